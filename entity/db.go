@@ -1,0 +1,187 @@
+package entity
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/dynastrata/dynastrata/internal/cursor"
+	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+// Client is the part of *dynamodb.Client that this module calls. Its own retries are not used: see docs/adr.
+type Client = exec.Client
+
+// Report tells what one call cost; see [Config].Observe.
+type Report = exec.Report
+
+// Config of a [DB]. The zero value of each field is its default.
+type Config struct {
+	Table     string            // physical table of entities whose entity.Key names none
+	Tables    map[string]string // logical name in entity.Key's table → physical table; a name that is not here is used as it is
+	Namespace Namespace         // begins every `$` key
+
+	TimePrecision time.Duration                 // of times without a format in their tag: Nanosecond (default), Microsecond, Millisecond or Second
+	MaxAttempts   int                           // requests for one write, and rounds of planning; default 10
+	Clock         func() time.Time              // default time.Now
+	NewID         func() string                 // write ids and idempotency tokens, 1 to 36 characters, never the same twice; default 128 random bits
+	PK, SK, TTL   string                        // attributes of `$` keys and of expiry; default pk, sk, _ttl
+	CursorKey     []byte                        // signs cursors (HMAC-SHA256) when set; at least 16 bytes
+	Observe       func(context.Context, Report) // called once after each verb, with what it cost; default nobody
+}
+
+// Namespace begins every `$` key: `$<Name>#v<Version>#<entity>`.
+type Namespace struct {
+	Name    string // default "app"
+	Version int    // default 1
+}
+
+// DB is a set of entity declarations on the tables of one client. It is safe for concurrent use.
+type DB struct {
+	config Config
+	runner *exec.Runner
+	format key.TimeFormat
+
+	mu     sync.Mutex
+	stores map[storeKey]any
+	tables map[string]*schema.Table
+	order  []string // tables in the order in which they were first used
+}
+
+type storeKey struct {
+	typ          reflect.Type
+	name, handle string
+}
+
+// Open returns a DB. It does no I/O. client is usually a *dynamodb.Client; with nil, operations can be built and printed
+// but not run. The error joins a *SchemaError with code EDD-9050 for each mistake in cfg.
+func Open(client Client, cfg Config) (*DB, error) {
+	cfg = withDefaults(cfg)
+	format, err := check(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if v := reflect.ValueOf(client); client != nil && v.Kind() == reflect.Pointer && v.IsNil() {
+		client = nil
+	}
+	return &DB{
+		config: cfg, format: format,
+		runner: &exec.Runner{Client: client, MaxAttempts: cfg.MaxAttempts, Clock: cfg.Clock, NewID: cfg.NewID, Observe: cfg.Observe},
+		stores: map[storeKey]any{}, tables: map[string]*schema.Table{},
+	}, nil
+}
+
+func withDefaults(c Config) Config {
+	set := func(s *string, d string) {
+		if *s == "" {
+			*s = d
+		}
+	}
+	set(&c.Namespace.Name, "app")
+	set(&c.PK, "pk")
+	set(&c.SK, "sk")
+	set(&c.TTL, "_ttl")
+	if c.Namespace.Version == 0 {
+		c.Namespace.Version = 1
+	}
+	if c.TimePrecision == 0 {
+		c.TimePrecision = time.Nanosecond
+	}
+	if c.MaxAttempts == 0 {
+		c.MaxAttempts = exec.DefaultAttempts
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.NewID == nil {
+		c.NewID = rand.Text
+	}
+	c.Tables, c.CursorKey = maps.Clone(c.Tables), slices.Clone(c.CursorKey)
+	return c
+}
+
+func check(c Config) (key.TimeFormat, error) {
+	var errs []error
+	bad := func(field, format string, args ...any) {
+		errs = append(errs, &SchemaError{Code: schema.CodeConfig, Type: "entity.Config", Field: field, Problem: fmt.Sprintf(format, args...)})
+	}
+	if err := tag.Name(c.Namespace.Name); err != nil {
+		bad("Namespace.Name", "%v", err)
+	}
+	if c.Namespace.Version < 1 {
+		bad("Namespace.Version", "must be 1 or more")
+	}
+	if c.MaxAttempts < 1 {
+		bad("MaxAttempts", "must be 1 or more")
+	}
+	if len(c.CursorKey) > 0 && len(c.CursorKey) < 16 {
+		bad("CursorKey", "must be at least 16 bytes")
+	}
+	if c.PK == c.SK || c.PK == c.TTL || c.SK == c.TTL {
+		bad("PK", "PK, SK and TTL must be different attributes")
+	}
+	formats := map[time.Duration]key.TimeFormat{time.Nanosecond: key.Nano, time.Microsecond: key.Micro, time.Millisecond: key.Milli, time.Second: key.Second}
+	format, ok := formats[c.TimePrecision]
+	if !ok {
+		bad("TimePrecision", "must be a nanosecond, microsecond, millisecond or second")
+	}
+	return format, errors.Join(errs...)
+}
+
+func (db *DB) options(name string) schema.Options {
+	return schema.Options{
+		Name: name, Namespace: db.config.Namespace.Name, NamespaceVersion: db.config.Namespace.Version,
+		PK: db.config.PK, SK: db.config.SK, TTL: db.config.TTL, Precision: db.format,
+	}
+}
+
+// tableName is the physical name of s's table.
+func (db *DB) tableName(s *schema.Schema) string {
+	if s.Table == "" {
+		return db.config.Table
+	}
+	if name, ok := db.config.Tables[s.Table]; ok {
+		return name
+	}
+	return s.Table
+}
+
+// register adds s to its table after checking it against what is there.
+func (db *DB) register(s *schema.Schema) (table string, err error) {
+	table = db.tableName(s)
+	if table == "" {
+		return "", &SchemaError{Code: schema.CodeConfig, Type: "entity.Config", Field: "Table", Problem: "no table for entity " + s.Name + ": set Table, or name a table in its entity.Key"}
+	}
+	t := db.tables[table]
+	if t == nil {
+		t = &schema.Table{Name: table}
+	}
+	if err := t.Add(s); err != nil {
+		return "", err
+	}
+	if db.tables[table] == nil {
+		db.tables[table] = t
+		db.order = append(db.order, table)
+	}
+	return table, nil
+}
+
+// cursors returns the codec of this database's cursors.
+func (db *DB) cursors() cursor.Codec { return cursor.Codec{Key: db.config.CursorKey} }
+
+// Must returns v and panics on err. It is for wiring at start-up and for nothing else.
+func Must[V any](v V, err error) V {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

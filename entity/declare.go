@@ -1,0 +1,40 @@
+package entity
+
+import "github.com/dynastrata/dynastrata/internal/schema"
+
+// Key declares a struct as an entity, in the tag of a blank field:
+//
+//	_ entity.Key `name:"Telemetry" pk:"$#{channel}#{deviceId}" sk:"$"`
+//
+// name is the stable name of the entity in keys and in every item. pk and sk are the primary key; sk may be left out.
+// table is the logical name of the entity's table, which [Config].Tables maps. kind:"attr=value" tells the items of a
+// verbatim entity from others in its table. payload is the payload version, default 1.
+//
+// A key text is one of: a template that begins with $ and gets a prefix of namespace and entity name; attr={template},
+// stored as it is in attr; attr, a model attribute that is the key itself; a+b, several of them (indexes only).
+type Key struct{}
+
+// Declare is called by this module when a store is built.
+func (Key) Declare(d *schema.Decl) { d.Primary() }
+
+// PrimaryKey marks the one declaration that an entity must have.
+func (Key) PrimaryKey() {}
+
+// GSI declares a global secondary index, in the tag of a blank field:
+//
+//	_ entity.GSI `name:"byTenant" index:"gsi1" pk:"$#{tenantId}" sk:"$#{department}#{employeeId}"`
+//
+// name is what [Store.Index] finds it by, index its name in DynamoDB. project is "all" (default), "keys", or a list of
+// attributes. The partition half and the sort half are each present exactly when all their own parts are.
+type GSI struct{}
+
+// Declare is called by this module when a store is built.
+func (GSI) Declare(d *schema.Decl) { d.Global() }
+
+// LSI declares a local secondary index, in the tag of a blank field:
+//
+//	_ entity.LSI `name:"byStatus" index:"lsi1" sk:"status"`
+type LSI struct{}
+
+// Declare is called by this module when a store is built.
+func (LSI) Declare(d *schema.Decl) { d.LocalIndex() }

@@ -1,0 +1,55 @@
+package entity
+
+import (
+	"errors"
+
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// Classes of errors, for errors.Is. The SDK's error, where there is one, is found behind them with errors.As.
+var (
+	ErrNotFound      = plan.ErrNotFound      // there is no live item with that key
+	ErrExists        = plan.ErrExists        // there is an item with that key
+	ErrConflict      = plan.ErrConflict      // another write came between, more often than MaxAttempts allows
+	ErrCondition     = plan.ErrCondition     // the caller's condition, or one that a tag implies, did not hold
+	ErrTooLarge      = plan.ErrTooLarge      // an item, key or transaction is larger than DynamoDB allows
+	ErrInvalidCursor = plan.ErrInvalidCursor // a cursor is malformed, altered, or of another query
+	ErrNotUnique     = errors.New("more than one item")
+	ErrNoTable       = exec.ErrNoTable     // the table or index does not exist
+	ErrTokenReused   = exec.ErrTokenReused // the idempotency token was used for another request
+	ErrNoClient      = exec.ErrNoClient    // the DB was opened without a client
+)
+
+type (
+	// Error says which verb failed on which item; every error of a verb is one. Key hides secret parts.
+	Error = plan.Error
+	// SchemaError is one mistake in a declaration, found when a store is built. docs/validation.md lists the codes.
+	SchemaError = schema.Error
+	// InputError is a mistake in the arguments of a call, found before any request. docs/validation.md lists the codes.
+	InputError = plan.InputError
+	// ConditionError is an ErrCondition that names the attribute which made a condition of the library's fail.
+	ConditionError = plan.ConditionError
+	// DecodeError is a stored item that does not fit the struct.
+	DecodeError = plan.DecodeError
+)
+
+// IsAmbiguous reports that the write behind err may have been applied: its answer was lost, and repeating it could have
+// done harm. Read the item, or repeat the call if a second application is harmless.
+func IsAmbiguous(err error) bool {
+	var a *plan.Ambiguous
+	return errors.As(err, &a)
+}
+
+// StoredItem returns the item that made a condition fail, as it was at that moment, and whether err has one that fits T.
+func StoredItem[T any](err error) (T, bool) {
+	var none T
+	var refused *plan.Refused
+	if !errors.As(err, &refused) || refused.Image == nil || refused.Schema.Type != typeOf[T]() {
+		return none, false
+	}
+	v, err := core.Decode[T](&core.Core{Schema: refused.Schema}, refused.Image)
+	return v, err == nil
+}

@@ -1,0 +1,91 @@
+package entity
+
+import (
+	"reflect"
+	"time"
+
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/query"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// useFilter is the advice in errors about conditions on other fields.
+const useFilter = "put conditions on other fields into entity.Filter"
+
+// Query reads the items of one partition of the table: current items of T only, in the order of the sort key.
+// partition has the fields of the partition key and, from the left, as many of the sort key as are to be fixed; a field
+// outside the key that is filled in is an error. One [Cond] may bound the next part of the sort key. It costs one
+// request per MB read. In a partition where items have events or copies beside them, these are read (and charged) too,
+// and dropped.
+func (s *Store[T]) Query(partition T, opts ...QueryOption) Query[T] {
+	c := core.Of(s)
+	src := source(c, nil)
+	src.PK, src.SK, src.Base = c.Schema.PK, c.Schema.SK, inTable(c.Schema)
+	return newQuery[T](c, query.Build(src, reflect.ValueOf(partition), opt.Queries(opts)))
+}
+
+func source(c *core.Core, x *schema.Index) query.Source {
+	return query.Source{
+		Schema: c.Schema, Table: c.Table, Index: x, Verb: "Query", Expire: c.Schema.Expires,
+		Code: schema.CodeUnknownTarget, Other: useFilter,
+	}
+}
+
+// inTable holds for the current items of s among everything in its table.
+func inTable(s *schema.Schema) func(time.Time) expr.Cond {
+	current := expr.Cond{}
+	if s.Hidden {
+		current = expr.Compare(expr.NotExists, expr.Attr(schema.KindAttr))
+	}
+	c := expr.All(current, ownItems(s))
+	return func(time.Time) expr.Cond { return c }
+}
+
+// ownItems holds for items of s, current or not, among those of other entities.
+func ownItems(s *schema.Schema) expr.Cond {
+	switch {
+	case s.Hidden:
+		return expr.Compare(expr.Eq, expr.Attr(schema.EntityAttr), item.S(s.Name))
+	case s.Discriminator != nil:
+		return expr.Compare(expr.Eq, expr.Attr(s.Discriminator.Attr), item.S(s.Discriminator.Value))
+	}
+	return expr.Cond{}
+}
+
+// Index is a secondary index of a store. It holds current items only.
+type Index[T any] struct {
+	handle
+	x *schema.Index
+}
+
+// Index returns the index that T declares under name, an accessor name and not the physical one. The error is a
+// *[SchemaError] with code EDD-9051.
+func (s *Store[T]) Index(name string) (*Index[T], error) {
+	c := core.Of(s)
+	x := c.Schema.IndexNamed(name)
+	if x == nil {
+		return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "there is no index declared with the name " + name}
+	}
+	return &Index[T]{s.handle, x}, nil
+}
+
+// Query reads the items of one partition of the index, as [Store.Query] does for the table. Reads of a global index are
+// eventually consistent: a write may not be visible yet.
+func (x *Index[T]) Query(partition T, opts ...QueryOption) Query[T] {
+	c := core.Of(x)
+	src := source(c, x.x)
+	src.PK, src.SK = x.x.PK, x.x.SK
+	own := expr.Cond{}
+	if !x.x.PK.Prefixed {
+		own = ownItems(c.Schema)
+	}
+	if x.x.Local {
+		src.Base = inTable(c.Schema)
+	} else {
+		src.Base = func(time.Time) expr.Cond { return own }
+	}
+	return newQuery[T](c, query.Build(src, reflect.ValueOf(partition), opt.Queries(opts)))
+}

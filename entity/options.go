@@ -1,0 +1,72 @@
+package entity
+
+import "github.com/dynastrata/dynastrata/internal/opt"
+
+type (
+	forRead   = opt.ForRead
+	forQuery  = opt.ForQuery
+	forWrite  = opt.ForWrite
+	forUpdate = opt.ForUpdate
+	forStore  = opt.ForStore
+)
+
+// ReadOption is accepted by Get and by queries: [Consistent], [IncludeExpired].
+type ReadOption interface {
+	opt.Read
+	opt.Query
+}
+
+// QueryOption is accepted by queries: a [Cond] on the next part of the sort key, [Filter], [Desc], [Limit], any
+// [ReadOption].
+type QueryOption interface{ opt.Query }
+
+// WriteOption is accepted by every write, appends included: [If].
+type WriteOption interface {
+	opt.Write
+	opt.Update
+	opt.Append
+}
+
+// UpdateOption is accepted by Update: the changes ([Set], [Remove], [Add] …) and any [WriteOption].
+type UpdateOption interface{ opt.Update }
+
+// StoreOption is accepted by [New].
+type StoreOption interface{ opt.Store }
+
+// Named replaces the entity name that T's entity.Key declares, for several stores of one struct or instances of a
+// generic one. The name takes part in `$` keys.
+func Named(name string) StoreOption {
+	return forStore{Do: func(s *opt.Spec) { s.Name = name }}
+}
+
+// Consistent makes a read strongly consistent, at twice the read units. Global indexes have no such reads.
+func Consistent() ReadOption {
+	return forRead{Do: func(s *opt.Spec) { s.Strong = true }}
+}
+
+// IncludeExpired shows items whose time to live has passed but which DynamoDB has not removed yet.
+func IncludeExpired() ReadOption {
+	return forRead{Do: func(s *opt.Spec) { s.Expired = true }}
+}
+
+// Desc reads in descending order of the sort key.
+func Desc() QueryOption {
+	return forQuery{Do: func(s *opt.Spec) { s.Desc = true }}
+}
+
+// Limit ends a query after n items, n > 0; for Page it is the size of a page.
+func Limit(n int) QueryOption {
+	return forQuery{Do: func(s *opt.Spec) { s.Limit = &n }}
+}
+
+// Filter drops the items for which one of conds does not hold, after DynamoDB has read and charged them. Attributes of
+// the queried key cannot be filtered; give their condition outside Filter.
+func Filter(conds ...Cond) QueryOption {
+	return forQuery{Do: func(s *opt.Spec) { s.Filters = append(s.Filters, erase(conds)...) }}
+}
+
+// If makes a write fail with [ErrCondition] unless all conds hold for the stored item. They are joined to the write's
+// own guard, never instead of it.
+func If(conds ...Cond) WriteOption {
+	return forWrite{Do: func(s *opt.Spec) { s.If = append(s.If, erase(conds)...) }}
+}

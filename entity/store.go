@@ -1,0 +1,136 @@
+package entity
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+type handle = core.Handle
+
+// Store reads and writes the entities of type T. It is safe for concurrent use.
+type Store[T any] struct{ handle }
+
+func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
+
+// New declares the struct T on db and returns its store; called again, it returns the same store. It does no I/O. The
+// error joins a *SchemaError for every mistake in T's declarations. A struct that declares a kind of entity with a
+// handle of its own (a time series) is refused.
+func New[T any](db *DB, opts ...StoreOption) (*Store[T], error) {
+	spec := opt.Stores(opts)
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	id := storeKey{typeOf[T](), spec.Name, spec.Handle}
+	if s, ok := db.stores[id]; ok {
+		return s.(*Store[T]), nil
+	}
+	if len(spec.Errs) > 0 {
+		return nil, &InputError{Code: plan.CodeOption, Type: id.typ.String(), Problem: spec.Errs[0].Error()}
+	}
+	s, err := schema.Build(id.typ, db.options(spec.Name))
+	if err != nil {
+		return nil, err
+	}
+	if s.Handle != spec.Handle {
+		return nil, wrongHandle(s, spec.Handle)
+	}
+	table, err := db.register(s)
+	if err != nil {
+		return nil, err
+	}
+	store := &Store[T]{core.NewHandle(&core.Core{Schema: s, Table: table, Runner: db.runner, Cursor: db.cursors(), DB: db})}
+	db.stores[id] = store
+	return store, nil
+}
+
+func wrongHandle(s *schema.Schema, used string) error {
+	problem := "the struct needs no declaration of " + used + "; use entity.New"
+	switch {
+	case s.Handle != "":
+		problem = "the struct's declarations need " + s.Handle
+	case used != "":
+		problem = "the struct lacks the declaration that " + used + " is for"
+	}
+	return &SchemaError{Code: schema.CodeHandle, Type: s.Type.String(), Problem: problem}
+}
+
+// Fields returns the prototype of T, one value for the whole program. The addresses of its fields name attributes in
+// [Set], [Eq] and the like; its pointer fields point to prototypes too, so that t.Alert and &t.Address.City work. Never
+// write to it.
+func Fields[T any]() *T {
+	t := typeOf[T]()
+	if t.Kind() != reflect.Struct {
+		return new(T)
+	}
+	return schema.Prototype(t).Interface().(*T)
+}
+
+// Op builds writes as values.
+func (s *Store[T]) Op() Ops[T] { return Ops[T]{s.handle} }
+
+// Get reads the item with key's primary key; only the key parts of key need to be filled in. It costs one request and
+// is eventually consistent unless [Consistent] is given. Errors: [ErrNotFound]; *[InputError] for a missing key part.
+func (s *Store[T]) Get(ctx context.Context, key T, opts ...ReadOption) (T, error) {
+	var found T
+	c, spec := core.Of(s), opt.Reads(opts)
+	primary, text, err := primaryKey(c, key, spec)
+	if err != nil {
+		return found, c.Wrap("Get", text, err)
+	}
+	err = c.Measure(ctx, "Get", text, func(ctx context.Context) error {
+		it, err := c.Runner.Get(ctx, c.Table, primary, spec.Strong, nil)
+		if err != nil {
+			return err
+		}
+		if it == nil || c.Schema.Expires && !spec.Expired && plan.Expired(c.Schema, it, c.Runner.Clock()) {
+			return ErrNotFound
+		}
+		found, err = core.Decode[T](c, it)
+		return err
+	})
+	return found, err
+}
+
+// primaryKey composes the key of a read.
+func primaryKey[T any](c *core.Core, v T, spec opt.Spec) (item.Item, string, error) {
+	if len(spec.Errs) > 0 {
+		return nil, "", &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: spec.Errs[0].Error()}
+	}
+	primary, _, err := plan.Key(c.Schema, reflect.ValueOf(v))
+	return primary, plan.KeyText(c.Schema, primary), err
+}
+
+// Create writes a new item and returns it as stored: created_at equals updated_at, the version is 1. It costs one
+// request and one write of the item's size. Errors: [ErrExists]; [ErrCondition]; *[InputError] and [ErrTooLarge] before
+// any request.
+func (s *Store[T]) Create(ctx context.Context, v T, opts ...WriteOption) (T, error) {
+	return run(ctx, s.Op().Create(v, opts...))
+}
+
+// Upsert creates the item or merges v into it: attributes that v encodes to are set, absent ones (omitempty) stay as
+// stored; created_at, set_once and immutable survive. It returns the item and whether there was none before. It costs
+// one request, and a read more when an index key is composed from given and absent attributes. Errors: [ErrCondition],
+// a *[ConditionError] for an immutable attribute; [ErrConflict]; *[InputError] and [ErrTooLarge] before any request.
+func (s *Store[T]) Upsert(ctx context.Context, v T, opts ...WriteOption) (item T, created bool, err error) {
+	u, err := s.Op().upsert(v, opts).Run(ctx)
+	return u.item, u.created, err
+}
+
+// Update changes attributes of an item that exists and returns it. It costs one request, and a read more when an index
+// key is composed from changed and unchanged attributes. Errors: [ErrNotFound]; [ErrCondition], a *[ConditionError] for
+// a nested change without a parent or an immutable attribute; [ErrConflict]; *[InputError] before any request.
+func (s *Store[T]) Update(ctx context.Context, key T, opts ...UpdateOption) (T, error) {
+	return run(ctx, s.Op().Update(key, opts...))
+}
+
+// Delete removes the item. It costs one request. Errors: [ErrNotFound]; [ErrCondition]; one for which [IsAmbiguous] is
+// true when the answer was lost: a second delete could hit an item created since.
+func (s *Store[T]) Delete(ctx context.Context, key T, opts ...WriteOption) error {
+	_, err := run(ctx, s.Op().Delete(key, opts...))
+	return err
+}

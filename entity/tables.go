@@ -1,0 +1,235 @@
+package entity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// tablePause is the time between two looks at a table that is being created.
+const tablePause = 200 * time.Millisecond
+
+// CreateTables creates, on demand billing, every table that the stores declared so far need, with its key, indexes and
+// time to live, and waits until all of it is active or ctx ends. A table that exists is not changed, except that its
+// time to live is enabled; a key or index that it lacks is an error. The waiting costs a DescribeTable every 200 ms.
+func (db *DB) CreateTables(ctx context.Context) error {
+	if db.runner.Client == nil {
+		return ErrNoClient
+	}
+	db.mu.Lock()
+	tables := make([]*schema.Table, 0, len(db.order))
+	for _, name := range db.order {
+		tables = append(tables, db.tables[name])
+	}
+	db.mu.Unlock()
+	for _, t := range tables {
+		if err := db.createTable(ctx, t); err != nil {
+			return fmt.Errorf("create table %s: %w", t.Name, err)
+		}
+	}
+	return nil
+}
+
+func (db *DB) createTable(ctx context.Context, t *schema.Table) error {
+	want, err := tableInput(t)
+	if err != nil {
+		return err
+	}
+	var exists *types.ResourceInUseException
+	if _, err := db.runner.Client.CreateTable(ctx, want); err != nil && !errors.As(err, &exists) {
+		return err
+	}
+	got, err := db.awaitTable(ctx, t.Name)
+	if err != nil {
+		return err
+	}
+	if err := sameTable(want, got); err != nil {
+		return err
+	}
+	return db.enableTTL(ctx, t)
+}
+
+// tableInput is the request that creates t: attributes and indexes in a fixed order.
+func tableInput(t *schema.Table) (*dynamodb.CreateTableInput, error) {
+	kinds, err := schema.AttributeTypes(t.Entities)
+	if err != nil {
+		return nil, err
+	}
+	in := &dynamodb.CreateTableInput{TableName: &t.Name, BillingMode: types.BillingModePayPerRequest}
+	names := make([]string, 0, len(kinds))
+	for name := range kinds {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{AttributeName: &name, AttributeType: kinds[name]})
+	}
+	first := t.Entities[0]
+	in.KeySchema = keySchema(first.PK, first.SK)
+	for _, x := range indexes(t) {
+		if x.Local {
+			in.LocalSecondaryIndexes = append(in.LocalSecondaryIndexes, types.LocalSecondaryIndex{
+				IndexName: &x.Index, KeySchema: keySchema(first.PK, x.SK), Projection: projection(t, x),
+			})
+			continue
+		}
+		in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{
+			IndexName: &x.Index, KeySchema: keySchema(x.PK, x.SK), Projection: projection(t, x),
+		})
+	}
+	return in, nil
+}
+
+// indexes returns the table's indexes, each once, in order of declaration.
+func indexes(t *schema.Table) []*schema.Index {
+	var all []*schema.Index
+	for _, s := range t.Entities {
+		for _, x := range s.Indexes {
+			if !slices.ContainsFunc(all, func(y *schema.Index) bool { return y.Index == x.Index }) {
+				all = append(all, x)
+			}
+		}
+	}
+	return all
+}
+
+func keySchema(pk, sk *schema.Half) []types.KeySchemaElement {
+	var elements []types.KeySchemaElement
+	for _, name := range pk.Attributes() {
+		elements = append(elements, types.KeySchemaElement{AttributeName: &name, KeyType: types.KeyTypeHash})
+	}
+	for _, name := range sk.Attributes() {
+		elements = append(elements, types.KeySchemaElement{AttributeName: &name, KeyType: types.KeyTypeRange})
+	}
+	return elements
+}
+
+// projection merges what the entities on the index ask for. Beside it the index carries what queries filter by.
+func projection(t *schema.Table, x *schema.Index) *types.Projection {
+	var include []string
+	add := func(name string) {
+		if !slices.Contains(include, name) {
+			include = append(include, name)
+		}
+	}
+	for _, s := range t.Entities {
+		for _, y := range s.Indexes {
+			if y.Index != x.Index {
+				continue
+			}
+			if y.Project.All {
+				return &types.Projection{ProjectionType: types.ProjectionTypeAll}
+			}
+			for _, name := range y.Project.Include {
+				add(name)
+			}
+			if s.Hidden {
+				add(schema.EntityAttr)
+			}
+			if s.Discriminator != nil {
+				add(s.Discriminator.Attr)
+			}
+			if s.Expires {
+				add(s.Options.TTL)
+			}
+		}
+	}
+	if include == nil {
+		return &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly}
+	}
+	return &types.Projection{ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: include}
+}
+
+// awaitTable waits until the table and its indexes are active.
+func (db *DB) awaitTable(ctx context.Context, name string) (*types.TableDescription, error) {
+	for {
+		out, err := db.runner.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
+		if err != nil {
+			return nil, err
+		}
+		ready := out.Table.TableStatus == types.TableStatusActive
+		for _, x := range out.Table.GlobalSecondaryIndexes {
+			ready = ready && x.IndexStatus == types.IndexStatusActive
+		}
+		if ready {
+			return out.Table, nil
+		}
+		if err := exec.Sleep(ctx, tablePause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// sameTable finds a key or index of an existing table that is not what the declarations need.
+func sameTable(want *dynamodb.CreateTableInput, got *types.TableDescription) error {
+	var problems []string
+	if a, b := keyLine(want.KeySchema), keyLine(got.KeySchema); a != b {
+		problems = append(problems, fmt.Sprintf("the key is (%s), the declarations need (%s)", b, a))
+	}
+	stored := map[string]string{}
+	for _, x := range got.GlobalSecondaryIndexes {
+		stored[*x.IndexName] = keyLine(x.KeySchema)
+	}
+	for _, x := range got.LocalSecondaryIndexes {
+		stored[*x.IndexName] = keyLine(x.KeySchema)
+	}
+	check := func(name string, key []types.KeySchemaElement) {
+		switch line, ok := stored[name]; {
+		case !ok:
+			problems = append(problems, "the index "+name+" is missing")
+		case line != keyLine(key):
+			problems = append(problems, fmt.Sprintf("index %s has the key (%s), the declarations need (%s)", name, line, keyLine(key)))
+		}
+	}
+	for _, x := range want.GlobalSecondaryIndexes {
+		check(*x.IndexName, x.KeySchema)
+	}
+	for _, x := range want.LocalSecondaryIndexes {
+		check(*x.IndexName, x.KeySchema)
+	}
+	if problems == nil {
+		return nil
+	}
+	return &SchemaError{Code: schema.CodeTableKey, Type: "table " + *want.TableName, Problem: "the table exists and differs: " + strings.Join(problems, "; ")}
+}
+
+func keyLine(key []types.KeySchemaElement) string {
+	parts := make([]string, len(key))
+	for i, k := range key {
+		parts[i] = fmt.Sprintf("%s %s", *k.AttributeName, k.KeyType)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// enableTTL turns the table's time to live on if an entity on it writes the attribute.
+func (db *DB) enableTTL(ctx context.Context, t *schema.Table) error {
+	i := slices.IndexFunc(t.Entities, func(s *schema.Schema) bool { return s.UsesTTL })
+	if i < 0 {
+		return nil
+	}
+	attr := t.Entities[i].Options.TTL
+	out, err := db.runner.Client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &t.Name})
+	if err != nil {
+		return err
+	}
+	if d := out.TimeToLiveDescription; d != nil && (d.TimeToLiveStatus == types.TimeToLiveStatusEnabled || d.TimeToLiveStatus == types.TimeToLiveStatusEnabling) {
+		if d.AttributeName != nil && *d.AttributeName != attr {
+			return &SchemaError{Code: schema.CodeTTLAttr, Type: "table " + t.Name, Problem: fmt.Sprintf("time to live is enabled on %q, the declarations need %q", *d.AttributeName, attr)}
+		}
+		return nil
+	}
+	enabled := true
+	_, err = db.runner.Client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
+		TableName: &t.Name, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &attr, Enabled: &enabled},
+	})
+	return err
+}

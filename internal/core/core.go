@@ -1,0 +1,60 @@
+// Package core is what the public handles share once their type parameter is erased: the schema, the table and the
+// runner. Public handles embed Handle under an unexported name, so that only this module can open them.
+package core
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/dynastrata/dynastrata/internal/cursor"
+	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// Core is one entity type on one database.
+type Core struct {
+	Schema *schema.Schema
+	Table  string // physical name
+	Runner *exec.Runner
+	Cursor cursor.Codec
+	DB     any // *entity.DB
+}
+
+// Handle is embedded by every public handle.
+type Handle struct{ c *Core }
+
+// NewHandle wraps c.
+func NewHandle(c *Core) Handle { return Handle{c} }
+
+func (h Handle) core() *Core { return h.c }
+
+// Holder is any public handle of this module.
+type Holder interface{ core() *Core }
+
+// Of opens a handle.
+func Of(h Holder) *Core { return h.core() }
+
+// Wrap adds what was being done, and to what, to an error that leaves the module.
+func (c *Core) Wrap(verb, key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &plan.Error{Verb: verb, Entity: c.Schema.Name, Key: key, Err: err}
+}
+
+// Decode fills a new T from an item.
+func Decode[T any](c *Core, it item.Item) (T, error) {
+	var v T
+	err := c.Schema.Codec.Decode(it, reflect.ValueOf(&v))
+	if err != nil {
+		return v, &plan.DecodeError{Entity: c.Schema.Name, Err: err}
+	}
+	return v, nil
+}
+
+// Measure runs f as one measured call and wraps its error.
+func (c *Core) Measure(ctx context.Context, verb, key string, f func(context.Context) error) error {
+	return c.Runner.Measure(ctx, verb, c.Schema.Name, func(ctx context.Context) error { return c.Wrap(verb, key, f(ctx)) })
+}

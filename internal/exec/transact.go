@@ -1,0 +1,168 @@
+package exec
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/plan"
+)
+
+// OpFailure is the failure of one op of a transaction.
+type OpFailure struct {
+	Index int // of the op in the caller's list
+	Err   error
+}
+
+// Transact plans ops and sends them as one transaction: all are applied, or none. Either failed says which ops failed
+// and why, or err is an error of the transaction as a whole. outcomes are aligned with ops.
+func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (outcomes []any, failed []OpFailure, err error) {
+	for i, op := range ops {
+		if op.Err != nil {
+			failed = append(failed, OpFailure{i, op.Err})
+		}
+	}
+	if failed != nil {
+		return nil, failed, nil
+	}
+	if i, err := sameItem(ops); err != nil {
+		return nil, []OpFailure{{i, err}}, nil
+	}
+	var last []OpFailure
+	for round := 0; round < r.MaxAttempts; round++ {
+		steps, failed, err := r.planAll(ctx, ops)
+		if err != nil || failed != nil {
+			return nil, failed, err
+		}
+		if err := withinLimits(ops, steps); err != nil {
+			return nil, nil, err
+		}
+		got, err := r.send(ctx, steps)
+		if err != nil {
+			return nil, nil, err
+		}
+		if got.failures == nil {
+			return r.done(steps, got)
+		}
+		again := false
+		if failed, again = judge(ops, steps, got); !again {
+			return nil, failed, nil
+		}
+		last = failed
+		if err := r.pause(ctx, round); err != nil {
+			return nil, nil, err
+		}
+	}
+	return nil, last, nil
+}
+
+// planAll reads what the ops need, in parallel, and compiles them with one reading of the clock.
+func (r *Runner) planAll(ctx context.Context, ops []*plan.Op) ([]plan.Step, []OpFailure, error) {
+	now := r.now()
+	steps, errs := make([]plan.Step, len(ops)), make([]error, len(ops))
+	inputs := make([]plan.Input, len(ops))
+	for i := range ops {
+		inputs[i] = now
+		if i > 0 {
+			inputs[i].WriteID = r.NewID()
+		}
+	}
+	parallel(len(ops), 8, func(i int) { steps[i], errs[i] = r.plan(ctx, ops[i], inputs[i], true) })
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	var failed []OpFailure
+	for i, err := range errs {
+		if err != nil {
+			failed = append(failed, OpFailure{i, err})
+		}
+	}
+	return steps, failed, nil
+}
+
+func (r *Runner) done(steps []plan.Step, got answer) ([]any, []OpFailure, error) {
+	outcomes := make([]any, len(steps))
+	for i, s := range steps {
+		outcome, err := s.Done(got.returned)
+		if err != nil {
+			return nil, nil, err
+		}
+		outcomes[i] = outcome
+	}
+	return outcomes, nil, nil
+}
+
+// judge hands each op the failures of its own actions. again is set when no op failed for good and one was planned
+// from an item that has changed since.
+func judge(ops []*plan.Op, steps []plan.Step, got answer) (failed []OpFailure, again bool) {
+	var lost []OpFailure
+	rest := got.failures
+	for i, s := range steps {
+		own := rest[:len(s.Actions)]
+		rest = rest[len(s.Actions):]
+		at := -1
+		for j, f := range own {
+			if f.Failed() && at < 0 {
+				at = j
+			}
+		}
+		if at < 0 {
+			continue
+		}
+		v := s.Judge(own)
+		mine := got
+		mine.failures = own
+		err := failure(ops[i], v, mine, at)
+		if v.Replan != nil {
+			lost = append(lost, OpFailure{i, err})
+		} else {
+			failed = append(failed, OpFailure{i, err})
+		}
+	}
+	if failed == nil && !got.doubt {
+		return lost, true
+	}
+	return append(failed, lost...), false
+}
+
+// sameItem finds an op about an item that an earlier op is about too, which DynamoDB refuses.
+func sameItem(ops []*plan.Op) (int, error) {
+	for i, a := range ops {
+		for _, b := range ops[:i] {
+			if a.Table == b.Table && equalKeys(a.Key, b.Key) {
+				return i, &plan.InputError{Code: plan.CodeSameItem, Type: a.Schema.Type.String(), Problem: fmt.Sprintf("%s and %s are about one item; a transaction can act on an item once", b.Verb, a.Verb)}
+			}
+		}
+	}
+	return 0, nil
+}
+
+func equalKeys(a, b item.Item) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for name, av := range a {
+		if !item.Equal(av, b[name]) {
+			return false
+		}
+	}
+	return true
+}
+
+func withinLimits(ops []*plan.Op, steps []plan.Step) error {
+	actions, bytes := 0, 0
+	for _, s := range steps {
+		actions += len(s.Actions)
+		for _, a := range s.Actions {
+			bytes += item.Size(a.Item)
+		}
+	}
+	name := "transaction"
+	if actions > plan.MaxActions {
+		return &plan.InputError{Code: plan.CodeTooMany, Type: name, Problem: fmt.Sprintf("%d ops need %d actions, a transaction can have %d", len(ops), actions, plan.MaxActions)}
+	}
+	if bytes > plan.MaxTransactionBytes {
+		return &plan.SizeError{Type: name, Problem: fmt.Sprintf("the items are %d bytes, %d are allowed", bytes, plan.MaxTransactionBytes)}
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package expr
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Renderer turns conditions and changes of one request into expression text. Every name and value is replaced by a
+// placeholder, so reserved words and odd characters never matter.
+type Renderer struct {
+	names  map[string]string // attribute → placeholder
+	Names  map[string]string // placeholder → attribute, as DynamoDB wants it; nil when unused
+	Values map[string]types.AttributeValue
+	print  func(Path, types.AttributeValue) string // set: names and values are written out for a reader
+}
+
+// Printer returns a Renderer for people: names and values stand in the text. value renders one value of the attribute
+// at a path, and may hide it.
+func Printer(value func(Path, types.AttributeValue) string) *Renderer { return &Renderer{print: value} }
+
+// Cond returns c as a condition, filter or key condition expression, "" for the empty condition.
+func (r *Renderer) Cond(c Cond) string {
+	switch c.Op {
+	case None:
+		return ""
+	case And, Or:
+		parts := make([]string, len(c.Conds))
+		for i, k := range c.Conds {
+			if parts[i] = r.Cond(k); k.Op == And || k.Op == Or {
+				parts[i] = "(" + parts[i] + ")"
+			}
+		}
+		return strings.Join(parts, " "+string(c.Op)+" ")
+	case Not:
+		return "NOT (" + r.Cond(c.Conds[0]) + ")"
+	case Between:
+		return r.path(c.Path) + " BETWEEN " + r.value(c.Path, c.Values[0]) + " AND " + r.value(c.Path, c.Values[1])
+	case In:
+		values := make([]string, len(c.Values))
+		for i, v := range c.Values {
+			values[i] = r.value(c.Path, v)
+		}
+		return r.path(c.Path) + " IN (" + strings.Join(values, ", ") + ")"
+	case Exists, NotExists:
+		return string(c.Op) + "(" + r.path(c.Path) + ")"
+	case BeginsWith, Contains, HasType:
+		return string(c.Op) + "(" + r.path(c.Path) + ", " + r.value(c.Path, c.Values[0]) + ")"
+	}
+	return r.path(c.Path) + " " + string(c.Op) + " " + r.value(c.Path, c.Values[0])
+}
+
+// Update returns changes as an update expression, "" for none. Their order is kept within each clause.
+func (r *Renderer) Update(changes []Change) string {
+	clauses := []struct {
+		word  string
+		parts []string
+	}{{word: "SET"}, {word: "REMOVE"}, {word: "ADD"}, {word: "DELETE"}}
+	add := func(i int, text string) { clauses[i].parts = append(clauses[i].parts, text) }
+	for _, c := range changes {
+		p := r.path(c.Path)
+		switch c.Kind {
+		case Set:
+			add(0, p+" = "+r.value(c.Path, c.Value))
+		case SetIfAbsent:
+			source := p
+			if c.Source != nil {
+				source = r.path(c.Source)
+			}
+			add(0, p+" = if_not_exists("+source+", "+r.value(c.Path, c.Value)+")")
+		case Increment:
+			add(0, p+" = if_not_exists("+p+", "+r.value(c.Path, zero)+") + "+r.value(c.Path, c.Value))
+		case Push:
+			add(0, p+" = list_append(if_not_exists("+p+", "+r.value(c.Path, emptyList)+"), "+r.value(c.Path, c.Value)+")")
+		case Remove:
+			add(1, p)
+		case Insert:
+			add(2, p+" "+r.value(c.Path, c.Value))
+		case Discard:
+			add(3, p+" "+r.value(c.Path, c.Value))
+		}
+	}
+	var text []string
+	for _, c := range clauses {
+		if len(c.parts) > 0 {
+			text = append(text, c.word+" "+strings.Join(c.parts, ", "))
+		}
+	}
+	return strings.Join(text, " ")
+}
+
+// Project returns a projection expression for top-level attributes.
+func (r *Renderer) Project(attributes []string) string {
+	parts := make([]string, len(attributes))
+	for i, a := range attributes {
+		parts[i] = r.name(a)
+	}
+	return strings.Join(parts, ", ")
+}
+
+var (
+	zero      types.AttributeValue = &types.AttributeValueMemberN{Value: "0"}
+	emptyList types.AttributeValue = &types.AttributeValueMemberL{}
+)
+
+func (r *Renderer) path(p Path) string {
+	if r.print != nil {
+		return p.String()
+	}
+	var b strings.Builder
+	for i, s := range p {
+		switch {
+		case s.Name == "":
+			b.WriteString("[" + strconv.Itoa(s.Index) + "]")
+		case i == 0:
+			b.WriteString(r.name(s.Name))
+		default:
+			b.WriteString("." + r.name(s.Name))
+		}
+	}
+	return b.String()
+}
+
+func (r *Renderer) name(attribute string) string {
+	if r.print != nil {
+		return attribute
+	}
+	if n, ok := r.names[attribute]; ok {
+		return n
+	}
+	if r.names == nil {
+		r.names, r.Names = map[string]string{}, map[string]string{}
+	}
+	n := "#" + strconv.Itoa(len(r.names))
+	r.names[attribute], r.Names[n] = n, attribute
+	return n
+}
+
+func (r *Renderer) value(p Path, av types.AttributeValue) string {
+	if r.print != nil {
+		return r.print(p, av)
+	}
+	if r.Values == nil {
+		r.Values = map[string]types.AttributeValue{}
+	}
+	v := ":" + strconv.Itoa(len(r.Values))
+	r.Values[v] = av
+	return v
+}

@@ -1,0 +1,156 @@
+package item
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/key"
+)
+
+var timeType = reflect.TypeFor[time.Time]()
+
+// TimeField is a top-level attribute whose Go type is time.Time, a named type of it, or a pointer to one.
+type TimeField struct {
+	Index     []int
+	Attr      string
+	Format    key.TimeFormat
+	OmitEmpty bool
+	Exact     bool // a value finer than Format is an error instead of being truncated
+}
+
+// Codec encodes and decodes values of one struct type. attributevalue does the work; times are ours.
+type Codec struct {
+	Default key.TimeFormat // format of times inside nested values
+	Times   []TimeField
+}
+
+// FieldError is a value that cannot be stored: Attr names its attribute, Problem never quotes the value.
+type FieldError struct{ Attr, Problem string }
+
+func (e *FieldError) Error() string { return e.Attr + ": " + e.Problem }
+
+func (c *Codec) encoder(o *attributevalue.EncoderOptions) {
+	o.EncodeTime = c.Default.Value
+	o.OmitEmptyTime = true
+	o.OmitNullAttributeValues = true
+}
+
+func (c *Codec) decoder(o *attributevalue.DecoderOptions) {
+	o.DecodeTime = attributevalue.DecodeTimeAttributes{
+		S: func(s string) (time.Time, error) { return key.Nano.Parse(s) },
+		N: func(s string) (time.Time, error) { return key.Unix.Parse(s) },
+	}
+}
+
+// Encode returns v, a struct of the codec's type, as an item.
+func (c *Codec) Encode(v reflect.Value) (Item, error) {
+	it, err := attributevalue.MarshalMapWithOptions(v.Interface(), c.encoder)
+	if err != nil {
+		return nil, err
+	}
+	for i := range c.Times {
+		f := &c.Times[i]
+		fv, ok := fieldByIndex(v, f.Index)
+		if !ok {
+			continue
+		}
+		av, err := f.Encode(fv)
+		switch {
+		case err != nil:
+			return nil, err
+		case av == nil:
+			delete(it, f.Attr)
+		default:
+			it[f.Attr] = av
+		}
+	}
+	return it, CheckNumbers(it)
+}
+
+// Encode returns fv, the field's value, as an attribute value: nil when it is to be absent.
+func (f *TimeField) Encode(fv reflect.Value) (types.AttributeValue, error) {
+	for fv.Kind() == reflect.Pointer {
+		if fv.IsNil() {
+			if f.OmitEmpty {
+				return nil, nil
+			}
+			return &types.AttributeValueMemberNULL{Value: true}, nil
+		}
+		fv = fv.Elem()
+	}
+	t := fv.Convert(timeType).Interface().(time.Time)
+	if t.IsZero() && f.OmitEmpty {
+		return nil, nil
+	}
+	if f.Exact && !f.Format.Exact(t) {
+		return nil, &FieldError{f.Attr, fmt.Sprintf("the time is finer than the attribute's format (%s)", f.Format.Unit())}
+	}
+	av, err := f.Format.Value(t)
+	if err != nil {
+		return nil, &FieldError{f.Attr, err.Error()}
+	}
+	return av, nil
+}
+
+// Decode fills the struct that dst points to from it. Attributes that the struct does not have are ignored.
+func (c *Codec) Decode(it Item, dst reflect.Value) error {
+	rest := it
+	for i := range c.Times {
+		if _, ok := it[c.Times[i].Attr]; !ok {
+			continue
+		}
+		if len(rest) == len(it) {
+			rest = Clone(it)
+		}
+		delete(rest, c.Times[i].Attr)
+	}
+	if err := attributevalue.UnmarshalMapWithOptions(rest, dst.Interface(), c.decoder); err != nil {
+		return err
+	}
+	for i := range c.Times {
+		f := &c.Times[i]
+		av, ok := it[f.Attr]
+		if _, null := av.(*types.AttributeValueMemberNULL); !ok || null {
+			continue
+		}
+		t, err := f.Format.FromValue(av)
+		if err != nil {
+			return &FieldError{f.Attr, err.Error()}
+		}
+		setTime(allocate(dst.Elem(), f.Index), t)
+	}
+	return nil
+}
+
+func setTime(fv reflect.Value, t time.Time) {
+	for fv.Kind() == reflect.Pointer {
+		if fv.IsNil() {
+			fv.Set(reflect.New(fv.Type().Elem()))
+		}
+		fv = fv.Elem()
+	}
+	fv.Set(reflect.ValueOf(t).Convert(fv.Type()))
+}
+
+// fieldByIndex is FieldByIndex that reports a nil embedded pointer instead of panicking.
+func fieldByIndex(v reflect.Value, index []int) (reflect.Value, bool) {
+	fv, err := v.FieldByIndexErr(index)
+	return fv, err == nil
+}
+
+func allocate(v reflect.Value, index []int) reflect.Value {
+	for i, x := range index {
+		if i > 0 && v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+			}
+			v = v.Elem()
+		}
+		v = v.Field(x)
+	}
+	return v
+}

@@ -1,0 +1,108 @@
+package item
+
+import (
+	"errors"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// MaxDigits is the number of significant digits that DynamoDB keeps.
+const MaxDigits = 38
+
+// ErrNumber says that a text is not a number that DynamoDB can store.
+var ErrNumber = errors.New("not a number that DynamoDB can store")
+
+// Decimal is an exact decimal number: Mant × 10^Exp.
+type Decimal struct {
+	Mant *big.Int
+	Exp  int
+}
+
+// ParseDecimal reads a number in DynamoDB's text form. Infinities and NaN are ErrNumber, as is a magnitude or a
+// precision that DynamoDB cannot keep.
+func ParseDecimal(text string) (Decimal, error) {
+	mantissa, exponent := text, 0
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		n, err := strconv.Atoi(text[i+1:])
+		if err != nil || n > 1000 || n < -1000 {
+			return Decimal{}, ErrNumber
+		}
+		mantissa, exponent = text[:i], n
+	}
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimLeft(whole, "+-") + fraction
+	if digits == "" || len(whole)-len(strings.TrimLeft(whole, "+-")) > 1 || strings.Trim(digits, "0123456789") != "" || len(digits) > 400 {
+		return Decimal{}, ErrNumber
+	}
+	mant, ok := new(big.Int).SetString(strings.TrimLeft(digits, "0")+"0", 10)
+	if !ok {
+		return Decimal{}, ErrNumber
+	}
+	mant.Quo(mant, big.NewInt(10))
+	if strings.HasPrefix(whole, "-") {
+		mant.Neg(mant)
+	}
+	d := Decimal{mant, exponent - len(fraction)}.trim()
+	if n := len(new(big.Int).Abs(d.Mant).String()); n > MaxDigits || d.Mant.Sign() != 0 && (n+d.Exp-1 > 125 || n+d.Exp-1 < -130) {
+		return Decimal{}, ErrNumber
+	}
+	return d, nil
+}
+
+// trim removes trailing zeros, so that equal numbers have equal fields.
+func (d Decimal) trim() Decimal {
+	if d.Mant.Sign() == 0 {
+		return Decimal{new(big.Int), 0}
+	}
+	ten, rest := big.NewInt(10), new(big.Int)
+	mant := new(big.Int).Set(d.Mant)
+	for {
+		quotient, r := new(big.Int).QuoRem(mant, ten, rest)
+		if r.Sign() != 0 {
+			return Decimal{mant, d.Exp}
+		}
+		mant, d.Exp = quotient, d.Exp+1
+	}
+}
+
+// Add returns d + o exactly, or ErrNumber when the sum needs more digits than DynamoDB keeps.
+func (d Decimal) Add(o Decimal) (Decimal, error) {
+	a, b := d.align(o)
+	return ParseDecimal(Decimal{new(big.Int).Add(a.Mant, b.Mant), a.Exp}.String())
+}
+
+// Cmp compares by value.
+func (d Decimal) Cmp(o Decimal) int {
+	a, b := d.align(o)
+	return a.Mant.Cmp(b.Mant)
+}
+
+func (d Decimal) align(o Decimal) (Decimal, Decimal) {
+	exp := min(d.Exp, o.Exp)
+	scale := func(x Decimal) Decimal {
+		f := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(x.Exp-exp)), nil)
+		return Decimal{f.Mul(f, x.Mant), exp}
+	}
+	return scale(d), scale(o)
+}
+
+// String is plain decimal text without an exponent.
+func (d Decimal) String() string {
+	if d.Exp >= 0 {
+		text := d.Mant.String()
+		if d.Mant.Sign() == 0 {
+			return text
+		}
+		return text + strings.Repeat("0", d.Exp)
+	}
+	digits, sign := new(big.Int).Abs(d.Mant).String(), ""
+	if d.Mant.Sign() < 0 {
+		sign = "-"
+	}
+	if pad := -d.Exp - len(digits) + 1; pad > 0 {
+		digits = strings.Repeat("0", pad) + digits
+	}
+	point := len(digits) + d.Exp
+	return sign + digits[:point] + "." + digits[point:]
+}

@@ -1,0 +1,297 @@
+package key_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/internal/key"
+)
+
+func TestRangeContains(t *testing.T) {
+	tests := []struct {
+		r       key.Range
+		in, out []string
+	}{
+		{key.Range{Op: key.Whole}, []string{"", "a"}, nil},
+		{key.Range{Op: key.Empty, Lo: "a", Hi: "b"}, nil, []string{"", "a"}},
+		{key.Range{Op: key.Equal, Lo: "a"}, []string{"a"}, []string{"", "aa"}},
+		{key.Range{Op: key.Prefix, Lo: "a"}, []string{"a", "ab"}, []string{"", "b"}},
+		{key.Range{Op: key.Span, Lo: "b", Hi: "d"}, []string{"b", "c", "d"}, []string{"a", "d\x00"}},
+		{key.Range{Op: key.AtLeast, Lo: "b"}, []string{"b", "c"}, []string{"", "a"}},
+		{key.Range{Op: key.AtMost, Hi: "b"}, []string{"", "a", "b"}, []string{"b\x00"}},
+		{key.Range{Op: -1}, nil, []string{""}},
+	}
+	for _, test := range tests {
+		for _, k := range test.in {
+			assert.True(t, test.r.Contains(k), "%+v %q", test.r, k)
+		}
+		for _, k := range test.out {
+			assert.False(t, test.r.Contains(k), "%+v %q", test.r, k)
+		}
+	}
+}
+
+func bound(op key.Op, vs ...key.Value) *key.Bound {
+	b := &key.Bound{Op: op, Lo: vs[0]}
+	if len(vs) > 1 {
+		b.Hi = vs[1]
+	}
+	return b
+}
+
+func vals(vs ...key.Value) []key.Value { return vs }
+
+func TestRangeEscaped(t *testing.T) {
+	const p = "$app#v1#x"
+	name := &key.Field{Attr: "name"}
+	n := &key.Field{Attr: "n", Kind: key.Int, Width: 2}
+	when := &key.Field{Attr: "when", Kind: key.Time, Time: key.Second}
+	unix := &key.Field{Attr: "unix", Kind: key.Time, Time: key.Unix, Width: 10}
+	template := func(parts ...any) *key.Template {
+		return &key.Template{Prefix: p, Escaped: true, Segments: segments(parts...)}
+	}
+	two := template(name, "lit_", name)
+	half := noon.Add(time.Second / 2)
+
+	tests := map[string]struct {
+		tmpl  *key.Template
+		lead  []key.Value
+		bound *key.Bound
+		want  key.Range
+	}{
+		// how much is determined
+		"no parts":          {template(), nil, nil, key.Range{Op: key.Equal, Lo: p}},
+		"constant":          {template("c", nil), nil, nil, key.Range{Op: key.Equal, Lo: p + "#c"}},
+		"nothing":           {two, nil, nil, key.Range{Op: key.Prefix, Lo: p + "#"}},
+		"lead":              {two, vals(str("a#")), nil, key.Range{Op: key.Prefix, Lo: p + "#a%23#lit_"}},
+		"lead, then plain":  {template(name, n), vals(str("a")), nil, key.Range{Op: key.Prefix, Lo: p + "#a#"}},
+		"all":               {two, vals(str("a"), str("b")), nil, key.Range{Op: key.Equal, Lo: p + "#a#lit_b"}},
+		"all and constants": {template(name, "c", nil), vals(str("a")), nil, key.Range{Op: key.Equal, Lo: p + "#a#c"}},
+		"equality":          {two, nil, bound(key.Eq, str("a")), key.Range{Op: key.Prefix, Lo: p + "#a#lit_"}},
+		"last equality":     {two, vals(str("a")), bound(key.Eq, str("b")), key.Range{Op: key.Equal, Lo: p + "#a#lit_b"}},
+		// a part that others follow
+		"ge":      {two, nil, bound(key.Ge, str("a")), key.Range{Op: key.Span, Lo: p + "#a", Hi: p + "$"}},
+		"gt":      {two, nil, bound(key.Gt, str("a")), key.Range{Op: key.Span, Lo: p + "#a$", Hi: p + "$"}},
+		"le":      {two, nil, bound(key.Le, str("a")), key.Range{Op: key.Span, Lo: p + "#", Hi: p + "#a$"}},
+		"lt":      {two, nil, bound(key.Lt, str("a")), key.Range{Op: key.Span, Lo: p + "#", Hi: p + "#a", Filter: true}},
+		"between": {two, nil, bound(key.Between, str("a"), str("b")), key.Range{Op: key.Span, Lo: p + "#a", Hi: p + "#b$"}},
+		"begins":  {two, nil, bound(key.BeginsWith, str("a b")), key.Range{Op: key.Prefix, Lo: p + "#a%20b"}},
+		"constants follow": {template(name, "c", nil), nil, bound(key.Gt, str("a")),
+			key.Range{Op: key.Span, Lo: p + "#a$", Hi: p + "$"}},
+		// the last part
+		"last ge": {two, vals(str("a")), bound(key.Ge, str("b")), key.Range{Op: key.Span, Lo: p + "#a#lit_b", Hi: p + "#a#lit`"}},
+		"last gt": {two, vals(str("a")), bound(key.Gt, str("b")), key.Range{Op: key.Span, Lo: p + "#a#lit_b\x00", Hi: p + "#a#lit`"}},
+		"last le": {two, vals(str("a")), bound(key.Le, str("b")), key.Range{Op: key.Span, Lo: p + "#a#lit_", Hi: p + "#a#lit_b"}},
+		"last lt": {two, vals(str("a")), bound(key.Lt, str("b")),
+			key.Range{Op: key.Span, Lo: p + "#a#lit_", Hi: p + "#a#lit_b", Filter: true}},
+		"last between": {two, vals(str("a")), bound(key.Between, str("b"), str("b")),
+			key.Range{Op: key.Span, Lo: p + "#a#lit_b", Hi: p + "#a#lit_b"}},
+		"last begins": {two, vals(str("a")), bound(key.BeginsWith, str("")), key.Range{Op: key.Prefix, Lo: p + "#a#lit_"}},
+		// empty strings are below all parts
+		"ge empty":       {two, nil, bound(key.Ge, str("")), key.Range{Op: key.Prefix, Lo: p + "#"}},
+		"gt empty":       {two, nil, bound(key.Gt, str("")), key.Range{Op: key.Prefix, Lo: p + "#"}},
+		"le empty":       {two, nil, bound(key.Le, str("")), key.Range{Op: key.Empty}},
+		"lt empty":       {two, nil, bound(key.Lt, str("")), key.Range{Op: key.Empty}},
+		"eq empty":       {two, nil, bound(key.Eq, str("")), key.Range{Op: key.Empty}},
+		"reversed":       {two, nil, bound(key.Between, str("b"), str("a")), key.Range{Op: key.Empty}},
+		"lower":          {template(&key.Field{Lower: true}), nil, bound(key.Ge, str("B")), key.Range{Op: key.Span, Lo: p + "#b", Hi: p + "$"}},
+		"lower begins":   {template(&key.Field{Lower: true}), nil, bound(key.BeginsWith, str("B")), key.Range{Op: key.Prefix, Lo: p + "#b"}},
+		"lower equality": {template(&key.Field{Lower: true}), nil, bound(key.Eq, str("B")), key.Range{Op: key.Equal, Lo: p + "#b"}},
+		// integers beyond the width
+		"ge negative":      {template(n), nil, bound(key.Ge, integer(-1)), key.Range{Op: key.Prefix, Lo: p + "#"}},
+		"gt negative":      {template(n), nil, bound(key.Gt, integer(-1)), key.Range{Op: key.Prefix, Lo: p + "#"}},
+		"le negative":      {template(n), nil, bound(key.Le, integer(-1)), key.Range{Op: key.Empty}},
+		"lt negative":      {template(n), nil, bound(key.Lt, integer(-1)), key.Range{Op: key.Empty}},
+		"eq negative":      {template(n), nil, bound(key.Eq, integer(-1)), key.Range{Op: key.Empty}},
+		"ge wide":          {template(n), nil, bound(key.Ge, integer(100)), key.Range{Op: key.Empty}},
+		"gt wide":          {template(n), nil, bound(key.Gt, integer(100)), key.Range{Op: key.Empty}},
+		"le wide":          {template(n), nil, bound(key.Le, integer(100)), key.Range{Op: key.Prefix, Lo: p + "#"}},
+		"lt wide":          {template(n), nil, bound(key.Lt, integer(100)), key.Range{Op: key.Prefix, Lo: p + "#"}},
+		"eq wide":          {template(n), nil, bound(key.Eq, integer(100)), key.Range{Op: key.Empty}},
+		"between negative": {template(n), nil, bound(key.Between, integer(-1), integer(5)), key.Range{Op: key.Span, Lo: p + "#", Hi: p + "#05"}},
+		"between wide":     {template(n), nil, bound(key.Between, integer(5), integer(100)), key.Range{Op: key.Span, Lo: p + "#05", Hi: p + "$"}},
+		"between beyond":   {template(n), nil, bound(key.Between, integer(-5), integer(100)), key.Range{Op: key.Prefix, Lo: p + "#"}},
+		"both negative":    {template(n), nil, bound(key.Between, integer(-5), integer(-1)), key.Range{Op: key.Empty}},
+		"both wide":        {template(n), nil, bound(key.Between, integer(100), integer(200)), key.Range{Op: key.Empty}},
+		// times finer than their format
+		"ge rounds up": {template(when), nil, bound(key.Ge, at(half)),
+			key.Range{Op: key.Span, Lo: p + "#2026-04-22T12:00:01Z", Hi: p + "$"}},
+		"gt rounds down": {template(when), nil, bound(key.Gt, at(half)),
+			key.Range{Op: key.Span, Lo: p + "#2026-04-22T12:00:00Z\x00", Hi: p + "$"}},
+		"le rounds down": {template(when), nil, bound(key.Le, at(half)),
+			key.Range{Op: key.Span, Lo: p + "#", Hi: p + "#2026-04-22T12:00:00Z"}},
+		"lt rounds up": {template(when), nil, bound(key.Lt, at(half)),
+			key.Range{Op: key.Span, Lo: p + "#", Hi: p + "#2026-04-22T12:00:01Z", Filter: true}},
+		"eq finer":      {template(when), nil, bound(key.Eq, at(half)), key.Range{Op: key.Empty}},
+		"between finer": {template(when), nil, bound(key.Between, at(half), at(half.Add(1))), key.Range{Op: key.Empty}},
+		"before year 0": {template(when), nil, bound(key.Ge, at(time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC))), key.Range{Op: key.Prefix, Lo: p + "#"}},
+		"after 9999":    {template(when), nil, bound(key.Ge, at(time.Date(9999, 12, 31, 23, 59, 59, 1, time.UTC))), key.Range{Op: key.Empty}},
+		"before 1970":   {template(unix), nil, bound(key.Gt, at(time.Unix(0, -1))), key.Range{Op: key.Prefix, Lo: p + "#"}},
+		"at 1970":       {template(unix), nil, bound(key.Ge, at(time.Unix(0, -1))), key.Range{Op: key.Span, Lo: p + "#0000000000", Hi: p + "$"}},
+		"wide unix":     {template(unix), nil, bound(key.Le, at(time.Unix(1e10, 0))), key.Range{Op: key.Prefix, Lo: p + "#"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := test.tmpl.Range(test.lead, test.bound)
+			require.NoError(t, err)
+			assert.Equal(t, test.want, got)
+		})
+	}
+}
+
+func TestRangeVerbatim(t *testing.T) {
+	name := &key.Field{Attr: "name"}
+	ts := &key.Field{Attr: "ts", Kind: key.Int, Width: 13}
+	bare := &key.Template{Segments: segments(name)}
+	batch := &key.Template{Segments: segments(ts, "#", name)}
+	pair := &key.Template{Segments: segments("P_", name, "--", name, "!", nil)}
+	const t0 = "1776852000000"
+	when := integer(1776852000000)
+
+	tests := map[string]struct {
+		tmpl  *key.Template
+		lead  []key.Value
+		bound *key.Bound
+		want  key.Range
+	}{
+		"nothing":      {bare, nil, nil, key.Range{Op: key.Whole}},
+		"with literal": {pair, nil, nil, key.Range{Op: key.Prefix, Lo: "P_"}},
+		"ge":           {bare, nil, bound(key.Ge, str("a")), key.Range{Op: key.AtLeast, Lo: "a"}},
+		"gt":           {bare, nil, bound(key.Gt, str("a")), key.Range{Op: key.AtLeast, Lo: "a\x00"}},
+		"le":           {bare, nil, bound(key.Le, str("a")), key.Range{Op: key.AtMost, Hi: "a"}},
+		"lt":           {bare, nil, bound(key.Lt, str("a")), key.Range{Op: key.AtMost, Hi: "a", Filter: true}},
+		"between":      {bare, nil, bound(key.Between, str("a"), str("b")), key.Range{Op: key.Span, Lo: "a", Hi: "b"}},
+		"ge empty":     {bare, nil, bound(key.Ge, str("")), key.Range{Op: key.Whole}},
+		"begins":       {bare, nil, bound(key.BeginsWith, str("a#")), key.Range{Op: key.Prefix, Lo: "a#"}},
+		"begins empty": {bare, nil, bound(key.BeginsWith, str("")), key.Range{Op: key.Whole}},
+
+		"first ge":      {batch, nil, bound(key.Ge, when), key.Range{Op: key.AtLeast, Lo: t0}},
+		"first gt":      {batch, nil, bound(key.Gt, when), key.Range{Op: key.AtLeast, Lo: t0 + "$"}},
+		"first le":      {batch, nil, bound(key.Le, when), key.Range{Op: key.AtMost, Hi: t0 + "$"}},
+		"first lt":      {batch, nil, bound(key.Lt, when), key.Range{Op: key.AtMost, Hi: t0, Filter: true}},
+		"first lead":    {batch, vals(when), nil, key.Range{Op: key.Prefix, Lo: t0 + "#"}},
+		"second ge":     {batch, vals(when), bound(key.Ge, str("b")), key.Range{Op: key.Span, Lo: t0 + "#b", Hi: t0 + "$"}},
+		"second begins": {batch, vals(when), bound(key.BeginsWith, str("b")), key.Range{Op: key.Prefix, Lo: t0 + "#b"}},
+
+		"string eq":              {pair, nil, bound(key.Eq, str("a")), key.Range{Op: key.Prefix, Lo: "P_a--"}},
+		"eq with the literal":    {pair, nil, bound(key.Eq, str("a--b")), key.Range{Op: key.Empty}},
+		"begins plain":           {pair, nil, bound(key.BeginsWith, str("a")), key.Range{Op: key.Prefix, Lo: "P_a"}},
+		"begins, half a literal": {pair, nil, bound(key.BeginsWith, str("a-")), key.Range{Op: key.Prefix, Lo: "P_a-", Filter: true}},
+		"begins with literal":    {pair, nil, bound(key.BeginsWith, str("a--")), key.Range{Op: key.Empty}},
+		"last begins, literal":   {pair, vals(str("a")), bound(key.BeginsWith, str("b!")), key.Range{Op: key.Prefix, Lo: "P_a--b!", Filter: true}},
+		"all":                    {pair, vals(str("a"), str("b")), nil, key.Range{Op: key.Equal, Lo: "P_a--b!"}},
+		"no successor": {&key.Template{Segments: segments("\U0010ffff", name)}, nil, bound(key.Ge, str("a")),
+			key.Range{Op: key.AtLeast, Lo: "\U0010ffffa"}},
+		"successor skips surrogates": {&key.Template{Segments: segments("\ud7ff", name)}, nil, bound(key.Ge, str("a")),
+			key.Range{Op: key.Span, Lo: "\ud7ffa", Hi: "\ue000"}},
+		"successor of two runes": {&key.Template{Segments: segments("a\U0010ffff", name)}, nil, bound(key.Ge, str("a")),
+			key.Range{Op: key.Span, Lo: "a\U0010ffffa", Hi: "b"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := test.tmpl.Range(test.lead, test.bound)
+			require.NoError(t, err)
+			assert.Equal(t, test.want, got)
+		})
+	}
+}
+
+func TestRangeErrors(t *testing.T) {
+	name, n := &key.Field{Attr: "name"}, &key.Field{Attr: "n", Kind: key.Int}
+	escaped := &key.Template{Prefix: "$", Escaped: true, Segments: segments(name, n)}
+	verbatim := &key.Template{Segments: segments(name, "-", n)}
+	tail := &key.Template{Segments: segments(name, "-", nil)}
+
+	_, err := escaped.Range(vals(str("a"), integer(1), integer(2)), nil)
+	require.EqualError(t, err, "key: more values than parts")
+	_, err = escaped.Range(vals(str("a"), integer(1)), bound(key.Ge, integer(1)))
+	require.EqualError(t, err, "key: no part is left for the bound")
+
+	tests := map[string]struct {
+		tmpl          *key.Template
+		lead          []key.Value
+		bound         *key.Bound
+		attr, problem string
+	}{
+		"lead of another kind":    {escaped, vals(integer(1)), nil, "name", "takes a value of type string"},
+		"empty lead":              {escaped, vals(str("")), nil, "name", "is empty"},
+		"negative lead":           {escaped, vals(str("a"), integer(-1)), nil, "n", "is negative"},
+		"lead with the literal":   {verbatim, vals(str("a-b")), nil, "name", "contains"},
+		"eq of another kind":      {escaped, nil, bound(key.Eq, integer(1)), "name", "takes a value of type string"},
+		"bound of another kind":   {escaped, vals(str("a")), bound(key.Lt, str("1")), "n", "takes a value of type integer"},
+		"upper of another kind":   {escaped, vals(str("a")), bound(key.Between, integer(1), str("1")), "n", "takes a value of type integer"},
+		"bound not UTF-8":         {escaped, nil, bound(key.BeginsWith, str("\xff")), "name", "not valid UTF-8"},
+		"begins with a number":    {escaped, vals(str("a")), bound(key.BeginsWith, integer(1)), "n", "is no string"},
+		"unknown comparison":      {escaped, nil, bound(key.BeginsWith+1, str("a")), "name", "unknown comparison"},
+		"negative comparison":     {escaped, nil, bound(-1, str("a")), "name", "unknown comparison"},
+		"verbatim order":          {verbatim, nil, bound(key.Ge, str("a")), "name", `is followed by "-"`},
+		"verbatim order, between": {verbatim, nil, bound(key.Between, str("a"), str("b")), "name", `is followed by "-"`},
+		"verbatim order, tail":    {tail, nil, bound(key.Lt, str("a")), "name", `is followed by "-"`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := test.tmpl.Range(test.lead, test.bound)
+			requirePart(t, err, test.attr, test.problem)
+			assert.Zero(t, got)
+		})
+	}
+}
+
+func TestRangeOfLongText(t *testing.T) {
+	long := func(n int) string { return strings.Repeat("a", n) }
+	one := &key.Template{Prefix: "$", Escaped: true, Segments: segments(&key.Field{Attr: "a"})}                            // $#…
+	two := &key.Template{Prefix: "$", Escaped: true, Segments: segments(&key.Field{Attr: "a"}, "", &key.Field{Attr: "b"})} // $#…#…
+	tests := map[string]struct {
+		tmpl  *key.Template
+		lead  []key.Value
+		bound *key.Bound
+		want  key.Range
+	}{
+		"equal fits":       {one, vals(str(long(1022))), nil, key.Range{Op: key.Equal, Lo: "$#" + long(1022)}},
+		"equal too long":   {one, vals(str(long(1023))), nil, key.Range{Op: key.Empty}},
+		"prefix fits":      {two, vals(str(long(1020))), nil, key.Range{Op: key.Prefix, Lo: "$#" + long(1020) + "#"}},
+		"no room for more": {two, vals(str(long(1021))), nil, key.Range{Op: key.Empty}},
+		"no room to bound": {two, vals(str(long(1021))), bound(key.Ge, str("a")), key.Range{Op: key.Empty}},
+		"begins fits":      {one, nil, bound(key.BeginsWith, str(long(1022))), key.Range{Op: key.Prefix, Lo: "$#" + long(1022)}},
+		"begins too long":  {one, nil, bound(key.BeginsWith, str(long(1023))), key.Range{Op: key.Empty}},
+		"lower fits":       {one, nil, bound(key.Ge, str(long(1022))), key.Range{Op: key.Span, Lo: "$#" + long(1022), Hi: "$$"}},
+		"lower is cut":     {one, nil, bound(key.Ge, str(long(1023))), key.Range{Op: key.Span, Lo: "$#" + long(1022), Hi: "$$", Filter: true}},
+		"gt is cut":        {one, nil, bound(key.Gt, str(long(1022))), key.Range{Op: key.Span, Lo: "$#" + long(1022), Hi: "$$", Filter: true}},
+		"lower, character": {one, nil, bound(key.Ge, str(long(1021)+"é")), key.Range{Op: key.Span, Lo: "$#" + long(1021), Hi: "$$", Filter: true}},
+		"upper is cut":     {one, nil, bound(key.Le, str(long(1023))), key.Range{Op: key.Span, Lo: "$#", Hi: "$#" + long(1022)}},
+		"upper, slack 1":   {one, nil, bound(key.Le, str(long(1021)+"é")), key.Range{Op: key.Span, Lo: "$#", Hi: "$#" + long(1021) + "\x7f"}},
+		"upper, slack 2":   {one, nil, bound(key.Le, str(long(1020)+"€")), key.Range{Op: key.Span, Lo: "$#", Hi: "$#" + long(1020) + "\u07ff"}},
+		"upper, slack 3":   {one, nil, bound(key.Le, str(long(1019)+"😀")), key.Range{Op: key.Span, Lo: "$#", Hi: "$#" + long(1019) + "\uffff"}},
+		"both are cut": {one, nil, bound(key.Between, str(long(1022)+"a"), str(long(1022)+"b")),
+			key.Range{Op: key.Span, Lo: "$#" + long(1022), Hi: "$#" + long(1022), Filter: true}},
+		"reversed beyond the cut": {one, nil, bound(key.Between, str(long(1022)+"b"), str(long(1022)+"a")), key.Range{Op: key.Empty}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := test.tmpl.Range(test.lead, test.bound)
+			require.NoError(t, err)
+			assert.Equal(t, test.want, got)
+		})
+	}
+}
+
+// A literal that is not UTF-8 cannot come from a tag; it must not panic either.
+func TestRangeOfBrokenLiteral(t *testing.T) {
+	for _, literal := range []string{"\xff", "a\x80\x80\x80\x80", strings.Repeat("\x80", 2000)} {
+		for _, tmpl := range []*key.Template{
+			{Segments: segments(literal, &key.Field{}, literal, nil)},
+			{Segments: segments(literal, &key.Field{Kind: key.Int}, literal, nil)},
+			{Escaped: true, Segments: segments(literal, &key.Field{}, literal, nil)},
+		} {
+			for op := key.Eq; op <= key.BeginsWith; op++ {
+				b := &key.Bound{Op: op, Lo: key.Value{Kind: tmpl.Segments[0].Field.Kind, S: strings.Repeat("x", 1500)}}
+				b.Hi = b.Lo
+				assert.NotPanics(t, func() { _, _ = tmpl.Range(nil, b) })
+			}
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package key
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Segment is a literal, a part, or a literal and the part behind it.
+type Segment struct {
+	Literal string
+	Field   *Field
+}
+
+// Template is how the text of a key is composed of parts.
+//
+// An Escaped one (a "$" key) is its Prefix and then, for each segment, '#', the
+// literal and the escaped value. Below a text P of whole segments lie exactly
+// the keys from P# to P$. A verbatim one has no prefix, and its segments are
+// concatenated with values unchanged.
+type Template struct {
+	Prefix   string
+	Escaped  bool
+	Segments []Segment
+}
+
+// Fields gives the parts, in order.
+func (t *Template) Fields() []*Field {
+	var fields []*Field
+	for _, s := range t.Segments {
+		if s.Field != nil {
+			fields = append(fields, s.Field)
+		}
+	}
+	return fields
+}
+
+// Compose gives the key text of an item, or the attributes of the parts that
+// are absent from it, in order.
+func (t *Template) Compose(item map[string]types.AttributeValue) (text string, missing []string, err error) {
+	fields := t.Fields()
+	values := make([]Value, 0, len(fields))
+	for _, f := range fields {
+		v, present, err := f.FromAttribute(item[f.Attr])
+		switch {
+		case err != nil:
+			return "", nil, err
+		case present:
+			values = append(values, v)
+		default:
+			missing = append(missing, f.Attr)
+		}
+	}
+	if len(missing) > 0 {
+		return "", missing, nil
+	}
+	text, err = t.ComposeValues(values)
+	return text, nil, err
+}
+
+// ComposeValues gives the key text of one value for each part.
+func (t *Template) ComposeValues(vs []Value) (string, error) {
+	if n := len(t.Fields()); len(vs) != n {
+		return "", fmt.Errorf("key: %d values for %d parts", len(vs), n)
+	}
+	text, _, err := t.head(vs)
+	return text, err
+}
+
+// head composes as much of the key as the leading values determine: up to and
+// including the literal before the first part without a value. It returns the
+// index of that part's segment, or the number of segments.
+func (t *Template) head(lead []Value) (text string, next int, err error) {
+	var b strings.Builder
+	b.WriteString(t.Prefix)
+	for i, s := range t.Segments {
+		if t.Escaped {
+			b.WriteByte('#')
+		}
+		b.WriteString(s.Literal)
+		if s.Field == nil {
+			continue
+		}
+		if len(lead) == 0 {
+			return b.String(), i, nil
+		}
+		part, err := t.part(i, lead[0])
+		if err != nil {
+			return "", 0, err
+		}
+		b.WriteString(part)
+		lead = lead[1:]
+	}
+	return b.String(), len(t.Segments), nil
+}
+
+// part gives the text of v as the part of segment i.
+func (t *Template) part(i int, v Value) (string, error) {
+	f := t.Segments[i].Field
+	text, err := f.Text(v)
+	if err != nil {
+		return "", err
+	}
+	if text == "" {
+		return "", f.problem("is empty")
+	}
+	if t.Escaped {
+		return Escape(text), nil
+	}
+	literal, more := t.after(i)
+	// A reader splits at the first place where the literal stands, so that must
+	// be where it was put: "x-" before "--" would be read as "x" and "-…".
+	if f.Kind == String && more && strings.Index(text+literal, literal) != len(text) {
+		return "", f.problem("contains %q, which follows it in the key", literal)
+	}
+	return text, nil
+}
+
+// after gives the literal text that follows the part of segment i, and whether
+// another part follows.
+func (t *Template) after(i int) (literal string, more bool) {
+	var b strings.Builder
+	for _, s := range t.Segments[i+1:] {
+		if t.Escaped {
+			b.WriteByte('#')
+		}
+		b.WriteString(s.Literal)
+		if s.Field != nil {
+			return b.String(), true
+		}
+	}
+	return b.String(), false
+}

@@ -1,0 +1,191 @@
+package key_test
+
+import (
+	"cmp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/dynastrata/dynastrata/internal/key"
+)
+
+func segments(parts ...any) []key.Segment {
+	var out []key.Segment
+	literal := ""
+	for _, p := range parts {
+		switch p := p.(type) {
+		case string:
+			literal = p
+			continue
+		case *key.Field:
+			out = append(out, key.Segment{Literal: literal, Field: p})
+		case nil:
+			out = append(out, key.Segment{Literal: literal})
+		}
+		literal = ""
+	}
+	return out
+}
+
+func TestCompose(t *testing.T) {
+	channel, device := &key.Field{Attr: "channel"}, &key.Field{Attr: "deviceId"}
+	ts := &key.Field{Attr: "ts", Kind: key.Int, Width: 13}
+	item := map[string]types.AttributeValue{
+		"channel":  &types.AttributeValueMemberS{Value: "c#1"},
+		"deviceId": &types.AttributeValueMemberS{Value: "d-7"},
+		"ts":       &types.AttributeValueMemberN{Value: "1776852000"},
+		"at":       &types.AttributeValueMemberS{Value: "2026-04-22T12:00:00+02:00"},
+		"null":     &types.AttributeValueMemberNULL{Value: true},
+	}
+	tests := map[string]struct {
+		tmpl key.Template
+		want string
+	}{
+		"prefix alone": {key.Template{Prefix: "$app#v1#telemetry", Escaped: true}, "$app#v1#telemetry"},
+		"parts": {key.Template{Prefix: "$app#v1#telemetry", Escaped: true, Segments: segments(channel, device)},
+			"$app#v1#telemetry#c%231#d-7"},
+		"literals": {key.Template{Prefix: "$app#v1#telemetry", Escaped: true, Segments: segments("ch_", channel, "all", nil, device)},
+			"$app#v1#telemetry#ch_c%231#all#d-7"},
+		"event": {key.Template{Prefix: "$app#v1#telemetry#e", Escaped: true, Segments: segments(&key.Field{Attr: "at", Kind: key.Time})},
+			"$app#v1#telemetry#e#2026-04-22T10:00:00.000000000Z"},
+		"verbatim":                       {key.Template{Segments: segments(ts, "#", device)}, "0001776852000#d-7"},
+		"constant":                       {key.Template{Segments: segments("devices", nil)}, "devices"},
+		"verbatim values are unchanged":  {key.Template{Segments: segments("A$", channel, "|", nil)}, "A$c#1|"},
+		"last part may hold the literal": {key.Template{Segments: segments(device, "#", channel)}, "d-7#c#1"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			text, missing, err := test.tmpl.Compose(item)
+			require.NoError(t, err)
+			assert.Empty(t, missing)
+			assert.Equal(t, test.want, text)
+		})
+	}
+
+	t.Run("missing", func(t *testing.T) {
+		tmpl := key.Template{Segments: segments(&key.Field{Attr: "b"}, "#", channel, "#", &key.Field{Attr: "null"}, "#", &key.Field{Attr: "a"})}
+		text, missing, err := tmpl.Compose(item)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"b", "null", "a"}, missing)
+		assert.Empty(t, text)
+	})
+	t.Run("error", func(t *testing.T) {
+		tmpl := key.Template{Segments: segments(&key.Field{Attr: "b"}, "#", &key.Field{Attr: "ts"})}
+		text, missing, err := tmpl.Compose(item)
+		requirePart(t, err, "ts", "not stored as a string")
+		assert.Empty(t, text)
+		assert.Empty(t, missing)
+	})
+}
+
+func TestComposeValuesErrors(t *testing.T) {
+	a, b := &key.Field{Attr: "a"}, &key.Field{Attr: "b"}
+	escaped := &key.Template{Prefix: "$", Escaped: true, Segments: segments(a)}
+	verbatim := &key.Template{Segments: segments(a, "--", b)}
+
+	_, err := escaped.ComposeValues(nil)
+	require.EqualError(t, err, "key: 0 values for 1 parts")
+	_, err = escaped.ComposeValues([]key.Value{str("x"), str("y")})
+	require.EqualError(t, err, "key: 2 values for 1 parts")
+	_, err = escaped.ComposeValues([]key.Value{str("")})
+	requirePart(t, err, "a", "is empty")
+	_, err = escaped.ComposeValues([]key.Value{integer(1)})
+	requirePart(t, err, "a", "takes a value of type string")
+	_, err = verbatim.ComposeValues([]key.Value{str("x--y"), str("z")})
+	requirePart(t, err, "a", `contains "--", which follows it`)
+	_, err = verbatim.ComposeValues([]key.Value{str("x-"), str("z")})
+	requirePart(t, err, "a", `contains "--", which follows it`)
+
+	text, err := verbatim.ComposeValues([]key.Value{str("-x"), str("--")})
+	require.NoError(t, err)
+	assert.Equal(t, "-x----", text)
+}
+
+func TestFieldsOfTemplate(t *testing.T) {
+	a, b := &key.Field{Attr: "a"}, &key.Field{Attr: "b"}
+	tmpl := key.Template{Segments: segments("x", nil, a, "y", b, "z", nil)}
+	assert.Equal(t, []*key.Field{a, b}, tmpl.Fields())
+	assert.Empty(t, (&key.Template{}).Fields())
+}
+
+// Text order is tuple order, and equal texts come from equal tuples.
+func TestEscapedKeysSortLikeTheirValues(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tmpl := escapedTemplates().Draw(t, "template")
+		a, b := tuple(tmpl).Draw(t, "a"), tuple(tmpl).Draw(t, "b")
+		if rapid.Bool().Draw(t, "same beginning") {
+			copy(b, a[:len(a)/2])
+		}
+		x, err := tmpl.ComposeValues(a)
+		require.NoError(t, err)
+		y, err := tmpl.ComposeValues(b)
+		require.NoError(t, err)
+		if got, want := cmp.Compare(x, y), compareTuples(tmpl.Fields(), a, b); got != want {
+			t.Fatalf("%q and %q compare as %d, their values as %d", x, y, got, want)
+		}
+	})
+}
+
+func TestVerbatimKeysAreInjective(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tmpl := verbatimTemplates().Draw(t, "template")
+		a, b := tuple(tmpl).Draw(t, "a"), tuple(tmpl).Draw(t, "b")
+		x, err := tmpl.ComposeValues(a)
+		require.NoError(t, err)
+		y, err := tmpl.ComposeValues(b)
+		require.NoError(t, err)
+		if (x == y) != (compareTuples(tmpl.Fields(), a, b) == 0) {
+			t.Fatalf("%q and %q come from %v and %v", x, y, a, b)
+		}
+	})
+}
+
+func TestNoValueImitatesASeparator(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tmpl := escapedTemplates().Draw(t, "template")
+		text, err := tmpl.ComposeValues(tuple(tmpl).Draw(t, "values"))
+		require.NoError(t, err)
+		require.True(t, strings.HasPrefix(text, tmpl.Prefix+"#"))
+		require.Equal(t, strings.Count(tmpl.Prefix, "#")+len(tmpl.Segments), strings.Count(text, "#"))
+		require.NotContains(t, text[len(tmpl.Prefix):], "$")
+	})
+}
+
+func FuzzCompose(f *testing.F) {
+	f.Add("a", "b", int64(1), int64(0))
+	f.Add("a#", "$b", int64(-1), int64(-1))
+	f.Add("", "\xff", int64(1776852000), int64(999))
+	f.Add("x-", "--", int64(0), int64(1))
+	f.Fuzz(func(t *testing.T, a, b string, n, nanos int64) {
+		parts := segments("l", &key.Field{Attr: "a"}, "--", &key.Field{Attr: "b", Lower: true},
+			"|", &key.Field{Attr: "n", Kind: key.Int, Width: 13}, "#", &key.Field{Attr: "t", Kind: key.Time, Time: key.Milli})
+		when := time.Unix(n, nanos)
+		item := map[string]types.AttributeValue{
+			"a": &types.AttributeValueMemberS{Value: a}, "b": &types.AttributeValueMemberS{Value: b},
+			"n": &types.AttributeValueMemberN{Value: b}, "t": &types.AttributeValueMemberS{Value: a},
+		}
+		for _, tmpl := range []*key.Template{{Segments: parts}, {Prefix: "$app", Escaped: true, Segments: parts}} {
+			if text, missing, err := tmpl.Compose(item); text != "" && (err != nil || missing != nil) {
+				t.Fatalf("%q with %v and %v", text, missing, err)
+			}
+			vs := []key.Value{str(a), str(b), integer(n), at(when)}
+			text, err := tmpl.ComposeValues(vs)
+			if err != nil {
+				var part *key.PartError
+				require.ErrorAs(t, err, &part)
+				continue
+			}
+			for i := range vs {
+				r, err := tmpl.Range(vs[:i], &key.Bound{Op: key.Eq, Lo: vs[i]})
+				if err != nil || len(text) <= key.MaxSortKey && !r.Contains(text) {
+					t.Fatalf("%q is not in the range %+v of its own parts: %v", text, r, err)
+				}
+			}
+		}
+	})
+}

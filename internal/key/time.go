@@ -1,0 +1,136 @@
+package key
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// TimeFormat is how a time is stored. Each of the text formats has a fixed
+// width, so that text order is time order.
+type TimeFormat int
+
+// The formats of a time.
+const (
+	Nano      TimeFormat = iota // RFC 3339, UTC, nine fraction digits
+	Micro                       // six fraction digits
+	Milli                       // three fraction digits
+	Second                      // no fraction
+	Unix                        // a number: seconds since 1970
+	UnixMilli                   // a number: milliseconds since 1970
+)
+
+var (
+	errYear    = errors.New("is outside the years 0000 to 9999")
+	errRFC3339 = errors.New("is not an RFC 3339 time")
+	errInteger = errors.New("is not a whole number")
+)
+
+var timeFormats = []string{Nano: "ns", Micro: "us", Milli: "ms", Second: "s", Unix: "unix", UnixMilli: "unixms"}
+
+// ParseTimeFormat gives the format that a tag calls s.
+func ParseTimeFormat(s string) (TimeFormat, bool) {
+	i := slices.Index(timeFormats, s)
+	return TimeFormat(max(i, 0)), i >= 0
+}
+
+// String gives the name that ParseTimeFormat reads.
+func (f TimeFormat) String() string {
+	if f < 0 || int(f) >= len(timeFormats) {
+		return "TimeFormat(" + strconv.Itoa(int(f)) + ")"
+	}
+	return timeFormats[f]
+}
+
+// Unit is the difference between two neighbouring times of the format.
+func (f TimeFormat) Unit() time.Duration {
+	switch f {
+	case Micro:
+		return time.Microsecond
+	case Milli, UnixMilli:
+		return time.Millisecond
+	case Second, Unix:
+		return time.Second
+	default:
+		return time.Nanosecond
+	}
+}
+
+// Text reports whether the format is stored as a string, not as a number.
+func (f TimeFormat) Text() bool { return f != Unix && f != UnixMilli }
+
+// Truncate gives the latest time of the format that is not after t, in UTC.
+// It goes towards the past before 1970, too.
+func (f TimeFormat) Truncate(t time.Time) time.Time {
+	t = t.UTC()
+	// Nanosecond counts from the second before t in every era.
+	return t.Add(-time.Duration(t.Nanosecond()) % f.Unit())
+}
+
+// Exact reports whether the format holds t without loss.
+func (f TimeFormat) Exact(t time.Time) bool { return f.Truncate(t).Equal(t) }
+
+// ceil gives the earliest time of the format that is not before t.
+func (f TimeFormat) ceil(t time.Time) time.Time {
+	floor := f.Truncate(t)
+	if floor.Equal(t) {
+		return floor
+	}
+	return floor.Add(f.Unit())
+}
+
+// Format gives the stored text of t: RFC 3339, or the digits of a number. It
+// truncates; callers that must not lose precision ask Exact first.
+func (f TimeFormat) Format(t time.Time) (string, error) {
+	t = f.Truncate(t)
+	if !yearFits(t) {
+		return "", errYear
+	}
+	switch f {
+	case Unix:
+		return strconv.FormatInt(t.Unix(), 10), nil
+	case UnixMilli:
+		return strconv.FormatInt(t.UnixMilli(), 10), nil
+	case Micro:
+		return t.Format("2006-01-02T15:04:05.000000Z"), nil
+	case Milli:
+		return t.Format("2006-01-02T15:04:05.000Z"), nil
+	case Second:
+		return t.Format("2006-01-02T15:04:05Z"), nil
+	default:
+		return t.Format("2006-01-02T15:04:05.000000000Z"), nil
+	}
+}
+
+// Parse reads a stored text. A text format reads any RFC 3339 time, of any
+// offset and precision, because items may be older than the format; a number
+// format reads a whole number. The result is in UTC. Errors never show the text.
+func (f TimeFormat) Parse(text string) (time.Time, error) {
+	var t time.Time
+	if f.Text() {
+		parsed, err := time.Parse(time.RFC3339Nano, strings.ToUpper(text))
+		if err != nil {
+			return time.Time{}, errRFC3339
+		}
+		t = parsed.UTC()
+	} else {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return time.Time{}, errInteger
+		}
+		if f == Unix {
+			t = time.Unix(n, 0).UTC()
+		} else {
+			t = time.UnixMilli(n).UTC()
+		}
+	}
+	if !yearFits(t) {
+		return time.Time{}, errYear
+	}
+	return t, nil
+}
+
+// yearFits reports whether t has a four-digit year. t is in UTC.
+func yearFits(t time.Time) bool { return t.Year() >= 0 && t.Year() <= 9999 }

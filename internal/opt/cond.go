@@ -1,0 +1,27 @@
+package opt
+
+import "github.com/dynastrata/dynastrata/internal/expr"
+
+// Target is what a condition or change is about: a pointer into a prototype, an entry of a map that such a pointer
+// leads to, or a path in text.
+type Target struct {
+	Pointer any
+	Entry   *string // key in the map at Pointer
+	Text    string  // path, when Pointer is nil
+}
+
+// Cond is a condition before it is checked against a schema: Values are Go values of the target's type.
+type Cond struct {
+	Op     expr.Op
+	Target Target
+	Values []any
+	Conds  []Cond
+}
+
+// Change is an update's change before it is checked against a schema.
+type Change struct {
+	Kind   expr.Kind
+	Target Target
+	Value  any  // of the target's type; the elements for Push, Insert and Discard
+	Once   bool // Set only when absent
+}

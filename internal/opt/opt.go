@@ -1,0 +1,93 @@
+// Package opt seals the option interfaces of the public packages: their methods are unexported here and reach other
+// packages only by embedding one of the For types. What options ask for is collected in a Spec.
+package opt
+
+import "errors"
+
+// Spec is what the options of one call ask for.
+type Spec struct {
+	If       []Cond   // conditions of a write
+	Changes  []Change // of an update
+	Range    []Cond   // of a query, on key fields
+	Filters  []Cond   // of a query, on other fields
+	Desc     bool
+	Limit    *int
+	Strong   bool // strongly consistent
+	Expired  bool // expired items too
+	NoReturn bool // skip the read of the current item after an append
+	Name     string
+	Handle   string // the constructor that is at work, "" for entity.New
+	Errs     []error
+}
+
+// The option interfaces. A value may be an option of several calls.
+type (
+	Read   interface{ read(*Spec) }
+	Query  interface{ query(*Spec) }
+	Write  interface{ write(*Spec) }
+	Update interface{ update(*Spec) }
+	Append interface{ append(*Spec) }
+	Store  interface{ store(*Spec) }
+)
+
+// The For types carry what an option does; embedding one under an unexported name makes an option of it.
+type (
+	ForRead   struct{ Do func(*Spec) }
+	ForQuery  struct{ Do func(*Spec) }
+	ForWrite  struct{ Do func(*Spec) }
+	ForUpdate struct{ Do func(*Spec) }
+	ForAppend struct{ Do func(*Spec) }
+	ForStore  struct{ Do func(*Spec) }
+)
+
+func (o ForRead) read(s *Spec)     { s.do(o.Do) }
+func (o ForRead) query(s *Spec)    { s.do(o.Do) }
+func (o ForQuery) query(s *Spec)   { s.do(o.Do) }
+func (o ForWrite) write(s *Spec)   { s.do(o.Do) }
+func (o ForWrite) update(s *Spec)  { s.do(o.Do) }
+func (o ForWrite) append(s *Spec)  { s.do(o.Do) }
+func (o ForUpdate) update(s *Spec) { s.do(o.Do) }
+func (o ForAppend) append(s *Spec) { s.do(o.Do) }
+func (o ForStore) store(s *Spec)   { s.do(o.Do) }
+
+var errEmpty = errors.New("an option is nil or a zero value; use the functions that make options")
+
+func (s *Spec) do(f func(*Spec)) {
+	if f == nil {
+		s.Errs = append(s.Errs, errEmpty)
+		return
+	}
+	f(s)
+}
+
+// Collect applies options of one call; which says as what kind of option each is used.
+func Collect[O, K any](opts []O, which func(K, *Spec)) Spec {
+	var s Spec
+	for _, o := range opts {
+		k, ok := any(o).(K)
+		if !ok {
+			s.Errs = append(s.Errs, errEmpty)
+			continue
+		}
+		which(k, &s)
+	}
+	return s
+}
+
+// Reads collects options of a read.
+func Reads[O any](opts []O) Spec { return Collect(opts, func(o Read, s *Spec) { o.read(s) }) }
+
+// Queries collects options of a query.
+func Queries[O any](opts []O) Spec { return Collect(opts, func(o Query, s *Spec) { o.query(s) }) }
+
+// Writes collects options of a write.
+func Writes[O any](opts []O) Spec { return Collect(opts, func(o Write, s *Spec) { o.write(s) }) }
+
+// Updates collects options of an update.
+func Updates[O any](opts []O) Spec { return Collect(opts, func(o Update, s *Spec) { o.update(s) }) }
+
+// Appends collects options of an append.
+func Appends[O any](opts []O) Spec { return Collect(opts, func(o Append, s *Spec) { o.append(s) }) }
+
+// Stores collects options of a store.
+func Stores[O any](opts []O) Spec { return Collect(opts, func(o Store, s *Spec) { o.store(s) }) }

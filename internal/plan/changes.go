@@ -1,0 +1,182 @@
+package plan
+
+import (
+	"reflect"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+// resolveChanges checks the changes of an update against the schema and encodes their values.
+func resolveChanges(s *schema.Schema, list []opt.Change) ([]expr.Change, error) {
+	if len(list) == 0 {
+		return nil, input(s, CodeNoChange, nil, "an update needs at least one change")
+	}
+	var out []expr.Change
+	for _, c := range list {
+		n, err := Node(s, c.Target)
+		if err != nil {
+			return nil, err
+		}
+		if err := mayChange(s, n, c.Kind); err != nil {
+			return nil, err
+		}
+		r, err := resolveChange(s, n, c)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range out {
+			if o.Path.Overlaps(r.Path) {
+				return nil, input(s, CodeOverlap, n.Attr, "two changes meet in %s", r.Path)
+			}
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// mayChange refuses changes of attributes that an update does not own.
+func mayChange(s *schema.Schema, n *schema.Node, kind expr.Kind) error {
+	a := n.Attr
+	switch {
+	case s.KeyPart(a):
+		return input(s, CodeNotYours, a, "the attribute is part of the primary key")
+	case a.Owned():
+		return input(s, CodeNotYours, a, "the library sets the attribute itself")
+	case a.Append || a.Clock:
+		return input(s, CodeNotYours, a, "only Append writes the attribute")
+	case a.Role.Has(tag.Immutable) && !(kind == expr.Set && n.Top):
+		return input(s, CodeNotYours, a, "the attribute is immutable")
+	case a.Role.Has(tag.SetOnce) && !((kind == expr.Set || kind == expr.SetIfAbsent) && n.Top):
+		return input(s, CodeNotYours, a, "the attribute is set once")
+	case a.Role.Has(tag.Required) && kind == expr.Remove && n.Top:
+		return input(s, CodeRequired, a, "the attribute is required")
+	}
+	return nil
+}
+
+func resolveChange(s *schema.Schema, n *schema.Node, c opt.Change) (expr.Change, error) {
+	r := expr.Change{Kind: c.Kind, Path: n.Path}
+	switch c.Kind {
+	case expr.Remove:
+		return r, nil
+	case expr.Push, expr.Insert, expr.Discard:
+		if reflect.ValueOf(c.Value).Len() == 0 {
+			return r, input(s, CodeValue, n.Attr, "there is no element to add or take out")
+		}
+	}
+	plain := *n
+	if c.Kind != expr.Set && c.Kind != expr.SetIfAbsent {
+		plain.Tag.OmitEmpty = false
+	}
+	av, err := encode(s, &plain, c.Value, n.Attr.Exact())
+	if err != nil {
+		return r, err
+	}
+	if err := fits(s, n, c.Kind, av); err != nil {
+		return r, err
+	}
+	if n.Top && item.Empty(av) && n.Attr.Role.Has(tag.Required) {
+		return r, input(s, CodeRequired, n.Attr, "the attribute is required")
+	}
+	if n.Attr.Role.Has(tag.SetOnce) {
+		r.Kind = expr.SetIfAbsent
+	}
+	if av == nil || n.Top && item.Absent(av) && nativeIndexPart(s, n.Attr) {
+		if c.Kind == expr.SetIfAbsent || n.Attr.Role.Has(tag.Immutable) || n.Attr.Role.Has(tag.SetOnce) {
+			return r, input(s, CodeValue, n.Attr, "an empty value is not stored here")
+		}
+		r.Kind, av = expr.Remove, nil // what whole values leave out is absent after a Set too
+	}
+	r.Value = av
+	return r, nil
+}
+
+// fits checks that a change of elements has a value of the kind that it works on.
+func fits(s *schema.Schema, n *schema.Node, kind expr.Kind, av types.AttributeValue) error {
+	switch kind {
+	case expr.Increment:
+		if _, ok := av.(*types.AttributeValueMemberN); !ok {
+			return input(s, CodeValue, n.Attr, "Add needs an attribute that is stored as a number")
+		}
+	case expr.Push:
+		if _, ok := av.(*types.AttributeValueMemberL); !ok {
+			return input(s, CodeValue, n.Attr, "ListAppend needs an attribute that is stored as a list")
+		}
+	case expr.Insert, expr.Discard:
+		switch av.(type) {
+		case *types.AttributeValueMemberSS, *types.AttributeValueMemberNS, *types.AttributeValueMemberBS:
+		default:
+			return input(s, CodeValue, n.Attr, "the attribute is not stored as a set; tag the field stringset, numberset or binaryset")
+		}
+	}
+	return nil
+}
+
+func nativeIndexPart(s *schema.Schema, a *schema.Attr) bool {
+	for _, h := range s.IndexHalves() {
+		if h.Native != nil && h.Has(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// immutableGuards hold when every immutable attribute that is set has no other value yet.
+func immutableGuards(s *schema.Schema, changes []expr.Change) []expr.Cond {
+	var guards []expr.Cond
+	for _, c := range changes {
+		if a := s.Attr(c.Path.Root()); a != nil && a.Role.Has(tag.Immutable) && c.Kind == expr.Set {
+			guards = append(guards, expr.Any(expr.Compare(expr.NotExists, c.Path), expr.Compare(expr.Eq, c.Path, c.Value)))
+		}
+	}
+	return guards
+}
+
+// parentGuards hold when what nested changes lie in is there and is a map or list.
+func parentGuards(changes []expr.Change) []expr.Cond {
+	var guards []expr.Cond
+	seen := map[string]bool{}
+	for _, c := range changes {
+		if len(c.Path) == 1 {
+			continue
+		}
+		parent, last := c.Path[:len(c.Path)-1], c.Path[len(c.Path)-1]
+		kind := "M"
+		if last.Name == "" {
+			kind = "L"
+		}
+		if !seen[parent.String()+kind] {
+			seen[parent.String()+kind] = true
+			guards = append(guards, expr.Compare(expr.HasType, parent, item.S(kind)))
+		}
+	}
+	return guards
+}
+
+// broken names what a returned image says about the guards of changes: a missing parent, a different immutable value.
+// It is nil when none of them can have failed.
+func broken(s *schema.Schema, changes []expr.Change, image item.Item) error {
+	for _, c := range changes {
+		if len(c.Path) > 1 {
+			parent, last := c.Path[:len(c.Path)-1], c.Path[len(c.Path)-1]
+			av, _ := parent.Lookup(image)
+			_, isMap := av.(*types.AttributeValueMemberM)
+			_, isList := av.(*types.AttributeValueMemberL)
+			if last.Name != "" && !isMap || last.Name == "" && !isList {
+				return &ConditionError{parent.String(), "the parent of a changed attribute is absent"}
+			}
+		}
+		if a := s.Attr(c.Path.Root()); a != nil && a.Role.Has(tag.Immutable) && c.Kind == expr.Set {
+			if stored, ok := image[a.Name]; ok && !item.Equal(stored, c.Value) {
+				return &ConditionError{a.Name, "the attribute is immutable and has another value"}
+			}
+		}
+	}
+	return nil
+}

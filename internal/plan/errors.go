@@ -1,0 +1,110 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// Error classes; package entity exports them.
+var (
+	ErrNotFound      = errors.New("item not found")
+	ErrExists        = errors.New("item exists")
+	ErrConflict      = errors.New("conflicting write")
+	ErrCondition     = errors.New("condition failed")
+	ErrTooLarge      = errors.New("too large for DynamoDB")
+	ErrInvalidCursor = errors.New("invalid cursor")
+)
+
+// Codes of bad input, found before any request is sent; docs/errors.md explains each.
+const (
+	CodeKeyPart      = "EDD-9101" // a key part is missing or zero
+	CodeValue        = "EDD-9102" // a value cannot be stored
+	CodeRequired     = "EDD-9103" // a required attribute is missing
+	CodeNotYours     = "EDD-9104" // a change of what the verb may not change
+	CodePointer      = "EDD-9105" // a pointer outside every prototype of the type
+	CodeNoChange     = "EDD-9106" // an update without a change
+	CodeOverlap      = "EDD-9107" // two changes of one attribute
+	CodeOption       = "EDD-9108" // an option that makes no sense here
+	CodeSameItem     = "EDD-9109" // two operations on one item in a transaction
+	CodeTooMany      = "EDD-9110" // more actions than a transaction can have
+	CodeCondition    = "EDD-9111" // a malformed condition
+	CodeKeyFilter    = "EDD-9112" // a filter on an attribute of the key
+	CodeAhead        = "EDD-9113" // an event too far in the future
+	CodeForeign      = "EDD-9114" // an operation of another database handle
+	CodeOrderByRange = "EDD-9115" // a history condition that is not on orderBy
+)
+
+// InputError is a mistake in the arguments of a call, found before any request was sent. Problem never quotes a value.
+type InputError struct{ Code, Type, Field, Problem string }
+
+func (e *InputError) Error() string {
+	where := e.Type
+	if e.Field != "" {
+		where += "." + e.Field
+	}
+	return fmt.Sprintf("%s %s: %s", e.Code, where, e.Problem)
+}
+
+// ConditionError is a failed condition that the library can name: Attr is the attribute that made it fail. It is
+// ErrCondition.
+type ConditionError struct{ Attr, Problem string }
+
+func (e *ConditionError) Error() string { return "condition failed: " + e.Attr + ": " + e.Problem }
+
+// Is makes the error an ErrCondition.
+func (e *ConditionError) Is(target error) bool { return target == ErrCondition }
+
+// Ambiguous wraps the error of a write that may have been applied.
+type Ambiguous struct{ Err error }
+
+func (e *Ambiguous) Error() string { return "the write may have been applied: " + e.Err.Error() }
+func (e *Ambiguous) Unwrap() error { return e.Err }
+
+// Refused is a write that DynamoDB refused because a condition failed: Class is what that means for the verb, Cause
+// the SDK's error, Image the stored item that made the condition fail.
+type Refused struct {
+	Class  error
+	Cause  error
+	Schema *schema.Schema
+	Image  item.Item
+}
+
+func (e *Refused) Error() string { return e.Class.Error() }
+
+// Unwrap gives errors.Is and errors.As both the class and the SDK's error.
+func (e *Refused) Unwrap() []error { return []error{e.Class, e.Cause} }
+
+// Error says which verb failed on which item. Its cause is the class, and behind that the SDK's error.
+type Error struct {
+	Verb   string // Create, Update, Append …
+	Entity string // entity name
+	Key    string // primary key; secret parts hidden; "" when it could not be composed
+	Err    error
+}
+
+func (e *Error) Error() string {
+	text := e.Verb + " " + e.Entity
+	if e.Key != "" {
+		text += " (" + e.Key + ")"
+	}
+	return text + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// DecodeError is a stored item that does not fit the struct. The write or read that met it took place.
+type DecodeError struct {
+	Entity string
+	Err    error
+}
+
+func (e *DecodeError) Error() string {
+	return "the stored item does not fit " + e.Entity + ": " + e.Err.Error()
+}
+
+// Unwrap returns the codec's error.
+func (e *DecodeError) Unwrap() error { return e.Err }

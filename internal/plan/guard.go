@@ -1,0 +1,116 @@
+package plan
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// maxGuardOperators and maxGuardBytes are DynamoDB's limits for one expression.
+const (
+	maxGuardOperators = 300
+	maxGuardBytes     = 4096
+)
+
+// exists holds when the item is there and, where items can expire, has not expired.
+func exists(s *schema.Schema, now time.Time) expr.Cond {
+	there := expr.Compare(expr.Exists, expr.Attr(s.PK.Attributes()[0]))
+	if !s.Expires {
+		return there
+	}
+	return expr.All(there, NotExpired(s, now))
+}
+
+// absent is the negation of exists.
+func absent(s *schema.Schema, now time.Time) expr.Cond {
+	gone := expr.Compare(expr.NotExists, expr.Attr(s.PK.Attributes()[0]))
+	if !s.Expires {
+		return gone
+	}
+	return expr.Any(gone, expr.Compare(expr.Le, expr.Attr(s.Options.TTL), Seconds(now)))
+}
+
+// Absent holds when there is no item at the key, expired or not.
+func Absent(s *schema.Schema) expr.Cond {
+	return expr.Compare(expr.NotExists, expr.Attr(s.PK.Attributes()[0]))
+}
+
+// NotExpired holds for items without a TTL attribute or with one after now.
+func NotExpired(s *schema.Schema, now time.Time) expr.Cond {
+	ttl := expr.Attr(s.Options.TTL)
+	return expr.Any(expr.Compare(expr.NotExists, ttl), expr.Compare(expr.Gt, ttl, Seconds(now)))
+}
+
+// Seconds is now as DynamoDB's TTL counts: whole seconds since 1970.
+func Seconds(now time.Time) types.AttributeValue {
+	return item.N(strconv.FormatInt(now.Unix(), 10))
+}
+
+// Expired reports that the item's TTL attribute is not after now.
+func Expired(s *schema.Schema, it item.Item, now time.Time) bool {
+	n, ok := it[s.Options.TTL].(*types.AttributeValueMemberN)
+	if !ok {
+		return false
+	}
+	at, err := item.ParseDecimal(n.Value)
+	if err != nil {
+		return false
+	}
+	limit, _ := item.ParseDecimal(strconv.FormatInt(now.Unix(), 10))
+	return at.Cmp(limit) <= 0
+}
+
+// live reports that a returned image is an item that the verbs see.
+func live(s *schema.Schema, it item.Item, now time.Time) bool {
+	return it != nil && !(s.Expires && Expired(s, it, now))
+}
+
+// unchanged guards a write by what was read: the write id, else the version, else every attribute of the image.
+func unchanged(s *schema.Schema, image item.Item) (expr.Cond, error) {
+	if w, ok := image[schema.WriteAttr]; ok && s.Hidden {
+		return expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w), nil
+	}
+	if s.Version != nil {
+		if n, ok := image[s.Version.Name].(*types.AttributeValueMemberN); ok {
+			return expr.Compare(expr.Eq, expr.Attr(s.Version.Name), n), nil
+		}
+	}
+	var all []expr.Cond
+	bytes := 0
+	for _, name := range sortedNames(image) {
+		all = append(all, expr.Compare(expr.Eq, expr.Attr(name), image[name]))
+		bytes += len(" AND #000 = :000")
+	}
+	for _, a := range s.Attrs {
+		if _, ok := image[a.Name]; !ok {
+			all = append(all, expr.Compare(expr.NotExists, expr.Attr(a.Name)))
+			bytes += len(" AND attribute_not_exists(#000)")
+		}
+	}
+	guard := expr.All(all...)
+	if guard.Operators() > maxGuardOperators || bytes > maxGuardBytes {
+		return expr.Cond{}, input(s, CodeCondition, nil, "the item has too many attributes to be guarded by its content; give the entity a version field or a $ key")
+	}
+	return guard, nil
+}
+
+// sameState reports that image is the state that was read.
+func sameState(s *schema.Schema, read, image item.Item) bool {
+	if image == nil {
+		return false
+	}
+	if w, ok := read[schema.WriteAttr]; ok && s.Hidden {
+		return item.Equal(w, image[schema.WriteAttr])
+	}
+	if s.Version != nil {
+		if v, ok := read[s.Version.Name]; ok {
+			return item.Equal(v, image[s.Version.Name])
+		}
+	}
+	return item.Equal(&types.AttributeValueMemberM{Value: read}, &types.AttributeValueMemberM{Value: image})
+}

@@ -1,0 +1,80 @@
+package plan
+
+import (
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// keepInStep returns the changes that keep the index halves right when changes are made to an item of which the parts
+// in known are known. needRead is set when a half cannot be composed without the stored item. all asks for the halves
+// that no change touches too, because the item may be new.
+func keepInStep(s *schema.Schema, known item.Item, changes []expr.Change, all bool) (extra []expr.Change, needRead bool, err error) {
+	touched := map[string]expr.Change{}
+	after := item.Clone(known)
+	for _, c := range changes {
+		touched[c.Path.Root()] = c
+		if c.Kind == expr.Set && len(c.Path) == 1 {
+			after[c.Path.Root()] = c.Value
+		}
+	}
+	for _, h := range s.IndexHalves() {
+		if !h.Written() {
+			continue
+		}
+		affected, partly, once := false, false, (*schema.Attr)(nil)
+		for _, a := range h.Parts {
+			c, ok := touched[a.Name]
+			_, isKnown := after[a.Name]
+			affected = affected || ok && !s.KeyPart(a)
+			switch {
+			case ok && c.Kind == expr.SetIfAbsent:
+				once = a
+			case ok && (c.Kind != expr.Set || len(c.Path) > 1) || !isKnown:
+				partly = true
+			}
+		}
+		switch {
+		case !affected && (partly || !all):
+			// Nothing that the half is made of changes, or the item is new and lacks a part.
+		case once != nil && !partly && copies(h):
+			extra = append(extra, followOnce(h, once, touched[once.Name]))
+		case partly || once != nil:
+			return nil, true, nil
+		default:
+			c, err := setHalf(s, h, after)
+			if err != nil {
+				return nil, false, err
+			}
+			extra = append(extra, c)
+		}
+	}
+	return extra, false, nil
+}
+
+// setHalf sets or removes a half all of whose parts are known.
+func setHalf(s *schema.Schema, h *schema.Half, it item.Item) (expr.Change, error) {
+	text, err := indexText(s, h, it, isSortHalf(s, h))
+	if err != nil {
+		return expr.Change{}, err
+	}
+	if text == "" {
+		return expr.Change{Kind: expr.Remove, Path: expr.Attr(h.Attr)}, nil
+	}
+	return expr.Change{Kind: expr.Set, Path: expr.Attr(h.Attr), Value: item.S(text)}, nil
+}
+
+// copies reports that a half is a bare copy of one attribute that is stored as text.
+func copies(h *schema.Half) bool {
+	if h.Prefixed || len(h.Template.Segments) != 1 {
+		return false
+	}
+	f := h.Template.Segments[0]
+	return f.Literal == "" && f.Field != nil && !f.Field.Lower && (f.Field.Kind == key.String || f.Field.Kind == key.Time && f.Field.Time.Text())
+}
+
+// followOnce makes a half that copies an attribute follow it, whether the attribute is there already or set now.
+func followOnce(h *schema.Half, a *schema.Attr, c expr.Change) expr.Change {
+	return expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(h.Attr), Source: expr.Attr(a.Name), Value: c.Value}
+}

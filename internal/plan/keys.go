@@ -1,0 +1,178 @@
+package plan
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// EncodeAttr encodes one attribute of struct value v: nil when it is absent.
+func EncodeAttr(s *schema.Schema, a *schema.Attr, v reflect.Value) (types.AttributeValue, error) {
+	fv, err := v.FieldByIndexErr(a.Index)
+	if err != nil {
+		return nil, nil // inside a nil embedded pointer
+	}
+	n := schema.Node{Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Top: true}
+	return encode(s, &n, fv.Interface(), a.Exact())
+}
+
+// Key composes the primary key of v, of which only the key parts need to be filled in. parts are those attributes as
+// they are stored.
+func Key(s *schema.Schema, v reflect.Value) (primary, parts item.Item, err error) {
+	parts = item.Item{}
+	for _, h := range []*schema.Half{s.PK, s.SK} {
+		if h == nil {
+			continue
+		}
+		for _, a := range h.Parts {
+			av, err := EncodeAttr(s, a, v)
+			if err != nil {
+				return nil, nil, err
+			}
+			if err := Present(s, a, av); err != nil {
+				return nil, nil, err
+			}
+			parts[a.Name] = av
+		}
+	}
+	primary, err = primaryOf(s, parts)
+	return primary, parts, err
+}
+
+// Present refuses a key part that is absent, or zero without the role zero.
+func Present(s *schema.Schema, a *schema.Attr, av types.AttributeValue) error {
+	if item.Absent(av) {
+		return input(s, CodeKeyPart, a, "the key part is missing")
+	}
+	if !a.AllowsZero() && zeroKey(a, av) {
+		return input(s, CodeKeyPart, a, `the key part is zero; if zero is a real value here, tag the field entity:"zero"`)
+	}
+	return nil
+}
+
+func zeroKey(a *schema.Attr, av types.AttributeValue) bool {
+	switch v := av.(type) {
+	case *types.AttributeValueMemberS:
+		return a.Time && strings.HasPrefix(v.Value, "0001-01-01T00:00:00")
+	case *types.AttributeValueMemberN:
+		return strings.Trim(v.Value, "0.") == "" || a.Time && strings.HasPrefix(v.Value, "-62135596800")
+	case *types.AttributeValueMemberB:
+		return len(v.Value) == 0
+	case *types.AttributeValueMemberBOOL:
+		return !v.Value
+	}
+	return false
+}
+
+// primaryOf composes the primary key from stored attributes.
+func primaryOf(s *schema.Schema, it item.Item) (item.Item, error) {
+	primary := item.Item{}
+	for i, h := range []*schema.Half{s.PK, s.SK} {
+		if h == nil {
+			continue
+		}
+		if h.Native != nil {
+			a := h.Native[0]
+			if item.Absent(it[a.Name]) {
+				return nil, input(s, CodeKeyPart, a, "the key part is missing")
+			}
+			primary[a.Name] = it[a.Name]
+		} else {
+			text, missing, err := h.Template.Compose(it)
+			if err != nil {
+				return nil, keyError(s, err)
+			}
+			if len(missing) > 0 || text == "" {
+				return nil, input(s, CodeKeyPart, firstAttr(s, missing), "the key part is missing")
+			}
+			primary[h.Attr] = item.S(text)
+		}
+		limit := MaxPartitionKey
+		if i == 1 {
+			limit = MaxSortKey - s.Satellites
+		}
+		if n := keyBytes(primary, h); n > limit {
+			return nil, tooLarge(s, "the %s is %d bytes long, %d are allowed", halfName(i), n, limit)
+		}
+	}
+	return primary, nil
+}
+
+func firstAttr(s *schema.Schema, names []string) *schema.Attr {
+	if len(names) == 0 {
+		return nil
+	}
+	return s.Attr(names[0])
+}
+
+func halfName(i int) string { return [...]string{"partition key", "sort key"}[i] }
+
+func keyBytes(it item.Item, h *schema.Half) int {
+	switch v := it[h.Attributes()[0]].(type) {
+	case *types.AttributeValueMemberS:
+		return len(v.Value)
+	case *types.AttributeValueMemberB:
+		return len(v.Value)
+	}
+	return 0
+}
+
+// keyError makes an *InputError of an error of package key.
+func keyError(s *schema.Schema, err error) error {
+	if e, ok := err.(*key.PartError); ok {
+		return input(s, CodeValue, s.Attr(e.Attr), "%s", e.Problem)
+	}
+	return input(s, CodeValue, nil, "%v", err)
+}
+
+// SetIndexHalf composes index half h of it in place: set when all its parts are there, removed otherwise.
+func SetIndexHalf(s *schema.Schema, h *schema.Half, it item.Item, sortKey bool) error {
+	if h.Native != nil {
+		for _, a := range h.Native {
+			if item.Absent(it[a.Name]) {
+				delete(it, a.Name) // an empty key attribute would fail the whole write
+			}
+		}
+		return nil
+	}
+	text, err := indexText(s, h, it, sortKey)
+	if err != nil {
+		return err
+	}
+	if text == "" {
+		delete(it, h.Attr)
+	} else {
+		it[h.Attr] = item.S(text)
+	}
+	return nil
+}
+
+// indexText is the text of index half h for it, "" when a part is absent.
+func indexText(s *schema.Schema, h *schema.Half, it item.Item, sortKey bool) (string, error) {
+	text, missing, err := h.Template.Compose(it)
+	if err != nil {
+		return "", keyError(s, err)
+	}
+	if len(missing) > 0 {
+		return "", nil
+	}
+	limit := MaxPartitionKey
+	if sortKey {
+		limit = MaxSortKey
+	}
+	if len(text) > limit {
+		return "", tooLarge(s, "the index key %s is %d bytes long, %d are allowed", h.Attr, len(text), limit)
+	}
+	return text, nil
+}
+
+// isSortHalf reports that h is the sort half of some index.
+func isSortHalf(s *schema.Schema, h *schema.Half) bool {
+	return slices.ContainsFunc(s.Indexes, func(x *schema.Index) bool { return x.SK == h })
+}

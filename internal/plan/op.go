@@ -1,0 +1,107 @@
+// Package plan turns an intent (a verb, a value, options) into a plan: the item that must be read first, and the
+// actions that DynamoDB applies together, each with its guard. Plans are made without a network and can be printed.
+package plan
+
+import (
+	"time"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// Limits of DynamoDB.
+const (
+	MaxActions          = 100             // of one transaction
+	MaxTransactionBytes = 4 * 1024 * 1024 // of all its items
+	MaxPartitionKey     = 2048
+	MaxSortKey          = 1024
+)
+
+// Op is one intended write.
+type Op struct {
+	Verb   string
+	Schema *schema.Schema
+	Table  string    // physical name
+	Key    item.Item // primary key of the item that the op is about
+	KeyIs  string    // the key for messages; empty when it must not be shown
+	Err    error     // bad input
+	Read   bool      // the current item must be read before the op can be planned
+	Plan   func(Input) (Step, error)
+	Sketch func(Input) Step // for printing a plan that needs a read: nil when Read is false
+}
+
+// Input is what an op is planned from.
+type Input struct {
+	Now     time.Time
+	WriteID string
+	Joined  bool      // part of a transaction with other ops: there is no returned image
+	Image   item.Item // the current item, when Read; nil when there is none
+}
+
+// Step is what is sent together.
+type Step struct {
+	Actions []Action
+	Whole   bool // a refusal is decided only when every action was heard, none disturbed by a conflict
+	// Judge decides what a definite failure means; failures are aligned with Actions.
+	Judge func([]Failure) Verdict
+	// Done turns success into the op's outcome; returned is what a lone action gave back, nil otherwise.
+	Done func(returned Returned) (any, error)
+}
+
+// Returned is what a successful lone action gave back.
+type Returned struct {
+	Image  item.Item // as the action's Returns asked
+	Resent bool      // the write had been applied by an earlier attempt whose answer was lost; Image is the item as it is now
+}
+
+// ActionKind is what an action does.
+type ActionKind int
+
+// Kinds of actions.
+const (
+	Put ActionKind = iota
+	Update
+	Delete
+	Check
+)
+
+// Returns says which image a lone action gives back.
+type Returns int
+
+// What a lone action can return.
+const (
+	ReturnNothing Returns = iota
+	ReturnOld
+	ReturnNew
+)
+
+// Action is one write or check of one item.
+type Action struct {
+	Kind    ActionKind
+	Table   string
+	Key     item.Item // of Update, Delete and Check
+	Item    item.Item // of Put
+	Cond    expr.Cond
+	Changes []expr.Change
+	Returns Returns
+	WriteID string // the `_w` that it stores, "" when it stores none
+	Resend  bool   // a second arrival of the same request does no harm
+}
+
+// Failure is why an action was refused: Code is DynamoDB's reason code, "" or "None" when it was not.
+type Failure struct {
+	Code  string
+	Image item.Item // the item that made a condition fail; nil when there was none
+}
+
+// Failed reports that the action's condition did not hold.
+func (f Failure) Failed() bool { return f.Code == "ConditionalCheckFailed" }
+
+// Verdict is what a definite failure means. Exactly one field is set.
+type Verdict struct {
+	Err     error // the op failed
+	Replan  error // the item changed since it was read: plan anew; the error to give when attempts are used up
+	Outcome any   // the op is done with this outcome
+	Next    *Step // send this now
+}

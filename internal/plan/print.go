@@ -1,0 +1,153 @@
+package plan
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+// Text prints the plan of op for in, one line per request and action. Values of secret attributes are hidden.
+func (op *Op) Text(in Input) string {
+	if op.Err != nil {
+		return op.Verb + " " + op.Schema.Name + ": " + op.Err.Error()
+	}
+	title := op.Verb + " " + op.Schema.Name + " on " + op.Table
+	if op.Read {
+		return title + "\n  read  " + op.KeyIs + " consistently\n" + actionLines(op.Schema, op.Sketch(in).Actions, "the item as read, with ", "unchanged since it was read")
+	}
+	step, err := op.Plan(in)
+	if err != nil {
+		return title + ": " + err.Error()
+	}
+	return title + "\n" + actionLines(op.Schema, step.Actions, "", "")
+}
+
+func actionLines(s *schema.Schema, actions []Action, prefix, guard string) string {
+	p := printer{s}
+	var b strings.Builder
+	for i, a := range actions {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "  %-6s %s", [...]string{"put", "update", "delete", "check"}[a.Kind], KeyText(s, a.Key))
+		r := expr.Printer(p.value)
+		switch {
+		case len(a.Changes) > 0:
+			b.WriteString("\n         " + prefix + r.Update(a.Changes))
+		case a.Kind == Put:
+			b.WriteString("\n         " + p.item(a.Item, a.Key))
+		}
+		cond := r.Cond(a.Cond)
+		if guard != "" && cond != "" {
+			cond = guard + " AND (" + cond + ")"
+		} else if guard != "" {
+			cond = guard
+		}
+		if cond != "" {
+			b.WriteString("\n         if " + cond)
+		}
+	}
+	return b.String()
+}
+
+// Printer renders conditions and changes of s for a reader; values of secret attributes are hidden.
+func Printer(s *schema.Schema) *expr.Renderer { return expr.Printer(printer{s}.value) }
+
+// printer writes values for a reader.
+type printer struct{ s *schema.Schema }
+
+func (p printer) item(it, key item.Item) string {
+	var parts []string
+	for _, name := range sortedNames(it) {
+		if _, ok := key[name]; !ok {
+			parts = append(parts, name+"="+p.value(expr.Attr(name), it[name]))
+		}
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+const hiddenValue = "<hidden>"
+
+func (p printer) value(path expr.Path, av types.AttributeValue) string {
+	if a := p.s.Attr(path.Root()); a != nil && a.Role.Has(tag.Secret) || secretHalf(p.s, path.Root()) {
+		return hiddenValue
+	}
+	return ValueText(av)
+}
+
+// secretHalf reports that a stored key attribute is composed from a secret one.
+func secretHalf(s *schema.Schema, name string) bool {
+	for _, h := range s.Halves() {
+		if h.Attr != name {
+			continue
+		}
+		for _, a := range h.Parts {
+			if a.Role.Has(tag.Secret) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// KeyText is a primary key for messages.
+func KeyText(s *schema.Schema, key item.Item) string {
+	var parts []string
+	for _, h := range []*schema.Half{s.PK, s.SK} {
+		for _, name := range h.Attributes() {
+			av, ok := key[name]
+			if !ok {
+				continue
+			}
+			parts = append(parts, name+"="+printer{s}.value(expr.Attr(name), av))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// ValueText is av for a reader, nothing hidden.
+func ValueText(av types.AttributeValue) string {
+	switch v := av.(type) {
+	case *types.AttributeValueMemberS:
+		return strconv.Quote(v.Value)
+	case *types.AttributeValueMemberN:
+		return v.Value
+	case *types.AttributeValueMemberB:
+		return "base64(" + base64.StdEncoding.EncodeToString(v.Value) + ")"
+	case *types.AttributeValueMemberBOOL:
+		return strconv.FormatBool(v.Value)
+	case *types.AttributeValueMemberNULL:
+		return "null"
+	case *types.AttributeValueMemberL:
+		parts := make([]string, len(v.Value))
+		for i, e := range v.Value {
+			parts[i] = ValueText(e)
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case *types.AttributeValueMemberM:
+		var parts []string
+		for _, name := range sortedNames(v.Value) {
+			parts = append(parts, name+": "+ValueText(v.Value[name]))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	case *types.AttributeValueMemberSS:
+		parts := make([]string, len(v.Value))
+		for i, s := range v.Value {
+			parts[i] = strconv.Quote(s)
+		}
+		return "set(" + strings.Join(parts, ", ") + ")"
+	case *types.AttributeValueMemberNS:
+		return "set(" + strings.Join(v.Value, ", ") + ")"
+	case *types.AttributeValueMemberBS:
+		return fmt.Sprintf("set(%d binaries)", len(v.Value))
+	}
+	return "?"
+}

@@ -1,0 +1,177 @@
+package plan
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// input returns an *InputError about attribute a, or about the type when a is nil.
+func input(s *schema.Schema, code string, a *schema.Attr, format string, args ...any) error {
+	field := ""
+	if a != nil {
+		field = a.Field
+	}
+	return &InputError{code, s.Type.String(), field, fmt.Sprintf(format, args...)}
+}
+
+// Node finds the field that a target names.
+func Node(s *schema.Schema, t opt.Target) (*schema.Node, error) {
+	if t.Pointer == nil {
+		return textNode(s, t.Text)
+	}
+	p := reflect.ValueOf(t.Pointer)
+	if p.Kind() != reflect.Pointer || p.IsNil() {
+		return nil, input(s, CodePointer, nil, "a nil pointer of type %T names no attribute; use the address of a field of entity.Fields[%s]()", t.Pointer, s.Type.Name())
+	}
+	n := s.Node(p)
+	if n == nil {
+		return nil, input(s, CodePointer, nil, "the pointer of type %T is not the address of a field of entity.Fields[%s]()", t.Pointer, s.Type.Name())
+	}
+	if t.Entry == nil {
+		return n, nil
+	}
+	m := n.Type
+	for m.Kind() == reflect.Pointer {
+		m = m.Elem()
+	}
+	if *t.Entry == "" {
+		return nil, input(s, CodeValue, n.Attr, "the key of a map entry is empty")
+	}
+	return &schema.Node{Path: n.Path.Child(expr.Step{Name: *t.Entry}), Attr: n.Attr, Type: m.Elem()}, nil
+}
+
+// encode turns a Go value for the field at n into an attribute value; exact demands that a time fits its format. It
+// returns nil for a value that the field's tag makes absent.
+func encode(s *schema.Schema, n *schema.Node, v any, exact bool) (types.AttributeValue, error) {
+	rv := reflect.ValueOf(v)
+	if !rv.IsValid() {
+		return &types.AttributeValueMemberNULL{Value: true}, nil
+	}
+	if n.Top && n.Attr.Time {
+		f := item.TimeField{Attr: n.Attr.Name, Format: n.Attr.Format, OmitEmpty: n.Tag.OmitEmpty, Exact: exact}
+		av, err := f.Encode(rv)
+		return av, valueError(s, n.Attr, err)
+	}
+	options := n.Options
+	if n.Tag.OmitEmpty {
+		options += ",omitempty"
+	}
+	av, err := s.Codec.EncodeValue(rv, options)
+	return av, valueError(s, n.Attr, err)
+}
+
+// valueError makes an *InputError of an encoding error. The cause may quote the value, so it is not kept.
+func valueError(s *schema.Schema, a *schema.Attr, err error) error {
+	switch e := err.(type) {
+	case nil:
+		return nil
+	case *item.FieldError:
+		return input(s, CodeValue, a, "%s", e.Problem)
+	case *key.PartError:
+		return input(s, CodeValue, a, "%s", e.Problem)
+	}
+	return input(s, CodeValue, a, "the value cannot be stored (%T)", err)
+}
+
+// conds resolves conditions; their conjunction is returned.
+func conds(s *schema.Schema, list []opt.Cond) (expr.Cond, error) {
+	all := make([]expr.Cond, 0, len(list))
+	for _, c := range list {
+		r, err := Condition(s, c)
+		if err != nil {
+			return expr.Cond{}, err
+		}
+		all = append(all, r)
+	}
+	return expr.All(all...), nil
+}
+
+// Condition checks one condition against the schema and encodes its values.
+func Condition(s *schema.Schema, c opt.Cond) (expr.Cond, error) {
+	switch c.Op {
+	case expr.None:
+		return expr.Cond{}, input(s, CodeCondition, nil, "the zero Cond is not a condition")
+	case expr.And, expr.Or, expr.Not:
+		return combination(s, c)
+	}
+	n, err := Node(s, c.Target)
+	if err != nil {
+		return expr.Cond{}, err
+	}
+	if c.Op == expr.In && (len(c.Values) == 0 || len(c.Values) > 100) {
+		return expr.Cond{}, input(s, CodeCondition, n.Attr, "In takes 1 to 100 values, not %d", len(c.Values))
+	}
+	out := expr.Cond{Op: c.Op, Path: n.Path}
+	plain := *n // in a condition an empty value is a value
+	plain.Tag.OmitEmpty = false
+	if c.Op == expr.Contains && n.Type.Kind() == reflect.Slice {
+		plain = schema.Node{Path: n.Path, Attr: n.Attr, Type: n.Type.Elem()}
+	}
+	for _, v := range c.Values {
+		v, err := rounded(s, &out, n, v)
+		if err != nil {
+			return expr.Cond{}, err
+		}
+		av, err := encode(s, &plain, v, false)
+		if err != nil {
+			return expr.Cond{}, err
+		}
+		out.Values = append(out.Values, av)
+	}
+	return out, nil
+}
+
+func combination(s *schema.Schema, c opt.Cond) (expr.Cond, error) {
+	if len(c.Conds) == 0 {
+		return expr.Cond{}, input(s, CodeCondition, nil, "%s needs at least one condition", c.Op)
+	}
+	out := expr.Cond{Op: c.Op}
+	for _, k := range c.Conds {
+		r, err := Condition(s, k)
+		if err != nil {
+			return expr.Cond{}, err
+		}
+		out.Conds = append(out.Conds, r)
+	}
+	if len(out.Conds) == 1 && c.Op != expr.Not {
+		return out.Conds[0], nil
+	}
+	return out, nil
+}
+
+// rounded brings a time that is finer than its attribute to the attribute's format so that the comparison keeps its
+// meaning; where it could not, the finer time is an error.
+func rounded(s *schema.Schema, c *expr.Cond, n *schema.Node, v any) (any, error) {
+	if !n.Top || !n.Attr.Time {
+		return v, nil
+	}
+	rv := reflect.ValueOf(v)
+	for rv.Kind() == reflect.Pointer && !rv.IsNil() {
+		rv = rv.Elem()
+	}
+	if rv.Kind() == reflect.Pointer {
+		return v, nil
+	}
+	t := rv.Convert(reflect.TypeFor[time.Time]()).Interface().(time.Time)
+	format := n.Attr.Format
+	if format.Exact(t) {
+		return v, nil
+	}
+	floor := format.Truncate(t)
+	switch first := len(c.Values) == 0; {
+	case c.Op == expr.Lt, c.Op == expr.Ge, c.Op == expr.Between && first:
+		return floor.Add(format.Unit()), nil
+	case c.Op == expr.Le, c.Op == expr.Gt, c.Op == expr.Between:
+		return floor, nil
+	}
+	return nil, input(s, CodeValue, n.Attr, "the time is finer than the attribute's format, so %s could never hold", c.Op)
+}

@@ -1,0 +1,189 @@
+package plan
+
+import (
+	"reflect"
+	"strconv"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+// Upserted is the outcome of an upsert: the item as it is now, and whether there was none before.
+type Upserted struct {
+	Item    item.Item
+	Created bool
+}
+
+// NewUpsert plans a write that creates or merges: attributes that v encodes to are set, absent ones stay as stored. One
+// UpdateItem, or, when an index half can only be composed from the stored item, a read and a guarded Put.
+func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *Op {
+	op, parts := newOp(s, table, "Upsert", v, spec)
+	if op.Err != nil {
+		return op
+	}
+	given, err := whole(s, v, func(a *schema.Attr) bool { return a.Append || a.Clock })
+	if err != nil {
+		op.Err = err
+		return op
+	}
+	user, err := conds(s, spec.If)
+	if err != nil {
+		op.Err = err
+		return op
+	}
+	u := &upsert{update: update{op: op, s: s, parts: parts, user: user}, given: given}
+	if op.Err = u.prepare(); op.Err != nil {
+		return op
+	}
+	op.Plan = u.blind
+	if op.Read {
+		op.Plan, op.Sketch = u.afterRead, u.sketch
+	}
+	return op
+}
+
+type upsert struct {
+	update
+	given item.Item
+}
+
+// prepare makes changes of the given attributes, in the order of the struct.
+func (u *upsert) prepare() error {
+	for _, a := range u.s.Attrs {
+		av, ok := u.given[a.Name]
+		if !ok || u.s.PK.Attr == a.Name || u.s.SK != nil && u.s.SK.Attr == a.Name {
+			continue
+		}
+		c := expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: av}
+		switch {
+		case a.Role.Has(tag.SetOnce):
+			c.Kind = expr.SetIfAbsent
+		case item.Absent(av) && nativeIndexPart(u.s, a):
+			c = expr.Change{Kind: expr.Remove, Path: expr.Attr(a.Name)}
+		}
+		u.changes = append(u.changes, c)
+	}
+	_, read, err := keepInStep(u.s, u.known(), u.withCreated(nil), true)
+	u.op.Read = read
+	return err
+}
+
+// known are the attributes whose value after the upsert does not depend on what is stored.
+func (u *upsert) known() item.Item {
+	it := item.Clone(u.parts)
+	for _, c := range u.changes {
+		if c.Kind == expr.Set {
+			it[c.Path.Root()] = c.Value
+		}
+	}
+	return it
+}
+
+// withCreated adds created_at, which only a new item gets.
+func (u *upsert) withCreated(in *Input) []expr.Change {
+	changes := u.changes[:len(u.changes):len(u.changes)]
+	a := u.s.CreatedAt
+	if a == nil {
+		return changes
+	}
+	c := expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(a.Name), Value: item.S("")}
+	if in != nil {
+		c.Value, _ = TimeValue(a, in.Now)
+	}
+	return append(changes, c)
+}
+
+func (u *upsert) blind(in Input) (Step, error) {
+	changes := u.withCreated(&in)
+	extra, _, err := keepInStep(u.s, u.known(), changes, true)
+	if err != nil {
+		return Step{}, err
+	}
+	owned, err := u.owned(in)
+	if err != nil {
+		return Step{}, err
+	}
+	changes = append(append(changes, extra...), owned...)
+	if d := u.s.Discriminator; d != nil {
+		changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(d.Attr), Value: item.S(d.Value)})
+	}
+	if u.s.Hidden {
+		changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(schema.EntityAttr), Value: item.S(u.s.Name)})
+		if u.s.Payload > 1 {
+			changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(schema.PayloadAttr), Value: item.N(strconv.Itoa(u.s.Payload))})
+		}
+	}
+	return Step{
+		Actions: []Action{{
+			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: and(append(immutableGuards(u.s, u.changes), u.user)...),
+			Returns: ReturnOld, WriteID: writeID(u.s, in), Resend: u.s.Hidden && u.s.Version == nil,
+		}},
+		Judge: func(f []Failure) Verdict { return u.judge(f[0].Image) },
+		Done: func(r Returned) (any, error) {
+			if in.Joined {
+				return Upserted{Item: determined(u.parts, changes)}, nil
+			}
+			return u.done(in, r, changes)
+		},
+	}, nil
+}
+
+func (u *upsert) judge(image item.Item) Verdict {
+	if err := broken(u.s, u.changes, image); err != nil {
+		return Verdict{Err: err}
+	}
+	return Verdict{Err: ErrCondition}
+}
+
+// done computes the item from the image before the write. After a resend the image is the item itself; then it was
+// created if its created_at is this write's.
+func (u *upsert) done(in Input, r Returned, changes []expr.Change) (any, error) {
+	if !r.Resent {
+		base := r.Image
+		if base == nil {
+			base = item.Clone(u.op.Key)
+		}
+		it, err := expr.Apply(base, changes)
+		return Upserted{Item: it, Created: r.Image == nil}, err
+	}
+	created := len(r.Image) == len(determined(u.op.Key, changes))
+	if a := u.s.CreatedAt; a != nil {
+		now, err := TimeValue(a, in.Now)
+		created = err == nil && item.Equal(now, r.Image[a.Name])
+	}
+	return Upserted{Item: r.Image, Created: created}, nil
+}
+
+// afterRead plans from the stored item, or from its absence.
+func (u *upsert) afterRead(in Input) (Step, error) {
+	if in.Image == nil {
+		it, err := fresh(u.s, u.op.Key, u.given, in)
+		if err != nil {
+			return Step{}, err
+		}
+		return Step{
+			Actions: []Action{{Kind: Put, Table: u.op.Table, Key: u.op.Key, Item: it, Cond: and(Absent(u.s), u.user), WriteID: writeID(u.s, in), Resend: u.s.Hidden}},
+			Judge: func(f []Failure) Verdict {
+				if f[0].Image != nil {
+					return Verdict{Replan: ErrConflict}
+				}
+				return Verdict{Err: ErrCondition}
+			},
+			Done: func(Returned) (any, error) { return Upserted{Item: it, Created: true}, nil },
+		}, nil
+	}
+	if err := broken(u.s, u.changes, in.Image); err != nil {
+		return Step{}, err
+	}
+	it, err := rewrite(u.s, in, u.withCreated(&in))
+	if err != nil {
+		return Step{}, err
+	}
+	hidden(u.s, it, in.WriteID)
+	step, err := rewriteStep(u.s, u.op, in, it, u.user)
+	step.Done = func(Returned) (any, error) { return Upserted{Item: it}, nil }
+	return step, err
+}

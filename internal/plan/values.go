@@ -1,0 +1,89 @@
+package plan
+
+import (
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+// whole encodes v for a verb that takes whole values: what the library owns is left out, and required attributes must
+// be there. skip leaves out further attributes.
+func whole(s *schema.Schema, v reflect.Value, skip func(*schema.Attr) bool) (item.Item, error) {
+	it, err := s.Codec.Encode(v)
+	if err != nil {
+		return nil, codecError(s, err)
+	}
+	for _, a := range s.Attrs {
+		if a.Owned() || skip != nil && skip(a) {
+			delete(it, a.Name)
+			continue
+		}
+		if a.Role.Has(tag.Required) && item.Empty(it[a.Name]) {
+			return nil, input(s, CodeRequired, a, "the attribute is required")
+		}
+	}
+	return it, nil
+}
+
+// codecError names the attribute of an encoding error; the cause may quote the value, so its text is not kept.
+func codecError(s *schema.Schema, err error) error {
+	if e, ok := err.(*item.FieldError); ok {
+		return input(s, CodeValue, s.Attr(e.Attr), "%s", e.Problem)
+	}
+	return input(s, CodeValue, nil, "the value cannot be stored: %T", err)
+}
+
+// TimeValue is t in the format of time attribute a, truncated to it.
+func TimeValue(a *schema.Attr, t time.Time) (types.AttributeValue, error) {
+	return a.Format.Value(a.Format.Truncate(t))
+}
+
+// later is now, or one unit after the stored updated_at if that is not before now: time never goes back for an item
+// that was read.
+func later(s *schema.Schema, image item.Item, now time.Time) time.Time {
+	if s.UpdatedAt == nil {
+		return now
+	}
+	stored, err := s.UpdatedAt.Format.FromValue(image[s.UpdatedAt.Name])
+	if err != nil || stored.Before(s.UpdatedAt.Format.Truncate(now)) {
+		return now
+	}
+	return stored.Add(s.UpdatedAt.Format.Unit())
+}
+
+// hidden sets the attributes that every write of a whole item gives it.
+func hidden(s *schema.Schema, it item.Item, writeID string) {
+	if d := s.Discriminator; d != nil {
+		it[d.Attr] = item.S(d.Value)
+	}
+	if !s.Hidden {
+		return
+	}
+	it[schema.EntityAttr] = item.S(s.Name)
+	it[schema.WriteAttr] = item.S(writeID)
+	if s.Payload > 1 {
+		it[schema.PayloadAttr] = item.N(strconv.Itoa(s.Payload))
+	}
+}
+
+// storedVersion is the version in it, 0 when there is none.
+func storedVersion(s *schema.Schema, it item.Item) int64 {
+	if s.Version == nil {
+		return 0
+	}
+	n, ok := it[s.Version.Name].(*types.AttributeValueMemberN)
+	if !ok {
+		return 0
+	}
+	v, err := strconv.ParseInt(n.Value, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return v
+}

@@ -1,0 +1,220 @@
+package query
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// builder compiles one query.
+type builder struct {
+	p     *Plan
+	s     *schema.Schema
+	v     reflect.Value
+	given item.Item // partition parts and leading sort parts that are fixed
+	lead  int       // how many sort parts are fixed
+	bound *opt.Cond
+	next  *schema.Attr // what bound is about
+}
+
+// Build compiles the query of src for the partition in v. Mistakes are in the plan's Err.
+func Build(src Source, v reflect.Value, spec opt.Spec) *Plan {
+	p := &Plan{Source: src, Desc: spec.Desc, Strong: spec.Strong, Expired: spec.Expired}
+	b := &builder{p: p, s: src.Schema, v: v, given: item.Item{}}
+	p.Err = b.build(spec)
+	return p
+}
+
+func (b *builder) fail(code string, a *schema.Attr, format string, args ...any) error {
+	field := ""
+	if a != nil {
+		field = a.Field
+	}
+	return &plan.InputError{Code: code, Type: b.s.Type.String(), Field: field, Problem: fmt.Sprintf(format, args...)}
+}
+
+func (b *builder) build(spec opt.Spec) error {
+	if len(spec.Errs) > 0 {
+		return b.fail(plan.CodeOption, nil, "%v", spec.Errs[0])
+	}
+	if spec.Limit != nil {
+		if *spec.Limit <= 0 {
+			return b.fail(plan.CodeOption, nil, "Limit must be greater than zero")
+		}
+		b.p.Limit = *spec.Limit
+	}
+	if b.p.Strong && b.p.Index != nil && !b.p.Index.Local {
+		return b.fail(plan.CodeOption, nil, "DynamoDB has no strongly consistent reads of a global index")
+	}
+	if err := b.partition(); err != nil {
+		return err
+	}
+	if err := b.leading(); err != nil {
+		return err
+	}
+	if err := b.conditions(spec.Range); err != nil {
+		return err
+	}
+	if err := b.keyCondition(); err != nil {
+		return err
+	}
+	return b.filters(spec.Filters)
+}
+
+// partition takes the partition key's parts, all of which must be there.
+func (b *builder) partition() error {
+	for _, a := range b.p.PK.Parts {
+		av, err := plan.EncodeAttr(b.s, a, b.v)
+		if err != nil {
+			return err
+		}
+		if err := plan.Present(b.s, a, av); err != nil {
+			return err
+		}
+		b.given[a.Name] = av
+	}
+	return nil
+}
+
+// leading takes the sort-key parts that the value fixes, from left to right, and refuses a value that fixes anything
+// else: it would be ignored in silence.
+func (b *builder) leading() error {
+	var parts []*schema.Attr
+	if b.p.SK != nil {
+		parts = b.p.SK.Parts
+	}
+	must := b.p.Lead
+	for i, a := range parts {
+		if must != nil && i >= len(must) {
+			break
+		}
+		filled, err := b.filled(a)
+		if err != nil {
+			return err
+		}
+		if must != nil && !filled {
+			return b.fail(plan.CodeKeyPart, a, "the key part is missing or zero")
+		}
+		if !filled {
+			continue
+		}
+		if i > b.lead {
+			return b.fail(schema.CodePartOrder, a, "the part is given but %s, which comes before it in the sort key, is not", parts[b.lead].Field)
+		}
+		if b.given[a.Name], err = plan.EncodeAttr(b.s, a, b.v); err != nil {
+			return err
+		}
+		b.lead++
+	}
+	if must != nil {
+		return nil
+	}
+	for _, a := range b.s.Attrs {
+		if b.p.PK.Has(a) || b.p.SK.Has(a) {
+			continue
+		}
+		if fv, err := b.v.FieldByIndexErr(a.Index); err == nil && !fv.IsZero() {
+			return b.fail(schema.CodeUnknownTarget, a, "the field is filled in but is no part of the key that is queried; use Filter")
+		}
+	}
+	return nil
+}
+
+func (b *builder) filled(a *schema.Attr) (bool, error) {
+	if fv, err := b.v.FieldByIndexErr(a.Index); err != nil || fv.IsZero() {
+		return b.p.Lead != nil && a.AllowsZero() && err == nil, nil
+	}
+	av, err := plan.EncodeAttr(b.s, a, b.v)
+	if err != nil {
+		return false, err
+	}
+	return !item.Absent(av), nil
+}
+
+// conditions takes the range conditions: Eq on further leading parts, then at most one condition on the next part.
+func (b *builder) conditions(list []opt.Cond) error {
+	for i := range list {
+		c := &list[i]
+		switch c.Op {
+		case expr.Eq, expr.Lt, expr.Le, expr.Gt, expr.Ge, expr.Between, expr.BeginsWith:
+		default:
+			return b.fail(b.p.Code, nil, "%s cannot be a condition on the key; %s", c.Op, b.p.Other)
+		}
+		a, err := b.target(*c)
+		if err != nil {
+			return err
+		}
+		if b.bound != nil {
+			return b.fail(schema.CodePartOrder, a, "DynamoDB takes one range condition, and %s has one; use Between for two ends, Filter for other fields", b.next.Field)
+		}
+		if c.Op != expr.Eq {
+			b.bound, b.next = c, a
+			continue
+		}
+		one, err := plan.Condition(b.s, *c)
+		if err != nil {
+			return err
+		}
+		b.given[a.Name] = one.Values[0]
+		b.lead++
+	}
+	return nil
+}
+
+// target is the attribute that a range condition is about; it must be the next part of the sort key.
+func (b *builder) target(c opt.Cond) (*schema.Attr, error) {
+	n, err := plan.Node(b.s, c.Target)
+	if err != nil {
+		return nil, err
+	}
+	parts := []*schema.Attr{}
+	if b.p.SK != nil {
+		parts = b.p.SK.Parts
+	}
+	switch {
+	case !n.Top || !b.p.SK.Has(n.Attr) || b.p.Lead != nil && n.Attr != parts[len(parts)-1]:
+		return nil, b.fail(b.p.Code, n.Attr, "the field cannot have a range condition here; %s", b.p.Other)
+	case b.lead < len(parts) && parts[b.lead] == n.Attr:
+		return n.Attr, nil
+	case b.lead < len(parts):
+		return nil, b.fail(schema.CodePartOrder, n.Attr, "%s comes before it in the sort key and must be fixed first", parts[b.lead].Field)
+	}
+	return nil, b.fail(schema.CodePartOrder, n.Attr, "the field is fixed already")
+}
+
+// filters resolves the caller's filter. DynamoDB refuses key attributes in it.
+func (b *builder) filters(list []opt.Cond) error {
+	names := b.p.keyNames()
+	for _, c := range list {
+		r, err := plan.Condition(b.s, c)
+		if err != nil {
+			return err
+		}
+		var bad *schema.Attr
+		r.Roots(func(name string) {
+			if contains(names, name) {
+				bad = b.s.Attr(name)
+			}
+		})
+		if bad != nil {
+			return b.fail(plan.CodeKeyFilter, bad, "DynamoDB does not filter by an attribute of the key; give the condition outside Filter")
+		}
+		b.p.User = expr.All(b.p.User, r)
+	}
+	return nil
+}
+
+// value is the given attribute as a key part.
+func (b *builder) value(f *key.Field) (key.Value, error) {
+	v, present, err := f.FromAttribute(b.given[f.Attr])
+	if err != nil || !present {
+		return v, b.fail(plan.CodeKeyPart, b.s.Attr(f.Attr), "the key part is missing or malformed")
+	}
+	return v, nil
+}

@@ -1,0 +1,186 @@
+package query
+
+import (
+	"reflect"
+	"time"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// keyCondition composes the condition on the partition and sort key.
+func (b *builder) keyCondition() error {
+	pk, err := b.fixed(b.p.PK)
+	if err != nil {
+		return err
+	}
+	sk, err := b.sortCondition()
+	if err != nil {
+		return err
+	}
+	// Flat, because DynamoDB takes no parentheses in a key condition.
+	all := expr.Cond{Op: expr.And}
+	for _, c := range []expr.Cond{pk, sk} {
+		switch c.Op {
+		case expr.None:
+		case expr.And:
+			all.Conds = append(all.Conds, c.Conds...)
+		default:
+			all.Conds = append(all.Conds, c)
+		}
+	}
+	if b.p.Key = all; len(all.Conds) == 1 {
+		b.p.Key = all.Conds[0]
+	}
+	return nil
+}
+
+// fixed is the condition that a half equals the given parts.
+func (b *builder) fixed(h *schema.Half) (expr.Cond, error) {
+	if h.Native != nil {
+		var conds []expr.Cond
+		for _, a := range h.Native {
+			conds = append(conds, expr.Compare(expr.Eq, expr.Attr(a.Name), b.given[a.Name]))
+		}
+		return expr.All(conds...), nil
+	}
+	text, missing, err := h.Template.Compose(b.given)
+	if err != nil || len(missing) > 0 {
+		return expr.Cond{}, b.partError(err, missing)
+	}
+	return expr.Compare(expr.Eq, expr.Attr(h.Attr), item.S(text)), nil
+}
+
+func (b *builder) partError(err error, missing []string) error {
+	if e, ok := err.(*key.PartError); ok {
+		return b.fail(plan.CodeValue, b.s.Attr(e.Attr), "%s", e.Problem)
+	}
+	if len(missing) > 0 {
+		return b.fail(plan.CodeKeyPart, b.s.Attr(missing[0]), "the key part is missing")
+	}
+	return b.fail(plan.CodeValue, nil, "%v", err)
+}
+
+func (b *builder) sortCondition() (expr.Cond, error) {
+	h := b.p.SK
+	if h == nil {
+		return expr.Cond{}, nil
+	}
+	if h.Native != nil {
+		return b.nativeSort(h)
+	}
+	lead := make([]key.Value, b.lead)
+	fields := h.Template.Fields()
+	for i := range lead {
+		v, err := b.value(fields[i])
+		if err != nil {
+			return expr.Cond{}, err
+		}
+		lead[i] = v
+	}
+	var bound *key.Bound
+	if b.bound != nil {
+		made, err := b.makeBound(fields[b.lead])
+		if err != nil {
+			return expr.Cond{}, err
+		}
+		bound = made
+	}
+	r, err := h.Template.Range(lead, bound)
+	if err != nil {
+		return expr.Cond{}, b.partError(err, nil)
+	}
+	if r.Filter {
+		sharper, err := plan.Condition(b.s, *b.bound)
+		if err != nil {
+			return expr.Cond{}, err
+		}
+		b.p.Range = sharper
+	}
+	return b.rangeCondition(h, r), nil
+}
+
+func (b *builder) rangeCondition(h *schema.Half, r key.Range) expr.Cond {
+	at := expr.Attr(h.Attr)
+	switch r.Op {
+	case key.Empty:
+		b.p.Nothing = true
+	case key.Equal:
+		return expr.Compare(expr.Eq, at, item.S(r.Lo))
+	case key.Prefix:
+		return expr.Compare(expr.BeginsWith, at, item.S(r.Lo))
+	case key.Span:
+		return expr.Compare(expr.Between, at, item.S(r.Lo), item.S(r.Hi))
+	case key.AtLeast:
+		return expr.Compare(expr.Ge, at, item.S(r.Lo))
+	case key.AtMost:
+		return expr.Compare(expr.Le, at, item.S(r.Hi))
+	}
+	return expr.Cond{}
+}
+
+// makeBound turns the range condition into a bound on a template's field. Times go in as they are: the key codec
+// rounds them inward.
+func (b *builder) makeBound(f *key.Field) (*key.Bound, error) {
+	ops := map[expr.Op]key.Op{expr.Eq: key.Eq, expr.Lt: key.Lt, expr.Le: key.Le, expr.Gt: key.Gt, expr.Ge: key.Ge, expr.Between: key.Between, expr.BeginsWith: key.BeginsWith}
+	bound := &key.Bound{Op: ops[b.bound.Op]}
+	for i, v := range b.bound.Values {
+		made, err := b.boundValue(f, v)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			bound.Lo = made
+		} else {
+			bound.Hi = made
+		}
+	}
+	return bound, nil
+}
+
+func (b *builder) boundValue(f *key.Field, v any) (key.Value, error) {
+	rv := reflect.ValueOf(v)
+	for rv.Kind() == reflect.Pointer && !rv.IsNil() {
+		rv = rv.Elem()
+	}
+	if !rv.IsValid() || rv.Kind() == reflect.Pointer {
+		return key.Value{}, b.fail(plan.CodeValue, b.next, "a bound cannot be nil")
+	}
+	out := key.Value{Kind: f.Kind}
+	switch f.Kind {
+	case key.Time:
+		out.T = rv.Convert(reflect.TypeFor[time.Time]()).Interface().(time.Time)
+	case key.Int:
+		out.I = rv.Int()
+	case key.Uint:
+		out.U = rv.Uint()
+	case key.Bool:
+		out.B = rv.Bool()
+	default:
+		out.S = rv.String()
+	}
+	return out, nil
+}
+
+// nativeSort is the condition on a sort key that is one or several attributes themselves.
+func (b *builder) nativeSort(h *schema.Half) (expr.Cond, error) {
+	var conds []expr.Cond
+	for _, a := range h.Native[:b.lead] {
+		conds = append(conds, expr.Compare(expr.Eq, expr.Attr(a.Name), b.given[a.Name]))
+	}
+	if b.bound != nil {
+		c, err := plan.Condition(b.s, *b.bound)
+		if err != nil {
+			return expr.Cond{}, err
+		}
+		if c.Op == expr.Between {
+			order, ok := expr.Compares(c.Values[0], c.Values[1])
+			b.p.Nothing = ok && order > 0
+		}
+		conds = append(conds, c)
+	}
+	return expr.All(conds...), nil
+}

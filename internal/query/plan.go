@@ -1,0 +1,151 @@
+// Package query compiles a read of one partition (of a table, an index, or what lies beside an item) into a key
+// condition and a filter, and runs it page by page.
+package query
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/cursor"
+	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// Source is what a query reads: a key of a table or index, and which of the items under it.
+type Source struct {
+	Schema *schema.Schema
+	Table  string
+	Index  *schema.Index // nil: the table itself
+	PK, SK *schema.Half  // SK is nil where there is no sort key
+	Verb   string        // for messages: Query, History
+	// Lead are the sort-key parts that the partition value must have; nil: as many as are filled in.
+	Lead []*schema.Attr
+	// Other explains, for a condition on anything but the next part, what to do instead; its code is Code.
+	Code, Other string
+	// Base holds for the items that the query is about.
+	Base func(now time.Time) expr.Cond
+	// Expire is set when the items can expire.
+	Expire bool
+}
+
+// Plan is one compiled query. It is immutable and can be run any number of times.
+type Plan struct {
+	Source
+	Err     error
+	Key     expr.Cond // key condition
+	Range   expr.Cond // part of the filter that sharpens the key condition
+	User    expr.Cond // the caller's filter
+	Nothing bool      // nothing can match: no request is needed
+	Desc    bool
+	Limit   int // 0: none
+	Strong  bool
+	Expired bool
+
+	Runner *exec.Runner
+	Cursor cursor.Codec
+}
+
+// filter is what DynamoDB filters by, besides the key.
+func (p *Plan) filter(now time.Time) expr.Cond {
+	conds := []expr.Cond{p.Base(now), p.Range}
+	if p.Expire && !p.Expired {
+		conds = append(conds, plan.NotExpired(p.Schema, now))
+	}
+	return expr.All(append(conds, p.User)...)
+}
+
+// String prints the query: what is read, the key condition and the filter.
+func (p *Plan) String() string {
+	title := p.Verb + " " + p.Schema.Name + " on " + p.Table
+	if p.Index != nil {
+		title += " index " + p.Index.Index
+	}
+	if p.Err != nil {
+		return title + ": " + p.Err.Error()
+	}
+	if p.Nothing {
+		return title + "\n  nothing can match: no request"
+	}
+	r := plan.Printer(p.Schema)
+	var b strings.Builder
+	b.WriteString(title + "\n  key    " + r.Cond(p.Key))
+	now := time.Now()
+	if p.Runner != nil {
+		now = p.Runner.Clock()
+	}
+	if f := p.filter(now); f.Op != expr.None {
+		b.WriteString("\n  filter " + r.Cond(f))
+	}
+	if p.Desc {
+		b.WriteString("\n  order  descending")
+	}
+	return b.String()
+}
+
+// binding is the text that cursors of this query carry a fingerprint of.
+func (p *Plan) binding() string {
+	index := ""
+	if p.Index != nil {
+		index = p.Index.Index
+	}
+	order := "asc"
+	if p.Desc {
+		order = "desc"
+	}
+	key := expr.Printer(func(_ expr.Path, av types.AttributeValue) string { return plan.ValueText(av) }).Cond(p.Key)
+	return strings.Join([]string{p.Verb, p.Table, p.Schema.Name, index, order, key}, "\x00")
+}
+
+// keyNames are the attributes that say where in the query an item stands.
+func (p *Plan) keyNames() []string {
+	names := append(p.Schema.PK.Attributes(), p.Schema.SK.Attributes()...)
+	if p.Index != nil {
+		for _, n := range append(p.PK.Attributes(), p.SK.Attributes()...) {
+			if !contains(names, n) {
+				names = append(names, n)
+			}
+		}
+	}
+	return names
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+// cursorAfter is the cursor of the position after it.
+func (p *Plan) cursorAfter(it item.Item) (string, error) {
+	key := item.Item{}
+	for _, n := range p.keyNames() {
+		key[n] = it[n]
+	}
+	return p.Cursor.Encode(p.binding(), key)
+}
+
+// position reads a cursor back; the position must lie inside the query.
+func (p *Plan) position(text string) (item.Item, error) {
+	if text == "" {
+		return nil, nil
+	}
+	key, err := p.Cursor.Decode(p.binding(), text, p.keyNames())
+	if err != nil || !expr.HoldsKey(p.Key, key) {
+		return nil, plan.ErrInvalidCursor
+	}
+	return key, nil
+}
+
+// Measure runs f as one measured call.
+func (p *Plan) Measure(ctx context.Context, f func(context.Context) error) error {
+	return p.Runner.Measure(ctx, p.Verb, p.Schema.Name, f)
+}

@@ -1,0 +1,135 @@
+package schema
+
+import (
+	"reflect"
+	"sync"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+// address identifies a field of a prototype. A struct and its first field share a place, so the type is part of it.
+type address struct {
+	place uintptr
+	typ   reflect.Type
+}
+
+// Node is one field of a prototype, top-level or nested.
+type Node struct {
+	Path    expr.Path
+	Attr    *Attr        // the top-level attribute that it is in
+	Type    reflect.Type // of the field
+	Tag     tag.Attribute
+	Options string // codec options of the field
+	Top     bool   // the field is the attribute itself
+}
+
+var prototypes sync.Map // reflect.Type → reflect.Value, a pointer; one per entity type of the program
+
+// Prototype returns the prototype of struct type t: one value for the whole program whose field addresses name
+// attributes. Its pointer fields point to prototypes too.
+func Prototype(t reflect.Type) reflect.Value {
+	if p, ok := prototypes.Load(t); ok {
+		return p.(reflect.Value)
+	}
+	p := reflect.New(t)
+	allocatePointers(p.Elem(), map[reflect.Type]bool{t: true})
+	stored, _ := prototypes.LoadOrStore(t, p)
+	return stored.(reflect.Value)
+}
+
+// allocatePointers fills the exported pointer fields of v. A type that contains itself is followed once.
+func allocatePointers(v reflect.Value, inside map[reflect.Type]bool) {
+	if v.Kind() != reflect.Struct || isTime(v.Type()) {
+		return
+	}
+	for i := range v.NumField() {
+		f := v.Field(i)
+		if !v.Type().Field(i).IsExported() {
+			continue
+		}
+		t := f.Type()
+		if t.Kind() == reflect.Pointer {
+			t = t.Elem()
+			if inside[t] {
+				continue
+			}
+			f.Set(reflect.New(t))
+			f = f.Elem()
+		}
+		if f.Kind() == reflect.Struct && !inside[t] {
+			inside[t] = true
+			allocatePointers(f, inside)
+			delete(inside, t)
+		}
+	}
+}
+
+// Node returns the field at pointer p of T's prototype, or nil when p points elsewhere. p is a non-nil pointer.
+func (s *Schema) Node(p reflect.Value) *Node {
+	return s.addresses[address{p.Pointer(), p.Type().Elem()}]
+}
+
+// mapAddresses records where the prototype's fields are.
+func (s *Schema) mapAddresses() {
+	s.prototype = Prototype(s.Type)
+	s.addresses = map[address]*Node{}
+	for _, a := range s.Attrs {
+		v, err := s.prototype.Elem().FieldByIndexErr(a.Index)
+		if err != nil {
+			continue // inside an embedded pointer to an unexported struct, which nothing can point into
+		}
+		s.place(v, &Node{Path: expr.Attr(a.Name), Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Top: true})
+	}
+}
+
+// place records n at v's address, and what v contains.
+func (s *Schema) place(v reflect.Value, n *Node) {
+	s.addresses[address{v.Addr().Pointer(), v.Type()}] = n
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return
+		}
+		v = v.Elem()
+		pointee := *n
+		pointee.Type = v.Type()
+		s.place(v, &pointee)
+		return
+	}
+	if v.Kind() != reflect.Struct || n.Attr.Time && n.Top || isTime(v.Type()) || reflect.PointerTo(v.Type()).Implements(marshalerType) {
+		return
+	}
+	s.placeFields(v, n)
+}
+
+func (s *Schema) placeFields(v reflect.Value, n *Node) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		attrTag, err := attributeTag(f)
+		if err != nil || attrTag.Skip || !f.IsExported() && !f.Anonymous {
+			continue
+		}
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		fv := v.Field(i)
+		if f.Anonymous && attrTag.Name == "" && inner.Kind() == reflect.Struct && !isTime(inner) {
+			if fv.Kind() == reflect.Pointer {
+				fv = fv.Elem()
+			}
+			if fv.IsValid() {
+				s.placeFields(fv, n)
+			}
+			continue
+		}
+		if !f.IsExported() {
+			continue
+		}
+		name := attrTag.Name
+		if name == "" {
+			name = f.Name
+		}
+		s.place(fv, &Node{Path: n.Path.Child(expr.Step{Name: name}), Attr: n.Attr, Type: f.Type, Tag: attrTag, Options: codecOptions(attrTag)})
+	}
+}

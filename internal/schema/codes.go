@@ -1,0 +1,73 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+)
+
+// Codes of declaration mistakes. docs/validation.md explains each; the numbers never change their meaning.
+const (
+	CodeNoKeyPart        = "EDD-9001"
+	CodeUnknownAttr      = "EDD-9002"
+	CodeMalformed        = "EDD-9003"
+	CodePartOrder        = "EDD-9004"
+	CodeUnknownTarget    = "EDD-9006"
+	CodeSharedAttr       = "EDD-9007"
+	CodeOrderByUnknown   = "EDD-9010"
+	CodeOrderByKeyPart   = "EDD-9011"
+	CodeSeriesVersioned  = "EDD-9012"
+	CodeAppendRole       = "EDD-9013"
+	CodeOrderByType      = "EDD-9014"
+	CodeSeriesSoftDelete = "EDD-9015"
+	CodeNoAppendField    = "EDD-9016"
+	CodeMixedIndexHalf   = "EDD-9017"
+	CodeAppendUnique     = "EDD-9018"
+
+	CodeNoKeyDeclaration = "EDD-9030"
+	CodeDuplicateName    = "EDD-9031"
+	CodeKeyAttrCollision = "EDD-9032"
+	CodeIndexShape       = "EDD-9033"
+	CodeReservedAttr     = "EDD-9034"
+	CodeRoleType         = "EDD-9035"
+	CodeBadDuration      = "EDD-9036"
+	CodeKeyPartType      = "EDD-9037"
+	CodeSatelliteKey     = "EDD-9038"
+	CodeSatelliteIndex   = "EDD-9039"
+	CodeSharedTable      = "EDD-9040"
+	CodeTTLAttr          = "EDD-9041"
+	CodeAppendOmitEmpty  = "EDD-9042"
+	CodeSeriesRole       = "EDD-9043"
+	CodeDeletedAtRole    = "EDD-9044"
+	CodeCodecOption      = "EDD-9045"
+	CodeRoleTwice        = "EDD-9046"
+	CodeHandle           = "EDD-9047"
+	CodeNotStruct        = "EDD-9048"
+	CodeTableKey         = "EDD-9049"
+	CodeConfig           = "EDD-9050"
+	CodeUnknownIndex     = "EDD-9051"
+	CodeUnsupportedType  = "EDD-9052"
+)
+
+// Error is one mistake in a declaration: Type and Field are Go names, Problem is a sentence.
+type Error struct{ Code, Type, Field, Problem string }
+
+func (e *Error) Error() string {
+	where := e.Type
+	if e.Field != "" {
+		where += "." + e.Field
+	}
+	return fmt.Sprintf("%s %s: %s", e.Code, where, e.Problem)
+}
+
+// problems collects the mistakes of one type.
+type problems struct {
+	typ  reflect.Type
+	errs []error
+}
+
+func (p *problems) add(code, field, format string, args ...any) {
+	p.errs = append(p.errs, &Error{code, p.typ.String(), field, fmt.Sprintf(format, args...)})
+}
+
+func (p *problems) err() error { return errors.Join(p.errs...) }

@@ -1,0 +1,70 @@
+package schema
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+// Primary reads entity.Key's tag: name, table, pk, sk, kind and payload.
+func (d *Decl) Primary() {
+	name, ok := d.Need("name")
+	if ok || d.Schema.Options.Name != "" {
+		d.build.setName(d, name)
+	}
+	d.Schema.Table, _ = d.Tag("table")
+	if text, ok := d.Need("pk"); ok {
+		d.Schema.PK = d.half("pk", text, d.Schema.Options.PK, 1)
+	}
+	if text, ok := d.Tag("sk"); ok {
+		d.Schema.SK = d.half("sk", text, d.Schema.Options.SK, 1)
+	}
+	if text, ok := d.Tag("kind"); ok {
+		d.discriminator(text)
+	}
+	if text, ok := d.Tag("payload"); ok {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > 1_000_000 {
+			d.Problem(CodeMalformed, "payload:%q must be a whole number from 1", text)
+		}
+		d.Schema.Payload = n
+	}
+	pk, sk := d.Schema.PK, d.Schema.SK
+	if pk == nil {
+		return
+	}
+	if len(pk.Parts) == 0 && (sk == nil || len(sk.Parts) == 0) {
+		d.Problem(CodeNoKeyPart, "the primary key has no part from the struct: every item would have the same key")
+	}
+	if sk != nil && pk.Attr == sk.Attr {
+		d.Problem(CodeTableKey, "pk and sk are the same attribute %q", pk.Attr)
+	}
+	for _, h := range []*Half{pk, sk} {
+		if h == nil {
+			continue
+		}
+		for _, a := range h.Parts {
+			if a.Append {
+				d.Problem(CodeAppendRole, "attribute %q is part of the primary key and cannot have the role append", a.Name)
+			}
+			if a.Owned() {
+				d.Problem(CodeRoleType, "attribute %q is set by the library and cannot be part of the primary key", a.Name)
+			}
+		}
+	}
+	// The sort key decides what a partition holds; without one the partition key does.
+	d.Schema.Hidden = pk.Prefixed && sk == nil || sk != nil && sk.Prefixed
+}
+
+func (d *Decl) discriminator(text string) {
+	attr, value, ok := strings.Cut(text, "=")
+	if !ok || tag.Name(attr) != nil || value == "" {
+		d.Problem(CodeMalformed, "kind:%q must be attr=value", text)
+		return
+	}
+	if d.Schema.byName[attr] != nil {
+		d.Problem(CodeReservedAttr, "kind writes the attribute %q, which the struct has too", attr)
+	}
+	d.Schema.Discriminator = &Discriminator{attr, value}
+}

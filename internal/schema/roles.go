@@ -1,0 +1,54 @@
+package schema
+
+import (
+	"reflect"
+
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+// roles records the attribute's roles and checks that its Go type can bear them.
+func (b *builder) roles(a *Attr) {
+	once := func(slot **Attr, role tag.Role) {
+		if *slot != nil {
+			b.add(CodeRoleTwice, a.Field, "field %s has the role %s already", (*slot).Field, role)
+			return
+		}
+		*slot = a
+	}
+	timeRole := func(slot **Attr, role tag.Role) {
+		if !a.Role.Has(role) {
+			return
+		}
+		if !a.Time {
+			b.add(CodeRoleType, a.Field, "%s needs a time.Time", role)
+		}
+		once(slot, role)
+	}
+	timeRole(&b.s.CreatedAt, tag.CreatedAt)
+	timeRole(&b.s.UpdatedAt, tag.UpdatedAt)
+	timeRole(&b.s.DeletedAt, tag.DeletedAt)
+	if a.Role.Has(tag.Version) {
+		switch a.Type.Kind() {
+		case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint32, reflect.Uint64:
+		default:
+			b.add(CodeRoleType, a.Field, "version needs an integer of at least 32 bits")
+		}
+		if a.Tag.String {
+			b.add(CodeRoleType, a.Field, "version cannot be stored as a string")
+		}
+		once(&b.s.Version, tag.Version)
+	}
+	if a.Role.Has(tag.Zero) && a.Key == nil && a.Scalar == "" {
+		b.add(CodeRoleType, a.Field, "zero is for key parts")
+	}
+	if a.Append && a.Tag.OmitEmpty && !a.Nilable() {
+		b.add(CodeAppendOmitEmpty, a.Field, "append with omitempty needs a pointer, slice or map: zero and not reported must differ")
+	}
+	if a.Owned() {
+		for _, r := range []tag.Role{tag.Append, tag.Immutable, tag.Required, tag.SetOnce} {
+			if a.Role.Has(r) {
+				b.add(CodeRoleType, a.Field, "%s makes no sense on a field that the library sets", r)
+			}
+		}
+	}
+}

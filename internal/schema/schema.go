@@ -1,0 +1,213 @@
+// Package schema compiles a struct type with its tags into a Schema: the attributes, roles, keys and indexes of one
+// entity. It reports every mistake of a declaration at once and does no I/O.
+package schema
+
+import (
+	"reflect"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+// Names of the attributes that this module writes beside the model's; see docs/layout.md.
+const (
+	EntityAttr  = "__edd_e__" // entity name
+	WriteAttr   = "_w"        // write id
+	KindAttr    = "_k"        // kind of a satellite
+	AtAttr      = "_at"       // when an event was accepted
+	PayloadAttr = "_pv"       // payload version
+	OpAttr      = "_op"       // marks a restored item
+)
+
+// Options are what the database contributes to every schema.
+type Options struct {
+	Name             string // replaces the declared entity name
+	Namespace        string
+	NamespaceVersion int
+	PK, SK, TTL      string         // attribute names for `$` keys and expiry
+	Precision        key.TimeFormat // of times without a format of their own
+}
+
+// Schema is one compiled entity type. It is immutable once built.
+type Schema struct {
+	Type    reflect.Type
+	Options Options
+	Name    string // as declared
+	Table   string // logical table name, "" for the default
+	Prefix  string // what `$` stands for
+	Payload int    // payload version
+
+	Attrs  []*Attr
+	byName map[string]*Attr
+	Codec  item.Codec
+
+	PK, SK  *Half // SK is nil for a partition-only key
+	Indexes []*Index
+
+	CreatedAt, UpdatedAt, DeletedAt, Version *Attr
+
+	Hidden        bool           // a `$` entity: its items carry __edd_e__, _w and the like
+	Discriminator *Discriminator // of a verbatim entity that shares its table
+	Satellites    int            // longest suffix, in bytes, that a feature adds to the sort key; 0 when none does
+	Expires       bool           // current items can carry the TTL attribute
+	UsesTTL       bool           // some item of the entity carries the TTL attribute
+	Handle        string         // constructor that must be used instead of entity.New, "" for entity.New
+
+	Features []any // what declarations kept for their own package
+
+	addresses map[address]*Node
+	prototype reflect.Value
+}
+
+// Discriminator is the attribute that tells a verbatim entity's items from others in its table.
+type Discriminator struct{ Attr, Value string }
+
+// Half is the partition or sort key of the table or of an index.
+type Half struct {
+	Attr     string // attribute that DynamoDB knows as the key; "" for a native key of several attributes
+	Template *key.Template
+	Native   []*Attr // set instead of Template: model attributes that are the key themselves
+	Parts    []*Attr // model attributes that the half is made of, in order
+	Prefixed bool    // a `$` template
+	Type     types.ScalarAttributeType
+}
+
+// Written reports that the half is stored in an attribute of its own, which writes must keep in step.
+func (h *Half) Written() bool { return h != nil && h.Template != nil }
+
+// Has reports that a is a part of the half.
+func (h *Half) Has(a *Attr) bool {
+	if h != nil {
+		for _, p := range h.Parts {
+			if p == a {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Attributes are the names of the stored key attributes, in order.
+func (h *Half) Attributes() []string {
+	switch {
+	case h == nil:
+		return nil
+	case h.Template != nil:
+		return []string{h.Attr}
+	}
+	names := make([]string, len(h.Native))
+	for i, a := range h.Native {
+		names[i] = a.Name
+	}
+	return names
+}
+
+// Index is a secondary index.
+type Index struct {
+	Name    string // accessor
+	Index   string // physical name
+	Local   bool
+	PK, SK  *Half
+	Project Projection
+}
+
+// Projection of an index: everything, or the keys and Include.
+type Projection struct {
+	All     bool
+	Include []string
+}
+
+// Attr returns the attribute of that name, or nil.
+func (s *Schema) Attr(name string) *Attr { return s.byName[name] }
+
+// Halves returns every key half that is stored in an attribute of its own, table first.
+func (s *Schema) Halves() []*Half {
+	halves := []*Half{s.PK}
+	if s.SK != nil {
+		halves = append(halves, s.SK)
+	}
+	return append(halves, s.IndexHalves()...)
+}
+
+// IndexHalves returns the halves of all indexes. A local index shares the table's partition half, which is left out.
+func (s *Schema) IndexHalves() []*Half {
+	var halves []*Half
+	for _, x := range s.Indexes {
+		if !x.Local {
+			halves = append(halves, x.PK)
+		}
+		if x.SK != nil {
+			halves = append(halves, x.SK)
+		}
+	}
+	return halves
+}
+
+// IndexNamed returns the index with that accessor, or nil.
+func (s *Schema) IndexNamed(name string) *Index {
+	for _, x := range s.Indexes {
+		if x.Name == name {
+			return x
+		}
+	}
+	return nil
+}
+
+// KeyPart reports that a is part of the primary key.
+func (s *Schema) KeyPart(a *Attr) bool { return s.PK.Has(a) || s.SK.Has(a) }
+
+// Feature returns what the declarations of T's kind kept, and whether there is any.
+func Feature[F any](s *Schema) (F, bool) {
+	for _, f := range s.Features {
+		if x, ok := f.(F); ok {
+			return x, true
+		}
+	}
+	var none F
+	return none, false
+}
+
+// Attr is one top-level attribute of the model.
+type Attr struct {
+	Name    string
+	Field   string // Go name, with embedded structs: Base.ID
+	Index   []int
+	Type    reflect.Type
+	Tag     tag.Attribute
+	Role    tag.Field
+	Options string         // codec options for single values: ",stringset"
+	Time    bool           // the type is time.Time or a pointer to it
+	Format  key.TimeFormat // of a Time
+	Key     *key.Field     // how it is written as a key part; nil when it cannot be one
+	Scalar  types.ScalarAttributeType
+	Append  bool // written by Append only
+	Clock   bool // orderBy of a series: written by Append only
+	exact   bool // finer times are errors
+}
+
+// Nilable reports that the attribute can be "not given", which is different from its zero value.
+func (a *Attr) Nilable() bool {
+	switch a.Type.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
+		return true
+	}
+	return false
+}
+
+// Owned reports that the library sets the attribute itself: whole values' content is replaced, changes are refused.
+func (a *Attr) Owned() bool {
+	return a.Role.Has(tag.CreatedAt) || a.Role.Has(tag.UpdatedAt) || a.Role.Has(tag.Version) || a.Role.Has(tag.DeletedAt)
+}
+
+// Exact reports that a time finer than the attribute's format is an error, because the attribute is part of a key or
+// orders a series.
+func (a *Attr) Exact() bool { return a.exact }
+
+// MakeExact is called by features for times that must not lose precision.
+func (a *Attr) MakeExact() { a.exact = true }
+
+// AllowsZero reports that the zero value is a real value of this key part.
+func (a *Attr) AllowsZero() bool { return a.Role.Has(tag.Zero) }

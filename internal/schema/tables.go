@@ -1,0 +1,120 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Table is one physical table and the entities that share it.
+type Table struct {
+	Name     string
+	Entities []*Schema
+}
+
+// Add checks s against the entities that the table has already and adds it. The error joins a *Error per mistake;
+// on error the table is unchanged.
+func (t *Table) Add(s *Schema) error {
+	p := &problems{typ: s.Type}
+	for _, o := range t.Entities {
+		if strings.EqualFold(o.Name, s.Name) {
+			p.add(CodeDuplicateName, "", "the entity name %q is taken by %s on table %s", s.Name, o.Type, t.Name)
+		}
+		if !sameKey(o.PK, s.PK) || !sameKey(o.SK, s.SK) {
+			p.add(CodeTableKey, "", "table %s has the key (%s) for %s and would have (%s)", t.Name, keyText(o), o.Type, keyText(s))
+		}
+		if !o.Hidden && !s.Hidden && (o.Discriminator == nil || s.Discriminator == nil || *o.Discriminator == *s.Discriminator) {
+			p.add(CodeSharedTable, "", `%s is a verbatim entity on table %s too: both need a kind:"attr=value" of their own`, o.Type, t.Name)
+		}
+		if o.UsesTTL && s.UsesTTL && o.Options.TTL != s.Options.TTL {
+			p.add(CodeTTLAttr, "", "table %s would have two TTL attributes, %q and %q", t.Name, o.Options.TTL, s.Options.TTL)
+		}
+		for _, x := range s.Indexes {
+			for _, y := range o.Indexes {
+				if x.Index == y.Index && !sameShape(x, y) {
+					p.add(CodeIndexShape, "", "index %s has other key attributes or another kind in %s", x.Index, o.Type)
+				}
+			}
+		}
+	}
+	all := append(slices.Clone(t.Entities), s)
+	p.satellitesInIndexes(all)
+	p.attributeTypes(all)
+	if err := p.err(); err != nil {
+		return err
+	}
+	t.Entities = all
+	return nil
+}
+
+func sameKey(a, b *Half) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return slices.Equal(a.Attributes(), b.Attributes()) && a.Type == b.Type
+}
+
+func sameShape(a, b *Index) bool {
+	return a.Local == b.Local && sameKey(a.PK, b.PK) && sameKey(a.SK, b.SK)
+}
+
+func keyText(s *Schema) string {
+	return strings.Join(append(s.PK.Attributes(), s.SK.Attributes()...), ", ")
+}
+
+// satellitesInIndexes finds native index keys that events, snapshots or copies of an entity on the table would carry.
+func (p *problems) satellitesInIndexes(entities []*Schema) {
+	for _, s := range entities {
+		if s.Satellites == 0 {
+			continue
+		}
+		for _, o := range entities {
+			for _, x := range o.Indexes {
+				for _, h := range []*Half{x.PK, x.SK} {
+					if h == nil || h.Native == nil || x.Local && h == x.PK {
+						continue
+					}
+					for _, a := range h.Native {
+						if s.Attr(a.Name) != nil {
+							p.add(CodeSatelliteIndex, "", "index %s of %s has the key attribute %q, which the events or copies of %s would carry too", x.Index, o.Name, a.Name, s.Name)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// attributeTypes finds a key attribute that two declarations give different DynamoDB types.
+func (p *problems) attributeTypes(entities []*Schema) {
+	if _, err := AttributeTypes(entities); err != nil {
+		p.add(CodeIndexShape, "", "%v", err)
+	}
+}
+
+// AttributeTypes returns the DynamoDB type of each key attribute of the table and its indexes.
+func AttributeTypes(entities []*Schema) (map[string]types.ScalarAttributeType, error) {
+	kinds := map[string]types.ScalarAttributeType{}
+	var errs []error
+	note := func(name string, t types.ScalarAttributeType) {
+		if old, ok := kinds[name]; ok && old != t {
+			errs = append(errs, fmt.Errorf("the key attribute %q would be both %s and %s", name, old, t))
+		}
+		kinds[name] = t
+	}
+	for _, s := range entities {
+		for _, h := range s.Halves() {
+			if h.Written() {
+				note(h.Attr, h.Type)
+				continue
+			}
+			for _, a := range h.Native {
+				note(a.Name, a.Scalar)
+			}
+		}
+	}
+	return kinds, errors.Join(errs...)
+}

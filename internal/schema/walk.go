@@ -1,0 +1,237 @@
+package schema
+
+import (
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+var (
+	timeType      = reflect.TypeFor[time.Time]()
+	marshalerType = reflect.TypeFor[attributevalue.Marshaler]()
+)
+
+// walk collects the attributes of struct type t and its declarations. Fields of embedded structs are attributes of
+// the outer struct, as for attributevalue; an embedded struct's declarations are a mistake.
+func (b *builder) walk(t reflect.Type, index []int, goName string) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		at := append(index[:len(index):len(index)], i)
+		name := goName + f.Name
+		if f.Type.Implements(declarationType) {
+			b.declaration(f, index, name)
+			continue
+		}
+		if f.Name == "_" || f.PkgPath != "" && !f.Anonymous {
+			if _, ok := f.Tag.Lookup("entity"); ok {
+				b.add(CodeMalformed, name, "an unexported field cannot have an entity tag")
+			}
+			continue
+		}
+		attrTag, err := attributeTag(f)
+		if err != nil {
+			b.add(CodeCodecOption, name, "dynamodbav: %v", err)
+			continue
+		}
+		if attrTag.Skip {
+			continue
+		}
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		if f.Anonymous && attrTag.Name == "" && inner.Kind() == reflect.Struct && !isTime(inner) {
+			if b.inside[inner] {
+				b.add(CodeUnsupportedType, name, "the struct embeds itself")
+				continue
+			}
+			b.inside[inner] = true
+			b.walk(inner, at, name+".")
+			delete(b.inside, inner)
+			continue
+		}
+		if f.PkgPath != "" {
+			continue
+		}
+		b.attribute(f, attrTag, at, name)
+	}
+}
+
+func attributeTag(f reflect.StructField) (tag.Attribute, error) {
+	text, ok := f.Tag.Lookup("dynamodbav")
+	if !ok {
+		return tag.Attribute{}, nil
+	}
+	return tag.ParseAttribute(text)
+}
+
+func isTime(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && t.ConvertibleTo(timeType) && !reflect.PointerTo(t).Implements(marshalerType)
+}
+
+// attribute adds the attribute of one model field.
+func (b *builder) attribute(f reflect.StructField, attrTag tag.Attribute, index []int, name string) {
+	a := &Attr{Name: attrTag.Name, Field: name, Index: index, Type: f.Type, Tag: attrTag, Options: codecOptions(attrTag)}
+	if a.Name == "" {
+		a.Name = f.Name
+	}
+	if text, ok := f.Tag.Lookup("entity"); ok {
+		role, err := tag.ParseField(text)
+		if err != nil {
+			b.add(CodeMalformed, name, "entity: %v", err)
+		}
+		a.Role = role
+		a.Append = role.Has(tag.Append)
+	}
+	if other := b.s.byName[a.Name]; other != nil {
+		b.add(CodeSharedAttr, name, "the attribute %q belongs to field %s already", a.Name, other.Field)
+		return
+	}
+	if problem := unsupported(f.Type, map[reflect.Type]bool{}); problem != "" {
+		b.add(CodeUnsupportedType, name, "%s", problem)
+	}
+	b.timeFormat(a)
+	a.Key, a.Scalar = keyField(a)
+	b.roles(a)
+	b.s.Attrs = append(b.s.Attrs, a)
+	b.s.byName[a.Name] = a
+}
+
+// timeFormat settles how a time field is stored.
+func (b *builder) timeFormat(a *Attr) {
+	inner := a.Type
+	if inner.Kind() == reflect.Pointer {
+		inner = inner.Elem()
+	}
+	a.Time = isTime(inner)
+	if !a.Time {
+		if a.Role.Time != "" {
+			b.add(CodeRoleType, a.Field, "time=%s needs a time.Time", a.Role.Time)
+		}
+		return
+	}
+	a.Format = b.s.Options.Precision
+	if a.Tag.UnixTime {
+		a.Format = key.Unix
+	}
+	if a.Role.Time != "" {
+		format, ok := key.ParseTimeFormat(a.Role.Time)
+		if !ok || a.Tag.UnixTime && format != key.Unix {
+			b.add(CodeMalformed, a.Field, "time=%s does not go with the rest of the tag", a.Role.Time)
+		}
+		a.Format = format
+	}
+}
+
+// keyField returns how an attribute is written inside a key template and as a key of its own; nil, "" when it cannot.
+func keyField(a *Attr) (*key.Field, types.ScalarAttributeType) {
+	f := &key.Field{Attr: a.Name}
+	if a.Time {
+		f.Kind, f.Time = key.Time, a.Format
+		if a.Format.Text() {
+			return f, types.ScalarAttributeTypeS
+		}
+		return f, types.ScalarAttributeTypeN
+	}
+	t := a.Type
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Implements(marshalerType) || reflect.PointerTo(t).Implements(marshalerType) || a.Tag.Set != "" {
+		return nil, ""
+	}
+	scalar := types.ScalarAttributeTypeN
+	switch t.Kind() {
+	case reflect.String:
+		f.Kind, scalar = key.String, types.ScalarAttributeTypeS
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		f.Kind = key.Int
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		f.Kind = key.Uint
+	case reflect.Bool:
+		f.Kind, scalar = key.Bool, ""
+	case reflect.Float32, reflect.Float64:
+		return nil, types.ScalarAttributeTypeN
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return nil, types.ScalarAttributeTypeB
+		}
+		return nil, ""
+	default:
+		return nil, ""
+	}
+	if a.Tag.String && t.Kind() != reflect.String {
+		return nil, types.ScalarAttributeTypeS
+	}
+	return f, scalar
+}
+
+// codecOptions rebuilds the tag options that change how a single value is encoded; omitempty is decided by the caller.
+func codecOptions(t tag.Attribute) string {
+	var b strings.Builder
+	for _, o := range []struct {
+		on   bool
+		name string
+	}{
+		{t.OmitEmptyElem, "omitemptyelem"}, {t.NullEmpty, "nullempty"}, {t.NullEmptyElem, "nullemptyelem"}, {t.String, "string"},
+		{t.UnixTime, "unixtime"}, {t.Set == "string", "stringset"}, {t.Set == "number", "numberset"}, {t.Set == "binary", "binaryset"},
+	} {
+		if o.on {
+			b.WriteString("," + o.name)
+		}
+	}
+	return b.String()
+}
+
+// unsupported says why values of t cannot be stored, "" when they can.
+func unsupported(t reflect.Type, seen map[reflect.Type]bool) string {
+	if seen[t] || t.Implements(marshalerType) || reflect.PointerTo(t).Implements(marshalerType) || isTime(t) {
+		return ""
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer, reflect.Uintptr:
+		return "values of type " + t.String() + " cannot be stored"
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		return unsupported(t.Elem(), seen)
+	case reflect.Map:
+		return unsupported(t.Elem(), seen)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			attrTag, err := attributeTag(f)
+			if err != nil {
+				return "field " + f.Name + " of " + t.String() + ": dynamodbav: " + err.Error()
+			}
+			if f.PkgPath != "" && !f.Anonymous || attrTag.Skip {
+				continue
+			}
+			if _, ok := f.Tag.Lookup("entity"); ok {
+				return "field " + f.Name + " of the nested struct " + t.String() + " has an entity tag; roles belong to top-level attributes"
+			}
+			if problem := unsupported(f.Type, seen); problem != "" {
+				return problem
+			}
+		}
+	}
+	return ""
+}
+
+// codec lists the times that the codec must write itself.
+func (b *builder) codec() {
+	b.s.Codec = item.Codec{Default: b.s.Options.Precision}
+	for _, a := range b.s.Attrs {
+		if a.Time {
+			b.s.Codec.Times = append(b.s.Codec.Times, item.TimeField{
+				Index: a.Index, Attr: a.Name, Format: a.Format, OmitEmpty: a.Tag.OmitEmpty, Exact: a.exact,
+			})
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package tag
+
+import (
+	"slices"
+	"strings"
+)
+
+// Role is what a struct field is for.
+type Role string
+
+// The roles of the `entity` tag.
+const (
+	CreatedAt Role = "created_at"
+	UpdatedAt Role = "updated_at"
+	DeletedAt Role = "deleted_at"
+	Version   Role = "version"
+	Append    Role = "append"
+	Immutable Role = "immutable"
+	Required  Role = "required"
+	SetOnce   Role = "set_once"
+	Zero      Role = "zero"
+	Secret    Role = "secret"
+)
+
+var roles = []Role{CreatedAt, UpdatedAt, DeletedAt, Version, Append, Immutable, Required, SetOnce, Zero, Secret}
+
+var timeFormats = []string{"ns", "us", "ms", "s", "unix", "unixms"}
+
+// fieldWords is everything an `entity` tag may say, for suggestions.
+var fieldWords = func() []string {
+	var words []string
+	for _, r := range roles {
+		words = append(words, string(r))
+	}
+	for _, f := range timeFormats {
+		words = append(words, "time="+f)
+	}
+	return words
+}()
+
+// Field is the parsed `entity` tag of a struct field.
+type Field struct {
+	Roles []Role // in the order given
+	Time  string // ns, us, ms, s, unix or unixms; "" when not given
+}
+
+// Has reports whether the field has the role r.
+func (f Field) Has(r Role) bool { return slices.Contains(f.Roles, r) }
+
+// ParseField reads a comma separated list of roles and at most one "time=format".
+// Whether roles go together, and with the field's type, is for the schema to say.
+func ParseField(text string) (Field, error) {
+	var field Field
+	at := 0
+	for word := range strings.SplitSeq(text, ",") {
+		if err := field.add(word, at); err != nil {
+			return Field{}, err
+		}
+		at += len(word) + len(",")
+	}
+	return field, nil
+}
+
+func (f *Field) add(word string, at int) error {
+	if word == "" {
+		return errorAt(at, "empty role")
+	}
+	if format, ok := strings.CutPrefix(word, "time="); ok {
+		if !slices.Contains(timeFormats, format) {
+			return errorAt(at+len("time="), "unknown time format %q%s", format, suggestion(format, timeFormats))
+		}
+		if f.Time != "" {
+			return errorAt(at, "time is given twice")
+		}
+		f.Time = format
+		return nil
+	}
+	role := Role(word)
+	if !slices.Contains(roles, role) {
+		return errorAt(at, "unknown role %q%s", word, suggestion(word, fieldWords))
+	}
+	if f.Has(role) {
+		return errorAt(at, "%s is given twice", word)
+	}
+	f.Roles = append(f.Roles, role)
+	return nil
+}

@@ -1,0 +1,107 @@
+package tag_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+func TestParseField(t *testing.T) {
+	for _, role := range []tag.Role{
+		"created_at", "updated_at", "deleted_at", "version", "append",
+		"immutable", "required", "set_once", "zero", "secret",
+	} {
+		t.Run(string(role), func(t *testing.T) {
+			field, err := tag.ParseField(string(role))
+			require.NoError(t, err)
+			assert.Equal(t, tag.Field{Roles: []tag.Role{role}}, field)
+			assert.True(t, field.Has(role))
+			assert.False(t, field.Has("other"))
+		})
+	}
+	for _, format := range []string{"ns", "us", "ms", "s", "unix", "unixms"} {
+		t.Run("time="+format, func(t *testing.T) {
+			field, err := tag.ParseField("time=" + format)
+			require.NoError(t, err)
+			assert.Equal(t, tag.Field{Time: format}, field)
+		})
+	}
+	t.Run("several", func(t *testing.T) {
+		field, err := tag.ParseField("immutable,time=ms,required")
+		require.NoError(t, err)
+		assert.Equal(t, tag.Field{Roles: []tag.Role{tag.Immutable, tag.Required}, Time: "ms"}, field)
+	})
+}
+
+func TestParseFieldErrors(t *testing.T) {
+	tests := []struct {
+		text string
+		pos  int
+		part string
+	}{
+		{"", 0, "empty role"},
+		{"append,", 7, "empty role"},
+		{",append", 0, "empty role"},
+		{"append,,zero", 7, "empty role"},
+		{"append,append", 7, "append is given twice"},
+		{"createdAt", 0, `unknown role "createdAt", did you mean "created_at"?`},
+		{"append, required", 7, `did you mean "required"?`},
+		{"time", 0, `unknown role "time"`},
+		{"tiem=ms", 0, `did you mean "time=ms"?`},
+		{"time=", 5, "unknown time format"},
+		{"time=n", 5, `did you mean "ns"?`},
+		{"time=rfc3339", 5, `unknown time format "rfc3339"`},
+		{"time=ms,time=ms", 8, "time is given twice"},
+		{"time=ms,append,time=s", 15, "time is given twice"},
+		{"version=1", 0, `did you mean "version"?`},
+	}
+	for _, test := range tests {
+		t.Run(test.text, func(t *testing.T) {
+			got, err := tag.ParseField(test.text)
+			requireProblem(t, err, test.pos, test.part)
+			assert.Zero(t, got)
+		})
+	}
+	t.Run("nothing near", func(t *testing.T) {
+		_, err := tag.ParseField("banana")
+		requireProblem(t, err, 0, "unknown role")
+		assert.NotContains(t, err.Error(), "did you mean")
+	})
+}
+
+func FuzzParseField(f *testing.F) {
+	for _, seed := range []string{
+		"", "append", "created_at,time=ms", "append,append", "time=", "time=ns,time=s", "creatd_at", ",", "required, zero",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		field, err := tag.ParseField(text)
+		if err != nil {
+			requirePosition(t, err, text)
+			return
+		}
+		var words []string
+		for _, r := range field.Roles {
+			words = append(words, string(r))
+		}
+		if field.Time == "" {
+			if strings.Join(words, ",") != text {
+				t.Fatalf("%q is read as %v", text, words)
+			}
+			return
+		}
+		words = append(words, "time="+field.Time)
+		given := strings.Split(text, ",")
+		slices.Sort(words)
+		slices.Sort(given)
+		if !slices.Equal(words, given) {
+			t.Fatalf("%q is read as %v", text, words)
+		}
+	})
+}
