@@ -8,6 +8,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -43,7 +44,9 @@ func New[T any](db *DB, opts ...StoreOption) (*Store[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	store := &Store[T]{core.NewHandle(&core.Core{Schema: s, Table: table, Runner: db.runner, Cursor: db.cursors(), DB: db})}
+	c := &core.Core{Schema: s, Table: table, Runner: db.runner, Cursor: db.cursors(), DB: db}
+	c.Bind = func(p *query.Plan) any { return newQuery[T](c, p) }
+	store := &Store[T]{core.NewHandle(c)}
 	db.stores[id] = store
 	return store, nil
 }

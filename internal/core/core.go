@@ -10,6 +10,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -20,6 +21,9 @@ type Core struct {
 	Runner *exec.Runner
 	Cursor cursor.Codec
 	DB     any // *entity.DB
+
+	// Bind makes an entity.Query[T] of a plan, for packages that know only the erased core.
+	Bind func(*query.Plan) any
 }
 
 // Handle is embedded by every public handle.

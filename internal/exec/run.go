@@ -128,8 +128,8 @@ func (r *Runner) Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.
 	return page, err
 }
 
-// parallel runs f(0) … f(n-1), at most width at a time, and waits for all of them.
-func parallel(n, width int, f func(int)) {
+// Parallel runs f(0) … f(n-1), at most width at a time, and waits for all of them.
+func Parallel(n, width int, f func(int)) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, width)
 	for i := range n {

@@ -67,7 +67,7 @@ func (r *Runner) planAll(ctx context.Context, ops []*plan.Op) ([]plan.Step, []Op
 			inputs[i].WriteID = r.NewID()
 		}
 	}
-	parallel(len(ops), 8, func(i int) { steps[i], errs[i] = r.plan(ctx, ops[i], inputs[i], true) })
+	Parallel(len(ops), 8, func(i int) { steps[i], errs[i] = r.plan(ctx, ops[i], inputs[i], true) })
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}

@@ -123,11 +123,11 @@ func TestRoundedRangesAreExact(t *testing.T) {
 
 // Verbatim strings are where a beginning may run into a literal.
 func TestVerbatimBeginningsAreExact(t *testing.T) {
-	name := &key.Field{Attr: "name"}
+	first, second := &key.Field{Attr: "first"}, &key.Field{Attr: "second"}
 	checkCases(t, rapid.SampledFrom([]*key.Template{
-		{Segments: segments(name, "--", name)},
-		{Segments: segments(name, "|a", name, "-", nil)},
-		{Segments: segments("a", name, "a", name, "aa", nil)},
+		{Segments: segments(first, "--", second)},
+		{Segments: segments(first, "|a", second, "-", nil)},
+		{Segments: segments("a", first, "a", second, "aa", nil)},
 	}))
 }
 

@@ -31,7 +31,7 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *
 		op.Err = err
 		return op
 	}
-	user, err := conds(s, spec.If)
+	user, err := Conditions(s, spec.If)
 	if err != nil {
 		op.Err = err
 		return op

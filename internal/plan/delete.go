@@ -28,7 +28,7 @@ func (op *Op) guarded(list []opt.Cond, kind ActionKind) *Op {
 		return op
 	}
 	s := op.Schema
-	user, err := conds(s, list)
+	user, err := Conditions(s, list)
 	if err != nil {
 		op.Err = err
 		return op

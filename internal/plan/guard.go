@@ -19,7 +19,7 @@ const (
 
 // exists holds when the item is there and, where items can expire, has not expired.
 func exists(s *schema.Schema, now time.Time) expr.Cond {
-	there := expr.Compare(expr.Exists, expr.Attr(s.PK.Attributes()[0]))
+	there := There(s)
 	if !s.Expires {
 		return there
 	}
@@ -28,7 +28,7 @@ func exists(s *schema.Schema, now time.Time) expr.Cond {
 
 // absent is the negation of exists.
 func absent(s *schema.Schema, now time.Time) expr.Cond {
-	gone := expr.Compare(expr.NotExists, expr.Attr(s.PK.Attributes()[0]))
+	gone := Absent(s)
 	if !s.Expires {
 		return gone
 	}
@@ -38,6 +38,11 @@ func absent(s *schema.Schema, now time.Time) expr.Cond {
 // Absent holds when there is no item at the key, expired or not.
 func Absent(s *schema.Schema) expr.Cond {
 	return expr.Compare(expr.NotExists, expr.Attr(s.PK.Attributes()[0]))
+}
+
+// There holds when there is an item at the key, expired or not.
+func There(s *schema.Schema) expr.Cond {
+	return expr.Compare(expr.Exists, expr.Attr(s.PK.Attributes()[0]))
 }
 
 // NotExpired holds for items without a TTL attribute or with one after now.

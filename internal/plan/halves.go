@@ -78,3 +78,10 @@ func copies(h *schema.Half) bool {
 func followOnce(h *schema.Half, a *schema.Attr, c expr.Change) expr.Change {
 	return expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(h.Attr), Source: expr.Attr(a.Name), Value: c.Value}
 }
+
+// KeepInStep is for writes that know every changed part: the changes that keep the index halves right, also for a new
+// item.
+func KeepInStep(s *schema.Schema, known item.Item, changes []expr.Change) ([]expr.Change, error) {
+	extra, _, err := keepInStep(s, known, changes, true)
+	return extra, err
+}

@@ -86,7 +86,7 @@ func primaryOf(s *schema.Schema, it item.Item) (item.Item, error) {
 		} else {
 			text, missing, err := h.Template.Compose(it)
 			if err != nil {
-				return nil, keyError(s, err)
+				return nil, KeyError(s, err)
 			}
 			if len(missing) > 0 || text == "" {
 				return nil, input(s, CodeKeyPart, firstAttr(s, missing), "the key part is missing")
@@ -123,8 +123,8 @@ func keyBytes(it item.Item, h *schema.Half) int {
 	return 0
 }
 
-// keyError makes an *InputError of an error of package key.
-func keyError(s *schema.Schema, err error) error {
+// KeyError makes an *InputError of an error of package key.
+func KeyError(s *schema.Schema, err error) error {
 	if e, ok := err.(*key.PartError); ok {
 		return input(s, CodeValue, s.Attr(e.Attr), "%s", e.Problem)
 	}
@@ -157,7 +157,7 @@ func SetIndexHalf(s *schema.Schema, h *schema.Half, it item.Item, sortKey bool) 
 func indexText(s *schema.Schema, h *schema.Half, it item.Item, sortKey bool) (string, error) {
 	text, missing, err := h.Template.Compose(it)
 	if err != nil {
-		return "", keyError(s, err)
+		return "", KeyError(s, err)
 	}
 	if len(missing) > 0 {
 		return "", nil

@@ -82,8 +82,8 @@ func valueError(s *schema.Schema, a *schema.Attr, err error) error {
 	return input(s, CodeValue, a, "the value cannot be stored (%T)", err)
 }
 
-// conds resolves conditions; their conjunction is returned.
-func conds(s *schema.Schema, list []opt.Cond) (expr.Cond, error) {
+// Conditions resolves conditions; their conjunction is returned.
+func Conditions(s *schema.Schema, list []opt.Cond) (expr.Cond, error) {
 	all := make([]expr.Cond, 0, len(list))
 	for _, c := range list {
 		r, err := Condition(s, c)

@@ -43,7 +43,7 @@ func (u *update) resolve(spec opt.Spec) (err error) {
 	if u.changes, err = resolveChanges(u.s, spec.Changes); err != nil {
 		return err
 	}
-	if u.user, err = conds(u.s, spec.If); err != nil {
+	if u.user, err = Conditions(u.s, spec.If); err != nil {
 		return err
 	}
 	u.extra, u.op.Read, err = keepInStep(u.s, u.parts, u.changes, false)
@@ -58,6 +58,9 @@ func (u *update) blind(in Input) (Step, error) {
 		return Step{}, err
 	}
 	changes = append(changes, owned...)
+	if u.s.Hidden {
+		changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(schema.WriteAttr), Value: item.S(in.WriteID)})
+	}
 	guards := append([]expr.Cond{exists(u.s, in.Now)}, parentGuards(u.changes)...)
 	guards = append(guards, immutableGuards(u.s, u.changes)...)
 	return Step{
@@ -95,9 +98,6 @@ func (u *update) owned(in Input) ([]expr.Change, error) {
 	}
 	if a := u.s.Version; a != nil {
 		out = append(out, expr.Change{Kind: expr.Increment, Path: expr.Attr(a.Name), Value: item.N("1")})
-	}
-	if u.s.Hidden {
-		out = append(out, expr.Change{Kind: expr.Set, Path: expr.Attr(schema.WriteAttr), Value: item.S(in.WriteID)})
 	}
 	return out, nil
 }

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"reflect"
-	"strconv"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -29,7 +28,7 @@ func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *
 		op.Err = err
 		return op
 	}
-	user, err := conds(s, spec.If)
+	user, err := Conditions(s, spec.If)
 	if err != nil {
 		op.Err = err
 		return op
@@ -106,16 +105,7 @@ func (u *upsert) blind(in Input) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	changes = append(append(changes, extra...), owned...)
-	if d := u.s.Discriminator; d != nil {
-		changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(d.Attr), Value: item.S(d.Value)})
-	}
-	if u.s.Hidden {
-		changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(schema.EntityAttr), Value: item.S(u.s.Name)})
-		if u.s.Payload > 1 {
-			changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(schema.PayloadAttr), Value: item.N(strconv.Itoa(u.s.Payload))})
-		}
-	}
+	changes = append(append(append(changes, extra...), owned...), HiddenChanges(u.s, in.WriteID)...)
 	return Step{
 		Actions: []Action{{
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: and(append(immutableGuards(u.s, u.changes), u.user)...),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/tag"
@@ -70,6 +71,17 @@ func hidden(s *schema.Schema, it item.Item, writeID string) {
 	if s.Payload > 1 {
 		it[schema.PayloadAttr] = item.N(strconv.Itoa(s.Payload))
 	}
+}
+
+// HiddenChanges are the same attributes as changes of an update that may create the item.
+func HiddenChanges(s *schema.Schema, writeID string) []expr.Change {
+	it := item.Item{}
+	hidden(s, it, writeID)
+	var changes []expr.Change
+	for _, name := range sortedNames(it) {
+		changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(name), Value: it[name]})
+	}
+	return changes
 }
 
 // storedVersion is the version in it, 0 when there is none.

@@ -35,9 +35,6 @@ func Build(t reflect.Type, o Options) (*Schema, error) {
 	b.walk(t, nil, "")
 	b.declare()
 	b.finish()
-	if err := b.err(); err != nil {
-		return nil, err
-	}
 	for _, check := range b.checks {
 		check()
 	}

@@ -70,7 +70,7 @@ func (d *Decl) Problem(code, format string, args ...any) {
 // Keep stores a feature's compiled declaration for its own package; see Feature.
 func (d *Decl) Keep(feature any) { d.Schema.Features = append(d.Schema.Features, feature) }
 
-// Check runs f when the whole schema is built and so far without mistakes.
+// Check runs f when every declaration has been read. Keys and indexes that could not be understood are missing then.
 func (d *Decl) Check(f func()) { d.build.checks = append(d.build.checks, f) }
 
 // Satellites says that the feature stores items whose sort key is the current one's followed by up to n bytes.

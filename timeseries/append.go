@@ -1,0 +1,190 @@
+package timeseries
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+// event is one event to be appended: what it carries, encoded and checked.
+type event struct {
+	c       *core.Core
+	e       *events
+	primary item.Item // of the current item
+	sortKey string    // of the event item
+	clock   types.AttributeValue
+	carried item.Item // key parts, orderBy and the append fields that were given
+}
+
+// newEvent encodes v. Fields that are neither key, orderBy nor append are left out.
+func newEvent(c *core.Core, e *events, v reflect.Value) (*event, error) {
+	s := c.Schema
+	primary, parts, err := plan.Key(s, v)
+	if err != nil {
+		return nil, err
+	}
+	ev := &event{c: c, e: e, primary: primary, carried: parts}
+	for _, a := range s.Attrs {
+		if !a.Append && a != e.orderBy {
+			continue
+		}
+		av, err := plan.EncodeAttr(s, a, v)
+		if err != nil {
+			return nil, err
+		}
+		_, null := av.(*types.AttributeValueMemberNULL)
+		switch {
+		case a == e.orderBy:
+			if err := plan.Present(s, a, av); err != nil {
+				return nil, err
+			}
+			ev.clock = av
+		case a.Role.Has(tag.Required) && item.Empty(av):
+			return nil, &plan.InputError{Code: plan.CodeRequired, Type: s.Type.String(), Field: a.Field, Problem: "the attribute is required"}
+		case av == nil || null && a.Nilable():
+			continue // not reported
+		}
+		ev.carried[a.Name] = av
+	}
+	return ev, ev.compose()
+}
+
+func (ev *event) compose() error {
+	text, _, err := ev.e.half.Template.Compose(ev.carried)
+	if err != nil {
+		return plan.KeyError(ev.c.Schema, err)
+	}
+	if len(text) > plan.MaxSortKey {
+		return &plan.SizeError{Type: ev.c.Schema.Type.String(), Problem: fmt.Sprintf("the sort key of the event is %d bytes long, %d are allowed", len(text), plan.MaxSortKey)}
+	}
+	ev.sortKey = text
+	return nil
+}
+
+// tooEarly refuses an event that is further in the future than maxAhead allows.
+func (ev *event) tooEarly(now time.Time) error {
+	if ev.e.maxAhead == 0 {
+		return nil
+	}
+	t, err := ev.e.orderBy.Format.FromValue(ev.clock)
+	if err != nil || !t.After(now.Add(ev.e.maxAhead)) {
+		return err
+	}
+	return &plan.InputError{Code: plan.CodeAhead, Type: ev.c.Schema.Type.String(), Field: ev.e.orderBy.Field, Problem: fmt.Sprintf("the event is more than %s ahead of the clock; it would block later events", ev.e.maxAhead)}
+}
+
+// key is the primary key of the event item.
+func (ev *event) key() item.Item {
+	k := item.Clone(ev.primary)
+	k[ev.e.half.Attr] = item.S(ev.sortKey)
+	return k
+}
+
+// item is the event item.
+func (ev *event) item(in plan.Input) (item.Item, error) {
+	s := ev.c.Schema
+	it := item.Clone(ev.carried)
+	for name, av := range ev.key() {
+		it[name] = av
+	}
+	at, err := s.Options.Precision.Value(in.Now)
+	if err != nil {
+		return nil, err
+	}
+	it[schema.EntityAttr], it[schema.KindAttr], it[schema.AtAttr], it[schema.WriteAttr] = item.S(s.Name), item.S("e"), at, item.S(in.WriteID)
+	if s.Payload > 1 {
+		it[schema.PayloadAttr] = item.N(strconv.Itoa(s.Payload))
+	}
+	if ev.e.ttl > 0 {
+		it[s.Options.TTL] = item.N(strconv.FormatInt(in.Now.Unix()+int64(ev.e.ttl/time.Second), 10))
+	}
+	return it, plan.CheckSize(s, it)
+}
+
+// put is the action that stores the event.
+func (ev *event) put(in plan.Input) (plan.Action, error) {
+	it, err := ev.item(in)
+	return plan.Action{Kind: plan.Put, Table: ev.c.Table, Key: ev.key(), Item: it, Cond: plan.Absent(ev.c.Schema), WriteID: in.WriteID}, err
+}
+
+// check is the action that demands that the event is stored.
+func (ev *event) check() plan.Action {
+	return plan.Action{Kind: plan.Check, Table: ev.c.Table, Key: ev.key(), Cond: plan.There(ev.c.Schema)}
+}
+
+// advance is the action that brings the current item up to evs, which are in ascending order: later events win, fields
+// that none of them carries stay. It holds only while the current item is older than first.
+func advance(evs []*event, first *event, user expr.Cond, in plan.Input) (plan.Action, error) {
+	c, e := first.c, first.e
+	s := c.Schema
+	folded := item.Item{}
+	for _, ev := range evs {
+		for name, av := range ev.carried {
+			folded[name] = av
+		}
+	}
+	var changes []expr.Change
+	for _, a := range s.Attrs {
+		av, ok := folded[a.Name]
+		if _, native := first.primary[a.Name]; ok && !native {
+			changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: av})
+		}
+	}
+	if a := s.CreatedAt; a != nil {
+		av, err := plan.TimeValue(a, in.Now)
+		if err != nil {
+			return plan.Action{}, err
+		}
+		changes = append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(a.Name), Value: av})
+	}
+	halves, err := plan.KeepInStep(s, folded, changes)
+	if err != nil {
+		return plan.Action{}, err
+	}
+	changes = append(append(changes, halves...), plan.HiddenChanges(s, in.WriteID)...)
+	clock := expr.Attr(e.orderBy.Name)
+	newer := expr.Any(expr.Compare(expr.NotExists, clock), expr.Compare(expr.Lt, clock, first.clock))
+	return plan.Action{Kind: plan.Update, Table: c.Table, Key: first.primary, Changes: changes, Cond: expr.All(newer, user), WriteID: in.WriteID}, nil
+}
+
+// same reports that a stored event carries what ev carries: the append fields are equal.
+func (ev *event) same(stored item.Item) bool {
+	for _, a := range ev.c.Schema.Attrs {
+		if a.Append && !item.Equal(ev.carried[a.Name], stored[a.Name]) {
+			return false
+		}
+	}
+	return true
+}
+
+// older reports that a current item's orderBy is at or after ev's. nil, or an item without orderBy, is older than any.
+func (ev *event) older(current item.Item) (bool, error) {
+	av, ok := current[ev.e.orderBy.Name]
+	if !ok {
+		return false, nil
+	}
+	order, ok := expr.Compares(av, ev.clock)
+	if !ok {
+		return false, &ClockTypeError{ev.e.orderBy.Name}
+	}
+	return order >= 0, nil
+}
+
+// conditions resolves the options of an append.
+func conditions(c *core.Core, spec opt.Spec) (expr.Cond, error) {
+	if len(spec.Errs) > 0 {
+		return expr.Cond{}, &plan.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: spec.Errs[0].Error()}
+	}
+	return plan.Conditions(c.Schema, spec.If)
+}

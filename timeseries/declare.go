@@ -1,0 +1,187 @@
+package timeseries
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+// Events declares a struct as a time series, in the tag of a blank field:
+//
+//	_ timeseries.Events `orderBy:"timestamp" ttl:"7d" late:"drop" maxAhead:"1h"`
+//
+// orderBy names the attribute that orders events: a time, an integer or a string that the caller supplies. ttl is how
+// long DynamoDB keeps an event after it was accepted; without it, for ever. late says what becomes of an event that is
+// older than the current item: "drop" (default), or "record", which keeps it in the history. maxAhead refuses an event
+// whose time is further in the future than that, because it would block all later ones.
+//
+// Fields with the role append are written by [Series.Append] and by nothing else; Append writes no others.
+type Events struct{}
+
+// events is the compiled declaration.
+type events struct {
+	orderBy  *schema.Attr
+	ttl      time.Duration
+	record   bool
+	maxAhead time.Duration
+	half     *schema.Half // sort key of events
+}
+
+// FeatureName lets other declarations see that the entity is a time series.
+func (*events) FeatureName() string { return "timeseries" }
+
+const constructor = "timeseries.New"
+
+// Declare is called by this module when a store is built.
+func (Events) Declare(d *schema.Decl) {
+	e := &events{ttl: d.Duration("ttl"), maxAhead: d.Duration("maxAhead")}
+	d.Schema.Handle = constructor
+	d.Schema.UsesTTL = d.Schema.UsesTTL || e.ttl > 0
+	d.Keep(e)
+	if late, ok := d.Tag("late"); ok {
+		e.record = late == "record"
+		if late != "record" && late != "drop" {
+			d.Problem(schema.CodeMalformed, "late:%q must be drop or record", late)
+		}
+	}
+	if name, ok := d.Need("orderBy"); ok {
+		e.readOrderBy(d, name)
+	}
+	e.checkRoles(d)
+	d.Check(func() { e.finish(d) })
+}
+
+func (e *events) readOrderBy(d *schema.Decl, name string) {
+	a := d.Schema.Attr(name)
+	if a == nil {
+		d.Problem(schema.CodeOrderByUnknown, "orderBy names the attribute %q, which the struct does not have", name)
+		return
+	}
+	e.orderBy, a.Clock = a, true
+	a.MakeExact()
+	if d.Schema.KeyPart(a) {
+		d.Problem(schema.CodeOrderByKeyPart, "orderBy %q is part of the primary key, which cannot change", name)
+	}
+	if a.Key == nil || a.Key.Kind == key.Bool {
+		d.Problem(schema.CodeOrderByType, "orderBy %q of type %s cannot order events; times, integers and strings can", name, a.Type)
+		return
+	}
+	if a.Nilable() || a.Tag.OmitEmpty {
+		d.Problem(schema.CodeAppendRole, "orderBy %q can be missing from an item; it must be neither a pointer nor omitempty", name)
+	}
+	if a.Owned() || a.Role.Has(tag.SetOnce) || a.Role.Has(tag.Immutable) {
+		d.Problem(schema.CodeSeriesRole, "orderBy %q must be the caller's to set", name)
+	}
+	if e.maxAhead > 0 && a.Key.Kind != key.Time {
+		d.Problem(schema.CodeMalformed, "maxAhead needs an orderBy that is a time")
+	}
+	d.Satellites(len(eventInfix) + longest(a.Key))
+}
+
+// eventInfix stands between the current item's sort key and the orderBy text of an event.
+const eventInfix = "#e#"
+
+// longest is the length of the longest text of f; strings, which have none, are measured at each append.
+func longest(f *key.Field) int {
+	switch f.Kind {
+	case key.Time:
+		if f.Time.Text() {
+			return len("2006-01-02T15:04:05.000000000Z")
+		}
+		return 19
+	case key.Int:
+		return 19
+	case key.Uint:
+		return 20
+	}
+	return 1
+}
+
+// checkRoles refuses roles that contradict a series.
+func (e *events) checkRoles(d *schema.Decl) {
+	s := d.Schema
+	appends := 0
+	for _, a := range s.Attrs {
+		if !a.Append {
+			continue
+		}
+		appends++
+		if a.Role.Has(tag.SetOnce) || a.Role.Has(tag.Immutable) {
+			d.Problem(schema.CodeSeriesRole, "%s cannot be set once: every append writes it", a.Field)
+		}
+	}
+	if appends == 0 {
+		d.Problem(schema.CodeNoAppendField, `no field has entity:"append": name the fields that events carry, so that the others survive appends`)
+	}
+	for _, a := range []*schema.Attr{s.UpdatedAt, s.Version, s.DeletedAt} {
+		if a != nil {
+			d.Problem(schema.CodeSeriesRole, "%s has a role that a series cannot have: orderBy is its update clock", a.Field)
+		}
+	}
+}
+
+// finish checks the series against the other declarations.
+func (e *events) finish(d *schema.Decl) {
+	s := d.Schema
+	for _, f := range s.Features {
+		if n, ok := f.(schema.Named); ok {
+			switch n.FeatureName() {
+			case "versioned":
+				d.Problem(schema.CodeSeriesVersioned, "a time series cannot be versioned: events are its history")
+			case "lifecycle":
+				d.Problem(schema.CodeSeriesSoftDelete, "a time series cannot be soft-deleted")
+			}
+		}
+	}
+	for _, x := range s.Indexes {
+		for _, h := range []*schema.Half{x.PK, x.SK} {
+			if h != nil && !(x.Local && h == x.PK) {
+				e.checkHalf(d, x, h)
+			}
+		}
+	}
+	if e.orderBy != nil && e.orderBy.Key != nil && s.SK != nil && s.SK.Prefixed {
+		e.half = eventHalf(s, e.orderBy)
+	}
+}
+
+// checkHalf refuses an index half that an append could not compose from the event alone.
+func (e *events) checkHalf(d *schema.Decl, x *schema.Index, h *schema.Half) {
+	written, pointers, others, clock := 0, 0, "", false
+	for _, a := range h.Parts {
+		switch {
+		case a == e.orderBy:
+			clock = true
+		case a.Append:
+			written++
+			if a.Nilable() {
+				pointers++
+			}
+		case !d.Schema.KeyPart(a):
+			others = a.Name
+		}
+	}
+	problem := ""
+	switch {
+	case others != "" && (written > 0 || clock):
+		problem = fmt.Sprintf("mixes what appends write with %q, which they do not know", others)
+	case pointers > 0 && (written > 1 || clock):
+		problem = "holds a field that an event may leave out beside others that it changes; use non-pointer fields"
+	case h.Prefixed && d.Schema.CreatedAt != nil && slices.Contains(h.Parts, d.Schema.CreatedAt):
+		problem = "holds created_at, which an append does not know; use attr={" + d.Schema.CreatedAt.Name + "}"
+	}
+	if problem != "" {
+		d.Problem(schema.CodeMixedIndexHalf, "the key half %s of index %s %s", h, x.Name, problem)
+	}
+}
+
+// eventHalf is the sort key of events: the current item's, #e#, and orderBy.
+func eventHalf(s *schema.Schema, orderBy *schema.Attr) *schema.Half {
+	t := *s.SK.Template
+	t.Segments = append(slices.Clone(t.Segments), key.Segment{Literal: "e"}, key.Segment{Field: orderBy.Key})
+	return &schema.Half{Attr: s.SK.Attr, Template: &t, Parts: append(slices.Clone(s.SK.Parts), orderBy), Prefixed: true, Type: s.SK.Type}
+}

@@ -1,0 +1,138 @@
+package timeseries
+
+import (
+	"reflect"
+
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/plan"
+)
+
+// outcome is what became of one event.
+type outcome struct {
+	applied bool
+	reason  Reason
+	current item.Item // nil when the answer did not tell
+	stored  item.Item
+}
+
+// appendOp plans one append: the current item is advanced and the event put, together.
+type appendOp struct {
+	*event
+	user expr.Cond
+}
+
+func newAppend(c *core.Core, e *events, v reflect.Value, spec opt.Spec) *plan.Op {
+	op := &plan.Op{Verb: "Append", Schema: c.Schema, Table: c.Table}
+	ev, err := newEvent(c, e, v)
+	if err != nil {
+		op.Err = err
+		return op
+	}
+	user, err := conditions(c, spec)
+	if err != nil {
+		op.Err = err
+		return op
+	}
+	op.Key, op.KeyIs = ev.primary, plan.KeyText(c.Schema, ev.primary)
+	op.Plan = (&appendOp{ev, user}).plan
+	return op
+}
+
+func (a *appendOp) plan(in plan.Input) (plan.Step, error) {
+	if err := a.tooEarly(in.Now); err != nil {
+		return plan.Step{}, err
+	}
+	current, err := advance([]*event{a.event}, a.event, a.user, in)
+	if err != nil {
+		return plan.Step{}, err
+	}
+	put, err := a.put(in)
+	if err != nil {
+		return plan.Step{}, err
+	}
+	return plan.Step{
+		Actions: []plan.Action{current, put},
+		Whole:   true,
+		Judge: func(f []plan.Failure) plan.Verdict {
+			got, next, err := a.judge(f[0], f[1], current, put, in.Joined)
+			switch {
+			case err != nil:
+				return plan.Verdict{Err: err}
+			case next != nil:
+				return plan.Verdict{Next: next}
+			case in.Joined:
+				return plan.Verdict{Err: &StaleError{got.reason}}
+			}
+			return plan.Verdict{Outcome: got}
+		},
+		Done: func(plan.Returned) (any, error) {
+			if in.Joined {
+				return outcome{applied: true, current: a.carried}, nil
+			}
+			return outcome{applied: true}, nil
+		},
+	}, nil
+}
+
+// judge reads the outcome from the two failures. next is set when another request decides.
+func (a *appendOp) judge(current, stored plan.Failure, advance, put plan.Action, joined bool) (outcome, *plan.Step, error) {
+	older := false
+	if current.Failed() {
+		var err error
+		if older, err = a.older(current.Image); err != nil {
+			return outcome{}, nil, err
+		}
+	}
+	switch {
+	case stored.Failed() && !a.same(stored.Image):
+		return outcome{reason: Collision, current: current.Image, stored: stored.Image}, nil, nil
+	case stored.Failed() && !current.Failed() && !joined:
+		// The event is there but the current item lags behind it: bring it up.
+		return outcome{}, a.repair(advance, stored.Image), nil
+	case stored.Failed():
+		return outcome{reason: Duplicate, current: current.Image, stored: stored.Image}, nil, nil
+	case !older:
+		return outcome{reason: Refused, current: current.Image}, nil, nil
+	case a.e.record && !joined:
+		return outcome{}, a.record(put, current.Image), nil
+	}
+	return outcome{reason: Older, current: current.Image}, nil, nil
+}
+
+// repair advances the current item to an event that is stored already.
+func (a *appendOp) repair(advance plan.Action, stored item.Item) *plan.Step {
+	return &plan.Step{
+		Actions: []plan.Action{advance, a.check()},
+		Whole:   true,
+		Judge: func(f []plan.Failure) plan.Verdict {
+			if f[1].Failed() {
+				return plan.Verdict{Replan: plan.ErrConflict} // the event is gone meanwhile
+			}
+			return plan.Verdict{Outcome: outcome{reason: Duplicate, current: f[0].Image, stored: stored}}
+		},
+		Done: func(plan.Returned) (any, error) { return outcome{reason: Duplicate, stored: stored}, nil },
+	}
+}
+
+// record keeps a late event in the history of an item that exists.
+func (a *appendOp) record(put plan.Action, current item.Item) *plan.Step {
+	exists := plan.Action{Kind: plan.Check, Table: a.c.Table, Key: a.primary, Cond: plan.There(a.c.Schema)}
+	return &plan.Step{
+		Actions: []plan.Action{exists, put},
+		Whole:   true,
+		Judge: func(f []plan.Failure) plan.Verdict {
+			if f[0].Failed() {
+				return plan.Verdict{Replan: plan.ErrConflict} // the item is gone meanwhile
+			}
+			got := outcome{reason: Duplicate, current: current, stored: f[1].Image}
+			if !a.same(f[1].Image) {
+				got.reason = Collision
+			}
+			return plan.Verdict{Outcome: got}
+		},
+		Done: func(plan.Returned) (any, error) { return outcome{reason: Recorded, current: current}, nil },
+	}
+}

@@ -1,0 +1,162 @@
+package timeseries
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// ErrFollowUp is wrapped by the error of an append that was applied but whose current item could not be read. The
+// result beside it says Applied.
+var ErrFollowUp = errors.New("applied, but the current item could not be read")
+
+type (
+	handle    = core.Handle
+	forAppend = opt.ForAppend
+	forStore  = opt.ForStore
+)
+
+// Series appends to, and reads, the time series of type T. It is safe for concurrent use.
+type Series[T any] struct {
+	handle
+	store *entity.Store[T]
+	e     *events
+}
+
+// New declares the time series T on db; called again, it returns a handle of the same. It does no I/O. The error joins
+// an *entity.SchemaError for every mistake in T's declarations.
+func New[T any](db *entity.DB, opts ...entity.StoreOption) (*Series[T], error) {
+	asSeries := forStore{Do: func(s *opt.Spec) { s.Handle = constructor }}
+	store, err := entity.New[T](db, append(opts[:len(opts):len(opts)], asSeries)...)
+	if err != nil {
+		return nil, err
+	}
+	c := core.Of(store)
+	e, _ := schema.Feature[*events](c.Schema)
+	return &Series[T]{core.NewHandle(c), store, e}, nil
+}
+
+// AppendOption is accepted by Append and AppendAll: [SkipCurrent], entity.If.
+type AppendOption interface{ opt.Append }
+
+// SkipCurrent saves the read of the current item after an applied append.
+func SkipCurrent() AppendOption {
+	return forAppend{Do: func(s *opt.Spec) { s.NoReturn = true }}
+}
+
+// Append brings the current item up to ev and keeps ev in the history, in one transaction, if ev is newer than the
+// current item. Only key, orderBy and append fields of ev are written; a nil pointer, slice or map was not reported and
+// keeps its value on the current item. That ev is older, a duplicate and so on is an outcome, not an error.
+//
+// It costs one request of two transactional writes, and one consistent read more when it was applied (see
+// [SkipCurrent]) or one transaction more when it was recorded late. Errors: *entity.InputError and entity.ErrTooLarge
+// before any request; one that wraps [ErrFollowUp], beside Result.Applied; *[ClockTypeError]; entity.ErrConflict; one
+// for which entity.IsAmbiguous is true when the outcome stayed unknown.
+func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Result[T], error) {
+	c, spec := core.Of(s), opt.Appends(opts)
+	op := newAppend(c, s.e, reflect.ValueOf(ev), spec)
+	var r Result[T]
+	err := c.Measure(ctx, "Append", op.KeyIs, func(ctx context.Context) error {
+		got, err := c.Runner.Run(ctx, op)
+		if err != nil {
+			return err
+		}
+		o := got.(outcome)
+		followErr := s.follow(ctx, &o, op.Key, spec.NoReturn)
+		r, err = result[T](c, o)
+		return errors.Join(followErr, err)
+	})
+	return r, err
+}
+
+// follow reads the current item when the answer did not tell it.
+func (s *Series[T]) follow(ctx context.Context, o *outcome, primary item.Item, skip bool) error {
+	if o.current != nil || skip || o.reason == Refused {
+		return nil // a refused event without an image: there is no current item
+	}
+	c := core.Of(s)
+	it, err := c.Runner.Get(ctx, c.Table, primary, true, nil)
+	if err == nil && it == nil {
+		err = entity.ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrFollowUp, err)
+	}
+	o.current = it
+	return nil
+}
+
+// result decodes an outcome.
+func result[T any](c *core.Core, o outcome) (Result[T], error) {
+	r := Result[T]{Applied: o.applied, Reason: o.reason}
+	var err error
+	if o.current != nil {
+		if r.Current, err = core.Decode[T](c, o.current); err != nil {
+			return r, err
+		}
+	}
+	if o.stored != nil {
+		stored, err := core.Decode[T](c, o.stored)
+		if err != nil {
+			return r, err
+		}
+		r.Stored = &stored
+	}
+	return r, nil
+}
+
+// Get returns the current item; see entity.Store.Get.
+func (s *Series[T]) Get(ctx context.Context, key T, opts ...entity.ReadOption) (T, error) {
+	return s.store.Get(ctx, key, opts...)
+}
+
+// Update changes enrichment fields of the current item; a change of orderBy or of an append field is an error. See
+// entity.Store.Update.
+func (s *Series[T]) Update(ctx context.Context, key T, opts ...entity.UpdateOption) (T, error) {
+	return s.store.Update(ctx, key, opts...)
+}
+
+// Upsert merges enrichment fields into the current item, also before the first append; orderBy and append fields of v
+// are left out. See entity.Store.Upsert.
+func (s *Series[T]) Upsert(ctx context.Context, v T, opts ...entity.WriteOption) (item T, created bool, err error) {
+	return s.store.Upsert(ctx, v, opts...)
+}
+
+// Query reads the current items of one partition; see entity.Store.Query. The events of the partition are read, and
+// charged, too: an index is cheaper where a partition holds many events.
+func (s *Series[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[T] {
+	return s.store.Query(partition, opts...)
+}
+
+// Index returns an index of the current items; see entity.Store.Index.
+func (s *Series[T]) Index(name string) (*entity.Index[T], error) { return s.store.Index(name) }
+
+// Op builds writes as values.
+func (s *Series[T]) Op() Ops[T] { return Ops[T]{s.handle, s.e, s.store.Op()} }
+
+// At returns the event that was the newest at t: the last one whose orderBy is not after t. It reads consistently and
+// passes over expired events; usually it costs one request. It needs an orderBy that is a time; for others, use
+// History with entity.Le and entity.Desc. Errors: entity.ErrNotFound; *entity.InputError.
+func (s *Series[T]) At(ctx context.Context, key T, t time.Time) (T, error) {
+	c := core.Of(s)
+	if s.e.orderBy.Key.Kind != timeKind {
+		var none T
+		return none, c.Wrap("At", "", &entity.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Field: s.e.orderBy.Field, Problem: "At needs an orderBy that is a time; use History with Le, Desc and First"})
+	}
+	return s.history("At", key, opt.Spec{
+		Desc: true, Strong: true,
+		Range: []opt.Cond{{Op: atMost, Target: opt.Target{Text: s.e.orderBy.Name}, Values: []any{t}}},
+	}).First(ctx)
+}
+
+const timeKind = key.Time
