@@ -104,6 +104,12 @@ func TestComposeValuesErrors(t *testing.T) {
 	text, err := verbatim.ComposeValues([]key.Value{str("-x"), str("--")})
 	require.NoError(t, err)
 	assert.Equal(t, "-x----", text)
+
+	// The end of a key cuts off what trails the last part, whatever that holds.
+	trailed := &key.Template{Segments: segments(a, "!", nil)}
+	text, err = trailed.ComposeValues([]key.Value{str("x!!y")})
+	require.NoError(t, err)
+	assert.Equal(t, "x!!y!", text)
 }
 
 func TestFieldsOfTemplate(t *testing.T) {
