@@ -80,10 +80,10 @@ func (db *DB) Transact(ctx context.Context, ops ...Op) error {
 
 func (db *DB) transact(ctx context.Context, ops []Op, plans []*plan.Op) error {
 	outcomes, failed, err := db.runner.Transact(ctx, plans)
-	if err != nil {
+	switch {
+	case err != nil && len(failed) == 0:
 		return &Error{Verb: "Transact", Err: err}
-	}
-	if len(failed) > 0 {
+	case len(failed) > 0:
 		te := &TransactError{}
 		for _, f := range failed {
 			p := plans[f.Index]

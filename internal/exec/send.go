@@ -124,7 +124,11 @@ func (r *Runner) sendTransaction(ctx context.Context, steps []plan.Step, actions
 		}
 		switch classify(ctx, err) {
 		case refused:
-			return answer{failures: reasons(err, actions), cause: err}, nil
+			f := reasons(err, actions)
+			if f == nil {
+				return fail(err) // an answer that does not fit the request proves nothing
+			}
+			return answer{failures: f, cause: err}, nil
 		case transient, conflicted:
 			if f := reasons(err, actions); f != nil && decided(steps, f) {
 				return answer{failures: f, cause: err}, nil

@@ -28,6 +28,9 @@ func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (outcomes []any, 
 	if i, err := sameItem(ops); err != nil {
 		return nil, []OpFailure{{i, err}}, nil
 	}
+	if len(ops) > plan.MaxActions {
+		return nil, nil, tooMany(len(ops), len(ops))
+	}
 	var last []OpFailure
 	for round := 0; round < r.MaxAttempts; round++ {
 		steps, failed, err := r.planAll(ctx, ops)
@@ -46,7 +49,7 @@ func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (outcomes []any, 
 		}
 		again := false
 		if failed, again = judge(ops, steps, got); !again {
-			return nil, failed, nil
+			return nil, failed, got.cause
 		}
 		last = failed
 		if err := r.pause(ctx, round); err != nil {
@@ -119,7 +122,7 @@ func judge(ops []*plan.Op, steps []plan.Step, got answer) (failed []OpFailure, a
 			failed = append(failed, OpFailure{i, err})
 		}
 	}
-	if failed == nil && !got.doubt {
+	if failed == nil && lost != nil && !got.doubt {
 		return lost, true
 	}
 	return append(failed, lost...), false
@@ -157,12 +160,17 @@ func withinLimits(ops []*plan.Op, steps []plan.Step) error {
 			bytes += item.Size(a.Item)
 		}
 	}
-	name := "transaction"
 	if actions > plan.MaxActions {
-		return &plan.InputError{Code: plan.CodeTooMany, Type: name, Problem: fmt.Sprintf("%d ops need %d actions, a transaction can have %d", len(ops), actions, plan.MaxActions)}
+		return tooMany(len(ops), actions)
 	}
 	if bytes > plan.MaxTransactionBytes {
-		return &plan.SizeError{Type: name, Problem: fmt.Sprintf("the items are %d bytes, %d are allowed", bytes, plan.MaxTransactionBytes)}
+		return &plan.SizeError{Type: transaction, Problem: fmt.Sprintf("the items are %d bytes, %d are allowed", bytes, plan.MaxTransactionBytes)}
 	}
 	return nil
+}
+
+const transaction = "transaction"
+
+func tooMany(ops, actions int) error {
+	return &plan.InputError{Code: plan.CodeTooMany, Type: transaction, Problem: fmt.Sprintf("%d ops need %d actions, a transaction can have %d", ops, actions, plan.MaxActions)}
 }

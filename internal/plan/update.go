@@ -61,6 +61,9 @@ func (u *update) blind(in Input) (Step, error) {
 	if u.s.Hidden {
 		changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(schema.WriteAttr), Value: item.S(in.WriteID)})
 	}
+	if err := CheckSize(u.s, determined(u.op.Key, changes)); err != nil {
+		return Step{}, err
+	}
 	guards := append([]expr.Cond{exists(u.s, in.Now)}, parentGuards(u.changes)...)
 	guards = append(guards, immutableGuards(u.s, u.changes)...)
 	return Step{

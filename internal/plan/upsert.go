@@ -106,6 +106,9 @@ func (u *upsert) blind(in Input) (Step, error) {
 		return Step{}, err
 	}
 	changes = append(append(append(changes, extra...), owned...), HiddenChanges(u.s, in.WriteID)...)
+	if err := CheckSize(u.s, determined(u.op.Key, changes)); err != nil {
+		return Step{}, err
+	}
 	return Step{
 		Actions: []Action{{
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: and(append(immutableGuards(u.s, u.changes), u.user)...),

@@ -1,0 +1,158 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/internal/plan"
+)
+
+// script answers transactions with one error after the other, then with success. It is no database: it only says what
+// DynamoDB can say.
+type script struct {
+	Client
+	errs   []error
+	tokens []string
+}
+
+func (s *script) TransactWriteItems(_ context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	s.tokens = append(s.tokens, *in.ClientRequestToken)
+	if len(s.errs) == 0 {
+		return &dynamodb.TransactWriteItemsOutput{}, nil
+	}
+	err := s.errs[0]
+	s.errs = s.errs[1:]
+	return nil, err
+}
+
+func cancelled(codes ...string) error {
+	e := &types.TransactionCanceledException{}
+	for _, c := range codes {
+		e.CancellationReasons = append(e.CancellationReasons, types.CancellationReason{Code: &c})
+	}
+	return e
+}
+
+func runner(s *script) *Runner {
+	n := 0
+	return &Runner{
+		Client: s, MaxAttempts: 5, Clock: time.Now,
+		NewID: func() string { n++; return string(rune('a' + n)) },
+		Pause: func(context.Context, int) error { return nil },
+	}
+}
+
+func stepOf(n int, whole bool) []plan.Step {
+	return []plan.Step{{Actions: make([]plan.Action, n), Whole: whole}}
+}
+
+const failed, none, conflict, throttle = "ConditionalCheckFailed", "None", "TransactionConflict", "ThrottlingError"
+
+func TestReasons_AFailedConditionOnTheDecidingActionIsFinal(t *testing.T) {
+	s := &script{errs: []error{cancelled(failed, conflict)}}
+	got, err := runner(s).send(t.Context(), stepOf(2, false))
+	require.NoError(t, err)
+	require.True(t, got.failures[0].Failed())
+	require.Len(t, s.tokens, 1)
+}
+
+func TestReasons_AFailedConditionOnASecondaryActionBesideAConflictIsRepeated(t *testing.T) {
+	s := &script{errs: []error{cancelled(none, failed, conflict), cancelled(conflict, failed, none), cancelled(none, failed, throttle)}}
+	got, err := runner(s).send(t.Context(), stepOf(3, false))
+	require.NoError(t, err)
+	require.Nil(t, got.failures)
+	require.Len(t, s.tokens, 4)
+	require.Equal(t, s.tokens[0], s.tokens[3], "the same body keeps its token")
+}
+
+func TestReasons_AStepThatNeedsAllAnswersIsRepeatedWhileOneIsDisturbed(t *testing.T) {
+	s := &script{errs: []error{cancelled(failed, conflict), cancelled(failed, failed)}}
+	got, err := runner(s).send(t.Context(), stepOf(2, true))
+	require.NoError(t, err)
+	require.Len(t, got.failures, 2)
+	require.Len(t, s.tokens, 2)
+}
+
+func TestReasons_OtherReasonsAreFinal(t *testing.T) {
+	for _, code := range []string{"ValidationError", "ItemCollectionSizeLimitExceeded", "SomethingNew"} {
+		s := &script{errs: []error{cancelled(conflict, code)}}
+		_, err := runner(s).send(t.Context(), stepOf(2, false))
+		var sdk *types.TransactionCanceledException
+		require.ErrorAs(t, err, &sdk)
+		require.Len(t, s.tokens, 1, code)
+	}
+}
+
+func TestReasons_ThatDoNotFitTheRequestAreNoSuccess(t *testing.T) {
+	s := &script{errs: []error{cancelled(failed)}}
+	_, err := runner(s).send(t.Context(), stepOf(2, false))
+	require.Error(t, err)
+}
+
+func TestTransaction_InProgressIsRepeatedUnderItsToken(t *testing.T) {
+	s := &script{errs: []error{&types.TransactionInProgressException{}, &types.TransactionInProgressException{}}}
+	_, err := runner(s).send(t.Context(), stepOf(2, false))
+	require.NoError(t, err)
+	require.Len(t, s.tokens, 3)
+	require.Equal(t, s.tokens[0], s.tokens[2])
+}
+
+func TestTransaction_UnknownThenFinalIsAmbiguous(t *testing.T) {
+	s := &script{errs: []error{&smithyhttp.RequestSendError{Err: errors.New("cut")}, &smithy.GenericAPIError{Code: "AccessDeniedException", Fault: smithy.FaultClient}}}
+	_, err := runner(s).send(t.Context(), stepOf(2, false))
+	var a *plan.Ambiguous
+	require.ErrorAs(t, err, &a)
+}
+
+func TestTransaction_AReusedTokenHasAClass(t *testing.T) {
+	s := &script{errs: []error{&types.IdempotentParameterMismatchException{}}}
+	_, err := runner(s).send(t.Context(), stepOf(2, false))
+	require.ErrorIs(t, err, ErrTokenReused)
+}
+
+func TestClassify(t *testing.T) {
+	sent := func(err error) error { return &smithyhttp.RequestSendError{Err: err} }
+	for name, c := range map[string]struct {
+		err  error
+		want class
+	}{
+		"condition":         {&types.ConditionalCheckFailedException{}, refused},
+		"conflict":          {&types.TransactionConflictException{}, conflicted},
+		"throughput":        {&types.ProvisionedThroughputExceededException{}, transient},
+		"throttling":        {&smithy.GenericAPIError{Code: "ThrottlingException"}, transient},
+		"request limit":     {&types.RequestLimitExceeded{}, transient},
+		"internal":          {&types.InternalServerError{}, unknown},
+		"unknown server":    {&smithy.GenericAPIError{Code: "ServiceUnavailable", Fault: smithy.FaultServer}, unknown},
+		"validation":        {&smithy.GenericAPIError{Code: "ValidationException", Fault: smithy.FaultClient}, final},
+		"no table":          {&types.ResourceNotFoundException{}, final},
+		"cut connection":    {sent(errors.New("reset")), unknown},
+		"garbled answer":    {&smithy.DeserializationError{Err: errors.New("eof")}, unknown},
+		"never connected":   {sent(&net.OpError{Op: "dial", Err: errors.New("refused")}), transient},
+		"cut while reading": {sent(&net.OpError{Op: "read", Err: errors.New("reset")}), unknown},
+		"not sent at all":   {&smithy.SerializationError{Err: errors.New("bad")}, final},
+		"no reasons":        {cancelled(), final},
+		"only conflict":     {cancelled(none, conflict), conflicted},
+		"conflict and slow": {cancelled(conflict, throttle), transient},
+		"only condition":    {cancelled(none, failed), refused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.want, classify(t.Context(), &smithy.OperationError{OperationName: "X", Err: c.err}))
+		})
+	}
+}
+
+func TestClassify_ContextOverDuringTheCallMeansUnknown(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Equal(t, unknown, classify(ctx, context.Canceled))
+	require.Equal(t, refused, classify(ctx, &types.ConditionalCheckFailedException{}), "an answer that came is an answer")
+}
