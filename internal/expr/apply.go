@@ -27,10 +27,8 @@ func Apply(it item.Item, changes []Change) (item.Item, error) {
 	var sets, removals []step
 	for _, c := range changes {
 		old, exists := c.Path.Lookup(it)
-		if len(c.Path) > 1 {
-			if _, ok := c.Path[:len(c.Path)-1].Lookup(it); !ok {
-				return nil, &ApplyError{c.Path[:len(c.Path)-1], "the parent of the changed attribute is absent"}
-			}
+		if !c.Path.HasParent(it) {
+			return nil, &ApplyError{c.Path.Parent(), "the parent of the changed attribute is absent"}
 		}
 		value, err := c.result(it, old, exists)
 		switch {

@@ -79,3 +79,20 @@ func (p Path) Lookup(it item.Item) (types.AttributeValue, bool) {
 	}
 	return av, ok
 }
+
+// Parent is the path of what p lies in; p is nested.
+func (p Path) Parent() Path { return p[:len(p)-1] }
+
+// HasParent reports that p is top-level, or that what it lies in is a map or list in it, as p's last step needs.
+func (p Path) HasParent(it item.Item) bool {
+	if len(p) == 1 {
+		return true
+	}
+	av, _ := p.Parent().Lookup(it)
+	if p[len(p)-1].Name != "" {
+		_, ok := av.(*types.AttributeValueMemberM)
+		return ok
+	}
+	_, ok := av.(*types.AttributeValueMemberL)
+	return ok
+}

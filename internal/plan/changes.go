@@ -146,7 +146,7 @@ func parentGuards(changes []expr.Change) []expr.Cond {
 		if len(c.Path) == 1 {
 			continue
 		}
-		parent, last := c.Path[:len(c.Path)-1], c.Path[len(c.Path)-1]
+		parent, last := c.Path.Parent(), c.Path[len(c.Path)-1]
 		kind := "M"
 		if last.Name == "" {
 			kind = "L"
@@ -163,14 +163,8 @@ func parentGuards(changes []expr.Change) []expr.Cond {
 // It is nil when none of them can have failed.
 func broken(s *schema.Schema, changes []expr.Change, image item.Item) error {
 	for _, c := range changes {
-		if len(c.Path) > 1 {
-			parent, last := c.Path[:len(c.Path)-1], c.Path[len(c.Path)-1]
-			av, _ := parent.Lookup(image)
-			_, isMap := av.(*types.AttributeValueMemberM)
-			_, isList := av.(*types.AttributeValueMemberL)
-			if last.Name != "" && !isMap || last.Name == "" && !isList {
-				return &ConditionError{parent.String(), "the parent of a changed attribute is absent"}
-			}
+		if !c.Path.HasParent(image) {
+			return &ConditionError{c.Path.Parent().String(), "the parent of a changed attribute is absent"}
 		}
 		if a := s.Attr(c.Path.Root()); a != nil && a.Role.Has(tag.Immutable) && c.Kind == expr.Set {
 			if stored, ok := image[a.Name]; ok && !item.Equal(stored, c.Value) {
