@@ -1,10 +1,6 @@
 package item
 
-import (
-	"strings"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-)
+import "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 // MaxBytes is the size above which an item is refused before it is sent: DynamoDB's 400 KB less 1 KB headroom for
 // what its own accounting adds.
@@ -64,6 +60,11 @@ func valueSize(av types.AttributeValue) int {
 // numberSize is one byte for each two significant digits, one for the exponent and one for a sign: never below what
 // DynamoDB counts.
 func numberSize(text string) int {
-	digits := strings.Trim(strings.NewReplacer(".", "", "-", "", "+", "").Replace(text), "0")
-	return min(len(digits)/2+3, 21)
+	digits := 0
+	for i := range len(text) {
+		if text[i] >= '0' && text[i] <= '9' {
+			digits++
+		}
+	}
+	return min(digits/2+3, 21)
 }

@@ -18,7 +18,7 @@ var (
 	ErrInvalidCursor = errors.New("invalid cursor")
 )
 
-// Codes of bad input, found before any request is sent; docs/errors.md explains each.
+// Codes of bad input, found before any request is sent; docs/validation.md explains each.
 const (
 	CodeKeyPart      = "EDD-9101" // a key part is missing or zero
 	CodeValue        = "EDD-9102" // a value cannot be stored
@@ -80,13 +80,16 @@ func (e *Refused) Unwrap() []error { return []error{e.Class, e.Cause} }
 // Error says which verb failed on which item. Its cause is the class, and behind that the SDK's error.
 type Error struct {
 	Verb   string // Create, Update, Append …
-	Entity string // entity name
+	Entity string // entity name, "" for a transaction of several
 	Key    string // primary key; secret parts hidden; "" when it could not be composed
 	Err    error
 }
 
 func (e *Error) Error() string {
-	text := e.Verb + " " + e.Entity
+	text := e.Verb
+	if e.Entity != "" {
+		text += " " + e.Entity
+	}
 	if e.Key != "" {
 		text += " (" + e.Key + ")"
 	}

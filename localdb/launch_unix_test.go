@@ -1,0 +1,126 @@
+//go:build unix
+
+package localdb
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestBootTellsWhatAnEndedChildSaid(t *testing.T) {
+	t.Parallel()
+	_, err := boot(t.Context(), "fake", t.TempDir(), time.Minute, func(int) []string {
+		return []string{"/bin/sh", "-c", "yes filler | head -c 20000; echo; echo cannot find my head >&2; exit 3"}
+	})
+	require.ErrorIs(t, err, errEnded)
+	require.ErrorContains(t, err, "cannot find my head")
+	assert.Less(t, len(err.Error()), tailSize+200)
+}
+
+func TestBootTriesAnotherPort(t *testing.T) {
+	t.Parallel()
+	ports := map[int]bool{}
+	_, err := boot(t.Context(), "fake", t.TempDir(), time.Minute, func(port int) []string {
+		ports[port] = true
+		return []string{"/bin/sh", "-c", "echo java.net.BindException: Address already in use"}
+	})
+	require.ErrorContains(t, err, "Address already in use")
+	assert.Len(t, ports, 3)
+}
+
+func TestBootGivesUpOnASilentChild(t *testing.T) {
+	t.Parallel()
+	_, err := boot(t.Context(), "fake", t.TempDir(), 100*time.Millisecond, func(int) []string {
+		return []string{"/bin/sh", "-c", "echo starting; exec sleep 600"}
+	})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorContains(t, err, "starting")
+}
+
+func TestBootWithoutTheProgram(t *testing.T) {
+	t.Parallel()
+	_, err := boot(t.Context(), "fake", t.TempDir(), time.Minute, func(int) []string { return []string{"/no/such/program"} })
+	require.Error(t, err)
+}
+
+func TestStopEndsAStubbornChild(t *testing.T) {
+	t.Parallel()
+	c, err := launch(t.TempDir(), "/bin/sh", "-c", "trap '' INT; sleep 600 & echo $!; while :; do sleep 1; done")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return c.output.String() != "" }, 10*time.Second, time.Millisecond)
+	grandchild, err := strconv.Atoi(c.output.String())
+	require.NoError(t, err)
+	require.NoError(t, c.stop())
+	assert.Eventually(t, func() bool { return gone(grandchild) }, 10*time.Second, 5*time.Millisecond)
+	require.NoError(t, c.stop(), "a second time is fine")
+}
+
+// TestParent is no test: it is what TestChildrenDieWithTheirParent runs in a process of its own.
+func TestParent(t *testing.T) {
+	mode := os.Getenv("LOCALDB_TEST_PARENT")
+	if mode == "" {
+		t.Skip("runs only as a child of another test")
+	}
+	argv := []string{"/bin/sh", "-c", "echo up; exec sleep 600"}
+	if mode == "watchdog" {
+		argv = watched(argv)
+	}
+	c, err := launch(t.TempDir(), argv...)
+	require.NoError(t, err)
+	for c.output.String() == "" {
+		time.Sleep(time.Millisecond)
+	}
+	fmt.Printf("child %d\n", c.cmd.Process.Pid)
+	time.Sleep(time.Minute)
+}
+
+func TestChildrenDieWithTheirParent(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"native", "watchdog"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			if mode == "watchdog" && runtime.GOOS != "linux" {
+				t.Skip("it is the native way here")
+			}
+			parent := exec.Command(os.Args[0], "-test.run=^TestParent$", "-test.v")
+			parent.Env = append(os.Environ(), "LOCALDB_TEST_PARENT="+mode)
+			stdout, err := parent.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, parent.Start())
+			var pid int
+			for lines := bufio.NewScanner(stdout); pid == 0 && lines.Scan(); {
+				if _, number, ok := strings.Cut(lines.Text(), "child "); ok {
+					pid, err = strconv.Atoi(number)
+					require.NoError(t, err)
+				}
+			}
+			require.NotZero(t, pid)
+			require.NoError(t, syscall.Kill(pid, 0), "the child runs")
+
+			require.NoError(t, parent.Process.Kill())
+			_ = parent.Wait()
+			assert.Eventually(t, func() bool { return gone(pid) }, 10*time.Second, 5*time.Millisecond)
+		})
+	}
+}
+
+// gone tells whether a process has ended. An orphan in a container may stay a zombie forever, when nobody there collects it.
+func gone(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return true
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && strings.Contains(string(stat), ") Z ")
+}

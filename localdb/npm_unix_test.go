@@ -1,0 +1,43 @@
+//go:build unix
+
+package localdb
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// fakeNPM puts a shell script in the place of npm, and nothing else into PATH.
+func fakeNPM(t *testing.T, script string) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	if script != "" {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "npm"), []byte("#!/bin/sh\n"+script+"\n"), 0o700))
+	}
+}
+
+func TestNPMPackAsksForOneArchive(t *testing.T) {
+	fakeNPM(t, `echo "$@" > asked`)
+	dir := t.TempDir()
+	require.NoError(t, npmPack(t.Context(), "thing@1.0.0", dir))
+	asked, err := os.ReadFile(filepath.Join(dir, "asked"))
+	require.NoError(t, err)
+	assert.Equal(t, "pack thing@1.0.0 --pack-destination "+dir+" --ignore-scripts --loglevel=error\n", string(asked))
+}
+
+func TestNPMPackTellsWhatNPMSaid(t *testing.T) {
+	fakeNPM(t, `echo "npm error 404 no such thing" >&2; exit 1`)
+	err := npmPack(t.Context(), "thing@1.0.0", t.TempDir())
+	require.ErrorContains(t, err, "npm pack thing@1.0.0: exit status 1")
+	require.ErrorContains(t, err, "npm error 404 no such thing")
+}
+
+func TestNPMPackWithoutNPM(t *testing.T) {
+	fakeNPM(t, "")
+	require.ErrorContains(t, npmPack(t.Context(), "thing@1.0.0", t.TempDir()), "npm, which fetches it, is not in PATH")
+}

@@ -1,0 +1,16 @@
+//go:build unix && !linux
+
+package localdb
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// newCommand prepares a child in a process group of its own, which a watchdog kills when this process ends.
+func newCommand(argv []string) *exec.Cmd {
+	argv = watched(argv)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd
+}

@@ -1,0 +1,83 @@
+package localdb
+
+import (
+	"context"
+	"crypto/rand"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// TB is the part of [testing.TB] that [Test] needs, so that this package does not bring the testing package into programs.
+type TB interface {
+	Helper()
+	Name() string
+	Cleanup(func())
+	Skipf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// sharedPatience bounds the start of the database for tests, downloads included.
+const sharedPatience = 5 * time.Minute
+
+// shared is the database of this process's tests. A start that failed is not tried again: it would fail again, once for every test.
+var shared = sync.OnceValues(func() (*Server, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), sharedPatience)
+	defer cancel()
+	return Start(ctx)
+})
+
+// Test returns a client of the test process's database and a table name that no other test uses, made of the test's own name. The
+// test creates the table, and any others whose names begin with it ("<table>-audit"; up to 80 more characters). When the test
+// ends they are all deleted. optFns change the client's options, as for [Server.Client].
+//
+// If there is no database, the test is skipped with the reason, or fails if DYNASTRATA_REQUIRE_DB is 1. Test may be called more than
+// once in a test, for several names, and from parallel tests.
+func Test(t TB, optFns ...func(*dynamodb.Options)) (client *dynamodb.Client, table string) {
+	t.Helper()
+	return testOn(t, shared, required(os.Getenv), optFns)
+}
+
+// required tells whether a missing database is a failure. A word that is no yes or no counts as yes: nothing is skipped by a typing error.
+func required(getenv func(string) string) bool {
+	on, err := flag(getenv, "DYNASTRATA_REQUIRE_DB")
+	return on || err != nil
+}
+
+func testOn(t TB, database func() (*Server, error), required bool, optFns []func(*dynamodb.Options)) (*dynamodb.Client, string) {
+	t.Helper()
+	server, err := database()
+	if err != nil {
+		if required {
+			t.Fatalf("%v", err)
+		}
+		t.Skipf("%v", err)
+		return nil, "" // not reached with a real testing.TB
+	}
+	table := tableName(t.Name())
+	t.Cleanup(func() {
+		// Not the test's own client: that one may be made to fail.
+		if err := dropTables(context.Background(), server.Client(), table); err != nil {
+			t.Fatalf("localdb: delete the tables of %s: %v", t.Name(), err)
+		}
+	})
+	return server.Client(optFns...), table
+}
+
+// maxTestName is how much of a test's name is used. DynamoDB allows 255 characters; this leaves room for what tests append.
+const maxTestName = 160
+
+// tableName makes a table name out of a test's name, and unique by a random suffix.
+func tableName(test string) string {
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '.', r == '-':
+			return r
+		}
+		return '_'
+	}, test)
+	return name[:min(len(name), maxTestName)] + "-" + strings.ToLower(rand.Text()[:12])
+}

@@ -1,0 +1,66 @@
+package localdb
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// fakeTB records what Test does to a test.
+type fakeTB struct {
+	name     string
+	said     string
+	cleanups []func()
+}
+
+func (f *fakeTB) Helper()                     {}
+func (f *fakeTB) Name() string                { return f.name }
+func (f *fakeTB) Cleanup(c func())            { f.cleanups = append(f.cleanups, c) }
+func (f *fakeTB) Skipf(text string, a ...any) { f.said += "skip: " + fmt.Sprintf(text, a...); panic(f) }
+func (f *fakeTB) Fatalf(text string, a ...any) {
+	f.said += "fatal: " + fmt.Sprintf(text, a...)
+	panic(f)
+}
+
+var _ TB = (*testing.T)(nil)
+
+func TestTestWithoutDatabase(t *testing.T) {
+	t.Parallel()
+	none := func() (*Server, error) { return nil, errors.New("no 100% luck") }
+
+	skipped := &fakeTB{}
+	assert.PanicsWithValue(t, skipped, func() { testOn(skipped, none, false, nil) })
+	assert.Equal(t, "skip: no 100% luck", skipped.said)
+
+	failed := &fakeTB{}
+	assert.PanicsWithValue(t, failed, func() { testOn(failed, none, true, nil) })
+	assert.Equal(t, "fatal: no 100% luck", failed.said)
+}
+
+func TestTestTellsOfTablesItCannotDelete(t *testing.T) {
+	t.Parallel()
+	broken := &Server{endpoint: "http://127.0.0.1:1", http: newHTTPClient()}
+	fake := &fakeTB{name: "TestX"}
+	client, table := testOn(fake, func() (*Server, error) { return broken, nil }, false, nil)
+	require.NotNil(t, client)
+	assert.Contains(t, table, "TestX-")
+	require.Len(t, fake.cleanups, 1)
+	assert.Panics(t, fake.cleanups[0])
+	assert.Contains(t, fake.said, "fatal: localdb: delete the tables of TestX: ")
+}
+
+func TestTableName(t *testing.T) {
+	t.Parallel()
+	valid := regexp.MustCompile(`^[a-zA-Z0-9_.-]{3,175}$`)
+	for _, test := range []string{"", "TestA", "TestA/with_spaces#01", "TestÄ/…/x", strings.Repeat("long/", 100)} {
+		name := tableName(test)
+		assert.Regexp(t, valid, name)
+		assert.NotEqual(t, name, tableName(test))
+	}
+	assert.True(t, strings.HasPrefix(tableName("TestA/b c"), "TestA_b_c-"))
+}
