@@ -78,6 +78,15 @@ func (o Ops[T]) Upsert(v T, opts ...WriteOption) Write[T] {
 	})
 }
 
+// Put is [Store.Put] as a value.
+func (o Ops[T]) Put(v T, opts ...WriteOption) Write[T] {
+	c := core.Of(o)
+	p := plan.NewPut(c.Schema, c.Table, reflect.ValueOf(v), opt.Writes(opts))
+	return core.NewWrite(c, p, func(outcome any) (T, error) {
+		return core.Decode[T](c, outcome.(plan.Upserted).Item)
+	})
+}
+
 func (o Ops[T]) upsertPlan(v T, opts []WriteOption) *plan.Op {
 	c := core.Of(o)
 	return plan.NewUpsert(c.Schema, c.Table, reflect.ValueOf(v), opt.Writes(opts))

@@ -115,6 +115,15 @@ func (s *Store[T]) Create(ctx context.Context, v T, opts ...WriteOption) (T, err
 	return run(ctx, s.Op().Create(v, opts...))
 }
 
+// Put creates the item or replaces what the struct knows of it, and returns it: every attribute of T is set, absent ones
+// are removed; created_at, set_once and immutable survive, the version goes up by one, and attributes that T does not
+// have stay. It costs one request, and a read more when an index key is composed from given and kept attributes.
+// Errors: [ErrCondition], a *[ConditionError] for an immutable attribute; [ErrConflict]; *[InputError] and [ErrTooLarge]
+// before any request.
+func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (T, error) {
+	return run(ctx, s.Op().Put(v, opts...))
+}
+
 // Upsert creates the item or merges v into it: attributes that v encodes to are set, absent ones (omitempty) stay as
 // stored; created_at, set_once and immutable survive. It returns the item and whether there was none before. It costs
 // one request, and a read more when an index key is composed from given and absent attributes. Errors: [ErrCondition],

@@ -148,16 +148,14 @@ func (x *placed) afterFirst() outcome {
 
 // fillCurrent reads the current item once for all results of the series that do not have it.
 func (s *Series[T]) fillCurrent(ctx context.Context, g *group) error {
-	known := outcome{}
+	known := outcome{applied: slices.ContainsFunc(g.events, func(x *placed) bool { return x.applied })}
 	for _, x := range g.events {
 		decided := x.applied || x.reason != ""
 		if !decided || x.current != nil || x.reason == Refused {
 			continue
 		}
-		if known.current == nil {
-			if err := s.follow(ctx, &known, x.primary, false); err != nil {
-				return err
-			}
+		if err := s.follow(ctx, &known, x.primary, false); err != nil || known.current == nil {
+			return err
 		}
 		x.current = known.current
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
@@ -171,8 +172,8 @@ func (e *events) checkHalf(d *schema.Decl, x *schema.Index, h *schema.Half) {
 		problem = fmt.Sprintf("mixes what appends write with %q, which they do not know", others)
 	case pointers > 0 && (written > 1 || clock):
 		problem = "holds a field that an event may leave out beside others that it changes; use non-pointer fields"
-	case h.Prefixed && d.Schema.CreatedAt != nil && slices.Contains(h.Parts, d.Schema.CreatedAt):
-		problem = "holds created_at, which an append does not know; use attr={" + d.Schema.CreatedAt.Name + "}"
+	case h.Template != nil && d.Schema.CreatedAt != nil && slices.Contains(h.Parts, d.Schema.CreatedAt) && !plan.Copies(h):
+		problem = "holds created_at, which an append knows only of a new item; use a bare copy, attr={" + d.Schema.CreatedAt.Name + "}, of a time stored as text"
 	}
 	if problem != "" {
 		d.Problem(schema.CodeMixedIndexHalf, "the key half %s of index %s %s", h, x.Name, problem)

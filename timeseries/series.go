@@ -86,8 +86,8 @@ func (s *Series[T]) follow(ctx context.Context, o *outcome, primary item.Item, s
 	}
 	c := core.Of(s)
 	it, err := c.Runner.Get(ctx, c.Table, primary, true, nil)
-	if err == nil && it == nil {
-		err = entity.ErrNotFound
+	if err == nil && it == nil && o.applied {
+		err = entity.ErrNotFound // removed since
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrFollowUp, err)

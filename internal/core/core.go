@@ -51,9 +51,13 @@ func (c *Core) Wrap(verb, key string, err error) error {
 // Decode fills a new T from an item.
 func Decode[T any](c *Core, it item.Item) (T, error) {
 	var v T
-	err := c.Schema.Codec.Decode(it, reflect.ValueOf(&v))
-	if err != nil {
-		return v, &plan.DecodeError{Entity: c.Schema.Name, Err: err}
+	if err := c.Schema.Codec.Decode(it, reflect.ValueOf(&v)); err != nil {
+		misfit := &plan.DecodeError{Entity: c.Schema.Name, Problem: "the item cannot be decoded"}
+		if f, ok := err.(*item.FieldError); ok {
+			misfit.Attr, misfit.Problem = f.Attr, f.Problem
+		}
+		var none T
+		return none, misfit
 	}
 	return v, nil
 }

@@ -2,7 +2,10 @@ package item
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -109,7 +112,7 @@ func (c *Codec) Decode(it Item, dst reflect.Value) error {
 		delete(rest, c.Times[i].Attr)
 	}
 	if err := attributevalue.UnmarshalMapWithOptions(rest, dst.Interface(), c.decoder); err != nil {
-		return err
+		return c.misfit(rest, dst.Type().Elem())
 	}
 	for i := range c.Times {
 		f := &c.Times[i]
@@ -124,6 +127,24 @@ func (c *Codec) Decode(it Item, dst reflect.Value) error {
 		setTime(allocate(dst.Elem(), f.Index), t)
 	}
 	return nil
+}
+
+// misfit names the first attribute, by name, that does not fit its field. The codec's own error may quote the value,
+// so it is not kept.
+func (c *Codec) misfit(it Item, typ reflect.Type) error {
+	for _, name := range slices.Sorted(maps.Keys(it)) {
+		alone := Item{name: it[name]}
+		if attributevalue.UnmarshalMapWithOptions(alone, reflect.New(typ).Interface(), c.decoder) != nil {
+			return &FieldError{name, fmt.Sprintf("the stored value (%s) does not fit the field", kindOf(it[name]))}
+		}
+	}
+	return &FieldError{"", "the stored item does not fit the struct"}
+}
+
+// kindOf is DynamoDB's letter for the type of av.
+func kindOf(av types.AttributeValue) string {
+	name := reflect.TypeOf(av).String()
+	return name[strings.LastIndex(name, "Member")+len("Member"):]
 }
 
 func setTime(fv reflect.Value, t time.Time) {

@@ -97,3 +97,16 @@ func TestEncodeValue_KeepsTheFieldsCodecOptions(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, &b{Value: []byte{1}}, got, "bytes are a binary, not a list of numbers")
 }
+
+func TestCodec_AMisfitNamesTheAttributeAndHidesTheValue(t *testing.T) {
+	var v struct {
+		Small int8   `dynamodbav:"small"`
+		Name  string `dynamodbav:"name"`
+	}
+	err := (&item.Codec{}).Decode(item.Item{"name": item.S("x"), "small": item.N("30017")}, reflect.ValueOf(&v))
+	var e *item.FieldError
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, "small", e.Attr)
+	require.NotContains(t, err.Error(), "30017")
+	require.Contains(t, err.Error(), "(N)")
+}

@@ -74,7 +74,11 @@ func resolveChange(s *schema.Schema, n *schema.Node, c opt.Change) (expr.Change,
 	if c.Kind != expr.Set && c.Kind != expr.SetIfAbsent {
 		plain.Tag.OmitEmpty = false
 	}
-	av, err := encode(s, &plain, c.Value, n.Attr.Exact())
+	value, err := conform(s, n, c.Target, c.Value)
+	if err != nil {
+		return r, err
+	}
+	av, err := encode(s, &plain, value, n.Attr.Exact())
 	if err != nil {
 		return r, err
 	}

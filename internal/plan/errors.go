@@ -99,15 +99,14 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// DecodeError is a stored item that does not fit the struct. The write or read that met it took place.
+// DecodeError is a stored item that does not fit the struct. The write or read that met it took place. It never quotes
+// the value.
 type DecodeError struct {
-	Entity string
-	Err    error
+	Entity  string
+	Attr    string // the attribute that does not fit, "" when it could not be told
+	Problem string
 }
 
 func (e *DecodeError) Error() string {
-	return "the stored item does not fit " + e.Entity + ": " + e.Err.Error()
+	return "the stored item does not fit " + e.Entity + ": " + e.Attr + ": " + e.Problem
 }
-
-// Unwrap returns the codec's error.
-func (e *DecodeError) Unwrap() error { return e.Err }

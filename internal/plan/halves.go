@@ -38,7 +38,7 @@ func keepInStep(s *schema.Schema, known item.Item, changes []expr.Change, all bo
 		switch {
 		case !affected && (partly || !all):
 			// Nothing that the half is made of changes, or the item is new and lacks a part.
-		case once != nil && !partly && copies(h):
+		case once != nil && !partly && Copies(h):
 			extra = append(extra, followOnce(h, once, touched[once.Name]))
 		case partly || once != nil:
 			return nil, true, nil
@@ -65,8 +65,8 @@ func setHalf(s *schema.Schema, h *schema.Half, it item.Item) (expr.Change, error
 	return expr.Change{Kind: expr.Set, Path: expr.Attr(h.Attr), Value: item.S(text)}, nil
 }
 
-// copies reports that a half is a bare copy of one attribute that is stored as text.
-func copies(h *schema.Half) bool {
+// Copies reports that a half is a bare copy of one attribute that is stored as text.
+func Copies(h *schema.Half) bool {
 	if h.Prefixed || len(h.Template.Segments) != 1 {
 		return false
 	}
@@ -80,8 +80,11 @@ func followOnce(h *schema.Half, a *schema.Attr, c expr.Change) expr.Change {
 }
 
 // KeepInStep is for writes that know every changed part: the changes that keep the index halves right, also for a new
-// item.
+// item. A half that would need the stored item is a mistake that the declaration should have refused.
 func KeepInStep(s *schema.Schema, known item.Item, changes []expr.Change) ([]expr.Change, error) {
-	extra, _, err := keepInStep(s, known, changes, true)
+	extra, needRead, err := keepInStep(s, known, changes, true)
+	if needRead {
+		return nil, input(s, schema.CodeMixedIndexHalf, nil, "an index key cannot be composed without the stored item")
+	}
 	return extra, err
 }

@@ -57,11 +57,13 @@ func Present(s *schema.Schema, a *schema.Attr, av types.AttributeValue) error {
 }
 
 func zeroKey(a *schema.Attr, av types.AttributeValue) bool {
+	if a.Time {
+		t, err := a.Format.FromValue(av)
+		return err == nil && t.IsZero()
+	}
 	switch v := av.(type) {
-	case *types.AttributeValueMemberS:
-		return a.Time && strings.HasPrefix(v.Value, "0001-01-01T00:00:00")
 	case *types.AttributeValueMemberN:
-		return strings.Trim(v.Value, "0.") == "" || a.Time && strings.HasPrefix(v.Value, "-62135596800")
+		return strings.Trim(v.Value, "0.") == ""
 	case *types.AttributeValueMemberB:
 		return len(v.Value) == 0
 	case *types.AttributeValueMemberBOOL:
@@ -97,7 +99,7 @@ func primaryOf(s *schema.Schema, it item.Item) (item.Item, error) {
 		if i == 1 {
 			limit = MaxSortKey - s.Satellites
 		}
-		if n := keyBytes(primary, h); n > limit {
+		if n := keyBytes(primary[h.Attributes()[0]]); n > limit {
 			return nil, tooLarge(s, "the %s is %d bytes long, %d are allowed", halfName(i), n, limit)
 		}
 	}
@@ -113,8 +115,16 @@ func firstAttr(s *schema.Schema, names []string) *schema.Attr {
 
 func halfName(i int) string { return [...]string{"partition key", "sort key"}[i] }
 
-func keyBytes(it item.Item, h *schema.Half) int {
-	switch v := it[h.Attributes()[0]].(type) {
+// CheckPartitionKey refuses a partition key that DynamoDB could not have.
+func CheckPartitionKey(s *schema.Schema, av types.AttributeValue) error {
+	if n := keyBytes(av); n > MaxPartitionKey {
+		return tooLarge(s, "the partition key is %d bytes long, %d are allowed", n, MaxPartitionKey)
+	}
+	return nil
+}
+
+func keyBytes(av types.AttributeValue) int {
+	switch v := av.(type) {
 	case *types.AttributeValueMemberS:
 		return len(v.Value)
 	case *types.AttributeValueMemberB:

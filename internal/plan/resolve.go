@@ -75,6 +75,9 @@ func valueError(s *schema.Schema, a *schema.Attr, err error) error {
 	case nil:
 		return nil
 	case *item.FieldError:
+		if a == nil {
+			a = s.Attr(e.Attr)
+		}
 		return input(s, CodeValue, a, "%s", e.Problem)
 	case *key.PartError:
 		return input(s, CodeValue, a, "%s", e.Problem)
@@ -117,8 +120,10 @@ func Condition(s *schema.Schema, c opt.Cond) (expr.Cond, error) {
 		plain = schema.Node{Path: n.Path, Attr: n.Attr, Type: n.Type.Elem()}
 	}
 	for _, v := range c.Values {
-		v, err := rounded(s, &out, n, v)
-		if err != nil {
+		if v, err = conform(s, n, c.Target, v); err != nil {
+			return expr.Cond{}, err
+		}
+		if v, err = rounded(s, &out, n, v); err != nil {
 			return expr.Cond{}, err
 		}
 		av, err := encode(s, &plain, v, false)
@@ -158,7 +163,7 @@ func rounded(s *schema.Schema, c *expr.Cond, n *schema.Node, v any) (any, error)
 	for rv.Kind() == reflect.Pointer && !rv.IsNil() {
 		rv = rv.Elem()
 	}
-	if rv.Kind() == reflect.Pointer {
+	if !rv.IsValid() || rv.Kind() == reflect.Pointer {
 		return v, nil
 	}
 	t := rv.Convert(reflect.TypeFor[time.Time]()).Interface().(time.Time)

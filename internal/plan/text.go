@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -50,4 +51,56 @@ func parsePath(text string) (expr.Path, bool) {
 		}
 	}
 	return path, true
+}
+
+// conform brings a value given for a text path to the type of the attribute that the path names, which no compiler has
+// checked. Numbers may change their Go type if nothing is lost. Values inside an attribute are taken as they are.
+func conform(s *schema.Schema, n *schema.Node, t opt.Target, v any) (any, error) {
+	rv := reflect.ValueOf(v)
+	if t.Pointer != nil || !n.Top || !rv.IsValid() {
+		return v, nil
+	}
+	want := n.Type
+	if rv.Type().AssignableTo(want) {
+		return v, nil
+	}
+	if want.Kind() == reflect.Pointer {
+		want = want.Elem()
+	}
+	if rv.Kind() == reflect.Pointer && !rv.IsNil() {
+		rv = rv.Elem()
+	}
+	if rv.Type().AssignableTo(want) {
+		return rv.Interface(), nil
+	}
+	if sameClass(rv.Type(), want) {
+		got := rv.Convert(want)
+		if back := got.Convert(rv.Type()); back.Interface() == rv.Interface() && (isNegative(rv) == isNegative(got)) {
+			return got.Interface(), nil
+		}
+	}
+	return nil, input(s, CodeValue, n.Attr, "a %s does not fit the field's type %s", rv.Type(), n.Type)
+}
+
+func sameClass(a, b reflect.Type) bool {
+	class := func(t reflect.Type) string {
+		switch k := t.Kind(); {
+		case k >= reflect.Int && k <= reflect.Float64 && k != reflect.Uintptr:
+			return "number"
+		case k == reflect.String || k == reflect.Bool:
+			return k.String()
+		}
+		return t.String()
+	}
+	return a.ConvertibleTo(b) && class(a) == class(b)
+}
+
+func isNegative(v reflect.Value) bool {
+	switch {
+	case v.CanInt():
+		return v.Int() < 0
+	case v.CanFloat():
+		return v.Float() < 0
+	}
+	return false
 }

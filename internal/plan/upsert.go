@@ -2,6 +2,9 @@ package plan
 
 import (
 	"reflect"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -19,7 +22,17 @@ type Upserted struct {
 // NewUpsert plans a write that creates or merges: attributes that v encodes to are set, absent ones stay as stored. One
 // UpdateItem, or, when an index half can only be composed from the stored item, a read and a guarded Put.
 func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *Op {
-	op, parts := newOp(s, table, "Upsert", v, spec)
+	return newUpsert(s, table, "Upsert", v, spec, false)
+}
+
+// NewPut plans a write that creates or replaces: every attribute of the model is set or removed, what the library keeps
+// and what is written once survives, attributes unknown to the model stay.
+func NewPut(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *Op {
+	return newUpsert(s, table, "Put", v, spec, true)
+}
+
+func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Spec, replace bool) *Op {
+	op, parts := newOp(s, table, verb, v, spec)
 	if op.Err != nil {
 		return op
 	}
@@ -33,7 +46,7 @@ func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *
 		op.Err = err
 		return op
 	}
-	u := &upsert{update: update{op: op, s: s, parts: parts, user: user}, given: given}
+	u := &upsert{update: update{op: op, s: s, parts: parts, user: user}, given: given, replace: replace}
 	if op.Err = u.prepare(); op.Err != nil {
 		return op
 	}
@@ -46,44 +59,66 @@ func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *
 
 type upsert struct {
 	update
-	given item.Item
+	given   item.Item
+	replace bool // absent attributes are removed: a Put
 }
 
 // prepare makes changes of the given attributes, in the order of the struct.
 func (u *upsert) prepare() error {
 	for _, a := range u.s.Attrs {
-		av, ok := u.given[a.Name]
-		if !ok || u.s.PK.Attr == a.Name || u.s.SK != nil && u.s.SK.Attr == a.Name {
+		if u.s.PK.Attr == a.Name || u.s.SK != nil && u.s.SK.Attr == a.Name || a.Owned() || a.Append || a.Clock {
 			continue
 		}
-		c := expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: av}
-		switch {
-		case a.Role.Has(tag.SetOnce):
-			c.Kind = expr.SetIfAbsent
-		case item.Absent(av) && nativeIndexPart(u.s, a):
-			c = expr.Change{Kind: expr.Remove, Path: expr.Attr(a.Name)}
+		if c, ok := u.change(a); ok {
+			u.changes = append(u.changes, c)
 		}
-		u.changes = append(u.changes, c)
 	}
-	_, read, err := keepInStep(u.s, u.known(), u.withCreated(nil), true)
+	_, read, err := keepInStep(u.s, u.known(), u.inStep(nil), true)
 	u.op.Read = read
 	return err
 }
 
-// known are the attributes whose value after the upsert does not depend on what is stored.
+// change is what the write does to attribute a; false when it leaves it as stored.
+func (u *upsert) change(a *schema.Attr) (expr.Change, bool) {
+	av, given := u.given[a.Name]
+	_, null := av.(*types.AttributeValueMemberNULL)
+	lasting := a.Role.Has(tag.SetOnce) || a.Role.Has(tag.Immutable)
+	c := expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: av}
+	switch {
+	case lasting && (!given || null):
+		return c, false
+	case given && a.Role.Has(tag.SetOnce):
+		c.Kind = expr.SetIfAbsent
+	case given && item.Absent(av) && nativeIndexPart(u.s, a), !given && u.replace:
+		c = expr.Change{Kind: expr.Remove, Path: c.Path}
+	case !given:
+		return c, false
+	}
+	return c, true
+}
+
+// known are the attributes whose value after the write does not depend on what is stored; NULL stands for none.
 func (u *upsert) known() item.Item {
 	it := item.Clone(u.parts)
 	for _, c := range u.changes {
-		if c.Kind == expr.Set {
+		switch c.Kind {
+		case expr.Set:
 			it[c.Path.Root()] = c.Value
+		case expr.Remove:
+			it[c.Path.Root()] = &types.AttributeValueMemberNULL{Value: true}
 		}
 	}
 	return it
 }
 
+// inStep are the changes that decide the index halves: removals are known values already.
+func (u *upsert) inStep(in *Input) []expr.Change {
+	return slices.DeleteFunc(u.withCreated(in), func(c expr.Change) bool { return c.Kind == expr.Remove })
+}
+
 // withCreated adds created_at, which only a new item gets.
 func (u *upsert) withCreated(in *Input) []expr.Change {
-	changes := u.changes[:len(u.changes):len(u.changes)]
+	changes := slices.Clone(u.changes)
 	a := u.s.CreatedAt
 	if a == nil {
 		return changes
@@ -97,7 +132,7 @@ func (u *upsert) withCreated(in *Input) []expr.Change {
 
 func (u *upsert) blind(in Input) (Step, error) {
 	changes := u.withCreated(&in)
-	extra, _, err := keepInStep(u.s, u.known(), changes, true)
+	extra, _, err := keepInStep(u.s, u.known(), u.inStep(&in), true)
 	if err != nil {
 		return Step{}, err
 	}
@@ -112,7 +147,7 @@ func (u *upsert) blind(in Input) (Step, error) {
 	return Step{
 		Actions: []Action{{
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: and(append(immutableGuards(u.s, u.changes), u.user)...),
-			Returns: ReturnOld, WriteID: writeID(u.s, in), Resend: u.s.Hidden && u.s.Version == nil,
+			Returns: u.returns(), WriteID: writeID(u.s, in), Resend: u.s.Hidden && u.s.Version == nil,
 		}},
 		Judge: func(f []Failure) Verdict { return u.judge(f[0].Image) },
 		Done: func(r Returned) (any, error) {
@@ -122,6 +157,14 @@ func (u *upsert) blind(in Input) (Step, error) {
 			return u.done(in, r, changes)
 		},
 	}, nil
+}
+
+// returns asks for what tells most: the item before, which says whether it was created, or the item itself.
+func (u *upsert) returns() Returns {
+	if u.replace {
+		return ReturnNew
+	}
+	return ReturnOld
 }
 
 func (u *upsert) judge(image item.Item) Verdict {
@@ -134,6 +177,9 @@ func (u *upsert) judge(image item.Item) Verdict {
 // done computes the item from the image before the write. After a resend the image is the item itself; then it was
 // created if its created_at is this write's.
 func (u *upsert) done(in Input, r Returned, changes []expr.Change) (any, error) {
+	if u.replace {
+		return Upserted{Item: r.Image}, nil
+	}
 	if !r.Resent {
 		base := r.Image
 		if base == nil {

@@ -18,7 +18,7 @@ import (
 func whole(s *schema.Schema, v reflect.Value, skip func(*schema.Attr) bool) (item.Item, error) {
 	it, err := s.Codec.Encode(v)
 	if err != nil {
-		return nil, codecError(s, err)
+		return nil, codecError(s, v, err)
 	}
 	for _, a := range s.Attrs {
 		if a.Owned() || skip != nil && skip(a) {
@@ -32,12 +32,15 @@ func whole(s *schema.Schema, v reflect.Value, skip func(*schema.Attr) bool) (ite
 	return it, nil
 }
 
-// codecError names the attribute of an encoding error; the cause may quote the value, so its text is not kept.
-func codecError(s *schema.Schema, err error) error {
-	if e, ok := err.(*item.FieldError); ok {
-		return input(s, CodeValue, s.Attr(e.Attr), "%s", e.Problem)
+// codecError names the attribute of an encoding error, by encoding one after the other; the cause may quote the value,
+// so its text is not kept.
+func codecError(s *schema.Schema, v reflect.Value, err error) error {
+	for _, a := range s.Attrs {
+		if _, err := EncodeAttr(s, a, v); err != nil {
+			return err
+		}
 	}
-	return input(s, CodeValue, nil, "the value cannot be stored: %T", err)
+	return valueError(s, nil, err)
 }
 
 // TimeValue is t in the format of time attribute a, truncated to it.

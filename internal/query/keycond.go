@@ -43,6 +43,9 @@ func (b *builder) fixed(h *schema.Half) (expr.Cond, error) {
 	if h.Native != nil {
 		var conds []expr.Cond
 		for _, a := range h.Native {
+			if err := plan.CheckPartitionKey(b.s, b.given[a.Name]); err != nil {
+				return expr.Cond{}, err
+			}
 			conds = append(conds, expr.Compare(expr.Eq, expr.Attr(a.Name), b.given[a.Name]))
 		}
 		return expr.All(conds...), nil
@@ -51,7 +54,8 @@ func (b *builder) fixed(h *schema.Half) (expr.Cond, error) {
 	if err != nil || len(missing) > 0 {
 		return expr.Cond{}, b.partError(err, missing)
 	}
-	return expr.Compare(expr.Eq, expr.Attr(h.Attr), item.S(text)), nil
+	pk := item.S(text)
+	return expr.Compare(expr.Eq, expr.Attr(h.Attr), pk), plan.CheckPartitionKey(b.s, pk)
 }
 
 func (b *builder) partError(err error, missing []string) error {
