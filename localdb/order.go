@@ -40,7 +40,7 @@ func start(ctx context.Context, cfg settings, list []candidate) (*Server, error)
 		}
 		passed = append(passed, fmt.Errorf("%s: %w", c.kind, err))
 		if ctx.Err() != nil { // the others would only fail for the same reason
-			break
+			return nil, fmt.Errorf("localdb: start interrupted: %w: %s: %w", ctx.Err(), c.kind, err)
 		}
 	}
 	return nil, &unavailableError{passed}
