@@ -129,6 +129,11 @@ func check(c Config) (key.TimeFormat, error) {
 	if c.PK == c.SK || c.PK == c.TTL || c.SK == c.TTL {
 		bad("PK", "PK, SK and TTL must be different attributes")
 	}
+	for _, a := range []struct{ field, attr string }{{"PK", c.PK}, {"SK", c.SK}, {"TTL", c.TTL}} {
+		if schema.Reserved(a.attr) {
+			bad(a.field, "the attribute %q belongs to the library", a.attr)
+		}
+	}
 	formats := map[time.Duration]key.TimeFormat{time.Nanosecond: key.Nano, time.Microsecond: key.Micro, time.Millisecond: key.Milli, time.Second: key.Second}
 	format, ok := formats[c.TimePrecision]
 	if !ok {

@@ -40,16 +40,23 @@ const constructor = "timeseries.New"
 // Declare is called by this module when a store is built.
 func (Events) Declare(d *schema.Decl) {
 	e := &events{ttl: d.Duration("ttl"), maxAhead: d.Duration("maxAhead")}
+	name, ok := d.Need("orderBy")
+	late, hasLate := d.Tag("late")
+	if _, twice := schema.Feature[*events](d.Schema); twice {
+		d.Problem(schema.CodeMalformed, "a struct is one time series")
+		return
+	}
 	d.Schema.Handle = constructor
 	d.Schema.UsesTTL = d.Schema.UsesTTL || e.ttl > 0
+	d.Satellites(len(eventInfix) + 1)
 	d.Keep(e)
-	if late, ok := d.Tag("late"); ok {
+	if hasLate {
 		e.record = late == "record"
 		if late != "record" && late != "drop" {
 			d.Problem(schema.CodeMalformed, "late:%q must be drop or record", late)
 		}
 	}
-	if name, ok := d.Need("orderBy"); ok {
+	if ok {
 		e.readOrderBy(d, name)
 	}
 	e.checkRoles(d)

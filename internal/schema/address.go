@@ -45,7 +45,7 @@ func allocatePointers(v reflect.Value, inside map[reflect.Type]bool) {
 	}
 	for i := range v.NumField() {
 		f := v.Field(i)
-		if !v.Type().Field(i).IsExported() {
+		if sf := v.Type().Field(i); !sf.IsExported() && !(sf.Anonymous && sf.Type.Kind() == reflect.Struct) {
 			continue
 		}
 		t := f.Type()
@@ -93,6 +93,9 @@ func (s *Schema) place(v reflect.Value, n *Node) {
 		v = v.Elem()
 		pointee := *n
 		pointee.Type = v.Type()
+		if !isTime(v.Type()) {
+			pointee.Tag.OmitEmpty = false // a pointer to zero is a value, only nil is none
+		}
 		s.place(v, &pointee)
 		return
 	}
@@ -109,12 +112,8 @@ func (s *Schema) placeFields(v reflect.Value, n *Node) {
 		if err != nil || attrTag.Skip || !f.IsExported() && !f.Anonymous {
 			continue
 		}
-		inner := f.Type
-		if inner.Kind() == reflect.Pointer {
-			inner = inner.Elem()
-		}
 		fv := v.Field(i)
-		if f.Anonymous && attrTag.Name == "" && inner.Kind() == reflect.Struct && !isTime(inner) {
+		if flattened(f, attrTag) != nil {
 			if fv.Kind() == reflect.Pointer {
 				fv = fv.Elem()
 			}

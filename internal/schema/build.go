@@ -26,7 +26,7 @@ type pending struct {
 
 // Build compiles struct type t. The error joins a *Error for every mistake.
 func Build(t reflect.Type, o Options) (*Schema, error) {
-	b := &builder{problems: problems{typ: t}, inside: map[reflect.Type]bool{}}
+	b := &builder{problems: problems{typ: t}, inside: map[reflect.Type]bool{t: true}}
 	b.s = &Schema{Type: t, Options: o, Payload: 1, byName: map[string]*Attr{}}
 	if t.Kind() != reflect.Struct {
 		b.add(CodeNotStruct, "", "an entity is a struct, not a %s", t.Kind())

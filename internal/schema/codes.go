@@ -22,7 +22,6 @@ const (
 	CodeSeriesSoftDelete = "EDD-9015"
 	CodeNoAppendField    = "EDD-9016"
 	CodeMixedIndexHalf   = "EDD-9017"
-	CodeAppendUnique     = "EDD-9018"
 
 	CodeNoKeyDeclaration = "EDD-9030"
 	CodeDuplicateName    = "EDD-9031"

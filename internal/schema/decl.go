@@ -56,14 +56,17 @@ func (d *Decl) Duration(key string) time.Duration {
 		d.Problem(CodeMalformed, "%s:%q: %v", key, text, err)
 	case v <= 0:
 		d.Problem(CodeBadDuration, "%s must be greater than zero", key)
-	case v%time.Second != 0:
-		d.Problem(CodeBadDuration, "%s must be whole seconds", key)
 	}
 	return v
 }
 
 // Problem reports a mistake of this declaration.
 func (d *Decl) Problem(code, format string, args ...any) {
+	for _, p := range d.pairs { // several indexes have the same type
+		if p.Key == "name" && p.Value != d.Schema.Name {
+			format, args = "%s: "+format, append([]any{p.Value}, args...)
+		}
+	}
 	d.build.add(code, "_ "+d.name, format, args...)
 }
 

@@ -1,28 +1,32 @@
 package schema
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // reserved are the attributes that a model must not have, whatever the declaration: the library may write them now or
 // when a feature is declared later.
 var reserved = []string{EntityAttr, WriteAttr, KindAttr, AtAttr, PayloadAttr, OpAttr, "_deleted", "_entity_pk", "_entity_sk"}
 
+// Reserved reports that an attribute belongs to the library.
+func Reserved(name string) bool { return slices.Contains(reserved, name) }
+
 // finish checks what can only be seen when every declaration is read.
 func (b *builder) finish() {
 	s := b.s
-	if s.PK == nil {
-		return
-	}
 	for _, a := range s.Attrs {
-		if slices.Contains(reserved, a.Name) || s.Hidden && a.Name == s.Options.TTL {
+		if Reserved(a.Name) || s.Hidden && a.Name == s.Options.TTL {
 			b.add(CodeReservedAttr, a.Field, "the attribute %q belongs to the library", a.Name)
 		}
 	}
-	b.keyCollisions()
+	if s.PK != nil {
+		b.keyCollisions()
+	}
 	if s.Satellites > 0 && (s.SK == nil || !s.SK.Prefixed) {
 		b.add(CodeSatelliteKey, "", "events, snapshots and deleted copies lie beside the current item: they need a sort key that begins with $")
+	}
+	for _, a := range s.Attrs {
+		if a.Append && !contains(featureNames(s), "timeseries") {
+			b.add(CodeRoleType, a.Field, "append is for time series: declare timeseries.Events")
+		}
 	}
 	if s.DeletedAt != nil && !contains(featureNames(s), "lifecycle") {
 		b.add(CodeDeletedAtRole, s.DeletedAt.Field, "deleted_at needs a lifecycle.SoftDelete declaration")
@@ -53,7 +57,7 @@ func (b *builder) keyCollisions() {
 		if a := b.s.byName[h.Attr]; a != nil {
 			b.add(CodeReservedAttr, a.Field, "the attribute %q is written by %s", h.Attr, what)
 		}
-		if slices.Contains(reserved, h.Attr) {
+		if Reserved(h.Attr) {
 			b.add(CodeReservedAttr, "", "%s cannot be stored in %q, which belongs to the library", what, h.Attr)
 		}
 		if other, ok := owner[h.Attr]; ok {
@@ -77,8 +81,5 @@ func (b *builder) keyCollisions() {
 		if b.s.Hidden {
 			b.add(CodeMalformed, "", "kind is for verbatim entities: a $ entity is told apart by %s", EntityAttr)
 		}
-	}
-	if strings.HasPrefix(b.s.Options.TTL, "__") {
-		b.add(CodeConfig, "", "the TTL attribute %q belongs to the library", b.s.Options.TTL)
 	}
 }

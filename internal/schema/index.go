@@ -19,7 +19,7 @@ func (d *Decl) Global() {
 		x.SK = d.half("sk", text, x.Index+d.Schema.Options.SK, maxIndexAttributes)
 	}
 	x.Project = d.projection()
-	if x.PK != nil {
+	if x.PK != nil && x.Index != "" {
 		d.Schema.Indexes = append(d.Schema.Indexes, x)
 	}
 }
@@ -37,7 +37,7 @@ func (d *Decl) LocalIndex() {
 			return
 		}
 	}
-	if x.SK != nil && x.PK != nil {
+	if x.SK != nil && x.PK != nil && x.Index != "" {
 		d.Schema.Indexes = append(d.Schema.Indexes, x)
 	}
 }

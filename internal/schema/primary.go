@@ -59,9 +59,12 @@ func (d *Decl) Primary() {
 
 func (d *Decl) discriminator(text string) {
 	attr, value, ok := strings.Cut(text, "=")
-	if !ok || tag.Name(attr) != nil || value == "" {
+	if k, err := tag.ParseKey(attr); !ok || value == "" || err != nil || k.Form != tag.Native || len(k.Attrs) != 1 {
 		d.Problem(CodeMalformed, "kind:%q must be attr=value", text)
 		return
+	}
+	if Reserved(attr) {
+		d.Problem(CodeReservedAttr, "kind writes the attribute %q, which belongs to the library", attr)
 	}
 	if d.Schema.byName[attr] != nil {
 		d.Problem(CodeReservedAttr, "kind writes the attribute %q, which the struct has too", attr)

@@ -44,6 +44,15 @@ func (b *builder) roles(a *Attr) {
 	if a.Append && a.Tag.OmitEmpty && !a.Nilable() {
 		b.add(CodeAppendOmitEmpty, a.Field, "append with omitempty needs a pointer, slice or map: zero and not reported must differ")
 	}
+	owned := 0
+	for _, r := range []tag.Role{tag.CreatedAt, tag.UpdatedAt, tag.DeletedAt, tag.Version} {
+		if a.Role.Has(r) {
+			owned++
+		}
+	}
+	if owned > 1 {
+		b.add(CodeRoleType, a.Field, "one field cannot have two of created_at, updated_at, deleted_at and version")
+	}
 	if a.Owned() {
 		for _, r := range []tag.Role{tag.Append, tag.Immutable, tag.Required, tag.SetOnce} {
 			if a.Role.Has(r) {

@@ -29,10 +29,16 @@ func (b *builder) walk(t reflect.Type, index []int, goName string) {
 			b.declaration(f, index, name)
 			continue
 		}
+		_, hasRole := f.Tag.Lookup("entity")
 		if f.Name == "_" || f.PkgPath != "" && !f.Anonymous {
-			if _, ok := f.Tag.Lookup("entity"); ok {
+			if hasRole {
 				b.add(CodeMalformed, name, "an unexported field cannot have an entity tag")
 			}
+			continue
+		}
+		// reflect stops in silence at the first malformed pair of a tag; what follows it would be lost.
+		if _, err := tag.Pairs(string(f.Tag)); err != nil {
+			b.add(CodeMalformed, name, "the tag is malformed: %v", err)
 			continue
 		}
 		attrTag, err := attributeTag(f)
@@ -40,27 +46,38 @@ func (b *builder) walk(t reflect.Type, index []int, goName string) {
 			b.add(CodeCodecOption, name, "dynamodbav: %v", err)
 			continue
 		}
-		if attrTag.Skip {
-			continue
+		embedded := flattened(f, attrTag)
+		switch {
+		case (attrTag.Skip || embedded != nil) && hasRole:
+			b.add(CodeMalformed, name, "a field that is not stored as an attribute cannot have an entity tag")
+		case attrTag.Skip:
+		case embedded != nil:
+			b.embed(f, embedded, at, name)
+		case f.PkgPath == "":
+			b.attribute(f, attrTag, at, name)
 		}
-		inner := f.Type
-		if inner.Kind() == reflect.Pointer {
-			inner = inner.Elem()
-		}
-		if f.Anonymous && attrTag.Name == "" && inner.Kind() == reflect.Struct && !isTime(inner) {
-			if b.inside[inner] {
-				b.add(CodeUnsupportedType, name, "the struct embeds itself")
-				continue
-			}
-			b.inside[inner] = true
-			b.walk(inner, at, name+".")
-			delete(b.inside, inner)
-			continue
-		}
-		if f.PkgPath != "" {
-			continue
-		}
-		b.attribute(f, attrTag, at, name)
+	}
+}
+
+// flattened returns the struct type of an embedded field whose fields are attributes of the outer struct, else nil.
+func flattened(f reflect.StructField, attrTag tag.Attribute) reflect.Type {
+	inner := bare(f.Type)
+	if !f.Anonymous || attrTag.Name != "" || inner.Kind() != reflect.Struct || isTime(inner) {
+		return nil
+	}
+	return inner
+}
+
+func (b *builder) embed(f reflect.StructField, inner reflect.Type, at []int, name string) {
+	switch {
+	case b.inside[inner]:
+		b.add(CodeUnsupportedType, name, "the struct embeds itself")
+	case f.PkgPath != "" && f.Type.Kind() == reflect.Pointer:
+		b.add(CodeUnsupportedType, name, "an embedded pointer to an unexported struct cannot be filled when an item is read; embed it by value or export it")
+	default:
+		b.inside[inner] = true
+		b.walk(inner, at, name+".")
+		delete(b.inside, inner)
 	}
 }
 
@@ -94,8 +111,8 @@ func (b *builder) attribute(f reflect.StructField, attrTag tag.Attribute, index 
 		b.add(CodeSharedAttr, name, "the attribute %q belongs to field %s already", a.Name, other.Field)
 		return
 	}
-	if problem := unsupported(f.Type, map[reflect.Type]bool{}); problem != "" {
-		b.add(CodeUnsupportedType, name, "%s", problem)
+	if code, problem := unsupported(f.Type, map[reflect.Type]bool{}); problem != "" {
+		b.add(code, name, "%s", problem)
 	}
 	b.timeFormat(a)
 	a.Key, a.Scalar = keyField(a)
@@ -106,11 +123,7 @@ func (b *builder) attribute(f reflect.StructField, attrTag tag.Attribute, index 
 
 // timeFormat settles how a time field is stored.
 func (b *builder) timeFormat(a *Attr) {
-	inner := a.Type
-	if inner.Kind() == reflect.Pointer {
-		inner = inner.Elem()
-	}
-	a.Time = isTime(inner)
+	a.Time = isTime(bare(a.Type))
 	if !a.Time {
 		if a.Role.Time != "" {
 			b.add(CodeRoleType, a.Field, "time=%s needs a time.Time", a.Role.Time)
@@ -140,10 +153,7 @@ func keyField(a *Attr) (*key.Field, types.ScalarAttributeType) {
 		}
 		return f, types.ScalarAttributeTypeN
 	}
-	t := a.Type
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
+	t := bare(a.Type)
 	if t.Implements(marshalerType) || reflect.PointerTo(t).Implements(marshalerType) || a.Tag.Set != "" {
 		return nil, ""
 	}
@@ -188,40 +198,6 @@ func codecOptions(t tag.Attribute) string {
 		}
 	}
 	return b.String()
-}
-
-// unsupported says why values of t cannot be stored, "" when they can.
-func unsupported(t reflect.Type, seen map[reflect.Type]bool) string {
-	if seen[t] || t.Implements(marshalerType) || reflect.PointerTo(t).Implements(marshalerType) || isTime(t) {
-		return ""
-	}
-	seen[t] = true
-	switch t.Kind() {
-	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer, reflect.Uintptr:
-		return "values of type " + t.String() + " cannot be stored"
-	case reflect.Pointer, reflect.Slice, reflect.Array:
-		return unsupported(t.Elem(), seen)
-	case reflect.Map:
-		return unsupported(t.Elem(), seen)
-	case reflect.Struct:
-		for i := range t.NumField() {
-			f := t.Field(i)
-			attrTag, err := attributeTag(f)
-			if err != nil {
-				return "field " + f.Name + " of " + t.String() + ": dynamodbav: " + err.Error()
-			}
-			if f.PkgPath != "" && !f.Anonymous || attrTag.Skip {
-				continue
-			}
-			if _, ok := f.Tag.Lookup("entity"); ok {
-				return "field " + f.Name + " of the nested struct " + t.String() + " has an entity tag; roles belong to top-level attributes"
-			}
-			if problem := unsupported(f.Type, seen); problem != "" {
-				return problem
-			}
-		}
-	}
-	return ""
 }
 
 // codec lists the times that the codec must write itself.

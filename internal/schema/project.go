@@ -1,0 +1,55 @@
+package schema
+
+import (
+	"reflect"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+)
+
+// Subset is an entity read into a smaller struct: what to fetch, and how to decode it.
+type Subset struct {
+	Names []string
+	Codec item.Codec
+}
+
+// Project compiles struct type t as a subset of s. The error joins a *Error for each field that s does not have or has
+// with another type.
+func Project(t reflect.Type, s *Schema) (Subset, error) {
+	b := &builder{problems: problems{typ: t}, inside: map[reflect.Type]bool{t: true}}
+	b.s = &Schema{Type: t, Options: s.Options, byName: map[string]*Attr{}}
+	if t.Kind() != reflect.Struct {
+		b.add(CodeNotStruct, "", "a projection is a struct, not a %s", t.Kind())
+		return Subset{}, b.err()
+	}
+	b.walk(t, nil, "")
+	for _, a := range b.s.Attrs {
+		of := s.byName[a.Name]
+		switch {
+		case of == nil:
+			b.add(CodeUnknownAttr, a.Field, "the attribute %q is not in %s", a.Name, s.Type)
+			continue
+		case bare(a.Type) != bare(of.Type):
+			b.add(CodeRoleType, a.Field, "the field is a %s in %s", of.Type, s.Type)
+		}
+		a.Format = of.Format
+	}
+	if len(b.s.Attrs) == 0 {
+		b.add(CodeUnknownAttr, "", "the struct has no attributes")
+	}
+	if err := b.err(); err != nil {
+		return Subset{}, err
+	}
+	b.codec()
+	subset := Subset{Codec: b.s.Codec}
+	for _, a := range b.s.Attrs {
+		subset.Names = append(subset.Names, a.Name)
+	}
+	return subset, nil
+}
+
+func bare(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
+}
