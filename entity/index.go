@@ -27,6 +27,15 @@ func (s *Store[T]) Query(partition T, opts ...QueryOption) Query[T] {
 	return newQuery[T](c, query.Build(src, reflect.ValueOf(partition), opt.Queries(opts)))
 }
 
+// Scan reads every current item of T in the table, reading, and paying for, all that the table holds. Only [Filter] can
+// restrict it, by any attribute. Plain Scan reads page after page; see [Segments]. It costs one request per MB.
+func (s *Store[T]) Scan(opts ...QueryOption) Query[T] {
+	c := core.Of(s)
+	src := source(c, nil)
+	src.Verb, src.Scan, src.PK, src.SK, src.Base = "Scan", true, c.Schema.PK, c.Schema.SK, inTable(c.Schema)
+	return newQuery[T](c, query.Build(src, reflect.Value{}, opt.Queries(opts)))
+}
+
 func source(c *core.Core, x *schema.Index) query.Source {
 	return query.Source{
 		Schema: c.Schema, Table: c.Table, Index: x, Verb: "Query", Expire: c.Schema.Expires,
@@ -75,17 +84,28 @@ func (s *Store[T]) Index(name string) (*Index[T], error) {
 // Query reads the items of one partition of the index, as [Store.Query] does for the table. Reads of a global index are
 // eventually consistent: a write may not be visible yet.
 func (x *Index[T]) Query(partition T, opts ...QueryOption) Query[T] {
+	own := expr.Cond{}
+	if !x.x.PK.Prefixed {
+		own = ownItems(core.Of(x).Schema)
+	}
+	return newQuery[T](core.Of(x), query.Build(x.source(own), reflect.ValueOf(partition), opt.Queries(opts)))
+}
+
+// Scan reads every item of T in the index; see [Store.Scan].
+func (x *Index[T]) Scan(opts ...QueryOption) Query[T] {
+	src := x.source(ownItems(core.Of(x).Schema))
+	src.Verb, src.Scan = "Scan", true
+	return newQuery[T](core.Of(x), query.Build(src, reflect.Value{}, opt.Queries(opts)))
+}
+
+// source reads the index; own holds for the items of T in it.
+func (x *Index[T]) source(own expr.Cond) query.Source {
 	c := core.Of(x)
 	src := source(c, x.x)
 	src.PK, src.SK = x.x.PK, x.x.SK
-	own := expr.Cond{}
-	if !x.x.PK.Prefixed {
-		own = ownItems(c.Schema)
-	}
+	src.Base = func(time.Time) expr.Cond { return own }
 	if x.x.Local {
 		src.Base = inTable(c.Schema)
-	} else {
-		src.Base = func(time.Time) expr.Cond { return own }
 	}
-	return newQuery[T](c, query.Build(src, reflect.ValueOf(partition), opt.Queries(opts)))
+	return src
 }

@@ -59,6 +59,23 @@ func Limit(n int) QueryOption {
 	return forQuery{Do: func(s *opt.Spec) { s.Limit = &n }}
 }
 
+// MaxEvaluated ends a query once it has evaluated n items, n > 0, whether or not they passed the filter. Page then gives
+// what passed and a cursor.
+func MaxEvaluated(n int) QueryOption {
+	return forQuery{Do: func(s *opt.Spec) { s.Evaluate = &n }}
+}
+
+// MaxRequests ends a query after n requests, n > 0. Page then gives what was found and a cursor.
+func MaxRequests(n int) QueryOption {
+	return forQuery{Do: func(s *opt.Spec) { s.Requests = &n }}
+}
+
+// Segments makes All and Collect of a scan read n parts of the table at the same time, 1 to 64. The items come in no
+// order. Page and Count read one part after the other.
+func Segments(n int) QueryOption {
+	return forQuery{Do: func(s *opt.Spec) { s.Segments = &n }}
+}
+
 // Filter drops the items for which one of conds does not hold, after DynamoDB has read and charged them. Attributes of
 // the queried key cannot be filtered; give their condition outside Filter.
 func Filter(conds ...Cond) QueryOption {

@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/query"
 )
 
@@ -38,21 +39,22 @@ type Page[T any] struct {
 
 // typed is a query whose items are decoded as T.
 type typed[T any] struct {
-	c *core.Core
-	p *query.Plan
+	c      *core.Core
+	p      *query.Plan
+	decode func(item.Item) (T, error)
 }
 
 // newQuery makes a Query of a plan.
 func newQuery[T any](c *core.Core, p *query.Plan) Query[T] {
 	p.Runner, p.Cursor = c.Runner, c.Cursor
-	return &typed[T]{c, p}
+	return &typed[T]{c, p, func(it item.Item) (T, error) { return core.Decode[T](c, it) }}
 }
 
 func (q *typed[T]) sealed()        {}
 func (q *typed[T]) String() string { return q.p.String() }
 
 func (q *typed[T]) run(ctx context.Context, f func(context.Context) error) error {
-	return q.p.Measure(ctx, func(ctx context.Context) error { return q.c.Wrap(q.p.Verb, "", f(ctx)) })
+	return q.p.Measure(ctx, func(ctx context.Context) error { return q.c.Wrap(q.p.Verb, q.p.Where, f(ctx)) })
 }
 
 func (q *typed[T]) All(ctx context.Context) iter.Seq2[T, error] {
@@ -63,7 +65,7 @@ func (q *typed[T]) All(ctx context.Context) iter.Seq2[T, error] {
 				if err != nil {
 					return err
 				}
-				v, err := core.Decode[T](q.c, it)
+				v, err := q.decode(it)
 				if err != nil {
 					return err
 				}
@@ -101,16 +103,16 @@ func (q *typed[T]) few(ctx context.Context, n int) (items []T, err error) {
 		if len(page.Items) == 0 {
 			return ErrNotFound
 		}
-		items, err = decodeAll[T](q.c, page)
+		items, err = q.decodeAll(page)
 		return err
 	})
 	return items, err
 }
 
-func decodeAll[T any](c *core.Core, page query.Page) ([]T, error) {
+func (q *typed[T]) decodeAll(page query.Page) ([]T, error) {
 	items := make([]T, 0, len(page.Items))
 	for _, it := range page.Items {
-		v, err := core.Decode[T](c, it)
+		v, err := q.decode(it)
 		if err != nil {
 			return nil, err
 		}
@@ -135,7 +137,7 @@ func (q *typed[T]) One(ctx context.Context) (T, error) {
 	case err != nil:
 		return none, err
 	case len(items) > 1:
-		return none, q.c.Wrap(q.p.Verb, "", ErrNotUnique)
+		return none, q.c.Wrap(q.p.Verb, q.p.Where, ErrNotUnique)
 	}
 	return items[0], nil
 }
@@ -147,7 +149,7 @@ func (q *typed[T]) Page(ctx context.Context, after string) (page Page[T], err er
 			return err
 		}
 		page.Next = raw.Next
-		page.Items, err = decodeAll[T](q.c, raw)
+		page.Items, err = q.decodeAll(raw)
 		return err
 	})
 	return page, err

@@ -86,7 +86,7 @@ func (s *Store[T]) Get(ctx context.Context, key T, opts ...ReadOption) (T, error
 		return found, c.Wrap("Get", text, err)
 	}
 	err = c.Measure(ctx, "Get", text, func(ctx context.Context) error {
-		it, err := c.Runner.Get(ctx, c.Table, primary, spec.Strong, nil)
+		it, err := c.Runner.Get(ctx, c.Table, primary, spec.Strong)
 		if err != nil {
 			return err
 		}

@@ -58,8 +58,9 @@ type placed struct {
 	*event
 	at int
 	outcome
-	first *placed // an earlier event of the batch with the same key
-	check bool    // it is stored already; the current item still has to be brought up to it
+	winner item.Item // the current item that made it late, while it waits to be recorded
+	first  *placed   // an earlier event of the batch with the same key
+	check  bool      // it is stored already; the current item still has to be brought up to it
 }
 
 // group is the events of one series, in order of orderBy.
@@ -115,9 +116,9 @@ func (s *Series[T]) appendGroup(ctx context.Context, g *group, user expr.Cond, s
 			pending = append(pending, x)
 		}
 	}
-	late, err := s.appendChunks(ctx, pending, user)
-	if err == nil {
-		err = s.recordLate(ctx, late)
+	err := s.appendAndRecord(ctx, pending, user)
+	if again := g.underCollisions(); err == nil && again != nil {
+		err = s.appendAndRecord(ctx, again, user)
 	}
 	for _, x := range g.events {
 		if x.first != nil {
@@ -128,6 +129,40 @@ func (s *Series[T]) appendGroup(ctx context.Context, g *group, user expr.Cond, s
 		return err
 	}
 	return errors.Join(err, s.fillCurrent(ctx, g))
+}
+
+// underCollisions are the events whose key an earlier event of the batch has, where that one collided with what is
+// stored and they do not: they have to be appended in their own right.
+func (g *group) underCollisions() []*placed {
+	var again []*placed
+	for _, x := range g.events {
+		f := x.first
+		if f == nil || f.reason != Collision || !x.same(f.stored) {
+			continue
+		}
+		if n := len(again); n == 0 || again[n-1].sortKey != x.sortKey {
+			x.first = nil
+			again = append(again, x)
+		}
+	}
+	return again
+}
+
+// appendAndRecord appends events and records those that came too late. Where the current item went away in between, its
+// late events are appended again, within the bounds of a single append.
+func (s *Series[T]) appendAndRecord(ctx context.Context, pending []*placed, user expr.Cond) error {
+	for round := 0; len(pending) > 0; round++ {
+		if round >= core.Of(s).Runner.MaxAttempts {
+			return plan.ErrConflict
+		}
+		late, err := s.appendChunks(ctx, pending, user)
+		gone, lateErr := s.recordLate(ctx, late)
+		if err != nil || lateErr != nil {
+			return errors.Join(err, lateErr)
+		}
+		pending = gone
+	}
+	return nil
 }
 
 // afterFirst is the outcome of an event whose key an earlier event of the batch has too.

@@ -2,7 +2,6 @@ package timeseries
 
 import (
 	"context"
-	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -29,10 +28,10 @@ func (s *Series[T]) appendChunks(ctx context.Context, pending []*placed, user ex
 		k := &chunk{c: c, e: s.e, user: user, rest: pending[:n]}
 		pending = pending[n:]
 		_, err := c.Runner.Run(ctx, &plan.Op{Verb: "AppendAll", Schema: c.Schema, Table: c.Table, Key: k.rest[0].primary, Plan: k.plan})
+		late = append(late, k.late...)
 		if err != nil {
 			return late, err
 		}
-		late = append(late, k.late...)
 	}
 	return late, nil
 }
@@ -122,11 +121,11 @@ func (k *chunk) judge(in plan.Input, f []plan.Failure) plan.Verdict {
 		case failed.Failed():
 			x.check, x.stored = true, failed.Image
 			rest = append(rest, x)
+		case older && k.e.record:
+			x.winner = current.Image // undecided until it is recorded
+			k.late = append(k.late, x)
 		case older:
 			x.outcome = outcome{reason: Older, current: current.Image}
-			if k.e.record {
-				k.late = append(k.late, x)
-			}
 		default:
 			rest = append(rest, x)
 		}
@@ -157,70 +156,4 @@ func first(a, b item.Item) item.Item {
 		return a
 	}
 	return b
-}
-
-// recordLate keeps late events in the history of an item that exists, in transactions of their own.
-func (s *Series[T]) recordLate(ctx context.Context, late []*placed) error {
-	c := core.Of(s)
-	for part := range slices.Chunk(late, chunkEvents) {
-		for len(part) > 0 {
-			n := chunkLength(part)
-			r := &lateChunk{c: c, rest: part[:n]}
-			part = part[n:]
-			_, err := c.Runner.Run(ctx, &plan.Op{Verb: "AppendAll", Schema: c.Schema, Table: c.Table, Key: r.rest[0].primary, Plan: r.plan})
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// lateChunk is a transaction of late events under a check that the current item exists.
-type lateChunk struct {
-	c    *core.Core
-	rest []*placed
-}
-
-func (r *lateChunk) plan(in plan.Input) (plan.Step, error) {
-	actions := []plan.Action{{Kind: plan.Check, Table: r.c.Table, Key: r.rest[0].primary, Cond: plan.There(r.c.Schema)}}
-	for _, x := range r.rest {
-		put, err := x.put(in)
-		if err != nil {
-			return plan.Step{}, err
-		}
-		actions = append(actions, put)
-	}
-	return plan.Step{
-		Actions: actions,
-		Whole:   true,
-		Judge: func(f []plan.Failure) plan.Verdict {
-			var rest []*placed
-			for i, x := range r.rest {
-				switch failed := f[i+1]; {
-				case !failed.Failed():
-					rest = append(rest, x)
-				case x.same(failed.Image):
-					x.reason, x.stored = Duplicate, failed.Image
-				default:
-					x.reason, x.stored = Collision, failed.Image
-				}
-			}
-			if f[0].Failed() {
-				// The item is gone meanwhile: what was older than it stays dropped.
-				return plan.Verdict{Outcome: r}
-			}
-			if r.rest = rest; len(rest) == 0 {
-				return plan.Verdict{Outcome: r}
-			}
-			next, err := r.plan(in)
-			return plan.Verdict{Next: &next, Err: err}
-		},
-		Done: func(plan.Returned) (any, error) {
-			for _, x := range r.rest {
-				x.reason = Recorded
-			}
-			return r, nil
-		},
-	}, nil
 }

@@ -17,7 +17,8 @@ const atMost = expr.Le
 // History reads the events of one series in the order of orderBy, entity.Desc for newest first. Conditions must be on
 // orderBy (entity.Between, Ge, Gt, Le, Lt, Eq; BeginsWith for strings), at most one; those on other fields go into
 // entity.Filter. Expired events are left out unless entity.IncludeExpired is given. The events hold the key, orderBy
-// and what the append carried, and no enrichment. It costs one request per MB of events read.
+// and what the append carried, and no enrichment. Fields of key outside the primary key are ignored, so that a current
+// item will do. It costs one request per MB of events read.
 func (s *Series[T]) History(key T, opts ...entity.QueryOption) entity.Query[T] {
 	return s.history("History", key, opt.Queries(opts))
 }

@@ -85,7 +85,7 @@ func (s *Series[T]) follow(ctx context.Context, o *outcome, primary item.Item, s
 		return nil // a refused event without an image: there is no current item
 	}
 	c := core.Of(s)
-	it, err := c.Runner.Get(ctx, c.Table, primary, true, nil)
+	it, err := c.Runner.Get(ctx, c.Table, primary, true)
 	if err == nil && it == nil && o.applied {
 		err = entity.ErrNotFound // removed since
 	}
@@ -155,7 +155,7 @@ func (s *Series[T]) At(ctx context.Context, key T, t time.Time) (T, error) {
 	}
 	return s.history("At", key, opt.Spec{
 		Desc: true, Strong: true,
-		Range: []opt.Cond{{Op: atMost, Target: opt.Target{Text: s.e.orderBy.Name}, Values: []any{t}}},
+		Range: []opt.Cond{{Op: atMost, Target: opt.Target{Attr: s.e.orderBy.Name}, Values: []any{t}}},
 	}).First(ctx)
 }
 

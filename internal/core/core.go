@@ -52,14 +52,19 @@ func (c *Core) Wrap(verb, key string, err error) error {
 func Decode[T any](c *Core, it item.Item) (T, error) {
 	var v T
 	if err := c.Schema.Codec.Decode(it, reflect.ValueOf(&v)); err != nil {
-		misfit := &plan.DecodeError{Entity: c.Schema.Name, Problem: "the item cannot be decoded"}
-		if f, ok := err.(*item.FieldError); ok {
-			misfit.Attr, misfit.Problem = f.Attr, f.Problem
-		}
 		var none T
-		return none, misfit
+		return none, Misfit(c, err)
 	}
 	return v, nil
+}
+
+// Misfit makes a *plan.DecodeError of a codec's error.
+func Misfit(c *Core, err error) error {
+	misfit := &plan.DecodeError{Entity: c.Schema.Name, Problem: "the item cannot be decoded"}
+	if f, ok := err.(*item.FieldError); ok {
+		misfit.Attr, misfit.Problem = f.Attr, f.Problem
+	}
+	return misfit
 }
 
 // Measure runs f as one measured call and wraps its error.

@@ -63,13 +63,19 @@ func (c Codec) Encode(query string, key item.Item) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(append(body, c.sign(body)...)), nil
 }
 
-// Decode returns the key in a cursor of the query that query describes. names are the attributes that it must have.
-func (c Codec) Decode(query, text string, names []string) (item.Item, error) {
+// Attr is a key attribute that a cursor of a query must have.
+type Attr struct {
+	Name string
+	Type types.ScalarAttributeType
+}
+
+// Decode returns the key in a cursor of the query that query describes. It must have exactly the attributes attrs.
+func (c Codec) Decode(query, text string, attrs []Attr) (item.Item, error) {
 	if len(text) > maxLength {
 		return nil, ErrInvalid
 	}
 	body, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil {
+	if err != nil || base64.RawURLEncoding.EncodeToString(body) != text { // decoding overlooks line ends and spare bits
 		return nil, ErrInvalid
 	}
 	if len(c.Key) > 0 {
@@ -83,29 +89,33 @@ func (c Codec) Decode(query, text string, names []string) (item.Item, error) {
 		}
 	}
 	var w wire
-	if json.Unmarshal(body, &w) != nil || w.Version != version || !hmac.Equal(w.Query, fingerprint(query)) || len(w.Item) != len(names) {
+	if json.Unmarshal(body, &w) != nil || w.Version != version || !hmac.Equal(w.Query, fingerprint(query)) || len(w.Item) != len(attrs) {
 		return nil, ErrInvalid
 	}
 	key := item.Item{}
-	for _, name := range names {
-		v, ok := w.Item[name]
-		switch {
-		case !ok:
-			return nil, ErrInvalid
-		case v.S != nil:
-			key[name] = item.S(*v.S)
-		case v.N != nil:
-			if _, err := item.ParseDecimal(*v.N); err != nil {
-				return nil, ErrInvalid
-			}
-			key[name] = item.N(*v.N)
-		case len(v.B) > 0:
-			key[name] = &types.AttributeValueMemberB{Value: v.B}
-		default:
+	for _, a := range attrs {
+		av := w.Item[a.Name].attribute(a.Type)
+		if av == nil {
 			return nil, ErrInvalid
 		}
+		key[a.Name] = av
 	}
 	return key, nil
+}
+
+// attribute is the value as one of the given type, nil when it is not exactly that.
+func (v value) attribute(t types.ScalarAttributeType) types.AttributeValue {
+	switch {
+	case t == types.ScalarAttributeTypeS && v.S != nil && *v.S != "" && v.N == nil && v.B == nil:
+		return item.S(*v.S)
+	case t == types.ScalarAttributeTypeN && v.N != nil && v.S == nil && v.B == nil:
+		if _, err := item.ParseDecimal(*v.N); err == nil {
+			return item.N(*v.N)
+		}
+	case t == types.ScalarAttributeTypeB && len(v.B) > 0 && v.S == nil && v.N == nil:
+		return &types.AttributeValueMemberB{Value: v.B}
+	}
+	return nil
 }
 
 func (c Codec) sign(body []byte) []byte {

@@ -49,6 +49,9 @@ func (r *Runner) single(ctx context.Context, a plan.Action) (item.Item, error) {
 			return nil, err
 		}
 		meter.writes(out.ConsumedCapacity)
+		if len(out.Attributes) == 0 {
+			return nil, nil // no item has no attributes; some emulators give an empty map for a new one
+		}
 		return out.Attributes, nil
 	default:
 		out, err := r.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{

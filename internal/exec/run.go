@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
-	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
@@ -84,48 +81,13 @@ func (r *Runner) now() plan.Input {
 func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, joined bool) (plan.Step, error) {
 	in.Joined = joined
 	if op.Read {
-		image, err := r.Get(ctx, op.Table, op.Key, true, nil)
+		image, err := r.Get(ctx, op.Table, op.Key, true)
 		if err != nil {
 			return plan.Step{}, err
 		}
 		in.Image = image
 	}
 	return op.Plan(in)
-}
-
-// Get reads one item, nil when there is none. project limits what is returned; nil is everything.
-func (r *Runner) Get(ctx context.Context, table string, key item.Item, consistent bool, project func(*dynamodb.GetItemInput)) (item.Item, error) {
-	var found item.Item
-	err := r.read(ctx, func() error {
-		in := &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: &consistent, ReturnConsumedCapacity: r.capacity()}
-		if project != nil {
-			project(in)
-		}
-		out, err := r.Client.GetItem(ctx, in, once)
-		if err != nil {
-			return err
-		}
-		meterOf(ctx).reads(out.ConsumedCapacity)
-		found = out.Item
-		return nil
-	})
-	return found, err
-}
-
-// Query fetches one page.
-func (r *Runner) Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.QueryOutput, error) {
-	var page *dynamodb.QueryOutput
-	in.ReturnConsumedCapacity = r.capacity()
-	err := r.read(ctx, func() error {
-		out, err := r.Client.Query(ctx, in, once)
-		if err != nil {
-			return err
-		}
-		meterOf(ctx).reads(out.ConsumedCapacity)
-		page = out
-		return nil
-	})
-	return page, err
 }
 
 // Parallel runs f(0) … f(n-1), at most width at a time, and waits for all of them.

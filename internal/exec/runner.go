@@ -88,7 +88,7 @@ func (r *Runner) read(ctx context.Context, send func() error) error {
 			return nil
 		}
 		if k := classify(ctx, err); k == final || n+1 >= r.MaxAttempts {
-			return tableError(err)
+			return exhausted(ctx, tableError(err))
 		}
 		if err := r.pause(ctx, n); err != nil {
 			return err

@@ -157,7 +157,10 @@ func withinLimits(ops []*plan.Op, steps []plan.Step) error {
 	for _, s := range steps {
 		actions += len(s.Actions)
 		for _, a := range s.Actions {
-			bytes += item.Size(a.Item)
+			bytes += item.Size(a.Item) + item.Size(a.Key)
+			for _, c := range a.Changes {
+				bytes += item.ValueSize(c.Value)
+			}
 		}
 	}
 	if actions > plan.MaxActions {

@@ -10,12 +10,13 @@ const MaxBytes = 400*1024 - 1024
 func Size(it Item) int {
 	total := 0
 	for name, av := range it {
-		total += len(name) + valueSize(av)
+		total += len(name) + ValueSize(av)
 	}
 	return total
 }
 
-func valueSize(av types.AttributeValue) int {
+// ValueSize returns the bytes that DynamoDB counts for one value; nil counts as a byte.
+func ValueSize(av types.AttributeValue) int {
 	switch v := av.(type) {
 	case *types.AttributeValueMemberS:
 		return len(v.Value)
@@ -44,13 +45,13 @@ func valueSize(av types.AttributeValue) int {
 	case *types.AttributeValueMemberL:
 		total := 3
 		for _, e := range v.Value {
-			total += 1 + valueSize(e)
+			total += 1 + ValueSize(e)
 		}
 		return total
 	case *types.AttributeValueMemberM:
 		total := 3
 		for name, e := range v.Value {
-			total += 1 + len(name) + valueSize(e)
+			total += 1 + len(name) + ValueSize(e)
 		}
 		return total
 	}

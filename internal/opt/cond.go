@@ -3,11 +3,12 @@ package opt
 import "github.com/dynastrata/dynastrata/internal/expr"
 
 // Target is what a condition or change is about: a pointer into a prototype, an entry of a map that such a pointer
-// leads to, or a path in text.
+// leads to, a path in text, or an attribute by its plain name.
 type Target struct {
 	Pointer any
 	Entry   *string // key in the map at Pointer
 	Text    string  // path, when Pointer is nil
+	Attr    string  // name, when Pointer is nil and there is no Text
 }
 
 // Cond is a condition before it is checked against a schema: Values are Go values of the target's type.

@@ -12,6 +12,9 @@ type Spec struct {
 	Filters  []Cond   // of a query, on other fields
 	Desc     bool
 	Limit    *int
+	Evaluate *int // most items that a query evaluates
+	Requests *int // most requests that a query sends
+	Segments *int // segments that a scan reads at the same time
 	Strong   bool // strongly consistent
 	Expired  bool // expired items too
 	NoReturn bool // skip the read of the current item after an append

@@ -25,6 +25,9 @@ func input(s *schema.Schema, code string, a *schema.Attr, format string, args ..
 
 // Node finds the field that a target names.
 func Node(s *schema.Schema, t opt.Target) (*schema.Node, error) {
+	if a := s.Attr(t.Attr); a != nil && t.Pointer == nil && t.Text == "" {
+		return &schema.Node{Path: expr.Attr(a.Name), Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Top: true}, nil
+	}
 	if t.Pointer == nil {
 		return textNode(s, t.Text)
 	}
@@ -131,6 +134,12 @@ func Condition(s *schema.Schema, c opt.Cond) (expr.Cond, error) {
 			return expr.Cond{}, err
 		}
 		out.Values = append(out.Values, av)
+	}
+	if c.Op == expr.Between {
+		if order, ok := expr.Compares(out.Values[0], out.Values[1]); ok && order > 0 {
+			// DynamoDB refuses an empty range; it is a condition that never holds.
+			return expr.All(expr.Compare(expr.Exists, out.Path), expr.Compare(expr.NotExists, out.Path)), nil
+		}
 	}
 	return out, nil
 }

@@ -2,7 +2,9 @@ package plan
 
 import (
 	"reflect"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -16,7 +18,6 @@ type update struct {
 	s       *schema.Schema
 	parts   item.Item     // key parts as stored
 	changes []expr.Change // the caller's
-	extra   []expr.Change // index halves that follow them
 	user    expr.Cond
 }
 
@@ -46,18 +47,27 @@ func (u *update) resolve(spec opt.Spec) (err error) {
 	if u.user, err = Conditions(u.s, spec.If); err != nil {
 		return err
 	}
-	u.extra, u.op.Read, err = keepInStep(u.s, u.parts, u.changes, false)
+	// Whether a read is needed does not depend on what the clock says.
+	owned, err := u.owned(Input{Now: time.Unix(0, 0)})
+	if err != nil {
+		return err
+	}
+	_, u.op.Read, err = keepInStep(u.s, u.parts, append(slices.Clone(u.changes), owned...), false)
 	return err
 }
 
 // blind is the plan without a read.
 func (u *update) blind(in Input) (Step, error) {
-	changes := append(u.changes[:len(u.changes):len(u.changes)], u.extra...)
 	owned, err := u.owned(in)
 	if err != nil {
 		return Step{}, err
 	}
-	changes = append(changes, owned...)
+	changes := append(slices.Clone(u.changes), owned...)
+	halves, _, err := keepInStep(u.s, u.parts, changes, false)
+	if err != nil {
+		return Step{}, err
+	}
+	changes = append(changes, halves...)
 	if u.s.Hidden {
 		changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(schema.WriteAttr), Value: item.S(in.WriteID)})
 	}

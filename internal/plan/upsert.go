@@ -3,6 +3,7 @@ package plan
 import (
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -73,8 +74,12 @@ func (u *upsert) prepare() error {
 			u.changes = append(u.changes, c)
 		}
 	}
-	_, read, err := keepInStep(u.s, u.known(), u.inStep(nil), true)
-	u.op.Read = read
+	// Whether a read is needed does not depend on what the clock says.
+	changes, err := u.inStep(Input{Now: time.Unix(0, 0)})
+	if err != nil {
+		return err
+	}
+	_, u.op.Read, err = keepInStep(u.s, u.known(), changes, true)
 	return err
 }
 
@@ -111,28 +116,37 @@ func (u *upsert) known() item.Item {
 	return it
 }
 
-// inStep are the changes that decide the index halves: removals are known values already.
-func (u *upsert) inStep(in *Input) []expr.Change {
-	return slices.DeleteFunc(u.withCreated(in), func(c expr.Change) bool { return c.Kind == expr.Remove })
+// inStep are the changes that decide the index halves: all but removals, which are known values already.
+func (u *upsert) inStep(in Input) ([]expr.Change, error) {
+	owned, err := u.owned(in)
+	if err != nil {
+		return nil, err
+	}
+	created, err := u.withCreated(in)
+	return slices.DeleteFunc(append(created, owned...), func(c expr.Change) bool { return c.Kind == expr.Remove }), err
 }
 
 // withCreated adds created_at, which only a new item gets.
-func (u *upsert) withCreated(in *Input) []expr.Change {
+func (u *upsert) withCreated(in Input) ([]expr.Change, error) {
 	changes := slices.Clone(u.changes)
 	a := u.s.CreatedAt
 	if a == nil {
-		return changes
+		return changes, nil
 	}
-	c := expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(a.Name), Value: item.S("")}
-	if in != nil {
-		c.Value, _ = TimeValue(a, in.Now)
-	}
-	return append(changes, c)
+	av, err := TimeValue(a, in.Now)
+	return append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(a.Name), Value: av}), valueError(u.s, a, err)
 }
 
 func (u *upsert) blind(in Input) (Step, error) {
-	changes := u.withCreated(&in)
-	extra, _, err := keepInStep(u.s, u.known(), u.inStep(&in), true)
+	changes, err := u.withCreated(in)
+	if err != nil {
+		return Step{}, err
+	}
+	deciding, err := u.inStep(in)
+	if err != nil {
+		return Step{}, err
+	}
+	extra, _, err := keepInStep(u.s, u.known(), deciding, true)
 	if err != nil {
 		return Step{}, err
 	}
@@ -217,7 +231,11 @@ func (u *upsert) afterRead(in Input) (Step, error) {
 	if err := broken(u.s, u.changes, in.Image); err != nil {
 		return Step{}, err
 	}
-	it, err := rewrite(u.s, in, u.withCreated(&in))
+	changes, err := u.withCreated(in)
+	if err != nil {
+		return Step{}, err
+	}
+	it, err := rewrite(u.s, in, changes)
 	if err != nil {
 		return Step{}, err
 	}

@@ -43,14 +43,14 @@ func (b *builder) build(spec opt.Spec) error {
 	if len(spec.Errs) > 0 {
 		return b.fail(plan.CodeOption, nil, "%v", spec.Errs[0])
 	}
-	if spec.Limit != nil {
-		if *spec.Limit <= 0 {
-			return b.fail(plan.CodeOption, nil, "Limit must be greater than zero")
-		}
-		b.p.Limit = *spec.Limit
+	if err := b.bounds(spec); err != nil {
+		return err
 	}
 	if b.p.Strong && b.p.Index != nil && !b.p.Index.Local {
 		return b.fail(plan.CodeOption, nil, "DynamoDB has no strongly consistent reads of a global index")
+	}
+	if b.p.Scan {
+		return b.scan(spec)
 	}
 	if err := b.partition(); err != nil {
 		return err
@@ -65,6 +65,44 @@ func (b *builder) build(spec opt.Spec) error {
 		return err
 	}
 	return b.filters(spec.Filters)
+}
+
+// bounds takes the options that limit a run.
+func (b *builder) bounds(spec opt.Spec) error {
+	for _, o := range []struct {
+		name  string
+		given *int
+		set   *int
+	}{{"Limit", spec.Limit, &b.p.Limit}, {"MaxEvaluated", spec.Evaluate, &b.p.Evaluate}, {"MaxRequests", spec.Requests, &b.p.Requests}, {"Segments", spec.Segments, &b.p.Segments}} {
+		switch {
+		case o.given == nil:
+		case *o.given <= 0:
+			return b.fail(plan.CodeOption, nil, "%s must be greater than zero", o.name)
+		default:
+			*o.set = *o.given
+		}
+	}
+	if b.p.Segments > 0 && !b.p.Scan {
+		return b.fail(plan.CodeOption, nil, "Segments is for scans")
+	}
+	return nil
+}
+
+// scan takes what a scan can have: filters, on any attribute.
+func (b *builder) scan(spec opt.Spec) error {
+	switch {
+	case len(spec.Range) > 0:
+		return b.fail(b.p.Code, nil, "a scan has no key condition; %s", b.p.Other)
+	case spec.Desc:
+		return b.fail(plan.CodeOption, nil, "a scan has no order")
+	case b.p.Segments > maxSegments:
+		return b.fail(plan.CodeOption, nil, "at most %d segments are read at the same time", maxSegments)
+	case b.p.Segments > 1 && (b.p.Evaluate > 0 || b.p.Requests > 0):
+		return b.fail(plan.CodeOption, nil, "MaxEvaluated and MaxRequests need a scan without Segments")
+	}
+	user, err := plan.Conditions(b.s, spec.Filters)
+	b.p.User = user
+	return err
 }
 
 // partition takes the partition key's parts, all of which must be there.
@@ -120,7 +158,7 @@ func (b *builder) leading() error {
 			continue
 		}
 		if fv, err := b.v.FieldByIndexErr(a.Index); err == nil && !fv.IsZero() {
-			return b.fail(schema.CodeUnknownTarget, a, "the field is filled in but is no part of the key that is queried; use Filter")
+			return b.fail(schema.CodeUnknownTarget, a, "the field is filled in but is no part of the key that is queried; %s", b.p.Other)
 		}
 	}
 	return nil
@@ -190,7 +228,7 @@ func (b *builder) target(c opt.Cond) (*schema.Attr, error) {
 
 // filters resolves the caller's filter. DynamoDB refuses key attributes in it.
 func (b *builder) filters(list []opt.Cond) error {
-	names := b.p.keyNames()
+	names := append(b.p.PK.Attributes(), b.p.SK.Attributes()...)
 	for _, c := range list {
 		r, err := plan.Condition(b.s, c)
 		if err != nil {

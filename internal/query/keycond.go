@@ -17,6 +17,7 @@ func (b *builder) keyCondition() error {
 	if err != nil {
 		return err
 	}
+	b.p.Where = plan.Printer(b.s).Cond(pk)
 	sk, err := b.sortCondition()
 	if err != nil {
 		return err
@@ -183,11 +184,29 @@ func (b *builder) nativeSort(h *schema.Half) (expr.Cond, error) {
 		if err != nil {
 			return expr.Cond{}, err
 		}
-		if c.Op == expr.Between {
-			order, ok := expr.Compares(c.Values[0], c.Values[1])
-			b.p.Nothing = ok && order > 0
-		}
-		conds = append(conds, c)
+		conds = append(conds, b.withoutEmpty(c))
 	}
 	return expr.All(conds...), nil
+}
+
+// withoutEmpty simplifies a range whose bounds DynamoDB would refuse: a stored key is never empty, so the empty text
+// lies before all of them.
+func (b *builder) withoutEmpty(c expr.Cond) expr.Cond {
+	empty := func(i int) bool { return item.Absent(c.Values[i]) }
+	switch c.Op {
+	case expr.And: // a condition that never holds: an upper bound below the lower one
+		b.p.Nothing = true
+	case expr.Gt, expr.Ge, expr.BeginsWith:
+		if empty(0) {
+			return expr.Cond{}
+		}
+	case expr.Lt, expr.Le:
+		b.p.Nothing = empty(0)
+	case expr.Between:
+		b.p.Nothing = empty(1)
+		if empty(0) {
+			return expr.Compare(expr.Le, c.Path, c.Values[1])
+		}
+	}
+	return c
 }

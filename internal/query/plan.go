@@ -4,6 +4,7 @@ package query
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,20 +33,26 @@ type Source struct {
 	Base func(now time.Time) expr.Cond
 	// Expire is set when the items can expire.
 	Expire bool
+	// Scan reads the whole table or index instead of a partition.
+	Scan bool
 }
 
 // Plan is one compiled query. It is immutable and can be run any number of times.
 type Plan struct {
 	Source
-	Err     error
-	Key     expr.Cond // key condition
-	Range   expr.Cond // part of the filter that sharpens the key condition
-	User    expr.Cond // the caller's filter
-	Nothing bool      // nothing can match: no request is needed
-	Desc    bool
-	Limit   int // 0: none
-	Strong  bool
-	Expired bool
+	Err                error
+	Where              string    // the partition, for messages; secret parts hidden
+	Key                expr.Cond // key condition
+	Range              expr.Cond // part of the filter that sharpens the key condition
+	User               expr.Cond // the caller's filter
+	Nothing            bool      // nothing can match: no request is needed
+	Desc               bool
+	Limit              int      // 0: none
+	Evaluate, Requests int      // bounds of what a run may cost; 0: none
+	Segments           int      // of a scan, read at the same time; 0 or 1: one after the other
+	Project            []string // attributes to return; nil: all
+	Strong             bool
+	Expired            bool
 
 	Runner *exec.Runner
 	Cursor cursor.Codec
@@ -74,7 +81,10 @@ func (p *Plan) String() string {
 	}
 	r := plan.Printer(p.Schema)
 	var b strings.Builder
-	b.WriteString(title + "\n  key    " + r.Cond(p.Key))
+	b.WriteString(title)
+	if !p.Scan {
+		b.WriteString("\n  key    " + r.Cond(p.Key))
+	}
 	now := time.Now()
 	if p.Runner != nil {
 		now = p.Runner.Clock()
@@ -102,17 +112,25 @@ func (p *Plan) binding() string {
 	return strings.Join([]string{p.Verb, p.Table, p.Schema.Name, index, order, key}, "\x00")
 }
 
-// keyNames are the attributes that say where in the query an item stands.
-func (p *Plan) keyNames() []string {
-	names := append(p.Schema.PK.Attributes(), p.Schema.SK.Attributes()...)
+// keyAttrs are the attributes that say where in the query an item stands.
+func (p *Plan) keyAttrs() []cursor.Attr {
+	halves := []*schema.Half{p.Schema.PK, p.Schema.SK}
 	if p.Index != nil {
-		for _, n := range append(p.PK.Attributes(), p.SK.Attributes()...) {
-			if !contains(names, n) {
-				names = append(names, n)
+		halves = append(halves, p.PK, p.SK)
+	}
+	var attrs []cursor.Attr
+	for _, h := range halves {
+		for i, name := range h.Attributes() {
+			a := cursor.Attr{Name: name, Type: h.Type}
+			if h.Native != nil {
+				a.Type = h.Native[i].Scalar
+			}
+			if !slices.Contains(attrs, a) {
+				attrs = append(attrs, a)
 			}
 		}
 	}
-	return names
+	return attrs
 }
 
 func contains(list []string, s string) bool {
@@ -124,13 +142,13 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// cursorAfter is the cursor of the position after it.
-func (p *Plan) cursorAfter(it item.Item) (string, error) {
+// positionOf is the part of an item that says where in the query it stands.
+func (p *Plan) positionOf(it item.Item) item.Item {
 	key := item.Item{}
-	for _, n := range p.keyNames() {
-		key[n] = it[n]
+	for _, a := range p.keyAttrs() {
+		key[a.Name] = it[a.Name]
 	}
-	return p.Cursor.Encode(p.binding(), key)
+	return key
 }
 
 // position reads a cursor back; the position must lie inside the query.
@@ -138,7 +156,7 @@ func (p *Plan) position(text string) (item.Item, error) {
 	if text == "" {
 		return nil, nil
 	}
-	key, err := p.Cursor.Decode(p.binding(), text, p.keyNames())
+	key, err := p.Cursor.Decode(p.binding(), text, p.keyAttrs())
 	if err != nil || !expr.HoldsKey(p.Key, key) {
 		return nil, plan.ErrInvalidCursor
 	}

@@ -4,48 +4,12 @@ import (
 	"context"
 	"iter"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 )
 
 // mostEvaluated bounds how many items one request evaluates when only some of them are wanted.
 const mostEvaluated = 1000
-
-// request is one page's request.
-func (p *Plan) request(start item.Item, limit int) *dynamodb.QueryInput {
-	var r expr.Renderer
-	in := &dynamodb.QueryInput{
-		TableName: &p.Table, ExclusiveStartKey: start,
-		KeyConditionExpression: text(r.Cond(p.Key)),
-		FilterExpression:       text(r.Cond(p.filter(p.Runner.Clock()))),
-	}
-	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
-	if p.Index != nil {
-		in.IndexName = &p.Index.Index
-	}
-	if p.Desc {
-		forward := false
-		in.ScanIndexForward = &forward
-	}
-	if p.Strong {
-		in.ConsistentRead = &p.Strong
-	}
-	if limit > 0 {
-		n := int32(limit)
-		in.Limit = &n
-	}
-	return in
-}
-
-func text(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
 
 // Page is a part of a query's result. Next is the cursor of the following one, "" after the last.
 type Page struct {
@@ -54,7 +18,7 @@ type Page struct {
 }
 
 // Page reads up to limit items after the cursor; limit 0 is as many as one request gives, but at least one if there is
-// any.
+// any. It may read less when the query bounds its requests or what they evaluate.
 func (p *Plan) Page(ctx context.Context, after string, limit int) (Page, error) {
 	if p.Err != nil {
 		return Page{}, p.Err
@@ -63,25 +27,54 @@ func (p *Plan) Page(ctx context.Context, after string, limit int) (Page, error) 
 	if err != nil || p.Nothing {
 		return Page{}, err
 	}
-	var page Page
+	page, _, err := p.page(ctx, start, limit, &budget{evaluate: p.Evaluate, requests: p.Requests}, nil)
+	return page, err
+}
+
+// budget is what a run may still cost; 0 is no bound.
+type budget struct {
+	evaluate, requests int
+	spent              bool
+}
+
+// ask is how many items the next request may evaluate when want would do; 0 is no bound.
+func (b *budget) ask(want int) int {
+	if b.evaluate > 0 && (want == 0 || want > b.evaluate) {
+		return b.evaluate
+	}
+	return want
+}
+
+// charge takes one request off the budget.
+func (b *budget) charge(evaluated int) {
+	if b.evaluate > 0 {
+		b.evaluate = max(b.evaluate-evaluated, 0)
+		b.spent = b.spent || b.evaluate == 0
+	}
+	if b.requests > 0 {
+		b.requests--
+		b.spent = b.spent || b.requests == 0
+	}
+}
+
+// page reads from start; seg is the segment of a parallel scan, nil otherwise. last is where the next page starts, nil
+// at the end.
+func (p *Plan) page(ctx context.Context, start item.Item, limit int, b *budget, seg *segment) (page Page, last item.Item, err error) {
 	ask := p.firstAsk(limit)
 	for {
-		out, err := p.Runner.Query(ctx, p.request(start, ask))
+		got, err := p.fetch(ctx, start, b.ask(ask), false, seg)
 		if err != nil {
-			return Page{}, err
+			return Page{}, nil, err
 		}
-		page.Items = append(page.Items, out.Items...)
-		start = out.LastEvaluatedKey
-		if limit > 0 && len(page.Items) >= limit {
-			more := len(page.Items) > limit || start != nil
+		b.charge(got.evaluated)
+		page.Items = append(page.Items, got.items...)
+		start = got.last
+		switch {
+		case limit > 0 && len(page.Items) > limit:
 			page.Items = page.Items[:limit]
-			return p.finish(page, more)
-		}
-		if start == nil {
-			return page, nil
-		}
-		if limit == 0 && len(page.Items) > 0 {
-			return p.finish(page, true)
+			return p.finish(page, p.positionOf(page.Items[limit-1]))
+		case start == nil, limit > 0 && len(page.Items) == limit, limit == 0 && len(page.Items) > 0, b.spent:
+			return p.finish(page, start)
 		}
 		ask = min(ask*2, mostEvaluated)
 	}
@@ -93,27 +86,39 @@ func (p *Plan) firstAsk(limit int) int {
 	if limit == 0 {
 		return 0
 	}
-	if p.User.Op != expr.None {
+	if p.User.Op != expr.None || p.Scan {
 		limit = max(limit, 25)
 	}
 	return min(limit, mostEvaluated)
 }
 
-func (p *Plan) finish(page Page, more bool) (Page, error) {
-	if !more {
-		return page, nil
+// finish completes a page that ends at last.
+func (p *Plan) finish(page Page, last item.Item) (Page, item.Item, error) {
+	if last == nil {
+		return page, nil, nil
 	}
-	next, err := p.cursorAfter(page.Items[len(page.Items)-1])
+	next, err := p.Cursor.Encode(p.binding(), p.positionOf(last))
 	page.Next = next
-	return page, err
+	return page, last, err
 }
 
 // All yields every item, at most Limit of them; it stops at the first error.
 func (p *Plan) All(ctx context.Context) iter.Seq2[item.Item, error] {
 	return func(yield func(item.Item, error) bool) {
-		left, cursor := p.Limit, ""
+		if p.Err != nil || p.Nothing {
+			if p.Err != nil {
+				yield(nil, p.Err)
+			}
+			return
+		}
+		if p.Segments > 1 {
+			p.allSegments(ctx, yield)
+			return
+		}
+		var start item.Item
+		left, b := p.Limit, &budget{evaluate: p.Evaluate, requests: p.Requests}
 		for {
-			page, err := p.Page(ctx, cursor, left)
+			page, last, err := p.page(ctx, start, left, b, nil)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -123,8 +128,7 @@ func (p *Plan) All(ctx context.Context) iter.Seq2[item.Item, error] {
 					return
 				}
 			}
-			cursor = page.Next
-			if cursor == "" || p.Limit > 0 && len(page.Items) >= left {
+			if start = last; start == nil || b.spent || p.Limit > 0 && len(page.Items) >= left {
 				return
 			}
 			if p.Limit > 0 {
@@ -139,19 +143,18 @@ func (p *Plan) Count(ctx context.Context) (int, error) {
 	if p.Err != nil || p.Nothing {
 		return 0, p.Err
 	}
-	total, start := 0, item.Item(nil)
+	total, start, b := 0, item.Item(nil), &budget{evaluate: p.Evaluate, requests: p.Requests}
 	for {
-		in := p.request(start, 0)
-		in.Select = types.SelectCount
-		out, err := p.Runner.Query(ctx, in)
+		got, err := p.fetch(ctx, start, b.ask(0), true, nil)
 		if err != nil {
 			return 0, err
 		}
-		total += int(out.Count)
+		b.charge(got.evaluated)
+		total += got.count
 		if p.Limit > 0 && total >= p.Limit {
 			return p.Limit, nil
 		}
-		if start = out.LastEvaluatedKey; start == nil {
+		if start = got.last; start == nil || b.spent {
 			return total, nil
 		}
 	}

@@ -1,0 +1,57 @@
+package exec
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+)
+
+// Get reads one item, nil when there is none.
+func (r *Runner) Get(ctx context.Context, table string, key item.Item, consistent bool) (item.Item, error) {
+	var found item.Item
+	err := r.read(ctx, func() error {
+		in := &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: &consistent, ReturnConsumedCapacity: r.capacity()}
+		out, err := r.Client.GetItem(ctx, in, once)
+		if err != nil {
+			return err
+		}
+		meterOf(ctx).reads(out.ConsumedCapacity)
+		found = out.Item
+		return nil
+	})
+	return found, err
+}
+
+// Query fetches one page.
+func (r *Runner) Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.QueryOutput, error) {
+	var page *dynamodb.QueryOutput
+	in.ReturnConsumedCapacity = r.capacity()
+	err := r.read(ctx, func() error {
+		out, err := r.Client.Query(ctx, in, once)
+		if err != nil {
+			return err
+		}
+		meterOf(ctx).reads(out.ConsumedCapacity)
+		page = out
+		return nil
+	})
+	return page, err
+}
+
+// Scan fetches one page of a table or index.
+func (r *Runner) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.ScanOutput, error) {
+	var page *dynamodb.ScanOutput
+	in.ReturnConsumedCapacity = r.capacity()
+	err := r.read(ctx, func() error {
+		out, err := r.Client.Scan(ctx, in, once)
+		if err != nil {
+			return err
+		}
+		meterOf(ctx).reads(out.ConsumedCapacity)
+		page = out
+		return nil
+	})
+	return page, err
+}

@@ -1,0 +1,112 @@
+package query
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+)
+
+// segment is one part of a table that is scanned in several parts.
+type segment struct{ number, of int32 }
+
+// fetched is the answer to one request.
+type fetched struct {
+	items     []item.Item
+	count     int // items that passed the filter
+	evaluated int // items that were read and charged
+	last      item.Item
+}
+
+// fetch sends one request. limit is how many items it evaluates at most, 0 what fits into 1 MB.
+func (p *Plan) fetch(ctx context.Context, start item.Item, limit int, count bool, seg *segment) (fetched, error) {
+	if p.Scan {
+		return p.fetchScan(ctx, start, limit, count, seg)
+	}
+	var r expr.Renderer
+	in := &dynamodb.QueryInput{
+		TableName: &p.Table, ExclusiveStartKey: start, Limit: evaluate(limit), Select: selection(count),
+		KeyConditionExpression: text(r.Cond(p.Key)),
+		FilterExpression:       text(r.Cond(p.filter(p.Runner.Clock()))),
+		ProjectionExpression:   p.projection(&r, count),
+	}
+	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
+	if p.Index != nil {
+		in.IndexName = &p.Index.Index
+	}
+	if p.Desc {
+		forward := false
+		in.ScanIndexForward = &forward
+	}
+	if p.Strong {
+		in.ConsistentRead = &p.Strong
+	}
+	out, err := p.Runner.Query(ctx, in)
+	if err != nil {
+		return fetched{}, err
+	}
+	return fetched{out.Items, int(out.Count), int(out.ScannedCount), out.LastEvaluatedKey}, nil
+}
+
+func (p *Plan) fetchScan(ctx context.Context, start item.Item, limit int, count bool, seg *segment) (fetched, error) {
+	var r expr.Renderer
+	in := &dynamodb.ScanInput{
+		TableName: &p.Table, ExclusiveStartKey: start, Limit: evaluate(limit), Select: selection(count),
+		FilterExpression:     text(r.Cond(p.filter(p.Runner.Clock()))),
+		ProjectionExpression: p.projection(&r, count),
+	}
+	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
+	if p.Index != nil {
+		in.IndexName = &p.Index.Index
+	}
+	if p.Strong {
+		in.ConsistentRead = &p.Strong
+	}
+	if seg != nil {
+		in.Segment, in.TotalSegments = &seg.number, &seg.of
+	}
+	out, err := p.Runner.Scan(ctx, in)
+	if err != nil {
+		return fetched{}, err
+	}
+	return fetched{out.Items, int(out.Count), int(out.ScannedCount), out.LastEvaluatedKey}, nil
+}
+
+// projection returns what to fetch: nil is everything.
+func (p *Plan) projection(r *expr.Renderer, count bool) *string {
+	if p.Project == nil || count {
+		return nil
+	}
+	names := p.Project
+	for _, a := range p.keyAttrs() { // a page's cursor is made of them
+		if !contains(names, a.Name) {
+			names = append(names[:len(names):len(names)], a.Name)
+		}
+	}
+	return text(r.Project(names))
+}
+
+func selection(count bool) types.Select {
+	if count {
+		return types.SelectCount
+	}
+	return ""
+}
+
+func evaluate(limit int) *int32 {
+	if limit == 0 {
+		return nil
+	}
+	n := int32(limit)
+	return &n
+}
+
+func text(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
