@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/timeseries"
+)
+
+// Telemetry is the newest state of a device and, beside it, the history of reports that led there.
+type Telemetry struct {
+	_ entity.Key        `name:"Telemetry" pk:"$#{channel}#{deviceId}" sk:"$"`
+	_ entity.GSI        `name:"byAccount" index:"gsi1" pk:"$#{accountId}" sk:"$#{deviceId}"`
+	_ timeseries.Events `orderBy:"timestamp" ttl:"7d"`
+
+	Channel   string    `dynamodbav:"channel"`
+	DeviceID  string    `dynamodbav:"deviceId"`
+	Timestamp time.Time `dynamodbav:"timestamp" entity:"time=s"` // of the device's own clock, in whole seconds
+
+	// Reported by the device, so an append writes them. nil is "not reported": the current item keeps what it has.
+	Location *string `dynamodbav:"location,omitempty" entity:"append"`
+	Alert    *bool   `dynamodbav:"alert,omitempty" entity:"append"`
+	GPIO     *int    `dynamodbav:"gpio,omitempty" entity:"append"`
+
+	// Enrichment, which a background job writes and an append never touches.
+	AccountID   string    `dynamodbav:"accountId,omitempty"`
+	Diagnostics string    `dynamodbav:"diagnostics,omitempty"`
+	CreatedAt   time.Time `dynamodbav:"createdAt" entity:"created_at"`
+}
+
+// Registration says that a device may raise alarms.
+type Registration struct {
+	_ entity.Key `name:"Registration" pk:"$#{channel}#{deviceId}" sk:"$"`
+
+	Channel   string    `dynamodbav:"channel"`
+	DeviceID  string    `dynamodbav:"deviceId"`
+	InService bool      `dynamodbav:"inService"`
+	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at"`
+}
+
+// Alarm is raised in one transaction with the report that caused it.
+type Alarm struct {
+	_ entity.Key `name:"Alarm" pk:"$#{channel}#{deviceId}" sk:"$#{raisedAt}"`
+
+	Channel  string    `dynamodbav:"channel"`
+	DeviceID string    `dynamodbav:"deviceId"`
+	RaisedAt time.Time `dynamodbav:"raisedAt" entity:"time=s"`
+	Text     string    `dynamodbav:"text" entity:"required"`
+}
+
+// app is the application: three kinds of entity on one table.
+type app struct {
+	db            *entity.DB
+	telemetry     *timeseries.Series[Telemetry]
+	registrations *entity.Store[Registration]
+	alarms        *entity.Store[Alarm]
+}
+
+// open declares the entities, which needs no I/O: a mistake in a tag is found here.
+func open(client entity.Client, table string, costs *costs) (*app, error) {
+	db, err := entity.Open(client, entity.Config{
+		Table:     table,
+		Namespace: entity.Namespace{Name: "app", Version: 1},
+		Observe:   costs.observe,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	a := &app{db: db}
+	if a.telemetry, err = timeseries.New[Telemetry](db); err != nil {
+		return nil, err
+	}
+	if a.registrations, err = entity.New[Registration](db); err != nil {
+		return nil, err
+	}
+	if a.alarms, err = entity.New[Alarm](db); err != nil {
+		return nil, err
+	}
+	return a, nil
+}

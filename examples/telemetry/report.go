@@ -1,0 +1,165 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/dynastrata/dynastrata/timeseries"
+)
+
+// report prints what a simulation does, for a person to follow.
+type report struct{ out io.Writer }
+
+func (r report) title(format string, args ...any) { fmt.Fprintf(r.out, "\n"+format+"\n", args...) }
+
+func (r report) line(format string, args ...any) { fmt.Fprintf(r.out, "  "+format+"\n", args...) }
+
+// table prints rows of cells in columns.
+func (r report) table(rows ...[]string) {
+	w := tabwriter.NewWriter(r.out, 0, 0, 3, ' ', 0)
+	for _, row := range rows {
+		fmt.Fprintln(w, "  "+strings.Join(row, "\t"))
+	}
+	w.Flush()
+}
+
+// answers counts what the devices were told, device by device and in total.
+func (r report) answers(fleet []*device, receipts func(*device) []receipt) {
+	reasons := []timeseries.Reason{"", timeseries.Older, timeseries.Duplicate, timeseries.Collision}
+	total := map[timeseries.Reason]int{}
+	row := func(name, clock string, count map[timeseries.Reason]int) []string {
+		cells, sent := []string{}, 0
+		for _, reason := range reasons {
+			cells = append(cells, strconv.Itoa(count[reason]))
+			sent += count[reason]
+		}
+		return append([]string{name, clock, strconv.Itoa(sent)}, cells...)
+	}
+	rows := [][]string{{"device", "clock", "sent", "applied", "older", "duplicate", "collision"}}
+	for _, d := range fleet {
+		count := map[timeseries.Reason]int{}
+		for _, x := range receipts(d) {
+			count[x.answer.Reason]++
+			total[x.answer.Reason]++
+		}
+		rows = append(rows, row(d.name(), d.clockState(), count))
+	}
+	r.table(append(rows, row("total", "", total))...)
+}
+
+// clockState says how wrong the device's clock was.
+func (d *device) clockState() string {
+	switch seconds := d.skew.Seconds(); {
+	case seconds > 0:
+		return fmt.Sprintf("%.0f s fast until report %d", seconds, d.corrected)
+	case seconds < 0:
+		return fmt.Sprintf("%.0f s slow until report %d", -seconds, d.corrected)
+	}
+	return "right"
+}
+
+// items prints states of one item side by side.
+func (r report) items(states []string, items ...Telemetry) {
+	rows := [][]string{append([]string{""}, states...)}
+	attribute := func(name string, text func(Telemetry) string) {
+		row := []string{name}
+		for _, it := range items {
+			row = append(row, text(it))
+		}
+		rows = append(rows, row)
+	}
+	attribute("timestamp", func(it Telemetry) string { return clock(it.Timestamp) })
+	attribute("location", func(it Telemetry) string { return given(it.Location) })
+	attribute("alert", func(it Telemetry) string { return given(it.Alert) })
+	attribute("gpio", func(it Telemetry) string { return given(it.GPIO) })
+	attribute("accountId", func(it Telemetry) string { return filled(it.AccountID) })
+	attribute("diagnostics", func(it Telemetry) string { return filled(it.Diagnostics) })
+	attribute("createdAt", func(it Telemetry) string { return it.CreatedAt.Format(time.RFC3339Nano) })
+	r.table(rows...)
+}
+
+// events prints a part of a history.
+func (r report) events(events []Telemetry) {
+	rows := [][]string{{"timestamp", "location", "alert", "gpio"}}
+	for _, ev := range events {
+		rows = append(rows, []string{clock(ev.Timestamp), given(ev.Location), given(ev.Alert), given(ev.GPIO)})
+	}
+	r.table(rows...)
+}
+
+// plans prints what operations and queries are going to send; they know it without sending.
+func (r report) plans(plans ...fmt.Stringer) {
+	for _, p := range plans {
+		r.line("%s", strings.ReplaceAll(p.String(), "\n", "\n  "))
+	}
+}
+
+// costs prints what each verb cost.
+func (r report) costs(lines []cost) {
+	units := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+	total := cost{costKey: costKey{verb: "total"}}
+	rows := [][]string{{"verb", "entity", "calls", "requests", "read units", "write units"}}
+	row := func(c cost) {
+		rows = append(rows, []string{c.verb, c.entity, strconv.Itoa(c.calls), strconv.Itoa(c.requests), units(c.read), units(c.write)})
+	}
+	for _, c := range lines {
+		row(c)
+		total.calls, total.requests = total.calls+c.calls, total.requests+c.requests
+		total.read, total.write = total.read+c.read, total.write+c.write
+	}
+	row(total)
+	r.table(rows...)
+	r.line("These are the units that the answers name. DynamoDB Local names too few for a transaction: it counts actions that")
+	r.line("cost the same only once, where the service counts them all. The answer to a refused write names none at all.")
+}
+
+// String is an item in one line; what it does not have is left out.
+func (it Telemetry) String() string {
+	parts := []string{clock(it.Timestamp)}
+	add := func(name, text string) {
+		if text != nothing {
+			parts = append(parts, name+"="+text)
+		}
+	}
+	add("location", given(it.Location))
+	add("alert", given(it.Alert))
+	add("gpio", given(it.GPIO))
+	add("accountId", filled(it.AccountID))
+	add("diagnostics", filled(it.Diagnostics))
+	if !it.CreatedAt.IsZero() {
+		add("createdAt", it.CreatedAt.Format(time.RFC3339Nano))
+	}
+	return strings.Join(parts, " ")
+}
+
+// nothing stands for an attribute that is absent.
+const nothing = "–"
+
+func given[V any](v *V) string {
+	if v == nil {
+		return nothing
+	}
+	return fmt.Sprint(*v)
+}
+
+func filled(s string) string {
+	if s == "" {
+		return nothing
+	}
+	return s
+}
+
+// clock is the time of day of an event.
+func clock(t time.Time) string { return t.Format(time.TimeOnly) }
+
+func names(items []Telemetry) string {
+	all := make([]string, len(items))
+	for i, it := range items {
+		all[i] = it.Channel + "/" + it.DeviceID
+	}
+	return strings.Join(all, ", ")
+}
