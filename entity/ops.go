@@ -70,6 +70,12 @@ func (o Ops[T]) Require(key T, conds ...Cond) Op {
 	return core.NewWrite(c, plan.NewRequire(c.Schema, c.Table, reflect.ValueOf(key), spec), decodeItem[T](c))
 }
 
+// Absent makes the transaction fail with [ErrExists] if the item exists.
+func (o Ops[T]) Absent(key T) Op {
+	c := core.Of(o)
+	return core.NewWrite(c, plan.NewAbsent(c.Schema, c.Table, reflect.ValueOf(key)), decodeItem[T](c))
+}
+
 // Upsert is [Store.Upsert] as a value.
 func (o Ops[T]) Upsert(v T, opts ...WriteOption) Write[T] {
 	c := core.Of(o)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -167,47 +166,6 @@ func (db *DB) awaitTable(ctx context.Context, name string) (*types.TableDescript
 			return nil, err
 		}
 	}
-}
-
-// sameTable finds a key or index of an existing table that is not what the declarations need.
-func sameTable(want *dynamodb.CreateTableInput, got *types.TableDescription) error {
-	var problems []string
-	if a, b := keyLine(want.KeySchema), keyLine(got.KeySchema); a != b {
-		problems = append(problems, fmt.Sprintf("the key is (%s), the declarations need (%s)", b, a))
-	}
-	stored := map[string]string{}
-	for _, x := range got.GlobalSecondaryIndexes {
-		stored[*x.IndexName] = keyLine(x.KeySchema)
-	}
-	for _, x := range got.LocalSecondaryIndexes {
-		stored[*x.IndexName] = keyLine(x.KeySchema)
-	}
-	check := func(name string, key []types.KeySchemaElement) {
-		switch line, ok := stored[name]; {
-		case !ok:
-			problems = append(problems, "the index "+name+" is missing")
-		case line != keyLine(key):
-			problems = append(problems, fmt.Sprintf("index %s has the key (%s), the declarations need (%s)", name, line, keyLine(key)))
-		}
-	}
-	for _, x := range want.GlobalSecondaryIndexes {
-		check(*x.IndexName, x.KeySchema)
-	}
-	for _, x := range want.LocalSecondaryIndexes {
-		check(*x.IndexName, x.KeySchema)
-	}
-	if problems == nil {
-		return nil
-	}
-	return &SchemaError{Code: schema.CodeTableKey, Type: "table " + *want.TableName, Problem: "the table exists and differs: " + strings.Join(problems, "; ")}
-}
-
-func keyLine(key []types.KeySchemaElement) string {
-	parts := make([]string, len(key))
-	for i, k := range key {
-		parts[i] = fmt.Sprintf("%s %s", *k.AttributeName, k.KeyType)
-	}
-	return strings.Join(parts, ", ")
 }
 
 // enableTTL turns the table's time to live on if an entity on it writes the attribute.

@@ -82,7 +82,7 @@ func (s *Series[T]) group(evs []T) ([]*group, error) {
 		if err != nil {
 			return nil, fmt.Errorf("event %d: %w", i, err)
 		}
-		id := keyID(ev.primary)
+		id := plan.KeyID(ev.primary)
 		if byKey[id] == nil {
 			byKey[id] = &group{}
 			groups = append(groups, byKey[id])
@@ -101,11 +101,6 @@ func (s *Series[T]) group(evs []T) ([]*group, error) {
 		}
 	}
 	return groups, nil
-}
-
-// keyID makes a map key of a primary key, whose attributes are strings, numbers or binaries.
-func keyID(primary item.Item) string {
-	return plan.ValueText(asMap(primary))
 }
 
 // appendGroup works on one series until every event is decided or an error stops it.

@@ -3,8 +3,6 @@ package timeseries
 import (
 	"context"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -16,8 +14,6 @@ const (
 	chunkEvents = plan.MaxActions - 1
 	chunkBytes  = plan.MaxTransactionBytes - 600*1024 // room for the current item's changes
 )
-
-func asMap(it item.Item) types.AttributeValue { return &types.AttributeValueMemberM{Value: it} }
 
 // appendChunks sends pending, which is in order, chunk by chunk. It returns the events that came too late and are to be
 // recorded all the same.

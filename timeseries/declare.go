@@ -154,6 +154,7 @@ func (e *events) finish(d *schema.Decl) {
 	}
 	if e.orderBy != nil && e.orderBy.Key != nil && s.SK != nil && s.SK.Prefixed {
 		e.half = eventHalf(s, e.orderBy)
+		s.Beside = append(s.Beside, e.half)
 	}
 }
 

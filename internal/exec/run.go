@@ -33,6 +33,10 @@ func (r *Runner) Run(ctx context.Context, op *plan.Op) (any, error) {
 
 // follow sends a step and those that its verdicts lead to. again is set when the op must be planned anew.
 func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (outcome any, again, err error) {
+	if len(step.Actions) == 0 { // nothing to write
+		outcome, err := step.Done(plan.Returned{})
+		return outcome, nil, err
+	}
 	for {
 		got, err := r.send(ctx, []plan.Step{step})
 		if err != nil {

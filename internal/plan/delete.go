@@ -23,6 +23,22 @@ func NewRequire(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) 
 	return op.guarded(spec.If, Check)
 }
 
+// NewAbsent plans a check that there is no live item.
+func NewAbsent(s *schema.Schema, table string, v reflect.Value) *Op {
+	op, _ := newOp(s, table, "Absent", v, opt.Spec{})
+	if op.Err != nil {
+		return op
+	}
+	op.Plan = func(in Input) (Step, error) {
+		return Step{
+			Actions: []Action{{Kind: Check, Table: table, Key: op.Key, Cond: absent(s, in.Now)}},
+			Judge:   func([]Failure) Verdict { return Verdict{Err: ErrExists} },
+			Done:    func(Returned) (any, error) { return nil, nil },
+		}, nil
+	}
+	return op
+}
+
 func (op *Op) guarded(list []opt.Cond, kind ActionKind) *Op {
 	if op.Err != nil {
 		return op

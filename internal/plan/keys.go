@@ -186,3 +186,29 @@ func indexText(s *schema.Schema, h *schema.Half, it item.Item, sortKey bool) (st
 func isSortHalf(s *schema.Schema, h *schema.Half) bool {
 	return slices.ContainsFunc(s.Indexes, func(x *schema.Index) bool { return x.SK == h })
 }
+
+// KeyOf is the primary key of an item.
+func KeyOf(s *schema.Schema, it item.Item) item.Item {
+	primary := item.Item{}
+	for _, h := range []*schema.Half{s.PK, s.SK} {
+		for _, name := range h.Attributes() {
+			primary[name] = it[name]
+		}
+	}
+	return primary
+}
+
+// KeyID is a primary key as a Go map key: equal exactly when the keys are.
+func KeyID(primary item.Item) string {
+	var b strings.Builder
+	for _, name := range sortedNames(primary) {
+		av := primary[name]
+		if n, ok := av.(*types.AttributeValueMemberN); ok {
+			if d, err := item.ParseDecimal(n.Value); err == nil {
+				av = item.N(d.String())
+			}
+		}
+		b.WriteString(name + "=" + ValueText(av) + " ")
+	}
+	return b.String()
+}

@@ -85,7 +85,7 @@ func (p printer) value(path expr.Path, av types.AttributeValue) string {
 
 // secretHalf reports that a stored key attribute is composed from a secret one.
 func secretHalf(s *schema.Schema, name string) bool {
-	for _, h := range s.Halves() {
+	for _, h := range append(s.Halves(), s.Beside...) {
 		if h.Attr != name {
 			continue
 		}

@@ -51,6 +51,7 @@ type Schema struct {
 
 	Hidden        bool           // a `$` entity: its items carry __edd_e__, _w and the like
 	Discriminator *Discriminator // of a verbatim entity that shares its table
+	Beside        []*Half        // sort keys of what features store beside the current item
 	Satellites    int            // longest suffix, in bytes, that a feature adds to the sort key; 0 when none does
 	Expires       bool           // current items can carry the TTL attribute
 	UsesTTL       bool           // some item of the entity carries the TTL attribute

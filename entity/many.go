@@ -1,0 +1,93 @@
+package entity
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/plan"
+)
+
+// UnprocessedError says that DynamoDB left part of a batch undone, however often it was asked.
+type UnprocessedError = exec.UnprocessedError
+
+// GetMany reads the items with the given keys. The result has a pointer per key, in order, nil where there is no item;
+// keys may repeat and then share the item. It costs a request per 100 different keys, more when DynamoDB leaves some
+// unprocessed. Errors: *[InputError] for a missing key part, before any request; *[UnprocessedError].
+func (s *Store[T]) GetMany(ctx context.Context, keys []T, opts ...ReadOption) ([]*T, error) {
+	c, spec := core.Of(s), opt.Reads(opts)
+	ids, unique := make([]string, len(keys)), []item.Item{}
+	places := map[string][]int{}
+	for i, key := range keys {
+		primary, text, err := primaryKey(c, key, spec)
+		if err != nil {
+			return nil, c.Wrap("GetMany", text, err)
+		}
+		ids[i] = plan.KeyID(primary)
+		if places[ids[i]] == nil {
+			unique = append(unique, primary)
+		}
+		places[ids[i]] = append(places[ids[i]], i)
+	}
+	found := make([]*T, len(keys))
+	err := c.Measure(ctx, "GetMany", "", func(ctx context.Context) error {
+		var misfit error
+		err := c.Runner.GetMany(ctx, c.Table, unique, spec.Strong, func(it item.Item) {
+			if c.Schema.Expires && !spec.Expired && plan.Expired(c.Schema, it, c.Runner.Clock()) {
+				return
+			}
+			v, err := core.Decode[T](c, it)
+			if err != nil && misfit == nil {
+				misfit = err
+			}
+			for _, i := range places[plan.KeyID(plan.KeyOf(c.Schema, it))] {
+				found[i] = &v
+			}
+		})
+		if err != nil {
+			return err
+		}
+		return misfit
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// Load is one read of [DB.TransactGet], made by [Ops.Load].
+type Load interface{ load() loading }
+
+// loading is a read, and where its item goes.
+type loading struct {
+	c     *core.Core
+	key   exec.Key
+	text  string
+	err   error
+	store func(item.Item) error
+}
+
+func (l loading) load() loading { return l }
+
+// Load reads *dst, whose key parts are filled in, in a [DB.TransactGet].
+func (o Ops[T]) Load(dst *T) Load {
+	c := core.Of(o)
+	l := loading{c: c}
+	if dst == nil {
+		l.err = &InputError{Code: plan.CodePointer, Type: c.Schema.Type.String(), Problem: "Load needs a pointer to read into, not nil"}
+		return l
+	}
+	primary, _, err := plan.Key(c.Schema, reflect.ValueOf(*dst))
+	l.key, l.text, l.err = exec.Key{Table: c.Table, Key: primary}, plan.KeyText(c.Schema, primary), err
+	l.store = func(it item.Item) error {
+		v, err := core.Decode[T](c, it)
+		if err == nil {
+			*dst = v
+		}
+		return err
+	}
+	return l
+}

@@ -1,0 +1,130 @@
+package entity_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+)
+
+type contextT = context.Context
+
+func TestGetMany_KeepsTheOrderAndSharesRepeatedKeys(t *testing.T) {
+	b := newBench(t, 0)
+	ctx := t.Context()
+	var keys []Plain
+	for i := range 230 {
+		keys = append(keys, Plain{ID: fmt.Sprint(i)})
+	}
+	for i := 0; i < 230; i += 2 {
+		_, err := b.other.Create(ctx, Plain{ID: fmt.Sprint(i), Count: i + 1})
+		require.NoError(t, err)
+	}
+	keys = append(keys, keys[4], keys[5], keys[4])
+	got, err := b.plain.GetMany(ctx, keys, entity.Consistent())
+	require.NoError(t, err)
+	require.Equal(t, 3, b.faults.Count("BatchGetItem"), "230 different keys, 100 a request")
+	for i, v := range got {
+		if n := keys[i].ID; int(n[len(n)-1]-'0')%2 == 0 {
+			require.NotNil(t, v, n)
+			require.Equal(t, n, v.ID)
+		} else {
+			require.Nil(t, v, n)
+		}
+	}
+	require.Same(t, got[230], got[232])
+	none, err := b.plain.GetMany(ctx, nil)
+	require.NoError(t, err)
+	require.Empty(t, none)
+}
+
+func TestGetMany_AsksAgainForWhatWasNotProcessed(t *testing.T) {
+	b := newBench(t, 3)
+	ctx := t.Context()
+	_, err := b.other.Create(ctx, Plain{ID: "a"})
+	require.NoError(t, err)
+	b.faults.Inject(faults.Nth(1, faults.Unprocessed))
+	got, err := b.plain.GetMany(ctx, []Plain{{ID: "a"}, {ID: "b"}}, entity.Consistent())
+	require.NoError(t, err)
+	require.NotNil(t, got[0])
+	require.Nil(t, got[1])
+	b.faults.Reset()
+	b.faults.Inject(func(faults.Request) faults.Fault { return faults.Unprocessed })
+	_, err = b.plain.GetMany(ctx, []Plain{{ID: "a"}})
+	var unprocessed *entity.UnprocessedError
+	require.ErrorAs(t, err, &unprocessed)
+	require.Equal(t, 1, unprocessed.Count)
+	require.Equal(t, 3, b.faults.Count("BatchGetItem"))
+}
+
+func TestGetMany_AMissingKeyPartIsFoundBeforeAnyRequest(t *testing.T) {
+	b := newBench(t, 0)
+	_, err := b.plain.GetMany(t.Context(), []Plain{{ID: "a"}, {}})
+	var input *entity.InputError
+	require.ErrorAs(t, err, &input)
+	require.Equal(t, "EDD-9101", input.Code)
+	require.Empty(t, b.faults.Requests())
+}
+
+func TestTransactGet_ReadsAllOrNone(t *testing.T) {
+	b := newBench(t, 0)
+	ctx := t.Context()
+	_, err := b.other.Create(ctx, Plain{ID: "a", Count: 3})
+	require.NoError(t, err)
+	_, err = b.ver.Create(ctx, Counted{ID: "v", Name: "n"})
+	require.NoError(t, err)
+	b.faults.Reset()
+	b.faults.Inject(faults.Nth(1, faults.Conflict))
+	p, v, gone := Plain{ID: "a"}, Counted{ID: "v"}, Plain{ID: "gone"}
+	require.NoError(t, b.db.TransactGet(ctx, b.plain.Op().Load(&p), b.ver.Op().Load(&v)))
+	require.Equal(t, 3, p.Count)
+	require.Equal(t, "n", v.Name)
+	require.Equal(t, 2, b.faults.Count("TransactGetItems"), "a conflict is waited out")
+
+	p = Plain{ID: "a"}
+	err = b.db.TransactGet(ctx, b.plain.Op().Load(&p), b.plain.Op().Load(&gone))
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	var te *entity.TransactError
+	require.ErrorAs(t, err, &te)
+	require.Len(t, te.Failed, 1)
+	require.Equal(t, 1, te.Failed[0].Index)
+	require.Equal(t, Plain{ID: "a"}, p, "nothing was filled in")
+	require.NoError(t, b.db.TransactGet(ctx))
+}
+
+func TestTransactGet_BadInputSendsNothing(t *testing.T) {
+	b := newBench(t, 0)
+	p, again := Plain{ID: "a"}, Plain{ID: "a"}
+	other := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
+	elsewhere := entity.Must(entity.New[Plain](other))
+	for name, loads := range map[string][]entity.Load{
+		"nil load":       {nil},
+		"nil pointer":    {b.plain.Op().Load(nil)},
+		"no key":         {b.plain.Op().Load(&Plain{})},
+		"twice":          {b.plain.Op().Load(&p), b.plain.Op().Load(&again)},
+		"another handle": {elsewhere.Op().Load(&p)},
+		"too many":       make([]entity.Load, 101),
+	} {
+		var input *entity.InputError
+		require.ErrorAs(t, b.db.TransactGet(t.Context(), loads...), &input, name)
+	}
+	require.Empty(t, b.faults.Requests())
+}
+
+func TestAbsent_InATransaction(t *testing.T) {
+	b := newBench(t, 0)
+	ctx := t.Context()
+	require.NoError(t, b.db.Transact(ctx, b.plain.Op().Absent(Plain{ID: "x"}), b.ver.Op().Create(Counted{ID: "v"})))
+	_, err := b.other.Create(ctx, Plain{ID: "x"})
+	require.NoError(t, err)
+	check := b.plain.Op().Absent(Plain{ID: "x"})
+	err = b.db.Transact(ctx, check, b.ver.Op().Create(Counted{ID: "w"}))
+	require.ErrorIs(t, entity.FailureOf(err, check), entity.ErrExists)
+	require.ErrorIs(t, b.db.Transact(ctx, check), entity.ErrExists, "alone it is a transaction of one")
+	_, err = b.ver.Get(ctx, Counted{ID: "w"}, entity.Consistent())
+	require.ErrorIs(t, err, entity.ErrNotFound)
+}

@@ -1,0 +1,72 @@
+package entity
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/plan"
+)
+
+// TransactGet reads up to 100 items at one instant, each into the struct that its [Ops.Load] was given. An item that
+// is not there makes the call fail with a *[TransactError] that names it ([ErrNotFound]) and leaves every struct as it
+// was. It costs one request and twice the read units of consistent reads. Errors: *[InputError] before any request;
+// [ErrConflict].
+func (db *DB) TransactGet(ctx context.Context, loads ...Load) error {
+	if len(loads) == 0 {
+		return nil
+	}
+	if len(loads) > plan.MaxActions {
+		return &InputError{Code: plan.CodeTooMany, Type: "entity.DB", Problem: fmt.Sprintf("%d loads, a transaction can have %d", len(loads), plan.MaxActions)}
+	}
+	parts, keys := make([]loading, len(loads)), make([]exec.Key, len(loads))
+	te, seen := &TransactError{}, map[string]bool{}
+	fail := func(i int, err error) {
+		te.Failed = append(te.Failed, OpError{Index: i, Err: parts[i].c.Wrap("Load", parts[i].text, err)})
+	}
+	for i, l := range loads {
+		if l == nil {
+			return &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d is nil", i)}
+		}
+		parts[i] = l.load()
+		if parts[i].c.DB != any(db) {
+			return &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d belongs to another DB", i)}
+		}
+		if keys[i] = parts[i].key; parts[i].err != nil {
+			fail(i, parts[i].err)
+			continue
+		}
+		id := keys[i].Table + " " + plan.KeyID(keys[i].Key)
+		if seen[id] {
+			fail(i, &InputError{Code: plan.CodeSameItem, Type: parts[i].c.Schema.Type.String(), Problem: "the item is loaded twice; a transaction can read an item once"})
+		}
+		seen[id] = true
+	}
+	if len(te.Failed) > 0 {
+		return te
+	}
+	return db.runner.Measure(ctx, "TransactGet", "", func(ctx context.Context) error {
+		items, err := db.runner.TransactGet(ctx, keys)
+		if err != nil {
+			return &Error{Verb: "TransactGet", Err: err}
+		}
+		for i, it := range items {
+			s := parts[i].c.Schema
+			if it == nil || s.Expires && plan.Expired(s, it, db.config.Clock()) {
+				fail(i, ErrNotFound)
+			}
+		}
+		if len(te.Failed) > 0 {
+			return te
+		}
+		for i, it := range items {
+			if err := parts[i].store(it); err != nil {
+				fail(i, err)
+			}
+		}
+		if len(te.Failed) > 0 {
+			return te
+		}
+		return nil
+	})
+}

@@ -1,0 +1,105 @@
+package plan
+
+import (
+	"reflect"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+// NewModify plans a read, the caller's change of the value that was read, and a Put of the item with the difference,
+// guarded by what was read. modify decodes an image, changes the value and returns it as it was and as it is now; it
+// runs once for every round of planning.
+func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Spec, modify func(item.Item) (was, is reflect.Value, err error)) *Op {
+	op, _ := newOp(s, table, "Modify", v, spec)
+	if op.Err != nil {
+		return op
+	}
+	user, err := Conditions(s, spec.If)
+	if err != nil {
+		op.Err = err
+		return op
+	}
+	op.Read = true
+	op.Sketch = func(Input) Step { return Step{Actions: []Action{{Kind: Put, Table: table, Key: op.Key, Cond: user}}} }
+	op.Plan = func(in Input) (Step, error) {
+		if !live(s, in.Image, in.Now) {
+			return Step{}, ErrNotFound
+		}
+		was, is, err := modify(in.Image)
+		if err != nil {
+			return Step{}, err
+		}
+		changes, err := difference(s, was, is)
+		if err != nil {
+			return Step{}, err
+		}
+		if len(changes) == 0 {
+			return unchangedStep(op, in, user)
+		}
+		if err := broken(s, changes, in.Image); err != nil {
+			return Step{}, err
+		}
+		it, err := rewrite(s, in, changes)
+		if err != nil {
+			return Step{}, err
+		}
+		return rewriteStep(s, op, in, it, user)
+	}
+	return op
+}
+
+// difference is what turns one value of the struct into another.
+func difference(s *schema.Schema, was, is reflect.Value) ([]expr.Change, error) {
+	before, err := s.Codec.Encode(was)
+	if err != nil {
+		return nil, codecError(s, was, err)
+	}
+	after, err := s.Codec.Encode(is)
+	if err != nil {
+		return nil, codecError(s, is, err)
+	}
+	var changes []expr.Change
+	for _, a := range s.Attrs {
+		av, there := after[a.Name]
+		if item.Equal(before[a.Name], av) {
+			continue
+		}
+		n := &schema.Node{Path: expr.Attr(a.Name), Attr: a, Top: true}
+		c := expr.Change{Kind: expr.Set, Path: n.Path, Value: av}
+		if !there || item.Absent(av) && nativeIndexPart(s, a) {
+			c.Kind, c.Value = expr.Remove, nil
+		}
+		if err := mayChange(s, n, c.Kind); err != nil {
+			return nil, err
+		}
+		if a.Role.Has(tag.Required) && item.Empty(av) {
+			return nil, input(s, CodeRequired, a, "the attribute is required")
+		}
+		if _, stored := before[a.Name]; stored && a.Role.Has(tag.SetOnce) {
+			return nil, input(s, CodeNotYours, a, "the attribute is set once")
+		}
+		changes = append(changes, c)
+	}
+	return changes, nil
+}
+
+// unchangedStep writes nothing. A condition is still checked, on the item that was read.
+func unchangedStep(op *Op, in Input, user expr.Cond) (Step, error) {
+	step := Step{Done: func(Returned) (any, error) { return in.Image, nil }}
+	if user.Op == expr.None {
+		return step, nil
+	}
+	guard, err := unchanged(op.Schema, in.Image)
+	step.Actions = []Action{{Kind: Check, Table: op.Table, Key: op.Key, Cond: and(guard, user)}}
+	step.Judge = func(f []Failure) Verdict {
+		if sameState(op.Schema, in.Image, f[0].Image) {
+			return Verdict{Err: ErrCondition}
+		}
+		return Verdict{Replan: ErrConflict}
+	}
+	return step, err
+}

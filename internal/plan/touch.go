@@ -1,0 +1,85 @@
+package plan
+
+import (
+	"reflect"
+	"time"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+// NewTouch plans the write of now into one time attribute if it is absent or at least every old: one UpdateItem that
+// leaves version, updated_at and history alone. Its outcome is a bool: whether it was due.
+func NewTouch(s *schema.Schema, table string, v reflect.Value, field opt.Target, every time.Duration) *Op {
+	op, parts := newOp(s, table, "Touch", v, opt.Spec{})
+	if op.Err != nil {
+		return op
+	}
+	a, err := touchable(s, field, every)
+	if err != nil {
+		op.Err = err
+		return op
+	}
+	set := func(now time.Time) (expr.Change, error) {
+		av, err := TimeValue(a, now)
+		return expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: av}, valueError(s, a, err)
+	}
+	if c, err := set(time.Unix(0, 0)); err == nil {
+		if _, needRead, err := keepInStep(s, parts, []expr.Change{c}, false); err != nil || needRead {
+			op.Err = input(s, CodeNotYours, a, "an index key is composed from the attribute and others; use Update")
+			return op
+		}
+	}
+	op.Plan = func(in Input) (Step, error) {
+		c, err := set(in.Now)
+		if err != nil {
+			return Step{}, err
+		}
+		changes := []expr.Change{c}
+		halves, _, err := keepInStep(s, parts, changes, false)
+		if err != nil {
+			return Step{}, err
+		}
+		if changes = append(changes, halves...); s.Hidden {
+			changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(schema.WriteAttr), Value: item.S(in.WriteID)})
+		}
+		latest, err := TimeValue(a, in.Now.Add(-every))
+		if err != nil {
+			return Step{}, valueError(s, a, err)
+		}
+		due := expr.Any(expr.Compare(expr.NotExists, c.Path), expr.Compare(expr.Le, c.Path, latest))
+		return Step{
+			Actions: []Action{{
+				Kind: Update, Table: table, Key: op.Key, Changes: changes, Cond: and(exists(s, in.Now), due),
+				WriteID: writeID(s, in), Resend: s.Hidden,
+			}},
+			Judge: func(f []Failure) Verdict {
+				if live(s, f[0].Image, in.Now) {
+					return Verdict{Outcome: false}
+				}
+				return Verdict{Err: ErrNotFound}
+			},
+			Done: func(Returned) (any, error) { return true, nil },
+		}, nil
+	}
+	return op
+}
+
+// touchable resolves the field of a touch.
+func touchable(s *schema.Schema, field opt.Target, every time.Duration) (*schema.Attr, error) {
+	n, err := Node(s, field)
+	switch {
+	case err != nil:
+		return nil, err
+	case !n.Top || !n.Attr.Time:
+		return nil, input(s, CodeNotYours, n.Attr, "only a time attribute can be touched")
+	case every < 0:
+		return nil, input(s, CodeOption, n.Attr, "the interval must not be negative")
+	case n.Attr.Role.Has(tag.Immutable) || n.Attr.Role.Has(tag.SetOnce):
+		return nil, input(s, CodeNotYours, n.Attr, "the attribute is written once")
+	}
+	return n.Attr, mayChange(s, n, expr.Set)
+}
