@@ -32,6 +32,9 @@ type (
 	InputError = plan.InputError
 	// ConditionError is an ErrCondition that names the attribute which made a condition of the library's fail.
 	ConditionError = plan.ConditionError
+	// ValidationError is a value that its own Validate method refused, found before any request. A field's type that
+	// has the method is asked whenever the field is written, the struct itself when a whole value is.
+	ValidationError = plan.ValidationError
 	// DecodeError is a stored item that does not fit the struct.
 	DecodeError = plan.DecodeError
 )

@@ -1,6 +1,7 @@
 package timeseries
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -57,7 +58,22 @@ func newEvent(c *core.Core, e *events, v reflect.Value) (*event, error) {
 		}
 		ev.carried[a.Name] = av
 	}
+	if err := ev.validate(v); err != nil {
+		return nil, err
+	}
 	return ev, ev.compose()
+}
+
+// validate asks the fields that the event carries. All failures are joined.
+func (ev *event) validate(v reflect.Value) error {
+	var errs []error
+	for _, a := range ev.c.Schema.Attrs {
+		fv, err := v.FieldByIndexErr(a.Index)
+		if _, carried := ev.carried[a.Name]; err == nil && carried {
+			errs = append(errs, plan.ValidateField(ev.c.Schema, a, fv))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (ev *event) compose() error {

@@ -82,6 +82,11 @@ func resolveChange(s *schema.Schema, n *schema.Node, c opt.Change) (expr.Change,
 	if err != nil {
 		return r, err
 	}
+	if rv := reflect.ValueOf(value); rv.IsValid() && av != nil && (c.Kind == expr.Set || c.Kind == expr.SetIfAbsent) {
+		if err := ValidateField(s, n.Attr, rv); err != nil {
+			return r, err
+		}
+	}
 	if err := fits(s, n, c.Kind, av); err != nil {
 		return r, err
 	}

@@ -35,6 +35,7 @@ const (
 	CodeAhead        = "EDD-9113" // an event too far in the future
 	CodeForeign      = "EDD-9114" // an operation of another database handle
 	CodeOrderByRange = "EDD-9115" // a history condition that is not on orderBy
+	CodeInvalid      = "EDD-9116" // a value that its own Validate method refused
 )
 
 // InputError is a mistake in the arguments of a call, found before any request was sent. Problem never quotes a value.

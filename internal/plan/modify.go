@@ -62,6 +62,9 @@ func difference(s *schema.Schema, was, is reflect.Value) ([]expr.Change, error) 
 	if err != nil {
 		return nil, codecError(s, is, err)
 	}
+	if err := validate(s, is, after); err != nil {
+		return nil, err
+	}
 	var changes []expr.Change
 	for _, a := range s.Attrs {
 		av, there := after[a.Name]

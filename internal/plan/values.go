@@ -29,7 +29,7 @@ func whole(s *schema.Schema, v reflect.Value, skip func(*schema.Attr) bool) (ite
 			return nil, input(s, CodeRequired, a, "the attribute is required")
 		}
 	}
-	return it, nil
+	return it, validate(s, v, it)
 }
 
 // codecError names the attribute of an encoding error, by encoding one after the other; the cause may quote the value,
