@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
@@ -62,6 +64,32 @@ func FailureOf(err error, op Op) error {
 // *[InputError] for two ops on one item or more than 100 actions, [ErrTooLarge] above 4 MB; one for which
 // [IsAmbiguous] is true when the outcome stayed unknown; [ErrConflict].
 func (db *DB) Transact(ctx context.Context, ops ...Op) error {
+	return db.transact(ctx, "Transact", ops, db.runner.Transact)
+}
+
+// Token makes a transaction happen once, however often it is called: DynamoDB remembers ID, of 1 to 36 characters, for
+// ten minutes. At is the time that the ops are planned with.
+type Token struct {
+	ID string
+	At time.Time
+}
+
+// TransactOnce is [DB.Transact] under the caller's token: repeated with the same token and ops within ten minutes, also
+// by another process, it is applied once and succeeds each time. The same token and ops give the same bytes, so ops
+// that must read the item first are refused, and nothing is planned anew: a lost guard is [ErrConflict]. Other ops
+// under the same ID are [ErrTokenReused].
+func (db *DB) TransactOnce(ctx context.Context, token Token, ops ...Op) error {
+	if len(token.ID) == 0 || len(token.ID) > 36 || token.At.IsZero() {
+		return &InputError{Code: plan.CodeOption, Type: "entity.Token", Problem: "a token needs an ID of 1 to 36 characters and a time"}
+	}
+	return db.transact(ctx, "TransactOnce", ops, func(ctx context.Context, plans []*plan.Op) ([]any, []exec.OpFailure, error) {
+		return db.runner.TransactOnce(ctx, token.ID, token.At, plans)
+	})
+}
+
+type transaction func(context.Context, []*plan.Op) ([]any, []exec.OpFailure, error)
+
+func (db *DB) transact(ctx context.Context, verb string, ops []Op, send transaction) error {
 	if len(ops) == 0 {
 		return nil
 	}
@@ -75,14 +103,17 @@ func (db *DB) Transact(ctx context.Context, ops ...Op) error {
 		}
 		plans[i] = core.PlanOf(op)
 	}
-	return db.runner.Measure(ctx, "Transact", "", func(ctx context.Context) error { return db.transact(ctx, ops, plans) })
+	return db.runner.Measure(ctx, verb, "", func(ctx context.Context) error {
+		outcomes, failed, err := send(ctx, plans)
+		return settle(verb, ops, plans, outcomes, failed, err)
+	})
 }
 
-func (db *DB) transact(ctx context.Context, ops []Op, plans []*plan.Op) error {
-	outcomes, failed, err := db.runner.Transact(ctx, plans)
+// settle hands each op its outcome, or gathers the failures.
+func settle(verb string, ops []Op, plans []*plan.Op, outcomes []any, failed []exec.OpFailure, err error) error {
 	switch {
 	case err != nil && len(failed) == 0:
-		return &Error{Verb: "Transact", Err: err}
+		return &Error{Verb: verb, Err: err}
 	case len(failed) > 0:
 		te := &TransactError{}
 		for _, f := range failed {
@@ -93,7 +124,7 @@ func (db *DB) transact(ctx context.Context, ops []Op, plans []*plan.Op) error {
 	}
 	for i, op := range ops {
 		if err := core.Settle(op, outcomes[i]); err != nil {
-			return &Error{Verb: "Transact", Err: fmt.Errorf("the transaction was applied, but the result of op %d: %w", i, err)}
+			return &Error{Verb: verb, Err: fmt.Errorf("the transaction was applied, but the result of op %d: %w", i, err)}
 		}
 	}
 	return nil

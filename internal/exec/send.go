@@ -30,7 +30,7 @@ func (r *Runner) send(ctx context.Context, steps []plan.Step) (answer, error) {
 	if len(actions) == 1 && actions[0].Kind != plan.Check {
 		return r.sendSingle(ctx, actions[0])
 	}
-	return r.sendTransaction(ctx, steps, actions)
+	return r.sendTransaction(ctx, steps, actions, r.NewID())
 }
 
 func actionsOf(steps []plan.Step) []plan.Action {
@@ -105,8 +105,8 @@ func exhausted(ctx context.Context, err error) error {
 }
 
 // sendTransaction delivers actions under one token: however often the body is repeated, it is applied at most once.
-func (r *Runner) sendTransaction(ctx context.Context, steps []plan.Step, actions []plan.Action) (answer, error) {
-	token, begun, doubt := r.NewID(), time.Now(), false
+func (r *Runner) sendTransaction(ctx context.Context, steps []plan.Step, actions []plan.Action, token string) (answer, error) {
+	begun, doubt := time.Now(), false
 	fail := func(err error) (answer, error) {
 		if doubt {
 			err = &plan.Ambiguous{Err: err}

@@ -17,19 +17,8 @@ type OpFailure struct {
 // Transact plans ops and sends them as one transaction: all are applied, or none. Either failed says which ops failed
 // and why, or err is an error of the transaction as a whole. outcomes are aligned with ops.
 func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (outcomes []any, failed []OpFailure, err error) {
-	for i, op := range ops {
-		if op.Err != nil {
-			failed = append(failed, OpFailure{i, op.Err})
-		}
-	}
-	if failed != nil {
-		return nil, failed, nil
-	}
-	if i, err := sameItem(ops); err != nil {
-		return nil, []OpFailure{{i, err}}, nil
-	}
-	if len(ops) > plan.MaxActions {
-		return nil, nil, tooMany(len(ops), len(ops))
+	if failed, err := refusable(ops); failed != nil || err != nil {
+		return nil, failed, err
 	}
 	var last []OpFailure
 	for round := 0; round < r.MaxAttempts; round++ {
@@ -57,6 +46,25 @@ func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (outcomes []any, 
 		}
 	}
 	return nil, last, nil
+}
+
+// refusable finds what is wrong with ops before any request.
+func refusable(ops []*plan.Op) (failed []OpFailure, err error) {
+	for i, op := range ops {
+		if op.Err != nil {
+			failed = append(failed, OpFailure{i, op.Err})
+		}
+	}
+	if failed != nil {
+		return failed, nil
+	}
+	if i, err := sameItem(ops); err != nil {
+		return []OpFailure{{i, err}}, nil
+	}
+	if len(ops) > plan.MaxActions {
+		return nil, tooMany(len(ops), len(ops))
+	}
+	return nil, nil
 }
 
 // planAll reads what the ops need, in parallel, and compiles them with one reading of the clock.
