@@ -18,7 +18,7 @@ var (
 	ErrTooLarge      = plan.ErrTooLarge      // an item, key or transaction is larger than DynamoDB allows
 	ErrInvalidCursor = plan.ErrInvalidCursor // a cursor is malformed, altered, or of another query
 	ErrNotUnique     = errors.New("more than one item")
-	ErrNoTable       = exec.ErrNoTable     // the table or index does not exist
+	ErrNoTable       = exec.ErrNoTable     // the table does not exist
 	ErrTokenReused   = exec.ErrTokenReused // the idempotency token was used for another request
 	ErrNoClient      = exec.ErrNoClient    // the DB was opened without a client
 )

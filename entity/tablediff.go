@@ -1,6 +1,8 @@
 package entity
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,15 +13,56 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
+// Verify compares every table that the stores declared so far need with what exists: keys and their types, indexes and
+// what they carry, time to live. What a table has beyond that does not matter. It costs two requests per table and
+// changes nothing. The error joins one for each table that differs: [ErrNoTable], or a *[SchemaError] that lists the
+// differences.
+func (db *DB) Verify(ctx context.Context) error {
+	if db.runner.Client == nil {
+		return ErrNoClient
+	}
+	var errs []error
+	for _, t := range db.declared() {
+		if err := db.verifyTable(ctx, t); err != nil {
+			errs = append(errs, fmt.Errorf("verify table %s: %w", t.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (db *DB) verifyTable(ctx context.Context, t *schema.Table) error {
+	want, err := tableInput(t)
+	if err != nil {
+		return err
+	}
+	out, err := db.runner.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.Name})
+	var missing *types.ResourceNotFoundException
+	if errors.As(err, &missing) {
+		return fmt.Errorf("%w: %w", ErrNoTable, err)
+	}
+	if err != nil {
+		return err
+	}
+	stored, err := db.storedTTL(ctx, t.Name)
+	if err != nil {
+		return err
+	}
+	problems := differences(want, out.Table)
+	if attr := ttlOf(t); attr != "" && stored != attr {
+		problems = append(problems, fmt.Sprintf("time to live is on %q, the declarations need %q", stored, attr))
+	}
+	return tableProblem(t.Name, problems)
+}
+
 // storedIndex is what matters of an index that exists.
 type storedIndex struct {
 	key        string
 	projection *types.Projection
 }
 
-// sameTable finds what an existing table lacks of the declarations: a key, an index, or an attribute that an index
-// carries. What it has beyond them does not matter.
-func sameTable(want *dynamodb.CreateTableInput, got *types.TableDescription) error {
+// differences are what an existing table lacks of the declarations: a key, an index, or an attribute that an index
+// carries.
+func differences(want *dynamodb.CreateTableInput, got *types.TableDescription) []string {
 	need, have := attributeTypes(want.AttributeDefinitions), attributeTypes(got.AttributeDefinitions)
 	var problems []string
 	if a, b := keyLine(want.KeySchema, need), keyLine(got.KeySchema, have); a != b {
@@ -51,10 +94,14 @@ func sameTable(want *dynamodb.CreateTableInput, got *types.TableDescription) err
 	for _, x := range want.LocalSecondaryIndexes {
 		check(*x.IndexName, x.KeySchema, x.Projection)
 	}
+	return problems
+}
+
+func tableProblem(name string, problems []string) error {
 	if problems == nil {
 		return nil
 	}
-	return &SchemaError{Code: schema.CodeTableKey, Type: "table " + *want.TableName, Problem: "the table exists and differs: " + strings.Join(problems, "; ")}
+	return &SchemaError{Code: schema.CodeTableKey, Type: "table " + name, Problem: "the table exists and differs: " + strings.Join(problems, "; ")}
 }
 
 func attributeTypes(defs []types.AttributeDefinition) map[string]types.ScalarAttributeType {

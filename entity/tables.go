@@ -24,18 +24,23 @@ func (db *DB) CreateTables(ctx context.Context) error {
 	if db.runner.Client == nil {
 		return ErrNoClient
 	}
-	db.mu.Lock()
-	tables := make([]*schema.Table, 0, len(db.order))
-	for _, name := range db.order {
-		tables = append(tables, db.tables[name])
-	}
-	db.mu.Unlock()
-	for _, t := range tables {
+	for _, t := range db.declared() {
 		if err := db.createTable(ctx, t); err != nil {
 			return fmt.Errorf("create table %s: %w", t.Name, err)
 		}
 	}
 	return nil
+}
+
+// declared are the tables of the stores declared so far.
+func (db *DB) declared() []*schema.Table {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	tables := make([]*schema.Table, 0, len(db.order))
+	for _, name := range db.order {
+		tables = append(tables, db.tables[name])
+	}
+	return tables
 }
 
 func (db *DB) createTable(ctx context.Context, t *schema.Table) error {
@@ -51,7 +56,7 @@ func (db *DB) createTable(ctx context.Context, t *schema.Table) error {
 	if err != nil {
 		return err
 	}
-	if err := sameTable(want, got); err != nil {
+	if err := tableProblem(t.Name, differences(want, got)); err != nil {
 		return err
 	}
 	return db.enableTTL(ctx, t)
@@ -170,24 +175,43 @@ func (db *DB) awaitTable(ctx context.Context, name string) (*types.TableDescript
 
 // enableTTL turns the table's time to live on if an entity on it writes the attribute.
 func (db *DB) enableTTL(ctx context.Context, t *schema.Table) error {
-	i := slices.IndexFunc(t.Entities, func(s *schema.Schema) bool { return s.UsesTTL })
-	if i < 0 {
+	attr := ttlOf(t)
+	if attr == "" {
 		return nil
 	}
-	attr := t.Entities[i].Options.TTL
-	out, err := db.runner.Client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &t.Name})
-	if err != nil {
+	stored, err := db.storedTTL(ctx, t.Name)
+	switch {
+	case err != nil || stored == attr:
 		return err
-	}
-	if d := out.TimeToLiveDescription; d != nil && (d.TimeToLiveStatus == types.TimeToLiveStatusEnabled || d.TimeToLiveStatus == types.TimeToLiveStatusEnabling) {
-		if d.AttributeName != nil && *d.AttributeName != attr {
-			return &SchemaError{Code: schema.CodeTTLAttr, Type: "table " + t.Name, Problem: fmt.Sprintf("time to live is enabled on %q, the declarations need %q", *d.AttributeName, attr)}
-		}
-		return nil
+	case stored != "":
+		return &SchemaError{Code: schema.CodeTTLAttr, Type: "table " + t.Name, Problem: fmt.Sprintf("time to live is enabled on %q, the declarations need %q", stored, attr)}
 	}
 	enabled := true
 	_, err = db.runner.Client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
 		TableName: &t.Name, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &attr, Enabled: &enabled},
 	})
 	return err
+}
+
+// ttlOf is the attribute that entities on t expire by, "" when none does.
+func ttlOf(t *schema.Table) string {
+	for _, s := range t.Entities {
+		if s.UsesTTL {
+			return s.Options.TTL
+		}
+	}
+	return ""
+}
+
+// storedTTL is the attribute that the table expires items by, "" when it does not.
+func (db *DB) storedTTL(ctx context.Context, table string) (string, error) {
+	out, err := db.runner.Client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &table})
+	if err != nil {
+		return "", err
+	}
+	d := out.TimeToLiveDescription
+	if d == nil || d.AttributeName == nil || d.TimeToLiveStatus != types.TimeToLiveStatusEnabled && d.TimeToLiveStatus != types.TimeToLiveStatusEnabling {
+		return "", nil
+	}
+	return *d.AttributeName, nil
 }

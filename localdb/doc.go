@@ -52,7 +52,8 @@
 // # What a local database does not show
 //
 // None of them ever refuses a transaction because of another one, throttles, answers with a server error, leaves part of a batch
-// unprocessed, expires an item by TTL, or lets a global secondary index lag behind. Package
+// unprocessed, or lets a global secondary index lag behind. DynamoDB Local removes expired items within seconds of the real
+// time, where the service takes days. Dynoxide compares the beginnings of sort keys without regard to the case of letters. Package
 // [github.com/dynastrata/dynastrata/localdb/faults] makes those refusals happen. Messages of errors differ from the service's: compare types and
 // codes. DynamoDB Local is the closest of the three; Dynoxide is much lighter, but has no multi-attribute index keys and
 // differs in the removal and padding of list elements.

@@ -22,7 +22,7 @@ const (
 	unknown                 // perhaps applied
 )
 
-// ErrNoTable says that the table, or the index, does not exist.
+// ErrNoTable says that the table does not exist.
 var ErrNoTable = errors.New("no such table")
 
 // ErrTokenReused says that DynamoDB saw another request under the same idempotency token.

@@ -32,7 +32,7 @@ func (p Path) Child(s Step) Path {
 // Root is the top-level attribute that p is in.
 func (p Path) Root() string { return p[0].Name }
 
-// String is the path as people write it: a.b[0].
+// String is the path as people write it: a.b[0], and a["x.y"] where a name is no plain word.
 func (p Path) String() string {
 	var b strings.Builder
 	for i, s := range p {

@@ -21,7 +21,7 @@ func (op *Op) Text(in Input) string {
 	}
 	title := op.Verb + " " + op.Schema.Name + " on " + op.Table
 	if op.Read {
-		return title + "\n  read  " + op.KeyIs + " consistently\n" + actionLines(op.Schema, op.Sketch(in).Actions, "the item as read, with ", "unchanged since it was read")
+		return title + "\n  read   " + op.KeyIs + " consistently\n" + actionLines(op.Schema, op.Sketch(in).Actions, "the item as read, with ", "unchanged since it was read")
 	}
 	step, err := op.Plan(in)
 	if err != nil {

@@ -4,6 +4,7 @@ package query
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -94,6 +95,12 @@ func (p *Plan) String() string {
 	}
 	if p.Desc {
 		b.WriteString("\n  order  descending")
+	}
+	if p.Limit > 0 {
+		fmt.Fprintf(&b, "\n  limit  %d", p.Limit)
+	}
+	if p.Strong {
+		b.WriteString("\n  read   consistently")
 	}
 	return b.String()
 }
