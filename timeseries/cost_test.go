@@ -1,0 +1,127 @@
+package timeseries_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/timeseries"
+)
+
+const (
+	transact = "TransactWriteItems"
+	getItem  = "GetItem"
+)
+
+func TestCost_OneRequestForEveryOutcomeButAppliedAndRecorded(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	w.seed(tick(5, 1))
+	never := entity.If(entity.Eq(&entity.Fields[Telemetry]().AccountID, "nobody"))
+	for _, c := range []struct {
+		reason timeseries.Reason
+		ev     Telemetry
+		opts   []timeseries.AppendOption
+		want   []string
+	}{
+		{timeseries.Older, tick(4, 1), nil, []string{transact}},
+		{timeseries.Duplicate, tick(5, 1), nil, []string{transact}},
+		{timeseries.Collision, tick(5, 2), nil, []string{transact}},
+		{timeseries.Refused, tick(6, 1), []timeseries.AppendOption{never}, []string{transact}},
+		{"", tick(7, 1), nil, []string{transact, getItem}},
+		{"", tick(8, 1), []timeseries.AppendOption{timeseries.SkipCurrent()}, []string{transact}},
+	} {
+		w.sent.Reset()
+		r := w.append(c.ev, c.opts...)
+		require.Equal(t, c.reason, r.Reason)
+		require.Equal(t, c.want, w.operations(), "%q", c.reason)
+	}
+}
+
+func TestCost_RecordedTakesASecondTransaction(t *testing.T) {
+	t.Parallel()
+	w := open[Meter](t)
+	w.seed(reading(10, 1))
+	require.Equal(t, timeseries.Recorded, w.append(reading(4, 1)).Reason)
+	require.Equal(t, []string{transact, transact}, w.operations())
+}
+
+func TestCost_SkipCurrentLeavesCurrentZeroOnlyWhereItTookARead(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	applied := w.append(tick(5, 1), timeseries.SkipCurrent())
+	require.True(t, applied.Applied)
+	require.Zero(t, applied.Current)
+	older := w.append(tick(4, 1), timeseries.SkipCurrent())
+	require.Equal(t, timeseries.Older, older.Reason)
+	require.Equal(t, at(5), older.Current.Timestamp)
+}
+
+func TestCost_TheFollowUpReadIsConsistent(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	w.append(tick(0, 1))
+	require.Equal(t, true, body(t, w.sent.Requests()[1].Body)["ConsistentRead"])
+}
+
+func TestCost_NothingIsSentForBadInput(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	for name, c := range map[string]struct {
+		ev   Telemetry
+		opts []timeseries.AppendOption
+		code string
+	}{
+		"no key part":     {Telemetry{Channel: "c", Timestamp: at(0)}, nil, "EDD-9101"},
+		"no orderBy":      {device, nil, "EDD-9101"},
+		"nil option":      {tick(0, 1), []timeseries.AppendOption{nil}, "EDD-9108"},
+		"foreign pointer": {tick(0, 1), []timeseries.AppendOption{entity.If(entity.Eq(new(string), "x"))}, "EDD-9105"},
+		"empty condition": {tick(0, 1), []timeseries.AppendOption{entity.If(entity.And())}, "EDD-9111"},
+	} {
+		r, err := w.Append(w.ctx, c.ev, c.opts...)
+		require.Equal(t, c.code, inputCode(t, err), name)
+		require.Zero(t, r, name)
+		rs, err := w.AppendAll(w.ctx, []Telemetry{tick(3, 3), c.ev}, c.opts...)
+		require.Equal(t, c.code, inputCode(t, err), name)
+		require.Equal(t, make([]timeseries.Result[Telemetry], 2), rs, name)
+	}
+	require.Empty(t, w.sent.Requests())
+}
+
+func TestCost_ErrorsNameVerbEntityAndKey(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	_, err := w.Append(w.ctx, tick(0, 1), entity.If(entity.And()))
+	var e *entity.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, "Append", e.Verb)
+	require.Equal(t, "Telemetry", e.Entity)
+}
+
+func TestCost_ObserverHearsWhatEachVerbCost(t *testing.T) {
+	t.Parallel()
+	var reports []entity.Report
+	w := open[Telemetry](t, func(c *entity.Config) {
+		c.Observe = func(_ context.Context, r entity.Report) { reports = append(reports, r) }
+	})
+	w.append(tick(5, 1))
+	w.append(tick(4, 1))
+	_, err := w.AppendAll(w.ctx, []Telemetry{tick(6, 1), tick(7, 2)})
+	require.NoError(t, err)
+	_, err = w.At(w.ctx, device, at(6))
+	require.NoError(t, err)
+
+	require.Len(t, reports, 4)
+	for i, want := range []entity.Report{
+		{Verb: "Append", Requests: 2}, {Verb: "Append", Requests: 1}, {Verb: "AppendAll", Requests: 2}, {Verb: "At", Requests: 1},
+	} {
+		require.Equal(t, want.Verb, reports[i].Verb)
+		require.Equal(t, "Telemetry", reports[i].Entity)
+		require.Equal(t, want.Requests, reports[i].Requests, "%s", want.Verb)
+		require.NoError(t, reports[i].Err)
+	}
+	require.Positive(t, reports[0].WriteUnits)
+	require.Positive(t, reports[0].ReadUnits)
+}

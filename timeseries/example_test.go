@@ -1,0 +1,158 @@
+package timeseries_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/timeseries"
+)
+
+// Weather is what a weather station reports, and where it stands.
+type Weather struct {
+	_ entity.Key        `name:"Weather" pk:"$#{station}" sk:"$"`
+	_ timeseries.Events `orderBy:"at" ttl:"30d"`
+
+	Station string    `dynamodbav:"station"`
+	At      time.Time `dynamodbav:"at" entity:"time=s"`
+
+	Celsius float64 `dynamodbav:"celsius" entity:"append"`
+	Rain    *int    `dynamodbav:"rain,omitempty" entity:"append"` // not every station has a gauge
+
+	Region    string    `dynamodbav:"region,omitempty"` // set by a background job; an append never touches it
+	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at,time=s"`
+}
+
+// printer is a database that prints plans: it has no client, and its clock stands still.
+func printer() *entity.DB {
+	return entity.Must(entity.Open(nil, entity.Config{
+		Table: "app",
+		Clock: func() time.Time { return time.Date(2026, 4, 22, 10, 0, 5, 0, time.UTC) },
+		NewID: func() string { return "w-1" },
+	}))
+}
+
+// An append advances the current item, if the event is newer, and keeps the event, in one transaction.
+func ExampleOps_Append() {
+	weather := entity.Must(timeseries.New[Weather](printer()))
+	ten := time.Date(2026, 4, 22, 10, 0, 0, 0, time.UTC)
+
+	fmt.Println(weather.Op().Append(Weather{Station: "s-1", At: ten, Celsius: 17.5}))
+	// Output:
+	// Append Weather on app
+	//   update pk="$app#v1#weather#s-1" sk="$app#v1#weather"
+	//          SET station = "s-1", at = "2026-04-22T10:00:00Z", celsius = 17.5, createdAt = if_not_exists(createdAt, "2026-04-22T10:00:05Z"), __edd_e__ = "Weather", _w = "w-1"
+	//          if attribute_not_exists(at) OR at < "2026-04-22T10:00:00Z"
+	//   put    pk="$app#v1#weather#s-1" sk="$app#v1#weather#e#2026-04-22T10:00:00Z"
+	//          {__edd_e__="Weather", _at="2026-04-22T10:00:05.000000000Z", _k="e", _ttl=1779444005, _w="w-1", at="2026-04-22T10:00:00Z", celsius=17.5, station="s-1"}
+	//          if attribute_not_exists(pk)
+}
+
+// A condition of the caller is joined to the comparison of the clocks.
+func ExampleOps_Append_condition() {
+	weather := entity.Must(timeseries.New[Weather](printer()))
+	w := entity.Fields[Weather]()
+	ten := time.Date(2026, 4, 22, 10, 0, 0, 0, time.UTC)
+
+	fmt.Println(weather.Op().Append(Weather{Station: "s-1", At: ten, Celsius: 17.5}, entity.If(entity.Eq(&w.Region, "alps"))))
+	// Output:
+	// Append Weather on app
+	//   update pk="$app#v1#weather#s-1" sk="$app#v1#weather"
+	//          SET station = "s-1", at = "2026-04-22T10:00:00Z", celsius = 17.5, createdAt = if_not_exists(createdAt, "2026-04-22T10:00:05Z"), __edd_e__ = "Weather", _w = "w-1"
+	//          if (attribute_not_exists(at) OR at < "2026-04-22T10:00:00Z") AND region = "alps"
+	//   put    pk="$app#v1#weather#s-1" sk="$app#v1#weather#e#2026-04-22T10:00:00Z"
+	//          {__edd_e__="Weather", _at="2026-04-22T10:00:05.000000000Z", _k="e", _ttl=1779444005, _w="w-1", at="2026-04-22T10:00:00Z", celsius=17.5, station="s-1"}
+	//          if attribute_not_exists(pk)
+}
+
+// A history is a range of events, newest first with Desc. Conditions on other fields are filters.
+func ExampleSeries_History() {
+	weather := entity.Must(timeseries.New[Weather](printer()))
+	w := entity.Fields[Weather]()
+	day := time.Date(2026, 4, 22, 0, 0, 0, 0, time.UTC)
+
+	fmt.Println(weather.History(Weather{Station: "s-1"},
+		entity.Between(&w.At, day, day.AddDate(0, 0, 1)), entity.Filter(entity.Gt(w.Rain, 0)), entity.Desc()))
+	// Output:
+	// History Weather on app
+	//   key    pk = "$app#v1#weather#s-1" AND sk BETWEEN "$app#v1#weather#e#2026-04-22T00:00:00Z" AND "$app#v1#weather#e#2026-04-23T00:00:00Z"
+	//   filter (attribute_not_exists(_ttl) OR _ttl > 1776852005) AND rain > 0
+	//   order  descending
+}
+
+// Enrichment is written by Update and Upsert; what events carry is not theirs to change.
+func ExampleSeries_Update() {
+	weather := entity.Must(timeseries.New[Weather](printer()))
+	w := entity.Fields[Weather]()
+
+	fmt.Println(weather.Op().Update(Weather{Station: "s-1"}, entity.Set(&w.Region, "alps")))
+	// Output:
+	// Update Weather on app
+	//   update pk="$app#v1#weather#s-1" sk="$app#v1#weather"
+	//          SET region = "alps", _w = "w-1"
+	//          if attribute_exists(pk)
+}
+
+// Enrichment may come before the first event: what events carry is left out of an upsert.
+func ExampleSeries_Upsert() {
+	weather := entity.Must(timeseries.New[Weather](printer()))
+
+	fmt.Println(weather.Op().Upsert(Weather{Station: "s-1", Region: "alps"}))
+	// Output:
+	// Upsert Weather on app
+	//   update pk="$app#v1#weather#s-1" sk="$app#v1#weather"
+	//          SET station = "s-1", region = "alps", createdAt = if_not_exists(createdAt, "2026-04-22T10:00:05Z"), __edd_e__ = "Weather", _w = "w-1"
+}
+
+// Mistakes in a declaration are found when the program starts.
+func ExampleNew() {
+	type broken struct {
+		_ entity.Key        `name:"Broken" pk:"$#{id}" sk:"$"`
+		_ timeseries.Events `orderBy:"when"`
+
+		ID   string    `dynamodbav:"id"`
+		When time.Time `dynamodbav:"at"`
+		V    int       `dynamodbav:"v" entity:"append"`
+	}
+	_, err := timeseries.New[broken](printer())
+	var mistake *entity.SchemaError
+	fmt.Println(errors.As(err, &mistake), mistake.Code)
+	// Output: true EDD-9010
+}
+
+// That an event is late or a duplicate is an outcome and not an error.
+func ExampleSeries_Append() {
+	var ctx context.Context
+	var weather *timeseries.Series[Weather] // of timeseries.New
+	var ev Weather
+
+	res, err := weather.Append(ctx, ev)
+	switch {
+	case err != nil:
+		fmt.Println("not decided, or applied but not read back:", err)
+	case res.Applied:
+		fmt.Println("current is", res.Current.Celsius)
+	case res.Reason == timeseries.Collision:
+		fmt.Println("another event has this time:", res.Stored.Celsius)
+	default:
+		fmt.Println(res.Reason, "current is at", res.Current.At)
+	}
+}
+
+// In a transaction an event that is not applied fails the whole, with the item that won.
+func ExampleStaleError() {
+	var ctx context.Context
+	var db *entity.DB
+	var weather *timeseries.Series[Weather]
+	var ev Weather
+
+	tick := weather.Op().Append(ev)
+	err := db.Transact(ctx, tick, weather.Op().Require(Weather{Station: "s-2"}))
+	var stale *timeseries.StaleError
+	if errors.As(entity.FailureOf(err, tick), &stale) {
+		winner, _ := entity.StoredItem[Weather](err)
+		fmt.Println(stale.Reason, winner.At)
+	}
+}

@@ -1,0 +1,222 @@
+package timeseries_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+)
+
+func TestHistory_ConditionOnAnotherFieldIsRefusedAndNamesFilter(t *testing.T) {
+	t.Parallel()
+	w := fiveTicks(t)
+	f := entity.Fields[Telemetry]()
+	for name, cond := range map[string]entity.Cond{
+		"append":      entity.Eq(f.Alert, true),
+		"pointer":     entity.Exists(&f.GPIO),
+		"enrichment":  entity.Eq(&f.AccountID, "a"),
+		"key":         entity.Eq(&f.Channel, "c-1"),
+		"ne":          entity.Ne(&f.Timestamp, at(0)),
+		"in":          entity.In(&f.Timestamp, at(0), at(5)),
+		"or":          entity.Or(entity.Eq(&f.Timestamp, at(0)), entity.Eq(&f.Timestamp, at(5))),
+		"not":         entity.Not(entity.Eq(&f.Timestamp, at(0))),
+		"exists":      entity.Exists(&f.Timestamp),
+		"path":        entity.Attr[int]("gpio").Eq(1),
+		"conjunction": entity.And(entity.Ge(&f.Timestamp, at(0)), entity.Le(&f.Timestamp, at(5))),
+	} {
+		q := w.History(device, cond)
+		_, err := q.Collect(w.ctx)
+		require.Equal(t, "EDD-9115", inputCode(t, err), name)
+		var e *entity.InputError
+		require.ErrorAs(t, err, &e)
+		require.Contains(t, e.Problem, "entity.Filter", "%s: the error says what to do", name)
+		_, err = q.Count(w.ctx)
+		require.Equal(t, "EDD-9115", inputCode(t, err), name)
+		_, err = q.Page(w.ctx, "")
+		require.Equal(t, "EDD-9115", inputCode(t, err), name)
+	}
+	require.Empty(t, w.sent.Requests())
+}
+
+func TestHistory_MistakesInArgumentsSendNothing(t *testing.T) {
+	t.Parallel()
+	w := fiveTicks(t)
+	f := entity.Fields[Telemetry]()
+	for name, c := range map[string]struct {
+		key  Telemetry
+		opts []entity.QueryOption
+		code string
+	}{
+		"no key":          {Telemetry{}, nil, "EDD-9101"},
+		"half a key":      {Telemetry{Channel: "c-1"}, nil, "EDD-9101"},
+		"two ranges":      {device, []entity.QueryOption{entity.Ge(&f.Timestamp, at(0)), entity.Le(&f.Timestamp, at(5))}, "EDD-9004"},
+		"zero cond":       {device, []entity.QueryOption{entity.Filter(entity.Cond{})}, "EDD-9111"},
+		"nil option":      {device, []entity.QueryOption{nil}, "EDD-9108"},
+		"limit zero":      {device, []entity.QueryOption{entity.Limit(0)}, "EDD-9108"},
+		"foreign pointer": {device, []entity.QueryOption{entity.Eq(new(time.Time), at(0))}, "EDD-9105"},
+	} {
+		_, err := w.History(c.key, c.opts...).Collect(w.ctx)
+		require.Equal(t, c.code, inputCode(t, err), name)
+	}
+	require.Empty(t, w.sent.Requests())
+}
+
+func TestHistory_KeyOfAStreamMustBeWhole(t *testing.T) {
+	t.Parallel()
+	w := open[Channel](t)
+	_, err := w.History(Channel{Channel: "c-1"}).Collect(w.ctx)
+	require.Equal(t, "EDD-9101", inputCode(t, err))
+	var e *entity.InputError
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, "Stream", e.Field)
+	_, err = w.History(Channel{Stream: "status"}).Collect(w.ctx)
+	require.Equal(t, "EDD-9101", inputCode(t, err))
+	require.Empty(t, w.sent.Requests())
+}
+
+func TestHistory_FilterIsForOtherFields(t *testing.T) {
+	t.Parallel()
+	w := fiveTicks(t)
+	f := entity.Fields[Telemetry]()
+	got, _ := w.collect(device, entity.Filter(entity.Eq(f.Alert, false)))
+	require.Equal(t, []int{5, 15}, minutes(got))
+	got, _ = w.collect(device, entity.Ge(&f.Timestamp, at(6)), entity.Filter(entity.Eq(f.Alert, false)))
+	require.Equal(t, []int{15}, minutes(got))
+	got, _ = w.collect(device, entity.Filter(entity.Or(entity.Eq(f.GPIO, 0), entity.Eq(f.GPIO, 20)), entity.Exists(&f.Location)))
+	require.Equal(t, []int{0, 20}, minutes(got), "several filters are joined, each in parentheses")
+	got, _ = w.collect(device, entity.Filter(entity.Exists(&f.AccountID)))
+	require.Empty(t, got)
+	got, _ = w.collect(device, entity.Filter(entity.Ge(&f.Timestamp, at(6)), entity.Le(&f.Timestamp, at(14))))
+	require.Equal(t, []int{10}, minutes(got), "orderBy is no key attribute of the table")
+}
+
+func TestHistory_DescAndLimit(t *testing.T) {
+	t.Parallel()
+	w := fiveTicks(t)
+	f := entity.Fields[Telemetry]()
+	got, requests := w.collect(device, entity.Desc(), entity.Limit(2))
+	require.Equal(t, []int{20, 15}, minutes(got))
+	require.Equal(t, 1, requests)
+	got, _ = w.collect(device, entity.Limit(3))
+	require.Equal(t, []int{0, 5, 10}, minutes(got))
+	got, _ = w.collect(device, entity.Limit(100))
+	require.Len(t, got, 5)
+	got, _ = w.collect(device, entity.Limit(2), entity.Filter(entity.Eq(f.Alert, true)))
+	require.Equal(t, []int{0, 10}, minutes(got), "the limit counts what passes the filter")
+	got, _ = w.collect(device, entity.Limit(2), entity.Lt(&f.Timestamp, at(15)), entity.Desc())
+	require.Equal(t, []int{10, 5}, minutes(got), "what the bound drops does not count")
+	n, err := w.History(device, entity.Limit(3)).Count(w.ctx)
+	require.NoError(t, err)
+	require.Equal(t, 3, n)
+	newest, err := w.History(device, entity.Desc()).First(w.ctx)
+	require.NoError(t, err)
+	require.Equal(t, tick(20, 20), newest)
+	one, err := w.History(device, entity.Eq(&f.Timestamp, at(5))).One(w.ctx)
+	require.NoError(t, err)
+	require.Equal(t, tick(5, 5), one)
+	_, err = w.History(device).One(w.ctx)
+	require.ErrorIs(t, err, entity.ErrNotUnique)
+}
+
+func TestHistory_ConsistentIsAskedFor(t *testing.T) {
+	t.Parallel()
+	w := fiveTicks(t)
+	_, err := w.History(device).Collect(w.ctx)
+	require.NoError(t, err)
+	_, err = w.History(device, entity.Consistent()).Collect(w.ctx)
+	require.NoError(t, err)
+	require.Nil(t, body(t, w.sent.Requests()[0].Body)["ConsistentRead"])
+	require.Equal(t, true, body(t, w.sent.Requests()[1].Body)["ConsistentRead"])
+}
+
+func TestHistory_PagesFollowEachOtherWithoutGapOrRepetition(t *testing.T) {
+	t.Parallel()
+	w := open[Meter](t)
+	all := readings("m-1", 1, 23)
+	w.appendAll(all)
+	f := entity.Fields[Meter]()
+	for name, opts := range map[string][]entity.QueryOption{
+		"up":       nil,
+		"down":     {entity.Desc()},
+		"bounded":  {entity.Gt(&f.Seq, 4)},
+		"below":    {entity.Lt(&f.Seq, 20), entity.Desc()},
+		"filtered": {entity.Filter(entity.Exists(&f.Note))},
+	} {
+		want, err := w.History(reading(0, 0), opts...).Collect(w.ctx)
+		require.NoError(t, err)
+		for _, size := range []int{1, 2, 5, 23, 50} {
+			q := w.History(reading(0, 0), append(opts, entity.Limit(size))...)
+			var got []Meter
+			cursor, pages := "", 0
+			for {
+				page, err := q.Page(w.ctx, cursor)
+				require.NoError(t, err)
+				require.LessOrEqual(t, len(page.Items), size)
+				got = append(got, page.Items...)
+				if pages++; page.Next == "" {
+					break
+				}
+				require.NotEmpty(t, page.Items, "%s: an empty page with a cursor", name)
+				require.Less(t, pages, 50)
+				cursor = page.Next
+			}
+			require.Equal(t, want, got, "%s in pages of %d", name, size)
+		}
+	}
+}
+
+func TestHistory_CursorsAreBoundToTheirQuery(t *testing.T) {
+	t.Parallel()
+	w := open[Meter](t)
+	w.appendAll(append(readings("m-1", 1, 9), readings("m-2", 1, 9)...))
+	f := entity.Fields[Meter]()
+	page, err := w.History(reading(0, 0), entity.Limit(3)).Page(w.ctx, "")
+	require.NoError(t, err)
+	require.NotEmpty(t, page.Next)
+	w.sent.Reset()
+	for name, q := range map[string]entity.Query[Meter]{
+		"another series": w.History(Meter{MeterID: "m-2"}, entity.Limit(3)),
+		"another order":  w.History(reading(0, 0), entity.Limit(3), entity.Desc()),
+		"another range":  w.History(reading(0, 0), entity.Limit(3), entity.Gt(&f.Seq, 1)),
+		"current items":  w.Query(reading(0, 0), entity.Limit(3)),
+	} {
+		_, err := q.Page(w.ctx, page.Next)
+		require.ErrorIs(t, err, entity.ErrInvalidCursor, name)
+	}
+	_, err = w.History(reading(0, 0)).Page(w.ctx, "nonsense")
+	require.ErrorIs(t, err, entity.ErrInvalidCursor)
+	require.Empty(t, w.sent.Requests())
+
+	next, err := w.History(reading(0, 0), entity.Limit(2)).Page(w.ctx, page.Next)
+	require.NoError(t, err, "the size of a page may change")
+	require.Equal(t, int64(4), next.Items[0].Seq)
+}
+
+func TestHistory_OfMoreThanOnePageOfDynamoDB(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	var evs []Telemetry
+	for i := range 8 {
+		ev := tick(i, i)
+		ev.Location = ptr(strings.Repeat("l", 200*1024))
+		evs = append(evs, ev)
+	}
+	w.appendAll(evs)
+	got, requests := w.collect(device)
+	require.Equal(t, evs, got)
+	require.Equal(t, 2, requests, "a request for each MB")
+	n, err := w.History(device).Count(w.ctx)
+	require.NoError(t, err)
+	require.Equal(t, 8, n)
+	w.sent.Reset()
+	for ev, err := range w.History(device).All(w.ctx) {
+		require.NoError(t, err)
+		if ev.Timestamp.Equal(at(2)) {
+			break
+		}
+	}
+	require.Len(t, w.sent.Requests(), 1, "pages are fetched when they are needed")
+}

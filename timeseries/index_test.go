@@ -1,0 +1,198 @@
+package timeseries_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/timeseries"
+)
+
+// Tracker has index halves of every kind that a series can have.
+type Tracker struct {
+	_ entity.Key        `name:"Tracker" pk:"$#{id}" sk:"$"`
+	_ entity.GSI        `name:"byOwner" index:"gsi1" pk:"$#{tenant}#{owner}" sk:"$#{id}"`
+	_ entity.GSI        `name:"byZone"  index:"gsi2" pk:"$#{zone}#{floor}" sk:"$#{at}#{id}"`
+	_ entity.GSI        `name:"byBeacon" index:"gsi3" pk:"$#{beacon}" sk:"gsi3sk={createdAt}"`
+	_ timeseries.Events `orderBy:"at"`
+
+	ID string    `dynamodbav:"id"`
+	At time.Time `dynamodbav:"at" entity:"time=s"`
+
+	Zone   string  `dynamodbav:"zone" entity:"append"`
+	Floor  int     `dynamodbav:"floor" entity:"append"`
+	Beacon *string `dynamodbav:"beacon,omitempty" entity:"append"`
+
+	Tenant    string    `dynamodbav:"tenant,omitempty"`
+	Owner     string    `dynamodbav:"owner,omitempty"`
+	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at,time=s"`
+}
+
+const (
+	trackerPK = "$app#v1#tracker#t"
+	trackerSK = "$app#v1#tracker"
+)
+
+// halves are the index keys of the current item.
+func (w *world[T]) halves(pk, sk string) map[string]string {
+	w.t.Helper()
+	out := map[string]string{}
+	it := w.partition(pk)[sk]
+	for _, name := range []string{"gsi1pk", "gsi1sk", "gsi2pk", "gsi2sk", "gsi3pk", "gsi3sk"} {
+		if v, ok := it[name]; ok {
+			out[name] = v[len("S "):]
+		}
+	}
+	return out
+}
+
+func TestIndex_HalvesAreRightAfterEveryAppendAndEnrichment(t *testing.T) {
+	t.Parallel()
+	w := open[Tracker](t)
+	f := entity.Fields[Tracker]()
+	w.seed(Tracker{ID: "t", At: at(0), Zone: "hall", Floor: 1})
+	want := map[string]string{
+		"gsi1sk": "$app#v1#tracker#t",
+		"gsi2pk": "$app#v1#tracker#hall#0000000000000000001", "gsi2sk": "$app#v1#tracker#2026-04-22T10:00:00Z#t",
+		"gsi3sk": "2101-01-01T00:00:00Z",
+	}
+	require.Equal(t, want, w.halves(trackerPK, trackerSK), "the first append")
+
+	w.clock.advance(time.Hour)
+	w.seed(Tracker{ID: "t", At: at(1), Zone: "yard", Floor: 2, Beacon: ptr("b1")})
+	want["gsi2pk"], want["gsi2sk"], want["gsi3pk"] = "$app#v1#tracker#yard#0000000000000000002", "$app#v1#tracker#2026-04-22T10:01:00Z#t", "$app#v1#tracker#b1"
+	require.Equal(t, want, w.halves(trackerPK, trackerSK), "a later append; the copy of created_at stays")
+
+	w.seed(Tracker{ID: "t", At: at(2), Zone: "yard", Floor: 3})
+	want["gsi2pk"], want["gsi2sk"] = "$app#v1#tracker#yard#0000000000000000003", "$app#v1#tracker#2026-04-22T10:02:00Z#t"
+	require.Equal(t, want, w.halves(trackerPK, trackerSK), "a field that was not reported keeps its key")
+
+	_, err := w.Update(w.ctx, Tracker{ID: "t"}, entity.Set(&f.Tenant, "acme"))
+	require.NoError(t, err)
+	require.Equal(t, want, w.halves(trackerPK, trackerSK), "half an owner is no key")
+	_, err = w.Update(w.ctx, Tracker{ID: "t"}, entity.Set(&f.Owner, "ann"))
+	require.NoError(t, err)
+	want["gsi1pk"] = "$app#v1#tracker#acme#ann"
+	require.Equal(t, want, w.halves(trackerPK, trackerSK), "the other part was read")
+	_, err = w.Update(w.ctx, Tracker{ID: "t"}, entity.Set(&f.Tenant, "zeta"))
+	require.NoError(t, err)
+	want["gsi1pk"] = "$app#v1#tracker#zeta#ann"
+	require.Equal(t, want, w.halves(trackerPK, trackerSK), "no old key remains")
+	_, err = w.Update(w.ctx, Tracker{ID: "t"}, entity.Remove(&f.Owner))
+	require.NoError(t, err)
+	delete(want, "gsi1pk")
+	require.Equal(t, want, w.halves(trackerPK, trackerSK), "the half goes with its part")
+
+	w.seed(Tracker{ID: "t", At: at(3), Zone: "", Floor: 3, Beacon: ptr("")})
+	delete(want, "gsi2pk")
+	delete(want, "gsi3pk")
+	want["gsi2sk"] = "$app#v1#tracker#2026-04-22T10:03:00Z#t"
+	require.Equal(t, want, w.halves(trackerPK, trackerSK), "an empty string is no key")
+}
+
+func TestIndex_HalvesAreRightAfterABulkAppend(t *testing.T) {
+	t.Parallel()
+	w := open[Tracker](t)
+	_, err := w.AppendAll(w.ctx, []Tracker{
+		{ID: "t", At: at(2), Zone: "yard", Floor: 2},
+		{ID: "t", At: at(1), Zone: "hall", Floor: 1, Beacon: ptr("b1")},
+	})
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{
+		"gsi1sk": "$app#v1#tracker#t",
+		"gsi2pk": "$app#v1#tracker#yard#0000000000000000002", "gsi2sk": "$app#v1#tracker#2026-04-22T10:02:00Z#t",
+		"gsi3pk": "$app#v1#tracker#b1", "gsi3sk": "2101-01-01T00:00:00Z",
+	}, w.halves(trackerPK, trackerSK))
+}
+
+func TestIndex_QueriesFindCurrentItemsOnlyAndUnderNewKeysOnly(t *testing.T) {
+	t.Parallel()
+	w := open[Tracker](t)
+	byZone, err := w.Index("byZone")
+	require.NoError(t, err)
+	w.seed(Tracker{ID: "t", At: at(0), Zone: "hall", Floor: 1}, Tracker{ID: "u", At: at(5), Zone: "hall", Floor: 1})
+	found, err := byZone.Query(Tracker{Zone: "hall", Floor: 1}).Collect(w.ctx)
+	require.NoError(t, err)
+	require.Len(t, found, 2)
+	require.Equal(t, "t", found[0].ID)
+
+	w.seed(Tracker{ID: "t", At: at(9), Zone: "yard", Floor: 1})
+	found, err = byZone.Query(Tracker{Zone: "hall", Floor: 1}).Collect(w.ctx)
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	require.Equal(t, "u", found[0].ID)
+	late, err := byZone.Query(Tracker{Zone: "yard", Floor: 1}, entity.Gt(&entity.Fields[Tracker]().At, at(8))).Collect(w.ctx)
+	require.NoError(t, err)
+	require.Len(t, late, 1)
+	_, err = w.Index("byzone")
+	var unknown *entity.SchemaError
+	require.ErrorAs(t, err, &unknown)
+}
+
+func TestIndex_UpdateThatReadsDoesNotLoseAnAppendThatComesBetween(t *testing.T) {
+	t.Parallel()
+	w := open[Tracker](t)
+	w.seed(Tracker{ID: "t", At: at(0), Zone: "hall", Floor: 1})
+	arrived, release := w.sent.Hold(func(r faults.Request) bool { return r.Operation == "PutItem" })
+	defer release()
+	appended := make(chan error, 1)
+	go func() {
+		<-arrived
+		_, err := w.Append(w.ctx, Tracker{ID: "t", At: at(1), Zone: "yard", Floor: 2}, timeseries.SkipCurrent())
+		release()
+		appended <- err
+	}()
+	_, err := w.Update(w.ctx, Tracker{ID: "t"}, entity.Set(&entity.Fields[Tracker]().Owner, "ann"))
+	require.NoError(t, err)
+	require.NoError(t, <-appended)
+	cur := w.current(Tracker{ID: "t"})
+	require.Equal(t, at(1), cur.At)
+	require.Equal(t, "yard", cur.Zone)
+	require.Equal(t, "ann", cur.Owner)
+	require.Equal(t, 2, w.sent.Count("PutItem"), "the first one's guard was lost")
+}
+
+// composedCreation has an index half with created_at that is more than a copy of it, which an append cannot compose.
+type composedCreation struct {
+	_ entity.Key        `name:"Composed" pk:"$#{id}" sk:"$"`
+	_ entity.GSI        `name:"byOwner" index:"gsi1" pk:"$#{owner}" sk:"gsi1sk={createdAt}#{id}"`
+	_ timeseries.Events `orderBy:"n"`
+
+	ID        string    `dynamodbav:"id"`
+	N         int       `dynamodbav:"n"`
+	V         string    `dynamodbav:"v" entity:"append"`
+	Owner     string    `dynamodbav:"owner,omitempty"`
+	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at"`
+}
+
+// numberCreation copies a created_at that is stored as a number, which if_not_exists cannot turn into a text.
+type numberCreation struct {
+	_ entity.Key        `name:"Number" pk:"$#{id}" sk:"$"`
+	_ entity.GSI        `name:"byOwner" index:"gsi1" pk:"$#{owner}" sk:"gsi1sk={createdAt}"`
+	_ timeseries.Events `orderBy:"n"`
+
+	ID        string    `dynamodbav:"id"`
+	N         int       `dynamodbav:"n"`
+	V         string    `dynamodbav:"v" entity:"append"`
+	Owner     string    `dynamodbav:"owner,omitempty"`
+	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at,time=unix"`
+}
+
+func TestIndex_HalfThatAnAppendCannotComposeIsRefusedWhenTheStoreIsBuilt(t *testing.T) {
+	t.Parallel()
+	db, err := entity.Open(nil, entity.Config{Table: "app"})
+	require.NoError(t, err)
+	for name, build := range map[string]func() error{
+		"composed": func() error { _, err := timeseries.New[composedCreation](db); return err },
+		"number":   func() error { _, err := timeseries.New[numberCreation](db); return err },
+	} {
+		var refused *entity.SchemaError
+		if assert.ErrorAs(t, build(), &refused, name) {
+			assert.Equal(t, "EDD-9017", refused.Code, name)
+		}
+	}
+}

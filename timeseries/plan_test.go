@@ -1,0 +1,160 @@
+package timeseries_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/timeseries"
+)
+
+var update = flag.Bool("update", false, "write testdata/plans anew")
+
+// paper is a database without a client, whose clock stands still.
+func paper(t testing.TB) *entity.DB {
+	db, err := entity.Open(nil, entity.Config{
+		Table: "app",
+		Clock: func() time.Time { return time.Date(2026, 4, 22, 12, 0, 0, 123456789, time.UTC) },
+		NewID: func() string { return "write-id" },
+	})
+	require.NoError(t, err)
+	return db
+}
+
+func on[T any](t testing.TB) *timeseries.Series[T] {
+	series, err := timeseries.New[T](paper(t))
+	require.NoError(t, err)
+	return series
+}
+
+// Vault has secrets among what events carry, and in their key.
+type Vault struct {
+	_ entity.Key        `name:"Vault" pk:"$#{id}" sk:"$"`
+	_ entity.GSI        `name:"byHolder" index:"gsi1" pk:"$#{holder}"`
+	_ timeseries.Events `orderBy:"ticket" ttl:"90d"`
+
+	ID     string `dynamodbav:"id"`
+	Ticket string `dynamodbav:"ticket" entity:"secret"`
+	Holder string `dynamodbav:"holder" entity:"append,secret"`
+	Note   string `dynamodbav:"note,omitempty" entity:"secret"`
+}
+
+func TestPlan_OfEveryVerb(t *testing.T) {
+	t.Parallel()
+	telemetry, meters, channels, vaults := on[Telemetry](t), on[Meter](t), on[Channel](t), on[Vault](t)
+	trackers, scales := on[Tracker](t), on[Scale](t)
+	f, v := entity.Fields[Telemetry](), entity.Fields[Vault]()
+	enriched := tick(3, 3)
+	enriched.AccountID, enriched.Diagnostics = "acct-1", "fine"
+	for name, plan := range map[string]fmt.Stringer{
+		"append":              telemetry.Op().Append(tick(0, 1)),
+		"append-bare":         telemetry.Op().Append(bare(0)),
+		"append-if":           telemetry.Op().Append(tick(0, 1), entity.If(entity.Or(entity.Eq(f.GPIO, 1), entity.NotExists(&f.AccountID))), timeseries.SkipCurrent()),
+		"append-without-ttl":  meters.Op().Append(reading(7, 70)),
+		"append-stream":       channels.Op().Append(state("s#t", 0, "on")),
+		"append-native-key":   scales.Op().Append(Scale{ScaleID: "s-1", Time: start, Grams: 5}),
+		"append-index-halves": trackers.Op().Append(Tracker{ID: "t", At: start, Zone: "hall", Floor: 2, Beacon: ptr("b")}),
+		"append-secret":       vaults.Op().Append(Vault{ID: "v", Ticket: "T#1", Holder: "ann", Note: "n"}),
+		"update":              telemetry.Op().Update(device, entity.Set(&f.AccountID, "acct-1"), entity.Remove(&f.Diagnostics)),
+		"update-read":         trackers.Op().Update(Tracker{ID: "t"}, entity.Set(&entity.Fields[Tracker]().Owner, "ann")),
+		"upsert":              telemetry.Op().Upsert(enriched),
+		"require":             telemetry.Op().Require(device, entity.Ge(&f.Timestamp, at(0))),
+		"history":             telemetry.History(device),
+		"history-between":     telemetry.History(device, entity.Between(&f.Timestamp, at(0), at(10)), entity.Filter(entity.Eq(f.Alert, true)), entity.Desc()),
+		"history-ge":          telemetry.History(device, entity.Ge(&f.Timestamp, at(0)), entity.IncludeExpired()),
+		"history-gt":          telemetry.History(device, entity.Gt(&f.Timestamp, at(0))),
+		"history-lt":          telemetry.History(device, entity.Lt(&f.Timestamp, at(0))),
+		"history-le":          telemetry.History(device, entity.Le(&f.Timestamp, at(0))),
+		"history-eq":          telemetry.History(device, entity.Eq(&f.Timestamp, at(0))),
+		"history-empty":       telemetry.History(device, entity.Between(&f.Timestamp, at(1), at(0))),
+		"history-stream":      channels.History(Channel{Channel: "c-1", Stream: "s#t"}),
+		"history-secret":      vaults.History(Vault{ID: "v"}, entity.Gt(&v.Ticket, "T#1"), entity.Filter(entity.Eq(&v.Holder, "ann"))),
+		"query-current":       channels.Query(Channel{Channel: "c-1"}),
+		"query-index":         must(telemetry.Index("byAccount")).Query(Telemetry{AccountID: "acct-1"}),
+	} {
+		golden(t, name, plan.String())
+	}
+}
+
+func TestPlan_OfAMistakeIsItsCode(t *testing.T) {
+	t.Parallel()
+	telemetry, probes := on[Telemetry](t), on[Probe](t)
+	f := entity.Fields[Telemetry]()
+	for code, plan := range map[string]fmt.Stringer{
+		"EDD-9101": telemetry.Op().Append(Telemetry{Channel: "c-1", Timestamp: start}),
+		"EDD-9113": probes.Op().Append(Probe{ID: "p", At: start.AddDate(1, 0, 0)}),
+		"EDD-9104": telemetry.Op().Update(device, entity.Set(f.GPIO, 1)),
+		"EDD-9115": telemetry.History(device, entity.Eq(f.Alert, true)),
+	} {
+		require.Contains(t, plan.String(), code)
+	}
+}
+
+func must[V any](v V, err error) V {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", "plans", name+".txt")
+	if *update {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(got+"\n"), 0o644))
+		return
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got+"\n", "%s; -update writes it anew", path)
+}
+
+func TestPlan_NeverShowsASecret(t *testing.T) {
+	t.Parallel()
+	vaults := on[Vault](t)
+	v := entity.Fields[Vault]()
+	secrets := []string{"hunter2", "mallory", "opensesame"}
+	ev := Vault{ID: "v", Ticket: secrets[0], Holder: secrets[1], Note: secrets[2]}
+	texts := map[string]string{
+		"append":    vaults.Op().Append(ev).String(),
+		"append if": vaults.Op().Append(ev, entity.If(entity.Ne(&v.Note, secrets[2]))).String(),
+		"upsert":    vaults.Op().Upsert(ev).String(),
+		"update":    vaults.Op().Update(ev, entity.Set(&v.Note, secrets[2])).String(),
+		"require":   vaults.Op().Require(ev, entity.Eq(&v.Holder, secrets[1]), entity.Lt(&v.Ticket, secrets[0])).String(),
+		"history":   vaults.History(ev, entity.Between(&v.Ticket, secrets[0], secrets[2]), entity.Filter(entity.Eq(&v.Holder, secrets[1]))).String(),
+		"eq":        vaults.History(ev, entity.Eq(&v.Ticket, secrets[0])).String(),
+		"lt":        vaults.History(ev, entity.Lt(&v.Ticket, secrets[0])).String(),
+	}
+	for name, text := range texts {
+		for _, secret := range secrets {
+			require.NotContains(t, text, secret, name)
+		}
+	}
+}
+
+func TestPlan_NeedsNoClientAndRunningDoes(t *testing.T) {
+	t.Parallel()
+	series := on[Telemetry](t)
+	_, err := series.Append(t.Context(), tick(0, 1))
+	require.ErrorIs(t, err, entity.ErrNoClient)
+	_, err = series.AppendAll(t.Context(), []Telemetry{tick(0, 1)})
+	require.ErrorIs(t, err, entity.ErrNoClient)
+	_, err = series.History(device).Collect(t.Context())
+	require.ErrorIs(t, err, entity.ErrNoClient)
+	_, err = series.At(t.Context(), device, start)
+	require.ErrorIs(t, err, entity.ErrNoClient)
+}
+
+func TestPlan_IsTheSameEveryTime(t *testing.T) {
+	t.Parallel()
+	a, b := on[Tracker](t).Op().Append(Tracker{ID: "t", At: start}), on[Tracker](t).Op().Append(Tracker{ID: "t", At: start})
+	require.Equal(t, a.String(), b.String())
+	require.Equal(t, a.String(), a.String())
+}

@@ -1,0 +1,207 @@
+package timeseries_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/timeseries"
+)
+
+// Account lies in the same table and takes part in transactions.
+type Account struct {
+	_ entity.Key `name:"Account" pk:"$#{accountId}" sk:"$"`
+
+	AccountID string `dynamodbav:"accountId"`
+	Plan      string `dynamodbav:"plan"`
+	Devices   int    `dynamodbav:"devices"`
+}
+
+func withAccounts(t *testing.T) (*world[Telemetry], *entity.Store[Account]) {
+	w := open[Telemetry](t)
+	accounts, err := entity.New[Account](w.db)
+	require.NoError(t, err)
+	return w, accounts
+}
+
+func TestTransact_AppendIsAppliedTogetherWithOtherOps(t *testing.T) {
+	t.Parallel()
+	w, accounts := withAccounts(t)
+	_, err := accounts.Create(w.ctx, Account{AccountID: "a", Plan: "gold"})
+	require.NoError(t, err)
+	w.sent.Reset()
+
+	create := accounts.Op().Create(Account{AccountID: "b"})
+	tick := w.Op().Append(tick(0, 1))
+	gold := accounts.Op().Require(Account{AccountID: "a"}, entity.Eq(&entity.Fields[Account]().Plan, "gold"))
+	require.Zero(t, tick.Result())
+	require.NoError(t, w.db.Transact(w.ctx, create, tick, gold))
+	require.Equal(t, []string{transact}, w.operations(), "no follow-up read")
+	require.Equal(t, []string{"Put", "Update", "Put", "ConditionCheck"}, w.kinds(0))
+
+	r := tick.Result()
+	require.True(t, r.Applied)
+	require.Equal(t, at(0), r.Current.Timestamp, "what the event determines")
+	require.Equal(t, 1, *r.Current.GPIO)
+	require.Equal(t, "b", create.Result().AccountID)
+	require.Equal(t, at(0), w.current(device).Timestamp)
+	require.Len(t, w.history(device), 1)
+}
+
+func TestTransact_StaleIsAnErrorWithTheWinnerAndNothingIsWritten(t *testing.T) {
+	t.Parallel()
+	w, accounts := withAccounts(t)
+	w.seed(tick(5, 1))
+	before := w.partition(devicePK)
+	for _, c := range []struct {
+		reason timeseries.Reason
+		op     entity.Write[timeseries.Result[Telemetry]]
+	}{
+		{timeseries.Older, w.Op().Append(tick(4, 1))},
+		{timeseries.Duplicate, w.Op().Append(tick(5, 1))},
+		{timeseries.Collision, w.Op().Append(tick(5, 2))},
+		{timeseries.Refused, w.Op().Append(tick(6, 2), entity.If(entity.Exists(&entity.Fields[Telemetry]().AccountID)))},
+	} {
+		w.sent.Reset()
+		create := accounts.Op().Create(Account{AccountID: "b"})
+		err := w.db.Transact(w.ctx, create, c.op)
+		var stale *timeseries.StaleError
+		require.ErrorAs(t, err, &stale)
+		require.Equal(t, c.reason, stale.Reason)
+		require.ErrorAs(t, entity.FailureOf(err, c.op), &stale)
+		require.NoError(t, entity.FailureOf(err, create), "the others did not fail")
+		winner, ok := entity.StoredItem[Telemetry](err)
+		require.True(t, ok)
+		require.Equal(t, tick(5, 1).Timestamp, winner.Timestamp)
+		require.Equal(t, 1, *winner.GPIO)
+		require.Zero(t, c.op.Result())
+		require.Equal(t, []string{transact}, w.operations())
+		require.Equal(t, before, w.partition(devicePK))
+		_, err = accounts.Get(w.ctx, Account{AccountID: "b"})
+		require.ErrorIs(t, err, entity.ErrNotFound)
+	}
+}
+
+func TestTransact_RecordingOfLateEventsDoesNotApply(t *testing.T) {
+	t.Parallel()
+	w := open[Meter](t)
+	w.seed(reading(10, 1))
+	op := w.Op().Append(reading(4, 4))
+	err := w.db.Transact(w.ctx, op)
+	var stale *timeseries.StaleError
+	require.ErrorAs(t, err, &stale)
+	require.Equal(t, timeseries.Older, stale.Reason)
+	winner, ok := entity.StoredItem[Meter](entity.FailureOf(err, op))
+	require.True(t, ok)
+	require.Equal(t, reading(10, 1), winner)
+	require.Len(t, w.history(reading(0, 0)), 1)
+	require.Equal(t, []string{transact}, w.operations())
+}
+
+func TestTransact_FailuresOfOthersAreNotTheAppends(t *testing.T) {
+	t.Parallel()
+	w, accounts := withAccounts(t)
+	tick := w.Op().Append(tick(0, 1))
+	missing := accounts.Op().Require(Account{AccountID: "nobody"})
+	err := w.db.Transact(w.ctx, tick, missing)
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.ErrorIs(t, entity.FailureOf(err, missing), entity.ErrNotFound)
+	require.NoError(t, entity.FailureOf(err, tick))
+	require.Empty(t, w.partition(devicePK))
+	require.Zero(t, tick.Result())
+}
+
+func TestTransact_BothFailuresAreReported(t *testing.T) {
+	t.Parallel()
+	w, accounts := withAccounts(t)
+	w.seed(tick(5, 1))
+	late := w.Op().Append(tick(4, 1))
+	missing := accounts.Op().Require(Account{AccountID: "nobody"})
+	err := w.db.Transact(w.ctx, missing, late)
+	var stale *timeseries.StaleError
+	require.ErrorAs(t, entity.FailureOf(err, late), &stale)
+	require.ErrorIs(t, entity.FailureOf(err, missing), entity.ErrNotFound)
+}
+
+func TestTransact_AppendsOfDifferentSeriesGoTogether(t *testing.T) {
+	t.Parallel()
+	w := open[Meter](t)
+	a, b := w.Op().Append(Meter{MeterID: "a", Seq: 1, Value: 1}), w.Op().Append(Meter{MeterID: "b", Seq: 1, Value: 2})
+	require.NoError(t, w.db.Transact(w.ctx, a, b))
+	require.Equal(t, 1, a.Result().Current.Value)
+	require.Equal(t, 2, b.Result().Current.Value)
+	late, fine := w.Op().Append(Meter{MeterID: "a", Seq: 1, Value: 9}), w.Op().Append(Meter{MeterID: "b", Seq: 2, Value: 3})
+	err := w.db.Transact(w.ctx, fine, late)
+	require.Error(t, entity.FailureOf(err, late))
+	require.NoError(t, entity.FailureOf(err, fine))
+	require.Len(t, w.history(Meter{MeterID: "b"}), 1)
+}
+
+func TestTransact_TwoOpsOnOneSeriesAreRefusedBeforeAnyRequest(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	f := entity.Fields[Telemetry]()
+	one := w.Op().Append(tick(0, 1))
+	for name, other := range map[string]entity.Op{
+		"append":  w.Op().Append(tick(1, 2)),
+		"itself":  one,
+		"update":  w.Op().Update(device, entity.Set(&f.AccountID, "a")),
+		"upsert":  w.Op().Upsert(device),
+		"require": w.Op().Require(device),
+	} {
+		require.Equal(t, "EDD-9109", inputCode(t, w.db.Transact(w.ctx, one, other)), name)
+	}
+	require.Empty(t, w.sent.Requests())
+}
+
+func TestTransact_AppendCountsAsTwoActions(t *testing.T) {
+	t.Parallel()
+	w := open[Meter](t)
+	var ops []entity.Op
+	for i := range 51 {
+		ops = append(ops, w.Op().Append(Meter{MeterID: string(rune('A' + i)), Seq: 1}))
+	}
+	require.Equal(t, "EDD-9110", inputCode(t, w.db.Transact(w.ctx, ops...)))
+	require.Empty(t, w.sent.Requests())
+	require.NoError(t, w.db.Transact(w.ctx, ops[:50]...))
+}
+
+func TestTransact_AnAppendCanBeRunAgainAndThenIsADuplicate(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	op := w.Op().Append(tick(0, 1))
+	require.NoError(t, w.db.Transact(w.ctx, op))
+	var stale *timeseries.StaleError
+	require.ErrorAs(t, w.db.Transact(w.ctx, op), &stale)
+	require.Equal(t, timeseries.Duplicate, stale.Reason)
+	require.True(t, op.Result().Applied, "the last successful run's")
+}
+
+func TestTransact_EnrichmentOpsOfASeries(t *testing.T) {
+	t.Parallel()
+	w, accounts := withAccounts(t)
+	w.seed(tick(0, 1))
+	f := entity.Fields[Telemetry]()
+	require.NoError(t, w.db.Transact(w.ctx,
+		w.Op().Update(device, entity.Set(&f.AccountID, "a"), entity.If(entity.Eq(f.GPIO, 1))),
+		accounts.Op().Create(Account{AccountID: "a", Devices: 1})))
+	require.Equal(t, "a", w.current(device).AccountID)
+	err := w.db.Transact(w.ctx, w.Op().Require(device, entity.Eq(&f.AccountID, "b")))
+	require.ErrorIs(t, err, entity.ErrCondition)
+	require.NoError(t, w.db.Transact(w.ctx, w.Op().Require(device, entity.Eq(&f.AccountID, "a"))))
+}
+
+func TestTransact_ConflictsAreRepeatedAndLostAnswersAreNotAppliedTwice(t *testing.T) {
+	t.Parallel()
+	w, accounts := withAccounts(t)
+	for i, fault := range everyFault {
+		w.sent.Reset()
+		w.sent.Inject(nthOf(1, fault))
+		op := w.Op().Append(tick(i, i))
+		require.NoError(t, w.db.Transact(w.ctx, op, accounts.Op().Create(Account{AccountID: fault.String()})))
+		require.True(t, op.Result().Applied)
+		require.Equal(t, 2, w.sent.Count(transact))
+	}
+	require.Len(t, w.history(device), len(everyFault))
+}
