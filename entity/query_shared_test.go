@@ -1,0 +1,194 @@
+package entity_test
+
+import (
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+)
+
+// Invoice and Receipt share partitions of their table and of an index.
+type Invoice struct {
+	_ entity.Key `name:"Invoice" pk:"pk={customer}" sk:"$#{id}"`
+	_ entity.GSI `name:"byDay" index:"gsi1" pk:"gsi1pk={day}" sk:"$#{id}"`
+
+	Customer string `dynamodbav:"customer"`
+	ID       string `dynamodbav:"id"`
+	Day      string `dynamodbav:"day,omitempty"`
+	Amount   int    `dynamodbav:"amount"`
+	Paid     bool   `dynamodbav:"paid"`
+}
+
+type Receipt struct {
+	_ entity.Key `name:"Receipt" pk:"pk={customer}" sk:"$#{id}"`
+	_ entity.GSI `name:"byDay" index:"gsi1" pk:"gsi1pk={day}" sk:"$#{id}"`
+
+	Customer string `dynamodbav:"customer"`
+	ID       string `dynamodbav:"id"`
+	Day      string `dynamodbav:"day,omitempty"`
+	Amount   int    `dynamodbav:"amount"`
+	Paid     bool   `dynamodbav:"paid"`
+}
+
+// crowdedPartition holds two invoices, two receipts, and what features put beside an item: none of it may show up as
+// another entity, or as a current item.
+func crowdedPartition(t *testing.T) (*lab, *entity.Store[Invoice], *entity.Store[Receipt]) {
+	t.Helper()
+	l := newLab(t)
+	invoices, receipts := declare[Invoice](t, l.db), declare[Receipt](t, l.db)
+	l.create(t)
+	for i, id := range []string{"1", "2"} {
+		_, err := invoices.Create(t.Context(), Invoice{Customer: "c", ID: id, Day: "mon", Amount: i, Paid: i == 0})
+		require.NoError(t, err)
+		_, err = receipts.Create(t.Context(), Receipt{Customer: "c", ID: id, Day: "mon", Amount: i, Paid: i == 0})
+		require.NoError(t, err)
+	}
+	const at = "$app#v1#invoice#1"
+	for _, sk := range []string{at + "#e#2024-05-06T07:08:09.123456789Z", at + "#v#0000001", at + "#deleted#2024-05-06T07:08:09.123456789Z"} {
+		it := keys("pk", "c", "sk", sk, "__edd_e__", "Invoice", "_k", sk[len(at)+1:len(at)+2], "customer", "c", "id", "1", "gsi1pk", "mon", "day", "mon")
+		it["paid"] = &types.AttributeValueMemberBOOL{Value: true}
+		l.put(t, it)
+	}
+	l.put(t, keys("pk", "c", "sk", "$app#v1#invoice#15", "__edd_e__", "Stranger", "id", "15"))
+	l.put(t, keys("pk", "c", "sk", "$app#v1#invoice#16", "id", "16"))
+	l.put(t, keys("pk", "c", "sk", "zzz"))
+	l.sent()
+	return l, invoices, receipts
+}
+
+func invoiceIDs(all []Invoice) (out []string) {
+	for _, v := range all {
+		out = append(out, v.ID)
+	}
+	return out
+}
+
+// W20: a query sees the current items of its own entity, and nothing else that lies in its range.
+func TestQuery_SeesOnlyCurrentItemsOfItsEntity(t *testing.T) {
+	t.Parallel()
+	_, invoices, receipts := crowdedPartition(t)
+	f := entity.Fields[Invoice]()
+	for name, q := range map[string]entity.Query[Invoice]{
+		"partition":  invoices.Query(Invoice{Customer: "c"}),
+		"descending": invoices.Query(Invoice{Customer: "c"}, entity.Desc()),
+		"Gt":         invoices.Query(Invoice{Customer: "c"}, entity.Gt(&f.ID, "0")),
+		"Le":         invoices.Query(Invoice{Customer: "c"}, entity.Le(&f.ID, "2")),
+		"prefix":     invoices.Query(Invoice{Customer: "c"}, entity.BeginsWith(&f.ID, "")),
+		"limited":    invoices.Query(Invoice{Customer: "c"}, entity.Limit(5)),
+	} {
+		got, err := q.Collect(t.Context())
+		require.NoError(t, err, name)
+		require.ElementsMatch(t, []string{"1", "2"}, invoiceIDs(got), name)
+		n, err := q.Count(t.Context())
+		require.NoError(t, err, name)
+		require.Equal(t, 2, n, name)
+	}
+	got, err := invoices.Query(Invoice{Customer: "c"}, entity.Gt(&f.ID, "1")).Collect(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"2"}, invoiceIDs(got), "what lies beside 1 is not greater than 1")
+	one, err := invoices.Query(Invoice{Customer: "c", ID: "1"}).One(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "1", one.ID)
+	n, err := receipts.Query(Receipt{Customer: "c"}).Count(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+}
+
+func TestQuery_PagesSkipStrangersWithoutEmptyPages(t *testing.T) {
+	t.Parallel()
+	_, invoices, _ := crowdedPartition(t)
+	page, err := invoices.Query(Invoice{Customer: "c"}, entity.Limit(1)).Page(t.Context(), "")
+	require.NoError(t, err)
+	require.Equal(t, []string{"1"}, invoiceIDs(page.Items))
+	page, err = invoices.Query(Invoice{Customer: "c"}, entity.Limit(1)).Page(t.Context(), page.Next)
+	require.NoError(t, err)
+	require.Equal(t, []string{"2"}, invoiceIDs(page.Items), "five strangers lie between the two")
+}
+
+// W33: a top-level Or stands beside the entity's own filter, not instead of it.
+func TestQuery_OrInAFilterDoesNotLetOtherEntitiesIn(t *testing.T) {
+	t.Parallel()
+	_, invoices, _ := crowdedPartition(t)
+	f := entity.Fields[Invoice]()
+	byDay, err := invoices.Index("byDay")
+	require.NoError(t, err)
+	for name, query := range map[string]func(Invoice, ...entity.QueryOption) entity.Query[Invoice]{"table": invoices.Query, "index": byDay.Query} {
+		key := Invoice{Customer: "c"}
+		if name == "index" {
+			key = Invoice{Day: "mon"}
+		}
+		got, err := query(key, entity.Filter(entity.Or(entity.Eq(&f.Paid, true), entity.Eq(&f.Amount, 99)))).Collect(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []string{"1"}, invoiceIDs(got), name)
+		got, err = query(key, entity.Filter(entity.Or(entity.Eq(&f.Paid, true), entity.Eq(&f.Amount, 1))), entity.Filter(entity.Gt(&f.Amount, 0))).Collect(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []string{"2"}, invoiceIDs(got), "%s: two filters are both kept", name)
+		got, err = query(key, entity.Filter(entity.Not(entity.Eq(&f.Paid, true)))).Collect(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []string{"2"}, invoiceIDs(got), name)
+	}
+}
+
+// A partition half that is no $ template is shared by everybody who writes it.
+func TestQuery_OfASharedIndexPartitionSeesItsOwnEntity(t *testing.T) {
+	t.Parallel()
+	l, invoices, receipts := crowdedPartition(t)
+	byDay, err := receipts.Index("byDay")
+	require.NoError(t, err)
+	got, err := byDay.Query(Receipt{Day: "mon"}).Collect(t.Context())
+	require.NoError(t, err)
+	require.Len(t, got, 2)
+	require.Equal(t, []string{"Query"}, l.sent())
+	require.NoError(t, receipts.Delete(t.Context(), Receipt{Customer: "c", ID: "1"}))
+	days, err := invoices.Index("byDay")
+	require.NoError(t, err)
+	n, err := days.Query(Invoice{Day: "mon"}).Count(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+}
+
+// Cat and Dog are verbatim and share a table: a discriminator tells them apart.
+type Cat struct {
+	_ entity.Key `name:"Cat" pk:"owner" sk:"name" kind:"type=cat"`
+
+	Owner string `dynamodbav:"owner"`
+	Name  string `dynamodbav:"name"`
+	Lives int    `dynamodbav:"lives,omitempty"`
+}
+
+type Dog struct {
+	_ entity.Key `name:"Dog" pk:"owner" sk:"name" kind:"type=dog"`
+
+	Owner string `dynamodbav:"owner"`
+	Name  string `dynamodbav:"name"`
+	Breed string `dynamodbav:"breed,omitempty"`
+}
+
+func TestKind_IsWrittenOnEveryPathAndTellsEntitiesApart(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	cats, dogs := declare[Cat](t, l.db), declare[Dog](t, l.db)
+	l.create(t)
+	_, err := cats.Create(t.Context(), Cat{Owner: "o", Name: "a", Lives: 9})
+	require.NoError(t, err)
+	_, _, err = cats.Upsert(t.Context(), Cat{Owner: "o", Name: "b"})
+	require.NoError(t, err)
+	_, err = cats.Update(t.Context(), Cat{Owner: "o", Name: "b"}, entity.Set(&entity.Fields[Cat]().Lives, 1))
+	require.NoError(t, err)
+	_, err = dogs.Create(t.Context(), Dog{Owner: "o", Name: "c"})
+	require.NoError(t, err)
+	require.Equal(t, map[string]raw{
+		`S"o" S"a"`: {"owner": `S"o"`, "name": `S"a"`, "type": `S"cat"`, "lives": "N9"},
+		`S"o" S"b"`: {"owner": `S"o"`, "name": `S"b"`, "type": `S"cat"`, "lives": "N1"},
+		`S"o" S"c"`: {"owner": `S"o"`, "name": `S"c"`, "type": `S"dog"`},
+	}, l.everything(t))
+	got, err := cats.Query(Cat{Owner: "o"}).Collect(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []Cat{{Owner: "o", Name: "a", Lives: 9}, {Owner: "o", Name: "b", Lives: 1}}, got)
+	f := entity.Fields[Dog]()
+	found, err := dogs.Query(Dog{Owner: "o"}, entity.Filter(entity.Or(entity.NotExists(&f.Breed), entity.Eq(&f.Breed, "x")))).Collect(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []Dog{{Owner: "o", Name: "c"}}, found)
+}
