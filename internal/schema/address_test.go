@@ -82,9 +82,9 @@ type pair struct {
 
 func schemaOf[T any](t *testing.T) *schema.Schema {
 	t.Helper()
-	store, err := entity.New[T](open(t))
+	s, err := schema.Build(reflect.TypeFor[T](), options)
 	require.NoError(t, err)
-	return core.Of(store).Schema
+	return s
 }
 
 func nodeAt(s *schema.Schema, p any) *schema.Node { return s.Node(reflect.ValueOf(p)) }

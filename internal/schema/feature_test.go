@@ -87,13 +87,11 @@ func TestFeature_TagIsAsStrictAsOurs(t *testing.T) {
 	refused[missing](t, "EDD-9003", theQuota)
 	refused[empty](t, "EDD-9003", theQuota)
 	refused[zero](t, "EDD-9036", theQuota)
-	checkMistakes[struct {
+	type keyless struct {
 		_  quota
 		ID string `dynamodbav:"id"`
-	}](t, declare[struct {
-		_  quota
-		ID string `dynamodbav:"id"`
-	}](t), mistake{"EDD-9030", ""}, mistake{"EDD-9003", theQuota})
+	}
+	checkMistakes[keyless](t, alone[keyless](), mistake{"EDD-9030", ""}, mistake{"EDD-9003", theQuota})
 }
 
 // Stand-ins for features of later packages: what counts is the name that their compiled form gives.
@@ -141,9 +139,9 @@ func TestFeature_SeriesIsNeitherVersionedNorSoftDeleted(t *testing.T) {
 		At time.Time `dynamodbav:"at"`
 		A  int       `dynamodbav:"a" entity:"append"`
 	}
-	refusedSeries[versioned](t, "EDD-9012", theEvents)
-	refusedSeries[versionedFirst](t, "EDD-9012", theEvents)
-	refusedSeries[deleted](t, "EDD-9015", theEvents)
+	refused[versioned](t, "EDD-9012", theEvents)
+	refused[versionedFirst](t, "EDD-9012", theEvents)
+	refused[deleted](t, "EDD-9015", theEvents)
 
 	type metered struct {
 		_  entity.Key        `name:"Right" pk:"$#{id}" sk:"$"`
@@ -159,7 +157,7 @@ func TestFeature_SeriesIsNeitherVersionedNorSoftDeleted(t *testing.T) {
 		_  softDelete
 		ID string `dynamodbav:"id"`
 	}
-	acceptedSeries[metered](t)
+	accepted[metered](t)
 	accepted[both](t)
 }
 

@@ -9,11 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Declaration mistakes are tested through the constructors of the public packages, because that is what users see. The
-// codes stand here as text: a number that changed its meaning must fail a test.
+// The codes stand in these tests as text: a number that changed its meaning must fail a test. Most structs are compiled
+// by their reflect.Type, as entity.New does it, because an instance of Store for each would take the compiler a minute.
 
 func open(t *testing.T) *entity.DB {
 	t.Helper()
@@ -22,19 +23,20 @@ func open(t *testing.T) *entity.DB {
 	return db
 }
 
-// declare builds a store of T on a database of its own.
-func declare[T any](t *testing.T) error {
-	t.Helper()
-	_, err := entity.New[T](open(t))
-	return err
+// options are those of a database with the default configuration.
+var options = schema.Options{Namespace: "app", NamespaceVersion: 1, PK: "pk", SK: "sk", TTL: "_ttl", Precision: key.Nano}
+
+// declare builds typ and adds it to table.
+func declare(table *schema.Table, typ reflect.Type) error {
+	s, err := schema.Build(typ, options)
+	if err != nil {
+		return err
+	}
+	return table.Add(s)
 }
 
-// declareSeries is declare for a time series.
-func declareSeries[T any](t *testing.T) error {
-	t.Helper()
-	_, err := timeseries.New[T](open(t))
-	return err
-}
+// alone builds T and adds it to a table of its own.
+func alone[T any]() error { return declare(&schema.Table{Name: "t"}, reflect.TypeFor[T]()) }
 
 // mistakes returns every *entity.SchemaError in err's tree.
 func mistakes(err error) []*entity.SchemaError {
@@ -60,7 +62,11 @@ type mistake struct{ code, field string }
 // that one run shows every rule that is broken.
 func checkMistakes[T any](t *testing.T, err error, want ...mistake) {
 	t.Helper()
-	typ := reflect.TypeFor[T]().String()
+	checkMistakesOf(t, reflect.TypeFor[T]().String(), err, want)
+}
+
+func checkMistakesOf(t *testing.T, typ string, err error, want []mistake) {
+	t.Helper()
 	var first *entity.SchemaError
 	if !errors.As(err, &first) {
 		assert.Fail(t, "not refused", "%s must have %v, got %v", typ, want, err)
@@ -78,23 +84,12 @@ func checkMistakes[T any](t *testing.T, err error, want ...mistake) {
 // refused checks that T has exactly one mistake.
 func refused[T any](t *testing.T, code, field string) {
 	t.Helper()
-	checkMistakes[T](t, declare[T](t), mistake{code, field})
-}
-
-// refusedSeries is refused for a time series.
-func refusedSeries[T any](t *testing.T, code, field string) {
-	t.Helper()
-	checkMistakes[T](t, declareSeries[T](t), mistake{code, field})
+	checkMistakes[T](t, alone[T](), mistake{code, field})
 }
 
 func accepted[T any](t *testing.T) {
 	t.Helper()
-	assert.NoError(t, declare[T](t))
-}
-
-func acceptedSeries[T any](t *testing.T) {
-	t.Helper()
-	assert.NoError(t, declareSeries[T](t))
+	assert.NoError(t, alone[T]())
 }
 
 // theKey and friends are how a SchemaError names a declaration.

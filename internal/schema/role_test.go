@@ -170,7 +170,7 @@ func TestDeclaration_AppendIsForTimeSeries(t *testing.T) {
 		ID string     `dynamodbav:"id"`
 		A  string     `dynamodbav:"a" entity:"append"`
 	}
-	found := mistakes(declare[wrong](t))
+	found := mistakes(alone[wrong]())
 	require.Len(t, found, 1)
 	require.Equal(t, "A", found[0].Field)
 }
@@ -230,7 +230,7 @@ func TestDeclaration_EmbeddedStructsDeclareNothing(t *testing.T) {
 		WithKey
 	}
 	refused[wrong](t, "EDD-9003", "Base._")
-	checkMistakes[hidden](t, declare[hidden](t), mistake{"EDD-9003", "WithKey._"}, mistake{"EDD-9030", ""})
+	checkMistakes[hidden](t, alone[hidden](), mistake{"EDD-9003", "WithKey._"}, mistake{"EDD-9030", ""})
 }
 
 func TestDeclaration_DeletedAtNeedsSoftDelete(t *testing.T) {

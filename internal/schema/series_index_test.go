@@ -37,9 +37,9 @@ func TestSeriesDeclaration_IndexHalfIsKnownToAnAppendOrUntouchedByIt(t *testing.
 		A  *int              `dynamodbav:"a" entity:"append"`
 		B  int               `dynamodbav:"b" entity:"append"`
 	}
-	refusedSeries[mixed](t, "EDD-9017", theEvents)
-	refusedSeries[clock](t, "EDD-9017", theEvents)
-	refusedSeries[pointers](t, "EDD-9017", theEvents)
+	refused[mixed](t, "EDD-9017", theEvents)
+	refused[clock](t, "EDD-9017", theEvents)
+	refused[pointers](t, "EDD-9017", theEvents)
 
 	type right struct {
 		_     entity.Key        `name:"Right" pk:"$#{id}" sk:"$"`
@@ -53,7 +53,7 @@ func TestSeriesDeclaration_IndexHalfIsKnownToAnAppendOrUntouchedByIt(t *testing.
 		C     int               `dynamodbav:"c" entity:"append"`
 		Owner string            `dynamodbav:"owner"`
 	}
-	acceptedSeries[right](t)
+	accepted[right](t)
 }
 
 // An append knows created_at only of an item that it creates; a bare copy is kept right by if_not_exists.
@@ -104,9 +104,9 @@ func TestSeriesDeclaration_IndexHoldsCreatedAtAsABareCopyOnly(t *testing.T) {
 		A  int               `dynamodbav:"a" entity:"append"`
 		C  time.Time         `dynamodbav:"created" entity:"created_at"`
 	}
-	refusedSeries[prefixed](t, "EDD-9017", theEvents)
-	refusedSeries[literal](t, "EDD-9017", theEvents)
-	refusedSeries[twoParts](t, "EDD-9017", theEvents)
-	refusedSeries[number](t, "EDD-9017", theEvents)
-	acceptedSeries[right](t)
+	refused[prefixed](t, "EDD-9017", theEvents)
+	refused[literal](t, "EDD-9017", theEvents)
+	refused[twoParts](t, "EDD-9017", theEvents)
+	refused[number](t, "EDD-9017", theEvents)
+	accepted[right](t)
 }

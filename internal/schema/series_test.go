@@ -24,7 +24,7 @@ type reading struct {
 
 func TestSeriesDeclaration_WithoutAMistake(t *testing.T) {
 	t.Parallel()
-	acceptedSeries[reading](t)
+	accepted[reading](t)
 }
 
 func TestSeriesDeclaration_OrderByIsAnAttribute(t *testing.T) {
@@ -43,8 +43,8 @@ func TestSeriesDeclaration_OrderByIsAnAttribute(t *testing.T) {
 		At time.Time `dynamodbav:"at"`
 		A  int       `dynamodbav:"a" entity:"append"`
 	}
-	refusedSeries[wrong](t, "EDD-9010", theEvents)
-	refusedSeries[missing](t, "EDD-9003", theEvents)
+	refused[wrong](t, "EDD-9010", theEvents)
+	refused[missing](t, "EDD-9003", theEvents)
 }
 
 func TestSeriesDeclaration_OrderByIsNoKeyPart(t *testing.T) {
@@ -64,8 +64,8 @@ func TestSeriesDeclaration_OrderByIsNoKeyPart(t *testing.T) {
 		At time.Time         `dynamodbav:"at"`
 		A  int               `dynamodbav:"a" entity:"append"`
 	}
-	refusedSeries[sorted](t, "EDD-9011", theEvents)
-	acceptedSeries[stream](t)
+	refused[sorted](t, "EDD-9011", theEvents)
+	accepted[stream](t)
 }
 
 func TestSeriesDeclaration_OrderByIsAlwaysThere(t *testing.T) {
@@ -84,8 +84,8 @@ func TestSeriesDeclaration_OrderByIsAlwaysThere(t *testing.T) {
 		At time.Time         `dynamodbav:"at,omitempty"`
 		A  int               `dynamodbav:"a" entity:"append"`
 	}
-	refusedSeries[pointer](t, "EDD-9013", theEvents)
-	refusedSeries[omitted](t, "EDD-9013", theEvents)
+	refused[pointer](t, "EDD-9013", theEvents)
+	refused[omitted](t, "EDD-9013", theEvents)
 }
 
 func TestSeriesDeclaration_KeyPartsAreNotAppended(t *testing.T) {
@@ -97,7 +97,7 @@ func TestSeriesDeclaration_KeyPartsAreNotAppended(t *testing.T) {
 		At time.Time         `dynamodbav:"at"`
 		A  int               `dynamodbav:"a" entity:"append"`
 	}
-	refusedSeries[wrong](t, "EDD-9013", theKey)
+	refused[wrong](t, "EDD-9013", theKey)
 }
 
 func TestSeriesDeclaration_OrderByCanOrder(t *testing.T) {
@@ -130,10 +130,10 @@ func TestSeriesDeclaration_OrderByCanOrder(t *testing.T) {
 		At string            `dynamodbav:"at"`
 		A  int               `dynamodbav:"a" entity:"append"`
 	}
-	refusedSeries[boolean](t, "EDD-9014", theEvents)
-	refusedSeries[float](t, "EDD-9014", theEvents)
-	acceptedSeries[integer](t)
-	acceptedSeries[text](t)
+	refused[boolean](t, "EDD-9014", theEvents)
+	refused[float](t, "EDD-9014", theEvents)
+	accepted[integer](t)
+	accepted[text](t)
 }
 
 func TestSeriesDeclaration_SomethingIsAppended(t *testing.T) {
@@ -145,7 +145,7 @@ func TestSeriesDeclaration_SomethingIsAppended(t *testing.T) {
 		At time.Time         `dynamodbav:"at"`
 		A  int               `dynamodbav:"a"`
 	}
-	refusedSeries[wrong](t, "EDD-9016", theEvents)
+	refused[wrong](t, "EDD-9016", theEvents)
 }
 
 func TestSeriesDeclaration_DurationsFollowTheGrammar(t *testing.T) {
@@ -185,11 +185,11 @@ func TestSeriesDeclaration_DurationsFollowTheGrammar(t *testing.T) {
 		At time.Time         `dynamodbav:"at"`
 		A  int               `dynamodbav:"a" entity:"append"`
 	}
-	refusedSeries[malformed](t, "EDD-9003", theEvents)
-	refusedSeries[negative](t, "EDD-9003", theEvents)
-	refusedSeries[rising](t, "EDD-9003", theEvents)
-	refusedSeries[empty](t, "EDD-9003", theEvents)
-	refusedSeries[zero](t, "EDD-9036", theEvents)
+	refused[malformed](t, "EDD-9003", theEvents)
+	refused[negative](t, "EDD-9003", theEvents)
+	refused[rising](t, "EDD-9003", theEvents)
+	refused[empty](t, "EDD-9003", theEvents)
+	refused[zero](t, "EDD-9036", theEvents)
 }
 
 func TestSeriesDeclaration_OptionsFitEachOther(t *testing.T) {
@@ -215,9 +215,9 @@ func TestSeriesDeclaration_OptionsFitEachOther(t *testing.T) {
 		At time.Time         `dynamodbav:"at"`
 		A  int               `dynamodbav:"a" entity:"append"`
 	}
-	refusedSeries[late](t, "EDD-9003", theEvents)
-	refusedSeries[ahead](t, "EDD-9003", theEvents)
-	checkMistakes[unknown](t, declareSeries[unknown](t), mistake{"EDD-9003", theEvents}, mistake{"EDD-9003", theEvents})
+	refused[late](t, "EDD-9003", theEvents)
+	refused[ahead](t, "EDD-9003", theEvents)
+	checkMistakes[unknown](t, alone[unknown](), mistake{"EDD-9003", theEvents}, mistake{"EDD-9003", theEvents})
 }
 
 func TestSeriesDeclaration_EventsNeedASortKeyWithAPrefix(t *testing.T) {
@@ -243,9 +243,9 @@ func TestSeriesDeclaration_EventsNeedASortKeyWithAPrefix(t *testing.T) {
 		At time.Time         `dynamodbav:"at"`
 		A  int               `dynamodbav:"a" entity:"append"`
 	}
-	refusedSeries[partitionOnly](t, "EDD-9038", "")
-	refusedSeries[verbatim](t, "EDD-9038", "")
-	checkMistakes[together](t, declareSeries[together](t), mistake{"EDD-9038", ""}, mistake{"EDD-9010", theEvents})
+	refused[partitionOnly](t, "EDD-9038", "")
+	refused[verbatim](t, "EDD-9038", "")
+	checkMistakes[together](t, alone[together](), mistake{"EDD-9038", ""}, mistake{"EDD-9010", theEvents})
 }
 
 func TestSeriesDeclaration_ZeroIsNotNotReported(t *testing.T) {
@@ -274,9 +274,9 @@ func TestSeriesDeclaration_ZeroIsNotNotReported(t *testing.T) {
 		C  map[string]int    `dynamodbav:"c,omitempty" entity:"append"`
 		D  int               `dynamodbav:"d" entity:"append"`
 	}
-	refusedSeries[wrong](t, "EDD-9042", "A")
-	refusedSeries[moment](t, "EDD-9042", "A")
-	acceptedSeries[right](t)
+	refused[wrong](t, "EDD-9042", "A")
+	refused[moment](t, "EDD-9042", "A")
+	accepted[right](t)
 }
 
 func TestSeriesDeclaration_OrderByIsTheUpdateClock(t *testing.T) {
@@ -311,10 +311,10 @@ func TestSeriesDeclaration_OrderByIsTheUpdateClock(t *testing.T) {
 		At time.Time         `dynamodbav:"at" entity:"created_at"`
 		A  int               `dynamodbav:"a" entity:"append"`
 	}
-	refusedSeries[updated](t, "EDD-9043", theEvents)
-	refusedSeries[version](t, "EDD-9043", theEvents)
-	refusedSeries[once](t, "EDD-9043", theEvents)
-	refusedSeries[owned](t, "EDD-9043", theEvents)
+	refused[updated](t, "EDD-9043", theEvents)
+	refused[version](t, "EDD-9043", theEvents)
+	refused[once](t, "EDD-9043", theEvents)
+	refused[owned](t, "EDD-9043", theEvents)
 
 	type deleted struct {
 		_  entity.Key        `name:"Wrong" pk:"$#{id}" sk:"$"`
@@ -324,7 +324,7 @@ func TestSeriesDeclaration_OrderByIsTheUpdateClock(t *testing.T) {
 		A  int               `dynamodbav:"a" entity:"append"`
 		D  time.Time         `dynamodbav:"d" entity:"deleted_at"`
 	}
-	checkMistakes[deleted](t, declareSeries[deleted](t), mistake{"EDD-9043", theEvents}, mistake{"EDD-9044", "D"})
+	checkMistakes[deleted](t, alone[deleted](), mistake{"EDD-9043", theEvents}, mistake{"EDD-9044", "D"})
 }
 
 func TestSeriesDeclaration_OneEventsDeclaration(t *testing.T) {
@@ -338,7 +338,7 @@ func TestSeriesDeclaration_OneEventsDeclaration(t *testing.T) {
 		N  int               `dynamodbav:"n"`
 		A  int               `dynamodbav:"a" entity:"append"`
 	}
-	refusedSeries[wrong](t, "EDD-9003", theEvents)
+	refused[wrong](t, "EDD-9003", theEvents)
 }
 
 func TestSeriesDeclaration_HasAHandleOfItsOwn(t *testing.T) {
@@ -347,11 +347,10 @@ func TestSeriesDeclaration_HasAHandleOfItsOwn(t *testing.T) {
 		_  entity.Key `name:"Plain" pk:"$#{id}" sk:"$"`
 		ID string     `dynamodbav:"id"`
 	}
-	refused[reading](t, "EDD-9047", "")
-	refusedSeries[plain](t, "EDD-9047", "")
-
 	db := open(t)
-	_, err := entity.New[reading](db)
+	_, err := timeseries.New[plain](db)
+	checkMistakes[plain](t, err, mistake{"EDD-9047", ""})
+	_, err = entity.New[reading](db)
 	checkMistakes[reading](t, err, mistake{"EDD-9047", ""})
 	_, err = timeseries.New[reading](db)
 	require.NoError(t, err, "a refused declaration leaves nothing behind")
@@ -375,7 +374,7 @@ func TestSeriesDeclaration_MistakesAreReportedTogether(t *testing.T) {
 		O  string `dynamodbav:"owner"`
 		V  int64  `dynamodbav:"v" entity:"version"`
 	}
-	checkMistakes[wrong](t, declareSeries[wrong](t),
+	checkMistakes[wrong](t, alone[wrong](),
 		mistake{"EDD-9011", theEvents}, mistake{"EDD-9014", theEvents}, mistake{"EDD-9017", theEvents},
 		mistake{"EDD-9036", theEvents}, mistake{"EDD-9003", theEvents}, mistake{"EDD-9012", theEvents},
 		mistake{"EDD-9015", theEvents}, mistake{"EDD-9042", "A"}, mistake{"EDD-9043", theEvents},

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -35,7 +34,8 @@ func TestDeclaration_AllMistakesAreReportedTogether(t *testing.T) {
 		Again   int64     `dynamodbav:"again" entity:"version"`
 		Same    string    `dynamodbav:"id"`
 	}
-	checkMistakes[wrong](t, declare[wrong](t),
+	_, err := entity.New[wrong](open(t))
+	checkMistakes[wrong](t, err,
 		mistake{"EDD-9002", theKey},
 		mistake{"EDD-9003", theKey},
 		mistake{"EDD-9037", theGSI},
@@ -68,9 +68,9 @@ func TestDeclaration_BrokenKeyHidesNoOtherMistake(t *testing.T) {
 		Hidden  string    `dynamodbav:"_w"`
 		Deleted time.Time `dynamodbav:"deleted" entity:"deleted_at"`
 	}
-	checkMistakes[wrong](t, declare[wrong](t),
+	checkMistakes[wrong](t, alone[wrong](),
 		mistake{"EDD-9002", theKey}, mistake{"EDD-9034", "Hidden"}, mistake{"EDD-9044", "Deleted"})
-	checkMistakes[keyless](t, declare[keyless](t),
+	checkMistakes[keyless](t, alone[keyless](),
 		mistake{"EDD-9030", ""}, mistake{"EDD-9034", "Hidden"}, mistake{"EDD-9044", "Deleted"})
 }
 
@@ -131,7 +131,7 @@ func TestDeclaration_TypoIsAnsweredWithTheNearestWord(t *testing.T) {
 		A  string     `dynamodbav:"a,omitempt"`
 	}
 	for want, err := range map[string]error{
-		"channel": declare[attribute](t), "payload": declare[tagKey](t), "immutable": declare[role](t), "omitempty": declare[option](t),
+		"channel": alone[attribute](), "payload": alone[tagKey](), "immutable": alone[role](), "omitempty": alone[option](),
 	} {
 		found := mistakes(err)
 		require.Len(t, found, 1)
@@ -174,7 +174,7 @@ func TestDeclaration_IsABlankFieldHeldByValue(t *testing.T) {
 		ID string             `dynamodbav:"id"`
 	}
 	refused[named](t, "EDD-9003", "GSI")
-	checkMistakes[embedded](t, declare[embedded](t), mistake{"EDD-9003", "Key"}, mistake{"EDD-9030", ""})
+	checkMistakes[embedded](t, alone[embedded](), mistake{"EDD-9003", "Key"}, mistake{"EDD-9030", ""})
 	refused[pointer](t, "EDD-9003", "_")
 	refused[iface](t, "EDD-9003", "_")
 }
@@ -226,9 +226,7 @@ func built(fields ...reflect.StructField) error {
 			fields[i].PkgPath = "test"
 		}
 	}
-	_, err := schema.Build(reflect.StructOf(fields), schema.Options{
-		Namespace: "app", NamespaceVersion: 1, PK: "pk", SK: "sk", TTL: "_ttl", Precision: key.Nano,
-	})
+	_, err := schema.Build(reflect.StructOf(fields), options)
 	return err
 }
 

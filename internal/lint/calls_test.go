@@ -1,0 +1,190 @@
+package lint_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/timeseries"
+)
+
+// The types that the examples in docs/validation.md speak of.
+
+type name string
+
+var errNameless = errors.New("a name is needed")
+
+func (n name) Validate() error {
+	if n == "nobody" {
+		return errNameless
+	}
+	return nil
+}
+
+type address struct {
+	City string `dynamodbav:"city"`
+}
+
+type employee struct {
+	_           entity.Key `name:"Employee" pk:"$#{employeeId}" sk:"$"`
+	_           entity.GSI `name:"byDepartment" index:"gsi1" pk:"$#{department}" sk:"$#{employeeId}"`
+	EmployeeID  string     `dynamodbav:"employeeId"`
+	Department  string     `dynamodbav:"department,omitempty"`
+	DisplayName name       `dynamodbav:"displayName" entity:"required"`
+	Salary      float64    `dynamodbav:"salary"`
+	Address     address    `dynamodbav:"address"`
+	CreatedAt   time.Time  `dynamodbav:"createdAt" entity:"created_at"`
+}
+
+type model struct {
+	_     entity.Key `name:"Model" table:"models" pk:"maker" sk:"year"`
+	Maker string     `dynamodbav:"maker"`
+	Year  int        `dynamodbav:"year"`
+}
+
+type reading struct {
+	_     entity.Key        `name:"Reading" pk:"$#{id}" sk:"$"`
+	_     timeseries.Events `orderBy:"at" maxAhead:"1h"`
+	ID    string            `dynamodbav:"id"`
+	At    time.Time         `dynamodbav:"at" entity:"time=ms"`
+	Alert *bool             `dynamodbav:"alert,omitempty" entity:"append"`
+}
+
+// calls are the stores that the examples use, on a database without a client: a request would be another error.
+type calls struct {
+	ctx       context.Context
+	now       time.Time
+	db        *entity.DB
+	employees *entity.Store[employee]
+	models    *entity.Store[model]
+	readings  *timeseries.Series[reading]
+}
+
+func newCalls(t *testing.T) calls {
+	t.Helper()
+	c := calls{ctx: t.Context(), now: time.Date(2026, 4, 22, 12, 0, 0, 0, time.UTC)}
+	var err error
+	c.db, err = entity.Open(nil, entity.Config{Table: "t", Clock: func() time.Time { return c.now }})
+	require.NoError(t, err)
+	c.employees, err = entity.New[employee](c.db)
+	require.NoError(t, err)
+	c.models, err = entity.New[model](c.db)
+	require.NoError(t, err)
+	c.readings, err = timeseries.New[reading](c.db)
+	require.NoError(t, err)
+	return c
+}
+
+func (c calls) create(e employee) error { _, err := c.employees.Create(c.ctx, e); return err }
+
+func (c calls) update(changes ...entity.UpdateOption) error {
+	_, err := c.employees.Update(c.ctx, employee{EmployeeID: "e-1"}, changes...)
+	return err
+}
+
+func (c calls) append(r reading) error { _, err := c.readings.Append(c.ctx, r); return err }
+
+func collect[T any](c calls, q entity.Query[T]) error { _, err := q.Collect(c.ctx); return err }
+
+// examples makes the mistake that docs/validation.md shows for each code of a call.
+var examples = map[string]func(t *testing.T, c calls) error{
+	"EDD-9101": func(_ *testing.T, c calls) error { _, err := c.employees.Get(c.ctx, employee{}); return err },
+	"EDD-9102": func(_ *testing.T, c calls) error { return c.append(reading{ID: "r", At: time.Unix(0, 1)}) },
+	"EDD-9103": func(_ *testing.T, c calls) error { return c.create(employee{EmployeeID: "e-1"}) },
+	"EDD-9104": func(_ *testing.T, c calls) error {
+		return c.update(entity.Set(&entity.Fields[employee]().CreatedAt, c.now))
+	},
+	"EDD-9105": func(_ *testing.T, c calls) error {
+		var alice employee
+		return c.update(entity.Set(&alice.DisplayName, "A"))
+	},
+	"EDD-9106": func(_ *testing.T, c calls) error { return c.update() },
+	"EDD-9107": func(_ *testing.T, c calls) error {
+		e := entity.Fields[employee]()
+		return c.update(entity.Set(&e.Address, address{City: "Bern"}), entity.Remove(&e.Address.City))
+	},
+	"EDD-9108": func(_ *testing.T, c calls) error {
+		return collect(c, c.employees.Query(employee{EmployeeID: "e-1"}, entity.Limit(0)))
+	},
+	"EDD-9109": func(_ *testing.T, c calls) error {
+		a := employee{EmployeeID: "e-1", DisplayName: "A"}
+		return c.db.Transact(c.ctx, c.employees.Op().Create(a), c.employees.Op().Delete(a))
+	},
+	"EDD-9110": func(_ *testing.T, c calls) error {
+		var ops []entity.Op
+		for i := range 51 {
+			ops = append(ops, c.readings.Op().Append(reading{ID: strings.Repeat("r", i+1), At: c.now}))
+		}
+		return c.db.Transact(c.ctx, ops...)
+	},
+	"EDD-9111": func(_ *testing.T, c calls) error {
+		return c.update(entity.Set(&entity.Fields[employee]().DisplayName, "A"), entity.If(entity.In(&entity.Fields[employee]().Department)))
+	},
+	"EDD-9112": func(_ *testing.T, c calls) error {
+		return collect(c, c.models.Query(model{Maker: "m"}, entity.Filter(entity.Gt(&entity.Fields[model]().Year, 2024))))
+	},
+	"EDD-9113": func(_ *testing.T, c calls) error { return c.append(reading{ID: "r", At: c.now.Add(24 * time.Hour)}) },
+	"EDD-9114": func(t *testing.T, c calls) error {
+		return c.db.Transact(c.ctx, newCalls(t).employees.Op().Create(employee{EmployeeID: "e-1", DisplayName: "A"}))
+	},
+	"EDD-9115": func(_ *testing.T, c calls) error {
+		return collect(c, c.readings.History(reading{ID: "r"}, entity.Eq(entity.Fields[reading]().Alert, true)))
+	},
+	"EDD-9116": func(_ *testing.T, c calls) error { return c.create(employee{EmployeeID: "e-1", DisplayName: "nobody"}) },
+}
+
+func TestCalls_ExamplesOfTheDocumentGiveTheirCodes(t *testing.T) {
+	t.Parallel()
+	for text := range codes(t) {
+		if !strings.HasPrefix(text, "EDD-91") {
+			continue
+		}
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			example := examples[text]
+			require.NotNil(t, example, "no example")
+			requireInput(t, text, example(t, newCalls(t)))
+		})
+	}
+}
+
+// requireInput checks that err is the mistake in a call with that code.
+func requireInput(t *testing.T, code string, err error) {
+	t.Helper()
+	var bad *entity.InputError
+	var invalid *entity.ValidationError
+	switch {
+	case errors.As(err, &invalid):
+		assert.Equal(t, code, invalid.Code, "%v", err)
+		assert.NotEmpty(t, invalid.Type)
+	case errors.As(err, &bad):
+		assert.Equal(t, code, bad.Code, "%v", err)
+		assert.NotEmpty(t, bad.Type)
+		assert.NotEmpty(t, bad.Problem)
+	default:
+		assert.Fail(t, "no mistake was found", "%s: %v", code, err)
+	}
+}
+
+// What the document lists beside the examples.
+func TestCalls_OtherMistakesUnderTheSameCodes(t *testing.T) {
+	t.Parallel()
+	c, e := newCalls(t), entity.Fields[employee]()
+	requireInput(t, "EDD-9102", c.create(employee{EmployeeID: "e-1", DisplayName: "A", Salary: math.NaN()}))
+	requireInput(t, "EDD-9103", c.update(entity.Remove(&e.DisplayName)))
+	requireInput(t, "EDD-9104", c.update(entity.Set(&e.EmployeeID, "e-2")))
+	requireInput(t, "EDD-9105", c.update(entity.Attr[string]("nickname").Set("A")))
+	requireInput(t, "EDD-9111", c.update(entity.Set(&e.DisplayName, "A"), entity.If(entity.And())))
+	requireInput(t, "EDD-9114", c.db.Transact(c.ctx, nil))
+	index, err := c.employees.Index("byDepartment")
+	require.NoError(t, err)
+	requireInput(t, "EDD-9108", collect(c, index.Query(employee{Department: "Eng"}, entity.Consistent())))
+	require.ErrorIs(t, c.create(employee{EmployeeID: "e-1", DisplayName: "A"}), entity.ErrNoClient, "without a mistake only the client is missing")
+}

@@ -1,0 +1,149 @@
+package lint_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// features are the packages that own a declaration; folds are built on top of them.
+var (
+	features = []string{"timeseries", "versioned", "lifecycle", "unique"}
+	folds    = []string{"stream", "timeline"}
+)
+
+// internals lists, for each package under internal/, what it may import of the module: the packages below it. A new
+// package gets a line here.
+var internals = map[string][]string{
+	"internal/tag":    nil,
+	"internal/key":    {"internal/tag"},
+	"internal/item":   {"internal/key"},
+	"internal/expr":   {"internal/item"},
+	"internal/schema": {"internal/tag", "internal/key", "internal/item", "internal/expr"},
+	"internal/opt":    {"internal/expr"},
+	"internal/cursor": {"internal/item"},
+	"internal/plan": {
+		"internal/opt", "internal/expr", "internal/item", "internal/schema", "internal/key", "internal/tag",
+	},
+	"internal/exec": {
+		"internal/plan", "internal/opt", "internal/expr", "internal/item", "internal/schema", "internal/key",
+	},
+	"internal/query": {
+		"internal/exec", "internal/cursor", "internal/plan", "internal/opt", "internal/expr", "internal/item", "internal/schema", "internal/key",
+	},
+	"internal/core": {
+		"internal/query", "internal/exec", "internal/cursor", "internal/plan", "internal/opt", "internal/item", "internal/schema",
+	},
+	"internal/lint": nil,
+}
+
+// allowed reports whether package from may import package to, both of this module.
+func allowed(from, to string) bool {
+	if below, ok := internals[from]; ok {
+		return slices.Contains(below, to)
+	}
+	_, internal := internals[to]
+	switch {
+	case from == "localdb" || strings.HasPrefix(from, "localdb/"):
+		return strings.HasPrefix(to, "localdb/")
+	case from == "entity":
+		return internal
+	case slices.Contains(features, from):
+		return internal || to == "entity"
+	case slices.Contains(folds, from):
+		return internal || to == "entity" || slices.Contains(features, to)
+	case strings.HasPrefix(from, "examples/"):
+		return strings.HasPrefix(to, from+"/") || !strings.HasPrefix(to, "internal/")
+	case strings.HasPrefix(from, "internal/cmd/"): // tools of the build
+		return to == "localdb"
+	}
+	return false
+}
+
+// known reports whether the rules above say anything about a package.
+func known(pkg string) bool {
+	_, internal := internals[pkg]
+	return internal || pkg == "entity" || pkg == "localdb" || slices.Contains(features, pkg) || slices.Contains(folds, pkg) ||
+		strings.HasPrefix(pkg, "localdb/") || strings.HasPrefix(pkg, "examples/") || strings.HasPrefix(pkg, "internal/cmd/")
+}
+
+func TestImports_GoDownwards(t *testing.T) {
+	t.Parallel()
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		if !known(s.pkg) {
+			assert.Fail(t, "unknown package", "%s: say in imports_test.go what %s may import", s.name, s.pkg)
+			continue
+		}
+		for _, path := range s.imports() {
+			if to, ours := strings.CutPrefix(path, module+"/"); ours {
+				assert.True(t, allowed(s.pkg, to), "%s may not import %s", s.name, to)
+			}
+		}
+	}
+}
+
+// The rules have to refuse what they are for, whatever the tree looks like today.
+func TestImports_RulesRefuseWhatTheyAreFor(t *testing.T) {
+	t.Parallel()
+	for _, bad := range [][2]string{
+		{"entity", "timeseries"}, {"entity", "timeline"}, {"entity", "localdb"},
+		{"timeseries", "versioned"}, {"unique", "lifecycle"}, {"timeseries", "stream"}, {"lifecycle", "timeline"},
+		{"timeseries", "localdb"}, {"internal/tag", "internal/key"}, {"internal/key", "internal/item"},
+		{"internal/schema", "internal/plan"}, {"internal/plan", "internal/exec"}, {"internal/exec", "internal/query"},
+		{"internal/core", "entity"}, {"localdb", "entity"}, {"localdb/faults", "internal/item"}, {"examples/telemetry", "internal/plan"},
+	} {
+		assert.False(t, allowed(bad[0], bad[1]), "%s may import %s", bad[0], bad[1])
+	}
+	for _, good := range [][2]string{
+		{"timeseries", "entity"}, {"timeline", "timeseries"}, {"stream", "versioned"}, {"entity", "internal/exec"},
+		{"internal/schema", "internal/key"}, {"examples/telemetry", "localdb"}, {"examples/telemetry", "timeseries"},
+	} {
+		assert.True(t, allowed(good[0], good[1]), "%s may not import %s", good[0], good[1])
+	}
+}
+
+// The table of internals itself must have a direction.
+func TestImports_InternalPackagesHaveNoCircle(t *testing.T) {
+	t.Parallel()
+	for from := range internals {
+		var visit func(pkg string, path []string)
+		visit = func(pkg string, path []string) {
+			for _, to := range internals[pkg] {
+				if to == from {
+					assert.Fail(t, "circle", "%v", append(path, to))
+					return
+				}
+				visit(to, append(path[:len(path):len(path)], to))
+			}
+		}
+		visit(from, []string{from})
+	}
+}
+
+// testOnly may be imported by tests alone.
+var testOnly = []string{
+	"testing", "github.com/stretchr/testify", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/anishathalye/porcupine",
+	module + "/localdb",
+}
+
+func TestImports_TestPackagesStayInTests(t *testing.T) {
+	t.Parallel()
+	for _, s := range sources(t) {
+		if s.test || s.pkg == "localdb" { // localdb.Test is for the tests of others
+			continue
+		}
+		tool := strings.HasPrefix(s.pkg, "examples/") || strings.HasPrefix(s.pkg, "internal/cmd/")
+		for _, path := range s.imports() {
+			for _, only := range testOnly {
+				if path == only || strings.HasPrefix(path, only+"/") {
+					assert.True(t, tool && strings.HasPrefix(path, module+"/"), "%s imports %s", s.name, path)
+				}
+			}
+		}
+	}
+}
