@@ -1,0 +1,35 @@
+FUZZTIME ?= 30s
+
+.DEFAULT_GOAL := help
+.PHONY: help test race lint golden fuzz cover ci
+
+help: ## list these targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+
+test: ## run all tests; those without a database are skipped
+	go test ./...
+
+race: ## run all tests with the race detector on one database, which must be there
+	go build -buildvcs=false -o bin/withdb ./internal/cmd/withdb
+	DYNASTRATA_REQUIRE_DB=1 bin/withdb go test -race ./...
+
+lint: ## gofmt, go vet, staticcheck
+	.ci/lint
+
+golden: ## rewrite golden files and the examples in the documents; review the difference
+	go test $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -n 1 dirname | sort -u) -update
+
+fuzz: ## fuzz each target for FUZZTIME (30s)
+	@for file in $$(grep -rlE --include='*_test.go' '^func Fuzz' . | sort); do \
+		for target in $$(grep -oE '^func Fuzz[A-Za-z0-9_]*' $$file | cut -c 6-); do \
+			echo "$$file $$target"; \
+			go test "./$$(dirname $$file)" -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) || exit 1; \
+		done; \
+	done
+
+cover: ## run all tests and print the coverage of each function
+	go test -coverpkg=./... -coverprofile=coverage.out ./...
+	go tool cover -func=coverage.out
+
+ci: ## everything that continuous integration runs
+	.ci/run

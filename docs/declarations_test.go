@@ -1,0 +1,126 @@
+package docs_test
+
+import (
+	"time"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/timeseries"
+)
+
+// The declarations that layout.md quotes, and at the end that of the README.
+
+type employee struct {
+	_ entity.Key `name:"Employee" pk:"$#{employeeId}" sk:"$"`
+	_ entity.GSI `name:"byTenant" index:"gsi1" pk:"$#{tenantId}" sk:"$#{department}#{employeeId}"`
+
+	EmployeeID string    `dynamodbav:"employeeId"`
+	TenantID   string    `dynamodbav:"tenantId"`
+	Department string    `dynamodbav:"department,omitempty"`
+	Version    int64     `dynamodbav:"version"   entity:"version"`
+	CreatedAt  time.Time `dynamodbav:"createdAt" entity:"created_at"`
+	UpdatedAt  time.Time `dynamodbav:"updatedAt" entity:"updated_at,time=ms"`
+}
+
+type telemetry struct {
+	_ entity.Key        `name:"Telemetry" pk:"$#{channel}#{deviceId}" sk:"$" payload:"2"`
+	_ entity.GSI        `name:"byAccount" index:"gsi1" pk:"$#{accountId}" sk:"$#{deviceId}"`
+	_ timeseries.Events `orderBy:"timestamp" ttl:"7d"`
+
+	Channel   string    `dynamodbav:"channel"`
+	DeviceID  string    `dynamodbav:"deviceId"`
+	Timestamp time.Time `dynamodbav:"timestamp"`
+	Location  *string   `dynamodbav:"location,omitempty" entity:"append"`
+	Alert     *bool     `dynamodbav:"alert,omitempty"    entity:"append"`
+	AccountID string    `dynamodbav:"accountId,omitempty"`
+	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at"`
+}
+
+type device struct {
+	_ entity.Key `name:"Device" pk:"device_id" sk:"sk=batch={batch:05}" kind:"item=device"`
+	_ entity.GSI `name:"lastSeen" index:"gsi1" pk:"gsi1pk=devices" sk:"gsi1sk={lastSeen}"`
+
+	ID       string    `dynamodbav:"device_id"`
+	Batch    int       `dynamodbav:"batch"`
+	LastSeen time.Time `dynamodbav:"lastSeen,omitempty" entity:"time=s"`
+}
+
+type meter struct {
+	_ entity.Key        `name:"Meter" pk:"$#{site}" sk:"$#{stream}"`
+	_ timeseries.Events `orderBy:"seq"`
+
+	Site   string `dynamodbav:"site"`
+	Stream string `dynamodbav:"stream"`
+	Seq    uint64 `dynamodbav:"seq"`
+	Value  int    `dynamodbav:"value" entity:"append"`
+}
+
+// part is an entity whose partition key has one part, of any type.
+type part[V any] struct {
+	_ entity.Key `name:"Part" pk:"$#{v}"`
+
+	V V `dynamodbav:"v" entity:"zero"`
+}
+
+type lowerPart struct {
+	_ entity.Key `name:"Part" pk:"$#{v|lower}"`
+
+	V string `dynamodbav:"v"`
+}
+
+type literalPart struct {
+	_ entity.Key `name:"Part" pk:"$#id_{v}#end"`
+
+	V string `dynamodbav:"v"`
+}
+
+type widePart struct {
+	_ entity.Key `name:"Part" pk:"$#{v:06}"`
+
+	V int64 `dynamodbav:"v" entity:"zero"`
+}
+
+type microPart struct {
+	_ entity.Key `name:"Part" pk:"$#{v}"`
+
+	V time.Time `dynamodbav:"v" entity:"time=us"`
+}
+
+type milliPart struct {
+	_ entity.Key `name:"Part" pk:"$#{v}"`
+
+	V time.Time `dynamodbav:"v" entity:"time=ms"`
+}
+
+type secondPart struct {
+	_ entity.Key `name:"Part" pk:"$#{v}"`
+
+	V time.Time `dynamodbav:"v" entity:"time=s"`
+}
+
+type unixPart struct {
+	_ entity.Key `name:"Part" pk:"$#{v}"`
+
+	V time.Time `dynamodbav:"v" entity:"time=unix"`
+}
+
+type unixMilliPart struct {
+	_ entity.Key `name:"Part" pk:"$#{v}"`
+
+	V time.Time `dynamodbav:"v" entity:"time=unixms"`
+}
+
+type verbatimPart struct {
+	_ entity.Key `name:"Part" pk:"pk=order-{v}-x"`
+
+	V string `dynamodbav:"v"`
+}
+
+type readmeTelemetry struct {
+	_ entity.Key        `name:"Telemetry" pk:"$#{deviceId}" sk:"$"`
+	_ timeseries.Events `orderBy:"timestamp" ttl:"7d"`
+
+	DeviceID  string    `dynamodbav:"deviceId"`
+	Timestamp time.Time `dynamodbav:"timestamp"`
+	Location  *string   `dynamodbav:"location,omitempty" entity:"append"`
+	Account   string    `dynamodbav:"account,omitempty"`
+}

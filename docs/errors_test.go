@@ -1,0 +1,93 @@
+package docs_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// publicPackages are the packages whose errors a caller can meet.
+var publicPackages = []string{"entity", "timeseries", "localdb", "localdb/faults"}
+
+func TestErrors_EveryExportedErrorIsExplained(t *testing.T) {
+	t.Parallel()
+	text := read(t, "errors.md")
+	for _, name := range exportedErrors(t) {
+		require.Regexp(t, "`\\*?"+regexp.QuoteMeta(name)+"`", text, "errors.md does not explain %s", name)
+	}
+}
+
+func TestErrors_EveryErrorThatADocumentNamesExists(t *testing.T) {
+	t.Parallel()
+	known := exportedErrors(t)
+	named := regexp.MustCompile(`\b(?:entity|timeseries|localdb|faults)\.(?:Err[A-Z]\w*|[A-Z]\w*Error)\b`)
+	for _, document := range documents(t) {
+		for _, name := range named.FindAllString(read(t, document), -1) {
+			require.Contains(t, known, name, "%s names an error that does not exist", document)
+		}
+	}
+}
+
+// exportedErrors are the exported names of errors and error types, as callers write them.
+func exportedErrors(t *testing.T) []string {
+	t.Helper()
+	var names []string
+	for _, dir := range publicPackages {
+		for _, name := range exportedNames(t, filepath.Join("..", filepath.FromSlash(dir))) {
+			if strings.HasPrefix(name, "Err") || strings.HasSuffix(name, "Error") {
+				names = append(names, filepath.Base(dir)+"."+name)
+			}
+		}
+	}
+	require.NotEmpty(t, names)
+	return names
+}
+
+// exportedNames are the exported variables and types of the package in dir.
+func exportedNames(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	require.NoError(t, err)
+	var names []string
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		source, err := os.ReadFile(file)
+		require.NoError(t, err)
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		for _, decl := range parsed.Decls {
+			names = append(names, declared(decl)...)
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return !ast.IsExported(name) })
+}
+
+// declared are the names of variables and types in a declaration.
+func declared(decl ast.Decl) []string {
+	group, ok := decl.(*ast.GenDecl)
+	if !ok {
+		return nil
+	}
+	var names []string
+	for _, spec := range group.Specs {
+		switch s := spec.(type) {
+		case *ast.TypeSpec:
+			names = append(names, s.Name.Name)
+		case *ast.ValueSpec:
+			for _, name := range s.Names {
+				names = append(names, name.Name)
+			}
+		}
+	}
+	return names
+}

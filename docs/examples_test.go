@@ -1,0 +1,236 @@
+package docs_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/timeseries"
+)
+
+// The clock of all examples, and the time of their events.
+var (
+	noon  = time.Date(2026, 4, 22, 12, 0, 0, 123456789, time.UTC)
+	event = time.Date(2026, 4, 22, 11, 59, 30, 0, time.UTC)
+)
+
+func ptr[V any](v V) *V { return &v }
+
+// config has a fixed clock and write ids that count.
+// run keeps the ids of one run apart from those of the last: a database remembers them as tokens for ten minutes. The
+// examples are shown without it.
+var run = "-" + rand.Text()[:10]
+
+func config(table string) entity.Config {
+	n := 0
+	return entity.Config{
+		Table: table,
+		Clock: func() time.Time { return noon },
+		NewID: func() string { n++; return fmt.Sprintf("write-%d%s", n, run) },
+	}
+}
+
+// examples makes every example that a document shows.
+func examples(t *testing.T) map[string]string {
+	t.Helper()
+	made := map[string]string{"keys": keyTexts(t)}
+	planExamples(t, made)
+	storedEmployees(t, made)
+	storedSeries(t, made)
+	storedVerbatim(t, made)
+	for name, text := range made {
+		made[name] = strings.ReplaceAll(text, run, "")
+	}
+	return made
+}
+
+// keyTexts shows how a value of each type is written in a key.
+func keyTexts(t *testing.T) string {
+	t.Helper()
+	early := time.Date(1969, 12, 31, 23, 59, 59, 500, time.UTC)
+	whole := time.Date(2026, 4, 22, 12, 0, 0, 0, time.FixedZone("", 2*3600))
+	lines := []string{
+		keyText(t, "{v}", "a string", part[string]{V: "Acme"}),
+		keyText(t, "{v}", "its bytes up to 0x25", part[string]{V: "a#b $5 100%\n"}),
+		keyText(t, "{v}", "and above", part[string]{V: "Zürich/1~"}),
+		keyText(t, "{v|lower}", "Acme", lowerPart{V: "Acme"}),
+		keyText(t, "id_{v}#end", "x", literalPart{V: "x"}),
+		keyText(t, "{v}", "int64 42", part[int64]{V: 42}),
+		keyText(t, "{v}", "uint64 42", part[uint64]{V: 42}),
+		keyText(t, "{v:06}", "int64 42", widePart{V: 42}),
+		keyText(t, "{v}", "int64 0, role zero", part[int64]{}),
+		keyText(t, "{v}", "bool", part[bool]{V: true}),
+		keyText(t, "{v}", "time, time=ns", part[time.Time]{V: noon}),
+		keyText(t, "{v}", "the same hour at +02:00", part[time.Time]{V: whole}),
+		keyText(t, "{v}", "before 1970", part[time.Time]{V: early}),
+		keyText(t, "{v}", "time=us", microPart{V: whole}),
+		keyText(t, "{v}", "time=ms", milliPart{V: whole}),
+		keyText(t, "{v}", "time=s", secondPart{V: whole}),
+		keyText(t, "{v}", "time=unix", unixPart{V: whole}),
+		keyText(t, "{v}", "time=unixms", unixMilliPart{V: whole}),
+		keyText(t, "pk=order-{v}-x", "a#b", verbatimPart{V: "a#b"}),
+	}
+	return strings.Join(lines, "\n")
+}
+
+var printedKey = regexp.MustCompile(`pk=("(?:[^"\\]|\\.)*")`)
+
+// keyText composes the partition key of v, a value of an entity named Part.
+func keyText[T any](t *testing.T, template, what string, v T) string {
+	t.Helper()
+	db, err := entity.Open(nil, config("app"))
+	require.NoError(t, err)
+	store, err := entity.New[T](db)
+	require.NoError(t, err)
+	plan := store.Op().Require(v).String()
+	found := printedKey.FindStringSubmatch(plan)
+	require.NotNil(t, found, plan)
+	text, err := strconv.Unquote(found[1])
+	require.NoError(t, err)
+	return fmt.Sprintf("%-15s %-24s %s", template, what, text)
+}
+
+// planExamples prints plans and queries; nothing is sent.
+func planExamples(t *testing.T, made map[string]string) {
+	t.Helper()
+	db, err := entity.Open(nil, config("app"))
+	require.NoError(t, err)
+	employees, err := entity.New[employee](db)
+	require.NoError(t, err)
+	readings, err := timeseries.New[telemetry](db)
+	require.NoError(t, err)
+	e, r := entity.Fields[employee](), entity.Fields[telemetry]()
+
+	made["plan-readme"] = plannedAppend(t)
+	made["plan-update"] = employees.Op().Update(employee{EmployeeID: "e-1"}, entity.Set(&e.TenantID, "t-2")).String()
+	made["plan-update-read"] = employees.Op().Update(employee{EmployeeID: "e-1"}, entity.Remove(&e.Department)).String()
+
+	key := telemetry{Channel: "c-1", DeviceID: "d-7"}
+	from, to := event, event.Add(time.Minute)
+	made["ranges-history"] = strings.Join([]string{
+		readings.History(key).String(),
+		readings.History(key, entity.Between(&r.Timestamp, from, to)).String(),
+		readings.History(key, entity.Gt(&r.Timestamp, from)).String(),
+		readings.History(key, entity.Lt(&r.Timestamp, to), entity.Desc()).String(),
+	}, "\n")
+	byTenant, err := employees.Index("byTenant")
+	require.NoError(t, err)
+	made["ranges-index"] = strings.Join([]string{
+		byTenant.Query(employee{TenantID: "t-1"}).String(),
+		byTenant.Query(employee{TenantID: "t-1", Department: "R&D"}).String(),
+		byTenant.Query(employee{TenantID: "t-1"}, entity.BeginsWith(&e.Department, "R")).String(),
+		byTenant.Query(employee{TenantID: "t-1"}, entity.Gt(&e.Department, "R&D")).String(),
+		byTenant.Query(employee{TenantID: "t-1"}, entity.Le(&e.Department, "R&D")).String(),
+		byTenant.Query(employee{TenantID: "t-1", Department: "R&D"}, entity.Gt(&e.EmployeeID, "e-1")).String(),
+	}, "\n")
+}
+
+// plannedAppend prints the plan of an append, with the README's declaration.
+func plannedAppend(t *testing.T) string {
+	t.Helper()
+	db, err := entity.Open(nil, config("app"))
+	require.NoError(t, err)
+	series, err := timeseries.New[readmeTelemetry](db)
+	require.NoError(t, err)
+	return series.Op().Append(readmeTelemetry{DeviceID: "d-7", Timestamp: event, Location: ptr("dock 4")}).String()
+}
+
+// storedEmployees stores items of an ordinary entity.
+func storedEmployees(t *testing.T, made map[string]string) {
+	t.Helper()
+	client, table := localdb.Test(t)
+	db, err := entity.Open(client, config(table))
+	require.NoError(t, err)
+	employees, err := entity.New[employee](db)
+	require.NoError(t, err)
+	require.NoError(t, db.CreateTables(t.Context()))
+
+	v := employee{EmployeeID: "e-1", TenantID: "t-1", Department: "R&D"}
+	_, err = employees.Create(t.Context(), v)
+	require.NoError(t, err)
+	made["item-created"] = dump(t, client, table, "pk", "sk")
+
+	_, err = employees.Update(t.Context(), v, entity.Remove(&entity.Fields[employee]().Department))
+	require.NoError(t, err)
+	made["item-updated"] = dump(t, client, table, "pk", "sk")
+}
+
+// keepExpired turns time to live off: to the database, whose clock is not the examples', their events have expired.
+func keepExpired(t *testing.T, client *dynamodb.Client, table string) {
+	t.Helper()
+	attribute, enabled := "_ttl", false
+	_, err := client.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
+		TableName: &table, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &attribute, Enabled: &enabled},
+	})
+	require.NoError(t, err)
+}
+
+// storedSeries stores the items of time series.
+func storedSeries(t *testing.T, made map[string]string) {
+	t.Helper()
+	client, table := localdb.Test(t)
+	db, err := entity.Open(client, config(table))
+	require.NoError(t, err)
+	readings, err := timeseries.New[telemetry](db)
+	require.NoError(t, err)
+	require.NoError(t, db.CreateTables(t.Context()))
+	keepExpired(t, client, table)
+
+	_, _, err = readings.Upsert(t.Context(), telemetry{Channel: "c-1", DeviceID: "d-7", AccountID: "acct-1"})
+	require.NoError(t, err)
+	made["series-enriched"] = dump(t, client, table, "pk", "sk")
+
+	ev := telemetry{Channel: "c-1", DeviceID: "d-7", Timestamp: event, Location: ptr("dock 4")}
+	result, err := readings.Append(t.Context(), ev)
+	require.NoError(t, err)
+	require.True(t, result.Applied)
+	made["series-appended"] = dump(t, client, table, "pk", "sk")
+
+	client, table = localdb.Test(t)
+	db, err = entity.Open(client, config(table))
+	require.NoError(t, err)
+	meters, err := timeseries.New[meter](db)
+	require.NoError(t, err)
+	require.NoError(t, db.CreateTables(t.Context()))
+	for _, stream := range []string{"heat", "power"} {
+		_, err = meters.Append(t.Context(), meter{Site: "s-1", Stream: stream, Seq: 7, Value: 21})
+		require.NoError(t, err)
+	}
+	made["series-streams"] = sortKeys(dump(t, client, table, "pk", "sk"))
+}
+
+// sortKeys leaves only the key lines of a dump.
+func sortKeys(dumped string) string {
+	var keys []string
+	for _, item := range strings.Split(dumped, "\n\n") {
+		lines := strings.Split(item, "\n")
+		keys = append(keys, strings.Join(lines[:2], "\n"))
+	}
+	return strings.Join(keys, "\n")
+}
+
+// storedVerbatim stores items of an entity without `$`.
+func storedVerbatim(t *testing.T, made map[string]string) {
+	t.Helper()
+	client, table := localdb.Test(t)
+	db, err := entity.Open(client, config(table))
+	require.NoError(t, err)
+	devices, err := entity.New[device](db)
+	require.NoError(t, err)
+	require.NoError(t, db.CreateTables(t.Context()))
+	for batch, seen := range []time.Time{{}, time.Date(2026, 4, 22, 12, 0, 0, 0, time.UTC)} {
+		_, err = devices.Create(t.Context(), device{ID: "d-7", Batch: batch + 1, LastSeen: seen})
+		require.NoError(t, err)
+	}
+	made["item-verbatim"] = dump(t, client, table, "device_id", "sk")
+}

@@ -1,0 +1,85 @@
+// Package docs_test checks that what the documents show is what the library does: examples in fenced blocks are compared with
+// plans and stored items, links lead somewhere, and every exported error is explained.
+package docs_test
+
+import (
+	"flag"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the examples in the documents")
+
+// withExamples are the documents whose examples are checked. An example is a fenced block that begins with "```text" and a name.
+var withExamples = []string{"layout.md", "semantics.md", "../README.md"}
+
+const (
+	fence = "```"
+	begin = fence + "text "
+)
+
+func TestExamples_AreWhatTheLibraryDoes(t *testing.T) {
+	t.Parallel()
+	made := examples(t)
+	shown := map[string]bool{}
+	for _, name := range withExamples {
+		text := read(t, name)
+		renewed := replaceExamples(t, text, func(example, was string) string {
+			now, ok := made[example]
+			require.Truef(t, ok, "%s: nothing makes the example %q", name, example)
+			if !*update {
+				require.Equal(t, now, was, "%s: example %s; go test ./docs -update rewrites it", name, example)
+			}
+			shown[example] = true
+			return now
+		})
+		if *update && renewed != text {
+			require.NoError(t, os.WriteFile(name, []byte(renewed), 0o644))
+		}
+	}
+	for _, example := range slices.Sorted(maps.Keys(made)) {
+		require.True(t, shown[example], "no document shows the example %q", example)
+	}
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// replaceExamples gives text with the content of each example replaced by what content makes of it.
+func replaceExamples(t *testing.T, text string, content func(example, was string) string) string {
+	t.Helper()
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, begin)
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		example, rest, _ := strings.Cut(rest, "\n")
+		was, after, closed := strings.Cut("\n"+rest, "\n"+fence)
+		require.True(t, closed, "example %q is not closed", example)
+		out.WriteString(begin + example + "\n" + content(example, strings.TrimPrefix(was, "\n")) + "\n" + fence)
+		text = after
+	}
+}
+
+func TestReplaceExamples_LeavesTheRestAlone(t *testing.T) {
+	t.Parallel()
+	text := "a\n```go\nx\n```\nb\n```text one\nold\nlines\n```\nc\n```text two\nsame\n```"
+	var seen []string
+	got := replaceExamples(t, text, func(example, was string) string {
+		seen = append(seen, example+"="+was)
+		return strings.ToUpper(was)
+	})
+	require.Equal(t, []string{"one=old\nlines", "two=same"}, seen)
+	require.Equal(t, "a\n```go\nx\n```\nb\n```text one\nOLD\nLINES\n```\nc\n```text two\nSAME\n```", got)
+}

@@ -1,0 +1,94 @@
+package docs_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// documents are all Markdown files of the repository, as paths from here.
+func documents(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != ".." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata"):
+			return filepath.SkipDir
+		case !entry.IsDir() && strings.HasSuffix(path, ".md"):
+			found = append(found, path)
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	require.NotEmpty(t, found)
+	return found
+}
+
+var (
+	code = regexp.MustCompile("(?s)" + fence + ".*?\n" + fence + "|`[^`\n]*`")
+	link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+)
+
+func TestDocuments_LinksLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	for _, document := range documents(t) {
+		prose := code.ReplaceAllString(read(t, document), "")
+		for _, found := range link.FindAllStringSubmatch(prose, -1) {
+			target, anchor, _ := strings.Cut(found[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			path := document
+			if target != "" {
+				path = filepath.Join(filepath.Dir(document), filepath.FromSlash(target))
+			}
+			_, err := os.Stat(path)
+			require.NoError(t, err, "%s links to %s", document, found[1])
+			if anchor != "" {
+				require.Contains(t, anchors(read(t, path)), anchor, "%s links to %s", document, found[1])
+			}
+		}
+	}
+}
+
+// anchors are the names that headings can be linked by: lower case, spaces as dashes, and only letters, digits and dashes.
+func anchors(text string) []string {
+	var names []string
+	inFence := false
+	for line := range strings.Lines(text) {
+		inFence = inFence != strings.HasPrefix(line, fence)
+		if inFence || !strings.HasPrefix(line, "#") {
+			continue
+		}
+		heading := strings.ToLower(strings.TrimSpace(strings.TrimLeft(line, "#")))
+		names = append(names, strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-', r == '_', r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+				return r
+			}
+			return -1
+		}, heading))
+	}
+	return names
+}
+
+func TestDecisions_AreAllInTheIndex(t *testing.T) {
+	t.Parallel()
+	index := read(t, "adr/README.md")
+	files, err := filepath.Glob("adr/[0-9]*.md")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		require.Contains(t, index, "("+filepath.Base(file)+")")
+		require.LessOrEqual(t, strings.Count(read(t, file), "\n"), 60, "%s is longer than a decision should be", file)
+	}
+}
