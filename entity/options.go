@@ -87,3 +87,10 @@ func Filter(conds ...Cond) QueryOption {
 func If(conds ...Cond) WriteOption {
 	return forWrite{Do: func(s *opt.Spec) { s.If = append(s.If, erase(conds)...) }}
 }
+
+// Exactly sends a write as a transaction under an idempotency token, so that it can be repeated after a lost answer
+// whatever it does: an Add, for one, is applied once and its outcome is known. It costs twice the write units, and one
+// consistent read for the item that Update returns or Put and Upsert compare with.
+func Exactly() WriteOption {
+	return forWrite{Do: func(s *opt.Spec) { s.Exactly = true }}
+}

@@ -38,9 +38,18 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (outco
 		return outcome, nil, err
 	}
 	for {
-		got, err := r.send(ctx, []plan.Step{step})
+		got, err := r.send(ctx, []plan.Step{step}, op.Exact)
 		if err != nil {
 			return nil, nil, err
+		}
+		if got.failures == nil && op.Exact && step.Actions[0].Returns != plan.ReturnNothing {
+			// A transaction gives no item back.
+			if got.returned.Image, err = r.Get(ctx, op.Table, op.Key, true); err == nil && got.returned.Image == nil {
+				err = plan.ErrNotFound
+			}
+			if err != nil {
+				return nil, nil, fmt.Errorf("%w: %w", plan.ErrFollowUp, err)
+			}
 		}
 		if got.failures == nil {
 			outcome, err := step.Done(got.returned)

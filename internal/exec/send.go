@@ -21,13 +21,14 @@ type answer struct {
 	doubt    bool  // an earlier attempt may have been applied all the same
 }
 
-// send delivers one body until its outcome is definite, as far as repeating it does no harm.
-func (r *Runner) send(ctx context.Context, steps []plan.Step) (answer, error) {
+// send delivers one body until its outcome is definite, as far as repeating it does no harm. exact asks for a
+// transaction, which can always be repeated, also for one action.
+func (r *Runner) send(ctx context.Context, steps []plan.Step, exact bool) (answer, error) {
 	if r.Client == nil {
 		return answer{}, ErrNoClient
 	}
 	actions := actionsOf(steps)
-	if len(actions) == 1 && actions[0].Kind != plan.Check {
+	if len(actions) == 1 && actions[0].Kind != plan.Check && !exact {
 		return r.sendSingle(ctx, actions[0])
 	}
 	return r.sendTransaction(ctx, steps, actions, r.NewID())

@@ -59,7 +59,7 @@ const failed, none, conflict, throttle = "ConditionalCheckFailed", "None", "Tran
 
 func TestReasons_AFailedConditionOnTheDecidingActionIsFinal(t *testing.T) {
 	s := &script{errs: []error{cancelled(failed, conflict)}}
-	got, err := runner(s).send(t.Context(), stepOf(2, false))
+	got, err := runner(s).send(t.Context(), stepOf(2, false), false)
 	require.NoError(t, err)
 	require.True(t, got.failures[0].Failed())
 	require.Len(t, s.tokens, 1)
@@ -67,7 +67,7 @@ func TestReasons_AFailedConditionOnTheDecidingActionIsFinal(t *testing.T) {
 
 func TestReasons_AFailedConditionOnASecondaryActionBesideAConflictIsRepeated(t *testing.T) {
 	s := &script{errs: []error{cancelled(none, failed, conflict), cancelled(conflict, failed, none), cancelled(none, failed, throttle)}}
-	got, err := runner(s).send(t.Context(), stepOf(3, false))
+	got, err := runner(s).send(t.Context(), stepOf(3, false), false)
 	require.NoError(t, err)
 	require.Nil(t, got.failures)
 	require.Len(t, s.tokens, 4)
@@ -76,7 +76,7 @@ func TestReasons_AFailedConditionOnASecondaryActionBesideAConflictIsRepeated(t *
 
 func TestReasons_AStepThatNeedsAllAnswersIsRepeatedWhileOneIsDisturbed(t *testing.T) {
 	s := &script{errs: []error{cancelled(failed, conflict), cancelled(failed, failed)}}
-	got, err := runner(s).send(t.Context(), stepOf(2, true))
+	got, err := runner(s).send(t.Context(), stepOf(2, true), false)
 	require.NoError(t, err)
 	require.Len(t, got.failures, 2)
 	require.Len(t, s.tokens, 2)
@@ -85,7 +85,7 @@ func TestReasons_AStepThatNeedsAllAnswersIsRepeatedWhileOneIsDisturbed(t *testin
 func TestReasons_OtherReasonsAreFinal(t *testing.T) {
 	for _, code := range []string{"ValidationError", "ItemCollectionSizeLimitExceeded", "SomethingNew"} {
 		s := &script{errs: []error{cancelled(conflict, code)}}
-		_, err := runner(s).send(t.Context(), stepOf(2, false))
+		_, err := runner(s).send(t.Context(), stepOf(2, false), false)
 		var sdk *types.TransactionCanceledException
 		require.ErrorAs(t, err, &sdk)
 		require.Len(t, s.tokens, 1, code)
@@ -94,13 +94,13 @@ func TestReasons_OtherReasonsAreFinal(t *testing.T) {
 
 func TestReasons_ThatDoNotFitTheRequestAreNoSuccess(t *testing.T) {
 	s := &script{errs: []error{cancelled(failed)}}
-	_, err := runner(s).send(t.Context(), stepOf(2, false))
+	_, err := runner(s).send(t.Context(), stepOf(2, false), false)
 	require.Error(t, err)
 }
 
 func TestTransaction_InProgressIsRepeatedUnderItsToken(t *testing.T) {
 	s := &script{errs: []error{&types.TransactionInProgressException{}, &types.TransactionInProgressException{}}}
-	_, err := runner(s).send(t.Context(), stepOf(2, false))
+	_, err := runner(s).send(t.Context(), stepOf(2, false), false)
 	require.NoError(t, err)
 	require.Len(t, s.tokens, 3)
 	require.Equal(t, s.tokens[0], s.tokens[2])
@@ -108,14 +108,14 @@ func TestTransaction_InProgressIsRepeatedUnderItsToken(t *testing.T) {
 
 func TestTransaction_UnknownThenFinalIsAmbiguous(t *testing.T) {
 	s := &script{errs: []error{&smithyhttp.RequestSendError{Err: errors.New("cut")}, &smithy.GenericAPIError{Code: "AccessDeniedException", Fault: smithy.FaultClient}}}
-	_, err := runner(s).send(t.Context(), stepOf(2, false))
+	_, err := runner(s).send(t.Context(), stepOf(2, false), false)
 	var a *plan.Ambiguous
 	require.ErrorAs(t, err, &a)
 }
 
 func TestTransaction_AReusedTokenHasAClass(t *testing.T) {
 	s := &script{errs: []error{&types.IdempotentParameterMismatchException{}}}
-	_, err := runner(s).send(t.Context(), stepOf(2, false))
+	_, err := runner(s).send(t.Context(), stepOf(2, false), false)
 	require.ErrorIs(t, err, ErrTokenReused)
 }
 

@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
@@ -29,7 +30,7 @@ func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (outcomes []any, 
 		if err := withinLimits(ops, steps); err != nil {
 			return nil, nil, err
 		}
-		got, err := r.send(ctx, steps)
+		got, err := r.send(ctx, steps, slices.ContainsFunc(ops, func(op *plan.Op) bool { return op.Exact }))
 		if err != nil {
 			return nil, nil, err
 		}

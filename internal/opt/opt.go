@@ -17,6 +17,7 @@ type Spec struct {
 	Segments *int // segments that a scan reads at the same time
 	Strong   bool // strongly consistent
 	Expired  bool // expired items too
+	Exactly  bool // send the write as a transaction under a token
 	NoReturn bool // skip the read of the current item after an append
 	Name     string
 	Handle   string // the constructor that is at work, "" for entity.New

@@ -52,7 +52,7 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec opt.S
 		return op
 	}
 	op.Plan = u.blind
-	if op.Read {
+	if op.Read = op.Read || op.Exact; op.Read { // a transaction would not say whether it created
 		op.Plan, op.Sketch = u.afterRead, u.sketch
 	}
 	return op

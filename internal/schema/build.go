@@ -16,6 +16,7 @@ type builder struct {
 	decls  []pending
 	checks []func()
 	keyed  bool
+	unread bool // a declaration could not be read
 }
 
 // pending is a declaration met on the walk; it is read when all attributes are known.
@@ -93,6 +94,8 @@ func (b *builder) read(p pending, value Declaration) {
 	pairs, err := tag.Pairs(string(p.field.Tag))
 	if err != nil {
 		d.Problem(CodeMalformed, "%v", err)
+		b.unread = true // what the declaration would have said is unknown
+		return
 	}
 	d.pairs = pairs
 	if _, ok := value.(PrimaryKey); ok && b.keyed {
@@ -100,9 +103,7 @@ func (b *builder) read(p pending, value Declaration) {
 		return
 	}
 	value.Declare(d)
-	if err == nil {
-		d.finish()
-	}
+	d.finish()
 }
 
 // setName settles the entity's name and with it what `$` stands for.
