@@ -17,7 +17,7 @@ var (
 	ErrCondition     = plan.ErrCondition     // the caller's condition, or one that a tag implies, did not hold
 	ErrTooLarge      = plan.ErrTooLarge      // an item, key or transaction is larger than DynamoDB allows
 	ErrInvalidCursor = plan.ErrInvalidCursor // a cursor is malformed, altered, or of another query
-	ErrFollowUp      = plan.ErrFollowUp      // the write was applied, but the item it left could not be read
+	ErrFollowUp      = plan.ErrFollowUp      // the write is decided, but the item it left could not be read
 	ErrNotUnique     = errors.New("more than one item")
 	ErrNoTable       = exec.ErrNoTable     // the table does not exist
 	ErrTokenReused   = exec.ErrTokenReused // the idempotency token was used for another request

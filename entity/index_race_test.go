@@ -24,7 +24,7 @@ func TestIndexHalf_LostGuardIsPlannedAnew(t *testing.T) {
 		_, err := s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Team, "blue"))
 		done <- err
 	}()
-	<-arrived // it has read
+	awaitHeld(t, arrived, done) // it has read
 	_, err = other.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Rank, 2), entity.Set(&p.Note, "between"))
 	require.NoError(t, err)
 	release()
@@ -86,7 +86,7 @@ func TestIndexHalf_VerbatimItemIsGuardedByItsImage(t *testing.T) {
 		_, err := s.Update(t.Context(), Pallet{ID: "a"}, entity.Set(&p.Hall, "south"))
 		done <- err
 	}()
-	<-arrived
+	awaitHeld(t, arrived, done)
 	_, err = other.Update(t.Context(), Pallet{ID: "a"}, entity.Set(&p.Note, "between")) // absent when it was read
 	require.NoError(t, err)
 	release()

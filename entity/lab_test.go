@@ -144,3 +144,13 @@ func (i *issued) has(id string) bool {
 	defer i.mu.Unlock()
 	return slices.Contains(i.all, id)
 }
+
+// awaitHeld waits until a request is held back. A call that ends without one has not done what the test is about.
+func awaitHeld(t *testing.T, arrived <-chan faults.Request, done <-chan error) {
+	t.Helper()
+	select {
+	case <-arrived:
+	case err := <-done:
+		require.FailNow(t, "the call ended without the request that was to be held back", "error: %v", err)
+	}
+}

@@ -24,7 +24,7 @@ func TestTransact_LostGuardIsPlannedAnew(t *testing.T) {
 	done := make(chan error, 1)
 	move := c.profiles.Op().Update(Profile{ID: "a"}, entity.Set(&p.Team, "blue"))
 	go func() { done <- c.db.Transact(t.Context(), move, c.teams.Op().Create(Team{ID: "t"})) }()
-	<-arrived
+	awaitHeld(t, arrived, done)
 	_, err = other.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Rank, 5))
 	require.NoError(t, err)
 	release()

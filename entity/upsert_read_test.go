@@ -59,7 +59,7 @@ func TestUpsert_AfterAReadKeepsWhatCameInBetween(t *testing.T) {
 				_, created, err = s.Upsert(t.Context(), Profile{ID: "a", Rank: 9})
 				done <- err
 			}()
-			<-arrived // it has read
+			awaitHeld(t, arrived, done) // it has read
 			_, _, err := other.Upsert(t.Context(), Profile{ID: "a", Team: "blue", Rank: 2, Note: "between"})
 			require.NoError(t, err)
 			release()

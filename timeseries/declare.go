@@ -78,8 +78,8 @@ func (e *events) readOrderBy(d *schema.Decl, name string) {
 		d.Problem(schema.CodeOrderByType, "orderBy %q of type %s cannot order events; times, integers and strings can", name, a.Type)
 		return
 	}
-	if a.Nilable() || a.Tag.OmitEmpty {
-		d.Problem(schema.CodeAppendRole, "orderBy %q can be missing from an item; it must be neither a pointer nor omitempty", name)
+	if a.Optional() || a.Tag.OmitEmpty {
+		d.Problem(schema.CodeAppendRole, "orderBy %q can be missing from an item; it must be neither a pointer, nor inside an embedded pointer, nor omitempty", name)
 	}
 	if a.Owned() || a.Role.Has(tag.SetOnce) || a.Role.Has(tag.Immutable) {
 		d.Problem(schema.CodeSeriesRole, "orderBy %q must be the caller's to set", name)
@@ -167,7 +167,7 @@ func (e *events) checkHalf(d *schema.Decl, x *schema.Index, h *schema.Half) {
 			clock = true
 		case a.Append:
 			written++
-			if a.Nilable() {
+			if a.Optional() {
 				pointers++
 			}
 		case !d.Schema.KeyPart(a):

@@ -18,7 +18,9 @@ func (r *Runner) Get(ctx context.Context, table string, key item.Item, consisten
 			return err
 		}
 		meterOf(ctx).reads(out.ConsumedCapacity)
-		found = out.Item
+		if found = out.Item; len(found) == 0 {
+			found = nil
+		}
 		return nil
 	})
 	return found, err

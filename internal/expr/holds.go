@@ -46,7 +46,7 @@ func HoldsKey(c Cond, it item.Item) bool {
 		return true
 	}
 	av, ok := c.Path.Lookup(it)
-	if !ok {
+	if !ok || len(c.Values) == 0 {
 		return false
 	}
 	if c.Op == BeginsWith {

@@ -58,6 +58,17 @@ func (p Path) Overlaps(q Path) bool {
 	return true
 }
 
+// Disagrees reports that the paths part at one step which is a name in one and a list index in the other, so that no
+// item can have both.
+func (p Path) Disagrees(q Path) bool {
+	for i := range min(len(p), len(q)) {
+		if p[i] != q[i] {
+			return (p[i].Name == "") != (q[i].Name == "")
+		}
+	}
+	return false
+}
+
 // Lookup returns the value at p in it, and whether there is one.
 func (p Path) Lookup(it item.Item) (types.AttributeValue, bool) {
 	av, ok := it[p.Root()]

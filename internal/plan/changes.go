@@ -31,8 +31,11 @@ func resolveChanges(s *schema.Schema, list []opt.Change) ([]expr.Change, error) 
 			return nil, err
 		}
 		for _, o := range out {
-			if o.Path.Overlaps(r.Path) {
+			switch {
+			case o.Path.Overlaps(r.Path):
 				return nil, input(s, CodeOverlap, n.Attr, "two changes meet in %s", r.Path)
+			case o.Path.Disagrees(r.Path):
+				return nil, input(s, CodeOverlap, n.Attr, "%s and %s take one attribute for a map and for a list", o.Path, r.Path)
 			}
 		}
 		out = append(out, r)
@@ -96,8 +99,11 @@ func resolveChange(s *schema.Schema, n *schema.Node, c opt.Change) (expr.Change,
 	if n.Attr.Role.Has(tag.SetOnce) {
 		r.Kind = expr.SetIfAbsent
 	}
+	if n.Top && item.Absent(av) && n.Attr.Lasting() {
+		return r, input(s, CodeValue, n.Attr, "an empty value is not stored in an attribute that is written once")
+	}
 	if av == nil || n.Top && item.Absent(av) && nativeIndexPart(s, n.Attr) {
-		if c.Kind == expr.SetIfAbsent || n.Attr.Role.Has(tag.Immutable) || n.Attr.Role.Has(tag.SetOnce) {
+		if c.Kind == expr.SetIfAbsent {
 			return r, input(s, CodeValue, n.Attr, "an empty value is not stored here")
 		}
 		r.Kind, av = expr.Remove, nil // what whole values leave out is absent after a Set too

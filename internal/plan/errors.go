@@ -16,7 +16,7 @@ var (
 	ErrCondition     = errors.New("condition failed")
 	ErrTooLarge      = errors.New("too large for DynamoDB")
 	ErrInvalidCursor = errors.New("invalid cursor")
-	ErrFollowUp      = errors.New("applied, but the item could not be read")
+	ErrFollowUp      = errors.New("the write is decided, but the item could not be read")
 )
 
 // Codes of bad input, found before any request is sent; docs/validation.md explains each.

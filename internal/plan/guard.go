@@ -15,6 +15,7 @@ import (
 const (
 	maxGuardOperators = 300
 	maxGuardBytes     = 4096
+	maxUserOperators  = maxGuardOperators - 30 // what the caller may add to a guard
 )
 
 // exists holds when the item is there and, where items can expire, has not expired.
@@ -75,14 +76,15 @@ func live(s *schema.Schema, it item.Item, now time.Time) bool {
 	return it != nil && !(s.Expires && Expired(s, it, now))
 }
 
-// unchanged guards a write by what was read: the write id, else the version, else every attribute of the image.
-func unchanged(s *schema.Schema, image item.Item) (expr.Cond, error) {
+// unchanged guards a write by what was read: the write id, else the version, else every attribute of the image. The
+// first two never come back once they are gone, so that a write under them can be sent twice; an image can.
+func unchanged(s *schema.Schema, image item.Item) (guard expr.Cond, lasting bool, err error) {
 	if w, ok := image[schema.WriteAttr]; ok && s.Hidden {
-		return expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w), nil
+		return expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w), true, nil
 	}
 	if s.Version != nil {
 		if n, ok := image[s.Version.Name].(*types.AttributeValueMemberN); ok {
-			return expr.Compare(expr.Eq, expr.Attr(s.Version.Name), n), nil
+			return expr.Compare(expr.Eq, expr.Attr(s.Version.Name), n), true, nil
 		}
 	}
 	var all []expr.Cond
@@ -97,11 +99,11 @@ func unchanged(s *schema.Schema, image item.Item) (expr.Cond, error) {
 			bytes += len(" AND attribute_not_exists(#000)")
 		}
 	}
-	guard := expr.All(all...)
+	guard = expr.All(all...)
 	if guard.Operators() > maxGuardOperators || bytes > maxGuardBytes {
-		return expr.Cond{}, input(s, CodeCondition, nil, "the item has too many attributes to be guarded by its content; give the entity a version field or a $ key")
+		return expr.Cond{}, false, input(s, CodeCondition, nil, "the item has too many attributes to be guarded by its content; give the entity a version field or a $ key")
 	}
-	return guard, nil
+	return guard, false, nil
 }
 
 // sameState reports that image is the state that was read.

@@ -5,6 +5,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
 // keepInStep returns the changes that keep the index halves right when changes are made to an item of which the parts
@@ -21,6 +22,12 @@ func keepInStep(s *schema.Schema, known item.Item, changes []expr.Change, all bo
 	}
 	for _, h := range s.IndexHalves() {
 		if !h.Written() {
+			for _, a := range h.Native {
+				c := touched[a.Name]
+				if err := checkIndexBytes(s, h, c.Value, isSortHalf(s, h)); err != nil && len(c.Path) == 1 {
+					return nil, false, err
+				}
+			}
 			continue
 		}
 		affected, partly, once := false, false, (*schema.Attr)(nil)
@@ -38,8 +45,12 @@ func keepInStep(s *schema.Schema, known item.Item, changes []expr.Change, all bo
 		switch {
 		case !affected && (partly || !all):
 			// Nothing that the half is made of changes, or the item is new and lacks a part.
-		case once != nil && !partly && Copies(h):
-			extra = append(extra, followOnce(h, once, touched[once.Name]))
+		case once != nil && !partly && Copies(h) && writtenOnce(once):
+			c := followOnce(h, once, touched[once.Name])
+			if err := checkIndexBytes(s, h, c.Value, isSortHalf(s, h)); err != nil {
+				return nil, false, err
+			}
+			extra = append(extra, c)
 		case partly || once != nil:
 			return nil, true, nil
 		default:
@@ -77,6 +88,11 @@ func Copies(h *schema.Half) bool {
 // followOnce makes a half that copies an attribute follow it, whether the attribute is there already or set now.
 func followOnce(h *schema.Half, a *schema.Attr, c expr.Change) expr.Change {
 	return expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(h.Attr), Source: expr.Attr(a.Name), Value: c.Value}
+}
+
+// writtenOnce reports that a, when it is stored at all, holds a value that no write empties or changes.
+func writtenOnce(a *schema.Attr) bool {
+	return a.Role.Has(tag.CreatedAt) || a.Role.Has(tag.SetOnce)
 }
 
 // KeepInStep is for writes that know every changed part: the changes that keep the index halves right, also for a new

@@ -149,7 +149,7 @@ func SetIndexHalf(s *schema.Schema, h *schema.Half, it item.Item, sortKey bool) 
 				delete(it, a.Name) // an empty key attribute would fail the whole write
 			}
 		}
-		return nil
+		return checkNative(s, h, it, sortKey)
 	}
 	text, err := indexText(s, h, it, sortKey)
 	if err != nil {
@@ -172,14 +172,29 @@ func indexText(s *schema.Schema, h *schema.Half, it item.Item, sortKey bool) (st
 	if len(missing) > 0 {
 		return "", nil
 	}
+	return text, checkIndexBytes(s, h, item.S(text), sortKey)
+}
+
+// checkIndexBytes refuses an index key that DynamoDB could not have.
+func checkIndexBytes(s *schema.Schema, h *schema.Half, av types.AttributeValue, sortKey bool) error {
 	limit := MaxPartitionKey
 	if sortKey {
 		limit = MaxSortKey
 	}
-	if len(text) > limit {
-		return "", tooLarge(s, "the index key %s is %d bytes long, %d are allowed", h.Attr, len(text), limit)
+	if n := keyBytes(av); n > limit {
+		return tooLarge(s, "the index key %s is %d bytes long, %d are allowed", h, n, limit)
 	}
-	return text, nil
+	return nil
+}
+
+// checkNative refuses native index key attributes that DynamoDB could not have.
+func checkNative(s *schema.Schema, h *schema.Half, it item.Item, sortKey bool) error {
+	for _, a := range h.Native {
+		if err := checkIndexBytes(s, h, it[a.Name], sortKey); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // isSortHalf reports that h is the sort half of some index.

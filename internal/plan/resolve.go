@@ -98,7 +98,11 @@ func Conditions(s *schema.Schema, list []opt.Cond) (expr.Cond, error) {
 		}
 		all = append(all, r)
 	}
-	return expr.All(all...), nil
+	joined := expr.All(all...)
+	if n := joined.Operators(); n > maxUserOperators {
+		return expr.Cond{}, input(s, CodeCondition, nil, "the conditions have %d operators, %d are allowed", n, maxUserOperators)
+	}
+	return joined, nil
 }
 
 // Condition checks one condition against the schema and encodes its values.

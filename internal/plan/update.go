@@ -180,12 +180,12 @@ func rewrite(s *schema.Schema, in Input, changes []expr.Change) (item.Item, erro
 
 // rewriteStep puts a rewritten item under the guard of what was read.
 func rewriteStep(s *schema.Schema, op *Op, in Input, it item.Item, user expr.Cond) (Step, error) {
-	guard, err := unchanged(s, in.Image)
+	guard, lasting, err := unchanged(s, in.Image)
 	if err != nil {
 		return Step{}, err
 	}
 	return Step{
-		Actions: []Action{{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(guard, user), WriteID: writeID(s, in), Resend: true}},
+		Actions: []Action{{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(guard, user), WriteID: writeID(s, in), Resend: lasting}},
 		Judge: func(f []Failure) Verdict {
 			if sameState(s, in.Image, f[0].Image) {
 				return Verdict{Err: ErrCondition}

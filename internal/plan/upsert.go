@@ -86,11 +86,9 @@ func (u *upsert) prepare() error {
 // change is what the write does to attribute a; false when it leaves it as stored.
 func (u *upsert) change(a *schema.Attr) (expr.Change, bool) {
 	av, given := u.given[a.Name]
-	_, null := av.(*types.AttributeValueMemberNULL)
-	lasting := a.Role.Has(tag.SetOnce) || a.Role.Has(tag.Immutable)
 	c := expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: av}
 	switch {
-	case lasting && (!given || null):
+	case !given && a.Lasting():
 		return c, false
 	case given && a.Role.Has(tag.SetOnce):
 		c.Kind = expr.SetIfAbsent
@@ -161,7 +159,7 @@ func (u *upsert) blind(in Input) (Step, error) {
 	return Step{
 		Actions: []Action{{
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: and(append(immutableGuards(u.s, u.changes), u.user)...),
-			Returns: u.returns(), WriteID: writeID(u.s, in), Resend: u.s.Hidden && u.s.Version == nil,
+			Returns: u.returns(), WriteID: writeID(u.s, in), Resend: u.s.Hidden && u.s.Version == nil && u.knowsCreated(in),
 		}},
 		Judge: func(f []Failure) Verdict { return u.judge(f[0].Image) },
 		Done: func(r Returned) (any, error) {
@@ -202,12 +200,14 @@ func (u *upsert) done(in Input, r Returned, changes []expr.Change) (any, error) 
 		it, err := expr.Apply(base, changes)
 		return Upserted{Item: it, Created: r.Image == nil}, err
 	}
-	created := len(r.Image) == len(determined(u.op.Key, changes))
-	if a := u.s.CreatedAt; a != nil {
-		now, err := TimeValue(a, in.Now)
-		created = err == nil && item.Equal(now, r.Image[a.Name])
-	}
-	return Upserted{Item: r.Image, Created: created}, nil
+	now, err := TimeValue(u.s.CreatedAt, in.Now)
+	return Upserted{Item: r.Image, Created: err == nil && item.Equal(now, r.Image[u.s.CreatedAt.Name])}, nil
+}
+
+// knowsCreated reports that, should the answer be lost and the write be sent again, the item would still tell whether
+// this write created it: by a created_at so fine that no other write has the same.
+func (u *upsert) knowsCreated(in Input) bool {
+	return u.replace || in.Joined || u.s.CreatedAt != nil && u.s.CreatedAt.Format.Unit() <= time.Microsecond
 }
 
 // afterRead plans from the stored item, or from its absence.

@@ -13,17 +13,19 @@ import (
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
-// whole encodes v for a verb that takes whole values: what the library owns is left out, and required attributes must
-// be there. skip leaves out further attributes.
+// whole encodes v for a verb that takes whole values: what the library owns is left out, as is an empty value of an
+// attribute that is written once, and required attributes must be there. skip leaves out further attributes.
 func whole(s *schema.Schema, v reflect.Value, skip func(*schema.Attr) bool) (item.Item, error) {
 	it, err := s.Codec.Encode(v)
 	if err != nil {
 		return nil, codecError(s, v, err)
 	}
 	for _, a := range s.Attrs {
-		if a.Owned() || skip != nil && skip(a) {
+		if a.Owned() || skip != nil && skip(a) || a.Lasting() && item.Absent(it[a.Name]) {
 			delete(it, a.Name)
-			continue
+			if !a.Lasting() {
+				continue
+			}
 		}
 		if a.Role.Has(tag.Required) && item.Empty(it[a.Name]) {
 			return nil, input(s, CodeRequired, a, "the attribute is required")

@@ -199,6 +199,9 @@ func (b *builder) conditions(list []opt.Cond) error {
 		if err != nil {
 			return err
 		}
+		if item.Absent(one.Values[0]) && b.p.SK.Native != nil {
+			b.p.Nothing = true // no item has an empty key
+		}
 		b.given[a.Name] = one.Values[0]
 		b.lead++
 	}
@@ -229,6 +232,9 @@ func (b *builder) target(c opt.Cond) (*schema.Attr, error) {
 // filters resolves the caller's filter. DynamoDB refuses key attributes in it.
 func (b *builder) filters(list []opt.Cond) error {
 	names := append(b.p.PK.Attributes(), b.p.SK.Attributes()...)
+	if _, err := plan.Conditions(b.s, list); err != nil {
+		return err
+	}
 	for _, c := range list {
 		r, err := plan.Condition(b.s, c)
 		if err != nil {

@@ -6,9 +6,10 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// mostEvaluated bounds how many items one request evaluates when only some of them are wanted.
+// mostEvaluated is how many items one request evaluates at most while only some of them are wanted.
 const mostEvaluated = 1000
 
 // Page is a part of a query's result. Next is the cursor of the following one, "" after the last.
@@ -23,8 +24,14 @@ func (p *Plan) Page(ctx context.Context, after string, limit int) (Page, error) 
 	if p.Err != nil {
 		return Page{}, p.Err
 	}
+	if p.Nothing {
+		if after != "" { // such a query never gave a cursor
+			return Page{}, plan.ErrInvalidCursor
+		}
+		return Page{}, nil
+	}
 	start, err := p.position(after)
-	if err != nil || p.Nothing {
+	if err != nil {
 		return Page{}, err
 	}
 	page, _, err := p.page(ctx, start, limit, &budget{evaluate: p.Evaluate, requests: p.Requests}, nil)
@@ -76,7 +83,9 @@ func (p *Plan) page(ctx context.Context, start item.Item, limit int, b *budget, 
 		case start == nil, limit > 0 && len(page.Items) == limit, limit == 0 && len(page.Items) > 0, b.spent:
 			return p.finish(page, start)
 		}
-		ask = min(ask*2, mostEvaluated)
+		if ask *= 4; ask > mostEvaluated {
+			ask = 0 // what fits into one answer
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ type builder struct {
 	decls  []pending
 	checks []func()
 	keyed  bool
+	behind bool // the walk is inside an embedded pointer
 	unread bool // a declaration could not be read
 }
 
@@ -32,6 +33,9 @@ func Build(t reflect.Type, o Options) (*Schema, error) {
 	if t.Kind() != reflect.Struct {
 		b.add(CodeNotStruct, "", "an entity is a struct, not a %s", t.Kind())
 		return nil, b.err()
+	}
+	if t.Implements(marshalerType) || reflect.PointerTo(t).Implements(marshalerType) {
+		b.add(CodeUnsupportedType, "", "the struct encodes itself; its attributes could not be kept in step with its keys")
 	}
 	b.walk(t, nil, "")
 	b.declare()

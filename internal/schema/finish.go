@@ -57,7 +57,7 @@ func (b *builder) keyCollisions() {
 		if a := b.s.byName[h.Attr]; a != nil {
 			b.add(CodeReservedAttr, a.Field, "the attribute %q is written by %s", h.Attr, what)
 		}
-		if Reserved(h.Attr) {
+		if Reserved(h.Attr) || h.Attr == b.s.Options.TTL {
 			b.add(CodeReservedAttr, "", "%s cannot be stored in %q, which belongs to the library", what, h.Attr)
 		}
 		if other, ok := owner[h.Attr]; ok {

@@ -187,7 +187,14 @@ type Attr struct {
 	Append  bool // written by Append only
 	Clock   bool // orderBy of a series: written by Append only
 	exact   bool // finer times are errors
+	behind  bool // inside an embedded pointer, which may be nil
 }
+
+// Optional reports that a value of the struct can lack the attribute.
+func (a *Attr) Optional() bool { return a.Nilable() || a.behind }
+
+// Lasting reports that the attribute keeps the first value that is stored.
+func (a *Attr) Lasting() bool { return a.Role.Has(tag.SetOnce) || a.Role.Has(tag.Immutable) }
 
 // Nilable reports that the attribute can be "not given", which is different from its zero value.
 func (a *Attr) Nilable() bool {
