@@ -59,7 +59,7 @@ func TestAttach(t *testing.T) {
 
 func TestAttachFails(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	_, err := start(ctx, settings{endpoint: answering(t, http.StatusOK, "<html>welcome</html>")}, candidates)
 	require.ErrorIs(t, err, ErrUnavailable)

@@ -12,16 +12,20 @@ import (
 
 // await returns when the database answers. It gives up when ctx is done, or when dead is closed because the process has ended.
 func await(ctx context.Context, client *http.Client, endpoint string, dead <-chan struct{}) error {
+	var heard error // the last answer, which says more than that time ran out during the next attempt
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		err := ping(ctx, client, endpoint)
 		if err == nil {
 			return nil
 		}
+		if heard == nil || ctx.Err() == nil {
+			heard = err
+		}
 		select {
 		case <-dead:
 			return errEnded
 		case <-ctx.Done():
-			return fmt.Errorf("no answer: %w (%w)", err, ctx.Err())
+			return fmt.Errorf("no answer: %w (%w)", heard, ctx.Err())
 		case <-time.After(pause):
 		}
 	}

@@ -14,7 +14,7 @@ const (
 	DefaultAttempts = 10
 	firstPause      = 25 * time.Millisecond
 	longestPause    = time.Second
-	tokenLife       = 8 * time.Minute // DynamoDB honours a token for ten
+	longestToken    = 8 * time.Minute // DynamoDB honours a token for ten
 )
 
 // ErrNoClient is the error of every call on a database without a client.
@@ -28,6 +28,7 @@ type Runner struct {
 	NewID       func() string
 	Observe     func(context.Context, Report) // nil: nobody
 	Pause       func(ctx context.Context, attempt int) error
+	TokenLife   time.Duration // how long a transaction is repeated under one token; 0: as long as DynamoDB honours it
 }
 
 // Report tells what one call of a public verb cost.
@@ -106,4 +107,12 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	}
+}
+
+// tokenLife bounds the repetition of a transaction: after it, DynamoDB might apply the body a second time.
+func (r *Runner) tokenLife() time.Duration {
+	if r.TokenLife > 0 {
+		return r.TokenLife
+	}
+	return longestToken
 }

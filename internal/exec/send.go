@@ -139,7 +139,7 @@ func (r *Runner) sendTransaction(ctx context.Context, steps []plan.Step, actions
 		case final:
 			return fail(tableError(err))
 		}
-		if n+1 >= r.MaxAttempts || time.Since(begun) > tokenLife {
+		if n+1 >= r.MaxAttempts || time.Since(begun) > r.tokenLife() {
 			return fail(exhausted(ctx, err))
 		}
 		if e := r.pause(ctx, n); e != nil {

@@ -156,3 +156,15 @@ func TestClassify_ContextOverDuringTheCallMeansUnknown(t *testing.T) {
 	require.Equal(t, unknown, classify(ctx, context.Canceled))
 	require.Equal(t, refused, classify(ctx, &types.ConditionalCheckFailedException{}), "an answer that came is an answer")
 }
+
+func TestTransaction_IsNotRepeatedOnceItsTokenMayBeForgotten(t *testing.T) {
+	cut := &smithyhttp.RequestSendError{Err: errors.New("cut")}
+	s := &script{errs: []error{cut, cut, cut}}
+	r := runner(s)
+	require.Equal(t, 8*time.Minute, r.tokenLife(), "below the ten minutes that DynamoDB honours a token")
+	r.TokenLife = time.Nanosecond
+	_, err := r.send(t.Context(), stepOf(2, false), false)
+	var a *plan.Ambiguous
+	require.ErrorAs(t, err, &a)
+	require.Len(t, s.tokens, 1, "a repetition after that could be applied a second time")
+}
