@@ -1,16 +1,13 @@
 package entity_test
 
 import (
-	"context"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
 func (l *lab) described(t *testing.T, table string) *types.TableDescription {
@@ -159,52 +156,4 @@ type Entry struct {
 	_ entity.Key `name:"Entry" pk:"$#{id}" table:"logs"`
 
 	ID string `dynamodbav:"id"`
-}
-
-func TestCreateTables_WaitsUntilTheTableIsActive(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	s := declare[Report](t, l.db)
-	require.NoError(t, l.db.CreateTables(t.Context()))
-	require.GreaterOrEqual(t, l.wire.Count("DescribeTable"), 1)
-	_, err := s.Create(t.Context(), Report{ID: "a", Kind: "k"})
-	require.NoError(t, err)
-}
-
-func TestCreateTables_EndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	declare[Team](t, l.db)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	require.ErrorIs(t, l.db.CreateTables(ctx), context.Canceled)
-	_, err := l.raw.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(l.table)})
-	var missing *types.ResourceNotFoundException
-	require.ErrorAs(t, err, &missing, "nothing was made")
-
-	ctx, cancel = context.WithCancel(t.Context())
-	defer cancel()
-	l.wire.Inject(func(r faults.Request) faults.Fault {
-		if r.Operation == "DescribeTable" {
-			cancel()
-			return faults.Hang
-		}
-		return faults.None
-	})
-	require.ErrorIs(t, l.db.CreateTables(ctx), context.Canceled)
-}
-
-func TestCreateTables_TwoProgramsAtOnce(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	declare[Report](t, l.db)
-	errs := make(chan error, 4)
-	for range cap(errs) {
-		db := l.aside(t)
-		declare[Report](t, db)
-		go func() { errs <- db.CreateTables(t.Context()) }()
-	}
-	for range cap(errs) {
-		require.NoError(t, <-errs)
-	}
 }

@@ -3,6 +3,7 @@ package query
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -242,7 +243,7 @@ func (b *builder) filters(list []opt.Cond) error {
 		}
 		var bad *schema.Attr
 		r.Roots(func(name string) {
-			if contains(names, name) {
+			if slices.Contains(names, name) {
 				bad = b.s.Attr(name)
 			}
 		})

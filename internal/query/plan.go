@@ -140,15 +140,6 @@ func (p *Plan) keyAttrs() []cursor.Attr {
 	return attrs
 }
 
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
-}
-
 // positionOf is the part of an item that says where in the query it stands.
 func (p *Plan) positionOf(it item.Item) item.Item {
 	key := item.Item{}

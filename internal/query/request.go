@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -82,7 +83,7 @@ func (p *Plan) projection(r *expr.Renderer, count bool) *string {
 	}
 	names := p.Project
 	for _, a := range p.keyAttrs() { // a page's cursor is made of them
-		if !contains(names, a.Name) {
+		if !slices.Contains(names, a.Name) {
 			names = append(names[:len(names):len(names)], a.Name)
 		}
 	}

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/dynastrata/dynastrata/internal/tag"
@@ -82,7 +83,7 @@ func (d *Decl) Satellites(n int) { d.Schema.Satellites = max(d.Schema.Satellites
 // finish reports the tag keys that Declare did not ask for.
 func (d *Decl) finish() {
 	for _, p := range d.pairs {
-		if !contains(d.known, p.Key) {
+		if !slices.Contains(d.known, p.Key) {
 			hint := ""
 			if near := tag.Nearest(p.Key, d.known); near != "" {
 				hint = "; did you mean " + near + "?"
@@ -90,13 +91,4 @@ func (d *Decl) finish() {
 			d.Problem(CodeMalformed, "unknown tag key %q%s", p.Key, hint)
 		}
 	}
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }

@@ -24,11 +24,11 @@ func (b *builder) finish() {
 		b.add(CodeSatelliteKey, "", "events, snapshots and deleted copies lie beside the current item: they need a sort key that begins with $")
 	}
 	for _, a := range s.Attrs {
-		if a.Append && !b.unread && !contains(featureNames(s), "timeseries") {
+		if a.Append && !b.unread && !slices.Contains(featureNames(s), "timeseries") {
 			b.add(CodeRoleType, a.Field, "append is for time series: declare timeseries.Events")
 		}
 	}
-	if s.DeletedAt != nil && !b.unread && !contains(featureNames(s), "lifecycle") {
+	if s.DeletedAt != nil && !b.unread && !slices.Contains(featureNames(s), "lifecycle") {
 		b.add(CodeDeletedAtRole, s.DeletedAt.Field, "deleted_at needs a lifecycle.SoftDelete declaration")
 	}
 }
