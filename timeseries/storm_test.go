@@ -213,7 +213,7 @@ func (s *storm[T]) enrich(series int, set func(*T, string), field *string) strin
 		var err error
 		if i%2 == 0 {
 			set(&key, text)
-			_, _, err = s.Upsert(s.ctx, key)
+			_, _, err = s.Upsert(s.ctx, key, entity.Exactly()) // a lost answer could not say whether it created
 		} else {
 			_, err = s.Update(s.ctx, key, entity.Set(field, text))
 		}

@@ -34,7 +34,7 @@ func open[T any](t *testing.T, change ...func(*entity.Config)) *world[T] {
 	raw, table := localdb.Test(t)
 	w := &world[T]{t: t, ctx: t.Context(), raw: raw, table: table, sent: faults.New(raw.Options().HTTPClient), clock: newClock()}
 	w.Series, w.db = w.connect(change...)
-	w.look, _ = w.on(raw, change...)
+	w.look, _ = w.on(raw, append(change[:len(change):len(change)], func(c *entity.Config) { c.MaxAttempts = 0 })...)
 	require.NoError(t, w.db.CreateTables(t.Context()))
 	w.sent.Reset()
 	return w
