@@ -11,12 +11,12 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-func TestTransact_OneItemTwiceIsRefusedBeforeAnyRequest(t *testing.T) {
+func TestTransact_TwoWritesOfOneItemAreRefusedBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
 	f := entity.Fields[Team]()
 	again := c.teams.Op().Update(Team{ID: "a"}, entity.Set(&f.Size, 1))
-	for _, first := range []entity.Op{c.teams.Op().Create(Team{ID: "a"}), again, c.teams.Op().Require(Team{ID: "a"}), c.teams.Op().Delete(Team{ID: "a"})} {
+	for _, first := range []entity.Op{c.teams.Op().Create(Team{ID: "a"}), again, c.teams.Op().Put(Team{ID: "a"}), c.teams.Op().Delete(Team{ID: "a"})} {
 		err := c.db.Transact(t.Context(), c.teams.Op().Create(Team{ID: "b"}), first, again)
 		requireInput(t, err, "EDD-9109", "")
 		var failed *entity.TransactError

@@ -25,7 +25,7 @@ type appendOp struct {
 }
 
 func newAppend(c *core.Core, e *events, v reflect.Value, spec opt.Spec) *plan.Op {
-	op := &plan.Op{Verb: "Append", Schema: c.Schema, Table: c.Table}
+	op := &plan.Op{Verb: "Append", Schema: c.Schema, Table: c.Table, Folds: true}
 	ev, err := newEvent(c, e, v)
 	if err != nil {
 		op.Err = err
@@ -45,7 +45,7 @@ func (a *appendOp) plan(in plan.Input) (plan.Step, error) {
 	if err := a.tooEarly(in.Now); err != nil {
 		return plan.Step{}, err
 	}
-	current, err := advance([]*event{a.event}, a.event, a.user, in)
+	current, err := (&advancing{[]*event{a.event}, a.user, in}).action()
 	if err != nil {
 		return plan.Step{}, err
 	}

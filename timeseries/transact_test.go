@@ -138,17 +138,15 @@ func TestTransact_AppendsOfDifferentSeriesGoTogether(t *testing.T) {
 	require.Len(t, w.history(Meter{MeterID: "b"}), 1)
 }
 
-func TestTransact_TwoOpsOnOneSeriesAreRefusedBeforeAnyRequest(t *testing.T) {
+func TestTransact_WritesOfOneSeriesThatDoNotMergeAreRefusedBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	f := entity.Fields[Telemetry]()
 	one := w.Op().Append(tick(0, 1))
 	for name, other := range map[string]entity.Op{
-		"append":  w.Op().Append(tick(1, 2)),
-		"itself":  one,
-		"update":  w.Op().Update(device, entity.Set(&f.AccountID, "a")),
-		"upsert":  w.Op().Upsert(device),
-		"require": w.Op().Require(device),
+		"itself": one,
+		"update": w.Op().Update(device, entity.Set(&f.AccountID, "a")),
+		"upsert": w.Op().Upsert(device),
 	} {
 		require.Equal(t, "EDD-9109", inputCode(t, w.db.Transact(w.ctx, one, other)), name)
 	}

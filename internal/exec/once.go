@@ -31,20 +31,24 @@ func (r *Runner) TransactOnce(ctx context.Context, id string, at time.Time, ops 
 	if failed != nil {
 		return nil, failed, nil
 	}
-	if err := withinLimits(ops, steps); err != nil {
+	b, clash := newBody(steps)
+	if clash != nil {
+		return nil, []OpFailure{{clash[1], clashed(ops[clash[0]], ops[clash[1]])}}, nil
+	}
+	if err := withinLimits(ops, b); err != nil {
 		return nil, nil, err
 	}
 	if r.Client == nil {
 		return nil, nil, ErrNoClient
 	}
-	got, err := r.sendTransaction(ctx, steps, actionsOf(steps), id)
+	got, err := r.sendTransaction(ctx, b, id)
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case got.failures == nil:
 		return r.done(steps, got)
 	}
-	failed, _ = judge(ops, steps, got)
+	failed, _ = judge(ops, b, got)
 	return nil, failed, got.cause
 }
 

@@ -38,7 +38,7 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (outco
 		return outcome, nil, err
 	}
 	for {
-		got, err := r.send(ctx, []plan.Step{step}, op.Exact)
+		got, err := r.send(ctx, alone(step), op.Exact)
 		if err != nil {
 			return nil, nil, err
 		}

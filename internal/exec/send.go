@@ -23,26 +23,14 @@ type answer struct {
 
 // send delivers one body until its outcome is definite, as far as repeating it does no harm. exact asks for a
 // transaction, which can always be repeated, also for one action.
-func (r *Runner) send(ctx context.Context, steps []plan.Step, exact bool) (answer, error) {
+func (r *Runner) send(ctx context.Context, b body, exact bool) (answer, error) {
 	if r.Client == nil {
 		return answer{}, ErrNoClient
 	}
-	actions := actionsOf(steps)
-	if len(actions) == 1 && actions[0].Kind != plan.Check && !exact {
-		return r.sendSingle(ctx, actions[0])
+	if len(b.actions) == 1 && b.actions[0].Kind != plan.Check && !exact {
+		return r.sendSingle(ctx, b.actions[0])
 	}
-	return r.sendTransaction(ctx, steps, actions, r.NewID())
-}
-
-func actionsOf(steps []plan.Step) []plan.Action {
-	if len(steps) == 1 {
-		return steps[0].Actions
-	}
-	var all []plan.Action
-	for _, s := range steps {
-		all = append(all, s.Actions...)
-	}
-	return all
+	return r.sendTransaction(ctx, b, r.NewID())
 }
 
 // sendSingle delivers a lone action. Once its answer was lost, only an action that stores a write id of its own, or is
@@ -105,8 +93,8 @@ func exhausted(ctx context.Context, err error) error {
 	return err
 }
 
-// sendTransaction delivers actions under one token: however often the body is repeated, it is applied at most once.
-func (r *Runner) sendTransaction(ctx context.Context, steps []plan.Step, actions []plan.Action, token string) (answer, error) {
+// sendTransaction delivers a body under one token: however often the body is repeated, it is applied at most once.
+func (r *Runner) sendTransaction(ctx context.Context, b body, token string) (answer, error) {
 	begun, doubt := time.Now(), false
 	fail := func(err error) (answer, error) {
 		if doubt {
@@ -119,19 +107,19 @@ func (r *Runner) sendTransaction(ctx context.Context, steps []plan.Step, actions
 			return fail(err)
 		}
 		meterOf(ctx).request()
-		err := r.together(ctx, actions, token)
+		err := r.together(ctx, b.actions, token)
 		if err == nil {
 			return answer{}, nil
 		}
 		switch classify(ctx, err) {
 		case refused:
-			f := reasons(err, actions)
+			f := reasons(err, b.actions)
 			if f == nil {
 				return fail(err) // an answer that does not fit the request proves nothing
 			}
 			return answer{failures: f, cause: err}, nil
 		case transient, conflicted:
-			if f := reasons(err, actions); f != nil && decided(steps, f) {
+			if f := reasons(err, b.actions); f != nil && decided(b, f) {
 				return answer{failures: f, cause: err}, nil
 			}
 		case unknown:
@@ -163,10 +151,12 @@ func reasons(err error, actions []plan.Action) []plan.Failure {
 
 // decided reports that a condition which decides a step failed, so that a conflict beside it does not matter. The first
 // action of a step decides, unless the step needs to hear of all its actions.
-func decided(steps []plan.Step, failures []plan.Failure) bool {
-	for _, s := range steps {
-		own := failures[:len(s.Actions)]
-		failures = failures[len(s.Actions):]
+func decided(b body, failures []plan.Failure) bool {
+	for i, s := range b.steps {
+		own := b.own(i, failures)
+		if len(own) == 0 {
+			continue
+		}
 		if own[0].Failed() && !(s.Whole && disturbed(own)) {
 			return true
 		}

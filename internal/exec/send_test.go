@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strconv"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"github.com/stretchr/testify/require"
 
+	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
@@ -51,8 +53,12 @@ func runner(s *script) *Runner {
 	}
 }
 
-func stepOf(n int, whole bool) []plan.Step {
-	return []plan.Step{{Actions: make([]plan.Action, n), Whole: whole}}
+func stepOf(n int, whole bool) body {
+	step := plan.Step{Whole: whole}
+	for i := range n {
+		step.Actions = append(step.Actions, plan.Action{Key: item.Item{"pk": item.N(strconv.Itoa(i))}})
+	}
+	return alone(step)
 }
 
 const failed, none, conflict, throttle = "ConditionalCheckFailed", "None", "TransactionConflict", "ThrottlingError"

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
@@ -27,10 +26,14 @@ func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (outcomes []any, 
 		if err != nil || failed != nil {
 			return nil, failed, err
 		}
-		if err := withinLimits(ops, steps); err != nil {
+		b, clash := newBody(steps)
+		if clash != nil {
+			return nil, []OpFailure{{clash[1], clashed(ops[clash[0]], ops[clash[1]])}}, nil
+		}
+		if err := withinLimits(ops, b); err != nil {
 			return nil, nil, err
 		}
-		got, err := r.send(ctx, steps, slices.ContainsFunc(ops, func(op *plan.Op) bool { return op.Exact }))
+		got, err := r.send(ctx, b, slices.ContainsFunc(ops, func(op *plan.Op) bool { return op.Exact }))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -38,7 +41,7 @@ func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (outcomes []any, 
 			return r.done(steps, got)
 		}
 		again := false
-		if failed, again = judge(ops, steps, got); !again {
+		if failed, again = judge(ops, b, got); !again {
 			return nil, failed, got.cause
 		}
 		last = failed
@@ -59,11 +62,12 @@ func refusable(ops []*plan.Op) (failed []OpFailure, err error) {
 	if failed != nil {
 		return failed, nil
 	}
-	if i, err := sameItem(ops); err != nil {
-		return []OpFailure{{i, err}}, nil
+	items, at, err := sameItem(ops)
+	if err != nil {
+		return []OpFailure{{at, err}}, nil
 	}
-	if len(ops) > plan.MaxActions {
-		return nil, tooMany(len(ops), len(ops))
+	if items > plan.MaxActions {
+		return nil, tooMany(len(ops), items)
 	}
 	return nil, nil
 }
@@ -106,13 +110,10 @@ func (r *Runner) done(steps []plan.Step, got answer) ([]any, []OpFailure, error)
 
 // judge hands each op the failures of its own actions. again is set when no op failed for good and one was planned
 // from an item that has changed since.
-func judge(ops []*plan.Op, steps []plan.Step, got answer) (failed []OpFailure, again bool) {
+func judge(ops []*plan.Op, b body, got answer) (failed []OpFailure, again bool) {
 	var lost []OpFailure
-	rest := got.failures
-	for i, s := range steps {
-		own := rest[:len(s.Actions)]
-		rest = rest[len(s.Actions):]
-		at := -1
+	for i, s := range b.steps {
+		own, at := b.own(i, got.failures), -1
 		for j, f := range own {
 			if f.Failed() && at < 0 {
 				at = j
@@ -137,45 +138,27 @@ func judge(ops []*plan.Op, steps []plan.Step, got answer) (failed []OpFailure, a
 	return append(failed, lost...), false
 }
 
-// sameItem finds an op about an item that an earlier op is about too, which DynamoDB refuses.
-func sameItem(ops []*plan.Op) (int, error) {
-	for i, a := range ops {
-		for _, b := range ops[:i] {
-			if a.Table == b.Table && equalKeys(a.Key, b.Key) {
-				return i, &plan.InputError{Code: plan.CodeSameItem, Type: a.Schema.Type.String(), Problem: fmt.Sprintf("%s and %s are about one item; a transaction can act on an item once", b.Verb, a.Verb)}
-			}
+// sameItem finds an op that writes an item which an earlier op writes too. items is how many items the ops are about.
+func sameItem(ops []*plan.Op) (items, at int, err error) {
+	writers, seen := map[string]*plan.Op{}, map[string]bool{}
+	for i, op := range ops {
+		id := op.Table + " " + plan.KeyID(op.Key)
+		seen[id] = true
+		if other := writers[id]; other != nil && !plan.Mergeable(other, op) {
+			return len(seen), i, clashed(other, op)
+		}
+		if !op.Checks {
+			writers[id] = op
 		}
 	}
-	return 0, nil
+	return len(seen), 0, nil
 }
 
-func equalKeys(a, b item.Item) bool {
-	if len(a) != len(b) {
-		return false
+func withinLimits(ops []*plan.Op, b body) error {
+	if n := len(b.actions); n > plan.MaxActions {
+		return tooMany(len(ops), n)
 	}
-	for name, av := range a {
-		if !item.Equal(av, b[name]) {
-			return false
-		}
-	}
-	return true
-}
-
-func withinLimits(ops []*plan.Op, steps []plan.Step) error {
-	actions, bytes := 0, 0
-	for _, s := range steps {
-		actions += len(s.Actions)
-		for _, a := range s.Actions {
-			bytes += item.Size(a.Item) + item.Size(a.Key)
-			for _, c := range a.Changes {
-				bytes += item.ValueSize(c.Value)
-			}
-		}
-	}
-	if actions > plan.MaxActions {
-		return tooMany(len(ops), actions)
-	}
-	if bytes > plan.MaxTransactionBytes {
+	if bytes := b.bytes(); bytes > plan.MaxTransactionBytes {
 		return &plan.SizeError{Type: transaction, Problem: fmt.Sprintf("the items are %d bytes, %d are allowed", bytes, plan.MaxTransactionBytes)}
 	}
 	return nil

@@ -20,12 +20,14 @@ func NewDelete(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *
 // NewRequire plans a check that an item exists and meets conditions.
 func NewRequire(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *Op {
 	op, _ := newOp(s, table, "Require", v, spec)
+	op.Checks = true
 	return op.guarded(spec.If, Check)
 }
 
 // NewAbsent plans a check that there is no live item.
 func NewAbsent(s *schema.Schema, table string, v reflect.Value) *Op {
 	op, _ := newOp(s, table, "Absent", v, opt.Spec{})
+	op.Checks = true
 	if op.Err != nil {
 		return op
 	}

@@ -28,6 +28,8 @@ type Op struct {
 	Err    error     // bad input
 	Exact  bool      // sent as a transaction under a token, so that a lost answer can be asked for again
 	Read   bool      // the current item must be read before the op can be planned
+	Checks bool      // the op writes nothing
+	Folds  bool      // the op's writes have a Fold
 	Plan   func(Input) (Step, error)
 	Sketch func(Input) Step // for printing a plan that needs a read: nil when Read is false
 }
@@ -88,6 +90,10 @@ type Action struct {
 	Returns Returns
 	WriteID string // the `_w` that it stores, "" when it stores none
 	Resend  bool   // a second arrival of the same request does no harm
+
+	Fold     Folder // how the action becomes one with another of its kind on the same item; nil when it cannot
+	Claims   bool   // takes an item of exclusive ownership, such as a unique value
+	Releases bool   // gives one up
 }
 
 // Failure is why an action was refused: Code is DynamoDB's reason code, "" or "None" when it was not.

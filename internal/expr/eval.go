@@ -1,0 +1,135 @@
+package expr
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+)
+
+// Holds evaluates c on an item as DynamoDB would; a nil item has no attributes.
+func (c Cond) Holds(it item.Item) bool {
+	switch c.Op {
+	case None:
+		return true
+	case And:
+		return !slices.ContainsFunc(c.Conds, func(k Cond) bool { return !k.Holds(it) })
+	case Or:
+		return slices.ContainsFunc(c.Conds, func(k Cond) bool { return k.Holds(it) })
+	case Not:
+		return !c.Conds[0].Holds(it)
+	}
+	av, there := c.Path.Lookup(it)
+	switch {
+	case c.Op == Exists:
+		return there
+	case c.Op == NotExists:
+		return !there
+	case c.Op == Ne:
+		return !there || !item.Equal(av, c.Values[0])
+	case !there:
+		return false
+	}
+	return c.compare(av)
+}
+
+// compare evaluates a comparison on the attribute that is there.
+func (c Cond) compare(av types.AttributeValue) bool {
+	switch c.Op {
+	case Eq, In:
+		return slices.ContainsFunc(c.Values, func(v types.AttributeValue) bool { return item.Equal(av, v) })
+	case BeginsWith:
+		return beginsWith(av, c.Values[0])
+	case Contains:
+		return contains(av, c.Values[0])
+	case HasType:
+		name, ok := c.Values[0].(*types.AttributeValueMemberS)
+		return ok && name.Value == typeName(av)
+	}
+	low, ok := Compares(av, c.Values[0])
+	if !ok {
+		return false
+	}
+	switch c.Op {
+	case Lt:
+		return low < 0
+	case Le:
+		return low <= 0
+	case Gt:
+		return low > 0
+	case Ge:
+		return low >= 0
+	case Between:
+		high, ok := Compares(av, c.Values[1])
+		return ok && low >= 0 && high <= 0
+	}
+	return false
+}
+
+func beginsWith(av, prefix types.AttributeValue) bool {
+	switch v := av.(type) {
+	case *types.AttributeValueMemberS:
+		p, ok := prefix.(*types.AttributeValueMemberS)
+		return ok && strings.HasPrefix(v.Value, p.Value)
+	case *types.AttributeValueMemberB:
+		p, ok := prefix.(*types.AttributeValueMemberB)
+		return ok && bytes.HasPrefix(v.Value, p.Value)
+	}
+	return false
+}
+
+// contains looks for a part of a text or binary, or for an element of a set or list.
+func contains(av, e types.AttributeValue) bool {
+	among := func(elements []types.AttributeValue) bool {
+		return slices.ContainsFunc(elements, func(x types.AttributeValue) bool { return item.Equal(x, e) })
+	}
+	switch v := av.(type) {
+	case *types.AttributeValueMemberS:
+		part, ok := e.(*types.AttributeValueMemberS)
+		return ok && strings.Contains(v.Value, part.Value)
+	case *types.AttributeValueMemberB:
+		part, ok := e.(*types.AttributeValueMemberB)
+		return ok && bytes.Contains(v.Value, part.Value)
+	case *types.AttributeValueMemberL:
+		return among(v.Value)
+	case *types.AttributeValueMemberSS:
+		part, ok := e.(*types.AttributeValueMemberS)
+		return ok && slices.Contains(v.Value, part.Value)
+	case *types.AttributeValueMemberNS:
+		return slices.ContainsFunc(v.Value, func(n string) bool { return item.Equal(item.N(n), e) })
+	case *types.AttributeValueMemberBS:
+		part, ok := e.(*types.AttributeValueMemberB)
+		return ok && slices.ContainsFunc(v.Value, func(b []byte) bool { return bytes.Equal(b, part.Value) })
+	}
+	return false
+}
+
+// typeName is what attribute_type calls the type of av.
+func typeName(av types.AttributeValue) string {
+	switch av.(type) {
+	case *types.AttributeValueMemberS:
+		return "S"
+	case *types.AttributeValueMemberN:
+		return "N"
+	case *types.AttributeValueMemberB:
+		return "B"
+	case *types.AttributeValueMemberBOOL:
+		return "BOOL"
+	case *types.AttributeValueMemberNULL:
+		return "NULL"
+	case *types.AttributeValueMemberM:
+		return "M"
+	case *types.AttributeValueMemberL:
+		return "L"
+	case *types.AttributeValueMemberSS:
+		return "SS"
+	case *types.AttributeValueMemberNS:
+		return "NS"
+	case *types.AttributeValueMemberBS:
+		return "BS"
+	}
+	return ""
+}
