@@ -17,6 +17,8 @@ var (
 	ErrCondition     = plan.ErrCondition     // the caller's condition, or one that a tag implies, did not hold
 	ErrTooLarge      = plan.ErrTooLarge      // an item, key or transaction is larger than DynamoDB allows
 	ErrInvalidCursor = plan.ErrInvalidCursor // a cursor is malformed, altered, or of another query
+	ErrDeleted       = plan.ErrDeleted       // the item was deleted and can be restored
+	ErrNotDeleted    = plan.ErrNotDeleted    // there is nothing to restore: the item is there
 	ErrFollowUp      = plan.ErrFollowUp      // the write is decided, but the item it left could not be read
 	ErrNotUnique     = errors.New("more than one item")
 	ErrNoTable       = exec.ErrNoTable     // the table does not exist

@@ -19,6 +19,9 @@ type UnprocessedError = exec.UnprocessedError
 // unprocessed. Errors: *[InputError] for a missing key part, before any request; *[UnprocessedError].
 func (s *Store[T]) GetMany(ctx context.Context, keys []T, opts ...ReadOption) ([]*T, error) {
 	c, spec := core.Of(s), opt.Reads(opts)
+	if spec.Keep != nil {
+		return nil, c.Wrap("GetMany", "", &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: "Keep is for Get"})
+	}
 	ids, unique := make([]string, len(keys)), []item.Item{}
 	places := map[string][]int{}
 	for i, key := range keys {

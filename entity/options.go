@@ -10,7 +10,7 @@ type (
 	forStore  = opt.ForStore
 )
 
-// ReadOption is accepted by Get and by queries: [Consistent], [IncludeExpired].
+// ReadOption is accepted by Get and by queries: [Consistent], [IncludeExpired], and [Keep] by Get alone.
 type ReadOption interface {
 	opt.Read
 	opt.Query
@@ -20,7 +20,7 @@ type ReadOption interface {
 // [ReadOption].
 type QueryOption interface{ opt.Query }
 
-// WriteOption is accepted by every write, appends included: [If].
+// WriteOption is accepted by every write: [If], [Exactly], [Handle.From], versioned.Expect.
 type WriteOption interface {
 	opt.Write
 	opt.Update

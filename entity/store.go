@@ -90,7 +90,13 @@ func (s *Store[T]) Get(ctx context.Context, key T, opts ...ReadOption) (T, error
 		if err != nil {
 			return err
 		}
-		if it == nil || c.Schema.Expires && !spec.Expired && plan.Expired(c.Schema, it, c.Runner.Clock()) {
+		if it != nil && c.Schema.Expires && !spec.Expired && plan.Expired(c.Schema, it, c.Runner.Clock()) {
+			it = nil
+		}
+		if spec.Keep != nil {
+			spec.Keep(it, c.Table)
+		}
+		if it == nil {
 			return ErrNotFound
 		}
 		found, err = core.Decode[T](c, it)

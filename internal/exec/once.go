@@ -18,7 +18,7 @@ func (r *Runner) TransactOnce(ctx context.Context, id string, at time.Time, ops 
 	}
 	steps := make([]plan.Step, len(ops))
 	for i, op := range ops {
-		if op.Read {
+		if op.Reads() {
 			failed = append(failed, OpFailure{i, &plan.InputError{Code: plan.CodeOption, Type: op.Schema.Type.String(), Problem: op.Verb + " has to read the item first, so that its bytes would differ from call to call"}})
 			continue
 		}
@@ -48,7 +48,7 @@ func (r *Runner) TransactOnce(ctx context.Context, id string, at time.Time, ops 
 	case got.failures == nil:
 		return r.done(steps, got)
 	}
-	failed, _ = judge(ops, b, got)
+	failed, _ = judge(ops, b, got, make([][]any, len(ops)))
 	return nil, failed, got.cause
 }
 

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -14,16 +15,19 @@ func (r *Runner) Run(ctx context.Context, op *plan.Op) (any, error) {
 		return nil, op.Err
 	}
 	var last error
+	var learned []any
 	for round := 0; round < r.MaxAttempts; round++ {
-		step, err := r.plan(ctx, op, r.now(), false)
+		in := r.now()
+		in.Learned = learned
+		step, err := r.plan(ctx, op, in, round == 0)
 		if err != nil {
-			return nil, err
+			return nil, r.explain(ctx, op, err)
 		}
 		outcome, again, err := r.follow(ctx, op, step)
 		if again == nil {
-			return outcome, err
+			return outcome, r.explain(ctx, op, err)
 		}
-		last = again
+		last, learned = again.err, append(learned, again.learned...)
 		if err := r.pause(ctx, round); err != nil {
 			return nil, fmt.Errorf("%w: %w", err, last)
 		}
@@ -31,8 +35,14 @@ func (r *Runner) Run(ctx context.Context, op *plan.Op) (any, error) {
 	return nil, last
 }
 
+// retry says that an op must be planned anew: err when that has been done often enough, learned what to know then.
+type retry struct {
+	err     error
+	learned []any
+}
+
 // follow sends a step and those that its verdicts lead to. again is set when the op must be planned anew.
-func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (outcome any, again, err error) {
+func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (outcome any, again *retry, err error) {
 	if len(step.Actions) == 0 { // nothing to write
 		outcome, err := step.Done(plan.Returned{})
 		return outcome, nil, err
@@ -60,18 +70,18 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (outco
 		case v.Next != nil && !got.doubt:
 			step = *v.Next
 		case v.Replan != nil && !got.doubt:
-			return nil, fmt.Errorf("%w: %w", v.Replan, got.cause), nil
+			return nil, &retry{fmt.Errorf("%w: %w", v.Replan, got.cause), v.Learned}, nil
 		case v.Outcome != nil:
 			return v.Outcome, nil, nil
 		default:
-			return nil, nil, failure(op, v, got, 0)
+			return nil, nil, failure(op, step, v, got, 0)
 		}
 	}
 }
 
 // failure is the error of an op whose actions were refused: its class, the SDK's error, the stored item, and whether
 // an earlier attempt may have been applied.
-func failure(op *plan.Op, v plan.Verdict, got answer, at int) error {
+func failure(op *plan.Op, step plan.Step, v plan.Verdict, got answer, at int) error {
 	class := v.Err
 	if class == nil {
 		class = v.Replan
@@ -79,7 +89,11 @@ func failure(op *plan.Op, v plan.Verdict, got answer, at int) error {
 	if class == nil {
 		class = plan.ErrConflict
 	}
-	var err error = &plan.Refused{Class: class, Cause: got.cause, Schema: op.Schema, Image: got.failures[at].Image}
+	refused := &plan.Refused{Class: class, Cause: got.cause, Schema: op.Schema}
+	if step.Own == 0 || at < step.Own {
+		refused.Image = got.failures[at].Image
+	}
+	var err error = refused
 	if got.doubt {
 		err = &plan.Ambiguous{Err: err}
 	}
@@ -90,17 +104,46 @@ func (r *Runner) now() plan.Input {
 	return plan.Input{Now: r.Clock().UTC(), WriteID: r.NewID()}
 }
 
-// plan reads what op needs and compiles it.
-func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, joined bool) (plan.Step, error) {
-	in.Joined = joined
-	if op.Read {
-		image, err := r.Get(ctx, op.Table, op.Key, true)
-		if err != nil {
+// plan reads what op needs and compiles it. Only the first plan trusts what the caller's handle holds.
+func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first bool) (plan.Step, error) {
+	if op.Reads() && r.Client == nil {
+		return plan.Step{}, ErrNoClient
+	}
+	var err error
+	switch {
+	case op.Read && first && op.Given != nil:
+		in.Image = op.Given
+	case op.Read:
+		if in.Image, err = r.Get(ctx, op.Table, op.Key, true); err != nil {
 			return plan.Step{}, err
 		}
-		in.Image = image
+	}
+	if op.Past && !plan.Live(op.Schema, in.Image, in.Now) {
+		if in.Past, err = plan.ReadPast(ctx, r, op, in.Now); err != nil {
+			return plan.Step{}, err
+		}
+	}
+	if op.Prepare != nil {
+		if err := op.Prepare(ctx, r, &in); err != nil {
+			return plan.Step{}, err
+		}
 	}
 	return op.Plan(in)
+}
+
+// explain adds to the error of an item that was not found that it has been deleted, where it has.
+func (r *Runner) explain(ctx context.Context, op *plan.Op, err error) error {
+	if !op.AlsoDeleted || !errors.Is(err, plan.ErrNotFound) {
+		return err
+	}
+	past, readErr := plan.ReadPast(ctx, r, op, r.Clock().UTC())
+	switch {
+	case readErr != nil:
+		return fmt.Errorf("%w; whether it was deleted could not be read: %w", err, readErr)
+	case past.Copy != nil:
+		return fmt.Errorf("%w: %w", plan.ErrDeleted, err)
+	}
+	return err
 }
 
 // Parallel runs f(0) … f(n-1), at most width at a time, and waits for all of them.

@@ -21,10 +21,11 @@ func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (outcomes []any, 
 		return nil, failed, err
 	}
 	var last []OpFailure
+	learned := make([][]any, len(ops))
 	for round := 0; round < r.MaxAttempts; round++ {
-		steps, failed, err := r.planAll(ctx, ops)
+		steps, failed, err := r.planAll(ctx, ops, learned, round == 0)
 		if err != nil || failed != nil {
-			return nil, failed, err
+			return nil, r.explainAll(ctx, ops, failed), err
 		}
 		b, clash := newBody(steps)
 		if clash != nil {
@@ -41,8 +42,8 @@ func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (outcomes []any, 
 			return r.done(steps, got)
 		}
 		again := false
-		if failed, again = judge(ops, b, got); !again {
-			return nil, failed, got.cause
+		if failed, again = judge(ops, b, got, learned); !again {
+			return nil, r.explainAll(ctx, ops, failed), got.cause
 		}
 		last = failed
 		if err := r.pause(ctx, round); err != nil {
@@ -73,17 +74,18 @@ func refusable(ops []*plan.Op) (failed []OpFailure, err error) {
 }
 
 // planAll reads what the ops need, in parallel, and compiles them with one reading of the clock.
-func (r *Runner) planAll(ctx context.Context, ops []*plan.Op) ([]plan.Step, []OpFailure, error) {
+func (r *Runner) planAll(ctx context.Context, ops []*plan.Op, learned [][]any, first bool) ([]plan.Step, []OpFailure, error) {
 	now := r.now()
 	steps, errs := make([]plan.Step, len(ops)), make([]error, len(ops))
 	inputs := make([]plan.Input, len(ops))
 	for i := range ops {
 		inputs[i] = now
+		inputs[i].Joined, inputs[i].Learned = true, learned[i]
 		if i > 0 {
 			inputs[i].WriteID = r.NewID()
 		}
 	}
-	Parallel(len(ops), 8, func(i int) { steps[i], errs[i] = r.plan(ctx, ops[i], inputs[i], true) })
+	Parallel(len(ops), 8, func(i int) { steps[i], errs[i] = r.plan(ctx, ops[i], inputs[i], first) })
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
@@ -94,6 +96,14 @@ func (r *Runner) planAll(ctx context.Context, ops []*plan.Op) ([]plan.Step, []Op
 		}
 	}
 	return steps, failed, nil
+}
+
+// explainAll adds to the failures what the ops' own errors would say alone.
+func (r *Runner) explainAll(ctx context.Context, ops []*plan.Op, failed []OpFailure) []OpFailure {
+	for i, f := range failed {
+		failed[i].Err = r.explain(ctx, ops[f.Index], f.Err)
+	}
+	return failed
 }
 
 func (r *Runner) done(steps []plan.Step, got answer) ([]any, []OpFailure, error) {
@@ -109,8 +119,8 @@ func (r *Runner) done(steps []plan.Step, got answer) ([]any, []OpFailure, error)
 }
 
 // judge hands each op the failures of its own actions. again is set when no op failed for good and one was planned
-// from an item that has changed since.
-func judge(ops []*plan.Op, b body, got answer) (failed []OpFailure, again bool) {
+// from an item that has changed since; what it has to know the next time is added to learned.
+func judge(ops []*plan.Op, b body, got answer, learned [][]any) (failed []OpFailure, again bool) {
 	var lost []OpFailure
 	for i, s := range b.steps {
 		own, at := b.own(i, got.failures), -1
@@ -125,7 +135,8 @@ func judge(ops []*plan.Op, b body, got answer) (failed []OpFailure, again bool) 
 		v := s.Judge(own)
 		mine := got
 		mine.failures = own
-		err := failure(ops[i], v, mine, at)
+		err := failure(ops[i], s, v, mine, at)
+		learned[i] = append(learned[i], v.Learned...)
 		if v.Replan != nil {
 			lost = append(lost, OpFailure{i, err})
 		} else {

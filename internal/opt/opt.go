@@ -2,7 +2,11 @@
 // packages only by embedding one of the For types. What options ask for is collected in a Spec.
 package opt
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
 
 // Spec is what the options of one call ask for.
 type Spec struct {
@@ -12,13 +16,16 @@ type Spec struct {
 	Filters  []Cond   // of a query, on other fields
 	Desc     bool
 	Limit    *int
-	Evaluate *int // most items that a query evaluates
-	Requests *int // most requests that a query sends
-	Segments *int // segments that a scan reads at the same time
-	Strong   bool // strongly consistent
-	Expired  bool // expired items too
-	Exactly  bool // send the write as a transaction under a token
-	NoReturn bool // skip the read of the current item after an append
+	Evaluate *int                                                   // most items that a query evaluates
+	Requests *int                                                   // most requests that a query sends
+	Segments *int                                                   // segments that a scan reads at the same time
+	Strong   bool                                                   // strongly consistent
+	Expired  bool                                                   // expired items too
+	Exactly  bool                                                   // send the write as a transaction under a token
+	Expect   *int64                                                 // version that a write expects
+	Keep     func(it map[string]types.AttributeValue, table string) // where a read puts the item as it was read
+	From     Image                                                  // item that a write is planned from
+	NoReturn bool                                                   // skip the read of the current item after an append
 	Name     string
 	Handle   string // the constructor that is at work, "" for entity.New
 	Errs     []error

@@ -1,8 +1,11 @@
 package plan
 
 import (
+	"fmt"
 	"reflect"
+	"strconv"
 
+	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -10,13 +13,19 @@ import (
 
 // newOp starts an op about the item whose key v has. The key parts of the item are returned too.
 func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Spec) (*Op, item.Item) {
-	op := &Op{Verb: verb, Schema: s, Table: table, Exact: spec.Exactly}
+	op := &Op{Verb: verb, Schema: s, Table: table, Exact: spec.Exactly, Expect: spec.Expect}
 	if len(spec.Errs) > 0 {
 		op.Err = input(s, CodeOption, nil, "%v", spec.Errs[0])
 		return op, nil
 	}
+	if op.Err = checkExpect(s, verb, spec); op.Err != nil {
+		return op, nil
+	}
 	primary, parts, err := Key(s, v)
 	op.Key, op.Err, op.KeyIs = primary, err, KeyText(s, primary)
+	if err == nil && spec.From != nil {
+		op.Given, op.Err = given(op, spec.From)
+	}
 	return op, parts
 }
 
@@ -36,27 +45,32 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *
 		op.Err = err
 		return op
 	}
+	op.Past = looksBack(s)
 	op.Plan = func(in Input) (Step, error) {
-		it, err := fresh(s, op.Key, base, in)
+		it, err := op.fresh(base, in)
 		if err != nil {
 			return Step{}, err
 		}
-		guard := absent(s, in.Now)
-		return Step{
-			Actions: []Action{{
-				Kind: Put, Table: table, Key: op.Key, Item: it, Cond: and(guard, user),
-				WriteID: writeID(s, in), Resend: s.Hidden,
-			}},
-			Judge: func(f []Failure) Verdict {
-				if live(s, f[0].Image, in.Now) {
-					return Verdict{Err: ErrExists}
-				}
-				return Verdict{Err: ErrCondition}
-			},
-			Done: func(Returned) (any, error) { return it, nil },
-		}, nil
+		return op.born(in, it, user, it, func(f Failure) Verdict {
+			if live(s, f.Image, in.Now) {
+				return Verdict{Err: ErrExists}
+			}
+			return Verdict{Err: ErrCondition}
+		})
 	}
 	return op
+}
+
+// born is the step that begins a new life with it.
+func (op *Op) born(in Input, it item.Item, user expr.Cond, outcome any, judge func(Failure) Verdict) (Step, error) {
+	s := op.Schema
+	if in.Past.Copy != nil && looksBack(s) {
+		return Step{}, fmt.Errorf("%w: %w", ErrExists, ErrDeleted)
+	}
+	main := Part{Action{
+		Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(absent(s, in.Now), user), WriteID: writeID(s, in), Resend: s.Hidden,
+	}, judge}
+	return Compose(&Mutation{Kind: Born, Op: op, In: in, New: it}, []Part{main}, outcome)
 }
 
 // writeID is the id that an action stores, "" for entities without hidden attributes.
@@ -67,8 +81,10 @@ func writeID(s *schema.Schema, in Input) string {
 	return ""
 }
 
-// fresh completes base to the item that a new life begins with: version 1, both timestamps the same.
-func fresh(s *schema.Schema, primary, base item.Item, in Input) (item.Item, error) {
+// fresh completes base to the item that a new life begins with: version 1, or the next one where earlier lives have
+// left theirs, and both timestamps the same.
+func (op *Op) fresh(base item.Item, in Input) (item.Item, error) {
+	s := op.Schema
 	it := item.Clone(base)
 	for _, a := range []*schema.Attr{s.CreatedAt, s.UpdatedAt} {
 		if a == nil {
@@ -81,9 +97,14 @@ func fresh(s *schema.Schema, primary, base item.Item, in Input) (item.Item, erro
 		it[a.Name] = av
 	}
 	if s.Version != nil {
-		it[s.Version.Name] = item.N("1")
+		it[s.Version.Name] = item.N(strconv.FormatInt(in.Past.Version+1, 10))
 	}
-	return complete(s, primary, it, in)
+	if x := stamper(s); x != nil {
+		if err := x.Stamp(it, in, true); err != nil {
+			return nil, err
+		}
+	}
+	return complete(s, op.Key, it, in)
 }
 
 // complete adds to it the keys, the index halves and the hidden attributes, and checks its size.
@@ -91,11 +112,19 @@ func complete(s *schema.Schema, primary, it item.Item, in Input) (item.Item, err
 	for name, av := range primary {
 		it[name] = av
 	}
-	for _, h := range s.IndexHalves() {
-		if err := SetIndexHalf(s, h, it, isSortHalf(s, h)); err != nil {
-			return nil, err
-		}
+	if err := Recompose(s, it); err != nil {
+		return nil, err
 	}
 	hidden(s, it, in.WriteID)
 	return it, CheckSize(s, it)
+}
+
+// Recompose brings the index keys of it up to date with its attributes.
+func Recompose(s *schema.Schema, it item.Item) error {
+	for _, h := range s.IndexHalves() {
+		if err := SetIndexHalf(s, h, it, isSortHalf(s, h)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

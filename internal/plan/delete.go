@@ -11,10 +11,71 @@ import (
 // and joins a guard with the caller's condition.
 func and(conds ...expr.Cond) expr.Cond { return expr.All(conds...) }
 
-// NewDelete plans the removal of an item: one Delete under the condition that it exists.
+// NewDelete plans the removal of an item: one Delete under the condition that it exists. Where features have a part in
+// it, the item is read first and goes under the guard of what was read.
 func NewDelete(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *Op {
 	op, _ := newOp(s, table, "Delete", v, spec)
-	return op.guarded(spec.If, Delete)
+	op.guarded(spec.If, Delete)
+	if op.Err != nil {
+		return op
+	}
+	op.AlsoDeleted = mover(s) != nil
+	if mover(s) == nil && historian(s) == nil && len(Guardians(s)) == 0 {
+		return op
+	}
+	user, _ := Conditions(s, spec.If)
+	kind := Removed
+	if mover(s) != nil {
+		kind = Buried
+	}
+	op.Read = true
+	op.Plan = func(in Input) (Step, error) { return op.gone(in, kind, user) }
+	op.Sketch = func(Input) Step {
+		return Step{Actions: []Action{{Kind: Delete, Table: table, Key: op.Key, Cond: user}}, Notes: notes(s, kind)}
+	}
+	return op
+}
+
+// gone is the step that ends the life of the item that was read.
+func (op *Op) gone(in Input, kind Kind, user expr.Cond) (Step, error) {
+	s := op.Schema
+	if !live(s, in.Image, in.Now) {
+		return Step{}, op.missing(in.Now)
+	}
+	if err := op.Unexpected(in.Image, in.Now); err != nil {
+		return Step{}, err
+	}
+	guard, _, err := unchanged(s, in.Image)
+	if err != nil {
+		return Step{}, err
+	}
+	m := &Mutation{Kind: kind, Op: op, In: in, Old: in.Image}
+	main := []Part{{Action{Kind: Delete, Table: op.Table, Key: op.Key, Cond: and(guard, user)}, op.lost(in)}}
+	if kind == Buried {
+		put, err := mover(s).Bury(m)
+		if err != nil {
+			return Step{}, err
+		}
+		main = append(main, put)
+	} else if historian(s) != nil {
+		if m.Final, err = Deleted(s, m.Old, in, Later(s, m.Old, in.Now)); err != nil {
+			return Step{}, err
+		}
+	}
+	return Compose(m, main, nil)
+}
+
+// lost judges the failure of an action that is guarded by what was read.
+func (op *Op) lost(in Input) func(Failure) Verdict {
+	return func(f Failure) Verdict {
+		if err := op.Unexpected(f.Image, in.Now); err != nil {
+			return Verdict{Err: err}
+		}
+		if sameState(op.Schema, in.Image, f.Image) {
+			return Verdict{Err: ErrCondition}
+		}
+		return Verdict{Replan: ErrConflict}
+	}
 }
 
 // NewRequire plans a check that an item exists and meets conditions.
@@ -53,12 +114,15 @@ func (op *Op) guarded(list []opt.Cond, kind ActionKind) *Op {
 	}
 	op.Plan = func(in Input) (Step, error) {
 		return Step{
-			Actions: []Action{{Kind: kind, Table: op.Table, Key: op.Key, Cond: and(exists(s, in.Now), user)}},
+			Actions: []Action{{Kind: kind, Table: op.Table, Key: op.Key, Cond: and(exists(s, in.Now), op.expected(), user)}},
 			Judge: func(f []Failure) Verdict {
-				if live(s, f[0].Image, in.Now) {
-					return Verdict{Err: ErrCondition}
+				if !live(s, f[0].Image, in.Now) {
+					return Verdict{Err: op.missing(in.Now)}
 				}
-				return Verdict{Err: ErrNotFound}
+				if err := op.Unexpected(f[0].Image, in.Now); err != nil {
+					return Verdict{Err: err}
+				}
+				return Verdict{Err: ErrCondition}
 			},
 			Done: func(Returned) (any, error) { return nil, nil },
 		}, nil

@@ -71,6 +71,9 @@ func Expired(s *schema.Schema, it item.Item, now time.Time) bool {
 	return at.Cmp(limit) <= 0
 }
 
+// Live reports that it is an item that the verbs see: there, and not expired.
+func Live(s *schema.Schema, it item.Item, now time.Time) bool { return live(s, it, now) }
+
 // live reports that a returned image is an item that the verbs see.
 func live(s *schema.Schema, it item.Item, now time.Time) bool {
 	return it != nil && !(s.Expires && Expired(s, it, now))

@@ -24,10 +24,16 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Spec, m
 		return op
 	}
 	op.Read = true
-	op.Sketch = func(Input) Step { return Step{Actions: []Action{{Kind: Put, Table: table, Key: op.Key, Cond: user}}} }
+	op.AlsoDeleted = mover(s) != nil
+	op.Sketch = func(Input) Step {
+		return Step{Actions: []Action{{Kind: Put, Table: table, Key: op.Key, Cond: user}}, Notes: notes(s, Changed)}
+	}
 	op.Plan = func(in Input) (Step, error) {
 		if !live(s, in.Image, in.Now) {
-			return Step{}, ErrNotFound
+			return Step{}, op.missing(in.Now)
+		}
+		if err := op.Unexpected(in.Image, in.Now); err != nil {
+			return Step{}, err
 		}
 		was, is, err := modify(in.Image)
 		if err != nil {
@@ -47,7 +53,7 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Spec, m
 		if err != nil {
 			return Step{}, err
 		}
-		return rewriteStep(s, op, in, it, user)
+		return op.changed(in, it, user, it)
 	}
 	return op
 }

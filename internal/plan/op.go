@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"context"
 	"time"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
@@ -28,11 +29,21 @@ type Op struct {
 	Err    error     // bad input
 	Exact  bool      // sent as a transaction under a token, so that a lost answer can be asked for again
 	Read   bool      // the current item must be read before the op can be planned
+	Past   bool      // what earlier lives left must be read when there is no live item
 	Checks bool      // the op writes nothing
 	Folds  bool      // the op's writes have a Fold
-	Plan   func(Input) (Step, error)
-	Sketch func(Input) Step // for printing a plan that needs a read: nil when Read is false
+	Expect *int64    // version that the caller expects; nil for any
+	Given  item.Item // the current item as the caller's handle has it, which saves the first read
+
+	AlsoDeleted bool // an item that is not found may have been deleted, which the error tells too
+
+	Prepare func(context.Context, Reader, *Input) error // reads what else the plan needs; nil for most
+	Plan    func(Input) (Step, error)
+	Sketch  func(Input) Step // for printing a plan that needs a read: nil when there is none
 }
+
+// Reads reports that op cannot be planned without a read.
+func (op *Op) Reads() bool { return op.Read || op.Past || op.Prepare != nil }
 
 // Input is what an op is planned from.
 type Input struct {
@@ -40,12 +51,17 @@ type Input struct {
 	WriteID string
 	Joined  bool      // part of a transaction with other ops: there is no returned image
 	Image   item.Item // the current item, when Read; nil when there is none
+	Past    Past      // what earlier lives left, when Past and there is no live item
+	Found   any       // what Prepare read
+	Learned []any     // what failures of earlier rounds taught
 }
 
 // Step is what is sent together.
 type Step struct {
 	Actions []Action
-	Whole   bool // a refusal is decided only when every action was heard, none disturbed by a conflict
+	Own     int      // how many of the first actions are about items of the entity; 0: all
+	Notes   []string // what a plan that needs a read does besides, for printing
+	Whole   bool     // a refusal is decided only when every action was heard, none disturbed by a conflict
 	// Judge decides what a definite failure means; failures are aligned with Actions.
 	Judge func([]Failure) Verdict
 	// Done turns success into the op's outcome; returned is what a lone action gave back, nil otherwise.
@@ -105,10 +121,11 @@ type Failure struct {
 // Failed reports that the action's condition did not hold.
 func (f Failure) Failed() bool { return f.Code == "ConditionalCheckFailed" }
 
-// Verdict is what a definite failure means. Exactly one field is set.
+// Verdict is what a definite failure means. Exactly one field but Learned is set.
 type Verdict struct {
 	Err     error // the op failed
 	Replan  error // the item changed since it was read: plan anew; the error to give when attempts are used up
 	Outcome any   // the op is done with this outcome
 	Next    *Step // send this now
+	Learned []any // with Replan: what the next plan has to know
 }

@@ -20,14 +20,27 @@ func (op *Op) Text(in Input) string {
 		return op.Verb + " " + op.Schema.Name + ": " + op.Err.Error()
 	}
 	title := op.Verb + " " + op.Schema.Name + " on " + op.Table
-	if op.Read {
-		return title + "\n  read   " + op.KeyIs + " consistently\n" + actionLines(op.Schema, op.Sketch(in).Actions, "the item as read, with ", "unchanged since it was read")
+	if op.Read && op.Sketch != nil {
+		return title + "\n  read   " + op.KeyIs + " consistently\n" + op.sketchLines(in)
+	}
+	if op.Past {
+		title += "\n  read   what earlier lives of the item have left"
 	}
 	step, err := op.Plan(in)
 	if err != nil {
 		return title + ": " + err.Error()
 	}
 	return title + "\n" + actionLines(op.Schema, step.Actions, "", "")
+}
+
+// sketchLines print a plan that is made from what will be read.
+func (op *Op) sketchLines(in Input) string {
+	step := op.Sketch(in)
+	text := actionLines(op.Schema, step.Actions, "the item as read, with ", "unchanged since it was read")
+	for _, note := range step.Notes {
+		text += "\n  " + note
+	}
+	return text
 }
 
 func actionLines(s *schema.Schema, actions []Action, prefix, guard string) string {

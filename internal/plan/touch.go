@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
-	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/tag"
@@ -43,9 +42,7 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field opt.Target,
 		if err != nil {
 			return Step{}, err
 		}
-		if changes = append(changes, halves...); s.Hidden {
-			changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(schema.WriteAttr), Value: item.S(in.WriteID)})
-		}
+		changes = append(append(changes, halves...), signed(s, in.WriteID)...)
 		latest, err := TimeValue(a, in.Now.Add(-every))
 		if err != nil {
 			return Step{}, valueError(s, a, err)
@@ -78,6 +75,8 @@ func touchable(s *schema.Schema, field opt.Target, every time.Duration) (*schema
 		return nil, input(s, CodeNotYours, n.Attr, "only a time attribute can be touched")
 	case every < 0:
 		return nil, input(s, CodeOption, n.Attr, "the interval must not be negative")
+	case guarded(s, n.Attr):
+		return nil, input(s, CodeNotYours, n.Attr, "the attribute is kept unique; use Update")
 	case n.Attr.Role.Has(tag.Immutable) || n.Attr.Role.Has(tag.SetOnce):
 		return nil, input(s, CodeNotYours, n.Attr, "the attribute is written once")
 	}

@@ -3,7 +3,6 @@ package plan
 import (
 	"reflect"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
@@ -32,6 +31,7 @@ func NewUpdate(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *
 	if op.Err = u.resolve(spec); op.Err != nil {
 		return op
 	}
+	op.AlsoDeleted = mover(s) != nil
 	if op.Read {
 		op.Plan, op.Sketch = u.afterRead, u.sketch
 	} else {
@@ -53,6 +53,10 @@ func (u *update) resolve(spec opt.Spec) (err error) {
 		return err
 	}
 	_, u.op.Read, err = keepInStep(u.s, u.parts, append(slices.Clone(u.changes), owned...), false)
+	for _, c := range u.changes {
+		u.op.Read = u.op.Read || needsState(u.s, c)
+	}
+	u.op.Read = u.op.Read || historian(u.s) != nil
 	return err
 }
 
@@ -67,14 +71,11 @@ func (u *update) blind(in Input) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	changes = append(changes, halves...)
-	if u.s.Hidden {
-		changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(schema.WriteAttr), Value: item.S(in.WriteID)})
-	}
+	changes = append(append(changes, halves...), signed(u.s, in.WriteID)...)
 	if err := CheckSize(u.s, determined(u.op.Key, changes)); err != nil {
 		return Step{}, err
 	}
-	guards := append([]expr.Cond{exists(u.s, in.Now)}, parentGuards(u.changes)...)
+	guards := append([]expr.Cond{exists(u.s, in.Now), u.op.expected()}, parentGuards(u.changes)...)
 	guards = append(guards, immutableGuards(u.s, u.changes)...)
 	return Step{
 		Actions: []Action{{
@@ -83,7 +84,10 @@ func (u *update) blind(in Input) (Step, error) {
 		}},
 		Judge: func(f []Failure) Verdict {
 			if !live(u.s, f[0].Image, in.Now) {
-				return Verdict{Err: ErrNotFound}
+				return Verdict{Err: u.op.missing(in.Now)}
+			}
+			if err := u.op.Unexpected(f[0].Image, in.Now); err != nil {
+				return Verdict{Err: err}
 			}
 			if err := broken(u.s, u.changes, f[0].Image); err != nil {
 				return Verdict{Err: err}
@@ -139,7 +143,10 @@ func determined(parts item.Item, changes []expr.Change) item.Item {
 // afterRead is the plan from the item that was read.
 func (u *update) afterRead(in Input) (Step, error) {
 	if !live(u.s, in.Image, in.Now) {
-		return Step{}, ErrNotFound
+		return Step{}, u.op.missing(in.Now)
+	}
+	if err := u.op.Unexpected(in.Image, in.Now); err != nil {
+		return Step{}, err
 	}
 	if err := broken(u.s, u.changes, in.Image); err != nil {
 		return Step{}, err
@@ -148,7 +155,7 @@ func (u *update) afterRead(in Input) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	return rewriteStep(u.s, u.op, in, it, u.user)
+	return u.op.changed(in, it, u.user, it)
 }
 
 // rewrite applies changes to the item that was read and brings everything that follows from them up to date.
@@ -158,42 +165,47 @@ func rewrite(s *schema.Schema, in Input, changes []expr.Change) (item.Item, erro
 		return nil, &ConditionError{err.(*expr.ApplyError).Path.String(), err.(*expr.ApplyError).Problem}
 	}
 	if a := s.UpdatedAt; a != nil {
-		av, err := TimeValue(a, later(s, in.Image, in.Now))
+		av, err := TimeValue(a, Later(s, in.Image, in.Now))
 		if err != nil {
 			return nil, valueError(s, a, err)
 		}
 		it[a.Name] = av
 	}
-	if s.Version != nil {
-		it[s.Version.Name] = item.N(strconv.FormatInt(storedVersion(s, in.Image)+1, 10))
+	countUp(s, it, in.Image)
+	if err := Recompose(s, it); err != nil {
+		return nil, err
 	}
-	for _, h := range s.IndexHalves() {
-		if err := SetIndexHalf(s, h, it, isSortHalf(s, h)); err != nil {
+	if x := stamper(s); x != nil {
+		if err := x.Stamp(it, in, false); err != nil {
 			return nil, err
 		}
 	}
+	delete(it, schema.OpAttr)
 	if s.Hidden {
 		it[schema.WriteAttr] = item.S(in.WriteID)
 	}
 	return it, CheckSize(s, it)
 }
 
-// rewriteStep puts a rewritten item under the guard of what was read.
-func rewriteStep(s *schema.Schema, op *Op, in Input, it item.Item, user expr.Cond) (Step, error) {
+// changed is the step that puts a rewritten item under the guard of what was read.
+func (op *Op) changed(in Input, it item.Item, user expr.Cond, outcome any) (Step, error) {
+	s := op.Schema
 	guard, lasting, err := unchanged(s, in.Image)
 	if err != nil {
 		return Step{}, err
 	}
-	return Step{
-		Actions: []Action{{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(guard, user), WriteID: writeID(s, in), Resend: lasting}},
-		Judge: func(f []Failure) Verdict {
-			if sameState(s, in.Image, f[0].Image) {
-				return Verdict{Err: ErrCondition}
-			}
-			return Verdict{Replan: ErrConflict}
-		},
-		Done: func(Returned) (any, error) { return it, nil },
-	}, nil
+	main := Part{
+		Action{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(guard, user), WriteID: writeID(s, in), Resend: lasting},
+		op.lost(in),
+	}
+	return Compose(&Mutation{Kind: Changed, Op: op, In: in, Old: in.Image, New: it}, []Part{main}, outcome)
+}
+
+// needsState reports that a change can only be made when the whole item is known.
+func needsState(s *schema.Schema, c expr.Change) bool {
+	a := s.Attr(c.Path.Root())
+	x := stamper(s)
+	return guarded(s, a) || x != nil && x.Follows(a)
 }
 
 // sketch shows a plan whose read is still to come.
@@ -201,5 +213,5 @@ func (u *update) sketch(in Input) Step {
 	owned, _ := u.owned(in)
 	return Step{Actions: []Action{{
 		Kind: Put, Table: u.op.Table, Key: u.op.Key, Changes: append(u.changes[:len(u.changes):len(u.changes)], owned...), Cond: u.user,
-	}}}
+	}}, Notes: notes(u.s, Changed)}
 }

@@ -51,8 +51,9 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec opt.S
 	if op.Err = u.prepare(); op.Err != nil {
 		return op
 	}
-	op.Plan = u.blind
-	if op.Read = op.Read || op.Exact; op.Read { // a transaction would not say whether it created
+	op.Plan, op.Past = u.blind, looksBack(s)
+	op.Read = op.Read || op.Exact || historian(s) != nil || len(Guardians(s)) > 0 // a transaction would not say whether it created
+	if op.Read {
 		op.Plan, op.Sketch = u.afterRead, u.sketch
 	}
 	return op
@@ -136,6 +137,9 @@ func (u *upsert) withCreated(in Input) ([]expr.Change, error) {
 }
 
 func (u *upsert) blind(in Input) (Step, error) {
+	if slices.Contains(in.Learned, any(expired{})) {
+		return u.create(in)
+	}
 	changes, err := u.withCreated(in)
 	if err != nil {
 		return Step{}, err
@@ -158,10 +162,10 @@ func (u *upsert) blind(in Input) (Step, error) {
 	}
 	return Step{
 		Actions: []Action{{
-			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: and(append(immutableGuards(u.s, u.changes), u.user)...),
+			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: u.guard(in),
 			Returns: u.returns(), WriteID: writeID(u.s, in), Resend: u.s.Hidden && u.s.Version == nil && u.knowsCreated(in),
 		}},
-		Judge: func(f []Failure) Verdict { return u.judge(f[0].Image) },
+		Judge: func(f []Failure) Verdict { return u.judge(in, f[0].Image) },
 		Done: func(r Returned) (any, error) {
 			if in.Joined {
 				return Upserted{Item: determined(u.parts, changes)}, nil
@@ -179,7 +183,13 @@ func (u *upsert) returns() Returns {
 	return ReturnOld
 }
 
-func (u *upsert) judge(image item.Item) Verdict {
+func (u *upsert) judge(in Input, image item.Item) Verdict {
+	if err := u.op.Unexpected(image, in.Now); err != nil {
+		return Verdict{Err: err}
+	}
+	if image != nil && !live(u.s, image, in.Now) {
+		return Verdict{Replan: ErrConflict, Learned: []any{expired{}}}
+	}
 	if err := broken(u.s, u.changes, image); err != nil {
 		return Verdict{Err: err}
 	}
@@ -212,21 +222,11 @@ func (u *upsert) knowsCreated(in Input) bool {
 
 // afterRead plans from the stored item, or from its absence.
 func (u *upsert) afterRead(in Input) (Step, error) {
-	if in.Image == nil {
-		it, err := fresh(u.s, u.op.Key, u.given, in)
-		if err != nil {
-			return Step{}, err
-		}
-		return Step{
-			Actions: []Action{{Kind: Put, Table: u.op.Table, Key: u.op.Key, Item: it, Cond: and(Absent(u.s), u.user), WriteID: writeID(u.s, in), Resend: u.s.Hidden}},
-			Judge: func(f []Failure) Verdict {
-				if f[0].Image != nil {
-					return Verdict{Replan: ErrConflict}
-				}
-				return Verdict{Err: ErrCondition}
-			},
-			Done: func(Returned) (any, error) { return Upserted{Item: it, Created: true}, nil },
-		}, nil
+	if !live(u.s, in.Image, in.Now) {
+		return u.create(in)
+	}
+	if err := u.op.Unexpected(in.Image, in.Now); err != nil {
+		return Step{}, err
 	}
 	if err := broken(u.s, u.changes, in.Image); err != nil {
 		return Step{}, err
@@ -240,7 +240,37 @@ func (u *upsert) afterRead(in Input) (Step, error) {
 		return Step{}, err
 	}
 	hidden(u.s, it, in.WriteID)
-	step, err := rewriteStep(u.s, u.op, in, it, u.user)
-	step.Done = func(Returned) (any, error) { return Upserted{Item: it}, nil }
-	return step, err
+	return u.op.changed(in, it, u.user, Upserted{Item: it})
+}
+
+// create plans the beginning of a new life.
+func (u *upsert) create(in Input) (Step, error) {
+	if u.op.Expect != nil {
+		return Step{}, u.op.missing(in.Now)
+	}
+	it, err := u.op.fresh(u.given, in)
+	if err != nil {
+		return Step{}, err
+	}
+	return u.op.born(in, it, u.user, Upserted{Item: it, Created: true}, func(f Failure) Verdict {
+		if live(u.s, f.Image, in.Now) {
+			return Verdict{Replan: ErrConflict}
+		}
+		return Verdict{Err: ErrCondition}
+	})
+}
+
+// expired is what a blind write learns of an item that is there but has expired.
+type expired struct{}
+
+// guard is what a blind write demands of the stored item.
+func (u *upsert) guard(in Input) expr.Cond {
+	conds := append(immutableGuards(u.s, u.changes), u.user)
+	if u.s.Expires {
+		conds = append([]expr.Cond{NotExpired(u.s, in.Now)}, conds...)
+	}
+	if u.op.Expect != nil {
+		conds = append([]expr.Cond{exists(u.s, in.Now), u.op.expected()}, conds...)
+	}
+	return and(conds...)
 }

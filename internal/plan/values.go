@@ -50,9 +50,9 @@ func TimeValue(a *schema.Attr, t time.Time) (types.AttributeValue, error) {
 	return a.Format.Value(a.Format.Truncate(t))
 }
 
-// later is now, or one unit after the stored updated_at if that is not before now: time never goes back for an item
+// Later is now, or one unit after the stored updated_at if that is not before now: time never goes back for an item
 // that was read.
-func later(s *schema.Schema, image item.Item, now time.Time) time.Time {
+func Later(s *schema.Schema, image item.Item, now time.Time) time.Time {
 	if s.UpdatedAt == nil {
 		return now
 	}
@@ -86,11 +86,34 @@ func HiddenChanges(s *schema.Schema, writeID string) []expr.Change {
 	for _, name := range sortedNames(it) {
 		changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(name), Value: it[name]})
 	}
-	return changes
+	return append(changes, unmark(s)...)
 }
 
-// storedVersion is the version in it, 0 when there is none.
-func storedVersion(s *schema.Schema, it item.Item) int64 {
+// signed are the attributes that a write of a part of an item gives it.
+func signed(s *schema.Schema, writeID string) []expr.Change {
+	if !s.Hidden {
+		return nil
+	}
+	return append([]expr.Change{{Kind: expr.Set, Path: expr.Attr(schema.WriteAttr), Value: item.S(writeID)}}, unmark(s)...)
+}
+
+// unmark takes away the mark of a restored item, which belongs to the write that restored it.
+func unmark(s *schema.Schema) []expr.Change {
+	if mover(s) == nil || !s.Hidden {
+		return nil
+	}
+	return []expr.Change{{Kind: expr.Remove, Path: expr.Attr(schema.OpAttr)}}
+}
+
+// countUp gives it the version after the one that old has.
+func countUp(s *schema.Schema, it, old item.Item) {
+	if s.Version != nil {
+		it[s.Version.Name] = item.N(strconv.FormatInt(StoredVersion(s, old)+1, 10))
+	}
+}
+
+// StoredVersion is the version in it, 0 when there is none.
+func StoredVersion(s *schema.Schema, it item.Item) int64 {
 	if s.Version == nil {
 		return 0
 	}

@@ -44,6 +44,9 @@ func (b *builder) build(spec opt.Spec) error {
 	if len(spec.Errs) > 0 {
 		return b.fail(plan.CodeOption, nil, "%v", spec.Errs[0])
 	}
+	if spec.Keep != nil {
+		return b.fail(plan.CodeOption, nil, "Keep is for Get")
+	}
 	if err := b.bounds(spec); err != nil {
 		return err
 	}

@@ -1,0 +1,56 @@
+package entity
+
+import (
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
+)
+
+// Handle holds an item exactly as Get read it, attributes unknown to the struct included, so that a write which is
+// planned from the stored item can save its read. The zero value is empty; it is filled by a Get with [Keep], is safe
+// for concurrent use, and must not be copied.
+type Handle struct {
+	mu    sync.Mutex
+	image item.Item
+	table string
+}
+
+// Keep makes Get put the item into h, as it was read; when Get finds none, h is emptied. Other reads refuse it: they
+// return many items, or parts of them.
+func Keep(h *Handle) ReadOption {
+	if h == nil {
+		return forRead{}
+	}
+	return forRead{Do: func(s *opt.Spec) {
+		s.Keep = func(it map[string]types.AttributeValue, table string) {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.image, h.table = item.Clone(it), table
+			if it == nil {
+				h.image = nil
+			}
+		}
+	}}
+}
+
+// From plans a write of the same item from what h holds instead of reading it. The write is guarded by what h holds:
+// when the item has changed since, it is read and planned anew, as if there were no handle. A write that needs no read
+// takes no notice of it. An empty handle, or one with another item, is an *[InputError].
+func (h *Handle) From() WriteOption {
+	if h == nil {
+		return forWrite{}
+	}
+	return forWrite{Do: func(s *opt.Spec) { s.From = held{h} }}
+}
+
+// held opens a handle for the planner.
+type held struct{ h *Handle }
+
+func (x held) Image() (it map[string]types.AttributeValue, table string) {
+	x.h.mu.Lock()
+	defer x.h.mu.Unlock()
+	return x.h.image, x.h.table
+}

@@ -1,0 +1,92 @@
+package entity_test
+
+import (
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+)
+
+func TestKeep_SavesTheReadOfAWriteThatIsPlannedFromTheItem(t *testing.T) {
+	t.Parallel()
+	l, s := open[Profile](t)
+	_, err := s.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1})
+	require.NoError(t, err)
+	at := keys("pk", "$app#v1#profile#a", "sk", "$app#v1#profile")
+	l.patch(t, at, "unknown", &types.AttributeValueMemberS{Value: "stays"})
+	l.sent()
+
+	var h entity.Handle
+	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.Keep(&h), entity.Consistent())
+	require.NoError(t, err)
+	f := entity.Fields[Profile]()
+	got, err := s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&f.Rank, 2), h.From())
+	require.NoError(t, err)
+	require.Equal(t, 2, got.Rank)
+	require.Equal(t, []string{"GetItem", "PutItem"}, l.sent(), "the Get was the caller's")
+	require.Equal(t, `S"stays"`, l.stored(t, at)["unknown"], "the handle has what the struct does not know")
+
+	got, err = s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&f.Rank, 3), h.From())
+	require.NoError(t, err)
+	require.Equal(t, 3, got.Rank)
+	require.Equal(t, []string{"PutItem", "GetItem", "PutItem"}, l.sent(), "a stale handle is as none")
+
+	_, err = s.Modify(t.Context(), Profile{ID: "a"}, func(p *Profile) error { p.Note += "!"; return nil }, h.From())
+	require.NoError(t, err)
+	stored, err := s.Get(t.Context(), Profile{ID: "a"}, entity.Consistent())
+	require.NoError(t, err)
+	require.Equal(t, 3, stored.Rank, "what came after the handle was filled is kept")
+
+	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.Keep(&h))
+	require.NoError(t, err)
+	l.sent()
+	require.NoError(t, l.db.Transact(t.Context(), s.Op().Update(Profile{ID: "a"}, entity.Set(&f.Rank, 4), h.From()), s.Op().Absent(Profile{ID: "b"})))
+	require.Equal(t, []string{"TransactWriteItems"}, l.sent())
+	require.NoError(t, l.db.Transact(t.Context(), s.Op().Update(Profile{ID: "a"}, entity.Set(&f.Rank, 5), h.From()), s.Op().Absent(Profile{ID: "b"})))
+	require.Equal(t, []string{"TransactWriteItems", "GetItem", "TransactWriteItems"}, l.sent())
+}
+
+func TestKeep_AStaleHandleOfAnItemThatIsGoneFindsNothing(t *testing.T) {
+	t.Parallel()
+	_, s := open[Profile](t)
+	_, err := s.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1})
+	require.NoError(t, err)
+	var h entity.Handle
+	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.Keep(&h))
+	require.NoError(t, err)
+	require.NoError(t, s.Delete(t.Context(), Profile{ID: "a"}))
+	_, err = s.Modify(t.Context(), Profile{ID: "a"}, func(p *Profile) error { p.Rank++; return nil }, h.From())
+	require.ErrorIs(t, err, entity.ErrNotFound)
+}
+
+func TestKeep_HandlesThatCannotServeAreRefusedBeforeAnyRequest(t *testing.T) {
+	t.Parallel()
+	l, s := open[Profile](t)
+	_, err := s.Create(t.Context(), Profile{ID: "a"})
+	require.NoError(t, err)
+	var h, empty entity.Handle
+	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.Keep(&h))
+	require.NoError(t, err)
+	l.sent()
+	set := func(p *Profile) error { p.Rank++; return nil }
+	_, err = s.Modify(t.Context(), Profile{ID: "a"}, set, empty.From())
+	requireInput(t, err, "EDD-9108", "")
+	_, err = s.Modify(t.Context(), Profile{ID: "b"}, set, h.From())
+	requireInput(t, err, "EDD-9108", "")
+	_, err = s.Modify(t.Context(), Profile{ID: "a"}, set, (*entity.Handle)(nil).From())
+	requireInput(t, err, "EDD-9108", "")
+	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.Keep(nil))
+	requireInput(t, err, "EDD-9108", "")
+	_, err = s.GetMany(t.Context(), []Profile{{ID: "a"}}, entity.Keep(&h))
+	requireInput(t, err, "EDD-9108", "")
+	_, err = s.Query(Profile{ID: "a"}, entity.Keep(&h)).Collect(t.Context())
+	requireInput(t, err, "EDD-9108", "")
+	require.Empty(t, l.sent())
+
+	_, err = s.Get(t.Context(), Profile{ID: "none"}, entity.Keep(&h))
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	_, err = s.Modify(t.Context(), Profile{ID: "a"}, set, h.From())
+	requireInput(t, err, "EDD-9108", "")
+}

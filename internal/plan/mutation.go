@@ -1,0 +1,167 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// Kind says what a mutation does to the current item.
+type Kind int
+
+// Kinds of mutations.
+const (
+	Born    Kind = iota // there was none
+	Changed             // it gets another state
+	Removed             // it goes for good
+	Buried              // it becomes a deleted copy
+	Revived             // a deleted copy becomes current again
+)
+
+// Mutation is a change of one item when the state before and the state after it are known.
+type Mutation struct {
+	Kind  Kind
+	Op    *Op
+	In    Input
+	Old   item.Item // the current item as read; nil for Born and Revived
+	New   item.Item // the current item as it will be; nil for Removed and Buried
+	Copy  item.Item // the deleted copy: put by Buried, taken by Revived
+	Final item.Item // the deleted state: of Removed, Buried and Revived
+}
+
+// Part is an action and what its failure means; the failures of other actions do not concern it.
+type Part struct {
+	Action Action
+	Judge  func(Failure) Verdict
+}
+
+// Compose makes a step of the main parts of m and of those that the entity's features add.
+func Compose(m *Mutation, main []Part, outcome any) (Step, error) {
+	s := m.Op.Schema
+	var claims, states []Part
+	for _, g := range Guardians(s) {
+		p, err := g.Guard(m)
+		if err != nil {
+			return Step{}, err
+		}
+		claims = append(claims, p...)
+	}
+	if h := historian(s); h != nil {
+		p, err := h.Snapshots(m)
+		if err != nil {
+			return Step{}, err
+		}
+		states = p
+	}
+	parts := append(append(main[:len(main):len(main)], states...), claims...)
+	if m.Kind == Born {
+		parts = append(append(main[:len(main):len(main)], claims...), states...)
+	}
+	step := Step{
+		Own:   len(main),
+		Judge: func(f []Failure) Verdict { return judgeParts(parts, len(main), f) },
+		Done:  func(Returned) (any, error) { return outcome, nil },
+	}
+	for _, p := range parts {
+		step.Actions = append(step.Actions, p.Action)
+	}
+	return step, checkStep(s, step)
+}
+
+// judgeParts asks the parts that failed. The main ones come first: what the others were planned from is only as good
+// as what the main ones were.
+func judgeParts(parts []Part, main int, f []Failure) Verdict {
+	var again Verdict
+	for i, p := range parts {
+		if i == main && again.Replan != nil {
+			return again
+		}
+		if !f[i].Failed() {
+			continue
+		}
+		v := p.Judge(f[i])
+		if v.Replan == nil {
+			return v
+		}
+		again.Replan = v.Replan
+		again.Learned = append(again.Learned, v.Learned...)
+	}
+	return again
+}
+
+// checkStep refuses what one transaction cannot carry.
+func checkStep(s *schema.Schema, step Step) error {
+	if n := len(step.Actions); n > MaxActions {
+		return input(s, CodeTooMany, nil, "the write needs %d actions, a transaction can have %d", n, MaxActions)
+	}
+	bytes := 0
+	for _, a := range step.Actions {
+		bytes += item.Size(a.Item) + item.Size(a.Key)
+	}
+	if bytes > MaxTransactionBytes {
+		return tooLarge(s, "the items of the write are %d bytes, %d are allowed", bytes, MaxTransactionBytes)
+	}
+	return nil
+}
+
+// Satellite is a copy of it under the sort key's suffix, without the keys of indexes and without what is the current
+// item's own.
+func Satellite(s *schema.Schema, it item.Item, suffix, kind string) item.Item {
+	out := item.Clone(it)
+	for _, h := range s.IndexHalves() {
+		if h.Written() {
+			delete(out, h.Attr)
+		}
+	}
+	delete(out, schema.OpAttr)
+	delete(out, s.Options.TTL)
+	if sk, ok := SortKey(s, it); ok {
+		out[s.SK.Attr] = item.S(sk + suffix)
+	}
+	out[schema.KindAttr] = item.S(kind)
+	return out
+}
+
+// DeletedAttr is the attribute in which a deleted state says when it was deleted, and its format.
+func DeletedAttr(s *schema.Schema) (string, key.TimeFormat) {
+	if a := s.DeletedAt; a != nil {
+		return a.Name, a.Format
+	}
+	return deletedAt, s.Options.Precision
+}
+
+const deletedAt = "deletedAt"
+
+// Deleted is the state of an item after its deletion at a time: one version on, with that time as deletedAt.
+func Deleted(s *schema.Schema, old item.Item, in Input, at time.Time) (item.Item, error) {
+	it := item.Clone(old)
+	if a := s.UpdatedAt; a != nil {
+		av, err := TimeValue(a, at)
+		if err != nil {
+			return nil, valueError(s, a, err)
+		}
+		it[a.Name] = av
+	}
+	countUp(s, it, old)
+	name, format := DeletedAttr(s)
+	av, err := format.Value(format.Truncate(at))
+	if err != nil {
+		return nil, valueError(s, s.DeletedAt, err)
+	}
+	it[name] = av
+	if s.Hidden {
+		it[schema.WriteAttr] = item.S(in.WriteID)
+	}
+	return it, nil
+}
+
+// Taken guards an item by its write id, where it has one, else by its content as far as a key part tells.
+func Taken(s *schema.Schema, it item.Item) expr.Cond {
+	if w, ok := it[schema.WriteAttr]; ok {
+		return expr.All(There(s), expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w))
+	}
+	return There(s)
+}

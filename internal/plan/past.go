@@ -1,0 +1,103 @@
+package plan
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// Reader reads for plans. Its reads are repeated while their failure is worth it.
+type Reader interface {
+	Get(ctx context.Context, table string, key item.Item, consistent bool) (item.Item, error)
+	Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.QueryOutput, error)
+}
+
+// Past is what earlier lives of an item have left.
+type Past struct {
+	Version int64     // the highest version among the newest snapshot and the newest deleted copy; 0 when there is neither
+	Copy    item.Item // the newest deleted copy that has not expired; nil when there is none
+}
+
+// ReadPast reads the newest snapshot and the newest deleted copy at the same time, one request each; more only when
+// deleted copies have expired.
+func ReadPast(ctx context.Context, r Reader, op *Op, now time.Time) (Past, error) {
+	var past Past
+	var snapshot, newestCopy, live item.Item
+	var errs [2]error
+	var wg sync.WaitGroup
+	if h := historian(op.Schema); h != nil {
+		wg.Go(func() { snapshot, _, errs[0] = newest(ctx, r, op, h.Infix(), now, false) })
+	}
+	if m := mover(op.Schema); m != nil {
+		wg.Go(func() { newestCopy, live, errs[1] = newest(ctx, r, op, m.Infix(), now, true) })
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return past, err
+		}
+	}
+	past.Version = max(StoredVersion(op.Schema, snapshot), StoredVersion(op.Schema, newestCopy))
+	past.Copy = live
+	return past, nil
+}
+
+// newest reads the satellite of op's item with the highest sort key, expired or not, and, if asked for, the highest one
+// that has not expired.
+func newest(ctx context.Context, r Reader, op *Op, infix string, now time.Time, unexpired bool) (first, live item.Item, err error) {
+	limit, desc, strong := int32(1), false, true
+	in := &dynamodb.QueryInput{TableName: &op.Table, ScanIndexForward: &desc, ConsistentRead: &strong, Limit: &limit}
+	Among(in, op.Schema, op.Key, infix)
+	for {
+		out, err := r.Query(ctx, in)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, it := range out.Items {
+			if first == nil {
+				first = it
+			}
+			if !Expired(op.Schema, it, now) {
+				return first, it, nil
+			}
+			if !unexpired {
+				return first, nil, nil
+			}
+		}
+		if len(out.LastEvaluatedKey) == 0 {
+			return first, nil, nil
+		}
+		in.ExclusiveStartKey, in.Limit = out.LastEvaluatedKey, nil
+	}
+}
+
+// Among sets the key condition of in to the satellites that lie beside an item under an infix.
+func Among(in *dynamodb.QueryInput, s *schema.Schema, primary item.Item, infix string) {
+	pk := s.PK.Attributes()[0]
+	sk, _ := SortKey(s, primary)
+	var e expr.Renderer
+	cond := e.Cond(expr.All(
+		expr.Compare(expr.Eq, expr.Attr(pk), primary[pk]),
+		expr.Compare(expr.BeginsWith, expr.Attr(s.SK.Attr), item.S(sk+infix)),
+	))
+	in.KeyConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = &cond, e.Names, e.Values
+}
+
+// SortKey is the text of the sort key of an item or primary key.
+func SortKey(s *schema.Schema, it item.Item) (string, bool) {
+	if s.SK == nil || s.SK.Attr == "" {
+		return "", false
+	}
+	sk, ok := it[s.SK.Attr].(*types.AttributeValueMemberS)
+	if !ok {
+		return "", false
+	}
+	return sk.Value, true
+}
