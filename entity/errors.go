@@ -20,10 +20,10 @@ var (
 	ErrDeleted       = plan.ErrDeleted       // the item was deleted and can be restored
 	ErrNotDeleted    = plan.ErrNotDeleted    // there is nothing to restore: the item is there
 	ErrFollowUp      = plan.ErrFollowUp      // the write is decided, but the item it left could not be read
-	ErrNotUnique     = errors.New("more than one item")
-	ErrNoTable       = exec.ErrNoTable     // the table does not exist
-	ErrTokenReused   = exec.ErrTokenReused // the idempotency token was used for another request
-	ErrNoClient      = exec.ErrNoClient    // the DB was opened without a client
+	ErrNotUnique     = plan.ErrNotUnique     // more than one item
+	ErrNoTable       = exec.ErrNoTable       // the table does not exist
+	ErrTokenReused   = exec.ErrTokenReused   // the idempotency token was used for another request
+	ErrNoClient      = exec.ErrNoClient      // the DB was opened without a client
 )
 
 type (

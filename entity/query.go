@@ -28,137 +28,14 @@ type Query[T any] interface {
 	// Count counts the items, at most [Limit], without returning them. It is charged like reading them.
 	Count(ctx context.Context) (int, error)
 
-	sealed()
+	core.Sealed
 }
 
-// Page is a part of a query's result.
-type Page[T any] struct {
-	Items []T
-	Next  string // cursor of the next page, "" after the last one; the last page can be empty
-}
-
-// typed is a query whose items are decoded as T.
-type typed[T any] struct {
-	c      *core.Core
-	p      *query.Plan
-	decode func(item.Item) (T, error)
-}
+// Page is a part of a query's result: Items, and Next, the cursor of the next page, which is "" after the last one. The
+// last page can be empty.
+type Page[T any] = core.Page[T]
 
 // newQuery makes a Query of a plan.
 func newQuery[T any](c *core.Core, p *query.Plan) Query[T] {
-	p.Runner, p.Cursor = c.Runner, c.Cursor
-	return &typed[T]{c, p, func(it item.Item) (T, error) { return core.Decode[T](c, it) }}
-}
-
-func (q *typed[T]) sealed()        {}
-func (q *typed[T]) String() string { return q.p.String() }
-
-func (q *typed[T]) run(ctx context.Context, f func(context.Context) error) error {
-	return q.p.Measure(ctx, func(ctx context.Context) error { return q.c.Wrap(q.p.Verb, q.p.Where, f(ctx)) })
-}
-
-func (q *typed[T]) All(ctx context.Context) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		stopped := false
-		err := q.run(ctx, func(ctx context.Context) error {
-			for it, err := range q.p.All(ctx) {
-				if err != nil {
-					return err
-				}
-				v, err := q.decode(it)
-				if err != nil {
-					return err
-				}
-				if stopped = !yield(v, nil); stopped {
-					return nil
-				}
-			}
-			return nil
-		})
-		if err != nil && !stopped {
-			var none T
-			yield(none, err)
-		}
-	}
-}
-
-func (q *typed[T]) Collect(ctx context.Context) ([]T, error) {
-	var all []T
-	for v, err := range q.All(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, v)
-	}
-	return all, nil
-}
-
-// few reads at most n items.
-func (q *typed[T]) few(ctx context.Context, n int) (items []T, err error) {
-	err = q.run(ctx, func(ctx context.Context) error {
-		page, err := q.p.Page(ctx, "", n)
-		if err != nil {
-			return err
-		}
-		if len(page.Items) == 0 {
-			return ErrNotFound
-		}
-		items, err = q.decodeAll(page)
-		return err
-	})
-	return items, err
-}
-
-func (q *typed[T]) decodeAll(page query.Page) ([]T, error) {
-	items := make([]T, 0, len(page.Items))
-	for _, it := range page.Items {
-		v, err := q.decode(it)
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, v)
-	}
-	return items, nil
-}
-
-func (q *typed[T]) First(ctx context.Context) (T, error) {
-	var none T
-	items, err := q.few(ctx, 1)
-	if err != nil {
-		return none, err
-	}
-	return items[0], nil
-}
-
-func (q *typed[T]) One(ctx context.Context) (T, error) {
-	var none T
-	items, err := q.few(ctx, 2)
-	switch {
-	case err != nil:
-		return none, err
-	case len(items) > 1:
-		return none, q.c.Wrap(q.p.Verb, q.p.Where, ErrNotUnique)
-	}
-	return items[0], nil
-}
-
-func (q *typed[T]) Page(ctx context.Context, after string) (page Page[T], err error) {
-	err = q.run(ctx, func(ctx context.Context) error {
-		raw, err := q.p.Page(ctx, after, q.p.Limit)
-		if err != nil {
-			return err
-		}
-		page.Next = raw.Next
-		page.Items, err = q.decodeAll(raw)
-		return err
-	})
-	return page, err
-}
-
-func (q *typed[T]) Count(ctx context.Context) (n int, err error) {
-	err = q.run(ctx, func(ctx context.Context) error {
-		n, err = q.p.Count(ctx)
-		return err
-	})
-	return n, err
+	return core.NewQuery(c, p, func(it item.Item) (T, error) { return core.Decode[T](c, it) })
 }

@@ -91,7 +91,7 @@ func (e *events) readOrderBy(d *schema.Decl, name string) {
 }
 
 // eventInfix stands between the current item's sort key and the orderBy text of an event.
-const eventInfix = "#e#"
+const eventInfix = schema.EventInfix
 
 // longest is the length of the longest text of f; strings, which have none, are measured at each append.
 func longest(f *key.Field) int {

@@ -134,6 +134,16 @@ func (s *Series[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[
 	return s.store.Query(partition, opts...)
 }
 
+// GetMany returns the current items of many series; see entity.Store.GetMany.
+func (s *Series[T]) GetMany(ctx context.Context, keys []T, opts ...entity.ReadOption) ([]*T, error) {
+	return s.store.GetMany(ctx, keys, opts...)
+}
+
+// Purge removes the current item and every event of the series; see entity.Store.Purge.
+func (s *Series[T]) Purge(ctx context.Context, key T, opts ...entity.PurgeOption) error {
+	return s.store.Purge(ctx, key, opts...)
+}
+
 // Index returns an index of the current items; see entity.Store.Index.
 func (s *Series[T]) Index(name string) (*entity.Index[T], error) { return s.store.Index(name) }
 

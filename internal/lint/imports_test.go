@@ -33,6 +33,7 @@ var internals = map[string][]string{
 	"internal/query": {
 		"internal/exec", "internal/cursor", "internal/plan", "internal/opt", "internal/expr", "internal/item", "internal/schema", "internal/key",
 	},
+	"internal/purge": {"internal/exec", "internal/plan", "internal/expr", "internal/item", "internal/schema"},
 	"internal/core": {
 		"internal/query", "internal/exec", "internal/cursor", "internal/plan", "internal/opt", "internal/item", "internal/schema",
 	},

@@ -19,6 +19,7 @@ type Spec struct {
 	Evaluate *int                                                   // most items that a query evaluates
 	Requests *int                                                   // most requests that a query sends
 	Segments *int                                                   // segments that a scan reads at the same time
+	Current  bool                                                   // the current state too, in a list of versions
 	Strong   bool                                                   // strongly consistent
 	Expired  bool                                                   // expired items too
 	Exactly  bool                                                   // send the write as a transaction under a token
@@ -26,6 +27,7 @@ type Spec struct {
 	Keep     func(it map[string]types.AttributeValue, table string) // where a read puts the item as it was read
 	From     Image                                                  // item that a write is planned from
 	NoReturn bool                                                   // skip the read of the current item after an append
+	Progress func(deleted int)                                      // told by a purge what it has removed
 	Name     string
 	Handle   string // the constructor that is at work, "" for entity.New
 	Errs     []error
@@ -39,6 +41,7 @@ type (
 	Update interface{ update(*Spec) }
 	Append interface{ append(*Spec) }
 	Store  interface{ store(*Spec) }
+	Purge  interface{ purge(*Spec) }
 )
 
 // The For types carry what an option does; embedding one under an unexported name makes an option of it.
@@ -49,6 +52,7 @@ type (
 	ForUpdate struct{ Do func(*Spec) }
 	ForAppend struct{ Do func(*Spec) }
 	ForStore  struct{ Do func(*Spec) }
+	ForPurge  struct{ Do func(*Spec) }
 )
 
 func (o ForRead) read(s *Spec)     { s.do(o.Do) }
@@ -60,6 +64,7 @@ func (o ForWrite) append(s *Spec)  { s.do(o.Do) }
 func (o ForUpdate) update(s *Spec) { s.do(o.Do) }
 func (o ForAppend) append(s *Spec) { s.do(o.Do) }
 func (o ForStore) store(s *Spec)   { s.do(o.Do) }
+func (o ForPurge) purge(s *Spec)   { s.do(o.Do) }
 
 var errEmpty = errors.New("an option is nil or a zero value; use the functions that make options")
 
@@ -102,3 +107,6 @@ func Appends[O any](opts []O) Spec { return Collect(opts, func(o Append, s *Spec
 
 // Stores collects options of a store.
 func Stores[O any](opts []O) Spec { return Collect(opts, func(o Store, s *Spec) { o.store(s) }) }
+
+// Purges collects options of a purge.
+func Purges[O any](opts []O) Spec { return Collect(opts, func(o Purge, s *Spec) { o.purge(s) }) }

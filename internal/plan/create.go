@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"reflect"
-	"strconv"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -27,6 +26,18 @@ func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Spec)
 		op.Given, op.Err = given(op, spec.From)
 	}
 	return op, parts
+}
+
+// Begin starts the op of a feature about the item whose key v has, and resolves its conditions. Mistakes are in the
+// op's Err.
+func Begin(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Spec) (*Op, expr.Cond) {
+	op, _ := newOp(s, table, verb, v, spec)
+	if op.Err != nil {
+		return op, expr.Cond{}
+	}
+	user, err := Conditions(s, spec.If)
+	op.Err = err
+	return op, user
 }
 
 // NewCreate plans the write of a new item: one Put under the condition that there is none.
@@ -96,9 +107,7 @@ func (op *Op) fresh(base item.Item, in Input) (item.Item, error) {
 		}
 		it[a.Name] = av
 	}
-	if s.Version != nil {
-		it[s.Version.Name] = item.N(strconv.FormatInt(in.Past.Version+1, 10))
-	}
+	SetVersion(s, it, in.Past.Version+1)
 	if x := stamper(s); x != nil {
 		if err := x.Stamp(it, in, true); err != nil {
 			return nil, err

@@ -31,7 +31,7 @@ func NewDelete(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *
 	op.Read = true
 	op.Plan = func(in Input) (Step, error) { return op.gone(in, kind, user) }
 	op.Sketch = func(Input) Step {
-		return Step{Actions: []Action{{Kind: Delete, Table: table, Key: op.Key, Cond: user}}, Notes: notes(s, kind)}
+		return Step{Actions: []Action{{Kind: Delete, Table: table, Key: op.Key, Cond: user}}, Notes: Notes(s, kind)}
 	}
 	return op
 }

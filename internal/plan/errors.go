@@ -16,6 +16,7 @@ var (
 	ErrCondition     = errors.New("condition failed")
 	ErrTooLarge      = errors.New("too large for DynamoDB")
 	ErrInvalidCursor = errors.New("invalid cursor")
+	ErrNotUnique     = errors.New("more than one item")
 	ErrDeleted       = errors.New("item was deleted")
 	ErrNotDeleted    = errors.New("item is not deleted")
 	ErrFollowUp      = errors.New("the write is decided, but the item could not be read")

@@ -109,6 +109,25 @@ func unchanged(s *schema.Schema, image item.Item) (guard expr.Cond, lasting bool
 	return guard, false, nil
 }
 
+// Unchanged guards the write of a whole item by what was read.
+func Unchanged(s *schema.Schema, image item.Item) (expr.Cond, error) {
+	guard, _, err := unchanged(s, image)
+	return guard, err
+}
+
+// Owned holds when a sentinel belongs to the item with the given primary key.
+func Owned(s *schema.Schema, primary item.Item) expr.Cond {
+	return expr.All(
+		expr.Compare(expr.Eq, expr.Attr(schema.OwnerPKAttr), primary[s.PK.Attributes()[0]]),
+		expr.Compare(expr.Eq, expr.Attr(schema.OwnerSKAttr), primary[s.SK.Attributes()[0]]),
+	)
+}
+
+// Mine holds when there is no sentinel, or it belongs to the item with the given primary key.
+func Mine(s *schema.Schema, primary item.Item) expr.Cond {
+	return expr.Any(Absent(s), Owned(s, primary))
+}
+
 // sameState reports that image is the state that was read.
 func sameState(s *schema.Schema, read, image item.Item) bool {
 	if image == nil {

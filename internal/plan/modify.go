@@ -26,7 +26,7 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Spec, m
 	op.Read = true
 	op.AlsoDeleted = mover(s) != nil
 	op.Sketch = func(Input) Step {
-		return Step{Actions: []Action{{Kind: Put, Table: table, Key: op.Key, Cond: user}}, Notes: notes(s, Changed)}
+		return Step{Actions: []Action{{Kind: Put, Table: table, Key: op.Key, Cond: user}}, Notes: Notes(s, Changed)}
 	}
 	op.Plan = func(in Input) (Step, error) {
 		if !live(s, in.Image, in.Now) {

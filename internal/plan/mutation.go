@@ -71,19 +71,16 @@ func Compose(m *Mutation, main []Part, outcome any) (Step, error) {
 	return step, checkStep(s, step)
 }
 
-// judgeParts asks the parts that failed. The main ones come first: what the others were planned from is only as good
-// as what the main ones were.
+// judgeParts asks the parts that failed. The first main one decides: what the others were planned from is only as good
+// as what it was. Among the others an error weighs more than the need of another plan.
 func judgeParts(parts []Part, main int, f []Failure) Verdict {
 	var again Verdict
 	for i, p := range parts {
-		if i == main && again.Replan != nil {
-			return again
-		}
 		if !f[i].Failed() {
 			continue
 		}
 		v := p.Judge(f[i])
-		if v.Replan == nil {
+		if v.Replan == nil || i < main {
 			return v
 		}
 		again.Replan = v.Replan
@@ -164,4 +161,13 @@ func Taken(s *schema.Schema, it item.Item) expr.Cond {
 		return expr.All(There(s), expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w))
 	}
 	return There(s)
+}
+
+// StateClock is the attribute that, beside the version, tells states of an item apart whatever touched them since:
+// updated_at, else created_at; nil when there is neither.
+func StateClock(s *schema.Schema) *schema.Attr {
+	if s.UpdatedAt != nil {
+		return s.UpdatedAt
+	}
+	return s.CreatedAt
 }

@@ -5,8 +5,8 @@ import "github.com/dynastrata/dynastrata/internal/schema"
 // Noter is a feature that says, for printed plans, what it adds to a mutation which is planned from a read.
 type Noter interface{ Notes(Kind) []string }
 
-// notes are what the features of s add to a mutation, in the order in which it is sent.
-func notes(s *schema.Schema, kind Kind) []string {
+// Notes are what the features of s add to a mutation, in the order in which it is sent.
+func Notes(s *schema.Schema, kind Kind) []string {
 	var moves, states, claims []string
 	for _, f := range s.Features {
 		n, ok := f.(Noter)

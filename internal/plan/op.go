@@ -37,6 +37,7 @@ type Op struct {
 
 	AlsoDeleted bool // an item that is not found may have been deleted, which the error tells too
 
+	Source  string                                      // what is read, for printing; "" for the current item
 	Prepare func(context.Context, Reader, *Input) error // reads what else the plan needs; nil for most
 	Plan    func(Input) (Step, error)
 	Sketch  func(Input) Step // for printing a plan that needs a read: nil when there is none
@@ -108,6 +109,7 @@ type Action struct {
 	Resend  bool   // a second arrival of the same request does no harm
 
 	Fold     Folder // how the action becomes one with another of its kind on the same item; nil when it cannot
+	Label    string // what the key is called in print, when it must not be shown; "" shows it
 	Claims   bool   // takes an item of exclusive ownership, such as a unique value
 	Releases bool   // gives one up
 }

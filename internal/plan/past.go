@@ -21,7 +21,7 @@ type Reader interface {
 
 // Past is what earlier lives of an item have left.
 type Past struct {
-	Version int64     // the highest version among the newest snapshot and the newest deleted copy; 0 when there is neither
+	Version int64     // under Retain, the highest version among the newest snapshot and the newest deleted copy; 0 when there is neither
 	Copy    item.Item // the newest deleted copy that has not expired; nil when there is none
 }
 
@@ -44,9 +44,17 @@ func ReadPast(ctx context.Context, r Reader, op *Op, now time.Time) (Past, error
 			return past, err
 		}
 	}
-	past.Version = max(StoredVersion(op.Schema, snapshot), StoredVersion(op.Schema, newestCopy))
+	if historian(op.Schema) != nil {
+		past.Version = max(StoredVersion(op.Schema, snapshot), StoredVersion(op.Schema, newestCopy))
+	}
 	past.Copy = live
 	return past, nil
+}
+
+// Newest reads the newest satellite of op's item under an infix that has not expired; nil when there is none.
+func Newest(ctx context.Context, r Reader, op *Op, infix string, now time.Time) (item.Item, error) {
+	_, live, err := newest(ctx, r, op, infix, now, true)
+	return live, err
 }
 
 // newest reads the satellite of op's item with the highest sort key, expired or not, and, if asked for, the highest one

@@ -20,8 +20,12 @@ func (op *Op) Text(in Input) string {
 		return op.Verb + " " + op.Schema.Name + ": " + op.Err.Error()
 	}
 	title := op.Verb + " " + op.Schema.Name + " on " + op.Table
-	if op.Read && op.Sketch != nil {
-		return title + "\n  read   " + op.KeyIs + " consistently\n" + op.sketchLines(in)
+	if op.Reads() && op.Sketch != nil {
+		source := op.Source
+		if source == "" {
+			source = op.KeyIs
+		}
+		return title + "\n  read   " + source + " consistently\n" + op.sketchLines(in)
 	}
 	if op.Past {
 		title += "\n  read   what earlier lives of the item have left"
@@ -50,7 +54,12 @@ func actionLines(s *schema.Schema, actions []Action, prefix, guard string) strin
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "  %-6s %s", [...]string{"put", "update", "delete", "check"}[a.Kind], KeyText(s, a.Key))
+		fmt.Fprintf(&b, "  %-6s ", [...]string{"put", "update", "delete", "check"}[a.Kind])
+		if a.Label != "" {
+			b.WriteString(a.Label)
+			continue
+		}
+		b.WriteString(KeyText(s, a.Key))
 		r := expr.Printer(p.value)
 		switch {
 		case len(a.Changes) > 0:

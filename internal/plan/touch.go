@@ -77,6 +77,8 @@ func touchable(s *schema.Schema, field opt.Target, every time.Duration) (*schema
 		return nil, input(s, CodeOption, n.Attr, "the interval must not be negative")
 	case guarded(s, n.Attr):
 		return nil, input(s, CodeNotYours, n.Attr, "the attribute is kept unique; use Update")
+	case historian(s) != nil && StateClock(s) == nil:
+		return nil, input(s, CodeNotYours, n.Attr, "an entity that retains versions needs created_at or updated_at to be touched")
 	case n.Attr.Role.Has(tag.Immutable) || n.Attr.Role.Has(tag.SetOnce):
 		return nil, input(s, CodeNotYours, n.Attr, "the attribute is written once")
 	}

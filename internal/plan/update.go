@@ -213,5 +213,5 @@ func (u *update) sketch(in Input) Step {
 	owned, _ := u.owned(in)
 	return Step{Actions: []Action{{
 		Kind: Put, Table: u.op.Table, Key: u.op.Key, Changes: append(u.changes[:len(u.changes):len(u.changes)], owned...), Cond: u.user,
-	}}, Notes: notes(u.s, Changed)}
+	}}, Notes: Notes(u.s, Changed)}
 }

@@ -63,6 +63,9 @@ func Later(s *schema.Schema, image item.Item, now time.Time) time.Time {
 	return stored.Add(s.UpdatedAt.Format.Unit())
 }
 
+// Sign gives a whole item the attributes that say what it is and who wrote it.
+func Sign(s *schema.Schema, it item.Item, writeID string) { hidden(s, it, writeID) }
+
 // hidden sets the attributes that every write of a whole item gives it.
 func hidden(s *schema.Schema, it item.Item, writeID string) {
 	if d := s.Discriminator; d != nil {
@@ -107,8 +110,13 @@ func unmark(s *schema.Schema) []expr.Change {
 
 // countUp gives it the version after the one that old has.
 func countUp(s *schema.Schema, it, old item.Item) {
+	SetVersion(s, it, StoredVersion(s, old)+1)
+}
+
+// SetVersion gives it a version, where items of s have one.
+func SetVersion(s *schema.Schema, it item.Item, version int64) {
 	if s.Version != nil {
-		it[s.Version.Name] = item.N(strconv.FormatInt(StoredVersion(s, old)+1, 10))
+		it[s.Version.Name] = item.N(strconv.FormatInt(version, 10))
 	}
 }
 

@@ -22,6 +22,7 @@ const (
 	CodeSeriesSoftDelete = "EDD-9015"
 	CodeNoAppendField    = "EDD-9016"
 	CodeMixedIndexHalf   = "EDD-9017"
+	CodeUniqueAppend     = "EDD-9018"
 
 	CodeNoKeyDeclaration = "EDD-9030"
 	CodeDuplicateName    = "EDD-9031"
@@ -46,6 +47,9 @@ const (
 	CodeConfig           = "EDD-9050"
 	CodeUnknownIndex     = "EDD-9051"
 	CodeUnsupportedType  = "EDD-9052"
+	CodeVersionField     = "EDD-9060"
+	CodeUniqueTable      = "EDD-9061"
+	CodeUniquePolicy     = "EDD-9062"
 )
 
 // Error is one mistake in a declaration: Type and Field are Go names, Problem is a sentence.

@@ -61,6 +61,9 @@ func (d *Decl) Duration(key string) time.Duration {
 	return v
 }
 
+// Attribute returns the attribute of the struct that a tag key names, nil after reporting that there is none.
+func (d *Decl) Attribute(option, name string) *Attr { return d.part(option, name) }
+
 // Problem reports a mistake of this declaration.
 func (d *Decl) Problem(code, format string, args ...any) {
 	for _, p := range d.pairs { // several indexes have the same type

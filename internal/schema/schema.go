@@ -20,6 +20,16 @@ const (
 	AtAttr      = "_at"       // when an event was accepted
 	PayloadAttr = "_pv"       // payload version
 	OpAttr      = "_op"       // marks a restored item
+
+	OwnerPKAttr = "_entity_pk" // partition key of the item that a sentinel belongs to
+	OwnerSKAttr = "_entity_sk" // its sort key
+)
+
+// What stands between the sort key of a current item and the rest of the sort key of an item beside it.
+const (
+	EventInfix    = "#e#"
+	SnapshotInfix = "#v#"
+	CopyInfix     = "#deleted#"
 )
 
 // Options are what the database contributes to every schema.

@@ -1,0 +1,124 @@
+package purge
+
+import (
+	"context"
+	"slices"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/plan"
+)
+
+// owned is an item with the sentinels of the values that it may have.
+type owned struct {
+	item      item.Item // nil: a current item that must stay absent
+	sentinels []item.Item
+}
+
+// heart removes the current item, the deleted copies and their unique values: in one transaction, or, when they are too
+// many for one, the copies first and the current item last. again says that something was written meanwhile.
+func (p *Purge) heart(ctx context.Context, current item.Item, copies []item.Item) (again bool, err error) {
+	var all []owned
+	taken := map[string]bool{}
+	for _, it := range append(slices.Clone(copies), current) {
+		o := owned{item: it}
+		for _, g := range plan.Guardians(p.Schema) {
+			keys, err := g.Sentinels(it)
+			if err != nil {
+				return false, err
+			}
+			for _, k := range keys {
+				if id := plan.KeyID(k); !taken[id] {
+					taken[id] = true
+					o.sentinels = append(o.sentinels, k)
+				}
+			}
+		}
+		all = append(all, o)
+	}
+	if current == nil && len(copies) == 0 {
+		return false, nil
+	}
+	for len(all) > 0 {
+		n := chunk(all)
+		if again, err := p.transaction(ctx, all[:n], n == len(all)); err != nil || again {
+			return again, err
+		}
+		all = all[n:]
+	}
+	return false, nil
+}
+
+// chunk is how many of the items go into one transaction with their sentinels. The current item, which is the last,
+// stays whole.
+func chunk(all []owned) int {
+	actions := 0
+	for i, o := range all {
+		if actions += 1 + len(o.sentinels); actions > plan.MaxActions {
+			return max(i, 1)
+		}
+	}
+	return len(all)
+}
+
+// transaction removes items as they were read. last says that the current item is among them.
+func (p *Purge) transaction(ctx context.Context, items []owned, last bool) (again bool, err error) {
+	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: p.Key}
+	op.Plan = func(in plan.Input) (plan.Step, error) { return p.step(in, items, last) }
+	outcome, err := p.Runner.Run(ctx, op)
+	return outcome == rewritten, err
+}
+
+func (p *Purge) step(in plan.Input, items []owned, last bool) (plan.Step, error) {
+	var actions []plan.Action
+	var verdicts []plan.Verdict // of each action, when its condition fails
+	add := func(a plan.Action, v plan.Verdict) {
+		a.Table = p.Table
+		actions, verdicts = append(actions, a), append(verdicts, v)
+	}
+	changed, n := plan.Verdict{Outcome: rewritten}, 0
+	for i, o := range items {
+		switch {
+		case o.item == nil:
+			add(plan.Action{Kind: plan.Check, Key: p.Key, Cond: plan.Absent(p.Schema)}, changed)
+		case last && i == len(items)-1:
+			guard, err := plan.Unchanged(p.Schema, o.item)
+			if err != nil {
+				return plan.Step{}, err
+			}
+			add(plan.Action{Kind: plan.Delete, Key: p.Key, Cond: guard, Resend: true}, changed)
+			n++
+		default:
+			add(plan.Action{Kind: plan.Delete, Key: plan.KeyOf(p.Schema, o.item), Cond: p.asRead(o.item), Resend: true}, changed)
+			n++
+		}
+		for _, k := range o.sentinels {
+			if id := plan.KeyID(k); !slices.Contains(in.Learned, any(id)) {
+				add(plan.Action{Kind: plan.Delete, Key: k, Cond: plan.Mine(p.Schema, p.Key), Resend: true}, plan.Verdict{Replan: plan.ErrConflict, Learned: []any{id}})
+			}
+		}
+	}
+	return plan.Step{
+		Actions: actions,
+		Whole:   true,
+		Judge:   func(f []plan.Failure) plan.Verdict { return judge(verdicts, f) },
+		Done: func(plan.Returned) (any, error) {
+			p.deleted.add(n)
+			return removed, nil
+		},
+	}, nil
+}
+
+// judge joins what the failed actions teach; a changed item outweighs all.
+func judge(verdicts []plan.Verdict, f []plan.Failure) plan.Verdict {
+	var v plan.Verdict
+	for i, x := range verdicts {
+		if !f[i].Failed() {
+			continue
+		}
+		if x.Outcome != nil {
+			return x
+		}
+		v.Replan, v.Learned = x.Replan, append(v.Learned, x.Learned...)
+	}
+	return v
+}

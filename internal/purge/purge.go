@@ -1,0 +1,66 @@
+// Package purge removes everything that belongs to one item: the current item, its deleted copies, its snapshots and
+// events, and the unique values that it still has.
+package purge
+
+import (
+	"context"
+
+	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// Purge is the removal of one item.
+type Purge struct {
+	Runner   *exec.Runner
+	Schema   *schema.Schema
+	Table    string
+	Key      item.Item         // primary key of the current item
+	Progress func(deleted int) // called after each removal, one call at a time; nil: nobody listens
+
+	deleted counter
+}
+
+// Run removes what there is, round by round, until a round finds no current item at its end. It can be stopped anywhere
+// and run again.
+func (p *Purge) Run(ctx context.Context) error {
+	p.deleted.notify = p.Progress
+	for range p.Runner.MaxAttempts {
+		again, err := p.round(ctx)
+		if err != nil || !again {
+			return err
+		}
+	}
+	return plan.ErrConflict
+}
+
+// round removes what it reads, and reports whether something was written meanwhile.
+func (p *Purge) round(ctx context.Context) (again bool, err error) {
+	current, err := p.Runner.Get(ctx, p.Table, p.Key, true)
+	if err != nil {
+		return false, err
+	}
+	copies, err := p.under(ctx, schema.CopyInfix)
+	if err != nil {
+		return false, err
+	}
+	if again, err := p.heart(ctx, current, copies); err != nil || again {
+		return again, err
+	}
+	for _, infix := range []string{schema.EventInfix, schema.SnapshotInfix} {
+		satellites, err := p.under(ctx, infix)
+		if err != nil {
+			return false, err
+		}
+		changed, err := p.satellites(ctx, satellites)
+		if err != nil {
+			return false, err
+		}
+		again = again || changed
+	}
+	if current, err = p.Runner.Get(ctx, p.Table, p.Key, true); err != nil {
+		return false, err
+	}
+	return again || current != nil, nil
+}

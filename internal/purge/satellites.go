@@ -1,0 +1,118 @@
+package purge
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// atOnce is how many satellites are removed at the same time.
+const atOnce = 8
+
+// under reads every satellite of the item under an infix, expired or not.
+func (p *Purge) under(ctx context.Context, infix string) ([]item.Item, error) {
+	if p.Schema.Satellites == 0 {
+		return nil, nil
+	}
+	strong := true
+	in := &dynamodb.QueryInput{TableName: &p.Table, ConsistentRead: &strong}
+	plan.Among(in, p.Schema, p.Key, infix)
+	var all []item.Item
+	for {
+		out, err := p.Runner.Query(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, out.Items...)
+		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(out.LastEvaluatedKey) == 0 {
+			return all, nil
+		}
+	}
+}
+
+// satellites removes snapshots or events one by one, each as it was read; changed says that one was not.
+func (p *Purge) satellites(ctx context.Context, list []item.Item) (changed bool, err error) {
+	outcomes, errs := make([]any, len(list)), make([]error, len(list))
+	exec.Parallel(len(list), atOnce, func(i int) {
+		if errs[i] = ctx.Err(); errs[i] == nil {
+			outcomes[i], errs[i] = p.Runner.Run(ctx, p.removal(list[i]))
+		}
+	})
+	for _, o := range outcomes {
+		changed = changed || o == rewritten
+	}
+	return changed, errors.Join(errs...)
+}
+
+// What became of an item that was to be removed.
+type fate int
+
+const (
+	removed fate = iota
+	rewritten
+)
+
+// removal is the conditional delete of an item as it was read.
+func (p *Purge) removal(it item.Item) *plan.Op {
+	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: plan.KeyOf(p.Schema, it)}
+	op.Plan = func(plan.Input) (plan.Step, error) {
+		return plan.Step{
+			Actions: []plan.Action{{Kind: plan.Delete, Table: p.Table, Key: op.Key, Cond: p.asRead(it), Resend: true}},
+			Judge: func(f []plan.Failure) plan.Verdict {
+				if f[0].Image == nil {
+					return plan.Verdict{Outcome: removed} // by us, or by somebody else
+				}
+				return plan.Verdict{Outcome: rewritten}
+			},
+			Done: func(plan.Returned) (any, error) {
+				p.deleted.add(1)
+				return removed, nil
+			},
+		}, nil
+	}
+	return op
+}
+
+// asRead holds while an item is the one that was read: by its write id, else by what tells states apart.
+func (p *Purge) asRead(it item.Item) expr.Cond {
+	if _, ok := it[schema.WriteAttr]; ok {
+		return plan.Taken(p.Schema, it)
+	}
+	conds := []expr.Cond{plan.There(p.Schema)}
+	deletedAt, _ := plan.DeletedAttr(p.Schema)
+	names := []string{deletedAt}
+	for _, a := range p.Schema.Attrs {
+		if a == p.Schema.Version || a.Clock {
+			names = append(names, a.Name)
+		}
+	}
+	for _, name := range names {
+		if av, ok := it[name]; ok {
+			conds = append(conds, expr.Compare(expr.Eq, expr.Attr(name), av))
+		}
+	}
+	return expr.All(conds...)
+}
+
+// counter counts removals and tells somebody.
+type counter struct {
+	mu     sync.Mutex
+	n      int
+	notify func(int)
+}
+
+func (c *counter) add(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n += n; c.notify != nil {
+		c.notify(c.n)
+	}
+}

@@ -1,0 +1,80 @@
+package lifecycle
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+const (
+	infix       = schema.CopyInfix
+	longestTime = len("2006-01-02T15:04:05.000000000Z")
+	kind        = "d"
+)
+
+// Infix stands between the sort key of an item and the time in that of its deleted copies.
+func (*softDelete) Infix() string { return infix }
+
+// Reserves reports that deleted copies keep the unique values of their item.
+func (f *softDelete) Reserves() bool { return f.reserve }
+
+// Notes say what a printed plan adds for a mutation.
+func (f *softDelete) Notes(k plan.Kind) []string {
+	if k == plan.Buried {
+		return []string{"put    the deleted copy"}
+	}
+	return nil
+}
+
+// taken is what a delete learns of a copy that has its sort key already.
+type taken struct{}
+
+// Bury completes m to the move of the current item into a deleted copy. The time in the copy's key is moved on by one
+// unit for every copy that was found in its place.
+func (f *softDelete) Bury(m *plan.Mutation) (plan.Part, error) {
+	s := m.Op.Schema
+	name, format := plan.DeletedAttr(s)
+	at := plan.Later(s, m.Old, m.In.Now)
+	for _, x := range m.In.Learned {
+		if _, ok := x.(taken); ok {
+			at = at.Add(format.Unit())
+		}
+	}
+	var err error
+	if m.Final, err = plan.Deleted(s, m.Old, m.In, at); err != nil {
+		return plan.Part{}, err
+	}
+	text, err := timeText(format, at)
+	if err != nil {
+		return plan.Part{}, &plan.InputError{Code: plan.CodeValue, Type: s.Type.String(), Field: name, Problem: err.Error()}
+	}
+	m.Copy = plan.Satellite(s, m.Final, infix+text, kind)
+	if f.ttl > 0 {
+		m.Copy[s.Options.TTL] = item.N(strconv.FormatInt(m.In.Now.Unix()+int64(f.ttl/time.Second), 10))
+	}
+	return plan.Part{
+		Action: plan.Action{
+			Kind: plan.Put, Table: m.Op.Table, Key: plan.KeyOf(s, m.Copy), Item: m.Copy, Cond: plan.Absent(s), WriteID: writeID(s, m.In),
+		},
+		Judge: func(plan.Failure) plan.Verdict {
+			return plan.Verdict{Replan: plan.ErrConflict, Learned: []any{taken{}}}
+		},
+	}, plan.CheckSize(s, m.Copy)
+}
+
+func writeID(s *schema.Schema, in plan.Input) string {
+	if s.Hidden {
+		return in.WriteID
+	}
+	return ""
+}
+
+// timeText is a time as the sort key of a deleted copy has it.
+func timeText(format key.TimeFormat, at time.Time) (string, error) {
+	f := key.Field{Kind: key.Time, Time: format}
+	return f.Text(key.Value{Kind: key.Time, T: format.Truncate(at)})
+}

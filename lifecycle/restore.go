@@ -1,0 +1,158 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// restore is the intent to make a deleted copy current again.
+type restore struct {
+	f    *softDelete
+	op   *plan.Op
+	user expr.Cond
+	key  item.Item // of the chosen copy; nil for the newest
+}
+
+// source is the copy to be restored, and the highest version of the item's lives where that is not the copy's.
+type source struct {
+	copied  item.Item
+	version int64
+}
+
+// newRestore plans the move of a deleted copy back to where it was. chosen says which copy by the text of its time;
+// "" for the newest one.
+func newRestore(c *core.Core, f *softDelete, v reflect.Value, spec opt.Spec, chosen string) *plan.Op {
+	op, user := plan.Begin(c.Schema, c.Table, "Restore", v, spec)
+	if op.Err != nil {
+		return op
+	}
+	r := &restore{f: f, op: op, user: user}
+	if chosen != "" {
+		sk, _ := plan.SortKey(c.Schema, op.Key)
+		r.key = item.Clone(op.Key)
+		r.key[c.Schema.SK.Attr] = item.S(sk + infix + chosen)
+	}
+	op.Prepare, op.Plan, op.Sketch, op.Source = r.read, r.plan, r.sketch, "the deleted copy"
+	return op
+}
+
+// read finds the copy. Where there is none, the error tells whether the item is there all the same.
+func (r *restore) read(ctx context.Context, reader plan.Reader, in *plan.Input) error {
+	s := r.op.Schema
+	var copied item.Item
+	var err error
+	if r.key == nil {
+		copied, err = plan.Newest(ctx, reader, r.op, infix, in.Now)
+	} else if copied, err = reader.Get(ctx, r.op.Table, r.key, true); plan.Expired(s, copied, in.Now) {
+		copied = nil
+	}
+	if err != nil {
+		return err
+	}
+	if copied == nil {
+		return r.absent(ctx, reader, in)
+	}
+	found := source{copied, plan.StoredVersion(s, copied)}
+	_, expires := copied[s.Options.TTL]
+	if _, retains := schema.Feature[plan.Historian](s); retains && (r.key != nil || expires != (r.f.ttl > 0)) {
+		// Not the newest state, or perhaps not: the copies of later lives may have expired before this one.
+		past, err := plan.ReadPast(ctx, reader, r.op, in.Now)
+		if err != nil {
+			return err
+		}
+		found.version = max(found.version, past.Version)
+	}
+	in.Found = found
+	return nil
+}
+
+func (r *restore) absent(ctx context.Context, reader plan.Reader, in *plan.Input) error {
+	current, err := reader.Get(ctx, r.op.Table, r.op.Key, true)
+	switch {
+	case err != nil:
+		return err
+	case plan.Live(r.op.Schema, current, in.Now):
+		return plan.ErrNotDeleted
+	}
+	if err := r.op.Unexpected(nil, in.Now); err != nil {
+		return err
+	}
+	return plan.ErrNotFound
+}
+
+func (r *restore) plan(in plan.Input) (plan.Step, error) {
+	s, found := r.op.Schema, in.Found.(source)
+	if err := r.op.Unexpected(found.copied, in.Now); err != nil {
+		return plan.Step{}, err
+	}
+	m := &plan.Mutation{Kind: plan.Revived, Op: r.op, In: in, Copy: found.copied, Final: item.Clone(found.copied)}
+	for name, av := range r.op.Key {
+		m.Final[name] = av
+	}
+	delete(m.Final, schema.KindAttr)
+	delete(m.Final, s.Options.TTL)
+	var err error
+	if m.New, err = r.revive(m, found.version, in); err != nil {
+		return plan.Step{}, err
+	}
+	main := []plan.Part{
+		{Action: plan.Action{Kind: plan.Delete, Table: r.op.Table, Key: plan.KeyOf(s, found.copied), Cond: expr.All(plan.Taken(s, found.copied), r.user)}, Judge: r.lost(found.copied)},
+		{Action: plan.Action{Kind: plan.Put, Table: r.op.Table, Key: r.op.Key, Item: m.New, Cond: plan.Absent(s), WriteID: writeID(s, in)}, Judge: func(plan.Failure) plan.Verdict {
+			return plan.Verdict{Err: fmt.Errorf("%w: %w", plan.ErrNotDeleted, plan.ErrExists)}
+		}},
+	}
+	return plan.Compose(m, main, m.New)
+}
+
+// revive makes the current item of the deleted state: every key is composed anew from the attributes.
+func (r *restore) revive(m *plan.Mutation, version int64, in plan.Input) (item.Item, error) {
+	s, it := r.op.Schema, item.Clone(m.Final)
+	name, _ := plan.DeletedAttr(s)
+	delete(it, name)
+	if a := s.UpdatedAt; a != nil {
+		av, err := plan.TimeValue(a, plan.Later(s, m.Final, in.Now))
+		if err != nil {
+			return nil, err
+		}
+		it[a.Name] = av
+	}
+	plan.SetVersion(s, it, version+1)
+	if err := plan.Recompose(s, it); err != nil {
+		return nil, err
+	}
+	plan.Sign(s, it, in.WriteID)
+	if s.Hidden {
+		it[schema.OpAttr] = item.S("restore")
+	}
+	return it, plan.CheckSize(s, it)
+}
+
+// lost judges the failed removal of the copy: it is gone or another one, or the caller's condition did not hold.
+func (r *restore) lost(copied item.Item) func(plan.Failure) plan.Verdict {
+	return func(f plan.Failure) plan.Verdict {
+		if f.Image != nil && item.Equal(f.Image[schema.WriteAttr], copied[schema.WriteAttr]) {
+			return plan.Verdict{Err: plan.ErrCondition}
+		}
+		return plan.Verdict{Replan: plan.ErrConflict}
+	}
+}
+
+// sketch shows a plan whose read is still to come.
+func (r *restore) sketch(plan.Input) plan.Step {
+	return plan.Step{
+		Actions: []plan.Action{{Kind: plan.Put, Table: r.op.Table, Key: r.op.Key, Cond: r.user}},
+		Notes:   append([]string{"delete the deleted copy"}, plan.Notes(r.op.Schema, plan.Revived)...),
+	}
+}
+
+// errNoCopy is the error of a copy without the time that its key is made of.
+var errNoCopy = errors.New("the copy was not read from the bin: it has no time of deletion")

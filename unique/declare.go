@@ -1,0 +1,117 @@
+package unique
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+// Constraint declares that no two items of a struct have the same values in some fields, in the tag of a blank field:
+//
+//	_ unique.Constraint `name:"email" fields:"tenantId,email" ttl:"1h"`
+//
+// fields names one or several attributes: strings, integers, bools or times. While one of them is absent or empty, the
+// item claims nothing. ttl ends the claim that long after the write that made it, which makes an idempotency key of it;
+// without it, a value is claimed until the item gives it up. A struct can have several constraints.
+//
+// The table's partition key and sort key must both be strings, for the sentinels lie beside the items.
+type Constraint struct{}
+
+// constraint is the compiled declaration.
+type constraint struct {
+	s      *schema.Schema
+	name   string
+	fields []*schema.Attr
+	ttl    time.Duration // 0: for ever
+	key    *key.Template // of the sentinel's partition key; its prefix is the sort key
+}
+
+// FeatureName lets other declarations see that the entity has unique values.
+func (*constraint) FeatureName() string { return "unique" }
+
+// Names reports that the value which is kept unique is made of a.
+func (c *constraint) Names(a *schema.Attr) bool {
+	for _, f := range c.fields {
+		if f == a {
+			return true
+		}
+	}
+	return false
+}
+
+// Declare is called by this module when a store is built.
+func (Constraint) Declare(d *schema.Decl) {
+	c := &constraint{s: d.Schema, ttl: d.Duration("ttl")}
+	name, ok := d.Need("name")
+	if err := tag.Name(name); ok && err != nil {
+		d.Problem(schema.CodeMalformed, "name %q: %v", name, err)
+	}
+	c.name = name
+	for _, f := range d.Schema.Features {
+		if other, isOne := f.(*constraint); isOne && strings.EqualFold(other.name, name) {
+			d.Problem(schema.CodeDuplicateName, "there is a constraint with the name %q already", name)
+		}
+	}
+	if fields, ok := d.Need("fields"); ok {
+		c.readFields(d, fields)
+	}
+	d.Schema.UsesTTL = d.Schema.UsesTTL || c.ttl > 0
+	o := d.Schema.Options
+	c.key = &key.Template{Escaped: true, Prefix: strings.Join([]string{
+		"$" + o.Namespace, "v" + strconv.Itoa(o.NamespaceVersion), strings.ToLower(d.Schema.Name) + "." + strings.ToLower(c.name),
+	}, "#")}
+	for _, a := range c.fields {
+		c.key.Segments = append(c.key.Segments, key.Segment{Field: a.Key})
+	}
+	d.Keep(c)
+	d.Check(func() { c.finish(d) })
+}
+
+func (c *constraint) readFields(d *schema.Decl, list string) {
+	for _, name := range strings.Split(list, ",") {
+		a := d.Attribute("fields", strings.TrimSpace(name))
+		switch {
+		case a == nil:
+		case a.Key == nil:
+			d.Problem(schema.CodeKeyPartType, "fields: attribute %q of type %s cannot be part of a key; strings, integers, booleans and times can", a.Name, a.Type)
+		case c.Names(a):
+			d.Problem(schema.CodeMalformed, "fields: attribute %q is named twice", a.Name)
+		case a.Owned():
+			d.Problem(schema.CodeRoleType, "fields: attribute %q is set by the library", a.Name)
+		default:
+			if a.Time {
+				a.MakeExact()
+			}
+			c.fields = append(c.fields, a)
+		}
+	}
+}
+
+// finish checks the constraint against the keys and the other declarations.
+func (c *constraint) finish(d *schema.Decl) {
+	s := d.Schema
+	if s.PK != nil && (s.SK == nil || s.PK.Type != types.ScalarAttributeTypeS || s.SK.Type != types.ScalarAttributeTypeS) {
+		d.Problem(schema.CodeUniqueTable, "sentinels need a table whose partition key and sort key are strings")
+	}
+	if s.Handle == "" || s.PK == nil {
+		return
+	}
+	own := 0
+	for _, a := range c.fields {
+		if a.Append || a.Clock {
+			d.Problem(schema.CodeUniqueAppend, "attribute %q is written by appends, which claim nothing", a.Name)
+		}
+		if s.KeyPart(a) {
+			own++
+		}
+	}
+	if own == len(c.fields) {
+		d.Problem(schema.CodeUniqueAppend, "the constraint is made of key parts alone, which appends bring without claiming anything")
+	}
+}

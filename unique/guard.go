@@ -1,0 +1,117 @@
+package unique
+
+import (
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// foreign is what a plan learns of a sentinel that it wanted to give up or to reserve and that somebody else has.
+type foreign struct{ id string }
+
+// Notes say what a printed plan adds for a mutation.
+func (c *constraint) Notes(k plan.Kind) []string {
+	switch k {
+	case plan.Changed:
+		return []string{"delete and put the sentinels of " + c.name + " if its value changes"}
+	case plan.Removed:
+		return []string{"delete the sentinel of " + c.name}
+	case plan.Buried:
+		if c.reserves() {
+			return []string{"put    the sentinel of " + c.name + ", reserved for the deleted copy"}
+		}
+		return []string{"delete the sentinel of " + c.name}
+	}
+	return []string{"put    the sentinel of " + c.name}
+}
+
+// reserves reports that deleted copies keep their unique values.
+func (c *constraint) reserves() bool {
+	m, ok := schema.Feature[plan.Mover](c.s)
+	return ok && m.Reserves()
+}
+
+// Guard returns the actions that claim the value which m brings and give up the one that it ends. A value that does not
+// change stays claimed as it is.
+func (c *constraint) Guard(m *plan.Mutation) ([]plan.Part, error) {
+	before, err := c.sentinelKey(m.Old)
+	if err != nil {
+		return nil, err
+	}
+	after, err := c.sentinelKey(m.New)
+	if err != nil {
+		return nil, err
+	}
+	var parts []plan.Part
+	switch {
+	case m.Kind == plan.Buried && c.reserves():
+		if before != nil && !learned(m, before) {
+			parts = append(parts, c.reserve(m, before))
+		}
+		return parts, nil
+	case before != nil && after != nil && plan.KeyID(before) == plan.KeyID(after):
+		return nil, nil
+	}
+	if before != nil && !learned(m, before) {
+		parts = append(parts, c.release(m, before))
+	}
+	if after != nil {
+		parts = append(parts, c.claim(m, after))
+	}
+	return parts, nil
+}
+
+func learned(m *plan.Mutation, k item.Item) bool {
+	for _, x := range m.In.Learned {
+		if f, ok := x.(foreign); ok && f.id == plan.KeyID(k) {
+			return true
+		}
+	}
+	return false
+}
+
+// claim takes the value under k for the item of m.
+func (c *constraint) claim(m *plan.Mutation, k item.Item) plan.Part {
+	return plan.Part{
+		Action: c.put(m, k, c.expiry(m.In.Now)),
+		Judge: func(f plan.Failure) plan.Verdict {
+			owner, err := ownerOf(f.Image)
+			if err != nil {
+				owner = Owner{}
+			}
+			return plan.Verdict{Err: &ViolationError{c.name, owner}}
+		},
+	}
+}
+
+// reserve keeps the value under k for the deleted copy of m, as long as there is one.
+func (c *constraint) reserve(m *plan.Mutation, k item.Item) plan.Part {
+	return plan.Part{Action: c.put(m, k, m.Copy[c.s.Options.TTL]), Judge: lost(k)}
+}
+
+func (c *constraint) put(m *plan.Mutation, k item.Item, ttl types.AttributeValue) plan.Action {
+	return plan.Action{
+		Kind: plan.Put, Table: m.Op.Table, Key: k, Item: c.sentinel(k, m.Op.Key, m.In.WriteID, ttl),
+		Cond: c.free(m.Op.Key, m.In.Now), WriteID: m.In.WriteID, Claims: true, Label: c.label(),
+	}
+}
+
+// release gives the value under k up.
+func (c *constraint) release(m *plan.Mutation, k item.Item) plan.Part {
+	return plan.Part{
+		Action: plan.Action{Kind: plan.Delete, Table: m.Op.Table, Key: k, Cond: plan.Mine(c.s, m.Op.Key), Releases: true, Label: c.label()},
+		Judge:  lost(k),
+	}
+}
+
+// label stands for the sentinel's key, which holds the value, in printed plans.
+func (c *constraint) label() string { return "sentinel of " + c.name }
+
+// lost judges a sentinel that somebody else has taken over: the item has nothing to give up there.
+func lost(k item.Item) func(plan.Failure) plan.Verdict {
+	return func(plan.Failure) plan.Verdict {
+		return plan.Verdict{Replan: plan.ErrConflict, Learned: []any{foreign{plan.KeyID(k)}}}
+	}
+}

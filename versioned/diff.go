@@ -1,0 +1,92 @@
+package versioned
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/item"
+)
+
+// Difference is an attribute that two states have different values of.
+type Difference struct {
+	Attribute string // its name in DynamoDB
+	Field     string // the struct field
+	Before    any    // the field's value in the first state; nil when the state does not have the attribute
+	After     any    // the field's value in the second state; nil when the state does not have the attribute
+}
+
+// Diff compares versions a and b of the item with key's primary key, attribute by attribute, in the order of the struct.
+// Attributes that T does not have are not compared. It costs what two Gets cost. Errors: entity.ErrNotFound.
+func (h *History[T]) Diff(ctx context.Context, key T, a, b int64) ([]Difference, error) {
+	c := core.Of(h)
+	op, err := subject(c, "History.Diff", reflect.ValueOf(key))
+	if err != nil {
+		return nil, c.Wrap(op.Verb, op.KeyIs, err)
+	}
+	var diff []Difference
+	err = c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
+		before, err := h.raw(ctx, c.Runner, op, a)
+		if err != nil {
+			return err
+		}
+		after, err := h.raw(ctx, c.Runner, op, b)
+		if err != nil {
+			return err
+		}
+		diff, err = compare[T](c, before, after)
+		return err
+	})
+	return diff, err
+}
+
+func compare[T any](c *core.Core, before, after item.Item) ([]Difference, error) {
+	was, err := core.Decode[T](c, before)
+	if err != nil {
+		return nil, err
+	}
+	is, err := core.Decode[T](c, after)
+	if err != nil {
+		return nil, err
+	}
+	var diff []Difference
+	for _, a := range c.Schema.Attrs {
+		x, y := before[a.Name], after[a.Name]
+		if item.Equal(x, y) {
+			continue
+		}
+		d := Difference{Attribute: a.Name, Field: a.Field}
+		if x != nil {
+			d.Before = fieldValue(reflect.ValueOf(was), a.Index)
+		}
+		if y != nil {
+			d.After = fieldValue(reflect.ValueOf(is), a.Index)
+		}
+		diff = append(diff, d)
+	}
+	return diff, nil
+}
+
+// fieldValue is the value of a field; of a pointer, what it points to.
+func fieldValue(v reflect.Value, index []int) any {
+	fv, err := v.FieldByIndexErr(index)
+	for err == nil && fv.Kind() == reflect.Pointer && !fv.IsNil() {
+		fv = fv.Elem()
+	}
+	if err != nil || fv.Kind() == reflect.Pointer {
+		return nil
+	}
+	return fv.Interface()
+}
+
+// Revert gives the item the content of version n, as a new version, and returns it. Key parts, and fields that are
+// immutable, set once or the library's own, stay as they are; attributes that T does not have stay too. It is an Update
+// of everything else that differs: planned from the item as read, guarded, and planned anew after a lost race. It costs
+// the reads of Get and an Update. Errors: entity.ErrNotFound when the item or the version is not there, entity.ErrDeleted
+// too when the item can be restored; a *[ConflictError]; a *unique.ViolationError; entity.ErrCondition.
+func (h *History[T]) Revert(ctx context.Context, key T, n int64, opts ...WriteOption) (T, error) {
+	return h.Op().Revert(key, n, opts...).(*core.Write[T]).Run(ctx)
+}
+
+// Op builds writes as values.
+func (h *History[T]) Op() Ops[T] { return Ops[T]{h.handle, h} }

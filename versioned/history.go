@@ -1,0 +1,185 @@
+package versioned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+type handle = core.Handle
+
+// ErrForgotten says that the history does not reach back to the wanted time: the states from then have expired.
+var ErrForgotten = errors.New("the state has expired")
+
+// History reads the states that items of type T have been in. It is safe for concurrent use.
+type History[T any] struct {
+	handle
+	r *retain
+}
+
+// Of opens the history of a store. The error is an *entity.SchemaError when T does not declare [Retain].
+func Of[T any](store *entity.Store[T]) (*History[T], error) {
+	c := core.Of(store)
+	r, ok := schema.Feature[*retain](c.Schema)
+	if !ok {
+		return nil, &entity.SchemaError{Code: schema.CodeHandle, Type: c.Schema.Type.String(), Problem: "the struct lacks the declaration versioned.Retain"}
+	}
+	return &History[T]{core.NewHandle(c), r}, nil
+}
+
+// Version is one state of an item.
+type Version[T any] struct {
+	Number  int64
+	Item    T
+	Deleted bool      // the state after a delete
+	Since   time.Time // when the item came into the state; zero without the role updated_at
+}
+
+// version decodes a stored state.
+func version[T any](c *core.Core, it item.Item) (Version[T], error) {
+	v := Version[T]{Number: plan.StoredVersion(c.Schema, it)}
+	_, v.Deleted = it[deletedMark]
+	if k, ok := it[schema.KindAttr]; ok && item.Equal(k, item.S("d")) {
+		v.Deleted = true
+	}
+	var err error
+	if v.Item, err = core.Decode[T](c, it); err != nil {
+		return v, err
+	}
+	v.Since, _ = since(c.Schema, it)
+	return v, nil
+}
+
+// since is when the item came into a state.
+func since(s *schema.Schema, it item.Item) (time.Time, bool) {
+	if s.UpdatedAt == nil {
+		return time.Time{}, false
+	}
+	t, err := s.UpdatedAt.Format.FromValue(it[s.UpdatedAt.Name])
+	return t, err == nil
+}
+
+// subject is the item whose history is read.
+func subject(c *core.Core, verb string, v reflect.Value) (*plan.Op, error) {
+	primary, _, err := plan.Key(c.Schema, v)
+	return &plan.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Key: primary, KeyIs: plan.KeyText(c.Schema, primary)}, err
+}
+
+// Get returns version n of the item with key's primary key: of the current item, of a deleted copy, or of a snapshot,
+// looked for in this order, because states only move that way. All reads are strongly consistent; it costs one to three
+// requests. Errors: entity.ErrNotFound; *entity.InputError.
+func (h *History[T]) Get(ctx context.Context, key T, n int64) (Version[T], error) {
+	c := core.Of(h)
+	var v Version[T]
+	op, err := subject(c, "History.Get", reflect.ValueOf(key))
+	if err != nil {
+		return v, c.Wrap(op.Verb, op.KeyIs, err)
+	}
+	err = c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
+		it, err := h.raw(ctx, c.Runner, op, n)
+		if err == nil {
+			v, err = version[T](c, it)
+		}
+		return err
+	})
+	return v, err
+}
+
+// raw reads version n as it is stored.
+func (h *History[T]) raw(ctx context.Context, r plan.Reader, op *plan.Op, n int64) (item.Item, error) {
+	c, now := core.Of(h), core.Of(h).Runner.Clock()
+	if n < 0 || n > maxVersion {
+		return nil, &entity.InputError{Code: plan.CodeValue, Type: c.Schema.Type.String(), Problem: "a version is a number from 0 to 999999999999"}
+	}
+	others, err := latest(ctx, r, op, now)
+	if err != nil {
+		return nil, err
+	}
+	for _, it := range others {
+		if plan.StoredVersion(c.Schema, it) == n {
+			return it, nil
+		}
+	}
+	at := plan.KeyOf(c.Schema, plan.Satellite(c.Schema, op.Key, infix+versionText(n), kind))
+	it, err := r.Get(ctx, op.Table, at, true)
+	if err == nil && (it == nil || plan.Expired(c.Schema, it, now)) {
+		err = plan.ErrNotFound
+	}
+	return it, err
+}
+
+// latest reads the states that have no snapshot yet, or may have none: the current item, if there is one, first, then
+// the deleted copies, the newest first.
+func latest(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
+	var all []item.Item
+	current, err := r.Get(ctx, op.Table, op.Key, true)
+	if err != nil {
+		return nil, err
+	}
+	if current != nil {
+		all = append(all, current)
+	}
+	m, ok := schema.Feature[plan.Mover](op.Schema)
+	if !ok {
+		return all, nil
+	}
+	desc, strong := false, true
+	in := &dynamodb.QueryInput{TableName: &op.Table, ScanIndexForward: &desc, ConsistentRead: &strong}
+	plan.Among(in, op.Schema, op.Key, m.Infix())
+	for {
+		out, err := r.Query(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, slices.DeleteFunc(out.Items, func(it item.Item) bool { return plan.Expired(op.Schema, it, now) })...)
+		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(out.LastEvaluatedKey) == 0 {
+			return all, nil
+		}
+	}
+}
+
+// At returns the state that the item was in at t: the one with the highest version whose updated_at is not after t. It
+// needs the role updated_at. It reads from the newest state backwards, consistently, a request per MB of snapshots and
+// one or two besides. Errors: entity.ErrNotFound when the item did not exist yet; [ErrForgotten] when the state has
+// expired; *entity.InputError.
+func (h *History[T]) At(ctx context.Context, key T, t time.Time) (Version[T], error) {
+	c := core.Of(h)
+	var found Version[T]
+	op, err := subject(c, "History.At", reflect.ValueOf(key))
+	if err == nil && c.Schema.UpdatedAt == nil {
+		err = &entity.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: `At needs a field with entity:"updated_at"`}
+	}
+	if err != nil {
+		return found, c.Wrap(op.Verb, op.KeyIs, err)
+	}
+	err = c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
+		l := &listing{c: c, op: op, high: maxVersion, desc: true, current: true}
+		lowest := int64(-1)
+		for it, err := range l.all(ctx) {
+			if err != nil {
+				return err
+			}
+			lowest = plan.StoredVersion(c.Schema, it)
+			if at, ok := since(c.Schema, it); ok && !at.After(t) {
+				found, err = version[T](c, it)
+				return err
+			}
+		}
+		if lowest > 1 {
+			return fmt.Errorf("%w: the oldest state that is left is version %d: %w", ErrForgotten, lowest, plan.ErrNotFound)
+		}
+		return plan.ErrNotFound
+	})
+	return found, err
+}

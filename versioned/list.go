@@ -1,0 +1,306 @@
+package versioned
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/cursor"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/plan"
+)
+
+// WithCurrent makes [History.List] return the current state too.
+func WithCurrent() entity.QueryOption {
+	return forQuery{Do: func(s *opt.Spec) { s.Current = true }}
+}
+
+type forQuery = opt.ForQuery
+
+// List reads the states that the item has left behind it, in the order of their versions, entity.Desc for the newest
+// first; [WithCurrent] adds the state it is in. A condition on the version field bounds the versions; others go into
+// entity.Filter. States whose snapshot has expired are left out unless entity.IncludeExpired is given. Everything is read
+// consistently: the current item and the deleted copies once per run or page, and the snapshots, a request per MB.
+func (h *History[T]) List(key T, opts ...entity.QueryOption) entity.Query[Version[T]] {
+	l := &list[T]{c: core.Of(h), spec: opt.Queries(opts), high: maxVersion}
+	if l.op, l.err = subject(l.c, "History.List", reflect.ValueOf(key)); l.err == nil {
+		l.err = l.build()
+	}
+	return l
+}
+
+// list is a query of versions.
+type list[T any] struct {
+	core.Seal
+	c         *core.Core
+	op        *plan.Op
+	spec      opt.Spec
+	low, high int64
+	limit     int
+	filter    expr.Cond
+	err       error
+}
+
+func (l *list[T]) fail(format string, args ...any) error {
+	return &entity.InputError{Code: plan.CodeOption, Type: l.c.Schema.Type.String(), Problem: fmt.Sprintf(format, args...)}
+}
+
+func (l *list[T]) build() (err error) {
+	switch s := l.spec; {
+	case len(s.Errs) > 0:
+		return l.fail("%v", s.Errs[0])
+	case s.Evaluate != nil || s.Requests != nil || s.Segments != nil || s.Keep != nil:
+		return l.fail("a list of versions takes Desc, Limit, Filter, IncludeExpired, WithCurrent and conditions on the version")
+	case s.Limit != nil && *s.Limit <= 0:
+		return l.fail("Limit must be greater than zero")
+	case s.Limit != nil:
+		l.limit = *s.Limit
+	}
+	for _, c := range l.spec.Range {
+		if err := l.bound(c); err != nil {
+			return err
+		}
+	}
+	l.filter, err = plan.Conditions(l.c.Schema, l.spec.Filters)
+	return err
+}
+
+// bound takes a condition on the version field.
+func (l *list[T]) bound(c opt.Cond) error {
+	r, err := plan.Condition(l.c.Schema, c)
+	if err != nil {
+		return err
+	}
+	if len(r.Path) != 1 || r.Path.Root() != l.c.Schema.Version.Name || len(r.Values) == 0 {
+		return l.fail("versions are bounded by conditions on the version field; put others into entity.Filter")
+	}
+	lo := versionOf(r.Values[0])
+	switch r.Op {
+	case expr.Eq:
+		l.low, l.high = max(l.low, lo), min(l.high, lo)
+	case expr.Ge:
+		l.low = max(l.low, lo)
+	case expr.Gt:
+		l.low = max(l.low, lo+1)
+	case expr.Le:
+		l.high = min(l.high, lo)
+	case expr.Lt:
+		l.high = min(l.high, lo-1)
+	case expr.Between:
+		l.low, l.high = max(l.low, lo), min(l.high, versionOf(r.Values[1]))
+	default:
+		return l.fail("%s cannot bound versions", r.Op)
+	}
+	return nil
+}
+
+// versionOf is the version in a condition's value, within what versions can be.
+func versionOf(av types.AttributeValue) int64 {
+	n, ok := av.(*types.AttributeValueMemberN)
+	if !ok {
+		return 0
+	}
+	v, err := strconv.ParseInt(n.Value, 10, 64)
+	if err != nil && !strings.HasPrefix(n.Value, "-") {
+		return maxVersion
+	}
+	return min(max(v, -1), maxVersion)
+}
+
+// String prints what is read.
+func (l *list[T]) String() string {
+	title := l.op.Verb + " " + l.c.Schema.Name + " on " + l.c.Table
+	if l.err != nil {
+		return title + ": " + l.err.Error()
+	}
+	order := "oldest first"
+	if l.spec.Desc {
+		order = "newest first"
+	}
+	return fmt.Sprintf("%s\n  read   %s, its deleted copies, and its snapshots %d to %d, %s", title, l.op.KeyIs, l.low, l.high, order)
+}
+
+// states yields the states between low and high.
+func (l *list[T]) states(ctx context.Context, low, high int64) iter.Seq2[item.Item, error] {
+	run := &listing{c: l.c, op: l.op, low: low, high: high, desc: l.spec.Desc, current: l.spec.Current, expired: l.spec.Expired}
+	return func(yield func(item.Item, error) bool) {
+		if l.err != nil {
+			yield(nil, l.err)
+			return
+		}
+		if low > high {
+			return
+		}
+		for it, err := range run.all(ctx) {
+			if err == nil && !l.filter.Holds(it) {
+				continue
+			}
+			if !yield(it, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (l *list[T]) run(ctx context.Context, f func(context.Context) error) error {
+	return l.c.Measure(ctx, l.op.Verb, l.op.KeyIs, f)
+}
+
+// All yields every version, at most the limit of them.
+func (l *list[T]) All(ctx context.Context) iter.Seq2[Version[T], error] {
+	return func(yield func(Version[T], error) bool) {
+		stopped := false
+		err := l.run(ctx, func(ctx context.Context) error {
+			n := 0
+			for it, err := range l.states(ctx, l.low, l.high) {
+				var v Version[T]
+				if err == nil {
+					v, err = version[T](l.c, it)
+				}
+				if err != nil {
+					return err
+				}
+				if stopped = !yield(v, nil); stopped {
+					return nil
+				}
+				if n++; n == l.limit {
+					return nil
+				}
+			}
+			return nil
+		})
+		if err != nil && !stopped {
+			yield(Version[T]{}, err)
+		}
+	}
+}
+
+// Collect returns every version, at most the limit of them.
+func (l *list[T]) Collect(ctx context.Context) ([]Version[T], error) {
+	var all []Version[T]
+	for v, err := range l.All(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+// few returns up to two versions.
+func (l *list[T]) few(ctx context.Context) ([]Version[T], error) {
+	var got []Version[T]
+	for v, err := range l.All(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if got = append(got, v); len(got) == 2 {
+			break
+		}
+	}
+	if len(got) == 0 {
+		return nil, l.c.Wrap(l.op.Verb, l.op.KeyIs, entity.ErrNotFound)
+	}
+	return got, nil
+}
+
+// First returns the first version.
+func (l *list[T]) First(ctx context.Context) (v Version[T], err error) {
+	got, err := l.few(ctx)
+	if err != nil {
+		return v, err
+	}
+	return got[0], nil
+}
+
+// One returns the only version.
+func (l *list[T]) One(ctx context.Context) (v Version[T], err error) {
+	got, err := l.few(ctx)
+	switch {
+	case err != nil:
+		return v, err
+	case len(got) > 1:
+		return v, l.c.Wrap(l.op.Verb, l.op.KeyIs, entity.ErrNotUnique)
+	}
+	return got[0], nil
+}
+
+// Count counts the versions, at most the limit of them.
+func (l *list[T]) Count(ctx context.Context) (n int, err error) {
+	err = l.run(ctx, func(ctx context.Context) error {
+		for _, err := range l.states(ctx, l.low, l.high) {
+			if err != nil {
+				return err
+			}
+			if n++; n == l.limit {
+				return nil
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+// Page returns up to the limit of versions after the cursor; without a limit, all of them.
+func (l *list[T]) Page(ctx context.Context, after string) (page entity.Page[Version[T]], err error) {
+	err = l.run(ctx, func(ctx context.Context) error {
+		low, high, err := l.beyond(after)
+		if err != nil {
+			return err
+		}
+		for it, err := range l.states(ctx, low, high) {
+			if err != nil {
+				return err
+			}
+			if l.limit > 0 && len(page.Items) == l.limit { // there is another one
+				page.Next, err = l.cursor(page.Items[l.limit-1].Number)
+				return err
+			}
+			v, err := version[T](l.c, it)
+			if err != nil {
+				return err
+			}
+			page.Items = append(page.Items, v)
+		}
+		return nil
+	})
+	return page, err
+}
+
+// cursor is the position after version n.
+func (l *list[T]) cursor(n int64) (string, error) {
+	return l.c.Cursor.Encode(l.binding(), item.Item{"v": item.S(versionText(n))})
+}
+
+// binding is the text that cursors of this list carry a fingerprint of.
+func (l *list[T]) binding() string {
+	return fmt.Sprintf("%s\x00%s\x00%s\x00%d\x00%d\x00%v\x00%v", l.op.Verb, l.c.Table, plan.KeyID(l.op.Key), l.low, l.high, l.spec.Desc, l.spec.Current)
+}
+
+// beyond is the range of versions that come after a cursor.
+func (l *list[T]) beyond(after string) (low, high int64, err error) {
+	if low, high = l.low, l.high; after == "" || l.err != nil {
+		return low, high, l.err
+	}
+	at, err := l.c.Cursor.Decode(l.binding(), after, []cursor.Attr{{Name: "v", Type: types.ScalarAttributeTypeS}})
+	if err != nil {
+		return 0, 0, plan.ErrInvalidCursor
+	}
+	n := versionOf(item.N(strings.TrimPrefix(at["v"].(*types.AttributeValueMemberS).Value, "~")))
+	switch {
+	case n < low || n > high:
+		return 0, 0, plan.ErrInvalidCursor
+	case l.spec.Desc:
+		return low, n - 1, nil
+	}
+	return n + 1, high, nil
+}

@@ -1,0 +1,150 @@
+package versioned
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+const (
+	infix          = schema.SnapshotInfix
+	longestVersion = 13 // ~ and 12 digits
+	maxVersion     = 999_999_999_999
+	kind           = "v"
+	deletedMark    = "_deleted"
+)
+
+// Infix stands between the sort key of an item and the version in that of its snapshots.
+func (*retain) Infix() string { return infix }
+
+// versionText is a version up to maxVersion in a sort key: text order is number order.
+func versionText(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	if n <= 9_999_999 {
+		return "0000000"[:7-len(text)] + text
+	}
+	return "~" + "000000000000"[:12-len(text)] + text
+}
+
+// Notes say what a printed plan adds for a mutation.
+func (r *retain) Notes(k plan.Kind) []string {
+	switch k {
+	case plan.Changed:
+		return []string{"put    a snapshot of the replaced state"}
+	case plan.Removed:
+		return []string{"put    snapshots of the replaced and of the deleted state"}
+	case plan.Buried:
+		return []string{"put    a snapshot of the replaced state, and of the deleted state when its copy expires"}
+	case plan.Revived:
+		return []string{"put    a snapshot of the deleted state if there is none"}
+	}
+	return []string{"put    a snapshot of the new state"}
+}
+
+// state is a state of an item that is to be kept.
+type state struct {
+	item    item.Item
+	deleted bool
+	lasting bool      // its snapshot does not expire
+	guard   expr.Cond // of the put
+}
+
+// Snapshots returns the puts of the states that m ends, and of the new state of a new item.
+func (r *retain) Snapshots(m *plan.Mutation) ([]plan.Part, error) {
+	s := m.Op.Schema
+	absent := plan.Absent(s)
+	var states []state
+	switch m.Kind {
+	case plan.Born:
+		states = []state{{item: m.New, lasting: true, guard: absent}}
+	case plan.Changed:
+		states = []state{{item: m.Old, guard: same(s, m.Old)}}
+	case plan.Removed, plan.Buried:
+		states = []state{{item: m.Old, guard: same(s, m.Old)}}
+		if m.Kind == plan.Removed || expires(s, m.Copy) {
+			states = append(states, state{item: m.Final, deleted: true, guard: absent})
+		}
+	case plan.Revived:
+		if !expires(s, m.Copy) {
+			states = []state{{item: m.Final, deleted: true, guard: same(s, m.Final)}}
+		}
+	}
+	parts := make([]plan.Part, len(states))
+	for i, x := range states {
+		var err error
+		if parts[i], err = r.put(m, x); err != nil {
+			return nil, err
+		}
+	}
+	return parts, nil
+}
+
+// expires reports that a deleted copy will not be there for ever, so that the deleted state has a snapshot of its own.
+func expires(s *schema.Schema, copied item.Item) bool {
+	_, ok := copied[s.Options.TTL]
+	return ok
+}
+
+// same holds when there is no snapshot, or one of this very state: the first was put when the item was created. A touch
+// gives the item another write id and leaves the version and updated_at alone.
+func same(s *schema.Schema, it item.Item) expr.Cond {
+	either := []expr.Cond{plan.Absent(s)}
+	proof := func(name string) {
+		if av, ok := it[name]; ok {
+			either = append(either, expr.Compare(expr.Eq, expr.Attr(name), av))
+		}
+	}
+	if proof(schema.WriteAttr); len(either) == 1 {
+		proof(s.Version.Name) // written without write ids
+	}
+	if a := plan.StateClock(s); a != nil {
+		proof(a.Name)
+	}
+	return expr.Any(either...)
+}
+
+// put is the action that stores a snapshot.
+func (r *retain) put(m *plan.Mutation, x state) (plan.Part, error) {
+	s, n := m.Op.Schema, plan.StoredVersion(m.Op.Schema, x.item)
+	if n < 0 || n > maxVersion {
+		return plan.Part{}, &plan.InputError{Code: plan.CodeValue, Type: s.Type.String(), Field: s.Version.Field, Problem: "the stored version is no number from 0 to 999999999999"}
+	}
+	it := plan.Satellite(s, x.item, infix+versionText(n), kind)
+	if at := writtenAt(s, x.item); at != nil {
+		it[schema.AtAttr] = at
+	}
+	if x.deleted {
+		it[deletedMark] = &types.AttributeValueMemberBOOL{Value: true}
+	}
+	if r.ttl > 0 && !x.lasting {
+		it[s.Options.TTL] = item.N(strconv.FormatInt(m.In.Now.Unix()+int64(r.ttl/time.Second), 10))
+	}
+	return plan.Part{
+		Action: plan.Action{Kind: plan.Put, Table: m.Op.Table, Key: plan.KeyOf(s, it), Item: it, Cond: x.guard},
+		// Another life has left a state of that version: what the plan was made from is no longer the newest.
+		Judge: func(plan.Failure) plan.Verdict { return plan.Verdict{Replan: plan.ErrConflict} },
+	}, plan.CheckSize(s, it)
+}
+
+// writtenAt is when a state was written, as far as it tells.
+func writtenAt(s *schema.Schema, it item.Item) types.AttributeValue {
+	a := s.UpdatedAt
+	if a == nil {
+		return nil
+	}
+	t, err := a.Format.FromValue(it[a.Name])
+	if err != nil {
+		return nil
+	}
+	at, err := s.Options.Precision.Value(s.Options.Precision.Truncate(t))
+	if err != nil {
+		return nil
+	}
+	return at
+}
