@@ -129,9 +129,8 @@ func (r *restore) revive(m *plan.Mutation, version int64, in plan.Input) (item.I
 	if err := plan.Recompose(s, it); err != nil {
 		return nil, err
 	}
-	plan.Sign(s, it, in.WriteID)
-	if s.Hidden {
-		it[schema.OpAttr] = item.S("restore")
+	if s.Hidden { // the payload version stays what the content was written under
+		it[schema.WriteAttr], it[schema.OpAttr] = item.S(in.WriteID), item.S("restore")
 	}
 	return it, plan.CheckSize(s, it)
 }

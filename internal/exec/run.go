@@ -136,11 +136,11 @@ func (r *Runner) explain(ctx context.Context, op *plan.Op, err error) error {
 	if !op.AlsoDeleted || !errors.Is(err, plan.ErrNotFound) {
 		return err
 	}
-	past, readErr := plan.ReadPast(ctx, r, op, r.Clock().UTC())
+	deleted, readErr := plan.WasDeleted(ctx, r, op, r.Clock().UTC())
 	switch {
 	case readErr != nil:
 		return fmt.Errorf("%w; whether it was deleted could not be read: %w", err, readErr)
-	case past.Copy != nil:
+	case deleted:
 		return fmt.Errorf("%w: %w", plan.ErrDeleted, err)
 	}
 	return err

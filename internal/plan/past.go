@@ -57,6 +57,16 @@ func Newest(ctx context.Context, r Reader, op *Op, infix string, now time.Time) 
 	return live, err
 }
 
+// WasDeleted reports that op's item has a deleted copy that has not expired.
+func WasDeleted(ctx context.Context, r Reader, op *Op, now time.Time) (bool, error) {
+	m := mover(op.Schema)
+	if m == nil {
+		return false, nil
+	}
+	it, err := Newest(ctx, r, op, m.Infix(), now)
+	return it != nil, err
+}
+
 // newest reads the satellite of op's item with the highest sort key, expired or not, and, if asked for, the highest one
 // that has not expired.
 func newest(ctx context.Context, r Reader, op *Op, infix string, now time.Time, unexpired bool) (first, live item.Item, err error) {

@@ -63,9 +63,6 @@ func Later(s *schema.Schema, image item.Item, now time.Time) time.Time {
 	return stored.Add(s.UpdatedAt.Format.Unit())
 }
 
-// Sign gives a whole item the attributes that say what it is and who wrote it.
-func Sign(s *schema.Schema, it item.Item, writeID string) { hidden(s, it, writeID) }
-
 // hidden sets the attributes that every write of a whole item gives it.
 func hidden(s *schema.Schema, it item.Item, writeID string) {
 	if d := s.Discriminator; d != nil {

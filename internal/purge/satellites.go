@@ -17,9 +17,9 @@ import (
 // atOnce is how many satellites are removed at the same time.
 const atOnce = 8
 
-// under reads every satellite of the item under an infix, expired or not.
+// under reads every satellite of the item under an infix, expired or not, also of features that are declared no more.
 func (p *Purge) under(ctx context.Context, infix string) ([]item.Item, error) {
-	if p.Schema.Satellites == 0 {
+	if p.Schema.SK == nil || !p.Schema.SK.Prefixed {
 		return nil, nil
 	}
 	strong := true
