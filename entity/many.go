@@ -27,7 +27,7 @@ func (s *Store[T]) GetMany(ctx context.Context, keys []T, opts ...ReadOption) ([
 	for i, key := range keys {
 		primary, text, err := primaryKey(c, key, spec)
 		if err != nil {
-			return nil, c.Wrap("GetMany", text, err)
+			return nil, c.Measure(ctx, "GetMany", text, func(context.Context) error { return err })
 		}
 		ids[i] = plan.KeyID(primary)
 		if places[ids[i]] == nil {
@@ -66,11 +66,11 @@ type Load interface{ load() loading }
 
 // loading is a read, and where its item goes.
 type loading struct {
-	c     *core.Core
-	key   exec.Key
-	text  string
-	err   error
-	store func(item.Item) error
+	c      *core.Core
+	key    exec.Key
+	text   string
+	err    error
+	decode func(item.Item) (fill func(), err error)
 }
 
 func (l loading) load() loading { return l }
@@ -85,12 +85,9 @@ func (o Ops[T]) Load(dst *T) Load {
 	}
 	primary, _, err := plan.Key(c.Schema, reflect.ValueOf(*dst))
 	l.key, l.text, l.err = exec.Key{Table: c.Table, Key: primary}, plan.KeyText(c.Schema, primary), err
-	l.store = func(it item.Item) error {
+	l.decode = func(it item.Item) (func(), error) {
 		v, err := core.Decode[T](c, it)
-		if err == nil {
-			*dst = v
-		}
-		return err
+		return func() { *dst = v }, err
 	}
 	return l
 }

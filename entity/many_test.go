@@ -96,6 +96,20 @@ func TestTransactGet_ReadsAllOrNone(t *testing.T) {
 	require.NoError(t, b.db.TransactGet(ctx))
 }
 
+// A stored item that does not fit is found before any struct is filled in.
+func TestTransactGet_AnItemThatDoesNotFitLeavesEveryStructAsItWas(t *testing.T) {
+	t.Parallel()
+	l, s := open[Team](t)
+	require.NoError(t, l.db.Transact(t.Context(), s.Op().Create(Team{ID: "a", Size: 1}), s.Op().Create(Team{ID: "b"})))
+	l.patch(t, keys("pk", "$app#v1#team#b", "sk", "$app#v1#team"), "size", str("many"))
+	a, b := Team{ID: "a"}, Team{ID: "b"}
+	err := l.db.TransactGet(t.Context(), s.Op().Load(&a), s.Op().Load(&b))
+	var misfit *entity.DecodeError
+	require.ErrorAs(t, err, &misfit)
+	require.Equal(t, "size", misfit.Attr)
+	require.Equal(t, []Team{{ID: "a"}, {ID: "b"}}, []Team{a, b})
+}
+
 func TestTransactGet_BadInputSendsNothing(t *testing.T) {
 	b := newBench(t, 0)
 	p, again := Plain{ID: "a"}, Plain{ID: "a"}

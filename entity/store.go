@@ -83,7 +83,7 @@ func (s *Store[T]) Get(ctx context.Context, key T, opts ...ReadOption) (T, error
 	c, spec := core.Of(s), opt.Reads(opts)
 	primary, text, err := primaryKey(c, key, spec)
 	if err != nil {
-		return found, c.Wrap("Get", text, err)
+		return found, c.Measure(ctx, "Get", text, func(context.Context) error { return err })
 	}
 	err = c.Measure(ctx, "Get", text, func(ctx context.Context) error {
 		it, err := c.Runner.Get(ctx, c.Table, primary, spec.Strong)

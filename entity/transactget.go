@@ -42,10 +42,10 @@ func (db *DB) TransactGet(ctx context.Context, loads ...Load) error {
 		}
 		seen[id] = true
 	}
-	if len(te.Failed) > 0 {
-		return te
-	}
 	return db.runner.Measure(ctx, "TransactGet", "", func(ctx context.Context) error {
+		if len(te.Failed) > 0 {
+			return te
+		}
 		items, err := db.runner.TransactGet(ctx, keys)
 		if err != nil {
 			return &Error{Verb: "TransactGet", Err: err}
@@ -59,13 +59,17 @@ func (db *DB) TransactGet(ctx context.Context, loads ...Load) error {
 		if len(te.Failed) > 0 {
 			return te
 		}
+		fills := make([]func(), len(items))
 		for i, it := range items {
-			if err := parts[i].store(it); err != nil {
+			if fills[i], err = parts[i].decode(it); err != nil {
 				fail(i, err)
 			}
 		}
 		if len(te.Failed) > 0 {
 			return te
+		}
+		for _, fill := range fills {
+			fill()
 		}
 		return nil
 	})
