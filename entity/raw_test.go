@@ -46,6 +46,13 @@ func text(av types.AttributeValue) string {
 		return "SS[" + strings.Join(slices.Sorted(slices.Values(v.Value)), " ") + "]"
 	case *types.AttributeValueMemberNS:
 		return "NS[" + strings.Join(slices.Sorted(slices.Values(v.Value)), " ") + "]"
+	case *types.AttributeValueMemberBS:
+		var parts []string
+		for _, e := range v.Value {
+			parts = append(parts, fmt.Sprintf("%x", e))
+		}
+		slices.Sort(parts)
+		return "BS[" + strings.Join(parts, " ") + "]"
 	}
 	return fmt.Sprintf("%T", av)
 }

@@ -29,6 +29,7 @@ type TimeField struct {
 type Codec struct {
 	Default key.TimeFormat // format of times inside nested values
 	Times   []TimeField
+	Sets    []string // set attributes with omitempty: an empty set, which DynamoDB does not have, is absent and not NULL
 }
 
 // FieldError is a value that cannot be stored: Attr names its attribute, Problem never quotes the value.
@@ -54,6 +55,11 @@ func (c *Codec) Encode(v reflect.Value) (Item, error) {
 	it, err := attributevalue.MarshalMapWithOptions(v.Interface(), c.encoder)
 	if err != nil {
 		return nil, err
+	}
+	for _, name := range c.Sets {
+		if isNull(it[name]) {
+			delete(it, name)
+		}
 	}
 	for i := range c.Times {
 		f := &c.Times[i]
@@ -117,7 +123,7 @@ func (c *Codec) Decode(it Item, dst reflect.Value) error {
 	for i := range c.Times {
 		f := &c.Times[i]
 		av, ok := it[f.Attr]
-		if _, null := av.(*types.AttributeValueMemberNULL); !ok || null {
+		if !ok || isNull(av) {
 			continue
 		}
 		t, err := f.Format.FromValue(av)
@@ -127,6 +133,11 @@ func (c *Codec) Decode(it Item, dst reflect.Value) error {
 		setTime(allocate(dst.Elem(), f.Index), t)
 	}
 	return nil
+}
+
+func isNull(av types.AttributeValue) bool {
+	_, null := av.(*types.AttributeValueMemberNULL)
+	return null
 }
 
 // misfit names the first attribute, by name, that does not fit its field. The codec's own error may quote the value,

@@ -3,6 +3,7 @@ package item
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -39,6 +40,9 @@ func (c *Codec) EncodeValue(v reflect.Value, options string) (types.AttributeVal
 	it, err := attributevalue.MarshalMapWithOptions(holder.Interface(), c.encoder)
 	if err != nil {
 		return nil, err
+	}
+	if strings.Contains(options, "set") && strings.Contains(options, ",omitempty") && isNull(it["V"]) {
+		return nil, nil
 	}
 	return it["V"], CheckNumbers(it)
 }

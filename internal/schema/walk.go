@@ -203,10 +203,14 @@ func codecOptions(t tag.Attribute) string {
 	return b.String()
 }
 
-// codec lists the times that the codec must write itself.
+// codec lists the times that the codec must write itself, and the sets that are absent when they are empty. An append
+// tells a set that was reported empty from one that was not reported.
 func (b *builder) codec() {
 	b.s.Codec = item.Codec{Default: b.s.Options.Precision}
 	for _, a := range b.s.Attrs {
+		if a.Tag.Set != "" && a.Tag.OmitEmpty && !a.Append {
+			b.s.Codec.Sets = append(b.s.Codec.Sets, a.Name)
+		}
 		if a.Time {
 			b.s.Codec.Times = append(b.s.Codec.Times, item.TimeField{
 				Index: a.Index, Attr: a.Name, Format: a.Format, OmitEmpty: a.Tag.OmitEmpty, Exact: a.exact,
