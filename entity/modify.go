@@ -2,6 +2,7 @@ package entity
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"time"
 
@@ -18,8 +19,11 @@ import (
 // *[InputError]. It costs a consistent read and a write of the whole item. Errors: [ErrNotFound]; [ErrCondition];
 // [ErrConflict].
 func (s *Store[T]) Modify(ctx context.Context, key T, f func(*T) error, opts ...WriteOption) (T, error) {
-	c := core.Of(s)
-	op := plan.NewModify(c.Schema, c.Table, reflect.ValueOf(key), opt.Writes(opts), func(image item.Item) (was, is reflect.Value, err error) {
+	c, spec := core.Of(s), opt.Writes(opts)
+	if f == nil {
+		spec.Errs = append(spec.Errs, errors.New("the function that is to change the value is nil"))
+	}
+	op := plan.NewModify(c.Schema, c.Table, reflect.ValueOf(key), spec, func(image item.Item) (was, is reflect.Value, err error) {
 		// Decoded twice: what f changes may be reached through pointers, slices and maps.
 		before, err := core.Decode[T](c, image)
 		if err != nil {
