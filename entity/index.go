@@ -32,7 +32,7 @@ func (s *Store[T]) Query(partition T, opts ...QueryOption) Query[T] {
 func (s *Store[T]) Scan(opts ...QueryOption) Query[T] {
 	c := core.Of(s)
 	src := source(c, nil)
-	src.Verb, src.Scan, src.PK, src.SK, src.Base = "Scan", true, c.Schema.PK, c.Schema.SK, inTable(c.Schema)
+	src.Verb, src.Scan, src.PK, src.SK, src.Base = "Scan", true, c.Schema.PK, c.Schema.SK, inTable(c.Schema, inNamespace(c.Schema))
 	return newQuery[T](c, query.Build(src, reflect.Value{}, opt.Queries(opts)))
 }
 
@@ -43,13 +43,13 @@ func source(c *core.Core, x *schema.Index) query.Source {
 	}
 }
 
-// inTable holds for the current items of s among everything in its table.
-func inTable(s *schema.Schema) func(time.Time) expr.Cond {
+// inTable holds for the current items of s among everything in its table for which more holds.
+func inTable(s *schema.Schema, more ...expr.Cond) func(time.Time) expr.Cond {
 	current := expr.Cond{}
 	if s.Hidden {
 		current = expr.Compare(expr.NotExists, expr.Attr(schema.KindAttr))
 	}
-	c := expr.All(current, ownItems(s))
+	c := expr.All(append(more, current, ownItems(s))...)
 	return func(time.Time) expr.Cond { return c }
 }
 
@@ -62,6 +62,19 @@ func ownItems(s *schema.Schema) expr.Cond {
 		return expr.Compare(expr.Eq, expr.Attr(s.Discriminator.Attr), item.S(s.Discriminator.Value))
 	}
 	return expr.Cond{}
+}
+
+// inNamespace holds for items of s among those of an entity of the same name in another namespace, as there is when two
+// versions of a program share a table. A query below a `$` partition needs it not.
+func inNamespace(s *schema.Schema) expr.Cond {
+	h := s.SK
+	if h == nil {
+		h = s.PK
+	}
+	if !h.Prefixed {
+		return expr.Cond{}
+	}
+	return expr.Compare(expr.BeginsWith, expr.Attr(h.Attr), item.S(h.Template.Prefix))
 }
 
 // Index is a secondary index of a store. It holds current items only.
@@ -86,14 +99,14 @@ func (s *Store[T]) Index(name string) (*Index[T], error) {
 func (x *Index[T]) Query(partition T, opts ...QueryOption) Query[T] {
 	own := expr.Cond{}
 	if !x.x.PK.Prefixed {
-		own = ownItems(core.Of(x).Schema)
+		own = expr.All(inNamespace(core.Of(x).Schema), ownItems(core.Of(x).Schema))
 	}
 	return newQuery[T](core.Of(x), query.Build(x.source(own), reflect.ValueOf(partition), opt.Queries(opts)))
 }
 
 // Scan reads every item of T in the index; see [Store.Scan].
 func (x *Index[T]) Scan(opts ...QueryOption) Query[T] {
-	src := x.source(ownItems(core.Of(x).Schema))
+	src := x.source(expr.All(inNamespace(core.Of(x).Schema), ownItems(core.Of(x).Schema)))
 	src.Verb, src.Scan = "Scan", true
 	return newQuery[T](core.Of(x), query.Build(src, reflect.Value{}, opt.Queries(opts)))
 }
@@ -105,7 +118,7 @@ func (x *Index[T]) source(own expr.Cond) query.Source {
 	src.PK, src.SK = x.x.PK, x.x.SK
 	src.Base = func(time.Time) expr.Cond { return own }
 	if x.x.Local {
-		src.Base = inTable(c.Schema)
+		src.Base = inTable(c.Schema, inNamespace(c.Schema))
 	}
 	return src
 }
