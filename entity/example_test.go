@@ -114,6 +114,20 @@ func ExampleNew() {
 	// EDD-9035 Due
 }
 
+// What the declarations need of DynamoDB, as a value: to read, to compare, or to write a template from.
+func ExampleDB_Spec() {
+	db := library()
+	entity.Must(entity.New[Book](db))
+	fmt.Println(db.Spec())
+	// Output:
+	// table library
+	//   logical  (default)
+	//   entities Book
+	//   key      pk (S) HASH, sk (S) RANGE
+	//   gsi      gsi1: gsi1pk (S) HASH, gsi1sk (S) RANGE; ALL
+	//   billing  PAY_PER_REQUEST
+}
+
 // Several writes, all or none; afterwards each has its result, or the reason why it failed.
 func ExampleDB_Transact() {
 	var ctx context.Context

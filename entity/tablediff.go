@@ -13,16 +13,16 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Verify compares every table that the stores declared so far need with what exists: keys and their types, indexes and
-// what they carry, time to live. What a table has beyond that does not matter. It costs two requests per table and
-// changes nothing. The error joins one for each table that differs: [ErrNoTable], or a *[SchemaError] that lists the
+// Verify compares every table of [DB.Spec] with what exists: keys and their types, indexes and what they carry, time to
+// live. What a table has beyond that does not matter, nor does its billing. It costs two requests per table and changes
+// nothing. The error joins one for each table that differs: [ErrNoTable], or a *[SchemaError] that lists the
 // differences.
 func (db *DB) Verify(ctx context.Context) error {
 	if db.runner.Client == nil {
 		return ErrNoClient
 	}
 	var errs []error
-	for _, t := range db.declared() {
+	for _, t := range db.Spec().Tables {
 		if err := db.verifyTable(ctx, t); err != nil {
 			errs = append(errs, fmt.Errorf("verify table %s: %w", t.Name, err))
 		}
@@ -30,11 +30,7 @@ func (db *DB) Verify(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (db *DB) verifyTable(ctx context.Context, t *schema.Table) error {
-	want, err := tableInput(t)
-	if err != nil {
-		return err
-	}
+func (db *DB) verifyTable(ctx context.Context, t TableSpec) error {
 	out, err := db.runner.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.Name})
 	var missing *types.ResourceNotFoundException
 	if errors.As(err, &missing) {
@@ -47,54 +43,88 @@ func (db *DB) verifyTable(ctx context.Context, t *schema.Table) error {
 	if err != nil {
 		return err
 	}
-	problems := differences(want, out.Table)
-	if attr := ttlOf(t); attr != "" && stored != attr {
-		problems = append(problems, fmt.Sprintf("time to live is on %q, the declarations need %q", stored, attr))
+	problems := t.lacking(describedTable(out.Table))
+	if t.TTL != "" && stored != t.TTL {
+		problems = append(problems, fmt.Sprintf("time to live is on %q, the declarations need %q", stored, t.TTL))
 	}
 	return tableProblem(t.Name, problems)
 }
 
-// storedIndex is what matters of an index that exists.
-type storedIndex struct {
-	key        string
-	projection *types.Projection
+// describedTable is the key and the indexes of a table that exists.
+func describedTable(d *types.TableDescription) TableSpec {
+	kinds := map[string]types.ScalarAttributeType{}
+	for _, a := range d.AttributeDefinitions {
+		kinds[*a.AttributeName] = a.AttributeType
+	}
+	key := func(elements []types.KeySchemaElement) (k KeySpec) {
+		for _, e := range elements {
+			a := AttributeSpec{*e.AttributeName, kinds[*e.AttributeName]}
+			if e.KeyType == types.KeyTypeHash {
+				k.Partition = append(k.Partition, a)
+			} else {
+				k.Sort = append(k.Sort, a)
+			}
+		}
+		return k
+	}
+	t := TableSpec{Key: key(d.KeySchema)}
+	for _, x := range d.GlobalSecondaryIndexes {
+		t.GSIs = append(t.GSIs, IndexSpec{*x.IndexName, key(x.KeySchema), describedProjection(x.Projection)})
+	}
+	for _, x := range d.LocalSecondaryIndexes {
+		t.LSIs = append(t.LSIs, IndexSpec{*x.IndexName, key(x.KeySchema), describedProjection(x.Projection)})
+	}
+	return t
 }
 
-// differences are what an existing table lacks of the declarations: a key, an index, or an attribute that an index
-// carries.
-func differences(want *dynamodb.CreateTableInput, got *types.TableDescription) []string {
-	need, have := attributeTypes(want.AttributeDefinitions), attributeTypes(got.AttributeDefinitions)
+func describedProjection(p *types.Projection) ProjectionSpec {
+	if p == nil {
+		return ProjectionSpec{Type: types.ProjectionTypeAll}
+	}
+	return ProjectionSpec{p.ProjectionType, p.NonKeyAttributes}
+}
+
+// lacking is what an existing table lacks of t: a key, an index, or an attribute that an index carries.
+func (t TableSpec) lacking(got TableSpec) []string {
 	var problems []string
-	if a, b := keyLine(want.KeySchema, need), keyLine(got.KeySchema, have); a != b {
-		problems = append(problems, fmt.Sprintf("the key is (%s), the declarations need (%s)", b, a))
+	if a, b := t.Key.String(), got.Key.String(); a != b {
+		problems = append(problems, fmt.Sprintf("the key is %s, the declarations need %s", b, a))
 	}
-	stored := map[string]storedIndex{}
-	for _, x := range got.GlobalSecondaryIndexes {
-		stored[*x.IndexName] = storedIndex{keyLine(x.KeySchema, have), x.Projection}
-	}
-	for _, x := range got.LocalSecondaryIndexes {
-		stored[*x.IndexName] = storedIndex{keyLine(x.KeySchema, have), x.Projection}
-	}
-	check := func(name string, key []types.KeySchemaElement, p *types.Projection) {
-		line := keyLine(key, need)
-		switch x, ok := stored[name]; {
-		case !ok:
-			problems = append(problems, "the index "+name+" is missing")
-		case x.key != line:
-			problems = append(problems, fmt.Sprintf("index %s has the key (%s), the declarations need (%s)", name, x.key, line))
-		default:
-			if lacking := notProjected(p, x.projection); lacking != "" {
-				problems = append(problems, fmt.Sprintf("index %s does not carry %s", name, lacking))
+	check := func(kind string, need, have []IndexSpec) {
+		for _, x := range need {
+			i := slices.IndexFunc(have, func(y IndexSpec) bool { return y.Name == x.Name })
+			if i < 0 {
+				problems = append(problems, "the "+kind+" index "+x.Name+" is missing")
+				continue
+			}
+			y := have[i]
+			if a, b := x.Key.String(), y.Key.String(); a != b {
+				problems = append(problems, fmt.Sprintf("index %s has the key %s, the declarations need %s", x.Name, b, a))
+			} else if lacking := x.Projection.lacking(y.Projection); lacking != "" {
+				problems = append(problems, fmt.Sprintf("index %s does not carry %s", x.Name, lacking))
 			}
 		}
 	}
-	for _, x := range want.GlobalSecondaryIndexes {
-		check(*x.IndexName, x.KeySchema, x.Projection)
-	}
-	for _, x := range want.LocalSecondaryIndexes {
-		check(*x.IndexName, x.KeySchema, x.Projection)
-	}
+	check("global", t.GSIs, got.GSIs)
+	check("local", t.LSIs, got.LSIs)
 	return problems
+}
+
+// lacking says what an index should carry and does not, "" when nothing.
+func (p ProjectionSpec) lacking(got ProjectionSpec) string {
+	switch {
+	case got.Type == types.ProjectionTypeAll:
+		return ""
+	case p.Type == types.ProjectionTypeAll:
+		return "all attributes"
+	}
+	var lacking []string
+	for _, name := range p.Include {
+		if !slices.Contains(got.Include, name) {
+			lacking = append(lacking, name)
+		}
+	}
+	return strings.Join(lacking, ", ")
 }
 
 func tableProblem(name string, problems []string) error {
@@ -102,37 +132,4 @@ func tableProblem(name string, problems []string) error {
 		return nil
 	}
 	return &SchemaError{Code: schema.CodeTableKey, Type: "table " + name, Problem: "the table exists and differs: " + strings.Join(problems, "; ")}
-}
-
-func attributeTypes(defs []types.AttributeDefinition) map[string]types.ScalarAttributeType {
-	kinds := map[string]types.ScalarAttributeType{}
-	for _, d := range defs {
-		kinds[*d.AttributeName] = d.AttributeType
-	}
-	return kinds
-}
-
-func keyLine(key []types.KeySchemaElement, kinds map[string]types.ScalarAttributeType) string {
-	parts := make([]string, len(key))
-	for i, k := range key {
-		parts[i] = fmt.Sprintf("%s %s %s", *k.AttributeName, kinds[*k.AttributeName], k.KeyType)
-	}
-	return strings.Join(parts, ", ")
-}
-
-// notProjected says what an index should carry and does not, "" when nothing.
-func notProjected(want, got *types.Projection) string {
-	switch {
-	case got == nil || got.ProjectionType == types.ProjectionTypeAll:
-		return ""
-	case want.ProjectionType == types.ProjectionTypeAll:
-		return "all attributes"
-	}
-	var lacking []string
-	for _, name := range want.NonKeyAttributes {
-		if !slices.Contains(got.NonKeyAttributes, name) {
-			lacking = append(lacking, name)
-		}
-	}
-	return strings.Join(lacking, ", ")
 }

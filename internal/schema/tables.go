@@ -1,8 +1,6 @@
 package schema
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -90,18 +88,10 @@ func (p *problems) satellitesInIndexes(entities []*Schema) {
 
 // attributeTypes finds a key attribute that two declarations give different DynamoDB types.
 func (p *problems) attributeTypes(entities []*Schema) {
-	if _, err := AttributeTypes(entities); err != nil {
-		p.add(CodeIndexShape, "", "%v", err)
-	}
-}
-
-// AttributeTypes returns the DynamoDB type of each key attribute of the table and its indexes.
-func AttributeTypes(entities []*Schema) (map[string]types.ScalarAttributeType, error) {
 	kinds := map[string]types.ScalarAttributeType{}
-	var errs []error
 	note := func(name string, t types.ScalarAttributeType) {
 		if old, ok := kinds[name]; ok && old != t {
-			errs = append(errs, fmt.Errorf("the key attribute %q would be both %s and %s", name, old, t))
+			p.add(CodeIndexShape, "", "the key attribute %q would be both %s and %s", name, old, t)
 		}
 		kinds[name] = t
 	}
@@ -116,5 +106,4 @@ func AttributeTypes(entities []*Schema) (map[string]types.ScalarAttributeType, e
 			}
 		}
 	}
-	return kinds, errors.Join(errs...)
 }

@@ -1,0 +1,116 @@
+package entity
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Spec is what the stores declared on a [DB] need of DynamoDB: the value from which [DB.CreateTables] makes its requests
+// and with which [DB.Verify] compares. It is plain data, equal for equal declarations in equal order; print it to read
+// it.
+type Spec struct {
+	Tables []TableSpec // in order of first use
+}
+
+// TableSpec is one table.
+type TableSpec struct {
+	Name     string            // physical name
+	Logical  []string          // the names in entity.Key's table that lead to it, in order of first use; "" is the default table
+	Entities []string          // names of the entities that live in it, in order of declaration
+	Key      KeySpec           // primary key
+	GSIs     []IndexSpec       // global secondary indexes, each once, in order of declaration
+	LSIs     []IndexSpec       // local secondary indexes, likewise; their partition key is the table's
+	TTL      string            // attribute that items expire by, "" when none does
+	Billing  types.BillingMode // always on demand; of a table that exists it does not matter
+}
+
+// KeySpec is the key of a table or an index. Only a GSI with a native key has more than one attribute on a side.
+type KeySpec struct {
+	Partition []AttributeSpec // at least one
+	Sort      []AttributeSpec // nil without a sort key
+}
+
+// AttributeSpec is an attribute of a key: its name, and S, N or B.
+type AttributeSpec struct {
+	Name string
+	Type types.ScalarAttributeType
+}
+
+// IndexSpec is one secondary index: its name in DynamoDB, its key, and what it holds.
+type IndexSpec struct {
+	Name       string
+	Key        KeySpec
+	Projection ProjectionSpec
+}
+
+// ProjectionSpec is what an index holds of the items: ALL, KEYS_ONLY, or INCLUDE with the attributes beside the keys.
+type ProjectionSpec struct {
+	Type    types.ProjectionType
+	Include []string // for INCLUDE: what the entities ask for, then what the library's own filters need
+}
+
+// String prints each table with one line for each of its parts.
+func (s Spec) String() string {
+	tables := make([]string, len(s.Tables))
+	for i, t := range s.Tables {
+		tables[i] = t.String()
+	}
+	return strings.Join(tables, "\n")
+}
+
+// String prints the table with one line for each of its parts.
+func (t TableSpec) String() string {
+	var b strings.Builder
+	line := func(what, text string) { fmt.Fprintf(&b, "\n  %-8s %s", what, text) }
+	b.WriteString("table " + t.Name)
+	logical := make([]string, len(t.Logical))
+	for i, name := range t.Logical {
+		if logical[i] = name; name == "" {
+			logical[i] = "(default)"
+		}
+	}
+	line("logical", strings.Join(logical, ", "))
+	line("entities", strings.Join(t.Entities, ", "))
+	line("key", t.Key.String())
+	for _, x := range t.GSIs {
+		line("gsi", x.String())
+	}
+	for _, x := range t.LSIs {
+		line("lsi", x.String())
+	}
+	if t.TTL != "" {
+		line("ttl", t.TTL)
+	}
+	line("billing", string(t.Billing))
+	return b.String()
+}
+
+// String prints the key as DynamoDB's console does: pk (S) HASH, sk (S) RANGE.
+func (k KeySpec) String() string {
+	var parts []string
+	for _, a := range k.Partition {
+		parts = append(parts, a.String()+" HASH")
+	}
+	for _, a := range k.Sort {
+		parts = append(parts, a.String()+" RANGE")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// String prints the attribute: pk (S).
+func (a AttributeSpec) String() string { return a.Name + " (" + string(a.Type) + ")" }
+
+// String prints the index on one line.
+func (x IndexSpec) String() string {
+	return x.Name + ": " + x.Key.String() + "; " + x.Projection.String()
+}
+
+// String prints the projection: ALL, KEYS_ONLY, or INCLUDE with the attributes.
+func (p ProjectionSpec) String() string {
+	if len(p.Include) == 0 {
+		return string(p.Type)
+	}
+	return string(p.Type) + " " + strings.Join(p.Include, ", ")
+}

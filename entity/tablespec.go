@@ -1,0 +1,110 @@
+package entity
+
+import (
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// Spec returns what the stores declared so far need: tables, keys, indexes and time to live. It does no I/O and needs no
+// client. The value shares nothing with the DB; a store that is declared later is in the next one.
+func (db *DB) Spec() Spec {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	var s Spec
+	for _, name := range db.order {
+		s.Tables = append(s.Tables, tableSpec(db.tables[name]))
+	}
+	return s
+}
+
+// tableSpec is what the entities on t need together.
+func tableSpec(t *schema.Table) TableSpec {
+	first := t.Entities[0]
+	spec := TableSpec{Name: t.Name, Key: keySpec(first.PK, first.SK), Billing: types.BillingModePayPerRequest}
+	for _, s := range t.Entities {
+		spec.Entities = append(spec.Entities, s.Name)
+		if !slices.Contains(spec.Logical, s.Table) {
+			spec.Logical = append(spec.Logical, s.Table)
+		}
+		if s.UsesTTL {
+			spec.TTL = s.Options.TTL // one for the table: others are refused when a store is built
+		}
+	}
+	for _, x := range indexes(t) {
+		if x.Local {
+			spec.LSIs = append(spec.LSIs, IndexSpec{x.Index, keySpec(first.PK, x.SK), projection(t, x)})
+		} else {
+			spec.GSIs = append(spec.GSIs, IndexSpec{x.Index, keySpec(x.PK, x.SK), projection(t, x)})
+		}
+	}
+	return spec
+}
+
+func keySpec(pk, sk *schema.Half) KeySpec { return KeySpec{attributeSpecs(pk), attributeSpecs(sk)} }
+
+// attributeSpecs are the stored attributes of a key half; nil is a half that there is not.
+func attributeSpecs(h *schema.Half) []AttributeSpec {
+	switch {
+	case h == nil:
+		return nil
+	case h.Written():
+		return []AttributeSpec{{h.Attr, h.Type}}
+	}
+	var specs []AttributeSpec
+	for _, a := range h.Native {
+		specs = append(specs, AttributeSpec{a.Name, a.Scalar})
+	}
+	return specs
+}
+
+// indexes returns the table's indexes, each once, in order of declaration.
+func indexes(t *schema.Table) []*schema.Index {
+	var all []*schema.Index
+	for _, s := range t.Entities {
+		for _, x := range s.Indexes {
+			if !slices.ContainsFunc(all, func(y *schema.Index) bool { return y.Index == x.Index }) {
+				all = append(all, x)
+			}
+		}
+	}
+	return all
+}
+
+// projection merges what the entities on the index ask for. Beside it the index carries what queries filter by.
+func projection(t *schema.Table, x *schema.Index) ProjectionSpec {
+	var include []string
+	add := func(name string) {
+		if !slices.Contains(include, name) {
+			include = append(include, name)
+		}
+	}
+	for _, s := range t.Entities {
+		for _, y := range s.Indexes {
+			if y.Index != x.Index {
+				continue
+			}
+			if y.Project.All {
+				return ProjectionSpec{Type: types.ProjectionTypeAll}
+			}
+			for _, name := range y.Project.Include {
+				add(name)
+			}
+			if s.Hidden {
+				add(schema.EntityAttr)
+			}
+			if s.Discriminator != nil {
+				add(s.Discriminator.Attr)
+			}
+			if s.Expires {
+				add(s.Options.TTL)
+			}
+		}
+	}
+	if include == nil {
+		return ProjectionSpec{Type: types.ProjectionTypeKeysOnly}
+	}
+	return ProjectionSpec{Type: types.ProjectionTypeInclude, Include: include}
+}
