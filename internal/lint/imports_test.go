@@ -37,7 +37,8 @@ var internals = map[string][]string{
 	"internal/core": {
 		"internal/query", "internal/exec", "internal/cursor", "internal/plan", "internal/opt", "internal/item", "internal/schema",
 	},
-	"internal/lint": nil,
+	"internal/expr/exprtest": {"internal/expr", "internal/item"},
+	"internal/lint":          nil,
 }
 
 // allowed reports whether package from may import package to, both of this module.
@@ -129,7 +130,7 @@ func TestImports_InternalPackagesHaveNoCircle(t *testing.T) {
 // testOnly may be imported by tests alone.
 var testOnly = []string{
 	"testing", "github.com/stretchr/testify", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/anishathalye/porcupine",
-	module + "/localdb",
+	module + "/localdb", module + "/internal/expr/exprtest",
 }
 
 func TestImports_TestPackagesStayInTests(t *testing.T) {

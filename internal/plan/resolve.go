@@ -139,6 +139,9 @@ func Condition(s *schema.Schema, c opt.Cond) (expr.Cond, error) {
 		}
 		out.Values = append(out.Values, av)
 	}
+	if !operandsFit(c.Op, out.Values) {
+		return expr.Cond{}, input(s, CodeCondition, n.Attr, "%s needs %s", c.Op, operandsOf(c.Op))
+	}
 	if c.Op == expr.Between {
 		if order, ok := expr.Compares(out.Values[0], out.Values[1]); ok && order > 0 {
 			// DynamoDB refuses an empty range; it is a condition that never holds.
@@ -146,6 +149,26 @@ func Condition(s *schema.Schema, c opt.Cond) (expr.Cond, error) {
 		}
 	}
 	return out, nil
+}
+
+// operandsFit reports that DynamoDB takes values with op: it refuses, on any item, to order what has no order.
+func operandsFit(op expr.Op, values []types.AttributeValue) bool {
+	switch op {
+	case expr.Lt, expr.Le, expr.Gt, expr.Ge, expr.Between:
+		_, ok := expr.Compares(values[0], values[len(values)-1])
+		return ok
+	case expr.BeginsWith:
+		_, ok := values[0].(*types.AttributeValueMemberS)
+		return ok
+	}
+	return true
+}
+
+func operandsOf(op expr.Op) string {
+	if op == expr.BeginsWith {
+		return "an attribute that is stored as a string"
+	}
+	return "values that are stored as strings, numbers or binaries, of one type"
 }
 
 func combination(s *schema.Schema, c opt.Cond) (expr.Cond, error) {

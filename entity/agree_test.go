@@ -1,0 +1,205 @@
+package entity_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/expr/exprtest"
+	"github.com/dynastrata/dynastrata/internal/item"
+)
+
+// fill puts items into the lab's table, replacing what is there.
+func (l *lab) fill(t require.TestingT, items []item.Item) {
+	for chunk := range slices.Chunk(items, 25) {
+		var writes []types.WriteRequest
+		for _, it := range chunk {
+			writes = append(writes, types.WriteRequest{PutRequest: &types.PutRequest{Item: it}})
+		}
+		out, err := l.raw.BatchWriteItem(context.Background(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{l.table: writes}})
+		require.NoError(t, err)
+		require.Empty(t, out.UnprocessedItems)
+	}
+}
+
+func textsOf(it item.Item) string {
+	all := rawOf(it)
+	var b []string
+	for name, v := range all {
+		b = append(b, name+"="+v)
+	}
+	slices.Sort(b)
+	return fmt.Sprint(b)
+}
+
+func meaning(c expr.Cond) string {
+	return expr.Printer(func(_ expr.Path, v av) string { return text(v) }).Cond(c)
+}
+
+func sampleKey(i int) Sample { return Sample{Group: "g", ID: strconv.Itoa(i)} }
+
+// A condition on a write or a check holds exactly when DynamoDB's rules, evaluated in memory, say so.
+func TestIf_AgreesWithTheRules(t *testing.T) {
+	t.Parallel()
+	l, s := open[Sample](t)
+	all, f := sides(), entity.Fields[Sample]()
+	seen := map[string]int{}
+	check(t, func(t *rapid.T) {
+		const n = 20
+		items, means, ops := make([]item.Item, n), make([]expr.Cond, n), make([]entity.Op, n)
+		for i := range items {
+			items[i] = sample(t, all, i)
+			var c entity.Cond
+			c, means[i] = conditions(t, all, 2)
+			switch key := sampleKey(i); i % 4 {
+			case 0:
+				ops[i] = s.Op().Require(key, c)
+			case 1:
+				ops[i] = s.Op().Update(key, entity.Set(&f.Text, "after"), entity.If(c))
+			case 2:
+				ops[i] = s.Op().Delete(key, entity.If(c))
+			case 3:
+				key.Exact = "0"
+				ops[i] = s.Op().Put(key, entity.If(c))
+			}
+		}
+		l.fill(t, items)
+		err := l.db.Transact(context.Background(), ops...)
+		for i, op := range ops {
+			why := entity.FailureOf(err, op)
+			if why != nil {
+				require.ErrorIs(t, why, entity.ErrCondition, "%s", meaning(means[i]))
+			}
+			require.Equal(t, exprtest.Holds(means[i], items[i]), why == nil, "%s on %s: %v", meaning(means[i]), textsOf(items[i]), err)
+			seen[fmt.Sprint(means[i].Op, " ", why == nil)]++
+		}
+		var failed *entity.TransactError
+		if err != nil {
+			require.ErrorAs(t, err, &failed)
+		}
+	})
+	requireBothWays(t, seen)
+}
+
+// requireBothWays wants every operator to have held and to have failed.
+func requireBothWays(t *testing.T, seen map[string]int) {
+	t.Helper()
+	for _, op := range []expr.Op{expr.Eq, expr.Ne, expr.Lt, expr.Le, expr.Gt, expr.Ge, expr.Between, expr.In, expr.BeginsWith, expr.Contains, expr.Exists, expr.NotExists, expr.And, expr.Or, expr.Not} {
+		require.NotZero(t, seen[fmt.Sprint(op, " true")], op)
+		require.NotZero(t, seen[fmt.Sprint(op, " false")], op)
+	}
+}
+
+// onlyID is what a filter's result is read into: items may hold what samples cannot.
+type onlyID struct {
+	ID string `dynamodbav:"id"`
+}
+
+// A filter of a query or scan lets exactly those items through for which DynamoDB's rules, evaluated in memory, hold.
+func TestFilter_AgreesWithTheRules(t *testing.T) {
+	t.Parallel()
+	l, s := open[Sample](t)
+	all := sides()
+	seen := map[string]int{}
+	check(t, func(t *rapid.T) {
+		items := make([]item.Item, 25)
+		for i := range items {
+			items[i] = sample(t, all, i)
+		}
+		l.fill(t, items)
+		for range 20 {
+			c, means := conditions(t, all, 2)
+			q := s.Query(Sample{Group: "g"}, entity.Filter(c))
+			if rapid.IntRange(0, 3).Draw(t, "scan") == 0 {
+				q = s.Scan(entity.Filter(c))
+			}
+			got, err := entity.As[onlyID](q).Collect(context.Background())
+			require.NoError(t, err, "%s", meaning(means))
+			through := map[string]bool{}
+			for _, one := range got {
+				through[one.ID] = true
+			}
+			require.Len(t, got, len(through))
+			for i, it := range items {
+				held := through[strconv.Itoa(i)]
+				require.Equal(t, exprtest.Holds(means, it), held, "%s on %s", meaning(means), textsOf(it))
+				seen[fmt.Sprint(means.Op, " ", held)]++
+			}
+		}
+	})
+	requireBothWays(t, seen)
+}
+
+// What an update makes of an item is what its changes mean, with or without a read before it.
+func TestUpdate_AgreesWithTheRules(t *testing.T) {
+	t.Parallel()
+	l, s := open[Sample](t)
+	all, f := sides(), entity.Fields[Sample]()
+	seen := map[string]int{}
+	check(t, func(t *rapid.T) {
+		const n = 20
+		items, want, means := make([]item.Item, n), map[string]item.Item{}, make([][]expr.Change, n)
+		var together []entity.Op
+		alone := map[int]entity.Op{}
+		for i := range items {
+			items[i] = sample(t, all, i)
+			var goes []entity.UpdateOption
+			goes, means[i] = alterationsOf(t, all)
+			if rapid.IntRange(0, 3).Draw(t, "read first") == 0 {
+				goes = append(goes, entity.Set(&f.Rank, 7))
+				means[i] = append(means[i], expr.Change{Kind: expr.Set, Path: expr.Attr("rank"), Value: num("7")})
+			}
+			op := s.Op().Update(sampleKey(i), goes...)
+			made, err := expr.Apply(items[i], means[i])
+			for _, c := range means[i] {
+				seen[fmt.Sprint(c.Kind, " ", err == nil)]++
+			}
+			if err != nil {
+				alone[i], made = op, items[i]
+			} else {
+				together = append(together, op)
+				if made["_w"] = str("after"); made["team"] != nil && made["rank"] != nil {
+					made["gsi1pk"] = str("$app#v1#sample#red#0000000000000000007")
+				}
+			}
+			want[strconv.Itoa(i)] = made
+		}
+		l.fill(t, items)
+		// Some samples have what the struct cannot hold: the changes are made, but there is no result.
+		var misfit *entity.DecodeError
+		if err := l.db.Transact(context.Background(), together...); !errors.As(err, &misfit) {
+			require.NoError(t, err)
+		}
+		for i, op := range alone {
+			err := l.db.Transact(context.Background(), op)
+			require.Error(t, err, "%v on %s", op, textsOf(items[i]))
+			why := entity.FailureOf(err, op)
+			require.True(t, errors.Is(why, entity.ErrCondition) || why == nil, "%v", err)
+		}
+		out, err := l.raw.Scan(context.Background(), &dynamodb.ScanInput{TableName: &l.table})
+		require.NoError(t, err)
+		require.Len(t, out.Items, n)
+		for _, it := range out.Items {
+			id := it["id"].(*types.AttributeValueMemberS).Value
+			if !item.Equal(it["_w"], str("before")) {
+				it["_w"] = str("after")
+			}
+			i, _ := strconv.Atoi(id)
+			require.True(t, exprtest.Same(want[id], it), "%s\non   %s\nmade %s\nnot  %s", expr.Printer(func(_ expr.Path, v av) string { return text(v) }).Update(means[i]), textsOf(items[i]), textsOf(it), textsOf(want[id]))
+		}
+	})
+	for kind := expr.Set; kind <= expr.Discard; kind++ {
+		require.NotZero(t, seen[fmt.Sprint(kind, " true")], kind)
+		require.NotZero(t, seen[fmt.Sprint(kind, " false")], kind)
+	}
+}

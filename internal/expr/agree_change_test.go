@@ -1,0 +1,207 @@
+package expr_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/expr/exprtest"
+	"github.com/dynastrata/dynastrata/internal/item"
+)
+
+var kinds = []expr.Kind{expr.Set, expr.SetIfAbsent, expr.Remove, expr.Increment, expr.Push, expr.Insert, expr.Discard}
+
+// anyChange is one change of an item, mostly of what it has, mostly with a value of a type that fits.
+func anyChange(t *rapid.T, it item.Item) expr.Change {
+	c := expr.Change{Kind: rapid.SampledFrom(kinds).Draw(t, "kind"), Path: anyPath().Draw(t, "path")}
+	var there []expr.Path
+	for _, p := range pathsIn(it) {
+		v, _ := p.Lookup(it)
+		if fitting(c.Kind, v) {
+			there = append(there, p)
+		}
+	}
+	if len(there) > 0 && rapid.IntRange(0, 3).Draw(t, "there") > 0 {
+		c.Path = rapid.SampledFrom(there).Draw(t, "path")
+	}
+	stored, _ := c.Path.Lookup(it)
+	switch c.Kind {
+	case expr.Set, expr.SetIfAbsent:
+		c.Value = value(1).Draw(t, "value")
+		if c.Kind == expr.SetIfAbsent && rapid.Bool().Draw(t, "other source") {
+			c.Source = anyPath().Draw(t, "source")
+		}
+	case expr.Increment:
+		c.Value = item.N(rapid.SampledFrom(nums).Draw(t, "delta"))
+	case expr.Push:
+		c.Value = &l{Value: rapid.SliceOfN(value(1), 1, 2).Draw(t, "pushed")}
+	case expr.Insert, expr.Discard:
+		c.Value = set().Draw(t, "elements")
+		if parts := partsOf(stored); fitting(c.Kind, stored) && rapid.IntRange(0, 3).Draw(t, "alike") > 0 {
+			c.Value = setOf(stored, parts[:rapid.IntRange(1, len(parts)).Draw(t, "part")])
+			if rapid.Bool().Draw(t, "more") {
+				c.Value = grown(t, stored)
+			}
+		}
+	}
+	return c
+}
+
+// fitting reports that a change of that kind can be made to v.
+func fitting(kind expr.Kind, v av) bool {
+	switch v.(type) {
+	case *types.AttributeValueMemberN:
+		return kind != expr.Push && kind != expr.Insert && kind != expr.Discard
+	case *l:
+		return kind != expr.Increment && kind != expr.Insert && kind != expr.Discard
+	case *ss, *ns, *bs:
+		return kind != expr.Increment && kind != expr.Push
+	}
+	return kind == expr.Set || kind == expr.SetIfAbsent || kind == expr.Remove
+}
+
+// setOf is a set of the same type as v with other elements.
+func setOf(v av, elements []av) av {
+	switch v.(type) {
+	case *ss:
+		s := &ss{}
+		for _, e := range elements {
+			s.Value = append(s.Value, e.(*types.AttributeValueMemberS).Value)
+		}
+		return s
+	case *ns:
+		s := &ns{}
+		for _, e := range elements {
+			s.Value = append(s.Value, e.(*types.AttributeValueMemberN).Value)
+		}
+		return s
+	}
+	s := &bs{}
+	for _, e := range elements {
+		s.Value = append(s.Value, e.(*bin).Value)
+	}
+	return s
+}
+
+// grown is a random set of the same type as v.
+func grown(t *rapid.T, v av) av {
+	for {
+		if s := set().Draw(t, "grown"); exprtest.Type(s) == exprtest.Type(v) {
+			return s
+		}
+	}
+}
+
+// update is what a request has of changes.
+func (b bare) update(i int, changes []expr.Change) *types.Update {
+	var r expr.Renderer
+	text := r.Update(changes)
+	return &types.Update{TableName: &b.table, Key: item.Item{"id": id(i)}, UpdateExpression: &text, ExpressionAttributeNames: r.Names, ExpressionAttributeValues: r.Values}
+}
+
+// refusesUpdate sends changes alone, and reports that DynamoDB refuses them on the item that there is.
+func (b bare) refusesUpdate(t require.TestingT, i int, changes []expr.Change) bool {
+	u := b.update(i, changes)
+	_, err := b.client.UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
+		TableName: u.TableName, Key: u.Key, UpdateExpression: u.UpdateExpression,
+		ExpressionAttributeNames: u.ExpressionAttributeNames, ExpressionAttributeValues: u.ExpressionAttributeValues,
+	})
+	var api smithy.APIError
+	if errors.As(err, &api) && api.ErrorCode() == "ValidationException" {
+		return true
+	}
+	require.NoError(t, err)
+	return false
+}
+
+// stored reads the items by number.
+func (b bare) stored(t require.TestingT, n int) map[string]item.Item {
+	var keys []map[string]av
+	for i := range n {
+		keys = append(keys, item.Item{"id": id(i)})
+	}
+	out, err := b.client.BatchGetItem(context.Background(), &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{b.table: {Keys: keys, ConsistentRead: aws.Bool(true)}}})
+	require.NoError(t, err)
+	require.Empty(t, out.UnprocessedKeys)
+	found := map[string]item.Item{}
+	for _, it := range out.Responses[b.table] {
+		found[it["id"].(*types.AttributeValueMemberS).Value] = it
+	}
+	return found
+}
+
+func printedChanges(changes []expr.Change) string {
+	return expr.Printer(func(_ expr.Path, v av) string { return fmt.Sprintf("%s %v", exprtest.Type(v), shown(v)) }).Update(changes)
+}
+
+// What Apply makes of an item is what DynamoDB makes of it, and it refuses what DynamoDB refuses.
+func TestApply_AgreesOnRandomItems(t *testing.T) {
+	t.Parallel()
+	b := newBare(t)
+	seen := map[string]int{}
+	check(t, func(t *rapid.T) {
+		const n = 40
+		items, lists := make([]item.Item, n), make([][]expr.Change, n)
+		want := make([]item.Item, n)
+		for i := range items {
+			items[i] = content().Draw(t, "item")
+			for range rapid.SampledFrom([]int{1, 1, 1, 2, 3}).Draw(t, "changes") {
+				c := anyChange(t, items[i])
+				meets := false
+				for _, o := range lists[i] {
+					meets = meets || o.Path.Overlaps(c.Path) || o.Path.Disagrees(c.Path)
+				}
+				if !meets {
+					lists[i] = append(lists[i], c)
+				}
+			}
+			items[i]["id"] = id(i)
+		}
+		b.fill(t, items)
+		together := &dynamodb.TransactWriteItemsInput{}
+		for i, changes := range lists {
+			made, err := expr.Apply(items[i], changes)
+			seen[fmt.Sprint(changes[0].Kind, " ", err == nil)]++
+			if err != nil {
+				require.True(t, b.refusesUpdate(t, i, changes), "DynamoDB takes %s on %v, Apply says %v", printedChanges(changes), shown(&m{Value: items[i]}), err)
+				want[i] = items[i]
+				continue
+			}
+			want[i] = made
+			together.TransactItems = append(together.TransactItems, types.TransactWriteItem{Update: b.update(i, changes)})
+		}
+		_, err := b.client.TransactWriteItems(context.Background(), together)
+		var cancelled *types.TransactionCanceledException
+		if errors.As(err, &cancelled) {
+			for j, reason := range cancelled.CancellationReasons {
+				if *reason.Code != "None" {
+					u := together.TransactItems[j].Update
+					for i := range items {
+						if item.Equal(u.Key["id"], id(i)) {
+							require.Fail(t, "Apply takes what DynamoDB refuses", "%s on %v: %s", printedChanges(lists[i]), shown(&m{Value: items[i]}), aws.ToString(reason.Message))
+						}
+					}
+				}
+			}
+		}
+		require.NoError(t, err)
+		got := b.stored(t, n)
+		for i := range want {
+			it := got[id(i).(*types.AttributeValueMemberS).Value]
+			require.True(t, exprtest.Same(want[i], it), "%s on %v: DynamoDB made %v, Apply %v", printedChanges(lists[i]), shown(&m{Value: items[i]}), shown(&m{Value: it}), shown(&m{Value: want[i]}))
+		}
+	})
+	for _, k := range kinds {
+		require.NotZero(t, seen[fmt.Sprint(k, " true")], k)
+		require.NotZero(t, seen[fmt.Sprint(k, " false")], k)
+	}
+}
