@@ -1,6 +1,8 @@
 package entity
 
 import (
+	"encoding"
+
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/opt"
 )
@@ -9,9 +11,15 @@ import (
 type Path[V any] struct{ target opt.Target }
 
 // Entry is the value under key in a map field. The map must be stored: a change of an entry in an absent map is a
-// *[ConditionError] that names the map.
+// *[ConditionError] that names the map. A key that marshals itself as text is found under that text.
 func Entry[M ~map[K]V, K ~string, V any](field *M, key K) Path[V] {
 	k := string(key)
+	if m, ok := any(key).(encoding.TextMarshaler); ok {
+		text, err := m.MarshalText()
+		if k = string(text); err != nil {
+			k = "" // refused, as the empty key is
+		}
+	}
 	return Path[V]{opt.Target{Pointer: field, Entry: &k}}
 }
 

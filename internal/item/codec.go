@@ -44,6 +44,7 @@ func (c *Codec) encoder(o *attributevalue.EncoderOptions) {
 }
 
 func (c *Codec) decoder(o *attributevalue.DecoderOptions) {
+	o.FixUnmarshalIndividualSetValues = true // else the first element of a set gets all of it
 	o.DecodeTime = attributevalue.DecodeTimeAttributes{
 		S: func(s string) (time.Time, error) { return key.Nano.Parse(s) },
 		N: func(s string) (time.Time, error) { return key.Unix.Parse(s) },
@@ -52,7 +53,12 @@ func (c *Codec) decoder(o *attributevalue.DecoderOptions) {
 
 // Encode returns v, a struct of the codec's type, as an item.
 func (c *Codec) Encode(v reflect.Value) (Item, error) {
-	it, err := attributevalue.MarshalMapWithOptions(v.Interface(), c.encoder)
+	p := reflect.New(v.Type()) // methods of pointers are found only on what has an address
+	p.Elem().Set(v)
+	if err := checkValue(p.Elem(), 0); err != nil {
+		return nil, err
+	}
+	it, err := attributevalue.MarshalMapWithOptions(p.Interface(), c.encoder)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +83,7 @@ func (c *Codec) Encode(v reflect.Value) (Item, error) {
 			it[f.Attr] = av
 		}
 	}
-	return it, CheckNumbers(it)
+	return it, CheckStorable(it)
 }
 
 // Encode returns fv, the field's value, as an attribute value: nil when it is to be absent.
@@ -107,15 +113,18 @@ func (f *TimeField) Encode(fv reflect.Value) (types.AttributeValue, error) {
 
 // Decode fills the struct that dst points to from it. Attributes that the struct does not have are ignored.
 func (c *Codec) Decode(it Item, dst reflect.Value) error {
-	rest := it
-	for i := range c.Times {
-		if _, ok := it[c.Times[i].Attr]; !ok {
+	fields := fieldsOf(dst.Type().Elem())
+	rest := make(Item, len(it))
+	for _, name := range slices.Sorted(maps.Keys(it)) {
+		t, ok := fields[name]
+		if !ok || slices.ContainsFunc(c.Times, func(f TimeField) bool { return f.Attr == name }) {
 			continue
 		}
-		if len(rest) == len(it) {
-			rest = Clone(it)
+		av, problem := fit(it[name], t)
+		if problem != "" {
+			return &FieldError{name, problem}
 		}
-		delete(rest, c.Times[i].Attr)
+		rest[name] = av
 	}
 	if err := attributevalue.UnmarshalMapWithOptions(rest, dst.Interface(), c.decoder); err != nil {
 		return c.misfit(rest, dst.Type().Elem())

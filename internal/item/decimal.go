@@ -11,7 +11,7 @@ import (
 const MaxDigits = 38
 
 // ErrNumber says that a text is not a number that DynamoDB can store.
-var ErrNumber = errors.New("not a number that DynamoDB can store")
+var ErrNumber = errors.New(badNumber)
 
 // Decimal is an exact decimal number: Mant × 10^Exp.
 type Decimal struct {

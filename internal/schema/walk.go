@@ -53,6 +53,8 @@ func (b *builder) walk(t reflect.Type, index []int, goName string) {
 		case attrTag.Skip:
 		case embedded != nil:
 			b.embed(f, embedded, at, name)
+		case f.Anonymous && f.PkgPath != "" && f.Type.Kind() != reflect.Struct:
+			b.add(CodeUnsupportedType, name, "%s", unreachable)
 		case f.PkgPath == "":
 			b.attribute(f, attrTag, at, name)
 		}
@@ -61,11 +63,10 @@ func (b *builder) walk(t reflect.Type, index []int, goName string) {
 
 // flattened returns the struct type of an embedded field whose fields are attributes of the outer struct, else nil.
 func flattened(f reflect.StructField, attrTag tag.Attribute) reflect.Type {
-	inner := bare(f.Type)
-	if !f.Anonymous || attrTag.Name != "" || inner.Kind() != reflect.Struct || isTime(inner) {
+	if attrTag.Skip {
 		return nil
 	}
-	return inner
+	return item.Flattened(f)
 }
 
 func (b *builder) embed(f reflect.StructField, inner reflect.Type, at []int, name string) {
@@ -114,8 +115,11 @@ func (b *builder) attribute(f reflect.StructField, attrTag tag.Attribute, index 
 		b.add(CodeSharedAttr, name, "the attribute %q belongs to field %s already", a.Name, other.Field)
 		return
 	}
-	if code, problem := unsupported(f.Type, map[reflect.Type]bool{}); problem != "" {
+	if code, problem := unsupported(f.Type, true, map[place]bool{}); problem != "" {
 		b.add(code, name, "%s", problem)
+	}
+	if problem := optionMisfit(f.Type, attrTag); problem != "" {
+		b.add(CodeCodecOption, name, "%s", problem)
 	}
 	b.timeFormat(a)
 	a.Key, a.Scalar = keyField(a)

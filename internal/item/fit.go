@@ -1,0 +1,169 @@
+package item
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// fit returns av as attributevalue may decode it into a t. attributevalue takes an attribute for a field whose name
+// differs in case, so that of two such attributes either may win; they are left out. It cuts lists to the length of an
+// array, and panics when a binary has another length; these are problems.
+func fit(av types.AttributeValue, t reflect.Type) (types.AttributeValue, string) {
+	if t.Implements(unmarshalerType) || reflect.PointerTo(t).Implements(unmarshalerType) || isTime(t) {
+		return av, ""
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return fit(av, t.Elem())
+	case reflect.Array:
+		if problem := fitLength(av, t); problem != "" {
+			return nil, problem
+		}
+		return fitElements(av, t.Elem())
+	case reflect.Slice:
+		return fitElements(av, t.Elem())
+	case reflect.Map:
+		if m, ok := av.(*types.AttributeValueMemberM); ok && needsFit(t.Elem()) {
+			return fitEntries(m.Value, func(string) (reflect.Type, bool) { return t.Elem(), true })
+		}
+	case reflect.Struct:
+		if m, ok := av.(*types.AttributeValueMemberM); ok {
+			fields := fieldsOf(t)
+			return fitEntries(m.Value, func(name string) (reflect.Type, bool) { f, ok := fields[name]; return f, ok })
+		}
+	}
+	return av, ""
+}
+
+func fitLength(av types.AttributeValue, t reflect.Type) string {
+	n := -1
+	switch v := av.(type) {
+	case *types.AttributeValueMemberB:
+		if len(v.Value) != t.Len() {
+			return fmt.Sprintf("the stored binary has another length than %s", t)
+		}
+	case *types.AttributeValueMemberL:
+		n = len(v.Value)
+	case *types.AttributeValueMemberSS:
+		n = len(v.Value)
+	case *types.AttributeValueMemberNS:
+		n = len(v.Value)
+	case *types.AttributeValueMemberBS:
+		n = len(v.Value)
+	}
+	if n > t.Len() {
+		return fmt.Sprintf("the stored value has more elements than %s", t)
+	}
+	return ""
+}
+
+func fitElements(av types.AttributeValue, elem reflect.Type) (types.AttributeValue, string) {
+	if !needsFit(elem) {
+		return av, ""
+	}
+	switch v := av.(type) {
+	case *types.AttributeValueMemberBS:
+		for _, e := range v.Value {
+			if _, problem := fit(&types.AttributeValueMemberB{Value: e}, elem); problem != "" {
+				return nil, problem
+			}
+		}
+	case *types.AttributeValueMemberL:
+		out := &types.AttributeValueMemberL{Value: make([]types.AttributeValue, len(v.Value))}
+		for i, e := range v.Value {
+			var problem string
+			if out.Value[i], problem = fit(e, elem); problem != "" {
+				return nil, problem
+			}
+		}
+		return out, ""
+	}
+	return av, ""
+}
+
+// fitEntries fits each entry; those that typ does not know are left out.
+func fitEntries(entries Item, typ func(name string) (reflect.Type, bool)) (types.AttributeValue, string) {
+	out, first := &types.AttributeValueMemberM{Value: make(Item, len(entries))}, ""
+	for name, e := range entries {
+		t, ok := typ(name)
+		if !ok {
+			continue
+		}
+		fitted, problem := fit(e, t)
+		if problem != "" && (first == "" || problem < first) { // the same problem whatever the order of the map
+			first = problem
+		}
+		out.Value[name] = fitted
+	}
+	if first != "" {
+		return nil, first
+	}
+	return out, ""
+}
+
+var fits sync.Map // reflect.Type → bool
+
+// needsFit reports that values of t contain arrays or structs.
+func needsFit(t reflect.Type) bool {
+	if known, ok := fits.Load(t); ok {
+		return known.(bool)
+	}
+	need := false
+	switch t.Kind() {
+	case reflect.Array, reflect.Struct:
+		need = true
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		fits.Store(t, true) // a type may contain itself
+		need = needsFit(t.Elem())
+	}
+	fits.Store(t, need)
+	return need
+}
+
+var fieldSets sync.Map // reflect.Type → map[string]reflect.Type
+
+// fieldsOf are the attributes of struct type t, those of embedded structs among them, with their types.
+func fieldsOf(t reflect.Type) map[string]reflect.Type {
+	if known, ok := fieldSets.Load(t); ok {
+		return known.(map[string]reflect.Type)
+	}
+	found := map[string]reflect.Type{}
+	level, seen := []reflect.Type{t}, map[reflect.Type]bool{}
+	for len(level) > 0 { // the outermost field of a name counts
+		var next []reflect.Type
+		here := map[string]reflect.Type{}
+		for _, s := range level {
+			if seen[s] {
+				continue
+			}
+			seen[s] = true
+			for i := range s.NumField() {
+				f := s.Field(i)
+				if !stored(f) {
+					continue
+				}
+				if inner := Flattened(f); inner != nil {
+					next = append(next, inner)
+					continue
+				}
+				name, _, _ := strings.Cut(f.Tag.Get("dynamodbav"), ",")
+				if name == "" {
+					name = f.Name
+				}
+				here[name] = f.Type
+			}
+		}
+		for name, typ := range here {
+			if _, ok := found[name]; !ok {
+				found[name] = typ
+			}
+		}
+		level = next
+	}
+	fieldSets.Store(t, found)
+	return found
+}
