@@ -3,6 +3,7 @@ package item
 import (
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -11,12 +12,19 @@ import (
 
 // fit returns av as attributevalue may decode it into a t. attributevalue takes an attribute for a field whose name
 // differs in case, so that of two such attributes either may win; they are left out. It cuts lists to the length of an
-// array, and panics when a binary has another length; these are problems.
+// array, and panics when a binary has another length; these are problems. It takes the largest float32 for one too large.
 func fit(av types.AttributeValue, t reflect.Type) (types.AttributeValue, string) {
 	if t.Implements(unmarshalerType) || reflect.PointerTo(t).Implements(unmarshalerType) || isTime(t) {
 		return av, ""
 	}
 	switch t.Kind() {
+	case reflect.Float32:
+		switch v := av.(type) {
+		case *types.AttributeValueMemberN:
+			return &types.AttributeValueMemberN{Value: float32Text(v.Value)}, ""
+		case *types.AttributeValueMemberS:
+			return &types.AttributeValueMemberS{Value: float32Text(v.Value)}, ""
+		}
 	case reflect.Pointer:
 		return fit(av, t.Elem())
 	case reflect.Array:
@@ -37,6 +45,16 @@ func fit(av types.AttributeValue, t reflect.Type) (types.AttributeValue, string)
 		}
 	}
 	return av, ""
+}
+
+// float32Text is the float32 that text stands for, exactly: attributevalue compares the float64 nearest to the text, which
+// lies beyond the largest float32 for the shortest text of that.
+func float32Text(text string) string {
+	f, err := strconv.ParseFloat(text, 32)
+	if err != nil {
+		return text
+	}
+	return strconv.FormatFloat(f, 'g', -1, 64)
 }
 
 func fitLength(av types.AttributeValue, t reflect.Type) string {
@@ -71,6 +89,14 @@ func fitElements(av types.AttributeValue, elem reflect.Type) (types.AttributeVal
 			if _, problem := fit(&types.AttributeValueMemberB{Value: e}, elem); problem != "" {
 				return nil, problem
 			}
+		}
+	case *types.AttributeValueMemberNS:
+		if elem.Kind() == reflect.Float32 {
+			out := &types.AttributeValueMemberNS{}
+			for _, e := range v.Value {
+				out.Value = append(out.Value, float32Text(e))
+			}
+			return out, ""
 		}
 	case *types.AttributeValueMemberL:
 		out := &types.AttributeValueMemberL{Value: make([]types.AttributeValue, len(v.Value))}
@@ -107,14 +133,14 @@ func fitEntries(entries Item, typ func(name string) (reflect.Type, bool)) (types
 
 var fits sync.Map // reflect.Type → bool
 
-// needsFit reports that values of t contain arrays or structs.
+// needsFit reports that values of t contain arrays, structs or float32s.
 func needsFit(t reflect.Type) bool {
 	if known, ok := fits.Load(t); ok {
 		return known.(bool)
 	}
 	need := false
 	switch t.Kind() {
-	case reflect.Array, reflect.Struct:
+	case reflect.Array, reflect.Struct, reflect.Float32:
 		need = true
 	case reflect.Pointer, reflect.Slice, reflect.Map:
 		fits.Store(t, true) // a type may contain itself

@@ -158,3 +158,22 @@ func TestDecode_NamesAreTakenByTheirCase(t *testing.T) {
 		require.Equal(t, outer{Base{"right"}, in, map[string]inner{"a": in, "A": in}, []*inner{{"right"}}}, v)
 	}
 }
+
+// The shortest text of the largest float32 is a little more than it.
+func TestDecode_LargestFloat32ComesBack(t *testing.T) {
+	type floats struct {
+		A float32
+		B []float32 `dynamodbav:",numberset"`
+		C *float32  `dynamodbav:",string"`
+	}
+	largest, least := float32(math.MaxFloat32), float32(-math.MaxFloat32)
+	want := floats{largest, []float32{largest, least}, &least}
+	it, err := codec0.Encode(reflect.ValueOf(want))
+	require.NoError(t, err)
+	var got floats
+	require.NoError(t, codec0.Decode(it, reflect.ValueOf(&got)))
+	require.Equal(t, want, got)
+	for _, text := range []string{"3.5e38", "-1e39"} {
+		require.Error(t, codec0.Decode(item.Item{"A": item.N(text)}, reflect.ValueOf(&got)))
+	}
+}

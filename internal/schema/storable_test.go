@@ -104,6 +104,7 @@ type stamp time.Time
 func TestDeclaration_TypesAreStoredAndReadBack(t *testing.T) {
 	t.Parallel()
 	type hidden struct{ base }
+	_ = hidden{}.base
 	type hiddenPointer struct{ *hiddenBase }
 	type locked struct {
 		sync.Mutex
@@ -129,5 +130,6 @@ func TestDeclaration_TypesAreStoredAndReadBack(t *testing.T) {
 		base
 		ID string `dynamodbav:"id"`
 	}
+	_ = top{}.base
 	refused[top](t, "EDD-9052", "base")
 }
