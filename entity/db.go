@@ -29,6 +29,7 @@ type Config struct {
 	Table     string            // physical table of entities whose entity.Key names none
 	Tables    map[string]string // logical name in entity.Key's table → physical table; a name that is not here is used as it is
 	Namespace Namespace         // begins every `$` key
+	Interop   bool              // shares its tables with effect-dynamodb: see docs/interop.md; needs LowerCase and TimePrecision: time.Millisecond
 
 	TimePrecision time.Duration                 // of times without a format in their tag: Nanosecond (default), Microsecond, Millisecond or Second
 	MaxAttempts   int                           // requests for one write, and rounds of planning; default 10
@@ -43,7 +44,19 @@ type Config struct {
 type Namespace struct {
 	Name    string // default "app"
 	Version int    // default 1
+	Casing  Casing // of the text of `$` keys; default PreserveCase
 }
+
+// Casing says in which case values are written in `$` keys. The attributes themselves always keep theirs.
+type Casing int
+
+const (
+	// PreserveCase writes values as they are.
+	PreserveCase Casing = iota
+	// LowerCase writes the whole key in lower case. Keys that differ in case only are then one key, and the verbs of one
+	// item fail with a *[KeyCaseError] when the stored key parts are not the given ones.
+	LowerCase
+)
 
 // DB is a set of entity declarations on the tables of one client. It is safe for concurrent use.
 type DB struct {
@@ -134,6 +147,15 @@ func check(c Config) (key.TimeFormat, error) {
 			bad(a.field, "the attribute %q belongs to the library", a.attr)
 		}
 	}
+	if c.Namespace.Casing != PreserveCase && c.Namespace.Casing != LowerCase {
+		bad("Namespace.Casing", "must be PreserveCase or LowerCase")
+	}
+	if c.Interop && c.Namespace.Casing != LowerCase {
+		bad("Namespace.Casing", "must be LowerCase with Interop")
+	}
+	if c.Interop && c.TimePrecision != time.Millisecond {
+		bad("TimePrecision", "must be a millisecond with Interop")
+	}
 	formats := map[time.Duration]key.TimeFormat{time.Nanosecond: key.Nano, time.Microsecond: key.Micro, time.Millisecond: key.Milli, time.Second: key.Second}
 	format, ok := formats[c.TimePrecision]
 	if !ok {
@@ -146,6 +168,7 @@ func (db *DB) options(name string) schema.Options {
 	return schema.Options{
 		Name: name, Namespace: db.config.Namespace.Name, NamespaceVersion: db.config.Namespace.Version,
 		PK: db.config.PK, SK: db.config.SK, TTL: db.config.TTL, Precision: db.format,
+		LowerCase: db.config.Namespace.Casing == LowerCase, Interop: db.config.Interop,
 	}
 }
 

@@ -19,6 +19,7 @@ var (
 	ErrInvalidCursor = plan.ErrInvalidCursor // a cursor is malformed, altered, or of another query
 	ErrDeleted       = plan.ErrDeleted       // the item was deleted and can be restored
 	ErrNotDeleted    = plan.ErrNotDeleted    // there is nothing to restore: the item is there
+	ErrKeyCase       = plan.ErrKeyCase       // the stored key differs from the given one in case, under LowerCase
 	ErrFollowUp      = plan.ErrFollowUp      // the write is decided, but the item it left could not be read
 	ErrNotUnique     = plan.ErrNotUnique     // more than one item
 	ErrNoTable       = exec.ErrNoTable       // the table does not exist
@@ -35,6 +36,8 @@ type (
 	InputError = plan.InputError
 	// ConditionError is an ErrCondition that names the attribute which made a condition of the library's fail.
 	ConditionError = plan.ConditionError
+	// KeyCaseError is an ErrKeyCase that names the key part.
+	KeyCaseError = plan.KeyCaseError
 	// ValidationError is a value that its own Validate method refused, found before any request. A field's type that
 	// has the method is asked whenever the field is written, the struct itself when a whole value is.
 	ValidationError = plan.ValidationError

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -24,6 +26,7 @@ func (s *Store[T]) Query(partition T, opts ...QueryOption) Query[T] {
 	c := core.Of(s)
 	src := source(c, nil)
 	src.PK, src.SK, src.Base = c.Schema.PK, c.Schema.SK, inTable(c.Schema)
+	src.Own, src.Needs = current(c.Schema)
 	return newQuery[T](c, query.Build(src, reflect.ValueOf(partition), opt.Queries(opts)))
 }
 
@@ -33,6 +36,7 @@ func (s *Store[T]) Scan(opts ...QueryOption) Query[T] {
 	c := core.Of(s)
 	src := source(c, nil)
 	src.Verb, src.Scan, src.PK, src.SK, src.Base = "Scan", true, c.Schema.PK, c.Schema.SK, inTable(c.Schema, inNamespace(c.Schema))
+	src.Own, src.Needs = current(c.Schema)
 	return newQuery[T](c, query.Build(src, reflect.Value{}, opt.Queries(opts)))
 }
 
@@ -45,18 +49,33 @@ func source(c *core.Core, x *schema.Index) query.Source {
 
 // inTable holds for the current items of s among everything in its table for which more holds.
 func inTable(s *schema.Schema, more ...expr.Cond) func(time.Time) expr.Cond {
-	current := expr.Cond{}
+	alone := expr.Cond{}
 	if s.Hidden {
-		current = expr.Compare(expr.NotExists, expr.Attr(schema.KindAttr))
+		alone = expr.Compare(expr.NotExists, expr.Attr(schema.KindAttr))
 	}
-	c := expr.All(append(more, current, ownItems(s))...)
+	c := expr.All(append(more, alone, ownItems(s))...)
 	return func(time.Time) expr.Cond { return c }
+}
+
+// current tells the current items of s from what effect-dynamodb stores beside them, which nothing in the item does: the
+// sort key of a current item is what its own attributes give. It is nil where a filter is enough.
+func current(s *schema.Schema) (own func(item.Item) (bool, error), needs []string) {
+	if !s.Dollar || s.Hidden || s.SK == nil {
+		return nil, nil
+	}
+	for _, a := range s.SK.Parts {
+		needs = append(needs, a.Name)
+	}
+	return func(it item.Item) (bool, error) {
+		sk, ok := it[s.SK.Attr].(*types.AttributeValueMemberS)
+		return ok && s.SK.Template.Recomposes(it, sk.Value), nil
+	}, needs
 }
 
 // ownItems holds for items of s, current or not, among those of other entities.
 func ownItems(s *schema.Schema) expr.Cond {
 	switch {
-	case s.Hidden:
+	case s.Dollar:
 		return expr.Compare(expr.Eq, expr.Attr(schema.EntityAttr), item.S(s.Name))
 	case s.Discriminator != nil:
 		return expr.Compare(expr.Eq, expr.Attr(s.Discriminator.Attr), item.S(s.Discriminator.Value))
@@ -119,6 +138,7 @@ func (x *Index[T]) source(own expr.Cond) query.Source {
 	src.Base = func(time.Time) expr.Cond { return own }
 	if x.x.Local {
 		src.Base = inTable(c.Schema, inNamespace(c.Schema))
+		src.Own, src.Needs = current(c.Schema)
 	}
 	return src
 }

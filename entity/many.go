@@ -23,13 +23,13 @@ func (s *Store[T]) GetMany(ctx context.Context, keys []T, opts ...ReadOption) ([
 		return nil, c.Wrap("GetMany", "", &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: "Keep is for Get"})
 	}
 	ids, unique := make([]string, len(keys)), []item.Item{}
-	places := map[string][]int{}
+	places, given := map[string][]int{}, make([]item.Item, len(keys))
 	for i, key := range keys {
-		primary, text, err := primaryKey(c, key, spec)
+		primary, parts, text, err := primaryKey(c, key, spec)
 		if err != nil {
 			return nil, c.Measure(ctx, "GetMany", text, func(context.Context) error { return err })
 		}
-		ids[i] = plan.KeyID(primary)
+		ids[i], given[i] = plan.KeyID(primary), parts
 		if places[ids[i]] == nil {
 			unique = append(unique, primary)
 		}
@@ -47,6 +47,9 @@ func (s *Store[T]) GetMany(ctx context.Context, keys []T, opts ...ReadOption) ([
 				misfit = err
 			}
 			for _, i := range places[plan.KeyID(plan.KeyOf(c.Schema, it))] {
+				if err := plan.SameCase(c.Schema, given[i], it); err != nil && misfit == nil {
+					misfit = err
+				}
 				found[i] = &v
 			}
 		})
@@ -68,6 +71,7 @@ type Load interface{ load() loading }
 type loading struct {
 	c      *core.Core
 	key    exec.Key
+	parts  item.Item // key parts as given
 	text   string
 	err    error
 	decode func(item.Item) (fill func(), err error)
@@ -83,8 +87,8 @@ func (o Ops[T]) Load(dst *T) Load {
 		l.err = &InputError{Code: plan.CodePointer, Type: c.Schema.Type.String(), Problem: "Load needs a pointer to read into, not nil"}
 		return l
 	}
-	primary, _, err := plan.Key(c.Schema, reflect.ValueOf(*dst))
-	l.key, l.text, l.err = exec.Key{Table: c.Table, Key: primary}, plan.KeyText(c.Schema, primary), err
+	primary, parts, err := plan.Key(c.Schema, reflect.ValueOf(*dst))
+	l.key, l.parts, l.text, l.err = exec.Key{Table: c.Table, Key: primary}, parts, plan.KeyText(c.Schema, primary), err
 	l.decode = func(it item.Item) (func(), error) {
 		v, err := core.Decode[T](c, it)
 		return func() { *dst = v }, err

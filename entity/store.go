@@ -81,7 +81,7 @@ func (s *Store[T]) Op() Ops[T] { return Ops[T]{s.handle} }
 func (s *Store[T]) Get(ctx context.Context, key T, opts ...ReadOption) (T, error) {
 	var found T
 	c, spec := core.Of(s), opt.Reads(opts)
-	primary, text, err := primaryKey(c, key, spec)
+	primary, parts, text, err := primaryKey(c, key, spec)
 	if err != nil {
 		return found, c.Measure(ctx, "Get", text, func(context.Context) error { return err })
 	}
@@ -99,19 +99,22 @@ func (s *Store[T]) Get(ctx context.Context, key T, opts ...ReadOption) (T, error
 		if it == nil {
 			return ErrNotFound
 		}
+		if err := plan.SameCase(c.Schema, parts, it); err != nil {
+			return err
+		}
 		found, err = core.Decode[T](c, it)
 		return err
 	})
 	return found, err
 }
 
-// primaryKey composes the key of a read.
-func primaryKey[T any](c *core.Core, v T, spec opt.Spec) (item.Item, string, error) {
+// primaryKey composes the key of a read; parts are what it is composed of.
+func primaryKey[T any](c *core.Core, v T, spec opt.Spec) (primary, parts item.Item, text string, err error) {
 	if len(spec.Errs) > 0 {
-		return nil, "", &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: spec.Errs[0].Error()}
+		return nil, nil, "", &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: spec.Errs[0].Error()}
 	}
-	primary, _, err := plan.Key(c.Schema, reflect.ValueOf(v))
-	return primary, plan.KeyText(c.Schema, primary), err
+	primary, parts, err = plan.Key(c.Schema, reflect.ValueOf(v))
+	return primary, parts, plan.KeyText(c.Schema, primary), err
 }
 
 // Create writes a new item and returns it as stored: created_at equals updated_at, the version is 1. It costs one

@@ -92,7 +92,7 @@ func projection(t *schema.Table, x *schema.Index) ProjectionSpec {
 			for _, name := range y.Project.Include {
 				add(name)
 			}
-			if s.Hidden {
+			if s.Dollar {
 				add(schema.EntityAttr)
 			}
 			if s.Discriminator != nil {

@@ -54,6 +54,8 @@ func (db *DB) TransactGet(ctx context.Context, loads ...Load) error {
 			s := parts[i].c.Schema
 			if it == nil || s.Expires && plan.Expired(s, it, db.config.Clock()) {
 				fail(i, ErrNotFound)
+			} else if err := plan.SameCase(s, parts[i].parts, it); err != nil {
+				fail(i, err)
 			}
 		}
 		if len(te.Failed) > 0 {

@@ -118,7 +118,10 @@ func (ev *event) item(in plan.Input) (item.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	it[schema.EntityAttr], it[schema.KindAttr], it[schema.AtAttr], it[schema.WriteAttr] = item.S(s.Name), item.S("e"), at, item.S(in.WriteID)
+	it[schema.EntityAttr] = item.S(s.Name)
+	if s.Hidden {
+		it[schema.KindAttr], it[schema.AtAttr], it[schema.WriteAttr] = item.S("e"), at, item.S(in.WriteID)
+	}
 	if s.Payload > 1 {
 		it[schema.PayloadAttr] = item.N(strconv.Itoa(s.Payload))
 	}
@@ -131,7 +134,15 @@ func (ev *event) item(in plan.Input) (item.Item, error) {
 // put is the action that stores the event.
 func (ev *event) put(in plan.Input) (plan.Action, error) {
 	it, err := ev.item(in)
-	return plan.Action{Kind: plan.Put, Table: ev.c.Table, Key: ev.key(), Item: it, Cond: plan.Absent(ev.c.Schema), WriteID: in.WriteID}, err
+	return plan.Action{Kind: plan.Put, Table: ev.c.Table, Key: ev.key(), Item: it, Cond: plan.Absent(ev.c.Schema), WriteID: writeID(ev.c.Schema, in)}, err
+}
+
+// writeID is the id that an action stores, "" where items carry none.
+func writeID(s *schema.Schema, in plan.Input) string {
+	if s.Hidden {
+		return in.WriteID
+	}
+	return ""
 }
 
 // check is the action that demands that the event is stored.
@@ -171,7 +182,8 @@ func advance(evs []*event, first *event, user expr.Cond, in plan.Input) (plan.Ac
 	changes = append(append(changes, halves...), plan.HiddenChanges(s, in.WriteID)...)
 	clock := expr.Attr(e.orderBy.Name)
 	newer := expr.Any(expr.Compare(expr.NotExists, clock), expr.Compare(expr.Lt, clock, first.clock))
-	return plan.Action{Kind: plan.Update, Table: c.Table, Key: first.primary, Changes: changes, Cond: expr.All(newer, user), WriteID: in.WriteID}, nil
+	cond := expr.All(newer, user, plan.CaseGuard(s, first.carried))
+	return plan.Action{Kind: plan.Update, Table: c.Table, Key: first.primary, Changes: changes, Cond: cond, WriteID: writeID(s, in)}, nil
 }
 
 // same reports that a stored event carries what ev carries: the append fields are equal.
@@ -182,6 +194,23 @@ func (ev *event) same(stored item.Item) bool {
 		}
 	}
 	return true
+}
+
+// exists holds while there is a current item.
+func (ev *event) exists() expr.Cond {
+	return expr.All(plan.There(ev.c.Schema), plan.CaseGuard(ev.c.Schema, ev.carried))
+}
+
+// ownSeries makes an error of a refusal by an item of a series whose key differs from ev's in case.
+func (ev *event) ownSeries(judge func([]plan.Failure) plan.Verdict) func([]plan.Failure) plan.Verdict {
+	return func(failed []plan.Failure) plan.Verdict {
+		for _, f := range failed {
+			if err := plan.SameCase(ev.c.Schema, ev.carried, f.Image); err != nil {
+				return plan.Verdict{Err: err}
+			}
+		}
+		return judge(failed)
+	}
 }
 
 // older reports that a current item's orderBy is at or after ev's. nil, or an item without orderBy, is older than any.

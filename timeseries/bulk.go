@@ -86,6 +86,8 @@ func (s *Series[T]) group(evs []T) ([]*group, error) {
 		if byKey[id] == nil {
 			byKey[id] = &group{}
 			groups = append(groups, byKey[id])
+		} else if err := plan.SameCase(c.Schema, ev.carried, byKey[id].events[0].carried); err != nil {
+			return nil, fmt.Errorf("event %d: %w", i, err)
 		}
 		byKey[id].events = append(byKey[id].events, &placed{event: ev, at: i})
 	}

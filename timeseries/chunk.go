@@ -78,7 +78,7 @@ func (k *chunk) plan(in plan.Input) (plan.Step, error) {
 	return plan.Step{
 		Actions: actions,
 		Whole:   true,
-		Judge:   func(f []plan.Failure) plan.Verdict { return k.judge(in, f) },
+		Judge:   k.rest[0].ownSeries(func(f []plan.Failure) plan.Verdict { return k.judge(in, f) }),
 		Done: func(plan.Returned) (any, error) {
 			for _, x := range k.rest {
 				if x.check {

@@ -78,6 +78,9 @@ func (e *events) readOrderBy(d *schema.Decl, name string) {
 		d.Problem(schema.CodeOrderByType, "orderBy %q of type %s cannot order events; times, integers and strings can", name, a.Type)
 		return
 	}
+	if a.Key.Kind == key.String && d.Schema.Options.LowerCase {
+		d.Problem(schema.CodeLowerCase, "orderBy %q is a string, and keys are in lower case: two events whose orderBy differs in case only would have one key", name)
+	}
 	if a.Optional() || a.Tag.OmitEmpty {
 		d.Problem(schema.CodeAppendRole, "orderBy %q can be missing from an item; it must be neither a pointer, nor inside an embedded pointer, nor omitempty", name)
 	}
@@ -191,6 +194,6 @@ func (e *events) checkHalf(d *schema.Decl, x *schema.Index, h *schema.Half) {
 // eventHalf is the sort key of events: the current item's, #e#, and orderBy.
 func eventHalf(s *schema.Schema, orderBy *schema.Attr) *schema.Half {
 	t := *s.SK.Template
-	t.Segments = append(slices.Clone(t.Segments), key.Segment{Literal: "e"}, key.Segment{Field: orderBy.Key})
+	t.Segments = append(slices.Clone(t.Segments), key.Segment{Literal: "e"}, key.Segment{Field: s.InDollar(orderBy)})
 	return &schema.Half{Attr: s.SK.Attr, Template: &t, Parts: append(slices.Clone(s.SK.Parts), orderBy), Prefixed: true, Type: s.SK.Type}
 }

@@ -24,6 +24,11 @@ func (a *advancing) Fold(other plan.Folder) (plan.Action, bool) {
 	byKey := func(x, y *event) int { return strings.Compare(x.sortKey, y.sortKey) }
 	both := &advancing{slices.Concat(a.evs, b.evs), expr.All(a.user, b.user), a.in}
 	slices.SortFunc(both.evs, byKey)
+	for _, ev := range both.evs {
+		if plan.SameCase(ev.c.Schema, ev.carried, both.evs[0].carried) != nil {
+			return plan.Action{}, false
+		}
+	}
 	if byKey(a.evs[len(a.evs)-1], b.evs[len(b.evs)-1]) < 0 {
 		both.in = b.in
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
@@ -30,6 +31,12 @@ func (s *Series[T]) history(verb string, key T, spec opt.Spec) entity.Query[T] {
 		Lead: s.e.half.Parts[:len(s.e.half.Parts)-1],
 		Code: plan.CodeOrderByRange, Other: "a history is read by ranges of " + s.e.orderBy.Field + "; put conditions on other fields into entity.Filter",
 		Base: func(time.Time) expr.Cond { return expr.Cond{} },
+	}
+	if _, parts, err := plan.Key(c.Schema, reflect.ValueOf(key)); err == nil && len(c.Schema.Cased()) > 0 {
+		src.Own = func(it item.Item) (bool, error) { return true, plan.SameCase(c.Schema, parts, it) }
+		for _, a := range c.Schema.Cased() {
+			src.Needs = append(src.Needs, a.Name)
+		}
 	}
 	return c.Bind(query.Build(src, reflect.ValueOf(key), spec)).(entity.Query[T])
 }

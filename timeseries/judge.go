@@ -56,7 +56,7 @@ func (a *appendOp) plan(in plan.Input) (plan.Step, error) {
 	return plan.Step{
 		Actions: []plan.Action{current, put},
 		Whole:   true,
-		Judge: func(f []plan.Failure) plan.Verdict {
+		Judge: a.ownSeries(func(f []plan.Failure) plan.Verdict {
 			got, next, err := a.judge(f[0], f[1], current, put, in.Joined)
 			switch {
 			case err != nil:
@@ -67,7 +67,7 @@ func (a *appendOp) plan(in plan.Input) (plan.Step, error) {
 				return plan.Verdict{Err: &StaleError{got.reason}}
 			}
 			return plan.Verdict{Outcome: got}
-		},
+		}),
 		Done: func(plan.Returned) (any, error) {
 			if in.Joined {
 				return outcome{applied: true, current: a.carried}, nil
@@ -107,23 +107,23 @@ func (a *appendOp) repair(advance plan.Action, stored item.Item) *plan.Step {
 	return &plan.Step{
 		Actions: []plan.Action{advance, a.check()},
 		Whole:   true,
-		Judge: func(f []plan.Failure) plan.Verdict {
+		Judge: a.ownSeries(func(f []plan.Failure) plan.Verdict {
 			if f[1].Failed() {
 				return plan.Verdict{Replan: plan.ErrConflict} // the event is gone meanwhile
 			}
 			return plan.Verdict{Outcome: outcome{reason: Duplicate, current: f[0].Image, stored: stored}}
-		},
+		}),
 		Done: func(plan.Returned) (any, error) { return outcome{reason: Duplicate, stored: stored}, nil },
 	}
 }
 
 // record keeps a late event in the history of an item that exists.
 func (a *appendOp) record(put plan.Action, current item.Item) *plan.Step {
-	exists := plan.Action{Kind: plan.Check, Table: a.c.Table, Key: a.primary, Cond: plan.There(a.c.Schema)}
+	exists := plan.Action{Kind: plan.Check, Table: a.c.Table, Key: a.primary, Cond: a.event.exists()}
 	return &plan.Step{
 		Actions: []plan.Action{exists, put},
 		Whole:   true,
-		Judge: func(f []plan.Failure) plan.Verdict {
+		Judge: a.ownSeries(func(f []plan.Failure) plan.Verdict {
 			if f[0].Failed() {
 				return plan.Verdict{Replan: plan.ErrConflict} // the item is gone meanwhile
 			}
@@ -132,7 +132,7 @@ func (a *appendOp) record(put plan.Action, current item.Item) *plan.Step {
 				got.reason = Collision
 			}
 			return plan.Verdict{Outcome: got}
-		},
+		}),
 		Done: func(plan.Returned) (any, error) { return outcome{reason: Recorded, current: current}, nil },
 	}
 }

@@ -35,7 +35,7 @@ type lateChunk struct {
 }
 
 func (r *lateChunk) plan(in plan.Input) (plan.Step, error) {
-	actions := []plan.Action{{Kind: plan.Check, Table: r.c.Table, Key: r.rest[0].primary, Cond: plan.There(r.c.Schema)}}
+	actions := []plan.Action{{Kind: plan.Check, Table: r.c.Table, Key: r.rest[0].primary, Cond: r.rest[0].exists()}}
 	for _, x := range r.rest {
 		put, err := x.put(in)
 		if err != nil {
@@ -46,7 +46,7 @@ func (r *lateChunk) plan(in plan.Input) (plan.Step, error) {
 	return plan.Step{
 		Actions: actions,
 		Whole:   true,
-		Judge:   func(f []plan.Failure) plan.Verdict { return r.judge(in, f) },
+		Judge:   r.rest[0].ownSeries(func(f []plan.Failure) plan.Verdict { return r.judge(in, f) }),
 		Done: func(plan.Returned) (any, error) {
 			for _, x := range r.rest {
 				x.outcome = outcome{reason: Recorded, current: x.winner}

@@ -35,6 +35,7 @@ type Write[R any] struct {
 
 // NewWrite returns a write of c.
 func NewWrite[R any](c *Core, op *plan.Op, decode func(any) (R, error)) *Write[R] {
+	op.KeepCase()
 	return &Write[R]{c: c, op: op, decode: decode}
 }
 

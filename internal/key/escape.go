@@ -1,6 +1,9 @@
 package key
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // lastEscaped is the greatest byte that Escape writes in hex. Above it every
 // byte stands for itself; '%', the first byte of each escape, is itself the
@@ -30,4 +33,15 @@ func Escape(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// plain reports that every byte of s is ASCII and stands for itself in an
+// escaped key.
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] <= lastEscaped || s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }

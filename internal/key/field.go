@@ -20,7 +20,8 @@ type Field struct {
 	Kind  Kind
 	Time  TimeFormat // of a Time
 	Width int        // digits of an Int, a Uint or a number Time; 0 is the default
-	Lower bool       // a String is lower-cased
+	Lower bool       // a String, or the text of a Time, is lower-cased
+	Plain bool       // a String that would have to be escaped, or is beyond ASCII, is refused
 }
 
 // FromAttribute reads the part from an item. A missing attribute, NULL and the
@@ -101,6 +102,8 @@ func (f *Field) accepts(v Value) error {
 	case v.Kind == String && !utf8.ValidString(v.S):
 		// The SDK would replace the bytes, and two values would share a key.
 		return f.problem("is not valid UTF-8")
+	case v.Kind == String && f.Plain && !plain(v.S):
+		return f.problem("has a character that cannot be written here without escaping: a control character, a space, one of !\"#$%%, or one beyond ASCII")
 	}
 	return nil
 }
@@ -119,7 +122,7 @@ func (f *Field) timeText(v Value) (string, error) {
 	case UnixMilli:
 		return f.signed(v.T.UnixMilli())
 	default:
-		return text, nil
+		return f.cased(text), nil
 	}
 }
 

@@ -21,7 +21,7 @@ func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Spec)
 		return op, nil
 	}
 	primary, parts, err := Key(s, v)
-	op.Key, op.Err, op.KeyIs = primary, err, KeyText(s, primary)
+	op.Key, op.Err, op.KeyIs, op.Parts = primary, err, KeyText(s, primary), parts
 	if err == nil && spec.From != nil {
 		op.Given, op.Err = given(op, spec.From)
 	}
@@ -129,11 +129,4 @@ func complete(s *schema.Schema, primary, it item.Item, in Input) (item.Item, err
 }
 
 // Recompose brings the index keys of it up to date with its attributes.
-func Recompose(s *schema.Schema, it item.Item) error {
-	for _, h := range s.IndexHalves() {
-		if err := SetIndexHalf(s, h, it, isSortHalf(s, h)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func Recompose(s *schema.Schema, it item.Item) error { return setIndexes(s, it, nil) }

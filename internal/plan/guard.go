@@ -80,12 +80,13 @@ func live(s *schema.Schema, it item.Item, now time.Time) bool {
 }
 
 // unchanged guards a write by what was read: the write id, else the version, else every attribute of the image. The
-// first two never come back once they are gone, so that a write under them can be sent twice; an image can.
+// first two never come back once they are gone, so that a write under them can be sent twice; an image can. So can the
+// version in a table that is shared with effect-dynamodb, whose put begins at 1 again.
 func unchanged(s *schema.Schema, image item.Item) (guard expr.Cond, lasting bool, err error) {
 	if w, ok := image[schema.WriteAttr]; ok && s.Hidden {
 		return expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w), true, nil
 	}
-	if s.Version != nil {
+	if s.Version != nil && !s.Options.Interop {
 		if n, ok := image[s.Version.Name].(*types.AttributeValueMemberN); ok {
 			return expr.Compare(expr.Eq, expr.Attr(s.Version.Name), n), true, nil
 		}
@@ -104,7 +105,7 @@ func unchanged(s *schema.Schema, image item.Item) (guard expr.Cond, lasting bool
 	}
 	guard = expr.All(all...)
 	if guard.Operators() > maxGuardOperators || bytes > maxGuardBytes {
-		return expr.Cond{}, false, input(s, CodeCondition, nil, "the item has too many attributes to be guarded by its content; give the entity a version field or a $ key")
+		return expr.Cond{}, false, input(s, CodeCondition, nil, "the item has too many attributes to be guarded by its content; outside tables that are shared with effect-dynamodb, give the entity a version field or a $ key")
 	}
 	return guard, false, nil
 }
@@ -136,7 +137,7 @@ func sameState(s *schema.Schema, read, image item.Item) bool {
 	if w, ok := read[schema.WriteAttr]; ok && s.Hidden {
 		return item.Equal(w, image[schema.WriteAttr])
 	}
-	if s.Version != nil {
+	if s.Version != nil && !s.Options.Interop {
 		if v, ok := read[s.Version.Name]; ok {
 			return item.Equal(v, image[s.Version.Name])
 		}

@@ -12,6 +12,14 @@ import (
 // in known are known. needRead is set when a half cannot be composed without the stored item. all asks for the halves
 // that no change touches too, because the item may be new.
 func keepInStep(s *schema.Schema, known item.Item, changes []expr.Change, all bool) (extra []expr.Change, needRead bool, err error) {
+	by := someParts
+	if all {
+		by = mayCreate
+	}
+	return keepIndexes(s, known, changes, by)
+}
+
+func keepIndexes(s *schema.Schema, known item.Item, changes []expr.Change, by scope) (extra []expr.Change, needRead bool, err error) {
 	touched := map[string]expr.Change{}
 	after := item.Clone(known)
 	for _, c := range changes {
@@ -20,7 +28,24 @@ func keepInStep(s *schema.Schema, known item.Item, changes []expr.Change, all bo
 			after[c.Path.Root()] = c.Value
 		}
 	}
-	for _, h := range s.IndexHalves() {
+	for _, x := range s.Indexes {
+		var more []expr.Change
+		if s.Together(x) {
+			more, needRead, err = keepTogether(s, x, after, touched, by)
+		} else {
+			more, needRead, err = keepHalves(s, x, after, touched, by)
+		}
+		if err != nil || needRead {
+			return nil, needRead, err
+		}
+		extra = append(extra, more...)
+	}
+	return extra, false, nil
+}
+
+// keepHalves is keepInStep for one index.
+func keepHalves(s *schema.Schema, x *schema.Index, after item.Item, touched map[string]expr.Change, by scope) (extra []expr.Change, needRead bool, err error) {
+	for _, h := range x.Halves() {
 		if !h.Written() {
 			for _, a := range h.Native {
 				c := touched[a.Name]
@@ -43,7 +68,7 @@ func keepInStep(s *schema.Schema, known item.Item, changes []expr.Change, all bo
 			}
 		}
 		switch {
-		case !affected && (partly || !all):
+		case !affected && (partly || by == someParts):
 			// Nothing that the half is made of changes, or the item is new and lacks a part.
 		case once != nil && !partly && Copies(h) && writtenOnce(once):
 			c := followOnce(h, once, touched[once.Name])
@@ -98,7 +123,7 @@ func writtenOnce(a *schema.Attr) bool {
 // KeepInStep is for writes that know every changed part: the changes that keep the index halves right, also for a new
 // item. A half that would need the stored item is a mistake that the declaration should have refused.
 func KeepInStep(s *schema.Schema, known item.Item, changes []expr.Change) ([]expr.Change, error) {
-	extra, needRead, err := keepInStep(s, known, changes, true)
+	extra, needRead, err := keepIndexes(s, known, changes, appended)
 	if needRead {
 		return nil, input(s, schema.CodeMixedIndexHalf, nil, "an index key cannot be composed without the stored item")
 	}

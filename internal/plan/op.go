@@ -26,6 +26,7 @@ type Op struct {
 	Table  string    // physical name
 	Key    item.Item // primary key of the item that the op is about
 	KeyIs  string    // the key for messages; empty when it must not be shown
+	Parts  item.Item // key parts as given and stored; nil when the op guards them itself
 	Err    error     // bad input
 	Exact  bool      // sent as a transaction under a token, so that a lost answer can be asked for again
 	Read   bool      // the current item must be read before the op can be planned

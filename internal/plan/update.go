@@ -172,7 +172,7 @@ func rewrite(s *schema.Schema, in Input, changes []expr.Change) (item.Item, erro
 		it[a.Name] = av
 	}
 	countUp(s, it, in.Image)
-	if err := Recompose(s, it); err != nil {
+	if err := setIndexes(s, it, in.Image); err != nil {
 		return nil, err
 	}
 	if x := stamper(s); x != nil {

@@ -68,10 +68,12 @@ func hidden(s *schema.Schema, it item.Item, writeID string) {
 	if d := s.Discriminator; d != nil {
 		it[d.Attr] = item.S(d.Value)
 	}
+	if s.Dollar {
+		it[schema.EntityAttr] = item.S(s.Name)
+	}
 	if !s.Hidden {
 		return
 	}
-	it[schema.EntityAttr] = item.S(s.Name)
 	it[schema.WriteAttr] = item.S(writeID)
 	if s.Payload > 1 {
 		it[schema.PayloadAttr] = item.N(strconv.Itoa(s.Payload))

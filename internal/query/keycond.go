@@ -99,7 +99,7 @@ func (b *builder) sortCondition() (expr.Cond, error) {
 		return expr.Cond{}, b.partError(err, nil)
 	}
 	if r.Filter {
-		if fields[b.lead].Lower {
+		if f := fields[b.lead]; f.Lower && f.Kind == key.String {
 			return expr.Cond{}, b.fail(plan.CodeOption, b.next, "this bound cannot be exact on a key part that is stored in lower case; use Le, Ge or Between")
 		}
 		sharper, err := plan.Condition(b.s, *b.bound)

@@ -34,6 +34,11 @@ type Source struct {
 	Base func(now time.Time) expr.Cond
 	// Expire is set when the items can expire.
 	Expire bool
+	// Own tells the items that the query is about from others that pass the filter; nil when the filter does. It gives an
+	// error for an item that makes the whole query fail.
+	Own func(item.Item) (bool, error)
+	// Needs are the attributes that Own looks at.
+	Needs []string
 	// Scan reads the whole table or index instead of a partition.
 	Scan bool
 }

@@ -29,7 +29,7 @@ func (p *Plan) fetch(ctx context.Context, start item.Item, limit int, count bool
 	}
 	var r expr.Renderer
 	in := &dynamodb.QueryInput{
-		TableName: &p.Table, ExclusiveStartKey: start, Limit: evaluate(limit), Select: selection(count),
+		TableName: &p.Table, ExclusiveStartKey: start, Limit: evaluate(limit), Select: p.selection(count),
 		KeyConditionExpression: text(r.Cond(p.Key)),
 		FilterExpression:       text(r.Cond(p.filter(p.Runner.Clock()))),
 		ProjectionExpression:   p.projection(&r, count),
@@ -49,13 +49,13 @@ func (p *Plan) fetch(ctx context.Context, start item.Item, limit int, count bool
 	if err != nil {
 		return fetched{}, err
 	}
-	return fetched{out.Items, int(out.Count), int(out.ScannedCount), out.LastEvaluatedKey}, nil
+	return p.own(fetched{out.Items, int(out.Count), int(out.ScannedCount), out.LastEvaluatedKey})
 }
 
 func (p *Plan) fetchScan(ctx context.Context, start item.Item, limit int, count bool, seg *segment) (fetched, error) {
 	var r expr.Renderer
 	in := &dynamodb.ScanInput{
-		TableName: &p.Table, ExclusiveStartKey: start, Limit: evaluate(limit), Select: selection(count),
+		TableName: &p.Table, ExclusiveStartKey: start, Limit: evaluate(limit), Select: p.selection(count),
 		FilterExpression:     text(r.Cond(p.filter(p.Runner.Clock()))),
 		ProjectionExpression: p.projection(&r, count),
 	}
@@ -73,25 +73,52 @@ func (p *Plan) fetchScan(ctx context.Context, start item.Item, limit int, count 
 	if err != nil {
 		return fetched{}, err
 	}
-	return fetched{out.Items, int(out.Count), int(out.ScannedCount), out.LastEvaluatedKey}, nil
+	return p.own(fetched{out.Items, int(out.Count), int(out.ScannedCount), out.LastEvaluatedKey})
+}
+
+// own drops what passed the filter and is not what the query is about.
+func (p *Plan) own(got fetched) (fetched, error) {
+	if p.Own == nil {
+		return got, nil
+	}
+	var items []item.Item
+	for _, it := range got.items {
+		ours, err := p.Own(it)
+		if err != nil {
+			return fetched{}, err
+		}
+		if ours {
+			items = append(items, it)
+		}
+	}
+	got.items, got.count = items, len(items)
+	return got, nil
 }
 
 // projection returns what to fetch: nil is everything.
 func (p *Plan) projection(r *expr.Renderer, count bool) *string {
-	if p.Project == nil || count {
+	names := p.Project
+	switch {
+	case count && p.Own != nil:
+		names = []string{}
+	case names == nil || count:
 		return nil
 	}
-	names := p.Project
+	needed := slices.Clone(p.Needs)
 	for _, a := range p.keyAttrs() { // a page's cursor is made of them
-		if !slices.Contains(names, a.Name) {
-			names = append(names[:len(names):len(names)], a.Name)
+		needed = append(needed, a.Name)
+	}
+	for _, name := range needed {
+		if !slices.Contains(names, name) {
+			names = append(names[:len(names):len(names)], name)
 		}
 	}
 	return text(r.Project(names))
 }
 
-func selection(count bool) types.Select {
-	if count {
+// selection asks for no items where a number will do.
+func (p *Plan) selection(count bool) types.Select {
+	if count && p.Own == nil {
 		return types.SelectCount
 	}
 	return ""

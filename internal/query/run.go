@@ -95,7 +95,7 @@ func (p *Plan) firstAsk(limit int) int {
 	if limit == 0 {
 		return 0
 	}
-	if p.User.Op != expr.None || p.Scan {
+	if p.User.Op != expr.None || p.Scan || p.Own != nil {
 		limit = max(limit, 25)
 	}
 	return min(limit, mostEvaluated)

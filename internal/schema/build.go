@@ -119,5 +119,9 @@ func (b *builder) setName(d *Decl, name string) {
 		d.Problem(CodeMalformed, "name %q: %v", name, err)
 	}
 	b.s.Name = name
-	b.s.Prefix = "$" + b.s.Options.Namespace + "#v" + strconv.Itoa(b.s.Options.NamespaceVersion) + "#" + strings.ToLower(name)
+	namespace := b.s.Options.Namespace
+	if b.s.Options.LowerCase {
+		namespace = strings.ToLower(namespace)
+	}
+	b.s.Prefix = "$" + namespace + "#v" + strconv.Itoa(b.s.Options.NamespaceVersion) + "#" + strings.ToLower(name)
 }

@@ -47,6 +47,8 @@ const (
 	CodeConfig           = "EDD-9050"
 	CodeUnknownIndex     = "EDD-9051"
 	CodeUnsupportedType  = "EDD-9052"
+	CodeInterop          = "EDD-9053"
+	CodeLowerCase        = "EDD-9054"
 	CodeVersionField     = "EDD-9060"
 	CodeUniqueTable      = "EDD-9061"
 	CodeUniquePolicy     = "EDD-9062"

@@ -13,12 +13,15 @@ func Reserved(name string) bool { return slices.Contains(reserved, name) }
 func (b *builder) finish() {
 	s := b.s
 	for _, a := range s.Attrs {
-		if Reserved(a.Name) || s.Hidden && a.Name == s.Options.TTL {
+		if Reserved(a.Name) || s.Dollar && a.Name == s.Options.TTL {
 			b.add(CodeReservedAttr, a.Field, "the attribute %q belongs to the library", a.Name)
 		}
 	}
 	if s.PK != nil {
 		b.keyCollisions()
+	}
+	if s.Options.Interop && s.Dollar {
+		b.interop()
 	}
 	if s.Satellites > 0 && (s.SK == nil || !s.SK.Prefixed) {
 		b.add(CodeSatelliteKey, "", "events, snapshots and deleted copies lie beside the current item: they need a sort key that begins with $")
@@ -78,7 +81,7 @@ func (b *builder) keyCollisions() {
 		if other, ok := owner[d.Attr]; ok {
 			b.add(CodeKeyAttrCollision, "", "kind is stored in %q, which is %s", d.Attr, other)
 		}
-		if b.s.Hidden {
+		if b.s.Dollar {
 			b.add(CodeMalformed, "", "kind is for verbatim entities: a $ entity is told apart by %s", EntityAttr)
 		}
 	}

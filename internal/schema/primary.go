@@ -54,7 +54,8 @@ func (d *Decl) Primary() {
 		}
 	}
 	// The sort key decides what a partition holds; without one the partition key does.
-	d.Schema.Hidden = pk.Prefixed && sk == nil || sk != nil && sk.Prefixed
+	d.Schema.Dollar = pk.Prefixed && sk == nil || sk != nil && sk.Prefixed
+	d.Schema.Hidden = d.Schema.Dollar && !d.Schema.Options.Interop
 }
 
 func (d *Decl) discriminator(text string) {

@@ -39,6 +39,8 @@ type Options struct {
 	NamespaceVersion int
 	PK, SK, TTL      string         // attribute names for `$` keys and expiry
 	Precision        key.TimeFormat // of times without a format of their own
+	LowerCase        bool           // the text of `$` keys is lower case
+	Interop          bool           // tables are shared with effect-dynamodb
 }
 
 // Schema is one compiled entity type. It is immutable once built.
@@ -59,7 +61,8 @@ type Schema struct {
 
 	CreatedAt, UpdatedAt, DeletedAt, Version *Attr
 
-	Hidden        bool           // a `$` entity: its items carry __edd_e__, _w and the like
+	Dollar        bool           // a `$` entity: its items carry __edd_e__
+	Hidden        bool           // they carry _w and the like too
 	Discriminator *Discriminator // of a verbatim entity that shares its table
 	Beside        []*Half        // sort keys of what features store beside the current item
 	Satellites    int            // longest suffix, in bytes, that a feature adds to the sort key; 0 when none does
@@ -147,12 +150,19 @@ func (s *Schema) Halves() []*Half {
 func (s *Schema) IndexHalves() []*Half {
 	var halves []*Half
 	for _, x := range s.Indexes {
-		if !x.Local {
-			halves = append(halves, x.PK)
-		}
-		if x.SK != nil {
-			halves = append(halves, x.SK)
-		}
+		halves = append(halves, x.Halves()...)
+	}
+	return halves
+}
+
+// Halves returns the halves that the index has beside the table's own: a local index shares its partition half.
+func (x *Index) Halves() []*Half {
+	var halves []*Half
+	if !x.Local {
+		halves = append(halves, x.PK)
+	}
+	if x.SK != nil {
+		halves = append(halves, x.SK)
 	}
 	return halves
 }

@@ -24,7 +24,7 @@ func (t *Table) Add(s *Schema) error {
 		if !sameKey(o.PK, s.PK) || !sameKey(o.SK, s.SK) {
 			p.add(CodeTableKey, "", "table %s has the key (%s) for %s and would have (%s)", t.Name, keyText(o), o.Type, keyText(s))
 		}
-		if !o.Hidden && !s.Hidden && (o.Discriminator == nil || s.Discriminator == nil || *o.Discriminator == *s.Discriminator) {
+		if !o.Dollar && !s.Dollar && (o.Discriminator == nil || s.Discriminator == nil || *o.Discriminator == *s.Discriminator) {
 			p.add(CodeSharedTable, "", `%s is a verbatim entity on table %s too: both need a kind:"attr=value" of their own`, o.Type, t.Name)
 		}
 		if o.UsesTTL && s.UsesTTL && o.Options.TTL != s.Options.TTL {

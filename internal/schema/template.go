@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"strings"
+
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/key"
@@ -27,6 +29,9 @@ func (d *Decl) half(option, text, stored string, maxNative int) *Half {
 	ok := true
 	for _, s := range k.Segments {
 		segment := key.Segment{Literal: s.Literal}
+		if h.Prefixed && d.Schema.Options.LowerCase {
+			segment.Literal = strings.ToLower(s.Literal)
+		}
 		if s.Field != nil {
 			a := d.part(option, s.Field.Attr)
 			if a == nil {
@@ -37,6 +42,9 @@ func (d *Decl) half(option, text, stored string, maxNative int) *Half {
 			if segment.Field == nil {
 				ok = false
 				continue
+			}
+			if h.Prefixed {
+				segment.Field = d.Schema.Options.inDollar(segment.Field)
 			}
 			h.Parts = append(h.Parts, a)
 		}

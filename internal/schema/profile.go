@@ -1,0 +1,82 @@
+package schema
+
+import "github.com/dynastrata/dynastrata/internal/key"
+
+// interopWidth is how many digits effect-dynamodb gives a number in a key.
+const interopWidth = 16
+
+// inDollar is how f is written in a `$` key of this database.
+func (o Options) inDollar(f *key.Field) *key.Field {
+	g := *f
+	g.Lower = g.Lower || o.LowerCase && (g.Kind == key.String || g.Kind == key.Time)
+	if o.Interop {
+		g.Plain = true
+		if g.Width == 0 {
+			g.Width = interopWidth
+		}
+	}
+	return &g
+}
+
+// InDollar is how an attribute that can be a key part is written in a `$` key.
+func (s *Schema) InDollar(a *Attr) *key.Field { return s.Options.inDollar(a.Key) }
+
+// Cased are the primary key's parts of which the key does not tell the case: what differs from the stored part in case
+// only has the same key.
+func (s *Schema) Cased() []*Attr {
+	if !s.Options.LowerCase {
+		return nil
+	}
+	var cased []*Attr
+	for _, h := range []*Half{s.PK, s.SK} {
+		if h == nil || !h.Prefixed {
+			continue
+		}
+		for _, a := range h.Parts {
+			if a.Key.Kind == key.String {
+				cased = append(cased, a)
+			}
+		}
+	}
+	return cased
+}
+
+// Together reports that the halves of x are in an item either both or not at all, as effect-dynamodb has them.
+func (s *Schema) Together(x *Index) bool {
+	return s.Options.Interop && !x.Local && x.PK.Prefixed && (x.SK == nil || x.SK.Prefixed)
+}
+
+// Kept reports that appends keep half h in step, so that it does not have to be composed anew by other writes.
+func (s *Schema) Kept(h *Half) bool {
+	written := false
+	for _, a := range h.Parts {
+		if !s.KeyPart(a) && !a.Append && !a.Clock {
+			return false
+		}
+		written = written || a.Append || a.Clock
+	}
+	return written
+}
+
+// interop refuses what a table that is shared with effect-dynamodb cannot hold.
+func (b *builder) interop() {
+	s := b.s
+	if s.Payload > 1 {
+		b.add(CodeInterop, "", "a payload version has no place in a table that is shared with effect-dynamodb")
+	}
+	for _, a := range s.Attrs {
+		if a.Time && a.Format.Text() && a.Format != key.Milli {
+			b.add(CodeInterop, a.Field, "effect-dynamodb stores times as text in milliseconds, or as numbers: use time=ms, time=unix or time=unixms")
+		}
+	}
+	for _, h := range s.Halves() {
+		if h.Template == nil || !h.Prefixed {
+			continue
+		}
+		for _, f := range h.Template.Fields() {
+			if f.Width != interopWidth {
+				b.add(CodeInterop, s.byName[f.Attr].Field, "effect-dynamodb writes numbers in keys in %d digits, not %d", interopWidth, f.Width)
+			}
+		}
+	}
+}
