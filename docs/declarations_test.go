@@ -7,7 +7,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-// The declarations that layout.md quotes, and at the end that of the README.
+// The declarations that layout.md and interop.md quote, and that of the README.
 
 type employee struct {
 	_ entity.Key `name:"Employee" pk:"$#{employeeId}" sk:"$"`
@@ -123,4 +123,18 @@ type readmeTelemetry struct {
 	Timestamp time.Time `dynamodbav:"timestamp"`
 	Location  *string   `dynamodbav:"location,omitempty" entity:"append"`
 	Account   string    `dynamodbav:"account,omitempty"`
+}
+
+type interopTelemetry struct {
+	_ entity.Key        `name:"Telemetry" pk:"$#channel_{channel}#deviceId_{deviceId}" sk:"$"`
+	_ entity.GSI        `name:"byAccount" index:"gsi1" pk:"$#accountId_{accountId}" sk:"$#deviceId_{deviceId}"`
+	_ timeseries.Events `orderBy:"timestamp" ttl:"7d"`
+
+	Channel   string    `dynamodbav:"channel"`
+	DeviceID  string    `dynamodbav:"deviceId"`
+	Timestamp time.Time `dynamodbav:"timestamp"`
+	Location  *string   `dynamodbav:"location,omitempty" entity:"append"`
+	Alert     *bool     `dynamodbav:"alert,omitempty"    entity:"append"`
+	AccountID string    `dynamodbav:"accountId,omitempty"`
+	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at"`
 }

@@ -48,6 +48,7 @@ func examples(t *testing.T) map[string]string {
 	storedEmployees(t, made)
 	storedSeries(t, made)
 	storedVerbatim(t, made)
+	storedInterop(t, made)
 	for name, text := range made {
 		made[name] = strings.ReplaceAll(text, run, "")
 	}

@@ -1,0 +1,44 @@
+package docs_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/timeseries"
+)
+
+// storedInterop stores and plans as in a table that is shared with effect-dynamodb.
+func storedInterop(t *testing.T, made map[string]string) {
+	t.Helper()
+	client, table := localdb.Test(t)
+	shared := func(table string) entity.Config {
+		cfg := config(table)
+		cfg.Interop, cfg.TimePrecision = true, time.Millisecond
+		cfg.Namespace = entity.Namespace{Name: "timeseries-demo", Version: 1, Casing: entity.LowerCase}
+		return cfg
+	}
+	db, err := entity.Open(client, shared(table))
+	require.NoError(t, err)
+	readings, err := timeseries.New[interopTelemetry](db)
+	require.NoError(t, err)
+	require.NoError(t, db.CreateTables(t.Context()))
+	keepExpired(t, client, table)
+
+	ev := interopTelemetry{Channel: "C-1", DeviceID: "D-7", Timestamp: event, Location: ptr("dock 4")}
+	result, err := readings.Append(t.Context(), ev)
+	require.NoError(t, err)
+	require.True(t, result.Applied)
+	_, err = readings.Update(t.Context(), ev, entity.Set(&entity.Fields[interopTelemetry]().AccountID, "Acct-1"))
+	require.NoError(t, err)
+	made["interop-series"] = dump(t, client, table, "pk", "sk")
+
+	paper, err := entity.Open(nil, shared("timeseries"))
+	require.NoError(t, err)
+	printed, err := timeseries.New[interopTelemetry](paper)
+	require.NoError(t, err)
+	made["interop-plan"] = printed.Op().Append(ev).String()
+}
