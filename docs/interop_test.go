@@ -17,7 +17,7 @@ func storedInterop(t *testing.T, made map[string]string) {
 	client, table := localdb.Test(t)
 	shared := func(table string) entity.Config {
 		cfg := config(table)
-		cfg.Interop, cfg.TimePrecision = true, time.Millisecond
+		cfg.Interop, cfg.TimePrecision, cfg.NewID = true, time.Millisecond, nil
 		cfg.Namespace = entity.Namespace{Name: "timeseries-demo", Version: 1, Casing: entity.LowerCase}
 		return cfg
 	}
