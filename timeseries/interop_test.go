@@ -1,0 +1,283 @@
+package timeseries_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/timeseries"
+)
+
+// Pulse is a series in a table that is shared with effect-dynamodb.
+type Pulse struct {
+	_ entity.Key        `name:"Pulse" pk:"$#channel_{channel}#deviceid_{deviceId}" sk:"$"`
+	_ entity.GSI        `name:"byAccount" index:"gsi1" pk:"$#accountid_{accountId}" sk:"$#deviceid_{deviceId}"`
+	_ entity.GSI        `name:"byState" index:"gsi2" pk:"$#state_{state}" sk:"$#at_{at}"`
+	_ entity.GSI        `name:"bySite" index:"gsi3" pk:"$#site_{site}" sk:"$#at_{at}"`
+	_ timeseries.Events `orderBy:"at" ttl:"7d" late:"record"`
+
+	Channel   string    `dynamodbav:"channel"`
+	DeviceID  string    `dynamodbav:"deviceId"`
+	At        time.Time `dynamodbav:"at"`
+	State     *string   `dynamodbav:"state,omitempty" entity:"append"`
+	Level     *int      `dynamodbav:"level,omitempty" entity:"append"`
+	AccountID string    `dynamodbav:"accountId,omitempty"`
+	Site      string    `dynamodbav:"site,omitempty"`
+	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at"`
+}
+
+func sharedTable(c *entity.Config) {
+	c.Interop, c.TimePrecision, c.Namespace.Casing = true, time.Millisecond, entity.LowerCase
+}
+
+// pulse is an event of device C-1 D-7, minute minutes after noon of a day when nothing has expired yet.
+func pulse(minute, level int) Pulse {
+	return Pulse{Channel: "C-1", DeviceID: "D-7", At: time.Date(2100, 12, 31, 12, minute, 0, 0, time.UTC), Level: &level}
+}
+
+const pulsePK, pulseSK = "$app#v1#pulse#channel_c-1#deviceid_d-7", "$app#v1#pulse"
+
+func TestInterop_AnEventIsWhatEffectDynamoDBWrites(t *testing.T) {
+	t.Parallel()
+	w := open[Pulse](t, sharedTable, func(c *entity.Config) { c.TTL = "expiresAt" })
+	require.True(t, w.append(pulse(1, 5)).Applied)
+	stored := w.partition(pulsePK)
+	require.Equal(t, map[string]map[string]string{
+		pulseSK: {
+			"pk": "S " + pulsePK, "sk": "S " + pulseSK, "__edd_e__": "S Pulse", "channel": "S C-1", "deviceId": "S D-7",
+			"at": "S 2100-12-31T12:01:00.000Z", "level": "N 5", "createdAt": "S 2101-01-01T00:00:00.987Z",
+			"gsi2sk": "S $app#v1#pulse#at_2100-12-31t12:01:00.000z", "gsi3sk": "S $app#v1#pulse#at_2100-12-31t12:01:00.000z",
+		},
+		pulseSK + "#e#2100-12-31t12:01:00.000z": {
+			"pk": "S " + pulsePK, "sk": "S " + pulseSK + "#e#2100-12-31t12:01:00.000z", "__edd_e__": "S Pulse", "channel": "S C-1", "deviceId": "S D-7",
+			"at": "S 2100-12-31T12:01:00.000Z", "level": "N 5", "expiresAt": "N 4134585600",
+		},
+	}, stored)
+}
+
+func TestInterop_EnrichmentAndAppendsKeepTheIndexesRight(t *testing.T) {
+	t.Parallel()
+	w := open[Pulse](t, sharedTable)
+	f := entity.Fields[Pulse]()
+	find := func(name string, partition Pulse) int {
+		x, err := w.look.Index(name)
+		require.NoError(t, err)
+		found, err := x.Query(partition).Collect(t.Context())
+		require.NoError(t, err)
+		return len(found)
+	}
+	_, created, err := w.Upsert(w.ctx, Pulse{Channel: "C-1", DeviceID: "D-7", Site: "Ulm"})
+	require.NoError(t, err)
+	require.True(t, created)
+	require.Equal(t, 0, find("bySite", Pulse{Site: "ulm"}), "there is no orderBy yet")
+	require.Equal(t, 0, find("byAccount", Pulse{AccountID: "a"}))
+	require.True(t, w.append(pulse(1, 5)).Applied)
+	require.Equal(t, 1, find("bySite", Pulse{Site: "ulm"}), "the append gave the other half")
+	w.sent.Reset()
+	_, err = w.Update(w.ctx, pulse(0, 0), entity.Set(&f.AccountID, "A"), entity.Set(&f.Site, "Bonn"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"UpdateItem"}, w.operations(), "what appends keep in step needs no read")
+	require.Equal(t, 1, find("bySite", Pulse{Site: "bonn"}))
+	require.Equal(t, 1, find("byAccount", Pulse{AccountID: "a"}))
+	red := pulse(2, 6)
+	red.State = new(string)
+	*red.State = "RED"
+	require.True(t, w.append(red).Applied)
+	require.Equal(t, 1, find("byState", Pulse{State: red.State}))
+	require.True(t, w.append(pulse(3, 7)).Applied)
+	require.Equal(t, 1, find("byState", Pulse{State: red.State}), "not reported is not changed")
+	_, err = w.Update(w.ctx, pulse(0, 0), entity.Remove(&f.AccountID), entity.Remove(&f.Site))
+	require.NoError(t, err)
+	require.Equal(t, 0, find("byAccount", Pulse{AccountID: "a"}))
+	require.Equal(t, 0, find("bySite", Pulse{Site: "bonn"}))
+	cur := w.partition(pulsePK)[pulseSK]
+	require.NotContains(t, cur, "gsi1sk")
+	require.Equal(t, "S $app#v1#pulse#at_2100-12-31t12:03:00.000z", cur["gsi3sk"], "appends keep this one alone")
+	_, err = w.Update(w.ctx, pulse(0, 0), entity.Set(&f.Site, "Köln"))
+	require.Equal(t, "EDD-9102", inputCode(t, err))
+	_, err = w.Update(w.ctx, pulse(0, 0), entity.Set(&f.Site, "Kiel"))
+	require.NoError(t, err)
+	require.Equal(t, 1, find("bySite", Pulse{Site: "kiel"}))
+}
+
+func TestInterop_OutcomesAreDecidedByContent(t *testing.T) {
+	t.Parallel()
+	w := open[Pulse](t, sharedTable)
+	w.seed(pulse(5, 1), pulse(9, 2))
+	require.Equal(t, timeseries.Duplicate, w.append(pulse(5, 1)).Reason)
+	require.Equal(t, timeseries.Collision, w.append(pulse(5, 8)).Reason)
+	require.Equal(t, timeseries.Recorded, w.append(pulse(3, 4)).Reason)
+	require.Equal(t, timeseries.Duplicate, w.append(pulse(3, 4)).Reason)
+	require.Equal(t, timeseries.Refused, w.append(pulse(12, 4), entity.If(entity.Eq(&entity.Fields[Pulse]().AccountID, "x"))).Reason)
+	got := w.appendAll([]Pulse{pulse(20, 1), pulse(5, 1), pulse(9, 7), pulse(4, 4), pulse(21, 2)})
+	reasons := make([]timeseries.Reason, len(got))
+	for i, r := range got {
+		reasons[i] = r.Reason
+	}
+	require.Equal(t, []timeseries.Reason{"", timeseries.Duplicate, timeseries.Collision, timeseries.Recorded, ""}, reasons)
+	history := w.history(pulse(0, 0))
+	levels := make([]int, len(history))
+	for i, ev := range history {
+		levels[i] = *ev.Level
+	}
+	require.Equal(t, []int{4, 4, 1, 2, 1, 2}, levels)
+	n, err := w.History(pulse(0, 0)).Count(w.ctx)
+	require.NoError(t, err)
+	require.Equal(t, 6, n)
+	all, err := w.Query(pulseKey("C-1")).Collect(w.ctx)
+	require.NoError(t, err)
+	require.Len(t, all, 1, "events are not current items")
+	require.Equal(t, 2, *all[0].Level)
+}
+
+// pulseKey has the key parts only.
+func pulseKey(channel string) Pulse { return Pulse{Channel: channel, DeviceID: "D-7"} }
+
+func TestInterop_ALostAnswerOfAnAppendIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	for _, f := range everyFault {
+		t.Run(f.String(), func(t *testing.T) {
+			t.Parallel()
+			w := open[Pulse](t, sharedTable)
+			w.seed(pulse(1, 1))
+			w.sent.Inject(nthOf(1, f))
+			require.True(t, w.append(pulse(2, 2)).Applied)
+			w.sent.Inject(nthOf(1, f))
+			require.Equal(t, timeseries.Duplicate, w.append(pulse(2, 2)).Reason)
+			require.Len(t, w.history(pulse(0, 0)), 2)
+			require.Equal(t, 2, *w.current(pulse(0, 0)).Level)
+		})
+	}
+}
+
+func TestInterop_OneOfManyEqualAppendsIsAppliedAndTheNewestIsCurrent(t *testing.T) {
+	t.Parallel()
+	w := open[Pulse](t, sharedTable, attempts(40))
+	const events, senders = 6, 3
+	var mu sync.Mutex
+	applied := map[int]int{}
+	var wg sync.WaitGroup
+	for range senders {
+		for minute := 1; minute <= events; minute++ {
+			wg.Go(func() {
+				r, err := w.Append(w.ctx, pulse(minute, minute))
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case err != nil:
+					w.t.Error(err)
+				case r.Applied || r.Reason == timeseries.Recorded:
+					applied[minute]++
+				case r.Reason != timeseries.Duplicate:
+					w.t.Error(r.Reason)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	for minute := 1; minute <= events; minute++ {
+		require.Equal(t, 1, applied[minute], "event %d", minute)
+	}
+	require.Len(t, w.history(pulse(0, 0)), events)
+	require.Equal(t, events, *w.current(pulse(0, 0)).Level)
+}
+
+func TestInterop_AppendsAndEnrichmentThatReadsBothSurvive(t *testing.T) {
+	t.Parallel()
+	w := open[Pulse](t, sharedTable, attempts(60))
+	w.seed(pulse(0, 0))
+	f := entity.Fields[Pulse]()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := 1; i <= 12; i++ {
+			if _, err := w.Append(w.ctx, pulse(i, i), timeseries.SkipCurrent()); err != nil {
+				w.t.Error(err)
+			}
+		}
+	})
+	wg.Go(func() {
+		for range 3 {
+			if _, err := w.Update(w.ctx, pulse(0, 0), entity.Set(&f.AccountID, "a")); err != nil {
+				w.t.Error(err)
+			}
+			if _, err := w.Update(w.ctx, pulse(0, 0), entity.Remove(&f.AccountID)); err != nil { // reads, and is guarded by the image
+				w.t.Error(err)
+			}
+		}
+	})
+	wg.Wait()
+	require.Equal(t, 12, *w.current(pulse(0, 0)).Level)
+	require.Empty(t, w.current(pulse(0, 0)).AccountID)
+	require.Len(t, w.history(pulse(0, 0)), 13)
+}
+
+func TestKeyCase_NoEventGoesIntoASeriesWhoseKeyDiffersInCase(t *testing.T) {
+	t.Parallel()
+	for name, profile := range map[string]func(*entity.Config){
+		"interop": sharedTable, "lower case": func(c *entity.Config) { c.Namespace.Casing = entity.LowerCase },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := open[Pulse](t, profile)
+			w.seed(pulse(5, 1))
+			before := w.partition(pulsePK)
+			for what, minute := range map[string]int{"newer": 9, "older": 3, "same": 5} {
+				other := pulse(minute, 1)
+				other.Channel = "c-1"
+				_, err := w.Append(w.ctx, other)
+				require.ErrorIs(t, err, entity.ErrKeyCase, what)
+				results, err := w.AppendAll(w.ctx, []Pulse{other})
+				require.ErrorIs(t, err, entity.ErrKeyCase, what)
+				require.False(t, results[0].Applied || results[0].Reason != "", what)
+				require.ErrorIs(t, w.db.Transact(w.ctx, w.Op().Append(other)), entity.ErrKeyCase, what)
+				_, err = w.Update(w.ctx, other, entity.Set(&entity.Fields[Pulse]().Site, "x"))
+				require.ErrorIs(t, err, entity.ErrKeyCase, what)
+				require.Equal(t, before, w.partition(pulsePK), what)
+			}
+			key := pulseKey("c-1")
+			_, err := w.History(key).Collect(w.ctx)
+			require.ErrorIs(t, err, entity.ErrKeyCase)
+			_, err = w.History(key).Count(w.ctx)
+			require.ErrorIs(t, err, entity.ErrKeyCase)
+			_, err = w.At(w.ctx, key, time.Date(2100, 12, 31, 23, 0, 0, 0, time.UTC))
+			require.ErrorIs(t, err, entity.ErrKeyCase)
+			_, err = w.Get(w.ctx, key)
+			require.ErrorIs(t, err, entity.ErrKeyCase)
+			got, err := w.At(w.ctx, pulseKey("C-1"), time.Date(2100, 12, 31, 23, 0, 0, 0, time.UTC))
+			require.NoError(t, err)
+			require.Equal(t, 1, *got.Level)
+		})
+	}
+}
+
+// Events outlive a current item that somebody deleted. They keep the spelling of the series.
+func TestKeyCase_EventsAloneKeepTheSpelling(t *testing.T) {
+	t.Parallel()
+	w := open[Pulse](t, sharedTable)
+	w.seed(pulse(5, 1))
+	w.remove(pulsePK, pulseSK)
+	other := pulse(5, 1)
+	other.Channel = "c-1"
+	_, err := w.Append(w.ctx, other)
+	require.ErrorIs(t, err, entity.ErrKeyCase)
+	require.Len(t, w.partition(pulsePK), 1)
+}
+
+func TestKeyCase_TwoSpellingsInOneCallAreRefusedBeforeAWrite(t *testing.T) {
+	t.Parallel()
+	w := open[Pulse](t, sharedTable)
+	other := pulse(2, 2)
+	other.DeviceID = "d-7"
+	w.sent.Reset()
+	_, err := w.AppendAll(w.ctx, []Pulse{pulse(1, 1), other})
+	require.ErrorIs(t, err, entity.ErrKeyCase)
+	err = w.db.Transact(w.ctx, w.Op().Append(pulse(1, 1)), w.Op().Append(other))
+	require.Equal(t, "EDD-9109", inputCode(t, err))
+	require.Empty(t, w.operations())
+	require.Empty(t, w.scan())
+	require.NoError(t, w.db.Transact(w.ctx, w.Op().Append(pulse(1, 1)), w.Op().Append(pulse(2, 2))))
+	require.Equal(t, 2, *w.current(pulse(0, 0)).Level)
+}
