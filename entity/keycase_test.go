@@ -97,6 +97,7 @@ func caseVerbs() map[string]struct {
 			return err
 		}, nil},
 		"Delete": {func(ctx context.Context, _ *lab, s *entity.Store[Folder], v Folder) error { return s.Delete(ctx, v) }, nil},
+		"Purge":  {func(ctx context.Context, _ *lab, s *entity.Store[Folder], v Folder) error { return s.Purge(ctx, v) }, nil},
 		"Require": {func(ctx context.Context, l *lab, s *entity.Store[Folder], v Folder) error {
 			return l.db.Transact(ctx, s.Op().Require(v))
 		}, nil},

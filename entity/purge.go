@@ -31,11 +31,11 @@ func (s *Store[T]) Purge(ctx context.Context, key T, opts ...PurgeOption) error 
 	if len(spec.Errs) > 0 {
 		return c.Wrap("Purge", "", &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: spec.Errs[0].Error()})
 	}
-	primary, _, err := plan.Key(c.Schema, reflect.ValueOf(key))
+	primary, parts, err := plan.Key(c.Schema, reflect.ValueOf(key))
 	text := plan.KeyText(c.Schema, primary)
 	if err != nil {
 		return c.Wrap("Purge", text, err)
 	}
-	p := &purge.Purge{Runner: c.Runner, Schema: c.Schema, Table: c.Table, Key: primary, Progress: spec.Progress}
+	p := &purge.Purge{Runner: c.Runner, Schema: c.Schema, Table: c.Table, Key: primary, Parts: parts, Progress: spec.Progress}
 	return c.Measure(ctx, "Purge", text, p.Run)
 }

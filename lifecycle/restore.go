@@ -91,6 +91,9 @@ func (r *restore) absent(ctx context.Context, reader plan.Reader, in *plan.Input
 
 func (r *restore) plan(in plan.Input) (plan.Step, error) {
 	s, found := r.op.Schema, in.Found.(source)
+	if err := plan.SameCase(s, r.op.Parts, found.copied); err != nil {
+		return plan.Step{}, err
+	}
 	if err := r.op.Unexpected(found.copied, in.Now); err != nil {
 		return plan.Step{}, err
 	}

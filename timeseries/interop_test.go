@@ -263,7 +263,10 @@ func TestKeyCase_EventsAloneKeepTheSpelling(t *testing.T) {
 	other.Channel = "c-1"
 	_, err := w.Append(w.ctx, other)
 	require.ErrorIs(t, err, entity.ErrKeyCase)
+	require.ErrorIs(t, w.Purge(w.ctx, pulseKey("c-1")), entity.ErrKeyCase)
 	require.Len(t, w.partition(pulsePK), 1)
+	require.NoError(t, w.Purge(w.ctx, pulseKey("C-1")))
+	require.Empty(t, w.partition(pulsePK))
 }
 
 func TestKeyCase_TwoSpellingsInOneCallAreRefusedBeforeAWrite(t *testing.T) {

@@ -70,6 +70,7 @@ func (Constraint) Declare(d *schema.Decl) {
 		c.key.Segments = append(c.key.Segments, key.Segment{Field: a.Key})
 	}
 	d.Keep(c)
+	d.Unshared("sentinels")
 	d.Check(func() { c.finish(d) })
 }
 

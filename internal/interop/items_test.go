@@ -7,6 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/unique"
+	"github.com/dynastrata/dynastrata/versioned"
 )
 
 type stamped struct {
@@ -70,6 +73,19 @@ type order struct {
 type profile struct {
 	_ entity.Key `name:"UserProfile" pk:"$#userid_{userId}" sk:"$#region_{Region}"`
 	_ entity.GSI `name:"byEmail" index:"gsi1" pk:"$#email_{Email}" sk:"$#region_{Region}"`
+
+	UserID  string `dynamodbav:"userId"`
+	Email   string `dynamodbav:"Email"`
+	Region  string `dynamodbav:"Region"`
+	Version int64  `dynamodbav:"version" entity:"version"`
+}
+
+// whole is profile with the features that it has there.
+type whole struct {
+	_ entity.Key `name:"UserProfile" pk:"$#userid_{userId}" sk:"$#region_{Region}"`
+	_ versioned.Retain
+	_ lifecycle.SoftDelete
+	_ unique.Constraint `name:"Email" fields:"Email"`
 
 	UserID  string `dynamodbav:"userId"`
 	Email   string `dynamodbav:"Email"`
@@ -216,6 +232,10 @@ func TestReplay_LowerCase(t *testing.T) {
 	t.Parallel()
 	r := newReplay(t, "keys-casing-lowercase")
 	r.bug = 2 // the later steps need soft delete
+	_, err := entity.New[whole](r.db)
+	var refusal *entity.SchemaError
+	require.ErrorAs(t, err, &refusal, "when features can be shared, the whole scenario has to be replayed")
+	require.Equal(t, "EDD-9053", refusal.Code)
 	r.differences = []difference{{
 		"put", "Snapshots, deleted copies and sentinels are not written yet: only the current item is compared.",
 		func(items []stored) []stored { return only(items, "#region_eu-west") },

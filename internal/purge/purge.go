@@ -17,6 +17,7 @@ type Purge struct {
 	Schema   *schema.Schema
 	Table    string
 	Key      item.Item         // primary key of the current item
+	Parts    item.Item         // its parts as given
 	Progress func(deleted int) // called after each removal, one call at a time; nil: nobody listens
 
 	deleted counter
@@ -43,6 +44,9 @@ func (p *Purge) round(ctx context.Context) (again bool, err error) {
 	}
 	copies, err := p.under(ctx, schema.CopyInfix)
 	if err != nil {
+		return false, err
+	}
+	if err := plan.SameCase(p.Schema, p.Parts, current); err != nil {
 		return false, err
 	}
 	if again, err := p.heart(ctx, current, copies); err != nil || again {

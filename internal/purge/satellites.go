@@ -31,6 +31,11 @@ func (p *Purge) under(ctx context.Context, infix string) ([]item.Item, error) {
 		if err != nil {
 			return nil, err
 		}
+		for _, it := range out.Items {
+			if err := plan.SameCase(p.Schema, p.Parts, it); err != nil {
+				return nil, err
+			}
+		}
 		all = append(all, out.Items...)
 		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(out.LastEvaluatedKey) == 0 {
 			return all, nil

@@ -11,7 +11,10 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/unique"
+	"github.com/dynastrata/dynastrata/versioned"
 )
 
 // sharedOptions are those of a database that shares its tables.
@@ -109,6 +112,29 @@ func TestInterop_NumbersInKeysHaveSixteenDigits(t *testing.T) {
 	checkMistakes[wrong](t, build[wrong](sharedOptions()), mistake{"EDD-9053", "N"}, mistake{"EDD-9053", "M"})
 	assert.NoError(t, build[right](sharedOptions()))
 	assert.NoError(t, build[verbatim](sharedOptions()), "the profile is about $ entities")
+}
+
+func TestInterop_FeaturesWithAFormOfTheirOwnAreRefused(t *testing.T) {
+	t.Parallel()
+	type wrong struct {
+		_       entity.Key           `name:"Wrong" pk:"$#id_{id}" sk:"$"`
+		_       versioned.Retain     `ttl:"90d"`
+		_       lifecycle.SoftDelete `ttl:"30d"`
+		_       unique.Constraint    `name:"email" fields:"email"`
+		ID      string               `dynamodbav:"id"`
+		Email   string               `dynamodbav:"email"`
+		Version int64                `dynamodbav:"version" entity:"version"`
+	}
+	type locked struct {
+		_       entity.Key `name:"Right" pk:"$#id_{id}" sk:"$"`
+		_       versioned.Lock
+		ID      string `dynamodbav:"id"`
+		Version int64  `dynamodbav:"version" entity:"version"`
+	}
+	checkMistakes[wrong](t, build[wrong](sharedOptions()), mistake{"EDD-9053", "_ versioned.Retain"},
+		mistake{"EDD-9053", "_ lifecycle.SoftDelete"}, mistake{"EDD-9053", "_ unique.Constraint"})
+	assert.NoError(t, build[wrong](options))
+	assert.NoError(t, build[locked](sharedOptions()))
 }
 
 func TestLowerCase_AStringCannotOrderEvents(t *testing.T) {
