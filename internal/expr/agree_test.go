@@ -173,6 +173,7 @@ func TestHolds_AgreesWithDynamoDB(t *testing.T) {
 		b.fill(t, items)
 		for i, held := range b.verdicts(t, conds) {
 			require.Equal(t, exprtest.Holds(conds[i], items[i]), held, "DynamoDB says %v to %s on %v", held, printed(conds[i]), shown(&m{Value: items[i]}))
+			require.Equal(t, held, conds[i].Holds(items[i]), "DynamoDB says %v to %s on %v, Cond.Holds the opposite", held, printed(conds[i]), shown(&m{Value: items[i]}))
 			seen[fmt.Sprint(conds[i].Op, " ", held)]++
 		}
 	})
