@@ -39,7 +39,7 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Spec, m
 		if err != nil {
 			return Step{}, err
 		}
-		changes, err := difference(s, was, is)
+		changes, err := difference(s, in.Image, was, is)
 		if err != nil {
 			return Step{}, err
 		}
@@ -58,8 +58,8 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Spec, m
 	return op
 }
 
-// difference is what turns one value of the struct into another.
-func difference(s *schema.Schema, was, is reflect.Value) ([]expr.Change, error) {
+// difference is what turns one value of the struct into another, of which image is the stored form.
+func difference(s *schema.Schema, image item.Item, was, is reflect.Value) ([]expr.Change, error) {
 	before, err := s.Codec.Encode(was)
 	if err != nil {
 		return nil, codecError(s, was, err)
@@ -78,7 +78,7 @@ func difference(s *schema.Schema, was, is reflect.Value) ([]expr.Change, error) 
 			continue
 		}
 		n := &schema.Node{Path: expr.Attr(a.Name), Attr: a, Top: true}
-		c := expr.Change{Kind: expr.Set, Path: n.Path, Value: av}
+		c := expr.Change{Kind: expr.Set, Path: n.Path, Value: graft(image[a.Name], before[a.Name], av)}
 		if !there || item.Absent(av) && nativeIndexPart(s, a) {
 			c.Kind, c.Value = expr.Remove, nil
 		}
