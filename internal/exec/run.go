@@ -113,7 +113,7 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 	switch {
 	case op.Read && first && op.Given != nil:
 		in.Image = op.Given
-	case op.Read:
+	case op.NeedsRead(in):
 		if in.Image, err = r.Get(ctx, op.Table, op.Key, true); err != nil {
 			return plan.Step{}, err
 		}

@@ -47,7 +47,7 @@ func (c Cond) compare(av types.AttributeValue) bool {
 		return contains(av, c.Values[0])
 	case HasType:
 		name, ok := c.Values[0].(*types.AttributeValueMemberS)
-		return ok && name.Value == typeName(av)
+		return ok && name.Value == TypeName(av)
 	}
 	low, ok := Compares(av, c.Values[0])
 	if !ok {
@@ -107,8 +107,8 @@ func contains(av, e types.AttributeValue) bool {
 	return false
 }
 
-// typeName is what attribute_type calls the type of av.
-func typeName(av types.AttributeValue) string {
+// TypeName is what attribute_type calls the type of av.
+func TypeName(av types.AttributeValue) string {
 	switch av.(type) {
 	case *types.AttributeValueMemberS:
 		return "S"

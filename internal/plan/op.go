@@ -4,6 +4,7 @@ package plan
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
@@ -56,6 +57,14 @@ type Input struct {
 	Past    Past      // what earlier lives left, when Past and there is no live item
 	Found   any       // what Prepare read
 	Learned []any     // what failures of earlier rounds taught
+}
+
+// ReadFirst, when it was learned, makes the next plan one from the current item.
+type ReadFirst struct{}
+
+// NeedsRead reports that op is to be planned from the current item.
+func (op *Op) NeedsRead(in Input) bool {
+	return op.Read || slices.Contains(in.Learned, any(ReadFirst{}))
 }
 
 // Step is what is sent together.

@@ -62,6 +62,9 @@ func (u *update) resolve(spec opt.Spec) (err error) {
 
 // blind is the plan without a read.
 func (u *update) blind(in Input) (Step, error) {
+	if u.op.NeedsRead(in) {
+		return u.afterRead(in)
+	}
 	owned, err := u.owned(in)
 	if err != nil {
 		return Step{}, err
@@ -76,7 +79,7 @@ func (u *update) blind(in Input) (Step, error) {
 		return Step{}, err
 	}
 	guards := append([]expr.Cond{exists(u.s, in.Now), u.op.expected()}, parentGuards(u.changes)...)
-	guards = append(guards, immutableGuards(u.s, u.changes)...)
+	guards = append(append(guards, elementGuards(u.changes)...), immutableGuards(u.s, u.changes)...)
 	return Step{
 		Actions: []Action{{
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: and(append(guards, u.user)...),
@@ -91,6 +94,12 @@ func (u *update) blind(in Input) (Step, error) {
 			}
 			if err := broken(u.s, u.changes, f[0].Image); err != nil {
 				return Verdict{Err: err}
+			}
+			switch null, err := misfits(f[0].Image, u.changes); {
+			case err != nil:
+				return Verdict{Err: err}
+			case null:
+				return Verdict{Replan: ErrConflict, Learned: []any{ReadFirst{}}}
 			}
 			return Verdict{Err: ErrCondition}
 		},
@@ -160,7 +169,10 @@ func (u *update) afterRead(in Input) (Step, error) {
 
 // rewrite applies changes to the item that was read and brings everything that follows from them up to date.
 func rewrite(s *schema.Schema, in Input, changes []expr.Change) (item.Item, error) {
-	it, err := expr.Apply(in.Image, changes)
+	if _, err := misfits(in.Image, changes); err != nil {
+		return nil, err
+	}
+	it, err := expr.Apply(in.Image, overNull(in.Image, changes))
 	if err != nil {
 		return nil, &ConditionError{err.(*expr.ApplyError).Path.String(), err.(*expr.ApplyError).Problem}
 	}
