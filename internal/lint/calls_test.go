@@ -138,6 +138,10 @@ var examples = map[string]func(t *testing.T, c calls) error{
 		return collect(c, c.readings.History(reading{ID: "r"}, entity.Eq(entity.Fields[reading]().Alert, true)))
 	},
 	"EDD-9116": func(_ *testing.T, c calls) error { return c.create(employee{EmployeeID: "e-1", DisplayName: "nobody"}) },
+	"EDD-9117": func(_ *testing.T, c calls) error {
+		_, err := c.employees.PutMany(c.ctx, []employee{{EmployeeID: "e-1", DisplayName: "A"}})
+		return err
+	},
 }
 
 func TestCalls_ExamplesOfTheDocumentGiveTheirCodes(t *testing.T) {

@@ -28,6 +28,7 @@ type Spec struct {
 	From     Image                                                  // item that a write is planned from
 	NoReturn bool                                                   // skip the read of the current item after an append
 	Progress func(deleted int)                                      // told by a purge what it has removed
+	Blind    bool                                                   // batch writes replace what is stored, whatever it is
 	Name     string
 	Handle   string // the constructor that is at work, "" for entity.New
 	Errs     []error
@@ -42,6 +43,7 @@ type (
 	Append interface{ append(*Spec) }
 	Store  interface{ store(*Spec) }
 	Purge  interface{ purge(*Spec) }
+	Batch  interface{ batch(*Spec) }
 )
 
 // The For types carry what an option does; embedding one under an unexported name makes an option of it.
@@ -53,6 +55,7 @@ type (
 	ForAppend struct{ Do func(*Spec) }
 	ForStore  struct{ Do func(*Spec) }
 	ForPurge  struct{ Do func(*Spec) }
+	ForBatch  struct{ Do func(*Spec) }
 )
 
 func (o ForRead) read(s *Spec)     { s.do(o.Do) }
@@ -65,6 +68,7 @@ func (o ForUpdate) update(s *Spec) { s.do(o.Do) }
 func (o ForAppend) append(s *Spec) { s.do(o.Do) }
 func (o ForStore) store(s *Spec)   { s.do(o.Do) }
 func (o ForPurge) purge(s *Spec)   { s.do(o.Do) }
+func (o ForBatch) batch(s *Spec)   { s.do(o.Do) }
 
 var errEmpty = errors.New("an option is nil or a zero value; use the functions that make options")
 
@@ -110,3 +114,6 @@ func Stores[O any](opts []O) Spec { return Collect(opts, func(o Store, s *Spec) 
 
 // Purges collects options of a purge.
 func Purges[O any](opts []O) Spec { return Collect(opts, func(o Purge, s *Spec) { o.purge(s) }) }
+
+// Batches collects options of a batch write.
+func Batches[O any](opts []O) Spec { return Collect(opts, func(o Batch, s *Spec) { o.batch(s) }) }

@@ -40,6 +40,7 @@ const (
 	CodeForeign      = "EDD-9114" // an operation of another database handle
 	CodeOrderByRange = "EDD-9115" // a history condition that is not on orderBy
 	CodeInvalid      = "EDD-9116" // a value that its own Validate method refused
+	CodeBatch        = "EDD-9117" // a batch write of an entity that needs more than a batch can do
 )
 
 // InputError is a mistake in the arguments of a call, found before any request was sent. Problem never quotes a value.
