@@ -40,6 +40,7 @@ var internals = map[string][]string{
 	"internal/expr/exprtest": {"internal/expr", "internal/item"},
 	"internal/interop":       nil,
 	"internal/lint":          nil,
+	"internal/storm":         nil, // tests alone
 }
 
 // allowed reports whether package from may import package to, both of this module.
