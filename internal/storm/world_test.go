@@ -217,3 +217,6 @@ func (c *clock) advance(d time.Duration) time.Time {
 	c.now = c.now.Add(d)
 	return c.now
 }
+
+// isA is errors.Is for tables of expectations.
+func isA(err, class error) bool { return errors.Is(err, class) }
