@@ -15,11 +15,15 @@ type owned struct {
 }
 
 // heart removes the current item, the deleted copies and their unique values: in one transaction, or, when they are too
-// many for one, the copies first and the current item last. again says that something was written meanwhile.
+// many for one, the copies first and the current item last. A value goes with the last item that has it, so that none is
+// without its claim when the purge is stopped. again says that something was written meanwhile.
 func (p *Purge) heart(ctx context.Context, current item.Item, copies []item.Item) (again bool, err error) {
+	if current == nil && len(copies) == 0 {
+		return false, nil
+	}
 	var all []owned
 	taken := map[string]bool{}
-	for _, it := range append(slices.Clone(copies), current) {
+	for _, it := range slices.Backward(append(slices.Clone(copies), current)) {
 		o := owned{item: it}
 		for _, g := range plan.Guardians(p.Schema) {
 			keys, err := g.Sentinels(it)
@@ -35,12 +39,10 @@ func (p *Purge) heart(ctx context.Context, current item.Item, copies []item.Item
 		}
 		all = append(all, o)
 	}
-	if current == nil && len(copies) == 0 {
-		return false, nil
-	}
+	slices.Reverse(all)
 	for len(all) > 0 {
 		n := chunk(all)
-		if again, err := p.transaction(ctx, all[:n], n == len(all)); err != nil || again {
+		if again, err := p.transaction(ctx, all[:n], current, n == len(all)); err != nil || again {
 			return again, err
 		}
 		all = all[n:]
@@ -49,26 +51,30 @@ func (p *Purge) heart(ctx context.Context, current item.Item, copies []item.Item
 }
 
 // chunk is how many of the items go into one transaction with their sentinels. The current item, which is the last,
-// stays whole.
+// stays whole; the transactions before the last one check it.
 func chunk(all []owned) int {
-	actions := 0
+	actions, checked := 0, 0
 	for i, o := range all {
-		if actions += 1 + len(o.sentinels); actions > plan.MaxActions {
-			return max(i, 1)
+		if actions += 1 + len(o.sentinels); actions < plan.MaxActions {
+			checked = i + 1
 		}
 	}
-	return len(all)
+	if actions <= plan.MaxActions {
+		return len(all)
+	}
+	return max(checked, 1)
 }
 
-// transaction removes items as they were read. last says that the current item is among them.
-func (p *Purge) transaction(ctx context.Context, items []owned, last bool) (again bool, err error) {
+// transaction removes items as they were read. last says that the current item is among them; else it is checked to be
+// as it was read, because a life that has begun since may have the values of the copies.
+func (p *Purge) transaction(ctx context.Context, items []owned, current item.Item, last bool) (again bool, err error) {
 	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: p.Key}
-	op.Plan = func(in plan.Input) (plan.Step, error) { return p.step(in, items, last) }
+	op.Plan = func(in plan.Input) (plan.Step, error) { return p.step(in, items, current, last) }
 	outcome, err := p.Runner.Run(ctx, op)
 	return outcome == rewritten, err
 }
 
-func (p *Purge) step(in plan.Input, items []owned, last bool) (plan.Step, error) {
+func (p *Purge) step(in plan.Input, items []owned, current item.Item, last bool) (plan.Step, error) {
 	var actions []plan.Action
 	var verdicts []plan.Verdict // of each action, when its condition fails
 	add := func(a plan.Action, v plan.Verdict) {
@@ -76,15 +82,21 @@ func (p *Purge) step(in plan.Input, items []owned, last bool) (plan.Step, error)
 		actions, verdicts = append(actions, a), append(verdicts, v)
 	}
 	changed, n := plan.Verdict{Outcome: rewritten}, 0
+	guard := plan.Absent(p.Schema)
+	if current != nil {
+		var err error
+		if guard, err = plan.Unchanged(p.Schema, current); err != nil {
+			return plan.Step{}, err
+		}
+	}
+	if !last {
+		add(plan.Action{Kind: plan.Check, Key: p.Key, Cond: guard}, changed)
+	}
 	for i, o := range items {
 		switch {
 		case o.item == nil:
-			add(plan.Action{Kind: plan.Check, Key: p.Key, Cond: plan.Absent(p.Schema)}, changed)
+			add(plan.Action{Kind: plan.Check, Key: p.Key, Cond: guard}, changed)
 		case last && i == len(items)-1:
-			guard, err := plan.Unchanged(p.Schema, o.item)
-			if err != nil {
-				return plan.Step{}, err
-			}
 			add(plan.Action{Kind: plan.Delete, Key: p.Key, Cond: guard, Resend: true}, changed)
 			n++
 		default:

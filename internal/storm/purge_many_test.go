@@ -1,0 +1,97 @@
+package storm_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/localdb/faults"
+)
+
+// crowded is an item with more deleted copies than one transaction can remove, all with the address of its first life.
+func crowded(t *testing.T) *world[Bin] {
+	w := open(t, asBin, attempts(1))
+	w.add("a", "a@x", "1")
+	w.remove("a")
+	var pattern item
+	for _, it := range scan(t, w.ctx, w.raw, w.table) {
+		if text(it, "_k") == "d" {
+			pattern = it
+		}
+	}
+	require.NotNil(t, pattern)
+	for i := range 150 {
+		it := cloned(pattern)
+		at := time.Date(2100, 1, 1, 0, i, 0, 0, time.UTC).Format(fixed)
+		it["deletedAt"] = &types.AttributeValueMemberS{Value: at}
+		it["sk"] = &types.AttributeValueMemberS{Value: "$app#v1#bin#deleted#" + at}
+		it["_w"] = &types.AttributeValueMemberS{Value: fmt.Sprint("w", i)}
+		_, err := w.raw.PutItem(w.ctx, &dynamodb.PutItemInput{TableName: &w.table, Item: it})
+		require.NoError(t, err)
+	}
+	w.sound()
+	return w
+}
+
+// dropping refuses every writing request after the first n.
+func dropping(n int) func(faults.Request) faults.Fault {
+	return func(r faults.Request) faults.Fault {
+		if isWrite(r) {
+			if n--; n < 0 {
+				return faults.Drop
+			}
+		}
+		return faults.None
+	}
+}
+
+// A purge that takes several transactions can be stopped between them: the current item keeps its address until it goes.
+func TestPurge_StoppedHalfwayLeavesTheLiveItemItsEmail(t *testing.T) {
+	t.Parallel()
+	w := crowded(t)
+	w.add("a", "a@x", "2")
+	for n := 0; ; n++ {
+		w.sent.Reset()
+		w.sent.Inject(dropping(n))
+		err := w.Purge(w.ctx, w.key("a"))
+		w.sent.Inject(nil)
+		w.sound()
+		if err == nil {
+			break
+		}
+		_, there := w.current("a")
+		require.True(t, there, "it goes last")
+		require.Less(t, n, 5)
+	}
+	require.Empty(t, scan(t, w.ctx, w.raw, w.table))
+	for _, r := range w.sent.Requests() {
+		require.False(t, slices.Contains([]string{"PutItem", "UpdateItem"}, r.Operation))
+	}
+}
+
+// Between two of those transactions, or before the first, the item begins a new life with the address of its copies.
+func TestPurge_OfManyCopiesLeavesALifeThatBeganMeanwhileItsEmail(t *testing.T) {
+	t.Parallel()
+	w := crowded(t)
+	transactions := 0
+	w.sent.Inject(func(r faults.Request) faults.Fault {
+		if isWrite(r) {
+			if transactions++; transactions > 1 {
+				return faults.Drop // stopped after what the create overtook
+			}
+		}
+		return faults.None
+	})
+	require.Error(t, w.overtake(func() error { return w.Purge(w.ctx, w.key("a")) }, func() { w.add("a", "a@x", "2") }))
+	w.sound()
+	_, there := w.current("a")
+	require.True(t, there)
+	w.sent.Inject(nil)
+	require.NoError(t, w.look.Purge(w.ctx, w.key("a")))
+	require.Empty(t, scan(t, w.ctx, w.raw, w.table))
+}
