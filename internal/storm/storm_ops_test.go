@@ -1,0 +1,136 @@
+package storm_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/dynastrata/dynastrata/entity"
+)
+
+// act does one random thing.
+func (s *storm[T]) act(rng *rand.Rand, i int) {
+	n := rng.IntN(stormKeys)
+	id := fmt.Sprintf("k%d", n)
+	email := fmt.Sprintf("e%d@x", rng.IntN(stormEmails))
+	mark := fmt.Sprintf("op%d", i)
+	whole := Person{ID: id, Email: email, Name: mark, Root: mark}
+	if rng.IntN(4) == 0 {
+		whole.Email = "" // an item without the value claims nothing
+	}
+	if !s.retain {
+		whole.Log = []string{mark}
+	}
+	verb := rng.IntN(100)
+	if i < stormKeys { // the first ones make something for the others to work on
+		verb, n = 0, i
+		id = fmt.Sprintf("k%d", n)
+		whole.ID = id
+	}
+	switch {
+	case verb < 14:
+		s.save("create", id, func() (T, error) { return s.Create(s.ctx, s.make(whole)) })
+	case verb < 22:
+		s.save("put", id, func() (T, error) { return s.Put(s.ctx, s.make(whole)) })
+	case verb < 30:
+		s.save("upsert", id, func() (T, error) { v, _, err := s.Upsert(s.ctx, s.make(whole)); return v, err })
+	case verb < 42:
+		s.change("update email", id, true, false, func() (T, error) { return s.Update(s.ctx, s.key(id), s.logged(mark, s.email(email))...) })
+	case verb < 54:
+		s.change("update name", id, false, true, func() (T, error) { return s.Update(s.ctx, s.key(id), s.logged(mark, s.name(mark))...) })
+	case verb < 60:
+		s.change("update both", id, true, true, func() (T, error) {
+			return s.Update(s.ctx, s.key(id), s.logged(mark, s.email(email), s.name(mark))...)
+		})
+	case verb < 66:
+		s.change("modify", id, false, true, func() (T, error) {
+			return s.Modify(s.ctx, s.key(id), func(v *T) error {
+				p := s.at(v)
+				p.Name = mark
+				if !s.retain {
+					p.Log = append(p.Log, mark)
+				}
+				return nil
+			})
+		})
+	case verb < 76:
+		a := s.begin("delete", id)
+		s.end(a, *new(T), s.Delete(s.ctx, s.key(id)))
+	case verb < 86:
+		s.swap(rng, id, mark)
+	case verb < 88:
+		id = fmt.Sprintf("k%d", rng.IntN(purgedKeys))
+		a := s.begin("purge", id)
+		s.end(a, *new(T), s.Purge(s.ctx, s.key(id)))
+	default:
+		s.back(rng, id)
+	}
+}
+
+// logged adds the mark to the log of an item without history.
+func (s *storm[T]) logged(mark string, changes ...entity.UpdateOption) []entity.UpdateOption {
+	if s.retain {
+		return changes
+	}
+	return append(changes, entity.AddToSet(&s.f.Log, mark))
+}
+
+func (s *storm[T]) save(verb, id string, write func() (T, error)) {
+	a := s.begin(verb, id)
+	v, err := write()
+	s.end(a, v, err)
+}
+
+func (s *storm[T]) change(verb, id string, email, name bool, write func() (T, error)) {
+	a := s.begin(verb, id)
+	a.email, a.name = email, name
+	v, err := write()
+	s.end(a, v, err)
+}
+
+// back brings an earlier state back.
+func (s *storm[T]) back(rng *rand.Rand, id string) {
+	if !s.retain {
+		return
+	}
+	switch rng.IntN(4) {
+	case 0:
+		s.save("revert", id, func() (T, error) { return s.past.Revert(s.ctx, s.key(id), 1+rng.Int64N(6)) })
+	case 1:
+		c, err := s.bin.Get(s.ctx, s.key(id))
+		if err == nil {
+			s.save("restore copy", id, func() (T, error) { return s.bin.RestoreCopy(s.ctx, c) })
+		}
+	default:
+		s.save("restore", id, func() (T, error) { return s.bin.Restore(s.ctx, s.key(id)) })
+	}
+}
+
+// swap exchanges the e-mail addresses of two items, or deletes one while the other takes its address.
+func (s *storm[T]) swap(rng *rand.Rand, id, mark string) {
+	other := fmt.Sprintf("k%d", rng.IntN(stormKeys))
+	if other == id {
+		return
+	}
+	x, err := s.look.Get(s.ctx, s.key(id), entity.Consistent())
+	if err != nil {
+		return
+	}
+	y, err := s.look.Get(s.ctx, s.key(other), entity.Consistent())
+	if err != nil {
+		return
+	}
+	one, two := s.begin("swap", id), s.begin("swap", other)
+	one.email, two.email = true, true
+	first := s.Op().Update(s.key(id), s.logged(mark, s.email(s.at(&y).Email))...)
+	if !s.reserve && rng.IntN(3) == 0 {
+		two.verb = "delete"
+		err = s.db.Transact(s.ctx, first, s.Op().Delete(s.key(other)))
+		s.end(one, first.Result(), err)
+		s.end(two, *new(T), err)
+		return
+	}
+	second := s.Op().Update(s.key(other), s.logged(mark, s.email(s.at(&x).Email))...)
+	err = s.db.Transact(s.ctx, first, second)
+	s.end(one, first.Result(), err)
+	s.end(two, second.Result(), err)
+}
