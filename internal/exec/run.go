@@ -119,7 +119,7 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 		}
 	}
 	if op.Past && !plan.Live(op.Schema, in.Image, in.Now) {
-		if in.Past, err = plan.ReadPast(ctx, r, op, in.Now); err != nil {
+		if err := r.lookBack(ctx, op, &in); err != nil {
 			return plan.Step{}, err
 		}
 	}

@@ -75,6 +75,9 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *
 // born is the step that begins a new life with it.
 func (op *Op) born(in Input, it item.Item, user expr.Cond, outcome any, judge func(Failure) Verdict) (Step, error) {
 	s := op.Schema
+	if live(s, in.Image, in.Now) {
+		return Step{}, &Refused{Class: ErrExists, Schema: s, Image: in.Image}
+	}
 	if in.Past.Copy != nil && looksBack(s) {
 		return Step{}, fmt.Errorf("%w: %w", ErrExists, ErrDeleted)
 	}

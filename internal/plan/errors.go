@@ -70,7 +70,7 @@ func (e *Ambiguous) Error() string { return "the write may have been applied: " 
 func (e *Ambiguous) Unwrap() error { return e.Err }
 
 // Refused is a write that DynamoDB refused because a condition failed: Class is what that means for the verb, Cause
-// the SDK's error, Image the stored item that made the condition fail.
+// the SDK's error, Image the stored item that made the condition fail. Cause is nil when a read showed that it would.
 type Refused struct {
 	Class  error
 	Cause  error
@@ -81,7 +81,12 @@ type Refused struct {
 func (e *Refused) Error() string { return e.Class.Error() }
 
 // Unwrap gives errors.Is and errors.As both the class and the SDK's error.
-func (e *Refused) Unwrap() []error { return []error{e.Class, e.Cause} }
+func (e *Refused) Unwrap() []error {
+	if e.Cause == nil {
+		return []error{e.Class}
+	}
+	return []error{e.Class, e.Cause}
+}
 
 // Error says which verb failed on which item. Its cause is the class, and behind that the SDK's error.
 type Error struct {

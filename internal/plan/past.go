@@ -23,6 +23,8 @@ type Reader interface {
 type Past struct {
 	Version int64     // under Retain, the highest version among the newest snapshot and the newest deleted copy; 0 when there is neither
 	Copy    item.Item // the newest deleted copy that has not expired; nil when there is none
+	Odd     bool      // there are snapshots and, against what a move leaves behind, no copy at all
+	Open    bool      // and the newest snapshot is of a live state
 }
 
 // ReadPast reads the newest snapshot and the newest deleted copy at the same time, one request each; more only when
@@ -48,6 +50,11 @@ func ReadPast(ctx context.Context, r Reader, op *Op, now time.Time) (Past, error
 		past.Version = max(StoredVersion(op.Schema, snapshot), StoredVersion(op.Schema, newestCopy))
 	}
 	past.Copy = live
+	if mover(op.Schema) != nil && snapshot != nil && newestCopy == nil {
+		name, _ := DeletedAttr(op.Schema)
+		_, deleted := snapshot[name]
+		past.Odd, past.Open = true, !deleted
+	}
 	return past, nil
 }
 

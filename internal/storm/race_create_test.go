@@ -3,9 +3,11 @@ package storm_test
 import (
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
 // A new life begins above the highest version of the earlier ones. What is read for that can be outdated when it is
@@ -115,5 +117,75 @@ func wholeMeetsDelete[T any](t *testing.T, k kind[T]) {
 			require.Equal(t, Person{ID: id, Email: id + "@new", CreatedAt: got.CreatedAt, UpdatedAt: got.CreatedAt}, got, "nothing of the old life is left")
 		}
 		w.sound()
+	}
+}
+
+// The item was live, in the first state of its life, when the create read its history; it is deleted before the create
+// writes. The state after the delete has the version that the create wanted to give, and only the copy holds it.
+func TestRace_CreateMeetsTheDeleteOfANewItem(t *testing.T) {
+	t.Parallel()
+	t.Run("retained", func(t *testing.T) { t.Parallel(); createMeetsDelete(t, asFree) })
+	t.Run("leased", func(t *testing.T) { t.Parallel(); createMeetsDelete(t, asLeased) })
+	t.Run("reserved", func(t *testing.T) { t.Parallel(); createMeetsDelete(t, asReserve) })
+}
+
+func createMeetsDelete[T any](t *testing.T, k kind[T]) {
+	for name, write := range map[string]func(*world[T], T) error{
+		"create": func(w *world[T], v T) error { _, err := w.Create(w.ctx, v); return err },
+		"put":    func(w *world[T], v T) error { _, err := w.Put(w.ctx, v); return err },
+		"upsert": func(w *world[T], v T) error { _, _, err := w.Upsert(w.ctx, v); return err },
+	} {
+		for n := 1; n <= 4; n++ { // before each of its requests
+			w := open(t, k)
+			if name == "create" {
+				w.add("a", "a@x", "1")
+			}
+			requests := 0
+			arrived, release := w.sent.Hold(func(faults.Request) bool { requests++; return requests == n })
+			done := make(chan error, 1)
+			go func() { done <- write(w, w.make(Person{ID: "a", Email: "new@x"})) }()
+			select {
+			case <-arrived:
+				if name == "create" {
+					w.remove("a")
+				} else {
+					w.add("a", "a@x", "1") // it has read that there is none
+				}
+				release()
+			case err := <-done:
+				done <- err
+			}
+			err := <-done
+			release()
+			if name == "create" {
+				require.ErrorIs(t, err, entity.ErrExists)
+			} else {
+				require.NoError(t, err)
+				w.told = nil
+			}
+			w.sound()
+		}
+	}
+}
+
+// What time to live has taken away does not stand in the way of a new life.
+func TestCreate_AfterTheCopyWasExpiredAndRemovedBeginsAboveTheHistory(t *testing.T) {
+	t.Parallel()
+	for name, gone := range map[string]func(item) bool{
+		"the copy":             func(it item) bool { return text(it, "_k") == "d" },
+		"all but one snapshot": func(it item) bool { return text(it, "_k") == "d" || text(it, "sk") == "$app#v1#reserve#v#0000002" },
+	} {
+		w := open(t, asReserve)
+		w.add("a", "a@x", "1")
+		w.remove("a")
+		for _, it := range scan(t, w.ctx, w.raw, w.table) {
+			if gone(it) {
+				_, err := w.raw.DeleteItem(w.ctx, &dynamodb.DeleteItemInput{TableName: &w.table, Key: item{"pk": it["pk"], "sk": it["sk"]}})
+				require.NoError(t, err)
+			}
+		}
+		v, err := w.Create(w.ctx, w.make(Person{ID: "a", Email: "new@x"}))
+		require.NoError(t, err, name)
+		require.Equal(t, map[string]int64{"the copy": 3, "all but one snapshot": 2}[name], v.Version)
 	}
 }
