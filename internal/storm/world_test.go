@@ -3,7 +3,9 @@ package storm_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -92,6 +94,13 @@ func attempts(n int) func(*entity.Config) { return func(c *entity.Config) { c.Ma
 
 // key is a value with a key and nothing else.
 func (w *world[T]) key(id string) T { return w.make(Person{ID: id}) }
+
+// pk is the partition key of an item, and sk the sort key of every item.
+func (w *world[T]) pk(id string) string { return w.sk() + "#" + id }
+
+func (w *world[T]) sk() string {
+	return "$app#v1#" + strings.ToLower(reflect.TypeFor[T]().Name())
+}
 
 // email is the change to an e-mail address.
 func (w *world[T]) email(v string) entity.UpdateOption { return entity.Set(&w.f.Email, v) }
