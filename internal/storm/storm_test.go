@@ -19,7 +19,7 @@ import (
 // Sizes of the storm. DYNASTRATA_STORM_OPS sets another number of operations: with 10000 it takes minutes.
 const (
 	stormSeeds   = 10
-	stormOps     = 320 // for each seed and kind
+	stormOps     = 240 // for each seed and kind
 	stormWorkers = 32
 	stormKeys    = 20
 	stormEmails  = 10
