@@ -28,11 +28,13 @@ func (s *storm[T]) act(rng *rand.Rand, i int) {
 	}
 	switch {
 	case verb < 14:
-		s.save("create", id, func() (T, error) { return s.Create(s.ctx, s.make(whole)) })
+		s.begun(n, func() { s.save("create", id, func() (T, error) { return s.Create(s.ctx, s.make(whole)) }) })
 	case verb < 22:
-		s.save("put", id, func() (T, error) { return s.Put(s.ctx, s.make(whole)) })
+		s.begun(n, func() { s.save("put", id, func() (T, error) { return s.Put(s.ctx, s.make(whole)) }) })
 	case verb < 30:
-		s.save("upsert", id, func() (T, error) { v, _, err := s.Upsert(s.ctx, s.make(whole)); return v, err })
+		s.begun(n, func() {
+			s.save("upsert", id, func() (T, error) { v, _, err := s.Upsert(s.ctx, s.make(whole)); return v, err })
+		})
 	case verb < 42:
 		s.change("update email", id, true, false, func() (T, error) { return s.Update(s.ctx, s.key(id), s.logged(mark, s.email(email))...) })
 	case verb < 54:
@@ -58,12 +60,23 @@ func (s *storm[T]) act(rng *rand.Rand, i int) {
 	case verb < 86:
 		s.swap(rng, id, mark)
 	case verb < 88:
-		id = fmt.Sprintf("k%d", rng.IntN(purgedKeys))
+		n = rng.IntN(purgedKeys)
+		id = fmt.Sprintf("k%d", n)
+		s.lives[n].Lock()
+		defer s.lives[n].Unlock()
 		a := s.begin("purge", id)
 		s.end(a, *new(T), s.Purge(s.ctx, s.key(id)))
 	default:
 		s.back(rng, id)
 	}
+}
+
+// begun runs what may begin a new life. It keeps purges of the item out: a life that is planned from a history, while that
+// is purged and another life begins and is deleted, lies beside the copy of that other life.
+func (s *storm[T]) begun(n int, write func()) {
+	s.lives[n].RLock()
+	defer s.lives[n].RUnlock()
+	write()
 }
 
 // logged adds the mark to the log of an item without history.

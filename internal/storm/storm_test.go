@@ -56,6 +56,7 @@ func TestStorm_OfWritersOverABadLineBreaksNoPromise(t *testing.T) {
 // storm is a world in which many write, and what they were told.
 type storm[T any] struct {
 	*world[T]
+	lives    [stormKeys]sync.RWMutex // see begun
 	mu       sync.Mutex
 	ticks    int // order of beginnings and ends
 	acks     []*ack

@@ -1,0 +1,62 @@
+package storm_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/unique"
+)
+
+func TestSwap_OfTwoEmailsIsOneTransaction(t *testing.T) {
+	t.Parallel()
+	t.Run("plain", func(t *testing.T) { t.Parallel(); swapped(t, asPlain) })
+	t.Run("locked", func(t *testing.T) { t.Parallel(); swapped(t, asLocked) })
+	t.Run("retained", func(t *testing.T) { t.Parallel(); swapped(t, asFree) })
+	t.Run("reserved", func(t *testing.T) { t.Parallel(); swapped(t, asReserve) })
+}
+
+// swapped exchanges addresses, alone and while others change what the transaction has read.
+func swapped[T any](t *testing.T, k kind[T]) {
+	w := open(t, k)
+	w.add("a", "a@x", "1")
+	w.add("b", "b@x", "1")
+	swap := func(a, b string) func() error {
+		return func() error {
+			one, two := w.Op().Update(w.key("a"), w.email(b)), w.Op().Update(w.key("b"), w.email(a))
+			err := w.db.Transact(w.ctx, one, two)
+			if err == nil {
+				w.tell(one.Result())
+				w.tell(two.Result())
+			}
+			return err
+		}
+	}
+	has := func(a, b string) {
+		t.Helper()
+		x, _ := w.current("a")
+		y, _ := w.current("b")
+		require.Equal(t, []string{a, b}, []string{x.Email, y.Email})
+		w.sound()
+	}
+	require.NoError(t, swap("a@x", "b@x")())
+	has("b@x", "a@x")
+	require.NoError(t, w.overtake(swap("b@x", "a@x"), func() { w.update("a", w.name("2")) }))
+	has("a@x", "b@x")
+	require.NoError(t, w.overtake(swap("a@x", "b@x"), func() { w.update("b", w.email("c@x")) }))
+	has("b@x", "a@x")
+	// What one of them gives up in between belongs to a third by the time of the swap.
+	err := w.overtake(swap("b@x", "a@x"), func() {
+		w.update("b", w.email("d@x"))
+		w.add("heir", "a@x", "heir")
+	})
+	var taken *unique.ViolationError
+	require.ErrorAs(t, err, &taken)
+	has("b@x", "d@x")
+	// One of the two is gone.
+	require.ErrorIs(t, w.overtake(swap("b@x", "d@x"), func() { w.remove("b") }), entity.ErrNotFound)
+	x, _ := w.current("a")
+	require.Equal(t, "b@x", x.Email)
+	w.sound()
+}
