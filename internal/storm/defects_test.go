@@ -177,8 +177,16 @@ func noBypass[T any](t *testing.T, k kind[T]) {
 		require.ErrorAs(t, write(), &taken, name)
 		w.sound()
 	}
+	w.sent.Reset()
+	var refused *entity.InputError
+	_, err := w.PutMany(w.ctx, []T{w.make(p)}, entity.Blind())
+	require.ErrorAs(t, err, &refused)
+	_, err = w.DeleteMany(w.ctx, []T{w.key("a")}, entity.Blind())
+	require.ErrorAs(t, err, &refused)
+	require.Empty(t, w.sent.Requests(), "what claims nothing is refused before any request")
+
 	w.update("a", entity.Attr[string]("email").Set("b@x")) // and what they write is claimed, what they replace is free
-	_, _, err := w.look.Upsert(w.ctx, w.make(Person{ID: "b", Email: "a@x"}))
+	_, _, err = w.look.Upsert(w.ctx, w.make(Person{ID: "b", Email: "a@x"}))
 	require.NoError(t, err)
 	_, err = w.look.Put(w.ctx, w.make(Person{ID: "b", Name: "without"}))
 	require.NoError(t, err)
