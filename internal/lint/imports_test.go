@@ -41,6 +41,7 @@ var internals = map[string][]string{
 	"internal/interop":       nil,
 	"internal/lint":          nil,
 	"internal/storm":         nil, // tests alone
+	"internal/conformance":   nil,
 }
 
 // allowed reports whether package from may import package to, both of this module.

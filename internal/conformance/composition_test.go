@@ -1,0 +1,292 @@
+package conformance_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+)
+
+var rewrite = flag.Bool("update", false, "write the files in testdata anew")
+
+// traits are what a combination declares.
+type traits struct {
+	unique                  int // constraints: email; tenant and badge, which is sparse
+	lock, retain, retainTTL bool
+	soft, reserve, copyTTL  bool
+}
+
+// combination is one type of the matrix.
+type combination struct {
+	name   string
+	traits traits
+	run    func(t *testing.T, c combination)
+}
+
+func row[T any](name string, has traits) combination {
+	return combination{name, has, composition[T]}
+}
+
+// scene is one verb of the story that each combination goes through.
+type scene[T any] struct {
+	name string
+	op   func() entity.Write[T]
+	want []string // actions, in order
+	cost int      // requests
+}
+
+// story is the life of one item, and what SEMANTICS says is sent for it.
+func story[T any](t *testing.T, s *entity.Store[T], c traits) []scene[T] {
+	f := fields[T]()
+	full := Person{ID: "p-1", Tenant: "t", Email: "ada@example.com", Badge: "7", Name: "Ada"}
+	key := as[T](Person{ID: "p-1"})
+	with := func(p Person, change func(*Person)) T {
+		change(&p)
+		return as[T](p)
+	}
+	tale := teller{c, 0}
+	list := []scene[T]{
+		{"create", func() entity.Write[T] { return s.Op().Create(as[T](full)) }, tale.born("email", "badge"), 1 + count(c.retain) + count(c.soft && (c.retain || c.reserve))},
+		{"put over live, unique values as they were", func() entity.Write[T] {
+			return s.Op().Put(with(full, func(p *Person) { p.Name = "Ada L" }))
+		}, tale.replaced(), 1 + count(c.retain || c.unique > 0)},
+		{"put over live, another email and no badge", func() entity.Write[T] {
+			return s.Op().Put(with(full, func(p *Person) { p.Email, p.Badge = "countess@example.com", "" }))
+		}, tale.replaced("-email", "+email", "-badge"), 1 + count(c.retain || c.unique > 0)},
+		{"upsert over live, unique values as they were", func() entity.Write[T] {
+			return s.Op().Upsert(with(full, func(p *Person) { p.Email, p.Badge, p.Name = "countess@example.com", "", "Augusta" }))
+		}, tale.replaced(), 1 + count(c.retain || c.unique > 0)},
+		{"upsert over live, with a badge", func() entity.Write[T] {
+			return s.Op().Upsert(with(full, func(p *Person) { p.Email, p.Badge = "countess@example.com", "8" }))
+		}, tale.replaced("+badge"), 1 + count(c.retain || c.unique > 0)},
+		{"update of another field", func() entity.Write[T] { return s.Op().Update(key, entity.Set(&f.Name, "A")) }, tale.replaced(), 1 + count(c.retain)},
+		{"update of the email", func() entity.Write[T] { return s.Op().Update(key, entity.Set(&f.Email, "ada@example.com")) },
+			tale.replaced("-email", "+email"), 1 + count(c.retain || c.unique > 0)},
+		{"update that removes the badge", func() entity.Write[T] { return s.Op().Update(key, entity.Remove(&f.Badge)) },
+			tale.replaced("-badge"), 1 + count(c.retain || c.unique > 1)},
+		{"update that sets a badge", func() entity.Write[T] { return s.Op().Update(key, entity.Set(&f.Badge, "9")) },
+			tale.replaced("+badge"), 1 + count(c.retain || c.unique > 1)},
+		{"delete", func() entity.Write[T] { return s.Op().Delete(key) }, tale.gone(), 1 + count(c.retain || c.unique > 0 || c.soft)},
+	}
+	if c.soft {
+		bin, err := lifecycle.Of(s)
+		require.NoError(t, err)
+		list = append(list, scene[T]{"restore", func() entity.Write[T] { return bin.Op().Restore(key) }, tale.back(), 2},
+			scene[T]{"update after the restore", func() entity.Write[T] { return s.Op().Update(key, entity.Set(&f.Name, "Back")) }, tale.replaced(), 1 + count(c.retain)})
+	} else {
+		list = append(list, scene[T]{"create again", func() entity.Write[T] { return s.Op().Create(as[T](full)) }, tale.bornAgain("email", "badge"), 1 + count(c.retain)})
+	}
+	return list
+}
+
+func count(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// teller says what is sent by the transaction table, and keeps count of the version.
+type teller struct {
+	traits
+	version int
+}
+
+func (x *teller) constraints() []string { return []string{"email", "badge"}[:x.unique] }
+
+func (x *teller) snapshot(n int) []string {
+	if !x.retain {
+		return nil
+	}
+	return []string{"put snapshot " + strconv.Itoa(n)}
+}
+
+// claims are the sentinel actions among changes such as "+email".
+func (x *teller) claims(changes ...string) []string {
+	var out []string
+	for _, c := range x.constraints() {
+		for _, change := range changes {
+			if change[1:] == c {
+				out = append(out, map[byte]string{'-': "delete", '+': "put"}[change[0]]+" sentinel "+c)
+			}
+		}
+	}
+	return out
+}
+
+func (x *teller) born(...string) []string {
+	x.version++
+	return join([]string{"put main"}, x.claims("+email", "+badge"), x.snapshot(x.version))
+}
+
+// bornAgain follows a hard delete, whose deleted state has a version of its own under Retain.
+func (x *teller) bornAgain(names ...string) []string {
+	if !x.retain {
+		x.version = 0
+	}
+	return x.born(names...)
+}
+
+func (x *teller) replaced(changes ...string) []string {
+	claims := x.claims(changes...)
+	x.version++
+	main := "put main"
+	if !x.retain && len(claims) == 0 {
+		main = "write main" // an UpdateItem, unless the verb reads
+	}
+	return join([]string{main}, x.snapshot(x.version-1), claims)
+}
+
+func (x *teller) gone() []string {
+	x.version++
+	out := []string{"delete main"}
+	if x.soft {
+		out = append(out, "put copy")
+	}
+	out = append(out, x.snapshot(x.version-1)...)
+	if !x.soft || x.copyTTL {
+		out = append(out, x.snapshot(x.version)...)
+	}
+	if x.reserve {
+		return append(out, x.claims("+email", "+badge")...)
+	}
+	return append(out, x.claims("-email", "-badge")...)
+}
+
+func (x *teller) back() []string {
+	x.version++
+	out := []string{"delete copy", "put main"}
+	if !x.copyTTL {
+		out = append(out, x.snapshot(x.version-1)...)
+	}
+	return append(out, x.claims("+email", "+badge")...)
+}
+
+func join(lists ...[]string) []string {
+	var out []string
+	for _, l := range lists {
+		out = append(out, l...)
+	}
+	return out
+}
+
+// role says what an action is about.
+func (a act) role() string {
+	tail := strings.TrimPrefix(a.SK, personSK)
+	switch {
+	case tail == "" && a.PK == personPK && a.Kind == "update":
+		return "write main"
+	case tail == "" && a.PK == personPK:
+		return a.Kind + " main"
+	case strings.HasPrefix(tail, "#v#"):
+		n, _ := strconv.Atoi(tail[3:])
+		return a.Kind + " snapshot " + strconv.Itoa(n)
+	case strings.HasPrefix(tail, "#deleted#"):
+		return a.Kind + " copy"
+	case strings.HasPrefix(tail, "."):
+		return a.Kind + " sentinel " + tail[1:]
+	}
+	return a.Kind + " " + a.PK + " " + a.SK
+}
+
+// What each verb sends, for every combination, is the transaction table of the documentation: presence, order, number
+// of requests; alone and as part of a transaction. The files in testdata show it with all conditions.
+func TestComposition_IsTheTransactionTable(t *testing.T) {
+	t.Parallel()
+	for _, c := range matrix {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.run(t, c)
+		})
+	}
+}
+
+func composition[T any](t *testing.T, c combination) {
+	by := map[bool]string{}
+	for _, inTransaction := range []bool{false, true} {
+		l, s := open[T](t)
+		names := namer{}
+		var b strings.Builder
+		for _, x := range story(t, s, c.traits) {
+			l.clock.move(time.Second)
+			if inTransaction {
+				require.NoError(t, l.runJoined(t, x.op()), x.name)
+			} else {
+				require.NoError(t, runAlone(t, x.op()), x.name)
+			}
+			requests := l.sent()
+			require.Len(t, requests, x.cost, "requests of %s: %v", x.name, operations(requests))
+			reads, acts := sentActions(t, requests)
+			if inTransaction {
+				require.Equal(t, "check", acts[len(acts)-1].Kind, x.name)
+				acts = acts[:len(acts)-1]
+			}
+			var got []string
+			for _, a := range acts {
+				got = append(got, a.role())
+			}
+			if want := x.want; len(want) == 1 && want[0] == "write main" {
+				require.Len(t, got, 1, x.name)
+				require.Contains(t, []string{"write main", "put main"}, got[0], x.name)
+			} else {
+				require.Equal(t, want, got, x.name)
+			}
+			fmt.Fprintf(&b, "%s\n", x.name)
+			for _, r := range reads {
+				fmt.Fprintf(&b, "  %s\n", r)
+			}
+			for _, a := range acts {
+				fmt.Fprintf(&b, "  %s\n", names.rename(a.String()))
+			}
+		}
+		by[inTransaction] = b.String()
+	}
+	require.Equal(t, by[false], by[true], "a verb does the same in a transaction as alone")
+	golden(t, filepath.Join("composition", c.name), by[false])
+}
+
+func operations(requests []faults.Request) []string {
+	var names []string
+	for _, r := range requests {
+		names = append(names, r.Operation)
+	}
+	return names
+}
+
+// namer gives write ids names that do not change from run to run.
+type namer map[string]string
+
+var issuedID = regexp.MustCompile(`[0-9A-Z]{12}-[0-9]+`)
+
+func (n namer) rename(text string) string {
+	return issuedID.ReplaceAllStringFunc(text, func(id string) string {
+		if n[id] == "" {
+			n[id] = "w" + strconv.Itoa(len(n)+1)
+		}
+		return n[id]
+	})
+}
+
+// golden compares text with a file.
+func golden(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".txt")
+	if *rewrite {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), text, "go test ./internal/conformance -run %s -update writes it anew; look at the difference", t.Name())
+}
