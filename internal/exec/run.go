@@ -122,6 +122,11 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 		if err := r.lookBack(ctx, op, &in); err != nil {
 			return plan.Step{}, err
 		}
+		if in.Past.Copy != nil && !op.Read { // refused: whether as deleted or as there is told by the item itself
+			if in.Image, err = r.Get(ctx, op.Table, op.Key, true); err != nil {
+				return plan.Step{}, err
+			}
+		}
 	}
 	if op.Prepare != nil {
 		if err := op.Prepare(ctx, r, &in); err != nil {
