@@ -191,8 +191,8 @@ func verbTable[T any](t *testing.T, c combination) {
 				if errors.As(err, &conflict) {
 					want := versioned.ConflictError{Expected: 77, Actual: map[string]int64{live: 1, deleted: 2, beside: 3}[state]}
 					if state == beside && verb == "Restore" {
-					want.Actual = 2 // of the copy
-				} else if state == absent || state == deleted && verb != "Restore" {
+						want.Actual = 2 // of the copy
+					} else if state == absent || state == deleted && verb != "Restore" {
 						want = versioned.ConflictError{Expected: 77, Absent: true}
 					}
 					require.Equal(t, want, *conflict, name)

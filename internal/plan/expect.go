@@ -50,10 +50,13 @@ func (op *Op) expected() expr.Cond {
 	switch {
 	case op.Expect == nil:
 		return expr.Cond{}
-	case *op.Expect == 0:
-		return expr.Compare(expr.NotExists, expr.Attr(op.Schema.Version.Name))
 	}
-	return expr.Compare(expr.Eq, expr.Attr(op.Schema.Version.Name), item.N(strconv.FormatInt(*op.Expect, 10)))
+	version := expr.Attr(op.Schema.Version.Name)
+	same := expr.Compare(expr.Eq, version, item.N(strconv.FormatInt(*op.Expect, 10)))
+	if *op.Expect == 0 { // other libraries begin to count at a stored 0
+		return expr.Any(expr.Compare(expr.NotExists, version), same)
+	}
+	return same
 }
 
 // Unexpected is the error of an item that is not live or has another version than the caller expects; nil when it is as
