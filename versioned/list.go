@@ -80,6 +80,10 @@ func (l *list[T]) bound(c opt.Cond) error {
 	if err != nil {
 		return err
 	}
+	if c.Op == expr.Between && r.Op != expr.Between { // from a higher to a lower one: it holds for no version
+		l.low, l.high = 1, 0
+		return nil
+	}
 	if len(r.Path) != 1 || r.Path.Root() != l.c.Schema.Version.Name || len(r.Values) == 0 {
 		return l.fail("versions are bounded by conditions on the version field; put others into entity.Filter")
 	}
