@@ -102,7 +102,11 @@ func (h *History[T]) raw(ctx context.Context, r plan.Reader, op *plan.Op, n int6
 	if n < 0 || n > maxVersion {
 		return nil, &entity.InputError{Code: plan.CodeValue, Type: c.Schema.Type.String(), Problem: "a version is a number from 0 to 999999999999"}
 	}
-	others, err := latest(ctx, r, op, now)
+	current, err := r.Get(ctx, op.Table, op.Key, true)
+	if err != nil || current != nil && plan.StoredVersion(c.Schema, current) == n {
+		return current, err
+	}
+	others, err := copies(ctx, r, op, now)
 	if err != nil {
 		return nil, err
 	}
@@ -130,10 +134,17 @@ func latest(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]i
 	if current != nil {
 		all = append(all, current)
 	}
+	deleted, err := copies(ctx, r, op, now)
+	return append(all, deleted...), err
+}
+
+// copies reads the deleted copies that have not expired, the newest first.
+func copies(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
 	m, ok := schema.Feature[plan.Mover](op.Schema)
 	if !ok {
-		return all, nil
+		return nil, nil
 	}
+	var all []item.Item
 	desc, strong := false, true
 	in := &dynamodb.QueryInput{TableName: &op.Table, ScanIndexForward: &desc, ConsistentRead: &strong}
 	plan.Among(in, op.Schema, op.Key, m.Infix())
