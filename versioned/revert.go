@@ -28,6 +28,9 @@ func (o Ops[T]) Revert(key T, n int64, opts ...WriteOption) entity.Write[T] {
 		op.Prepare = func(ctx context.Context, r plan.Reader, in *plan.Input) error {
 			it, err := o.h.raw(ctx, r, op, n)
 			in.Found = it
+			if err != nil && plan.Live(c.Schema, in.Image, in.Now) {
+				err = &plan.ItemPresent{Err: err} // what is not there is the version
+			}
 			return err
 		}
 	}

@@ -138,7 +138,8 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 
 // explain adds to the error of an item that was not found that it has been deleted, where it has.
 func (r *Runner) explain(ctx context.Context, op *plan.Op, err error) error {
-	if !op.AlsoDeleted || !errors.Is(err, plan.ErrNotFound) {
+	var present *plan.ItemPresent
+	if !op.AlsoDeleted || !errors.Is(err, plan.ErrNotFound) || errors.As(err, &present) {
 		return err
 	}
 	deleted, readErr := plan.WasDeleted(ctx, r, op, r.Clock().UTC())

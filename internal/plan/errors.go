@@ -69,6 +69,12 @@ type Ambiguous struct{ Err error }
 func (e *Ambiguous) Error() string { return "the write may have been applied: " + e.Err.Error() }
 func (e *Ambiguous) Unwrap() error { return e.Err }
 
+// ItemPresent wraps the error of an op whose item is there, whatever else was not found.
+type ItemPresent struct{ Err error }
+
+func (e *ItemPresent) Error() string { return e.Err.Error() }
+func (e *ItemPresent) Unwrap() error { return e.Err }
+
 // Refused is a write that DynamoDB refused because a condition failed: Class is what that means for the verb, Cause
 // the SDK's error, Image the stored item that made the condition fail. Cause is nil when a read showed that it would.
 type Refused struct {
