@@ -52,7 +52,7 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec opt.S
 		return op
 	}
 	op.Plan, op.Past = u.blind, looksBack(s)
-	op.AlsoDeleted = mover(s) != nil && op.Expect != nil // without an expected version, an absent item is no error
+	op.AlsoDeleted = mover(s) != nil && op.Expect != nil                          // without an expected version, an absent item is no error
 	op.Read = op.Read || op.Exact || historian(s) != nil || len(Guardians(s)) > 0 // a transaction would not say whether it created
 	if op.Read {
 		op.Plan, op.Sketch = u.afterRead, u.sketch
