@@ -28,14 +28,19 @@ func New[T any](db *DB, opts ...StoreOption) (*Store[T], error) {
 	defer db.mu.Unlock()
 	id := storeKey{typeOf[T](), spec.Name, spec.Handle}
 	if s, ok := db.stores[id]; ok {
-		return s.(*Store[T]), nil
+		return s.(*Store[T]), sameOptions(core.Of(s.(*Store[T])), spec)
 	}
 	if len(spec.Errs) > 0 {
 		return nil, &InputError{Code: plan.CodeOption, Type: id.typ.String(), Problem: spec.Errs[0].Error()}
 	}
-	s, err := schema.Build(id.typ, db.options(spec.Name))
+	options := db.options(spec.Name)
+	options.After = spec.After
+	s, err := schema.Build(id.typ, options)
 	if err != nil {
 		return nil, err
+	}
+	if spec.After != nil && !s.Expires {
+		return nil, &InputError{Code: plan.CodeOption, Type: id.typ.String(), Problem: "After needs a lifecycle.TTL declaration"}
 	}
 	if s.Handle != spec.Handle {
 		return nil, wrongHandle(s, spec.Handle)
@@ -49,6 +54,15 @@ func New[T any](db *DB, opts ...StoreOption) (*Store[T], error) {
 	store := &Store[T]{core.NewHandle(c)}
 	db.stores[id] = store
 	return store, nil
+}
+
+// sameOptions refuses options that a store which exists already does not have.
+func sameOptions(c *core.Core, spec opt.Spec) error {
+	had := c.Schema.Options.After
+	if spec.After == nil || had != nil && *had == *spec.After {
+		return nil
+	}
+	return &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: "the store exists with another After"}
 }
 
 func wrongHandle(s *schema.Schema, used string) error {

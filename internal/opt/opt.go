@@ -4,6 +4,7 @@ package opt
 
 import (
 	"errors"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -29,6 +30,7 @@ type Spec struct {
 	NoReturn bool                                                   // skip the read of the current item after an append
 	Progress func(deleted int)                                      // told by a purge what it has removed
 	Blind    bool                                                   // batch writes replace what is stored, whatever it is
+	After    *time.Duration                                         // how long items live, for a declared time to live
 	Name     string
 	Handle   string // the constructor that is at work, "" for entity.New
 	Errs     []error

@@ -111,10 +111,8 @@ func (op *Op) fresh(base item.Item, in Input) (item.Item, error) {
 		it[a.Name] = av
 	}
 	SetVersion(s, it, in.Past.Version+1)
-	if x := stamper(s); x != nil {
-		if err := x.Stamp(it, in, true); err != nil {
-			return nil, err
-		}
+	if err := stampNew(s, it, in); err != nil {
+		return nil, err
 	}
 	return complete(s, op.Key, it, in)
 }

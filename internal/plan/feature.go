@@ -1,6 +1,10 @@
 package plan
 
 import (
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -36,12 +40,17 @@ type Guardian interface {
 	Sentinels(it item.Item) ([]item.Item, error)
 }
 
-// Stamper is a feature that sets attributes of a current item which follow from others or from the clock.
+// Stamper is a feature that sets an attribute of current items which follows from another, or from the clock when an item
+// comes into being: package lifecycle, for the end of an item.
 type Stamper interface {
-	// Stamp completes it; born says that a new life begins or that the item is replaced by a Put.
-	Stamp(it item.Item, in Input, born bool) error
-	// Follows reports that what is stamped follows from a.
-	Follows(a *schema.Attr) bool
+	// Stamps is the name of the attribute.
+	Stamps() string
+	// From is the attribute that the stamp follows from; nil for the clock.
+	From() *schema.Attr
+	// Stamp is the stamp of an item whose From is from, or of one that comes into being now; nil for none.
+	Stamp(from types.AttributeValue, now time.Time) (types.AttributeValue, error)
+	// Chosen reports that av is a stamp that a caller chose: neither absent nor zero.
+	Chosen(av types.AttributeValue) bool
 }
 
 func historian(s *schema.Schema) Historian {

@@ -43,13 +43,16 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Spec, m
 		if err != nil {
 			return Step{}, err
 		}
+		if changes, err = chosen(s, changes, onChange); err != nil {
+			return Step{}, err
+		}
 		if len(changes) == 0 {
 			return unchangedStep(op, in, user)
 		}
 		if err := broken(s, changes, in.Image); err != nil {
 			return Step{}, err
 		}
-		it, err := rewrite(s, in, changes)
+		it, err := rewrite(s, in, changes, onChange)
 		if err != nil {
 			return Step{}, err
 		}

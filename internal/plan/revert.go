@@ -27,7 +27,7 @@ func NewRevert(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *
 		if err := op.Unexpected(in.Image, in.Now); err != nil {
 			return Step{}, err
 		}
-		it, err := rewrite(s, in, towards(s, in.Image, in.Found.(item.Item)))
+		it, err := rewrite(s, in, towards(s, in.Image, in.Found.(item.Item)), onChange)
 		if err != nil {
 			return Step{}, err
 		}

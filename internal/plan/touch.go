@@ -27,7 +27,11 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field opt.Target,
 		return expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: av}, valueError(s, a, err)
 	}
 	if c, err := set(time.Unix(0, 0)); err == nil {
-		if _, needRead, err := keepInStep(s, parts, []expr.Change{c}, false); err != nil || needRead {
+		changes := []expr.Change{c}
+		if stamps, _, err := stampChanges(s, changes, parts, Input{}, onChange); err == nil {
+			changes = append(changes, stamps...)
+		}
+		if _, needRead, err := keepInStep(s, parts, changes, false); err != nil || needRead {
 			op.Err = input(s, CodeNotYours, a, "an index key is composed from the attribute and others; use Update")
 			return op
 		}
@@ -38,6 +42,11 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field opt.Target,
 			return Step{}, err
 		}
 		changes := []expr.Change{c}
+		stamps, _, err := stampChanges(s, changes, parts, in, onChange)
+		if err != nil {
+			return Step{}, err
+		}
+		changes = append(changes, stamps...)
 		halves, _, err := keepInStep(s, parts, changes, false)
 		if err != nil {
 			return Step{}, err
@@ -75,6 +84,8 @@ func touchable(s *schema.Schema, field opt.Target, every time.Duration) (*schema
 		return nil, input(s, CodeNotYours, n.Attr, "only a time attribute can be touched")
 	case every < 0:
 		return nil, input(s, CodeOption, n.Attr, "the interval must not be negative")
+	case stamped(s, n.Attr):
+		return nil, input(s, CodeNotYours, n.Attr, "the item would expire at once; use Update")
 	case guarded(s, n.Attr):
 		return nil, input(s, CodeNotYours, n.Attr, "the attribute is kept unique; use Update")
 	case historian(s) != nil && StateClock(s) == nil:

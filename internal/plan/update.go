@@ -44,6 +44,9 @@ func (u *update) resolve(spec opt.Spec) (err error) {
 	if u.changes, err = resolveChanges(u.s, spec.Changes); err != nil {
 		return err
 	}
+	if u.changes, err = chosen(u.s, u.changes, onChange); err != nil {
+		return err
+	}
 	if u.user, err = Conditions(u.s, spec.If); err != nil {
 		return err
 	}
@@ -52,7 +55,12 @@ func (u *update) resolve(spec opt.Spec) (err error) {
 	if err != nil {
 		return err
 	}
-	_, u.op.Read, err = keepInStep(u.s, u.parts, append(slices.Clone(u.changes), owned...), false)
+	stamps, needRead, err := stampChanges(u.s, append(slices.Clone(u.changes), owned...), u.parts, Input{Now: time.Unix(0, 0)}, onChange)
+	if err != nil {
+		return err
+	}
+	_, u.op.Read, err = keepInStep(u.s, u.parts, append(append(slices.Clone(u.changes), owned...), stamps...), false)
+	u.op.Read = u.op.Read || needRead
 	for _, c := range u.changes {
 		u.op.Read = u.op.Read || needsState(u.s, c)
 	}
@@ -70,6 +78,11 @@ func (u *update) blind(in Input) (Step, error) {
 		return Step{}, err
 	}
 	changes := append(slices.Clone(u.changes), owned...)
+	stamps, _, err := stampChanges(u.s, changes, u.parts, in, onChange)
+	if err != nil {
+		return Step{}, err
+	}
+	changes = append(changes, stamps...)
 	halves, _, err := keepInStep(u.s, u.parts, changes, false)
 	if err != nil {
 		return Step{}, err
@@ -160,7 +173,7 @@ func (u *update) afterRead(in Input) (Step, error) {
 	if err := broken(u.s, u.changes, in.Image); err != nil {
 		return Step{}, err
 	}
-	it, err := rewrite(u.s, in, u.changes)
+	it, err := rewrite(u.s, in, u.changes, onChange)
 	if err != nil {
 		return Step{}, err
 	}
@@ -168,7 +181,7 @@ func (u *update) afterRead(in Input) (Step, error) {
 }
 
 // rewrite applies changes to the item that was read and brings everything that follows from them up to date.
-func rewrite(s *schema.Schema, in Input, changes []expr.Change) (item.Item, error) {
+func rewrite(s *schema.Schema, in Input, changes []expr.Change, on occasion) (item.Item, error) {
 	if _, err := misfits(in.Image, changes); err != nil {
 		return nil, err
 	}
@@ -184,13 +197,11 @@ func rewrite(s *schema.Schema, in Input, changes []expr.Change) (item.Item, erro
 		it[a.Name] = av
 	}
 	countUp(s, it, in.Image)
-	if err := setIndexes(s, it, in.Image); err != nil {
+	if err := restamp(s, it, in, changes, on); err != nil {
 		return nil, err
 	}
-	if x := stamper(s); x != nil {
-		if err := x.Stamp(it, in, false); err != nil {
-			return nil, err
-		}
+	if err := setIndexes(s, it, in.Image); err != nil {
+		return nil, err
 	}
 	delete(it, schema.OpAttr)
 	if s.Hidden {
@@ -215,9 +226,7 @@ func (op *Op) changed(in Input, it item.Item, user expr.Cond, outcome any) (Step
 
 // needsState reports that a change can only be made when the whole item is known.
 func needsState(s *schema.Schema, c expr.Change) bool {
-	a := s.Attr(c.Path.Root())
-	x := stamper(s)
-	return guarded(s, a) || x != nil && x.Follows(a)
+	return guarded(s, s.Attr(c.Path.Root()))
 }
 
 // sketch shows a plan whose read is still to come.

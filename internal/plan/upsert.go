@@ -76,13 +76,44 @@ func (u *upsert) prepare() error {
 			u.changes = append(u.changes, c)
 		}
 	}
+	var err error
+	if u.changes, err = chosen(u.s, u.changes, u.on()); err != nil {
+		return err
+	}
 	// Whether a read is needed does not depend on what the clock says.
-	changes, err := u.inStep(Input{Now: time.Unix(0, 0)})
+	in := Input{Now: time.Unix(0, 0)}
+	stamps, needRead, err := u.stamps(in)
 	if err != nil {
 		return err
 	}
-	_, u.op.Read, err = keepInStep(u.s, u.known(), changes, true)
+	changes, err := u.inStep(in, stamps)
+	if err != nil {
+		return err
+	}
+	_, u.op.Read, err = keepInStep(u.s, u.known(stamps), changes, true)
+	u.op.Read = u.op.Read || needRead
 	return err
+}
+
+// on is the occasion of the write, for stamps.
+func (u *upsert) on() occasion {
+	if u.replace {
+		return onReplace
+	}
+	return onMerge
+}
+
+// stamps are the changes of what follows from the others.
+func (u *upsert) stamps(in Input) ([]expr.Change, bool, error) {
+	changes, err := u.withCreated(in)
+	if err != nil {
+		return nil, false, err
+	}
+	owned, err := u.owned(in)
+	if err != nil {
+		return nil, false, err
+	}
+	return stampChanges(u.s, append(changes, owned...), u.parts, in, u.on())
 }
 
 // change is what the write does to attribute a; false when it leaves it as stored.
@@ -103,9 +134,9 @@ func (u *upsert) change(a *schema.Attr) (expr.Change, bool) {
 }
 
 // known are the attributes whose value after the write does not depend on what is stored; NULL stands for none.
-func (u *upsert) known() item.Item {
+func (u *upsert) known(stamps []expr.Change) item.Item {
 	it := item.Clone(u.parts)
-	for _, c := range u.changes {
+	for _, c := range append(slices.Clone(u.changes), stamps...) {
 		switch c.Kind {
 		case expr.Set:
 			it[c.Path.Root()] = c.Value
@@ -117,13 +148,13 @@ func (u *upsert) known() item.Item {
 }
 
 // inStep are the changes that decide the index halves: all but removals, which are known values already.
-func (u *upsert) inStep(in Input) ([]expr.Change, error) {
+func (u *upsert) inStep(in Input, stamps []expr.Change) ([]expr.Change, error) {
 	owned, err := u.owned(in)
 	if err != nil {
 		return nil, err
 	}
 	created, err := u.withCreated(in)
-	return slices.DeleteFunc(append(created, owned...), func(c expr.Change) bool { return c.Kind == expr.Remove }), err
+	return slices.DeleteFunc(append(append(created, owned...), stamps...), func(c expr.Change) bool { return c.Kind == expr.Remove }), err
 }
 
 // withCreated adds created_at, which only a new item gets.
@@ -145,11 +176,15 @@ func (u *upsert) blind(in Input) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	deciding, err := u.inStep(in)
+	stamps, _, err := u.stamps(in)
 	if err != nil {
 		return Step{}, err
 	}
-	extra, _, err := keepInStep(u.s, u.known(), deciding, true)
+	deciding, err := u.inStep(in, stamps)
+	if err != nil {
+		return Step{}, err
+	}
+	extra, _, err := keepInStep(u.s, u.known(stamps), deciding, true)
 	if err != nil {
 		return Step{}, err
 	}
@@ -157,7 +192,7 @@ func (u *upsert) blind(in Input) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	changes = append(append(append(changes, extra...), owned...), HiddenChanges(u.s, in.WriteID)...)
+	changes = append(append(append(append(changes, stamps...), extra...), owned...), HiddenChanges(u.s, in.WriteID)...)
 	if err := CheckSize(u.s, determined(u.op.Key, changes)); err != nil {
 		return Step{}, err
 	}
@@ -236,7 +271,7 @@ func (u *upsert) afterRead(in Input) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	it, err := rewrite(u.s, in, changes)
+	it, err := rewrite(u.s, in, changes, u.on())
 	if err != nil {
 		return Step{}, err
 	}

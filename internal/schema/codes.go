@@ -52,6 +52,7 @@ const (
 	CodeVersionField     = "EDD-9060"
 	CodeUniqueTable      = "EDD-9061"
 	CodeUniquePolicy     = "EDD-9062"
+	CodeExpiringEntity   = "EDD-9063"
 )
 
 // Error is one mistake in a declaration: Type and Field are Go names, Problem is a sentence.

@@ -13,7 +13,7 @@ func Reserved(name string) bool { return slices.Contains(reserved, name) }
 func (b *builder) finish() {
 	s := b.s
 	for _, a := range s.Attrs {
-		if Reserved(a.Name) || s.Dollar && a.Name == s.Options.TTL {
+		if Reserved(a.Name) || s.Dollar && a.Name == s.Options.TTL && !s.Expires {
 			b.add(CodeReservedAttr, a.Field, "the attribute %q belongs to the library", a.Name)
 		}
 	}

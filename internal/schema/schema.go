@@ -4,6 +4,7 @@ package schema
 
 import (
 	"reflect"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -41,6 +42,7 @@ type Options struct {
 	Precision        key.TimeFormat // of times without a format of their own
 	LowerCase        bool           // the text of `$` keys is lower case
 	Interop          bool           // tables are shared with effect-dynamodb
+	After            *time.Duration // how long items live, instead of what their declaration says; nil: as declared
 }
 
 // Schema is one compiled entity type. It is immutable once built.
@@ -201,7 +203,8 @@ type Attr struct {
 	Role    tag.Field
 	Options string         // codec options for single values: ",stringset"
 	Time    bool           // the type is time.Time or a pointer to it
-	Format  key.TimeFormat // of a Time
+	Format  key.TimeFormat // of a Time, and of an Epoch
+	Epoch   bool           // an integer that counts seconds or milliseconds since 1970
 	Key     *key.Field     // how it is written as a key part; nil when it cannot be one
 	Scalar  types.ScalarAttributeType
 	Append  bool // written by Append only

@@ -128,13 +128,19 @@ func (b *builder) attribute(f reflect.StructField, attrTag tag.Attribute, index 
 	b.s.byName[a.Name] = a
 }
 
-// timeFormat settles how a time field is stored.
+// timeFormat settles how a time field is stored, and what an integer counts that stands for a time.
 func (b *builder) timeFormat(a *Attr) {
 	a.Time = isTime(bare(a.Type))
 	if !a.Time {
-		if a.Role.Time != "" {
-			b.add(CodeRoleType, a.Field, "time=%s needs a time.Time", a.Role.Time)
+		if a.Role.Time == "" {
+			return
 		}
+		format, ok := key.ParseTimeFormat(a.Role.Time)
+		if !ok || format.Text() || a.Tag.String || !a.Wide() {
+			b.add(CodeRoleType, a.Field, "time=%s needs a time.Time; unix and unixms also say what an integer of 64 bits counts", a.Role.Time)
+			return
+		}
+		a.Format, a.Epoch = format, true
 		return
 	}
 	a.Format = b.s.Options.Precision
@@ -148,6 +154,16 @@ func (b *builder) timeFormat(a *Attr) {
 		}
 		a.Format = format
 	}
+}
+
+// Wide reports that the attribute is an integer that holds every time.
+func (a *Attr) Wide() bool {
+	t := bare(a.Type)
+	switch t.Kind() {
+	case reflect.Int, reflect.Int64, reflect.Uint, reflect.Uint64:
+		return !t.Implements(marshalerType) && !reflect.PointerTo(t).Implements(marshalerType)
+	}
+	return false
 }
 
 // keyField returns how an attribute is written inside a key template and as a key of its own; nil, "" when it cannot.

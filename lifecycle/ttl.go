@@ -1,0 +1,136 @@
+package lifecycle
+
+import (
+	"time"
+
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+// TTL declares that the items of a struct expire, in the tag of a blank field:
+//
+//	_ lifecycle.TTL `attr:"expires_at" after:"30d"`
+//	_ lifecycle.TTL `attr:"expires_at" from:"last_seen_at" after:"30d"`
+//
+// attr is the attribute that the table's time to live is enabled on: a field of the struct, an integer of 64 bits in
+// seconds since 1970 or a time with the format time=unix, or an attribute of its own that the struct does not have.
+//
+// Without from, an item lives for after since it came into being or was last replaced by a Put; Update leaves its end
+// alone, and Upsert gives one only to an item that has none. With from, it lives for after since the time in that
+// attribute, on whatever path this is written; while the attribute is absent or zero, for ever. from is a time of any
+// format, or an integer of 64 bits whose tag says what it counts: entity:"time=unix" or entity:"time=unixms".
+//
+// A value other than zero that the caller gives in the field attr wins over both; an Update that sets it to zero or removes
+// it lets the item live for ever. [After] replaces after.
+//
+// An item whose end has come is gone for every verb, whether or not DynamoDB has removed it yet.
+type TTL struct{}
+
+// expiry is the compiled declaration.
+type expiry struct {
+	attr  string
+	field *schema.Attr // the field attr; nil when the struct has none
+	from  *schema.Attr // nil: the clock
+	after time.Duration
+}
+
+// Declare is called by this module when a store is built.
+func (TTL) Declare(d *schema.Decl) {
+	s := d.Schema
+	e := &expiry{after: d.Duration("after")}
+	name, named := d.Need("attr")
+	from, hasFrom := d.Tag("from")
+	if _, twice := schema.Feature[*expiry](s); twice {
+		d.Problem(schema.CodeMalformed, "a struct has one lifecycle.TTL")
+		return
+	}
+	_, hasAfter := d.Tag("after")
+	switch given := s.Options.After; {
+	case given != nil && (*given <= 0 || *given%time.Second != 0):
+		d.Problem(schema.CodeBadDuration, "After must be a number of whole seconds greater than zero")
+	case given != nil:
+		e.after = *given
+	case !hasAfter:
+		d.Problem(schema.CodeMalformed, `tag key "after" is missing, and so is the option lifecycle.After`)
+	}
+	if hasFrom {
+		e.readFrom(d, from)
+	}
+	d.Keep(e)
+	s.Expires, s.UsesTTL = true, true
+	if named {
+		e.attr, s.Options.TTL = name, name
+		e.readAttr(d)
+	}
+	d.Check(func() { e.finish(d) })
+}
+
+// readAttr checks the attribute that items expire by.
+func (e *expiry) readAttr(d *schema.Decl) {
+	if k, err := tag.ParseKey(e.attr); err != nil || k.Form != tag.Native || len(k.Attrs) != 1 {
+		d.Problem(schema.CodeMalformed, "attr:%q must be the name of one attribute", e.attr)
+		return
+	}
+	if schema.Reserved(e.attr) {
+		d.Problem(schema.CodeReservedAttr, "attr %q belongs to the library", e.attr)
+	}
+	e.field = d.Schema.Attr(e.attr)
+	a := e.field
+	if a == nil {
+		return
+	}
+	switch {
+	case a.Time && a.Format == key.Unix, a.Epoch && a.Format == key.Unix, a.Wide() && a.Role.Time == "" && !a.Tag.String:
+	default:
+		d.Problem(schema.CodeRoleType, "attr %q counts seconds since 1970: it must be an integer of 64 bits, or a time with entity:\"time=unix\"", e.attr)
+	}
+	if a.Owned() || a.Append || a.Lasting() || a.Role.Has(tag.Required) {
+		d.Problem(schema.CodeRoleType, "attr %q is set by the library when the caller does not: it cannot have another role", e.attr)
+	}
+	if a == e.from {
+		d.Problem(schema.CodeMalformed, "from and attr are the same attribute")
+	}
+}
+
+// readFrom resolves the attribute that an item's time is counted from.
+func (e *expiry) readFrom(d *schema.Decl, name string) {
+	e.from = d.Attribute("from", name)
+	switch a := e.from; {
+	case a == nil || a.Time:
+	case !a.Epoch:
+		d.Problem(schema.CodeRoleType, "from %q must be a time, or an integer of 64 bits whose tag says what it counts: entity:\"time=unix\" or entity:\"time=unixms\"", name)
+	case a.Role.Has(tag.Version):
+		d.Problem(schema.CodeRoleType, "from %q counts versions", name)
+	}
+}
+
+// finish checks the declaration against the keys and the other declarations.
+func (e *expiry) finish(d *schema.Decl) {
+	s := d.Schema
+	bad := func(problem string) { d.Problem(schema.CodeExpiringEntity, "%s", problem) }
+	if len(plan.Guardians(s)) > 0 {
+		bad("an item with unique values cannot expire: DynamoDB would remove it and leave its values claimed")
+	}
+	if _, retains := schema.Feature[plan.Historian](s); retains {
+		bad("an item with snapshots cannot expire: DynamoDB would remove it without a trace in its history")
+	}
+	if _, moves := schema.Feature[plan.Mover](s); moves {
+		bad("an item that is deleted softly cannot expire: DynamoDB would remove it without a copy")
+	}
+	if s.Handle != "" {
+		bad("the current item of a series cannot expire; timeseries.Events has a ttl for events")
+	}
+	if x := s.Discriminator; x != nil && x.Attr == e.attr {
+		d.Problem(schema.CodeKeyAttrCollision, "kind is stored in %q too", e.attr)
+	}
+	for _, h := range append([]*schema.Half{s.PK, s.SK}, s.IndexHalves()...) {
+		if h != nil && h.Native != nil && e.field != nil && h.Has(e.field) {
+			bad("the attribute that items expire by cannot itself be a key, by which DynamoDB does not filter; an index can have a copy of it")
+		}
+	}
+	if e.field != nil && s.PK != nil && s.KeyPart(e.field) {
+		bad("the attribute that items expire by cannot be part of the primary key")
+	}
+}
