@@ -1,0 +1,142 @@
+package lifecycle_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lifecycle"
+)
+
+// Token lives for an hour.
+type Token struct {
+	_       entity.Key    `name:"Token" pk:"$#{user}" sk:"$#{id}"`
+	_       entity.GSI    `name:"byScope" index:"gsi1" pk:"$#{scope}" sk:"$#{id}" project:"id"`
+	_       lifecycle.TTL `attr:"ends" after:"1h"`
+	User    string        `dynamodbav:"user"`
+	ID      string        `dynamodbav:"id"`
+	Scope   string        `dynamodbav:"scope,omitempty"`
+	Uses    int           `dynamodbav:"uses"`
+	Version int64         `dynamodbav:"version" entity:"version"`
+}
+
+var token = Token{User: "u", ID: "t"}
+
+// lapsed has one token, at the second in which it ends, and another one that lives.
+func lapsed(t *testing.T) (*hourglass, *entity.Store[Token]) {
+	t.Helper()
+	h, s := turn[Token](t)
+	_, err := s.Create(t.Context(), Token{User: "u", ID: "t", Scope: "all", Uses: 7})
+	require.NoError(t, err)
+	h.run(time.Hour)
+	_, err = s.Create(t.Context(), Token{User: "u", ID: "live", Scope: "all"})
+	require.NoError(t, err)
+	h.sent()
+	return h, s
+}
+
+func TestTTL_AnExpiredItemIsGoneForEveryRead(t *testing.T) {
+	t.Parallel()
+	h, s := lapsed(t)
+	_, err := s.Get(t.Context(), token)
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	got, err := s.Get(t.Context(), token, entity.IncludeExpired())
+	require.NoError(t, err)
+	require.Equal(t, 7, got.Uses)
+	many, err := s.GetMany(t.Context(), []Token{token, {User: "u", ID: "live"}})
+	require.NoError(t, err)
+	require.Nil(t, many[0])
+	require.NotNil(t, many[1])
+	many, err = s.GetMany(t.Context(), []Token{token}, entity.IncludeExpired())
+	require.NoError(t, err)
+	require.NotNil(t, many[0])
+	into := token
+	load := s.Op().Load(&into)
+	require.ErrorIs(t, h.db.TransactGet(t.Context(), load), entity.ErrNotFound)
+
+	byScope, err := s.Index("byScope")
+	require.NoError(t, err)
+	for name, query := range map[string]func(...entity.QueryOption) entity.Query[Token]{
+		"Query":       func(o ...entity.QueryOption) entity.Query[Token] { return s.Query(Token{User: "u"}, o...) },
+		"Scan":        s.Scan,
+		"Index.Query": func(o ...entity.QueryOption) entity.Query[Token] { return byScope.Query(Token{Scope: "all"}, o...) },
+		"Index.Scan":  byScope.Scan,
+	} {
+		one, err := query().One(t.Context())
+		require.NoError(t, err, name)
+		require.Equal(t, "live", one.ID, name)
+		n, err := query(entity.IncludeExpired()).Count(t.Context())
+		require.NoError(t, err, name)
+		require.Equal(t, 2, n, name)
+	}
+	h.run(-time.Second)
+	_, err = s.Get(t.Context(), token)
+	require.NoError(t, err, "a second before its end it lives")
+}
+
+func TestTTL_AnExpiredItemIsGoneForEveryWrite(t *testing.T) {
+	t.Parallel()
+	f := entity.Fields[Token]()
+	for name, c := range map[string]struct {
+		write    func(*testing.T, *hourglass, *entity.Store[Token]) error
+		err      error // nil: a new life began
+		requests int
+	}{
+		"Update": {func(t *testing.T, _ *hourglass, s *entity.Store[Token]) error {
+			_, err := s.Update(t.Context(), token, entity.Add(&f.Uses, 1))
+			return err
+		}, entity.ErrNotFound, 1},
+		"Modify": {func(t *testing.T, _ *hourglass, s *entity.Store[Token]) error {
+			_, err := s.Modify(t.Context(), token, func(k *Token) error { k.Uses++; return nil })
+			return err
+		}, entity.ErrNotFound, 1},
+		"Delete": {func(t *testing.T, _ *hourglass, s *entity.Store[Token]) error { return s.Delete(t.Context(), token) }, entity.ErrNotFound, 1},
+		"Require": {func(t *testing.T, h *hourglass, s *entity.Store[Token]) error {
+			return h.db.Transact(t.Context(), s.Op().Require(token))
+		}, entity.ErrNotFound, 1},
+		"Create": {func(t *testing.T, _ *hourglass, s *entity.Store[Token]) error {
+			_, err := s.Create(t.Context(), Token{User: "u", ID: "t", Uses: 1})
+			return err
+		}, nil, 1},
+		"Put": {func(t *testing.T, _ *hourglass, s *entity.Store[Token]) error {
+			_, err := s.Put(t.Context(), Token{User: "u", ID: "t", Uses: 1})
+			return err
+		}, nil, 2},
+		"Upsert": {func(t *testing.T, _ *hourglass, s *entity.Store[Token]) error {
+			_, created, err := s.Upsert(t.Context(), Token{User: "u", ID: "t", Uses: 1})
+			require.True(t, created || err != nil)
+			return err
+		}, nil, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, s := lapsed(t)
+			before := h.items(t)
+			err := c.write(t, h, s)
+			require.Len(t, h.sent(), c.requests)
+			if c.err != nil {
+				require.ErrorIs(t, err, c.err)
+				require.Equal(t, before, h.items(t), "nothing was written")
+				return
+			}
+			require.NoError(t, err)
+			got, err := s.Get(t.Context(), token)
+			require.NoError(t, err)
+			require.Equal(t, Token{User: "u", ID: "t", Uses: 1, Version: 1}, got, "a new life keeps nothing of the old one")
+		})
+	}
+}
+
+func TestTTL_TablesExpireByTheDeclaredAttribute(t *testing.T) {
+	t.Parallel()
+	h, _ := turn[Token](t)
+	out, err := h.raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &h.table})
+	require.NoError(t, err)
+	require.Equal(t, types.TimeToLiveStatusEnabled, out.TimeToLiveDescription.TimeToLiveStatus)
+	require.Equal(t, "ends", *out.TimeToLiveDescription.AttributeName)
+	require.NoError(t, h.db.Verify(t.Context()))
+}
