@@ -1,0 +1,145 @@
+package unique
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/plan"
+)
+
+// Repair verifies, and then brings sentinels in step with the items: it deletes those that no item stands behind, gives
+// those that name the wrong item to the right one, and puts those that are missing. It changes sentinels only. Each is
+// one transaction with checks that sentinel and items are still what they were found to be, so that other writers can go
+// on meanwhile. Conflicts are left: which of the items keeps the value, only the caller can say.
+//
+// It is for tables that others have written to, and for constraints that were declared when there were items already. It
+// can be stopped at any time and run again; what it did until then is in the result, beside the error. It costs what
+// [Lookup.Verify] does, and a few reads and a transaction for every finding.
+func (l *Lookup[T]) Repair(ctx context.Context, opts ...entity.QueryOption) (Repaired, error) {
+	c, a := core.Of(l), newAudit(core.Of(l), l.k)
+	var done Repaired
+	err := c.Measure(ctx, "Repair", "", func(ctx context.Context) error {
+		err := a.run(ctx, opt.Queries(opts))
+		if done.Report = a.report; err != nil {
+			return err
+		}
+		for _, f := range a.report.Findings {
+			if err := a.mend(ctx, f, &done); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return done, err
+}
+
+// mend looks at a finding again and mends it, until it is mended or was written too often meanwhile.
+func (a *audit) mend(ctx context.Context, f Finding, done *Repaired) error {
+	for range looks {
+		e, err := a.examine(ctx, f.suspect)
+		switch {
+		case err != nil:
+			return err
+		case !e.found:
+			return nil // by somebody else
+		}
+		if f = e.finding; f.Kind == Conflict {
+			break
+		}
+		op := &plan.Op{Verb: "Repair", Schema: a.s, Table: a.c.Table, Key: f.suspect.key}
+		op.Plan = func(in plan.Input) (plan.Step, error) { return a.step(in, e), nil }
+		outcome, err := a.c.Runner.Run(ctx, op)
+		if err != nil {
+			return err
+		}
+		if outcome == mended {
+			done.Mended = append(done.Mended, f)
+			return nil
+		}
+	}
+	done.Left = append(done.Left, f)
+	return nil
+}
+
+// fate is what became of an attempt.
+type fate int
+
+const (
+	mended fate = iota
+	changed
+)
+
+// step brings the sentinel in step with the evidence, under the condition that this still holds.
+func (a *audit) step(in plan.Input, e evidence) plan.Step {
+	p := e.finding.suspect
+	var actions []plan.Action
+	check := func(k item.Item, cond expr.Cond) {
+		actions = append(actions, plan.Action{Kind: plan.Check, Table: a.c.Table, Key: k, Cond: cond})
+	}
+	asRead := plan.Absent(a.s)
+	if e.sentinel != nil {
+		asRead = a.asRead(e.sentinel)
+	} else {
+		asRead = expr.Any(asRead, expr.Compare(expr.Le, expr.Attr(a.s.Options.TTL), plan.Seconds(in.Now)))
+	}
+	if x := e.named; x != nil {
+		if x.current == nil {
+			check(x.key, plan.Absent(a.s))
+		} else {
+			check(x.key, a.fields(x.current))
+		}
+	}
+	if e.finding.Kind == Orphaned {
+		actions = append(actions, plan.Action{Kind: plan.Delete, Table: a.c.Table, Key: p.key, Cond: asRead, Label: a.k.label()})
+	} else {
+		x := e.havers[0]
+		ttl := a.k.expiry(in.Now)
+		if x.current != nil {
+			check(x.key, a.fields(x.current))
+		} else {
+			check(x.key, plan.Absent(a.s))
+			check(plan.KeyOf(a.s, x.copied), expr.All(a.fields(x.copied), plan.NotExpired(a.s, in.Now)))
+			ttl = x.copied[a.s.Options.TTL]
+		}
+		actions = append(actions, plan.Action{
+			Kind: plan.Put, Table: a.c.Table, Key: p.key, Item: a.k.sentinel(p.key, x.key, in.WriteID, ttl), Cond: asRead, WriteID: in.WriteID, Label: a.k.label(),
+		})
+	}
+	return plan.Step{
+		Actions: actions,
+		Judge:   func([]plan.Failure) plan.Verdict { return plan.Verdict{Outcome: changed} },
+		Done:    func(plan.Returned) (any, error) { return mended, nil },
+	}
+}
+
+// fields holds while an item is there with the constraint's attributes as they were read.
+func (a *audit) fields(it item.Item) expr.Cond {
+	conds := []expr.Cond{plan.There(a.s)}
+	for _, f := range a.k.fields {
+		path := expr.Attr(f.Name)
+		if av, ok := it[f.Name]; ok {
+			conds = append(conds, expr.Compare(expr.Eq, path, av))
+		} else {
+			conds = append(conds, expr.Compare(expr.NotExists, path))
+		}
+	}
+	return expr.All(conds...)
+}
+
+// asRead holds while a sentinel is as it was read.
+func (a *audit) asRead(it item.Item) expr.Cond {
+	conds := []expr.Cond{plan.There(a.s)}
+	for _, name := range slices.Sorted(maps.Keys(it)) {
+		conds = append(conds, expr.Compare(expr.Eq, expr.Attr(name), it[name]))
+	}
+	if _, ok := it[a.s.Options.TTL]; !ok {
+		conds = append(conds, expr.Compare(expr.NotExists, expr.Attr(a.s.Options.TTL)))
+	}
+	return expr.All(conds...)
+}

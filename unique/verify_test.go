@@ -1,0 +1,273 @@
+package unique_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/unique"
+)
+
+// damaged has items a to f, made by make, with one damage of every kind.
+func damaged(t *testing.T, b *bed, attr string, make func(id string) error) {
+	t.Helper()
+	for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
+		require.NoError(t, make(id))
+	}
+	b.remove(t, b.sentinel(t, "value-a")) // a claims nothing
+	b.remove(t, b.item(t, "b"))           // the sentinel of b stands alone
+	misowned := b.sentinel(t, "value-c")  // and names b instead of c
+	orphan := b.sentinel(t, "value-b")
+	misowned["_entity_pk"], misowned["_entity_sk"] = orphan["_entity_pk"], orphan["_entity_sk"]
+	b.put(t, misowned)
+	d := b.item(t, "d") // d has the value of e, and its sentinel stands alone
+	d[attr] = text("value-e")
+	b.put(t, d)
+}
+
+func checkDamaged[T any](t *testing.T, b *bed, attr string, l *unique.Lookup[T], value func(string) T) {
+	t.Helper()
+	before := b.rows(t)
+	r, err := l.Verify(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"conflict of 2 items", "misowned", "orphaned", "orphaned", "unclaimed"}, kinds(r.Findings))
+	require.Equal(t, []int{5, 5, 0}, []int{r.Items, r.Sentinels, r.Unreadable})
+	require.ElementsMatch(t, before, b.rows(t), "Verify changes nothing")
+	r, err = l.Verify(t.Context(), entity.Segments(3))
+	require.NoError(t, err)
+	require.Len(t, r.Findings, 5)
+	for _, f := range r.Findings {
+		wanted := map[unique.Kind]int{unique.Orphaned: 0, unique.Misowned: 1, unique.Unclaimed: 1, unique.Conflict: 2}
+		require.Len(t, f.Owners, wanted[f.Kind])
+		require.Equal(t, f.Kind == unique.Unclaimed, f.Named == nil)
+	}
+
+	done, err := l.Repair(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"misowned", "orphaned", "orphaned", "unclaimed"}, kinds(done.Mended))
+	require.Equal(t, []string{"conflict of 2 items"}, kinds(done.Left), "which of the two keeps the value, nobody but the caller knows")
+	for _, id := range []string{"a", "c", "e", "f"} {
+		_, err := l.Find(t.Context(), value("value-"+id))
+		require.NoError(t, err, id)
+	}
+	after := b.rows(t)
+	again, err := l.Repair(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, again.Mended)
+	require.Len(t, again.Left, 1)
+	require.ElementsMatch(t, after, b.rows(t), "a second time changes nothing")
+
+	d := b.item(t, "d")
+	d[attr] = text("value-new")
+	b.put(t, d)
+	done, err = l.Repair(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"unclaimed"}, kinds(done.Mended))
+	require.Empty(t, done.Left)
+	b.bijective(t, attr)
+}
+
+func TestVerify_FindsAndRepairMendsWhatOthersHaveDamaged(t *testing.T) {
+	t.Parallel()
+	t.Run("$", func(t *testing.T) {
+		t.Parallel()
+		b := newBed(t, "pk", "sk")
+		s, l := prepare[Person](t, b, "email")
+		damaged(t, b, "email", func(id string) error {
+			_, err := s.Create(t.Context(), Person{ID: id, Email: "value-" + id})
+			return err
+		})
+		checkDamaged(t, b, "email", l, func(v string) Person { return Person{Email: v} })
+	})
+	t.Run("verbatim", func(t *testing.T) {
+		t.Parallel()
+		b := newBed(t, "id", "kind")
+		s, l := prepare[Part](t, b, "serial")
+		damaged(t, b, "serial", func(id string) error {
+			_, err := s.Create(t.Context(), Part{ID: id, Kind: "wheel", Serial: "value-" + id})
+			return err
+		})
+		checkDamaged(t, b, "serial", l, func(v string) Part { return Part{Serial: v} })
+	})
+}
+
+// Until Repair has run, a constraint that was added later does not bind old items.
+func TestRepair_AConstraintThatIsDeclaredLaterBindsOldItems(t *testing.T) {
+	t.Parallel()
+	type old struct {
+		_     entity.Key `name:"Person" pk:"$#{id}" sk:"$"`
+		ID    string     `dynamodbav:"id"`
+		Email string     `dynamodbav:"email,omitempty"`
+	}
+	b := newBed(t, "pk", "sk")
+	earlier, err := entity.New[old](b.open(t, b.wire, 0))
+	require.NoError(t, err)
+	s, l := prepare[Person](t, b, "email")
+	const n = 230 // more than a batch
+	for i := range n {
+		_, err := earlier.Create(t.Context(), old{ID: fmt.Sprint("old-", i), Email: fmt.Sprint("v", i)})
+		require.NoError(t, err)
+	}
+	_, err = earlier.Create(t.Context(), old{ID: "nothing"})
+	require.NoError(t, err)
+	done, err := l.Repair(t.Context(), entity.Segments(2))
+	require.NoError(t, err)
+	require.Len(t, done.Mended, n)
+	require.Equal(t, fmt.Sprintf("mended %d unclaimed; left nothing", n), done.String())
+	b.bijective(t, "email")
+	_, err = s.Create(t.Context(), Person{ID: "new", Email: "v7"})
+	var taken *unique.ViolationError
+	require.ErrorAs(t, err, &taken)
+}
+
+// A reserved value belongs to the deleted copy, for as long as that lasts.
+func TestVerify_ADeletedCopyIsAnOwnerUnderReserve(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, "pk", "sk")
+	s, l := prepare[Member](t, b, "handle")
+	_, err := s.Create(t.Context(), Member{ID: "m", Handle: "mm"})
+	require.NoError(t, err)
+	require.NoError(t, s.Delete(t.Context(), Member{ID: "m"}))
+	r, err := l.Verify(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, r.Findings)
+	require.Equal(t, []int{1, 1}, []int{r.Items, r.Sentinels})
+
+	want := b.sentinel(t, "mm")
+	b.remove(t, want)
+	b.run(time.Hour)
+	done, err := l.Repair(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"unclaimed"}, kinds(done.Mended))
+	got := b.sentinel(t, "mm")
+	require.NotEqual(t, want["_w"], got["_w"])
+	delete(want, "_w")
+	delete(got, "_w")
+	require.Equal(t, want, got, "with the copy's end")
+
+	wrong := b.sentinel(t, "mm")
+	wrong["_entity_pk"] = text("$app#v1#member#other")
+	b.put(t, wrong)
+	done, err = l.Repair(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"misowned"}, kinds(done.Mended))
+
+	lone := b.sentinel(t, "mm")
+	lone["pk"] = text("$app#v1#member.handle#nobody")
+	b.put(t, lone) // names an item that has another value
+	done, err = l.Repair(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"orphaned"}, kinds(done.Mended))
+
+	b.run(31 * 24 * time.Hour)
+	r, err = l.Verify(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, unique.Report{}, r, "what has expired does not count")
+}
+
+// An idempotency key is claimed for a while; the item stays.
+func TestVerify_ClaimsOfLimitedDurationLeaveTheirItems(t *testing.T) {
+	t.Parallel()
+	type request struct {
+		_     entity.Key        `name:"Request" pk:"$#{id}" sk:"$"`
+		_     unique.Constraint `name:"token" fields:"token" ttl:"1h"`
+		ID    string            `dynamodbav:"id"`
+		Token string            `dynamodbav:"token"`
+	}
+	b := newBed(t, "pk", "sk")
+	s, l := prepare[request](t, b, "token")
+	_, err := s.Create(t.Context(), request{ID: "1", Token: "once"})
+	require.NoError(t, err)
+	b.run(2 * time.Hour)
+	r, err := l.Verify(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, r.Findings)
+	_, err = s.Create(t.Context(), request{ID: "2", Token: "once"})
+	require.NoError(t, err)
+	r, err = l.Verify(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, r.Findings, "the first claim has ended")
+	b.remove(t, b.item(t, "2"))
+	done, err := l.Repair(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"orphaned"}, kinds(done.Mended))
+	require.Nil(t, b.sentinel(t, "once"))
+}
+
+func TestVerify_OthersInTheTableAreNoneOfItsBusiness(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, "pk", "sk")
+	people, l := prepare[Person](t, b, "email")
+	members, _ := prepare[Member](t, b, "handle")
+	_, err := people.Create(t.Context(), Person{ID: "p", Email: "x"})
+	require.NoError(t, err)
+	_, err = members.Create(t.Context(), Member{ID: "p", Handle: "x"})
+	require.NoError(t, err)
+	require.NoError(t, members.Delete(t.Context(), Member{ID: "p"}))
+	for _, it := range b.rows(t) {
+		if strings.HasPrefix(str(it["pk"]), "$app#v1#member") {
+			it["pk"] = text(strings.Replace(str(it["pk"]), "#member", "#stray", 1))
+			b.put(t, it)
+		}
+		if str(it["__edd_e__"]) == "Person" { // of another namespace
+			it["pk"], it["sk"] = text("$other#v1#person#p"), text("$other#v1#person")
+			b.put(t, it)
+		}
+	}
+	r, err := l.Verify(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, unique.Report{Items: 1, Sentinels: 1}, r)
+}
+
+// The value is nowhere but in the table.
+func TestVerify_NeverShowsAValue(t *testing.T) {
+	t.Parallel()
+	type secretive struct {
+		_     entity.Key        `name:"Secretive" pk:"$#{email}" sk:"$"`
+		_     unique.Constraint `name:"email" fields:"email"`
+		Email string            `dynamodbav:"email"`
+	}
+	b := newBed(t, "pk", "sk")
+	s, l := prepare[secretive](t, b, "email")
+	_, err := s.Create(t.Context(), secretive{Email: "hush"})
+	require.NoError(t, err)
+	b.remove(t, b.sentinel(t, "hush"))
+	r, err := l.Verify(t.Context())
+	require.NoError(t, err)
+	require.Len(t, r.Findings, 1)
+	b.wire.Inject(func(q faults.Request) faults.Fault {
+		if q.Operation == "TransactWriteItems" {
+			return faults.Throttle
+		}
+		return faults.None
+	})
+	impatient, stop := context.WithTimeout(t.Context(), time.Second)
+	defer stop()
+	done, err := l.Repair(impatient)
+	require.Error(t, err)
+	require.NotContains(t, fmt.Sprint(r, r.Findings, r.Findings[0].Kind, done, err), "hush")
+	require.NotContains(t, fmt.Sprintf("%v %+v %v", r, done.Report, errors.Unwrap(err)), "hush")
+}
+
+func TestVerify_TakesNoOptionButSegments(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, "pk", "sk")
+	_, l := prepare[Person](t, b, "email")
+	b.wire.Reset()
+	for _, o := range []entity.QueryOption{entity.Desc(), entity.Limit(1), entity.Consistent(), entity.Segments(0)} {
+		_, err := l.Verify(t.Context(), o)
+		var bad *entity.InputError
+		require.ErrorAs(t, err, &bad)
+		require.Equal(t, "EDD-9108", bad.Code)
+		_, err = l.Repair(t.Context(), o)
+		require.ErrorAs(t, err, &bad)
+	}
+	require.Empty(t, b.wire.Requests())
+}
