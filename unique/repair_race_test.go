@@ -1,0 +1,223 @@
+package unique_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/unique"
+)
+
+// While Repair is about to write, somebody else does; then the two must still be in step.
+func TestRepair_IsSafeAgainstAWriteInBetween(t *testing.T) {
+	t.Parallel()
+	f := entity.Fields[Person]()
+	for name, c := range map[string]struct {
+		damage func(*testing.T, *bed)
+		write  func(context.Context, *entity.Store[Person]) error
+	}{
+		"unclaimed, and the owner changes its value": {
+			func(t *testing.T, b *bed) { b.remove(t, b.sentinel(t, "x")) },
+			func(ctx context.Context, s *entity.Store[Person]) error {
+				_, err := s.Update(ctx, Person{ID: "p"}, entity.Set(&f.Email, "y"))
+				return err
+			},
+		},
+		"unclaimed, and the owner is deleted": {
+			func(t *testing.T, b *bed) { b.remove(t, b.sentinel(t, "x")) },
+			func(ctx context.Context, s *entity.Store[Person]) error { return s.Delete(ctx, Person{ID: "p"}) },
+		},
+		"unclaimed, and the owner claims it itself": {
+			func(t *testing.T, b *bed) { b.remove(t, b.sentinel(t, "x")) },
+			func(ctx context.Context, s *entity.Store[Person]) error {
+				_, err := s.Update(ctx, Person{ID: "p"}, entity.Set(&f.Email, "y"))
+				if err == nil {
+					_, err = s.Update(ctx, Person{ID: "p"}, entity.Set(&f.Email, "x"))
+				}
+				return err
+			},
+		},
+		"orphaned, and the item comes back": {
+			func(t *testing.T, b *bed) { b.remove(t, b.item(t, "p")) },
+			func(ctx context.Context, s *entity.Store[Person]) error {
+				_, err := s.Create(ctx, Person{ID: "p", Email: "x"})
+				return err
+			},
+		},
+		"orphaned, and the item comes back with another value": {
+			func(t *testing.T, b *bed) { b.remove(t, b.item(t, "p")) },
+			func(ctx context.Context, s *entity.Store[Person]) error {
+				_, err := s.Create(ctx, Person{ID: "p", Email: "y"})
+				return err
+			},
+		},
+		"misowned, and the one that it names takes the value": {
+			func(t *testing.T, b *bed) {
+				it := b.item(t, "p")
+				other := b.item(t, "q")
+				it["email"], other["email"] = text("y"), text("x")
+				b.put(t, it)
+				b.put(t, other) // the sentinel of x names p, which has y
+			},
+			func(ctx context.Context, s *entity.Store[Person]) error {
+				if err := s.Delete(ctx, Person{ID: "q"}); err != nil {
+					return err
+				}
+				_, err := s.Update(ctx, Person{ID: "p"}, entity.Set(&f.Email, "x"))
+				return err
+			},
+		},
+		"misowned, and its owner goes": {
+			func(t *testing.T, b *bed) {
+				it := b.sentinel(t, "x")
+				it["_entity_pk"] = text("$app#v1#person#nobody")
+				b.put(t, it)
+			},
+			func(ctx context.Context, s *entity.Store[Person]) error { return s.Delete(ctx, Person{ID: "p"}) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, "pk", "sk")
+			s, l := prepare[Person](t, b, "email")
+			_, err := s.Create(t.Context(), Person{ID: "p", Email: "x"})
+			require.NoError(t, err)
+			_, err = s.Create(t.Context(), Person{ID: "q"})
+			require.NoError(t, err)
+			c.damage(t, b)
+			beside, err := entity.New[Person](b.open(t, faults.New(b.raw.Options().HTTPClient), 0))
+			require.NoError(t, err)
+
+			arrived, release := b.wire.Hold(func(r faults.Request) bool { return r.Operation == "TransactWriteItems" })
+			failed := make(chan error, 1)
+			go func() {
+				_, err := l.Repair(t.Context())
+				failed <- err
+			}()
+			select {
+			case <-arrived:
+			case err := <-failed:
+				require.FailNow(t, "nothing was to be repaired", "error: %v", err)
+			}
+			require.NoError(t, c.write(t.Context(), beside))
+			release()
+			require.NoError(t, <-failed)
+
+			_, err = l.Repair(t.Context()) // what the write could not know of
+			require.NoError(t, err)
+			r, err := l.Verify(t.Context())
+			require.NoError(t, err)
+			require.Empty(t, r.Findings)
+			b.bijective(t, "email")
+		})
+	}
+}
+
+// Repair runs while others create, change and delete; no claim is lost and none is left behind.
+func TestRepair_BesideAStormOfWrites(t *testing.T) {
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	b := newBed(t, "pk", "sk")
+	s, l := prepare[Person](t, b, "email")
+	f := entity.Fields[Person]()
+	ctx, stop := context.WithTimeout(t.Context(), 6*time.Second)
+	defer stop()
+	var writers sync.WaitGroup
+	errs := make([]error, 4)
+	for w := range errs {
+		writers.Go(func() {
+			rng := rand.New(rand.NewPCG(seed, uint64(w)))
+			for n := 0; n < 60 && ctx.Err() == nil && errs[w] == nil; n++ {
+				key, v := Person{ID: fmt.Sprint("p", rng.IntN(6))}, fmt.Sprint("v", rng.IntN(8))
+				var err error
+				switch rng.IntN(4) {
+				case 0:
+					_, err = s.Create(ctx, Person{ID: key.ID, Email: v})
+				case 1:
+					err = s.Delete(ctx, key)
+				case 2:
+					_, err = s.Put(ctx, Person{ID: key.ID, Email: v})
+				default:
+					_, err = s.Update(ctx, key, entity.Set(&f.Email, v))
+				}
+				var taken *unique.ViolationError
+				switch {
+				case err == nil, errors.As(err, &taken), errors.Is(err, entity.ErrExists), errors.Is(err, entity.ErrNotFound),
+					errors.Is(err, entity.ErrConflict), ctx.Err() != nil:
+				default:
+					errs[w] = err
+				}
+			}
+		})
+	}
+	finished := make(chan struct{})
+	go func() { writers.Wait(); close(finished) }()
+	runs := 0
+	for running := true; running; runs++ {
+		select {
+		case <-finished:
+			running = false
+		default:
+		}
+		done, err := l.Repair(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, done.Mended, "the library keeps both in step; run %d found damage where there is none", runs)
+		require.Empty(t, done.Left)
+	}
+	for _, err := range errs {
+		require.NoError(t, err)
+	}
+	require.Greater(t, runs, 1)
+	b.bijective(t, "email")
+}
+
+// Stopped at any request, Repair can be run again.
+func TestRepair_CanBeStoppedAndRunAgain(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, "pk", "sk")
+	s, l := prepare[Person](t, b, "email")
+	damaged(t, b, "email", func(id string) error {
+		_, err := s.Create(t.Context(), Person{ID: id, Email: "value-" + id})
+		return err
+	})
+	d := b.item(t, "d")
+	d["email"] = text("value-d2")
+	b.put(t, d)
+	broken := faults.New(b.raw.Options().HTTPClient)
+	fragile, err := entity.New[Person](b.open(t, broken, 1))
+	require.NoError(t, err)
+	m, err := unique.Of(fragile, "email")
+	require.NoError(t, err)
+	mended, stops := 0, 0
+	for n := 1; ; n++ {
+		for _, fault := range []faults.Fault{faults.Throttle, faults.Lost} {
+			broken.Inject(faults.Nth(n, fault))
+			done, err := m.Repair(t.Context())
+			mended += len(done.Mended)
+			require.Empty(t, done.Left)
+			if err != nil {
+				stops++
+			} else {
+				broken.Inject(func(faults.Request) faults.Fault { return faults.None })
+			}
+		}
+		r, err := l.Verify(t.Context())
+		require.NoError(t, err)
+		if len(r.Findings) == 0 {
+			break
+		}
+		require.Less(t, n, 60)
+	}
+	require.Greater(t, stops, 3)
+	require.Positive(t, mended)
+	b.bijective(t, "email")
+}
