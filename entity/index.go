@@ -25,7 +25,7 @@ const useFilter = "put conditions on other fields into entity.Filter"
 func (s *Store[T]) Query(partition T, opts ...QueryOption) Query[T] {
 	c := core.Of(s)
 	src := source(c, nil)
-	src.PK, src.SK, src.Base = c.Schema.PK, c.Schema.SK, inTable(c.Schema)
+	src.PK, src.SK, src.Base = c.Schema.PK, c.Schema.SK, inTable(c, nil)
 	src.Own, src.Needs = current(c.Schema)
 	return newQuery[T](c, query.Build(src, reflect.ValueOf(partition), opt.Queries(opts)))
 }
@@ -35,7 +35,7 @@ func (s *Store[T]) Query(partition T, opts ...QueryOption) Query[T] {
 func (s *Store[T]) Scan(opts ...QueryOption) Query[T] {
 	c := core.Of(s)
 	src := source(c, nil)
-	src.Verb, src.Scan, src.PK, src.SK, src.Base = "Scan", true, c.Schema.PK, c.Schema.SK, inTable(c.Schema, inNamespace(c.Schema))
+	src.Verb, src.Scan, src.PK, src.SK, src.Base = "Scan", true, c.Schema.PK, c.Schema.SK, inTable(c, nil, inNamespace(c.Schema))
 	src.Own, src.Needs = current(c.Schema)
 	return newQuery[T](c, query.Build(src, reflect.Value{}, opt.Queries(opts)))
 }
@@ -48,13 +48,13 @@ func source(c *core.Core, x *schema.Index) query.Source {
 }
 
 // inTable holds for the current items of s among everything in its table for which more holds.
-func inTable(s *schema.Schema, more ...expr.Cond) func(time.Time) expr.Cond {
-	alone := expr.Cond{}
+func inTable(c *core.Core, x *schema.Index, more ...expr.Cond) func(time.Time) expr.Cond {
+	s, alone := c.Schema, expr.Cond{}
 	if s.Hidden {
 		alone = expr.Compare(expr.NotExists, expr.Attr(schema.KindAttr))
 	}
-	c := expr.All(append(more, alone, ownItems(s))...)
-	return func(time.Time) expr.Cond { return c }
+	cond := expr.All(append(more, alone, ownItems(s))...)
+	return func(time.Time) expr.Cond { return expr.All(cond, unmarked(c, x)) }
 }
 
 // current tells the current items of s from what effect-dynamodb stores beside them, which nothing in the item does: the
@@ -135,9 +135,9 @@ func (x *Index[T]) source(own expr.Cond) query.Source {
 	c := core.Of(x)
 	src := source(c, x.x)
 	src.PK, src.SK = x.x.PK, x.x.SK
-	src.Base = func(time.Time) expr.Cond { return own }
+	src.Base = func(time.Time) expr.Cond { return expr.All(own, unmarked(c, x.x)) }
 	if x.x.Local {
-		src.Base = inTable(c.Schema, inNamespace(c.Schema))
+		src.Base = inTable(c, x.x, inNamespace(c.Schema))
 		src.Own, src.Needs = current(c.Schema)
 	}
 	return src

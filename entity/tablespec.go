@@ -92,7 +92,7 @@ func projection(t *schema.Table, x *schema.Index) ProjectionSpec {
 			for _, name := range y.Project.Include {
 				add(name)
 			}
-			if s.Dollar {
+			if s.Dollar || marked(t, y) {
 				add(schema.EntityAttr)
 			}
 			if s.Discriminator != nil {
