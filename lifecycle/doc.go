@@ -9,5 +9,5 @@
 //	}
 //
 // A deleted item becomes a copy beside where it was: it leaves Get, queries and every index at once, and [Of] lists and
-// restores it until its time to live has passed.
+// restores it until its time to live has passed. [TTL] declares items that expire by themselves.
 package lifecycle
