@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"slices"
+
+	"github.com/dynastrata/dynastrata/entity"
+)
+
+// ending is the last part: two writes at once, and the end for good.
+func (s *story) ending() []chapter {
+	return []chapter{
+		{"Transact: Alice hands her address to Bob, in one transaction", []string{"emp-alice", "emp-bob"}, s.handOver, []string{
+			"emp-alice: current 9", "emp-alice: snapshot 1 expires", "emp-alice: snapshot 2 expires", "emp-alice: snapshot 3 deleted expires",
+			"emp-alice: snapshot 4 expires", "emp-alice: snapshot 5 expires", "emp-alice: snapshot 6 expires",
+			"emp-alice: snapshot 7 deleted expires", "emp-alice: snapshot 8 expires", "emp-alice: sentinel alice.baker@acme.com",
+			"emp-bob: current 2", "emp-bob: snapshot 1 expires", "emp-bob: sentinel alice@acme.com",
+		}},
+		{"Purge: everything of Alice, for good", []string{"emp-alice"}, s.purge, nil},
+		{"Purge of a deleted record frees what it reserved", []string{"con-dora", "con-erin"}, s.purgeReserved, []string{
+			"con-erin: current 2", "con-erin: snapshot 1", "con-erin: sentinel dora@agency.com",
+		}},
+	}
+}
+
+// handOver moves an address from one record to another. The sentinel, which one write gives up and the other claims,
+// changes hands in a single action: at no moment does nobody have the address, or do both.
+func (s *story) handOver(ctx context.Context) error {
+	gives := s.employees.Op().Update(alice, entity.Set(&field.Email, "alice.baker@acme.com"))
+	takes := s.employees.Op().Update(bob, entity.Set(&field.Email, "alice@acme.com"))
+	s.report.plan(gives)
+	s.report.plan(takes)
+	if err := s.db.Transact(ctx, gives, takes); err != nil {
+		return err
+	}
+	s.equal("versions", []int64{gives.Result().Version, takes.Result().Version}, []int64{9, 2})
+	if err := s.find(ctx, "alice@acme.com", "emp-bob"); err != nil {
+		return err
+	}
+	_, err := s.byEmail.Find(ctx, Employee{Email: "bob@acme.com"})
+	s.refused("Find bob@acme.com", err, entity.ErrNotFound)
+	return nil
+}
+
+func (s *story) purge(ctx context.Context) error {
+	var progress []int // the calls come one after the other
+	err := s.employees.Purge(ctx, alice, entity.OnProgress(func(deleted int) { progress = append(progress, deleted) }))
+	if err != nil {
+		return err
+	}
+	s.report.line("removed so far: %v", progress)
+	s.must(slices.IsSorted(progress), "the progress goes back: %v", progress)
+	s.equal("removed in the end", progress[len(progress)-1:], []int{9}) // the current item and 8 snapshots
+	_, err = s.employees.Get(ctx, alice, entity.Consistent())
+	s.refused("Get", err, entity.ErrNotFound)
+	_, err = s.bin.Restore(ctx, alice)
+	s.refused("Restore", err, entity.ErrNotFound)
+	_, err = s.past.Get(ctx, alice, 1)
+	s.refused("version 1", err, entity.ErrNotFound)
+	return nil
+}
+
+func (s *story) purgeReserved(ctx context.Context) error {
+	if err := s.contractors.Delete(ctx, dora); err != nil {
+		return err
+	}
+	if err := s.leftovers.Purge(ctx, dora); err != nil {
+		return err
+	}
+	c := entity.Fields[Contractor]()
+	updated, err := s.contractors.Update(ctx, erin, entity.Set(&c.Email, "dora@agency.com"))
+	s.equal("address", updated.Email, "dora@agency.com")
+	return err
+}

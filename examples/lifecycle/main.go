@@ -1,0 +1,81 @@
+// Command lifecycle tells the life of an employee record: created, updated, deleted softly, restored, reverted and purged,
+// with a version for each state and an e-mail address that nobody else can have. After each step it prints what lies in
+// the table.
+//
+//	go run ./examples/lifecycle
+//
+// It needs no set-up: package localdb attaches to the database that DYNAMODB_ENDPOINT names, or starts one. Every answer
+// and everything stored is compared with what it must be; the exit code is 1 if that differs.
+//
+// Read model.go first, then alice.go, emails.go and ending.go, which have a function for each part of the output.
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/localdb"
+)
+
+// patience is how long a run may take once the database is there; it usually takes a second.
+const patience = 20 * time.Second
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+	if err := start(ctx, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "lifecycle:", err)
+		os.Exit(1)
+	}
+}
+
+// start tells the story on a table of its own, which it deletes at the end.
+func start(ctx context.Context, out io.Writer) (err error) {
+	server, err := localdb.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+
+	client, table := server.Client(), "lifecycle-"+strings.ToLower(rand.Text()[:8])
+	fmt.Fprintf(out, "table %s on %s (%s)\n", table, server.Endpoint(), server.Kind())
+	defer func() { err = errors.Join(err, drop(ctx, client, table)) }()
+	return run(ctx, out, client, table)
+}
+
+// run tells the story and says how it ended: "ok", or an error that joins everything that was not as it must be.
+func run(ctx context.Context, out io.Writer, client *dynamodb.Client, table string) error {
+	s, err := newStory(out, client, table)
+	if err != nil {
+		return err
+	}
+	if err := s.tell(ctx, chapters(s)); err != nil {
+		return err
+	}
+	s.report.title("ok")
+	return nil
+}
+
+// drop deletes the table, even when ctx is over.
+func drop(ctx context.Context, client *dynamodb.Client, table string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	var gone *types.ResourceNotFoundException
+	if _, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &table}); err != nil && !errors.As(err, &gone) {
+		return fmt.Errorf("delete table %s: %w", table, err)
+	}
+	return nil
+}

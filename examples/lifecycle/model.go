@@ -1,0 +1,89 @@
+package main
+
+import (
+	"time"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/unique"
+	"github.com/dynastrata/dynastrata/versioned"
+)
+
+// Employee is a record with every feature of a life: each replaced state is kept for 90 days, a deleted record for 30,
+// and no two employees have one e-mail address. Who is deleted gives the address up.
+type Employee struct {
+	_ entity.Key           `name:"Employee" pk:"$#{employeeId}" sk:"$"`
+	_ entity.GSI           `name:"byTenant" index:"gsi1" pk:"$#{tenantId}" sk:"$#{department}#{employeeId}"`
+	_ versioned.Retain     `ttl:"90d"`
+	_ lifecycle.SoftDelete `ttl:"30d"`
+	_ unique.Constraint    `name:"email" fields:"email"`
+
+	EmployeeID  string    `dynamodbav:"employeeId"`
+	TenantID    string    `dynamodbav:"tenantId" entity:"immutable"`
+	Department  string    `dynamodbav:"department"`
+	Email       string    `dynamodbav:"email"`
+	DisplayName string    `dynamodbav:"displayName" entity:"required"`
+	Version     int64     `dynamodbav:"version" entity:"version"`
+	CreatedAt   time.Time `dynamodbav:"createdAt" entity:"created_at"`
+	UpdatedAt   time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
+}
+
+// Contractor is the same with the other policy: a deleted record keeps its address, so that it can always come back.
+type Contractor struct {
+	_ entity.Key           `name:"Contractor" pk:"$#{contractorId}" sk:"$"`
+	_ versioned.Retain     // for ever
+	_ lifecycle.SoftDelete `ttl:"30d" unique:"reserve"`
+	_ unique.Constraint    `name:"email" fields:"email"`
+
+	ContractorID string    `dynamodbav:"contractorId"`
+	Email        string    `dynamodbav:"email"`
+	DisplayName  string    `dynamodbav:"displayName" entity:"required"`
+	Version      int64     `dynamodbav:"version" entity:"version"`
+	UpdatedAt    time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
+}
+
+// app is the application: two kinds of entity on one table, and what the features open beside the stores.
+type app struct {
+	db          *entity.DB
+	employees   *entity.Store[Employee]
+	byTenant    *entity.Index[Employee]
+	bin         *lifecycle.Bin[Employee]     // deleted employees
+	past        *versioned.History[Employee] // earlier states of employees
+	byEmail     *unique.Lookup[Employee]
+	contractors *entity.Store[Contractor]
+	leftovers   *lifecycle.Bin[Contractor]
+}
+
+// open declares the entities, which needs no I/O: a mistake in a tag is found here.
+func open(client entity.Client, table string, now func() time.Time) (*app, error) {
+	db, err := entity.Open(client, entity.Config{
+		Table:         table,
+		Namespace:     entity.Namespace{Name: "lifecycle", Version: 1},
+		TimePrecision: time.Second, // short texts for the screen; the default is nanoseconds
+		Clock:         now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	a := &app{db: db}
+	if a.employees, err = entity.New[Employee](db); err != nil {
+		return nil, err
+	}
+	if a.contractors, err = entity.New[Contractor](db); err != nil {
+		return nil, err
+	}
+	if a.byTenant, err = a.employees.Index("byTenant"); err != nil {
+		return nil, err
+	}
+	if a.bin, err = lifecycle.Of(a.employees); err != nil {
+		return nil, err
+	}
+	if a.past, err = versioned.Of(a.employees); err != nil {
+		return nil, err
+	}
+	if a.byEmail, err = unique.Of(a.employees, "email"); err != nil {
+		return nil, err
+	}
+	a.leftovers, err = lifecycle.Of(a.contractors)
+	return a, err
+}
