@@ -104,7 +104,7 @@ func (r *restore) plan(in plan.Input) (plan.Step, error) {
 	delete(m.Final, schema.KindAttr)
 	delete(m.Final, s.Options.TTL)
 	var err error
-	if m.New, err = r.revive(m, found.version, in); err != nil {
+	if m.New, err = r.revive(m, max(found.version, in.Past.Version), in); err != nil {
 		return plan.Step{}, err
 	}
 	main := []plan.Part{

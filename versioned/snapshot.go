@@ -64,14 +64,14 @@ func (r *retain) Snapshots(m *plan.Mutation) ([]plan.Part, error) {
 	case plan.Born:
 		states = []state{{item: m.New, lasting: true, guard: absent}}
 	case plan.Changed:
-		states = []state{{item: m.Old, guard: same(s, m.Old)}}
+		states = []state{ended(m)}
 	case plan.Removed, plan.Buried:
-		states = []state{{item: m.Old, guard: same(s, m.Old)}}
+		states = []state{ended(m)}
 		if m.Kind == plan.Removed || expires(s, m.Copy) {
 			states = append(states, state{item: m.Final, deleted: true, guard: absent})
 		}
 	case plan.Revived:
-		if !expires(s, m.Copy) {
+		if !expires(s, m.Copy) && !m.In.Overtaken() { // of a copy that has no version of its own there can be no snapshot
 			states = []state{{item: m.Final, deleted: true, guard: same(s, m.Final)}}
 		}
 	}
@@ -83,6 +83,18 @@ func (r *retain) Snapshots(m *plan.Mutation) ([]plan.Part, error) {
 		}
 	}
 	return parts, nil
+}
+
+// ended is the state that m ends, under the version that its history has room for.
+func ended(m *plan.Mutation) state {
+	s := m.Op.Schema
+	n := m.In.Counted(s, m.Old)
+	if n == plan.StoredVersion(s, m.Old) {
+		return state{item: m.Old, guard: same(s, m.Old)}
+	}
+	it := item.Clone(m.Old)
+	plan.SetVersion(s, it, n)
+	return state{item: it, guard: plan.Absent(s)}
 }
 
 // expires reports that a deleted copy will not be there for ever, so that the deleted state has a snapshot of its own.
@@ -127,8 +139,18 @@ func (r *retain) put(m *plan.Mutation, x state) (plan.Part, error) {
 	}
 	return plan.Part{
 		Action: plan.Action{Kind: plan.Put, Table: m.Op.Table, Key: plan.KeyOf(s, it), Item: it, Cond: x.guard},
-		// Another life has left a state of that version: what the plan was made from is no longer the newest.
-		Judge: func(plan.Failure) plan.Verdict { return plan.Verdict{Replan: plan.ErrConflict} },
+		// Another life has left a state of that version: what the plan was made from is no longer the newest, or never was.
+		Judge: func(plan.Failure) plan.Verdict {
+			v := plan.Verdict{Replan: plan.ErrConflict}
+			switch m.Kind {
+			case plan.Born: // which reads the history in any case
+			case plan.Revived:
+				v.Learned = []any{plan.Overtaken{Version: plan.StoredVersion(s, m.Copy)}}
+			default:
+				v.Learned = []any{plan.Overtaken{Version: plan.StoredVersion(s, m.Old)}}
+			}
+			return v
+		},
 	}, plan.CheckSize(s, it)
 }
 

@@ -118,6 +118,11 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 			return plan.Step{}, err
 		}
 	}
+	if in.Overtaken() {
+		if in.Past, err = plan.ReadPast(ctx, r, op, in.Now); err != nil {
+			return plan.Step{}, err
+		}
+	}
 	if op.Past && !plan.Live(op.Schema, in.Image, in.Now) {
 		if err := r.lookBack(ctx, op, &in); err != nil {
 			return plan.Step{}, err

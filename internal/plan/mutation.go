@@ -142,7 +142,7 @@ func Deleted(s *schema.Schema, old item.Item, in Input, at time.Time) (item.Item
 		}
 		it[a.Name] = av
 	}
-	countUp(s, it, old)
+	countUp(s, it, old, in)
 	name, format := DeletedAttr(s)
 	av, err := format.Value(format.Truncate(at))
 	if err != nil {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +26,25 @@ type Past struct {
 	Copy    item.Item // the newest deleted copy that has not expired; nil when there is none
 	Odd     bool      // there are snapshots and, against what a move leaves behind, no copy at all
 	Open    bool      // and the newest snapshot is of a live state
+}
+
+// Overtaken is what a write learns of an item whose version is taken by a state that another life has left, because
+// something that does not keep the history has made the item anew. The next plan counts on after that history.
+type Overtaken struct{ Version int64 }
+
+// Overtaken reports that an earlier round has learned of such a version.
+func (in Input) Overtaken() bool {
+	return slices.ContainsFunc(in.Learned, func(x any) bool { _, ok := x.(Overtaken); return ok })
+}
+
+// Counted is the version of an item that was read as its history counts it: its own, or, where that is taken, the first
+// one after what other lives have left.
+func (in Input) Counted(s *schema.Schema, it item.Item) int64 {
+	n := StoredVersion(s, it)
+	if slices.Contains(in.Learned, any(Overtaken{n})) {
+		return max(n, in.Past.Version) + 1
+	}
+	return n
 }
 
 // ReadPast reads the newest snapshot and the newest deleted copy at the same time, one request each; more only when

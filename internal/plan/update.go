@@ -196,7 +196,7 @@ func rewrite(s *schema.Schema, in Input, changes []expr.Change, on occasion) (it
 		}
 		it[a.Name] = av
 	}
-	countUp(s, it, in.Image)
+	countUp(s, it, in.Image, in)
 	if err := restamp(s, it, in, changes, on); err != nil {
 		return nil, err
 	}

@@ -108,8 +108,8 @@ func unmark(s *schema.Schema) []expr.Change {
 }
 
 // countUp gives it the version after the one that old has.
-func countUp(s *schema.Schema, it, old item.Item) {
-	SetVersion(s, it, StoredVersion(s, old)+1)
+func countUp(s *schema.Schema, it, old item.Item, in Input) {
+	SetVersion(s, it, in.Counted(s, old)+1)
 }
 
 // SetVersion gives it a version, where items of s have one.
