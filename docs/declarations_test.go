@@ -4,7 +4,10 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/unique"
+	"github.com/dynastrata/dynastrata/versioned"
 )
 
 // The declarations that layout.md and interop.md quote, and that of the README.
@@ -42,6 +45,20 @@ type device struct {
 	ID       string    `dynamodbav:"device_id"`
 	Batch    int       `dynamodbav:"batch"`
 	LastSeen time.Time `dynamodbav:"lastSeen,omitempty" entity:"time=s"`
+}
+
+type member struct {
+	_ entity.Key           `name:"Member" pk:"$#{memberId}" sk:"$"`
+	_ entity.GSI           `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{memberId}"`
+	_ versioned.Retain     `ttl:"90d"`
+	_ lifecycle.SoftDelete `ttl:"30d" unique:"reserve"`
+	_ unique.Constraint    `name:"email" fields:"email"`
+
+	MemberID  string    `dynamodbav:"memberId"`
+	Team      string    `dynamodbav:"team"`
+	Email     string    `dynamodbav:"email,omitempty"`
+	Version   int64     `dynamodbav:"version"   entity:"version"`
+	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at,time=s"`
 }
 
 type meter struct {

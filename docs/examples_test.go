@@ -49,6 +49,7 @@ func examples(t *testing.T) map[string]string {
 	storedSeries(t, made)
 	storedVerbatim(t, made)
 	storedInterop(t, made)
+	storedLives(t, made)
 	for name, text := range made {
 		made[name] = strings.ReplaceAll(text, run, "")
 	}
@@ -114,6 +115,9 @@ func planExamples(t *testing.T, made map[string]string) {
 
 	made["plan-readme"] = plannedAppend(t)
 	made["plan-update"] = employees.Op().Update(employee{EmployeeID: "e-1"}, entity.Set(&e.TenantID, "t-2")).String()
+	members, err := entity.New[member](db)
+	require.NoError(t, err)
+	made["plan-delete-soft"] = members.Op().Delete(member{MemberID: "m-1"}).String()
 	made["plan-update-read"] = employees.Op().Update(employee{EmployeeID: "e-1"}, entity.Remove(&e.Department)).String()
 
 	key := telemetry{Channel: "c-1", DeviceID: "d-7"}

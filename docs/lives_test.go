@@ -1,0 +1,62 @@
+package docs_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/localdb"
+)
+
+// storedLives stores what lies beside an item that has versions, unique values and soft delete, an hour after each other.
+func storedLives(t *testing.T, made map[string]string) {
+	t.Helper()
+	client, table := localdb.Test(t)
+	cfg, at := config(table), noon
+	cfg.Clock = func() time.Time { return at }
+	id := cfg.NewID
+	cfg.NewID = func() string { return id() + run } // not the tokens of the series
+	db, err := entity.Open(client, cfg)
+	require.NoError(t, err)
+	members, err := entity.New[member](db)
+	require.NoError(t, err)
+	bin, err := lifecycle.Of(members)
+	require.NoError(t, err)
+	require.NoError(t, db.CreateTables(t.Context()))
+	keepExpired(t, client, table)
+	step := func(name string, sortKeys ...string) {
+		made[name] = having(dump(t, client, table, "pk", "sk"), sortKeys...)
+		at = at.Add(time.Hour)
+	}
+
+	v := member{MemberID: "m-1", Team: "t-1", Email: "ada@x.org"}
+	_, err = members.Create(t.Context(), v)
+	require.NoError(t, err)
+	step("life-created", "#member", "#v#0000001", "member.email")
+	_, err = members.Update(t.Context(), v, entity.Set(&entity.Fields[member]().Team, "t-2"))
+	require.NoError(t, err)
+	step("life-updated", "#v#0000001")
+	require.NoError(t, members.Delete(t.Context(), v))
+	step("life-deleted", "#deleted#2026-04-22T14:00:00.123456789Z", "#v#0000003", "member.email")
+	_, err = bin.Restore(t.Context(), v)
+	require.NoError(t, err)
+	step("life-restored", "#member", "member.email")
+	made["life-keys"] = sortKeys(dump(t, client, table, "pk", "sk"))
+}
+
+// having leaves the items of a dump whose sort key ends in one of the texts.
+func having(dumped string, ends ...string) string {
+	var found []string
+	for _, it := range strings.Split(dumped, "\n\n") {
+		sk := strings.Split(it, "\n")[1]
+		if slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(sk, end) }) {
+			found = append(found, it)
+		}
+	}
+	return strings.Join(found, "\n\n")
+}
