@@ -150,9 +150,12 @@ func (r *restore) lost(copied item.Item) func(plan.Failure) plan.Verdict {
 
 // sketch shows a plan whose read is still to come.
 func (r *restore) sketch(plan.Input) plan.Step {
+	s := r.op.Schema
+	taken := plan.Sketched("the deleted copy", "unchanged since it was read", plan.Printer(s).Cond(r.user))
+	put := plan.Sketched(plan.KeyText(s, r.op.Key)+"\n         the item as it was deleted", plan.Printer(s).Cond(plan.Absent(s)))
 	return plan.Step{
-		Actions: []plan.Action{{Kind: plan.Put, Table: r.op.Table, Key: r.op.Key, Cond: r.user}},
-		Notes:   append([]string{"delete the deleted copy"}, plan.Notes(r.op.Schema, plan.Revived)...),
+		Actions: []plan.Action{{Kind: plan.Delete, Label: taken}, {Kind: plan.Put, Label: put}},
+		Notes:   plan.Notes(s, plan.Revived),
 	}
 }
 

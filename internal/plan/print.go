@@ -80,6 +80,21 @@ func actionLines(s *schema.Schema, actions []Action, prefix, guard string) strin
 	return b.String()
 }
 
+// Sketched is the label of an action whose plan is still to come: what it is about, and the conditions that will guard it.
+func Sketched(what string, guards ...string) string {
+	text, join := what, "\n         if "
+	for i, g := range guards {
+		if g == "" {
+			continue
+		}
+		if i > 0 {
+			g = "(" + g + ")"
+		}
+		text, join = text+join+g, " AND "
+	}
+	return text
+}
+
 // Printer renders conditions and changes of s for a reader; values of secret attributes are hidden.
 func Printer(s *schema.Schema) *expr.Renderer { return expr.Printer(printer{s}.value) }
 

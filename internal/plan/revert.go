@@ -18,7 +18,10 @@ func NewRevert(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *
 	}
 	op.Read, op.AlsoDeleted = true, mover(s) != nil
 	op.Sketch = func(Input) Step {
-		return Step{Actions: []Action{{Kind: Put, Table: table, Key: op.Key, Cond: user}}, Notes: Notes(s, Changed)}
+		what := KeyText(s, op.Key) + "\n         the item as read, with what differs in the earlier version"
+		return Step{
+			Actions: []Action{{Kind: Put, Label: Sketched(what, "unchanged since it was read", Printer(s).Cond(user))}}, Notes: Notes(s, Changed),
+		}
 	}
 	op.Plan = func(in Input) (Step, error) {
 		if !live(s, in.Image, in.Now) {
