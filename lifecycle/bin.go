@@ -67,6 +67,12 @@ func (b *Bin[T]) list(verb string, v T, spec opt.Spec) entity.Query[Copy[T]] {
 		Code: plan.CodeOption, Other: "the bin is read whole; put conditions into entity.Filter",
 		Base: func(time.Time) expr.Cond { return expr.Cond{} },
 	}
+	if _, parts, err := plan.Key(c.Schema, reflect.ValueOf(v)); err == nil && len(c.Schema.Cased()) > 0 {
+		src.Own = func(it item.Item) (bool, error) { return true, plan.SameCase(c.Schema, parts, it) }
+		for _, a := range c.Schema.Cased() {
+			src.Needs = append(src.Needs, a.Name)
+		}
+	}
 	if len(spec.Range) > 0 {
 		spec.Errs = append(spec.Errs, &entity.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: src.Other})
 	}

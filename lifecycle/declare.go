@@ -42,7 +42,6 @@ func (SoftDelete) Declare(d *schema.Decl) {
 	d.Schema.UsesTTL = d.Schema.UsesTTL || f.ttl > 0
 	d.Keep(f)
 	d.Satellites(len(infix) + longestTime)
-	d.Unshared("deleted copies")
 	d.Check(func() {
 		if given && len(plan.Guardians(d.Schema)) == 0 {
 			d.Problem(schema.CodeUniquePolicy, "unique:%q needs a unique.Constraint", policy)

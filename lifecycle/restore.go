@@ -107,8 +107,12 @@ func (r *restore) plan(in plan.Input) (plan.Step, error) {
 	if m.New, err = r.revive(m, max(found.version, in.Past.Version), in); err != nil {
 		return plan.Step{}, err
 	}
+	guard, err := plan.Unchanged(s, found.copied)
+	if err != nil {
+		return plan.Step{}, err
+	}
 	main := []plan.Part{
-		{Action: plan.Action{Kind: plan.Delete, Table: r.op.Table, Key: plan.KeyOf(s, found.copied), Cond: expr.All(plan.Taken(s, found.copied), r.user)}, Judge: r.lost(found.copied)},
+		{Action: plan.Action{Kind: plan.Delete, Table: r.op.Table, Key: plan.KeyOf(s, found.copied), Cond: expr.All(guard, r.user)}, Judge: r.lost(found.copied)},
 		{Action: plan.Action{Kind: plan.Put, Table: r.op.Table, Key: r.op.Key, Item: m.New, Cond: plan.Absent(s), WriteID: writeID(s, in)}, Judge: func(plan.Failure) plan.Verdict {
 			return plan.Verdict{Err: fmt.Errorf("%w: %w", plan.ErrNotDeleted, plan.ErrExists)}
 		}},
@@ -141,7 +145,7 @@ func (r *restore) revive(m *plan.Mutation, version int64, in plan.Input) (item.I
 // lost judges the failed removal of the copy: it is gone or another one, or the caller's condition did not hold.
 func (r *restore) lost(copied item.Item) func(plan.Failure) plan.Verdict {
 	return func(f plan.Failure) plan.Verdict {
-		if f.Image != nil && item.Equal(f.Image[schema.WriteAttr], copied[schema.WriteAttr]) {
+		if plan.SameState(r.op.Schema, copied, f.Image) {
 			return plan.Verdict{Err: plan.ErrCondition}
 		}
 		return plan.Verdict{Replan: plan.ErrConflict}

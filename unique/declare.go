@@ -1,7 +1,6 @@
 package unique
 
 import (
-	"strconv"
 	"strings"
 	"time"
 
@@ -62,15 +61,11 @@ func (Constraint) Declare(d *schema.Decl) {
 		c.readFields(d, fields)
 	}
 	d.Schema.UsesTTL = d.Schema.UsesTTL || c.ttl > 0
-	o := d.Schema.Options
-	c.key = &key.Template{Escaped: true, Prefix: strings.Join([]string{
-		"$" + o.Namespace, "v" + strconv.Itoa(o.NamespaceVersion), strings.ToLower(d.Schema.Name) + "." + strings.ToLower(c.name),
-	}, "#")}
+	c.key = &key.Template{Escaped: true, Prefix: d.Schema.Prefix + "." + strings.ToLower(c.name)}
 	for _, a := range c.fields {
-		c.key.Segments = append(c.key.Segments, key.Segment{Field: a.Key})
+		c.key.Segments = append(c.key.Segments, key.Segment{Field: d.Schema.InDollar(a)})
 	}
 	d.Keep(c)
-	d.Unshared("sentinels")
 	d.Check(func() { c.finish(d) })
 }
 

@@ -36,9 +36,12 @@ func (c *constraint) reserves() bool {
 // Guard returns the actions that claim the value which m brings and give up the one that it ends. A value that does not
 // change stays claimed as it is.
 func (c *constraint) Guard(m *plan.Mutation) ([]plan.Part, error) {
-	before, err := c.sentinelKey(m.Old)
+	before, err := c.heldKey(m.Old)
 	if err != nil {
 		return nil, err
+	}
+	if m.Kind == plan.Changed && c.shared() && c.sameValues(m.Old, m.New) {
+		return nil, nil // also when it is a value that is refused in new keys
 	}
 	after, err := c.sentinelKey(m.New)
 	if err != nil {
@@ -47,7 +50,11 @@ func (c *constraint) Guard(m *plan.Mutation) ([]plan.Part, error) {
 	var parts []plan.Part
 	switch {
 	case m.Kind == plan.Buried && c.reserves():
-		if before != nil && !learned(m, before) {
+		switch {
+		case before == nil || learned(m, before):
+		case c.empty(m.Old): // effect-dynamodb claims empty values too
+			parts = append(parts, c.release(m, before))
+		default:
 			parts = append(parts, c.reserve(m, before))
 		}
 		return parts, nil
@@ -61,6 +68,26 @@ func (c *constraint) Guard(m *plan.Mutation) ([]plan.Part, error) {
 		parts = append(parts, c.claim(m, after))
 	}
 	return parts, nil
+}
+
+// empty reports that an item has nothing to claim.
+func (c *constraint) empty(it item.Item) bool {
+	for _, a := range c.fields {
+		if item.Absent(it[a.Name]) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameValues reports that a write changes nothing that the constraint is made of.
+func (c *constraint) sameValues(was, is item.Item) bool {
+	for _, a := range c.fields {
+		if !item.Equal(was[a.Name], is[a.Name]) {
+			return false
+		}
+	}
+	return true
 }
 
 func learned(m *plan.Mutation, k item.Item) bool {
@@ -92,9 +119,13 @@ func (c *constraint) reserve(m *plan.Mutation, k item.Item) plan.Part {
 }
 
 func (c *constraint) put(m *plan.Mutation, k item.Item, ttl types.AttributeValue) plan.Action {
+	writeID := m.In.WriteID
+	if c.shared() {
+		writeID = ""
+	}
 	return plan.Action{
-		Kind: plan.Put, Table: m.Op.Table, Key: k, Item: c.sentinel(k, m.Op.Key, m.In.WriteID, ttl),
-		Cond: c.free(m.Op.Key, m.In.Now), WriteID: m.In.WriteID, Claims: true, Label: c.label(),
+		Kind: plan.Put, Table: m.Op.Table, Key: k, Item: c.sentinel(k, m.Op.Key, writeID, ttl),
+		Cond: c.free(m.Op.Key, m.In.Now), WriteID: writeID, Claims: true, Label: c.label(),
 	}
 }
 

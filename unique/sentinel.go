@@ -28,9 +28,25 @@ func (c *constraint) sentinelKey(it item.Item) (item.Item, error) {
 	return item.Item{c.s.PK.Attributes()[0]: item.S(text), c.s.SK.Attributes()[0]: item.S(c.key.Prefix)}, nil
 }
 
+// heldKey is the primary key of the sentinel that a stored item has. In a shared table that may be one of a value which
+// is refused in new keys.
+func (c *constraint) heldKey(it item.Item) (item.Item, error) {
+	if !c.shared() {
+		return c.sentinelKey(it)
+	}
+	text, ok := c.key.AsStored(it)
+	if !ok || len(text) > plan.MaxPartitionKey {
+		return nil, nil
+	}
+	return item.Item{c.s.PK.Attributes()[0]: item.S(text), c.s.SK.Attributes()[0]: item.S(c.key.Prefix)}, nil
+}
+
+// shared reports that effect-dynamodb has sentinels of the entity too.
+func (c *constraint) shared() bool { return c.s.Options.Interop && c.s.Dollar }
+
 // Sentinels are the keys under which the values of an item are claimed.
 func (c *constraint) Sentinels(it item.Item) ([]item.Item, error) {
-	k, err := c.sentinelKey(it)
+	k, err := c.heldKey(it)
 	if k == nil {
 		return nil, err
 	}
@@ -43,7 +59,10 @@ func (c *constraint) entityName() string { return c.s.Name + "._unique." + c.nam
 // sentinel is the item that claims the value under k for the item with the given primary key.
 func (c *constraint) sentinel(k, primary item.Item, writeID string, ttl types.AttributeValue) item.Item {
 	it := item.Clone(k)
-	it[schema.EntityAttr], it[schema.WriteAttr] = item.S(c.entityName()), item.S(writeID)
+	it[schema.EntityAttr] = item.S(c.entityName())
+	if writeID != "" {
+		it[schema.WriteAttr] = item.S(writeID)
+	}
 	it[schema.OwnerPKAttr], it[schema.OwnerSKAttr] = primary[c.s.PK.Attributes()[0]], primary[c.s.SK.Attributes()[0]]
 	if ttl != nil {
 		it[c.s.Options.TTL] = ttl

@@ -47,7 +47,6 @@ func (Retain) Declare(d *schema.Decl) {
 	r := &retain{ttl: d.Duration("ttl")}
 	d.Schema.UsesTTL = d.Schema.UsesTTL || r.ttl > 0
 	d.Satellites(len(infix) + longestVersion)
-	d.Unshared("snapshots")
 	declare(d, r)
 }
 

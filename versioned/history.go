@@ -49,16 +49,23 @@ type Version[T any] struct {
 // version decodes a stored state.
 func version[T any](c *core.Core, it item.Item) (Version[T], error) {
 	v := Version[T]{Number: plan.StoredVersion(c.Schema, it)}
-	_, v.Deleted = it[deletedMark]
-	if k, ok := it[schema.KindAttr]; ok && item.Equal(k, item.S("d")) {
-		v.Deleted = true
-	}
+	v.Deleted = deleted(c.Schema, it)
 	var err error
 	if v.Item, err = core.Decode[T](c, it); err != nil {
 		return v, err
 	}
 	v.Since, _ = since(c.Schema, it)
 	return v, nil
+}
+
+// deleted reports that a stored state is the one after a delete.
+func deleted(s *schema.Schema, it item.Item) bool {
+	if _, marked := it[schema.DeletedAttr]; marked || item.Equal(it[schema.KindAttr], item.S("d")) {
+		return true
+	}
+	name, _ := plan.DeletedAttr(s)
+	_, dated := it[name]
+	return dated && s.Options.Interop // nothing else tells a copy there, nor what effect-dynamodb keeps of one at a restore
 }
 
 // since is when the item came into a state.
@@ -72,8 +79,8 @@ func since(s *schema.Schema, it item.Item) (time.Time, bool) {
 
 // subject is the item whose history is read.
 func subject(c *core.Core, verb string, v reflect.Value) (*plan.Op, error) {
-	primary, _, err := plan.Key(c.Schema, v)
-	return &plan.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Key: primary, KeyIs: plan.KeyText(c.Schema, primary)}, err
+	primary, parts, err := plan.Key(c.Schema, v)
+	return &plan.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Key: primary, KeyIs: plan.KeyText(c.Schema, primary), Parts: parts}, err
 }
 
 // Get returns version n of the item with key's primary key: of the current item, of a deleted copy, or of a snapshot,
@@ -110,17 +117,27 @@ func (h *History[T]) raw(ctx context.Context, r plan.Reader, op *plan.Op, n int6
 	if err != nil {
 		return nil, err
 	}
+	var copied item.Item
 	for _, it := range others {
-		if plan.StoredVersion(c.Schema, it) == n {
+		switch {
+		case plan.StoredVersion(c.Schema, it) != n:
+		case isCurrent(op, it) || !c.Schema.Options.Interop:
 			return it, nil
+		case copied == nil: // a copy of effect-dynamodb has the version of the state before it
+			copied = it
 		}
 	}
 	at := plan.KeyOf(c.Schema, plan.Satellite(c.Schema, op.Key, infix+versionText(n), kind))
 	it, err := r.Get(ctx, op.Table, at, true)
-	if err == nil && (it == nil || plan.Expired(c.Schema, it, now)) {
-		err = plan.ErrNotFound
+	switch {
+	case err != nil:
+		return nil, err
+	case it != nil && !plan.Expired(c.Schema, it, now):
+		return it, plan.SameCase(c.Schema, op.Parts, it)
+	case copied != nil:
+		return copied, nil
 	}
-	return it, err
+	return nil, plan.ErrNotFound
 }
 
 // latest reads the states that have no snapshot yet, or may have none: the current item, if there is one, first, then
@@ -132,6 +149,9 @@ func latest(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]i
 		return nil, err
 	}
 	if current != nil {
+		if err := plan.SameCase(op.Schema, op.Parts, current); err != nil {
+			return nil, err
+		}
 		all = append(all, current)
 	}
 	deleted, err := copies(ctx, r, op, now)
@@ -152,6 +172,11 @@ func copies(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]i
 		out, err := r.Query(ctx, in)
 		if err != nil {
 			return nil, err
+		}
+		for _, it := range out.Items {
+			if err := plan.SameCase(op.Schema, op.Parts, it); err != nil {
+				return nil, err
+			}
 		}
 		all = append(all, slices.DeleteFunc(out.Items, func(it item.Item) bool { return plan.Expired(op.Schema, it, now) })...)
 		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(out.LastEvaluatedKey) == 0 {

@@ -17,7 +17,6 @@ const (
 	longestVersion = 13 // ~ and 12 digits
 	maxVersion     = 999_999_999_999
 	kind           = "v"
-	deletedMark    = "_deleted"
 )
 
 // Infix stands between the sort key of an item and the version in that of its snapshots.
@@ -68,11 +67,15 @@ func (r *retain) Snapshots(m *plan.Mutation) ([]plan.Part, error) {
 	case plan.Removed, plan.Buried:
 		states = []state{ended(m)}
 		if m.Kind == plan.Removed || expires(s, m.Copy) {
-			states = append(states, state{item: m.Final, deleted: true, guard: absent})
+			x := state{item: m.Final, deleted: true, guard: absent}
+			if s.Options.Interop {
+				x.guard = same(s, m.Final)
+			}
+			states = append(states, x)
 		}
 	case plan.Revived:
 		if !expires(s, m.Copy) && !m.In.Overtaken() { // of a copy that has no version of its own there can be no snapshot
-			states = []state{{item: m.Final, deleted: true, guard: same(s, m.Final)}}
+			states = []state{{item: m.Final, deleted: true, guard: sameDeleted(s, m.Final)}}
 		}
 	}
 	parts := make([]plan.Part, len(states))
@@ -104,7 +107,8 @@ func expires(s *schema.Schema, copied item.Item) bool {
 }
 
 // same holds when there is no snapshot, or one of this very state: the first was put when the item was created. A touch
-// gives the item another write id and leaves the version and updated_at alone.
+// gives the item another write id and leaves the version and updated_at alone. In a shared table the version alone has to
+// prove it, which is the key: where effect-dynamodb's put has begun versions anew, the history is written anew from there.
 func same(s *schema.Schema, it item.Item) expr.Cond {
 	either := []expr.Cond{plan.Absent(s)}
 	proof := func(name string) {
@@ -121,6 +125,15 @@ func same(s *schema.Schema, it item.Item) expr.Cond {
 	return expr.Any(either...)
 }
 
+// sameDeleted is same for a deleted state. In a shared table the version proves nothing, the time of the deletion does.
+func sameDeleted(s *schema.Schema, it item.Item) expr.Cond {
+	if !s.Options.Interop {
+		return same(s, it)
+	}
+	name, _ := plan.DeletedAttr(s)
+	return expr.Any(plan.Absent(s), expr.Compare(expr.Eq, expr.Attr(name), it[name]))
+}
+
 // put is the action that stores a snapshot.
 func (r *retain) put(m *plan.Mutation, x state) (plan.Part, error) {
 	s, n := m.Op.Schema, plan.StoredVersion(m.Op.Schema, x.item)
@@ -128,11 +141,11 @@ func (r *retain) put(m *plan.Mutation, x state) (plan.Part, error) {
 		return plan.Part{}, &plan.InputError{Code: plan.CodeValue, Type: s.Type.String(), Field: s.Version.Field, Problem: "the stored version is no number from 0 to 999999999999"}
 	}
 	it := plan.Satellite(s, x.item, infix+versionText(n), kind)
-	if at := writtenAt(s, x.item); at != nil {
+	if at := writtenAt(s, x.item); at != nil && s.Hidden {
 		it[schema.AtAttr] = at
 	}
 	if x.deleted {
-		it[deletedMark] = &types.AttributeValueMemberBOOL{Value: true}
+		it[schema.DeletedAttr] = &types.AttributeValueMemberBOOL{Value: true}
 	}
 	if r.ttl > 0 && !x.lasting {
 		it[s.Options.TTL] = item.N(strconv.FormatInt(m.In.Now.Unix()+int64(r.ttl/time.Second), 10))

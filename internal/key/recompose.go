@@ -10,6 +10,14 @@ import (
 // its values in lower case and unescaped, also those that this package would
 // refuse to write there.
 func (t *Template) Recomposes(item map[string]types.AttributeValue, text string) bool {
+	composed, ok := t.AsStored(item)
+	// Beyond ASCII, JavaScript and Go do not agree on every lower case.
+	return ok && strings.EqualFold(composed, text)
+}
+
+// AsStored is the key that effect-dynamodb gives an item, up to the lower case of
+// letters on which JavaScript and Go do not agree; false when a part is absent.
+func (t *Template) AsStored(item map[string]types.AttributeValue) (string, bool) {
 	var b strings.Builder
 	b.WriteString(t.Prefix)
 	for _, s := range t.Segments {
@@ -20,12 +28,11 @@ func (t *Template) Recomposes(item map[string]types.AttributeValue, text string)
 		}
 		part, ok := s.Field.asStored(item[s.Field.Attr])
 		if !ok {
-			return false
+			return "", false
 		}
 		b.WriteString(part)
 	}
-	// Beyond ASCII, JavaScript and Go do not agree on every lower case.
-	return b.String() == text || strings.EqualFold(b.String(), text)
+	return b.String(), true
 }
 
 // asStored is how effect-dynamodb writes a stored value: numbers are padded on

@@ -71,7 +71,7 @@ func (op *Op) lost(in Input) func(Failure) Verdict {
 		if err := op.Unexpected(f.Image, in.Now); err != nil {
 			return Verdict{Err: err}
 		}
-		if sameState(op.Schema, in.Image, f.Image) {
+		if SameState(op.Schema, in.Image, f.Image) {
 			return Verdict{Err: ErrCondition}
 		}
 		return Verdict{Replan: ErrConflict}

@@ -129,8 +129,8 @@ func Mine(s *schema.Schema, primary item.Item) expr.Cond {
 	return expr.Any(Absent(s), Owned(s, primary))
 }
 
-// sameState reports that image is the state that was read.
-func sameState(s *schema.Schema, read, image item.Item) bool {
+// SameState reports that image is the state that was read.
+func SameState(s *schema.Schema, read, image item.Item) bool {
 	if image == nil {
 		return false
 	}

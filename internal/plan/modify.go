@@ -108,7 +108,7 @@ func unchangedStep(op *Op, in Input, user expr.Cond) (Step, error) {
 	guard, _, err := unchanged(op.Schema, in.Image)
 	step.Actions = []Action{{Kind: Check, Table: op.Table, Key: op.Key, Cond: and(guard, user)}}
 	step.Judge = func(f []Failure) Verdict {
-		if sameState(op.Schema, in.Image, f[0].Image) {
+		if SameState(op.Schema, in.Image, f[0].Image) {
 			return Verdict{Err: ErrCondition}
 		}
 		return Verdict{Replan: ErrConflict}

@@ -3,7 +3,6 @@ package plan
 import (
 	"time"
 
-	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -118,7 +117,9 @@ func Satellite(s *schema.Schema, it item.Item, suffix, kind string) item.Item {
 	if sk, ok := SortKey(s, it); ok {
 		out[s.SK.Attr] = item.S(sk + suffix)
 	}
-	out[schema.KindAttr] = item.S(kind)
+	if s.Hidden {
+		out[schema.KindAttr] = item.S(kind)
+	}
 	return out
 }
 
@@ -127,10 +128,8 @@ func DeletedAttr(s *schema.Schema) (string, key.TimeFormat) {
 	if a := s.DeletedAt; a != nil {
 		return a.Name, a.Format
 	}
-	return deletedAt, s.Options.Precision
+	return schema.DeletedAtAttr, s.Options.Precision
 }
-
-const deletedAt = "deletedAt"
 
 // Deleted is the state of an item after its deletion at a time: one version on, with that time as deletedAt.
 func Deleted(s *schema.Schema, old item.Item, in Input, at time.Time) (item.Item, error) {
@@ -153,14 +152,6 @@ func Deleted(s *schema.Schema, old item.Item, in Input, at time.Time) (item.Item
 		it[schema.WriteAttr] = item.S(in.WriteID)
 	}
 	return it, nil
-}
-
-// Taken guards an item by its write id, where it has one, else by its content as far as a key part tells.
-func Taken(s *schema.Schema, it item.Item) expr.Cond {
-	if w, ok := it[schema.WriteAttr]; ok {
-		return expr.All(There(s), expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w))
-	}
-	return There(s)
 }
 
 // StateClock is the attribute that, beside the version, tells states of an item apart whatever touched them since:

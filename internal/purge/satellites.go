@@ -88,8 +88,8 @@ func (p *Purge) removal(it item.Item) *plan.Op {
 
 // asRead holds while an item is the one that was read: by its write id, else by what tells states apart.
 func (p *Purge) asRead(it item.Item) expr.Cond {
-	if _, ok := it[schema.WriteAttr]; ok {
-		return plan.Taken(p.Schema, it)
+	if w, ok := it[schema.WriteAttr]; ok {
+		return expr.All(plan.There(p.Schema), expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w))
 	}
 	conds := []expr.Cond{plan.There(p.Schema)}
 	deletedAt, _ := plan.DeletedAttr(p.Schema)

@@ -83,14 +83,6 @@ func (d *Decl) Check(f func()) { d.build.checks = append(d.build.checks, f) }
 // Satellites says that the feature stores items whose sort key is the current one's followed by up to n bytes.
 func (d *Decl) Satellites(n int) { d.Schema.Satellites = max(d.Schema.Satellites, n) }
 
-// Unshared says that the feature stores something in a form of its own, which a table that is shared with
-// effect-dynamodb must not hold.
-func (d *Decl) Unshared(what string) {
-	if d.Schema.Options.Interop {
-		d.Problem(CodeInterop, "%s are not written to tables that are shared with effect-dynamodb", what)
-	}
-}
-
 // finish reports the tag keys that Declare did not ask for.
 func (d *Decl) finish() {
 	for _, p := range d.pairs {

@@ -69,6 +69,9 @@ func (b *builder) interop() {
 			b.add(CodeInterop, a.Field, "effect-dynamodb stores times as text in milliseconds, or as numbers: use time=ms, time=unix or time=unixms")
 		}
 	}
+	if a := s.DeletedAt; a != nil && (a.Name != DeletedAtAttr || !a.Format.Text()) {
+		b.add(CodeInterop, a.Field, "effect-dynamodb stores the time of a deletion as text in the attribute %q", DeletedAtAttr)
+	}
 	for _, h := range s.Halves() {
 		if h.Template == nil || !h.Prefixed {
 			continue

@@ -24,6 +24,9 @@ const (
 
 	OwnerPKAttr = "_entity_pk" // partition key of the item that a sentinel belongs to
 	OwnerSKAttr = "_entity_sk" // its sort key
+
+	DeletedAttr   = "_deleted"  // marks a snapshot of a deleted state
+	DeletedAtAttr = "deletedAt" // when an item was deleted, unless a field has the role deleted_at
 )
 
 // What stands between the sort key of a current item and the rest of the sort key of an item beside it.
