@@ -3,6 +3,7 @@ package interop_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,13 +33,18 @@ type step struct {
 	Op     string
 	Entity string
 	Args   struct {
-		Input, Key json.RawMessage
-		Set        map[string]any
+		Input, Key, Composites json.RawMessage
+		Set                    map[string]any
+		ExpectedVersion        *int64
+		Version                int64
+		Reverse                bool
+		Limit                  int
 	}
 	Outcome struct {
 		OK    json.RawMessage
 		Error struct {
-			Tag string `json:"_tag"`
+			Tag        string `json:"_tag"`
+			Constraint string
 		}
 	}
 	Files []string
@@ -46,6 +52,27 @@ type step struct {
 
 // stored is an item as JSON: attribute → type → value.
 type stored map[string]map[string]any
+
+// text is a text attribute, "" when there is none.
+func (it stored) text(name string) string {
+	s, _ := it[name]["S"].(string)
+	return s
+}
+
+// version is the text of a version in the key of a snapshot.
+func (it stored) version() string {
+	n, _ := it["version"]["N"].(string)
+	return strings.Repeat("0", 7-len(n)) + n
+}
+
+// with is a copy of it in which name has a value of the given type; without one when the type is "".
+func (it stored) with(name, kind string, value any) stored {
+	c := maps.Clone(it)
+	if c[name] = map[string]any{kind: value}; kind == "" {
+		delete(c, name)
+	}
+	return c
+}
 
 func load(t *testing.T, name string) *scenario {
 	t.Helper()

@@ -18,11 +18,17 @@ import (
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
-// difference is a place where the library does not write what was recorded, on purpose. Reason is in docs/interop.md.
+// difference is a place where the library does not write what was recorded, on purpose: after the steps from first to
+// last, edit makes of what was recorded what the library stores. Reason is in docs/interop.md.
 type difference struct {
-	step   string
-	reason string
-	edit   func([]stored) []stored
+	first, last string
+	reason      string
+	edit        func([]stored) []stored
+}
+
+// at is a difference after one step.
+func at(step, reason string, edit func([]stored) []stored) difference {
+	return difference{step, step, reason, edit}
 }
 
 // replay runs the steps of a scenario on a table of its own.
@@ -74,29 +80,70 @@ func (r *replay) create(t *testing.T) {
 }
 
 // steps runs do for each step before the first that shows a mistake, with the recorded clock, and compares the table.
+// Mistakes after which the tables can still be compared are differences like others: see [replay.through].
 func (r *replay) steps(t *testing.T, do func(step)) {
 	t.Helper()
-	used := 0
+	for _, d := range r.differences {
+		first, last := r.named(t, d.first), r.named(t, d.last)
+		require.LessOrEqual(t, first.Step, last.Step, d.reason)
+		require.Less(t, last.Step, r.bug, "a difference names a step that is not replayed: %s", d.last)
+		documented(t, d.reason)
+	}
 	for _, st := range r.Steps {
 		if st.Step >= r.bug {
 			break
 		}
 		r.clock.set(st.Clock)
 		do(r.substituted(t, st))
-		want := r.scenario.table(t, st)
-		for _, d := range r.differences {
-			if d.step != st.Name {
-				continue
-			}
-			used++
-			before := asJSON(t, want)
-			want = d.edit(want)
-			require.NotEqual(t, before, asJSON(t, want), "%s/%s: not a difference: %s", r.Name, st.Name, d.reason)
-			documented(t, d.reason)
-		}
+		want := r.expected(t, st)
 		require.Equal(t, r.replace(asJSON(t, want)), asJSON(t, r.dump(t)), "%s: step %d, %s", r.Name, st.Step, st.Name)
 	}
-	require.Equal(t, len(r.differences), used, "a difference names a step that was not replayed")
+}
+
+// expected is the table after st as it was recorded, but for the differences.
+func (r *replay) expected(t *testing.T, st step) []stored {
+	t.Helper()
+	want := r.scenario.table(t, st)
+	for _, d := range r.differences {
+		if st.Step < r.named(t, d.first).Step || st.Step > r.named(t, d.last).Step {
+			continue
+		}
+		before := asJSON(t, want)
+		want = d.edit(want)
+		require.NotEqual(t, before, asJSON(t, want), "%s/%s: not a difference: %s", r.Name, st.Name, d.reason)
+	}
+	return want
+}
+
+// through replays the steps up to and with the named one, whatever mistakes they show.
+func (r *replay) through(t *testing.T, last string) {
+	t.Helper()
+	r.bug = r.named(t, last).Step + 1
+}
+
+// named is the step of that name.
+func (r *replay) named(t *testing.T, name string) step {
+	t.Helper()
+	for _, st := range r.Steps {
+		if st.Name == name {
+			return st
+		}
+	}
+	require.Fail(t, "no such step", "%s in %s", name, r.Name)
+	return step{}
+}
+
+// recorded is the item with the given key in the table after a step, as it was recorded; pk and sk are the ends of its
+// key after the entity's prefix.
+func (r *replay) recorded(t *testing.T, step, pk, sk string) stored {
+	t.Helper()
+	for _, it := range r.scenario.table(t, r.named(t, step)) {
+		if strings.HasSuffix(it.text("pk"), pk) && strings.HasSuffix(it.text("sk"), sk) {
+			return it
+		}
+	}
+	require.Fail(t, "no such item", "%s %s after %s", pk, sk, step)
+	return nil
 }
 
 func (r *replay) replace(text string) string {
@@ -110,6 +157,29 @@ func (r *replay) substituted(t *testing.T, st step) step {
 	return st
 }
 
+// deletion is the deleted copy of the item whose partition key ends with pk, as it was recorded after a step.
+func (r *replay) deletion(t *testing.T, step, pk string) stored {
+	t.Helper()
+	for _, it := range r.scenario.table(t, r.named(t, step)) {
+		if strings.HasSuffix(it.text("pk"), pk) && strings.Contains(it.text("sk"), "#deleted#") {
+			return it
+		}
+	}
+	require.Fail(t, "no deleted copy", "%s after %s", pk, step)
+	return nil
+}
+
+// only keeps the items whose sort key ends with end.
+func only(items []stored, end string) []stored {
+	var kept []stored
+	for _, it := range items {
+		if strings.HasSuffix(it.text("sk"), end) {
+			kept = append(kept, it)
+		}
+	}
+	return kept
+}
+
 // dump is the whole table, read by a plain client.
 func (r *replay) dump(t *testing.T) []stored {
 	t.Helper()
@@ -120,19 +190,39 @@ func (r *replay) dump(t *testing.T) []stored {
 	for i, it := range out.Items {
 		items[i] = stored{}
 		for name, av := range it {
-			switch v := av.(type) {
-			case *types.AttributeValueMemberS:
-				items[i][name] = map[string]any{"S": v.Value}
-			case *types.AttributeValueMemberN:
-				items[i][name] = map[string]any{"N": v.Value}
-			case *types.AttributeValueMemberBOOL:
-				items[i][name] = map[string]any{"BOOL": v.Value}
-			default:
-				require.Fail(t, "no such type was recorded", "%s is a %T", name, av)
-			}
+			items[i][name] = typed(t, av)
 		}
 	}
 	return items
+}
+
+// typed is a value as JSON: type → value.
+func typed(t *testing.T, av types.AttributeValue) map[string]any {
+	t.Helper()
+	switch v := av.(type) {
+	case *types.AttributeValueMemberS:
+		return map[string]any{"S": v.Value}
+	case *types.AttributeValueMemberN:
+		return map[string]any{"N": v.Value}
+	case *types.AttributeValueMemberBOOL:
+		return map[string]any{"BOOL": v.Value}
+	case *types.AttributeValueMemberSS:
+		return map[string]any{"SS": v.Value}
+	case *types.AttributeValueMemberL:
+		list := make([]any, len(v.Value))
+		for i, e := range v.Value {
+			list[i] = typed(t, e)
+		}
+		return map[string]any{"L": list}
+	case *types.AttributeValueMemberM:
+		entries := map[string]any{}
+		for name, e := range v.Value {
+			entries[name] = typed(t, e)
+		}
+		return map[string]any{"M": entries}
+	}
+	require.Fail(t, "no such type was recorded", "%T", av)
+	return nil
 }
 
 func asJSON(t *testing.T, items []stored) string {
@@ -147,18 +237,7 @@ func documented(t *testing.T, reason string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/interop.md")
 	require.NoError(t, err)
-	require.Contains(t, strings.Join(strings.Fields(string(text)), " "), reason, "docs/interop.md does not say so")
-}
-
-// only keeps the items whose sort key ends with end.
-func only(items []stored, end string) []stored {
-	var kept []stored
-	for _, it := range items {
-		if strings.HasSuffix(it["sk"]["S"].(string), end) {
-			kept = append(kept, it)
-		}
-	}
-	return kept
+	require.True(t, strings.Contains(strings.Join(strings.Fields(string(text)), " "), reason), "docs/interop.md does not say: %s", reason)
 }
 
 // clock stands still where a step has put it.

@@ -188,8 +188,8 @@ func TestReplay_TimeSeriesWithIndexes(t *testing.T) {
 	}
 	const reason = "There are no index policies: an append that does not report a field keeps the field, and with it the index key."
 	r.differences = []difference{
-		{"append-without-alert", reason, still("2026-04-22t10:01:00.000z")},
-		{"enrich-tenant", reason, still("2026-04-22t10:01:00.000z")},
+		at("append-without-alert", reason, still("2026-04-22t10:01:00.000z")),
+		at("enrich-tenant", reason, still("2026-04-22t10:01:00.000z")),
 	}
 	s := series[device](t, r)
 	r.steps(t, func(st step) {

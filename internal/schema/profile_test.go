@@ -114,16 +114,29 @@ func TestInterop_NumbersInKeysHaveSixteenDigits(t *testing.T) {
 	assert.NoError(t, build[verbatim](sharedOptions()), "the profile is about $ entities")
 }
 
-func TestInterop_FeaturesWithAFormOfTheirOwnAreRefused(t *testing.T) {
+func TestInterop_FeaturesCanBeSharedIfADeletionHasItsAttribute(t *testing.T) {
 	t.Parallel()
-	type wrong struct {
-		_       entity.Key           `name:"Wrong" pk:"$#id_{id}" sk:"$"`
-		_       versioned.Retain     `ttl:"90d"`
-		_       lifecycle.SoftDelete `ttl:"30d"`
-		_       unique.Constraint    `name:"email" fields:"email"`
-		ID      string               `dynamodbav:"id"`
-		Email   string               `dynamodbav:"email"`
-		Version int64                `dynamodbav:"version" entity:"version"`
+	type right struct {
+		_         entity.Key           `name:"Right" pk:"$#id_{id}" sk:"$"`
+		_         versioned.Retain     `ttl:"90d"`
+		_         lifecycle.SoftDelete `ttl:"30d"`
+		_         unique.Constraint    `name:"email" fields:"email"`
+		ID        string               `dynamodbav:"id"`
+		Email     string               `dynamodbav:"email"`
+		Version   int64                `dynamodbav:"version" entity:"version"`
+		DeletedAt time.Time            `dynamodbav:"deletedAt,omitempty" entity:"deleted_at"`
+	}
+	type renamed struct {
+		_    entity.Key `name:"Renamed" pk:"$#id_{id}" sk:"$"`
+		_    lifecycle.SoftDelete
+		ID   string    `dynamodbav:"id"`
+		Gone time.Time `dynamodbav:"gone,omitempty" entity:"deleted_at"`
+	}
+	type number struct {
+		_    entity.Key `name:"Number" pk:"$#id_{id}" sk:"$"`
+		_    lifecycle.SoftDelete
+		ID   string    `dynamodbav:"id"`
+		Gone time.Time `dynamodbav:"deletedAt,omitempty" entity:"deleted_at,time=unixms"`
 	}
 	type locked struct {
 		_       entity.Key `name:"Right" pk:"$#id_{id}" sk:"$"`
@@ -131,9 +144,11 @@ func TestInterop_FeaturesWithAFormOfTheirOwnAreRefused(t *testing.T) {
 		ID      string `dynamodbav:"id"`
 		Version int64  `dynamodbav:"version" entity:"version"`
 	}
-	checkMistakes[wrong](t, build[wrong](sharedOptions()), mistake{"EDD-9053", "_ versioned.Retain"},
-		mistake{"EDD-9053", "_ lifecycle.SoftDelete"}, mistake{"EDD-9053", "_ unique.Constraint"})
-	assert.NoError(t, build[wrong](options))
+	assert.NoError(t, build[right](sharedOptions()))
+	checkMistakes[renamed](t, build[renamed](sharedOptions()), mistake{"EDD-9053", "Gone"})
+	checkMistakes[number](t, build[number](sharedOptions()), mistake{"EDD-9053", "Gone"})
+	assert.NoError(t, build[renamed](options))
+	assert.NoError(t, build[number](options))
 	assert.NoError(t, build[locked](sharedOptions()))
 }
 
