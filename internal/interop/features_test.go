@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -55,6 +56,16 @@ func outcome(t *testing.T, st step, err error) {
 	}
 }
 
+// keyOf is the key that a step is about; zero when it has none.
+func keyOf[T any](t *testing.T, st step) T {
+	t.Helper()
+	if len(st.Args.Key) == 0 {
+		var none T
+		return none
+	}
+	return args[T](t, st.Args.Key)
+}
+
 // one makes an edit of all items of a change of those whose key ends with pk and sk.
 func one(pk, sk string, change func(stored) stored) func([]stored) []stored {
 	return func(items []stored) []stored {
@@ -71,6 +82,9 @@ func one(pk, sk string, change func(stored) stored) func([]stored) []stored {
 func plus(more ...stored) func([]stored) []stored {
 	return func(items []stored) []stored { return append(items, more...) }
 }
+
+// seconds is a time as a time to live has it.
+func seconds(at time.Time) string { return strconv.FormatInt(at.Unix(), 10) }
 
 // upped is it with a version one higher.
 func upped(it stored, field string) stored {

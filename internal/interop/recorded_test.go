@@ -39,6 +39,7 @@ type step struct {
 		Version                int64
 		Reverse                bool
 		Limit                  int
+		Remove                 []string
 	}
 	Outcome struct {
 		OK    json.RawMessage
