@@ -121,12 +121,15 @@ func args[T any](t *testing.T, text json.RawMessage) T {
 	return out
 }
 
-// withTimes replaces {"$date": text} by the text.
+// withTimes replaces {"$date": text} by the text, and {"$set": list} by the list.
 func withTimes(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		if date, ok := v["$date"]; ok {
 			return date
+		}
+		if list, ok := v["$set"]; ok {
+			return list
 		}
 		for name := range v {
 			v[name] = withTimes(v[name])
