@@ -210,3 +210,12 @@ func TestTTL_HoldsInTransactions(t *testing.T) {
 	}
 	require.EqualValues(t, 1, up.Result().Version, "a new life")
 }
+
+func TestTTL_BatchesGiveAnEnd(t *testing.T) {
+	t.Parallel()
+	h, s := turn[Ticket](t)
+	left, err := s.PutMany(t.Context(), []Ticket{{ID: "t"}})
+	require.NoError(t, err)
+	require.Empty(t, left)
+	h.ends(t, "ends", hour0, time.Hour)
+}
