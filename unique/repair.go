@@ -107,8 +107,12 @@ func (a *audit) step(in plan.Input, e evidence) plan.Step {
 			check(plan.KeyOf(a.s, x.copied), expr.All(a.fields(x.copied), plan.NotExpired(a.s, in.Now)))
 			ttl = x.copied[a.s.Options.TTL]
 		}
+		writeID := in.WriteID
+		if a.k.shared() {
+			writeID = ""
+		}
 		actions = append(actions, plan.Action{
-			Kind: plan.Put, Table: a.c.Table, Key: p.key, Item: a.k.sentinel(p.key, x.key, in.WriteID, ttl), Cond: asRead, WriteID: in.WriteID, Label: a.k.label(),
+			Kind: plan.Put, Table: a.c.Table, Key: p.key, Item: a.k.sentinel(p.key, x.key, writeID, ttl), Cond: asRead, WriteID: writeID, Label: a.k.label(),
 		})
 	}
 	return plan.Step{

@@ -135,18 +135,19 @@ func (a *audit) compare(ctx context.Context, items []item.Item) error {
 			}
 			x.by = x.owner
 			claims = append(claims, x)
-		case it[schema.KindAttr] != nil && plan.Expired(a.s, it, now):
 		default:
-			k, err := a.k.sentinelKey(it)
-			if err != nil {
-				a.report.Unreadable++
+			owner := a.ownerKey(it)
+			if owner == nil || !sameKey(owner, plan.KeyOf(a.s, it)) && plan.Expired(a.s, it, now) || a.k.empty(it) {
+				continue
 			}
-			if k == nil {
+			k, err := a.k.heldKey(it)
+			if k == nil || err != nil {
+				a.report.Unreadable++
 				continue
 			}
 			a.report.Items++
 			if a.k.ttl == 0 { // else a claim may have ended
-				claims = append(claims, claimed{k, a.ownerKey(it), k})
+				claims = append(claims, claimed{k, owner, k})
 			}
 		}
 	}
@@ -202,19 +203,38 @@ func (a *audit) named(sentinel item.Item) item.Item {
 	return item.Item{a.s.PK.Attributes()[0]: sentinel[schema.OwnerPKAttr], a.s.SK.Attributes()[0]: sentinel[schema.OwnerSKAttr]}
 }
 
-// ownerKey is the primary key of an item, or of the one that a deleted copy is of.
+// ownerKey is the primary key of a current item, or of the one that a deleted copy is of; nil for anything else.
 func (a *audit) ownerKey(it item.Item) item.Item {
 	k := plan.KeyOf(a.s, it)
-	m, moves := schema.Feature[plan.Mover](a.s)
-	if sk, ok := plan.SortKey(a.s, it); ok && moves && it[schema.KindAttr] != nil {
-		k[a.s.SK.Attr] = item.S(sk[:strings.LastIndex(sk, m.Infix())])
+	sk, ok := plan.SortKey(a.s, it)
+	if !ok || !a.s.SK.Prefixed {
+		return k
 	}
+	own, infix := sk, ""
+	if m, moves := schema.Feature[plan.Mover](a.s); moves && a.k.reserves() {
+		infix = m.Infix()
+	}
+	copied := it[schema.KindAttr] != nil
+	if a.k.shared() { // where nothing in an item but its key tells what it is
+		copied = !a.s.SK.Template.Recomposes(it, sk)
+	}
+	if copied {
+		at := strings.LastIndex(sk, infix)
+		if at < 0 || infix == "" {
+			return nil
+		}
+		own = sk[:at]
+	}
+	if a.k.shared() && !a.s.SK.Template.Recomposes(it, own) {
+		return nil
+	}
+	k[a.s.SK.Attr] = item.S(own)
 	return k
 }
 
 // has reports that an item has the value of the sentinel under k.
 func (a *audit) has(it, k item.Item) bool {
-	own, err := a.k.sentinelKey(it)
+	own, err := a.k.heldKey(it)
 	return err == nil && own != nil && sameKey(own, k)
 }
 
