@@ -65,7 +65,7 @@ func declare(d *schema.Decl, feature any) {
 type ConflictError = plan.ConflictError
 
 // Expect makes a write fail with a *[ConflictError], unless the item has version n; 0 is for an item that was written
-// before the struct had versions. It is accepted by Update, Modify, Put, Upsert, Delete and lifecycle.Restore of structs
+// before the struct had versions, or with the version 0. It is accepted by Update, Modify, Put, Upsert, Delete and lifecycle.Restore of structs
 // that declare [Lock] or [Retain].
 func Expect(n int64) entity.WriteOption {
 	return forWrite{Do: func(s *opt.Spec) { s.Expect = &n }}

@@ -168,7 +168,7 @@ func TestContract_CRUDBasic(t *testing.T) {
 func TestContract_OmitEmpty(t *testing.T) {
 	t.Parallel()
 	l, s := onUsers(t)
-	_, err := s.Create(t.Context(), User{PK: "USER#2", SK: "PROFILE"})
+	_, err := s.Create(t.Context(), User{PK: "USER#2", SK: "PROFILE", Tags: []string{}})
 	require.NoError(t, err)
 	it := l.items(t)["USER#2 PROFILE"]
 	for _, name := range []string{"nickname", "tags", "ttl", "emailHash"} {
