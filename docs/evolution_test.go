@@ -166,6 +166,44 @@ func TestW40_AConstraintDoesNotBindItemsFromBefore(t *testing.T) {
 	require.Equal(t, "w-2", found.ID)
 }
 
+// Repair makes the constraint bind the items from before, except where two of them have one value.
+func TestW40_RepairBindsItemsFromBefore(t *testing.T) {
+	t.Parallel()
+	g := newGenerations(t)
+	f := entity.Fields[worker]()
+	g.before(t, "w-1", "ada@x.org")
+	g.before(t, "w-2", "both@x.org")
+	third := g.before(t, "w-3", "both@x.org")
+	report, err := g.byEmail.Verify(t.Context())
+	require.NoError(t, err)
+	require.Len(t, report.Findings, 2, "%s", report)
+
+	done, err := g.byEmail.Repair(t.Context())
+	require.NoError(t, err)
+	require.Len(t, done.Mended, 1)
+	require.Equal(t, unique.Unclaimed, done.Mended[0].Kind)
+	require.Len(t, done.Left, 1)
+	require.Equal(t, unique.Conflict, done.Left[0].Kind)
+	found, err := g.byEmail.Find(t.Context(), worker{Email: "ada@x.org"})
+	require.NoError(t, err)
+	require.Equal(t, worker{ID: "w-1", Team: "t-1", Email: "ada@x.org", Name: "Ada"}, found, "the item itself is as it was")
+	var violation *unique.ViolationError
+	_, err = g.store.Create(t.Context(), worker{ID: "w-4", Team: "t-1", Email: "ada@x.org", Name: "Ada too"})
+	require.ErrorAs(t, err, &violation)
+
+	_, err = g.store.Update(t.Context(), third, entity.Set(&f.Email, "mine@x.org"), versioned.Expect(0))
+	require.NoError(t, err)
+	done, err = g.byEmail.Repair(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, done.Left, "%s", done)
+	report, err = g.byEmail.Verify(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, report.Findings, "%s", report)
+	found, err = g.byEmail.Find(t.Context(), worker{Email: "both@x.org"})
+	require.NoError(t, err)
+	require.Equal(t, "w-2", found.ID)
+}
+
 // The copies of a struct that had no versions are those of version 0.
 func TestW40_ACopyFromBeforeVersionsIsRestored(t *testing.T) {
 	t.Parallel()
