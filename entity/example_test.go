@@ -71,7 +71,7 @@ func ExampleSet() {
 	// Update Book on library
 	//   update pk="$app#v1#book#0-19" sk="$app#v1#book"
 	//          SET title = "A Doll's House", copies = if_not_exists(copies, 0) + -1, updatedAt = "2024-05-06T07:08:09Z", version = if_not_exists(version, 0) + 1, _w = "w1"
-	//          if attribute_exists(pk) AND copies > 0
+	//          if attribute_exists(pk) AND (attribute_not_exists(copies) OR attribute_type(copies, "N")) AND copies > 0
 }
 
 // A query fixes the partition, bounds the next part of the sort key, and filters the rest.
