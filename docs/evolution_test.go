@@ -104,7 +104,7 @@ func TestW40_PutAndUpsertGiveAnItemFromBeforeTheTimeOfItsCreation(t *testing.T) 
 	require.Equal(t, []string{"$app#v1#worker", "$app#v1#worker#v#0000000"}, g.stored(t, "w-2"))
 }
 
-func TestW40_AnItemFromBeforeIsModifiedAndTouched(t *testing.T) {
+func TestW40_AnItemFromBeforeIsModified(t *testing.T) {
 	t.Parallel()
 	g := newGenerations(t)
 	key := g.before(t, "w-1", "ada@x.org")
