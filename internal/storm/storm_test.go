@@ -16,10 +16,11 @@ import (
 	"github.com/dynastrata/dynastrata/unique"
 )
 
-// Sizes of the storm. DYNASTRATA_STORM_OPS sets another number of operations: with 10000 it takes minutes.
+// Sizes of the storm. DYNASTRATA_STORM_OPS sets another number of operations for every seed: with 10000 it takes minutes.
 const (
 	stormSeeds   = 10
-	stormOps     = 240 // for each seed and kind
+	longStorm    = 2500 // operations on each kind under the first seed: 10,000 on the four kinds
+	stormOps     = 240  // operations on each kind under every other seed
 	stormWorkers = 32
 	stormKeys    = 20
 	stormEmails  = 10
@@ -41,9 +42,13 @@ func numberFrom(t *testing.T, variable string, otherwise uint64) uint64 {
 func TestStorm_OfWritersOverABadLineBreaksNoPromise(t *testing.T) {
 	t.Parallel()
 	seed := numberFrom(t, "DYNASTRATA_TEST_SEED", rand.Uint64N(1<<62))
-	ops := int(numberFrom(t, "DYNASTRATA_STORM_OPS", stormOps))
 	t.Logf("seed %d (DYNASTRATA_TEST_SEED)", seed)
 	for i := range uint64(stormSeeds) {
+		usual := uint64(stormOps)
+		if i == 0 {
+			usual = longStorm
+		}
+		ops := int(numberFrom(t, "DYNASTRATA_STORM_OPS", usual))
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Run("retain, free", func(t *testing.T) { t.Parallel(); rage(t, seed+i, ops, asFree) })
 			t.Run("retain, reserve", func(t *testing.T) { t.Parallel(); rage(t, seed+i, ops, asReserve) })
