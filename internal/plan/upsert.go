@@ -169,7 +169,7 @@ func (u *upsert) withCreated(in Input) ([]expr.Change, error) {
 }
 
 func (u *upsert) blind(in Input) (Step, error) {
-	if slices.Contains(in.Learned, any(expired{})) {
+	if overExpired(in) {
 		return u.create(in)
 	}
 	changes, err := u.withCreated(in)
@@ -290,7 +290,7 @@ func (u *upsert) create(in Input) (Step, error) {
 	}
 	return u.op.born(in, it, u.user, Upserted{Item: it, Created: true}, func(f Failure) Verdict {
 		if live(u.s, f.Image, in.Now) {
-			return Verdict{Replan: ErrConflict}
+			return Verdict{Replan: ErrConflict, Learned: []any{renewed{}}}
 		}
 		return Verdict{Err: ErrCondition}
 	})
@@ -298,6 +298,23 @@ func (u *upsert) create(in Input) (Step, error) {
 
 // expired is what a blind write learns of an item that is there but has expired.
 type expired struct{}
+
+// renewed is what it learns when somebody else has begun a new life in place of the expired item.
+type renewed struct{}
+
+// overExpired reports that the item had expired when it was last heard of.
+func overExpired(in Input) bool {
+	over := false
+	for _, x := range in.Learned {
+		switch x.(type) {
+		case expired:
+			over = true
+		case renewed:
+			over = false
+		}
+	}
+	return over
+}
 
 // guard is what a blind write demands of the stored item.
 func (u *upsert) guard(in Input) expr.Cond {
