@@ -90,3 +90,23 @@ func TestKeep_HandlesThatCannotServeAreRefusedBeforeAnyRequest(t *testing.T) {
 	_, err = s.Modify(t.Context(), Profile{ID: "a"}, set, h.From())
 	requireInput(t, err, "EDD-9108", "")
 }
+
+func TestKeep_AStaleHandleIsNotTakenAtItsWord(t *testing.T) {
+	t.Parallel()
+	_, s := open[Profile](t)
+	f := entity.Fields[Profile]()
+	_, err := s.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1})
+	require.NoError(t, err)
+	var h entity.Handle
+	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.Keep(&h))
+	require.NoError(t, err)
+	_, err = s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&f.Note, "theirs"))
+	require.NoError(t, err)
+	same := func(p *Profile) error { p.Note = ""; return nil } // as the handle has it: nothing to write
+	got, err := s.Modify(t.Context(), Profile{ID: "a"}, same, h.From())
+	require.NoError(t, err)
+	require.Empty(t, got.Note)
+	stored, err := s.Get(t.Context(), Profile{ID: "a"}, entity.Consistent())
+	require.NoError(t, err)
+	require.Empty(t, stored.Note, "what somebody else has written since is changed, too")
+}

@@ -107,7 +107,7 @@ func (r *restore) plan(in plan.Input) (plan.Step, error) {
 	if m.New, err = r.revive(m, max(found.version, in.Past.Version), in); err != nil {
 		return plan.Step{}, err
 	}
-	guard, err := plan.Unchanged(s, found.copied)
+	guard, _, err := plan.Unchanged(s, found.copied)
 	if err != nil {
 		return plan.Step{}, err
 	}

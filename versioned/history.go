@@ -110,8 +110,13 @@ func (h *History[T]) raw(ctx context.Context, r plan.Reader, op *plan.Op, n int6
 		return nil, &entity.InputError{Code: plan.CodeValue, Type: c.Schema.Type.String(), Problem: "a version is a number from 0 to 999999999999"}
 	}
 	current, err := r.Get(ctx, op.Table, op.Key, true)
-	if err != nil || current != nil && plan.StoredVersion(c.Schema, current) == n {
-		return current, err
+	if err != nil {
+		return nil, err
+	}
+	if current != nil {
+		if err := plan.SameCase(c.Schema, op.Parts, current); err != nil || plan.StoredVersion(c.Schema, current) == n {
+			return current, err
+		}
 	}
 	others, err := copies(ctx, r, op, now)
 	if err != nil {
@@ -206,8 +211,14 @@ func (h *History[T]) At(ctx context.Context, key T, t time.Time) (Version[T], er
 			if err != nil {
 				return err
 			}
+			later := lowest
 			lowest = plan.StoredVersion(c.Schema, it)
-			if at, ok := since(c.Schema, it); ok && !at.After(t) {
+			at, ok := since(c.Schema, it)
+			switch {
+			case !ok || at.After(t):
+			case later > lowest+1: // the state at t may be one of those that are missing in between
+				return fmt.Errorf("%w: there is no state between versions %d and %d: %w", ErrForgotten, lowest, later, plan.ErrNotFound)
+			default:
 				found, err = version[T](c, it)
 				return err
 			}

@@ -20,6 +20,9 @@ func (r *Runner) Run(ctx context.Context, op *plan.Op) (any, error) {
 		in := r.now()
 		in.Learned = learned
 		step, err := r.plan(ctx, op, in, round == 0)
+		if round == 0 && unproven(op, step, err) {
+			step, err = r.plan(ctx, op, in, false)
+		}
 		if err != nil {
 			return nil, r.explain(ctx, op, err)
 		}
@@ -33,6 +36,12 @@ func (r *Runner) Run(ctx context.Context, op *plan.Op) (any, error) {
 		}
 	}
 	return nil, last
+}
+
+// unproven reports that a plan made from what the caller's handle holds would be taken at its word: it fails, or it
+// writes nothing, so that no guard would show that the item has changed since.
+func unproven(op *plan.Op, step plan.Step, err error) bool {
+	return op.Read && op.Given != nil && (err != nil || len(step.Actions) == 0)
 }
 
 // retry says that an op must be planned anew: err when that has been done often enough, learned what to know then.
@@ -71,8 +80,8 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (outco
 			step = *v.Next
 		case v.Replan != nil && !got.doubt:
 			return nil, &retry{fmt.Errorf("%w: %w", v.Replan, got.cause), v.Learned}, nil
-		case v.Outcome != nil:
-			return v.Outcome, nil, nil
+		case v.Outcome != nil && !(got.doubt && step.Actions[0].WriteID != ""):
+			return v.Outcome, nil, nil // without a write id, as of a removal, the outcome says all there is to say
 		default:
 			return nil, nil, failure(op, step, v, got, 0)
 		}

@@ -85,7 +85,11 @@ func (r *Runner) planAll(ctx context.Context, ops []*plan.Op, learned [][]any, f
 			inputs[i].WriteID = r.NewID()
 		}
 	}
-	Parallel(len(ops), 8, func(i int) { steps[i], errs[i] = r.plan(ctx, ops[i], inputs[i], first) })
+	Parallel(len(ops), 8, func(i int) {
+		if steps[i], errs[i] = r.plan(ctx, ops[i], inputs[i], first); first && unproven(ops[i], steps[i], errs[i]) {
+			steps[i], errs[i] = r.plan(ctx, ops[i], inputs[i], false)
+		}
+	})
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}

@@ -79,17 +79,18 @@ func live(s *schema.Schema, it item.Item, now time.Time) bool {
 	return it != nil && !(s.Expires && Expired(s, it, now))
 }
 
-// unchanged guards a write by what was read: the write id, else the version, else every attribute of the image. The
-// first two never come back once they are gone, so that a write under them can be sent twice; an image can. So can the
-// version in a table that is shared with effect-dynamodb, whose put begins at 1 again.
+// unchanged guards a write by what was read: the write id, else every attribute of the image, the version among them. A
+// version alone would not do: a touch leaves it alone, and an item that is created anew counts from 1 again. A write id
+// never comes back once it is gone, and hardly all content together with its version; so a write under them can be sent
+// twice. An image without a version can come back, and so can one in a table that is shared with effect-dynamodb, whose
+// put begins at 1 again.
 func unchanged(s *schema.Schema, image item.Item) (guard expr.Cond, lasting bool, err error) {
 	if w, ok := image[schema.WriteAttr]; ok && s.Hidden {
 		return expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w), true, nil
 	}
+	versioned := false
 	if s.Version != nil && !s.Options.Interop {
-		if n, ok := image[s.Version.Name].(*types.AttributeValueMemberN); ok {
-			return expr.Compare(expr.Eq, expr.Attr(s.Version.Name), n), true, nil
-		}
+		_, versioned = image[s.Version.Name]
 	}
 	var all []expr.Cond
 	bytes := 0
@@ -104,16 +105,30 @@ func unchanged(s *schema.Schema, image item.Item) (guard expr.Cond, lasting bool
 		}
 	}
 	guard = expr.All(all...)
-	if guard.Operators() > maxGuardOperators || bytes > maxGuardBytes {
+	switch tooLong := guard.Operators() > maxGuardOperators || bytes > maxGuardBytes; {
+	case tooLong && versioned:
+		return versionGuard(s, image), false, nil
+	case tooLong:
 		return expr.Cond{}, false, input(s, CodeCondition, nil, "the item has too many attributes to be guarded by its content; outside tables that are shared with effect-dynamodb, give the entity a version field or a $ key")
 	}
-	return guard, false, nil
+	return guard, versioned, nil
 }
 
-// Unchanged guards the write of a whole item by what was read.
-func Unchanged(s *schema.Schema, image item.Item) (expr.Cond, error) {
-	guard, _, err := unchanged(s, image)
-	return guard, err
+// versionGuard guards an item that is too large to be guarded by its content: by its version and all its times.
+func versionGuard(s *schema.Schema, image item.Item) expr.Cond {
+	var all []expr.Cond
+	for _, a := range s.Attrs {
+		if av, ok := image[a.Name]; ok && (a == s.Version || a.Time) {
+			all = append(all, expr.Compare(expr.Eq, expr.Attr(a.Name), av))
+		}
+	}
+	return expr.All(all...)
+}
+
+// Unchanged guards the write of a whole item by what was read. lasting says that what was read does not come back once
+// it is gone, so that the write can be sent twice.
+func Unchanged(s *schema.Schema, image item.Item) (guard expr.Cond, lasting bool, err error) {
+	return unchanged(s, image)
 }
 
 // Owned holds when a sentinel belongs to the item with the given primary key.
@@ -136,11 +151,6 @@ func SameState(s *schema.Schema, read, image item.Item) bool {
 	}
 	if w, ok := read[schema.WriteAttr]; ok && s.Hidden {
 		return item.Equal(w, image[schema.WriteAttr])
-	}
-	if s.Version != nil && !s.Options.Interop {
-		if v, ok := read[s.Version.Name]; ok {
-			return item.Equal(v, image[s.Version.Name])
-		}
 	}
 	return item.Equal(&types.AttributeValueMemberM{Value: read}, &types.AttributeValueMemberM{Value: image})
 }

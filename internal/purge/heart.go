@@ -82,10 +82,10 @@ func (p *Purge) step(in plan.Input, items []owned, current item.Item, last bool)
 		actions, verdicts = append(actions, a), append(verdicts, v)
 	}
 	changed, n := plan.Verdict{Outcome: rewritten}, 0
-	guard := plan.Absent(p.Schema)
+	guard, lasting := plan.Absent(p.Schema), false
 	if current != nil {
 		var err error
-		if guard, err = plan.Unchanged(p.Schema, current); err != nil {
+		if guard, lasting, err = plan.Unchanged(p.Schema, current); err != nil {
 			return plan.Step{}, err
 		}
 	}
@@ -97,7 +97,7 @@ func (p *Purge) step(in plan.Input, items []owned, current item.Item, last bool)
 		case o.item == nil:
 			add(plan.Action{Kind: plan.Check, Key: p.Key, Cond: guard}, changed)
 		case last && i == len(items)-1:
-			add(plan.Action{Kind: plan.Delete, Key: p.Key, Cond: guard, Resend: true}, changed)
+			add(plan.Action{Kind: plan.Delete, Key: p.Key, Cond: guard, Resend: lasting}, changed)
 			n++
 		default:
 			add(plan.Action{Kind: plan.Delete, Key: plan.KeyOf(p.Schema, o.item), Cond: p.asRead(o.item), Resend: true}, changed)

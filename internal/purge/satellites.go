@@ -2,8 +2,8 @@ package purge
 
 import (
 	"context"
-	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -46,15 +46,21 @@ func (p *Purge) under(ctx context.Context, infix string) ([]item.Item, error) {
 // satellites removes snapshots or events one by one, each as it was read; changed says that one was not.
 func (p *Purge) satellites(ctx context.Context, list []item.Item) (changed bool, err error) {
 	outcomes, errs := make([]any, len(list)), make([]error, len(list))
+	var stop atomic.Bool
 	exec.Parallel(len(list), atOnce, func(i int) {
-		if errs[i] = ctx.Err(); errs[i] == nil {
-			outcomes[i], errs[i] = p.Runner.Run(ctx, p.removal(list[i]))
+		if stop.Load() {
+			return
+		}
+		if outcomes[i], errs[i] = p.Runner.Run(ctx, p.removal(list[i])); errs[i] != nil {
+			stop.Store(true)
 		}
 	})
-	for _, o := range outcomes {
-		changed = changed || o == rewritten
+	for i, o := range outcomes {
+		if changed = changed || o == rewritten; errs[i] != nil && err == nil {
+			err = errs[i]
+		}
 	}
-	return changed, errors.Join(errs...)
+	return changed, err
 }
 
 // What became of an item that was to be removed.
