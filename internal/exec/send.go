@@ -50,7 +50,7 @@ func (r *Runner) sendSingle(ctx context.Context, a plan.Action) (answer, error) 
 		meterOf(ctx).request()
 		image, err := r.single(ctx, a)
 		if err == nil {
-			return answer{returned: plan.Returned{Image: image, Resent: doubt && wroteBy(image, a.WriteID)}}, nil
+			return answer{returned: plan.Returned{Image: image, Doubt: doubt, Resent: doubt && wroteBy(image, a.WriteID)}}, nil
 		}
 		switch classify(ctx, err) {
 		case refused:

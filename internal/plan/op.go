@@ -82,6 +82,7 @@ type Step struct {
 // Returned is what a successful lone action gave back.
 type Returned struct {
 	Image  item.Item // as the action's Returns asked
+	Doubt  bool      // an earlier attempt, whose answer was lost, may have been applied too
 	Resent bool      // the write had been applied by an earlier attempt whose answer was lost; Image is the item as it is now
 }
 

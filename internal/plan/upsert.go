@@ -244,10 +244,19 @@ func (u *upsert) done(in Input, r Returned, changes []expr.Change) (any, error) 
 			base = item.Clone(u.op.Key)
 		}
 		it, err := expr.Apply(base, changes)
-		return Upserted{Item: it, Created: r.Image == nil}, err
+		// In doubt, the earlier attempt may have created what the image shows.
+		return Upserted{Item: it, Created: r.Image == nil || r.Doubt && u.createdBy(in, r.Image)}, err
+	}
+	return Upserted{Item: r.Image, Created: u.createdBy(in, r.Image)}, nil
+}
+
+// createdBy reports that the item was created by this write: no other one has its time.
+func (u *upsert) createdBy(in Input, image item.Item) bool {
+	if u.s.CreatedAt == nil {
+		return false
 	}
 	now, err := TimeValue(u.s.CreatedAt, in.Now)
-	return Upserted{Item: r.Image, Created: err == nil && item.Equal(now, r.Image[u.s.CreatedAt.Name])}, nil
+	return err == nil && item.Equal(now, image[u.s.CreatedAt.Name])
 }
 
 // knowsCreated reports that, should the answer be lost and the write be sent again, the item would still tell whether

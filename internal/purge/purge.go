@@ -42,7 +42,11 @@ func (p *Purge) round(ctx context.Context) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	copies, err := p.under(ctx, schema.CopyInfix)
+	var copies []item.Item
+	err = p.under(ctx, schema.CopyInfix, func(page []item.Item) error {
+		copies = append(copies, page...)
+		return nil
+	})
 	if err != nil {
 		return false, err
 	}
@@ -53,15 +57,14 @@ func (p *Purge) round(ctx context.Context) (again bool, err error) {
 		return again, err
 	}
 	for _, infix := range []string{schema.EventInfix, schema.SnapshotInfix} {
-		satellites, err := p.under(ctx, infix)
+		err := p.under(ctx, infix, func(page []item.Item) error {
+			changed, err := p.satellites(ctx, page)
+			again = again || changed
+			return err
+		})
 		if err != nil {
 			return false, err
 		}
-		changed, err := p.satellites(ctx, satellites)
-		if err != nil {
-			return false, err
-		}
-		again = again || changed
 	}
 	if current, err = p.Runner.Get(ctx, p.Table, p.Key, true); err != nil {
 		return false, err

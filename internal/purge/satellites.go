@@ -17,28 +17,30 @@ import (
 // atOnce is how many satellites are removed at the same time.
 const atOnce = 8
 
-// under reads every satellite of the item under an infix, expired or not, also of features that are declared no more.
-func (p *Purge) under(ctx context.Context, infix string) ([]item.Item, error) {
+// under reads every satellite of the item under an infix, expired or not, also of features that are declared no more, and
+// hands them over page by page.
+func (p *Purge) under(ctx context.Context, infix string, take func([]item.Item) error) error {
 	if p.Schema.SK == nil || !p.Schema.SK.Prefixed {
-		return nil, nil
+		return nil
 	}
 	strong := true
 	in := &dynamodb.QueryInput{TableName: &p.Table, ConsistentRead: &strong}
 	plan.Among(in, p.Schema, p.Key, infix)
-	var all []item.Item
 	for {
 		out, err := p.Runner.Query(ctx, in)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, it := range out.Items {
 			if err := plan.SameCase(p.Schema, p.Parts, it); err != nil {
-				return nil, err
+				return err
 			}
 		}
-		all = append(all, out.Items...)
+		if err := take(out.Items); err != nil {
+			return err
+		}
 		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(out.LastEvaluatedKey) == 0 {
-			return all, nil
+			return nil
 		}
 	}
 }
