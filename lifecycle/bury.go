@@ -58,19 +58,12 @@ func (f *softDelete) Bury(m *plan.Mutation) (plan.Part, error) {
 	}
 	return plan.Part{
 		Action: plan.Action{
-			Kind: plan.Put, Table: m.Op.Table, Key: plan.KeyOf(s, m.Copy), Item: m.Copy, Cond: plan.Absent(s), WriteID: writeID(s, m.In),
+			Kind: plan.Put, Table: m.Op.Table, Key: plan.KeyOf(s, m.Copy), Item: m.Copy, Cond: plan.Absent(s), WriteID: plan.WriteID(s, m.In),
 		},
 		Judge: func(plan.Failure) plan.Verdict {
 			return plan.Verdict{Replan: plan.ErrConflict, Learned: []any{taken{}}}
 		},
 	}, plan.CheckSize(s, m.Copy)
-}
-
-func writeID(s *schema.Schema, in plan.Input) string {
-	if s.Hidden {
-		return in.WriteID
-	}
-	return ""
 }
 
 // timeText is a time as the sort key of a deleted copy has it.

@@ -113,7 +113,7 @@ func (r *restore) plan(in plan.Input) (plan.Step, error) {
 	}
 	main := []plan.Part{
 		{Action: plan.Action{Kind: plan.Delete, Table: r.op.Table, Key: plan.KeyOf(s, found.copied), Cond: expr.All(guard, r.user)}, Judge: r.lost(found.copied)},
-		{Action: plan.Action{Kind: plan.Put, Table: r.op.Table, Key: r.op.Key, Item: m.New, Cond: plan.Absent(s), WriteID: writeID(s, in)}, Judge: func(plan.Failure) plan.Verdict {
+		{Action: plan.Action{Kind: plan.Put, Table: r.op.Table, Key: r.op.Key, Item: m.New, Cond: plan.Absent(s), WriteID: plan.WriteID(s, in)}, Judge: func(plan.Failure) plan.Verdict {
 			return plan.Verdict{Err: fmt.Errorf("%w: %w", plan.ErrNotDeleted, plan.ErrExists)}
 		}},
 	}

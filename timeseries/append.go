@@ -134,15 +134,7 @@ func (ev *event) item(in plan.Input) (item.Item, error) {
 // put is the action that stores the event.
 func (ev *event) put(in plan.Input) (plan.Action, error) {
 	it, err := ev.item(in)
-	return plan.Action{Kind: plan.Put, Table: ev.c.Table, Key: ev.key(), Item: it, Cond: plan.Absent(ev.c.Schema), WriteID: writeID(ev.c.Schema, in)}, err
-}
-
-// writeID is the id that an action stores, "" where items carry none.
-func writeID(s *schema.Schema, in plan.Input) string {
-	if s.Hidden {
-		return in.WriteID
-	}
-	return ""
+	return plan.Action{Kind: plan.Put, Table: ev.c.Table, Key: ev.key(), Item: it, Cond: plan.Absent(ev.c.Schema), WriteID: plan.WriteID(ev.c.Schema, in)}, err
 }
 
 // check is the action that demands that the event is stored.
@@ -183,7 +175,7 @@ func advance(evs []*event, first *event, user expr.Cond, in plan.Input) (plan.Ac
 	clock := expr.Attr(e.orderBy.Name)
 	newer := expr.Any(expr.Compare(expr.NotExists, clock), expr.Compare(expr.Lt, clock, first.clock))
 	cond := expr.All(newer, user, plan.CaseGuard(s, first.carried))
-	return plan.Action{Kind: plan.Update, Table: c.Table, Key: first.primary, Changes: changes, Cond: cond, WriteID: writeID(s, in)}, nil
+	return plan.Action{Kind: plan.Update, Table: c.Table, Key: first.primary, Changes: changes, Cond: cond, WriteID: plan.WriteID(s, in)}, nil
 }
 
 // same reports that a stored event carries what ev carries: the append fields are equal.

@@ -82,13 +82,13 @@ func (op *Op) born(in Input, it item.Item, user expr.Cond, outcome any, judge fu
 		return Step{}, fmt.Errorf("%w: %w", ErrExists, ErrDeleted)
 	}
 	main := Part{Action{
-		Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(absent(s, in.Now), user), WriteID: writeID(s, in), Resend: s.Hidden,
+		Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(absent(s, in.Now), user), WriteID: WriteID(s, in), Resend: s.Hidden,
 	}, judge}
 	return Compose(&Mutation{Kind: Born, Op: op, In: in, New: it}, []Part{main}, outcome)
 }
 
-// writeID is the id that an action stores, "" for entities without hidden attributes.
-func writeID(s *schema.Schema, in Input) string {
+// WriteID is the id that an action stores, "" for entities without hidden attributes.
+func WriteID(s *schema.Schema, in Input) string {
 	if s.Hidden {
 		return in.WriteID
 	}

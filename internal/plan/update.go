@@ -96,7 +96,7 @@ func (u *update) blind(in Input) (Step, error) {
 	return Step{
 		Actions: []Action{{
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: and(append(guards, u.user)...),
-			Returns: ReturnNew, WriteID: writeID(u.s, in), Resend: u.s.Hidden && u.s.Version == nil && repeatable(u.changes),
+			Returns: ReturnNew, WriteID: WriteID(u.s, in), Resend: u.s.Hidden && u.s.Version == nil && repeatable(u.changes),
 		}},
 		Judge: func(f []Failure) Verdict {
 			if !live(u.s, f[0].Image, in.Now) {
@@ -218,7 +218,7 @@ func (op *Op) changed(in Input, it item.Item, user expr.Cond, outcome any) (Step
 		return Step{}, err
 	}
 	main := Part{
-		Action{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(guard, user), WriteID: writeID(s, in), Resend: lasting},
+		Action{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(guard, user), WriteID: WriteID(s, in), Resend: lasting},
 		op.lost(in),
 	}
 	return Compose(&Mutation{Kind: Changed, Op: op, In: in, Old: in.Image, New: it}, []Part{main}, outcome)

@@ -199,7 +199,7 @@ func (u *upsert) blind(in Input) (Step, error) {
 	return Step{
 		Actions: []Action{{
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: u.guard(in),
-			Returns: u.returns(), WriteID: writeID(u.s, in), Resend: u.s.Hidden && u.s.Version == nil && u.knowsCreated(in),
+			Returns: u.returns(), WriteID: WriteID(u.s, in), Resend: u.s.Hidden && u.s.Version == nil && u.knowsCreated(in),
 		}},
 		Judge: func(f []Failure) Verdict { return u.judge(in, f[0].Image) },
 		Done: func(r Returned) (any, error) {
