@@ -64,6 +64,7 @@ type DB struct {
 	runner *exec.Runner
 	format key.TimeFormat
 
+	views  sync.Map // what timelines registered, by name
 	mu     sync.Mutex
 	stores map[storeKey]any
 	tables map[string]*schema.Table

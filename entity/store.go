@@ -6,6 +6,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
@@ -34,7 +35,10 @@ func New[T any](db *DB, opts ...StoreOption) (*Store[T], error) {
 		return nil, &InputError{Code: plan.CodeOption, Type: id.typ.String(), Problem: spec.Errs[0].Error()}
 	}
 	options := db.options(spec.Name)
-	options.After = spec.After
+	options.After, options.Table = spec.After, spec.Table
+	if spec.Nano {
+		options.Precision = key.Nano
+	}
 	s, err := schema.Build(id.typ, options)
 	if err != nil {
 		return nil, err
@@ -49,7 +53,7 @@ func New[T any](db *DB, opts ...StoreOption) (*Store[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &core.Core{Schema: s, Table: table, Runner: db.runner, Cursor: db.cursors(), DB: db}
+	c := &core.Core{Schema: s, Table: table, Runner: db.runner, Cursor: db.cursors(), DB: db, Views: &db.views}
 	c.Bind = func(p *query.Plan) any { return newQuery[T](c, p) }
 	store := &Store[T]{core.NewHandle(c)}
 	db.stores[id] = store

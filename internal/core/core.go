@@ -5,6 +5,7 @@ package core
 import (
 	"context"
 	"reflect"
+	"sync"
 
 	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/exec"
@@ -20,7 +21,8 @@ type Core struct {
 	Table  string // physical name
 	Runner *exec.Runner
 	Cursor cursor.Codec
-	DB     any // *entity.DB
+	DB     any       // *entity.DB
+	Views  *sync.Map // of the database: name of a timeline → what it is
 
 	// Bind makes an entity.Query[T] of a plan, for packages that know only the erased core.
 	Bind func(*query.Plan) any

@@ -39,6 +39,7 @@ var internals = map[string][]string{
 	},
 	"internal/expr/exprtest": {"internal/expr", "internal/item"},
 	"internal/interop":       nil,
+	"internal/spool":         nil,
 	"internal/lint":          nil,
 	"internal/storm":         nil, // tests alone
 	"internal/conformance":   nil,

@@ -32,6 +32,8 @@ type Spec struct {
 	Blind    bool                                                   // batch writes replace what is stored, whatever it is
 	After    *time.Duration                                         // how long items live, for a declared time to live
 	Name     string
+	Table    string // logical table of a store, instead of what its declaration says
+	Nano     bool   // times without a format of their own keep their nanoseconds, whatever the database says
 	Handle   string // the constructor that is at work, "" for entity.New
 	Errs     []error
 }

@@ -14,6 +14,9 @@ func (d *Decl) Primary() {
 		d.build.setName(d, name)
 	}
 	d.Schema.Table, _ = d.Tag("table")
+	if t := d.Schema.Options.Table; t != "" {
+		d.Schema.Table = t
+	}
 	if text, ok := d.Need("pk"); ok {
 		d.Schema.PK = d.half("pk", text, d.Schema.Options.PK, 1)
 	}

@@ -45,6 +45,7 @@ type Options struct {
 	Precision        key.TimeFormat // of times without a format of their own
 	LowerCase        bool           // the text of `$` keys is lower case
 	Interop          bool           // tables are shared with effect-dynamodb
+	Table            string         // replaces the declared logical table
 	After            *time.Duration // how long items live, instead of what their declaration says; nil: as declared
 }
 
