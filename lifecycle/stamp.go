@@ -26,6 +26,9 @@ func After(d time.Duration) entity.StoreOption {
 // Stamps is the attribute that items expire by.
 func (e *expiry) Stamps() string { return e.attr }
 
+// Kept is how long items live.
+func (e *expiry) Kept() time.Duration { return e.after }
+
 // From is the attribute that an item's time is counted from; nil for the clock.
 func (e *expiry) From() *schema.Attr { return e.from }
 

@@ -35,6 +35,12 @@ type events struct {
 // FeatureName lets other declarations see that the entity is a time series.
 func (*events) FeatureName() string { return "timeseries" }
 
+// OrderBy is the attribute that orders events.
+func (e *events) OrderBy() *schema.Attr { return e.orderBy }
+
+// Kept is how long events are kept after they were accepted; 0: for ever.
+func (e *events) Kept() time.Duration { return e.ttl }
+
 const constructor = "timeseries.New"
 
 // Declare is called by this module when a store is built.

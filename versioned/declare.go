@@ -39,6 +39,9 @@ type retain struct {
 	ttl time.Duration // 0: for ever
 }
 
+// Kept is how long the snapshot of a replaced state is kept; 0: for ever.
+func (r *retain) Kept() time.Duration { return r.ttl }
+
 // Declare is called by this module when a store is built.
 func (Lock) Declare(d *schema.Decl) { declare(d, &lock{}) }
 

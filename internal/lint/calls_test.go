@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -140,6 +141,15 @@ var examples = map[string]func(t *testing.T, c calls) error{
 	"EDD-9116": func(_ *testing.T, c calls) error { return c.create(employee{EmployeeID: "e-1", DisplayName: "nobody"}) },
 	"EDD-9117": func(_ *testing.T, c calls) error {
 		_, err := c.employees.PutMany(c.ctx, []employee{{EmployeeID: "e-1", DisplayName: "A"}})
+		return err
+	},
+	"EDD-9133": func(t *testing.T, c calls) error {
+		v, err := timeline.New(c.db, timeline.Fold[string, int]{
+			Name: "readings", Version: 1, Source: timeline.Series(c.readings),
+			When: []timeline.Handler[string, int]{timeline.Form[reading, string, int]("reading.appended", func(r reading) string { return r.ID })},
+		})
+		require.NoError(t, err)
+		_, err = v.Page(c.ctx, -1, 20)
 		return err
 	},
 }

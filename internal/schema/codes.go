@@ -53,6 +53,16 @@ const (
 	CodeUniqueTable      = "EDD-9061"
 	CodeUniquePolicy     = "EDD-9062"
 	CodeExpiringEntity   = "EDD-9063"
+
+	CodeTimelineName      = "EDD-9080"
+	CodeTimelineVersion   = "EDD-9081"
+	CodeTimelineSource    = "EDD-9082"
+	CodeTimelineHandler   = "EDD-9083"
+	CodeTimelineKey       = "EDD-9084"
+	CodeTimelineState     = "EDD-9085"
+	CodeTimelineRetention = "EDD-9086"
+	CodeTimelinePage      = "EDD-9087"
+	CodeTimelineUpgrade   = "EDD-9088"
 )
 
 // Error is one mistake in a declaration: Type and Field are Go names, Problem is a sentence.

@@ -1,0 +1,289 @@
+package timeline
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/cursor"
+	"github.com/dynastrata/dynastrata/internal/item"
+)
+
+// sizes checks the number and size of a page; 0 is the default of either.
+func sizes(page, size, defaultSize, most int) (int, int, error) {
+	if page == 0 {
+		page = 1
+	}
+	if size == 0 {
+		size = defaultSize
+	}
+	switch {
+	case page < 0:
+		return 0, 0, badOption("a page has a number from 1, or 0 for the first")
+	case size < 0 || size > most:
+		return 0, 0, badOption("a page has from 1 to %d rows, or 0 for %d", most, defaultSize)
+	}
+	return page, size, nil
+}
+
+// Page returns a page of rows in the order of their groups, by its number, from 1; 0 is the first page, and size 0 the
+// default size. A page beyond the last has no rows. It costs three reads. Where groups come to be or go while a reader turns
+// pages, rows can be missed or come twice; [View.After] has neither.
+//
+// With [AsOf] or [AsKnownAt] the whole history is replayed for every page.
+func (v *View[K, S]) Page(ctx context.Context, page, size int, opts ...RowsOption) (p Page[Row[K, S]], err error) {
+	err = v.core.Measure(ctx, "Timeline.Page", v.Name, func(ctx context.Context) error {
+		o, err := collectRows(opts)
+		if err == nil {
+			page, size, err = sizes(page, size, v.PageSize, v.MaxPageSize)
+		}
+		if err != nil {
+			return err
+		}
+		p.Page, p.Size, p.Pages = page, size, 1
+		offset := int64(page-1) * int64(size)
+		if o.replays() {
+			return v.pagePast(ctx, &p, offset, o)
+		}
+		m, err := v.manifest(ctx)
+		if err != nil {
+			return err
+		}
+		var id string
+		if p.Meta, id, err = v.serve(m, o); err != nil || id == "" {
+			return err
+		}
+		p.Total = p.Meta.Rows
+		p.Pages = max((p.Total+int64(size)-1)/int64(size), 1)
+		if offset >= p.Total {
+			return nil
+		}
+		group, skip, err := v.anchor(ctx, id, offset)
+		if err != nil || group == "" {
+			return err
+		}
+		f := entity.Fields[stored[K, S]]()
+		rows, err := v.rows.Query(stored[K, S]{Generation: id}, entity.Ge(&f.Group, group), entity.Limit(skip+size+1)).Collect(ctx)
+		if err != nil {
+			return err
+		}
+		rows = rows[min(skip, len(rows)):]
+		return v.fill(&p, rows, id)
+	})
+	return p, err
+}
+
+// fill puts rows into a page that has room for one less than there may be.
+func (v *View[K, S]) fill(p *Page[Row[K, S]], rows []stored[K, S], id string) (err error) {
+	if len(rows) > p.Size {
+		rows = rows[:p.Size]
+		p.Next, err = v.cursorAfter(id, rows[p.Size-1].Group)
+	}
+	for _, r := range rows {
+		p.Rows = append(p.Rows, v.row(r))
+	}
+	return err
+}
+
+// pagePast replays the history and keeps the rows of one page.
+func (v *View[K, S]) pagePast(ctx context.Context, p *Page[Row[K, S]], offset int64, o rowsOptions) error {
+	meta, err := v.rowsPast(ctx, o, func(_ string, row Row[K, S]) bool {
+		if p.Total >= offset && len(p.Rows) < p.Size {
+			p.Rows = append(p.Rows, row)
+		}
+		p.Total++
+		return true
+	})
+	p.Meta, p.Meta.Rows = meta, p.Total
+	p.Pages = max((p.Total+int64(p.Size)-1)/int64(p.Size), 1)
+	return err
+}
+
+// rowsPast replays the history and gives every row, until give is satisfied.
+func (v *View[K, S]) rowsPast(ctx context.Context, o rowsOptions, give func(group string, row Row[K, S]) bool) (Meta, error) {
+	w, meta, err := v.past(o)
+	if err != nil {
+		return meta, err
+	}
+	var n Counters
+	err = v.replay(ctx, w, &n, func(g *folded[K, S]) error {
+		if v.expired(g.touched, w) {
+			return nil
+		}
+		row, err := v.replayed(g)
+		if err != nil {
+			return err
+		}
+		if !give(g.group, row) {
+			return errEnough
+		}
+		return nil
+	})
+	if err == errEnough {
+		err = nil
+	}
+	if o.counted(&meta, n); o.complete && err == nil && !meta.HistoryComplete {
+		err = fmt.Errorf("timeline %s: %w", v.Name, ErrIncomplete)
+	}
+	return meta, err
+}
+
+// errEnough ends a replay whose caller needs no more.
+var errEnough = fmt.Errorf("enough")
+
+// expired reports that a row would have been gone at the moment of a replay.
+func (v *View[K, S]) expired(touched time.Time, w window) bool {
+	at := w.now
+	if !w.asOf.IsZero() {
+		at = earlier(w.asOf, at)
+	}
+	return v.Retention > 0 && touched.Add(v.Retention).Unix() <= at.Unix()
+}
+
+// After returns the rows that follow a cursor, "" for the first ones; size 0 is the default size. The cursors of one
+// listing stay with the rows that it began with, even when a rebuild replaces them meanwhile, for 15 minutes at least. It
+// costs two reads. Errors: entity.ErrInvalidCursor, also when those rows are gone.
+//
+// With [AsOf] or [AsKnownAt] the whole history is replayed for every page.
+func (v *View[K, S]) After(ctx context.Context, cursor string, size int, opts ...RowsOption) (p Page[Row[K, S]], err error) {
+	err = v.core.Measure(ctx, "Timeline.After", v.Name, func(ctx context.Context) error {
+		o, err := collectRows(opts)
+		if err == nil {
+			_, size, err = sizes(1, size, v.PageSize, v.MaxPageSize)
+		}
+		if err != nil {
+			return err
+		}
+		p.Size, p.Total, p.Pages = size, -1, -1
+		if o.replays() {
+			return v.afterPast(ctx, &p, cursor, o)
+		}
+		m, err := v.manifest(ctx)
+		if err != nil {
+			return err
+		}
+		var id, group string
+		if p.Meta, id, err = v.serve(m, o); err != nil || id == "" {
+			return err
+		}
+		if cursor != "" {
+			if id, group, err = v.readCursor(cursor); err != nil {
+				return err
+			}
+			if !m.has(id) {
+				return entity.ErrInvalidCursor
+			}
+			p.Meta.Generation = id
+		}
+		query := []entity.QueryOption{entity.Limit(size + 1)}
+		if group != "" {
+			query = append(query, entity.Gt(&entity.Fields[stored[K, S]]().Group, group))
+		}
+		rows, err := v.rows.Query(stored[K, S]{Generation: id}, query...).Collect(ctx)
+		if err != nil {
+			return err
+		}
+		return v.fill(&p, rows, id)
+	})
+	return p, err
+}
+
+// has reports that the rows of a generation are still there.
+func (m *manifest) has(id string) bool {
+	if m.Active != nil && m.Active.ID == id {
+		return true
+	}
+	for _, r := range m.Retired {
+		if r.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+func (v *View[K, S]) afterPast(ctx context.Context, p *Page[Row[K, S]], after string, o rowsOptions) error {
+	last := ""
+	if after != "" {
+		id, group, err := v.readCursor(after)
+		if err != nil || id != replayed {
+			return entity.ErrInvalidCursor
+		}
+		last = group
+	}
+	final, more := "", false
+	meta, err := v.rowsPast(ctx, o, func(group string, row Row[K, S]) bool {
+		switch {
+		case group <= last:
+		case len(p.Rows) < p.Size:
+			p.Rows, final = append(p.Rows, row), group
+		default:
+			more = true
+		}
+		return !more
+	})
+	if p.Meta = meta; err == nil && more {
+		p.Next, err = v.cursorAfter(replayed, final)
+	}
+	return err
+}
+
+// replayed stands for a generation in the cursors of replays.
+const replayed = "-"
+
+func (v *View[K, S]) cursorAfter(id, group string) (string, error) {
+	return v.core.Cursor.Encode("timeline\x00"+v.Name, item.Item{"g": item.S(id), "k": item.S(group)})
+}
+
+func (v *View[K, S]) readCursor(text string) (id, group string, err error) {
+	it, err := v.core.Cursor.Decode("timeline\x00"+v.Name, text, []cursor.Attr{{Name: "g", Type: types.ScalarAttributeTypeS}, {Name: "k", Type: types.ScalarAttributeTypeS}})
+	if err != nil {
+		return "", "", entity.ErrInvalidCursor
+	}
+	return it["g"].(*types.AttributeValueMemberS).Value, it["k"].(*types.AttributeValueMemberS).Value, nil
+}
+
+// All yields every row in the order of groups, of the rows that were served when it began; it stops at the first error.
+// Where there are no rows yet it yields none; see [RequireComplete].
+func (v *View[K, S]) All(ctx context.Context, opts ...RowsOption) iter.Seq2[Row[K, S], error] {
+	return func(yield func(Row[K, S], error) bool) {
+		stopped := false
+		err := v.core.Measure(ctx, "Timeline.All", v.Name, func(ctx context.Context) error {
+			o, err := collectRows(opts)
+			if err != nil {
+				return err
+			}
+			if o.replays() {
+				_, err := v.rowsPast(ctx, o, func(_ string, row Row[K, S]) bool {
+					stopped = !yield(row, nil)
+					return !stopped
+				})
+				return err
+			}
+			m, err := v.manifest(ctx)
+			if err != nil {
+				return err
+			}
+			_, id, err := v.serve(m, o)
+			if err != nil || id == "" {
+				return err
+			}
+			for r, err := range v.rows.Query(stored[K, S]{Generation: id}).All(ctx) {
+				if err != nil {
+					return err
+				}
+				if stopped = !yield(v.row(r), nil); stopped {
+					return nil
+				}
+			}
+			return nil
+		})
+		if err != nil && !stopped {
+			var none Row[K, S]
+			yield(none, err)
+		}
+	}
+}

@@ -1,0 +1,246 @@
+package timeline
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// BuildOption is accepted by [View.Rebuild] and [View.CatchUp].
+type BuildOption func(*buildOptions)
+
+type buildOptions struct {
+	resume   bool
+	segments int
+	progress func(Meta)
+	err      error
+}
+
+// Resume goes on with a build of the same definition that was cut off, instead of beginning a new one: the result is that
+// of one build at the time when it began. Where no build was cut off, it changes nothing.
+func Resume() BuildOption { return func(o *buildOptions) { o.resume = true } }
+
+// OnProgress calls f whenever a page of history was read or rows were written, never twice at a time.
+func OnProgress(f func(Meta)) BuildOption { return func(o *buildOptions) { o.progress = f } }
+
+// Segments is how many parts of a table are read at the same time, from 1 to 64; default 4.
+func Segments(n int) BuildOption {
+	return func(o *buildOptions) {
+		if o.segments = n; n < 1 || n > 64 {
+			o.err = badOption("Segments must be from 1 to 64")
+		}
+	}
+}
+
+const (
+	defaultSegments = 4
+	overlap         = 10 * time.Minute // how long a write may be on its way: a transaction is repeated for 8 minutes
+)
+
+func collectBuild(opts []BuildOption) (buildOptions, error) {
+	o := buildOptions{segments: defaultSegments}
+	for _, opt := range opts {
+		if opt == nil {
+			return o, badOption("an option is nil")
+		}
+		opt(&o)
+	}
+	return o, o.err
+}
+
+// builder is one run of Rebuild or CatchUp.
+type builder[K comparable, S any] struct {
+	*View[K, S]
+	buildOptions
+	*hold
+	id string // generation that is written
+
+	told      sync.Mutex // progress is told one at a time
+	read      sync.Mutex // guards evaluated
+	evaluated int64
+}
+
+// Rebuild reads the whole history and makes all rows anew, beside those that are served, which it replaces in one step at
+// the end. Events accepted after it began wait for [View.CatchUp].
+//
+// It costs the read units of every item in the sources' tables, or twice what [View.Explain] says for eventual reads,
+// and a write per row. Errors: *[BuildingError] when another builder is at work; [ErrLeaseLost]; *[EventError]; ctx's
+// error, after which [Resume] goes on.
+func (v *View[K, S]) Rebuild(ctx context.Context, opts ...BuildOption) (meta Meta, err error) {
+	err = v.core.Measure(ctx, "Timeline.Rebuild", v.Name, func(ctx context.Context) error {
+		o, err := collectBuild(opts)
+		if err != nil {
+			return err
+		}
+		b := &builder[K, S]{View: v, buildOptions: o}
+		if err := b.begin(ctx); err != nil {
+			return err
+		}
+		if err := b.run(ctx); err != nil {
+			return b.failed(ctx, err)
+		}
+		meta = v.meta(&b.m)
+		b.tell()
+		return v.sweep(ctx, b.hold)
+	})
+	return meta, err
+}
+
+// begin takes the lease for a new generation, or for the one that was cut off.
+func (b *builder[K, S]) begin(ctx context.Context) error {
+	expected, err := b.expected(ctx)
+	if err != nil {
+		return err
+	}
+	b.hold, err = acquire(ctx, b.manifests, b.Name, b.core.Runner.NewID(), b.core.Runner.Clock, func(m *manifest) error {
+		m.Failure = nil
+		if g := m.Building; g != nil {
+			if b.resume && g.Print == b.print && g.Route == string(b.route()) {
+				return nil
+			}
+			m.Retired = append(m.Retired, retirement{g.ID, b.now()})
+		}
+		now := b.now()
+		m.Building = &generation{
+			ID: b.core.Runner.NewID(), Print: b.print, Started: now, Through: now, Now: now,
+			Route: string(b.route()), Segments: b.segments, Expected: expected,
+		}
+		return nil
+	})
+	if err == nil {
+		b.id, b.evaluated = b.m.Building.ID, b.m.Building.Evaluated
+	}
+	return err
+}
+
+// expected is how many items the sources' tables are said to hold; 0 when that is not known.
+func (b *builder[K, S]) expected(ctx context.Context) (n int64, err error) {
+	for _, o := range b.all {
+		if o.core == nil {
+			return 0, nil
+		}
+		if o.core.Runner.Client == nil {
+			return 0, errNoClient
+		}
+		out, err := o.core.Runner.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &o.core.Table})
+		if err != nil {
+			return 0, err
+		}
+		if out.Table.ItemCount != nil {
+			n += *out.Table.ItemCount
+		}
+	}
+	return n, nil
+}
+
+func (b *builder[K, S]) window() window {
+	return window{until: b.m.Building.Through, now: b.m.Building.Now}
+}
+
+// run makes the rows of the generation and swaps them in.
+func (b *builder[K, S]) run(ctx context.Context) error {
+	var err error
+	if b.route() == byPartition {
+		err = b.byPartition(ctx)
+	} else {
+		err = b.sorted(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	rows, err := b.listPages(ctx, b.id)
+	if err != nil {
+		return err
+	}
+	return b.save(ctx, func(m *manifest) {
+		g := *m.Building
+		g.Finished, g.Rows, g.Positions = b.now(), rows, nil
+		if m.Active != nil {
+			m.Retired = append(m.Retired, retirement{m.Active.ID, b.now()})
+		}
+		m.Active, m.Building, m.Owner = &g, nil, ""
+	})
+}
+
+// checkpoint notes how far the build is.
+func (b *builder[K, S]) checkpoint(ctx context.Context, change func(*generation)) error {
+	b.read.Lock()
+	evaluated := b.evaluated
+	b.read.Unlock()
+	err := b.save(ctx, func(m *manifest) {
+		g := *m.Building
+		g.Positions = maps.Clone(g.Positions)
+		g.Evaluated = evaluated
+		change(&g)
+		m.Building = &g
+	})
+	b.tell()
+	return err
+}
+
+// page counts what was read.
+func (b *builder[K, S]) page(evaluated int) {
+	b.read.Lock()
+	b.evaluated += int64(evaluated)
+	b.read.Unlock()
+	b.tell()
+}
+
+func (b *builder[K, S]) tell() {
+	if b.progress == nil {
+		return
+	}
+	b.told.Lock()
+	defer b.told.Unlock()
+	b.mu.Lock()
+	m := b.m
+	b.mu.Unlock()
+	if m.Building != nil {
+		g := *m.Building
+		b.read.Lock()
+		g.Evaluated = b.evaluated
+		b.read.Unlock()
+		m.Building = &g
+	}
+	b.progress(b.meta(&m))
+}
+
+// failed gives the lease up and says why. A build that was merely interrupted goes on with Resume.
+func (b *builder[K, S]) failed(ctx context.Context, err error) error {
+	if errors.Is(err, ErrLeaseLost) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	saved := b.save(ctx, func(m *manifest) {
+		m.Owner = ""
+		if !interrupted(err) {
+			m.Failure = failure(err, b.now())
+		}
+	})
+	if saved != nil {
+		return errors.Join(err, saved)
+	}
+	return err
+}
+
+func interrupted(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// failure is an error as the manifest keeps it.
+func failure(err error, now time.Time) *Failure {
+	f := &Failure{At: now, Message: err.Error()}
+	if len(f.Message) > 1000 {
+		f.Message = f.Message[:1000]
+	}
+	var e *EventError
+	if errors.As(err, &e) {
+		f.Category, f.Event, f.Source, f.Key, f.Payload = e.Category, e.Event, e.Source, e.Key, e.Payload
+	}
+	return f
+}

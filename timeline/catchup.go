@@ -1,0 +1,117 @@
+package timeline
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// mostRefolds bounds how many groups one catch-up folds anew from their whole history.
+const mostRefolds = 100_000
+
+// CatchUp brings the rows up to the events that were accepted since they were built, or last brought up. An event that is
+// newer than its group's last one is applied to the row; a group with one that came late is folded anew from its history:
+// by a query of its partition where the source has [Within], else by a second scan for all such groups.
+//
+// It reads the history of every source once. Errors: *[StaleError] when there are no rows of this definition;
+// [ErrNoAcceptTime]; *[BuildingError]; [ErrLeaseLost]; *[EventError].
+func (v *View[K, S]) CatchUp(ctx context.Context, opts ...BuildOption) (meta Meta, err error) {
+	err = v.core.Measure(ctx, "Timeline.CatchUp", v.Name, func(ctx context.Context) error {
+		o, err := collectBuild(opts)
+		if err != nil {
+			return err
+		}
+		for _, x := range v.all {
+			if !x.accepted {
+				return fmt.Errorf("timeline %s: %w: %s", v.Name, ErrNoAcceptTime, x.id)
+			}
+		}
+		b := &builder[K, S]{View: v, buildOptions: o}
+		b.hold, err = acquire(ctx, b.manifests, b.Name, b.core.Runner.NewID(), b.core.Runner.Clock, func(m *manifest) error {
+			if m.Active == nil || m.Active.Print != v.print {
+				stale := &StaleError{View: v.Name, Want: v.print}
+				if m.Active != nil {
+					stale.Have = m.Active.Print
+				}
+				return stale
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		b.id = b.m.Active.ID
+		if err := b.catchUp(ctx); err != nil {
+			return b.failed(ctx, err)
+		}
+		meta = v.meta(&b.m)
+		return v.sweep(ctx, b.hold)
+	})
+	return meta, err
+}
+
+// catchUp reads what was accepted since, and what may have been on its way then.
+func (b *builder[K, S]) catchUp(ctx context.Context) (err error) {
+	was, now := b.m.Active.Through, b.now()
+	w := window{until: now, now: now}
+	c := b.collect(w, b.Memory/2)
+	c.only = func(_ string, r *record) bool { return r.seen.After(was.Add(-overlap)) }
+	defer func() { err = joined(err, c.spool.Close()) }()
+	if err := b.readAll(ctx, c, now); err != nil {
+		return err
+	}
+	n := c.counts
+	a := &advance[K, S]{b: b, ctx: ctx, since: now.Add(-overlap)}
+	if err := b.fold(c.spool.Sorted(), &n, a); err != nil {
+		return err
+	}
+	if err := a.flush(); err != nil {
+		return err
+	}
+	if err := b.refold(ctx, a, w, &n); err != nil {
+		return err
+	}
+	rows := b.m.Active.Rows
+	if a.created > 0 {
+		if rows, err = b.listPages(ctx, b.id); err != nil {
+			return err
+		}
+	}
+	return b.save(ctx, func(m *manifest) {
+		g := *m.Active
+		g.Through, g.Now, g.Rows, g.Finished = now, now, rows, b.now()
+		g.Counts.Folded += n.Folded
+		g.Baselines = g.Baselines || n.Baselines > 0
+		m.Active, m.Owner, m.Failure = &g, "", nil
+	})
+}
+
+// refold folds groups anew in which events came late.
+func (b *builder[K, S]) refold(ctx context.Context, a *advance[K, S], w window, n *Counters) (err error) {
+	if len(a.late) == 0 {
+		return nil
+	}
+	if !slices.ContainsFunc(b.all, func(o *origin) bool { return o.within == nil }) {
+		for _, group := range slices.Sorted(maps.Keys(a.late)) {
+			g, err := b.replayGroup(ctx, a.late[group], group, w, n, a.since)
+			if err != nil {
+				return err
+			}
+			if err := a.put(g); err != nil {
+				return err
+			}
+		}
+		return a.flush()
+	}
+	c := b.collect(w, b.Memory)
+	c.only = func(group string, _ *record) bool { _, late := a.late[group]; return late }
+	defer func() { err = joined(err, c.spool.Close()) }()
+	if err := b.readAll(ctx, c, w.now); err != nil {
+		return err
+	}
+	if err := b.fold(c.spool.Sorted(), n, whole[K, S]{a.since, a.put}); err != nil {
+		return err
+	}
+	return a.flush()
+}

@@ -1,0 +1,137 @@
+package timeline
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// definition is a checked Fold.
+type definition[K comparable, S any] struct {
+	Fold[K, S]
+	all     []*origin
+	byEvent map[string]Handler[K, S]
+	shape   keyShape
+	states  kept[S]
+	print   string // fingerprint
+}
+
+// define checks a Fold. The error joins an *entity.SchemaError for every mistake.
+func define[K comparable, S any](f Fold[K, S]) (*definition[K, S], error) {
+	d := &definition[K, S]{Fold: f.withDefaults(), byEvent: map[string]Handler[K, S]{}}
+	c := &checker{what: "timeline.Fold " + f.Name}
+	c.name(f.Name)
+	if f.Version < 1 {
+		c.bad(schema.CodeTimelineVersion, "Version", "it must be 1 or more; raise it whenever a function of the definition changes what it does")
+	}
+	if f.Memory < 0 {
+		c.bad(schema.CodeTimelineVersion, "Memory", "it must be greater than zero")
+	}
+	var byName map[string]*origin
+	d.all, byName = c.source(f.Source)
+	c.upgrades(d.all)
+	checkHandlers(c, f.When, byName)
+	d.shape = c.groups(reflect.TypeFor[K](), d.all)
+	c.pages(d.PageSize, d.MaxPageSize)
+	c.retention(f.Retention, d.all)
+	d.checkState(c)
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	for _, w := range f.When {
+		d.byEvent[w.event] = w
+	}
+	var err error
+	d.print, err = d.fingerprint()
+	return d, err
+}
+
+// checkState refuses states that would come back from the table as something else.
+func (d *definition[K, S]) checkState(c *checker) {
+	t := reflect.TypeFor[S]()
+	if problem := lost(t, map[reflect.Type]bool{}); problem != "" {
+		c.bad(schema.CodeTimelineState, "Start", "a state is stored in its row, and %s", problem)
+		return
+	}
+	var err error
+	if d.states, err = keep[S](); err == nil {
+		_, err = d.states.settle(d.Start())
+	}
+	if err != nil {
+		c.bad(schema.CodeTimelineState, "Start", "the state %s cannot be stored: %v", t, err)
+	}
+}
+
+// grouped is an event with its group.
+type grouped[K comparable] struct {
+	key   K
+	group string
+}
+
+// group opens an event and finds its group. It is nil for an event that does not count.
+func (d *definition[K, S]) group(r *record, n *Counters) (*grouped[K], error) {
+	o := d.all[r.origin]
+	if _, handled := d.byEvent[r.name]; !handled && o.classify == nil {
+		n.Unhandled++
+		return nil, nil
+	}
+	x, err := o.open(r)
+	if err != nil {
+		return nil, d.named(err)
+	}
+	h, handled := d.byEvent[x.Name]
+	if !handled {
+		n.Unhandled++
+		return nil, nil
+	}
+	if r.stored != o.version {
+		n.Upgraded++
+	}
+	g := &grouped[K]{key: h.key(x)}
+	if g.group, err = d.shape.text(reflect.ValueOf(&g.key).Elem()); err != nil {
+		if d.SkipUngrouped {
+			n.Ungrouped++
+			return nil, nil
+		}
+		return nil, d.named(o.failed(r, Grouping, err))
+	}
+	if err := o.inside(g.key, r); err != nil {
+		return nil, d.named(o.failed(r, Grouping, err))
+	}
+	return g, nil
+}
+
+// inside refuses an event that does not lie where Within says that its group does.
+func (o *origin) inside(k any, r *record) error {
+	if o.within == nil {
+		return nil
+	}
+	cond, err := o.under(o.within(k))
+	if err != nil {
+		return err
+	}
+	if !holds(cond, plan.KeyOf(o.core.Schema, r.item)) {
+		return fmt.Errorf("the event lies outside of the partition that Within gives for its group")
+	}
+	return nil
+}
+
+func holds(c expr.Cond, it map[string]types.AttributeValue) bool { return expr.HoldsKey(c, it) }
+
+// named gives an error of a source the view's name.
+func (d *definition[K, S]) named(err error) error { return inView(d.Name, err) }
+
+func inView(view string, err error) error {
+	switch e := err.(type) {
+	case *EventError:
+		e.View = view
+	case *LimitError:
+		e.View = view
+	}
+	return err
+}

@@ -1,0 +1,90 @@
+package timeline
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// Explanation says how a view reads its history, and what that costs.
+type Explanation struct {
+	View    string
+	Route   string // partition: a partition at a time; sorted: everything is sorted by group first
+	OneRow  string // how the events of one group are read: by a query, or by a scan
+	Sources []SourceEstimate
+}
+
+// SourceEstimate is what reading one source whole costs, by what DynamoDB says about its table. It counts anew about every
+// six hours only.
+type SourceEstimate struct {
+	Source    string  // its id; a feed has no table
+	Table     string  // physical name
+	Items     int64   // in the table, of all entities
+	Bytes     int64   // of these
+	ReadUnits float64 // of one consistent scan: a unit for each 4 KB
+}
+
+// ReadUnits is what reading all sources once costs.
+func (e Explanation) ReadUnits() (units float64) {
+	for _, s := range e.Sources {
+		units += s.ReadUnits
+	}
+	return units
+}
+
+// String prints the explanation.
+func (e Explanation) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "timeline %s: a build reads by %s; one row as of a moment: %s", e.View, e.Route, e.OneRow)
+	for _, s := range e.Sources {
+		if s.Table == "" {
+			fmt.Fprintf(&b, "\n  %s: no table", s.Source)
+			continue
+		}
+		fmt.Fprintf(&b, "\n  %s: a scan of %s, %d items, %d bytes, about %.1f read units", s.Source, s.Table, s.Items, s.Bytes, s.ReadUnits)
+	}
+	return b.String()
+}
+
+// Explain says how the history is read and estimates the read units of a build. It costs a DescribeTable for each source.
+func (v *View[K, S]) Explain(ctx context.Context) (Explanation, error) {
+	e := Explanation{View: v.Name, Route: string(v.route()), OneRow: "a query of its partition in each source"}
+	for _, o := range v.all {
+		if o.within == nil {
+			e.OneRow = "a scan, unless every source has Within"
+		}
+		s, err := o.estimate(ctx)
+		if err != nil {
+			return e, v.core.Wrap("Timeline.Explain", v.Name, err)
+		}
+		e.Sources = append(e.Sources, s)
+	}
+	return e, nil
+}
+
+const unitBytes = 4096 // of one consistent read unit
+
+func (o *origin) estimate(ctx context.Context) (SourceEstimate, error) {
+	s := SourceEstimate{Source: o.id}
+	if o.core == nil {
+		return s, nil
+	}
+	s.Table = o.core.Table
+	if o.core.Runner.Client == nil {
+		return s, errNoClient
+	}
+	out, err := o.core.Runner.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &o.core.Table})
+	if err != nil {
+		return s, err
+	}
+	if out.Table.ItemCount != nil {
+		s.Items = *out.Table.ItemCount
+	}
+	if out.Table.TableSizeBytes != nil {
+		s.Bytes = *out.Table.TableSizeBytes
+	}
+	s.ReadUnits = float64((s.Bytes + unitBytes - 1) / unitBytes)
+	return s, nil
+}

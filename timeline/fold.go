@@ -1,0 +1,49 @@
+package timeline
+
+import "time"
+
+// Defaults of a [Fold].
+const (
+	DefaultPageSize = 20
+	DefaultMaxPage  = 100
+	DefaultMemory   = 64 << 20 // bytes
+)
+
+// Fold defines a read model: the events of a source, in the order of time, are split into groups, and handlers bring the
+// state of each group from its start to where it is.
+//
+// Everything here but PageSize, MaxPageSize, Memory, TempDir and Table takes part in the definition's fingerprint: rows that were built
+// by a definition with another one are not served. What functions do cannot be seen; raise Version when it changes.
+type Fold[K comparable, S any] struct {
+	Name    string          // of the view: a letter, then letters, digits, "_" and "-", at most 64; it names the rows
+	Version int             // of what the functions do, from 1
+	Source  Source          // where events come from
+	Start   func() S        // state of a group before its first event; nil: the zero S
+	When    []Handler[K, S] // one for each event that counts; others of the source are passed over
+
+	Descending    bool          // newest events first, so that "last" means "first"
+	SkipUngrouped bool          // pass over events without a group key, and count them, instead of stopping
+	Retention     time.Duration // rows live so long after their last event, in whole seconds; 0: for ever
+
+	PageSize    int    // rows of a page when the caller does not say; default 20
+	MaxPageSize int    // more are refused; default 100
+	Memory      int    // bytes of events that a replay holds in memory; what is more goes to temporary files; default 64 MiB
+	TempDir     string // where these files lie; default the system's
+	Table       string // logical table of the rows, which has keys as `$` entities need them; default the database's
+}
+
+func (f Fold[K, S]) withDefaults() Fold[K, S] {
+	if f.Start == nil {
+		f.Start = func() (zero S) { return zero }
+	}
+	if f.MaxPageSize == 0 {
+		f.MaxPageSize = DefaultMaxPage
+	}
+	if f.PageSize == 0 {
+		f.PageSize = min(DefaultPageSize, f.MaxPageSize)
+	}
+	if f.Memory == 0 {
+		f.Memory = DefaultMemory
+	}
+	return f
+}

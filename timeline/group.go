@@ -1,0 +1,117 @@
+package timeline
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// keyShape writes group keys as text: different keys give different texts, whose order is the order of rows.
+type keyShape struct {
+	parts []keyPart
+}
+
+// keyPart is one field of a group key, or the key itself.
+type keyPart struct {
+	name  string // Go name of the field; "" for the key itself
+	index []int  // nil: the key itself
+	kind  reflect.Kind
+	time  bool
+}
+
+var timeType = reflect.TypeFor[time.Time]()
+
+// shapeOf compiles the type of a group key: a string, a number, a bool, a time, or a struct of these. problem says why it
+// cannot be one.
+func shapeOf(t reflect.Type) (shape keyShape, problem string) {
+	if t.Kind() != reflect.Struct || t == timeType {
+		part, problem := partOf(t, "", nil)
+		return keyShape{[]keyPart{part}}, problem
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if !f.IsExported() || f.Anonymous {
+			return shape, fmt.Sprintf("field %s must be exported, and not embedded", f.Name)
+		}
+		part, problem := partOf(f.Type, f.Name, f.Index)
+		if problem != "" {
+			return shape, fmt.Sprintf("field %s: %s", f.Name, problem)
+		}
+		shape.parts = append(shape.parts, part)
+	}
+	return shape, ""
+}
+
+func partOf(t reflect.Type, name string, index []int) (keyPart, string) {
+	p := keyPart{name: name, index: index, kind: t.Kind(), time: t == timeType}
+	switch t.Kind() {
+	case reflect.String, reflect.Bool,
+		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return p, ""
+	}
+	if p.time {
+		return p, ""
+	}
+	return p, fmt.Sprintf("a %s cannot be a group key; strings, integers, bools, times and structs of these can", t)
+}
+
+// text is the key as text. A string that is empty, or a time that is zero, is no value: the event lacks its group.
+func (s keyShape) text(k reflect.Value) (string, error) {
+	if len(s.parts) == 0 {
+		return "all", nil // struct{}: one group for everything
+	}
+	texts := make([]string, len(s.parts))
+	for i, p := range s.parts {
+		v := k
+		if p.index != nil {
+			v = k.FieldByIndex(p.index)
+		}
+		text, err := p.text(v)
+		if err != nil {
+			return "", err
+		}
+		texts[i] = text
+	}
+	return strings.Join(texts, "\x01"), nil
+}
+
+func (p keyPart) text(v reflect.Value) (string, error) {
+	switch {
+	case p.time:
+		t := v.Interface().(time.Time)
+		if t.IsZero() {
+			return "", p.missing("is the zero time")
+		}
+		return instant(t)
+	case p.kind == reflect.String:
+		switch s := v.String(); {
+		case s == "":
+			return "", p.missing("is empty")
+		case !utf8.ValidString(s):
+			return "", p.missing("is not UTF-8")
+		default:
+			return escaper.Replace(s), nil
+		}
+	case p.kind == reflect.Bool:
+		return strconv.FormatBool(v.Bool()), nil
+	case v.CanInt():
+		return fmt.Sprintf("%020d", uint64(v.Int())^1<<63), nil
+	default:
+		return fmt.Sprintf("%020d", v.Uint()), nil
+	}
+}
+
+// escaper keeps the separators of texts and sort keys out of strings without changing their order.
+var escaper = strings.NewReplacer("\x00", "\x02\x01", "\x01", "\x02\x02", "\x02", "\x02\x03")
+
+func (p keyPart) missing(problem string) error {
+	name := "the key"
+	if p.name != "" {
+		name = p.name
+	}
+	return fmt.Errorf("%w: %s %s", ErrGroupKeyMissing, name, problem)
+}

@@ -1,0 +1,107 @@
+package timeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/dynastrata/dynastrata/entity"
+)
+
+// leaseTime is how long a builder is trusted to be at work after it last said so.
+const leaseTime = 30 * time.Second
+
+// hold is a builder's right to change the rows of a view: nobody else has its fence, and whatever it writes is refused
+// once somebody has a higher one.
+type hold struct {
+	store *entity.Store[manifest]
+	clock func() time.Time
+	mu    sync.Mutex
+	m     manifest
+}
+
+// acquire takes the lease of a view, after change has been made to its manifest.
+func acquire(ctx context.Context, store *entity.Store[manifest], view, owner string, clock func() time.Time, change func(*manifest) error) (*hold, error) {
+	for {
+		m, err := store.Get(ctx, manifest{View: view}, entity.Consistent())
+		fresh := errors.Is(err, entity.ErrNotFound)
+		if err != nil && !fresh {
+			return nil, err
+		}
+		if !fresh && m.Format != formatVersion {
+			return nil, fmt.Errorf("timeline %s: its manifest has format %d, this program reads %d", view, m.Format, formatVersion)
+		}
+		now, was := clock().UTC(), m
+		if m.Owner != "" && m.Lease.After(now) {
+			return nil, &BuildingError{View: view, Owner: m.Owner, Until: m.Lease, Progress: m.progress()}
+		}
+		m.View, m.Format, m.Owner, m.Fence, m.Lease = view, formatVersion, owner, m.Fence+1, now.Add(leaseTime)
+		if err := change(&m); err != nil {
+			return nil, err
+		}
+		f := entity.Fields[manifest]()
+		if fresh {
+			m, err = store.Create(ctx, m)
+		} else {
+			same := []entity.Cond{entity.Eq(&f.Fence, was.Fence)}
+			if was.Owner == "" { // given up; a holder that is late with a sign of life has an owner
+				same = append(same, entity.NotExists(&f.Owner))
+			} else {
+				same = append(same, entity.Eq(&f.Lease, was.Lease))
+			}
+			m, err = store.Put(ctx, m, entity.If(same...))
+		}
+		if errors.Is(err, entity.ErrExists) || errors.Is(err, entity.ErrCondition) {
+			continue // another builder was first: its lease tells who
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &hold{store: store, clock: clock, m: m}, nil
+	}
+}
+
+// save writes the manifest after change, as long as the fence is ours, and renews the lease.
+func (h *hold) save(ctx context.Context, change func(*manifest)) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	next := h.m
+	change(&next)
+	if next.Owner != "" {
+		next.Lease = h.clock().UTC().Add(leaseTime)
+	} else {
+		next.Lease = time.Time{}
+	}
+	f := entity.Fields[manifest]()
+	m, err := h.store.Put(ctx, next, entity.If(entity.Eq(&f.Fence, h.m.Fence)))
+	if errors.Is(err, entity.ErrCondition) {
+		return ErrLeaseLost
+	}
+	if err == nil {
+		h.m = m
+	}
+	return err
+}
+
+// beat renews the lease when a third of it has passed.
+func (h *hold) beat(ctx context.Context) error {
+	h.mu.Lock()
+	due := h.clock().UTC().After(h.m.Lease.Add(-leaseTime * 2 / 3))
+	h.mu.Unlock()
+	if !due {
+		return nil
+	}
+	return h.save(ctx, func(*manifest) {})
+}
+
+// progress is how far a build is; nil when that cannot be told.
+func (m *manifest) progress() *float64 {
+	g := m.Building
+	if g == nil || g.Expected <= 0 {
+		return nil
+	}
+	p := min(float64(g.Evaluated)/float64(g.Expected), 0.99)
+	return &p
+}

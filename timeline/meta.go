@@ -1,0 +1,87 @@
+package timeline
+
+import "time"
+
+// Status says in what state the stored rows of a view are.
+type Status string
+
+// The states of a view.
+const (
+	Pending    Status = "pending"     // never built
+	InProgress Status = "in_progress" // being built; rows of an earlier build are served meanwhile
+	Complete   Status = "complete"    // built by the running definition
+	Failed     Status = "failed"      // the last build or catch-up failed; see Failure
+	Stale      Status = "stale"       // built by another definition
+)
+
+// Meta tells what rows are worth. It comes with every result.
+type Meta struct {
+	RebuildStatus   Status     `json:"rebuild_status"`
+	RebuildProgress *float64   `json:"rebuild_progress"` // 0 to 1: how much of the history has been read; nil when that cannot be told
+	HistoryComplete bool       `json:"history_complete"` // the rows account for the whole history up to Through, or AsOf
+	Through         time.Time  `json:"through"`          // the rows account for events accepted up to here
+	HistoryFloor    time.Time  `json:"history_floor"`    // nothing at or after it has expired; zero when nothing expires
+	StartedAt       time.Time  `json:"rebuild_started_at"`
+	FinishedAt      time.Time  `json:"rebuild_finished_at"`
+	AsOf            *time.Time `json:"as_of_applied,omitempty"`    // events that happened up to here, given by [AsOf]
+	KnownAt         *time.Time `json:"known_at_applied,omitempty"` // events accepted up to here, given by [AsKnownAt]
+	Generation      string     `json:"generation,omitempty"`       // of the rows; "" for a replay
+	Rows            int64      `json:"rows"`                       // how many there are
+	Counters        Counters   `json:"counters"`                   // of the build, or of the replay
+	Failure         *Failure   `json:"failure,omitempty"`          // why the last build or catch-up failed
+}
+
+// Counters say what became of the events of a replay.
+type Counters struct {
+	Scanned    int64 `dynamodbav:"scanned" json:"scanned"`       // read
+	Folded     int64 `dynamodbav:"folded" json:"folded"`         // applied to a state
+	Unhandled  int64 `dynamodbav:"unhandled" json:"unhandled"`   // without a handler
+	Ungrouped  int64 `dynamodbav:"ungrouped" json:"ungrouped"`   // passed over for want of a group key
+	Upgraded   int64 `dynamodbav:"upgraded" json:"upgraded"`     // brought from an earlier payload version
+	Duplicates int64 `dynamodbav:"duplicates" json:"duplicates"` // there more than once
+	Baselines  int64 `dynamodbav:"baselines" json:"baselines"`   // items whose oldest states have expired
+}
+
+func (c *Counters) add(o Counters) {
+	c.Scanned += o.Scanned
+	c.Folded += o.Folded
+	c.Unhandled += o.Unhandled
+	c.Ungrouped += o.Ungrouped
+	c.Upgraded += o.Upgraded
+	c.Duplicates += o.Duplicates
+	c.Baselines += o.Baselines
+}
+
+// Failure is why a build or catch-up stopped.
+type Failure struct {
+	At       time.Time `dynamodbav:"at" json:"at"`
+	Category Category  `dynamodbav:"category,omitempty" json:"category,omitempty"` // "" when it was no event's
+	Event    string    `dynamodbav:"event,omitempty" json:"event,omitempty"`
+	Source   string    `dynamodbav:"source,omitempty" json:"source,omitempty"`
+	Key      string    `dynamodbav:"key,omitempty" json:"key,omitempty"`
+	Payload  int       `dynamodbav:"payload,omitempty" json:"payload,omitempty"`
+	Message  string    `dynamodbav:"message" json:"message"`
+}
+
+// Row is one group.
+type Row[K comparable, S any] struct {
+	Key         K
+	State       S
+	Events      int64     // how many brought it about
+	First, Last time.Time // of its events
+	ExpiresAt   time.Time // when its retention ends; zero: never
+}
+
+// Page is a page of rows.
+type Page[R any] struct {
+	Rows  []R
+	Meta  Meta
+	Page  int    // number of the page, from 1; 0 for one that a cursor led to
+	Size  int    // rows that a page has at most
+	Total int64  // rows of all pages; -1 where they are not counted
+	Pages int64  // how many pages there are, at least 1; -1 where rows are not counted
+	Next  string // cursor of what follows, "" after the last page
+}
+
+// Authoritative reports that the rows account for the whole history.
+func (p Page[R]) Authoritative() bool { return p.Meta.HistoryComplete }

@@ -1,0 +1,253 @@
+package timeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/plan"
+)
+
+var errNoClient = exec.ErrNoClient
+
+// RowsOption is accepted by the reads of a view: [AsOf], [AsKnownAt], [ServeStale], [RequireComplete], [Partial].
+type RowsOption func(*rowsOptions)
+
+type rowsOptions struct {
+	asOf, knownAt            *time.Time
+	stale, complete, partial bool
+	of                       any // pointer to the key that a log is narrowed to
+}
+
+// AsOf gives rows as they were at t: events that happened at or before t count. They are replayed from the history, and
+// stored rows have no part in it. The zero time is as if it was not given.
+func AsOf(t time.Time) RowsOption {
+	return func(o *rowsOptions) {
+		if t = t.UTC(); !t.IsZero() {
+			o.asOf = &t
+		}
+	}
+}
+
+// AsKnownAt gives rows as they could be known at t: events that the store accepted at or before t count. It can be
+// combined with [AsOf]. Sources that do not tell when events were accepted make it fail with [ErrNoAcceptTime].
+func AsKnownAt(t time.Time) RowsOption {
+	return func(o *rowsOptions) {
+		if t = t.UTC(); !t.IsZero() {
+			o.knownAt = &t
+		}
+	}
+}
+
+// ServeStale gives rows of another definition, if there are such and they can be decoded; Meta says so.
+func ServeStale() RowsOption { return func(o *rowsOptions) { o.stale = true } }
+
+// RequireComplete makes a read fail with [ErrIncomplete] unless the rows account for the whole history.
+func RequireComplete() RowsOption { return func(o *rowsOptions) { o.complete = true } }
+
+// Partial replays what is left where history before the wanted instant has expired, instead of failing with a *[GapError];
+// Meta.HistoryComplete is false then.
+func Partial() RowsOption { return func(o *rowsOptions) { o.partial = true } }
+
+// badOption is a mistake in the arguments of a call.
+func badOption(format string, args ...any) error {
+	return &plan.InputError{Code: plan.CodeTimeline, Type: "timeline", Problem: fmt.Sprintf(format, args...)}
+}
+
+func collectRows(opts []RowsOption) (o rowsOptions, err error) {
+	for _, opt := range opts {
+		if opt == nil {
+			return o, badOption("an option is nil")
+		}
+		opt(&o)
+	}
+	return o, nil
+}
+
+func (o rowsOptions) replays() bool { return o.asOf != nil || o.knownAt != nil }
+
+// Meta tells what the stored rows are worth. It costs one read.
+func (v *View[K, S]) Meta(ctx context.Context) (meta Meta, err error) {
+	err = v.core.Measure(ctx, "Timeline.Meta", v.Name, func(ctx context.Context) error {
+		m, err := v.manifest(ctx)
+		meta = v.meta(m)
+		return err
+	})
+	return meta, err
+}
+
+// manifest reads what there is about the view; it is empty for one that was never built.
+func (v *View[K, S]) manifest(ctx context.Context) (*manifest, error) {
+	m, err := v.manifests.Get(ctx, manifest{View: v.Name})
+	if errors.Is(err, entity.ErrNotFound) {
+		return &manifest{}, nil
+	}
+	if err == nil && m.Format != formatVersion {
+		err = fmt.Errorf("timeline %s: its manifest has format %d, this program reads %d", v.Name, m.Format, formatVersion)
+	}
+	return &m, err
+}
+
+// meta is what a manifest says about the rows.
+func (v *View[K, S]) meta(m *manifest) Meta {
+	now := v.now()
+	meta := Meta{RebuildStatus: Pending, HistoryFloor: v.floor(now), Failure: m.Failure}
+	one, none := 1.0, 0.0
+	meta.RebuildProgress = &none
+	if g := m.Active; g != nil {
+		meta.RebuildStatus, meta.RebuildProgress = Complete, &one
+		meta.Through, meta.StartedAt, meta.FinishedAt = g.Through, g.Started, g.Finished
+		meta.Generation, meta.Rows, meta.Counters = g.ID, g.Rows, g.Counts
+		meta.HistoryComplete = g.Print == v.print && !g.Baselines && g.Counts.Baselines == 0 && g.Counts.Ungrouped == 0
+		if g.Print != v.print {
+			meta.RebuildStatus = Stale
+		}
+	}
+	switch g := m.Building; {
+	case m.Failure != nil:
+		meta.RebuildStatus = Failed
+	case g != nil:
+		meta.RebuildStatus, meta.RebuildProgress, meta.StartedAt = InProgress, m.progress(), g.Started
+	}
+	return meta
+}
+
+// serve chooses the generation that a read is answered from; "" when there is none yet.
+func (v *View[K, S]) serve(m *manifest, o rowsOptions) (Meta, string, error) {
+	meta := v.meta(m)
+	if o.complete && !meta.HistoryComplete {
+		return meta, "", fmt.Errorf("timeline %s: %w", v.Name, ErrIncomplete)
+	}
+	switch g := m.Active; {
+	case g == nil:
+		return meta, "", nil
+	case g.Print != v.print && !o.stale:
+		return meta, "", &StaleError{View: v.Name, Have: g.Print, Want: v.print}
+	default:
+		return meta, g.ID, nil
+	}
+}
+
+// past is the window of a replay, and the meta of its rows.
+func (v *View[K, S]) past(o rowsOptions) (window, Meta, error) {
+	if o.of != nil {
+		return window{}, Meta{}, badOption("Of is for logs")
+	}
+	return past(v.Name, v.all, v.now(), o)
+}
+
+func past(view string, all []*origin, now time.Time, o rowsOptions) (window, Meta, error) {
+	w := window{now: now}
+	meta := Meta{RebuildStatus: Complete, HistoryComplete: true, HistoryFloor: floor(all, now), Through: now}
+	one := 1.0
+	meta.RebuildProgress = &one
+	if o.asOf != nil {
+		w.asOf, meta.AsOf = *o.asOf, o.asOf
+	}
+	if o.knownAt != nil {
+		for _, x := range all {
+			if !x.accepted {
+				return w, meta, fmt.Errorf("timeline %s: %w: %s", view, ErrNoAcceptTime, x.id)
+			}
+		}
+		w.until, meta.KnownAt = earlier(*o.knownAt, now), o.knownAt
+		meta.Through = w.until
+	}
+	for _, t := range []*time.Time{o.asOf, o.knownAt} {
+		if t == nil || !t.Before(meta.HistoryFloor) {
+			continue
+		}
+		if !o.partial {
+			return w, meta, &GapError{View: view, At: *t, Floor: meta.HistoryFloor}
+		}
+		meta.HistoryComplete = false
+	}
+	if o.complete && !meta.HistoryComplete {
+		return w, meta, fmt.Errorf("timeline %s: %w", view, ErrIncomplete)
+	}
+	return w, meta, nil
+}
+
+// key is the key that a log is narrowed to, for the sources of its entity.
+func (o rowsOptions) key(from *origin) reflect.Value {
+	if o.of == nil || from.core == nil {
+		return reflect.Value{}
+	}
+	v := reflect.ValueOf(o.of).Elem()
+	if v.Type() != from.core.Schema.Type {
+		return reflect.Value{}
+	}
+	return v
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// counted completes the meta of a replay.
+func (o rowsOptions) counted(meta *Meta, n Counters) {
+	meta.Counters = n
+	if n.Baselines > 0 || n.Ungrouped > 0 {
+		meta.HistoryComplete = false
+	}
+}
+
+// Get returns the row of one group. Stored rows cost two reads; with [AsOf] or [AsKnownAt] the events of the group are
+// read, of its partition where the source has [Within], else of the whole table. Errors: entity.ErrNotFound when the group
+// has no event; *[StaleError]; *[GapError]; *[EventError].
+func (v *View[K, S]) Get(ctx context.Context, k K, opts ...RowsOption) (row Row[K, S], meta Meta, err error) {
+	err = v.core.Measure(ctx, "Timeline.Get", v.Name, func(ctx context.Context) error {
+		o, err := collectRows(opts)
+		if err != nil {
+			return err
+		}
+		group, err := v.shape.text(reflect.ValueOf(&k).Elem())
+		if err != nil {
+			return badOption("%v", err)
+		}
+		if o.replays() {
+			row, meta, err = v.getPast(ctx, k, group, o)
+			return err
+		}
+		m, err := v.manifest(ctx)
+		if err != nil {
+			return err
+		}
+		var id string
+		if meta, id, err = v.serve(m, o); err != nil {
+			return err
+		}
+		if id == "" {
+			return entity.ErrNotFound
+		}
+		r, err := v.rows.Get(ctx, stored[K, S]{Generation: id, Group: group})
+		row = v.row(r)
+		return err
+	})
+	return row, meta, err
+}
+
+func (v *View[K, S]) getPast(ctx context.Context, k K, group string, o rowsOptions) (row Row[K, S], meta Meta, err error) {
+	w, meta, err := v.past(o)
+	if err != nil {
+		return row, meta, err
+	}
+	var n Counters
+	g, err := v.replayGroup(ctx, k, group, w, &n, time.Time{})
+	if err != nil {
+		return row, meta, err
+	}
+	if o.counted(&meta, n); g == nil {
+		return row, meta, entity.ErrNotFound
+	}
+	meta.Rows = 1
+	row, err = v.replayed(g)
+	return row, meta, err
+}

@@ -1,0 +1,233 @@
+package timeline
+
+import (
+	"bytes"
+	"context"
+	"hash/fnv"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/dynastrata/dynastrata/internal/spool"
+)
+
+// collector sorts the events of a replay by group and position. It is safe for concurrent use.
+type collector[K comparable, S any] struct {
+	d    *definition[K, S]
+	w    window
+	only func(group string, r *record) bool // which groups and events; nil: all
+
+	mu     sync.Mutex
+	spool  *spool.Spool
+	counts Counters
+}
+
+func (d *definition[K, S]) collect(w window, memory int) *collector[K, S] {
+	return &collector[K, S]{d: d, w: w, spool: spool.New(max(memory, 1<<16), d.TempDir)}
+}
+
+// add takes an event if it is wanted.
+func (c *collector[K, S]) add(r *record) error {
+	n := Counters{Scanned: 1}
+	key, value, err := c.entry(r, &n)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts.add(n)
+	if err != nil || key == nil {
+		return err
+	}
+	return c.spool.Add(key, value)
+}
+
+// entry is an event as the spool keeps it; nil for one that is not wanted.
+func (c *collector[K, S]) entry(r *record, n *Counters) (key, value []byte, err error) {
+	o := c.d.all[r.origin]
+	if !c.w.holds(o, r) {
+		return nil, nil, nil
+	}
+	if o.kind == "versions" && r.before == nil && r.version > 1 {
+		n.Baselines++
+	}
+	g, err := c.d.group(r, n)
+	if err != nil || g == nil || c.only != nil && !c.only(g.group, r) {
+		return nil, nil, err
+	}
+	at, err := position(o, r)
+	if err != nil {
+		return nil, nil, c.d.named(o.failed(r, History, err))
+	}
+	if value, err = appendRecord(nil, r); err != nil {
+		return nil, nil, c.d.named(o.failed(r, History, err))
+	}
+	return sortKey(g.group, at, c.d.Descending), value, nil
+}
+
+// from is the sink for events of the i-th source.
+func (c *collector[K, S]) from(i int) func(*record) error {
+	return func(r *record) error {
+		r.origin = i
+		return c.add(r)
+	}
+}
+
+// folded is a group and its state after the events that were applied.
+type folded[K comparable, S any] struct {
+	group       string
+	key         K
+	state       S
+	events      int64
+	first, last time.Time // of its events
+	touched     time.Time // of the last event: when it happened or was accepted, whichever is earlier
+	position    string    // of the event that was applied last
+	recent      []uint64  // marks of the events accepted since, to tell them from late ones
+	since       time.Time
+}
+
+// apply brings the group's state up to an event.
+func (d *definition[K, S]) apply(g *folded[K, S], r *record, at string) error {
+	o := d.all[r.origin]
+	x, err := o.open(r)
+	if err != nil {
+		return d.named(err)
+	}
+	h := d.byEvent[x.Name]
+	if g.events == 0 {
+		g.key, g.state = h.key(x), d.Start()
+	}
+	if h.apply != nil {
+		if err := h.apply(&g.state, x); err != nil {
+			return d.named(o.failed(r, Handling, err))
+		}
+	}
+	if g.events++; g.events == 1 || r.at.Before(g.first) {
+		g.first = r.at
+	}
+	if r.at.After(g.last) {
+		g.last = r.at
+		if g.touched = r.at; !r.seen.IsZero() && r.seen.Before(r.at) {
+			g.touched = r.seen
+		}
+	}
+	g.position = at
+	if r.seen.After(g.since) {
+		g.recent = append(g.recent, mark(at))
+	}
+	return nil
+}
+
+// mark is a short fingerprint of a position.
+func mark(position string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(position)) // a hash takes everything
+	return h.Sum64()
+}
+
+// folder decides what a run over sorted events does with each group.
+type folder[K comparable, S any] interface {
+	begin(group string) (*folded[K, S], error)                       // what the group starts from
+	admit(g *folded[K, S], r *record, position string) (bool, error) // whether an event is applied
+	done(g *folded[K, S]) error                                      // the group is through
+}
+
+// fold applies sorted events, group by group.
+func (d *definition[K, S]) fold(sorted iter.Seq2[spool.Entry, error], n *Counters, f folder[K, S]) error {
+	var g *folded[K, S]
+	var last spool.Entry
+	for e, err := range sorted {
+		if err != nil {
+			return err
+		}
+		r, err := parseRecord(e.Value)
+		if err != nil {
+			return err
+		}
+		if group := groupOf(e.Key); g == nil || g.group != group {
+			if g != nil {
+				if err := f.done(g); err != nil {
+					return err
+				}
+			}
+			if g, err = f.begin(group); err != nil {
+				return err
+			}
+		} else if bytes.Equal(e.Key, last.Key) {
+			if !bytes.Equal(e.Value, last.Value) {
+				return d.named(d.all[r.origin].failed(r, History, ErrDuplicate))
+			}
+			n.Duplicates++
+			continue
+		}
+		last = e
+		at, err := position(d.all[r.origin], r)
+		if err != nil {
+			return err
+		}
+		if ok, err := f.admit(g, r, at); err != nil || !ok {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if err := d.apply(g, r, at); err != nil {
+			return err
+		}
+		n.Folded++
+	}
+	if g == nil {
+		return nil
+	}
+	return f.done(g)
+}
+
+// whole folds every group from its start.
+type whole[K comparable, S any] struct {
+	since time.Time // events accepted after it are marked
+	give  func(*folded[K, S]) error
+}
+
+func (w whole[K, S]) begin(group string) (*folded[K, S], error) {
+	return &folded[K, S]{group: group, since: w.since}, nil
+}
+func (whole[K, S]) admit(*folded[K, S], *record, string) (bool, error) { return true, nil }
+func (w whole[K, S]) done(g *folded[K, S]) error                       { return w.give(g) }
+
+// replay reads all that the window holds and gives each group, in the order of groups.
+func (d *definition[K, S]) replay(ctx context.Context, w window, n *Counters, done func(*folded[K, S]) error) (err error) {
+	c := d.collect(w, d.Memory)
+	defer func() { err = joined(err, c.spool.Close()) }()
+	for i, o := range d.all {
+		if err := o.everything(ctx, w.now, sink{event: c.from(i), repeated: c.repeated}); err != nil {
+			return d.named(err)
+		}
+	}
+	n.add(c.counts)
+	return d.fold(c.spool.Sorted(), n, whole[K, S]{give: done})
+}
+
+// replayGroup reads the events of one group. It is nil when there are none.
+func (d *definition[K, S]) replayGroup(ctx context.Context, k K, group string, w window, n *Counters, since time.Time) (found *folded[K, S], err error) {
+	c := d.collect(w, d.Memory)
+	c.only = func(g string, _ *record) bool { return g == group }
+	defer func() { err = joined(err, c.spool.Close()) }()
+	for i, o := range d.all {
+		to := sink{event: c.from(i), repeated: c.repeated}
+		if o.within != nil {
+			err = o.partition(ctx, o.within(k), w.now, to)
+		} else {
+			err = o.everything(ctx, w.now, to)
+		}
+		if err != nil {
+			return nil, d.named(err)
+		}
+	}
+	n.add(c.counts)
+	err = d.fold(c.spool.Sorted(), n, whole[K, S]{since, func(g *folded[K, S]) error { found = g; return nil }})
+	return found, err
+}
+
+// repeated counts an event that a source gave once more.
+func (c *collector[K, S]) repeated() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts.Duplicates++
+}

@@ -1,0 +1,220 @@
+package timeline
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/item"
+)
+
+// route is how a build reads its history.
+type route string
+
+const (
+	byPartition route = "partition" // one source whose groups each lie in one partition: a partition at a time
+	bySorting   route = "sorted"    // everything is sorted by group first
+)
+
+func (d *definition[K, S]) route() route {
+	if len(d.all) == 1 && d.all[0].within != nil {
+		return byPartition
+	}
+	return bySorting
+}
+
+// through is the position of a segment that is through.
+const through = "end"
+
+// checkpointRows is after how many rows of a segment the build notes how far it is.
+const checkpointRows = 500
+
+// byPartition folds each partition when it has been read whole. A build that was cut off goes on behind the last partition
+// that it noted.
+func (b *builder[K, S]) byPartition(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	n := b.m.Building.Segments
+	done := b.m.Building.Positions
+	errs := make([]error, n)
+	exec.Parallel(n, n, func(i int) {
+		at := done[strconv.Itoa(i)]
+		if at == through {
+			return
+		}
+		if errs[i] = b.segment(ctx, i, n, at); errs[i] != nil {
+			cancel() // the others need not go on
+		}
+	})
+	return first(errs)
+}
+
+// first is the error that made the others stop.
+func first(errs []error) error {
+	var stopped error
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return err
+		}
+		if stopped == nil {
+			stopped = err
+		}
+	}
+	return stopped
+}
+
+// segment folds the partitions of one segment.
+func (b *builder[K, S]) segment(ctx context.Context, i, of int, at string) (err error) {
+	start, err := parsePosition(at)
+	if err != nil {
+		return err
+	}
+	s := &segment[K, S]{b: b, ctx: ctx, name: strconv.Itoa(i), c: b.collect(b.window(), b.Memory/of)}
+	defer func() { err = joined(err, s.c.spool.Close()) }()
+	to := sink{event: s.c.from(0), partition: s.partition, page: b.page}
+	if err := b.all[0].scan(ctx, int32(i), int32(of), start, b.m.Building.Now, to); err != nil {
+		return b.named(err)
+	}
+	return s.note(through)
+}
+
+// segment is one part of a table on its way into rows.
+type segment[K comparable, S any] struct {
+	b    *builder[K, S]
+	ctx  context.Context
+	name string
+	c    *collector[K, S]
+	rows []*folded[K, S]
+	n    Counters // of partitions that are folded and not yet noted
+	put  int      // rows since the last note
+}
+
+// partition folds a partition that was read whole.
+func (s *segment[K, S]) partition(last map[string]value) error {
+	d, g := s.b, s.b.m.Building
+	s.n.add(s.c.counts)
+	s.c.counts = Counters{}
+	err := d.fold(s.c.spool.Sorted(), &s.n, whole[K, S]{g.Through.Add(-overlap), func(f *folded[K, S]) error {
+		s.rows = append(s.rows, f)
+		if len(s.rows) < rowsAtOnce {
+			return nil
+		}
+		return s.flush()
+	}})
+	if err != nil {
+		return err
+	}
+	if err := s.c.spool.Reset(); err != nil {
+		return err
+	}
+	if s.put+len(s.rows) < checkpointRows {
+		return s.b.beat(s.ctx)
+	}
+	return s.note(positionText(last))
+}
+
+func (s *segment[K, S]) flush() error {
+	err := s.b.putRows(s.ctx, s.rows)
+	s.put += len(s.rows)
+	s.rows = s.rows[:0]
+	return err
+}
+
+// note writes what is left and notes that the segment is through up to at.
+func (s *segment[K, S]) note(at string) error {
+	if err := s.flush(); err != nil {
+		return err
+	}
+	n := s.n
+	s.n, s.put = Counters{}, 0
+	return s.b.checkpoint(s.ctx, func(g *generation) {
+		if g.Positions == nil {
+			g.Positions = map[string]string{}
+		}
+		g.Positions[s.name] = at
+		g.Counts.add(n)
+	})
+}
+
+func positionText(key item.Item) string {
+	return base64.RawStdEncoding.EncodeToString(item.AppendBinary(nil, key))
+}
+
+func parsePosition(text string) (item.Item, error) {
+	if text == "" {
+		return nil, nil
+	}
+	b, err := base64.RawStdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, err
+	}
+	it, _, err := item.ParseBinary(b)
+	return it, err
+}
+
+// sorted reads everything, sorts it, and folds it. A build that was cut off reads everything again, up to the same moment.
+func (b *builder[K, S]) sorted(ctx context.Context) (err error) {
+	g := b.m.Building
+	c := b.collect(b.window(), b.Memory)
+	defer func() { err = joined(err, c.spool.Close()) }()
+	b.evaluated = 0
+	if err := b.readAll(ctx, c, g.Now); err != nil {
+		return err
+	}
+	n := c.counts
+	var rows []*folded[K, S]
+	flush := func() error {
+		err := b.putRows(ctx, rows)
+		rows = rows[:0]
+		if err == nil {
+			err = b.beat(ctx)
+		}
+		b.tell()
+		return err
+	}
+	err = b.fold(c.spool.Sorted(), &n, whole[K, S]{g.Through.Add(-overlap), func(f *folded[K, S]) error {
+		if rows = append(rows, f); len(rows) < rowsAtOnce {
+			return nil
+		}
+		return flush()
+	}})
+	if err == nil {
+		err = flush()
+	}
+	if err != nil {
+		return err
+	}
+	return b.checkpoint(ctx, func(g *generation) { g.Counts = n })
+}
+
+// readAll reads the history of every source into a collector, the segments of each at the same time.
+func (b *builder[K, S]) readAll(ctx context.Context, c *collector[K, S], now time.Time) error {
+	for i, o := range b.all {
+		to := sink{event: c.from(i), page: b.page, repeated: c.repeated}
+		if o.feed != nil {
+			if err := o.drain(ctx, to); err != nil {
+				return b.named(err)
+			}
+			continue
+		}
+		inner, cancel := context.WithCancel(ctx)
+		errs := make([]error, b.segments)
+		var stop sync.Once
+		exec.Parallel(b.segments, b.segments, func(i int) {
+			to := to
+			to.partition = func(map[string]value) error { return b.beat(inner) }
+			if errs[i] = o.scan(inner, int32(i), int32(b.segments), nil, now, to); errs[i] != nil {
+				stop.Do(cancel)
+			}
+		})
+		cancel()
+		if err := first(errs); err != nil {
+			return b.named(err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package timeline
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/plan"
+)
+
+const (
+	rowsAtOnce = 64  // rows that are held until they are written
+	writers    = 8   // that are written at the same time
+	mostMarks  = 256 // of recently accepted events that a row keeps
+)
+
+// putRows writes rows under the builder's fence.
+func (b *builder[K, S]) putRows(ctx context.Context, rows []*folded[K, S]) error {
+	f := entity.Fields[stored[K, S]]()
+	fence := b.m.Fence
+	errs := make([]error, len(rows))
+	exec.Parallel(len(rows), writers, func(i int) {
+		g := rows[i]
+		row := stored[K, S]{
+			Generation: b.id, Group: g.group, Key: g.key, State: g.state, Events: g.events,
+			First: g.first, Last: g.last, Touched: g.touched, Position: g.position, Recent: g.recent, Fence: fence,
+		}
+		if len(row.Recent) > mostMarks {
+			row.Recent, row.Crowded = nil, true
+		}
+		_, err := b.rows.Put(ctx, row, entity.If(entity.Or(entity.NotExists(&f.Fence), entity.Le(&f.Fence, fence))))
+		var input *plan.InputError
+		switch {
+		case errors.Is(err, entity.ErrCondition):
+			err = ErrLeaseLost
+		case errors.As(err, &input), errors.Is(err, entity.ErrTooLarge):
+			err = &EventError{View: b.Name, Category: Storing, Err: err}
+		}
+		errs[i] = err
+	})
+	return first(errs)
+}
+
+// unfold is a row as a replay goes on from it.
+func (v *View[K, S]) unfold(r stored[K, S]) *folded[K, S] {
+	return &folded[K, S]{
+		group: r.Group, key: r.Key, state: r.State, events: r.Events, first: r.First, last: r.Last, touched: r.Touched,
+		position: r.Position, recent: r.Recent,
+	}
+}
+
+// row is a stored row as callers see it.
+func (v *View[K, S]) row(r stored[K, S]) Row[K, S] {
+	row := Row[K, S]{Key: r.Key, State: r.State, Events: r.Events, First: r.First, Last: r.Last}
+	if v.Retention > 0 {
+		row.ExpiresAt = r.Touched.Add(v.Retention)
+	}
+	return row
+}
+
+// replayed is a group as callers see it: as its row would be.
+func (v *View[K, S]) replayed(g *folded[K, S]) (Row[K, S], error) {
+	row := Row[K, S]{Key: g.key, Events: g.events, First: g.first, Last: g.last}
+	if v.Retention > 0 {
+		row.ExpiresAt = g.touched.Add(v.Retention)
+	}
+	var err error
+	if row.State, err = v.states.settle(g.state); err != nil {
+		err = &EventError{View: v.Name, Category: Storing, Err: err}
+	}
+	return row, err
+}

@@ -1,0 +1,77 @@
+package timeline
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// box holds a state, or key, of any type as one attribute, so that the codec of items applies to it.
+type box[V any] struct {
+	V V `dynamodbav:"v"`
+}
+
+// kept is how values of a type are stored. Times keep their nanoseconds.
+type kept[V any] struct{ codec item.Codec }
+
+func keep[V any]() (kept[V], error) {
+	codec, err := schema.CodecOf(reflect.TypeFor[box[V]](), schema.Options{Precision: key.Nano})
+	return kept[V]{codec}, err
+}
+
+// settle returns v as it is once it was stored and read: what a replay returns is then what rows hold.
+func (k kept[V]) settle(v V) (V, error) {
+	it, err := k.codec.Encode(reflect.ValueOf(box[V]{v}))
+	if err != nil {
+		return v, err
+	}
+	var back box[V]
+	return back.V, k.read(it, &back)
+}
+
+func (k kept[V]) read(it item.Item, into *box[V]) error {
+	return k.codec.Decode(it, reflect.ValueOf(into))
+}
+
+// bytes is v as bytes, the same for the same value.
+func (k kept[V]) bytes(v V) ([]byte, error) {
+	it, err := k.codec.Encode(reflect.ValueOf(box[V]{v}))
+	return item.AppendBinary(nil, it), err
+}
+
+// lost says which field of a state type would not survive being stored, "" when all do.
+func lost(t reflect.Type, seen map[reflect.Type]bool) string {
+	if t == reflect.TypeFor[time.Time]() || seen[t] {
+		return ""
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		return lost(t.Elem(), seen)
+	case reflect.Map:
+		return lost(t.Elem(), seen)
+	case reflect.Interface:
+		return fmt.Sprintf("a %s comes back as another type", t)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			tagged := f.Tag.Get("dynamodbav")
+			switch {
+			case f.Name == "_":
+			case !f.IsExported() && !f.Anonymous:
+				return fmt.Sprintf("field %s of %s is not exported", f.Name, t)
+			case tagged == "-":
+				return fmt.Sprintf("field %s of %s is not stored", f.Name, t)
+			default:
+				if problem := lost(f.Type, seen); problem != "" {
+					return problem
+				}
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,158 @@
+package timeline
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// stored is a row as it lies in the table. Rows of one generation are one partition, in the order of their groups.
+type stored[K comparable, S any] struct {
+	_ entity.Key `name:"Timeline" pk:"$#{generation}" sk:"$#{group}"`
+	_ expiring
+
+	Generation string    `dynamodbav:"generation"`
+	Group      string    `dynamodbav:"group"`
+	Key        K         `dynamodbav:"key"`
+	State      S         `dynamodbav:"state"`
+	Events     int64     `dynamodbav:"events"`
+	First      time.Time `dynamodbav:"first"`
+	Last       time.Time `dynamodbav:"last"`
+	Touched    time.Time `dynamodbav:"touched"`
+	Position   string    `dynamodbav:"position"`
+	Recent     []uint64  `dynamodbav:"recent,omitempty"`  // marks of the last accepted events
+	Crowded    bool      `dynamodbav:"crowded,omitempty"` // they were too many to be kept
+	Fence      int64     `dynamodbav:"fence"`
+}
+
+// directory is a part of the list of rows that pages begin at.
+type directory struct {
+	_ entity.Key `name:"TimelinePages" pk:"$#{generation}" sk:"$#{chunk}"`
+
+	Generation string   `dynamodbav:"generation"`
+	Chunk      int      `dynamodbav:"chunk" entity:"zero"`
+	Groups     []string `dynamodbav:"groups"`
+	Fence      int64    `dynamodbav:"fence"`
+}
+
+// manifest is the one item that says which rows count, and who may change them.
+type manifest struct {
+	_ entity.Key `name:"TimelineManifest" pk:"$#{view}" sk:"$"`
+
+	View     string       `dynamodbav:"view"`
+	Format   int          `dynamodbav:"format"`
+	Fence    int64        `dynamodbav:"fence"` // grows with every builder
+	Owner    string       `dynamodbav:"owner,omitempty"`
+	Lease    time.Time    `dynamodbav:"lease,omitempty"` // until when the owner is trusted to be at work
+	Active   *generation  `dynamodbav:"active,omitempty"`
+	Building *generation  `dynamodbav:"building,omitempty"`
+	Retired  []retirement `dynamodbav:"retired,omitempty"`
+	Failure  *Failure     `dynamodbav:"failure,omitempty"`
+}
+
+// generation is one set of rows.
+type generation struct {
+	ID        string            `dynamodbav:"id"`
+	Print     string            `dynamodbav:"fingerprint"`
+	Started   time.Time         `dynamodbav:"started"`
+	Finished  time.Time         `dynamodbav:"finished,omitempty"`
+	Through   time.Time         `dynamodbav:"through"` // events accepted up to here are in the rows
+	Now       time.Time         `dynamodbav:"now"`     // events that had expired by then are not
+	Rows      int64             `dynamodbav:"rows"`
+	Counts    Counters          `dynamodbav:"counters"`
+	Route     string            `dynamodbav:"route"`
+	Segments  int               `dynamodbav:"segments,omitempty"`
+	Positions map[string]string `dynamodbav:"positions,omitempty"` // segment → where to go on; "end" when it is through
+	Evaluated int64             `dynamodbav:"evaluated"`           // items read so far
+	Baselines bool              `dynamodbav:"baselines,omitempty"` // items whose oldest states have expired were met
+	Expected  int64             `dynamodbav:"expected"`            // items that the tables are said to hold
+}
+
+// retirement is a generation that is read no more, but by those who began to.
+type retirement struct {
+	ID string    `dynamodbav:"id"`
+	At time.Time `dynamodbav:"at"`
+}
+
+// expiring lets rows end with the retention of their view.
+type expiring struct{}
+
+// expiry is the compiled declaration.
+type expiry struct {
+	attr  string
+	from  *schema.Attr
+	after time.Duration
+}
+
+// Declare is called by this module when a store is built.
+func (expiring) Declare(d *schema.Decl) {
+	s := d.Schema
+	if s.Options.After == nil {
+		return
+	}
+	d.Keep(&expiry{attr: s.Options.TTL, from: s.Attr("touched"), after: *s.Options.After})
+	s.Expires, s.UsesTTL = true, true
+}
+
+// Stamps is the attribute that rows expire by.
+func (e *expiry) Stamps() string { return e.attr }
+
+// From is the attribute that a row's end is counted from.
+func (e *expiry) From() *schema.Attr { return e.from }
+
+// Stamp is the end of a row.
+func (e *expiry) Stamp(from types.AttributeValue, _ time.Time) (types.AttributeValue, error) {
+	t, err := e.from.Format.FromValue(from)
+	if err != nil {
+		return nil, err
+	}
+	return item.N(strconv.FormatInt(e.end(t), 10)), nil
+}
+
+func (e *expiry) end(t time.Time) int64 { return t.Unix() + int64(e.after/time.Second) }
+
+// Chosen reports that a caller chose the end, which none does.
+func (e *expiry) Chosen(types.AttributeValue) bool { return false }
+
+// stores are the tables of one view.
+type stores[K comparable, S any] struct {
+	rows      *entity.Store[stored[K, S]]
+	pages     *entity.Store[directory]
+	manifests *entity.Store[manifest]
+	core      *core.Core
+}
+
+// open declares the items of a view.
+func open[K comparable, S any](db *entity.DB, f Fold[K, S]) (s stores[K, S], err error) {
+	in := func(what string, retained bool) []entity.StoreOption {
+		return []entity.StoreOption{
+			entity.Named("Timeline" + what + "-" + f.Name),
+			forStore{Do: func(o *opt.Spec) {
+				o.Table, o.Nano = f.Table, true
+				if retained && f.Retention > 0 {
+					o.After = &f.Retention
+				}
+			}},
+		}
+	}
+	if s.rows, err = entity.New[stored[K, S]](db, in("", true)...); err != nil {
+		return s, err
+	}
+	if s.pages, err = entity.New[directory](db, in("Pages", false)...); err != nil {
+		return s, err
+	}
+	s.manifests, err = entity.New[manifest](db, in("Manifest", false)...)
+	if err == nil {
+		s.core = core.Of(s.manifests)
+	}
+	return s, err
+}
+
+type forStore = opt.ForStore

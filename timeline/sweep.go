@@ -1,0 +1,94 @@
+package timeline
+
+import (
+	"context"
+	"time"
+
+	"github.com/dynastrata/dynastrata/entity"
+)
+
+// grace is how long rows of an earlier generation stay for those who began to read them.
+const grace = 15 * time.Minute
+
+// Sweep removes the rows of generations that were replaced, or given up, more than 15 minutes ago; Rebuild and CatchUp do
+// it too. It needs the lease of a builder and costs a write per row. Errors: *[BuildingError].
+func (v *View[K, S]) Sweep(ctx context.Context) error {
+	return v.core.Measure(ctx, "Timeline.Sweep", v.Name, func(ctx context.Context) error {
+		m, err := v.manifest(ctx)
+		if err != nil || len(v.due(m)) == 0 {
+			return err
+		}
+		h, err := acquire(ctx, v.manifests, v.Name, v.core.Runner.NewID(), v.core.Runner.Clock, func(*manifest) error { return nil })
+		if err != nil {
+			return err
+		}
+		if err := v.sweep(ctx, h); err != nil {
+			return err
+		}
+		return h.save(ctx, func(m *manifest) { m.Owner = "" })
+	})
+}
+
+// due are the generations that nobody reads any more.
+func (v *View[K, S]) due(m *manifest) []retirement {
+	var due []retirement
+	for _, r := range m.Retired {
+		if !r.At.Add(grace).After(v.now()) {
+			due = append(due, r)
+		}
+	}
+	return due
+}
+
+// sweep removes what is due. Removing it twice, or by two, does no harm: no generation is ever used again.
+func (v *View[K, S]) sweep(ctx context.Context, h *hold) error {
+	for _, r := range v.due(&h.m) {
+		if err := v.removeGeneration(ctx, h, r.ID); err != nil {
+			return err
+		}
+		err := h.save(ctx, func(m *manifest) {
+			var left []retirement
+			for _, x := range m.Retired {
+				if x.ID != r.ID {
+					left = append(left, x)
+				}
+			}
+			m.Retired = left
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *View[K, S]) removeGeneration(ctx context.Context, h *hold, id string) error {
+	rows := entity.As[groupOnly](v.rows.Query(stored[K, S]{Generation: id}, entity.Consistent(), entity.IncludeExpired()))
+	var batch []stored[K, S]
+	flush := func() error {
+		_, err := v.rows.DeleteMany(ctx, batch)
+		if batch = nil; err == nil && h.m.Owner != "" {
+			err = h.beat(ctx)
+		}
+		return err
+	}
+	for g, err := range rows.All(ctx) {
+		if err != nil {
+			return err
+		}
+		if batch = append(batch, stored[K, S]{Generation: id, Group: g.Group}); len(batch) == 500 {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	chunks, err := v.pages.Query(directory{Generation: id}, entity.Consistent()).Collect(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = v.pages.DeleteMany(ctx, chunks)
+	return err
+}

@@ -1,0 +1,67 @@
+package timeline
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// View builds and reads the rows of a [Fold]. It is safe for concurrent use.
+type View[K comparable, S any] struct {
+	*definition[K, S]
+	stores[K, S]
+}
+
+// New checks a definition and declares its rows on db, so that entity.DB.CreateTables makes their table. It does no I/O.
+// The error joins an *entity.SchemaError for every mistake, one of them being that another definition has the name.
+func New[K comparable, S any](db *entity.DB, f Fold[K, S]) (*View[K, S], error) {
+	d, err := define(f)
+	if err != nil {
+		return nil, err
+	}
+	s, err := open(db, d.Fold)
+	if err != nil {
+		return nil, err
+	}
+	if other, taken := s.core.Views.LoadOrStore(f.Name, d.print); taken && other != d.print {
+		return nil, &schema.Error{Code: schema.CodeTimelineName, Type: "timeline.Fold " + f.Name, Field: "Name", Problem: "another definition has the name"}
+	}
+	return &View[K, S]{d, s}, nil
+}
+
+// Fingerprint identifies the definition: rows of another one are not served.
+func (v *View[K, S]) Fingerprint() string { return v.print }
+
+// Affected reports whether rows may change by events of these names.
+func (v *View[K, S]) Affected(events ...string) bool {
+	for _, name := range events {
+		if _, ok := v.byEvent[name]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (v *View[K, S]) now() time.Time { return v.core.Runner.Clock().UTC() }
+
+// floor is the instant from which on nothing has expired; zero when nothing expires.
+func (d *definition[K, S]) floor(now time.Time) time.Time { return floor(d.all, now) }
+
+func floor(all []*origin, now time.Time) time.Time {
+	var latest time.Time
+	for _, o := range all {
+		if o.kept > 0 {
+			if t := now.Add(-o.kept); t.After(latest) {
+				latest = t
+			}
+		}
+	}
+	return latest
+}
+
+// String prints the definition.
+func (v *View[K, S]) String() string {
+	return fmt.Sprintf("timeline %s version %d, definition %s", v.Name, v.Version, v.print)
+}
