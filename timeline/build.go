@@ -16,12 +16,13 @@ type BuildOption func(*buildOptions)
 type buildOptions struct {
 	resume   bool
 	segments int
+	every    int // rows of a segment between two notes of how far it is
 	progress func(Meta)
 	err      error
 }
 
 // Resume goes on with a build of the same definition that was cut off, instead of beginning a new one: the result is that
-// of one build at the time when it began. Where no build was cut off, it changes nothing.
+// of one build at the time when it began. Where no build was cut off, or it stopped at an event, it changes nothing.
 func Resume() BuildOption { return func(o *buildOptions) { o.resume = true } }
 
 // OnProgress calls f whenever a page of history was read or rows were written, never twice at a time.
@@ -36,13 +37,24 @@ func Segments(n int) BuildOption {
 	}
 }
 
+// NoteEvery is after how many rows a build by partition notes how far it is, which costs a write: what lies behind the
+// last note is folded again after [Resume]. From 1; default 500.
+func NoteEvery(rows int) BuildOption {
+	return func(o *buildOptions) {
+		if o.every = rows; rows < 1 {
+			o.err = badOption("NoteEvery must be 1 or more")
+		}
+	}
+}
+
 const (
 	defaultSegments = 4
+	defaultEvery    = 500
 	overlap         = 10 * time.Minute // how long a write may be on its way: a transaction is repeated for 8 minutes
 )
 
 func collectBuild(opts []BuildOption) (buildOptions, error) {
-	o := buildOptions{segments: defaultSegments}
+	o := buildOptions{segments: defaultSegments, every: defaultEvery}
 	for _, opt := range opts {
 		if opt == nil {
 			return o, badOption("an option is nil")
@@ -97,9 +109,10 @@ func (b *builder[K, S]) begin(ctx context.Context) error {
 		return err
 	}
 	b.hold, err = acquire(ctx, b.manifests, b.Name, b.core.Runner.NewID(), b.core.Runner.Clock, func(m *manifest) error {
+		poisoned := m.Failure != nil && m.Failure.Category != "" // what stopped it was a function that has changed since
 		m.Failure = nil
 		if g := m.Building; g != nil {
-			if b.resume && g.Print == b.print && g.Route == string(b.route()) {
+			if b.resume && !poisoned && g.Print == b.print && g.Route == string(b.route()) {
 				return nil
 			}
 			m.Retired = append(m.Retired, retirement{g.ID, b.now()})

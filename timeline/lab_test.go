@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -195,4 +196,18 @@ func rebuild[K comparable, S any](l *lab, v *timeline.View[K, S], opts ...timeli
 	m, err := v.Rebuild(l.ctx, opts...)
 	require.NoError(l.t, err)
 	return m
+}
+
+// scan is everything that lies in the table.
+func (l *lab) scan() (all []map[string]types.AttributeValue) {
+	l.t.Helper()
+	in := &dynamodb.ScanInput{TableName: &l.table}
+	for {
+		out, err := l.raw.Scan(l.ctx, in)
+		require.NoError(l.t, err)
+		all = append(all, out.Items...)
+		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(out.LastEvaluatedKey) == 0 {
+			return all
+		}
+	}
 }

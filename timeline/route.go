@@ -30,9 +30,6 @@ func (d *definition[K, S]) route() route {
 // through is the position of a segment that is through.
 const through = "end"
 
-// checkpointRows is after how many rows of a segment the build notes how far it is.
-const checkpointRows = 500
-
 // byPartition folds each partition when it has been read whole. A build that was cut off goes on behind the last partition
 // that it noted.
 func (b *builder[K, S]) byPartition(ctx context.Context) error {
@@ -111,7 +108,7 @@ func (s *segment[K, S]) partition(last map[string]value) error {
 	if err := s.c.spool.Reset(); err != nil {
 		return err
 	}
-	if s.put+len(s.rows) < checkpointRows {
+	if s.put+len(s.rows) < s.b.every {
 		return s.b.beat(s.ctx)
 	}
 	return s.note(positionText(last))
