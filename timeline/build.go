@@ -69,7 +69,9 @@ type builder[K comparable, S any] struct {
 	*View[K, S]
 	buildOptions
 	*hold
-	id string // generation that is written
+	id    string     // generation that is written
+	fence int64      // of the lease
+	begun generation // the generation as it was when this builder began
 
 	told      sync.Mutex // progress is told one at a time
 	read      sync.Mutex // guards evaluated
@@ -125,7 +127,8 @@ func (b *builder[K, S]) begin(ctx context.Context) error {
 		return nil
 	})
 	if err == nil {
-		b.id, b.evaluated = b.m.Building.ID, b.m.Building.Evaluated
+		b.begun = *b.m.Building
+		b.id, b.fence, b.evaluated = b.begun.ID, b.m.Fence, b.begun.Evaluated
 	}
 	return err
 }
@@ -151,7 +154,7 @@ func (b *builder[K, S]) expected(ctx context.Context) (n int64, err error) {
 }
 
 func (b *builder[K, S]) window() window {
-	return window{until: b.m.Building.Through, now: b.m.Building.Now}
+	return window{until: b.begun.Through, now: b.begun.Now}
 }
 
 // run makes the rows of the generation and swaps them in.

@@ -28,6 +28,7 @@ func (v *View[K, S]) CatchUp(ctx context.Context, opts ...BuildOption) (meta Met
 			}
 		}
 		b := &builder[K, S]{View: v, buildOptions: o}
+		relist := false
 		b.hold, err = acquire(ctx, b.manifests, b.Name, b.core.Runner.NewID(), b.core.Runner.Clock, func(m *manifest) error {
 			if m.Active == nil || m.Active.Print != v.print {
 				stale := &StaleError{View: v.Name, Want: v.print}
@@ -36,13 +37,16 @@ func (v *View[K, S]) CatchUp(ctx context.Context, opts ...BuildOption) (meta Met
 				}
 				return stale
 			}
+			g := *m.Active
+			relist, g.Unlisted = g.Unlisted, true // until this catch-up has come to its end
+			m.Active = &g
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		b.id = b.m.Active.ID
-		if err := b.catchUp(ctx); err != nil {
+		b.id, b.fence = b.m.Active.ID, b.m.Fence
+		if err := b.catchUp(ctx, relist); err != nil {
 			return b.failed(ctx, err)
 		}
 		meta = v.meta(&b.m)
@@ -51,8 +55,9 @@ func (v *View[K, S]) CatchUp(ctx context.Context, opts ...BuildOption) (meta Met
 	return meta, err
 }
 
-// catchUp reads what was accepted since, and what may have been on its way then.
-func (b *builder[K, S]) catchUp(ctx context.Context) (err error) {
+// catchUp reads what was accepted since, and what may have been on its way then. relist says that an earlier catch-up did
+// not come to its end.
+func (b *builder[K, S]) catchUp(ctx context.Context, relist bool) (err error) {
 	was, now := b.m.Active.Through, b.now()
 	w := window{until: now, now: now}
 	c := b.collect(w, b.Memory/2)
@@ -73,7 +78,7 @@ func (b *builder[K, S]) catchUp(ctx context.Context) (err error) {
 		return err
 	}
 	rows := b.m.Active.Rows
-	if a.created > 0 {
+	if a.created > 0 || relist {
 		if rows, err = b.listPages(ctx, b.id); err != nil {
 			return err
 		}
@@ -82,6 +87,7 @@ func (b *builder[K, S]) catchUp(ctx context.Context) (err error) {
 		g := *m.Active
 		g.Through, g.Now, g.Rows, g.Finished = now, now, rows, b.now()
 		g.Counts.Folded += n.Folded
+		g.Unlisted = false
 		g.Baselines = g.Baselines || n.Baselines > 0
 		m.Active, m.Owner, m.Failure = &g, "", nil
 	})

@@ -19,7 +19,7 @@ type groupOnly struct {
 
 // listPages counts the rows of a generation and writes its directory: the groups of every hundredth row.
 func (b *builder[K, S]) listPages(ctx context.Context, id string) (rows int64, err error) {
-	chunk := directory{Generation: id, Fence: b.m.Fence}
+	chunk := directory{Generation: id, Fence: b.fence}
 	f := entity.Fields[directory]()
 	write := func() error {
 		_, err := b.pages.Put(ctx, chunk, entity.If(entity.Or(entity.NotExists(&f.Fence), entity.Le(&f.Fence, chunk.Fence))))

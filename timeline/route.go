@@ -35,8 +35,8 @@ const through = "end"
 func (b *builder[K, S]) byPartition(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	n := b.m.Building.Segments
-	done := b.m.Building.Positions
+	n := b.begun.Segments
+	done := b.begun.Positions
 	errs := make([]error, n)
 	exec.Parallel(n, n, func(i int) {
 		at := done[strconv.Itoa(i)]
@@ -73,7 +73,7 @@ func (b *builder[K, S]) segment(ctx context.Context, i, of int, at string) (err 
 	s := &segment[K, S]{b: b, ctx: ctx, name: strconv.Itoa(i), c: b.collect(b.window(), b.Memory/of)}
 	defer func() { err = joined(err, s.c.spool.Close()) }()
 	to := sink{event: s.c.from(0), partition: s.partition, page: b.page}
-	if err := b.all[0].scan(ctx, int32(i), int32(of), start, b.m.Building.Now, to); err != nil {
+	if err := b.all[0].scan(ctx, int32(i), int32(of), start, b.begun.Now, to); err != nil {
 		return b.named(err)
 	}
 	return s.note(through)
@@ -92,7 +92,7 @@ type segment[K comparable, S any] struct {
 
 // partition folds a partition that was read whole.
 func (s *segment[K, S]) partition(last map[string]value) error {
-	d, g := s.b, s.b.m.Building
+	d, g := s.b, s.b.begun
 	s.n.add(s.c.counts)
 	s.c.counts = Counters{}
 	err := d.fold(s.c.spool.Sorted(), &s.n, whole[K, S]{g.Through.Add(-overlap), func(f *folded[K, S]) error {
@@ -155,7 +155,7 @@ func parsePosition(text string) (item.Item, error) {
 
 // sorted reads everything, sorts it, and folds it. A build that was cut off reads everything again, up to the same moment.
 func (b *builder[K, S]) sorted(ctx context.Context) (err error) {
-	g := b.m.Building
+	g := b.begun
 	c := b.collect(b.window(), b.Memory)
 	defer func() { err = joined(err, c.spool.Close()) }()
 	b.evaluated = 0

@@ -18,7 +18,7 @@ const (
 // putRows writes rows under the builder's fence.
 func (b *builder[K, S]) putRows(ctx context.Context, rows []*folded[K, S]) error {
 	f := entity.Fields[stored[K, S]]()
-	fence := b.m.Fence
+	fence := b.fence
 	errs := make([]error, len(rows))
 	exec.Parallel(len(rows), writers, func(i int) {
 		g := rows[i]

@@ -71,6 +71,7 @@ type generation struct {
 	Segments  int               `dynamodbav:"segments,omitempty"`
 	Positions map[string]string `dynamodbav:"positions,omitempty"` // segment → where to go on; "end" when it is through
 	Evaluated int64             `dynamodbav:"evaluated"`           // items read so far
+	Unlisted  bool              `dynamodbav:"unlisted,omitempty"`  // rows may have come that the directory does not list
 	Baselines bool              `dynamodbav:"baselines,omitempty"` // items whose oldest states have expired were met
 	Expected  int64             `dynamodbav:"expected"`            // items that the tables are said to hold
 }
