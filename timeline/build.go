@@ -6,8 +6,6 @@ import (
 	"maps"
 	"sync"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
 // BuildOption is accepted by [View.Rebuild] and [View.CatchUp].
@@ -94,12 +92,12 @@ func (v *View[K, S]) Rebuild(ctx context.Context, opts ...BuildOption) (meta Met
 		if err := b.begin(ctx); err != nil {
 			return err
 		}
-		if err := b.run(ctx); err != nil {
+		if err := b.alive(ctx, b.run); err != nil {
 			return b.failed(ctx, err)
 		}
 		meta = v.meta(&b.m)
 		b.tell()
-		return v.sweep(ctx, b.hold)
+		return nil
 	})
 	return meta, err
 }
@@ -139,16 +137,11 @@ func (b *builder[K, S]) expected(ctx context.Context) (n int64, err error) {
 		if o.core == nil {
 			return 0, nil
 		}
-		if o.core.Runner.Client == nil {
-			return 0, errNoClient
-		}
-		out, err := o.core.Runner.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &o.core.Table})
+		e, err := o.estimate(ctx)
 		if err != nil {
 			return 0, err
 		}
-		if out.Table.ItemCount != nil {
-			n += *out.Table.ItemCount
-		}
+		n += e.Items
 	}
 	return n, nil
 }
@@ -159,7 +152,10 @@ func (b *builder[K, S]) window() window {
 
 // run makes the rows of the generation and swaps them in.
 func (b *builder[K, S]) run(ctx context.Context) error {
-	var err error
+	err := b.sweep(ctx, b.hold)
+	if err != nil {
+		return err
+	}
 	if b.route() == byPartition {
 		err = b.byPartition(ctx)
 	} else {
@@ -212,9 +208,7 @@ func (b *builder[K, S]) tell() {
 	}
 	b.told.Lock()
 	defer b.told.Unlock()
-	b.mu.Lock()
-	m := b.m
-	b.mu.Unlock()
+	m := b.hold.last()
 	if m.Building != nil {
 		g := *m.Building
 		b.read.Lock()

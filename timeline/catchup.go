@@ -45,12 +45,13 @@ func (v *View[K, S]) CatchUp(ctx context.Context, opts ...BuildOption) (meta Met
 		if err != nil {
 			return err
 		}
-		b.id, b.fence = b.m.Active.ID, b.m.Fence
-		if err := b.catchUp(ctx, relist); err != nil {
+		b.begun = *b.m.Active
+		b.id, b.fence = b.begun.ID, b.m.Fence
+		if err := b.alive(ctx, func(ctx context.Context) error { return b.catchUp(ctx, relist) }); err != nil {
 			return b.failed(ctx, err)
 		}
 		meta = v.meta(&b.m)
-		return v.sweep(ctx, b.hold)
+		return nil
 	})
 	return meta, err
 }
@@ -58,10 +59,13 @@ func (v *View[K, S]) CatchUp(ctx context.Context, opts ...BuildOption) (meta Met
 // catchUp reads what was accepted since, and what may have been on its way then. relist says that an earlier catch-up did
 // not come to its end.
 func (b *builder[K, S]) catchUp(ctx context.Context, relist bool) (err error) {
-	was, now := b.m.Active.Through, b.now()
+	if err := b.sweep(ctx, b.hold); err != nil {
+		return err
+	}
+	was, now := b.begun.Through, b.now()
 	w := window{until: now, now: now}
 	c := b.collect(w, b.Memory/2)
-	c.only = func(_ string, r *record) bool { return r.seen.After(was.Add(-overlap)) }
+	c.only = func(_ string, r *record) bool { return r.seen.IsZero() || r.seen.After(was.Add(-overlap)) }
 	defer func() { err = joined(err, c.spool.Close()) }()
 	if err := b.readAll(ctx, c, now); err != nil {
 		return err
@@ -77,7 +81,7 @@ func (b *builder[K, S]) catchUp(ctx context.Context, relist bool) (err error) {
 	if err := b.refold(ctx, a, w, &n); err != nil {
 		return err
 	}
-	rows := b.m.Active.Rows
+	rows := b.begun.Rows
 	if a.created > 0 || relist {
 		if rows, err = b.listPages(ctx, b.id); err != nil {
 			return err

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
 // Explanation says how a view reads its history, and what that costs.
@@ -72,18 +70,15 @@ func (o *origin) estimate(ctx context.Context) (SourceEstimate, error) {
 		return s, nil
 	}
 	s.Table = o.core.Table
-	if o.core.Runner.Client == nil {
-		return s, errNoClient
-	}
-	out, err := o.core.Runner.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &o.core.Table})
+	t, err := o.core.Runner.DescribeTable(ctx, o.core.Table)
 	if err != nil {
 		return s, err
 	}
-	if out.Table.ItemCount != nil {
-		s.Items = *out.Table.ItemCount
+	if t.ItemCount != nil {
+		s.Items = *t.ItemCount
 	}
-	if out.Table.TableSizeBytes != nil {
-		s.Bytes = *out.Table.TableSizeBytes
+	if t.TableSizeBytes != nil {
+		s.Bytes = *t.TableSizeBytes
 	}
 	s.ReadUnits = float64((s.Bytes + unitBytes - 1) / unitBytes)
 	return s, nil

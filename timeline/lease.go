@@ -85,7 +85,15 @@ func (h *hold) save(ctx context.Context, change func(*manifest)) error {
 	return err
 }
 
-// beat renews the lease when a third of it has passed.
+// last is the manifest as it was last saved.
+func (h *hold) last() manifest {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.m
+}
+
+// beat renews the lease when a third of it has passed. Nothing is lost when that fails for another reason than another
+// builder: the next beat comes soon.
 func (h *hold) beat(ctx context.Context) error {
 	h.mu.Lock()
 	due := h.clock().UTC().After(h.m.Lease.Add(-leaseTime * 2 / 3))
@@ -94,6 +102,34 @@ func (h *hold) beat(ctx context.Context) error {
 		return nil
 	}
 	return h.save(ctx, func(*manifest) {})
+}
+
+// alive renews the lease while work is done, and ends the work when the lease is lost.
+func (h *hold) alive(ctx context.Context, work func(context.Context) error) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(leaseTime / 6)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if err := h.beat(ctx); errors.Is(err, ErrLeaseLost) {
+					stop(err)
+				}
+			}
+		}
+	}()
+	err := work(ctx)
+	if errors.Is(context.Cause(ctx), ErrLeaseLost) {
+		err = ErrLeaseLost
+	}
+	stop(nil)
+	<-done // it must not renew the lease once that was given up
+	return err
 }
 
 // progress is how far a build is; nil when that cannot be told.

@@ -42,7 +42,8 @@ func (v *View[K, S]) due(m *manifest) []retirement {
 
 // sweep removes what is due. Removing it twice, or by two, does no harm: no generation is ever used again.
 func (v *View[K, S]) sweep(ctx context.Context, h *hold) error {
-	for _, r := range v.due(&h.m) {
+	m := h.last()
+	for _, r := range v.due(&m) {
 		if err := v.removeGeneration(ctx, h, r.ID); err != nil {
 			return err
 		}
@@ -67,7 +68,7 @@ func (v *View[K, S]) removeGeneration(ctx context.Context, h *hold, id string) e
 	var batch []stored[K, S]
 	flush := func() error {
 		_, err := v.rows.DeleteMany(ctx, batch)
-		if batch = nil; err == nil && h.m.Owner != "" {
+		if batch = nil; err == nil {
 			err = h.beat(ctx)
 		}
 		return err

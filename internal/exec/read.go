@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/item"
 )
@@ -56,4 +57,17 @@ func (r *Runner) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.Sc
 		return nil
 	})
 	return page, err
+}
+
+// DescribeTable tells what a table is like.
+func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDescription, error) {
+	var found *types.TableDescription
+	err := r.read(ctx, func() error {
+		out, err := r.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name}, once)
+		if err == nil {
+			found = out.Table
+		}
+		return err
+	})
+	return found, err
 }
