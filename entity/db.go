@@ -26,10 +26,13 @@ type Report = exec.Report
 
 // Config of a [DB]. The zero value of each field is its default.
 type Config struct {
-	Table     string            // physical table of entities whose entity.Key names none
-	Tables    map[string]string // logical name in entity.Key's table → physical table; a name that is not here is used as it is
-	Namespace Namespace         // begins every `$` key
-	Interop   bool              // shares its tables with effect-dynamodb: see docs/interop.md; needs LowerCase and TimePrecision: time.Millisecond
+	Table  string            // physical table of entities whose entity.Key names none
+	Tables map[string]string // logical name in entity.Key's table → physical table; a name that is not here is used as it is
+
+	TableOptions map[string]TableOptions // by logical name, "" is the default table; of tables that are not here: the zero value
+
+	Namespace Namespace // begins every `$` key
+	Interop   bool      // shares its tables with effect-dynamodb: see docs/interop.md; needs LowerCase and TimePrecision: time.Millisecond
 
 	TimePrecision time.Duration                 // of times without a format in their tag: Nanosecond (default), Microsecond, Millisecond or Second
 	MaxAttempts   int                           // requests for one write, and rounds of planning; default 10
@@ -119,7 +122,7 @@ func withDefaults(c Config) Config {
 	if c.NewID == nil {
 		c.NewID = rand.Text
 	}
-	c.Tables, c.CursorKey = maps.Clone(c.Tables), slices.Clone(c.CursorKey)
+	c.Tables, c.CursorKey, c.TableOptions = maps.Clone(c.Tables), slices.Clone(c.CursorKey), cloneOptions(c.TableOptions)
 	return c
 }
 
@@ -146,6 +149,11 @@ func check(c Config) (key.TimeFormat, error) {
 	for _, a := range []struct{ field, attr string }{{"PK", c.PK}, {"SK", c.SK}, {"TTL", c.TTL}} {
 		if schema.Reserved(a.attr) {
 			bad(a.field, "the attribute %q belongs to the library", a.attr)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.TableOptions)) {
+		for _, problem := range c.TableOptions[name].mistakes() {
+			bad(fmt.Sprintf("TableOptions[%q]", name), "%s", problem)
 		}
 	}
 	if c.Namespace.Casing != PreserveCase && c.Namespace.Casing != LowerCase {

@@ -8,7 +8,8 @@ import "github.com/dynastrata/dynastrata/internal/schema"
 //
 // name is the stable name of the entity in keys and in every item. pk and sk are the primary key; sk may be left out.
 // table is the logical name of the entity's table, which [Config].Tables maps. kind:"attr=value" tells the items of a
-// verbatim entity from others in its table. payload is the payload version, default 1.
+// verbatim entity from others in its table. payload is the payload version, default 1. stream is what a program that reads
+// the table's stream needs to find in it: "new" or "old" image, "both", or "keys"; without it, nobody needs a stream.
 //
 // A key text is one of: a template that begins with $ and gets a prefix of namespace and entity name; attr={template},
 // stored as it is in attr; attr, a model attribute that is the key itself; a+b, several of them (indexes only).

@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -12,7 +13,14 @@ import (
 // it.
 type Spec struct {
 	Tables []TableSpec // in order of first use
+
+	mistakes []error
 }
+
+// Err joins a *[SchemaError] with code EDD-9068 for each mistake of [Config].TableOptions that shows only beside the
+// declarations: a name that no entity uses, two names of one table that differ, an index that there is not. CreateTables,
+// Verify, CloudFormation and Terraform return it before they do anything.
+func (s Spec) Err() error { return errors.Join(s.mistakes...) }
 
 // TableSpec is one table.
 type TableSpec struct {
@@ -23,8 +31,16 @@ type TableSpec struct {
 	GSIs     []IndexSpec       // global secondary indexes, each once, in order of declaration
 	LSIs     []IndexSpec       // local secondary indexes, likewise; their partition key is the table's
 	TTL      string            // attribute that items expire by, "" when none does
-	Billing  types.BillingMode // always on demand; of a table that exists it does not matter
+	Billing  types.BillingMode // on demand, or provisioned by [Config].TableOptions
+
+	Throughput          Throughput           // of a provisioned table
+	Stream              types.StreamViewType // what the stream shows, "" when no entity needs one
+	PointInTimeRecovery bool
+	DeletionProtection  bool
 }
+
+// provisioned is the billing mode of tables with a Throughput.
+const provisioned = types.BillingModeProvisioned
 
 // KeySpec is the key of a table or an index. Only a GSI with a native key has more than one attribute on a side.
 type KeySpec struct {
@@ -43,6 +59,7 @@ type IndexSpec struct {
 	Name       string
 	Key        KeySpec
 	Projection ProjectionSpec
+	Throughput Throughput // of a global index of a provisioned table
 }
 
 // ProjectionSpec is what an index holds of the items: ALL, KEYS_ONLY, or INCLUDE with the attributes beside the keys.
@@ -83,7 +100,20 @@ func (t TableSpec) String() string {
 	if t.TTL != "" {
 		line("ttl", t.TTL)
 	}
-	line("billing", string(t.Billing))
+	if t.Stream != "" {
+		line("stream", string(t.Stream))
+	}
+	if t.PointInTimeRecovery {
+		line("recovery", "point in time")
+	}
+	if t.DeletionProtection {
+		line("deletion", "protected")
+	}
+	if t.Billing == provisioned {
+		line("billing", string(t.Billing)+": "+t.Throughput.String())
+	} else {
+		line("billing", string(t.Billing))
+	}
 	return b.String()
 }
 
@@ -104,7 +134,11 @@ func (a AttributeSpec) String() string { return a.Name + " (" + string(a.Type) +
 
 // String prints the index on one line.
 func (x IndexSpec) String() string {
-	return x.Name + ": " + x.Key.String() + "; " + x.Projection.String()
+	text := x.Name + ": " + x.Key.String() + "; " + x.Projection.String()
+	if x.Throughput != (Throughput{}) {
+		text += "; " + x.Throughput.String()
+	}
+	return text
 }
 
 // String prints the projection: ALL, KEYS_ONLY, or INCLUDE with the attributes.

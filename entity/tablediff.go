@@ -1,56 +1,12 @@
 package entity
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Verify compares every table of [DB.Spec] with what exists: keys and their types, indexes and what they carry, time to
-// live. What a table has beyond that does not matter, nor does its billing. It costs two requests per table and changes
-// nothing. The error joins one for each table that differs: [ErrNoTable], or a *[SchemaError] that lists the
-// differences.
-func (db *DB) Verify(ctx context.Context) error {
-	if db.runner.Client == nil {
-		return ErrNoClient
-	}
-	var errs []error
-	for _, t := range db.Spec().Tables {
-		if err := db.verifyTable(ctx, t); err != nil {
-			errs = append(errs, fmt.Errorf("verify table %s: %w", t.Name, err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func (db *DB) verifyTable(ctx context.Context, t TableSpec) error {
-	out, err := db.runner.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.Name})
-	var missing *types.ResourceNotFoundException
-	if errors.As(err, &missing) {
-		return fmt.Errorf("%w: %w", ErrNoTable, err)
-	}
-	if err != nil {
-		return err
-	}
-	stored, err := db.storedTTL(ctx, t.Name)
-	if err != nil {
-		return err
-	}
-	problems := t.lacking(describedTable(out.Table))
-	if t.TTL != "" && stored != t.TTL {
-		problems = append(problems, fmt.Sprintf("time to live is on %q, the declarations need %q", stored, t.TTL))
-	}
-	return tableProblem(t.Name, problems)
-}
-
-// describedTable is the key and the indexes of a table that exists.
+// describedTable is a table that exists, as far as DescribeTable tells.
 func describedTable(d *types.TableDescription) TableSpec {
 	kinds := map[string]types.ScalarAttributeType{}
 	for _, a := range d.AttributeDefinitions {
@@ -67,12 +23,19 @@ func describedTable(d *types.TableDescription) TableSpec {
 		}
 		return k
 	}
-	t := TableSpec{Key: key(d.KeySchema)}
+	t := TableSpec{Key: key(d.KeySchema), Billing: provisioned, Throughput: describedThroughput(d.ProvisionedThroughput)}
+	if d.BillingModeSummary != nil { // absent of a table that never was on demand
+		t.Billing = d.BillingModeSummary.BillingMode
+	}
+	if s := d.StreamSpecification; s != nil && s.StreamEnabled != nil && *s.StreamEnabled {
+		t.Stream = s.StreamViewType
+	}
+	t.DeletionProtection = d.DeletionProtectionEnabled != nil && *d.DeletionProtectionEnabled
 	for _, x := range d.GlobalSecondaryIndexes {
-		t.GSIs = append(t.GSIs, IndexSpec{*x.IndexName, key(x.KeySchema), describedProjection(x.Projection)})
+		t.GSIs = append(t.GSIs, IndexSpec{*x.IndexName, key(x.KeySchema), describedProjection(x.Projection), describedThroughput(x.ProvisionedThroughput)})
 	}
 	for _, x := range d.LocalSecondaryIndexes {
-		t.LSIs = append(t.LSIs, IndexSpec{*x.IndexName, key(x.KeySchema), describedProjection(x.Projection)})
+		t.LSIs = append(t.LSIs, IndexSpec{Name: *x.IndexName, Key: key(x.KeySchema), Projection: describedProjection(x.Projection)})
 	}
 	return t
 }
@@ -84,52 +47,77 @@ func describedProjection(p *types.Projection) ProjectionSpec {
 	return ProjectionSpec{p.ProjectionType, p.NonKeyAttributes}
 }
 
-// lacking is what an existing table lacks of t: a key, an index, or an attribute that an index carries.
-func (t TableSpec) lacking(got TableSpec) []string {
-	var problems []string
+func describedThroughput(p *types.ProvisionedThroughputDescription) (t Throughput) {
+	if p != nil && p.ReadCapacityUnits != nil && p.WriteCapacityUnits != nil {
+		t = Throughput{*p.ReadCapacityUnits, *p.WriteCapacityUnits}
+	}
+	return t
+}
+
+// lacking is what the code needs of t and an existing table does not have: its key, an index, an attribute that an
+// index carries, a stream.
+func (t TableSpec) lacking(got TableSpec) []Difference {
+	var found []Difference
 	if a, b := t.Key.String(), got.Key.String(); a != b {
-		problems = append(problems, fmt.Sprintf("the key is %s, the declarations need %s", b, a))
+		found = append(found, Difference{Kind: DifferentKey, Need: a, Has: b})
 	}
 	check := func(kind string, need, have []IndexSpec) {
 		for _, x := range need {
 			i := slices.IndexFunc(have, func(y IndexSpec) bool { return y.Name == x.Name })
 			if i < 0 {
-				problems = append(problems, "the "+kind+" index "+x.Name+" is missing")
+				found = append(found, Difference{Kind: MissingIndex, Index: x.Name, Need: "the " + kind + " index " + x.Name + ": " + x.Key.String()})
 				continue
 			}
 			y := have[i]
 			if a, b := x.Key.String(), y.Key.String(); a != b {
-				problems = append(problems, fmt.Sprintf("index %s has the key %s, the declarations need %s", x.Name, b, a))
-			} else if lacking := x.Projection.lacking(y.Projection); lacking != "" {
-				problems = append(problems, fmt.Sprintf("index %s does not carry %s", x.Name, lacking))
+				found = append(found, Difference{DifferentIndexKey, x.Name, a, b})
+			} else if !x.Projection.within(y.Projection) {
+				found = append(found, Difference{DifferentProjection, x.Name, x.Projection.String(), y.Projection.String()})
 			}
 		}
 	}
 	check("global", t.GSIs, got.GSIs)
 	check("local", t.LSIs, got.LSIs)
-	return problems
+	if t.Stream != "" && !shows(got.Stream, t.Stream) {
+		found = append(found, Difference{Kind: DifferentStream, Need: string(t.Stream), Has: string(got.Stream)})
+	}
+	return found
 }
 
-// lacking says what an index should carry and does not, "" when nothing.
-func (p ProjectionSpec) lacking(got ProjectionSpec) string {
-	switch {
-	case got.Type == types.ProjectionTypeAll:
-		return ""
-	case p.Type == types.ProjectionTypeAll:
-		return "all attributes"
+// shows reports that a stream with one view tells all that another one would.
+func shows(has, need types.StreamViewType) bool {
+	return has == need || has == types.StreamViewTypeNewAndOldImages || has != "" && need == types.StreamViewTypeKeysOnly
+}
+
+// within reports that an index which carries got carries all of p.
+func (p ProjectionSpec) within(got ProjectionSpec) bool {
+	if got.Type == types.ProjectionTypeAll || p.Type == types.ProjectionTypeKeysOnly {
+		return true
 	}
-	var lacking []string
-	for _, name := range p.Include {
-		if !slices.Contains(got.Include, name) {
-			lacking = append(lacking, name)
+	return p.Type != types.ProjectionTypeAll && !slices.ContainsFunc(p.Include, func(name string) bool { return !slices.Contains(got.Include, name) })
+}
+
+// unlike is what Config.TableOptions asks of t and an existing table does not have. That a table is provisioned where
+// on demand is the default, or protected where nobody asked for it, is none of our business.
+func (t TableSpec) unlike(got TableSpec) []Difference {
+	var found []Difference
+	if t.DeletionProtection && !got.DeletionProtection {
+		found = append(found, Difference{Kind: DifferentDeletion, Need: "on", Has: "off"})
+	}
+	switch {
+	case t.Billing != provisioned:
+		return found
+	case got.Billing != provisioned:
+		return append(found, Difference{Kind: DifferentBilling, Need: string(t.Billing), Has: string(got.Billing)})
+	case t.Throughput != got.Throughput:
+		found = append(found, Difference{Kind: DifferentThroughput, Need: t.Throughput.String(), Has: got.Throughput.String()})
+	}
+	for _, x := range t.GSIs {
+		for _, y := range got.GSIs {
+			if x.Name == y.Name && x.Throughput != y.Throughput {
+				found = append(found, Difference{DifferentThroughput, x.Name, x.Throughput.String(), y.Throughput.String()})
+			}
 		}
 	}
-	return strings.Join(lacking, ", ")
-}
-
-func tableProblem(name string, problems []string) error {
-	if problems == nil {
-		return nil
-	}
-	return &SchemaError{Code: schema.CodeTableKey, Type: "table " + name, Problem: "the table exists and differs: " + strings.Join(problems, "; ")}
+	return found
 }

@@ -18,59 +18,108 @@ import (
 // tablePause is the time between two looks at a table that is being created.
 const tablePause = 200 * time.Millisecond
 
-// CreateTables creates, on demand billing, every table of [DB.Spec], with its key, indexes and time to live, and waits
-// until all of it is active or ctx ends. A table that exists is not changed, except that its time to live is enabled; a
-// key or index that it lacks is an error. The waiting costs a DescribeTable every 200 ms.
+// CreateTables creates every table of [DB.Spec] as it is printed, and waits until all of it is active or ctx ends. Of a
+// table that exists two things are changed: time to live and point-in-time recovery are enabled where they are needed
+// and off. A key, index or stream that it lacks is a *[TableError]; billing and deletion protection of such a table are
+// for [DB.Verify] to compare. The waiting costs a DescribeTable every 200 ms. Where the database has no point-in-time
+// recovery, everything else is done and the error is [ErrNoRecovery]. [Spec.Err], EDD-9069 for a client that is no
+// [BackupClient] where it must be one, and [ErrNoClient] come before any request.
 func (db *DB) CreateTables(ctx context.Context) error {
-	if db.runner.Client == nil {
-		return ErrNoClient
+	spec, backups, err := db.manage()
+	if err != nil {
+		return err
 	}
-	for _, t := range db.Spec().Tables {
+	var without []error // tables that a database without recovery could not give it
+	for _, t := range spec.Tables {
 		if err := db.createTable(ctx, t); err != nil {
-			return fmt.Errorf("create table %s: %w", t.Name, err)
+			return err
+		}
+		err := db.enableRecovery(ctx, backups, t)
+		if err != nil {
+			err = &TableError{Table: t.Name, Err: err}
+		}
+		if errors.Is(err, ErrNoRecovery) {
+			without = append(without, err)
+		} else if err != nil {
+			return err
 		}
 	}
-	return nil
+	return errors.Join(without...)
 }
 
 func (db *DB) createTable(ctx context.Context, t TableSpec) error {
 	var exists *types.ResourceInUseException
 	if _, err := db.runner.Client.CreateTable(ctx, t.input()); err != nil && !errors.As(err, &exists) {
-		return err
+		return &TableError{Table: t.Name, Err: err}
 	}
 	got, err := db.awaitTable(ctx, t.Name)
 	if err != nil {
-		return err
+		return &TableError{Table: t.Name, Err: err}
 	}
-	if err := tableProblem(t.Name, t.lacking(describedTable(got))); err != nil {
-		return err
+	if found := t.lacking(describedTable(got)); len(found) > 0 {
+		return &TableError{Table: t.Name, Differences: found}
 	}
-	return db.enableTTL(ctx, t)
+	if err := db.enableTTL(ctx, t); err != nil {
+		return &TableError{Table: t.Name, Err: err}
+	}
+	return nil
 }
 
 // input is the request that creates t.
 func (t TableSpec) input() *dynamodb.CreateTableInput {
-	in := &dynamodb.CreateTableInput{TableName: &t.Name, BillingMode: t.Billing, KeySchema: t.Key.elements()}
+	in := &dynamodb.CreateTableInput{
+		TableName: &t.Name, BillingMode: t.Billing, KeySchema: t.Key.elements(), ProvisionedThroughput: t.Throughput.input(),
+	}
+	on := true
+	if t.Stream != "" {
+		in.StreamSpecification = &types.StreamSpecification{StreamEnabled: &on, StreamViewType: t.Stream}
+	}
+	if t.DeletionProtection {
+		in.DeletionProtectionEnabled = &on
+	}
+	in.AttributeDefinitions = t.attributes()
+	for _, x := range t.GSIs {
+		in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{
+			IndexName: &x.Name, KeySchema: x.Key.elements(), Projection: x.Projection.input(), ProvisionedThroughput: x.Throughput.input(),
+		})
+	}
+	for _, x := range t.LSIs {
+		in.LocalSecondaryIndexes = append(in.LocalSecondaryIndexes, types.LocalSecondaryIndex{
+			IndexName: &x.Name, KeySchema: x.Key.elements(), Projection: x.Projection.input(),
+		})
+	}
+	return in
+}
+
+// keyAttributes are the attributes of all keys, each once, by name.
+func (t TableSpec) keyAttributes() []AttributeSpec {
 	var keyed []AttributeSpec
 	note := func(k KeySpec) { keyed = append(append(keyed, k.Partition...), k.Sort...) }
 	note(t.Key)
 	for _, x := range t.GSIs {
 		note(x.Key)
-		in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{
-			IndexName: &x.Name, KeySchema: x.Key.elements(), Projection: x.Projection.input(),
-		})
 	}
 	for _, x := range t.LSIs {
 		note(x.Key)
-		in.LocalSecondaryIndexes = append(in.LocalSecondaryIndexes, types.LocalSecondaryIndex{
-			IndexName: &x.Name, KeySchema: x.Key.elements(), Projection: x.Projection.input(),
-		})
 	}
 	slices.SortFunc(keyed, func(a, b AttributeSpec) int { return strings.Compare(a.Name, b.Name) })
-	for _, a := range slices.Compact(keyed) {
-		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{AttributeName: &a.Name, AttributeType: a.Type})
+	return slices.Compact(keyed)
+}
+
+func (t TableSpec) attributes() []types.AttributeDefinition {
+	var all []types.AttributeDefinition
+	for _, a := range t.keyAttributes() {
+		all = append(all, types.AttributeDefinition{AttributeName: &a.Name, AttributeType: a.Type})
 	}
-	return in
+	return all
+}
+
+// input is nil for on demand.
+func (t Throughput) input() *types.ProvisionedThroughput {
+	if t == (Throughput{}) {
+		return nil
+	}
+	return &types.ProvisionedThroughput{ReadCapacityUnits: &t.Read, WriteCapacityUnits: &t.Write}
 }
 
 func (k KeySpec) elements() []types.KeySchemaElement {

@@ -8,8 +8,8 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Spec returns what the stores declared so far need: tables, keys, indexes and time to live. It does no I/O and needs no
-// client. The value shares nothing with the DB; a store that is declared later is in the next one.
+// Spec returns what the stores declared so far need: tables, keys, indexes, time to live and streams, with the options that
+// [Config].TableOptions adds to them. It does no I/O and needs no client; [Spec.Err] says whether the options fit. The value shares nothing with the DB; a store that is declared later is in the next one.
 func (db *DB) Spec() Spec {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -17,6 +17,7 @@ func (db *DB) Spec() Spec {
 	for _, name := range db.order {
 		s.Tables = append(s.Tables, tableSpec(db.tables[name]))
 	}
+	s.setOptions(db.config.TableOptions)
 	return s
 }
 
@@ -29,15 +30,18 @@ func tableSpec(t *schema.Table) TableSpec {
 		if !slices.Contains(spec.Logical, s.Table) {
 			spec.Logical = append(spec.Logical, s.Table)
 		}
+		if s.Stream != "" {
+			spec.Stream = s.Stream // one for the table, as its TTL attribute
+		}
 		if s.UsesTTL {
 			spec.TTL = s.Options.TTL // one for the table: others are refused when a store is built
 		}
 	}
 	for _, x := range indexes(t) {
 		if x.Local {
-			spec.LSIs = append(spec.LSIs, IndexSpec{x.Index, keySpec(first.PK, x.SK), projection(t, x)})
+			spec.LSIs = append(spec.LSIs, IndexSpec{Name: x.Index, Key: keySpec(first.PK, x.SK), Projection: projection(t, x)})
 		} else {
-			spec.GSIs = append(spec.GSIs, IndexSpec{x.Index, keySpec(x.PK, x.SK), projection(t, x)})
+			spec.GSIs = append(spec.GSIs, IndexSpec{Name: x.Index, Key: keySpec(x.PK, x.SK), Projection: projection(t, x)})
 		}
 	}
 	return spec

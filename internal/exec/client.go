@@ -27,5 +27,11 @@ type Client interface {
 	UpdateTimeToLive(context.Context, *dynamodb.UpdateTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
 }
 
+// BackupClient is the part of *dynamodb.Client that only tables with point-in-time recovery need.
+type BackupClient interface {
+	DescribeContinuousBackups(context.Context, *dynamodb.DescribeContinuousBackupsInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeContinuousBackupsOutput, error)
+	UpdateContinuousBackups(context.Context, *dynamodb.UpdateContinuousBackupsInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateContinuousBackupsOutput, error)
+}
+
 // once turns the SDK's retryer off for one call.
 func once(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }

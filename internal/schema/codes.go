@@ -53,6 +53,9 @@ const (
 	CodeUniqueTable      = "EDD-9061"
 	CodeUniquePolicy     = "EDD-9062"
 	CodeExpiringEntity   = "EDD-9063"
+	CodeStream           = "EDD-9067"
+	CodeTableOptions     = "EDD-9068"
+	CodeTableClient      = "EDD-9069"
 
 	CodeTimelineName      = "EDD-9080"
 	CodeTimelineVersion   = "EDD-9081"

@@ -7,7 +7,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
-// Primary reads entity.Key's tag: name, table, pk, sk, kind and payload.
+// Primary reads entity.Key's tag: name, table, pk, sk, kind, payload and stream.
 func (d *Decl) Primary() {
 	name, ok := d.Need("name")
 	if ok || d.Schema.Options.Name != "" {
@@ -33,6 +33,7 @@ func (d *Decl) Primary() {
 		}
 		d.Schema.Payload = n
 	}
+	d.stream()
 	pk, sk := d.Schema.PK, d.Schema.SK
 	if pk == nil {
 		return

@@ -53,10 +53,11 @@ type Options struct {
 type Schema struct {
 	Type    reflect.Type
 	Options Options
-	Name    string // as declared
-	Table   string // logical table name, "" for the default
-	Prefix  string // what `$` stands for
-	Payload int    // payload version
+	Name    string               // as declared
+	Table   string               // logical table name, "" for the default
+	Prefix  string               // what `$` stands for
+	Payload int                  // payload version
+	Stream  types.StreamViewType // what the table's stream must show, "" when nobody asks
 
 	Attrs  []*Attr
 	byName map[string]*Attr

@@ -30,6 +30,9 @@ func (t *Table) Add(s *Schema) error {
 		if o.UsesTTL && s.UsesTTL && o.Options.TTL != s.Options.TTL {
 			p.add(CodeTTLAttr, "", "table %s would have two TTL attributes, %q and %q", t.Name, o.Options.TTL, s.Options.TTL)
 		}
+		if o.Stream != "" && s.Stream != "" && o.Stream != s.Stream {
+			p.add(CodeStream, "", "table %s has a stream of %s for %s and would have one of %s; a table has one stream", t.Name, o.Stream, o.Type, s.Stream)
+		}
 		for _, x := range s.Indexes {
 			for _, y := range o.Indexes {
 				if x.Index == y.Index && !sameShape(x, y) {
