@@ -3,6 +3,7 @@ package entity
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -66,6 +67,19 @@ type IndexSpec struct {
 type ProjectionSpec struct {
 	Type    types.ProjectionType
 	Include []string // for INCLUDE: what the entities ask for, then what the library's own filters need
+}
+
+// export is what is wrong with a Spec that is to be written for another tool, which may be made by hand.
+func (s Spec) export() error {
+	errs := []error{s.Err()}
+	for _, t := range s.Tables {
+		for _, x := range append([]IndexSpec{{Name: t.Name, Key: t.Key}}, append(slices.Clone(t.GSIs), t.LSIs...)...) {
+			if len(x.Key.Partition) == 0 {
+				errs = append(errs, fmt.Errorf("table %s: %s has no partition key", t.Name, x.Name))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // String prints each table with one line for each of its parts.

@@ -1,6 +1,7 @@
 package entity_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -148,6 +149,9 @@ func TestTableOptions_ThatDoNotFitTheDeclarationsAreToldBeforeAnyRequest(t *test
 	require.Equal(t, want, schemaErrors(t, l.db.CreateTables(t.Context())))
 	require.Equal(t, want, schemaErrors(t, l.db.Verify(t.Context())))
 	require.Empty(t, l.sent())
+	var mistake *entity.SchemaError
+	require.ErrorAs(t, l.db.Spec().Err(), &mistake)
+	require.Equal(t, "EDD-9068", mistake.Code)
 }
 
 func TestTableOptions_AreCopiedByOpen(t *testing.T) {
@@ -182,20 +186,22 @@ func equipped(c *entity.Config) {
 // unprotect lets the table be deleted when the test is over.
 func unprotect(t *testing.T, l *lab) {
 	t.Helper()
-	off := false
-	_, err := l.raw.UpdateTable(t.Context(), &dynamodb.UpdateTableInput{TableName: &l.table, DeletionProtectionEnabled: &off})
-	require.NoError(t, err)
+	t.Cleanup(func() {
+		off := false
+		_, err := l.raw.UpdateTable(context.WithoutCancel(t.Context()), &dynamodb.UpdateTableInput{TableName: &l.table, DeletionProtectionEnabled: &off})
+		require.NoError(t, err)
+	})
 }
 
 func TestCreateTables_GivesATableItsStreamUnitsAndProtection(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, equipped)
 	declare[Followed](t, l.db)
+	unprotect(t, l)
 	l.create(t)
 	require.NoError(t, l.db.Verify(t.Context()))
 	got := l.described(t, l.table)
 	require.True(t, *got.DeletionProtectionEnabled)
-	unprotect(t, l)
 	require.True(t, *got.StreamSpecification.StreamEnabled)
 	require.Equal(t, types.StreamViewTypeNewAndOldImages, got.StreamSpecification.StreamViewType)
 	require.Equal(t, [2]int64{3, 4}, [2]int64{*got.ProvisionedThroughput.ReadCapacityUnits, *got.ProvisionedThroughput.WriteCapacityUnits})

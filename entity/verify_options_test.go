@@ -59,8 +59,8 @@ func TestVerify_ComparesUnitsOfTablesAndIndexes(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, equipped)
 	declare[Followed](t, l.db)
-	l.create(t)
 	unprotect(t, l)
+	l.create(t)
 	l.cfg.TableOptions = map[string]entity.TableOptions{"": {Provisioned: &entity.Throughput{Read: 3, Write: 9}}}
 	db := l.aside(t)
 	declare[Followed](t, db)

@@ -1,0 +1,206 @@
+package entity_test
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+)
+
+// LedgerEntry has what the other entities of these tests have not: a stream, and a table name that has to be spelled.
+type LedgerEntry struct {
+	_ entity.Key `name:"LedgerEntry" table:"ledger_entries" pk:"$#{id}" sk:"$" stream:"new"`
+	_ entity.GSI `name:"byDay" index:"gsi1" pk:"$#{day}" project:"keys"`
+
+	ID  string `dynamodbav:"id"`
+	Day string `dynamodbav:"day,omitempty"`
+}
+
+// resourceConfig uses every option.
+func resourceConfig(prefix string) entity.Config {
+	return entity.Config{
+		Table: prefix + "app", Tables: map[string]string{"sealed": prefix + "sealed", "ledger_entries": prefix + "ledger"},
+		TableOptions: map[string]entity.TableOptions{
+			"sealed":         {PointInTimeRecovery: true},
+			"ledger_entries": {DeletionProtection: true, Provisioned: &entity.Throughput{Read: 5, Write: 2}, Indexes: map[string]entity.Throughput{"gsi1": {Read: 7, Write: 3}}},
+		},
+	}
+}
+
+func resourceSpec(t *testing.T, prefix string) entity.Spec {
+	t.Helper()
+	db, err := entity.Open(nil, resourceConfig(prefix))
+	require.NoError(t, err)
+	declareSpecs(t, db)
+	declare[LedgerEntry](t, db)
+	return db.Spec()
+}
+
+// The files were compared by hand with the references of AWS::DynamoDB::Table and aws_dynamodb_table.
+func TestResources_AreWrittenAsTheirToolsReadThem(t *testing.T) {
+	t.Parallel()
+	spec := resourceSpec(t, "prod-")
+	for file, write := range map[string]func() ([]byte, error){"cloudformation.json": spec.CloudFormation, "terraform.tf.json": spec.Terraform} {
+		got, err := write()
+		require.NoError(t, err)
+		again, err := write()
+		require.NoError(t, err)
+		require.Equal(t, string(got), string(again))
+		want, err := os.ReadFile(filepath.Join("testdata", "tables", file))
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(got), file)
+	}
+}
+
+// stack is a template as its reader sees it, with the names of the API.
+type stack struct {
+	Resources map[string]struct {
+		Type       string
+		Properties struct {
+			dynamodb.CreateTableInput
+			TimeToLiveSpecification          *types.TimeToLiveSpecification
+			PointInTimeRecoverySpecification *types.PointInTimeRecoverySpecification
+		}
+	}
+}
+
+// What CloudFormation would make of the template is what Verify asks for.
+func TestCloudFormation_MakesTheTablesThatVerifyAccepts(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	cfg := resourceConfig(l.table + "-")
+	sealed := cfg.TableOptions["sealed"]
+	sealed.PointInTimeRecovery = false // no local database has it
+	cfg.TableOptions["sealed"] = sealed
+	l.cfg = cfg
+	db := l.open(t, l.wire)
+	declareSpecs(t, db)
+	declare[LedgerEntry](t, db)
+	text, err := db.Spec().CloudFormation()
+	require.NoError(t, err)
+	var made stack
+	require.NoError(t, json.Unmarshal(text, &made))
+	require.Len(t, made.Resources, 3)
+	for _, id := range slices.Sorted(maps.Keys(made.Resources)) {
+		r := made.Resources[id]
+		require.Equal(t, "AWS::DynamoDB::Table", r.Type)
+		in := r.Properties.CreateTableInput
+		if in.StreamSpecification != nil { // a template has the view alone
+			in.StreamSpecification.StreamEnabled = aws.Bool(true)
+		}
+		_, err := l.raw.CreateTable(t.Context(), &in)
+		require.NoError(t, err, id)
+		t.Cleanup(func() { // before the lab deletes its tables
+			_, err := l.raw.UpdateTable(context.WithoutCancel(t.Context()), &dynamodb.UpdateTableInput{TableName: in.TableName, DeletionProtectionEnabled: aws.Bool(false)})
+			require.NoError(t, err)
+		})
+		if ttl := r.Properties.TimeToLiveSpecification; ttl != nil {
+			_, err = l.raw.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{TableName: in.TableName, TimeToLiveSpecification: ttl})
+			require.NoError(t, err)
+		}
+	}
+	require.NoError(t, db.Verify(t.Context()))
+	require.NoError(t, db.CreateTables(t.Context()))
+	require.Zero(t, l.wire.Count("UpdateTimeToLive"), "nothing was left to do")
+}
+
+var (
+	validID   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,254}$`)
+	validName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+)
+
+// Names of tables that are alike still give resources of their own, whatever other tables there are.
+func TestResources_NamesAreValidAndApart(t *testing.T) {
+	t.Parallel()
+	logical := []string{"", "table", "Table", "device_readings", "device-readings", "device.readings", "deviceReadings", "DeviceReadings",
+		"deviceReadings_", "2024", "äö", "öä", "default", "a_1", "a1", "a__1", strings.Repeat("a", 255), strings.Repeat("a", 254) + "b", "..", "__"}
+	ids, names := map[string]string{}, map[string]string{}
+	one := func(names ...string) (id, resource string) {
+		var s entity.Spec
+		for _, name := range names {
+			s.Tables = append(s.Tables, entity.TableSpec{Name: "t", Logical: []string{name}, Key: entity.KeySpec{Partition: []entity.AttributeSpec{{Name: "pk", Type: "S"}}}})
+		}
+		var stack struct{ Resources map[string]any }
+		text, err := s.CloudFormation()
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(text, &stack))
+		var config struct {
+			Resource struct {
+				Tables map[string]any `json:"aws_dynamodb_table"`
+			}
+		}
+		text, err = s.Terraform()
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(text, &config))
+		require.Len(t, stack.Resources, len(names))
+		require.Len(t, config.Resource.Tables, len(names))
+		return slices.Sorted(maps.Keys(stack.Resources))[0], slices.Sorted(maps.Keys(config.Resource.Tables))[0]
+	}
+	for _, name := range logical {
+		id, resource := one(name)
+		require.Regexp(t, validID, id)
+		require.Regexp(t, validName, resource)
+		require.Empty(t, ids[id], "%q is %s too", name, id)
+		require.Empty(t, names[resource], "%q is %s too", name, resource)
+		ids[id], names[resource] = name+" ", name+" "
+	}
+	one(logical...)
+	id, resource := one("device_readings")
+	require.Equal(t, "DeviceReadingsTable", id)
+	require.Equal(t, "table_device_readings", resource)
+	id, resource = one("")
+	require.Equal(t, "Table", id)
+	require.Equal(t, "table", resource)
+}
+
+// Terraform replaces ${…} and %{…} inside every string.
+func TestTerraform_NamesAreNoTemplates(t *testing.T) {
+	t.Parallel()
+	s := entity.Spec{Tables: []entity.TableSpec{{Name: "t", TTL: "${ttl}", Key: entity.KeySpec{Partition: []entity.AttributeSpec{{Name: "%{if}<&", Type: "S"}}},
+		GSIs: []entity.IndexSpec{{Name: "x", Key: entity.KeySpec{Partition: []entity.AttributeSpec{{Name: "$${a}", Type: "S"}}}, Projection: entity.ProjectionSpec{Type: "INCLUDE", Include: []string{"${b}"}}}},
+	}}}
+	text, err := s.Terraform()
+	require.NoError(t, err)
+	for _, want := range []string{`"attribute_name": "$${ttl}"`, `"hash_key": "%%{if}<&"`, `"$$${a}"`, `"$${b}"`} {
+		require.Contains(t, string(text), want)
+	}
+	text, err = s.CloudFormation()
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"AttributeName": "${ttl}"`)
+}
+
+func TestResources_AreNotWrittenWhereSomethingIsWrong(t *testing.T) {
+	t.Parallel()
+	db, err := entity.Open(nil, entity.Config{Table: "app", TableOptions: map[string]entity.TableOptions{"typo": {}}})
+	require.NoError(t, err)
+	declare[Team](t, db)
+	for _, s := range []entity.Spec{db.Spec(), {Tables: []entity.TableSpec{{Name: "t"}}}, {Tables: []entity.TableSpec{teamTable(t), teamTable(t)}}} {
+		_, err := s.CloudFormation()
+		require.Error(t, err)
+		_, err = s.Terraform()
+		require.Error(t, err)
+	}
+	empty, err := entity.Spec{}.CloudFormation()
+	require.NoError(t, err)
+	require.JSONEq(t, `{"AWSTemplateFormatVersion":"2010-09-09","Resources":{}}`, string(empty))
+}
+
+// teamTable is a table that is fine by itself.
+func teamTable(t *testing.T) entity.TableSpec {
+	t.Helper()
+	db := paper(t)
+	declare[Team](t, db)
+	return db.Spec().Tables[0]
+}

@@ -1,0 +1,66 @@
+package entity
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"strings"
+)
+
+// A resource that changes its name is made anew, and the table with it. So the name of a table's resource depends on
+// nothing but the table's logical name, and names that a plain form would not keep apart end in a checksum.
+
+// longestName is how much of a logical name is kept; CloudFormation allows 255 characters.
+const longestName = 200
+
+// name is the table's logical name, the first one if several lead to it.
+func (t TableSpec) name() string {
+	if len(t.Logical) == 0 {
+		return t.Name // a Spec that somebody made by hand
+	}
+	return t.Logical[0]
+}
+
+var (
+	snake    = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z][a-z0-9]*)*$`)
+	plain    = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+	wordEnds = regexp.MustCompile(`[^A-Za-z0-9]+`)
+	noName   = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+)
+
+// logicalID is the CloudFormation id of a table: letters and digits.
+func logicalID(name string) string {
+	if name == "" {
+		return "Table"
+	}
+	id := ""
+	for _, word := range wordEnds.Split(name, -1) {
+		if word != "" {
+			id += strings.ToUpper(word[:1]) + word[1:]
+		}
+	}
+	if snake.MatchString(name) && len(id) <= longestName {
+		return id + "Table"
+	}
+	if id == "" || id[0] <= '9' { // an id begins with a letter
+		id = "T" + id
+	}
+	return id[:min(len(id), longestName)] + "Table" + checksum(name)
+}
+
+// resourceName is the Terraform name of a table: letters, digits, _ and -.
+func resourceName(name string) string {
+	switch {
+	case name == "":
+		return "table"
+	case plain.MatchString(name) && len(name) <= longestName:
+		return "table_" + name
+	}
+	name, sum := noName.ReplaceAllString(name, "_"), checksum(name)
+	return "table_" + name[:min(len(name), longestName)] + "_" + sum
+}
+
+func checksum(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:4])
+}
