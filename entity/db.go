@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/key"
@@ -63,6 +64,8 @@ const (
 
 // DB is a set of entity declarations on the tables of one client. It is safe for concurrent use.
 type DB struct {
+	catalog
+
 	config Config
 	runner *exec.Runner
 	format key.TimeFormat
@@ -73,6 +76,8 @@ type DB struct {
 	tables map[string]*schema.Table
 	order  []string // tables in the order in which they were first used
 }
+
+type catalog = core.Catalog
 
 type storeKey struct {
 	typ          reflect.Type
@@ -90,11 +95,13 @@ func Open(client Client, cfg Config) (*DB, error) {
 	if v := reflect.ValueOf(client); client != nil && v.Kind() == reflect.Pointer && v.IsNil() {
 		client = nil
 	}
-	return &DB{
+	db := &DB{
 		config: cfg, format: format,
 		runner: &exec.Runner{Client: client, MaxAttempts: cfg.MaxAttempts, Clock: cfg.Clock, NewID: cfg.NewID, Observe: cfg.Observe},
 		stores: map[storeKey]any{}, tables: map[string]*schema.Table{},
-	}, nil
+	}
+	db.catalog = core.NewCatalog(db.schemas)
+	return db, nil
 }
 
 func withDefaults(c Config) Config {
@@ -210,6 +217,17 @@ func (db *DB) register(s *schema.Schema) (table string, err error) {
 		db.order = append(db.order, table)
 	}
 	return table, nil
+}
+
+// schemas are those of all stores, by table and in order of declaration.
+func (db *DB) schemas() []*schema.Schema {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	var all []*schema.Schema
+	for _, name := range db.order {
+		all = append(all, db.tables[name].Entities...)
+	}
+	return all
 }
 
 // cursors returns the codec of this database's cursors.

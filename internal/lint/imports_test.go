@@ -60,6 +60,8 @@ func allowed(from, to string) bool {
 		return internal
 	case slices.Contains(features, from):
 		return internal || to == "entity"
+	case from == "schemalock":
+		return internal || to == "entity"
 	case slices.Contains(folds, from):
 		return internal || to == "entity" || slices.Contains(features, to)
 	case strings.HasPrefix(from, "examples/"):
@@ -73,7 +75,7 @@ func allowed(from, to string) bool {
 // known reports whether the rules above say anything about a package.
 func known(pkg string) bool {
 	_, internal := internals[pkg]
-	return internal || pkg == "entity" || pkg == "check" || pkg == "localdb" || slices.Contains(features, pkg) || slices.Contains(folds, pkg) ||
+	return internal || pkg == "entity" || pkg == "check" || pkg == "schemalock" || pkg == "localdb" || slices.Contains(features, pkg) || slices.Contains(folds, pkg) ||
 		strings.HasPrefix(pkg, "localdb/") || strings.HasPrefix(pkg, "examples/") || strings.HasPrefix(pkg, "internal/cmd/")
 }
 
@@ -103,7 +105,7 @@ func TestImports_RulesRefuseWhatTheyAreFor(t *testing.T) {
 		{"timeseries", "versioned"}, {"unique", "lifecycle"}, {"timeseries", "stream"}, {"lifecycle", "timeline"},
 		{"timeseries", "localdb"}, {"internal/tag", "internal/key"}, {"internal/key", "internal/item"},
 		{"internal/schema", "internal/plan"}, {"internal/plan", "internal/exec"}, {"internal/exec", "internal/query"},
-		{"internal/core", "entity"}, {"localdb", "entity"}, {"check", "entity"}, {"entity", "check"}, {"localdb/faults", "internal/item"}, {"examples/telemetry", "internal/plan"},
+		{"internal/core", "entity"}, {"schemalock", "unique"}, {"entity", "schemalock"}, {"localdb", "entity"}, {"check", "entity"}, {"entity", "check"}, {"localdb/faults", "internal/item"}, {"examples/telemetry", "internal/plan"},
 	} {
 		assert.False(t, allowed(bad[0], bad[1]), "%s may import %s", bad[0], bad[1])
 	}

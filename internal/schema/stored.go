@@ -1,0 +1,184 @@
+package schema
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+// Stored is one attribute of an item, or a value inside one, as it is on disk.
+type Stored struct {
+	Path  string   // createdAt, address.city, lines[].sku, labels{}; names are escaped by PathName
+	Words []string // the type in DynamoDB, then what else can be said about it
+}
+
+// lastingRoles are the roles that say something about what is stored.
+var lastingRoles = []tag.Role{tag.CreatedAt, tag.UpdatedAt, tag.DeletedAt, tag.Version, tag.Append, tag.Immutable, tag.SetOnce, tag.Zero}
+
+// Stored lists the attributes of the model and what is inside them, by path. It depends on names and types in the table, not
+// on those in Go.
+func (s *Schema) Stored() []Stored {
+	w := storedWalk{codec: s.Codec, on: map[reflect.Type]bool{}}
+	for _, a := range s.Attrs {
+		more := []string{presence(a.Type, a.Tag, a.behind)}
+		if a.Role.Has(tag.Required) {
+			more[0] = "required"
+		}
+		if a.Epoch {
+			more = append(more, "time="+a.Format.String())
+		}
+		for _, r := range lastingRoles {
+			if a.Role.Has(r) {
+				more = append(more, string(r))
+			}
+		}
+		w.add(PathName(a.Name), a.Type, a.Tag, a.Format, more)
+	}
+	slices.SortFunc(w.found, func(a, b Stored) int { return cmp.Compare(a.Path, b.Path) })
+	return w.found
+}
+
+// PathName escapes an attribute's name for a path: what is not a letter, a digit, _, - or : is %XX.
+func PathName(name string) string {
+	var b strings.Builder
+	for _, c := range []byte(name) {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == ':' {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// presence is what an attribute is when there is nothing to store: optional is absent, null is NULL, always is the zero
+// value.
+func presence(t reflect.Type, o tag.Attribute, behind bool) string {
+	nilable := false
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
+		nilable = true
+	}
+	switch {
+	case o.OmitEmpty || behind:
+		return "optional"
+	case nilable || o.NullEmpty:
+		return "null"
+	}
+	return "always"
+}
+
+// storedWalk goes through the types of values.
+type storedWalk struct {
+	codec item.Codec
+	found []Stored
+	on    map[reflect.Type]bool // structs that the walk is inside of
+}
+
+// add notes the value at path, and what is inside it. format is that of the value if it is a time.
+func (w *storedWalk) add(path string, t reflect.Type, o tag.Attribute, format key.TimeFormat, more []string) {
+	for t.Kind() == reflect.Pointer && !encodesItself(t) {
+		t = t.Elem()
+	}
+	words := append(storedType(t, o, format), more...)
+	if o.Set != "" && isTime(bare(t.Elem())) {
+		words = append(words, "time="+w.codec.Default.String())
+	}
+	switch {
+	case o.OmitEmptyElem:
+		words = append(words, "omitemptyelem")
+	case o.NullEmptyElem:
+		words = append(words, "nullemptyelem")
+	}
+	i := len(w.found)
+	w.found = append(w.found, Stored{path, words})
+	switch words[0] {
+	case "L":
+		w.add(path+"[]", t.Elem(), tag.Attribute{}, w.codec.Default, nil)
+	case "M":
+		if t.Kind() == reflect.Map {
+			w.add(path+"{}", t.Elem(), tag.Attribute{}, w.codec.Default, nil)
+		} else if w.on[t] {
+			w.found[i].Words = append(w.found[i].Words, "recursive")
+		} else {
+			w.on[t] = true
+			w.fields(path, t, false)
+			delete(w.on, t)
+		}
+	}
+}
+
+// fields notes the attributes of a nested struct.
+func (w *storedWalk) fields(path string, t reflect.Type, behind bool) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		o, _ := attributeTag(f) // checked when the schema was built
+		if o.Skip || f.PkgPath != "" && !f.Anonymous {
+			continue
+		}
+		if inner := flattened(f, o); inner != nil {
+			if !w.on[inner] {
+				w.on[inner] = true
+				w.fields(path, inner, behind || f.Type.Kind() == reflect.Pointer)
+				delete(w.on, inner)
+			}
+			continue
+		}
+		if f.PkgPath != "" {
+			continue
+		}
+		name := o.Name
+		if name == "" {
+			name = f.Name
+		}
+		format := w.codec.Default
+		if o.UnixTime {
+			format = key.Unix
+		}
+		w.add(path+"."+PathName(name), f.Type, o, format, []string{presence(f.Type, o, behind)})
+	}
+}
+
+// storedType is the type of a value in DynamoDB, and for a number whether it is whole. What encodes itself is custom, and
+// what can be anything is any.
+func storedType(t reflect.Type, o tag.Attribute, format key.TimeFormat) []string {
+	switch {
+	case encodesItself(t):
+		return []string{"custom"}
+	case o.Set != "":
+		return []string{strings.ToUpper(o.Set[:1]) + "S"}
+	case isTime(t) && format.Text():
+		return []string{"S", "time=" + format.String()}
+	case isTime(t):
+		return []string{"N", "time=" + format.String()}
+	}
+	switch k := t.Kind(); {
+	case numeric(t):
+		words := []string{"N"}
+		if o.String {
+			words[0] = "S"
+			words = append(words, "number")
+		}
+		if k >= reflect.Int && k <= reflect.Uint64 {
+			words = append(words, "whole")
+		}
+		return words
+	case k == reflect.String:
+		return []string{"S"}
+	case k == reflect.Bool:
+		return []string{"BOOL"}
+	case bytesOf(t):
+		return []string{"B"}
+	case k == reflect.Slice || k == reflect.Array:
+		return []string{"L"}
+	case k == reflect.Map || k == reflect.Struct:
+		return []string{"M"}
+	}
+	return []string{"any"}
+}

@@ -1,0 +1,91 @@
+package schemalock
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dynastrata/dynastrata/entity"
+)
+
+// UpdateVariable is the environment variable that makes [Check] write the file, with the value 1.
+const UpdateVariable = "DYNASTRATA_UPDATE_LOCK"
+
+// TB is what Check needs of a *testing.T.
+type TB interface {
+	Helper()
+	Logf(format string, args ...any)
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// Check compares what is declared on db with the lock in the file at path, in a test. A breaking change fails the test and is
+// named with its entity, the old value, the new one and the reason; so does a file that is not there or cannot be read.
+// A compatible change is logged. With DYNASTRATA_UPDATE_LOCK=1 in the environment it compares nothing and writes the
+// file: what is in it from then on is what later changes are compared with.
+func Check(t TB, db *entity.DB, path string) {
+	t.Helper()
+	now := Of(db)
+	switch value := os.Getenv(UpdateVariable); value {
+	case "":
+	case "1":
+		if err := write(path, now.String()); err != nil {
+			t.Fatalf("schema lock: %v", err)
+			return
+		}
+		t.Logf("schema lock: wrote %s", path)
+		return
+	default:
+		t.Fatalf("schema lock: %s is %q; it must be 1 or not be set", UpdateVariable, value)
+		return
+	}
+	text, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		t.Fatalf("schema lock: %s is not there; %s=1 go test writes it, for you to commit", path, UpdateVariable)
+		return
+	case err != nil:
+		t.Fatalf("schema lock: %v", err)
+		return
+	}
+	old, err := Parse(text)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+		return
+	}
+	var breaking, fine []string
+	for _, c := range Compare(old, now) {
+		if c.Breaking {
+			breaking = append(breaking, "  "+c.String())
+		} else {
+			fine = append(fine, "  "+c.String())
+		}
+	}
+	if fine != nil {
+		t.Logf("schema lock: compatible with %s; %s=1 go test takes them up, so that later changes are compared with them:\n%s",
+			path, UpdateVariable, strings.Join(fine, "\n"))
+	}
+	if breaking != nil {
+		t.Errorf("schema lock: items that were written under %s do not bear these changes:\n%s\n"+
+			"Undo them, or copy the items as docs/evolution.md says; where there are no such items, accept them with %s=1 go test.",
+			path, strings.Join(breaking, "\n"), UpdateVariable)
+	}
+}
+
+// write replaces the file at once, so that an interrupted test leaves the old one.
+func write(path, text string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	if err := os.Chmod(f.Name(), 0o644); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return os.Rename(f.Name(), path)
+}
