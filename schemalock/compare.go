@@ -94,17 +94,23 @@ func compareEntity(old, now Entity) []Change {
 	return changes
 }
 
-// coveredByParent reports that what is part of something that came or went as a whole: a setting of a feature, the key
-// of an index, an attribute inside another one. The whole is reported alone.
+// coveredByParent reports that what is part of something that came, went or became something else as a whole: a setting
+// of a feature, the key of an index, an attribute inside another one. The whole is reported alone.
 func coveredByParent(old, now Entity, what string) bool {
 	for parent := parentOf(what); parent != ""; parent = parentOf(parent) {
-		_, was := old.value(parent)
-		_, is := now.value(parent)
-		if was != is {
+		was, _ := old.value(parent)
+		is, _ := now.value(parent)
+		if kindOf(was) != kindOf(is) {
 			return true
 		}
 	}
 	return false
+}
+
+// kindOf is the first word of a value: the type of an attribute, whether an index is global.
+func kindOf(value string) string {
+	kind, _, _ := strings.Cut(value, " ")
+	return kind
 }
 
 // parentOf is the whole that a fact is part of, "" for one that stands alone.

@@ -33,10 +33,12 @@ func field[V any](name, tag string) reflect.StructField {
 }
 
 // lock is the lock of m alone.
-func (m model) lock(t require.TestingT) Lock {
+func (m model) lock(t require.TestingT) Lock { return Lock{[]Entity{entityOf(m.schema(t))}} }
+
+func (m model) schema(t require.TestingT) *schema.Schema {
 	s, err := schema.Build(reflect.StructOf(slices.Concat(m.decls, m.fields)), m.options)
 	require.NoError(t, err)
-	return Lock{[]Entity{entityOf(s)}}
+	return s
 }
 
 // tag replaces the tag of a field, or of the i-th declaration.

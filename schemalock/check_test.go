@@ -1,0 +1,191 @@
+package schemalock_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/schemalock"
+)
+
+// report is a test that notes what is said to it. Like a real one, Fatalf ends the call.
+type report struct{ logs, errors, fatals []string }
+
+type ended struct{}
+
+func (r *report) Helper()                      {}
+func (r *report) Logf(f string, args ...any)   { r.logs = append(r.logs, fmt.Sprintf(f, args...)) }
+func (r *report) Errorf(f string, args ...any) { r.errors = append(r.errors, fmt.Sprintf(f, args...)) }
+func (r *report) Fatalf(f string, args ...any) {
+	r.fatals = append(r.fatals, fmt.Sprintf(f, args...))
+	panic(ended{})
+}
+
+// checked runs Check and returns what it said.
+func checked(db *entity.DB, path string) (r *report) {
+	r = &report{}
+	defer func() {
+		if v := recover(); v != nil && v != (ended{}) {
+			panic(v)
+		}
+	}()
+	schemalock.Check(r, db, path)
+	return r
+}
+
+func declared[T any](t *testing.T) *entity.DB {
+	t.Helper()
+	db, err := entity.Open(nil, entity.Config{Table: "app"})
+	require.NoError(t, err)
+	_, err = entity.New[T](db)
+	require.NoError(t, err)
+	return db
+}
+
+type user struct {
+	_ entity.Key `name:"User" pk:"$#{id}" sk:"$"`
+
+	ID    string `dynamodbav:"id"`
+	Email string `dynamodbav:"email,omitempty"`
+}
+
+type userRenamed struct {
+	_ entity.Key `name:"User" pk:"$#{id}" sk:"$"`
+
+	Key  string `dynamodbav:"id"`
+	Mail string `dynamodbav:"email,omitempty"`
+}
+
+type userMore struct {
+	_ entity.Key `name:"User" pk:"$#{id}" sk:"$"`
+
+	ID    string `dynamodbav:"id"`
+	Email string `dynamodbav:"email,omitempty"`
+	Phone string `dynamodbav:"phone,omitempty"`
+}
+
+type userBroken struct {
+	_ entity.Key `name:"User" pk:"$#{id}" sk:"$#u"`
+
+	ID    string `dynamodbav:"id"`
+	Email int    `dynamodbav:"email,omitempty"`
+	Phone string `dynamodbav:"phone,omitempty"`
+}
+
+func TestCheck_ComparesWithTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dynastrata.lock")
+	t.Setenv(schemalock.UpdateVariable, "1")
+	r := checked(declared[user](t), path)
+	require.Equal(t, &report{logs: []string{"schema lock: wrote " + path}}, r)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, schemalock.Of(declared[user](t)).String(), string(text))
+	entries, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	require.Len(t, entries, 1, "nothing beside the file")
+
+	t.Setenv(schemalock.UpdateVariable, "")
+	require.Equal(t, &report{}, checked(declared[user](t), path), "nothing to say")
+	require.Equal(t, &report{}, checked(declared[userRenamed](t), path), "names in Go do not count")
+
+	r = checked(declared[userMore](t), path)
+	require.Empty(t, r.errors)
+	require.Len(t, r.logs, 1)
+	require.Contains(t, r.logs[0], "compatible: User: attribute phone: (none) → S optional")
+
+	r = checked(declared[userBroken](t), path)
+	require.Len(t, r.errors, 1)
+	require.Len(t, r.logs, 1)
+	require.Contains(t, r.errors[0], "breaking: User: key sort: sk S $app#v1#user → sk S $app#v1#user#u: ")
+	require.Contains(t, r.errors[0], "breaking: User: attribute email: S optional → N whole optional: ")
+	require.Contains(t, r.errors[0], "DYNASTRATA_UPDATE_LOCK=1 go test")
+	require.NotContains(t, r.errors[0], "phone")
+	after, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, text, after, "a check writes nothing")
+	require.Empty(t, r.fatals)
+}
+
+func TestCheck_FailsWhereThereIsNothingToCompareWith(t *testing.T) {
+	t.Setenv(schemalock.UpdateVariable, "")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "dynastrata.lock")
+	db := declared[user](t)
+	fatal := func(path string) string {
+		t.Helper()
+		r := &report{}
+		require.PanicsWithValue(t, ended{}, func() { schemalock.Check(r, db, path) })
+		require.Len(t, r.fatals, 1)
+		require.Empty(t, r.errors)
+		return r.fatals[0]
+	}
+	require.Contains(t, fatal(path), "is not there; DYNASTRATA_UPDATE_LOCK=1 go test writes it")
+	require.NoFileExists(t, path)
+	require.NotEmpty(t, fatal(dir), "a directory is no file")
+	require.NoError(t, os.WriteFile(path, []byte("# dynastrata schema lock, format 2\n"), 0o600))
+	require.Contains(t, fatal(path), "line 1")
+	t.Setenv(schemalock.UpdateVariable, "yes")
+	require.Contains(t, fatal(path), `is "yes"`)
+	t.Setenv(schemalock.UpdateVariable, "1")
+	require.NotEmpty(t, fatal(filepath.Join(dir, "missing", "dynastrata.lock")))
+	require.Empty(t, checked(db, path).fatals)
+	t.Setenv(schemalock.UpdateVariable, "")
+	require.Equal(t, &report{}, checked(db, path))
+}
+
+func TestParse_SaysWhichLineIsNoLock(t *testing.T) {
+	t.Parallel()
+	text := schemalock.Of(declared[user](t)).String()
+	lines := strings.Split(text, "\n")
+	for name, c := range map[string]struct {
+		text string
+		line int
+	}{
+		"empty":            {"", 1},
+		"other format":     {strings.Replace(text, "format 1", "format 2", 1), 1},
+		"merge conflict":   {strings.Replace(text, "\nentity", "\n<<<<<<< HEAD\nentity", 1), 5},
+		"fact first":       {lines[0] + "\n  table = x\n", 2},
+		"no value":         {text + "  attribute x = \n", len(lines)},
+		"not indented":     {text + "attribute x = S\n", len(lines)},
+		"twice":            {text + "  attribute id = S\n", len(lines)},
+		"entity twice":     {text + "\n" + strings.Join(lines[4:], "\n"), 0},
+		"no key":           {text + "\nentity Other\n  table = x\n", 0},
+		"malformed entity": {text + "\nentity two words\n", len(lines) + 1},
+	} {
+		_, err := schemalock.Parse([]byte(c.text))
+		var bad *schemalock.FormatError
+		require.True(t, errors.As(err, &bad), name)
+		if c.line > 0 {
+			require.Equal(t, c.line, bad.Line, name)
+		}
+		require.Contains(t, bad.Error(), "schema lock, line ")
+	}
+}
+
+// An entity keeps its name and goes to another table: one change, not a loss and a gain.
+func TestCompare_FollowsAnEntityToItsTable(t *testing.T) {
+	t.Parallel()
+	type moved struct {
+		_ entity.Key `name:"User" table:"people" pk:"$#{id}" sk:"$"`
+
+		ID    string `dynamodbav:"id"`
+		Email string `dynamodbav:"email,omitempty"`
+	}
+	changes := schemalock.Compare(schemalock.Of(declared[user](t)), schemalock.Of(declared[moved](t)))
+	require.Len(t, changes, 1)
+	require.Equal(t, "table", changes[0].What)
+	require.True(t, changes[0].Breaking)
+
+	both := declared[user](t)
+	_, err := entity.New[moved](both)
+	require.NoError(t, err)
+	changes = schemalock.Compare(schemalock.Of(both), schemalock.Of(declared[moved](t)))
+	require.Len(t, changes, 1)
+	require.Equal(t, schemalock.Change{Breaking: true, Entity: "User", Old: "declared", Why: changes[0].Why}, changes[0])
+}
