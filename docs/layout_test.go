@@ -16,7 +16,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the examples in the documents")
 
 // withExamples are the documents whose examples are checked. An example is a fenced block that begins with "```text" and a name.
-var withExamples = []string{"layout.md", "semantics.md", "interop.md", "../README.md"}
+var withExamples = []string{"layout.md", "semantics.md", "interop.md", "tables.md", "../README.md"}
 
 const (
 	fence = "```"

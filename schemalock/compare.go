@@ -33,7 +33,7 @@ func (c Change) String() string {
 	return class + ": " + c.Entity + ": " + what + ": " + said(c.Old) + " → " + said(c.New) + ": " + c.Why
 }
 
-// Compare lists what is different in now, and whether the items that were written under old bear it; docs/evolution.md has
+// Compare lists what is different in now, and whether the items that were written under old bear it; docs/tables.md has
 // the rules and their reasons. Breaking changes and compatible ones come in the order of the file, entities that are gone
 // last.
 func Compare(old, now Lock) []Change {

@@ -12,7 +12,7 @@
 //	}
 //
 // The file is made, and a change accepted, with DYNASTRATA_UPDATE_LOCK=1 go test. The rules by which a change is breaking or
-// compatible are in docs/evolution.md.
+// compatible are in docs/tables.md.
 //
 // A lock knows types, not the code behind them: what a type with a MarshalDynamoDBAttributeValue of its own stores, it calls
 // custom. What says nothing about stored items is not in it: names in Go, the names by which a program finds its indexes, the

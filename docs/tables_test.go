@@ -1,0 +1,97 @@
+package docs_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/schemalock"
+	"github.com/dynastrata/dynastrata/versioned"
+)
+
+type invoice struct {
+	_ entity.Key       `name:"Invoice" pk:"$#{customer}" sk:"$#{number}" stream:"both"`
+	_ entity.GSI       `name:"byMonth" index:"gsi1" pk:"$#{month}" project:"keys"`
+	_ versioned.Retain `ttl:"365d"`
+
+	Customer string `dynamodbav:"customer"`
+	Number   int64  `dynamodbav:"number"`
+	Month    string `dynamodbav:"month,omitempty"`
+	Total    int    `dynamodbav:"total"`
+	Version  int64  `dynamodbav:"version" entity:"version"`
+}
+
+// invoiceLater is invoice some commits later.
+type invoiceLater struct {
+	_ entity.Key       `name:"Invoice" pk:"$#{customer}" sk:"$#{number:08}" stream:"both"`
+	_ entity.GSI       `name:"byMonth" index:"gsi1" pk:"$#{month}" project:"keys"`
+	_ versioned.Retain `ttl:"90d"`
+
+	Customer string  `dynamodbav:"customer"`
+	Number   int64   `dynamodbav:"number"`
+	Month    string  `dynamodbav:"month,omitempty"`
+	Amount   float64 `dynamodbav:"amount"`
+	Version  int64   `dynamodbav:"version" entity:"version"`
+}
+
+type auditLine struct {
+	_ entity.Key `name:"AuditLine" table:"audit" pk:"actor" sk:"line={at_ms:013}"`
+	_ entity.GSI `name:"byAction" index:"gsi1" pk:"action"`
+
+	Actor  string `dynamodbav:"actor"`
+	At     int64  `dynamodbav:"at_ms" entity:"time=unixms"`
+	Action string `dynamodbav:"action,omitempty"`
+}
+
+// tableExamples shows a spec, what Verify says of a table that lacks much of it, a lock and what it finds.
+func tableExamples(t *testing.T, made map[string]string) {
+	t.Helper()
+	cfg := entity.Config{
+		Table: "prod-app", Tables: map[string]string{"audit": "prod-audit"},
+		TableOptions: map[string]entity.TableOptions{
+			"":      {PointInTimeRecovery: true, DeletionProtection: true},
+			"audit": {Provisioned: &entity.Throughput{Read: 5, Write: 20}, Indexes: map[string]entity.Throughput{"gsi1": {Read: 5, Write: 5}}},
+		},
+	}
+	db := declaredTables[invoice](t, nil, cfg)
+	made["tables-spec"] = db.Spec().String()
+	made["tables-lock"] = strings.TrimSuffix(schemalock.Of(db).String(), "\n")
+	later := declaredTables[invoiceLater](t, nil, cfg)
+	var changes []string
+	for _, c := range schemalock.Compare(schemalock.Of(db), schemalock.Of(later)) {
+		changes = append(changes, c.String())
+	}
+	made["tables-changes"] = strings.Join(changes, "\n")
+
+	client, table := localdb.Test(t)
+	_, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName: &table, BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("pk"), AttributeType: "S"}, {AttributeName: aws.String("sk"), AttributeType: "S"}},
+		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("pk"), KeyType: "HASH"}, {AttributeName: aws.String("sk"), KeyType: "RANGE"}},
+		StreamSpecification:  &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeKeysOnly},
+	})
+	require.NoError(t, err)
+	cfg.Table, cfg.Tables = table, map[string]string{"audit": table + "-audit"}
+	cfg.TableOptions = map[string]entity.TableOptions{"": {DeletionProtection: true, Provisioned: &entity.Throughput{Read: 5, Write: 20}}}
+	err = declaredTables[invoice](t, client, cfg).Verify(t.Context())
+	var found *entity.VerifyError
+	require.ErrorAs(t, err, &found)
+	made["tables-verify"] = strings.ReplaceAll(found.Tables[0].Error(), table, "prod-app")
+}
+
+func declaredTables[T any](t *testing.T, client entity.Client, cfg entity.Config) *entity.DB {
+	t.Helper()
+	db, err := entity.Open(client, cfg)
+	require.NoError(t, err)
+	_, err = entity.New[T](db)
+	require.NoError(t, err)
+	_, err = entity.New[auditLine](db)
+	require.NoError(t, err)
+	return db
+}
