@@ -26,6 +26,7 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 		"ExampleStore_Purge":        ExampleStore_Purge,
 		"ExampleKeep":               ExampleKeep,
 		"ExampleDB_Transact_merged": ExampleDB_Transact_merged,
+		"ExampleDB_Verify":          ExampleDB_Verify,
 	}
 	source, err := os.ReadFile(file)
 	require.NoError(t, err)

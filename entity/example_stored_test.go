@@ -89,3 +89,22 @@ func ExampleDB_Transact_merged() {
 	// <nil>
 	// true <nil>
 }
+
+// What a table lacks of the declarations, as data. Here somebody has made it without the stream that tickets need, and
+// with on demand billing.
+func ExampleDB_Verify() {
+	db := tickets(shelves.client, shelves.table)
+	var found *entity.VerifyError
+	if err := db.Verify(context.Background()); !errors.As(err, &found) {
+		fmt.Println(err)
+		return
+	}
+	for _, table := range found.Tables {
+		for _, d := range table.Differences {
+			fmt.Println(d.Kind == entity.DifferentStream, d)
+		}
+	}
+	// prints
+	// true stream: needs NEW_AND_OLD_IMAGES, has none
+	// false billing: needs PROVISIONED, has PAY_PER_REQUEST
+}

@@ -35,7 +35,7 @@ func New[T any](db *DB, opts ...StoreOption) (*Store[T], error) {
 		return nil, &InputError{Code: plan.CodeOption, Type: id.typ.String(), Problem: spec.Errs[0].Error()}
 	}
 	options := db.options(spec.Name)
-	options.After, options.Table = spec.After, spec.Table
+	options.After, options.Table, options.Derived = spec.After, spec.Table, spec.Derived
 	if spec.Nano {
 		options.Precision = key.Nano
 	}

@@ -44,6 +44,9 @@ func (e Entity) value(what string) (string, bool) {
 func Of(db *entity.DB) Lock {
 	var l Lock
 	for _, s := range core.Schemas(db) {
+		if s.Options.Derived {
+			continue // a read model has a version of its own, and is built anew
+		}
 		l.Entities = append(l.Entities, entityOf(s))
 	}
 	slices.SortFunc(l.Entities, func(a, b Entity) int {

@@ -31,7 +31,12 @@ var mutations = map[string]mutation{
 	"sk attribute":     {beat, func(m *model) { m.options.SK = "s" }, "!key sort"},
 	"ttl attribute":    {beat, func(m *model) { m.options.TTL = "t" }, "!ttl"},
 	"precision":        {beat, func(m *model) { m.options.Precision = key.Milli }, "!timeseries.Events events\n!attribute at"},
-	"name option":      {beat, func(m *model) { m.options.Name = "Pulse" }, "+Pulse\n-Beat"},
+	"interop": {
+		func() model { m := beat(); m.options.LowerCase, m.options.Precision = true, key.Milli; return m },
+		func(m *model) { m.options.Interop = true }, "!items",
+	},
+	"native type": {reading, func(m *model) { retype[int](m, "Hardware", `dynamodbav:"hardware_id"`) }, "!key partition\n!attribute hardware_id"},
+	"name option": {beat, func(m *model) { m.options.Name = "Pulse" }, "+Pulse\n-Beat"},
 
 	"name":          {beat, func(m *model) { m.declare(0, `name:"Pulse" table:"beats" pk:"$#{device}" sk:"$"`) }, "+Pulse\n-Beat"},
 	"table":         {beat, func(m *model) { m.declare(0, `name:"Beat" table:"b" pk:"$#{device}" sk:"$"`) }, "!table"},

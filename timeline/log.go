@@ -12,6 +12,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/spool"
 )
@@ -69,7 +70,7 @@ func NewLog(db *entity.DB, l Log) (*LogView, error) {
 			return v, nil
 		}
 	}
-	s, err := entity.New[manifest](db, entity.Named("TimelineLog-"+l.Name)) // of feeds alone: nothing is stored
+	s, err := entity.New[manifest](db, entity.Named("TimelineLog-"+l.Name), forStore{Do: func(o *opt.Spec) { o.Derived = true }}) // of feeds alone: nothing is stored
 	if err != nil {
 		return nil, err
 	}

@@ -24,28 +24,26 @@ func (t *Template) Describe() string {
 
 // Describe is how a value is written: string, string|lower, int:19, uint:20, bool, time=ns, time=unix:19.
 func (f *Field) Describe() string {
+	digits := func(standard int) string {
+		if f.Width > 0 {
+			return ":" + strconv.Itoa(f.Width)
+		}
+		return ":" + strconv.Itoa(standard)
+	}
 	text := ""
-	width := f.Width
 	switch f.Kind {
 	case String:
 		text = "string"
 	case Bool:
 		text = "bool"
 	case Int:
-		if text = "int"; width == 0 {
-			width = intWidth
-		}
+		text = "int" + digits(intWidth)
 	case Uint:
-		if text = "uint"; width == 0 {
-			width = uintWidth
-		}
+		text = "uint" + digits(uintWidth)
 	case Time:
-		if text = "time=" + f.Time.String(); !f.Time.Text() && width == 0 {
-			width = intWidth
+		if text = "time=" + f.Time.String(); !f.Time.Text() {
+			text += digits(intWidth)
 		}
-	}
-	if width > 0 {
-		text += ":" + strconv.Itoa(width)
 	}
 	if f.Lower {
 		text += "|lower"

@@ -34,6 +34,7 @@ type Spec struct {
 	Name     string
 	Table    string // logical table of a store, instead of what its declaration says
 	Nano     bool   // times without a format of their own keep their nanoseconds, whatever the database says
+	Derived  bool   // its items are made from others, and made anew when their form changes
 	Handle   string // the constructor that is at work, "" for entity.New
 	Errs     []error
 }

@@ -47,6 +47,7 @@ type Options struct {
 	Interop          bool           // tables are shared with effect-dynamodb
 	Table            string         // replaces the declared logical table
 	After            *time.Duration // how long items live, instead of what their declaration says; nil: as declared
+	Derived          bool           // items are made from others: no part of the schema lock
 }
 
 // Schema is one compiled entity type. It is immutable once built.

@@ -1,0 +1,107 @@
+package entity_test
+
+import (
+	"fmt"
+
+	"github.com/dynastrata/dynastrata/entity"
+)
+
+// Ticket is followed by a program that reads the table's stream and needs both images.
+type Ticket struct {
+	_ entity.Key `name:"Ticket" pk:"$#{id}" sk:"$" stream:"both"`
+
+	ID string `dynamodbav:"id"`
+}
+
+// tickets declares them as production has them.
+func tickets(client entity.Client, table string) *entity.DB {
+	db := entity.Must(entity.Open(client, entity.Config{
+		Table:        table,
+		TableOptions: map[string]entity.TableOptions{"": {Provisioned: &entity.Throughput{Read: 10, Write: 5}}},
+	}))
+	entity.Must(entity.New[Ticket](db))
+	return db
+}
+
+// The tables of a program as a file for Terraform. No client is needed.
+func ExampleSpec_Terraform() {
+	text, err := tickets(nil, "prod-tickets").Spec().Terraform()
+	fmt.Print(string(text), err)
+	// Output:
+	// {
+	//   "resource": {
+	//     "aws_dynamodb_table": {
+	//       "table": {
+	//         "name": "prod-tickets",
+	//         "billing_mode": "PROVISIONED",
+	//         "read_capacity": 10,
+	//         "write_capacity": 5,
+	//         "hash_key": "pk",
+	//         "range_key": "sk",
+	//         "attribute": [
+	//           {
+	//             "name": "pk",
+	//             "type": "S"
+	//           },
+	//           {
+	//             "name": "sk",
+	//             "type": "S"
+	//           }
+	//         ],
+	//         "stream_enabled": true,
+	//         "stream_view_type": "NEW_AND_OLD_IMAGES"
+	//       }
+	//     }
+	//   }
+	// }
+	// <nil>
+}
+
+// The same for CloudFormation, as a template of its own or to be merged into another.
+func ExampleSpec_CloudFormation() {
+	text, err := tickets(nil, "prod-tickets").Spec().CloudFormation()
+	fmt.Print(string(text), err)
+	// Output:
+	// {
+	//   "AWSTemplateFormatVersion": "2010-09-09",
+	//   "Resources": {
+	//     "Table": {
+	//       "Type": "AWS::DynamoDB::Table",
+	//       "DeletionPolicy": "Retain",
+	//       "UpdateReplacePolicy": "Retain",
+	//       "Properties": {
+	//         "TableName": "prod-tickets",
+	//         "BillingMode": "PROVISIONED",
+	//         "ProvisionedThroughput": {
+	//           "ReadCapacityUnits": 10,
+	//           "WriteCapacityUnits": 5
+	//         },
+	//         "AttributeDefinitions": [
+	//           {
+	//             "AttributeName": "pk",
+	//             "AttributeType": "S"
+	//           },
+	//           {
+	//             "AttributeName": "sk",
+	//             "AttributeType": "S"
+	//           }
+	//         ],
+	//         "KeySchema": [
+	//           {
+	//             "AttributeName": "pk",
+	//             "KeyType": "HASH"
+	//           },
+	//           {
+	//             "AttributeName": "sk",
+	//             "KeyType": "RANGE"
+	//           }
+	//         ],
+	//         "StreamSpecification": {
+	//           "StreamViewType": "NEW_AND_OLD_IMAGES"
+	//         }
+	//       }
+	//     }
+	//   }
+	// }
+	// <nil>
+}
