@@ -61,4 +61,6 @@ func (q unprojectable[S]) Page(context.Context, string) (Page[S], error) {
 	return Page[S]{}, q.mistake()
 }
 
+func (q unprojectable[S]) Into(*[]S) Part { return core.Apart(q) }
+
 func (q unprojectable[S]) Count(context.Context) (int, error) { return 0, q.mistake() }

@@ -238,6 +238,9 @@ func (l *list[T]) One(ctx context.Context) (v Version[T], err error) {
 	return got[0], nil
 }
 
+// Into makes a part that cannot be gathered: the versions of an item are stored in three places.
+func (l *list[T]) Into(*[]Version[T]) entity.Part { return core.Apart(l) }
+
 // Count counts the versions, at most the limit of them.
 func (l *list[T]) Count(ctx context.Context) (n int, err error) {
 	err = l.run(ctx, func(ctx context.Context) error {

@@ -140,7 +140,7 @@ func (t *Template) through(text string, i int) string {
 // where the literal begins with '#'.
 func behind(text, literal string) string {
 	_, size := utf8.DecodeRuneInString(literal)
-	return successor(text + literal[:size])
+	return Successor(text + literal[:size])
 }
 
 func (t *Template) escaped(text string) string {

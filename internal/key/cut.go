@@ -2,9 +2,9 @@ package key
 
 import "unicode/utf8"
 
-// successor gives the least text above every text that begins with prefix: the
+// Successor gives the least text above every text that begins with prefix: the
 // prefix with its last rune incremented. It is "" when there is none.
-func successor(prefix string) string {
+func Successor(prefix string) string {
 	for prefix != "" {
 		r, size := utf8.DecodeLastRuneInString(prefix)
 		prefix = prefix[:len(prefix)-size]

@@ -123,7 +123,7 @@ func span(head, lo, hi string) Range {
 		lo = head
 	}
 	if hi == "" {
-		hi = successor(head)
+		hi = Successor(head)
 	}
 	if hi != "" && lo > hi {
 		return Range{Op: Empty}

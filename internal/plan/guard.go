@@ -11,11 +11,11 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// maxGuardOperators and maxGuardBytes are DynamoDB's limits for one expression.
+// MaxOperators and MaxExpression (in bytes) are DynamoDB's limits for one expression.
 const (
-	maxGuardOperators = 300
-	maxGuardBytes     = 4096
-	maxUserOperators  = maxGuardOperators - 30 // what the caller may add to a guard
+	MaxOperators     = 300
+	MaxExpression    = 4096
+	maxUserOperators = MaxOperators - 30 // what the caller may add to a guard
 )
 
 // exists holds when the item is there and, where items can expire, has not expired.
@@ -105,7 +105,7 @@ func unchanged(s *schema.Schema, image item.Item) (guard expr.Cond, lasting bool
 		}
 	}
 	guard = expr.All(all...)
-	switch tooLong := guard.Operators() > maxGuardOperators || bytes > maxGuardBytes; {
+	switch tooLong := guard.Operators() > MaxOperators || bytes > MaxExpression; {
 	case tooLong && versioned:
 		return versionGuard(s, image), false, nil
 	case tooLong:

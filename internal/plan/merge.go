@@ -15,7 +15,7 @@ func Merge(a, b Action) (Action, bool) {
 	switch {
 	case a.Kind == Check:
 		b.Cond = expr.All(a.Cond, b.Cond)
-		return b, b.Cond.Operators() <= maxGuardOperators
+		return b, b.Cond.Operators() <= MaxOperators
 	case b.Kind == Check:
 		return Merge(b, a)
 	case a.Fold != nil && b.Fold != nil:

@@ -95,8 +95,8 @@ func checkStep(s *schema.Schema, step Step) error {
 	}
 	bytes := 0
 	for _, a := range step.Actions {
-		if n := a.Cond.Operators(); n > maxGuardOperators {
-			return input(s, CodeCondition, nil, "the conditions have %d operators together with the guard of the write, %d are allowed", n, maxGuardOperators)
+		if n := a.Cond.Operators(); n > MaxOperators {
+			return input(s, CodeCondition, nil, "the conditions have %d operators together with the guard of the write, %d are allowed", n, MaxOperators)
 		}
 		bytes += item.Size(a.Item) + item.Size(a.Key)
 	}

@@ -2,6 +2,7 @@ package query
 
 import (
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
@@ -22,21 +23,24 @@ func (b *builder) keyCondition() error {
 	if err != nil {
 		return err
 	}
-	// Flat, because DynamoDB takes no parentheses in a key condition.
-	all := expr.Cond{Op: expr.And}
-	for _, c := range []expr.Cond{pk, sk} {
-		switch c.Op {
-		case expr.None:
-		case expr.And:
-			all.Conds = append(all.Conds, c.Conds...)
-		default:
-			all.Conds = append(all.Conds, c)
-		}
-	}
-	if b.p.Key = all; len(all.Conds) == 1 {
-		b.p.Key = all.Conds[0]
-	}
+	b.p.Partition, b.p.Sort, b.p.Key = pk, sk, flat(pk, sk)
 	return nil
+}
+
+// flat joins the two parts of a key condition without parentheses, which DynamoDB takes none of there.
+func flat(pk, sk expr.Cond) expr.Cond {
+	return expr.All(append(terms(pk), terms(sk)...)...)
+}
+
+// terms are the conditions that c is joined of.
+func terms(c expr.Cond) []expr.Cond {
+	switch c.Op {
+	case expr.None:
+		return nil
+	case expr.And:
+		return slices.Clone(c.Conds)
+	}
+	return []expr.Cond{c}
 }
 
 // fixed is the condition that a half equals the given parts.

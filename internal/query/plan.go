@@ -48,7 +48,8 @@ type Plan struct {
 	Source
 	Err                error
 	Where              string    // the partition, for messages; secret parts hidden
-	Key                expr.Cond // key condition
+	Key                expr.Cond // key condition: of the partition and of the sort key
+	Partition, Sort    expr.Cond // its two parts
 	Range              expr.Cond // part of the filter that sharpens the key condition
 	User               expr.Cond // the caller's filter
 	Nothing            bool      // nothing can match: no request is needed

@@ -1,0 +1,90 @@
+package entity
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/query"
+)
+
+// Part is one query of [DB.Gather] and the slice that its items go to, made by Into of a [Query]. Printing it prints the
+// query.
+type Part = core.Part
+
+// Gather reads several queries that share a partition in one pass, and sets the slice of each to what its Collect would
+// return: a customer with orders and invoices, say, whose keys lie together. Queries of a table, of an index, of a
+// history of events and of a bin can be gathered, in any number, also several of one entity. They must read the same
+// partition of the same table or index, in the same direction, all consistently or none. Entities share a partition
+// whose key is a verbatim template of equal text, such as `gsi1pk=TENANT#{tenantId}`, or an attribute itself; a key that
+// begins with `$` holds the entity's name, and only queries of that entity share it.
+//
+// Each query keeps its own bounds, [Filter], [Limit] and [IncludeExpired]; its items come in the order of the sort key.
+// One range of the sort key is read that spans those of all queries, so what lies between them is read, and charged, too;
+// when every query has a Limit, reading ends as soon as all are reached. The slices are set when everything has been
+// read: with an error they are as they were.
+//
+// It costs one request per MB of that range, and none when no query can match. Errors: before any request an
+// *[InputError], with code EDD-9126 for queries that cannot be read together and EDD-9127 for no query at all, one that
+// cannot be gathered, or a slice that is given twice; *[DecodeError].
+func (db *DB) Gather(ctx context.Context, parts ...Part) error {
+	return db.runner.Measure(ctx, "Gather", "", func(ctx context.Context) error {
+		list, g, err := db.gathering(parts)
+		if err != nil {
+			return &Error{Verb: "Gather", Err: err}
+		}
+		add, fill := make([]func(item.Item) error, len(list)), make([]func(), len(list))
+		for i, p := range list {
+			add[i], fill[i] = p.Collect()
+		}
+		failed := &Error{Verb: "Gather", Key: list[0].Plan.Where}
+		failed.Err = g.Run(ctx, func(i int, it item.Item) error {
+			err := add[i](it)
+			if err != nil {
+				failed.Entity = list[i].Core.Schema.Name
+			}
+			return err
+		})
+		if failed.Err != nil {
+			return failed
+		}
+		for _, f := range fill {
+			f()
+		}
+		return nil
+	})
+}
+
+// gathering checks the parts and compiles the one query.
+func (db *DB) gathering(parts []Part) ([]core.Gathered, *query.Gathering, error) {
+	mistake := func(code, format string, args ...any) error {
+		return &InputError{Code: code, Type: "entity.DB", Problem: fmt.Sprintf(format, args...)}
+	}
+	if len(parts) == 0 {
+		return nil, nil, mistake(plan.CodeGather, "there is no query to gather")
+	}
+	list, plans, seen := make([]core.Gathered, len(parts)), make([]*query.Plan, len(parts)), map[any]bool{}
+	for i, p := range parts {
+		if p == nil {
+			return nil, nil, mistake(plan.CodeForeign, "part %d is nil", i)
+		}
+		list[i] = core.PartOf(p)
+		switch l := list[i]; {
+		case l.Plan == nil:
+			return nil, nil, mistake(plan.CodeGather, "part %d cannot be gathered: queries of a store, an index, a history of events or a bin can", i)
+		case l.Core.DB != any(db):
+			return nil, nil, mistake(plan.CodeForeign, "part %d belongs to another DB", i)
+		case l.Into == nil:
+			return nil, nil, mistake(plan.CodePointer, "part %d needs a pointer to a slice to read into, not nil", i)
+		case seen[l.Into]:
+			return nil, nil, mistake(plan.CodeGather, "part %d reads into the slice of another part", i)
+		case l.Plan.Err != nil:
+			return nil, nil, l.Core.Wrap(l.Plan.Verb, l.Plan.Where, l.Plan.Err)
+		}
+		seen[list[i].Into], plans[i] = true, list[i].Plan
+	}
+	g, err := query.Gather(plans)
+	return list, g, err
+}

@@ -1,0 +1,57 @@
+package core
+
+import (
+	"fmt"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/query"
+)
+
+// Part is one query of entity.DB.Gather and the slice that its items go to; it implements entity.Part.
+type Part interface {
+	fmt.Stringer
+	gathered() Gathered
+}
+
+// Gathered is an opened Part.
+type Gathered struct {
+	Core *Core
+	Plan *query.Plan // nil: the query is none that can be gathered
+	Into any         // the pointer to the slice; nil when it is nil
+	// Collect begins a group: add decodes an item, and fill assigns the slice.
+	Collect func() (add func(item.Item) error, fill func())
+}
+
+// PartOf opens a part.
+func PartOf(p Part) Gathered { return p.gathered() }
+
+// part is a Part of a query.
+type part struct {
+	fmt.Stringer
+	Gathered
+}
+
+func (p *part) gathered() Gathered { return p.Gathered }
+
+// Apart makes a Part of a query that reads more than one partition of a table or index and cannot be gathered.
+func Apart(q fmt.Stringer) Part { return &part{Stringer: q} }
+
+// Into makes q a part of entity.DB.Gather.
+func (q *Query[T]) Into(dst *[]T) Part {
+	p := &part{q, Gathered{Core: q.c, Plan: q.p}}
+	if dst != nil {
+		p.Into = dst
+	}
+	p.Collect = func() (func(item.Item) error, func()) {
+		var group []T
+		add := func(it item.Item) error {
+			v, err := q.decode(it)
+			if err == nil {
+				group = append(group, v)
+			}
+			return err
+		}
+		return add, func() { *dst = group }
+	}
+	return p
+}
