@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/exec"
@@ -11,10 +12,10 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// BatchOption is accepted by PutMany and DeleteMany: [Blind].
+// BatchOption is accepted by PutMany, DeleteMany, BatchPut and BatchDelete: [Blind].
 type BatchOption interface{ opt.Batch }
 
-// Blind lets PutMany and DeleteMany write entities for which what is stored matters: those with a version, created_at,
+// Blind lets batches write entities for which what is stored matters: those with a version, created_at,
 // set_once or immutable fields, or keys in lower case. What is stored is replaced all the same: versions begin at 1,
 // both timestamps are now, and nothing is kept.
 func Blind() BatchOption {
@@ -31,12 +32,12 @@ func Blind() BatchOption {
 func (s *Store[T]) PutMany(ctx context.Context, vs []T, opts ...BatchOption) (unwritten []T, err error) {
 	c, spec := core.Of(s), opt.Batches(opts)
 	return writeMany(ctx, c, "PutMany", vs, spec, func(in plan.Input, v T) (exec.BatchWrite, error) {
-		key, build, err := plan.NewBatchPut(c.Schema, c.Table, reflect.ValueOf(v))
+		key, build, err := plan.NewBatchPut(c.Schema, "PutMany", c.Table, reflect.ValueOf(v))
 		if err != nil {
 			return exec.BatchWrite{}, err
 		}
 		it, err := build(in)
-		return exec.BatchWrite{Key: key, Put: it}, err
+		return exec.BatchWrite{Table: c.Table, Key: key, Put: it}, err
 	})
 }
 
@@ -46,7 +47,7 @@ func (s *Store[T]) DeleteMany(ctx context.Context, keys []T, opts ...BatchOption
 	c, spec := core.Of(s), opt.Batches(opts)
 	return writeMany(ctx, c, "DeleteMany", keys, spec, func(_ plan.Input, key T) (exec.BatchWrite, error) {
 		primary, _, err := plan.Key(c.Schema, reflect.ValueOf(key))
-		return exec.BatchWrite{Key: primary}, err
+		return exec.BatchWrite{Table: c.Table, Key: primary}, err
 	})
 }
 
@@ -57,28 +58,49 @@ func writeMany[T any](ctx context.Context, c *core.Core, verb string, vs []T, sp
 		if err := plan.CheckBatch(c.Schema, spec); err != nil {
 			return err
 		}
-		var writes []exec.BatchWrite
-		var from []int // the value that each write is of
-		places, now := map[string]int{}, c.Runner.Clock().UTC()
+		out, now := newOutgoing(), c.Runner.Clock().UTC()
 		for i, v := range vs {
 			w, err := prepare(plan.Input{Now: now, WriteID: c.Runner.NewID()}, v)
 			if err != nil {
 				return fmt.Errorf("value %d: %w", i, err)
 			}
-			id := plan.KeyID(w.Key)
-			if at, taken := places[id]; taken {
-				writes[at], from[at] = w, i
-				continue
-			}
-			places[id] = len(writes)
-			writes, from = append(writes, w), append(from, i)
+			out.add(i, w)
 		}
-		left, err := c.Runner.WriteMany(ctx, c.Table, writes)
-		unwritten = nil
-		for _, k := range left {
-			unwritten = append(unwritten, vs[from[k]])
-		}
+		left, err := c.Runner.WriteMany(ctx, out.writes)
+		unwritten = among(vs, out, left)
 		return err
 	})
 	return unwritten, err
+}
+
+// outgoing are the writes of a batch. Of writes of one item the last counts: DynamoDB takes only one.
+type outgoing struct {
+	writes []exec.BatchWrite
+	from   []int // what each write is of, as its place among the caller's
+	places map[string]int
+}
+
+func newOutgoing() *outgoing { return &outgoing{places: map[string]int{}} }
+
+func (o *outgoing) add(i int, w exec.BatchWrite) {
+	id := itemID(w.Table, w.Key)
+	if at, taken := o.places[id]; taken {
+		o.writes[at], o.from[at] = w, i
+		return
+	}
+	o.places[id] = len(o.writes)
+	o.writes, o.from = append(o.writes, w), append(o.from, i)
+}
+
+// among are the values that the writes left are of, in their order.
+func among[V any](vs []V, o *outgoing, left []int) (unwritten []V) {
+	var places []int
+	for _, k := range left {
+		places = append(places, o.from[k])
+	}
+	slices.Sort(places)
+	for _, i := range places {
+		unwritten = append(unwritten, vs[i])
+	}
+	return unwritten
 }

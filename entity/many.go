@@ -2,7 +2,6 @@ package entity
 
 import (
 	"context"
-	"reflect"
 
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/exec"
@@ -22,7 +21,7 @@ func (s *Store[T]) GetMany(ctx context.Context, keys []T, opts ...ReadOption) ([
 	if spec.Keep != nil {
 		return nil, c.Wrap("GetMany", "", &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: "Keep is for Get"})
 	}
-	ids, unique := make([]string, len(keys)), []item.Item{}
+	ids, unique := make([]string, len(keys)), []exec.Key{}
 	places, given := map[string][]int{}, make([]item.Item, len(keys))
 	for i, key := range keys {
 		primary, parts, text, err := primaryKey(c, key, spec)
@@ -31,14 +30,14 @@ func (s *Store[T]) GetMany(ctx context.Context, keys []T, opts ...ReadOption) ([
 		}
 		ids[i], given[i] = plan.KeyID(primary), parts
 		if places[ids[i]] == nil {
-			unique = append(unique, primary)
+			unique = append(unique, exec.Key{Table: c.Table, Key: primary})
 		}
 		places[ids[i]] = append(places[ids[i]], i)
 	}
 	found := make([]*T, len(keys))
 	err := c.Measure(ctx, "GetMany", "", func(ctx context.Context) error {
 		var misfit error
-		err := c.Runner.GetMany(ctx, c.Table, unique, spec.Strong, func(it item.Item) {
+		err := c.Runner.GetMany(ctx, unique, spec.Strong, func(_ string, it item.Item) {
 			if c.Schema.Expires && !spec.Expired && plan.Expired(c.Schema, it, c.Runner.Clock()) {
 				return
 			}
@@ -62,36 +61,4 @@ func (s *Store[T]) GetMany(ctx context.Context, keys []T, opts ...ReadOption) ([
 		return nil, err
 	}
 	return found, nil
-}
-
-// Load is one read of [DB.TransactGet], made by [Ops.Load].
-type Load interface{ load() loading }
-
-// loading is a read, and where its item goes.
-type loading struct {
-	c      *core.Core
-	key    exec.Key
-	parts  item.Item // key parts as given
-	text   string
-	err    error
-	decode func(item.Item) (fill func(), err error)
-}
-
-func (l loading) load() loading { return l }
-
-// Load reads *dst, whose key parts are filled in, in a [DB.TransactGet].
-func (o Ops[T]) Load(dst *T) Load {
-	c := core.Of(o)
-	l := loading{c: c}
-	if dst == nil {
-		l.err = &InputError{Code: plan.CodePointer, Type: c.Schema.Type.String(), Problem: "Load needs a pointer to read into, not nil"}
-		return l
-	}
-	primary, parts, err := plan.Key(c.Schema, reflect.ValueOf(*dst))
-	l.key, l.parts, l.text, l.err = exec.Key{Table: c.Table, Key: primary}, parts, plan.KeyText(c.Schema, primary), err
-	l.decode = func(it item.Item) (func(), error) {
-		v, err := core.Decode[T](c, it)
-		return func() { *dst = v }, err
-	}
-	return l
 }

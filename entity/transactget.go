@@ -19,28 +19,23 @@ func (db *DB) TransactGet(ctx context.Context, loads ...Load) error {
 	if len(loads) > plan.MaxActions {
 		return &InputError{Code: plan.CodeTooMany, Type: "entity.DB", Problem: fmt.Sprintf("%d loads, a transaction can have %d", len(loads), plan.MaxActions)}
 	}
-	parts, keys := make([]loading, len(loads)), make([]exec.Key, len(loads))
-	te, seen := &TransactError{}, map[string]bool{}
+	parts, err := db.loadings(loads)
+	if err != nil {
+		return err
+	}
+	keys, te, seen := make([]exec.Key, len(parts)), &TransactError{}, map[string]bool{}
 	fail := func(i int, err error) {
 		te.Failed = append(te.Failed, OpError{Index: i, Err: parts[i].c.Wrap("Load", parts[i].text, err)})
 	}
-	for i, l := range loads {
-		if l == nil {
-			return &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d is nil", i)}
-		}
-		parts[i] = l.load()
-		if parts[i].c.DB != any(db) {
-			return &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d belongs to another DB", i)}
-		}
-		if keys[i] = parts[i].key; parts[i].err != nil {
-			fail(i, parts[i].err)
+	for i, l := range parts {
+		if keys[i] = l.key; l.err != nil {
+			fail(i, l.err)
 			continue
 		}
-		id := keys[i].Table + " " + plan.KeyID(keys[i].Key)
-		if seen[id] {
-			fail(i, &InputError{Code: plan.CodeSameItem, Type: parts[i].c.Schema.Type.String(), Problem: "the item is loaded twice; a transaction can read an item once"})
+		if seen[l.id()] {
+			fail(i, &InputError{Code: plan.CodeSameItem, Type: l.c.Schema.Type.String(), Problem: "the item is loaded twice; a transaction can read an item once"})
 		}
-		seen[id] = true
+		seen[l.id()] = true
 	}
 	return db.runner.Measure(ctx, "TransactGet", "", func(ctx context.Context) error {
 		if len(te.Failed) > 0 {
@@ -51,11 +46,11 @@ func (db *DB) TransactGet(ctx context.Context, loads ...Load) error {
 			return &Error{Verb: "TransactGet", Err: err}
 		}
 		for i, it := range items {
-			s := parts[i].c.Schema
-			if it == nil || s.Expires && plan.Expired(s, it, db.config.Clock()) {
-				fail(i, ErrNotFound)
-			} else if err := plan.SameCase(s, parts[i].parts, it); err != nil {
+			switch it, err := parts[i].fits(it); {
+			case err != nil:
 				fail(i, err)
+			case it == nil:
+				fail(i, ErrNotFound)
 			}
 		}
 		if len(te.Failed) > 0 {
@@ -70,7 +65,8 @@ func (db *DB) TransactGet(ctx context.Context, loads ...Load) error {
 		if len(te.Failed) > 0 {
 			return te
 		}
-		for _, fill := range fills {
+		for i, fill := range fills {
+			parts[i].kept(items[i])
 			fill()
 		}
 		return nil

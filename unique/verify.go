@@ -12,6 +12,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
@@ -174,12 +175,12 @@ func (a *audit) lookup(ctx context.Context, claims []claimed) (map[string]item.I
 	for _, x := range claims {
 		wanted[plan.KeyID(x.by)] = x.by
 	}
-	var keys []item.Item
+	var keys []exec.Key
 	for _, id := range slices.Sorted(maps.Keys(wanted)) {
-		keys = append(keys, wanted[id])
+		keys = append(keys, exec.Key{Table: a.c.Table, Key: wanted[id]})
 	}
 	got := map[string]item.Item{}
-	err := a.c.Runner.GetMany(ctx, a.c.Table, keys, true, func(it item.Item) { got[plan.KeyID(plan.KeyOf(a.s, it))] = it })
+	err := a.c.Runner.GetMany(ctx, keys, true, func(_ string, it item.Item) { got[plan.KeyID(plan.KeyOf(a.s, it))] = it })
 	return got, err
 }
 

@@ -19,8 +19,9 @@ const (
 
 // BatchWrite is one unconditional write of a batch.
 type BatchWrite struct {
-	Key item.Item
-	Put item.Item // nil: the item with Key is deleted
+	Table string
+	Key   item.Item
+	Put   item.Item // nil: the item with Key is deleted
 }
 
 func (w BatchWrite) request() types.WriteRequest {
@@ -30,19 +31,19 @@ func (w BatchWrite) request() types.WriteRequest {
 	return types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: w.Key}}
 }
 
-// WriteMany sends writes of different items and returns the indexes of those that were not, or perhaps not, written, in
+// WriteMany sends writes of different items, of one or several tables, and returns the indexes of those that were not, or perhaps not, written, in
 // order. A batch whose answer was lost is sent again: its writes have no condition, and twice is the same as once.
-func (r *Runner) WriteMany(ctx context.Context, table string, writes []BatchWrite) (unwritten []int, err error) {
-	if r.Client == nil {
-		return nil, ErrNoClient
-	}
+func (r *Runner) WriteMany(ctx context.Context, writes []BatchWrite) (unwritten []int, err error) {
 	all := make([]int, len(writes))
 	for i := range all {
 		all[i] = i
 	}
+	if r.Client == nil {
+		return all, ErrNoClient
+	}
 	chunks := slices.Collect(slices.Chunk(all, mostWrites))
 	left, errs := make([][]int, len(chunks)), make([]error, len(chunks))
-	Parallel(len(chunks), writesAtOnce, func(i int) { left[i], errs[i] = r.writeChunk(ctx, table, writes, chunks[i]) })
+	Parallel(len(chunks), writesAtOnce, func(i int) { left[i], errs[i] = r.writeChunk(ctx, writes, chunks[i]) })
 	for _, e := range errs {
 		if err == nil {
 			err = e
@@ -57,17 +58,15 @@ func (r *Runner) WriteMany(ctx context.Context, table string, writes []BatchWrit
 
 // writeChunk sends one batch, and what is left unprocessed again; it gives up after MaxAttempts answers in a row without
 // any write. It returns what is left.
-func (r *Runner) writeChunk(ctx context.Context, table string, writes []BatchWrite, left []int) ([]int, error) {
+func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, left []int) ([]int, error) {
 	for idle := 0; ; {
-		requests := make([]types.WriteRequest, len(left))
-		for i, k := range left {
-			requests[i] = writes[k].request()
+		requests := map[string][]types.WriteRequest{}
+		for _, k := range left {
+			requests[writes[k].Table] = append(requests[writes[k].Table], writes[k].request())
 		}
 		var out *dynamodb.BatchWriteItemOutput
 		err := r.read(ctx, func() (err error) { // as harmless to repeat as a read
-			out, err = r.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
-				RequestItems: map[string][]types.WriteRequest{table: requests}, ReturnConsumedCapacity: r.capacity(),
-			}, once)
+			out, err = r.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: requests, ReturnConsumedCapacity: r.capacity()}, once)
 			return err
 		})
 		if err != nil {
@@ -76,7 +75,7 @@ func (r *Runner) writeChunk(ctx context.Context, table string, writes []BatchWri
 		for i := range out.ConsumedCapacity {
 			meterOf(ctx).writes(&out.ConsumedCapacity[i])
 		}
-		rest := remaining(writes, left, out.UnprocessedItems[table])
+		rest := remaining(writes, left, out.UnprocessedItems)
 		if len(rest) == 0 {
 			return nil, nil
 		}
@@ -93,27 +92,28 @@ func (r *Runner) writeChunk(ctx context.Context, table string, writes []BatchWri
 }
 
 // remaining are the writes among left that came back unprocessed.
-func remaining(writes []BatchWrite, left []int, unprocessed []types.WriteRequest) []int {
-	back := map[string]bool{}
-	for _, u := range unprocessed {
-		it := item.Item(nil)
-		switch {
-		case u.PutRequest != nil:
-			it = u.PutRequest.Item
-		case u.DeleteRequest != nil:
-			it = u.DeleteRequest.Key
-		}
-		key := item.Item{}
-		for name := range writes[left[0]].Key {
-			key[name] = it[name]
-		}
-		back[plan.KeyID(key)] = true
-	}
+func remaining(writes []BatchWrite, left []int, unprocessed map[string][]types.WriteRequest) []int {
 	var rest []int
 	for _, k := range left {
-		if back[plan.KeyID(writes[k].Key)] {
+		if slices.ContainsFunc(unprocessed[writes[k].Table], writes[k].isOf) {
 			rest = append(rest, k)
 		}
 	}
 	return rest
+}
+
+// isOf reports that u writes the item that w writes.
+func (w BatchWrite) isOf(u types.WriteRequest) bool {
+	it := item.Item(nil)
+	switch {
+	case u.PutRequest != nil:
+		it = u.PutRequest.Item
+	case u.DeleteRequest != nil:
+		it = u.DeleteRequest.Key
+	}
+	key := item.Item{}
+	for name := range w.Key {
+		key[name] = it[name]
+	}
+	return plan.KeyID(key) == plan.KeyID(w.Key)
 }

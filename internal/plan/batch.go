@@ -35,8 +35,8 @@ func CheckBatch(s *schema.Schema, spec opt.Spec) error {
 }
 
 // NewBatchPut checks v and returns its primary key, and how to make the item for an instant and a write id.
-func NewBatchPut(s *schema.Schema, table string, v reflect.Value) (key item.Item, make func(Input) (item.Item, error), err error) {
-	op, _ := newOp(s, table, "PutMany", v, opt.Spec{})
+func NewBatchPut(s *schema.Schema, verb, table string, v reflect.Value) (key item.Item, make func(Input) (item.Item, error), err error) {
+	op, _ := newOp(s, table, verb, v, opt.Spec{})
 	if op.Err != nil {
 		return nil, nil, op.Err
 	}
@@ -45,4 +45,9 @@ func NewBatchPut(s *schema.Schema, table string, v reflect.Value) (key item.Item
 		return nil, nil, err
 	}
 	return op.Key, func(in Input) (item.Item, error) { return op.fresh(base, in) }, nil
+}
+
+// BatchText prints one write of a batch.
+func BatchText(s *schema.Schema, verb, table string, a Action) string {
+	return verb + " " + s.Name + " on " + table + "\n" + actionLines(s, []Action{a}, "", "")
 }

@@ -1,0 +1,146 @@
+package entity_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+)
+
+func TestBatchGet_FillsInOrderAndAsksForEachItemOnce(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	_, err := y.db.BatchWrite(t.Context(), y.puts(70)...)
+	require.NoError(t, err)
+	y.sent()
+	var loads []entity.Load
+	gs, bs := make([]Dial, 140), make([]Bare, 140)
+	for i := range 140 {
+		gs[i], bs[i] = Dial{ID: fmt.Sprint("g-", i%80), Site: "as it was"}, Bare{ID: fmt.Sprint("b-", i%80)}
+		loads = append(loads, y.dial.Op().Load(&gs[i]), y.bare.Op().Load(&bs[i]))
+	}
+	found, err := y.db.BatchGet(t.Context(), loads...)
+	require.NoError(t, err)
+	require.Equal(t, []string{"BatchGetItem", "BatchGetItem"}, y.sent(), "160 different keys")
+	require.Len(t, found, 280)
+	for i := range 140 {
+		there := i%80 < 70
+		require.Equal(t, []bool{there, there}, found[2*i:2*i+2])
+		if there {
+			require.Equal(t, i%80, gs[i].Value)
+			require.Empty(t, gs[i].Site)
+			require.Equal(t, "n", bs[i].Name)
+		} else {
+			require.Equal(t, "as it was", gs[i].Site)
+		}
+	}
+	found, err = y.db.BatchGet(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, found)
+	require.Empty(t, y.sent())
+}
+
+// DynamoDB reads all keys of a table in one request alike, so consistent loads go by themselves, and first: an item that
+// is read consistently need not be read again.
+func TestBatchGet_OptionsAreThoseOfEachLoad(t *testing.T) {
+	t.Parallel()
+	l, s := lapsed(t, -time.Hour)
+	token := func() Token { return Token{User: "u", ID: "t"} }
+	a, b, c, other := token(), token(), token(), Token{User: "u", ID: "other"}
+	var handle entity.Handle
+	found, err := l.db.BatchGet(t.Context(), s.Op().Load(&a), s.Op().Load(&b, entity.Consistent(), entity.IncludeExpired(), entity.Keep(&handle)), s.Op().Load(&other), s.Op().Load(&c))
+	require.NoError(t, err)
+	require.Equal(t, []bool{false, true, false, false}, found, "its time has passed, and one load shows it all the same")
+	require.Equal(t, 7, b.Uses)
+	requests := l.wire.Requests()
+	require.Len(t, requests, 2)
+	require.Contains(t, string(requests[0].Body), `"ConsistentRead":true`)
+	require.Contains(t, string(requests[1].Body), `"ConsistentRead":false`)
+	require.NotContains(t, string(requests[1].Body), "#t\"")
+	l.sent()
+	d := token()
+	require.NoError(t, l.db.TransactGet(t.Context(), s.Op().Load(&d, entity.IncludeExpired(), entity.Keep(&handle))))
+	require.Equal(t, 7, d.Uses)
+	l.sent()
+	_, err = s.Update(t.Context(), token(), entity.Set(&entity.Fields[Token]().Uses, 8), handle.From())
+	require.ErrorIs(t, err, entity.ErrNotFound, "it is gone for writes")
+}
+
+func TestBatchGet_KeepSavesTheReadOfAWrite(t *testing.T) {
+	t.Parallel()
+	l, s := open[Employee](t)
+	_, err := s.Create(t.Context(), alice())
+	require.NoError(t, err)
+	l.sent()
+	e, f := employeeKey("emp-alice"), entity.Fields[Employee]()
+	var handle entity.Handle
+	found, err := l.db.BatchGet(t.Context(), s.Op().Load(&e, entity.Keep(&handle)))
+	require.NoError(t, err)
+	require.Equal(t, []bool{true}, found)
+	_, err = s.Update(t.Context(), e, entity.Set(&f.Department, "Sales"), handle.From())
+	require.NoError(t, err)
+	require.NotContains(t, l.sent(), "GetItem")
+}
+
+func TestBatchGet_FailsWhole(t *testing.T) {
+	t.Parallel()
+	y := newYard(t, func(c *entity.Config) { c.MaxAttempts = 3 })
+	_, err := y.db.BatchWrite(t.Context(), y.puts(2)...)
+	require.NoError(t, err)
+	g, b := Dial{ID: "g-1"}, Bare{ID: "b-1"}
+	loads := []entity.Load{y.dial.Op().Load(&g), y.bare.Op().Load(&b)}
+	y.sent()
+	for _, fault := range []faults.Fault{faults.Unprocessed, faults.Throttle} {
+		y.wire.Inject(func(faults.Request) faults.Fault { return fault })
+		found, err := y.db.BatchGet(t.Context(), loads...)
+		require.Error(t, err)
+		require.Nil(t, found)
+		require.Len(t, y.sent(), 3)
+		var unprocessed *entity.UnprocessedError
+		if fault == faults.Unprocessed {
+			require.ErrorAs(t, err, &unprocessed)
+			require.Equal(t, 2, unprocessed.Count)
+		}
+		y.wire.Inject(faults.Nth(1, fault))
+		_, err = y.db.BatchGet(t.Context(), loads...)
+		require.NoError(t, err)
+		require.Equal(t, 1, g.Value)
+		require.Len(t, y.sent(), 2)
+		g, b = Dial{ID: "g-1"}, Bare{ID: "b-1"}
+		loads = []entity.Load{y.dial.Op().Load(&g), y.bare.Op().Load(&b)}
+	}
+	y.wire.Inject(nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = y.db.BatchGet(ctx, loads...)
+	require.ErrorIs(t, err, context.Canceled)
+	y.patch(t, keys("pk", "$app#v1#dial#g-1", "sk", "$app#v1#dial"), "value", str("x"))
+	_, err = y.db.BatchGet(t.Context(), loads...)
+	var misfit *entity.DecodeError
+	require.ErrorAs(t, err, &misfit)
+	require.Equal(t, []any{Dial{ID: "g-1"}, Bare{ID: "b-1"}}, []any{g, b})
+}
+
+func TestBatchGet_MistakesAreFoundBeforeAnyRequest(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	g := Dial{ID: "a"}
+	elsewhere := declare[Dial](t, y.aside(t))
+	for code, load := range map[string]entity.Load{
+		"EDD-9101": y.dial.Op().Load(&Dial{}),
+		"EDD-9105": y.dial.Op().Load(nil),
+		"EDD-9108": y.dial.Op().Load(&g, nil),
+		"EDD-9114": elsewhere.Op().Load(&g),
+	} {
+		_, err := y.db.BatchGet(t.Context(), y.dial.Op().Load(&g), load)
+		requireInput(t, err, code, map[string]string{"EDD-9101": "ID"}[code])
+	}
+	_, err := y.db.BatchGet(t.Context(), nil)
+	requireInput(t, err, "EDD-9114", "")
+	require.Empty(t, y.sent())
+}

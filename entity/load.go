@@ -1,0 +1,86 @@
+package entity
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/plan"
+)
+
+// Load is one read of [DB.TransactGet] or [DB.BatchGet], made by [Ops.Load].
+type Load interface{ load() loading }
+
+// loading is a read, and where its item goes.
+type loading struct {
+	c      *core.Core
+	spec   opt.Spec
+	key    exec.Key
+	parts  item.Item // key parts as given
+	text   string
+	err    error
+	decode func(item.Item) (fill func(), err error)
+}
+
+func (l loading) load() loading { return l }
+
+// Load reads *dst, whose key parts are filled in, in a [DB.TransactGet] or [DB.BatchGet]. Of the options, [Consistent] is
+// for BatchGet; a transaction always reads consistently.
+func (o Ops[T]) Load(dst *T, opts ...ReadOption) Load {
+	c := core.Of(o)
+	l := loading{c: c, spec: opt.Reads(opts)}
+	if dst == nil {
+		l.err = &InputError{Code: plan.CodePointer, Type: c.Schema.Type.String(), Problem: "Load needs a pointer to read into, not nil"}
+		return l
+	}
+	if len(l.spec.Errs) > 0 {
+		l.err = &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: l.spec.Errs[0].Error()}
+		return l
+	}
+	primary, parts, err := plan.Key(c.Schema, reflect.ValueOf(*dst))
+	l.key, l.parts, l.text, l.err = exec.Key{Table: c.Table, Key: primary}, parts, plan.KeyText(c.Schema, primary), err
+	l.decode = func(it item.Item) (func(), error) {
+		v, err := core.Decode[T](c, it)
+		return func() { *dst = v }, err
+	}
+	return l
+}
+
+// id is the same for loads of one item.
+func (l loading) id() string { return itemID(l.key.Table, l.key.Key) }
+
+func itemID(table string, key item.Item) string { return table + " " + plan.KeyID(key) }
+
+// fits returns it as the load sees it: nil when there is none, or its time has passed. An item whose key was given in
+// another case is an error.
+func (l loading) fits(it item.Item) (item.Item, error) {
+	s := l.c.Schema
+	if it == nil || s.Expires && !l.spec.Expired && plan.Expired(s, it, l.c.Runner.Clock()) {
+		return nil, nil
+	}
+	return it, plan.SameCase(s, l.parts, it)
+}
+
+// kept hands the item to what [Keep] names.
+func (l loading) kept(it item.Item) {
+	if l.spec.Keep != nil {
+		l.spec.Keep(it, l.c.Table)
+	}
+}
+
+// loadings opens loads, which must be of db.
+func (db *DB) loadings(loads []Load) ([]loading, error) {
+	parts := make([]loading, len(loads))
+	for i, l := range loads {
+		if l == nil {
+			return nil, &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d is nil", i)}
+		}
+		if parts[i] = l.load(); parts[i].c.DB != any(db) {
+			return nil, &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d belongs to another DB", i)}
+		}
+	}
+	return parts, nil
+}
