@@ -1,6 +1,10 @@
 package entity
 
-import "github.com/dynastrata/dynastrata/internal/opt"
+import (
+	"errors"
+
+	"github.com/dynastrata/dynastrata/internal/opt"
+)
 
 type (
 	forRead   = opt.ForRead
@@ -70,10 +74,28 @@ func MaxRequests(n int) QueryOption {
 	return forQuery{Do: func(s *opt.Spec) { s.Requests = &n }}
 }
 
-// Segments makes All and Collect of a scan read n parts of the table at the same time, 1 to 64. The items come in no
-// order. Page and Count read one part after the other.
+// Segments makes All and Collect of a scan read n parts of the table at the same time, 1 to 64. Each item comes once, in
+// no order. Every part has one request under way, or one answer of up to 1 MB that waits to be yielded, and no more. The
+// first error of a part ends the whole; when the loop ends, however it does, no request is left behind. Page and Count
+// read one part after the other.
 func Segments(n int) QueryOption {
 	return forQuery{Do: func(s *opt.Spec) { s.Segments = &n }}
+}
+
+// ScanProgress is how far a scan has come; see [OnScan]. There is no share of the whole in it: DynamoDB does not tell how
+// much is left to read. With [Segments], which are about of one size in a table whose partitions are small, SegmentsDone
+// of Segments is what is known.
+type ScanProgress = opt.ScanProgress
+
+// OnScan makes a scan call f after each answer of DynamoDB, before the items of that answer are yielded. All calls are
+// made by the goroutine that runs the scan, so f needs no lock and can end the scan by cancelling its context. Counts are
+// of one run; each Page begins anew. What the last call says is the whole cost of a run that went to its end.
+func OnScan(f func(ScanProgress)) QueryOption {
+	return forQuery{Do: func(s *opt.Spec) {
+		if s.Scanned = f; f == nil {
+			s.Errs = append(s.Errs, errors.New("OnScan needs a function"))
+		}
+	}}
 }
 
 // Filter drops the items for which one of conds does not hold, after DynamoDB has read and charged them. Attributes of

@@ -58,7 +58,7 @@ func (l *list[T]) build() (err error) {
 	switch s := l.spec; {
 	case len(s.Errs) > 0:
 		return l.fail("%v", s.Errs[0])
-	case s.Evaluate != nil || s.Requests != nil || s.Segments != nil || s.Keep != nil:
+	case s.Evaluate != nil || s.Requests != nil || s.Segments != nil || s.Scanned != nil || s.Keep != nil:
 		return l.fail("a list of versions takes Desc, Limit, Filter, IncludeExpired, WithCurrent and conditions on the version")
 	case s.Limit != nil && *s.Limit <= 0:
 		return l.fail("Limit must be greater than zero")

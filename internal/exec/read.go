@@ -43,10 +43,12 @@ func (r *Runner) Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.
 	return page, err
 }
 
-// Scan fetches one page of a table or index.
+// Scan fetches one page of a table or index. The caller may ask for the capacity that it consumes.
 func (r *Runner) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.ScanOutput, error) {
 	var page *dynamodb.ScanOutput
-	in.ReturnConsumedCapacity = r.capacity()
+	if in.ReturnConsumedCapacity == "" {
+		in.ReturnConsumedCapacity = r.capacity()
+	}
 	err := r.read(ctx, func() error {
 		out, err := r.Client.Scan(ctx, in, once)
 		if err != nil {

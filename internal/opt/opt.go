@@ -29,6 +29,7 @@ type Spec struct {
 	From     Image                                                  // item that a write is planned from
 	NoReturn bool                                                   // skip the read of the current item after an append
 	Progress func(deleted int)                                      // told by a purge what it has removed
+	Scanned  func(ScanProgress)                                     // told by a scan what it has read
 	Blind    bool                                                   // batch writes replace what is stored, whatever it is
 	After    *time.Duration                                         // how long items live, for a declared time to live
 	Name     string

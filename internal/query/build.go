@@ -26,7 +26,7 @@ type builder struct {
 
 // Build compiles the query of src for the partition in v. Mistakes are in the plan's Err.
 func Build(src Source, v reflect.Value, spec opt.Spec) *Plan {
-	p := &Plan{Source: src, Desc: spec.Desc, Strong: spec.Strong, Expired: spec.Expired}
+	p := &Plan{Source: src, Desc: spec.Desc, Strong: spec.Strong, Expired: spec.Expired, Scanned: spec.Scanned}
 	b := &builder{p: p, s: src.Schema, v: v, given: item.Item{}}
 	p.Err = b.build(spec)
 	return p
@@ -88,6 +88,9 @@ func (b *builder) bounds(spec opt.Spec) error {
 	}
 	if b.p.Segments > 0 && !b.p.Scan {
 		return b.fail(plan.CodeOption, nil, "Segments is for scans")
+	}
+	if b.p.Scanned != nil && !b.p.Scan {
+		return b.fail(plan.CodeOption, nil, "OnScan is for scans")
 	}
 	return nil
 }

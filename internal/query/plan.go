@@ -15,6 +15,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -54,10 +55,11 @@ type Plan struct {
 	User               expr.Cond // the caller's filter
 	Nothing            bool      // nothing can match: no request is needed
 	Desc               bool
-	Limit              int      // 0: none
-	Evaluate, Requests int      // bounds of what a run may cost; 0: none
-	Segments           int      // of a scan, read at the same time; 0 or 1: one after the other
-	Project            []string // attributes to return; nil: all
+	Limit              int                    // 0: none
+	Evaluate, Requests int                    // bounds of what a run may cost; 0: none
+	Segments           int                    // of a scan, read at the same time; 0 or 1: one after the other
+	Project            []string               // attributes to return; nil: all
+	Scanned            func(opt.ScanProgress) // told after each request of a scan; nil: nobody listens
 	Strong             bool
 	Expired            bool
 

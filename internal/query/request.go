@@ -20,6 +20,7 @@ type fetched struct {
 	count     int // items that passed the filter
 	evaluated int // items that were read and charged
 	last      item.Item
+	units     float64 // read units, where somebody asked
 }
 
 // fetch sends one request. limit is how many items it evaluates at most, 0 what fits into 1 MB.
@@ -49,7 +50,7 @@ func (p *Plan) fetch(ctx context.Context, start item.Item, limit int, count bool
 	if err != nil {
 		return fetched{}, err
 	}
-	return p.own(fetched{out.Items, int(out.Count), int(out.ScannedCount), out.LastEvaluatedKey})
+	return p.own(fetched{items: out.Items, count: int(out.Count), evaluated: int(out.ScannedCount), last: out.LastEvaluatedKey})
 }
 
 func (p *Plan) fetchScan(ctx context.Context, start item.Item, limit int, count bool, seg *segment) (fetched, error) {
@@ -69,11 +70,18 @@ func (p *Plan) fetchScan(ctx context.Context, start item.Item, limit int, count 
 	if seg != nil {
 		in.Segment, in.TotalSegments = &seg.number, &seg.of
 	}
+	if p.Scanned != nil {
+		in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+	}
 	out, err := p.Runner.Scan(ctx, in)
 	if err != nil {
 		return fetched{}, err
 	}
-	return p.own(fetched{out.Items, int(out.Count), int(out.ScannedCount), out.LastEvaluatedKey})
+	got := fetched{items: out.Items, count: int(out.Count), evaluated: int(out.ScannedCount), last: out.LastEvaluatedKey}
+	if c := out.ConsumedCapacity; c != nil && c.CapacityUnits != nil {
+		got.units = *c.CapacityUnits
+	}
+	return p.own(got)
 }
 
 // own drops what passed the filter and is not what the query is about.

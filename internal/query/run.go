@@ -34,14 +34,19 @@ func (p *Plan) Page(ctx context.Context, after string, limit int) (Page, error) 
 	if err != nil {
 		return Page{}, err
 	}
-	page, _, err := p.page(ctx, start, limit, &budget{evaluate: p.Evaluate, requests: p.Requests}, nil)
+	page, _, err := p.page(ctx, start, limit, p.budget())
 	return page, err
 }
 
-// budget is what a run may still cost; 0 is no bound.
+// budget is what a run may still cost, 0 is no bound, and what it has read so far.
 type budget struct {
 	evaluate, requests int
 	spent              bool
+	track              *tracker
+}
+
+func (p *Plan) budget() *budget {
+	return &budget{evaluate: p.Evaluate, requests: p.Requests, track: p.tracker(1)}
 }
 
 // ask is how many items the next request may evaluate when want would do; 0 is no bound.
@@ -53,9 +58,10 @@ func (b *budget) ask(want int) int {
 }
 
 // charge takes one request off the budget.
-func (b *budget) charge(evaluated int) {
+func (b *budget) charge(got fetched) {
+	b.track.add(got)
 	if b.evaluate > 0 {
-		b.evaluate = max(b.evaluate-evaluated, 0)
+		b.evaluate = max(b.evaluate-got.evaluated, 0)
 		b.spent = b.spent || b.evaluate == 0
 	}
 	if b.requests > 0 {
@@ -64,16 +70,15 @@ func (b *budget) charge(evaluated int) {
 	}
 }
 
-// page reads from start; seg is the segment of a parallel scan, nil otherwise. last is where the next page starts, nil
-// at the end.
-func (p *Plan) page(ctx context.Context, start item.Item, limit int, b *budget, seg *segment) (page Page, last item.Item, err error) {
+// page reads from start. last is where the next page starts, nil at the end.
+func (p *Plan) page(ctx context.Context, start item.Item, limit int, b *budget) (page Page, last item.Item, err error) {
 	ask := p.firstAsk(limit)
 	for {
-		got, err := p.fetch(ctx, start, b.ask(ask), false, seg)
+		got, err := p.fetch(ctx, start, b.ask(ask), false, nil)
 		if err != nil {
 			return Page{}, nil, err
 		}
-		b.charge(got.evaluated)
+		b.charge(got)
 		page.Items = append(page.Items, got.items...)
 		start = got.last
 		switch {
@@ -125,9 +130,9 @@ func (p *Plan) All(ctx context.Context) iter.Seq2[item.Item, error] {
 			return
 		}
 		var start item.Item
-		left, b := p.Limit, &budget{evaluate: p.Evaluate, requests: p.Requests}
+		left, b := p.Limit, p.budget()
 		for {
-			page, last, err := p.page(ctx, start, left, b, nil)
+			page, last, err := p.page(ctx, start, left, b)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -152,13 +157,13 @@ func (p *Plan) Count(ctx context.Context) (int, error) {
 	if p.Err != nil || p.Nothing {
 		return 0, p.Err
 	}
-	total, start, b := 0, item.Item(nil), &budget{evaluate: p.Evaluate, requests: p.Requests}
+	total, start, b := 0, item.Item(nil), p.budget()
 	for {
 		got, err := p.fetch(ctx, start, b.ask(0), true, nil)
 		if err != nil {
 			return 0, err
 		}
-		b.charge(got.evaluated)
+		b.charge(got)
 		total += got.count
 		if p.Limit > 0 && total >= p.Limit {
 			return p.Limit, nil

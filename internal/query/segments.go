@@ -9,34 +9,35 @@ import (
 // maxSegments is how many segments of a table are read at the same time.
 const maxSegments = 64
 
-// allSegments scans the segments at the same time and yields items as they come, in no order.
+// allSegments scans the segments at the same time and yields items as they come, in no order. A segment that has an
+// answer waits until it is taken, so that no more than one of each is held.
 func (p *Plan) allSegments(ctx context.Context, yield func(item.Item, error) bool) {
 	ctx, stop := context.WithCancel(ctx)
-	type batch struct {
-		items []item.Item
-		err   error
+	type answer struct {
+		fetched
+		err error
 	}
-	batches := make(chan batch)
+	answers := make(chan answer)
 	done := make(chan struct{})
 	for i := range p.Segments {
 		go func() {
 			defer func() { done <- struct{}{} }()
 			seg := &segment{int32(i), int32(p.Segments)}
 			for start := item.Item(nil); ; {
-				page, last, err := p.page(ctx, start, 0, &budget{}, seg)
+				got, err := p.fetch(ctx, start, 0, false, seg)
 				select {
-				case batches <- batch{page.Items, err}:
+				case answers <- answer{got, err}:
 				case <-ctx.Done():
 					return
 				}
-				if start = last; start == nil || err != nil {
+				if start = got.last; start == nil || err != nil {
 					return
 				}
 			}
 		}()
 	}
 	// However the loop ends, no goroutine outlives it.
-	running, yielded := p.Segments, 0
+	running, yielded, track := p.Segments, 0, p.tracker(p.Segments)
 	defer func() {
 		stop()
 		for ; running > 0; running-- {
@@ -47,12 +48,13 @@ func (p *Plan) allSegments(ctx context.Context, yield func(item.Item, error) boo
 		select {
 		case <-done:
 			running--
-		case b := <-batches:
-			if b.err != nil {
-				yield(nil, b.err)
+		case a := <-answers:
+			if a.err != nil {
+				yield(nil, a.err)
 				return
 			}
-			for _, it := range b.items {
+			track.add(a.fetched)
+			for _, it := range a.items {
 				yielded++
 				if !yield(it, nil) || yielded == p.Limit {
 					return
