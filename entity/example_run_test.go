@@ -21,12 +21,18 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 	empty := desk()
 	entity.Must(entity.New[Loan](empty))
 	entity.Must(entity.New[Book](empty))
+	entity.Must(entity.New[Author](empty))
+	entity.Must(entity.New[Edition](empty))
 	require.NoError(t, empty.CreateTables(t.Context()))
 	examples := map[string]func(){
 		"ExampleStore_Purge":        ExampleStore_Purge,
 		"ExampleKeep":               ExampleKeep,
 		"ExampleDB_Transact_merged": ExampleDB_Transact_merged,
 		"ExampleDB_Verify":          ExampleDB_Verify,
+		"ExampleDB_Gather":          ExampleDB_Gather,
+		"ExampleDB_BatchGet":        ExampleDB_BatchGet,
+		"ExampleDB_BatchWrite":      ExampleDB_BatchWrite,
+		"ExampleOnScan":             ExampleOnScan,
 	}
 	source, err := os.ReadFile(file)
 	require.NoError(t, err)

@@ -108,3 +108,99 @@ func ExampleDB_Verify() {
 	// true stream: needs NEW_AND_OLD_IMAGES, has none
 	// false billing: needs PROVISIONED, has PAY_PER_REQUEST
 }
+
+// Author and Edition lie in one partition of an index: its key is the same text for both.
+type Author struct {
+	_ entity.Key `name:"Author" pk:"$#{name}" sk:"$"`
+	_ entity.GSI `name:"byPublisher" index:"gsi2" pk:"gsi2pk=PUBLISHER#{publisher}" sk:"$#{name}"`
+
+	Name      string `dynamodbav:"name"`
+	Publisher string `dynamodbav:"publisher,omitempty"`
+}
+
+type Edition struct {
+	_ entity.Key `name:"Edition" pk:"$#{isbn}" sk:"$"`
+	_ entity.GSI `name:"byPublisher" index:"gsi2" pk:"gsi2pk=PUBLISHER#{publisher}" sk:"$#{year}#{isbn}"`
+
+	ISBN      string `dynamodbav:"isbn"`
+	Year      int    `dynamodbav:"year,omitempty"`
+	Publisher string `dynamodbav:"publisher,omitempty"`
+}
+
+// One request reads what a publisher has, of each kind, and another one writes it.
+func ExampleDB_Gather() {
+	ctx, e := context.Background(), entity.Fields[Edition]()
+	db := desk()
+	authors, editions := entity.Must(entity.New[Author](db)), entity.Must(entity.New[Edition](db))
+	_, err := db.BatchWrite(ctx,
+		authors.Op().BatchPut(Author{Name: "Ibsen", Publisher: "Gyldendal"}),
+		authors.Op().BatchPut(Author{Name: "Undset", Publisher: "Aschehoug"}),
+		editions.Op().BatchPut(Edition{ISBN: "0-22", Year: 1867, Publisher: "Gyldendal"}),
+		editions.Op().BatchPut(Edition{ISBN: "0-23", Year: 1879, Publisher: "Gyldendal"}),
+	)
+	fmt.Println(err)
+
+	var people []Author
+	var recent []Edition
+	err = db.Gather(ctx,
+		entity.Must(authors.Index("byPublisher")).Query(Author{Publisher: "Gyldendal"}).Into(&people),
+		entity.Must(editions.Index("byPublisher")).Query(Edition{Publisher: "Gyldendal"}, entity.Ge(&e.Year, 1870)).Into(&recent),
+	)
+	fmt.Println(err, len(people), people[0].Name, len(recent), recent[0].ISBN)
+	// prints
+	// <nil>
+	// <nil> 1 Ibsen 1 0-23
+}
+
+// Items of any kinds in one request; found says which of them are there.
+func ExampleDB_BatchGet() {
+	ctx := context.Background()
+	db := desk()
+	authors, editions := entity.Must(entity.New[Author](db)), entity.Must(entity.New[Edition](db))
+	entity.Must(authors.Create(ctx, Author{Name: "Hamsun", Publisher: "Cappelen"}))
+
+	author, edition := Author{Name: "Hamsun"}, Edition{ISBN: "0-99"}
+	found, err := db.BatchGet(ctx, authors.Op().Load(&author, entity.Consistent()), editions.Op().Load(&edition))
+	fmt.Println(found, err, author.Publisher)
+	// prints
+	// [true false] <nil> Cappelen
+}
+
+// What is not written for the time being is tried again.
+func ExampleDB_BatchWrite() {
+	ctx := context.Background()
+	db := desk()
+	authors, editions := entity.Must(entity.New[Author](db)), entity.Must(entity.New[Edition](db))
+
+	ops := []entity.BatchOp{authors.Op().BatchPut(Author{Name: "Bull"}), editions.Op().BatchDelete(Edition{ISBN: "0-98"})}
+	for range 3 {
+		left, err := db.BatchWrite(ctx, ops...)
+		fmt.Println(len(left), err)
+		if ops = left; len(left) == 0 {
+			break
+		}
+	}
+	// prints
+	// 0 <nil>
+}
+
+// A scan of a table in four parts says how far it is.
+func ExampleOnScan() {
+	ctx := context.Background()
+	db := desk()
+	authors := entity.Must(entity.New[Author](db))
+	entity.Must(authors.Create(ctx, Author{Name: "Collett"}))
+
+	var last entity.ScanProgress
+	n := 0
+	for _, err := range authors.Scan(entity.Segments(4), entity.OnScan(func(p entity.ScanProgress) { last = p })).All(ctx) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		n++
+	}
+	fmt.Println(n == last.Found, n <= last.Evaluated, last.SegmentsDone, last.ReadUnits > 0)
+	// prints
+	// true true 4 true
+}

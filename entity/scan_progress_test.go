@@ -64,7 +64,9 @@ func grows(t *testing.T, before, p entity.ScanProgress) {
 func TestOnScan_CountsWhatEachRunReads(t *testing.T) {
 	t.Parallel()
 	var reports []entity.Report // of calls that come one after the other
-	o := newOffice(t, func(c *entity.Config) { c.Observe = func(_ context.Context, r entity.Report) { reports = append(reports, r) } })
+	o := newOffice(t, func(c *entity.Config) {
+		c.Observe = func(_ context.Context, r entity.Report) { reports = append(reports, r) }
+	})
 	o.staff(t, rand.New(rand.NewPCG(3, 4)), "a", 20, 60_000) // 3.6 MB, with four strays beside
 	f := entity.Fields[Member]()
 	half := entity.Filter(entity.Lt(&f.ID, "a-010"))
