@@ -13,7 +13,7 @@ import (
 	"github.com/dynastrata/dynastrata/lifecycle"
 )
 
-// Member, Issue and Notice lie together in one partition of an index for each tenant: the half is verbatim. Their sort
+// Member, Voucher and Notice lie together in one partition of an index for each tenant: the half is verbatim. Their sort
 // keys begin with their names, but for that of Notice, which is any text and stands between and among the others.
 type Member struct {
 	_ entity.Key `name:"Member" pk:"$#{id}" sk:"$"`
@@ -28,8 +28,8 @@ type Member struct {
 	Bulk   string `dynamodbav:"bulk,omitempty"`
 }
 
-type Issue struct {
-	_ entity.Key    `name:"Issue" pk:"$#{id}" sk:"$"`
+type Voucher struct {
+	_ entity.Key    `name:"Voucher" pk:"$#{id}" sk:"$"`
 	_ entity.GSI    `name:"byTenant" index:"gsi1" pk:"gsi1pk=TENANT#{tenant}" sk:"$#{priority}#{id}"`
 	_ lifecycle.TTL `attr:"ends" after:"1h"`
 
@@ -58,11 +58,11 @@ type Notice struct {
 type office struct {
 	*lab
 	member *entity.Store[Member]
-	ticket *entity.Store[Issue]
+	ticket *entity.Store[Voucher]
 	notice *entity.Store[Notice]
 
 	members *entity.Index[Member]
-	tickets *entity.Index[Issue]
+	tickets *entity.Index[Voucher]
 	notices *entity.Index[Notice]
 }
 
@@ -70,7 +70,7 @@ func newOffice(t *testing.T, configure ...func(*entity.Config)) *office {
 	t.Helper()
 	o := &office{lab: newLab(t, append(configure, func(c *entity.Config) { c.TTL = "ends" })...)}
 	o.clock.move(100 * 365 * 24 * time.Hour) // far ahead, or the database would remove what has expired
-	o.member, o.ticket, o.notice = declare[Member](t, o.db), declare[Issue](t, o.db), declare[Notice](t, o.db)
+	o.member, o.ticket, o.notice = declare[Member](t, o.db), declare[Voucher](t, o.db), declare[Notice](t, o.db)
 	o.create(t)
 	o.members, o.tickets, o.notices = entity.Must(o.member.Index("byTenant")), entity.Must(o.ticket.Index("byTenant")), entity.Must(o.notice.Index("byTenant"))
 	return o
@@ -80,16 +80,16 @@ func newOffice(t *testing.T, configure ...func(*entity.Config)) *office {
 func (o *office) staff(t *testing.T, r *rand.Rand, tenant string, n, bulk int) {
 	t.Helper()
 	var members []Member
-	var tickets []Issue
+	var tickets []Voucher
 	var notices []Notice
 	fill := string(make([]byte, bulk))
 	now := o.clock.now().Unix()
-	titles := []string{"", "a", "$app", "$app#v1#member#", "$app#v1#ticket#", "$app#v1#notice#", "z", "\U0010ffff"}
+	titles := []string{"", "a", "$app", "$app#v1#member#", "$app#v1#voucher#", "$app#v1#notice#", "z", "\U0010ffff"}
 	for i := range n {
 		id := fmt.Sprintf("%s-%03d", tenant, i)
 		members = append(members, Member{ID: id, Tenant: tenant, Team: pick(r, "red", "re", "reds", "blue"), Name: fmt.Sprint(i), Score: r.IntN(4), Bulk: fill})
 		open := pick(r, new(bool), nil)
-		tickets = append(tickets, Issue{ID: id, Tenant: tenant, Priority: r.IntN(3), Open: open, Tags: pick(r, nil, []string{"x"}, []string{"x", "y"}), Score: r.IntN(4), Bulk: fill, Ends: now + int64(r.IntN(3)-1)*3600})
+		tickets = append(tickets, Voucher{ID: id, Tenant: tenant, Priority: r.IntN(3), Open: open, Tags: pick(r, nil, []string{"x"}, []string{"x", "y"}), Score: r.IntN(4), Bulk: fill, Ends: now + int64(r.IntN(3)-1)*3600})
 		notices = append(notices, Notice{ID: id, Tenant: tenant, Title: pick(r, titles...) + fmt.Sprint(i), Score: r.IntN(4), Bulk: fill})
 	}
 	_, err := o.member.PutMany(t.Context(), members)
@@ -98,7 +98,7 @@ func (o *office) staff(t *testing.T, r *rand.Rand, tenant string, n, bulk int) {
 	require.NoError(t, err)
 	_, err = o.notice.PutMany(t.Context(), notices)
 	require.NoError(t, err)
-	for i, sk := range []string{"$app#v1#member#red#1", "$app#v1#ticket", "m", "zz"} {
+	for i, sk := range []string{"$app#v1#member#red#1", "$app#v1#voucher", "m", "zz"} {
 		stray := keys("pk", fmt.Sprint(tenant, i), "sk", "s", "gsi1pk", "TENANT#"+tenant, "gsi1sk", sk)
 		if i > 0 {
 			stray["__edd_e__"] = str(pick(r, "Stranger", "Member._unique.name"))

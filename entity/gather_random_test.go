@@ -61,7 +61,7 @@ func (o *office) randomGroup(rt *rapid.T, tenant string, common []entity.QueryOp
 		opts = append(opts, filters(rt, &f.Score, score, entity.NotExists(&f.Bulk))...)
 		return groupOf(o.members.Query(key, opts...))
 	case 1:
-		f, key := entity.Fields[Issue](), Issue{Tenant: tenant}
+		f, key := entity.Fields[Voucher](), Voucher{Tenant: tenant}
 		opts = append(opts, drawn(rt, &f.Priority, []int{0, 1, 2})...)
 		opts = append(opts, filters(rt, &f.Score, score, entity.Or(entity.Contains(&f.Tags, "y"), entity.Ne(f.Open, true)))...)
 		return groupOf(o.tickets.Query(key, opts...))

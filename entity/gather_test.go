@@ -27,7 +27,7 @@ func stocked(t *testing.T, n, bulk int, configure ...func(*entity.Config)) *offi
 func TestGather_CostsThePagesOfOneQuery(t *testing.T) {
 	t.Parallel()
 	o := stocked(t, 25, 50_000) // 3.75 MB
-	members, tickets, notices := groupOf(o.members.Query(Member{Tenant: "a"})), groupOf(o.tickets.Query(Issue{Tenant: "a"})), groupOf(o.notices.Query(Notice{Tenant: "a"}))
+	members, tickets, notices := groupOf(o.members.Query(Member{Tenant: "a"})), groupOf(o.tickets.Query(Voucher{Tenant: "a"})), groupOf(o.notices.Query(Notice{Tenant: "a"}))
 	pages := 0
 	in := &dynamodb.QueryInput{TableName: &o.table, IndexName: aws.String("gsi1"), KeyConditionExpression: aws.String("gsi1pk = :p"), ExpressionAttributeValues: keys(":p", "TENANT#a")}
 	for again := true; again; again = in.ExclusiveStartKey != nil {
@@ -66,7 +66,7 @@ func TestGather_EndsWhenEveryLimitIsReached(t *testing.T) {
 func TestGather_ReadsOneRangeThatSpansThoseOfAll(t *testing.T) {
 	t.Parallel()
 	o := stocked(t, 3, 1)
-	m, k := entity.Fields[Member](), entity.Fields[Issue]()
+	m, k := entity.Fields[Member](), entity.Fields[Voucher]()
 	body := func(parts ...entity.Part) string {
 		require.NoError(t, o.db.Gather(t.Context(), parts...))
 		requests := o.wire.Requests()
@@ -76,7 +76,7 @@ func TestGather_ReadsOneRangeThatSpansThoseOfAll(t *testing.T) {
 	}
 	red := groupOf(o.members.Query(Member{Tenant: "a", Team: "red"})).part
 	blue := groupOf(o.members.Query(Member{Tenant: "a"}, entity.Lt(&m.Team, "blue"))).part
-	urgent := groupOf(o.tickets.Query(Issue{Tenant: "a"}, entity.Gt(&k.Priority, 1))).part
+	urgent := groupOf(o.tickets.Query(Voucher{Tenant: "a"}, entity.Gt(&k.Priority, 1))).part
 	notices := groupOf(o.notices.Query(Notice{Tenant: "a"})).part
 	text := body(red, urgent)
 	require.Contains(t, text, "BETWEEN")
@@ -228,11 +228,11 @@ func TestGather_SaysWhatDiffersBeforeAnyRequest(t *testing.T) {
 	one, strong := o.member.Query(Member{ID: "a-000"}), o.member.Query(Member{ID: "a-000"}, entity.Consistent())
 	elsewhere := declare[Bare](t, o.db)
 	bare := elsewhere.Query(Bare{ID: "a"})
-	ticket := o.ticket.Query(Issue{ID: "a-000"})
+	ticket := o.ticket.Query(Voucher{ID: "a-000"})
 	elseDB := declare[Member](t, o.aside(t)).Query(Member{ID: "a-000"})
 
 	var m, n []Member
-	var k []Issue
+	var k []Voucher
 	var x []Notice
 	var b []Bare
 	for name, c := range map[string]struct {
