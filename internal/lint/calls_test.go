@@ -143,6 +143,15 @@ var examples = map[string]func(t *testing.T, c calls) error{
 		_, err := c.employees.PutMany(c.ctx, []employee{{EmployeeID: "e-1", DisplayName: "A"}})
 		return err
 	},
+	"EDD-9126": func(_ *testing.T, c calls) error {
+		byDepartment := entity.Must(c.employees.Index("byDepartment"))
+		var a, b []employee
+		return c.db.Gather(c.ctx, byDepartment.Query(employee{Department: "d1"}).Into(&a), byDepartment.Query(employee{Department: "d2"}).Into(&b))
+	},
+	"EDD-9127": func(_ *testing.T, c calls) error {
+		var all []employee
+		return c.db.Gather(c.ctx, c.employees.Scan().Into(&all))
+	},
 	"EDD-9133": func(t *testing.T, c calls) error {
 		v, err := timeline.New(c.db, timeline.Fold[string, int]{
 			Name: "readings", Version: 1, Source: timeline.Series(c.readings),
