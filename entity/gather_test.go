@@ -81,7 +81,7 @@ func TestGather_ReadsOneRangeThatSpansThoseOfAll(t *testing.T) {
 	text := body(red, urgent)
 	require.Contains(t, text, "BETWEEN")
 	require.Contains(t, text, `"$app#v1#member#red#"`)
-	require.Contains(t, text, `"$app#v1#ticket$"`)
+	require.Contains(t, text, `"$app#v1#voucher$"`)
 	require.Contains(t, body(blue, red), `"$app#v1#member#"`)
 	require.NotContains(t, body(red, notices), "member#red", "a query without bounds spans everything")
 	require.Contains(t, body(red, red2(o)), `"$app#v1#member#red#"`, "equal ranges stay as they are")
