@@ -44,6 +44,7 @@ const (
 	CodeBatch        = "EDD-9117" // a batch write of an entity that needs more than a batch can do
 	CodeApart        = "EDD-9126" // queries that are to be gathered and do not read one partition in one way
 	CodeGather       = "EDD-9127" // a list of queries to gather that is empty, or has one that cannot be gathered
+	CodeRoute        = "EDD-9123" // a route of stream records that is none
 )
 
 // InputError is a mistake in the arguments of a call, found before any request was sent. Problem never quotes a value.

@@ -1,0 +1,130 @@
+package stream
+
+import (
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// found is what a record means to one entity.
+type found struct {
+	kind     Kind
+	of       stratum
+	old, new item.Item // the images that are the entity's; nil where there is none
+}
+
+// classify tells what r means to the entity of c; ok is false when it is none of its records. An error says that this
+// cannot be told.
+func classify(c *core.Core, r *Record) (x found, ok bool, err error) {
+	s := c.Schema
+	if !sameTable(c.Table, r.SourceARN) || !keyed(s, r.Keys) {
+		return found{}, false, nil
+	}
+	old, new := r.images()
+	if old == nil && new == nil {
+		return blind(c, r)
+	}
+	if own(s, old) {
+		x.old = old
+	}
+	if own(s, new) {
+		x.new = new
+	}
+	image := x.new
+	if image == nil {
+		image = x.old
+	}
+	if image == nil {
+		return found{}, false, nil
+	}
+	if x.of, ok = lies(s, image); !ok {
+		return found{}, false, nil
+	}
+	op := r.Operation
+	if old != nil && new != nil { // an item can become the entity's, or cease to be, by another hand
+		switch {
+		case x.old == nil:
+			op = streamtypes.OperationTypeInsert
+		case x.new == nil:
+			op = streamtypes.OperationTypeRemove
+		}
+	}
+	x.kind, err = kindOf(s, r, op, x)
+	return x, err == nil, err
+}
+
+// kindOf is the kind of a change by operation op, which is the record's unless the item changed hands.
+func kindOf(s *schema.Schema, r *Record, op streamtypes.OperationType, x found) (Kind, error) {
+	stored, changed, removed, expired := Created, Updated, Deleted, Expired
+	_, moves := schema.Feature[plan.Mover](s)
+	if kinds, beside := satellites[x.of]; beside {
+		stored, changed, removed, expired = kinds[0], kinds[1], kinds[2], kinds[3]
+	} else if moves {
+		if op == streamtypes.OperationTypeInsert && x.new == nil {
+			return "", missing(s, r, "NewImage") // which would tell a new item from a restored one
+		}
+		if item.Equal(x.new[schema.OpAttr], item.S("restore")) {
+			stored = Restored
+		}
+		if r.Operation == streamtypes.OperationTypeRemove {
+			removed = Moved
+		}
+	}
+	switch {
+	case op == streamtypes.OperationTypeInsert:
+		return stored, nil
+	case op == streamtypes.OperationTypeModify:
+		return changed, nil
+	case r.ByTTL:
+		return expired, nil
+	}
+	return removed, nil
+}
+
+func missing(s *schema.Schema, r *Record, needs string) error {
+	return &ImageError{Entity: s.Name, Operation: r.Operation, View: r.View, Needs: needs}
+}
+
+// sameTable reports that the table whose stream a record is from, if it says so, is the store's, which may be configured as
+// an ARN.
+func sameTable(store, source string) bool {
+	if name := tableOf(store); name != "" {
+		store = name
+	}
+	return source == "" || tableOf(source) == store
+}
+
+// keyed reports that a primary key has the attributes and types of s, and lies where the items of s do.
+func keyed(s *schema.Schema, keys item.Item) bool {
+	n := 0
+	for _, h := range []*schema.Half{s.PK, s.SK} {
+		for _, name := range h.Attributes() {
+			if n++; !typed(keys[name], h) {
+				return false
+			}
+		}
+	}
+	return len(keys) == n && (!s.Dollar || below(s, keys) != nil)
+}
+
+// typed reports that av has the type that half h of a primary key is stored in.
+func typed(av types.AttributeValue, h *schema.Half) bool {
+	want := h.Type
+	if h.Native != nil {
+		want = h.Native[0].Scalar
+	}
+	var is types.ScalarAttributeType
+	switch av.(type) {
+	case *types.AttributeValueMemberS:
+		is = types.ScalarAttributeTypeS
+	case *types.AttributeValueMemberN:
+		is = types.ScalarAttributeTypeN
+	case *types.AttributeValueMemberB:
+		is = types.ScalarAttributeTypeB
+	}
+	return is == want
+}
