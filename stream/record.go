@@ -38,6 +38,12 @@ const (
 	ttlPrincipal = "dynamodb.amazonaws.com"
 )
 
+// DynamoDB Local calls the removal of an expired item by a name that is none of DynamoDB's, and gives no identity.
+const (
+	localRegion = "ddblocal"
+	localExpiry = streamtypes.OperationType("UNKNOWN_TO_SDK_VERSION")
+)
+
 // FromSDK returns a record as GetRecords of the AWS SDK gave it. streamARN is the stream that it was read from, so that a
 // store can tell its own table from another with the same keys; "" when only one table's records are read.
 //
@@ -46,6 +52,9 @@ func FromSDK(streamARN string, r streamtypes.Record) Record {
 	out := Record{EventID: aws.ToString(r.EventID), Operation: r.EventName, SourceARN: streamARN, Region: aws.ToString(r.AwsRegion)}
 	if id := r.UserIdentity; id != nil {
 		out.ByTTL = aws.ToString(id.Type) == ttlType && aws.ToString(id.PrincipalId) == ttlPrincipal
+	}
+	if r.EventName == localExpiry && out.Region == localRegion {
+		out.Operation, out.ByTTL = streamtypes.OperationTypeRemove, true
 	}
 	if d := r.Dynamodb; d != nil {
 		out.SequenceNumber, out.View, out.SizeBytes = aws.ToString(d.SequenceNumber), d.StreamViewType, aws.ToInt64(d.SizeBytes)

@@ -1,0 +1,159 @@
+package stream_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	. "github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/versioned"
+)
+
+// await reads the stream until it has told a kind, as often as given.
+func await[T any](t *testing.T, l *lab, s Source[T], want map[Kind]int) []Change[T] {
+	t.Helper()
+	var changes []Change[T]
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		got, _ := told(t, s, l.next())
+		changes = append(changes, got...)
+		missing := false
+		for k, n := range want {
+			have := 0
+			for _, c := range changes {
+				if c.Kind == k {
+					have++
+				}
+			}
+			missing = missing || have < n
+		}
+		if !missing {
+			return changes
+		}
+	}
+	require.Failf(t, "the database removed nothing", "want %v, got %v", want, kinds(changes))
+	return nil
+}
+
+func TestExpiry_WhatTheDatabaseRemovesHasExpired(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, func(c *entity.Config) { c.Tables = map[string]string{"devices": c.Table} })
+	l.clock.now = time.Now().Add(-2 * time.Hour) // what lives for an hour from now on is gone already
+	s := store[Device](l)
+	l.create()
+	d := entity.Must(s.Create(l.ctx, Device{ID: "d", Batch: 1, State: "on"}))
+	c := only(t, await(t, l, s, map[Kind]int{Created: 1, Expired: 1}), Expired)
+	require.Equal(t, d, *c.Old)
+	require.Nil(t, c.New)
+	item, told, err := c.Current()
+	require.NoError(t, err)
+	require.True(t, told)
+	require.Nil(t, item, "it is gone")
+}
+
+// Member is a Person without an index: DynamoDB Local removes nothing from a table with one.
+type Member struct {
+	_ entity.Key           `name:"Member" pk:"$#{id}" sk:"$"`
+	_ versioned.Retain     `ttl:"90d"`
+	_ lifecycle.SoftDelete `ttl:"30d"`
+
+	ID      string `dynamodbav:"id"`
+	Version int64  `dynamodbav:"version" entity:"version"`
+}
+
+func TestExpiry_SatellitesExpireAsWhatTheyAre(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.clock.now = time.Now().Add(-100 * 24 * time.Hour)
+	members := store[Member](l)
+	readings := entity.Must(timeseries.New[Reading](l.db))
+	l.create()
+	m := entity.Must(members.Create(l.ctx, Member{ID: "m"}))
+	require.NoError(t, members.Delete(l.ctx, m))
+	changes := await(t, l, members, map[Kind]int{CopyExpired: 1, SnapshotExpired: 2})
+	require.NotContains(t, kinds(changes), Expired, "the item itself never expires")
+	gone := only(t, changes, CopyExpired)
+	require.Equal(t, Member{ID: "m", Version: 2}, *gone.Old)
+	require.False(t, gone.DeletedAt.IsZero())
+	_, told, err := gone.Current()
+	require.NoError(t, err)
+	require.False(t, told, "that a copy expires changes nothing of the current item")
+
+	l.read = 0
+	_, err = readings.Append(l.ctx, Reading{Device: "d", Channel: "c", At: l.clock.Now().Truncate(time.Second), Door: ptr(true)})
+	require.NoError(t, err)
+	events := await(t, l, readings, map[Kind]int{EventExpired: 1})
+	require.Equal(t, ptr(true), only(t, events, EventExpired).Old.Door)
+	require.Equal(t, []Kind{Appended, Created, EventExpired}, kinds(events))
+}
+
+// expiryOf is the record of a removal by DynamoDB in AWS, which says who did it; DynamoDB Local does not.
+func expiryOf(by *streamtypes.Identity) streamtypes.Record {
+	s := func(v string) streamtypes.AttributeValue { return &streamtypes.AttributeValueMemberS{Value: v} }
+	keys := map[string]streamtypes.AttributeValue{"pk": s("$app#v1#person#p"), "sk": s("$app#v1#person")}
+	return streamtypes.Record{
+		EventID: aws.String("c9fbe7d0261a5163fcb6940593e41797"), EventName: streamtypes.OperationTypeRemove, EventSource: aws.String("aws:dynamodb"),
+		AwsRegion: aws.String("us-east-2"), UserIdentity: by,
+		Dynamodb: &streamtypes.StreamRecord{
+			Keys: keys, SequenceNumber: aws.String("4421584500000000017450439092"), SizeBytes: aws.Int64(59),
+			StreamViewType: streamtypes.StreamViewTypeNewAndOldImages, ApproximateCreationDateTime: aws.Time(time.Unix(1479499740, 0)),
+			OldImage: map[string]streamtypes.AttributeValue{
+				"pk": keys["pk"], "sk": keys["sk"], "__edd_e__": s("Person"), "id": s("p"), "version": &streamtypes.AttributeValueMemberN{Value: "3"},
+			},
+		},
+	}
+}
+
+func TestExpiry_IsToldByWhoRemovedTheItem(t *testing.T) {
+	t.Parallel()
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
+	s := entity.Must(entity.New[Person](db))
+	for name, x := range map[string]struct {
+		by   *streamtypes.Identity
+		want Kind
+	}{
+		"the service": {&streamtypes.Identity{Type: aws.String("Service"), PrincipalId: aws.String("dynamodb.amazonaws.com")}, Expired},
+		"nobody":      {nil, Moved},
+		"another":     {&streamtypes.Identity{Type: aws.String("Service"), PrincipalId: aws.String("replication.dynamodb.amazonaws.com")}, Moved},
+		"a user":      {&streamtypes.Identity{Type: aws.String("AssumedRole"), PrincipalId: aws.String("dynamodb.amazonaws.com")}, Moved},
+		"empty":       {&streamtypes.Identity{}, Moved},
+	} {
+		c, ok, err := Of(s, FromSDK("", expiryOf(x.by)))
+		require.NoError(t, err, name)
+		require.True(t, ok, name)
+		require.Equal(t, x.want, c.Kind, name)
+		require.EqualValues(t, 3, c.OldVersion)
+		require.Equal(t, time.Date(2016, 11, 18, 20, 9, 0, 0, time.UTC), c.Record.Time)
+	}
+	local := expiryOf(nil)
+	local.EventName = "UNKNOWN_TO_SDK_VERSION"
+	_, _, err := Of(s, FromSDK("", local))
+	var bad *RecordError
+	require.ErrorAs(t, err, &bad, "only DynamoDB Local has that name")
+
+	// An event, a snapshot, a copy.
+	for _, x := range []struct {
+		mark, suffix string
+		want         Kind
+	}{{"e", "#e#1", EventExpired}, {"v", "#v#0000001", SnapshotExpired}, {"d", "#deleted#2026-04-22T14:00:00.123456789Z", CopyExpired}} {
+		r := FromSDK("", expiryOf(&streamtypes.Identity{Type: aws.String("Service"), PrincipalId: aws.String("dynamodb.amazonaws.com")}))
+		r.Keys["sk"] = &types.AttributeValueMemberS{Value: "$app#v1#person" + x.suffix}
+		r.Old["sk"], r.Old["_k"] = r.Keys["sk"], &types.AttributeValueMemberS{Value: x.mark}
+		r.Old["deletedAt"] = &types.AttributeValueMemberS{Value: "2026-04-22T14:00:00.123456789Z"}
+		c, ok, err := Of(s, r)
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.Equal(t, x.want, c.Kind)
+		r.Old = nil
+		c, ok, err = Of(s, r)
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.Equal(t, x.want, c.Kind, "by the key alone")
+	}
+}
