@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
@@ -152,6 +153,7 @@ var examples = map[string]func(t *testing.T, c calls) error{
 		var all []employee
 		return c.db.Gather(c.ctx, c.employees.Scan().Into(&all))
 	},
+	"EDD-9123": func(_ *testing.T, c calls) error { _, err := stream.Handle(c.ctx, stream.Event{}); return err },
 	"EDD-9133": func(t *testing.T, c calls) error {
 		v, err := timeline.New(c.db, timeline.Fold[string, int]{
 			Name: "readings", Version: 1, Source: timeline.Series(c.readings),
