@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	. "github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/stream"
 )
 
 // lambdaEvent is an event as Lambda sends it, with a value of every type.
@@ -80,9 +80,9 @@ func things(t testing.TB) *entity.Store[Thing] {
 	return s
 }
 
-func parse(t testing.TB, text string) Event {
+func parse(t testing.TB, text string) stream.Event {
 	t.Helper()
-	var e Event
+	var e stream.Event
 	require.NoError(t, json.Unmarshal([]byte(text), &e))
 	return e
 }
@@ -105,25 +105,25 @@ func TestEvent_OfLambdaIsReadExactly(t *testing.T) {
 	require.True(t, e.Records[1].ByTTL)
 	require.Equal(t, &types.AttributeValueMemberN{Value: "12345678901234567890123456789012345678"}, r.New["n"])
 
-	c, ok, err := Of(things(t), r)
+	c, ok, err := stream.Of(things(t), r)
 	require.NoError(t, err)
 	require.True(t, ok)
-	require.Equal(t, Created, c.Kind)
+	require.Equal(t, stream.Created, c.Kind)
 	require.Equal(t, Thing{
 		ID: "1", Float: 1500, Raw: []byte{0, 1, 2, 128, 255}, Tags: []string{"a", "b"}, Numbers: []float64{1, 2.5}, Blobs: [][]byte{{0}, {255}}, On: ptr(true),
 		Deep: map[string]any{"list": []any{"", map[string]any{}, []any{}, []byte{}}}, At: time.Date(2026, 4, 22, 12, 0, 0, 123456789, time.UTC),
 	}, *c.New)
-	c, _, err = Of(things(t), e.Records[1])
+	c, _, err = stream.Of(things(t), e.Records[1])
 	require.NoError(t, err)
-	require.Equal(t, Expired, c.Kind)
+	require.Equal(t, stream.Expired, c.Kind)
 }
 
 func TestEvent_WhatIsNoEventIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{}`, `{"Records":null}`, `{"records":{}}`, `[]`, `null`, `1`, `{"detail":{}}`, `{"Records":"x"}`} {
-		var e Event
+		var e stream.Event
 		err := json.Unmarshal([]byte(text), &e)
-		var bad *RecordError
+		var bad *stream.RecordError
 		require.ErrorAs(t, err, &bad, text)
 	}
 	require.Empty(t, parse(t, `{"Records":[]}`).Records)
@@ -171,10 +171,10 @@ func TestEvent_AMistakeInOneRecordStaysInThatRecord(t *testing.T) {
 		require.Len(t, e.Records, 3, name)
 		require.NoError(t, e.Records[0].Err(), name)
 		require.NoError(t, e.Records[2].Err(), name)
-		var bad *RecordError
+		var bad *stream.RecordError
 		require.ErrorAs(t, e.Records[1].Err(), &bad, name)
 		require.NotEmpty(t, bad.Problem)
-		_, ok, err := Of(things(t), e.Records[1])
+		_, ok, err := stream.Of(things(t), e.Records[1])
 		require.False(t, ok)
 		require.ErrorAs(t, err, &bad, name)
 		var wrapped *entity.Error
@@ -194,7 +194,7 @@ func TestEvent_AMistakeNeverQuotesAValue(t *testing.T) {
 func TestEvent_AnItemThatDoesNotFitIsADecodeError(t *testing.T) {
 	t.Parallel()
 	text := strings.Replace(lambdaEvent, `"f": {"N": "1.5E+3"}`, `"f": {"S": "secret"}`, 1)
-	_, ok, err := Of(things(t), parse(t, text).Records[0])
+	_, ok, err := stream.Of(things(t), parse(t, text).Records[0])
 	require.False(t, ok)
 	var misfit *entity.DecodeError
 	require.ErrorAs(t, err, &misfit)
@@ -210,12 +210,12 @@ func FuzzEvent(f *testing.F) {
 	f.Add([]byte(`{"Records":[null,{},[]]}`))
 	s := things(f)
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var e Event
+		var e stream.Event
 		if err := json.Unmarshal(text, &e); err != nil {
 			return
 		}
 		for _, r := range e.Records {
-			c, ok, err := Of(s, r)
+			c, ok, err := stream.Of(s, r)
 			var wrapped *entity.Error
 			switch {
 			case err != nil:
@@ -229,7 +229,7 @@ func FuzzEvent(f *testing.F) {
 				require.Error(t, err)
 			}
 		}
-		resp, err := Handle(t.Context(), e, On(s, func(context.Context, Change[Thing]) error { return nil }))
+		resp, err := stream.Handle(t.Context(), e, stream.On(s, func(context.Context, stream.Change[Thing]) error { return nil }))
 		require.True(t, err != nil || resp.Handled+resp.Passed+len(resp.BatchItemFailures) <= len(e.Records))
 	})
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	. "github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/stream"
 )
 
 // batch is an event of records of things: "+1" inserts thing 1, "-1" removes it, "!1" cannot be decoded, "?" is of nobody,
 // "x" is no record at all.
-func batch(t testing.TB, list ...string) Event {
+func batch(t testing.TB, list ...string) stream.Event {
 	t.Helper()
 	var records []string
 	for i, x := range list {
@@ -40,20 +40,20 @@ func batch(t testing.TB, list ...string) Event {
 }
 
 // log notes what a route is called with.
-func log(to *[]string, fail func(Change[Thing]) error) func(context.Context, Change[Thing]) error {
-	return func(_ context.Context, c Change[Thing]) error {
+func log(to *[]string, fail func(stream.Change[Thing]) error) func(context.Context, stream.Change[Thing]) error {
+	return func(_ context.Context, c stream.Change[Thing]) error {
 		v, err := c.Item()
 		*to = append(*to, string(c.Kind)+" "+v.ID)
 		return errors.Join(err, fail(c))
 	}
 }
 
-func always(Change[Thing]) error { return nil }
+func always(stream.Change[Thing]) error { return nil }
 
 var errBoom = errors.New("boom")
 
-func boom(id string) func(Change[Thing]) error {
-	return func(c Change[Thing]) error {
+func boom(id string) func(stream.Change[Thing]) error {
+	return func(c stream.Change[Thing]) error {
 		if c.New != nil && c.New.ID == id {
 			return errBoom
 		}
@@ -64,10 +64,10 @@ func boom(id string) func(Change[Thing]) error {
 func TestHandle_GivesEachRecordInOrderAndReportsNothing(t *testing.T) {
 	t.Parallel()
 	var got []string
-	resp, err := Handle(t.Context(), batch(t, "+1", "?9", "-1", "+2"), On(things(t), log(&got, always)))
+	resp, err := stream.Handle(t.Context(), batch(t, "+1", "?9", "-1", "+2"), stream.On(things(t), log(&got, always)))
 	require.NoError(t, err)
 	require.Equal(t, []string{"created 1", "deleted 1", "created 2"}, got)
-	require.Equal(t, Response{BatchItemFailures: []BatchItemFailure{}, Handled: 3, Passed: 1}, resp)
+	require.Equal(t, stream.Response{BatchItemFailures: []stream.BatchItemFailure{}, Handled: 3, Passed: 1}, resp)
 	require.NoError(t, resp.Err())
 	text, err := json.Marshal(resp)
 	require.NoError(t, err)
@@ -77,7 +77,7 @@ func TestHandle_GivesEachRecordInOrderAndReportsNothing(t *testing.T) {
 func TestHandle_StopsAtTheFirstFailureAndReportsItAlone(t *testing.T) {
 	t.Parallel()
 	var got []string
-	resp, err := Handle(t.Context(), batch(t, "+1", "+2", "+3"), On(things(t), log(&got, boom("2"))))
+	resp, err := stream.Handle(t.Context(), batch(t, "+1", "+2", "+3"), stream.On(things(t), log(&got, boom("2"))))
 	require.NoError(t, err, "an error would make Lambda repeat the first record too")
 	require.Equal(t, []string{"created 1", "created 2"}, got, "what follows must not overtake the failed one")
 	text, err := json.Marshal(resp)
@@ -92,19 +92,19 @@ func TestHandle_CallsEveryRouteOfAStoreInOrder(t *testing.T) {
 	t.Parallel()
 	s := things(t)
 	var got []string
-	second := func(c Change[Thing]) error { got = append(got, "second"); return boom("2")(c) }
-	third := func(Change[Thing]) error { got = append(got, "third"); return nil }
-	resp, err := Handle(t.Context(), batch(t, "+1", "+2"), On(s, log(&got, always)), On(s, func(_ context.Context, c Change[Thing]) error { return second(c) }), On(s, func(_ context.Context, c Change[Thing]) error { return third(c) }))
+	second := func(c stream.Change[Thing]) error { got = append(got, "second"); return boom("2")(c) }
+	third := func(stream.Change[Thing]) error { got = append(got, "third"); return nil }
+	resp, err := stream.Handle(t.Context(), batch(t, "+1", "+2"), stream.On(s, log(&got, always)), stream.On(s, func(_ context.Context, c stream.Change[Thing]) error { return second(c) }), stream.On(s, func(_ context.Context, c stream.Change[Thing]) error { return third(c) }))
 	require.NoError(t, err)
 	require.Equal(t, []string{"created 1", "second", "third", "created 2", "second"}, got)
 	require.Equal(t, 1, resp.Handled)
-	require.Equal(t, []BatchItemFailure{{"101"}}, resp.BatchItemFailures)
+	require.Equal(t, []stream.BatchItemFailure{{"101"}}, resp.BatchItemFailures)
 }
 
 func TestHandle_GivesARouteTheKindsThatItAskedFor(t *testing.T) {
 	t.Parallel()
 	var got []string
-	resp, err := Handle(t.Context(), batch(t, "+1", "-1", "?2", "+3"), On(things(t), log(&got, always), Deleted, Expired), OnUnrouted(func(_ context.Context, r Record) error {
+	resp, err := stream.Handle(t.Context(), batch(t, "+1", "-1", "?2", "+3"), stream.On(things(t), log(&got, always), stream.Deleted, stream.Expired), stream.OnUnrouted(func(_ context.Context, r stream.Record) error {
 		got = append(got, "unrouted "+r.EventID)
 		return nil
 	}))
@@ -117,7 +117,7 @@ func TestHandle_GivesARouteTheKindsThatItAskedFor(t *testing.T) {
 func TestHandle_AKindThatNobodyWantsIsNotDecoded(t *testing.T) {
 	t.Parallel()
 	var got []string
-	resp, err := Handle(t.Context(), batch(t, "!1", "-2"), On(things(t), log(&got, always), Deleted))
+	resp, err := stream.Handle(t.Context(), batch(t, "!1", "-2"), stream.On(things(t), log(&got, always), stream.Deleted))
 	require.NoError(t, err)
 	require.Equal(t, []string{"deleted 2"}, got)
 	require.Nil(t, resp.Failure)
@@ -126,13 +126,13 @@ func TestHandle_AKindThatNobodyWantsIsNotDecoded(t *testing.T) {
 func TestHandle_ARecordThatCannotBeDecodedFails(t *testing.T) {
 	t.Parallel()
 	var misfit *entity.DecodeError
-	var bad *RecordError
+	var bad *stream.RecordError
 	for poison, as := range map[string]any{"!2": &misfit, "x2": &bad} {
 		var got []string
-		resp, err := Handle(t.Context(), batch(t, "+1", poison, "+3"), On(things(t), log(&got, always)))
+		resp, err := stream.Handle(t.Context(), batch(t, "+1", poison, "+3"), stream.On(things(t), log(&got, always)))
 		require.NoError(t, err)
 		require.Equal(t, []string{"created 1"}, got)
-		require.Equal(t, []BatchItemFailure{{"101"}}, resp.BatchItemFailures)
+		require.Equal(t, []stream.BatchItemFailure{{"101"}}, resp.BatchItemFailures)
 		require.ErrorAs(t, resp.Err(), as)
 	}
 }
@@ -141,39 +141,39 @@ func TestHandle_PoisonCanBePutAside(t *testing.T) {
 	t.Parallel()
 	s := things(t)
 	var got, aside []string
-	put := func(_ context.Context, r Record, err error) error {
+	put := func(_ context.Context, r stream.Record, err error) error {
 		require.Error(t, err)
 		aside = append(aside, r.EventID)
 		return nil
 	}
-	resp, err := Handle(t.Context(), batch(t, "+1", "!2", "x3", "+4"), On(s, log(&got, always)), On(s, func(context.Context, Change[Thing]) error { return nil }), OnUndecodable(put))
+	resp, err := stream.Handle(t.Context(), batch(t, "+1", "!2", "x3", "+4"), stream.On(s, log(&got, always)), stream.On(s, func(context.Context, stream.Change[Thing]) error { return nil }), stream.OnUndecodable(put))
 	require.NoError(t, err)
 	require.Equal(t, []string{"created 1", "created 4"}, got)
 	require.Equal(t, []string{"e1", "e1", "e2"}, aside, "for each route that cannot tell; once for what is no record")
-	require.Equal(t, Response{BatchItemFailures: []BatchItemFailure{}, Handled: 2, Skipped: 2}, resp)
+	require.Equal(t, stream.Response{BatchItemFailures: []stream.BatchItemFailure{}, Handled: 2, Skipped: 2}, resp)
 
-	resp, err = Handle(t.Context(), batch(t, "+1", "!2", "+4"), On(s, log(&got, always)), OnUndecodable(func(context.Context, Record, error) error { return errBoom }))
+	resp, err = stream.Handle(t.Context(), batch(t, "+1", "!2", "+4"), stream.On(s, log(&got, always)), stream.OnUndecodable(func(context.Context, stream.Record, error) error { return errBoom }))
 	require.NoError(t, err)
-	require.Equal(t, []BatchItemFailure{{"101"}}, resp.BatchItemFailures, "it could not be put aside")
+	require.Equal(t, []stream.BatchItemFailure{{"101"}}, resp.BatchItemFailures, "it could not be put aside")
 	require.ErrorIs(t, resp.Err(), errBoom)
 
-	resp, err = Handle(t.Context(), batch(t, "+1", "+2"), On(s, log(&got, boom("2"))), OnUndecodable(put))
+	resp, err = stream.Handle(t.Context(), batch(t, "+1", "+2"), stream.On(s, log(&got, boom("2"))), stream.OnUndecodable(put))
 	require.NoError(t, err)
 	require.ErrorIs(t, resp.Err(), errBoom, "what a function fails with is no poison")
 }
 
 func TestHandle_UnroutedCanFail(t *testing.T) {
 	t.Parallel()
-	resp, err := Handle(t.Context(), batch(t, "+1", "?2"), On(things(t), func(context.Context, Change[Thing]) error { return nil }), OnUnrouted(func(context.Context, Record) error { return errBoom }))
+	resp, err := stream.Handle(t.Context(), batch(t, "+1", "?2"), stream.On(things(t), func(context.Context, stream.Change[Thing]) error { return nil }), stream.OnUnrouted(func(context.Context, stream.Record) error { return errBoom }))
 	require.NoError(t, err)
-	require.Equal(t, []BatchItemFailure{{"101"}}, resp.BatchItemFailures)
+	require.Equal(t, []stream.BatchItemFailure{{"101"}}, resp.BatchItemFailures)
 }
 
 func TestHandle_WhenTheContextEndsTheRestIsReported(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	var got []string
-	resp, err := Handle(ctx, batch(t, "+1", "+2", "+3"), On(things(t), log(&got, func(c Change[Thing]) error {
+	resp, err := stream.Handle(ctx, batch(t, "+1", "+2", "+3"), stream.On(things(t), log(&got, func(c stream.Change[Thing]) error {
 		if c.New.ID == "2" {
 			cancel()
 		}
@@ -181,14 +181,14 @@ func TestHandle_WhenTheContextEndsTheRestIsReported(t *testing.T) {
 	})))
 	require.NoError(t, err)
 	require.Equal(t, []string{"created 1", "created 2"}, got)
-	require.Equal(t, []BatchItemFailure{{"102"}}, resp.BatchItemFailures, "the second was done all the same")
+	require.Equal(t, []stream.BatchItemFailure{{"102"}}, resp.BatchItemFailures, "the second was done all the same")
 	require.ErrorIs(t, resp.Err(), context.Canceled)
 }
 
 func TestHandle_DoesNotCatchAPanic(t *testing.T) {
 	t.Parallel()
 	require.PanicsWithValue(t, "mine", func() {
-		_, _ = Handle(t.Context(), batch(t, "+1"), On(things(t), func(context.Context, Change[Thing]) error { panic("mine") }))
+		_, _ = stream.Handle(t.Context(), batch(t, "+1"), stream.On(things(t), func(context.Context, stream.Change[Thing]) error { panic("mine") }))
 	})
 }
 
@@ -196,8 +196,8 @@ func TestHandle_AFailedRecordWithoutSequenceNumberFailsTheBatch(t *testing.T) {
 	t.Parallel()
 	e := batch(t, "+1", "+2")
 	e.Records[1].SequenceNumber = ""
-	resp, err := Handle(t.Context(), e, On(things(t), func(context.Context, Change[Thing]) error { return nil }))
-	var bad *RecordError
+	resp, err := stream.Handle(t.Context(), e, stream.On(things(t), func(context.Context, stream.Change[Thing]) error { return nil }))
+	var bad *stream.RecordError
 	require.ErrorAs(t, err, &bad)
 	require.Equal(t, "e1", bad.EventID)
 	require.Empty(t, resp.BatchItemFailures)
@@ -207,18 +207,18 @@ func TestHandle_MistakesInRoutesAreFoundBeforeAnyRecord(t *testing.T) {
 	t.Parallel()
 	s := things(t)
 	called := false
-	on := On(s, func(context.Context, Change[Thing]) error { called = true; return nil })
-	for name, routes := range map[string][]Route{
+	on := stream.On(s, func(context.Context, stream.Change[Thing]) error { called = true; return nil })
+	for name, routes := range map[string][]stream.Route{
 		"none":              nil,
-		"no store":          {OnUnrouted(func(context.Context, Record) error { return nil })},
-		"no function":       {on, On[Thing](s, nil)},
-		"nothing unrouted":  {on, OnUnrouted(nil)},
-		"nothing aside":     {on, OnUndecodable(nil)},
-		"an unknown kind":   {on, On(s, func(context.Context, Change[Thing]) error { return nil }, "exploded")},
+		"no store":          {stream.OnUnrouted(func(context.Context, stream.Record) error { return nil })},
+		"no function":       {on, stream.On[Thing](s, nil)},
+		"nothing unrouted":  {on, stream.OnUnrouted(nil)},
+		"nothing aside":     {on, stream.OnUndecodable(nil)},
+		"an unknown kind":   {on, stream.On(s, func(context.Context, stream.Change[Thing]) error { return nil }, "exploded")},
 		"not of this world": {on, {}},
-		"twice":             {on, OnUnrouted(func(context.Context, Record) error { return nil }), OnUnrouted(func(context.Context, Record) error { return nil })},
+		"twice":             {on, stream.OnUnrouted(func(context.Context, stream.Record) error { return nil }), stream.OnUnrouted(func(context.Context, stream.Record) error { return nil })},
 	} {
-		resp, err := Handle(t.Context(), batch(t, "+1"), routes...)
+		resp, err := stream.Handle(t.Context(), batch(t, "+1"), routes...)
 		var mistake *entity.InputError
 		require.ErrorAs(t, err, &mistake, name)
 		require.Equal(t, "EDD-9123", mistake.Code, name)

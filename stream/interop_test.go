@@ -9,7 +9,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
-	. "github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -52,17 +52,17 @@ func TestInterop_SatellitesAreToldByTheirSortKey(t *testing.T) {
 	require.NoError(t, second(s.Create(l.ctx, Room{ID: "R1", Name: "a"})))
 	changes, others := told(t, s, l.next())
 	require.Zero(t, others)
-	require.Contains(t, kinds(changes), Created)
-	require.Contains(t, kinds(changes), SnapshotStored)
+	require.Contains(t, kinds(changes), stream.Created)
+	require.Contains(t, kinds(changes), stream.SnapshotStored)
 	require.Len(t, changes, 2)
 
 	l.clock.advance(time.Second)
 	require.NoError(t, s.Delete(l.ctx, key))
 	changes, others = told(t, s, l.next())
 	require.Zero(t, others)
-	require.Contains(t, kinds(changes), Moved)
+	require.Contains(t, kinds(changes), stream.Moved)
 	copied := entity.Must(bin.Get(l.ctx, key))
-	c := only(t, changes, SoftDeleted)
+	c := only(t, changes, stream.SoftDeleted)
 	require.Equal(t, copied.Item, *c.New)
 	require.Equal(t, copied.DeletedAt, c.DeletedAt)
 
@@ -70,8 +70,8 @@ func TestInterop_SatellitesAreToldByTheirSortKey(t *testing.T) {
 	require.NoError(t, second(bin.Restore(l.ctx, key)))
 	changes, others = told(t, s, l.next())
 	require.Zero(t, others)
-	require.Contains(t, kinds(changes), Created, "nothing marks a restored item there")
-	require.Contains(t, kinds(changes), CopyRemoved)
+	require.Contains(t, kinds(changes), stream.Created, "nothing marks a restored item there")
+	require.Contains(t, kinds(changes), stream.CopyRemoved)
 }
 
 func TestInterop_EventsAreToldByTheirSortKey(t *testing.T) {
@@ -86,18 +86,18 @@ func TestInterop_EventsAreToldByTheirSortKey(t *testing.T) {
 	records := l.next()
 	changes, others := told(t, s, records)
 	require.Zero(t, others)
-	require.Equal(t, []Kind{Appended, Appended, Created}, kinds(changes))
+	require.Equal(t, []stream.Kind{stream.Appended, stream.Appended, stream.Created}, kinds(changes))
 
 	// The same key, and attributes that would not make it.
 	r := records[0]
 	r.New["device"] = &types.AttributeValueMemberS{Value: "other"}
 	r.Keys["sk"] = &types.AttributeValueMemberS{Value: "$app#v1#signal#x#1"}
 	r.New["sk"] = r.Keys["sk"]
-	_, ok, err := Of(s, r)
+	_, ok, err := stream.Of(s, r)
 	require.NoError(t, err)
 	require.False(t, ok, "some other program's item")
 	r.New, r.Old = nil, nil
-	_, _, err = Of(s, r)
-	var lacks *ImageError
+	_, _, err = stream.Of(s, r)
+	var lacks *stream.ImageError
 	require.ErrorAs(t, err, &lacks, "without an image nothing tells")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	. "github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/stream"
 )
 
 // asLambda is a record of the SDK as Lambda would hand it over.
@@ -95,8 +95,8 @@ func TestLambda_ARecordOfTheSDKAndItsJSONAreTheSameRecord(t *testing.T) {
 	records := l.next()
 	require.Equal(t, records, e.Records)
 	changes, _ := told(t, s, records)
-	require.Equal(t, []Kind{Created, Deleted, Updated}, kinds(changes))
-	require.Equal(t, *only(t, changes, Updated).New, *only(t, changes, Deleted).Old)
+	require.Equal(t, []stream.Kind{stream.Created, stream.Deleted, stream.Updated}, kinds(changes))
+	require.Equal(t, *only(t, changes, stream.Updated).New, *only(t, changes, stream.Deleted).Old)
 }
 
 // effect-dynamodb decodes a record by the names of its model, takes the item from whatever lies at the key, and fails for
@@ -117,6 +117,6 @@ func TestLambda_RenamedSparseAndOlderItemsAreReadAsGetReadsThem(t *testing.T) {
 	require.Zero(t, others)
 	got, err := s.Get(l.ctx, Thing{ID: "old"})
 	require.NoError(t, err)
-	require.Equal(t, got, *only(t, changes, Created).New)
+	require.Equal(t, got, *only(t, changes, stream.Created).New)
 	require.False(t, got.At.IsZero())
 }

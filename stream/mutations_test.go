@@ -9,12 +9,12 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
-	. "github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/stream"
 )
 
 // steps runs mutations one after the other and compares the changes that each leaves in the stream, and how many records
 // that are nobody's.
-func steps[T any](t *testing.T, l *lab, s Source[T], list []step) {
+func steps[T any](t *testing.T, l *lab, s stream.Source[T], list []step) {
 	t.Helper()
 	for _, x := range list {
 		l.clock.advance(time.Second)
@@ -28,7 +28,7 @@ func steps[T any](t *testing.T, l *lab, s Source[T], list []step) {
 type step struct {
 	name   string
 	do     func() error
-	kinds  []Kind
+	kinds  []stream.Kind
 	others int // sentinels
 }
 
@@ -42,17 +42,17 @@ func TestMutations_OfAPlainItemAreOneChangeEach(t *testing.T) {
 	l.create()
 	f, key := entity.Fields[Team](), Team{ID: "t-1"}
 	steps(t, l, s, []step{
-		{"create", func() error { return second(s.Create(l.ctx, Team{ID: "t-1", Name: "a"})) }, []Kind{Created}, 0},
-		{"update", func() error { return second(s.Update(l.ctx, key, entity.Set(&f.Name, "b"))) }, []Kind{Updated}, 0},
-		{"update with the same value", func() error { return second(s.Update(l.ctx, key, entity.Set(&f.Name, "b"))) }, []Kind{Updated}, 0},
-		{"put over it", func() error { return second(s.Put(l.ctx, Team{ID: "t-1"})) }, []Kind{Updated}, 0},
-		{"upsert over it", func() error { _, _, err := s.Upsert(l.ctx, Team{ID: "t-1", Name: "c"}); return err }, []Kind{Updated}, 0},
-		{"touch", func() error { return second(s.Touch(l.ctx, key, &f.Seen, time.Minute)) }, []Kind{Updated}, 0},
+		{"create", func() error { return second(s.Create(l.ctx, Team{ID: "t-1", Name: "a"})) }, []stream.Kind{stream.Created}, 0},
+		{"update", func() error { return second(s.Update(l.ctx, key, entity.Set(&f.Name, "b"))) }, []stream.Kind{stream.Updated}, 0},
+		{"update with the same value", func() error { return second(s.Update(l.ctx, key, entity.Set(&f.Name, "b"))) }, []stream.Kind{stream.Updated}, 0},
+		{"put over it", func() error { return second(s.Put(l.ctx, Team{ID: "t-1"})) }, []stream.Kind{stream.Updated}, 0},
+		{"upsert over it", func() error { _, _, err := s.Upsert(l.ctx, Team{ID: "t-1", Name: "c"}); return err }, []stream.Kind{stream.Updated}, 0},
+		{"touch", func() error { return second(s.Touch(l.ctx, key, &f.Seen, time.Minute)) }, []stream.Kind{stream.Updated}, 0},
 		{"touch that is not due", func() error { return second(s.Touch(l.ctx, key, &f.Seen, time.Minute)) }, nil, 0},
-		{"delete", func() error { return s.Delete(l.ctx, key) }, []Kind{Deleted}, 0},
-		{"put where nothing is", func() error { return second(s.Put(l.ctx, Team{ID: "t-1"})) }, []Kind{Created}, 0},
-		{"purge", func() error { return s.Purge(l.ctx, key) }, []Kind{Deleted}, 0},
-		{"upsert where nothing is", func() error { _, _, err := s.Upsert(l.ctx, key); return err }, []Kind{Created}, 0},
+		{"delete", func() error { return s.Delete(l.ctx, key) }, []stream.Kind{stream.Deleted}, 0},
+		{"put where nothing is", func() error { return second(s.Put(l.ctx, Team{ID: "t-1"})) }, []stream.Kind{stream.Created}, 0},
+		{"purge", func() error { return s.Purge(l.ctx, key) }, []stream.Kind{stream.Deleted}, 0},
+		{"upsert where nothing is", func() error { _, _, err := s.Upsert(l.ctx, key); return err }, []stream.Kind{stream.Created}, 0},
 		{"a refused create", func() error {
 			if _, err := s.Create(l.ctx, key); !errors.Is(err, entity.ErrExists) {
 				return errors.New("it was not refused")
@@ -61,7 +61,7 @@ func TestMutations_OfAPlainItemAreOneChangeEach(t *testing.T) {
 		}, nil, 0},
 		{"a transaction", func() error {
 			return l.db.Transact(l.ctx, s.Op().Create(Team{ID: "t-2"}), s.Op().Update(key, entity.Set(&f.Name, "d")))
-		}, []Kind{Created, Updated}, 0},
+		}, []stream.Kind{stream.Created, stream.Updated}, 0},
 	})
 }
 
@@ -73,21 +73,21 @@ func TestMutations_OfAPersonAreOneChangeEachBesideTheirSatellites(t *testing.T) 
 	bin := entity.Must(lifecycle.Of(s))
 	f, key := entity.Fields[Person](), Person{ID: "p-1"}
 	steps(t, l, s, []step{
-		{"create", func() error { return second(s.Create(l.ctx, Person{ID: "p-1", Email: "a", Team: "t"})) }, []Kind{Created, SnapshotStored}, 1},
-		{"update", func() error { return second(s.Update(l.ctx, key, entity.Set(&f.Team, "u"))) }, []Kind{Updated, SnapshotChanged}, 0},
-		{"new e-mail", func() error { return second(s.Update(l.ctx, key, entity.Set(&f.Email, "b"))) }, []Kind{Updated, SnapshotStored}, 2},
-		{"put over it", func() error { return second(s.Put(l.ctx, Person{ID: "p-1", Email: "b"})) }, []Kind{Updated, SnapshotStored}, 0},
-		{"touch", func() error { return second(s.Touch(l.ctx, key, &f.Seen, time.Minute)) }, []Kind{Updated}, 0},
-		{"delete", func() error { return s.Delete(l.ctx, key) }, []Kind{Moved, SoftDeleted, SnapshotStored, SnapshotStored}, 1},
-		{"restore", func() error { return second(bin.Restore(l.ctx, key)) }, []Kind{Restored, CopyRemoved}, 1},
-		{"update a restored item", func() error { return second(s.Update(l.ctx, key, entity.Set(&f.Team, "v"))) }, []Kind{Updated, SnapshotStored}, 0},
-		{"delete again", func() error { return s.Delete(l.ctx, key) }, []Kind{Moved, SoftDeleted, SnapshotStored, SnapshotStored}, 1},
-		{"purge a deleted item", func() error { return bin.Purge(l.ctx, key) }, []Kind{
-			CopyRemoved, // and a snapshot of each of the eight versions
-			SnapshotRemoved, SnapshotRemoved, SnapshotRemoved, SnapshotRemoved, SnapshotRemoved, SnapshotRemoved, SnapshotRemoved, SnapshotRemoved,
+		{"create", func() error { return second(s.Create(l.ctx, Person{ID: "p-1", Email: "a", Team: "t"})) }, []stream.Kind{stream.Created, stream.SnapshotStored}, 1},
+		{"update", func() error { return second(s.Update(l.ctx, key, entity.Set(&f.Team, "u"))) }, []stream.Kind{stream.Updated, stream.SnapshotChanged}, 0},
+		{"new e-mail", func() error { return second(s.Update(l.ctx, key, entity.Set(&f.Email, "b"))) }, []stream.Kind{stream.Updated, stream.SnapshotStored}, 2},
+		{"put over it", func() error { return second(s.Put(l.ctx, Person{ID: "p-1", Email: "b"})) }, []stream.Kind{stream.Updated, stream.SnapshotStored}, 0},
+		{"touch", func() error { return second(s.Touch(l.ctx, key, &f.Seen, time.Minute)) }, []stream.Kind{stream.Updated}, 0},
+		{"delete", func() error { return s.Delete(l.ctx, key) }, []stream.Kind{stream.Moved, stream.SoftDeleted, stream.SnapshotStored, stream.SnapshotStored}, 1},
+		{"restore", func() error { return second(bin.Restore(l.ctx, key)) }, []stream.Kind{stream.Restored, stream.CopyRemoved}, 1},
+		{"update a restored item", func() error { return second(s.Update(l.ctx, key, entity.Set(&f.Team, "v"))) }, []stream.Kind{stream.Updated, stream.SnapshotStored}, 0},
+		{"delete again", func() error { return s.Delete(l.ctx, key) }, []stream.Kind{stream.Moved, stream.SoftDeleted, stream.SnapshotStored, stream.SnapshotStored}, 1},
+		{"purge a deleted item", func() error { return bin.Purge(l.ctx, key) }, []stream.Kind{
+			stream.CopyRemoved, // and a snapshot of each of the eight versions
+			stream.SnapshotRemoved, stream.SnapshotRemoved, stream.SnapshotRemoved, stream.SnapshotRemoved, stream.SnapshotRemoved, stream.SnapshotRemoved, stream.SnapshotRemoved, stream.SnapshotRemoved,
 		}, 1},
-		{"create after the purge", func() error { return second(s.Create(l.ctx, Person{ID: "p-1", Email: "a"})) }, []Kind{Created, SnapshotStored}, 1},
-		{"purge a live item", func() error { return s.Purge(l.ctx, key) }, []Kind{Moved, SnapshotRemoved}, 1},
+		{"create after the purge", func() error { return second(s.Create(l.ctx, Person{ID: "p-1", Email: "a"})) }, []stream.Kind{stream.Created, stream.SnapshotStored}, 1},
+		{"purge a live item", func() error { return s.Purge(l.ctx, key) }, []stream.Kind{stream.Moved, stream.SnapshotRemoved}, 1},
 	})
 }
 
@@ -102,18 +102,18 @@ func TestMutations_OfANoteWithoutHistory(t *testing.T) {
 		return func() error { return second(s.Create(l.ctx, Note{Owner: "o", ID: "n#1", Title: title})) }
 	}
 	steps(t, l, s, []step{
-		{"create", note("a"), []Kind{Created}, 1},
-		{"delete", func() error { return s.Delete(l.ctx, key) }, []Kind{Moved, SoftDeleted}, 1},
-		{"create over a deleted copy", note("b"), []Kind{Created}, 1},
-		{"delete again", func() error { return s.Delete(l.ctx, key) }, []Kind{Moved, SoftDeleted}, 1},
+		{"create", note("a"), []stream.Kind{stream.Created}, 1},
+		{"delete", func() error { return s.Delete(l.ctx, key) }, []stream.Kind{stream.Moved, stream.SoftDeleted}, 1},
+		{"create over a deleted copy", note("b"), []stream.Kind{stream.Created}, 1},
+		{"delete again", func() error { return s.Delete(l.ctx, key) }, []stream.Kind{stream.Moved, stream.SoftDeleted}, 1},
 		{"restore the older copy", func() error {
 			copies, err := bin.List(key).Collect(l.ctx)
 			if err != nil || len(copies) != 2 {
 				return errors.Join(err, errors.New("there are not two copies"))
 			}
 			return second(bin.RestoreCopy(l.ctx, copies[1]))
-		}, []Kind{Restored, CopyRemoved}, 1},
-		{"purge a live item with a copy", func() error { return s.Purge(l.ctx, key) }, []Kind{Moved, CopyRemoved}, 1},
+		}, []stream.Kind{stream.Restored, stream.CopyRemoved}, 1},
+		{"purge a live item with a copy", func() error { return s.Purge(l.ctx, key) }, []stream.Kind{stream.Moved, stream.CopyRemoved}, 1},
 	})
 }
 
@@ -124,18 +124,18 @@ func TestMutations_HardDeleteUnderRetainKeepsTheDeletedStateAsASnapshot(t *testi
 	l.create()
 	key := Ledger{ID: "l"}
 	steps(t, l, s, []step{
-		{"create", func() error { return second(s.Create(l.ctx, Ledger{ID: "l", Balance: 1})) }, []Kind{Created, SnapshotStored}, 0},
+		{"create", func() error { return second(s.Create(l.ctx, Ledger{ID: "l", Balance: 1})) }, []stream.Kind{stream.Created, stream.SnapshotStored}, 0},
 	})
 	require.NoError(t, s.Delete(l.ctx, key))
 	changes, others := told(t, s, l.next())
 	require.Zero(t, others)
 	// The first state has its snapshot, which is put again as it was: DynamoDB itself has no record of that, DynamoDB Local has.
-	require.Subset(t, []Kind{Deleted, SnapshotChanged, SnapshotStored}, kinds(changes))
-	deleted := only(t, changes, Deleted)
+	require.Subset(t, []stream.Kind{stream.Deleted, stream.SnapshotChanged, stream.SnapshotStored}, kinds(changes))
+	deleted := only(t, changes, stream.Deleted)
 	require.Equal(t, &Ledger{ID: "l", Balance: 1, Version: 1}, deleted.Old)
 	require.Nil(t, deleted.New)
 	require.Zero(t, deleted.DeletedAt, "a removal says nothing of its time but Record.Time")
-	last := only(t, changes, SnapshotStored)
+	last := only(t, changes, stream.SnapshotStored)
 	require.EqualValues(t, 2, last.NewVersion)
 	require.Equal(t, l.clock.Now(), last.DeletedAt, "the snapshot of the deleted state has the time")
 }
@@ -150,7 +150,7 @@ func TestChange_CarriesTheItemsTheirVersionsAndTheRecord(t *testing.T) {
 
 	first := entity.Must(s.Create(l.ctx, Person{ID: "p", Email: "e", Team: "t"}))
 	changes, _ := told(t, s, l.next())
-	c := only(t, changes, Created)
+	c := only(t, changes, stream.Created)
 	require.Nil(t, c.Old)
 	require.Equal(t, first, *c.New)
 	require.Equal(t, []int64{0, 1}, []int64{c.OldVersion, c.NewVersion})
@@ -163,11 +163,11 @@ func TestChange_CarriesTheItemsTheirVersionsAndTheRecord(t *testing.T) {
 	l.clock.advance(time.Hour)
 	updated := entity.Must(s.Update(l.ctx, Person{ID: "p"}, entity.Set(&f.Team, "u")))
 	changes, _ = told(t, s, l.next())
-	c = only(t, changes, Updated)
+	c = only(t, changes, stream.Updated)
 	require.Equal(t, first, *c.Old)
 	require.Equal(t, updated, *c.New)
 	require.Equal(t, []int64{1, 2}, []int64{c.OldVersion, c.NewVersion})
-	c = only(t, changes, SnapshotChanged)
+	c = only(t, changes, stream.SnapshotChanged)
 	require.Equal(t, first, *c.New, "the replaced state")
 	require.EqualValues(t, 1, c.NewVersion)
 
@@ -175,22 +175,22 @@ func TestChange_CarriesTheItemsTheirVersionsAndTheRecord(t *testing.T) {
 	require.NoError(t, s.Delete(l.ctx, updated))
 	copied := entity.Must(bin.Get(l.ctx, updated))
 	changes, _ = told(t, s, l.next())
-	c = only(t, changes, SoftDeleted)
+	c = only(t, changes, stream.SoftDeleted)
 	require.Equal(t, copied.Item, *c.New)
 	require.Nil(t, c.Old)
 	require.Equal(t, copied.DeletedAt, c.DeletedAt)
 	require.EqualValues(t, 3, c.NewVersion)
-	c = only(t, changes, Moved)
+	c = only(t, changes, stream.Moved)
 	require.Equal(t, updated, *c.Old)
 	require.Nil(t, c.New)
 	require.Zero(t, c.DeletedAt)
 
 	restored := entity.Must(bin.Restore(l.ctx, updated))
 	changes, _ = told(t, s, l.next())
-	c = only(t, changes, Restored)
+	c = only(t, changes, stream.Restored)
 	require.Equal(t, restored, *c.New)
 	require.EqualValues(t, 4, c.NewVersion)
-	c = only(t, changes, CopyRemoved)
+	c = only(t, changes, stream.CopyRemoved)
 	require.Equal(t, copied.Item, *c.Old)
 	require.Equal(t, copied.DeletedAt, c.DeletedAt)
 }

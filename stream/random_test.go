@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
-	. "github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 )
@@ -26,7 +27,7 @@ type replica[T any] struct {
 	seen    map[string]bool
 }
 
-func follow[T any](t testing.TB, s Source[T], records []Record, id func(T) string) *replica[T] {
+func follow[T any](t testing.TB, s stream.Source[T], records []stream.Record, id func(T) string) *replica[T] {
 	t.Helper()
 	r := &replica[T]{items: map[string]T{}, domain: map[string]T{}, seen: map[string]bool{}}
 	changes, _ := told(t, s, records)
@@ -45,23 +46,23 @@ func follow[T any](t testing.TB, s Source[T], records []Record, id func(T) strin
 			delete(r.items, key)
 		}
 		switch c.Kind {
-		case Created, Restored:
+		case stream.Created, stream.Restored:
 			require.NotContains(t, r.domain, key, "%s, but it is there", c.Kind)
 			r.domain[key] = *c.New
 			r.mutated++
-		case Updated:
+		case stream.Updated:
 			require.Equal(t, r.domain[key], *c.Old, "the state before is the state after the last change")
 			r.domain[key] = *c.New
 			r.mutated++
-		case Deleted, Expired:
+		case stream.Deleted, stream.Expired:
 			require.Equal(t, r.domain[key], *c.Old)
 			delete(r.domain, key)
 			r.mutated++
-		case SoftDeleted:
+		case stream.SoftDeleted:
 			r.buried++
 			r.mutated++
 			delete(r.domain, key)
-		case Moved:
+		case stream.Moved:
 			r.moved++
 			delete(r.domain, key)
 		}
@@ -89,65 +90,116 @@ func seed(t *testing.T) *rand.Rand {
 
 const randomVerbs = 300
 
+// persons are what random verbs on persons need.
+type persons struct {
+	*lab
+	s     *entity.Store[Person]
+	bin   *lifecycle.Bin[Person]
+	teams *entity.Store[Team]
+}
+
+func openPersons(t *testing.T) persons {
+	t.Helper()
+	l := newLab(t)
+	p := persons{lab: l, s: store[Person](l), teams: store[Team](l)}
+	p.bin = entity.Must(lifecycle.Of(p.s))
+	l.create()
+	return p
+}
+
+// verb runs a random verb, and returns how many mutations of persons it was.
+func (p persons) verb(rnd *rand.Rand) (mutations int, err error) {
+	f := entity.Fields[Person]()
+	id := fmt.Sprintf("p-%d", rnd.IntN(4))
+	v := Person{ID: id, Email: fmt.Sprintf("e-%d", rnd.IntN(6)), Team: fmt.Sprintf("t-%d", rnd.IntN(3))}
+	key := Person{ID: id}
+	switch rnd.IntN(10) {
+	case 0, 1:
+		_, err = p.s.Create(p.ctx, v)
+	case 2:
+		_, err = p.s.Put(p.ctx, v)
+	case 3:
+		_, _, err = p.s.Upsert(p.ctx, v)
+	case 4, 5:
+		_, err = p.s.Update(p.ctx, key, entity.Set(&f.Email, v.Email), entity.Set(&f.Team, v.Team))
+	case 6:
+		due, err := p.s.Touch(p.ctx, key, &f.Seen, time.Minute)
+		if !due {
+			return 0, err
+		}
+		return 1, err
+	case 7:
+		err = p.s.Delete(p.ctx, key)
+	case 8:
+		_, err = p.bin.Restore(p.ctx, key)
+	case 9:
+		_, err = p.teams.Put(p.ctx, Team{ID: id}) // of another entity
+		return 0, err
+	}
+	return 1, err
+}
+
+// check compares what the stream says with what is there.
+func (p persons) check(mutations, purgedLive int) {
+	p.t.Helper()
+	id := func(v Person) string { return v.ID }
+	r := follow(p.t, p.s, p.next(), id)
+	require.Equal(p.t, scanned(p.t, p.lab, p.s.Scan(entity.Consistent()), id), r.items)
+	require.Equal(p.t, r.items, r.domain)
+	require.Equal(p.t, mutations, r.mutated, "each mutation is one change")
+	require.Equal(p.t, r.buried+purgedLive, r.moved)
+	require.NotZero(p.t, r.buried)
+}
+
 func TestRandom_FoldingTheStreamOfPersonsGivesWhatAScanGives(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	s, teams := store[Person](l), store[Team](l)
-	l.create()
-	bin := entity.Must(lifecycle.Of(s))
-	f, rnd := entity.Fields[Person](), seed(t)
+	p, rnd := openPersons(t), seed(t)
 	mutated, purgedLive := 0, 0
 	for range randomVerbs {
-		l.clock.advance(time.Duration(1+rnd.IntN(100)) * time.Second)
-		id := fmt.Sprintf("p-%d", rnd.IntN(4))
-		p := Person{ID: id, Email: fmt.Sprintf("e-%d", rnd.IntN(6)), Team: fmt.Sprintf("t-%d", rnd.IntN(3))}
-		key := Person{ID: id}
-		var err error
-		done := 1
-		switch rnd.IntN(11) {
-		case 0, 1:
-			_, err = s.Create(l.ctx, p)
-		case 2:
-			_, err = s.Put(l.ctx, p)
-		case 3:
-			_, _, err = s.Upsert(l.ctx, p)
-		case 4, 5:
-			_, err = s.Update(l.ctx, key, entity.Set(&f.Email, p.Email), entity.Set(&f.Team, p.Team))
-		case 6:
-			var due bool
-			if due, err = s.Touch(l.ctx, key, &f.Seen, time.Minute); !due {
-				done = 0
-			}
-		case 7:
-			err = s.Delete(l.ctx, key)
-		case 8:
-			_, err = bin.Restore(l.ctx, key)
-		case 9:
-			if rnd.IntN(3) > 0 {
-				done = 0
-				break
-			}
-			done = 0
-			if _, got := s.Get(l.ctx, key, entity.Consistent()); got == nil {
+		p.clock.advance(time.Duration(1+rnd.IntN(100)) * time.Second)
+		if rnd.IntN(30) == 0 {
+			key := Person{ID: fmt.Sprintf("p-%d", rnd.IntN(4))}
+			if _, err := p.s.Get(p.ctx, key, entity.Consistent()); err == nil {
 				purgedLive++
 			}
-			err = s.Purge(l.ctx, key)
-		case 10:
-			_, err = teams.Put(l.ctx, Team{ID: id}) // of another entity
-			done = 0
-		}
-		if err != nil {
-			require.True(t, expected(err), "%v", err)
+			require.NoError(t, p.s.Purge(p.ctx, key))
 			continue
 		}
-		mutated += done
+		n, err := p.verb(rnd)
+		if err == nil {
+			mutated += n
+		} else {
+			require.True(t, expected(err), "%v", err)
+		}
 	}
-	r := follow(t, s, l.next(), func(p Person) string { return p.ID })
-	require.Equal(t, scanned(t, l, s.Scan(entity.Consistent()), func(p Person) string { return p.ID }), r.items)
-	require.Equal(t, r.items, r.domain)
-	require.Equal(t, mutated, r.mutated, "each mutation is one change")
-	require.Equal(t, r.buried+purgedLive, r.moved)
-	require.NotZero(t, r.buried)
+	p.check(mutated, purgedLive)
+}
+
+func TestRandom_FoldingTheStreamOfManyWritersGivesWhatAScanGives(t *testing.T) {
+	t.Parallel()
+	p, rnd := openPersons(t), seed(t)
+	const writers = 4
+	var wg sync.WaitGroup
+	var mutated [writers]int
+	var errs [writers]error
+	for i := range writers {
+		own := rand.New(rand.NewPCG(rnd.Uint64(), 0))
+		wg.Go(func() {
+			for range 60 {
+				p.clock.advance(time.Second)
+				n, err := p.verb(own)
+				switch {
+				case err == nil:
+					mutated[i] += n
+				case !expected(err) && !errors.Is(err, entity.ErrConflict):
+					errs[i] = errors.Join(errs[i], err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	require.NoError(t, errors.Join(errs[:]...))
+	p.check(mutated[0]+mutated[1]+mutated[2]+mutated[3], 0)
 }
 
 func TestRandom_FoldingTheStreamOfTeamsGivesWhatAScanGives(t *testing.T) {
@@ -236,9 +288,9 @@ func TestRandom_FoldingTheStreamOfASeriesGivesItsItemsAndItsHistory(t *testing.T
 			v := entity.Must(c.Item())
 			switch {
 			case v.Device != id:
-			case c.Kind == Appended:
+			case c.Kind == stream.Appended:
 				events[v.At] = v
-			case c.Kind == EventRemoved:
+			case c.Kind == stream.EventRemoved:
 				delete(events, v.At)
 			}
 		}

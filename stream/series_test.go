@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	. "github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -33,14 +33,14 @@ func TestSeries_AppendsEnrichmentAndLateEvents(t *testing.T) {
 		{"enrichment before the first event", func() error {
 			_, _, err := s.Upsert(l.ctx, Reading{Device: "d#1", Channel: "e", Account: "a"})
 			return err
-		}, []Kind{Created}, 0},
-		{"the first event", append("", at(5, 1)), []Kind{Updated, Appended}, 0},
+		}, []stream.Kind{stream.Created}, 0},
+		{"the first event", append("", at(5, 1)), []stream.Kind{stream.Updated, stream.Appended}, 0},
 		{"a duplicate", append(timeseries.Duplicate, at(5, 1)), nil, 0},
-		{"a late event", append(timeseries.Recorded, at(3, 2)), []Kind{Appended}, 0},
-		{"enrichment", func() error { return second(s.Update(l.ctx, key, entity.Set(&f.Account, "b"))) }, []Kind{Updated}, 0},
-		{"three events at once", func() error { return second(s.AppendAll(l.ctx, []Reading{at(8, 1), at(7, 1), at(9, 1)})) }, []Kind{Updated, Appended, Appended, Appended}, 0},
-		{"purge", func() error { return s.Purge(l.ctx, key) }, []Kind{Deleted, EventRemoved, EventRemoved, EventRemoved, EventRemoved, EventRemoved}, 0},
-		{"an event for a new series", append("", at(1, 1)), []Kind{Created, Appended}, 0},
+		{"a late event", append(timeseries.Recorded, at(3, 2)), []stream.Kind{stream.Appended}, 0},
+		{"enrichment", func() error { return second(s.Update(l.ctx, key, entity.Set(&f.Account, "b"))) }, []stream.Kind{stream.Updated}, 0},
+		{"three events at once", func() error { return second(s.AppendAll(l.ctx, []Reading{at(8, 1), at(7, 1), at(9, 1)})) }, []stream.Kind{stream.Updated, stream.Appended, stream.Appended, stream.Appended}, 0},
+		{"purge", func() error { return s.Purge(l.ctx, key) }, []stream.Kind{stream.Deleted, stream.EventRemoved, stream.EventRemoved, stream.EventRemoved, stream.EventRemoved, stream.EventRemoved}, 0},
+		{"an event for a new series", append("", at(1, 1)), []stream.Kind{stream.Created, stream.Appended}, 0},
 	})
 }
 
@@ -59,9 +59,9 @@ func TestSeries_EventsAreDecodedAsTheHistoryDecodesThem(t *testing.T) {
 	changes, others := told(t, s, l.next())
 	require.Zero(t, others)
 	history := entity.Must(s.History(Reading{Device: "d", Channel: "c"}).Collect(l.ctx))
-	require.Equal(t, history[0], *only(t, changes, Appended).New)
+	require.Equal(t, history[0], *only(t, changes, stream.Appended).New)
 	require.Equal(t, Reading{Device: "d", Channel: "c", At: at, Door: ptr(false)}, history[0])
 	current := entity.Must(s.Get(l.ctx, Reading{Device: "d", Channel: "c"}))
-	require.Equal(t, current, *only(t, changes, Updated).New)
+	require.Equal(t, current, *only(t, changes, stream.Updated).New)
 	require.Equal(t, "enriched", current.Account)
 }

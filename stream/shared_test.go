@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	. "github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/stream"
 )
 
 // garage puts Car, Bike and Lamp into the lab's table.
@@ -30,14 +30,14 @@ func TestShared_VerbatimEntitiesAreToldByTheirKind(t *testing.T) {
 	records := l.next()
 
 	car, others := told(t, cars, records)
-	require.Equal(t, []Kind{Created, Updated}, kinds(car))
-	require.Equal(t, Car{ID: "1", Plate: "y"}, *only(t, car, Updated).New)
+	require.Equal(t, []stream.Kind{stream.Created, stream.Updated}, kinds(car))
+	require.Equal(t, Car{ID: "1", Plate: "y"}, *only(t, car, stream.Updated).New)
 	require.Equal(t, len(records)-2, others)
 	bike, _ := told(t, bikes, records)
-	require.Equal(t, []Kind{Created, Deleted}, kinds(bike))
-	require.Equal(t, Bike{ID: "2", Gears: 3}, *only(t, bike, Deleted).Old)
+	require.Equal(t, []stream.Kind{stream.Created, stream.Deleted}, kinds(bike))
+	require.Equal(t, Bike{ID: "2", Gears: 3}, *only(t, bike, stream.Deleted).Old)
 	lamp, _ := told(t, lamps, records)
-	require.Equal(t, []Kind{Created}, kinds(lamp))
+	require.Equal(t, []stream.Kind{stream.Created}, kinds(lamp))
 	require.Len(t, records, 5+3, "the plate's sentinel: put, deleted, put")
 }
 
@@ -58,7 +58,7 @@ func TestShared_AVerbatimEntityAloneTakesWhatSaysThatItIsNothingElse(t *testing.
 	require.NoError(t, plates.Delete(l.ctx, Plate{ID: "p"}))
 	records := l.next()
 	got, others := told(t, plates, records)
-	require.Equal(t, []Kind{Created, Deleted}, kinds(got))
+	require.Equal(t, []stream.Kind{stream.Created, stream.Deleted}, kinds(got))
 	require.Equal(t, 1, others)
 	_, others = told(t, teams, records)
 	require.Equal(t, 2, others)
@@ -78,10 +78,10 @@ func TestShared_AnItemThatBecomesTheEntitysIsCreatedAndOneThatCeasesToBeIsDelete
 	require.NoError(t, err)
 	records := l.next()
 	car, _ := told(t, cars, records)
-	require.Equal(t, []Kind{Deleted}, kinds(car))
+	require.Equal(t, []stream.Kind{stream.Deleted}, kinds(car))
 	require.Nil(t, car[0].New)
 	bike, _ := told(t, bikes, records)
-	require.Equal(t, []Kind{Created}, kinds(bike))
+	require.Equal(t, []stream.Kind{stream.Created}, kinds(bike))
 	require.Nil(t, bike[0].Old)
 }
 
@@ -102,7 +102,7 @@ func TestShared_TwoNamespacesInOneTableDoNotMix(t *testing.T) {
 	require.Len(t, records, 4)
 	for i, s := range append([]*entity.Store[Team]{one}, others...) {
 		changes, passed := told(t, s, records)
-		require.Equal(t, []Kind{Created}, kinds(changes))
+		require.Equal(t, []stream.Kind{stream.Created}, kinds(changes))
 		require.Equal(t, records[i].EventID, changes[0].Record.EventID)
 		require.Equal(t, 3, passed)
 	}
@@ -116,19 +116,19 @@ func TestShared_TheStreamOfAnotherTableIsNotOurs(t *testing.T) {
 	entity.Must(s.Create(l.ctx, Team{ID: "t"}))
 	r := l.next()[0]
 	other := entity.Must(entity.New[Team](l.open(l.table + "-other")))
-	_, ok, err := Of(other, r)
+	_, ok, err := stream.Of(other, r)
 	require.NoError(t, err)
 	require.False(t, ok)
 	byARN := entity.Must(entity.New[Team](l.open(strings.Replace(r.SourceARN[:strings.Index(r.SourceARN, "/stream/")], "ddblocal", "eu-west-1", 1))))
-	_, ok, err = Of(byARN, r)
+	_, ok, err = stream.Of(byARN, r)
 	require.NoError(t, err)
 	require.True(t, ok, "a table can be configured as an ARN")
 	r.SourceARN = ""
-	_, ok, err = Of(other, r)
+	_, ok, err = stream.Of(other, r)
 	require.NoError(t, err)
 	require.True(t, ok, "a record that does not name its table is judged by its content")
 	r.SourceARN = "arn:aws:sqs:eu-west-1:1:queue"
-	_, _, err = Of(s, r)
-	var bad *RecordError
+	_, _, err = stream.Of(s, r)
+	var bad *stream.RecordError
 	require.ErrorAs(t, err, &bad)
 }

@@ -9,18 +9,18 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
-	. "github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
 // seen is what a view shows of a change: its kind, or "?" where that cannot be told, with + for the new image and - for
 // the old one.
-func seen[T any](t *testing.T, s Source[T], records []Record) []string {
+func seen[T any](t *testing.T, s stream.Source[T], records []stream.Record) []string {
 	t.Helper()
 	var all []string
 	for _, r := range records {
-		c, ok, err := Of(s, r)
-		var lacks *ImageError
+		c, ok, err := stream.Of(s, r)
+		var lacks *stream.ImageError
 		switch {
 		case err != nil:
 			require.ErrorAs(t, err, &lacks)
@@ -141,18 +141,18 @@ func TestViews_AVerbatimEntityWithOthersInItsTableIsNotToldByItsKey(t *testing.T
 func TestChange_SaysWhenTheViewLacksWhatIsAskedFor(t *testing.T) {
 	t.Parallel()
 	s := entity.Must(entity.New[Team](entity.Must(entity.Open(nil, entity.Config{Table: "app"}))))
-	r := Record{
+	r := stream.Record{
 		Operation: "MODIFY", SequenceNumber: "1", View: "KEYS_ONLY",
 		Keys: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "$app#v1#team#t"}, "sk": &types.AttributeValueMemberS{Value: "$app#v1#team"}},
 	}
-	c, ok, err := Of(s, r)
+	c, ok, err := stream.Of(s, r)
 	require.NoError(t, err)
 	require.True(t, ok)
-	require.Equal(t, Updated, c.Kind)
-	var lacks *ImageError
+	require.Equal(t, stream.Updated, c.Kind)
+	var lacks *stream.ImageError
 	_, err = c.Item()
 	require.ErrorAs(t, err, &lacks)
-	require.Equal(t, ImageError{Entity: "Team", Operation: "MODIFY", View: "KEYS_ONLY", Needs: "NewImage or OldImage"}, *lacks)
+	require.Equal(t, stream.ImageError{Entity: "Team", Operation: "MODIFY", View: "KEYS_ONLY", Needs: "NewImage or OldImage"}, *lacks)
 	_, told, err := c.Current()
 	require.True(t, told)
 	require.ErrorAs(t, err, &lacks)
