@@ -112,16 +112,14 @@ func (h *handler) record(ctx context.Context, r Record, resp *Response) error {
 	}
 	known, took, skipped := false, false, false
 	for _, route := range h.stores {
-		itsOwn, called, err := route.try(ctx, r)
-		var u undecided
-		if errors.As(err, &u) {
-			itsOwn, skipped = true, true
-			err = h.bad(ctx, r, u.err)
+		x, err := route.try(ctx, r)
+		if x.undecided != nil {
+			skipped, err = true, h.bad(ctx, r, x.undecided)
 		}
 		if err != nil {
 			return err
 		}
-		known, took = known || itsOwn, took || called
+		known, took = known || x.known, took || x.took
 	}
 	if !known && h.unrouted != nil {
 		if err := h.unrouted(ctx, r); err != nil {

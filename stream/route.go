@@ -10,18 +10,18 @@ import (
 
 // Route is what [Handle] does with records: made by [On], [OnUndecodable] and [OnUnrouted].
 type Route struct {
-	// try offers a record: known when it is the store's, took when the function was called.
-	try         func(context.Context, Record) (known, took bool, err error)
+	try         func(context.Context, Record) (outcome, error) // the error is that of the route's function
 	undecodable func(context.Context, Record, error) error
 	unrouted    func(context.Context, Record) error
 	mistake     error
 }
 
-// undecided is the error of a record of which a route could not tell what it means.
-type undecided struct{ err error }
-
-func (e undecided) Error() string { return e.err.Error() }
-func (e undecided) Unwrap() error { return e.err }
+// outcome is what became of a record that was offered to a route.
+type outcome struct {
+	known     bool  // the record is the store's
+	took      bool  // the function was called
+	undecided error // why it could not be told what the record means
+}
 
 // On routes the changes of a store to f: those of the given kinds, or all. Several routes can be of one store; they are
 // called in the order in which they were given to [Handle], and when one fails, all are called again with the same record.
@@ -29,33 +29,27 @@ func (e undecided) Unwrap() error { return e.err }
 // DynamoDB can deliver a record more than once: f must not mind. Change.Record.EventID is the same each time.
 func On[T any](store Source[T], f func(context.Context, Change[T]) error, kinds ...Kind) Route {
 	c := core.Of(store)
-	r := Route{mistake: check(c, f != nil, kinds)}
 	wanted := map[Kind]bool{}
 	for _, k := range kinds {
 		wanted[k] = true
 	}
-	r.try = func(ctx context.Context, record Record) (known, took bool, err error) {
+	try := func(ctx context.Context, record Record) (outcome, error) {
 		x, known, err := tell(c, record)
-		if err != nil || !known {
-			return known, false, undecide(err)
-		}
-		if len(wanted) > 0 && !wanted[x.kind] {
-			return true, false, nil
+		switch {
+		case err != nil:
+			return outcome{known: true, undecided: err}, nil
+		case !known:
+			return outcome{}, nil
+		case len(wanted) > 0 && !wanted[x.kind]:
+			return outcome{known: true}, nil
 		}
 		change, err := decode[T](c, record, x)
 		if err != nil {
-			return true, false, undecide(wrap(c, record, err))
+			return outcome{known: true, undecided: wrap(c, record, err)}, nil
 		}
-		return true, true, f(ctx, change)
+		return outcome{known: true, took: true}, f(ctx, change)
 	}
-	return r
-}
-
-func undecide(err error) error {
-	if err == nil {
-		return nil
-	}
-	return undecided{err}
+	return Route{try: try, mistake: check(c, f != nil, kinds)}
 }
 
 func check(c *core.Core, function bool, kinds []Kind) error {
