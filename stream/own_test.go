@@ -207,3 +207,17 @@ func TestFromSDK_KeepsWhatIsWrong(t *testing.T) {
 		require.ErrorAs(t, err, &bad, name)
 	}
 }
+
+func TestOwn_AnItemThatIsTakenFromASoftDeletedEntityHasNotMoved(t *testing.T) {
+	t.Parallel()
+	s := entity.Must(entity.New[Person](offline(t)))
+	r := keysOnly(attributes{"pk": text("$app#v1#person#p"), "sk": text("$app#v1#person")})
+	r.Old = attributes{"pk": r.Keys["pk"], "sk": r.Keys["sk"], "__edd_e__": text("Person"), "id": text("p")}
+	c, _, err := stream.Of(s, r)
+	require.NoError(t, err)
+	require.Equal(t, stream.Moved, c.Kind)
+	r.Operation, r.New = "MODIFY", attributes{"pk": r.Keys["pk"], "sk": r.Keys["sk"], "id": text("p")}
+	c, _, err = stream.Of(s, r)
+	require.NoError(t, err)
+	require.Equal(t, stream.Deleted, c.Kind, "no copy is made by a change of what the item says of itself")
+}
