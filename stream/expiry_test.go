@@ -20,7 +20,7 @@ import (
 // nothing by itself: then there is nothing to wait for, and ok is false.
 func await[T any](t *testing.T, l *lab, s stream.Source[T], want map[stream.Kind]int) (changes []stream.Change[T], ok bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
 		got, _ := told(t, s, l.next())
 		changes = append(changes, got...)
 		require.NotEmpty(t, changes)

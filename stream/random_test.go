@@ -88,7 +88,7 @@ func seed(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(n, 0))
 }
 
-const randomVerbs = 300
+const randomVerbs = 120
 
 // persons are what random verbs on persons need.
 type persons struct {
@@ -185,7 +185,7 @@ func TestRandom_FoldingTheStreamOfManyWritersGivesWhatAScanGives(t *testing.T) {
 	for i := range writers {
 		own := rand.New(rand.NewPCG(rnd.Uint64(), 0))
 		wg.Go(func() {
-			for range 60 {
+			for range 40 {
 				p.clock.advance(time.Second)
 				n, err := p.verb(own)
 				switch {
