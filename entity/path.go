@@ -20,7 +20,7 @@ func Entry[M ~map[K]V, K ~string, V any](field *M, key K) Path[V] {
 			k = "" // refused, as the empty key is
 		}
 	}
-	return Path[V]{opt.Target{Pointer: field, Entry: &k}}
+	return Path[V]{opt.Target{Pointer: field, Entry: &k, Key: key}}
 }
 
 // Attr is the attribute at a path in text, such as "features.colour" or "items[0].qty". Its first name must be an

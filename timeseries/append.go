@@ -1,7 +1,6 @@
 package timeseries
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -36,6 +35,7 @@ func newEvent(c *core.Core, e *events, v reflect.Value) (*event, error) {
 		return nil, err
 	}
 	ev := &event{c: c, e: e, primary: primary, carried: parts}
+	var missing []error
 	for _, a := range s.Attrs {
 		if !a.Append && a != e.orderBy {
 			continue
@@ -52,28 +52,29 @@ func newEvent(c *core.Core, e *events, v reflect.Value) (*event, error) {
 			}
 			ev.clock = av
 		case a.Role.Has(tag.Required) && item.Empty(av):
-			return nil, &plan.InputError{Code: plan.CodeRequired, Type: s.Type.String(), Field: a.Field, Problem: "the attribute is required"}
+			missing = append(missing, &plan.InputError{Code: plan.CodeRequired, Type: s.Type.String(), Field: a.Field, Problem: "the attribute is required"})
+			continue
 		case av == nil || null && a.Nilable():
 			continue // not reported
 		}
 		ev.carried[a.Name] = av
 	}
-	if err := ev.validate(v); err != nil {
+	if err := plan.Joined(append(missing, ev.validate(v)...)); err != nil {
 		return nil, err
 	}
 	return ev, ev.compose()
 }
 
-// validate asks the fields that the event carries. All failures are joined.
-func (ev *event) validate(v reflect.Value) error {
+// validate asks the fields that the event carries.
+func (ev *event) validate(v reflect.Value) []error {
 	var errs []error
 	for _, a := range ev.c.Schema.Attrs {
 		fv, err := v.FieldByIndexErr(a.Index)
-		if _, carried := ev.carried[a.Name]; err == nil && carried {
-			errs = append(errs, plan.ValidateField(ev.c.Schema, a, fv))
+		if av, carried := ev.carried[a.Name]; err == nil && carried {
+			errs = append(errs, plan.ValidateField(ev.c.Schema, a, fv, av)...)
 		}
 	}
-	return errors.Join(errs...)
+	return errs
 }
 
 func (ev *event) compose() error {

@@ -7,6 +7,7 @@ import "github.com/dynastrata/dynastrata/internal/expr"
 type Target struct {
 	Pointer any
 	Entry   *string // key in the map at Pointer
+	Key     any     // the same as the program gave it
 	Text    string  // path, when Pointer is nil
 	Attr    string  // name, when Pointer is nil and there is no Text
 }

@@ -17,7 +17,10 @@ func resolveChanges(s *schema.Schema, list []opt.Change) ([]expr.Change, error) 
 	if len(list) == 0 {
 		return nil, input(s, CodeNoChange, nil, "an update needs at least one change")
 	}
-	var out []expr.Change
+	var (
+		out     []expr.Change
+		refused []error
+	)
 	for _, c := range list {
 		n, err := Node(s, c.Target)
 		if err != nil {
@@ -26,10 +29,11 @@ func resolveChanges(s *schema.Schema, list []opt.Change) ([]expr.Change, error) 
 		if err := mayChange(s, n, c.Kind); err != nil {
 			return nil, err
 		}
-		r, err := resolveChange(s, n, c)
+		r, errs, err := resolveChange(s, n, c)
 		if err != nil {
 			return nil, err
 		}
+		refused = append(refused, errs...)
 		for _, o := range out {
 			switch {
 			case o.Path.Overlaps(r.Path):
@@ -40,7 +44,7 @@ func resolveChanges(s *schema.Schema, list []opt.Change) ([]expr.Change, error) 
 		}
 		out = append(out, r)
 	}
-	return out, nil
+	return out, Joined(refused)
 }
 
 // mayChange refuses changes of attributes that an update does not own.
@@ -63,14 +67,22 @@ func mayChange(s *schema.Schema, n *schema.Node, kind expr.Kind) error {
 	return nil
 }
 
-func resolveChange(s *schema.Schema, n *schema.Node, c opt.Change) (expr.Change, error) {
-	r := expr.Change{Kind: c.Kind, Path: n.Path}
+// storesValues reports that what a change gives becomes a value of the item as it is.
+func storesValues(kind expr.Kind) bool {
+	return kind == expr.Set || kind == expr.SetIfAbsent || addsElements(kind)
+}
+
+func addsElements(kind expr.Kind) bool { return kind == expr.Push || kind == expr.Insert }
+
+// resolveChange returns the change, what its values say against being stored, and any other mistake.
+func resolveChange(s *schema.Schema, n *schema.Node, c opt.Change) (r expr.Change, refused []error, err error) {
+	r = expr.Change{Kind: c.Kind, Path: n.Path}
 	switch c.Kind {
 	case expr.Remove:
-		return r, nil
+		return r, refused, nil
 	case expr.Push, expr.Insert, expr.Discard:
 		if reflect.ValueOf(c.Value).Len() == 0 {
-			return r, input(s, CodeValue, n.Attr, "there is no element to add or take out")
+			return r, nil, input(s, CodeValue, n.Attr, "there is no element to add or take out")
 		}
 	}
 	plain := *n
@@ -79,37 +91,33 @@ func resolveChange(s *schema.Schema, n *schema.Node, c opt.Change) (expr.Change,
 	}
 	value, err := conform(s, n, c.Target, c.Value)
 	if err != nil {
-		return r, err
+		return r, nil, err
 	}
 	av, err := encode(s, &plain, value, n.Attr.Exact())
 	if err != nil {
-		return r, err
+		return r, nil, err
 	}
-	if rv := reflect.ValueOf(value); rv.IsValid() && av != nil && (c.Kind == expr.Set || c.Kind == expr.SetIfAbsent) {
-		if err := ValidateField(s, n.Attr, rv); err != nil {
-			return r, err
-		}
-	}
+	refused = validateChange(s, n, c, value, av)
 	if err := fits(s, n, c.Kind, av); err != nil {
-		return r, err
+		return r, nil, err
 	}
 	if n.Top && item.Empty(av) && n.Attr.Role.Has(tag.Required) {
-		return r, input(s, CodeRequired, n.Attr, "the attribute is required")
+		return r, nil, input(s, CodeRequired, n.Attr, "the attribute is required")
 	}
 	if n.Attr.Role.Has(tag.SetOnce) {
 		r.Kind = expr.SetIfAbsent
 	}
 	if n.Top && item.Absent(av) && n.Attr.Lasting() {
-		return r, input(s, CodeValue, n.Attr, "an empty value is not stored in an attribute that is written once")
+		return r, nil, input(s, CodeValue, n.Attr, "an empty value is not stored in an attribute that is written once")
 	}
 	if av == nil || n.Top && item.Absent(av) && nativeIndexPart(s, n.Attr) {
 		if c.Kind == expr.SetIfAbsent {
-			return r, input(s, CodeValue, n.Attr, "an empty value is not stored here")
+			return r, nil, input(s, CodeValue, n.Attr, "an empty value is not stored here")
 		}
-		r.Kind, av = expr.Remove, nil // what whole values leave out is absent after a Set too
+		r.Kind, av, refused = expr.Remove, nil, nil // what whole values leave out is absent after a Set too
 	}
 	r.Value = av
-	return r, nil
+	return r, refused, nil
 }
 
 // fits checks that a change of elements has a value of the kind that it works on.

@@ -71,8 +71,8 @@ func difference(s *schema.Schema, image item.Item, was, is reflect.Value) ([]exp
 	if err != nil {
 		return nil, codecError(s, is, err)
 	}
-	if err := validate(s, is, after); err != nil {
-		return nil, err
+	if errs := validate(s, is, after); len(errs) > 0 {
+		return nil, Joined(errs)
 	}
 	var changes []expr.Change
 	for _, a := range s.Attrs {

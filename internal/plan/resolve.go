@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"reflect"
+	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -49,7 +50,7 @@ func Node(s *schema.Schema, t opt.Target) (*schema.Node, error) {
 	if *t.Entry == "" {
 		return nil, input(s, CodeValue, n.Attr, "the key of a map entry is empty")
 	}
-	return &schema.Node{Path: n.Path.Child(expr.Step{Name: *t.Entry}), Attr: n.Attr, Type: m.Elem()}, nil
+	return &schema.Node{Path: n.Path.Child(expr.Step{Name: *t.Entry}), Attr: n.Attr, Field: n.Field + "[" + strconv.Quote(*t.Entry) + "]", Type: m.Elem()}, nil
 }
 
 // encode turns a Go value for the field at n into an attribute value; exact demands that a time fits its format. It

@@ -20,6 +20,7 @@ func whole(s *schema.Schema, v reflect.Value, skip func(*schema.Attr) bool) (ite
 	if err != nil {
 		return nil, codecError(s, v, err)
 	}
+	var missing []error
 	for _, a := range s.Attrs {
 		if a.Owned() || skip != nil && skip(a) || a.Lasting() && item.Absent(it[a.Name]) {
 			delete(it, a.Name)
@@ -28,21 +29,25 @@ func whole(s *schema.Schema, v reflect.Value, skip func(*schema.Attr) bool) (ite
 			}
 		}
 		if a.Role.Has(tag.Required) && item.Empty(it[a.Name]) {
-			return nil, input(s, CodeRequired, a, "the attribute is required")
+			missing = append(missing, input(s, CodeRequired, a, "the attribute is required"))
 		}
 	}
-	return it, validate(s, v, it)
+	return it, Joined(append(missing, validate(s, v, it)...))
 }
 
-// codecError names the attribute of an encoding error, by encoding one after the other; the cause may quote the value,
+// codecError names the attributes that cannot be encoded, by encoding one after the other; the cause may quote the value,
 // so its text is not kept.
 func codecError(s *schema.Schema, v reflect.Value, err error) error {
+	var errs []error
 	for _, a := range s.Attrs {
 		if _, err := EncodeAttr(s, a, v); err != nil {
-			return err
+			errs = append(errs, err)
 		}
 	}
-	return valueError(s, nil, err)
+	if len(errs) == 0 {
+		return valueError(s, nil, err)
+	}
+	return Joined(errs)
 }
 
 // TimeValue is t in the format of time attribute a, truncated to it.

@@ -18,6 +18,7 @@ type address struct {
 type Node struct {
 	Path    expr.Path
 	Attr    *Attr        // the top-level attribute that it is in
+	Field   string       // Go name, with the names of what it lies in: Address.City
 	Type    reflect.Type // of the field
 	Tag     tag.Attribute
 	Options string // codec options of the field
@@ -79,7 +80,7 @@ func (s *Schema) mapAddresses() {
 		if err != nil {
 			continue // inside an embedded pointer to an unexported struct, which nothing can point into
 		}
-		s.place(v, &Node{Path: expr.Attr(a.Name), Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Top: true})
+		s.place(v, &Node{Path: expr.Attr(a.Name), Attr: a, Field: a.Field, Type: a.Type, Tag: a.Tag, Options: a.Options, Top: true})
 	}
 }
 
@@ -129,6 +130,6 @@ func (s *Schema) placeFields(v reflect.Value, n *Node) {
 		if name == "" {
 			name = f.Name
 		}
-		s.place(fv, &Node{Path: n.Path.Child(expr.Step{Name: name}), Attr: n.Attr, Type: f.Type, Tag: attrTag, Options: codecOptions(attrTag)})
+		s.place(fv, &Node{Path: n.Path.Child(expr.Step{Name: name}), Attr: n.Attr, Field: n.Field + "." + f.Name, Type: f.Type, Tag: attrTag, Options: codecOptions(attrTag)})
 	}
 }
