@@ -25,6 +25,8 @@ import (
 // A value other than zero that the caller gives in the field attr wins over both; an Update that sets it to zero or removes
 // it lets the item live for ever. [After] replaces after.
 //
+// An end after the year 5137 is refused with EDD-9118: it is a count of milliseconds, which DynamoDB would take for seconds.
+//
 // An item whose end has come is gone for every verb, whether or not DynamoDB has removed it yet.
 type TTL struct{}
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
@@ -57,6 +58,13 @@ type reading struct {
 	ID    string            `dynamodbav:"id"`
 	At    time.Time         `dynamodbav:"at" entity:"time=ms"`
 	Alert *bool             `dynamodbav:"alert,omitempty" entity:"append"`
+}
+
+type session struct {
+	_         entity.Key    `name:"Session" pk:"$#{id}" sk:"$"`
+	_         lifecycle.TTL `attr:"expiresAt" after:"1h"`
+	ID        string        `dynamodbav:"id"`
+	ExpiresAt int64         `dynamodbav:"expiresAt"`
 }
 
 // calls are the stores that the examples use, on a database without a client: a request would be another error.
@@ -140,6 +148,15 @@ var examples = map[string]func(t *testing.T, c calls) error{
 		return collect(c, c.readings.History(reading{ID: "r"}, entity.Eq(entity.Fields[reading]().Alert, true)))
 	},
 	"EDD-9116": func(_ *testing.T, c calls) error { return c.create(employee{EmployeeID: "e-1", DisplayName: "nobody"}) },
+	"EDD-9118": func(_ *testing.T, c calls) error {
+		sessions, err := entity.New[session](c.db)
+		if err != nil {
+			return err
+		}
+		s := entity.Fields[session]()
+		_, err = sessions.Update(c.ctx, session{ID: "s"}, entity.Set(&s.ExpiresAt, c.now.UnixMilli()))
+		return err
+	},
 	"EDD-9117": func(_ *testing.T, c calls) error {
 		_, err := c.employees.PutMany(c.ctx, []employee{{EmployeeID: "e-1", DisplayName: "A"}})
 		return err

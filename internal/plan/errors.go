@@ -42,6 +42,7 @@ const (
 	CodeInvalid      = "EDD-9116" // a value that its own Validate method refused
 	CodeTimeline     = "EDD-9133" // an argument of a timeline's read or build
 	CodeBatch        = "EDD-9117" // a batch write of an entity that needs more than a batch can do
+	CodeExpiryUnit   = "EDD-9118" // an expiry that counts milliseconds
 	CodeApart        = "EDD-9126" // queries that are to be gathered and do not read one partition in one way
 	CodeGather       = "EDD-9127" // a list of queries to gather that is empty, or has one that cannot be gathered
 	CodeRoute        = "EDD-9123" // a route of stream records that is none

@@ -1,10 +1,14 @@
 package plan
 
 import (
+	"math"
+	"strconv"
+
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -27,6 +31,11 @@ func chosen(s *schema.Schema, changes []expr.Change, on occasion) ([]expr.Change
 	var kept []expr.Change
 	for _, c := range changes {
 		set := c.Kind == expr.Set || c.Kind == expr.SetIfAbsent
+		if set && c.Path.Root() == x.Stamps() {
+			if err := countsSeconds(s, s.Attr(x.Stamps()), c.Value); err != nil {
+				return nil, err
+			}
+		}
 		if c.Path.Root() != x.Stamps() || c.Kind != expr.Remove && (!set || x.Chosen(c.Value)) {
 			kept = append(kept, c)
 			continue
@@ -137,11 +146,35 @@ func setStamp(s *schema.Schema, x Stamper, it item.Item, in Input) error {
 
 // stampOf is the stamp of an item with the attributes in it.
 func stampOf(s *schema.Schema, x Stamper, it item.Item, in Input) (av types.AttributeValue, err error) {
-	if from := x.From(); from != nil {
-		av, err = x.Stamp(it[from.Name], in.Now)
-		return av, valueError(s, from, err)
+	from := x.From()
+	if from == nil {
+		return x.Stamp(nil, in.Now)
 	}
-	return x.Stamp(nil, in.Now)
+	if from.Format == key.Unix {
+		if err := countsSeconds(s, from, it[from.Name]); err != nil {
+			return nil, err
+		}
+	}
+	if av, err = x.Stamp(it[from.Name], in.Now); err != nil {
+		return nil, valueError(s, from, err)
+	}
+	return av, countsSeconds(s, from, av)
+}
+
+// firstMilliseconds is the count from which on a stamp is taken to count milliseconds: in seconds it is a day of the year
+// 5138, in milliseconds one of 1973. DynamoDB would take it for seconds, and the item would never expire.
+const firstMilliseconds = 1e11
+
+// countsSeconds refuses a value of a that is too great for a count of seconds; a is nil when the struct has no such field.
+func countsSeconds(s *schema.Schema, a *schema.Attr, av types.AttributeValue) error {
+	n, ok := av.(*types.AttributeValueMemberN)
+	if !ok {
+		return nil
+	}
+	if f, err := strconv.ParseFloat(n.Value, 64); err != nil || math.Abs(f) < firstMilliseconds {
+		return nil
+	}
+	return input(s, CodeExpiryUnit, a, "the item would expire after the year 5137: a count of milliseconds was given where seconds are meant, or the tag names another unit than the value has")
 }
 
 // stamped reports that a is the attribute of the stamp.

@@ -20,7 +20,7 @@ func whole(s *schema.Schema, v reflect.Value, skip func(*schema.Attr) bool) (ite
 	if err != nil {
 		return nil, codecError(s, v, err)
 	}
-	var missing []error
+	var wrong []error
 	for _, a := range s.Attrs {
 		if a.Owned() || skip != nil && skip(a) || a.Lasting() && item.Absent(it[a.Name]) {
 			delete(it, a.Name)
@@ -29,10 +29,15 @@ func whole(s *schema.Schema, v reflect.Value, skip func(*schema.Attr) bool) (ite
 			}
 		}
 		if a.Role.Has(tag.Required) && item.Empty(it[a.Name]) {
-			missing = append(missing, input(s, CodeRequired, a, "the attribute is required"))
+			wrong = append(wrong, input(s, CodeRequired, a, "the attribute is required"))
 		}
 	}
-	return it, Joined(append(missing, validate(s, v, it)...))
+	if x := stamper(s); x != nil {
+		if err := countsSeconds(s, s.Attr(x.Stamps()), it[x.Stamps()]); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	return it, Joined(append(wrong, validate(s, v, it)...))
 }
 
 // codecError names the attributes that cannot be encoded, by encoding one after the other; the cause may quote the value,
