@@ -29,7 +29,14 @@ type TimeField struct {
 type Codec struct {
 	Default key.TimeFormat // format of times inside nested values
 	Times   []TimeField
+	Stored  []StoredField
 	Sets    []string // set attributes with omitempty: an empty set, which DynamoDB does not have, is absent and not NULL
+}
+
+// StoredField is an attribute that is stored as As makes it.
+type StoredField struct {
+	Attr string
+	As   func(types.AttributeValue) types.AttributeValue
 }
 
 // FieldError is a value that cannot be stored: Attr names its attribute, Problem never quotes the value.
@@ -51,6 +58,17 @@ func (c *Codec) decoder(o *attributevalue.DecoderOptions) {
 	}
 }
 
+// Loose is the codec that truncates every time: for values that were read, whose times may be finer than the format that
+// they would be written in.
+func (c *Codec) Loose() *Codec {
+	loose := *c
+	loose.Times = slices.Clone(c.Times)
+	for i := range loose.Times {
+		loose.Times[i].Exact = false
+	}
+	return &loose
+}
+
 // Encode returns v, a struct of the codec's type, as an item.
 func (c *Codec) Encode(v reflect.Value) (Item, error) {
 	p := reflect.New(v.Type()) // methods of pointers are found only on what has an address
@@ -65,6 +83,11 @@ func (c *Codec) Encode(v reflect.Value) (Item, error) {
 	for _, name := range c.Sets {
 		if isNull(it[name]) {
 			delete(it, name)
+		}
+	}
+	for _, f := range c.Stored {
+		if av, ok := it[f.Attr]; ok {
+			it[f.Attr] = f.As(av)
 		}
 	}
 	for i := range c.Times {

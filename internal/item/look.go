@@ -2,7 +2,9 @@ package item
 
 import (
 	"fmt"
+	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -79,11 +81,35 @@ func checkFields(v reflect.Value, depth int) error {
 			}
 			continue
 		}
+		if floatAsText(f) && !finite(fv) {
+			return &FieldError{"", badNumber}
+		}
 		if err := checkValue(fv, depth+1); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// floatAsText reports that a field is a float that the option string turns into text, of which nothing tells later that
+// it was not a number.
+func floatAsText(f reflect.StructField) bool {
+	t := f.Type
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	_, options, _ := strings.Cut(f.Tag.Get("dynamodbav"), ",")
+	return (t.Kind() == reflect.Float64 || t.Kind() == reflect.Float32) && slices.Contains(strings.Split(options, ","), "string")
+}
+
+func finite(v reflect.Value) bool {
+	for v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return true
+		}
+		v = v.Elem()
+	}
+	return !math.IsNaN(v.Float()) && !math.IsInf(v.Float(), 0)
 }
 
 // checkEntries gives the same error whatever the order of the map.
@@ -178,7 +204,7 @@ func lookIntoFields(t reflect.Type, inside map[reflect.Type]bool) bool {
 			if delete(inside, inner); need {
 				return true
 			}
-		} else if stored(f) && lookInto(f.Type, inside) {
+		} else if stored(f) && (floatAsText(f) || lookInto(f.Type, inside)) {
 			return true
 		}
 	}

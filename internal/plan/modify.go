@@ -63,11 +63,15 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Spec, m
 
 // difference is what turns one value of the struct into another, of which image is the stored form.
 func difference(s *schema.Schema, image item.Item, was, is reflect.Value) ([]expr.Change, error) {
-	before, err := s.Codec.Encode(was)
+	loose := s.Codec.Loose()
+	before, err := loose.Encode(was)
 	if err != nil {
 		return nil, codecError(s, was, err)
 	}
-	after, err := s.Codec.Encode(is)
+	if err := finerTimes(s, was, is); err != nil {
+		return nil, err
+	}
+	after, err := loose.Encode(is)
 	if err != nil {
 		return nil, codecError(s, is, err)
 	}
@@ -97,6 +101,24 @@ func difference(s *schema.Schema, image item.Item, was, is reflect.Value) ([]exp
 		changes = append(changes, c)
 	}
 	return changes, nil
+}
+
+// finerTimes refuses a time that was changed to one that a key cannot hold. One that was read stays as it is.
+func finerTimes(s *schema.Schema, was, is reflect.Value) error {
+	for _, a := range s.Attrs {
+		if !a.Time || !a.Exact() {
+			continue
+		}
+		old, errOld := was.FieldByIndexErr(a.Index)
+		now, errNow := is.FieldByIndexErr(a.Index)
+		if errOld == nil && errNow == nil && reflect.DeepEqual(old.Interface(), now.Interface()) {
+			continue
+		}
+		if _, err := EncodeAttr(s, a, is); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // unchangedStep writes nothing. A condition is still checked, on the item that was read.

@@ -70,6 +70,9 @@ func encode(s *schema.Schema, n *schema.Node, v any, exact bool) (types.Attribut
 		options += ",omitempty"
 	}
 	av, err := s.Codec.EncodeValue(rv, options)
+	if n.Top {
+		av = n.Attr.Stored(av)
+	}
 	return av, valueError(s, n.Attr, err)
 }
 

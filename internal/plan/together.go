@@ -16,7 +16,8 @@ func setIndexes(s *schema.Schema, it, was item.Item) error {
 		}
 		whole := true
 		for _, h := range halves {
-			if err := SetIndexHalf(s, h, it, h == x.SK); err != nil {
+			// Other programs may have stored parts that no key is made of here, such as a finer time.
+			if err := SetIndexHalf(s, h, it, h == x.SK); err != nil && (together || was == nil || !sameParts([]*schema.Half{h}, was, it)) {
 				return err
 			}
 			_, there := it[h.Attr]

@@ -249,3 +249,54 @@ func TestDeclaration_DeletedAtNeedsSoftDelete(t *testing.T) {
 	refused[wrong](t, "EDD-9044", "At")
 	accepted[right](t)
 }
+
+func TestDeclaration_NotNullNeedsWhatCanBeEmpty(t *testing.T) {
+	t.Parallel()
+	type text struct {
+		_  entity.Key `name:"Wrong" pk:"$#{id}"`
+		ID string     `dynamodbav:"id"`
+		A  string     `dynamodbav:"a" entity:"notnull"`
+	}
+	type pointer struct {
+		_  entity.Key      `name:"Wrong" pk:"$#{id}"`
+		ID string          `dynamodbav:"id"`
+		A  *map[string]int `dynamodbav:"a" entity:"notnull"`
+	}
+	type set struct {
+		_  entity.Key `name:"Wrong" pk:"$#{id}"`
+		ID string     `dynamodbav:"id"`
+		A  []string   `dynamodbav:"a,stringset" entity:"notnull"`
+	}
+	type binaries struct {
+		_  entity.Key `name:"Wrong" pk:"$#{id}"`
+		ID string     `dynamodbav:"id"`
+		A  [][]byte   `dynamodbav:"a" entity:"notnull"`
+	}
+	type bytes struct {
+		_  entity.Key `name:"Wrong" pk:"$#{id}"`
+		ID string     `dynamodbav:"id"`
+		A  []byte     `dynamodbav:"a" entity:"notnull"`
+	}
+	type omitted struct {
+		_  entity.Key `name:"Wrong" pk:"$#{id}"`
+		ID string     `dynamodbav:"id"`
+		A  []string   `dynamodbav:"a,omitempty" entity:"notnull"`
+	}
+	type once struct {
+		_  entity.Key `name:"Wrong" pk:"$#{id}"`
+		ID string     `dynamodbav:"id"`
+		A  []string   `dynamodbav:"a" entity:"notnull,set_once"`
+	}
+	type right struct {
+		_  entity.Key     `name:"Right" pk:"$#{id}"`
+		ID string         `dynamodbav:"id"`
+		A  []string       `dynamodbav:"a" entity:"notnull"`
+		B  map[string]any `dynamodbav:"b" entity:"notnull,secret"`
+	}
+	for _, check := range []func(*testing.T, string, string){
+		refused[text], refused[pointer], refused[set], refused[binaries], refused[bytes], refused[omitted], refused[once],
+	} {
+		check(t, "EDD-9035", "A")
+	}
+	accepted[right](t)
+}

@@ -3,6 +3,9 @@ package schema
 import (
 	"reflect"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
@@ -44,6 +47,9 @@ func (b *builder) roles(a *Attr) {
 	if a.Append && a.Tag.OmitEmpty && !a.Nilable() {
 		b.add(CodeAppendOmitEmpty, a.Field, "append with omitempty needs a pointer, slice or map: zero and not reported must differ")
 	}
+	if a.Role.Has(tag.NotNull) {
+		b.notNull(a)
+	}
 	owned := 0
 	for _, r := range []tag.Role{tag.CreatedAt, tag.UpdatedAt, tag.DeletedAt, tag.Version} {
 		if a.Role.Has(r) {
@@ -60,4 +66,37 @@ func (b *builder) roles(a *Attr) {
 			}
 		}
 	}
+}
+
+// notNull checks that a nil value of the attribute would be NULL, and can be an empty map or list instead.
+func (b *builder) notNull(a *Attr) {
+	_, ok := emptyOf(a)
+	switch {
+	case !ok:
+		b.add(CodeRoleType, a.Field, "notnull needs a map or a slice that is stored as a list")
+	case a.Tag.OmitEmpty || a.Tag.NullEmpty:
+		b.add(CodeRoleType, a.Field, "notnull stores an empty value, which omitempty leaves out and nullempty makes NULL")
+	case a.Append || a.Lasting():
+		b.add(CodeRoleType, a.Field, "notnull stores a value for none, which append, set_once and immutable must tell apart")
+	}
+}
+
+// emptyOf is the value that a nil attribute with the role notnull has: an empty map or an empty list.
+func emptyOf(a *Attr) (types.AttributeValue, bool) {
+	switch {
+	case encodesItself(a.Type) || a.Tag.Set != "":
+	case a.Type.Kind() == reflect.Map:
+		return &types.AttributeValueMemberM{Value: item.Item{}}, true
+	case a.Type.Kind() == reflect.Slice && !bytesOf(a.Type) && !bytesOf(a.Type.Elem()):
+		return &types.AttributeValueMemberL{Value: []types.AttributeValue{}}, true
+	}
+	return nil, false
+}
+
+// Stored is av, or the empty value that stands for NULL where the attribute has the role notnull.
+func (a *Attr) Stored(av types.AttributeValue) types.AttributeValue {
+	if _, null := av.(*types.AttributeValueMemberNULL); null && a.Role.Has(tag.NotNull) {
+		av, _ = emptyOf(a)
+	}
+	return av
 }

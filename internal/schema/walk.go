@@ -231,6 +231,9 @@ func (b *builder) codec() {
 		if a.Tag.Set != "" && a.Tag.OmitEmpty && !a.Append {
 			b.s.Codec.Sets = append(b.s.Codec.Sets, a.Name)
 		}
+		if a.Role.Has(tag.NotNull) {
+			b.s.Codec.Stored = append(b.s.Codec.Stored, item.StoredField{Attr: a.Name, As: a.Stored})
+		}
 		if a.Time {
 			b.s.Codec.Times = append(b.s.Codec.Times, item.TimeField{
 				Index: a.Index, Attr: a.Name, Format: a.Format, OmitEmpty: a.Tag.OmitEmpty, Exact: a.exact,

@@ -20,9 +20,10 @@ const (
 	SetOnce   Role = "set_once"
 	Zero      Role = "zero"
 	Secret    Role = "secret"
+	NotNull   Role = "notnull"
 )
 
-var roles = []Role{CreatedAt, UpdatedAt, DeletedAt, Version, Append, Immutable, Required, SetOnce, Zero, Secret}
+var roles = []Role{CreatedAt, UpdatedAt, DeletedAt, Version, Append, Immutable, Required, SetOnce, Zero, Secret, NotNull}
 
 var timeFormats = []string{"ns", "us", "ms", "s", "unix", "unixms"}
 

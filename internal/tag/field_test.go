@@ -14,7 +14,7 @@ import (
 func TestParseField(t *testing.T) {
 	for _, role := range []tag.Role{
 		"created_at", "updated_at", "deleted_at", "version", "append",
-		"immutable", "required", "set_once", "zero", "secret",
+		"immutable", "required", "set_once", "zero", "secret", "notnull",
 	} {
 		t.Run(string(role), func(t *testing.T) {
 			field, err := tag.ParseField(string(role))
