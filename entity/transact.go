@@ -82,10 +82,10 @@ type Token struct {
 // that must read the item first are refused, and nothing is planned anew: a lost guard is [ErrConflict]. Other ops
 // under the same ID are [ErrTokenReused].
 func (db *DB) TransactOnce(ctx context.Context, token Token, ops ...Op) error {
-	if len(token.ID) == 0 || len(token.ID) > 36 || token.At.IsZero() {
-		return &InputError{Code: plan.CodeOption, Type: "entity.Token", Problem: "a token needs an ID of 1 to 36 characters and a time"}
-	}
 	return db.transact(ctx, "TransactOnce", ops, func(ctx context.Context, plans []*plan.Op) ([]any, []exec.OpFailure, error) {
+		if len(token.ID) == 0 || len(token.ID) > 36 || token.At.IsZero() {
+			return nil, nil, &InputError{Code: plan.CodeOption, Type: "entity.Token", Problem: "a token needs an ID of 1 to 36 characters and a time"}
+		}
 		return db.runner.TransactOnce(ctx, token.ID, token.At, plans)
 	})
 }
@@ -93,23 +93,32 @@ func (db *DB) TransactOnce(ctx context.Context, token Token, ops ...Op) error {
 type transaction func(context.Context, []*plan.Op) ([]any, []exec.OpFailure, error)
 
 func (db *DB) transact(ctx context.Context, verb string, ops []Op, send transaction) error {
-	if len(ops) == 0 {
-		return nil
-	}
-	plans := make([]*plan.Op, len(ops))
-	for i, op := range ops {
-		if op == nil {
-			return &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d is nil", i)}
-		}
-		if core.OwnerOf(op).DB != any(db) {
-			return &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d belongs to another DB", i)}
-		}
-		plans[i] = core.PlanOf(op)
-	}
 	return db.runner.Measure(ctx, verb, "", func(ctx context.Context) error {
+		plans, err := db.own(ops)
+		if err != nil {
+			return &Error{Verb: verb, Err: err}
+		}
+		if len(plans) == 0 {
+			return nil
+		}
 		outcomes, failed, err := send(ctx, plans)
 		return settle(verb, ops, plans, outcomes, failed, err)
 	})
+}
+
+// own returns the plans of ops, which must be made with stores of db.
+func (db *DB) own(ops []Op) ([]*plan.Op, error) {
+	plans := make([]*plan.Op, len(ops))
+	for i, op := range ops {
+		if op == nil {
+			return nil, &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d is nil", i)}
+		}
+		if core.OwnerOf(op).DB != any(db) {
+			return nil, &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d belongs to another DB", i)}
+		}
+		plans[i] = core.PlanOf(op)
+	}
+	return plans, nil
 }
 
 // settle hands each op its outcome, or gathers the failures.

@@ -13,15 +13,20 @@ import (
 // was. It costs one request and twice the read units of consistent reads. Errors: *[InputError] before any request;
 // [ErrConflict].
 func (db *DB) TransactGet(ctx context.Context, loads ...Load) error {
+	return db.runner.Measure(ctx, "TransactGet", "", func(ctx context.Context) error { return db.transactGet(ctx, loads) })
+}
+
+func (db *DB) transactGet(ctx context.Context, loads []Load) error {
 	if len(loads) == 0 {
 		return nil
 	}
 	if len(loads) > plan.MaxActions {
-		return &InputError{Code: plan.CodeTooMany, Type: "entity.DB", Problem: fmt.Sprintf("%d loads, a transaction can have %d", len(loads), plan.MaxActions)}
+		problem := fmt.Sprintf("%d loads, a transaction can have %d", len(loads), plan.MaxActions)
+		return &Error{Verb: "TransactGet", Err: &InputError{Code: plan.CodeTooMany, Type: "entity.DB", Problem: problem}}
 	}
 	parts, err := db.loadings(loads)
 	if err != nil {
-		return err
+		return &Error{Verb: "TransactGet", Err: err}
 	}
 	keys, te, seen := make([]exec.Key, len(parts)), &TransactError{}, map[string]bool{}
 	fail := func(i int, err error) {
@@ -37,38 +42,36 @@ func (db *DB) TransactGet(ctx context.Context, loads ...Load) error {
 		}
 		seen[l.id()] = true
 	}
-	return db.runner.Measure(ctx, "TransactGet", "", func(ctx context.Context) error {
-		if len(te.Failed) > 0 {
-			return te
+	if len(te.Failed) > 0 {
+		return te
+	}
+	items, err := db.runner.TransactGet(ctx, keys)
+	if err != nil {
+		return &Error{Verb: "TransactGet", Err: err}
+	}
+	for i, it := range items {
+		switch it, err := parts[i].fits(it); {
+		case err != nil:
+			fail(i, err)
+		case it == nil:
+			fail(i, ErrNotFound)
 		}
-		items, err := db.runner.TransactGet(ctx, keys)
-		if err != nil {
-			return &Error{Verb: "TransactGet", Err: err}
+	}
+	if len(te.Failed) > 0 {
+		return te
+	}
+	fills := make([]func(), len(items))
+	for i, it := range items {
+		if fills[i], err = parts[i].decode(it); err != nil {
+			fail(i, err)
 		}
-		for i, it := range items {
-			switch it, err := parts[i].fits(it); {
-			case err != nil:
-				fail(i, err)
-			case it == nil:
-				fail(i, ErrNotFound)
-			}
-		}
-		if len(te.Failed) > 0 {
-			return te
-		}
-		fills := make([]func(), len(items))
-		for i, it := range items {
-			if fills[i], err = parts[i].decode(it); err != nil {
-				fail(i, err)
-			}
-		}
-		if len(te.Failed) > 0 {
-			return te
-		}
-		for i, fill := range fills {
-			parts[i].kept(items[i])
-			fill()
-		}
-		return nil
-	})
+	}
+	if len(te.Failed) > 0 {
+		return te
+	}
+	for i, fill := range fills {
+		parts[i].kept(items[i])
+		fill()
+	}
+	return nil
 }

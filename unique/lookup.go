@@ -48,7 +48,7 @@ func (l *Lookup[T]) Find(ctx context.Context, v T) (T, error) {
 	var found T
 	k, err := l.wanted(reflect.ValueOf(v))
 	if err != nil {
-		return found, c.Wrap("Find", "", err)
+		return found, c.Measure(ctx, "Find", "", func(context.Context) error { return err })
 	}
 	err = c.Measure(ctx, "Find", "", func(ctx context.Context) error {
 		it, err := l.find(ctx, k)

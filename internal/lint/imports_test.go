@@ -38,6 +38,7 @@ var internals = map[string][]string{
 		"internal/query", "internal/exec", "internal/cursor", "internal/plan", "internal/opt", "internal/item", "internal/schema",
 	},
 	"internal/expr/exprtest": {"internal/expr", "internal/item"},
+	"internal/exampletest":   nil,
 	"internal/interop":       nil,
 	"internal/spool":         nil,
 	"internal/lint":          nil,
@@ -139,7 +140,7 @@ func TestImports_InternalPackagesHaveNoCircle(t *testing.T) {
 // testOnly may be imported by tests alone.
 var testOnly = []string{
 	"testing", "github.com/stretchr/testify", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/anishathalye/porcupine",
-	module + "/localdb", module + "/internal/expr/exprtest",
+	module + "/localdb", module + "/internal/expr/exprtest", module + "/internal/exampletest",
 }
 
 func TestImports_TestPackagesStayInTests(t *testing.T) {

@@ -76,6 +76,9 @@ func (d *Decl) part(option, name string) *Attr {
 // placeholder returns how an attribute is written in a template.
 func (d *Decl) placeholder(option string, a *Attr, p *tag.Placeholder) *key.Field {
 	if a.Key == nil {
+		if d.textOfNumber(option, a) {
+			return nil
+		}
 		d.Problem(CodeKeyPartType, "%s: attribute %q of type %s cannot be part of a key; strings, integers, booleans and times can", option, a.Name, a.Type)
 		return nil
 	}
@@ -93,6 +96,14 @@ func (d *Decl) placeholder(option string, a *Attr, p *tag.Placeholder) *key.Fiel
 	return &f
 }
 
+// textOfNumber refuses a number that the codec stores as text, whose order is not that of numbers.
+func (d *Decl) textOfNumber(option string, a *Attr) bool {
+	if a.Tag.String {
+		d.Problem(CodeKeyPartType, "%s: attribute %q cannot be part of a key because its dynamodbav option string stores the number as text, which does not sort; leave the option out", option, a.Name)
+	}
+	return a.Tag.String
+}
+
 // native compiles a key that is one or several model attributes themselves.
 func (d *Decl) native(option string, k tag.Key, most int) *Half {
 	if len(k.Attrs) > most {
@@ -106,6 +117,9 @@ func (d *Decl) native(option string, k tag.Key, most int) *Half {
 			return nil
 		}
 		if a.Scalar == "" {
+			if d.textOfNumber(option, a) {
+				return nil
+			}
 			d.Problem(CodeKeyPartType, "%s: attribute %q of type %s is not stored as a string, number or binary", option, name, a.Type)
 			return nil
 		}
