@@ -152,6 +152,7 @@ func (c *Codec) Decode(it Item, dst reflect.Value) error {
 	if err := attributevalue.UnmarshalMapWithOptions(rest, dst.Interface(), c.decoder); err != nil {
 		return c.misfit(rest, dst.Type().Elem())
 	}
+	inUTC(dst.Elem())
 	for i := range c.Times {
 		f := &c.Times[i]
 		av, ok := it[f.Attr]

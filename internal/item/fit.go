@@ -1,12 +1,14 @@
 package item
 
 import (
+	"encoding"
 	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
@@ -35,7 +37,11 @@ func fit(av types.AttributeValue, t reflect.Type) (types.AttributeValue, string)
 	case reflect.Slice:
 		return fitElements(av, t.Elem())
 	case reflect.Map:
-		if m, ok := av.(*types.AttributeValueMemberM); ok && needsFit(t.Elem()) {
+		m, ok := av.(*types.AttributeValueMemberM)
+		if ok && keysMeet(m.Value, t.Key()) {
+			return nil, fmt.Sprintf("two stored keys are one %s", t.Key())
+		}
+		if ok && needsFit(t.Elem()) {
 			return fitEntries(m.Value, func(string) (reflect.Type, bool) { return t.Elem(), true })
 		}
 	case reflect.Struct:
@@ -46,6 +52,28 @@ func fit(av types.AttributeValue, t reflect.Type) (types.AttributeValue, string)
 	}
 	return av, ""
 }
+
+// keysMeet reports that two of the stored names are the same key of type t, as 1 and 01 are for an int. One of their
+// values would be lost, and which is chance.
+func keysMeet(entries Item, t reflect.Type) bool {
+	if ownText(t) || len(entries) < 2 {
+		return false
+	}
+	names := &types.AttributeValueMemberM{Value: make(Item, len(entries))}
+	for name := range entries {
+		names.Value[name] = &types.AttributeValueMemberNULL{Value: true}
+	}
+	keys := reflect.New(reflect.MapOf(t, reflect.TypeFor[any]()))
+	// Names that are no keys fail again when the entries are decoded.
+	return attributevalue.Unmarshal(names, keys.Interface()) == nil && keys.Elem().Len() < len(entries)
+}
+
+// ownText reports that a key of type t is its text, so that different texts are different keys.
+func ownText(t reflect.Type) bool {
+	return t.Kind() == reflect.String && !reflect.PointerTo(t).Implements(textUnmarshalerType)
+}
+
+var textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 
 // float32Text is the float32 that text stands for, exactly: attributevalue compares the float64 nearest to the text, which
 // lies beyond the largest float32 for the shortest text of that.
@@ -133,7 +161,7 @@ func fitEntries(entries Item, typ func(name string) (reflect.Type, bool)) (types
 
 var fits sync.Map // reflect.Type → bool
 
-// needsFit reports that values of t contain arrays, structs or float32s.
+// needsFit reports that values of t contain arrays, structs, float32s or maps whose keys are no texts.
 func needsFit(t reflect.Type) bool {
 	if known, ok := fits.Load(t); ok {
 		return known.(bool)
@@ -144,7 +172,7 @@ func needsFit(t reflect.Type) bool {
 		need = true
 	case reflect.Pointer, reflect.Slice, reflect.Map:
 		fits.Store(t, true) // a type may contain itself
-		need = needsFit(t.Elem())
+		need = needsFit(t.Elem()) || t.Kind() == reflect.Map && !ownText(t.Key())
 	}
 	fits.Store(t, need)
 	return need
