@@ -35,7 +35,7 @@ func New[T any](db *DB, opts ...StoreOption) (*Store[T], error) {
 		return nil, &InputError{Code: plan.CodeOption, Type: id.typ.String(), Problem: spec.Errs[0].Error()}
 	}
 	options := db.options(spec.Name)
-	options.After, options.Table, options.Derived = spec.After, spec.Table, spec.Derived
+	options.After, options.Never, options.Table, options.Derived = spec.After, spec.Never, spec.Table, spec.Derived
 	if spec.Nano {
 		options.Precision = key.Nano
 	}
@@ -43,8 +43,11 @@ func New[T any](db *DB, opts ...StoreOption) (*Store[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	if spec.After != nil && !s.Expires {
-		return nil, &InputError{Code: plan.CodeOption, Type: id.typ.String(), Problem: "After needs a lifecycle.TTL declaration"}
+	switch expiry := spec.After != nil || spec.Never; {
+	case expiry && !s.Expires:
+		return nil, &InputError{Code: plan.CodeOption, Type: id.typ.String(), Problem: "After and Never need a lifecycle.TTL declaration"}
+	case spec.After != nil && spec.Never:
+		return nil, &InputError{Code: plan.CodeOption, Type: id.typ.String(), Problem: "After and Never exclude each other"}
 	}
 	if s.Handle != spec.Handle {
 		return nil, wrongHandle(s, spec.Handle)
@@ -62,11 +65,12 @@ func New[T any](db *DB, opts ...StoreOption) (*Store[T], error) {
 
 // sameOptions refuses options that a store which exists already does not have.
 func sameOptions(c *core.Core, spec opt.Spec) error {
-	had := c.Schema.Options.After
-	if spec.After == nil || had != nil && *had == *spec.After {
-		return nil
+	had := c.Schema.Options
+	switch {
+	case spec.Never && !had.Never, spec.After != nil && (had.After == nil || *had.After != *spec.After):
+		return &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: "the store exists with another time to live"}
 	}
-	return &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: "the store exists with another After"}
+	return nil
 }
 
 func wrongHandle(s *schema.Schema, used string) error {

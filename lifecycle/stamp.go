@@ -23,17 +23,35 @@ func After(d time.Duration) entity.StoreOption {
 	return forStore{Do: func(s *opt.Spec) { s.After = &d }}
 }
 
+// Never is [After] for a time to live that the configuration does not set: items live for ever, except those that the caller
+// gives an end in the attribute itself. The table's time to live is enabled all the same. entity.New refuses it for a struct
+// without TTL, beside After, and for a store that exists without it.
+func Never() entity.StoreOption {
+	return forStore{Do: func(s *opt.Spec) { s.Never = true }}
+}
+
 // Stamps is the attribute that items expire by.
 func (e *expiry) Stamps() string { return e.attr }
 
-// Kept is how long items live.
-func (e *expiry) Kept() time.Duration { return e.after }
+// Kept is how long items live; 0: for ever.
+func (e *expiry) Kept() time.Duration {
+	if e.never {
+		return 0
+	}
+	return e.after
+}
+
+// Derives reports that items get an end without their caller.
+func (e *expiry) Derives() bool { return !e.never }
 
 // From is the attribute that an item's time is counted from; nil for the clock.
 func (e *expiry) From() *schema.Attr { return e.from }
 
 // Stamp is the end of an item: after its from, or after now. It is nil for an item that does not expire.
 func (e *expiry) Stamp(from types.AttributeValue, now time.Time) (types.AttributeValue, error) {
+	if e.never {
+		return nil, nil
+	}
 	if e.from != nil {
 		if item.Absent(from) || !e.given(from) {
 			return nil, nil

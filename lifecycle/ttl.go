@@ -23,7 +23,8 @@ import (
 // format, or an integer of 64 bits whose tag says what it counts: entity:"time=unix" or entity:"time=unixms".
 //
 // A value other than zero that the caller gives in the field attr wins over both; an Update that sets it to zero or removes
-// it lets the item live for ever. [After] replaces after.
+// it lets the item live for ever. [After] replaces after, and [Never] makes items live for ever to which the caller gives
+// no end.
 //
 // An end after the year 5137 is refused with EDD-9118: it is a count of milliseconds, which DynamoDB would take for seconds.
 //
@@ -36,12 +37,13 @@ type expiry struct {
 	field *schema.Attr // the field attr; nil when the struct has none
 	from  *schema.Attr // nil: the clock
 	after time.Duration
+	never bool // only the caller gives items an end
 }
 
 // Declare is called by this module when a store is built.
 func (TTL) Declare(d *schema.Decl) {
 	s := d.Schema
-	e := &expiry{after: d.Duration("after")}
+	e := &expiry{after: d.Duration("after"), never: s.Options.Never}
 	name, named := d.Need("attr")
 	from, hasFrom := d.Tag("from")
 	if _, twice := schema.Feature[*expiry](s); twice {
@@ -54,8 +56,8 @@ func (TTL) Declare(d *schema.Decl) {
 		d.Problem(schema.CodeBadDuration, "After must be a number of whole seconds greater than zero")
 	case given != nil:
 		e.after = *given
-	case !hasAfter:
-		d.Problem(schema.CodeMalformed, `tag key "after" is missing, and so is the option lifecycle.After`)
+	case !hasAfter && !e.never:
+		d.Problem(schema.CodeMalformed, `tag key "after" is missing, and so are the options lifecycle.After and lifecycle.Never`)
 	}
 	if hasFrom {
 		e.readFrom(d, from)

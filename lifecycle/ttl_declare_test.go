@@ -206,6 +206,10 @@ func TestTTL_AfterMustBeGivenAndMakeSense(t *testing.T) {
 		refusal[open](t, lifecycle.After(-time.Second)), refusal[open](t, lifecycle.After(1500*time.Millisecond)),
 		refusal[plain](t, lifecycle.After(time.Minute)), refusal[twice](t), refusal[nameless](t),
 	})
+	require.Equal(t, []string{"", "EDD-9108", "EDD-9108", "EDD-9003"}, []string{
+		refusal[open](t, lifecycle.Never()), refusal[plain](t, lifecycle.Never()),
+		refusal[open](t, lifecycle.Never(), lifecycle.After(time.Minute)), refusal[nameless](t, lifecycle.Never()),
+	})
 }
 
 // A table expires items by one attribute.

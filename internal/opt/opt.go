@@ -32,6 +32,7 @@ type Spec struct {
 	Scanned  func(ScanProgress)                                     // told by a scan what it has read
 	Blind    bool                                                   // batch writes replace what is stored, whatever it is
 	After    *time.Duration                                         // how long items live, for a declared time to live
+	Never    bool                                                   // items of a declared time to live do not expire by themselves
 	Name     string
 	Table    string // logical table of a store, instead of what its declaration says
 	Nano     bool   // times without a format of their own keep their nanoseconds, whatever the database says

@@ -45,6 +45,8 @@ type Guardian interface {
 type Stamper interface {
 	// Stamps is the name of the attribute.
 	Stamps() string
+	// Derives reports that items get stamps without their callers.
+	Derives() bool
 	// From is the attribute that the stamp follows from; nil for the clock.
 	From() *schema.Attr
 	// Stamp is the stamp of an item whose From is from, or of one that comes into being now; nil for none.

@@ -69,11 +69,12 @@ func stampChanges(s *schema.Schema, changes []expr.Change, known item.Item, in I
 		}
 		return []expr.Change{{Kind: kind, Path: path, Value: av}}, false, nil
 	}
-	if from == nil {
-		switch on {
-		case onReplace:
+	if from == nil || !x.Derives() {
+		switch {
+		case on == onReplace:
 			return stamp(expr.Set, nil)
-		case onMerge:
+		case !x.Derives():
+		case on == onMerge:
 			return stamp(expr.SetIfAbsent, nil)
 		}
 		return nil, false, nil
@@ -114,7 +115,7 @@ func stampNew(s *schema.Schema, it item.Item, in Input) error {
 // restamp brings the stamp of it in step after changes to the item that was read.
 func restamp(s *schema.Schema, it item.Item, in Input, changes []expr.Change, on occasion) error {
 	x := stamper(s)
-	if x == nil || changeOf(changes, x.Stamps()) != nil {
+	if x == nil || changeOf(changes, x.Stamps()) != nil || !x.Derives() && on != onReplace {
 		return nil
 	}
 	from := x.From()

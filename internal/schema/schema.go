@@ -48,6 +48,7 @@ type Options struct {
 	Table            string         // replaces the declared logical table
 	After            *time.Duration // how long items live, instead of what their declaration says; nil: as declared
 	Derived          bool           // items are made from others: no part of the schema lock
+	Never            bool           // items live for ever, whatever their declaration says, unless the caller gives them an end
 }
 
 // Schema is one compiled entity type. It is immutable once built.
