@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/dynastrata/dynastrata/check"
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lifecycle"
+)
+
+// backend is the service without HTTP: the four stores and what the operations need beside them.
+type backend struct {
+	db       *entity.DB
+	devices  *entity.Store[Device]
+	activity *entity.Index[Device]
+	readings *entity.Store[Reading]
+	batches  *entity.Store[ProcessedBatch]
+	keys     *entity.Store[APIKey]
+	byHash   *entity.Index[APIKey]
+	byAge    *entity.Index[APIKey]
+
+	retention   time.Duration // of readings; 0: for ever
+	pepper      Pepper
+	strongCheck bool
+	log         *slog.Logger
+	now         func() time.Time
+	newUUID     func() check.UUID4
+	newKey      func() RawKey
+}
+
+// options are what tests replace.
+type options struct {
+	now     func() time.Time
+	newUUID func() check.UUID4
+	newKey  func() RawKey
+	observe func(context.Context, entity.Report)
+}
+
+func (o options) withDefaults() options {
+	if o.now == nil {
+		o.now = time.Now
+	}
+	if o.newUUID == nil {
+		o.newUUID = randomUUID
+	}
+	if o.newKey == nil {
+		o.newKey = randomKey
+	}
+	return o
+}
+
+// open declares the entities. It does no I/O; a mistake in a tag or in the configuration is found here.
+func open(client entity.Client, cfg config, log *slog.Logger, o options) (*backend, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	db, err := entity.Open(client, entity.Config{
+		Tables:    cfg.tables(),
+		Clock:     o.now,
+		CursorKey: cfg.cursorKey(),
+		Observe:   o.observe,
+	})
+	if err != nil {
+		return nil, err
+	}
+	b := &backend{
+		db: db, retention: cfg.Retention, pepper: cfg.Pepper, strongCheck: cfg.StrongCheck, log: log, now: o.now, newUUID: o.newUUID, newKey: o.newKey,
+	}
+	if b.devices, err = entity.New[Device](db); err != nil {
+		return nil, err
+	}
+	if b.activity, err = b.devices.Index("byActivity"); err != nil {
+		return nil, err
+	}
+	keep := lifecycle.Never()
+	if cfg.Retention > 0 {
+		keep = lifecycle.After(cfg.Retention)
+	}
+	if b.readings, err = entity.New[Reading](db, keep); err != nil {
+		return nil, err
+	}
+	if b.batches, err = entity.New[ProcessedBatch](db); err != nil {
+		return nil, err
+	}
+	if b.keys, err = entity.New[APIKey](db); err != nil {
+		return nil, err
+	}
+	if b.byHash, err = b.keys.Index("byHash"); err != nil {
+		return nil, err
+	}
+	if b.byAge, err = b.keys.Index("byCreation"); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// clock is the service's time as the tables have it: UTC, in whole seconds.
+func (b *backend) clock() time.Time { return b.now().UTC().Truncate(time.Second) }
+
+// The prototypes: the addresses of their fields name attributes.
+var (
+	deviceField  = entity.Fields[Device]()
+	readingField = entity.Fields[Reading]()
+	keyField     = entity.Fields[APIKey]()
+)

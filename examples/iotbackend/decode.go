@@ -1,0 +1,83 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+)
+
+// decode reads a request's body: one JSON object without unknown fields.
+func decode(r *http.Request, into any) error {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return &problem{Status: http.StatusUnsupportedMediaType, Code: "UNSUPPORTED_MEDIA_TYPE", Message: "the body must be application/json"}
+	}
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	err := d.Decode(into)
+	if err == nil {
+		if _, err = d.Token(); errors.Is(err, io.EOF) {
+			return nil
+		}
+		err = errors.Join(err, errors.New("there is something after the object"))
+	}
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return &problem{Status: http.StatusRequestEntityTooLarge, Code: "BODY_TOO_LARGE", Message: fmt.Sprintf("the body may have %d bytes", large.Limit)}
+	}
+	return &problem{Status: http.StatusBadRequest, Code: "INVALID_JSON", Message: jsonProblem(err)}
+}
+
+// jsonProblem says what is wrong with a body, without quoting it.
+func jsonProblem(err error) string {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.Is(err, io.EOF):
+		return "the body is empty"
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "the body ends too early"
+	case errors.As(err, &syntax):
+		return fmt.Sprintf("the body is no JSON from byte %d on", syntax.Offset)
+	case errors.As(err, &kind):
+		return fmt.Sprintf("%s: a %s does not fit there", kind.Field, kind.Value)
+	}
+	return "the body must be one object with the fields of this request, and no others"
+}
+
+// wholeNumber reads an integer out of the query. ok is false when it is not given.
+func wholeNumber(r *http.Request, name string) (n int64, ok bool, err error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return 0, false, nil
+	}
+	n, err = strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, true, &invalid{[]violation{{name, "a whole number is needed"}}}
+	}
+	return n, true, nil
+}
+
+// Sizes of pages.
+const (
+	usualPage      = 50
+	longestPage    = 1000
+	longestKeyPage = 100
+)
+
+// pageSize is the limit that a request asks for: above the longest page it is the longest, below 1 an error.
+func pageSize(r *http.Request, longest int64) (int, error) {
+	n, ok, err := wholeNumber(r, "limit")
+	switch {
+	case err != nil:
+		return 0, err
+	case !ok:
+		return usualPage, nil
+	case n < 1:
+		return 0, &invalid{[]violation{{"limit", "at least 1 is needed"}}}
+	}
+	return int(min(n, longest)), nil
+}
