@@ -47,7 +47,7 @@ type lab struct {
 	at  time.Time
 	ids int
 
-	written atomic.Int64           // write units, in hundredths
+	written atomic.Int64          // write units, in hundredths
 	seen    func(r entity.Report) // more that a test wants to know of each call
 }
 
@@ -168,7 +168,7 @@ func (l *lab) registered(id check.MAC) Device {
 }
 
 // firstMS is the time of the first reading of the tests.
-const firstMS Millis = 4084000000000 // 2099-06-02
+const firstMS Millis = 4084000000000 // 2099-06-01T12:26:40Z
 
 // sample is a reading of a device's nth window.
 func sample(id check.MAC, n int) submission {
@@ -238,4 +238,3 @@ func together(n int, f func(i int) error) error {
 	wg.Wait()
 	return errors.Join(errs...)
 }
-

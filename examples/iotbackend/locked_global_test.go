@@ -1,0 +1,354 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+)
+
+func TestL01_TableNamesComeFromTheEnvironment(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{envPepper: "p", envAdmin: "a"}
+	getenv := func(name string) string { return env[name] }
+	cfg, err := readConfig(getenv)
+	require.NoError(t, err)
+	require.Equal(t, []string{"devices", "device_readings", "processed_batches", "api_keys"}, []string{cfg.Devices, cfg.Readings, cfg.Batches, cfg.Keys})
+	env[envDevices], env[envReadings], env[envBatches], env[envKeys] = "d", "r", "b", "k"
+	cfg, err = readConfig(getenv)
+	require.NoError(t, err)
+	require.Equal(t, []string{"d", "r", "b", "k"}, []string{cfg.Devices, cfg.Readings, cfg.Batches, cfg.Keys})
+
+	// One client, two sets of tables: what is stored through one is not seen through the other.
+	l := newLab(t)
+	other := &lab{t: t, cfg: testConfig(l.cfg.Devices + "-2"), logs: &journal{}, at: epoch}
+	second := other.open(l.client)
+	require.NoError(t, second.db.CreateTables(t.Context()))
+	l.registered(macA)
+	_, err = l.ingest(t.Context(), macA, samples(macA, 1))
+	require.NoError(t, err)
+	_, err = second.latest(t.Context(), macA)
+	require.ErrorIs(t, err, errDeviceNotFound)
+	for name := range maps.Values(other.cfg.tables()) {
+		require.Empty(t, l.raw(name), name)
+	}
+}
+
+func TestL02_KeysAreDomainNamesWithPlainValues(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	d := l.registered(macA)
+	_, key, err := l.createKey(t.Context(), "")
+	require.NoError(t, err)
+	s := sample(macA, 0)
+	_, err = l.ingest(t.Context(), macA, []submission{s})
+	require.NoError(t, err)
+	str := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
+	for table, primary := range map[string]item{
+		l.cfg.Devices:  {"hardware_id": str(string(d.HardwareID))},
+		l.cfg.Readings: {"hardware_id": str(string(macA)), "ts_batch": str("4084000000000#" + string(s.BatchID))},
+		l.cfg.Batches:  {"batch_id": str(string(s.BatchID))},
+		l.cfg.Keys:     {"key_id": str(string(key.KeyID))},
+	} {
+		out, err := l.client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table, Key: primary})
+		require.NoError(t, err)
+		require.NotEmpty(t, out.Item, table)
+	}
+}
+
+func TestL03_TablesAreOnDemandAndTwoOfThemExpire(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	ttl := map[string]string{}
+	for _, table := range l.db.Spec().Tables {
+		ttl[table.Logical[0]] = table.TTL
+		require.Equal(t, types.BillingModePayPerRequest, table.Billing)
+		out, err := l.client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &table.Name})
+		require.NoError(t, err)
+		require.Equal(t, types.BillingModePayPerRequest, out.Table.BillingModeSummary.BillingMode)
+		live, err := l.client.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &table.Name})
+		require.NoError(t, err)
+		require.Equal(t, table.TTL != "", live.TimeToLiveDescription.TimeToLiveStatus == types.TimeToLiveStatusEnabled, table.Name)
+	}
+	require.Equal(t, map[string]string{
+		"devices": "", "device_readings": "expiration_time", "processed_batches": "expiration_time", "api_keys": "",
+	}, ttl)
+	require.NoError(t, l.db.Verify(t.Context()))
+}
+
+var wholeSecond = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`)
+
+func TestL04_TimesAreUTCInWholeSeconds(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.at = time.Date(2099, 6, 1, 12, 30, 45, 999_999_999, time.FixedZone("CEST", 3600))
+	l.registered(macA)
+	raw, _, err := l.createKey(t.Context(), "")
+	require.NoError(t, err)
+	_, _, err = l.authenticate(t.Context(), raw)
+	require.NoError(t, err)
+	_, err = l.ingest(t.Context(), macA, samples(macA, 1))
+	require.NoError(t, err)
+	const want = "2099-06-01T11:30:45Z"
+	for table, names := range map[string][]string{
+		l.cfg.Devices: {"first_registered_at", "last_seen_at", "gsi1sk"},
+		l.cfg.Keys:    {"created_at", "last_used_at", "gsi1sk"},
+		l.cfg.Batches: {"received_at"},
+	} {
+		for _, name := range names {
+			got := l.raw(table)[0][name].(*types.AttributeValueMemberS).Value
+			require.Regexp(t, wholeSecond, got, name)
+			require.Equal(t, want, got, name)
+		}
+	}
+}
+
+// What another program wrote in another spelling of RFC 3339 is read; what is written is always of one.
+func TestL04_ReadingIsLenient(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.registered(macA)
+	stored := l.raw(l.cfg.Devices)[0]
+	stored["first_registered_at"] = &types.AttributeValueMemberS{Value: "2024-01-15T10:30:00.123456789+00:00"}
+	_, err := l.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &l.cfg.Devices, Item: stored})
+	require.NoError(t, err)
+	d, err := l.devices.Get(t.Context(), Device{HardwareID: macA})
+	require.NoError(t, err)
+	require.Equal(t, time.Date(2024, 1, 15, 10, 30, 0, 123456789, time.UTC), d.FirstRegisteredAt.UTC())
+}
+
+func TestL05_ReadingTimesAreMilliseconds(t *testing.T) {
+	t.Parallel()
+	plan := (&lab{t: t, cfg: testConfig("x"), logs: &journal{}, at: epoch}).open(nil).readings.Op().Put(lockedReading()).String()
+	require.Contains(t, plan, "timestamp_ms = 1704067800000,")
+}
+
+// lockedReading is the example of the schema.
+func lockedReading() Reading {
+	a, b, c, d, e := 22.5, 21.8, 45.2, 1013.25, 62.3
+	return Reading{
+		HardwareID: "AA:BB:CC:DD:EE:FF", TimestampMS: 1704067800000,
+		BatchID: "AA:BB:CC:DD:EE:FF_7c9e6679-7425-40de-944b-e07fc1f90ae7_1704067200000_1704067800000",
+		BootID:  "7c9e6679-7425-40de-944b-e07fc1f90ae7", FirmwareVersion: "1.0.16", FriendlyName: "greenhouse-sensor-01",
+		Sensors: Sensors{&a, &b, &c, &d, &e}, SensorStatus: SensorStatus{"ok", "ok", "ok"},
+	}
+}
+
+func TestL06_ExpirationIsInSeconds(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.registered(macA)
+	_, err := l.ingest(t.Context(), macA, samples(macA, 1))
+	require.NoError(t, err)
+	for _, table := range []string{l.cfg.Readings, l.cfg.Batches} {
+		require.Regexp(t, `^\d{10}$`, l.raw(table)[0]["expiration_time"].(*types.AttributeValueMemberN).Value)
+	}
+	// A count of milliseconds would keep the item for ever, so it is refused before it is sent.
+	l.wire.Reset()
+	inMillis := lockedReading()
+	inMillis.ExpirationTime = 1711843800000
+	_, err = l.readings.Put(t.Context(), inMillis)
+	var bad *entity.ValidationError
+	require.ErrorAs(t, err, &bad)
+	_, err = l.batches.Create(t.Context(), ProcessedBatch{BatchID: "b", HardwareID: macA, ExpirationTime: 100_000_000_000})
+	require.ErrorAs(t, err, &bad)
+	require.Empty(t, l.wire.Requests())
+}
+
+func TestL07_OptionalAttributesAreAbsent(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, func(c *config) { c.Retention = 0 })
+	l.registered(macA)
+	_, _, err := l.createKey(t.Context(), "")
+	require.NoError(t, err)
+	s := sample(macA, 0)
+	s.Sensors, s.SensorStatus = &Sensors{}, &SensorStatus{}
+	_, err = l.ingest(t.Context(), macA, []submission{s})
+	require.NoError(t, err)
+	for table, want := range map[string][]string{
+		l.cfg.Devices: {
+			"capabilities", "confirmation_id", "firmware_version", "first_registered_at", "gsi1pk", "gsi1sk", "hardware_id", "last_boot_id",
+			"last_seen_at",
+		},
+		l.cfg.Readings: {
+			"batch_id", "boot_id", "firmware_version", "hardware_id", "sensor_status", "sensors", "timestamp_ms", "ts_batch",
+		},
+		l.cfg.Batches: {"batch_id", "expiration_time", "hardware_id", "received_at"},
+		l.cfg.Keys:    {"api_key_hash", "created_at", "gsi1pk", "gsi1sk", "is_active", "key_id"},
+	} {
+		stored := l.raw(table)
+		require.Len(t, stored, 1)
+		require.Equal(t, want, slices.Sorted(maps.Keys(stored[0])), table)
+		require.NotContains(t, text(stored[0]), "NULL")
+	}
+}
+
+func TestL08_ListsMapsAndBooleansAreNative(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.registered(macA)
+	var stored struct {
+		Capabilities struct {
+			M struct {
+				Sensors  struct{ L []struct{ S string } }
+				Features struct {
+					M map[string]struct{ BOOL *bool }
+				}
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(l.texts(l.cfg.Devices)[0]), &stored))
+	require.Equal(t, []struct{ S string }{{"bme280"}, {"ds18b20"}, {"soil_moisture"}}, stored.Capabilities.M.Sensors.L)
+	require.True(t, *stored.Capabilities.M.Features.M["tft_display"].BOOL)
+
+	// nil would be NULL.
+	l.wire.Reset()
+	for _, c := range []Capabilities{{}, {Sensors: []string{}}, {Features: map[string]bool{}}} {
+		r := boots(macB, boot1)
+		r.Capabilities = c
+		_, _, err := l.register(t.Context(), r)
+		require.Equal(t, []string{"capabilities"}, fields(t, err))
+		var bad *entity.ValidationError
+		_, err = l.devices.Put(t.Context(), Device{HardwareID: macB, ConfirmationID: boot1, LastBootID: boot1, FirmwareVersion: "1", Capabilities: c})
+		require.ErrorAs(t, err, &bad)
+	}
+	require.Empty(t, l.wire.Requests())
+}
+
+func TestL09_NumbersAreFinite(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.registered(macA)
+	l.wire.Reset()
+	for _, f := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		s := sample(macA, 0)
+		s.Sensors = &Sensors{HumidityPct: &f}
+		_, err := l.ingest(t.Context(), macA, []submission{s})
+		require.Equal(t, []string{"readings[0].sensors"}, fields(t, err))
+		r := lockedReading()
+		r.Sensors = Sensors{HumidityPct: &f}
+		_, err = l.readings.Put(t.Context(), r)
+		require.Error(t, err)
+	}
+	require.Empty(t, l.wire.Requests())
+}
+
+// lockedReadingV2 is Reading with one more optional attribute, as a later version of the schema may have it.
+type lockedReadingV2 struct {
+	_ entity.Key `name:"Reading" table:"device_readings" pk:"hardware_id" sk:"ts_batch={timestamp_ms:013}#{batch_id}"`
+
+	HardwareID  string `dynamodbav:"hardware_id"`
+	TimestampMS int64  `dynamodbav:"timestamp_ms"`
+	BatchID     string `dynamodbav:"batch_id"`
+	Battery     *int   `dynamodbav:"battery_pct,omitempty"`
+}
+
+// countedDevice has a key of another type.
+type countedDevice struct {
+	_ entity.Key `name:"Device" table:"devices" pk:"hardware_id"`
+
+	HardwareID int64 `dynamodbav:"hardware_id"`
+}
+
+func TestL10_AttributesCanBeAddedLater(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.registered(macA)
+	_, err := l.ingest(t.Context(), macA, samples(macA, 1))
+	require.NoError(t, err)
+	before := l.raw(l.cfg.Readings)[0]
+
+	db, err := entity.Open(l.client, entity.Config{Tables: l.cfg.tables()})
+	require.NoError(t, err)
+	later, err := entity.New[lockedReadingV2](db)
+	require.NoError(t, err)
+	f := entity.Fields[lockedReadingV2]()
+	key := lockedReadingV2{HardwareID: string(macA), TimestampMS: int64(firstMS), BatchID: string(sample(macA, 0).BatchID)}
+	old, err := later.Get(t.Context(), key)
+	require.NoError(t, err)
+	require.Nil(t, old.Battery)
+	full := 100
+	_, err = later.Update(t.Context(), key, entity.Set(&f.Battery, &full))
+	require.NoError(t, err)
+
+	// The earlier program still reads the item, and the update left everything else as it was.
+	_, err = l.latest(t.Context(), macA)
+	require.NoError(t, err)
+	before["battery_pct"] = &types.AttributeValueMemberN{Value: "100"}
+	require.Equal(t, []string{text(before)}, l.texts(l.cfg.Readings))
+
+	// Another type of a key does not fit the table that is there.
+	changed, err := entity.Open(l.client, entity.Config{Tables: l.cfg.tables()})
+	require.NoError(t, err)
+	_, err = entity.New[countedDevice](changed)
+	require.NoError(t, err)
+	var differs *entity.SchemaError
+	require.ErrorAs(t, changed.Verify(t.Context()), &differs)
+}
+
+func TestL11_NamesInExpressionsAreAliases(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.registered(macA)
+	_, _, err := l.register(t.Context(), boots(macA, boot2))
+	require.NoError(t, err)
+	_, err = l.rename(t.Context(), macA, "roof")
+	require.NoError(t, err)
+	raw, key, err := l.createKey(t.Context(), "")
+	require.NoError(t, err)
+	_, _, err = l.authenticate(t.Context(), raw)
+	require.NoError(t, err)
+	_, err = l.revokeKey(t.Context(), key.KeyID)
+	require.NoError(t, err)
+	_, err = l.ingest(t.Context(), macA, samples(macA, 1))
+	require.NoError(t, err)
+	_, err = l.between(t.Context(), macA, span{firstMS, firstMS}, 5, "")
+	require.NoError(t, err)
+	word := regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+	keywords := strings.Fields("SET REMOVE ADD DELETE AND OR NOT BETWEEN IN if_not_exists attribute_not_exists attribute_exists begins_with")
+	expressions := 0
+	for _, r := range l.wire.Requests() {
+		for _, text := range expressionsIn(t, r.Body) {
+			expressions++
+			for _, name := range word.FindAllString(regexp.MustCompile(`[#:][A-Za-z0-9_]+`).ReplaceAllString(text, " "), -1) {
+				require.Contains(t, keywords, name, "%s: %s", r.Operation, text)
+			}
+		}
+	}
+	require.Greater(t, expressions, 8)
+}
+
+// expressionsIn finds every expression in the body of a request.
+func expressionsIn(t *testing.T, body []byte) (all []string) {
+	t.Helper()
+	var tree any
+	require.NoError(t, json.Unmarshal(body, &tree))
+	var visit func(any)
+	visit = func(node any) {
+		switch v := node.(type) {
+		case map[string]any:
+			for name, child := range v {
+				if s, ok := child.(string); ok && strings.HasSuffix(name, "Expression") {
+					all = append(all, s)
+				}
+				visit(child)
+			}
+		case []any:
+			for _, child := range v {
+				visit(child)
+			}
+		}
+	}
+	visit(tree)
+	return all
+}

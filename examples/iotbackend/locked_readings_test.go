@@ -1,0 +1,370 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/dynastrata/dynastrata/check"
+	"github.com/dynastrata/dynastrata/entity"
+)
+
+// planner is a backend without a database: plans can be printed. Its clock is that of the schema's examples.
+func planner(t *testing.T) *backend {
+	t.Helper()
+	return (&lab{t: t, cfg: testConfig("x"), logs: &journal{}, at: time.Date(2024, 1, 15, 14, 22, 0, 0, time.UTC)}).open(nil)
+}
+
+func TestL40_TheSortKeyIsTimeAndBatch(t *testing.T) {
+	t.Parallel()
+	require.Contains(t, planner(t).readings.Op().Put(lockedReading()).String(),
+		`hardware_id="AA:BB:CC:DD:EE:FF" ts_batch="1704067800000#AA:BB:CC:DD:EE:FF_7c9e6679-7425-40de-944b-e07fc1f90ae7_1704067200000_1704067800000"`)
+}
+
+// The order of sort keys is that of times, over everything that thirteen digits can say, and nothing else gets in.
+func TestL41_SortKeysAreInTheOrderOfTimes(t *testing.T) {
+	t.Parallel()
+	b := planner(t)
+	db, err := entity.Open(nil, entity.Config{})
+	require.NoError(t, err)
+	unchecked, err := entity.New[lockedReadingV2](db) // whose times are not checked, so that the key has to be
+	require.NoError(t, err)
+	sortKey := func(ms int64) string {
+		plan := unchecked.Op().Put(lockedReadingV2{HardwareID: "h", TimestampMS: ms, BatchID: "b"}).String()
+		_, after, _ := strings.Cut(plan, `ts_batch="`)
+		text, _, _ := strings.Cut(after, `"`)
+		return text
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		x, y := rapid.Int64Range(1, 9_999_999_999_999).Draw(r, "x"), rapid.Int64Range(1, 9_999_999_999_999).Draw(r, "y")
+		require.Equal(r, x < y, sortKey(x) < sortKey(y))
+		require.Len(r, sortKey(x), len("0000000000000#b"))
+	})
+	for _, bad := range []int64{-1, -1704067800000, 10_000_000_000_000} {
+		_, err := unchecked.Put(t.Context(), lockedReadingV2{HardwareID: "h", TimestampMS: bad, BatchID: "b"})
+		var input *entity.InputError
+		require.ErrorAs(t, err, &input, bad)
+		err = second(b.readings.Put(t.Context(), withTime(bad)))
+		require.Error(t, err, bad)
+		require.NotErrorIs(t, err, entity.ErrNoClient, "%d would have been sent", bad)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func withTime(ms int64) Reading {
+	r := lockedReading()
+	r.TimestampMS = Millis(ms)
+	return r
+}
+
+func TestL42_TheSortKeyFollowsFromItsParts(t *testing.T) {
+	t.Parallel()
+	b := planner(t)
+	key := Reading{HardwareID: macA, TimestampMS: firstMS, BatchID: "b"}
+	for _, change := range []entity.UpdateOption{
+		entity.Set(&readingField.TimestampMS, firstMS+1), entity.Set(&readingField.BatchID, "c"), entity.Set(&readingField.HardwareID, macB),
+		entity.Add(&readingField.TimestampMS, 1), entity.Remove(&readingField.BatchID),
+	} {
+		var bad *entity.InputError
+		require.ErrorAs(t, second(b.readings.Update(t.Context(), key, change)), &bad)
+	}
+	// And there is no field to set it by.
+	require.NotContains(t, b.readings.Op().Update(key, entity.Set(&readingField.BootID, boot2)).String(), "SET ts_batch")
+}
+
+func TestL43_ReadingTimesAreWithinReason(t *testing.T) {
+	t.Parallel()
+	for ms, ok := range map[Millis]bool{
+		946684799999: false, 946684800000: true, 1704067800000: true, 4102444800000: true, 4102444800001: false, 0: false, -1: false, 1704067800: false,
+	} {
+		s := sample(macA, 0)
+		s.TimestampMS = ms
+		require.Equal(t, ok, s.validate() == nil, "%d", ms)
+	}
+}
+
+func TestL44_BatchIDsArePrintableASCII(t *testing.T) {
+	t.Parallel()
+	example := BatchID("AA:BB:CC:DD:EE:FF_7c9e6679-7425-40de-944b-e07fc1f90ae7_1704067200000_1704067800000")
+	require.Len(t, example, 82)
+	for _, good := range []BatchID{example, "x", "a b~!", BatchID(strings.Repeat("x", 256))} {
+		require.NoError(t, good.Validate())
+	}
+	for _, bad := range []BatchID{"", BatchID(strings.Repeat("x", 257)), "grün", "a\n", "\x7f", "😀"} {
+		require.Error(t, bad.Validate(), "%q", bad)
+	}
+}
+
+func TestL45_ReadingsKeepTheNameOfTheirTime(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.registered(macA)
+	ctx := t.Context()
+	_, err := l.ingest(ctx, macA, []submission{sample(macA, 0)})
+	require.NoError(t, err)
+	_, err = l.rename(ctx, macA, "roof")
+	require.NoError(t, err)
+	_, err = l.ingest(ctx, macA, []submission{sample(macA, 1)})
+	require.NoError(t, err)
+	_, err = l.rename(ctx, macA, "cellar")
+	require.NoError(t, err)
+	page, err := l.between(ctx, macA, span{firstMS, firstMS + 300_000}, 10, "")
+	require.NoError(t, err)
+	require.Equal(t, []FriendlyName{"roof", ""}, []FriendlyName{page.Items[0].FriendlyName, page.Items[1].FriendlyName})
+	s := sample(macA, 2)
+	s.BootID, s.FirmwareVersion = "7c9e6679-7425-10de-944b-e07fc1f90ae7", ""
+	_, err = l.ingest(ctx, macA, []submission{s})
+	require.Equal(t, []string{"readings[0].boot_id", "readings[0].firmware_version"}, fields(t, err))
+}
+
+func TestL46_SensorsAreOptionalOneByOne(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.registered(macA)
+	s := sample(macA, 0)
+	zero := 0.0
+	s.Sensors = &Sensors{PressureHPA: &zero} // a measured zero is there, what was not measured is not
+	_, err := l.ingest(t.Context(), macA, []submission{s})
+	require.NoError(t, err)
+	require.Equal(t, &types.AttributeValueMemberM{Value: item{"pressure_hpa": &types.AttributeValueMemberN{Value: "0"}}}, l.raw(l.cfg.Readings)[0]["sensors"])
+	s = sample(macA, 1)
+	s.Sensors = &Sensors{}
+	_, err = l.ingest(t.Context(), macA, []submission{s})
+	require.NoError(t, err)
+	require.Equal(t, &types.AttributeValueMemberM{Value: item{}}, l.raw(l.cfg.Readings)[1]["sensors"])
+	s = sample(macA, 2)
+	s.Sensors, s.SensorStatus = nil, nil
+	_, err = l.ingest(t.Context(), macA, []submission{s})
+	require.Equal(t, []string{"readings[0].sensors", "readings[0].sensor_status"}, fields(t, err))
+}
+
+func TestL47_SensorsAreOkOrNot(t *testing.T) {
+	t.Parallel()
+	for _, status := range []SensorStatus{{BME280: "broken"}, {DS18B20: "OK"}, {SoilMoisture: "ok "}} {
+		s := sample(macA, 0)
+		s.SensorStatus = &status
+		require.Equal(t, []string{"sensor_status"}, fields(t, s.validate()))
+		r := lockedReading()
+		r.SensorStatus = status
+		require.ErrorAs(t, second(planner(t).readings.Put(t.Context(), r)), new(*entity.ValidationError))
+	}
+	s := sample(macA, 0)
+	s.SensorStatus = &SensorStatus{"ok", "error", ""}
+	require.NoError(t, s.validate())
+}
+
+func TestL48_ReadingsExpireAfterTheirRetention(t *testing.T) {
+	t.Parallel()
+	require.Contains(t, planner(t).readings.Op().Put(lockedReading()).String(), "expiration_time = 1711843800\n")
+	late := lockedReading()
+	late.TimestampMS = 1704067800999 // rounded down
+	require.Contains(t, planner(t).readings.Op().Put(late).String(), "expiration_time = 1711843800\n")
+	forever := (&lab{t: t, cfg: testConfig("x"), logs: &journal{}, at: epoch})
+	forever.cfg.Retention = 0
+	plan := forever.open(nil).readings.Op().Put(lockedReading()).String()
+	require.Contains(t, plan, "REMOVE expiration_time")
+	require.NotContains(t, plan, "expiration_time =")
+}
+
+// The sample expiration_time of the schema fits neither of its formulas, so it is no vector: for its own samples, this is
+// what the formulas give.
+func TestL49_TheSampleExpirationFitsNoFormula(t *testing.T) {
+	t.Parallel()
+	const sampled = "1707235320"
+	b := planner(t) // at the sample's received_at
+	reading := b.readings.Op().Put(lockedReading()).String()
+	batch := b.batches.Op().Create(ProcessedBatch{BatchID: "b", HardwareID: macA}).String()
+	require.Contains(t, batch, `received_at="2024-01-15T14:22:00Z"`)
+	require.Contains(t, batch, "expiration_time=1707920520")
+	require.NotContains(t, reading+batch, sampled)
+	for days := 1; days <= 365; days++ {
+		require.NotEqual(t, int64(1707235320), int64(1704067800+days*86400), "no number of days gives the sample")
+	}
+}
+
+// A device without a clock reports the year 2000. Its reading is valid, and stored under the locked formula; its end is in
+// the past, so no read shows it. DynamoDB never removes an item whose end is more than five years past. The service says
+// so in its log.
+func TestL50_ReadingsThatHaveExpiredAreTold(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.registered(macA)
+	s := sample(macA, 0)
+	s.TimestampMS = 946684800000
+	got, err := l.ingest(t.Context(), macA, []submission{s})
+	require.NoError(t, err)
+	require.Len(t, got.Acknowledged, 1)
+	require.Contains(t, l.logs.String(), "reading had expired when it came")
+	_, err = l.latest(t.Context(), macA)
+	require.ErrorIs(t, err, errNoReadings)
+	_, err = l.ingest(t.Context(), macA, []submission{sample(macA, 1)})
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(l.logs.String(), "had expired"), "a reading in time is nothing to tell of")
+}
+
+func TestL51_LatestTellsNoDeviceFromNoReadings(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	device := l.device()
+	path := "/v1/devices/" + string(macA) + "/readings/latest"
+	_, err := device.call(t.Context(), http.MethodGet, path, nil, nil)
+	refusedBy(t, err, http.StatusNotFound, "DEVICE_NOT_FOUND")
+	l.registered(macA)
+	_, err = device.call(t.Context(), http.MethodGet, path, nil, nil)
+	refusedBy(t, err, http.StatusNotFound, "NO_READINGS")
+	_, err = l.ingest(t.Context(), macA, []submission{sample(macA, 2), sample(macA, 0), sample(macA, 1)})
+	require.NoError(t, err)
+	l.wire.Reset()
+	var got readingView
+	_, err = device.call(t.Context(), http.MethodGet, path, nil, &got)
+	require.NoError(t, err)
+	require.Equal(t, sample(macA, 2).BatchID, got.BatchID)
+	last := l.wire.Requests()[len(l.wire.Requests())-1]
+	require.Equal(t, "Query", last.Operation)
+	require.Contains(t, string(last.Body), `"ScanIndexForward":false`)
+	require.Contains(t, string(last.Body), `"Limit":1,`)
+}
+
+func TestL52_RangesIncludeBothEnds(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.registered(macA)
+	for i, ms := range []Millis{firstMS - 1, firstMS, firstMS + 1, firstMS + 999, firstMS + 1000, firstMS + 1001} {
+		s := sample(macA, 0)
+		s.TimestampMS, s.BatchID = ms, BatchID(fmt.Sprintf("~batch-%d", i))
+		_, err := l.ingest(t.Context(), macA, []submission{s})
+		require.NoError(t, err)
+	}
+	page, err := l.between(t.Context(), macA, span{firstMS, firstMS + 1000}, 50, "")
+	require.NoError(t, err)
+	var got []Millis
+	for _, r := range page.Items {
+		got = append(got, r.TimestampMS-firstMS)
+	}
+	require.Equal(t, []Millis{1000, 999, 1, 0}, got)
+
+	device := l.device()
+	path := "/v1/devices/" + string(macA) + "/readings"
+	future := epoch.AddDate(1, 0, 0).UnixMilli()
+	for query, fields := range map[string]string{
+		"":                                     "from",
+		"?from=1":                              "to",
+		"?from=x&to=1":                         "from",
+		"?from=-1&to=5":                        "from",
+		"?from=6&to=5":                         "from",
+		fmt.Sprintf("?from=0&to=%d", future+1): "to",
+	} {
+		_, err := device.call(t.Context(), http.MethodGet, path+query, nil, nil)
+		require.Contains(t, string(refusedBy(t, err, http.StatusBadRequest, "VALIDATION_FAILED").Details), `"field":"`+fields+`"`, query)
+	}
+	_, err = device.call(t.Context(), http.MethodGet, path+fmt.Sprintf("?from=0&to=%d", future), nil, nil)
+	require.NoError(t, err)
+	_, err = device.call(t.Context(), http.MethodGet, "/v1/devices/"+string(macB)+"/readings?from=0&to=5", nil, nil)
+	refusedBy(t, err, http.StatusNotFound, "DEVICE_NOT_FOUND")
+}
+
+// The bound in the schema ends with U+FFFF, which characters outside the basic plane sort behind. The library's bound is
+// the text after everything that begins with the time and its separator.
+func TestL53_RangesEndBehindEveryBatchID(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	db, err := entity.Open(l.client, entity.Config{Tables: l.cfg.tables()})
+	require.NoError(t, err)
+	unchecked, err := entity.New[lockedReadingV2](db)
+	require.NoError(t, err)
+	f := entity.Fields[lockedReadingV2]()
+	emoji := lockedReadingV2{HardwareID: string(macA), TimestampMS: int64(firstMS), BatchID: "😀"}
+	_, err = unchecked.Create(t.Context(), emoji)
+	require.NoError(t, err)
+	q := unchecked.Query(lockedReadingV2{HardwareID: string(macA)}, entity.Between(&f.TimestampMS, int64(firstMS), int64(firstMS)))
+	n, err := q.Count(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.Contains(t, q.String(), `"4084000000000$"`)
+
+	locked, err := l.client.Query(t.Context(), &dynamodb.QueryInput{
+		TableName: &l.cfg.Readings, KeyConditionExpression: ptr("hardware_id = :h AND ts_batch BETWEEN :from AND :to"),
+		ExpressionAttributeValues: item{
+			":h":    &types.AttributeValueMemberS{Value: string(macA)},
+			":from": &types.AttributeValueMemberS{Value: "4084000000000#"},
+			":to":   &types.AttributeValueMemberS{Value: "4084000000000#\uffff"},
+		},
+	})
+	require.NoError(t, err)
+	require.Zero(t, locked.Count, "the locked bound misses it")
+	require.Error(t, BatchID(emoji.BatchID).Validate(), "but no device can use such an id")
+}
+
+func ptr(s string) *string { return &s }
+
+func TestL54_PagesGoOnWhereTheyEnded(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.registered(macA)
+	l.registered(macB)
+	_, err := l.ingest(t.Context(), macA, samples(macA, 7))
+	require.NoError(t, err)
+	_, err = l.ingest(t.Context(), macB, samples(macB, 7))
+	require.NoError(t, err)
+	device := l.device()
+	type answer struct {
+		Readings []readingView `json:"readings"`
+		Next     string        `json:"next_cursor"`
+	}
+	list := func(id check.MAC, query string) (a answer, err error) {
+		_, err = device.call(t.Context(), http.MethodGet, fmt.Sprintf("/v1/devices/%s/readings?from=0&to=%d%s", id, firstMS+10_000_000, query), nil, &a)
+		return a, err
+	}
+	var got []Millis
+	cursor := ""
+	for range 5 {
+		page, err := list(macA, "&limit=3"+cursor)
+		require.NoError(t, err)
+		for _, r := range page.Readings {
+			got = append(got, (r.TimestampMS-firstMS)/300_000)
+		}
+		if page.Next == "" {
+			break
+		}
+		cursor = "&cursor=" + page.Next
+	}
+	require.Equal(t, []Millis{6, 5, 4, 3, 2, 1, 0}, got)
+
+	// A cursor of one device, or of another list, is refused on another.
+	page, err := list(macA, "&limit=3")
+	require.NoError(t, err)
+	for _, foreign := range []string{page.Next, page.Next[:len(page.Next)-2], "x", "e30"} {
+		_, err = list(macB, "&cursor="+foreign)
+		refusedBy(t, err, http.StatusBadRequest, "INVALID_CURSOR")
+	}
+	_, err = l.admin().call(t.Context(), http.MethodGet, "/v1/devices?cursor="+page.Next, nil, nil)
+	refusedBy(t, err, http.StatusBadRequest, "INVALID_CURSOR")
+	_, err = list(macA, "&limit=0")
+	refusedBy(t, err, http.StatusBadRequest, "VALIDATION_FAILED")
+
+	l.wire.Reset()
+	for query, want := range map[string]string{"": `"Limit":50,`, "&limit=99999": `"Limit":1000,`} {
+		_, err = list(macA, query)
+		require.NoError(t, err)
+		requests := l.wire.Requests()
+		require.Contains(t, string(requests[len(requests)-1].Body), want)
+	}
+}
+
+// More than a write a second of one device would need shards, which the locked key has no place for: all readings of a
+// device lie in one partition.
+func TestL55_OneDeviceIsOnePartition(t *testing.T) {
+	t.Parallel()
+	tables := planner(t).db.Spec().Tables
+	at := slices.IndexFunc(tables, func(s entity.TableSpec) bool { return s.Logical[0] == "device_readings" })
+	require.Equal(t, "hardware_id (S) HASH, ts_batch (S) RANGE", tables[at].Key.String())
+}
