@@ -77,8 +77,9 @@ func TestCursor_ForgedPositionMustBeOneOfTheQuery(t *testing.T) {
 	}
 	l.sent()
 	for what, cursor := range map[string]string{
-		"another partition":  forge(`"status":{"s":"open"}`, `"status":{"s":"opened"}`),
-		"type of the key":    forge(`"status":{"s":"open"}`, `"status":{"n":"1"}`),
+		"another partition":  forge(`"placed":`, `"status":{"s":"opened"},"placed":`),
+		"the same partition": forge(`"placed":`, `"status":{"s":"open"},"placed":`),
+		"type of the key":    forge(`"placed":`, `"status":{"n":"1"},"placed":`),
 		"type of a key part": forge(`"placed":{"n":"-50"}`, `"placed":{"s":"x"}`),
 		"type of table key":  forge(`"customer":{"s":"c"}`, `"customer":{"n":"1"}`),
 		"empty table key":    forge(`"customer":{"s":"c"}`, `"customer":{"s":""}`),
@@ -92,6 +93,27 @@ func TestCursor_ForgedPositionMustBeOneOfTheQuery(t *testing.T) {
 			requireInvalid(t, q, cursor, what)
 			require.Empty(t, l.sent())
 		})
+	}
+}
+
+// What the query says itself is not in its cursors: it may be a secret, or an attribute that only keys are made of.
+func TestCursor_LeavesOutWhatTheQuerySays(t *testing.T) {
+	t.Parallel()
+	_, s := orders(t)
+	byStatus, err := s.Index("byStatus")
+	require.NoError(t, err)
+	for q, hidden := range map[entity.Query[Order]]string{
+		byStatus.Query(Order{Status: "open"}, entity.Limit(1)): "open",
+		s.Query(Order{Customer: "c"}, entity.Limit(1)):          "customer",
+	} {
+		page, err := q.Page(t.Context(), "")
+		require.NoError(t, err)
+		body, err := base64.RawURLEncoding.DecodeString(page.Next)
+		require.NoError(t, err)
+		require.NotContains(t, string(body), hidden)
+		rest, err := q.Page(t.Context(), page.Next)
+		require.NoError(t, err)
+		require.NotEqual(t, page.Items, rest.Items)
 	}
 }
 

@@ -148,6 +148,21 @@ func (p *Plan) keyAttrs() []cursor.Attr {
 	return attrs
 }
 
+// fixed are the key attributes that have one value in the whole query. A cursor goes without them: they are in the query,
+// and may be a secret, or how an index is built.
+func (p *Plan) fixed() item.Item {
+	conds, it := []expr.Cond{p.Key}, item.Item{}
+	if p.Key.Op == expr.And {
+		conds = p.Key.Conds
+	}
+	for _, c := range conds {
+		if c.Op == expr.Eq && len(c.Path) == 1 {
+			it[c.Path.Root()] = c.Values[0]
+		}
+	}
+	return it
+}
+
 // positionOf is the part of an item that says where in the query it stands.
 func (p *Plan) positionOf(it item.Item) item.Item {
 	key := item.Item{}
@@ -157,13 +172,30 @@ func (p *Plan) positionOf(it item.Item) item.Item {
 	return key
 }
 
+// cursorAt is the cursor of the position after an item.
+func (p *Plan) cursorAt(last item.Item) (string, error) {
+	key := p.positionOf(last)
+	for name := range p.fixed() {
+		delete(key, name)
+	}
+	return p.Cursor.Encode(p.binding(), key)
+}
+
 // position reads a cursor back; the position must lie inside the query.
 func (p *Plan) position(text string) (item.Item, error) {
 	if text == "" {
 		return nil, nil
 	}
-	key, err := p.Cursor.Decode(p.binding(), text, p.keyAttrs())
-	if err != nil || !expr.HoldsKey(p.Key, key) {
+	fixed := p.fixed()
+	attrs := slices.DeleteFunc(p.keyAttrs(), func(a cursor.Attr) bool { return fixed[a.Name] != nil })
+	key, err := p.Cursor.Decode(p.binding(), text, attrs)
+	if err != nil {
+		return nil, plan.ErrInvalidCursor
+	}
+	for name, av := range fixed {
+		key[name] = av
+	}
+	if !expr.HoldsKey(p.Key, key) {
 		return nil, plan.ErrInvalidCursor
 	}
 	return key, nil

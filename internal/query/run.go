@@ -111,7 +111,7 @@ func (p *Plan) finish(page Page, last item.Item) (Page, item.Item, error) {
 	if last == nil {
 		return page, nil, nil
 	}
-	next, err := p.Cursor.Encode(p.binding(), p.positionOf(last))
+	next, err := p.cursorAt(last)
 	page.Next = next
 	return page, last, err
 }
