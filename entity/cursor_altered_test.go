@@ -104,7 +104,7 @@ func TestCursor_LeavesOutWhatTheQuerySays(t *testing.T) {
 	require.NoError(t, err)
 	for q, hidden := range map[entity.Query[Order]]string{
 		byStatus.Query(Order{Status: "open"}, entity.Limit(1)): "open",
-		s.Query(Order{Customer: "c"}, entity.Limit(1)):          "customer",
+		s.Query(Order{Customer: "c"}, entity.Limit(1)):         "customer",
 	} {
 		page, err := q.Page(t.Context(), "")
 		require.NoError(t, err)
