@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -91,8 +92,8 @@ func (r *Runner) read(ctx context.Context, send func() error) error {
 		if k := classify(ctx, err); k == final || n+1 >= r.MaxAttempts {
 			return exhausted(ctx, tableError(err))
 		}
-		if err := r.pause(ctx, n); err != nil {
-			return err
+		if e := r.pause(ctx, n); e != nil {
+			return fmt.Errorf("%w: %w", e, err)
 		}
 	}
 }
