@@ -1,0 +1,48 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestConfig_SaysEverythingThatIsWrong(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{
+		envDevices: "same", envKeys: "same", envRetention: "ninety", envStrong: "perhaps", envCursor: "short",
+	}
+	_, err := readConfig(func(name string) string { return env[name] })
+	for _, name := range []string{envDevices, envKeys, envRetention, envStrong, envCursor, envPepper, envAdmin} {
+		require.ErrorContains(t, err, name)
+	}
+	for _, days := range []string{"0", "-1", "1.5", "99999999"} {
+		env = map[string]string{envPepper: "p", envAdmin: "a", envRetention: days}
+		_, err = readConfig(func(name string) string { return env[name] })
+		require.ErrorContains(t, err, envRetention)
+	}
+	env[envRetention] = "90"
+	cfg, err := readConfig(func(name string) string { return env[name] })
+	require.NoError(t, err)
+	require.Equal(t, 90*24*time.Hour, cfg.Retention)
+	delete(env, envRetention)
+	cfg, err = readConfig(func(name string) string { return env[name] })
+	require.NoError(t, err)
+	require.Zero(t, cfg.Retention)
+}
+
+// Cursors are signed when there is a key to sign them with.
+func TestConfig_CursorsCanBeSigned(t *testing.T) {
+	t.Parallel()
+	signed := newLab(t, func(c *config) { c.CursorKey = secret{"sixteen bytes at least"} })
+	signed.registered(macA)
+	signed.registered(macB)
+	page, err := signed.listDevices(t.Context(), 1, "")
+	require.NoError(t, err)
+	other := &lab{t: t, cfg: signed.cfg, logs: &journal{}, at: epoch}
+	other.cfg.CursorKey = secret{}
+	_, err = other.open(signed.client).listDevices(t.Context(), 1, page.Next)
+	require.Error(t, err)
+	_, err = signed.listDevices(t.Context(), 1, page.Next)
+	require.NoError(t, err)
+}

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/localdb/faults"
+)
+
+// send makes a request by hand.
+func (l *lab) send(method, path, token, contentType, body string) (*http.Response, string) {
+	l.t.Helper()
+	req, err := http.NewRequestWithContext(l.t.Context(), method, l.api.URL+path, strings.NewReader(body))
+	require.NoError(l.t, err)
+	req.Header.Set("Authorization", token)
+	req.Header.Set("Content-Type", contentType)
+	resp, err := l.api.Client().Do(req)
+	require.NoError(l.t, err)
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	require.NoError(l.t, err)
+	return resp, string(answer)
+}
+
+// Whatever is wrong with a request, the answer is JSON of one form, and nothing was asked of the database.
+func TestHTTP_RefusalsHaveOneForm(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	const asAdmin, asJSON = "Bearer " + adminToken, "application/json"
+	l.wire.Reset()
+	for name, c := range map[string]struct {
+		method, path, token, contentType, body string
+		want                                   string
+	}{
+		"no such path":      {"GET", "/v2/devices", asAdmin, asJSON, "", "404 ROUTE_NOT_FOUND"},
+		"no such method":    {"DELETE", "/v1/devices", asAdmin, asJSON, "", "405 METHOD_NOT_ALLOWED"},
+		"no token":          {"POST", "/v1/api-keys", "", asJSON, "{}", "401 UNAUTHORIZED"},
+		"another token":     {"POST", "/v1/api-keys", "Bearer x", asJSON, "{}", "401 UNAUTHORIZED"},
+		"another scheme":    {"POST", "/v1/api-keys", "Basic " + adminToken, asJSON, "{}", "401 UNAUTHORIZED"},
+		"admin as device":   {"POST", "/v1/devices", asAdmin, asJSON, "{}", "401 UNAUTHORIZED"},
+		"no content type":   {"POST", "/v1/api-keys", asAdmin, "", "{}", "415 UNSUPPORTED_MEDIA_TYPE"},
+		"another type":      {"POST", "/v1/api-keys", asAdmin, "text/plain", "{}", "415 UNSUPPORTED_MEDIA_TYPE"},
+		"nothing":           {"POST", "/v1/api-keys", asAdmin, asJSON, "", "400 INVALID_JSON"},
+		"no JSON":           {"POST", "/v1/api-keys", asAdmin, asJSON, "{]", "400 INVALID_JSON"},
+		"half of it":        {"POST", "/v1/api-keys", asAdmin, asJSON, `{"description":`, "400 INVALID_JSON"},
+		"a list":            {"POST", "/v1/api-keys", asAdmin, asJSON, "[]", "400 INVALID_JSON"},
+		"another type of":   {"POST", "/v1/api-keys", asAdmin, asJSON, `{"description":7}`, "400 INVALID_JSON"},
+		"an unknown field":  {"POST", "/v1/api-keys", asAdmin, asJSON, `{"is_active":true}`, "400 INVALID_JSON"},
+		"two objects":       {"POST", "/v1/api-keys", asAdmin, asJSON, `{} {}`, "400 INVALID_JSON"},
+		"too large":         {"POST", "/v1/api-keys", asAdmin, asJSON, `{"description":"` + strings.Repeat("x", mostBody) + `"}`, "413 BODY_TOO_LARGE"},
+		"an invalid value":  {"POST", "/v1/api-keys", asAdmin, asJSON, `{"description":"grün"}`, "400 VALIDATION_FAILED"},
+		"an invalid path":   {"PATCH", "/v1/devices/x", asAdmin, asJSON, `{"friendly_name":"x"}`, "400 VALIDATION_FAILED"},
+		"an invalid cursor": {"GET", "/v1/devices?cursor=x", asAdmin, asJSON, "", "400 INVALID_CURSOR"},
+	} {
+		resp, body := l.send(c.method, c.path, c.token, c.contentType, c.body)
+		var p struct{ Code, Message string }
+		require.NoError(t, json.Unmarshal([]byte(body), &p), "%s: %s", name, body)
+		require.Equal(t, c.want, fmt.Sprint(resp.StatusCode, " ", p.Code), name)
+		require.NotEmpty(t, p.Message, name)
+		require.Equal(t, "application/json", resp.Header.Get("Content-Type"), name)
+		require.NotEmpty(t, resp.Header.Get("X-Request-Id"), name)
+		require.Equal(t, resp.StatusCode == http.StatusMethodNotAllowed, resp.Header.Get("Allow") != "", name)
+		require.Equal(t, resp.StatusCode == http.StatusUnauthorized, resp.Header.Get("WWW-Authenticate") != "", name)
+	}
+	require.Empty(t, l.wire.Requests())
+	resp, _ := l.send("GET", "/healthz", "", "", "")
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+	_, body := l.send("POST", "/v1/api-keys", asAdmin, "application/json; charset=utf-8", "{}")
+	require.Contains(t, body, "api_key")
+}
+
+func TestHTTP_EveryRequestIsLoggedUnderItsID(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, l.api.URL+"/v1/devices?cursor=in-the-query", nil)
+	require.NoError(t, err)
+	req.Header.Set("X-Request-Id", "mine-1")
+	resp, err := l.api.Client().Do(req)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Equal(t, "mine-1", resp.Header.Get("X-Request-Id"))
+	require.Eventually(t, func() bool { return strings.Contains(l.logs.String(), "mine-1") }, time.Second, time.Millisecond)
+	line := l.logs.String()
+	for _, part := range []string{`"request_id":"mine-1"`, `"method":"GET"`, `"path":"/v1/devices"`, `"status":401`, `"code":"UNAUTHORIZED"`} {
+		require.Contains(t, line, part)
+	}
+	require.NotContains(t, line, "in-the-query")
+	for _, bad := range []string{"two words", strings.Repeat("x", 65), `"quote"`} {
+		req.Header.Set("X-Request-Id", bad)
+		resp, err := l.api.Client().Do(req)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.NotEqual(t, bad, resp.Header.Get("X-Request-Id"))
+	}
+}
+
+// What will pass is told apart from what will not, with a hint when to come again.
+func TestHTTP_FailuresSayWhetherToComeAgain(t *testing.T) {
+	t.Parallel()
+	for f, c := range map[faults.Fault]struct {
+		read, write string
+		timeout     time.Duration
+	}{
+		faults.Throttle: {"THROTTLED", "THROTTLED", requestTimeout},
+		faults.Drop:     {"UNAVAILABLE", "OUTCOME_UNKNOWN", requestTimeout},
+		faults.Internal: {"UNAVAILABLE", "OUTCOME_UNKNOWN", requestTimeout},
+		faults.Hang:     {"TIMEOUT", "OUTCOME_UNKNOWN", 200 * time.Millisecond},
+	} {
+		t.Run(f.String(), func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			device := l.device()
+			l.registered(macA)
+			l.timeout = c.timeout
+			l.wire.Inject(func(r faults.Request) faults.Fault {
+				if strings.Contains(string(r.Body), l.cfg.Keys) || r.Operation == "GetItem" {
+					return faults.None
+				}
+				return f
+			})
+			path := "/v1/devices/" + string(macA) + "/readings"
+			_, err := device.call(t.Context(), "GET", path+"/latest", nil, nil)
+			require.Equal(t, time.Second, refusedBy(t, err, http.StatusServiceUnavailable, c.read).RetryAfter)
+			_, err = device.call(t.Context(), "POST", path, map[string]any{"readings": samples(macA, 1)}, nil)
+			require.Equal(t, time.Second, refusedBy(t, err, http.StatusServiceUnavailable, c.write).RetryAfter)
+		})
+	}
+}
+
+// When its time is over while it waits to be repeated, a read says what it waited for.
+func TestHTTP_TimeThatEndsInAPauseIsToldByItsCause(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	device := l.device()
+	l.wire.Inject(func(r faults.Request) faults.Fault {
+		if r.Operation == "Query" {
+			return faults.Throttle
+		}
+		return faults.None
+	})
+	l.timeout = 400 * time.Millisecond
+	_, err := device.call(t.Context(), "GET", "/v1/devices/"+string(macA)+"/readings/latest", nil, nil)
+	refusedBy(t, err, http.StatusServiceUnavailable, "THROTTLED")
+}
+
+func TestHTTP_APanicStrikesOneRequest(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	h := l.observed(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(adminToken) }))
+	w := &unmatchedBody{unmatched: unmatched{header: http.Header{}}}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/x", nil)
+	require.NoError(t, err)
+	h.ServeHTTP(w, req)
+	require.Equal(t, http.StatusInternalServerError, w.status)
+	require.Contains(t, w.body.String(), "INTERNAL")
+	require.Contains(t, l.logs.String(), "panic")
+	require.NotContains(t, l.logs.String()+w.body.String(), adminToken)
+	require.Panics(t, func() {
+		l.observed(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })).ServeHTTP(w, req)
+	})
+}
+
+// unmatchedBody is a response that keeps its body.
+type unmatchedBody struct {
+	unmatched
+	body bytes.Buffer
+}
+
+func (u *unmatchedBody) Write(p []byte) (int, error) { return u.body.Write(p) }
+
+func TestServe_EveryWaitIsBounded(t *testing.T) {
+	t.Parallel()
+	s := newServer(nil, slog.Default())
+	for name, d := range map[string]time.Duration{"header": s.ReadHeaderTimeout, "read": s.ReadTimeout, "write": s.WriteTimeout, "idle": s.IdleTimeout} {
+		require.Positive(t, d, name)
+	}
+	require.Greater(t, s.WriteTimeout, requestTimeout, "an answer that was made in time is sent")
+	require.Positive(t, s.MaxHeaderBytes)
+}
+
+// The service takes no new requests when it ends, and answers those that it has.
+func TestServe_RequestsUnderWayAreAnswered(t *testing.T) {
+	t.Parallel()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	arrived, release := make(chan struct{}), make(chan struct{})
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		close(arrived)
+		select {
+		case <-release:
+			reply(w, http.StatusOK, "done")
+		case <-r.Context().Done():
+			reply(w, http.StatusInternalServerError, "cut off")
+		}
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- serve(ctx, listener, h, slog.New(slog.DiscardHandler)) }()
+	url := "http://" + listener.Addr().String()
+	answered := make(chan string, 1)
+	go func() {
+		resp, err := http.Get(url)
+		if err != nil {
+			answered <- err.Error()
+			return
+		}
+		defer resp.Body.Close()
+		body, _ := io.ReadAll(resp.Body)
+		answered <- string(body)
+	}()
+	<-arrived
+	stop()
+	require.Eventually(t, func() bool {
+		resp, err := http.Get(url)
+		if err == nil {
+			resp.Body.Close()
+		}
+		return err != nil
+	}, 5*time.Second, 10*time.Millisecond, "it takes new requests")
+	close(release)
+	require.Equal(t, "\"done\"\n", <-answered)
+	require.NoError(t, <-ended)
+}
