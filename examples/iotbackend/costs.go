@@ -1,0 +1,67 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"text/tabwriter"
+
+	"github.com/dynastrata/dynastrata/entity"
+)
+
+// costs adds up what each kind of call consumed, as DynamoDB measured it.
+type costs struct {
+	mu    sync.Mutex
+	lines map[string]*cost
+}
+
+type cost struct {
+	what            string
+	calls, requests int
+	read, write     float64
+}
+
+func (c *costs) observe(_ context.Context, r entity.Report) {
+	what := r.Verb + " " + r.Entity
+	if r.Verb == "Transact" {
+		what = "Transact ProcessedBatch and Reading"
+		if r.Err != nil {
+			what += ", duplicate or collision"
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lines == nil {
+		c.lines = map[string]*cost{}
+	}
+	if c.lines[what] == nil {
+		c.lines[what] = &cost{what: what}
+	}
+	line := c.lines[what]
+	line.calls++
+	line.requests += r.Requests
+	line.read += r.ReadUnits
+	line.write += r.WriteUnits
+}
+
+// print shows the average call of each kind.
+func (c *costs) print(out io.Writer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var all []*cost
+	for _, line := range c.lines {
+		all = append(all, line)
+	}
+	slices.SortFunc(all, func(a, b *cost) int { return cmp.Compare(a.what, b.what) })
+	fmt.Fprintln(out, "\nWhat a call cost on average, measured:")
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "  call\tcalls\trequests\tread units\twrite units")
+	for _, l := range all {
+		n := float64(l.calls)
+		fmt.Fprintf(w, "  %s\t%d\t%.1f\t%.1f\t%.1f\n", l.what, l.calls, float64(l.requests)/n, l.read/n, l.write/n)
+	}
+	_ = w.Flush() // to memory or a terminal; the lines before told the same
+}

@@ -1,0 +1,70 @@
+// Command iotbackend is the backend of a fleet of sensors on net/http, over four DynamoDB tables whose schema was fixed by
+// somebody else: every key, attribute and format is reproduced by struct tags.
+//
+//	go run ./examples/iotbackend               # runs a fleet against itself, shows and checks what is stored
+//	go run ./examples/iotbackend -serve :8080  # serves; see README.md for the environment and the API
+//
+// It needs no set-up: package localdb attaches to the database that DYNAMODB_ENDPOINT names, or starts one. The exit code is
+// 1 if anything answered or stored is not as it must be.
+//
+// Read device.go, reading.go, batch.go and apikey.go first, which declare the tables, then ingest.go and authenticate.go.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/dynastrata/dynastrata/localdb"
+)
+
+func main() {
+	addr := flag.String("serve", "", "serve at this address until interrupted, such as 127.0.0.1:8080")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+	var err error
+	if *addr != "" {
+		err = serveAt(ctx, *addr, os.Getenv, os.Stderr)
+	} else {
+		err = demo(ctx, os.Stdout, os.Getenv)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "iotbackend:", err)
+		os.Exit(1)
+	}
+}
+
+// serveAt creates the tables that are missing and serves until ctx ends.
+func serveAt(ctx context.Context, addr string, getenv func(string) string, logs io.Writer) (err error) {
+	cfg, err := readConfig(getenv)
+	if err != nil {
+		return err
+	}
+	server, err := localdb.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	log := slog.New(slog.NewJSONHandler(logs, nil))
+	b, err := open(server.Client(), cfg, log, options{})
+	if err != nil {
+		return err
+	}
+	if err := b.db.CreateTables(ctx); err != nil {
+		return err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	log.Info("serving", "address", listener.Addr().String(), "database", server.Endpoint())
+	return serve(ctx, listener, newService(b, cfg).routes(), log)
+}
