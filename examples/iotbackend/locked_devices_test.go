@@ -171,14 +171,16 @@ func TestL26_TwoFirstBootsGetOneConfirmationID(t *testing.T) {
 // A first registration whose answer was lost is still the one that created the device.
 func TestL26_LostAnswersChangeNothing(t *testing.T) {
 	t.Parallel()
-	for _, f := range []faults.Fault{faults.Lost, faults.Drop, faults.InternalApplied, faults.Throttle, faults.Conflict} {
-		l := newLab(t)
+	l := newLab(t)
+	for i, f := range []faults.Fault{faults.Lost, faults.Drop, faults.InternalApplied, faults.Throttle, faults.Conflict} {
+		l.wire.Reset()
 		l.wire.Inject(faults.Nth(1, f, "UpdateItem"))
-		d, created, err := l.register(t.Context(), boots(macA, boot1))
+		id := check.MAC(fmt.Sprintf("AA:BB:CC:DD:EE:%02X", i))
+		d, created, err := l.register(t.Context(), boots(id, boot1))
 		require.NoError(t, err, f)
 		require.True(t, created, f)
 		require.Equal(t, 2, l.wire.Count("UpdateItem"), f)
-		require.Equal(t, string(d.ConfirmationID), l.raw(l.cfg.Devices)[0]["confirmation_id"].(*types.AttributeValueMemberS).Value)
+		require.Equal(t, string(d.ConfirmationID), l.raw(l.cfg.Devices)[i]["confirmation_id"].(*types.AttributeValueMemberS).Value)
 	}
 }
 
