@@ -80,8 +80,12 @@ func (r *Runner) read(ctx context.Context, send func() error) error {
 	if r.Client == nil {
 		return ErrNoClient
 	}
+	var last error
 	for n := 0; ; n++ {
-		if err := ctx.Err(); err != nil {
+		switch err := ctx.Err(); {
+		case err != nil && last != nil:
+			return fmt.Errorf("%w: %w", err, last)
+		case err != nil:
 			return err
 		}
 		meterOf(ctx).request()
@@ -95,6 +99,7 @@ func (r *Runner) read(ctx context.Context, send func() error) error {
 		if e := r.pause(ctx, n); e != nil {
 			return fmt.Errorf("%w: %w", e, err)
 		}
+		last = err
 	}
 }
 
