@@ -24,6 +24,6 @@ func (e *expiry) Record(*schema.Schema) schema.Record {
 		from = e.from.Name
 	}
 	return schema.Record{Name: "lifecycle.TTL", Settings: []schema.Setting{
-		{Key: "attr", Value: e.attr}, {Key: "after", Value: schema.ForHowLong(e.after)}, {Key: "from", Value: from},
+		{Key: "attr", Value: e.attr}, {Key: "after", Value: schema.ForHowLong(e.Kept())}, {Key: "from", Value: from},
 	}}
 }
