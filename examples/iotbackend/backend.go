@@ -58,10 +58,11 @@ func open(client entity.Client, cfg config, log *slog.Logger, o options) (*backe
 	}
 	o = o.withDefaults()
 	db, err := entity.Open(client, entity.Config{
-		Tables:    cfg.tables(),
-		Clock:     o.now,
-		CursorKey: cfg.cursorKey(),
-		Observe:   o.observe,
+		Tables:       cfg.tables(),
+		TableOptions: cfg.tableOptions(),
+		Clock:        o.now,
+		CursorKey:    cfg.cursorKey(),
+		Observe:      o.observe,
 	})
 	if err != nil {
 		return nil, err

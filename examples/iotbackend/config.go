@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/dynastrata/dynastrata/entity"
 )
 
 // config is what the environment says.
@@ -16,6 +18,7 @@ type config struct {
 	AdminToken                       secret
 	CursorKey                        secret // signs cursors, when it is set
 	StrongCheck                      bool   // reads an API key consistently after it was found by its hash
+	Recovery                         bool   // point-in-time recovery of the tables that nobody could send again
 }
 
 // The environment variables.
@@ -29,6 +32,7 @@ const (
 	envAdmin     = "ADMIN_TOKEN"
 	envCursor    = "CURSOR_KEY"
 	envStrong    = "API_KEY_STRONG_CHECK"
+	envRecovery  = "POINT_IN_TIME_RECOVERY"
 )
 
 // readConfig reads the environment. It says everything that is wrong with it at once.
@@ -50,11 +54,15 @@ func readConfig(getenv func(string) string) (config, error) {
 		}
 		cfg.Retention = time.Duration(days) * day
 	}
-	if text := getenv(envStrong); text != "" {
-		var err error
-		if cfg.StrongCheck, err = strconv.ParseBool(text); err != nil {
-			errs = append(errs, fmt.Errorf("%s: true or false is needed", envStrong))
+	for _, flag := range []struct {
+		name string
+		into *bool
+	}{{envStrong, &cfg.StrongCheck}, {envRecovery, &cfg.Recovery}} {
+		on, err := strconv.ParseBool(cmp.Or(getenv(flag.name), "false"))
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: true or false is needed", flag.name))
 		}
+		*flag.into = on
 	}
 	return cfg, errors.Join(append(errs, cfg.Validate())...)
 }
@@ -98,4 +106,11 @@ func (c config) cursorKey() []byte {
 		return nil
 	}
 	return []byte(c.CursorKey.text)
+}
+
+// tableOptions are of the devices and the API keys: readings expire, and batches are there for a month only. Local
+// databases have no point-in-time recovery, so it has to be asked for.
+func (c config) tableOptions() map[string]entity.TableOptions {
+	o := entity.TableOptions{PointInTimeRecovery: c.Recovery}
+	return map[string]entity.TableOptions{"devices": o, "api_keys": o}
 }

@@ -10,10 +10,10 @@ import (
 func TestConfig_SaysEverythingThatIsWrong(t *testing.T) {
 	t.Parallel()
 	env := map[string]string{
-		envDevices: "same", envKeys: "same", envRetention: "ninety", envStrong: "perhaps", envCursor: "short",
+		envDevices: "same", envKeys: "same", envRetention: "ninety", envStrong: "perhaps", envRecovery: "maybe", envCursor: "short",
 	}
 	_, err := readConfig(func(name string) string { return env[name] })
-	for _, name := range []string{envDevices, envKeys, envRetention, envStrong, envCursor, envPepper, envAdmin} {
+	for _, name := range []string{envDevices, envKeys, envRetention, envStrong, envRecovery, envCursor, envPepper, envAdmin} {
 		require.ErrorContains(t, err, name)
 	}
 	for _, days := range []string{"0", "-1", "1.5", "99999999"} {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/schemalock"
 )
 
 func TestL01_TableNamesComeFromTheEnvironment(t *testing.T) {
@@ -69,9 +70,12 @@ func TestL02_KeysAreDomainNamesWithPlainValues(t *testing.T) {
 func TestL03_TablesAreOnDemandAndTwoOfThemExpire(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	ttl := map[string]string{}
+	ttl, recovered, streams := map[string]string{}, []string{}, map[string]types.StreamViewType{}
 	for _, table := range l.db.Spec().Tables {
 		ttl[table.Logical[0]] = table.TTL
+		if table.Stream != "" {
+			streams[table.Logical[0]] = table.Stream
+		}
 		require.Equal(t, types.BillingModePayPerRequest, table.Billing)
 		out, err := l.client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &table.Name})
 		require.NoError(t, err)
@@ -83,6 +87,19 @@ func TestL03_TablesAreOnDemandAndTwoOfThemExpire(t *testing.T) {
 	require.Equal(t, map[string]string{
 		"devices": "", "device_readings": "expiration_time", "processed_batches": "expiration_time", "api_keys": "",
 	}, ttl)
+	// Local databases have no point-in-time recovery, so what is asked for is all that can be seen of it here.
+	service := &lab{t: t, cfg: testConfig("x"), logs: &journal{}, at: epoch}
+	service.cfg.Recovery = true
+	for _, table := range service.open(nil).db.Spec().Tables {
+		if table.PointInTimeRecovery {
+			recovered = append(recovered, table.Logical[0])
+		}
+	}
+	require.Equal(t, []string{"devices", "api_keys"}, recovered)
+	require.Equal(t, map[string]types.StreamViewType{"device_readings": types.StreamViewTypeNewImage}, streams)
+	out, err := l.client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &l.cfg.Readings})
+	require.NoError(t, err)
+	require.Equal(t, types.StreamViewTypeNewImage, out.Table.StreamSpecification.StreamViewType)
 	require.NoError(t, l.db.Verify(t.Context()))
 }
 
@@ -258,6 +275,12 @@ type countedDevice struct {
 	_ entity.Key `name:"Device" table:"devices" pk:"hardware_id"`
 
 	HardwareID int64 `dynamodbav:"hardware_id"`
+}
+
+// What the four tables hold on disk, fact by fact: a change that items do not survive fails here.
+func TestL10_TheSchemaIsLocked(t *testing.T) {
+	t.Parallel()
+	schemalock.Check(t, planner(t).db, "testdata/iotbackend.lock")
 }
 
 func TestL10_AttributesCanBeAddedLater(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 // Reading is an item of the table device_readings. The sort key is composed from its parts, so that nobody can give
 // another one; it has 13 digits, so that the order of texts is that of time. expiration_time follows timestamp_ms.
 type Reading struct {
-	_ entity.Key    `name:"Reading" table:"device_readings" pk:"hardware_id" sk:"ts_batch={timestamp_ms:013}#{batch_id}"`
+	_ entity.Key    `name:"Reading" table:"device_readings" pk:"hardware_id" sk:"ts_batch={timestamp_ms:013}#{batch_id}" stream:"new"`
 	_ lifecycle.TTL `attr:"expiration_time" from:"timestamp_ms"` // for how long, the configuration says
 
 	HardwareID      check.MAC    `dynamodbav:"hardware_id"`
