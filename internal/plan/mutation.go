@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -97,6 +98,10 @@ func checkStep(s *schema.Schema, step Step) error {
 	for _, a := range step.Actions {
 		if n := a.Cond.Operators(); n > MaxOperators {
 			return input(s, CodeCondition, nil, "the conditions have %d operators together with the guard of the write, %d are allowed", n, MaxOperators)
+		} else if n > MaxOperators/4 { // shorter ones fit
+			if bytes := len(new(expr.Renderer).Cond(a.Cond)); bytes > MaxExpression {
+				return input(s, CodeCondition, nil, "the conditions have %d bytes together with the guard of the write, %d are allowed", bytes, MaxExpression)
+			}
 		}
 		bytes += item.Size(a.Item) + item.Size(a.Key)
 	}
