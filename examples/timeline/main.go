@@ -1,0 +1,95 @@
+// Command timeline shows read models that are folded from history. Its first part is a chat: messages with versions and soft
+// delete, verdicts of moderators that come late, and items that last year's program stored in another shape. Its second part
+// is a table of sensor readings whose items have a locked format. Builds are cut off and resumed, definitions change, and
+// rows are read as they were.
+//
+//	go run ./examples/timeline [-seed 1]
+//
+// It needs no set-up: package localdb attaches to the database that DYNAMODB_ENDPOINT names, or starts one. Everything that
+// was read is compared with what a plain replay in memory gives; the exit code is 1 if that differs.
+//
+// Read model.go and views.go first, then chat.go and sensors.go, which have a function for each part of the output.
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/localdb"
+)
+
+// patience is how long a run may take once the database is there; it usually takes a few seconds.
+const patience = 90 * time.Second
+
+func main() {
+	seed := flag.Uint64("seed", 1, "seed of what happens; the same seed gives the same output")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+	if err := start(ctx, os.Stdout, *seed); err != nil {
+		fmt.Fprintln(os.Stderr, "timeline:", err)
+		os.Exit(1)
+	}
+}
+
+// start tells the story on tables of its own, which it deletes at the end.
+func start(ctx context.Context, out io.Writer, seed uint64) (err error) {
+	server, err := localdb.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+
+	client, table := server.Client(), "timeline-"+strings.ToLower(rand.Text()[:8])
+	fmt.Fprintf(out, "seed %d, tables %s… on %s (%s)\n", seed, table, server.Endpoint(), server.Kind())
+	defer func() { err = errors.Join(err, drop(ctx, client, table)) }()
+	return run(ctx, out, client, table, seed)
+}
+
+// run tells the story, and compares what was seen with what must be.
+func run(ctx context.Context, out io.Writer, client *dynamodb.Client, table string, seed uint64) error {
+	s, err := newStory(out, client, table, seed)
+	if err != nil {
+		return err
+	}
+	if err := s.tell(ctx); err != nil {
+		return err
+	}
+	s.report.title("The check")
+	if err := s.check(); err != nil {
+		return err
+	}
+	for _, rule := range rules {
+		s.report.line("ok: %s", rule)
+	}
+	s.report.title("ok")
+	return nil
+}
+
+// drop deletes the tables, even when ctx is over.
+func drop(ctx context.Context, client *dynamodb.Client, table string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	var errs []error
+	for _, name := range tables(table) {
+		var gone *types.ResourceNotFoundException
+		if _, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name}); err != nil && !errors.As(err, &gone) {
+			errs = append(errs, fmt.Errorf("delete table %s: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/versioned"
+)
+
+// Message is what somebody says. Every state of it is kept for a year, the one in which it is deleted too: what happens to
+// it is its history.
+type Message struct {
+	_ entity.Key           `name:"Message" pk:"$#{user_id}" sk:"$#{message_id}" payload:"2"`
+	_ versioned.Retain     `ttl:"365d"`
+	_ lifecycle.SoftDelete // the copies of deleted messages stay
+
+	UserID    string    `dynamodbav:"user_id"`
+	MessageID string    `dynamodbav:"message_id"`
+	Message   string    `dynamodbav:"message"`
+	Channel   string    `dynamodbav:"channel"`
+	Version   int64     `dynamodbav:"version" entity:"version"`
+	CreatedAt time.Time `dynamodbav:"created_at" entity:"created_at"`
+	UpdatedAt time.Time `dynamodbav:"updated_at" entity:"updated_at"`
+}
+
+// messageV1 is the struct that last year's program had. It stored the channel with the text, and its items are still there.
+type messageV1 struct {
+	_ entity.Key           `name:"Message" pk:"$#{user_id}" sk:"$#{message_id}"` // payload version 1
+	_ versioned.Retain     `ttl:"365d"`
+	_ lifecycle.SoftDelete // the copies of deleted messages stay
+
+	UserID    string    `dynamodbav:"user_id"`
+	MessageID string    `dynamodbav:"message_id"`
+	Body      string    `dynamodbav:"body"` // channel: text
+	Version   int64     `dynamodbav:"version" entity:"version"`
+	CreatedAt time.Time `dynamodbav:"created_at" entity:"created_at"`
+	UpdatedAt time.Time `dynamodbav:"updated_at" entity:"updated_at"`
+}
+
+// today brings a payload of version 1 to today's shape. It is called for every replay; what is stored never changes.
+func (m messageV1) today() (Message, error) {
+	channel, text, ok := strings.Cut(m.Body, ": ")
+	if !ok {
+		return Message{}, fmt.Errorf("the body names no channel")
+	}
+	return Message{
+		UserID: m.UserID, MessageID: m.MessageID, Message: text, Channel: channel,
+		Version: m.Version, CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt,
+	}, nil
+}
+
+// Verdict is what a moderator thinks of a message. Moderators work offline: a verdict has the time of their decision, and
+// the store may accept it much later.
+type Verdict struct {
+	_ entity.Key        `name:"Verdict" pk:"$#{user_id}" sk:"$#{message_id}"`
+	_ timeseries.Events `orderBy:"decided_at" late:"record" ttl:"365d"`
+
+	UserID    string    `dynamodbav:"user_id"`
+	MessageID string    `dynamodbav:"message_id"`
+	DecidedAt time.Time `dynamodbav:"decided_at"`
+	Rejected  bool      `dynamodbav:"rejected" entity:"append"`
+}
+
+// retention is how long readings are kept; the service's configuration says so.
+const retention = 90 * 24 * time.Hour
+
+// Reading is one report of a device, in a table whose format is locked: its keys are the attributes of the domain, and
+// nothing but the attributes below is stored. Such items do not tell when they were accepted.
+type Reading struct {
+	_ entity.Key    `name:"Reading" table:"device_readings" pk:"hardware_id" sk:"ts_batch={timestamp_ms:013}#{batch_id}"`
+	_ lifecycle.TTL `attr:"expiration_time" from:"timestamp_ms"`
+
+	HardwareID      string             `dynamodbav:"hardware_id"`
+	TimestampMS     int64              `dynamodbav:"timestamp_ms" entity:"time=unixms"`
+	BatchID         string             `dynamodbav:"batch_id"`
+	BootID          string             `dynamodbav:"boot_id"`
+	FirmwareVersion string             `dynamodbav:"firmware_version"`
+	FriendlyName    string             `dynamodbav:"friendly_name,omitempty"`
+	Sensors         map[string]float64 `dynamodbav:"sensors"`
+	SensorStatus    map[string]string  `dynamodbav:"sensor_status"`
+	ExpirationTime  int64              `dynamodbav:"expiration_time,omitempty"`
+}
+
+// program is one running program: its declarations on the tables of the story.
+type program struct {
+	db       *entity.DB
+	messages *entity.Store[Message]
+	past     *versioned.History[Message]
+	verdicts *timeseries.Series[Verdict]
+	readings *entity.Store[Reading]
+}
+
+// tables are the physical tables: the first has messages and verdicts, views the rows. Scans of history do not read rows
+// then.
+func tables(table string) []string { return []string{table, table + "-readings", table + "-views"} }
+
+// connect declares what a program works with. It does no I/O.
+func connect(client entity.Client, table string, clock func() time.Time) (*entity.DB, error) {
+	names := tables(table)
+	return entity.Open(client, entity.Config{
+		Table: names[0], Tables: map[string]string{"device_readings": names[1], "views": names[2]},
+		Namespace: entity.Namespace{Name: "chat", Version: 1},
+		Clock:     clock,
+	})
+}
+
+// open is today's program.
+func open(client entity.Client, table string, clock func() time.Time) (p program, err error) {
+	if p.db, err = connect(client, table, clock); err != nil {
+		return p, err
+	}
+	if p.messages, err = entity.New[Message](p.db); err != nil {
+		return p, err
+	}
+	if p.past, err = versioned.Of(p.messages); err != nil {
+		return p, err
+	}
+	if p.verdicts, err = timeseries.New[Verdict](p.db); err != nil {
+		return p, err
+	}
+	p.readings, err = entity.New[Reading](p.db, lifecycle.After(retention))
+	return p, err
+}

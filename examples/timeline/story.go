@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/timeline"
+)
+
+// story is one run: today's program with its views, what happens, and what was seen.
+type story struct {
+	program
+	client   *dynamodb.Client
+	table    string
+	clock    *clock
+	report   report
+	lastYear *entity.Store[messageV1]
+
+	states  *timeline.View[User, UserState]
+	log     *timeline.LogView
+	spans   *timeline.View[string, DeviceState]
+	reports *timeline.LogView
+
+	chat  []deed
+	fleet []Reading
+	seen  []sight
+}
+
+// clock is the story's own time. It moves when the story does.
+type clock struct{ at time.Time }
+
+func (c *clock) now() time.Time { return c.at }
+
+func newStory(out io.Writer, client *dynamodb.Client, table string, seed uint64) (*story, error) {
+	s := &story{
+		client: client, table: table, clock: &clock{epoch}, report: report{out},
+		chat: newChat(seed), fleet: newReadings(seed, firstBuild.Add(9*day)),
+	}
+	var err error
+	if s.program, err = open(client, table, s.clock.now); err != nil {
+		return nil, err
+	}
+	if s.lastYear, err = lastYearsStore(client, table, s.clock.now); err != nil {
+		return nil, err
+	}
+	if s.states, err = timeline.New(s.db, s.userMessageState()); err != nil { // reports every mistake at once
+		return nil, err
+	}
+	if s.log, err = timeline.NewLog(s.db, s.messageEventLog()); err != nil {
+		return nil, err
+	}
+	if s.spans, err = timeline.New(s.db, s.deviceSpans()); err != nil {
+		return nil, err
+	}
+	s.reports, err = timeline.NewLog(s.db, s.readingLog())
+	return s, err
+}
+
+// tell goes through the scenes.
+func (s *story) tell(ctx context.Context) error {
+	if err := s.db.CreateTables(ctx); err != nil { // the tables of rows, too
+		return err
+	}
+	for _, scene := range []func(context.Context) error{
+		s.begin, s.cutOff, s.lookBack, s.listEvents, s.catchUp, s.release,
+		s.measure, s.crash, s.inspectDevice, s.limits,
+	} {
+		if err := scene(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// all are all rows of a view.
+func all[K comparable, S any](ctx context.Context, v *timeline.View[K, S], opts ...timeline.RowsOption) (rows []timeline.Row[K, S], err error) {
+	for row, err := range v.All(ctx, opts...) {
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
