@@ -49,7 +49,7 @@ func (s *story) crash(ctx context.Context) error {
 		if bytes.Contains(r.Body, []byte(`"position"`)) { // the write of a row
 			rows++
 		}
-		if rows > devices-30 {
+		if rows > devices-10 {
 			die() // nobody repeats the request
 			return faults.Drop
 		}

@@ -16,9 +16,9 @@ var epoch = time.Date(2099, time.March, 1, 8, 0, 0, 0, time.UTC)
 
 // The size of the chat.
 const (
-	posts     = 120           // messages
-	inOldForm = 40            // of them by last year's program
-	pace      = 6 * time.Hour // from one message to the next
+	posts     = 90           // messages
+	inOldForm = 30            // of them by last year's program
+	pace      = 8 * time.Hour // from one message to the next
 	day       = 24 * time.Hour
 )
 
@@ -46,7 +46,7 @@ func newChat(seed uint64) (all []deed) {
 	channels := []string{"email", "push", "sms"}
 	texts := []string{"running late", "invoice sent", "thanks!", "see you at dock 4", "who has the keys?", "on my way"}
 	for i := range posts {
-		at := epoch.Add(time.Duration(i)*pace + time.Duration(rng.IntN(5*3600))*time.Second)
+		at := epoch.Add(time.Duration(i)*pace + time.Duration(rng.IntN(7*3600))*time.Second)
 		d := deed{
 			event: messageCreated, accepted: at, at: at, user: users[rng.IntN(len(users))], id: fmt.Sprintf("m-%03d", i+1),
 			channel: channels[rng.IntN(len(channels))], text: texts[rng.IntN(len(texts))], old: i < inOldForm,
@@ -104,8 +104,8 @@ func (s *story) do(ctx context.Context, from, to time.Time) (done int, err error
 
 // The size of the fleet.
 const (
-	devices      = 560
-	eachMeasures = 10
+	devices      = 520
+	eachMeasures = 6
 )
 
 // newReadings makes up what the devices report, in no order.
@@ -115,7 +115,7 @@ func newReadings(seed uint64, from time.Time) (all []Reading) {
 		id := fmt.Sprintf("24:6F:28:00:%02X:%02X", d/256, d%256)
 		boot := fmt.Sprintf("%08x-5c3e-4b1f-9d2a-%012x", rng.Uint32(), d)
 		for n := range eachMeasures {
-			at := from.Add(time.Duration(n)*5*time.Minute + time.Duration(rng.IntN(299_000))*time.Millisecond).UnixMilli()
+			at := from.Add(time.Duration(n)*5*time.Minute + time.Duration(rng.IntN(290_000))*time.Millisecond).UnixMilli()
 			r := Reading{
 				HardwareID: id, TimestampMS: at, BatchID: fmt.Sprintf("%s_%s_%d", id, boot, n), BootID: boot, FirmwareVersion: "1.4.2",
 				Sensors:      map[string]float64{"bme280_temp_c": float64(rng.IntN(4000)-1000) / 100, "humidity_pct": float64(rng.IntN(10000)) / 100},
