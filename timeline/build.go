@@ -127,6 +127,7 @@ func (b *builder[K, S]) begin(ctx context.Context) error {
 	if err == nil {
 		b.begun = *b.m.Building
 		b.id, b.fence, b.evaluated = b.begun.ID, b.m.Fence, b.begun.Evaluated
+		b.hold.note = b.evaluate
 	}
 	return err
 }
@@ -194,6 +195,19 @@ func (b *builder[K, S]) checkpoint(ctx context.Context, change func(*generation)
 	return err
 }
 
+// evaluate notes how much was read, for others to see. A build by partition notes that with its positions: it goes on
+// from there.
+func (b *builder[K, S]) evaluate(m *manifest) {
+	if m.Building == nil || b.route() == byPartition {
+		return
+	}
+	g := *m.Building
+	b.read.Lock()
+	g.Evaluated = b.evaluated
+	b.read.Unlock()
+	m.Building = &g
+}
+
 // page counts what was read.
 func (b *builder[K, S]) page(evaluated int) {
 	b.read.Lock()
@@ -228,6 +242,7 @@ func (b *builder[K, S]) failed(ctx context.Context, err error) error {
 	defer cancel()
 	saved := b.save(ctx, func(m *manifest) {
 		m.Owner = ""
+		b.evaluate(m)
 		if !interrupted(err) {
 			m.Failure = failure(err, b.now())
 		}
