@@ -99,18 +99,22 @@ type program struct {
 func tables(table string) []string { return []string{table, table + "-readings", table + "-views"} }
 
 // connect declares what a program works with. It does no I/O.
-func connect(client entity.Client, table string, clock func() time.Time) (*entity.DB, error) {
+func connect(client entity.Client, table string, clock func() time.Time, change ...func(*entity.Config)) (*entity.DB, error) {
 	names := tables(table)
-	return entity.Open(client, entity.Config{
+	c := entity.Config{
 		Table: names[0], Tables: map[string]string{"device_readings": names[1], "views": names[2]},
 		Namespace: entity.Namespace{Name: "chat", Version: 1},
 		Clock:     clock,
-	})
+	}
+	for _, f := range change {
+		f(&c)
+	}
+	return entity.Open(client, c)
 }
 
 // open is today's program.
-func open(client entity.Client, table string, clock func() time.Time) (p program, err error) {
-	if p.db, err = connect(client, table, clock); err != nil {
+func open(client entity.Client, table string, clock func() time.Time, change ...func(*entity.Config)) (p program, err error) {
+	if p.db, err = connect(client, table, clock, change...); err != nil {
 		return p, err
 	}
 	if p.messages, err = entity.New[Message](p.db); err != nil {

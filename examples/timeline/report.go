@@ -70,14 +70,7 @@ func (r report) channels(rows []timeline.Row[User, UserStateWithChannels]) {
 }
 
 // events prints the first events of a page.
-func (r report) events(events []timeline.Entry, most int) {
-	for _, line := range eventLines(events)[:min(most, len(events))] {
-		r.line("  %s", line)
-	}
-	if more := len(events) - most; more > 0 {
-		r.line("  … and %d more", more)
-	}
-}
+func (r report) events(events []timeline.Entry, most int) { r.first(eventLines(events), most) }
 
 // devices prints the rows of devices.
 func (r report) devices(rows []timeline.Row[string, DeviceState]) {
@@ -92,10 +85,18 @@ func (r report) devices(rows []timeline.Row[string, DeviceState]) {
 }
 
 // readings prints a page of readings.
-func (r report) readings(events []timeline.Entry) {
+func (r report) readings(events []timeline.Entry, most int) {
 	r.line("a page of %d:", len(events))
-	for _, line := range readingLines(events) {
+	r.first(readingLines(events), most)
+}
+
+// first prints the first lines, and how many more there are.
+func (r report) first(lines []string, most int) {
+	for _, line := range lines[:min(most, len(lines))] {
 		r.line("  %s", line)
+	}
+	if more := len(lines) - most; more > 0 {
+		r.line("  … and %d more", more)
 	}
 }
 

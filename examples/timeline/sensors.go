@@ -33,7 +33,7 @@ func (s *story) measure(ctx context.Context) error {
 func (s *story) crash(ctx context.Context) error {
 	s.report.title("A build whose process dies, and another one that goes on with it")
 	wire := faults.New(s.client.Options().HTTPClient)
-	victim, err := open(dynamodb.New(s.client.Options(), func(o *dynamodb.Options) { o.HTTPClient = wire }), s.table, s.clock.now)
+	victim, err := open(dynamodb.New(s.client.Options(), func(o *dynamodb.Options) { o.HTTPClient = wire }), s.table, s.clock.now, impatient)
 	if err != nil {
 		return err
 	}
@@ -49,14 +49,14 @@ func (s *story) crash(ctx context.Context) error {
 		if bytes.Contains(r.Body, []byte(`"position"`)) { // the write of a row
 			rows++
 		}
-		if rows > devices-10 {
+		if rows > devices*2/3 {
 			die() // nobody repeats the request
 			return faults.Drop
 		}
 		return faults.None
 	})
 	bar := s.report.bar()
-	if _, err = doomed.Rebuild(inner, timeline.Segments(1), timeline.OnProgress(bar.draw)); err == nil {
+	if _, err = doomed.Rebuild(inner, timeline.Segments(1), timeline.NoteEvery(20), timeline.OnProgress(bar.draw)); err == nil {
 		return errors.New("the build survived")
 	}
 	s.see(ruleProgress, "of the build that died", bar.falls(), nil)
@@ -102,6 +102,9 @@ func (s *story) crash(ctx context.Context) error {
 	return nil
 }
 
+// impatient keeps a program that has no network from trying again and again.
+func impatient(c *entity.Config) { c.MaxAttempts = 2 }
+
 // inspectDevice looks at one device: its row as it was, and its readings.
 func (s *story) inspectDevice(ctx context.Context) error {
 	id, at := "24:6F:28:00:00:2A", firstBuild.Add(9*day+20*time.Minute)
@@ -121,7 +124,7 @@ func (s *story) inspectDevice(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.report.readings(page.Rows)
+		s.report.readings(page.Rows, 2)
 		got, after = append(got, readingLines(page.Rows)...), page.Next
 	}
 	s.see(ruleLog, id, got, readingsOf(of(s.fleet, id)))

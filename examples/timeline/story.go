@@ -60,15 +60,22 @@ func newStory(out io.Writer, client *dynamodb.Client, table string, seed uint64)
 	return s, err
 }
 
-// tell goes through the scenes.
-func (s *story) tell(ctx context.Context) error {
+// scenes are the whole story in its order.
+func (s *story) scenes() []scene {
+	return []scene{
+		s.begin, s.cutOff, s.lookBack, s.listEvents, s.catchUp, s.release, // the chat
+		s.measure, s.crash, s.inspectDevice, s.limits, // the fleet
+	}
+}
+
+type scene = func(context.Context) error
+
+// tell goes through scenes.
+func (s *story) tell(ctx context.Context, scenes []scene) error {
 	if err := s.db.CreateTables(ctx); err != nil { // the tables of rows, too
 		return err
 	}
-	for _, scene := range []func(context.Context) error{
-		s.begin, s.cutOff, s.lookBack, s.listEvents, s.catchUp, s.release,
-		s.measure, s.crash, s.inspectDevice, s.limits,
-	} {
+	for _, scene := range scenes {
 		if err := scene(ctx); err != nil {
 			return err
 		}

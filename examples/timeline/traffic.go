@@ -16,7 +16,7 @@ var epoch = time.Date(2099, time.March, 1, 8, 0, 0, 0, time.UTC)
 
 // The size of the chat.
 const (
-	posts     = 90           // messages
+	posts     = 90            // messages
 	inOldForm = 30            // of them by last year's program
 	pace      = 8 * time.Hour // from one message to the next
 	day       = 24 * time.Hour
@@ -104,8 +104,8 @@ func (s *story) do(ctx context.Context, from, to time.Time) (done int, err error
 
 // The size of the fleet.
 const (
-	devices      = 520
-	eachMeasures = 6
+	devices      = 100
+	eachMeasures = 30
 )
 
 // newReadings makes up what the devices report, in no order.
@@ -115,7 +115,7 @@ func newReadings(seed uint64, from time.Time) (all []Reading) {
 		id := fmt.Sprintf("24:6F:28:00:%02X:%02X", d/256, d%256)
 		boot := fmt.Sprintf("%08x-5c3e-4b1f-9d2a-%012x", rng.Uint32(), d)
 		for n := range eachMeasures {
-			at := from.Add(time.Duration(n)*5*time.Minute + time.Duration(rng.IntN(290_000))*time.Millisecond).UnixMilli()
+			at := from.Add(time.Duration(n)*time.Minute + time.Duration(rng.IntN(59_000))*time.Millisecond).UnixMilli()
 			r := Reading{
 				HardwareID: id, TimestampMS: at, BatchID: fmt.Sprintf("%s_%s_%d", id, boot, n), BootID: boot, FirmwareVersion: "1.4.2",
 				Sensors:      map[string]float64{"bme280_temp_c": float64(rng.IntN(4000)-1000) / 100, "humidity_pct": float64(rng.IntN(10000)) / 100},

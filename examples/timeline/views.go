@@ -169,5 +169,5 @@ func (s DeviceState) measure(r Reading) {
 
 // readingLog lists the readings of a device, the newest first.
 func (p program) readingLog() timeline.Log {
-	return timeline.Log{Name: "reading_log", Source: p.readingsOf(), PageSize: 4}
+	return timeline.Log{Name: "reading_log", Source: p.readingsOf(), PageSize: 10}
 }
