@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -34,21 +35,52 @@ func dumpItem(item map[string]types.AttributeValue, keys []string) string {
 			names = append(names, name)
 		}
 	}
-	lines := make([]string, len(names))
-	for i, name := range names {
-		lines[i] = fmt.Sprintf("%-10s %s", name, scalar(item[name]))
+	var cells [][2]string
+	for _, name := range names {
+		cells = append(cells, flat(name, item[name])...)
+	}
+	width := 10
+	for _, c := range cells {
+		if strings.Contains(c[0], ".") { // of a map
+			width = max(width, len(c[0]))
+		}
+	}
+	lines := make([]string, len(cells))
+	for i, c := range cells {
+		lines[i] = fmt.Sprintf("%-*s %s", width, c[0], c[1])
 	}
 	return strings.Join(lines, "\n")
+}
+
+// flat is an attribute as its name and value, a map as one of both for each entry.
+func flat(name string, av types.AttributeValue) (cells [][2]string) {
+	m, ok := av.(*types.AttributeValueMemberM)
+	if !ok {
+		return [][2]string{{name, scalar(av)}}
+	}
+	for _, entry := range slices.Sorted(maps.Keys(m.Value)) {
+		cells = append(cells, flat(name+"."+entry, m.Value[entry])...)
+	}
+	return cells
 }
 
 func scalar(av types.AttributeValue) string {
 	switch v := av.(type) {
 	case *types.AttributeValueMemberS:
+		if strings.ContainsFunc(v.Value, unicode.IsControl) {
+			return "S    " + strconv.Quote(v.Value)
+		}
 		return "S    " + v.Value
 	case *types.AttributeValueMemberN:
 		return "N    " + v.Value
 	case *types.AttributeValueMemberBOOL:
 		return "BOOL " + strconv.FormatBool(v.Value)
+	case *types.AttributeValueMemberL:
+		var elements []string
+		for _, e := range v.Value {
+			elements = append(elements, scalar(e))
+		}
+		return "L    [" + strings.Join(elements, ", ") + "]"
 	}
 	return fmt.Sprintf("%T", av)
 }

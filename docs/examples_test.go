@@ -50,6 +50,7 @@ func examples(t *testing.T) map[string]string {
 	storedVerbatim(t, made)
 	storedInterop(t, made)
 	storedLives(t, made)
+	storedTimeline(t, made)
 	tableExamples(t, made)
 	for name, text := range made {
 		made[name] = strings.ReplaceAll(text, run, "")

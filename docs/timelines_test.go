@@ -1,0 +1,75 @@
+package docs_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/timeline"
+	"github.com/dynastrata/dynastrata/timeseries"
+)
+
+// The declarations of the timeline that layout.md quotes.
+
+type place struct {
+	Channel  string `dynamodbav:"channel"`
+	DeviceID string `dynamodbav:"deviceId"`
+}
+
+type whereabouts struct {
+	Reports  int    `dynamodbav:"reports"`
+	Location string `dynamodbav:"location"`
+}
+
+// storedTimeline stores the rows, pages and manifest of a timeline.
+func storedTimeline(t *testing.T, made map[string]string) {
+	t.Helper()
+	client, table := localdb.Test(t)
+	cfg, at := config(table), noon
+	cfg.Clock = func() time.Time { return at }
+	cfg.Tables = map[string]string{"views": table + "-views"}
+	id := cfg.NewID
+	cfg.NewID = func() string { return id() + run + "-t" } // not the tokens of others
+	db, err := entity.Open(client, cfg)
+	require.NoError(t, err)
+	readings, err := timeseries.New[telemetry](db)
+	require.NoError(t, err)
+	view, err := timeline.New(db, timeline.Fold[place, whereabouts]{
+		Name: "places", Version: 1,
+		Source: timeline.Series(readings, timeline.Within(func(p place) telemetry {
+			return telemetry{Channel: p.Channel, DeviceID: p.DeviceID}
+		})),
+		When: []timeline.Handler[place, whereabouts]{timeline.On("telemetry.appended",
+			func(r telemetry) place { return place{r.Channel, r.DeviceID} },
+			func(w *whereabouts, e timeline.Event[telemetry]) error {
+				w.Reports++
+				if e.Payload.Location != nil {
+					w.Location = *e.Payload.Location
+				}
+				return nil
+			})},
+		Retention: 7 * 24 * time.Hour, Table: "views",
+	})
+	require.NoError(t, err)
+	require.NoError(t, db.CreateTables(t.Context()))
+	keepExpired(t, client, table)
+	keepExpired(t, client, table+"-views")
+	for i, location := range []string{"dock 4", "dock 5"} {
+		r := telemetry{Channel: "c-1", DeviceID: "d-7", Timestamp: event.Add(time.Duration(i) * time.Second), Location: &location}
+		_, err = readings.Append(t.Context(), r, timeseries.SkipCurrent())
+		require.NoError(t, err)
+	}
+	at = at.Add(time.Hour)
+	_, err = view.Rebuild(t.Context(), timeline.Segments(1))
+	require.NoError(t, err)
+
+	// The table of an example has another name in every run, and the fingerprint depends on it.
+	text := strings.NewReplacer(run+"-t", "", table, "app", view.Fingerprint(), "<fingerprint>").Replace(dump(t, client, table+"-views", "pk", "sk"))
+	made["timeline-row"] = having(text, "#c-1%01d-7")
+	made["timeline-pages"] = having(text, "#0000000000000000000")
+	made["timeline-manifest"] = having(text, "timelinemanifest-places")
+}
