@@ -1,0 +1,266 @@
+package timeline_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/timeline"
+	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/versioned"
+)
+
+// Delivery is what scanners report about a parcel, on clocks of their own and often late.
+type Delivery struct {
+	_ entity.Key        `name:"Delivery" pk:"$#{parcel}" sk:"$"`
+	_ timeseries.Events `orderBy:"at" late:"record"`
+
+	Parcel string    `dynamodbav:"parcel"`
+	At     time.Time `dynamodbav:"at"`
+	Place  string    `dynamodbav:"place" entity:"append"`
+}
+
+// Journey is where a parcel has been.
+type Journey struct {
+	Places []string `dynamodbav:"places"`
+}
+
+// The database of the examples: none, or a local one while a test runs them.
+var (
+	exampleClient entity.Client
+	exampleTable  = "app"
+)
+
+// morning is when the examples begin. Their clock moves on by a minute with each reading.
+var morning = time.Date(2101, 4, 22, 9, 0, 0, 0, time.UTC)
+
+// depot opens the database. Each example has a namespace of its own.
+func depot(example string) *entity.DB {
+	at := morning.Add(time.Hour)
+	return entity.Must(entity.Open(exampleClient, entity.Config{
+		Table:     exampleTable,
+		Namespace: entity.Namespace{Name: example},
+		Clock:     func() time.Time { at = at.Add(time.Minute); return at },
+	}))
+}
+
+func parcelOf(d Delivery) string { return d.Parcel }
+
+// journeys is a view of the places that each parcel has been at.
+func journeys(db *entity.DB) *timeline.View[string, Journey] {
+	series := entity.Must(timeseries.New[Delivery](db))
+	return entity.Must(timeline.New(db, timeline.Fold[string, Journey]{
+		Name: "journeys", Version: 1,
+		Source: timeline.Series(series, timeline.Within(func(parcel string) Delivery { return Delivery{Parcel: parcel} })),
+		When: []timeline.Handler[string, Journey]{
+			timeline.On("delivery.appended", parcelOf, func(j *Journey, e timeline.Event[Delivery]) error {
+				j.Places = append(j.Places, e.Payload.Place)
+				return nil
+			}),
+		},
+	}))
+}
+
+// report appends what scanners have seen, a minute of the morning each.
+func report(ctx context.Context, db *entity.DB, parcel string, minutes int, place string) {
+	series := entity.Must(timeseries.New[Delivery](db))
+	entity.Must(series.Append(ctx, Delivery{Parcel: parcel, At: morning.Add(time.Duration(minutes) * time.Minute), Place: place}, timeseries.SkipCurrent()))
+}
+
+// A view is built, read, and read as it was.
+func ExampleView() {
+	ctx, db := context.Background(), depot("view")
+	view := journeys(db)
+	report(ctx, db, "p-1", 0, "depot")
+	report(ctx, db, "p-1", 30, "van 7")
+	report(ctx, db, "p-2", 10, "depot")
+
+	page, err := view.Page(ctx, 1, 0)
+	fmt.Println(page.Meta.RebuildStatus, len(page.Rows), err)
+	meta, err := view.Rebuild(ctx)
+	fmt.Println(meta.RebuildStatus, meta.HistoryComplete, meta.Rows, err)
+	page, err = view.Page(ctx, 1, 0, timeline.RequireComplete())
+	for _, row := range page.Rows {
+		fmt.Println(row.Key, row.State.Places, row.Events)
+	}
+	row, _, err := view.Get(ctx, "p-1", timeline.AsOf(morning.Add(20*time.Minute)))
+	fmt.Println(row.State.Places, err)
+	// prints
+	// pending 0 <nil>
+	// complete true 2 <nil>
+	// p-1 [depot van 7] 2
+	// p-2 [depot] 1
+	// [depot] <nil>
+}
+
+// A catch-up puts what came late in its place.
+func ExampleView_CatchUp() {
+	ctx, db := context.Background(), depot("catchup")
+	view := journeys(db)
+	report(ctx, db, "p-3", 0, "depot")
+	report(ctx, db, "p-3", 30, "doorstep")
+	entity.Must(view.Rebuild(ctx))
+	before := entity.Must(view.Meta(ctx))
+
+	report(ctx, db, "p-3", 15, "van 7") // the scanner in the van had no network
+	entity.Must(view.CatchUp(ctx))
+	row, _, err := view.Get(ctx, "p-3")
+	fmt.Println(row.State.Places, err)
+
+	known, _, err := view.Get(ctx, "p-3", timeline.AsKnownAt(before.Through))
+	fmt.Println(known.State.Places, err)
+	// prints
+	// [depot van 7 doorstep] <nil>
+	// [depot doorstep] <nil>
+}
+
+// A build that is cut off goes on where it was, and rows of another definition are not served.
+func ExampleResume() {
+	ctx, db := context.Background(), depot("resume")
+	view := journeys(db)
+	report(ctx, db, "p-4", 0, "depot")
+	short, cancel := context.WithCancel(ctx)
+	_, err := view.Rebuild(short, timeline.OnProgress(func(timeline.Meta) { cancel() })) // as by the deadline of a function
+	fmt.Println(errors.Is(err, context.Canceled))
+	fmt.Println(entity.Must(view.Meta(ctx)).RebuildStatus)
+	fmt.Println(entity.Must(view.Rebuild(ctx, timeline.Resume())).RebuildStatus)
+
+	later := depot("resume") // a program with another state
+	series := entity.Must(timeseries.New[Delivery](later))
+	count := entity.Must(timeline.New(later, timeline.Fold[string, int]{
+		Name: "journeys", Version: 2, Source: timeline.Series(series),
+		When: []timeline.Handler[string, int]{
+			timeline.On("delivery.appended", parcelOf, func(n *int, _ timeline.Event[Delivery]) error { *n++; return nil }),
+		},
+	}))
+	_, err = count.Page(ctx, 1, 0)
+	fmt.Println(errors.Is(err, timeline.ErrRebuildRequired))
+	// prints
+	// true
+	// in_progress
+	// complete
+	// true
+}
+
+// Ticket is deleted softly, and keeps every state that it has been in.
+type Ticket struct {
+	_ entity.Key `name:"Ticket" pk:"$#{id}" sk:"$" payload:"2"`
+	_ versioned.Retain
+	_ lifecycle.SoftDelete
+
+	ID        string    `dynamodbav:"id"`
+	Team      string    `dynamodbav:"team"`
+	Done      bool      `dynamodbav:"done"`
+	Version   int64     `dynamodbav:"version" entity:"version"`
+	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
+}
+
+// OldTicket is what tickets looked like before payload version 2.
+type OldTicket struct {
+	ID    string `dynamodbav:"id"`
+	Label string `dynamodbav:"label"` // team: …
+	Done  bool   `dynamodbav:"done"`
+}
+
+// upgraded is an old ticket as it would be today.
+func upgraded(t OldTicket) (Ticket, error) {
+	return Ticket{ID: t.ID, Team: strings.TrimPrefix(t.Label, "team: "), Done: t.Done}, nil
+}
+
+// Changes of items are events: this view counts the tickets of a team that are open, were finished, and were thrown away.
+func ExampleVersions() {
+	type Board struct{ Open, Finished, Dropped int }
+	ctx, db := context.Background(), depot("versions")
+	tickets := entity.Must(entity.New[Ticket](db))
+	team := func(t Ticket) string { return t.Team }
+	board := entity.Must(timeline.New(db, timeline.Fold[string, Board]{
+		Name: "board", Version: 1,
+		Source: timeline.Versions(entity.Must(versioned.Of(tickets)),
+			timeline.Upgrade(1, upgraded),
+			timeline.Classify([]string{"opened", "finished", "dropped"}, func(e timeline.Event[Ticket]) string {
+				switch {
+				case e.Name == "ticket.created":
+					return "opened"
+				case e.Name == "ticket.deleted":
+					return "dropped"
+				case e.Payload.Done && !e.Before.Done:
+					return "finished"
+				}
+				return "" // nothing that the board shows
+			})),
+		When: []timeline.Handler[string, Board]{
+			timeline.On("opened", team, func(b *Board, _ timeline.Event[Ticket]) error { b.Open++; return nil }),
+			timeline.On("finished", team, func(b *Board, _ timeline.Event[Ticket]) error { b.Open--; b.Finished++; return nil }),
+			timeline.On("dropped", team, func(b *Board, e timeline.Event[Ticket]) error {
+				if !e.Payload.Done {
+					b.Open--
+				}
+				b.Dropped++
+				return nil
+			}),
+		},
+	}))
+	one := entity.Must(tickets.Create(ctx, Ticket{ID: "t-1", Team: "red"}))
+	two := entity.Must(tickets.Create(ctx, Ticket{ID: "t-2", Team: "red"}))
+	entity.Must(tickets.Create(ctx, Ticket{ID: "t-3", Team: "red"}))
+	entity.Must(tickets.Update(ctx, one, entity.Set(&entity.Fields[Ticket]().Done, true)))
+	fmt.Println(tickets.Delete(ctx, two))
+
+	meta, err := board.Rebuild(ctx)
+	fmt.Println(meta.Counters.Folded, err)
+	row, _, err := board.Get(ctx, "red")
+	fmt.Printf("%+v %v\n", row.State, err)
+	// prints
+	// <nil>
+	// 5 <nil>
+	// {Open:1 Finished:1 Dropped:1} <nil>
+}
+
+// A log of a feed needs no database: events from anywhere, the newest first.
+func ExampleNewLog() {
+	type Login struct {
+		User string `dynamodbav:"user"`
+	}
+	at := func(minutes int) time.Time { return morning.Add(time.Duration(minutes) * time.Minute) }
+	feed := timeline.Feed("logins", []string{"login"}, func(context.Context) iter.Seq2[timeline.Event[Login], error] {
+		return func(yield func(timeline.Event[Login], error) bool) {
+			for i, user := range []string{"ada", "bo", "ada"} {
+				if !yield(timeline.Event[Login]{Name: "login", Key: fmt.Sprint(i), At: at(i), Payload: Login{user}}, nil) {
+					return
+				}
+			}
+		}
+	})
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
+	log := entity.Must(timeline.NewLog(db, timeline.Log{Name: "logins", Source: feed}))
+	page, err := log.Page(context.Background(), 1, 2)
+	for _, e := range page.Rows {
+		fmt.Println(e.At.Format(time.TimeOnly), e.Payload.(Login).User)
+	}
+	fmt.Println(page.Total, page.Pages, err)
+	// Output:
+	// 09:02:00 ada
+	// 09:01:00 bo
+	// 3 2 <nil>
+}
+
+// Every mistake of a definition is found when the program starts.
+func ExampleNew() {
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
+	_, err := timeline.New(db, timeline.Fold[string, Journey]{
+		Name:   "journeys",
+		Source: timeline.Series(entity.Must(timeseries.New[Delivery](db))),
+		When: []timeline.Handler[string, Journey]{
+			timeline.On("delivery.append", parcelOf, func(*Journey, timeline.Event[Delivery]) error { return nil }),
+		},
+	})
+	fmt.Println(err)
+	// Output:
+	// EDD-9081 timeline.Fold journeys.Version: it must be 1 or more; raise it whenever a function of the definition changes what it does
+	// EDD-9083 timeline.Fold journeys.When: no source has events named "delivery.append"; did you mean delivery.appended?
+}
