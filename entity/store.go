@@ -36,8 +36,8 @@ func New[T any](db *DB, opts ...StoreOption) (*Store[T], error) {
 	}
 	options := db.options(spec.Name)
 	options.After, options.Never, options.Table, options.Derived = spec.After, spec.Never, spec.Table, spec.Derived
-	if spec.Nano {
-		options.Precision = key.Nano
+	if spec.Own {
+		options.Precision, options.LowerCase, options.Interop = key.Nano, false, false
 	}
 	s, err := schema.Build(id.typ, options)
 	if err != nil {

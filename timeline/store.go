@@ -136,7 +136,7 @@ func open[K comparable, S any](db *entity.DB, f Fold[K, S]) (s stores[K, S], err
 		return []entity.StoreOption{
 			entity.Named("Timeline" + what + "-" + f.Name),
 			forStore{Do: func(o *opt.Spec) {
-				o.Table, o.Nano, o.Derived = f.Table, true, true
+				o.Table, o.Own, o.Derived = f.Table, true, true
 				if retained && f.Retention > 0 {
 					o.After = &f.Retention
 				}

@@ -35,7 +35,7 @@ type Spec struct {
 	Never    bool                                                   // items of a declared time to live do not expire by themselves
 	Name     string
 	Table    string // logical table of a store, instead of what its declaration says
-	Nano     bool   // times without a format of their own keep their nanoseconds, whatever the database says
+	Own      bool   // of this module alone: keys keep their case, and times their nanoseconds, whatever the database says
 	Derived  bool   // its items are made from others, and made anew when their form changes
 	Handle   string // the constructor that is at work, "" for entity.New
 	Errs     []error
