@@ -8,11 +8,8 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
-
-var errNoClient = exec.ErrNoClient
 
 // RowsOption is accepted by the reads of a view: [AsOf], [AsKnownAt], [ServeStale], [RequireComplete], [Partial].
 type RowsOption func(*rowsOptions)
