@@ -10,6 +10,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -92,6 +93,8 @@ type expiry struct {
 	after time.Duration
 }
 
+var _ plan.Stamper = (*expiry)(nil) // nothing would miss it: rows would merely stay
+
 // Declare is called by this module when a store is built.
 func (expiring) Declare(d *schema.Decl) {
 	s := d.Schema
@@ -104,6 +107,9 @@ func (expiring) Declare(d *schema.Decl) {
 
 // Stamps is the attribute that rows expire by.
 func (e *expiry) Stamps() string { return e.attr }
+
+// Derives reports that rows get an end without a caller.
+func (e *expiry) Derives() bool { return true }
 
 // From is the attribute that a row's end is counted from.
 func (e *expiry) From() *schema.Attr { return e.from }
