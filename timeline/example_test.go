@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -41,11 +42,11 @@ var morning = time.Date(2101, 4, 22, 9, 0, 0, 0, time.UTC)
 
 // depot opens the database. Each example has a namespace of its own.
 func depot(example string) *entity.DB {
-	at := morning.Add(time.Hour)
+	var minutes atomic.Int64 // builders read the clock at the same time
 	return entity.Must(entity.Open(exampleClient, entity.Config{
 		Table:     exampleTable,
 		Namespace: entity.Namespace{Name: example},
-		Clock:     func() time.Time { at = at.Add(time.Minute); return at },
+		Clock:     func() time.Time { return morning.Add(time.Hour + time.Duration(minutes.Add(1))*time.Minute) },
 	}))
 }
 
