@@ -31,13 +31,14 @@ func sizes(page, size, defaultSize, most int) (int, int, error) {
 }
 
 // Page returns a page of rows in the order of their groups, by its number, from 1; 0 is the first page, and size 0 the
-// default size. A page beyond the last has no rows. It costs three reads. Where groups come to be or go while a reader turns
-// pages, rows can be missed or come twice; [View.After] has neither.
+// default size. A page beyond the last has no rows. It costs three reads. Rows that have expired since the last build or
+// catch-up still count, so that their pages are shorter. Where groups come to be while a reader turns pages, rows can be
+// missed or come twice; [View.After] has neither.
 //
 // With [AsOf] or [AsKnownAt] the whole history is replayed for every page.
 func (v *View[K, S]) Page(ctx context.Context, page, size int, opts ...RowsOption) (p Page[Row[K, S]], err error) {
 	err = v.core.Measure(ctx, "Timeline.Page", v.Name, func(ctx context.Context) error {
-		o, err := collectRows(opts)
+		o, err := collectView(opts)
 		if err == nil {
 			page, size, err = sizes(page, size, v.PageSize, v.MaxPageSize)
 		}
@@ -62,17 +63,17 @@ func (v *View[K, S]) Page(ctx context.Context, page, size int, opts ...RowsOptio
 		if offset >= p.Total {
 			return nil
 		}
-		group, skip, err := v.anchor(ctx, id, offset)
-		if err != nil || group == "" {
-			return err
-		}
-		f := entity.Fields[stored[K, S]]()
-		rows, err := v.rows.Query(stored[K, S]{Generation: id}, entity.Ge(&f.Group, group), entity.Limit(skip+size+1)).Collect(ctx)
+		rows, next, err := v.rowsAt(ctx, id, offset, size)
 		if err != nil {
 			return err
 		}
-		rows = rows[min(skip, len(rows)):]
-		return v.fill(&p, rows, id)
+		for _, r := range rows {
+			p.Rows = append(p.Rows, v.row(r))
+		}
+		if next != "" {
+			p.Next, err = v.cursorAfter(id, next)
+		}
+		return err
 	})
 	return p, err
 }
@@ -151,7 +152,7 @@ func (v *View[K, S]) expired(touched time.Time, w window) bool {
 // With [AsOf] or [AsKnownAt] the whole history is replayed for every page.
 func (v *View[K, S]) After(ctx context.Context, cursor string, size int, opts ...RowsOption) (p Page[Row[K, S]], err error) {
 	err = v.core.Measure(ctx, "Timeline.After", v.Name, func(ctx context.Context) error {
-		o, err := collectRows(opts)
+		o, err := collectView(opts)
 		if err == nil {
 			_, size, err = sizes(1, size, v.PageSize, v.MaxPageSize)
 		}
@@ -252,7 +253,7 @@ func (v *View[K, S]) All(ctx context.Context, opts ...RowsOption) iter.Seq2[Row[
 	return func(yield func(Row[K, S], error) bool) {
 		stopped := false
 		err := v.core.Measure(ctx, "Timeline.All", v.Name, func(ctx context.Context) error {
-			o, err := collectRows(opts)
+			o, err := collectView(opts)
 			if err != nil {
 				return err
 			}

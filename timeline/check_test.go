@@ -11,6 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/versioned"
 )
 
 // offline is a lab without a database.
@@ -21,6 +22,10 @@ func offline(t *testing.T) *lab {
 	l.db, err = entity.Open(nil, entity.Config{Table: "app"})
 	require.NoError(t, err)
 	l.readings, err = timeseries.New[reading](l.db)
+	require.NoError(t, err)
+	l.messages, err = entity.New[message](l.db)
+	require.NoError(t, err)
+	l.past, err = versioned.Of(l.messages)
 	require.NoError(t, err)
 	return l
 }

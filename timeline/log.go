@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"reflect"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -81,13 +83,20 @@ func NewLog(db *entity.DB, l Log) (*LogView, error) {
 // Entry is one event of a log, whatever its payload type: an Event[P] with the payload as any.
 type Entry = Event[any]
 
-// LogOption is accepted by the reads of a log: [AsOf], [AsKnownAt], [Partial], [RequireComplete] as for rows, and [Of].
+// LogOption is accepted by the reads of a log: [AsOf], [AsKnownAt], [Partial], [RequireComplete] as for rows, [Of] and
+// [Since].
 type LogOption = RowsOption
 
 // Of narrows a log to the events of one item, or partition: key has the partition key's fields, and as many of the sort
-// key's, from the left, as are to be fixed. It is read by a query. Sources of other entities are left out.
+// key's, from the left, as are to be fixed. It is read by a query. Sources of other entities are
+// left out; one of the log's must be of this one.
 func Of[T any](key T) LogOption {
 	return func(o *rowsOptions) { o.of = &key }
+}
+
+// Since leaves out of a log what happened before t. The zero time is as if it was not given.
+func Since(t time.Time) LogOption {
+	return func(o *rowsOptions) { o.since = t.UTC() }
 }
 
 // Page returns a page of events by its number, from 1; 0 is the first page, and size 0 the default size. A page beyond the
@@ -166,6 +175,9 @@ func (v *LogView) read(ctx context.Context, verb, last string, opts []LogOption,
 		if err != nil {
 			return err
 		}
+		if o.of != nil && !slices.ContainsFunc(v.all, func(x *origin) bool { return o.key(x).IsValid() }) {
+			return badOption("Of: no source of the log has items of %s", reflect.TypeOf(o.of).Elem())
+		}
 		var w window
 		if w, meta, err = past(v.Name, v.all, v.core.Runner.Clock().UTC(), o); err != nil {
 			return err
@@ -176,7 +188,9 @@ func (v *LogView) read(ctx context.Context, verb, last string, opts []LogOption,
 		if err := v.gather(ctx, w, o, last, s, &n); err != nil {
 			return inView(v.Name, err)
 		}
-		meta.Counters = n
+		if o.counted(&meta, n); o.complete && !meta.HistoryComplete {
+			return fmt.Errorf("timeline %s: %w", v.Name, ErrIncomplete)
+		}
 		for e, err := range s.Sorted() {
 			if err != nil {
 				return err
@@ -212,15 +226,18 @@ func (v *LogView) gather(ctx context.Context, w window, o rowsOptions, last stri
 			if err != nil || last != "" && (at <= last) == v.Oldest || at == last {
 				return err
 			}
-			if len(v.listed) > 0 {
+			if len(v.listed) > 0 || from.classify != nil {
 				x, err := from.open(r)
 				if err != nil {
 					return err
 				}
-				if !v.listed[x.Name] {
+				if x.Name == "" || len(v.listed) > 0 && !v.listed[x.Name] {
 					n.Unhandled++
 					return nil
 				}
+			}
+			if from.baseline(r) {
+				n.Baselines++
 			}
 			b, err := appendRecord(nil, r)
 			if err != nil {

@@ -53,19 +53,54 @@ func (b *builder[K, S]) listPages(ctx context.Context, id string) (rows int64, e
 	return rows, write()
 }
 
-// anchor is the group of the row that is offset rows from the beginning, or of one before it, and how many rows are to be
-// passed over from there. There is none when the offset lies beyond the directory.
-func (v *View[K, S]) anchor(ctx context.Context, id string, offset int64) (group string, skip int, err error) {
-	entry := offset / anchorEvery
-	chunk, err := v.pages.Get(ctx, directory{Generation: id, Chunk: int(entry / chunkLength)})
-	if errors.Is(err, entity.ErrNotFound) {
-		return "", 0, nil
+// anchors are the groups of the rows that a directory notes, from the from-th note to the to-th: "" where there is none.
+func (v *View[K, S]) anchors(ctx context.Context, id string, from, to int64) ([]string, error) {
+	all := make([]string, to-from+1)
+	for chunk := from / chunkLength; chunk <= to/chunkLength; chunk++ {
+		d, err := v.pages.Get(ctx, directory{Generation: id, Chunk: int(chunk)})
+		if errors.Is(err, entity.ErrNotFound) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i, group := range d.Groups {
+			if at := chunk*chunkLength + int64(i); from <= at && at <= to {
+				all[at-from] = group
+			}
+		}
 	}
-	if err != nil {
-		return "", 0, err
+	return all, nil
+}
+
+// rowsAt are the rows with the numbers from offset to offset+size, and the group behind which those with higher numbers lie,
+// "" when there are none. Rows are numbered anew from each row that the directory notes, so that where others have expired
+// no row has two numbers, and none is left out.
+func (v *View[K, S]) rowsAt(ctx context.Context, id string, offset int64, size int) (rows []stored[K, S], next string, err error) {
+	first, end := offset/anchorEvery, offset+int64(size)
+	anchors, err := v.anchors(ctx, id, first, (end-1)/anchorEvery+1)
+	if err != nil || anchors[0] == "" {
+		return nil, "", err
 	}
-	if at := entry % chunkLength; at < int64(len(chunk.Groups)) {
-		return chunk.Groups[at], int(offset % anchorEvery), nil
+	group := &entity.Fields[stored[K, S]]().Group
+	read := int(offset%anchorEvery) + size + 1
+	behind, block, number := anchors[0], 0, first*anchorEvery
+	for r, err := range v.rows.Query(stored[K, S]{Generation: id}, entity.Ge(group, anchors[0]), entity.Limit(read)).All(ctx) {
+		if err != nil {
+			return nil, "", err
+		}
+		for block+1 < len(anchors) && anchors[block+1] != "" && r.Group >= anchors[block+1] {
+			block++
+			number = (first + int64(block)) * anchorEvery
+		}
+		if number >= end || len(rows) == size {
+			return rows, behind, nil
+		}
+		if number >= offset {
+			rows = append(rows, r)
+		}
+		behind = r.Group
+		number++
 	}
-	return "", 0, nil
+	return rows, "", nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -19,12 +20,13 @@ import (
 type window struct {
 	until time.Time // accepted at or before; zero: all
 	asOf  time.Time // happened at or before; zero: all
+	since time.Time // happened at or after
 	now   time.Time // events whose time to live ends at or before are gone
 }
 
 // holds reports that an event is in the window.
 func (w window) holds(o *origin, r *record) bool {
-	if !w.asOf.IsZero() && r.at.After(w.asOf) {
+	if !w.asOf.IsZero() && r.at.After(w.asOf) || r.at.Before(w.since) {
 		return false
 	}
 	return w.until.IsZero() || !o.accepted || !r.seen.After(w.until)
@@ -205,30 +207,38 @@ func (o *origin) sortUnder(h *schema.Half, v reflect.Value) (expr.Cond, error) {
 		return expr.Compare(expr.Eq, expr.Attr(h.Native[0].Name), lead[0]), nil
 	}
 	fields := h.Template.Fields()
-	var text string
 	if len(lead) == len(fields) {
-		it := item.Item{}
-		for i, f := range fields {
-			it[f.Attr] = lead[i]
-		}
-		if text, _, err = h.Template.Compose(it); err != nil {
-			return expr.Cond{}, plan.KeyError(s, err)
-		}
-	} else {
-		values, err := keyValues(fields, lead)
-		if err != nil {
-			return expr.Cond{}, plan.KeyError(s, err)
-		}
-		r, err := h.Template.Range(values, nil)
-		if err != nil {
-			return expr.Cond{}, plan.KeyError(s, err)
-		}
-		text = r.Lo
+		return o.exactly(h, fields, lead)
 	}
-	if text == "" {
+	values, err := keyValues(fields, lead)
+	if err != nil {
+		return expr.Cond{}, plan.KeyError(s, err)
+	}
+	r, err := h.Template.Range(values, nil)
+	if err != nil {
+		return expr.Cond{}, plan.KeyError(s, err)
+	}
+	if r.Lo == "" {
 		return expr.Cond{}, nil
 	}
-	return expr.Compare(expr.BeginsWith, expr.Attr(h.Attr), item.S(text)), nil
+	return expr.Compare(expr.BeginsWith, expr.Attr(h.Attr), item.S(r.Lo)), nil
+}
+
+// exactly is the condition of one item and its satellites: they go on with the separator, and no key of another item sorts
+// between it and the end of a range.
+func (o *origin) exactly(h *schema.Half, fields []*key.Field, values []types.AttributeValue) (expr.Cond, error) {
+	it := item.Item{}
+	for i, f := range fields {
+		it[f.Attr] = values[i]
+	}
+	text, _, err := h.Template.Compose(it)
+	if err != nil {
+		return expr.Cond{}, plan.KeyError(o.core.Schema, err)
+	}
+	if o.core.Schema.Satellites == 0 || !h.Prefixed {
+		return expr.Compare(expr.Eq, expr.Attr(h.Attr), item.S(text)), nil
+	}
+	return expr.Compare(expr.Between, expr.Attr(h.Attr), item.S(text), item.S(text+"$")), nil
 }
 
 // filled are the values of the leading sort-key parts that v has.

@@ -17,7 +17,8 @@ type RowsOption func(*rowsOptions)
 type rowsOptions struct {
 	asOf, knownAt            *time.Time
 	stale, complete, partial bool
-	of                       any // pointer to the key that a log is narrowed to
+	of                       any       // pointer to the key that a log is narrowed to
+	since                    time.Time // from when on a log is read
 }
 
 // AsOf gives rows as they were at t: events that happened at or before t count. They are replayed from the history, and
@@ -129,16 +130,22 @@ func (v *View[K, S]) serve(m *manifest, o rowsOptions) (Meta, string, error) {
 	}
 }
 
+// collectView is collectRows without what is for logs.
+func collectView(opts []RowsOption) (rowsOptions, error) {
+	o, err := collectRows(opts)
+	if err == nil && (o.of != nil || !o.since.IsZero()) {
+		err = badOption("Of and Since are for logs")
+	}
+	return o, err
+}
+
 // past is the window of a replay, and the meta of its rows.
 func (v *View[K, S]) past(o rowsOptions) (window, Meta, error) {
-	if o.of != nil {
-		return window{}, Meta{}, badOption("Of is for logs")
-	}
 	return past(v.Name, v.all, v.now(), o)
 }
 
 func past(view string, all []*origin, now time.Time, o rowsOptions) (window, Meta, error) {
-	w := window{now: now}
+	w := window{now: now, since: o.since}
 	meta := Meta{RebuildStatus: Complete, HistoryComplete: true, HistoryFloor: floor(all, now), Through: now}
 	one := 1.0
 	meta.RebuildProgress = &one
@@ -201,7 +208,7 @@ func (o rowsOptions) counted(meta *Meta, n Counters) {
 // has no event; *[StaleError]; *[GapError]; *[EventError].
 func (v *View[K, S]) Get(ctx context.Context, k K, opts ...RowsOption) (row Row[K, S], meta Meta, err error) {
 	err = v.core.Measure(ctx, "Timeline.Get", v.Name, func(ctx context.Context) error {
-		o, err := collectRows(opts)
+		o, err := collectView(opts)
 		if err != nil {
 			return err
 		}
@@ -241,7 +248,10 @@ func (v *View[K, S]) getPast(ctx context.Context, k K, group string, o rowsOptio
 	if err != nil {
 		return row, meta, err
 	}
-	if o.counted(&meta, n); g == nil {
+	if o.counted(&meta, n); o.complete && !meta.HistoryComplete {
+		return row, meta, fmt.Errorf("timeline %s: %w", v.Name, ErrIncomplete)
+	}
+	if g == nil || v.expired(g.touched, w) {
 		return row, meta, entity.ErrNotFound
 	}
 	meta.Rows = 1
