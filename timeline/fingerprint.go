@@ -35,7 +35,7 @@ func (d *definition[K, S]) fingerprint() (string, error) {
 	origins := slices.SortedFunc(slices.Values(d.all), func(a, b *origin) int { return strings.Compare(a.id, b.id) })
 	for _, o := range origins {
 		names := slices.Sorted(slices.Values(o.names))
-		line("source %q payload %d classified %t names %q", o.id, o.version, o.classify != nil, names)
+		line("source %q payload %d classified %t names %q clocks %q", o.id, o.version, o.classify != nil, names, o.clocks)
 		shape(h, "payload", o.payload)
 		for _, s := range o.steps {
 			line("upgrade from %d", s.from)

@@ -37,6 +37,7 @@ func Items[T any, V any](s *entity.Store[T], at *V, opts ...SourceOption) Source
 	if clock == nil {
 		return o
 	}
+	o.clocks = append(o.clocks, "at "+clock.Name)
 	o.assemble = func() assembler { return each{o, o.event("stored"), clock, o.seen} }
 	if x, ok := schema.Feature[plan.Stamper](o.core.Schema); ok {
 		o.kept = lifetime(x)
@@ -64,7 +65,7 @@ func AcceptedAt[V any](field *V) SourceOption {
 			return
 		}
 		if a := o.clock(field, "the time of acceptance"); a != nil {
-			o.accepted = true
+			o.accepted, o.clocks = true, append(o.clocks, "seen "+a.Name)
 			o.seen = func(it item.Item) (time.Time, error) { return a.Format.FromValue(it[a.Name]) }
 		}
 	}

@@ -24,6 +24,7 @@ type origin struct {
 	names    []string     // of its events
 	version  int          // of today's payload
 	steps    []step       // from earlier payloads to today's
+	clocks   []string     // attributes that say when an event happened and was accepted, where the payload does not
 	accepted bool         // events tell when the store accepted them
 	kept     time.Duration
 	errs     []string // what is wrong with it
