@@ -137,8 +137,18 @@ func (c *checker) retention(d time.Duration, all []*origin) {
 }
 
 // groups checks the key type, and what sources say about the partition of a group.
-func (c *checker) groups(k reflect.Type, all []*origin) keyShape {
+func groups[K comparable](c *checker, all []*origin) (keyShape, kept[K]) {
+	k := reflect.TypeFor[K]()
 	shape, problem := shapeOf(k)
+	if problem == "" {
+		if problem = lost(k, map[reflect.Type]bool{}); problem != "" {
+			problem = "it is stored in its row, and " + problem
+		}
+	}
+	keys, err := keep[K]()
+	if err != nil && problem == "" {
+		problem = fmt.Sprintf("it cannot be stored: %v", err)
+	}
 	if problem != "" {
 		c.bad(schema.CodeTimelineKey, "When", "group key %s: %s", k, problem)
 	}
@@ -147,5 +157,5 @@ func (c *checker) groups(k reflect.Type, all []*origin) keyShape {
 			c.bad(schema.CodeTimelineKey, "Source", "%s: Within takes a %s, groups have the key %s", o.id, o.groups, k)
 		}
 	}
-	return shape
+	return shape, keys
 }

@@ -18,6 +18,7 @@ type definition[K comparable, S any] struct {
 	byEvent map[string]Handler[K, S]
 	shape   keyShape
 	states  kept[S]
+	keys    kept[K]
 	print   string // fingerprint
 }
 
@@ -36,7 +37,7 @@ func define[K comparable, S any](f Fold[K, S]) (*definition[K, S], error) {
 	d.all, byName = c.source(f.Source)
 	c.upgrades(d.all)
 	checkHandlers(c, f.When, byName)
-	d.shape = c.groups(reflect.TypeFor[K](), d.all)
+	d.shape, d.keys = groups[K](c, d.all)
 	c.pages(d.PageSize, d.MaxPageSize)
 	c.retention(f.Retention, d.all)
 	d.checkState(c)

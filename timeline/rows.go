@@ -61,12 +61,15 @@ func (v *View[K, S]) row(r stored[K, S]) Row[K, S] {
 
 // replayed is a group as callers see it: as its row would be.
 func (v *View[K, S]) replayed(g *folded[K, S]) (Row[K, S], error) {
-	row := Row[K, S]{Key: g.key, Events: g.events, First: g.first, Last: g.last}
+	row := Row[K, S]{Events: g.events, First: g.first, Last: g.last}
 	if v.Retention > 0 {
 		row.ExpiresAt = g.touched.Add(v.Retention)
 	}
 	var err error
-	if row.State, err = v.states.settle(g.state); err != nil {
+	if row.Key, err = v.keys.settle(g.key); err == nil {
+		row.State, err = v.states.settle(g.state)
+	}
+	if err != nil {
 		err = &EventError{View: v.Name, Category: Storing, Err: err}
 	}
 	return row, err
