@@ -14,8 +14,9 @@ import (
 )
 
 // Feed reads events from somewhere else than a table, such as an export: read yields them all, in any order, each with
-// Name, Key, At and Payload, and Seen if it is known; name tells the source from others. The payload is a struct. An event that is yielded twice
-// counts once; two with one At and Key and different content are an *[EventError].
+// Name, Key, At and Payload, and Seen if it is known; name tells the source from others. The payload is a struct. An event
+// that is yielded twice counts once; two with one At and Key and different content are an *[EventError]. An event without
+// Seen counts as accepted before everything else, and makes [View.CatchUp] fail with [ErrNoAcceptTime].
 func Feed[P any](name string, events []string, read func(context.Context) iter.Seq2[Event[P], error], opts ...SourceOption) Source {
 	o := &origin{id: "feed:" + name, kind: "feed", payload: reflect.TypeFor[P](), names: slices.Clone(events), version: 1}
 	if name == "" || strings.Contains(name, separator) {
@@ -36,7 +37,10 @@ func Feed[P any](name string, events []string, read func(context.Context) iter.S
 		}
 		return v.Elem().Interface(), "", nil
 	}
-	o.accepted = true // an event without Seen is taken as known from the beginning
+	if problem := lost(o.payload, map[reflect.Type]bool{}); problem != "" {
+		o.problem("the payload cannot be kept: %s", problem)
+	}
+	o.accepted = true
 	o.feed = func(ctx context.Context) iter.Seq2[*record, error] {
 		return func(yield func(*record, error) bool) {
 			for e, err := range read(ctx) {

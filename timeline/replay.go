@@ -16,6 +16,7 @@ type collector[K comparable, S any] struct {
 	d    *definition[K, S]
 	w    window
 	only func(group string, r *record) bool // which groups and events; nil: all
+	told bool                               // an event that does not tell when it was accepted is an error
 
 	mu     sync.Mutex
 	spool  *spool.Spool
@@ -45,12 +46,15 @@ func (c *collector[K, S]) entry(r *record, n *Counters) (key, value []byte, err 
 	if !c.w.holds(o, r) {
 		return nil, nil, nil
 	}
-	if o.kind == "versions" && r.before == nil && r.version > 1 {
-		n.Baselines++
+	if c.told && r.seen.IsZero() {
+		return nil, nil, c.d.named(o.failed(r, History, ErrNoAcceptTime))
 	}
 	g, err := c.d.group(r, n)
 	if err != nil || g == nil || c.only != nil && !c.only(g.group, r) {
 		return nil, nil, err
+	}
+	if o.baseline(r) {
+		n.Baselines++
 	}
 	at, err := position(o, r)
 	if err != nil {
@@ -77,7 +81,7 @@ type folded[K comparable, S any] struct {
 	state       S
 	events      int64
 	first, last time.Time // of its events
-	touched     time.Time // of the last event: when it happened or was accepted, whichever is earlier
+	touched     time.Time // the latest moment at which an event had happened and was accepted: the end of a row counts from it
 	position    string    // of the event that was applied last
 	recent      []uint64  // marks of the events accepted since, to tell them from late ones
 	since       time.Time
@@ -104,9 +108,13 @@ func (d *definition[K, S]) apply(g *folded[K, S], r *record, at string) error {
 	}
 	if r.at.After(g.last) {
 		g.last = r.at
-		if g.touched = r.at; !r.seen.IsZero() && r.seen.Before(r.at) {
-			g.touched = r.seen
-		}
+	}
+	touched := r.at
+	if !r.seen.IsZero() {
+		touched = earlier(r.at, r.seen)
+	}
+	if touched.After(g.touched) {
+		g.touched = touched
 	}
 	g.position = at
 	if r.seen.After(g.since) {

@@ -56,6 +56,11 @@ func Versions[T any](h *versioned.History[T], opts ...SourceOption) Source {
 	return o.finish(opts)
 }
 
+// baseline reports that the states of an item before this one have expired.
+func (o *origin) baseline(r *record) bool {
+	return o.kind == "versions" && r.before == nil && r.version > 1
+}
+
 // maxStates bounds how many states of one item are held at the same time.
 const maxStates = 100_000
 
