@@ -120,6 +120,7 @@ func (b *builder[K, S]) refold(ctx context.Context, a *advance[K, S], w window, 
 	if err := b.readAll(ctx, c, w.now); err != nil {
 		return err
 	}
+	n.add(c.counts)
 	if err := b.fold(c.spool.Sorted(), n, whole[K, S]{a.since, a.put}); err != nil {
 		return err
 	}

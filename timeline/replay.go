@@ -16,7 +16,6 @@ type collector[K comparable, S any] struct {
 	d    *definition[K, S]
 	w    window
 	only func(group string, r *record) bool // which groups and events; nil: all
-	told bool                               // an event that does not tell when it was accepted is an error
 
 	mu     sync.Mutex
 	spool  *spool.Spool
@@ -45,9 +44,6 @@ func (c *collector[K, S]) entry(r *record, n *Counters) (key, value []byte, err 
 	o := c.d.all[r.origin]
 	if !c.w.holds(o, r) {
 		return nil, nil, nil
-	}
-	if c.told && r.seen.IsZero() {
-		return nil, nil, c.d.named(o.failed(r, History, ErrNoAcceptTime))
 	}
 	g, err := c.d.group(r, n)
 	if err != nil || g == nil || c.only != nil && !c.only(g.group, r) {

@@ -1,0 +1,359 @@
+package timeline_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/timeline"
+)
+
+func TestT04_GroupsOfSeveralParts(t *testing.T) {
+	t.Parallel()
+	type place struct {
+		Site string
+		High bool
+	}
+	l := newLab(t)
+	l.append("d-1", "b", 1, 9)
+	l.append("d-2", "a", 2)
+	l.append("d-3", "a\x01b", 3)
+	v := view(l, by(l, func(r reading) place { return place{r.Site, r.Value > 50} }, sum))
+	rebuild(l, v)
+	var keys []place
+	for r, err := range v.All(l.ctx) {
+		require.NoError(t, err)
+		keys = append(keys, r.Key)
+	}
+	assert.Equal(t, []place{{"a", false}, {"a\x01b", false}, {"b", false}, {"b", true}}, keys, "T7: rows have their key; T10: in its order")
+	row, _, err := v.Get(l.ctx, place{"b", true})
+	require.NoError(t, err)
+	assert.Equal(t, []int{90}, row.State.Order)
+	all := view(l, timeline.Fold[struct{}, totals]{Name: "all", Version: 1, Source: timeline.Series(l.readings),
+		When: []timeline.Handler[struct{}, totals]{timeline.On("reading.appended", func(reading) struct{} { return struct{}{} }, sum)}})
+	rebuild(l, all)
+	one, _, err := all.Get(l.ctx, struct{}{})
+	require.NoError(t, err)
+	assert.Equal(t, []int{10, 20, 30, 90}, one.State.Order, "T15: one group for everything")
+}
+
+func TestT05_AnEventWithoutGroupStopsUnlessItIsToBePassedOver(t *testing.T) {
+	t.Parallel()
+	type half struct{ Site string }
+	l := newLab(t)
+	l.append("d-1", "north", 1)
+	empty := func(r reading) half {
+		if r.Value == 20 {
+			return half{}
+		}
+		return half{r.Site}
+	}
+	l.append("d-1", "north", 2)
+	v := view(l, by(l, empty, sum))
+	_, err := v.Rebuild(l.ctx)
+	var wrong *timeline.EventError
+	require.ErrorAs(t, err, &wrong)
+	require.ErrorIs(t, err, timeline.ErrGroupKeyMissing)
+	assert.Equal(t, timeline.Grouping, wrong.Category)
+	assert.ErrorContains(t, err, "Site")
+	skip := by(l, empty, sum)
+	skip.Name, skip.SkipUngrouped = "skip", true
+	passing := view(l, skip)
+	meta := rebuild(l, passing)
+	assert.EqualValues(t, 1, meta.Counters.Ungrouped)
+	assert.EqualValues(t, 1, meta.Counters.Folded)
+	assert.False(t, meta.HistoryComplete)
+	_, err = passing.Page(l.ctx, 1, 1, timeline.AsOf(at(10)), timeline.RequireComplete())
+	assert.ErrorIs(t, err, timeline.ErrIncomplete)
+	p, err := passing.Page(l.ctx, 1, 1, timeline.AsOf(at(1)))
+	require.NoError(t, err)
+	assert.True(t, p.Authoritative(), "the event without a group had not happened")
+}
+
+func TestT09_DescendingFoldsTheNewestFirst(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	v := view(l, l.sites(func(f *timeline.Fold[string, totals]) { f.Descending = true }))
+	l.append("d-1", "north", 1, 3)
+	l.append("d-2", "north", 2)
+	rebuild(l, v)
+	assert.Equal(t, []int{30, 20, 10}, rows(l, v)["north"].State.Order)
+	l.append("d-2", "north", 4)
+	l.append("d-3", "south", 1)
+	_, err := v.CatchUp(l.ctx)
+	require.NoError(t, err)
+	assert.Equal(t, []int{40, 30, 20, 10}, rows(l, v)["north"].State.Order)
+	assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v))
+	assert.Equal(t, at(4), rows(l, v)["north"].Last)
+}
+
+func TestT11_EventsOfOneTimeAreOrderedByTheirKeys(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	var events []event
+	for _, key := range []string{"b", "a", "Z", "é", "aa", "\x01"} {
+		events = append(events, happened(key, -1, "s"))
+		events[len(events)-1].Payload.Device = key
+	}
+	keys := func(descending bool) []string {
+		f := timeline.Fold[string, journal]{Name: "ties", Version: 1, Source: fed(&events), Descending: descending,
+			When: []timeline.Handler[string, journal]{timeline.On("taken", bySite, func(j *journal, e event) error { j.Lines = append(j.Lines, e.Key); return nil })}}
+		return rows(l, view(l.connect(), f), timeline.AsOf(at(0)))["s"].State.Lines
+	}
+	want := []string{"\x01", "Z", "a", "aa", "b", "é"}
+	assert.Equal(t, want, keys(false))
+	slices.Reverse(want)
+	assert.Equal(t, want, keys(true))
+}
+
+func TestT12_GroupsDoNotShareTheirStart(t *testing.T) {
+	t.Parallel()
+	type state struct {
+		Seen map[string]int `dynamodbav:"seen"`
+		List []string       `dynamodbav:"list"`
+	}
+	l := newLab(t)
+	f := by(l, bySite, func(s *state, e timeline.Event[reading]) error {
+		s.Seen[e.Payload.Device]++
+		s.List = append(s.List, e.Payload.Device)
+		return nil
+	})
+	f.Start = func() state { return state{Seen: map[string]int{"start": 1}, List: make([]string, 0, 10)} }
+	v := view(l, f)
+	l.append("d-1", "a", 1)
+	l.append("d-2", "b", 2)
+	rebuild(l, v)
+	got := rows(l, v)
+	assert.Equal(t, state{map[string]int{"start": 1, "d-1": 1}, []string{"d-1"}}, got["a"].State)
+	assert.Equal(t, state{map[string]int{"start": 1, "d-2": 1}, []string{"d-2"}}, got["b"].State)
+	assert.Equal(t, got, rows(l, v, timeline.AsOf(at(5))))
+}
+
+func TestT13_AHandlersErrorStopsTheBuildAndIsKept(t *testing.T) {
+	t.Parallel()
+	for _, within := range []bool{false, true} {
+		t.Run(fmt.Sprint("within ", within), func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			fold := l.sites()
+			if within {
+				fold = l.devices()
+			}
+			poison := errors.New("poison")
+			fold.When[0] = timeline.On("reading.appended", byDevice, func(s *totals, e timeline.Event[reading]) error {
+				if e.Payload.Value == 30 {
+					return poison
+				}
+				return sum(s, e)
+			})
+			v := view(l, fold)
+			l.append("d-1", "north", 1, 2)
+			rebuild(l, v)
+			served := rows(l, v)
+			l.append("d-2", "north", 3)
+			for what, run := range map[string]func() error{
+				"rebuild": func() error { _, err := v.Rebuild(l.ctx); return err },
+				"catchup": func() error { _, err := v.CatchUp(l.ctx); return err },
+			} {
+				err := run()
+				require.ErrorIs(t, err, poison, what)
+				var wrong *timeline.EventError
+				require.ErrorAs(t, err, &wrong)
+				assert.Equal(t, timeline.Handling, wrong.Category)
+				meta, err := v.Meta(l.ctx)
+				require.NoError(t, err)
+				assert.Equal(t, timeline.Failed, meta.RebuildStatus, what)
+				require.NotNil(t, meta.Failure, "T33")
+				assert.Equal(t, timeline.Handling, meta.Failure.Category)
+				assert.Equal(t, "reading.appended", meta.Failure.Event)
+				assert.Equal(t, wrong.Source, meta.Failure.Source)
+				assert.Contains(t, meta.Failure.Key, "d-2")
+				assert.Equal(t, 1, meta.Failure.Payload)
+				assert.Contains(t, meta.Failure.Message, "poison")
+				assert.False(t, meta.Failure.At.IsZero())
+				assert.Equal(t, served, rows(l, v), "%s: the rows of before are served", what)
+			}
+		})
+	}
+}
+
+func TestT14_AFormMakesItsGroupExist(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	f := l.sites(func(f *timeline.Fold[string, totals]) {
+		f.Start = func() totals { return totals{Sum: 100} }
+		f.When[0] = timeline.Form[reading, string, totals]("reading.appended", bySite)
+	})
+	v := view(l, f)
+	l.append("d-1", "north", 1, 2)
+	rebuild(l, v)
+	got := rows(l, v)["north"]
+	assert.Equal(t, totals{Sum: 100}, got.State)
+	assert.EqualValues(t, 2, got.Events)
+	assert.Equal(t, at(2), got.Last)
+}
+
+func TestT20_AnotherDefinitionsRowsAreNotServed(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-1", "north", 1, 2)
+	old := view(l, l.sites())
+	rebuild(l, old)
+	v := view(l.connect(), l.sites(func(f *timeline.Fold[string, totals]) { f.Version = 2 }))
+	_, err := v.Page(l.ctx, 1, 10)
+	var stale *timeline.StaleError
+	require.ErrorAs(t, err, &stale, "T21")
+	require.ErrorIs(t, err, timeline.ErrRebuildRequired)
+	assert.Equal(t, timeline.StaleError{View: "sites", Have: old.Fingerprint(), Want: v.Fingerprint()}, *stale)
+	_, _, err = v.Get(l.ctx, "north")
+	require.ErrorIs(t, err, timeline.ErrRebuildRequired)
+	_, err = v.CatchUp(l.ctx)
+	require.ErrorIs(t, err, timeline.ErrRebuildRequired)
+	for _, err := range v.All(l.ctx) {
+		require.ErrorIs(t, err, timeline.ErrRebuildRequired)
+	}
+	p, err := v.Page(l.ctx, 1, 10, timeline.ServeStale())
+	require.NoError(t, err)
+	assert.Len(t, p.Rows, 1)
+	assert.Equal(t, timeline.Stale, p.Meta.RebuildStatus)
+	assert.False(t, p.Authoritative())
+	_, err = v.Page(l.ctx, 1, 10, timeline.ServeStale(), timeline.RequireComplete())
+	require.ErrorIs(t, err, timeline.ErrIncomplete)
+	assert.Equal(t, 2, rows(l, v, timeline.AsOf(at(10)))["north"].State.Count, "T35: as of a moment it works while stale")
+	rebuild(l, v)
+	assert.Equal(t, 2, rows(l, v)["north"].State.Count)
+	_, err = old.Page(l.ctx, 1, 10)
+	require.ErrorIs(t, err, timeline.ErrRebuildRequired, "the program of before is the stale one now")
+}
+
+func TestT22_EveryPageOfTheHistoryIsRead(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	site := string(slices.Repeat([]byte{'s'}, 500))
+	var evs []reading
+	for i := range 2500 { // more than a megabyte
+		evs = append(evs, reading{Device: fmt.Sprint("d-", i%3), Site: site, At: at(float64(i)), Value: 1})
+	}
+	l.load(evs)
+	for _, v := range []*timeline.View[string, totals]{
+		view(l, l.sites(func(f *timeline.Fold[string, totals]) { f.Memory = 1 << 16 })), // T24, D8: spilled to files
+		view(l, l.devices()),
+	} {
+		want := 0
+		for _, segments := range []int{1, 3} {
+			l.sent.Reset()
+			meta := rebuild(l, v, timeline.Segments(segments))
+			assert.EqualValues(t, 2500, meta.Counters.Folded)
+			assert.Greater(t, l.sent.Count("Scan"), segments)
+			got := rows(l, v)
+			if want == 0 {
+				want = len(got)
+			}
+			assert.Len(t, got, want)
+			all := 0
+			for _, r := range got {
+				all += r.State.Count
+			}
+			assert.Equal(t, 2500, all)
+		}
+		assert.Equal(t, rows(l, v, timeline.AsOf(at(3000))), rows(l, v), "T24")
+	}
+}
+
+func TestT25_ACatchUpThatEndsAtAnyRequestIsMadeGood(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []faults.Fault{faults.Drop, faults.Lost} {
+		t.Run(fault.String(), func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			l.append("d-1", "north", 1, 3)
+			for n := 1; ; n++ {
+				name := fmt.Sprint("crash-", n)
+				fold := l.sites(func(f *timeline.Fold[string, totals]) { f.Name = name })
+				v := view(l.connect(), fold)
+				rebuild(l, v)
+				l.append("d-1", "north", 3+float64(n), 1+float64(n)/1000) // one of them late
+				l.append(name, name, 1, 2)
+				v = view(l.connect(once), fold)
+				l.sent.Reset()
+				l.sent.Inject(from(n, fault))
+				_, err := v.CatchUp(l.ctx)
+				l.sent.Inject(nil)
+				l.clock.forward(time.Minute)
+				v = view(l.connect(), fold)
+				meta, errAgain := v.CatchUp(l.ctx)
+				require.NoError(t, errAgain)
+				want := rows(l, v, timeline.AsOf(at(1000)))
+				require.Equal(t, want, rows(l, v), "ended at request %d", n)
+				require.EqualValues(t, len(want), meta.Rows, "ended at request %d: every row is counted", n)
+				require.Equal(t, slices.Sorted(maps.Keys(want)), pageWalk(l, v, 2), "ended at request %d", n)
+				if err == nil {
+					assert.Greater(t, n, 5, "a catch-up takes more requests than that")
+					return
+				}
+			}
+		})
+	}
+}
+
+// pageWalk are the keys of all pages by number.
+func pageWalk[K comparable, S any](l *lab, v *timeline.View[K, S], size int, opts ...timeline.RowsOption) (keys []K) {
+	l.t.Helper()
+	for page := 1; ; page++ {
+		p, err := v.Page(l.ctx, page, size, opts...)
+		require.NoError(l.t, err)
+		require.LessOrEqual(l.t, len(p.Rows), size)
+		for _, r := range p.Rows {
+			keys = append(keys, r.Key)
+		}
+		if int64(page) >= p.Pages {
+			return keys
+		}
+	}
+}
+
+func TestT26_RowsEndWithTheirRetention(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	keep := func(f *timeline.Fold[string, totals]) { f.Retention = time.Hour }
+	v := view(l, l.sites(keep))
+	l.append("d-1", "old", 1)
+	l.append("d-2", "ahead", 600) // its device's clock is hours ahead
+	l.clock.forward(30 * time.Minute)
+	l.append("d-2", "ahead", 0)
+	l.append("d-3", "new", 29)
+	rebuild(l, v)
+	got := rows(l, v)
+	assert.Equal(t, at(60).Truncate(time.Minute), got["old"].ExpiresAt.Truncate(time.Minute), "counted from when it was accepted, which was earlier")
+	assert.Equal(t, at(60).Truncate(time.Minute), got["ahead"].ExpiresAt.Truncate(time.Minute))
+	assert.Equal(t, at(89), got["new"].ExpiresAt)
+	l.clock.forward(15 * time.Minute)
+	l.append("d-2", "ahead", 44)
+	_, err := v.CatchUp(l.ctx)
+	require.NoError(t, err)
+	assert.Equal(t, at(104), rows(l, v)["ahead"].ExpiresAt, "a row lives on while events come in, whatever an earlier one said")
+	l.clock.forward(30 * time.Minute)
+	assert.ElementsMatch(t, []string{"ahead", "new"}, slices.Collect(maps.Keys(rows(l, v))))
+	_, _, err = v.Get(l.ctx, "old")
+	assert.ErrorIs(t, err, entity.ErrNotFound)
+	assert.Equal(t, rows(l, v, timeline.AsOf(at(700))), rows(l, v))
+	_, ok := rows(l, v, timeline.AsOf(at(50)))["old"]
+	assert.True(t, ok, "it was there then")
+	for _, it := range l.scan() {
+		if it["state"] != nil {
+			assert.Contains(t, it, "_ttl", "DynamoDB removes them")
+		}
+	}
+	l.append("d-1", "old", 2)
+	_, err = v.CatchUp(l.ctx)
+	require.NoError(t, err)
+	assert.Equal(t, rows(l, v, timeline.AsOf(at(700))), rows(l, v), "an event for a row that has ended")
+}
