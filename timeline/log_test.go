@@ -1,0 +1,158 @@
+package timeline_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/timeline"
+)
+
+// listing is a log; it fails the test when it cannot be one.
+func listing(l *lab, log timeline.Log) *timeline.LogView {
+	l.t.Helper()
+	v, err := timeline.NewLog(l.db, log)
+	require.NoError(l.t, err)
+	return v
+}
+
+// values are those of the readings of a page.
+func values(p timeline.Page[timeline.Entry]) (all []int) {
+	for _, e := range p.Rows {
+		all = append(all, e.Payload.(reading).Value)
+	}
+	return all
+}
+
+func TestT41_ALogListsTheEventsThemselves(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-1", "north", 3, 1)
+	l.append("d-2", "south", 2)
+	newest := listing(l, timeline.Log{Name: "log", Source: timeline.Series(l.readings)})
+	p, err := newest.Page(l.ctx, 0, 0)
+	require.NoError(t, err)
+	assert.Equal(t, []int{30, 20, 10}, values(p), "T42: newest first")
+	assert.Equal(t, timeline.Complete, p.Meta.RebuildStatus, "T43")
+	assert.Equal(t, 1.0, *p.Meta.RebuildProgress)
+	assert.True(t, p.Authoritative())
+	assert.Equal(t, []int64{1, 3, 1}, []int64{int64(p.Page), p.Total, p.Pages})
+	assert.Equal(t, 25, p.Size)
+	first := p.Rows[0]
+	assert.Equal(t, "reading.appended", first.Name)
+	assert.Equal(t, at(3), first.At)
+	assert.Equal(t, 1, first.Stored)
+	assert.NotEmpty(t, first.Key)
+	assert.False(t, first.Seen.IsZero())
+	assert.Equal(t, "north", first.Payload.(reading).Site)
+	l.append("d-2", "south", 5)
+	p, err = newest.Page(l.ctx, 1, 2)
+	require.NoError(t, err)
+	assert.Equal(t, []int{50, 30}, values(p), "T43: always up to date")
+	assert.EqualValues(t, 2, p.Pages)
+	p, err = newest.Page(l.ctx, 3, 2)
+	require.NoError(t, err)
+	assert.Empty(t, p.Rows, "T57")
+	for _, bad := range [][2]int{{-1, 1}, {1, -1}, {1, 101}} {
+		_, err = newest.Page(l.ctx, bad[0], bad[1])
+		var input *entity.InputError
+		require.ErrorAs(t, err, &input)
+		assert.Equal(t, "EDD-9133", input.Code)
+	}
+}
+
+func TestT42_ALogByTypeByTimeAndByKey(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.create("a", "1")
+	l.update("a", "2")
+	l.remove("a")
+	l.create("b", "1")
+	l.append("d-1", "north", 10, 20, 30)
+	l.append("d-10", "north", 15)
+	both := timeline.Merge(timeline.Versions(l.past), timeline.Series(l.readings))
+	names := func(v *timeline.LogView, opts ...timeline.LogOption) (all []string) {
+		t.Helper()
+		for e, err := range v.All(l.ctx, opts...) {
+			require.NoError(t, err)
+			all = append(all, e.Name)
+		}
+		return all
+	}
+	some := listing(l, timeline.Log{Name: "some", Source: both, Oldest: true, Events: []string{"message.created", "message.deleted"}})
+	assert.Equal(t, []string{"message.created", "message.deleted", "message.created"}, names(some))
+	assert.Equal(t, []string{"message.created", "message.deleted"}, names(some, timeline.Of(message{ID: "a"})))
+	assert.Empty(t, names(some, timeline.Of(reading{Device: "d-1"})))
+	assert.True(t, some.Reads("reading.appended", "message.deleted"), "T62")
+	assert.False(t, some.Reads("reading.appended"))
+	all := listing(l, timeline.Log{Name: "all", Source: both})
+	assert.True(t, all.Reads("reading.appended"))
+	assert.False(t, all.Reads("message.sent"))
+	readings := listing(l, timeline.Log{Name: "readings", Source: timeline.Series(l.readings), Oldest: true})
+	list := func(opts ...timeline.LogOption) []int {
+		t.Helper()
+		p, err := readings.Page(l.ctx, 1, 10, opts...)
+		require.NoError(t, err)
+		return values(p)
+	}
+	assert.Equal(t, []int{100, 150, 200}, list(timeline.AsOf(at(20))), "T37")
+	assert.Equal(t, []int{200, 300}, list(timeline.Since(at(20))), "the moment counts")
+	assert.Equal(t, []int{150, 200}, list(timeline.Since(at(15)), timeline.AsOf(at(29))))
+	assert.Equal(t, []int{100, 200, 300}, list(timeline.Of(reading{Device: "d-1"})), "and not those of d-10")
+	l.sent.Reset()
+	assert.Equal(t, []int{150}, list(timeline.Of(reading{Device: "d-10"})))
+	assert.Equal(t, 0, l.sent.Count("Scan"))
+}
+
+func TestT45_CursorsStayWhereTheyAreWhileEventsComeIn(t *testing.T) {
+	t.Parallel()
+	for _, oldest := range []bool{false, true} {
+		l := newLab(t)
+		log := listing(l, timeline.Log{Name: "log", Source: timeline.Series(l.readings), Oldest: oldest})
+		l.append("d-1", "north", 1, 2, 3, 4, 5)
+		var got []int
+		cursor := ""
+		for i := range 10 {
+			p, err := log.After(l.ctx, cursor, 2)
+			require.NoError(t, err)
+			got = append(got, values(p)...)
+			assert.EqualValues(t, -1, p.Total)
+			if cursor = p.Next; cursor == "" {
+				break
+			}
+			if oldest {
+				l.append("d-2", "north", -float64(i)) // before what was listed
+			} else {
+				l.append("d-2", "north", 10+float64(i))
+			}
+		}
+		want := []int{50, 40, 30, 20, 10}
+		if oldest {
+			want = []int{10, 20, 30, 40, 50}
+		}
+		assert.Equal(t, want, got, "oldest first: %v", oldest)
+		p, err := log.After(l.ctx, "", 1)
+		require.NoError(t, err)
+		_, err = listing(l, timeline.Log{Name: "log", Source: log.Source, Oldest: !oldest}).After(l.ctx, p.Next, 1)
+		assert.ErrorIs(t, err, entity.ErrInvalidCursor, "a cursor of the other direction")
+		_, err = listing(l, timeline.Log{Name: "other", Source: log.Source, Oldest: oldest}).After(l.ctx, p.Next, 1)
+		assert.ErrorIs(t, err, entity.ErrInvalidCursor)
+		_, err = log.After(l.ctx, "x", 1)
+		assert.ErrorIs(t, err, entity.ErrInvalidCursor)
+	}
+}
+
+func TestLog_OfAFeedNeedsNoTable(t *testing.T) {
+	t.Parallel()
+	l := offline(t)
+	events := []event{happened("b", 2, "s"), happened("a", 1, "s"), happened("b", 2, "s")}
+	log := listing(l, timeline.Log{Name: "log", Source: fed(&events), Oldest: true, Memory: 1})
+	var keys []string
+	for e, err := range log.All(l.ctx) {
+		require.NoError(t, err)
+		keys = append(keys, e.Key)
+	}
+	assert.Equal(t, []string{"a", "b"}, keys)
+}
