@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -30,6 +31,14 @@ func sizes(page, size, defaultSize, most int) (int, int, error) {
 	return page, size, nil
 }
 
+// before is how many rows come before a page; no view has as many as an int64 does not hold.
+func before(page, size int) int64 {
+	if int64(page-1) > math.MaxInt64/int64(size) {
+		return math.MaxInt64
+	}
+	return int64(page-1) * int64(size)
+}
+
 // Page returns a page of rows in the order of their groups, by its number, from 1; 0 is the first page, and size 0 the
 // default size. A page beyond the last has no rows. It costs three reads. Rows that have expired since the last build or
 // catch-up still count, so that their pages are shorter. Where groups come to be while a reader turns pages, rows can be
@@ -46,7 +55,7 @@ func (v *View[K, S]) Page(ctx context.Context, page, size int, opts ...RowsOptio
 			return err
 		}
 		p.Page, p.Size, p.Pages = page, size, 1
-		offset := int64(page-1) * int64(size)
+		offset := before(page, size)
 		if o.replays() {
 			return v.pagePast(ctx, &p, offset, o)
 		}

@@ -108,7 +108,7 @@ func (v *LogView) Page(ctx context.Context, page, size int, opts ...LogOption) (
 		return p, err
 	}
 	p.Page, p.Size = page, size
-	offset := int64(page-1) * int64(size)
+	offset := before(page, size)
 	p.Meta, err = v.read(ctx, "Timeline.LogPage", "", opts, func(e Entry, _ string) bool {
 		if p.Total >= offset && len(p.Rows) < size {
 			p.Rows = append(p.Rows, e)
