@@ -1,0 +1,192 @@
+package timeline_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/timeline"
+)
+
+// A build of so many events in so many groups stays below so many bytes of heap. A run takes a twentieth of both numbers
+// unless DYNASTRATA_TIMELINE_EVENTS gives that of the events, such as 200000.
+const (
+	allEvents    = 200_000
+	eventsOfEach = 40 // events of one group
+	mostHeap     = 128 << 20
+)
+
+func manyEvents(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("DYNASTRATA_TIMELINE_EVENTS")
+	if text == "" {
+		return allEvents / 20
+	}
+	n, err := strconv.Atoi(text)
+	require.NoError(t, err, "DYNASTRATA_TIMELINE_EVENTS")
+	return n
+}
+
+// peak runs f under a soft limit of memory, and returns the most bytes that live objects took meanwhile. The collector runs
+// before each sample, so that what is not needed any more does not count.
+func peak(f func()) uint64 {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(mostHeap))
+	stop, done := make(chan struct{}), make(chan uint64)
+	go func() {
+		var most uint64
+		for {
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			most = max(most, m.HeapAlloc)
+			select {
+			case <-stop:
+				done <- most
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}()
+	f()
+	close(stop)
+	return <-done
+}
+
+// meter adds up what calls cost.
+type meter struct {
+	mu            sync.Mutex
+	reads, writes float64
+}
+
+func (m *meter) observe(_ context.Context, r entity.Report) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reads += r.ReadUnits
+	m.writes += r.WriteUnits
+}
+
+func (m *meter) reset() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reads, m.writes = 0, 0
+}
+
+func (m *meter) spent() (reads, writes float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.reads, m.writes
+}
+
+// counted is what handlers of many events do; the state does not grow.
+func counted(s *totals, e timeline.Event[reading]) error {
+	s.Count++
+	s.Sum += e.Payload.Value
+	return nil
+}
+
+func TestRebuild_OfATableHoldsLittleInMemoryAndCostsWhatExplainSays(t *testing.T) {
+	n := manyEvents(t)
+	var spent meter
+	observe := func(c *entity.Config) { c.Observe = spent.observe }
+	l := newLab(t, observe)
+	began := time.Now()
+	const atOnce = 5000
+	for from := 0; from < n; from += atOnce {
+		var evs []reading
+		for i := from; i < min(from+atOnce, n); i++ {
+			group := fmt.Sprintf("g-%05d", i%(n/eventsOfEach))
+			evs = append(evs, reading{Device: group, Site: group, At: at(float64(i)), Value: 1})
+		}
+		l.load(evs)
+	}
+	t.Logf("%d events are loaded after %s", n, time.Since(began))
+	for _, fold := range []timeline.Fold[string, totals]{l.sites(), l.devices()} {
+		fold.Memory = 8 << 20
+		fold.When[0] = timeline.On("reading.appended", byDevice, counted)
+		v := view(l, fold)
+		estimate, err := v.Explain(l.ctx)
+		require.NoError(t, err)
+		spent.reset()
+		began = time.Now()
+		var meta timeline.Meta
+		most := peak(func() { meta = rebuild(l, v) })
+		took := time.Since(began)
+		reads, writes := spent.spent()
+		groups := float64(n / eventsOfEach)
+		t.Logf("%s: %s, %.1f MiB of heap at most, %.1f read units (%.1f estimated), %.1f write units for %.0f rows",
+			estimate.Route, took.Round(time.Millisecond), float64(most)/(1<<20), reads, estimate.ReadUnits(), writes, groups)
+		assert.EqualValues(t, n, meta.Counters.Folded)
+		assert.EqualValues(t, groups, meta.Rows)
+		assert.Less(t, most, uint64(mostHeap))
+		// A scan reads what Explain says, of a table whose size is known to the service; then the new rows are read once to
+		// be counted, a kilobyte each, and the manifest is read and written some times.
+		assert.GreaterOrEqual(t, reads, 0.8*estimate.ReadUnits())
+		assert.LessOrEqual(t, reads, 1.5*estimate.ReadUnits()+groups/4)
+		assert.GreaterOrEqual(t, writes, groups)
+		assert.LessOrEqual(t, writes, 2*groups+100, "a write per row, and the manifest")
+	}
+}
+
+func TestRebuild_OfAFeedHoldsLittleInMemory(t *testing.T) {
+	n := manyEvents(t)
+	l := newLab(t)
+	read := func(context.Context) iter.Seq2[event, error] {
+		return func(yield func(event, error) bool) {
+			for i := range n {
+				at := at(-1 - float64((i*7919)%n)) // in disorder
+				e := event{Name: "taken", Key: strconv.Itoa(i), At: at, Seen: noon.Add(-1),
+					Payload: reading{Site: fmt.Sprintf("g-%05d", i%(n/eventsOfEach)), Value: 1}}
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}
+	}
+	fold := fromFeed("feed", timeline.Feed("export", []string{"taken"}, read))
+	fold.When[0] = timeline.On("taken", bySite, counted)
+	fold.Memory = 8 << 20
+	v := view(l, fold)
+	began := time.Now()
+	var meta timeline.Meta
+	most := peak(func() { meta = rebuild(l, v) })
+	t.Logf("feed: %s, %.1f MiB of heap at most", time.Since(began).Round(time.Millisecond), float64(most)/(1<<20))
+	assert.EqualValues(t, n, meta.Counters.Folded)
+	assert.EqualValues(t, n/eventsOfEach, meta.Rows)
+	assert.Less(t, most, uint64(mostHeap))
+	row, _, err := v.Get(l.ctx, "g-00007")
+	require.NoError(t, err)
+	assert.Equal(t, eventsOfEach, row.State.Sum)
+}
+
+func TestLoad_LiesAsAppendLeavesIt(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-1", "north", 1)
+	var appended []map[string]types.AttributeValue
+	for _, it := range l.scan() {
+		if it["_k"] != nil { // the other one is the current item
+			appended = append(appended, it)
+		}
+	}
+	require.Len(t, appended, 1)
+	laid := l.laid(reading{Device: "d-1", Site: "north", At: at(1), Value: 10})
+	for _, own := range []string{"_w", "_at"} {
+		require.Contains(t, laid, own)
+		require.Contains(t, appended[0], own)
+		delete(laid, own)
+		delete(appended[0], own)
+	}
+	assert.Equal(t, appended[0], laid)
+}
