@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeline"
 )
 
@@ -265,42 +264,6 @@ func TestT22_EveryPageOfTheHistoryIsRead(t *testing.T) {
 			assert.Equal(t, 2500, all)
 		}
 		assert.Equal(t, rows(l, v, timeline.AsOf(at(3000))), rows(l, v), "T24")
-	}
-}
-
-func TestT25_ACatchUpThatEndsAtAnyRequestIsMadeGood(t *testing.T) {
-	t.Parallel()
-	for _, fault := range []faults.Fault{faults.Drop, faults.Lost} {
-		t.Run(fault.String(), func(t *testing.T) {
-			t.Parallel()
-			l := newLab(t)
-			l.append("d-1", "north", 1, 3)
-			for n := 1; ; n++ {
-				name := fmt.Sprint("crash-", n)
-				fold := l.sites(func(f *timeline.Fold[string, totals]) { f.Name = name })
-				v := view(l.connect(), fold)
-				rebuild(l, v)
-				l.append("d-1", "north", 3+float64(n), 1+float64(n)/1000) // one of them late
-				l.append(name, name, 1, 2)
-				v = view(l.connect(once), fold)
-				l.sent.Reset()
-				l.sent.Inject(from(n, fault))
-				_, err := v.CatchUp(l.ctx)
-				l.sent.Inject(nil)
-				l.clock.forward(time.Minute)
-				v = view(l.connect(), fold)
-				meta, errAgain := v.CatchUp(l.ctx)
-				require.NoError(t, errAgain)
-				want := rows(l, v, timeline.AsOf(at(1000)))
-				require.Equal(t, want, rows(l, v), "ended at request %d", n)
-				require.EqualValues(t, len(want), meta.Rows, "ended at request %d: every row is counted", n)
-				require.Equal(t, slices.Sorted(maps.Keys(want)), pageWalk(l, v, 2), "ended at request %d", n)
-				if err == nil {
-					assert.Greater(t, n, 5, "a catch-up takes more requests than that")
-					return
-				}
-			}
-		})
 	}
 }
 
