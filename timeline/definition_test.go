@@ -174,7 +174,6 @@ func TestSource_MistakesAreToldWithTheirSource(t *testing.T) {
 	l := offline(t)
 	day := func(string) reading { return reading{} }
 	classify := timeline.Classify([]string{"a"}, func(timeline.Event[reading]) string { return "a" })
-	type private struct{ at int }
 	for want, s := range map[string]timeline.Source{
 		"the series is nil":                timeline.Series[reading](nil),
 		"the history is nil":               timeline.Versions[message](nil),
@@ -195,7 +194,7 @@ func TestSource_MistakesAreToldWithTheirSource(t *testing.T) {
 		"must be a time, or an integer":    timeline.Items(l.messages, &entity.Fields[message]().Text),
 		"a feed needs a name":              timeline.Feed("", []string{"a"}, nothing),
 		"a feed needs the names":           timeline.Feed[reading]("f", nil, nil),
-		"the payload cannot be kept":       timeline.Feed("f", []string{"a"}, func(context.Context) iter.Seq2[timeline.Event[private], error] { return nil }),
+		"the payload cannot be kept":       timeline.Feed("f", []string{"a"}, func(context.Context) iter.Seq2[timeline.Event[hidden], error] { return nil }),
 		"a feed gives payloads in today's": timeline.Feed("f", []string{"a"}, nothing, timeline.Upgrade(1, func(r reading) (reading, error) { return r, nil })),
 	} {
 		_, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: s})
