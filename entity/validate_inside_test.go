@@ -66,6 +66,7 @@ type Furnished struct {
 	Maybe   *Spot                `dynamodbav:"maybe,omitempty"`
 	Codes   []Code               `dynamodbav:"codes,omitempty"`
 	Few     []Code               `dynamodbav:"few,omitempty,omitemptyelem"`
+	Lines   []*Spot              `dynamodbav:"lines,omitempty,omitemptyelem"`
 	Set     []Code               `dynamodbav:"set,omitempty,stringset"`
 	Pair    [2]*Code             `dynamodbav:"pair,omitempty"`
 	Status  map[Code]ready.MAC   `dynamodbav:"status,omitempty"`
@@ -306,4 +307,13 @@ func TestValidate_OrderIsThatOfTheFieldsAndOfTheTextOfKeys(t *testing.T) {
 	}
 	require.Equal(t, "Codes[0]", first[0])
 	require.True(t, slices.IsSorted(first[1:]))
+}
+
+func TestValidate_AsksInsideAppendedElementsAlsoWhereOthersAreLeftOut(t *testing.T) {
+	t.Parallel()
+	store, f := nested(t), entity.Fields[Furnished]()
+	for _, added := range [][]*Spot{{{City: "x"}}, {nil, {City: "x"}}, {{City: "Bern"}, nil, {City: "x"}}} {
+		_, err := store.Update(t.Context(), Furnished{ID: "i"}, entity.ListAppend(&f.Lines, added...))
+		require.Equal(t, []string{"Lines.City"}, places(t, err))
+	}
 }

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,6 +34,9 @@ func (r *Runner) GetMany(ctx context.Context, keys []Key, consistent bool, found
 	return nil
 }
 
+// errOtherTable is an answer under another name of the table than it was asked under: which keys it is about cannot be told.
+var errOtherTable = errors.New("the database answered for a table that was not asked for")
+
 type asked = map[string]types.KeysAndAttributes
 
 // byTable is what a request asks for.
@@ -59,6 +63,9 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 			meterOf(ctx).reads(&out.ConsumedCapacity[i])
 		}
 		for _, table := range slices.Sorted(maps.Keys(out.Responses)) {
+			if _, ok := wanted[table]; !ok && len(out.Responses[table]) > 0 {
+				return errOtherTable
+			}
 			for _, it := range out.Responses[table] {
 				found(table, it)
 			}

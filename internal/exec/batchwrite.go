@@ -99,6 +99,13 @@ func remaining(writes []BatchWrite, left []int, unprocessed map[string][]types.W
 			rest = append(rest, k)
 		}
 	}
+	came := 0
+	for _, of := range unprocessed {
+		came += len(of)
+	}
+	if came != len(rest) { // something came back in another form: what it was cannot be told, so nothing counts as written
+		return left
+	}
 	return rest
 }
 

@@ -49,7 +49,7 @@ func (r *refusals) walk(v reflect.Value, av types.AttributeValue, place string) 
 				r.walkFields(v, m.Value, place)
 			}
 		case reflect.Slice, reflect.Array:
-			r.walkElements(v, av, place)
+			r.walkElements(v, av, func(i int) string { return place + "[" + strconv.Itoa(i) + "]" })
 		case reflect.Map:
 			r.walkEntries(v, av, place)
 		}
@@ -77,7 +77,7 @@ func (r *refusals) walkFields(v reflect.Value, stored item.Item, place string) {
 	}
 }
 
-func (r *refusals) walkElements(v reflect.Value, av types.AttributeValue, place string) {
+func (r *refusals) walkElements(v reflect.Value, av types.AttributeValue, place func(int) string) {
 	list, isList := av.(*types.AttributeValueMemberL)
 	next := 0
 	for i := range v.Len() {
@@ -92,7 +92,7 @@ func (r *refusals) walkElements(v reflect.Value, av types.AttributeValue, place 
 			stored = list.Value[next]
 			next++
 		}
-		r.walk(e, stored, place+"["+strconv.Itoa(i)+"]")
+		r.walk(e, stored, place(i))
 	}
 }
 

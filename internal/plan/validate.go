@@ -94,13 +94,7 @@ func validateChange(s *schema.Schema, n *schema.Node, c opt.Change, value any, a
 		found.walk(v, av, place)
 		return found.errors(s, n.Attr)
 	}
-	for i := range v.Len() {
-		e := av
-		if list, ok := av.(*types.AttributeValueMemberL); ok && len(list.Value) == v.Len() {
-			e = list.Value[i]
-		}
-		found.walk(v.Index(i), e, place)
-	}
+	found.walkElements(v, av, func(int) string { return place })
 	return found.errors(s, n.Attr)
 }
 

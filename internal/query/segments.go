@@ -37,7 +37,7 @@ func (p *Plan) allSegments(ctx context.Context, yield func(item.Item, error) boo
 		}()
 	}
 	// However the loop ends, no goroutine outlives it.
-	running, yielded, track := p.Segments, 0, p.tracker(p.Segments)
+	running, finished, yielded, track := p.Segments, 0, 0, p.tracker(p.Segments)
 	defer func() {
 		stop()
 		for ; running > 0; running-- {
@@ -54,6 +54,9 @@ func (p *Plan) allSegments(ctx context.Context, yield func(item.Item, error) boo
 				return
 			}
 			track.add(a.fetched)
+			if a.last == nil {
+				finished++
+			}
 			for _, it := range a.items {
 				yielded++
 				if !yield(it, nil) || yielded == p.Limit {
@@ -64,5 +67,8 @@ func (p *Plan) allSegments(ctx context.Context, yield func(item.Item, error) boo
 			yield(nil, ctx.Err())
 			return
 		}
+	}
+	if finished < p.Segments { // they stopped because ctx ended, and were heard of before that was
+		yield(nil, ctx.Err())
 	}
 }
