@@ -48,7 +48,7 @@ func NoteEvery(rows int) BuildOption {
 const (
 	defaultSegments = 4
 	defaultEvery    = 500
-	overlap         = 10 * time.Minute // how long a write may be on its way: a transaction is repeated for 8 minutes
+	overlap         = 15 * time.Minute // how long a write may be on its way: a transaction is repeated for 8 minutes
 )
 
 func collectBuild(opts []BuildOption) (buildOptions, error) {

@@ -14,6 +14,10 @@ const mostRefolds = 100_000
 // newer than its group's last one is applied to the row; a group with one that came late is folded anew from its history:
 // by a query of its partition where the source has [Within], else by a second scan for all such groups.
 //
+// What was accepted is known by the clocks of the writers, which may differ by minutes, and a write may be on its way for
+// eight: events are looked for from 15 minutes before the newest one that is known. An append of entity.DB.TransactOnce whose
+// Token.At is older than that waits for the next rebuild.
+//
 // It reads the history of every source once. Errors: *[StaleError] when there are no rows of this definition;
 // [ErrNoAcceptTime]; *[BuildingError]; [ErrLeaseLost]; *[EventError].
 func (v *View[K, S]) CatchUp(ctx context.Context, opts ...BuildOption) (meta Meta, err error) {
@@ -62,17 +66,21 @@ func (b *builder[K, S]) catchUp(ctx context.Context, relist bool) (err error) {
 	if err := b.sweep(ctx, b.hold); err != nil {
 		return err
 	}
-	was, now := b.begun.Through, b.now()
+	was, now := b.begun, b.now()
+	if now.Before(was.Through) { // by the clock of an earlier builder, whose rows hold what that saw
+		now = was.Through
+	}
 	w := window{until: now, now: now}
 	c := b.collect(w, b.Memory/2)
-	c.only = func(_ string, r *record) bool { return r.seen.IsZero() || r.seen.After(was.Add(-overlap)) }
+	c.only = func(_ string, r *record) bool { return r.seen.IsZero() || r.seen.After(was.Newest.Add(-overlap)) }
 	defer func() { err = joined(err, c.spool.Close()) }()
 	if err := b.readAll(ctx, c, now); err != nil {
 		return err
 	}
 	n := c.counts
-	a := &advance[K, S]{b: b, ctx: ctx, since: now.Add(-overlap)}
-	if err := b.fold(c.spool.Sorted(), &n, a); err != nil {
+	ungrouped := n.Ungrouped // of the whole history
+	a := &advance[K, S]{b: b, ctx: ctx, since: later(was.Newest, c.newest).Add(-overlap)}
+	if err := b.fold(ctx, c.spool.Sorted(), &n, a); err != nil {
 		return err
 	}
 	if err := a.flush(); err != nil {
@@ -90,7 +98,9 @@ func (b *builder[K, S]) catchUp(ctx context.Context, relist bool) (err error) {
 	return b.save(ctx, func(m *manifest) {
 		g := *m.Active
 		g.Through, g.Now, g.Rows, g.Finished = now, now, rows, b.now()
+		g.Newest = later(g.Newest, c.newest)
 		g.Counts.Folded += n.Folded
+		g.Counts.Ungrouped = max(g.Counts.Ungrouped, ungrouped)
 		g.Unlisted = false
 		g.Baselines = g.Baselines || n.Baselines > 0
 		m.Active, m.Owner, m.Failure = &g, "", nil
@@ -121,7 +131,7 @@ func (b *builder[K, S]) refold(ctx context.Context, a *advance[K, S], w window, 
 		return err
 	}
 	n.add(c.counts)
-	if err := b.fold(c.spool.Sorted(), n, whole[K, S]{a.since, a.put}); err != nil {
+	if err := b.fold(ctx, c.spool.Sorted(), n, whole[K, S]{a.since, a.put}); err != nil {
 		return err
 	}
 	return a.flush()

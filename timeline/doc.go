@@ -63,7 +63,7 @@
 //
 // [View.CatchUp] brings rows up to what was accepted since. It reads by accept time and folds by event time, so that late
 // events are in their place: groups that have some are folded anew. Writes can be on their way for minutes after they took
-// their time from the clock, so each catch-up looks at the 10 minutes before the last one again; a row knows which of these
+// their time from the clock, so each catch-up looks at the 15 minutes before the newest known event again; a row knows which of these
 // events it has.
 //
 // # Reading
@@ -95,6 +95,6 @@
 //   - [Items] without [AcceptedAt] can be rebuilt, and not caught up with.
 //
 // Not promised: that rows have what was accepted after [Meta].Through; that a catch-up sees events whose writers' clocks were
-// more than 10 minutes behind, which the next rebuild sees; that rebuilt rows know events that have expired meanwhile, or
+// more than 15 minutes behind, which the next rebuild sees; that rebuilt rows know events that have expired meanwhile, or
 // items that were purged; that functions which changed are noticed.
 package timeline

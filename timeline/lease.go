@@ -39,6 +39,7 @@ func acquire(ctx context.Context, store *entity.Store[manifest], view, owner str
 			return nil, &BuildingError{View: view, Owner: m.Owner, Until: m.Lease, Progress: m.progress()}
 		}
 		m.View, m.Format, m.Owner, m.Fence, m.Lease = view, formatVersion, owner, m.Fence+1, now.Add(leaseTime)
+		m.Saves++
 		if err := change(&m); err != nil {
 			return nil, err
 		}
@@ -64,10 +65,27 @@ func acquire(ctx context.Context, store *entity.Store[manifest], view, owner str
 	}
 }
 
-// save writes the manifest after change, as long as the fence is ours, and renews the lease.
+// save writes the manifest after change, as long as the fence is ours, and renews the lease. A save that was on its way for
+// long does not undo a later one: each has its number.
 func (h *hold) save(ctx context.Context, change func(*manifest)) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	err := h.put(ctx, change)
+	if !errors.Is(err, entity.ErrCondition) {
+		return err
+	}
+	m, err := h.store.Get(ctx, manifest{View: h.m.View}, entity.Consistent())
+	if err != nil || m.Fence != h.m.Fence {
+		return errors.Join(ErrLeaseLost, err)
+	}
+	h.m = m // an earlier save of ours was applied, and its answer lost
+	if err = h.put(ctx, change); errors.Is(err, entity.ErrCondition) {
+		err = ErrLeaseLost
+	}
+	return err
+}
+
+func (h *hold) put(ctx context.Context, change func(*manifest)) error {
 	next := h.m
 	change(&next)
 	if next.Owner != "" {
@@ -76,10 +94,8 @@ func (h *hold) save(ctx context.Context, change func(*manifest)) error {
 		next.Lease = time.Time{}
 	}
 	f := entity.Fields[manifest]()
-	m, err := h.store.Put(ctx, next, entity.If(entity.Eq(&f.Fence, h.m.Fence)))
-	if errors.Is(err, entity.ErrCondition) {
-		return ErrLeaseLost
-	}
+	next.Saves = h.m.Saves + 1
+	m, err := h.store.Put(ctx, next, entity.If(entity.Eq(&f.Fence, h.m.Fence), entity.Eq(&f.Saves, h.m.Saves)))
 	if err == nil {
 		h.m = m
 	}
@@ -113,6 +129,10 @@ func (h *hold) beat(ctx context.Context) error {
 func (h *hold) alive(ctx context.Context, work func(context.Context) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	done := make(chan struct{})
+	defer func() { // also when a handler panics; it must not renew the lease once that was given up
+		stop(nil)
+		<-done
+	}()
 	go func() {
 		defer close(done)
 		tick := time.NewTicker(leaseTime / 6)
@@ -132,8 +152,6 @@ func (h *hold) alive(ctx context.Context, work func(context.Context) error) erro
 	if errors.Is(context.Cause(ctx), ErrLeaseLost) {
 		err = ErrLeaseLost
 	}
-	stop(nil)
-	<-done // it must not renew the lease once that was given up
 	return err
 }
 

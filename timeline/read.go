@@ -50,6 +50,9 @@ func (o *origin) scan(ctx context.Context, segment, of int32, start item.Item, n
 	}
 	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
 	p := &partitions{o: o, to: to, events: o.assemble()}
+	if start != nil {
+		p.skip = p.idOf(start)
+	}
 	for {
 		out, err := o.core.Runner.Scan(ctx, in)
 		if err != nil {
@@ -75,13 +78,22 @@ type partitions struct {
 	to     sink
 	events assembler
 	id     string
+	skip   string // partition that was through before: what was written into it since is not the whole of it
 	last   item.Item
+}
+
+func (p *partitions) idOf(it item.Item) string {
+	pk := p.o.core.Schema.PK.Attributes()[0]
+	return plan.KeyID(item.Item{pk: it[pk]})
 }
 
 func (p *partitions) push(it item.Item) error {
 	s := p.o.core.Schema
-	pk := s.PK.Attributes()[0]
-	if id := plan.KeyID(item.Item{pk: it[pk]}); id != p.id {
+	id := p.idOf(it)
+	if id == p.skip {
+		return nil
+	}
+	if id != p.id {
 		if err := p.end(); err != nil {
 			return err
 		}

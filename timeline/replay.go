@@ -20,6 +20,7 @@ type collector[K comparable, S any] struct {
 	mu     sync.Mutex
 	spool  *spool.Spool
 	counts Counters
+	newest time.Time // when the last event of the window was accepted
 }
 
 func (d *definition[K, S]) collect(w window, memory int) *collector[K, S] {
@@ -33,6 +34,9 @@ func (c *collector[K, S]) add(r *record) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counts.add(n)
+	if c.w.holds(c.d.all[r.origin], r) {
+		c.newest = later(c.newest, r.seen)
+	}
 	if err != nil || key == nil {
 		return err
 	}
@@ -134,10 +138,13 @@ type folder[K comparable, S any] interface {
 }
 
 // fold applies sorted events, group by group.
-func (d *definition[K, S]) fold(sorted iter.Seq2[spool.Entry, error], n *Counters, f folder[K, S]) error {
+func (d *definition[K, S]) fold(ctx context.Context, sorted iter.Seq2[spool.Entry, error], n *Counters, f folder[K, S]) error {
 	var g *folded[K, S]
 	var last spool.Entry
 	for e, err := range sorted {
+		if err == nil {
+			err = ctx.Err()
+		}
 		if err != nil {
 			return err
 		}
@@ -205,7 +212,7 @@ func (d *definition[K, S]) replay(ctx context.Context, w window, n *Counters, do
 		}
 	}
 	n.add(c.counts)
-	return d.fold(c.spool.Sorted(), n, whole[K, S]{give: done})
+	return d.fold(ctx, c.spool.Sorted(), n, whole[K, S]{give: done})
 }
 
 // replayGroup reads the events of one group. It is nil when there are none.
@@ -225,7 +232,7 @@ func (d *definition[K, S]) replayGroup(ctx context.Context, k K, group string, w
 		}
 	}
 	n.add(c.counts)
-	err = d.fold(c.spool.Sorted(), n, whole[K, S]{since, func(g *folded[K, S]) error { found = g; return nil }})
+	err = d.fold(ctx, c.spool.Sorted(), n, whole[K, S]{since, func(g *folded[K, S]) error { found = g; return nil }})
 	return found, err
 }
 
@@ -234,4 +241,11 @@ func (c *collector[K, S]) repeated() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counts.Duplicates++
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }

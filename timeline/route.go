@@ -95,7 +95,7 @@ func (s *segment[K, S]) partition(last map[string]value) error {
 	d, g := s.b, s.b.begun
 	s.n.add(s.c.counts)
 	s.c.counts = Counters{}
-	err := d.fold(s.c.spool.Sorted(), &s.n, whole[K, S]{g.Through.Add(-overlap), func(f *folded[K, S]) error {
+	err := d.fold(s.ctx, s.c.spool.Sorted(), &s.n, whole[K, S]{g.Through.Add(-overlap), func(f *folded[K, S]) error {
 		s.rows = append(s.rows, f)
 		if len(s.rows) < rowsAtOnce {
 			return nil
@@ -126,7 +126,7 @@ func (s *segment[K, S]) note(at string) error {
 	if err := s.flush(); err != nil {
 		return err
 	}
-	n := s.n
+	n, newest := s.n, s.c.newest
 	s.n, s.put = Counters{}, 0
 	return s.b.checkpoint(s.ctx, func(g *generation) {
 		if g.Positions == nil {
@@ -134,6 +134,7 @@ func (s *segment[K, S]) note(at string) error {
 		}
 		g.Positions[s.name] = at
 		g.Counts.add(n)
+		g.Newest = later(g.Newest, newest)
 	})
 }
 
@@ -173,7 +174,7 @@ func (b *builder[K, S]) sorted(ctx context.Context) (err error) {
 		b.tell()
 		return err
 	}
-	err = b.fold(c.spool.Sorted(), &n, whole[K, S]{g.Through.Add(-overlap), func(f *folded[K, S]) error {
+	err = b.fold(ctx, c.spool.Sorted(), &n, whole[K, S]{c.newest.Add(-overlap), func(f *folded[K, S]) error {
 		if rows = append(rows, f); len(rows) < rowsAtOnce {
 			return nil
 		}
@@ -185,7 +186,7 @@ func (b *builder[K, S]) sorted(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return b.checkpoint(ctx, func(g *generation) { g.Counts = n })
+	return b.checkpoint(ctx, func(g *generation) { g.Counts, g.Newest = n, c.newest })
 }
 
 // readAll reads the history of every source into a collector, the segments of each at the same time.

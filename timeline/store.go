@@ -50,6 +50,7 @@ type manifest struct {
 	View     string       `dynamodbav:"view"`
 	Format   int          `dynamodbav:"format"`
 	Fence    int64        `dynamodbav:"fence"` // grows with every builder
+	Saves    int64        `dynamodbav:"saves"` // grows with every write of the manifest
 	Owner    string       `dynamodbav:"owner,omitempty"`
 	Lease    time.Time    `dynamodbav:"lease,omitempty"` // until when the owner is trusted to be at work
 	Active   *generation  `dynamodbav:"active,omitempty"`
@@ -64,8 +65,9 @@ type generation struct {
 	Print     string            `dynamodbav:"fingerprint"`
 	Started   time.Time         `dynamodbav:"started"`
 	Finished  time.Time         `dynamodbav:"finished,omitempty"`
-	Through   time.Time         `dynamodbav:"through"` // events accepted up to here are in the rows
-	Now       time.Time         `dynamodbav:"now"`     // events that had expired by then are not
+	Through   time.Time         `dynamodbav:"through"`          // events accepted up to here are in the rows
+	Newest    time.Time         `dynamodbav:"newest,omitempty"` // when the last of them was accepted, which no clock but the events' own tells
+	Now       time.Time         `dynamodbav:"now"`              // events that had expired by then are not
 	Rows      int64             `dynamodbav:"rows"`
 	Counts    Counters          `dynamodbav:"counters"`
 	Route     string            `dynamodbav:"route"`
