@@ -48,11 +48,12 @@ func readConfig(getenv func(string) string) (config, error) {
 	}
 	var errs []error
 	if text := getenv(envRetention); text != "" {
-		days, err := strconv.ParseInt(text, 10, 32)
-		if err != nil || days < 1 {
-			errs = append(errs, fmt.Errorf("%s: a number of days is needed, 1 or more", envRetention))
+		// Too many days would overflow, and come out as some other time.
+		if days, err := strconv.ParseInt(text, 10, 32); err != nil || days < 1 || days > longestRetention {
+			errs = append(errs, fmt.Errorf("%s: a number of days is needed, 1 to %d", envRetention, longestRetention))
+		} else {
+			cfg.Retention = time.Duration(days) * day
 		}
-		cfg.Retention = time.Duration(days) * day
 	}
 	for _, flag := range []struct {
 		name string
@@ -67,7 +68,10 @@ func readConfig(getenv func(string) string) (config, error) {
 	return cfg, errors.Join(append(errs, cfg.Validate())...)
 }
 
-const day = 24 * time.Hour
+const (
+	day              = 24 * time.Hour
+	longestRetention = 36500 // days
+)
 
 // Validate says what the service cannot work with.
 func (c config) Validate() error {
@@ -78,8 +82,8 @@ func (c config) Validate() error {
 	if c.AdminToken.text == "" {
 		errs = append(errs, fmt.Errorf("%s is not set: without it, API keys cannot be made", envAdmin))
 	}
-	if c.Retention < 0 || c.Retention > 100*365*day {
-		errs = append(errs, fmt.Errorf("%s: at most 36500 days are possible", envRetention))
+	if c.Retention < 0 || c.Retention > longestRetention*day {
+		errs = append(errs, fmt.Errorf("%s: at most %d days are possible", envRetention, longestRetention))
 	}
 	if n := len(c.CursorKey.text); n > 0 && n < 16 {
 		errs = append(errs, fmt.Errorf("%s: at least 16 bytes are needed", envCursor))

@@ -16,17 +16,19 @@ func TestConfig_SaysEverythingThatIsWrong(t *testing.T) {
 	for _, name := range []string{envDevices, envKeys, envRetention, envStrong, envRecovery, envCursor, envPepper, envAdmin} {
 		require.ErrorContains(t, err, name)
 	}
-	for _, days := range []string{"0", "-1", "1.5", "99999999"} {
+	for _, days := range []string{"0", "-1", "1.5", "36501", "213504", "99999999", "2147483647", "9223372036854775807"} {
 		env = map[string]string{envPepper: "p", envAdmin: "a", envRetention: days}
 		_, err = readConfig(func(name string) string { return env[name] })
-		require.ErrorContains(t, err, envRetention)
+		require.ErrorContains(t, err, envRetention, days)
 	}
-	env[envRetention] = "90"
-	cfg, err := readConfig(func(name string) string { return env[name] })
-	require.NoError(t, err)
-	require.Equal(t, 90*24*time.Hour, cfg.Retention)
+	for days, want := range map[string]time.Duration{"1": 24 * time.Hour, "90": 90 * 24 * time.Hour, "36500": 36500 * 24 * time.Hour} {
+		env[envRetention] = days
+		cfg, err := readConfig(func(name string) string { return env[name] })
+		require.NoError(t, err)
+		require.Equal(t, want, cfg.Retention)
+	}
 	delete(env, envRetention)
-	cfg, err = readConfig(func(name string) string { return env[name] })
+	cfg, err := readConfig(func(name string) string { return env[name] })
 	require.NoError(t, err)
 	require.Zero(t, cfg.Retention)
 }
