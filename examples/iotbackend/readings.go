@@ -16,7 +16,9 @@ func (b *backend) latest(ctx context.Context, id check.MAC) (Reading, error) {
 	if err := v.err(); err != nil {
 		return Reading{}, err
 	}
-	r, err := b.readings.Query(Reading{HardwareID: id}, b.newestFirst()...).First(ctx)
+	// No bound of time, though readings have a retention: it may have been another one when they were written, and what has
+	// expired is not shown.
+	r, err := b.readings.Query(Reading{HardwareID: id}, entity.Desc()).First(ctx)
 	if !errors.Is(err, entity.ErrNotFound) {
 		return r, err
 	}
@@ -24,16 +26,6 @@ func (b *backend) latest(ctx context.Context, id check.MAC) (Reading, error) {
 		return Reading{}, err
 	}
 	return Reading{}, errNoReadings
-}
-
-// newestFirst begins at the newest reading. Those that have expired come last, so it need not read them.
-func (b *backend) newestFirst() []entity.QueryOption {
-	opts := []entity.QueryOption{entity.Desc(), entity.Limit(1)}
-	if b.retention > 0 {
-		kept := b.clock().Add(time.Second - b.retention).UnixMilli()
-		opts = append(opts, entity.Ge(&readingField.TimestampMS, Millis(max(kept, 0))))
-	}
-	return opts
 }
 
 // mustExist returns errDeviceNotFound for a device that was never registered.
