@@ -2,6 +2,10 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/dynastrata/dynastrata/check"
@@ -31,7 +35,8 @@ type Capabilities struct {
 	Features map[string]bool `dynamodbav:"features" json:"features"`
 }
 
-// Validate refuses nil, which would be stored as NULL where the schema has a list and a map.
+// Validate refuses nil, which would be stored as NULL where the schema has a list and a map, and names that are empty,
+// long, or not printable.
 func (c Capabilities) Validate() error {
 	var errs []error
 	if c.Sensors == nil {
@@ -41,13 +46,27 @@ func (c Capabilities) Validate() error {
 		errs = append(errs, errors.New("features: an object is needed, even if it is empty"))
 	}
 	if len(c.Sensors) > maxCapabilities || len(c.Features) > maxCapabilities {
-		errs = append(errs, errors.New("at most 64 sensors and 64 features are allowed"))
+		return errors.Join(append(errs, errors.New("at most 64 sensors and 64 features are allowed"))...)
 	}
+	errs = append(errs, badName("sensors", slices.Values(c.Sensors)), badName("features", maps.Keys(c.Features)))
 	return errors.Join(errs...)
 }
 
-// maxCapabilities bounds what the schema leaves open, so that no device can fill an item.
-const maxCapabilities = 64
+// badName says that one of the names is not valid, without quoting it.
+func badName(field string, names iter.Seq[string]) error {
+	for name := range names {
+		if check.Bytes(name, 1, maxName) != nil || check.Printable(name) != nil {
+			return fmt.Errorf("%s: names of 1 to %d printable ASCII characters are needed", field, maxName)
+		}
+	}
+	return nil
+}
+
+// What the schema leaves open is bounded, so that no device can fill an item.
+const (
+	maxCapabilities = 64
+	maxName         = 64 // bytes
+)
 
 // Firmware is the version of a device's program.
 type Firmware string

@@ -64,6 +64,29 @@ func TestL22_CapabilitiesComeBackAsTheyWere(t *testing.T) {
 	require.Equal(t, r.Capabilities, got.Capabilities)
 }
 
+func TestL22_NamesOfCapabilitiesAreBounded(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	with := func(name string) []Capabilities {
+		return []Capabilities{{[]string{"a", name}, map[string]bool{}}, {[]string{}, map[string]bool{"a": true, name: true}}}
+	}
+	for _, bad := range []string{"", strings.Repeat("x", 65), "grün", "a\tb", "a\xff"} {
+		for _, c := range with(bad) {
+			r := boots(macA, boot1)
+			r.Capabilities = c
+			_, _, err := l.register(t.Context(), r)
+			require.Equal(t, []string{"capabilities"}, fields(t, err), "%q", bad)
+			require.True(t, bad == "" || !strings.Contains(err.Error(), bad), "the name is in the error")
+		}
+	}
+	require.Empty(t, l.wire.Requests())
+	for _, good := range []string{"x", strings.Repeat("x", 64), "soil moisture~"} {
+		for _, c := range with(good) {
+			require.NoError(t, c.Validate())
+		}
+	}
+}
+
 func TestL23_RequiredFieldsAreRequired(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -258,6 +259,32 @@ func TestL09_NumbersAreFinite(t *testing.T) {
 		require.Error(t, err)
 	}
 	require.Empty(t, l.wire.Requests())
+}
+
+// A number that DynamoDB does not have is found before anything of its request is written, and is the sender's mistake.
+func TestL09_NumbersAreStorable(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.registered(macA)
+	device := l.device()
+	path := "/v1/devices/" + string(macA) + "/readings"
+	for _, f := range []float64{1e200, -1e200, 1e126, 1e-200, -1e-131, math.Nextafter(1e-130, 0), math.SmallestNonzeroFloat64, math.MaxFloat64} {
+		batch := samples(macA, 2)
+		batch[1].Sensors = &Sensors{PressureHPA: &f}
+		_, err := device.call(t.Context(), http.MethodPost, path, map[string]any{"readings": batch}, nil)
+		p := refusedBy(t, err, http.StatusBadRequest, "VALIDATION_FAILED")
+		require.Contains(t, string(p.Details), `"field":"readings[1].sensors"`, f)
+	}
+	require.Empty(t, l.raw(l.cfg.Readings))
+	for i, f := range []float64{0, math.Copysign(0, -1), 1e-130, -1e-130, math.Nextafter(1e-130, 1), math.Nextafter(1e126, 0), -1e125} {
+		s := sample(macA, i)
+		s.Sensors = &Sensors{PressureHPA: &f}
+		_, err := l.ingest(t.Context(), macA, []submission{s})
+		require.NoError(t, err, f)
+		got, err := l.latest(t.Context(), macA)
+		require.NoError(t, err)
+		require.InDelta(t, f, *got.Sensors.PressureHPA, 0)
+	}
 }
 
 // lockedReadingV2 is Reading with one more optional attribute, as a later version of the schema may have it.

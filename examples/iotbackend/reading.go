@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"math"
 	"time"
 
 	"github.com/dynastrata/dynastrata/check"
@@ -50,15 +51,27 @@ type Sensors struct {
 	SoilMoisturePct *float64 `dynamodbav:"soil_moisture_pct,omitempty" json:"soil_moisture_pct,omitempty"`
 }
 
-// Validate refuses what is no number.
+// Validate refuses what is no number, or none that DynamoDB can store.
 func (s Sensors) Validate() error {
 	var errs []error
 	for _, f := range []*float64{s.BME280TempC, s.DS18B20TempC, s.HumidityPct, s.PressureHPA, s.SoilMoisturePct} {
 		if f != nil {
-			errs = append(errs, check.Finite(*f))
+			errs = append(errs, storable(*f))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// storable refuses numbers whose magnitude DynamoDB does not have. The write would refuse them, too, but only when other
+// readings of the request are stored.
+func storable(f float64) error {
+	if err := check.Finite(f); err != nil {
+		return err
+	}
+	if size := math.Abs(f); size != 0 && (size < 1e-130 || size >= 1e126) {
+		return errors.New("zero or a magnitude from 1e-130 to below 1e126 is needed")
+	}
+	return nil
 }
 
 // SensorStatus says which sensors work.
