@@ -79,6 +79,8 @@ func classify(err error) *problem {
 	switch { // the order matters: a throttled attempt may follow one whose answer was lost
 	case entity.IsAmbiguous(err):
 		return busy("OUTCOME_UNKNOWN", "the request may have been carried out; it can be sent again")
+	case unstorable(err):
+		return &problem{Status: http.StatusBadRequest, Code: "VALIDATION_FAILED", Message: "the request has a value that cannot be stored"}
 	case throttled(err):
 		return busy("THROTTLED", "there is too much traffic")
 	case errors.Is(err, entity.ErrConflict):
@@ -95,6 +97,14 @@ func classify(err error) *problem {
 // busy is a failure that passes.
 func busy(code, message string) *problem {
 	return &problem{Status: http.StatusServiceUnavailable, Code: code, Message: message, RetryAfter: time.Second}
+}
+
+// unstorable reports that the library refused a value before it asked the database. The service's own checks are narrower;
+// this is for what they miss. The error may quote the value, so nothing of it is told.
+func unstorable(err error) bool {
+	var refused *entity.ValidationError
+	var bad *entity.InputError
+	return errors.As(err, &refused) || errors.As(err, &bad) && bad.Code == "EDD-9102" || errors.Is(err, entity.ErrTooLarge)
 }
 
 // throttled reports that DynamoDB refused the request, or an action of the transaction, because of too much traffic.
