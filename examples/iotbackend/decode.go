@@ -1,13 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"strconv"
+	"strings"
+	"time"
 )
 
 // decode reads a request's body: one JSON object without unknown fields.
@@ -15,20 +19,45 @@ func decode(r *http.Request, into any) error {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return &problem{Status: http.StatusUnsupportedMediaType, Code: "UNSUPPORTED_MEDIA_TYPE", Message: "the body must be application/json"}
 	}
-	d := json.NewDecoder(r.Body)
-	d.DisallowUnknownFields()
-	err := d.Decode(into)
-	if err == nil {
-		if _, err = d.Token(); errors.Is(err, io.EOF) {
-			return nil
-		}
-		err = errors.Join(err, errors.New("there is something after the object"))
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return unread(err)
 	}
+	if err := decodeObject(body, into); err != nil {
+		return &problem{Status: http.StatusBadRequest, Code: "INVALID_JSON", Message: jsonProblem(err)}
+	}
+	return nil
+}
+
+// unread says why a body did not arrive.
+func unread(err error) *problem {
 	var large *http.MaxBytesError
-	if errors.As(err, &large) {
+	var waited net.Error
+	switch {
+	case errors.As(err, &large):
 		return &problem{Status: http.StatusRequestEntityTooLarge, Code: "BODY_TOO_LARGE", Message: fmt.Sprintf("the body may have %d bytes", large.Limit)}
+	case errors.As(err, &waited) && waited.Timeout():
+		return &problem{Status: http.StatusRequestTimeout, Code: "BODY_TIMEOUT", Message: "the body did not arrive in time", RetryAfter: time.Second}
 	}
 	return &problem{Status: http.StatusBadRequest, Code: "INVALID_JSON", Message: jsonProblem(err)}
+}
+
+var errNoObject = errors.New("the body is not one object")
+
+// decodeObject decodes exactly one object: the decoder alone would take null for one.
+func decodeObject(body []byte, into any) error {
+	if text := bytes.TrimLeft(body, " \t\r\n"); len(text) > 0 && text[0] != '{' {
+		return errNoObject
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errNoObject
+	}
+	return nil
 }
 
 // jsonProblem says what is wrong with a body, without quoting it.
@@ -43,7 +72,8 @@ func jsonProblem(err error) string {
 	case errors.As(err, &syntax):
 		return fmt.Sprintf("the body is no JSON from byte %d on", syntax.Offset)
 	case errors.As(err, &kind):
-		return fmt.Sprintf("%s: a %s does not fit there", kind.Field, kind.Value)
+		what, _, _ := strings.Cut(kind.Value, " ") // a number's digits follow
+		return fmt.Sprintf("%s: a %s does not fit there", kind.Field, what)
 	}
 	return "the body must be one object with the fields of this request, and no others"
 }
