@@ -26,7 +26,7 @@ func viewDevice(d Device) deviceView {
 }
 
 // pathDevice is the device that a request is about.
-func pathDevice(r *http.Request) check.MAC { return check.MAC(r.PathValue("hardware_id")) }
+func pathDevice(r *http.Request) check.MAC { return pathID[check.MAC](r, "hardware_id") }
 
 // postDevice registers a device: 201 the first time, 200 after that.
 func (s *service) postDevice(r *http.Request) (int, any, error) {

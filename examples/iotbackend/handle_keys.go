@@ -61,6 +61,6 @@ func (s *service) getKeys(r *http.Request) (int, any, error) {
 
 // revoke makes a key worthless.
 func (s *service) revoke(r *http.Request) (int, any, error) {
-	key, err := s.revokeKey(r.Context(), check.UUID4(r.PathValue("key_id")))
+	key, err := s.revokeKey(r.Context(), pathID[check.UUID4](r, "key_id"))
 	return http.StatusOK, viewKey(key), err
 }

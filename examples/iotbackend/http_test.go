@@ -97,7 +97,7 @@ func TestHTTP_EveryRequestIsLoggedUnderItsID(t *testing.T) {
 	require.Equal(t, "mine-1", resp.Header.Get("X-Request-Id"))
 	require.Eventually(t, func() bool { return strings.Contains(l.logs.String(), "mine-1") }, time.Second, time.Millisecond)
 	line := l.logs.String()
-	for _, part := range []string{`"request_id":"mine-1"`, `"method":"GET"`, `"path":"/v1/devices"`, `"status":401`, `"code":"UNAUTHORIZED"`} {
+	for _, part := range []string{`"request_id":"mine-1"`, `"method":"GET"`, `"route":"GET /v1/devices"`, `"status":401`, `"code":"UNAUTHORIZED"`} {
 		require.Contains(t, line, part)
 	}
 	require.NotContains(t, line, "in-the-query")

@@ -32,7 +32,7 @@ func (s *service) routes() http.Handler {
 func matched(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h, pattern := mux.Handler(r)
-		if pattern != "" {
+		if noted(r).route = pattern; pattern != "" {
 			mux.ServeHTTP(w, r)
 			return
 		}
