@@ -154,7 +154,7 @@ func TestHTTP_TimeThatEndsInAPauseIsToldByItsCause(t *testing.T) {
 		}
 		return faults.None
 	})
-	l.timeout = 400 * time.Millisecond
+	l.timeout = 2 * time.Second
 	_, err := device.call(t.Context(), "GET", "/v1/devices/"+string(macA)+"/readings/latest", nil, nil)
 	refusedBy(t, err, http.StatusServiceUnavailable, "THROTTLED")
 }

@@ -280,7 +280,7 @@ func TestL69_AnOutcomeThatStaysUnknownIsSaidToBe(t *testing.T) {
 		}
 		return faults.None
 	})
-	l.timeout = 400 * time.Millisecond
+	l.timeout = 2 * time.Second
 	path, body := "/v1/devices/"+string(macA)+"/readings", map[string]any{"readings": samples(macA, 1)}
 	_, err := device.call(t.Context(), http.MethodPost, path, body, nil)
 	require.Positive(t, refusedBy(t, err, http.StatusServiceUnavailable, "OUTCOME_UNKNOWN").RetryAfter)
