@@ -48,14 +48,22 @@ func judgeAttribute(a, b string) (bool, string) {
 		switch {
 		case strings.HasPrefix(word, "time="):
 			judgeFormat(was, is, judge)
+		case isRange(word):
+			judgeRange(was, is, judge)
+		case strings.HasPrefix(word, "keys="):
+			judgeKeys(said(was, "keys="), said(is, "keys="), judge)
+		case strings.HasPrefix(word, "length="):
+			judgeLength(was[0], said(was, "length="), said(is, "length="), judge)
+		case strings.HasPrefix(word, "each="):
+			judgeLength("B", said(was, "each="), said(is, "each="), judge)
 		case word == "required":
 			judge(has, "items that are there may lack it")
 		case slices.Contains(presences, word):
 			judge(false, "an absent value and a zero one are read alike")
-		case word == "whole":
-			judge(has, "items that are there may have fractions")
 		case word == "number":
 			judge(has, "items that are there may have texts that are no numbers")
+		case word == "custom":
+			judge(true, "its elements encode themselves, and nothing is known about how")
 		case word == "recursive":
 			judge(true, "what is inside it is another type")
 		case had && kept[word] != "":
@@ -71,19 +79,26 @@ func judgeAttribute(a, b string) (bool, string) {
 }
 
 // judgeFormat compares the formats of a time: texts of two formats have no order, and numbers mean something else. A
-// number that gets or loses its format is the number that it was.
+// number that loses its format is the number that it was. One that gets a format may have been counted otherwise: were
+// that compatible too, a format could be swapped by way of none.
 func judgeFormat(was, is []string, judge func(bool, string)) {
-	if (format(was) == "" || format(is) == "") && was[0] == "N" {
+	old, now := said(was, "time="), said(is, "time=")
+	switch {
+	case old == now:
+	case now == "" && was[0] == "N":
 		judge(false, "it is the same number")
-		return
+	case old == "" && was[0] == "N":
+		judge(true, "items that are there may count in another unit, or from another day")
+	default:
+		judge(true, "items that are there have the old format, and the two do not compare")
 	}
-	judge(true, "items that are there have the old format, and the two do not compare")
 }
 
-func format(words []string) string {
+// said is what follows prefix in the word that begins with it, "" when none does.
+func said(words []string, prefix string) string {
 	for _, word := range words {
-		if strings.HasPrefix(word, "time=") {
-			return word
+		if value, ok := strings.CutPrefix(word, prefix); ok {
+			return value
 		}
 	}
 	return ""

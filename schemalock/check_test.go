@@ -103,7 +103,7 @@ func TestCheck_ComparesWithTheFile(t *testing.T) {
 	require.Len(t, r.errors, 1)
 	require.Len(t, r.logs, 1)
 	require.Contains(t, r.errors[0], "breaking: User: key sort: sk S $app#v1#user → sk S $app#v1#user#u: ")
-	require.Contains(t, r.errors[0], "breaking: User: attribute email: S optional → N whole optional: ")
+	require.Contains(t, r.errors[0], "breaking: User: attribute email: S optional → N int64 optional: ")
 	require.Contains(t, r.errors[0], "DYNASTRATA_UPDATE_LOCK=1 go test")
 	require.NotContains(t, r.errors[0], "phone")
 	after, err := os.ReadFile(path)

@@ -67,7 +67,7 @@ func ExampleCompare() {
 	}
 	// Output:
 	// breaking: Account: index gsi1 partition: gsi1pk S $app#v1#account#{owner string} → gsi1pk S $app#v1#account#{owner string|lower}: DynamoDB cannot change the key of an index, and items that are there have the old one
-	// compatible: Account: attribute balance: (none) → N whole always: it is absent in items that are there
+	// compatible: Account: attribute balance: (none) → N int64 always: it is absent in items that are there
 }
 
 // printer is a test that prints; a program uses its *testing.T.

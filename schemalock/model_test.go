@@ -156,7 +156,7 @@ entity Beat
   timeseries.Events ttl = 7d
   attribute at = S time=ns always
   attribute device = S always
-  attribute level = N whole optional append
+  attribute level = N int64 optional append
   attribute owner = S optional
 
 entity Person
@@ -190,20 +190,20 @@ entity Person
   attribute email = S optional
   attribute joined = S time=s optional
   attribute name = S required
-  attribute number = N whole always zero
+  attribute number = N int64 always zero
   attribute places = L optional
   attribute places[] = M
   attribute places[].city = S optional
   attribute places[].street = S always
-  attribute rank = N whole always
-  attribute score = N always
-  attribute seen = M optional
+  attribute rank = N uint16 always
+  attribute score = N float64 always
+  attribute seen = M keys=string optional
   attribute seen{} = S time=ns
   attribute tags = SS optional
   attribute team = S optional
   attribute tenant = S always immutable
   attribute updated = S time=ns always updated_at
-  attribute version = N whole always version
+  attribute version = N int64 always version
 
 entity Reading
   table = readings
@@ -223,9 +223,9 @@ entity Reading
   index day projection = all
   attribute batch_id = S always
   attribute day = S optional
-  attribute expiration_time = N whole optional
+  attribute expiration_time = N int64 optional
   attribute hardware_id = S always
-  attribute timestamp_ms = N whole always time=unixms
+  attribute timestamp_ms = N int64 always time=unixms
   attribute zone = S optional
 `, l.String())
 	again, err := Parse([]byte(l.String()))

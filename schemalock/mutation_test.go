@@ -45,7 +45,7 @@ var mutations = map[string]mutation{
 	"part order":    {person, func(m *model) { m.declare(0, `name:"Person" pk:"$#{number}" sk:"$#{tenant}"`) }, "!key partition\n!key sort"},
 	"part width":    {person, func(m *model) { m.declare(0, `name:"Person" pk:"$#{tenant}" sk:"$#{number:08}"`) }, "!key sort"},
 	"part lower":    {person, func(m *model) { m.declare(0, `name:"Person" pk:"$#{tenant|lower}" sk:"$#{number}"`) }, "!key partition"},
-	"part unsigned": {person, func(m *model) { retype[uint64](m, "Number", `dynamodbav:"number" entity:"zero"`) }, "!key sort"},
+	"part unsigned": {person, func(m *model) { retype[uint64](m, "Number", `dynamodbav:"number" entity:"zero"`) }, "!key sort\n!attribute number"},
 	"payload up":    {beat, func(m *model) { m.declare(0, `name:"Beat" table:"beats" pk:"$#{device}" sk:"$" payload:"2"`) }, "payload"},
 	"payload down": {reading, func(m *model) {
 		m.declare(0, `name:"Reading" table:"readings" pk:"hardware_id" sk:"ts_batch={timestamp_ms:013}#{batch_id}" kind:"item=reading"`)
@@ -143,12 +143,12 @@ var mutations = map[string]mutation{
 	"type":               {person, func(m *model) { retype[string](m, "Score", `dynamodbav:"score"`) }, "!attribute score"},
 	"number as text":     {person, func(m *model) { m.tag("Score", `dynamodbav:"score,string"`) }, "!attribute score"},
 	"fractions":          {person, func(m *model) { retype[int](m, "Score", `dynamodbav:"score"`) }, "!attribute score"},
-	"no fractions":       {beat, func(m *model) { retype[*float64](m, "Level", `dynamodbav:"level,omitempty" entity:"append"`) }, "attribute level"},
+	"no fractions":       {beat, func(m *model) { retype[*float64](m, "Level", `dynamodbav:"level,omitempty" entity:"append"`) }, "!attribute level"},
 	"integer size":       {beat, func(m *model) { retype[*int64](m, "Level", `dynamodbav:"level,omitempty" entity:"append"`) }, ""},
 	"set to list":        {person, func(m *model) { m.tag("Tags", `dynamodbav:"tags,omitempty"`) }, "!attribute tags"},
 	"time format":        {person, func(m *model) { m.tag("Created", `dynamodbav:"created" entity:"created_at,time=us"`) }, "!attribute created"},
 	"time as number":     {person, func(m *model) { m.tag("Created", `dynamodbav:"created" entity:"created_at,time=unix"`) }, "!attribute created"},
-	"number of time":     {reading, func(m *model) { m.tag("Expires", `dynamodbav:"expiration_time,omitempty" entity:"time=unix"`) }, "attribute expiration_time"},
+	"number of time":     {reading, func(m *model) { m.tag("Expires", `dynamodbav:"expiration_time,omitempty" entity:"time=unix"`) }, "!attribute expiration_time"},
 	"what is counted":    {reading, func(m *model) { m.tag("Timestamp", `dynamodbav:"timestamp_ms" entity:"time=unix"`) }, "!index day sort\n!attribute timestamp_ms"},
 	"created_at dropped": {person, func(m *model) { m.tag("Created", `dynamodbav:"created"`) }, "!attribute created"},
 	"created_at moved":   {person, func(m *model) { m.tag("Created", `dynamodbav:"born" entity:"created_at"`) }, "attribute born\n!attribute created"},

@@ -49,7 +49,7 @@ func TestLock_FollowsNestedValuesAsFarAsTheyGo(t *testing.T) {
 	i := slices.Index(got, "attribute any = any optional")
 	require.Positive(t, i, "%v", got)
 	for _, want := range []string{
-		"attribute mixed = M always", "attribute mixed.a%2Eb%20c = N whole always", "attribute mixed.city = S optional",
+		"attribute mixed = M always", "attribute mixed.a%2Eb%20c = N int64 always", "attribute mixed.city = S optional",
 		"attribute mixed.inner = S optional", "attribute mixed.street = S optional", "attribute own = custom always",
 		"attribute tree = M always", "attribute tree.leaves = L optional", "attribute tree.leaves[] = M recursive", "attribute tree.name = S always",
 	} {

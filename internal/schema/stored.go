@@ -78,7 +78,7 @@ func presence(t reflect.Type, o tag.Attribute, behind bool) string {
 type storedWalk struct {
 	codec item.Codec
 	found []Stored
-	on    map[reflect.Type]bool // structs that the walk is inside of
+	on    map[reflect.Type]bool // structs, lists and maps that the walk is inside of
 }
 
 // add notes the value at path, and what is inside it. format is that of the value if it is a time.
@@ -98,20 +98,23 @@ func (w *storedWalk) add(path string, t reflect.Type, o tag.Attribute, format ke
 	}
 	i := len(w.found)
 	w.found = append(w.found, Stored{path, words})
-	switch words[0] {
-	case "L":
-		w.add(path+"[]", t.Elem(), tag.Attribute{}, w.codec.Default, nil)
-	case "M":
-		if t.Kind() == reflect.Map {
-			w.add(path+"{}", t.Elem(), tag.Attribute{}, w.codec.Default, nil)
-		} else if w.on[t] {
-			w.found[i].Words = append(w.found[i].Words, "recursive")
-		} else {
-			w.on[t] = true
-			w.fields(path, t, false)
-			delete(w.on, t)
-		}
+	if words[0] != "L" && words[0] != "M" {
+		return
 	}
+	if w.on[t] {
+		w.found[i].Words = append(w.found[i].Words, "recursive")
+		return
+	}
+	w.on[t] = true
+	switch {
+	case words[0] == "L":
+		w.add(path+"[]", t.Elem(), tag.Attribute{}, w.codec.Default, nil)
+	case t.Kind() == reflect.Map:
+		w.add(path+"{}", t.Elem(), tag.Attribute{}, w.codec.Default, nil)
+	default:
+		w.fields(path, t, false)
+	}
+	delete(w.on, t)
 }
 
 // fields notes the attributes of a nested struct.
@@ -143,42 +146,4 @@ func (w *storedWalk) fields(path string, t reflect.Type, behind bool) {
 		}
 		w.add(path+"."+PathName(name), f.Type, o, format, []string{presence(f.Type, o, behind)})
 	}
-}
-
-// storedType is the type of a value in DynamoDB, and for a number whether it is whole. What encodes itself is custom, and
-// what can be anything is any.
-func storedType(t reflect.Type, o tag.Attribute, format key.TimeFormat) []string {
-	switch {
-	case encodesItself(t):
-		return []string{"custom"}
-	case o.Set != "":
-		return []string{strings.ToUpper(o.Set[:1]) + "S"}
-	case isTime(t) && format.Text():
-		return []string{"S", "time=" + format.String()}
-	case isTime(t):
-		return []string{"N", "time=" + format.String()}
-	}
-	switch k := t.Kind(); {
-	case numeric(t):
-		words := []string{"N"}
-		if o.String {
-			words[0] = "S"
-			words = append(words, "number")
-		}
-		if k >= reflect.Int && k <= reflect.Uint64 {
-			words = append(words, "whole")
-		}
-		return words
-	case k == reflect.String:
-		return []string{"S"}
-	case k == reflect.Bool:
-		return []string{"BOOL"}
-	case bytesOf(t):
-		return []string{"B"}
-	case k == reflect.Slice || k == reflect.Array:
-		return []string{"L"}
-	case k == reflect.Map || k == reflect.Struct:
-		return []string{"M"}
-	}
-	return []string{"any"}
 }
