@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"strings"
+
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
@@ -89,13 +91,20 @@ func missing(s *schema.Schema, r *Record, needs string) error {
 	return &ImageError{Entity: s.Name, Operation: r.Operation, View: r.View, Needs: needs}
 }
 
-// sameTable reports that the table whose stream a record is from, if it says so, is the store's, which may be configured as
-// an ARN.
+// sameTable reports that the table whose stream a record is from, if it says so, is the store's. A store may be configured
+// with an ARN: another account or region has tables of the same name. DynamoDB Local has one region, whatever it is asked for.
 func sameTable(store, source string) bool {
-	if name := tableOf(store); name != "" {
-		store = name
+	if source == "" {
+		return true
 	}
-	return source == "" || tableOf(source) == store
+	name := tableOf(store)
+	switch {
+	case name == "":
+		return tableOf(source) == store
+	case strings.Contains(source, ":"+localRegion+":"):
+		return tableOf(source) == name
+	}
+	return tableARN(source) == tableARN(store)
 }
 
 // keyed reports that a primary key has the attributes and types of s, and lies where the items of s do.

@@ -113,6 +113,12 @@ func tableOf(arn string) string {
 	return name
 }
 
+// tableARN is the ARN of the table in that of its stream: account, region and name, without what follows.
+func tableARN(arn string) string {
+	owner, _, _ := strings.Cut(arn, ":table/")
+	return owner + ":table/" + tableOf(arn)
+}
+
 // Err tells why the record cannot be used: a *[RecordError], or nil.
 func (r Record) Err() error {
 	r.check() // a program may have put it together itself
