@@ -9,7 +9,8 @@ import (
 // CloudFormation returns a template with an AWS::DynamoDB::Table for each table, as indented JSON: the same bytes for an
 // equal Spec. Logical ids come from the tables' logical names and do not change when other tables are added: Table for the
 // default table, DeviceReadingsTable for "device_readings"; names that cannot be told apart that way end in a checksum.
-// Tables are retained when the stack lets go of them. The error is that of [Spec.Err], a key that is missing, or two tables with one id.
+// Tables are retained when the stack lets go of them. The error is that of [Spec.Err], EDD-9050 for a
+// table whose name is none, such as an ARN, a key that is missing, or two tables with one id.
 func (s Spec) CloudFormation() ([]byte, error) {
 	if err := s.export(); err != nil {
 		return nil, err

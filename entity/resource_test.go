@@ -130,7 +130,7 @@ func TestResources_NamesAreValidAndApart(t *testing.T) {
 	one := func(names ...string) (id, resource string) {
 		var s entity.Spec
 		for _, name := range names {
-			s.Tables = append(s.Tables, entity.TableSpec{Name: "t", Logical: []string{name}, Key: entity.KeySpec{Partition: []entity.AttributeSpec{{Name: "pk", Type: "S"}}}})
+			s.Tables = append(s.Tables, entity.TableSpec{Name: "tab", Logical: []string{name}, Key: entity.KeySpec{Partition: []entity.AttributeSpec{{Name: "pk", Type: "S"}}}})
 		}
 		var stack struct{ Resources map[string]any }
 		text, err := s.CloudFormation()
@@ -168,7 +168,7 @@ func TestResources_NamesAreValidAndApart(t *testing.T) {
 // Terraform replaces ${…} and %{…} inside every string.
 func TestTerraform_NamesAreNoTemplates(t *testing.T) {
 	t.Parallel()
-	s := entity.Spec{Tables: []entity.TableSpec{{Name: "t", TTL: "${ttl}", Key: entity.KeySpec{Partition: []entity.AttributeSpec{{Name: "%{if}<&", Type: "S"}}},
+	s := entity.Spec{Tables: []entity.TableSpec{{Name: "tab", TTL: "${ttl}", Key: entity.KeySpec{Partition: []entity.AttributeSpec{{Name: "%{if}<&", Type: "S"}}},
 		GSIs: []entity.IndexSpec{{Name: "x", Key: entity.KeySpec{Partition: []entity.AttributeSpec{{Name: "$${a}", Type: "S"}}}, Projection: entity.ProjectionSpec{Type: "INCLUDE", Include: []string{"${b}"}}}},
 	}}}
 	text, err := s.Terraform()
@@ -186,7 +186,7 @@ func TestResources_AreNotWrittenWhereSomethingIsWrong(t *testing.T) {
 	db, err := entity.Open(nil, entity.Config{Table: "app", TableOptions: map[string]entity.TableOptions{"typo": {}}})
 	require.NoError(t, err)
 	declare[Team](t, db)
-	for _, s := range []entity.Spec{db.Spec(), {Tables: []entity.TableSpec{{Name: "t"}}}, {Tables: []entity.TableSpec{teamTable(t), teamTable(t)}}} {
+	for _, s := range []entity.Spec{db.Spec(), {Tables: []entity.TableSpec{{Name: "tab"}}}, {Tables: []entity.TableSpec{teamTable(t), teamTable(t)}}} {
 		_, err := s.CloudFormation()
 		require.Error(t, err)
 		_, err = s.Terraform()

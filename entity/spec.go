@@ -18,10 +18,17 @@ type Spec struct {
 	mistakes []error
 }
 
-// Err joins a *[SchemaError] with code EDD-9068 for each mistake of [Config].TableOptions that shows only beside the
-// declarations: a name that no entity uses, two names of one table that differ, an index that there is not. CreateTables,
-// Verify, CloudFormation and Terraform return it before they do anything.
-func (s Spec) Err() error { return errors.Join(s.mistakes...) }
+// Err joins a *[SchemaError] for each reason that no such tables can be made: with code EDD-9068 a mistake of
+// [Config].TableOptions that shows only beside the declarations, which is a name that no entity uses, two names of one
+// table that differ, or an index that there is not; with EDD-9070 and EDD-9071 more local indexes or projected attributes
+// than DynamoDB allows. CreateTables, Verify, CloudFormation and Terraform return it before they do anything.
+func (s Spec) Err() error {
+	errs := slices.Clone(s.mistakes)
+	for _, t := range s.Tables {
+		errs = append(errs, t.limits()...)
+	}
+	return errors.Join(errs...)
+}
 
 // TableSpec is one table.
 type TableSpec struct {
@@ -71,7 +78,7 @@ type ProjectionSpec struct {
 
 // export is what is wrong with a Spec that is to be written for another tool, which may be made by hand.
 func (s Spec) export() error {
-	errs := []error{s.Err()}
+	errs := append([]error{s.Err()}, s.misnamed()...)
 	for _, t := range s.Tables {
 		for _, x := range append([]IndexSpec{{Name: t.Name, Key: t.Key}}, append(slices.Clone(t.GSIs), t.LSIs...)...) {
 			if len(x.Key.Partition) == 0 {

@@ -23,9 +23,13 @@ const tablePause = 200 * time.Millisecond
 // and off. A key, index or stream that it lacks is a *[TableError]; billing and deletion protection of such a table are
 // for [DB.Verify] to compare. The waiting costs a DescribeTable every 200 ms. Where the database has no point-in-time
 // recovery, everything else is done and the error is [ErrNoRecovery]. [Spec.Err], EDD-9069 for a client that is no
-// [BackupClient] where it must be one, and [ErrNoClient] come before any request.
+// [BackupClient] where it must be one, EDD-9050 for a table that [Config] knows by an ARN or another text that is no name,
+// and [ErrNoClient] come before any request.
 func (db *DB) CreateTables(ctx context.Context) error {
 	spec, backups, err := db.manage()
+	if bad := spec.misnamed(); bad != nil {
+		return errors.Join(append(bad, err)...)
+	}
 	if err != nil {
 		return err
 	}

@@ -38,16 +38,27 @@ func tableSpec(t *schema.Table) TableSpec {
 		}
 	}
 	for _, x := range indexes(t) {
+		one := IndexSpec{Name: x.Index, Key: keySpec(x.PK, x.SK)}
 		if x.Local {
-			spec.LSIs = append(spec.LSIs, IndexSpec{Name: x.Index, Key: keySpec(first.PK, x.SK), Projection: projection(t, x)})
+			one.Key = keySpec(first.PK, x.SK)
+		}
+		one.Projection = projection(t, x, spec.Key, one.Key)
+		if x.Local {
+			spec.LSIs = append(spec.LSIs, one)
 		} else {
-			spec.GSIs = append(spec.GSIs, IndexSpec{Name: x.Index, Key: keySpec(x.PK, x.SK), Projection: projection(t, x)})
+			spec.GSIs = append(spec.GSIs, one)
 		}
 	}
 	return spec
 }
 
 func keySpec(pk, sk *schema.Half) KeySpec { return KeySpec{attributeSpecs(pk), attributeSpecs(sk)} }
+
+// has reports that the attribute with that name is part of the key.
+func (k KeySpec) has(name string) bool {
+	is := func(a AttributeSpec) bool { return a.Name == name }
+	return slices.ContainsFunc(k.Partition, is) || slices.ContainsFunc(k.Sort, is)
+}
 
 // attributeSpecs are the stored attributes of a key half; nil is a half that there is not.
 func attributeSpecs(h *schema.Half) []AttributeSpec {
@@ -77,11 +88,12 @@ func indexes(t *schema.Table) []*schema.Index {
 	return all
 }
 
-// projection merges what the entities on the index ask for. Beside it the index carries what queries filter by.
-func projection(t *schema.Table, x *schema.Index) ProjectionSpec {
+// projection merges what the entities on the index ask for. Beside it the index carries what queries filter by. The keys of
+// the table and of the index are in it anyway.
+func projection(t *schema.Table, x *schema.Index, keys ...KeySpec) ProjectionSpec {
 	var include []string
 	add := func(name string) {
-		if !slices.Contains(include, name) {
+		if !slices.Contains(include, name) && !slices.ContainsFunc(keys, func(k KeySpec) bool { return k.has(name) }) {
 			include = append(include, name)
 		}
 	}

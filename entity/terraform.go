@@ -9,7 +9,8 @@ import (
 // same bytes for an equal Spec. Resources are named after the tables' logical names, and keep their names when other
 // tables are added: table for the default table, table_device_readings for "device_readings". An index with a native key of
 // several attributes is written with key_schema blocks, which the AWS provider knows since version 6.29; all else is
-// understood by older ones too. The error is that of [Spec.Err], a key that is missing, or two tables with one name.
+// understood by older ones too. The error is that of [Spec.Err], EDD-9050 for a
+// table whose name is none, such as an ARN, a key that is missing, or two tables with one name.
 func (s Spec) Terraform() ([]byte, error) {
 	if err := s.export(); err != nil {
 		return nil, err

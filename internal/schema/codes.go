@@ -56,6 +56,8 @@ const (
 	CodeStream           = "EDD-9067"
 	CodeTableOptions     = "EDD-9068"
 	CodeTableClient      = "EDD-9069"
+	CodeLocalIndexes     = "EDD-9070"
+	CodeProjected        = "EDD-9071"
 
 	CodeTimelineName      = "EDD-9080"
 	CodeTimelineVersion   = "EDD-9081"

@@ -44,11 +44,30 @@ func (t *Table) Add(s *Schema) error {
 	all := append(slices.Clone(t.Entities), s)
 	p.satellitesInIndexes(all)
 	p.attributeTypes(all)
+	p.localIndexes(t.Name, all)
 	if err := p.err(); err != nil {
 		return err
 	}
 	t.Entities = all
 	return nil
+}
+
+// MostLocalIndexes is how many local indexes DynamoDB gives a table.
+const MostLocalIndexes = 5
+
+// localIndexes finds local indexes that DynamoDB would not make.
+func (p *problems) localIndexes(table string, entities []*Schema) {
+	var names []string
+	for _, s := range entities {
+		for _, x := range s.Indexes {
+			if x.Local && !slices.Contains(names, x.Index) {
+				names = append(names, x.Index)
+			}
+		}
+	}
+	if len(names) > MostLocalIndexes {
+		p.add(CodeLocalIndexes, "", "table %s would have %d local indexes (%s); DynamoDB gives a table %d", table, len(names), strings.Join(names, ", "), MostLocalIndexes)
+	}
 }
 
 func sameKey(a, b *Half) bool {
