@@ -29,7 +29,7 @@ func TestVerify_NamesEachDifferenceOfEachTable(t *testing.T) {
 	require.Eventually(t, func() bool {
 		out, err := b.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &b.table})
 		return err == nil && len(out.Table.GlobalSecondaryIndexes) == 0
-	}, 20e9, 1e8)
+	}, 90e9, 1e8)
 	err = b.db.Verify(ctx)
 	require.ErrorIs(t, err, entity.ErrNoTable)
 	var differs *entity.SchemaError
