@@ -151,6 +151,9 @@ func (v *View[K, S]) expired(touched time.Time, w window) bool {
 	if !w.asOf.IsZero() {
 		at = earlier(w.asOf, at)
 	}
+	if !w.until.IsZero() {
+		at = earlier(w.until, at)
+	}
 	return v.Retention > 0 && touched.Add(v.Retention).Unix() <= at.Unix()
 }
 

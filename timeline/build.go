@@ -235,22 +235,12 @@ func (b *builder[K, S]) tell() {
 
 // failed gives the lease up and says why. A build that was merely interrupted goes on with Resume.
 func (b *builder[K, S]) failed(ctx context.Context, err error) error {
-	if errors.Is(err, ErrLeaseLost) {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	saved := b.save(ctx, func(m *manifest) {
-		m.Owner = ""
+	return b.release(ctx, err, func(m *manifest) {
 		b.evaluate(m)
 		if !interrupted(err) {
 			m.Failure = failure(err, b.now())
 		}
 	})
-	if saved != nil {
-		return errors.Join(err, saved)
-	}
-	return err
 }
 
 func interrupted(err error) bool {

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -22,11 +23,24 @@ func (v *View[K, S]) Sweep(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := v.sweep(ctx, h); err != nil {
-			return err
+		if err := h.alive(ctx, func(ctx context.Context) error { return v.sweep(ctx, h) }); err != nil {
+			return h.release(ctx, err, func(*manifest) {})
 		}
 		return h.save(ctx, func(m *manifest) { m.Owner = "" })
 	})
+}
+
+// release gives the lease up after an error that ended the work, even when ctx is what ended it.
+func (h *hold) release(ctx context.Context, err error, change func(*manifest)) error {
+	if errors.Is(err, ErrLeaseLost) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return joined(err, h.save(ctx, func(m *manifest) {
+		m.Owner = ""
+		change(m)
+	}))
 }
 
 // due are the generations that nobody reads any more.

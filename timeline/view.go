@@ -46,14 +46,15 @@ func (v *View[K, S]) Affected(events ...string) bool {
 
 func (v *View[K, S]) now() time.Time { return v.core.Runner.Clock().UTC() }
 
-// floor is the instant from which on nothing has expired; zero when nothing expires.
+// floor is the instant from which on nothing has expired; zero when nothing expires. Times to live end with whole seconds:
+// the events of the second that is passing may have gone already.
 func (d *definition[K, S]) floor(now time.Time) time.Time { return floor(d.all, now) }
 
 func floor(all []*origin, now time.Time) time.Time {
 	var latest time.Time
 	for _, o := range all {
 		if o.kept > 0 {
-			if t := now.Add(-o.kept); t.After(latest) {
+			if t := now.Add(-o.kept).Truncate(time.Second).Add(time.Second); t.After(latest) {
 				latest = t
 			}
 		}
