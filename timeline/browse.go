@@ -64,7 +64,7 @@ func (v *View[K, S]) Page(ctx context.Context, page, size int, opts ...RowsOptio
 			return err
 		}
 		var id string
-		if p.Meta, id, err = v.serve(m, o); err != nil || id == "" {
+		if p.Meta, id, err = v.serve(m, m.Active, o); err != nil || id == "" {
 			return err
 		}
 		p.Total = p.Meta.Rows
@@ -158,8 +158,9 @@ func (v *View[K, S]) expired(touched time.Time, w window) bool {
 }
 
 // After returns the rows that follow a cursor, "" for the first ones; size 0 is the default size. The cursors of one
-// listing stay with the rows that it began with, even when a rebuild replaces them meanwhile, for 15 minutes at least. It
-// costs two reads. Errors: entity.ErrInvalidCursor, also when those rows are gone.
+// listing stay with the rows that it began with, even when a rebuild replaces them meanwhile, for 15 minutes at least; Meta is
+// about these. It costs two reads, and one more, strongly consistent, for rows that were replaced. Errors:
+// entity.ErrInvalidCursor, also when those rows are gone, or are of another definition and [ServeStale] was not given.
 //
 // With [AsOf] or [AsKnownAt] the whole history is replayed for every page.
 func (v *View[K, S]) After(ctx context.Context, cursor string, size int, opts ...RowsOption) (p Page[Row[K, S]], err error) {
@@ -179,18 +180,17 @@ func (v *View[K, S]) After(ctx context.Context, cursor string, size int, opts ..
 		if err != nil {
 			return err
 		}
-		var id, group string
-		if p.Meta, id, err = v.serve(m, o); err != nil || id == "" {
-			return err
-		}
+		served, id, group := m.Active, "", ""
 		if cursor != "" {
 			if id, group, err = v.readCursor(cursor); err != nil {
 				return err
 			}
-			if !m.has(id) {
+			if served = v.kept(m, id, o.stale); served == nil {
 				return entity.ErrInvalidCursor
 			}
-			p.Meta.Generation = id
+		}
+		if p.Meta, id, err = v.serve(m, served, o); err != nil || id == "" {
+			return err
 		}
 		query := []entity.QueryOption{entity.Limit(size + 1)}
 		if group != "" {
@@ -200,22 +200,37 @@ func (v *View[K, S]) After(ctx context.Context, cursor string, size int, opts ..
 		if err != nil {
 			return err
 		}
+		if served != m.Active {
+			if err := v.still(ctx, id, o.stale); err != nil {
+				return err
+			}
+		}
 		return v.fill(&p, rows, id)
 	})
 	return p, err
 }
 
-// has reports that the rows of a generation are still there.
-func (m *manifest) has(id string) bool {
+// kept is the generation with this id, if it can be listed: it was built, by this definition or whatever one was asked for,
+// and nobody has begun to remove its rows. The one that is served is kept in any case.
+func (v *View[K, S]) kept(m *manifest, id string, stale bool) *generation {
 	if m.Active != nil && m.Active.ID == id {
-		return true
+		return m.Active
 	}
 	for _, r := range m.Retired {
-		if r.ID == id {
-			return true
+		if r.ID == id && r.Was != nil && !r.Sweeping && (stale || r.Was.Print == v.print) {
+			return r.Was
 		}
 	}
-	return false
+	return nil
+}
+
+// still makes sure that no row of a generation was missing in what was read until now: their removal is announced first.
+func (v *View[K, S]) still(ctx context.Context, id string, stale bool) error {
+	m, err := v.manifest(ctx, entity.Consistent())
+	if err == nil && v.kept(m, id, stale) == nil {
+		err = entity.ErrInvalidCursor
+	}
+	return err
 }
 
 func (v *View[K, S]) afterPast(ctx context.Context, p *Page[Row[K, S]], after string, o rowsOptions) error {
@@ -260,7 +275,9 @@ func (v *View[K, S]) readCursor(text string) (id, group string, err error) {
 }
 
 // All yields every row in the order of groups, of the rows that were served when it began; it stops at the first error.
-// Where there are no rows yet it yields none; see [RequireComplete].
+// Where there are no rows yet it yields none; see [RequireComplete]. At the end it reads once more whether these rows were
+// there all the time, and fails with entity.ErrInvalidCursor when they were removed, 15 minutes or more after others had
+// replaced them.
 func (v *View[K, S]) All(ctx context.Context, opts ...RowsOption) iter.Seq2[Row[K, S], error] {
 	return func(yield func(Row[K, S], error) bool) {
 		stopped := false
@@ -280,7 +297,7 @@ func (v *View[K, S]) All(ctx context.Context, opts ...RowsOption) iter.Seq2[Row[
 			if err != nil {
 				return err
 			}
-			_, id, err := v.serve(m, o)
+			_, id, err := v.serve(m, m.Active, o)
 			if err != nil || id == "" {
 				return err
 			}
@@ -292,7 +309,7 @@ func (v *View[K, S]) All(ctx context.Context, opts ...RowsOption) iter.Seq2[Row[
 					return nil
 				}
 			}
-			return nil
+			return v.still(ctx, id, true)
 		})
 		if err != nil && !stopped {
 			var none Row[K, S]

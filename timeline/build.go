@@ -95,7 +95,7 @@ func (v *View[K, S]) Rebuild(ctx context.Context, opts ...BuildOption) (meta Met
 		if err := b.alive(ctx, b.run); err != nil {
 			return b.failed(ctx, err)
 		}
-		meta = v.meta(&b.m)
+		meta = v.meta(&b.m, b.m.Active)
 		b.tell()
 		return nil
 	})
@@ -115,7 +115,7 @@ func (b *builder[K, S]) begin(ctx context.Context) error {
 			if b.resume && !poisoned && g.Print == b.print && g.Route == string(b.route()) {
 				return nil
 			}
-			m.Retired = append(m.Retired, retirement{g.ID, b.now()})
+			m.Retired = append(m.Retired, retirement{ID: g.ID, At: b.now()})
 		}
 		now := b.now()
 		m.Building = &generation{
@@ -173,7 +173,7 @@ func (b *builder[K, S]) run(ctx context.Context) error {
 		g := *m.Building
 		g.Finished, g.Rows, g.Positions = b.now(), rows, nil
 		if m.Active != nil {
-			m.Retired = append(m.Retired, retirement{m.Active.ID, b.now()})
+			m.Retired = append(m.Retired, retirement{ID: m.Active.ID, At: b.now(), Was: m.Active})
 		}
 		m.Active, m.Building, m.Owner = &g, nil, ""
 	})
@@ -230,7 +230,7 @@ func (b *builder[K, S]) tell() {
 		b.read.Unlock()
 		m.Building = &g
 	}
-	b.progress(b.meta(&m))
+	b.progress(b.meta(&m, m.Active))
 }
 
 // failed gives the lease up and says why. A build that was merely interrupted goes on with Resume.

@@ -54,7 +54,7 @@ func (v *View[K, S]) CatchUp(ctx context.Context, opts ...BuildOption) (meta Met
 		if err := b.alive(ctx, func(ctx context.Context) error { return b.catchUp(ctx, relist) }); err != nil {
 			return b.failed(ctx, err)
 		}
-		meta = v.meta(&b.m)
+		meta = v.meta(&b.m, b.m.Active)
 		return nil
 	})
 	return meta, err

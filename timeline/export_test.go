@@ -10,3 +10,8 @@ func GroupText[K comparable](k K) (string, error) {
 	}
 	return shape.text(reflect.ValueOf(&k).Elem())
 }
+
+// CursorAfter is a cursor into any rows, as the program made it when it served them.
+func CursorAfter[K comparable, S any](v *View[K, S], generation, group string) (string, error) {
+	return v.cursorAfter(generation, group)
+}

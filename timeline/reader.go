@@ -72,15 +72,15 @@ func (o rowsOptions) replays() bool { return o.asOf != nil || o.knownAt != nil }
 func (v *View[K, S]) Meta(ctx context.Context) (meta Meta, err error) {
 	err = v.core.Measure(ctx, "Timeline.Meta", v.Name, func(ctx context.Context) error {
 		m, err := v.manifest(ctx)
-		meta = v.meta(m)
+		meta = v.meta(m, m.Active)
 		return err
 	})
 	return meta, err
 }
 
 // manifest reads what there is about the view; it is empty for one that was never built.
-func (v *View[K, S]) manifest(ctx context.Context) (*manifest, error) {
-	m, err := v.manifests.Get(ctx, manifest{View: v.Name})
+func (v *View[K, S]) manifest(ctx context.Context, opts ...entity.ReadOption) (*manifest, error) {
+	m, err := v.manifests.Get(ctx, manifest{View: v.Name}, opts...)
 	if errors.Is(err, entity.ErrNotFound) {
 		return &manifest{}, nil
 	}
@@ -90,13 +90,13 @@ func (v *View[K, S]) manifest(ctx context.Context) (*manifest, error) {
 	return &m, err
 }
 
-// meta is what a manifest says about the rows.
-func (v *View[K, S]) meta(m *manifest) Meta {
+// meta is what a manifest says about the rows of a generation; nil when there are none.
+func (v *View[K, S]) meta(m *manifest, g *generation) Meta {
 	now := v.now()
 	meta := Meta{RebuildStatus: Pending, HistoryFloor: v.floor(now), Failure: m.Failure}
 	one, none := 1.0, 0.0
 	meta.RebuildProgress = &none
-	if g := m.Active; g != nil {
+	if g != nil {
 		meta.RebuildStatus, meta.RebuildProgress = Complete, &one
 		meta.Through, meta.StartedAt, meta.FinishedAt = g.Through, g.Started, g.Finished
 		meta.Generation, meta.Rows, meta.Counters = g.ID, g.Rows, g.Counts
@@ -114,13 +114,13 @@ func (v *View[K, S]) meta(m *manifest) Meta {
 	return meta
 }
 
-// serve chooses the generation that a read is answered from; "" when there is none yet.
-func (v *View[K, S]) serve(m *manifest, o rowsOptions) (Meta, string, error) {
-	meta := v.meta(m)
+// serve checks the generation that a read is to be answered from, nil when there is none yet, and gives its id.
+func (v *View[K, S]) serve(m *manifest, g *generation, o rowsOptions) (Meta, string, error) {
+	meta := v.meta(m, g)
 	if o.complete && !meta.HistoryComplete {
 		return meta, "", fmt.Errorf("timeline %s: %w", v.Name, ErrIncomplete)
 	}
-	switch g := m.Active; {
+	switch {
 	case g == nil:
 		return meta, "", nil
 	case g.Print != v.print && !o.stale:
@@ -225,7 +225,7 @@ func (v *View[K, S]) Get(ctx context.Context, k K, opts ...RowsOption) (row Row[
 			return err
 		}
 		var id string
-		if meta, id, err = v.serve(m, o); err != nil {
+		if meta, id, err = v.serve(m, m.Active, o); err != nil {
 			return err
 		}
 		if id == "" {

@@ -81,8 +81,10 @@ type generation struct {
 
 // retirement is a generation that is read no more, but by those who began to.
 type retirement struct {
-	ID string    `dynamodbav:"id"`
-	At time.Time `dynamodbav:"at"`
+	ID       string      `dynamodbav:"id"`
+	At       time.Time   `dynamodbav:"at"`
+	Was      *generation `dynamodbav:"was,omitempty"`      // as it was served; nil for one that was given up
+	Sweeping bool        `dynamodbav:"sweeping,omitempty"` // rows may be gone
 }
 
 // expiring lets rows end with the retention of their view.

@@ -3,6 +3,7 @@ package timeline
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -12,7 +13,7 @@ import (
 const grace = 15 * time.Minute
 
 // Sweep removes the rows of generations that were replaced, or given up, more than 15 minutes ago; Rebuild and CatchUp do
-// it too. It needs the lease of a builder and costs a write per row. Errors: *[BuildingError].
+// it too. It needs the lease of a builder and costs a write per row, and two for each generation. Errors: *[BuildingError].
 func (v *View[K, S]) Sweep(ctx context.Context) error {
 	return v.core.Measure(ctx, "Timeline.Sweep", v.Name, func(ctx context.Context) error {
 		m, err := v.manifest(ctx)
@@ -54,21 +55,27 @@ func (v *View[K, S]) due(m *manifest) []retirement {
 	return due
 }
 
-// sweep removes what is due. Removing it twice, or by two, does no harm: no generation is ever used again.
+// sweep removes what is due, after it has told readers that rows will be missing. Removing it twice, or by two, does no
+// harm: no generation is ever used again.
 func (v *View[K, S]) sweep(ctx context.Context, h *hold) error {
 	m := h.last()
 	for _, r := range v.due(&m) {
+		err := h.save(ctx, func(m *manifest) {
+			m.Retired = slices.Clone(m.Retired)
+			for i := range m.Retired {
+				if m.Retired[i].ID == r.ID {
+					m.Retired[i].Sweeping = true
+				}
+			}
+		})
+		if err != nil {
+			return err
+		}
 		if err := v.removeGeneration(ctx, h, r.ID); err != nil {
 			return err
 		}
-		err := h.save(ctx, func(m *manifest) {
-			var left []retirement
-			for _, x := range m.Retired {
-				if x.ID != r.ID {
-					left = append(left, x)
-				}
-			}
-			m.Retired = left
+		err = h.save(ctx, func(m *manifest) {
+			m.Retired = slices.DeleteFunc(slices.Clone(m.Retired), func(x retirement) bool { return x.ID == r.ID })
 		})
 		if err != nil {
 			return err
