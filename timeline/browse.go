@@ -115,7 +115,7 @@ func (v *View[K, S]) pagePast(ctx context.Context, p *Page[Row[K, S]], offset in
 
 // rowsPast replays the history and gives every row, until give is satisfied.
 func (v *View[K, S]) rowsPast(ctx context.Context, o rowsOptions, give func(group string, row Row[K, S]) bool) (Meta, error) {
-	w, meta, err := v.past(o)
+	w, meta, err := v.past(ctx, o)
 	if err != nil {
 		return meta, err
 	}

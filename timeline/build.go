@@ -172,6 +172,7 @@ func (b *builder[K, S]) run(ctx context.Context) error {
 	return b.save(ctx, func(m *manifest) {
 		g := *m.Building
 		g.Finished, g.Rows, g.Positions = b.now(), rows, nil
+		g.Begins = b.begins(m.Active, g.Now, g.Finished, g.Counts)
 		if m.Active != nil {
 			m.Retired = append(m.Retired, retirement{ID: m.Active.ID, At: b.now(), Was: m.Active})
 		}

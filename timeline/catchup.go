@@ -101,6 +101,7 @@ func (b *builder[K, S]) catchUp(ctx context.Context, relist bool) (err error) {
 		g.Newest = later(g.Newest, c.newest)
 		g.Counts.Folded += n.Folded
 		g.Counts.Ungrouped = max(g.Counts.Ungrouped, ungrouped)
+		g.Begins = b.begins(&b.begun, now, g.Finished, n)
 		g.Unlisted = false
 		g.Baselines = g.Baselines || n.Baselines > 0
 		m.Active, m.Owner, m.Failure = &g, "", nil

@@ -77,6 +77,9 @@
 // [AsOf] replays the events that happened up to a moment, itself included; [AsKnownAt] those that the store had accepted by
 // then. They differ by the events that came late. Stored rows have no part in it: it works before the first build, and
 // while rows are stale. Before [Meta].HistoryFloor, where events have expired, it fails with a *[GapError] unless [Partial] is given.
+// Later moments can lack events from before the floor that had happened by then: [Meta].HistoryComplete is false unless the
+// view's builds prove that there were none, which costs one more read where a source expires, and [RequireComplete] makes
+// that an error. A group that is not found then may have had events.
 //
 // # Costs
 //

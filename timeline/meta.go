@@ -15,6 +15,15 @@ const (
 )
 
 // Meta tells what rows are worth. It comes with every result.
+//
+// HistoryComplete says that the rows account for everything that happened up to Through, or AsOf: the history was read
+// whole at least once, no event was passed over for want of a group key, no item's oldest states had expired, and no event
+// of a source with a time to live. That last cannot be seen in what is left, so it holds only while it is proven: from a
+// build that found such sources empty until the first event since then expires, and by builds or catch-ups that follow each
+// other within the time to live. A view that was first built over a history which expires has it false, as has one whose
+// definition changed, until nothing is left of these sources. Items whose end is a field of their own have it false always.
+// Two things cannot be seen at all: a versioned item that was deleted for good, once all its states have expired, and items
+// that were purged. For a [Log] it says that everything at or after HistoryFloor is there.
 type Meta struct {
 	RebuildStatus   Status     `json:"rebuild_status"`
 	RebuildProgress *float64   `json:"rebuild_progress"` // 0 to 1: how much of the history has been read; nil when that cannot be told
@@ -40,6 +49,9 @@ type Counters struct {
 	Upgraded   int64 `dynamodbav:"upgraded" json:"upgraded"`     // brought from an earlier payload version
 	Duplicates int64 `dynamodbav:"duplicates" json:"duplicates"` // there more than once
 	Baselines  int64 `dynamodbav:"baselines" json:"baselines"`   // items whose oldest states have expired
+
+	// Oldest is the time of the oldest event that was read of sources that expire without a trace; zero: there was none.
+	Oldest time.Time `dynamodbav:"oldest,omitempty" json:"-"`
 }
 
 func (c *Counters) add(o Counters) {
@@ -50,6 +62,9 @@ func (c *Counters) add(o Counters) {
 	c.Upgraded += o.Upgraded
 	c.Duplicates += o.Duplicates
 	c.Baselines += o.Baselines
+	if c.Oldest.IsZero() || !o.Oldest.IsZero() && o.Oldest.Before(c.Oldest) {
+		c.Oldest = o.Oldest
+	}
 }
 
 // Failure is why a build or catch-up stopped.

@@ -100,7 +100,7 @@ func (v *View[K, S]) meta(m *manifest, g *generation) Meta {
 		meta.RebuildStatus, meta.RebuildProgress = Complete, &one
 		meta.Through, meta.StartedAt, meta.FinishedAt = g.Through, g.Started, g.Finished
 		meta.Generation, meta.Rows, meta.Counters = g.ID, g.Rows, g.Counts
-		meta.HistoryComplete = g.Print == v.print && !g.Baselines && g.Counts.Baselines == 0 && g.Counts.Ungrouped == 0
+		meta.HistoryComplete = g.Print == v.print && !g.Baselines && g.Counts.Baselines == 0 && g.Counts.Ungrouped == 0 && v.whole(g)
 		if g.Print != v.print {
 			meta.RebuildStatus = Stale
 		}
@@ -140,8 +140,15 @@ func collectView(opts []RowsOption) (rowsOptions, error) {
 }
 
 // past is the window of a replay, and the meta of its rows.
-func (v *View[K, S]) past(o rowsOptions) (window, Meta, error) {
-	return past(v.Name, v.all, v.now(), o)
+func (v *View[K, S]) past(ctx context.Context, o rowsOptions) (window, Meta, error) {
+	w, meta, err := past(v.Name, v.all, v.now(), o)
+	if err != nil || !meta.HistoryComplete {
+		return w, meta, err
+	}
+	if meta.HistoryComplete, err = v.remembered(ctx, w.now); err == nil && o.complete && !meta.HistoryComplete {
+		err = fmt.Errorf("timeline %s: %w", v.Name, ErrIncomplete)
+	}
+	return w, meta, err
 }
 
 func past(view string, all []*origin, now time.Time, o rowsOptions) (window, Meta, error) {
@@ -239,7 +246,7 @@ func (v *View[K, S]) Get(ctx context.Context, k K, opts ...RowsOption) (row Row[
 }
 
 func (v *View[K, S]) getPast(ctx context.Context, k K, group string, o rowsOptions) (row Row[K, S], meta Meta, err error) {
-	w, meta, err := v.past(o)
+	w, meta, err := v.past(ctx, o)
 	if err != nil {
 		return row, meta, err
 	}

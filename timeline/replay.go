@@ -29,7 +29,7 @@ func (d *definition[K, S]) collect(w window, memory int) *collector[K, S] {
 
 // add takes an event if it is wanted.
 func (c *collector[K, S]) add(r *record) error {
-	n := Counters{Scanned: 1}
+	n := Counters{Scanned: 1, Oldest: c.d.all[r.origin].born(r)}
 	key, value, err := c.entry(r, &n)
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -76,6 +76,7 @@ type generation struct {
 	Evaluated int64             `dynamodbav:"evaluated"`           // items read so far
 	Unlisted  bool              `dynamodbav:"unlisted,omitempty"`  // rows may have come that the directory does not list
 	Baselines bool              `dynamodbav:"baselines,omitempty"` // items whose oldest states have expired were met
+	Begins    time.Time         `dynamodbav:"begins,omitempty"`    // sources that lapse had no event before; zero: unknown
 	Expected  int64             `dynamodbav:"expected"`            // items that the tables are said to hold
 }
 
