@@ -19,7 +19,7 @@ const (
 // HistoryComplete says that the rows account for everything that happened up to Through, or AsOf: the history was read
 // whole at least once, no event was passed over for want of a group key, no item's oldest states had expired, and no event
 // of a source with a time to live. That last cannot be seen in what is left, so it holds only while it is proven: from a
-// build that found such sources empty until the first event since then expires, and by builds or catch-ups that follow each
+// build that found such sources empty in the older half of what is kept, where a history is taken to begin, until the first event since then expires, and by builds or catch-ups that follow each
 // other within the time to live. A view that was first built over a history which expires has it false, as has one whose
 // definition changed, until nothing is left of these sources. Items whose end is a field of their own have it false always.
 // Two things cannot be seen at all: a versioned item that was deleted for good, once all its states have expired, and items

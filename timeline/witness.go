@@ -27,7 +27,7 @@ func (o *origin) born(r *record) time.Time {
 func (d *definition[K, S]) lapses() bool { return slices.ContainsFunc(d.all, (*origin).lapses) }
 
 // begins is the instant before which the sources that lapse are known to have had no event; zero when it is not known. That
-// takes a build that found nothing there, and builds after it that were never so far apart that an event could come and
+// takes a build that found nothing in the older half of what is kept, and builds after it that were never so far apart that an event could come and
 // expire between two of them. now is when a build began to read, end when it had read everything.
 func (d *definition[K, S]) begins(before *generation, now, end time.Time, n Counters) time.Time {
 	switch {
@@ -37,6 +37,8 @@ func (d *definition[K, S]) begins(before *generation, now, end time.Time, n Coun
 		return now.Add(-overlap) // what is on its way may be as old
 	case before != nil && before.Print == d.print && d.follows(before, end):
 		return earlier(before.Begins, n.Oldest)
+	case !d.forgets() && n.Oldest.Sub(d.floor(end)) >= end.Sub(n.Oldest):
+		return n.Oldest // half of what is kept was silent: the history is taken to begin
 	}
 	return time.Time{}
 }
