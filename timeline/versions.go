@@ -28,10 +28,15 @@ const (
 // Versions reads the history of a versioned entity: each change of an item is an event, at its updated_at, whose payload is
 // the item after the change and whose Before is the item before it. The events are named after the entity in lower case:
 // <entity>.created, .updated, .deleted and .restored. An item whose oldest states have expired begins with .baseline, the
-// oldest state that is left.
+// oldest state that is left; when that is the one after a delete, with a .deleted that has no Before. Both count in
+// Counters.Baselines.
 //
 // An item that is there again after it was deleted counts as created when its created_at is another one, or when the entity
 // is not deleted softly, and as restored otherwise.
+//
+// The numbers of versions prove the order of an item's changes, updated_at does not, since writers' clocks differ. So a
+// change never comes before the one that it followed: an At that lies before the last version's is moved up to that, while
+// Seen stays what was stored.
 func Versions[T any](h *versioned.History[T], opts ...SourceOption) Source {
 	if h == nil {
 		return &origin{errs: []string{"the history is nil"}}
@@ -116,6 +121,7 @@ func (l *lives) flush(give func(*record) error) error {
 		return int(min(max(plan.StoredVersion(s, a)-plan.StoredVersion(s, b), -1), 1))
 	})
 	var before item.Item
+	var last time.Time
 	for _, it := range states {
 		n := plan.StoredVersion(s, it)
 		if before != nil && plan.StoredVersion(s, before) == n {
@@ -130,6 +136,10 @@ func (l *lives) flush(give func(*record) error) error {
 			return l.o.failed(r, Decoding, err)
 		}
 		r.seen = r.at
+		if r.at.Before(last) {
+			r.at = last
+		}
+		last = r.at
 		if err := give(r); err != nil {
 			return err
 		}
@@ -143,6 +153,8 @@ func (l *lives) what(before, after item.Item) string {
 	s := l.o.core.Schema
 	gone := wasDeleted(after)
 	switch {
+	case before == nil && gone: // whatever came before it has expired, and the item is not there any more
+		return deleted
 	case before == nil && plan.StoredVersion(s, after) > 1:
 		return baseline
 	case before == nil:
