@@ -14,24 +14,26 @@ import (
 func (s *Spool) Sorted() iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		s.sort()
-		if len(s.runs) == 0 {
-			for _, e := range s.held {
-				if !yield(e, nil) {
-					return
-				}
+		for e, err := range merged(s.runs, s.held) {
+			if !yield(e, err) {
+				return
 			}
-			return
 		}
-		if err := s.merge(yield); err != nil {
+	}
+}
+
+// merged reads runs, and what is still held and was added last, side by side.
+func merged(files []*file, held []Entry) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		if err := merge(files, held, yield); err != nil {
 			yield(Entry{}, fmt.Errorf("spool: %w", err))
 		}
 	}
 }
 
-// merge reads all runs, and what is still held, side by side.
-func (s *Spool) merge(yield func(Entry, error) bool) error {
+func merge(files []*file, held []Entry, yield func(Entry, error) bool) error {
 	var runs heads
-	for i, f := range s.runs {
+	for i, f := range files {
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
 			return err
 		}
@@ -43,7 +45,6 @@ func (s *Spool) merge(yield func(Entry, error) bool) error {
 		}
 	}
 	heap.Init(&runs)
-	held := s.held
 	for len(runs) > 0 || len(held) > 0 {
 		if len(held) > 0 && (len(runs) == 0 || bytes.Compare(held[0].Key, runs[0].entry.Key) < 0) {
 			if !yield(held[0], nil) {

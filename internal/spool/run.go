@@ -5,17 +5,47 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"iter"
 	"os"
 )
 
 // buffered is the size of the buffer of each run.
 const buffered = 64 * 1024
 
-// writeRun writes entries, each as two lengths and its bytes, and goes back to the beginning.
-func writeRun(f *os.File, entries []Entry) error {
+// file holds a sorted run.
+type file struct {
+	*os.File
+	level   int  // how often its entries were merged
+	removed bool // from its directory, though it is still open
+}
+
+// create makes the file of a run. Where the system permits it the name is gone at once, so that a process that is killed
+// leaves nothing behind.
+func create(dir string, level int) (*file, error) {
+	f, err := os.CreateTemp(dir, "dynastrata-*.run")
+	if err != nil {
+		return nil, err
+	}
+	return &file{File: f, level: level, removed: os.Remove(f.Name()) == nil}, nil
+}
+
+// discard ends the file.
+func (f *file) discard() error {
+	err := f.Close()
+	if !f.removed {
+		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	return err
+}
+
+// write writes entries, each as two lengths and its bytes.
+func (f *file) write(entries iter.Seq2[Entry, error]) error {
 	w := bufio.NewWriterSize(f, buffered)
 	var head []byte
-	for _, e := range entries {
+	for e, err := range entries {
+		if err != nil {
+			return err
+		}
 		head = binary.AppendUvarint(binary.AppendUvarint(head[:0], uint64(len(e.Key))), uint64(len(e.Value)))
 		for _, b := range [][]byte{head, e.Key, e.Value} {
 			if _, err := w.Write(b); err != nil {
@@ -26,7 +56,7 @@ func writeRun(f *os.File, entries []Entry) error {
 	return w.Flush()
 }
 
-// run reads entries back, one at a time.
+// run reads the entries of a file back, one at a time.
 type run struct {
 	r     *bufio.Reader
 	entry Entry

@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
+	"iter"
 	"slices"
 )
 
@@ -22,7 +22,7 @@ type Spool struct {
 	dir     string
 	held    []Entry
 	size    int
-	runs    []*os.File
+	runs    []*file // in the order of their entries; those that were merged more often come first
 	entries int
 }
 
@@ -44,26 +44,55 @@ func (s *Spool) Add(key, value []byte) error {
 // Len is how many entries there are.
 func (s *Spool) Len() int { return s.entries }
 
-// Spilled is how many runs were written to files.
+// Spilled is how many files there are.
 func (s *Spool) Spilled() int { return len(s.runs) }
 
 func (s *Spool) sort() {
 	slices.SortStableFunc(s.held, func(a, b Entry) int { return bytes.Compare(a.Key, b.Key) })
 }
 
-// spill writes what is held as a sorted run.
+// spill writes what is held as a sorted run, and merges runs when they get many.
 func (s *Spool) spill() error {
 	s.sort()
-	f, err := os.CreateTemp(s.dir, "dynastrata-*.run")
-	if err != nil {
-		return fmt.Errorf("spool: %w", err)
-	}
-	s.runs = append(s.runs, f)
-	if err := writeRun(f, s.held); err != nil {
-		return fmt.Errorf("spool: %w", err)
+	if err := s.write(merged(nil, s.held), 0); err != nil {
+		return err
 	}
 	clear(s.held) // lets the entries go, and keeps the slice
 	s.held, s.size = s.held[:0], 0
+	for {
+		level := s.runs[len(s.runs)-1].level
+		first := len(s.runs) - fan
+		if first < 0 || s.runs[first].level != level {
+			return nil
+		}
+		if err := s.write(merged(s.runs[first:], nil), level+1); err != nil {
+			return err
+		}
+		var errs []error
+		for _, f := range s.runs[first : len(s.runs)-1] {
+			errs = append(errs, f.discard())
+		}
+		s.runs = append(s.runs[:first], s.runs[len(s.runs)-1])
+		if err := errors.Join(errs...); err != nil {
+			return fmt.Errorf("spool: %w", err)
+		}
+	}
+}
+
+// fan is how many runs of one level become one of the next. So an entry is written once for each level, and hardly more than
+// fan files of each are open, far fewer than a process may have.
+const fan = 64
+
+// write adds a run.
+func (s *Spool) write(entries iter.Seq2[Entry, error], level int) error {
+	f, err := create(s.dir, level)
+	if err != nil {
+		return fmt.Errorf("spool: %w", err)
+	}
+	s.runs = append(s.runs, f) // which Close discards, whatever comes
+	if err := f.write(entries); err != nil {
+		return fmt.Errorf("spool: %w", err)
+	}
 	return nil
 }
 
@@ -78,7 +107,7 @@ func (s *Spool) Reset() error {
 func (s *Spool) Close() error {
 	var errs []error
 	for _, f := range s.runs {
-		errs = append(errs, f.Close(), os.Remove(f.Name()))
+		errs = append(errs, f.discard())
 	}
 	s.runs = nil
 	return errors.Join(errs...)
