@@ -123,6 +123,15 @@ func (c *checker) pages(size, most int) {
 	}
 }
 
+// leastMemory is what a replay may hold in memory at least, in bytes: less would make a file of every few events.
+const leastMemory = 1 << 16
+
+func (c *checker) memory(bytes int) {
+	if bytes < 0 {
+		c.bad(schema.CodeTimelineVersion, "Memory", "it must be greater than zero")
+	}
+}
+
 // retention checks how long rows are to live against how long their history does.
 func (c *checker) retention(d time.Duration, all []*origin) {
 	if d < 0 || d%time.Second != 0 {

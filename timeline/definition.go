@@ -30,9 +30,7 @@ func define[K comparable, S any](f Fold[K, S]) (*definition[K, S], error) {
 	if f.Version < 1 {
 		c.bad(schema.CodeTimelineVersion, "Version", "it must be 1 or more; raise it whenever a function of the definition changes what it does")
 	}
-	if f.Memory < 0 {
-		c.bad(schema.CodeTimelineVersion, "Memory", "it must be greater than zero")
-	}
+	c.memory(f.Memory)
 	var byName map[string]*origin
 	d.all, byName = c.source(f.Source)
 	c.upgrades(d.all)

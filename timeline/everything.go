@@ -23,7 +23,7 @@ const feedMemory = 16 << 20
 // drain reads a feed. Nothing keeps it from giving an event twice, or two events with one identity, in any order: they are
 // sorted by identity first.
 func (o *origin) drain(ctx context.Context, to sink) (err error) {
-	s := spool.New(feedMemory, "")
+	s := spool.New(feedMemory, to.dir)
 	defer func() { err = joined(err, s.Close()) }()
 	for r, err := range o.feed(ctx) {
 		if err == nil {

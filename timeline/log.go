@@ -57,6 +57,7 @@ func NewLog(db *entity.DB, l Log) (*LogView, error) {
 	v.all, byName = c.source(l.Source)
 	c.upgrades(v.all)
 	c.pages(l.PageSize, l.MaxPageSize)
+	c.memory(l.Memory)
 	for _, name := range l.Events {
 		if byName[name] == nil {
 			c.bad(schema.CodeTimelineHandler, "Events", "no source has events named %q%s", name, nearest(name, byName))
@@ -182,7 +183,7 @@ func (v *LogView) read(ctx context.Context, verb, last string, opts []LogOption,
 		if w, meta, err = past(v.Name, v.all, v.core.Runner.Clock().UTC(), o); err != nil {
 			return err
 		}
-		s := spool.New(v.Memory, v.TempDir)
+		s := spool.New(max(v.Memory, leastMemory), v.TempDir)
 		defer func() { err = joined(err, s.Close()) }()
 		var n Counters
 		if err := v.gather(ctx, w, o, last, s, &n); err != nil {
@@ -244,7 +245,7 @@ func (v *LogView) gather(ctx context.Context, w window, o rowsOptions, last stri
 				return err
 			}
 			return s.Add(sortKey("", at, !v.Oldest), b)
-		}, repeated: func() { n.Duplicates++ }}
+		}, repeated: func() { n.Duplicates++ }, dir: v.TempDir}
 		var err error
 		switch key := o.key(from); {
 		case o.of == nil:

@@ -38,6 +38,7 @@ type sink struct {
 	partition func(last map[string]value) error // a partition is through; last is the key of its last item
 	page      func(evaluated int)               // a page was read
 	repeated  func()                            // an event was there once more
+	dir       string                            // of temporary files; default the system's
 }
 
 // scan reads one of several segments of an origin's table, after start, in the order of partitions.

@@ -24,7 +24,7 @@ type collector[K comparable, S any] struct {
 }
 
 func (d *definition[K, S]) collect(w window, memory int) *collector[K, S] {
-	return &collector[K, S]{d: d, w: w, spool: spool.New(max(memory, 1<<16), d.TempDir)}
+	return &collector[K, S]{d: d, w: w, spool: spool.New(max(memory, leastMemory), d.TempDir)}
 }
 
 // add takes an event if it is wanted.
@@ -207,7 +207,7 @@ func (d *definition[K, S]) replay(ctx context.Context, w window, n *Counters, do
 	c := d.collect(w, d.Memory)
 	defer func() { err = joined(err, c.spool.Close()) }()
 	for i, o := range d.all {
-		if err := o.everything(ctx, w.now, sink{event: c.from(i), repeated: c.repeated}); err != nil {
+		if err := o.everything(ctx, w.now, sink{event: c.from(i), repeated: c.repeated, dir: d.TempDir}); err != nil {
 			return d.named(err)
 		}
 	}
@@ -221,7 +221,7 @@ func (d *definition[K, S]) replayGroup(ctx context.Context, k K, group string, w
 	c.only = func(g string, _ *record) bool { return g == group }
 	defer func() { err = joined(err, c.spool.Close()) }()
 	for i, o := range d.all {
-		to := sink{event: c.from(i), repeated: c.repeated}
+		to := sink{event: c.from(i), repeated: c.repeated, dir: d.TempDir}
 		if o.within != nil {
 			err = o.partition(ctx, o.within(k), w.now, to)
 		} else {

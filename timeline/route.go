@@ -192,7 +192,7 @@ func (b *builder[K, S]) sorted(ctx context.Context) (err error) {
 // readAll reads the history of every source into a collector, the segments of each at the same time.
 func (b *builder[K, S]) readAll(ctx context.Context, c *collector[K, S], now time.Time) error {
 	for i, o := range b.all {
-		to := sink{event: c.from(i), page: b.page, repeated: c.repeated}
+		to := sink{event: c.from(i), page: b.page, repeated: c.repeated, dir: b.TempDir}
 		if o.feed != nil {
 			if err := o.drain(ctx, to); err != nil {
 				return b.named(err)
