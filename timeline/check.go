@@ -21,6 +21,8 @@ func (c *checker) bad(code, field, format string, args ...any) {
 	c.errs = append(c.errs, &schema.Error{Code: code, Type: c.what, Field: field, Problem: fmt.Sprintf(format, args...)})
 }
 
+var errNoDB = badOption("the database is nil")
+
 func (c *checker) err() error { return errors.Join(c.errs...) }
 
 const maxName = 64

@@ -80,6 +80,8 @@
 // Later moments can lack events from before the floor that had happened by then: [Meta].HistoryComplete is false unless the
 // view's builds prove that there were none, which costs one more read where a source expires, and [RequireComplete] makes
 // that an error. A group that is not found then may have had events.
+// Events live from when they were accepted: one that a clock dated ahead of that is gone before the floor reaches its At, by
+// as much as the clock was ahead.
 //
 // # Costs
 //

@@ -22,6 +22,9 @@ func Items[T any, V any](s *entity.Store[T], at *V, opts ...SourceOption) Source
 		return &origin{errs: []string{"the store is nil"}}
 	}
 	o := newOrigin("items", s, reflect.TypeFor[T]())
+	if o.core == nil {
+		return o
+	}
 	clock := o.clock(at, "the time of an event")
 	o.names = []string{o.event("stored")}
 	o.filter = func(now time.Time) expr.Cond {

@@ -39,7 +39,8 @@ type LogView struct {
 	core   *core.Core
 }
 
-// NewLog checks a log. It does no I/O. The error joins an *entity.SchemaError for every mistake.
+// NewLog checks a log. It does no I/O. The error joins an *entity.SchemaError for every mistake; without a
+// database it is an *entity.InputError.
 func NewLog(db *entity.DB, l Log) (*LogView, error) {
 	if l.MaxPageSize == 0 {
 		l.MaxPageSize = DefaultMaxPage
@@ -66,6 +67,9 @@ func NewLog(db *entity.DB, l Log) (*LogView, error) {
 	}
 	if err := c.err(); err != nil {
 		return nil, err
+	}
+	if db == nil {
+		return nil, errNoDB
 	}
 	for _, o := range v.all {
 		if o.core != nil {

@@ -48,9 +48,12 @@ type assembler interface {
 	flush(give func(*record) error) error // at the end of a partition
 }
 
-// newOrigin begins the source of an entity's items.
+// newOrigin begins the source of an entity's items. Its core is nil when the handle was not opened.
 func newOrigin(kind string, h core.Holder, t reflect.Type) *origin {
 	c := core.Of(h)
+	if c == nil {
+		return &origin{kind: kind, payload: t, errs: []string{kind + ": its handle is a zero value, and was not opened on a database"}}
+	}
 	o := &origin{kind: kind, core: c, payload: t, version: c.Schema.Payload, decode: decodeStored}
 	o.id = kind + ":" + c.Table + ":" + c.Schema.Prefix
 	if c.Schema.Prefix == "" {

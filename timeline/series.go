@@ -25,6 +25,9 @@ func Series[T any](s *timeseries.Series[T], opts ...SourceOption) Source {
 		return &origin{errs: []string{"the series is nil"}}
 	}
 	o := newOrigin("series", s, reflect.TypeFor[T]())
+	if o.core == nil {
+		return o
+	}
 	c, ok := schema.Feature[clocked](o.core.Schema)
 	if !ok || !o.core.Schema.Hidden {
 		o.problem("in tables that are shared with effect-dynamodb events do not tell when they were accepted")

@@ -42,6 +42,9 @@ func Versions[T any](h *versioned.History[T], opts ...SourceOption) Source {
 		return &origin{errs: []string{"the history is nil"}}
 	}
 	o := newOrigin("versions", h, reflect.TypeFor[T]())
+	if o.core == nil {
+		return o
+	}
 	s := o.core.Schema
 	if s.UpdatedAt == nil {
 		o.problem(`the entity needs a field with entity:"updated_at": it tells when a change happened`)

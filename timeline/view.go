@@ -15,11 +15,15 @@ type View[K comparable, S any] struct {
 }
 
 // New checks a definition and declares its rows on db, so that entity.DB.CreateTables makes their table. It does no I/O.
-// The error joins an *entity.SchemaError for every mistake, one of them being that another definition has the name.
+// The error joins an *entity.SchemaError for every mistake, one of them being that another definition has the name;
+// without a database it is an *entity.InputError.
 func New[K comparable, S any](db *entity.DB, f Fold[K, S]) (*View[K, S], error) {
 	d, err := define(f)
 	if err != nil {
 		return nil, err
+	}
+	if db == nil {
+		return nil, errNoDB
 	}
 	s, err := open(db, d.Fold)
 	if err != nil {
