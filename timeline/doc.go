@@ -96,7 +96,7 @@
 //   - The rows of a view are one partition: DynamoDB takes about 1,000 write units a second, and gives 3,000 read units.
 //   - A state is one item, of 400 KB at most. It cannot have interfaces or fields that are not stored.
 //   - Group keys are strings, integers, bools, times and structs of these; an empty string or zero time is no key.
-//   - One item may have 100,000 states; one catch-up may fold 100,000 groups anew.
+//   - The deleted copies of one item may have 64 MiB, counting 1 KB more for each; one catch-up may fold 100,000 groups anew.
 //   - [Items] without [AcceptedAt] can be rebuilt, and not caught up with.
 //
 // Not promised: that rows have what was accepted after [Meta].Through; that a catch-up sees events whose writers' clocks were

@@ -15,3 +15,21 @@ func GroupText[K comparable](k K) (string, error) {
 func CursorAfter[K comparable, S any](v *View[K, S], generation, group string) (string, error) {
 	return v.cursorAfter(generation, group)
 }
+
+// Assembled pushes items through the assembler of a source, and tells after each, and after the end, how many are held.
+func Assembled(s Source, items []map[string]value, told func(name string, version int64, before bool), held func(int)) error {
+	a := s.origins()[0].assemble().(*lives)
+	give := func(r *record) error {
+		told(r.name, r.version, r.before != nil)
+		return nil
+	}
+	for _, it := range items {
+		if err := a.push(it, give); err != nil {
+			return err
+		}
+		held(len(a.held))
+	}
+	err := a.flush(give)
+	held(len(a.held) + a.size)
+	return err
+}

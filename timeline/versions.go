@@ -1,7 +1,10 @@
 package timeline
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -69,40 +72,50 @@ func (o *origin) baseline(r *record) bool {
 	return o.kind == "versions" && r.before == nil && r.version > 1
 }
 
-// maxStates bounds how many states of one item are held at the same time.
-const maxStates = 100_000
+// maxHeld bounds what is held of one item, its current state and its deleted copies, in bytes.
+const maxHeld = 64 << 20
 
-// lives makes events of the states of items: a current item, its deleted copies and its snapshots, which lie side by side.
+// aside is what a state that is held takes beside its bytes.
+const aside = 1 << 10
+
+// lives makes events of the states of items: a current item, its deleted copies and its snapshots, which lie side by side
+// in this order. The former are held; the snapshots come in the order of their versions.
 type lives struct {
 	o      *origin
-	owner  string // primary key of the item
-	states []item.Item
+	owner  string      // primary key of the item
+	held   []item.Item // current item and copies that no event was made of yet
+	size   int         // of them
+	sorted bool        // by version
+	before item.Item   // state that the last event was made of
+	last   time.Time   // time of that event
 }
 
 func (l *lives) push(it map[string]value, give func(*record) error) error {
-	owner := plan.KeyID(l.ownerOf(it))
-	if owner != l.owner {
+	primary, kind := l.ownerOf(it)
+	if owner := plan.KeyID(primary); owner != l.owner {
 		if err := l.flush(give); err != nil {
 			return err
 		}
 		l.owner = owner
 	}
-	if len(l.states) >= maxStates {
-		return &LimitError{What: "states of one item", Limit: maxStates}
+	if kind == schema.SnapshotInfix {
+		return l.snapshot(it, give)
 	}
-	l.states = append(l.states, it)
+	if l.size += item.Size(it) + aside; l.size > maxHeld {
+		return &LimitError{What: "bytes of the deleted copies of one item", Limit: maxHeld}
+	}
+	l.held, l.sorted = append(l.held, it), false
 	return nil
 }
 
-// ownerOf is the primary key of the item that a state is of.
-func (l *lives) ownerOf(it item.Item) item.Item {
+// ownerOf is the primary key of the item that a state is of, and what the state's own key goes on with.
+func (l *lives) ownerOf(it item.Item) (primary item.Item, infix string) {
 	s := l.o.core.Schema
-	primary := plan.KeyOf(s, it)
+	primary = plan.KeyOf(s, it)
 	sk, ok := plan.SortKey(s, it)
-	infix := ""
 	switch kind, _ := it[schema.KindAttr].(*types.AttributeValueMemberS); {
 	case kind == nil || !ok:
-		return primary
+		return primary, ""
 	case kind.Value == "v":
 		infix = schema.SnapshotInfix
 	case kind.Value == "d":
@@ -111,45 +124,70 @@ func (l *lives) ownerOf(it item.Item) item.Item {
 	if at := strings.LastIndex(sk, infix); infix != "" && at >= 0 {
 		primary[s.SK.Attr] = item.S(sk[:at])
 	}
-	return primary
+	return primary, infix
 }
 
-// flush gives the events of the item whose states are held.
+// snapshot gives the events of a snapshot and of what is held and came before it. A state can be there twice while it
+// becomes a past one: as the current item or a copy, and as a snapshot.
+func (l *lives) snapshot(it item.Item, give func(*record) error) error {
+	n := plan.StoredVersion(l.o.core.Schema, it)
+	if err := l.upTo(n, give); err != nil {
+		return err
+	}
+	return l.give(it, give)
+}
+
+// flush gives the events that are left of the item.
 func (l *lives) flush(give func(*record) error) error {
+	err := l.upTo(math.MaxInt64, give)
+	*l = lives{o: l.o}
+	return err
+}
+
+// upTo gives the events of what is held, up to a version.
+func (l *lives) upTo(n int64, give func(*record) error) error {
 	s := l.o.core.Schema
-	states := l.states
-	l.states = nil
-	// A state can be there twice while it becomes a past one: as the current item or a copy, and as a snapshot.
-	slices.SortStableFunc(states, func(a, b item.Item) int {
-		return int(min(max(plan.StoredVersion(s, a)-plan.StoredVersion(s, b), -1), 1))
-	})
-	var before item.Item
-	var last time.Time
-	for _, it := range states {
-		n := plan.StoredVersion(s, it)
-		if before != nil && plan.StoredVersion(s, before) == n {
-			continue
-		}
-		r := &record{
-			key: fmt.Sprintf("%s%019d", l.owner, n), version: n, stored: storedVersion(it), item: it, before: before,
-			name: l.o.event(l.what(before, it)),
-		}
-		var err error
-		if r.at, err = s.UpdatedAt.Format.FromValue(it[s.UpdatedAt.Name]); err != nil {
-			return l.o.failed(r, Decoding, err)
-		}
-		r.seen = r.at
-		if r.at.Before(last) {
-			r.at = last
-		}
-		last = r.at
-		if err := give(r); err != nil {
+	if !l.sorted {
+		slices.SortStableFunc(l.held, func(a, b item.Item) int { return cmp.Compare(plan.StoredVersion(s, a), plan.StoredVersion(s, b)) })
+		l.sorted = true
+	}
+	for len(l.held) > 0 && plan.StoredVersion(s, l.held[0]) <= n {
+		it := l.held[0]
+		l.held[0], l.held = nil, l.held[1:]
+		l.size -= item.Size(it) + aside
+		if err := l.give(it, give); err != nil {
 			return err
 		}
-		before = it
 	}
 	return nil
 }
+
+// give gives the event of a state, unless it was the last one's.
+func (l *lives) give(it item.Item, give func(*record) error) (err error) {
+	s := l.o.core.Schema
+	n := plan.StoredVersion(s, it)
+	if l.before != nil && plan.StoredVersion(s, l.before) == n {
+		return nil
+	}
+	r := &record{
+		key: fmt.Sprintf("%s%019d", l.owner, n), version: n, stored: storedVersion(it), item: it, before: l.before,
+		name: l.o.event(l.what(l.before, it)),
+	}
+	if l.before != nil && plan.StoredVersion(s, l.before) > n {
+		return l.o.failed(r, History, errDisorder)
+	}
+	if r.at, err = s.UpdatedAt.Format.FromValue(it[s.UpdatedAt.Name]); err != nil {
+		return l.o.failed(r, Decoding, err)
+	}
+	r.seen = r.at
+	if r.at.Before(l.last) {
+		r.at = l.last
+	}
+	l.before, l.last = it, r.at
+	return give(r)
+}
+
+var errDisorder = errors.New("the version that is stored in the snapshot is not the one in its key")
 
 // what happened between two states.
 func (l *lives) what(before, after item.Item) string {
