@@ -3,6 +3,7 @@ package expr
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -42,7 +43,7 @@ func Apply(it item.Item, changes []Change) (item.Item, error) {
 	}
 	out := item.Clone(it)
 	// Higher list indexes first, so that a removal does not move what the next one means.
-	slices.SortStableFunc(removals, func(a, b step) int { return b.path[len(b.path)-1].Index - a.path[len(a.path)-1].Index })
+	slices.SortStableFunc(removals, func(a, b step) int { return fromTheEnd(a.path, b.path) })
 	for _, s := range append(sets, removals...) {
 		replaced, err := replace(out[s.path.Root()], s.path[1:], s.value)
 		if err != nil {
@@ -55,6 +56,19 @@ func Apply(it item.Item, changes []Change) (item.Item, error) {
 		}
 	}
 	return out, nil
+}
+
+// fromTheEnd orders paths by the first step that they differ in, higher list indexes first.
+func fromTheEnd(a, b Path) int {
+	for i := range min(len(a), len(b)) {
+		switch {
+		case a[i].Name != b[i].Name:
+			return strings.Compare(a[i].Name, b[i].Name)
+		case a[i].Index != b[i].Index:
+			return b[i].Index - a[i].Index
+		}
+	}
+	return 0
 }
 
 // result is the value that the change leaves at its path: nil when it removes it.

@@ -139,3 +139,19 @@ func TestApply_AMissingParentIsNamed(t *testing.T) {
 		require.Equal(t, "m", e.Path.String())
 	}
 }
+
+func TestApply_RemovalInsideAnElementMeansTheElementThatWasThere(t *testing.T) {
+	t.Parallel()
+	element := func(v string) av { return &m{Value: item.Item{"k": item.S(v), "rest": item.S(v)}} }
+	of := func(values ...av) item.Item { return item.Item{"list": &types.AttributeValueMemberL{Value: values}} }
+	at := func(steps ...expr.Step) expr.Change {
+		return expr.Change{Kind: expr.Remove, Path: append(expr.Attr("list"), steps...)}
+	}
+	inside, before := at(expr.Step{Index: 2}, expr.Step{Name: "k"}), at(expr.Step{Index: 0})
+	want := of(element("1"), &m{Value: item.Item{"rest": item.S("2")}}, element("3"))
+	for _, changes := range [][]expr.Change{{inside, before}, {before, inside}} {
+		got, err := expr.Apply(of(element("0"), element("1"), element("2"), element("3")), changes)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+}
