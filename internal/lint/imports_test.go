@@ -61,6 +61,8 @@ func allowed(from, to string) bool {
 		return internal
 	case slices.Contains(features, from):
 		return internal || to == "entity"
+	case from == "iac":
+		return to == "entity"
 	case from == "schemalock":
 		return internal || to == "entity"
 	case slices.Contains(folds, from):
@@ -76,7 +78,7 @@ func allowed(from, to string) bool {
 // known reports whether the rules above say anything about a package.
 func known(pkg string) bool {
 	_, internal := internals[pkg]
-	return internal || pkg == "entity" || pkg == "check" || pkg == "schemalock" || pkg == "localdb" || slices.Contains(features, pkg) || slices.Contains(folds, pkg) ||
+	return internal || pkg == "entity" || pkg == "check" || pkg == "iac" || pkg == "schemalock" || pkg == "localdb" || slices.Contains(features, pkg) || slices.Contains(folds, pkg) ||
 		strings.HasPrefix(pkg, "localdb/") || strings.HasPrefix(pkg, "examples/") || strings.HasPrefix(pkg, "internal/cmd/")
 }
 
