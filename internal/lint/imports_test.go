@@ -55,6 +55,8 @@ func allowed(from, to string) bool {
 	switch {
 	case from == "check":
 		return false
+	case strings.HasPrefix(from, "localdb/cmd/"):
+		return to == "localdb"
 	case from == "localdb" || strings.HasPrefix(from, "localdb/"):
 		return strings.HasPrefix(to, "localdb/")
 	case from == "entity":
@@ -69,8 +71,6 @@ func allowed(from, to string) bool {
 		return internal || to == "entity" || slices.Contains(features, to)
 	case strings.HasPrefix(from, "examples/"):
 		return strings.HasPrefix(to, from+"/") || !strings.HasPrefix(to, "internal/")
-	case strings.HasPrefix(from, "internal/cmd/"): // tools of the build
-		return to == "localdb"
 	}
 	return false
 }
@@ -79,7 +79,7 @@ func allowed(from, to string) bool {
 func known(pkg string) bool {
 	_, internal := internals[pkg]
 	return internal || pkg == "entity" || pkg == "check" || pkg == "iac" || pkg == "schemalock" || pkg == "localdb" || slices.Contains(features, pkg) || slices.Contains(folds, pkg) ||
-		strings.HasPrefix(pkg, "localdb/") || strings.HasPrefix(pkg, "examples/") || strings.HasPrefix(pkg, "internal/cmd/")
+		strings.HasPrefix(pkg, "localdb/") || strings.HasPrefix(pkg, "examples/")
 }
 
 func TestImports_GoDownwards(t *testing.T) {
@@ -151,7 +151,7 @@ func TestImports_TestPackagesStayInTests(t *testing.T) {
 		if s.test || s.pkg == "localdb" { // localdb.Test is for the tests of others
 			continue
 		}
-		tool := strings.HasPrefix(s.pkg, "examples/") || strings.HasPrefix(s.pkg, "internal/cmd/")
+		tool := strings.HasPrefix(s.pkg, "examples/") || strings.HasPrefix(s.pkg, "localdb/cmd/")
 		for _, path := range s.imports() {
 			for _, only := range testOnly {
 				if path == only || strings.HasPrefix(path, only+"/") {
