@@ -109,7 +109,10 @@ func (v *View[K, S]) meta(m *manifest, g *generation) Meta {
 	case m.Failure != nil:
 		meta.RebuildStatus = Failed
 	case g != nil:
-		meta.RebuildStatus, meta.RebuildProgress, meta.StartedAt = InProgress, m.progress(), g.Started
+		meta.RebuildStatus, meta.RebuildProgress, meta.StartedAt = Interrupted, g.progress(), g.Started
+		if m.working(now) != nil {
+			meta.RebuildStatus = InProgress
+		}
 	}
 	return meta
 }

@@ -3,7 +3,6 @@ package timeline
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 	"strconv"
 	"sync"
 	"time"
@@ -37,24 +36,34 @@ func (b *builder[K, S]) byPartition(ctx context.Context) error {
 	defer cancel()
 	n := b.begun.Segments
 	done := b.begun.Positions
-	errs := make([]error, n)
+	errs, panics := make([]error, n), make([]any, n)
 	exec.Parallel(n, n, func(i int) {
 		at := done[strconv.Itoa(i)]
 		if at == through {
 			return
 		}
+		defer func() {
+			if panics[i] = recover(); panics[i] != nil {
+				cancel()
+			}
+		}()
 		if errs[i] = b.segment(ctx, i, n, at); errs[i] != nil {
 			cancel() // the others need not go on
 		}
 	})
+	for _, p := range panics {
+		if p != nil {
+			panic(p) // of a handler: the caller of Rebuild gets it, and not the end of the program
+		}
+	}
 	return first(errs)
 }
 
-// first is the error that made the others stop.
+// first is the error that made the others stop. One of an event does, whatever is behind it.
 func first(errs []error) error {
 	var stopped error
 	for _, err := range errs {
-		if err != nil && !errors.Is(err, context.Canceled) {
+		if err != nil && !interrupted(err) {
 			return err
 		}
 		if stopped == nil {

@@ -78,6 +78,7 @@ type generation struct {
 	Baselines bool              `dynamodbav:"baselines,omitempty"` // items whose oldest states have expired were met
 	Begins    time.Time         `dynamodbav:"begins,omitempty"`    // sources that lapse had no event before; zero: unknown
 	Expected  int64             `dynamodbav:"expected"`            // items that the tables are said to hold
+	Fence     int64             `dynamodbav:"fence,omitempty"`     // of the builder that is making it
 }
 
 // retirement is a generation that is read no more, but by those who began to.
