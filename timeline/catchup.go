@@ -96,14 +96,15 @@ func (b *builder[K, S]) catchUp(ctx context.Context, relist bool) (err error) {
 func (b *builder[K, S]) bringUp(ctx context.Context, g generation, now time.Time) (_ generation, created int, err error) {
 	w := window{until: now, now: now}
 	c := b.collect(w, b.Memory/2)
-	c.only = func(_ string, r *record) bool { return r.seen.IsZero() || r.seen.After(g.Newest.Add(-overlap)) }
+	from := recent(g.Newest)
+	c.only = func(_ string, r *record) bool { return r.seen.IsZero() || !r.moment().Before(from) }
 	defer func() { err = joined(err, c.spool.Close()) }()
 	if err := b.readAll(ctx, c, now); err != nil {
 		return g, 0, err
 	}
 	n := c.counts
 	ungrouped := n.Ungrouped // of the whole history
-	a := &advance[K, S]{b: b, ctx: ctx, since: later(g.Newest, c.newest).Add(-overlap)}
+	a := &advance[K, S]{b: b, ctx: ctx, newest: g.Newest}
 	if err := b.fold(ctx, c.spool.Sorted(), &n, a); err != nil {
 		return g, 0, err
 	}
@@ -130,7 +131,7 @@ func (b *builder[K, S]) refold(ctx context.Context, a *advance[K, S], w window, 
 	}
 	if !slices.ContainsFunc(b.all, func(o *origin) bool { return o.within == nil }) {
 		for _, group := range slices.Sorted(maps.Keys(a.late)) {
-			g, err := b.replayGroup(ctx, a.late[group], group, w, n, a.since)
+			g, err := b.replayGroup(ctx, a.late[group], group, w, n)
 			if err != nil {
 				return err
 			}
@@ -147,7 +148,7 @@ func (b *builder[K, S]) refold(ctx context.Context, a *advance[K, S], w window, 
 		return err
 	}
 	n.add(c.counts)
-	if err := b.fold(ctx, c.spool.Sorted(), n, whole[K, S]{a.since, a.put}); err != nil {
+	if err := b.fold(ctx, c.spool.Sorted(), n, whole[K, S]{a.put}); err != nil {
 		return err
 	}
 	return a.flush()

@@ -254,7 +254,7 @@ func (v *View[K, S]) getPast(ctx context.Context, k K, group string, o rowsOptio
 		return row, meta, err
 	}
 	var n Counters
-	g, err := v.replayGroup(ctx, k, group, w, &n, time.Time{})
+	g, err := v.replayGroup(ctx, k, group, w, &n)
 	if err != nil {
 		return row, meta, err
 	}

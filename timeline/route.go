@@ -101,10 +101,10 @@ type segment[K comparable, S any] struct {
 
 // partition folds a partition that was read whole.
 func (s *segment[K, S]) partition(last map[string]value) error {
-	d, g := s.b, s.b.begun
+	d := s.b
 	s.n.add(s.c.counts)
 	s.c.counts = Counters{}
-	err := d.fold(s.ctx, s.c.spool.Sorted(), &s.n, whole[K, S]{g.Through.Add(-overlap), func(f *folded[K, S]) error {
+	err := d.fold(s.ctx, s.c.spool.Sorted(), &s.n, whole[K, S]{func(f *folded[K, S]) error {
 		s.rows = append(s.rows, f)
 		if len(s.rows) < rowsAtOnce {
 			return nil
@@ -183,7 +183,7 @@ func (b *builder[K, S]) sorted(ctx context.Context) (err error) {
 		b.tell()
 		return err
 	}
-	err = b.fold(ctx, c.spool.Sorted(), &n, whole[K, S]{c.newest.Add(-overlap), func(f *folded[K, S]) error {
+	err = b.fold(ctx, c.spool.Sorted(), &n, whole[K, S]{func(f *folded[K, S]) error {
 		if rows = append(rows, f); len(rows) < rowsAtOnce {
 			return nil
 		}

@@ -28,8 +28,8 @@ type stored[K comparable, S any] struct {
 	Last       time.Time `dynamodbav:"last"`
 	Touched    time.Time `dynamodbav:"touched"`
 	Position   string    `dynamodbav:"position"`
-	Recent     []uint64  `dynamodbav:"recent,omitempty"`  // marks of the last accepted events
-	Crowded    bool      `dynamodbav:"crowded,omitempty"` // they were too many to be kept
+	Newest     time.Time `dynamodbav:"newest,omitempty"` // when the last of them was accepted
+	Tally      tally     `dynamodbav:"tally,omitempty"`  // of the events that were accepted less than 15 minutes before it
 	Fence      int64     `dynamodbav:"fence"`
 }
 
