@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"strconv"
@@ -49,7 +50,32 @@ type Copy[T any] struct {
 // Get returns the newest deleted copy of the item with key's primary key. It is strongly consistent and costs one
 // request; more only when copies have expired. Errors: entity.ErrNotFound; *entity.InputError.
 func (b *Bin[T]) Get(ctx context.Context, key T) (Copy[T], error) {
-	return b.list("Bin.Get", key, opt.Spec{Strong: true}).First(ctx)
+	c := core.Of(b)
+	list := b.list("Bin.Get", key, opt.Spec{Strong: true})
+	found, err := list.First(ctx)
+	if !b.shared() || !errors.Is(err, entity.ErrNotFound) {
+		return found, err
+	}
+	op, _ := plan.Begin(c.Schema, c.Table, "Bin.Get", reflect.ValueOf(key), opt.Spec{})
+	err = c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
+		it, err := plan.Newest(ctx, c.Runner, op, infix, c.Runner.Clock())
+		if err == nil {
+			err = plan.SameCase(c.Schema, op.Parts, it)
+		}
+		if err == nil {
+			err = entity.ErrNotFound
+		}
+		return err
+	})
+	return found, err
+}
+
+// shared reports that copies of items whose keys differ in case can lie under one key: where a new life begins without a
+// look at earlier ones.
+func (b *Bin[T]) shared() bool {
+	s := core.Of(b).Schema
+	_, retains := schema.Feature[plan.Historian](s)
+	return len(s.Cased()) > 0 && !retains && !b.f.reserve
 }
 
 // List reads the deleted copies of one item, the newest first, a request per MB. Copies whose time to live has passed
@@ -68,7 +94,13 @@ func (b *Bin[T]) list(verb string, v T, spec opt.Spec) entity.Query[Copy[T]] {
 		Base: func(time.Time) expr.Cond { return expr.Cond{} },
 	}
 	if _, parts, err := plan.Key(c.Schema, reflect.ValueOf(v)); err == nil && len(c.Schema.Cased()) > 0 {
-		src.Own = func(it item.Item) (bool, error) { return true, plan.SameCase(c.Schema, parts, it) }
+		src.Own = func(it item.Item) (bool, error) {
+			err := plan.SameCase(c.Schema, parts, it)
+			if b.shared() {
+				return err == nil, nil
+			}
+			return true, err
+		}
 		for _, a := range c.Schema.Cased() {
 			src.Needs = append(src.Needs, a.Name)
 		}
