@@ -86,13 +86,10 @@ func (b *Bin[T]) List(key T, opts ...entity.QueryOption) entity.Query[Copy[T]] {
 
 func (b *Bin[T]) list(verb string, v T, spec opt.Spec) entity.Query[Copy[T]] {
 	c := core.Of(b)
-	half := copyHalf(c.Schema)
 	spec.Desc = true
-	src := query.Source{
-		Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: half, Verb: verb, Expire: true, Lead: append([]*schema.Attr{}, c.Schema.SK.Parts...),
-		Code: plan.CodeOption, Other: "the bin is read whole; put conditions into entity.Filter",
-		Base: func(time.Time) expr.Cond { return expr.Cond{} },
-	}
+	src := b.source(verb)
+	src.Lead, src.Base = append([]*schema.Attr{}, c.Schema.SK.Parts...), func(time.Time) expr.Cond { return expr.Cond{} }
+	src.Code, src.Other = plan.CodeOption, "the bin is read whole; put conditions into entity.Filter"
 	if _, parts, err := plan.Key(c.Schema, reflect.ValueOf(v)); err == nil && len(c.Schema.Cased()) > 0 {
 		src.Own = func(it item.Item) (bool, error) {
 			err := plan.SameCase(c.Schema, parts, it)
@@ -108,8 +105,18 @@ func (b *Bin[T]) list(verb string, v T, spec opt.Spec) entity.Query[Copy[T]] {
 	if len(spec.Range) > 0 {
 		spec.Errs = append(spec.Errs, &entity.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: src.Other})
 	}
-	p := query.Build(src, reflect.ValueOf(v), spec)
-	return core.NewQuery(c, p, func(it item.Item) (Copy[T], error) { return decodeCopy[T](c, it) })
+	return b.query(src, reflect.ValueOf(v), spec)
+}
+
+// source reads what has the sort key of a deleted copy.
+func (b *Bin[T]) source(verb string) query.Source {
+	c := core.Of(b)
+	return query.Source{Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: copyHalf(c.Schema), Verb: verb, Expire: true}
+}
+
+func (b *Bin[T]) query(src query.Source, v reflect.Value, spec opt.Spec) entity.Query[Copy[T]] {
+	c := core.Of(b)
+	return core.NewQuery(c, query.Build(src, v, spec), func(it item.Item) (Copy[T], error) { return decodeCopy[T](c, it) })
 }
 
 // copyHalf is the sort key of deleted copies.
