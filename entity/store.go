@@ -56,7 +56,7 @@ func New[T any](db *DB, opts ...StoreOption) (*Store[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &core.Core{Schema: s, Table: table, Runner: db.runner, Cursor: db.cursors(), DB: db, Views: &db.views}
+	c := &core.Core{Schema: s, Table: table, Runner: db.runner, Cursor: db.cursors, DB: db, Views: &db.views}
 	c.Bind = func(p *query.Plan) any { return newQuery[T](c, p) }
 	store := &Store[T]{core.NewHandle(c)}
 	db.stores[id] = store

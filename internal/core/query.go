@@ -88,22 +88,22 @@ func (q *Query[T]) Collect(ctx context.Context) ([]T, error) {
 // few reads at most n items.
 func (q *Query[T]) few(ctx context.Context, n int) (items []T, err error) {
 	err = q.run(ctx, func(ctx context.Context) error {
-		page, err := q.p.Page(ctx, "", n)
+		found, err := q.p.Head(ctx, n)
 		if err != nil {
 			return err
 		}
-		if len(page.Items) == 0 {
+		if len(found) == 0 {
 			return plan.ErrNotFound
 		}
-		items, err = q.decodeAll(page)
+		items, err = q.decodeAll(found)
 		return err
 	})
 	return items, err
 }
 
-func (q *Query[T]) decodeAll(page query.Page) ([]T, error) {
-	items := make([]T, 0, len(page.Items))
-	for _, it := range page.Items {
+func (q *Query[T]) decodeAll(found []item.Item) ([]T, error) {
+	items := make([]T, 0, len(found))
+	for _, it := range found {
 		v, err := q.decode(it)
 		if err != nil {
 			return nil, err
@@ -144,7 +144,7 @@ func (q *Query[T]) Page(ctx context.Context, after string) (page Page[T], err er
 			return err
 		}
 		page.Next = raw.Next
-		page.Items, err = q.decodeAll(raw)
+		page.Items, err = q.decodeAll(raw.Items)
 		return err
 	})
 	return page, err
