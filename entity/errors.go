@@ -24,6 +24,7 @@ var (
 	ErrFollowUp      = plan.ErrFollowUp      // the write is decided, but the item it left could not be read
 	ErrNotUnique     = plan.ErrNotUnique     // more than one item
 	ErrNoTable       = exec.ErrNoTable       // the table does not exist
+	ErrNoIndex       = exec.ErrNoIndex       // the table does not have the index; it is an *IndexError
 	ErrTokenReused   = exec.ErrTokenReused   // the idempotency token was used for another request
 	ErrNoClient      = exec.ErrNoClient      // the DB was opened without a client
 )
@@ -41,6 +42,8 @@ type (
 	CursorError = cursor.Error
 	// CursorReason is why a cursor cannot be used: CursorMalformed, CursorForeign, CursorAltered or CursorGone.
 	CursorReason = cursor.Reason
+	// IndexError is an ErrNoIndex that names the table and the index, and says whether it is still being built.
+	IndexError = exec.IndexError
 	// KeyCaseError is an ErrKeyCase that names the key part.
 	KeyCaseError = plan.KeyCaseError
 	// ValidationError is a value that its own Validate method refused, found before any request. A field's type that
