@@ -20,7 +20,7 @@ func As[S, T any](q Query[T]) Query[S] {
 		return unprojectable[S]{}
 	}
 	c, p := from.Source()
-	projection, err := schema.Project(typeOf[S](), c.Schema)
+	projection, err := schema.Project(typeOf[S](), c.Schema, p.Index)
 	if err != nil && p.Err == nil {
 		p.Err = &InputError{Code: plan.CodeOption, Type: typeOf[S]().String(), Problem: fmt.Sprintf("it is no part of %s: %v", c.Schema.Type, err)}
 	}

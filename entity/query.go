@@ -39,5 +39,5 @@ type Page[T any] = core.Page[T]
 
 // newQuery makes a Query of a plan.
 func newQuery[T any](c *core.Core, p *query.Plan) Query[T] {
-	return core.NewQuery(c, p, func(it item.Item) (T, error) { return core.Decode[T](c, it) })
+	return core.NewQuery(c, p, func(it item.Item) (T, error) { return core.DecodeFrom[T](c, p.Index, it) })
 }

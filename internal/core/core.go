@@ -51,9 +51,12 @@ func (c *Core) Wrap(verb, key string, err error) error {
 }
 
 // Decode fills a new T from an item.
-func Decode[T any](c *Core, it item.Item) (T, error) {
+func Decode[T any](c *Core, it item.Item) (T, error) { return DecodeFrom[T](c, nil, it) }
+
+// DecodeFrom is Decode for an item that was read through an index; nil is the table.
+func DecodeFrom[T any](c *Core, x *schema.Index, it item.Item) (T, error) {
 	var v T
-	if err := c.Schema.Codec.Decode(it, reflect.ValueOf(&v)); err != nil {
+	if err := c.Schema.CodecOf(x).Decode(it, reflect.ValueOf(&v)); err != nil {
 		var none T
 		return none, Misfit(c, err)
 	}

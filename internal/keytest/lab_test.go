@@ -77,6 +77,17 @@ func requireInput(t *testing.T, err error, code, field string) {
 	require.Equal(t, []string{code, field}, []string{e.Code, e.Field}, "%v", err)
 }
 
+// requireSchema checks that err is that one mistake in a declaration.
+func requireSchema(t *testing.T, err error, code, field string) {
+	t.Helper()
+	joined, ok := err.(interface{ Unwrap() []error })
+	require.True(t, ok, "%v", err)
+	require.Len(t, joined.Unwrap(), 1, "%v", err)
+	var e *entity.SchemaError
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, []string{code, field}, []string{e.Code, e.Field}, "%v", err)
+}
+
 func requireCursor(t *testing.T, err error, reason entity.CursorReason, what string) {
 	t.Helper()
 	var e *entity.CursorError
