@@ -63,7 +63,7 @@ func (db *DB) declare(t reflect.Type, spec opt.Spec, open func(*core.Core) core.
 	if err != nil {
 		return nil, err
 	}
-	c := &core.Core{Schema: s, Table: table, Runner: db.runner, Cursor: db.cursors(), DB: db, Views: &db.views}
+	c := &core.Core{Schema: s, Table: table, Runner: db.runner, Cursor: db.cursors, DB: db, Views: &db.views}
 	store := open(c)
 	db.stores[id] = store
 	return store, nil

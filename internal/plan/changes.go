@@ -37,9 +37,9 @@ func resolveChanges(s *schema.Schema, list []opt.Change) ([]expr.Change, error) 
 		for _, o := range out {
 			switch {
 			case o.Path.Overlaps(r.Path):
-				return nil, input(s, CodeOverlap, n.Attr, "two changes meet in %s", r.Path)
+				return nil, input(s, CodeOverlap, n.Attr, "two changes meet in %s", PathText(s, r.Path))
 			case o.Path.Disagrees(r.Path):
-				return nil, input(s, CodeOverlap, n.Attr, "%s and %s take one attribute for a map and for a list", o.Path, r.Path)
+				return nil, input(s, CodeOverlap, n.Attr, "%s and %s take one attribute for a map and for a list", PathText(s, o.Path), PathText(s, r.Path))
 			}
 		}
 		out = append(out, r)
@@ -187,7 +187,7 @@ func parentGuards(changes []expr.Change) []expr.Cond {
 func broken(s *schema.Schema, changes []expr.Change, image item.Item) error {
 	for _, c := range changes {
 		if !c.Path.HasParent(image) {
-			return &ConditionError{c.Path.Parent().String(), "the parent of a changed attribute is absent"}
+			return &ConditionError{PathText(s, c.Path.Parent()), "the parent of a changed attribute is absent"}
 		}
 		if a := s.Attr(c.Path.Root()); a != nil && a.Role.Has(tag.Immutable) && c.Kind == expr.Set {
 			if stored, ok := image[a.Name]; ok && !item.Equal(stored, c.Value) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
 // elementGuards hold when what a change adds to, or takes from, is absent or of the type that it works on. DynamoDB
@@ -42,7 +43,7 @@ func nullAt(image item.Item, c expr.Change) bool {
 }
 
 // misfits is the error of a change of elements that meets a value of another type. null says that one meets NULL.
-func misfits(image item.Item, changes []expr.Change) (null bool, err error) {
+func misfits(s *schema.Schema, image item.Item, changes []expr.Change) (null bool, err error) {
 	for _, c := range changes {
 		av, there := c.Path.Lookup(image)
 		switch kind := elementType(c); {
@@ -50,7 +51,7 @@ func misfits(image item.Item, changes []expr.Change) (null bool, err error) {
 		case nullAt(image, c):
 			null = true
 		default:
-			return false, &ConditionError{c.Path.String(), "the stored attribute is of another type than the change"}
+			return false, &ConditionError{PathText(s, c.Path), "the stored attribute is of another type than the change"}
 		}
 	}
 	return null, nil

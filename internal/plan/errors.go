@@ -46,6 +46,7 @@ const (
 	CodeApart        = "EDD-9126" // queries that are to be gathered and do not read one partition in one way
 	CodeGather       = "EDD-9127" // a list of queries to gather that is empty, or has one that cannot be gathered
 	CodeRoute        = "EDD-9123" // a route of stream records that is none
+	CodeCursorKey    = "EDD-9155" // a page whose cursor would show a secret
 )
 
 // InputError is a mistake in the arguments of a call, found before any request was sent. Problem never quotes a value.

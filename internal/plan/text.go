@@ -15,6 +15,9 @@ import (
 func textNode(s *schema.Schema, text string) (*schema.Node, error) {
 	path, ok := parsePath(text)
 	if !ok {
+		if root := text[:max(strings.IndexAny(text, ".["), 0)]; secret(s, root) {
+			text = root + "." + hiddenValue
+		}
 		return nil, input(s, CodePointer, nil, "the path %q is malformed; write name.name[0]", text)
 	}
 	a := s.Attr(path.Root())

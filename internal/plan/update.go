@@ -108,7 +108,7 @@ func (u *update) blind(in Input) (Step, error) {
 			if err := broken(u.s, u.changes, f[0].Image); err != nil {
 				return Verdict{Err: err}
 			}
-			switch null, err := misfits(f[0].Image, u.changes); {
+			switch null, err := misfits(u.op.Schema, f[0].Image, u.changes); {
 			case err != nil:
 				return Verdict{Err: err}
 			case null:
@@ -182,12 +182,12 @@ func (u *update) afterRead(in Input) (Step, error) {
 
 // rewrite applies changes to the item that was read and brings everything that follows from them up to date.
 func rewrite(s *schema.Schema, in Input, changes []expr.Change, on occasion) (item.Item, error) {
-	if _, err := misfits(in.Image, changes); err != nil {
+	if _, err := misfits(s, in.Image, changes); err != nil {
 		return nil, err
 	}
 	it, err := expr.Apply(in.Image, overNull(in.Image, changes))
 	if err != nil {
-		return nil, &ConditionError{err.(*expr.ApplyError).Path.String(), err.(*expr.ApplyError).Problem}
+		return nil, &ConditionError{PathText(s, err.(*expr.ApplyError).Path), err.(*expr.ApplyError).Problem}
 	}
 	if a := s.UpdatedAt; a != nil {
 		av, err := TimeValue(a, Later(s, in.Image, in.Now))
