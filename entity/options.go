@@ -24,7 +24,7 @@ type ReadOption interface {
 // [ReadOption].
 type QueryOption interface{ opt.Query }
 
-// WriteOption is accepted by every write: [If], [Exactly], [Handle.From], versioned.Expect.
+// WriteOption is accepted by every write: [If], [Exactly], [Handle.From], versioned.Expect, versioned.AnyVersion.
 type WriteOption interface {
 	opt.Write
 	opt.Update
