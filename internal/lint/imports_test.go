@@ -44,6 +44,7 @@ var internals = map[string][]string{
 	"internal/lint":          nil,
 	"internal/storm":         nil, // tests alone
 	"internal/conformance":   nil,
+	"internal/calls":         nil,
 }
 
 // allowed reports whether package from may import package to, both of this module.
