@@ -62,7 +62,8 @@ const (
 )
 
 // IsAmbiguous reports that the write behind err may have been applied: its answer was lost, and repeating it could have
-// done harm. Read the item, or repeat the call if a second application is harmless.
+// done harm. Read the item, or repeat the call if a second application is harmless. Of a call that sends many writes, such
+// as [Store.PutMany] and [Store.Purge], it reports that part of them has been applied, or may have been.
 func IsAmbiguous(err error) bool {
 	var a *plan.Ambiguous
 	return errors.As(err, &a)

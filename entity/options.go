@@ -24,7 +24,7 @@ type ReadOption interface {
 // [ReadOption].
 type QueryOption interface{ opt.Query }
 
-// WriteOption is accepted by every write: [If], [Exactly], [Handle.From], versioned.Expect.
+// WriteOption is accepted by every write: [If], [Exactly], [Handle.From], versioned.Expect, versioned.AnyVersion.
 type WriteOption interface {
 	opt.Write
 	opt.Update
@@ -58,18 +58,18 @@ func Desc() QueryOption {
 	return forQuery{Do: func(s *opt.Spec) { s.Desc = true }}
 }
 
-// Limit ends a query after n items, n > 0; for Page it is the size of a page.
+// Limit ends a query after n items, 0 < n < 2³¹; for Page it is the size of a page.
 func Limit(n int) QueryOption {
 	return forQuery{Do: func(s *opt.Spec) { s.Limit = &n }}
 }
 
-// MaxEvaluated ends a query once it has evaluated n items, n > 0, whether or not they passed the filter. Page then gives
+// MaxEvaluated ends a query once it has evaluated n items, 0 < n < 2³¹, whether or not they passed the filter. Page then gives
 // what passed and a cursor.
 func MaxEvaluated(n int) QueryOption {
 	return forQuery{Do: func(s *opt.Spec) { s.Evaluate = &n }}
 }
 
-// MaxRequests ends a query after n requests, n > 0. Page then gives what was found and a cursor.
+// MaxRequests ends a query after n requests, 0 < n < 2³¹. Page then gives what was found and a cursor.
 func MaxRequests(n int) QueryOption {
 	return forQuery{Do: func(s *opt.Spec) { s.Requests = &n }}
 }

@@ -158,7 +158,8 @@ func (s *Store[T]) Create(ctx context.Context, v T, opts ...WriteOption) (stored
 
 // Put creates the item or replaces what the struct knows of it, and returns it: every attribute of T is set, absent ones
 // are removed; created_at, set_once and immutable survive, the version goes up by one, and attributes that T does not
-// have stay. It costs one request, and a read more when an index key is composed from given and kept attributes.
+// have stay. It has no guard of its own: what another program wrote since v was read is undone, unless versioned.Lock or
+// [If] prevents it. It costs one request, and a read more when an index key is composed from given and kept attributes.
 // Errors: [ErrCondition], a *[ConditionError] for an immutable attribute; [ErrConflict]; *[InputError] and [ErrTooLarge]
 // before any request.
 func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (stored T, err error) {
@@ -167,8 +168,8 @@ func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (stored T,
 }
 
 // Upsert creates the item or merges v into it: attributes that v encodes to are set, absent ones (omitempty) stay as
-// stored; created_at, set_once and immutable survive. It returns the item and whether there was none before. It costs
-// one request, and a read more when an index key is composed from given and absent attributes. Errors: [ErrCondition],
+// stored; created_at, set_once and immutable survive. It returns the item and whether there was none before. Like
+// [Store.Put] it has no guard of its own. It costs one request, and a read more when an index key is composed from given and absent attributes. Errors: [ErrCondition],
 // a *[ConditionError] for an immutable attribute; [ErrConflict]; *[InputError] and [ErrTooLarge] before any request; one
 // for which [IsAmbiguous] is true when the answer was lost and no created_at in nanoseconds or microseconds could tell
 // whether the write created the item.

@@ -224,7 +224,7 @@ func conditions(c *core.Core, spec opt.Spec) (expr.Cond, error) {
 	if len(spec.Errs) > 0 {
 		return expr.Cond{}, &plan.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: spec.Errs[0].Error()}
 	}
-	if spec.Expect != nil {
+	if spec.Expect != nil || spec.Any {
 		return expr.Cond{}, &plan.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: "a time series has no version to expect"}
 	}
 	return plan.Conditions(c.Schema, spec.If)

@@ -64,10 +64,9 @@ func (l *list) build() (err error) {
 		return l.fail("%v", s.Errs[0])
 	case s.Evaluate != nil || s.Requests != nil || s.Segments != nil || s.Scanned != nil || s.Keep != nil:
 		return l.fail("a list of versions takes Desc, Limit, Filter, IncludeExpired, WithCurrent and conditions on the version")
-	case s.Limit != nil && *s.Limit <= 0:
-		return l.fail("Limit must be greater than zero")
-	case s.Limit != nil:
-		l.limit = *s.Limit
+	}
+	if l.limit, err = plan.Bound(l.c.Schema, "Limit", l.spec.Limit); err != nil {
+		return err
 	}
 	for _, c := range l.spec.Range {
 		if err := l.bound(c); err != nil {

@@ -74,3 +74,9 @@ func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDe
 	})
 	return found, err
 }
+
+// Manage sends a request about a table, which does no harm when it arrives twice, and repeats it as a read. send is given
+// what turns the SDK's own retries off.
+func (r *Runner) Manage(ctx context.Context, send func(once func(*dynamodb.Options)) error) error {
+	return r.read(ctx, func() error { return send(once) })
+}

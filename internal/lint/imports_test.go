@@ -45,6 +45,7 @@ var internals = map[string][]string{
 	"internal/storm":         nil, // tests alone
 	"internal/keytest":       nil,
 	"internal/conformance":   nil,
+	"internal/calls":         nil,
 }
 
 // allowed reports whether package from may import package to, both of this module.

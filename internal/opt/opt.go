@@ -25,6 +25,7 @@ type Spec struct {
 	Expired  bool                                                   // expired items too
 	Exactly  bool                                                   // send the write as a transaction under a token
 	Expect   *int64                                                 // version that a write expects
+	Any      bool                                                   // a write expects no version, whatever the given struct holds
 	Keep     func(it map[string]types.AttributeValue, table string) // where a read puts the item as it was read
 	From     Image                                                  // item that a write is planned from
 	NoReturn bool                                                   // skip the read of the current item after an append

@@ -11,12 +11,12 @@ import (
 
 // newOp starts an op about the item whose key v has. The key parts of the item are returned too.
 func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Spec) (*Op, item.Item) {
-	op := &Op{Verb: verb, Schema: s, Table: table, Exact: spec.Exactly, Expect: spec.Expect}
+	op := &Op{Verb: verb, Schema: s, Table: table, Exact: spec.Exactly}
 	if len(spec.Errs) > 0 {
 		op.Err = input(s, CodeOption, nil, "%v", spec.Errs[0])
 		return op, nil
 	}
-	if op.Err = checkExpect(s, verb, spec); op.Err != nil {
+	if op.Expect, op.Err = expectation(s, verb, v, spec); op.Err != nil {
 		return op, nil
 	}
 	primary, parts, err := Key(s, v)
