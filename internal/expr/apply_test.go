@@ -155,3 +155,34 @@ func TestApply_RemovalInsideAnElementMeansTheElementThatWasThere(t *testing.T) {
 		require.Equal(t, want, got)
 	}
 }
+
+func TestApply_WhatIsSetBeyondTheEndOfAListIsAppendedByIndex(t *testing.T) {
+	t.Parallel()
+	b := newBare(t)
+	stored := item.Item{"id": id(0), "list": &l{Value: []av{item.S("p"), item.S("q"), item.S("r")}}}
+	set := func(i int, v string) expr.Change {
+		return expr.Change{Kind: expr.Set, Path: path("list", i), Value: item.S(v)}
+	}
+	remove := func(i int) expr.Change { return expr.Change{Kind: expr.Remove, Path: path("list", i)} }
+	for _, c := range []struct {
+		changes []expr.Change
+		want    []string
+	}{
+		{[]expr.Change{set(4, "b"), set(3, "a")}, []string{"p", "q", "r", "a", "b"}},
+		{[]expr.Change{set(3, "a"), set(4, "b")}, []string{"p", "q", "r", "a", "b"}},
+		{[]expr.Change{set(20, "c"), set(4, "a"), set(10, "b"), set(1, "x")}, []string{"p", "x", "r", "a", "b", "c"}},
+		{[]expr.Change{set(9, "b"), remove(0), set(3, "a"), remove(4)}, []string{"q", "r", "a", "b"}},
+		{[]expr.Change{remove(2), set(9, "b"), remove(3), set(1, "x"), remove(0)}, []string{"x", "b"}},
+	} {
+		var want []av
+		for _, v := range c.want {
+			want = append(want, item.S(v))
+		}
+		made, err := expr.Apply(stored, c.changes)
+		require.NoError(t, err)
+		require.Equal(t, item.Item{"id": id(0), "list": &l{Value: want}}, made, printedChanges(c.changes))
+		b.fill(t, []item.Item{stored})
+		require.False(t, b.refusesUpdate(t, 0, c.changes))
+		require.Equal(t, made, b.stored(t, 1)["item-0"], printedChanges(c.changes))
+	}
+}
