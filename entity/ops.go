@@ -51,13 +51,13 @@ func (o Ops[T]) Create(v T, opts ...WriteOption) Write[T] {
 // Update is [Store.Update] as a value.
 func (o Ops[T]) Update(key T, opts ...UpdateOption) Write[T] {
 	c := core.Of(o)
-	return core.NewWrite(c, plan.NewUpdate(c.Schema, c.Table, reflect.ValueOf(key), opt.Updates(opts)), decodeItem[T](c))
+	return core.NewWrite(c, plan.NewUpdate(c.Schema, c.Table, reflect.ValueOf(key), core.Returning[T](c, opt.Updates(opts))), decodeItem[T](c))
 }
 
 // Delete is [Store.Delete] as a value. Its result is the zero T.
 func (o Ops[T]) Delete(key T, opts ...WriteOption) Write[T] {
 	c := core.Of(o)
-	return core.NewWrite(c, plan.NewDelete(c.Schema, c.Table, reflect.ValueOf(key), opt.Writes(opts)), decodeItem[T](c))
+	return core.NewWrite(c, plan.NewDelete(c.Schema, c.Table, reflect.ValueOf(key), core.Returning[T](c, opt.Writes(opts))), decodeItem[T](c))
 }
 
 // Require makes the transaction fail unless the item exists ([ErrNotFound]) and meets conds ([ErrCondition]).
@@ -77,7 +77,7 @@ func (o Ops[T]) Absent(key T) Op {
 }
 
 // Upsert is [Store.Upsert] as a value.
-func (o Ops[T]) Upsert(v T, opts ...WriteOption) Write[T] {
+func (o Ops[T]) Upsert(v T, opts ...UpdateOption) Write[T] {
 	c := core.Of(o)
 	return core.NewWrite(c, o.upsertPlan(v, opts), func(outcome any) (T, error) {
 		return core.Decode[T](c, outcome.(plan.Upserted).Item)
@@ -87,15 +87,15 @@ func (o Ops[T]) Upsert(v T, opts ...WriteOption) Write[T] {
 // Put is [Store.Put] as a value.
 func (o Ops[T]) Put(v T, opts ...WriteOption) Write[T] {
 	c := core.Of(o)
-	p := plan.NewPut(c.Schema, c.Table, reflect.ValueOf(v), opt.Writes(opts))
+	p := plan.NewPut(c.Schema, c.Table, reflect.ValueOf(v), core.Returning[T](c, opt.Writes(opts)))
 	return core.NewWrite(c, p, func(outcome any) (T, error) {
 		return core.Decode[T](c, outcome.(plan.Upserted).Item)
 	})
 }
 
-func (o Ops[T]) upsertPlan(v T, opts []WriteOption) *plan.Op {
+func (o Ops[T]) upsertPlan(v T, opts []UpdateOption) *plan.Op {
 	c := core.Of(o)
-	return plan.NewUpsert(c.Schema, c.Table, reflect.ValueOf(v), opt.Writes(opts))
+	return plan.NewUpsert(c.Schema, c.Table, reflect.ValueOf(v), core.Returning[T](c, opt.Updates(opts)))
 }
 
 // upserted is both results of an upsert.
@@ -104,7 +104,7 @@ type upserted[T any] struct {
 	created bool
 }
 
-func (o Ops[T]) upsert(v T, opts []WriteOption) *core.Write[upserted[T]] {
+func (o Ops[T]) upsert(v T, opts []UpdateOption) *core.Write[upserted[T]] {
 	c := core.Of(o)
 	return core.NewWrite(c, o.upsertPlan(v, opts), func(outcome any) (upserted[T], error) {
 		u := outcome.(plan.Upserted)

@@ -18,7 +18,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 )
 
-var kinds = []expr.Kind{expr.Set, expr.SetIfAbsent, expr.Remove, expr.Increment, expr.Push, expr.Insert, expr.Discard}
+var kinds = []expr.Kind{expr.Set, expr.SetIfAbsent, expr.Remove, expr.Increment, expr.Push, expr.Prepend, expr.Insert, expr.Discard}
 
 // listsIn are the paths of the lists in an item.
 func listsIn(it item.Item) (paths []expr.Path) {
@@ -83,7 +83,7 @@ func anyChange(t *rapid.T, it item.Item, at expr.Path, moves bool) expr.Change {
 		}
 	case expr.Increment:
 		c.Value = item.N(rapid.SampledFrom(nums).Draw(t, "delta"))
-	case expr.Push:
+	case expr.Push, expr.Prepend:
 		c.Value = &l{Value: rapid.SliceOfN(value(1), 1, 2).Draw(t, "pushed")}
 	case expr.Insert, expr.Discard:
 		c.Value = set().Draw(t, "elements")
@@ -101,14 +101,17 @@ func anyChange(t *rapid.T, it item.Item, at expr.Path, moves bool) expr.Change {
 func fitting(kind expr.Kind, v av) bool {
 	switch v.(type) {
 	case *types.AttributeValueMemberN:
-		return kind != expr.Push && kind != expr.Insert && kind != expr.Discard
+		return !joins(kind) && kind != expr.Insert && kind != expr.Discard
 	case *l:
 		return kind != expr.Increment && kind != expr.Insert && kind != expr.Discard
 	case *ss, *ns, *bs:
-		return kind != expr.Increment && kind != expr.Push
+		return kind != expr.Increment && !joins(kind)
 	}
 	return kind == expr.Set || kind == expr.SetIfAbsent || kind == expr.Remove
 }
+
+// joins reports that a change of that kind adds to a list.
+func joins(kind expr.Kind) bool { return kind == expr.Push || kind == expr.Prepend }
 
 // setOf is a set of the same type as v with other elements.
 func setOf(v av, elements []av) av {

@@ -95,7 +95,7 @@ func (c Change) result(it item.Item, old types.AttributeValue, exists bool) (typ
 			return nil, fail(err.Error())
 		}
 		return sum, nil
-	case Push:
+	case Push, Prepend:
 		if !exists {
 			old = emptyList
 		}
@@ -104,7 +104,11 @@ func (c Change) result(it item.Item, old types.AttributeValue, exists bool) (typ
 		if !ok || !okMore {
 			return nil, fail("the stored attribute is not a list")
 		}
-		return &types.AttributeValueMemberL{Value: slices.Concat(list.Value, more.Value)}, nil
+		first, second := list.Value, more.Value
+		if c.Kind == Prepend {
+			first, second = second, first
+		}
+		return &types.AttributeValueMemberL{Value: slices.Concat(first, second)}, nil
 	case Insert, Discard:
 		set, err := changeSet(old, c.Value, c.Kind == Insert)
 		if err != nil {

@@ -54,7 +54,7 @@ func changes() *rapid.Generator[expr.Change] {
 	paths := []expr.Path{path("n"), path("new"), path("text"), path("map"), path("map", "a.b"), path("map", "c[0]"), path("map", "size"), path("map", "size", 1), path("map", "size", 0),
 		path("list"), path("list", 0), path("list", 1), path("list", 2), path("list", 9), path("list", 3, "k"), path("gone", "x"), path("set"), path("nums"), path("text", "x")}
 	return rapid.Custom(func(t *rapid.T) expr.Change {
-		c := expr.Change{Path: rapid.SampledFrom(paths).Draw(t, "path"), Kind: rapid.SampledFrom([]expr.Kind{expr.Set, expr.SetIfAbsent, expr.Remove, expr.Increment, expr.Push, expr.Insert, expr.Discard}).Draw(t, "kind")}
+		c := expr.Change{Path: rapid.SampledFrom(paths).Draw(t, "path"), Kind: rapid.SampledFrom([]expr.Kind{expr.Set, expr.SetIfAbsent, expr.Remove, expr.Increment, expr.Push, expr.Prepend, expr.Insert, expr.Discard}).Draw(t, "kind")}
 		switch c.Kind {
 		case expr.Set, expr.SetIfAbsent:
 			c.Value = rapid.SampledFrom([]av{item.N("5"), item.S("v"), &m{Value: item.Item{"z": item.N("0")}}}).Draw(t, "value")
@@ -63,7 +63,7 @@ func changes() *rapid.Generator[expr.Change] {
 			}
 		case expr.Increment:
 			c.Value = item.N(rapid.SampledFrom([]string{"1", "-2.25", "0.000000000000000001"}).Draw(t, "delta"))
-		case expr.Push:
+		case expr.Push, expr.Prepend:
 			c.Value = &l{Value: []av{item.S("pushed")}}
 		case expr.Insert, expr.Discard:
 			c.Value = rapid.SampledFrom([]av{&ss{Value: []string{"b", "c"}}, &ss{Value: []string{"a", "b"}}, &ns{Value: []string{"2.0", "3"}}}).Draw(t, "elements")
