@@ -24,14 +24,15 @@ type ReadOption interface {
 // [ReadOption].
 type QueryOption interface{ opt.Query }
 
-// WriteOption is accepted by every write: [If], [Exactly], [Handle.From], versioned.Expect, versioned.AnyVersion.
+// WriteOption is accepted by every write: [If], [Exactly], [Returning], [Handle.From], versioned.Expect,
+// versioned.AnyVersion.
 type WriteOption interface {
 	opt.Write
 	opt.Update
 	opt.Append
 }
 
-// UpdateOption is accepted by Update: the changes ([Set], [Remove], [Add] …) and any [WriteOption].
+// UpdateOption is accepted by Update and Upsert: the changes ([Set], [Remove], [Add] …) and any [WriteOption].
 type UpdateOption interface{ opt.Update }
 
 // StoreOption is accepted by [New].
@@ -108,6 +109,19 @@ func Filter(conds ...Cond) QueryOption {
 // own guard, never instead of it.
 func If(conds ...Cond) WriteOption {
 	return forWrite{Do: func(s *opt.Spec) { s.If = append(s.If, erase(conds)...) }}
+}
+
+// Returning makes an Update, Upsert, Put, Modify or Delete set *old to the item as it was before the write, as the struct
+// has it, once the write has been applied; where there was no item, to the zero T. It costs nothing: the answer of the one
+// request has the old item, and the new one is computed from it. In a transaction, and with [Exactly], the item is read
+// first, consistently, and the write is guarded by what was read. Where the answer was lost and the write proves to have
+// been applied, the error is [ErrFollowUp] and *old is as it was. Other writes refuse it, and T must be the store's.
+func Returning[T any](old *T) WriteOption {
+	return forWrite{Do: func(s *opt.Spec) {
+		if s.Old = old; old == nil {
+			s.Old, s.Errs = nil, append(s.Errs, errors.New("Returning takes a pointer to set, not nil"))
+		}
+	}}
 }
 
 // Exactly sends a write as a transaction under an idempotency token, so that it can be repeated after a lost answer

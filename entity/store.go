@@ -168,12 +168,16 @@ func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (stored T,
 }
 
 // Upsert creates the item or merges v into it: attributes that v encodes to are set, absent ones (omitempty) stay as
-// stored; created_at, set_once and immutable survive. It returns the item and whether there was none before. Like
-// [Store.Put] it has no guard of its own. It costs one request, and a read more when an index key is composed from given and absent attributes. Errors: [ErrCondition],
-// a *[ConditionError] for an immutable attribute; [ErrConflict]; *[InputError] and [ErrTooLarge] before any request; one
-// for which [IsAmbiguous] is true when the answer was lost and no created_at in nanoseconds or microseconds could tell
-// whether the write created the item.
-func (s *Store[T]) Upsert(ctx context.Context, v T, opts ...WriteOption) (item T, created bool, err error) {
+// stored; created_at, set_once and immutable survive. Changes, such as [Add], can be given beside v: what they name is left
+// out of v, and in a new item a counter or list begins with what is added to it. A change inside a map or list needs the
+// map or list to be there already. Upsert returns the item and whether there was none before. Like [Store.Put] it has no
+// guard of its own.
+//
+// It costs one request, and a read more when an index key is composed from given and absent attributes. Errors:
+// [ErrCondition], a *[ConditionError] for an immutable attribute or a nested change without a parent; [ErrConflict];
+// *[InputError] and [ErrTooLarge] before any request; one for which [IsAmbiguous] is true when the answer was lost and no
+// created_at in nanoseconds or microseconds could tell whether the write created the item.
+func (s *Store[T]) Upsert(ctx context.Context, v T, opts ...UpdateOption) (item T, created bool, err error) {
 	c := core.Of(s)
 	err = core.NewOperation(c, upsert(c, reflect.ValueOf(v), opts), func(outcome, into any) error {
 		u := outcome.(plan.Upserted)

@@ -52,15 +52,15 @@ func openAccounts[T any](t *testing.T) (*entity.DB, *entity.Store[T]) {
 // writes are the verbs that overwrite an item which they have not seen.
 func writes(s *entity.Store[account], opts ...entity.WriteOption) map[string]func(context.Context, account) error {
 	f := entity.Fields[account]()
+	var changes []entity.UpdateOption // every option of a write is one of an update
+	for _, o := range opts {
+		changes = append(changes, o)
+	}
 	return map[string]func(context.Context, account) error{
 		"Put":    func(ctx context.Context, v account) error { _, err := s.Put(ctx, v, opts...); return err },
-		"Upsert": func(ctx context.Context, v account) error { _, _, err := s.Upsert(ctx, v, opts...); return err },
+		"Upsert": func(ctx context.Context, v account) error { _, _, err := s.Upsert(ctx, v, changes...); return err },
 		"Update": func(ctx context.Context, v account) error {
-			changes := []entity.UpdateOption{entity.Set(&f.Balance, v.Balance)}
-			for _, o := range opts {
-				changes = append(changes, o)
-			}
-			_, err := s.Update(ctx, v, changes...)
+			_, err := s.Update(ctx, v, append(changes[:len(changes):len(changes)], entity.Set(&f.Balance, v.Balance))...)
 			return err
 		},
 		"Delete": func(ctx context.Context, v account) error { return s.Delete(ctx, v, opts...) },

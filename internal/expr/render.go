@@ -76,6 +76,8 @@ func (r *Renderer) Update(changes []Change) string {
 			add(0, p+" = if_not_exists("+p+", "+r.value(c.Path, zero)+") + "+r.value(c.Path, c.Value))
 		case Push:
 			add(0, p+" = list_append(if_not_exists("+p+", "+r.value(c.Path, emptyList)+"), "+r.value(c.Path, c.Value)+")")
+		case Prepend:
+			add(0, p+" = list_append("+r.value(c.Path, c.Value)+", if_not_exists("+p+", "+r.value(c.Path, emptyList)+"))")
 		case Remove:
 			add(1, p)
 		case Insert:

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -27,7 +28,7 @@ func elementType(c expr.Change) string {
 	switch c.Kind {
 	case expr.Increment:
 		return "N"
-	case expr.Push:
+	case expr.Push, expr.Prepend:
 		return "L"
 	case expr.Insert, expr.Discard:
 		return expr.TypeName(c.Value)
@@ -73,4 +74,19 @@ func overNull(image item.Item, changes []expr.Change) []expr.Change {
 		out = append(out, c)
 	}
 	return out
+}
+
+// setOption is the codec option that makes a set of a slice.
+func setOption(slice reflect.Type) string {
+	e := slice.Elem()
+	for e.Kind() == reflect.Pointer {
+		e = e.Elem()
+	}
+	switch {
+	case e.Kind() == reflect.String:
+		return ",stringset"
+	case e.Kind() == reflect.Slice || e.Kind() == reflect.Array:
+		return ",binaryset"
+	}
+	return ",numberset"
 }

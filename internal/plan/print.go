@@ -27,6 +27,9 @@ func (op *Op) Text(in Input) string {
 		}
 		return title + "\n  read   " + source + " consistently\n" + op.sketchLines(in)
 	}
+	if op.Old != nil {
+		in.Joined = false // alone, it is not read
+	}
 	if op.Past {
 		title += "\n  read   what earlier lives of the item have left"
 	}
