@@ -76,7 +76,7 @@ func (l *list[T]) build() (err error) {
 
 // bound takes a condition on the version field.
 func (l *list[T]) bound(c opt.Cond) error {
-	r, err := plan.Condition(l.c.Schema, c)
+	r, err := plan.KeyCondition(l.c.Schema, c)
 	if err != nil {
 		return err
 	}
