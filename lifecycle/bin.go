@@ -4,7 +4,6 @@ import (
 	"context"
 	"reflect"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -99,11 +98,9 @@ func decodeCopy[T any](c *core.Core, it item.Item) (Copy[T], error) {
 		return out, &entity.DecodeError{Entity: c.Schema.Name, Attr: name, Problem: "it is not a time"}
 	}
 	if n, ok := it[c.Schema.Options.TTL].(*types.AttributeValueMemberN); ok {
-		seconds, err := strconv.ParseInt(n.Value, 10, 64)
-		if err != nil {
-			return out, &entity.DecodeError{Entity: c.Schema.Name, Attr: c.Schema.Options.TTL, Problem: "it is not a whole number of seconds"}
+		if out.ExpiresAt, err = key.Unix.FromValue(n); err != nil {
+			return out, &entity.DecodeError{Entity: c.Schema.Name, Attr: c.Schema.Options.TTL, Problem: "it is no time in seconds: it " + err.Error()}
 		}
-		out.ExpiresAt = time.Unix(seconds, 0).UTC()
 	}
 	return out, nil
 }

@@ -32,10 +32,20 @@ func (s *Series[T]) history(verb string, key T, spec opt.Spec) entity.Query[T] {
 		Code: plan.CodeOrderByRange, Other: "a history is read by ranges of " + s.e.orderBy.Field + "; put conditions on other fields into entity.Filter",
 		Base: func(time.Time) expr.Cond { return expr.Cond{} },
 	}
-	if _, parts, err := plan.Key(c.Schema, reflect.ValueOf(key)); err == nil && len(c.Schema.Cased()) > 0 {
-		src.Own = func(it item.Item) (bool, error) { return true, plan.SameCase(c.Schema, parts, it) }
+	if _, parts, err := plan.Key(c.Schema, reflect.ValueOf(key)); err == nil && (len(c.Schema.Cased()) > 0 || c.Schema.Options.Interop) {
+		src.Own = func(it item.Item) (bool, error) {
+			if attr, problem := c.Schema.CheckDigits(s.e.half, it); problem != "" {
+				return false, &entity.DecodeError{Entity: c.Schema.Name, Attr: attr, Problem: problem}
+			}
+			return true, plan.SameCase(c.Schema, parts, it)
+		}
 		for _, a := range c.Schema.Cased() {
 			src.Needs = append(src.Needs, a.Name)
+		}
+		if c.Schema.Options.Interop {
+			for _, a := range s.e.half.Parts {
+				src.Needs = append(src.Needs, a.Name)
+			}
 		}
 	}
 	return c.Bind(query.Build(src, reflect.ValueOf(key), spec)).(entity.Query[T])

@@ -157,7 +157,9 @@ func (c *Codec) Decode(it Item, dst reflect.Value) error {
 	if err := attributevalue.UnmarshalMapWithOptions(rest, dst.Interface(), c.decoder); err != nil {
 		return c.misfit(rest, dst.Type().Elem())
 	}
-	inUTC(dst.Elem())
+	if !inUTC(dst.Elem()) {
+		return c.farTime(rest, dst.Type().Elem())
+	}
 	for i := range c.Times {
 		f := &c.Times[i]
 		av, ok := it[f.Attr]
@@ -188,6 +190,17 @@ func (c *Codec) misfit(it Item, typ reflect.Type) error {
 		}
 	}
 	return &FieldError{"", "the stored item does not fit the struct"}
+}
+
+// farTime names the first attribute, by name, with a nested time outside the years that times can have.
+func (c *Codec) farTime(it Item, typ reflect.Type) error {
+	for _, name := range slices.Sorted(maps.Keys(it)) {
+		alone := reflect.New(typ)
+		if attributevalue.UnmarshalMapWithOptions(Item{name: it[name]}, alone.Interface(), c.decoder) == nil && !inUTC(alone.Elem()) {
+			return &FieldError{name, "a time in it is outside the years 0000 to 9999"}
+		}
+	}
+	return &FieldError{"", "a time is outside the years 0000 to 9999"}
 }
 
 // kindOf is DynamoDB's letter for the type of av.
