@@ -83,7 +83,7 @@ func (e *events) readOrderBy(d *schema.Decl, name string) {
 	if d.Schema.KeyPart(a) {
 		d.Problem(schema.CodeOrderByKeyPart, "orderBy %q is part of the primary key, which cannot change", name)
 	}
-	if a.Key == nil || a.Key.Kind == key.Bool {
+	if a.Key == nil || a.Key.Kind == key.Bool || a.Mixed() {
 		d.Problem(schema.CodeOrderByType, "orderBy %q of type %s cannot order events; times, integers and strings can", name, a.Type)
 		return
 	}

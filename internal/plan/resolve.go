@@ -65,6 +65,12 @@ func encode(s *schema.Schema, n *schema.Node, v any, exact bool) (types.Attribut
 		av, err := f.Encode(rv)
 		return av, valueError(s, n.Attr, err)
 	}
+	if n.Top && n.Attr.Text {
+		f := n.Attr.TextField()
+		f.OmitEmpty = n.Tag.OmitEmpty
+		av, err := f.Encode(rv)
+		return av, valueError(s, n.Attr, err)
+	}
 	options := n.Options
 	if n.Tag.OmitEmpty {
 		options += ",omitempty"
@@ -124,6 +130,9 @@ func Condition(s *schema.Schema, c opt.Cond) (expr.Cond, error) {
 	if c.Op == expr.In && (len(c.Values) == 0 || len(c.Values) > 100) {
 		return expr.Cond{}, input(s, CodeCondition, n.Attr, "In takes 1 to 100 values, not %d", len(c.Values))
 	}
+	if err := Ordered(s, n, c.Op); err != nil {
+		return expr.Cond{}, err
+	}
 	out := expr.Cond{Op: c.Op, Path: n.Path}
 	plain := *n // in a condition an empty value is a value
 	plain.Tag.OmitEmpty = false
@@ -153,6 +162,23 @@ func Condition(s *schema.Schema, c opt.Cond) (expr.Cond, error) {
 		}
 	}
 	return out, nil
+}
+
+// Ordered refuses conditions on the order, or the beginning, of texts that values of a type of the caller's marshal themselves
+// to, unless the role text=ordered says that the order is that of the values.
+func Ordered(s *schema.Schema, n *schema.Node, op expr.Op) error {
+	if !n.Top || !n.Attr.Text {
+		return nil
+	}
+	switch op {
+	case expr.Lt, expr.Le, expr.Gt, expr.Ge, expr.Between:
+		if n.Attr.Mixed() {
+			return input(s, CodeUnordered, n.Attr, `%s compares the stored texts, whose order need not be that of the values; if it is, tag the field entity:"text=ordered"`, op)
+		}
+	case expr.BeginsWith, expr.Contains:
+		return input(s, CodeUnordered, n.Attr, "%s looks into the stored text, which is the type's own", op)
+	}
+	return nil
 }
 
 // operandsFit reports that DynamoDB takes values with op: it refuses, on any item, to order what has no order.

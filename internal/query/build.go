@@ -195,6 +195,9 @@ func (b *builder) conditions(list []opt.Cond) error {
 		if err != nil {
 			return err
 		}
+		if err := plan.Ordered(b.s, &schema.Node{Attr: a, Top: true}, c.Op); err != nil {
+			return err
+		}
 		if b.bound != nil {
 			return b.fail(schema.CodePartOrder, a, "DynamoDB takes one range condition, and %s has one; use Between for two ends, Filter for other fields", b.next.Field)
 		}
