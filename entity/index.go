@@ -77,6 +77,9 @@ func current(s *schema.Schema) (own func(item.Item) (bool, error), needs []strin
 		needs = append(needs, a.Name)
 	}
 	return func(it item.Item) (bool, error) {
+		if attr, problem := s.CheckDigits(s.SK, it); problem != "" {
+			return false, &DecodeError{Entity: s.Name, Attr: attr, Problem: problem}
+		}
 		sk, ok := it[s.SK.Attr].(*types.AttributeValueMemberS)
 		return ok && s.SK.Template.Recomposes(it, sk.Value), nil
 	}, needs

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"reflect"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -143,11 +142,9 @@ func times(s *schema.Schema, it item.Item) (deleted, expires time.Time, err erro
 		return deleted, expires, &entity.DecodeError{Entity: s.Name, Attr: name, Problem: "it is not a time"}
 	}
 	if n, ok := it[s.Options.TTL].(*types.AttributeValueMemberN); ok {
-		seconds, err := strconv.ParseInt(n.Value, 10, 64)
-		if err != nil {
-			return deleted, expires, &entity.DecodeError{Entity: s.Name, Attr: s.Options.TTL, Problem: "it is not a whole number of seconds"}
+		if expires, err = key.Unix.FromValue(n); err != nil {
+			return deleted, expires, &entity.DecodeError{Entity: s.Name, Attr: s.Options.TTL, Problem: "it is no time in seconds: it " + err.Error()}
 		}
-		expires = time.Unix(seconds, 0).UTC()
 	}
 	return deleted, expires, nil
 }

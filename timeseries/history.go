@@ -33,10 +33,20 @@ func history(c *core.Core, e *events, verb string, key reflect.Value, spec opt.S
 		Code: plan.CodeOrderByRange, Other: "a history is read by ranges of " + e.orderBy.Field + "; put conditions on other fields into entity.Filter",
 		Base: func(time.Time) expr.Cond { return expr.Cond{} },
 	}
-	if _, parts, err := plan.Key(c.Schema, key); err == nil && len(c.Schema.Cased()) > 0 {
-		src.Own = func(it item.Item) (bool, error) { return true, plan.SameCase(c.Schema, parts, it) }
+	if _, parts, err := plan.Key(c.Schema, key); err == nil && (len(c.Schema.Cased()) > 0 || c.Schema.Options.Interop) {
+		src.Own = func(it item.Item) (bool, error) {
+			if attr, problem := c.Schema.CheckDigits(e.half, it); problem != "" {
+				return false, &entity.DecodeError{Entity: c.Schema.Name, Attr: attr, Problem: problem}
+			}
+			return true, plan.SameCase(c.Schema, parts, it)
+		}
 		for _, a := range c.Schema.Cased() {
 			src.Needs = append(src.Needs, a.Name)
+		}
+		if c.Schema.Options.Interop {
+			for _, a := range e.half.Parts {
+				src.Needs = append(src.Needs, a.Name)
+			}
 		}
 	}
 	return query.Build(src, key, spec)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +66,12 @@ type session struct {
 	_         lifecycle.TTL `attr:"expiresAt" after:"1h"`
 	ID        string        `dynamodbav:"id"`
 	ExpiresAt int64         `dynamodbav:"expiresAt"`
+}
+
+type host struct {
+	_    entity.Key `name:"Host" pk:"$#{id}" sk:"$"`
+	ID   string     `dynamodbav:"id"`
+	Addr netip.Addr `dynamodbav:"addr"`
 }
 
 type badge struct {
@@ -186,6 +193,10 @@ var examples = map[string]func(t *testing.T, c calls) error{
 		require.NoError(t, err)
 		_, err = v.Page(c.ctx, -1, 20)
 		return err
+	},
+	"EDD-9156": func(_ *testing.T, c calls) error {
+		hosts := entity.Must(entity.New[host](c.db))
+		return collect(c, hosts.Query(host{ID: "h"}, entity.Filter(entity.Lt(&entity.Fields[host]().Addr, netip.Addr{}))))
 	},
 	"EDD-9155": func(t *testing.T, c calls) error {
 		byToken, err := entity.Must(entity.New[badge](c.db)).Index("byToken")

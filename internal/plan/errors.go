@@ -46,6 +46,7 @@ const (
 	CodeApart        = "EDD-9126" // queries that are to be gathered and do not read one partition in one way
 	CodeGather       = "EDD-9127" // a list of queries to gather that is empty, or has one that cannot be gathered
 	CodeRoute        = "EDD-9123" // a route of stream records that is none
+	CodeUnordered    = "EDD-9156" // an order of texts that is not that of their values
 	CodeCursorKey    = "EDD-9155" // a page whose cursor would show a secret
 )
 

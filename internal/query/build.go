@@ -198,6 +198,9 @@ func (b *builder) conditions(list []opt.Cond) error {
 		if err != nil {
 			return err
 		}
+		if err := plan.Ordered(b.s, &schema.Node{Attr: a, Top: true}, c.Op); err != nil {
+			return err
+		}
 		if b.bound != nil {
 			if !b.otherEnd(c) {
 				return b.fail(schema.CodePartOrder, a, "DynamoDB takes one range condition, and %s has one; a range can have two ends, by Between, or one of Gt and Ge with one of Lt and Le; use Filter for other fields", b.next.Field)

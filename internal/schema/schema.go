@@ -215,13 +215,15 @@ type Attr struct {
 	Options string         // codec options for single values: ",stringset"
 	Time    bool           // the type is time.Time or a pointer to it
 	Format  key.TimeFormat // of a Time, and of an Epoch
+	Text    bool           // the value marshals itself as text, and is stored as that
 	Epoch   bool           // an integer that counts seconds or milliseconds since 1970
 	Key     *key.Field     // how it is written as a key part; nil when it cannot be one
 	Scalar  types.ScalarAttributeType
-	Append  bool // written by Append only
-	Clock   bool // orderBy of a series: written by Append only
-	exact   bool // finer times are errors
-	behind  bool // inside an embedded pointer, which may be nil
+	Append  bool   // written by Append only
+	Clock   bool   // orderBy of a series: written by Append only
+	zero    string // text of the zero value, of a Text
+	exact   bool   // finer times are errors
+	behind  bool   // inside an embedded pointer, which may be nil
 
 	needing string // index with missing:"error" whose key is made of the attribute
 }
