@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"runtime/pprof"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -122,16 +124,28 @@ func TestRebuild_GivesItsLeaseUpWhenAHandlerPanics(t *testing.T) {
 	v := view(l, l.sites(func(f *timeline.Fold[string, totals]) {
 		f.When = []timeline.Handler[string, totals]{timeline.On("reading.appended", bySite, func(*totals, timeline.Event[reading]) error { panic("no") })}
 	}))
-	assert.Panics(t, func() { _, _ = v.Rebuild(l.ctx) })
+	pprof.Do(l.ctx, pprof.Labels("build", t.Name()), func(ctx context.Context) {
+		assert.Panics(t, func() { _, _ = v.Rebuild(ctx) })
+	})
+	for _, g := range goroutines(t) {
+		assert.False(t, strings.Contains(g, t.Name()) && strings.Contains(g, "alive"), "what renews the lease has ended: %s", g)
+	}
 	l.clock.forward(time.Minute)
 	_, err := view(l, l.sites(func(f *timeline.Fold[string, totals]) { f.Name = "other" })).Rebuild(l.ctx)
 	require.NoError(t, err)
-	time.Sleep(6 * time.Second) // longer than it takes to renew a lease
 	require.NoError(t, v.Sweep(l.ctx))
 	m, err := v.Meta(l.ctx)
 	require.NoError(t, err)
 	assert.Equal(t, timeline.InProgress, m.RebuildStatus)
 	assert.Panics(t, func() { _, _ = v.Rebuild(l.ctx) }, "the view can be built again: nobody holds it")
+}
+
+// goroutines are those of the process, with the labels that they have from who started them.
+func goroutines(t *testing.T) []string {
+	t.Helper()
+	var out strings.Builder
+	require.NoError(t, pprof.Lookup("goroutine").WriteTo(&out, 1))
+	return strings.Split(out.String(), "\n\n")
 }
 
 func TestRebuild_LateSignOfLifeDoesNotUndoTheSwap(t *testing.T) {
