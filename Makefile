@@ -1,7 +1,7 @@
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help test race lint golden fuzz cover ci
+.PHONY: help test race proof lint golden fuzz cover ci
 
 help: ## list these targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -11,6 +11,9 @@ test: ## run all tests; those without a database are skipped
 
 race: ## run the tests of packages where goroutines meet with the race detector
 	.ci/race
+
+proof: ## the long run of the packages that have one: random tests, fault campaigns, oracles
+	DYNASTRATA_LONG=1 go test -count=1 -timeout 30m $$(grep -rlE --include='*_test.go' 'testsize\.|DYNASTRATA_LONG' . | xargs -n 1 dirname | sort -u)
 
 lint: ## gofmt, go vet, staticcheck
 	.ci/lint
