@@ -24,6 +24,9 @@ const useFilter = "put conditions on other fields into entity.Filter"
 // and dropped.
 func (s *Store[T]) Query(partition T, opts ...QueryOption) Query[T] {
 	c := core.Of(s)
+	if c.Err() != nil {
+		return core.Refused[T](c, "Query")
+	}
 	src := source(c, nil)
 	src.PK, src.SK, src.Base = c.Schema.PK, c.Schema.SK, inTable(c, nil)
 	src.Own, src.Needs = current(c.Schema)
@@ -34,6 +37,9 @@ func (s *Store[T]) Query(partition T, opts ...QueryOption) Query[T] {
 // restrict it, by any attribute. Plain Scan reads page after page; see [Segments]. It costs one request per MB.
 func (s *Store[T]) Scan(opts ...QueryOption) Query[T] {
 	c := core.Of(s)
+	if c.Err() != nil {
+		return core.Refused[T](c, "Scan")
+	}
 	src := source(c, nil)
 	src.Verb, src.Scan, src.PK, src.SK, src.Base = "Scan", true, c.Schema.PK, c.Schema.SK, inTable(c, nil, inNamespace(c.Schema))
 	src.Own, src.Needs = current(c.Schema)
@@ -106,6 +112,9 @@ type Index[T any] struct {
 // *[SchemaError] with code EDD-9051.
 func (s *Store[T]) Index(name string) (*Index[T], error) {
 	c := core.Of(s)
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
 	x := c.Schema.IndexNamed(name)
 	if x == nil {
 		return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "there is no index declared with the name " + name}
@@ -116,6 +125,9 @@ func (s *Store[T]) Index(name string) (*Index[T], error) {
 // Query reads the items of one partition of the index, as [Store.Query] does for the table. Reads of a global index are
 // eventually consistent: a write may not be visible yet.
 func (x *Index[T]) Query(partition T, opts ...QueryOption) Query[T] {
+	if c := core.Of(x); c.Err() != nil {
+		return core.Refused[T](c, "Query")
+	}
 	own := expr.Cond{}
 	if !x.x.PK.Prefixed {
 		own = expr.All(inNamespace(core.Of(x).Schema), ownItems(core.Of(x).Schema))
@@ -125,6 +137,9 @@ func (x *Index[T]) Query(partition T, opts ...QueryOption) Query[T] {
 
 // Scan reads every item of T in the index; see [Store.Scan].
 func (x *Index[T]) Scan(opts ...QueryOption) Query[T] {
+	if c := core.Of(x); c.Err() != nil {
+		return core.Refused[T](c, "Scan")
+	}
 	src := x.source(expr.All(inNamespace(core.Of(x).Schema), ownItems(core.Of(x).Schema)))
 	src.Verb, src.Scan = "Scan", true
 	return newQuery[T](core.Of(x), query.Build(src, reflect.Value{}, opt.Queries(opts)))

@@ -26,17 +26,18 @@ type handle = core.Handle
 type Bin[T any] struct {
 	handle
 	store *entity.Store[T]
-	f     *softDelete
 }
 
 // Of opens the bin of a store. The error is an *entity.SchemaError when T does not declare [SoftDelete].
 func Of[T any](store *entity.Store[T]) (*Bin[T], error) {
 	c := core.Of(store)
-	f, ok := schema.Feature[*softDelete](c.Schema)
-	if !ok {
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	if _, ok := schema.Feature[*softDelete](c.Schema); !ok {
 		return nil, &entity.SchemaError{Code: schema.CodeHandle, Type: c.Schema.Type.String(), Problem: "the struct lacks the declaration lifecycle.SoftDelete"}
 	}
-	return &Bin[T]{core.NewHandle(c), store, f}, nil
+	return &Bin[T]{core.NewHandle(c), store}, nil
 }
 
 // Copy is an item as it was deleted.
@@ -60,6 +61,9 @@ func (b *Bin[T]) List(key T, opts ...entity.QueryOption) entity.Query[Copy[T]] {
 
 func (b *Bin[T]) list(verb string, v T, spec opt.Spec) entity.Query[Copy[T]] {
 	c := core.Of(b)
+	if c.Err() != nil {
+		return core.Refused[Copy[T]](c, verb)
+	}
 	half := copyHalf(c.Schema)
 	spec.Desc = true
 	src := query.Source{
@@ -126,6 +130,9 @@ func (b *Bin[T]) RestoreCopy(ctx context.Context, chosen Copy[T], opts ...entity
 // Purge removes the item for good, with its deleted copies, its snapshots and the unique values that it still has; see
 // entity.Store.Purge.
 func (b *Bin[T]) Purge(ctx context.Context, key T, opts ...entity.PurgeOption) error {
+	if err := core.Of(b).Err(); err != nil {
+		return core.Of(b).Wrap("Purge", "", err)
+	}
 	return b.store.Purge(ctx, key, opts...)
 }
 
@@ -134,18 +141,15 @@ func run[R any](ctx context.Context, w entity.Write[R]) (R, error) {
 }
 
 // Op builds writes as values.
-func (b *Bin[T]) Op() Ops[T] { return Ops[T]{b.handle, b.f} }
+func (b *Bin[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(b)} }
 
 // Ops builds the writes of a bin as values.
-type Ops[T any] struct {
-	handle
-	f *softDelete
-}
+type Ops[T any] struct{ handle }
 
 // Restore is [Bin.Restore] as a value.
 func (o Ops[T]) Restore(key T, opts ...entity.WriteOption) entity.Write[T] {
 	c := core.Of(o)
-	return o.write(newRestore(c, o.f, reflect.ValueOf(key), opt.Writes(opts), ""))
+	return o.write(newRestore(c, reflect.ValueOf(key), opt.Writes(opts), ""))
 }
 
 // RestoreCopy is [Bin.RestoreCopy] as a value.
@@ -157,7 +161,7 @@ func (o Ops[T]) RestoreCopy(chosen Copy[T], opts ...entity.WriteOption) entity.W
 		spec.Errs = append(spec.Errs, errNoCopy)
 		text = ""
 	}
-	return o.write(newRestore(c, o.f, reflect.ValueOf(chosen.Item), spec, text))
+	return o.write(newRestore(c, reflect.ValueOf(chosen.Item), spec, text))
 }
 
 func (o Ops[T]) write(op *plan.Op) entity.Write[T] {

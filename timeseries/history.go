@@ -26,6 +26,9 @@ func (s *Series[T]) History(key T, opts ...entity.QueryOption) entity.Query[T] {
 
 func (s *Series[T]) history(verb string, key T, spec opt.Spec) entity.Query[T] {
 	c := core.Of(s)
+	if c.Err() != nil {
+		return core.Refused[T](c, verb)
+	}
 	src := query.Source{
 		Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: s.e.half, Verb: verb, Expire: true,
 		Lead: s.e.half.Parts[:len(s.e.half.Parts)-1],

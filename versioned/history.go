@@ -31,6 +31,9 @@ type History[T any] struct {
 // Of opens the history of a store. The error is an *entity.SchemaError when T does not declare [Retain].
 func Of[T any](store *entity.Store[T]) (*History[T], error) {
 	c := core.Of(store)
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
 	r, ok := schema.Feature[*retain](c.Schema)
 	if !ok {
 		return nil, &entity.SchemaError{Code: schema.CodeHandle, Type: c.Schema.Type.String(), Problem: "the struct lacks the declaration versioned.Retain"}
@@ -105,7 +108,8 @@ func (h *History[T]) Get(ctx context.Context, key T, n int64) (Version[T], error
 
 // raw reads version n as it is stored.
 func (h *History[T]) raw(ctx context.Context, r plan.Reader, op *plan.Op, n int64) (item.Item, error) {
-	c, now := core.Of(h), core.Of(h).Runner.Clock()
+	c := core.Of(h)
+	now := c.Runner.Clock()
 	if n < 0 || n > maxVersion {
 		return nil, &entity.InputError{Code: plan.CodeValue, Type: c.Schema.Type.String(), Problem: "a version is a number from 0 to 999999999999"}
 	}

@@ -46,6 +46,8 @@ const (
 	CodeApart        = "EDD-9126" // queries that are to be gathered and do not read one partition in one way
 	CodeGather       = "EDD-9127" // a list of queries to gather that is empty, or has one that cannot be gathered
 	CodeRoute        = "EDD-9123" // a route of stream records that is none
+	CodeUnopened     = "EDD-9160" // a handle or database that is nil or a zero value
+	CodeContext      = "EDD-9161" // a nil context
 )
 
 // InputError is a mistake in the arguments of a call, found before any request was sent. Problem never quotes a value.
@@ -125,6 +127,9 @@ func (e *Error) Error() string {
 	}
 	if e.Key != "" {
 		text += " (" + e.Key + ")"
+	}
+	if e.Err == nil {
+		return text + ": it failed"
 	}
 	return text + ": " + e.Err.Error()
 }
