@@ -36,6 +36,9 @@ func (s *Store[T]) Scan(opts ...QueryOption) Query[T] {
 
 // queryTable compiles the query of one partition of the table.
 func queryTable(c *core.Core, partition reflect.Value, spec opt.Spec) *query.Plan {
+	if c.Err() != nil {
+		return core.Refused(c, "Query")
+	}
 	src := source(c, nil)
 	src.PK, src.SK, src.Base = c.Schema.PK, c.Schema.SK, inTable(c, nil)
 	src.Own, src.Needs = current(c.Schema)
@@ -44,6 +47,9 @@ func queryTable(c *core.Core, partition reflect.Value, spec opt.Spec) *query.Pla
 
 // scanTable compiles the scan of the table.
 func scanTable(c *core.Core, spec opt.Spec) *query.Plan {
+	if c.Err() != nil {
+		return core.Refused(c, "Scan")
+	}
 	src := source(c, nil)
 	src.Verb, src.Scan, src.PK, src.SK, src.Base = "Scan", true, c.Schema.PK, c.Schema.SK, inTable(c, nil, inNamespace(c.Schema))
 	src.Own, src.Needs = current(c.Schema)
@@ -126,6 +132,9 @@ func (s *Store[T]) Index(name string) (*Index[T], error) {
 }
 
 func indexNamed(c *core.Core, name string) (*schema.Index, error) {
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
 	if x := c.Schema.IndexNamed(name); x != nil {
 		return x, nil
 	}
@@ -136,17 +145,28 @@ func indexNamed(c *core.Core, name string) (*schema.Index, error) {
 // eventually consistent: a write may not be visible yet.
 func (x *Index[T]) Query(partition T, opts ...QueryOption) Query[T] {
 	c := core.Of(x)
-	return core.NewItemQuery[T](c, queryIndex(c, x.x, reflect.ValueOf(partition), opt.Queries(opts)))
+	return core.NewItemQuery[T](c, queryIndex(c, x.opened(), reflect.ValueOf(partition), opt.Queries(opts)))
 }
 
 // Scan reads every item of T in the index; see [Store.Scan].
 func (x *Index[T]) Scan(opts ...QueryOption) Query[T] {
 	c := core.Of(x)
-	return core.NewItemQuery[T](c, scanIndex(c, x.x, opt.Queries(opts)))
+	return core.NewItemQuery[T](c, scanIndex(c, x.opened(), opt.Queries(opts)))
+}
+
+// opened is what is declared of the index, nil of one that is nil or a zero value.
+func (x *Index[T]) opened() *schema.Index {
+	if x == nil {
+		return nil
+	}
+	return x.x
 }
 
 // queryIndex compiles the query of one partition of an index.
 func queryIndex(c *core.Core, x *schema.Index, partition reflect.Value, spec opt.Spec) *query.Plan {
+	if c.Err() != nil {
+		return core.Refused(c, "Query")
+	}
 	own := expr.Cond{}
 	if !x.PK.Prefixed {
 		own = expr.All(inNamespace(c.Schema), ownItems(c.Schema))
@@ -156,6 +176,9 @@ func queryIndex(c *core.Core, x *schema.Index, partition reflect.Value, spec opt
 
 // scanIndex compiles the scan of an index.
 func scanIndex(c *core.Core, x *schema.Index, spec opt.Spec) *query.Plan {
+	if c.Err() != nil {
+		return core.Refused(c, "Scan")
+	}
 	src := indexSource(c, x, expr.All(inNamespace(c.Schema), ownItems(c.Schema)))
 	src.Verb, src.Scan = "Scan", true
 	return query.Build(src, reflect.Value{}, spec)

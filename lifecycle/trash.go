@@ -25,6 +25,9 @@ import (
 // their snapshots. Of one item alone, [Bin.List] reads nothing but copies.
 func (b *Bin[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[Copy[T]] {
 	c := core.Of(b)
+	if c.Err() != nil {
+		return copies[T](c, core.Refused(c, "Bin.Query"))
+	}
 	src := sourceOfMany(c, "Bin.Query", expr.Cond{})
 	src.Most = append([]*schema.Attr{}, c.Schema.SK.Parts...)
 	return copies[T](c, query.Build(src, reflect.ValueOf(partition), opt.Queries(opts)))
@@ -35,6 +38,9 @@ func (b *Bin[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[Cop
 // scan. A copy is in no index, so that an index cannot find it.
 func (b *Bin[T]) Scan(opts ...entity.QueryOption) entity.Query[Copy[T]] {
 	c := core.Of(b)
+	if c.Err() != nil {
+		return copies[T](c, core.Refused(c, "Bin.Scan"))
+	}
 	s := c.Schema // of which the table may have items of another version, under another prefix
 	src := sourceOfMany(c, "Bin.Scan", expr.Compare(expr.BeginsWith, expr.Attr(s.SK.Attr), item.S(s.Prefix)))
 	src.Scan = true

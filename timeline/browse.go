@@ -46,6 +46,7 @@ func before(page, size int) int64 {
 //
 // With [AsOf] or [AsKnownAt] the whole history is replayed for every page.
 func (v *View[K, S]) Page(ctx context.Context, page, size int, opts ...RowsOption) (p Page[Row[K, S]], err error) {
+	v = v.opened()
 	err = v.core.Measure(ctx, "Timeline.Page", v.Name, func(ctx context.Context) error {
 		o, err := collectView(opts)
 		if err == nil {
@@ -168,6 +169,7 @@ func (v *View[K, S]) expired(touched time.Time, w window) bool {
 //
 // With [AsOf] or [AsKnownAt] the whole history is replayed for every page.
 func (v *View[K, S]) After(ctx context.Context, cursor string, size int, opts ...RowsOption) (p Page[Row[K, S]], err error) {
+	v = v.opened()
 	err = v.core.Measure(ctx, "Timeline.After", v.Name, func(ctx context.Context) error {
 		o, err := collectView(opts)
 		if err == nil {
@@ -291,6 +293,7 @@ func (v *View[K, S]) readCursor(text string) (id, group string, err error) {
 func (v *View[K, S]) All(ctx context.Context, opts ...RowsOption) iter.Seq2[Row[K, S], error] {
 	return func(yield func(Row[K, S], error) bool) {
 		stopped := false
+		v := v.opened()
 		err := v.core.Measure(ctx, "Timeline.All", v.Name, func(ctx context.Context) error {
 			o, err := collectView(opts)
 			if err != nil {

@@ -85,6 +85,7 @@ type builder[K comparable, S any] struct {
 // and a write per row. Errors: *[BuildingError] when another builder is at work; [ErrLeaseLost]; *[EventError]; ctx's
 // error, after which [Resume] goes on.
 func (v *View[K, S]) Rebuild(ctx context.Context, opts ...BuildOption) (meta Meta, err error) {
+	v = v.opened()
 	err = v.core.Measure(ctx, "Timeline.Rebuild", v.Name, func(ctx context.Context) error {
 		o, err := collectBuild(opts)
 		if err != nil {

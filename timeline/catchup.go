@@ -22,6 +22,7 @@ const mostRefolds = 100_000
 // It reads the history of every source once. Errors: *[StaleError] when there are no rows of this definition;
 // [ErrNoAcceptTime]; *[BuildingError]; [ErrLeaseLost]; *[EventError].
 func (v *View[K, S]) CatchUp(ctx context.Context, opts ...BuildOption) (meta Meta, err error) {
+	v = v.opened()
 	err = v.core.Measure(ctx, "Timeline.CatchUp", v.Name, func(ctx context.Context) error {
 		o, err := collectBuild(opts)
 		if err != nil {

@@ -80,6 +80,7 @@ func (o rowsOptions) replays() bool { return o.asOf != nil || o.knownAt != nil }
 
 // Meta tells what the stored rows are worth. It costs one read.
 func (v *View[K, S]) Meta(ctx context.Context) (meta Meta, err error) {
+	v = v.opened()
 	err = v.core.Measure(ctx, "Timeline.Meta", v.Name, func(ctx context.Context) error {
 		m, err := v.manifest(ctx)
 		meta = v.meta(m, m.Active)
@@ -227,6 +228,7 @@ func (o rowsOptions) counted(meta *Meta, n Counters) {
 // read: by a query of its partition in a source with [Within], else of the whole source, which [FullReplay] has to allow.
 // Errors: entity.ErrNotFound when the group has no event; *[StaleError]; *[GapError]; *[EventError]; *entity.InputError.
 func (v *View[K, S]) Get(ctx context.Context, k K, opts ...RowsOption) (row Row[K, S], meta Meta, err error) {
+	v = v.opened()
 	err = v.core.Measure(ctx, "Timeline.Get", v.Name, func(ctx context.Context) error {
 		o, err := collectView(opts)
 		if err != nil {

@@ -15,6 +15,7 @@ const grace = 15 * time.Minute
 // Sweep removes the rows of generations that were replaced, or given up, more than 15 minutes ago, and of those that 50 later
 // ones have followed; Rebuild and CatchUp do it too. It needs the lease of a builder and costs a write per row, and two for each generation. Errors: *[BuildingError].
 func (v *View[K, S]) Sweep(ctx context.Context) error {
+	v = v.opened()
 	return v.core.Measure(ctx, "Timeline.Sweep", v.Name, func(ctx context.Context) error {
 		m, err := v.manifest(ctx)
 		if err != nil || len(v.due(m)) == 0 && !slices.ContainsFunc(m.Retired, v.ahead) {

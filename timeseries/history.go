@@ -22,11 +22,14 @@ const atMost = expr.Le
 // item will do. It costs one request per MB of events read.
 func (s *Series[T]) History(key T, opts ...entity.QueryOption) entity.Query[T] {
 	c := core.Of(s)
-	return core.NewItemQuery[T](c, history(c, s.e, "History", reflect.ValueOf(key), opt.Queries(opts)))
+	return core.NewItemQuery[T](c, history(c, s.opened().e, "History", reflect.ValueOf(key), opt.Queries(opts)))
 }
 
 // history compiles the query of a series' events.
 func history(c *core.Core, e *events, verb string, key reflect.Value, spec opt.Spec) *query.Plan {
+	if c.Err() != nil {
+		return core.Refused(c, verb)
+	}
 	src := query.Source{
 		Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: e.half, Verb: verb, Expire: true,
 		Lead: e.half.Parts[:len(e.half.Parts)-1],

@@ -185,6 +185,16 @@ var examples = map[string]func(t *testing.T, c calls) error{
 		return c.db.Gather(c.ctx, c.employees.Scan().Into(&all))
 	},
 	"EDD-9123": func(_ *testing.T, c calls) error { _, err := stream.Handle(c.ctx, stream.Event{}); return err },
+	"EDD-9160": func(_ *testing.T, c calls) error {
+		var s *entity.Store[employee]
+		_, err := s.Get(c.ctx, employee{EmployeeID: "e-1"})
+		return err
+	},
+	"EDD-9161": func(_ *testing.T, c calls) error {
+		var none context.Context
+		_, err := c.employees.Get(none, employee{EmployeeID: "e-1"})
+		return err
+	},
 	"EDD-9133": func(t *testing.T, c calls) error {
 		v, err := timeline.New(c.db, timeline.Fold[string, int]{
 			Name: "readings", Version: 1, Source: timeline.Series(c.readings),

@@ -49,6 +49,8 @@ const (
 	CodeRoute        = "EDD-9123" // a route of stream records that is none
 	CodeUnordered    = "EDD-9156" // an order of texts that is not that of their values
 	CodeCursorKey    = "EDD-9155" // a page whose cursor would show a secret
+	CodeUnopened     = "EDD-9160" // a handle or database that is nil or a zero value
+	CodeContext      = "EDD-9161" // a nil context
 )
 
 // InputError is a mistake in the arguments of a call, found before any request was sent. Problem never quotes a value.
@@ -128,6 +130,9 @@ func (e *Error) Error() string {
 	}
 	if e.Key != "" {
 		text += " (" + e.Key + ")"
+	}
+	if e.Err == nil {
+		return text + ": it failed"
 	}
 	return text + ": " + e.Err.Error()
 }

@@ -30,6 +30,9 @@ func EncodeValue(s *schema.Schema, a *schema.Attr, v any) (types.AttributeValue,
 // Key composes the primary key of v, of which only the key parts need to be filled in. parts are those attributes as
 // they are stored.
 func Key(s *schema.Schema, v reflect.Value) (primary, parts item.Item, err error) {
+	if s.Unopened != nil {
+		return nil, nil, s.Unopened
+	}
 	parts = item.Item{}
 	for _, h := range []*schema.Half{s.PK, s.SK} {
 		if h == nil {

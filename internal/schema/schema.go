@@ -54,6 +54,8 @@ type Options struct {
 
 // Schema is one compiled entity type. It is immutable once built.
 type Schema struct {
+	Unopened error // why nothing can be done: the schema stands for that of a handle that was not opened
+
 	Type    reflect.Type
 	Options Options
 	Name    string               // as declared
