@@ -115,7 +115,8 @@ func inNamespace(s *schema.Schema) expr.Cond {
 	return expr.Compare(expr.BeginsWith, expr.Attr(h.Attr), item.S(h.Template.Prefix))
 }
 
-// Index is a secondary index of a store. It holds current items only.
+// Index is a secondary index of a store. It holds current items only; those that hold deleted copies are opened by package
+// lifecycle.
 type Index[T any] struct {
 	handle
 	x *schema.Index
@@ -135,10 +136,14 @@ func indexNamed(c *core.Core, name string) (*schema.Index, error) {
 	if err := c.Err(); err != nil {
 		return nil, err
 	}
-	if x := c.Schema.IndexNamed(name); x != nil {
-		return x, nil
+	x := c.Schema.IndexNamed(name)
+	switch {
+	case x == nil:
+		return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "there is no index declared with the name " + name}
+	case c.Schema.OfCopies(x):
+		return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "the index " + name + " holds deleted copies and no items; lifecycle.Bin.Index opens it"}
 	}
-	return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "there is no index declared with the name " + name}
+	return x, nil
 }
 
 // Query reads the items of one partition of the index, as [Store.Query] does for the table. Reads of a global index are

@@ -117,8 +117,11 @@ func projection(t *schema.Table, x *schema.Index, keys ...KeySpec) ProjectionSpe
 			if s.Discriminator != nil {
 				add(s.Discriminator.Attr)
 			}
-			if s.Expires {
+			if s.Expires || s.OfCopies(y) {
 				add(s.Options.TTL)
+			}
+			if s.OfCopies(y) { // a deleted copy is read with the time of its delete
+				add(s.DeletedAt.Name)
 			}
 		}
 	}

@@ -83,9 +83,10 @@ func (b *Bin[T]) List(key T, opts ...entity.QueryOption) entity.Query[Copy[T]] {
 
 // copies makes a query of deleted copies of its plan.
 func copies[T any](c *core.Core, p *query.Plan) entity.Query[Copy[T]] {
+	codec := c.Schema.CodecOf(p.Index)
 	return core.NewQuery[Copy[T]](core.Planned(c, p), func(it item.Item, into any) (err error) {
 		deleted := into.(*Copy[T])
-		if err = c.Decode(it, &deleted.Item); err == nil {
+		if err = c.DecodeBy(codec, it, &deleted.Item); err == nil {
 			deleted.DeletedAt, deleted.ExpiresAt, err = times(c.Schema, it)
 		}
 		return err

@@ -75,7 +75,7 @@ var values = map[string]any{
 	"timeseries.Reason": timeseries.Reason(""), "timeseries.StaleError": &timeseries.StaleError{}, "timeseries.ClockTypeError": &timeseries.ClockTypeError{},
 	"versioned.History": versioned.History[Kept]{}, "versioned.Ops": versioned.Ops[Kept]{}, "versioned.Lock": versioned.Lock{}, "versioned.Retain": versioned.Retain{},
 	"versioned.Version": versioned.Version[Kept]{}, "versioned.Difference": versioned.Difference{}, "versioned.ConflictError": &versioned.ConflictError{},
-	"lifecycle.Bin": lifecycle.Bin[Kept]{}, "lifecycle.Ops": lifecycle.Ops[Kept]{}, "lifecycle.Copy": lifecycle.Copy[Kept]{}, "lifecycle.SoftDelete": lifecycle.SoftDelete{}, "lifecycle.TTL": lifecycle.TTL{},
+	"lifecycle.Bin": lifecycle.Bin[Kept]{}, "lifecycle.Index": lifecycle.Index[Kept]{}, "lifecycle.Ops": lifecycle.Ops[Kept]{}, "lifecycle.Copy": lifecycle.Copy[Kept]{}, "lifecycle.SoftDelete": lifecycle.SoftDelete{}, "lifecycle.TTL": lifecycle.TTL{},
 	"unique.Lookup": unique.Lookup[Kept]{}, "unique.Constraint": unique.Constraint{}, "unique.Finding": unique.Finding{}, "unique.Kind": unique.Kind(0), "unique.Owner": unique.Owner{},
 	"unique.Repaired": unique.Repaired{}, "unique.Report": unique.Report{}, "unique.ViolationError": &unique.ViolationError{},
 

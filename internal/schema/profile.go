@@ -107,6 +107,11 @@ func (b *builder) interop() {
 	if a := s.DeletedAt; a != nil && (a.Name != DeletedAtAttr || !a.Format.Text()) {
 		b.add(CodeInterop, a.Field, "effect-dynamodb stores the time of a deletion as text in the attribute %q", DeletedAtAttr)
 	}
+	for _, x := range s.Indexes {
+		if s.OfCopies(x) {
+			b.add(CodeInterop, "", "the index %s would hold deleted copies, which effect-dynamodb keeps out of every index", x.Name)
+		}
+	}
 	for _, h := range s.Halves() {
 		if h.Template == nil || !h.Prefixed {
 			continue

@@ -4,6 +4,7 @@ package schema
 
 import (
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -181,6 +182,15 @@ func (x *Index) Halves() []*Half {
 	}
 	return halves
 }
+
+// OfCopies reports that the index holds deleted copies and no current items: its key has the time of the delete, which a
+// current item has not.
+func (s *Schema) OfCopies(x *Index) bool {
+	return slices.ContainsFunc(x.Halves(), s.Dated)
+}
+
+// Dated reports that the time of the delete is a part of an index half, so that deleted copies alone have that half.
+func (s *Schema) Dated(h *Half) bool { return s.DeletedAt != nil && h.Has(s.DeletedAt) }
 
 // IndexNamed returns the index with that accessor, or nil.
 func (s *Schema) IndexNamed(name string) *Index {
