@@ -63,6 +63,15 @@ func (b body) own(i int, failures []plan.Failure) []plan.Failure {
 	return own
 }
 
+// tables are those of the body's actions.
+func (b body) tables() []string {
+	names := make([]string, len(b.actions))
+	for i, a := range b.actions {
+		names[i] = a.Table
+	}
+	return names
+}
+
 // bytes is what the items and values of the body weigh.
 func (b body) bytes() int {
 	n := 0

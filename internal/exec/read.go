@@ -12,7 +12,7 @@ import (
 // Get reads one item, nil when there is none.
 func (r *Runner) Get(ctx context.Context, table string, key item.Item, consistent bool) (item.Item, error) {
 	var found item.Item
-	err := r.read(ctx, func() error {
+	err := r.read(ctx, []string{table}, func() error {
 		in := &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: &consistent, ReturnConsumedCapacity: r.capacity()}
 		out, err := r.Client.GetItem(ctx, in, once)
 		if err != nil {
@@ -31,7 +31,7 @@ func (r *Runner) Get(ctx context.Context, table string, key item.Item, consisten
 func (r *Runner) Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.QueryOutput, error) {
 	var page *dynamodb.QueryOutput
 	in.ReturnConsumedCapacity = r.capacity()
-	err := r.read(ctx, func() error {
+	err := r.read(ctx, []string{*in.TableName}, func() error {
 		out, err := r.Client.Query(ctx, in, once)
 		if err != nil {
 			return err
@@ -49,7 +49,7 @@ func (r *Runner) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.Sc
 	if in.ReturnConsumedCapacity == "" {
 		in.ReturnConsumedCapacity = r.capacity()
 	}
-	err := r.read(ctx, func() error {
+	err := r.read(ctx, []string{*in.TableName}, func() error {
 		out, err := r.Client.Scan(ctx, in, once)
 		if err != nil {
 			return err
@@ -64,7 +64,7 @@ func (r *Runner) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.Sc
 // DescribeTable tells what a table is like.
 func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDescription, error) {
 	var found *types.TableDescription
-	err := r.read(ctx, func() error {
+	err := r.read(ctx, []string{name}, func() error {
 		out, err := r.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name}, once)
 		if err == nil {
 			found = out.Table

@@ -75,8 +75,8 @@ func (r *Runner) pause(ctx context.Context, n int) error {
 	return Sleep(ctx, rand.N(min(firstPause<<min(n, 10), longestPause)))
 }
 
-// read repeats a read while its failure is worth it; reading twice never does harm.
-func (r *Runner) read(ctx context.Context, send func() error) error {
+// read repeats a read of tables while its failure is worth it; reading twice never does harm.
+func (r *Runner) read(ctx context.Context, tables []string, send func() error) error {
 	if r.Client == nil {
 		return ErrNoClient
 	}
@@ -94,7 +94,7 @@ func (r *Runner) read(ctx context.Context, send func() error) error {
 			return nil
 		}
 		if k := classify(ctx, err); k == final || n+1 >= r.MaxAttempts {
-			return exhausted(ctx, tableError(err))
+			return exhausted(ctx, tableError(err, tables...))
 		}
 		if e := r.pause(ctx, n); e != nil {
 			return fmt.Errorf("%w: %w", e, err)

@@ -66,7 +66,7 @@ func (r *Runner) sendSingle(ctx context.Context, a plan.Action) (answer, error) 
 				return fail(err)
 			}
 		case final:
-			return fail(tableError(err))
+			return fail(tableError(err, a.Table))
 		}
 		if n+1 >= r.MaxAttempts {
 			return fail(exhausted(ctx, err))
@@ -125,7 +125,7 @@ func (r *Runner) sendTransaction(ctx context.Context, b body, token string) (ans
 		case unknown:
 			doubt = true
 		case final:
-			return fail(tableError(err))
+			return fail(tableError(err, b.tables()...))
 		}
 		if n+1 >= r.MaxAttempts || time.Since(begun) > r.tokenLife() {
 			return fail(exhausted(ctx, err))

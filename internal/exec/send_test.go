@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	awsretry "github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
@@ -133,6 +134,8 @@ func TestClassify(t *testing.T) {
 	}{
 		"condition":         {&types.ConditionalCheckFailedException{}, refused},
 		"conflict":          {&types.TransactionConflictException{}, conflicted},
+		"other Region":      {&types.ReplicatedWriteConflictException{}, conflicted},
+		"in progress":       {&smithy.GenericAPIError{Code: "TransactionInProgressException"}, unknown},
 		"throughput":        {&types.ProvisionedThroughputExceededException{}, transient},
 		"throttling":        {&smithy.GenericAPIError{Code: "ThrottlingException"}, transient},
 		"request limit":     {&types.RequestLimitExceeded{}, transient},
@@ -173,4 +176,34 @@ func TestTransaction_IsNotRepeatedOnceItsTokenMayBeForgotten(t *testing.T) {
 	var a *plan.Ambiguous
 	require.ErrorAs(t, err, &a)
 	require.Len(t, s.tokens, 1, "a repetition after that could be applied a second time")
+}
+
+func TestClassify_KnowsEveryThrottleOfTheSDK(t *testing.T) {
+	for code := range awsretry.DefaultThrottleErrorCodes {
+		want := transient
+		if code == inProgress {
+			want = unknown
+		}
+		require.Equal(t, want, classify(t.Context(), &smithy.GenericAPIError{Code: code}), code)
+	}
+}
+
+func TestTransaction_AConflictWithAnotherRegionIsRepeatedAndThenErrConflict(t *testing.T) {
+	other := &types.ReplicatedWriteConflictException{}
+	s := &script{errs: []error{other}}
+	_, err := runner(s).send(t.Context(), stepOf(2, false), false)
+	require.NoError(t, err)
+	s = &script{errs: []error{other, other, other, other, other}}
+	_, err = runner(s).send(t.Context(), stepOf(2, false), false)
+	require.ErrorIs(t, err, plan.ErrConflict)
+	require.Len(t, s.tokens, 5)
+}
+
+func TestNoTable_IsNamed(t *testing.T) {
+	s := &script{errs: []error{&types.ResourceNotFoundException{}}}
+	b := stepOf(2, false)
+	b.actions[0].Table, b.actions[1].Table = "readings", "fleet"
+	_, err := runner(s).send(t.Context(), b, false)
+	require.ErrorIs(t, err, ErrNoTable)
+	require.ErrorContains(t, err, "fleet or readings")
 }
