@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 
@@ -39,7 +38,6 @@ func classify(ctx context.Context, err error) class {
 		api         smithy.APIError
 		sent        *smithyhttp.RequestSendError
 		unreadable  *smithy.DeserializationError
-		dial        *net.OpError
 		responseErr *smithyhttp.ResponseError
 	)
 	switch {
@@ -61,7 +59,7 @@ func classify(ctx context.Context, err error) class {
 		return unknown
 	case errors.As(err, &api):
 		return final
-	case errors.As(err, &dial) && dial.Op == "dial":
+	case neverDialled(err):
 		return transient
 	case errors.As(err, &sent), errors.As(err, &unreadable):
 		return unknown

@@ -48,11 +48,12 @@ func (r *Runner) sendSingle(ctx context.Context, a plan.Action) (answer, error) 
 			return fail(err)
 		}
 		meterOf(ctx).request()
-		image, err := r.single(ctx, a)
+		var out attempt
+		image, err := r.single(ctx, a, out.options)
 		if err == nil {
 			return answer{returned: plan.Returned{Image: image, Doubt: doubt, Resent: doubt && wroteBy(image, a.WriteID)}}, nil
 		}
-		switch classify(ctx, err) {
+		switch out.classify(ctx, err) {
 		case refused:
 			var failed *types.ConditionalCheckFailedException
 			errors.As(err, &failed)
@@ -107,11 +108,12 @@ func (r *Runner) sendTransaction(ctx context.Context, b body, token string) (ans
 			return fail(err)
 		}
 		meterOf(ctx).request()
-		err := r.together(ctx, b.actions, token)
+		var out attempt
+		err := r.together(ctx, b.actions, token, out.options)
 		if err == nil {
 			return answer{}, nil
 		}
-		switch classify(ctx, err) {
+		switch out.classify(ctx, err) {
 		case refused:
 			f := reasons(err, b.actions)
 			if f == nil {
