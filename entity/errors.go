@@ -45,8 +45,9 @@ type (
 	DecodeError = plan.DecodeError
 )
 
-// IsAmbiguous reports that the write behind err may have been applied: its answer was lost, and repeating it could have
-// done harm. Read the item, or repeat the call if a second application is harmless.
+// IsAmbiguous reports that the write behind err may have been applied, or may still be: its answer was lost, repeating it
+// could have done harm, and the stored item does not prove that it was applied. Read the item, or repeat the call if a
+// second application is harmless.
 func IsAmbiguous(err error) bool {
 	var a *plan.Ambiguous
 	return errors.As(err, &a)

@@ -159,8 +159,8 @@ func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (T, error)
 // stored; created_at, set_once and immutable survive. It returns the item and whether there was none before. It costs
 // one request, and a read more when an index key is composed from given and absent attributes. Errors: [ErrCondition],
 // a *[ConditionError] for an immutable attribute; [ErrConflict]; *[InputError] and [ErrTooLarge] before any request; one
-// for which [IsAmbiguous] is true when the answer was lost and no created_at in nanoseconds or microseconds could tell
-// whether the write created the item.
+// for which [IsAmbiguous] is true when the answer was lost and the item does not prove that it was written, or whether this
+// write created it: a version proves that, and so does an attribute that the write did not set.
 func (s *Store[T]) Upsert(ctx context.Context, v T, opts ...WriteOption) (item T, created bool, err error) {
 	u, err := s.Op().upsert(v, opts).Run(ctx)
 	return u.item, u.created, err

@@ -29,7 +29,7 @@ func (b *builder[K, S]) putRows(ctx context.Context, rows []*folded[K, S]) error
 		if len(row.Recent) > mostMarks {
 			row.Recent, row.Crowded = nil, true
 		}
-		_, err := b.rows.Put(ctx, row, entity.If(entity.Or(entity.NotExists(&f.Fence), entity.Le(&f.Fence, fence))))
+		_, err := b.rows.Put(ctx, row, entity.If(entity.Or(entity.NotExists(&f.Fence), entity.Le(&f.Fence, fence))), fenced())
 		var input *plan.InputError
 		switch {
 		case errors.Is(err, entity.ErrCondition):

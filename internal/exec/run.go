@@ -57,7 +57,7 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (outco
 		return outcome, nil, err
 	}
 	for {
-		got, err := r.send(ctx, alone(step), op.Exact)
+		got, err := r.send(ctx, alone(step), delivery{op.Exact, op.Idempotent})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -75,13 +75,14 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (outco
 			return outcome, nil, err
 		}
 		v := step.Judge(got.failures)
+		certain := !got.doubt || op.Idempotent
 		switch {
-		case v.Next != nil && !got.doubt:
+		case v.Next != nil && certain:
 			step = *v.Next
-		case v.Replan != nil && !got.doubt:
+		case v.Replan != nil && certain:
 			return nil, &retry{fmt.Errorf("%w: %w", v.Replan, got.cause), v.Learned}, nil
-		case v.Outcome != nil && !(got.doubt && step.Actions[0].WriteID != ""):
-			return v.Outcome, nil, nil // without a write id, as of a removal, the outcome says all there is to say
+		case v.Outcome != nil && certain:
+			return v.Outcome, nil, nil
 		default:
 			return nil, nil, failure(op, step, v, got, 0)
 		}
@@ -92,10 +93,13 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (outco
 // an earlier attempt may have been applied.
 func failure(op *plan.Op, step plan.Step, v plan.Verdict, got answer, at int) error {
 	class := v.Err
-	if class == nil {
+	switch {
+	case class != nil:
+	case v.Replan != nil:
 		class = v.Replan
-	}
-	if class == nil {
+	case v.Outcome != nil: // it is only in doubt that this is no success
+		class = plan.ErrCondition
+	default:
 		class = plan.ErrConflict
 	}
 	refused := &plan.Refused{Class: class, Cause: got.cause, Schema: op.Schema}

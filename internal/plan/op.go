@@ -37,6 +37,10 @@ type Op struct {
 	Expect *int64    // version that the caller expects; nil for any
 	Given  item.Item // the current item as the caller's handle has it, which saves the first read
 
+	// Idempotent says that the op does no harm when it is applied again, or late: nobody else writes what it writes, or what
+	// it does is wanted whenever its conditions hold. What its refusal says is then true whatever became of earlier attempts.
+	Idempotent bool
+
 	AlsoDeleted bool // an item that is not found may have been deleted, which the error tells too
 
 	Source  string                                      // what is read, for printing; "" for the current item
@@ -82,8 +86,7 @@ type Step struct {
 // Returned is what a successful lone action gave back.
 type Returned struct {
 	Image  item.Item // as the action's Returns asked
-	Doubt  bool      // an earlier attempt, whose answer was lost, may have been applied too
-	Resent bool      // the write had been applied by an earlier attempt whose answer was lost; Image is the item as it is now
+	Proven bool      // the item itself proves that the write was applied, its answer did not come; Image is the item, as the write left it
 }
 
 // ActionKind is what an action does.
@@ -117,7 +120,12 @@ type Action struct {
 	Changes []expr.Change
 	Returns Returns
 	WriteID string // the `_w` that it stores, "" when it stores none
-	Resend  bool   // a second arrival of the same request does no harm
+
+	// Pin is the part of Cond that holds for what was read, does not come back once it is gone, and is ended by the write. So
+	// Cond lets the action through once at most, and once it has failed, it fails for good. Empty when there is none.
+	Pin expr.Cond
+	// Final reports that Cond, having failed on an item, fails on all that can follow; nil: nothing is known.
+	Final func(item.Item) bool
 
 	Fold     Folder // how the action becomes one with another of its kind on the same item; nil when it cannot
 	Label    string // what the key is called in print, when it must not be shown; "" shows it
