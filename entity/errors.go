@@ -20,6 +20,7 @@ var (
 	ErrDeleted       = plan.ErrDeleted       // the item was deleted and can be restored
 	ErrNotDeleted    = plan.ErrNotDeleted    // there is nothing to restore: the item is there
 	ErrKeyCase       = plan.ErrKeyCase       // the stored key differs from the given one in case, under LowerCase
+	ErrItemHidden    = plan.ErrItemHidden    // the client hides the item that refused a write, so why it was refused is not known
 	ErrFollowUp      = plan.ErrFollowUp      // the write is decided, but the item it left could not be read
 	ErrNotUnique     = plan.ErrNotUnique     // more than one item
 	ErrNoTable       = exec.ErrNoTable       // the table does not exist

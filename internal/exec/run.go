@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/dynastrata/dynastrata/internal/plan"
@@ -74,7 +75,7 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (outco
 			outcome, err := step.Done(got.returned)
 			return outcome, nil, err
 		}
-		v := step.Judge(got.failures)
+		v := verdict(step, got.failures)
 		certain := !got.doubt || op.Idempotent
 		switch {
 		case v.Next != nil && certain:
@@ -87,6 +88,14 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (outco
 			return nil, nil, failure(op, step, v, got, 0)
 		}
 	}
+}
+
+// verdict asks the step what its failures mean, which it can tell only from the items that caused them.
+func verdict(step plan.Step, failures []plan.Failure) plan.Verdict {
+	if slices.ContainsFunc(failures, func(f plan.Failure) bool { return f.Hidden }) {
+		return plan.Verdict{Err: plan.ErrItemHidden}
+	}
+	return step.Judge(failures)
 }
 
 // failure is the error of an op whose actions were refused: its class, the SDK's error, the stored item, and whether

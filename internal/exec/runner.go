@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -30,6 +31,8 @@ type Runner struct {
 	Observe     func(context.Context, Report) // nil: nobody
 	Pause       func(ctx context.Context, attempt int) error
 	TokenLife   time.Duration // how long a transaction is repeated under one token; 0: as long as DynamoDB honours it
+
+	shows atomic.Bool // a refusal came with the item that caused it, so the client does not hide them
 }
 
 // Report tells what one call of a public verb cost.

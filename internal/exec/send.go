@@ -66,7 +66,7 @@ func (r *Runner) sendSingle(ctx context.Context, a plan.Action, idempotent bool)
 			var failed *types.ConditionalCheckFailedException
 			errors.As(err, &failed)
 			f := []plan.Failure{{Code: conditionFailed, Image: failed.Item}}
-			return settle([]plan.Action{a}, f, err, doubt, untouched), nil
+			return r.settle(ctx, []plan.Action{a}, f, err, doubt, untouched)
 		case unknown:
 			doubt = true
 			if a.Pin.Op == expr.None && !idempotent {
@@ -141,10 +141,10 @@ func (r *Runner) sendTransaction(ctx context.Context, b body, token string) (ans
 			if f == nil {
 				return fail(err) // an answer that does not fit the request proves nothing
 			}
-			return settle(b.actions, f, err, doubt, over), nil
+			return r.settle(ctx, b.actions, f, err, doubt, over)
 		case transient, conflicted:
 			if f := reasons(err, b.actions); f != nil && decided(b, f) {
-				return settle(b.actions, f, err, doubt, over), nil
+				return r.settle(ctx, b.actions, f, err, doubt, over)
 			}
 		case unknown:
 			doubt = writes

@@ -48,11 +48,13 @@ func cancelled(codes ...string) error {
 
 func runner(s *script) *Runner {
 	n := 0
-	return &Runner{
+	r := &Runner{
 		Client: s, MaxAttempts: 5, Clock: time.Now,
 		NewID: func() string { n++; return string(rune('a' + n)) },
 		Pause: func(context.Context, int) error { return nil },
 	}
+	r.shows.Store(true) // what the script leaves out is not there
+	return r
 }
 
 func stepOf(n int, whole bool) body {

@@ -136,7 +136,7 @@ func judge(ops []*plan.Op, b body, got answer, learned [][]any) (failed []OpFail
 		if at < 0 {
 			continue
 		}
-		v := s.Judge(own)
+		v := verdict(s, own)
 		mine := got
 		mine.failures = own
 		err := failure(ops[i], s, v, mine, at)

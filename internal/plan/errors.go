@@ -19,6 +19,7 @@ var (
 	ErrNotUnique     = errors.New("more than one item")
 	ErrDeleted       = errors.New("item was deleted")
 	ErrNotDeleted    = errors.New("item is not deleted")
+	ErrItemHidden    = errors.New("the client hides the item that made a condition fail")
 	ErrFollowUp      = errors.New("the write is decided, but the item could not be read")
 )
 

@@ -135,8 +135,9 @@ type Action struct {
 
 // Failure is why an action was refused: Code is DynamoDB's reason code, "" or "None" when it was not.
 type Failure struct {
-	Code  string
-	Image item.Item // the item that made a condition fail; nil when there was none
+	Code   string
+	Image  item.Item // the item that made a condition fail; nil when there was none
+	Hidden bool      // there was one, but the client does not show it
 }
 
 // Failed reports that the action's condition did not hold.
