@@ -112,6 +112,9 @@ func failure(op *plan.Op, step plan.Step, v plan.Verdict, got answer, at int) er
 		class = plan.ErrConflict
 	}
 	refused := &plan.Refused{Class: class, Cause: got.cause, Schema: op.Schema}
+	if f := got.failures[at]; class == plan.ErrCondition && f.Failed() {
+		refused.Which = plan.Broken(op.Schema, step.Actions[at].Cond, f.Image)
+	}
 	if step.Own == 0 || at < step.Own {
 		refused.Image = got.failures[at].Image
 	}

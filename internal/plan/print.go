@@ -98,6 +98,40 @@ func Sketched(what string, guards ...string) string {
 // Printer renders conditions and changes of s for a reader; values of secret attributes are hidden.
 func Printer(s *schema.Schema) *expr.Renderer { return expr.Printer(printer{s}.value) }
 
+// Broken is what of a condition does not hold on an item, for a message: names of attributes, and no values. Of a secret
+// attribute it has nothing but the name. It is empty when that cannot be told.
+func Broken(s *schema.Schema, c expr.Cond, it item.Item) string {
+	var failed []expr.Cond
+	var split func(expr.Cond)
+	split = func(c expr.Cond) {
+		switch {
+		case c.Op == expr.And:
+			for _, part := range c.Conds {
+				split(part)
+			}
+		case !c.Holds(it):
+			failed = append(failed, outside(s, c))
+		}
+	}
+	split(c)
+	return expr.Printer(func(expr.Path, types.AttributeValue) string { return "?" }).Cond(expr.All(failed...))
+}
+
+// outside is c without the places inside secret attributes, whose names may be data.
+func outside(s *schema.Schema, c expr.Cond) expr.Cond {
+	if len(c.Path) > 1 {
+		if a := s.Attr(c.Path.Root()); a != nil && a.Role.Has(tag.Secret) {
+			c.Path = c.Path[:1]
+		}
+	}
+	conds := make([]expr.Cond, len(c.Conds))
+	for i, k := range c.Conds {
+		conds[i] = outside(s, k)
+	}
+	c.Conds = conds
+	return c
+}
+
 // printer writes values for a reader.
 type printer struct{ s *schema.Schema }
 
