@@ -32,6 +32,12 @@ const (
 	// Lost lets the request through and then loses the answer: the caller sees the same connection error as with Drop.
 	Lost
 
+	// Twice lets the request through two times, as a proxy does that repeats by itself. The caller sees the second answer.
+	Twice
+
+	// Late keeps the request back, while the caller sees the same connection error as with Drop. [Transport.Deliver] lets it through.
+	Late
+
 	// Hang refuses the request, but says so only when its context ends. The error is the context's.
 	Hang
 
@@ -40,7 +46,7 @@ const (
 	Unprocessed
 )
 
-var names = [...]string{"None", "Throttle", "Conflict", "Internal", "InternalApplied", "Drop", "Lost", "Hang", "Unprocessed"}
+var names = [...]string{"None", "Throttle", "Conflict", "Internal", "InternalApplied", "Drop", "Lost", "Twice", "Late", "Hang", "Unprocessed"}
 
 // String returns the constant's name.
 func (f Fault) String() string {

@@ -68,13 +68,15 @@ func TestWhatFaultsDoToTheDatabase(t *testing.T) {
 		{faults.Drop, "absent", "1"},
 		{faults.InternalApplied, "1", "2"},
 		{faults.Lost, "1", "2"},
+		{faults.Twice, "2", "2"},
+		{faults.Late, "absent", "1"},
 	}
 	for _, test := range tests {
 		t.Run(test.fault.String(), func(t *testing.T) {
 			t.Parallel()
 			once, transport := newCounter(t)
 			transport.Inject(faults.Nth(1, test.fault, "UpdateItem"))
-			assert.Equal(t, test.fault == faults.None, once.add(t, 1) == nil)
+			assert.Equal(t, test.fault == faults.None || test.fault == faults.Twice, once.add(t, 1) == nil)
 			assert.Equal(t, test.once, once.value(t))
 			assert.Equal(t, 1, transport.Count("UpdateItem"))
 
@@ -83,6 +85,19 @@ func TestWhatFaultsDoToTheDatabase(t *testing.T) {
 			require.NoError(t, twice.add(t, 2))
 			assert.Equal(t, test.twice, twice.value(t))
 		})
+	}
+}
+
+func TestDeliver_LetsWhatWasLateThroughOnce(t *testing.T) {
+	t.Parallel()
+	c, transport := newCounter(t)
+	transport.Inject(faults.Nth(1, faults.Late, "UpdateItem"))
+	require.NoError(t, c.add(t, 2))
+	for _, want := range []int{1, 0} {
+		n, err := transport.Deliver()
+		require.NoError(t, err)
+		require.Equal(t, want, n)
+		require.Equal(t, "2", c.value(t))
 	}
 }
 
