@@ -38,9 +38,20 @@ const (
 	// Unprocessed answers BatchWriteItem and BatchGetItem with success, but everything they asked for as unprocessed. The other calls are
 	// throttled.
 	Unprocessed
+
+	// Twice lets the request through two times, one right after the other, as a proxy may that repeats what it believes lost. The caller gets the
+	// second answer.
+	Twice
+
+	// Late keeps the request after it was sent and fails with the same connection error as Lost. It reaches the database when [Transport.Deliver]
+	// is called: after the caller has heard of the failure, and perhaps after its later requests.
+	Late
+
+	// Cut lets the request through and breaks the connection in the middle of the answer: status and header arrive, and half of the body.
+	Cut
 )
 
-var names = [...]string{"None", "Throttle", "Conflict", "Internal", "InternalApplied", "Drop", "Lost", "Hang", "Unprocessed"}
+var names = [...]string{"None", "Throttle", "Conflict", "Internal", "InternalApplied", "Drop", "Lost", "Hang", "Unprocessed", "Twice", "Late", "Cut"}
 
 // String returns the constant's name.
 func (f Fault) String() string {

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// ErrInjected is matched by the connection errors of [Drop] and [Lost], which the SDK wraps and treats like any other connection error.
+// ErrInjected is matched by the connection errors of [Drop], [Lost], [Late] and [Cut], which the SDK wraps and treats like any other connection error.
 var ErrInjected = errors.New("faults: connection reset by test")
 
 // HTTPClient sends requests. It is the type of dynamodb.Options.HTTPClient; *http.Client implements it too.
@@ -29,6 +29,7 @@ type Transport struct {
 	requests []Request
 	inject   func(Request) Fault
 	holds    []*hold
+	late     []*http.Request
 }
 
 // New returns a transport that sends requests through next, or through an HTTP client of its own if next is nil. It lets all of them pass until
@@ -77,6 +78,14 @@ func (t *Transport) Do(req *http.Request) (*http.Response, error) {
 		if fault == Lost {
 			return nil, fmt.Errorf("%w before the answer to %s came", ErrInjected, r.Operation)
 		}
+	case Twice:
+		return t.twice(req)
+	case Late:
+		t.keep(req)
+		return nil, fmt.Errorf("%w before the answer to %s came", ErrInjected, r.Operation)
+	case Cut:
+		resp, err := t.next.Do(req)
+		return cut(resp, err)
 	}
 	return answer(req, r, fault), nil
 }

@@ -68,6 +68,8 @@ func TestWhatFaultsDoToTheDatabase(t *testing.T) {
 		{faults.Drop, "absent", "1"},
 		{faults.InternalApplied, "1", "2"},
 		{faults.Lost, "1", "2"},
+		{faults.Cut, "1", "2"},
+		{faults.Late, "absent", "1"},
 	}
 	for _, test := range tests {
 		t.Run(test.fault.String(), func(t *testing.T) {
