@@ -1,0 +1,249 @@
+package proof_test
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+)
+
+// game is a set of operations with the model of what they do. S is the state of the model, comparable.
+type game[S comparable, I fmt.Stringer, O comparable] struct {
+	name   string
+	begin  S
+	open   func(db *entity.DB, id string) (func(ctx context.Context, in I) (O, error), error)
+	choose func(rng *rand.Rand, seen *notes) I
+	reads  func(in I) bool // it writes nothing
+	// step is what the operation does: the state after it, and what it then says. fits compares that with what was said.
+	step func(s S, in I) (S, O, outcome)
+	fits func(want, got said[O]) bool
+	show func(S) string
+	also func(fault faults.Fault, in I) bool // which of the faults beyond faultsOfHistories are promised to do no harm; nil: all
+	// split gives the operations of a call that is several; nil: none is.
+	split func(entry[I, O]) []entry[I, O]
+}
+
+// said is a result with what the error said.
+type said[O any] struct {
+	out O
+	outcome
+}
+
+// notes are what a client remembers of what it read, for operations that expect something.
+type notes struct {
+	version int64
+	text    string
+}
+
+// faultsOfHistories are given to requests at random. Those delivered more than once or late come on top, where the game promises to stand them.
+var faultsOfHistories = []faults.Fault{faults.Throttle, faults.Conflict, faults.Internal, faults.InternalApplied, faults.Drop, faults.Lost, faults.Cut}
+
+// entry is one operation of a history.
+type entry[I, O any] struct {
+	client    int
+	in        I
+	said      said[O]
+	call, end int64
+	faults    []string
+}
+
+// play makes the history of a seed.
+func (g game[S, I, O]) play(t *testing.T, seed uint64, base *dynamodb.Client, table string, courier *courier, run string) (all []entry[I, O]) {
+	synctest.Test(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		s := &sim{rng: rng, courier: courier}
+		clients := 3 + rng.IntN(14)
+		ops := 2 + rng.IntN(1+30/clients)
+		rate := []float64{0, .05, .15, .3}[rng.IntN(4)]
+		attempts := 2 + rng.IntN(4)
+		id := fmt.Sprintf("h%d", seed)
+		work := make([]func(), clients)
+		entries := make([][]entry[I, O], clients)
+		for c := range clients {
+			own := rand.New(rand.NewPCG(seed, uint64(c)+1))
+			wire, at := s.join(), &entry[I, O]{}
+			ids, skew := 0, time.Duration(own.IntN(4000)-2000)*time.Millisecond
+			var cancel func()
+			db, err := entity.Open(dynamodb.New(base.Options(), func(o *dynamodb.Options) { o.HTTPClient = wire }), entity.Config{
+				Table: table, MaxAttempts: attempts,
+				Clock: func() time.Time { return epoch.Add(skew + time.Duration(s.now())*10*time.Millisecond) },
+				NewID: func() string { ids++; return fmt.Sprintf("%s%d.%d.%d", run, seed%1e9, c, ids) },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			do, err := g.open(db, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wire.Inject(func(r faults.Request) faults.Fault {
+				f := faults.None
+				if own.Float64() < rate {
+					f = g.fault(own, at.in)
+				}
+				if f == faults.Hang { // the context ends while the request is on its way
+					cancel()
+					f = faults.None
+					at.faults = append(at.faults, "Cancel "+r.Operation)
+				} else if f != faults.None {
+					at.faults = append(at.faults, f.String()+" "+r.Operation)
+				}
+				return f
+			})
+			work[c] = func() {
+				seen := &notes{}
+				for range ops {
+					var ctx context.Context
+					ctx, cancel = context.WithCancel(t.Context())
+					*at = entry[I, O]{client: c, in: g.choose(own, seen), call: 2*s.now() + 1}
+					out, err := do(ctx, at.in)
+					cancel()
+					at.said = said[O]{out, told(err)}
+					if at.end = 2 * s.now(); at.end < at.call {
+						at.end = at.call // no request was sent
+					}
+					if n, ok := any(out).(noted); ok && err == nil {
+						n.note(seen)
+					}
+					entries[c] = append(entries[c], *at)
+				}
+			}
+		}
+		s.run(func(c int) { work[c]() })
+		all = slices.Concat(entries...)
+	})
+	return all
+}
+
+// noted is a result that a client remembers.
+type noted interface{ note(*notes) }
+
+// epoch is far enough in the future that the database expires nothing.
+var epoch = time.Date(2101, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// fault chooses a fault for a request of in.
+func (g game[S, I, O]) fault(rng *rand.Rand, in I) faults.Fault {
+	more := []faults.Fault{faults.Twice, faults.Late, faults.Hang}
+	i := rng.IntN(len(faultsOfHistories) + len(more))
+	if i < len(faultsOfHistories) {
+		return faultsOfHistories[i]
+	}
+	f := more[i-len(faultsOfHistories)]
+	if !g.reads(in) && g.also != nil && !g.also(f, in) {
+		return faults.Lost
+	}
+	return f
+}
+
+// model is the game for the checker. An operation whose error was ambiguous may have been applied, once, at any time after its call.
+func (g game[S, I, O]) model() porcupine.Model {
+	m := porcupine.NondeterministicModel{
+		Init: func() []any { return []any{g.begin} },
+		Step: func(state, input, output any) []any {
+			s, got := state.(S), output.(said[O])
+			next, out, want := g.step(s, input.(I))
+			switch {
+			case got.unsure:
+				return []any{s, next}
+			case got.idle:
+				return []any{s}
+			case g.fits(said[O]{out, want}, got):
+				return []any{next}
+			}
+			return nil
+		},
+		Hash:              func(state any) uint64 { return maphash.Comparable(hashSeed, state.(S)) },
+		DescribeOperation: func(input, output any) string { return fmt.Sprintf("%v → %s", input, output.(said[O]).result()) },
+		DescribeState:     func(state any) string { return g.show(state.(S)) },
+	}
+	return m.ToModel()
+}
+
+var hashSeed = maphash.MakeSeed()
+
+func (s said[O]) result() string {
+	if s.class == "" && !s.idle {
+		return fmt.Sprintf("%v", s.out)
+	}
+	return s.outcome.String()
+}
+
+// operations are the entries for the checker: without those that say nothing.
+func (g game[S, I, O]) operations(all []entry[I, O]) []porcupine.Operation {
+	var ops []porcupine.Operation
+	last := int64(0)
+	for _, e := range all {
+		last = max(last, e.end)
+	}
+	if g.split != nil {
+		var each []entry[I, O]
+		for _, e := range all {
+			each = append(each, g.split(e)...)
+		}
+		all = each
+	}
+	for _, e := range all {
+		if e.said.idle && !e.said.unsure || e.said.unsure && g.reads(e.in) {
+			continue
+		}
+		end := e.end
+		if e.said.unsure {
+			end = last + 1
+		}
+		ops = append(ops, porcupine.Operation{ClientId: e.client, Input: e.in, Call: e.call, Output: e.said, Return: end})
+	}
+	return ops
+}
+
+// check has the history of a seed judged, and writes down one that is illegal.
+func (g game[S, I, O]) check(t *testing.T, seed uint64, all []entry[I, O]) porcupine.CheckResult {
+	t.Helper()
+	if result := porcupine.CheckOperationsTimeout(g.model(), g.operations(all), patience); result == porcupine.Ok {
+		return result
+	}
+	result, info := porcupine.CheckOperationsVerbose(g.model(), g.operations(all), patience) // again, for the picture
+	dir, err := os.MkdirTemp("", "history-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := g.text(all)
+	if err := os.WriteFile(filepath.Join(dir, "history.txt"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := porcupine.VisualizePath(g.model(), info, filepath.Join(dir, "history.html")); err != nil {
+		t.Fatal(err)
+	}
+	t.Errorf("%s: the history of seed %d is %s: %s\nagain: DYNASTRATA_TEST_SEED=%d DYNASTRATA_HISTORIES=1 go test -run 'TestHistories/%s$'\n%s",
+		g.name, seed, strings.ToLower(string(result)), filepath.Join(dir, "history.html"), seed, g.name, text)
+	return result
+}
+
+// patience is how long one history may be judged.
+const patience = 2 * time.Minute
+
+// text is a history, in the order in which its operations began.
+func (g game[S, I, O]) text(all []entry[I, O]) string {
+	sorted := slices.Clone(all)
+	slices.SortStableFunc(sorted, func(a, b entry[I, O]) int { return int(a.call - b.call) })
+	var b strings.Builder
+	for _, e := range sorted {
+		fmt.Fprintf(&b, "%4d–%-4d client %-2d %v → %s %v\n", e.call, e.end, e.client, e.in, e.said.result(), e.faults)
+		if strings.HasPrefix(e.said.class, "unexpected") {
+			fmt.Fprintf(&b, "           %s\n", e.said.text)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,186 @@
+package proof_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptrace"
+	"slices"
+	"strings"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"github.com/dynastrata/dynastrata/localdb/faults"
+)
+
+// sim runs clients on one database, one request at a time. Which request comes next is decided by a seed while every goroutine waits, so that the
+// same seed gives the same history, however fast the machine is. It lives in a bubble of package synctest.
+type sim struct {
+	rng     *rand.Rand
+	courier *courier
+	clients []*faults.Transport
+
+	mu      sync.Mutex
+	waiting []*call
+	running int // clients at work
+	step    int // requests sent so far
+}
+
+// call is a request that waits for its turn.
+type call struct {
+	client int
+	order  string // tells the requests of one client apart
+	req    *http.Request
+	body   []byte
+	done   chan reply // takes one reply without a receiver
+}
+
+type reply struct {
+	resp *http.Response
+	err  error
+}
+
+// gate is the way of one client to the database.
+type gate struct {
+	s      *sim
+	client int
+}
+
+// Do waits for its turn. A request whose context ends meanwhile is on its way already, and reaches the database all the same.
+func (g gate) Do(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	if trace := httptrace.ContextClientTrace(req.Context()); trace != nil && trace.WroteRequest != nil {
+		trace.WroteRequest(httptrace.WroteRequestInfo{})
+	}
+	c := &call{client: g.client, order: req.Header.Get("X-Amz-Target") + string(body), req: req, body: body, done: make(chan reply, 1)}
+	g.s.mu.Lock()
+	g.s.waiting = append(g.s.waiting, c)
+	g.s.mu.Unlock()
+	select {
+	case r := <-c.done:
+		return r.resp, r.err
+	case <-req.Context().Done():
+		return nil, req.Context().Err()
+	}
+}
+
+// join adds a client and returns its transport.
+func (s *sim) join() *faults.Transport {
+	t := faults.New(gate{s, len(s.clients)})
+	s.clients = append(s.clients, t)
+	return t
+}
+
+// run starts work for each client and ends when all have ended and every late request has arrived.
+func (s *sim) run(work func(client int)) {
+	s.running = len(s.clients)
+	for i := range s.clients {
+		go func() {
+			defer func() {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.running--
+			}()
+			work(i)
+		}()
+	}
+	for {
+		synctest.Wait()
+		for _, t := range s.clients {
+			if t.Kept() > 0 { // waits at the gate with the others, and may come much later
+				go func() { _ = t.Deliver() }()
+				synctest.Wait()
+			}
+		}
+		next, running := s.pick()
+		switch {
+		case next != nil:
+			next.done <- s.courier.send(next)
+		case running > 0:
+			time.Sleep(time.Millisecond) // of the bubble's own time: somebody pauses
+		default:
+			return
+		}
+	}
+}
+
+// pick takes the next request out of those that wait.
+func (s *sim) pick() (next *call, running int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.waiting) == 0 {
+		return nil, s.running
+	}
+	slices.SortFunc(s.waiting, func(a, b *call) int {
+		if a.client != b.client {
+			return a.client - b.client
+		}
+		return strings.Compare(a.order, b.order)
+	})
+	i := s.rng.IntN(len(s.waiting))
+	next = s.waiting[i]
+	s.waiting = slices.Delete(s.waiting, i, i+1)
+	s.step++
+	return next, s.running
+}
+
+// now counts the requests sent so far.
+func (s *sim) now() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return int64(s.step)
+}
+
+// courier sends requests from outside the bubble, where connections live.
+type courier struct {
+	in  chan *http.Request
+	out chan reply
+}
+
+func newCourier(client faults.HTTPClient) *courier {
+	c := &courier{make(chan *http.Request), make(chan reply)}
+	go func() {
+		for req := range c.in {
+			c.out <- carry(client, req)
+		}
+	}()
+	return c
+}
+
+// send sends the request of a call and returns the whole answer.
+func (c *courier) send(of *call) reply {
+	req, err := http.NewRequestWithContext(context.Background(), of.req.Method, of.req.URL.String(), bytes.NewReader(of.body))
+	if err != nil {
+		return reply{nil, err}
+	}
+	req.Header = maps.Clone(of.req.Header)
+	c.in <- req
+	r := <-c.out
+	if r.err == nil {
+		r.resp.Request = of.req
+	}
+	return r
+}
+
+func carry(client faults.HTTPClient, req *http.Request) reply {
+	resp, err := client.Do(req)
+	if err != nil {
+		return reply{nil, fmt.Errorf("the database does not answer: %w", err)}
+	}
+	body, err := io.ReadAll(resp.Body)
+	if closeErr := resp.Body.Close(); err == nil {
+		err = closeErr
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return reply{resp, err}
+}
+
+func (c *courier) close() { close(c.in) }
