@@ -32,6 +32,13 @@ const (
 	// Lost lets the request through and then loses the answer: the caller sees the same connection error as with Drop.
 	Lost
 
+	// Twice lets the request through two times, one right after the other, as a proxy does that repeats by itself. The caller sees the second answer.
+	Twice
+
+	// Late keeps the request back after it was written, while the caller sees the same connection error as with Lost. [Transport.Deliver] lets it
+	// through: after the caller has heard of the failure, and perhaps after its later requests.
+	Late
+
 	// Hang refuses the request, but says so only when its context ends. The error is the context's.
 	Hang
 
@@ -39,19 +46,11 @@ const (
 	// throttled.
 	Unprocessed
 
-	// Twice lets the request through two times, one right after the other, as a proxy may that repeats what it believes lost. The caller gets the
-	// second answer.
-	Twice
-
-	// Late keeps the request after it was sent and fails with the same connection error as Lost. It reaches the database when [Transport.Deliver]
-	// is called: after the caller has heard of the failure, and perhaps after its later requests.
-	Late
-
 	// Cut lets the request through and breaks the connection in the middle of the answer: status and header arrive, and half of the body.
 	Cut
 )
 
-var names = [...]string{"None", "Throttle", "Conflict", "Internal", "InternalApplied", "Drop", "Lost", "Hang", "Unprocessed", "Twice", "Late", "Cut"}
+var names = [...]string{"None", "Throttle", "Conflict", "Internal", "InternalApplied", "Drop", "Lost", "Twice", "Late", "Hang", "Unprocessed", "Cut"}
 
 // String returns the constant's name.
 func (f Fault) String() string {

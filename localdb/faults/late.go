@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/http/httptrace"
 )
@@ -25,18 +24,19 @@ func (t *Transport) Kept() int {
 	return len(t.late)
 }
 
-// Deliver sends the requests that [Late] has kept so far, in the order in which they came, and discards the answers. They get no other fault, are
-// not held and not recorded again. The errors are those of connections, joined; what the database answers is no error.
-func (t *Transport) Deliver() error {
+// Deliver lets the requests through that got the fault [Late] since the last Deliver, in the order in which they came, and returns how many there
+// were. They get no other fault, are not held and not recorded again, and nobody sees their answers. The error is one of the connection.
+func (t *Transport) Deliver() (int, error) {
 	t.mu.Lock()
 	late := t.late
 	t.late = nil
 	t.mu.Unlock()
-	var errs []error
-	for _, req := range late {
-		errs = append(errs, t.apply(req))
+	for i, req := range late {
+		if err := t.apply(req); err != nil {
+			return i, err
+		}
 	}
-	return errors.Join(errs...)
+	return len(late), nil
 }
 
 // twice sends a request, and once more, and returns the second answer.

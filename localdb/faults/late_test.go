@@ -23,11 +23,11 @@ func TestLate_ReachesTheDatabaseWhenItIsDelivered(t *testing.T) {
 	require.NoError(t, c.add(t, 1), "a later request overtakes it")
 	assert.Equal(t, 1, transport.Kept())
 
-	require.NoError(t, transport.Deliver())
+	n, err := transport.Deliver()
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
 	assert.Equal(t, "2", c.value(t))
 	assert.Zero(t, transport.Kept())
-	require.NoError(t, transport.Deliver(), "nothing is kept any more")
-	assert.Equal(t, "2", c.value(t))
 }
 
 // A request whose context has ended is on its way all the same, and its writer has seen it leave.
@@ -45,19 +45,15 @@ func TestLate_RequestIsWrittenAndSurvivesItsContext(t *testing.T) {
 	}, func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 })
 	require.ErrorIs(t, err, faults.ErrInjected)
 	cancel()
-	require.NoError(t, transport.Deliver())
+	_, err = transport.Deliver()
+	require.NoError(t, err)
 	assert.Equal(t, "1", c.value(t))
 	assert.Equal(t, 1, written)
 }
 
-func TestTwice_IsAppliedTwiceAndAnsweredOnce(t *testing.T) {
+func TestTwice_GivesTheSecondAnswer(t *testing.T) {
 	t.Parallel()
 	c, transport := newCounter(t)
-	transport.Inject(faults.Nth(1, faults.Twice, "UpdateItem"))
-	require.NoError(t, c.add(t, 1))
-	assert.Equal(t, "2", c.value(t))
-	assert.Equal(t, 1, transport.Count("UpdateItem"))
-
 	transport.Inject(faults.Nth(1, faults.Twice, "PutItem"))
 	_, err := c.client.PutItem(t.Context(), &dynamodb.PutItemInput{
 		TableName: &c.table, Item: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "new"}},

@@ -69,6 +69,7 @@ func TestWhatFaultsDoToTheDatabase(t *testing.T) {
 		{faults.InternalApplied, "1", "2"},
 		{faults.Lost, "1", "2"},
 		{faults.Cut, "1", "2"},
+		{faults.Twice, "2", "2"},
 		{faults.Late, "absent", "1"},
 	}
 	for _, test := range tests {
@@ -76,7 +77,7 @@ func TestWhatFaultsDoToTheDatabase(t *testing.T) {
 			t.Parallel()
 			once, transport := newCounter(t)
 			transport.Inject(faults.Nth(1, test.fault, "UpdateItem"))
-			assert.Equal(t, test.fault == faults.None, once.add(t, 1) == nil)
+			assert.Equal(t, test.fault == faults.None || test.fault == faults.Twice, once.add(t, 1) == nil)
 			assert.Equal(t, test.once, once.value(t))
 			assert.Equal(t, 1, transport.Count("UpdateItem"))
 
@@ -85,6 +86,19 @@ func TestWhatFaultsDoToTheDatabase(t *testing.T) {
 			require.NoError(t, twice.add(t, 2))
 			assert.Equal(t, test.twice, twice.value(t))
 		})
+	}
+}
+
+func TestDeliver_LetsWhatWasLateThroughOnce(t *testing.T) {
+	t.Parallel()
+	c, transport := newCounter(t)
+	transport.Inject(faults.Nth(1, faults.Late, "UpdateItem"))
+	require.NoError(t, c.add(t, 2))
+	for _, want := range []int{1, 0} {
+		n, err := transport.Deliver()
+		require.NoError(t, err)
+		require.Equal(t, want, n)
+		require.Equal(t, "2", c.value(t))
 	}
 }
 

@@ -96,7 +96,7 @@ func (s *sim) run(work func(client int)) {
 		synctest.Wait()
 		for _, t := range s.clients {
 			if t.Kept() > 0 { // waits at the gate with the others, and may come much later
-				go func() { _ = t.Deliver() }()
+				go func() { _, _ = t.Deliver() }()
 				synctest.Wait()
 			}
 		}
