@@ -85,23 +85,10 @@ func histories[S comparable, I fmt.Stringer, O comparable](g game[S, I, O]) func
 					for i := next.Add(1) - 1; i < count; i = next.Add(1) - 1 {
 						all := g.play(t, seed+i, client, table, way, run)
 						result := g.check(t, seed+i, all)
-						count1(g.name, result, len(all))
+						historiesTally.add(g.name, len(all), result != porcupine.Ok)
 					}
 				})
 			}
 		})
-	}
-}
-
-var played, illegal, undecided, operationsPlayed atomic.Int64
-
-func count1(_ string, r porcupine.CheckResult, ops int) {
-	played.Add(1)
-	operationsPlayed.Add(int64(ops))
-	switch r {
-	case porcupine.Illegal:
-		illegal.Add(1)
-	case porcupine.Unknown:
-		undecided.Add(1)
 	}
 }
