@@ -1,7 +1,7 @@
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help test race lint golden fuzz cover ci
+.PHONY: help test race lint golden fuzz cover proof ci
 
 help: ## list these targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -30,6 +30,10 @@ fuzz: ## fuzz each target for FUZZTIME (30s)
 cover: ## run all tests and print the coverage of each function
 	go test -coverpkg=./... -coverprofile=coverage.out ./...
 	go tool cover -func=coverage.out
+
+proof: ## histories, fault cases and changed guards in full; prints the tables of docs/reliability.md
+	DYNASTRATA_REQUIRE_DB=1 DYNASTRATA_LONG=1 go -C tests/proof test -count=1 -timeout 3h .
+	go -C tests/proof run ./mutants
 
 ci: ## everything that continuous integration runs
 	.ci/run
