@@ -9,9 +9,8 @@ help: ## list these targets
 test: ## run all tests; those without a database are skipped
 	go test ./...
 
-race: ## run all tests with the race detector on one database, which must be there
-	go build -buildvcs=false -o bin/withdb ./internal/cmd/withdb
-	DYNASTRATA_REQUIRE_DB=1 bin/withdb go test -race ./...
+race: ## run the tests of packages where goroutines meet with the race detector
+	.ci/race
 
 lint: ## gofmt, go vet, staticcheck
 	.ci/lint

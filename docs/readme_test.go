@@ -23,15 +23,35 @@ func TestReadme_ProgramCompiles(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(formatted), program, "the program is not formatted")
 
-	// An overlay puts the program into the module for this build only.
+	build(t, "readme", program)
+}
+
+// build compiles a program as a package of this folder, through an overlay that puts it into the module for this build
+// only, and returns the path of the executable.
+func build(t *testing.T, name, program string) string {
+	t.Helper()
 	dir := t.TempDir()
-	source, overlay := filepath.Join(dir, "main.go"), filepath.Join(dir, "overlay.json")
+	source, overlay, binary := filepath.Join(dir, "main.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, name)
 	require.NoError(t, os.WriteFile(source, []byte(program), 0o600))
-	here, err := filepath.Abs("readme")
+	here, err := filepath.Abs(name)
 	require.NoError(t, err)
 	text, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(here, "main.go"): source}})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(overlay, text, 0o600))
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", os.DevNull, "-overlay", overlay, "./readme").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "-overlay", overlay, "./"+name).CombinedOutput()
 	require.NoError(t, err, string(out))
+	return binary
+}
+
+// output builds a program, runs it on the database at endpoint, and returns what it prints.
+func output(t *testing.T, name, program, endpoint string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), build(t, name, program))
+	cmd.Env = append(os.Environ(), "DYNAMODB_ENDPOINT="+endpoint)
+	var complaints strings.Builder
+	cmd.Stderr = &complaints
+	out, err := cmd.Output()
+	require.NoError(t, err, complaints.String())
+	require.Empty(t, complaints.String())
+	return string(out)
 }

@@ -107,7 +107,7 @@ func (db *DB) BatchWrite(ctx context.Context, ops ...BatchOp) (unwritten []Batch
 			out.add(i, w)
 		}
 		left, err := db.runner.WriteMany(ctx, out.writes)
-		unwritten = among(ops, out, left)
+		unwritten = among(ops, out.places(left))
 		if err != nil {
 			err = &Error{Verb: "BatchWrite", Err: err}
 		}

@@ -72,7 +72,7 @@ type DB struct {
 
 	views  sync.Map // what timelines registered, by name
 	mu     sync.Mutex
-	stores map[storeKey]any
+	stores map[storeKey]core.Holder
 	tables map[string]*schema.Table
 	order  []string // tables in the order in which they were first used
 }
@@ -98,7 +98,7 @@ func Open(client Client, cfg Config) (*DB, error) {
 	db := &DB{
 		config: cfg, format: format,
 		runner: &exec.Runner{Client: client, MaxAttempts: cfg.MaxAttempts, Clock: cfg.Clock, NewID: cfg.NewID, Observe: cfg.Observe},
-		stores: map[storeKey]any{}, tables: map[string]*schema.Table{},
+		stores: map[storeKey]core.Holder{}, tables: map[string]*schema.Table{},
 	}
 	db.catalog = core.NewCatalog(db.schemas)
 	return db, nil

@@ -90,10 +90,21 @@ func ExampleDB_Transact_merged() {
 	// true <nil>
 }
 
+// Ticket is followed by a program that reads the table's stream and needs both images.
+type Ticket struct {
+	_ entity.Key `name:"Ticket" pk:"$#{id}" sk:"$" stream:"both"`
+
+	ID string `dynamodbav:"id"`
+}
+
 // What a table lacks of the declarations, as data. Here somebody has made it without the stream that tickets need, and
 // with on demand billing.
 func ExampleDB_Verify() {
-	db := tickets(shelves.client, shelves.table)
+	db := entity.Must(entity.Open(shelves.client, entity.Config{
+		Table:        shelves.table,
+		TableOptions: map[string]entity.TableOptions{"": {Provisioned: &entity.Throughput{Read: 10, Write: 5}}},
+	}))
+	entity.Must(entity.New[Ticket](db))
 	var found *entity.VerifyError
 	if err := db.Verify(context.Background()); !errors.As(err, &found) {
 		fmt.Println(err)

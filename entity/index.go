@@ -24,20 +24,30 @@ const useFilter = "put conditions on other fields into entity.Filter"
 // and dropped.
 func (s *Store[T]) Query(partition T, opts ...QueryOption) Query[T] {
 	c := core.Of(s)
-	src := source(c, nil)
-	src.PK, src.SK, src.Base = c.Schema.PK, c.Schema.SK, inTable(c, nil)
-	src.Own, src.Needs = current(c.Schema)
-	return newQuery[T](c, query.Build(src, reflect.ValueOf(partition), opt.Queries(opts)))
+	return core.NewItemQuery[T](c, queryTable(c, reflect.ValueOf(partition), opt.Queries(opts)))
 }
 
 // Scan reads every current item of T in the table, reading, and paying for, all that the table holds. Only [Filter] can
 // restrict it, by any attribute. Plain Scan reads page after page; see [Segments]. It costs one request per MB.
 func (s *Store[T]) Scan(opts ...QueryOption) Query[T] {
 	c := core.Of(s)
+	return core.NewItemQuery[T](c, scanTable(c, opt.Queries(opts)))
+}
+
+// queryTable compiles the query of one partition of the table.
+func queryTable(c *core.Core, partition reflect.Value, spec opt.Spec) *query.Plan {
+	src := source(c, nil)
+	src.PK, src.SK, src.Base = c.Schema.PK, c.Schema.SK, inTable(c, nil)
+	src.Own, src.Needs = current(c.Schema)
+	return query.Build(src, partition, spec)
+}
+
+// scanTable compiles the scan of the table.
+func scanTable(c *core.Core, spec opt.Spec) *query.Plan {
 	src := source(c, nil)
 	src.Verb, src.Scan, src.PK, src.SK, src.Base = "Scan", true, c.Schema.PK, c.Schema.SK, inTable(c, nil, inNamespace(c.Schema))
 	src.Own, src.Needs = current(c.Schema)
-	return newQuery[T](c, query.Build(src, reflect.Value{}, opt.Queries(opts)))
+	return query.Build(src, reflect.Value{}, spec)
 }
 
 func source(c *core.Core, x *schema.Index) query.Source {
@@ -105,39 +115,56 @@ type Index[T any] struct {
 // Index returns the index that T declares under name, an accessor name and not the physical one. The error is a
 // *[SchemaError] with code EDD-9051.
 func (s *Store[T]) Index(name string) (*Index[T], error) {
-	c := core.Of(s)
-	x := c.Schema.IndexNamed(name)
-	if x == nil {
-		return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "there is no index declared with the name " + name}
+	x, err := indexNamed(core.Of(s), name)
+	if err != nil {
+		return nil, err
 	}
 	return &Index[T]{s.handle, x}, nil
+}
+
+func indexNamed(c *core.Core, name string) (*schema.Index, error) {
+	if x := c.Schema.IndexNamed(name); x != nil {
+		return x, nil
+	}
+	return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "there is no index declared with the name " + name}
 }
 
 // Query reads the items of one partition of the index, as [Store.Query] does for the table. Reads of a global index are
 // eventually consistent: a write may not be visible yet.
 func (x *Index[T]) Query(partition T, opts ...QueryOption) Query[T] {
-	own := expr.Cond{}
-	if !x.x.PK.Prefixed {
-		own = expr.All(inNamespace(core.Of(x).Schema), ownItems(core.Of(x).Schema))
-	}
-	return newQuery[T](core.Of(x), query.Build(x.source(own), reflect.ValueOf(partition), opt.Queries(opts)))
+	c := core.Of(x)
+	return core.NewItemQuery[T](c, queryIndex(c, x.x, reflect.ValueOf(partition), opt.Queries(opts)))
 }
 
 // Scan reads every item of T in the index; see [Store.Scan].
 func (x *Index[T]) Scan(opts ...QueryOption) Query[T] {
-	src := x.source(expr.All(inNamespace(core.Of(x).Schema), ownItems(core.Of(x).Schema)))
-	src.Verb, src.Scan = "Scan", true
-	return newQuery[T](core.Of(x), query.Build(src, reflect.Value{}, opt.Queries(opts)))
+	c := core.Of(x)
+	return core.NewItemQuery[T](c, scanIndex(c, x.x, opt.Queries(opts)))
 }
 
-// source reads the index; own holds for the items of T in it.
-func (x *Index[T]) source(own expr.Cond) query.Source {
-	c := core.Of(x)
-	src := source(c, x.x)
-	src.PK, src.SK = x.x.PK, x.x.SK
-	src.Base = func(time.Time) expr.Cond { return expr.All(own, unmarked(c, x.x)) }
-	if x.x.Local {
-		src.Base = inTable(c, x.x, inNamespace(c.Schema))
+// queryIndex compiles the query of one partition of an index.
+func queryIndex(c *core.Core, x *schema.Index, partition reflect.Value, spec opt.Spec) *query.Plan {
+	own := expr.Cond{}
+	if !x.PK.Prefixed {
+		own = expr.All(inNamespace(c.Schema), ownItems(c.Schema))
+	}
+	return query.Build(indexSource(c, x, own), partition, spec)
+}
+
+// scanIndex compiles the scan of an index.
+func scanIndex(c *core.Core, x *schema.Index, spec opt.Spec) *query.Plan {
+	src := indexSource(c, x, expr.All(inNamespace(c.Schema), ownItems(c.Schema)))
+	src.Verb, src.Scan = "Scan", true
+	return query.Build(src, reflect.Value{}, spec)
+}
+
+// indexSource reads an index; own holds for the items of the entity in it.
+func indexSource(c *core.Core, x *schema.Index, own expr.Cond) query.Source {
+	src := source(c, x)
+	src.PK, src.SK = x.PK, x.SK
+	src.Base = func(time.Time) expr.Cond { return expr.All(own, unmarked(c, x)) }
+	if x.Local {
+		src.Base = inTable(c, x, inNamespace(c.Schema))
 		src.Own, src.Needs = current(c.Schema)
 	}
 	return src

@@ -43,8 +43,8 @@ func (o Ops[T]) Load(dst *T, opts ...ReadOption) Load {
 	primary, parts, err := plan.Key(c.Schema, reflect.ValueOf(*dst))
 	l.key, l.parts, l.text, l.err = exec.Key{Table: c.Table, Key: primary}, parts, plan.KeyText(c.Schema, primary), err
 	l.decode = func(it item.Item) (func(), error) {
-		v, err := core.Decode[T](c, it)
-		return func() { *dst = v }, err
+		v := new(T)
+		return func() { *dst = *v }, c.Decode(it, v)
 	}
 	return l
 }

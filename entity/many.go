@@ -2,6 +2,7 @@ package entity
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/exec"
@@ -17,39 +18,49 @@ type UnprocessedError = exec.UnprocessedError
 // keys may repeat and then share the item. It costs a request per 100 different keys, more when DynamoDB leaves some
 // unprocessed. Errors: *[InputError] for a missing key part, before any request; *[UnprocessedError].
 func (s *Store[T]) GetMany(ctx context.Context, keys []T, opts ...ReadOption) ([]*T, error) {
-	c, spec := core.Of(s), opt.Reads(opts)
-	if spec.Keep != nil {
-		return nil, c.Wrap("GetMany", "", &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: "Keep is for Get"})
+	found := make([]*T, len(keys))
+	err := getMany(ctx, core.Of(s), len(keys), func(i int) reflect.Value { return reflect.ValueOf(keys[i]) }, opt.Reads(opts),
+		func() any { return new(T) }, func(i int, v any) { found[i] = v.(*T) })
+	if err != nil {
+		return nil, err
 	}
-	ids, unique := make([]string, len(keys)), []exec.Key{}
-	places, given := map[string][]int{}, make([]item.Item, len(keys))
-	for i, key := range keys {
-		primary, parts, text, err := primaryKey(c, key, spec)
+	return found, nil
+}
+
+// getMany reads the items with n keys. fresh makes a pointer to a value, which found gets, decoded, for each of its keys.
+func getMany(ctx context.Context, c *core.Core, n int, key func(int) reflect.Value, spec opt.Spec, fresh func() any, found func(int, any)) error {
+	if spec.Keep != nil {
+		return c.Wrap("GetMany", "", &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: "Keep is for Get"})
+	}
+	unique := []exec.Key{}
+	places, given := map[string][]int{}, make([]item.Item, n)
+	for i := range n {
+		primary, parts, text, err := primaryKey(c, key(i), spec)
 		if err != nil {
-			return nil, c.Measure(ctx, "GetMany", text, func(context.Context) error { return err })
+			return c.Measure(ctx, "GetMany", text, func(context.Context) error { return err })
 		}
-		ids[i], given[i] = plan.KeyID(primary), parts
-		if places[ids[i]] == nil {
+		id := plan.KeyID(primary)
+		given[i] = parts
+		if places[id] == nil {
 			unique = append(unique, exec.Key{Table: c.Table, Key: primary})
 		}
-		places[ids[i]] = append(places[ids[i]], i)
+		places[id] = append(places[id], i)
 	}
-	found := make([]*T, len(keys))
-	err := c.Measure(ctx, "GetMany", "", func(ctx context.Context) error {
+	return c.Measure(ctx, "GetMany", "", func(ctx context.Context) error {
 		var misfit error
 		err := c.Runner.GetMany(ctx, unique, spec.Strong, func(_ string, it item.Item) {
 			if c.Schema.Expires && !spec.Expired && plan.Expired(c.Schema, it, c.Runner.Clock()) {
 				return
 			}
-			v, err := core.Decode[T](c, it)
-			if err != nil && misfit == nil {
+			v := fresh()
+			if err := c.Decode(it, v); err != nil && misfit == nil {
 				misfit = err
 			}
 			for _, i := range places[plan.KeyID(plan.KeyOf(c.Schema, it))] {
 				if err := plan.SameCase(c.Schema, given[i], it); err != nil && misfit == nil {
 					misfit = err
 				}
-				found[i] = &v
+				found(i, v)
 			}
 		})
 		if err != nil {
@@ -57,8 +68,4 @@ func (s *Store[T]) GetMany(ctx context.Context, keys []T, opts ...ReadOption) ([
 		}
 		return misfit
 	})
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
 }

@@ -23,19 +23,24 @@ func (s *Store[T]) Modify(ctx context.Context, key T, f func(*T) error, opts ...
 	if f == nil {
 		spec.Errs = append(spec.Errs, errors.New("the function that is to change the value is nil"))
 	}
-	op := plan.NewModify(c.Schema, c.Table, reflect.ValueOf(key), spec, func(image item.Item) (was, is reflect.Value, err error) {
+	var stored T
+	err := modify(c, reflect.ValueOf(key), spec, func(v any) error { return f(v.(*T)) }).Run(ctx, &stored)
+	return stored, err
+}
+
+// modify plans a change by f, which is given a pointer to the value that was read.
+func modify(c *core.Core, key reflect.Value, spec opt.Spec, f func(any) error) *core.Operation {
+	return core.ItemOperation(c, plan.NewModify(c.Schema, c.Table, key, spec, func(image item.Item) (was, is reflect.Value, err error) {
 		// Decoded twice: what f changes may be reached through pointers, slices and maps.
-		before, err := core.Decode[T](c, image)
-		if err != nil {
+		before, after := reflect.New(c.Schema.Type), reflect.New(c.Schema.Type)
+		if err := c.Decode(image, before.Interface()); err != nil {
 			return was, is, err
 		}
-		after, err := core.Decode[T](c, image)
-		if err == nil {
-			err = f(&after)
+		if err = c.Decode(image, after.Interface()); err == nil {
+			err = f(after.Interface())
 		}
-		return reflect.ValueOf(before), reflect.ValueOf(after), err
-	})
-	return core.NewWrite(c, op, decodeItem[T](c)).Run(ctx)
+		return before.Elem(), after.Elem(), err
+	}))
 }
 
 // Touch sets field, the address of a time field of [Fields], to now if it is absent or at least every old, and reports
@@ -45,5 +50,10 @@ func (s *Store[T]) Modify(ctx context.Context, key T, f func(*T) error, opts ...
 func (s *Store[T]) Touch(ctx context.Context, key T, field *time.Time, every time.Duration) (bool, error) {
 	c := core.Of(s)
 	op := plan.NewTouch(c.Schema, c.Table, reflect.ValueOf(key), opt.Target{Pointer: field}, every)
-	return core.NewWrite(c, op, func(outcome any) (bool, error) { return outcome.(bool), nil }).Run(ctx)
+	var due bool
+	err := core.NewOperation(c, op, func(outcome, into any) error {
+		*into.(*bool) = outcome.(bool)
+		return nil
+	}).Run(ctx, &due)
+	return due, err
 }

@@ -1,12 +1,10 @@
 package entity
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 
 	"github.com/dynastrata/dynastrata/internal/core"
-	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
@@ -28,87 +26,69 @@ type Write[R any] interface {
 // Ops builds the writes of a store as values. Mistakes in the arguments come out when the op is run or printed.
 type Ops[T any] struct{ handle }
 
-func run[R any](ctx context.Context, w Write[R]) (R, error) { return w.(*core.Write[R]).Run(ctx) }
-
-// decodeItem turns an outcome into a T; ops without one give the zero T.
-func decodeItem[T any](c *core.Core) func(any) (T, error) {
-	return func(outcome any) (T, error) {
-		it, ok := outcome.(item.Item)
-		if !ok {
-			var none T
-			return none, nil
-		}
-		return core.Decode[T](c, it)
-	}
-}
-
 // Create is [Store.Create] as a value.
 func (o Ops[T]) Create(v T, opts ...WriteOption) Write[T] {
-	c := core.Of(o)
-	return core.NewWrite(c, plan.NewCreate(c.Schema, c.Table, reflect.ValueOf(v), opt.Writes(opts)), decodeItem[T](c))
+	return core.NewWrite[T](create(core.Of(o), reflect.ValueOf(v), opts))
 }
 
 // Update is [Store.Update] as a value.
 func (o Ops[T]) Update(key T, opts ...UpdateOption) Write[T] {
-	c := core.Of(o)
-	return core.NewWrite(c, plan.NewUpdate(c.Schema, c.Table, reflect.ValueOf(key), opt.Updates(opts)), decodeItem[T](c))
+	return core.NewWrite[T](update(core.Of(o), reflect.ValueOf(key), opts))
 }
 
 // Delete is [Store.Delete] as a value. Its result is the zero T.
 func (o Ops[T]) Delete(key T, opts ...WriteOption) Write[T] {
-	c := core.Of(o)
-	return core.NewWrite(c, plan.NewDelete(c.Schema, c.Table, reflect.ValueOf(key), opt.Writes(opts)), decodeItem[T](c))
+	return core.NewWrite[T](remove(core.Of(o), reflect.ValueOf(key), opts))
 }
 
 // Require makes the transaction fail unless the item exists ([ErrNotFound]) and meets conds ([ErrCondition]).
 func (o Ops[T]) Require(key T, conds ...Cond) Op {
-	c := core.Of(o)
-	spec := opt.Spec{}
-	for _, k := range conds {
-		spec.If = append(spec.If, k.cond)
-	}
-	return core.NewWrite(c, plan.NewRequire(c.Schema, c.Table, reflect.ValueOf(key), spec), decodeItem[T](c))
+	return core.NewWrite[T](require(core.Of(o), reflect.ValueOf(key), conds))
 }
 
 // Absent makes the transaction fail with [ErrExists] if the item exists.
 func (o Ops[T]) Absent(key T) Op {
 	c := core.Of(o)
-	return core.NewWrite(c, plan.NewAbsent(c.Schema, c.Table, reflect.ValueOf(key)), decodeItem[T](c))
+	return core.NewWrite[T](core.ItemOperation(c, plan.NewAbsent(c.Schema, c.Table, reflect.ValueOf(key))))
 }
 
 // Upsert is [Store.Upsert] as a value.
 func (o Ops[T]) Upsert(v T, opts ...WriteOption) Write[T] {
 	c := core.Of(o)
-	return core.NewWrite(c, o.upsertPlan(v, opts), func(outcome any) (T, error) {
-		return core.Decode[T](c, outcome.(plan.Upserted).Item)
-	})
+	return core.NewWrite[T](core.ItemOperation(c, upsert(c, reflect.ValueOf(v), opts)))
 }
 
 // Put is [Store.Put] as a value.
 func (o Ops[T]) Put(v T, opts ...WriteOption) Write[T] {
-	c := core.Of(o)
-	p := plan.NewPut(c.Schema, c.Table, reflect.ValueOf(v), opt.Writes(opts))
-	return core.NewWrite(c, p, func(outcome any) (T, error) {
-		return core.Decode[T](c, outcome.(plan.Upserted).Item)
-	})
+	return core.NewWrite[T](put(core.Of(o), reflect.ValueOf(v), opts))
 }
 
-func (o Ops[T]) upsertPlan(v T, opts []WriteOption) *plan.Op {
-	c := core.Of(o)
-	return plan.NewUpsert(c.Schema, c.Table, reflect.ValueOf(v), opt.Writes(opts))
+// The writes below do not depend on the type of the entity, so that a program holds them once.
+
+func create(c *core.Core, v reflect.Value, opts []WriteOption) *core.Operation {
+	return core.ItemOperation(c, plan.NewCreate(c.Schema, c.Table, v, opt.Writes(opts)))
 }
 
-// upserted is both results of an upsert.
-type upserted[T any] struct {
-	item    T
-	created bool
+func put(c *core.Core, v reflect.Value, opts []WriteOption) *core.Operation {
+	return core.ItemOperation(c, plan.NewPut(c.Schema, c.Table, v, opt.Writes(opts)))
 }
 
-func (o Ops[T]) upsert(v T, opts []WriteOption) *core.Write[upserted[T]] {
-	c := core.Of(o)
-	return core.NewWrite(c, o.upsertPlan(v, opts), func(outcome any) (upserted[T], error) {
-		u := outcome.(plan.Upserted)
-		it, err := core.Decode[T](c, u.Item)
-		return upserted[T]{it, u.Created}, err
-	})
+func update(c *core.Core, key reflect.Value, opts []UpdateOption) *core.Operation {
+	return core.ItemOperation(c, plan.NewUpdate(c.Schema, c.Table, key, opt.Updates(opts)))
+}
+
+func remove(c *core.Core, key reflect.Value, opts []WriteOption) *core.Operation {
+	return core.ItemOperation(c, plan.NewDelete(c.Schema, c.Table, key, opt.Writes(opts)))
+}
+
+func require(c *core.Core, key reflect.Value, conds []Cond) *core.Operation {
+	spec := opt.Spec{}
+	for _, k := range conds {
+		spec.If = append(spec.If, k.cond)
+	}
+	return core.ItemOperation(c, plan.NewRequire(c.Schema, c.Table, key, spec))
+}
+
+func upsert(c *core.Core, v reflect.Value, opts []WriteOption) *plan.Op {
+	return plan.NewUpsert(c.Schema, c.Table, v, opt.Writes(opts))
 }

@@ -6,8 +6,6 @@ import (
 	"iter"
 
 	"github.com/dynastrata/dynastrata/internal/core"
-	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/query"
 )
 
 // Query is one intended read of a partition, made by [Store.Query], [Index.Query] and the histories of other packages.
@@ -36,8 +34,3 @@ type Query[T any] interface {
 // Page is a part of a query's result: Items, and Next, the cursor of the next page, which is "" after the last one. The
 // last page can be empty.
 type Page[T any] = core.Page[T]
-
-// newQuery makes a Query of a plan.
-func newQuery[T any](c *core.Core, p *query.Plan) Query[T] {
-	return core.NewQuery(c, p, func(it item.Item) (T, error) { return core.Decode[T](c, it) })
-}

@@ -21,7 +21,7 @@ type Spec struct {
 // Err joins a *[SchemaError] for each reason that no such tables can be made: with code EDD-9068 a mistake of
 // [Config].TableOptions that shows only beside the declarations, which is a name that no entity uses, two names of one
 // table that differ, or an index that there is not; with EDD-9070 and EDD-9071 more local indexes or projected attributes
-// than DynamoDB allows. CreateTables, Verify, CloudFormation and Terraform return it before they do anything.
+// than DynamoDB allows. CreateTables, Verify and package iac return it before they do anything.
 func (s Spec) Err() error {
 	errs := slices.Clone(s.mistakes)
 	for _, t := range s.Tables {
@@ -76,8 +76,10 @@ type ProjectionSpec struct {
 	Include []string // for INCLUDE: what the entities ask for, then what the library's own filters need
 }
 
-// export is what is wrong with a Spec that is to be written for another tool, which may be made by hand.
-func (s Spec) export() error {
+// CheckNew returns the errors that stand in the way of creating the tables of the spec, joined: those of [Spec.Err], a
+// *[SchemaError] with code EDD-9050 for a table that [Config] knows by an ARN or another text that is not a table name,
+// and keys without a partition key, as a Spec written by hand may have. It is nil when there are none.
+func (s Spec) CheckNew() error {
 	errs := append([]error{s.Err()}, s.misnamed()...)
 	for _, t := range s.Tables {
 		for _, x := range append([]IndexSpec{{Name: t.Name, Key: t.Key}}, append(slices.Clone(t.GSIs), t.LSIs...)...) {
@@ -87,6 +89,16 @@ func (s Spec) export() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// KeyAttributes returns the attributes of all keys of the table and its indexes, each once, ordered by name.
+func (t TableSpec) KeyAttributes() []AttributeSpec {
+	keyed := append(slices.Clone(t.Key.Partition), t.Key.Sort...)
+	for _, x := range append(slices.Clone(t.GSIs), t.LSIs...) {
+		keyed = append(append(keyed, x.Key.Partition...), x.Key.Sort...)
+	}
+	slices.SortFunc(keyed, func(a, b AttributeSpec) int { return strings.Compare(a.Name, b.Name) })
+	return slices.Compact(keyed)
 }
 
 // String prints each table with one line for each of its parts.

@@ -9,7 +9,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
-	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -24,30 +23,38 @@ func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
 // error joins a *SchemaError for every mistake in T's declarations. A struct that declares a kind of entity with a
 // handle of its own (a time series) is refused.
 func New[T any](db *DB, opts ...StoreOption) (*Store[T], error) {
-	spec := opt.Stores(opts)
+	s, err := db.declare(typeOf[T](), opt.Stores(opts), func(c *core.Core) core.Holder { return &Store[T]{core.NewHandle(c)} })
+	if err != nil {
+		return nil, err
+	}
+	return s.(*Store[T]), nil
+}
+
+// declare returns the store of a struct's entity, which open makes when it is asked for the first time.
+func (db *DB) declare(t reflect.Type, spec opt.Spec, open func(*core.Core) core.Holder) (core.Holder, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	id := storeKey{typeOf[T](), spec.Name, spec.Handle}
-	if s, ok := db.stores[id]; ok {
-		return s.(*Store[T]), sameOptions(core.Of(s.(*Store[T])), spec)
+	id := storeKey{t, spec.Name, spec.Handle}
+	if store, ok := db.stores[id]; ok {
+		return store, sameOptions(core.Of(store), spec)
 	}
 	if len(spec.Errs) > 0 {
-		return nil, &InputError{Code: plan.CodeOption, Type: id.typ.String(), Problem: spec.Errs[0].Error()}
+		return nil, &InputError{Code: plan.CodeOption, Type: t.String(), Problem: spec.Errs[0].Error()}
 	}
 	options := db.options(spec.Name)
 	options.After, options.Never, options.Table, options.Derived = spec.After, spec.Never, spec.Table, spec.Derived
 	if spec.Own {
 		options.Precision, options.LowerCase, options.Interop = key.Nano, false, false
 	}
-	s, err := schema.Build(id.typ, options)
+	s, err := schema.Build(t, options)
 	if err != nil {
 		return nil, err
 	}
 	switch expiry := spec.After != nil || spec.Never; {
 	case expiry && !s.Expires:
-		return nil, &InputError{Code: plan.CodeOption, Type: id.typ.String(), Problem: "After and Never need a lifecycle.TTL declaration"}
+		return nil, &InputError{Code: plan.CodeOption, Type: t.String(), Problem: "After and Never need a lifecycle.TTL declaration"}
 	case spec.After != nil && spec.Never:
-		return nil, &InputError{Code: plan.CodeOption, Type: id.typ.String(), Problem: "After and Never exclude each other"}
+		return nil, &InputError{Code: plan.CodeOption, Type: t.String(), Problem: "After and Never exclude each other"}
 	}
 	if s.Handle != spec.Handle {
 		return nil, wrongHandle(s, spec.Handle)
@@ -57,8 +64,7 @@ func New[T any](db *DB, opts ...StoreOption) (*Store[T], error) {
 		return nil, err
 	}
 	c := &core.Core{Schema: s, Table: table, Runner: db.runner, Cursor: db.cursors(), DB: db, Views: &db.views}
-	c.Bind = func(p *query.Plan) any { return newQuery[T](c, p) }
-	store := &Store[T]{core.NewHandle(c)}
+	store := open(c)
 	db.stores[id] = store
 	return store, nil
 }
@@ -102,12 +108,17 @@ func (s *Store[T]) Op() Ops[T] { return Ops[T]{s.handle} }
 // is eventually consistent unless [Consistent] is given. Errors: [ErrNotFound]; *[InputError] for a missing key part.
 func (s *Store[T]) Get(ctx context.Context, key T, opts ...ReadOption) (T, error) {
 	var found T
-	c, spec := core.Of(s), opt.Reads(opts)
-	primary, parts, text, err := primaryKey(c, key, spec)
+	err := get(ctx, core.Of(s), reflect.ValueOf(key), opt.Reads(opts), &found)
+	return found, err
+}
+
+// get reads the item with the key parts of v into what into points to.
+func get(ctx context.Context, c *core.Core, v reflect.Value, spec opt.Spec, into any) error {
+	primary, parts, text, err := primaryKey(c, v, spec)
 	if err != nil {
-		return found, c.Measure(ctx, "Get", text, func(context.Context) error { return err })
+		return c.Measure(ctx, "Get", text, func(context.Context) error { return err })
 	}
-	err = c.Measure(ctx, "Get", text, func(ctx context.Context) error {
+	return c.Measure(ctx, "Get", text, func(ctx context.Context) error {
 		it, err := c.Runner.Get(ctx, c.Table, primary, spec.Strong)
 		if err != nil {
 			return err
@@ -124,26 +135,25 @@ func (s *Store[T]) Get(ctx context.Context, key T, opts ...ReadOption) (T, error
 		if err := plan.SameCase(c.Schema, parts, it); err != nil {
 			return err
 		}
-		found, err = core.Decode[T](c, it)
-		return err
+		return c.Decode(it, into)
 	})
-	return found, err
 }
 
 // primaryKey composes the key of a read; parts are what it is composed of.
-func primaryKey[T any](c *core.Core, v T, spec opt.Spec) (primary, parts item.Item, text string, err error) {
+func primaryKey(c *core.Core, v reflect.Value, spec opt.Spec) (primary, parts item.Item, text string, err error) {
 	if len(spec.Errs) > 0 {
 		return nil, nil, "", &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: spec.Errs[0].Error()}
 	}
-	primary, parts, err = plan.Key(c.Schema, reflect.ValueOf(v))
+	primary, parts, err = plan.Key(c.Schema, v)
 	return primary, parts, plan.KeyText(c.Schema, primary), err
 }
 
 // Create writes a new item and returns it as stored: created_at equals updated_at, the version is 1. It costs one
 // request and one write of the item's size. Errors: [ErrExists]; [ErrCondition]; *[InputError] and [ErrTooLarge] before
 // any request.
-func (s *Store[T]) Create(ctx context.Context, v T, opts ...WriteOption) (T, error) {
-	return run(ctx, s.Op().Create(v, opts...))
+func (s *Store[T]) Create(ctx context.Context, v T, opts ...WriteOption) (stored T, err error) {
+	err = create(core.Of(s), reflect.ValueOf(v), opts).Run(ctx, &stored)
+	return stored, err
 }
 
 // Put creates the item or replaces what the struct knows of it, and returns it: every attribute of T is set, absent ones
@@ -151,8 +161,9 @@ func (s *Store[T]) Create(ctx context.Context, v T, opts ...WriteOption) (T, err
 // have stay. It costs one request, and a read more when an index key is composed from given and kept attributes.
 // Errors: [ErrCondition], a *[ConditionError] for an immutable attribute; [ErrConflict]; *[InputError] and [ErrTooLarge]
 // before any request.
-func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (T, error) {
-	return run(ctx, s.Op().Put(v, opts...))
+func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (stored T, err error) {
+	err = put(core.Of(s), reflect.ValueOf(v), opts).Run(ctx, &stored)
+	return stored, err
 }
 
 // Upsert creates the item or merges v into it: attributes that v encodes to are set, absent ones (omitempty) stay as
@@ -162,20 +173,26 @@ func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (T, error)
 // for which [IsAmbiguous] is true when the answer was lost and no created_at in nanoseconds or microseconds could tell
 // whether the write created the item.
 func (s *Store[T]) Upsert(ctx context.Context, v T, opts ...WriteOption) (item T, created bool, err error) {
-	u, err := s.Op().upsert(v, opts).Run(ctx)
-	return u.item, u.created, err
+	c := core.Of(s)
+	err = core.NewOperation(c, upsert(c, reflect.ValueOf(v), opts), func(outcome, into any) error {
+		u := outcome.(plan.Upserted)
+		created = u.Created
+		return c.Decode(u.Item, into)
+	}).Run(ctx, &item)
+	return item, created, err
 }
 
 // Update changes attributes of an item that exists and returns it. It costs one request, and a read more when an index
 // key is composed from changed and unchanged attributes. Errors: [ErrNotFound]; [ErrCondition], a *[ConditionError] for
 // a nested change without a parent or an immutable attribute; [ErrConflict]; *[InputError] before any request.
-func (s *Store[T]) Update(ctx context.Context, key T, opts ...UpdateOption) (T, error) {
-	return run(ctx, s.Op().Update(key, opts...))
+func (s *Store[T]) Update(ctx context.Context, key T, opts ...UpdateOption) (stored T, err error) {
+	err = update(core.Of(s), reflect.ValueOf(key), opts).Run(ctx, &stored)
+	return stored, err
 }
 
 // Delete removes the item. It costs one request. Errors: [ErrNotFound]; [ErrCondition]; one for which [IsAmbiguous] is
 // true when the answer was lost: a second delete could hit an item created since.
 func (s *Store[T]) Delete(ctx context.Context, key T, opts ...WriteOption) error {
-	_, err := run(ctx, s.Op().Delete(key, opts...))
-	return err
+	var none T
+	return remove(core.Of(s), reflect.ValueOf(key), opts).Run(ctx, &none)
 }

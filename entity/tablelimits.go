@@ -57,8 +57,11 @@ func (s Spec) misnamed() []error {
 
 // configured is the field of [Config] that the name of t is from.
 func (t TableSpec) configured() string {
-	if logical := t.name(); logical != "" {
-		return fmt.Sprintf("Tables[%q]", logical)
+	switch {
+	case len(t.Logical) == 0: // a Spec written by hand
+		return fmt.Sprintf("Tables[%q]", t.Name)
+	case t.Logical[0] == "":
+		return "Table"
 	}
-	return "Table"
+	return fmt.Sprintf("Tables[%q]", t.Logical[0])
 }

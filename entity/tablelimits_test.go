@@ -42,10 +42,8 @@ func TestSpec_RefusesWhatNoTableCanHave(t *testing.T) {
 	require.NoError(t, s.Err())
 	s.Tables[0].LSIs = wide(1, 1, 1, 1, 1, 1).Tables[0].GSIs
 	require.Contains(t, schemaErrors(t, s.Err())[""], "EDD-9070")
-	_, err := s.Terraform()
-	require.ErrorContains(t, err, "EDD-9070")
-	_, err = wide(21).CloudFormation()
-	require.ErrorContains(t, err, "EDD-9071")
+	require.ErrorContains(t, s.CheckNew(), "EDD-9070")
+	require.ErrorContains(t, wide(21).CheckNew(), "EDD-9071")
 }
 
 // FirstHalf and SecondHalf share an index, which is allowed 20 attributes; each asks for 10, and the library needs one.
@@ -183,9 +181,7 @@ func TestCreateTables_ATableIsMadeByName(t *testing.T) {
 	declare[Team](t, db)
 	declare[Line](t, db)
 	require.NoError(t, db.Spec().Err(), "such a table can be used and verified")
-	_, formation := db.Spec().CloudFormation()
-	_, terraform := db.Spec().Terraform()
-	for _, err := range []error{db.CreateTables(t.Context()), formation, terraform} {
+	for _, err := range []error{db.CreateTables(t.Context()), db.Spec().CheckNew()} {
 		mistakes := schemaErrors(t, err)
 		require.Contains(t, mistakes["Table"], "EDD-9050")
 		require.Contains(t, mistakes[`Tables["logs"]`], `EDD-9050 a table cannot be made with the name "x"`)
@@ -195,7 +191,6 @@ func TestCreateTables_ATableIsMadeByName(t *testing.T) {
 	} {
 		spec := wide()
 		spec.Tables[0].Name = name
-		_, err := spec.Terraform()
-		require.Equal(t, fine, err == nil, "%q", name)
+		require.Equal(t, fine, spec.CheckNew() == nil, "%q", name)
 	}
 }

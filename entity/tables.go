@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -95,24 +93,9 @@ func (t TableSpec) input() *dynamodb.CreateTableInput {
 	return in
 }
 
-// keyAttributes are the attributes of all keys, each once, by name.
-func (t TableSpec) keyAttributes() []AttributeSpec {
-	var keyed []AttributeSpec
-	note := func(k KeySpec) { keyed = append(append(keyed, k.Partition...), k.Sort...) }
-	note(t.Key)
-	for _, x := range t.GSIs {
-		note(x.Key)
-	}
-	for _, x := range t.LSIs {
-		note(x.Key)
-	}
-	slices.SortFunc(keyed, func(a, b AttributeSpec) int { return strings.Compare(a.Name, b.Name) })
-	return slices.Compact(keyed)
-}
-
 func (t TableSpec) attributes() []types.AttributeDefinition {
 	var all []types.AttributeDefinition
-	for _, a := range t.keyAttributes() {
+	for _, a := range t.KeyAttributes() {
 		all = append(all, types.AttributeDefinition{AttributeName: &a.Name, AttributeType: a.Type})
 	}
 	return all

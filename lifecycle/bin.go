@@ -49,17 +49,30 @@ type Copy[T any] struct {
 // Get returns the newest deleted copy of the item with key's primary key. It is strongly consistent and costs one
 // request; more only when copies have expired. Errors: entity.ErrNotFound; *entity.InputError.
 func (b *Bin[T]) Get(ctx context.Context, key T) (Copy[T], error) {
-	return b.list("Bin.Get", key, opt.Spec{Strong: true}).First(ctx)
+	return copies[T](core.Of(b), list(core.Of(b), "Bin.Get", reflect.ValueOf(key), opt.Spec{Strong: true})).First(ctx)
 }
 
 // List reads the deleted copies of one item, the newest first, a request per MB. Copies whose time to live has passed
 // are left out unless entity.IncludeExpired is given. It takes no range condition; entity.Filter takes any other.
 func (b *Bin[T]) List(key T, opts ...entity.QueryOption) entity.Query[Copy[T]] {
-	return b.list("Bin.List", key, opt.Queries(opts))
+	return copies[T](core.Of(b), list(core.Of(b), "Bin.List", reflect.ValueOf(key), opt.Queries(opts)))
 }
 
-func (b *Bin[T]) list(verb string, v T, spec opt.Spec) entity.Query[Copy[T]] {
-	c := core.Of(b)
+// copies makes a query of deleted copies of its plan.
+func copies[T any](c *core.Core, p *query.Plan) entity.Query[Copy[T]] {
+	return core.NewQuery[Copy[T]](core.Planned(c, p), func(it item.Item, into any) error {
+		deleted := into.(*Copy[T])
+		if err := c.Decode(it, &deleted.Item); err != nil {
+			return err
+		}
+		var err error
+		deleted.DeletedAt, deleted.ExpiresAt, err = times(c.Schema, it)
+		return err
+	})
+}
+
+// list compiles the query of one item's deleted copies.
+func list(c *core.Core, verb string, v reflect.Value, spec opt.Spec) *query.Plan {
 	half := copyHalf(c.Schema)
 	spec.Desc = true
 	src := query.Source{
@@ -67,7 +80,7 @@ func (b *Bin[T]) list(verb string, v T, spec opt.Spec) entity.Query[Copy[T]] {
 		Code: plan.CodeOption, Other: "the bin is read whole; put conditions into entity.Filter",
 		Base: func(time.Time) expr.Cond { return expr.Cond{} },
 	}
-	if _, parts, err := plan.Key(c.Schema, reflect.ValueOf(v)); err == nil && len(c.Schema.Cased()) > 0 {
+	if _, parts, err := plan.Key(c.Schema, v); err == nil && len(c.Schema.Cased()) > 0 {
 		src.Own = func(it item.Item) (bool, error) { return true, plan.SameCase(c.Schema, parts, it) }
 		for _, a := range c.Schema.Cased() {
 			src.Needs = append(src.Needs, a.Name)
@@ -76,8 +89,7 @@ func (b *Bin[T]) list(verb string, v T, spec opt.Spec) entity.Query[Copy[T]] {
 	if len(spec.Range) > 0 {
 		spec.Errs = append(spec.Errs, &entity.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: src.Other})
 	}
-	p := query.Build(src, reflect.ValueOf(v), spec)
-	return core.NewQuery(c, p, func(it item.Item) (Copy[T], error) { return decodeCopy[T](c, it) })
+	return query.Build(src, v, spec)
 }
 
 // copyHalf is the sort key of deleted copies.
@@ -88,24 +100,20 @@ func copyHalf(s *schema.Schema) *schema.Half {
 	return &schema.Half{Attr: s.SK.Attr, Template: &t, Parts: append(slices.Clone(s.SK.Parts), &schema.Attr{Name: name}), Prefixed: true, Type: s.SK.Type}
 }
 
-func decodeCopy[T any](c *core.Core, it item.Item) (Copy[T], error) {
-	var out Copy[T]
-	var err error
-	if out.Item, err = core.Decode[T](c, it); err != nil {
-		return out, err
+// times are when a stored copy was deleted and when it expires; zero: never.
+func times(s *schema.Schema, it item.Item) (deleted, expires time.Time, err error) {
+	name, format := plan.DeletedAttr(s)
+	if deleted, err = format.FromValue(it[name]); err != nil {
+		return deleted, expires, &entity.DecodeError{Entity: s.Name, Attr: name, Problem: "it is not a time"}
 	}
-	name, format := plan.DeletedAttr(c.Schema)
-	if out.DeletedAt, err = format.FromValue(it[name]); err != nil {
-		return out, &entity.DecodeError{Entity: c.Schema.Name, Attr: name, Problem: "it is not a time"}
-	}
-	if n, ok := it[c.Schema.Options.TTL].(*types.AttributeValueMemberN); ok {
+	if n, ok := it[s.Options.TTL].(*types.AttributeValueMemberN); ok {
 		seconds, err := strconv.ParseInt(n.Value, 10, 64)
 		if err != nil {
-			return out, &entity.DecodeError{Entity: c.Schema.Name, Attr: c.Schema.Options.TTL, Problem: "it is not a whole number of seconds"}
+			return deleted, expires, &entity.DecodeError{Entity: s.Name, Attr: s.Options.TTL, Problem: "it is not a whole number of seconds"}
 		}
-		out.ExpiresAt = time.Unix(seconds, 0).UTC()
+		expires = time.Unix(seconds, 0).UTC()
 	}
-	return out, nil
+	return deleted, expires, nil
 }
 
 // Restore makes the newest deleted copy current again, under the version after the copy's, and returns the item; every
@@ -113,24 +121,24 @@ func decodeCopy[T any](c *core.Core, it item.Item) (Copy[T], error) {
 // transaction. Errors: entity.ErrNotFound when there is nothing to restore; entity.ErrNotDeleted when the item is there,
 // entity.ErrExists too when there is a copy beside it; a *unique.ViolationError when somebody else has a unique value
 // by now; entity.ErrCondition, for conditions on the copy; a *versioned.ConflictError; entity.ErrConflict.
-func (b *Bin[T]) Restore(ctx context.Context, key T, opts ...entity.WriteOption) (T, error) {
-	return run(ctx, b.Op().Restore(key, opts...))
+func (b *Bin[T]) Restore(ctx context.Context, key T, opts ...entity.WriteOption) (restored T, err error) {
+	c := core.Of(b)
+	err = core.ItemOperation(c, newRestore(c, b.f, reflect.ValueOf(key), opt.Writes(opts), "")).Run(ctx, &restored)
+	return restored, err
 }
 
 // RestoreCopy is [Bin.Restore] of a chosen copy, as Get or List returned it. Under versioned.Retain it reads the highest
 // version too, so that no version is given twice.
-func (b *Bin[T]) RestoreCopy(ctx context.Context, chosen Copy[T], opts ...entity.WriteOption) (T, error) {
-	return run(ctx, b.Op().RestoreCopy(chosen, opts...))
+func (b *Bin[T]) RestoreCopy(ctx context.Context, chosen Copy[T], opts ...entity.WriteOption) (restored T, err error) {
+	c := core.Of(b)
+	err = core.ItemOperation(c, restoreCopy(c, b.f, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Writes(opts))).Run(ctx, &restored)
+	return restored, err
 }
 
 // Purge removes the item for good, with its deleted copies, its snapshots and the unique values that it still has; see
 // entity.Store.Purge.
 func (b *Bin[T]) Purge(ctx context.Context, key T, opts ...entity.PurgeOption) error {
 	return b.store.Purge(ctx, key, opts...)
-}
-
-func run[R any](ctx context.Context, w entity.Write[R]) (R, error) {
-	return w.(*core.Write[R]).Run(ctx)
 }
 
 // Op builds writes as values.
@@ -145,22 +153,22 @@ type Ops[T any] struct {
 // Restore is [Bin.Restore] as a value.
 func (o Ops[T]) Restore(key T, opts ...entity.WriteOption) entity.Write[T] {
 	c := core.Of(o)
-	return o.write(newRestore(c, o.f, reflect.ValueOf(key), opt.Writes(opts), ""))
+	return core.NewWrite[T](core.ItemOperation(c, newRestore(c, o.f, reflect.ValueOf(key), opt.Writes(opts), "")))
 }
 
 // RestoreCopy is [Bin.RestoreCopy] as a value.
 func (o Ops[T]) RestoreCopy(chosen Copy[T], opts ...entity.WriteOption) entity.Write[T] {
-	c, spec := core.Of(o), opt.Writes(opts)
+	c := core.Of(o)
+	return core.NewWrite[T](core.ItemOperation(c, restoreCopy(c, o.f, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Writes(opts))))
+}
+
+// restoreCopy plans the restore of the copy of v that was deleted at a time.
+func restoreCopy(c *core.Core, f *softDelete, v reflect.Value, deletedAt time.Time, spec opt.Spec) *plan.Op {
 	_, format := plan.DeletedAttr(c.Schema)
-	text, err := timeText(format, chosen.DeletedAt)
-	if err != nil || chosen.DeletedAt.IsZero() {
+	text, err := timeText(format, deletedAt)
+	if err != nil || deletedAt.IsZero() {
 		spec.Errs = append(spec.Errs, errNoCopy)
 		text = ""
 	}
-	return o.write(newRestore(c, o.f, reflect.ValueOf(chosen.Item), spec, text))
-}
-
-func (o Ops[T]) write(op *plan.Op) entity.Write[T] {
-	c := core.Of(o)
-	return core.NewWrite(c, op, func(outcome any) (T, error) { return core.Decode[T](c, outcome.(item.Item)) })
+	return newRestore(c, f, v, spec, text)
 }

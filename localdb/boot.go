@@ -2,6 +2,8 @@ package localdb
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"net"
 	"os/exec"
@@ -9,6 +11,10 @@ import (
 	"strings"
 	"time"
 )
+
+// patience bounds how long a database may take to answer. A machine may be busy with other things: it is there to end a start that
+// hangs, not to measure one.
+const patience = 5 * time.Minute
 
 // lookPath finds a program in PATH, with an absolute path since children run in another directory.
 func lookPath(program string) (string, error) {
@@ -19,13 +25,20 @@ func lookPath(program string) (string, error) {
 	return filepath.Abs(path)
 }
 
+// recipe is how a kind of database is started.
+type recipe struct {
+	kind string
+	dir  string // where it runs
+	// command returns the program and its arguments for a port. token is a random name by which the database can show who it is; see ping.
+	command func(port int, token string) []string
+}
+
 // boot starts a process that serves DynamoDB on a port of its own, and waits until it answers, for no longer than patience.
-// command returns the program and its arguments for a port.
-func boot(ctx context.Context, kind, dir string, patience time.Duration, command func(port int) []string) (*Server, error) {
+func boot(ctx context.Context, cfg settings, patience time.Duration, r recipe) (*Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for attempt := 1; ; attempt++ {
-		server, err := bootOnce(ctx, kind, dir, command)
+		server, err := bootOnce(ctx, cfg, r)
 		if err == nil {
 			return server, nil
 		}
@@ -36,16 +49,21 @@ func boot(ctx context.Context, kind, dir string, patience time.Duration, command
 	}
 }
 
-func bootOnce(ctx context.Context, kind, dir string, command func(port int) []string) (*Server, error) {
+func bootOnce(ctx context.Context, cfg settings, r recipe) (*Server, error) {
 	port, err := freePort(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c, err := launch(dir, command(port)...)
+	token := "localdb-" + strings.ToLower(rand.Text())
+	start := cfg.launch
+	if start == nil {
+		start = launch
+	}
+	c, err := start(r.dir, r.command(port, token)...)
 	if err != nil {
 		return nil, err
 	}
-	server := &Server{kind: kind, endpoint: fmt.Sprintf("http://127.0.0.1:%d", port), http: newHTTPClient(), child: c}
+	server := &Server{kind: r.kind, endpoint: fmt.Sprintf("http://127.0.0.1:%d", port), token: token, http: newHTTPClient(), child: c}
 	if err := c.ready(ctx, server); err != nil {
 		return nil, err
 	}
@@ -63,8 +81,9 @@ func freePort(ctx context.Context) (int, error) {
 	return port, listener.Close()
 }
 
-// portTaken tells from what a child said whether its port was taken: Java, Rust and docker all use words of this kind.
+// portTaken tells whether a child's port was taken: another database answers there, or the child said so. Java, Rust and docker all use
+// words of this kind.
 func portTaken(err error) bool {
 	text := strings.ToLower(err.Error())
-	return strings.Contains(text, "in use") || strings.Contains(text, "already allocated")
+	return errors.Is(err, errStranger) || strings.Contains(text, "in use") || strings.Contains(text, "already allocated")
 }

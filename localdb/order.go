@@ -36,6 +36,10 @@ func start(ctx context.Context, cfg settings, list []candidate) (*Server, error)
 	for _, c := range list {
 		server, err := c.start(ctx, cfg)
 		if err == nil {
+			server.passed = reasons(passed)
+			if server.passed != "" {
+				_, _ = fmt.Fprintf(cfg.notify, "localdb: using %s, for want of a better one:\n%s\n", c.kind, server.passed)
+			}
 			return server, nil
 		}
 		passed = append(passed, fmt.Errorf("%s: %w", c.kind, err))
@@ -64,13 +68,15 @@ func chosen(kind string, list []candidate) ([]candidate, error) {
 // unavailableError lists why each candidate was passed over.
 type unavailableError struct{ passed []error }
 
-func (e *unavailableError) Error() string {
-	var text strings.Builder
-	text.WriteString(ErrUnavailable.Error())
-	for _, err := range e.passed {
-		text.WriteString("\n  - " + strings.ReplaceAll(err.Error(), "\n", "\n    "))
-	}
-	return text.String()
-}
+func (e *unavailableError) Error() string { return ErrUnavailable.Error() + "\n" + reasons(e.passed) }
 
 func (e *unavailableError) Unwrap() []error { return append([]error{ErrUnavailable}, e.passed...) }
+
+// reasons lists why kinds were passed over, one below the other.
+func reasons(passed []error) string {
+	var lines []string
+	for _, err := range passed {
+		lines = append(lines, "  - "+strings.ReplaceAll(err.Error(), "\n", "\n    "))
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,6 +1,7 @@
 package localdb
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"testing"
@@ -20,15 +21,19 @@ func TestStartTakesTheFirstThatCanBeHad(t *testing.T) {
 	}
 	list := []candidate{with("one", errors.New("no luck")), with("two", nil), with("three", nil)}
 
-	server, err := start(t.Context(), settings{}, list)
+	var said bytes.Buffer
+	server, err := start(t.Context(), settings{notify: &said}, list)
 	require.NoError(t, err)
 	assert.Equal(t, "two", server.Kind())
+	assert.Equal(t, "  - one: no luck", server.PassedOver())
+	assert.Equal(t, "localdb: using two, for want of a better one:\n  - one: no luck\n", said.String())
 	assert.Equal(t, []string{"one", "two"}, tried)
 
 	tried = nil
 	server, err = start(t.Context(), settings{kind: "three"}, list)
 	require.NoError(t, err)
 	assert.Equal(t, "three", server.Kind())
+	assert.Empty(t, server.PassedOver())
 	assert.Equal(t, []string{"three"}, tried)
 
 	_, err = start(t.Context(), settings{kind: "four"}, list)

@@ -22,6 +22,7 @@ type settings struct {
 	notify io.Writer                                         // where the user is told of a fetch
 	pack   func(ctx context.Context, spec, dir string) error // leaves the archive of spec in dir
 	look   func(program string) (path string, err error)     // finds a program of the machine
+	launch func(dir string, argv ...string) (*child, error)  // starts a database; nil: launch
 }
 
 // readSettings reads the environment through getenv.

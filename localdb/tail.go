@@ -1,6 +1,7 @@
 package localdb
 
 import (
+	"io"
 	"strings"
 	"sync"
 )
@@ -10,6 +11,8 @@ const tailSize = 8 << 10
 
 // tail is a writer that remembers the last tailSize bytes.
 type tail struct {
+	copied io.Writer // gets everything, too; may be nil, and may fail
+
 	mu   sync.Mutex
 	kept []byte
 }
@@ -18,6 +21,9 @@ type tail struct {
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.copied != nil {
+		_, _ = t.copied.Write(p)
+	}
 	t.kept = append(t.kept, p...)
 	if excess := len(t.kept) - tailSize; excess > 0 {
 		t.kept = append(t.kept[:0], t.kept[excess:]...)

@@ -21,13 +21,13 @@ type TB interface {
 }
 
 // sharedPatience bounds the start of the database for tests, downloads included.
-const sharedPatience = 5 * time.Minute
+const sharedPatience = 10 * time.Minute
 
-// shared is the database of this process's tests. A start that failed is not tried again: it would fail again, once for every test.
+// shared is the database of this process's tests: that of all test processes. A start that failed is not tried again: it would fail again, once for every test.
 var shared = sync.OnceValues(func() (*Server, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), sharedPatience)
 	defer cancel()
-	return Start(ctx)
+	return Shared(ctx)
 })
 
 // Test returns a client of the test process's database and a table name that no other test uses, made of the test's own name. The

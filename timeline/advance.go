@@ -3,22 +3,25 @@ package timeline
 import (
 	"context"
 	"errors"
-	"slices"
+	"maps"
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// advance brings rows up to the events that follow their last one, and notes the groups with events that came late.
+// advance brings rows up to the events that follow their last one, and notes the groups whose rows lack earlier ones, or have
+// them as they were before a touch.
 type advance[K comparable, S any] struct {
-	b     *builder[K, S]
-	ctx   context.Context
-	since time.Time // events accepted after it are marked
+	b      *builder[K, S]
+	ctx    context.Context
+	newest time.Time // when the last event was accepted that was known before
 
-	row    stored[K, S] // of the group at hand
-	exists bool
-	isLate bool
-	news   int
+	row     stored[K, S] // of the group at hand
+	exists  bool
+	again   tally // events that are not after the row's last one
+	settled bool  // the row has them
+	isLate  bool
+	news    int
 
 	late    map[string]K
 	rows    []*folded[K, S]
@@ -30,51 +33,63 @@ func (a *advance[K, S]) begin(group string) (*folded[K, S], error) {
 	if err != nil && !errors.Is(err, entity.ErrNotFound) {
 		return nil, err
 	}
-	a.row, a.exists, a.isLate, a.news = row, err == nil, false, 0
+	a.row, a.exists, a.again, a.settled, a.isLate, a.news = row, err == nil, tally{}, false, false, 0
 	if !a.exists {
-		return &folded[K, S]{group: group, since: a.since}, nil
+		return &folded[K, S]{group: group}, nil
 	}
-	g := a.b.unfold(row)
-	g.since, g.recent = a.since, nil
-	return g, nil
+	return a.b.unfold(row), nil
 }
 
 func (a *advance[K, S]) admit(g *folded[K, S], r *record, position string) (bool, error) {
 	switch {
 	case a.isLate:
 		return false, nil
-	case a.exists && slices.Contains(a.row.Recent, mark(position)): // applied before
-		if r.seen.After(a.since) {
-			g.recent = append(g.recent, mark(position))
+	case !a.exists && a.b.Retention > 0: // its row may have ended
+		x, err := a.b.all[r.origin].open(r)
+		if err != nil {
+			return false, a.b.named(err)
 		}
+		return false, a.isLateFor(g, a.b.byEvent[x.Name].key(x))
+	case a.exists && (a.b.Descending || position <= g.position): // the row should have it
+		a.again[minuteOf(r.moment())] += r.mark(position)
 		return false, nil
-	case a.exists && !a.b.Descending && position > g.position:
-	case !a.exists && a.b.Retention == 0: // there was no event before these, or there would be a row
-	default:
-		return false, a.isLateFor(g, r)
+	case a.exists: // there was no event before those of a group without a row
+		if err := a.settle(g); err != nil || a.isLate {
+			return false, err
+		}
 	}
 	a.news++
 	return true, nil
 }
 
-// isLateFor notes that the group has to be folded anew.
-func (a *advance[K, S]) isLateFor(g *folded[K, S], r *record) error {
-	a.isLate = true
-	x, err := a.b.all[r.origin].open(r)
-	if err != nil {
-		return a.b.named(err)
+// settle compares what was read again with what the row has.
+func (a *advance[K, S]) settle(g *folded[K, S]) error {
+	if a.settled || maps.Equal(a.again, tally(a.row.Tally).since(a.newest)) {
+		a.settled = true
+		return nil
 	}
+	return a.isLateFor(g, a.row.Key)
+}
+
+// isLateFor notes that the group has to be folded from its whole history.
+func (a *advance[K, S]) isLateFor(g *folded[K, S], k K) error {
+	a.isLate = true
 	if a.late == nil {
 		a.late = map[string]K{}
 	}
 	if len(a.late) == mostRefolds {
-		return &LimitError{View: a.b.Name, What: "groups to be folded anew; rebuild instead", Limit: mostRefolds}
+		return &LimitError{View: a.b.Name, What: "groups to be folded from their whole history; rebuild instead", Limit: mostRefolds}
 	}
-	a.late[g.group] = a.b.byEvent[x.Name].key(x)
+	a.late[g.group] = k
 	return nil
 }
 
 func (a *advance[K, S]) done(g *folded[K, S]) error {
+	if a.exists && !a.isLate {
+		if err := a.settle(g); err != nil {
+			return err
+		}
+	}
 	if !a.exists && (a.isLate || a.news > 0) {
 		a.created++
 	}

@@ -2,8 +2,8 @@ package timeline
 
 import (
 	"context"
-	"errors"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -20,7 +20,9 @@ type buildOptions struct {
 }
 
 // Resume goes on with a build of the same definition that was cut off, instead of beginning a new one: the result is that
-// of one build at the time when it began. Where no build was cut off, or it stopped at an event, it changes nothing.
+// of one build at the time when it began, brought up to what the rows that it replaces account for by then. Where no build
+// was cut off it changes nothing. Nor does it after a build that stopped at an event, or in a function that panicked: the
+// rows of that are given up at once, because the function has to change.
 func Resume() BuildOption { return func(o *buildOptions) { o.resume = true } }
 
 // OnProgress calls f whenever a page of history was read or rows were written, never twice at a time.
@@ -92,8 +94,8 @@ func (v *View[K, S]) Rebuild(ctx context.Context, opts ...BuildOption) (meta Met
 		if err := b.begin(ctx); err != nil {
 			return err
 		}
-		if err := b.alive(ctx, b.run); err != nil {
-			return b.failed(ctx, err)
+		if err := b.work(ctx, b.run, b.abandon); err != nil {
+			return err
 		}
 		meta = v.meta(&b.m, b.m.Active)
 		b.tell()
@@ -109,17 +111,19 @@ func (b *builder[K, S]) begin(ctx context.Context) error {
 		return err
 	}
 	b.hold, err = acquire(ctx, b.manifests, b.Name, b.core.Runner.NewID(), b.core.Runner.Clock, func(m *manifest) error {
-		poisoned := m.Failure != nil && m.Failure.Category != "" // what stopped it was a function that has changed since
 		m.Failure = nil
-		if g := m.Building; g != nil {
-			if b.resume && !poisoned && g.Print == b.print && g.Route == string(b.route()) {
-				return nil
-			}
-			m.Retired = append(m.Retired, retirement{ID: g.ID, At: b.now()})
+		if b.resume && b.goesOn(m) {
+			g := *m.Building
+			g.Fence, m.Building = m.Fence, &g
+			return nil
 		}
+		m.giveUp(b.now())
 		now := b.now()
+		if m.Active != nil { // served rows may account for more than this builder's clock knows of
+			now = later(now, m.Active.Through)
+		}
 		m.Building = &generation{
-			ID: b.core.Runner.NewID(), Print: b.print, Started: now, Through: now, Now: now,
+			ID: b.core.Runner.NewID(), Print: b.print, Started: now, Through: now, Now: now, Fence: m.Fence,
 			Route: string(b.route()), Segments: b.segments, Expected: expected,
 		}
 		return nil
@@ -130,6 +134,13 @@ func (b *builder[K, S]) begin(ctx context.Context) error {
 		b.hold.note = b.evaluate
 	}
 	return err
+}
+
+// goesOn reports that there is a build to go on with. Where the served rows have been brought up since it began, it has to
+// be brought up to the same moment before it replaces them.
+func (b *builder[K, S]) goesOn(m *manifest) bool {
+	g := m.Building
+	return g != nil && g.Print == b.print && g.Route == string(b.route()) && (!m.behind(g) || b.acceptTimes() == nil)
 }
 
 // expected is how many items the sources' tables are said to hold; 0 when that is not known.
@@ -165,16 +176,23 @@ func (b *builder[K, S]) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	m := b.last()
+	made := *m.Building
+	if m.behind(&made) {
+		if made, _, err = b.bringUp(ctx, made, m.Active.Through); err != nil {
+			return err
+		}
+	}
 	rows, err := b.listPages(ctx, b.id)
 	if err != nil {
 		return err
 	}
 	return b.save(ctx, func(m *manifest) {
-		g := *m.Building
-		g.Finished, g.Rows, g.Positions = b.now(), rows, nil
+		g := made
+		g.Finished, g.Rows, g.Positions, g.Fence = b.now(), rows, nil, 0
 		g.Begins = b.begins(m.Active, g.Now, g.Finished, g.Counts)
 		if m.Active != nil {
-			m.Retired = append(m.Retired, retirement{ID: m.Active.ID, At: b.now(), Was: m.Active})
+			m.Retired = append(slices.Clone(m.Retired), retirement{ID: m.Active.ID, At: b.now(), Was: m.Active})
 		}
 		m.Active, m.Building, m.Owner = &g, nil, ""
 	})
@@ -232,31 +250,4 @@ func (b *builder[K, S]) tell() {
 		m.Building = &g
 	}
 	b.progress(b.meta(&m, m.Active))
-}
-
-// failed gives the lease up and says why. A build that was merely interrupted goes on with Resume.
-func (b *builder[K, S]) failed(ctx context.Context, err error) error {
-	return b.release(ctx, err, func(m *manifest) {
-		b.evaluate(m)
-		if !interrupted(err) {
-			m.Failure = failure(err, b.now())
-		}
-	})
-}
-
-func interrupted(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-}
-
-// failure is an error as the manifest keeps it.
-func failure(err error, now time.Time) *Failure {
-	f := &Failure{At: now, Message: err.Error()}
-	if len(f.Message) > 1000 {
-		f.Message = f.Message[:1000]
-	}
-	var e *EventError
-	if errors.As(err, &e) {
-		f.Category, f.Event, f.Source, f.Key, f.Payload = e.Category, e.Event, e.Source, e.Key, e.Payload
-	}
-	return f
 }

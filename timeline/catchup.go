@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 )
 
 // mostRefolds bounds how many groups one catch-up folds anew from their whole history.
@@ -26,10 +27,8 @@ func (v *View[K, S]) CatchUp(ctx context.Context, opts ...BuildOption) (meta Met
 		if err != nil {
 			return err
 		}
-		for _, x := range v.all {
-			if !x.accepted {
-				return fmt.Errorf("timeline %s: %w: %s", v.Name, ErrNoAcceptTime, x.id)
-			}
+		if err := v.acceptTimes(); err != nil {
+			return err
 		}
 		b := &builder[K, S]{View: v, buildOptions: o}
 		relist := false
@@ -51,8 +50,8 @@ func (v *View[K, S]) CatchUp(ctx context.Context, opts ...BuildOption) (meta Met
 		}
 		b.begun = *b.m.Active
 		b.id, b.fence = b.begun.ID, b.m.Fence
-		if err := b.alive(ctx, func(ctx context.Context) error { return b.catchUp(ctx, relist) }); err != nil {
-			return b.failed(ctx, err)
+		if err := b.work(ctx, func(ctx context.Context) error { return b.catchUp(ctx, relist) }, func(*manifest, error) {}); err != nil {
+			return err
 		}
 		meta = v.meta(&b.m, b.m.Active)
 		return nil
@@ -60,52 +59,69 @@ func (v *View[K, S]) CatchUp(ctx context.Context, opts ...BuildOption) (meta Met
 	return meta, err
 }
 
-// catchUp reads what was accepted since, and what may have been on its way then. relist says that an earlier catch-up did
-// not come to its end.
+// acceptTimes fails unless every source tells when its events were accepted.
+func (d *definition[K, S]) acceptTimes() error {
+	for _, x := range d.all {
+		if !x.accepted {
+			return fmt.Errorf("timeline %s: %w: %s", d.Name, ErrNoAcceptTime, x.id)
+		}
+	}
+	return nil
+}
+
+// catchUp brings the served rows up to now. relist says that an earlier catch-up did not come to its end.
 func (b *builder[K, S]) catchUp(ctx context.Context, relist bool) (err error) {
 	if err := b.sweep(ctx, b.hold); err != nil {
 		return err
 	}
-	was, now := b.begun, b.now()
-	if now.Before(was.Through) { // by the clock of an earlier builder, whose rows hold what that saw
-		now = was.Through
-	}
-	w := window{until: now, now: now}
-	c := b.collect(w, b.Memory/2)
-	c.only = func(_ string, r *record) bool { return r.seen.IsZero() || r.seen.After(was.Newest.Add(-overlap)) }
-	defer func() { err = joined(err, c.spool.Close()) }()
-	if err := b.readAll(ctx, c, now); err != nil {
+	now := later(b.now(), b.begun.Through) // rows may have been made by a clock that is ahead of this one
+	g, created, err := b.bringUp(ctx, b.begun, now)
+	if err != nil {
 		return err
 	}
-	n := c.counts
-	ungrouped := n.Ungrouped // of the whole history
-	a := &advance[K, S]{b: b, ctx: ctx, since: later(was.Newest, c.newest).Add(-overlap)}
-	if err := b.fold(ctx, c.spool.Sorted(), &n, a); err != nil {
-		return err
-	}
-	if err := a.flush(); err != nil {
-		return err
-	}
-	if err := b.refold(ctx, a, w, &n); err != nil {
-		return err
-	}
-	rows := b.begun.Rows
-	if a.created > 0 || relist {
-		if rows, err = b.listPages(ctx, b.id); err != nil {
+	if created > 0 || relist {
+		if g.Rows, err = b.listPages(ctx, b.id); err != nil {
 			return err
 		}
 	}
+	g.Unlisted = false
 	return b.save(ctx, func(m *manifest) {
-		g := *m.Active
-		g.Through, g.Now, g.Rows, g.Finished = now, now, rows, b.now()
-		g.Newest = later(g.Newest, c.newest)
-		g.Counts.Folded += n.Folded
-		g.Counts.Ungrouped = max(g.Counts.Ungrouped, ungrouped)
-		g.Begins = b.begins(&b.begun, now, g.Finished, n)
-		g.Unlisted = false
-		g.Baselines = g.Baselines || n.Baselines > 0
+		g := g
 		m.Active, m.Owner, m.Failure = &g, "", nil
 	})
+}
+
+// bringUp applies to the rows of a generation what was accepted since, up to now, and what may have been on its way. It
+// gives the generation as it is then, and how many rows came to be.
+func (b *builder[K, S]) bringUp(ctx context.Context, g generation, now time.Time) (_ generation, created int, err error) {
+	w := window{until: now, now: now}
+	c := b.collect(w, b.Memory/2)
+	from := recent(g.Newest)
+	c.only = func(_ string, r *record) bool { return r.seen.IsZero() || !r.moment().Before(from) }
+	defer func() { err = joined(err, c.spool.Close()) }()
+	if err := b.readAll(ctx, c, now); err != nil {
+		return g, 0, err
+	}
+	n := c.counts
+	ungrouped := n.Ungrouped // of the whole history
+	a := &advance[K, S]{b: b, ctx: ctx, newest: g.Newest}
+	if err := b.fold(ctx, c.spool.Sorted(), &n, a); err != nil {
+		return g, 0, err
+	}
+	if err := a.flush(); err != nil {
+		return g, 0, err
+	}
+	if err := b.refold(ctx, a, w, &n); err != nil {
+		return g, 0, err
+	}
+	was := g
+	g.Through, g.Now, g.Finished = now, now, b.now()
+	g.Newest = later(g.Newest, c.newest)
+	g.Counts.Folded += n.Folded
+	g.Counts.Ungrouped = max(g.Counts.Ungrouped, ungrouped)
+	g.Begins = b.begins(&was, now, g.Finished, n)
+	g.Baselines = g.Baselines || n.Baselines > 0
+	return g, a.created, nil
 }
 
 // refold folds groups anew in which events came late.
@@ -115,7 +131,7 @@ func (b *builder[K, S]) refold(ctx context.Context, a *advance[K, S], w window, 
 	}
 	if !slices.ContainsFunc(b.all, func(o *origin) bool { return o.within == nil }) {
 		for _, group := range slices.Sorted(maps.Keys(a.late)) {
-			g, err := b.replayGroup(ctx, a.late[group], group, w, n, a.since)
+			g, err := b.replayGroup(ctx, a.late[group], group, w, n)
 			if err != nil {
 				return err
 			}
@@ -132,7 +148,7 @@ func (b *builder[K, S]) refold(ctx context.Context, a *advance[K, S], w window, 
 		return err
 	}
 	n.add(c.counts)
-	if err := b.fold(ctx, c.spool.Sorted(), n, whole[K, S]{a.since, a.put}); err != nil {
+	if err := b.fold(ctx, c.spool.Sorted(), n, whole[K, S]{a.put}); err != nil {
 		return err
 	}
 	return a.flush()

@@ -115,23 +115,60 @@ func TestResume_LeavesWhatWasWrittenIntoFinishedPartitionsMeanwhile(t *testing.T
 	}
 }
 
-func TestRebuild_GivesItsLeaseUpWhenAHandlerPanics(t *testing.T) {
+func TestRebuild_ByAClockThatIsBehindKeepsWhatRowsHad(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
+	right, slow := view(l, l.sites()), l.ahead(-20*time.Minute)
 	l.append("d-1", "north", 1)
-	v := view(l, l.sites(func(f *timeline.Fold[string, totals]) {
-		f.When = []timeline.Handler[string, totals]{timeline.On("reading.appended", bySite, func(*totals, timeline.Event[reading]) error { panic("no") })}
-	}))
-	assert.Panics(t, func() { _, _ = v.Rebuild(l.ctx) })
-	l.clock.forward(time.Minute)
-	_, err := view(l, l.sites(func(f *timeline.Fold[string, totals]) { f.Name = "other" })).Rebuild(l.ctx)
-	require.NoError(t, err)
-	time.Sleep(6 * time.Second) // longer than it takes to renew a lease
-	require.NoError(t, v.Sweep(l.ctx))
-	m, err := v.Meta(l.ctx)
-	require.NoError(t, err)
-	assert.Equal(t, timeline.InProgress, m.RebuildStatus)
-	assert.Panics(t, func() { _, _ = v.Rebuild(l.ctx) }, "the view can be built again: nobody holds it")
+	l.append("d-2", "south", 2)
+	before := rebuild(l, right)
+	served := rows(l, right)
+	meta := rebuild(l, slow)
+	assert.Equal(t, served, rows(l, right))
+	assert.False(t, meta.Through.Before(before.Through))
+}
+
+// TestResume_KeepsWhatWasServedMeanwhile brings the served rows up while a build that was cut off waits.
+func TestResume_KeepsWhatWasServedMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, within := range []bool{false, true} {
+		t.Run(fmt.Sprint("within ", within), func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			fold := l.sites()
+			if within {
+				fold = l.devices()
+			}
+			v := view(l, fold)
+			for i := range 5 {
+				l.append(fmt.Sprintf("d-%d", i), "north", 10)
+			}
+			rebuild(l, v)
+			ctx, cancel := context.WithCancel(l.ctx)
+			defer cancel()
+			var notes atomic.Int64
+			_, err := v.Rebuild(ctx, timeline.Segments(1), timeline.NoteEvery(1), timeline.OnProgress(func(timeline.Meta) {
+				if notes.Add(1) == 3 {
+					cancel()
+				}
+			}))
+			require.ErrorIs(t, err, context.Canceled)
+			for i := range 7 {
+				l.append(fmt.Sprintf("d-%d", i), "south", 5, 20) // late ones, new ones, and new groups
+			}
+			before, err := v.CatchUp(l.ctx)
+			require.NoError(t, err)
+			served := rows(l, v)
+			l.append("d-0", "north", 30)
+			meta := rebuild(l, v, timeline.Segments(1), timeline.Resume())
+			assert.Equal(t, served, rows(l, v))
+			assert.Equal(t, before.Through, meta.Through)
+			assert.Equal(t, before.Rows, meta.Rows)
+			_, err = v.CatchUp(l.ctx)
+			require.NoError(t, err)
+			assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v))
+		})
+	}
 }
 
 func TestRebuild_LateSignOfLifeDoesNotUndoTheSwap(t *testing.T) {

@@ -68,8 +68,8 @@ func TestResume_AfterAnEndAtAnyRequest(t *testing.T) {
 					require.NoError(t, err)
 					meta := rebuild(l, v, timeline.Segments(2), timeline.Resume())
 					got := rows(l, v)
-					accepted := n                                                                               // events of the group x
-					if before.RebuildStatus == timeline.InProgress || before.RebuildStatus == timeline.Failed { // else it had not begun, or had come to its end unheard
+					accepted := n                                                                                // events of the group x
+					if before.RebuildStatus == timeline.Interrupted || before.RebuildStatus == timeline.Failed { // else it had not begun, or had come to its end unheard
 						assert.True(t, meta.Through.Before(began), "it goes on with what was there when it began")
 						accepted--
 					}

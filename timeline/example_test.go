@@ -143,7 +143,7 @@ func ExampleResume() {
 	fmt.Println(errors.Is(err, timeline.ErrRebuildRequired))
 	// prints
 	// true
-	// in_progress
+	// interrupted
 	// complete
 	// true
 }

@@ -36,7 +36,7 @@ func acquire(ctx context.Context, store *entity.Store[manifest], view, owner str
 		}
 		now, was := clock().UTC(), m
 		if m.Owner != "" && m.Lease.After(now) {
-			return nil, &BuildingError{View: view, Owner: m.Owner, Until: m.Lease, Progress: m.progress()}
+			return nil, &BuildingError{View: view, Owner: m.Owner, Until: m.Lease, Progress: m.working(now).progress()}
 		}
 		m.View, m.Format, m.Owner, m.Fence, m.Lease = view, formatVersion, owner, m.Fence+1, now.Add(leaseTime)
 		m.Saves++
@@ -155,9 +155,21 @@ func (h *hold) alive(ctx context.Context, work func(context.Context) error) erro
 	return err
 }
 
+// working is the generation that a builder with a lease is making; nil when none is, or the lease has ended.
+func (m *manifest) working(now time.Time) *generation {
+	if g := m.Building; g != nil && g.Fence == m.Fence && m.Owner != "" && m.Lease.After(now) {
+		return g
+	}
+	return nil
+}
+
+// behind reports that the served rows account for events that a generation which is being made does not.
+func (m *manifest) behind(g *generation) bool {
+	return m.Active != nil && m.Active.Through.After(g.Through)
+}
+
 // progress is how far a build is; nil when that cannot be told.
-func (m *manifest) progress() *float64 {
-	g := m.Building
+func (g *generation) progress() *float64 {
 	if g == nil || g.Expected <= 0 {
 		return nil
 	}

@@ -7,11 +7,12 @@ type Status string
 
 // The states of a view.
 const (
-	Pending    Status = "pending"     // never built
-	InProgress Status = "in_progress" // being built; rows of an earlier build are served meanwhile
-	Complete   Status = "complete"    // built by the running definition
-	Failed     Status = "failed"      // the last build or catch-up failed; see Failure
-	Stale      Status = "stale"       // built by another definition
+	Pending     Status = "pending"     // never built
+	InProgress  Status = "in_progress" // being built, under a lease; rows of an earlier build are served meanwhile
+	Interrupted Status = "interrupted" // a build was cut off: its builder gave up, or its lease has ended. Resume goes on with it
+	Complete    Status = "complete"    // built by the running definition
+	Failed      Status = "failed"      // the last build or catch-up failed; see Failure
+	Stale       Status = "stale"       // built by another definition
 )
 
 // Meta tells what rows are worth. It comes with every result.

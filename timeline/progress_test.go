@@ -58,7 +58,7 @@ func TestMeta_KeepsHowFarASortingBuildWasWhenItWasCutOff(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	meta, err := v.Meta(l.ctx)
 	require.NoError(t, err)
-	assert.Equal(t, timeline.InProgress, meta.RebuildStatus)
+	assert.Equal(t, timeline.Interrupted, meta.RebuildStatus)
 	require.NotNil(t, meta.RebuildProgress)
 	assert.Equal(t, 0.99, *meta.RebuildProgress)
 }

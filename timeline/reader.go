@@ -109,7 +109,10 @@ func (v *View[K, S]) meta(m *manifest, g *generation) Meta {
 	case m.Failure != nil:
 		meta.RebuildStatus = Failed
 	case g != nil:
-		meta.RebuildStatus, meta.RebuildProgress, meta.StartedAt = InProgress, m.progress(), g.Started
+		meta.RebuildStatus, meta.RebuildProgress, meta.StartedAt = Interrupted, g.progress(), g.Started
+		if m.working(now) != nil {
+			meta.RebuildStatus = InProgress
+		}
 	}
 	return meta
 }
@@ -251,7 +254,7 @@ func (v *View[K, S]) getPast(ctx context.Context, k K, group string, o rowsOptio
 		return row, meta, err
 	}
 	var n Counters
-	g, err := v.replayGroup(ctx, k, group, w, &n, time.Time{})
+	g, err := v.replayGroup(ctx, k, group, w, &n)
 	if err != nil {
 		return row, meta, err
 	}

@@ -3,7 +3,6 @@ package timeline
 import (
 	"bytes"
 	"context"
-	"hash/fnv"
 	"iter"
 	"sync"
 	"time"
@@ -83,8 +82,8 @@ type folded[K comparable, S any] struct {
 	first, last time.Time // of its events
 	touched     time.Time // the latest moment at which an event had happened and was accepted: the end of a row counts from it
 	position    string    // of the event that was applied last
-	recent      []uint64  // marks of the events accepted since, to tell them from late ones
-	since       time.Time
+	newest      time.Time // when the last of them was accepted
+	tally       tally     // of those that a catch-up may read again
 }
 
 // apply brings the group's state up to an event.
@@ -117,17 +116,21 @@ func (d *definition[K, S]) apply(g *folded[K, S], r *record, at string) error {
 		g.touched = touched
 	}
 	g.position = at
-	if r.seen.After(g.since) {
-		g.recent = append(g.recent, mark(at))
-	}
+	g.count(r, at)
 	return nil
 }
 
-// mark is a short fingerprint of a position.
-func mark(position string) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(position)) // a hash takes everything
-	return h.Sum64()
+// mostMinutes is how many minutes of a group's tally are held at most before the old ones are let go.
+const mostMinutes = 100
+
+// count takes an applied event into the tally.
+func (g *folded[K, S]) count(r *record, position string) {
+	if g.newest = later(g.newest, r.seen); g.tally == nil {
+		g.tally = tally{}
+	}
+	if g.tally[minuteOf(r.moment())] += r.mark(position); len(g.tally) > mostMinutes {
+		g.tally = g.tally.since(g.newest)
+	}
 }
 
 // folder decides what a run over sorted events does with each group.
@@ -192,12 +195,11 @@ func (d *definition[K, S]) fold(ctx context.Context, sorted iter.Seq2[spool.Entr
 
 // whole folds every group from its start.
 type whole[K comparable, S any] struct {
-	since time.Time // events accepted after it are marked
-	give  func(*folded[K, S]) error
+	give func(*folded[K, S]) error
 }
 
-func (w whole[K, S]) begin(group string) (*folded[K, S], error) {
-	return &folded[K, S]{group: group, since: w.since}, nil
+func (whole[K, S]) begin(group string) (*folded[K, S], error) {
+	return &folded[K, S]{group: group}, nil
 }
 func (whole[K, S]) admit(*folded[K, S], *record, string) (bool, error) { return true, nil }
 func (w whole[K, S]) done(g *folded[K, S]) error                       { return w.give(g) }
@@ -212,11 +214,11 @@ func (d *definition[K, S]) replay(ctx context.Context, w window, n *Counters, do
 		}
 	}
 	n.add(c.counts)
-	return d.fold(ctx, c.spool.Sorted(), n, whole[K, S]{give: done})
+	return d.fold(ctx, c.spool.Sorted(), n, whole[K, S]{done})
 }
 
 // replayGroup reads the events of one group. It is nil when there are none.
-func (d *definition[K, S]) replayGroup(ctx context.Context, k K, group string, w window, n *Counters, since time.Time) (found *folded[K, S], err error) {
+func (d *definition[K, S]) replayGroup(ctx context.Context, k K, group string, w window, n *Counters) (found *folded[K, S], err error) {
 	c := d.collect(w, d.Memory)
 	c.only = func(g string, _ *record) bool { return g == group }
 	defer func() { err = joined(err, c.spool.Close()) }()
@@ -232,7 +234,7 @@ func (d *definition[K, S]) replayGroup(ctx context.Context, k K, group string, w
 		}
 	}
 	n.add(c.counts)
-	err = d.fold(ctx, c.spool.Sorted(), n, whole[K, S]{since, func(g *folded[K, S]) error { found = g; return nil }})
+	err = d.fold(ctx, c.spool.Sorted(), n, whole[K, S]{func(g *folded[K, S]) error { found = g; return nil }})
 	return found, err
 }
 

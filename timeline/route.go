@@ -3,7 +3,6 @@ package timeline
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 	"strconv"
 	"sync"
 	"time"
@@ -37,24 +36,34 @@ func (b *builder[K, S]) byPartition(ctx context.Context) error {
 	defer cancel()
 	n := b.begun.Segments
 	done := b.begun.Positions
-	errs := make([]error, n)
+	errs, panics := make([]error, n), make([]any, n)
 	exec.Parallel(n, n, func(i int) {
 		at := done[strconv.Itoa(i)]
 		if at == through {
 			return
 		}
+		defer func() {
+			if panics[i] = recover(); panics[i] != nil {
+				cancel()
+			}
+		}()
 		if errs[i] = b.segment(ctx, i, n, at); errs[i] != nil {
 			cancel() // the others need not go on
 		}
 	})
+	for _, p := range panics {
+		if p != nil {
+			panic(p) // of a handler: the caller of Rebuild gets it, and not the end of the program
+		}
+	}
 	return first(errs)
 }
 
-// first is the error that made the others stop.
+// first is the error that made the others stop. One of an event does, whatever is behind it.
 func first(errs []error) error {
 	var stopped error
 	for _, err := range errs {
-		if err != nil && !errors.Is(err, context.Canceled) {
+		if err != nil && !interrupted(err) {
 			return err
 		}
 		if stopped == nil {
@@ -92,10 +101,10 @@ type segment[K comparable, S any] struct {
 
 // partition folds a partition that was read whole.
 func (s *segment[K, S]) partition(last map[string]value) error {
-	d, g := s.b, s.b.begun
+	d := s.b
 	s.n.add(s.c.counts)
 	s.c.counts = Counters{}
-	err := d.fold(s.ctx, s.c.spool.Sorted(), &s.n, whole[K, S]{g.Through.Add(-overlap), func(f *folded[K, S]) error {
+	err := d.fold(s.ctx, s.c.spool.Sorted(), &s.n, whole[K, S]{func(f *folded[K, S]) error {
 		s.rows = append(s.rows, f)
 		if len(s.rows) < rowsAtOnce {
 			return nil
@@ -174,7 +183,7 @@ func (b *builder[K, S]) sorted(ctx context.Context) (err error) {
 		b.tell()
 		return err
 	}
-	err = b.fold(ctx, c.spool.Sorted(), &n, whole[K, S]{c.newest.Add(-overlap), func(f *folded[K, S]) error {
+	err = b.fold(ctx, c.spool.Sorted(), &n, whole[K, S]{func(f *folded[K, S]) error {
 		if rows = append(rows, f); len(rows) < rowsAtOnce {
 			return nil
 		}

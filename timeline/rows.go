@@ -10,9 +10,8 @@ import (
 )
 
 const (
-	rowsAtOnce = 64  // rows that are held until they are written
-	writers    = 8   // that are written at the same time
-	mostMarks  = 256 // of recently accepted events that a row keeps
+	rowsAtOnce = 64 // rows that are held until they are written
+	writers    = 8  // that are written at the same time
 )
 
 // putRows writes rows under the builder's fence.
@@ -24,10 +23,8 @@ func (b *builder[K, S]) putRows(ctx context.Context, rows []*folded[K, S]) error
 		g := rows[i]
 		row := stored[K, S]{
 			Generation: b.id, Group: g.group, Key: g.key, State: g.state, Events: g.events,
-			First: g.first, Last: g.last, Touched: g.touched, Position: g.position, Recent: g.recent, Fence: fence,
-		}
-		if len(row.Recent) > mostMarks {
-			row.Recent, row.Crowded = nil, true
+			First: g.first, Last: g.last, Touched: g.touched, Position: g.position, Fence: fence,
+			Newest: g.newest, Tally: g.tally.since(g.newest),
 		}
 		_, err := b.rows.Put(ctx, row, entity.If(entity.Or(entity.NotExists(&f.Fence), entity.Le(&f.Fence, fence))))
 		var input *plan.InputError
@@ -46,7 +43,7 @@ func (b *builder[K, S]) putRows(ctx context.Context, rows []*folded[K, S]) error
 func (v *View[K, S]) unfold(r stored[K, S]) *folded[K, S] {
 	return &folded[K, S]{
 		group: r.Group, key: r.Key, state: r.State, events: r.Events, first: r.First, last: r.Last, touched: r.Touched,
-		position: r.Position, recent: r.Recent,
+		position: r.Position, newest: r.Newest, tally: r.Tally,
 	}
 }
 

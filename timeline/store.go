@@ -28,8 +28,8 @@ type stored[K comparable, S any] struct {
 	Last       time.Time `dynamodbav:"last"`
 	Touched    time.Time `dynamodbav:"touched"`
 	Position   string    `dynamodbav:"position"`
-	Recent     []uint64  `dynamodbav:"recent,omitempty"`  // marks of the last accepted events
-	Crowded    bool      `dynamodbav:"crowded,omitempty"` // they were too many to be kept
+	Newest     time.Time `dynamodbav:"newest,omitempty"` // when the last of them was accepted
+	Tally      tally     `dynamodbav:"tally,omitempty"`  // of the events that were accepted less than 15 minutes before it
 	Fence      int64     `dynamodbav:"fence"`
 }
 
@@ -78,6 +78,7 @@ type generation struct {
 	Baselines bool              `dynamodbav:"baselines,omitempty"` // items whose oldest states have expired were met
 	Begins    time.Time         `dynamodbav:"begins,omitempty"`    // sources that lapse had no event before; zero: unknown
 	Expected  int64             `dynamodbav:"expected"`            // items that the tables are said to hold
+	Fence     int64             `dynamodbav:"fence,omitempty"`     // of the builder that is making it
 }
 
 // retirement is a generation that is read no more, but by those who began to.

@@ -21,22 +21,23 @@ const atMost = expr.Le
 // and what the append carried, and no enrichment. Fields of key outside the primary key are ignored, so that a current
 // item will do. It costs one request per MB of events read.
 func (s *Series[T]) History(key T, opts ...entity.QueryOption) entity.Query[T] {
-	return s.history("History", key, opt.Queries(opts))
+	c := core.Of(s)
+	return core.NewItemQuery[T](c, history(c, s.e, "History", reflect.ValueOf(key), opt.Queries(opts)))
 }
 
-func (s *Series[T]) history(verb string, key T, spec opt.Spec) entity.Query[T] {
-	c := core.Of(s)
+// history compiles the query of a series' events.
+func history(c *core.Core, e *events, verb string, key reflect.Value, spec opt.Spec) *query.Plan {
 	src := query.Source{
-		Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: s.e.half, Verb: verb, Expire: true,
-		Lead: s.e.half.Parts[:len(s.e.half.Parts)-1],
-		Code: plan.CodeOrderByRange, Other: "a history is read by ranges of " + s.e.orderBy.Field + "; put conditions on other fields into entity.Filter",
+		Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: e.half, Verb: verb, Expire: true,
+		Lead: e.half.Parts[:len(e.half.Parts)-1],
+		Code: plan.CodeOrderByRange, Other: "a history is read by ranges of " + e.orderBy.Field + "; put conditions on other fields into entity.Filter",
 		Base: func(time.Time) expr.Cond { return expr.Cond{} },
 	}
-	if _, parts, err := plan.Key(c.Schema, reflect.ValueOf(key)); err == nil && len(c.Schema.Cased()) > 0 {
+	if _, parts, err := plan.Key(c.Schema, key); err == nil && len(c.Schema.Cased()) > 0 {
 		src.Own = func(it item.Item) (bool, error) { return true, plan.SameCase(c.Schema, parts, it) }
 		for _, a := range c.Schema.Cased() {
 			src.Needs = append(src.Needs, a.Name)
 		}
 	}
-	return c.Bind(query.Build(src, reflect.ValueOf(key), spec)).(entity.Query[T])
+	return query.Build(src, key, spec)
 }

@@ -19,9 +19,11 @@ type Ops[T any] struct {
 // *[StaleError]; late:"record" does not apply. Its result has what the event determines of the current item.
 func (o Ops[T]) Append(ev T, opts ...AppendOption) entity.Write[Result[T]] {
 	c := core.Of(o)
-	return core.NewWrite(c, newAppend(c, o.e, reflect.ValueOf(ev), opt.Appends(opts)), func(got any) (Result[T], error) {
-		return result[T](c, got.(outcome))
-	})
+	op := newAppend(c, o.e, reflect.ValueOf(ev), opt.Appends(opts))
+	return core.NewWrite[Result[T]](core.NewOperation(c, op, func(got, into any) (err error) {
+		*into.(*Result[T]), err = result[T](c, got.(outcome))
+		return err
+	}))
 }
 
 // Update is [Series.Update] as a value.

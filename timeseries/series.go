@@ -159,10 +159,10 @@ func (s *Series[T]) At(ctx context.Context, key T, t time.Time) (T, error) {
 		var none T
 		return none, c.Wrap("At", "", &entity.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Field: s.e.orderBy.Field, Problem: "At needs an orderBy that is a time; use History with Le, Desc and First"})
 	}
-	return s.history("At", key, opt.Spec{
+	return core.NewItemQuery[T](c, history(c, s.e, "At", reflect.ValueOf(key), opt.Spec{
 		Desc: true, Strong: true,
 		Range: []opt.Cond{{Op: atMost, Target: opt.Target{Attr: s.e.orderBy.Name}, Values: []any{t}}},
-	}).First(ctx)
+	})).First(ctx)
 }
 
 const timeKind = key.Time

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
 )
 
 // Difference is an attribute that two states have different values of.
@@ -26,27 +27,26 @@ func (h *History[T]) Diff(ctx context.Context, key T, a, b int64) ([]Difference,
 	}
 	var diff []Difference
 	err = c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
-		before, err := h.raw(ctx, c.Runner, op, a)
+		before, err := raw(ctx, c, c.Runner, op, a)
 		if err != nil {
 			return err
 		}
-		after, err := h.raw(ctx, c.Runner, op, b)
+		after, err := raw(ctx, c, c.Runner, op, b)
 		if err != nil {
 			return err
 		}
-		diff, err = compare[T](c, before, after)
+		diff, err = compare(c, before, after)
 		return err
 	})
 	return diff, err
 }
 
-func compare[T any](c *core.Core, before, after item.Item) ([]Difference, error) {
-	was, err := core.Decode[T](c, before)
-	if err != nil {
+func compare(c *core.Core, before, after item.Item) ([]Difference, error) {
+	was, is := reflect.New(c.Schema.Type), reflect.New(c.Schema.Type)
+	if err := c.Decode(before, was.Interface()); err != nil {
 		return nil, err
 	}
-	is, err := core.Decode[T](c, after)
-	if err != nil {
+	if err := c.Decode(after, is.Interface()); err != nil {
 		return nil, err
 	}
 	var diff []Difference
@@ -57,10 +57,10 @@ func compare[T any](c *core.Core, before, after item.Item) ([]Difference, error)
 		}
 		d := Difference{Attribute: a.Name, Field: a.Field}
 		if x != nil {
-			d.Before = fieldValue(reflect.ValueOf(was), a.Index)
+			d.Before = fieldValue(was.Elem(), a.Index)
 		}
 		if y != nil {
-			d.After = fieldValue(reflect.ValueOf(is), a.Index)
+			d.After = fieldValue(is.Elem(), a.Index)
 		}
 		diff = append(diff, d)
 	}
@@ -84,9 +84,10 @@ func fieldValue(v reflect.Value, index []int) any {
 // of everything else that differs: planned from the item as read, guarded, and planned anew after a lost race. It costs
 // the reads of Get and an Update. Errors: entity.ErrNotFound when the item or the version is not there, entity.ErrDeleted
 // too when the item can be restored; a *[ConflictError]; a *unique.ViolationError; entity.ErrCondition.
-func (h *History[T]) Revert(ctx context.Context, key T, n int64, opts ...WriteOption) (T, error) {
-	return h.Op().Revert(key, n, opts...).(*core.Write[T]).Run(ctx)
+func (h *History[T]) Revert(ctx context.Context, key T, n int64, opts ...WriteOption) (stored T, err error) {
+	err = revert(core.Of(h), reflect.ValueOf(key), n, opt.Writes(opts)).Run(ctx, &stored)
+	return stored, err
 }
 
 // Op builds writes as values.
-func (h *History[T]) Op() Ops[T] { return Ops[T]{h.handle, h} }
+func (h *History[T]) Op() Ops[T] { return Ops[T]{h.handle} }

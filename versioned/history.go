@@ -46,16 +46,14 @@ type Version[T any] struct {
 	Since   time.Time // when the item came into the state; zero without the role updated_at
 }
 
-// version decodes a stored state.
-func version[T any](c *core.Core, it item.Item) (Version[T], error) {
-	v := Version[T]{Number: plan.StoredVersion(c.Schema, it)}
-	v.Deleted = deleted(c.Schema, it)
-	var err error
-	if v.Item, err = core.Decode[T](c, it); err != nil {
-		return v, err
+// decode fills a *Version[T] from a stored state.
+func decode[T any](c *core.Core) func(it item.Item, into any) error {
+	return func(it item.Item, into any) error {
+		v := into.(*Version[T])
+		v.Number, v.Deleted = plan.StoredVersion(c.Schema, it), deleted(c.Schema, it)
+		v.Since, _ = since(c.Schema, it)
+		return c.Decode(it, &v.Item)
 	}
-	v.Since, _ = since(c.Schema, it)
-	return v, nil
 }
 
 // deleted reports that a stored state is the one after a delete.
@@ -87,25 +85,30 @@ func subject(c *core.Core, verb string, v reflect.Value) (*plan.Op, error) {
 // looked for in this order, because states only move that way. All reads are strongly consistent; it costs one to three
 // requests. Errors: entity.ErrNotFound; *entity.InputError.
 func (h *History[T]) Get(ctx context.Context, key T, n int64) (Version[T], error) {
-	c := core.Of(h)
 	var v Version[T]
-	op, err := subject(c, "History.Get", reflect.ValueOf(key))
-	if err != nil {
-		return v, c.Wrap(op.Verb, op.KeyIs, err)
-	}
-	err = c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
-		it, err := h.raw(ctx, c.Runner, op, n)
-		if err == nil {
-			v, err = version[T](c, it)
-		}
-		return err
-	})
+	c := core.Of(h)
+	err := get(ctx, c, reflect.ValueOf(key), n, func(it item.Item) error { return decode[T](c)(it, &v) })
 	return v, err
 }
 
+// get reads version n of an item and gives it to f.
+func get(ctx context.Context, c *core.Core, key reflect.Value, n int64, f func(item.Item) error) error {
+	op, err := subject(c, "History.Get", key)
+	if err != nil {
+		return c.Wrap(op.Verb, op.KeyIs, err)
+	}
+	return c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
+		it, err := raw(ctx, c, c.Runner, op, n)
+		if err != nil {
+			return err
+		}
+		return f(it)
+	})
+}
+
 // raw reads version n as it is stored.
-func (h *History[T]) raw(ctx context.Context, r plan.Reader, op *plan.Op, n int64) (item.Item, error) {
-	c, now := core.Of(h), core.Of(h).Runner.Clock()
+func raw(ctx context.Context, c *core.Core, r plan.Reader, op *plan.Op, n int64) (item.Item, error) {
+	now := c.Runner.Clock()
 	if n < 0 || n > maxVersion {
 		return nil, &entity.InputError{Code: plan.CodeValue, Type: c.Schema.Type.String(), Problem: "a version is a number from 0 to 999999999999"}
 	}
@@ -195,16 +198,22 @@ func copies(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]i
 // one or two besides. Errors: entity.ErrNotFound when the item did not exist yet; [ErrForgotten] when the state has
 // expired; *entity.InputError.
 func (h *History[T]) At(ctx context.Context, key T, t time.Time) (Version[T], error) {
-	c := core.Of(h)
 	var found Version[T]
-	op, err := subject(c, "History.At", reflect.ValueOf(key))
+	c := core.Of(h)
+	err := at(ctx, c, reflect.ValueOf(key), t, func(it item.Item) error { return decode[T](c)(it, &found) })
+	return found, err
+}
+
+// at finds the state of an item at t and gives it to f.
+func at(ctx context.Context, c *core.Core, key reflect.Value, t time.Time, f func(item.Item) error) error {
+	op, err := subject(c, "History.At", key)
 	if err == nil && c.Schema.UpdatedAt == nil {
 		err = &entity.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: `At needs a field with entity:"updated_at"`}
 	}
 	if err != nil {
-		return found, c.Wrap(op.Verb, op.KeyIs, err)
+		return c.Wrap(op.Verb, op.KeyIs, err)
 	}
-	err = c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
+	return c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
 		l := &listing{c: c, op: op, high: maxVersion, desc: true, current: true}
 		lowest := int64(-1)
 		for it, err := range l.all(ctx) {
@@ -219,8 +228,7 @@ func (h *History[T]) At(ctx context.Context, key T, t time.Time) (Version[T], er
 			case later > lowest+1: // the state at t may be one of those that are missing in between
 				return fmt.Errorf("%w: there is no state between versions %d and %d: %w", ErrForgotten, lowest, later, plan.ErrNotFound)
 			default:
-				found, err = version[T](c, it)
-				return err
+				return f(it)
 			}
 		}
 		if lowest > 1 {
@@ -228,5 +236,4 @@ func (h *History[T]) At(ctx context.Context, key T, t time.Time) (Version[T], er
 		}
 		return plan.ErrNotFound
 	})
-	return found, err
 }

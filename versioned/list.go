@@ -31,16 +31,12 @@ type forQuery = opt.ForQuery
 // entity.Filter. States whose snapshot has expired are left out unless entity.IncludeExpired is given. Everything is read
 // consistently: the current item and the deleted copies once per run or page, and the snapshots, a request per MB.
 func (h *History[T]) List(key T, opts ...entity.QueryOption) entity.Query[Version[T]] {
-	l := &list[T]{c: core.Of(h), spec: opt.Queries(opts), high: maxVersion}
-	if l.op, l.err = subject(l.c, "History.List", reflect.ValueOf(key)); l.err == nil {
-		l.err = l.build()
-	}
-	return l
+	c := core.Of(h)
+	return core.NewQuery[Version[T]](newList(c, reflect.ValueOf(key), opt.Queries(opts)), decode[T](c))
 }
 
-// list is a query of versions.
-type list[T any] struct {
-	core.Seal
+// list reads the versions of an item; it is a core.Reading.
+type list struct {
 	c         *core.Core
 	op        *plan.Op
 	spec      opt.Spec
@@ -50,11 +46,19 @@ type list[T any] struct {
 	err       error
 }
 
-func (l *list[T]) fail(format string, args ...any) error {
+func newList(c *core.Core, key reflect.Value, spec opt.Spec) *list {
+	l := &list{c: c, spec: spec, high: maxVersion}
+	if l.op, l.err = subject(c, "History.List", key); l.err == nil {
+		l.err = l.build()
+	}
+	return l
+}
+
+func (l *list) fail(format string, args ...any) error {
 	return &entity.InputError{Code: plan.CodeOption, Type: l.c.Schema.Type.String(), Problem: fmt.Sprintf(format, args...)}
 }
 
-func (l *list[T]) build() (err error) {
+func (l *list) build() (err error) {
 	switch s := l.spec; {
 	case len(s.Errs) > 0:
 		return l.fail("%v", s.Errs[0])
@@ -75,7 +79,7 @@ func (l *list[T]) build() (err error) {
 }
 
 // bound takes a condition on the version field.
-func (l *list[T]) bound(c opt.Cond) error {
+func (l *list) bound(c opt.Cond) error {
 	r, err := plan.Condition(l.c.Schema, c)
 	if err != nil {
 		return err
@@ -121,7 +125,7 @@ func versionOf(av types.AttributeValue) int64 {
 }
 
 // String prints what is read.
-func (l *list[T]) String() string {
+func (l *list) String() string {
 	title := l.op.Verb + " " + l.c.Schema.Name + " on " + l.c.Table
 	if l.err != nil {
 		return title + ": " + l.err.Error()
@@ -134,7 +138,7 @@ func (l *list[T]) String() string {
 }
 
 // states yields the states between low and high.
-func (l *list[T]) states(ctx context.Context, low, high int64) iter.Seq2[item.Item, error] {
+func (l *list) states(ctx context.Context, low, high int64) iter.Seq2[item.Item, error] {
 	run := &listing{c: l.c, op: l.op, low: low, high: high, desc: l.spec.Desc, current: l.spec.Current, expired: l.spec.Expired}
 	return func(yield func(item.Item, error) bool) {
 		if l.err != nil {
@@ -155,97 +159,19 @@ func (l *list[T]) states(ctx context.Context, low, high int64) iter.Seq2[item.It
 	}
 }
 
-func (l *list[T]) run(ctx context.Context, f func(context.Context) error) error {
+func (l *list) run(ctx context.Context, f func(context.Context) error) error {
 	return l.c.Measure(ctx, l.op.Verb, l.op.KeyIs, f)
 }
 
-// All yields every version, at most the limit of them.
-func (l *list[T]) All(ctx context.Context) iter.Seq2[Version[T], error] {
-	return func(yield func(Version[T], error) bool) {
-		stopped := false
-		err := l.run(ctx, func(ctx context.Context) error {
-			n := 0
-			for it, err := range l.states(ctx, l.low, l.high) {
-				var v Version[T]
-				if err == nil {
-					v, err = version[T](l.c, it)
-				}
-				if err != nil {
-					return err
-				}
-				if stopped = !yield(v, nil); stopped {
-					return nil
-				}
-				if n++; n == l.limit {
-					return nil
-				}
-			}
-			return nil
-		})
-		if err != nil && !stopped {
-			yield(Version[T]{}, err)
-		}
-	}
-}
-
-// Collect returns every version, at most the limit of them.
-func (l *list[T]) Collect(ctx context.Context) ([]Version[T], error) {
-	var all []Version[T]
-	for v, err := range l.All(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, v)
-	}
-	return all, nil
-}
-
-// few returns up to two versions.
-func (l *list[T]) few(ctx context.Context) ([]Version[T], error) {
-	var got []Version[T]
-	for v, err := range l.All(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		if got = append(got, v); len(got) == 2 {
-			break
-		}
-	}
-	if len(got) == 0 {
-		return nil, l.c.Wrap(l.op.Verb, l.op.KeyIs, entity.ErrNotFound)
-	}
-	return got, nil
-}
-
-// First returns the first version.
-func (l *list[T]) First(ctx context.Context) (v Version[T], err error) {
-	got, err := l.few(ctx)
-	if err != nil {
-		return v, err
-	}
-	return got[0], nil
-}
-
-// One returns the only version.
-func (l *list[T]) One(ctx context.Context) (v Version[T], err error) {
-	got, err := l.few(ctx)
-	switch {
-	case err != nil:
-		return v, err
-	case len(got) > 1:
-		return v, l.c.Wrap(l.op.Verb, l.op.KeyIs, entity.ErrNotUnique)
-	}
-	return got[0], nil
-}
-
-// Into makes a part that cannot be gathered: the versions of an item are stored in three places.
-func (l *list[T]) Into(*[]Version[T]) entity.Part { return core.Apart(l) }
-
-// Count counts the versions, at most the limit of them.
-func (l *list[T]) Count(ctx context.Context) (n int, err error) {
-	err = l.run(ctx, func(ctx context.Context) error {
-		for _, err := range l.states(ctx, l.low, l.high) {
+// Each calls f for every version, at most the limit of them.
+func (l *list) Each(ctx context.Context, f func(item.Item) (bool, error)) error {
+	return l.run(ctx, func(ctx context.Context) error {
+		n := 0
+		for it, err := range l.states(ctx, l.low, l.high) {
 			if err != nil {
+				return err
+			}
+			if more, err := f(it); err != nil || !more {
 				return err
 			}
 			if n++; n == l.limit {
@@ -254,47 +180,79 @@ func (l *list[T]) Count(ctx context.Context) (n int, err error) {
 		}
 		return nil
 	})
+}
+
+// Few gives at most n versions to f.
+func (l *list) Few(ctx context.Context, n int, f func([]item.Item) error) error {
+	return l.run(ctx, func(ctx context.Context) error {
+		var got []item.Item
+		if l.limit > 0 {
+			n = min(n, l.limit)
+		}
+		for it, err := range l.states(ctx, l.low, l.high) {
+			if err != nil {
+				return err
+			}
+			if got = append(got, it); len(got) == n {
+				break
+			}
+		}
+		if len(got) == 0 {
+			return entity.ErrNotFound
+		}
+		return f(got)
+	})
+}
+
+// Gathered says that versions cannot be gathered: those of an item are stored in three places.
+func (l *list) Gathered() core.Gathered { return core.Gathered{} }
+
+// Count counts the versions, at most the limit of them.
+func (l *list) Count(ctx context.Context) (n int, err error) {
+	err = l.Each(ctx, func(item.Item) (bool, error) {
+		n++
+		return true, nil
+	})
 	return n, err
 }
 
-// Page returns up to the limit of versions after the cursor; without a limit, all of them.
-func (l *list[T]) Page(ctx context.Context, after string) (page entity.Page[Version[T]], err error) {
-	err = l.run(ctx, func(ctx context.Context) error {
+// Page gives up to the limit of versions after the cursor to f; without a limit, all of them.
+func (l *list) Page(ctx context.Context, after string, f func([]item.Item, string) error) error {
+	return l.run(ctx, func(ctx context.Context) error {
 		low, high, err := l.beyond(after)
 		if err != nil {
 			return err
 		}
+		var items []item.Item
+		next := ""
 		for it, err := range l.states(ctx, low, high) {
 			if err != nil {
 				return err
 			}
-			if l.limit > 0 && len(page.Items) == l.limit { // there is another one
-				page.Next, err = l.cursor(page.Items[l.limit-1].Number)
-				return err
+			if l.limit > 0 && len(items) == l.limit { // there is another one
+				if next, err = l.cursor(plan.StoredVersion(l.c.Schema, items[l.limit-1])); err != nil {
+					return err
+				}
+				break
 			}
-			v, err := version[T](l.c, it)
-			if err != nil {
-				return err
-			}
-			page.Items = append(page.Items, v)
+			items = append(items, it)
 		}
-		return nil
+		return f(items, next)
 	})
-	return page, err
 }
 
 // cursor is the position after version n.
-func (l *list[T]) cursor(n int64) (string, error) {
+func (l *list) cursor(n int64) (string, error) {
 	return l.c.Cursor.Encode(l.binding(), item.Item{"v": item.S(versionText(n))})
 }
 
 // binding is the text that cursors of this list carry a fingerprint of.
-func (l *list[T]) binding() string {
+func (l *list) binding() string {
 	return fmt.Sprintf("%s\x00%s\x00%s\x00%d\x00%d\x00%v\x00%v", l.op.Verb, l.c.Table, plan.KeyID(l.op.Key), l.low, l.high, l.spec.Desc, l.spec.Current)
 }
 
 // beyond is the range of versions that come after a cursor.
-func (l *list[T]) beyond(after string) (low, high int64, err error) {
+func (l *list) beyond(after string) (low, high int64, err error) {
 	if low, high = l.low, l.high; after == "" || l.err != nil {
 		return low, high, l.err
 	}

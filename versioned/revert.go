@@ -6,7 +6,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
-	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
@@ -15,18 +14,19 @@ import (
 type WriteOption = entity.WriteOption
 
 // Ops builds the writes of a history as values.
-type Ops[T any] struct {
-	handle
-	h *History[T]
-}
+type Ops[T any] struct{ handle }
 
 // Revert is [History.Revert] as a value.
 func (o Ops[T]) Revert(key T, n int64, opts ...WriteOption) entity.Write[T] {
-	c := core.Of(o)
-	op := plan.NewRevert(c.Schema, c.Table, reflect.ValueOf(key), opt.Writes(opts))
+	return core.NewWrite[T](revert(core.Of(o), reflect.ValueOf(key), n, opt.Writes(opts)))
+}
+
+// revert plans to give an item the content of version n.
+func revert(c *core.Core, key reflect.Value, n int64, spec opt.Spec) *core.Operation {
+	op := plan.NewRevert(c.Schema, c.Table, key, spec)
 	if op.Err == nil {
 		op.Prepare = func(ctx context.Context, r plan.Reader, in *plan.Input) error {
-			it, err := o.h.raw(ctx, r, op, n)
+			it, err := raw(ctx, c, r, op, n)
 			in.Found = it
 			if err != nil && plan.Live(c.Schema, in.Image, in.Now) {
 				err = &plan.ItemPresent{Err: err} // what is not there is the version
@@ -34,12 +34,5 @@ func (o Ops[T]) Revert(key T, n int64, opts ...WriteOption) entity.Write[T] {
 			return err
 		}
 	}
-	return core.NewWrite(c, op, func(outcome any) (T, error) {
-		it, ok := outcome.(item.Item)
-		if !ok {
-			var none T
-			return none, nil
-		}
-		return core.Decode[T](c, it)
-	})
+	return core.ItemOperation(c, op)
 }

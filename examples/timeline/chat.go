@@ -47,7 +47,7 @@ func (s *story) cutOff(ctx context.Context) error {
 		return err
 	}
 	s.report.meta(meta)
-	s.see(ruleMeta, "after the cut", []string{string(meta.RebuildStatus), fmt.Sprint(meta.HistoryComplete)}, []string{"in_progress", "false"})
+	s.see(ruleMeta, "after the cut", []string{string(meta.RebuildStatus), fmt.Sprint(meta.HistoryComplete)}, []string{"interrupted", "false"})
 
 	bar = s.report.bar()
 	if meta, err = s.states.Rebuild(ctx, timeline.Resume(), timeline.Segments(1), timeline.OnProgress(bar.draw)); err != nil {

@@ -207,10 +207,10 @@ func (l *lab) runJoined(t *testing.T, op entity.Op) error {
 // runAlone runs op by itself.
 func runAlone[T any](t *testing.T, op entity.Write[T]) error {
 	t.Helper()
-	_, err := op.(interface {
-		Run(context.Context) (T, error)
-	}).Run(t.Context())
-	return err
+	var result T
+	return op.(interface {
+		Run(ctx context.Context, into any) error
+	}).Run(t.Context(), &result)
 }
 
 // inputCode is the code of an *entity.InputError in err, "" when there is none.

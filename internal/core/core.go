@@ -11,7 +11,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
-	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -23,9 +22,6 @@ type Core struct {
 	Cursor cursor.Codec
 	DB     any       // *entity.DB
 	Views  *sync.Map // of the database: name of a timeline → what it is
-
-	// Bind makes an entity.Query[T] of a plan, for packages that know only the erased core.
-	Bind func(*query.Plan) any
 }
 
 // Handle is embedded by every public handle.
@@ -50,14 +46,23 @@ func (c *Core) Wrap(verb, key string, err error) error {
 	return &plan.Error{Verb: verb, Entity: c.Schema.Name, Key: key, Err: err}
 }
 
-// Decode fills a new T from an item.
-func Decode[T any](c *Core, it item.Item) (T, error) {
-	var v T
-	if err := c.Schema.Codec.Decode(it, reflect.ValueOf(&v)); err != nil {
-		var none T
-		return none, Misfit(c, err)
+// Decode fills what into, a pointer, points to from an item. With an error it leaves the zero value there.
+func (c *Core) Decode(it item.Item, into any) error { return c.DecodeBy(&c.Schema.Codec, it, into) }
+
+// DecodeBy is [Core.Decode] with the codec of a smaller struct.
+func (c *Core) DecodeBy(codec *item.Codec, it item.Item, into any) error {
+	v := reflect.ValueOf(into)
+	if err := codec.Decode(it, v); err != nil {
+		v.Elem().SetZero()
+		return Misfit(c, err)
 	}
-	return v, nil
+	return nil
+}
+
+// Decode makes a T of an item.
+func Decode[T any](c *Core, it item.Item) (v T, err error) {
+	err = c.Decode(it, &v)
+	return v, err
 }
 
 // Misfit makes a *plan.DecodeError of a codec's error.

@@ -33,25 +33,15 @@ type part struct {
 
 func (p *part) gathered() Gathered { return p.Gathered }
 
-// Apart makes a Part of a query that reads more than one partition of a table or index and cannot be gathered.
-func Apart(q fmt.Stringer) Part { return &part{Stringer: q} }
-
 // Into makes q a part of entity.DB.Gather.
 func (q *Query[T]) Into(dst *[]T) Part {
-	p := &part{q, Gathered{Core: q.c, Plan: q.p}}
+	p := &part{q, q.r.Gathered()}
 	if dst != nil {
 		p.Into = dst
 	}
 	p.Collect = func() (func(item.Item) error, func()) {
 		var group []T
-		add := func(it item.Item) error {
-			v, err := q.decode(it)
-			if err == nil {
-				group = append(group, v)
-			}
-			return err
-		}
-		return add, func() { *dst = group }
+		return func(it item.Item) error { return q.add(&group, it) }, func() { *dst = group }
 	}
 	return p
 }

@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"fmt"
 	"iter"
 
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -23,48 +24,55 @@ type Page[T any] struct {
 	Next  string // cursor of the next page, "" after the last one; the last page can be empty
 }
 
-// Query is a compiled query whose items are decoded as T; it implements entity.Query[T].
+// Reading is a query whose items are not decoded yet. Its errors say what was being read.
+type Reading interface {
+	fmt.Stringer
+	// Each calls f for every item, at most the query's limit of them, until f asks for no more.
+	Each(ctx context.Context, f func(item.Item) (more bool, err error)) error
+	// Few reads at most n items and gives them to f; it is plan.ErrNotFound when there is none.
+	Few(ctx context.Context, n int, f func([]item.Item) error) error
+	// Page reads one page, and gives its items and the next cursor to f.
+	Page(ctx context.Context, after string, f func(items []item.Item, next string) error) error
+	// Count counts the items.
+	Count(ctx context.Context) (int, error)
+	// Gathered is what entity.DB.Gather has to know; its Plan is nil for a query that cannot be gathered.
+	Gathered() Gathered
+}
+
+// Query implements entity.Query[T]: a reading whose items are decoded as T.
 type Query[T any] struct {
 	Seal
-	c      *Core
-	p      *query.Plan
-	decode func(item.Item) (T, error)
+	r      Reading
+	decode func(it item.Item, into any) error // into is a *T
 }
 
-// NewQuery makes a Query of c's plan p; decode turns each item into a T.
-func NewQuery[T any](c *Core, p *query.Plan, decode func(item.Item) (T, error)) *Query[T] {
-	p.Runner, p.Cursor = c.Runner, c.Cursor
-	return &Query[T]{c: c, p: p, decode: decode}
+// NewQuery makes a query of a reading; decode fills what its second argument, a *T, points to.
+func NewQuery[T any](r Reading, decode func(it item.Item, into any) error) *Query[T] {
+	return &Query[T]{r: r, decode: decode}
 }
 
-// Source returns what q reads from, and a copy of its plan.
-func (q *Query[T]) Source() (*Core, query.Plan) { return q.c, *q.p }
+// NewItemQuery makes a query of c's plan p, whose items are those of the entity.
+func NewItemQuery[T any](c *Core, p *query.Plan) *Query[T] {
+	return NewQuery[T](Planned(c, p), c.Decode)
+}
+
+// Reading is what q reads from.
+func (q *Query[T]) Reading() Reading { return q.r }
 
 // String prints the compiled query.
-func (q *Query[T]) String() string { return q.p.String() }
-
-func (q *Query[T]) run(ctx context.Context, f func(context.Context) error) error {
-	return q.p.Measure(ctx, func(ctx context.Context) error { return q.c.Wrap(q.p.Verb, q.p.Where, f(ctx)) })
-}
+func (q *Query[T]) String() string { return q.r.String() }
 
 // All yields every item.
 func (q *Query[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		stopped := false
-		err := q.run(ctx, func(ctx context.Context) error {
-			for it, err := range q.p.All(ctx) {
-				if err != nil {
-					return err
-				}
-				v, err := q.decode(it)
-				if err != nil {
-					return err
-				}
-				if stopped = !yield(v, nil); stopped {
-					return nil
-				}
+		err := q.r.Each(ctx, func(it item.Item) (bool, error) {
+			var v T
+			if err := q.decode(it, &v); err != nil {
+				return false, err
 			}
-			return nil
+			stopped = !yield(v, nil)
+			return !stopped, nil
 		})
 		if err != nil && !stopped {
 			var none T
@@ -76,84 +84,115 @@ func (q *Query[T]) All(ctx context.Context) iter.Seq2[T, error] {
 // Collect returns every item.
 func (q *Query[T]) Collect(ctx context.Context) ([]T, error) {
 	var all []T
-	for v, err := range q.All(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, v)
+	err := q.r.Each(ctx, func(it item.Item) (bool, error) { return true, q.add(&all, it) })
+	if err != nil {
+		return nil, err
 	}
 	return all, nil
 }
 
-// few reads at most n items.
-func (q *Query[T]) few(ctx context.Context, n int) (items []T, err error) {
-	err = q.run(ctx, func(ctx context.Context) error {
-		page, err := q.p.Page(ctx, "", n)
-		if err != nil {
-			return err
-		}
-		if len(page.Items) == 0 {
-			return plan.ErrNotFound
-		}
-		items, err = q.decodeAll(page)
-		return err
-	})
-	return items, err
-}
-
-func (q *Query[T]) decodeAll(page query.Page) ([]T, error) {
-	items := make([]T, 0, len(page.Items))
-	for _, it := range page.Items {
-		v, err := q.decode(it)
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, v)
-	}
-	return items, nil
+// add decodes an item behind the others.
+func (q *Query[T]) add(all *[]T, it item.Item) error {
+	var none T
+	*all = append(*all, none)
+	return q.decode(it, &(*all)[len(*all)-1])
 }
 
 // First returns the first item.
-func (q *Query[T]) First(ctx context.Context) (T, error) {
-	var none T
-	items, err := q.few(ctx, 1)
-	if err != nil {
-		return none, err
-	}
-	return items[0], nil
+func (q *Query[T]) First(ctx context.Context) (first T, err error) {
+	err = q.r.Few(ctx, 1, func(items []item.Item) error { return q.decode(items[0], &first) })
+	return first, err
 }
 
 // One returns the only item.
-func (q *Query[T]) One(ctx context.Context) (T, error) {
-	var none T
-	items, err := q.few(ctx, 2)
-	switch {
-	case err != nil:
-		return none, err
-	case len(items) > 1:
-		return none, q.c.Wrap(q.p.Verb, q.p.Where, plan.ErrNotUnique)
-	}
-	return items[0], nil
+func (q *Query[T]) One(ctx context.Context) (only T, err error) {
+	err = q.r.Few(ctx, 2, func(items []item.Item) error {
+		if len(items) > 1 {
+			return plan.ErrNotUnique
+		}
+		return q.decode(items[0], &only)
+	})
+	return only, err
 }
 
 // Page returns the items after a cursor.
 func (q *Query[T]) Page(ctx context.Context, after string) (page Page[T], err error) {
-	err = q.run(ctx, func(ctx context.Context) error {
-		raw, err := q.p.Page(ctx, after, q.p.Limit)
-		if err != nil {
-			return err
+	err = q.r.Page(ctx, after, func(items []item.Item, next string) error {
+		page.Items, page.Next = make([]T, len(items)), next
+		for i, it := range items {
+			if err := q.decode(it, &page.Items[i]); err != nil {
+				page.Items = nil
+				return err
+			}
 		}
-		page.Next = raw.Next
-		page.Items, err = q.decodeAll(raw)
-		return err
+		return nil
 	})
 	return page, err
 }
 
 // Count counts the items.
-func (q *Query[T]) Count(ctx context.Context) (n int, err error) {
-	err = q.run(ctx, func(ctx context.Context) error {
-		n, err = q.p.Count(ctx)
+func (q *Query[T]) Count(ctx context.Context) (int, error) { return q.r.Count(ctx) }
+
+// planned is a reading of one compiled plan.
+type planned struct {
+	c *Core
+	p *query.Plan
+}
+
+// Planned makes a reading of c's plan p.
+func Planned(c *Core, p *query.Plan) Reading {
+	p.Runner, p.Cursor = c.Runner, c.Cursor
+	return planned{c, p}
+}
+
+func (r planned) String() string { return r.p.String() }
+
+func (r planned) Gathered() Gathered { return Gathered{Core: r.c, Plan: r.p} }
+
+func (r planned) run(ctx context.Context, f func(context.Context) error) error {
+	return r.p.Measure(ctx, func(ctx context.Context) error { return r.c.Wrap(r.p.Verb, r.p.Where, f(ctx)) })
+}
+
+func (r planned) Each(ctx context.Context, f func(item.Item) (bool, error)) error {
+	return r.run(ctx, func(ctx context.Context) error {
+		for it, err := range r.p.All(ctx) {
+			if err != nil {
+				return err
+			}
+			if more, err := f(it); err != nil || !more {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (r planned) Few(ctx context.Context, n int, f func([]item.Item) error) error {
+	return r.run(ctx, func(ctx context.Context) error {
+		page, err := r.p.Page(ctx, "", n)
+		switch {
+		case err != nil:
+			return err
+		case len(page.Items) == 0:
+			return plan.ErrNotFound
+		}
+		return f(page.Items)
+	})
+}
+
+func (r planned) Page(ctx context.Context, after string, f func([]item.Item, string) error) error {
+	return r.run(ctx, func(ctx context.Context) error {
+		page, err := r.p.Page(ctx, after, r.p.Limit)
+		if err != nil {
+			return err
+		}
+		return f(page.Items, page.Next)
+	})
+}
+
+func (r planned) Count(ctx context.Context) (n int, err error) {
+	err = r.run(ctx, func(ctx context.Context) error {
+		n, err = r.p.Count(ctx)
 		return err
 	})
 	return n, err

@@ -2,6 +2,7 @@ package lint_test
 
 import (
 	"go/ast"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -114,7 +115,11 @@ func TestComments_EveryPublicPackageIntroducesItself(t *testing.T) {
 			continue
 		}
 		introduced[s.pkg] += 0
-		if strings.HasPrefix(s.tree.Doc.Text(), "Package "+s.tree.Name.Name+" ") {
+		begins := "Package " + s.tree.Name.Name + " "
+		if s.tree.Name.Name == "main" {
+			begins = "Command " + path.Base(s.pkg) + " "
+		}
+		if strings.HasPrefix(s.tree.Doc.Text(), begins) {
 			introduced[s.pkg]++
 		}
 	}

@@ -55,20 +55,22 @@ func allowed(from, to string) bool {
 	switch {
 	case from == "check":
 		return false
+	case strings.HasPrefix(from, "localdb/cmd/"):
+		return to == "localdb"
 	case from == "localdb" || strings.HasPrefix(from, "localdb/"):
 		return strings.HasPrefix(to, "localdb/")
 	case from == "entity":
 		return internal
 	case slices.Contains(features, from):
 		return internal || to == "entity"
+	case from == "iac":
+		return to == "entity"
 	case from == "schemalock":
 		return internal || to == "entity"
 	case slices.Contains(folds, from):
 		return internal || to == "entity" || slices.Contains(features, to)
 	case strings.HasPrefix(from, "examples/"):
 		return strings.HasPrefix(to, from+"/") || !strings.HasPrefix(to, "internal/")
-	case strings.HasPrefix(from, "internal/cmd/"): // tools of the build
-		return to == "localdb"
 	}
 	return false
 }
@@ -76,8 +78,8 @@ func allowed(from, to string) bool {
 // known reports whether the rules above say anything about a package.
 func known(pkg string) bool {
 	_, internal := internals[pkg]
-	return internal || pkg == "entity" || pkg == "check" || pkg == "schemalock" || pkg == "localdb" || slices.Contains(features, pkg) || slices.Contains(folds, pkg) ||
-		strings.HasPrefix(pkg, "localdb/") || strings.HasPrefix(pkg, "examples/") || strings.HasPrefix(pkg, "internal/cmd/")
+	return internal || pkg == "entity" || pkg == "check" || pkg == "iac" || pkg == "schemalock" || pkg == "localdb" || slices.Contains(features, pkg) || slices.Contains(folds, pkg) ||
+		strings.HasPrefix(pkg, "localdb/") || strings.HasPrefix(pkg, "examples/")
 }
 
 func TestImports_GoDownwards(t *testing.T) {
@@ -149,7 +151,7 @@ func TestImports_TestPackagesStayInTests(t *testing.T) {
 		if s.test || s.pkg == "localdb" { // localdb.Test is for the tests of others
 			continue
 		}
-		tool := strings.HasPrefix(s.pkg, "examples/") || strings.HasPrefix(s.pkg, "internal/cmd/")
+		tool := strings.HasPrefix(s.pkg, "examples/") || strings.HasPrefix(s.pkg, "localdb/cmd/")
 		for _, path := range s.imports() {
 			for _, only := range testOnly {
 				if path == only || strings.HasPrefix(path, only+"/") {

@@ -52,6 +52,13 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field opt.Target,
 			return Step{}, err
 		}
 		changes = append(append(changes, halves...), signed(s, in.WriteID)...)
+		if historian(s) != nil && s.Hidden { // readers of the history learn that a state of before is another one now
+			at, err := s.Options.Precision.Value(s.Options.Precision.Truncate(in.Now))
+			if err != nil {
+				return Step{}, valueError(s, a, err)
+			}
+			changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(schema.TouchedAttr), Value: at})
+		}
 		latest, err := TimeValue(a, in.Now.Add(-every))
 		if err != nil {
 			return Step{}, valueError(s, a, err)

@@ -117,8 +117,9 @@ func unmark(s *schema.Schema) []expr.Change {
 	return []expr.Change{{Kind: expr.Remove, Path: expr.Attr(schema.OpAttr)}}
 }
 
-// countUp gives it the version after the one that old has.
+// countUp makes a new state of it: with the version after the one that old has, and untouched.
 func countUp(s *schema.Schema, it, old item.Item, in Input) {
+	delete(it, schema.TouchedAttr)
 	SetVersion(s, it, in.Counted(s, old)+1)
 }
 

@@ -4,7 +4,7 @@ import "slices"
 
 // reserved are the attributes that a model must not have, whatever the declaration: the library may write them now or
 // when a feature is declared later.
-var reserved = []string{EntityAttr, WriteAttr, KindAttr, AtAttr, PayloadAttr, OpAttr, DeletedAttr, OwnerPKAttr, OwnerSKAttr}
+var reserved = []string{EntityAttr, WriteAttr, KindAttr, AtAttr, PayloadAttr, OpAttr, TouchedAttr, DeletedAttr, OwnerPKAttr, OwnerSKAttr}
 
 // Reserved reports that an attribute belongs to the library.
 func Reserved(name string) bool { return slices.Contains(reserved, name) }

@@ -21,6 +21,7 @@ const (
 	AtAttr      = "_at"       // when an event was accepted
 	PayloadAttr = "_pv"       // payload version
 	OpAttr      = "_op"       // marks a restored item
+	TouchedAttr = "_touched"  // when the state of an item with history was touched last
 
 	OwnerPKAttr = "_entity_pk" // partition key of the item that a sentinel belongs to
 	OwnerSKAttr = "_entity_sk" // its sort key

@@ -1,22 +1,24 @@
-package entity
+package iac
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 	"regexp"
 	"strings"
+
+	"github.com/dynastrata/dynastrata/entity"
 )
 
-// A resource that changes its name is made anew, and the table with it. So the name of a table's resource depends on
-// nothing but the table's logical name, and names that a plain form would not keep apart end in a checksum.
+// A tool replaces a resource whose name changes, and the table with it. So the name of a table's resource depends on
+// nothing but the table's logical name, and names that would collide in the plain form end in a checksum.
 
 // longestName is how much of a logical name is kept; CloudFormation allows 255 characters.
 const longestName = 200
 
-// name is the table's logical name, the first one if several lead to it.
-func (t TableSpec) name() string {
+// logicalName is the table's logical name, the first one if there are several.
+func logicalName(t entity.TableSpec) string {
 	if len(t.Logical) == 0 {
-		return t.Name // a Spec that somebody made by hand
+		return t.Name // a Spec written by hand
 	}
 	return t.Logical[0]
 }

@@ -3,7 +3,11 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,21 +53,35 @@ func TestRunBeside_SaysWhyACommandCannotRun(t *testing.T) {
 	require.Contains(t, complaints.String(), missing)
 }
 
-func TestRun_NeedsACommand(t *testing.T) {
+func TestRun_KeepsTheDatabaseUntilItIsInterrupted(t *testing.T) {
 	t.Parallel()
-	var complaints bytes.Buffer
-	require.Equal(t, exitUsage, run(nil, &complaints))
-	require.NotEmpty(t, complaints.String())
+	database := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"TableNames":[]}`)
+	}))
+	defer database.Close()
+	if os.Getenv("LOCALDB_RUN") == "keep" {
+		os.Exit(run(nil, os.Stdout, os.Stderr))
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRun_KeepsTheDatabaseUntilItIsInterrupted$")
+	cmd.Env = append(os.Environ(), "LOCALDB_RUN=keep", "DYNAMODB_ENDPOINT="+database.URL)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "export DYNAMODB_ENDPOINT="+database.URL+"\n", line)
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	require.NoError(t, cmd.Wait())
 }
 
 // TestRun_WithoutADatabase runs this test's own binary, so that the environment of the other tests stays as it is.
 func TestRun_WithoutADatabase(t *testing.T) {
 	t.Parallel()
-	if os.Getenv("WITHDB_RUN") != "" {
-		os.Exit(run([]string{"sh", "-c", "echo it ran"}, os.Stderr))
+	if os.Getenv("LOCALDB_RUN") != "" {
+		os.Exit(run([]string{"sh", "-c", "echo it ran"}, os.Stdout, os.Stderr))
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRun_WithoutADatabase$")
-	cmd.Env = append(os.Environ(), "WITHDB_RUN=1", "DYNAMODB_ENDPOINT=no address")
+	cmd.Env = append(os.Environ(), "LOCALDB_RUN=1", "DYNAMODB_ENDPOINT=no address")
 	out, err := cmd.CombinedOutput()
 	var failed *exec.ExitError
 	require.ErrorAs(t, err, &failed)

@@ -1,27 +1,30 @@
-package entity
+package iac
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"github.com/dynastrata/dynastrata/entity"
 )
 
-// CloudFormation returns a template with an AWS::DynamoDB::Table for each table, as indented JSON: the same bytes for an
-// equal Spec. Logical ids come from the tables' logical names and do not change when other tables are added: Table for the
-// default table, DeviceReadingsTable for "device_readings"; names that cannot be told apart that way end in a checksum.
-// Tables are retained when the stack lets go of them. The error is that of [Spec.Err], EDD-9050 for a
-// table whose name is none, such as an ARN, a key that is missing, or two tables with one id.
-func (s Spec) CloudFormation() ([]byte, error) {
-	if err := s.export(); err != nil {
+// CloudFormation returns a template with an AWS::DynamoDB::Table for each table of spec, as indented JSON. The same spec
+// gives the same bytes. Logical ids come from the tables' logical names and do not change when other tables are added:
+// Table for the default table, DeviceReadingsTable for "device_readings"; names that would collide in that form end in a
+// checksum. The tables are retained when they leave the stack.
+//
+// Errors: that of [entity.Spec.CheckNew], or two tables with one id.
+func CloudFormation(spec entity.Spec) ([]byte, error) {
+	if err := spec.CheckNew(); err != nil {
 		return nil, err
 	}
 	resources := map[string]any{}
-	for _, t := range s.Tables {
-		id := logicalID(t.name())
+	for _, t := range spec.Tables {
+		id := logicalID(logicalName(t))
 		if resources[id] != nil {
 			return nil, fmt.Errorf("two tables have the logical id %s", id)
 		}
-		resources[id] = cfnResource{"AWS::DynamoDB::Table", "Retain", "Retain", t.cloudFormation()}
+		resources[id] = cfnResource{"AWS::DynamoDB::Table", "Retain", "Retain", cfnTableOf(t)}
 	}
 	return indented(cfnTemplate{"2010-09-09", resources})
 }
@@ -74,19 +77,19 @@ type (
 	cfnRecovery struct{ PointInTimeRecoveryEnabled bool }
 )
 
-func (t TableSpec) cloudFormation() cfnTable {
+func cfnTableOf(t entity.TableSpec) cfnTable {
 	out := cfnTable{
-		TableName: t.Name, BillingMode: string(t.Billing), ProvisionedThroughput: t.Throughput.cloudFormation(),
-		KeySchema: t.Key.cloudFormation(), DeletionProtectionEnabled: t.DeletionProtection,
+		TableName: t.Name, BillingMode: string(t.Billing), ProvisionedThroughput: cfnThroughputOf(t.Throughput),
+		KeySchema: cfnKeysOf(t.Key), DeletionProtectionEnabled: t.DeletionProtection,
 	}
-	for _, a := range t.keyAttributes() {
+	for _, a := range t.KeyAttributes() {
 		out.AttributeDefinitions = append(out.AttributeDefinitions, cfnAttribute{a.Name, string(a.Type)})
 	}
 	for _, x := range t.GSIs {
-		out.GlobalSecondaryIndexes = append(out.GlobalSecondaryIndexes, x.cloudFormation())
+		out.GlobalSecondaryIndexes = append(out.GlobalSecondaryIndexes, cfnIndexOf(x))
 	}
 	for _, x := range t.LSIs {
-		out.LocalSecondaryIndexes = append(out.LocalSecondaryIndexes, x.cloudFormation())
+		out.LocalSecondaryIndexes = append(out.LocalSecondaryIndexes, cfnIndexOf(x))
 	}
 	if t.TTL != "" {
 		out.TimeToLiveSpecification = &cfnTTL{t.TTL, true}
@@ -100,19 +103,23 @@ func (t TableSpec) cloudFormation() cfnTable {
 	return out
 }
 
-func (x IndexSpec) cloudFormation() cfnIndex {
-	return cfnIndex{x.Name, x.Key.cloudFormation(), cfnProjection{string(x.Projection.Type), x.Projection.Include}, x.Throughput.cloudFormation()}
+func cfnIndexOf(x entity.IndexSpec) cfnIndex {
+	return cfnIndex{x.Name, cfnKeysOf(x.Key), cfnProjection{string(x.Projection.Type), x.Projection.Include}, cfnThroughputOf(x.Throughput)}
 }
 
-func (k KeySpec) cloudFormation() (keys []cfnKey) {
-	for _, e := range k.elements() {
-		keys = append(keys, cfnKey{*e.AttributeName, string(e.KeyType)})
+func cfnKeysOf(k entity.KeySpec) (keys []cfnKey) {
+	for _, a := range k.Partition {
+		keys = append(keys, cfnKey{a.Name, "HASH"})
+	}
+	for _, a := range k.Sort {
+		keys = append(keys, cfnKey{a.Name, "RANGE"})
 	}
 	return keys
 }
 
-func (t Throughput) cloudFormation() *cfnThroughput {
-	if t == (Throughput{}) {
+// cfnThroughputOf is nil for a table on demand.
+func cfnThroughputOf(t entity.Throughput) *cfnThroughput {
+	if t == (entity.Throughput{}) {
 		return nil
 	}
 	return &cfnThroughput{t.Read, t.Write}

@@ -1,27 +1,30 @@
-package entity
+package iac
 
 import (
 	"fmt"
 	"strings"
+
+	"github.com/dynastrata/dynastrata/entity"
 )
 
-// Terraform returns a configuration in Terraform's JSON syntax with an aws_dynamodb_table for each table, indented: the
-// same bytes for an equal Spec. Resources are named after the tables' logical names, and keep their names when other
-// tables are added: table for the default table, table_device_readings for "device_readings". An index with a native key of
-// several attributes is written with key_schema blocks, which the AWS provider knows since version 6.29; all else is
-// understood by older ones too. The error is that of [Spec.Err], EDD-9050 for a
-// table whose name is none, such as an ARN, a key that is missing, or two tables with one name.
-func (s Spec) Terraform() ([]byte, error) {
-	if err := s.export(); err != nil {
+// Terraform returns a configuration in Terraform's JSON syntax with an aws_dynamodb_table for each table of spec,
+// indented. The same spec gives the same bytes. Resources are named after the tables' logical names, and keep their
+// names when other tables are added: table for the default table, table_device_readings for "device_readings". An index
+// with a native key of several attributes is written with key_schema blocks, which the AWS provider knows since version
+// 6.29; older ones understand everything else.
+//
+// Errors: that of [entity.Spec.CheckNew], or two tables with one name.
+func Terraform(spec entity.Spec) ([]byte, error) {
+	if err := spec.CheckNew(); err != nil {
 		return nil, err
 	}
 	tables := map[string]tfTable{}
-	for _, t := range s.Tables {
-		name := resourceName(t.name())
+	for _, t := range spec.Tables {
+		name := resourceName(logicalName(t))
 		if _, taken := tables[name]; taken {
 			return nil, fmt.Errorf("two tables have the resource name %s", name)
 		}
-		tables[name] = t.terraform()
+		tables[name] = tfTableOf(t)
 	}
 	return indented(map[string]any{"resource": map[string]any{"aws_dynamodb_table": tables}})
 }
@@ -71,7 +74,7 @@ type (
 	}
 )
 
-func (t TableSpec) terraform() tfTable {
+func tfTableOf(t entity.TableSpec) tfTable {
 	out := tfTable{
 		Name: literal(t.Name), Billing: string(t.Billing), Read: t.Throughput.Read, Write: t.Throughput.Write,
 		Hash: literal(t.Key.Partition[0].Name), Stream: t.Stream != "", View: string(t.Stream), Protect: t.DeletionProtection,
@@ -79,14 +82,14 @@ func (t TableSpec) terraform() tfTable {
 	if t.Key.Sort != nil {
 		out.Range = literal(t.Key.Sort[0].Name)
 	}
-	for _, a := range t.keyAttributes() {
+	for _, a := range t.KeyAttributes() {
 		out.Attrs = append(out.Attrs, tfAttribute{literal(a.Name), string(a.Type)})
 	}
 	for _, x := range t.GSIs {
-		out.GSIs = append(out.GSIs, x.terraform())
+		out.GSIs = append(out.GSIs, tfIndexOf(x))
 	}
 	for _, x := range t.LSIs {
-		local := x.terraform()
+		local := tfIndexOf(x)
 		local.Hash = "" // the table's
 		out.LSIs = append(out.LSIs, local)
 	}
@@ -99,14 +102,14 @@ func (t TableSpec) terraform() tfTable {
 	return out
 }
 
-func (x IndexSpec) terraform() tfIndex {
+func tfIndexOf(x entity.IndexSpec) tfIndex {
 	out := tfIndex{Name: literal(x.Name), Projection: string(x.Projection.Type), Read: x.Throughput.Read, Write: x.Throughput.Write}
 	for _, name := range x.Projection.Include {
 		out.Include = append(out.Include, literal(name))
 	}
 	if len(x.Key.Partition) > 1 || len(x.Key.Sort) > 1 {
-		for _, e := range x.Key.elements() {
-			out.Keys = append(out.Keys, tfKey{literal(*e.AttributeName), string(e.KeyType)})
+		for _, k := range cfnKeysOf(x.Key) {
+			out.Keys = append(out.Keys, tfKey{literal(k.AttributeName), k.KeyType})
 		}
 		return out
 	}

@@ -1,9 +1,10 @@
-package entity_test
+package iac_test
 
 import (
 	"fmt"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/iac"
 )
 
 // Ticket is followed by a program that reads the table's stream and needs both images.
@@ -24,8 +25,8 @@ func tickets(client entity.Client, table string) *entity.DB {
 }
 
 // The tables of a program as a file for Terraform. No client is needed.
-func ExampleSpec_Terraform() {
-	text, err := tickets(nil, "prod-tickets").Spec().Terraform()
+func ExampleTerraform() {
+	text, err := iac.Terraform(tickets(nil, "prod-tickets").Spec())
 	fmt.Print(string(text), err)
 	// Output:
 	// {
@@ -58,8 +59,8 @@ func ExampleSpec_Terraform() {
 }
 
 // The same for CloudFormation, as a template of its own or to be merged into another.
-func ExampleSpec_CloudFormation() {
-	text, err := tickets(nil, "prod-tickets").Spec().CloudFormation()
+func ExampleCloudFormation() {
+	text, err := iac.CloudFormation(tickets(nil, "prod-tickets").Spec())
 	fmt.Print(string(text), err)
 	// Output:
 	// {

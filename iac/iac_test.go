@@ -1,4 +1,4 @@
-package entity_test
+package iac_test
 
 import (
 	"context"
@@ -17,9 +17,55 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/iac"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
-// LedgerEntry has what the other entities of these tests have not: a stream, and a table name that has to be spelled.
+// Report has a composed key in each kind of index.
+type Report struct {
+	_ entity.Key `name:"Report" pk:"$#{id}" sk:"$"`
+	_ entity.GSI `name:"all" index:"gsi1" pk:"$#{kind}" sk:"$#{day}"`
+	_ entity.GSI `name:"keys" index:"gsi2" pk:"gsi2pk={kind}" project:"keys"`
+	_ entity.GSI `name:"some" index:"gsi3" pk:"gsi3pk={kind}" sk:"gsi3sk={day}" project:"id, title"`
+
+	ID    string `dynamodbav:"id"`
+	Kind  string `dynamodbav:"kind"`
+	Day   string `dynamodbav:"day,omitempty"`
+	Title string `dynamodbav:"title,omitempty"`
+	Body  string `dynamodbav:"body,omitempty"`
+}
+
+// Sealed is keyed by a binary and a number, and has an index of several native attributes and a local one.
+type Sealed struct {
+	_ entity.Key `name:"Sealed" table:"sealed" pk:"digest" sk:"size"`
+	_ entity.GSI `name:"byOwner" index:"owner-index" pk:"owner" sk:"digest" project:"keys"`
+	_ entity.GSI `name:"byPlace" index:"place-index" pk:"owner+shelf" sk:"row+digest" project:"note,colour"`
+	_ entity.LSI `name:"byColour" index:"colour-index" sk:"colour"`
+
+	Digest []byte `dynamodbav:"digest"`
+	Size   int    `dynamodbav:"size"`
+	Owner  string `dynamodbav:"owner,omitempty"`
+	Shelf  []byte `dynamodbav:"shelf,omitempty"`
+	Row    int    `dynamodbav:"row,omitempty"`
+	Colour string `dynamodbav:"colour,omitempty"`
+	Note   string `dynamodbav:"note,omitempty"`
+}
+
+// Parked expires, and shares the default table and an index with reports.
+type Parked struct {
+	_ entity.Key    `name:"Parked" pk:"$#{id}" sk:"$#{day}"`
+	_ entity.GSI    `name:"byDay" index:"gsi2" pk:"gsi2pk={day}" project:"keys"`
+	_ entity.GSI    `name:"byNumber" index:"gsi4" pk:"day" sk:"number" project:"keys"`
+	_ lifecycle.TTL `attr:"_ttl" after:"30d"`
+
+	ID     string `dynamodbav:"id"`
+	Day    string `dynamodbav:"day"`
+	Number int    `dynamodbav:"number,omitempty"`
+}
+
+// LedgerEntry has a stream, and a table name that has to be spelled.
 type LedgerEntry struct {
 	_ entity.Key `name:"LedgerEntry" table:"ledger_entries" pk:"$#{id}" sk:"$" stream:"new"`
 	_ entity.GSI `name:"byDay" index:"gsi1" pk:"$#{day}" project:"keys"`
@@ -28,8 +74,23 @@ type LedgerEntry struct {
 	Day string `dynamodbav:"day,omitempty"`
 }
 
-// resourceConfig uses every option.
-func resourceConfig(prefix string) entity.Config {
+func declare[T any](t *testing.T, db *entity.DB, opts ...entity.StoreOption) {
+	t.Helper()
+	_, err := entity.New[T](db, opts...)
+	require.NoError(t, err)
+}
+
+func declareAll(t *testing.T, db *entity.DB) {
+	t.Helper()
+	declare[Report](t, db)
+	declare[Sealed](t, db)
+	declare[Parked](t, db)
+	declare[Report](t, db, entity.Named("Summary"))
+	declare[LedgerEntry](t, db)
+}
+
+// config uses every option.
+func config(prefix string) entity.Config {
 	return entity.Config{
 		Table: prefix + "app", Tables: map[string]string{"sealed": prefix + "sealed", "ledger_entries": prefix + "ledger"},
 		TableOptions: map[string]entity.TableOptions{
@@ -39,26 +100,25 @@ func resourceConfig(prefix string) entity.Config {
 	}
 }
 
-func resourceSpec(t *testing.T, prefix string) entity.Spec {
+func specOf(t *testing.T, prefix string) entity.Spec {
 	t.Helper()
-	db, err := entity.Open(nil, resourceConfig(prefix))
+	db, err := entity.Open(nil, config(prefix))
 	require.NoError(t, err)
-	declareSpecs(t, db)
-	declare[LedgerEntry](t, db)
+	declareAll(t, db)
 	return db.Spec()
 }
 
 // The files were compared by hand with the references of AWS::DynamoDB::Table and aws_dynamodb_table.
-func TestResources_AreWrittenAsTheirToolsReadThem(t *testing.T) {
+func TestTexts_AreWrittenAsTheirToolsReadThem(t *testing.T) {
 	t.Parallel()
-	spec := resourceSpec(t, "prod-")
-	for file, write := range map[string]func() ([]byte, error){"cloudformation.json": spec.CloudFormation, "terraform.tf.json": spec.Terraform} {
-		got, err := write()
+	spec := specOf(t, "prod-")
+	for file, write := range map[string]func(entity.Spec) ([]byte, error){"cloudformation.json": iac.CloudFormation, "terraform.tf.json": iac.Terraform} {
+		got, err := write(spec)
 		require.NoError(t, err)
-		again, err := write()
+		again, err := write(spec)
 		require.NoError(t, err)
 		require.Equal(t, string(got), string(again))
-		want, err := os.ReadFile(filepath.Join("testdata", "tables", file))
+		want, err := os.ReadFile(filepath.Join("testdata", file))
 		require.NoError(t, err)
 		require.Equal(t, string(want), string(got), file)
 	}
@@ -79,16 +139,16 @@ type stack struct {
 // What CloudFormation would make of the template is what Verify asks for.
 func TestCloudFormation_MakesTheTablesThatVerifyAccepts(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	cfg := resourceConfig(l.table + "-")
+	raw, table := localdb.Test(t)
+	wire := faults.New(raw.Options().HTTPClient)
+	cfg := config(table + "-")
 	sealed := cfg.TableOptions["sealed"]
 	sealed.PointInTimeRecovery = false // no local database has it
 	cfg.TableOptions["sealed"] = sealed
-	l.cfg = cfg
-	db := l.open(t, l.wire)
-	declareSpecs(t, db)
-	declare[LedgerEntry](t, db)
-	text, err := db.Spec().CloudFormation()
+	db, err := entity.Open(dynamodb.New(raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = wire }), cfg)
+	require.NoError(t, err)
+	declareAll(t, db)
+	text, err := iac.CloudFormation(db.Spec())
 	require.NoError(t, err)
 	var made stack
 	require.NoError(t, json.Unmarshal(text, &made))
@@ -100,20 +160,20 @@ func TestCloudFormation_MakesTheTablesThatVerifyAccepts(t *testing.T) {
 		if in.StreamSpecification != nil { // a template has the view alone
 			in.StreamSpecification.StreamEnabled = aws.Bool(true)
 		}
-		_, err := l.raw.CreateTable(t.Context(), &in)
+		_, err := raw.CreateTable(t.Context(), &in)
 		require.NoError(t, err, id)
-		t.Cleanup(func() { // before the lab deletes its tables
-			_, err := l.raw.UpdateTable(context.WithoutCancel(t.Context()), &dynamodb.UpdateTableInput{TableName: in.TableName, DeletionProtectionEnabled: aws.Bool(false)})
+		t.Cleanup(func() { // before the tables are deleted
+			_, err := raw.UpdateTable(context.WithoutCancel(t.Context()), &dynamodb.UpdateTableInput{TableName: in.TableName, DeletionProtectionEnabled: aws.Bool(false)})
 			require.NoError(t, err)
 		})
 		if ttl := r.Properties.TimeToLiveSpecification; ttl != nil {
-			_, err = l.raw.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{TableName: in.TableName, TimeToLiveSpecification: ttl})
+			_, err = raw.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{TableName: in.TableName, TimeToLiveSpecification: ttl})
 			require.NoError(t, err)
 		}
 	}
 	require.NoError(t, db.Verify(t.Context()))
 	require.NoError(t, db.CreateTables(t.Context()))
-	require.Zero(t, l.wire.Count("UpdateTimeToLive"), "nothing was left to do")
+	require.Zero(t, wire.Count("UpdateTimeToLive"), "nothing was left to do")
 }
 
 var (
@@ -122,7 +182,7 @@ var (
 )
 
 // Names of tables that are alike still give resources of their own, whatever other tables there are.
-func TestResources_NamesAreValidAndApart(t *testing.T) {
+func TestTexts_NamesAreValidAndApart(t *testing.T) {
 	t.Parallel()
 	logical := []string{"", "table", "Table", "device_readings", "device-readings", "device.readings", "deviceReadings", "DeviceReadings",
 		"deviceReadings_", "2024", "äö", "öä", "default", "a_1", "a1", "a__1", strings.Repeat("a", 255), strings.Repeat("a", 254) + "b", "..", "__"}
@@ -133,7 +193,7 @@ func TestResources_NamesAreValidAndApart(t *testing.T) {
 			s.Tables = append(s.Tables, entity.TableSpec{Name: "tab", Logical: []string{name}, Key: entity.KeySpec{Partition: []entity.AttributeSpec{{Name: "pk", Type: "S"}}}})
 		}
 		var stack struct{ Resources map[string]any }
-		text, err := s.CloudFormation()
+		text, err := iac.CloudFormation(s)
 		require.NoError(t, err)
 		require.NoError(t, json.Unmarshal(text, &stack))
 		var config struct {
@@ -141,7 +201,7 @@ func TestResources_NamesAreValidAndApart(t *testing.T) {
 				Tables map[string]any `json:"aws_dynamodb_table"`
 			}
 		}
-		text, err = s.Terraform()
+		text, err = iac.Terraform(s)
 		require.NoError(t, err)
 		require.NoError(t, json.Unmarshal(text, &config))
 		require.Len(t, stack.Resources, len(names))
@@ -171,36 +231,37 @@ func TestTerraform_NamesAreNoTemplates(t *testing.T) {
 	s := entity.Spec{Tables: []entity.TableSpec{{Name: "tab", TTL: "${ttl}", Key: entity.KeySpec{Partition: []entity.AttributeSpec{{Name: "%{if}<&", Type: "S"}}},
 		GSIs: []entity.IndexSpec{{Name: "x", Key: entity.KeySpec{Partition: []entity.AttributeSpec{{Name: "$${a}", Type: "S"}}}, Projection: entity.ProjectionSpec{Type: "INCLUDE", Include: []string{"${b}"}}}},
 	}}}
-	text, err := s.Terraform()
+	text, err := iac.Terraform(s)
 	require.NoError(t, err)
 	for _, want := range []string{`"attribute_name": "$${ttl}"`, `"hash_key": "%%{if}<&"`, `"$$${a}"`, `"$${b}"`} {
 		require.Contains(t, string(text), want)
 	}
-	text, err = s.CloudFormation()
+	text, err = iac.CloudFormation(s)
 	require.NoError(t, err)
 	require.Contains(t, string(text), `"AttributeName": "${ttl}"`)
 }
 
-func TestResources_AreNotWrittenWhereSomethingIsWrong(t *testing.T) {
+func TestTexts_AreNotWrittenWhereSomethingIsWrong(t *testing.T) {
 	t.Parallel()
 	db, err := entity.Open(nil, entity.Config{Table: "app", TableOptions: map[string]entity.TableOptions{"typo": {}}})
 	require.NoError(t, err)
-	declare[Team](t, db)
-	for _, s := range []entity.Spec{db.Spec(), {Tables: []entity.TableSpec{{Name: "tab"}}}, {Tables: []entity.TableSpec{teamTable(t), teamTable(t)}}} {
-		_, err := s.CloudFormation()
+	declare[LedgerEntry](t, db)
+	for _, s := range []entity.Spec{db.Spec(), {Tables: []entity.TableSpec{{Name: "tab"}}}, {Tables: []entity.TableSpec{ledger(t), ledger(t)}}} {
+		_, err := iac.CloudFormation(s)
 		require.Error(t, err)
-		_, err = s.Terraform()
+		_, err = iac.Terraform(s)
 		require.Error(t, err)
 	}
-	empty, err := entity.Spec{}.CloudFormation()
+	empty, err := iac.CloudFormation(entity.Spec{})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"AWSTemplateFormatVersion":"2010-09-09","Resources":{}}`, string(empty))
 }
 
-// teamTable is a table that is fine by itself.
-func teamTable(t *testing.T) entity.TableSpec {
+// ledger is a table that is fine by itself.
+func ledger(t *testing.T) entity.TableSpec {
 	t.Helper()
-	db := paper(t)
-	declare[Team](t, db)
+	db, err := entity.Open(nil, entity.Config{Table: "app"})
+	require.NoError(t, err)
+	declare[LedgerEntry](t, db)
 	return db.Spec().Tables[0]
 }

@@ -1,0 +1,211 @@
+package localdb
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Shared returns the database that all tests of this user share, as [Test] does: the one that DYNAMODB_ENDPOINT names, else the one
+// that runs already, else a new one. It ends by itself a few seconds after the last process that uses it has ended or closed its
+// [Server]; other uses of it are not disturbed by [Server.Close]. Tables that a program makes there are seen by all others.
+//
+// ctx bounds the starting only. Where a database cannot be shared (no file locks, no cache directory), this is [Start], and a line on
+// standard error says why.
+func Shared(ctx context.Context) (*Server, error) {
+	cfg, err := readSettings(os.Getenv, os.Stderr)
+	if err != nil {
+		return nil, err
+	}
+	return openShared(ctx, cfg, candidates, idleTime)
+}
+
+func openShared(ctx context.Context, cfg settings, list []candidate, idle time.Duration) (*Server, error) {
+	if cfg.endpoint != "" {
+		return start(ctx, cfg, list)
+	}
+	if _, err := chosen(cfg.kind, list); err != nil {
+		return nil, err
+	}
+	g, err := newGroup(cfg, idle)
+	if err == nil {
+		var server *Server
+		if server, err = g.server(ctx, cfg, list); err == nil {
+			return server, nil
+		}
+	}
+	var cannot *cannotShareError
+	if !errors.As(err, &cannot) {
+		return nil, err
+	}
+	_, _ = fmt.Fprintf(cfg.notify, "localdb: this process starts a database of its own: %v\n", err)
+	return start(ctx, cfg, list)
+}
+
+// cannotShareError says why processes cannot share a database here. It says nothing against a database of one's own.
+type cannotShareError struct{ reason error }
+
+func (e *cannotShareError) Error() string { return "it cannot be shared: " + e.reason.Error() }
+func (e *cannotShareError) Unwrap() error { return e.reason }
+
+// group is those who share one database: the processes of one user on one machine whose settings ask for the same.
+type group struct {
+	program string        // this program, which becomes the keeper
+	name    string        // of the record, which is there while the database runs; beside it is the lock for starting
+	idle    time.Duration // how long the database outlives its last use
+}
+
+// record is the content of the file that says where a shared database is. Who uses the database holds a shared lock on the file.
+type record struct {
+	Kind     string
+	Endpoint string
+	Token    string // see ping
+	Passed   string // why other kinds were passed over
+}
+
+// newGroup finds the group that a process belongs to. The machine's name is part of it because home directories are shared between
+// machines, and addresses on the loopback interface are not.
+func newGroup(cfg settings, idle time.Duration) (*group, error) {
+	if !canShare {
+		return nil, &cannotShareError{errors.New("there are no file locks on this system")}
+	}
+	if cfg.cache == "" {
+		return nil, &cannotShareError{errors.New("there is no user cache directory; set LOCALDB_CACHE")}
+	}
+	program, err := ownProgram()
+	if err != nil {
+		return nil, &cannotShareError{err}
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, &cannotShareError{err}
+	}
+	about := sha256.New()
+	_, _ = fmt.Fprintf(about, "%q %d %q %q %t %s %s", host, os.Getuid(), cfg.kind, cfg.javaHome, cfg.noFetch, ddbLocal.sha512, dockerImage)
+	dir := filepath.Join(cfg.cache, "shared")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, &cannotShareError{err}
+	}
+	return &group{program: program, name: filepath.Join(dir, hex.EncodeToString(about.Sum(nil)[:8])), idle: idle}, nil
+}
+
+// publicName returns the name that a record has for the group, for the name that it has until the database answers.
+func publicName(path string) string {
+	dir, name := filepath.Split(path)
+	name, _, _ = strings.Cut(name, ".")
+	return filepath.Join(dir, name+".json")
+}
+
+// server joins the database of the group, or starts it.
+func (g *group) server(ctx context.Context, cfg settings, list []candidate) (*Server, error) {
+	if server := g.join(ctx); server != nil {
+		return server, nil
+	}
+	unlock, err := lock(ctx, g.name+".lock")
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("localdb: start interrupted: %w", err)
+		}
+		return nil, &cannotShareError{err}
+	}
+	defer unlock()
+	if server := g.join(ctx); server != nil { // another process has started it while we waited
+		return server, nil
+	}
+	return g.start(ctx, cfg, list)
+}
+
+// join begins to use the database of the group, and returns nil if there is none that answers.
+func (g *group) join(ctx context.Context) *Server {
+	for {
+		file, err := os.Open(publicName(g.name))
+		if err != nil {
+			return nil
+		}
+		if err := lockShared(ctx, file); err != nil {
+			_ = file.Close()
+			return nil
+		}
+		if !sameFile(file.Name(), file) { // it has ended meanwhile, and there may be another one
+			_ = file.Close()
+			continue
+		}
+		server, err := reach(ctx, file)
+		if err != nil {
+			_ = file.Close()
+			return nil
+		}
+		return server
+	}
+}
+
+// reach returns the database that a record names, if it answers. One whose keeper was killed does not, or is another one.
+func reach(ctx context.Context, file *os.File) (*Server, error) {
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return nil, err
+	}
+	var r record
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, err
+	}
+	server := &Server{kind: r.Kind, endpoint: r.Endpoint, token: r.Token, passed: r.Passed, http: newHTTPClient(), record: file}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		err := ping(ctx, server.http, server.endpoint, server.token)
+		switch {
+		case err == nil:
+			return server, nil
+		case errors.Is(err, errStranger), errors.Is(err, syscall.ECONNREFUSED), ctx.Err() != nil:
+			return nil, err
+		}
+		select { // it is there, and busy
+		case <-ctx.Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// start starts the database of the group under a keeper. The caller holds the lock for starting.
+func (g *group) start(ctx context.Context, cfg settings, list []candidate) (_ *Server, err error) {
+	file, err := os.CreateTemp(filepath.Dir(g.name), filepath.Base(g.name)+".*.new")
+	if err != nil {
+		return nil, &cannotShareError{err}
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(file.Name())
+			_ = file.Close()
+		}
+	}()
+	if err := lockShared(ctx, file); err != nil {
+		return nil, &cannotShareError{err}
+	}
+	cfg.launch = launchKept(g.program, file.Name(), g.idle)
+	server, err := start(ctx, cfg, list)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(record{server.kind, server.endpoint, server.token, server.passed})
+	if err == nil {
+		_, err = file.Write(text)
+	}
+	if err == nil {
+		err = os.Rename(file.Name(), publicName(g.name))
+	}
+	if err != nil {
+		return nil, errors.Join(&cannotShareError{err}, server.Close())
+	}
+	server.record, server.child = file, nil // from here on the keeper decides when it ends
+	return server, nil
+}
