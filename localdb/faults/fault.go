@@ -46,11 +46,15 @@ const (
 	// throttled.
 	Unprocessed
 
+	// Unsent refuses the request with a connection error that matches [ErrInjected], before it was written in full: a caller that traces the
+	// connection (net/http/httptrace) sees a write that failed. With Drop it sees nothing, as with an HTTP client that knows no traces.
+	Unsent
+
 	// Cut lets the request through and breaks the connection in the middle of the answer: status and header arrive, and half of the body.
 	Cut
 )
 
-var names = [...]string{"None", "Throttle", "Conflict", "Internal", "InternalApplied", "Drop", "Lost", "Twice", "Late", "Hang", "Unprocessed", "Cut"}
+var names = [...]string{"None", "Throttle", "Conflict", "Internal", "InternalApplied", "Drop", "Lost", "Twice", "Late", "Hang", "Unprocessed", "Unsent", "Cut"}
 
 // String returns the constant's name.
 func (f Fault) String() string {

@@ -17,6 +17,23 @@ func (t *Transport) keep(req *http.Request) {
 	t.late = append(t.late, again)
 }
 
+// traceUnsent says to a caller that traces the connection that it was had and broke.
+func traceUnsent(req *http.Request, err error) {
+	trace := httptrace.ContextClientTrace(req.Context())
+	if trace == nil {
+		return
+	}
+	if trace.GetConn != nil {
+		trace.GetConn(req.URL.Host)
+	}
+	if trace.GotConn != nil {
+		trace.GotConn(httptrace.GotConnInfo{})
+	}
+	if trace.WroteRequest != nil {
+		trace.WroteRequest(httptrace.WroteRequestInfo{Err: err})
+	}
+}
+
 // Kept returns how many requests wait for [Transport.Deliver].
 func (t *Transport) Kept() int {
 	t.mu.Lock()

@@ -70,3 +70,19 @@ func TestCut_LeavesAnAnswerThatCannotBeRead(t *testing.T) {
 	require.ErrorIs(t, c.add(t, 1), faults.ErrInjected)
 	assert.Equal(t, "1", c.value(t))
 }
+
+func TestUnsent_IsSeenByATrace(t *testing.T) {
+	t.Parallel()
+	var seen []string
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
+		GetConn: func(string) { seen = append(seen, "asked") },
+		GotConn: func(httptrace.GotConnInfo) { seen = append(seen, "got") },
+		WroteRequest: func(w httptrace.WroteRequestInfo) {
+			assert.ErrorIs(t, w.Err, faults.ErrInjected)
+			seen = append(seen, "cut")
+		},
+	})
+	require.ErrorIs(t, put(ctx, refused(t, faults.Unsent)), faults.ErrInjected)
+	assert.Equal(t, []string{"asked", "got", "cut"}, seen)
+	require.ErrorIs(t, put(t.Context(), refused(t, faults.Unsent)), faults.ErrInjected)
+}

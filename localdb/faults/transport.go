@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// ErrInjected is matched by the connection errors of [Drop], [Lost], [Late] and [Cut], which the SDK wraps and treats like any other connection error.
+// ErrInjected is matched by the connection errors of [Drop], [Unsent], [Lost], [Late] and [Cut], which the SDK wraps and treats like any other connection error.
 var ErrInjected = errors.New("faults: connection reset by test")
 
 // HTTPClient sends requests. It is the type of dynamodb.Options.HTTPClient; *http.Client implements it too.
@@ -78,6 +78,10 @@ func (t *Transport) Do(req *http.Request) (*http.Response, error) {
 		if fault == Lost {
 			return nil, fmt.Errorf("%w before the answer to %s came", ErrInjected, r.Operation)
 		}
+	case Unsent:
+		err := fmt.Errorf("%w while %s was written", ErrInjected, r.Operation)
+		traceUnsent(req, err)
+		return nil, err
 	case Twice:
 		return t.twice(req)
 	case Late:

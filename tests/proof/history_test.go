@@ -49,7 +49,7 @@ type notes struct {
 }
 
 // faultsOfHistories are given to requests at random. Those delivered more than once or late come on top, where the game promises to stand them.
-var faultsOfHistories = []faults.Fault{faults.Throttle, faults.Conflict, faults.Internal, faults.InternalApplied, faults.Drop, faults.Lost, faults.Cut}
+var faultsOfHistories = []faults.Fault{faults.Throttle, faults.Conflict, faults.Internal, faults.InternalApplied, faults.Drop, faults.Unsent, faults.Lost, faults.Cut}
 
 // entry is one operation of a history.
 type entry[I, O any] struct {

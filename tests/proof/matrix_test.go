@@ -37,7 +37,7 @@ type deed struct {
 
 // faultsOfCases are given to each request of each deed.
 var faultsOfCases = []faults.Fault{
-	faults.Throttle, faults.Conflict, faults.Internal, faults.InternalApplied, faults.Drop, faults.Lost, faults.Twice, faults.Late, faults.Cut,
+	faults.Throttle, faults.Conflict, faults.Internal, faults.InternalApplied, faults.Drop, faults.Unsent, faults.Lost, faults.Twice, faults.Late, faults.Cut,
 }
 
 // mode is what happens around the fault.
@@ -278,10 +278,10 @@ func (b *bench) again(t *testing.T, d deed, ref reference, first error, before, 
 	return ""
 }
 
-// open reports that a fault leaves a write in doubt.
+// open reports that a fault leaves a write in doubt. After Drop, nothing shows that the request was not written.
 func open(f faults.Fault, m mode) bool {
 	switch f {
-	case faults.Internal, faults.InternalApplied, faults.Lost, faults.Late, faults.Cut:
+	case faults.Internal, faults.InternalApplied, faults.Drop, faults.Lost, faults.Late, faults.Cut:
 		return true
 	}
 	return m.cancel
