@@ -32,6 +32,8 @@ type game[S comparable, I fmt.Stringer, O comparable] struct {
 	fits func(want, got said[O]) bool
 	show func(S) string
 	also func(fault faults.Fault, in I) bool // which of the faults beyond faultsOfHistories are promised to do no harm; nil: all
+	// paired says that what is delivered twice is so without another request in between.
+	paired bool
 	// split gives the operations of a call that is several; nil: none is.
 	split func(entry[I, O]) []entry[I, O]
 }
@@ -93,6 +95,9 @@ func (g game[S, I, O]) play(t *testing.T, seed uint64, base *dynamodb.Client, ta
 				f := faults.None
 				if own.Float64() < rate {
 					f = g.fault(own, at.in)
+				}
+				if f == faults.Twice && g.paired {
+					s.pair(c, r)
 				}
 				if f == faults.Hang { // the context ends while the request is on its way
 					cancel()

@@ -26,6 +26,8 @@ type sim struct {
 	clients []*faults.Transport
 
 	mu      sync.Mutex
+	twins   map[string]bool // requests that are delivered twice with nothing in between, by client and order
+	last    string          // of them, the one that was delivered once
 	waiting []*call
 	running int // clients at work
 	step    int // requests sent so far
@@ -39,6 +41,21 @@ type call struct {
 	body   []byte
 	done   chan reply // takes one reply without a receiver
 }
+
+func (c *call) id() string { return fmt.Sprint(c.client, " ", c.order) }
+
+// pair has a request of a client delivered twice with nothing in between.
+func (s *sim) pair(client int, r faults.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.twins == nil {
+		s.twins = map[string]bool{}
+	}
+	s.twins[(&call{client: client, order: orderOf(r.Operation, r.Body)}).id()] = true
+}
+
+// orderOf tells the requests of a client apart.
+func orderOf(operation string, body []byte) string { return operation + " " + string(body) }
 
 type reply struct {
 	resp *http.Response
@@ -60,7 +77,8 @@ func (g gate) Do(req *http.Request) (*http.Response, error) {
 	if trace := httptrace.ContextClientTrace(req.Context()); trace != nil && trace.WroteRequest != nil {
 		trace.WroteRequest(httptrace.WroteRequestInfo{})
 	}
-	c := &call{client: g.client, order: req.Header.Get("X-Amz-Target") + string(body), req: req, body: body, done: make(chan reply, 1)}
+	_, operation, _ := strings.Cut(req.Header.Get("X-Amz-Target"), ".")
+	c := &call{client: g.client, order: orderOf(operation, body), req: req, body: body, done: make(chan reply, 1)}
 	g.s.mu.Lock()
 	g.s.waiting = append(g.s.waiting, c)
 	g.s.mu.Unlock()
@@ -126,7 +144,15 @@ func (s *sim) pick() (next *call, running int) {
 		return strings.Compare(a.order, b.order)
 	})
 	i := s.rng.IntN(len(s.waiting))
+	if twin := slices.IndexFunc(s.waiting, func(c *call) bool { return c.id() == s.last }); s.last != "" && twin >= 0 {
+		i = twin
+	}
 	next = s.waiting[i]
+	s.last = ""
+	if s.twins[next.id()] {
+		s.last = next.id()
+		delete(s.twins, s.last)
+	}
 	s.waiting = slices.Delete(s.waiting, i, i+1)
 	s.step++
 	return next, s.running

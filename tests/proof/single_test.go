@@ -13,6 +13,7 @@ var singleVerbs = []string{"create", "create", "put", "upsert", "set", "set if",
 // harm that no client prevents; which faults are stood is said here, and in docs/reliability.md.
 func singleGame[T any](name string, at func(*T) *Record) game[recordState, recordIn, recordOut] {
 	g := recordGame(name, singleVerbs, at)
+	g.paired = true
 	g.also = func(f faults.Fault, in recordIn) bool {
 		if f != faults.Twice {
 			return true
