@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"strconv"
@@ -49,39 +50,69 @@ type Copy[T any] struct {
 // Get returns the newest deleted copy of the item with key's primary key. It is strongly consistent and costs one
 // request; more only when copies have expired. Errors: entity.ErrNotFound; *entity.InputError.
 func (b *Bin[T]) Get(ctx context.Context, key T) (Copy[T], error) {
-	return copies[T](core.Of(b), list(core.Of(b), "Bin.Get", reflect.ValueOf(key), opt.Spec{Strong: true})).First(ctx)
+	c := core.Of(b)
+	found, err := copies[T](c, b.f.list(c, "Bin.Get", reflect.ValueOf(key), opt.Spec{Strong: true})).First(ctx)
+	if errors.Is(err, entity.ErrNotFound) && b.f.shared(c.Schema) {
+		err = otherSpelling(ctx, c, reflect.ValueOf(key))
+	}
+	return found, err
+}
+
+// otherSpelling is the error where no copy has the key as it is given: that of the newest copy under the stored key, if
+// it is spelled in another case.
+func otherSpelling(ctx context.Context, c *core.Core, key reflect.Value) error {
+	op, _ := plan.Begin(c.Schema, c.Table, "Bin.Get", key, opt.Spec{})
+	return c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
+		it, err := plan.Newest(ctx, c.Runner, op, infix, c.Runner.Clock())
+		if err == nil {
+			err = plan.SameCase(c.Schema, op.Parts, it)
+		}
+		if err == nil {
+			err = entity.ErrNotFound
+		}
+		return err
+	})
 }
 
 // List reads the deleted copies of one item, the newest first, a request per MB. Copies whose time to live has passed
 // are left out unless entity.IncludeExpired is given. It takes no range condition; entity.Filter takes any other.
 func (b *Bin[T]) List(key T, opts ...entity.QueryOption) entity.Query[Copy[T]] {
-	return copies[T](core.Of(b), list(core.Of(b), "Bin.List", reflect.ValueOf(key), opt.Queries(opts)))
+	c := core.Of(b)
+	return copies[T](c, b.f.list(c, "Bin.List", reflect.ValueOf(key), opt.Queries(opts)))
 }
 
 // copies makes a query of deleted copies of its plan.
 func copies[T any](c *core.Core, p *query.Plan) entity.Query[Copy[T]] {
-	return core.NewQuery[Copy[T]](core.Planned(c, p), func(it item.Item, into any) error {
+	return core.NewQuery[Copy[T]](core.Planned(c, p), func(it item.Item, into any) (err error) {
 		deleted := into.(*Copy[T])
-		if err := c.Decode(it, &deleted.Item); err != nil {
-			return err
+		if err = c.Decode(it, &deleted.Item); err == nil {
+			deleted.DeletedAt, deleted.ExpiresAt, err = times(c.Schema, it)
 		}
-		var err error
-		deleted.DeletedAt, deleted.ExpiresAt, err = times(c.Schema, it)
 		return err
 	})
 }
 
+// shared reports that copies of items whose keys differ in case can lie under one key: where a new life begins without a
+// look at earlier ones.
+func (f *softDelete) shared(s *schema.Schema) bool {
+	_, retains := schema.Feature[plan.Historian](s)
+	return len(s.Cased()) > 0 && !retains && !f.reserve
+}
+
 // list compiles the query of one item's deleted copies.
-func list(c *core.Core, verb string, v reflect.Value, spec opt.Spec) *query.Plan {
-	half := copyHalf(c.Schema)
+func (f *softDelete) list(c *core.Core, verb string, v reflect.Value, spec opt.Spec) *query.Plan {
 	spec.Desc = true
-	src := query.Source{
-		Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: half, Verb: verb, Expire: true, Lead: append([]*schema.Attr{}, c.Schema.SK.Parts...),
-		Code: plan.CodeOption, Other: "the bin is read whole; put conditions into entity.Filter",
-		Base: func(time.Time) expr.Cond { return expr.Cond{} },
-	}
+	src := copySource(c, verb)
+	src.Lead, src.Base = append([]*schema.Attr{}, c.Schema.SK.Parts...), func(time.Time) expr.Cond { return expr.Cond{} }
+	src.Code, src.Other = plan.CodeOption, "the bin is read whole; put conditions into entity.Filter"
 	if _, parts, err := plan.Key(c.Schema, v); err == nil && len(c.Schema.Cased()) > 0 {
-		src.Own = func(it item.Item) (bool, error) { return true, plan.SameCase(c.Schema, parts, it) }
+		src.Own = func(it item.Item) (bool, error) {
+			err := plan.SameCase(c.Schema, parts, it)
+			if f.shared(c.Schema) {
+				return err == nil, nil
+			}
+			return true, err
+		}
 		for _, a := range c.Schema.Cased() {
 			src.Needs = append(src.Needs, a.Name)
 		}
@@ -90,6 +121,11 @@ func list(c *core.Core, verb string, v reflect.Value, spec opt.Spec) *query.Plan
 		spec.Errs = append(spec.Errs, &entity.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: src.Other})
 	}
 	return query.Build(src, v, spec)
+}
+
+// copySource reads what has the sort key of a deleted copy.
+func copySource(c *core.Core, verb string) query.Source {
+	return query.Source{Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: copyHalf(c.Schema), Verb: verb, Expire: true}
 }
 
 // copyHalf is the sort key of deleted copies.

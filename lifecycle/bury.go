@@ -30,18 +30,19 @@ func (f *softDelete) Notes(k plan.Kind) []string {
 	return nil
 }
 
-// taken is what a delete learns of a copy that has its sort key already.
-type taken struct{}
-
-// Bury completes m to the move of the current item into a deleted copy. The time in the copy's key is moved on by one
-// unit for every copy that was found in its place.
+// Bury completes m to the move of the current item into a deleted copy. The copy comes after those that are there, also
+// when the clock is behind that of an earlier delete: the newest copy is the one with the highest sort key.
 func (f *softDelete) Bury(m *plan.Mutation) (plan.Part, error) {
 	s := m.Op.Schema
 	name, format := plan.DeletedAttr(s)
 	at := plan.Later(s, m.Old, m.In.Now)
-	for _, x := range m.In.Learned {
-		if _, ok := x.(taken); ok {
-			at = at.Add(format.Unit())
+	if m.In.Beside != nil {
+		last, err := format.FromValue(m.In.Beside[name])
+		if err != nil {
+			return plan.Part{}, &plan.DecodeError{Entity: s.Name, Attr: name, Problem: "in a deleted copy it is not a time"}
+		}
+		if next := last.Add(format.Unit()); next.After(at) {
+			at = next
 		}
 	}
 	var err error
@@ -61,7 +62,7 @@ func (f *softDelete) Bury(m *plan.Mutation) (plan.Part, error) {
 			Kind: plan.Put, Table: m.Op.Table, Key: plan.KeyOf(s, m.Copy), Item: m.Copy, Cond: plan.Absent(s), WriteID: plan.WriteID(s, m.In),
 		},
 		Judge: func(plan.Failure) plan.Verdict {
-			return plan.Verdict{Replan: plan.ErrConflict, Learned: []any{taken{}}}
+			return plan.Verdict{Replan: plan.ErrConflict}
 		},
 	}, plan.CheckSize(s, m.Copy)
 }

@@ -55,11 +55,11 @@ func (r *restore) read(ctx context.Context, reader plan.Reader, in *plan.Input) 
 	} else if copied, err = reader.Get(ctx, r.op.Table, r.key, true); plan.Expired(s, copied, in.Now) {
 		copied = nil
 	}
+	if err == nil && copied == nil {
+		copied, err = r.search(ctx, reader, in)
+	}
 	if err != nil {
 		return err
-	}
-	if copied == nil {
-		return r.absent(ctx, reader, in)
 	}
 	found := source{copied, plan.StoredVersion(s, copied)}
 	_, expires := copied[s.Options.TTL]
@@ -75,18 +75,27 @@ func (r *restore) read(ctx context.Context, reader plan.Reader, in *plan.Input) 
 	return nil
 }
 
-func (r *restore) absent(ctx context.Context, reader plan.Reader, in *plan.Input) error {
-	current, err := reader.Get(ctx, r.op.Table, r.op.Key, true)
-	switch {
-	case err != nil:
-		return err
-	case plan.Live(r.op.Schema, current, in.Now):
-		return plan.ErrNotDeleted
+// search looks for the copy and for the item, which other deletes and restores may be moving from one place to the other.
+// One query reads both places; since DynamoDB can apply a transaction while a query goes on, only a second one that meets
+// neither says that there is nothing.
+func (r *restore) search(ctx context.Context, reader plan.Reader, in *plan.Input) (item.Item, error) {
+	s := r.op.Schema
+	for range 2 {
+		current, copied, err := plan.Around(ctx, reader, r.op, r.key, in.Now)
+		switch {
+		case err != nil || copied != nil:
+			return copied, err
+		case plan.Live(s, current, in.Now):
+			if err := plan.SameCase(s, r.op.Parts, current); err != nil {
+				return nil, err
+			}
+			return nil, plan.ErrNotDeleted
+		}
 	}
 	if err := r.op.Unexpected(nil, in.Now); err != nil {
-		return err
+		return nil, err
 	}
-	return plan.ErrNotFound
+	return nil, plan.ErrNotFound
 }
 
 func (r *restore) plan(in plan.Input) (plan.Step, error) {

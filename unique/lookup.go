@@ -8,6 +8,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -21,8 +22,14 @@ type Lookup[T any] struct {
 	k *constraint
 }
 
+// Store is what a constraint is opened of: an *entity.Store[T] or a *timeseries.Series[T].
+type Store[T any] interface {
+	core.Holder
+	Get(ctx context.Context, key T, opts ...entity.ReadOption) (T, error)
+}
+
 // Of opens the constraint of that name. The error is an *entity.SchemaError when T does not declare it.
-func Of[T any](store *entity.Store[T], name string) (*Lookup[T], error) {
+func Of[T any](store Store[T], name string) (*Lookup[T], error) {
 	c := core.Of(store)
 	var known []string
 	for _, f := range c.Schema.Features {
@@ -41,8 +48,9 @@ func Of[T any](store *entity.Store[T], name string) (*Lookup[T], error) {
 }
 
 // Find returns the item that has the value which the constraint's fields of v hold; other fields are ignored. It is
-// strongly consistent and needs no index: it reads the sentinel and then its owner, two requests, and both once more
-// when the value changed hands in between. Errors: entity.ErrNotFound; *entity.InputError for a missing field.
+// strongly consistent and needs no index: it reads the sentinel and then its owner, two requests, and when the value
+// changed hands in between, both at one instant, until they agree. Errors: entity.ErrNotFound; entity.ErrConflict when the
+// value changed hands again before each of Config.MaxAttempts such reads; *entity.InputError for a missing field.
 func (l *Lookup[T]) Find(ctx context.Context, v T) (T, error) {
 	c := core.Of(l)
 	var found T
@@ -52,16 +60,9 @@ func (l *Lookup[T]) Find(ctx context.Context, v T) (T, error) {
 	}
 	err = c.Measure(ctx, "Find", "", func(ctx context.Context) error {
 		it, err := l.find(ctx, k)
-		if err == nil && it == nil { // between the two reads the owner may have given the value up to another
-			it, err = l.find(ctx, k)
+		if err == nil {
+			found, err = core.Decode[T](c, it)
 		}
-		switch {
-		case err != nil:
-			return err
-		case it == nil:
-			return entity.ErrNotFound
-		}
-		found, err = core.Decode[T](c, it)
 		return err
 	})
 	return found, err
@@ -83,24 +84,62 @@ func (l *Lookup[T]) wanted(v reflect.Value) (item.Item, error) {
 	return l.k.sentinelKey(given)
 }
 
-// find reads the sentinel and its owner; nil when the value is not claimed, or its owner does not have it.
+// find reads the sentinel and its owner, first one after the other. When the owner has not the value, another item may
+// have been given it in between; what the two are at one instant is the truth, as long as the sentinel still names the
+// item that was read with it.
 func (l *Lookup[T]) find(ctx context.Context, k item.Item) (item.Item, error) {
 	c := core.Of(l)
-	r, s := c.Runner, c.Schema
+	r := c.Runner
 	sentinel, err := r.Get(ctx, c.Table, k, true)
-	if err != nil || sentinel == nil || plan.Expired(s, sentinel, r.Clock()) {
+	if err != nil {
 		return nil, err
 	}
-	primary := item.Item{s.PK.Attributes()[0]: sentinel[schema.OwnerPKAttr], s.SK.Attributes()[0]: sentinel[schema.OwnerSKAttr]}
+	named, err := l.named(sentinel)
+	if err != nil {
+		return nil, err
+	}
+	owner, err := r.Get(ctx, c.Table, named, true)
+	if err != nil || l.has(owner, k) {
+		return owner, err
+	}
+	for range r.MaxAttempts {
+		got, err := r.TransactGet(ctx, []exec.Key{{Table: c.Table, Key: k}, {Table: c.Table, Key: named}})
+		if err != nil {
+			return nil, err
+		}
+		switch still, err := l.named(got[0]); {
+		case err != nil:
+			return nil, err
+		case !sameKey(still, named):
+			named = still
+		case l.has(got[1], k):
+			return got[1], nil
+		default:
+			return nil, entity.ErrNotFound
+		}
+	}
+	return nil, fmt.Errorf("%w: the value changes hands again and again", entity.ErrConflict)
+}
+
+// named is the primary key of the item that a sentinel names; the error is entity.ErrNotFound when there is no sentinel,
+// or when it has expired.
+func (l *Lookup[T]) named(sentinel item.Item) (item.Item, error) {
+	c := core.Of(l)
+	if len(sentinel) == 0 || plan.Expired(c.Schema, sentinel, c.Runner.Clock()) {
+		return nil, entity.ErrNotFound
+	}
 	if _, err := ownerOf(sentinel); err != nil {
 		return nil, &entity.DecodeError{Entity: l.k.entityName(), Attr: schema.OwnerPKAttr, Problem: err.Error()}
 	}
-	owner, err := r.Get(ctx, c.Table, primary, true)
-	if err != nil || !plan.Live(s, owner, r.Clock()) {
-		return nil, err
+	return item.Item{c.Schema.PK.Attributes()[0]: sentinel[schema.OwnerPKAttr], c.Schema.SK.Attributes()[0]: sentinel[schema.OwnerSKAttr]}, nil
+}
+
+// has reports that an item is live and has the value of the sentinel under k.
+func (l *Lookup[T]) has(it, k item.Item) bool {
+	c := core.Of(l)
+	if len(it) == 0 || !plan.Live(c.Schema, it, c.Runner.Clock()) {
+		return false
 	}
-	if has, err := l.k.sentinelKey(owner); err != nil || has == nil || plan.KeyID(has) != plan.KeyID(k) {
-		return nil, err
-	}
-	return owner, nil
+	own, err := l.k.heldKey(it)
+	return err == nil && sameKey(own, k)
 }

@@ -121,11 +121,16 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 	var err error
 	switch {
 	case op.Read && first && op.Given != nil:
-		in.Image = op.Given
-	case op.NeedsRead(in):
-		if in.Image, err = r.Get(ctx, op.Table, op.Key, true); err != nil {
-			return plan.Step{}, err
+		if in.Image = op.Given; op.Buries {
+			in.Beside, err = plan.NewestCopy(ctx, r, op)
 		}
+	case op.Buries:
+		in.Image, in.Beside, err = plan.WithCopies(ctx, r, op)
+	case op.NeedsRead(in):
+		in.Image, err = r.Get(ctx, op.Table, op.Key, true)
+	}
+	if err != nil {
+		return plan.Step{}, err
 	}
 	if in.Overtaken() {
 		if in.Past, err = plan.ReadPast(ctx, r, op, in.Now); err != nil {

@@ -34,6 +34,14 @@ func SameCase(s *schema.Schema, parts, stored item.Item) error {
 	return nil
 }
 
+// sameCase is SameCase for what op may act on.
+func (op *Op) sameCase(it item.Item) error {
+	if op.Parts == nil {
+		return nil
+	}
+	return SameCase(op.Schema, op.Parts, it)
+}
+
 // CaseGuard holds for items with the key parts of parts, and where there is no item.
 func CaseGuard(s *schema.Schema, parts item.Item) expr.Cond {
 	var guards []expr.Cond
@@ -53,6 +61,9 @@ func (op *Op) KeepCase() {
 	plain := op.Plan
 	op.Plan = func(in Input) (Step, error) {
 		if err := SameCase(op.Schema, op.Parts, in.Image); err != nil {
+			if op.Creates && live(op.Schema, in.Image, in.Now) {
+				err = fmt.Errorf("%w: %w", &Refused{Class: ErrExists, Schema: op.Schema, Image: in.Image}, err)
+			}
 			return Step{}, err
 		}
 		step, err := plain(in)

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"reflect"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
@@ -56,7 +55,7 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *
 		op.Err = err
 		return op
 	}
-	op.Past = looksBack(s)
+	op.Past, op.Creates = looksBack(s), true
 	op.Plan = func(in Input) (Step, error) {
 		it, err := op.fresh(base, in)
 		if err != nil {
@@ -78,8 +77,8 @@ func (op *Op) born(in Input, it item.Item, user expr.Cond, outcome any, judge fu
 	if live(s, in.Image, in.Now) {
 		return Step{}, &Refused{Class: ErrExists, Schema: s, Image: in.Image}
 	}
-	if in.Past.Copy != nil && looksBack(s) {
-		return Step{}, fmt.Errorf("%w: %w", ErrExists, ErrDeleted)
+	if err := in.Past.forbids(s); err != nil {
+		return Step{}, err
 	}
 	main := Part{Action{
 		Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(absent(s, in.Now), user), WriteID: WriteID(s, in), Resend: s.Hidden,

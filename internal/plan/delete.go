@@ -28,7 +28,7 @@ func NewDelete(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *
 	if mover(s) != nil {
 		kind = Buried
 	}
-	op.Read = true
+	op.Read, op.Buries = true, kind == Buried
 	op.Plan = func(in Input) (Step, error) { return op.gone(in, kind, user) }
 	op.Sketch = func(Input) Step {
 		return Step{Actions: []Action{{Kind: Delete, Table: table, Key: op.Key, Cond: user}}, Notes: Notes(s, kind)}

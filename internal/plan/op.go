@@ -22,20 +22,22 @@ const (
 
 // Op is one intended write.
 type Op struct {
-	Verb   string
-	Schema *schema.Schema
-	Table  string    // physical name
-	Key    item.Item // primary key of the item that the op is about
-	KeyIs  string    // the key for messages; empty when it must not be shown
-	Parts  item.Item // key parts as given and stored; nil when the op guards them itself
-	Err    error     // bad input
-	Exact  bool      // sent as a transaction under a token, so that a lost answer can be asked for again
-	Read   bool      // the current item must be read before the op can be planned
-	Past   bool      // what earlier lives left must be read when there is no live item
-	Checks bool      // the op writes nothing
-	Folds  bool      // the op's writes have a Fold
-	Expect *int64    // version that the caller expects; nil for any
-	Given  item.Item // the current item as the caller's handle has it, which saves the first read
+	Verb    string
+	Schema  *schema.Schema
+	Table   string    // physical name
+	Key     item.Item // primary key of the item that the op is about
+	KeyIs   string    // the key for messages; empty when it must not be shown
+	Parts   item.Item // key parts as given and stored; nil when the op guards them itself
+	Err     error     // bad input
+	Exact   bool      // sent as a transaction under a token, so that a lost answer can be asked for again
+	Read    bool      // the current item must be read before the op can be planned
+	Past    bool      // what earlier lives left must be read when there is no live item
+	Checks  bool      // the op writes nothing
+	Creates bool      // the op fails where there is a live item
+	Buries  bool      // the op makes a deleted copy, which needs the newest of those that are there
+	Folds   bool      // the op's writes have a Fold
+	Expect  *int64    // version that the caller expects; nil for any
+	Given   item.Item // the current item as the caller's handle has it, which saves the first read
 
 	AlsoDeleted bool // an item that is not found may have been deleted, which the error tells too
 
@@ -54,6 +56,7 @@ type Input struct {
 	WriteID string
 	Joined  bool      // part of a transaction with other ops: there is no returned image
 	Image   item.Item // the current item, when Read; nil when there is none
+	Beside  item.Item // the newest deleted copy, expired or not, when the op Buries
 	Past    Past      // what earlier lives left, when Past and there is no live item
 	Found   any       // what Prepare read
 	Learned []any     // what failures of earlier rounds taught

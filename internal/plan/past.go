@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -24,8 +25,20 @@ type Reader interface {
 type Past struct {
 	Version int64     // under Retain, the highest version among the newest snapshot and the newest deleted copy; 0 when there is neither
 	Copy    item.Item // the newest deleted copy that has not expired; nil when there is none
+	Stray   error     // a *KeyCaseError when the past is that of an item whose key differs in case only
 	Odd     bool      // there are snapshots and, against what a move leaves behind, no copy at all
 	Open    bool      // and the newest snapshot is of a live state
+}
+
+// forbids is the error of a new life after such a past; nil when it can begin.
+func (p Past) forbids(s *schema.Schema) error {
+	switch {
+	case p.Copy == nil || !looksBack(s):
+		return p.Stray
+	case p.Stray != nil:
+		return fmt.Errorf("%w: %w: %w", ErrExists, ErrDeleted, p.Stray)
+	}
+	return fmt.Errorf("%w: %w", ErrExists, ErrDeleted)
 }
 
 // Overtaken is what a write learns of an item whose version is taken by a state that another life has left, because
@@ -70,6 +83,14 @@ func ReadPast(ctx context.Context, r Reader, op *Op, now time.Time) (Past, error
 		past.Version = max(StoredVersion(op.Schema, snapshot), StoredVersion(op.Schema, newestCopy))
 	}
 	past.Copy = live
+	for _, it := range []item.Item{snapshot, live} {
+		if err := op.sameCase(it); err != nil && past.Stray == nil {
+			past.Stray = err
+		}
+	}
+	if historian(op.Schema) != nil && past.Stray == nil { // which a new life would go on
+		past.Stray = op.sameCase(newestCopy)
+	}
 	if mover(op.Schema) != nil && snapshot != nil && newestCopy == nil {
 		name, _ := DeletedAttr(op.Schema)
 		_, deleted := snapshot[name]
@@ -78,7 +99,8 @@ func ReadPast(ctx context.Context, r Reader, op *Op, now time.Time) (Past, error
 	return past, nil
 }
 
-// Newest reads the newest satellite of op's item under an infix that has not expired; nil when there is none.
+// Newest reads the newest satellite of op's item under an infix that has not expired; nil when there is none. Where items
+// whose keys differ in case share the key, one of op's own comes before those of others, which are for the caller to refuse.
 func Newest(ctx context.Context, r Reader, op *Op, infix string, now time.Time) (item.Item, error) {
 	_, live, err := newest(ctx, r, op, infix, now, true)
 	return live, err
@@ -91,11 +113,11 @@ func WasDeleted(ctx context.Context, r Reader, op *Op, now time.Time) (bool, err
 		return false, nil
 	}
 	it, err := Newest(ctx, r, op, m.Infix(), now)
-	return it != nil, err
+	return it != nil && op.sameCase(it) == nil, err
 }
 
-// newest reads the satellite of op's item with the highest sort key, expired or not, and, if asked for, the highest one
-// that has not expired.
+// newest reads the satellite of op's item with the highest sort key, expired or not, and, if asked for, the one that
+// Newest is about.
 func newest(ctx context.Context, r Reader, op *Op, infix string, now time.Time, unexpired bool) (first, live item.Item, err error) {
 	limit, desc, strong := int32(1), false, true
 	in := &dynamodb.QueryInput{TableName: &op.Table, ScanIndexForward: &desc, ConsistentRead: &strong, Limit: &limit}
@@ -109,15 +131,15 @@ func newest(ctx context.Context, r Reader, op *Op, infix string, now time.Time, 
 			if first == nil {
 				first = it
 			}
-			if !Expired(op.Schema, it, now) {
-				return first, it, nil
-			}
 			if !unexpired {
 				return first, nil, nil
 			}
+			if live = op.newer(live, it, now); live != nil && op.sameCase(live) == nil {
+				return first, live, nil
+			}
 		}
 		if len(out.LastEvaluatedKey) == 0 {
-			return first, nil, nil
+			return first, live, nil
 		}
 		in.ExclusiveStartKey, in.Limit = out.LastEvaluatedKey, nil
 	}

@@ -4,6 +4,7 @@ package purge
 
 import (
 	"context"
+	"slices"
 
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -21,6 +22,7 @@ type Purge struct {
 	Progress func(deleted int) // called after each removal, one call at a time; nil: nobody listens
 
 	deleted counter
+	ours    bool // something of the given spelling was found
 }
 
 // Run removes what there is, round by round, until a round finds no current item at its end. It can be stopped anywhere
@@ -53,11 +55,17 @@ func (p *Purge) round(ctx context.Context) (again bool, err error) {
 	if err := plan.SameCase(p.Schema, p.Parts, current); err != nil {
 		return false, err
 	}
+	if err := p.spelled(append(slices.Clone(copies), current)); err != nil {
+		return false, err
+	}
 	if again, err := p.heart(ctx, current, copies); err != nil || again {
 		return again, err
 	}
 	for _, infix := range []string{schema.EventInfix, schema.SnapshotInfix} {
 		err := p.under(ctx, infix, func(page []item.Item) error {
+			if err := p.spelled(page); err != nil {
+				return err
+			}
 			changed, err := p.satellites(ctx, page)
 			again = again || changed
 			return err
@@ -70,4 +78,22 @@ func (p *Purge) round(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	return again || current != nil, nil
+}
+
+// spelled refuses items whose key differs from the given one in case, unless something has the given spelling: then
+// items have shared the key one after the other, and all that lies under it goes, or none of them could ever be purged.
+func (p *Purge) spelled(items []item.Item) error {
+	cased := p.Schema.Cased()
+	given := func(it item.Item) bool {
+		return !slices.ContainsFunc(cased, func(a *schema.Attr) bool { return !item.Equal(it[a.Name], p.Parts[a.Name]) })
+	}
+	if p.ours = p.ours || slices.ContainsFunc(items, given); p.ours {
+		return nil
+	}
+	for _, it := range items {
+		if err := plan.SameCase(p.Schema, p.Parts, it); err != nil {
+			return err
+		}
+	}
+	return nil
 }

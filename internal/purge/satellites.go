@@ -31,11 +31,6 @@ func (p *Purge) under(ctx context.Context, infix string, take func([]item.Item) 
 		if err != nil {
 			return err
 		}
-		for _, it := range out.Items {
-			if err := plan.SameCase(p.Schema, p.Parts, it); err != nil {
-				return err
-			}
-		}
 		if err := take(out.Items); err != nil {
 			return err
 		}

@@ -134,6 +134,9 @@ func (b *builder) leading() error {
 	if b.p.SK != nil {
 		parts = b.p.SK.Parts
 	}
+	if b.p.Most != nil {
+		parts = b.p.Most
+	}
 	must := b.p.Lead
 	for i, a := range parts {
 		if must != nil && i >= len(must) {

@@ -29,6 +29,8 @@ type Source struct {
 	Verb   string        // for messages: Query, History
 	// Lead are the sort-key parts that the partition value must have; nil: as many as are filled in.
 	Lead []*schema.Attr
+	// Most are the sort-key parts that the partition value may have; nil: all of them.
+	Most []*schema.Attr
 	// Other explains, for a condition on anything but the next part, what to do instead; its code is Code.
 	Code, Other string
 	// Base holds for the items that the query is about.

@@ -10,10 +10,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
+	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
-// crowded is an item with more deleted copies than one transaction can remove, all with the address of its first life.
+// crowded is an item with more deleted copies than one transaction can remove, all with the address of its first life, but
+// for the oldest of them, which have that of a life before.
 func crowded(t *testing.T) *world[Bin] {
 	w := open(t, asBin, attempts(1))
 	w.add("a", "a@x", "1")
@@ -31,6 +33,9 @@ func crowded(t *testing.T) *world[Bin] {
 		it["deletedAt"] = &types.AttributeValueMemberS{Value: at}
 		it["sk"] = &types.AttributeValueMemberS{Value: "$app#v1#bin#deleted#" + at}
 		it["_w"] = &types.AttributeValueMemberS{Value: fmt.Sprint("w", i)}
+		if i < 10 {
+			it["email"] = &types.AttributeValueMemberS{Value: "old@x"}
+		}
 		_, err := w.raw.PutItem(w.ctx, &dynamodb.PutItemInput{TableName: &w.table, Item: it})
 		require.NoError(t, err)
 	}
@@ -94,4 +99,14 @@ func TestPurge_OfManyCopiesLeavesALifeThatBeganMeanwhileItsEmail(t *testing.T) {
 	w.sent.Inject(nil)
 	require.NoError(t, w.look.Purge(w.ctx, w.key("a")))
 	require.Empty(t, scan(t, w.ctx, w.raw, w.table))
+}
+
+// A life that begins before the first of those transactions has a value of the copies which that one removes.
+func TestPurge_OfManyCopiesTakesNoValueOfALifeThatBeganMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := crowded(t)
+	require.ErrorIs(t, w.overtake(func() error { return w.Purge(w.ctx, w.key("a")) }, func() { w.add("a", "old@x", "2") }), entity.ErrConflict)
+	require.Len(t, w.sound().sentinels, 1)
+	_, there := w.current("a")
+	require.True(t, there)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
@@ -130,4 +131,23 @@ func TestRace_StolenEmailIsNotFreedByPurge(t *testing.T) {
 	free.add("heir", "a@x", "2")
 	require.NoError(t, free.Purge(t.Context(), free.key("a")))
 	require.Len(t, free.sound().sentinels, 1)
+}
+
+// A whole life went by since the snapshot was read: another one has its key. Stopped then, the purge has removed only what
+// it had read.
+func TestRace_PurgeLeavesTheSnapshotOfALaterLife(t *testing.T) {
+	t.Parallel()
+	w := open(t, asKept, attempts(1))
+	w.add("a", "a@x", "1")
+	snapshot := func(r faults.Request) bool { return r.Operation == "DeleteItem" }
+	require.ErrorIs(t, w.overtakeAt(snapshot, func() error { return w.Purge(w.ctx, w.key("a")) }, func() {
+		require.NoError(t, w.look.Purge(w.ctx, w.key("a")))
+		w.told = nil
+		w.add("a", "b@x", "2")
+	}), entity.ErrConflict)
+	d := w.sound()
+	require.Len(t, d.beings[address{w.pk("a"), w.sk()}].snapshots, 1)
+	got, err := w.look.past.Get(w.ctx, w.key("a"), 1)
+	require.NoError(t, err)
+	require.Equal(t, "b@x", got.Item.Email)
 }

@@ -1,0 +1,290 @@
+package lifecycle_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/versioned"
+)
+
+// Doc is one of many in the partition of its tenant.
+type Doc struct {
+	_         entity.Key           `name:"Doc" pk:"$#{tenant}" sk:"$#{folder}#{id}"`
+	_         versioned.Retain     ``
+	_         lifecycle.SoftDelete `ttl:"30d"`
+	Tenant    string               `dynamodbav:"tenant" entity:"secret"`
+	Folder    string               `dynamodbav:"folder"`
+	ID        string               `dynamodbav:"id"`
+	Title     string               `dynamodbav:"title,omitempty"`
+	Version   int64                `dynamodbav:"version" entity:"version"`
+	DeletedAt time.Time            `dynamodbav:"deletedAt,omitempty" entity:"deleted_at"`
+}
+
+// drawer is a table with live and deleted documents of two tenants, and other things beside them. gone are the names of
+// those of tenant t that are in the bin, in the order of their sort keys.
+func drawer(t *testing.T) (h *hourglass, s *entity.Store[Doc], bin *lifecycle.Bin[Doc], gone []string) {
+	t.Helper()
+	h, s = turn[Doc](t)
+	bin, err := lifecycle.Of(s)
+	require.NoError(t, err)
+	ctx := t.Context()
+	for _, tenant := range []string{"t", "t2"} {
+		for _, folder := range []string{"a", "a!", "b"} {
+			for n := range 4 {
+				d := Doc{Tenant: tenant, Folder: folder, ID: fmt.Sprint(n), Title: folder + fmt.Sprint(n)}
+				_, err := s.Create(ctx, d)
+				require.NoError(t, err)
+				if n%2 == 1 {
+					h.run(time.Second)
+					require.NoError(t, s.Delete(ctx, d))
+					if tenant == "t" {
+						gone = append(gone, d.Title)
+					}
+				}
+			}
+		}
+	}
+	pages, err := entity.New[Page](h.db)
+	require.NoError(t, err)
+	_, err = pages.Create(ctx, Page{ID: "t"})
+	require.NoError(t, err)
+	require.NoError(t, pages.Delete(ctx, Page{ID: "t"}))
+	// What something else has put there: an item of another entity in the partition, and one without anything.
+	for _, it := range h.items(t) {
+		if it["__edd_e__"].(*types.AttributeValueMemberS).Value == "Page" {
+			it["pk"] = &types.AttributeValueMemberS{Value: "$app#v1#doc#t"}
+			it["sk"] = &types.AttributeValueMemberS{Value: "$app#v1#doc#a#zz"}
+			h.put(t, it)
+		}
+	}
+	h.put(t, map[string]types.AttributeValue{
+		"pk": &types.AttributeValueMemberS{Value: "$app#v1#doc#t"}, "sk": &types.AttributeValueMemberS{Value: "$app#v1#doc#b#zz"},
+	})
+	slices.Sort(gone)
+	h.sent()
+	return h, s, bin, gone
+}
+
+func (h *hourglass) put(t *testing.T, it map[string]types.AttributeValue) {
+	t.Helper()
+	_, err := h.raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &h.table, Item: it})
+	require.NoError(t, err)
+}
+
+func titles(t *testing.T, q entity.Query[lifecycle.Copy[Doc]]) []string {
+	t.Helper()
+	all, err := q.Collect(t.Context())
+	require.NoError(t, err)
+	var names []string
+	for _, c := range all {
+		require.False(t, c.DeletedAt.IsZero())
+		require.Equal(t, c.DeletedAt, c.Item.DeletedAt)
+		require.Equal(t, 30*day, c.ExpiresAt.Sub(c.DeletedAt.Truncate(time.Second)))
+		names = append(names, c.Item.Title)
+	}
+	return names
+}
+
+// paged reads a query page by page to its end.
+func paged(t *testing.T, q entity.Query[lifecycle.Copy[Doc]], most int) (names []string) {
+	t.Helper()
+	for after, n := "", 0; n == 0 || after != ""; n++ {
+		page, err := q.Page(t.Context(), after)
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(page.Items), most)
+		for _, c := range page.Items {
+			names = append(names, c.Item.Title)
+		}
+		after = page.Next
+		require.Less(t, n, 50)
+	}
+	return names
+}
+
+func TestBinQuery_ReadsTheCopiesOfAPartition(t *testing.T) {
+	t.Parallel()
+	h, s, bin, gone := drawer(t)
+	f, tenant := entity.Fields[Doc](), Doc{Tenant: "t"}
+	require.Equal(t, []string{"a!1", "a!3", "a1", "a3", "b1", "b3"}, gone)
+	order := []string{"a1", "a3", "a!1", "a!3", "b1", "b3"} // by the sort key: a comes before a!
+	require.Equal(t, order, titles(t, bin.Query(tenant)))
+	require.Equal(t, []string{"Query"}, h.sent())
+	back := slices.Clone(order)
+	slices.Reverse(back)
+	require.Equal(t, back, titles(t, bin.Query(tenant, entity.Desc())))
+	for limit := 1; limit <= 7; limit++ {
+		require.Equal(t, order, paged(t, bin.Query(tenant, entity.Limit(limit)), limit))
+		require.Equal(t, back, paged(t, bin.Query(tenant, entity.Limit(limit), entity.Desc()), limit))
+	}
+	require.Equal(t, []string{"a1", "a3"}, titles(t, bin.Query(Doc{Tenant: "t", Folder: "a"})))
+	require.Equal(t, []string{"a3"}, titles(t, bin.Query(Doc{Tenant: "t", Folder: "a", ID: "3"})))
+	require.Equal(t, []string{"a!1", "a!3", "b1", "b3"}, titles(t, bin.Query(tenant, entity.Gt(&f.Folder, "a"))))
+	require.Equal(t, []string{"a1", "a3", "a!1", "a!3"}, titles(t, bin.Query(tenant, entity.Lt(&f.Folder, "b"))))
+	require.Equal(t, []string{"b3"}, titles(t, bin.Query(Doc{Tenant: "t", Folder: "b"}, entity.Ge(&f.ID, "2"))))
+	require.Equal(t, []string{"b1"}, titles(t, bin.Query(tenant, entity.Filter(entity.Eq(&f.Title, "b1")))))
+	newest, err := bin.Get(t.Context(), Doc{Tenant: "t", Folder: "b", ID: "3"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"b3"}, titles(t, bin.Query(tenant, entity.Filter(entity.Ge(&f.DeletedAt, newest.DeletedAt)))))
+	n, err := bin.Query(tenant).Count(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 6, n)
+
+	_, err = bin.Restore(t.Context(), Doc{Tenant: "t", Folder: "a", ID: "1"})
+	require.NoError(t, err)
+	require.Equal(t, order[1:], titles(t, bin.Query(tenant)))
+	require.NoError(t, s.Purge(t.Context(), Doc{Tenant: "t", Folder: "a", ID: "3"}))
+	require.Equal(t, order[2:], titles(t, bin.Query(tenant)))
+}
+
+// A page that ends with the last item of all says so.
+func TestBinQuery_TheLastPageIsKnownAsSuch(t *testing.T) {
+	t.Parallel()
+	_, _, bin, gone := drawer(t)
+	page, err := bin.Query(Doc{Tenant: "t"}, entity.Limit(len(gone)), entity.Filter(entity.Exists(&entity.Fields[Doc]().Title))).Page(t.Context(), "")
+	require.NoError(t, err)
+	require.Len(t, page.Items, len(gone))
+	require.Empty(t, page.Next)
+	page, err = bin.Query(Doc{Tenant: "t"}, entity.Limit(len(gone)-1), entity.Filter(entity.Exists(&entity.Fields[Doc]().Title))).Page(t.Context(), "")
+	require.NoError(t, err)
+	require.Len(t, page.Items, len(gone)-1)
+	require.NotEmpty(t, page.Next)
+}
+
+func TestBinScan_ReadsTheCopiesOfTheTable(t *testing.T) {
+	t.Parallel()
+	h, _, bin, gone := drawer(t)
+	f := entity.Fields[Doc]()
+	want := slices.Concat(gone, gone)
+	slices.Sort(want)
+	require.Equal(t, want, slices.Sorted(slices.Values(titles(t, bin.Scan()))))
+	require.Equal(t, []string{"Scan"}, h.sent())
+	require.Equal(t, want, slices.Sorted(slices.Values(titles(t, bin.Scan(entity.Segments(3))))))
+	require.Equal(t, want, slices.Sorted(slices.Values(paged(t, bin.Scan(entity.Limit(2)), 2))))
+	require.Equal(t, gone, slices.Sorted(slices.Values(titles(t, bin.Scan(entity.Filter(entity.Eq(&f.Tenant, "t2")))))))
+	// The same table, read by another version of the program.
+	db, err := entity.Open(h.raw, entity.Config{Table: h.table, Namespace: entity.Namespace{Version: 2}})
+	require.NoError(t, err)
+	next, err := entity.New[Doc](db)
+	require.NoError(t, err)
+	require.Empty(t, titles(t, entity.Must(lifecycle.Of(next)).Scan()))
+}
+
+func TestBinQuery_LeavesOutExpiredCopies(t *testing.T) {
+	t.Parallel()
+	h, _, bin, gone := drawer(t)
+	h.run(31 * day)
+	for _, q := range []func(...entity.QueryOption) entity.Query[lifecycle.Copy[Doc]]{
+		func(o ...entity.QueryOption) entity.Query[lifecycle.Copy[Doc]] {
+			return bin.Query(Doc{Tenant: "t"}, o...)
+		},
+		func(o ...entity.QueryOption) entity.Query[lifecycle.Copy[Doc]] {
+			return bin.Scan(append(o, entity.Filter(entity.Eq(&entity.Fields[Doc]().Tenant, "t")))...)
+		},
+	} {
+		require.Empty(t, titles(t, q()))
+		require.Len(t, titles(t, q(entity.IncludeExpired())), len(gone))
+	}
+}
+
+// An item whose key has no parts of its own in the sort key is alone in its partition.
+func TestBinQuery_OfAPartitionWithOneItem(t *testing.T) {
+	t.Parallel()
+	h, s := turn[Page](t)
+	bin, err := lifecycle.Of(s)
+	require.NoError(t, err)
+	for _, text := range []string{"1", "2", "3"} {
+		_, err := s.Create(t.Context(), Page{ID: "p", Text: text})
+		require.NoError(t, err)
+		require.NoError(t, s.Delete(t.Context(), Page{ID: "p"}))
+	}
+	_, err = s.Create(t.Context(), Page{ID: "p"})
+	require.NoError(t, err)
+	h.sent()
+	var got []string
+	for c, err := range bin.Query(Page{ID: "p"}).All(t.Context()) {
+		require.NoError(t, err)
+		got = append(got, c.Item.Text)
+	}
+	require.Equal(t, []string{"1", "2", "3"}, got)
+}
+
+func TestBinQuery_MistakesAreFoundBeforeARequest(t *testing.T) {
+	t.Parallel()
+	h, _, bin, _ := drawer(t)
+	f := entity.Fields[Doc]()
+	for name, q := range map[string]entity.Query[lifecycle.Copy[Doc]]{
+		"no partition":           bin.Query(Doc{Folder: "a"}),
+		"a gap":                  bin.Query(Doc{Tenant: "t", ID: "1"}),
+		"another field":          bin.Query(Doc{Tenant: "t", Title: "x"}),
+		"a range of a field":     bin.Query(Doc{Tenant: "t"}, entity.Gt(&f.Title, "x")),
+		"a range of the deletes": bin.Query(Doc{Tenant: "t", Folder: "a", ID: "1"}, entity.Gt(&f.DeletedAt, hour0)),
+		"a range in a scan":      bin.Scan(entity.Gt(&f.Folder, "a")),
+		"an order of a scan":     bin.Scan(entity.Desc()),
+		"segments of a query":    bin.Query(Doc{Tenant: "t"}, entity.Segments(2)),
+	} {
+		_, err := q.Collect(t.Context())
+		var mistake *entity.InputError
+		require.ErrorAs(t, err, &mistake, name)
+	}
+	require.Empty(t, h.sent())
+	page, err := bin.Query(Doc{Tenant: "t"}, entity.Limit(1)).Page(t.Context(), "")
+	require.NoError(t, err)
+	require.NotEmpty(t, page.Next)
+	_, err = bin.Query(Doc{Tenant: "t2"}, entity.Limit(1)).Page(t.Context(), page.Next)
+	require.ErrorIs(t, err, entity.ErrInvalidCursor)
+	require.NotContains(t, bin.Query(Doc{Tenant: "hush"}).String(), "hush")
+}
+
+// In a shared table nothing in an item but its key says that it is a copy: snapshots of deleted states have the time of
+// the delete, too.
+func TestBinQuery_InASharedTable(t *testing.T) {
+	t.Parallel()
+	type paper struct {
+		_       entity.Key           `name:"Paper" pk:"$#tenant_{tenant}" sk:"$#id_{id}"`
+		_       versioned.Retain     ``
+		_       lifecycle.SoftDelete `ttl:"30d"`
+		Tenant  string               `dynamodbav:"tenant"`
+		ID      string               `dynamodbav:"id"`
+		Version int64                `dynamodbav:"version" entity:"version"`
+	}
+	h := &hourglass{at: hour0}
+	h.raw, h.table = localdb.Test(t)
+	var err error
+	h.db, err = entity.Open(h.raw, entity.Config{
+		Table: h.table, Clock: h.now, Interop: true, TimePrecision: time.Millisecond, Namespace: entity.Namespace{Casing: entity.LowerCase},
+	})
+	require.NoError(t, err)
+	s, err := entity.New[paper](h.db)
+	require.NoError(t, err)
+	require.NoError(t, h.db.CreateTables(t.Context()))
+	bin, err := lifecycle.Of(s)
+	require.NoError(t, err)
+	for _, id := range []string{"1", "2", "3"} {
+		_, err := s.Create(t.Context(), paper{Tenant: "T", ID: id})
+		require.NoError(t, err)
+		require.NoError(t, s.Delete(t.Context(), paper{Tenant: "T", ID: id}))
+	}
+	_, err = bin.Restore(t.Context(), paper{Tenant: "T", ID: "2"})
+	require.NoError(t, err)
+	for name, q := range map[string]entity.Query[lifecycle.Copy[paper]]{"query": bin.Query(paper{Tenant: "T"}), "scan": bin.Scan()} {
+		all, err := q.Collect(t.Context())
+		require.NoError(t, err, name)
+		ids := []string{}
+		for _, c := range all {
+			ids = append(ids, c.Item.ID)
+		}
+		require.ElementsMatch(t, []string{"1", "3"}, ids, name)
+		n, err := q.Count(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 2, n)
+	}
+}
