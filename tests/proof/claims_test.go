@@ -244,7 +244,7 @@ func stepClaim(s claimState, in claimIn, rules claimRules) (claimState, claimOut
 		}
 		return claim(me.value)
 	case "swap":
-		if why := s.against(in.id, in.value) + s.against(in.other, in.still); why != "" {
+		if why := s.against(in, in.id, in.value, in.still, rules) + s.against(in, in.other, in.still, in.value, rules); why != "" {
 			return refuse(why)
 		}
 		s[in.id].value, s[in.other].value = in.still, in.value
@@ -270,31 +270,31 @@ func stepClaim(s claimState, in claimIn, rules claimRules) (claimState, claimOut
 	return s, claimOut{}, outcome{}
 }
 
-// against is what stands against a change of a member that has to have a value. When one half of a swap fails, the value that the other half
-// claims may be taken, too.
-func (s claimState) against(id int, value string) string {
+// against is what stands against one half of a swap: that a member with the value has becomes one with the value wants.
+func (s claimState) against(in claimIn, id int, has, wants string, rules claimRules) string {
+	why := ""
 	switch {
 	case s[id].life == absent:
 		return "NotFound "
 	case s[id].life == deleted:
 		return "NotFound Deleted "
-	case s[id].value != value:
-		return "Condition "
+	case s[id].value != has:
+		why = "Condition "
 	}
-	return ""
+	if by := s.holder(wants, rules.reserve); by >= 0 && by != in.id && by != in.other {
+		why += "Taken "
+	}
+	return why
 }
 
 func fitsClaim(want, got said[claimOut]) bool {
 	if strings.HasSuffix(want.class, " ") { // of a swap: each reason that is given is one of these
-		if got.class == "" {
-			return false
-		}
 		for _, c := range strings.Split(got.class, "+") {
-			if c != "Taken" && !slices.Contains(strings.Fields(want.class), c) {
+			if !slices.Contains(strings.Fields(want.class), c) {
 				return false
 			}
 		}
-		return got.class != "Taken"
+		return true
 	}
 	// That a copy was there is found out by a read of its own, after which it may have been restored.
 	class := got.class == want.class || strings.HasPrefix(want.class, "NotFound") && got.class == strings.Replace(want.class, "+Deleted", "", 1)

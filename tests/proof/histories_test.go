@@ -57,6 +57,29 @@ func TestHistories(t *testing.T) {
 	t.Run("claims, kept by delete", histories(claimGame("claims, kept by delete", claimRules{soft: true, reserve: true}, func(v *Reserved) *Member { return &v.Member })))
 }
 
+// What is printed with an illegal history repeats it.
+func TestHistories_ASeedGivesTheSameHistoryAgain(t *testing.T) {
+	t.Parallel()
+	g := claimGame("claims, freed by delete", claimRules{soft: true}, func(v *Freed) *Member { return &v.Member })
+	var texts []string
+	for range 2 {
+		client, table := localdb.Test(t)
+		db, err := entity.Open(client, entity.Config{Table: table})
+		require.NoError(t, err)
+		_, err = g.open(db, "")
+		require.NoError(t, err)
+		require.NoError(t, db.CreateTables(t.Context()))
+		way := newCourier(client.Options().HTTPClient)
+		defer way.close()
+		text := ""
+		for seed := range uint64(5) {
+			text += g.text(g.play(t, seed, client, table, way, crand.Text()[:8]))
+		}
+		texts = append(texts, text)
+	}
+	require.Equal(t, texts[0], texts[1])
+}
+
 // histories plays a game under many seeds.
 func histories[S comparable, I fmt.Stringer, O comparable](g game[S, I, O]) func(t *testing.T) {
 	return func(t *testing.T) {

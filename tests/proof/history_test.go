@@ -3,6 +3,7 @@ package proof_test
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"hash/maphash"
 	"math/rand/v2"
 	"os"
@@ -71,7 +72,7 @@ func (g game[S, I, O]) play(t *testing.T, seed uint64, base *dynamodb.Client, ta
 		ops := 2 + rng.IntN(1+30/clients)
 		rate := []float64{0, .05, .15, .3}[rng.IntN(4)]
 		attempts := 2 + rng.IntN(4)
-		id := fmt.Sprintf("h%d", seed)
+		id, unsure := fmt.Sprintf("h%d", seed), 0
 		work := make([]func(), clients)
 		entries := make([][]entry[I, O], clients)
 		for c := range clients {
@@ -91,16 +92,20 @@ func (g game[S, I, O]) play(t *testing.T, seed uint64, base *dynamodb.Client, ta
 			if err != nil {
 				t.Fatal(err)
 			}
+			luck := &luck{seed: seed, client: c, unlike: strings.NewReplacer(table, "", run, "")}
 			wire.Inject(func(r faults.Request) faults.Fault {
-				f := faults.None
-				if own.Float64() < rate {
-					f = g.fault(own, at.in)
+				f, of := faults.None, luck.of(r)
+				if of.Float64() < rate {
+					f = g.fault(of, at.in)
+				}
+				if unsure >= mostUnsure && isWrite(r) && f != faults.Throttle && f != faults.Conflict {
+					f = faults.None
 				}
 				if f == faults.Twice && g.paired {
 					s.pair(c, r)
 				}
 				if f == faults.Hang { // the context ends while the request is on its way
-					cancel()
+					s.endAt(c, r, cancel)
 					f = faults.None
 					at.faults = append(at.faults, "Cancel "+r.Operation)
 				} else if f != faults.None {
@@ -116,7 +121,9 @@ func (g game[S, I, O]) play(t *testing.T, seed uint64, base *dynamodb.Client, ta
 					*at = entry[I, O]{client: c, in: g.choose(own, seen), call: 2*s.now() + 1}
 					out, err := do(ctx, at.in)
 					cancel()
-					at.said = said[O]{out, told(err)}
+					if at.said = (said[O]{out, told(err)}); at.said.unsure {
+						unsure++ // one client runs at a time
+					}
 					if at.end = 2 * s.now(); at.end < at.call {
 						at.end = at.call // no request was sent
 					}
@@ -131,6 +138,25 @@ func (g game[S, I, O]) play(t *testing.T, seed uint64, base *dynamodb.Client, ta
 		all = slices.Concat(entries...)
 	})
 	return all
+}
+
+// luck gives each request of a client a source of chance of its own, so that requests which a call makes in parallel get the same in any order.
+type luck struct {
+	seed   uint64
+	client int
+	unlike *strings.Replacer // takes out what differs between two runs of a seed
+	seen   map[string]int
+}
+
+func (l *luck) of(r faults.Request) *rand.Rand {
+	text := l.unlike.Replace(orderOf(r.Operation, r.Body))
+	if l.seen == nil {
+		l.seen = map[string]int{}
+	}
+	l.seen[text]++
+	h := fnv.New64a()
+	fmt.Fprintln(h, l.client, l.seen[text], text)
+	return rand.New(rand.NewPCG(l.seed, h.Sum64()))
 }
 
 // noted is a result that a client remembers.
@@ -153,28 +179,20 @@ func (g game[S, I, O]) fault(rng *rand.Rand, in I) faults.Fault {
 	return f
 }
 
-// model is the game for the checker. An operation whose error was ambiguous may have been applied, once, at any time after its call.
+// model is the game for the checker. An operation whose error was ambiguous has no end: it takes effect once, at any time after its call, perhaps
+// after everything that was seen, which is the same as not at all.
 func (g game[S, I, O]) model() porcupine.Model {
-	m := porcupine.NondeterministicModel{
-		Init: func() []any { return []any{g.begin} },
-		Step: func(state, input, output any) []any {
+	return porcupine.Model{
+		Init: func() any { return g.begin },
+		Step: func(state, input, output any) (bool, any) {
 			s, got := state.(S), output.(said[O])
 			next, out, want := g.step(s, input.(I))
-			switch {
-			case got.unsure:
-				return []any{s, next}
-			case got.idle:
-				return []any{s}
-			case g.fits(said[O]{out, want}, got):
-				return []any{next}
-			}
-			return nil
+			return got.unsure || g.fits(said[O]{out, want}, got), next
 		},
 		Hash:              func(state any) uint64 { return maphash.Comparable(hashSeed, state.(S)) },
 		DescribeOperation: func(input, output any) string { return fmt.Sprintf("%v → %s", input, output.(said[O]).result()) },
 		DescribeState:     func(state any) string { return g.show(state.(S)) },
 	}
-	return m.ToModel()
 }
 
 var hashSeed = maphash.MakeSeed()
@@ -186,7 +204,7 @@ func (s said[O]) result() string {
 	return s.outcome.String()
 }
 
-// operations are the entries for the checker: without those that say nothing.
+// operations are the entries for the checker: without those that say nothing and wrote nothing.
 func (g game[S, I, O]) operations(all []entry[I, O]) []porcupine.Operation {
 	var ops []porcupine.Operation
 	last := int64(0)
@@ -236,8 +254,11 @@ func (g game[S, I, O]) check(t *testing.T, seed uint64, all []entry[I, O]) porcu
 	return result
 }
 
-// patience is how long one history may be judged.
-const patience = 2 * time.Minute
+// patience is how long one history may be judged. mostUnsure is how many of its operations may end in doubt: each is tried at every later place.
+const (
+	patience   = time.Minute
+	mostUnsure = 6
+)
 
 // text is a history, in the order in which its operations began.
 func (g game[S, I, O]) text(all []entry[I, O]) string {
@@ -245,6 +266,7 @@ func (g game[S, I, O]) text(all []entry[I, O]) string {
 	slices.SortStableFunc(sorted, func(a, b entry[I, O]) int { return int(a.call - b.call) })
 	var b strings.Builder
 	for _, e := range sorted {
+		slices.Sort(e.faults) // of what a call does at the same time there is no order
 		fmt.Fprintf(&b, "%4d–%-4d client %-2d %v → %s %v\n", e.call, e.end, e.client, e.in, e.said.result(), e.faults)
 		if strings.HasPrefix(e.said.class, "unexpected") {
 			fmt.Fprintf(&b, "           %s\n", e.said.text)

@@ -3,6 +3,7 @@ package proof_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -26,8 +27,9 @@ type sim struct {
 	clients []*faults.Transport
 
 	mu      sync.Mutex
-	twins   map[string]bool // requests that are delivered twice with nothing in between, by client and order
-	last    string          // of them, the one that was delivered once
+	twins   map[string]bool   // requests that are delivered twice with nothing in between, by client and order
+	last    string            // of them, the one that was delivered once
+	ends    map[string]func() // what happens just before a request is sent, by client and order
 	waiting []*call
 	running int // clients at work
 	step    int // requests sent so far
@@ -54,8 +56,34 @@ func (s *sim) pair(client int, r faults.Request) {
 	s.twins[(&call{client: client, order: orderOf(r.Operation, r.Body)}).id()] = true
 }
 
-// orderOf tells the requests of a client apart.
-func orderOf(operation string, body []byte) string { return operation + " " + string(body) }
+// endAt has f called when a request of a client is on its way.
+func (s *sim) endAt(client int, r faults.Request, f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ends == nil {
+		s.ends = map[string]func(){}
+	}
+	s.ends[(&call{client: client, order: orderOf(r.Operation, r.Body)}).id()] = f
+}
+
+func (s *sim) end(c *call) func() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.ends[c.id()]
+	delete(s.ends, c.id())
+	return f
+}
+
+// orderOf tells the requests of a client apart. The SDK writes the members of an object in any order.
+func orderOf(operation string, body []byte) string {
+	var content any
+	if json.Unmarshal(body, &content) == nil {
+		if sorted, err := json.Marshal(content); err == nil {
+			body = sorted
+		}
+	}
+	return operation + " " + string(body)
+}
 
 type reply struct {
 	resp *http.Response
@@ -109,6 +137,7 @@ func (s *sim) run(work func(client int)) {
 			}()
 			work(i)
 		}()
+		synctest.Wait() // one goes after the other, from the first step on
 	}
 	for {
 		synctest.Wait()
@@ -121,6 +150,10 @@ func (s *sim) run(work func(client int)) {
 		next, running := s.pick()
 		switch {
 		case next != nil:
+			if end := s.end(next); end != nil {
+				end()
+				synctest.Wait()
+			}
 			next.done <- s.courier.send(next)
 		case running > 0:
 			time.Sleep(time.Millisecond) // of the bubble's own time: somebody pauses
