@@ -22,7 +22,7 @@ func As[S, T any](q Query[T]) Query[S] {
 		return core.NewQuery[S](failing{err}, nil)
 	}
 	c, p := from.Core, *from.Plan
-	projection, err := schema.Project(typeOf[S](), c.Schema)
+	projection, err := schema.Project(typeOf[S](), c.Schema, p.Index)
 	if err != nil && p.Err == nil {
 		p.Err = &InputError{Code: plan.CodeOption, Type: typeOf[S]().String(), Problem: fmt.Sprintf("it is no part of %s: %v", c.Schema.Type, err)}
 	}

@@ -39,6 +39,12 @@ func ListAppend[S ~[]E, E any](field *S, es ...E) UpdateOption {
 	return change(expr.Push, opt.Target{Pointer: field}, S(es))
 }
 
+// ListPrepend adds es at the beginning of the list, in their order; an absent attribute counts as the empty list. It is not
+// repeated after a lost answer: see [IsAmbiguous].
+func ListPrepend[S ~[]E, E any](field *S, es ...E) UpdateOption {
+	return change(expr.Prepend, opt.Target{Pointer: field}, S(es))
+}
+
 // AddToSet adds es to the set, of a field tagged stringset, numberset or binaryset.
 func AddToSet[S ~[]E, E any](field *S, es ...E) UpdateOption {
 	return change(expr.Insert, opt.Target{Pointer: field}, S(es))

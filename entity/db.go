@@ -40,7 +40,8 @@ type Config struct {
 	Clock         func() time.Time              // default time.Now
 	NewID         func() string                 // write ids and idempotency tokens, 1 to 36 characters, never the same twice; default 128 random bits
 	PK, SK, TTL   string                        // attributes of `$` keys and of expiry; default pk, sk, _ttl
-	CursorKey     []byte                        // signs cursors (HMAC-SHA256) when set; at least 16 bytes
+	CursorKey     []byte                        // encrypts cursors when set; at least 16 random bytes; needed for pages of keys with secret parts
+	OldCursorKeys [][]byte                      // keys under which cursors are accepted too, while a key is replaced by another
 	Observe       func(context.Context, Report) // called once after each verb, with what it cost; default nobody
 }
 
@@ -66,9 +67,10 @@ const (
 type DB struct {
 	catalog
 
-	config Config
-	runner *exec.Runner
-	format key.TimeFormat
+	config  Config
+	runner  *exec.Runner
+	format  key.TimeFormat
+	cursors cursor.Codec
 
 	views  sync.Map // what timelines registered, by name
 	mu     sync.Mutex
@@ -95,8 +97,12 @@ func Open(client Client, cfg Config) (*DB, error) {
 	if v := reflect.ValueOf(client); client != nil && v.Kind() == reflect.Pointer && v.IsNil() {
 		client = nil
 	}
+	cursors, err := cursorCodec(cfg)
+	if err != nil {
+		return nil, err
+	}
 	db := &DB{
-		config: cfg, format: format,
+		config: cfg, format: format, cursors: cursors,
 		runner: &exec.Runner{Client: client, MaxAttempts: cfg.MaxAttempts, Clock: cfg.Clock, NewID: cfg.NewID, Observe: cfg.Observe},
 		stores: map[storeKey]core.Holder{}, tables: map[string]*schema.Table{},
 	}
@@ -129,7 +135,7 @@ func withDefaults(c Config) Config {
 	if c.NewID == nil {
 		c.NewID = rand.Text
 	}
-	c.Tables, c.CursorKey, c.TableOptions = maps.Clone(c.Tables), slices.Clone(c.CursorKey), cloneOptions(c.TableOptions)
+	c.Tables, c.TableOptions = maps.Clone(c.Tables), cloneOptions(c.TableOptions)
 	return c
 }
 
@@ -147,8 +153,16 @@ func check(c Config) (key.TimeFormat, error) {
 	if c.MaxAttempts < 1 {
 		bad("MaxAttempts", "must be 1 or more")
 	}
-	if len(c.CursorKey) > 0 && len(c.CursorKey) < 16 {
-		bad("CursorKey", "must be at least 16 bytes")
+	if len(c.CursorKey) > 0 && len(c.CursorKey) < leastCursorKey {
+		bad("CursorKey", "must be at least %d bytes", leastCursorKey)
+	}
+	if len(c.OldCursorKeys) > 0 && len(c.CursorKey) == 0 {
+		bad("OldCursorKeys", "need a CursorKey, under which new cursors are encrypted")
+	}
+	for i, k := range c.OldCursorKeys {
+		if len(k) < leastCursorKey {
+			bad(fmt.Sprintf("OldCursorKeys[%d]", i), "must be at least %d bytes", leastCursorKey)
+		}
 	}
 	if c.PK == c.SK || c.PK == c.TTL || c.SK == c.TTL {
 		bad("PK", "PK, SK and TTL must be different attributes")
@@ -230,8 +244,20 @@ func (db *DB) schemas() []*schema.Schema {
 	return all
 }
 
-// cursors returns the codec of this database's cursors.
-func (db *DB) cursors() cursor.Codec { return cursor.Codec{Key: db.config.CursorKey} }
+// leastCursorKey is how many bytes a cursor key has at least.
+const leastCursorKey = 16
+
+// cursorCodec is the codec of cursors under the configured keys.
+func cursorCodec(c Config) (cursor.Codec, error) {
+	if len(c.CursorKey) == 0 {
+		return cursor.Codec{}, nil
+	}
+	codec, err := cursor.New(append([][]byte{c.CursorKey}, c.OldCursorKeys...)...)
+	if err != nil {
+		return codec, &SchemaError{Code: schema.CodeConfig, Type: "entity.Config", Field: "CursorKey", Problem: err.Error()}
+	}
+	return codec, nil
+}
 
 // Must returns v and panics on err. It is for wiring at start-up and for nothing else.
 func Must[V any](v V, err error) V {

@@ -26,7 +26,8 @@ func (Key) PrimaryKey() {}
 //	_ entity.GSI `name:"byTenant" index:"gsi1" pk:"$#{tenantId}" sk:"$#{department}#{employeeId}"`
 //
 // name is what [Store.Index] finds it by, index its name in DynamoDB. project is "all" (default), "keys", or a list of
-// attributes. The partition half and the sort half are each present exactly when all their own parts are.
+// attributes; the fields that its keys and those of the table are made of come back in any case, read from the keys. The
+// partition half and the sort half are each present exactly when all their own parts are.
 type GSI struct{}
 
 // Declare is called by this module when a store is built.

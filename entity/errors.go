@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -16,13 +17,14 @@ var (
 	ErrConflict      = plan.ErrConflict      // another write came between, more often than MaxAttempts allows
 	ErrCondition     = plan.ErrCondition     // the caller's condition, or one that a tag implies, did not hold
 	ErrTooLarge      = plan.ErrTooLarge      // an item, key or transaction is larger than DynamoDB allows
-	ErrInvalidCursor = plan.ErrInvalidCursor // a cursor is malformed, altered, or of another query
+	ErrInvalidCursor = plan.ErrInvalidCursor // a cursor cannot be used; a *CursorError says why
 	ErrDeleted       = plan.ErrDeleted       // the item was deleted and can be restored
 	ErrNotDeleted    = plan.ErrNotDeleted    // there is nothing to restore: the item is there
 	ErrKeyCase       = plan.ErrKeyCase       // the stored key differs from the given one in case, under LowerCase
 	ErrFollowUp      = plan.ErrFollowUp      // the write is decided, but the item it left could not be read
 	ErrNotUnique     = plan.ErrNotUnique     // more than one item
 	ErrNoTable       = exec.ErrNoTable       // the table does not exist
+	ErrNoIndex       = exec.ErrNoIndex       // the table does not have the index; it is an *IndexError
 	ErrTokenReused   = exec.ErrTokenReused   // the idempotency token was used for another request
 	ErrNoClient      = exec.ErrNoClient      // the DB was opened without a client
 )
@@ -36,6 +38,12 @@ type (
 	InputError = plan.InputError
 	// ConditionError is an ErrCondition that names the attribute which made a condition of the library's fail.
 	ConditionError = plan.ConditionError
+	// CursorError is an ErrInvalidCursor that says why the cursor cannot be used.
+	CursorError = cursor.Error
+	// CursorReason is why a cursor cannot be used: CursorMalformed, CursorForeign, CursorAltered or CursorGone.
+	CursorReason = cursor.Reason
+	// IndexError is an ErrNoIndex that names the table and the index, and says whether it is still being built.
+	IndexError = exec.IndexError
 	// KeyCaseError is an ErrKeyCase that names the key part.
 	KeyCaseError = plan.KeyCaseError
 	// ValidationError is a value that its own Validate method refused, found before any request. A field's type that
@@ -45,8 +53,17 @@ type (
 	DecodeError = plan.DecodeError
 )
 
+// The reasons of a [CursorError].
+const (
+	CursorMalformed = cursor.Malformed // the text is no cursor, or one of another form: encrypted or not, of another release
+	CursorForeign   = cursor.Foreign   // it is of another query
+	CursorAltered   = cursor.Altered   // it was changed, or encrypted under a key that is not accepted
+	CursorGone      = cursor.Gone      // the rows of a timeline that it goes on with were replaced and removed
+)
+
 // IsAmbiguous reports that the write behind err may have been applied: its answer was lost, and repeating it could have
-// done harm. Read the item, or repeat the call if a second application is harmless.
+// done harm. Read the item, or repeat the call if a second application is harmless. Of a call that sends many writes, such
+// as [Store.PutMany] and [Store.Purge], it reports that part of them has been applied, or may have been.
 func IsAmbiguous(err error) bool {
 	var a *plan.Ambiguous
 	return errors.As(err, &a)

@@ -19,7 +19,8 @@ import (
 // *[InputError]. It costs a consistent read and a write of the whole item. Errors: [ErrNotFound]; [ErrCondition];
 // [ErrConflict].
 func (s *Store[T]) Modify(ctx context.Context, key T, f func(*T) error, opts ...WriteOption) (T, error) {
-	c, spec := core.Of(s), opt.Writes(opts)
+	c := core.Of(s)
+	spec := core.Returning(c, opt.Writes(opts))
 	if f == nil {
 		spec.Errs = append(spec.Errs, errors.New("the function that is to change the value is nil"))
 	}

@@ -43,7 +43,7 @@ func TestTransactOnce_RefusesWhatCouldNotBeTheSameTwice(t *testing.T) {
 	err := b.db.TransactOnce(ctx, token, needsRead)
 	var input *entity.InputError
 	require.ErrorAs(t, entity.FailureOf(err, needsRead), &input)
-	for _, token := range []entity.Token{{}, {ID: "t"}, {At: time.Now()}, {ID: "0123456789012345678901234567890123456", At: time.Now()}} {
+	for _, token := range []entity.Token{{}, {At: time.Now()}} {
 		require.ErrorAs(t, b.db.TransactOnce(ctx, token, b.plain.Op().Create(Plain{ID: "a"})), &input)
 	}
 	require.Empty(t, b.faults.Requests())

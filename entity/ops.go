@@ -53,7 +53,7 @@ func (o Ops[T]) Absent(key T) Op {
 }
 
 // Upsert is [Store.Upsert] as a value.
-func (o Ops[T]) Upsert(v T, opts ...WriteOption) Write[T] {
+func (o Ops[T]) Upsert(v T, opts ...UpdateOption) Write[T] {
 	c := core.Of(o)
 	return core.NewWrite[T](core.ItemOperation(c, upsert(c, reflect.ValueOf(v), opts)))
 }
@@ -70,15 +70,15 @@ func create(c *core.Core, v reflect.Value, opts []WriteOption) *core.Operation {
 }
 
 func put(c *core.Core, v reflect.Value, opts []WriteOption) *core.Operation {
-	return core.ItemOperation(c, plan.NewPut(c.Schema, c.Table, v, opt.Writes(opts)))
+	return core.ItemOperation(c, plan.NewPut(c.Schema, c.Table, v, core.Returning(c, opt.Writes(opts))))
 }
 
 func update(c *core.Core, key reflect.Value, opts []UpdateOption) *core.Operation {
-	return core.ItemOperation(c, plan.NewUpdate(c.Schema, c.Table, key, opt.Updates(opts)))
+	return core.ItemOperation(c, plan.NewUpdate(c.Schema, c.Table, key, core.Returning(c, opt.Updates(opts))))
 }
 
 func remove(c *core.Core, key reflect.Value, opts []WriteOption) *core.Operation {
-	return core.ItemOperation(c, plan.NewDelete(c.Schema, c.Table, key, opt.Writes(opts)))
+	return core.ItemOperation(c, plan.NewDelete(c.Schema, c.Table, key, core.Returning(c, opt.Writes(opts))))
 }
 
 func require(c *core.Core, key reflect.Value, conds []Cond) *core.Operation {
@@ -89,6 +89,6 @@ func require(c *core.Core, key reflect.Value, conds []Cond) *core.Operation {
 	return core.ItemOperation(c, plan.NewRequire(c.Schema, c.Table, key, spec))
 }
 
-func upsert(c *core.Core, v reflect.Value, opts []WriteOption) *plan.Op {
-	return plan.NewUpsert(c.Schema, c.Table, v, opt.Writes(opts))
+func upsert(c *core.Core, v reflect.Value, opts []UpdateOption) *plan.Op {
+	return plan.NewUpsert(c.Schema, c.Table, v, core.Returning(c, opt.Updates(opts)))
 }

@@ -24,14 +24,15 @@ type ReadOption interface {
 // [ReadOption].
 type QueryOption interface{ opt.Query }
 
-// WriteOption is accepted by every write: [If], [Exactly], [Handle.From], versioned.Expect.
+// WriteOption is accepted by every write: [If], [Exactly], [Returning], [Handle.From], versioned.Expect,
+// versioned.AnyVersion.
 type WriteOption interface {
 	opt.Write
 	opt.Update
 	opt.Append
 }
 
-// UpdateOption is accepted by Update: the changes ([Set], [Remove], [Add] …) and any [WriteOption].
+// UpdateOption is accepted by Update and Upsert: the changes ([Set], [Remove], [Add] …) and any [WriteOption].
 type UpdateOption interface{ opt.Update }
 
 // StoreOption is accepted by [New].
@@ -58,18 +59,18 @@ func Desc() QueryOption {
 	return forQuery{Do: func(s *opt.Spec) { s.Desc = true }}
 }
 
-// Limit ends a query after n items, n > 0; for Page it is the size of a page.
+// Limit ends a query after n items, 0 < n < 2³¹; for Page it is the size of a page.
 func Limit(n int) QueryOption {
 	return forQuery{Do: func(s *opt.Spec) { s.Limit = &n }}
 }
 
-// MaxEvaluated ends a query once it has evaluated n items, n > 0, whether or not they passed the filter. Page then gives
+// MaxEvaluated ends a query once it has evaluated n items, 0 < n < 2³¹, whether or not they passed the filter. Page then gives
 // what passed and a cursor.
 func MaxEvaluated(n int) QueryOption {
 	return forQuery{Do: func(s *opt.Spec) { s.Evaluate = &n }}
 }
 
-// MaxRequests ends a query after n requests, n > 0. Page then gives what was found and a cursor.
+// MaxRequests ends a query after n requests, 0 < n < 2³¹. Page then gives what was found and a cursor.
 func MaxRequests(n int) QueryOption {
 	return forQuery{Do: func(s *opt.Spec) { s.Requests = &n }}
 }
@@ -108,6 +109,19 @@ func Filter(conds ...Cond) QueryOption {
 // own guard, never instead of it.
 func If(conds ...Cond) WriteOption {
 	return forWrite{Do: func(s *opt.Spec) { s.If = append(s.If, erase(conds)...) }}
+}
+
+// Returning makes an Update, Upsert, Put, Modify or Delete set *old to the item as it was before the write, as the struct
+// has it, once the write has been applied; where there was no item, to the zero T. It costs nothing: the answer of the one
+// request has the old item, and the new one is computed from it. In a transaction, and with [Exactly], the item is read
+// first, consistently, and the write is guarded by what was read. Where the answer was lost and the write proves to have
+// been applied, the error is [ErrFollowUp] and *old is as it was. Other writes refuse it, and T must be the store's.
+func Returning[T any](old *T) WriteOption {
+	return forWrite{Do: func(s *opt.Spec) {
+		if s.Old = old; old == nil {
+			s.Old, s.Errs = nil, append(s.Errs, errors.New("Returning takes a pointer to set, not nil"))
+		}
+	}}
 }
 
 // Exactly sends a write as a transaction under an idempotency token, so that it can be repeated after a lost answer

@@ -40,14 +40,17 @@ func (db *DB) backups(s Spec) (BackupClient, error) {
 }
 
 // storedRecovery reports whether a table has point-in-time recovery.
-func storedRecovery(ctx context.Context, c BackupClient, table string) (bool, error) {
-	out, err := c.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &table})
-	if err != nil {
-		return false, recoveryError(err)
-	}
-	d := out.ContinuousBackupsDescription
-	return d != nil && d.PointInTimeRecoveryDescription != nil &&
-		d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled, nil
+func (db *DB) storedRecovery(ctx context.Context, c BackupClient, table string) (bool, error) {
+	var d *types.ContinuousBackupsDescription
+	err := db.runner.Manage(ctx, func(once func(*dynamodb.Options)) error {
+		out, err := c.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &table}, once)
+		if err == nil {
+			d = out.ContinuousBackupsDescription
+		}
+		return err
+	})
+	return err == nil && d != nil && d.PointInTimeRecoveryDescription != nil &&
+		d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled, recoveryError(err)
 }
 
 // enableRecovery turns point-in-time recovery on where it is declared and off. DynamoDB begins to keep continuous
@@ -56,13 +59,16 @@ func (db *DB) enableRecovery(ctx context.Context, c BackupClient, t TableSpec) e
 	if !t.PointInTimeRecovery {
 		return nil
 	}
-	if on, err := storedRecovery(ctx, c, t.Name); err != nil || on {
-		return err
-	}
 	enabled := true
 	for {
-		_, err := c.UpdateContinuousBackups(ctx, &dynamodb.UpdateContinuousBackupsInput{
-			TableName: &t.Name, PointInTimeRecoverySpecification: &types.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: &enabled},
+		if on, err := db.storedRecovery(ctx, c, t.Name); err != nil || on {
+			return err
+		}
+		err := db.runner.Manage(ctx, func(once func(*dynamodb.Options)) error {
+			_, err := c.UpdateContinuousBackups(ctx, &dynamodb.UpdateContinuousBackupsInput{
+				TableName: &t.Name, PointInTimeRecoverySpecification: &types.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: &enabled},
+			}, once)
+			return err
 		})
 		var early *types.ContinuousBackupsUnavailableException
 		if !errors.As(err, &early) {

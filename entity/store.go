@@ -63,7 +63,7 @@ func (db *DB) declare(t reflect.Type, spec opt.Spec, open func(*core.Core) core.
 	if err != nil {
 		return nil, err
 	}
-	c := &core.Core{Schema: s, Table: table, Runner: db.runner, Cursor: db.cursors(), DB: db, Views: &db.views}
+	c := &core.Core{Schema: s, Table: table, Runner: db.runner, Cursor: db.cursors, DB: db, Views: &db.views}
 	store := open(c)
 	db.stores[id] = store
 	return store, nil
@@ -158,7 +158,8 @@ func (s *Store[T]) Create(ctx context.Context, v T, opts ...WriteOption) (stored
 
 // Put creates the item or replaces what the struct knows of it, and returns it: every attribute of T is set, absent ones
 // are removed; created_at, set_once and immutable survive, the version goes up by one, and attributes that T does not
-// have stay. It costs one request, and a read more when an index key is composed from given and kept attributes.
+// have stay. It has no guard of its own: what another program wrote since v was read is undone, unless versioned.Lock or
+// [If] prevents it. It costs one request, and a read more when an index key is composed from given and kept attributes.
 // Errors: [ErrCondition], a *[ConditionError] for an immutable attribute; [ErrConflict]; *[InputError] and [ErrTooLarge]
 // before any request.
 func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (stored T, err error) {
@@ -167,12 +168,16 @@ func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (stored T,
 }
 
 // Upsert creates the item or merges v into it: attributes that v encodes to are set, absent ones (omitempty) stay as
-// stored; created_at, set_once and immutable survive. It returns the item and whether there was none before. It costs
-// one request, and a read more when an index key is composed from given and absent attributes. Errors: [ErrCondition],
-// a *[ConditionError] for an immutable attribute; [ErrConflict]; *[InputError] and [ErrTooLarge] before any request; one
-// for which [IsAmbiguous] is true when the answer was lost and no created_at in nanoseconds or microseconds could tell
-// whether the write created the item.
-func (s *Store[T]) Upsert(ctx context.Context, v T, opts ...WriteOption) (item T, created bool, err error) {
+// stored; created_at, set_once and immutable survive. Changes, such as [Add], can be given beside v: what they name is left
+// out of v, and in a new item a counter or list begins with what is added to it. A change inside a map or list needs the
+// map or list to be there already. Upsert returns the item and whether there was none before. Like [Store.Put] it has no
+// guard of its own.
+//
+// It costs one request, and a read more when an index key is composed from given and absent attributes. Errors:
+// [ErrCondition], a *[ConditionError] for an immutable attribute or a nested change without a parent; [ErrConflict];
+// *[InputError] and [ErrTooLarge] before any request; one for which [IsAmbiguous] is true when the answer was lost and no
+// created_at in nanoseconds or microseconds could tell whether the write created the item.
+func (s *Store[T]) Upsert(ctx context.Context, v T, opts ...UpdateOption) (item T, created bool, err error) {
 	c := core.Of(s)
 	err = core.NewOperation(c, upsert(c, reflect.ValueOf(v), opts), func(outcome, into any) error {
 		u := outcome.(plan.Upserted)

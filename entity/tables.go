@@ -3,14 +3,13 @@ package entity
 import (
 	"context"
 	"errors"
-	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/exec"
-	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
 // tablePause is the time between two looks at a table that is being created.
@@ -19,7 +18,7 @@ const tablePause = 200 * time.Millisecond
 // CreateTables creates every table of [DB.Spec] as it is printed, and waits until all of it is active or ctx ends. Of a
 // table that exists two things are changed: time to live and point-in-time recovery are enabled where they are needed
 // and off. A key, index or stream that it lacks is a *[TableError]; billing and deletion protection of such a table are
-// for [DB.Verify] to compare. The waiting costs a DescribeTable every 200 ms. Where the database has no point-in-time
+// for [DB.Verify] to compare. Several programs can call it at the same time. The waiting costs a DescribeTable every 200 ms. Where the database has no point-in-time
 // recovery, everything else is done and the error is [ErrNoRecovery]. [Spec.Err], EDD-9069 for a client that is no
 // [BackupClient] where it must be one, EDD-9050 for a table that [Config] knows by an ARN or another text that is no name,
 // and [ErrNoClient] come before any request.
@@ -50,11 +49,7 @@ func (db *DB) CreateTables(ctx context.Context) error {
 }
 
 func (db *DB) createTable(ctx context.Context, t TableSpec) error {
-	var exists *types.ResourceInUseException
-	if _, err := db.runner.Client.CreateTable(ctx, t.input()); err != nil && !errors.As(err, &exists) {
-		return &TableError{Table: t.Name, Err: err}
-	}
-	got, err := db.awaitTable(ctx, t.Name)
+	got, err := db.awaitTable(ctx, t)
 	if err != nil {
 		return &TableError{Table: t.Name, Err: err}
 	}
@@ -65,6 +60,43 @@ func (db *DB) createTable(ctx context.Context, t TableSpec) error {
 		return &TableError{Table: t.Name, Err: err}
 	}
 	return nil
+}
+
+// awaitTable creates the table unless it is there, and waits until it and its indexes are active. A table that another
+// program is making at the same time is as good as our own. One that is not seen has been made a moment ago, or removed:
+// creating it again does no harm.
+func (db *DB) awaitTable(ctx context.Context, t TableSpec) (*types.TableDescription, error) {
+	for absent := true; ; {
+		if absent {
+			err := db.runner.Manage(ctx, func(once func(*dynamodb.Options)) error {
+				_, err := db.runner.Client.CreateTable(ctx, t.input(), once)
+				return err
+			})
+			var exists *types.ResourceInUseException
+			if err != nil && !errors.As(err, &exists) {
+				return nil, err
+			}
+		}
+		got, err := db.runner.DescribeTable(ctx, t.Name)
+		absent = errors.Is(err, ErrNoTable)
+		switch {
+		case absent:
+		case err != nil:
+			return nil, err
+		case active(got):
+			return got, nil
+		}
+		if err := exec.Sleep(ctx, tablePause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// active reports that a table and its indexes can be used.
+func active(t *types.TableDescription) bool {
+	return t.TableStatus == types.TableStatusActive && !slices.ContainsFunc(t.GlobalSecondaryIndexes, func(x types.GlobalSecondaryIndexDescription) bool {
+		return x.IndexStatus != types.IndexStatusActive
+	})
 }
 
 // input is the request that creates t.
@@ -122,56 +154,4 @@ func (k KeySpec) elements() []types.KeySchemaElement {
 
 func (p ProjectionSpec) input() *types.Projection {
 	return &types.Projection{ProjectionType: p.Type, NonKeyAttributes: p.Include}
-}
-
-// awaitTable waits until the table and its indexes are active.
-func (db *DB) awaitTable(ctx context.Context, name string) (*types.TableDescription, error) {
-	for {
-		out, err := db.runner.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
-		if err != nil {
-			return nil, err
-		}
-		ready := out.Table.TableStatus == types.TableStatusActive
-		for _, x := range out.Table.GlobalSecondaryIndexes {
-			ready = ready && x.IndexStatus == types.IndexStatusActive
-		}
-		if ready {
-			return out.Table, nil
-		}
-		if err := exec.Sleep(ctx, tablePause); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// enableTTL turns the table's time to live on if an entity on it writes the attribute.
-func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
-	if t.TTL == "" {
-		return nil
-	}
-	stored, err := db.storedTTL(ctx, t.Name)
-	switch {
-	case err != nil || stored == t.TTL:
-		return err
-	case stored != "":
-		return &SchemaError{Code: schema.CodeTTLAttr, Type: "table " + t.Name, Problem: fmt.Sprintf("time to live is enabled on %q, the declarations need %q", stored, t.TTL)}
-	}
-	enabled := true
-	_, err = db.runner.Client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
-		TableName: &t.Name, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &t.TTL, Enabled: &enabled},
-	})
-	return err
-}
-
-// storedTTL is the attribute that the table expires items by, "" when it does not.
-func (db *DB) storedTTL(ctx context.Context, table string) (string, error) {
-	out, err := db.runner.Client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &table})
-	if err != nil {
-		return "", err
-	}
-	d := out.TimeToLiveDescription
-	if d == nil || d.AttributeName == nil || d.TimeToLiveStatus != types.TimeToLiveStatusEnabled && d.TimeToLiveStatus != types.TimeToLiveStatusEnabling {
-		return "", nil
-	}
-	return *d.AttributeName, nil
 }

@@ -70,21 +70,27 @@ func (db *DB) Transact(ctx context.Context, ops ...Op) error {
 	return db.transact(ctx, "Transact", ops, db.runner.Transact)
 }
 
-// Token makes a transaction happen once, however often it is called: DynamoDB remembers ID, of 1 to 36 characters, for
-// ten minutes. At is the time that the ops are planned with.
+// Token makes a transaction happen once, however often it is called. ID, of any length, is what calls are known by, such
+// as the request id of a client that retries. At is the time that the ops are planned with; the zero time is that of the
+// call.
 type Token struct {
 	ID string
 	At time.Time
 }
 
-// TransactOnce is [DB.Transact] under the caller's token: repeated with the same token and ops within ten minutes, also
-// by another process, it is applied once and succeeds each time. The same token and ops give the same bytes, so ops
-// that must read the item first are refused, and nothing is planned anew: a lost guard is [ErrConflict]. Other ops
-// under the same ID are [ErrTokenReused].
+// TransactOnce is [DB.Transact] under the caller's token: repeated with the same ID and ops within ten minutes after it was
+// applied, also by another process and at another time, it is applied once and succeeds each time. DynamoDB remembers
+// tokens for that long, by account and region. Ops that must read the item first are refused, and nothing is planned
+// anew: a lost guard is [ErrConflict].
+//
+// With the same At, a repetition is the same bytes, which DynamoDB recognizes. Without, it reads the items of the ops,
+// consistently, in one request: one of them that still is as this call wrote it proves that it was applied. Where other
+// writes have replaced all of them, or the ops write none with the library's attributes, the error is [ErrTokenReused],
+// and [IsAmbiguous]. Other ops under the same ID are ErrTokenReused too, and not ambiguous where the items show it.
 func (db *DB) TransactOnce(ctx context.Context, token Token, ops ...Op) error {
 	return db.transact(ctx, "TransactOnce", ops, func(ctx context.Context, plans []*plan.Op) ([]any, []exec.OpFailure, error) {
-		if len(token.ID) == 0 || len(token.ID) > 36 || token.At.IsZero() {
-			return nil, nil, &InputError{Code: plan.CodeOption, Type: "entity.Token", Problem: "a token needs an ID of 1 to 36 characters and a time"}
+		if token.ID == "" {
+			return nil, nil, &InputError{Code: plan.CodeOption, Type: "entity.Token", Field: "ID", Problem: "a token needs an ID"}
 		}
 		return db.runner.TransactOnce(ctx, token.ID, token.At, plans)
 	})

@@ -3,10 +3,6 @@ package entity
 import (
 	"context"
 	"errors"
-	"fmt"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // Verify compares every table of [DB.Spec] with what exists: keys and their types, indexes and what they carry, time to
@@ -47,15 +43,11 @@ func (db *DB) manage() (Spec, BackupClient, error) {
 
 // differences is all that an existing table lacks of t.
 func (db *DB) differences(ctx context.Context, t TableSpec, backups BackupClient) ([]Difference, error) {
-	out, err := db.runner.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.Name})
-	var missing *types.ResourceNotFoundException
-	if errors.As(err, &missing) {
-		return nil, fmt.Errorf("%w: %w", ErrNoTable, err)
-	}
+	described, err := db.runner.DescribeTable(ctx, t.Name)
 	if err != nil {
 		return nil, err
 	}
-	got := describedTable(out.Table)
+	got := describedTable(described)
 	found := t.lacking(got)
 	if stored, err := db.storedTTL(ctx, t.Name); err != nil {
 		return nil, err
@@ -63,7 +55,7 @@ func (db *DB) differences(ctx context.Context, t TableSpec, backups BackupClient
 		found = append(found, Difference{Kind: DifferentTTL, Need: t.TTL, Has: stored})
 	}
 	if t.PointInTimeRecovery {
-		switch on, err := storedRecovery(ctx, backups, t.Name); {
+		switch on, err := db.storedRecovery(ctx, backups, t.Name); {
 		case errors.Is(err, ErrNoRecovery): // does not hide the other differences
 			found = append(found, Difference{Kind: DifferentRecovery, Need: "on", Has: "a database without it"})
 		case err != nil:

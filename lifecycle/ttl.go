@@ -83,6 +83,9 @@ func (e *expiry) readAttr(d *schema.Decl) {
 	e.field = d.Schema.Attr(e.attr)
 	a := e.field
 	if a == nil {
+		if d.NamedInJSON(e.attr) != nil { // else the struct may well lack it
+			d.Problem(schema.CodeUnknownAttr, "attr names the attribute %q, which the struct does not have%s", e.attr, d.Meant(e.attr))
+		}
 		return
 	}
 	switch {

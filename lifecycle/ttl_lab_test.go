@@ -38,7 +38,7 @@ func newHourglass(t *testing.T) *hourglass {
 	h.wire = faults.New(h.raw.Options().HTTPClient)
 	client := dynamodb.New(h.raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = h.wire })
 	var err error
-	h.db, err = entity.Open(client, entity.Config{Table: h.table, Clock: h.now})
+	h.db, err = entity.Open(client, entity.Config{Table: h.table, Clock: h.now, CursorKey: []byte("secret key parts need one")})
 	require.NoError(t, err)
 	return h
 }

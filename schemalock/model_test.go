@@ -76,7 +76,7 @@ func person() model {
 		decls: []reflect.StructField{
 			declaration[entity.Key](`name:"Person" pk:"$#{tenant}" sk:"$#{number}"`),
 			declaration[entity.GSI](`name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}"`),
-			declaration[entity.GSI](`name:"byEmail" index:"gsi2" pk:"gsi2pk={email|lower}" project:"name,team"`),
+			declaration[entity.GSI](`name:"byEmail" index:"gsi2" pk:"gsi2pk={email|lower}" project:"name,team,email,tenant"`),
 			declaration[entity.LSI](`name:"byRank" index:"lsi1" sk:"ranked={rank:05}"`),
 			declaration[versioned.Retain](`ttl:"90d"`),
 			declaration[lifecycle.SoftDelete](`ttl:"30d" unique:"free"`),
@@ -181,7 +181,7 @@ entity Person
   index gsi1 projection = all
   index gsi2 = global
   index gsi2 partition = gsi2pk S verbatim {email string|lower}
-  index gsi2 projection = keys name team
+  index gsi2 projection = keys email name team tenant
   index lsi1 = local
   index lsi1 sort = ranked S verbatim {rank uint:5}
   index lsi1 projection = all

@@ -159,8 +159,9 @@ func (v *View[K, S]) expired(touched time.Time, w window) bool {
 
 // After returns the rows that follow a cursor, "" for the first ones; size 0 is the default size. The cursors of one
 // listing stay with the rows that it began with, even when a rebuild replaces them meanwhile, for 15 minutes at least; Meta is
-// about these. It costs two reads, and one more, strongly consistent, for rows that were replaced. Errors:
-// entity.ErrInvalidCursor, also when those rows are gone, or are of another definition and [ServeStale] was not given.
+// about these. It costs two reads, and one more, strongly consistent, for rows that were replaced. The group of a page's
+// last row stands in its cursor: where groups are secret, set Config.CursorKey. Errors: an *entity.CursorError, also when
+// those rows are gone, or are of another definition and [ServeStale] was not given.
 //
 // With [AsOf] or [AsKnownAt] the whole history is replayed for every page.
 func (v *View[K, S]) After(ctx context.Context, cursor string, size int, opts ...RowsOption) (p Page[Row[K, S]], err error) {
@@ -186,7 +187,7 @@ func (v *View[K, S]) After(ctx context.Context, cursor string, size int, opts ..
 				return err
 			}
 			if served = v.kept(m, id, o.stale); served == nil {
-				return entity.ErrInvalidCursor
+				return errGone
 			}
 		}
 		if p.Meta, id, err = v.serve(m, served, o); err != nil || id == "" {
@@ -210,6 +211,9 @@ func (v *View[K, S]) After(ctx context.Context, cursor string, size int, opts ..
 	return p, err
 }
 
+// errGone is the error of cursors into rows that cannot be listed any more.
+var errGone error = &cursor.Error{Reason: cursor.Gone}
+
 // kept is the generation with this id, if it can be listed: it was built, by this definition or whatever one was asked for,
 // and nobody has begun to remove its rows. The one that is served is kept in any case.
 func (v *View[K, S]) kept(m *manifest, id string, stale bool) *generation {
@@ -228,7 +232,7 @@ func (v *View[K, S]) kept(m *manifest, id string, stale bool) *generation {
 func (v *View[K, S]) still(ctx context.Context, id string, stale bool) error {
 	m, err := v.manifest(ctx, entity.Consistent())
 	if err == nil && v.kept(m, id, stale) == nil {
-		err = entity.ErrInvalidCursor
+		err = errGone
 	}
 	return err
 }
@@ -237,8 +241,11 @@ func (v *View[K, S]) afterPast(ctx context.Context, p *Page[Row[K, S]], after st
 	last := ""
 	if after != "" {
 		id, group, err := v.readCursor(after)
-		if err != nil || id != replayed {
-			return entity.ErrInvalidCursor
+		switch {
+		case err != nil:
+			return err
+		case id != replayed:
+			return &cursor.Error{Reason: cursor.Foreign}
 		}
 		last = group
 	}
@@ -269,7 +276,7 @@ func (v *View[K, S]) cursorAfter(id, group string) (string, error) {
 func (v *View[K, S]) readCursor(text string) (id, group string, err error) {
 	it, err := v.core.Cursor.Decode("timeline\x00"+v.Name, text, []cursor.Attr{{Name: "g", Type: types.ScalarAttributeTypeS}, {Name: "k", Type: types.ScalarAttributeTypeS}})
 	if err != nil {
-		return "", "", entity.ErrInvalidCursor
+		return "", "", err
 	}
 	return it["g"].(*types.AttributeValueMemberS).Value, it["k"].(*types.AttributeValueMemberS).Value, nil
 }

@@ -126,10 +126,14 @@ func (v *LogView) Page(ctx context.Context, page, size int, opts ...LogOption) (
 }
 
 // After returns the events that follow a cursor, "" for the first ones; size 0 is the default size. Events that come in
-// meanwhile do not move the others. The history is read whole for every page; see [Of].
+// meanwhile do not move the others. The history is read whole for every page; see [Of]. Errors: an *entity.CursorError;
+// an *entity.InputError where a source's key has secret parts and Config.CursorKey is not set.
 func (v *LogView) After(ctx context.Context, after string, size int, opts ...LogOption) (p Page[Entry], err error) {
 	_, size, err = sizes(1, size, v.PageSize, v.MaxPageSize)
 	if err != nil {
+		return p, err
+	}
+	if err := v.cursors(); err != nil {
 		return p, err
 	}
 	p.Size, p.Total, p.Pages = size, -1, -1
@@ -137,7 +141,7 @@ func (v *LogView) After(ctx context.Context, after string, size int, opts ...Log
 	if after != "" {
 		it, err := v.core.Cursor.Decode(v.binding(), after, []cursor.Attr{{Name: "p", Type: types.ScalarAttributeTypeS}})
 		if err != nil {
-			return p, entity.ErrInvalidCursor
+			return p, err
 		}
 		last = it["p"].(*types.AttributeValueMemberS).Value
 	}
@@ -153,6 +157,19 @@ func (v *LogView) After(ctx context.Context, after string, size int, opts ...Log
 		p.Next, err = v.core.Cursor.Encode(v.binding(), item.Item{"p": item.S(final)})
 	}
 	return p, err
+}
+
+// cursors refuses cursors that would show the keys of events that have secret parts.
+func (v *LogView) cursors() error {
+	for _, o := range v.all {
+		if o.core == nil {
+			continue
+		}
+		if err := v.core.Cursor.Allow(o.core.Schema, o.core.Schema.PK, o.core.Schema.SK); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (v *LogView) binding() string {

@@ -72,7 +72,7 @@ func (Events) Declare(d *schema.Decl) {
 func (e *events) readOrderBy(d *schema.Decl, name string) {
 	a := d.Schema.Attr(name)
 	if a == nil {
-		d.Problem(schema.CodeOrderByUnknown, "orderBy names the attribute %q, which the struct does not have", name)
+		d.Problem(schema.CodeOrderByUnknown, "orderBy names the attribute %q, which the struct does not have%s", name, d.Meant(name))
 		return
 	}
 	e.orderBy, a.Clock = a, true

@@ -32,7 +32,7 @@ func (o Ops[T]) Update(key T, opts ...entity.UpdateOption) entity.Write[T] {
 }
 
 // Upsert is [Series.Upsert] as a value.
-func (o Ops[T]) Upsert(v T, opts ...entity.WriteOption) entity.Write[T] {
+func (o Ops[T]) Upsert(v T, opts ...entity.UpdateOption) entity.Write[T] {
 	return o.store.Upsert(v, opts...)
 }
 

@@ -124,7 +124,7 @@ func (s *Series[T]) Update(ctx context.Context, key T, opts ...entity.UpdateOpti
 
 // Upsert merges enrichment fields into the current item, also before the first append; orderBy and append fields of v
 // are left out. See entity.Store.Upsert.
-func (s *Series[T]) Upsert(ctx context.Context, v T, opts ...entity.WriteOption) (item T, created bool, err error) {
+func (s *Series[T]) Upsert(ctx context.Context, v T, opts ...entity.UpdateOption) (item T, created bool, err error) {
 	return s.store.Upsert(ctx, v, opts...)
 }
 

@@ -9,33 +9,44 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Lock declares that writes of a struct may expect a version, in the tag of a blank field:
+// Lock declares optimistic locking, in the tag of a blank field:
 //
 //	_ versioned.Lock
 //
-// The struct needs a field with the role version.
+// The struct needs a field with the role version. Update, Put, Upsert, Delete and Revert of a struct in which that field
+// is not 0 expect the version in it, as with [Expect]: of two programs that read version 1 and write it back, one gets a
+// *[ConflictError]. This holds for the struct that only names the key, too. A struct with version 0 expects nothing, and
+// [AnyVersion] makes one write expect nothing. Modify, which sees what is stored, and a restore, which overwrites nothing,
+// do not look at the field.
 type Lock struct{}
 
-// Retain declares that every state of a struct's items is kept, in the tag of a blank field; it includes [Lock]:
+// Retain declares that every state of a struct's items is kept, in the tag of a blank field:
 //
 //	_ versioned.Retain `ttl:"90d"`
 //
-// ttl is how long the snapshot of a replaced state is kept after it was replaced; without it, for ever. A write costs a
-// consistent read, twice the write units, and those of the snapshot.
+// ttl is how long the snapshot of a replaced state is kept after it was replaced; without it, for ever. Writes can
+// [Expect] a version, but do so by themselves only when [Lock] is declared too. A write costs a consistent read, twice
+// the write units, and those of the snapshot.
 type Retain struct{}
 
-// lock is the compiled declaration of Lock, and the part of Retain's that is the same.
-type lock struct{}
+// versions is what both declarations have in common.
+type versions struct{}
 
 // FeatureName lets other declarations see that the entity is versioned.
-func (lock) FeatureName() string { return "versioned" }
+func (versions) FeatureName() string { return "versioned" }
 
 // AdmitsExpect makes the entity one whose writes may expect a version.
-func (lock) AdmitsExpect() {}
+func (versions) AdmitsExpect() {}
+
+// lock is the compiled declaration of Lock.
+type lock struct{ versions }
+
+// ExpectsGiven makes the entity one whose writes expect the version in the given struct.
+func (*lock) ExpectsGiven() {}
 
 // retain is the compiled declaration of Retain.
 type retain struct {
-	lock
+	versions
 	ttl time.Duration // 0: for ever
 }
 
@@ -43,19 +54,19 @@ type retain struct {
 func (r *retain) Kept() time.Duration { return r.ttl }
 
 // Declare is called by this module when a store is built.
-func (Lock) Declare(d *schema.Decl) { declare(d, &lock{}) }
+func (Lock) Declare(d *schema.Decl) { declare(d, "versioned.Lock", &lock{}) }
 
 // Declare is called by this module when a store is built.
 func (Retain) Declare(d *schema.Decl) {
 	r := &retain{ttl: d.Duration("ttl")}
 	d.Schema.UsesTTL = d.Schema.UsesTTL || r.ttl > 0
 	d.Satellites(len(infix) + longestVersion)
-	declare(d, r)
+	declare(d, "versioned.Retain", r)
 }
 
-func declare(d *schema.Decl, feature any) {
-	if _, twice := schema.Feature[plan.Locker](d.Schema); twice {
-		d.Problem(schema.CodeMalformed, "a struct has one of versioned.Lock and versioned.Retain, once")
+func declare[F any](d *schema.Decl, name string, feature F) {
+	if _, twice := schema.Feature[F](d.Schema); twice {
+		d.Problem(schema.CodeMalformed, "%s is declared twice", name)
 		return
 	}
 	d.Keep(feature)
@@ -68,10 +79,16 @@ func declare(d *schema.Decl, feature any) {
 type ConflictError = plan.ConflictError
 
 // Expect makes a write fail with a *[ConflictError], unless the item has version n; 0 is for an item that was written
-// before the struct had versions, or with the version 0. It is accepted by Update, Modify, Put, Upsert, Delete and lifecycle.Restore of structs
-// that declare [Lock] or [Retain].
+// before the struct had versions, or with the version 0. It is accepted by Update, Modify, Put, Upsert, Delete, Revert and
+// lifecycle.Restore of structs that declare [Lock] or [Retain], and decides whatever version the given struct holds.
 func Expect(n int64) entity.WriteOption {
 	return forWrite{Do: func(s *opt.Spec) { s.Expect = &n }}
+}
+
+// AnyVersion makes a write expect no version, whatever version the given struct holds; see [Lock]. It is accepted where
+// [Expect] is, and not beside it.
+func AnyVersion() entity.WriteOption {
+	return forWrite{Do: func(s *opt.Spec) { s.Any = true }}
 }
 
 type forWrite = opt.ForWrite

@@ -33,10 +33,11 @@ type lockWithoutVersion struct {
 	ID string `dynamodbav:"id"`
 }
 
-type lockAndRetain struct {
+type lockTwice struct {
 	_       entity.Key `name:"A" pk:"$#{id}" sk:"$"`
 	_       versioned.Lock
 	_       versioned.Retain
+	_       versioned.Lock
 	ID      string `dynamodbav:"id"`
 	Version int64  `dynamodbav:"version" entity:"version"`
 }
@@ -52,6 +53,6 @@ func TestDeclare_MistakesHaveCodes(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "EDD-9060", code[noVersion](t))
 	require.Equal(t, "EDD-9060", code[lockWithoutVersion](t))
-	require.Equal(t, "EDD-9003", code[lockAndRetain](t))
+	require.Equal(t, "EDD-9003", code[lockTwice](t))
 	require.Equal(t, "EDD-9038", code[verbatim](t))
 }

@@ -64,10 +64,9 @@ func (l *list) build() (err error) {
 		return l.fail("%v", s.Errs[0])
 	case s.Evaluate != nil || s.Requests != nil || s.Segments != nil || s.Scanned != nil || s.Keep != nil:
 		return l.fail("a list of versions takes Desc, Limit, Filter, IncludeExpired, WithCurrent and conditions on the version")
-	case s.Limit != nil && *s.Limit <= 0:
-		return l.fail("Limit must be greater than zero")
-	case s.Limit != nil:
-		l.limit = *s.Limit
+	}
+	if l.limit, err = plan.Bound(l.c.Schema, "Limit", l.spec.Limit); err != nil {
+		return err
 	}
 	for _, c := range l.spec.Range {
 		if err := l.bound(c); err != nil {
@@ -220,6 +219,9 @@ func (l *list) Count(ctx context.Context) (n int, err error) {
 func (l *list) Page(ctx context.Context, after string, f func([]item.Item, string) error) error {
 	return l.run(ctx, func(ctx context.Context) error {
 		low, high, err := l.beyond(after)
+		if err == nil {
+			err = l.c.Cursor.Allow(l.c.Schema, l.c.Schema.PK, l.c.Schema.SK)
+		}
 		if err != nil {
 			return err
 		}
@@ -258,12 +260,12 @@ func (l *list) beyond(after string) (low, high int64, err error) {
 	}
 	at, err := l.c.Cursor.Decode(l.binding(), after, []cursor.Attr{{Name: "v", Type: types.ScalarAttributeTypeS}})
 	if err != nil {
-		return 0, 0, plan.ErrInvalidCursor
+		return 0, 0, err
 	}
 	n := versionOf(item.N(strings.TrimPrefix(at["v"].(*types.AttributeValueMemberS).Value, "~")))
 	switch {
 	case n < low || n > high:
-		return 0, 0, plan.ErrInvalidCursor
+		return 0, 0, &cursor.Error{Reason: cursor.Altered}
 	case l.spec.Desc:
 		return low, n - 1, nil
 	}

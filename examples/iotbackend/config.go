@@ -16,7 +16,7 @@ type config struct {
 	Retention                        time.Duration // how long readings are kept; 0: for ever
 	Pepper                           Pepper
 	AdminToken                       secret
-	CursorKey                        secret // signs cursors, when it is set
+	CursorKey                        secret // encrypts cursors, when it is set
 	StrongCheck                      bool   // reads an API key consistently after it was found by its hash
 	Recovery                         bool   // point-in-time recovery of the tables that nobody could send again
 }

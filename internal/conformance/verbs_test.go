@@ -107,7 +107,9 @@ func (b *bench[T]) verbs() map[string]func(p Person, opts ...entity.WriteOption)
 	all := map[string]func(p Person, opts ...entity.WriteOption) entity.Write[T]{
 		"Create": func(p Person, opts ...entity.WriteOption) entity.Write[T] { return b.s.Op().Create(as[T](p), opts...) },
 		"Put":    func(p Person, opts ...entity.WriteOption) entity.Write[T] { return b.s.Op().Put(as[T](p), opts...) },
-		"Upsert": func(p Person, opts ...entity.WriteOption) entity.Write[T] { return b.s.Op().Upsert(as[T](p), opts...) },
+		"Upsert": func(p Person, opts ...entity.WriteOption) entity.Write[T] {
+			return b.s.Op().Upsert(as[T](p), updates(opts)...)
+		},
 		"Update": func(p Person, opts ...entity.WriteOption) entity.Write[T] {
 			return b.s.Op().Update(as[T](p), append([]entity.UpdateOption{entity.Set(&f.Name, "U")}, updates(opts)...)...)
 		},

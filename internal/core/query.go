@@ -53,7 +53,8 @@ func NewQuery[T any](r Reading, decode func(it item.Item, into any) error) *Quer
 
 // NewItemQuery makes a query of c's plan p, whose items are those of the entity.
 func NewItemQuery[T any](c *Core, p *query.Plan) *Query[T] {
-	return NewQuery[T](Planned(c, p), c.Decode)
+	codec := c.Schema.CodecOf(p.Index)
+	return NewQuery[T](Planned(c, p), func(it item.Item, into any) error { return c.DecodeBy(codec, it, into) })
 }
 
 // Reading is what q reads from.
@@ -169,14 +170,14 @@ func (r planned) Each(ctx context.Context, f func(item.Item) (bool, error)) erro
 
 func (r planned) Few(ctx context.Context, n int, f func([]item.Item) error) error {
 	return r.run(ctx, func(ctx context.Context) error {
-		page, err := r.p.Page(ctx, "", n)
+		items, err := r.p.Head(ctx, n)
 		switch {
 		case err != nil:
 			return err
-		case len(page.Items) == 0:
+		case len(items) == 0:
 			return plan.ErrNotFound
 		}
-		return f(page.Items)
+		return f(items)
 	})
 }
 

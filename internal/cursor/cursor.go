@@ -1,8 +1,9 @@
 // Package cursor writes a position in a query as opaque text and reads it back, refusing what belongs to another query.
+// With keys the text is encrypted; without one it can be read by anybody, so it must hold nothing secret.
 package cursor
 
 import (
-	"crypto/hmac"
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -13,17 +14,35 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 )
 
-// ErrInvalid is the error of every cursor that cannot be used.
-var ErrInvalid = errors.New("cursor is malformed, altered, or of another query")
+// The first byte of what a cursor encodes is its form. A cursor of an unknown form is malformed.
+const (
+	open   = '{' // JSON, which anybody can read
+	sealed = 2   // encrypted; see seal.go
+)
 
-// version of the format. A cursor of an unknown version is refused.
+// version of the open form.
 const version = 1
 
 const maxLength = 16 * 1024
 
-// Codec writes and reads cursors. With a Key they are signed, and any alteration is found.
-type Codec struct{ Key []byte }
+// Codec writes and reads cursors. The zero Codec has no key and writes open ones.
+type Codec struct{ seals []*seal }
 
+// New returns a Codec that encrypts cursors under the first key and reads those of all keys. The error is one of the
+// cryptographic library, for keys that it does not take.
+func New(keys ...[]byte) (Codec, error) {
+	var c Codec
+	for _, k := range keys {
+		s, err := newSeal(k)
+		if err != nil {
+			return Codec{}, err
+		}
+		c.seals = append(c.seals, s)
+	}
+	return c, nil
+}
+
+// wire is the open form.
 type wire struct {
 	Version int              `json:"v"`
 	Query   []byte           `json:"q"` // fingerprint of the query
@@ -43,24 +62,29 @@ func fingerprint(query string) []byte {
 
 // Encode returns the cursor of the position after the item with the given key, in the query that query describes.
 func (c Codec) Encode(query string, key item.Item) (string, error) {
-	w := wire{Version: version, Query: fingerprint(query), Item: map[string]value{}}
+	position := map[string]value{}
 	for name, av := range key {
 		switch v := av.(type) {
 		case *types.AttributeValueMemberS:
-			w.Item[name] = value{S: &v.Value}
+			position[name] = value{S: &v.Value}
 		case *types.AttributeValueMemberN:
-			w.Item[name] = value{N: &v.Value}
+			position[name] = value{N: &v.Value}
 		case *types.AttributeValueMemberB:
-			w.Item[name] = value{B: v.Value}
+			position[name] = value{B: v.Value}
 		default:
 			return "", errors.New("the item at the end of the page lacks the key attribute " + name)
 		}
 	}
-	body, err := json.Marshal(w) // maps are written in the order of their keys
-	if err != nil {
-		return "", err
+	var body []byte
+	var err error
+	if len(c.seals) > 0 {
+		if body, err = json.Marshal(position); err == nil { // maps are written in the order of their keys
+			body = c.seals[0].close(query, body)
+		}
+	} else {
+		body, err = json.Marshal(wire{version, fingerprint(query), position})
 	}
-	return base64.RawURLEncoding.EncodeToString(append(body, c.sign(body)...)), nil
+	return base64.RawURLEncoding.EncodeToString(body), err
 }
 
 // Attr is a key attribute that a cursor of a query must have.
@@ -69,38 +93,49 @@ type Attr struct {
 	Type types.ScalarAttributeType
 }
 
-// Decode returns the key in a cursor of the query that query describes. It must have exactly the attributes attrs.
+// Decode returns the key in a cursor of the query that query describes. It must have exactly the attributes attrs. The
+// error is an *Error.
 func (c Codec) Decode(query, text string, attrs []Attr) (item.Item, error) {
-	if len(text) > maxLength {
-		return nil, ErrInvalid
+	position, err := c.read(query, text)
+	if err != nil {
+		return nil, err
 	}
-	body, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || base64.RawURLEncoding.EncodeToString(body) != text { // decoding overlooks line ends and spare bits
-		return nil, ErrInvalid
-	}
-	if len(c.Key) > 0 {
-		if len(body) < sha256.Size {
-			return nil, ErrInvalid
-		}
-		signature := body[len(body)-sha256.Size:]
-		body = body[:len(body)-sha256.Size]
-		if !hmac.Equal(signature, c.sign(body)) {
-			return nil, ErrInvalid
-		}
-	}
-	var w wire
-	if json.Unmarshal(body, &w) != nil || w.Version != version || !hmac.Equal(w.Query, fingerprint(query)) || len(w.Item) != len(attrs) {
-		return nil, ErrInvalid
+	if len(position) != len(attrs) {
+		return nil, &Error{Altered}
 	}
 	key := item.Item{}
 	for _, a := range attrs {
-		av := w.Item[a.Name].attribute(a.Type)
+		av := position[a.Name].attribute(a.Type)
 		if av == nil {
-			return nil, ErrInvalid
+			return nil, &Error{Altered}
 		}
 		key[a.Name] = av
 	}
 	return key, nil
+}
+
+func (c Codec) read(query, text string) (position map[string]value, err error) {
+	if len(text) > maxLength {
+		return nil, &Error{Malformed}
+	}
+	body, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || base64.RawURLEncoding.EncodeToString(body) != text { // decoding overlooks line ends and spare bits
+		return nil, &Error{Malformed}
+	}
+	if len(c.seals) > 0 {
+		if body, err = c.open(query, body); err == nil && json.Unmarshal(body, &position) != nil {
+			err = &Error{Malformed}
+		}
+		return position, err
+	}
+	var w wire
+	switch {
+	case len(body) == 0 || body[0] != open || json.Unmarshal(body, &w) != nil || w.Version != version:
+		return nil, &Error{Malformed}
+	case !bytes.Equal(w.Query, fingerprint(query)):
+		return nil, &Error{Foreign}
+	}
+	return w.Item, nil
 }
 
 // attribute is the value as one of the given type, nil when it is not exactly that.
@@ -116,13 +151,4 @@ func (v value) attribute(t types.ScalarAttributeType) types.AttributeValue {
 		return &types.AttributeValueMemberB{Value: v.B}
 	}
 	return nil
-}
-
-func (c Codec) sign(body []byte) []byte {
-	if len(c.Key) == 0 {
-		return nil
-	}
-	h := hmac.New(sha256.New, c.Key)
-	h.Write(body)
-	return h.Sum(nil)
 }

@@ -31,8 +31,9 @@ func (w BatchWrite) request() types.WriteRequest {
 	return types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: w.Key}}
 }
 
-// WriteMany sends writes of different items, of one or several tables, and returns the indexes of those that were not, or perhaps not, written, in
-// order. A batch whose answer was lost is sent again: its writes have no condition, and twice is the same as once.
+// WriteMany sends writes of different items, of one or several tables, and returns the indexes of those that were not, or
+// perhaps not, written, in order. A batch whose answer was lost is sent again: its writes have no condition, and twice is
+// the same as once. The error is ambiguous unless nothing at all was written.
 func (r *Runner) WriteMany(ctx context.Context, writes []BatchWrite) (unwritten []int, err error) {
 	all := make([]int, len(writes))
 	for i := range all {
@@ -42,58 +43,72 @@ func (r *Runner) WriteMany(ctx context.Context, writes []BatchWrite) (unwritten 
 		return all, ErrNoClient
 	}
 	chunks := slices.Collect(slices.Chunk(all, mostWrites))
-	left, errs := make([][]int, len(chunks)), make([]error, len(chunks))
-	Parallel(len(chunks), writesAtOnce, func(i int) { left[i], errs[i] = r.writeChunk(ctx, writes, chunks[i]) })
-	for _, e := range errs {
+	batches := make([]batch, len(chunks))
+	Parallel(len(chunks), writesAtOnce, func(i int) {
+		batches[i].left = chunks[i]
+		batches[i].err = r.writeChunk(ctx, writes, &batches[i])
+	})
+	wrote := false
+	for _, b := range batches {
 		if err == nil {
-			err = e
+			err = b.err
 		}
+		unwritten, wrote = append(unwritten, b.left...), wrote || b.wrote
 	}
-	unwritten = slices.Concat(left...)
 	if err == nil && len(unwritten) > 0 {
 		err = &UnprocessedError{len(unwritten)}
+	}
+	if err != nil && wrote {
+		err = &plan.Ambiguous{Err: err, Partly: true}
 	}
 	return unwritten, err
 }
 
+// batch is what became of the writes that go out in one request.
+type batch struct {
+	left  []int // not, or perhaps not, written
+	wrote bool  // some were written, or may have been
+	err   error
+}
+
 // writeChunk sends one batch, and what is left unprocessed again; it gives up after MaxAttempts answers in a row without
-// any write. It returns what is left.
-func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, left []int) ([]int, error) {
+// any write.
+func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) error {
 	for idle := 0; ; {
 		requests := map[string][]types.WriteRequest{}
-		for _, k := range left {
+		for _, k := range b.left {
 			requests[writes[k].Table] = append(requests[writes[k].Table], writes[k].request())
 		}
 		var out *dynamodb.BatchWriteItemOutput
 		err := r.read(ctx, func() (err error) { // as harmless to repeat as a read
 			out, err = r.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: requests, ReturnConsumedCapacity: r.capacity()}, once)
+			b.wrote = b.wrote || err != nil && classify(ctx, err) == unknown
 			return err
 		})
 		if err != nil {
-			return left, err
+			return err
 		}
 		for i := range out.ConsumedCapacity {
 			meterOf(ctx).writes(&out.ConsumedCapacity[i])
 		}
-		rest := remaining(writes, left, out.UnprocessedItems)
-		if len(rest) == 0 {
-			return nil, nil
-		}
-		if len(rest) < len(left) {
+		rest, sure := remaining(writes, b.left, out.UnprocessedItems)
+		b.wrote = b.wrote || !sure || len(rest) < len(b.left)
+		if len(rest) < len(b.left) {
 			idle = 0
 		} else if idle++; idle >= r.MaxAttempts {
-			return rest, nil
+			return nil
 		}
-		left = rest
+		if b.left = rest; len(rest) == 0 {
+			return nil
+		}
 		if err := r.pause(ctx, idle); err != nil {
-			return left, err
+			return err
 		}
 	}
 }
 
-// remaining are the writes among left that came back unprocessed.
-func remaining(writes []BatchWrite, left []int, unprocessed map[string][]types.WriteRequest) []int {
-	var rest []int
+// remaining are the writes among left that came back unprocessed. sure is false when it cannot be told which did.
+func remaining(writes []BatchWrite, left []int, unprocessed map[string][]types.WriteRequest) (rest []int, sure bool) {
 	for _, k := range left {
 		if slices.ContainsFunc(unprocessed[writes[k].Table], writes[k].isOf) {
 			rest = append(rest, k)
@@ -104,9 +119,9 @@ func remaining(writes []BatchWrite, left []int, unprocessed map[string][]types.W
 		came += len(of)
 	}
 	if came != len(rest) { // something came back in another form: what it was cannot be told, so nothing counts as written
-		return left
+		return left, false
 	}
-	return rest
+	return rest, true
 }
 
 // isOf reports that u writes the item that w writes.

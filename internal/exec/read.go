@@ -27,7 +27,7 @@ func (r *Runner) Get(ctx context.Context, table string, key item.Item, consisten
 	return found, err
 }
 
-// Query fetches one page.
+// Query fetches one page. Where the index is missing, the error is an *IndexError, which costs a request more.
 func (r *Runner) Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.QueryOutput, error) {
 	var page *dynamodb.QueryOutput
 	in.ReturnConsumedCapacity = r.capacity()
@@ -40,10 +40,11 @@ func (r *Runner) Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.
 		page = out
 		return nil
 	})
-	return page, err
+	return page, r.indexError(ctx, *in.TableName, in.IndexName, err)
 }
 
 // Scan fetches one page of a table or index. The caller may ask for the capacity that it consumes.
+// Where the index is missing, the error is as for Query.
 func (r *Runner) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.ScanOutput, error) {
 	var page *dynamodb.ScanOutput
 	if in.ReturnConsumedCapacity == "" {
@@ -58,7 +59,7 @@ func (r *Runner) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.Sc
 		page = out
 		return nil
 	})
-	return page, err
+	return page, r.indexError(ctx, *in.TableName, in.IndexName, err)
 }
 
 // DescribeTable tells what a table is like.
@@ -72,4 +73,10 @@ func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDe
 		return err
 	})
 	return found, err
+}
+
+// Manage sends a request about a table, which does no harm when it arrives twice, and repeats it as a read. send is given
+// what turns the SDK's own retries off.
+func (r *Runner) Manage(ctx context.Context, send func(once func(*dynamodb.Options)) error) error {
+	return r.read(ctx, func() error { return send(once) })
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
+// returns are DynamoDB's names of what an action gives back.
+var returns = [...]types.ReturnValue{plan.ReturnNothing: types.ReturnValueNone, plan.ReturnOld: types.ReturnValueAllOld, plan.ReturnNew: types.ReturnValueAllNew}
+
 const onFailure = types.ReturnValuesOnConditionCheckFailureAllOld
 
 func text(s string) *string {
@@ -42,7 +45,7 @@ func (r *Runner) single(ctx context.Context, a plan.Action) (item.Item, error) {
 		out, err := r.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 			TableName: &a.Table, Key: a.Key, UpdateExpression: update, ConditionExpression: cond,
 			ExpressionAttributeNames: e.Names, ExpressionAttributeValues: e.Values,
-			ReturnValues:                        [...]types.ReturnValue{types.ReturnValueNone, types.ReturnValueAllOld, types.ReturnValueAllNew}[a.Returns],
+			ReturnValues:                        returns[a.Returns],
 			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: r.capacity(),
 		}, once)
 		if err != nil {
@@ -56,14 +59,14 @@ func (r *Runner) single(ctx context.Context, a plan.Action) (item.Item, error) {
 	default:
 		out, err := r.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 			TableName: &a.Table, Key: a.Key, ConditionExpression: cond,
-			ExpressionAttributeNames: e.Names, ExpressionAttributeValues: e.Values,
+			ExpressionAttributeNames: e.Names, ExpressionAttributeValues: e.Values, ReturnValues: returns[a.Returns],
 			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: r.capacity(),
 		}, once)
 		if err != nil {
 			return nil, err
 		}
 		meter.writes(out.ConsumedCapacity)
-		return nil, nil
+		return out.Attributes, nil
 	}
 }
 

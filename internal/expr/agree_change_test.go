@@ -18,11 +18,52 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 )
 
-var kinds = []expr.Kind{expr.Set, expr.SetIfAbsent, expr.Remove, expr.Increment, expr.Push, expr.Insert, expr.Discard}
+var kinds = []expr.Kind{expr.Set, expr.SetIfAbsent, expr.Remove, expr.Increment, expr.Push, expr.Prepend, expr.Insert, expr.Discard}
 
-// anyChange is one change of an item, mostly of what it has, mostly with a value of a type that fits.
-func anyChange(t *rapid.T, it item.Item) expr.Change {
-	c := expr.Change{Kind: rapid.SampledFrom(kinds).Draw(t, "kind"), Path: anyPath().Draw(t, "path")}
+// listsIn are the paths of the lists in an item.
+func listsIn(it item.Item) (paths []expr.Path) {
+	for _, p := range pathsIn(it) {
+		if v, _ := p.Lookup(it); exprtest.Type(v) == "L" {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}
+
+// anyElement is a path of an element that the list at p has, or could have.
+func anyElement(t *rapid.T, it item.Item, p expr.Path) expr.Path {
+	v, _ := p.Lookup(it)
+	return p.Child(expr.Step{Index: rapid.IntRange(0, len(v.(*l).Value)+4).Draw(t, "index")})
+}
+
+// anyChanges are changes of an item that can be made together: of any attributes, or of the elements of one list.
+func anyChanges(t *rapid.T, it item.Item) (list []expr.Change) {
+	sizes, lists := []int{1, 1, 1, 2, 3}, listsIn(it)
+	var in expr.Path
+	if len(lists) > 0 && rapid.IntRange(0, 2).Draw(t, "one list") == 0 {
+		sizes, in = []int{2, 3, 4, 5}, rapid.SampledFrom(lists).Draw(t, "list")
+	}
+	for range rapid.SampledFrom(sizes).Draw(t, "changes") {
+		at := anyPath().Draw(t, "path")
+		if in != nil {
+			at = anyElement(t, it, in)
+		}
+		c := anyChange(t, it, at, in == nil)
+		meets := false
+		for _, o := range list {
+			meets = meets || o.Path.Overlaps(c.Path) || o.Path.Disagrees(c.Path)
+		}
+		if !meets {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// anyChange is one change of an item, mostly with a value of a type that fits: at a path or, where it may move, mostly of
+// what the item has.
+func anyChange(t *rapid.T, it item.Item, at expr.Path, moves bool) expr.Change {
+	c := expr.Change{Kind: rapid.SampledFrom(kinds).Draw(t, "kind"), Path: at}
 	var there []expr.Path
 	for _, p := range pathsIn(it) {
 		v, _ := p.Lookup(it)
@@ -30,7 +71,7 @@ func anyChange(t *rapid.T, it item.Item) expr.Change {
 			there = append(there, p)
 		}
 	}
-	if len(there) > 0 && rapid.IntRange(0, 3).Draw(t, "there") > 0 {
+	if moves && len(there) > 0 && rapid.IntRange(0, 3).Draw(t, "there") > 0 {
 		c.Path = rapid.SampledFrom(there).Draw(t, "path")
 	}
 	stored, _ := c.Path.Lookup(it)
@@ -42,7 +83,7 @@ func anyChange(t *rapid.T, it item.Item) expr.Change {
 		}
 	case expr.Increment:
 		c.Value = item.N(rapid.SampledFrom(nums).Draw(t, "delta"))
-	case expr.Push:
+	case expr.Push, expr.Prepend:
 		c.Value = &l{Value: rapid.SliceOfN(value(1), 1, 2).Draw(t, "pushed")}
 	case expr.Insert, expr.Discard:
 		c.Value = set().Draw(t, "elements")
@@ -60,14 +101,17 @@ func anyChange(t *rapid.T, it item.Item) expr.Change {
 func fitting(kind expr.Kind, v av) bool {
 	switch v.(type) {
 	case *types.AttributeValueMemberN:
-		return kind != expr.Push && kind != expr.Insert && kind != expr.Discard
+		return !joins(kind) && kind != expr.Insert && kind != expr.Discard
 	case *l:
 		return kind != expr.Increment && kind != expr.Insert && kind != expr.Discard
 	case *ss, *ns, *bs:
-		return kind != expr.Increment && kind != expr.Push
+		return kind != expr.Increment && !joins(kind)
 	}
 	return kind == expr.Set || kind == expr.SetIfAbsent || kind == expr.Remove
 }
+
+// joins reports that a change of that kind adds to a list.
+func joins(kind expr.Kind) bool { return kind == expr.Push || kind == expr.Prepend }
 
 // setOf is a set of the same type as v with other elements.
 func setOf(v av, elements []av) av {
@@ -140,7 +184,7 @@ func (b bare) stored(t require.TestingT, n int) map[string]item.Item {
 }
 
 func printedChanges(changes []expr.Change) string {
-	return expr.Printer(func(_ expr.Path, v av) string { return fmt.Sprintf("%s %v", exprtest.Type(v), shown(v)) }).Update(changes)
+	return expr.Printer(expr.Path.String, func(_ expr.Path, v av) string { return fmt.Sprintf("%s %v", exprtest.Type(v), shown(v)) }).Update(changes)
 }
 
 // What Apply makes of an item is what DynamoDB makes of it, and it refuses what DynamoDB refuses.
@@ -154,16 +198,7 @@ func TestApply_AgreesOnRandomItems(t *testing.T) {
 		want := make([]item.Item, n)
 		for i := range items {
 			items[i] = content().Draw(t, "item")
-			for range rapid.SampledFrom([]int{1, 1, 1, 2, 3}).Draw(t, "changes") {
-				c := anyChange(t, items[i])
-				meets := false
-				for _, o := range lists[i] {
-					meets = meets || o.Path.Overlaps(c.Path) || o.Path.Disagrees(c.Path)
-				}
-				if !meets {
-					lists[i] = append(lists[i], c)
-				}
-			}
+			lists[i] = anyChanges(t, items[i])
 			items[i]["id"] = id(i)
 		}
 		b.fill(t, items)

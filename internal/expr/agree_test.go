@@ -117,7 +117,7 @@ func (b bare) refused(t require.TestingT, c expr.Cond) bool {
 }
 
 func printed(c expr.Cond) string {
-	return expr.Printer(func(_ expr.Path, v av) string { return fmt.Sprintf("%s %v", exprtest.Type(v), shown(v)) }).Cond(c)
+	return expr.Printer(expr.Path.String, func(_ expr.Path, v av) string { return fmt.Sprintf("%s %v", exprtest.Type(v), shown(v)) }).Cond(c)
 }
 
 // shown is a value without its pointers.

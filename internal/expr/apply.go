@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,7 +20,8 @@ type ApplyError struct {
 func (e *ApplyError) Error() string { return e.Path.String() + ": " + e.Problem }
 
 // Apply returns a copy of it with changes applied as DynamoDB would: every change sees the item as it was before the
-// update, numbers are exact decimals, an absent parent is an error. The order of removals in one list does not matter.
+// update, numbers are exact decimals, an absent parent is an error. What is set beyond the end of a list is appended, the
+// lower index first. The order of changes does not matter.
 func Apply(it item.Item, changes []Change) (item.Item, error) {
 	type step struct {
 		path  Path
@@ -42,8 +44,9 @@ func Apply(it item.Item, changes []Change) (item.Item, error) {
 		}
 	}
 	out := item.Clone(it)
-	// Higher list indexes first, so that a removal does not move what the next one means.
-	slices.SortStableFunc(removals, func(a, b step) int { return fromTheEnd(a.path, b.path) })
+	// Removals come last and from the end of a list, so that none moves what another change means.
+	slices.SortStableFunc(sets, func(a, b step) int { return compare(a.path, b.path) })
+	slices.SortStableFunc(removals, func(a, b step) int { return compare(b.path, a.path) })
 	for _, s := range append(sets, removals...) {
 		replaced, err := replace(out[s.path.Root()], s.path[1:], s.value)
 		if err != nil {
@@ -58,14 +61,11 @@ func Apply(it item.Item, changes []Change) (item.Item, error) {
 	return out, nil
 }
 
-// fromTheEnd orders paths by the first step that they differ in, higher list indexes first.
-func fromTheEnd(a, b Path) int {
+// compare orders paths by the first step that they differ in, lower list indexes first.
+func compare(a, b Path) int {
 	for i := range min(len(a), len(b)) {
-		switch {
-		case a[i].Name != b[i].Name:
-			return strings.Compare(a[i].Name, b[i].Name)
-		case a[i].Index != b[i].Index:
-			return b[i].Index - a[i].Index
+		if order := cmp.Or(strings.Compare(a[i].Name, b[i].Name), cmp.Compare(a[i].Index, b[i].Index)); order != 0 {
+			return order
 		}
 	}
 	return 0
@@ -95,7 +95,7 @@ func (c Change) result(it item.Item, old types.AttributeValue, exists bool) (typ
 			return nil, fail(err.Error())
 		}
 		return sum, nil
-	case Push:
+	case Push, Prepend:
 		if !exists {
 			old = emptyList
 		}
@@ -104,7 +104,11 @@ func (c Change) result(it item.Item, old types.AttributeValue, exists bool) (typ
 		if !ok || !okMore {
 			return nil, fail("the stored attribute is not a list")
 		}
-		return &types.AttributeValueMemberL{Value: slices.Concat(list.Value, more.Value)}, nil
+		first, second := list.Value, more.Value
+		if c.Kind == Prepend {
+			first, second = second, first
+		}
+		return &types.AttributeValueMemberL{Value: slices.Concat(first, second)}, nil
 	case Insert, Discard:
 		set, err := changeSet(old, c.Value, c.Kind == Insert)
 		if err != nil {

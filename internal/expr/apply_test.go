@@ -54,7 +54,7 @@ func changes() *rapid.Generator[expr.Change] {
 	paths := []expr.Path{path("n"), path("new"), path("text"), path("map"), path("map", "a.b"), path("map", "c[0]"), path("map", "size"), path("map", "size", 1), path("map", "size", 0),
 		path("list"), path("list", 0), path("list", 1), path("list", 2), path("list", 9), path("list", 3, "k"), path("gone", "x"), path("set"), path("nums"), path("text", "x")}
 	return rapid.Custom(func(t *rapid.T) expr.Change {
-		c := expr.Change{Path: rapid.SampledFrom(paths).Draw(t, "path"), Kind: rapid.SampledFrom([]expr.Kind{expr.Set, expr.SetIfAbsent, expr.Remove, expr.Increment, expr.Push, expr.Insert, expr.Discard}).Draw(t, "kind")}
+		c := expr.Change{Path: rapid.SampledFrom(paths).Draw(t, "path"), Kind: rapid.SampledFrom([]expr.Kind{expr.Set, expr.SetIfAbsent, expr.Remove, expr.Increment, expr.Push, expr.Prepend, expr.Insert, expr.Discard}).Draw(t, "kind")}
 		switch c.Kind {
 		case expr.Set, expr.SetIfAbsent:
 			c.Value = rapid.SampledFrom([]av{item.N("5"), item.S("v"), &m{Value: item.Item{"z": item.N("0")}}}).Draw(t, "value")
@@ -63,7 +63,7 @@ func changes() *rapid.Generator[expr.Change] {
 			}
 		case expr.Increment:
 			c.Value = item.N(rapid.SampledFrom([]string{"1", "-2.25", "0.000000000000000001"}).Draw(t, "delta"))
-		case expr.Push:
+		case expr.Push, expr.Prepend:
 			c.Value = &l{Value: []av{item.S("pushed")}}
 		case expr.Insert, expr.Discard:
 			c.Value = rapid.SampledFrom([]av{&ss{Value: []string{"b", "c"}}, &ss{Value: []string{"a", "b"}}, &ns{Value: []string{"2.0", "3"}}}).Draw(t, "elements")
@@ -108,7 +108,7 @@ func TestApply_AgreesWithDynamoDB(t *testing.T) {
 		var api smithy.APIError
 		if errors.As(err, &api) {
 			require.Equal(t, "ValidationException", api.ErrorCode())
-			require.Error(t, applyErr, "DynamoDB refuses %s", expr.Printer(func(_ expr.Path, v av) string { return "…" }).Update(list))
+			require.Error(t, applyErr, "DynamoDB refuses %s", expr.Printer(expr.Path.String, func(_ expr.Path, v av) string { return "…" }).Update(list))
 			return
 		}
 		require.NoError(t, err)
@@ -153,5 +153,36 @@ func TestApply_RemovalInsideAnElementMeansTheElementThatWasThere(t *testing.T) {
 		got, err := expr.Apply(of(element("0"), element("1"), element("2"), element("3")), changes)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
+	}
+}
+
+func TestApply_WhatIsSetBeyondTheEndOfAListIsAppendedByIndex(t *testing.T) {
+	t.Parallel()
+	b := newBare(t)
+	stored := item.Item{"id": id(0), "list": &l{Value: []av{item.S("p"), item.S("q"), item.S("r")}}}
+	set := func(i int, v string) expr.Change {
+		return expr.Change{Kind: expr.Set, Path: path("list", i), Value: item.S(v)}
+	}
+	remove := func(i int) expr.Change { return expr.Change{Kind: expr.Remove, Path: path("list", i)} }
+	for _, c := range []struct {
+		changes []expr.Change
+		want    []string
+	}{
+		{[]expr.Change{set(4, "b"), set(3, "a")}, []string{"p", "q", "r", "a", "b"}},
+		{[]expr.Change{set(3, "a"), set(4, "b")}, []string{"p", "q", "r", "a", "b"}},
+		{[]expr.Change{set(20, "c"), set(4, "a"), set(10, "b"), set(1, "x")}, []string{"p", "x", "r", "a", "b", "c"}},
+		{[]expr.Change{set(9, "b"), remove(0), set(3, "a"), remove(4)}, []string{"q", "r", "a", "b"}},
+		{[]expr.Change{remove(2), set(9, "b"), remove(3), set(1, "x"), remove(0)}, []string{"x", "b"}},
+	} {
+		var want []av
+		for _, v := range c.want {
+			want = append(want, item.S(v))
+		}
+		made, err := expr.Apply(stored, c.changes)
+		require.NoError(t, err)
+		require.Equal(t, item.Item{"id": id(0), "list": &l{Value: want}}, made, printedChanges(c.changes))
+		b.fill(t, []item.Item{stored})
+		require.False(t, b.refusesUpdate(t, 0, c.changes))
+		require.Equal(t, made, b.stored(t, 1)["item-0"], printedChanges(c.changes))
 	}
 }

@@ -14,11 +14,14 @@ type Renderer struct {
 	Names  map[string]string // placeholder → attribute, as DynamoDB wants it; nil when unused
 	Values map[string]types.AttributeValue
 	print  func(Path, types.AttributeValue) string // set: names and values are written out for a reader
+	show   func(Path) string                       // of paths, for that reader
 }
 
 // Printer returns a Renderer for people: names and values stand in the text. value renders one value of the attribute
-// at a path, and may hide it.
-func Printer(value func(Path, types.AttributeValue) string) *Renderer { return &Renderer{print: value} }
+// at a path, path a path; either may hide what it is given.
+func Printer(path func(Path) string, value func(Path, types.AttributeValue) string) *Renderer {
+	return &Renderer{print: value, show: path}
+}
 
 // Cond returns c as a condition, filter or key condition expression, "" for the empty condition.
 func (r *Renderer) Cond(c Cond) string {
@@ -73,6 +76,8 @@ func (r *Renderer) Update(changes []Change) string {
 			add(0, p+" = if_not_exists("+p+", "+r.value(c.Path, zero)+") + "+r.value(c.Path, c.Value))
 		case Push:
 			add(0, p+" = list_append(if_not_exists("+p+", "+r.value(c.Path, emptyList)+"), "+r.value(c.Path, c.Value)+")")
+		case Prepend:
+			add(0, p+" = list_append("+r.value(c.Path, c.Value)+", if_not_exists("+p+", "+r.value(c.Path, emptyList)+"))")
 		case Remove:
 			add(1, p)
 		case Insert:
@@ -106,7 +111,7 @@ var (
 
 func (r *Renderer) path(p Path) string {
 	if r.print != nil {
-		return p.String()
+		return r.show(p)
 	}
 	var b strings.Builder
 	for i, s := range p {

@@ -30,6 +30,7 @@ type Codec struct {
 	Default key.TimeFormat // format of times inside nested values
 	Times   []TimeField
 	Stored  []StoredField
+	Parts   []KeyPart
 	Sets    []string // set attributes with omitempty: an empty set, which DynamoDB does not have, is absent and not NULL
 }
 
@@ -136,6 +137,10 @@ func (f *TimeField) Encode(fv reflect.Value) (types.AttributeValue, error) {
 
 // Decode fills the struct that dst points to from it. Attributes that the struct does not have are ignored.
 func (c *Codec) Decode(it Item, dst reflect.Value) error {
+	it, err := c.withParts(it)
+	if err != nil {
+		return err
+	}
 	fields := fieldsOf(dst.Type().Elem())
 	rest := make(Item, len(it))
 	for _, name := range slices.Sorted(maps.Keys(it)) {

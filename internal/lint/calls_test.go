@@ -67,6 +67,13 @@ type session struct {
 	ExpiresAt int64         `dynamodbav:"expiresAt"`
 }
 
+type badge struct {
+	_     entity.Key `name:"Badge" pk:"$#{id}" sk:"$"`
+	_     entity.GSI `name:"byToken" index:"gsi1" pk:"$#{token}" sk:"$"`
+	ID    string     `dynamodbav:"id"`
+	Token string     `dynamodbav:"token" entity:"secret"`
+}
+
 // calls are the stores that the examples use, on a database without a client: a request would be another error.
 type calls struct {
 	ctx       context.Context
@@ -178,6 +185,12 @@ var examples = map[string]func(t *testing.T, c calls) error{
 		})
 		require.NoError(t, err)
 		_, err = v.Page(c.ctx, -1, 20)
+		return err
+	},
+	"EDD-9155": func(t *testing.T, c calls) error {
+		byToken, err := entity.Must(entity.New[badge](c.db)).Index("byToken")
+		require.NoError(t, err)
+		_, err = byToken.Query(badge{Token: "x"}).Page(c.ctx, "")
 		return err
 	},
 }

@@ -2,14 +2,16 @@ package opt
 
 import "github.com/dynastrata/dynastrata/internal/expr"
 
-// Target is what a condition or change is about: a pointer into a prototype, an entry of a map that such a pointer
-// leads to, a path in text, or an attribute by its plain name.
+// Target is what a condition or change is about: a pointer into a prototype, an entry of a map or an element of a list
+// that such a pointer leads to, a path in text, or an attribute by its plain name; or what lies inside one of these.
 type Target struct {
 	Pointer any
 	Entry   *string // key in the map at Pointer
 	Key     any     // the same as the program gave it
+	Elem    *int    // index in the list at Pointer
 	Text    string  // path, when Pointer is nil
 	Attr    string  // name, when Pointer is nil and there is no Text
+	Inside  string  // path from there; it may begin with an index
 }
 
 // Cond is a condition before it is checked against a schema: Values are Go values of the target's type.

@@ -25,8 +25,11 @@ type Spec struct {
 	Expired  bool                                                   // expired items too
 	Exactly  bool                                                   // send the write as a transaction under a token
 	Expect   *int64                                                 // version that a write expects
+	Any      bool                                                   // a write expects no version, whatever the given struct holds
 	Keep     func(it map[string]types.AttributeValue, table string) // where a read puts the item as it was read
 	From     Image                                                  // item that a write is planned from
+	Old      any                                                    // *T, for the item as it was before the write
+	Was      func(map[string]types.AttributeValue) error            // fills it; nil where the verb has no item before
 	NoReturn bool                                                   // skip the read of the current item after an append
 	Progress func(deleted int)                                      // told by a purge what it has removed
 	Scanned  func(ScanProgress)                                     // told by a scan what it has read

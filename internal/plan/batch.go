@@ -40,11 +40,11 @@ func NewBatchPut(s *schema.Schema, verb, table string, v reflect.Value) (key ite
 	if op.Err != nil {
 		return nil, nil, op.Err
 	}
-	base, err := whole(s, v, nil)
+	base, err := whole(s, v, nil, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	return op.Key, func(in Input) (item.Item, error) { return op.fresh(base, in) }, nil
+	return op.Key, func(in Input) (item.Item, error) { return op.fresh(base, nil, in) }, nil
 }
 
 // BatchText prints one write of a batch.

@@ -37,9 +37,9 @@ func resolveChanges(s *schema.Schema, list []opt.Change) ([]expr.Change, error) 
 		for _, o := range out {
 			switch {
 			case o.Path.Overlaps(r.Path):
-				return nil, input(s, CodeOverlap, n.Attr, "two changes meet in %s", r.Path)
+				return nil, input(s, CodeOverlap, n.Attr, "two changes meet in %s", PathText(s, r.Path))
 			case o.Path.Disagrees(r.Path):
-				return nil, input(s, CodeOverlap, n.Attr, "%s and %s take one attribute for a map and for a list", o.Path, r.Path)
+				return nil, input(s, CodeOverlap, n.Attr, "%s and %s take one attribute for a map and for a list", PathText(s, o.Path), PathText(s, r.Path))
 			}
 		}
 		out = append(out, r)
@@ -72,7 +72,9 @@ func storesValues(kind expr.Kind) bool {
 	return kind == expr.Set || kind == expr.SetIfAbsent || addsElements(kind)
 }
 
-func addsElements(kind expr.Kind) bool { return kind == expr.Push || kind == expr.Insert }
+func addsElements(kind expr.Kind) bool { return joinsList(kind) || kind == expr.Insert }
+
+func joinsList(kind expr.Kind) bool { return kind == expr.Push || kind == expr.Prepend }
 
 // resolveChange returns the change, what its values say against being stored, and any other mistake.
 func resolveChange(s *schema.Schema, n *schema.Node, c opt.Change) (r expr.Change, refused []error, err error) {
@@ -80,14 +82,21 @@ func resolveChange(s *schema.Schema, n *schema.Node, c opt.Change) (r expr.Chang
 	switch c.Kind {
 	case expr.Remove:
 		return r, refused, nil
-	case expr.Push, expr.Insert, expr.Discard:
-		if reflect.ValueOf(c.Value).Len() == 0 {
+	case expr.Push, expr.Prepend, expr.Insert, expr.Discard:
+		// What is given for a path has no type that a compiler has checked.
+		switch v := reflect.ValueOf(c.Value); {
+		case v.Kind() != reflect.Slice && v.Kind() != reflect.Array:
+			return r, nil, input(s, CodeValue, n.Attr, "the elements to add or take out must be given as a slice")
+		case v.Len() == 0:
 			return r, nil, input(s, CodeValue, n.Attr, "there is no element to add or take out")
 		}
 	}
 	plain := *n
 	if c.Kind != expr.Set && c.Kind != expr.SetIfAbsent {
 		plain.Tag.OmitEmpty = false
+	}
+	if n.Loose && (c.Kind == expr.Insert || c.Kind == expr.Discard) {
+		plain.Options = setOption(reflect.TypeOf(c.Value))
 	}
 	value, err := conform(s, n, c.Target, c.Value)
 	if err != nil {
@@ -127,9 +136,9 @@ func fits(s *schema.Schema, n *schema.Node, kind expr.Kind, av types.AttributeVa
 		if _, ok := av.(*types.AttributeValueMemberN); !ok {
 			return input(s, CodeValue, n.Attr, "Add needs an attribute that is stored as a number")
 		}
-	case expr.Push:
+	case expr.Push, expr.Prepend:
 		if _, ok := av.(*types.AttributeValueMemberL); !ok {
-			return input(s, CodeValue, n.Attr, "ListAppend needs an attribute that is stored as a list")
+			return input(s, CodeValue, n.Attr, "ListAppend and ListPrepend need an attribute that is stored as a list")
 		}
 	case expr.Insert, expr.Discard:
 		switch av.(type) {
@@ -187,7 +196,7 @@ func parentGuards(changes []expr.Change) []expr.Cond {
 func broken(s *schema.Schema, changes []expr.Change, image item.Item) error {
 	for _, c := range changes {
 		if !c.Path.HasParent(image) {
-			return &ConditionError{c.Path.Parent().String(), "the parent of a changed attribute is absent"}
+			return &ConditionError{PathText(s, c.Path.Parent()), "the parent of a changed attribute is absent"}
 		}
 		if a := s.Attr(c.Path.Root()); a != nil && a.Role.Has(tag.Immutable) && c.Kind == expr.Set {
 			if stored, ok := image[a.Name]; ok && !item.Equal(stored, c.Value) {

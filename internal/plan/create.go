@@ -11,12 +11,15 @@ import (
 
 // newOp starts an op about the item whose key v has. The key parts of the item are returned too.
 func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Spec) (*Op, item.Item) {
-	op := &Op{Verb: verb, Schema: s, Table: table, Exact: spec.Exactly, Expect: spec.Expect}
+	op := &Op{Verb: verb, Schema: s, Table: table, Exact: spec.Exactly}
 	if len(spec.Errs) > 0 {
 		op.Err = input(s, CodeOption, nil, "%v", spec.Errs[0])
 		return op, nil
 	}
-	if op.Err = checkExpect(s, verb, spec); op.Err != nil {
+	if op.Expect, op.Err = expectation(s, verb, v, spec); op.Err != nil {
+		return op, nil
+	}
+	if op.Err = op.takeOld(spec); op.Err != nil {
 		return op, nil
 	}
 	primary, parts, err := Key(s, v)
@@ -45,7 +48,7 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *
 	if op.Err != nil {
 		return op
 	}
-	base, err := whole(s, v, nil)
+	base, err := whole(s, v, nil, nil)
 	if err != nil {
 		op.Err = err
 		return op
@@ -57,7 +60,7 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *
 	}
 	op.Past, op.Creates = looksBack(s), true
 	op.Plan = func(in Input) (Step, error) {
-		it, err := op.fresh(base, in)
+		it, err := op.fresh(base, nil, in)
 		if err != nil {
 			return Step{}, err
 		}
@@ -83,7 +86,8 @@ func (op *Op) born(in Input, it item.Item, user expr.Cond, outcome any, judge fu
 	main := Part{Action{
 		Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(absent(s, in.Now), user), WriteID: WriteID(s, in), Resend: s.Hidden,
 	}, judge}
-	return Compose(&Mutation{Kind: Born, Op: op, In: in, New: it}, []Part{main}, outcome)
+	step, err := Compose(&Mutation{Kind: Born, Op: op, In: in, New: it}, []Part{main}, outcome)
+	return op.over(nil, step), err
 }
 
 // WriteID is the id that an action stores, "" for entities without hidden attributes.
@@ -94,11 +98,14 @@ func WriteID(s *schema.Schema, in Input) string {
 	return ""
 }
 
-// fresh completes base to the item that a new life begins with: version 1, or the next one where earlier lives have
-// left theirs, and both timestamps the same.
-func (op *Op) fresh(base item.Item, in Input) (item.Item, error) {
+// fresh completes base, with changes made to it, to the item that a new life begins with: version 1, or the next one
+// where earlier lives have left theirs, and both timestamps the same.
+func (op *Op) fresh(base item.Item, changes []expr.Change, in Input) (item.Item, error) {
 	s := op.Schema
-	it := item.Clone(base)
+	it, err := apply(s, base, changes)
+	if err != nil {
+		return nil, err
+	}
 	for _, a := range []*schema.Attr{s.CreatedAt, s.UpdatedAt} {
 		if a == nil {
 			continue
@@ -110,7 +117,7 @@ func (op *Op) fresh(base item.Item, in Input) (item.Item, error) {
 		it[a.Name] = av
 	}
 	SetVersion(s, it, in.Past.Version+1)
-	if err := stampNew(s, it, in); err != nil {
+	if err := stampNew(s, it, changes, in); err != nil {
 		return nil, err
 	}
 	return complete(s, op.Key, it, in)

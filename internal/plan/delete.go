@@ -20,16 +20,23 @@ func NewDelete(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *
 		return op
 	}
 	op.AlsoDeleted = mover(s) != nil
-	if mover(s) == nil && historian(s) == nil && len(Guardians(s)) == 0 {
-		return op
-	}
 	user, _ := Conditions(s, spec.If)
 	kind := Removed
 	if mover(s) != nil {
 		kind = Buried
 	}
-	op.Read, op.Buries = true, kind == Buried
-	op.Plan = func(in Input) (Step, error) { return op.gone(in, kind, user) }
+	op.Read = op.Read || mover(s) != nil || historian(s) != nil || len(Guardians(s)) > 0
+	op.Buries = kind == Buried
+	blind := op.Plan
+	op.Plan = func(in Input) (Step, error) {
+		if op.NeedsRead(in) {
+			return op.gone(in, kind, user)
+		}
+		return blind(in)
+	}
+	if !op.Read {
+		return op
+	}
 	op.Sketch = func(Input) Step {
 		return Step{Actions: []Action{{Kind: Delete, Table: table, Key: op.Key, Cond: user}}, Notes: Notes(s, kind)}
 	}
@@ -62,7 +69,8 @@ func (op *Op) gone(in Input, kind Kind, user expr.Cond) (Step, error) {
 			return Step{}, err
 		}
 	}
-	return Compose(m, main, nil)
+	step, err := Compose(m, main, nil)
+	return op.over(in.Image, step), err
 }
 
 // lost judges the failure of an action that is guarded by what was read.
@@ -113,8 +121,12 @@ func (op *Op) guarded(list []opt.Cond, kind ActionKind) *Op {
 		return op
 	}
 	op.Plan = func(in Input) (Step, error) {
+		returns := ReturnNothing
+		if op.Old != nil {
+			returns = ReturnOld
+		}
 		return Step{
-			Actions: []Action{{Kind: kind, Table: op.Table, Key: op.Key, Cond: and(exists(s, in.Now), op.expected(), user)}},
+			Actions: []Action{{Kind: kind, Table: op.Table, Key: op.Key, Cond: and(exists(s, in.Now), op.expected(), user), Returns: returns}},
 			Judge: func(f []Failure) Verdict {
 				if !live(s, f[0].Image, in.Now) {
 					return Verdict{Err: op.missing(in.Now)}
@@ -124,7 +136,12 @@ func (op *Op) guarded(list []opt.Cond, kind ActionKind) *Op {
 				}
 				return Verdict{Err: ErrCondition}
 			},
-			Done: func(Returned) (any, error) { return nil, nil },
+			Done: func(r Returned) (any, error) {
+				if op.Old == nil {
+					return nil, nil
+				}
+				return nil, op.Old(r.Image)
+			},
 		}, nil
 	}
 	return op

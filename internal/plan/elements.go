@@ -1,12 +1,14 @@
 package plan
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
 // elementGuards hold when what a change adds to, or takes from, is absent or of the type that it works on. DynamoDB
@@ -26,7 +28,7 @@ func elementType(c expr.Change) string {
 	switch c.Kind {
 	case expr.Increment:
 		return "N"
-	case expr.Push:
+	case expr.Push, expr.Prepend:
 		return "L"
 	case expr.Insert, expr.Discard:
 		return expr.TypeName(c.Value)
@@ -42,7 +44,7 @@ func nullAt(image item.Item, c expr.Change) bool {
 }
 
 // misfits is the error of a change of elements that meets a value of another type. null says that one meets NULL.
-func misfits(image item.Item, changes []expr.Change) (null bool, err error) {
+func misfits(s *schema.Schema, image item.Item, changes []expr.Change) (null bool, err error) {
 	for _, c := range changes {
 		av, there := c.Path.Lookup(image)
 		switch kind := elementType(c); {
@@ -50,7 +52,7 @@ func misfits(image item.Item, changes []expr.Change) (null bool, err error) {
 		case nullAt(image, c):
 			null = true
 		default:
-			return false, &ConditionError{c.Path.String(), "the stored attribute is of another type than the change"}
+			return false, &ConditionError{PathText(s, c.Path), "the stored attribute is of another type than the change"}
 		}
 	}
 	return null, nil
@@ -72,4 +74,19 @@ func overNull(image item.Item, changes []expr.Change) []expr.Change {
 		out = append(out, c)
 	}
 	return out
+}
+
+// setOption is the codec option that makes a set of a slice.
+func setOption(slice reflect.Type) string {
+	e := slice.Elem()
+	for e.Kind() == reflect.Pointer {
+		e = e.Elem()
+	}
+	switch {
+	case e.Kind() == reflect.String:
+		return ",stringset"
+	case e.Kind() == reflect.Slice || e.Kind() == reflect.Array:
+		return ",binaryset"
+	}
+	return ",numberset"
 }

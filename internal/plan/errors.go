@@ -46,6 +46,7 @@ const (
 	CodeApart        = "EDD-9126" // queries that are to be gathered and do not read one partition in one way
 	CodeGather       = "EDD-9127" // a list of queries to gather that is empty, or has one that cannot be gathered
 	CodeRoute        = "EDD-9123" // a route of stream records that is none
+	CodeCursorKey    = "EDD-9155" // a page whose cursor would show a secret
 )
 
 // InputError is a mistake in the arguments of a call, found before any request was sent. Problem never quotes a value.
@@ -68,10 +69,21 @@ func (e *ConditionError) Error() string { return "condition failed: " + e.Attr +
 // Is makes the error an ErrCondition.
 func (e *ConditionError) Is(target error) bool { return target == ErrCondition }
 
-// Ambiguous wraps the error of a write that may have been applied.
-type Ambiguous struct{ Err error }
+// Ambiguous wraps the error of a write that may have been applied. Partly says that it is one of many requests, of which
+// some have been applied, or may have been.
+type Ambiguous struct {
+	Err    error
+	Partly bool
+}
 
-func (e *Ambiguous) Error() string { return "the write may have been applied: " + e.Err.Error() }
+func (e *Ambiguous) Error() string {
+	if e.Partly {
+		return "part of the write has been applied, or may have been: " + e.Err.Error()
+	}
+	return "the write may have been applied: " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
 func (e *Ambiguous) Unwrap() error { return e.Err }
 
 // ItemPresent wraps the error of an op whose item is there, whatever else was not found.

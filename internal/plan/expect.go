@@ -2,6 +2,8 @@ package plan
 
 import (
 	"fmt"
+	"math"
+	"reflect"
 	"strconv"
 	"time"
 
@@ -28,27 +30,60 @@ func (e *ConflictError) Error() string {
 // Is makes the error an ErrConflict.
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
 
-// checkExpect refuses an expected version where there is none to expect.
-func checkExpect(s *schema.Schema, verb string, spec opt.Spec) error {
-	if spec.Expect == nil {
-		return nil
-	}
+// expectation is the version that a write expects: the one that the caller names; else, where the struct is locked, the
+// one that it holds; nil for any.
+func expectation(s *schema.Schema, verb string, v reflect.Value, spec opt.Spec) (*int64, error) {
 	_, admitted := schema.Feature[Locker](s)
-	switch {
-	case !admitted:
-		return input(s, CodeOption, nil, "Expect needs a versioned.Lock or versioned.Retain declaration")
-	case verb == "Create":
-		return input(s, CodeOption, nil, "Create makes a new item, which has no version to expect")
-	case *spec.Expect < 0:
-		return input(s, CodeOption, s.Version, "a version is 0 or more")
+	switch named := spec.Expect != nil || spec.Any; {
+	case named && !admitted:
+		return nil, input(s, CodeOption, nil, "Expect and AnyVersion need a versioned.Lock or versioned.Retain declaration")
+	case named && verb == "Create":
+		return nil, input(s, CodeOption, nil, "Create makes a new item, which has no version to expect")
+	case spec.Expect != nil && spec.Any:
+		return nil, input(s, CodeOption, nil, "Expect and AnyVersion exclude each other")
+	case spec.Expect != nil && *spec.Expect < 0:
+		return nil, input(s, CodeOption, s.Version, "a version is 0 or more")
+	case named || !overwrites(verb):
+		return spec.Expect, nil
 	}
-	return nil
+	if _, locked := schema.Feature[GivenLocker](s); !locked {
+		return nil, nil
+	}
+	return heldVersion(s, v)
+}
+
+// overwrites reports that the verb changes a stored item without having seen it. Modify sees it, and a restore changes
+// none.
+func overwrites(verb string) bool {
+	switch verb {
+	case "Update", "Put", "Upsert", "Delete", "Revert":
+		return true
+	}
+	return false
+}
+
+// heldVersion is the version in a struct, nil when it is 0: the struct was not read, or from an item without a version.
+func heldVersion(s *schema.Schema, v reflect.Value) (*int64, error) {
+	fv, err := v.FieldByIndexErr(s.Version.Index)
+	if err != nil || fv.IsZero() {
+		return nil, nil // inside a nil embedded pointer
+	}
+	n := int64(-1)
+	switch {
+	case fv.CanInt():
+		n = fv.Int()
+	case fv.CanUint() && fv.Uint() <= math.MaxInt64:
+		n = int64(fv.Uint())
+	}
+	if n < 0 {
+		return nil, input(s, CodeValue, s.Version, "it is no version that an item can have")
+	}
+	return &n, nil
 }
 
 // expected holds when the item has the version that the caller expects.
 func (op *Op) expected() expr.Cond {
-	switch {
-	case op.Expect == nil:
+	if op.Expect == nil {
 		return expr.Cond{}
 	}
 	version := expr.Attr(op.Schema.Version.Name)

@@ -20,6 +20,13 @@ type Historian interface {
 // Locker is a feature whose entities can be written under an expected version.
 type Locker interface{ AdmitsExpect() }
 
+// GivenLocker is a Locker whose entities are written under the version that the given struct holds.
+type GivenLocker interface {
+	Locker
+	// ExpectsGiven makes a write of a struct expect the version in it, unless that is 0.
+	ExpectsGiven()
+}
+
 // Mover is a feature that turns a delete into a move: package lifecycle.
 type Mover interface {
 	// Bury completes m to the move of m.Old into a deleted copy, m.Copy, and returns the copy's put.

@@ -123,7 +123,7 @@ func finerTimes(s *schema.Schema, was, is reflect.Value) error {
 
 // unchangedStep writes nothing. A condition is still checked, on the item that was read.
 func unchangedStep(op *Op, in Input, user expr.Cond) (Step, error) {
-	step := Step{Done: func(Returned) (any, error) { return in.Image, nil }}
+	step := op.over(in.Image, Step{Done: func(Returned) (any, error) { return in.Image, nil }})
 	if user.Op == expr.None {
 		return step, nil
 	}

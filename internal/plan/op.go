@@ -39,6 +39,8 @@ type Op struct {
 	Expect  *int64    // version that the caller expects; nil for any
 	Given   item.Item // the current item as the caller's handle has it, which saves the first read
 
+	Old func(item.Item) error // takes the item as it was before the write, nil when there was none; nil: nobody asks for it
+
 	AlsoDeleted bool // an item that is not found may have been deleted, which the error tells too
 
 	Source  string                                      // what is read, for printing; "" for the current item
@@ -47,8 +49,8 @@ type Op struct {
 	Sketch  func(Input) Step // for printing a plan that needs a read: nil when there is none
 }
 
-// Reads reports that op cannot be planned without a read.
-func (op *Op) Reads() bool { return op.Read || op.Past || op.Prepare != nil }
+// Reads reports that op cannot be planned without a read, at least not as part of a transaction.
+func (op *Op) Reads() bool { return op.Read || op.Past || op.Prepare != nil || op.Old != nil }
 
 // Input is what an op is planned from.
 type Input struct {
@@ -67,7 +69,7 @@ type ReadFirst struct{}
 
 // NeedsRead reports that op is to be planned from the current item.
 func (op *Op) NeedsRead(in Input) bool {
-	return op.Read || slices.Contains(in.Learned, any(ReadFirst{}))
+	return op.Read || in.Joined && op.Old != nil || slices.Contains(in.Learned, any(ReadFirst{}))
 }
 
 // Step is what is sent together.

@@ -27,6 +27,9 @@ func (op *Op) Text(in Input) string {
 		}
 		return title + "\n  read   " + source + " consistently\n" + op.sketchLines(in)
 	}
+	if op.Old != nil {
+		in.Joined = false // alone, it is not read
+	}
 	if op.Past {
 		title += "\n  read   what earlier lives of the item have left"
 	}
@@ -60,7 +63,7 @@ func actionLines(s *schema.Schema, actions []Action, prefix, guard string) strin
 			continue
 		}
 		b.WriteString(KeyText(s, a.Key))
-		r := expr.Printer(p.value)
+		r := expr.Printer(p.path, p.value)
 		switch {
 		case len(a.Changes) > 0:
 			b.WriteString("\n         " + prefix + r.Update(a.Changes))
@@ -96,7 +99,7 @@ func Sketched(what string, guards ...string) string {
 }
 
 // Printer renders conditions and changes of s for a reader; values of secret attributes are hidden.
-func Printer(s *schema.Schema) *expr.Renderer { return expr.Printer(printer{s}.value) }
+func Printer(s *schema.Schema) *expr.Renderer { return expr.Printer(printer{s}.path, printer{s}.value) }
 
 // printer writes values for a reader.
 type printer struct{ s *schema.Schema }
@@ -114,10 +117,26 @@ func (p printer) item(it, key item.Item) string {
 const hiddenValue = "<hidden>"
 
 func (p printer) value(path expr.Path, av types.AttributeValue) string {
-	if a := p.s.Attr(path.Root()); a != nil && a.Role.Has(tag.Secret) || secretHalf(p.s, path.Root()) {
+	if secret(p.s, path.Root()) || secretHalf(p.s, path.Root()) {
 		return hiddenValue
 	}
 	return ValueText(av)
+}
+
+func (p printer) path(path expr.Path) string { return PathText(p.s, path) }
+
+// PathText is a path for messages. What lies inside a secret attribute has no name there: the keys of a map can be secrets.
+func PathText(s *schema.Schema, path expr.Path) string {
+	if len(path) > 1 && secret(s, path.Root()) {
+		return path.Root() + "." + hiddenValue
+	}
+	return path.String()
+}
+
+// secret reports that values of the attribute are not shown.
+func secret(s *schema.Schema, name string) bool {
+	a := s.Attr(name)
+	return a != nil && a.Role.Has(tag.Secret)
 }
 
 // secretHalf reports that a stored key attribute is composed from a secret one.

@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"reflect"
-	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -24,8 +23,24 @@ func input(s *schema.Schema, code string, a *schema.Attr, format string, args ..
 	return &InputError{code, s.Type.String(), field, fmt.Sprintf(format, args...)}
 }
 
-// Node finds the field that a target names.
+// Node finds the place that a target names.
 func Node(s *schema.Schema, t opt.Target) (*schema.Node, error) {
+	n, err := outer(s, t)
+	if err != nil || t.Inside == "" {
+		return n, err
+	}
+	path, ok := parseSteps(t.Inside)
+	if !ok {
+		return nil, input(s, CodePointer, n.Attr, "the path %q is malformed; write name.name[0] or [0].name", t.Inside)
+	}
+	for _, step := range path {
+		n = n.Inside(step)
+	}
+	return n, nil
+}
+
+// outer finds the place that a target begins with.
+func outer(s *schema.Schema, t opt.Target) (*schema.Node, error) {
 	if a := s.Attr(t.Attr); a != nil && t.Pointer == nil && t.Text == "" {
 		return &schema.Node{Path: expr.Attr(a.Name), Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Top: true}, nil
 	}
@@ -40,17 +55,17 @@ func Node(s *schema.Schema, t opt.Target) (*schema.Node, error) {
 	if n == nil {
 		return nil, input(s, CodePointer, nil, "the pointer of type %T is not the address of a field of entity.Fields[%s]()", t.Pointer, s.Type.Name())
 	}
-	if t.Entry == nil {
-		return n, nil
-	}
-	m := n.Type
-	for m.Kind() == reflect.Pointer {
-		m = m.Elem()
-	}
-	if *t.Entry == "" {
+	switch {
+	case t.Entry != nil && *t.Entry == "":
 		return nil, input(s, CodeValue, n.Attr, "the key of a map entry is empty")
+	case t.Entry != nil:
+		return n.Inside(expr.Step{Name: *t.Entry}), nil
+	case t.Elem != nil && *t.Elem < 0:
+		return nil, input(s, CodeValue, n.Attr, "the index of a list element is negative")
+	case t.Elem != nil:
+		return n.Inside(expr.Step{Index: *t.Elem}), nil
 	}
-	return &schema.Node{Path: n.Path.Child(expr.Step{Name: *t.Entry}), Attr: n.Attr, Field: n.Field + "[" + strconv.Quote(*t.Entry) + "]", Type: m.Elem()}, nil
+	return n, nil
 }
 
 // encode turns a Go value for the field at n into an attribute value; exact demands that a time fits its format. It
@@ -131,7 +146,7 @@ func Condition(s *schema.Schema, c opt.Cond) (expr.Cond, error) {
 		plain = schema.Node{Path: n.Path, Attr: n.Attr, Type: n.Type.Elem()}
 	}
 	for _, v := range c.Values {
-		if v, err = conform(s, n, c.Target, v); err != nil {
+		if v, err = conform(s, &plain, c.Target, v); err != nil {
 			return expr.Cond{}, err
 		}
 		if v, err = rounded(s, &out, n, v); err != nil {

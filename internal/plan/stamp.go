@@ -103,10 +103,10 @@ func changeOf(changes []expr.Change, name string) *expr.Change {
 	return nil
 }
 
-// stampNew stamps an item that comes into being, unless the caller chose a stamp.
-func stampNew(s *schema.Schema, it item.Item, in Input) error {
+// stampNew stamps an item that comes into being, unless the caller chose a stamp, in the value or by one of changes.
+func stampNew(s *schema.Schema, it item.Item, changes []expr.Change, in Input) error {
 	x := stamper(s)
-	if x == nil || x.Chosen(it[x.Stamps()]) {
+	if x == nil || x.Chosen(it[x.Stamps()]) || changeOf(changes, x.Stamps()) != nil {
 		return nil
 	}
 	return setStamp(s, x, it, in)

@@ -15,17 +15,32 @@ import (
 func textNode(s *schema.Schema, text string) (*schema.Node, error) {
 	path, ok := parsePath(text)
 	if !ok {
+		if root := text[:max(strings.IndexAny(text, ".["), 0)]; secret(s, root) {
+			text = root + "." + hiddenValue
+		}
 		return nil, input(s, CodePointer, nil, "the path %q is malformed; write name.name[0]", text)
 	}
 	a := s.Attr(path.Root())
 	if a == nil {
 		return nil, input(s, CodePointer, nil, "the path %q begins with an attribute that the struct does not have", text)
 	}
-	n := &schema.Node{Path: path, Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Top: len(path) == 1}
-	if len(path) > 1 {
-		n = &schema.Node{Path: path, Attr: a, Type: reflect.TypeFor[any]()}
+	n := &schema.Node{Path: path[:1], Attr: a, Field: a.Field, Type: a.Type, Tag: a.Tag, Options: a.Options, Top: true}
+	for _, step := range path[1:] {
+		n = n.Inside(step)
 	}
 	return n, nil
+}
+
+// parseSteps parses a path that goes on from another one.
+func parseSteps(text string) (expr.Path, bool) {
+	if !strings.HasPrefix(text, "[") {
+		return parsePath(text)
+	}
+	path, ok := parsePath("_" + text)
+	if !ok {
+		return nil, false
+	}
+	return path[1:], true
 }
 
 func parsePath(text string) (expr.Path, bool) {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"time"
@@ -59,8 +60,8 @@ func (u *update) resolve(spec opt.Spec) (err error) {
 	if err != nil {
 		return err
 	}
-	_, u.op.Read, err = keepInStep(u.s, u.parts, append(append(slices.Clone(u.changes), owned...), stamps...), false)
-	u.op.Read = u.op.Read || needRead
+	_, half, err := keepInStep(u.s, u.parts, append(append(slices.Clone(u.changes), owned...), stamps...), false)
+	u.op.Read = u.op.Read || half || needRead
 	for _, c := range u.changes {
 		u.op.Read = u.op.Read || needsState(u.s, c)
 	}
@@ -96,7 +97,7 @@ func (u *update) blind(in Input) (Step, error) {
 	return Step{
 		Actions: []Action{{
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: and(append(guards, u.user)...),
-			Returns: ReturnNew, WriteID: WriteID(u.s, in), Resend: u.s.Hidden && u.s.Version == nil && repeatable(u.changes),
+			Returns: u.returns(), WriteID: WriteID(u.s, in), Resend: u.s.Hidden && u.s.Version == nil && repeatable(u.changes),
 		}},
 		Judge: func(f []Failure) Verdict {
 			if !live(u.s, f[0].Image, in.Now) {
@@ -108,7 +109,7 @@ func (u *update) blind(in Input) (Step, error) {
 			if err := broken(u.s, u.changes, f[0].Image); err != nil {
 				return Verdict{Err: err}
 			}
-			switch null, err := misfits(f[0].Image, u.changes); {
+			switch null, err := misfits(u.op.Schema, f[0].Image, u.changes); {
 			case err != nil:
 				return Verdict{Err: err}
 			case null:
@@ -117,12 +118,26 @@ func (u *update) blind(in Input) (Step, error) {
 			return Verdict{Err: ErrCondition}
 		},
 		Done: func(r Returned) (any, error) {
-			if r.Image != nil {
-				return r.Image, nil
+			if err := u.op.oldUnknown(r); err != nil {
+				return nil, err
 			}
-			return determined(u.parts, changes), nil
+			switch {
+			case r.Image == nil:
+				return determined(u.parts, changes), nil
+			case u.op.Old != nil:
+				return u.op.fromOld(r, changes)
+			}
+			return r.Image, nil
 		},
 	}, nil
+}
+
+// returns asks for the item itself or, where the caller wants the one before, for that, from which the new one follows.
+func (u *update) returns() Returns {
+	if u.op.Old != nil {
+		return ReturnOld
+	}
+	return ReturnNew
 }
 
 // owned are the changes of what the library keeps itself.
@@ -144,7 +159,7 @@ func (u *update) owned(in Input) ([]expr.Change, error) {
 // repeatable reports that making changes twice is the same as once.
 func repeatable(changes []expr.Change) bool {
 	for _, c := range changes {
-		if c.Kind == expr.Increment || c.Kind == expr.Push || c.Path[len(c.Path)-1].Name == "" {
+		if c.Kind == expr.Increment || joinsList(c.Kind) || c.Path[len(c.Path)-1].Name == "" {
 			return false // a second removal from a list would take out the next element
 		}
 	}
@@ -182,12 +197,12 @@ func (u *update) afterRead(in Input) (Step, error) {
 
 // rewrite applies changes to the item that was read and brings everything that follows from them up to date.
 func rewrite(s *schema.Schema, in Input, changes []expr.Change, on occasion) (item.Item, error) {
-	if _, err := misfits(in.Image, changes); err != nil {
+	if _, err := misfits(s, in.Image, changes); err != nil {
 		return nil, err
 	}
-	it, err := expr.Apply(in.Image, overNull(in.Image, changes))
+	it, err := apply(s, in.Image, overNull(in.Image, changes))
 	if err != nil {
-		return nil, &ConditionError{err.(*expr.ApplyError).Path.String(), err.(*expr.ApplyError).Problem}
+		return nil, err
 	}
 	if a := s.UpdatedAt; a != nil {
 		av, err := TimeValue(a, Later(s, in.Image, in.Now))
@@ -210,6 +225,16 @@ func rewrite(s *schema.Schema, in Input, changes []expr.Change, on occasion) (it
 	return it, CheckSize(s, it)
 }
 
+// apply makes changes to an item; what they cannot be made to is a *ConditionError, as DynamoDB's refusal of them is.
+func apply(s *schema.Schema, it item.Item, changes []expr.Change) (item.Item, error) {
+	made, err := expr.Apply(it, changes)
+	var wrong *expr.ApplyError
+	if errors.As(err, &wrong) {
+		return nil, &ConditionError{PathText(s, wrong.Path), wrong.Problem}
+	}
+	return made, err
+}
+
 // changed is the step that puts a rewritten item under the guard of what was read.
 func (op *Op) changed(in Input, it item.Item, user expr.Cond, outcome any) (Step, error) {
 	s := op.Schema
@@ -221,7 +246,8 @@ func (op *Op) changed(in Input, it item.Item, user expr.Cond, outcome any) (Step
 		Action{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(guard, user), WriteID: WriteID(s, in), Resend: lasting},
 		op.lost(in),
 	}
-	return Compose(&Mutation{Kind: Changed, Op: op, In: in, Old: in.Image, New: it}, []Part{main}, outcome)
+	step, err := Compose(&Mutation{Kind: Changed, Op: op, In: in, Old: in.Image, New: it}, []Part{main}, outcome)
+	return op.over(in.Image, step), err
 }
 
 // needsState reports that a change can only be made when the whole item is known.

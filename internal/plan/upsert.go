@@ -37,7 +37,12 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec opt.S
 	if op.Err != nil {
 		return op
 	}
-	given, err := whole(s, v, func(a *schema.Attr) bool { return a.Append || a.Clock })
+	extra, err := asked(s, spec.Changes)
+	if err != nil {
+		op.Err = err
+		return op
+	}
+	given, err := whole(s, v, func(a *schema.Attr) bool { return a.Append || a.Clock }, extra)
 	if err != nil {
 		op.Err = err
 		return op
@@ -47,7 +52,7 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec opt.S
 		op.Err = err
 		return op
 	}
-	u := &upsert{update: update{op: op, s: s, parts: parts, user: user}, given: given, replace: replace}
+	u := &upsert{update: update{op: op, s: s, parts: parts, user: user}, given: given, extra: extra, replace: replace}
 	if op.Err = u.prepare(); op.Err != nil {
 		return op
 	}
@@ -62,14 +67,27 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec opt.S
 
 type upsert struct {
 	update
-	given   item.Item
-	replace bool // absent attributes are removed: a Put
+	given   item.Item     // of the value, without what extra names
+	extra   []expr.Change // the caller's changes beside the value
+	replace bool          // absent attributes are removed: a Put
+}
+
+// asked resolves the changes that are given beside a value; there need not be any.
+func asked(s *schema.Schema, list []opt.Change) ([]expr.Change, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	changes, err := resolveChanges(s, list)
+	if err != nil {
+		return nil, err
+	}
+	return chosen(s, changes, onChange)
 }
 
 // prepare makes changes of the given attributes, in the order of the struct.
 func (u *upsert) prepare() error {
 	for _, a := range u.s.Attrs {
-		if u.s.PK.Attr == a.Name || u.s.SK != nil && u.s.SK.Attr == a.Name || a.Owned() || a.Append || a.Clock {
+		if u.s.PK.Attr == a.Name || u.s.SK != nil && u.s.SK.Attr == a.Name || a.Owned() || a.Append || a.Clock || changeOf(u.extra, a.Name) != nil {
 			continue
 		}
 		if c, ok := u.change(a); ok {
@@ -80,6 +98,7 @@ func (u *upsert) prepare() error {
 	if u.changes, err = chosen(u.s, u.changes, u.on()); err != nil {
 		return err
 	}
+	u.changes = append(u.changes, u.extra...)
 	// Whether a read is needed does not depend on what the clock says.
 	in := Input{Now: time.Unix(0, 0)}
 	stamps, needRead, err := u.stamps(in)
@@ -90,8 +109,8 @@ func (u *upsert) prepare() error {
 	if err != nil {
 		return err
 	}
-	_, u.op.Read, err = keepInStep(u.s, u.known(stamps), changes, true)
-	u.op.Read = u.op.Read || needRead
+	_, half, err := keepInStep(u.s, u.known(stamps), changes, true)
+	u.op.Read = u.op.Read || half || needRead
 	return err
 }
 
@@ -137,10 +156,11 @@ func (u *upsert) change(a *schema.Attr) (expr.Change, bool) {
 func (u *upsert) known(stamps []expr.Change) item.Item {
 	it := item.Clone(u.parts)
 	for _, c := range append(slices.Clone(u.changes), stamps...) {
-		switch c.Kind {
-		case expr.Set:
+		switch {
+		case len(c.Path) > 1:
+		case c.Kind == expr.Set:
 			it[c.Path.Root()] = c.Value
-		case expr.Remove:
+		case c.Kind == expr.Remove:
 			it[c.Path.Root()] = &types.AttributeValueMemberNULL{Value: true}
 		}
 	}
@@ -154,7 +174,7 @@ func (u *upsert) inStep(in Input, stamps []expr.Change) ([]expr.Change, error) {
 		return nil, err
 	}
 	created, err := u.withCreated(in)
-	return slices.DeleteFunc(append(append(created, owned...), stamps...), func(c expr.Change) bool { return c.Kind == expr.Remove }), err
+	return slices.DeleteFunc(append(append(created, owned...), stamps...), func(c expr.Change) bool { return c.Kind == expr.Remove && len(c.Path) == 1 }), err
 }
 
 // withCreated adds created_at, which only a new item gets.
@@ -169,8 +189,11 @@ func (u *upsert) withCreated(in Input) ([]expr.Change, error) {
 }
 
 func (u *upsert) blind(in Input) (Step, error) {
-	if overExpired(in) {
+	switch {
+	case overExpired(in):
 		return u.create(in)
+	case u.op.NeedsRead(in):
+		return u.afterRead(in)
 	}
 	changes, err := u.withCreated(in)
 	if err != nil {
@@ -199,7 +222,7 @@ func (u *upsert) blind(in Input) (Step, error) {
 	return Step{
 		Actions: []Action{{
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: u.guard(in),
-			Returns: u.returns(), WriteID: WriteID(u.s, in), Resend: u.s.Hidden && u.s.Version == nil && u.knowsCreated(in),
+			Returns: u.returns(), WriteID: WriteID(u.s, in), Resend: u.s.Hidden && u.s.Version == nil && u.knowsCreated(in) && repeatable(u.extra),
 		}},
 		Judge: func(f []Failure) Verdict { return u.judge(in, f[0].Image) },
 		Done: func(r Returned) (any, error) {
@@ -213,7 +236,7 @@ func (u *upsert) blind(in Input) (Step, error) {
 
 // returns asks for what tells most: the item before, which says whether it was created, or the item itself.
 func (u *upsert) returns() Returns {
-	if u.replace {
+	if u.replace && u.op.Old == nil {
 		return ReturnNew
 	}
 	return ReturnOld
@@ -229,21 +252,26 @@ func (u *upsert) judge(in Input, image item.Item) Verdict {
 	if err := broken(u.s, u.changes, image); err != nil {
 		return Verdict{Err: err}
 	}
+	switch null, err := misfits(u.s, image, u.changes); {
+	case err != nil:
+		return Verdict{Err: err}
+	case null:
+		return Verdict{Replan: ErrConflict, Learned: []any{ReadFirst{}}}
+	}
 	return Verdict{Err: ErrCondition}
 }
 
 // done computes the item from the image before the write. After a resend the image is the item itself; then it was
 // created if its created_at is this write's.
 func (u *upsert) done(in Input, r Returned, changes []expr.Change) (any, error) {
-	if u.replace {
+	if err := u.op.oldUnknown(r); err != nil {
+		return nil, err
+	}
+	if u.returns() == ReturnNew {
 		return Upserted{Item: r.Image}, nil
 	}
 	if !r.Resent {
-		base := r.Image
-		if base == nil {
-			base = item.Clone(u.op.Key)
-		}
-		it, err := expr.Apply(base, changes)
+		it, err := u.op.fromOld(r, changes)
 		// In doubt, the earlier attempt may have created what the image shows.
 		return Upserted{Item: it, Created: r.Image == nil || r.Doubt && u.createdBy(in, r.Image)}, err
 	}
@@ -293,7 +321,7 @@ func (u *upsert) create(in Input) (Step, error) {
 	if u.op.Expect != nil {
 		return Step{}, u.op.missing(in.Now)
 	}
-	it, err := u.op.fresh(u.given, in)
+	it, err := u.op.fresh(u.given, u.extra, in)
 	if err != nil {
 		return Step{}, err
 	}
@@ -327,7 +355,8 @@ func overExpired(in Input) bool {
 
 // guard is what a blind write demands of the stored item.
 func (u *upsert) guard(in Input) expr.Cond {
-	conds := append(immutableGuards(u.s, u.changes), u.user)
+	conds := append(append(parentGuards(u.extra), elementGuards(u.extra)...), immutableGuards(u.s, u.changes)...)
+	conds = append(conds, u.user)
 	if u.s.Expires {
 		conds = append([]expr.Cond{NotExpired(u.s, in.Now)}, conds...)
 	}

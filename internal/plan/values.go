@@ -14,14 +14,22 @@ import (
 )
 
 // whole encodes v for a verb that takes whole values: what the library owns is left out, as is an empty value of an
-// attribute that is written once, and required attributes must be there. skip leaves out further attributes.
-func whole(s *schema.Schema, v reflect.Value, skip func(*schema.Attr) bool) (item.Item, error) {
+// attribute that is written once, and required attributes must be there. skip leaves out further attributes, and so do
+// the changes that are made beside v: what they name is theirs.
+func whole(s *schema.Schema, v reflect.Value, skip func(*schema.Attr) bool, beside []expr.Change) (item.Item, error) {
 	it, err := s.Codec.Encode(v)
 	if err != nil {
 		return nil, codecError(s, v, err)
 	}
 	var wrong []error
 	for _, a := range s.Attrs {
+		if c := changeOf(beside, a.Name); c != nil {
+			delete(it, a.Name)
+			if a.Role.Has(tag.Required) && c.Kind == expr.Discard {
+				wrong = append(wrong, input(s, CodeRequired, a, "the attribute is required, and the change does not give it a value"))
+			}
+			continue
+		}
 		if a.Owned() || skip != nil && skip(a) || a.Lasting() && item.Absent(it[a.Name]) {
 			delete(it, a.Name)
 			if !a.Lasting() {

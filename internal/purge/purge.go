@@ -26,9 +26,17 @@ type Purge struct {
 }
 
 // Run removes what there is, round by round, until a round finds no current item at its end. It can be stopped anywhere
-// and run again.
+// and run again. The error is ambiguous unless nothing at all was removed.
 func (p *Purge) Run(ctx context.Context) error {
 	p.deleted.notify = p.Progress
+	err := p.rounds(ctx)
+	if err != nil && p.deleted.any {
+		err = &plan.Ambiguous{Err: err, Partly: true}
+	}
+	return err
+}
+
+func (p *Purge) rounds(ctx context.Context) error {
 	for range p.Runner.MaxAttempts {
 		again, err := p.round(ctx)
 		if err != nil || !again {

@@ -2,6 +2,7 @@ package purge
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -50,6 +51,7 @@ func (p *Purge) satellites(ctx context.Context, list []item.Item) (changed bool,
 		}
 		if outcomes[i], errs[i] = p.Runner.Run(ctx, p.removal(list[i])); errs[i] != nil {
 			stop.Store(true)
+			p.deleted.failed(errs[i])
 		}
 	})
 	for i, o := range outcomes {
@@ -76,7 +78,8 @@ func (p *Purge) removal(it item.Item) *plan.Op {
 			Actions: []plan.Action{{Kind: plan.Delete, Table: p.Table, Key: op.Key, Cond: p.asRead(it), Resend: true}},
 			Judge: func(f []plan.Failure) plan.Verdict {
 				if f[0].Image == nil {
-					return plan.Verdict{Outcome: removed} // by us, or by somebody else
+					p.deleted.perhaps() // by us, or by another
+					return plan.Verdict{Outcome: removed}
 				}
 				return plan.Verdict{Outcome: rewritten}
 			},
@@ -110,17 +113,33 @@ func (p *Purge) asRead(it item.Item) expr.Cond {
 	return expr.All(conds...)
 }
 
-// counter counts removals and tells somebody.
+// counter counts removals and reports them.
 type counter struct {
 	mu     sync.Mutex
 	n      int
+	any    bool // something was removed, or may have been
 	notify func(int)
 }
 
 func (c *counter) add(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.any = true
 	if c.n += n; c.notify != nil {
 		c.notify(c.n)
+	}
+}
+
+// perhaps notes a removal that may have been made by this purge.
+func (c *counter) perhaps() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.any = true
+}
+
+// failed notes the error of one removal among several: that of the first alone reaches the caller.
+func (c *counter) failed(err error) {
+	if ambiguous := new(plan.Ambiguous); errors.As(err, &ambiguous) {
+		c.perhaps()
 	}
 }

@@ -78,13 +78,11 @@ func (b *builder) bounds(spec opt.Spec) error {
 		given *int
 		set   *int
 	}{{"Limit", spec.Limit, &b.p.Limit}, {"MaxEvaluated", spec.Evaluate, &b.p.Evaluate}, {"MaxRequests", spec.Requests, &b.p.Requests}, {"Segments", spec.Segments, &b.p.Segments}} {
-		switch {
-		case o.given == nil:
-		case *o.given <= 0:
-			return b.fail(plan.CodeOption, nil, "%s must be greater than zero", o.name)
-		default:
-			*o.set = *o.given
+		n, err := plan.Bound(b.s, o.name, o.given)
+		if err != nil {
+			return err
 		}
+		*o.set = n
 	}
 	if b.p.Segments > 0 && !b.p.Scan {
 		return b.fail(plan.CodeOption, nil, "Segments is for scans")

@@ -125,7 +125,7 @@ func (p *Plan) binding() string {
 	if p.Desc {
 		order = "desc"
 	}
-	key := expr.Printer(func(_ expr.Path, av types.AttributeValue) string { return plan.ValueText(av) }).Cond(p.Key)
+	key := expr.Printer(expr.Path.String, func(_ expr.Path, av types.AttributeValue) string { return plan.ValueText(av) }).Cond(p.Key)
 	return strings.Join([]string{p.Verb, p.Table, p.Schema.Name, index, order, key}, "\x00")
 }
 
@@ -192,13 +192,13 @@ func (p *Plan) position(text string) (item.Item, error) {
 	attrs := slices.DeleteFunc(p.keyAttrs(), func(a cursor.Attr) bool { return fixed[a.Name] != nil })
 	key, err := p.Cursor.Decode(p.binding(), text, attrs)
 	if err != nil {
-		return nil, plan.ErrInvalidCursor
+		return nil, err
 	}
 	for name, av := range fixed {
 		key[name] = av
 	}
 	if !expr.HoldsKey(p.Key, key) {
-		return nil, plan.ErrInvalidCursor
+		return nil, &cursor.Error{Reason: cursor.Altered}
 	}
 	return key, nil
 }

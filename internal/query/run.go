@@ -4,9 +4,9 @@ import (
 	"context"
 	"iter"
 
+	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 // mostEvaluated is how many items one request evaluates at most while only some of them are wanted.
@@ -24,9 +24,12 @@ func (p *Plan) Page(ctx context.Context, after string, limit int) (Page, error) 
 	if p.Err != nil {
 		return Page{}, p.Err
 	}
+	if err := p.Cursor.Allow(p.Schema, p.Schema.PK, p.Schema.SK, p.PK, p.SK); err != nil {
+		return Page{}, err
+	}
 	if p.Nothing {
 		if after != "" { // such a query never gave a cursor
-			return Page{}, plan.ErrInvalidCursor
+			return Page{}, &cursor.Error{Reason: cursor.Foreign}
 		}
 		return Page{}, nil
 	}
@@ -34,8 +37,21 @@ func (p *Plan) Page(ctx context.Context, after string, limit int) (Page, error) 
 	if err != nil {
 		return Page{}, err
 	}
-	page, _, err := p.page(ctx, start, limit, p.budget())
+	items, last, err := p.page(ctx, start, limit, p.budget())
+	page := Page{Items: items}
+	if err == nil && last != nil {
+		page.Next, err = p.cursorAt(last)
+	}
 	return page, err
+}
+
+// Head reads the first n items.
+func (p *Plan) Head(ctx context.Context, n int) ([]item.Item, error) {
+	if p.Err != nil || p.Nothing {
+		return nil, p.Err
+	}
+	items, _, err := p.page(ctx, nil, n, p.budget())
+	return items, err
 }
 
 // budget is what a run may still cost, 0 is no bound, and what it has read so far.
@@ -71,22 +87,22 @@ func (b *budget) charge(got fetched) {
 }
 
 // page reads from start. last is where the next page starts, nil at the end.
-func (p *Plan) page(ctx context.Context, start item.Item, limit int, b *budget) (page Page, last item.Item, err error) {
+func (p *Plan) page(ctx context.Context, start item.Item, limit int, b *budget) (items []item.Item, last item.Item, err error) {
 	ask := p.firstAsk(limit)
 	for {
 		got, err := p.fetch(ctx, start, b.ask(ask), false, nil)
 		if err != nil {
-			return Page{}, nil, err
+			return nil, nil, err
 		}
 		b.charge(got)
-		page.Items = append(page.Items, got.items...)
+		items = append(items, got.items...)
 		start = got.last
 		switch {
-		case limit > 0 && len(page.Items) > limit:
-			page.Items = page.Items[:limit]
-			return p.finish(page, p.positionOf(page.Items[limit-1]))
-		case start == nil, limit > 0 && len(page.Items) == limit, limit == 0 && len(page.Items) > 0, b.spent:
-			return p.finish(page, start)
+		case limit > 0 && len(items) > limit:
+			items = items[:limit]
+			return items, p.positionOf(items[limit-1]), nil
+		case start == nil, limit > 0 && len(items) == limit, limit == 0 && len(items) > 0, b.spent:
+			return items, start, nil
 		}
 		if ask *= 4; ask > mostEvaluated {
 			ask = 0 // what fits into one answer
@@ -106,16 +122,6 @@ func (p *Plan) firstAsk(limit int) int {
 	return min(limit, mostEvaluated)
 }
 
-// finish completes a page that ends at last.
-func (p *Plan) finish(page Page, last item.Item) (Page, item.Item, error) {
-	if last == nil {
-		return page, nil, nil
-	}
-	next, err := p.cursorAt(last)
-	page.Next = next
-	return page, last, err
-}
-
 // All yields every item, at most Limit of them; it stops at the first error.
 func (p *Plan) All(ctx context.Context) iter.Seq2[item.Item, error] {
 	return func(yield func(item.Item, error) bool) {
@@ -132,21 +138,21 @@ func (p *Plan) All(ctx context.Context) iter.Seq2[item.Item, error] {
 		var start item.Item
 		left, b := p.Limit, p.budget()
 		for {
-			page, last, err := p.page(ctx, start, left, b)
+			items, last, err := p.page(ctx, start, left, b)
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			for _, it := range page.Items {
+			for _, it := range items {
 				if !yield(it, nil) {
 					return
 				}
 			}
-			if start = last; start == nil || b.spent || p.Limit > 0 && len(page.Items) >= left {
+			if start = last; start == nil || b.spent || p.Limit > 0 && len(items) >= left {
 				return
 			}
 			if p.Limit > 0 {
-				left -= len(page.Items)
+				left -= len(items)
 			}
 		}
 	}

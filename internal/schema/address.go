@@ -23,6 +23,7 @@ type Node struct {
 	Tag     tag.Attribute
 	Options string // codec options of the field
 	Top     bool   // the field is the attribute itself
+	Loose   bool   // no field: what it holds is stored as the value that is given says
 }
 
 var prototypes sync.Map // reflect.Type → reflect.Value, a pointer; one per entity type of the program

@@ -47,6 +47,7 @@ func Build(t reflect.Type, o Options) (*Schema, error) {
 		return nil, err
 	}
 	b.codec()
+	b.parts()
 	b.s.mapAddresses()
 	return b.s, nil
 }

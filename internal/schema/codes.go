@@ -58,6 +58,7 @@ const (
 	CodeTableClient      = "EDD-9069"
 	CodeLocalIndexes     = "EDD-9070"
 	CodeProjected        = "EDD-9071"
+	CodeProjectedPart    = "EDD-9072"
 
 	CodeTimelineName      = "EDD-9080"
 	CodeTimelineVersion   = "EDD-9081"

@@ -18,7 +18,9 @@ func (d *Decl) Global() {
 	if text, ok := d.Tag("sk"); ok {
 		x.SK = d.half("sk", text, x.Index+d.Schema.Options.SK, maxIndexAttributes)
 	}
-	x.Project = d.projection()
+	if x.Project = d.projection(); !x.Project.All {
+		d.Check(func() { x.projected(d) })
+	}
 	if x.PK != nil && x.Index != "" {
 		d.Schema.Indexes = append(d.Schema.Indexes, x)
 	}

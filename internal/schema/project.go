@@ -2,6 +2,7 @@ package schema
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/dynastrata/dynastrata/internal/item"
 )
@@ -12,9 +13,10 @@ type Subset struct {
 	Codec item.Codec
 }
 
-// Project compiles struct type t as a subset of s. The error joins a *Error for each field that s does not have or has
+// Project compiles struct type t as a subset of s, for items that are read through x; nil is the table. Key parts that the
+// index does not carry are not fetched but read back. The error joins a *Error for each field that s does not have or has
 // with another type.
-func Project(t reflect.Type, s *Schema) (Subset, error) {
+func Project(t reflect.Type, s *Schema, x *Index) (Subset, error) {
 	b := &builder{problems: problems{typ: t}, inside: map[reflect.Type]bool{t: true}}
 	b.s = &Schema{Type: t, Options: s.Options, byName: map[string]*Attr{}}
 	if t.Kind() != reflect.Struct {
@@ -40,9 +42,17 @@ func Project(t reflect.Type, s *Schema) (Subset, error) {
 		return Subset{}, err
 	}
 	b.codec()
-	subset := Subset{Codec: b.s.Codec}
+	subset := Subset{Codec: b.s.Codec, Names: []string{}}
+	for _, p := range s.CodecOf(x).Parts {
+		if b.s.byName[p.Attr] != nil {
+			subset.Codec.Parts = append(subset.Codec.Parts, p)
+		}
+	}
 	for _, a := range b.s.Attrs {
-		subset.Names = append(subset.Names, a.Name)
+		told := slices.ContainsFunc(subset.Codec.Parts, func(p item.KeyPart) bool { return p.Attr == a.Name })
+		if x == nil || s.Carries(x, a.Name) || !told {
+			subset.Names = append(subset.Names, a.Name)
+		}
 	}
 	return subset, nil
 }

@@ -136,6 +136,7 @@ type Index struct {
 	Local   bool
 	PK, SK  *Half
 	Project Projection
+	codec   *item.Codec // of items in the index, where it does not carry everything
 }
 
 // Projection of an index: everything, or the keys and Include.

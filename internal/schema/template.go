@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -61,15 +62,34 @@ func (d *Decl) part(option, name string) *Attr {
 	if a := d.Schema.byName[name]; a != nil {
 		return a
 	}
-	hint := ""
+	d.Problem(CodeUnknownAttr, "%s names the attribute %q, which the struct does not have%s", option, name, d.Meant(name))
+	return nil
+}
+
+// Meant continues a message about an attribute that the struct does not have: what may have been meant by the name.
+func (d *Decl) Meant(name string) string {
+	if a := d.NamedInJSON(name); a != nil {
+		return fmt.Sprintf("; json tags are not read: give field %s the tag dynamodbav:%q", a.Field, name)
+	}
 	known := make([]string, len(d.Schema.Attrs))
 	for i, a := range d.Schema.Attrs {
 		known[i] = a.Name
 	}
 	if near := tag.Nearest(name, known); near != "" {
-		hint = "; did you mean " + near + "?"
+		return "; did you mean " + near + "?"
 	}
-	d.Problem(CodeUnknownAttr, "%s names the attribute %q, which the struct does not have%s", option, name, hint)
+	return ""
+}
+
+// NamedInJSON is the attribute whose field has that name in a json tag, and no dynamodbav tag.
+func (d *Decl) NamedInJSON(name string) *Attr {
+	for _, a := range d.Schema.Attrs {
+		f := d.Schema.Type.FieldByIndex(a.Index)
+		named, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if _, tagged := f.Tag.Lookup("dynamodbav"); named == name && !tagged {
+			return a
+		}
+	}
 	return nil
 }
 

@@ -1,0 +1,87 @@
+package cursor
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+)
+
+// A sealed cursor is the byte 2, a mark of its query, a nonce, and the position encrypted by AES-256-GCM, which takes the
+// bytes before the nonce as additional data. The nonce is made of what is encrypted, so that a cursor depends on its key,
+// query and position alone; docs/adr/0030 says why that is safe.
+const (
+	markSize  = 16
+	headSize  = 1 + markSize
+	nonceSize = 12
+)
+
+// seal is what is derived from one key.
+type seal struct {
+	aead         cipher.AEAD
+	marks, nonce []byte // keys
+}
+
+func newSeal(secret []byte) (*seal, error) {
+	derive := func(what string) ([]byte, error) {
+		return hkdf.Key(sha256.New, secret, nil, "dynastrata cursor 2 "+what, 32)
+	}
+	encryption, err := derive("encryption")
+	if err != nil {
+		return nil, err
+	}
+	s := &seal{}
+	if s.marks, err = derive("query"); err != nil {
+		return nil, err
+	}
+	if s.nonce, err = derive("nonce"); err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(encryption)
+	if err != nil {
+		return nil, err
+	}
+	s.aead, err = cipher.NewGCM(block)
+	return s, err
+}
+
+// mark tells cursors of one query from those of another. Without the key nobody can try out queries on it.
+func (s *seal) mark(query string) []byte { return mac(s.marks, []byte(query))[:markSize] }
+
+func (s *seal) close(query string, position []byte) []byte {
+	head := append([]byte{sealed}, s.mark(query)...)
+	nonce := mac(s.nonce, head, position)[:nonceSize]
+	out := append(head[:headSize:headSize], nonce...)
+	return s.aead.Seal(out, nonce, position, head)
+}
+
+// open is the position in a sealed cursor of the query.
+func (c Codec) open(query string, body []byte) ([]byte, error) {
+	if len(body) < headSize+nonceSize || body[0] != sealed {
+		return nil, &Error{Malformed}
+	}
+	head, nonce, text := body[:headSize], body[headSize:headSize+nonceSize], body[headSize+nonceSize:]
+	for _, s := range c.seals {
+		position, err := s.aead.Open(nil, nonce, text, head)
+		switch {
+		case err != nil: // of another key, or altered: nothing tells
+		case !hmac.Equal(head[1:], s.mark(query)):
+			return nil, &Error{Foreign}
+		default:
+			return position, nil
+		}
+	}
+	return nil, &Error{Altered}
+}
+
+// mac is HMAC-SHA256 of parts, each with its length before it.
+func mac(key []byte, parts ...[]byte) []byte {
+	h := hmac.New(sha256.New, key)
+	for _, p := range parts {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(p))))
+		h.Write(p)
+	}
+	return h.Sum(nil)
+}

@@ -1,0 +1,184 @@
+package key
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// errText is the error of a text that no values of the template give. It never shows the text.
+var errText = errors.New("key: the text is none of the template")
+
+// Parse is the inverse of ComposeValues: the values, one for each part, whose text this is. A lower-cased string comes as
+// it is written, which is not what it was; see Tells.
+func (t *Template) Parse(text string) ([]Value, error) {
+	rest, ok := strings.CutPrefix(text, t.Prefix)
+	var vs []Value
+	for i, s := range t.Segments {
+		if ok && t.Escaped {
+			rest, ok = strings.CutPrefix(rest, "#")
+		}
+		if ok {
+			rest, ok = strings.CutPrefix(rest, s.Literal)
+		}
+		if !ok {
+			return nil, errText
+		}
+		if s.Field == nil {
+			continue
+		}
+		n := t.length(i, rest)
+		if n <= 0 {
+			return nil, errText
+		}
+		part := rest[:n]
+		rest = rest[n:]
+		if t.Escaped {
+			part = unescape(part)
+		}
+		v, ok := s.Field.parse(part)
+		if !ok {
+			return nil, errText
+		}
+		vs = append(vs, v)
+	}
+	if !ok || rest != "" {
+		return nil, errText
+	}
+	// What is no canonical text is found here: another escape, a sign, a time of another precision.
+	if again, err := t.ComposeValues(vs); err != nil || again != text {
+		return nil, errText
+	}
+	return vs, nil
+}
+
+// length is how many bytes of rest are the part of segment i; not positive when that cannot be told.
+func (t *Template) length(i int, rest string) int {
+	if t.Escaped {
+		if end := strings.IndexByte(rest, '#'); end >= 0 {
+			return end
+		}
+		return len(rest)
+	}
+	f := t.Segments[i].Field
+	if f.Kind != String {
+		return min(f.size(rest), len(rest)) // too short a part does not parse, or not to this text
+	}
+	literal, more := t.after(i)
+	switch {
+	case !more:
+		return len(rest) - len(literal)
+	case literal == "":
+		return -1
+	}
+	return strings.Index(rest, literal) // part refuses values in which it stands earlier
+}
+
+// size is how many bytes a part that is no string has, at the beginning of rest.
+func (f *Field) size(rest string) int {
+	switch {
+	case f.Kind == Bool && strings.HasPrefix(rest, "true"):
+		return len("true")
+	case f.Kind == Bool:
+		return len("false")
+	case f.Kind == Time && f.Time.Text():
+		return textSizes[f.Time]
+	case f.Width > 0:
+		return f.Width
+	case f.Kind == Uint:
+		return uintWidth
+	}
+	return intWidth
+}
+
+// textSizes are the sizes of times in the text formats.
+var textSizes = map[TimeFormat]int{Nano: 30, Micro: 27, Milli: 24, Second: 20}
+
+// parse reads the text of a value, before escaping.
+func (f *Field) parse(text string) (Value, bool) {
+	v, err := Value{Kind: f.Kind}, error(nil)
+	switch f.Kind {
+	case String:
+		v.S = text
+	case Int:
+		v.I, err = strconv.ParseInt(text, 10, 64)
+	case Uint:
+		v.U, err = strconv.ParseUint(text, 10, 64)
+	case Bool:
+		v.B, err = strconv.ParseBool(text)
+	case Time:
+		v.T, err = f.Time.Parse(text)
+	default:
+		return v, false
+	}
+	return v, err == nil
+}
+
+// Attribute is v as the attribute that FromAttribute reads.
+func (f *Field) Attribute(v Value) (types.AttributeValue, error) {
+	switch f.Kind {
+	case Int:
+		return &types.AttributeValueMemberN{Value: strconv.FormatInt(v.I, 10)}, nil
+	case Uint:
+		return &types.AttributeValueMemberN{Value: strconv.FormatUint(v.U, 10)}, nil
+	case Bool:
+		return &types.AttributeValueMemberBOOL{Value: v.B}, nil
+	case Time:
+		return f.Time.Value(v.T)
+	}
+	return &types.AttributeValueMemberS{Value: v.S}, nil
+}
+
+// Tells reports that the text of the key says what value the attribute has. It does not of a string in lower case, nor
+// of any part behind a string that nothing separates from the next part.
+func (t *Template) Tells(attr string) bool {
+	told := false
+	for i, s := range t.Segments {
+		if s.Field == nil {
+			continue
+		}
+		if literal, more := t.after(i); !t.Escaped && s.Field.Kind == String && more && literal == "" {
+			return false
+		}
+		told = told || s.Field.tells(attr)
+	}
+	return told
+}
+
+func (f *Field) tells(attr string) bool { return f.Attr == attr && (f.Kind != String || !f.Lower) }
+
+// Read is the attribute as the text of the key tells it; Tells holds for it.
+func (t *Template) Read(text, attr string) (types.AttributeValue, error) {
+	vs, err := t.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range t.Fields() {
+		if f.tells(attr) {
+			return f.Attribute(vs[i])
+		}
+	}
+	return nil, errText
+}
+
+// unescape is the inverse of Escape. What Escape does not write comes as something else than it was.
+func unescape(s string) string {
+	if !strings.Contains(s, "%") {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+2 < len(s) {
+			if c, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
+				b.WriteByte(byte(c))
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}

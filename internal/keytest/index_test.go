@@ -1,0 +1,66 @@
+package keytest_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/aws/smithy-go"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+)
+
+type Plain struct {
+	_     entity.Key `name:"Plain" pk:"$#{id}" sk:"$"`
+	ID    string     `dynamodbav:"id"`
+	Label string     `dynamodbav:"label,omitempty"`
+}
+
+type Indexed struct {
+	_     entity.Key `name:"Plain" pk:"$#{id}" sk:"$"`
+	_     entity.GSI `name:"byLabel" index:"gsi1" pk:"$#{label}" sk:"$#{id}"`
+	ID    string     `dynamodbav:"id"`
+	Label string     `dynamodbav:"label,omitempty"`
+}
+
+// A declaration that is ahead of the table is named, by a class and with table and index.
+func TestIndex_ThatTheTableLacks(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	declare[Plain](t, l.db)
+	require.NoError(t, l.db.CreateTables(t.Context()))
+	s := declare[Indexed](t, l.open(t, l.cfg))
+	byLabel, err := s.Index("byLabel")
+	require.NoError(t, err)
+	for what, run := range map[string]func(context.Context) error{
+		"query": func(ctx context.Context) error {
+			_, err := byLabel.Query(Indexed{Label: "x"}).Collect(ctx)
+			return err
+		},
+		"scan":  func(ctx context.Context) error { _, err := byLabel.Scan().Collect(ctx); return err },
+		"count": func(ctx context.Context) error { _, err := byLabel.Query(Indexed{Label: "x"}).Count(ctx); return err },
+	} {
+		l.sent()
+		err := run(t.Context())
+		require.ErrorIs(t, err, entity.ErrNoIndex, what)
+		require.NotErrorIs(t, err, entity.ErrNoTable, what)
+		var no *entity.IndexError
+		require.ErrorAs(t, err, &no, what)
+		require.Equal(t, []any{l.cfg.Table, "gsi1", false}, []any{no.Table, no.Index, no.Building}, what)
+		require.ErrorContains(t, err, "table "+l.cfg.Table+" has no index gsi1", what)
+		var api smithy.APIError
+		require.ErrorAs(t, err, &api, "what DynamoDB said stays behind it")
+		require.Contains(t, l.sent(), "DescribeTable", what)
+	}
+	l.sent()
+	_, err = s.Query(Indexed{ID: "x"}).Collect(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"Query"}, l.sent(), "asked for after a failure only")
+	cfg := l.cfg
+	cfg.Table += "-none"
+	none, err := declare[Indexed](t, l.open(t, cfg)).Index("byLabel")
+	require.NoError(t, err)
+	_, err = none.Query(Indexed{Label: "x"}).Collect(t.Context())
+	require.ErrorIs(t, err, entity.ErrNoTable)
+	require.NotErrorIs(t, err, entity.ErrNoIndex)
+}

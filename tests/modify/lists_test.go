@@ -1,0 +1,163 @@
+// Package modify_test is about what a Modify leaves as it is stored.
+package modify_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb"
+)
+
+// sheet has a list of anything, one of structs, and a set of numbers. Another program wrote them.
+type sheet struct {
+	_     entity.Key `name:"Sheet" pk:"pk={id}"`
+	ID    string     `dynamodbav:"id"`
+	Cells []any      `dynamodbav:"cells"`
+	Rows  []row      `dynamodbav:"rows,omitempty"`
+	Sizes []float64  `dynamodbav:"sizes,omitempty,numberset"`
+}
+
+type row struct {
+	Name  string  `dynamodbav:"name"`
+	Count float64 `dynamodbav:"count"`
+}
+
+type (
+	av = types.AttributeValue
+	m  = types.AttributeValueMemberM
+	l  = types.AttributeValueMemberL
+	ns = types.AttributeValueMemberNS
+)
+
+func s(v string) av       { return &types.AttributeValueMemberS{Value: v} }
+func n(v string) av       { return &types.AttributeValueMemberN{Value: v} }
+func list(elems ...av) av { return &l{Value: elems} }
+
+// None of these has a float64 of its own.
+const a, b, c = "9007199254740993", "9007199254740995", "0.12345678901234567890123456789"
+
+type sheets struct {
+	*entity.Store[sheet]
+	client *dynamodb.Client
+	table  string
+}
+
+func newSheets(t *testing.T) sheets {
+	t.Helper()
+	client, table := localdb.Test(t)
+	db := entity.Must(entity.Open(client, entity.Config{Table: table}))
+	store := entity.Must(entity.New[sheet](db))
+	require.NoError(t, db.CreateTables(t.Context()))
+	return sheets{store, client, table}
+}
+
+// after stores attributes, modifies the item and returns what is stored then.
+func (x sheets) after(t *testing.T, stored map[string]av, f func(*sheet)) map[string]av {
+	t.Helper()
+	stored["pk"], stored["id"] = s("x"), s("x")
+	_, err := x.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &x.table, Item: stored})
+	require.NoError(t, err)
+	_, err = x.Modify(t.Context(), sheet{ID: "x"}, func(v *sheet) error { f(v); return nil })
+	require.NoError(t, err)
+	out, err := x.client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &x.table, Key: map[string]av{"pk": s("x")}, ConsistentRead: aws.Bool(true)})
+	require.NoError(t, err)
+	return out.Item
+}
+
+func TestModify_LeavesNumbersOfAListAsTheyAre(t *testing.T) {
+	t.Parallel()
+	x := newSheets(t)
+	inside := func(name, number string) av { return &m{Value: map[string]av{"name": s(name), "big": n(number)}} }
+	for _, c := range []struct {
+		what         string
+		stored, want []av
+		change       func(*sheet)
+	}{
+		{"one is appended", []av{n(a), n(b)}, []av{n(a), n(b), n("1")}, func(v *sheet) { v.Cells = append(v.Cells, 1) }},
+		{"one is put before", []av{n(a), n(c)}, []av{n("1"), n(a), n(c)}, func(v *sheet) { v.Cells = slices.Insert(v.Cells, 0, any(1)) }},
+		{"one goes from the middle", []av{n(a), n("5"), n(c)}, []av{n(a), n(c)}, func(v *sheet) { v.Cells = slices.Delete(v.Cells, 1, 2) }},
+		{"the first goes", []av{n("5"), n(a), n(c)}, []av{n(a), n(c)}, func(v *sheet) { v.Cells = v.Cells[1:] }},
+		{"one changes", []av{n(a), n("5"), n(c)}, []av{n(a), n("6"), n(c)}, func(v *sheet) { v.Cells[1] = 6 }},
+		{"they turn around", []av{n(a), n("5"), n(c)}, []av{n(c), n("5"), n(a)}, func(v *sheet) { slices.Reverse(v.Cells) }},
+		{"they change places and one goes", []av{n(a), n("5"), n(c), n("7")}, []av{n(c), n(a), n("5")}, func(v *sheet) { v.Cells = []any{v.Cells[2], v.Cells[0], v.Cells[1]} }},
+		{"one changes inside", []av{inside("p", a), inside("q", b)}, []av{inside("p", a), inside("z", b)}, func(v *sheet) { v.Cells[1].(map[string]any)["name"] = "z" }},
+		{"one changes inside and the first goes", []av{inside("p", c), inside("q", b)}, []av{inside("z", b)}, func(v *sheet) {
+			v.Cells = v.Cells[1:]
+			v.Cells[0].(map[string]any)["name"] = "z"
+		}},
+		{"one changes in a list inside", []av{list(n(a), list(n(b), n(c)))}, []av{list(n(a), list(n("2"), n(b), n(c)))}, func(v *sheet) {
+			outer := v.Cells[0].([]any)
+			outer[1] = slices.Insert(outer[1].([]any), 0, any(2))
+		}},
+		{"a number with a place beside it changes to it", []av{n(a), n("5")}, []av{n(a), n("9007199254740992")}, func(v *sheet) { v.Cells[1] = int64(9007199254740992) }},
+	} {
+		got := x.after(t, map[string]av{"cells": list(c.stored...)}, c.change)
+		require.Equal(t, list(c.want...), got["cells"], c.what)
+	}
+}
+
+func TestModify_LeavesElementsAsTheyAre(t *testing.T) {
+	t.Parallel()
+	x := newSheets(t)
+	element := func(name, count, more string) av {
+		e := map[string]av{"name": s(name), "count": n(count)}
+		if more != "" {
+			e["unknown"] = s(more)
+		}
+		return &m{Value: e}
+	}
+	got := x.after(t, map[string]av{"cells": list(), "rows": list(element("p", a, "1"), element("q", b, "2"), element("r", "1", "3"))}, func(v *sheet) {
+		v.Rows = []row{{"new", 0}, v.Rows[2], {"changed", v.Rows[1].Count}}
+	})
+	require.Equal(t, list(element("new", "0", ""), element("r", "1", "3"), element("changed", b, "")), got["rows"],
+		"an element that is in another place keeps what the struct does not know; one that changed may be another one")
+}
+
+func TestModify_LeavesNumbersOfASetAsTheyAre(t *testing.T) {
+	t.Parallel()
+	x := newSheets(t)
+	got := x.after(t, map[string]av{"cells": list(), "sizes": &ns{Value: []string{a, c, "5"}}}, func(v *sheet) {
+		v.Sizes = append(slices.DeleteFunc(v.Sizes, func(f float64) bool { return f == 5 }), 6)
+	})
+	require.ElementsMatch(t, []string{a, c, "6"}, got["sizes"].(*ns).Value)
+}
+
+// jumble is encoded in another order than it was stored in.
+type jumble []string
+
+func (j jumble) MarshalDynamoDBAttributeValue() (av, error) {
+	elems := []av{}
+	for _, v := range slices.Backward(j) {
+		elems = append(elems, s(v))
+	}
+	return list(elems...), nil
+}
+
+type bag struct {
+	_    entity.Key `name:"Bag" pk:"pk={id}"`
+	ID   string     `dynamodbav:"id"`
+	Self jumble     `dynamodbav:"self"`
+}
+
+func TestModify_TakesATypeAtItsWordThatEncodesInAnotherOrder(t *testing.T) {
+	t.Parallel()
+	client, table := localdb.Test(t)
+	db := entity.Must(entity.Open(client, entity.Config{Table: table}))
+	bags := entity.Must(entity.New[bag](db))
+	require.NoError(t, db.CreateTables(t.Context()))
+	_, err := bags.Create(t.Context(), bag{ID: "x", Self: jumble{"a", "b", "c"}})
+	require.NoError(t, err)
+	got, err := bags.Modify(t.Context(), bag{ID: "x"}, func(v *bag) error {
+		require.Equal(t, jumble{"c", "b", "a"}, v.Self)
+		v.Self = jumble{"c", "z"}
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, jumble{"z", "c"}, got.Self)
+}

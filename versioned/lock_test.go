@@ -1,0 +1,219 @@
+package versioned_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/versioned"
+)
+
+type account struct {
+	_ entity.Key `name:"Account" pk:"$#{id}" sk:"$"`
+	_ versioned.Lock
+
+	ID      string `dynamodbav:"id"`
+	Owner   string `dynamodbav:"owner"`
+	Balance int    `dynamodbav:"balance"`
+	Version uint32 `dynamodbav:"version" entity:"version"`
+}
+
+// keptAccount has a history too.
+type keptAccount struct {
+	_ entity.Key `name:"Kept" pk:"$#{id}" sk:"$"`
+	_ versioned.Lock
+	_ versioned.Retain
+
+	ID      string `dynamodbav:"id"`
+	Balance int    `dynamodbav:"balance"`
+	Version int64  `dynamodbav:"version" entity:"version"`
+}
+
+func database(t *testing.T) *entity.DB {
+	t.Helper()
+	client, table := localdb.Test(t)
+	db, err := entity.Open(client, entity.Config{Table: table})
+	require.NoError(t, err)
+	return db
+}
+
+func openAccounts[T any](t *testing.T) (*entity.DB, *entity.Store[T]) {
+	t.Helper()
+	db := database(t)
+	s, err := entity.New[T](db)
+	require.NoError(t, err)
+	require.NoError(t, db.CreateTables(t.Context()))
+	return db, s
+}
+
+// writes are the verbs that overwrite an item which they have not seen.
+func writes(s *entity.Store[account], opts ...entity.WriteOption) map[string]func(context.Context, account) error {
+	f := entity.Fields[account]()
+	var changes []entity.UpdateOption // every option of a write is one of an update
+	for _, o := range opts {
+		changes = append(changes, o)
+	}
+	return map[string]func(context.Context, account) error{
+		"Put":    func(ctx context.Context, v account) error { _, err := s.Put(ctx, v, opts...); return err },
+		"Upsert": func(ctx context.Context, v account) error { _, _, err := s.Upsert(ctx, v, changes...); return err },
+		"Update": func(ctx context.Context, v account) error {
+			_, err := s.Update(ctx, v, append(changes[:len(changes):len(changes)], entity.Set(&f.Balance, v.Balance))...)
+			return err
+		},
+		"Delete": func(ctx context.Context, v account) error { return s.Delete(ctx, v, opts...) },
+	}
+}
+
+func TestLock_OfTwoReadersOfOneVersionOneWins(t *testing.T) {
+	t.Parallel()
+	_, s := openAccounts[account](t)
+	ctx := t.Context()
+	for verb, write := range writes(s) {
+		first, err := s.Create(ctx, account{ID: verb, Balance: 1})
+		require.NoError(t, err)
+		second := first
+		first.Balance, second.Balance = 10, 20
+		_, err = s.Put(ctx, first)
+		require.NoError(t, err, verb)
+
+		err = write(ctx, second)
+		var conflict *versioned.ConflictError
+		require.ErrorAs(t, err, &conflict, verb)
+		require.ErrorIs(t, err, entity.ErrConflict)
+		require.Equal(t, versioned.ConflictError{Expected: 1, Actual: 2}, *conflict)
+		require.False(t, entity.IsAmbiguous(err))
+		got, err := s.Get(ctx, account{ID: verb}, entity.Consistent())
+		require.NoError(t, err)
+		require.Equal(t, account{ID: verb, Balance: 10, Version: 2}, got, verb)
+		require.NoError(t, write(ctx, got), verb)
+	}
+}
+
+func TestLock_AnItemThatWasReadAndIsGoneIsNotMadeAgain(t *testing.T) {
+	t.Parallel()
+	_, s := openAccounts[account](t)
+	for verb, write := range writes(s) {
+		err := write(t.Context(), account{ID: verb, Version: 3})
+		require.ErrorIs(t, err, entity.ErrNotFound, verb)
+		require.ErrorIs(t, err, entity.ErrConflict, verb)
+	}
+}
+
+func TestLock_Version0ExpectsNothing(t *testing.T) {
+	t.Parallel()
+	_, s := openAccounts[account](t)
+	for verb, write := range writes(s) {
+		_, err := s.Create(t.Context(), account{ID: verb})
+		require.NoError(t, err)
+		require.NoError(t, write(t.Context(), account{ID: verb, Balance: 5}), verb)
+	}
+}
+
+func TestLock_AnyVersionExpectsNothing(t *testing.T) {
+	t.Parallel()
+	_, s := openAccounts[account](t)
+	for verb, write := range writes(s, versioned.AnyVersion()) {
+		_, err := s.Create(t.Context(), account{ID: verb})
+		require.NoError(t, err)
+		require.NoError(t, write(t.Context(), account{ID: verb, Balance: 5, Version: 77}), verb)
+	}
+}
+
+func TestLock_ExpectDecidesOverTheGivenStruct(t *testing.T) {
+	t.Parallel()
+	_, s := openAccounts[account](t)
+	for verb, write := range writes(s, versioned.Expect(1)) {
+		_, err := s.Create(t.Context(), account{ID: verb})
+		require.NoError(t, err)
+		require.NoError(t, write(t.Context(), account{ID: verb, Version: 77}), verb)
+	}
+}
+
+func TestLock_HoldsInATransaction(t *testing.T) {
+	t.Parallel()
+	db, s := openAccounts[account](t)
+	ctx := t.Context()
+	a, err := s.Create(ctx, account{ID: "a"})
+	require.NoError(t, err)
+	_, err = s.Put(ctx, a)
+	require.NoError(t, err)
+	op := s.Op().Put(a)
+	err = db.Transact(ctx, op, s.Op().Create(account{ID: "b"}))
+	var conflict *versioned.ConflictError
+	require.ErrorAs(t, entity.FailureOf(err, op), &conflict)
+	_, err = s.Get(ctx, account{ID: "b"})
+	require.ErrorIs(t, err, entity.ErrNotFound)
+}
+
+func TestLock_ModifySeesTheItemAndDoesNotLookAtTheVersionOfTheKey(t *testing.T) {
+	t.Parallel()
+	_, s := openAccounts[account](t)
+	_, err := s.Create(t.Context(), account{ID: "a", Balance: 1})
+	require.NoError(t, err)
+	got, err := s.Modify(t.Context(), account{ID: "a", Version: 9}, func(a *account) error { a.Balance++; return nil })
+	require.NoError(t, err)
+	require.Equal(t, account{ID: "a", Balance: 2, Version: 2}, got)
+}
+
+func TestLock_BesideRetain(t *testing.T) {
+	t.Parallel()
+	_, s := openAccounts[keptAccount](t)
+	h, err := versioned.Of(s)
+	require.NoError(t, err)
+	ctx := t.Context()
+	first, err := s.Create(ctx, keptAccount{ID: "a", Balance: 1})
+	require.NoError(t, err)
+	_, err = s.Put(ctx, first)
+	require.NoError(t, err)
+	var conflict *versioned.ConflictError
+	_, err = s.Put(ctx, first)
+	require.ErrorAs(t, err, &conflict)
+	_, err = h.Revert(ctx, first, 1)
+	require.ErrorAs(t, err, &conflict)
+	_, err = h.Revert(ctx, first, 1, versioned.AnyVersion())
+	require.NoError(t, err)
+	require.ErrorAs(t, s.Delete(ctx, first), &conflict)
+}
+
+func TestLock_RetainAloneExpectsNothing(t *testing.T) {
+	t.Parallel()
+	_, s := openAccounts[kept](t)
+	v, err := s.Create(t.Context(), kept{ID: "a"})
+	require.NoError(t, err)
+	for range 2 {
+		_, err = s.Put(t.Context(), v)
+		require.NoError(t, err)
+	}
+}
+
+func TestLock_MistakesAreFoundBeforeARequest(t *testing.T) {
+	t.Parallel()
+	db, err := entity.Open(nil, entity.Config{Table: "app"})
+	require.NoError(t, err)
+	counted, err := entity.New[countedOnly](db)
+	require.NoError(t, err)
+	type negative struct {
+		_       entity.Key `name:"Negative" pk:"$#{id}" sk:"$"`
+		_       versioned.Lock
+		ID      string `dynamodbav:"id"`
+		Version int    `dynamodbav:"version" entity:"version"`
+	}
+	below, err := entity.New[negative](db)
+	require.NoError(t, err)
+	var input *entity.InputError
+	_, err = counted.Put(t.Context(), countedOnly{ID: "a"}, versioned.AnyVersion())
+	require.ErrorAs(t, err, &input)
+	require.Equal(t, "EDD-9108", input.Code)
+	_, err = below.Create(t.Context(), negative{ID: "a"}, versioned.AnyVersion())
+	require.ErrorAs(t, err, &input)
+	_, err = below.Put(t.Context(), negative{ID: "a"}, versioned.AnyVersion(), versioned.Expect(1))
+	require.ErrorAs(t, err, &input)
+	_, err = below.Put(t.Context(), negative{ID: "a", Version: -1})
+	require.ErrorAs(t, err, &input)
+	require.Equal(t, "Version", input.Field)
+	_, err = below.Put(t.Context(), negative{ID: "a", Version: -1}, versioned.AnyVersion())
+	require.ErrorIs(t, err, entity.ErrNoClient)
+}
