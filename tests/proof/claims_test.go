@@ -34,9 +34,11 @@ type Freed struct {
 // Reserved keeps its value while it is deleted.
 type Reserved struct {
 	_ entity.Key           `name:"Reserved" pk:"$#{id}" sk:"$"`
+	_ versioned.Retain     `ttl:"90d"`
 	_ lifecycle.SoftDelete `unique:"reserve"`
 	_ unique.Constraint    `name:"email" fields:"email"`
 	Member
+	Version int64 `dynamodbav:"version" entity:"version"`
 }
 
 // Member is an entity with a unique value.

@@ -35,6 +35,8 @@ type game[S comparable, I fmt.Stringer, O comparable] struct {
 	also func(fault faults.Fault, in I) bool // which of the faults beyond faultsOfHistories are promised to do no harm; nil: all
 	// paired says that what is delivered twice is so without another request in between.
 	paired bool
+	// later orders what begins at the same step for the checker, by what was said; nil: as it comes.
+	later func(entry[I, O]) int
 	// split gives the operations of a call that is several; nil: none is.
 	split func(entry[I, O]) []entry[I, O]
 }
@@ -204,13 +206,9 @@ func (s said[O]) result() string {
 	return s.outcome.String()
 }
 
-// operations are the entries for the checker: without those that say nothing and wrote nothing.
+// operations are the entries for the checker: without those that say nothing and wrote nothing. The checker tries those that may come next in the
+// order of their calls. Of calls at the same step, those in doubt come last: most of them are seen by nobody.
 func (g game[S, I, O]) operations(all []entry[I, O]) []porcupine.Operation {
-	var ops []porcupine.Operation
-	last := int64(0)
-	for _, e := range all {
-		last = max(last, e.end)
-	}
 	if g.split != nil {
 		var each []entry[I, O]
 		for _, e := range all {
@@ -218,18 +216,28 @@ func (g game[S, I, O]) operations(all []entry[I, O]) []porcupine.Operation {
 		}
 		all = each
 	}
+	last := int64(0)
+	for _, e := range all {
+		last = max(last, e.end)
+	}
+	var ops []porcupine.Operation
 	for _, e := range all {
 		if e.said.idle && !e.said.unsure || e.said.unsure && g.reads(e.in) {
 			continue
 		}
-		end := e.end
+		op := porcupine.Operation{ClientId: e.client, Input: e.in, Call: e.call * spread, Output: e.said, Return: e.end*spread + spread - 1}
 		if e.said.unsure {
-			end = last + 1
+			op.Call, op.Return = op.Call+spread-2, (last+1)*spread
+		} else if g.later != nil {
+			op.Call += min(int64(g.later(e)), spread-3)
 		}
-		ops = append(ops, porcupine.Operation{ClientId: e.client, Input: e.in, Call: e.call, Output: e.said, Return: end})
+		ops = append(ops, op)
 	}
 	return ops
 }
+
+// spread is how many calls at one step can be put into an order.
+const spread = 1 << 10
 
 // check has the history of a seed judged, and writes down one that is illegal.
 func (g game[S, I, O]) check(t *testing.T, seed uint64, all []entry[I, O]) porcupine.CheckResult {

@@ -167,8 +167,8 @@ func (p *recordPlayer[T]) do(ctx context.Context, in recordIn) (recordOut, error
 	if in.expect >= 0 {
 		opts = append(opts, versioned.Expect(in.expect))
 	}
-	updates := func(change entity.UpdateOption) []entity.UpdateOption {
-		all := []entity.UpdateOption{change}
+	updates := func(changes ...entity.UpdateOption) []entity.UpdateOption {
+		all := changes
 		for _, o := range opts {
 			all = append(all, o)
 		}
@@ -182,7 +182,7 @@ func (p *recordPlayer[T]) do(ctx context.Context, in recordIn) (recordOut, error
 	case "put":
 		v, err = p.s.Put(ctx, p.make(in.text), opts...)
 	case "upsert":
-		v, _, err = p.s.Upsert(ctx, p.make(in.text), opts...)
+		v, _, err = p.s.Upsert(ctx, p.make(in.text), updates()...)
 	case "set":
 		v, err = p.s.Update(ctx, key, updates(entity.Set(&f.Text, in.text))...)
 	case "set if":

@@ -113,6 +113,12 @@ func seriesGame[T any](name string, late bool, at func(*T) *Reading) game[series
 			return want.class == got.class && want.out == got.out
 		},
 		show: func(s seriesState) string { return fmt.Sprintf("%v of %s", s.current, s.stored()) },
+		later: func(e entry[seriesIn, seriesOut]) int {
+			if e.said.out.reasons == "applied" {
+				return e.in.list[0].at // older ones would be dropped after newer ones
+			}
+			return times + 1
+		},
 		split: func(e entry[seriesIn, seriesOut]) []entry[seriesIn, seriesOut] {
 			if len(e.in.list) < 2 {
 				return []entry[seriesIn, seriesOut]{e}
