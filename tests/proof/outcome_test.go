@@ -11,17 +11,15 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-var _ = lifecycle.SoftDelete{}
-
 // outcome is what a call said, besides its result.
 type outcome struct {
 	class  string // the classes of the error, joined; "" for success
+	either string // another that is as true, of an expectation; then owner is its
 	unsure bool   // the write may have been applied
 	idle   bool   // a failure that no state explains, and that wrote nothing: throttled, conflict, connection or context
 	text   string // of the error, for people

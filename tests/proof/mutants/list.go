@@ -11,7 +11,7 @@ import (
 type mutant struct {
 	n         int    // its place in the list, from 1
 	file      string // from the root of the library's module
-	at        string // text around the expression, which is in the file once
+	at        string // text around the expression, of one or several lines, which is in the file once
 	was, is   string
 	pkg, test string
 
@@ -29,7 +29,10 @@ func parse(text string) ([]*mutant, error) {
 		case "file":
 			m.file = rest
 		case "at":
-			m.at = rest
+			if m.at != "" {
+				m.at += "\n"
+			}
+			m.at += rest
 		case "-":
 			m.was = rest
 		case "+":
@@ -66,7 +69,9 @@ func (m *mutant) apply(text string) string {
 	return before + strings.Replace(m.at, m.was, choice, 1) + after
 }
 
-// helper is the package that chooses.
+// chooser is the file of the package that chooses, and helper its text.
+const chooser = "internal/mutation/mutation.go"
+
 const helper = `// Package mutation chooses between an expression and a changed one.
 package mutation
 
@@ -88,7 +93,7 @@ func Pick[T any](n int, was, is T) T {
 
 // changed are the files with all changes in them, by path from the root, the helper among them.
 func changed(root, module string, all []*mutant) (map[string]string, error) {
-	files := map[string]string{"internal/mutation/mutation.go": helper}
+	files := map[string]string{chooser: helper}
 	for _, m := range all {
 		text, known := files[m.file]
 		if !known {
@@ -106,7 +111,7 @@ func changed(root, module string, all []*mutant) (map[string]string, error) {
 		}
 	}
 	for name, text := range files {
-		if strings.HasSuffix(name, "mutation.go") {
+		if name == chooser {
 			continue
 		}
 		at := strings.Index("\n"+text, "\npackage ")

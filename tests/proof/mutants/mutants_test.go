@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -18,7 +19,7 @@ func TestList_EveryEntryApplies(t *testing.T) {
 	require.NoError(t, err)
 	seen := map[string]bool{}
 	for _, m := range all {
-		require.Positive(t, m.line, "%s: %s", m.file, m.at)
+		assert.Positive(t, m.line, "%s: %s", m.file, m.at)
 		require.False(t, seen[m.file+m.at+m.was+m.is], "%s: %s is there twice", m.file, m.was)
 		seen[m.file+m.at+m.was+m.is] = true
 	}

@@ -116,7 +116,7 @@ func (w *workshop) unchanged(ctx context.Context, m *mutant) string {
 
 // run runs the test of m under change n. A change can make a test wait for ever. What a seed decides is the same each time.
 func (w *workshop) run(ctx context.Context, m *mutant, n int) (said string, err error) {
-	cmd := exec.CommandContext(ctx, w.program(m.pkg), "-test.timeout=4m", "-test.failfast", "-test.run", "^("+m.test+")$")
+	cmd := exec.CommandContext(ctx, w.program(m.pkg), "-test.timeout=4m", "-test.failfast", "-test.run", "^"+strings.ReplaceAll(m.test, "/", "$/^")+"$")
 	cmd.Dir = w.place(m.pkg)
 	cmd.Env = append(os.Environ(), "DYNASTRATA_REQUIRE_DB=1", "DYNASTRATA_LONG=0", "DYNASTRATA_TEST_SEED=1", fmt.Sprintf("DYNASTRATA_MUTANT=%d", n))
 	out, err := cmd.CombinedOutput()
