@@ -149,7 +149,7 @@ func nullIsAbsent(it item.Item, changes []expr.Change) []expr.Change {
 		switch {
 		case null && c.Kind == expr.Discard:
 			continue
-		case null && (c.Kind == expr.Increment || c.Kind == expr.Push || c.Kind == expr.Insert):
+		case null && (c.Kind == expr.Increment || c.Kind == expr.Push || c.Kind == expr.Prepend || c.Kind == expr.Insert):
 			c.Kind = expr.Set
 		}
 		out = append(out, c)

@@ -6,7 +6,7 @@ import (
 )
 
 // Cond is a condition on attributes, made by [Eq], [And] and the like. Given to a query as it is, it must be about the
-// next part of the sort key; see [Filter] for the others.
+// next part of the sort key, where one of [Gt] and [Ge] goes together with one of [Lt] and [Le]; see [Filter] for the others.
 type Cond struct {
 	forQuery
 	cond opt.Cond
@@ -36,10 +36,13 @@ func erase(conds []Cond) []opt.Cond {
 	return out
 }
 
-// Eq holds when the attribute equals v. An absent attribute equals nothing.
+// Eq holds when the attribute equals v. An absent attribute equals nothing, with one exception: where an empty v is not
+// stored, since the field is tagged omitempty, it stands for what [Set] with it leaves, so that Eq holds when the
+// attribute is absent, NULL or empty.
 func Eq[V any](field *V, v V) Cond { return compare(expr.Eq, field, v) }
 
-// Ne holds when the attribute differs from v or is absent.
+// Ne holds when Eq does not: when the attribute differs from v or is absent. Where an empty v is not stored, it holds when
+// the attribute is there and not empty.
 func Ne[V any](field *V, v V) Cond { return compare(expr.Ne, field, v) }
 
 // Lt holds when the attribute is less than v and of the same DynamoDB type.
@@ -57,7 +60,7 @@ func Ge[V any](field *V, v V) Cond { return compare(expr.Ge, field, v) }
 // Between holds when the attribute is at least lo and at most hi.
 func Between[V any](field *V, lo, hi V) Cond { return compare(expr.Between, field, lo, hi) }
 
-// In holds when the attribute equals one of vs, of which there can be 1 to 100.
+// In holds when the attribute equals one of vs, as by [Eq]; there can be 1 to 100.
 func In[V any](field *V, vs ...V) Cond { return compare(expr.In, field, vs...) }
 
 // BeginsWith holds when the text begins with prefix.

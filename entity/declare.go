@@ -27,7 +27,9 @@ func (Key) PrimaryKey() {}
 //
 // name is what [Store.Index] finds it by, index its name in DynamoDB. project is "all" (default), "keys", or a list of
 // attributes; the fields that its keys and those of the table are made of come back in any case, read from the keys. The
-// partition half and the sort half are each present exactly when all their own parts are.
+// partition half and the sort half are each present exactly when all their own parts are: an item that lacks a part, or
+// has an empty one, is not in the index, without an error. With missing:"error" every write that would leave it out is an
+// *[InputError] that names the index and the part: each part is required, as by the role.
 type GSI struct{}
 
 // Declare is called by this module when a store is built.
@@ -36,6 +38,8 @@ func (GSI) Declare(d *schema.Decl) { d.Global() }
 // LSI declares a local secondary index, in the tag of a blank field:
 //
 //	_ entity.LSI `name:"byStatus" index:"lsi1" sk:"status"`
+//
+// missing:"error" is as for [GSI].
 type LSI struct{}
 
 // Declare is called by this module when a store is built.

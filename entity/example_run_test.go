@@ -22,6 +22,7 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 	require.NoError(t, empty.CreateTables(t.Context()))
 	examples := map[string]func(){
 		"ExampleStore_Purge":        ExampleStore_Purge,
+		"ExampleReturning":          ExampleReturning,
 		"ExampleKeep":               ExampleKeep,
 		"ExampleDB_Transact_merged": ExampleDB_Transact_merged,
 		"ExampleDB_Verify":          ExampleDB_Verify,

@@ -52,6 +52,23 @@ func ExampleStore_Purge() {
 	// <nil>
 }
 
+// The item as it was before a write comes with the write, without another request.
+func ExampleReturning() {
+	ctx, e := context.Background(), entity.Fields[Edition]()
+	editions := entity.Must(entity.New[Edition](desk()))
+	var old Edition
+
+	now, created, err := editions.Upsert(ctx, Edition{ISBN: "0-31", Publisher: "OUP"}, entity.Add(&e.Year, 2001), entity.Returning(&old))
+	fmt.Println(now.Year, created, old.ISBN == "", err) // there was none
+	now, err = editions.Update(ctx, Edition{ISBN: "0-31"}, entity.Set(&e.Year, 2004), entity.Returning(&old))
+	fmt.Println(now.Year, old.Year, err)
+	fmt.Println(editions.Delete(ctx, Edition{ISBN: "0-31"}, entity.Returning(&old)), old.Year)
+	// prints
+	// 2001 true true <nil>
+	// 2004 2001 <nil>
+	// <nil> 2004
+}
+
 // A program that has just read an item need not read it again to write it. Had somebody changed it meanwhile, the write
 // would read it after all.
 func ExampleKeep() {

@@ -19,8 +19,8 @@ const useFilter = "put conditions on other fields into entity.Filter"
 
 // Query reads the items of one partition of the table: current items of T only, in the order of the sort key.
 // partition has the fields of the partition key and, from the left, as many of the sort key as are to be fixed; a field
-// outside the key that is filled in is an error. One [Cond] may bound the next part of the sort key. It costs one
-// request per MB read. In a partition where items have events or copies beside them, these are read (and charged) too,
+// outside the key that is filled in is an error. One [Cond] may bound the next part of the sort key, or two: one of [Gt] and
+// [Ge], and one of [Lt] and [Le]. It costs one request per MB read. In a partition where items have events or copies beside them, these are read (and charged) too,
 // and dropped.
 func (s *Store[T]) Query(partition T, opts ...QueryOption) Query[T] {
 	c := core.Of(s)

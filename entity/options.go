@@ -106,9 +106,13 @@ func Filter(conds ...Cond) QueryOption {
 }
 
 // If makes a write fail with [ErrCondition] unless all conds hold for the stored item. They are joined to the write's
-// own guard, never instead of it.
+// own guard, never instead of it. Without a condition it is an *[InputError]: a write that was to be guarded would not be.
 func If(conds ...Cond) WriteOption {
-	return forWrite{Do: func(s *opt.Spec) { s.If = append(s.If, erase(conds)...) }}
+	return forWrite{Do: func(s *opt.Spec) {
+		if s.If = append(s.If, erase(conds)...); len(conds) == 0 {
+			s.Errs = append(s.Errs, errors.New("If needs at least one condition"))
+		}
+	}}
 }
 
 // Returning makes an Update, Upsert, Put, Modify or Delete set *old to the item as it was before the write, as the struct

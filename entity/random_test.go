@@ -2,6 +2,7 @@ package entity_test
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -94,8 +95,12 @@ func field[V any](path expr.Path, f *V, values *rapid.Generator[V], encode func(
 		two := expr.Compare(op, path, operand(encode, v), operand(encode, w))
 		switch op {
 		case expr.Eq:
-			return entity.Eq(f, v), one
+			return entity.Eq(f, v), leftOut(one, encode, v)
 		case expr.Ne:
+			if encode(v) == nil {
+				one.Op = expr.Eq
+				return entity.Ne(f, v), expr.Negate(leftOut(one, encode, v))
+			}
 			return entity.Ne(f, v), one
 		case expr.Lt:
 			return entity.Lt(f, v), one
@@ -108,7 +113,7 @@ func field[V any](path expr.Path, f *V, values *rapid.Generator[V], encode func(
 		case expr.Between:
 			return entity.Between(f, v, w), two
 		case expr.In:
-			return entity.In(f, v, w), two
+			return entity.In(f, v, w), leftOut(two, encode, v, w)
 		case expr.Exists:
 			return entity.Exists(f), expr.Compare(op, path)
 		}
@@ -128,6 +133,14 @@ func field[V any](path expr.Path, f *V, values *rapid.Generator[V], encode func(
 		return entity.Set(f, v), expr.Change{Kind: expr.Set, Path: path, Value: given}
 	}
 	return s
+}
+
+// leftOut is an equality with vs, where a value that is not stored is equal to an absent attribute, and to NULL.
+func leftOut[V any](means expr.Cond, encode func(V) av, vs ...V) expr.Cond {
+	if !slices.ContainsFunc(vs, func(v V) bool { return encode(v) == nil }) {
+		return means
+	}
+	return expr.Any(means, expr.Compare(expr.NotExists, means.Path), expr.Compare(expr.Eq, means.Path, null()))
 }
 
 // operand is v in a condition, where an empty value is a value.
@@ -186,6 +199,8 @@ func members[E any](path expr.Path, f *[]E, values *rapid.Generator[[]E], encode
 	}).alsoChange(func(t *rapid.T) (entity.UpdateOption, expr.Change) {
 		es := full.Draw(t, "elements")
 		switch {
+		case !set && rapid.Bool().Draw(t, "prepend"):
+			return entity.ListPrepend(f, es...), expr.Change{Kind: expr.Prepend, Path: path, Value: encode(es)}
 		case !set:
 			return entity.ListAppend(f, es...), expr.Change{Kind: expr.Push, Path: path, Value: encode(es)}
 		case rapid.Bool().Draw(t, "insert"):
@@ -195,16 +210,20 @@ func members[E any](path expr.Path, f *[]E, values *rapid.Generator[[]E], encode
 	})
 }
 
-// beneath makes a side of a path, which has fewer operators.
+// beneath makes a side of a path to a text.
 func beneath[V any](path expr.Path, p entity.Path[V], values *rapid.Generator[V], encode func(V) av) *side {
 	return &side{path: path, fitted: rapid.Map(values, encode),
 		cond: func(t *rapid.T) (entity.Cond, expr.Cond) {
 			v := values.Draw(t, "v")
-			switch rapid.IntRange(0, 2).Draw(t, "op") {
+			switch rapid.IntRange(0, 4).Draw(t, "op") {
 			case 0:
 				return p.Exists(), expr.Compare(expr.Exists, path)
 			case 1:
 				return p.NotExists(), expr.Compare(expr.NotExists, path)
+			case 2:
+				return p.Ne(v), expr.Compare(expr.Ne, path, encode(v))
+			case 3:
+				return p.Le(v), expr.Compare(expr.Le, path, encode(v))
 			}
 			return p.Eq(v), expr.Compare(expr.Eq, path, encode(v))
 		},
@@ -213,6 +232,9 @@ func beneath[V any](path expr.Path, p entity.Path[V], values *rapid.Generator[V]
 				return p.Remove(), expr.Change{Kind: expr.Remove, Path: path}
 			}
 			v := values.Draw(t, "v")
+			if rapid.Bool().Draw(t, "once") {
+				return p.SetOnce(v), expr.Change{Kind: expr.SetIfAbsent, Path: path, Value: encode(v)}
+			}
 			return p.Set(v), expr.Change{Kind: expr.Set, Path: path, Value: encode(v)}
 		},
 	}

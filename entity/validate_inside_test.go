@@ -172,7 +172,7 @@ func TestValidate_ReachesWhatChangesStore(t *testing.T) {
 		"elements of a list":    {entity.ListAppend(&f.Codes, "x", "long", "y"), []string{"Codes", "Codes"}},
 		"elements of a set":     {entity.AddToSet(&f.Set, "long", "x"), []string{"Set"}},
 		"elements that go":      {entity.DeleteFromSet(&f.Set, "x"), nil},
-		"text":                  {entity.Attr[Code]("spot.zip").Set("x"), []string{"Spot"}},
+		"text":                  {entity.Attr[Code]("spot.zip").Set("x"), []string{"Spot.Zip"}},
 		"a secret":              {entity.Entry(&f.Hidden, "password").Set("one"), []string{"Hidden"}},
 	} {
 		_, err := store.Update(t.Context(), Furnished{ID: "i"}, c.change)

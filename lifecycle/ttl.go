@@ -129,6 +129,9 @@ func (e *expiry) finish(d *schema.Decl) {
 	if s.Handle != "" {
 		bad("the current item of a series cannot expire; timeseries.Events has a ttl for events")
 	}
+	if e.field != nil && e.field.NeededBy() != "" {
+		d.Problem(schema.CodeMissingPart, `%s, of which the key of the index %s is made, is absent from items that live for ever: missing:"error" cannot be kept`, e.field.Field, e.field.NeededBy())
+	}
 	if x := s.Discriminator; x != nil && x.Attr == e.attr {
 		d.Problem(schema.CodeKeyAttrCollision, "kind is stored in %q too", e.attr)
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
 // event is one event to be appended: what it carries, encoded and checked.
@@ -51,8 +50,8 @@ func newEvent(c *core.Core, e *events, v reflect.Value) (*event, error) {
 				return nil, err
 			}
 			ev.clock = av
-		case a.Role.Has(tag.Required) && item.Empty(av):
-			missing = append(missing, &plan.InputError{Code: plan.CodeRequired, Type: s.Type.String(), Field: a.Field, Problem: "the attribute is required"})
+		case a.Required() && item.Empty(av):
+			missing = append(missing, &plan.InputError{Code: plan.CodeRequired, Type: s.Type.String(), Field: a.Field, Problem: a.WhyRequired()})
 			continue
 		case av == nil || null && a.Nilable():
 			continue // not reported

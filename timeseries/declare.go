@@ -160,10 +160,24 @@ func (e *events) finish(d *schema.Decl) {
 				e.checkHalf(d, x, h)
 			}
 		}
+		if x.Complete {
+			e.checkComplete(d, x)
+		}
 	}
 	if e.orderBy != nil && e.orderBy.Key != nil && s.SK != nil && s.SK.Prefixed {
 		e.half = eventHalf(s, e.orderBy)
 		s.Beside = append(s.Beside, e.half)
+	}
+}
+
+// checkComplete refuses missing:"error" where an append makes an item that lacks parts of the index's key.
+func (e *events) checkComplete(d *schema.Decl, x *schema.Index) {
+	for _, h := range x.Halves() {
+		for _, a := range h.Parts {
+			if !d.Schema.KeyPart(a) && !a.Append && !a.Clock && a != d.Schema.CreatedAt {
+				d.Problem(schema.CodeMissingPart, `the index %s has missing:"error", and %s is enrichment: the first append makes an item without it`, x.Name, a.Field)
+			}
+		}
 	}
 }
 

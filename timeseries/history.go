@@ -16,7 +16,7 @@ import (
 const atMost = expr.Le
 
 // History reads the events of one series in the order of orderBy, entity.Desc for newest first. Conditions must be on
-// orderBy (entity.Between, Ge, Gt, Le, Lt, Eq; BeginsWith for strings), at most one; those on other fields go into
+// orderBy (entity.Between, Eq; Ge or Gt and Le or Lt, one of each; BeginsWith for strings); those on other fields go into
 // entity.Filter. Expired events are left out unless entity.IncludeExpired is given. The events hold the key, orderBy
 // and what the append carried, and no enrichment. Fields of key outside the primary key are ignored, so that a current
 // item will do. It costs one request per MB of events read.

@@ -52,7 +52,7 @@ func TestHistory_MistakesInArgumentsSendNothing(t *testing.T) {
 	}{
 		"no key":          {Telemetry{}, nil, "EDD-9101"},
 		"half a key":      {Telemetry{Channel: "c-1"}, nil, "EDD-9101"},
-		"two ranges":      {device, []entity.QueryOption{entity.Ge(&f.Timestamp, at(0)), entity.Le(&f.Timestamp, at(5))}, "EDD-9004"},
+		"two ranges":      {device, []entity.QueryOption{entity.Ge(&f.Timestamp, at(0)), entity.Gt(&f.Timestamp, at(5))}, "EDD-9004"},
 		"zero cond":       {device, []entity.QueryOption{entity.Filter(entity.Cond{})}, "EDD-9111"},
 		"nil option":      {device, []entity.QueryOption{nil}, "EDD-9108"},
 		"limit zero":      {device, []entity.QueryOption{entity.Limit(0)}, "EDD-9108"},

@@ -79,7 +79,7 @@ func (l *list) build() (err error) {
 
 // bound takes a condition on the version field.
 func (l *list) bound(c opt.Cond) error {
-	r, err := plan.Condition(l.c.Schema, c)
+	r, err := plan.KeyCondition(l.c.Schema, c)
 	if err != nil {
 		return err
 	}

@@ -206,7 +206,7 @@ func TestW42_ExpectNeedsALockAndErrorsCarryKeysOnly(t *testing.T) {
 	require.ErrorAs(t, err, &one)
 	require.Contains(t, one.Key, p.ID)
 	_, err = b.s.Update(t.Context(), as[T](p), entity.Set(&fields[T]().Name, "x"), entity.If())
-	require.NoError(t, err, "no condition is none")
+	require.Equal(t, "EDD-9108", inputCode(err), "no condition guards nothing")
 }
 
 // createdOnly has one role alone; the time of deletion has a name of its own.

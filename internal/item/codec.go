@@ -126,7 +126,7 @@ func (f *TimeField) Encode(fv reflect.Value) (types.AttributeValue, error) {
 		return nil, nil
 	}
 	if f.Exact && !f.Format.Exact(t) {
-		return nil, &FieldError{f.Attr, fmt.Sprintf("the time is finer than the attribute's format (%s)", f.Format.Unit())}
+		return nil, &FieldError{f.Attr, fmt.Sprintf("the time is finer than the attribute's format %s; give it as t.Truncate(%s)", f.Format, f.Format.UnitName())}
 	}
 	av, err := f.Format.Value(t)
 	if err != nil {

@@ -21,8 +21,23 @@ const (
 
 // Bound is a condition on one key part. Operations of one argument use Lo.
 type Bound struct {
-	Op     Op
-	Lo, Hi Value
+	Op             Op
+	Lo, Hi         Value
+	LoOpen, HiOpen bool // of Between: the end does not belong to the range
+}
+
+// lower gives the lower end, if there is one, and whether it belongs to the
+// range.
+func (b *Bound) lower() (v Value, closed, ok bool) {
+	return b.Lo, b.Op == Ge || b.Op == Between && !b.LoOpen, b.Op == Gt || b.Op == Ge || b.Op == Between
+}
+
+// upper gives the upper end, as lower does.
+func (b *Bound) upper() (v Value, closed, ok bool) {
+	if b.Op == Between {
+		return b.Hi, !b.HiOpen, true
+	}
+	return b.Lo, b.Op == Le, b.Op == Lt || b.Op == Le
 }
 
 // check refuses what no value of the part could make right.
@@ -86,36 +101,33 @@ func overlaps(text, literal string) bool {
 // between gives the range of a comparison of the part of segment i, behind head.
 func (t *Template) between(head string, i int, b *Bound) Range {
 	f := t.Segments[i].Field
-	var lo, hi string // "" is an open end
-	if b.Op == Gt || b.Op == Ge || b.Op == Between {
-		text, where := f.round(b.Lo, b.Op != Gt)
+	var lo, hi string // "" is no end
+	if v, closed, ok := b.lower(); ok {
+		text, where := f.round(v, closed)
 		switch {
 		case where == above:
 			return Range{Op: Empty}
-		case where == within && b.Op == Gt:
-			lo = t.past(head+t.escaped(text), i)
-		case where == within:
+		case where == within && closed:
 			lo = head + t.escaped(text)
+		case where == within:
+			lo = t.past(head+t.escaped(text), i)
 		}
 	}
-	if b.Op != Gt && b.Op != Ge {
-		v := b.Lo
-		if b.Op == Between {
-			v = b.Hi
-		}
-		text, where := f.round(v, b.Op == Lt)
+	before := false
+	if v, closed, ok := b.upper(); ok {
+		text, where := f.round(v, !closed)
 		switch {
 		case where == below:
 			return Range{Op: Empty}
-		case where == within && b.Op == Lt:
-			hi = head + t.escaped(text)
-		case where == within:
+		case where == within && closed:
 			hi = t.through(head+t.escaped(text), i)
+		case where == within:
+			hi, before = head+t.escaped(text), true
 		}
 	}
 	r := span(head, lo, hi)
 	// BETWEEN includes its ends, and the key of a last part may be the upper one.
-	r.Filter = r.Filter || b.Op == Lt && hi != "" && r.Op != Empty
+	r.Filter = r.Filter || before && r.Op != Empty
 	return r
 }
 

@@ -69,7 +69,7 @@ func (c rangeCase) check(t *rapid.T) {
 		if !c.tmpl.Escaped || len(satellite) > key.MaxSortKey || !found(satellite) || leads && meets {
 			continue
 		}
-		if !(leads && c.bound != nil && c.bound.Op == key.Gt && c.boundOfLastSegment()) {
+		if !(leads && c.bound != nil && (c.bound.Op == key.Gt || c.bound.Op == key.Between && c.bound.LoOpen) && c.boundOfLastSegment()) {
 			t.Fatalf("%+v finds the satellite %q of an item that it does not find", r, satellite)
 		}
 	}
@@ -101,6 +101,7 @@ func cases(templates *rapid.Generator[*key.Template]) *rapid.Generator[rangeCase
 			return anyValue(f).Draw(t, label)
 		}
 		c.bound = &key.Bound{Op: rapid.SampledFrom(ops).Draw(t, "op"), Lo: value("lo"), Hi: value("hi")}
+		c.bound.LoOpen, c.bound.HiOpen = rapid.Bool().Draw(t, "lo open"), rapid.Bool().Draw(t, "hi open")
 		return c
 	})
 }
@@ -167,6 +168,7 @@ func TestCutRangesAreExact(t *testing.T) {
 		}
 		op := rapid.IntRange(int(key.Eq), int(key.BeginsWith)).Draw(t, "op")
 		c.bound = &key.Bound{Op: key.Op(op), Lo: text(), Hi: text()}
+		c.bound.LoOpen, c.bound.HiOpen = rapid.Bool().Draw(t, "lo open"), rapid.Bool().Draw(t, "hi open")
 		c.check(t)
 	})
 }

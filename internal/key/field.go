@@ -110,7 +110,7 @@ func (f *Field) accepts(v Value) error {
 
 func (f *Field) timeText(v Value) (string, error) {
 	if !f.Time.Exact(v.T) {
-		return "", f.problem("is finer than its format %s", f.Time)
+		return "", f.problem("is finer than its format %s; give it as t.Truncate(%s)", f.Time, f.Time.UnitName())
 	}
 	text, err := f.Time.Format(v.T)
 	if err != nil {

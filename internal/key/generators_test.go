@@ -198,7 +198,8 @@ func holds(f *key.Field, b *key.Bound, v key.Value) bool {
 	case key.Ge:
 		return lo >= 0
 	case key.Between:
-		return lo >= 0 && compare(f, v, b.Hi) <= 0
+		hi := compare(f, v, b.Hi)
+		return lo >= 0 && hi <= 0 && !(b.LoOpen && lo == 0) && !(b.HiOpen && hi == 0)
 	default:
 		return strings.HasPrefix(cased(f, v.S), cased(f, b.Lo.S))
 	}

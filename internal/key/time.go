@@ -58,6 +58,19 @@ func (f TimeFormat) Unit() time.Duration {
 	}
 }
 
+// UnitName gives the unit as Go source has it, for messages.
+func (f TimeFormat) UnitName() string {
+	switch f.Unit() {
+	case time.Microsecond:
+		return "time.Microsecond"
+	case time.Millisecond:
+		return "time.Millisecond"
+	case time.Second:
+		return "time.Second"
+	}
+	return "time.Nanosecond"
+}
+
 // Text reports whether the format is stored as a string, not as a number.
 func (f TimeFormat) Text() bool { return f != Unix && f != UnixMilli }
 

@@ -61,8 +61,8 @@ func mayChange(s *schema.Schema, n *schema.Node, kind expr.Kind) error {
 		return input(s, CodeNotYours, a, "the attribute is immutable")
 	case a.Role.Has(tag.SetOnce) && !((kind == expr.Set || kind == expr.SetIfAbsent) && n.Top):
 		return input(s, CodeNotYours, a, "the attribute is set once")
-	case a.Role.Has(tag.Required) && kind == expr.Remove && n.Top:
-		return input(s, CodeRequired, a, "the attribute is required")
+	case a.Required() && kind == expr.Remove && n.Top:
+		return input(s, CodeRequired, a, "%s", a.WhyRequired())
 	}
 	return nil
 }
@@ -110,8 +110,8 @@ func resolveChange(s *schema.Schema, n *schema.Node, c opt.Change) (r expr.Chang
 	if err := fits(s, n, c.Kind, av); err != nil {
 		return r, nil, err
 	}
-	if n.Top && item.Empty(av) && n.Attr.Role.Has(tag.Required) {
-		return r, nil, input(s, CodeRequired, n.Attr, "the attribute is required")
+	if n.Top && item.Empty(av) && n.Attr.Required() {
+		return r, nil, input(s, CodeRequired, n.Attr, "%s", n.Attr.WhyRequired())
 	}
 	if n.Attr.Role.Has(tag.SetOnce) {
 		r.Kind = expr.SetIfAbsent

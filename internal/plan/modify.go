@@ -92,8 +92,8 @@ func difference(s *schema.Schema, image item.Item, was, is reflect.Value) ([]exp
 		if err := mayChange(s, n, c.Kind); err != nil {
 			return nil, err
 		}
-		if a.Role.Has(tag.Required) && item.Empty(av) {
-			return nil, input(s, CodeRequired, a, "the attribute is required")
+		if a.Required() && item.Empty(av) {
+			return nil, input(s, CodeRequired, a, "%s", a.WhyRequired())
 		}
 		if _, stored := before[a.Name]; stored && a.Role.Has(tag.SetOnce) {
 			return nil, input(s, CodeNotYours, a, "the attribute is set once")

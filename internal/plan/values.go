@@ -10,7 +10,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
 // whole encodes v for a verb that takes whole values: what the library owns is left out, as is an empty value of an
@@ -25,8 +24,8 @@ func whole(s *schema.Schema, v reflect.Value, skip func(*schema.Attr) bool, besi
 	for _, a := range s.Attrs {
 		if c := changeOf(beside, a.Name); c != nil {
 			delete(it, a.Name)
-			if a.Role.Has(tag.Required) && c.Kind == expr.Discard {
-				wrong = append(wrong, input(s, CodeRequired, a, "the attribute is required, and the change does not give it a value"))
+			if a.Required() && c.Kind == expr.Discard {
+				wrong = append(wrong, input(s, CodeRequired, a, "%s, and the change does not give it a value", a.WhyRequired()))
 			}
 			continue
 		}
@@ -36,8 +35,8 @@ func whole(s *schema.Schema, v reflect.Value, skip func(*schema.Attr) bool, besi
 				continue
 			}
 		}
-		if a.Role.Has(tag.Required) && item.Empty(it[a.Name]) {
-			wrong = append(wrong, input(s, CodeRequired, a, "the attribute is required"))
+		if a.Required() && item.Empty(it[a.Name]) {
+			wrong = append(wrong, input(s, CodeRequired, a, "%s", a.WhyRequired()))
 		}
 	}
 	if x := stamper(s); x != nil {

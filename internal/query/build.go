@@ -20,7 +20,8 @@ type builder struct {
 	v     reflect.Value
 	given item.Item // partition parts and leading sort parts that are fixed
 	lead  int       // how many sort parts are fixed
-	bound *opt.Cond
+	bound *opt.Cond // condition on the part after those; with an upper end in upper, it is the lower one
+	upper *opt.Cond
 	next  *schema.Attr // what bound is about
 }
 
@@ -183,7 +184,8 @@ func (b *builder) filled(a *schema.Attr) (bool, error) {
 	return !item.Absent(av), nil
 }
 
-// conditions takes the range conditions: Eq on further leading parts, then at most one condition on the next part.
+// conditions takes the range conditions: Eq on further leading parts, then at most one condition on the next part, or one
+// for each of its ends.
 func (b *builder) conditions(list []opt.Cond) error {
 	for i := range list {
 		c := &list[i]
@@ -197,13 +199,16 @@ func (b *builder) conditions(list []opt.Cond) error {
 			return err
 		}
 		if b.bound != nil {
-			return b.fail(schema.CodePartOrder, a, "DynamoDB takes one range condition, and %s has one; use Between for two ends, Filter for other fields", b.next.Field)
+			if !b.otherEnd(c) {
+				return b.fail(schema.CodePartOrder, a, "DynamoDB takes one range condition, and %s has one; a range can have two ends, by Between, or one of Gt and Ge with one of Lt and Le; use Filter for other fields", b.next.Field)
+			}
+			continue
 		}
 		if c.Op != expr.Eq {
 			b.bound, b.next = c, a
 			continue
 		}
-		one, err := plan.Condition(b.s, *c)
+		one, err := plan.KeyCondition(b.s, *c)
 		if err != nil {
 			return err
 		}
@@ -214,6 +219,23 @@ func (b *builder) conditions(list []opt.Cond) error {
 		b.lead++
 	}
 	return nil
+}
+
+// otherEnd takes c if it is the other end of the range that bound has one end of.
+func (b *builder) otherEnd(c *opt.Cond) bool {
+	low := func(c *opt.Cond) bool { return c.Op == expr.Gt || c.Op == expr.Ge }
+	high := func(c *opt.Cond) bool { return c.Op == expr.Lt || c.Op == expr.Le }
+	switch {
+	case b.upper != nil:
+		return false
+	case low(b.bound) && high(c):
+		b.upper = c
+	case high(b.bound) && low(c):
+		b.bound, b.upper = c, b.bound
+	default:
+		return false
+	}
+	return true
 }
 
 // target is the attribute that a range condition is about; it must be the next part of the sort key.

@@ -8,6 +8,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -106,11 +107,11 @@ func (b *builder) sortCondition() (expr.Cond, error) {
 		if f := fields[b.lead]; f.Lower && f.Kind == key.String {
 			return expr.Cond{}, b.fail(plan.CodeOption, b.next, "this bound cannot be exact on a key part that is stored in lower case; use Le, Ge or Between")
 		}
-		sharper, err := plan.Condition(b.s, *b.bound)
+		sharper, err := b.asked()
 		if err != nil {
 			return expr.Cond{}, err
 		}
-		b.p.Range = sharper
+		b.p.Range = expr.All(sharper...)
 	}
 	return b.rangeCondition(h, r), nil
 }
@@ -137,6 +138,14 @@ func (b *builder) rangeCondition(h *schema.Half, r key.Range) expr.Cond {
 // makeBound turns the range condition into a bound on a template's field. Times go in as they are: the key codec
 // rounds them inward.
 func (b *builder) makeBound(f *key.Field) (*key.Bound, error) {
+	if b.upper != nil {
+		lo, err := b.boundValue(f, b.bound.Values[0])
+		if err != nil {
+			return nil, err
+		}
+		hi, err := b.boundValue(f, b.upper.Values[0])
+		return &key.Bound{Op: key.Between, Lo: lo, Hi: hi, LoOpen: b.bound.Op == expr.Gt, HiOpen: b.upper.Op == expr.Lt}, err
+	}
 	ops := map[expr.Op]key.Op{expr.Eq: key.Eq, expr.Lt: key.Lt, expr.Le: key.Le, expr.Gt: key.Gt, expr.Ge: key.Ge, expr.Between: key.Between, expr.BeginsWith: key.BeginsWith}
 	bound := &key.Bound{Op: ops[b.bound.Op]}
 	for i, v := range b.bound.Values {
@@ -183,14 +192,46 @@ func (b *builder) nativeSort(h *schema.Half) (expr.Cond, error) {
 	for _, a := range h.Native[:b.lead] {
 		conds = append(conds, expr.Compare(expr.Eq, expr.Attr(a.Name), b.given[a.Name]))
 	}
-	if b.bound != nil {
-		c, err := plan.Condition(b.s, *b.bound)
-		if err != nil {
-			return expr.Cond{}, err
-		}
-		conds = append(conds, b.withoutEmpty(c))
+	ends, err := b.asked()
+	if err != nil {
+		return expr.Cond{}, err
 	}
-	return expr.All(conds...), nil
+	for i, c := range ends {
+		ends[i] = b.withoutEmpty(c)
+	}
+	if len(ends) == 2 && ends[0].Op != expr.None {
+		ends = []expr.Cond{b.within(ends[0], ends[1])}
+	}
+	return expr.All(append(conds, ends...)...), nil
+}
+
+// asked are the conditions on the part after the fixed ones, as they were given: the lower end first.
+func (b *builder) asked() (conds []expr.Cond, err error) {
+	for _, c := range []*opt.Cond{b.bound, b.upper} {
+		if c == nil {
+			continue
+		}
+		made, err := plan.KeyCondition(b.s, *c)
+		if err != nil {
+			return nil, err
+		}
+		conds = append(conds, made)
+	}
+	return conds, nil
+}
+
+// within is one condition for a lower and an upper end. BETWEEN includes both, and DynamoDB filters by no attribute of a
+// key, so that what lies at an end which does not belong to the range is dropped when it has been read.
+func (b *builder) within(low, high expr.Cond) expr.Cond {
+	from, to := low.Values[0], high.Values[0]
+	open := low.Op == expr.Gt || high.Op == expr.Lt
+	if order, ok := expr.Compares(from, to); ok && (order > 0 || order == 0 && open) {
+		b.p.Nothing = true
+	}
+	if open {
+		b.p.dropOutside(expr.All(low, high))
+	}
+	return expr.Compare(expr.Between, low.Path, from, to)
 }
 
 // withoutEmpty simplifies a range whose bounds DynamoDB would refuse: a stored key is never empty, so the empty text

@@ -54,6 +54,7 @@ type Plan struct {
 	Key                expr.Cond // key condition: of the partition and of the sort key
 	Partition, Sort    expr.Cond // its two parts
 	Range              expr.Cond // part of the filter that sharpens the key condition
+	Ends               expr.Cond // what DynamoDB cannot be asked: see dropOutside
 	User               expr.Cond // the caller's filter
 	Nothing            bool      // nothing can match: no request is needed
 	Desc               bool
@@ -76,6 +77,17 @@ func (p *Plan) filter(now time.Time) expr.Cond {
 		conds = append(conds, plan.NotExpired(p.Schema, now))
 	}
 	return expr.All(append(conds, p.User)...)
+}
+
+// dropOutside makes the query leave out, of what comes, the items for which c does not hold.
+func (p *Plan) dropOutside(c expr.Cond) {
+	own := p.Own
+	p.Ends, p.Own = c, func(it item.Item) (bool, error) {
+		if !c.Holds(it) || own == nil {
+			return c.Holds(it), nil
+		}
+		return own(it)
+	}
 }
 
 // String prints the query: what is read, the key condition and the filter.
@@ -102,6 +114,9 @@ func (p *Plan) String() string {
 	}
 	if f := p.filter(now); f.Op != expr.None {
 		b.WriteString("\n  filter " + r.Cond(f))
+	}
+	if p.Ends.Op != expr.None {
+		b.WriteString("\n  of it  " + r.Cond(p.Ends))
 	}
 	if p.Desc {
 		b.WriteString("\n  order  descending")

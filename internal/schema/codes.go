@@ -53,6 +53,7 @@ const (
 	CodeUniqueTable      = "EDD-9061"
 	CodeUniquePolicy     = "EDD-9062"
 	CodeExpiringEntity   = "EDD-9063"
+	CodeMissingPart      = "EDD-9064"
 	CodeStream           = "EDD-9067"
 	CodeTableOptions     = "EDD-9068"
 	CodeTableClient      = "EDD-9069"

@@ -9,7 +9,7 @@ import (
 // maxIndexAttributes is how many attributes a native GSI key may have on each side.
 const maxIndexAttributes = 4
 
-// Global reads entity.GSI's tag: name, index, pk, sk and project.
+// Global reads entity.GSI's tag: name, index, pk, sk, project and missing.
 func (d *Decl) Global() {
 	x := d.newIndex()
 	if text, ok := d.Need("pk"); ok {
@@ -21,12 +21,13 @@ func (d *Decl) Global() {
 	if x.Project = d.projection(); !x.Project.All {
 		d.Check(func() { x.projected(d) })
 	}
+	d.missing(x)
 	if x.PK != nil && x.Index != "" {
 		d.Schema.Indexes = append(d.Schema.Indexes, x)
 	}
 }
 
-// LocalIndex reads entity.LSI's tag: name, index and sk.
+// LocalIndex reads entity.LSI's tag: name, index, sk and missing.
 func (d *Decl) LocalIndex() {
 	x := d.newIndex()
 	x.Local, x.Project, x.PK = true, Projection{All: true}, d.Schema.PK
@@ -39,8 +40,36 @@ func (d *Decl) LocalIndex() {
 			return
 		}
 	}
+	d.missing(x)
 	if x.SK != nil && x.PK != nil && x.Index != "" {
 		d.Schema.Indexes = append(d.Schema.Indexes, x)
+	}
+}
+
+// missing reads what is to be done about an item that lacks a part of the index's key, which would leave it out of the
+// index: with "error" the parts are required.
+func (d *Decl) missing(x *Index) {
+	text, ok := d.Tag("missing")
+	switch {
+	case !ok:
+		return
+	case text != "error":
+		d.Problem(CodeMalformed, `missing:%q: write missing:"error", or leave it out: an item that lacks a part of the key is then not in the index`, text)
+		return
+	}
+	x.Complete = true
+	for _, h := range []*Half{x.PK, x.SK} {
+		if h == nil || h == d.Schema.PK || h == d.Schema.SK {
+			continue
+		}
+		for _, a := range h.Parts {
+			switch {
+			case a == d.Schema.DeletedAt:
+				d.Problem(CodeMissingPart, `missing:"error": %s is absent as long as the item is not deleted`, a.Field)
+			case !a.Owned() && a.needing == "":
+				a.needing = x.Name
+			}
+		}
 	}
 }
 

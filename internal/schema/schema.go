@@ -137,6 +137,8 @@ type Index struct {
 	PK, SK  *Half
 	Project Projection
 	codec   *item.Codec // of items in the index, where it does not carry everything
+
+	Complete bool // every item has all parts of the key: a write of one that lacks a part is an error
 }
 
 // Projection of an index: everything, or the keys and Include.
@@ -220,6 +222,22 @@ type Attr struct {
 	Clock   bool // orderBy of a series: written by Append only
 	exact   bool // finer times are errors
 	behind  bool // inside an embedded pointer, which may be nil
+
+	needing string // index with missing:"error" whose key is made of the attribute
+}
+
+// Required reports that items must have the attribute, and that it must not be empty.
+func (a *Attr) Required() bool { return a.Role.Has(tag.Required) || a.needing != "" }
+
+// NeededBy is the name of an index with missing:"error" whose key is made of the attribute; "" when there is none.
+func (a *Attr) NeededBy() string { return a.needing }
+
+// WhyRequired says so, for messages.
+func (a *Attr) WhyRequired() string {
+	if a.needing != "" && !a.Role.Has(tag.Required) {
+		return `the attribute is required: the key of the index ` + a.needing + ` is made of it, which has missing:"error"`
+	}
+	return "the attribute is required"
 }
 
 // Optional reports that a value of the struct can lack the attribute.

@@ -27,7 +27,7 @@ func (s *Schema) Stored() []Stored {
 	w := storedWalk{codec: s.Codec, on: map[reflect.Type]bool{}}
 	for _, a := range s.Attrs {
 		more := []string{presence(a.Type, a.Tag, a.behind)}
-		if a.Role.Has(tag.Required) {
+		if a.Required() {
 			more[0] = "required"
 		}
 		if a.Epoch {
