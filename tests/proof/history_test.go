@@ -242,10 +242,16 @@ const spread = 1 << 10
 // check has the history of a seed judged, and writes down one that is illegal.
 func (g game[S, I, O]) check(t *testing.T, seed uint64, all []entry[I, O]) porcupine.CheckResult {
 	t.Helper()
-	if result := porcupine.CheckOperationsTimeout(g.model(), g.operations(all), patience); result == porcupine.Ok {
+	ops := g.operations(all)
+	if sharp := g.witness(ops); sharp != nil {
+		if result := porcupine.CheckOperationsTimeout(g.model(), sharp, patience); result == porcupine.Ok {
+			return result
+		}
+	}
+	result, info := porcupine.CheckOperationsVerbose(g.model(), ops, patience)
+	if result == porcupine.Ok {
 		return result
 	}
-	result, info := porcupine.CheckOperationsVerbose(g.model(), g.operations(all), patience) // again, for the picture
 	dir, err := os.MkdirTemp("", "history-")
 	if err != nil {
 		t.Fatal(err)

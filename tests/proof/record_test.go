@@ -142,7 +142,7 @@ func recordGame[T any](name string, verbs []string, at func(*T) *Record) game[re
 			class := got.class == want.class || strings.HasPrefix(want.class, "NotFound") && got.class == strings.Replace(want.class, "+Deleted", "", 1)
 			return class && want.out == got.out && want.actual == got.actual
 		},
-		show: func(s recordState) string { return fmt.Sprintf("%d %v", s.life, s.recordOut) },
+		show: func(s recordState) string { return fmt.Sprintf("%d %v of %s", s.life, s.recordOut, s.past) },
 	}
 }
 

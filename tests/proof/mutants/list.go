@@ -66,8 +66,14 @@ func (m *mutant) apply(text string) string {
 	before, after, _ := strings.Cut(text, m.at)
 	m.line = strings.Count(before, "\n") + 1
 	choice := fmt.Sprintf("mutation.Pick(%d, %s, %s)", m.n, m.was, m.is)
+	if m.is == zero {
+		choice = fmt.Sprintf("mutation.Drop(%d, %s)", m.n, m.was)
+	}
 	return before + strings.Replace(m.at, m.was, choice, 1) + after
 }
+
+// zero stands for the zero value of the expression's type: no condition.
+const zero = "zero"
 
 // chooser is the file of the package that chooses, and helper its text.
 const chooser = "internal/mutation/mutation.go"
@@ -88,6 +94,11 @@ func Pick[T any](n int, was, is T) T {
 		return is
 	}
 	return was
+}
+
+// Drop returns nothing when change n is in force, else was.
+func Drop[T any](n int, was T) (is T) {
+	return Pick(n, was, is)
 }
 `
 
