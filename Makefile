@@ -1,7 +1,7 @@
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help test race lint golden fuzz cover proof ci
+.PHONY: help test race long proof lint golden fuzz cover ci
 
 help: ## list these targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -11,6 +11,13 @@ test: ## run all tests; those without a database are skipped
 
 race: ## run the tests of packages where goroutines meet with the race detector
 	.ci/race
+
+long: ## the long run of the packages that have one: random tests, fault campaigns, oracles
+	DYNASTRATA_LONG=1 go test -count=1 -timeout 30m $$(grep -rlE --include='*_test.go' --exclude-dir=proof 'testsize\.|DYNASTRATA_LONG' . | xargs -n 1 dirname | sort -u)
+
+proof: long ## the long run, and histories, fault cases and changed guards in full: prints the tables of docs/reliability.md
+	DYNASTRATA_LONG=1 DYNASTRATA_REQUIRE_DB=1 go -C tests/proof test -count=1 -timeout 3h -v -run 'TestHistories|TestFaults' . | grep -vE '^ *(===|---)'
+	go -C tests/proof run ./mutants
 
 lint: ## gofmt, go vet, staticcheck
 	.ci/lint
@@ -29,10 +36,6 @@ fuzz: ## fuzz each target for FUZZTIME (30s)
 cover: ## run all tests and print the coverage of each function
 	go test -coverpkg=./... -coverprofile=coverage.out ./...
 	go tool cover -func=coverage.out
-
-proof: ## histories, fault cases and changed guards in full; prints the tables of docs/reliability.md
-	DYNASTRATA_REQUIRE_DB=1 DYNASTRATA_LONG=1 go -C tests/proof test -count=1 -timeout 3h .
-	go -C tests/proof run ./mutants
 
 ci: ## everything that continuous integration runs
 	.ci/run

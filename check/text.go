@@ -92,9 +92,13 @@ func length(rule Rule, unit string, n, minimum, maximum int) error {
 }
 
 // Pattern returns an *[Error] with [RulePattern] unless re matches s. Anchor re with ^ and $ to match all of s, and compile
-// it once, in a variable of the package. want tells people what is needed; when it is "" they are shown re.
+// it once, in a variable of the package; with a nil re nothing is valid. want tells people what is needed; when it is ""
+// they are shown re.
 func Pattern[S ~string](s S, re *regexp.Regexp, want string) error {
-	if re.MatchString(string(s)) {
+	switch {
+	case re == nil:
+		return &Error{RulePattern, "the expression to match is nil"}
+	case re.MatchString(string(s)):
 		return nil
 	}
 	if want == "" {

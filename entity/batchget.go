@@ -20,7 +20,7 @@ func (db *DB) BatchGet(ctx context.Context, loads ...Load) (found []bool, err er
 	if err != nil {
 		return nil, err
 	}
-	err = db.runner.Measure(ctx, "BatchGet", "", func(ctx context.Context) error {
+	err = db.measure(ctx, "BatchGet", func(ctx context.Context) error {
 		found, err = db.batchGet(ctx, parts)
 		return err
 	})

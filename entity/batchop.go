@@ -83,6 +83,7 @@ func (o *batchOp) String() string {
 // unwritten are the ops that were not, or perhaps not, applied, in order; it comes with the error, and can be passed to
 // another BatchWrite. Errors: *[InputError] and [ErrTooLarge] of any op, before any request; *[UnprocessedError].
 func (db *DB) BatchWrite(ctx context.Context, ops ...BatchOp) (unwritten []BatchOp, err error) {
+	unwritten = ops
 	for i, op := range ops {
 		problem := ""
 		switch {
@@ -95,7 +96,7 @@ func (db *DB) BatchWrite(ctx context.Context, ops ...BatchOp) (unwritten []Batch
 		}
 		return ops, &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d %s", i, problem)}
 	}
-	err = db.runner.Measure(ctx, "BatchWrite", "", func(ctx context.Context) error {
+	err = db.measure(ctx, "BatchWrite", func(ctx context.Context) error {
 		out, now := newOutgoing(), db.runner.Clock().UTC()
 		for i, op := range ops {
 			b := op.batched()

@@ -110,6 +110,22 @@ func Open(client Client, cfg Config) (*DB, error) {
 	return db, nil
 }
 
+// unopened is the error of a db that is nil or a zero value, nil for others.
+func (db *DB) unopened() error {
+	if db == nil || db.runner == nil {
+		return core.Unopened(reflect.TypeOf(db))
+	}
+	return nil
+}
+
+// measure runs f as one measured call of db.
+func (db *DB) measure(ctx context.Context, verb string, f func(context.Context) error) error {
+	if err := db.unopened(); err != nil {
+		return &Error{Verb: verb, Err: err}
+	}
+	return db.runner.Measure(ctx, verb, "", f)
+}
+
 func withDefaults(c Config) Config {
 	set := func(s *string, d string) {
 		if *s == "" {

@@ -30,7 +30,7 @@ type Part = core.Part
 // *[InputError], with code EDD-9126 for queries that cannot be read together and EDD-9127 for no query at all, one that
 // cannot be gathered, or a slice that is given twice; *[DecodeError].
 func (db *DB) Gather(ctx context.Context, parts ...Part) error {
-	return db.runner.Measure(ctx, "Gather", "", func(ctx context.Context) error {
+	return db.measure(ctx, "Gather", func(ctx context.Context) error {
 		list, g, err := db.gathering(parts)
 		if err != nil {
 			return &Error{Verb: "Gather", Err: err}

@@ -36,6 +36,9 @@ func (s *Store[T]) Scan(opts ...QueryOption) Query[T] {
 
 // queryTable compiles the query of one partition of the table.
 func queryTable(c *core.Core, partition reflect.Value, spec opt.Spec) *query.Plan {
+	if c.Err() != nil {
+		return core.Refused(c, "Query")
+	}
 	src := source(c, nil)
 	src.PK, src.SK, src.Base = c.Schema.PK, c.Schema.SK, inTable(c, nil)
 	src.Own, src.Needs = current(c.Schema)
@@ -44,6 +47,9 @@ func queryTable(c *core.Core, partition reflect.Value, spec opt.Spec) *query.Pla
 
 // scanTable compiles the scan of the table.
 func scanTable(c *core.Core, spec opt.Spec) *query.Plan {
+	if c.Err() != nil {
+		return core.Refused(c, "Scan")
+	}
 	src := source(c, nil)
 	src.Verb, src.Scan, src.PK, src.SK, src.Base = "Scan", true, c.Schema.PK, c.Schema.SK, inTable(c, nil, inNamespace(c.Schema))
 	src.Own, src.Needs = current(c.Schema)
@@ -77,6 +83,9 @@ func current(s *schema.Schema) (own func(item.Item) (bool, error), needs []strin
 		needs = append(needs, a.Name)
 	}
 	return func(it item.Item) (bool, error) {
+		if attr, problem := s.CheckDigits(s.SK, it); problem != "" {
+			return false, &DecodeError{Entity: s.Name, Attr: attr, Problem: problem}
+		}
 		sk, ok := it[s.SK.Attr].(*types.AttributeValueMemberS)
 		return ok && s.SK.Template.Recomposes(it, sk.Value), nil
 	}, needs
@@ -106,7 +115,8 @@ func inNamespace(s *schema.Schema) expr.Cond {
 	return expr.Compare(expr.BeginsWith, expr.Attr(h.Attr), item.S(h.Template.Prefix))
 }
 
-// Index is a secondary index of a store. It holds current items only.
+// Index is a secondary index of a store. It holds current items only; those that hold deleted copies are opened by package
+// lifecycle.
 type Index[T any] struct {
 	handle
 	x *schema.Index
@@ -123,27 +133,45 @@ func (s *Store[T]) Index(name string) (*Index[T], error) {
 }
 
 func indexNamed(c *core.Core, name string) (*schema.Index, error) {
-	if x := c.Schema.IndexNamed(name); x != nil {
-		return x, nil
+	if err := c.Err(); err != nil {
+		return nil, err
 	}
-	return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "there is no index declared with the name " + name}
+	x := c.Schema.IndexNamed(name)
+	switch {
+	case x == nil:
+		return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "there is no index declared with the name " + name}
+	case c.Schema.OfCopies(x):
+		return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "the index " + name + " holds deleted copies and no items; lifecycle.Bin.Index opens it"}
+	}
+	return x, nil
 }
 
 // Query reads the items of one partition of the index, as [Store.Query] does for the table. Reads of a global index are
 // eventually consistent: a write may not be visible yet.
 func (x *Index[T]) Query(partition T, opts ...QueryOption) Query[T] {
 	c := core.Of(x)
-	return core.NewItemQuery[T](c, queryIndex(c, x.x, reflect.ValueOf(partition), opt.Queries(opts)))
+	return core.NewItemQuery[T](c, queryIndex(c, x.opened(), reflect.ValueOf(partition), opt.Queries(opts)))
 }
 
 // Scan reads every item of T in the index; see [Store.Scan].
 func (x *Index[T]) Scan(opts ...QueryOption) Query[T] {
 	c := core.Of(x)
-	return core.NewItemQuery[T](c, scanIndex(c, x.x, opt.Queries(opts)))
+	return core.NewItemQuery[T](c, scanIndex(c, x.opened(), opt.Queries(opts)))
+}
+
+// opened is what is declared of the index, nil of one that is nil or a zero value.
+func (x *Index[T]) opened() *schema.Index {
+	if x == nil {
+		return nil
+	}
+	return x.x
 }
 
 // queryIndex compiles the query of one partition of an index.
 func queryIndex(c *core.Core, x *schema.Index, partition reflect.Value, spec opt.Spec) *query.Plan {
+	if c.Err() != nil {
+		return core.Refused(c, "Query")
+	}
 	own := expr.Cond{}
 	if !x.PK.Prefixed {
 		own = expr.All(inNamespace(c.Schema), ownItems(c.Schema))
@@ -153,6 +181,9 @@ func queryIndex(c *core.Core, x *schema.Index, partition reflect.Value, spec opt
 
 // scanIndex compiles the scan of an index.
 func scanIndex(c *core.Core, x *schema.Index, spec opt.Spec) *query.Plan {
+	if c.Err() != nil {
+		return core.Refused(c, "Scan")
+	}
 	src := indexSource(c, x, expr.All(inNamespace(c.Schema), ownItems(c.Schema)))
 	src.Verb, src.Scan = "Scan", true
 	return query.Build(src, reflect.Value{}, spec)

@@ -2,6 +2,7 @@ package entity
 
 import (
 	"context"
+	"errors"
 	"reflect"
 
 	"github.com/dynastrata/dynastrata/internal/core"
@@ -16,7 +17,11 @@ type PurgeOption interface{ opt.Purge }
 // OnProgress makes Purge call f after each removal with the number of items that it has removed so far, sentinels not
 // counted. The calls come one after the other, from several goroutines.
 func OnProgress(f func(deleted int)) PurgeOption {
-	return opt.ForPurge{Do: func(s *opt.Spec) { s.Progress = f }}
+	return opt.ForPurge{Do: func(s *opt.Spec) {
+		if s.Progress = f; f == nil {
+			s.Errs = append(s.Errs, errors.New("OnProgress needs a function"))
+		}
+	}}
 }
 
 // Purge removes everything that belongs to the item with key's primary key, for good: the current item, its deleted

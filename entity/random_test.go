@@ -1,19 +1,17 @@
 package entity_test
 
 import (
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 )
 
 type av = types.AttributeValue
@@ -58,18 +56,16 @@ type Place struct {
 
 type colour string
 
-// check runs a property as often as DYNASTRATA_ROUNDS says, each time with a new seed. rapid prints the seed of a failure.
+// tries is how often a property is tried. DYNASTRATA_ROUNDS multiplies it.
+func tries(t *testing.T) int {
+	t.Helper()
+	return testsize.Pick(30, 1000) * int(testsize.Number(t, "DYNASTRATA_ROUNDS", 1))
+}
+
+// check tries a property that often.
 func check(t *testing.T, property func(*rapid.T)) {
 	t.Helper()
-	rounds := 1
-	if text := os.Getenv("DYNASTRATA_ROUNDS"); text != "" {
-		n, err := strconv.Atoi(text)
-		require.NoError(t, err, "DYNASTRATA_ROUNDS")
-		rounds = n
-	}
-	for range rounds {
-		rapid.Check(t, property)
-	}
+	testsize.Check(t, tries(t), property)
 }
 
 // side is one attribute of samples: how conditions and changes of it are written in Go, and beside them what they mean,

@@ -21,7 +21,7 @@ func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
 
 // New declares the struct T on db and returns its store; called again, it returns the same store. It does no I/O. The
 // error joins a *SchemaError for every mistake in T's declarations. A struct that declares a kind of entity with a
-// handle of its own (a time series) is refused.
+// handle of its own (a time series) is refused; so is a db that is nil or a zero value, with an *[InputError].
 func New[T any](db *DB, opts ...StoreOption) (*Store[T], error) {
 	s, err := db.declare(typeOf[T](), opt.Stores(opts), func(c *core.Core) core.Holder { return &Store[T]{core.NewHandle(c)} })
 	if err != nil {
@@ -32,6 +32,9 @@ func New[T any](db *DB, opts ...StoreOption) (*Store[T], error) {
 
 // declare returns the store of a struct's entity, which open makes when it is asked for the first time.
 func (db *DB) declare(t reflect.Type, spec opt.Spec, open func(*core.Core) core.Holder) (core.Holder, error) {
+	if err := db.unopened(); err != nil {
+		return nil, err
+	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	id := storeKey{t, spec.Name, spec.Handle}
@@ -102,7 +105,7 @@ func Fields[T any]() *T {
 }
 
 // Op builds writes as values.
-func (s *Store[T]) Op() Ops[T] { return Ops[T]{s.handle} }
+func (s *Store[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(s)} }
 
 // Get reads the item with key's primary key; only the key parts of key need to be filled in. It costs one request and
 // is eventually consistent unless [Consistent] is given. Errors: [ErrNotFound]; *[InputError] for a missing key part.

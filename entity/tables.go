@@ -18,12 +18,13 @@ const tablePause = 200 * time.Millisecond
 // CreateTables creates every table of [DB.Spec] as it is printed, and waits until all of it is active or ctx ends. Of a
 // table that exists two things are changed: time to live and point-in-time recovery are enabled where they are needed
 // and off. A key, index or stream that it lacks is a *[TableError]; billing and deletion protection of such a table are
-// for [DB.Verify] to compare. Several programs can call it at the same time. The waiting costs a DescribeTable every 200 ms. Where the database has no point-in-time
-// recovery, everything else is done and the error is [ErrNoRecovery]. [Spec.Err], EDD-9069 for a client that is no
+// for [DB.Verify] to compare. Several programs can call it at the same time. The waiting costs a DescribeTable every
+// 200 ms. Where the database has no point-in-time recovery, everything else is done and the error is [ErrNoRecovery].
+// [Spec.Err], EDD-9069 for a client that is no
 // [BackupClient] where it must be one, EDD-9050 for a table that [Config] knows by an ARN or another text that is no name,
 // and [ErrNoClient] come before any request.
 func (db *DB) CreateTables(ctx context.Context) error {
-	spec, backups, err := db.manage()
+	spec, backups, err := db.manage(ctx)
 	if bad := spec.misnamed(); bad != nil {
 		return errors.Join(append(bad, err)...)
 	}

@@ -11,6 +11,9 @@ import (
 // Spec returns what the stores declared so far need: tables, keys, indexes, time to live and streams, with the options that
 // [Config].TableOptions adds to them. It does no I/O and needs no client; [Spec.Err] says whether the options fit. The value shares nothing with the DB; a store that is declared later is in the next one.
 func (db *DB) Spec() Spec {
+	if err := db.unopened(); err != nil {
+		return Spec{mistakes: []error{err}}
+	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	var s Spec
@@ -114,8 +117,11 @@ func projection(t *schema.Table, x *schema.Index, keys ...KeySpec) ProjectionSpe
 			if s.Discriminator != nil {
 				add(s.Discriminator.Attr)
 			}
-			if s.Expires {
+			if s.Expires || s.OfCopies(y) {
 				add(s.Options.TTL)
+			}
+			if s.OfCopies(y) { // a deleted copy is read with the time of its delete
+				add(s.DeletedAt.Name)
 			}
 		}
 	}

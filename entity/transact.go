@@ -67,7 +67,9 @@ func FailureOf(err error, op Op) error {
 // actions, [ErrTooLarge] above 4 MB; one for which [IsAmbiguous] is true when the outcome stayed unknown;
 // [ErrConflict].
 func (db *DB) Transact(ctx context.Context, ops ...Op) error {
-	return db.transact(ctx, "Transact", ops, db.runner.Transact)
+	return db.transact(ctx, "Transact", ops, func(ctx context.Context, plans []*plan.Op) ([]any, []exec.OpFailure, error) {
+		return db.runner.Transact(ctx, plans)
+	})
 }
 
 // Token makes a transaction happen once, however often it is called. ID, of any length, is what calls are known by, such
@@ -99,7 +101,7 @@ func (db *DB) TransactOnce(ctx context.Context, token Token, ops ...Op) error {
 type transaction func(context.Context, []*plan.Op) ([]any, []exec.OpFailure, error)
 
 func (db *DB) transact(ctx context.Context, verb string, ops []Op, send transaction) error {
-	return db.runner.Measure(ctx, verb, "", func(ctx context.Context) error {
+	return db.measure(ctx, verb, func(ctx context.Context) error {
 		plans, err := db.own(ops)
 		if err != nil {
 			return &Error{Verb: verb, Err: err}

@@ -13,7 +13,7 @@ import (
 // was. It costs one request and twice the read units of consistent reads. Errors: *[InputError] before any request;
 // [ErrConflict].
 func (db *DB) TransactGet(ctx context.Context, loads ...Load) error {
-	return db.runner.Measure(ctx, "TransactGet", "", func(ctx context.Context) error { return db.transactGet(ctx, loads) })
+	return db.measure(ctx, "TransactGet", func(ctx context.Context) error { return db.transactGet(ctx, loads) })
 }
 
 func (db *DB) transactGet(ctx context.Context, loads []Load) error {

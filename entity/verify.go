@@ -3,6 +3,8 @@ package entity
 import (
 	"context"
 	"errors"
+
+	"github.com/dynastrata/dynastrata/internal/exec"
 )
 
 // Verify compares every table of [DB.Spec] with what exists: keys and their types, indexes and what they carry, time to
@@ -11,7 +13,7 @@ import (
 // every difference of every table; [Spec.Err], EDD-9069 for a client that is no [BackupClient] where it must be one, and
 // [ErrNoClient] come before any request.
 func (db *DB) Verify(ctx context.Context) error {
-	spec, backups, err := db.manage()
+	spec, backups, err := db.manage(ctx)
 	if err != nil {
 		return err
 	}
@@ -29,8 +31,14 @@ func (db *DB) Verify(ctx context.Context) error {
 }
 
 // manage is what managing tables begins with: what is needed, and with what; and what is wrong with it.
-func (db *DB) manage() (Spec, BackupClient, error) {
+func (db *DB) manage(ctx context.Context) (Spec, BackupClient, error) {
+	if err := db.unopened(); err != nil {
+		return Spec{}, nil, err
+	}
 	spec := db.Spec()
+	if err := exec.CheckContext(ctx); err != nil {
+		return spec, nil, err
+	}
 	if db.runner.Client == nil {
 		return spec, nil, ErrNoClient
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"reflect"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -27,17 +26,18 @@ type handle = core.Handle
 type Bin[T any] struct {
 	handle
 	store *entity.Store[T]
-	f     *softDelete
 }
 
 // Of opens the bin of a store. The error is an *entity.SchemaError when T does not declare [SoftDelete].
 func Of[T any](store *entity.Store[T]) (*Bin[T], error) {
 	c := core.Of(store)
-	f, ok := schema.Feature[*softDelete](c.Schema)
-	if !ok {
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	if _, ok := schema.Feature[*softDelete](c.Schema); !ok {
 		return nil, &entity.SchemaError{Code: schema.CodeHandle, Type: c.Schema.Type.String(), Problem: "the struct lacks the declaration lifecycle.SoftDelete"}
 	}
-	return &Bin[T]{core.NewHandle(c), store, f}, nil
+	return &Bin[T]{core.NewHandle(c), store}, nil
 }
 
 // Copy is an item as it was deleted.
@@ -51,8 +51,8 @@ type Copy[T any] struct {
 // request; more only when copies have expired. Errors: entity.ErrNotFound; *entity.InputError.
 func (b *Bin[T]) Get(ctx context.Context, key T) (Copy[T], error) {
 	c := core.Of(b)
-	found, err := copies[T](c, b.f.list(c, "Bin.Get", reflect.ValueOf(key), opt.Spec{Strong: true})).First(ctx)
-	if errors.Is(err, entity.ErrNotFound) && b.f.shared(c.Schema) {
+	found, err := copies[T](c, list(c, "Bin.Get", reflect.ValueOf(key), opt.Spec{Strong: true})).First(ctx)
+	if errors.Is(err, entity.ErrNotFound) && shared(c.Schema) {
 		err = otherSpelling(ctx, c, reflect.ValueOf(key))
 	}
 	return found, err
@@ -78,14 +78,15 @@ func otherSpelling(ctx context.Context, c *core.Core, key reflect.Value) error {
 // are left out unless entity.IncludeExpired is given. It takes no range condition; entity.Filter takes any other.
 func (b *Bin[T]) List(key T, opts ...entity.QueryOption) entity.Query[Copy[T]] {
 	c := core.Of(b)
-	return copies[T](c, b.f.list(c, "Bin.List", reflect.ValueOf(key), opt.Queries(opts)))
+	return copies[T](c, list(c, "Bin.List", reflect.ValueOf(key), opt.Queries(opts)))
 }
 
 // copies makes a query of deleted copies of its plan.
 func copies[T any](c *core.Core, p *query.Plan) entity.Query[Copy[T]] {
+	codec := c.Schema.CodecOf(p.Index)
 	return core.NewQuery[Copy[T]](core.Planned(c, p), func(it item.Item, into any) (err error) {
 		deleted := into.(*Copy[T])
-		if err = c.Decode(it, &deleted.Item); err == nil {
+		if err = c.DecodeBy(codec, it, &deleted.Item); err == nil {
 			deleted.DeletedAt, deleted.ExpiresAt, err = times(c.Schema, it)
 		}
 		return err
@@ -94,13 +95,17 @@ func copies[T any](c *core.Core, p *query.Plan) entity.Query[Copy[T]] {
 
 // shared reports that copies of items whose keys differ in case can lie under one key: where a new life begins without a
 // look at earlier ones.
-func (f *softDelete) shared(s *schema.Schema) bool {
+func shared(s *schema.Schema) bool {
+	f, _ := schema.Feature[*softDelete](s)
 	_, retains := schema.Feature[plan.Historian](s)
 	return len(s.Cased()) > 0 && !retains && !f.reserve
 }
 
 // list compiles the query of one item's deleted copies.
-func (f *softDelete) list(c *core.Core, verb string, v reflect.Value, spec opt.Spec) *query.Plan {
+func list(c *core.Core, verb string, v reflect.Value, spec opt.Spec) *query.Plan {
+	if c.Err() != nil {
+		return core.Refused(c, verb)
+	}
 	spec.Desc = true
 	src := copySource(c, verb)
 	src.Lead, src.Base = append([]*schema.Attr{}, c.Schema.SK.Parts...), func(time.Time) expr.Cond { return expr.Cond{} }
@@ -108,7 +113,7 @@ func (f *softDelete) list(c *core.Core, verb string, v reflect.Value, spec opt.S
 	if _, parts, err := plan.Key(c.Schema, v); err == nil && len(c.Schema.Cased()) > 0 {
 		src.Own = func(it item.Item) (bool, error) {
 			err := plan.SameCase(c.Schema, parts, it)
-			if f.shared(c.Schema) {
+			if shared(c.Schema) {
 				return err == nil, nil
 			}
 			return true, err
@@ -143,11 +148,9 @@ func times(s *schema.Schema, it item.Item) (deleted, expires time.Time, err erro
 		return deleted, expires, &entity.DecodeError{Entity: s.Name, Attr: name, Problem: "it is not a time"}
 	}
 	if n, ok := it[s.Options.TTL].(*types.AttributeValueMemberN); ok {
-		seconds, err := strconv.ParseInt(n.Value, 10, 64)
-		if err != nil {
-			return deleted, expires, &entity.DecodeError{Entity: s.Name, Attr: s.Options.TTL, Problem: "it is not a whole number of seconds"}
+		if expires, err = key.Unix.FromValue(n); err != nil {
+			return deleted, expires, &entity.DecodeError{Entity: s.Name, Attr: s.Options.TTL, Problem: "it is no time in seconds: it " + err.Error()}
 		}
-		expires = time.Unix(seconds, 0).UTC()
 	}
 	return deleted, expires, nil
 }
@@ -159,7 +162,7 @@ func times(s *schema.Schema, it item.Item) (deleted, expires time.Time, err erro
 // by now; entity.ErrCondition, for conditions on the copy; a *versioned.ConflictError; entity.ErrConflict.
 func (b *Bin[T]) Restore(ctx context.Context, key T, opts ...entity.WriteOption) (restored T, err error) {
 	c := core.Of(b)
-	err = core.ItemOperation(c, newRestore(c, b.f, reflect.ValueOf(key), opt.Writes(opts), "")).Run(ctx, &restored)
+	err = core.ItemOperation(c, newRestore(c, reflect.ValueOf(key), opt.Writes(opts), "")).Run(ctx, &restored)
 	return restored, err
 }
 
@@ -167,44 +170,44 @@ func (b *Bin[T]) Restore(ctx context.Context, key T, opts ...entity.WriteOption)
 // version too, so that no version is given twice.
 func (b *Bin[T]) RestoreCopy(ctx context.Context, chosen Copy[T], opts ...entity.WriteOption) (restored T, err error) {
 	c := core.Of(b)
-	err = core.ItemOperation(c, restoreCopy(c, b.f, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Writes(opts))).Run(ctx, &restored)
+	err = core.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Writes(opts))).Run(ctx, &restored)
 	return restored, err
 }
 
 // Purge removes the item for good, with its deleted copies, its snapshots and the unique values that it still has; see
 // entity.Store.Purge.
 func (b *Bin[T]) Purge(ctx context.Context, key T, opts ...entity.PurgeOption) error {
+	if err := core.Of(b).Err(); err != nil {
+		return core.Of(b).Wrap("Purge", "", err)
+	}
 	return b.store.Purge(ctx, key, opts...)
 }
 
 // Op builds writes as values.
-func (b *Bin[T]) Op() Ops[T] { return Ops[T]{b.handle, b.f} }
+func (b *Bin[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(b)} }
 
 // Ops builds the writes of a bin as values.
-type Ops[T any] struct {
-	handle
-	f *softDelete
-}
+type Ops[T any] struct{ handle }
 
 // Restore is [Bin.Restore] as a value.
 func (o Ops[T]) Restore(key T, opts ...entity.WriteOption) entity.Write[T] {
 	c := core.Of(o)
-	return core.NewWrite[T](core.ItemOperation(c, newRestore(c, o.f, reflect.ValueOf(key), opt.Writes(opts), "")))
+	return core.NewWrite[T](core.ItemOperation(c, newRestore(c, reflect.ValueOf(key), opt.Writes(opts), "")))
 }
 
 // RestoreCopy is [Bin.RestoreCopy] as a value.
 func (o Ops[T]) RestoreCopy(chosen Copy[T], opts ...entity.WriteOption) entity.Write[T] {
 	c := core.Of(o)
-	return core.NewWrite[T](core.ItemOperation(c, restoreCopy(c, o.f, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Writes(opts))))
+	return core.NewWrite[T](core.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Writes(opts))))
 }
 
 // restoreCopy plans the restore of the copy of v that was deleted at a time.
-func restoreCopy(c *core.Core, f *softDelete, v reflect.Value, deletedAt time.Time, spec opt.Spec) *plan.Op {
+func restoreCopy(c *core.Core, v reflect.Value, deletedAt time.Time, spec opt.Spec) *plan.Op {
 	_, format := plan.DeletedAttr(c.Schema)
 	text, err := timeText(format, deletedAt)
 	if err != nil || deletedAt.IsZero() {
 		spec.Errs = append(spec.Errs, errNoCopy)
 		text = ""
 	}
-	return newRestore(c, f, v, spec, text)
+	return newRestore(c, v, spec, text)
 }

@@ -57,6 +57,9 @@ func (f *softDelete) Bury(m *plan.Mutation) (plan.Part, error) {
 	if f.ttl > 0 {
 		m.Copy[s.Options.TTL] = item.N(strconv.FormatInt(m.In.Now.Unix()+int64(f.ttl/time.Second), 10))
 	}
+	if err := plan.IndexCopy(s, m.Copy); err != nil {
+		return plan.Part{}, err
+	}
 	return plan.Part{
 		Action: plan.Action{
 			Kind: plan.Put, Table: m.Op.Table, Key: plan.KeyOf(s, m.Copy), Item: m.Copy, Cond: plan.Absent(s), WriteID: plan.WriteID(s, m.In),

@@ -18,11 +18,13 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 	t.Cleanup(func() { client, table = nil, "app" })
 	empty := bank()
 	entity.Must(entity.New[Account](empty))
+	entity.Must(entity.New[File](empty))
 	require.NoError(t, empty.CreateTables(t.Context()))
 	examples := map[string]func(){
 		"ExampleBin_Restore":     ExampleBin_Restore,
 		"ExampleBin_RestoreCopy": ExampleBin_RestoreCopy,
 		"ExampleSoftDelete":      ExampleSoftDelete,
+		"ExampleBin_Index":       ExampleBin_Index,
 	}
 	require.NoError(t, exampletest.Run("example_test.go", examples))
 }

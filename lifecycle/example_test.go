@@ -106,6 +106,56 @@ func ExampleSoftDelete() {
 	// it is in the bin
 }
 
+// File is one of many of a tenant, whose trash is an index of its own: a current item has no deletedAt and is not in it.
+type File struct {
+	_ entity.Key           `name:"File" pk:"$#{id}" sk:"$"`
+	_ entity.GSI           `name:"trash" index:"gsi1" pk:"$#{tenant}" sk:"$#{deletedAt}"`
+	_ lifecycle.SoftDelete `ttl:"30d"`
+
+	ID        string    `dynamodbav:"id"`
+	Tenant    string    `dynamodbav:"tenant"`
+	DeletedAt time.Time `dynamodbav:"deletedAt,omitempty" entity:"deleted_at,time=s"`
+}
+
+// The trash page of a tenant, the newest delete first.
+func ExampleBin_Index() {
+	ctx := context.Background()
+	files := entity.Must(entity.New[File](bank()))
+	bin := entity.Must(lifecycle.Of(files))
+	trash := entity.Must(bin.Index("trash"))
+
+	for _, id := range []string{"f-1", "f-2", "f-3"} {
+		entity.Must(files.Create(ctx, File{ID: id, Tenant: "acme"}))
+	}
+	fmt.Println(files.Delete(ctx, File{ID: "f-1"}), files.Delete(ctx, File{ID: "f-3"}))
+
+	page, err := trash.Query(File{Tenant: "acme"}, entity.Desc(), entity.Limit(20)).Page(ctx, "")
+	for _, c := range page.Items {
+		fmt.Println(c.Item.ID, c.ExpiresAt.Sub(c.DeletedAt))
+	}
+	fmt.Println(page.Next == "", err)
+	// prints
+	// <nil> <nil>
+	// f-3 720h0m0s
+	// f-1 720h0m0s
+	// true <nil>
+}
+
+// Without such an index, the bin of a partition of the table is read by its range, and that of the table by a scan.
+func ExampleBin_Query() {
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
+	bin, a := entity.Must(lifecycle.Of(entity.Must(entity.New[Account](db)))), entity.Fields[Account]()
+
+	fmt.Println(bin.Query(Account{ID: "a-1"}, entity.Filter(entity.Eq(&a.Owner, "Ada")), entity.IncludeExpired()))
+	fmt.Println(bin.Scan(entity.Filter(entity.Eq(&a.Owner, "Ada")), entity.IncludeExpired()))
+	// Output:
+	// Bin.Query Account on app
+	//   key    pk = "$app#v1#account#a-1" AND begins_with(sk, "$app#v1#account#deleted#")
+	//   filter (_k = "d" AND __edd_e__ = "Account") AND owner = "Ada"
+	// Bin.Scan Account on app
+	//   filter (begins_with(sk, "$app#v1#account") AND _k = "d" AND __edd_e__ = "Account") AND owner = "Ada"
+}
+
 // The plans of a delete and of a restore.
 func ExampleOf() {
 	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))

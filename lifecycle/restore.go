@@ -30,11 +30,12 @@ type source struct {
 
 // newRestore plans the move of a deleted copy back to where it was. chosen says which copy by the text of its time;
 // "" for the newest one.
-func newRestore(c *core.Core, f *softDelete, v reflect.Value, spec opt.Spec, chosen string) *plan.Op {
+func newRestore(c *core.Core, v reflect.Value, spec opt.Spec, chosen string) *plan.Op {
 	op, user := plan.Begin(c.Schema, c.Table, "Restore", v, spec)
 	if op.Err != nil {
 		return op
 	}
+	f, _ := schema.Feature[*softDelete](c.Schema)
 	r := &restore{f: f, op: op, user: user}
 	if chosen != "" {
 		sk, _ := plan.SortKey(c.Schema, op.Key)

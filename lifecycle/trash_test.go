@@ -215,6 +215,17 @@ func TestBinQuery_OfAPartitionWithOneItem(t *testing.T) {
 		got = append(got, c.Item.Text)
 	}
 	require.Equal(t, []string{"1", "2", "3"}, got)
+
+	// One request evaluates more than a page of what a filter lets through: the rest is on the next page.
+	q := bin.Query(Page{ID: "p"}, entity.Limit(2), entity.Filter(entity.Exists(&entity.Fields[Page]().Text)))
+	first, err := q.Page(t.Context(), "")
+	require.NoError(t, err)
+	require.Len(t, first.Items, 2)
+	second, err := q.Page(t.Context(), first.Next)
+	require.NoError(t, err)
+	require.Len(t, second.Items, 1)
+	require.Equal(t, "3", second.Items[0].Item.Text)
+	require.Empty(t, second.Next)
 }
 
 func TestBinQuery_MistakesAreFoundBeforeARequest(t *testing.T) {

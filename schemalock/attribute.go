@@ -62,6 +62,8 @@ func judgeAttribute(a, b string) (bool, string) {
 			judge(false, "an absent value and a zero one are read alike")
 		case word == "number":
 			judge(has, "items that are there may have texts that are no numbers")
+		case word == "text":
+			judge(has, "items that are there may have texts that the type does not read")
 		case word == "custom":
 			judge(true, "its elements encode themselves, and nothing is known about how")
 		case word == "recursive":

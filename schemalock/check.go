@@ -28,6 +28,10 @@ type TB interface {
 func Check(t TB, db *entity.DB, path string) {
 	t.Helper()
 	now := Of(db)
+	if err := now.Err(); err != nil {
+		t.Fatalf("schema lock: %v", err)
+		return
+	}
 	switch value := os.Getenv(UpdateVariable); value {
 	case "":
 	case "1":

@@ -42,10 +42,10 @@ func Compare(old, now Lock) []Change {
 	for _, e := range now.Entities {
 		i := counterpart(gone, now, e)
 		if i < 0 {
-			changes = append(changes, Change{Entity: e.Name, New: "declared", Why: "there are no items of it yet"})
+			changes = append(changes, old.indexesOf(tableOf(e)).compareNew(e)...)
 			continue
 		}
-		changes = append(changes, compareEntity(gone[i], e)...)
+		changes = append(changes, compareEntity(gone[i], e, old.indexesOf(tableOf(e)))...)
 		gone = slices.Delete(gone, i, i+1)
 	}
 	for _, e := range gone {
@@ -56,27 +56,25 @@ func Compare(old, now Lock) []Change {
 
 // counterpart finds e among older entities: by name and table, or by name alone where that is no other one's.
 func counterpart(older []Entity, now Lock, e Entity) int {
-	table, _ := e.value("table")
-	if i := slices.IndexFunc(older, func(o Entity) bool {
-		t, _ := o.value("table")
-		return o.Name == e.Name && t == table
-	}); i >= 0 {
+	if i := slices.IndexFunc(older, func(o Entity) bool { return o.Name == e.Name && tableOf(o) == tableOf(e) }); i >= 0 {
 		return i
 	}
 	return slices.IndexFunc(older, func(o Entity) bool {
-		t, _ := o.value("table")
 		return o.Name == e.Name && !slices.ContainsFunc(now.Entities, func(n Entity) bool {
-			other, _ := n.value("table")
-			return n.Name == e.Name && other == t
+			return n.Name == e.Name && tableOf(n) == tableOf(o)
 		})
 	})
 }
 
-// compareEntity compares fact by fact.
-func compareEntity(old, now Entity) []Change {
+// compareEntity compares fact by fact; table are the indexes that its table has.
+func compareEntity(old, now Entity, table tableIndexes) []Change {
 	var changes []Change
 	note := func(what, a, b string) {
 		if a == b || coveredByParent(old, now, what) {
+			return
+		}
+		if c, ok := table.shared(now, what, a, b); ok {
+			changes = append(changes, c)
 			return
 		}
 		breaking, why := judge(what, a, b)

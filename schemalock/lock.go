@@ -15,7 +15,12 @@ import (
 // made, and whatever things are called in Go.
 type Lock struct {
 	Entities []Entity // by name, then by table
+
+	mistake error
 }
+
+// Err is an *entity.InputError when the database that the lock was made of is nil or a zero value; nil otherwise.
+func (l Lock) Err() error { return l.mistake }
 
 // Entity is one entity.
 type Entity struct {
@@ -40,10 +45,11 @@ func (e Entity) value(what string) (string, bool) {
 }
 
 // Of returns the lock of what is declared on db at the moment. It does no I/O and needs no client: declare every store of
-// the program first.
+// the program first. Of a database that was not opened, see [Lock.Err].
 func Of(db *entity.DB) Lock {
-	var l Lock
-	for _, s := range core.Schemas(db) {
+	schemas, err := core.Schemas(db)
+	l := Lock{mistake: err}
+	for _, s := range schemas {
 		if s.Options.Derived {
 			continue // a read model has a version of its own, and is built anew
 		}

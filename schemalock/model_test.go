@@ -33,7 +33,7 @@ func field[V any](name, tag string) reflect.StructField {
 }
 
 // lock is the lock of m alone.
-func (m model) lock(t require.TestingT) Lock { return Lock{[]Entity{entityOf(m.schema(t))}} }
+func (m model) lock(t require.TestingT) Lock { return Lock{Entities: []Entity{entityOf(m.schema(t))}} }
 
 func (m model) schema(t require.TestingT) *schema.Schema {
 	s, err := schema.Build(reflect.StructOf(slices.Concat(m.decls, m.fields)), m.options)
@@ -141,7 +141,7 @@ func reading() model {
 
 func TestLock_SaysWhatIsOnDisk(t *testing.T) {
 	t.Parallel()
-	l := Lock{slices.Concat(beat().lock(t).Entities, person().lock(t).Entities, reading().lock(t).Entities)}
+	l := Lock{Entities: slices.Concat(beat().lock(t).Entities, person().lock(t).Entities, reading().lock(t).Entities)}
 	require.Equal(t, intro+`
 entity Beat
   table = beats

@@ -50,7 +50,7 @@ func TestCompare_FindsEveryOneOfSeveralChanges(t *testing.T) {
 		again, err := Parse([]byte(strings.ReplaceAll(now.String(), "\n", "\r\n")))
 		require.NoError(t, err)
 		require.Equal(t, changes, Compare(old, again))
-		union := Lock{slices.Concat(old.Entities, now.Entities)}
+		union := Lock{Entities: slices.Concat(old.Entities, now.Entities)}
 		if old.Entities[0].Name != now.Entities[0].Name {
 			require.Len(t, Compare(Lock{}, union), 2)
 			for _, c := range Compare(Lock{}, union) {

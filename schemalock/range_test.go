@@ -3,6 +3,7 @@ package schemalock
 import (
 	"encoding/json"
 	"math"
+	"net/netip"
 	"reflect"
 	"strings"
 	"testing"
@@ -19,6 +20,12 @@ type retyped struct {
 	from, to reflect.StructField
 	want     string
 }
+
+// octets are binary, or text where a tag says so.
+type octets [4]byte
+
+func (o octets) MarshalText() ([]byte, error)     { return []byte(netip.AddrFrom4(o).String()), nil }
+func (o *octets) UnmarshalText(text []byte) error { *o = octets(text); return nil }
 
 func attr[V any](tag string) reflect.StructField {
 	return field[V]("Under", strings.Replace(tag, "under", `dynamodbav:"under`, 1)+`"`)
@@ -54,6 +61,10 @@ func TestCompare_FindsItemsThatCouldNotBeRead(t *testing.T) {
 		"as text, wider":            {attr[int8]("under,string"), attr[int]("under,string"), "+under"},
 		"text of a number":          {attr[int8]("under,string"), attr[string]("under"), "+under"},
 		"number of a text":          {attr[string]("under"), attr[int64]("under,string"), "!under"},
+		"text of its own":           {attr[string]("under"), attr[netip.Addr]("under"), "!under"},
+		"text of its own no more":   {attr[netip.Addr]("under"), attr[string]("under"), "+under"},
+		"binary to text of its own": {attr[octets]("under"), attr[octets](`under" entity:"text`), "!under"},
+		"order of its text":         {attr[octets](`under" entity:"text`), attr[octets](`under" entity:"text=ordered`), ""},
 		"map to number keys":        {attr[map[string]string]("under"), attr[map[int]string]("under"), "!under"},
 		"map from number keys":      {attr[map[int]string]("under"), attr[map[string]string]("under"), "!under"},
 		"map to bool keys":          {attr[map[string]string]("under"), attr[map[bool]string]("under"), "!under"},

@@ -17,6 +17,9 @@ const intro = header + `
 // String is the text of the file: one line for each fact, in a fixed order, so that a difference of two files is a
 // difference of what is on disk.
 func (l Lock) String() string {
+	if l.mistake != nil {
+		return "no schema lock: " + l.mistake.Error() + "\n"
+	}
 	var b strings.Builder
 	b.WriteString(intro)
 	for _, e := range l.Entities {

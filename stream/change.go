@@ -42,6 +42,9 @@ type Change[T any] struct {
 // fit T.
 func Of[T any](store Source[T], r Record) (change Change[T], ok bool, err error) {
 	c := core.Of(store)
+	if err := c.Err(); err != nil {
+		return Change[T]{}, false, err
+	}
 	x, ok, err := tell(c, r)
 	if err != nil || !ok {
 		return Change[T]{}, false, err

@@ -53,6 +53,9 @@ func On[T any](store Source[T], f func(context.Context, Change[T]) error, kinds 
 }
 
 func check(c *core.Core, function bool, kinds []Kind) error {
+	if err := c.Err(); err != nil {
+		return err
+	}
 	if !function {
 		return routeError(c.Schema.Type.String(), "the route has no function")
 	}

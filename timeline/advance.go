@@ -26,6 +26,7 @@ type advance[K comparable, S any] struct {
 	late    map[string]K
 	rows    []*folded[K, S]
 	created int
+	written int
 }
 
 func (a *advance[K, S]) begin(group string) (*folded[K, S], error) {
@@ -112,6 +113,7 @@ func (a *advance[K, S]) put(g *folded[K, S]) error {
 
 func (a *advance[K, S]) flush() error {
 	err := a.b.putRows(a.ctx, a.rows)
+	a.written += len(a.rows)
 	if a.rows = a.rows[:0]; err == nil {
 		err = a.b.beat(a.ctx)
 	}

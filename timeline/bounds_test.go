@@ -64,6 +64,6 @@ func TestFeed_PutsItsFilesWhereItIsTold(t *testing.T) {
 	refused("a build", err)
 	_, err = v.Page(l.ctx, 1, 10, timeline.AsOf(noon))
 	refused("rows of the past", err)
-	_, _, err = v.Get(l.ctx, "s", timeline.AsOf(noon))
+	_, _, err = v.Get(l.ctx, "s", timeline.FullReplay(), timeline.AsOf(noon))
 	refused("a row of the past", err)
 }

@@ -40,12 +40,13 @@ func before(page, size int) int64 {
 }
 
 // Page returns a page of rows in the order of their groups, by its number, from 1; 0 is the first page, and size 0 the
-// default size. A page beyond the last has no rows. It costs three reads. Rows that have expired since the last build or
-// catch-up still count, so that their pages are shorter. Where groups come to be while a reader turns pages, rows can be
-// missed or come twice; [View.After] has neither.
+// default size. A page beyond the last has no rows. Rows that have expired are neither in it nor counted. It costs three
+// reads; of a view with Fold.Retention the second one is a query of the list of its rows, of some 40 KB for 10,000 rows. Where
+// groups come and go while a reader turns pages, rows can be missed or come twice; [View.After] has neither.
 //
 // With [AsOf] or [AsKnownAt] the whole history is replayed for every page.
 func (v *View[K, S]) Page(ctx context.Context, page, size int, opts ...RowsOption) (p Page[Row[K, S]], err error) {
+	v = v.opened()
 	err = v.core.Measure(ctx, "Timeline.Page", v.Name, func(ctx context.Context) error {
 		o, err := collectView(opts)
 		if err == nil {
@@ -67,12 +68,15 @@ func (v *View[K, S]) Page(ctx context.Context, page, size int, opts ...RowsOptio
 		if p.Meta, id, err = v.serve(m, m.Active, o); err != nil || id == "" {
 			return err
 		}
-		p.Total = p.Meta.Rows
-		p.Pages = max((p.Total+int64(size)-1)/int64(size), 1)
+		anchors, total, err := v.anchors(ctx, m.Active, offset, size)
+		if err != nil {
+			return err
+		}
+		p.Total, p.Pages = total, max((total+int64(size)-1)/int64(size), 1)
 		if offset >= p.Total {
 			return nil
 		}
-		rows, next, err := v.rowsAt(ctx, id, offset, size)
+		rows, next, err := v.rowsAt(ctx, id, anchors, offset, size)
 		if err != nil {
 			return err
 		}
@@ -165,6 +169,7 @@ func (v *View[K, S]) expired(touched time.Time, w window) bool {
 //
 // With [AsOf] or [AsKnownAt] the whole history is replayed for every page.
 func (v *View[K, S]) After(ctx context.Context, cursor string, size int, opts ...RowsOption) (p Page[Row[K, S]], err error) {
+	v = v.opened()
 	err = v.core.Measure(ctx, "Timeline.After", v.Name, func(ctx context.Context) error {
 		o, err := collectView(opts)
 		if err == nil {
@@ -288,6 +293,7 @@ func (v *View[K, S]) readCursor(text string) (id, group string, err error) {
 func (v *View[K, S]) All(ctx context.Context, opts ...RowsOption) iter.Seq2[Row[K, S], error] {
 	return func(yield func(Row[K, S], error) bool) {
 		stopped := false
+		v := v.opened()
 		err := v.core.Measure(ctx, "Timeline.All", v.Name, func(ctx context.Context) error {
 			o, err := collectView(opts)
 			if err != nil {

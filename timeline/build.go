@@ -85,6 +85,7 @@ type builder[K comparable, S any] struct {
 // and a write per row. Errors: *[BuildingError] when another builder is at work; [ErrLeaseLost]; *[EventError]; ctx's
 // error, after which [Resume] goes on.
 func (v *View[K, S]) Rebuild(ctx context.Context, opts ...BuildOption) (meta Meta, err error) {
+	v = v.opened()
 	err = v.core.Measure(ctx, "Timeline.Rebuild", v.Name, func(ctx context.Context) error {
 		o, err := collectBuild(opts)
 		if err != nil {
@@ -179,6 +180,9 @@ func (b *builder[K, S]) run(ctx context.Context) error {
 	m := b.last()
 	made := *m.Building
 	if m.behind(&made) {
+		if err := b.raise(ctx); err != nil {
+			return err
+		}
 		if made, _, err = b.bringUp(ctx, made, m.Active.Through); err != nil {
 			return err
 		}
@@ -196,6 +200,18 @@ func (b *builder[K, S]) run(ctx context.Context) error {
 		}
 		m.Active, m.Building, m.Owner = &g, nil, ""
 	})
+}
+
+// raise takes a higher fence: rows are about to be written once more, and no request of the first time that is still on its
+// way may replace them.
+func (b *builder[K, S]) raise(ctx context.Context) error {
+	err := b.save(ctx, func(m *manifest) {
+		g := *m.Building
+		m.Fence++
+		g.Fence, m.Building = m.Fence, &g
+	})
+	b.fence = b.last().Fence
+	return err
 }
 
 // checkpoint notes how far the build is.

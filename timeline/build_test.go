@@ -2,6 +2,7 @@ package timeline_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,6 +20,7 @@ func TestRebuild_FoldsEveryEventInTheOrderOfTime(t *testing.T) {
 			t.Parallel()
 			l := newLab(t)
 			v := view(l, fold(l))
+			l.clock.forward(10 * time.Minute)
 			l.append("d-1", "d-1", 5, 1, 3) // two come late
 			l.append("d-2", "d-2", 2)
 			meta := rebuild(l, v)
@@ -37,7 +39,7 @@ func TestRebuild_FoldsEveryEventInTheOrderOfTime(t *testing.T) {
 			past := rows(l, v, timeline.AsOf(at(3)))
 			assert.Equal(t, []int{10, 30}, past["d-1"].State.Order, "as of a moment, which counts")
 			assert.Equal(t, 20, past["d-2"].State.Sum)
-			row, meta, err := v.Get(l.ctx, "d-1", timeline.AsOf(at(1)))
+			row, meta, err := v.Get(l.ctx, "d-1", timeline.FullReplay(), timeline.AsOf(at(1)))
 			require.NoError(t, err)
 			assert.Equal(t, []int{10}, row.State.Order)
 			assert.True(t, meta.HistoryComplete)

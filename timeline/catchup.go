@@ -22,6 +22,7 @@ const mostRefolds = 100_000
 // It reads the history of every source once. Errors: *[StaleError] when there are no rows of this definition;
 // [ErrNoAcceptTime]; *[BuildingError]; [ErrLeaseLost]; *[EventError].
 func (v *View[K, S]) CatchUp(ctx context.Context, opts ...BuildOption) (meta Meta, err error) {
+	v = v.opened()
 	err = v.core.Measure(ctx, "Timeline.CatchUp", v.Name, func(ctx context.Context) error {
 		o, err := collectBuild(opts)
 		if err != nil {
@@ -75,11 +76,11 @@ func (b *builder[K, S]) catchUp(ctx context.Context, relist bool) (err error) {
 		return err
 	}
 	now := later(b.now(), b.begun.Through) // rows may have been made by a clock that is ahead of this one
-	g, created, err := b.bringUp(ctx, b.begun, now)
+	g, moved, err := b.bringUp(ctx, b.begun, now)
 	if err != nil {
 		return err
 	}
-	if created > 0 || relist {
+	if moved || relist {
 		if g.Rows, err = b.listPages(ctx, b.id); err != nil {
 			return err
 		}
@@ -92,27 +93,27 @@ func (b *builder[K, S]) catchUp(ctx context.Context, relist bool) (err error) {
 }
 
 // bringUp applies to the rows of a generation what was accepted since, up to now, and what may have been on its way. It
-// gives the generation as it is then, and how many rows came to be.
-func (b *builder[K, S]) bringUp(ctx context.Context, g generation, now time.Time) (_ generation, created int, err error) {
+// gives the generation as it is then, and whether its rows have to be listed again: because some came to be, or live longer.
+func (b *builder[K, S]) bringUp(ctx context.Context, g generation, now time.Time) (_ generation, moved bool, err error) {
 	w := window{until: now, now: now}
 	c := b.collect(w, b.Memory/2)
 	from := recent(g.Newest)
 	c.only = func(_ string, r *record) bool { return r.seen.IsZero() || !r.moment().Before(from) }
 	defer func() { err = joined(err, c.spool.Close()) }()
 	if err := b.readAll(ctx, c, now); err != nil {
-		return g, 0, err
+		return g, false, err
 	}
 	n := c.counts
 	ungrouped := n.Ungrouped // of the whole history
 	a := &advance[K, S]{b: b, ctx: ctx, newest: g.Newest}
 	if err := b.fold(ctx, c.spool.Sorted(), &n, a); err != nil {
-		return g, 0, err
+		return g, false, err
 	}
 	if err := a.flush(); err != nil {
-		return g, 0, err
+		return g, false, err
 	}
 	if err := b.refold(ctx, a, w, &n); err != nil {
-		return g, 0, err
+		return g, false, err
 	}
 	was := g
 	g.Through, g.Now, g.Finished = now, now, b.now()
@@ -121,7 +122,7 @@ func (b *builder[K, S]) bringUp(ctx context.Context, g generation, now time.Time
 	g.Counts.Ungrouped = max(g.Counts.Ungrouped, ungrouped)
 	g.Begins = b.begins(&was, now, g.Finished, n)
 	g.Baselines = g.Baselines || n.Baselines > 0
-	return g, a.created, nil
+	return g, a.created > 0 || b.Retention > 0 && a.written > 0, nil
 }
 
 // refold folds groups anew in which events came late.
@@ -129,7 +130,7 @@ func (b *builder[K, S]) refold(ctx context.Context, a *advance[K, S], w window, 
 	if len(a.late) == 0 {
 		return nil
 	}
-	if !slices.ContainsFunc(b.all, func(o *origin) bool { return o.within == nil }) {
+	if b.scattered() == nil {
 		for _, group := range slices.Sorted(maps.Keys(a.late)) {
 			g, err := b.replayGroup(ctx, a.late[group], group, w, n)
 			if err != nil {

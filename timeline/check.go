@@ -152,7 +152,7 @@ func groups[K comparable](c *checker, all []*origin) (keyShape, kept[K]) {
 	k := reflect.TypeFor[K]()
 	shape, problem := shapeOf(k)
 	if problem == "" {
-		if problem = lost(k, map[reflect.Type]bool{}); problem != "" {
+		if problem = lost(k, false, map[reflect.Type]bool{}); problem != "" {
 			problem = "it is stored in its row, and " + problem
 		}
 	}

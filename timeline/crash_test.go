@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -195,4 +196,42 @@ func (l *lab) count(attr string) (n int) {
 		}
 	}
 	return n
+}
+
+func TestSweep_EarlierGenerationsLeaveTheManifest(t *testing.T) {
+	t.Parallel()
+	retired := func(l *lab) (n int) {
+		for _, it := range l.scan() {
+			if list, ok := it["retired"].(*types.AttributeValueMemberL); ok {
+				n = len(list.Value)
+			}
+		}
+		return n
+	}
+	t.Run("of builds that follow each other fast", func(t *testing.T) {
+		t.Parallel()
+		l := newLab(t)
+		l.append("d-1", "north", -1)
+		v := view(l, l.sites())
+		for range 55 {
+			rebuild(l, v, timeline.Segments(1))
+		}
+		assert.LessOrEqual(t, retired(l), 51)
+		assert.LessOrEqual(t, l.count("state"), 52)
+	})
+	t.Run("of a clock that was ahead", func(t *testing.T) {
+		t.Parallel()
+		l := newLab(t)
+		l.append("d-1", "north", -1)
+		fast := l.ahead(10 * 365 * day)
+		rebuild(l, fast)
+		rebuild(l, fast)
+		v := view(l, l.sites())
+		require.NoError(t, v.Sweep(l.ctx))
+		assert.Equal(t, 1, retired(l))
+		l.clock.forward(16 * time.Minute)
+		require.NoError(t, v.Sweep(l.ctx))
+		assert.Zero(t, retired(l))
+		assert.Equal(t, 1, l.count("state"))
+	})
 }

@@ -53,13 +53,13 @@ func define[K comparable, S any](f Fold[K, S]) (*definition[K, S], error) {
 // checkState refuses states that would come back from the table as something else.
 func (d *definition[K, S]) checkState(c *checker) {
 	t := reflect.TypeFor[S]()
-	if problem := lost(t, map[reflect.Type]bool{}); problem != "" {
+	if problem := lost(t, false, map[reflect.Type]bool{}); problem != "" {
 		c.bad(schema.CodeTimelineState, "Start", "a state is stored in its row, and %s", problem)
 		return
 	}
 	var err error
 	if d.states, err = keep[S](); err == nil {
-		_, err = d.states.settle(d.Start())
+		err = d.states.survives(d.Start())
 	}
 	if err != nil {
 		c.bad(schema.CodeTimelineState, "Start", "the state %s cannot be stored: %v", t, err)

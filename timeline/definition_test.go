@@ -102,6 +102,22 @@ func TestT12_AStateIsWhatCanBeStored(t *testing.T) {
 	state("func", mistakes(l, by(l, bySite, func(*struct{ V func() }, timeline.Event[reading]) error { return nil })))
 	state("chan", mistakes(l, by(l, bySite, func(*struct{ V chan int }, timeline.Event[reading]) error { return nil })))
 	state("complex", mistakes(l, by(l, bySite, func(*struct{ V complex128 }, timeline.Event[reading]) error { return nil })))
+	state("a set", mistakes(l, by(l, bySite, func(*struct {
+		V []string `dynamodbav:"v,omitempty,stringset"`
+	}, timeline.Event[reading]) error {
+		return nil
+	})))
+	state("a set without an option", mistakes(l, by(l, bySite, func(*struct{ V map[string][][]byte }, timeline.Event[reading]) error { return nil })))
+	state("a set inside", mistakes(l, by(l, bySite, func(*struct {
+		V map[string]struct {
+			N []int `dynamodbav:",numberset"`
+		}
+	}, timeline.Event[reading]) error {
+		return nil
+	})))
+	zoned := by(l, bySite, func(*struct{ V time.Time }, timeline.Event[reading]) error { return nil })
+	zoned.Start = func() struct{ V time.Time } { return struct{ V time.Time }{noon.In(time.FixedZone("", 3600))} }
+	state("a start that comes back as another", mistakes(l, zoned))
 	type nested struct {
 		Many map[string][]*time.Time
 		Next *nested
@@ -224,7 +240,7 @@ func TestRead_MistakesInOptionsComeBeforeAnyRequest(t *testing.T) {
 		refused(what, err)
 		_, err = v.After(l.ctx, "", 1, opt)
 		refused(what, err)
-		_, _, err = v.Get(l.ctx, "north", opt)
+		_, _, err = v.Get(l.ctx, "north", timeline.FullReplay(), opt)
 		refused(what, err)
 		for _, err = range v.All(l.ctx, opt) {
 		}

@@ -19,7 +19,7 @@
 //	})
 //	meta, err := view.Rebuild(ctx)                                           // once, and when the definition changes
 //	page, err := view.Page(ctx, 1, 20)                                       // stored rows
-//	row, meta, err := view.Get(ctx, "acme", timeline.AsOf(lastNewYearsEve))  // replayed
+//	row, meta, err := view.Get(ctx, "acme", timeline.AsOf(lastNewYearsEve), timeline.FullReplay())  // replayed
 //
 // # Sources
 //

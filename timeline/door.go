@@ -35,6 +35,10 @@ func (o *origin) open(r *record) (*occurrence, error) {
 
 // failed is the error of an event that stops a replay.
 func (o *origin) failed(r *record, category Category, err error) error {
+	return o.about(r, category, err)
+}
+
+func (o *origin) about(r *record, category Category, err error) *EventError {
 	e := &EventError{Category: category, Event: r.name, Source: o.id, Key: r.key, Payload: r.stored, Err: err}
 	if o.core != nil { // the identity may have secret parts
 		e.Key = plan.KeyText(o.core.Schema, plan.KeyOf(o.core.Schema, r.item))

@@ -90,18 +90,22 @@ const (
 	Storing   Category = "store"     // the row cannot be stored
 )
 
-// EventError is an event that stopped a replay. Unwrap gives the cause.
+// EventError is an event that stopped a replay, or the last one of a row that cannot be stored. Unwrap gives the cause.
 type EventError struct {
 	View     string
 	Category Category
 	Event    string // name
 	Source   string
 	Key      string // identity within the source
+	Group    string // of a row that cannot be stored: its key, without values of secret and unique fields; the event is its last
 	Payload  int    // payload version that it was stored with
 	Err      error
 }
 
 func (e *EventError) Error() string {
+	if e.Group != "" {
+		return fmt.Sprintf("timeline %s: group %s, after event %s %s of %s: %s: %v", e.View, e.Group, e.Event, e.Key, e.Source, e.Category, e.Err)
+	}
 	return fmt.Sprintf("timeline %s: event %s %s of %s, payload version %d: %s: %v", e.View, e.Event, e.Key, e.Source, e.Payload, e.Category, e.Err)
 }
 

@@ -48,11 +48,15 @@ func (e Explanation) String() string {
 
 // Explain says how the history is read and estimates the read units of a build. It costs a DescribeTable for each source.
 func (v *View[K, S]) Explain(ctx context.Context) (Explanation, error) {
+	v = v.opened()
+	if err := v.core.Err(); err != nil {
+		return Explanation{}, v.core.Wrap("Timeline.Explain", "", err)
+	}
 	e := Explanation{View: v.Name, Route: string(v.route()), OneRow: "a query of its partition in each source"}
+	if v.scattered() != nil {
+		e.OneRow = "a scan, with FullReplay: not every source has Within"
+	}
 	for _, o := range v.all {
-		if o.within == nil {
-			e.OneRow = "a scan, unless every source has Within"
-		}
 		s, err := o.estimate(ctx)
 		if err != nil {
 			return e, v.core.Wrap("Timeline.Explain", v.Name, err)

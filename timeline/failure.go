@@ -76,7 +76,8 @@ func failure(err error, now time.Time) *Failure {
 	var e *EventError
 	if errors.As(err, &e) {
 		f.Category, f.Payload = e.Category, e.Payload
-		f.Event, f.Source, f.Key = bounded(e.Event, mostIdentity), bounded(e.Source, mostIdentity), bounded(e.Key, mostIdentity)
+		f.Event, f.Source = bounded(e.Event, mostIdentity), bounded(e.Source, mostIdentity)
+		f.Key, f.Group = bounded(e.Key, mostIdentity), bounded(e.Group, mostIdentity)
 	}
 	return f
 }

@@ -37,7 +37,7 @@ func Feed[P any](name string, events []string, read func(context.Context) iter.S
 		}
 		return v.Elem().Interface(), "", nil
 	}
-	if problem := lost(o.payload, map[reflect.Type]bool{}); problem != "" {
+	if problem := lost(o.payload, true, map[reflect.Type]bool{}); problem != "" {
 		o.problem("the payload cannot be kept: %s", problem)
 	}
 	o.accepted = true

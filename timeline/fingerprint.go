@@ -58,8 +58,10 @@ func shapeText(t reflect.Type, inside []reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:
 		return "*" + shapeText(t.Elem(), inside)
-	case reflect.Slice, reflect.Array:
-		return fmt.Sprintf("[%s]%s", t.Kind(), shapeText(t.Elem(), inside))
+	case reflect.Slice:
+		return "[slice]" + shapeText(t.Elem(), inside)
+	case reflect.Array:
+		return fmt.Sprintf("[array %d]%s", t.Len(), shapeText(t.Elem(), inside))
 	case reflect.Map:
 		return "map[" + shapeText(t.Key(), inside) + "]" + shapeText(t.Elem(), inside)
 	case reflect.Struct:

@@ -2,11 +2,19 @@ package timeline
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
 // keyShape writes group keys as text: different keys give different texts, whose order is the order of rows.
@@ -114,4 +122,93 @@ func (p keyPart) missing(problem string) error {
 		name = p.name
 	}
 	return fmt.Errorf("%w: %s %s", ErrGroupKeyMissing, name, problem)
+}
+
+// shown is the key for a reader. A part that has to do with a confidential text is hidden: it may have been made of it.
+func (s keyShape) shown(k reflect.Value, confidential []string) string {
+	if len(s.parts) == 0 {
+		return "all"
+	}
+	texts := make([]string, len(s.parts))
+	for i, p := range s.parts {
+		v := k
+		if p.index != nil {
+			v = k.FieldByIndex(p.index)
+			texts[i] = p.name + "="
+		}
+		text := p.plain(v)
+		if slices.ContainsFunc(confidential, func(c string) bool { return related(text, c) }) {
+			texts[i] += "(hidden)"
+		} else {
+			texts[i] += strconv.Quote(text)
+		}
+	}
+	return strings.Join(texts, " ")
+}
+
+func (p keyPart) plain(v reflect.Value) string {
+	switch {
+	case p.time:
+		return v.Interface().(time.Time).UTC().Format(time.RFC3339Nano)
+	case p.kind == reflect.String:
+		return v.String()
+	case p.kind == reflect.Bool:
+		return strconv.FormatBool(v.Bool())
+	case v.CanInt():
+		return strconv.FormatInt(v.Int(), 10)
+	}
+	return strconv.FormatUint(v.Uint(), 10)
+}
+
+// related reports that one text has the other in it, whatever the case.
+func related(a, b string) bool {
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	return strings.Contains(a, b) || strings.Contains(b, a)
+}
+
+// confidential are the texts in an item's secret and unique attributes.
+func (o *origin) confidential(it item.Item) (texts []string) {
+	if o.core == nil {
+		return nil
+	}
+	s := o.core.Schema
+	guardians := plan.Guardians(s)
+	for _, a := range s.Attrs {
+		if a.Role.Has(tag.Secret) || slices.ContainsFunc(guardians, func(g plan.Guardian) bool { return g.Names(a) }) {
+			texts = textsIn(texts, it[a.Name])
+		}
+	}
+	return texts
+}
+
+// textsIn adds the texts and numbers in a value.
+func textsIn(texts []string, av types.AttributeValue) []string {
+	add := func(text string) {
+		if text != "" {
+			texts = append(texts, text)
+		}
+	}
+	switch v := av.(type) {
+	case *types.AttributeValueMemberS:
+		add(v.Value)
+	case *types.AttributeValueMemberN:
+		add(v.Value)
+	case *types.AttributeValueMemberSS:
+		for _, e := range v.Value {
+			add(e)
+		}
+	case *types.AttributeValueMemberNS:
+		for _, e := range v.Value {
+			add(e)
+		}
+	case *types.AttributeValueMemberL:
+		for _, e := range v.Value {
+			texts = textsIn(texts, e)
+		}
+	case *types.AttributeValueMemberM:
+		for _, name := range slices.Sorted(maps.Keys(v.Value)) {
+			texts = textsIn(append(texts, name), v.Value[name])
+		}
+	}
+	return texts
 }

@@ -48,6 +48,7 @@ func TestT05_AnEventWithoutGroupStopsUnlessItIsToBePassedOver(t *testing.T) {
 	t.Parallel()
 	type half struct{ Site string }
 	l := newLab(t)
+	l.clock.forward(10 * time.Minute)
 	l.append("d-1", "north", 1)
 	empty := func(r reading) half {
 		if r.Value == 20 {

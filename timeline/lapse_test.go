@@ -1,15 +1,19 @@
 package timeline_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/versioned"
 )
 
 const day = 24 * time.Hour
@@ -39,7 +43,7 @@ func pulses(t *testing.T, l *lab, version int) (*timeline.View[string, totals], 
 	}
 }
 
-func TestHistoryComplete_NotOnceEventsMayHaveExpiredUnseen(t *testing.T) {
+func TestNoGapSeen_NotOnceEventsMayHaveExpiredUnseen(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v, beat := pulses(t, l, 1)
@@ -51,31 +55,34 @@ func TestHistoryComplete_NotOnceEventsMayHaveExpiredUnseen(t *testing.T) {
 	}
 	meta := rebuild(l, v)
 	require.Less(t, meta.Counters.Folded, int64(13), "what has expired is not there")
-	assert.False(t, meta.HistoryComplete)
+	assert.False(t, meta.NoGapSeen)
 	_, err := v.Page(l.ctx, 1, 10, timeline.RequireComplete())
 	require.ErrorIs(t, err, timeline.ErrIncomplete)
 	past := timeline.AsOf(start.Add(5 * day))
-	row, meta, err := v.Get(l.ctx, "busy", past)
+	row, meta, err := v.Get(l.ctx, "busy", timeline.FullReplay(), past)
 	require.NoError(t, err)
 	require.Less(t, row.Events, int64(5))
-	assert.False(t, meta.HistoryComplete, "events before the floor had happened by then")
-	_, meta, err = v.Get(l.ctx, "quiet", past)
+	assert.False(t, meta.NoGapSeen, "events before the floor had happened by then")
+	_, meta, err = v.Get(l.ctx, "quiet", timeline.FullReplay(), past)
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	assert.False(t, meta.HistoryComplete)
+	assert.False(t, meta.NoGapSeen)
 	for _, opt := range []timeline.RowsOption{past, timeline.AsKnownAt(start.Add(5 * day))} {
-		_, _, err = v.Get(l.ctx, "busy", opt, timeline.RequireComplete())
+		_, _, err = v.Get(l.ctx, "busy", timeline.FullReplay(), opt, timeline.RequireComplete())
 		require.ErrorIs(t, err, timeline.ErrIncomplete)
 		p, err := v.Page(l.ctx, 1, 10, opt)
 		require.NoError(t, err)
 		assert.False(t, p.Authoritative())
+		assert.False(t, p.Meta.NoGapSeen)
 	}
 }
 
-func TestHistoryComplete_FromTheBeginningUntilTheFirstEventExpires(t *testing.T) {
+func TestNoGapSeen_FromTheBeginningUntilTheFirstEventExpires(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v, beat := pulses(t, l, 1)
-	assert.True(t, rebuild(l, v).HistoryComplete, "there was nothing yet")
+	first := rebuild(l, v)
+	assert.True(t, first.NoGapSeen, "there was nothing yet")
+	assert.False(t, first.HistoryComplete, "that is no proof: what there was may have expired")
 	start := l.clock.Now()
 	for i := range 12 {
 		l.clock.forward(day / 2)
@@ -87,39 +94,106 @@ func TestHistoryComplete_FromTheBeginningUntilTheFirstEventExpires(t *testing.T)
 		}
 		meta, err := build(l.ctx)
 		require.NoError(t, err)
-		assert.Equal(t, i < 9, meta.HistoryComplete, "after %d days", i+1)
-		_, meta, err = v.Get(l.ctx, "busy", timeline.AsOf(l.clock.Now()))
+		assert.Equal(t, i < 9, meta.NoGapSeen, "after %d days", i+1)
+		_, meta, err = v.Get(l.ctx, "busy", timeline.FullReplay(), timeline.AsOf(l.clock.Now()))
 		require.NoError(t, err)
-		assert.Equal(t, i < 9, meta.HistoryComplete, "as of now, after %d days", i+1)
+		assert.Equal(t, i < 9, meta.NoGapSeen, "as of now, after %d days", i+1)
 	}
 	row, _, err := v.Get(l.ctx, "busy")
 	require.NoError(t, err)
 	assert.False(t, row.First.Before(start))
 	l.clock.forward(11 * day)
-	assert.True(t, rebuild(l, v).HistoryComplete, "nothing is left: the history begins anew")
+	assert.True(t, rebuild(l, v).NoGapSeen, "nothing is left: the history begins anew")
 }
 
-func TestHistoryComplete_NotWhenBuildsAreTooFarApart(t *testing.T) {
+func TestNoGapSeen_NotWhenBuildsAreTooFarApart(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v, beat := pulses(t, l, 1)
 	rebuild(l, v)
 	l.clock.forward(11 * day) // an event could have come and gone
 	beat("busy")
-	_, meta, err := v.Get(l.ctx, "busy", timeline.AsOf(l.clock.Now()))
+	_, meta, err := v.Get(l.ctx, "busy", timeline.FullReplay(), timeline.AsOf(l.clock.Now()))
 	require.NoError(t, err)
-	assert.False(t, meta.HistoryComplete)
+	assert.False(t, meta.NoGapSeen)
 }
 
-func TestHistoryComplete_NotForAnotherDefinitionOfWhatExpires(t *testing.T) {
+func TestNoGapSeen_NotForAnotherDefinitionOfWhatExpires(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v, beat := pulses(t, l, 1)
 	rebuild(l, v)
 	beat("busy")
 	l.clock.forward(6 * day)
-	assert.True(t, rebuild(l, v).HistoryComplete)
+	assert.True(t, rebuild(l, v).NoGapSeen)
 	l.connect()
 	v, _ = pulses(t, l, 2)
-	assert.False(t, rebuild(l, v).HistoryComplete, "its sources need not be the same")
+	assert.False(t, rebuild(l, v).NoGapSeen, "its sources need not be the same")
+}
+
+// fleeting is a versioned entity whose past states are kept for a day.
+type fleeting struct {
+	_ entity.Key       `name:"Fleeting" pk:"$#{id}" sk:"$"`
+	_ versioned.Retain `ttl:"1d"`
+
+	ID      string    `dynamodbav:"id"`
+	Version int64     `dynamodbav:"version" entity:"version"`
+	Updated time.Time `dynamodbav:"updated" entity:"updated_at"`
+}
+
+// TestHistoryComplete_IsFalseWhereStatesExpire has an item that was deleted for good, and of which nothing is left.
+func TestHistoryComplete_IsFalseWhereStatesExpire(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	store, err := entity.New[fleeting](l.db)
+	require.NoError(t, err)
+	past, err := versioned.Of(store)
+	require.NoError(t, err)
+	f := timeline.Fold[string, int]{Name: "fleeting", Version: 1, Source: timeline.Versions(past), Retention: day}
+	for _, what := range []string{"created", "deleted", "baseline"} {
+		f.When = append(f.When, timeline.On("fleeting."+what, func(x fleeting) string { return x.ID }, func(n *int, _ timeline.Event[fleeting]) error { *n++; return nil }))
+	}
+	v := view(l, f)
+	_, err = store.Create(l.ctx, fleeting{ID: "a"})
+	require.NoError(t, err)
+	require.NoError(t, store.Delete(l.ctx, fleeting{ID: "a"}))
+	l.clock.forward(2 * day)
+	meta := rebuild(l, v)
+	require.Zero(t, meta.Counters.Baselines, "nothing shows that it was there")
+	assert.False(t, meta.HistoryComplete)
+	p, err := v.Page(l.ctx, 1, 1, timeline.AsOf(l.clock.Now()))
+	require.NoError(t, err)
+	assert.False(t, p.Authoritative())
+	log, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: f.Source})
+	require.NoError(t, err)
+	entries, err := log.Page(l.ctx, 1, 1)
+	require.NoError(t, err)
+	assert.False(t, entries.Authoritative())
+	_, err = log.Page(l.ctx, 1, 1, timeline.RequireComplete())
+	require.ErrorIs(t, err, timeline.ErrIncomplete)
+}
+
+func TestHistoryComplete_IsFalseWhereAStateIsMissing(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		gone     string
+		complete bool
+	}{{"none", true}, {"#v#0000001", false}, {"#v#0000002", false}} {
+		t.Run(c.gone, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			l.create("a", "1")
+			l.update("a", "2")
+			l.update("a", "3")
+			for _, it := range l.scan() {
+				if strings.HasSuffix(text(it["sk"]), c.gone) {
+					_, err := l.raw.DeleteItem(l.ctx, &dynamodb.DeleteItemInput{TableName: &l.table, Key: map[string]types.AttributeValue{"pk": it["pk"], "sk": it["sk"]}})
+					require.NoError(t, err)
+				}
+			}
+			meta := rebuild(l, view(l, l.histories()))
+			assert.Equal(t, c.complete, meta.HistoryComplete)
+			assert.Equal(t, c.complete, meta.NoGapSeen)
+		})
+	}
 }

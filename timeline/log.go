@@ -85,6 +85,14 @@ func NewLog(db *entity.DB, l Log) (*LogView, error) {
 	return v, nil
 }
 
+// opened is v, or a log of which every call fails.
+func (v *LogView) opened() *LogView {
+	if v == nil || v.core == nil {
+		return &LogView{core: core.Closed(reflect.TypeOf(v))}
+	}
+	return v
+}
+
 // Entry is one event of a log, whatever its payload type: an Event[P] with the payload as any.
 type Entry = Event[any]
 
@@ -108,6 +116,10 @@ func Since(t time.Time) LogOption {
 // last has no rows. The history is read whole for every page; see [Of]. While events come in at the front, those of later
 // pages move on; [LogView.After] does not mind.
 func (v *LogView) Page(ctx context.Context, page, size int, opts ...LogOption) (p Page[Entry], err error) {
+	v = v.opened()
+	if err := v.core.Err(); err != nil {
+		return p, v.core.Wrap("Timeline.LogPage", "", err)
+	}
 	page, size, err = sizes(page, size, v.PageSize, v.MaxPageSize)
 	if err != nil {
 		return p, err
@@ -129,6 +141,10 @@ func (v *LogView) Page(ctx context.Context, page, size int, opts ...LogOption) (
 // meanwhile do not move the others. The history is read whole for every page; see [Of]. Errors: an *entity.CursorError;
 // an *entity.InputError where a source's key has secret parts and Config.CursorKey is not set.
 func (v *LogView) After(ctx context.Context, after string, size int, opts ...LogOption) (p Page[Entry], err error) {
+	v = v.opened()
+	if err := v.core.Err(); err != nil {
+		return p, v.core.Wrap("Timeline.LogAfter", "", err)
+	}
 	_, size, err = sizes(1, size, v.PageSize, v.MaxPageSize)
 	if err != nil {
 		return p, err
@@ -180,7 +196,7 @@ func (v *LogView) binding() string {
 func (v *LogView) All(ctx context.Context, opts ...LogOption) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		stopped := false
-		_, err := v.read(ctx, "Timeline.LogAll", "", opts, func(e Entry, _ string) bool {
+		_, err := v.opened().read(ctx, "Timeline.LogAll", "", opts, func(e Entry, _ string) bool {
 			stopped = !yield(e, nil)
 			return !stopped
 		})
@@ -283,6 +299,7 @@ func (v *LogView) gather(ctx context.Context, w window, o rowsOptions, last stri
 
 // Reads reports whether the log lists events of these names.
 func (v *LogView) Reads(events ...string) bool {
+	v = v.opened()
 	return slices.ContainsFunc(events, func(name string) bool {
 		if len(v.listed) > 0 {
 			return v.listed[name]

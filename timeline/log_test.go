@@ -2,6 +2,7 @@ package timeline_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -70,6 +71,7 @@ func TestT42_ALogByTypeByTimeAndByKey(t *testing.T) {
 	l.update("a", "2")
 	l.remove("a")
 	l.create("b", "1")
+	l.clock.forward(time.Hour)
 	l.append("d-1", "north", 10, 20, 30)
 	l.append("d-10", "north", 15)
 	both := timeline.Merge(timeline.Versions(l.past), timeline.Series(l.readings))

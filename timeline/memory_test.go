@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -17,11 +16,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/timeline"
 )
 
-// A build of so many events in so many groups stays below so many bytes of heap. A run takes a twentieth of both numbers
-// unless DYNASTRATA_TIMELINE_EVENTS gives that of the events, such as 200000.
+// A build of so many events in so many groups stays below so many bytes of heap. The long run has a tenth of these events, a usual one a
+// fiftieth; DYNASTRATA_TIMELINE_EVENTS gives another number, such as 200000.
 const (
 	allEvents    = 200_000
 	eventsOfEach = 40 // events of one group
@@ -30,13 +30,7 @@ const (
 
 func manyEvents(t *testing.T) int {
 	t.Helper()
-	text := os.Getenv("DYNASTRATA_TIMELINE_EVENTS")
-	if text == "" {
-		return allEvents / 20
-	}
-	n, err := strconv.Atoi(text)
-	require.NoError(t, err, "DYNASTRATA_TIMELINE_EVENTS")
-	return n
+	return int(testsize.Number(t, "DYNASTRATA_TIMELINE_EVENTS", uint64(testsize.Pick(allEvents/50, allEvents/10))))
 }
 
 // peak runs f under a soft limit of memory, and returns the most bytes that live objects took meanwhile. The collector runs

@@ -17,18 +17,24 @@ const (
 
 // Meta tells what rows are worth. It comes with every result.
 //
-// HistoryComplete says that the rows account for everything that happened up to Through, or AsOf: the history was read
-// whole at least once, no event was passed over for want of a group key, no item's oldest states had expired, and no event
-// of a source with a time to live. That last cannot be seen in what is left, so it holds only while it is proven: from a
-// build that found such sources empty in the older half of what is kept, where a history is taken to begin, until the first event since then expires, and by builds or catch-ups that follow each
-// other within the time to live. A view that was first built over a history which expires has it false, as has one whose
-// definition changed, until nothing is left of these sources. Items whose end is a field of their own have it false always.
-// Two things cannot be seen at all: a versioned item that was deleted for good, once all its states have expired, and items
-// that were purged. For a [Log] it says that everything at or after HistoryFloor is there.
+// HistoryComplete says that the rows account for everything that the sources have accepted up to Through, or AsOf, and is
+// true only when that is proven: the history was read whole, no state of an item is missing in it, no event was passed over for
+// want of a group key, and no source lets events or states expire. It is false always where one does: what has expired leaves
+// nothing to see it by. The proof takes the declarations at their word: they never had a time to live, and a [Feed] gives all
+// of its events. What was purged or deleted on purpose is no part of the history.
+//
+// NoGapSeen is the judgement without the proof: nothing that was read shows that anything is missing. Of a source that
+// expires it says that the builds of the view, one after the other within the time to live, have seen no event that has
+// expired since; it begins with a build that found such sources empty, or nothing in the older half of what is kept, and what
+// had expired before that is not known. It ends when the first event since then has expired, or the definition changes. Items
+// whose end is a field of their own have it false always.
+//
+// For a [Log] both are about what is at or after HistoryFloor.
 type Meta struct {
 	RebuildStatus   Status     `json:"rebuild_status"`
 	RebuildProgress *float64   `json:"rebuild_progress"` // 0 to 1: how much of the history has been read; nil when that cannot be told
-	HistoryComplete bool       `json:"history_complete"` // the rows account for the whole history up to Through, or AsOf
+	HistoryComplete bool       `json:"history_complete"` // it is proven that the rows account for the whole history up to Through, or AsOf
+	NoGapSeen       bool       `json:"no_gap_seen"`      // nothing shows that they do not, which proves nothing where events expire
 	Through         time.Time  `json:"through"`          // the rows account for events accepted up to here
 	HistoryFloor    time.Time  `json:"history_floor"`    // nothing at or after it has expired; zero when nothing expires
 	StartedAt       time.Time  `json:"rebuild_started_at"`
@@ -49,7 +55,7 @@ type Counters struct {
 	Ungrouped  int64 `dynamodbav:"ungrouped" json:"ungrouped"`   // passed over for want of a group key
 	Upgraded   int64 `dynamodbav:"upgraded" json:"upgraded"`     // brought from an earlier payload version
 	Duplicates int64 `dynamodbav:"duplicates" json:"duplicates"` // there more than once
-	Baselines  int64 `dynamodbav:"baselines" json:"baselines"`   // items whose oldest states have expired
+	Baselines  int64 `dynamodbav:"baselines" json:"baselines"`   // states before which others are missing
 
 	// Oldest is the time of the oldest event that was read of sources that expire without a trace; zero: there was none.
 	Oldest time.Time `dynamodbav:"oldest,omitempty" json:"-"`
@@ -75,6 +81,7 @@ type Failure struct {
 	Event    string    `dynamodbav:"event,omitempty" json:"event,omitempty"`
 	Source   string    `dynamodbav:"source,omitempty" json:"source,omitempty"`
 	Key      string    `dynamodbav:"key,omitempty" json:"key,omitempty"`
+	Group    string    `dynamodbav:"group,omitempty" json:"group,omitempty"` // of a row that could not be stored
 	Payload  int       `dynamodbav:"payload,omitempty" json:"payload,omitempty"`
 	Message  string    `dynamodbav:"message" json:"message"`
 }
@@ -99,5 +106,5 @@ type Page[R any] struct {
 	Next  string // cursor of what follows, "" after the last page
 }
 
-// Authoritative reports that the rows account for the whole history.
+// Authoritative reports that it is proven that the rows account for the whole history: Meta.HistoryComplete.
 func (p Page[R]) Authoritative() bool { return p.Meta.HistoryComplete }

@@ -51,7 +51,7 @@ type assembler interface {
 // newOrigin begins the source of an entity's items. Its core is nil when the handle was not opened.
 func newOrigin(kind string, h core.Holder, t reflect.Type) *origin {
 	c := core.Of(h)
-	if c == nil {
+	if c.Err() != nil {
 		return &origin{kind: kind, payload: t, errs: []string{kind + ": its handle is a zero value, and was not opened on a database"}}
 	}
 	o := &origin{kind: kind, core: c, payload: t, version: c.Schema.Payload, decode: decodeStored}

@@ -88,11 +88,15 @@ func TestT54_PagesGiveEveryRowOnceInOrder(t *testing.T) {
 	assert.Error(t, err, "T55")
 }
 
-func TestT54_ExpiredRowsMakePagesShorterAndNoRowComeTwice(t *testing.T) {
+func TestT54_ExpiredRowsAreNeitherOnPagesNorCounted(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	const n = 257
 	v := crowd(l, n, 5*time.Hour) // row i ends i+43 minutes after noon
+	l.sent.Reset()
+	_, err := v.Page(l.ctx, 1, 20)
+	require.NoError(t, err)
+	assert.Len(t, l.sent.Requests(), 3)
 	l.clock.forward(175 * time.Minute)
 	var want []int
 	for r, err := range v.All(l.ctx) {
@@ -106,17 +110,57 @@ func TestT54_ExpiredRowsMakePagesShorterAndNoRowComeTwice(t *testing.T) {
 			require.Equal(t, want, pageWalk(l, v, size), "by number, %d a page", size)
 			require.Equal(t, want, cursorWalk(l, v, size), "by cursor, %d a page", size)
 		}
-		p, err := v.Page(l.ctx, 1, 20)
+		p, err := v.Page(l.ctx, 2, 20)
 		require.NoError(t, err)
-		assert.Empty(t, p.Rows)
-		require.NotEmpty(t, p.Next, "more follows an empty page")
+		assert.Len(t, p.Rows, 20)
+		assert.EqualValues(t, len(want), p.Total)
+		assert.EqualValues(t, (len(want)+19)/20, p.Pages)
 		p, err = v.After(l.ctx, p.Next, 1)
 		require.NoError(t, err)
-		assert.Equal(t, want[0], p.Rows[0].Key)
+		assert.Equal(t, want[40], p.Rows[0].Key)
+		p, err = v.Page(l.ctx, 1, 20, timeline.AsOf(at(1e6)))
+		require.NoError(t, err)
+		assert.EqualValues(t, len(want), p.Total, "as a replay counts them")
 		if !removed {
 			l.removeExpired()
 		}
 	}
+	l.clock.forward(5 * time.Hour)
+	p, err := v.Page(l.ctx, 1, 20)
+	require.NoError(t, err)
+	assert.Zero(t, p.Total)
+	assert.EqualValues(t, 1, p.Pages)
+	assert.Empty(t, p.Rows)
+}
+
+// TestPage_CountsRowsThatLiveLonger catches up with an event of a row that would have expired, and rebuilds a view of which
+// little is left.
+func TestPage_CountsRowsThatLiveLonger(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	v := view(l, l.sites(func(f *timeline.Fold[string, totals]) { f.Retention = time.Hour }))
+	l.append("d-1", "north", -1)
+	l.append("d-1", "south", -2)
+	rebuild(l, v)
+	total := func() int64 {
+		t.Helper()
+		p, err := v.Page(l.ctx, 1, 10)
+		require.NoError(t, err)
+		assert.Len(t, p.Rows, int(p.Total))
+		return p.Total
+	}
+	assert.EqualValues(t, 2, total())
+	l.clock.forward(30 * time.Minute)
+	l.append("d-1", "north", 29)
+	_, err := v.CatchUp(l.ctx)
+	require.NoError(t, err)
+	l.clock.forward(40 * time.Minute)
+	assert.EqualValues(t, 1, total())
+	_, err = v.CatchUp(l.ctx)
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, total())
+	l.clock.forward(time.Hour)
+	assert.Zero(t, total())
 }
 
 // removeExpired removes what has expired, as DynamoDB does in its own time.
@@ -211,6 +255,12 @@ func TestT20_TheFingerprintChangesWithEveryPartOfADefinition(t *testing.T) {
 	same("where groups lie", print(func(f *fold) {
 		f.Source = timeline.Series(l.readings, timeline.Within(func(d string) reading { return reading{Device: d} }))
 	}))
+	type inArray[A any] struct {
+		Last A `dynamodbav:"last"`
+	}
+	four := view(offline(t), by(l, bySite, func(*inArray[[4]int], timeline.Event[reading]) error { return nil })).Fingerprint()
+	eight := view(offline(t), by(l, bySite, func(*inArray[[8]int], timeline.Event[reading]) error { return nil })).Fingerprint()
+	assert.NotEqual(t, four, eight, "the length of an array")
 	type more struct {
 		totals
 		More int `dynamodbav:"more"`

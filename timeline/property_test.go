@@ -210,7 +210,7 @@ func TestVersions_FoldToTheStatesOfAModel(t *testing.T) {
 			m := rapid.SampledFrom(moments).Draw(rt, "moment")
 			require.Equal(rt, m.want, got(timeline.AsOf(m.at)))
 			for _, id := range slices.Sorted(maps.Keys(m.want)) {
-				r, _, err := v.Get(l.ctx, id, timeline.AsOf(m.at))
+				r, _, err := v.Get(l.ctx, id, timeline.FullReplay(), timeline.AsOf(m.at))
 				require.NoError(rt, err)
 				require.Equal(rt, m.want[id], r.State.Lines)
 			}

@@ -22,10 +22,19 @@ type window struct {
 
 // holds reports that an event is in the window.
 func (w window) holds(o *origin, r *record) bool {
-	if !w.asOf.IsZero() && r.at.After(w.asOf) || r.at.Before(w.since) {
+	if at := o.happened(r); !w.asOf.IsZero() && at.After(w.asOf) || at.Before(w.since) {
 		return false
 	}
 	return w.until.IsZero() || !o.accepted || !r.seen.After(w.until)
+}
+
+// happened is when an event happened as far as is known: no later than it was accepted, whatever the clock that dated it
+// said. The times of versions are in their order already.
+func (o *origin) happened(r *record) time.Time {
+	if o.kind == "versions" || r.seen.IsZero() {
+		return r.at
+	}
+	return earlier(r.at, r.seen)
 }
 
 // sink takes what a history is read into.

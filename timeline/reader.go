@@ -11,18 +11,23 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// RowsOption is accepted by the reads of a view: [AsOf], [AsKnownAt], [ServeStale], [RequireComplete], [Partial].
+// RowsOption is accepted by the reads of a view: [AsOf], [AsKnownAt], [ServeStale], [RequireComplete], [Partial],
+// [FullReplay].
 type RowsOption func(*rowsOptions)
 
 type rowsOptions struct {
 	asOf, knownAt            *time.Time
 	stale, complete, partial bool
+	full                     bool      // sources may be read whole for one group
 	of                       any       // pointer to the key that a log is narrowed to
 	since                    time.Time // from when on a log is read
 }
 
 // AsOf gives rows as they were at t: events that happened at or before t count. They are replayed from the history, and
-// stored rows have no part in it. The zero time is as if it was not given.
+// stored rows have no part in it. The zero time is as if it was not given. An event that a clock dated ahead counts from
+// when it was accepted; where the source does not tell, from its At on. At a moment that has not come yet everything counts.
+//
+// [View.Get] needs [Within] on every source for it, or [FullReplay].
 func AsOf(t time.Time) RowsOption {
 	return func(o *rowsOptions) {
 		if t = t.UTC(); !t.IsZero() {
@@ -44,12 +49,17 @@ func AsKnownAt(t time.Time) RowsOption {
 // ServeStale gives rows of another definition, if there are such and they can be decoded; Meta says so.
 func ServeStale() RowsOption { return func(o *rowsOptions) { o.stale = true } }
 
-// RequireComplete makes a read fail with [ErrIncomplete] unless the rows account for the whole history.
+// RequireComplete makes a read fail with [ErrIncomplete] unless the rows are proven to account for the whole history, which
+// those of a source whose events or states expire never are.
 func RequireComplete() RowsOption { return func(o *rowsOptions) { o.complete = true } }
 
 // Partial replays what is left where history before the wanted instant has expired, instead of failing with a *[GapError];
-// Meta.HistoryComplete is false then.
+// Meta.HistoryComplete and Meta.NoGapSeen are false then.
 func Partial() RowsOption { return func(o *rowsOptions) { o.partial = true } }
+
+// FullReplay lets [View.Get] read a source whole to find the events of one group as of a moment, where the source has no
+// [Within]. It costs what a build reads; see [View.Explain].
+func FullReplay() RowsOption { return func(o *rowsOptions) { o.full = true } }
 
 // badOption is a mistake in the arguments of a call.
 func badOption(format string, args ...any) error {
@@ -70,6 +80,7 @@ func (o rowsOptions) replays() bool { return o.asOf != nil || o.knownAt != nil }
 
 // Meta tells what the stored rows are worth. It costs one read.
 func (v *View[K, S]) Meta(ctx context.Context) (meta Meta, err error) {
+	v = v.opened()
 	err = v.core.Measure(ctx, "Timeline.Meta", v.Name, func(ctx context.Context) error {
 		m, err := v.manifest(ctx)
 		meta = v.meta(m, m.Active)
@@ -100,7 +111,8 @@ func (v *View[K, S]) meta(m *manifest, g *generation) Meta {
 		meta.RebuildStatus, meta.RebuildProgress = Complete, &one
 		meta.Through, meta.StartedAt, meta.FinishedAt = g.Through, g.Started, g.Finished
 		meta.Generation, meta.Rows, meta.Counters = g.ID, g.Rows, g.Counts
-		meta.HistoryComplete = g.Print == v.print && !g.Baselines && g.Counts.Baselines == 0 && g.Counts.Ungrouped == 0 && v.whole(g)
+		meta.NoGapSeen = g.Print == v.print && !g.Baselines && g.Counts.Baselines == 0 && g.Counts.Ungrouped == 0 && v.whole(g)
+		meta.HistoryComplete = meta.NoGapSeen && proves(v.all)
 		if g.Print != v.print {
 			meta.RebuildStatus = Stale
 		}
@@ -145,22 +157,21 @@ func collectView(opts []RowsOption) (rowsOptions, error) {
 // past is the window of a replay, and the meta of its rows.
 func (v *View[K, S]) past(ctx context.Context, o rowsOptions) (window, Meta, error) {
 	w, meta, err := past(v.Name, v.all, v.now(), o)
-	if err != nil || !meta.HistoryComplete {
-		return w, meta, err
-	}
-	if meta.HistoryComplete, err = v.remembered(ctx, w.now); err == nil && o.complete && !meta.HistoryComplete {
-		err = fmt.Errorf("timeline %s: %w", v.Name, ErrIncomplete)
+	if err == nil && meta.NoGapSeen {
+		meta.NoGapSeen, err = v.remembered(ctx, w.now)
 	}
 	return w, meta, err
 }
 
 func past(view string, all []*origin, now time.Time, o rowsOptions) (window, Meta, error) {
 	w := window{now: now, since: o.since}
-	meta := Meta{RebuildStatus: Complete, HistoryComplete: true, HistoryFloor: floor(all, now), Through: now}
+	meta := Meta{RebuildStatus: Complete, HistoryComplete: proves(all), NoGapSeen: true, HistoryFloor: floor(all, now), Through: now}
 	one := 1.0
 	meta.RebuildProgress = &one
 	if o.asOf != nil {
-		w.asOf, meta.AsOf = *o.asOf, o.asOf
+		if meta.AsOf = o.asOf; o.asOf.Before(now) { // otherwise everything has happened
+			w.asOf = *o.asOf
+		}
 	}
 	if o.knownAt != nil {
 		for _, x := range all {
@@ -178,7 +189,7 @@ func past(view string, all []*origin, now time.Time, o rowsOptions) (window, Met
 		if !o.partial {
 			return w, meta, &GapError{View: view, At: *t, Floor: meta.HistoryFloor}
 		}
-		meta.HistoryComplete = false
+		meta.HistoryComplete, meta.NoGapSeen = false, false
 	}
 	if o.complete && !meta.HistoryComplete {
 		return w, meta, fmt.Errorf("timeline %s: %w", view, ErrIncomplete)
@@ -209,14 +220,15 @@ func earlier(a, b time.Time) time.Time {
 func (o rowsOptions) counted(meta *Meta, n Counters) {
 	meta.Counters = n
 	if n.Baselines > 0 || n.Ungrouped > 0 {
-		meta.HistoryComplete = false
+		meta.HistoryComplete, meta.NoGapSeen = false, false
 	}
 }
 
-// Get returns the row of one group. Stored rows cost two reads; with [AsOf] or [AsKnownAt] the events of the group are
-// read, of its partition where the source has [Within], else of the whole table. Errors: entity.ErrNotFound when the group
-// has no event; *[StaleError]; *[GapError]; *[EventError].
+// Get returns the row of one group. Stored rows cost two reads. With [AsOf] or [AsKnownAt] the events of the group are
+// read: by a query of its partition in a source with [Within], else of the whole source, which [FullReplay] has to allow.
+// Errors: entity.ErrNotFound when the group has no event; *[StaleError]; *[GapError]; *[EventError]; *entity.InputError.
 func (v *View[K, S]) Get(ctx context.Context, k K, opts ...RowsOption) (row Row[K, S], meta Meta, err error) {
+	v = v.opened()
 	err = v.core.Measure(ctx, "Timeline.Get", v.Name, func(ctx context.Context) error {
 		o, err := collectView(opts)
 		if err != nil {
@@ -227,6 +239,10 @@ func (v *View[K, S]) Get(ctx context.Context, k K, opts ...RowsOption) (row Row[
 			return badOption("%v", err)
 		}
 		if o.replays() {
+			if from := v.scattered(); from != nil && !o.full {
+				return &plan.InputError{Code: plan.CodeFullReplay, Type: "timeline", Problem: fmt.Sprintf(
+					"%s would be read whole for one group of %s: give the source Within, or the read FullReplay", from.id, v.Name)}
+			}
 			row, meta, err = v.getPast(ctx, k, group, o)
 			return err
 		}

@@ -22,7 +22,7 @@ func TestAsKnownAt_RowsLiveAsLongAsWasKnownThen(t *testing.T) {
 	known := l.clock.Now()
 	l.clock.forward(3 * time.Hour)
 	assert.Contains(t, rows(l, v, timeline.AsKnownAt(known)), "north", "its retention had not ended")
-	_, _, err := v.Get(l.ctx, "north", timeline.AsKnownAt(known))
+	_, _, err := v.Get(l.ctx, "north", timeline.FullReplay(), timeline.AsKnownAt(known))
 	require.NoError(t, err)
 	assert.Empty(t, rows(l, v, timeline.AsKnownAt(l.clock.Now())))
 	assert.Empty(t, rows(l, v, timeline.AsKnownAt(known), timeline.AsOf(at(-2))), "it had not happened")
@@ -80,10 +80,10 @@ func TestHistoryFloor_IsBehindTheSecondThatIsPassing(t *testing.T) {
 	require.NoError(t, err)
 	l.clock.forward(24*time.Hour + 500*time.Millisecond) // the event was there less than a day ago, and has ended
 	require.Empty(t, rows(l, v, timeline.AsOf(l.clock.Now())))
-	_, _, err = v.Get(l.ctx, "s", timeline.AsOf(happened))
+	_, _, err = v.Get(l.ctx, "s", timeline.FullReplay(), timeline.AsOf(happened))
 	var gap *timeline.GapError
 	require.ErrorAs(t, err, &gap)
 	assert.Equal(t, noon.Add(time.Second), gap.Floor)
-	_, _, err = v.Get(l.ctx, "s", timeline.AsOf(gap.Floor))
+	_, _, err = v.Get(l.ctx, "s", timeline.FullReplay(), timeline.AsOf(gap.Floor))
 	require.ErrorIs(t, err, entity.ErrNotFound)
 }

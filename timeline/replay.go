@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"iter"
+	"reflect"
 	"sync"
 	"time"
 
@@ -79,11 +80,12 @@ type folded[K comparable, S any] struct {
 	key         K
 	state       S
 	events      int64
-	first, last time.Time // of its events
-	touched     time.Time // the latest moment at which an event had happened and was accepted: the end of a row counts from it
-	position    string    // of the event that was applied last
-	newest      time.Time // when the last of them was accepted
-	tally       tally     // of those that a catch-up may read again
+	first, last time.Time   // of its events
+	touched     time.Time   // the latest moment at which an event had happened and was accepted: the end of a row counts from it
+	position    string      // of the event that was applied last
+	cause       *EventError // of a failure to store it: its group and last event
+	newest      time.Time   // when the last of them was accepted
+	tally       tally       // of those that a catch-up may read again
 }
 
 // apply brings the group's state up to an event.
@@ -144,6 +146,12 @@ type folder[K comparable, S any] interface {
 func (d *definition[K, S]) fold(ctx context.Context, sorted iter.Seq2[spool.Entry, error], n *Counters, f folder[K, S]) error {
 	var g *folded[K, S]
 	var last spool.Entry
+	var latest *record // of the group
+	through := func() error {
+		g.cause = d.all[latest.origin].about(latest, Storing, nil)
+		g.cause.View, g.cause.Group = d.Name, d.shape.shown(reflect.ValueOf(&g.key).Elem(), d.all[latest.origin].confidential(latest.item))
+		return f.done(g)
+	}
 	for e, err := range sorted {
 		if err == nil {
 			err = ctx.Err()
@@ -157,7 +165,7 @@ func (d *definition[K, S]) fold(ctx context.Context, sorted iter.Seq2[spool.Entr
 		}
 		if group := groupOf(e.Key); g == nil || g.group != group {
 			if g != nil {
-				if err := f.done(g); err != nil {
+				if err := through(); err != nil {
 					return err
 				}
 			}
@@ -171,7 +179,7 @@ func (d *definition[K, S]) fold(ctx context.Context, sorted iter.Seq2[spool.Entr
 			n.Duplicates++
 			continue
 		}
-		last = e
+		last, latest = e, r
 		at, err := position(d.all[r.origin], r)
 		if err != nil {
 			return err
@@ -190,7 +198,7 @@ func (d *definition[K, S]) fold(ctx context.Context, sorted iter.Seq2[spool.Entr
 	if g == nil {
 		return nil
 	}
-	return f.done(g)
+	return through()
 }
 
 // whole folds every group from its start.

@@ -26,6 +26,16 @@ func (d *definition[K, S]) route() route {
 	return bySorting
 }
 
+// scattered is a source that does not say where the events of a group lie; nil when all do.
+func (d *definition[K, S]) scattered() *origin {
+	for _, o := range d.all {
+		if o.within == nil {
+			return o
+		}
+	}
+	return nil
+}
+
 // through is the position of a segment that is through.
 const through = "end"
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/aws/smithy-go"
+
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/plan"
@@ -26,17 +28,34 @@ func (b *builder[K, S]) putRows(ctx context.Context, rows []*folded[K, S]) error
 			First: g.first, Last: g.last, Touched: g.touched, Position: g.position, Fence: fence,
 			Newest: g.newest, Tally: g.tally.since(g.newest),
 		}
+		if err := b.states.survives(g.state); err != nil {
+			errs[i] = g.failed(err)
+			return
+		}
 		_, err := b.rows.Put(ctx, row, entity.If(entity.Or(entity.NotExists(&f.Fence), entity.Le(&f.Fence, fence))))
-		var input *plan.InputError
 		switch {
 		case errors.Is(err, entity.ErrCondition):
 			err = ErrLeaseLost
-		case errors.As(err, &input), errors.Is(err, entity.ErrTooLarge):
-			err = &EventError{View: b.Name, Category: Storing, Err: err}
+		case refused(err):
+			err = g.failed(err)
 		}
 		errs[i] = err
 	})
 	return first(errs)
+}
+
+// failed names the group that cannot be stored, and its last event.
+func (g *folded[K, S]) failed(err error) error {
+	e := *g.cause
+	e.Err = err
+	return &e
+}
+
+// refused reports that it is the content of an item that keeps it from being stored, whenever that is tried.
+func refused(err error) bool {
+	var input *plan.InputError
+	var api smithy.APIError
+	return errors.As(err, &input) || errors.Is(err, entity.ErrTooLarge) || errors.As(err, &api) && api.ErrorCode() == "ValidationException"
 }
 
 // unfold is a row as a replay goes on from it.
@@ -64,10 +83,12 @@ func (v *View[K, S]) replayed(g *folded[K, S]) (Row[K, S], error) {
 	}
 	var err error
 	if row.Key, err = v.keys.settle(g.key); err == nil {
-		row.State, err = v.states.settle(g.state)
+		if err = v.states.survives(g.state); err == nil {
+			row.State, err = v.states.settle(g.state)
+		}
 	}
 	if err != nil {
-		err = &EventError{View: v.Name, Category: Storing, Err: err}
+		err = g.failed(err)
 	}
 	return row, err
 }

@@ -64,6 +64,7 @@ func TestItems_OfATableWithoutMarksOfTheLibrary(t *testing.T) {
 		_, err := store.Create(l.ctx, sample{Device: device, Number: number, Taken: at(minute).UnixMilli(), Stored: l.clock.Now().UnixMilli()})
 		require.NoError(t, err)
 	}
+	l.clock.forward(time.Hour)
 	put("d", 1, 30)
 	put("d", 2, 10)
 	put("dd", 10, 20)
@@ -75,7 +76,7 @@ func TestItems_OfATableWithoutMarksOfTheLibrary(t *testing.T) {
 		assert.Equal(t, []string{"2 at 12:10", "1 at 12:30"}, got["d"].State.Lines)
 		assert.Equal(t, []string{"10 at 12:20"}, got["dd"].State.Lines)
 		assert.Equal(t, got, rows(l, v, timeline.AsOf(at(60))))
-		row, _, err := v.Get(l.ctx, "d", timeline.AsOf(at(15)))
+		row, _, err := v.Get(l.ctx, "d", timeline.FullReplay(), timeline.AsOf(at(15)))
 		require.NoError(t, err)
 		assert.Equal(t, []string{"2 at 12:10"}, row.State.Lines)
 	}
@@ -335,7 +336,7 @@ func TestWithin_AnEventElsewhereStopsTheBuild(t *testing.T) {
 	require.ErrorAs(t, err, &wrong)
 	assert.Equal(t, timeline.Grouping, wrong.Category)
 	assert.ErrorContains(t, err, "outside of the partition")
-	row, _, err := v.Get(l.ctx, "d-1", timeline.AsOf(at(10)))
+	row, _, err := v.Get(l.ctx, "d-1", timeline.FullReplay(), timeline.AsOf(at(10)))
 	require.NoError(t, err, "its own partition has none")
 	assert.Equal(t, 1, row.State.Count)
 }
@@ -378,7 +379,7 @@ func TestWithin_AWholeSortKeyIsNoPrefixOfOthers(t *testing.T) {
 	log, err := timeline.NewLog(l.db, timeline.Log{Name: "sensors", Source: timeline.Series(series)})
 	require.NoError(t, err)
 	for i, kind := range kinds {
-		row, meta, err := v.Get(l.ctx, group{"d", kind}, timeline.AsOf(at(100)))
+		row, meta, err := v.Get(l.ctx, group{"d", kind}, timeline.FullReplay(), timeline.AsOf(at(100)))
 		require.NoError(t, err)
 		assert.Equal(t, []int{i}, row.State.Order, kind)
 		assert.EqualValues(t, 1, meta.Counters.Scanned, "%s: no other item is read", kind)

@@ -3,6 +3,8 @@ package timeline
 import (
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -43,17 +45,29 @@ func (k kept[V]) bytes(v V) ([]byte, error) {
 	return item.AppendBinary(nil, it), err
 }
 
-// lost says which field of a state type would not survive being stored, "" when all do.
-func lost(t reflect.Type, seen map[reflect.Type]bool) string {
+// isSet reports that a dynamodbav tag makes a set of a slice.
+func isSet(tag string) bool {
+	_, options, _ := strings.Cut(tag, ",")
+	return slices.ContainsFunc(strings.Split(options, ","), func(o string) bool {
+		return o == "stringset" || o == "numberset" || o == "binaryset"
+	})
+}
+
+// lost says which field of a type would not survive being stored, "" when all do. In a payload that is decoded for every
+// replay, and never changed, sets survive.
+func lost(t reflect.Type, sets bool, seen map[reflect.Type]bool) string {
 	if t == reflect.TypeFor[time.Time]() || seen[t] {
 		return ""
 	}
 	seen[t] = true
+	if !sets && t == reflect.TypeFor[[][]byte]() {
+		return fmt.Sprintf("a %s is stored as a set, which keeps neither order nor an element twice", t)
+	}
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array:
-		return lost(t.Elem(), seen)
+		return lost(t.Elem(), sets, seen)
 	case reflect.Map:
-		return lost(t.Elem(), seen)
+		return lost(t.Elem(), sets, seen)
 	case reflect.Interface:
 		return fmt.Sprintf("a %s comes back as another type", t)
 	case reflect.Struct:
@@ -66,8 +80,10 @@ func lost(t reflect.Type, seen map[reflect.Type]bool) string {
 				return fmt.Sprintf("field %s of %s is not exported", f.Name, t)
 			case tagged == "-":
 				return fmt.Sprintf("field %s of %s is not stored", f.Name, t)
+			case !sets && isSet(tagged):
+				return fmt.Sprintf("field %s of %s is stored as a set, which keeps neither order nor an element twice; use a list, or a map with entries of bool", f.Name, t)
 			default:
-				if problem := lost(f.Type, seen); problem != "" {
+				if problem := lost(f.Type, sets, seen); problem != "" {
 					return problem
 				}
 			}

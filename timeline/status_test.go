@@ -96,6 +96,7 @@ func TestT28_MetaAsJSONHasTheNamesThatCallersCheck(t *testing.T) {
 	assert.Equal(t, "complete", got["rebuild_status"])
 	assert.Equal(t, 1.0, got["rebuild_progress"])
 	assert.Equal(t, true, got["history_complete"])
+	assert.Equal(t, true, got["no_gap_seen"])
 	assert.Contains(t, got, "rebuild_started_at")
 	p, err := v.Page(l.ctx, 1, 1, timeline.AsOf(noon))
 	require.NoError(t, err)

@@ -39,7 +39,8 @@ type directory struct {
 
 	Generation string   `dynamodbav:"generation"`
 	Chunk      int      `dynamodbav:"chunk" entity:"zero"`
-	Groups     []string `dynamodbav:"groups"`
+	Groups     []string `dynamodbav:"groups"`         // of every hundredth row
+	Ends       []byte   `dynamodbav:"ends,omitempty"` // for each, when it and the next 99 end, where rows do
 	Fence      int64    `dynamodbav:"fence"`
 }
 
@@ -129,7 +130,10 @@ func (e *expiry) Stamp(from types.AttributeValue, _ time.Time) (types.AttributeV
 	return item.N(strconv.FormatInt(e.end(t), 10)), nil
 }
 
-func (e *expiry) end(t time.Time) int64 { return t.Unix() + int64(e.after/time.Second) }
+func (e *expiry) end(t time.Time) int64 { return endOf(t, e.after) }
+
+// endOf is when something ends that lives for a time after t, in seconds since 1970.
+func endOf(t time.Time, after time.Duration) int64 { return t.Unix() + int64(after/time.Second) }
 
 // Chosen reports that a caller chose the end, which none does.
 func (e *expiry) Chosen(types.AttributeValue) bool { return false }

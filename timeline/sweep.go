@@ -12,12 +12,13 @@ import (
 // grace is how long rows of an earlier generation stay for those who began to read them.
 const grace = 15 * time.Minute
 
-// Sweep removes the rows of generations that were replaced, or given up, more than 15 minutes ago; Rebuild and CatchUp do
-// it too. It needs the lease of a builder and costs a write per row, and two for each generation. Errors: *[BuildingError].
+// Sweep removes the rows of generations that were replaced, or given up, more than 15 minutes ago, and of those that 50 later
+// ones have followed; Rebuild and CatchUp do it too. It needs the lease of a builder and costs a write per row, and two for each generation. Errors: *[BuildingError].
 func (v *View[K, S]) Sweep(ctx context.Context) error {
+	v = v.opened()
 	return v.core.Measure(ctx, "Timeline.Sweep", v.Name, func(ctx context.Context) error {
 		m, err := v.manifest(ctx)
-		if err != nil || len(v.due(m)) == 0 {
+		if err != nil || len(v.due(m)) == 0 && !slices.ContainsFunc(m.Retired, v.ahead) {
 			return err
 		}
 		h, err := acquire(ctx, v.manifests, v.Name, v.core.Runner.NewID(), v.core.Runner.Clock, func(*manifest) error { return nil })
@@ -44,20 +45,43 @@ func (h *hold) release(ctx context.Context, err error, change func(*manifest)) e
 	}))
 }
 
-// due are the generations that nobody reads any more.
+// mostRetired is how many earlier generations a manifest lists: it is one item, however fast one build follows the other.
+const mostRetired = 50
+
+// due are the generations that nobody reads any more, and the oldest of those that are too many.
 func (v *View[K, S]) due(m *manifest) []retirement {
 	var due []retirement
-	for _, r := range m.Retired {
-		if !r.At.Add(grace).After(v.now()) {
+	for i, r := range m.Retired {
+		if !r.At.Add(grace).After(v.now()) || len(m.Retired)-i > mostRetired {
 			due = append(due, r)
 		}
 	}
 	return due
 }
 
+// ahead reports that a generation was retired by a clock that is ahead of this one.
+func (v *View[K, S]) ahead(r retirement) bool { return r.At.After(v.now()) }
+
+// settleClocks counts the grace of such generations from now: their own clock may be years ahead.
+func (v *View[K, S]) settleClocks(ctx context.Context, h *hold) error {
+	if m := h.last(); !slices.ContainsFunc(m.Retired, v.ahead) {
+		return nil
+	}
+	now := v.now()
+	return h.save(ctx, func(m *manifest) {
+		m.Retired = slices.Clone(m.Retired)
+		for i := range m.Retired {
+			m.Retired[i].At = earlier(m.Retired[i].At, now)
+		}
+	})
+}
+
 // sweep removes what is due, after it has told readers that rows will be missing. Removing it twice, or by two, does no
 // harm: no generation is ever used again.
 func (v *View[K, S]) sweep(ctx context.Context, h *hold) error {
+	if err := v.settleClocks(ctx, h); err != nil {
+		return err
+	}
 	m := h.last()
 	for _, r := range v.due(&m) {
 		err := h.save(ctx, func(m *manifest) {
@@ -82,6 +106,11 @@ func (v *View[K, S]) sweep(ctx context.Context, h *hold) error {
 		}
 	}
 	return nil
+}
+
+// groupOnly is what removing a row needs of it.
+type groupOnly struct {
+	Group string `dynamodbav:"group"`
 }
 
 func (v *View[K, S]) removeGeneration(ctx context.Context, h *hold, id string) error {

@@ -17,6 +17,7 @@ func TestT34_AsOfCountsTheMomentItself(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v := view(l, l.sites())
+	l.clock.forward(10 * time.Minute)
 	l.append("d-1", "north", 1, 2, 3)
 	past := func(t0 time.Time) []int { return rows(l, v, timeline.AsOf(t0))["north"].State.Order }
 	assert.Equal(t, []int{10}, past(at(2).Add(-1)))
@@ -34,7 +35,7 @@ func TestT34_AsOfCountsTheMomentItself(t *testing.T) {
 	p, err = v.Page(l.ctx, 1, 10, timeline.AsOf(at(1e6)))
 	require.NoError(t, err)
 	assert.Equal(t, at(1e6), *p.Meta.AsOf)
-	_, _, err = v.Get(l.ctx, "north", timeline.AsOf(at(0)))
+	_, _, err = v.Get(l.ctx, "north", timeline.FullReplay(), timeline.AsOf(at(0)))
 	assert.ErrorIs(t, err, entity.ErrNotFound)
 	p, err = v.Page(l.ctx, 1, 10, timeline.AsOf(time.Time{}), timeline.AsKnownAt(time.Time{}))
 	require.NoError(t, err)
@@ -104,7 +105,7 @@ func TestT37_BeforeTheFloorIsAGap(t *testing.T) {
 		assert.Equal(t, began, gap.At)
 		assert.Equal(t, "short", gap.View)
 		assert.Equal(t, at(60).Truncate(time.Minute), gap.Floor.Truncate(time.Minute))
-		_, _, err = v.Get(l.ctx, "s", opt)
+		_, _, err = v.Get(l.ctx, "s", timeline.FullReplay(), opt)
 		require.ErrorIs(t, err, timeline.ErrHistoryGap)
 		_, err = log.Page(l.ctx, 1, 10, opt)
 		require.ErrorIs(t, err, timeline.ErrHistoryGap)
@@ -125,6 +126,7 @@ func TestT38_AsKnownAtGoesByTheTimeOfAcceptance(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v := view(l, l.sites())
+	l.clock.forward(10 * time.Minute)
 	l.append("d-1", "north", 1, 5)
 	known := l.clock.Now()
 	l.clock.forward(time.Hour)
@@ -149,7 +151,15 @@ func TestT40_OneGroupWithoutAPartitionIsFoundByAScan(t *testing.T) {
 	l.append("d-1", "north", 1)
 	l.append("d-2", "north", 2)
 	l.append("d-2", "south", 3)
-	row, meta, err := v.Get(l.ctx, "north", timeline.AsOf(at(9)))
+	l.sent.Reset()
+	for _, opt := range []timeline.RowsOption{timeline.AsOf(at(9)), timeline.AsKnownAt(at(9))} {
+		_, _, err := v.Get(l.ctx, "north", opt)
+		var input *entity.InputError
+		require.ErrorAs(t, err, &input)
+		assert.Equal(t, "EDD-9150", input.Code)
+	}
+	assert.Empty(t, l.sent.Requests(), "it is refused before any request")
+	row, meta, err := v.Get(l.ctx, "north", timeline.AsOf(at(9)), timeline.FullReplay())
 	require.NoError(t, err)
 	assert.Equal(t, []int{10, 20}, row.State.Order)
 	assert.EqualValues(t, 3, meta.Counters.Scanned)
@@ -172,4 +182,30 @@ func TestAsOf_IsMonotone(t *testing.T) {
 		last = now
 	}
 	assert.Len(t, last, 3)
+}
+
+// TestAsOf_NowEqualsRowsAlsoWithEventsThatAreDatedAhead has events of devices whose clocks are ahead.
+func TestAsOf_NowEqualsRowsAlsoWithEventsThatAreDatedAhead(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	v := view(l, l.sites())
+	log, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Series(l.readings)})
+	require.NoError(t, err)
+	l.append("d-1", "north", -5, 60)
+	accepted := l.clock.Now()
+	l.clock.forward(time.Minute)
+	l.append("d-2", "south", 600)
+	l.append("d-3", "north", -3)
+	now := l.clock.Now()
+	rebuild(l, v)
+	for _, moment := range []time.Time{now, l.clock.Now(), at(30), at(1e6)} {
+		assert.Equal(t, rows(l, v), rows(l, v, timeline.AsOf(moment)), "as of %s", moment)
+		p, err := log.Page(l.ctx, 1, 10, timeline.AsOf(moment))
+		require.NoError(t, err)
+		assert.EqualValues(t, 4, p.Total, "as of %s", moment)
+	}
+	past := rows(l, v, timeline.AsOf(accepted))
+	assert.Len(t, past, 1)
+	assert.Equal(t, []int{-50, -30, 600}, past["north"].State.Order, "it counts from when it was accepted, at its place")
+	assert.Equal(t, []int{-50}, rows(l, v, timeline.AsOf(at(-4)))["north"].State.Order)
 }

@@ -28,6 +28,12 @@ const (
 	baseline = "baseline"
 )
 
+// keeper is the feature that keeps states, and for how long.
+type keeper interface {
+	plan.Historian
+	Kept() time.Duration
+}
+
 // Versions reads the history of a versioned entity: each change of an item is an event, at its updated_at, whose payload is
 // the item after the change and whose Before is the item before it. The events are named after the entity in lower case:
 // <entity>.created, .updated, .deleted and .restored. An item whose oldest states have expired begins with .baseline, the
@@ -55,7 +61,7 @@ func Versions[T any](h *versioned.History[T], opts ...SourceOption) Source {
 	if !s.Hidden {
 		o.problem("in tables that are shared with effect-dynamodb the states of an item do not tell what happened")
 	}
-	if r, ok := schema.Feature[interface{ Kept() time.Duration }](s); ok {
+	if r, ok := schema.Feature[keeper](s); ok {
 		o.kept = r.Kept()
 	}
 	for _, what := range []string{created, updated, deleted, restored, baseline} {
@@ -67,9 +73,17 @@ func Versions[T any](h *versioned.History[T], opts ...SourceOption) Source {
 	return o.finish(opts)
 }
 
-// baseline reports that the states of an item before this one have expired.
+// baseline reports that the state of an item before this one is missing: it has expired, or was written before the entity
+// kept its history, or while it did not. The first state of an item has version 1, and the others follow one by one.
 func (o *origin) baseline(r *record) bool {
-	return o.kind == "versions" && r.before == nil && r.version > 1
+	if o.kind != "versions" {
+		return false
+	}
+	before := int64(0)
+	if r.before != nil {
+		before = plan.StoredVersion(o.core.Schema, r.before)
+	}
+	return r.version != before+1
 }
 
 // maxHeld bounds what is held of one item, its current state and its deleted copies, in bytes.

@@ -87,7 +87,7 @@ func TestT03_VersionsTellEverythingThatHappened(t *testing.T) {
 		assert.Equal(t, []string{"created 1 ->y", "deleted 2 y>y"}, got["b"].State.Lines)
 		assert.Equal(t, got, rows(l, v, timeline.AsOf(at(100))))
 		for id, row := range got {
-			one, _, err := v.Get(l.ctx, id, timeline.AsOf(at(100)))
+			one, _, err := v.Get(l.ctx, id, timeline.FullReplay(), timeline.AsOf(at(100)))
 			require.NoError(t, err)
 			assert.Equal(t, row, one)
 		}
@@ -164,7 +164,8 @@ func TestT27_WhatHasExpiredIsToldAndDoesNotCountAnyMore(t *testing.T) {
 	}
 	paint("oak", "1", "yellow") // replaces the first state, which is kept for a day from now
 	meta := rebuild(l, v)
-	assert.True(t, meta.HistoryComplete)
+	assert.True(t, meta.NoGapSeen)
+	assert.False(t, meta.HistoryComplete, "of an item whose states have all expired nothing is left")
 	assert.Equal(t, noon.Add(-24*time.Hour).Truncate(time.Hour), meta.HistoryFloor.Truncate(time.Hour))
 	l.clock.forward(20 * time.Hour)
 	paint("oak", "1", "red")
@@ -183,14 +184,15 @@ func TestT27_WhatHasExpiredIsToldAndDoesNotCountAnyMore(t *testing.T) {
 	assert.EqualValues(t, 1, meta.Counters.Baselines)
 	_, err = v.Page(l.ctx, 1, 10, timeline.RequireComplete())
 	assert.ErrorIs(t, err, timeline.ErrIncomplete)
-	_, elm, err := v.Get(l.ctx, "elm", timeline.AsOf(l.clock.Now()))
+	_, elm, err := v.Get(l.ctx, "elm", timeline.FullReplay(), timeline.AsOf(l.clock.Now()))
 	assert.ErrorIs(t, err, entity.ErrNotFound, "its row ended a day after its last event")
-	assert.True(t, elm.HistoryComplete)
-	_, _, err = v.Get(l.ctx, "oak", timeline.AsOf(l.clock.Now()), timeline.RequireComplete())
+	assert.True(t, elm.NoGapSeen)
+	assert.False(t, elm.HistoryComplete)
+	_, _, err = v.Get(l.ctx, "oak", timeline.FullReplay(), timeline.AsOf(l.clock.Now()), timeline.RequireComplete())
 	require.ErrorIs(t, err, timeline.ErrIncomplete)
-	_, oak, err := v.Get(l.ctx, "oak", timeline.AsOf(l.clock.Now()))
+	_, oak, err := v.Get(l.ctx, "oak", timeline.FullReplay(), timeline.AsOf(l.clock.Now()))
 	require.NoError(t, err)
-	assert.False(t, oak.HistoryComplete)
+	assert.False(t, oak.NoGapSeen)
 
 	log, err := timeline.NewLog(l.db, timeline.Log{Name: "leaves", Source: v.Source, Oldest: true})
 	require.NoError(t, err)

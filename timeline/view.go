@@ -2,9 +2,11 @@ package timeline
 
 import (
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -35,11 +37,22 @@ func New[K comparable, S any](db *entity.DB, f Fold[K, S]) (*View[K, S], error) 
 	return &View[K, S]{d, s}, nil
 }
 
+// opened is v, or a view of which every call fails.
+func (v *View[K, S]) opened() *View[K, S] {
+	if v != nil && v.definition != nil && v.core != nil {
+		return v
+	}
+	none := &View[K, S]{definition: &definition[K, S]{}}
+	none.core = core.Closed(reflect.TypeOf(v))
+	return none
+}
+
 // Fingerprint identifies the definition: rows of another one are not served.
-func (v *View[K, S]) Fingerprint() string { return v.print }
+func (v *View[K, S]) Fingerprint() string { return v.opened().print }
 
 // Affected reports whether rows may change by events of these names.
 func (v *View[K, S]) Affected(events ...string) bool {
+	v = v.opened()
 	for _, name := range events {
 		if _, ok := v.byEvent[name]; ok {
 			return true
@@ -68,5 +81,6 @@ func floor(all []*origin, now time.Time) time.Time {
 
 // String prints the definition.
 func (v *View[K, S]) String() string {
+	v = v.opened()
 	return fmt.Sprintf("timeline %s version %d, definition %s", v.Name, v.Version, v.print)
 }

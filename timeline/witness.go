@@ -6,6 +6,13 @@ import (
 	"time"
 )
 
+// ends reports that events of the origin, or states, are kept for a time only. What is left does not prove then that there
+// was nothing else: not even a history without events does.
+func (o *origin) ends() bool { return o.kept > 0 || o.core != nil && o.core.Schema.Expires }
+
+// proves reports that a history which was read whole is everything that has been accepted.
+func proves(all []*origin) bool { return !slices.ContainsFunc(all, (*origin).ends) }
+
 // lapses reports that events of the origin go without a trace when their time to live ends. The history of a versioned
 // entity begins with a baseline instead.
 func (o *origin) lapses() bool {
@@ -26,7 +33,7 @@ func (o *origin) born(r *record) time.Time {
 
 func (d *definition[K, S]) lapses() bool { return slices.ContainsFunc(d.all, (*origin).lapses) }
 
-// begins is the instant before which the sources that lapse are known to have had no event; zero when it is not known. That
+// begins is the instant before which the sources that lapse are taken to have had no event; zero when nothing is known. That
 // takes a build that found nothing in the older half of what is kept, and builds after it that were never so far apart that an event could come and
 // expire between two of them. now is when a build began to read, end when it had read everything.
 func (d *definition[K, S]) begins(before *generation, now, end time.Time, n Counters) time.Time {
@@ -53,13 +60,13 @@ func (d *definition[K, S]) forgets() bool {
 	return slices.ContainsFunc(d.all, func(o *origin) bool { return o.lapses() && o.kept == 0 })
 }
 
-// whole reports that the rows of a generation lack no event that had expired when they were made.
+// whole reports that, as far as builds have seen, the rows of a generation lack no event that had expired when they were made.
 func (d *definition[K, S]) whole(g *generation) bool {
 	return !d.lapses() || !g.Begins.IsZero() && !d.forgets() && !g.Begins.Before(d.floor(g.Finished))
 }
 
-// remembered reports that no event of a replay can have expired, as the builds of the view tell. It reads the manifest if
-// the sources lapse.
+// remembered reports that the builds of the view have seen no event that can have expired before a replay. It reads the
+// manifest if the sources lapse.
 func (v *View[K, S]) remembered(ctx context.Context, now time.Time) (bool, error) {
 	if !v.lapses() {
 		return true, nil

@@ -1,7 +1,6 @@
 package timeseries_test
 
 import (
-	"flag"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -9,15 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
-
-// Each case costs some ten requests; -rapid.checks on the command line overrides this.
-func init() {
-	if err := flag.Set("rapid.checks", "25"); err != nil {
-		panic(err)
-	}
-}
 
 // mapping is how facts of the model are events of T.
 type mapping[T any] struct {
@@ -93,7 +86,7 @@ func TestAppendAll_AgreesWithTheModelOnRandomBatchesOverARandomState(t *testing.
 func agree[T any](t *testing.T, as mapping[T]) {
 	w := open[T](t)
 	var series atomic.Int64
-	rapid.Check(t, func(rt *rapid.T) {
+	testsize.Check(t, testsize.Pick(12, 250), func(rt *rapid.T) {
 		id := fmt.Sprint(series.Add(1))
 		m := newModel(as.record)
 		send := func(label string, batch []fact) {

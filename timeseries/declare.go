@@ -18,7 +18,8 @@ import (
 // orderBy names the attribute that orders events: a time, an integer or a string that the caller supplies. ttl is how
 // long DynamoDB keeps an event after it was accepted; without it, for ever. late says what becomes of an event that is
 // older than the current item: "drop" (default), or "record", which keeps it in the history. maxAhead refuses an event
-// whose time is further in the future than that, because it would block all later ones.
+// whose time is further in the future than that, because it would block all later ones. digits:"38" is for an integer
+// orderBy in a table that is shared with effect-dynamodb, where it is a bigint.
 //
 // Fields with the role append are written by [Series.Append] and by nothing else; Append writes no others.
 type Events struct{}
@@ -29,6 +30,7 @@ type events struct {
 	ttl      time.Duration
 	record   bool
 	maxAhead time.Duration
+	bigint   bool         // orderBy is one of effect-dynamodb
 	half     *schema.Half // sort key of events
 }
 
@@ -47,6 +49,7 @@ const constructor = "timeseries.New"
 func (Events) Declare(d *schema.Decl) {
 	e := &events{ttl: d.Duration("ttl"), maxAhead: d.Duration("maxAhead")}
 	name, ok := d.Need("orderBy")
+	e.readDigits(d)
 	late, hasLate := d.Tag("late")
 	if _, twice := schema.Feature[*events](d.Schema); twice {
 		d.Problem(schema.CodeMalformed, "a struct is one time series")
@@ -80,7 +83,7 @@ func (e *events) readOrderBy(d *schema.Decl, name string) {
 	if d.Schema.KeyPart(a) {
 		d.Problem(schema.CodeOrderByKeyPart, "orderBy %q is part of the primary key, which cannot change", name)
 	}
-	if a.Key == nil || a.Key.Kind == key.Bool {
+	if a.Key == nil || a.Key.Kind == key.Bool || a.Mixed() {
 		d.Problem(schema.CodeOrderByType, "orderBy %q of type %s cannot order events; times, integers and strings can", name, a.Type)
 		return
 	}
@@ -96,7 +99,26 @@ func (e *events) readOrderBy(d *schema.Decl, name string) {
 	if e.maxAhead > 0 && a.Key.Kind != key.Time {
 		d.Problem(schema.CodeMalformed, "maxAhead needs an orderBy that is a time")
 	}
-	d.Satellites(len(eventInfix) + longest(a.Key))
+	if e.bigint && a.Key.Kind != key.Int && a.Key.Kind != key.Uint {
+		d.Problem(schema.CodeMalformed, "digits is for an orderBy that is an integer")
+	}
+	f := *d.Schema.InDollar(a)
+	if e.bigint {
+		d.Schema.Bigint(&f)
+	}
+	d.Satellites(len(eventInfix) + longest(&f))
+}
+
+// readDigits reads how many digits orderBy has in the keys of a shared table.
+func (e *events) readDigits(d *schema.Decl) {
+	text, ok := d.Tag("digits")
+	if !ok {
+		return
+	}
+	e.bigint = text == "38"
+	if !d.Schema.Options.Interop || text != "16" && text != "38" {
+		d.Problem(schema.CodeMalformed, `digits:%q: it is for tables that are shared with effect-dynamodb, which writes a number in 16 digits and a bigint in 38`, text)
+	}
 }
 
 // eventInfix stands between the current item's sort key and the orderBy text of an event.
@@ -104,16 +126,15 @@ const eventInfix = schema.EventInfix
 
 // longest is the length of the longest text of f; strings, which have none, are measured at each append.
 func longest(f *key.Field) int {
-	switch f.Kind {
-	case key.Time:
-		if f.Time.Text() {
-			return len("2006-01-02T15:04:05.000000000Z")
-		}
-		return 19
-	case key.Int:
-		return 19
-	case key.Uint:
+	switch {
+	case f.Kind == key.Time && f.Time.Text():
+		return len("2006-01-02T15:04:05.000000000Z")
+	case f.Number() && f.Width > 0:
+		return f.Width
+	case f.Kind == key.Uint:
 		return 20
+	case f.Number():
+		return 19
 	}
 	return 1
 }
@@ -165,7 +186,7 @@ func (e *events) finish(d *schema.Decl) {
 		}
 	}
 	if e.orderBy != nil && e.orderBy.Key != nil && s.SK != nil && s.SK.Prefixed {
-		e.half = eventHalf(s, e.orderBy)
+		e.half = e.eventHalf(s)
 		s.Beside = append(s.Beside, e.half)
 	}
 }
@@ -212,8 +233,12 @@ func (e *events) checkHalf(d *schema.Decl, x *schema.Index, h *schema.Half) {
 }
 
 // eventHalf is the sort key of events: the current item's, #e#, and orderBy.
-func eventHalf(s *schema.Schema, orderBy *schema.Attr) *schema.Half {
+func (e *events) eventHalf(s *schema.Schema) *schema.Half {
+	f := s.InDollar(e.orderBy)
+	if e.bigint {
+		s.Bigint(f)
+	}
 	t := *s.SK.Template
-	t.Segments = append(slices.Clone(t.Segments), key.Segment{Literal: "e"}, key.Segment{Field: s.InDollar(orderBy)})
-	return &schema.Half{Attr: s.SK.Attr, Template: &t, Parts: append(slices.Clone(s.SK.Parts), orderBy), Prefixed: true, Type: s.SK.Type}
+	t.Segments = append(slices.Clone(t.Segments), key.Segment{Literal: "e"}, key.Segment{Field: f})
+	return &schema.Half{Attr: s.SK.Attr, Template: &t, Parts: append(slices.Clone(s.SK.Parts), e.orderBy), Prefixed: true, Type: s.SK.Type}
 }

@@ -22,21 +22,34 @@ const atMost = expr.Le
 // item will do. It costs one request per MB of events read.
 func (s *Series[T]) History(key T, opts ...entity.QueryOption) entity.Query[T] {
 	c := core.Of(s)
-	return core.NewItemQuery[T](c, history(c, s.e, "History", reflect.ValueOf(key), opt.Queries(opts)))
+	return core.NewItemQuery[T](c, history(c, s.opened().e, "History", reflect.ValueOf(key), opt.Queries(opts)))
 }
 
 // history compiles the query of a series' events.
 func history(c *core.Core, e *events, verb string, key reflect.Value, spec opt.Spec) *query.Plan {
+	if c.Err() != nil {
+		return core.Refused(c, verb)
+	}
 	src := query.Source{
 		Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: e.half, Verb: verb, Expire: true,
 		Lead: e.half.Parts[:len(e.half.Parts)-1],
 		Code: plan.CodeOrderByRange, Other: "a history is read by ranges of " + e.orderBy.Field + "; put conditions on other fields into entity.Filter",
 		Base: func(time.Time) expr.Cond { return expr.Cond{} },
 	}
-	if _, parts, err := plan.Key(c.Schema, key); err == nil && len(c.Schema.Cased()) > 0 {
-		src.Own = func(it item.Item) (bool, error) { return true, plan.SameCase(c.Schema, parts, it) }
+	if _, parts, err := plan.Key(c.Schema, key); err == nil && (len(c.Schema.Cased()) > 0 || c.Schema.Options.Interop) {
+		src.Own = func(it item.Item) (bool, error) {
+			if attr, problem := c.Schema.CheckDigits(e.half, it); problem != "" {
+				return false, &entity.DecodeError{Entity: c.Schema.Name, Attr: attr, Problem: problem}
+			}
+			return true, plan.SameCase(c.Schema, parts, it)
+		}
 		for _, a := range c.Schema.Cased() {
 			src.Needs = append(src.Needs, a.Name)
+		}
+		if c.Schema.Options.Interop {
+			for _, a := range e.half.Parts {
+				src.Needs = append(src.Needs, a.Name)
+			}
 		}
 	}
 	return query.Build(src, key, spec)

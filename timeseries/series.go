@@ -42,6 +42,14 @@ func New[T any](db *entity.DB, opts ...entity.StoreOption) (*Series[T], error) {
 	return &Series[T]{core.NewHandle(c), store, e}, nil
 }
 
+// opened is s, or a series of which every call fails.
+func (s *Series[T]) opened() *Series[T] {
+	if s == nil || s.e == nil {
+		return &Series[T]{handle: core.HandleOf(s)}
+	}
+	return s
+}
+
 // AppendOption is accepted by Append and AppendAll: [SkipCurrent], entity.If.
 type AppendOption interface{ opt.Append }
 
@@ -60,7 +68,7 @@ func SkipCurrent() AppendOption {
 // for which entity.IsAmbiguous is true when the outcome stayed unknown.
 func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Result[T], error) {
 	c, spec := core.Of(s), opt.Appends(opts)
-	op := newAppend(c, s.e, reflect.ValueOf(ev), spec)
+	op := newAppend(c, s.opened().e, reflect.ValueOf(ev), spec)
 	var r Result[T]
 	err := c.Measure(ctx, "Append", op.KeyIs, func(ctx context.Context) error {
 		got, err := c.Runner.Run(ctx, op)
@@ -113,50 +121,56 @@ func result[T any](c *core.Core, o outcome) (Result[T], error) {
 
 // Get returns the current item; see entity.Store.Get.
 func (s *Series[T]) Get(ctx context.Context, key T, opts ...entity.ReadOption) (T, error) {
-	return s.store.Get(ctx, key, opts...)
+	return s.opened().store.Get(ctx, key, opts...)
 }
 
 // Update changes enrichment fields of the current item; a change of orderBy or of an append field is an error. See
 // entity.Store.Update.
 func (s *Series[T]) Update(ctx context.Context, key T, opts ...entity.UpdateOption) (T, error) {
-	return s.store.Update(ctx, key, opts...)
+	return s.opened().store.Update(ctx, key, opts...)
 }
 
 // Upsert merges enrichment fields into the current item, also before the first append; orderBy and append fields of v
 // are left out. See entity.Store.Upsert.
 func (s *Series[T]) Upsert(ctx context.Context, v T, opts ...entity.UpdateOption) (item T, created bool, err error) {
-	return s.store.Upsert(ctx, v, opts...)
+	return s.opened().store.Upsert(ctx, v, opts...)
 }
 
 // Query reads the current items of one partition; see entity.Store.Query. The events of the partition are read, and
 // charged, too: an index is cheaper where a partition holds many events.
 func (s *Series[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[T] {
-	return s.store.Query(partition, opts...)
+	return s.opened().store.Query(partition, opts...)
 }
 
 // GetMany returns the current items of many series; see entity.Store.GetMany.
 func (s *Series[T]) GetMany(ctx context.Context, keys []T, opts ...entity.ReadOption) ([]*T, error) {
-	return s.store.GetMany(ctx, keys, opts...)
+	return s.opened().store.GetMany(ctx, keys, opts...)
 }
 
 // Purge removes the current item and every event of the series; see entity.Store.Purge.
 func (s *Series[T]) Purge(ctx context.Context, key T, opts ...entity.PurgeOption) error {
-	return s.store.Purge(ctx, key, opts...)
+	return s.opened().store.Purge(ctx, key, opts...)
 }
 
 // Index returns an index of the current items; see entity.Store.Index.
-func (s *Series[T]) Index(name string) (*entity.Index[T], error) { return s.store.Index(name) }
+func (s *Series[T]) Index(name string) (*entity.Index[T], error) { return s.opened().store.Index(name) }
 
 // Op builds writes as values.
-func (s *Series[T]) Op() Ops[T] { return Ops[T]{s.handle, s.e, s.store.Op()} }
+func (s *Series[T]) Op() Ops[T] {
+	s = s.opened()
+	return Ops[T]{s.handle, s.e, s.store.Op()}
+}
 
 // At returns the event that was the newest at t: the last one whose orderBy is not after t. It reads consistently and
 // passes over expired events; usually it costs one request. It needs an orderBy that is a time; for others, use
 // History with entity.Le and entity.Desc. Errors: entity.ErrNotFound; *entity.InputError.
 func (s *Series[T]) At(ctx context.Context, key T, t time.Time) (T, error) {
 	c := core.Of(s)
+	var none T
+	if err := c.Err(); err != nil {
+		return none, c.Wrap("At", "", err)
+	}
 	if s.e.orderBy.Key.Kind != timeKind {
-		var none T
 		return none, c.Wrap("At", "", &entity.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Field: s.e.orderBy.Field, Problem: "At needs an orderBy that is a time; use History with Le, Desc and First"})
 	}
 	return core.NewItemQuery[T](c, history(c, s.e, "At", reflect.ValueOf(key), opt.Spec{

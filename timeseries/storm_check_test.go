@@ -46,7 +46,7 @@ func (s *storm[T]) check(series int, enrich func(*T, string), last string) {
 		switch r.reason {
 		case timeseries.Older:
 			require.False(s.t, s.as.record, "late events are recorded")
-			require.Less(s.t, r.fact.at, stormEvents+1)
+			require.Less(s.t, r.fact.at, stormEvents()+1)
 		case timeseries.Duplicate:
 			require.True(s.t, ok)
 			require.Equal(s.t, accepted, r.fact)
@@ -64,7 +64,7 @@ func (s *storm[T]) check(series int, enrich func(*T, string), last string) {
 	for _, f := range sorted.events() {
 		sorted.fold(f)
 	}
-	require.Equal(s.t, stormEvents, sorted.current.at, "the newest event is never older than anything")
+	require.Equal(s.t, stormEvents(), sorted.current.at, "the newest event is never older than anything")
 	cur := s.current(s.as.event(id, fact{}))
 	require.Equal(s.t, sorted.current, s.as.fact(cur), "series %d: the newest event with the fields folded", series)
 	decorated := cur

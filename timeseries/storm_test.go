@@ -5,16 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
@@ -23,17 +21,15 @@ import (
 const (
 	stormSeries  = 8
 	stormWorkers = 64
-	stormEvents  = 30 // for each series, before duplicates
 )
+
+// stormEvents is how many events each series gets, before duplicates.
+func stormEvents() int { return testsize.Pick(12, 120) }
 
 // stormSeed is the seed of this run: DYNASTRATA_TEST_SEED, else a new one.
 func stormSeed(t *testing.T) uint64 {
-	if text := os.Getenv("DYNASTRATA_TEST_SEED"); text != "" {
-		seed, err := strconv.ParseUint(text, 10, 64)
-		require.NoError(t, err)
-		return seed
-	}
-	return rand.Uint64()
+	t.Helper()
+	return testsize.Number(t, "DYNASTRATA_TEST_SEED", rand.Uint64())
 }
 
 // report is one event on its way, and what its sender was told.
@@ -50,6 +46,7 @@ type storm[T any] struct {
 	as      mapping[T]
 	rng     *rand.Rand
 	queue   chan []*report
+	news    [stormSeries]chan struct{} // of an answer about a series
 	reports []*report
 	errs    []error
 	errOnce sync.Mutex
@@ -74,6 +71,9 @@ func TestStorm_OfWritersOverABadLineLeavesSoundSeries(t *testing.T) {
 func rage[T any](t *testing.T, seed uint64, as mapping[T], enrich func(*T, string), field *string) {
 	// A patient sender: with some of 20 requests failing, giving up is out of the question.
 	s := &storm[T]{world: open[T](t, attempts(60)), as: as, rng: rand.New(rand.NewPCG(seed, 1))}
+	for i := range s.news {
+		s.news[i] = make(chan struct{}, 1)
+	}
 	s.plan()
 	s.sent.Inject(faults.Random(seed, 0.05, faults.Conflict, faults.Throttle, faults.Lost))
 	var writers, watchers sync.WaitGroup
@@ -110,7 +110,7 @@ func (s *storm[T]) plan() {
 		all = append(all, placed{r, float64(f.at) + 12*s.rng.Float64()})
 	}
 	for series := range stormSeries {
-		for at := 1; at <= stormEvents; at++ {
+		for at := 1; at <= stormEvents(); at++ {
 			f := fact{at: at, a: s.rng.IntN(100), hasA: s.as.record || s.rng.IntN(2) == 0}
 			if !f.hasA {
 				f.a = 0
@@ -193,6 +193,10 @@ func (s *storm[T]) send(batch []*report) error {
 		return err
 	}
 	for i, r := range rs {
+		select {
+		case s.news[batch[i].series] <- struct{}{}:
+		default: // there is news that nobody has looked at yet
+		}
 		batch[i].reason = r.Reason
 		if r.Applied != (r.Reason == "") {
 			s.fail(fmt.Errorf("applied %t with reason %q", r.Applied, r.Reason))
@@ -242,6 +246,9 @@ func (s *storm[T]) watch(ctx context.Context, series int) {
 		default:
 			newest = max(newest, f.at)
 		}
-		time.Sleep(100 * time.Millisecond)
+		select {
+		case <-s.news[series]:
+		case <-ctx.Done():
+		}
 	}
 }

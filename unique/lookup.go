@@ -31,6 +31,9 @@ type Store[T any] interface {
 // Of opens the constraint of that name. The error is an *entity.SchemaError when T does not declare it.
 func Of[T any](store Store[T], name string) (*Lookup[T], error) {
 	c := core.Of(store)
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
 	var known []string
 	for _, f := range c.Schema.Features {
 		if k, ok := f.(*constraint); ok {
@@ -54,6 +57,9 @@ func Of[T any](store Store[T], name string) (*Lookup[T], error) {
 func (l *Lookup[T]) Find(ctx context.Context, v T) (T, error) {
 	c := core.Of(l)
 	var found T
+	if err := c.Err(); err != nil {
+		return found, c.Wrap("Find", "", err)
+	}
 	k, err := l.wanted(reflect.ValueOf(v))
 	if err != nil {
 		return found, c.Measure(ctx, "Find", "", func(context.Context) error { return err })

@@ -22,7 +22,11 @@ import (
 // can be stopped at any time and run again; what it did until then is in the result, beside the error. It costs what
 // [Lookup.Verify] does, and a few reads and a transaction for every finding.
 func (l *Lookup[T]) Repair(ctx context.Context, opts ...entity.QueryOption) (Repaired, error) {
-	c, a := core.Of(l), newAudit(core.Of(l), l.k)
+	c := core.Of(l)
+	if err := c.Err(); err != nil {
+		return Repaired{}, c.Wrap("Repair", "", err)
+	}
+	a := newAudit(c, l.k)
 	var done Repaired
 	err := c.Measure(ctx, "Repair", "", func(ctx context.Context) error {
 		err := a.run(ctx, opt.Queries(opts))

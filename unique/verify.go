@@ -29,7 +29,11 @@ import (
 // It changes nothing, and costs a consistent scan, a read for every sentinel and for the sentinel of every item, 100 in a
 // request, and for what does not agree a few more. The only option is entity.Segments.
 func (l *Lookup[T]) Verify(ctx context.Context, opts ...entity.QueryOption) (Report, error) {
-	c, a := core.Of(l), newAudit(core.Of(l), l.k)
+	c := core.Of(l)
+	if err := c.Err(); err != nil {
+		return Report{}, c.Wrap("Verify", "", err)
+	}
+	a := newAudit(c, l.k)
 	spec := opt.Queries(opts)
 	err := c.Measure(ctx, "Verify", "", func(ctx context.Context) error { return a.run(ctx, spec) })
 	return a.report, err

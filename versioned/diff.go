@@ -90,4 +90,4 @@ func (h *History[T]) Revert(ctx context.Context, key T, n int64, opts ...WriteOp
 }
 
 // Op builds writes as values.
-func (h *History[T]) Op() Ops[T] { return Ops[T]{h.handle} }
+func (h *History[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(h)} }

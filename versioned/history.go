@@ -31,6 +31,9 @@ type History[T any] struct {
 // Of opens the history of a store. The error is an *entity.SchemaError when T does not declare [Retain].
 func Of[T any](store *entity.Store[T]) (*History[T], error) {
 	c := core.Of(store)
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
 	r, ok := schema.Feature[*retain](c.Schema)
 	if !ok {
 		return nil, &entity.SchemaError{Code: schema.CodeHandle, Type: c.Schema.Type.String(), Problem: "the struct lacks the declaration versioned.Retain"}

@@ -47,7 +47,7 @@ func (c *costs) observe(_ context.Context, r entity.Report) {
 	line.write += r.WriteUnits
 }
 
-// print shows the average call of each kind.
+// print shows what the calls of each kind consumed.
 func (c *costs) print(out io.Writer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,12 +56,14 @@ func (c *costs) print(out io.Writer) {
 		all = append(all, line)
 	}
 	slices.SortFunc(all, func(a, b *cost) int { return cmp.Compare(a.what, b.what) })
-	fmt.Fprintln(out, "\nWhat a call cost on average, measured:")
+	fmt.Fprintln(out, "\nWhat the calls cost, measured. A transaction writes two items, each for two units; one that is refused names none:")
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "  call\tcalls\trequests\tread units\twrite units")
+	fmt.Fprintln(w, "  call\tcalls\trequests\tread units\twrite units\twrite units of one")
+	var total cost
 	for _, l := range all {
-		n := float64(l.calls)
-		fmt.Fprintf(w, "  %s\t%d\t%.1f\t%.1f\t%.1f\n", l.what, l.calls, float64(l.requests)/n, l.read/n, l.write/n)
+		fmt.Fprintf(w, "  %s\t%d\t%d\t%.1f\t%.1f\t%.1f\n", l.what, l.calls, l.requests, l.read, l.write, l.write/float64(l.calls))
+		total.calls, total.requests, total.read, total.write = total.calls+l.calls, total.requests+l.requests, total.read+l.read, total.write+l.write
 	}
+	fmt.Fprintf(w, "  total\t%d\t%d\t%.1f\t%.1f\t\n", total.calls, total.requests, total.read, total.write)
 	_ = w.Flush() // to memory or a terminal; the lines before told the same
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/dynastrata/dynastrata/localdb"
 )
 
-// patience is how long the demonstration may take once the database is there; it usually takes a second or two.
-const patience = 60 * time.Second
+// cleanup bounds the deletion of tables, which has to end even when the context of the run is over.
+const cleanup = 5 * time.Minute
 
 // demo serves on a free port, with tables of its own, which it deletes at the end, and runs a fleet against itself.
 func demo(ctx context.Context, out io.Writer, getenv func(string) string) (err error) {
@@ -28,8 +28,6 @@ func demo(ctx context.Context, out io.Writer, getenv func(string) string) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	client, suffix := server.Client(), "-demo-"+strings.ToLower(rand.Text()[:8])
 	cfg, err := demoConfig(getenv, suffix, out)
 	if err != nil {
@@ -82,7 +80,9 @@ func run(ctx context.Context, out io.Writer, client *dynamodb.Client, cfg config
 	}
 	serving, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- serve(serving, listener, newService(b, cfg).routes(), b.log) }()
+	service := newService(b, cfg)
+	service.timeout = patient.request
+	go func() { ended <- serve(serving, listener, service.routes(), b.log, patient) }()
 	s := newStory(out, "http://"+listener.Addr().String(), cfg, b.clock)
 	err = s.tell(ctx)
 	stop()
@@ -108,7 +108,7 @@ func run(ctx context.Context, out io.Writer, client *dynamodb.Client, cfg config
 
 // drop deletes the tables, even when ctx is over.
 func drop(ctx context.Context, client *dynamodb.Client, cfg config) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
 	defer cancel()
 	var errs []error
 	for _, table := range []string{cfg.Devices, cfg.Readings, cfg.Batches, cfg.Keys} {
@@ -122,5 +122,5 @@ func drop(ctx context.Context, client *dynamodb.Client, cfg config) error {
 
 // newClient returns a client of the API for one token.
 func newClient(base, token string) *client {
-	return &client{base: base, token: token, http: &http.Client{Timeout: requestTimeout}, longest: time.Second, attempts: 5}
+	return &client{base: base, token: token, http: &http.Client{}, longest: time.Second, attempts: 5}
 }

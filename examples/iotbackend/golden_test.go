@@ -62,7 +62,7 @@ func TestGolden_TheTablesHoldExactlyWhatTheSchemaSays(t *testing.T) {
 	full := sample(macA, 0)
 	a, b, c, d, e := 22.5, 21.8, 45.2, 1013.25, 62.3
 	full.Sensors = &Sensors{&a, &b, &c, &d, &e}
-	full.SensorStatus = &SensorStatus{"ok", "ok", "error"}
+	full.SensorStatus = &SensorStatus{ptr(Health("ok")), ptr(Health("ok")), ptr(Health("error"))}
 	_, err = l.ingest(ctx, macA, []submission{full})
 	require.NoError(t, err)
 	empty := sample(macB, 1)

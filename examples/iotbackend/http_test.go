@@ -95,7 +95,7 @@ func TestHTTP_EveryRequestIsLoggedUnderItsID(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
 	require.Equal(t, "mine-1", resp.Header.Get("X-Request-Id"))
-	require.Eventually(t, func() bool { return strings.Contains(l.logs.String(), "mine-1") }, time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(l.logs.String(), "mine-1") }, 2*time.Minute, time.Millisecond)
 	line := l.logs.String()
 	for _, part := range []string{`"request_id":"mine-1"`, `"method":"GET"`, `"route":"GET /v1/devices"`, `"status":401`, `"code":"UNAUTHORIZED"`} {
 		require.Contains(t, line, part)
@@ -186,7 +186,7 @@ func (u *unmatchedBody) Write(p []byte) (int, error) { return u.body.Write(p) }
 
 func TestServe_EveryWaitIsBounded(t *testing.T) {
 	t.Parallel()
-	s := newServer(nil, slog.Default())
+	s := newServer(nil, slog.Default(), strict)
 	for name, d := range map[string]time.Duration{"header": s.ReadHeaderTimeout, "read": s.ReadTimeout, "write": s.WriteTimeout, "idle": s.IdleTimeout} {
 		require.Positive(t, d, name)
 	}
@@ -211,7 +211,7 @@ func TestServe_RequestsUnderWayAreAnswered(t *testing.T) {
 	})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- serve(ctx, listener, h, slog.New(slog.DiscardHandler)) }()
+	go func() { ended <- serve(ctx, listener, h, slog.New(slog.DiscardHandler), strict) }()
 	url := "http://" + listener.Addr().String()
 	answered := make(chan string, 1)
 	go func() {
@@ -236,4 +236,21 @@ func TestServe_RequestsUnderWayAreAnswered(t *testing.T) {
 	close(release)
 	require.Equal(t, "\"done\"\n", <-answered)
 	require.NoError(t, <-ended)
+}
+
+// A path that the mux would clean is no resource: no page, and no redirection that would lose a request's body.
+func TestHTTP_PathsThatAreNotPlainAreNotFound(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	for _, path := range []string{"//v1", "//v1/devices", "/v1//devices", "/v1/./devices", "/v1/x/../devices", "/v1/devices//"} {
+		resp, err := http.Get(l.api.URL + path)
+		require.NoError(t, err)
+		defer resp.Body.Close()
+		require.Equal(t, http.StatusNotFound, resp.StatusCode, path)
+		require.Equal(t, "application/json", resp.Header.Get("Content-Type"), path)
+		require.Equal(t, path, resp.Request.URL.Path, "it was not redirected")
+		var said apiError
+		require.NoError(t, json.NewDecoder(resp.Body).Decode(&said), path)
+		require.Equal(t, "ROUTE_NOT_FOUND", said.Code, path)
+	}
 }

@@ -177,7 +177,7 @@ func sample(id check.MAC, n int) submission {
 	return submission{
 		BatchID:     BatchID(fmt.Sprintf("%s_%s_%d_%d", id, boot1, end-300_000, end)),
 		TimestampMS: end, BootID: boot1, FirmwareVersion: "1.0.16",
-		Sensors: &Sensors{BME280TempC: &temperature}, SensorStatus: &SensorStatus{BME280: "ok"},
+		Sensors: &Sensors{BME280TempC: &temperature}, SensorStatus: &SensorStatus{BME280: ptr(Health("ok"))},
 	}
 }
 

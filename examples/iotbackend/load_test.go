@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -21,10 +22,17 @@ import (
 
 // The load: every client sends its share of the requests one after the other.
 const (
-	loadClients  = 64
-	loadRequests = 5000
-	loadDevices  = 32 // two clients speak for each device, and send some batches both
+	loadClients = 64
+	loadDevices = 32 // two clients speak for each device, and send some batches both
 )
+
+// loadRequests is the number of requests of all clients: 5,000 in a long run of the tests.
+func loadRequests() int {
+	if os.Getenv("DYNASTRATA_LONG") == "1" {
+		return 5000
+	}
+	return 600
+}
 
 // fleetClient is one of the clients of the load, and what it was told.
 type fleetClient struct {
@@ -52,6 +60,7 @@ func TestLoad_NothingIsLostDoubledOrInvented(t *testing.T) {
 	require.NoError(t, err)
 	l.wire.Inject(faults.Random(seed, 0.05, faults.Conflict, faults.Throttle, faults.Lost, faults.Drop, faults.InternalApplied))
 
+	total := int64(loadRequests())
 	var requests atomic.Int64
 	transport := &http.Transport{MaxIdleConnsPerHost: loadClients}
 	defer transport.CloseIdleConnections()
@@ -66,7 +75,7 @@ func TestLoad_NothingIsLostDoubledOrInvented(t *testing.T) {
 		}
 		clients[i] = c
 		wg.Go(func() {
-			for requests.Add(1) <= loadRequests {
+			for requests.Add(1) <= total {
 				c.step(t.Context())
 			}
 		})
@@ -88,13 +97,13 @@ func TestLoad_NothingIsLostDoubledOrInvented(t *testing.T) {
 	stored, err := readTables(t.Context(), l.client, l.cfg)
 	require.NoError(t, err)
 	t.Logf("%d requests in %s, %d batches sent, %d acknowledged, %d stored, %d requests refused, %d to the database",
-		loadRequests, took, len(want.sent), len(want.acknowledged), len(stored.readings), refused, len(l.wire.Requests()))
+		total, took, len(want.sent), len(want.acknowledged), len(stored.readings), refused, len(l.wire.Requests()))
 	require.Empty(t, stored.check(l.cfg.Retention, want))
 	require.Len(t, stored.devices, loadDevices)
 	for id, n := range fresh {
 		require.Equal(t, 1, n, "batch %s was acknowledged as new %d times", id, n)
 	}
-	require.Greater(t, len(want.acknowledged), loadRequests/4, "most of the load went through")
+	require.Greater(t, len(want.acknowledged), int(total/4), "most of the load went through")
 	for _, s := range want.secrets {
 		require.NotContains(t, l.logs.String(), s.text)
 	}

@@ -158,7 +158,7 @@ func lockedReading() Reading {
 		HardwareID: "AA:BB:CC:DD:EE:FF", TimestampMS: 1704067800000,
 		BatchID: "AA:BB:CC:DD:EE:FF_7c9e6679-7425-40de-944b-e07fc1f90ae7_1704067200000_1704067800000",
 		BootID:  "7c9e6679-7425-40de-944b-e07fc1f90ae7", FirmwareVersion: "1.0.16", FriendlyName: "greenhouse-sensor-01",
-		Sensors: Sensors{&a, &b, &c, &d, &e}, SensorStatus: SensorStatus{"ok", "ok", "ok"},
+		Sensors: Sensors{&a, &b, &c, &d, &e}, SensorStatus: SensorStatus{ptr(Health("ok")), ptr(Health("ok")), ptr(Health("ok"))},
 	}
 }
 

@@ -149,7 +149,7 @@ func TestL46_SensorsAreOptionalOneByOne(t *testing.T) {
 
 func TestL47_SensorsAreOkOrNot(t *testing.T) {
 	t.Parallel()
-	for _, status := range []SensorStatus{{BME280: "broken"}, {DS18B20: "OK"}, {SoilMoisture: "ok "}} {
+	for _, status := range []SensorStatus{{BME280: ptr(Health("broken"))}, {DS18B20: ptr(Health("OK"))}, {SoilMoisture: ptr(Health("ok "))}, {BME280: ptr(Health(""))}} {
 		s := sample(macA, 0)
 		s.SensorStatus = &status
 		require.Equal(t, []string{"sensor_status"}, fields(t, s.validate()))
@@ -158,7 +158,7 @@ func TestL47_SensorsAreOkOrNot(t *testing.T) {
 		require.ErrorAs(t, second(planner(t).readings.Put(t.Context(), r)), new(*entity.ValidationError))
 	}
 	s := sample(macA, 0)
-	s.SensorStatus = &SensorStatus{"ok", "error", ""}
+	s.SensorStatus = &SensorStatus{ptr(Health("ok")), ptr(Health("error")), nil}
 	require.NoError(t, s.validate())
 }
 
@@ -304,7 +304,7 @@ func TestL53_RangesEndBehindEveryBatchID(t *testing.T) {
 	require.Error(t, BatchID(emoji.BatchID).Validate(), "but no device can use such an id")
 }
 
-func ptr(s string) *string { return &s }
+func ptr[T any](v T) *T { return &v }
 
 func TestL54_PagesGoOnWhereTheyEnded(t *testing.T) {
 	t.Parallel()

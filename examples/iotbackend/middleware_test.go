@@ -38,7 +38,7 @@ func TestHTTP_TheLogHasRoutesAndIDsInsteadOfPaths(t *testing.T) {
 	l.send("PATCH", "/v1/devices/"+string(macA), "Bearer "+adminToken, "application/json", `{"friendly_name":"x"}`)
 	l.send("POST", "/v1/api-keys/"+string(key.KeyID)+"/revoke", "Bearer "+adminToken, "", "")
 	last := `"route":"POST /v1/api-keys/{key_id}/revoke","about":"` + string(key.KeyID) + `","status":200`
-	require.Eventually(t, func() bool { return strings.Contains(l.logs.String(), last) }, time.Second, time.Millisecond, l.logs)
+	require.Eventually(t, func() bool { return strings.Contains(l.logs.String(), last) }, 2*time.Minute, time.Millisecond, l.logs)
 	logs := l.logs.String()
 	require.Contains(t, logs, `"route":"PATCH /v1/devices/{hardware_id}","about":"`+string(macA)+`","status":200`)
 	require.Contains(t, logs, `"route":"GET /v1/devices/{hardware_id}/readings/latest","about":"","status":400`)

@@ -74,18 +74,18 @@ func storable(f float64) error {
 	return nil
 }
 
-// SensorStatus says which sensors work.
+// SensorStatus says which sensors work. A sensor that is not there has no status, which is not the same as an empty one.
 type SensorStatus struct {
-	BME280       Health `dynamodbav:"bme280,omitempty" json:"bme280,omitempty"`
-	DS18B20      Health `dynamodbav:"ds18b20,omitempty" json:"ds18b20,omitempty"`
-	SoilMoisture Health `dynamodbav:"soil_moisture,omitempty" json:"soil_moisture,omitempty"`
+	BME280       *Health `dynamodbav:"bme280,omitempty" json:"bme280,omitempty"`
+	DS18B20      *Health `dynamodbav:"ds18b20,omitempty" json:"ds18b20,omitempty"`
+	SoilMoisture *Health `dynamodbav:"soil_moisture,omitempty" json:"soil_moisture,omitempty"`
 }
 
 // Validate refuses a status that nobody knows.
 func (s SensorStatus) Validate() error {
 	var errs []error
-	for _, h := range []Health{s.BME280, s.DS18B20, s.SoilMoisture} {
-		if h != "" {
+	for _, h := range []*Health{s.BME280, s.DS18B20, s.SoilMoisture} {
+		if h != nil {
 			errs = append(errs, h.Validate())
 		}
 	}

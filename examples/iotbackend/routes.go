@@ -1,6 +1,9 @@
 package main
 
-import "net/http"
+import (
+	"net/http"
+	"path"
+)
 
 // handler is one operation: it returns the status and the body of the answer, or an error.
 type handler func(r *http.Request) (status int, body any, err error)
@@ -32,6 +35,9 @@ func (s *service) routes() http.Handler {
 func matched(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h, pattern := mux.Handler(r)
+		if !plain(r.URL.EscapedPath()) { // the mux would send a page that leads to the path it takes for the meant one
+			pattern, h = "", http.NotFoundHandler()
+		}
 		if noted(r).route = pattern; pattern != "" {
 			mux.ServeHTTP(w, r)
 			return
@@ -45,6 +51,11 @@ func matched(mux *http.ServeMux) http.Handler {
 		}
 		fail(w, r, p)
 	})
+}
+
+// plain reports whether a path has no empty and no dotted segments.
+func plain(p string) bool {
+	return p == path.Clean(p) || p == path.Clean(p)+"/"
 }
 
 // unmatched takes what the mux says about a request that no route takes.

@@ -9,17 +9,31 @@ import (
 	"time"
 )
 
-// limits of the HTTP server.
+// Sizes that the HTTP server accepts.
 const (
-	requestTimeout = 15 * time.Second // for one request, database included
-	headerTimeout  = 5 * time.Second
-	readTimeout    = 10 * time.Second
-	writeTimeout   = requestTimeout + 5*time.Second
-	idleTimeout    = 60 * time.Second
-	grace          = requestTimeout + 5*time.Second // for requests under way when the service ends
-	mostHeader     = 16 << 10
-	mostBody       = 256 << 10 // 100 readings are about 60 KB
+	mostHeader = 16 << 10
+	mostBody   = 256 << 10 // 100 readings are about 60 KB
 )
+
+// limits are how long the HTTP server waits.
+type limits struct {
+	request             time.Duration // for one request, database included
+	header, read, write time.Duration
+	idle                time.Duration
+	grace               time.Duration // for requests under way when the service ends
+}
+
+var (
+	// strict is for a service that strangers reach.
+	strict = limits{
+		request: requestTimeout, header: 5 * time.Second, read: 10 * time.Second, write: requestTimeout + 5*time.Second,
+		idle: time.Minute, grace: requestTimeout + 5*time.Second,
+	}
+	// patient is for the demonstration, which has to end well on a machine that is busy with other things.
+	patient = limits{request: time.Hour, header: time.Hour, read: time.Hour, write: 2 * time.Hour, idle: time.Hour, grace: time.Hour}
+)
+
+const requestTimeout = 15 * time.Second
 
 // service is the HTTP side.
 type service struct {
@@ -34,21 +48,21 @@ func newService(b *backend, cfg config) *service {
 }
 
 // newServer returns an HTTP server with a limit on everything that a client could make it wait for.
-func newServer(h http.Handler, log *slog.Logger) *http.Server {
+func newServer(h http.Handler, log *slog.Logger, wait limits) *http.Server {
 	return &http.Server{
 		Handler:           h,
-		ReadHeaderTimeout: headerTimeout,
-		ReadTimeout:       readTimeout,
-		WriteTimeout:      writeTimeout,
-		IdleTimeout:       idleTimeout,
+		ReadHeaderTimeout: wait.header,
+		ReadTimeout:       wait.read,
+		WriteTimeout:      wait.write,
+		IdleTimeout:       wait.idle,
 		MaxHeaderBytes:    mostHeader,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 }
 
 // serve answers requests until ctx ends. Then it takes no new ones, and waits for those under way.
-func serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
-	server := newServer(h, log)
+func serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger, wait limits) error {
+	server := newServer(h, log, wait)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(l) }()
 	select {
@@ -57,7 +71,7 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 	case <-ctx.Done():
 	}
 	log.Info("shutting down")
-	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait.grace)
 	defer cancel()
 	if err := server.Shutdown(patience); err != nil {
 		return errors.Join(err, server.Close())

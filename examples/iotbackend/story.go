@@ -40,6 +40,7 @@ const (
 
 // tell goes through the story. Its error says why it could not go on; what was merely wrong is in broken.
 func (s *story) tell(ctx context.Context) error {
+	fmt.Fprintln(s.out, "\nRequests and their answers. Those of 400 and above are refusals that the story asks for: each is what it must be.")
 	var made struct {
 		KeyID  string `json:"key_id"`
 		APIKey string `json:"api_key"`
@@ -111,12 +112,13 @@ func (s *story) devices(ctx context.Context, device *client) error {
 
 // batch is a device's nth reading, five minutes after the one before, the last one ending now.
 func (s *story) batch(id check.MAC, boot check.UUID4, n, of int) submission {
+	works, fails := Health("ok"), Health("error")
 	end := Millis(s.now().Add(time.Duration(n-of+1) * 5 * time.Minute).UnixMilli())
 	celsius, percent := 20.5+float64(n), 45.25
 	b := submission{
 		BatchID:     BatchID(fmt.Sprintf("%s_%s_%d_%d", id, boot, end-300_000, end)),
 		TimestampMS: end, BootID: boot, FirmwareVersion: "1.0.16",
-		Sensors: &Sensors{BME280TempC: &celsius, HumidityPct: &percent}, SensorStatus: &SensorStatus{BME280: "ok", SoilMoisture: "error"},
+		Sensors: &Sensors{BME280TempC: &celsius, HumidityPct: &percent}, SensorStatus: &SensorStatus{BME280: &works, SoilMoisture: &fails},
 	}
 	s.expected.sent[b.BatchID] = b
 	return b

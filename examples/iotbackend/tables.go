@@ -36,9 +36,9 @@ func (all tables) each() []table {
 // print shows the items in DynamoDB's own JSON.
 func (all tables) print(out io.Writer) {
 	for _, t := range all.each() {
-		fmt.Fprintf(out, "\n%s: %d items\n", t.name, len(t.items))
+		fmt.Fprintf(out, "\n%s: %d items, as DynamoDB has them (S text, N number, BOOL, M map, L list)\n", t.name, len(t.items))
 		for _, it := range t.items {
-			fmt.Fprintln(out, "  "+text(it))
+			fmt.Fprintln(out, fold("  "+text(it)))
 		}
 	}
 }

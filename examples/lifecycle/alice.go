@@ -51,6 +51,7 @@ func (s *story) create(ctx context.Context) error {
 		return err
 	}
 	created := op.Result()
+	s.done("Create of Alice", "version %d", created.Version)
 	s.equal("version", created.Version, 1)
 	s.must(created.CreatedAt.Equal(s.clock.at), "created at %s", created.CreatedAt)
 	return nil
@@ -61,6 +62,7 @@ func (s *story) update(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.done("Update of displayName", "now %s, version %d", updated.DisplayName, updated.Version)
 	s.equal("version", updated.Version, 2)
 	s.equal("name", updated.DisplayName, "Alice Baker")
 	_, err = s.employees.Update(ctx, alice, entity.Set(&field.TenantID, "t-other"))
@@ -72,6 +74,7 @@ func (s *story) delete(ctx context.Context) error {
 	if err := s.employees.Delete(ctx, alice); err != nil {
 		return err
 	}
+	s.done("Delete", "a copy is in the bin")
 	_, err := s.employees.Get(ctx, alice, entity.Consistent())
 	s.refused("Get", err, entity.ErrNotFound)
 	_, err = s.employees.Update(ctx, alice, entity.Set(&field.DisplayName, "Nobody"))
@@ -101,6 +104,7 @@ func (s *story) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.done("Restore", "version %d", restored.Version)
 	s.equal("version", restored.Version, 4)
 	s.equal("name", restored.DisplayName, "Alice Baker")
 	here, err := s.byTenant.Query(Employee{TenantID: "t-acme"}).Collect(ctx)
@@ -168,8 +172,12 @@ func (s *story) expect(ctx context.Context) error {
 		s.equal("actual version", conflict.Actual, 4)
 	}
 	updated, err := s.employees.Update(ctx, alice, move, versioned.Expect(4))
+	if err != nil {
+		return err
+	}
+	s.done("Update that expects version 4", "department %s, version %d", updated.Department, updated.Version)
 	s.equal("version", updated.Version, 5)
-	return err
+	return nil
 }
 
 func (s *story) revert(ctx context.Context) error {
@@ -177,6 +185,7 @@ func (s *story) revert(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.done("Revert", "department %s again, version %d", reverted.Department, reverted.Version)
 	s.equal("reverted", fmt.Sprint(reverted.Version, reverted.Department, reverted.DisplayName), fmt.Sprint(6, "Engineering", "Alice Baker"))
 	return nil
 }

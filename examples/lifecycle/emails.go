@@ -52,6 +52,7 @@ func (s *story) taken(ctx context.Context) error {
 	if _, err = s.employees.Create(ctx, hired); err != nil {
 		return err
 	}
+	s.done("Create of Bob with an address of his own", "%s", hired.Email)
 	return s.find(ctx, "alice@acme.com", "emp-alice")
 }
 
@@ -70,6 +71,7 @@ func (s *story) free(ctx context.Context) error {
 	if err := s.employees.Delete(ctx, alice); err != nil {
 		return err
 	}
+	s.done("Delete of Alice", "her address is free")
 	_, err := s.byEmail.Find(ctx, Employee{Email: "alice@acme.com"})
 	s.refused("Find of her address", err, entity.ErrNotFound)
 	_, err = s.employees.Create(ctx, Employee{
@@ -78,6 +80,7 @@ func (s *story) free(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.done("Create of Carol", "with alice@acme.com")
 	_, err = s.bin.Restore(ctx, alice)
 	s.violated("Restore of Alice", err, "emp-carol")
 	return nil
@@ -87,10 +90,12 @@ func (s *story) freed(ctx context.Context) error {
 	if _, err := s.employees.Update(ctx, carol, entity.Set(&field.Email, "carol@acme.com")); err != nil {
 		return err
 	}
+	s.done("Update of Carol", "now carol@acme.com")
 	restored, err := s.bin.Restore(ctx, alice)
 	if err != nil {
 		return err
 	}
+	s.done("Restore of Alice", "version %d", restored.Version)
 	s.equal("version", restored.Version, 8)
 	return s.find(ctx, "alice@acme.com", "emp-alice")
 }
@@ -102,6 +107,7 @@ func (s *story) reserve(ctx context.Context) error {
 	if err := s.contractors.Delete(ctx, dora); err != nil {
 		return err
 	}
+	s.done("Create and Delete of Dora", "her address stays reserved")
 	_, err := s.contractors.Create(ctx, Contractor{ContractorID: "con-erin", Email: "dora@agency.com", DisplayName: "Erin"})
 	s.violated("Create with the address of Dora, who is deleted", err, "con-dora")
 	_, err = s.contractors.Create(ctx, Contractor{ContractorID: "con-dora", Email: "dora@agency.com", DisplayName: "Another Dora"})
@@ -114,7 +120,12 @@ func (s *story) reserved(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.done("Restore of Dora", "version %d", restored.Version)
 	s.equal("version", restored.Version, 3)
 	_, err = s.contractors.Create(ctx, Contractor{ContractorID: erin.ContractorID, Email: "erin@agency.com", DisplayName: "Erin"})
-	return err
+	if err != nil {
+		return err
+	}
+	s.done("Create of Erin", "with erin@agency.com")
+	return nil
 }

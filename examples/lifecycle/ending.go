@@ -33,6 +33,7 @@ func (s *story) handOver(ctx context.Context) error {
 	if err := s.db.Transact(ctx, gives, takes); err != nil {
 		return err
 	}
+	s.done("Transact", "Alice has version %d, Bob version %d", gives.Result().Version, takes.Result().Version)
 	s.equal("versions", []int64{gives.Result().Version, takes.Result().Version}, []int64{9, 2})
 	if err := s.find(ctx, "alice@acme.com", "emp-bob"); err != nil {
 		return err
@@ -48,7 +49,7 @@ func (s *story) purge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.report.line("removed so far: %v", progress)
+	s.done("Purge of Alice", "%d items removed; its progress was %v", progress[len(progress)-1], progress)
 	s.must(slices.IsSorted(progress), "the progress goes back: %v", progress)
 	s.equal("removed in the end", progress[len(progress)-1:], []int{9}) // the current item and 8 snapshots
 	_, err = s.employees.Get(ctx, alice, entity.Consistent())
@@ -67,8 +68,13 @@ func (s *story) purgeReserved(ctx context.Context) error {
 	if err := s.leftovers.Purge(ctx, dora); err != nil {
 		return err
 	}
+	s.done("Delete and Purge of Dora", "nothing of her is left")
 	c := entity.Fields[Contractor]()
 	updated, err := s.contractors.Update(ctx, erin, entity.Set(&c.Email, "dora@agency.com"))
+	if err != nil {
+		return err
+	}
+	s.done("Update of Erin", "now %s", updated.Email)
 	s.equal("address", updated.Email, "dora@agency.com")
-	return err
+	return nil
 }

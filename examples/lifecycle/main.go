@@ -28,9 +28,6 @@ import (
 	"github.com/dynastrata/dynastrata/localdb"
 )
 
-// patience is how long a run may take once the database is there; it usually takes a second.
-const patience = 20 * time.Second
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
@@ -47,9 +44,6 @@ func start(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-
 	client, table := server.Client(), "lifecycle-"+strings.ToLower(rand.Text()[:8])
 	fmt.Fprintf(out, "table %s on %s (%s)\n", table, server.Endpoint(), server.Kind())
 	defer func() { err = errors.Join(err, drop(ctx, client, table)) }()
@@ -69,9 +63,12 @@ func run(ctx context.Context, out io.Writer, client *dynamodb.Client, table stri
 	return nil
 }
 
+// cleanup bounds the deletion of tables, which has to end even when the context of the run is over.
+const cleanup = 5 * time.Minute
+
 // drop deletes the table, even when ctx is over.
 func drop(ctx context.Context, client *dynamodb.Client, table string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
 	defer cancel()
 	var gone *types.ResourceNotFoundException
 	if _, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &table}); err != nil && !errors.As(err, &gone) {

@@ -16,15 +16,26 @@ type report struct{ out io.Writer }
 
 func (r report) title(format string, args ...any) { fmt.Fprintf(r.out, "\n"+format+"\n", args...) }
 
-func (r report) line(format string, args ...any) { fmt.Fprintf(r.out, "  "+format+"\n", args...) }
+// line prints a line; one that is too long for a screen is folded.
+func (r report) line(format string, args ...any) {
+	fmt.Fprintln(r.out, fold("  "+fmt.Sprintf(format, args...)))
+}
 
 func (r report) legend() {
 	r.line("The tables show what is stored of a record. Its current item has the sort key S, and everything else that belongs")
-	r.line("to it lies behind S in the same partition. Sentinels claim values; each is a partition of its own.")
+	r.line("to it lies behind S in the same partition. Sentinels claim values; each is a partition of its own. The columns:")
+	r.line("  marks    in gsi1: it has the keys of that index; _deleted: a snapshot of the deleted state;")
+	r.line("           _op=restore: the last write of the item was its restore")
+	r.line("  expires  when DynamoDB removes it; empty: never")
+	r.line("A call that went well is a line with \"ok\". Errors are those that the story asks for, each of the class that it must be.")
 }
 
 // plan prints what an operation is going to send; it knows it without sending.
-func (r report) plan(op fmt.Stringer) { r.line("%s", strings.ReplaceAll(op.String(), "\n", "\n  ")) }
+func (r report) plan(op fmt.Stringer) {
+	for line := range strings.Lines(op.String()) {
+		r.line("%s", strings.TrimSuffix(line, "\n"))
+	}
+}
 
 // rows prints items as they are stored.
 func (r report) rows(all rows, now time.Time) {
@@ -32,8 +43,9 @@ func (r report) rows(all rows, now time.Time) {
 		r.line("(nothing is stored)")
 		return
 	}
+	r.line("stored now:")
 	w := tabwriter.NewWriter(r.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "  "+strings.Join([]string{"record", "kind", "sort key", "version", "email", "displayName", "department", "", "expires"}, "\t"))
+	fmt.Fprintln(w, "  "+strings.Join([]string{"record", "kind", "sort key", "version", "email", "displayName", "department", "marks", "expires"}, "\t"))
 	for i, it := range all {
 		owner := it.owner()
 		if i > 0 && all[i-1].owner() == owner {
@@ -75,7 +87,7 @@ func expiry(ttl int64, now time.Time) string {
 	}
 	left := time.Unix(ttl, 0).Sub(now)
 	days := left / (24 * time.Hour)
-	return fmt.Sprintf("in %dd%dh", days, (left-days*24*time.Hour)/time.Hour)
+	return fmt.Sprintf("in %d d %d h", days, (left-days*24*time.Hour)/time.Hour)
 }
 
 // instant is a time as the report prints it.

@@ -89,6 +89,11 @@ func (s *story) equal(what string, got, want any) {
 	s.must(fmt.Sprint(got) == fmt.Sprint(want), "%s: %v, want %v", what, got, want)
 }
 
+// done says that a call went well, and what came of it.
+func (s *story) done(call, format string, args ...any) {
+	s.report.line("%s: ok, %s", call, fmt.Sprintf(format, args...))
+}
+
 // refused prints the error of a call that must fail, and notes a violation unless it is of every class.
 func (s *story) refused(call string, err error, classes ...error) {
 	s.report.line("%s: %v", call, err)

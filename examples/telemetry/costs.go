@@ -6,6 +6,9 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/dynastrata/dynastrata/entity"
 )
@@ -16,6 +19,28 @@ type costs struct {
 	lines map[costKey]*cost
 }
 
+// counted is a client that counts the actions of transactions that were applied, for the calls of one context.
+type counted struct{ entity.Client }
+
+// actionsKey finds the counter of a context.
+type actionsKey struct{}
+
+// counting returns a context whose transactions are counted.
+func counting(ctx context.Context) context.Context {
+	return context.WithValue(ctx, actionsKey{}, new(atomic.Int64))
+}
+
+func (c counted) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, optFns ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	out, err := c.Client.TransactWriteItems(ctx, in, optFns...)
+	if n, ok := ctx.Value(actionsKey{}).(*atomic.Int64); ok && err == nil {
+		n.Add(int64(len(in.TransactItems)))
+	}
+	return out, err
+}
+
+// perAction is what an action of a transaction costs, on an item of up to 1 KB. A check costs as much as a write.
+const perAction = 2
+
 type costKey struct{ verb, entity string }
 
 type cost struct {
@@ -24,7 +49,11 @@ type cost struct {
 	read, write     float64
 }
 
-func (c *costs) observe(_ context.Context, r entity.Report) {
+func (c *costs) observe(ctx context.Context, r entity.Report) {
+	written := r.WriteUnits
+	if n, ok := ctx.Value(actionsKey{}).(*atomic.Int64); ok {
+		written = float64(perAction * n.Swap(0))
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.lines == nil {
@@ -38,7 +67,7 @@ func (c *costs) observe(_ context.Context, r entity.Report) {
 	line.calls++
 	line.requests += r.Requests
 	line.read += r.ReadUnits
-	line.write += r.WriteUnits
+	line.write += written
 }
 
 // sorted returns a copy of the lines, by verb and entity.

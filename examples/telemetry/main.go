@@ -20,15 +20,11 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/dynastrata/dynastrata/localdb"
 )
-
-// patience is how long a run may take once the database is there; it usually takes a few seconds.
-const patience = 20 * time.Second
 
 func main() {
 	seed := flag.Uint64("seed", 1, "seed of the fleet; the same seed gives the same reports")
@@ -48,9 +44,6 @@ func start(ctx context.Context, out io.Writer, seed uint64) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-
 	client, table := server.Client(), "telemetry-"+strings.ToLower(rand.Text()[:8])
 	fmt.Fprintf(out, "seed %d, table %s on %s (%s)\n", seed, table, server.Endpoint(), server.Kind())
 	defer func() { err = errors.Join(err, drop(ctx, client, table)) }()

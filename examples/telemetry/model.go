@@ -59,7 +59,7 @@ type app struct {
 
 // open declares the entities, which needs no I/O: a mistake in a tag is found here.
 func open(client entity.Client, table string, costs *costs) (*app, error) {
-	db, err := entity.Open(client, entity.Config{
+	db, err := entity.Open(counted{client}, entity.Config{
 		Table:     table,
 		Namespace: entity.Namespace{Name: "app", Version: 1},
 		Observe:   costs.observe,

@@ -16,7 +16,10 @@ type report struct{ out io.Writer }
 
 func (r report) title(format string, args ...any) { fmt.Fprintf(r.out, "\n"+format+"\n", args...) }
 
-func (r report) line(format string, args ...any) { fmt.Fprintf(r.out, "  "+format+"\n", args...) }
+// line prints a line; one that is too long for a screen is folded.
+func (r report) line(format string, args ...any) {
+	fmt.Fprintln(r.out, fold("  "+fmt.Sprintf(format, args...)))
+}
 
 // table prints rows of cells in columns.
 func (r report) table(rows ...[]string) {
@@ -94,8 +97,19 @@ func (r report) events(events []Telemetry) {
 // plans prints what operations and queries are going to send; they know it without sending.
 func (r report) plans(plans ...fmt.Stringer) {
 	for _, p := range plans {
-		r.line("%s", strings.ReplaceAll(p.String(), "\n", "\n  "))
+		for line := range strings.Lines(p.String()) {
+			r.line("%s", strings.TrimSuffix(line, "\n"))
+		}
 	}
+}
+
+// legend explains the columns of answers.
+func (r report) legend() {
+	r.line("sent = applied + older + duplicate + collision, and an answer each:")
+	r.line("  applied    it is stored, and the current item has what it reports")
+	r.line("  older      the current item is newer; this entity drops late events")
+	r.line("  duplicate  the same event was stored before: a retry")
+	r.line("  collision  another event of the same second was stored before; the first one stays")
 }
 
 // costs prints what each verb cost.
@@ -113,8 +127,9 @@ func (r report) costs(lines []cost) {
 	}
 	row(total)
 	r.table(rows...)
-	r.line("These are the units that the answers name. DynamoDB Local names too few for a transaction: it counts actions that")
-	r.line("cost the same only once, where the service counts them all. The answer to a refused write names none at all.")
+	r.line("Write units of transactions are computed: two for each action of a transaction that was applied, since all items are")
+	r.line("smaller than 1 KB. DynamoDB Local names too few for them: it counts actions that cost the same only once. All other")
+	r.line("units are those that the answers name. What a refused write costs no answer names; it is left out.")
 }
 
 // String is an item in one line; what it does not have is left out.

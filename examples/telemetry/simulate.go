@@ -64,6 +64,7 @@ func (s *simulation) live(ctx context.Context) error {
 		return err
 	}
 	s.report.title("The fleet publishes, one report at a time, while a background job enriches")
+	s.report.legend()
 	s.report.answers(s.fleet, func(d *device) []receipt { return d.receipts })
 	s.report.line("updates by the background job meanwhile: %d, of all devices but %s", updates, s.fleet[0].name())
 	return nil
@@ -140,16 +141,19 @@ func (s *simulation) check(ctx context.Context) error {
 	for _, d := range s.fleet {
 		events += len(d.receipts)
 	}
-	s.report.line("%d devices, %d answers. For each device:", len(s.fleet), events)
+	s.report.line("%d devices, %d answers: those of both tables above, and of the two transactions. For each device:", len(s.fleet), events)
 	for _, rule := range []string{ruleAnswer, ruleCurrent, ruleHistory} {
 		s.report.line("ok: %s", rule)
 	}
 	return nil
 }
 
+// cleanup bounds the deletion of tables, which has to end even when the context of the run is over.
+const cleanup = 5 * time.Minute
+
 // drop deletes the table, even when ctx is over.
 func drop(ctx context.Context, client *dynamodb.Client, table string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
 	defer cancel()
 	var gone *types.ResourceNotFoundException
 	if _, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &table}); err != nil && !errors.As(err, &gone) {

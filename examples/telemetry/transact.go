@@ -53,7 +53,7 @@ func (s *simulation) transactions(ctx context.Context) error {
 	s.report.plans(fresh.report)
 	s.report.title("The plans of one transaction: report, guard and alarm")
 	s.report.plans(fresh.report, fresh.guard, fresh.create)
-	if err := s.db.Transact(ctx, fresh.report, fresh.guard, fresh.create); err != nil {
+	if err := s.db.Transact(counting(ctx), fresh.report, fresh.guard, fresh.create); err != nil {
 		return fmt.Errorf("raise an alarm: %w", err)
 	}
 	d.receipts = append(d.receipts, receipt{fresh.event, fresh.report.Result()})
@@ -67,7 +67,7 @@ func (s *simulation) transactions(ctx context.Context) error {
 // staleTransaction sends a transaction whose report is older than the current item. An append of its own would answer
 // with an outcome; here that would leave the alarm undecided, so it is an error, and nothing is written.
 func (s *simulation) staleTransaction(ctx context.Context, d *device, late raise) error {
-	err := s.db.Transact(ctx, late.report, late.guard, late.create)
+	err := s.db.Transact(counting(ctx), late.report, late.guard, late.create)
 	var stale *timeseries.StaleError
 	switch {
 	case err == nil:
@@ -86,8 +86,9 @@ func (s *simulation) staleTransaction(ctx context.Context, d *device, late raise
 	}
 	s.report.title("The same with a report that comes too late")
 	s.report.line("error: %v", err)
-	s.report.line("reason %q of the append; the guard: %v, the alarm: %v", stale.Reason, entity.FailureOf(err, late.guard), entity.FailureOf(err, late.create))
-	s.report.line("sent:  %s", late.event)
-	s.report.line("winner: %s", winner)
+	s.report.line("Nothing was written: the append is %q; the guard and the alarm had no objection (%v, %v).",
+		stale.Reason, entity.FailureOf(err, late.guard), entity.FailureOf(err, late.create))
+	s.report.line("sent:   %s", late.event)
+	s.report.line("stored: %s", winner)
 	return nil
 }

@@ -30,9 +30,6 @@ import (
 	"github.com/dynastrata/dynastrata/localdb"
 )
 
-// patience is how long a run may take once the database is there; it usually takes a few seconds.
-const patience = 2 * time.Minute
-
 func main() {
 	seed := flag.Uint64("seed", 1, "seed of what happens; the same seed gives the same output")
 	flag.Parse()
@@ -51,9 +48,6 @@ func start(ctx context.Context, out io.Writer, seed uint64) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-
 	client, table := server.Client(), "timeline-"+strings.ToLower(rand.Text()[:8])
 	fmt.Fprintf(out, "seed %d, tables %s… on %s (%s)\n", seed, table, server.Endpoint(), server.Kind())
 	defer func() { err = errors.Join(err, drop(ctx, client, table)) }()
@@ -84,9 +78,12 @@ func (s *story) run(ctx context.Context) error {
 	return nil
 }
 
+// cleanup bounds the deletion of tables, which has to end even when the context of the run is over.
+const cleanup = 5 * time.Minute
+
 // drop deletes the tables, even when ctx is over.
 func drop(ctx context.Context, client *dynamodb.Client, table string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
 	defer cancel()
 	var errs []error
 	for _, name := range tables(table) {

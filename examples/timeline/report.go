@@ -17,6 +17,15 @@ func (r report) title(format string, args ...any) { fmt.Fprintf(r.out, "\n"+form
 
 func (r report) line(format string, args ...any) { fmt.Fprintf(r.out, "  "+format+"\n", args...) }
 
+// legend explains what is printed of every build.
+func (r report) legend() {
+	r.line("A line of \"meta\" says what rows are worth:")
+	r.line("  rebuild_status    pending: never built; in_progress: being built, the rows are older ones; complete; stale")
+	r.line("  rebuild_progress  the part of the sources that was read; the bar shows it when it changes")
+	r.line("  history_complete  every event since the first one is in the rows, as far as the sources can prove it")
+	r.line("A line of \"events\" says what a build did: of those read, the others count for no row or have no handler.")
+}
+
 // table prints rows of cells in columns.
 func (r report) table(rows ...[]string) {
 	w := tabwriter.NewWriter(r.out, 0, 0, 3, ' ', 0)

@@ -75,6 +75,7 @@ func (s *story) tell(ctx context.Context, scenes []scene) error {
 	if err := s.db.CreateTables(ctx); err != nil { // the tables of rows, too
 		return err
 	}
+	s.report.legend()
 	for _, scene := range scenes {
 		if err := scene(ctx); err != nil {
 			return err

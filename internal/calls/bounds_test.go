@@ -18,10 +18,12 @@ func TestBounds_BeyondWhatDynamoDBCountsAreMistakes(t *testing.T) {
 	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"})) // without a client: there are no requests
 	s := entity.Must(entity.New[Kept](db))
 	large := math.MaxInt32
+	above := large
+	above++ // negative where int has 32 bits
 	for name, option := range map[string]func(int) entity.QueryOption{
 		"Limit": entity.Limit, "MaxEvaluated": entity.MaxEvaluated, "MaxRequests": entity.MaxRequests, "Segments": entity.Segments,
 	} {
-		for _, n := range []int{math.MinInt, -1, 0, large + 1, math.MaxInt} {
+		for _, n := range []int{math.MinInt, -1, 0, above, math.MaxInt} {
 			var input *entity.InputError
 			_, err := s.Scan(option(n)).Page(t.Context(), "")
 			require.ErrorAs(t, err, &input, "%s(%d)", name, n)

@@ -56,8 +56,8 @@ func ticking() func() time.Time {
 	}
 }
 
-// token is an id as clients give: longer than DynamoDB takes.
-func token() entity.Token {
+// newToken has an id as clients give: longer than DynamoDB takes.
+func newToken() entity.Token {
 	return entity.Token{ID: "request " + rand.Text() + strings.Repeat("/x", 100)}
 }
 
@@ -68,7 +68,7 @@ func TestTransactOnce_RepeatedSecondsLaterWithAnIDAlone(t *testing.T) {
 	ctx, f := t.Context(), entity.Fields[Stamped]()
 	_, err := quiet.Create(ctx, Stamped{ID: "a", Count: 1})
 	require.NoError(t, err)
-	id, up, add := token(), s.Op().Update(Stamped{ID: "a"}, entity.Add(&f.Count, 10)), s.Op().Create(Stamped{ID: "b"})
+	id, up, add := newToken(), s.Op().Update(Stamped{ID: "a"}, entity.Add(&f.Count, 10)), s.Op().Create(Stamped{ID: "b"})
 	l.faults.Inject(faults.Nth(1, faults.Lost))
 	for range 3 {
 		require.NoError(t, l.db.TransactOnce(ctx, id, up, add))
@@ -89,7 +89,7 @@ func TestTransactOnce_IsTheSameCallInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, entity.Config{Clock: ticking()})
 	s, quiet := store[Stamped](l)
-	id := token()
+	id := newToken()
 	require.NoError(t, l.db.TransactOnce(t.Context(), id, s.Op().Create(Stamped{ID: "a"})))
 	require.NoError(t, l.quiet.TransactOnce(t.Context(), id, quiet.Op().Create(Stamped{ID: "a"})))
 }
@@ -102,7 +102,7 @@ func TestTransactOnce_ManyAtTheSameTimeAreOne(t *testing.T) {
 	_, err := quiet.Create(ctx, Stamped{ID: "a"})
 	require.NoError(t, err)
 	for round := range 20 {
-		id, errs := token(), make([]error, 6)
+		id, errs := newToken(), make([]error, 6)
 		var all sync.WaitGroup
 		for i := range errs {
 			all.Go(func() {
@@ -126,7 +126,7 @@ func TestTransactOnce_OtherOpsUnderTheSameIDAreRefused(t *testing.T) {
 	ctx, f := t.Context(), entity.Fields[Stamped]()
 	_, err := quiet.Create(ctx, Stamped{ID: "a"})
 	require.NoError(t, err)
-	id := token()
+	id := newToken()
 	add := func(n int, more ...entity.Op) error {
 		return l.db.TransactOnce(ctx, id, append(more, s.Op().Update(Stamped{ID: "a"}, entity.Add(&f.Count, n)))...)
 	}
@@ -151,7 +151,7 @@ func TestTransactOnce_WhatOthersHaveOverwrittenIsAmbiguous(t *testing.T) {
 		_, err := quiet.Create(ctx, Stamped{ID: id})
 		require.NoError(t, err)
 	}
-	id := token()
+	id := newToken()
 	call := func() error {
 		return l.db.TransactOnce(ctx, id, s.Op().Update(Stamped{ID: "a"}, entity.Add(&f.Count, 1)), s.Op().Update(Stamped{ID: "b"}, entity.Add(&f.Count, 1)))
 	}
@@ -172,13 +172,13 @@ func TestTransactOnce_WithoutProofInTheItemsIsAmbiguous(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, entity.Config{Clock: ticking()})
 	v, _ := store[Verbatim](l)
-	id, op := token(), v.Op().Create(Verbatim{ID: "a"})
+	id, op := newToken(), v.Op().Create(Verbatim{ID: "a"})
 	require.NoError(t, l.db.TransactOnce(t.Context(), id, op))
 	err := l.db.TransactOnce(t.Context(), id, op)
 	require.ErrorIs(t, err, entity.ErrTokenReused)
 	require.True(t, entity.IsAmbiguous(err))
 
-	id = token()
+	id = newToken()
 	id.At = time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	op = v.Op().Create(Verbatim{ID: "b"})
 	for range 2 {
@@ -190,7 +190,7 @@ func TestTransactOnce_AReadThatFailsLeavesItOpen(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, entity.Config{Clock: ticking(), MaxAttempts: 1})
 	s, _ := store[Stamped](l)
-	id, op := token(), s.Op().Create(Stamped{ID: "a"})
+	id, op := newToken(), s.Op().Create(Stamped{ID: "a"})
 	require.NoError(t, l.db.TransactOnce(t.Context(), id, op))
 	l.faults.Inject(func(r faults.Request) faults.Fault {
 		if r.Operation == "BatchGetItem" {
@@ -212,7 +212,7 @@ func TestTransactOnce_OfAppends(t *testing.T) {
 	require.NoError(t, l.db.CreateTables(t.Context()))
 	at := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 	one, two := 1, 2
-	id := token()
+	id := newToken()
 	for range 2 {
 		require.NoError(t, l.db.TransactOnce(t.Context(), id, s.Op().Append(Ticks{ID: "a", At: at, Value: &one}), s.Op().Append(Ticks{ID: "a", At: at.Add(1), Value: &one})))
 	}
@@ -226,14 +226,14 @@ func TestTransactOnce_RepeatedAfterTheTokenWasForgotten(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, entity.Config{Clock: ticking()})
 	s, _ := store[Stamped](l)
-	id, op := token(), s.Op().Create(Stamped{ID: "a", Count: 3})
+	id, op := newToken(), s.Op().Create(Stamped{ID: "a", Count: 3})
 	require.NoError(t, l.db.TransactOnce(t.Context(), id, op))
 	first := op.Result()
 	db := entity.Must(entity.Open(forgetful{l.client}, entity.Config{Table: l.table, Clock: ticking()}))
 	op = entity.Must(entity.New[Stamped](db)).Op().Create(Stamped{ID: "a", Count: 3})
 	require.NoError(t, db.TransactOnce(t.Context(), id, op), "the item that stands in the way is this call's own")
 	require.Equal(t, first, op.Result())
-	require.ErrorIs(t, db.TransactOnce(t.Context(), token(), op), entity.ErrExists)
+	require.ErrorIs(t, db.TransactOnce(t.Context(), newToken(), op), entity.ErrExists)
 }
 
 // forgetful is a client whose database never remembers a token.
@@ -249,7 +249,7 @@ func TestTransactOnce_ARefusedCallCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, entity.Config{Clock: ticking()})
 	s, quiet := store[Stamped](l)
-	id, op := token(), s.Op().Create(Stamped{ID: "a"})
+	id, op := newToken(), s.Op().Create(Stamped{ID: "a"})
 	_, err := quiet.Create(t.Context(), Stamped{ID: "a"})
 	require.NoError(t, err)
 	err = l.db.TransactOnce(t.Context(), id, op)

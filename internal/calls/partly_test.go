@@ -52,7 +52,7 @@ func (c cut) off(l *lab, k int) (context.Context, func()) {
 }
 
 // A call of many requests that ends in an error says so when part of it was done, and only when it may have been.
-func check(t *testing.T, c cut, k int, err error, changed bool) {
+func honest(t *testing.T, c cut, k int, err error, changed bool) {
 	t.Helper()
 	if changed {
 		require.Error(t, err)
@@ -103,7 +103,7 @@ func TestPurge_CutOffMidwayIsAmbiguous(t *testing.T) {
 				break
 			}
 			if changed := l.stored(pk) < before; err != nil {
-				check(t, c, k, err, changed)
+				honest(t, c, k, err, changed)
 			}
 		}
 	}
@@ -134,7 +134,7 @@ func TestBatch_CutOffMidwayIsAmbiguous(t *testing.T) {
 			done()
 			require.Error(t, err)
 			require.GreaterOrEqual(t, count()+len(left), len(put), "what is not named was written")
-			check(t, c, k, err, count() > 0)
+			honest(t, c, k, err, count() > 0)
 
 			_, err = quiet.PutMany(t.Context(), put)
 			require.NoError(t, err)
@@ -142,7 +142,7 @@ func TestBatch_CutOffMidwayIsAmbiguous(t *testing.T) {
 			_, err = s.DeleteMany(ctx, put)
 			done()
 			require.Error(t, err)
-			check(t, c, k, err, count() < len(put))
+			honest(t, c, k, err, count() < len(put))
 
 			_, err = quiet.DeleteMany(t.Context(), put)
 			require.NoError(t, err)
@@ -154,7 +154,7 @@ func TestBatch_CutOffMidwayIsAmbiguous(t *testing.T) {
 			_, err = l.db.BatchWrite(ctx, ops...)
 			done()
 			require.Error(t, err)
-			check(t, c, k, err, count() > 0)
+			honest(t, c, k, err, count() > 0)
 		}
 	}
 }

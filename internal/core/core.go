@@ -35,8 +35,18 @@ func (h Handle) core() *Core { return h.c }
 // Holder is any public handle of this module.
 type Holder interface{ core() *Core }
 
-// Of opens a handle.
-func Of(h Holder) *Core { return h.core() }
+// Of opens a handle. Of one that is nil or a zero value, it is a core of which every call fails; see Err.
+func Of(h Holder) *Core {
+	if v := reflect.ValueOf(h); v.IsValid() && (v.Kind() != reflect.Pointer || !v.IsNil()) {
+		if c := h.core(); c != nil {
+			return c
+		}
+	}
+	return Closed(reflect.TypeOf(h))
+}
+
+// HandleOf is a handle of what h is one of.
+func HandleOf(h Holder) Handle { return NewHandle(Of(h)) }
 
 // Wrap adds what was being done, and to what, to an error that leaves the module.
 func (c *Core) Wrap(verb, key string, err error) error {
@@ -76,5 +86,8 @@ func Misfit(c *Core, err error) error {
 
 // Measure runs f as one measured call and wraps its error.
 func (c *Core) Measure(ctx context.Context, verb, key string, f func(context.Context) error) error {
+	if err := c.Err(); err != nil {
+		return c.Wrap(verb, key, err)
+	}
 	return c.Runner.Measure(ctx, verb, c.Schema.Name, func(ctx context.Context) error { return c.Wrap(verb, key, f(ctx)) })
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 // Defaults and limits of the runner.
@@ -45,8 +47,19 @@ type Report struct {
 
 type meterKey struct{}
 
+// CheckContext refuses a nil context.
+func CheckContext(ctx context.Context) error {
+	if ctx == nil {
+		return &plan.InputError{Code: plan.CodeContext, Type: "context.Context", Problem: "the context is nil; use context.Background()"}
+	}
+	return nil
+}
+
 // Measure runs f and reports what it cost under verb and entity. Calls inside a measured call are part of it.
 func (r *Runner) Measure(ctx context.Context, verb, entity string, f func(context.Context) error) error {
+	if err := CheckContext(ctx); err != nil {
+		return &plan.Error{Verb: verb, Entity: entity, Err: err}
+	}
 	if r.Observe == nil || ctx.Value(meterKey{}) != nil {
 		return f(ctx)
 	}

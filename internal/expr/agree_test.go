@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"strconv"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -18,24 +16,23 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/expr/exprtest"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb"
 )
 
 // perRequest is how many conditions or changes go out together: what a transaction can have.
 const perRequest = 100
 
-// check runs a property as often as DYNASTRATA_ROUNDS says, each time with a new seed. rapid prints the seed of a failure.
+// tries is how often a property is tried. DYNASTRATA_ROUNDS multiplies it.
+func tries(t *testing.T) int {
+	t.Helper()
+	return testsize.Pick(30, 1000) * int(testsize.Number(t, "DYNASTRATA_ROUNDS", 1))
+}
+
+// check tries a property that often.
 func check(t *testing.T, property func(*rapid.T)) {
 	t.Helper()
-	rounds := 1
-	if text := os.Getenv("DYNASTRATA_ROUNDS"); text != "" {
-		n, err := strconv.Atoi(text)
-		require.NoError(t, err, "DYNASTRATA_ROUNDS")
-		rounds = n
-	}
-	for range rounds {
-		rapid.Check(t, property)
-	}
+	testsize.Check(t, tries(t), property)
 }
 
 // bare is a table with the key id alone.

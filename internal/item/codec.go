@@ -29,6 +29,7 @@ type TimeField struct {
 type Codec struct {
 	Default key.TimeFormat // format of times inside nested values
 	Times   []TimeField
+	Texts   []TextField
 	Stored  []StoredField
 	Parts   []KeyPart
 	Sets    []string // set attributes with omitempty: an empty set, which DynamoDB does not have, is absent and not NULL
@@ -74,9 +75,10 @@ func (c *Codec) Loose() *Codec {
 func (c *Codec) Encode(v reflect.Value) (Item, error) {
 	p := reflect.New(v.Type()) // methods of pointers are found only on what has an address
 	p.Elem().Set(v)
-	if err := checkValue(p.Elem(), 0); err != nil {
+	if err := c.check(p.Elem()); err != nil {
 		return nil, err
 	}
+	c.withoutTexts(p.Elem())
 	it, err := attributevalue.MarshalMapWithOptions(p.Interface(), c.encoder)
 	if err != nil {
 		return nil, err
@@ -90,6 +92,9 @@ func (c *Codec) Encode(v reflect.Value) (Item, error) {
 		if av, ok := it[f.Attr]; ok {
 			it[f.Attr] = f.As(av)
 		}
+	}
+	if err := c.encodeTexts(v, it); err != nil {
+		return nil, err
 	}
 	for i := range c.Times {
 		f := &c.Times[i]
@@ -148,6 +153,14 @@ func (c *Codec) Decode(it Item, dst reflect.Value) error {
 		if !ok || slices.ContainsFunc(c.Times, func(f TimeField) bool { return f.Attr == name }) {
 			continue
 		}
+		if f := c.textField(name); f != nil {
+			if _, text := it[name].(*types.AttributeValueMemberS); text {
+				continue
+			}
+			if bare := indirect(t); Opaque(bare) && !isNull(it[name]) {
+				return &FieldError{name, "the stored value (" + kindOf(it[name]) + ") is no text"}
+			}
+		}
 		av, problem := fit(it[name], t)
 		if problem != "" {
 			return &FieldError{name, problem}
@@ -157,7 +170,12 @@ func (c *Codec) Decode(it Item, dst reflect.Value) error {
 	if err := attributevalue.UnmarshalMapWithOptions(rest, dst.Interface(), c.decoder); err != nil {
 		return c.misfit(rest, dst.Type().Elem())
 	}
-	inUTC(dst.Elem())
+	if !inUTC(dst.Elem()) {
+		return c.farTime(rest, dst.Type().Elem())
+	}
+	if err := c.decodeTexts(it, dst.Elem()); err != nil {
+		return err
+	}
 	for i := range c.Times {
 		f := &c.Times[i]
 		av, ok := it[f.Attr]
@@ -171,6 +189,13 @@ func (c *Codec) Decode(it Item, dst reflect.Value) error {
 		setTime(allocate(dst.Elem(), f.Index), t)
 	}
 	return nil
+}
+
+func indirect(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
 }
 
 func isNull(av types.AttributeValue) bool {
@@ -188,6 +213,17 @@ func (c *Codec) misfit(it Item, typ reflect.Type) error {
 		}
 	}
 	return &FieldError{"", "the stored item does not fit the struct"}
+}
+
+// farTime names the first attribute, by name, with a nested time outside the years that times can have.
+func (c *Codec) farTime(it Item, typ reflect.Type) error {
+	for _, name := range slices.Sorted(maps.Keys(it)) {
+		alone := reflect.New(typ)
+		if attributevalue.UnmarshalMapWithOptions(Item{name: it[name]}, alone.Interface(), c.decoder) == nil && !inUTC(alone.Elem()) {
+			return &FieldError{name, "a time in it is outside the years 0000 to 9999"}
+		}
+	}
+	return &FieldError{"", "a time is outside the years 0000 to 9999"}
 }
 
 // kindOf is DynamoDB's letter for the type of av.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -204,11 +203,7 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 					next = append(next, inner)
 					continue
 				}
-				name, _, _ := strings.Cut(f.Tag.Get("dynamodbav"), ",")
-				if name == "" {
-					name = f.Name
-				}
-				here[name] = f.Type
+				here[attrName(f)] = f.Type
 			}
 		}
 		for name, typ := range here {

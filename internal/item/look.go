@@ -59,23 +59,32 @@ func checkValue(v reflect.Value, depth int) error {
 		if Opaque(t) {
 			break
 		}
-		return checkFields(v, depth)
+		return checkFields(v, depth, nil)
 	}
 	return &FieldError{"", fmt.Sprintf("a value of type %s cannot be stored", t)}
 }
 
-func checkFields(v reflect.Value, depth int) error {
+// check is checkValue for a struct of the codec's type, whose text fields know themselves what they store.
+func (c *Codec) check(v reflect.Value) error {
+	if len(c.Texts) == 0 {
+		return checkValue(v, 0)
+	}
+	return checkFields(v, 0, c.textField)
+}
+
+// checkFields looks at the fields of a struct but those that are stored as text; text is nil for a nested struct.
+func checkFields(v reflect.Value, depth int, text func(attr string) *TextField) error {
 	for i := range v.NumField() {
 		f, fv := v.Type().Field(i), v.Field(i)
 		switch {
-		case !stored(f):
+		case !stored(f), text != nil && Flattened(f) == nil && text(attrName(f)) != nil:
 			continue
 		case Flattened(f) != nil:
 			if fv.Kind() == reflect.Pointer {
 				fv = fv.Elem()
 			}
 			if fv.IsValid() && depth <= deepest {
-				if err := checkFields(fv, depth+1); err != nil {
+				if err := checkFields(fv, depth+1, text); err != nil {
 					return err
 				}
 			}
@@ -152,6 +161,15 @@ func Flattened(f reflect.StructField) reflect.Type {
 		return nil
 	}
 	return inner
+}
+
+// attrName is the name of the attribute of a field.
+func attrName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("dynamodbav"), ",")
+	if name == "" {
+		return f.Name
+	}
+	return name
 }
 
 // stored reports that attributevalue looks at a field.

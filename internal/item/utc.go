@@ -6,51 +6,58 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/dynastrata/dynastrata/internal/key"
 )
 
 // inUTC turns the times that attributevalue has read in v under the option unixtime, which are in the zone of the
-// process, into UTC, as all others are.
-func inUTC(v reflect.Value) {
+// process, into UTC, as all others are. It reports whether they have years that times can have.
+func inUTC(v reflect.Value) bool {
 	if !hasUnixTime(v.Type()) {
-		return
+		return true
 	}
+	fits := true
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			inUTC(v.Elem())
+			fits = inUTC(v.Elem())
 		}
 	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {
-			inUTC(v.Index(i))
+			fits = inUTC(v.Index(i)) && fits
 		}
 	case reflect.Map:
 		for _, k := range v.MapKeys() {
 			e := reflect.New(v.Type().Elem()).Elem() // entries have no address
 			e.Set(v.MapIndex(k))
-			inUTC(e)
+			fits = inUTC(e) && fits
 			v.SetMapIndex(k, e)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if fv := v.Field(i); unixTime(v.Type().Field(i)) {
-				toUTC(fv)
+				fits = toUTC(fv) && fits
 			} else if f := v.Type().Field(i); f.IsExported() || f.Anonymous {
-				inUTC(fv)
+				fits = inUTC(fv) && fits
 			}
 		}
 	}
+	return fits
 }
 
-func toUTC(v reflect.Value) {
+func toUTC(v reflect.Value) bool {
 	for v.Kind() == reflect.Pointer {
 		if v.IsNil() {
-			return
+			return true
 		}
 		v = v.Elem()
 	}
+	t := v.Convert(timeType).Interface().(time.Time).UTC()
 	if v.CanSet() {
-		v.Set(reflect.ValueOf(v.Convert(timeType).Interface().(time.Time).UTC()).Convert(v.Type()))
+		v.Set(reflect.ValueOf(t).Convert(v.Type()))
 	}
+	_, err := key.Unix.Format(t)
+	return err == nil
 }
 
 // unixTime reports that a field is a time with the option unixtime.

@@ -24,6 +24,11 @@ type Field struct {
 	Plain bool       // a String that would have to be escaped, or is beyond ASCII, is refused
 }
 
+// Number reports that the part is written as a number.
+func (f *Field) Number() bool {
+	return f.Kind == Int || f.Kind == Uint || f.Kind == Time && !f.Time.Text()
+}
+
 // FromAttribute reads the part from an item. A missing attribute, NULL and the
 // empty string are absent.
 func (f *Field) FromAttribute(av types.AttributeValue) (v Value, present bool, err error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +66,12 @@ type session struct {
 	_         lifecycle.TTL `attr:"expiresAt" after:"1h"`
 	ID        string        `dynamodbav:"id"`
 	ExpiresAt int64         `dynamodbav:"expiresAt"`
+}
+
+type host struct {
+	_    entity.Key `name:"Host" pk:"$#{id}" sk:"$"`
+	ID   string     `dynamodbav:"id"`
+	Addr netip.Addr `dynamodbav:"addr"`
 }
 
 type badge struct {
@@ -178,6 +185,16 @@ var examples = map[string]func(t *testing.T, c calls) error{
 		return c.db.Gather(c.ctx, c.employees.Scan().Into(&all))
 	},
 	"EDD-9123": func(_ *testing.T, c calls) error { _, err := stream.Handle(c.ctx, stream.Event{}); return err },
+	"EDD-9160": func(_ *testing.T, c calls) error {
+		var s *entity.Store[employee]
+		_, err := s.Get(c.ctx, employee{EmployeeID: "e-1"})
+		return err
+	},
+	"EDD-9161": func(_ *testing.T, c calls) error {
+		var none context.Context
+		_, err := c.employees.Get(none, employee{EmployeeID: "e-1"})
+		return err
+	},
 	"EDD-9133": func(t *testing.T, c calls) error {
 		v, err := timeline.New(c.db, timeline.Fold[string, int]{
 			Name: "readings", Version: 1, Source: timeline.Series(c.readings),
@@ -186,6 +203,10 @@ var examples = map[string]func(t *testing.T, c calls) error{
 		require.NoError(t, err)
 		_, err = v.Page(c.ctx, -1, 20)
 		return err
+	},
+	"EDD-9156": func(_ *testing.T, c calls) error {
+		hosts := entity.Must(entity.New[host](c.db))
+		return collect(c, hosts.Query(host{ID: "h"}, entity.Filter(entity.Lt(&entity.Fields[host]().Addr, netip.Addr{}))))
 	},
 	"EDD-9155": func(t *testing.T, c calls) error {
 		byToken, err := entity.Must(entity.New[badge](c.db)).Index("byToken")

@@ -39,6 +39,7 @@ var internals = map[string][]string{
 	},
 	"internal/expr/exprtest": {"internal/expr", "internal/item"},
 	"internal/exampletest":   nil,
+	"internal/testsize":      nil,
 	"internal/interop":       nil,
 	"internal/spool":         nil,
 	"internal/lint":          nil,
@@ -144,13 +145,13 @@ func TestImports_InternalPackagesHaveNoCircle(t *testing.T) {
 // testOnly may be imported by tests alone.
 var testOnly = []string{
 	"testing", "github.com/stretchr/testify", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/anishathalye/porcupine",
-	module + "/localdb", module + "/internal/expr/exprtest", module + "/internal/exampletest",
+	module + "/localdb", module + "/internal/expr/exprtest", module + "/internal/exampletest", module + "/internal/testsize",
 }
 
 func TestImports_TestPackagesStayInTests(t *testing.T) {
 	t.Parallel()
 	for _, s := range sources(t) {
-		if s.test || s.pkg == "localdb" { // localdb.Test is for the tests of others
+		if s.test || s.pkg == "localdb" || s.pkg == "internal/testsize" { // localdb.Test is for the tests of others
 			continue
 		}
 		tool := strings.HasPrefix(s.pkg, "examples/") || strings.HasPrefix(s.pkg, "localdb/cmd/")

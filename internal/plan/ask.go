@@ -4,8 +4,6 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
-	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -139,21 +137,20 @@ func isEmpty(v reflect.Value) bool {
 }
 
 // ask calls Validate on v or on a copy that has an address, whichever has the method. Of a struct without it, the
-// embedded structs are asked: Go leaves a method out that two of them have.
+// embedded structs are asked: Go leaves a method out that two of them have. A panic of the method is the program's.
 func (r *refusals) ask(v reflect.Value, place string) {
 	if !v.CanInterface() {
 		return
 	}
-	err, found := error(nil), true
+	err, found := error(nil), hasMethod(v.Type())
 	switch t := v.Type(); {
+	case !found, promotedFromNil(v):
 	case t.Implements(validatorType):
-		err = validated(v, v.Interface().(Validator))
-	case reflect.PointerTo(t).Implements(validatorType):
+		err = v.Interface().(Validator).Validate()
+	default:
 		p := reflect.New(t)
 		p.Elem().Set(v)
-		err = validated(v, p.Interface().(Validator))
-	default:
-		found = false
+		err = p.Interface().(Validator).Validate()
 	}
 	if err != nil {
 		*r = append(*r, refusal{place, err})
@@ -170,35 +167,6 @@ func (r *refusals) ask(v reflect.Value, place string) {
 	}
 }
 
-// validated calls the method. One that comes from an embedded pointer which is nil has no value to look at.
-func validated(v reflect.Value, m Validator) (err error) {
-	if missing(v) {
-		defer func() {
-			if p := recover(); p != nil {
-				if _, ok := p.(runtime.Error); !ok {
-					panic(p)
-				}
-				err = nil
-			}
-		}()
-	}
-	return m.Validate()
-}
-
-// missing reports that v is a struct with a nil embedded pointer that has the method.
-func missing(v reflect.Value) bool {
-	if v.Kind() != reflect.Struct {
-		return false
-	}
-	return slices.ContainsFunc(reflect.VisibleFields(v.Type()), func(f reflect.StructField) bool {
-		if !f.Anonymous || f.Type.Kind() != reflect.Pointer || !f.Type.Implements(validatorType) {
-			return false
-		}
-		fv, err := v.FieldByIndexErr(f.Index)
-		return err != nil || fv.IsNil()
-	})
-}
-
 var asking sync.Map // reflect.Type → bool
 
 // asks reports that a value of type t, or one inside it, may have a Validate method.
@@ -212,7 +180,7 @@ func asks(t reflect.Type) bool {
 }
 
 func mayAsk(t reflect.Type, inside map[reflect.Type]bool) bool {
-	if t.Kind() == reflect.Interface || t.Implements(validatorType) || reflect.PointerTo(t).Implements(validatorType) {
+	if t.Kind() == reflect.Interface || hasMethod(t) {
 		return true
 	}
 	if inside[t] {

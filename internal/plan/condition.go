@@ -66,6 +66,9 @@ func comparison(s *schema.Schema, n *schema.Node, c opt.Cond) (out expr.Cond, er
 	if c.Op == expr.In && (len(c.Values) == 0 || len(c.Values) > maxInValues) {
 		return expr.Cond{}, input(s, CodeCondition, n.Attr, "In takes 1 to %d values, not %d", maxInValues, len(c.Values))
 	}
+	if err := Ordered(s, n, c.Op); err != nil {
+		return expr.Cond{}, err
+	}
 	out = expr.Cond{Op: c.Op, Path: n.Path}
 	plain := *n // in a condition an empty value is a value
 	plain.Tag.OmitEmpty = false
@@ -95,6 +98,23 @@ func comparison(s *schema.Schema, n *schema.Node, c opt.Cond) (out expr.Cond, er
 		}
 	}
 	return out, nil
+}
+
+// Ordered refuses conditions on the order, or the beginning, of texts that values of a type of the caller's marshal themselves
+// to, unless the role text=ordered says that the order is that of the values.
+func Ordered(s *schema.Schema, n *schema.Node, op expr.Op) error {
+	if !n.Top || !n.Attr.Text {
+		return nil
+	}
+	switch op {
+	case expr.Lt, expr.Le, expr.Gt, expr.Ge, expr.Between:
+		if n.Attr.Mixed() {
+			return input(s, CodeUnordered, n.Attr, `%s compares the stored texts, whose order need not be that of the values; if it is, tag the field entity:"text=ordered"`, op)
+		}
+	case expr.BeginsWith, expr.Contains:
+		return input(s, CodeUnordered, n.Attr, "%s looks into the stored text, which is the type's own", op)
+	}
+	return nil
 }
 
 // maxInValues is how many values DynamoDB takes for IN.

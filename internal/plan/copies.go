@@ -83,6 +83,21 @@ func NewestCopy(ctx context.Context, r Reader, op *Op) (item.Item, error) {
 	return it, err
 }
 
+// IndexCopy gives a deleted copy the keys of the indexes that hold copies.
+func IndexCopy(s *schema.Schema, copied item.Item) error {
+	for _, x := range s.Indexes {
+		if !s.OfCopies(x) {
+			continue
+		}
+		for _, h := range x.Halves() {
+			if err := SetIndexHalf(s, h, copied, h == x.SK); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // place is where an item lies, seen from another one.
 type place int
 

@@ -41,12 +41,16 @@ const (
 	CodeOrderByRange = "EDD-9115" // a history condition that is not on orderBy
 	CodeInvalid      = "EDD-9116" // a value that its own Validate method refused
 	CodeTimeline     = "EDD-9133" // an argument of a timeline's constructor, read or build
+	CodeFullReplay   = "EDD-9150" // a read of one group of a timeline that would read its sources whole
 	CodeBatch        = "EDD-9117" // a batch write of an entity that needs more than a batch can do
 	CodeExpiryUnit   = "EDD-9118" // an expiry that counts milliseconds
 	CodeApart        = "EDD-9126" // queries that are to be gathered and do not read one partition in one way
 	CodeGather       = "EDD-9127" // a list of queries to gather that is empty, or has one that cannot be gathered
 	CodeRoute        = "EDD-9123" // a route of stream records that is none
+	CodeUnordered    = "EDD-9156" // an order of texts that is not that of their values
 	CodeCursorKey    = "EDD-9155" // a page whose cursor would show a secret
+	CodeUnopened     = "EDD-9160" // a handle or database that is nil or a zero value
+	CodeContext      = "EDD-9161" // a nil context
 )
 
 // InputError is a mistake in the arguments of a call, found before any request was sent. Problem never quotes a value.
@@ -126,6 +130,9 @@ func (e *Error) Error() string {
 	}
 	if e.Key != "" {
 		text += " (" + e.Key + ")"
+	}
+	if e.Err == nil {
+		return text + ": it failed"
 	}
 	return text + ": " + e.Err.Error()
 }

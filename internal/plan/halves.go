@@ -46,6 +46,9 @@ func keepIndexes(s *schema.Schema, known item.Item, changes []expr.Change, by sc
 // keepHalves is keepInStep for one index.
 func keepHalves(s *schema.Schema, x *schema.Index, after item.Item, touched map[string]expr.Change, by scope) (extra []expr.Change, needRead bool, err error) {
 	for _, h := range x.Halves() {
+		if s.Dated(h) {
+			continue // no current item has it
+		}
 		if !h.Written() {
 			for _, a := range h.Native {
 				c := touched[a.Name]

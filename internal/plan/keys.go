@@ -22,9 +22,17 @@ func EncodeAttr(s *schema.Schema, a *schema.Attr, v reflect.Value) (types.Attrib
 	return encode(s, &n, fv.Interface(), a.Exact())
 }
 
+// EncodeValue encodes a value for attribute a, where an empty value is a value.
+func EncodeValue(s *schema.Schema, a *schema.Attr, v any) (types.AttributeValue, error) {
+	return encode(s, &schema.Node{Attr: a, Type: a.Type, Options: a.Options, Top: true}, v, false)
+}
+
 // Key composes the primary key of v, of which only the key parts need to be filled in. parts are those attributes as
 // they are stored.
 func Key(s *schema.Schema, v reflect.Value) (primary, parts item.Item, err error) {
+	if s.Unopened != nil {
+		return nil, nil, s.Unopened
+	}
 	parts = item.Item{}
 	for _, h := range []*schema.Half{s.PK, s.SK} {
 		if h == nil {
@@ -57,6 +65,9 @@ func Present(s *schema.Schema, a *schema.Attr, av types.AttributeValue) error {
 }
 
 func zeroKey(a *schema.Attr, av types.AttributeValue) bool {
+	if s, ok := av.(*types.AttributeValueMemberS); ok && a.Text {
+		return a.TextField().Empty(s.Value)
+	}
 	if a.Time {
 		t, err := a.Format.FromValue(av)
 		return err == nil && t.IsZero()

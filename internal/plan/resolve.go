@@ -79,6 +79,12 @@ func encode(s *schema.Schema, n *schema.Node, v any, exact bool) (types.Attribut
 		av, err := f.Encode(rv)
 		return av, valueError(s, n.Attr, err)
 	}
+	if n.Top && n.Attr.Text {
+		f := n.Attr.TextField()
+		f.OmitEmpty = n.Tag.OmitEmpty
+		av, err := f.Encode(rv)
+		return av, valueError(s, n.Attr, err)
+	}
 	options := n.Options
 	if n.Tag.OmitEmpty {
 		options += ",omitempty"

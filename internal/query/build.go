@@ -42,6 +42,9 @@ func (b *builder) fail(code string, a *schema.Attr, format string, args ...any) 
 }
 
 func (b *builder) build(spec opt.Spec) error {
+	if b.s.Unopened != nil {
+		return b.s.Unopened
+	}
 	if len(spec.Errs) > 0 {
 		return b.fail(plan.CodeOption, nil, "%v", spec.Errs[0])
 	}
@@ -196,6 +199,9 @@ func (b *builder) conditions(list []opt.Cond) error {
 		}
 		a, err := b.target(*c)
 		if err != nil {
+			return err
+		}
+		if err := plan.Ordered(b.s, &schema.Node{Attr: a, Top: true}, c.Op); err != nil {
 			return err
 		}
 		if b.bound != nil {

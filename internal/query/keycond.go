@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
@@ -171,6 +173,13 @@ func (b *builder) boundValue(f *key.Field, v any) (key.Value, error) {
 		return key.Value{}, b.fail(plan.CodeValue, b.next, "a bound cannot be nil")
 	}
 	out := key.Value{Kind: f.Kind}
+	if b.next.Text {
+		av, err := plan.EncodeValue(b.s, b.next, rv.Interface())
+		if text, ok := av.(*types.AttributeValueMemberS); ok {
+			out.S = text.Value
+		}
+		return out, err
+	}
 	switch f.Kind {
 	case key.Time:
 		out.T = rv.Convert(reflect.TypeFor[time.Time]()).Interface().(time.Time)

@@ -101,7 +101,7 @@ func (s *Schema) place(v reflect.Value, n *Node) {
 		s.place(v, &pointee)
 		return
 	}
-	if v.Kind() != reflect.Struct || n.Attr.Time && n.Top || isTime(v.Type()) || reflect.PointerTo(v.Type()).Implements(marshalerType) {
+	if v.Kind() != reflect.Struct || n.Attr.Time && n.Top || n.Attr.Text && n.Top || isTime(v.Type()) || reflect.PointerTo(v.Type()).Implements(marshalerType) {
 		return
 	}
 	s.placeFields(v, n)

@@ -22,6 +22,8 @@ type Decl struct {
 	name  string // the declaration's type, for messages
 	pairs []tag.Pair
 	known []string
+
+	primary bool // the key that is read is the primary one
 }
 
 // Tag returns the value of a tag key and whether it is there. Keys have to be asked for even when they are optional.

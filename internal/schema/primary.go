@@ -9,6 +9,7 @@ import (
 
 // Primary reads entity.Key's tag: name, table, pk, sk, kind, payload and stream.
 func (d *Decl) Primary() {
+	d.primary = true
 	name, ok := d.Need("name")
 	if ok || d.Schema.Options.Name != "" {
 		d.build.setName(d, name)

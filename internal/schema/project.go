@@ -34,6 +34,9 @@ func Project(t reflect.Type, s *Schema, x *Index) (Subset, error) {
 			b.add(CodeRoleType, a.Field, "the field is a %s in %s", of.Type, s.Type)
 		}
 		a.Format = of.Format
+		if of.Text && !a.Text {
+			a.becomeText()
+		}
 	}
 	if len(b.s.Attrs) == 0 {
 		b.add(CodeUnknownAttr, "", "the struct has no attributes")

@@ -41,7 +41,7 @@ func (b *builder) roles(a *Attr) {
 		}
 		once(&b.s.Version, tag.Version)
 	}
-	if a.Role.Has(tag.Zero) && a.Key == nil && a.Scalar == "" {
+	if a.Role.Has(tag.Zero) && a.Key == nil && a.Scalar == "" && !item.IsText(bare(a.Type)) {
 		b.add(CodeRoleType, a.Field, "zero is for key parts")
 	}
 	if a.Append && a.Tag.OmitEmpty && !a.Nilable() {

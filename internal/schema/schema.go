@@ -4,6 +4,7 @@ package schema
 
 import (
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -54,6 +55,8 @@ type Options struct {
 
 // Schema is one compiled entity type. It is immutable once built.
 type Schema struct {
+	Unopened error // why nothing can be done: the schema stands for that of a handle that was not opened
+
 	Type    reflect.Type
 	Options Options
 	Name    string               // as declared
@@ -180,6 +183,15 @@ func (x *Index) Halves() []*Half {
 	return halves
 }
 
+// OfCopies reports that the index holds deleted copies and no current items: its key has the time of the delete, which a
+// current item has not.
+func (s *Schema) OfCopies(x *Index) bool {
+	return slices.ContainsFunc(x.Halves(), s.Dated)
+}
+
+// Dated reports that the time of the delete is a part of an index half, so that deleted copies alone have that half.
+func (s *Schema) Dated(h *Half) bool { return s.DeletedAt != nil && h.Has(s.DeletedAt) }
+
 // IndexNamed returns the index with that accessor, or nil.
 func (s *Schema) IndexNamed(name string) *Index {
 	for _, x := range s.Indexes {
@@ -215,13 +227,15 @@ type Attr struct {
 	Options string         // codec options for single values: ",stringset"
 	Time    bool           // the type is time.Time or a pointer to it
 	Format  key.TimeFormat // of a Time, and of an Epoch
+	Text    bool           // the value marshals itself as text, and is stored as that
 	Epoch   bool           // an integer that counts seconds or milliseconds since 1970
 	Key     *key.Field     // how it is written as a key part; nil when it cannot be one
 	Scalar  types.ScalarAttributeType
-	Append  bool // written by Append only
-	Clock   bool // orderBy of a series: written by Append only
-	exact   bool // finer times are errors
-	behind  bool // inside an embedded pointer, which may be nil
+	Append  bool   // written by Append only
+	Clock   bool   // orderBy of a series: written by Append only
+	zero    string // text of the zero value, of a Text
+	exact   bool   // finer times are errors
+	behind  bool   // inside an embedded pointer, which may be nil
 
 	needing string // index with missing:"error" whose key is made of the attribute
 }

@@ -61,7 +61,7 @@ func unsupported(t reflect.Type, addressed bool, seen map[place]bool) (code, pro
 
 func unsupportedStruct(t reflect.Type, addressed bool, seen map[place]bool) (code, problem string) {
 	if item.Opaque(t) {
-		return CodeUnsupportedType, "a " + t.String() + " keeps its content in unexported fields, of which nothing would be stored; give it the methods of attributevalue.Marshaler and Unmarshaler"
+		return CodeUnsupportedType, "a " + t.String() + " keeps its content in unexported fields, of which nothing would be stored; give it the methods of attributevalue.Marshaler and Unmarshaler" + textNested(t)
 	}
 	return unsupportedFields(t, addressed, seen)
 }

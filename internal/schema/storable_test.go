@@ -111,7 +111,7 @@ func TestDeclaration_TypesAreStoredAndReadBack(t *testing.T) {
 		B int
 	}
 	for _, v := range []any{
-		netip.Addr{}, new(big.Int), []big.Float{}, map[string]sync.Mutex{}, // their content is unexported
+		[]netip.Addr{}, struct{ A netip.Addr }{}, []big.Float{}, map[string]sync.Mutex{}, // their content is unexported
 		[]fmt.Stringer{}, map[string]error{}, // nothing can be read into them
 		map[shade]int{}, map[time.Duration]int{}, map[sealed]int{}, // their text cannot be read
 		map[string]coin{}, map[string]struct{ C coin }{}, map[string][1]coin{}, // they have no address there
@@ -120,6 +120,7 @@ func TestDeclaration_TypesAreStoredAndReadBack(t *testing.T) {
 		assert.Equal(t, []string{"EDD-9052 A"}, mistakesOf(reflect.TypeOf(v), ""), "%T", v)
 	}
 	for _, v := range []any{
+		netip.Addr{}, &netip.Addr{}, new(big.Int), big.Float{}, // they are stored as their text
 		map[string]struct{}{}, struct{}{}, locked{}, map[hue]int{}, map[netip.Addr]int{}, map[base]int{}, map[bool]int{}, map[float64]int{},
 		coin{}, []coin{}, map[string]*coin{}, map[string][]coin{}, map[string]any{}, attributevalue.UnixTime{}, json.Number(""), [0]int{},
 	} {

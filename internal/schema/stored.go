@@ -38,6 +38,10 @@ func (s *Schema) Stored() []Stored {
 				more = append(more, string(r))
 			}
 		}
+		if a.Text {
+			w.found = append(w.found, Stored{PathName(a.Name), append([]string{"S", "text"}, more...)})
+			continue
+		}
 		w.add(PathName(a.Name), a.Type, a.Tag, a.Format, more)
 	}
 	slices.SortFunc(w.found, func(a, b Stored) int { return cmp.Compare(a.Path, b.Path) })

@@ -95,11 +95,12 @@ func (d *Decl) NamedInJSON(name string) *Attr {
 
 // placeholder returns how an attribute is written in a template.
 func (d *Decl) placeholder(option string, a *Attr, p *tag.Placeholder) *key.Field {
+	d.asPart(a)
 	if a.Key == nil {
 		if d.textOfNumber(option, a) {
 			return nil
 		}
-		d.Problem(CodeKeyPartType, "%s: attribute %q of type %s cannot be part of a key; strings, integers, booleans and times can", option, a.Name, a.Type)
+		d.Problem(CodeKeyPartType, "%s: attribute %q of type %s cannot be part of a key; strings, integers, booleans and times can%s", option, a.Name, a.Type, textHint(a))
 		return nil
 	}
 	f := *a.Key
@@ -136,11 +137,11 @@ func (d *Decl) native(option string, k tag.Key, most int) *Half {
 		if a == nil {
 			return nil
 		}
-		if a.Scalar == "" {
+		if d.asPart(a); a.Scalar == "" {
 			if d.textOfNumber(option, a) {
 				return nil
 			}
-			d.Problem(CodeKeyPartType, "%s: attribute %q of type %s is not stored as a string, number or binary", option, name, a.Type)
+			d.Problem(CodeKeyPartType, "%s: attribute %q of type %s is not stored as a string, number or binary%s", option, name, a.Type, textHint(a))
 			return nil
 		}
 		if a.Time {

@@ -115,17 +115,33 @@ func (b *builder) attribute(f reflect.StructField, attrTag tag.Attribute, index 
 		b.add(CodeSharedAttr, name, "the attribute %q belongs to field %s already", a.Name, other.Field)
 		return
 	}
-	if code, problem := unsupported(f.Type, true, map[place]bool{}); problem != "" {
-		b.add(code, name, "%s", problem)
-	}
-	if problem := optionMisfit(f.Type, attrTag); problem != "" {
-		b.add(CodeCodecOption, name, "%s", problem)
-	}
+	b.storage(a)
 	b.timeFormat(a)
 	a.Key, a.Scalar = keyField(a)
 	b.roles(a)
 	b.s.Attrs = append(b.s.Attrs, a)
 	b.s.byName[a.Name] = a
+}
+
+// storage settles whether a is stored as attributevalue does it or as its own text, and checks that it can be.
+func (b *builder) storage(a *Attr) {
+	code, problem := unsupported(a.Type, true, map[place]bool{})
+	wanted := a.Role.Has(tag.Text)
+	switch {
+	case (wanted || problem != "" && code == CodeUnsupportedType) && item.IsText(bare(a.Type)):
+		a.becomeText()
+		if o := a.Tag; o.Set != "" || o.String || o.UnixTime || o.NullEmpty || o.OmitEmptyElem || o.NullEmptyElem {
+			b.add(CodeCodecOption, a.Field, "only omitempty fits a field that is stored as its own text")
+		}
+		return
+	case wanted:
+		b.add(CodeRoleType, a.Field, "text needs a type that marshals and unmarshals itself as text, and has no other way to store itself; times have formats of their own")
+	case problem != "":
+		b.add(code, a.Field, "%s", problem)
+	}
+	if problem := optionMisfit(a.Type, a.Tag); problem != "" {
+		b.add(CodeCodecOption, a.Field, "%s", problem)
+	}
 }
 
 // timeFormat settles how a time field is stored, and what an integer counts that stands for a time.
@@ -180,9 +196,19 @@ func keyField(a *Attr) (*key.Field, types.ScalarAttributeType) {
 	if t.Implements(marshalerType) || reflect.PointerTo(t).Implements(marshalerType) || a.Tag.Set != "" {
 		return nil, ""
 	}
+	if a.Text {
+		f.Kind = key.String
+		return f, types.ScalarAttributeTypeS
+	}
 	scalar := types.ScalarAttributeTypeN
 	switch t.Kind() {
 	case reflect.String:
+		if numeric(t) { // its text has many forms for one number
+			if a.Tag.String {
+				return nil, types.ScalarAttributeTypeS
+			}
+			return nil, types.ScalarAttributeTypeN
+		}
 		f.Kind, scalar = key.String, types.ScalarAttributeTypeS
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		f.Kind = key.Int
@@ -233,6 +259,9 @@ func (b *builder) codec() {
 		}
 		if a.Role.Has(tag.NotNull) {
 			b.s.Codec.Stored = append(b.s.Codec.Stored, item.StoredField{Attr: a.Name, As: a.Stored})
+		}
+		if a.Text {
+			b.s.Codec.Texts = append(b.s.Codec.Texts, *a.TextField())
 		}
 		if a.Time {
 			b.s.Codec.Times = append(b.s.Codec.Times, item.TimeField{

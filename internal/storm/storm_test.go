@@ -4,51 +4,41 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/unique"
 )
 
-// Sizes of the storm. DYNASTRATA_STORM_OPS sets another number of operations for every seed: with 10000 it takes minutes.
+// Sizes of the storm. In the long run there are ten seeds, and the first one has 10,000 operations on the four kinds together.
+// DYNASTRATA_STORM_OPS sets another number of operations on each kind for every seed: with 10000 it takes minutes.
 const (
 	stormSeeds   = 10
-	longStorm    = 2500 // operations on each kind under the first seed: 10,000 on the four kinds
-	stormOps     = 240  // operations on each kind under every other seed
+	longStorm    = 2500
+	stormOps     = 240
 	stormWorkers = 32
 	stormKeys    = 20
 	stormEmails  = 10
 	purgedKeys   = 4 // only these are purged, so that the others keep all of their history
 )
 
-func numberFrom(t *testing.T, variable string, otherwise uint64) uint64 {
-	text := os.Getenv(variable)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	require.NoError(t, err)
-	return n
-}
-
 // TestStorm_OfWritersOverABadLineBreaksNoPromise lets many goroutines write few items and fewer e-mail addresses while
 // requests fail and answers are lost, and then compares the table with what they were told.
 func TestStorm_OfWritersOverABadLineBreaksNoPromise(t *testing.T) {
 	t.Parallel()
-	seed := numberFrom(t, "DYNASTRATA_TEST_SEED", rand.Uint64N(1<<62))
+	seed := testsize.Number(t, "DYNASTRATA_TEST_SEED", rand.Uint64N(1<<62))
 	t.Logf("seed %d (DYNASTRATA_TEST_SEED)", seed)
-	for i := range uint64(stormSeeds) {
-		usual := uint64(stormOps)
+	for i := range uint64(testsize.Pick(1, stormSeeds)) {
+		usual := stormOps
 		if i == 0 {
-			usual = longStorm
+			usual = testsize.Pick(stormOps, longStorm)
 		}
-		ops := int(numberFrom(t, "DYNASTRATA_STORM_OPS", usual))
+		ops := int(testsize.Number(t, "DYNASTRATA_STORM_OPS", uint64(usual)))
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Run("retain, free", func(t *testing.T) { t.Parallel(); rage(t, seed+i, ops, asFree) })
 			t.Run("retain, reserve", func(t *testing.T) { t.Parallel(); rage(t, seed+i, ops, asReserve) })

@@ -21,9 +21,10 @@ const (
 	Zero      Role = "zero"
 	Secret    Role = "secret"
 	NotNull   Role = "notnull"
+	Text      Role = "text"
 )
 
-var roles = []Role{CreatedAt, UpdatedAt, DeletedAt, Version, Append, Immutable, Required, SetOnce, Zero, Secret, NotNull}
+var roles = []Role{CreatedAt, UpdatedAt, DeletedAt, Version, Append, Immutable, Required, SetOnce, Zero, Secret, NotNull, Text}
 
 var timeFormats = []string{"ns", "us", "ms", "s", "unix", "unixms"}
 
@@ -36,13 +37,18 @@ var fieldWords = func() []string {
 	for _, f := range timeFormats {
 		words = append(words, "time="+f)
 	}
-	return words
+	return append(words, string(Text)+ordered)
 }()
+
+// ordered follows the role text where texts of values have the order of the values.
+const ordered = "=ordered"
 
 // Field is the parsed `entity` tag of a struct field.
 type Field struct {
 	Roles []Role // in the order given
 	Time  string // ns, us, ms, s, unix or unixms; "" when not given
+
+	Ordered bool // text=ordered
 }
 
 // Has reports whether the field has the role r.
@@ -76,7 +82,11 @@ func (f *Field) add(word string, at int) error {
 		f.Time = format
 		return nil
 	}
-	role := Role(word)
+	name, isOrdered := strings.CutSuffix(word, ordered)
+	role := Role(name)
+	if isOrdered && role != Text {
+		return errorAt(at, "only text can be ordered")
+	}
 	if !slices.Contains(roles, role) {
 		return errorAt(at, "unknown role %q%s", word, suggestion(word, fieldWords))
 	}
@@ -84,5 +94,6 @@ func (f *Field) add(word string, at int) error {
 		return errorAt(at, "%s is given twice", word)
 	}
 	f.Roles = append(f.Roles, role)
+	f.Ordered = f.Ordered || isOrdered
 	return nil
 }

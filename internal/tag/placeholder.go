@@ -5,8 +5,11 @@ import (
 	"strings"
 )
 
-// maxWidth is the number of digits of the greatest uint64.
-const maxWidth = 20
+// maxWidth is the number of digits of the greatest uint64. bigintWidth is the one in which effect-dynamodb writes a bigint.
+const (
+	maxWidth    = 20
+	bigintWidth = 38
+)
 
 // parsePlaceholder reads what stands between the braces, text[start:end].
 func parsePlaceholder(text string, start, end int) (*Placeholder, error) {
@@ -34,7 +37,7 @@ func parsePlaceholder(text string, start, end int) (*Placeholder, error) {
 	}
 	width, ok := parseWidth(option)
 	if !ok {
-		return nil, errorAt(mark+1, "a width is written :01 to :0%d, with its leading zero", maxWidth)
+		return nil, errorAt(mark+1, "a width is written :01 to :0%d, or :0%d, with its leading zero", maxWidth, bigintWidth)
 	}
 	field.Width = width
 	return field, nil
@@ -45,7 +48,7 @@ func parsePlaceholder(text string, start, end int) (*Placeholder, error) {
 func parseWidth(text string) (int, bool) {
 	digits, padded := strings.CutPrefix(text, "0")
 	width, err := strconv.Atoi(digits)
-	if !padded || err != nil || width < 1 || width > maxWidth {
+	if !padded || err != nil || width < 1 || width > maxWidth && width != bigintWidth {
 		return 0, false
 	}
 	return width, strconv.Itoa(width) == digits // one spelling: no sign, no second zero

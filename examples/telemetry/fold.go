@@ -1,0 +1,25 @@
+package main
+
+import "strings"
+
+// screen is how many characters a line of the output has at most.
+const screen = 118
+
+// fold breaks a line that is too long after a space or a comma, and indents what follows.
+func fold(line string) string {
+	var folded []string
+	indent := strings.Repeat(" ", len(line)-len(strings.TrimLeft(line, " "))+4)
+	for len(line) > screen {
+		at := strings.LastIndexAny(line[:screen], " ,") + 1
+		if at <= len(indent) { // a word that is longer than the screen
+			next := strings.IndexAny(line[screen:], " ,")
+			if next < 0 {
+				break
+			}
+			at = screen + next + 1
+		}
+		folded = append(folded, strings.TrimRight(line[:at], " "))
+		line = indent + strings.TrimLeft(line[at:], " ")
+	}
+	return strings.Join(append(folded, line), "\n")
+}

@@ -1,0 +1,164 @@
+package item
+
+import (
+	"encoding"
+	"reflect"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+var textMarshalerType = reflect.TypeFor[encoding.TextMarshaler]()
+
+// TextField is a top-level attribute whose Go type, or a pointer to it, marshals and unmarshals itself as text, and which is
+// stored as that text.
+type TextField struct {
+	Index     []int
+	Attr      string
+	OmitEmpty bool
+	Zero      string // text of the zero value; it and the empty text are empty
+}
+
+// IsText reports that values of type t, or pointers to them, can be stored as their own text. Times, which have formats of
+// their own, and types that encode themselves for attributevalue cannot.
+func IsText(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	switch {
+	case t.Kind() == reflect.Pointer, t.Kind() == reflect.Interface, isTime(t):
+		return false
+	case p.Implements(marshalerType), p.Implements(unmarshalerType):
+		return false
+	}
+	return p.Implements(textMarshalerType) && p.Implements(textUnmarshalerType)
+}
+
+// ZeroText is the text of the zero value of t, "" when it has none.
+func ZeroText(t reflect.Type) (text string) {
+	defer func() { // a method that takes no zero value
+		if recover() != nil {
+			text = ""
+		}
+	}()
+	b, err := reflect.New(t).Interface().(encoding.TextMarshaler).MarshalText()
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+// Encode returns fv, the field's value, as an attribute value: nil when it is to be absent.
+func (f *TextField) Encode(fv reflect.Value) (types.AttributeValue, error) {
+	for {
+		if k := fv.Kind(); (k == reflect.Pointer || k == reflect.Slice || k == reflect.Map) && fv.IsNil() {
+			if f.OmitEmpty {
+				return nil, nil
+			}
+			return &types.AttributeValueMemberNULL{Value: true}, nil
+		}
+		if fv.Kind() != reflect.Pointer {
+			break
+		}
+		fv = fv.Elem()
+	}
+	p := reflect.New(fv.Type()) // its methods may be those of a pointer
+	p.Elem().Set(fv)
+	text, err := p.Interface().(encoding.TextMarshaler).MarshalText()
+	if err != nil { // it may quote the value
+		return nil, &FieldError{f.Attr, "the value does not marshal itself as text"}
+	}
+	if f.OmitEmpty && f.Empty(string(text)) {
+		return nil, nil
+	}
+	av := S(string(text))
+	if problem := unstorable(av); problem != "" {
+		return nil, &FieldError{f.Attr, problem}
+	}
+	return av, nil
+}
+
+// Empty reports that a text is that of no value.
+func (f *TextField) Empty(text string) bool { return text == "" || text == f.Zero }
+
+// decode sets fv from a stored text.
+func (f *TextField) decode(text string, fv reflect.Value) error {
+	for fv.Kind() == reflect.Pointer {
+		if fv.IsNil() {
+			fv.Set(reflect.New(fv.Type().Elem()))
+		}
+		fv = fv.Elem()
+	}
+	fresh := reflect.New(fv.Type())
+	if fresh.Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text)) != nil {
+		return &FieldError{f.Attr, "the stored text does not fit the field"}
+	}
+	fv.Set(fresh.Elem())
+	return nil
+}
+
+// textField is the field of an attribute that is stored as text, or nil.
+func (c *Codec) textField(attr string) *TextField {
+	for i := range c.Texts {
+		if c.Texts[i].Attr == attr {
+			return &c.Texts[i]
+		}
+	}
+	return nil
+}
+
+// withoutTexts empties the text fields of v, a copy of the caller's struct, for attributevalue would encode them in its own
+// way, or fail. What embedded pointers lead to is copied, since it is the caller's.
+func (c *Codec) withoutTexts(v reflect.Value) {
+	for i := range c.Texts {
+		fv, ok := v, true
+		for depth, x := range c.Texts[i].Index {
+			if depth > 0 && fv.Kind() == reflect.Pointer {
+				if ok = !fv.IsNil(); !ok {
+					break
+				}
+				own := reflect.New(fv.Type().Elem())
+				own.Elem().Set(fv.Elem())
+				fv.Set(own)
+				fv = own.Elem()
+			}
+			fv = fv.Field(x)
+		}
+		if ok {
+			fv.SetZero()
+		}
+	}
+}
+
+// encodeTexts puts the text fields of v into it.
+func (c *Codec) encodeTexts(v reflect.Value, it Item) error {
+	for i := range c.Texts {
+		f := &c.Texts[i]
+		fv, ok := fieldByIndex(v, f.Index)
+		if !ok {
+			continue
+		}
+		av, err := f.Encode(fv)
+		switch {
+		case err != nil:
+			return err
+		case av == nil:
+			delete(it, f.Attr)
+		default:
+			it[f.Attr] = av
+		}
+	}
+	return nil
+}
+
+// decodeTexts sets the text fields of the struct v from it.
+func (c *Codec) decodeTexts(it Item, v reflect.Value) error {
+	for i := range c.Texts {
+		f := &c.Texts[i]
+		s, ok := it[f.Attr].(*types.AttributeValueMemberS)
+		if !ok {
+			continue
+		}
+		if err := f.decode(s.Value, allocate(v, f.Index)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package plan
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var errBase = errors.New("refused by the embedded value")
+
+type byPointer struct{ bad bool }
+
+func (b *byPointer) Validate() error {
+	if b.bad {
+		return errBase
+	}
+	return nil
+}
+
+type byValue struct{ bad bool }
+
+func (b byValue) Validate() error { return (&byPointer{b.bad}).Validate() }
+
+type (
+	promotes       struct{ *byPointer }
+	promotesCopy   struct{ *byValue }
+	promotesAny    struct{ Validator }
+	deeper         struct{ promotes }
+	behind         struct{ *promotes }
+	generic[T any] struct {
+		*byPointer
+		extra T
+	}
+	inner   struct{ *byPointer }
+	without struct {
+		inner
+		Name string
+	}
+)
+
+// hides has a method of its own, which looks at what is not there.
+type hides struct {
+	*byPointer
+	look bool
+}
+
+func (h hides) Validate() error {
+	if h.look && h.bad { // a nil pointer
+		return errBase
+	}
+	return errOwn
+}
+
+type hidesByPointer struct{ *byPointer }
+
+func (h *hidesByPointer) Validate() error { return errOwn }
+
+type genericHides[T any] struct {
+	*byPointer
+	extra T
+}
+
+func (h genericHides[T]) Validate() error { return errOwn }
+
+var errOwn = errors.New("refused by its own method")
+
+func asked(v any) error {
+	var found refusals
+	found.ask(reflect.ValueOf(v), "")
+	if len(found) == 0 {
+		return nil
+	}
+	return found[0].err
+}
+
+func TestAsk_AMethodPromotedFromNilHasNoValueToAsk(t *testing.T) {
+	t.Parallel()
+	type local struct{ *byPointer }
+	for _, v := range []any{
+		promotes{}, promotesCopy{}, promotesAny{}, promotesAny{promotes{}}, deeper{}, behind{}, behind{&promotes{}}, generic[int]{}, without{}, local{},
+	} {
+		require.NoError(t, asked(v), "%T", v)
+	}
+	for _, v := range []any{
+		promotes{&byPointer{true}}, promotesCopy{&byValue{true}}, promotesAny{byValue{true}}, promotesAny{promotes{&byPointer{true}}},
+		deeper{promotes{&byPointer{true}}}, behind{&promotes{&byPointer{true}}}, generic[int]{byPointer: &byPointer{true}}, without{inner: inner{&byPointer{true}}}, local{&byPointer{true}},
+	} {
+		require.ErrorIs(t, asked(v), errBase, "%T", v)
+	}
+}
+
+func TestAsk_AMethodOfItsOwnIsAskedBesideANilEmbeddedPointer(t *testing.T) {
+	t.Parallel()
+	for _, v := range []any{hides{}, hidesByPointer{}, genericHides[int]{}, genericHides[string]{extra: "x"}} {
+		require.ErrorIs(t, asked(v), errOwn, "%T", v)
+	}
+}
+
+func TestAsk_APanicIsNeverTakenAsPassed(t *testing.T) {
+	t.Parallel()
+	require.Panics(t, func() { _ = asked(hides{look: true}) })
+}

@@ -1,0 +1,134 @@
+package timeline_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/timeline"
+	"github.com/dynastrata/dynastrata/timeseries"
+)
+
+// notes is a state that can be stored, and does not always come back.
+type notes struct {
+	At    time.Time      `dynamodbav:"at"`
+	Tags  []string       `dynamodbav:"tags"`
+	By    map[string]tag `dynamodbav:"by"`
+	Round rounded        `dynamodbav:"round"`
+	Large string         `dynamodbav:"large"`
+	Ratio float64        `dynamodbav:"ratio"`
+}
+
+type tag struct {
+	Places []rounded `dynamodbav:"places"`
+}
+
+// rounded encodes itself, and loses its fraction.
+type rounded float64
+
+func (r rounded) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(int64(r), 10)}, nil
+}
+
+func (r *rounded) UnmarshalDynamoDBAttributeValue(av types.AttributeValue) error {
+	n, err := strconv.ParseInt(av.(*types.AttributeValueMemberN).Value, 10, 64)
+	*r = rounded(n)
+	return err
+}
+
+// TestRebuild_RefusesStatesThatWouldComeBackAsOthers says which group it was, and after which event.
+func TestRebuild_RefusesStatesThatWouldComeBackAsOthers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		set   func(*notes, time.Time)
+		lost  string // the field that is named; "" when it is another failure, or none
+		keeps bool
+	}{
+		"kept":              {set: func(s *notes, at time.Time) { *s = notes{At: at, Tags: []string{"b", "a", "b"}} }, keeps: true},
+		"a zone":            {set: func(s *notes, at time.Time) { s.At = at.In(time.FixedZone("", 3600)) }, lost: "At"},
+		"empty, not nil":    {set: func(s *notes, _ time.Time) { s.Tags = []string{} }, keeps: true},
+		"a type of its own": {set: func(s *notes, _ time.Time) { s.Round = 1.5 }, lost: "Round"},
+		"in an entry":       {set: func(s *notes, _ time.Time) { s.By = map[string]tag{"x": {}, "y": {Places: []rounded{1, 2.5}}} }, lost: "By{}.Places[]"},
+		"too large":         {set: func(s *notes, _ time.Time) { s.Large = strings.Repeat("x", 500<<10) }},
+		"no number":         {set: func(s *notes, _ time.Time) { s.Ratio = s.Ratio / s.Ratio }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			f := by(l, bySite, func(s *notes, e timeline.Event[reading]) error { c.set(s, e.At); return nil })
+			v := view(l, f)
+			l.append("d-1", "north", -2, -1)
+			_, err := v.Rebuild(l.ctx)
+			_, past := v.Page(l.ctx, 1, 1, timeline.AsOf(l.clock.Now()))
+			if c.keeps {
+				require.NoError(t, err)
+				require.NoError(t, past)
+				return
+			}
+			var wrong *timeline.EventError
+			require.ErrorAs(t, err, &wrong)
+			assert.Equal(t, timeline.Storing, wrong.Category)
+			assert.Equal(t, "by", wrong.View)
+			assert.Equal(t, `"north"`, wrong.Group)
+			assert.Equal(t, "reading.appended", wrong.Event)
+			assert.Contains(t, wrong.Key, at(-1).Format("2006-01-02T15:04:05"))
+			assert.Contains(t, wrong.Source, "series:")
+			assert.Equal(t, 1, wrong.Payload)
+			meta, err2 := v.Meta(l.ctx)
+			require.NoError(t, err2)
+			require.NotNil(t, meta.Failure)
+			assert.Equal(t, `"north"`, meta.Failure.Group)
+			if c.lost == "" {
+				return
+			}
+			for _, err := range []error{err, past} {
+				require.ErrorIs(t, err, timeline.ErrStateLost)
+				assert.ErrorContains(t, err, ": "+c.lost+" is not kept")
+				require.ErrorAs(t, err, &wrong)
+				assert.Equal(t, `"north"`, wrong.Group)
+			}
+		})
+	}
+}
+
+// stay is a series whose visitors are secret.
+type stay struct {
+	_ entity.Key        `name:"Stay" pk:"$#{house}" sk:"$"`
+	_ timeseries.Events `orderBy:"at" late:"record"`
+
+	House string    `dynamodbav:"house"`
+	At    time.Time `dynamodbav:"at"`
+	Email string    `dynamodbav:"email" entity:"append,secret"`
+}
+
+func TestRebuild_NamesNoGroupByASecret(t *testing.T) {
+	t.Parallel()
+	type guestKey struct{ House, Domain string }
+	l := newLab(t)
+	series, err := timeseries.New[stay](l.db)
+	require.NoError(t, err)
+	v := view(l, timeline.Fold[guestKey, notes]{
+		Name: "visits", Version: 1, Source: timeline.Series(series),
+		When: []timeline.Handler[guestKey, notes]{timeline.On("stay.appended",
+			func(x stay) guestKey {
+				return guestKey{x.House, strings.ToUpper(x.Email[strings.Index(x.Email, "@")+1:])}
+			},
+			func(s *notes, _ timeline.Event[stay]) error { s.Round = 1.5; return nil })},
+	})
+	_, err = series.Append(l.ctx, stay{House: "inn", At: at(-1), Email: "ada@hidden.example"})
+	require.NoError(t, err)
+	_, err = v.Rebuild(l.ctx)
+	var wrong *timeline.EventError
+	require.ErrorAs(t, err, &wrong)
+	assert.Equal(t, `House="inn" Domain=(hidden)`, wrong.Group)
+	assert.NotContains(t, strings.ToLower(err.Error()), "hidden.example")
+	meta, err := v.Meta(l.ctx)
+	require.NoError(t, err)
+	assert.NotContains(t, strings.ToLower(meta.Failure.Message), "hidden.example")
+}
