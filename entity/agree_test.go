@@ -17,6 +17,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/expr/exprtest"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 )
 
 // fill puts items into the lab's table, replacing what is there.
@@ -91,9 +92,12 @@ func TestIf_AgreesWithTheRules(t *testing.T) {
 	requireBothWays(t, seen)
 }
 
-// requireBothWays wants every operator to have held and to have failed.
+// requireBothWays wants every operator to have held and to have failed in the long run; the sample of a usual one is too small for that.
 func requireBothWays(t *testing.T, seen map[string]int) {
 	t.Helper()
+	if !testsize.Long() {
+		return
+	}
 	for _, op := range []expr.Op{expr.Eq, expr.Ne, expr.Lt, expr.Le, expr.Gt, expr.Ge, expr.Between, expr.In, expr.BeginsWith, expr.Contains, expr.Exists, expr.NotExists, expr.And, expr.Or, expr.Not} {
 		require.NotZero(t, seen[fmt.Sprint(op, " true")], op)
 		require.NotZero(t, seen[fmt.Sprint(op, " false")], op)
@@ -215,7 +219,7 @@ func TestUpdate_AgreesWithTheRules(t *testing.T) {
 			require.True(t, exprtest.Same(want[id], it), "%s\non   %s\nmade %s\nnot  %s", expr.Printer(expr.Path.String, func(_ expr.Path, v av) string { return text(v) }).Update(means[i]), textsOf(items[i]), textsOf(it), textsOf(want[id]))
 		}
 	})
-	for kind := expr.Set; kind <= expr.Discard; kind++ {
+	for kind := expr.Set; testsize.Long() && kind <= expr.Discard; kind++ {
 		require.NotZero(t, seen[fmt.Sprint(kind, " true")], kind)
 		require.NotZero(t, seen[fmt.Sprint(kind, " false")], kind)
 	}

@@ -28,13 +28,14 @@ func Remove[V any](field *V) UpdateOption {
 	return change(expr.Remove, opt.Target{Pointer: field}, nil)
 }
 
-// Add adds d to the number; an absent attribute counts as 0. It is not repeated after a lost answer: see [IsAmbiguous].
+// Add adds d to the number; an absent attribute counts as 0. After a lost answer it is not sent again:
+// see [IsAmbiguous].
 func Add[N Number](field *N, d N) UpdateOption {
 	return change(expr.Increment, opt.Target{Pointer: field}, d)
 }
 
-// ListAppend adds es at the end of the list; an absent attribute counts as the empty list. It is not repeated after a
-// lost answer: see [IsAmbiguous].
+// ListAppend adds es at the end of the list; an absent attribute counts as the empty list. After a lost answer it is
+// not sent again: see [IsAmbiguous].
 func ListAppend[S ~[]E, E any](field *S, es ...E) UpdateOption {
 	return change(expr.Push, opt.Target{Pointer: field}, S(es))
 }

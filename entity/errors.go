@@ -21,6 +21,7 @@ var (
 	ErrDeleted       = plan.ErrDeleted       // the item was deleted and can be restored
 	ErrNotDeleted    = plan.ErrNotDeleted    // there is nothing to restore: the item is there
 	ErrKeyCase       = plan.ErrKeyCase       // the stored key differs from the given one in case, under LowerCase
+	ErrItemHidden    = plan.ErrItemHidden    // the client hides the item that refused a write, so why it was refused is not known
 	ErrFollowUp      = plan.ErrFollowUp      // the write is decided, but the item it left could not be read
 	ErrNotUnique     = plan.ErrNotUnique     // more than one item
 	ErrNoTable       = exec.ErrNoTable       // the table does not exist
@@ -61,9 +62,10 @@ const (
 	CursorGone      = cursor.Gone      // the rows of a timeline that it goes on with were replaced and removed
 )
 
-// IsAmbiguous reports that the write behind err may have been applied: its answer was lost, and repeating it could have
-// done harm. Read the item, or repeat the call if a second application is harmless. Of a call that sends many writes, such
-// as [Store.PutMany] and [Store.Purge], it reports that part of them has been applied, or may have been.
+// IsAmbiguous reports that the write behind err may have been applied, or may still be: its answer was lost, repeating it
+// could have done harm, and the stored item does not prove that it was applied. Read the item, or repeat the call if a
+// second application is harmless. Of a call that sends many writes, such as [Store.PutMany] and
+// [Store.Purge], it reports that part of them has been applied, or may have been.
 func IsAmbiguous(err error) bool {
 	var a *plan.Ambiguous
 	return errors.As(err, &a)

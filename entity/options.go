@@ -129,8 +129,8 @@ func Returning[T any](old *T) WriteOption {
 }
 
 // Exactly sends a write as a transaction under an idempotency token, so that it can be repeated after a lost answer
-// whatever it does: an Add, for one, is applied once and its outcome is known. A Create that is sent again without it
-// would make the item a second time if somebody has deleted it in between. It costs twice the write units, and one
+// whatever it does: an Add, for one, is applied once and its outcome is known. Without it, a write that reads nothing first
+// is not sent again, because that could undo what others wrote in between. It costs twice the write units, and one
 // consistent read for the item that Update returns or Put and Upsert compare with.
 func Exactly() WriteOption {
 	return forWrite{Do: func(s *opt.Spec) { s.Exactly = true }}

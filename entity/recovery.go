@@ -42,7 +42,7 @@ func (db *DB) backups(s Spec) (BackupClient, error) {
 // storedRecovery reports whether a table has point-in-time recovery.
 func (db *DB) storedRecovery(ctx context.Context, c BackupClient, table string) (bool, error) {
 	var d *types.ContinuousBackupsDescription
-	err := db.runner.Manage(ctx, func(once func(*dynamodb.Options)) error {
+	err := db.runner.Manage(ctx, table, func(once func(*dynamodb.Options)) error {
 		out, err := c.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &table}, once)
 		if err == nil {
 			d = out.ContinuousBackupsDescription
@@ -64,7 +64,7 @@ func (db *DB) enableRecovery(ctx context.Context, c BackupClient, t TableSpec) e
 		if on, err := db.storedRecovery(ctx, c, t.Name); err != nil || on {
 			return err
 		}
-		err := db.runner.Manage(ctx, func(once func(*dynamodb.Options)) error {
+		err := db.runner.Manage(ctx, t.Name, func(once func(*dynamodb.Options)) error {
 			_, err := c.UpdateContinuousBackups(ctx, &dynamodb.UpdateContinuousBackupsInput{
 				TableName: &t.Name, PointInTimeRecoverySpecification: &types.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: &enabled},
 			}, once)

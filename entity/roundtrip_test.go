@@ -13,6 +13,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 )
 
 // inOrder is v with its sets sorted, which have no order once they are stored, and nested epoch times in UTC, which the
@@ -69,7 +70,7 @@ func FuzzCodec(f *testing.F) { f.Fuzz(rapid.MakeFuzz(roundTrip)) }
 func TestWrites_EveryTypeComesBackAsItWas(t *testing.T) {
 	t.Parallel()
 	_, s := open[Everything](t)
-	rapid.Check(t, func(t *rapid.T) {
+	testsize.Check(t, testsize.Pick(30, 1000), func(t *rapid.T) {
 		ctx, v, w := context.Background(), everything().Draw(t, "v"), everything().Draw(t, "w")
 		w.ID = v.ID
 		same := func(want Everything, got Everything, err error) {

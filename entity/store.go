@@ -178,8 +178,9 @@ func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (stored T,
 //
 // It costs one request, and a read more when an index key is composed from given and absent attributes. Errors:
 // [ErrCondition], a *[ConditionError] for an immutable attribute or a nested change without a parent; [ErrConflict];
-// *[InputError] and [ErrTooLarge] before any request; one for which [IsAmbiguous] is true when the answer was lost and no
-// created_at in nanoseconds or microseconds could tell whether the write created the item.
+// *[InputError] and [ErrTooLarge] before any request; one for which [IsAmbiguous] is true when the answer was lost and
+// the item does not prove that it was written, or whether this write created it: a version proves that, and so does an
+// attribute that the write did not set.
 func (s *Store[T]) Upsert(ctx context.Context, v T, opts ...UpdateOption) (item T, created bool, err error) {
 	c := core.Of(s)
 	err = core.NewOperation(c, upsert(c, reflect.ValueOf(v), opts), func(outcome, into any) error {

@@ -69,7 +69,7 @@ func (db *DB) createTable(ctx context.Context, t TableSpec) error {
 func (db *DB) awaitTable(ctx context.Context, t TableSpec) (*types.TableDescription, error) {
 	for absent := true; ; {
 		if absent {
-			err := db.runner.Manage(ctx, func(once func(*dynamodb.Options)) error {
+			err := db.runner.Manage(ctx, t.Name, func(once func(*dynamodb.Options)) error {
 				_, err := db.runner.Client.CreateTable(ctx, t.input(), once)
 				return err
 			})

@@ -41,7 +41,7 @@ func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
 
 func (db *DB) updateTTL(ctx context.Context, t TableSpec) error {
 	enabled := true
-	return db.runner.Manage(ctx, func(once func(*dynamodb.Options)) error {
+	return db.runner.Manage(ctx, t.Name, func(once func(*dynamodb.Options)) error {
 		_, err := db.runner.Client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
 			TableName: &t.Name, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &t.TTL, Enabled: &enabled},
 		}, once)
@@ -62,7 +62,7 @@ func elsewhere(err error) bool {
 // storedTTL is the attribute that the table expires items by, "" when it does not.
 func (db *DB) storedTTL(ctx context.Context, table string) (string, error) {
 	var d *types.TimeToLiveDescription
-	err := db.runner.Manage(ctx, func(once func(*dynamodb.Options)) error {
+	err := db.runner.Manage(ctx, table, func(once func(*dynamodb.Options)) error {
 		out, err := db.runner.Client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &table}, once)
 		if err == nil {
 			d = out.TimeToLiveDescription

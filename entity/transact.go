@@ -12,8 +12,8 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// TransactError tells which operations made a transaction fail; nothing was written, unless [IsAmbiguous] says otherwise of
-// a transaction of one operation, which goes out as the plain request. errors.Is and errors.As look into
+// TransactError tells which operations made a transaction fail; nothing was written, unless [IsAmbiguous] says otherwise: an
+// earlier attempt without an answer may have been applied. errors.Is and errors.As look into
 // all of them.
 type TransactError struct{ Failed []OpError }
 

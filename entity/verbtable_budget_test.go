@@ -75,12 +75,18 @@ func TestVerbTable_WriteAndReadUnitsOfEachVerb(t *testing.T) {
 	}
 }
 
-// What cannot be done costs at most the one request that finds it out, and a mistake in the arguments costs none.
+// What cannot be done costs at most the one request that finds it out, once a refusal has shown that the client does not
+// hide items, and a mistake in the arguments costs none.
 func TestVerbTable_FailuresCostOneRequestAndMistakesNone(t *testing.T) {
 	t.Parallel()
 	l, s, last := bill(t)
 	f := entity.Fields[ShapePlain]()
 	gone, none := ShapePlain{ID: "gone"}, ShapePlain{}
+	for _, want := range []error{nil, entity.ErrExists} {
+		_, err := s.Create(t.Context(), ShapePlain{ID: "there"})
+		require.ErrorIs(t, err, want)
+		last()
+	}
 	for verb, run := range map[string]func(key ShapePlain) error{
 		"Update": func(k ShapePlain) error { _, err := s.Update(t.Context(), k, entity.Set(&f.Title, "u")); return err },
 		"Modify": func(k ShapePlain) error {

@@ -2,6 +2,7 @@ package entity_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -29,7 +30,7 @@ func TestVerify_NamesEachDifferenceOfEachTable(t *testing.T) {
 	require.Eventually(t, func() bool {
 		out, err := b.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &b.table})
 		return err == nil && len(out.Table.GlobalSecondaryIndexes) == 0
-	}, 90e9, 1e8)
+	}, 5*time.Minute, 100*time.Millisecond)
 	err = b.db.Verify(ctx)
 	require.ErrorIs(t, err, entity.ErrNoTable)
 	var differs *entity.SchemaError

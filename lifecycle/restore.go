@@ -117,12 +117,12 @@ func (r *restore) plan(in plan.Input) (plan.Step, error) {
 	if m.New, err = r.revive(m, max(found.version, in.Past.Version), in); err != nil {
 		return plan.Step{}, err
 	}
-	guard, _, err := plan.Unchanged(s, found.copied)
+	guard, pin, err := plan.Unchanged(s, found.copied)
 	if err != nil {
 		return plan.Step{}, err
 	}
 	main := []plan.Part{
-		{Action: plan.Action{Kind: plan.Delete, Table: r.op.Table, Key: plan.KeyOf(s, found.copied), Cond: expr.All(guard, r.user)}, Judge: r.lost(found.copied)},
+		{Action: plan.Action{Kind: plan.Delete, Table: r.op.Table, Key: plan.KeyOf(s, found.copied), Cond: expr.All(guard, r.user), Pin: pin}, Judge: r.lost(found.copied)},
 		{Action: plan.Action{Kind: plan.Put, Table: r.op.Table, Key: r.op.Key, Item: m.New, Cond: plan.Absent(s), WriteID: plan.WriteID(s, in)}, Judge: func(plan.Failure) plan.Verdict {
 			return plan.Verdict{Err: fmt.Errorf("%w: %w", plan.ErrNotDeleted, plan.ErrExists)}
 		}},

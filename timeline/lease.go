@@ -45,7 +45,7 @@ func acquire(ctx context.Context, store *entity.Store[manifest], view, owner str
 		}
 		f := entity.Fields[manifest]()
 		if fresh {
-			m, err = store.Create(ctx, m)
+			m, err = store.Create(ctx, m, fenced())
 		} else {
 			same := []entity.Cond{entity.Eq(&f.Fence, was.Fence)}
 			if was.Owner == "" { // given up; a holder that is late with a sign of life has an owner
@@ -53,7 +53,7 @@ func acquire(ctx context.Context, store *entity.Store[manifest], view, owner str
 			} else {
 				same = append(same, entity.Eq(&f.Lease, was.Lease))
 			}
-			m, err = store.Put(ctx, m, entity.If(same...))
+			m, err = store.Put(ctx, m, entity.If(same...), fenced())
 		}
 		if errors.Is(err, entity.ErrExists) || errors.Is(err, entity.ErrCondition) {
 			continue // another builder was first: its lease tells who
@@ -95,7 +95,7 @@ func (h *hold) put(ctx context.Context, change func(*manifest)) error {
 	}
 	f := entity.Fields[manifest]()
 	next.Saves = h.m.Saves + 1
-	m, err := h.store.Put(ctx, next, entity.If(entity.Eq(&f.Fence, h.m.Fence), entity.Eq(&f.Saves, h.m.Saves)))
+	m, err := h.store.Put(ctx, next, entity.If(entity.Eq(&f.Fence, h.m.Fence), entity.Eq(&f.Saves, h.m.Saves)), fenced())
 	if err == nil {
 		h.m = m
 	}

@@ -32,7 +32,7 @@ func (b *builder[K, S]) putRows(ctx context.Context, rows []*folded[K, S]) error
 			errs[i] = g.failed(err)
 			return
 		}
-		_, err := b.rows.Put(ctx, row, entity.If(entity.Or(entity.NotExists(&f.Fence), entity.Le(&f.Fence, fence))))
+		_, err := b.rows.Put(ctx, row, entity.If(entity.Or(entity.NotExists(&f.Fence), entity.Le(&f.Fence, fence))), fenced())
 		switch {
 		case errors.Is(err, entity.ErrCondition):
 			err = ErrLeaseLost

@@ -172,4 +172,14 @@ func open[K comparable, S any](db *entity.DB, f Fold[K, S]) (s stores[K, S], err
 	return s, err
 }
 
-type forStore = opt.ForStore
+type (
+	forStore = opt.ForStore
+	forWrite = opt.ForWrite
+)
+
+// fenced marks a write as one that may be sent again after a lost answer. Its condition is on the fence, which only
+// grows, so that it fails for ever once another builder has written; and a builder writes an item no second time before
+// the first write has ended. The manifest is never removed, so that creating it twice is refused.
+func fenced() entity.WriteOption {
+	return forWrite{Do: func(o *opt.Spec) { o.Idempotent = true }}
+}

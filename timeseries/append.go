@@ -134,7 +134,10 @@ func (ev *event) item(in plan.Input) (item.Item, error) {
 // put is the action that stores the event.
 func (ev *event) put(in plan.Input) (plan.Action, error) {
 	it, err := ev.item(in)
-	return plan.Action{Kind: plan.Put, Table: ev.c.Table, Key: ev.key(), Item: it, Cond: plan.Absent(ev.c.Schema), WriteID: plan.WriteID(ev.c.Schema, in)}, err
+	return plan.Action{
+		Kind: plan.Put, Table: ev.c.Table, Key: ev.key(), Item: it, Cond: plan.Absent(ev.c.Schema), WriteID: plan.WriteID(ev.c.Schema, in),
+		Final: func(stored item.Item) bool { return stored != nil }, // an event that is there stays
+	}, err
 }
 
 // check is the action that demands that the event is stored.
@@ -175,7 +178,13 @@ func advance(evs []*event, first *event, user expr.Cond, in plan.Input) (plan.Ac
 	clock := expr.Attr(e.orderBy.Name)
 	newer := expr.Any(expr.Compare(expr.NotExists, clock), expr.Compare(expr.Lt, clock, first.clock))
 	cond := expr.All(newer, user, plan.CaseGuard(s, first.carried))
-	return plan.Action{Kind: plan.Update, Table: c.Table, Key: first.primary, Changes: changes, Cond: cond, WriteID: plan.WriteID(s, in)}, nil
+	return plan.Action{
+		Kind: plan.Update, Table: c.Table, Key: first.primary, Changes: changes, Cond: cond, WriteID: plan.WriteID(s, in),
+		Final: func(current item.Item) bool { // orderBy never goes back
+			older, err := first.older(current)
+			return older && err == nil
+		},
+	}, nil
 }
 
 // same reports that a stored event carries what ev carries: the append fields are equal.

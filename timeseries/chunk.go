@@ -26,6 +26,9 @@ func (s *Series[T]) appendChunks(ctx context.Context, pending []*placed, user ex
 		_, err := c.Runner.Run(ctx, &plan.Op{Verb: "AppendAll", Schema: c.Schema, Table: c.Table, Key: k.rest[0].primary, Plan: k.plan})
 		late = append(late, k.late...)
 		if err != nil {
+			for _, x := range k.sent {
+				x.outcome = outcome{}
+			}
 			return late, err
 		}
 	}
@@ -51,10 +54,12 @@ type chunk struct {
 	e    *events
 	user expr.Cond
 	rest []*placed // undecided, in order
+	sent []*placed // what rest was when it was last sent; an error decides none of it
 	late []*placed
 }
 
 func (k *chunk) plan(in plan.Input) (plan.Step, error) {
+	k.sent = k.rest
 	evs := make([]*event, len(k.rest))
 	for i, x := range k.rest {
 		evs[i] = x.event

@@ -164,7 +164,7 @@ func TestAppend_ConditionOnTheFirstEventIsRefusedWithoutACurrentItem(t *testing.
 	require.Equal(t, timeseries.Refused, r.Reason)
 	require.Zero(t, r.Current)
 	require.Empty(t, w.scan())
-	require.Equal(t, []string{"TransactWriteItems"}, w.operations())
+	require.Equal(t, []string{"TransactWriteItems", "GetItem"}, w.operations(), "the first refusal without an item is looked into")
 }
 
 func TestAppend_DuplicateAndCollisionComeBeforeRefused(t *testing.T) {

@@ -56,7 +56,7 @@ func (a *audit) mend(ctx context.Context, f Finding, done *Repaired) error {
 		if f = e.finding; f.Kind == Conflict {
 			break
 		}
-		op := &plan.Op{Verb: "Repair", Schema: a.s, Table: a.c.Table, Key: f.suspect.key}
+		op := &plan.Op{Verb: "Repair", Schema: a.s, Table: a.c.Table, Key: f.suspect.key, Idempotent: true}
 		op.Plan = func(in plan.Input) (plan.Step, error) { return a.step(in, e), nil }
 		outcome, err := a.c.Runner.Run(ctx, op)
 		if err != nil {

@@ -248,7 +248,7 @@ func TestVerify_NeverShowsAValue(t *testing.T) {
 		}
 		return faults.None
 	})
-	impatient, stop := context.WithTimeout(t.Context(), time.Second)
+	impatient, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer stop()
 	done, err := l.Repair(impatient)
 	require.Error(t, err)

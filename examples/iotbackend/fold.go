@@ -10,7 +10,10 @@ func fold(line string) string {
 	var folded []string
 	indent := strings.Repeat(" ", len(line)-len(strings.TrimLeft(line, " "))+4)
 	for len(line) > screen {
-		at := strings.LastIndexAny(line[:screen], " ,") + 1
+		at := strings.LastIndex(line[:screen], ",") + 1 // between attributes, where there are some
+		if at < screen/2 {
+			at = strings.LastIndexAny(line[:screen], " ,") + 1
+		}
 		if at <= len(indent) { // a word that is longer than the screen
 			next := strings.IndexAny(line[screen:], " ,")
 			if next < 0 {

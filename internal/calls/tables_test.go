@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -40,7 +41,7 @@ func mortals(t *testing.T, client entity.Client, table string) *entity.DB {
 func TestCreateTables_ManyProgramsAtOnce(t *testing.T) {
 	t.Parallel()
 	client, table := localdb.Test(t)
-	for round := range 40 {
+	for round := range testsize.Pick(6, 40) {
 		name := fmt.Sprintf("%s-%d", table, round)
 		errs, begin, all := make([]error, 6), make(chan struct{}), sync.WaitGroup{}
 		for i := range errs {

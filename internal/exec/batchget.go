@@ -52,7 +52,7 @@ func byTable(keys []Key, consistent bool) asked {
 func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, found func(string, item.Item)) error {
 	for idle := 0; ; {
 		var out *dynamodb.BatchGetItemOutput
-		err := r.read(ctx, func() (err error) {
+		err := r.read(ctx, slices.Collect(maps.Keys(wanted)), func() (err error) {
 			out, err = r.Client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted, ReturnConsumedCapacity: r.capacity()}, once)
 			return err
 		})

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -80,7 +81,7 @@ func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) 
 			requests[writes[k].Table] = append(requests[writes[k].Table], writes[k].request())
 		}
 		var out *dynamodb.BatchWriteItemOutput
-		err := r.read(ctx, func() (err error) { // as harmless to repeat as a read
+		err := r.read(ctx, slices.Collect(maps.Keys(requests)), func() (err error) { // as harmless to repeat as a read
 			out, err = r.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: requests, ReturnConsumedCapacity: r.capacity()}, once)
 			b.wrote = b.wrote || err != nil && classify(ctx, err) == unknown
 			return err

@@ -56,11 +56,20 @@ func (b body) own(i int, failures []plan.Failure) []plan.Failure {
 	own := make([]plan.Failure, len(b.at[i]))
 	for j, k := range b.at[i] {
 		own[j] = failures[k]
-		if b.parts[k] > 1 && own[j].Failed() && b.steps[i].Actions[j].Cond.Holds(own[j].Image) {
+		if b.parts[k] > 1 && own[j].Failed() && !own[j].Hidden && b.steps[i].Actions[j].Cond.Holds(own[j].Image) {
 			own[j] = plan.Failure{}
 		}
 	}
 	return own
+}
+
+// tables are those of the body's actions.
+func (b body) tables() []string {
+	names := make([]string, len(b.actions))
+	for i, a := range b.actions {
+		names[i] = a.Table
+	}
+	return names
 }
 
 // bytes is what the items and values of the body weigh.

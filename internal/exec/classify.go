@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"slices"
+	"strings"
 
+	awsretry "github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
@@ -33,12 +35,9 @@ func classify(ctx context.Context, err error) class {
 	var (
 		condition   *types.ConditionalCheckFailedException
 		cancelled   *types.TransactionCanceledException
-		conflict    *types.TransactionConflictException
-		inProgress  *types.TransactionInProgressException
 		api         smithy.APIError
 		sent        *smithyhttp.RequestSendError
 		unreadable  *smithy.DeserializationError
-		dial        *net.OpError
 		responseErr *smithyhttp.ResponseError
 	)
 	switch {
@@ -46,11 +45,11 @@ func classify(ctx context.Context, err error) class {
 		return refused
 	case errors.As(err, &cancelled):
 		return cancellation(cancelled.CancellationReasons)
-	case errors.As(err, &conflict):
+	case errors.As(err, &api) && conflicts[api.ErrorCode()]:
 		return conflicted
-	case errors.As(err, &inProgress):
+	case errors.As(err, &api) && api.ErrorCode() == inProgress:
 		return unknown
-	case errors.As(err, &api) && throttling[api.ErrorCode()]:
+	case errors.As(err, &api) && throttles(api.ErrorCode()):
 		return transient
 	case errors.As(err, &api) && api.ErrorFault() == smithy.FaultServer:
 		return unknown
@@ -60,7 +59,7 @@ func classify(ctx context.Context, err error) class {
 		return unknown
 	case errors.As(err, &api):
 		return final
-	case errors.As(err, &dial) && dial.Op == "dial":
+	case neverDialled(err):
 		return transient
 	case errors.As(err, &sent), errors.As(err, &unreadable):
 		return unknown
@@ -68,12 +67,18 @@ func classify(ctx context.Context, err error) class {
 	return final
 }
 
-var throttling = map[string]bool{
-	"ProvisionedThroughputExceededException": true,
-	"ThrottlingException":                    true,
-	"RequestLimitExceeded":                   true,
-	"ThrottledException":                     true,
-	"LimitExceededException":                 true,
+// conflicts are the codes of a request that another write was in the way of, in this Region or in another one. A
+// transaction says so as a reason of its cancellation, and there are none across Regions.
+var conflicts = map[string]bool{"TransactionConflictException": true, "ReplicatedWriteConflictException": true}
+
+// inProgress is the code of a transaction whose first arrival has not ended. The SDK counts it as throttling, but it may
+// have been applied by now.
+const inProgress = "TransactionInProgressException"
+
+// throttles reports that code refuses a request because of too much traffic.
+func throttles(code string) bool {
+	_, known := awsretry.DefaultThrottleErrorCodes[code]
+	return known
 }
 
 // cancellation classifies a cancelled transaction by its reasons.
@@ -106,13 +111,14 @@ func reasonCode(r types.CancellationReason) string {
 	return *r.Code
 }
 
-// tableError adds the class of a missing table to the SDK's error.
-func tableError(err error) error {
+// tableError adds to the SDK's error the class of a missing table, and which one it is: DynamoDB does not say.
+func tableError(err error, tables ...string) error {
 	var missing *types.ResourceNotFoundException
 	var mismatch *types.IdempotentParameterMismatchException
 	switch {
 	case errors.As(err, &missing):
-		return fmt.Errorf("%w: %w", ErrNoTable, err)
+		slices.Sort(tables)
+		return fmt.Errorf("%w: %s: %w", ErrNoTable, strings.Join(slices.Compact(tables), " or "), err)
 	case errors.As(err, &mismatch):
 		return fmt.Errorf("%w: %w", ErrTokenReused, err)
 	}

@@ -12,7 +12,7 @@ import (
 // Get reads one item, nil when there is none.
 func (r *Runner) Get(ctx context.Context, table string, key item.Item, consistent bool) (item.Item, error) {
 	var found item.Item
-	err := r.read(ctx, func() error {
+	err := r.read(ctx, []string{table}, func() error {
 		in := &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: &consistent, ReturnConsumedCapacity: r.capacity()}
 		out, err := r.Client.GetItem(ctx, in, once)
 		if err != nil {
@@ -31,7 +31,7 @@ func (r *Runner) Get(ctx context.Context, table string, key item.Item, consisten
 func (r *Runner) Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.QueryOutput, error) {
 	var page *dynamodb.QueryOutput
 	in.ReturnConsumedCapacity = r.capacity()
-	err := r.read(ctx, func() error {
+	err := r.read(ctx, []string{*in.TableName}, func() error {
 		out, err := r.Client.Query(ctx, in, once)
 		if err != nil {
 			return err
@@ -50,7 +50,7 @@ func (r *Runner) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.Sc
 	if in.ReturnConsumedCapacity == "" {
 		in.ReturnConsumedCapacity = r.capacity()
 	}
-	err := r.read(ctx, func() error {
+	err := r.read(ctx, []string{*in.TableName}, func() error {
 		out, err := r.Client.Scan(ctx, in, once)
 		if err != nil {
 			return err
@@ -65,7 +65,7 @@ func (r *Runner) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.Sc
 // DescribeTable tells what a table is like.
 func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDescription, error) {
 	var found *types.TableDescription
-	err := r.read(ctx, func() error {
+	err := r.read(ctx, []string{name}, func() error {
 		out, err := r.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name}, once)
 		if err == nil {
 			found = out.Table
@@ -75,8 +75,8 @@ func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDe
 	return found, err
 }
 
-// Manage sends a request about a table, which does no harm when it arrives twice, and repeats it as a read. send is given
+// Manage sends a request about table, which does no harm when it arrives twice, and repeats it as a read. send is given
 // what turns the SDK's own retries off.
-func (r *Runner) Manage(ctx context.Context, send func(once func(*dynamodb.Options)) error) error {
-	return r.read(ctx, func() error { return send(once) })
+func (r *Runner) Manage(ctx context.Context, table string, send func(once func(*dynamodb.Options)) error) error {
+	return r.read(ctx, []string{table}, func() error { return send(once) })
 }

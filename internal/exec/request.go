@@ -24,7 +24,7 @@ func text(s string) *string {
 }
 
 // single sends one action as a plain call and gives back the image that the action asked for.
-func (r *Runner) single(ctx context.Context, a plan.Action) (item.Item, error) {
+func (r *Runner) single(ctx context.Context, a plan.Action, opts func(*dynamodb.Options)) (item.Item, error) {
 	meter := meterOf(ctx)
 	var e expr.Renderer
 	cond := text(e.Cond(a.Cond))
@@ -34,7 +34,7 @@ func (r *Runner) single(ctx context.Context, a plan.Action) (item.Item, error) {
 			TableName: &a.Table, Item: a.Item, ConditionExpression: cond,
 			ExpressionAttributeNames: e.Names, ExpressionAttributeValues: e.Values,
 			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: r.capacity(),
-		}, once)
+		}, opts)
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +47,7 @@ func (r *Runner) single(ctx context.Context, a plan.Action) (item.Item, error) {
 			ExpressionAttributeNames: e.Names, ExpressionAttributeValues: e.Values,
 			ReturnValues:                        returns[a.Returns],
 			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: r.capacity(),
-		}, once)
+		}, opts)
 		if err != nil {
 			return nil, err
 		}
@@ -61,7 +61,7 @@ func (r *Runner) single(ctx context.Context, a plan.Action) (item.Item, error) {
 			TableName: &a.Table, Key: a.Key, ConditionExpression: cond,
 			ExpressionAttributeNames: e.Names, ExpressionAttributeValues: e.Values, ReturnValues: returns[a.Returns],
 			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: r.capacity(),
-		}, once)
+		}, opts)
 		if err != nil {
 			return nil, err
 		}
@@ -71,12 +71,12 @@ func (r *Runner) single(ctx context.Context, a plan.Action) (item.Item, error) {
 }
 
 // together sends actions as one transaction under token.
-func (r *Runner) together(ctx context.Context, actions []plan.Action, token string) error {
+func (r *Runner) together(ctx context.Context, actions []plan.Action, token string, opts func(*dynamodb.Options)) error {
 	in := &dynamodb.TransactWriteItemsInput{ClientRequestToken: &token, ReturnConsumedCapacity: r.capacity()}
 	for i := range actions {
 		in.TransactItems = append(in.TransactItems, transactItem(&actions[i]))
 	}
-	out, err := r.Client.TransactWriteItems(ctx, in, once)
+	out, err := r.Client.TransactWriteItems(ctx, in, opts)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/dynastrata/dynastrata/internal/plan"
@@ -57,7 +58,7 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (outco
 		return outcome, nil, err
 	}
 	for {
-		got, err := r.send(ctx, alone(step), op.Exact)
+		got, err := r.send(ctx, alone(step), delivery{op.Exact, op.Idempotent})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -74,31 +75,46 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (outco
 			outcome, err := step.Done(got.returned)
 			return outcome, nil, err
 		}
-		v := step.Judge(got.failures)
+		v := verdict(step, got.failures)
+		certain := !got.doubt || op.Idempotent
 		switch {
-		case v.Next != nil && !got.doubt:
+		case v.Next != nil && certain:
 			step = *v.Next
-		case v.Replan != nil && !got.doubt:
+		case v.Replan != nil && certain:
 			return nil, &retry{fmt.Errorf("%w: %w", v.Replan, got.cause), v.Learned}, nil
-		case v.Outcome != nil && !(got.doubt && step.Actions[0].WriteID != ""):
-			return v.Outcome, nil, nil // without a write id, as of a removal, the outcome says all there is to say
+		case v.Outcome != nil && certain:
+			return v.Outcome, nil, nil
 		default:
 			return nil, nil, failure(op, step, v, got, 0)
 		}
 	}
 }
 
+// verdict asks the step what its failures mean, which it can tell only from the items that caused them.
+func verdict(step plan.Step, failures []plan.Failure) plan.Verdict {
+	if slices.ContainsFunc(failures, func(f plan.Failure) bool { return f.Hidden }) {
+		return plan.Verdict{Err: plan.ErrItemHidden}
+	}
+	return step.Judge(failures)
+}
+
 // failure is the error of an op whose actions were refused: its class, the SDK's error, the stored item, and whether
 // an earlier attempt may have been applied.
 func failure(op *plan.Op, step plan.Step, v plan.Verdict, got answer, at int) error {
 	class := v.Err
-	if class == nil {
+	switch {
+	case class != nil:
+	case v.Replan != nil:
 		class = v.Replan
-	}
-	if class == nil {
+	case v.Outcome != nil: // it is only in doubt that this is no success
+		class = plan.ErrCondition
+	default:
 		class = plan.ErrConflict
 	}
 	refused := &plan.Refused{Class: class, Cause: got.cause, Schema: op.Schema}
+	if f := got.failures[at]; class == plan.ErrCondition && f.Failed() {
+		refused.Which = plan.Broken(op.Schema, step.Actions[at].Cond, f.Image)
+	}
 	if step.Own == 0 || at < step.Own {
 		refused.Image = got.failures[at].Image
 	}

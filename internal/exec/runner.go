@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -32,6 +33,8 @@ type Runner struct {
 	Observe     func(context.Context, Report) // nil: nobody
 	Pause       func(ctx context.Context, attempt int) error
 	TokenLife   time.Duration // how long a transaction is repeated under one token; 0: as long as DynamoDB honours it
+
+	shows atomic.Bool // a refusal came with the item that caused it, so the client does not hide them
 }
 
 // Report tells what one call of a public verb cost.
@@ -88,8 +91,8 @@ func (r *Runner) pause(ctx context.Context, n int) error {
 	return Sleep(ctx, rand.N(min(firstPause<<min(n, 10), longestPause)))
 }
 
-// read repeats a read while its failure is worth it; reading twice never does harm.
-func (r *Runner) read(ctx context.Context, send func() error) error {
+// read repeats a read of tables while its failure is worth it; reading twice never does harm.
+func (r *Runner) read(ctx context.Context, tables []string, send func() error) error {
 	if r.Client == nil {
 		return ErrNoClient
 	}
@@ -107,7 +110,7 @@ func (r *Runner) read(ctx context.Context, send func() error) error {
 			return nil
 		}
 		if k := classify(ctx, err); k == final || n+1 >= r.MaxAttempts {
-			return exhausted(ctx, tableError(err))
+			return exhausted(ctx, tableError(err, tables...))
 		}
 		if e := r.pause(ctx, n); e != nil {
 			return fmt.Errorf("%w: %w", e, err)

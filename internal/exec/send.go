@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -18,28 +20,34 @@ type answer struct {
 	returned plan.Returned
 	failures []plan.Failure
 	cause    error // the SDK's error behind failures
-	doubt    bool  // an earlier attempt may have been applied all the same
+	doubt    bool  // an earlier attempt may have been applied all the same, or may still be
 }
 
-// send delivers one body until its outcome is definite, as far as repeating it does no harm. exact asks for a
-// transaction, which can always be repeated, also for one action.
-func (r *Runner) send(ctx context.Context, b body, exact bool) (answer, error) {
+// delivery is how a body is sent.
+type delivery struct {
+	exact      bool // as a transaction, which can always be repeated, also for one action
+	idempotent bool // a single action may be repeated, whatever its guard
+}
+
+// send delivers one body until its outcome is definite, as far as repeating it does no harm.
+func (r *Runner) send(ctx context.Context, b body, how delivery) (answer, error) {
 	if r.Client == nil {
 		return answer{}, ErrNoClient
 	}
-	if len(b.actions) == 1 && b.actions[0].Kind != plan.Check && !exact {
-		return r.sendSingle(ctx, b.actions[0])
+	if len(b.actions) == 1 && b.actions[0].Kind != plan.Check && !how.exact {
+		return r.sendSingle(ctx, b.actions[0], how.idempotent)
 	}
 	return r.sendTransaction(ctx, b, r.NewID())
 }
 
-// sendSingle delivers a lone action. Once its answer was lost, only an action that stores a write id of its own, or is
-// guarded by one, is repeated, and only that id proves who wrote.
-func (r *Runner) sendSingle(ctx context.Context, a plan.Action) (answer, error) {
+// sendSingle delivers a lone action. Once an answer was lost, the action is repeated only when its guard cannot have let
+// both the first attempt and another write through: a repetition under any other guard could undo what others wrote
+// since. Who wrote the item, its write id proves.
+func (r *Runner) sendSingle(ctx context.Context, a plan.Action, idempotent bool) (answer, error) {
 	doubt := false
 	fail := func(err error) (answer, error) {
 		if doubt {
-			err = &plan.Ambiguous{Err: err}
+			return r.prove(ctx, a, err)
 		}
 		return answer{}, err
 	}
@@ -48,25 +56,24 @@ func (r *Runner) sendSingle(ctx context.Context, a plan.Action) (answer, error) 
 			return fail(err)
 		}
 		meterOf(ctx).request()
-		image, err := r.single(ctx, a)
+		var out attempt
+		image, err := r.single(ctx, a, out.options)
 		if err == nil {
-			return answer{returned: plan.Returned{Image: image, Doubt: doubt, Resent: doubt && wroteBy(image, a.WriteID)}}, nil
+			return answer{returned: plan.Returned{Image: image}}, nil
 		}
-		switch classify(ctx, err) {
+		switch out.classify(ctx, err) {
 		case refused:
 			var failed *types.ConditionalCheckFailedException
 			errors.As(err, &failed)
-			if doubt && wroteBy(failed.Item, a.WriteID) {
-				return answer{returned: plan.Returned{Image: failed.Item, Resent: true}}, nil
-			}
-			return answer{failures: []plan.Failure{{Code: conditionFailed, Image: failed.Item}}, cause: err, doubt: doubt}, nil
+			f := []plan.Failure{{Code: conditionFailed, Image: failed.Item}}
+			return r.settle(ctx, []plan.Action{a}, f, err, doubt, untouched)
 		case unknown:
 			doubt = true
-			if !a.Resend {
+			if a.Pin.Op == expr.None && !idempotent {
 				return fail(err)
 			}
 		case final:
-			return fail(tableError(err))
+			return fail(tableError(err, a.Table))
 		}
 		if n+1 >= r.MaxAttempts {
 			return fail(exhausted(ctx, err))
@@ -75,6 +82,22 @@ func (r *Runner) sendSingle(ctx context.Context, a plan.Action) (answer, error) 
 			return fail(fmt.Errorf("%w: %w", e, err))
 		}
 	}
+}
+
+// prove ends the delivery of an action of which an attempt may have been applied: if the item has its write id, it was.
+// Anything else proves nothing: another write may have followed, or the request may still be on its way.
+func (r *Runner) prove(ctx context.Context, a plan.Action, lost error) (answer, error) {
+	if a.WriteID == "" {
+		return answer{}, &plan.Ambiguous{Err: lost}
+	}
+	image, err := r.Get(ctx, a.Table, a.Key, true)
+	switch {
+	case err != nil:
+		return answer{}, &plan.Ambiguous{Err: fmt.Errorf("%w; and the item could not be read: %w", lost, err)}
+	case wroteBy(image, a.WriteID):
+		return answer{returned: plan.Returned{Image: image, Proven: true}}, nil
+	}
+	return answer{}, &plan.Ambiguous{Err: lost}
 }
 
 const conditionFailed = "ConditionalCheckFailed"
@@ -95,7 +118,7 @@ func exhausted(ctx context.Context, err error) error {
 
 // sendTransaction delivers a body under one token: however often the body is repeated, it is applied at most once.
 func (r *Runner) sendTransaction(ctx context.Context, b body, token string) (answer, error) {
-	begun, doubt := time.Now(), false
+	begun, doubt, writes := time.Now(), false, slices.ContainsFunc(b.actions, func(a plan.Action) bool { return a.Kind != plan.Check })
 	fail := func(err error) (answer, error) {
 		if doubt {
 			err = &plan.Ambiguous{Err: err}
@@ -107,25 +130,26 @@ func (r *Runner) sendTransaction(ctx context.Context, b body, token string) (ans
 			return fail(err)
 		}
 		meterOf(ctx).request()
-		err := r.together(ctx, b.actions, token)
+		var out attempt
+		err := r.together(ctx, b.actions, token, out.options)
 		if err == nil {
 			return answer{}, nil
 		}
-		switch classify(ctx, err) {
+		switch out.classify(ctx, err) {
 		case refused:
 			f := reasons(err, b.actions)
 			if f == nil {
 				return fail(err) // an answer that does not fit the request proves nothing
 			}
-			return answer{failures: f, cause: err}, nil
+			return r.settle(ctx, b.actions, f, err, doubt, over)
 		case transient, conflicted:
 			if f := reasons(err, b.actions); f != nil && decided(b, f) {
-				return answer{failures: f, cause: err}, nil
+				return r.settle(ctx, b.actions, f, err, doubt, over)
 			}
 		case unknown:
-			doubt = true
+			doubt = writes
 		case final:
-			return fail(tableError(err))
+			return fail(tableError(err, b.tables()...))
 		}
 		if n+1 >= r.MaxAttempts || time.Since(begun) > r.tokenLife() {
 			return fail(exhausted(ctx, err))
@@ -134,41 +158,4 @@ func (r *Runner) sendTransaction(ctx context.Context, b body, token string) (ans
 			return fail(fmt.Errorf("%w: %w", e, err))
 		}
 	}
-}
-
-// reasons aligns a cancelled transaction's reasons with its actions; nil when err is none.
-func reasons(err error, actions []plan.Action) []plan.Failure {
-	var cancelled *types.TransactionCanceledException
-	if !errors.As(err, &cancelled) || len(cancelled.CancellationReasons) != len(actions) {
-		return nil
-	}
-	failures := make([]plan.Failure, len(actions))
-	for i, reason := range cancelled.CancellationReasons {
-		failures[i] = plan.Failure{Code: reasonCode(reason), Image: reason.Item}
-	}
-	return failures
-}
-
-// decided reports that a condition which decides a step failed, so that a conflict beside it does not matter. The first
-// action of a step decides, unless the step needs to hear of all its actions.
-func decided(b body, failures []plan.Failure) bool {
-	for i, s := range b.steps {
-		own := b.own(i, failures)
-		if len(own) == 0 {
-			continue
-		}
-		if own[0].Failed() && !(s.Whole && disturbed(own)) {
-			return true
-		}
-	}
-	return false
-}
-
-func disturbed(failures []plan.Failure) bool {
-	for _, f := range failures {
-		if f.Code != "" && f.Code != "None" && !f.Failed() {
-			return true
-		}
-	}
-	return false
 }

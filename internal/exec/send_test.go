@@ -8,12 +8,14 @@ import (
 	"testing"
 	"time"
 
+	awsretry "github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"github.com/stretchr/testify/require"
 
+	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
@@ -46,17 +48,20 @@ func cancelled(codes ...string) error {
 
 func runner(s *script) *Runner {
 	n := 0
-	return &Runner{
+	r := &Runner{
 		Client: s, MaxAttempts: 5, Clock: time.Now,
 		NewID: func() string { n++; return string(rune('a' + n)) },
 		Pause: func(context.Context, int) error { return nil },
 	}
+	r.shows.Store(true) // what the script leaves out is not there
+	return r
 }
 
 func stepOf(n int, whole bool) body {
 	step := plan.Step{Whole: whole}
 	for i := range n {
-		step.Actions = append(step.Actions, plan.Action{Key: item.Item{"pk": item.N(strconv.Itoa(i))}})
+		key := item.Item{"pk": item.N(strconv.Itoa(i))}
+		step.Actions = append(step.Actions, plan.Action{Key: key, Cond: expr.Compare(expr.Exists, expr.Attr("pk"))})
 	}
 	return alone(step)
 }
@@ -65,7 +70,7 @@ const failed, none, conflict, throttle = "ConditionalCheckFailed", "None", "Tran
 
 func TestReasons_AFailedConditionOnTheDecidingActionIsFinal(t *testing.T) {
 	s := &script{errs: []error{cancelled(failed, conflict)}}
-	got, err := runner(s).send(t.Context(), stepOf(2, false), false)
+	got, err := runner(s).send(t.Context(), stepOf(2, false), delivery{})
 	require.NoError(t, err)
 	require.True(t, got.failures[0].Failed())
 	require.Len(t, s.tokens, 1)
@@ -73,7 +78,7 @@ func TestReasons_AFailedConditionOnTheDecidingActionIsFinal(t *testing.T) {
 
 func TestReasons_AFailedConditionOnASecondaryActionBesideAConflictIsRepeated(t *testing.T) {
 	s := &script{errs: []error{cancelled(none, failed, conflict), cancelled(conflict, failed, none), cancelled(none, failed, throttle)}}
-	got, err := runner(s).send(t.Context(), stepOf(3, false), false)
+	got, err := runner(s).send(t.Context(), stepOf(3, false), delivery{})
 	require.NoError(t, err)
 	require.Nil(t, got.failures)
 	require.Len(t, s.tokens, 4)
@@ -82,7 +87,7 @@ func TestReasons_AFailedConditionOnASecondaryActionBesideAConflictIsRepeated(t *
 
 func TestReasons_AStepThatNeedsAllAnswersIsRepeatedWhileOneIsDisturbed(t *testing.T) {
 	s := &script{errs: []error{cancelled(failed, conflict), cancelled(failed, failed)}}
-	got, err := runner(s).send(t.Context(), stepOf(2, true), false)
+	got, err := runner(s).send(t.Context(), stepOf(2, true), delivery{})
 	require.NoError(t, err)
 	require.Len(t, got.failures, 2)
 	require.Len(t, s.tokens, 2)
@@ -91,7 +96,7 @@ func TestReasons_AStepThatNeedsAllAnswersIsRepeatedWhileOneIsDisturbed(t *testin
 func TestReasons_OtherReasonsAreFinal(t *testing.T) {
 	for _, code := range []string{"ValidationError", "ItemCollectionSizeLimitExceeded", "SomethingNew"} {
 		s := &script{errs: []error{cancelled(conflict, code)}}
-		_, err := runner(s).send(t.Context(), stepOf(2, false), false)
+		_, err := runner(s).send(t.Context(), stepOf(2, false), delivery{})
 		var sdk *types.TransactionCanceledException
 		require.ErrorAs(t, err, &sdk)
 		require.Len(t, s.tokens, 1, code)
@@ -100,13 +105,13 @@ func TestReasons_OtherReasonsAreFinal(t *testing.T) {
 
 func TestReasons_ThatDoNotFitTheRequestAreNoSuccess(t *testing.T) {
 	s := &script{errs: []error{cancelled(failed)}}
-	_, err := runner(s).send(t.Context(), stepOf(2, false), false)
+	_, err := runner(s).send(t.Context(), stepOf(2, false), delivery{})
 	require.Error(t, err)
 }
 
 func TestTransaction_InProgressIsRepeatedUnderItsToken(t *testing.T) {
 	s := &script{errs: []error{&types.TransactionInProgressException{}, &types.TransactionInProgressException{}}}
-	_, err := runner(s).send(t.Context(), stepOf(2, false), false)
+	_, err := runner(s).send(t.Context(), stepOf(2, false), delivery{})
 	require.NoError(t, err)
 	require.Len(t, s.tokens, 3)
 	require.Equal(t, s.tokens[0], s.tokens[2])
@@ -114,14 +119,14 @@ func TestTransaction_InProgressIsRepeatedUnderItsToken(t *testing.T) {
 
 func TestTransaction_UnknownThenFinalIsAmbiguous(t *testing.T) {
 	s := &script{errs: []error{&smithyhttp.RequestSendError{Err: errors.New("cut")}, &smithy.GenericAPIError{Code: "AccessDeniedException", Fault: smithy.FaultClient}}}
-	_, err := runner(s).send(t.Context(), stepOf(2, false), false)
+	_, err := runner(s).send(t.Context(), stepOf(2, false), delivery{})
 	var a *plan.Ambiguous
 	require.ErrorAs(t, err, &a)
 }
 
 func TestTransaction_AReusedTokenHasAClass(t *testing.T) {
 	s := &script{errs: []error{&types.IdempotentParameterMismatchException{}}}
-	_, err := runner(s).send(t.Context(), stepOf(2, false), false)
+	_, err := runner(s).send(t.Context(), stepOf(2, false), delivery{})
 	require.ErrorIs(t, err, ErrTokenReused)
 }
 
@@ -133,6 +138,8 @@ func TestClassify(t *testing.T) {
 	}{
 		"condition":         {&types.ConditionalCheckFailedException{}, refused},
 		"conflict":          {&types.TransactionConflictException{}, conflicted},
+		"other Region":      {&types.ReplicatedWriteConflictException{}, conflicted},
+		"in progress":       {&smithy.GenericAPIError{Code: "TransactionInProgressException"}, unknown},
 		"throughput":        {&types.ProvisionedThroughputExceededException{}, transient},
 		"throttling":        {&smithy.GenericAPIError{Code: "ThrottlingException"}, transient},
 		"request limit":     {&types.RequestLimitExceeded{}, transient},
@@ -169,8 +176,38 @@ func TestTransaction_IsNotRepeatedOnceItsTokenMayBeForgotten(t *testing.T) {
 	r := runner(s)
 	require.Equal(t, 8*time.Minute, r.tokenLife(), "below the ten minutes that DynamoDB honours a token")
 	r.TokenLife = time.Nanosecond
-	_, err := r.send(t.Context(), stepOf(2, false), false)
+	_, err := r.send(t.Context(), stepOf(2, false), delivery{})
 	var a *plan.Ambiguous
 	require.ErrorAs(t, err, &a)
 	require.Len(t, s.tokens, 1, "a repetition after that could be applied a second time")
+}
+
+func TestClassify_KnowsEveryThrottleOfTheSDK(t *testing.T) {
+	for code := range awsretry.DefaultThrottleErrorCodes {
+		want := transient
+		if code == inProgress {
+			want = unknown
+		}
+		require.Equal(t, want, classify(t.Context(), &smithy.GenericAPIError{Code: code}), code)
+	}
+}
+
+func TestTransaction_AConflictWithAnotherRegionIsRepeatedAndThenErrConflict(t *testing.T) {
+	other := &types.ReplicatedWriteConflictException{}
+	s := &script{errs: []error{other}}
+	_, err := runner(s).send(t.Context(), stepOf(2, false), delivery{})
+	require.NoError(t, err)
+	s = &script{errs: []error{other, other, other, other, other}}
+	_, err = runner(s).send(t.Context(), stepOf(2, false), delivery{})
+	require.ErrorIs(t, err, plan.ErrConflict)
+	require.Len(t, s.tokens, 5)
+}
+
+func TestNoTable_IsNamed(t *testing.T) {
+	s := &script{errs: []error{&types.ResourceNotFoundException{}}}
+	b := stepOf(2, false)
+	b.actions[0].Table, b.actions[1].Table = "readings", "fleet"
+	_, err := runner(s).send(t.Context(), b, delivery{})
+	require.ErrorIs(t, err, ErrNoTable)
+	require.ErrorContains(t, err, "fleet or readings")
 }

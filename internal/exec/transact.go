@@ -34,7 +34,7 @@ func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (outcomes []any, 
 		if err := withinLimits(ops, b); err != nil {
 			return nil, nil, err
 		}
-		got, err := r.send(ctx, b, slices.ContainsFunc(ops, func(op *plan.Op) bool { return op.Exact }))
+		got, err := r.send(ctx, b, delivery{exact: slices.ContainsFunc(ops, func(op *plan.Op) bool { return op.Exact })})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -136,7 +136,7 @@ func judge(ops []*plan.Op, b body, got answer, learned [][]any) (failed []OpFail
 		if at < 0 {
 			continue
 		}
-		v := s.Judge(own)
+		v := verdict(s, own)
 		mine := got
 		mine.failures = own
 		err := failure(ops[i], s, v, mine, at)

@@ -18,11 +18,13 @@ type Key struct {
 // TransactGet reads the items at one instant, in the order of keys; nil where there is none.
 func (r *Runner) TransactGet(ctx context.Context, keys []Key) ([]item.Item, error) {
 	in := &dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: r.capacity()}
+	tables := make([]string, len(keys))
 	for i := range keys {
+		tables[i] = keys[i].Table
 		in.TransactItems = append(in.TransactItems, types.TransactGetItem{Get: &types.Get{TableName: &keys[i].Table, Key: keys[i].Key}})
 	}
 	var items []item.Item
-	err := r.read(ctx, func() error {
+	err := r.read(ctx, tables, func() error {
 		out, err := r.Client.TransactGetItems(ctx, in, once)
 		if err != nil {
 			return err

@@ -16,6 +16,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/expr/exprtest"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 )
 
 var kinds = []expr.Kind{expr.Set, expr.SetIfAbsent, expr.Remove, expr.Increment, expr.Push, expr.Prepend, expr.Insert, expr.Discard}
@@ -235,6 +236,9 @@ func TestApply_AgreesOnRandomItems(t *testing.T) {
 			require.True(t, exprtest.Same(want[i], it), "%s on %v: DynamoDB made %v, Apply %v", printedChanges(lists[i]), shown(&m{Value: items[i]}), shown(&m{Value: it}), shown(&m{Value: want[i]}))
 		}
 	})
+	if !testsize.Long() { // the sample of a usual run is too small to have everything
+		return
+	}
 	for _, k := range kinds {
 		require.NotZero(t, seen[fmt.Sprint(k, " true")], k)
 		require.NotZero(t, seen[fmt.Sprint(k, " false")], k)

@@ -174,6 +174,9 @@ func TestHolds_AgreesWithDynamoDB(t *testing.T) {
 			seen[fmt.Sprint(conds[i].Op, " ", held)]++
 		}
 	})
+	if !testsize.Long() { // the sample of a usual run is too small to have everything
+		return
+	}
 	for _, op := range append(operators, expr.And, expr.Or, expr.Not) {
 		require.NotZero(t, seen[fmt.Sprint(op, " true")], op)
 		require.NotZero(t, seen[fmt.Sprint(op, " false")], op)

@@ -11,7 +11,7 @@ import (
 
 // newOp starts an op about the item whose key v has. The key parts of the item are returned too.
 func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Spec) (*Op, item.Item) {
-	op := &Op{Verb: verb, Schema: s, Table: table, Exact: spec.Exactly}
+	op := &Op{Verb: verb, Schema: s, Table: table, Exact: spec.Exactly, Idempotent: spec.Idempotent}
 	if len(spec.Errs) > 0 {
 		op.Err = input(s, CodeOption, nil, "%v", spec.Errs[0])
 		return op, nil
@@ -84,7 +84,7 @@ func (op *Op) born(in Input, it item.Item, user expr.Cond, outcome any, judge fu
 		return Step{}, err
 	}
 	main := Part{Action{
-		Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(absent(s, in.Now), user), WriteID: WriteID(s, in), Resend: s.Hidden,
+		Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(absent(s, in.Now), user), WriteID: WriteID(s, in),
 	}, judge}
 	step, err := Compose(&Mutation{Kind: Born, Op: op, In: in, New: it}, []Part{main}, outcome)
 	return op.over(nil, step), err

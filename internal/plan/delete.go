@@ -52,12 +52,12 @@ func (op *Op) gone(in Input, kind Kind, user expr.Cond) (Step, error) {
 	if err := op.Unexpected(in.Image, in.Now); err != nil {
 		return Step{}, err
 	}
-	guard, _, err := unchanged(s, in.Image)
+	guard, pin, err := unchanged(s, in.Image)
 	if err != nil {
 		return Step{}, err
 	}
 	m := &Mutation{Kind: kind, Op: op, In: in, Old: in.Image}
-	main := []Part{{Action{Kind: Delete, Table: op.Table, Key: op.Key, Cond: and(guard, user)}, op.lost(in)}}
+	main := []Part{{Action{Kind: Delete, Table: op.Table, Key: op.Key, Cond: and(guard, user), Pin: pin}, op.lost(in)}}
 	if kind == Buried {
 		put, err := mover(s).Bury(m)
 		if err != nil {

@@ -19,6 +19,7 @@ var (
 	ErrNotUnique     = errors.New("more than one item")
 	ErrDeleted       = errors.New("item was deleted")
 	ErrNotDeleted    = errors.New("item is not deleted")
+	ErrItemHidden    = errors.New("the client hides the item that made a condition fail")
 	ErrFollowUp      = errors.New("the write is decided, but the item could not be read")
 )
 
@@ -97,15 +98,22 @@ func (e *ItemPresent) Error() string { return e.Err.Error() }
 func (e *ItemPresent) Unwrap() error { return e.Err }
 
 // Refused is a write that DynamoDB refused because a condition failed: Class is what that means for the verb, Cause
-// the SDK's error, Image the stored item that made the condition fail. Cause is nil when a read showed that it would.
+// the SDK's error, Image the stored item that made the condition fail, Which the condition for a reader. Cause is nil
+// when a read showed that it would.
 type Refused struct {
 	Class  error
 	Cause  error
 	Schema *schema.Schema
 	Image  item.Item
+	Which  string
 }
 
-func (e *Refused) Error() string { return e.Class.Error() }
+func (e *Refused) Error() string {
+	if e.Which != "" {
+		return e.Class.Error() + ": " + e.Which
+	}
+	return e.Class.Error()
+}
 
 // Unwrap gives errors.Is and errors.As both the class and the SDK's error.
 func (e *Refused) Unwrap() []error {

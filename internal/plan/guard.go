@@ -83,10 +83,11 @@ func live(s *schema.Schema, it item.Item, now time.Time) bool {
 // version alone would not do: a touch leaves it alone, and an item that is created anew counts from 1 again. A write id
 // never comes back once it is gone, and hardly all content together with its version; so a write under them can be sent
 // twice. An image without a version can come back, and so can one in a table that is shared with effect-dynamodb, whose
-// put begins at 1 again.
-func unchanged(s *schema.Schema, image item.Item) (guard expr.Cond, lasting bool, err error) {
+// put begins at 1 again. pin is the guard where what was read does not come back, else empty.
+func unchanged(s *schema.Schema, image item.Item) (guard, pin expr.Cond, err error) {
 	if w, ok := image[schema.WriteAttr]; ok && s.Hidden {
-		return expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w), true, nil
+		guard = expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w)
+		return guard, guard, nil
 	}
 	versioned := false
 	if s.Version != nil && !s.Options.Interop {
@@ -107,11 +108,13 @@ func unchanged(s *schema.Schema, image item.Item) (guard expr.Cond, lasting bool
 	guard = expr.All(all...)
 	switch tooLong := guard.Operators() > MaxOperators || bytes > MaxExpression; {
 	case tooLong && versioned:
-		return versionGuard(s, image), false, nil
+		return versionGuard(s, image), expr.Cond{}, nil
 	case tooLong:
-		return expr.Cond{}, false, input(s, CodeCondition, nil, "the item has too many attributes to be guarded by its content; outside tables that are shared with effect-dynamodb, give the entity a version field or a $ key")
+		return expr.Cond{}, expr.Cond{}, input(s, CodeCondition, nil, "the item has too many attributes to be guarded by its content; outside tables that are shared with effect-dynamodb, give the entity a version field or a $ key")
+	case versioned:
+		return guard, guard, nil
 	}
-	return guard, versioned, nil
+	return guard, expr.Cond{}, nil
 }
 
 // versionGuard guards an item that is too large to be guarded by its content: by its version and all its times.
@@ -125,9 +128,9 @@ func versionGuard(s *schema.Schema, image item.Item) expr.Cond {
 	return expr.All(all...)
 }
 
-// Unchanged guards the write of a whole item by what was read. lasting says that what was read does not come back once
-// it is gone, so that the write can be sent twice.
-func Unchanged(s *schema.Schema, image item.Item) (guard expr.Cond, lasting bool, err error) {
+// Unchanged guards the write of a whole item by what was read. pin is the guard where what was read does not come back
+// once it is gone, so that the write can be sent twice; else it is empty.
+func Unchanged(s *schema.Schema, image item.Item) (guard, pin expr.Cond, err error) {
 	return unchanged(s, image)
 }
 

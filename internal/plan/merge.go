@@ -1,6 +1,9 @@
 package plan
 
-import "github.com/dynastrata/dynastrata/internal/expr"
+import (
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+)
 
 // Folder is an action that can be one with another of its kind on the same item: two appends of one series advance the
 // current item once.
@@ -14,7 +17,7 @@ type Folder interface {
 func Merge(a, b Action) (Action, bool) {
 	switch {
 	case a.Kind == Check:
-		b.Cond = expr.All(a.Cond, b.Cond)
+		b.Cond, b.Pin, b.Final = expr.All(a.Cond, b.Cond), expr.All(a.Pin, b.Pin), either(a.Final, b.Final)
 		return b, b.Cond.Operators() <= MaxOperators
 	case b.Kind == Check:
 		return Merge(b, a)
@@ -22,12 +25,23 @@ func Merge(a, b Action) (Action, bool) {
 		return a.Fold.Fold(b.Fold)
 	case a.Releases && b.Claims:
 		// The item changes hands: it may go from its owner, or be free for the new one.
-		b.Cond = expr.Any(a.Cond, b.Cond)
+		b.Cond, b.Pin, b.Final = expr.Any(a.Cond, b.Cond), expr.Cond{}, nil
 		return b, true
 	case a.Claims && b.Releases:
 		return Merge(b, a)
 	}
 	return Action{}, false
+}
+
+// either joins what is known of two conditions that must both hold.
+func either(a, b func(item.Item) bool) func(item.Item) bool {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return func(it item.Item) bool { return a(it) || b(it) }
 }
 
 // Mergeable reports, before anything is read, whether two ops about one item can go into one transaction.

@@ -127,8 +127,8 @@ func unchangedStep(op *Op, in Input, user expr.Cond) (Step, error) {
 	if user.Op == expr.None {
 		return step, nil
 	}
-	guard, _, err := unchanged(op.Schema, in.Image)
-	step.Actions = []Action{{Kind: Check, Table: op.Table, Key: op.Key, Cond: and(guard, user)}}
+	guard, pin, err := unchanged(op.Schema, in.Image)
+	step.Actions = []Action{{Kind: Check, Table: op.Table, Key: op.Key, Cond: and(guard, user), Pin: pin}}
 	step.Judge = func(f []Failure) Verdict {
 		if SameState(op.Schema, in.Image, f[0].Image) {
 			return Verdict{Err: ErrCondition}

@@ -52,7 +52,7 @@ func (op *Op) fromOld(r Returned, changes []expr.Change) (item.Item, error) {
 
 // oldUnknown is the error of a write that was applied by an attempt whose answer, with the item before it, was lost.
 func (op *Op) oldUnknown(r Returned) error {
-	if op.Old == nil || !r.Resent {
+	if op.Old == nil || !r.Proven {
 		return nil
 	}
 	return fmt.Errorf("%w: the answer with the item before the write was lost", ErrFollowUp)

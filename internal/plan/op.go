@@ -41,6 +41,10 @@ type Op struct {
 
 	Old func(item.Item) error // takes the item as it was before the write, nil when there was none; nil: nobody asks for it
 
+	// Idempotent says that the op does no harm when it is applied again, or late: nobody else writes what it writes, or what
+	// it does is wanted whenever its conditions hold. What its refusal says is then true whatever became of earlier attempts.
+	Idempotent bool
+
 	AlsoDeleted bool // an item that is not found may have been deleted, which the error tells too
 
 	Source  string                                      // what is read, for printing; "" for the current item
@@ -87,8 +91,7 @@ type Step struct {
 // Returned is what a successful lone action gave back.
 type Returned struct {
 	Image  item.Item // as the action's Returns asked
-	Doubt  bool      // an earlier attempt, whose answer was lost, may have been applied too
-	Resent bool      // the write had been applied by an earlier attempt whose answer was lost; Image is the item as it is now
+	Proven bool      // the item itself proves that the write was applied, its answer did not come; Image is the item, as the write left it
 }
 
 // ActionKind is what an action does.
@@ -122,7 +125,12 @@ type Action struct {
 	Changes []expr.Change
 	Returns Returns
 	WriteID string // the `_w` that it stores, "" when it stores none
-	Resend  bool   // a second arrival of the same request does no harm
+
+	// Pin is the part of Cond that holds for what was read, does not come back once it is gone, and is ended by the write. So
+	// Cond lets the action through once at most, and once it has failed, it fails for good. Empty when there is none.
+	Pin expr.Cond
+	// Final reports that Cond, having failed on an item, fails on all that can follow; nil: nothing is known.
+	Final func(item.Item) bool
 
 	Fold     Folder // how the action becomes one with another of its kind on the same item; nil when it cannot
 	Label    string // what the key is called in print, when it must not be shown; "" shows it
@@ -132,8 +140,9 @@ type Action struct {
 
 // Failure is why an action was refused: Code is DynamoDB's reason code, "" or "None" when it was not.
 type Failure struct {
-	Code  string
-	Image item.Item // the item that made a condition fail; nil when there was none
+	Code   string
+	Image  item.Item // the item that made a condition fail; nil when there was none
+	Hidden bool      // there was one, but the client does not show it
 }
 
 // Failed reports that the action's condition did not hold.

@@ -101,6 +101,25 @@ func Sketched(what string, guards ...string) string {
 // Printer renders conditions and changes of s for a reader; values of secret attributes are hidden.
 func Printer(s *schema.Schema) *expr.Renderer { return expr.Printer(printer{s}.path, printer{s}.value) }
 
+// Broken is what of a condition does not hold on an item, for a message: names of attributes, and no values. Of a secret
+// attribute it has nothing but the name. It is empty when that cannot be told.
+func Broken(s *schema.Schema, c expr.Cond, it item.Item) string {
+	var failed []expr.Cond
+	var split func(expr.Cond)
+	split = func(c expr.Cond) {
+		switch {
+		case c.Op == expr.And:
+			for _, part := range c.Conds {
+				split(part)
+			}
+		case !c.Holds(it):
+			failed = append(failed, c)
+		}
+	}
+	split(c)
+	return expr.Printer(printer{s}.path, func(expr.Path, types.AttributeValue) string { return "?" }).Cond(expr.All(failed...))
+}
+
 // printer writes values for a reader.
 type printer struct{ s *schema.Schema }
 

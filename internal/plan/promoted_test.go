@@ -66,7 +66,7 @@ func (h genericHides[T]) Validate() error { return errOwn }
 
 var errOwn = errors.New("refused by its own method")
 
-func asked(v any) error {
+func answered(v any) error {
 	var found refusals
 	found.ask(reflect.ValueOf(v), "")
 	if len(found) == 0 {
@@ -81,24 +81,24 @@ func TestAsk_AMethodPromotedFromNilHasNoValueToAsk(t *testing.T) {
 	for _, v := range []any{
 		promotes{}, promotesCopy{}, promotesAny{}, promotesAny{promotes{}}, deeper{}, behind{}, behind{&promotes{}}, generic[int]{}, without{}, local{},
 	} {
-		require.NoError(t, asked(v), "%T", v)
+		require.NoError(t, answered(v), "%T", v)
 	}
 	for _, v := range []any{
 		promotes{&byPointer{true}}, promotesCopy{&byValue{true}}, promotesAny{byValue{true}}, promotesAny{promotes{&byPointer{true}}},
 		deeper{promotes{&byPointer{true}}}, behind{&promotes{&byPointer{true}}}, generic[int]{byPointer: &byPointer{true}}, without{inner: inner{&byPointer{true}}}, local{&byPointer{true}},
 	} {
-		require.ErrorIs(t, asked(v), errBase, "%T", v)
+		require.ErrorIs(t, answered(v), errBase, "%T", v)
 	}
 }
 
 func TestAsk_AMethodOfItsOwnIsAskedBesideANilEmbeddedPointer(t *testing.T) {
 	t.Parallel()
 	for _, v := range []any{hides{}, hidesByPointer{}, genericHides[int]{}, genericHides[string]{extra: "x"}} {
-		require.ErrorIs(t, asked(v), errOwn, "%T", v)
+		require.ErrorIs(t, answered(v), errOwn, "%T", v)
 	}
 }
 
 func TestAsk_APanicIsNeverTakenAsPassed(t *testing.T) {
 	t.Parallel()
-	require.Panics(t, func() { _ = asked(hides{look: true}) })
+	require.Panics(t, func() { _ = answered(hides{look: true}) })
 }

@@ -67,7 +67,7 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field opt.Target,
 		return Step{
 			Actions: []Action{{
 				Kind: Update, Table: table, Key: op.Key, Changes: changes, Cond: and(exists(s, in.Now), due),
-				WriteID: WriteID(s, in), Resend: s.Hidden,
+				WriteID: WriteID(s, in),
 			}},
 			Judge: func(f []Failure) Verdict {
 				if live(s, f[0].Image, in.Now) {

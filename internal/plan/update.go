@@ -97,7 +97,7 @@ func (u *update) blind(in Input) (Step, error) {
 	return Step{
 		Actions: []Action{{
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: and(append(guards, u.user)...),
-			Returns: u.returns(), WriteID: WriteID(u.s, in), Resend: u.s.Hidden && u.s.Version == nil && repeatable(u.changes),
+			Returns: u.returns(), WriteID: WriteID(u.s, in),
 		}},
 		Judge: func(f []Failure) Verdict {
 			if !live(u.s, f[0].Image, in.Now) {
@@ -154,16 +154,6 @@ func (u *update) owned(in Input) ([]expr.Change, error) {
 		out = append(out, expr.Change{Kind: expr.Increment, Path: expr.Attr(a.Name), Value: item.N("1")})
 	}
 	return out, nil
-}
-
-// repeatable reports that making changes twice is the same as once.
-func repeatable(changes []expr.Change) bool {
-	for _, c := range changes {
-		if c.Kind == expr.Increment || joinsList(c.Kind) || c.Path[len(c.Path)-1].Name == "" {
-			return false // a second removal from a list would take out the next element
-		}
-	}
-	return true
 }
 
 // determined is what a plan knows of the item without its image: key parts and attributes that are simply set.
@@ -238,12 +228,12 @@ func apply(s *schema.Schema, it item.Item, changes []expr.Change) (item.Item, er
 // changed is the step that puts a rewritten item under the guard of what was read.
 func (op *Op) changed(in Input, it item.Item, user expr.Cond, outcome any) (Step, error) {
 	s := op.Schema
-	guard, lasting, err := unchanged(s, in.Image)
+	guard, pin, err := unchanged(s, in.Image)
 	if err != nil {
 		return Step{}, err
 	}
 	main := Part{
-		Action{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(guard, user), WriteID: WriteID(s, in), Resend: lasting},
+		Action{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(guard, user), WriteID: WriteID(s, in), Pin: pin},
 		op.lost(in),
 	}
 	step, err := Compose(&Mutation{Kind: Changed, Op: op, In: in, Old: in.Image, New: it}, []Part{main}, outcome)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"time"
@@ -222,7 +223,7 @@ func (u *upsert) blind(in Input) (Step, error) {
 	return Step{
 		Actions: []Action{{
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: u.guard(in),
-			Returns: u.returns(), WriteID: WriteID(u.s, in), Resend: u.s.Hidden && u.s.Version == nil && u.knowsCreated(in) && repeatable(u.extra),
+			Returns: u.returns(), WriteID: WriteID(u.s, in),
 		}},
 		Judge: func(f []Failure) Verdict { return u.judge(in, f[0].Image) },
 		Done: func(r Returned) (any, error) {
@@ -261,8 +262,10 @@ func (u *upsert) judge(in Input, image item.Item) Verdict {
 	return Verdict{Err: ErrCondition}
 }
 
-// done computes the item from the image before the write. After a resend the image is the item itself; then it was
-// created if its created_at is this write's.
+// errCreated is the error of an upsert that was applied, but cannot say whether it created the item.
+var errCreated = errors.New("the item was written; whether this write created it is not known")
+
+// done computes the item from the image before the write.
 func (u *upsert) done(in Input, r Returned, changes []expr.Change) (any, error) {
 	if err := u.op.oldUnknown(r); err != nil {
 		return nil, err
@@ -270,27 +273,27 @@ func (u *upsert) done(in Input, r Returned, changes []expr.Change) (any, error) 
 	if u.returns() == ReturnNew {
 		return Upserted{Item: r.Image}, nil
 	}
-	if !r.Resent {
+	if !r.Proven {
 		it, err := u.op.fromOld(r, changes)
-		// In doubt, the earlier attempt may have created what the image shows.
-		return Upserted{Item: it, Created: r.Image == nil || r.Doubt && u.createdBy(in, r.Image)}, err
+		return Upserted{Item: it, Created: r.Image == nil}, err
 	}
-	return Upserted{Item: r.Image, Created: u.createdBy(in, r.Image)}, nil
+	fresh, err := expr.Apply(item.Clone(u.op.Key), changes)
+	if err != nil {
+		return nil, err
+	}
+	return u.proven(r.Image, fresh)
 }
 
-// createdBy reports that the item was created by this write: no other one has its time.
-func (u *upsert) createdBy(in Input, image item.Item) bool {
-	if u.s.CreatedAt == nil {
-		return false
+// proven tells from the item, which is as this write left it, whether the write created it. What differs from a fresh item
+// has something of an earlier one, if only its created_at. What is equal was created by this write when it counts
+// versions, which an earlier item would have been counted on from. Without a version it may be another write's, made from
+// the same values at the same clock reading.
+func (u *upsert) proven(stored, fresh item.Item) (any, error) {
+	created := item.Equal(&types.AttributeValueMemberM{Value: stored}, &types.AttributeValueMemberM{Value: fresh})
+	if created && u.s.Version == nil {
+		return nil, &Ambiguous{Err: errCreated}
 	}
-	now, err := TimeValue(u.s.CreatedAt, in.Now)
-	return err == nil && item.Equal(now, image[u.s.CreatedAt.Name])
-}
-
-// knowsCreated reports that, should the answer be lost and the write be sent again, the item would still tell whether
-// this write created it: by a created_at so fine that no other write has the same.
-func (u *upsert) knowsCreated(in Input) bool {
-	return u.replace || in.Joined || u.s.CreatedAt != nil && u.s.CreatedAt.Format.Unit() <= time.Microsecond
+	return Upserted{Item: stored, Created: created}, nil
 }
 
 // afterRead plans from the stored item, or from its absence.

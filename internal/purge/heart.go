@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
@@ -68,7 +69,7 @@ func chunk(all []owned) int {
 // transaction removes items as they were read. last says that the current item is among them; else it is checked to be
 // as it was read, because a life that has begun since may have the values of the copies.
 func (p *Purge) transaction(ctx context.Context, items []owned, current item.Item, last bool) (again bool, err error) {
-	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: p.Key}
+	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: p.Key, Idempotent: true}
 	op.Plan = func(in plan.Input) (plan.Step, error) { return p.step(in, items, current, last) }
 	outcome, err := p.Runner.Run(ctx, op)
 	return outcome == rewritten, err
@@ -82,10 +83,10 @@ func (p *Purge) step(in plan.Input, items []owned, current item.Item, last bool)
 		actions, verdicts = append(actions, a), append(verdicts, v)
 	}
 	changed, n := plan.Verdict{Outcome: rewritten}, 0
-	guard, lasting := plan.Absent(p.Schema), false
+	guard, pin := plan.Absent(p.Schema), expr.Cond{}
 	if current != nil {
 		var err error
-		if guard, lasting, err = plan.Unchanged(p.Schema, current); err != nil {
+		if guard, pin, err = plan.Unchanged(p.Schema, current); err != nil {
 			return plan.Step{}, err
 		}
 	}
@@ -97,15 +98,15 @@ func (p *Purge) step(in plan.Input, items []owned, current item.Item, last bool)
 		case o.item == nil:
 			add(plan.Action{Kind: plan.Check, Key: p.Key, Cond: guard}, changed)
 		case last && i == len(items)-1:
-			add(plan.Action{Kind: plan.Delete, Key: p.Key, Cond: guard, Resend: lasting}, changed)
+			add(plan.Action{Kind: plan.Delete, Key: p.Key, Cond: guard, Pin: pin}, changed)
 			n++
 		default:
-			add(plan.Action{Kind: plan.Delete, Key: plan.KeyOf(p.Schema, o.item), Cond: p.asRead(o.item), Resend: true}, changed)
+			add(plan.Action{Kind: plan.Delete, Key: plan.KeyOf(p.Schema, o.item), Cond: p.asRead(o.item)}, changed)
 			n++
 		}
 		for _, k := range o.sentinels {
 			if id := plan.KeyID(k); !slices.Contains(in.Learned, any(id)) {
-				add(plan.Action{Kind: plan.Delete, Key: k, Cond: plan.Mine(p.Schema, p.Key), Resend: true}, plan.Verdict{Replan: plan.ErrConflict, Learned: []any{id}})
+				add(plan.Action{Kind: plan.Delete, Key: k, Cond: plan.Mine(p.Schema, p.Key)}, plan.Verdict{Replan: plan.ErrConflict, Learned: []any{id}})
 			}
 		}
 	}

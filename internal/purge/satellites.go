@@ -72,10 +72,10 @@ const (
 
 // removal is the conditional delete of an item as it was read.
 func (p *Purge) removal(it item.Item) *plan.Op {
-	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: plan.KeyOf(p.Schema, it)}
+	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: plan.KeyOf(p.Schema, it), Idempotent: true}
 	op.Plan = func(plan.Input) (plan.Step, error) {
 		return plan.Step{
-			Actions: []plan.Action{{Kind: plan.Delete, Table: p.Table, Key: op.Key, Cond: p.asRead(it), Resend: true}},
+			Actions: []plan.Action{{Kind: plan.Delete, Table: p.Table, Key: op.Key, Cond: p.asRead(it)}},
 			Judge: func(f []plan.Failure) plan.Verdict {
 				if f[0].Image == nil {
 					p.deleted.perhaps() // by us, or by another

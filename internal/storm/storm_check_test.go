@@ -118,7 +118,6 @@ func lost(b *being, acks []*ack) (all []string) {
 	given := map[life]string{}
 	top := map[string]int64{}
 	count, unsure := map[string]int64{}, int64(0)
-	twice := begunTwice(acks)
 	for _, a := range acks {
 		if a.unsure {
 			unsure++
@@ -128,11 +127,8 @@ func lost(b *being, acks []*ack) (all []string) {
 			continue
 		}
 		created := a.state.CreatedAt.Format(fixed)
-		if twice[created] {
-			continue
-		}
 		if n := a.state.version; n > 0 {
-			if other, twice := given[life{created, n}]; twice {
+			if other, again := given[life{created, n}]; again {
 				all = append(all, fmt.Sprintf("%s and %s were both given version %d", other, a.verb, n))
 			}
 			given[life{created, n}] = a.verb
@@ -150,7 +146,7 @@ func lost(b *being, acks []*ack) (all []string) {
 			}
 		}
 	}
-	if n := number(b.current, "version"); n > 0 && !twice[text(b.current, "createdAt")] {
+	if n := number(b.current, "version"); n > 0 {
 		top[text(b.current, "createdAt")] = n
 	}
 	missing := int64(0)
@@ -164,24 +160,6 @@ func lost(b *being, acks []*ack) (all []string) {
 		all = append(all, fmt.Sprintf("%d versions that nobody was told of, %d unsure writes", missing, unsure))
 	}
 	return all
-}
-
-// begunTwice are the lives, by their created_at, that may have begun twice. A write of a new item without a unique value is
-// a single request, which is sent again when its answer was lost; when it had been applied and somebody else has deleted
-// the item since, it begins the life anew.
-func begunTwice(acks []*ack) map[string]bool {
-	twice := map[string]bool{}
-	for _, a := range acks {
-		if a.verb != "create" && a.verb != "put" && a.verb != "upsert" || a.unsure || a.state.version > 1 || a.state.Email != "" {
-			continue
-		}
-		for _, d := range acks {
-			if d.verb == "delete" && d.ended > a.began && d.began < a.ended {
-				twice[a.state.CreatedAt.Format(fixed)] = true
-			}
-		}
-	}
-	return twice
 }
 
 func log(it item) []string {

@@ -1,5 +1,5 @@
 // Package testsize says how much random tests try: a bounded sample in every run, so that all tests of the module take a minute
-// or two, and much more with DYNASTRATA_LONG=1, which is what "make proof" sets. What a test asserts is the same in both.
+// or two, and much more with DYNASTRATA_LONG=1, which is what "make proof" sets. A test asserts the same of every case in both; that every kind of case was met only the long run can ask.
 package testsize
 
 import (
