@@ -1,7 +1,7 @@
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help test race proof lint golden fuzz cover ci
+.PHONY: help test race long proof lint golden fuzz cover ci
 
 help: ## list these targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -12,8 +12,12 @@ test: ## run all tests; those without a database are skipped
 race: ## run the tests of packages where goroutines meet with the race detector
 	.ci/race
 
-proof: ## the long run of the packages that have one: random tests, fault campaigns, oracles
-	DYNASTRATA_LONG=1 go test -count=1 -timeout 30m $$(grep -rlE --include='*_test.go' 'testsize\.|DYNASTRATA_LONG' . | xargs -n 1 dirname | sort -u)
+long: ## the long run of the packages that have one: random tests, fault campaigns, oracles
+	DYNASTRATA_LONG=1 go test -count=1 -timeout 30m $$(grep -rlE --include='*_test.go' --exclude-dir=proof 'testsize\.|DYNASTRATA_LONG' . | xargs -n 1 dirname | sort -u)
+
+proof: long ## the long run, and histories, fault cases and changed guards in full: prints the tables of docs/reliability.md
+	DYNASTRATA_LONG=1 DYNASTRATA_REQUIRE_DB=1 go -C tests/proof test -count=1 -timeout 3h
+	go -C tests/proof run ./mutants
 
 lint: ## gofmt, go vet, staticcheck
 	.ci/lint

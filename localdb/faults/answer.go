@@ -113,6 +113,28 @@ func unprocessed(r Request) (any, bool) {
 	return nil, false
 }
 
+// cut breaks off the body of an answer in the middle.
+func cut(resp *http.Response, err error) (*http.Response, error) {
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	if closeErr := resp.Body.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return nil, err
+	}
+	broken := failing{fmt.Errorf("%w in the middle of the answer", ErrInjected)}
+	resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body[:len(body)/2]), broken))
+	return resp, nil
+}
+
+// failing is a reader that gives nothing but its error.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
 // reply makes an HTTP response. The SDK takes an answer without its checksum for a damaged one.
 func reply(req *http.Request, status int, content any) *http.Response {
 	body, err := json.Marshal(content)

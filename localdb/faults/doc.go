@@ -18,6 +18,8 @@
 // reach the same fault function as new ones. To fail a call for good, fail as many requests as the client's retryer makes, or set
 // dynamodb.Options.RetryMaxAttempts to 1.
 //
+// What a network may do beyond failing is among the faults, too: a request arrives [Twice], or [Late], and then [Transport.Deliver] says when.
+//
 // To find the places where a crash or a lost answer does harm, fail every request of a scenario in turn:
 //
 //	for n := 1; ; n++ {

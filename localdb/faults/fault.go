@@ -32,10 +32,11 @@ const (
 	// Lost lets the request through and then loses the answer: the caller sees the same connection error as with Drop.
 	Lost
 
-	// Twice lets the request through two times, as a proxy does that repeats by itself. The caller sees the second answer.
+	// Twice lets the request through two times, one right after the other, as a proxy does that repeats by itself. The caller sees the second answer.
 	Twice
 
-	// Late keeps the request back, while the caller sees the same connection error as with Drop. [Transport.Deliver] lets it through.
+	// Late keeps the request back after it was written, while the caller sees the same connection error as with Lost. [Transport.Deliver] lets it
+	// through: after the caller has heard of the failure, and perhaps after its later requests.
 	Late
 
 	// Hang refuses the request, but says so only when its context ends. The error is the context's.
@@ -44,9 +45,16 @@ const (
 	// Unprocessed answers BatchWriteItem and BatchGetItem with success, but everything they asked for as unprocessed. The other calls are
 	// throttled.
 	Unprocessed
+
+	// Unsent refuses the request with a connection error that matches [ErrInjected], before it was written in full: a caller that traces the
+	// connection (net/http/httptrace) sees a write that failed. With Drop it sees nothing, as with an HTTP client that knows no traces.
+	Unsent
+
+	// Cut lets the request through and breaks the connection in the middle of the answer: status and header arrive, and half of the body.
+	Cut
 )
 
-var names = [...]string{"None", "Throttle", "Conflict", "Internal", "InternalApplied", "Drop", "Lost", "Twice", "Late", "Hang", "Unprocessed"}
+var names = [...]string{"None", "Throttle", "Conflict", "Internal", "InternalApplied", "Drop", "Lost", "Twice", "Late", "Hang", "Unprocessed", "Unsent", "Cut"}
 
 // String returns the constant's name.
 func (f Fault) String() string {

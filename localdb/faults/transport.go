@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +8,7 @@ import (
 	"sync"
 )
 
-// ErrInjected is matched by the connection errors of [Drop], [Lost] and [Late], which the SDK wraps and treats like any other connection error.
+// ErrInjected is matched by the connection errors of [Drop], [Unsent], [Lost], [Late] and [Cut], which the SDK wraps and treats like any other connection error.
 var ErrInjected = errors.New("faults: connection reset by test")
 
 // HTTPClient sends requests. It is the type of dynamodb.Options.HTTPClient; *http.Client implements it too.
@@ -72,21 +71,6 @@ func (t *Transport) Do(req *http.Request) (*http.Response, error) {
 		return nil, req.Context().Err()
 	case Drop:
 		return nil, fmt.Errorf("%w before %s was sent", ErrInjected, r.Operation)
-	case Twice:
-		if err := t.apply(req); err != nil {
-			return nil, err
-		}
-		if req.GetBody != nil {
-			if req.Body, err = req.GetBody(); err != nil {
-				return nil, err
-			}
-		}
-		return t.next.Do(req)
-	case Late:
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.late = append(t.late, req.WithContext(context.WithoutCancel(req.Context())))
-		return nil, fmt.Errorf("%w while %s was under way", ErrInjected, r.Operation)
 	case Lost, InternalApplied:
 		if err := t.apply(req); err != nil {
 			return nil, err
@@ -94,23 +78,20 @@ func (t *Transport) Do(req *http.Request) (*http.Response, error) {
 		if fault == Lost {
 			return nil, fmt.Errorf("%w before the answer to %s came", ErrInjected, r.Operation)
 		}
+	case Unsent:
+		err := fmt.Errorf("%w while %s was written", ErrInjected, r.Operation)
+		traceUnsent(req, err)
+		return nil, err
+	case Twice:
+		return t.twice(req)
+	case Late:
+		t.keep(req)
+		return nil, fmt.Errorf("%w before the answer to %s came", ErrInjected, r.Operation)
+	case Cut:
+		resp, err := t.next.Do(req)
+		return cut(resp, err)
 	}
 	return answer(req, r, fault), nil
-}
-
-// Deliver lets the requests through that got the fault [Late] since the last Deliver, in the order in which they came, and returns how many there
-// were. Nobody sees their answers. The error is one of the connection.
-func (t *Transport) Deliver() (int, error) {
-	t.mu.Lock()
-	late := t.late
-	t.late = nil
-	t.mu.Unlock()
-	for i, req := range late {
-		if err := t.apply(req); err != nil {
-			return i, err
-		}
-	}
-	return len(late), nil
 }
 
 // decide records a request and asks the test's functions what becomes of it.

@@ -68,6 +68,7 @@ func TestWhatFaultsDoToTheDatabase(t *testing.T) {
 		{faults.Drop, "absent", "1"},
 		{faults.InternalApplied, "1", "2"},
 		{faults.Lost, "1", "2"},
+		{faults.Cut, "1", "2"},
 		{faults.Twice, "2", "2"},
 		{faults.Late, "absent", "1"},
 	}

@@ -1,0 +1,290 @@
+package proof_test
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"hash/maphash"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+)
+
+// game is a set of operations with the model of what they do. S is the state of the model, comparable.
+type game[S comparable, I fmt.Stringer, O comparable] struct {
+	name   string
+	begin  S
+	open   func(db *entity.DB, id string) (func(ctx context.Context, in I) (O, error), error)
+	choose func(rng *rand.Rand, seen *notes) I
+	reads  func(in I) bool // it writes nothing
+	// step is what the operation does: the state after it, and what it then says. fits compares that with what was said.
+	step func(s S, in I) (S, O, outcome)
+	fits func(want, got said[O]) bool
+	show func(S) string
+	also func(fault faults.Fault, in I) bool // which of the faults beyond faultsOfHistories are promised to do no harm; nil: all
+	// paired says that what is delivered twice is so without another request in between.
+	paired bool
+	// later orders what begins at the same step for the checker, by what was said; nil: as it comes.
+	later func(entry[I, O]) int
+	// split gives the operations of a call that is several; nil: none is.
+	split func(entry[I, O]) []entry[I, O]
+}
+
+// said is a result with what the error said.
+type said[O any] struct {
+	out O
+	outcome
+}
+
+// notes are what a client remembers of what it read, for operations that expect something.
+type notes struct {
+	version int64
+	text    string
+}
+
+// faultsOfHistories are given to requests at random. Those delivered more than once or late come on top, where the game promises to stand them.
+var faultsOfHistories = []faults.Fault{faults.Throttle, faults.Conflict, faults.Internal, faults.InternalApplied, faults.Drop, faults.Unsent, faults.Lost, faults.Cut}
+
+// entry is one operation of a history.
+type entry[I, O any] struct {
+	client    int
+	in        I
+	said      said[O]
+	call, end int64
+	faults    []string
+}
+
+// play makes the history of a seed.
+func (g game[S, I, O]) play(t *testing.T, seed uint64, base *dynamodb.Client, table string, courier *courier, run string) (all []entry[I, O]) {
+	synctest.Test(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		s := &sim{rng: rng, courier: courier}
+		clients := 3 + rng.IntN(14)
+		ops := 2 + rng.IntN(1+30/clients)
+		rate := []float64{0, .05, .15, .3}[rng.IntN(4)]
+		attempts := 2 + rng.IntN(4)
+		id, unsure := fmt.Sprintf("h%d", seed), 0
+		work := make([]func(), clients)
+		entries := make([][]entry[I, O], clients)
+		for c := range clients {
+			own := rand.New(rand.NewPCG(seed, uint64(c)+1))
+			wire, at := s.join(), &entry[I, O]{}
+			ids, skew := 0, time.Duration(own.IntN(4000)-2000)*time.Millisecond
+			var cancel func()
+			db, err := entity.Open(dynamodb.New(base.Options(), func(o *dynamodb.Options) { o.HTTPClient = wire }), entity.Config{
+				Table: table, MaxAttempts: attempts,
+				Clock: func() time.Time { return epoch.Add(skew + time.Duration(s.now())*10*time.Millisecond) },
+				NewID: func() string { ids++; return fmt.Sprintf("%s%d.%d.%d", run, seed%1e9, c, ids) },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			do, err := g.open(db, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			luck := &luck{seed: seed, client: c, unlike: strings.NewReplacer(table, "", run, "")}
+			wire.Inject(func(r faults.Request) faults.Fault {
+				f, of := faults.None, luck.of(r)
+				if of.Float64() < rate {
+					f = g.fault(of, at.in)
+				}
+				if unsure >= mostUnsure && isWrite(r) && f != faults.Throttle && f != faults.Conflict {
+					f = faults.None
+				}
+				if f == faults.Twice && g.paired {
+					s.pair(c, r)
+				}
+				if f == faults.Hang { // the context ends while the request is on its way
+					s.endAt(c, r, cancel)
+					f = faults.None
+					at.faults = append(at.faults, "Cancel "+r.Operation)
+				} else if f != faults.None {
+					at.faults = append(at.faults, f.String()+" "+r.Operation)
+				}
+				return f
+			})
+			work[c] = func() {
+				seen := &notes{}
+				for range ops {
+					var ctx context.Context
+					ctx, cancel = context.WithCancel(t.Context())
+					*at = entry[I, O]{client: c, in: g.choose(own, seen), call: 2*s.now() + 1}
+					out, err := do(ctx, at.in)
+					cancel()
+					if at.said = (said[O]{out, told(err)}); at.said.unsure {
+						unsure++ // one client runs at a time
+					}
+					if at.end = 2 * s.now(); at.end < at.call {
+						at.end = at.call // no request was sent
+					}
+					if n, ok := any(out).(noted); ok && err == nil {
+						n.note(seen)
+					}
+					entries[c] = append(entries[c], *at)
+				}
+			}
+		}
+		s.run(func(c int) { work[c]() })
+		all = slices.Concat(entries...)
+	})
+	return all
+}
+
+// luck gives each request of a client a source of chance of its own, so that requests which a call makes in parallel get the same in any order.
+type luck struct {
+	seed   uint64
+	client int
+	unlike *strings.Replacer // takes out what differs between two runs of a seed
+	seen   map[string]int
+}
+
+func (l *luck) of(r faults.Request) *rand.Rand {
+	text := l.unlike.Replace(orderOf(r.Operation, r.Body))
+	if l.seen == nil {
+		l.seen = map[string]int{}
+	}
+	l.seen[text]++
+	h := fnv.New64a()
+	fmt.Fprintln(h, l.client, l.seen[text], text)
+	return rand.New(rand.NewPCG(l.seed, h.Sum64()))
+}
+
+// noted is a result that a client remembers.
+type noted interface{ note(*notes) }
+
+// epoch is far enough in the future that the database expires nothing.
+var epoch = time.Date(2101, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// fault chooses a fault for a request of in.
+func (g game[S, I, O]) fault(rng *rand.Rand, in I) faults.Fault {
+	more := []faults.Fault{faults.Twice, faults.Late, faults.Hang}
+	i := rng.IntN(len(faultsOfHistories) + len(more))
+	if i < len(faultsOfHistories) {
+		return faultsOfHistories[i]
+	}
+	f := more[i-len(faultsOfHistories)]
+	if !g.reads(in) && g.also != nil && !g.also(f, in) {
+		return faults.Lost
+	}
+	return f
+}
+
+// model is the game for the checker. An operation whose error was ambiguous has no end: it takes effect once, at any time after its call, perhaps
+// after everything that was seen, which is the same as not at all.
+func (g game[S, I, O]) model() porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return g.begin },
+		Step: func(state, input, output any) (bool, any) {
+			s, got := state.(S), output.(said[O])
+			next, out, want := g.step(s, input.(I))
+			return got.unsure || g.fits(said[O]{out, want}, got), next
+		},
+		Hash:              func(state any) uint64 { return maphash.Comparable(hashSeed, state.(S)) },
+		DescribeOperation: func(input, output any) string { return fmt.Sprintf("%v → %s", input, output.(said[O]).result()) },
+		DescribeState:     func(state any) string { return g.show(state.(S)) },
+	}
+}
+
+var hashSeed = maphash.MakeSeed()
+
+func (s said[O]) result() string {
+	if s.class == "" && !s.idle {
+		return fmt.Sprintf("%v", s.out)
+	}
+	return s.outcome.String()
+}
+
+// operations are the entries for the checker: without those that say nothing and wrote nothing. The checker tries those that may come next in the
+// order of their calls. Of calls at the same step, those in doubt come last: most of them are seen by nobody.
+func (g game[S, I, O]) operations(all []entry[I, O]) []porcupine.Operation {
+	if g.split != nil {
+		var each []entry[I, O]
+		for _, e := range all {
+			each = append(each, g.split(e)...)
+		}
+		all = each
+	}
+	last := int64(0)
+	for _, e := range all {
+		last = max(last, e.end)
+	}
+	var ops []porcupine.Operation
+	for _, e := range all {
+		if e.said.idle && !e.said.unsure || e.said.unsure && g.reads(e.in) {
+			continue
+		}
+		op := porcupine.Operation{ClientId: e.client, Input: e.in, Call: e.call * spread, Output: e.said, Return: e.end*spread + spread - 1}
+		if e.said.unsure {
+			op.Call, op.Return = op.Call+spread-2, (last+1)*spread
+		} else if g.later != nil {
+			op.Call += min(int64(g.later(e)), spread-3)
+		}
+		ops = append(ops, op)
+	}
+	return ops
+}
+
+// spread is how many calls at one step can be put into an order.
+const spread = 1 << 10
+
+// check has the history of a seed judged, and writes down one that is illegal.
+func (g game[S, I, O]) check(t *testing.T, seed uint64, all []entry[I, O]) porcupine.CheckResult {
+	t.Helper()
+	ops := g.operations(all)
+	if sharp := g.witness(ops); sharp != nil {
+		if result := porcupine.CheckOperationsTimeout(g.model(), sharp, patience); result == porcupine.Ok {
+			return result
+		}
+	}
+	result, info := porcupine.CheckOperationsVerbose(g.model(), ops, patience)
+	if result == porcupine.Ok {
+		return result
+	}
+	dir, err := os.MkdirTemp("", "history-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := g.text(all)
+	if err := os.WriteFile(filepath.Join(dir, "history.txt"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := porcupine.VisualizePath(g.model(), info, filepath.Join(dir, "history.html")); err != nil {
+		t.Fatal(err)
+	}
+	t.Errorf("%s: the history of seed %d is %s: %s\nagain: DYNASTRATA_TEST_SEED=%d DYNASTRATA_HISTORIES=1 go test -run 'TestHistories/%s$'\n%s",
+		g.name, seed, strings.ToLower(string(result)), filepath.Join(dir, "history.html"), seed, g.name, text)
+	return result
+}
+
+// patience is how long one history may be judged. mostUnsure is how many of its operations may end in doubt: each is tried at every later place.
+const (
+	patience   = time.Minute
+	mostUnsure = 6
+)
+
+// text is a history, in the order in which its operations began.
+func (g game[S, I, O]) text(all []entry[I, O]) string {
+	sorted := slices.Clone(all)
+	slices.SortStableFunc(sorted, func(a, b entry[I, O]) int { return int(a.call - b.call) })
+	var b strings.Builder
+	for _, e := range sorted {
+		slices.Sort(e.faults) // of what a call does at the same time there is no order
+		fmt.Fprintf(&b, "%4d–%-4d client %-2d %v → %s %v\n", e.call, e.end, e.client, e.in, e.said.result(), e.faults)
+		if strings.HasPrefix(e.said.class, "unexpected") {
+			fmt.Fprintf(&b, "           %s\n", e.said.text)
+		}
+	}
+	return b.String()
+}

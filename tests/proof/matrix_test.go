@@ -1,0 +1,310 @@
+package proof_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+)
+
+// deed is one write, of items whose keys and values contain an id, prepared for it.
+type deed struct {
+	name   string
+	before func(b *bench) error
+	do     func(b *bench) error // through b.db, by whoever is disturbed
+	after  func(b *bench) string
+	// pieces says that it is no single write or transaction: after an error, each item is as before or as after it.
+	pieces bool
+	// counts says that a single request counts, or removes, without a guard: no client stands its arriving twice.
+	counts bool
+	// whole says that it is about all items of a table, so that each case has a table of its own.
+	whole bool
+	// reports says that it reports in its result what it wrote before an error, ambiguous or not.
+	reports bool
+}
+
+// faultsOfCases are given to each request of each deed.
+var faultsOfCases = []faults.Fault{
+	faults.Throttle, faults.Conflict, faults.Internal, faults.InternalApplied, faults.Drop, faults.Unsent, faults.Lost, faults.Twice, faults.Late, faults.Cut,
+}
+
+// mode is what happens around the fault.
+type mode struct {
+	name     string
+	attempts int
+	on       bool // the fault stays
+	cancel   bool // the context ends with it
+}
+
+var modes = []mode{
+	{name: "once, repeated", attempts: 10},
+	{name: "once, not repeated", attempts: 1},
+	{name: "from then on", attempts: 2, on: true},
+	{name: "as the context ends", attempts: 10, cancel: true},
+}
+
+// bench is where a deed is done: db is disturbed, look is not.
+type bench struct {
+	ctx      context.Context
+	id       string
+	db, look *entity.DB
+	wire     *faults.Transport
+	now      time.Time
+	raw      *dynamodb.Client
+	table    string
+}
+
+func newBench(t *testing.T, d deed, attempts int) *bench {
+	t.Helper()
+	b := &bench{ctx: t.Context(), now: epoch}
+	b.raw, b.table = localdb.Test(t)
+	b.wire = faults.New(b.raw.Options().HTTPClient)
+	open := func(client entity.Client, attempts int) *entity.DB {
+		db, err := entity.Open(client, entity.Config{Table: b.table, MaxAttempts: attempts, Clock: func() time.Time { return b.now }})
+		require.NoError(t, err)
+		for _, declare := range declarations {
+			require.NoError(t, declare(db))
+		}
+		return db
+	}
+	b.db = open(dynamodb.New(b.raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = b.wire }), attempts)
+	b.look = open(b.raw, 10)
+	require.NoError(t, b.look.CreateTables(b.ctx))
+	return b
+}
+
+// use prepares an item set of its own for a deed. Every case begins at the same moment.
+func (b *bench) use(t *testing.T, d deed, id string) {
+	t.Helper()
+	b.id, b.now = id, epoch
+	b.wire.Inject(nil)
+	require.NoError(t, d.before(b))
+	b.now = epoch.Add(time.Hour)
+	b.wire.Reset()
+}
+
+// state is what is stored under the id: the texts of items by their keys. What differs from run to run is left out.
+func (b *bench) state(t *testing.T, d deed) map[string]string {
+	t.Helper()
+	if d.after != nil {
+		return map[string]string{"": d.after(b)}
+	}
+	found := map[string]string{}
+	pages := dynamodb.NewScanPaginator(b.raw, &dynamodb.ScanInput{TableName: &b.table})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(b.ctx)
+		require.NoError(t, err)
+		for _, it := range page.Items {
+			pk := it["pk"].(*types.AttributeValueMemberS).Value
+			if !strings.Contains(pk, b.id) {
+				continue
+			}
+			delete(it, "_w")
+			text, err := json.Marshal(it)
+			require.NoError(t, err)
+			key := pk + " " + it["sk"].(*types.AttributeValueMemberS).Value
+			found[strings.ReplaceAll(key, b.id, "ID")] = strings.ReplaceAll(string(text), b.id, "ID")
+		}
+	}
+	return found
+}
+
+// reference is what an undisturbed run stores and says: before, after the first run, and after the second.
+type reference struct {
+	states [3]map[string]string
+	errs   [2]error
+	calls  int
+}
+
+func (b *bench) reference(t *testing.T, d deed) (ref reference) {
+	b.use(t, d, "ref00")
+	ref.states[0] = b.state(t, d)
+	for i := range 2 {
+		ref.errs[i] = d.do(b)
+		if i == 0 {
+			ref.calls = len(b.wire.Requests())
+		}
+		ref.states[i+1] = b.state(t, d)
+	}
+	require.NoError(t, ref.errs[0], "undisturbed")
+	return ref
+}
+
+// between reports that each item is as in one of the states.
+func between(got map[string]string, of ...map[string]string) bool {
+	for _, state := range append(of, got) {
+		for key := range state {
+			if !slices.ContainsFunc(of, func(s map[string]string) bool { return s[key] == got[key] }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func same(a, b map[string]string) bool { return between(a, b) }
+
+// TestFaults gives every fault to every request of every deed, and compares what the call says with what is stored.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	all := deeds()
+	for i, d := range all {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			combination := 0
+			for _, m := range modes {
+				for _, f := range faultsOfCases {
+					combination++
+					if d.counts && f == faults.Twice || !long() && (combination+i)%18 != 0 {
+						continue
+					}
+					t.Run(f.String()+" "+m.name, func(t *testing.T) { eachRequest(t, d, f, m) })
+				}
+			}
+		})
+	}
+}
+
+// eachRequest gives the fault to the first, the second, … request until the deed ends before it is met.
+func eachRequest(t *testing.T, d deed, f faults.Fault, m mode) {
+	b := newBench(t, d, m.attempts)
+	ref := b.reference(t, d)
+	for n := 1; ; n++ {
+		require.Less(t, n, 60, "it never ends")
+		if d.whole {
+			b = newBench(t, d, m.attempts)
+		}
+		b.use(t, d, fmt.Sprintf("id%03d", n))
+		require.True(t, same(ref.states[0], b.state(t, d)), "prepared otherwise than before")
+		ctx, cancel := context.WithCancel(t.Context())
+		b.ctx = ctx
+		b.wire.Inject(func(r faults.Request) faults.Fault {
+			if r.Index+1 == n || m.on && r.Index+1 > n {
+				if m.cancel {
+					cancel()
+				}
+				return f
+			}
+			return faults.None
+		})
+		err := d.do(b)
+		b.wire.Inject(nil)
+		sent := b.wire.Requests()
+		_, lateErr := b.wire.Deliver()
+		require.NoError(t, lateErr)
+		cancel()
+		b.ctx = t.Context()
+		if n > len(sent) {
+			require.NoError(t, err)
+			return
+		}
+		why := b.judge(t, d, f, m, ref, err, sent[n-1:])
+		unsure := 0
+		if entity.IsAmbiguous(err) {
+			unsure = 1
+		}
+		casesTally.add(f.String(), unsure, why != "")
+		if why != "" {
+			var calls []string
+			for _, r := range sent {
+				calls = append(calls, r.Operation)
+			}
+			t.Errorf("request %d of %v: %s\nerror: %v", n, calls, why, err)
+		}
+	}
+}
+
+// judge compares what a call said with what is stored, and calls once more. It returns what is wrong.
+func (b *bench) judge(t *testing.T, d deed, f faults.Fault, m mode, ref reference, err error, disturbed []faults.Request) string {
+	got := b.state(t, d)
+	before, after := same(got, ref.states[0]), same(got, ref.states[1])
+	unsure := entity.IsAmbiguous(err)
+	switch {
+	case err == nil && !after:
+		return "success, but it is not written: " + difference(got, ref.states[1])
+	case err == nil:
+	case errors.Is(err, entity.ErrFollowUp) && !d.reports:
+		if !after {
+			return "the outcome is in the result, but it is not written: " + difference(got, ref.states[1])
+		}
+	case !unsure && !before && !d.reports:
+		return "a definite error, but something is written: " + difference(got, ref.states[0])
+	case !before && !after && !(d.pieces && between(got, ref.states[0], ref.states[1])):
+		return "neither as before nor as after it: " + difference(got, ref.states[1])
+	}
+	if !m.on {
+		disturbed = disturbed[:1]
+	}
+	if unsure && !slices.ContainsFunc(disturbed, func(r faults.Request) bool { return isWrite(r) && open(f, m) }) {
+		return "ambiguous, but no write was in doubt"
+	}
+	harmless := !isWrite(disturbed[0]) || disturbed[0].Operation == "TransactWriteItems" || !open(f, m)
+	if err != nil && harmless && !m.on && !m.cancel && m.attempts > 1 {
+		return "repeating it would have been harmless"
+	}
+	return b.again(t, d, ref, err, before, after)
+}
+
+// again calls once more, undisturbed: what was not written is now, and what was written is met.
+func (b *bench) again(t *testing.T, d deed, ref reference, first error, before, after bool) string {
+	if d.whole {
+		b.now = b.now.Add(time.Hour) // leases of a builder that was cut off end
+	}
+	err := d.do(b)
+	want, says := ref.states[1], error(nil)
+	if after && !(before && first != nil) {
+		want, says = ref.states[2], ref.errs[1]
+	}
+	got := b.state(t, d)
+	switch {
+	case !same(got, want) && !(before && after && same(got, ref.states[2])):
+		return "called again: " + difference(got, want)
+	case d.pieces && err == nil:
+	case told(err).class != told(says).class:
+		return fmt.Sprintf("called again: %v instead of %v", err, says)
+	}
+	return ""
+}
+
+// open reports that a fault leaves a write in doubt. After Drop, nothing shows that the request was not written.
+func open(f faults.Fault, m mode) bool {
+	switch f {
+	case faults.Internal, faults.InternalApplied, faults.Drop, faults.Lost, faults.Late, faults.Cut:
+		return true
+	}
+	return m.cancel
+}
+
+func isWrite(r faults.Request) bool {
+	return slices.Contains([]string{"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchWriteItem"}, r.Operation)
+}
+
+// difference is the first item that is not as wanted.
+func difference(got, want map[string]string) string {
+	var keys []string
+	for key := range want {
+		keys = append(keys, key)
+	}
+	for key := range got {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		if got[key] != want[key] {
+			return fmt.Sprintf("%s is\n  %s\ninstead of\n  %s", key, got[key], want[key])
+		}
+	}
+	return "no difference"
+}

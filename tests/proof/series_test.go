@@ -1,0 +1,233 @@
+package proof_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/timeseries"
+)
+
+// Dropping is a series that drops late events.
+type Dropping struct {
+	_ entity.Key        `name:"Dropping" pk:"$#{id}" sk:"$"`
+	_ timeseries.Events `orderBy:"at"`
+	Reading
+}
+
+// Recording is a series that keeps late events.
+type Recording struct {
+	_ entity.Key        `name:"Recording" pk:"$#{id}" sk:"$"`
+	_ timeseries.Events `orderBy:"at" late:"record"`
+	Reading
+}
+
+// Reading is an event of both.
+type Reading struct {
+	ID string  `dynamodbav:"id"`
+	At int64   `dynamodbav:"at"`
+	A  int     `dynamodbav:"a" entity:"append"`
+	B  *string `dynamodbav:"b,omitempty" entity:"append"`
+}
+
+// times is how many different times the events of a history have.
+const times = 7
+
+// fact is what an event reports; b is "" for nothing.
+type fact struct {
+	at, a int
+	b     string
+}
+
+func (f fact) String() string { return fmt.Sprintf("%d:%d%s", f.at, f.a, f.b) }
+
+// seriesState is the current item, at 0 for none, and the stored events by their time.
+type seriesState struct {
+	current fact
+	events  [times + 1]fact
+}
+
+// seriesIn is append of one or several events, get or history.
+type seriesIn struct {
+	verb string
+	list []fact
+}
+
+func (in seriesIn) String() string { return fmt.Sprintf("%s %v", in.verb, in.list) }
+
+// seriesOut is what became of each event; or the current item; or the events.
+type seriesOut struct {
+	reasons string
+	facts   string
+	behind  bool // the current item of a result was before its event
+}
+
+func (o seriesOut) String() string { return o.reasons + o.facts }
+
+// seriesGame is the game of a series.
+func seriesGame[T any](name string, late bool, at func(*T) *Reading) game[seriesState, seriesIn, seriesOut] {
+	return game[seriesState, seriesIn, seriesOut]{
+		name: name,
+		open: func(db *entity.DB, id string) (func(context.Context, seriesIn) (seriesOut, error), error) {
+			s, err := timeseries.New[T](db)
+			if err != nil {
+				return nil, err
+			}
+			calm(s)
+			make := func(f fact) T {
+				var v T
+				*at(&v) = Reading{ID: id, At: int64(f.at), A: f.a}
+				if f.b != "" {
+					at(&v).B = &f.b
+				}
+				return v
+			}
+			return func(ctx context.Context, in seriesIn) (seriesOut, error) { return playSeries(ctx, s, at, make, in) }, nil
+		},
+		choose: func(rng *rand.Rand, _ *notes) seriesIn {
+			event := func(at int) fact {
+				f := fact{at: at, a: rng.IntN(2)}
+				if rng.IntN(2) == 0 {
+					f.b = string(rune('p' + rng.IntN(2)))
+				}
+				return f
+			}
+			in := seriesIn{verb: []string{"append", "append", "append", "appendall", "get", "history"}[rng.IntN(6)]}
+			switch in.verb {
+			case "append":
+				in.list = []fact{event(1 + rng.IntN(times))}
+			case "appendall":
+				for _, at := range rng.Perm(times)[:2+rng.IntN(3)] {
+					in.list = append(in.list, event(at+1))
+				}
+			}
+			return in
+		},
+		reads: func(in seriesIn) bool { return in.list == nil },
+		step:  func(s seriesState, in seriesIn) (seriesState, seriesOut, outcome) { return stepSeries(s, in, late) },
+		fits: func(want, got said[seriesOut]) bool {
+			return want.class == got.class && want.out == got.out
+		},
+		show: func(s seriesState) string { return fmt.Sprintf("%v of %s", s.current, s.stored()) },
+		later: func(e entry[seriesIn, seriesOut]) int {
+			if e.said.out.reasons == "applied" {
+				return e.in.list[0].at // older ones would be dropped after newer ones
+			}
+			return times + 1
+		},
+		split: func(e entry[seriesIn, seriesOut]) []entry[seriesIn, seriesOut] {
+			if len(e.in.list) < 2 {
+				return []entry[seriesIn, seriesOut]{e}
+			}
+			var all []entry[seriesIn, seriesOut]
+			reasons := strings.Split(e.said.out.reasons, ",")
+			for i, f := range e.in.list { // each is decided on its own, some time during the call
+				one := e
+				one.in = seriesIn{verb: "append", list: []fact{f}}
+				one.said.out = seriesOut{reasons: reasons[i], behind: e.said.out.behind}
+				if reasons[i] != "undecided" {
+					one.said.outcome = outcome{}
+				}
+				all = append(all, one)
+			}
+			return all
+		},
+	}
+}
+
+func playSeries[T any](ctx context.Context, s *timeseries.Series[T], at func(*T) *Reading, build func(fact) T, in seriesIn) (out seriesOut, err error) {
+	read := func(v T) fact {
+		r := at(&v)
+		f := fact{at: int(r.At), a: r.A}
+		if r.B != nil {
+			f.b = *r.B
+		}
+		return f
+	}
+	switch in.verb {
+	case "get":
+		v, err := s.Get(ctx, build(fact{}), entity.Consistent())
+		if errors.Is(err, entity.ErrNotFound) {
+			return seriesOut{facts: fact{}.String()}, nil
+		}
+		return seriesOut{facts: read(v).String()}, err
+	case "history":
+		all, err := s.History(build(fact{})).Collect(ctx)
+		var state seriesState
+		for _, v := range all {
+			state.events[read(v).at] = read(v)
+		}
+		return seriesOut{facts: state.stored()}, err
+	}
+	var results []timeseries.Result[T]
+	if in.verb == "append" {
+		results = make([]timeseries.Result[T], 1)
+		results[0], err = s.Append(ctx, build(in.list[0]))
+	} else {
+		evs := make([]T, len(in.list))
+		for i, f := range in.list {
+			evs[i] = build(f)
+		}
+		results, err = s.AppendAll(ctx, evs)
+	}
+	var reasons []string
+	for i, r := range results {
+		reason := string(r.Reason)
+		if r.Applied {
+			reason = "applied"
+		}
+		if reason == "" {
+			reason = "undecided"
+		}
+		reasons = append(reasons, reason)
+		known := read(r.Current).at
+		out.behind = out.behind || known != 0 && known < in.list[i].at && r.Reason != timeseries.Collision
+	}
+	out.reasons = strings.Join(reasons, ",")
+	if errors.Is(err, entity.ErrFollowUp) && !slices.Contains(reasons, "undecided") {
+		err = nil // the outcome is in the results; only the current item is not
+	}
+	return out, err
+}
+
+func (s seriesState) stored() string {
+	var all []string
+	for _, f := range s.events {
+		if f.at > 0 {
+			all = append(all, f.String())
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+// stepSeries is what docs/semantics.md says of Append, Get and History.
+func stepSeries(s seriesState, in seriesIn, late bool) (seriesState, seriesOut, outcome) {
+	switch in.verb {
+	case "get":
+		return s, seriesOut{facts: s.current.String()}, outcome{}
+	case "history":
+		return s, seriesOut{facts: s.stored()}, outcome{}
+	}
+	f := in.list[0]
+	switch there := s.events[f.at]; {
+	case there == f:
+		return s, seriesOut{reasons: string(timeseries.Duplicate)}, outcome{}
+	case there.at > 0:
+		return s, seriesOut{reasons: string(timeseries.Collision)}, outcome{}
+	case f.at > s.current.at:
+		s.events[f.at] = f
+		if f.b == "" {
+			f.b = s.current.b // not reported
+		}
+		s.current = f
+		return s, seriesOut{reasons: "applied"}, outcome{}
+	case late:
+		s.events[f.at] = f
+		return s, seriesOut{reasons: string(timeseries.Recorded)}, outcome{}
+	}
+	return s, seriesOut{reasons: string(timeseries.Older)}, outcome{}
+}

@@ -1,0 +1,245 @@
+package proof_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptrace"
+	"slices"
+	"strings"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"github.com/dynastrata/dynastrata/localdb/faults"
+)
+
+// sim runs clients on one database, one request at a time. Which request comes next is decided by a seed while every goroutine waits, so that the
+// same seed gives the same history, however fast the machine is. It lives in a bubble of package synctest.
+type sim struct {
+	rng     *rand.Rand
+	courier *courier
+	clients []*faults.Transport
+
+	mu      sync.Mutex
+	twins   map[string]bool   // requests that are delivered twice with nothing in between, by client and order
+	last    string            // of them, the one that was delivered once
+	ends    map[string]func() // what happens just before a request is sent, by client and order
+	waiting []*call
+	running int // clients at work
+	step    int // requests sent so far
+}
+
+// call is a request that waits for its turn.
+type call struct {
+	client int
+	order  string // tells the requests of one client apart
+	req    *http.Request
+	body   []byte
+	done   chan reply // takes one reply without a receiver
+}
+
+func (c *call) id() string { return fmt.Sprint(c.client, " ", c.order) }
+
+// pair has a request of a client delivered twice with nothing in between.
+func (s *sim) pair(client int, r faults.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.twins == nil {
+		s.twins = map[string]bool{}
+	}
+	s.twins[(&call{client: client, order: orderOf(r.Operation, r.Body)}).id()] = true
+}
+
+// endAt has f called when a request of a client is on its way.
+func (s *sim) endAt(client int, r faults.Request, f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ends == nil {
+		s.ends = map[string]func(){}
+	}
+	s.ends[(&call{client: client, order: orderOf(r.Operation, r.Body)}).id()] = f
+}
+
+func (s *sim) end(c *call) func() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.ends[c.id()]
+	delete(s.ends, c.id())
+	return f
+}
+
+// orderOf tells the requests of a client apart. The SDK writes the members of an object in any order.
+func orderOf(operation string, body []byte) string {
+	var content any
+	if json.Unmarshal(body, &content) == nil {
+		if sorted, err := json.Marshal(content); err == nil {
+			body = sorted
+		}
+	}
+	return operation + " " + string(body)
+}
+
+type reply struct {
+	resp *http.Response
+	err  error
+}
+
+// gate is the way of one client to the database.
+type gate struct {
+	s      *sim
+	client int
+}
+
+// Do waits for its turn. A request whose context ends meanwhile is on its way already, and reaches the database all the same.
+func (g gate) Do(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	if trace := httptrace.ContextClientTrace(req.Context()); trace != nil && trace.WroteRequest != nil {
+		trace.WroteRequest(httptrace.WroteRequestInfo{})
+	}
+	_, operation, _ := strings.Cut(req.Header.Get("X-Amz-Target"), ".")
+	c := &call{client: g.client, order: orderOf(operation, body), req: req, body: body, done: make(chan reply, 1)}
+	g.s.mu.Lock()
+	g.s.waiting = append(g.s.waiting, c)
+	g.s.mu.Unlock()
+	select {
+	case r := <-c.done:
+		return r.resp, r.err
+	case <-req.Context().Done():
+		return nil, req.Context().Err()
+	}
+}
+
+// join adds a client and returns its transport.
+func (s *sim) join() *faults.Transport {
+	t := faults.New(gate{s, len(s.clients)})
+	s.clients = append(s.clients, t)
+	return t
+}
+
+// run starts work for each client and ends when all have ended and every late request has arrived.
+func (s *sim) run(work func(client int)) {
+	s.running = len(s.clients)
+	for i := range s.clients {
+		go func() {
+			defer func() {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.running--
+			}()
+			work(i)
+		}()
+		synctest.Wait() // one goes after the other, from the first step on
+	}
+	for {
+		synctest.Wait()
+		for _, t := range s.clients {
+			if t.Kept() > 0 { // waits at the gate with the others, and may come much later
+				go func() { _, _ = t.Deliver() }()
+				synctest.Wait()
+			}
+		}
+		next, running := s.pick()
+		switch {
+		case next != nil:
+			if end := s.end(next); end != nil {
+				end()
+				synctest.Wait()
+			}
+			next.done <- s.courier.send(next)
+		case running > 0:
+			time.Sleep(time.Millisecond) // of the bubble's own time: somebody pauses
+		default:
+			return
+		}
+	}
+}
+
+// pick takes the next request out of those that wait.
+func (s *sim) pick() (next *call, running int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.waiting) == 0 {
+		return nil, s.running
+	}
+	slices.SortFunc(s.waiting, func(a, b *call) int {
+		if a.client != b.client {
+			return a.client - b.client
+		}
+		return strings.Compare(a.order, b.order)
+	})
+	i := s.rng.IntN(len(s.waiting))
+	if twin := slices.IndexFunc(s.waiting, func(c *call) bool { return c.id() == s.last }); s.last != "" && twin >= 0 {
+		i = twin
+	}
+	next = s.waiting[i]
+	s.last = ""
+	if s.twins[next.id()] {
+		s.last = next.id()
+		delete(s.twins, s.last)
+	}
+	s.waiting = slices.Delete(s.waiting, i, i+1)
+	s.step++
+	return next, s.running
+}
+
+// now counts the requests sent so far.
+func (s *sim) now() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return int64(s.step)
+}
+
+// courier sends requests from outside the bubble, where connections live.
+type courier struct {
+	in  chan *http.Request
+	out chan reply
+}
+
+func newCourier(client faults.HTTPClient) *courier {
+	c := &courier{make(chan *http.Request), make(chan reply)}
+	go func() {
+		for req := range c.in {
+			c.out <- carry(client, req)
+		}
+	}()
+	return c
+}
+
+// send sends the request of a call and returns the whole answer.
+func (c *courier) send(of *call) reply {
+	req, err := http.NewRequestWithContext(context.Background(), of.req.Method, of.req.URL.String(), bytes.NewReader(of.body))
+	if err != nil {
+		return reply{nil, err}
+	}
+	req.Header = maps.Clone(of.req.Header)
+	c.in <- req
+	r := <-c.out
+	if r.err == nil {
+		r.resp.Request = of.req
+	}
+	return r
+}
+
+func carry(client faults.HTTPClient, req *http.Request) reply {
+	resp, err := client.Do(req)
+	if err != nil {
+		return reply{nil, fmt.Errorf("the database does not answer: %w", err)}
+	}
+	body, err := io.ReadAll(resp.Body)
+	if closeErr := resp.Body.Close(); err == nil {
+		err = closeErr
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return reply{resp, err}
+}
+
+func (c *courier) close() { close(c.in) }
