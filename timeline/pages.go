@@ -34,7 +34,10 @@ func (b *builder[K, S]) listPages(ctx context.Context, id string) (rows int64, e
 		}
 	}
 	write := func() error {
-		_, err := b.pages.Put(ctx, chunk, entity.If(entity.Or(entity.NotExists(&f.Fence), entity.Le(&f.Fence, chunk.Fence))))
+		err := settled(ctx, func() error {
+			_, err := b.pages.Put(ctx, chunk, entity.If(entity.Or(entity.NotExists(&f.Fence), entity.Le(&f.Fence, chunk.Fence))))
+			return err
+		})
 		if errors.Is(err, entity.ErrCondition) {
 			return ErrLeaseLost
 		}
