@@ -247,7 +247,8 @@ func (b *bench) judge(t *testing.T, d deed, f faults.Fault, m mode, ref referenc
 	if !m.on {
 		disturbed = disturbed[:1]
 	}
-	if unsure && !slices.ContainsFunc(disturbed, func(r faults.Request) bool { return isWrite(r) && open(f, m) }) {
+	midway := d.pieces && !before // some of it is written
+	if unsure && !midway && !slices.ContainsFunc(disturbed, func(r faults.Request) bool { return isWrite(r) && open(f, m) }) {
 		return "ambiguous, but no write was in doubt"
 	}
 	harmless := !isWrite(disturbed[0]) || disturbed[0].Operation == "TransactWriteItems" || !open(f, m)
