@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -75,6 +76,8 @@ func scalar(av types.AttributeValue) string {
 		return "N    " + v.Value
 	case *types.AttributeValueMemberBOOL:
 		return "BOOL " + strconv.FormatBool(v.Value)
+	case *types.AttributeValueMemberB:
+		return "B    " + hex.EncodeToString(v.Value)
 	case *types.AttributeValueMemberL:
 		var elements []string
 		for _, e := range v.Value {

@@ -25,6 +25,9 @@ type softDelete struct {
 // FeatureName lets other declarations see that the entity is deleted softly.
 func (*softDelete) FeatureName() string { return "lifecycle" }
 
+// Kept is how long copies are there; 0: for ever.
+func (f *softDelete) Kept() time.Duration { return f.ttl }
+
 // Declare is called by this module when a store is built.
 func (SoftDelete) Declare(d *schema.Decl) {
 	f := &softDelete{ttl: d.Duration("ttl")}

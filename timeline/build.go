@@ -78,7 +78,7 @@ type builder[K comparable, S any] struct {
 	evaluated int64
 }
 
-// Rebuild reads the whole history and makes all rows anew, beside those that are served, which it replaces in one step at
+// Rebuild reads the whole history and makes all rows, beside those that are served, which it replaces in one step at
 // the end. Events accepted after it began wait for [View.CatchUp].
 //
 // It costs the read units of every item in the sources' tables, or twice what [View.Explain] says for eventual reads,

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// mostRefolds bounds how many groups one catch-up folds anew from their whole history.
+// mostRefolds bounds how many groups one catch-up folds from their whole history.
 const mostRefolds = 100_000
 
 // CatchUp brings the rows up to the events that were accepted since they were built, or last brought up. An event that is
-// newer than its group's last one is applied to the row; a group with one that came late is folded anew from its history:
+// newer than its group's last one is applied to the row; a group with one that came late is folded from its whole history:
 // by a query of its partition where the source has [Within], else by a second scan for all such groups.
 //
 // What was accepted is known by the clocks of the writers, which may differ by minutes, and a write may be on its way for
@@ -125,7 +125,7 @@ func (b *builder[K, S]) bringUp(ctx context.Context, g generation, now time.Time
 	return g, a.created > 0 || b.Retention > 0 && a.written > 0, nil
 }
 
-// refold folds groups anew in which events came late.
+// refold folds the groups in which events came late from their whole history.
 func (b *builder[K, S]) refold(ctx context.Context, a *advance[K, S], w window, n *Counters) (err error) {
 	if len(a.late) == 0 {
 		return nil

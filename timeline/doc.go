@@ -57,12 +57,12 @@
 //
 // One builder works at a time, under a lease of 30 seconds that it renews; others get a *[BuildingError]. One that was taken
 // for dead cannot write any more: rows and manifest carry a number that grows with each builder. A build that was cut off
-// goes on with [Resume] and gives what one build would have given. By partition it goes on behind the last partition that
+// goes on with [Resume] and gives what one build would have given, brought up to the rows that it replaces. By partition it goes on behind the last partition that
 // it noted; one that sorts reads everything again, up to the same moment. An event that cannot be decoded, upgraded, named,
 // grouped or handled stops a build with an *[EventError]; nothing is skipped but what SkipUngrouped allows, and that is counted.
 //
 // [View.CatchUp] brings rows up to what was accepted since. It reads by accept time and folds by event time, so that late
-// events are in their place: groups that have some are folded anew. Writes can be on their way for minutes after they took
+// events are in their place: groups that have some are folded from their whole history. Writes can be on their way for minutes after they took
 // their time from the clock, so each catch-up looks at the 15 minutes before the newest known event again; a row knows which of these
 // events it has.
 //
@@ -75,11 +75,11 @@
 // # Time travel
 //
 // [AsOf] replays the events that happened up to a moment, itself included; [AsKnownAt] those that the store had accepted by
-// then. They differ by the events that came late. Stored rows have no part in it: it works before the first build, and
+// then. They differ by the events that came late. An event that was dated ahead has happened when it was accepted. Stored rows have no part in it: it works before the first build, and
 // while rows are stale. Before [Meta].HistoryFloor, where events have expired, it fails with a *[GapError] unless [Partial] is given.
-// Later moments can lack events from before the floor that had happened by then: [Meta].HistoryComplete is false unless the
-// view's builds prove that there were none, which costs one more read where a source expires, and [RequireComplete] makes
-// that an error. A group that is not found then may have had events.
+// Later moments can lack events from before the floor that had happened by then: [Meta].HistoryComplete is false where a source
+// expires, and [RequireComplete] makes that an error. Meta.NoGapSeen is what the view's builds have seen, which costs one more
+// read there. A group that is not found then may have had events.
 // Events live from when they were accepted: one that a clock dated ahead of that is gone before the floor reaches its At, by
 // as much as the clock was ahead.
 //
@@ -89,14 +89,15 @@
 // of one unit for each KB. So keep histories apart from what is large and no history, and rows in a table of their own with
 // Fold.Table. A catch-up scans the sources as well, and writes the rows that changed only; groups with late events cost a
 // query each with [Within], otherwise one more scan for all. A row as of a moment costs a query with [Within], otherwise a
-// scan; so does a page of a log with [Of], or without. A page of rows costs three reads, a row two.
+// scan, which [FullReplay] has to allow; so does a page of a log with [Of], or without. A page of rows costs three reads, a row two.
 //
 // # Limits
 //
 //   - The rows of a view are one partition: DynamoDB takes about 1,000 write units a second, and gives 3,000 read units.
-//   - A state is one item, of 400 KB at most. It cannot have interfaces or fields that are not stored.
+//   - A state is one item, of 400 KB at most. It cannot have interfaces, sets, or fields that are not stored, and has to come
+//     back from the table as it was.
 //   - Group keys are strings, integers, bools, times and structs of these; an empty string or zero time is no key.
-//   - The deleted copies of one item may have 64 MiB, counting 1 KB more for each; one catch-up may fold 100,000 groups anew.
+//   - The deleted copies of one item may have 64 MiB, counting 1 KB more for each; one catch-up may fold 100,000 groups from their history.
 //   - [Items] without [AcceptedAt] can be rebuilt, and not caught up with.
 //
 // Not promised: that rows have what was accepted after [Meta].Through; that a catch-up sees events whose writers' clocks were

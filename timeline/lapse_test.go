@@ -191,9 +191,18 @@ func TestHistoryComplete_IsFalseWhereAStateIsMissing(t *testing.T) {
 					require.NoError(t, err)
 				}
 			}
-			meta := rebuild(l, view(l, l.histories()))
-			assert.Equal(t, c.complete, meta.HistoryComplete)
-			assert.Equal(t, c.complete, meta.NoGapSeen)
+			for name, change := range map[string]func(*timeline.Fold[string, journal]){
+				"all":  func(*timeline.Fold[string, journal]) {},
+				"some": func(f *timeline.Fold[string, journal]) { f.When = f.When[:1] }, // not the event of the state after the gap
+			} {
+				v := view(l, l.histories(func(f *timeline.Fold[string, journal]) { f.Name = name }, change))
+				meta := rebuild(l, v)
+				assert.Equal(t, c.complete, meta.HistoryComplete, name)
+				assert.Equal(t, c.complete, meta.NoGapSeen, name)
+				p, err := v.Page(l.ctx, 1, 1, timeline.AsOf(noon))
+				require.NoError(t, err)
+				assert.Equal(t, c.complete, p.Authoritative(), "%s, before the gap", name)
+			}
 		})
 	}
 }

@@ -257,6 +257,9 @@ func (v *LogView) gather(ctx context.Context, w window, o rowsOptions, last stri
 		to := sink{event: func(r *record) error {
 			r.origin = i
 			n.Scanned++
+			if from.baseline(r) {
+				n.Baselines++
+			}
 			if !w.holds(from, r) {
 				return nil
 			}
@@ -273,9 +276,6 @@ func (v *LogView) gather(ctx context.Context, w window, o rowsOptions, last stri
 					n.Unhandled++
 					return nil
 				}
-			}
-			if from.baseline(r) {
-				n.Baselines++
 			}
 			b, err := appendRecord(nil, r)
 			if err != nil {

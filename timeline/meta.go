@@ -19,8 +19,8 @@ const (
 //
 // HistoryComplete says that the rows account for everything that the sources have accepted up to Through, or AsOf, and is
 // true only when that is proven: the history was read whole, no state of an item is missing in it, no event was passed over for
-// want of a group key, and no source lets events or states expire. It is false always where one does: what has expired leaves
-// nothing to see it by. The proof takes the declarations at their word: they never had a time to live, and a [Feed] gives all
+// want of a group key, and no source lets events, or all the states of an item, expire. It is false always where one does: what
+// has expired leaves nothing to see it by. The proof takes the declarations at their word: they never had a time to live, and a [Feed] gives all
 // of its events. What was purged or deleted on purpose is no part of the history.
 //
 // NoGapSeen is the judgement without the proof: nothing that was read shows that anything is missing. Of a source that

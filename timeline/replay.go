@@ -46,15 +46,15 @@ func (c *collector[K, S]) add(r *record) error {
 // entry is an event as the spool keeps it; nil for one that is not wanted.
 func (c *collector[K, S]) entry(r *record, n *Counters) (key, value []byte, err error) {
 	o := c.d.all[r.origin]
+	if o.baseline(r) && c.concerns(r) {
+		n.Baselines++
+	}
 	if !c.w.holds(o, r) {
 		return nil, nil, nil
 	}
 	g, err := c.d.group(r, n)
 	if err != nil || g == nil || c.only != nil && !c.only(g.group, r) {
 		return nil, nil, err
-	}
-	if o.baseline(r) {
-		n.Baselines++
 	}
 	at, err := position(o, r)
 	if err != nil {
@@ -64,6 +64,15 @@ func (c *collector[K, S]) entry(r *record, n *Counters) (key, value []byte, err 
 		return nil, nil, c.d.named(o.failed(r, History, err))
 	}
 	return sortKey(g.group, at, c.d.Descending), value, nil
+}
+
+// concerns reports that the replay is about the group of an event, or that nobody knows its group.
+func (c *collector[K, S]) concerns(r *record) bool {
+	if c.only == nil {
+		return true
+	}
+	g, err := c.d.group(r, &Counters{})
+	return err != nil || g == nil || c.only(g.group, r)
 }
 
 // from is the sink for events of the i-th source.

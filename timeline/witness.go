@@ -4,11 +4,29 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// ends reports that events of the origin, or states, are kept for a time only. What is left does not prove then that there
-// was nothing else: not even a history without events does.
-func (o *origin) ends() bool { return o.kept > 0 || o.core != nil && o.core.Schema.Expires }
+// ends reports that events of the origin, or all the states of an item, can have gone without a trace after a time. What is
+// left does not prove then that there was nothing else: not even a history without events does.
+func (o *origin) ends() bool {
+	switch {
+	case o.core == nil:
+		return false
+	case o.kind != "versions" || o.core.Schema.Expires:
+		return o.kept > 0 || o.core.Schema.Expires
+	}
+	m, moved := schema.Feature[mover](o.core.Schema)
+	return o.kept > 0 && (!moved || m.Kept() > 0) // the last state of an item stays, or its deleted copy, with its version
+}
+
+// mover is the feature that makes copies of deleted items, and for how long.
+type mover interface {
+	plan.Mover
+	Kept() time.Duration
+}
 
 // proves reports that a history which was read whole is everything that has been accepted.
 func proves(all []*origin) bool { return !slices.ContainsFunc(all, (*origin).ends) }

@@ -27,7 +27,7 @@ func checkFindsEverySabotage(t *testing.T, s *story) {
 		"a payload was not upgraded":    {ruleLog, "by pages", change("email: ", ": email: ")},
 		"a resumed build lost a row":    {ruleResume, "chat", func(got []string) []string { return got[:len(got)-1] }},
 		"stale rows were changed":       {ruleStale, "the old rows", change("rejections", "verdicts")},
-		"status is complete too early":  {ruleMeta, "after the cut", change("in_progress", "complete")},
+		"status is complete too early":  {ruleMeta, "after the cut", change("interrupted", "complete")},
 		"progress went back":            {ruleProgress, "of the build that died", func([]string) []string { return []string{"from 0.99 to 0.50"} }},
 		"events were counted twice":     {ruleCount, "folded by both processes", change("3000", "3290")},
 		"the unknowable was not denied": {ruleRefused, "CatchUp", change("true", "false")},

@@ -41,7 +41,7 @@ func (r report) meta(m timeline.Meta) {
 	if m.RebuildProgress != nil {
 		progress = fmt.Sprintf("%.2f", *m.RebuildProgress)
 	}
-	r.line("meta: rebuild_status=%s rebuild_progress=%s history_complete=%t rows=%d", m.RebuildStatus, progress, m.HistoryComplete, m.Rows)
+	r.line("meta: rebuild_status=%s rebuild_progress=%s history_complete=%t no_gap_seen=%t rows=%d", m.RebuildStatus, progress, m.HistoryComplete, m.NoGapSeen, m.Rows)
 }
 
 func (r report) counters(c timeline.Counters) {

@@ -196,12 +196,7 @@ var examples = map[string]func(t *testing.T, c calls) error{
 		return err
 	},
 	"EDD-9133": func(t *testing.T, c calls) error {
-		v, err := timeline.New(c.db, timeline.Fold[string, int]{
-			Name: "readings", Version: 1, Source: timeline.Series(c.readings),
-			When: []timeline.Handler[string, int]{timeline.Form[reading, string, int]("reading.appended", func(r reading) string { return r.ID })},
-		})
-		require.NoError(t, err)
-		_, err = v.Page(c.ctx, -1, 20)
+		_, err := c.view(t).Page(c.ctx, -1, 20)
 		return err
 	},
 	"EDD-9156": func(_ *testing.T, c calls) error {
@@ -214,6 +209,21 @@ var examples = map[string]func(t *testing.T, c calls) error{
 		_, err = byToken.Query(badge{Token: "x"}).Page(c.ctx, "")
 		return err
 	},
+	"EDD-9150": func(t *testing.T, c calls) error {
+		_, _, err := c.view(t).Get(c.ctx, "r-1", timeline.AsOf(time.Unix(1, 0)))
+		return err
+	},
+}
+
+// view is a view of readings whose groups do not say where they lie.
+func (c calls) view(t *testing.T) *timeline.View[string, int] {
+	t.Helper()
+	v, err := timeline.New(c.db, timeline.Fold[string, int]{
+		Name: "readings", Version: 1, Source: timeline.Series(c.readings),
+		When: []timeline.Handler[string, int]{timeline.Form[reading, string, int]("reading.appended", func(r reading) string { return r.ID })},
+	})
+	require.NoError(t, err)
+	return v
 }
 
 func TestCalls_ExamplesOfTheDocumentGiveTheirCodes(t *testing.T) {
