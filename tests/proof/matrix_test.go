@@ -177,6 +177,16 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// The single removal of a purge has no token: its second arrival finds nothing, which does not say who took it away.
+func TestFaults_ARemovalThatArrivesTwiceLeavesAPurgeInDoubt(t *testing.T) {
+	t.Parallel()
+	for _, d := range binned.deeds() {
+		if d.name == "Purge, soft delete" {
+			eachRequest(t, d, faults.Twice, modes[1])
+		}
+	}
+}
+
 // eachRequest gives the fault to the first, the second, … request until the deed ends before it is met.
 func eachRequest(t *testing.T, d deed, f faults.Fault, m mode) {
 	b := newBench(t, d, m.attempts)
