@@ -122,8 +122,9 @@ func (r *Runner) done(steps []plan.Step, got answer) ([]any, []OpFailure, error)
 	return outcomes, nil, nil
 }
 
-// judge hands each op the failures of its own actions. again is set when no op failed for good and one was planned
-// from an item that has changed since; what it has to know the next time is added to learned.
+// judge hands each op the failures of its own actions. again is set when one was planned from an item that has changed
+// since: then the failure of another may follow from that, as of one that claims what the first would have given up. What
+// ops have to know the next time is added to learned.
 func judge(ops []*plan.Op, b body, got answer, learned [][]any) (failed []OpFailure, again bool) {
 	var lost []OpFailure
 	for i, s := range b.steps {
@@ -147,8 +148,8 @@ func judge(ops []*plan.Op, b body, got answer, learned [][]any) (failed []OpFail
 			failed = append(failed, OpFailure{i, err})
 		}
 	}
-	if failed == nil && lost != nil && !got.doubt {
-		return lost, true
+	if lost != nil && !got.doubt {
+		return append(lost, failed...), true
 	}
 	return append(failed, lost...), false
 }

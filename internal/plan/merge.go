@@ -27,6 +27,10 @@ func Merge(a, b Action) (Action, bool) {
 		// The item changes hands: it may go from its owner, or be free for the new one.
 		b.Cond, b.Pin, b.Final = expr.Any(a.Cond, b.Cond), expr.Cond{}, nil
 		return b, true
+	case a.Releases && b.Releases:
+		// Both give the item up, and one of them was planned from what is no longer true: it has one owner.
+		b.Cond = expr.Any(a.Cond, b.Cond)
+		return b, true
 	case a.Claims && b.Releases:
 		return Merge(b, a)
 	}

@@ -113,7 +113,14 @@ func (p *Purge) step(in plan.Input, items []owned, current item.Item, last bool)
 	return plan.Step{
 		Actions: actions,
 		Whole:   true,
-		Judge:   func(f []plan.Failure) plan.Verdict { return judge(verdicts, f) },
+		Judge: func(f []plan.Failure) plan.Verdict {
+			for i := range f {
+				if f[i].Failed() && f[i].Image == nil && actions[i].Kind == plan.Delete {
+					p.deleted.perhaps() // by us, in a request that was delivered twice, or by another
+				}
+			}
+			return judge(verdicts, f)
+		},
 		Done: func(plan.Returned) (any, error) {
 			p.deleted.add(n)
 			return removed, nil

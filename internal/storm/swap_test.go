@@ -1,11 +1,14 @@
 package storm_test
 
 import (
+	"bytes"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/unique"
 )
 
@@ -59,4 +62,49 @@ func swapped[T any](t *testing.T, k kind[T]) {
 	x, _ := w.current("a")
 	require.Equal(t, "b@x", x.Email)
 	w.sound()
+}
+
+// give are the two halves of an exchange of addresses, each under the condition that the other's is still there.
+func (w *world[T]) give(a, hasA, b, hasB string) func() error {
+	return func() error {
+		half := func(id, from, to string) entity.Write[T] {
+			return w.Op().Update(w.key(id), w.email(to), entity.If(entity.Eq(&w.f.Email, from)))
+		}
+		return w.db.Transact(w.ctx, half(a, hasA, hasB), half(b, hasB, hasA))
+	}
+}
+
+// The reads of a swap are of different moments. An address that has moved from one item to the other in between is in both
+// plans, and given up in both; that is no mistake of the caller.
+func TestSwap_OfAValueThatMovesBetweenItsReads(t *testing.T) {
+	t.Parallel()
+	w := open(t, asPlain)
+	w.add("a", "a@x", "1")
+	w.add("b", "b@x", "1")
+	read := func(r faults.Request) bool {
+		return r.Operation == "GetItem" && bytes.Contains(r.Body, []byte(w.pk("b")))
+	}
+	err := w.overtakeAt(read, w.give("a", "c@x", "b", "d@x"), func() {
+		for w.sent.Count("GetItem") < 2 { // until the other one is being read
+			runtime.Gosched()
+		}
+		w.update("a", w.email("e@x"))
+		w.update("b", w.email("a@x"))
+	})
+	require.ErrorIs(t, err, entity.ErrCondition)
+	var mistake *entity.InputError
+	require.NotErrorAs(t, err, &mistake)
+	w.sound()
+}
+
+// One half of a swap was planned from an item that has changed since, and the other half fails for it.
+func TestSwap_OfAValueThatItsOwnerGotMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := open(t, asPlain)
+	w.add("a", "a@x", "1")
+	w.add("b", "", "1")
+	require.NoError(t, w.overtake(w.give("a", "a@x", "b", "b@x"), func() { w.update("b", w.email("b@x")) }))
+	x, _ := w.current("a")
+	y, _ := w.current("b")
+	require.Equal(t, []string{"b@x", "a@x"}, []string{x.Email, y.Email})
 }
