@@ -36,7 +36,7 @@ func reads(r faults.Request) bool { return slices.Contains([]string{"GetItem", "
 
 // between holds each request of slow that matches, and runs the next of moves before it lets it go on. It returns what
 // slow returned, and how many moves were made.
-func between(t *testing.T, wire *faults.Transport, match func(faults.Request) bool, slow func() error, moves ...func()) (err error, made int) {
+func between(t *testing.T, wire *faults.Transport, match func(faults.Request) bool, slow func() error, moves ...func()) (made int, err error) {
 	t.Helper()
 	arrived, release := wire.Hold(match)
 	done := make(chan error, 1)
@@ -45,11 +45,11 @@ func between(t *testing.T, wire *faults.Transport, match func(faults.Request) bo
 		select {
 		case err := <-done:
 			release()
-			return err, made
+			return made, err
 		case <-arrived:
 			if made == len(moves) {
 				release()
-				return <-done, made
+				return made, <-done
 			}
 			moves[made]()
 			made++
@@ -83,7 +83,7 @@ func TestRestore_FindsAnItemThatMovesBetweenItsReads(t *testing.T) {
 			} else {
 				moves[0] = func() {}
 			}
-			err, made := between(t, h.wire, reads, func() error { _, err := bin.Restore(ctx, key); return err }, moves...)
+			made, err := between(t, h.wire, reads, func() error { _, err := bin.Restore(ctx, key); return err }, moves...)
 			require.GreaterOrEqual(t, made, 2)
 			require.NotErrorIs(t, err, entity.ErrNotFound)
 			if err != nil {
@@ -104,7 +104,7 @@ func TestRestore_OfNothingLooksTwice(t *testing.T) {
 	require.Equal(t, []string{"Query", "Query", "Query"}, h.sent())
 	others, _ := beside[Page](t, h)
 	create := func() { _, err := others.Create(t.Context(), Page{ID: "p"}); require.NoError(t, err) }
-	err, _ = between(t, h.wire, reads, func() error { _, err := bin.Restore(t.Context(), Page{ID: "p"}); return err }, func() {}, func() {}, create)
+	_, err = between(t, h.wire, reads, func() error { _, err := bin.Restore(t.Context(), Page{ID: "p"}); return err }, func() {}, func() {}, create)
 	require.ErrorIs(t, err, entity.ErrNotDeleted)
 }
 

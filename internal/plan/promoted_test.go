@@ -31,7 +31,7 @@ type (
 	behind         struct{ *promotes }
 	generic[T any] struct {
 		*byPointer
-		extra T
+		Extra T
 	}
 	inner   struct{ *byPointer }
 	without struct {
@@ -59,7 +59,7 @@ func (h *hidesByPointer) Validate() error { return errOwn }
 
 type genericHides[T any] struct {
 	*byPointer
-	extra T
+	Extra T
 }
 
 func (h genericHides[T]) Validate() error { return errOwn }
@@ -93,7 +93,9 @@ func TestAsk_AMethodPromotedFromNilHasNoValueToAsk(t *testing.T) {
 
 func TestAsk_AMethodOfItsOwnIsAskedBesideANilEmbeddedPointer(t *testing.T) {
 	t.Parallel()
-	for _, v := range []any{hides{}, hidesByPointer{}, genericHides[int]{}, genericHides[string]{extra: "x"}} {
+	require.Nil(t, hidesByPointer{}.byPointer)
+	require.Nil(t, genericHides[int]{}.byPointer)
+	for _, v := range []any{hides{}, hidesByPointer{}, genericHides[int]{}, genericHides[string]{Extra: "x"}} {
 		require.ErrorIs(t, answered(v), errOwn, "%T", v)
 	}
 }
