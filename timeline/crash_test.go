@@ -3,6 +3,7 @@ package timeline_test
 import (
 	"bytes"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -234,4 +235,34 @@ func TestSweep_EarlierGenerationsLeaveTheManifest(t *testing.T) {
 		assert.Zero(t, retired(l))
 		assert.Equal(t, 1, l.count("state"))
 	})
+}
+
+// TestRebuild_RepeatsWritesOfUnknownOutcome loses the answer to the first attempt at each row and page.
+func TestRebuild_RepeatsWritesOfUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, once)
+	for i := range 3 {
+		l.append(fmt.Sprintf("d-%d", i), "s", -1)
+	}
+	v := view(l, l.devices())
+	lost := map[string]bool{}
+	var mu sync.Mutex
+	l.sent.Inject(func(r faults.Request) faults.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		kind := ""
+		for _, what := range []string{`"state"`, "timelinepages"} {
+			if (r.Operation == "PutItem" || r.Operation == "UpdateItem") && bytes.Contains(r.Body, []byte(what)) {
+				kind = what
+			}
+		}
+		if kind == "" || lost[kind] {
+			return faults.None
+		}
+		lost[kind] = true
+		return faults.Lost
+	})
+	rebuild(l, v)
+	assert.Len(t, lost, 2)
+	assert.Equal(t, rows(l, v, timeline.AsOf(l.clock.Now())), rows(l, v))
 }

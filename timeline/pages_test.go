@@ -256,7 +256,7 @@ func TestT20_TheFingerprintChangesWithEveryPartOfADefinition(t *testing.T) {
 		f.Source = timeline.Series(l.readings, timeline.Within(func(d string) reading { return reading{Device: d} }))
 	}))
 	type inArray[A any] struct {
-		Last A `dynamodbav:"last"`
+		Last []A `dynamodbav:"last"` // of a length that no start shows
 	}
 	four := view(offline(t), by(l, bySite, func(*inArray[[4]int], timeline.Event[reading]) error { return nil })).Fingerprint()
 	eight := view(offline(t), by(l, bySite, func(*inArray[[8]int], timeline.Event[reading]) error { return nil })).Fingerprint()

@@ -14,7 +14,21 @@ import (
 const (
 	rowsAtOnce = 64 // rows that are held until they are written
 	writers    = 8  // that are written at the same time
+	resends    = 3  // of a write whose outcome is unknown, each with its own attempts
 )
+
+// settled repeats a write under a fence, or a removal, whose outcome is unknown: a second time it does no more than the
+// first. No run writes an item twice under one fence.
+func settled(ctx context.Context, write func() error) error {
+	err := write()
+	for range resends {
+		if !entity.IsAmbiguous(err) || ctx.Err() != nil {
+			break
+		}
+		err = write()
+	}
+	return err
+}
 
 // putRows writes rows under the builder's fence.
 func (b *builder[K, S]) putRows(ctx context.Context, rows []*folded[K, S]) error {

@@ -117,7 +117,10 @@ func (v *View[K, S]) removeGeneration(ctx context.Context, h *hold, id string) e
 	rows := entity.As[groupOnly](v.rows.Query(stored[K, S]{Generation: id}, entity.Consistent(), entity.IncludeExpired()))
 	var batch []stored[K, S]
 	flush := func() error {
-		_, err := v.rows.DeleteMany(ctx, batch)
+		err := settled(ctx, func() error {
+			_, err := v.rows.DeleteMany(ctx, batch)
+			return err
+		})
 		if batch = nil; err == nil {
 			err = h.beat(ctx)
 		}
@@ -140,6 +143,8 @@ func (v *View[K, S]) removeGeneration(ctx context.Context, h *hold, id string) e
 	if err != nil {
 		return err
 	}
-	_, err = v.pages.DeleteMany(ctx, chunks)
-	return err
+	return settled(ctx, func() error {
+		_, err := v.pages.DeleteMany(ctx, chunks)
+		return err
+	})
 }

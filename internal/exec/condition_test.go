@@ -43,13 +43,13 @@ type Sealed struct {
 	Secret map[string]string `dynamodbav:"secret" entity:"secret"`
 }
 
-func TestCondition_OfASecretHasItsNameAlone(t *testing.T) {
+func TestCondition_OfASecretHidesWhatIsInside(t *testing.T) {
 	s := newShop(t, nil)
 	sealed, f := entity.Must(entity.New[Sealed](s.db)), entity.Fields[Sealed]()
 	_, err := sealed.Create(t.Context(), Sealed{ID: "s", Secret: map[string]string{"alice": "1"}})
 	require.NoError(t, err)
 	_, err = sealed.Put(t.Context(), Sealed{ID: "s", Secret: map[string]string{}}, entity.If(entity.Entry(&f.Secret, "alice").Eq("2")))
 	require.ErrorIs(t, err, entity.ErrCondition)
-	require.ErrorContains(t, err, "condition failed: secret = ?")
+	require.ErrorContains(t, err, "condition failed: secret.<hidden> = ?")
 	require.NotContains(t, err.Error(), "alice")
 }
