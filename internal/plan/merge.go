@@ -29,7 +29,7 @@ func Merge(a, b Action) (Action, bool) {
 		return b, true
 	case a.Releases && b.Releases:
 		// Both give the item up, and one of them was planned from what is no longer true: it has one owner.
-		b.Cond = expr.Any(a.Cond, b.Cond)
+		b.Cond, b.Pin, b.Final = expr.Any(a.Cond, b.Cond), expr.Cond{}, nil
 		return b, true
 	case a.Claims && b.Releases:
 		return Merge(b, a)

@@ -71,19 +71,19 @@ func told(err error) outcome {
 // injected reports an error that faults explain: conflicts and throttling that did not end, broken connections, contexts.
 func injected(err error) bool {
 	var internal *types.InternalServerError
-	var cancelled *types.TransactionCanceledException
 	var api smithy.APIError
-	switch {
-	case errors.Is(err, entity.ErrConflict), errors.Is(err, faults.ErrInjected), errors.Is(err, context.Canceled), errors.As(err, &internal):
+	if errors.Is(err, entity.ErrConflict) || errors.Is(err, faults.ErrInjected) || errors.Is(err, context.Canceled) || errors.As(err, &internal) {
 		return true
-	case errors.As(err, &cancelled):
-		return slices.ContainsFunc(cancelled.CancellationReasons, func(r types.CancellationReason) bool {
-			return r.Code != nil && slices.Contains([]string{"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}, *r.Code)
-		})
-	case errors.As(err, &api):
-		return slices.Contains([]string{"ProvisionedThroughputExceededException", "ThrottlingException", "TransactionConflictException"}, api.ErrorCode())
 	}
-	return false
+	transient := []string{"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
+	var cancelled *types.TransactionCanceledException
+	if errors.As(err, &cancelled) && slices.ContainsFunc(cancelled.CancellationReasons, func(r types.CancellationReason) bool {
+		return r.Code != nil && slices.Contains(transient, *r.Code)
+	}) {
+		return true
+	}
+	return errors.As(err, &api) && // the first one: that of a read which was to explain a refusal comes before the refusal
+		slices.Contains([]string{"ProvisionedThroughputExceededException", "ThrottlingException", "TransactionConflictException"}, api.ErrorCode())
 }
 
 func (o outcome) String() string {

@@ -138,6 +138,9 @@ func recordGame[T any](name string, verbs []string, at func(*T) *Record) game[re
 		reads: func(in recordIn) bool { return in.verb == "get" || in.verb == "version" },
 		step:  func(s recordState, in recordIn) (recordState, recordOut, outcome) { return stepRecord(s, in, retain) },
 		fits: func(want, got said[recordOut]) bool {
+			if want.either != "" && got.class == want.either {
+				return true
+			}
 			// That a copy was there is found out by a read of its own, after which it may have been restored.
 			class := got.class == want.class || strings.HasPrefix(want.class, "NotFound") && got.class == strings.Replace(want.class, "+Deleted", "", 1)
 			return class && want.out == got.out && want.actual == got.actual
@@ -309,7 +312,11 @@ func stepRecord(s recordState, in recordIn, retain bool) (recordState, recordOut
 		return missing()
 	}
 	if differs {
-		return s, recordOut{}, outcome{class: "Version", actual: s.version}
+		o := outcome{class: "Version", actual: s.version}
+		if _, ok := s.was(in.n); in.verb == "revert" && !ok {
+			o.either = "NotFound" // neither is there
+		}
+		return s, recordOut{}, o
 	}
 	switch in.verb {
 	case "set":
