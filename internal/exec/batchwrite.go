@@ -82,8 +82,9 @@ func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) 
 		}
 		var out *dynamodb.BatchWriteItemOutput
 		err := r.read(ctx, slices.Collect(maps.Keys(requests)), func() (err error) { // as harmless to repeat as a read
-			out, err = r.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: requests, ReturnConsumedCapacity: r.capacity()}, once)
-			b.wrote = b.wrote || err != nil && classify(ctx, err) == unknown
+			var sent attempt
+			out, err = r.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: requests, ReturnConsumedCapacity: r.capacity()}, sent.options)
+			b.wrote = b.wrote || err != nil && sent.classify(ctx, err) == unknown
 			return err
 		})
 		if err != nil {

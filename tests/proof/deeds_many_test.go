@@ -149,8 +149,8 @@ func manyDeeds() []deed {
 			token := entity.Token{ID: strings.ToLower(b.table[len(b.table)-12:]) + b.id, At: b.now}
 			return b.db.TransactOnce(b.ctx, token, bare.store(b.db).Op().Update(some(b.id, 1)[0], entity.Add(&f.N, 1)), bare.store(b.db).Op().Create(some(b.id, 3)[2]))
 		}},
-		{name: "Repair, sentinel missing", before: bereft, do: repair, pieces: true, reports: true, whole: true},
-		{name: "Repair, item gone", before: orphaned, do: repair, pieces: true, reports: true, whole: true},
+		{name: "Repair, sentinel missing", before: bereft, do: repair, pieces: true, reports: true},
+		{name: "Repair, item gone", before: orphaned, do: repair, pieces: true, reports: true},
 	}
 }
 
@@ -251,8 +251,8 @@ func viewDeeds() []deed {
 	}
 	rebuild := func(b *bench) error { _, err := view(b.db).Rebuild(b.ctx, timeline.Segments(1)); return err }
 	return []deed{
-		{name: "Rebuild, first", before: readings, do: rebuild, after: rows, whole: true, pieces: true, reports: true},
-		{name: "Rebuild", before: built, do: rebuild, after: rows, whole: true, pieces: true, reports: true},
-		{name: "CatchUp", before: built, do: func(b *bench) error { _, err := view(b.db).CatchUp(b.ctx); return err }, after: rows, whole: true, pieces: true, reports: true},
+		{name: "Rebuild, first", before: readings, do: rebuild, after: rows, pieces: true, reports: true},
+		{name: "Rebuild", before: built, do: rebuild, after: rows, pieces: true, reports: true},
+		{name: "CatchUp", before: built, do: func(b *bench) error { _, err := view(b.db).CatchUp(b.ctx); return err }, after: rows, pieces: true, reports: true},
 	}
 }

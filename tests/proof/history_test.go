@@ -263,7 +263,7 @@ func (g game[S, I, O]) check(t *testing.T, seed uint64, all []entry[I, O]) porcu
 	if err := porcupine.VisualizePath(g.model(), info, filepath.Join(dir, "history.html")); err != nil {
 		t.Fatal(err)
 	}
-	t.Errorf("%s: the history of seed %d is %s: %s\nagain: DYNASTRATA_TEST_SEED=%d DYNASTRATA_HISTORIES=1 go test -run 'TestHistories/%s$'\n%s",
+	t.Errorf("%s: the history of seed %d is %s: %s\nagain: DYNASTRATA_TEST_SEED=%d DYNASTRATA_HISTORIES=1 go test -run 'TestHistories$/%s$'\n%s",
 		g.name, seed, strings.ToLower(string(result)), filepath.Join(dir, "history.html"), seed, g.name, text)
 	return result
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
@@ -29,8 +30,6 @@ type deed struct {
 	pieces bool
 	// counts says that a single request counts, or removes, without a guard: no client stands its arriving twice.
 	counts bool
-	// whole says that it is about all items of a table, so that each case has a table of its own.
-	whole bool
 	// reports says that it reports in its result what it wrote before an error, ambiguous or not.
 	reports bool
 }
@@ -66,23 +65,49 @@ type bench struct {
 	table    string
 }
 
-func newBench(t *testing.T, d deed, attempts int) *bench {
+func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{ctx: t.Context(), now: epoch}
 	b.raw, b.table = localdb.Test(t)
 	b.wire = faults.New(b.raw.Options().HTTPClient)
-	open := func(client entity.Client, attempts int) *entity.DB {
-		db, err := entity.Open(client, entity.Config{Table: b.table, MaxAttempts: attempts, Clock: func() time.Time { return b.now }})
-		require.NoError(t, err)
-		for _, declare := range declarations {
-			require.NoError(t, declare(db))
-		}
-		return db
-	}
-	b.db = open(dynamodb.New(b.raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = b.wire }), attempts)
-	b.look = open(b.raw, 10)
+	b.look = b.open(t, b.raw, 10)
+	b.try(t, 10)
 	require.NoError(t, b.look.CreateTables(b.ctx))
 	return b
+}
+
+func (b *bench) open(t *testing.T, client entity.Client, attempts int) *entity.DB {
+	t.Helper()
+	db, err := entity.Open(client, entity.Config{Table: b.table, MaxAttempts: attempts, Clock: func() time.Time { return b.now }})
+	require.NoError(t, err)
+	for _, declare := range declarations {
+		require.NoError(t, declare(db))
+	}
+	return db
+}
+
+// try says how often the disturbed one may try.
+func (b *bench) try(t *testing.T, attempts int) {
+	t.Helper()
+	b.db = b.open(t, dynamodb.New(b.raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = b.wire }), attempts)
+}
+
+// clear empties the table: a local database does not bear a table for each of thousands of cases.
+func (b *bench) clear(t *testing.T) {
+	t.Helper()
+	pages := dynamodb.NewScanPaginator(b.raw, &dynamodb.ScanInput{TableName: &b.table, ProjectionExpression: aws.String("pk, sk")})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(t.Context())
+		require.NoError(t, err)
+		for keys := range slices.Chunk(page.Items, 25) {
+			var writes []types.WriteRequest
+			for _, k := range keys {
+				writes = append(writes, types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: k}})
+			}
+			_, err := b.raw.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{b.table: writes}})
+			require.NoError(t, err)
+		}
+	}
 }
 
 // use prepares an item set of its own for a deed. Every case begins at the same moment.
@@ -129,7 +154,8 @@ type reference struct {
 }
 
 func (b *bench) reference(t *testing.T, d deed) (ref reference) {
-	b.use(t, d, "ref00")
+	t.Helper()
+	b.use(t, d, "ref000")
 	ref.states[0] = b.state(t, d)
 	for i := range 2 {
 		ref.errs[i] = d.do(b)
@@ -139,6 +165,7 @@ func (b *bench) reference(t *testing.T, d deed) (ref reference) {
 		ref.states[i+1] = b.state(t, d)
 	}
 	require.NoError(t, ref.errs[0], "undisturbed")
+	b.clear(t)
 	return ref
 }
 
@@ -159,19 +186,17 @@ func same(a, b map[string]string) bool { return between(a, b) }
 // TestFaults gives every fault to every request of every deed, and compares what the call says with what is stored.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	all := deeds()
-	for i, d := range all {
+	for i, d := range deeds() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
-			combination := 0
-			for _, m := range modes {
-				for _, f := range faultsOfCases {
-					combination++
-					if d.counts && f == faults.Twice || !long() && (combination+i)%18 != 0 {
-						continue
-					}
-					t.Run(f.String()+" "+m.name, func(t *testing.T) { eachRequest(t, d, f, m) })
+			b := newBench(t)
+			ref := b.reference(t, d)
+			for j := range len(modes) * len(faultsOfCases) {
+				m, f := modes[j/len(faultsOfCases)], faultsOfCases[j%len(faultsOfCases)]
+				if d.counts && f == faults.Twice || !long() && (i+j)%20 != 0 {
+					continue
 				}
+				t.Run(f.String()+" "+m.name, func(t *testing.T) { b.eachRequest(t, d, ref, f, m, j) })
 			}
 		})
 	}
@@ -182,21 +207,19 @@ func TestFaults_ARemovalThatArrivesTwiceLeavesAPurgeInDoubt(t *testing.T) {
 	t.Parallel()
 	for _, d := range binned.deeds() {
 		if d.name == "Purge, soft delete" {
-			eachRequest(t, d, faults.Twice, modes[1])
+			b := newBench(t)
+			b.eachRequest(t, d, b.reference(t, d), faults.Twice, modes[1], 0)
 		}
 	}
 }
 
 // eachRequest gives the fault to the first, the second, … request until the deed ends before it is met.
-func eachRequest(t *testing.T, d deed, f faults.Fault, m mode) {
-	b := newBench(t, d, m.attempts)
-	ref := b.reference(t, d)
+func (b *bench) eachRequest(t *testing.T, d deed, ref reference, f faults.Fault, m mode, combination int) {
+	b.try(t, m.attempts)
 	for n := 1; ; n++ {
 		require.Less(t, n, 60, "it never ends")
-		if d.whole {
-			b = newBench(t, d, m.attempts)
-		}
-		b.use(t, d, fmt.Sprintf("id%03d", n))
+		b.ctx = t.Context()
+		b.use(t, d, fmt.Sprintf("%02d-%03d", combination, n))
 		require.True(t, same(ref.states[0], b.state(t, d)), "prepared otherwise than before")
 		ctx, cancel := context.WithCancel(t.Context())
 		b.ctx = ctx
@@ -218,6 +241,7 @@ func eachRequest(t *testing.T, d deed, f faults.Fault, m mode) {
 		b.ctx = t.Context()
 		if n > len(sent) {
 			require.NoError(t, err)
+			b.clear(t)
 			return
 		}
 		why := b.judge(t, d, f, m, ref, err, sent[n-1:])
@@ -233,6 +257,7 @@ func eachRequest(t *testing.T, d deed, f faults.Fault, m mode) {
 			}
 			t.Errorf("request %d of %v: %s\nerror: %v", n, calls, why, err)
 		}
+		b.clear(t)
 	}
 }
 
@@ -270,7 +295,7 @@ func (b *bench) judge(t *testing.T, d deed, f faults.Fault, m mode, ref referenc
 
 // again calls once more, undisturbed: what was not written is now, and what was written is met.
 func (b *bench) again(t *testing.T, d deed, ref reference, first error, before, after bool) string {
-	if d.whole {
+	if d.after != nil {
 		b.now = b.now.Add(time.Hour) // leases of a builder that was cut off end
 	}
 	err := d.do(b)

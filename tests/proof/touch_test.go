@@ -12,7 +12,7 @@ import (
 // A touch makes no item, and writes nothing before its time has come.
 func TestTouch_OfAnItemThatIsAbsentOrNotDue(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, deed{}, 2)
+	b := newBench(t)
 	b.id = "touched"
 	s, key := bare.store(b.look), bare.make("touched", "")
 	_, err := s.Touch(b.ctx, key, &bare.fields().Seen, time.Hour)
@@ -32,7 +32,7 @@ func TestTouch_OfAnItemThatIsAbsentOrNotDue(t *testing.T) {
 // The state that follows another is never before it, whatever the clock of its writer says.
 func TestUpdate_ByAClockThatIsBehindComesAfterWhatItReplaces(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, deed{}, 2)
+	b := newBench(t)
 	b.id = "late"
 	require.NoError(t, chronicled.living(b))
 	before, err := chronicled.store(b.look).Get(b.ctx, chronicled.make("late", ""), entity.Consistent())
