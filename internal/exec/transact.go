@@ -122,11 +122,12 @@ func (r *Runner) done(steps []plan.Step, got answer) ([]any, []OpFailure, error)
 	return outcomes, nil, nil
 }
 
-// judge hands each op the failures of its own actions. again is set when one was planned from an item that has changed
-// since: then the failure of another may follow from that, as of one that claims what the first would have given up. What
-// ops have to know the next time is added to learned.
+// judge gives each op the failures of its own actions. again is set when one was planned from an item that has changed
+// since, and no other has failed for good. The failure of a claim is not for good then: it may follow from the stale plan,
+// which would have given up what is claimed. What ops have to know the next time is added to learned.
 func judge(ops []*plan.Op, b body, got answer, learned [][]any) (failed []OpFailure, again bool) {
 	var lost []OpFailure
+	final := false
 	for i, s := range b.steps {
 		own, at := b.own(i, got.failures), -1
 		for j, f := range own {
@@ -146,9 +147,10 @@ func judge(ops []*plan.Op, b body, got answer, learned [][]any) (failed []OpFail
 			lost = append(lost, OpFailure{i, err})
 		} else {
 			failed = append(failed, OpFailure{i, err})
+			final = final || !s.Actions[at].Claims
 		}
 	}
-	if lost != nil && !got.doubt {
+	if lost != nil && !final && !got.doubt {
 		return append(lost, failed...), true
 	}
 	return append(failed, lost...), false
