@@ -92,7 +92,7 @@ func length(rule Rule, unit string, n, minimum, maximum int) error {
 }
 
 // Pattern returns an *[Error] with [RulePattern] unless re matches s. Anchor re with ^ and $ to match all of s, and compile
-// it once, in a variable of the package; with a nil re nothing is valid. want tells people what is needed; when it is ""
+// it once, in a variable of the package; with a nil re nothing is valid. want says for the message what is needed; when it is ""
 // they are shown re.
 func Pattern[S ~string](s S, re *regexp.Regexp, want string) error {
 	switch {

@@ -210,7 +210,7 @@ func TestW40_ACopyFromBeforeVersionsIsRestored(t *testing.T) {
 	g := newGenerations(t)
 	forgetful, err := entity.New[forgetfulWorker](g.open(t))
 	require.NoError(t, err)
-	for _, name := range []string{"Ada", "Bea"} { // two lives, since nothing tells the second of the first
+	for _, name := range []string{"Ada", "Bea"} { // two lives, since nothing shows which the second of the first
 		_, err := forgetful.Create(t.Context(), forgetfulWorker{ID: "w-1", Team: "t-1", Name: name})
 		require.NoError(t, err)
 		require.NoError(t, forgetful.Delete(t.Context(), forgetfulWorker{ID: "w-1"}))

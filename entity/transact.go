@@ -12,7 +12,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// TransactError tells which operations made a transaction fail; nothing was written, unless [IsAmbiguous] says otherwise: an
+// TransactError says which operations made a transaction fail; nothing was written, unless [IsAmbiguous] says otherwise: an
 // earlier attempt without an answer may have been applied. errors.Is and errors.As look into
 // all of them.
 type TransactError struct{ Failed []OpError }
@@ -83,7 +83,7 @@ type Token struct {
 // TransactOnce is [DB.Transact] under the caller's token: repeated with the same ID and ops within ten minutes after it was
 // applied, also by another process and at another time, it is applied once and succeeds each time. DynamoDB remembers
 // tokens for that long, by account and region. Ops that must read the item first are refused, and nothing is planned
-// anew: a lost guard is [ErrConflict].
+// again: a lost guard is [ErrConflict].
 //
 // With the same At, a repetition is the same bytes, which DynamoDB recognizes. Without, it reads the items of the ops,
 // consistently, in one request: one of them that still is as this call wrote it proves that it was applied. Where other

@@ -81,7 +81,7 @@ func freePort(ctx context.Context) (int, error) {
 	return port, listener.Close()
 }
 
-// portTaken tells whether a child's port was taken: another database answers there, or the child said so. Java, Rust and docker all use
+// portTaken reports whether a child's port was taken: another database answers there, or the child said so. Java, Rust and docker all use
 // words of this kind.
 func portTaken(err error) bool {
 	text := strings.ToLower(err.Error())

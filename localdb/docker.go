@@ -37,7 +37,7 @@ func startDocker(ctx context.Context, cfg settings) (*Server, error) {
 	}})
 }
 
-// checkDocker tells whether a daemon answers the docker command. A daemon that hangs is passed over after a while.
+// checkDocker reports whether a daemon answers the docker command. A daemon that hangs is passed over after a while.
 func checkDocker(ctx context.Context, docker string) error {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()

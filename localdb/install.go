@@ -108,7 +108,7 @@ func fetch(ctx context.Context, cfg settings, p pin, dir string) error {
 	return err
 }
 
-// whole tells whether dir has all of p's files in their full length. Their content was checked when they were fetched.
+// whole reports whether dir has all of p's files in their full length. Their content was checked when they were fetched.
 func (p pin) whole(dir string) bool {
 	files, size := 0, int64(0)
 	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {

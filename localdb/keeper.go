@@ -97,7 +97,7 @@ func removeRecord(path string, record *os.File) {
 	}
 }
 
-// sameFile tells whether path still leads to an open file.
+// sameFile reports whether path still leads to an open file.
 func sameFile(path string, file *os.File) bool {
 	there, err := os.Stat(path)
 	if err != nil {

@@ -124,7 +124,7 @@ func (g *group) server(ctx context.Context, cfg settings, list []candidate) (*Se
 	return g.start(ctx, cfg, list)
 }
 
-// join begins to use the database of the group, and returns nil if there is none that answers.
+// join begins to use the database of the group, and returns nil if no database answers.
 func (g *group) join(ctx context.Context) *Server {
 	for {
 		file, err := os.Open(publicName(g.name))

@@ -99,5 +99,5 @@ func TestInterop_EventsAreToldByTheirSortKey(t *testing.T) {
 	r.New, r.Old = nil, nil
 	_, _, err = stream.Of(s, r)
 	var lacks *stream.ImageError
-	require.ErrorAs(t, err, &lacks, "without an image nothing tells")
+	require.ErrorAs(t, err, &lacks, "without an image nothing shows which")
 }

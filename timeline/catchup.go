@@ -60,7 +60,7 @@ func (v *View[K, S]) CatchUp(ctx context.Context, opts ...BuildOption) (meta Met
 	return meta, err
 }
 
-// acceptTimes fails unless every source tells when its events were accepted.
+// acceptTimes fails unless every source says when its events were accepted.
 func (d *definition[K, S]) acceptTimes() error {
 	for _, x := range d.all {
 		if !x.accepted {

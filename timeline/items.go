@@ -46,7 +46,7 @@ func Items[T any, V any](s *entity.Store[T], at *V, opts ...SourceOption) Source
 		o.kept = lifetime(x)
 	}
 	if o.core.Schema.Options.Interop {
-		o.problem("in tables that are shared with effect-dynamodb nothing tells current items from others")
+		o.problem("in tables that are shared with effect-dynamodb nothing shows which current items from others")
 	}
 	return o.finish(opts)
 }

@@ -103,7 +103,7 @@ func TestNoGapSeen_FromTheBeginningUntilTheFirstEventExpires(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, row.First.Before(start))
 	l.clock.forward(11 * day)
-	assert.True(t, rebuild(l, v).NoGapSeen, "nothing is left: the history begins anew")
+	assert.True(t, rebuild(l, v).NoGapSeen, "nothing is left: the history begins again")
 }
 
 func TestNoGapSeen_NotWhenBuildsAreTooFarApart(t *testing.T) {

@@ -204,7 +204,7 @@ func TestTransactOnce_AReadThatFailsLeavesItOpen(t *testing.T) {
 	require.True(t, entity.IsAmbiguous(err))
 }
 
-// Appends are told apart by what they carry, also where the clock would refuse them at another time.
+// Appends are distinguished by what they carry, also where the clock would refuse them at another time.
 func TestTransactOnce_OfAppends(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, entity.Config{Clock: ticking()})

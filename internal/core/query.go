@@ -29,7 +29,7 @@ type Reading interface {
 	fmt.Stringer
 	// Each calls f for every item, at most the query's limit of them, until f asks for no more.
 	Each(ctx context.Context, f func(item.Item) (more bool, err error)) error
-	// Few reads at most n items and gives them to f; it is plan.ErrNotFound when there is none.
+	// Few reads at most n items and gives them to f; it is plan.ErrNotFound when there are no items.
 	Few(ctx context.Context, n int, f func([]item.Item) error) error
 	// Page reads one page, and gives its items and the next cursor to f.
 	Page(ctx context.Context, after string, f func(items []item.Item, next string) error) error

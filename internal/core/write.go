@@ -41,7 +41,7 @@ func NewOperation(c *Core, op *plan.Op, decode func(outcome, into any) error) *O
 	return &Operation{c: c, op: op, decode: decode}
 }
 
-// ItemOperation returns a write of c whose outcome is an item; where it is none, the result keeps its zero value.
+// ItemOperation returns a write of c whose outcome is an item; without an item the result keeps its zero value.
 func ItemOperation(c *Core, op *plan.Op) *Operation {
 	return NewOperation(c, op, func(outcome, into any) error {
 		switch o := outcome.(type) {

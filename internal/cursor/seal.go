@@ -47,7 +47,7 @@ func newSeal(secret []byte) (*seal, error) {
 	return s, err
 }
 
-// mark tells cursors of one query from those of another. Without the key nobody can try out queries on it.
+// mark distinguishes cursors of one query from those of another. Without the key nobody can try out queries on it.
 func (s *seal) mark(query string) []byte { return mac(s.marks, []byte(query))[:markSize] }
 
 func (s *seal) close(query string, position []byte) []byte {
@@ -66,7 +66,7 @@ func (c Codec) open(query string, body []byte) ([]byte, error) {
 	for _, s := range c.seals {
 		position, err := s.aead.Open(nil, nonce, text, head)
 		switch {
-		case err != nil: // of another key, or altered: nothing tells
+		case err != nil: // of another key, or altered: nothing shows which
 		case !hmac.Equal(head[1:], s.mark(query)):
 			return nil, &Error{Foreign}
 		default:

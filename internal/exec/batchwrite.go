@@ -109,7 +109,7 @@ func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) 
 	}
 }
 
-// remaining are the writes among left that came back unprocessed. sure is false when it cannot be told which did.
+// remaining are the writes among left that came back unprocessed. sure is false when it is unknown which did.
 func remaining(writes []BatchWrite, left []int, unprocessed map[string][]types.WriteRequest) (rest []int, sure bool) {
 	for _, k := range left {
 		if slices.ContainsFunc(unprocessed[writes[k].Table], writes[k].isOf) {

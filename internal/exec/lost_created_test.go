@@ -14,7 +14,7 @@ func TestLost_AnUpsertDoesNotTakeAnEqualClockReadingForItsOwn(t *testing.T) {
 	s.create(Order{ID: "o", Status: "paid"}) // at the clock reading of the upsert
 	s.wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
 	_, _, err := s.orders.Upsert(t.Context(), Order{ID: "o", Status: "paid"})
-	require.True(t, entity.IsAmbiguous(err), "who created the item cannot be told")
+	require.True(t, entity.IsAmbiguous(err), "who created the item is unknown")
 }
 
 func TestLost_AnUpsertIsProvenToHaveMergedByWhatItDidNotWrite(t *testing.T) {

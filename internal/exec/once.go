@@ -20,7 +20,7 @@ import (
 )
 
 // TransactOnce sends ops as one transaction under the caller's token; nothing is read for the plan, and nothing planned
-// anew. What is stored says which token and ops wrote it: the write ids follow from these alone. Repeated at another time
+// again. What is stored says which token and ops wrote it: the write ids follow from these alone. Repeated at another time
 // the bytes differ by their times, and DynamoDB refuses the token; then an item with the write id of this call proves that
 // the transaction was applied.
 func (r *Runner) TransactOnce(ctx context.Context, id string, at time.Time, ops []*plan.Op) (outcomes []any, failed []OpFailure, err error) {

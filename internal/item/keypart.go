@@ -41,7 +41,7 @@ func (c *Codec) withParts(it Item) (Item, error) {
 	return full, nil
 }
 
-// read is the part as a key of it tells it, nil when none is there.
+// read is the part as the item's keys give it, nil when they are absent.
 func (p *KeyPart) read(it Item) (types.AttributeValue, error) {
 	for _, k := range p.Keys {
 		s, ok := it[k.Attr].(*types.AttributeValueMemberS)
@@ -50,7 +50,7 @@ func (p *KeyPart) read(it Item) (types.AttributeValue, error) {
 		}
 		av, err := k.Template.Read(s.Value, p.Attr)
 		if err != nil {
-			return nil, &FieldError{p.Attr, "the attribute is absent, and the text in " + k.Attr + ", which it is part of, is none that its template gives"}
+			return nil, &FieldError{p.Attr, "the attribute is absent, and the text in " + k.Attr + ", which it is part of, does not fit its template"}
 		}
 		return av, nil
 	}

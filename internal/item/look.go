@@ -100,7 +100,7 @@ func checkFields(v reflect.Value, depth int, text func(attr string) *TextField) 
 	return nil
 }
 
-// floatAsText reports that a field is a float that the option string turns into text, of which nothing tells later that
+// floatAsText reports that a field is a float that the option string turns into text, of which nothing shows which later that
 // it was not a number.
 func floatAsText(f reflect.StructField) bool {
 	t := f.Type

@@ -9,10 +9,10 @@ import (
 )
 
 // errText is the error of a text that no values of the template give. It never shows the text.
-var errText = errors.New("key: the text is none of the template")
+var errText = errors.New("key: the text does not fit the template")
 
 // Parse is the inverse of ComposeValues: the values, one for each part, whose text this is. A lower-cased string comes as
-// it is written, which is not what it was; see Tells.
+// it is written, which is not what it was; see Determines.
 func (t *Template) Parse(text string) ([]Value, error) {
 	rest, ok := strings.CutPrefix(text, t.Prefix)
 	var vs []Value
@@ -54,7 +54,7 @@ func (t *Template) Parse(text string) ([]Value, error) {
 	return vs, nil
 }
 
-// length is how many bytes of rest are the part of segment i; not positive when that cannot be told.
+// length is how many bytes of rest are the part of segment i; not positive when that is unknown.
 func (t *Template) length(i int, rest string) int {
 	if t.Escaped {
 		if end := strings.IndexByte(rest, '#'); end >= 0 {
@@ -131,9 +131,9 @@ func (f *Field) Attribute(v Value) (types.AttributeValue, error) {
 	return &types.AttributeValueMemberS{Value: v.S}, nil
 }
 
-// Tells reports that the text of the key says what value the attribute has. It does not of a string in lower case, nor
+// Determines reports that the text of the key says what value the attribute has. It does not of a string in lower case, nor
 // of any part behind a string that nothing separates from the next part.
-func (t *Template) Tells(attr string) bool {
+func (t *Template) Determines(attr string) bool {
 	told := false
 	for i, s := range t.Segments {
 		if s.Field == nil {
@@ -142,21 +142,21 @@ func (t *Template) Tells(attr string) bool {
 		if literal, more := t.after(i); !t.Escaped && s.Field.Kind == String && more && literal == "" {
 			return false
 		}
-		told = told || s.Field.tells(attr)
+		told = told || s.Field.determines(attr)
 	}
 	return told
 }
 
-func (f *Field) tells(attr string) bool { return f.Attr == attr && (f.Kind != String || !f.Lower) }
+func (f *Field) determines(attr string) bool { return f.Attr == attr && (f.Kind != String || !f.Lower) }
 
-// Read is the attribute as the text of the key tells it; Tells holds for it.
+// Read is the attribute as the text of the key gives it; Determines holds for it.
 func (t *Template) Read(text, attr string) (types.AttributeValue, error) {
 	vs, err := t.Parse(text)
 	if err != nil {
 		return nil, err
 	}
 	for i, f := range t.Fields() {
-		if f.tells(attr) {
+		if f.determines(attr) {
 			return f.Attribute(vs[i])
 		}
 	}

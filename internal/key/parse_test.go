@@ -121,10 +121,10 @@ func TestParse_Examples(t *testing.T) {
 	require.Error(t, err, "38 digits that no int64 holds")
 
 	low := &key.Field{Attr: "a", Lower: true}
-	require.True(t, dollar.Tells("a") && dollar.Tells("n") && !dollar.Tells("b"))
-	require.False(t, (&key.Template{Escaped: true, Segments: segments(low)}).Tells("a"))
-	require.True(t, (&key.Template{Escaped: true, Segments: segments(low, a)}).Tells("a"), "it is there twice")
-	require.True(t, (&key.Template{Escaped: true, Segments: segments(&key.Field{Attr: "t", Kind: key.Time, Lower: true})}).Tells("t"))
+	require.True(t, dollar.Determines("a") && dollar.Determines("n") && !dollar.Determines("b"))
+	require.False(t, (&key.Template{Escaped: true, Segments: segments(low)}).Determines("a"))
+	require.True(t, (&key.Template{Escaped: true, Segments: segments(low, a)}).Determines("a"), "it is there twice")
+	require.True(t, (&key.Template{Escaped: true, Segments: segments(&key.Field{Attr: "t", Kind: key.Time, Lower: true})}).Determines("t"))
 }
 
 // Any text is refused or is what its values compose; nothing panics.

@@ -76,7 +76,7 @@ func graftNumbers(stored, before, after []string) []string {
 	return out
 }
 
-// alike reports that two numbers are the same as far as a floating-point type of Go tells.
+// alike reports that two numbers are the same as far as a floating-point type of Go can show.
 func alike(a, b string) bool {
 	for _, bits := range []int{64, 32} {
 		x, errX := strconv.ParseFloat(a, bits)

@@ -102,7 +102,7 @@ func Sketched(what string, guards ...string) string {
 func Printer(s *schema.Schema) *expr.Renderer { return expr.Printer(printer{s}.path, printer{s}.value) }
 
 // Broken is what of a condition does not hold on an item, for a message: names of attributes, and no values. Of a secret
-// attribute it has nothing but the name. It is empty when that cannot be told.
+// attribute it has nothing but the name. It is empty when that is unknown.
 func Broken(s *schema.Schema, c expr.Cond, it item.Item) string {
 	var failed []expr.Cond
 	var split func(expr.Cond)

@@ -284,7 +284,7 @@ func (u *upsert) done(in Input, r Returned, changes []expr.Change) (any, error) 
 	return u.proven(r.Image, fresh)
 }
 
-// proven tells from the item, which is as this write left it, whether the write created it. What differs from a fresh item
+// proven decides from the item, which is as this write left it, whether the write created it. What differs from a fresh item
 // has something of an earlier one, if only its created_at. What is equal was created by this write when it counts
 // versions, which an earlier item would have been counted on from. Without a version it may be another write's, made from
 // the same values at the same clock reading.

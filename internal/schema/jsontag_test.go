@@ -11,7 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-// A struct that was made for JSON is told which tag is read.
+// The error for a struct made for JSON names the tag that is read.
 func TestDeclaration_JSONTagsPointToDynamodbav(t *testing.T) {
 	t.Parallel()
 	type base struct {

@@ -14,7 +14,7 @@ func keyParts(halves ...*Half) []item.KeyPart {
 			continue
 		}
 		for _, a := range h.Parts {
-			if !h.Template.Tells(a.Name) {
+			if !h.Template.Determines(a.Name) {
 				continue
 			}
 			i := slices.IndexFunc(parts, func(p item.KeyPart) bool { return p.Attr == a.Name })
