@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
@@ -19,8 +20,8 @@ import (
 
 func TestCatchUp_AfterAnEndAtAnyRequestMissesNothingAndDoublesNothing(t *testing.T) {
 	t.Parallel()
-	for _, fault := range []faults.Fault{faults.Drop, faults.Lost} {
-		t.Run(fault.String(), func(t *testing.T) {
+	for _, round := range testsize.Rounds(faults.Drop, faults.Lost) {
+		t.Run(round.String(), func(t *testing.T) {
 			t.Parallel()
 			l := newLab(t)
 			v := view(l, l.sites())
@@ -33,7 +34,7 @@ func TestCatchUp_AfterAnEndAtAnyRequestMissesNothingAndDoublesNothing(t *testing
 				l.connect(once)
 				v = view(l, l.sites())
 				l.sent.Reset()
-				l.sent.Inject(from(n, fault))
+				l.sent.Inject(from(n, round.At(n)))
 				_, err := v.CatchUp(l.ctx, timeline.Segments(1))
 				l.sent.Inject(nil)
 				if err == nil {

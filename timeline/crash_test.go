@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeline"
 )
@@ -39,8 +40,8 @@ func TestResume_AfterAnEndAtAnyRequest(t *testing.T) {
 			return l.devices(func(f *timeline.Fold[string, totals]) { f.Name = name })
 		},
 	} {
-		for _, fault := range []faults.Fault{faults.Drop, faults.Lost} {
-			t.Run(fmt.Sprintf("%s %s", name, fault), func(t *testing.T) {
+		for _, round := range testsize.Rounds(faults.Drop, faults.Lost) {
+			t.Run(fmt.Sprintf("%s %s", name, round), func(t *testing.T) {
 				t.Parallel()
 				l := newLab(t)
 				for i := range 7 {
@@ -54,7 +55,7 @@ func TestResume_AfterAnEndAtAnyRequest(t *testing.T) {
 					name := fmt.Sprintf("crash-%d", n)
 					v := view(l, fold(l, name))
 					l.sent.Reset()
-					l.sent.Inject(from(n, fault))
+					l.sent.Inject(from(n, round.At(n)))
 					_, err := v.Rebuild(l.ctx, timeline.Segments(2), timeline.NoteEvery(1))
 					l.sent.Inject(nil)
 					if err == nil {

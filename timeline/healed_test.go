@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeline"
 )
@@ -13,8 +14,8 @@ import (
 // A builder owns what it writes: one request that fails, whatever became of it, ends neither a build nor a catch-up.
 func TestBuild_IsNotEndedByTheFailureOfOneRequest(t *testing.T) {
 	t.Parallel()
-	for _, fault := range []faults.Fault{faults.Drop, faults.Lost, faults.Late} {
-		t.Run(fault.String(), func(t *testing.T) {
+	for _, round := range testsize.Rounds(faults.Drop, faults.Lost, faults.Late) {
+		t.Run(round.String(), func(t *testing.T) {
 			t.Parallel()
 			l := newLab(t)
 			l.append("d-0", "s-0", 1, 2)
@@ -22,7 +23,7 @@ func TestBuild_IsNotEndedByTheFailureOfOneRequest(t *testing.T) {
 			for n := 1; ; n++ {
 				v := view(l, l.sites(func(f *timeline.Fold[string, totals]) { f.Name = fmt.Sprintf("healed-%d", n) }))
 				l.sent.Reset()
-				l.sent.Inject(faults.Nth(n, fault))
+				l.sent.Inject(faults.Nth(n, round.At(n)))
 				_, err := v.Rebuild(l.ctx, timeline.Segments(1))
 				require.NoError(t, err, "request %d", n)
 				l.append("d-0", "s-0", float64(10+n))

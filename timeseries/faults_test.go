@@ -148,14 +148,10 @@ func (sc scenario) finished(t *testing.T, w *world[Meter]) {
 // each runs f for request 1, 2, … of the scenario until it ends without having met the fault.
 func each(t *testing.T, name string, f func(t *testing.T, sc scenario, n int, fault faults.Fault) (met bool)) {
 	sc := scenarios[name]
-	tried := everyFault
-	if !testsize.Long() { // one of each sort: refused, not sent, applied without an answer
-		tried = []faults.Fault{faults.Conflict, faults.Drop, faults.Lost}
-	}
-	for _, fault := range tried {
-		t.Run(fmt.Sprintf("%s/%s", name, fault), func(t *testing.T) {
+	for _, round := range testsize.Rounds(everyFault...) {
+		t.Run(fmt.Sprintf("%s/%s", name, round), func(t *testing.T) {
 			t.Parallel()
-			for n := 1; f(t, sc, n, fault); n++ {
+			for n := 1; f(t, sc, n, round.At(n+len(name))); n++ {
 				require.Less(t, n, 50, "it never ends")
 			}
 		})

@@ -36,6 +36,8 @@ type options struct {
 	newUUID func() check.UUID4
 	newKey  func() RawKey
 	observe func(context.Context, entity.Report)
+
+	attempts int // how often a request is sent; 0: as often as the library does
 }
 
 func (o options) withDefaults() options {
@@ -63,6 +65,7 @@ func open(client entity.Client, cfg config, log *slog.Logger, o options) (*backe
 		Clock:        o.now,
 		CursorKey:    cfg.cursorKey(),
 		Observe:      o.observe,
+		MaxAttempts:  o.attempts,
 	})
 	if err != nil {
 		return nil, err

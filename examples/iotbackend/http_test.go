@@ -147,6 +147,9 @@ func TestHTTP_FailuresSayWhetherToComeAgain(t *testing.T) {
 func TestHTTP_TimeThatEndsInAPauseIsToldByItsCause(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
+	l.attempts = 1000
+	l.service = newService(l.open(l.client), l.cfg)
+	l.api.Config.Handler = l.routes()
 	device := l.device()
 	l.wire.Inject(func(r faults.Request) faults.Fault {
 		if r.Operation == "Query" {

@@ -36,12 +36,13 @@ const adminToken = "admin-token-of-the-tests"
 // lab is a service of a test's own, with a clock that stands still, on tables of its own.
 type lab struct {
 	*service
-	t      *testing.T
-	cfg    config
-	client *dynamodb.Client
-	wire   *faults.Transport
-	logs   *journal
-	api    *httptest.Server
+	t        *testing.T
+	cfg      config
+	client   *dynamodb.Client
+	wire     *faults.Transport
+	attempts int // of a request; fewer than usual, so that a failure for ever takes no time
+	logs     *journal
+	api      *httptest.Server
 
 	mu  sync.Mutex
 	at  time.Time
@@ -79,7 +80,7 @@ func testConfig(prefix string) config {
 // newLab opens a service; configure changes its configuration.
 func newLab(t *testing.T, configure ...func(*config)) *lab {
 	t.Helper()
-	l := &lab{t: t, wire: faults.New(nil), logs: &journal{}, at: epoch}
+	l := &lab{t: t, wire: faults.New(nil), attempts: 4, logs: &journal{}, at: epoch}
 	client, prefix := localdb.Test(t, func(o *dynamodb.Options) { o.HTTPClient = l.wire })
 	l.client, l.cfg = client, testConfig(prefix)
 	for _, f := range configure {
@@ -96,7 +97,7 @@ func newLab(t *testing.T, configure ...func(*config)) *lab {
 // open opens a backend with the lab's clock and ids on any client.
 func (l *lab) open(c entity.Client) *backend {
 	l.t.Helper()
-	b, err := open(c, l.cfg, slog.New(slog.NewJSONHandler(l.logs, nil)), options{now: l.now, newUUID: l.uuid, newKey: l.rawKey, observe: l.observe})
+	b, err := open(c, l.cfg, slog.New(slog.NewJSONHandler(l.logs, nil)), options{now: l.now, newUUID: l.uuid, newKey: l.rawKey, observe: l.observe, attempts: l.attempts})
 	require.NoError(l.t, err)
 	return b
 }

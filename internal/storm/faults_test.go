@@ -12,13 +12,9 @@ import (
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
-// everyFault is what can happen to one request, before or after it was applied. A usual run has one of each sort: refused, not sent,
-// applied without an answer.
-func everyFault() []faults.Fault {
-	if !testsize.Long() {
-		return []faults.Fault{faults.Conflict, faults.Drop, faults.Lost}
-	}
-	return []faults.Fault{faults.Throttle, faults.Conflict, faults.Internal, faults.InternalApplied, faults.Drop, faults.Lost}
+// rounds are the rounds of what can happen to one request, before or after it was applied.
+func rounds() []testsize.Round[faults.Fault] {
+	return testsize.Rounds(faults.Lost, faults.Conflict, faults.Drop, faults.InternalApplied, faults.Throttle, faults.Internal)
 }
 
 // deed is one write on an item that has been prepared for it.
@@ -146,15 +142,15 @@ func nothingLeft[T any](w *world[T], id string) { require.Empty(w.t, w.of(id)) }
 func eachFault[T any](t *testing.T, k kind[T], all map[string]deed[T], f func(w *world[T], a deed[T], id string, n int, fault faults.Fault) (met bool), change ...func(*entity.Config)) {
 	t.Helper()
 	for name, a := range all {
-		for _, fault := range everyFault() {
-			t.Run(name+"/"+fault.String(), func(t *testing.T) {
+		for _, round := range rounds() {
+			t.Run(name+"/"+round.String(), func(t *testing.T) {
 				t.Parallel()
 				w := open(t, k, change...)
 				for n := 1; ; n++ {
 					id := "i" + string(rune('a'+n))
 					a.before(w, id)
 					w.sent.Reset()
-					if met := f(w, a, id, n, fault); !met {
+					if met := f(w, a, id, n, round.At(n+len(name))); !met {
 						return
 					}
 					require.Less(t, n, 25, "it never ends")

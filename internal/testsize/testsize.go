@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -33,6 +34,34 @@ func Pick(usual, long int) int {
 		return long
 	}
 	return usual
+}
+
+// A Round is what one pass of a test tries, request by request: it gives the first request the first of its values, and so on in turn.
+type Round[T fmt.Stringer] []T
+
+// Rounds returns the rounds of a test that tries several values, faults for instance, at each request of a call. The long run has
+// a round for each value, so that every request meets every value. The usual run has a single round: every request meets one.
+func Rounds[T fmt.Stringer](values ...T) []Round[T] {
+	if !Long() {
+		return []Round[T]{values}
+	}
+	var rounds []Round[T]
+	for _, v := range values {
+		rounds = append(rounds, Round[T]{v})
+	}
+	return rounds
+}
+
+// At returns the value for request n, which counts from 1.
+func (r Round[T]) At(n int) T { return r[(n-1)%len(r)] }
+
+// String names the round after its values.
+func (r Round[T]) String() string {
+	names := make([]string, len(r))
+	for i, v := range r {
+		names[i] = v.String()
+	}
+	return strings.Join(names, "-")
 }
 
 // Number returns the number in an environment variable, or otherwise if it is not set.
