@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -29,6 +30,7 @@ type lab struct {
 	cfg   entity.Config
 	clock *steps
 	ids   *issued
+	keys  []types.KeySchemaElement // of the table, when they have been asked for
 }
 
 func newLab(t *testing.T, configure ...func(*entity.Config)) *lab {

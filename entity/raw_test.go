@@ -106,8 +106,11 @@ func (l *lab) drop(t *testing.T, keys ...map[string]types.AttributeValue) {
 // everything reads the whole table. Items are told apart by all of their key attributes.
 func (l *lab) everything(t *testing.T) map[string]raw {
 	t.Helper()
-	table, err := l.raw.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &l.table})
-	require.NoError(t, err)
+	if l.keys == nil {
+		table, err := l.raw.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &l.table})
+		require.NoError(t, err)
+		l.keys = table.Table.KeySchema
+	}
 	all := map[string]raw{}
 	pages := dynamodb.NewScanPaginator(l.raw, &dynamodb.ScanInput{TableName: &l.table, ConsistentRead: aws.Bool(true)})
 	for pages.HasMorePages() {
@@ -115,7 +118,7 @@ func (l *lab) everything(t *testing.T) map[string]raw {
 		require.NoError(t, err)
 		for _, it := range page.Items {
 			var id []string
-			for _, k := range table.Table.KeySchema {
+			for _, k := range l.keys {
 				id = append(id, text(it[*k.AttributeName]))
 			}
 			all[strings.Join(id, " ")] = rawOf(it)

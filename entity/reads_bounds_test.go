@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 )
 
 // Whatever bound ends a page, and however the bounds change from page to page, the cursor goes on exactly where it ended.
@@ -17,7 +18,7 @@ func TestBounds_TheCursorGoesOnExactlyWhereTheyEnded(t *testing.T) {
 	l, s := open[Task](t)
 	f := entity.Fields[Task]()
 	var tasks []Task
-	for i := range 37 {
+	for i := range testsize.Pick(19, 37) {
 		tasks = append(tasks, Task{Project: "p", Status: "s", Priority: 1 + i/10, TaskID: fmt.Sprintf("%02d", i), Points: i % 5, Owner: "o", Due: dawn.Truncate(1e9)})
 	}
 	fill(t, l, s, tasks...)

@@ -1,12 +1,14 @@
 package entity_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
@@ -60,7 +62,6 @@ func atEach(t *testing.T, pick func(cell) bool, f func(t *testing.T, st *stage, 
 				for state, want := range map[string]error{"absent": c.absent, "live": c.live} {
 					t.Run(c.verb+"/"+state, func(t *testing.T) {
 						st.drop(t, st.at, st.otherAt)
-						require.Empty(t, st.everything(t))
 						if state == "live" {
 							st.seed(t)
 							st.patch(t, st.at, "legacy", num(legacy))
@@ -140,7 +141,11 @@ func TestVerbTable_OneOpInATransactionCostsWhatItCostsAlone(t *testing.T) {
 // An outcome that the first request does not decide costs one more request, and not a retryer's three.
 func TestVerbTable_EveryCellUnderOneThrottledRequestCostsOneMore(t *testing.T) {
 	t.Parallel()
-	atEach(t, everyCell, func(t *testing.T, st *stage, c cell, _ bool, want error) {
+	pick := everyCell
+	if !testsize.Long() { // a plain write, one that may read, and a read
+		pick = func(c cell) bool { return slices.Contains([]string{"Create", "Update", "Get"}, c.verb) }
+	}
+	atEach(t, pick, func(t *testing.T, st *stage, c cell, _ bool, want error) {
 		st.wire.Inject(faults.Nth(1, faults.Throttle))
 		defer st.wire.Inject(nil)
 		requireOnly(t, c.alone(t.Context()), want, c.verb)

@@ -22,10 +22,14 @@ const (
 //
 // All clients of one Server share their connections.
 func (s *Server) Client(optFns ...func(*dynamodb.Options)) *dynamodb.Client {
+	key := accessKey
+	if s.key != "" {
+		key = s.key
+	}
 	return dynamodb.New(dynamodb.Options{
 		Region:       region,
 		BaseEndpoint: aws.String(s.endpoint),
-		Credentials:  credentials.NewStaticCredentialsProvider(accessKey, secretKey, ""),
+		Credentials:  credentials.NewStaticCredentialsProvider(key, secretKey, ""),
 		HTTPClient:   s.http,
 		// DynamoDB Local sends errors without a checksum, and the SDK would log a warning for every one of them.
 		DisableValidateResponseChecksum: true,

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -41,13 +42,21 @@ func startDDBLocal(ctx context.Context, cfg settings) (*Server, error) {
 	}
 	dir := filepath.Join(root, filepath.FromSlash(ddbLocalDir))
 	return boot(ctx, cfg, patience, recipe{KindDDBLocal, dir, func(port int, token string) []string {
-		return []string{java,
+		return slices.Concat([]string{java,
 			// Tests are short: a quick start and little memory count for more than the last bit of speed.
 			"-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
 			"-Djava.library.path=" + filepath.Join(dir, "DynamoDBLocal_lib"),
 			"-jar", filepath.Join(dir, "DynamoDBLocal.jar"),
-			"-inMemory", "-sharedDb", "-disableTelemetry", "-cors", token, "-port", strconv.Itoa(port)}
+			"-inMemory"}, commonTables(cfg), []string{"-disableTelemetry", "-cors", token, "-port", strconv.Itoa(port)})
 	}})
+}
+
+// commonTables returns the argument by which all access keys have the same tables.
+func commonTables(cfg settings) []string {
+	if cfg.apart {
+		return nil
+	}
+	return []string{"-sharedDb"}
 }
 
 // findJava returns a Java that is new enough: JAVA_HOME's, or else the first in PATH.

@@ -11,7 +11,8 @@
 //
 // All tests of a user share one database, in whatever package and process they run: the first call of [Test] starts it, others join. It
 // ends by itself ten seconds after the last test process has ended, however that ended, and nothing is left running. It needs no TestMain.
-// A program that is not a test calls [Start] for a database of its own and closes the [Server] itself, or [Shared] for the tests' one.
+// A program that is not a test calls [Start] for a database of its own and closes the [Server] itself, or [Shared] for one that all programs of the user share.
+// The tests' database is another one than that of [Shared]: in it the tables of one test process are hidden from the others.
 //
 // The shared database is kept by a second process of the test program, called localdb-keeper, in a session of its own. An init of this
 // package runs it; who imports the package need not do anything. Where the system has no file locks (Windows), or there is no cache
@@ -45,7 +46,7 @@
 //	                         have to pass options with real credentials
 //	DYNASTRATA_REQUIRE_DB    1: Test fails where it would skip; set it in CI
 //
-// To keep the shared database for the time of a terminal session, and to use it with programs that are no tests:
+// To run a database for the time of a terminal session, for programs and tests alike:
 //
 //	go run github.com/dynastrata/dynastrata/localdb/cmd/localdb
 //

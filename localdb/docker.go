@@ -14,8 +14,8 @@ import (
 const dockerImage = "amazon/dynamodb-local:3.3.1"
 
 // dockerScript runs the server until standard input ends. A docker client that is killed cannot stop its container, but its end
-// of the input is closed all the same. Its argument is the token.
-const dockerScript = `java -jar DynamoDBLocal.jar -inMemory -sharedDb -disableTelemetry -cors "$0" -port 8000 & cat; kill $!`
+// of the input is closed all the same. Its arguments are the token, and what [commonTables] returns.
+const dockerScript = `java -jar DynamoDBLocal.jar -inMemory "$@" -disableTelemetry -cors "$0" -port 8000 & cat; kill $!`
 
 // startDocker runs DynamoDB Local in a container that only this machine reaches.
 func startDocker(ctx context.Context, cfg settings) (*Server, error) {
@@ -31,9 +31,9 @@ func startDocker(ctx context.Context, cfg settings) (*Server, error) {
 		pull = "never"
 	}
 	return boot(ctx, cfg, patience, recipe{KindDocker, os.TempDir(), func(port int, token string) []string {
-		return []string{docker, "run", "--rm", "--interactive", "--pull", pull,
+		return append([]string{docker, "run", "--rm", "--interactive", "--pull", pull,
 			"--publish", "127.0.0.1:" + strconv.Itoa(port) + ":8000",
-			"--entrypoint", "sh", dockerImage, "-c", dockerScript, token}
+			"--entrypoint", "sh", dockerImage, "-c", dockerScript, token}, commonTables(cfg)...)
 	}})
 }
 

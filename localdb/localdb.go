@@ -21,6 +21,7 @@ type Server struct {
 	token    string // by which the database shows that it is this one; see ping
 	passed   string // why other kinds were passed over
 	http     *http.Client
+	key      string   // the access key of its clients; "" for that of all
 	child    *child   // nil for a database that another process runs
 	record   *os.File // of a shared database: open, and locked, as long as it is used
 }

@@ -18,6 +18,7 @@ type settings struct {
 	cache    string // "" if none can be had
 	noFetch  bool
 	javaHome string
+	apart    bool // each access key has tables of its own, which no other one sees
 
 	notify io.Writer                                         // where the user is told of a fetch
 	pack   func(ctx context.Context, spec, dir string) error // leaves the archive of spec in dir

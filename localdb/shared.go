@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Shared returns the database that all tests of this user share, as [Test] does: the one that DYNAMODB_ENDPOINT names, else the one
-// that runs already, else a new one. It ends by itself a few seconds after the last process that uses it has ended or closed its
+// Shared returns the database that all programs of this user share: the one that DYNAMODB_ENDPOINT names, else the one that runs
+// already, else a new one. It ends by itself a few seconds after the last process that uses it has ended or closed its
 // [Server]; other uses of it are not disturbed by [Server.Close]. Tables that a program makes there are seen by all others.
 //
 // ctx bounds the starting only. Where a database cannot be shared (no file locks, no cache directory), this is [Start], and a line on
@@ -90,7 +90,7 @@ func newGroup(cfg settings, idle time.Duration) (*group, error) {
 		return nil, &cannotShareError{err}
 	}
 	about := sha256.New()
-	_, _ = fmt.Fprintf(about, "%q %d %q %q %t %s %s", host, os.Getuid(), cfg.kind, cfg.javaHome, cfg.noFetch, ddbLocal.sha512, dockerImage)
+	_, _ = fmt.Fprintf(about, "%q %d %q %q %t %t %s %s", host, os.Getuid(), cfg.kind, cfg.javaHome, cfg.noFetch, cfg.apart, ddbLocal.sha512, dockerImage)
 	dir := filepath.Join(cfg.cache, "shared")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, &cannotShareError{err}

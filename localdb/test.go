@@ -27,10 +27,21 @@ const sharedPatience = 10 * time.Minute
 var shared = sync.OnceValues(func() (*Server, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), sharedPatience)
 	defer cancel()
-	return Shared(ctx)
+	cfg, err := readSettings(os.Getenv, os.Stderr)
+	if err != nil {
+		return nil, err
+	}
+	// DynamoDB Local does one thing at a time for those who see the same tables, and a table that one of them makes or deletes
+	// costs all of them time. The processes of a test run do not wait for each other when each has its own access key.
+	cfg.apart = true
+	server, err := openShared(ctx, cfg, candidates, idleTime)
+	if err == nil && cfg.endpoint == "" {
+		server.key = accessKey + rand.Text()[:12]
+	}
+	return server, err
 })
 
-// Test returns a client of the test process's database and a table name that no other test uses, made of the test's own name. The
+// Test returns a client of the tests' database and a table name that no other test uses, made of the test's own name. The
 // test creates the table, and any others whose names begin with it ("<table>-audit"; up to 80 more characters). When the test
 // ends they are all deleted. optFns change the client's options, as for [Server.Client].
 //

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
@@ -58,7 +59,8 @@ func TestT54_PagesGiveEveryRowOnceInOrder(t *testing.T) {
 	for i := range n {
 		want = append(want, i-n/2) // negative ones first
 	}
-	for _, size := range []int{7, 50, 64, 100, 101, 256, 257, 258, 1000} {
+	sizes := []int{64, 101, 257, 7, 50, 100, 256, 258, 1000}
+	for _, size := range sizes[:testsize.Pick(3, len(sizes))] {
 		require.Equal(t, want, pageWalk(l, v, size), "by number, %d a page", size)
 		require.Equal(t, want, cursorWalk(l, v, size), "by cursor, %d a page", size)
 	}
@@ -106,7 +108,8 @@ func TestT54_ExpiredRowsAreNeitherOnPagesNorCounted(t *testing.T) {
 	require.Greater(t, len(want), 100)
 	require.Less(t, len(want), 140, "rows have expired")
 	for _, removed := range []bool{false, true} {
-		for _, size := range []int{20, 64, 100, 1000} {
+		sizes := []int{20, 100, 64, 1000}
+		for _, size := range sizes[:testsize.Pick(2, len(sizes))] {
 			require.Equal(t, want, pageWalk(l, v, size), "by number, %d a page", size)
 			require.Equal(t, want, cursorWalk(l, v, size), "by cursor, %d a page", size)
 		}

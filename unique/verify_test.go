@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/unique"
 )
@@ -110,7 +111,7 @@ func TestRepair_AConstraintThatIsDeclaredLaterBindsOldItems(t *testing.T) {
 	earlier, err := entity.New[old](b.open(t, b.wire, 0))
 	require.NoError(t, err)
 	s, l := prepare[Person](t, b, "email")
-	const n = 230 // more than a batch
+	n := testsize.Pick(110, 230) // more than a batch
 	for i := range n {
 		_, err := earlier.Create(t.Context(), old{ID: fmt.Sprint("old-", i), Email: fmt.Sprint("v", i)})
 		require.NoError(t, err)
