@@ -11,37 +11,39 @@ import (
 
 // advance brings rows up to the events that follow their last one, and notes the groups whose rows lack earlier ones, or have
 // them as they were before a touch.
-type advance[K comparable, S any] struct {
-	b      *builder[K, S]
+type advance struct {
+	b      *builder
 	ctx    context.Context
 	newest time.Time // when the last event was accepted that was known before
 
-	row     stored[K, S] // of the group at hand
+	row     *folded // of the group at hand, as it is stored
 	exists  bool
 	again   tally // events that are not after the row's last one
 	settled bool  // the row has them
 	isLate  bool
 	news    int
 
-	late    map[string]K
-	rows    []*folded[K, S]
+	late    map[string]any
+	rows    []*folded
 	created int
 	written int
 }
 
-func (a *advance[K, S]) begin(group string) (*folded[K, S], error) {
-	row, err := a.b.rows.Get(a.ctx, stored[K, S]{Generation: a.b.id, Group: group}, entity.Consistent())
+func (a *advance) begin(group string) (*folded, error) {
+	row, err := a.b.rows.get(a.ctx, a.b.id, group, entity.Consistent())
 	if err != nil && !errors.Is(err, entity.ErrNotFound) {
 		return nil, err
 	}
 	a.row, a.exists, a.again, a.settled, a.isLate, a.news = row, err == nil, tally{}, false, false, 0
 	if !a.exists {
-		return &folded[K, S]{group: group}, nil
+		return &folded{group: group}, nil
 	}
-	return a.b.unfold(row), nil
+	g := *row
+	g.tally = maps.Clone(row.tally)
+	return &g, nil
 }
 
-func (a *advance[K, S]) admit(g *folded[K, S], r *record, position string) (bool, error) {
+func (a *advance) admit(g *folded, r *record, position string) (bool, error) {
 	switch {
 	case a.isLate:
 		return false, nil
@@ -64,19 +66,19 @@ func (a *advance[K, S]) admit(g *folded[K, S], r *record, position string) (bool
 }
 
 // settle compares what was read again with what the row has.
-func (a *advance[K, S]) settle(g *folded[K, S]) error {
-	if a.settled || maps.Equal(a.again, tally(a.row.Tally).since(a.newest)) {
+func (a *advance) settle(g *folded) error {
+	if a.settled || maps.Equal(a.again, a.row.tally.since(a.newest)) {
 		a.settled = true
 		return nil
 	}
-	return a.isLateFor(g, a.row.Key)
+	return a.isLateFor(g, a.row.key)
 }
 
 // isLateFor notes that the group has to be folded from its whole history.
-func (a *advance[K, S]) isLateFor(g *folded[K, S], k K) error {
+func (a *advance) isLateFor(g *folded, k any) error {
 	a.isLate = true
 	if a.late == nil {
-		a.late = map[string]K{}
+		a.late = map[string]any{}
 	}
 	if len(a.late) == mostRefolds {
 		return &LimitError{View: a.b.Name, What: "groups to be folded from their whole history; rebuild instead", Limit: mostRefolds}
@@ -85,7 +87,7 @@ func (a *advance[K, S]) isLateFor(g *folded[K, S], k K) error {
 	return nil
 }
 
-func (a *advance[K, S]) done(g *folded[K, S]) error {
+func (a *advance) done(g *folded) error {
 	if a.exists && !a.isLate {
 		if err := a.settle(g); err != nil {
 			return err
@@ -101,7 +103,7 @@ func (a *advance[K, S]) done(g *folded[K, S]) error {
 }
 
 // put writes a row with the next batch.
-func (a *advance[K, S]) put(g *folded[K, S]) error {
+func (a *advance) put(g *folded) error {
 	if g == nil { // all its events have expired
 		return nil
 	}
@@ -111,7 +113,7 @@ func (a *advance[K, S]) put(g *folded[K, S]) error {
 	return a.flush()
 }
 
-func (a *advance[K, S]) flush() error {
+func (a *advance) flush() error {
 	err := a.b.putRows(a.ctx, a.rows)
 	a.written += len(a.rows)
 	if a.rows = a.rows[:0]; err == nil {

@@ -45,8 +45,12 @@ func before(page, size int) int64 {
 // groups come and go while a reader turns pages, rows can be missed or come twice; [View.After] has neither.
 //
 // With [AsOf] or [AsKnownAt] the whole history is replayed for every page.
-func (v *View[K, S]) Page(ctx context.Context, page, size int, opts ...RowsOption) (p Page[Row[K, S]], err error) {
-	v = v.opened()
+func (v *View[K, S]) Page(ctx context.Context, page, size int, opts ...RowsOption) (Page[Row[K, S]], error) {
+	p, err := v.opened().pageAt(ctx, page, size, opts)
+	return typedPage[K, S](p), err
+}
+
+func (v *view) pageAt(ctx context.Context, page, size int, opts []RowsOption) (p Page[anyRow], err error) {
 	err = v.core.Measure(ctx, "Timeline.Page", v.Name, func(ctx context.Context) error {
 		o, err := collectView(opts)
 		if err == nil {
@@ -92,10 +96,10 @@ func (v *View[K, S]) Page(ctx context.Context, page, size int, opts ...RowsOptio
 }
 
 // fill puts rows into a page that has room for one less than there may be.
-func (v *View[K, S]) fill(p *Page[Row[K, S]], rows []stored[K, S], id string) (err error) {
+func (v *view) fill(p *Page[anyRow], rows []*folded, id string) (err error) {
 	if len(rows) > p.Size {
 		rows = rows[:p.Size]
-		p.Next, err = v.cursorAfter(id, rows[p.Size-1].Group)
+		p.Next, err = v.cursorAfter(id, rows[p.Size-1].group)
 	}
 	for _, r := range rows {
 		p.Rows = append(p.Rows, v.row(r))
@@ -104,8 +108,8 @@ func (v *View[K, S]) fill(p *Page[Row[K, S]], rows []stored[K, S], id string) (e
 }
 
 // pagePast replays the history and keeps the rows of one page.
-func (v *View[K, S]) pagePast(ctx context.Context, p *Page[Row[K, S]], offset int64, o rowsOptions) error {
-	meta, err := v.rowsPast(ctx, o, func(_ string, row Row[K, S]) bool {
+func (v *view) pagePast(ctx context.Context, p *Page[anyRow], offset int64, o rowsOptions) error {
+	meta, err := v.rowsPast(ctx, o, func(_ string, row anyRow) bool {
 		if p.Total >= offset && len(p.Rows) < p.Size {
 			p.Rows = append(p.Rows, row)
 		}
@@ -118,13 +122,13 @@ func (v *View[K, S]) pagePast(ctx context.Context, p *Page[Row[K, S]], offset in
 }
 
 // rowsPast replays the history and gives every row, until give is satisfied.
-func (v *View[K, S]) rowsPast(ctx context.Context, o rowsOptions, give func(group string, row Row[K, S]) bool) (Meta, error) {
+func (v *view) rowsPast(ctx context.Context, o rowsOptions, give func(group string, row anyRow) bool) (Meta, error) {
 	w, meta, err := v.past(ctx, o)
 	if err != nil {
 		return meta, err
 	}
 	var n Counters
-	err = v.replay(ctx, w, &n, func(g *folded[K, S]) error {
+	err = v.replay(ctx, w, &n, func(g *folded) error {
 		if v.expired(g.touched, w) {
 			return nil
 		}
@@ -150,7 +154,7 @@ func (v *View[K, S]) rowsPast(ctx context.Context, o rowsOptions, give func(grou
 var errEnough = fmt.Errorf("enough")
 
 // expired reports that a row would have been gone at the moment of a replay.
-func (v *View[K, S]) expired(touched time.Time, w window) bool {
+func (v *view) expired(touched time.Time, w window) bool {
 	at := w.now
 	if !w.asOf.IsZero() {
 		at = earlier(w.asOf, at)
@@ -168,8 +172,12 @@ func (v *View[K, S]) expired(touched time.Time, w window) bool {
 // those rows are gone, or are of another definition and [ServeStale] was not given.
 //
 // With [AsOf] or [AsKnownAt] the whole history is replayed for every page.
-func (v *View[K, S]) After(ctx context.Context, cursor string, size int, opts ...RowsOption) (p Page[Row[K, S]], err error) {
-	v = v.opened()
+func (v *View[K, S]) After(ctx context.Context, cursor string, size int, opts ...RowsOption) (Page[Row[K, S]], error) {
+	p, err := v.opened().pageAfter(ctx, cursor, size, opts)
+	return typedPage[K, S](p), err
+}
+
+func (v *view) pageAfter(ctx context.Context, cursor string, size int, opts []RowsOption) (p Page[anyRow], err error) {
 	err = v.core.Measure(ctx, "Timeline.After", v.Name, func(ctx context.Context) error {
 		o, err := collectView(opts)
 		if err == nil {
@@ -200,11 +208,14 @@ func (v *View[K, S]) After(ctx context.Context, cursor string, size int, opts ..
 		}
 		query := []entity.QueryOption{entity.Limit(size + 1)}
 		if group != "" {
-			query = append(query, entity.Gt(&entity.Fields[stored[K, S]]().Group, group))
+			query = append(query, v.rows.after(group))
 		}
-		rows, err := v.rows.Query(stored[K, S]{Generation: id}, query...).Collect(ctx)
-		if err != nil {
-			return err
+		var rows []*folded
+		for g, err := range v.rows.all(ctx, id, query...) {
+			if err != nil {
+				return err
+			}
+			rows = append(rows, g)
 		}
 		if served != m.Active {
 			if err := v.still(ctx, id, o.stale); err != nil {
@@ -221,7 +232,7 @@ var errGone error = &cursor.Error{Reason: cursor.Gone}
 
 // kept is the generation with this id, if it can be listed: it was built, by this definition or whatever one was asked for,
 // and nobody has begun to remove its rows. The one that is served is kept in any case.
-func (v *View[K, S]) kept(m *manifest, id string, stale bool) *generation {
+func (v *view) kept(m *manifest, id string, stale bool) *generation {
 	if m.Active != nil && m.Active.ID == id {
 		return m.Active
 	}
@@ -234,7 +245,7 @@ func (v *View[K, S]) kept(m *manifest, id string, stale bool) *generation {
 }
 
 // still makes sure that no row of a generation was missing in what was read until now: their removal is announced first.
-func (v *View[K, S]) still(ctx context.Context, id string, stale bool) error {
+func (v *view) still(ctx context.Context, id string, stale bool) error {
 	m, err := v.manifest(ctx, entity.Consistent())
 	if err == nil && v.kept(m, id, stale) == nil {
 		err = errGone
@@ -242,7 +253,7 @@ func (v *View[K, S]) still(ctx context.Context, id string, stale bool) error {
 	return err
 }
 
-func (v *View[K, S]) afterPast(ctx context.Context, p *Page[Row[K, S]], after string, o rowsOptions) error {
+func (v *view) afterPast(ctx context.Context, p *Page[anyRow], after string, o rowsOptions) error {
 	last := ""
 	if after != "" {
 		id, group, err := v.readCursor(after)
@@ -255,7 +266,7 @@ func (v *View[K, S]) afterPast(ctx context.Context, p *Page[Row[K, S]], after st
 		last = group
 	}
 	final, more := "", false
-	meta, err := v.rowsPast(ctx, o, func(group string, row Row[K, S]) bool {
+	meta, err := v.rowsPast(ctx, o, func(group string, row anyRow) bool {
 		switch {
 		case group <= last:
 		case len(p.Rows) < p.Size:
@@ -274,11 +285,11 @@ func (v *View[K, S]) afterPast(ctx context.Context, p *Page[Row[K, S]], after st
 // replayed stands for a generation in the cursors of replays.
 const replayed = "-"
 
-func (v *View[K, S]) cursorAfter(id, group string) (string, error) {
+func (v *view) cursorAfter(id, group string) (string, error) {
 	return v.core.Cursor.Encode("timeline\x00"+v.Name, item.Item{"g": item.S(id), "k": item.S(group)})
 }
 
-func (v *View[K, S]) readCursor(text string) (id, group string, err error) {
+func (v *view) readCursor(text string) (id, group string, err error) {
 	it, err := v.core.Cursor.Decode("timeline\x00"+v.Name, text, []cursor.Attr{{Name: "g", Type: types.ScalarAttributeTypeS}, {Name: "k", Type: types.ScalarAttributeTypeS}})
 	if err != nil {
 		return "", "", err
@@ -293,40 +304,43 @@ func (v *View[K, S]) readCursor(text string) (id, group string, err error) {
 func (v *View[K, S]) All(ctx context.Context, opts ...RowsOption) iter.Seq2[Row[K, S], error] {
 	return func(yield func(Row[K, S], error) bool) {
 		stopped := false
-		v := v.opened()
-		err := v.core.Measure(ctx, "Timeline.All", v.Name, func(ctx context.Context) error {
-			o, err := collectView(opts)
-			if err != nil {
-				return err
-			}
-			if o.replays() {
-				_, err := v.rowsPast(ctx, o, func(_ string, row Row[K, S]) bool {
-					stopped = !yield(row, nil)
-					return !stopped
-				})
-				return err
-			}
-			m, err := v.manifest(ctx)
-			if err != nil {
-				return err
-			}
-			_, id, err := v.serve(m, m.Active, o)
-			if err != nil || id == "" {
-				return err
-			}
-			for r, err := range v.rows.Query(stored[K, S]{Generation: id}).All(ctx) {
-				if err != nil {
-					return err
-				}
-				if stopped = !yield(v.row(r), nil); stopped {
-					return nil
-				}
-			}
-			return v.still(ctx, id, true)
+		err := v.opened().each(ctx, opts, func(row anyRow) bool {
+			stopped = !yield(typedRow[K, S](row), nil)
+			return !stopped
 		})
 		if err != nil && !stopped {
-			var none Row[K, S]
-			yield(none, err)
+			yield(Row[K, S]{}, err)
 		}
 	}
+}
+
+// each gives every row until give has enough.
+func (v *view) each(ctx context.Context, opts []RowsOption, give func(anyRow) bool) error {
+	return v.core.Measure(ctx, "Timeline.All", v.Name, func(ctx context.Context) error {
+		o, err := collectView(opts)
+		if err != nil {
+			return err
+		}
+		if o.replays() {
+			_, err := v.rowsPast(ctx, o, func(_ string, row anyRow) bool { return give(row) })
+			return err
+		}
+		m, err := v.manifest(ctx)
+		if err != nil {
+			return err
+		}
+		_, id, err := v.serve(m, m.Active, o)
+		if err != nil || id == "" {
+			return err
+		}
+		for g, err := range v.rows.all(ctx, id) {
+			if err != nil {
+				return err
+			}
+			if !give(v.row(g)) {
+				return nil
+			}
+		}
+		return v.still(ctx, id, true)
+	})
 }

@@ -65,8 +65,8 @@ func collectBuild(opts []BuildOption) (buildOptions, error) {
 }
 
 // builder is one run of Rebuild or CatchUp.
-type builder[K comparable, S any] struct {
-	*View[K, S]
+type builder struct {
+	*view
 	buildOptions
 	*hold
 	id    string     // generation that is written
@@ -84,14 +84,17 @@ type builder[K comparable, S any] struct {
 // It costs the read units of every item in the sources' tables, or twice what [View.Explain] says for eventual reads,
 // and a write per row. Errors: *[BuildingError] when another builder is at work; [ErrLeaseLost]; *[EventError]; ctx's
 // error, after which [Resume] goes on.
-func (v *View[K, S]) Rebuild(ctx context.Context, opts ...BuildOption) (meta Meta, err error) {
-	v = v.opened()
+func (v *View[K, S]) Rebuild(ctx context.Context, opts ...BuildOption) (Meta, error) {
+	return v.opened().rebuild(ctx, opts)
+}
+
+func (v *view) rebuild(ctx context.Context, opts []BuildOption) (meta Meta, err error) {
 	err = v.core.Measure(ctx, "Timeline.Rebuild", v.Name, func(ctx context.Context) error {
 		o, err := collectBuild(opts)
 		if err != nil {
 			return err
 		}
-		b := &builder[K, S]{View: v, buildOptions: o}
+		b := &builder{view: v, buildOptions: o}
 		if err := b.begin(ctx); err != nil {
 			return err
 		}
@@ -106,7 +109,7 @@ func (v *View[K, S]) Rebuild(ctx context.Context, opts ...BuildOption) (meta Met
 }
 
 // begin takes the lease for a new generation, or for the one that was cut off.
-func (b *builder[K, S]) begin(ctx context.Context) error {
+func (b *builder) begin(ctx context.Context) error {
 	expected, err := b.expected(ctx)
 	if err != nil {
 		return err
@@ -139,13 +142,13 @@ func (b *builder[K, S]) begin(ctx context.Context) error {
 
 // goesOn reports that there is a build to go on with. Where the served rows have been brought up since it began, it has to
 // be brought up to the same moment before it replaces them.
-func (b *builder[K, S]) goesOn(m *manifest) bool {
+func (b *builder) goesOn(m *manifest) bool {
 	g := m.Building
 	return g != nil && g.Print == b.print && g.Route == string(b.route()) && (!m.behind(g) || b.acceptTimes() == nil)
 }
 
 // expected is how many items the sources' tables are said to hold; 0 when that is not known.
-func (b *builder[K, S]) expected(ctx context.Context) (n int64, err error) {
+func (b *builder) expected(ctx context.Context) (n int64, err error) {
 	for _, o := range b.all {
 		if o.core == nil {
 			return 0, nil
@@ -159,12 +162,12 @@ func (b *builder[K, S]) expected(ctx context.Context) (n int64, err error) {
 	return n, nil
 }
 
-func (b *builder[K, S]) window() window {
+func (b *builder) window() window {
 	return window{until: b.begun.Through, now: b.begun.Now}
 }
 
 // run makes the rows of the generation and swaps them in.
-func (b *builder[K, S]) run(ctx context.Context) error {
+func (b *builder) run(ctx context.Context) error {
 	err := b.sweep(ctx, b.hold)
 	if err != nil {
 		return err
@@ -204,7 +207,7 @@ func (b *builder[K, S]) run(ctx context.Context) error {
 
 // raise takes a higher fence: rows are about to be written once more, and no request of the first time that is still on its
 // way may replace them.
-func (b *builder[K, S]) raise(ctx context.Context) error {
+func (b *builder) raise(ctx context.Context) error {
 	err := b.save(ctx, func(m *manifest) {
 		g := *m.Building
 		m.Fence++
@@ -215,7 +218,7 @@ func (b *builder[K, S]) raise(ctx context.Context) error {
 }
 
 // checkpoint notes how far the build is.
-func (b *builder[K, S]) checkpoint(ctx context.Context, change func(*generation)) error {
+func (b *builder) checkpoint(ctx context.Context, change func(*generation)) error {
 	b.read.Lock()
 	evaluated := b.evaluated
 	b.read.Unlock()
@@ -232,7 +235,7 @@ func (b *builder[K, S]) checkpoint(ctx context.Context, change func(*generation)
 
 // evaluate notes how much was read, for others to see. A build by partition notes that with its positions: it goes on
 // from there.
-func (b *builder[K, S]) evaluate(m *manifest) {
+func (b *builder) evaluate(m *manifest) {
 	if m.Building == nil || b.route() == byPartition {
 		return
 	}
@@ -244,14 +247,14 @@ func (b *builder[K, S]) evaluate(m *manifest) {
 }
 
 // page counts what was read.
-func (b *builder[K, S]) page(evaluated int) {
+func (b *builder) page(evaluated int) {
 	b.read.Lock()
 	b.evaluated += int64(evaluated)
 	b.read.Unlock()
 	b.tell()
 }
 
-func (b *builder[K, S]) tell() {
+func (b *builder) tell() {
 	if b.progress == nil {
 		return
 	}

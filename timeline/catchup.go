@@ -21,8 +21,11 @@ const mostRefolds = 100_000
 //
 // It reads the history of every source once. Errors: *[StaleError] when there are no rows of this definition;
 // [ErrNoAcceptTime]; *[BuildingError]; [ErrLeaseLost]; *[EventError].
-func (v *View[K, S]) CatchUp(ctx context.Context, opts ...BuildOption) (meta Meta, err error) {
-	v = v.opened()
+func (v *View[K, S]) CatchUp(ctx context.Context, opts ...BuildOption) (Meta, error) {
+	return v.opened().catchUp(ctx, opts)
+}
+
+func (v *view) catchUp(ctx context.Context, opts []BuildOption) (meta Meta, err error) {
 	err = v.core.Measure(ctx, "Timeline.CatchUp", v.Name, func(ctx context.Context) error {
 		o, err := collectBuild(opts)
 		if err != nil {
@@ -31,7 +34,7 @@ func (v *View[K, S]) CatchUp(ctx context.Context, opts ...BuildOption) (meta Met
 		if err := v.acceptTimes(); err != nil {
 			return err
 		}
-		b := &builder[K, S]{View: v, buildOptions: o}
+		b := &builder{view: v, buildOptions: o}
 		relist := false
 		b.hold, err = acquire(ctx, b.manifests, b.Name, b.core.Runner.NewID(), b.core.Runner.Clock, func(m *manifest) error {
 			if m.Active == nil || m.Active.Print != v.print {
@@ -51,7 +54,7 @@ func (v *View[K, S]) CatchUp(ctx context.Context, opts ...BuildOption) (meta Met
 		}
 		b.begun = *b.m.Active
 		b.id, b.fence = b.begun.ID, b.m.Fence
-		if err := b.work(ctx, func(ctx context.Context) error { return b.catchUp(ctx, relist) }, func(*manifest, error) {}); err != nil {
+		if err := b.work(ctx, func(ctx context.Context) error { return b.update(ctx, relist) }, func(*manifest, error) {}); err != nil {
 			return err
 		}
 		meta = v.meta(&b.m, b.m.Active)
@@ -61,7 +64,7 @@ func (v *View[K, S]) CatchUp(ctx context.Context, opts ...BuildOption) (meta Met
 }
 
 // acceptTimes fails unless every source says when its events were accepted.
-func (d *definition[K, S]) acceptTimes() error {
+func (d *definition) acceptTimes() error {
 	for _, x := range d.all {
 		if !x.accepted {
 			return fmt.Errorf("timeline %s: %w: %s", d.Name, ErrNoAcceptTime, x.id)
@@ -70,8 +73,8 @@ func (d *definition[K, S]) acceptTimes() error {
 	return nil
 }
 
-// catchUp brings the served rows up to now. relist says that an earlier catch-up did not come to its end.
-func (b *builder[K, S]) catchUp(ctx context.Context, relist bool) (err error) {
+// update brings the served rows up to now. relist says that an earlier catch-up did not come to its end.
+func (b *builder) update(ctx context.Context, relist bool) (err error) {
 	if err := b.sweep(ctx, b.hold); err != nil {
 		return err
 	}
@@ -94,7 +97,7 @@ func (b *builder[K, S]) catchUp(ctx context.Context, relist bool) (err error) {
 
 // bringUp applies to the rows of a generation what was accepted since, up to now, and what may have been on its way. It
 // gives the generation as it is then, and whether its rows have to be listed again: because some came to be, or live longer.
-func (b *builder[K, S]) bringUp(ctx context.Context, g generation, now time.Time) (_ generation, moved bool, err error) {
+func (b *builder) bringUp(ctx context.Context, g generation, now time.Time) (_ generation, moved bool, err error) {
 	w := window{until: now, now: now}
 	c := b.collect(w, b.Memory/2)
 	from := recent(g.Newest)
@@ -105,7 +108,7 @@ func (b *builder[K, S]) bringUp(ctx context.Context, g generation, now time.Time
 	}
 	n := c.counts
 	ungrouped := n.Ungrouped // of the whole history
-	a := &advance[K, S]{b: b, ctx: ctx, newest: g.Newest}
+	a := &advance{b: b, ctx: ctx, newest: g.Newest}
 	if err := b.fold(ctx, c.spool.Sorted(), &n, a); err != nil {
 		return g, false, err
 	}
@@ -126,7 +129,7 @@ func (b *builder[K, S]) bringUp(ctx context.Context, g generation, now time.Time
 }
 
 // refold folds the groups in which events came late from their whole history.
-func (b *builder[K, S]) refold(ctx context.Context, a *advance[K, S], w window, n *Counters) (err error) {
+func (b *builder) refold(ctx context.Context, a *advance, w window, n *Counters) (err error) {
 	if len(a.late) == 0 {
 		return nil
 	}
@@ -149,7 +152,7 @@ func (b *builder[K, S]) refold(ctx context.Context, a *advance[K, S], w window, 
 		return err
 	}
 	n.add(c.counts)
-	if err := b.fold(ctx, c.spool.Sorted(), n, whole[K, S]{a.put}); err != nil {
+	if err := b.fold(ctx, c.spool.Sorted(), n, whole{a.put}); err != nil {
 		return err
 	}
 	return a.flush()

@@ -82,7 +82,7 @@ func (c *checker) upgrades(all []*origin) {
 }
 
 // handlers checks what the handlers are for.
-func checkHandlers[K comparable, S any](c *checker, when []Handler[K, S], byName map[string]*origin) {
+func (c *checker) handlers(when []Handler[any, any], byName map[string]*origin) {
 	if len(when) == 0 {
 		c.bad(schema.CodeTimelineHandler, "When", "there is no handler; timeline.Log reads the events themselves")
 	}
@@ -148,15 +148,15 @@ func (c *checker) retention(d time.Duration, all []*origin) {
 }
 
 // groups checks the key type, and what sources say about the partition of a group.
-func groups[K comparable](c *checker, all []*origin) (keyShape, kept[K]) {
-	k := reflect.TypeFor[K]()
+func (c *checker) groups(t modelTypes, all []*origin) (keyShape, kept) {
+	k := t.key
 	shape, problem := shapeOf(k)
 	if problem == "" {
 		if problem = lost(k, false, map[reflect.Type]bool{}); problem != "" {
 			problem = "it is stored in its row, and " + problem
 		}
 	}
-	keys, err := keep[K]()
+	keys, err := keep(t.keyBox)
 	if err != nil && problem == "" {
 		problem = fmt.Sprintf("it cannot be stored: %v", err)
 	}

@@ -12,19 +12,20 @@ import (
 )
 
 // definition is a checked Fold.
-type definition[K comparable, S any] struct {
-	Fold[K, S]
+type definition struct {
+	Fold[any, any] // see Fold.erased
+	modelTypes
 	all     []*origin
-	byEvent map[string]Handler[K, S]
+	byEvent map[string]Handler[any, any]
 	shape   keyShape
-	states  kept[S]
-	keys    kept[K]
+	states  kept
+	keys    kept
 	print   string // fingerprint
 }
 
 // define checks a Fold. The error joins an *entity.SchemaError for every mistake.
-func define[K comparable, S any](f Fold[K, S]) (*definition[K, S], error) {
-	d := &definition[K, S]{Fold: f.withDefaults(), byEvent: map[string]Handler[K, S]{}}
+func define(f Fold[any, any], t modelTypes) (*definition, error) {
+	d := &definition{Fold: f, modelTypes: t, byEvent: map[string]Handler[any, any]{}}
 	c := &checker{what: "timeline.Fold " + f.Name}
 	c.name(f.Name)
 	if f.Version < 1 {
@@ -34,8 +35,8 @@ func define[K comparable, S any](f Fold[K, S]) (*definition[K, S], error) {
 	var byName map[string]*origin
 	d.all, byName = c.source(f.Source)
 	c.upgrades(d.all)
-	checkHandlers(c, f.When, byName)
-	d.shape, d.keys = groups[K](c, d.all)
+	c.handlers(f.When, byName)
+	d.shape, d.keys = c.groups(t, d.all)
 	c.pages(d.PageSize, d.MaxPageSize)
 	c.retention(f.Retention, d.all)
 	d.checkState(c)
@@ -51,29 +52,28 @@ func define[K comparable, S any](f Fold[K, S]) (*definition[K, S], error) {
 }
 
 // checkState refuses states that would come back from the table as something else.
-func (d *definition[K, S]) checkState(c *checker) {
-	t := reflect.TypeFor[S]()
-	if problem := lost(t, false, map[reflect.Type]bool{}); problem != "" {
+func (d *definition) checkState(c *checker) {
+	if problem := lost(d.state, false, map[reflect.Type]bool{}); problem != "" {
 		c.bad(schema.CodeTimelineState, "Start", "a state is stored in its row, and %s", problem)
 		return
 	}
 	var err error
-	if d.states, err = keep[S](); err == nil {
-		err = d.states.survives(d.Start())
+	if d.states, err = keep(d.stateBox); err == nil {
+		err = d.states.survives(reflect.ValueOf(d.Start()).Elem())
 	}
 	if err != nil {
-		c.bad(schema.CodeTimelineState, "Start", "the state %s cannot be stored: %v", t, err)
+		c.bad(schema.CodeTimelineState, "Start", "the state %s cannot be stored: %v", d.state, err)
 	}
 }
 
 // grouped is an event with its group.
-type grouped[K comparable] struct {
-	key   K
+type grouped struct {
+	key   any
 	group string
 }
 
 // group opens an event and finds its group. It is nil for an event that does not count.
-func (d *definition[K, S]) group(r *record, n *Counters) (*grouped[K], error) {
+func (d *definition) group(r *record, n *Counters) (*grouped, error) {
 	o := d.all[r.origin]
 	if _, handled := d.byEvent[r.name]; !handled && o.classify == nil {
 		n.Unhandled++
@@ -91,8 +91,8 @@ func (d *definition[K, S]) group(r *record, n *Counters) (*grouped[K], error) {
 	if r.stored != o.version {
 		n.Upgraded++
 	}
-	g := &grouped[K]{key: h.key(x)}
-	if g.group, err = d.shape.text(reflect.ValueOf(&g.key).Elem()); err != nil {
+	g := &grouped{key: h.key(x)}
+	if g.group, err = d.shape.text(reflect.ValueOf(g.key)); err != nil {
 		if d.SkipUngrouped {
 			n.Ungrouped++
 			return nil, nil
@@ -123,7 +123,7 @@ func (o *origin) inside(k any, r *record) error {
 func holds(c expr.Cond, it map[string]types.AttributeValue) bool { return expr.HoldsKey(c, it) }
 
 // named gives an error of a source the view's name.
-func (d *definition[K, S]) named(err error) error { return inView(d.Name, err) }
+func (d *definition) named(err error) error { return inView(d.Name, err) }
 
 func inView(view string, err error) error {
 	switch e := err.(type) {

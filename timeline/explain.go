@@ -48,7 +48,10 @@ func (e Explanation) String() string {
 
 // Explain says how the history is read and estimates the read units of a build. It costs a DescribeTable for each source.
 func (v *View[K, S]) Explain(ctx context.Context) (Explanation, error) {
-	v = v.opened()
+	return v.opened().explain(ctx)
+}
+
+func (v *view) explain(ctx context.Context) (Explanation, error) {
 	if err := v.core.Err(); err != nil {
 		return Explanation{}, v.core.Wrap("Timeline.Explain", "", err)
 	}

@@ -13,7 +13,7 @@ func GroupText[K comparable](k K) (string, error) {
 
 // CursorAfter is a cursor into any rows, as the program made it when it served them.
 func CursorAfter[K comparable, S any](v *View[K, S], generation, group string) (string, error) {
-	return v.cursorAfter(generation, group)
+	return v.view.cursorAfter(generation, group)
 }
 
 // Assembled pushes items through the assembler of a source, and tells after each, and after the end, how many are held.

@@ -14,7 +14,7 @@ var errPanicked = errors.New("a function of the definition panicked")
 
 // work runs a build or catch-up under the lease. After an error, or a panic, it gives the lease up and notes why; on says
 // what else becomes of the manifest then.
-func (b *builder[K, S]) work(ctx context.Context, run func(context.Context) error, on func(*manifest, error)) (err error) {
+func (b *builder) work(ctx context.Context, run func(context.Context) error, on func(*manifest, error)) (err error) {
 	returned := false
 	defer func() {
 		if !returned {
@@ -29,7 +29,7 @@ func (b *builder[K, S]) work(ctx context.Context, run func(context.Context) erro
 }
 
 // failed gives the lease up and says why, unless the caller merely had enough.
-func (b *builder[K, S]) failed(ctx context.Context, err error, on func(*manifest, error)) error {
+func (b *builder) failed(ctx context.Context, err error, on func(*manifest, error)) error {
 	return b.release(ctx, err, func(m *manifest) {
 		if on(m, err); !interrupted(err) {
 			m.Failure = failure(err, b.now())
@@ -39,7 +39,7 @@ func (b *builder[K, S]) failed(ctx context.Context, err error, on func(*manifest
 
 // abandon is what becomes of a generation whose build failed: nothing that was made by a function which failed is kept.
 // Otherwise Resume goes on with it.
-func (b *builder[K, S]) abandon(m *manifest, err error) {
+func (b *builder) abandon(m *manifest, err error) {
 	if b.evaluate(m); spoiled(err) {
 		m.giveUp(b.now())
 	}

@@ -14,14 +14,14 @@ import (
 const formatVersion = 1
 
 // fingerprint tells definitions apart by all that changes rows, as far as it can be seen: functions have Version.
-func (d *definition[K, S]) fingerprint() (string, error) {
+func (d *definition) fingerprint() (string, error) {
 	h := sha256.New()
 	line := func(format string, args ...any) { _, _ = fmt.Fprintf(h, format+"\n", args...) } // a hash takes everything
 	line("format %d name %q version %d", formatVersion, d.Name, d.Version)
 	line("descending %t skip %t retention %s", d.Descending, d.SkipUngrouped, d.Retention)
-	shape(h, "key", reflect.TypeFor[K]())
-	shape(h, "state", reflect.TypeFor[S]())
-	start, err := d.states.bytes(d.Start())
+	shape(h, "key", d.key)
+	shape(h, "state", d.state)
+	start, err := d.states.bytes(reflect.ValueOf(d.Start()).Elem())
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,9 @@
 package timeline
 
-import "time"
+import (
+	"reflect"
+	"time"
+)
 
 // Defaults of a [Fold].
 const (
@@ -32,10 +35,27 @@ type Fold[K comparable, S any] struct {
 	Table       string // logical table of the rows, which has keys as `$` entities need them; default the database's
 }
 
-func (f Fold[K, S]) withDefaults() Fold[K, S] {
-	if f.Start == nil {
-		f.Start = func() (zero S) { return zero }
+// erased is f without its types, and with its defaults: a key is held as any, a state as a pointer in any. So one compiled
+// engine runs all views.
+func (f Fold[K, S]) erased() Fold[any, any] {
+	e := Fold[any, any]{
+		Name: f.Name, Version: f.Version, Source: f.Source, Start: func() any { return new(S) },
+		Descending: f.Descending, SkipUngrouped: f.SkipUngrouped, Retention: f.Retention,
+		PageSize: f.PageSize, MaxPageSize: f.MaxPageSize, Memory: f.Memory, TempDir: f.TempDir, Table: f.Table,
 	}
+	if f.Start != nil {
+		e.Start = func() any {
+			s := f.Start()
+			return &s
+		}
+	}
+	for _, h := range f.When {
+		e.When = append(e.When, h.erased())
+	}
+	return e.withDefaults()
+}
+
+func (f Fold[K, S]) withDefaults() Fold[K, S] {
 	if f.MaxPageSize == 0 {
 		f.MaxPageSize = DefaultMaxPage
 	}
@@ -46,4 +66,14 @@ func (f Fold[K, S]) withDefaults() Fold[K, S] {
 		f.Memory = DefaultMemory
 	}
 	return f
+}
+
+// modelTypes are those of a view's keys and states, and the boxes that they are stored in.
+type modelTypes struct {
+	key, state       reflect.Type
+	keyBox, stateBox reflect.Type
+}
+
+func typesOf[K comparable, S any]() modelTypes {
+	return modelTypes{reflect.TypeFor[K](), reflect.TypeFor[S](), reflect.TypeFor[box[K]](), reflect.TypeFor[box[S]]()}
 }

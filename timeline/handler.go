@@ -28,3 +28,15 @@ func Form[P any, K comparable, S any](event string, key func(P) K) Handler[K, S]
 		key: func(x *occurrence) K { return key(x.Payload.(P)) },
 	}
 }
+
+// erased is h for an engine that knows neither type: the state is a pointer in the any that it gets.
+func (h Handler[K, S]) erased() Handler[any, any] {
+	e := Handler[any, any]{event: h.event, payload: h.payload, missing: h.missing}
+	if h.key != nil {
+		e.key = func(x *occurrence) any { return h.key(x) }
+	}
+	if h.apply != nil {
+		e.apply = func(s *any, x *occurrence) error { return h.apply((*s).(*S), x) }
+	}
+	return e
+}

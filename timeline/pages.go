@@ -23,7 +23,7 @@ type listed struct {
 
 // listPages counts the rows of a generation and writes its directory: the groups of every hundredth row, and where rows have
 // an end, the ends of these hundred.
-func (b *builder[K, S]) listPages(ctx context.Context, id string) (rows int64, err error) {
+func (b *builder) listPages(ctx context.Context, id string) (rows int64, err error) {
 	chunk := directory{Generation: id, Fence: b.fence}
 	f := entity.Fields[directory]()
 	var ends []int64 // of the rows since the last note
@@ -42,7 +42,7 @@ func (b *builder[K, S]) listPages(ctx context.Context, id string) (rows int64, e
 		chunk.Groups, chunk.Ends = nil, nil
 		return err
 	}
-	all := entity.As[listed](b.rows.Query(stored[K, S]{Generation: id}, entity.Consistent()))
+	all := b.rows.list(id, entity.Consistent())
 	for g, err := range all.All(ctx) {
 		if err != nil {
 			return 0, err
@@ -128,7 +128,7 @@ type anchor struct {
 
 // anchors are the rows that a page needs to find its own, and how many rows there are in all. Rows of a view without
 // retention never end: the notes around the page are enough. Otherwise every note is read, and what has ended left out.
-func (v *View[K, S]) anchors(ctx context.Context, g *generation, offset int64, size int) (all []anchor, total int64, err error) {
+func (v *view) anchors(ctx context.Context, g *generation, offset int64, size int) (all []anchor, total int64, err error) {
 	if v.Retention == 0 {
 		if total = g.Rows; offset < total {
 			all, err = v.around(ctx, g.ID, offset/anchorEvery, (offset+int64(size)-1)/anchorEvery+1)
@@ -156,7 +156,7 @@ func (v *View[K, S]) anchors(ctx context.Context, g *generation, offset int64, s
 }
 
 // around are the notes from the from-th to the to-th.
-func (v *View[K, S]) around(ctx context.Context, id string, from, to int64) (all []anchor, err error) {
+func (v *view) around(ctx context.Context, id string, from, to int64) (all []anchor, err error) {
 	for chunk := from / chunkLength; chunk <= to/chunkLength; chunk++ {
 		d, err := v.pages.Get(ctx, directory{Generation: id, Chunk: int(chunk)})
 		if errors.Is(err, entity.ErrNotFound) {
@@ -177,7 +177,7 @@ func (v *View[K, S]) around(ctx context.Context, id string, from, to int64) (all
 // rowsAt are the rows with the numbers from offset to offset+size, and the group behind which those with higher numbers lie,
 // "" when there are none. Rows are numbered again from each anchor, so that where others have come or gone since they were
 // listed no row has two numbers, and none is left out.
-func (v *View[K, S]) rowsAt(ctx context.Context, id string, anchors []anchor, offset int64, size int) (rows []stored[K, S], next string, err error) {
+func (v *view) rowsAt(ctx context.Context, id string, anchors []anchor, offset int64, size int) (rows []*folded, next string, err error) {
 	end, at := offset+int64(size), -1
 	for at+1 < len(anchors) && anchors[at+1].number <= offset {
 		at++
@@ -185,14 +185,13 @@ func (v *View[K, S]) rowsAt(ctx context.Context, id string, anchors []anchor, of
 	if at < 0 {
 		return nil, "", nil
 	}
-	group := &entity.Fields[stored[K, S]]().Group
 	behind, number := anchors[at].group, anchors[at].number
 	read := int(offset-number) + size + 1
-	for r, err := range v.rows.Query(stored[K, S]{Generation: id}, entity.Ge(group, anchors[at].group), entity.Limit(read)).All(ctx) {
+	for r, err := range v.rows.all(ctx, id, v.rows.from(anchors[at].group), entity.Limit(read)) {
 		if err != nil {
 			return nil, "", err
 		}
-		for at+1 < len(anchors) && r.Group >= anchors[at+1].group {
+		for at+1 < len(anchors) && r.group >= anchors[at+1].group {
 			at++
 			number = anchors[at].number
 		}
@@ -202,7 +201,7 @@ func (v *View[K, S]) rowsAt(ctx context.Context, id string, anchors []anchor, of
 		if number >= offset {
 			rows = append(rows, r)
 		}
-		behind = r.Group
+		behind = r.group
 		number++
 	}
 	return rows, "", nil

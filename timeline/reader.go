@@ -79,8 +79,9 @@ func collectRows(opts []RowsOption) (o rowsOptions, err error) {
 func (o rowsOptions) replays() bool { return o.asOf != nil || o.knownAt != nil }
 
 // Meta tells what the stored rows are worth. It costs one read.
-func (v *View[K, S]) Meta(ctx context.Context) (meta Meta, err error) {
-	v = v.opened()
+func (v *View[K, S]) Meta(ctx context.Context) (Meta, error) { return v.opened().readMeta(ctx) }
+
+func (v *view) readMeta(ctx context.Context) (meta Meta, err error) {
 	err = v.core.Measure(ctx, "Timeline.Meta", v.Name, func(ctx context.Context) error {
 		m, err := v.manifest(ctx)
 		meta = v.meta(m, m.Active)
@@ -90,7 +91,7 @@ func (v *View[K, S]) Meta(ctx context.Context) (meta Meta, err error) {
 }
 
 // manifest reads what there is about the view; it is empty for one that was never built.
-func (v *View[K, S]) manifest(ctx context.Context, opts ...entity.ReadOption) (*manifest, error) {
+func (v *view) manifest(ctx context.Context, opts ...entity.ReadOption) (*manifest, error) {
 	m, err := v.manifests.Get(ctx, manifest{View: v.Name}, opts...)
 	if errors.Is(err, entity.ErrNotFound) {
 		return &manifest{}, nil
@@ -102,7 +103,7 @@ func (v *View[K, S]) manifest(ctx context.Context, opts ...entity.ReadOption) (*
 }
 
 // meta is what a manifest says about the rows of a generation; nil when there are none.
-func (v *View[K, S]) meta(m *manifest, g *generation) Meta {
+func (v *view) meta(m *manifest, g *generation) Meta {
 	now := v.now()
 	meta := Meta{RebuildStatus: Pending, HistoryFloor: v.floor(now), Failure: m.Failure}
 	one, none := 1.0, 0.0
@@ -130,7 +131,7 @@ func (v *View[K, S]) meta(m *manifest, g *generation) Meta {
 }
 
 // serve checks the generation that a read is to be answered from, nil when there is none yet, and gives its id.
-func (v *View[K, S]) serve(m *manifest, g *generation, o rowsOptions) (Meta, string, error) {
+func (v *view) serve(m *manifest, g *generation, o rowsOptions) (Meta, string, error) {
 	meta := v.meta(m, g)
 	if o.complete && !meta.HistoryComplete {
 		return meta, "", fmt.Errorf("timeline %s: %w", v.Name, ErrIncomplete)
@@ -155,7 +156,7 @@ func collectView(opts []RowsOption) (rowsOptions, error) {
 }
 
 // past is the window of a replay, and the meta of its rows.
-func (v *View[K, S]) past(ctx context.Context, o rowsOptions) (window, Meta, error) {
+func (v *view) past(ctx context.Context, o rowsOptions) (window, Meta, error) {
 	w, meta, err := past(v.Name, v.all, v.now(), o)
 	if err == nil && meta.NoGapSeen {
 		meta.NoGapSeen, err = v.remembered(ctx, w.now)
@@ -227,14 +228,18 @@ func (o rowsOptions) counted(meta *Meta, n Counters) {
 // Get returns the row of one group. Stored rows cost two reads. With [AsOf] or [AsKnownAt] the events of the group are
 // read: by a query of its partition in a source with [Within], else of the whole source, which [FullReplay] has to allow.
 // Errors: entity.ErrNotFound when the group has no event; *[StaleError]; *[GapError]; *[EventError]; *entity.InputError.
-func (v *View[K, S]) Get(ctx context.Context, k K, opts ...RowsOption) (row Row[K, S], meta Meta, err error) {
-	v = v.opened()
+func (v *View[K, S]) Get(ctx context.Context, k K, opts ...RowsOption) (Row[K, S], Meta, error) {
+	row, meta, err := v.opened().get(ctx, k, opts)
+	return typedRow[K, S](row), meta, err
+}
+
+func (v *view) get(ctx context.Context, k any, opts []RowsOption) (row anyRow, meta Meta, err error) {
 	err = v.core.Measure(ctx, "Timeline.Get", v.Name, func(ctx context.Context) error {
 		o, err := collectView(opts)
 		if err != nil {
 			return err
 		}
-		group, err := v.shape.text(reflect.ValueOf(&k).Elem())
+		group, err := v.shape.text(reflect.ValueOf(k))
 		if err != nil {
 			return badOption("%v", err)
 		}
@@ -257,14 +262,16 @@ func (v *View[K, S]) Get(ctx context.Context, k K, opts ...RowsOption) (row Row[
 		if id == "" {
 			return entity.ErrNotFound
 		}
-		r, err := v.rows.Get(ctx, stored[K, S]{Generation: id, Group: group})
-		row = v.row(r)
+		g, err := v.rows.get(ctx, id, group)
+		if err == nil {
+			row = v.row(g)
+		}
 		return err
 	})
 	return row, meta, err
 }
 
-func (v *View[K, S]) getPast(ctx context.Context, k K, group string, o rowsOptions) (row Row[K, S], meta Meta, err error) {
+func (v *view) getPast(ctx context.Context, k any, group string, o rowsOptions) (row anyRow, meta Meta, err error) {
 	w, meta, err := v.past(ctx, o)
 	if err != nil {
 		return row, meta, err

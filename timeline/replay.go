@@ -12,8 +12,8 @@ import (
 )
 
 // collector sorts the events of a replay by group and position. It is safe for concurrent use.
-type collector[K comparable, S any] struct {
-	d    *definition[K, S]
+type collector struct {
+	d    *definition
 	w    window
 	only func(group string, r *record) bool // which groups and events; nil: all
 
@@ -23,12 +23,12 @@ type collector[K comparable, S any] struct {
 	newest time.Time // when the last event of the window was accepted
 }
 
-func (d *definition[K, S]) collect(w window, memory int) *collector[K, S] {
-	return &collector[K, S]{d: d, w: w, spool: spool.New(max(memory, leastMemory), d.TempDir)}
+func (d *definition) collect(w window, memory int) *collector {
+	return &collector{d: d, w: w, spool: spool.New(max(memory, leastMemory), d.TempDir)}
 }
 
 // add takes an event if it is wanted.
-func (c *collector[K, S]) add(r *record) error {
+func (c *collector) add(r *record) error {
 	n := Counters{Scanned: 1, Oldest: c.d.all[r.origin].born(r)}
 	key, value, err := c.entry(r, &n)
 	c.mu.Lock()
@@ -44,7 +44,7 @@ func (c *collector[K, S]) add(r *record) error {
 }
 
 // entry is an event as the spool keeps it; nil for one that is not wanted.
-func (c *collector[K, S]) entry(r *record, n *Counters) (key, value []byte, err error) {
+func (c *collector) entry(r *record, n *Counters) (key, value []byte, err error) {
 	o := c.d.all[r.origin]
 	if o.baseline(r) && c.concerns(r) {
 		n.Baselines++
@@ -67,7 +67,7 @@ func (c *collector[K, S]) entry(r *record, n *Counters) (key, value []byte, err 
 }
 
 // concerns reports that the replay is about the group of an event, or that nobody knows its group.
-func (c *collector[K, S]) concerns(r *record) bool {
+func (c *collector) concerns(r *record) bool {
 	if c.only == nil {
 		return true
 	}
@@ -76,7 +76,7 @@ func (c *collector[K, S]) concerns(r *record) bool {
 }
 
 // from is the sink for events of the i-th source.
-func (c *collector[K, S]) from(i int) func(*record) error {
+func (c *collector) from(i int) func(*record) error {
 	return func(r *record) error {
 		r.origin = i
 		return c.add(r)
@@ -84,10 +84,10 @@ func (c *collector[K, S]) from(i int) func(*record) error {
 }
 
 // folded is a group and its state after the events that were applied.
-type folded[K comparable, S any] struct {
+type folded struct {
 	group       string
-	key         K
-	state       S
+	key         any
+	state       any // a pointer
 	events      int64
 	first, last time.Time   // of its events
 	touched     time.Time   // the latest moment at which an event had happened and was accepted: the end of a row counts from it
@@ -98,7 +98,7 @@ type folded[K comparable, S any] struct {
 }
 
 // apply brings the group's state up to an event.
-func (d *definition[K, S]) apply(g *folded[K, S], r *record, at string) error {
+func (d *definition) apply(g *folded, r *record, at string) error {
 	o := d.all[r.origin]
 	x, err := o.open(r)
 	if err != nil {
@@ -135,7 +135,7 @@ func (d *definition[K, S]) apply(g *folded[K, S], r *record, at string) error {
 const mostMinutes = 100
 
 // count takes an applied event into the tally.
-func (g *folded[K, S]) count(r *record, position string) {
+func (g *folded) count(r *record, position string) {
 	if g.newest = later(g.newest, r.seen); g.tally == nil {
 		g.tally = tally{}
 	}
@@ -145,20 +145,20 @@ func (g *folded[K, S]) count(r *record, position string) {
 }
 
 // folder decides what a run over sorted events does with each group.
-type folder[K comparable, S any] interface {
-	begin(group string) (*folded[K, S], error)                       // what the group starts from
-	admit(g *folded[K, S], r *record, position string) (bool, error) // whether an event is applied
-	done(g *folded[K, S]) error                                      // the group is through
+type folder interface {
+	begin(group string) (*folded, error)                       // what the group starts from
+	admit(g *folded, r *record, position string) (bool, error) // whether an event is applied
+	done(g *folded) error                                      // the group is through
 }
 
 // fold applies sorted events, group by group.
-func (d *definition[K, S]) fold(ctx context.Context, sorted iter.Seq2[spool.Entry, error], n *Counters, f folder[K, S]) error {
-	var g *folded[K, S]
+func (d *definition) fold(ctx context.Context, sorted iter.Seq2[spool.Entry, error], n *Counters, f folder) error {
+	var g *folded
 	var last spool.Entry
 	var latest *record // of the group
 	through := func() error {
 		g.cause = d.all[latest.origin].about(latest, Storing, nil)
-		g.cause.View, g.cause.Group = d.Name, d.shape.shown(reflect.ValueOf(&g.key).Elem(), d.all[latest.origin].confidential(latest.item))
+		g.cause.View, g.cause.Group = d.Name, d.shape.shown(reflect.ValueOf(g.key), d.all[latest.origin].confidential(latest.item))
 		return f.done(g)
 	}
 	for e, err := range sorted {
@@ -211,18 +211,18 @@ func (d *definition[K, S]) fold(ctx context.Context, sorted iter.Seq2[spool.Entr
 }
 
 // whole folds every group from its start.
-type whole[K comparable, S any] struct {
-	give func(*folded[K, S]) error
+type whole struct {
+	give func(*folded) error
 }
 
-func (whole[K, S]) begin(group string) (*folded[K, S], error) {
-	return &folded[K, S]{group: group}, nil
+func (whole) begin(group string) (*folded, error) {
+	return &folded{group: group}, nil
 }
-func (whole[K, S]) admit(*folded[K, S], *record, string) (bool, error) { return true, nil }
-func (w whole[K, S]) done(g *folded[K, S]) error                       { return w.give(g) }
+func (whole) admit(*folded, *record, string) (bool, error) { return true, nil }
+func (w whole) done(g *folded) error                       { return w.give(g) }
 
 // replay reads all that the window holds and gives each group, in the order of groups.
-func (d *definition[K, S]) replay(ctx context.Context, w window, n *Counters, done func(*folded[K, S]) error) (err error) {
+func (d *definition) replay(ctx context.Context, w window, n *Counters, done func(*folded) error) (err error) {
 	c := d.collect(w, d.Memory)
 	defer func() { err = joined(err, c.spool.Close()) }()
 	for i, o := range d.all {
@@ -231,11 +231,11 @@ func (d *definition[K, S]) replay(ctx context.Context, w window, n *Counters, do
 		}
 	}
 	n.add(c.counts)
-	return d.fold(ctx, c.spool.Sorted(), n, whole[K, S]{done})
+	return d.fold(ctx, c.spool.Sorted(), n, whole{done})
 }
 
 // replayGroup reads the events of one group. It is nil when there are none.
-func (d *definition[K, S]) replayGroup(ctx context.Context, k K, group string, w window, n *Counters) (found *folded[K, S], err error) {
+func (d *definition) replayGroup(ctx context.Context, k any, group string, w window, n *Counters) (found *folded, err error) {
 	c := d.collect(w, d.Memory)
 	c.only = func(g string, _ *record) bool { return g == group }
 	defer func() { err = joined(err, c.spool.Close()) }()
@@ -251,12 +251,12 @@ func (d *definition[K, S]) replayGroup(ctx context.Context, k K, group string, w
 		}
 	}
 	n.add(c.counts)
-	err = d.fold(ctx, c.spool.Sorted(), n, whole[K, S]{func(g *folded[K, S]) error { found = g; return nil }})
+	err = d.fold(ctx, c.spool.Sorted(), n, whole{func(g *folded) error { found = g; return nil }})
 	return found, err
 }
 
 // repeated counts an event that a source gave once more.
-func (c *collector[K, S]) repeated() {
+func (c *collector) repeated() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counts.Duplicates++

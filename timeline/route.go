@@ -19,7 +19,7 @@ const (
 	bySorting   route = "sorted"    // everything is sorted by group first
 )
 
-func (d *definition[K, S]) route() route {
+func (d *definition) route() route {
 	if len(d.all) == 1 && d.all[0].within != nil {
 		return byPartition
 	}
@@ -27,7 +27,7 @@ func (d *definition[K, S]) route() route {
 }
 
 // scattered is a source that does not say where the events of a group lie; nil when all do.
-func (d *definition[K, S]) scattered() *origin {
+func (d *definition) scattered() *origin {
 	for _, o := range d.all {
 		if o.within == nil {
 			return o
@@ -41,7 +41,7 @@ const through = "end"
 
 // byPartition folds each partition when it has been read whole. A build that was cut off goes on behind the last partition
 // that it noted.
-func (b *builder[K, S]) byPartition(ctx context.Context) error {
+func (b *builder) byPartition(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	n := b.begun.Segments
@@ -84,12 +84,12 @@ func first(errs []error) error {
 }
 
 // segment folds the partitions of one segment.
-func (b *builder[K, S]) segment(ctx context.Context, i, of int, at string) (err error) {
+func (b *builder) segment(ctx context.Context, i, of int, at string) (err error) {
 	start, err := parsePosition(at)
 	if err != nil {
 		return err
 	}
-	s := &segment[K, S]{b: b, ctx: ctx, name: strconv.Itoa(i), c: b.collect(b.window(), b.Memory/of)}
+	s := &segment{b: b, ctx: ctx, name: strconv.Itoa(i), c: b.collect(b.window(), b.Memory/of)}
 	defer func() { err = joined(err, s.c.spool.Close()) }()
 	to := sink{event: s.c.from(0), partition: s.partition, page: b.page}
 	if err := b.all[0].scan(ctx, int32(i), int32(of), start, b.begun.Now, to); err != nil {
@@ -99,22 +99,22 @@ func (b *builder[K, S]) segment(ctx context.Context, i, of int, at string) (err 
 }
 
 // segment is one part of a table on its way into rows.
-type segment[K comparable, S any] struct {
-	b    *builder[K, S]
+type segment struct {
+	b    *builder
 	ctx  context.Context
 	name string
-	c    *collector[K, S]
-	rows []*folded[K, S]
+	c    *collector
+	rows []*folded
 	n    Counters // of partitions that are folded and not yet noted
 	put  int      // rows since the last note
 }
 
 // partition folds a partition that was read whole.
-func (s *segment[K, S]) partition(last map[string]value) error {
+func (s *segment) partition(last map[string]value) error {
 	d := s.b
 	s.n.add(s.c.counts)
 	s.c.counts = Counters{}
-	err := d.fold(s.ctx, s.c.spool.Sorted(), &s.n, whole[K, S]{func(f *folded[K, S]) error {
+	err := d.fold(s.ctx, s.c.spool.Sorted(), &s.n, whole{func(f *folded) error {
 		s.rows = append(s.rows, f)
 		if len(s.rows) < rowsAtOnce {
 			return nil
@@ -133,7 +133,7 @@ func (s *segment[K, S]) partition(last map[string]value) error {
 	return s.note(positionText(last))
 }
 
-func (s *segment[K, S]) flush() error {
+func (s *segment) flush() error {
 	err := s.b.putRows(s.ctx, s.rows)
 	s.put += len(s.rows)
 	s.rows = s.rows[:0]
@@ -141,7 +141,7 @@ func (s *segment[K, S]) flush() error {
 }
 
 // note writes what is left and notes that the segment is through up to at.
-func (s *segment[K, S]) note(at string) error {
+func (s *segment) note(at string) error {
 	if err := s.flush(); err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func parsePosition(text string) (item.Item, error) {
 }
 
 // sorted reads everything, sorts it, and folds it. A build that was cut off reads everything again, up to the same moment.
-func (b *builder[K, S]) sorted(ctx context.Context) (err error) {
+func (b *builder) sorted(ctx context.Context) (err error) {
 	g := b.begun
 	c := b.collect(b.window(), b.Memory)
 	defer func() { err = joined(err, c.spool.Close()) }()
@@ -183,7 +183,7 @@ func (b *builder[K, S]) sorted(ctx context.Context) (err error) {
 		return err
 	}
 	n := c.counts
-	var rows []*folded[K, S]
+	var rows []*folded
 	flush := func() error {
 		err := b.putRows(ctx, rows)
 		rows = rows[:0]
@@ -193,7 +193,7 @@ func (b *builder[K, S]) sorted(ctx context.Context) (err error) {
 		b.tell()
 		return err
 	}
-	err = b.fold(ctx, c.spool.Sorted(), &n, whole[K, S]{func(f *folded[K, S]) error {
+	err = b.fold(ctx, c.spool.Sorted(), &n, whole{func(f *folded) error {
 		if rows = append(rows, f); len(rows) < rowsAtOnce {
 			return nil
 		}
@@ -209,7 +209,7 @@ func (b *builder[K, S]) sorted(ctx context.Context) (err error) {
 }
 
 // readAll reads the history of every source into a collector, the segments of each at the same time.
-func (b *builder[K, S]) readAll(ctx context.Context, c *collector[K, S], now time.Time) error {
+func (b *builder) readAll(ctx context.Context, c *collector, now time.Time) error {
 	for i, o := range b.all {
 		to := sink{event: c.from(i), page: b.page, repeated: c.repeated, dir: b.TempDir}
 		if o.feed != nil {

@@ -18,30 +18,37 @@ type box[V any] struct {
 }
 
 // kept is how values of a type are stored. Times keep their nanoseconds.
-type kept[V any] struct{ codec item.Codec }
-
-func keep[V any]() (kept[V], error) {
-	codec, err := schema.CodecOf(reflect.TypeFor[box[V]](), schema.Options{Precision: key.Nano})
-	return kept[V]{codec}, err
+type kept struct {
+	box   reflect.Type
+	codec item.Codec
 }
 
-// settle returns v as it is once it was stored and read: what a replay returns is then what rows hold.
-func (k kept[V]) settle(v V) (V, error) {
-	it, err := k.codec.Encode(reflect.ValueOf(box[V]{v}))
+// keep compiles how what a box holds is stored.
+func keep(box reflect.Type) (kept, error) {
+	codec, err := schema.CodecOf(box, schema.Options{Precision: key.Nano})
+	return kept{box, codec}, err
+}
+
+// settle returns v as it is once it was stored and read: what a replay returns is then what rows hold. The result can be addressed.
+func (k kept) settle(v reflect.Value) (reflect.Value, error) {
+	it, err := k.encode(v)
 	if err != nil {
 		return v, err
 	}
-	var back box[V]
-	return back.V, k.read(it, &back)
+	back := reflect.New(k.box)
+	err = k.codec.Decode(it, back)
+	return back.Elem().Field(0), err
 }
 
-func (k kept[V]) read(it item.Item, into *box[V]) error {
-	return k.codec.Decode(it, reflect.ValueOf(into))
+func (k kept) encode(v reflect.Value) (item.Item, error) {
+	boxed := reflect.New(k.box).Elem()
+	boxed.Field(0).Set(v)
+	return k.codec.Encode(boxed)
 }
 
 // bytes is v as bytes, the same for the same value.
-func (k kept[V]) bytes(v V) ([]byte, error) {
-	it, err := k.codec.Encode(reflect.ValueOf(box[V]{v}))
+func (k kept) bytes(v reflect.Value) ([]byte, error) {
+	it, err := k.encode(v)
 	return item.AppendBinary(nil, it), err
 }
 

@@ -139,33 +139,37 @@ func endOf(t time.Time, after time.Duration) int64 { return t.Unix() + int64(aft
 func (e *expiry) Chosen(types.AttributeValue) bool { return false }
 
 // stores are the tables of one view.
-type stores[K comparable, S any] struct {
-	rows      *entity.Store[stored[K, S]]
+type stores struct {
+	rows      rows
 	pages     *entity.Store[directory]
 	manifests *entity.Store[manifest]
 	core      *core.Core
 }
 
-// open declares the items of a view.
-func open[K comparable, S any](db *entity.DB, f Fold[K, S]) (s stores[K, S], err error) {
-	in := func(what string, retained bool) []entity.StoreOption {
-		return []entity.StoreOption{
-			entity.Named("Timeline" + what + "-" + f.Name),
-			forStore{Do: func(o *opt.Spec) {
-				o.Table, o.Own, o.Derived = f.Table, true, true
-				if retained && f.Retention > 0 {
-					o.After = &f.Retention
-				}
-			}},
+// itemOptions declare items of a view: what says which ones.
+func itemOptions(f Fold[any, any], what string) []entity.StoreOption {
+	return []entity.StoreOption{
+		entity.Named("Timeline" + what + "-" + f.Name),
+		forStore{Do: func(o *opt.Spec) { o.Table, o.Own, o.Derived = f.Table, true, true }},
+	}
+}
+
+// rowOptions declare the rows of a view.
+func rowOptions(f Fold[any, any]) []entity.StoreOption {
+	return append(itemOptions(f, ""), forStore{Do: func(o *opt.Spec) {
+		if f.Retention > 0 {
+			o.After = &f.Retention
 		}
-	}
-	if s.rows, err = entity.New[stored[K, S]](db, in("", true)...); err != nil {
+	}})
+}
+
+// open declares the other items of a view.
+func open(db *entity.DB, f Fold[any, any], rows rows) (s stores, err error) {
+	s.rows = rows
+	if s.pages, err = entity.New[directory](db, itemOptions(f, "Pages")...); err != nil {
 		return s, err
 	}
-	if s.pages, err = entity.New[directory](db, in("Pages", false)...); err != nil {
-		return s, err
-	}
-	s.manifests, err = entity.New[manifest](db, in("Manifest", false)...)
+	s.manifests, err = entity.New[manifest](db, itemOptions(f, "Manifest")...)
 	if err == nil {
 		s.core = core.Of(s.manifests)
 	}

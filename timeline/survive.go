@@ -13,12 +13,12 @@ var ErrStateLost = errors.New("the state would come back from storage as another
 // survives fails with [ErrStateLost] unless v comes back as it is. A catch-up goes on with what comes back, and a build with
 // what was never stored: their rows are equal only if the two are. It encodes, decodes and compares, which is little beside
 // the write of the row.
-func (k kept[V]) survives(v V) error {
+func (k kept) survives(v reflect.Value) error {
 	back, err := k.settle(v)
 	if err != nil {
 		return err
 	}
-	if at, differs := difference(reflect.ValueOf(&v).Elem(), reflect.ValueOf(&back).Elem(), ""); differs {
+	if at, differs := difference(v, back, ""); differs {
 		return fmt.Errorf("%w: %s is not kept", ErrStateLost, named(at))
 	}
 	return nil

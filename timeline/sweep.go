@@ -14,8 +14,9 @@ const grace = 15 * time.Minute
 
 // Sweep removes the rows of generations that were replaced, or given up, more than 15 minutes ago, and of those that 50 later
 // ones have followed; Rebuild and CatchUp do it too. It needs the lease of a builder and costs a write per row, and two for each generation. Errors: *[BuildingError].
-func (v *View[K, S]) Sweep(ctx context.Context) error {
-	v = v.opened()
+func (v *View[K, S]) Sweep(ctx context.Context) error { return v.opened().sweepDue(ctx) }
+
+func (v *view) sweepDue(ctx context.Context) error {
 	return v.core.Measure(ctx, "Timeline.Sweep", v.Name, func(ctx context.Context) error {
 		m, err := v.manifest(ctx)
 		if err != nil || len(v.due(m)) == 0 && !slices.ContainsFunc(m.Retired, v.ahead) {
@@ -49,7 +50,7 @@ func (h *hold) release(ctx context.Context, err error, change func(*manifest)) e
 const mostRetired = 50
 
 // due are the generations that nobody reads any more, and the oldest of those that are too many.
-func (v *View[K, S]) due(m *manifest) []retirement {
+func (v *view) due(m *manifest) []retirement {
 	var due []retirement
 	for i, r := range m.Retired {
 		if !r.At.Add(grace).After(v.now()) || len(m.Retired)-i > mostRetired {
@@ -60,10 +61,10 @@ func (v *View[K, S]) due(m *manifest) []retirement {
 }
 
 // ahead reports that a generation was retired by a clock that is ahead of this one.
-func (v *View[K, S]) ahead(r retirement) bool { return r.At.After(v.now()) }
+func (v *view) ahead(r retirement) bool { return r.At.After(v.now()) }
 
 // settleClocks counts the grace of such generations from now: their own clock may be years ahead.
-func (v *View[K, S]) settleClocks(ctx context.Context, h *hold) error {
+func (v *view) settleClocks(ctx context.Context, h *hold) error {
 	if m := h.last(); !slices.ContainsFunc(m.Retired, v.ahead) {
 		return nil
 	}
@@ -78,7 +79,7 @@ func (v *View[K, S]) settleClocks(ctx context.Context, h *hold) error {
 
 // sweep removes what is due, after it has told readers that rows will be missing. Removing it twice, or by two, does no
 // harm: no generation is ever used again.
-func (v *View[K, S]) sweep(ctx context.Context, h *hold) error {
+func (v *view) sweep(ctx context.Context, h *hold) error {
 	if err := v.settleClocks(ctx, h); err != nil {
 		return err
 	}
@@ -108,29 +109,22 @@ func (v *View[K, S]) sweep(ctx context.Context, h *hold) error {
 	return nil
 }
 
-// groupOnly is what removing a row needs of it.
-type groupOnly struct {
-	Group string `dynamodbav:"group"`
-}
-
-func (v *View[K, S]) removeGeneration(ctx context.Context, h *hold, id string) error {
-	rows := entity.As[groupOnly](v.rows.Query(stored[K, S]{Generation: id}, entity.Consistent(), entity.IncludeExpired()))
-	var batch []stored[K, S]
+func (v *view) removeGeneration(ctx context.Context, h *hold, id string) error {
+	var batch []string
 	flush := func() error {
 		err := settled(ctx, func() error {
-			_, err := v.rows.DeleteMany(ctx, batch)
-			return err
+			return v.rows.remove(ctx, id, batch)
 		})
 		if batch = nil; err == nil {
 			err = h.beat(ctx)
 		}
 		return err
 	}
-	for g, err := range rows.All(ctx) {
+	for g, err := range v.rows.list(id, entity.Consistent(), entity.IncludeExpired()).All(ctx) {
 		if err != nil {
 			return err
 		}
-		if batch = append(batch, stored[K, S]{Generation: id, Group: g.Group}); len(batch) == 500 {
+		if batch = append(batch, g.Group); len(batch) == 500 {
 			if err := flush(); err != nil {
 				return err
 			}

@@ -74,15 +74,16 @@ func TestT37_BeforeTheFloorIsAGap(t *testing.T) {
 	l := newLab(t)
 	series, err := timeseries.New[short](l.db)
 	require.NoError(t, err)
+	source := timeline.Series(series)
 	v := view(l, timeline.Fold[string, journal]{
-		Name: "short", Version: 1, Source: timeline.Series(series), Retention: 24 * time.Hour,
+		Name: "short", Version: 1, Source: source, Retention: 24 * time.Hour,
 		When: []timeline.Handler[string, journal]{timeline.On("short.appended", func(s short) string { return s.ID },
 			func(j *journal, e timeline.Event[short]) error {
 				j.Lines = append(j.Lines, e.At.Format("2 15:04"))
 				return nil
 			})},
 	})
-	log, err := timeline.NewLog(l.db, timeline.Log{Name: "short", Source: v.Source, Oldest: true})
+	log, err := timeline.NewLog(l.db, timeline.Log{Name: "short", Source: source, Oldest: true})
 	require.NoError(t, err)
 	one := 1
 	put := func() {

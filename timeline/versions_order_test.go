@@ -71,7 +71,7 @@ func TestVersions_KeepTheirOrderWhateverTheirWritersClocksSay(t *testing.T) {
 	rebuild(l, v)
 	row := rows(l, v)["oak"]
 	assert.Equal(t, []string{"created 1 green", "deleted 1 green", "created 1 red"}, row.State.Lines)
-	log, err := timeline.NewLog(l.db, timeline.Log{Name: "leaves", Source: v.Source})
+	log, err := timeline.NewLog(l.db, timeline.Log{Name: "leaves", Source: pastOf(t, store)})
 	require.NoError(t, err)
 	p, err := log.Page(l.ctx, 1, 10)
 	require.NoError(t, err)

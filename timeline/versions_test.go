@@ -123,14 +123,18 @@ func leaves(t *testing.T, l *lab) (*entity.Store[leaf], *timeline.View[string, j
 	t.Helper()
 	store, err := entity.New[leaf](l.db)
 	require.NoError(t, err)
-	past, err := versioned.Of(store)
-	require.NoError(t, err)
-	f := timeline.Fold[string, journal]{Name: "leaves", Version: 1, Retention: 24 * time.Hour,
-		Source: timeline.Versions(past, timeline.Within(func(tree string) leaf { return leaf{Tree: tree} }))}
+	f := timeline.Fold[string, journal]{Name: "leaves", Version: 1, Retention: 24 * time.Hour, Source: pastOf(t, store)}
 	for _, what := range []string{"created", "updated", "deleted", "restored", "baseline"} {
 		f.When = append(f.When, timeline.On("leaf."+what, func(v leaf) string { return v.Tree }, noteLeaf))
 	}
 	return store, view(l, f)
+}
+
+func pastOf(t *testing.T, store *entity.Store[leaf]) timeline.Source {
+	t.Helper()
+	past, err := versioned.Of(store)
+	require.NoError(t, err)
+	return timeline.Versions(past, timeline.Within(func(tree string) leaf { return leaf{Tree: tree} }))
 }
 
 func TestVersions_DeletedForGoodAndThereAgain(t *testing.T) {
@@ -194,7 +198,7 @@ func TestT27_WhatHasExpiredIsToldAndDoesNotCountAnyMore(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, oak.NoGapSeen)
 
-	log, err := timeline.NewLog(l.db, timeline.Log{Name: "leaves", Source: v.Source, Oldest: true})
+	log, err := timeline.NewLog(l.db, timeline.Log{Name: "leaves", Source: pastOf(t, store), Oldest: true})
 	require.NoError(t, err)
 	p, err := log.Page(l.ctx, 1, 10)
 	require.NoError(t, err)

@@ -3,6 +3,7 @@ package timeline
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -11,38 +12,53 @@ import (
 )
 
 // View builds and reads the rows of a [Fold]. It is safe for concurrent use.
-type View[K comparable, S any] struct {
-	*definition[K, S]
-	stores[K, S]
+type View[K comparable, S any] struct{ view *view }
+
+// view is a [View] whose types are erased.
+type view struct {
+	*definition
+	stores
 }
 
 // New checks a definition and declares its rows on db, so that entity.DB.CreateTables makes their table. It does no I/O.
 // The error joins an *entity.SchemaError for every mistake, one of them being that another definition has the name;
 // without a database it is an *entity.InputError.
 func New[K comparable, S any](db *entity.DB, f Fold[K, S]) (*View[K, S], error) {
-	d, err := define(f)
+	d, err := define(f.erased(), typesOf[K, S]())
 	if err != nil {
 		return nil, err
 	}
 	if db == nil {
 		return nil, errNoDB
 	}
-	s, err := open(db, d.Fold)
+	rows, err := entity.New[stored[K, S]](db, rowOptions(d.Fold)...)
 	if err != nil {
 		return nil, err
 	}
-	if other, taken := s.core.Views.LoadOrStore(f.Name, d.print); taken && other != d.print {
-		return nil, &schema.Error{Code: schema.CodeTimelineName, Type: "timeline.Fold " + f.Name, Field: "Name", Problem: "another definition has the name"}
+	opened, err := newView(db, d, rowStore[K, S]{rows})
+	if err != nil {
+		return nil, err
 	}
-	return &View[K, S]{d, s}, nil
+	return &View[K, S]{opened}, nil
 }
 
-// opened is v, or a view of which every call fails.
-func (v *View[K, S]) opened() *View[K, S] {
-	if v != nil && v.definition != nil && v.core != nil {
-		return v
+func newView(db *entity.DB, d *definition, rows rows) (*view, error) {
+	s, err := open(db, d.Fold, rows)
+	if err != nil {
+		return nil, err
 	}
-	none := &View[K, S]{definition: &definition[K, S]{}}
+	if other, taken := s.core.Views.LoadOrStore(d.Name, d.print); taken && other != d.print {
+		return nil, &schema.Error{Code: schema.CodeTimelineName, Type: "timeline.Fold " + d.Name, Field: "Name", Problem: "another definition has the name"}
+	}
+	return &view{d, s}, nil
+}
+
+// opened is the view of v, or one of which every call fails.
+func (v *View[K, S]) opened() *view {
+	if v != nil && v.view != nil {
+		return v.view
+	}
+	none := &view{definition: &definition{}}
 	none.core = core.Closed(reflect.TypeOf(v))
 	return none
 }
@@ -52,20 +68,15 @@ func (v *View[K, S]) Fingerprint() string { return v.opened().print }
 
 // Affected reports whether rows may change by events of these names.
 func (v *View[K, S]) Affected(events ...string) bool {
-	v = v.opened()
-	for _, name := range events {
-		if _, ok := v.byEvent[name]; ok {
-			return true
-		}
-	}
-	return false
+	byEvent := v.opened().byEvent
+	return slices.ContainsFunc(events, func(name string) bool { _, handled := byEvent[name]; return handled })
 }
 
-func (v *View[K, S]) now() time.Time { return v.core.Runner.Clock().UTC() }
+func (v *view) now() time.Time { return v.core.Runner.Clock().UTC() }
 
 // floor is the instant from which on nothing has expired; zero when nothing expires. Times to live end with whole seconds:
 // the events of the second that is passing may have gone already.
-func (d *definition[K, S]) floor(now time.Time) time.Time { return floor(d.all, now) }
+func (d *definition) floor(now time.Time) time.Time { return floor(d.all, now) }
 
 func floor(all []*origin, now time.Time) time.Time {
 	var latest time.Time
@@ -81,6 +92,6 @@ func floor(all []*origin, now time.Time) time.Time {
 
 // String prints the definition.
 func (v *View[K, S]) String() string {
-	v = v.opened()
-	return fmt.Sprintf("timeline %s version %d, definition %s", v.Name, v.Version, v.print)
+	d := v.opened()
+	return fmt.Sprintf("timeline %s version %d, definition %s", d.Name, d.Version, d.print)
 }

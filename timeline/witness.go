@@ -49,12 +49,12 @@ func (o *origin) born(r *record) time.Time {
 	}
 }
 
-func (d *definition[K, S]) lapses() bool { return slices.ContainsFunc(d.all, (*origin).lapses) }
+func (d *definition) lapses() bool { return slices.ContainsFunc(d.all, (*origin).lapses) }
 
 // begins is the instant before which the sources that lapse are taken to have had no event; zero when nothing is known. That
 // takes a build that found nothing in the older half of what is kept, and builds after it that were never so far apart that an event could come and
 // expire between two of them. now is when a build began to read, end when it had read everything.
-func (d *definition[K, S]) begins(before *generation, now, end time.Time, n Counters) time.Time {
+func (d *definition) begins(before *generation, now, end time.Time, n Counters) time.Time {
 	switch {
 	case !d.lapses():
 		return time.Time{}
@@ -69,23 +69,23 @@ func (d *definition[K, S]) begins(before *generation, now, end time.Time, n Coun
 }
 
 // follows reports that nothing can have expired by now that a generation, or one before it, did not have.
-func (d *definition[K, S]) follows(g *generation, now time.Time) bool {
+func (d *definition) follows(g *generation, now time.Time) bool {
 	return !g.Begins.IsZero() && !d.forgets() && !d.floor(now).After(g.Now.Add(-overlap))
 }
 
 // forgets reports that nobody knows when events of a source lapse.
-func (d *definition[K, S]) forgets() bool {
+func (d *definition) forgets() bool {
 	return slices.ContainsFunc(d.all, func(o *origin) bool { return o.lapses() && o.kept == 0 })
 }
 
 // whole reports that, as far as builds have seen, the rows of a generation lack no event that had expired when they were made.
-func (d *definition[K, S]) whole(g *generation) bool {
+func (d *definition) whole(g *generation) bool {
 	return !d.lapses() || !g.Begins.IsZero() && !d.forgets() && !g.Begins.Before(d.floor(g.Finished))
 }
 
 // remembered reports that the builds of the view have seen no event that can have expired before a replay. It reads the
 // manifest if the sources lapse.
-func (v *View[K, S]) remembered(ctx context.Context, now time.Time) (bool, error) {
+func (v *view) remembered(ctx context.Context, now time.Time) (bool, error) {
 	if !v.lapses() {
 		return true, nil
 	}
