@@ -133,12 +133,12 @@ type rows interface {
 
 // rowStore is where rows are stored with their types.
 type rowStore[K comparable, S any] struct {
-	*entity.Store[stored[K, S]]
+	store *entity.Store[stored[K, S]]
 }
 
 func (s rowStore[K, S]) put(ctx context.Context, generation string, fence int64, g *folded) error {
 	f := entity.Fields[stored[K, S]]()
-	_, err := s.Put(ctx, stored[K, S]{
+	_, err := s.store.Put(ctx, stored[K, S]{
 		Generation: generation, Group: g.group, Key: g.key.(K), State: *g.state.(*S), Events: g.events,
 		First: g.first, Last: g.last, Touched: g.touched, Position: g.position, Fence: fence,
 		Newest: g.newest, Tally: g.tally.since(g.newest),
@@ -147,12 +147,12 @@ func (s rowStore[K, S]) put(ctx context.Context, generation string, fence int64,
 }
 
 func (s rowStore[K, S]) get(ctx context.Context, generation, group string, opts ...entity.ReadOption) (*folded, error) {
-	r, err := s.Get(ctx, stored[K, S]{Generation: generation, Group: group}, opts...)
+	r, err := s.store.Get(ctx, stored[K, S]{Generation: generation, Group: group}, opts...)
 	return r.folded(), err
 }
 
 func (s rowStore[K, S]) query(generation string, opts ...entity.QueryOption) entity.Query[stored[K, S]] {
-	return s.Query(stored[K, S]{Generation: generation}, opts...)
+	return s.store.Query(stored[K, S]{Generation: generation}, opts...)
 }
 
 func (s rowStore[K, S]) all(ctx context.Context, generation string, opts ...entity.QueryOption) iter.Seq2[*folded, error] {
@@ -182,7 +182,7 @@ func (s rowStore[K, S]) remove(ctx context.Context, generation string, groups []
 	for i, group := range groups {
 		batch[i] = stored[K, S]{Generation: generation, Group: group}
 	}
-	_, err := s.DeleteMany(ctx, batch)
+	_, err := s.store.DeleteMany(ctx, batch)
 	return err
 }
 

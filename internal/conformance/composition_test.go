@@ -37,57 +37,95 @@ type combination struct {
 }
 
 func row[T any](name string, has traits) combination {
-	return combination{name, has, composition[T]}
+	return combination{name, has, func(t *testing.T, c combination) { composition(t, c, perform[T]) }}
 }
 
+// actor writes one item of a type of the matrix, which it alone knows: the story is compiled once.
+type actor interface {
+	fields() *Person
+	create(p Person) entity.Op
+	put(p Person) entity.Op
+	upsert(p Person) entity.Op
+	update(changes ...entity.UpdateOption) entity.Op
+	delete() entity.Op
+	restore() entity.Op
+	alone(t *testing.T, op entity.Op) error
+}
+
+type player[T any] struct {
+	ops entity.Ops[T]
+	bin *lifecycle.Bin[T] // nil without soft delete
+}
+
+// perform opens an actor on a table of its own.
+func perform[T any](t *testing.T, c traits) (*lab, actor) {
+	l, s := open[T](t)
+	x := player[T]{ops: s.Op()}
+	if c.soft {
+		x.bin = entity.Must(lifecycle.Of(s))
+	}
+	return l, x
+}
+
+func (player[T]) fields() *Person             { return fields[T]() }
+func (x player[T]) create(p Person) entity.Op { return x.ops.Create(as[T](p)) }
+func (x player[T]) put(p Person) entity.Op    { return x.ops.Put(as[T](p)) }
+func (x player[T]) upsert(p Person) entity.Op { return x.ops.Upsert(as[T](p)) }
+func (x player[T]) update(changes ...entity.UpdateOption) entity.Op {
+	return x.ops.Update(as[T](hero), changes...)
+}
+func (x player[T]) delete() entity.Op                      { return x.ops.Delete(as[T](hero)) }
+func (x player[T]) restore() entity.Op                     { return x.bin.Op().Restore(as[T](hero)) }
+func (x player[T]) alone(t *testing.T, op entity.Op) error { return runAlone(t, op.(entity.Write[T])) }
+
+// hero has the key of the item.
+var hero = Person{ID: "p-1"}
+
 // scene is one verb of the story that each combination goes through.
-type scene[T any] struct {
+type scene struct {
 	name string
-	op   func() entity.Write[T]
+	op   func() entity.Op
 	want []string // actions, in order
 	cost int      // requests
 }
 
 // story is the life of one item, and what SEMANTICS says is sent for it.
-func story[T any](t *testing.T, s *entity.Store[T], c traits) []scene[T] {
-	f := fields[T]()
+func story(s actor, c traits) []scene {
+	f := s.fields()
 	full := Person{ID: "p-1", Tenant: "t", Email: "ada@example.com", Badge: "7", Name: "Ada"}
-	key := as[T](Person{ID: "p-1"})
-	with := func(p Person, change func(*Person)) T {
+	with := func(p Person, change func(*Person)) Person {
 		change(&p)
-		return as[T](p)
+		return p
 	}
 	tale := teller{c, 0}
-	list := []scene[T]{
-		{"create", func() entity.Write[T] { return s.Op().Create(as[T](full)) }, tale.born("email", "badge"), 1 + count(c.retain) + count(c.soft && (c.retain || c.reserve))},
-		{"put over live, unique values as they were", func() entity.Write[T] {
-			return s.Op().Put(with(full, func(p *Person) { p.Name = "Ada L" }))
+	list := []scene{
+		{"create", func() entity.Op { return s.create(full) }, tale.born("email", "badge"), 1 + count(c.retain) + count(c.soft && (c.retain || c.reserve))},
+		{"put over live, unique values as they were", func() entity.Op {
+			return s.put(with(full, func(p *Person) { p.Name = "Ada L" }))
 		}, tale.replaced(), 1 + count(c.retain || c.unique > 0)},
-		{"put over live, another email and no badge", func() entity.Write[T] {
-			return s.Op().Put(with(full, func(p *Person) { p.Email, p.Badge = "countess@example.com", "" }))
+		{"put over live, another email and no badge", func() entity.Op {
+			return s.put(with(full, func(p *Person) { p.Email, p.Badge = "countess@example.com", "" }))
 		}, tale.replaced("-email", "+email", "-badge"), 1 + count(c.retain || c.unique > 0)},
-		{"upsert over live, unique values as they were", func() entity.Write[T] {
-			return s.Op().Upsert(with(full, func(p *Person) { p.Email, p.Badge, p.Name = "countess@example.com", "", "Augusta" }))
+		{"upsert over live, unique values as they were", func() entity.Op {
+			return s.upsert(with(full, func(p *Person) { p.Email, p.Badge, p.Name = "countess@example.com", "", "Augusta" }))
 		}, tale.replaced(), 1 + count(c.retain || c.unique > 0)},
-		{"upsert over live, with a badge", func() entity.Write[T] {
-			return s.Op().Upsert(with(full, func(p *Person) { p.Email, p.Badge = "countess@example.com", "8" }))
+		{"upsert over live, with a badge", func() entity.Op {
+			return s.upsert(with(full, func(p *Person) { p.Email, p.Badge = "countess@example.com", "8" }))
 		}, tale.replaced("+badge"), 1 + count(c.retain || c.unique > 0)},
-		{"update of another field", func() entity.Write[T] { return s.Op().Update(key, entity.Set(&f.Name, "A")) }, tale.replaced(), 1 + count(c.retain)},
-		{"update of the email", func() entity.Write[T] { return s.Op().Update(key, entity.Set(&f.Email, "ada@example.com")) },
+		{"update of another field", func() entity.Op { return s.update(entity.Set(&f.Name, "A")) }, tale.replaced(), 1 + count(c.retain)},
+		{"update of the email", func() entity.Op { return s.update(entity.Set(&f.Email, "ada@example.com")) },
 			tale.replaced("-email", "+email"), 1 + count(c.retain || c.unique > 0)},
-		{"update that removes the badge", func() entity.Write[T] { return s.Op().Update(key, entity.Remove(&f.Badge)) },
+		{"update that removes the badge", func() entity.Op { return s.update(entity.Remove(&f.Badge)) },
 			tale.replaced("-badge"), 1 + count(c.retain || c.unique > 1)},
-		{"update that sets a badge", func() entity.Write[T] { return s.Op().Update(key, entity.Set(&f.Badge, "9")) },
+		{"update that sets a badge", func() entity.Op { return s.update(entity.Set(&f.Badge, "9")) },
 			tale.replaced("+badge"), 1 + count(c.retain || c.unique > 1)},
-		{"delete", func() entity.Write[T] { return s.Op().Delete(key) }, tale.gone(), 1 + count(c.retain || c.unique > 0 || c.soft)},
+		{"delete", func() entity.Op { return s.delete() }, tale.gone(), 1 + count(c.retain || c.unique > 0 || c.soft)},
 	}
 	if c.soft {
-		bin, err := lifecycle.Of(s)
-		require.NoError(t, err)
-		list = append(list, scene[T]{"restore", func() entity.Write[T] { return bin.Op().Restore(key) }, tale.back(), 2},
-			scene[T]{"update after the restore", func() entity.Write[T] { return s.Op().Update(key, entity.Set(&f.Name, "Back")) }, tale.replaced(), 1 + count(c.retain)})
+		list = append(list, scene{"restore", func() entity.Op { return s.restore() }, tale.back(), 2},
+			scene{"update after the restore", func() entity.Op { return s.update(entity.Set(&f.Name, "Back")) }, tale.replaced(), 1 + count(c.retain)})
 	} else {
-		list = append(list, scene[T]{"create again", func() entity.Write[T] { return s.Op().Create(as[T](full)) }, tale.bornAgain("email", "badge"), 1 + count(c.retain)})
+		list = append(list, scene{"create again", func() entity.Op { return s.create(full) }, tale.bornAgain("email", "badge"), 1 + count(c.retain)})
 	}
 	return list
 }
@@ -214,22 +252,22 @@ func TestComposition_IsTheTransactionTable(t *testing.T) {
 	}
 }
 
-func composition[T any](t *testing.T, c combination) {
+func composition(t *testing.T, c combination, perform func(*testing.T, traits) (*lab, actor)) {
 	by := map[bool]string{}
 	routes := []bool{false, true}
 	if !testsize.Long() { // one of the two, which shall send what is in the file
 		routes = []bool{crc32.ChecksumIEEE([]byte(c.name))%2 == 1}
 	}
 	for _, inTransaction := range routes {
-		l, s := open[T](t)
+		l, s := perform(t, c.traits)
 		names := namer{}
 		var b strings.Builder
-		for _, x := range story(t, s, c.traits) {
+		for _, x := range story(s, c.traits) {
 			l.clock.move(time.Second)
 			if inTransaction {
 				require.NoError(t, l.runJoined(t, x.op()), x.name)
 			} else {
-				require.NoError(t, runAlone(t, x.op()), x.name)
+				require.NoError(t, s.alone(t, x.op()), x.name)
 			}
 			requests := l.sent()
 			require.Len(t, requests, x.cost, "requests of %s: %v", x.name, operations(requests))
