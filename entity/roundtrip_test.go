@@ -70,7 +70,7 @@ func FuzzCodec(f *testing.F) { f.Fuzz(rapid.MakeFuzz(roundTrip)) }
 func TestWrites_EveryTypeComesBackAsItWas(t *testing.T) {
 	t.Parallel()
 	_, s := open[Everything](t)
-	testsize.Check(t, testsize.Pick(30, 1000), func(t *rapid.T) {
+	testsize.Check(t, testsize.Pick(12, 1000), func(t *rapid.T) {
 		ctx, v, w := context.Background(), everything().Draw(t, "v"), everything().Draw(t, "w")
 		w.ID = v.ID
 		same := func(want Everything, got Everything, err error) {

@@ -44,7 +44,7 @@ func TestResume_AfterAnEndAtAnyRequest(t *testing.T) {
 			t.Run(fmt.Sprintf("%s %s", name, round), func(t *testing.T) {
 				t.Parallel()
 				l := newLab(t)
-				for i := range 7 {
+				for i := range testsize.Pick(4, 7) {
 					l.append(fmt.Sprintf("d-%d", i), fmt.Sprintf("s-%d", i%3), 1, 3, 2)
 				}
 				clean := view(l, fold(l, "clean"))

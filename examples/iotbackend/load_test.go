@@ -31,7 +31,7 @@ func loadRequests() int {
 	if os.Getenv("DYNASTRATA_LONG") == "1" {
 		return 5000
 	}
-	return 600
+	return 300
 }
 
 // fleetClient is one of the clients of the load, and what it was told.

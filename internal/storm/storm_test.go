@@ -20,7 +20,7 @@ import (
 const (
 	stormSeeds   = 10
 	longStorm    = 2500
-	stormOps     = 160
+	stormOps     = 100
 	stormWorkers = 32
 	stormKeys    = 20
 	stormEmails  = 10
