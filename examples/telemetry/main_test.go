@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
@@ -69,6 +70,9 @@ func TestPlay_DefaultSeed(t *testing.T) {
 		}
 	})
 
+	if !testsize.Long() {
+		return
+	}
 	t.Run("gives the same answers again", func(t *testing.T) {
 		second, _, _ := played(t, io.Discard)
 		require.Equal(t, answers(first), answers(second))

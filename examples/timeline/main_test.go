@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb"
 )
 
@@ -26,6 +27,9 @@ func TestRun_EndsWithOk(t *testing.T) {
 		require.Contains(t, first, "ok: "+rule)
 	}
 	t.Run("the check finds every sabotage", func(t *testing.T) { checkFindsEverySabotage(t, s) })
+	if !testsize.Long() {
+		return
+	}
 	t.Run("the same is printed again", func(t *testing.T) {
 		_, second := told(t)
 		require.Equal(t, first, second)

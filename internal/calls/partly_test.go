@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
@@ -114,7 +115,8 @@ func TestBatch_CutOffMidwayIsAmbiguous(t *testing.T) {
 	l := newLab(t, entity.Config{MaxAttempts: 2})
 	s, quiet := store[Plain](l)
 	for i, c := range append(cuts, cut{"unprocessed for good", faults.Unprocessed, false, true}) {
-		for k := 1; k <= 3; k++ {
+		first, last := testsize.Pick(2, 1), testsize.Pick(2, 3)
+		for k := first; k <= last; k++ {
 			var put []Plain
 			for n := range 60 { // three batches
 				put = append(put, Plain{ID: fmt.Sprintf("%d-%d-%d", i, k, n), Count: 1})

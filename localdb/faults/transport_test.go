@@ -3,8 +3,10 @@ package faults_test
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/assert"
@@ -16,14 +18,17 @@ import (
 
 // counter is a table with one item {pk: "a", n: 0}, behind a transport.
 type counter struct {
-	client *dynamodb.Client // retries as the SDK does by default
+	client *dynamodb.Client // retries what the SDK does by default, without its pauses
 	table  string
 }
 
 func newCounter(t *testing.T) (counter, *faults.Transport) {
 	t.Helper()
 	transport := faults.New(nil)
-	client, table := localdb.Test(t, func(o *dynamodb.Options) { o.HTTPClient = transport })
+	client, table := localdb.Test(t, func(o *dynamodb.Options) {
+		o.HTTPClient = transport
+		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) { o.MaxBackoff = time.Millisecond })
+	})
 	_, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
 		TableName: &table, BillingMode: types.BillingModePayPerRequest,
 		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("pk"), AttributeType: types.ScalarAttributeTypeS}},
