@@ -13,7 +13,7 @@ race: ## run the tests of packages where goroutines meet with the race detector
 	.ci/race
 
 long: ## the long run of the packages that have one: random tests, fault campaigns, oracles
-	DYNASTRATA_LONG=1 go test -count=1 -timeout 30m $$(grep -rlE --include='*_test.go' --exclude-dir=proof 'testsize\.|DYNASTRATA_LONG' . | xargs -n 1 dirname | sort -u)
+	.ci/long
 
 proof: long ## the long run, and histories, fault cases and changed guards in full: prints the tables of docs/reliability.md
 	DYNASTRATA_LONG=1 DYNASTRATA_REQUIRE_DB=1 go -C tests/proof test -count=1 -timeout 3h
