@@ -368,7 +368,7 @@ func TestEvolution_ADroppedFeatureLeavesWhatItStored(t *testing.T) {
 	require.NoError(t, err, "the sentinel names this very item")
 	require.Equal(t, int64(5), again.Version)
 
-	// A purge without them reaches what lies beside the item, and no sentinel.
+	// A purge without them reaches what is stored with the item, and no sentinel.
 	require.NoError(t, g.old.Purge(t.Context(), plainWorker{ID: "w-1"}))
 	require.Empty(t, g.stored(t, "w-1"))
 	_, err = g.store.Create(t.Context(), worker{ID: "w-2", Team: "t-1", Email: "ada@x.org", Name: "Ada too"})

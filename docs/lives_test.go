@@ -13,7 +13,7 @@ import (
 	"github.com/dynastrata/dynastrata/localdb"
 )
 
-// storedLives stores what lies beside an item that has versions, unique values and soft delete, an hour after each other.
+// storedLives stores what is stored with an item that has versions, unique values and soft delete, an hour after each other.
 func storedLives(t *testing.T, made map[string]string) {
 	t.Helper()
 	client, table := localdb.Test(t)

@@ -22,7 +22,7 @@ import (
 // Client is the part of *dynamodb.Client that this module calls. Its own retries are not used: see docs/adr.
 type Client = exec.Client
 
-// Report tells what one call cost; see [Config].Observe.
+// Report says what one call cost; see [Config].Observe.
 type Report = exec.Report
 
 // Config of a [DB]. The zero value of each field is its default.

@@ -7,7 +7,7 @@ import "github.com/dynastrata/dynastrata/internal/schema"
 //	_ entity.Key `name:"Telemetry" pk:"$#{channel}#{deviceId}" sk:"$"`
 //
 // name is the stable name of the entity in keys and in every item. pk and sk are the primary key; sk may be left out.
-// table is the logical name of the entity's table, which [Config].Tables maps. kind:"attr=value" tells the items of a
+// table is the logical name of the entity's table, which [Config].Tables maps. kind:"attr=value" marks the items of a
 // verbatim entity from others in its table. payload is the payload version, default 1. stream is what a program that reads
 // the table's stream needs to find in it: "new" or "old" image, "both", or "keys"; without it, nobody needs a stream.
 //

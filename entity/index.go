@@ -73,7 +73,7 @@ func inTable(c *core.Core, x *schema.Index, more ...expr.Cond) func(time.Time) e
 	return func(time.Time) expr.Cond { return expr.All(cond, unmarked(c, x)) }
 }
 
-// current tells the current items of s from what effect-dynamodb stores beside them, which nothing in the item does: the
+// current selects the current items of s among what effect-dynamodb stores with them, which nothing in the item does: the
 // sort key of a current item is what its own attributes give. It is nil where a filter is enough.
 func current(s *schema.Schema) (own func(item.Item) (bool, error), needs []string) {
 	if !s.Dollar || s.Hidden || s.SK == nil {

@@ -37,7 +37,7 @@ func Keep(h *Handle) ReadOption {
 }
 
 // From plans a write of the same item from what h holds instead of reading it. The write is guarded by what h holds:
-// when the item has changed since, it is read and planned anew, as if there were no handle. A write that needs no read
+// when the item has changed since, it is read and planned again, as if there were no handle. A write that needs no read
 // takes no notice of it. An empty handle, or one with another item, is an *[InputError].
 func (h *Handle) From() WriteOption {
 	if h == nil {

@@ -54,7 +54,7 @@ func (l loading) id() string { return itemID(l.key.Table, l.key.Key) }
 
 func itemID(table string, key item.Item) string { return table + " " + plan.KeyID(key) }
 
-// fits returns it as the load sees it: nil when there is none, or its time has passed. An item whose key was given in
+// fits returns it as the load sees it: nil when it is absent, or has expired. An item whose key was given in
 // another case is an error.
 func (l loading) fits(it item.Item) (item.Item, error) {
 	s := l.c.Schema

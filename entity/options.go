@@ -90,7 +90,7 @@ type ScanProgress = opt.ScanProgress
 
 // OnScan makes a scan call f after each answer of DynamoDB, before the items of that answer are yielded. All calls are
 // made by the goroutine that runs the scan, so f needs no lock and can end the scan by cancelling its context. Counts are
-// of one run; each Page begins anew. What the last call says is the whole cost of a run that went to its end.
+// of one run; each Page starts again. What the last call says is the whole cost of a run that went to its end.
 func OnScan(f func(ScanProgress)) QueryOption {
 	return forQuery{Do: func(s *opt.Spec) {
 		if s.Scanned = f; f == nil {

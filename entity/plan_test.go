@@ -13,7 +13,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-var update = flag.Bool("update", false, "write the plans in testdata/plans anew")
+var update = flag.Bool("update", false, "write the plans in testdata/plans again")
 
 // golden compares text with the file of that name.
 func golden(t *testing.T, name, text string) {
@@ -25,7 +25,7 @@ func golden(t *testing.T, name, text string) {
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, string(want), text+"\n", "go test ./entity -run TestPlan -update writes the plans anew; look at the difference")
+	require.Equal(t, string(want), text+"\n", "go test ./entity -run TestPlan -update writes the plans again; look at the difference")
 }
 
 // What a write or query is compiled to, byte for byte. No network is needed, so none of this can have been sent.

@@ -80,7 +80,7 @@ func keys(pairs ...string) map[string]types.AttributeValue {
 	return k
 }
 
-// stored reads one item, nil when there is none.
+// stored reads one item, nil if absent.
 func (l *lab) stored(t *testing.T, key map[string]types.AttributeValue) raw {
 	t.Helper()
 	return rawOf(l.values(t, key))

@@ -349,7 +349,7 @@ func TestLostAnswer_ARewriteOverwrittenMeanwhileIsAmbiguousAndNotRepeated(t *tes
 	require.True(t, entity.IsAmbiguous(err))
 	got, err := b.other.Get(ctx, Plain{ID: "a"}, entity.Consistent())
 	require.NoError(t, err)
-	require.Equal(t, 2, got.Count, "planning anew would have added twice")
+	require.Equal(t, 2, got.Count, "planning again would have added twice")
 }
 
 func TestCancel_BeforeTheRequestNothingIsSent(t *testing.T) {

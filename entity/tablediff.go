@@ -6,7 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// describedTable is a table that exists, as far as DescribeTable tells.
+// describedTable is a table that exists, as far as DescribeTable shows.
 func describedTable(d *types.TableDescription) TableSpec {
 	kinds := map[string]types.ScalarAttributeType{}
 	for _, a := range d.AttributeDefinitions {
@@ -84,7 +84,7 @@ func (t TableSpec) lacking(got TableSpec) []Difference {
 	return found
 }
 
-// shows reports that a stream with one view tells all that another one would.
+// shows reports that a stream with one view type has everything that another one would have.
 func shows(has, need types.StreamViewType) bool {
 	return has == need || has == types.StreamViewTypeNewAndOldImages || has != "" && need == types.StreamViewTypeKeysOnly
 }

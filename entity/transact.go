@@ -60,7 +60,7 @@ func FailureOf(err error, op Op) error {
 }
 
 // Transact applies all ops, or none of them, at one instant; an empty list does nothing. Ops that must read first do so
-// in parallel, and when an item changed since, the whole is planned anew, up to Config.MaxAttempts times. It costs one
+// in parallel, and when an item changed since, the whole is planned again, up to Config.MaxAttempts times. It costs one
 // request and twice the write units of the single writes. Ops on one item are merged where that is exact: a check and a
 // write, or appends of one series, become one action; their conditions are all about the item as it was before.
 // Errors: *[TransactError] with the failure of each op; *[InputError] for two writes of one item or more than 100

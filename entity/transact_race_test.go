@@ -11,7 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
-// What an op planned from a read is guarded by is lost to another write: the whole transaction is planned anew.
+// What an op planned from a read is guarded by is lost to another write: the whole transaction is planned again.
 func TestTransact_LostGuardIsPlannedAnew(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
@@ -66,7 +66,7 @@ func TestTransact_GuardLostMoreOftenThanMaxAttemptsIsErrConflict(t *testing.T) {
 	require.Equal(t, "red", got.Team)
 }
 
-// An op that fails for good decides; a guard that another op lost is then no reason to plan anew.
+// An op that fails for good decides; a guard that another op lost is then no reason to plan again.
 func TestTransact_AFailureForGoodEndsItAtOnce(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)

@@ -37,7 +37,7 @@ func beset(t *testing.T) (*lab, *entity.Store[Task]) {
 	return l, s
 }
 
-// W20: no read takes what lies beside an item for an item, and nothing beside it makes a read fail.
+// W20: no read takes what is stored with an item for an item, and nothing beside it makes a read fail.
 func TestW20_ReadsSeeCurrentItemsOnly(t *testing.T) {
 	t.Parallel()
 	l, s := beset(t)

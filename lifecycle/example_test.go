@@ -60,7 +60,7 @@ func ExampleBin_Restore() {
 	// true
 }
 
-// Without a history an item can be created anew, and leave several copies. One of them is chosen.
+// Without a history an item can be created again, and leave several copies. One of them is chosen.
 func ExampleBin_RestoreCopy() {
 	ctx, a := context.Background(), entity.Fields[Account]()
 	accounts := entity.Must(entity.New[Account](bank()))

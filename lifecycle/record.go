@@ -5,7 +5,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Record tells the schema lock of the declaration.
+// Record gives the schema lock the declaration.
 func (f *softDelete) Record(s *schema.Schema) schema.Record {
 	name, format := plan.DeletedAttr(s)
 	policy := "free"
@@ -17,7 +17,7 @@ func (f *softDelete) Record(s *schema.Schema) schema.Record {
 	}}
 }
 
-// Record tells the schema lock of the declaration.
+// Record gives the schema lock the declaration.
 func (e *expiry) Record(*schema.Schema) schema.Record {
 	from := "clock"
 	if e.from != nil {

@@ -46,7 +46,7 @@ func newRestore(c *core.Core, v reflect.Value, spec opt.Spec, chosen string) *pl
 	return op
 }
 
-// read finds the copy. Where there is none, the error tells whether the item is there all the same.
+// read finds the copy. Where there is none, the error says whether the item is there all the same.
 func (r *restore) read(ctx context.Context, reader plan.Reader, in *plan.Input) error {
 	s := r.op.Schema
 	var copied item.Item
@@ -130,7 +130,7 @@ func (r *restore) plan(in plan.Input) (plan.Step, error) {
 	return plan.Compose(m, main, m.New)
 }
 
-// revive makes the current item of the deleted state: every key is composed anew from the attributes.
+// revive makes the current item of the deleted state: every key is composed again from the attributes.
 func (r *restore) revive(m *plan.Mutation, version int64, in plan.Input) (item.Item, error) {
 	s, it := r.op.Schema, item.Clone(m.Final)
 	name, _ := plan.DeletedAttr(s)

@@ -30,7 +30,7 @@ func attach(ctx context.Context, cfg settings) (*Server, error) {
 var awsDomains = []string{"amazonaws.com", "amazonaws.com.cn", "amazonaws.eu", "api.aws", "api.amazonwebservices.com.cn"}
 
 // checkEndpoint refuses what is no address of a database, and addresses of AWS: tests create and delete tables, and a variable that
-// somebody left set should not make them do so in a real account.
+// left set by mistake should not make them do so in a real account.
 func checkEndpoint(endpoint string, allowAWS bool) error {
 	u, err := url.Parse(endpoint)
 	if err != nil {

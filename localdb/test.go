@@ -52,7 +52,7 @@ func Test(t TB, optFns ...func(*dynamodb.Options)) (client *dynamodb.Client, tab
 	return testOn(t, shared, required(os.Getenv), optFns)
 }
 
-// required tells whether a missing database is a failure. A word that is no yes or no counts as yes: nothing is skipped by a typing error.
+// required reports whether a missing database is a failure. A value that is neither yes nor no counts as yes: a typing error skips no test.
 func required(getenv func(string) string) bool {
 	on, err := flag(getenv, "DYNASTRATA_REQUIRE_DB")
 	return on || err != nil

@@ -10,7 +10,7 @@ type Change struct {
 	Breaking bool   // items that are there are not found, not read, or read wrongly
 	Entity   string // name
 	What     string // as in the file; "" is the whole entity
-	Old, New string // values; "" where there is none
+	Old, New string // values; "" where one is absent
 	Why      string // what the change means for items that are there
 }
 
@@ -127,5 +127,5 @@ func parentOf(what string) string {
 	return ""
 }
 
-// isFeature tells a declaration of a feature from the entity's own facts: it is named after its package.
+// isFeature distinguishes a feature's declaration from the entity's own facts: it is named after its package.
 func isFeature(word string) bool { return strings.Contains(word, ".") }

@@ -25,7 +25,7 @@ type sum struct {
 	Total int `dynamodbav:"total"`
 }
 
-// A read model is built anew when it changes, which is no change of what a program keeps.
+// A read model is built again when it changes, which is no change of what a program keeps.
 func TestOf_LeavesReadModelsOut(t *testing.T) {
 	t.Parallel()
 	db, err := entity.Open(nil, entity.Config{Table: "app"})

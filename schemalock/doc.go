@@ -17,5 +17,5 @@
 // A lock knows types, not the code behind them: what a type with a MarshalDynamoDBAttributeValue of its own stores, it calls
 // custom. What says nothing about stored items is not in it: names in Go, the names by which a program finds its indexes, the
 // role secret, physical tables, and which events a series refuses. Nor are the read models of package timeline: they have a
-// version of their own, and are built anew.
+// version of their own, and are built again.
 package schemalock

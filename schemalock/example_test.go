@@ -40,7 +40,7 @@ func ExampleOf() {
 	// Output:
 	// # dynastrata schema lock, format 1
 	// # What the entities of this program keep on disk. Made by schemalock; do not edit.
-	// # DYNASTRATA_UPDATE_LOCK=1 go test writes it anew; review the difference.
+	// # DYNASTRATA_UPDATE_LOCK=1 go test rewrites it; review the difference.
 	//
 	// entity Account
 	//   table = (default)

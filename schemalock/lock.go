@@ -51,7 +51,7 @@ func Of(db *entity.DB) Lock {
 	l := Lock{mistake: err}
 	for _, s := range schemas {
 		if s.Options.Derived {
-			continue // a read model has a version of its own, and is built anew
+			continue // a read model has a version of its own, and is built again
 		}
 		l.Entities = append(l.Entities, entityOf(s))
 	}

@@ -11,7 +11,7 @@ const header = "# dynastrata schema lock, format 1"
 
 const intro = header + `
 # What the entities of this program keep on disk. Made by schemalock; do not edit.
-# DYNASTRATA_UPDATE_LOCK=1 go test writes it anew; review the difference.
+# DYNASTRATA_UPDATE_LOCK=1 go test rewrites it; review the difference.
 `
 
 // String is the text of the file: one line for each fact, in a fixed order, so that a difference of two files is a

@@ -35,7 +35,7 @@ type Change[T any] struct {
 	entity string
 }
 
-// Of tells what a record means to a store. ok is false when it belongs to another entity, table or namespace, or to what
+// Of says what a record means to a store. ok is false when it belongs to another entity, table or namespace, or to what
 // the library keeps for itself: then there is nothing to do, and no error. It does no I/O, and never changes the record.
 //
 // Errors are *entity.Error; behind it a *[RecordError], an *[ImageError], or an *entity.DecodeError when the item does not

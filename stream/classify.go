@@ -16,7 +16,7 @@ import (
 type found struct {
 	kind     Kind
 	of       stratum
-	old, new item.Item // the images that are the entity's; nil where there is none
+	old, new item.Item // the images that are the entity's; nil where absent
 }
 
 // classify tells what r means to the entity of c; ok is false when it is none of its records. An error says that this

@@ -17,7 +17,7 @@ const (
 	Moved Kind = "moved"
 )
 
-// Kinds of changes to what lies beside a current item.
+// Kinds of changes to what is stored with a current item.
 const (
 	Appended     Kind = "appended"      // an event of a series was stored, on time or late
 	EventChanged Kind = "event changed" // by something else than this library, which never changes an event
@@ -59,7 +59,7 @@ var all = map[Kind]bool{
 	CopyChanged: true, CopyRemoved: true, CopyExpired: true,
 }
 
-// ofItem reports that k is about the current item itself, and not about what lies beside it.
+// ofItem reports that k is about the current item itself, and not about what is stored with it.
 func (k Kind) ofItem() bool {
 	switch k {
 	case Created, Updated, Deleted, Restored, Expired, Moved:

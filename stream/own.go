@@ -30,7 +30,7 @@ func own(s *schema.Schema, image item.Item) bool {
 	return true
 }
 
-// lies tells which of the entity's items an image is of; false when it is none that this version knows.
+// lies says which of the entity's items an image is of; false for one that this version does not know.
 func lies(s *schema.Schema, image item.Item) (stratum, bool) {
 	if s.Hidden {
 		k, beside := image[schema.KindAttr].(*types.AttributeValueMemberS)
@@ -43,7 +43,7 @@ func lies(s *schema.Schema, image item.Item) (stratum, bool) {
 	if !s.Dollar || s.SK == nil {
 		return current, true
 	}
-	// In a table that is shared with effect-dynamodb nothing but the sort key tells, and the attributes that it is made of.
+	// In a table that is shared with effect-dynamodb only the sort key shows it, and the attributes that it is made of.
 	text, _ := plan.SortKey(s, image)
 	composed, ok := s.SK.Template.AsStored(image)
 	if !ok {
@@ -99,7 +99,7 @@ func blind(c *core.Core, r *Record) (found, bool, error) {
 	return x, err == nil, err
 }
 
-// placed tells by a key alone which item it is of: no escaped value has a separator in it.
+// placed finds by a key alone which item it is of: no escaped value has a separator in it.
 func placed(s *schema.Schema, keys item.Item) (stratum, bool) {
 	h := s.SK
 	if h == nil {

@@ -47,7 +47,7 @@ const (
 // FromSDK returns a record as GetRecords of the AWS SDK gave it. streamARN is the stream that it was read from, so that a
 // store can tell its own table from another with the same keys; "" when only one table's records are read.
 //
-// What is wrong with the record is kept in it: [Of] and [Handle] report it, and [Record.Err] tells.
+// What is wrong with the record is kept in it: [Of] and [Handle] report it, and [Record.Err] returns it.
 func FromSDK(streamARN string, r streamtypes.Record) Record {
 	out := Record{EventID: aws.ToString(r.EventID), Operation: r.EventName, SourceARN: streamARN, Region: aws.ToString(r.AwsRegion)}
 	if id := r.UserIdentity; id != nil {
@@ -119,7 +119,7 @@ func tableARN(arn string) string {
 	return owner + ":table/" + tableOf(arn)
 }
 
-// Err tells why the record cannot be used: a *[RecordError], or nil.
+// Err says why the record cannot be used: a *[RecordError], or nil.
 func (r Record) Err() error {
 	r.check() // a program may have put it together itself
 	if r.problem == "" {

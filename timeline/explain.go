@@ -14,7 +14,7 @@ type Explanation struct {
 	Sources []SourceEstimate
 }
 
-// SourceEstimate is what reading one source whole costs, by what DynamoDB says about its table. It counts anew about every
+// SourceEstimate is what reading one source whole costs, by what DynamoDB says about its table. It updates them about every
 // six hours only.
 type SourceEstimate struct {
 	Source    string  // its id; a feed has no table

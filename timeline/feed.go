@@ -14,7 +14,7 @@ import (
 )
 
 // Feed reads events from somewhere else than a table, such as an export: read yields them all, in any order, each with
-// Name, Key, At and Payload, and Seen if it is known; name tells the source from others. The payload is a struct. An event
+// Name, Key, At and Payload, and Seen if it is known; name distinguishes the source from others. The payload is a struct. An event
 // that is yielded twice counts once; two with one At and Key and different content are an *[EventError]. An event without
 // Seen counts as accepted before everything else, and is compared with what rows have by each [View.CatchUp].
 func Feed[P any](name string, events []string, read func(context.Context) iter.Seq2[Event[P], error], opts ...SourceOption) Source {

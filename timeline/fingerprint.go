@@ -13,7 +13,7 @@ import (
 // formatVersion is that of rows and manifests. Rows of another one are not read.
 const formatVersion = 1
 
-// fingerprint tells definitions apart by all that changes rows, as far as it can be seen: functions have Version.
+// fingerprint identifies a definition by everything visible that changes rows; functions have Version.
 func (d *definition) fingerprint() (string, error) {
 	h := sha256.New()
 	line := func(format string, args ...any) { _, _ = fmt.Fprintf(h, format+"\n", args...) } // a hash takes everything

@@ -51,7 +51,7 @@ func Items[T any, V any](s *entity.Store[T], at *V, opts ...SourceOption) Source
 	return o.finish(opts)
 }
 
-// lifetime is how long an entity's items live, as far as its declaration tells.
+// lifetime is how long an entity's items live, as far as its declaration says.
 func lifetime(x plan.Stamper) time.Duration {
 	if l, ok := x.(interface{ Kept() time.Duration }); ok {
 		return l.Kept()
@@ -59,7 +59,7 @@ func lifetime(x plan.Stamper) time.Duration {
 	return 0
 }
 
-// AcceptedAt names the field that tells when the store accepted an item of [Items]: the time of a write by the clock of the
+// AcceptedAt names the field that says when the store accepted an item of [Items]: the time of a write by the clock of the
 // service, such as a created_at, and not one that a client chose.
 func AcceptedAt[V any](field *V) SourceOption {
 	return func(o *origin) {

@@ -14,7 +14,7 @@ import (
 const leaseTime = 30 * time.Second
 
 // hold is a builder's right to change the rows of a view: nobody else has its fence, and whatever it writes is refused
-// once somebody has a higher one.
+// once another builder has a higher one.
 type hold struct {
 	store *entity.Store[manifest]
 	clock func() time.Time
@@ -56,7 +56,7 @@ func acquire(ctx context.Context, store *entity.Store[manifest], view, owner str
 			m, err = store.Put(ctx, m, entity.If(same...), fenced())
 		}
 		if errors.Is(err, entity.ErrExists) || errors.Is(err, entity.ErrCondition) {
-			continue // another builder was first: its lease tells who
+			continue // another builder was first: its lease names it
 		}
 		if err != nil {
 			return nil, err

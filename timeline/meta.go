@@ -15,7 +15,7 @@ const (
 	Stale       Status = "stale"       // built by another definition
 )
 
-// Meta tells what rows are worth. It comes with every result.
+// Meta says how complete and how recent rows are. It comes with every result.
 //
 // HistoryComplete says that the rows account for everything that the sources have accepted up to Through, or AsOf, and is
 // true only when that is proven: the history was read whole, no state of an item is missing in it, no event was passed over for

@@ -78,7 +78,7 @@ func collectRows(opts []RowsOption) (o rowsOptions, err error) {
 
 func (o rowsOptions) replays() bool { return o.asOf != nil || o.knownAt != nil }
 
-// Meta tells what the stored rows are worth. It costs one read.
+// Meta says how complete and how recent the stored rows are. It costs one read.
 func (v *View[K, S]) Meta(ctx context.Context) (Meta, error) { return v.opened().readMeta(ctx) }
 
 func (v *view) readMeta(ctx context.Context) (meta Meta, err error) {
@@ -130,7 +130,7 @@ func (v *view) meta(m *manifest, g *generation) Meta {
 	return meta
 }
 
-// serve checks the generation that a read is to be answered from, nil when there is none yet, and gives its id.
+// serve checks the generation that answers a read, nil before the first build, and returns its id.
 func (v *view) serve(m *manifest, g *generation, o rowsOptions) (Meta, string, error) {
 	meta := v.meta(m, g)
 	if o.complete && !meta.HistoryComplete {

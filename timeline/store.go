@@ -67,7 +67,7 @@ type generation struct {
 	Started   time.Time         `dynamodbav:"started"`
 	Finished  time.Time         `dynamodbav:"finished,omitempty"`
 	Through   time.Time         `dynamodbav:"through"`          // events accepted up to here are in the rows
-	Newest    time.Time         `dynamodbav:"newest,omitempty"` // when the last of them was accepted, which no clock but the events' own tells
+	Newest    time.Time         `dynamodbav:"newest,omitempty"` // when the last of them was accepted, by the events' own clocks
 	Now       time.Time         `dynamodbav:"now"`              // events that had expired by then are not
 	Rows      int64             `dynamodbav:"rows"`
 	Counts    Counters          `dynamodbav:"counters"`

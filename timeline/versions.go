@@ -56,7 +56,7 @@ func Versions[T any](h *versioned.History[T], opts ...SourceOption) Source {
 	}
 	s := o.core.Schema
 	if s.UpdatedAt == nil {
-		o.problem(`the entity needs a field with entity:"updated_at": it tells when a change happened`)
+		o.problem(`the entity needs a field with entity:"updated_at": it says when a change happened`)
 	}
 	if !s.Hidden {
 		o.problem("in tables that are shared with effect-dynamodb the states of an item do not tell what happened")

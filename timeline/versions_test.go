@@ -209,7 +209,7 @@ func TestT27_WhatHasExpiredIsToldAndDoesNotCountAnyMore(t *testing.T) {
 	assert.ErrorIs(t, err, timeline.ErrIncomplete)
 }
 
-// draft has deleted copies that expire: after that it can be created anew.
+// draft has deleted copies that expire: after that it can be created again.
 type draft struct {
 	_       entity.Key `name:"Draft" pk:"$#{id}" sk:"$"`
 	_       versioned.Retain

@@ -149,7 +149,7 @@ func keyValues(fields []*key.Field, stored []types.AttributeValue) ([]key.Value,
 	return values, nil
 }
 
-// expression renders a condition, nil when there is none.
+// expression renders a condition, nil for the empty one.
 func expression(r *expr.Renderer, c expr.Cond) *string {
 	text := r.Cond(c)
 	if text == "" {

@@ -147,7 +147,7 @@ func TestAppend_LateEventOfAnItemThatIsGoneMeanwhileIsNotLost(t *testing.T) {
 		<-arrived
 		w.remove("$app#v1#meter#m-1", "$app#v1#meter")
 	}()
-	require.True(t, w.append(reading(10, 100)).Applied, "it was planned anew")
+	require.True(t, w.append(reading(10, 100)).Applied, "it was planned again")
 	require.Len(t, w.history(reading(0, 0)), 2)
 }
 

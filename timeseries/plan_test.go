@@ -14,7 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-var update = flag.Bool("update", false, "write testdata/plans anew")
+var update = flag.Bool("update", false, "write testdata/plans again")
 
 // paper is a database without a client, whose clock stands still.
 func paper(t testing.TB) *entity.DB {
@@ -113,7 +113,7 @@ func golden(t *testing.T, name, got string) {
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, string(want), got+"\n", "%s; -update writes it anew", path)
+	require.Equal(t, string(want), got+"\n", "%s; -update writes it again", path)
 }
 
 func TestPlan_NeverShowsASecret(t *testing.T) {

@@ -42,7 +42,7 @@ func (w *world[T]) partition(pk string) map[string]map[string]string {
 	return all
 }
 
-// item is one stored item, nil when there is none.
+// item is one stored item, nil if absent.
 func (w *world[T]) item(pk, sk string) item {
 	w.t.Helper()
 	consistent := true

@@ -10,6 +10,6 @@
 //
 // Each claimed value is an item of its own, the sentinel, whose key is the value. Every write of the entity puts and
 // deletes sentinels in the same transaction as the item, under conditions on their owner, so that two items can never
-// have one value, whatever happens at the same time. A value that somebody else has is a *[ViolationError]. [Of] finds
+// have one value, whatever happens at the same time. A value that another item has is a *[ViolationError]. [Of] finds
 // the item that has a value, and finds and mends what other programs have left in disorder.
 package unique

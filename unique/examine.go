@@ -21,15 +21,15 @@ const (
 // state is what there is of one item.
 type state struct {
 	key     item.Item
-	current item.Item // nil when there is none
-	copied  item.Item // the newest deleted copy that reserves a value; nil when there is none
+	current item.Item // nil if absent
+	copied  item.Item // the newest deleted copy that reserves a value; nil if absent
 }
 
 // evidence is what a value's sentinel and items were at one instant.
 type evidence struct {
 	found    bool // something is wrong
 	finding  Finding
-	sentinel item.Item // nil when there is none, or when it has expired
+	sentinel item.Item // nil if absent, or when it has expired
 	havers   []state
 	named    *state // whom the sentinel names, when that item has not the value
 }

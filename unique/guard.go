@@ -8,7 +8,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// foreign is what a plan learns of a sentinel that it wanted to give up or to reserve and that somebody else has.
+// foreign is what a plan learns of a sentinel that it wanted to give up or to reserve and that another item has.
 type foreign struct{ id string }
 
 // Notes say what a printed plan adds for a mutation.
@@ -140,7 +140,7 @@ func (c *constraint) release(m *plan.Mutation, k item.Item) plan.Part {
 // label stands for the sentinel's key, which holds the value, in printed plans.
 func (c *constraint) label() string { return "sentinel of " + c.name }
 
-// lost judges a sentinel that somebody else has taken over: the item has nothing to give up there.
+// lost judges a sentinel that another item has taken over: the item has nothing to give up there.
 func lost(k item.Item) func(plan.Failure) plan.Verdict {
 	return func(plan.Failure) plan.Verdict {
 		return plan.Verdict{Replan: plan.ErrConflict, Learned: []any{foreign{plan.KeyID(k)}}}

@@ -51,7 +51,7 @@ func (a *audit) mend(ctx context.Context, f Finding, done *Repaired) error {
 		case err != nil:
 			return err
 		case !e.found:
-			return nil // by somebody else
+			return nil // by another client
 		}
 		if f = e.finding; f.Kind == Conflict {
 			break

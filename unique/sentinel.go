@@ -96,7 +96,7 @@ func (e *ViolationError) Error() string {
 	return "the value of the unique constraint " + e.Constraint + " belongs to another item"
 }
 
-// errNoOwner is a sentinel that somebody else has written, without an owner.
+// errNoOwner is a sentinel that another program has written, without an owner.
 var errNoOwner = errors.New("the sentinel names no owner")
 
 // ownerOf reads the owner from a sentinel.

@@ -220,7 +220,7 @@ func (a *audit) ownerKey(it item.Item) item.Item {
 		infix = m.Infix()
 	}
 	copied := it[schema.KindAttr] != nil
-	if a.k.shared() { // where nothing in an item but its key tells what it is
+	if a.k.shared() { // where only the key of an item shows what it is
 		copied = !a.s.SK.Template.Recomposes(it, sk)
 	}
 	if copied {

@@ -120,7 +120,7 @@ func (b *bed) rows(t *testing.T) []row {
 	return out.Items
 }
 
-// sentinel returns the sentinel whose value ends in v, nil when there is none.
+// sentinel returns the sentinel whose value ends in v, nil if absent.
 func (b *bed) sentinel(t *testing.T, v string) row {
 	t.Helper()
 	for _, it := range b.rows(t) {

@@ -66,7 +66,7 @@ func deleted(s *schema.Schema, it item.Item) bool {
 	}
 	name, _ := plan.DeletedAttr(s)
 	_, dated := it[name]
-	return dated && s.Options.Interop // nothing else tells a copy there, nor what effect-dynamodb keeps of one at a restore
+	return dated && s.Options.Interop // nothing else marks a copy there, nor what effect-dynamodb keeps of one at a restore
 }
 
 // since is when the item came into a state.

@@ -57,7 +57,7 @@ func states(t *testing.T, h *versioned.History[kept], id string) []state {
 	return all
 }
 
-// An item that something else has made anew, beside the history of an earlier life, has a version that is taken. It must
+// An item that something else has made again, beside the history of an earlier life, has a version that is taken. It must
 // not be stuck: its history goes on after the earlier one.
 func TestRetain_AnItemMadeAnewBehindItsBackCountsOn(t *testing.T) {
 	t.Parallel()

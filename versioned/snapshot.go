@@ -41,7 +41,7 @@ func (r *retain) Notes(k plan.Kind) []string {
 	case plan.Buried:
 		return []string{"put    a snapshot of the replaced state, and of the deleted state when its copy expires"}
 	case plan.Revived:
-		return []string{"put    a snapshot of the deleted state if there is none"}
+		return []string{"put    a snapshot of the deleted state unless it exists"}
 	}
 	return []string{"put    a snapshot of the new state"}
 }
@@ -108,7 +108,7 @@ func expires(s *schema.Schema, copied item.Item) bool {
 
 // same holds when there is no snapshot, or one of this very state: the first was put when the item was created. A touch
 // gives the item another write id and leaves the version and updated_at alone. In a shared table the version alone has to
-// prove it, which is the key: where effect-dynamodb's put has begun versions anew, the history is written anew from there.
+// prove it, which is the key: where effect-dynamodb's put has begun versions again, the history is written again from there.
 func same(s *schema.Schema, it item.Item) expr.Cond {
 	either := []expr.Cond{plan.Absent(s)}
 	proof := func(name string) {
@@ -167,7 +167,7 @@ func (r *retain) put(m *plan.Mutation, x state) (plan.Part, error) {
 	}, plan.CheckSize(s, it)
 }
 
-// writtenAt is when a state was written, as far as it tells.
+// writtenAt is when a state was written, if it says so.
 func writtenAt(s *schema.Schema, it item.Item) types.AttributeValue {
 	a := s.UpdatedAt
 	if a == nil {

@@ -54,7 +54,7 @@ func validateBatch(id check.MAC, all []submission) error {
 	return v.err()
 }
 
-// place is a batch of a request. The index tells batches apart that have one name.
+// place is a batch of a request. The index distinguishes batches with the same name.
 type place struct {
 	Index   int     `json:"index"`
 	BatchID BatchID `json:"batch_id"`
@@ -148,7 +148,7 @@ func (b *backend) store(ctx context.Context, r Reading) (stored bool, err error)
 	return false, nil
 }
 
-// warnExpired tells of a reading whose retention was over before it came: the device's clock must be wrong.
+// warnExpired logs a reading whose retention was over before it came: the device's clock must be wrong.
 func (b *backend) warnExpired(ctx context.Context, r Reading) {
 	end := time.UnixMilli(int64(r.TimestampMS)).Add(b.retention)
 	if b.retention > 0 && !end.After(b.now()) {

@@ -1,5 +1,5 @@
 // Command iotbackend is the backend of a fleet of sensors on net/http, over four DynamoDB tables whose schema was fixed by
-// somebody else: every key, attribute and format is reproduced by struct tags.
+// others: every key, attribute and format is reproduced by struct tags.
 //
 //	go run ./examples/iotbackend               # runs a fleet against itself, shows and checks what is stored
 //	go run ./examples/iotbackend -serve :8080  # serves; see README.md for the environment and the API

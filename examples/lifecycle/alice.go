@@ -31,7 +31,7 @@ func (s *story) alice() []chapter {
 			"emp-alice: current 4", "emp-alice: snapshot 1 expires", "emp-alice: snapshot 2 expires", "emp-alice: snapshot 3 deleted expires",
 			"emp-alice: sentinel alice@acme.com",
 		}},
-		{"Expect: a write by somebody who has seen an old version", who, s.expect, []string{
+		{"Expect: a write by a client that has read an old version", who, s.expect, []string{
 			"emp-alice: current 5", "emp-alice: snapshot 1 expires", "emp-alice: snapshot 2 expires", "emp-alice: snapshot 3 deleted expires",
 			"emp-alice: snapshot 4 expires", "emp-alice: sentinel alice@acme.com",
 		}},
@@ -116,7 +116,7 @@ func (s *story) restore(ctx context.Context) error {
 	_, err = s.bin.Restore(ctx, alice)
 	s.refused("Restore once more", err, entity.ErrNotDeleted)
 	_, err = s.bin.Restore(ctx, Employee{EmployeeID: "emp-nobody"})
-	s.refused("Restore of somebody who never was", err, entity.ErrNotFound)
+	s.refused("Restore of an employee who never existed", err, entity.ErrNotFound)
 	return nil
 }
 

@@ -10,7 +10,7 @@ import (
 // emails is the second part: who has which address.
 func (s *story) emails() []chapter {
 	return []chapter{
-		{"Unique: an address that somebody has", []string{"emp-bob"}, s.taken, []string{
+		{"Unique: an address that is taken", []string{"emp-bob"}, s.taken, []string{
 			"emp-bob: current 1", "emp-bob: snapshot 1", "emp-bob: sentinel bob@acme.com",
 		}},
 		{"Policy free: Alice is deleted, and Carol takes her address", []string{"emp-alice", "emp-carol"}, s.free, []string{
@@ -36,7 +36,7 @@ func (s *story) emails() []chapter {
 	}
 }
 
-// violated prints the error of a write of an address that somebody else has.
+// violated prints the error of a write of an address that is taken.
 func (s *story) violated(call string, err error, owner string) {
 	if v := as[*unique.ViolationError](s, call, err); v != nil {
 		s.equal("constraint", v.Constraint, "email")

@@ -1,4 +1,4 @@
-// Command lifecycle tells the life of an employee record: created, updated, deleted softly, restored, reverted and purged,
+// Command lifecycle plays the life of an employee record: created, updated, deleted softly, restored, reverted and purged,
 // with a version for each state and an e-mail address that nobody else can have. After each step it prints what lies in
 // the table.
 //
@@ -37,7 +37,7 @@ func main() {
 	}
 }
 
-// start tells the story on a table of its own, which it deletes at the end.
+// start runs the story on a table of its own, which it deletes at the end.
 func start(ctx context.Context, out io.Writer) (err error) {
 	server, err := localdb.Start(ctx)
 	if err != nil {
@@ -50,7 +50,7 @@ func start(ctx context.Context, out io.Writer) (err error) {
 	return run(ctx, out, client, table)
 }
 
-// run tells the story and says how it ended: "ok", or an error that joins everything that was not as it must be.
+// run plays the story and says how it ended: "ok", or an error that joins everything that was not as it must be.
 func run(ctx context.Context, out io.Writer, client *dynamodb.Client, table string) error {
 	s, err := newStory(out, client, table)
 	if err != nil {

@@ -15,7 +15,7 @@ type receipt struct {
 	answer timeseries.Result[Telemetry]
 }
 
-// publish sends the device's deliveries in the order of their arrival, and tells seen of the first and of every
+// publish sends the device's deliveries in the order of their arrival, and calls seen for the first and for every
 // eighth after it.
 func (d *device) publish(ctx context.Context, a *app, seen chan<- sighting) error {
 	for i, out := range d.deliveries {

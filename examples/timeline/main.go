@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-// start tells the story on tables of its own, which it deletes at the end.
+// start runs the story on tables of its own, which it deletes at the end.
 func start(ctx context.Context, out io.Writer, seed uint64) (err error) {
 	server, err := localdb.Start(ctx)
 	if err != nil {
@@ -62,7 +62,7 @@ func run(ctx context.Context, out io.Writer, client *dynamodb.Client, table stri
 	return s.run(ctx)
 }
 
-// run tells the story, and compares what was seen with what must be.
+// run plays the story, and compares what was seen with what must be.
 func (s *story) run(ctx context.Context) error {
 	if err := s.tell(ctx, s.scenes()); err != nil {
 		return err

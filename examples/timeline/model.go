@@ -11,7 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// Message is what somebody says. Every state of it is kept for a year, the one in which it is deleted too: what happens to
+// Message is one message of a chat. Every state of it is kept for a year, the one in which it is deleted too: what happens to
 // it is its history.
 type Message struct {
 	_ entity.Key           `name:"Message" pk:"$#{user_id}" sk:"$#{message_id}" payload:"2"`

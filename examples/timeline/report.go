@@ -119,7 +119,7 @@ func (r report) bar() *bar { return &bar{report: r} }
 
 const width = 40
 
-// draw prints progress when there is some; a build tells it one call at a time.
+// draw prints progress; a build reports it one call at a time.
 func (b *bar) draw(m timeline.Meta) {
 	p := m.RebuildProgress
 	if p == nil || len(b.drawn) > 0 && b.drawn[len(b.drawn)-1] == *p {

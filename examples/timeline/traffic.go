@@ -28,7 +28,7 @@ var (
 	moments    = []time.Time{epoch.Add(3 * day), epoch.Add(12 * day), epoch.Add(30 * day)}
 )
 
-// deed is something that somebody does to the chat.
+// deed is one action of a user in the chat.
 type deed struct {
 	event    string    // name of the event that it is; "" for a verdict that lets a message pass
 	accepted time.Time // by the store

@@ -20,7 +20,7 @@ import (
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
-var rewrite = flag.Bool("update", false, "write the files in testdata anew")
+var rewrite = flag.Bool("update", false, "write the files in testdata again")
 
 // traits are what a combination declares.
 type traits struct {
@@ -336,5 +336,5 @@ func golden(t *testing.T, name, text string) {
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, string(want), text, "go test ./internal/conformance -run %s -update writes it anew; look at the difference", t.Name())
+	require.Equal(t, string(want), text, "go test ./internal/conformance -run %s -update writes it again; look at the difference", t.Name())
 }

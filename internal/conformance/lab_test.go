@@ -213,7 +213,7 @@ func runAlone[T any](t *testing.T, op entity.Write[T]) error {
 	}).Run(t.Context(), &result)
 }
 
-// inputCode is the code of an *entity.InputError in err, "" when there is none.
+// inputCode is the code of an *entity.InputError in err, "" if absent.
 func inputCode(err error) string {
 	var mistake *entity.InputError
 	if errors.As(err, &mistake) {

@@ -96,7 +96,7 @@ func (g guide) delete(t *testing.T) time.Time {
 	return at
 }
 
-// alice is the item of alice's with that suffix of the sort key; nil when there is none.
+// alice is the item of alice's with that suffix of the sort key; nil if absent.
 func (g guide) alice(t *testing.T, suffix string) map[string]types.AttributeValue {
 	t.Helper()
 	return g.items(t)[alicePK+" "+employeeSK+suffix]

@@ -16,7 +16,7 @@ import (
 const saying = "\t// prints\n"
 
 // Run runs the examples of file, by their names and one after the other, since they share the standard output. The
-// error joins those that print something else than they say, and tells of an example in file that is not among them.
+// error joins those that print something else than they say, and names an example in file that is not among them.
 func Run(file string, examples map[string]func()) error {
 	text, err := os.ReadFile(file)
 	if err != nil {

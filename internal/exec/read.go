@@ -9,7 +9,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 )
 
-// Get reads one item, nil when there is none.
+// Get reads one item, nil if absent.
 func (r *Runner) Get(ctx context.Context, table string, key item.Item, consistent bool) (item.Item, error) {
 	var found item.Item
 	err := r.read(ctx, []string{table}, func() error {
@@ -62,7 +62,7 @@ func (r *Runner) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.Sc
 	return page, r.indexError(ctx, *in.TableName, in.IndexName, err)
 }
 
-// DescribeTable tells what a table is like.
+// DescribeTable returns the description of a table.
 func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDescription, error) {
 	var found *types.TableDescription
 	err := r.read(ctx, []string{name}, func() error {

@@ -10,7 +10,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// Run plans op and sends it until it has an outcome or an error. A lost guard is planned anew from a fresh read.
+// Run plans op and sends it until it has an outcome or an error. A lost guard is planned again from a fresh read.
 func (r *Runner) Run(ctx context.Context, op *plan.Op) (any, error) {
 	if op.Err != nil {
 		return nil, op.Err
@@ -45,13 +45,13 @@ func unproven(op *plan.Op, step plan.Step, err error) bool {
 	return op.Read && op.Given != nil && (err != nil || len(step.Actions) == 0)
 }
 
-// retry says that an op must be planned anew: err when that has been done often enough, learned what to know then.
+// retry says that an op must be planned again: err when that has been done often enough, learned what to know then.
 type retry struct {
 	err     error
 	learned []any
 }
 
-// follow sends a step and those that its verdicts lead to. again is set when the op must be planned anew.
+// follow sends a step and those that its verdicts lead to. again is set when the op must be planned again.
 func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (outcome any, again *retry, err error) {
 	if len(step.Actions) == 0 { // nothing to write
 		outcome, err := step.Done(plan.Returned{})

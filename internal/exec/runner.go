@@ -37,7 +37,7 @@ type Runner struct {
 	shows atomic.Bool // a refusal came with the item that caused it, so the client does not hide them
 }
 
-// Report tells what one call of a public verb cost.
+// Report says what one call of a public verb cost.
 type Report struct {
 	Verb       string        // Create, Append, Query …
 	Entity     string        // entity name; "" for a transaction of several
@@ -75,7 +75,7 @@ func (r *Runner) Measure(ctx context.Context, verb, entity string, f func(contex
 	return err
 }
 
-// capacity asks DynamoDB for consumed capacity only when somebody listens.
+// capacity asks DynamoDB for consumed capacity only when a listener is set.
 func (r *Runner) capacity() types.ReturnConsumedCapacity {
 	if r.Observe == nil {
 		return types.ReturnConsumedCapacityNone

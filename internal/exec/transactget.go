@@ -15,7 +15,7 @@ type Key struct {
 	Key   item.Item
 }
 
-// TransactGet reads the items at one instant, in the order of keys; nil where there is none.
+// TransactGet reads the items at one instant, in the order of keys; nil where absent.
 func (r *Runner) TransactGet(ctx context.Context, keys []Key) ([]item.Item, error) {
 	in := &dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: r.capacity()}
 	tables := make([]string, len(keys))

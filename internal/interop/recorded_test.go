@@ -54,7 +54,7 @@ type step struct {
 // stored is an item as JSON: attribute → type → value.
 type stored map[string]map[string]any
 
-// text is a text attribute, "" when there is none.
+// text is a text attribute, "" if absent.
 func (it stored) text(name string) string {
 	s, _ := it[name]["S"].(string)
 	return s

@@ -21,7 +21,7 @@ var (
 const deepest = 200
 
 // checkValue finds what attributevalue would leave out, or encode wrongly, in silence. Types are checked when a schema
-// is built; this is for what only a value tells: the content of interfaces, and whether it ends.
+// is built; this is for what only a value shows: the content of interfaces, and whether it ends.
 func checkValue(v reflect.Value, depth int) error {
 	t := v.Type()
 	switch {

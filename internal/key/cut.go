@@ -3,7 +3,7 @@ package key
 import "unicode/utf8"
 
 // Successor gives the least text above every text that begins with prefix: the
-// prefix with its last rune incremented. It is "" when there is none.
+// prefix with its last rune incremented. It is "" if absent.
 func Successor(prefix string) string {
 	for prefix != "" {
 		r, size := utf8.DecodeLastRuneInString(prefix)

@@ -40,7 +40,7 @@ type Spec struct {
 	Table      string // logical table of a store, instead of what its declaration says
 	Own        bool   // of this module alone: keys keep their case, and times their nanoseconds, whatever the database says
 	Idempotent bool   // of this module alone: a write whose answer was lost may be sent again, since nobody else writes what it writes
-	Derived    bool   // its items are made from others, and made anew when their form changes
+	Derived    bool   // its items are made from others, and made again when their form changes
 	Handle     string // the constructor that is at work, "" for entity.New
 	Errs       []error
 }

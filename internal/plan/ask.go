@@ -30,7 +30,7 @@ type refusal struct {
 	err   error
 }
 
-// walk asks v, stored as av, and every value inside it that is stored, the inner before the outer. av tells what is: a
+// walk asks v, stored as av, and every value inside it that is stored, the inner before the outer. av says what is stored: a
 // nil one stands for a value that is absent.
 func (r *refusals) walk(v reflect.Value, av types.AttributeValue, place string) {
 	if !v.IsValid() || av == nil || !asks(v.Type()) {

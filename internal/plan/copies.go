@@ -77,7 +77,7 @@ func WithCopies(ctx context.Context, r Reader, op *Op) (current, newestCopy item
 	return current, newestCopy, err
 }
 
-// NewestCopy reads the newest deleted copy of op's item, expired or not, of whatever spelling; nil when there is none.
+// NewestCopy reads the newest deleted copy of op's item, expired or not, of whatever spelling; nil if absent.
 func NewestCopy(ctx context.Context, r Reader, op *Op) (item.Item, error) {
 	it, _, err := newest(ctx, r, op, mover(op.Schema).Infix(), time.Time{}, false)
 	return it, err

@@ -80,7 +80,7 @@ func live(s *schema.Schema, it item.Item, now time.Time) bool {
 }
 
 // unchanged guards a write by what was read: the write id, else every attribute of the image, the version among them. A
-// version alone would not do: a touch leaves it alone, and an item that is created anew counts from 1 again. A write id
+// version alone would not do: a touch leaves it alone, and an item that is created again counts from 1 again. A write id
 // never comes back once it is gone, and hardly all content together with its version; so a write under them can be sent
 // twice. An image without a version can come back, and so can one in a table that is shared with effect-dynamodb, whose
 // put begins at 1 again. pin is the guard where what was read does not come back, else empty.

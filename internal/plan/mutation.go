@@ -162,7 +162,7 @@ func Deleted(s *schema.Schema, old item.Item, in Input, at time.Time) (item.Item
 	return it, nil
 }
 
-// StateClock is the attribute that, beside the version, tells states of an item apart whatever touched them since:
+// StateClock is the attribute that, beside the version, distinguishes states of an item whatever touched them since:
 // updated_at, else created_at; nil when there is neither.
 func StateClock(s *schema.Schema) *schema.Attr {
 	if s.UpdatedAt != nil {

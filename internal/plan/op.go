@@ -45,12 +45,12 @@ type Op struct {
 	// it does is wanted whenever its conditions hold. What its refusal says is then true whatever became of earlier attempts.
 	Idempotent bool
 
-	AlsoDeleted bool // an item that is not found may have been deleted, which the error tells too
+	AlsoDeleted bool // an item that is not found may have been deleted, which the error says too
 
 	Source  string                                      // what is read, for printing; "" for the current item
 	Prepare func(context.Context, Reader, *Input) error // reads what else the plan needs; nil for most
 	Plan    func(Input) (Step, error)
-	Sketch  func(Input) Step // for printing a plan that needs a read: nil when there is none
+	Sketch  func(Input) Step // for printing a plan that needs a read: nil if absent
 }
 
 // Reads reports that op cannot be planned without a read, at least not as part of a transaction.
@@ -61,7 +61,7 @@ type Input struct {
 	Now     time.Time
 	WriteID string
 	Joined  bool      // part of a transaction with other ops: there is no returned image
-	Image   item.Item // the current item, when Read; nil when there is none
+	Image   item.Item // the current item, when Read; nil if absent
 	Beside  item.Item // the newest deleted copy, expired or not, when the op Buries
 	Past    Past      // what earlier lives left, when Past and there is no live item
 	Found   any       // what Prepare read
@@ -151,7 +151,7 @@ func (f Failure) Failed() bool { return f.Code == "ConditionalCheckFailed" }
 // Verdict is what a definite failure means. Exactly one field but Learned is set.
 type Verdict struct {
 	Err     error // the op failed
-	Replan  error // the item changed since it was read: plan anew; the error to give when attempts are used up
+	Replan  error // the item changed since it was read: plan again; the error to give when attempts are used up
 	Outcome any   // the op is done with this outcome
 	Next    *Step // send this now
 	Learned []any // with Replan: what the next plan has to know

@@ -24,7 +24,7 @@ type Reader interface {
 // Past is what earlier lives of an item have left.
 type Past struct {
 	Version int64     // under Retain, the highest version among the newest snapshot and the newest deleted copy; 0 when there is neither
-	Copy    item.Item // the newest deleted copy that has not expired; nil when there is none
+	Copy    item.Item // the newest deleted copy that has not expired; nil if absent
 	Stray   error     // a *KeyCaseError when the past is that of an item whose key differs in case only
 	Odd     bool      // there are snapshots and, against what a move leaves behind, no copy at all
 	Open    bool      // and the newest snapshot is of a live state
@@ -42,7 +42,7 @@ func (p Past) forbids(s *schema.Schema) error {
 }
 
 // Overtaken is what a write learns of an item whose version is taken by a state that another life has left, because
-// something that does not keep the history has made the item anew. The next plan counts on after that history.
+// something that does not keep the history has made the item again. The next plan counts on after that history.
 type Overtaken struct{ Version int64 }
 
 // Overtaken reports that an earlier round has learned of such a version.
@@ -99,7 +99,7 @@ func ReadPast(ctx context.Context, r Reader, op *Op, now time.Time) (Past, error
 	return past, nil
 }
 
-// Newest reads the newest satellite of op's item under an infix that has not expired; nil when there is none. Where items
+// Newest reads the newest satellite of op's item under an infix that has not expired; nil if absent. Where items
 // whose keys differ in case share the key, one of op's own comes before those of others, which are for the caller to refuse.
 func Newest(ctx context.Context, r Reader, op *Op, infix string, now time.Time) (item.Item, error) {
 	_, live, err := newest(ctx, r, op, infix, now, true)

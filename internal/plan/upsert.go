@@ -235,7 +235,7 @@ func (u *upsert) blind(in Input) (Step, error) {
 	}, nil
 }
 
-// returns asks for what tells most: the item before, which says whether it was created, or the item itself.
+// returns asks for what shows most: the item before, which says whether it was created, or the item itself.
 func (u *upsert) returns() Returns {
 	if u.replace && u.op.Old == nil {
 		return ReturnNew
@@ -339,7 +339,7 @@ func (u *upsert) create(in Input) (Step, error) {
 // expired is what a blind write learns of an item that is there but has expired.
 type expired struct{}
 
-// renewed is what it learns when somebody else has begun a new life in place of the expired item.
+// renewed is what it learns when another client has begun a new life in place of the expired item.
 type renewed struct{}
 
 // overExpired reports that the item had expired when it was last heard of.

@@ -137,7 +137,7 @@ func SetVersion(s *schema.Schema, it item.Item, version int64) {
 	}
 }
 
-// StoredVersion is the version in it, 0 when there is none.
+// StoredVersion is the version in it, 0 if absent.
 func StoredVersion(s *schema.Schema, it item.Item) int64 {
 	if s.Version == nil {
 		return 0

@@ -92,7 +92,7 @@ func (p *Purge) removal(it item.Item) *plan.Op {
 	return op
 }
 
-// asRead holds while an item is the one that was read: by its write id, else by what tells states apart.
+// asRead holds while an item is the one that was read: by its write id, else by what distinguishes states.
 func (p *Purge) asRead(it item.Item) expr.Cond {
 	if w, ok := it[schema.WriteAttr]; ok {
 		return expr.All(plan.There(p.Schema), expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w))

@@ -86,7 +86,7 @@ func ends(c expr.Cond) (lo, hi types.AttributeValue) {
 	return nil, nil
 }
 
-// beyond is a sort key above all that begin with prefix; nil when there is none.
+// beyond is a sort key above all that begin with prefix; nil if absent.
 func beyond(prefix types.AttributeValue) types.AttributeValue {
 	s, ok := prefix.(*types.AttributeValueMemberS)
 	if !ok {

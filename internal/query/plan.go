@@ -1,4 +1,4 @@
-// Package query compiles a read of one partition (of a table, an index, or what lies beside an item) into a key
+// Package query compiles a read of one partition (of a table, an index, or what is stored with an item) into a key
 // condition and a filter, and runs it page by page.
 package query
 
@@ -37,7 +37,7 @@ type Source struct {
 	Base func(now time.Time) expr.Cond
 	// Expire is set when the items can expire.
 	Expire bool
-	// Own tells the items that the query is about from others that pass the filter; nil when the filter does. It gives an
+	// Own distinguishes the items that the query is about from others that pass the filter; nil when the filter does. It gives an
 	// error for an item that makes the whole query fail.
 	Own func(item.Item) (bool, error)
 	// Needs are the attributes that Own looks at.

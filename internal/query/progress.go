@@ -2,7 +2,7 @@ package query
 
 import "github.com/dynastrata/dynastrata/internal/opt"
 
-// tracker tells one listener how far a run has come.
+// tracker reports to one listener how far a run has come.
 type tracker struct {
 	tell func(opt.ScanProgress)
 	so   opt.ScanProgress
@@ -16,7 +16,7 @@ func (p *Plan) tracker(segments int) *tracker {
 	return &tracker{p.Scanned, opt.ScanProgress{Segments: segments}}
 }
 
-// add takes one answer in and tells of it.
+// add takes one answer in and reports it.
 func (t *tracker) add(got fetched) {
 	if t == nil {
 		return

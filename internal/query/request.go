@@ -20,7 +20,7 @@ type fetched struct {
 	count     int // items that passed the filter
 	evaluated int // items that were read and charged
 	last      item.Item
-	units     float64 // read units, where somebody asked
+	units     float64 // read units, if asked for
 }
 
 // fetch sends one request. limit is how many items it evaluates at most, 0 what fits into 1 MB.

@@ -43,7 +43,7 @@ type taggedField struct {
 	tag tag.Attribute
 }
 
-// fieldIn finds the field of struct t that is stored under a name; nil when there is none. A struct can be embedded in
+// fieldIn finds the field of struct t that is stored under a name; nil if absent. A struct can be embedded in
 // itself by a pointer; around are those that t is embedded in.
 func fieldIn(t reflect.Type, name string, around []reflect.Type) *taggedField {
 	if slices.Contains(around, t) {

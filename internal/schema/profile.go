@@ -81,7 +81,7 @@ func (s *Schema) Together(x *Index) bool {
 	return s.Options.Interop && !x.Local && x.PK.Prefixed && (x.SK == nil || x.SK.Prefixed)
 }
 
-// Kept reports that appends keep half h in step, so that it does not have to be composed anew by other writes.
+// Kept reports that appends keep half h in step, so that it does not have to be composed again by other writes.
 func (s *Schema) Kept(h *Half) bool {
 	written := false
 	for _, a := range h.Parts {

@@ -89,7 +89,7 @@ type Schema struct {
 	prototype reflect.Value
 }
 
-// Discriminator is the attribute that tells a verbatim entity's items from others in its table.
+// Discriminator is the attribute that distinguishes a verbatim entity's items from others in its table.
 type Discriminator struct{ Attr, Value string }
 
 // Half is the partition or sort key of the table or of an index.
@@ -243,7 +243,7 @@ type Attr struct {
 // Required reports that items must have the attribute, and that it must not be empty.
 func (a *Attr) Required() bool { return a.Role.Has(tag.Required) || a.needing != "" }
 
-// NeededBy is the name of an index with missing:"error" whose key is made of the attribute; "" when there is none.
+// NeededBy is the name of an index with missing:"error" whose key is made of the attribute; "" if absent.
 func (a *Attr) NeededBy() string { return a.needing }
 
 // WhyRequired says so, for messages.

@@ -250,7 +250,7 @@ func codecOptions(t tag.Attribute) string {
 }
 
 // codec lists the times that the codec must write itself, and the sets that are absent when they are empty. An append
-// tells a set that was reported empty from one that was not reported.
+// distinguishes a set that was reported empty from one that was not reported.
 func (b *builder) codec() {
 	b.s.Codec = item.Codec{Default: b.s.Options.Precision}
 	for _, a := range b.s.Attrs {

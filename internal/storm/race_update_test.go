@@ -86,7 +86,7 @@ func TestRace_TwoUpdatesLeaveTwoVersions(t *testing.T) {
 	require.Equal(t, int64(3), v.Version)
 }
 
-// An expected version is never planned anew: the caller has decided from the state that it saw.
+// An expected version is never planned again: the caller has decided from the state that it saw.
 func TestRace_ExpectedVersionIsNotPlannedAnew(t *testing.T) {
 	t.Parallel()
 	w := open(t, asFree)
