@@ -31,8 +31,8 @@ var shared = sync.OnceValues(func() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	// DynamoDB Local does one thing at a time for those who see the same tables, and a table that one of them makes or deletes
-	// costs all of them time. The processes of a test run do not wait for each other when each has its own access key.
+	// DynamoDB Local serves those who see the same tables by one thread. The processes of a test run do not wait for each other
+	// when each has its own access key.
 	cfg.apart = true
 	server, err := openShared(ctx, cfg, candidates, idleTime)
 	if err == nil && cfg.endpoint == "" {
