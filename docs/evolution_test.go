@@ -17,7 +17,7 @@ import (
 // What evolution.md says of items that were written before a struct had versions, timestamps, unique values, soft delete
 // and history.
 
-func TestW40_AnItemFromBeforeIsRead(t *testing.T) {
+func TestAnItemFromBeforeIsRead(t *testing.T) {
 	t.Parallel()
 	g := newGenerations(t)
 	key := g.before(t, "w-1", "ada@x.org")
@@ -45,7 +45,7 @@ func TestW40_AnItemFromBeforeIsRead(t *testing.T) {
 	require.ErrorIs(t, err, entity.ErrNotFound, "the item does not say since when it is what it is")
 }
 
-func TestW40_TheVersionOfAnItemFromBeforeCountsFromZero(t *testing.T) {
+func TestTheVersionOfAnItemFromBeforeCountsFromZero(t *testing.T) {
 	t.Parallel()
 	g := newGenerations(t)
 	f := entity.Fields[worker]()
@@ -89,7 +89,7 @@ func versions(t *testing.T, g *generations, key worker) []int64 {
 	return numbers
 }
 
-func TestW40_PutAndUpsertGiveAnItemFromBeforeTheTimeOfItsCreation(t *testing.T) {
+func TestPutAndUpsertGiveAnItemFromBeforeTheTimeOfItsCreation(t *testing.T) {
 	t.Parallel()
 	g := newGenerations(t)
 	g.before(t, "w-1", "")
@@ -104,7 +104,7 @@ func TestW40_PutAndUpsertGiveAnItemFromBeforeTheTimeOfItsCreation(t *testing.T) 
 	require.Equal(t, []string{"$app#v1#worker", "$app#v1#worker#v#0000000"}, g.stored(t, "w-2"))
 }
 
-func TestW40_AnItemFromBeforeIsModified(t *testing.T) {
+func TestAnItemFromBeforeIsModified(t *testing.T) {
 	t.Parallel()
 	g := newGenerations(t)
 	key := g.before(t, "w-1", "ada@x.org")
@@ -116,7 +116,7 @@ func TestW40_AnItemFromBeforeIsModified(t *testing.T) {
 	require.Equal(t, "w-1", found.ID)
 }
 
-func TestW40_AnItemFromBeforeIsDeletedAndRestored(t *testing.T) {
+func TestAnItemFromBeforeIsDeletedAndRestored(t *testing.T) {
 	t.Parallel()
 	g := newGenerations(t)
 	key := g.before(t, "w-1", "ada@x.org")
@@ -137,7 +137,7 @@ func TestW40_AnItemFromBeforeIsDeletedAndRestored(t *testing.T) {
 	require.Empty(t, g.stored(t, "w-1"))
 }
 
-func TestW40_AConstraintDoesNotBindItemsFromBefore(t *testing.T) {
+func TestAConstraintDoesNotBindItemsFromBefore(t *testing.T) {
 	t.Parallel()
 	g := newGenerations(t)
 	f := entity.Fields[worker]()
@@ -167,7 +167,7 @@ func TestW40_AConstraintDoesNotBindItemsFromBefore(t *testing.T) {
 }
 
 // Repair makes the constraint bind the items from before, except where two of them have one value.
-func TestW40_RepairBindsItemsFromBefore(t *testing.T) {
+func TestRepairBindsItemsFromBefore(t *testing.T) {
 	t.Parallel()
 	g := newGenerations(t)
 	f := entity.Fields[worker]()
@@ -205,7 +205,7 @@ func TestW40_RepairBindsItemsFromBefore(t *testing.T) {
 }
 
 // The copies of a struct that had no versions are those of version 0.
-func TestW40_ACopyFromBeforeVersionsIsRestored(t *testing.T) {
+func TestACopyFromBeforeVersionsIsRestored(t *testing.T) {
 	t.Parallel()
 	g := newGenerations(t)
 	forgetful, err := entity.New[forgetfulWorker](g.open(t))

@@ -24,7 +24,7 @@ type Wired struct {
 }
 
 // W12: whatever form a key part has on disk, the struct that wrote the item reads, changes, lists and deletes it.
-func TestW12_TheStructThatWroteAnItemFindsItByEveryVerb(t *testing.T) {
+func TestTheStructThatWroteAnItemFindsItByEveryVerb(t *testing.T) {
 	t.Parallel()
 	l, s := open[Wired](t)
 	f := entity.Fields[Wired]()
@@ -66,7 +66,7 @@ func TestW12_TheStructThatWroteAnItemFindsItByEveryVerb(t *testing.T) {
 }
 
 // W12: a part whose stored form the codec or its own type decides cannot be composed from the Go value, and is refused.
-func TestW12_PartsWithAnEncodingOfTheirOwnAreRefusedAtStartUp(t *testing.T) {
+func TestPartsWithAnEncodingOfTheirOwnAreRefusedAtStartUp(t *testing.T) {
 	t.Parallel()
 	type asText struct {
 		_  entity.Key `name:"AsText" pk:"$#{id}"`
@@ -86,7 +86,7 @@ func TestW12_PartsWithAnEncodingOfTheirOwnAreRefusedAtStartUp(t *testing.T) {
 }
 
 // W15: a condition on an index compares what is stored, and a value does not match longer ones that begin with it.
-func TestW15_ConditionsOnAnIndexMatchWholeStoredParts(t *testing.T) {
+func TestConditionsOnAnIndexMatchWholeStoredParts(t *testing.T) {
 	t.Parallel()
 	l, s := open[Employee](t)
 	f := entity.Fields[Employee]()

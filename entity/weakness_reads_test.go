@@ -38,7 +38,7 @@ func beset(t *testing.T) (*lab, *entity.Store[Task]) {
 }
 
 // W20: no read takes what is stored with an item for an item, and nothing beside it makes a read fail.
-func TestW20_ReadsSeeCurrentItemsOnly(t *testing.T) {
+func TestReadsSeeCurrentItemsOnly(t *testing.T) {
 	t.Parallel()
 	l, s := beset(t)
 	f := entity.Fields[Task]()
@@ -89,7 +89,7 @@ func TestW20_ReadsSeeCurrentItemsOnly(t *testing.T) {
 }
 
 // W33: filters are joined with AND, each in its own parentheses and with placeholders of its own.
-func TestW33_EveryFilterCountsAndNoneLetsStrangersIn(t *testing.T) {
+func TestEveryFilterCountsAndNoneLetsStrangersIn(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	s, twin := declare[Task](t, l.db), declare[Task](t, l.db, entity.Named("Twin"))
@@ -128,7 +128,7 @@ func TestW33_EveryFilterCountsAndNoneLetsStrangersIn(t *testing.T) {
 }
 
 // W35: a cursor can be made of any key, and is taken by its own query only.
-func TestW35_CursorsHoldAnyKeyAndAreBoundToTheirQuery(t *testing.T) {
+func TestCursorsHoldAnyKeyAndAreBoundToTheirQuery(t *testing.T) {
 	t.Parallel()
 	_, s := open[Task](t)
 	for _, project := range []string{"プロジェクト", "p"} {

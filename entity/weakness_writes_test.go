@@ -10,7 +10,7 @@ import (
 )
 
 // W31: no route of no verb puts a number through a float: 38 digits come out as they went in.
-func TestW31_NumbersKeepEveryDigitOnEveryRoute(t *testing.T) {
+func TestNumbersKeepEveryDigitOnEveryRoute(t *testing.T) {
 	t.Parallel()
 	const big, small = "12345678901234567890123456789012345678", "-0.00012345678901234567890123456789012345678"
 	l, s := open[Profile](t)
@@ -54,7 +54,7 @@ func TestW31_NumbersKeepEveryDigitOnEveryRoute(t *testing.T) {
 }
 
 // W34: a change of a path inside an attribute is applied on every route, and never passed over in silence.
-func TestW34_PathChangesAreAppliedOnEveryRoute(t *testing.T) {
+func TestPathChangesAreAppliedOnEveryRoute(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t)
 	p, key := entity.Fields[Profile](), Profile{ID: "a"}

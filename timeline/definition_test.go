@@ -30,7 +30,7 @@ func mistakes[K comparable, S any](l *lab, f timeline.Fold[K, S]) []string {
 	return codes(err)
 }
 
-func TestT01_ANameIsUniqueAndShort(t *testing.T) {
+func TestANameIsUniqueAndShort(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	for _, bad := range []string{"", "9", "by site", "a.b", strings.Repeat("n", 65)} {
@@ -41,7 +41,7 @@ func TestT01_ANameIsUniqueAndShort(t *testing.T) {
 	assert.Equal(t, []string{"EDD-9080"}, codes(err))
 }
 
-func TestT02_EventsAreThoseOfTheSourceAndComeOnce(t *testing.T) {
+func TestEventsAreThoseOfTheSourceAndComeOnce(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	when := func(events ...string) timeline.Fold[string, totals] {
@@ -63,7 +63,7 @@ func TestT02_EventsAreThoseOfTheSourceAndComeOnce(t *testing.T) {
 	assert.Equal(t, []string{"EDD-9083"}, mistakes(l, l.sites(func(f *timeline.Fold[string, totals]) { f.When[0] = other })), "another payload")
 }
 
-func TestT04_AGroupKeyIsOfPlainValues(t *testing.T) {
+func TestAGroupKeyIsOfPlainValues(t *testing.T) {
 	t.Parallel()
 	type pair struct {
 		Site   string
@@ -88,7 +88,7 @@ func TestT04_AGroupKeyIsOfPlainValues(t *testing.T) {
 	assert.Equal(t, []string{"EDD-9031"}, mistakes(l, by(l, func(r reading) twins { return twins{r.Site, r.Device} }, sum)))
 }
 
-func TestT12_AStateIsWhatCanBeStored(t *testing.T) {
+func TestAStateIsWhatCanBeStored(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	state := func(name string, got []string) { t.Helper(); assert.Equal(t, []string{"EDD-9085"}, got, name) }
@@ -125,7 +125,7 @@ func TestT12_AStateIsWhatCanBeStored(t *testing.T) {
 	assert.Empty(t, mistakes(l, by(l, bySite, func(*nested, timeline.Event[reading]) error { return nil })))
 }
 
-func TestT13_AHandlerNeedsItsFunctions(t *testing.T) {
+func TestAHandlerNeedsItsFunctions(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	assert.Equal(t, []string{"EDD-9083"}, mistakes(l, by[string, totals](l, nil, sum)))
@@ -144,7 +144,7 @@ type short struct {
 	N  *int              `dynamodbav:"n,omitempty" entity:"append"`
 }
 
-func TestT17_RowsDoNotOutliveTheirHistory(t *testing.T) {
+func TestRowsDoNotOutliveTheirHistory(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	series, err := timeseries.New[short](l.db)
@@ -162,7 +162,7 @@ func TestT17_RowsDoNotOutliveTheirHistory(t *testing.T) {
 	assert.Empty(t, mistakes(l, l.sites(func(f *timeline.Fold[string, totals]) { f.Retention = 365 * 24 * time.Hour })), "history for ever")
 }
 
-func TestT18_PageSizesFitEachOther(t *testing.T) {
+func TestPageSizesFitEachOther(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	for _, bad := range [][2]int{{101, 100}, {-1, 100}, {20, -1}, {1, 1001}} {
@@ -173,7 +173,7 @@ func TestT18_PageSizesFitEachOther(t *testing.T) {
 	assert.Equal(t, []string{"EDD-9087"}, codes(err))
 }
 
-func TestT19_AllMistakesComeTogetherAndBeforeAnyRequest(t *testing.T) {
+func TestAllMistakesComeTogetherAndBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
 	l := offline(t) // without a client
 	got := mistakes(l, timeline.Fold[float64, hidden]{Name: "9", Retention: -1, PageSize: -1, Memory: -1})

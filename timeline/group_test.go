@@ -46,7 +46,7 @@ func (c compound) order(d compound) int {
 	)
 }
 
-func TestT04_TextsOfGroupKeysDifferAndAreOrderedAsTheKeys(t *testing.T) {
+func TestTextsOfGroupKeysDifferAndAreOrderedAsTheKeys(t *testing.T) {
 	t.Parallel()
 	for range 100 { // times rapid.checks, which is few for cases with a database
 		rapid.Check(t, orderOfTexts)
@@ -71,7 +71,7 @@ func orderOfTexts(t *rapid.T) {
 	require.Equal(t, a.order(b), strings.Compare(textA, textB), "%+v is %q, %+v is %q", a, textA, b, textB)
 }
 
-func TestT05_AnEmptyStringOrZeroTimeIsNoGroup(t *testing.T) {
+func TestAnEmptyStringOrZeroTimeIsNoGroup(t *testing.T) {
 	t.Parallel()
 	missing := func(_ string, err error) {
 		t.Helper()

@@ -15,7 +15,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeline"
 )
 
-func TestT04_GroupsOfSeveralParts(t *testing.T) {
+func TestGroupsOfSeveralParts(t *testing.T) {
 	t.Parallel()
 	type place struct {
 		Site string
@@ -44,7 +44,7 @@ func TestT04_GroupsOfSeveralParts(t *testing.T) {
 	assert.Equal(t, []int{10, 20, 30, 90}, one.State.Order, "T15: one group for everything")
 }
 
-func TestT05_AnEventWithoutGroupStopsUnlessItIsToBePassedOver(t *testing.T) {
+func TestAnEventWithoutGroupStopsUnlessItIsToBePassedOver(t *testing.T) {
 	t.Parallel()
 	type half struct{ Site string }
 	l := newLab(t)
@@ -78,7 +78,7 @@ func TestT05_AnEventWithoutGroupStopsUnlessItIsToBePassedOver(t *testing.T) {
 	assert.True(t, p.Authoritative(), "the event without a group had not happened")
 }
 
-func TestT09_DescendingFoldsTheNewestFirst(t *testing.T) {
+func TestDescendingFoldsTheNewestFirst(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v := view(l, l.sites(func(f *timeline.Fold[string, totals]) { f.Descending = true }))
@@ -95,7 +95,7 @@ func TestT09_DescendingFoldsTheNewestFirst(t *testing.T) {
 	assert.Equal(t, at(4), rows(l, v)["north"].Last)
 }
 
-func TestT11_EventsOfOneTimeAreOrderedByTheirKeys(t *testing.T) {
+func TestEventsOfOneTimeAreOrderedByTheirKeys(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	var events []event
@@ -114,7 +114,7 @@ func TestT11_EventsOfOneTimeAreOrderedByTheirKeys(t *testing.T) {
 	assert.Equal(t, want, keys(true))
 }
 
-func TestT12_GroupsDoNotShareTheirStart(t *testing.T) {
+func TestGroupsDoNotShareTheirStart(t *testing.T) {
 	t.Parallel()
 	type state struct {
 		Seen map[string]int `dynamodbav:"seen"`
@@ -137,7 +137,7 @@ func TestT12_GroupsDoNotShareTheirStart(t *testing.T) {
 	assert.Equal(t, got, rows(l, v, timeline.AsOf(at(5))))
 }
 
-func TestT13_AHandlersErrorStopsTheBuildAndIsKept(t *testing.T) {
+func TestAHandlersErrorStopsTheBuildAndIsKept(t *testing.T) {
 	t.Parallel()
 	for _, within := range []bool{false, true} {
 		t.Run(fmt.Sprint("within ", within), func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestT13_AHandlersErrorStopsTheBuildAndIsKept(t *testing.T) {
 	}
 }
 
-func TestT14_AFormMakesItsGroupExist(t *testing.T) {
+func TestAFormMakesItsGroupExist(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	f := l.sites(func(f *timeline.Fold[string, totals]) {
@@ -201,7 +201,7 @@ func TestT14_AFormMakesItsGroupExist(t *testing.T) {
 	assert.Equal(t, at(2), got.Last)
 }
 
-func TestT20_AnotherDefinitionsRowsAreNotServed(t *testing.T) {
+func TestAnotherDefinitionsRowsAreNotServed(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.append("d-1", "north", 1, 2)
@@ -234,7 +234,7 @@ func TestT20_AnotherDefinitionsRowsAreNotServed(t *testing.T) {
 	require.ErrorIs(t, err, timeline.ErrRebuildRequired, "the program of before is the stale one now")
 }
 
-func TestT22_EveryPageOfTheHistoryIsRead(t *testing.T) {
+func TestEveryPageOfTheHistoryIsRead(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	site := string(slices.Repeat([]byte{'s'}, 500))
@@ -284,7 +284,7 @@ func pageWalk[K comparable, S any](l *lab, v *timeline.View[K, S], size int, opt
 	}
 }
 
-func TestT26_RowsEndWithTheirRetention(t *testing.T) {
+func TestRowsEndWithTheirRetention(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	keep := func(f *timeline.Fold[string, totals]) { f.Retention = time.Hour }

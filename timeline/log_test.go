@@ -27,7 +27,7 @@ func values(p timeline.Page[timeline.Entry]) (all []int) {
 	return all
 }
 
-func TestT41_ALogListsTheEventsThemselves(t *testing.T) {
+func TestALogListsTheEventsThemselves(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.append("d-1", "north", 3, 1)
@@ -64,7 +64,7 @@ func TestT41_ALogListsTheEventsThemselves(t *testing.T) {
 	}
 }
 
-func TestT42_ALogByTypeByTimeAndByKey(t *testing.T) {
+func TestALogByTypeByTimeAndByKey(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.create("a", "1")
@@ -108,7 +108,7 @@ func TestT42_ALogByTypeByTimeAndByKey(t *testing.T) {
 	assert.Equal(t, 0, l.sent.Count("Scan"))
 }
 
-func TestT45_CursorsStayWhereTheyAreWhileEventsComeIn(t *testing.T) {
+func TestCursorsStayWhereTheyAreWhileEventsComeIn(t *testing.T) {
 	t.Parallel()
 	for _, oldest := range []bool{false, true} {
 		l := newLab(t)

@@ -50,7 +50,7 @@ func cursorWalk[K comparable, S any](l *lab, v *timeline.View[K, S], size int, o
 	return keys
 }
 
-func TestT54_PagesGiveEveryRowOnceInOrder(t *testing.T) {
+func TestPagesGiveEveryRowOnceInOrder(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	const n = 257
@@ -90,7 +90,7 @@ func TestT54_PagesGiveEveryRowOnceInOrder(t *testing.T) {
 	assert.Error(t, err, "T55")
 }
 
-func TestT54_ExpiredRowsAreNeitherOnPagesNorCounted(t *testing.T) {
+func TestExpiredRowsAreNeitherOnPagesNorCounted(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	const n = 257
@@ -180,7 +180,7 @@ func (l *lab) removeExpired() {
 	}
 }
 
-func TestT59_AListingStaysWithTheRowsThatItBeganWith(t *testing.T) {
+func TestAListingStaysWithTheRowsThatItBeganWith(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	for i := range 4 {
@@ -201,7 +201,7 @@ func TestT59_AListingStaysWithTheRowsThatItBeganWith(t *testing.T) {
 	assert.Equal(t, 2, rows(l, v)["s-2"].State.Count)
 }
 
-func TestT55_PagesOutOfBoundsAreRefused(t *testing.T) {
+func TestPagesOutOfBoundsAreRefused(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	v := view(l, l.sites(func(f *timeline.Fold[string, totals]) { f.MaxPageSize = 10 }))
@@ -215,7 +215,7 @@ func TestT55_PagesOutOfBoundsAreRefused(t *testing.T) {
 	}
 }
 
-func TestT62_AffectedTellsWhoseRowsMayChange(t *testing.T) {
+func TestAffectedTellsWhoseRowsMayChange(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	v := view(l, l.histories(func(f *timeline.Fold[string, journal]) { f.When = f.When[:2] }))
@@ -224,7 +224,7 @@ func TestT62_AffectedTellsWhoseRowsMayChange(t *testing.T) {
 	assert.False(t, v.Affected())
 }
 
-func TestT20_TheFingerprintChangesWithEveryPartOfADefinition(t *testing.T) {
+func TestTheFingerprintChangesWithEveryPartOfADefinition(t *testing.T) {
 	t.Parallel()
 	type fold = timeline.Fold[string, totals]
 	l := offline(t)

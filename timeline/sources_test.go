@@ -110,7 +110,7 @@ type neighbour struct {
 	Site   string    `dynamodbav:"site" entity:"append"`
 }
 
-func TestT03_NothingButTheEventsOfTheEntityTakesPart(t *testing.T) {
+func TestNothingButTheEventsOfTheEntityTakesPart(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v := view(l, l.sites())
@@ -205,7 +205,7 @@ func fromFeed(name string, s timeline.Source) timeline.Fold[string, totals] {
 		When: []timeline.Handler[string, totals]{timeline.On("taken", bySite, sum)}}
 }
 
-func TestT23_AnEventThatComesTwiceCountsOnce(t *testing.T) {
+func TestAnEventThatComesTwiceCountsOnce(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	events := []event{happened("b", -2, "s"), happened("a", -2, "s"), happened("a", -3, "s"), happened("b", -2, "s")}

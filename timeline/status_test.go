@@ -12,7 +12,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeline"
 )
 
-func TestT28_TheStatusOfAViewFromItsBeginning(t *testing.T) {
+func TestTheStatusOfAViewFromItsBeginning(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v := view(l, l.devices())
@@ -74,7 +74,7 @@ func TestT28_TheStatusOfAViewFromItsBeginning(t *testing.T) {
 	assert.True(t, meta.HistoryFloor.IsZero(), "nothing expires")
 }
 
-func TestT28_MetaAsJSONHasTheNamesThatCallersCheck(t *testing.T) {
+func TestMetaAsJSONHasTheNamesThatCallersCheck(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v := view(l, l.sites())
@@ -107,7 +107,7 @@ func TestT28_MetaAsJSONHasTheNamesThatCallersCheck(t *testing.T) {
 	assert.Nil(t, got["rebuild_progress"], "null where it cannot be told")
 }
 
-func TestT31_WhatReadsCost(t *testing.T) {
+func TestWhatReadsCost(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	for i := range 12 {
@@ -127,7 +127,7 @@ func TestT31_WhatReadsCost(t *testing.T) {
 	assert.Equal(t, 2, requests(func() error { _, err := v.After(l.ctx, "", 5); return err }), "a page by cursor")
 }
 
-func TestT28_ProgressIsUnknownWhereNothingTellsHowMuchThereIs(t *testing.T) {
+func TestProgressIsUnknownWhereNothingTellsHowMuchThereIs(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	events := []event{happened("a", -1, "s")}

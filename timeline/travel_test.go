@@ -13,7 +13,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-func TestT34_AsOfCountsTheMomentItself(t *testing.T) {
+func TestAsOfCountsTheMomentItself(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v := view(l, l.sites())
@@ -43,7 +43,7 @@ func TestT34_AsOfCountsTheMomentItself(t *testing.T) {
 	assert.Nil(t, p.Meta.AsOf)
 }
 
-func TestT35_AsOfDoesNotReadStoredRows(t *testing.T) {
+func TestAsOfDoesNotReadStoredRows(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v := view(l, l.devices())
@@ -69,7 +69,7 @@ func TestT35_AsOfDoesNotReadStoredRows(t *testing.T) {
 	assert.Equal(t, want, rows(l, v), "T39: plain values")
 }
 
-func TestT37_BeforeTheFloorIsAGap(t *testing.T) {
+func TestBeforeTheFloorIsAGap(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	series, err := timeseries.New[short](l.db)
@@ -123,7 +123,7 @@ func TestT37_BeforeTheFloorIsAGap(t *testing.T) {
 	assert.Equal(t, got, rows(l, v)["s"].State.Lines)
 }
 
-func TestT38_AsKnownAtGoesByTheTimeOfAcceptance(t *testing.T) {
+func TestAsKnownAtGoesByTheTimeOfAcceptance(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v := view(l, l.sites())
@@ -145,7 +145,7 @@ func TestT38_AsKnownAtGoesByTheTimeOfAcceptance(t *testing.T) {
 	assert.True(t, p.Meta.Through.Before(at(1e5)), "nobody knows more than now")
 }
 
-func TestT40_OneGroupWithoutAPartitionIsFoundByAScan(t *testing.T) {
+func TestOneGroupWithoutAPartitionIsFoundByAScan(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v := view(l, l.sites())

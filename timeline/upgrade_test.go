@@ -79,7 +79,7 @@ func temps(l *lab, opts ...timeline.SourceOption) (timeline.Fold[string, journal
 		})}}, listing(l, timeline.Log{Name: "temps", Source: source, Oldest: true})
 }
 
-func TestT46_EveryReplaySeesTodaysPayload(t *testing.T) {
+func TestEveryReplaySeesTodaysPayload(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	put(l, temp1{ID: "t", At: at(1), V: "50"})
@@ -111,7 +111,7 @@ func TestT46_EveryReplaySeesTodaysPayload(t *testing.T) {
 	assert.Equal(t, append(want, "1 40"), rows(l, v)["hall"].State.Lines, "a catch-up")
 }
 
-func TestT47_UpgradesLeaveNoVersionOut(t *testing.T) {
+func TestUpgradesLeaveNoVersionOut(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	series, err := timeseries.New[temp3](l.db)
@@ -134,7 +134,7 @@ func TestT47_UpgradesLeaveNoVersionOut(t *testing.T) {
 	assert.NoError(t, err, "nothing of version 1 need be left")
 }
 
-func TestT48_APayloadOutsideOfTheStepsStopsTheReplay(t *testing.T) {
+func TestAPayloadOutsideOfTheStepsStopsTheReplay(t *testing.T) {
 	t.Parallel()
 	for what, store := range map[string]func(*lab){
 		"older": func(l *lab) { put(l, temp1{ID: "t", At: at(1), V: "50"}) },
@@ -186,7 +186,7 @@ type (
 	}
 )
 
-func TestT46_TheItemBeforeAChangeIsUpgradedToo(t *testing.T) {
+func TestTheItemBeforeAChangeIsUpgradedToo(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	old, err := entity.New[page1](l.db)

@@ -60,7 +60,7 @@ func (l *lab) restore(id string) {
 	require.NoError(l.t, err)
 }
 
-func TestT03_VersionsTellEverythingThatHappened(t *testing.T) {
+func TestVersionsTellEverythingThatHappened(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.create("a", "1")
@@ -152,7 +152,7 @@ func TestVersions_DeletedForGoodAndThereAgain(t *testing.T) {
 	assert.Equal(t, []string{"created 1 green", "deleted 1 green", "created 1 red"}, rows(l, v)["oak"].State.Lines)
 }
 
-func TestT27_WhatHasExpiredIsToldAndDoesNotCountAnyMore(t *testing.T) {
+func TestWhatHasExpiredIsToldAndDoesNotCountAnyMore(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	store, v := leaves(t, l)

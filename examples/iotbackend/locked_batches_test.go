@@ -26,7 +26,7 @@ func indexes(all []place) []int {
 	return got
 }
 
-func TestL60_BatchesExpireThirtyDaysAfterTheyCame(t *testing.T) {
+func TestBatchesExpireThirtyDaysAfterTheyCame(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
@@ -39,7 +39,7 @@ func TestL60_BatchesExpireThirtyDaysAfterTheyCame(t *testing.T) {
 	}, b)
 }
 
-func TestL61_ProofAndReadingAreOneTransaction(t *testing.T) {
+func TestProofAndReadingAreOneTransaction(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
@@ -76,7 +76,7 @@ func TestL61_ProofAndReadingAreOneTransaction(t *testing.T) {
 	require.Len(t, l.raw(l.cfg.Readings), 1)
 }
 
-func TestL62_WhatIsStoredAlreadyIsADuplicate(t *testing.T) {
+func TestWhatIsStoredAlreadyIsADuplicate(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
@@ -101,7 +101,7 @@ func TestL62_WhatIsStoredAlreadyIsADuplicate(t *testing.T) {
 	require.Equal(t, "ConditionalCheckFailed", *cancelled.CancellationReasons[0].Code)
 }
 
-func TestL64_AnotherDevicesBatchIsACollision(t *testing.T) {
+func TestAnotherDevicesBatchIsACollision(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
@@ -126,7 +126,7 @@ func TestL64_AnotherDevicesBatchIsACollision(t *testing.T) {
 
 // The third of five readings fails. The first two stay, the others are not tried, and the whole request is sent again:
 // nothing is lost, and nothing doubled.
-func TestL65_AnInterruptedRequestIsSentAgain(t *testing.T) {
+func TestAnInterruptedRequestIsSentAgain(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
@@ -165,7 +165,7 @@ func TestL65_AnInterruptedRequestIsSentAgain(t *testing.T) {
 	require.Len(t, l.raw(l.cfg.Batches), 5)
 }
 
-func TestL65_AllReadingsAreCheckedBeforeTheFirstIsWritten(t *testing.T) {
+func TestAllReadingsAreCheckedBeforeTheFirstIsWritten(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
@@ -186,7 +186,7 @@ func TestL65_AllReadingsAreCheckedBeforeTheFirstIsWritten(t *testing.T) {
 	require.Len(t, got.Acknowledged, 100)
 }
 
-func TestL66_TheListsOfAnAnswerShareOutTheRequest(t *testing.T) {
+func TestTheListsOfAnAnswerShareOutTheRequest(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
@@ -208,7 +208,7 @@ func TestL66_TheListsOfAnAnswerShareOutTheRequest(t *testing.T) {
 
 // The library's window is exact: from the end of the thirty days on, a proof that DynamoDB has not removed yet proves
 // nothing. The locked condition alone would let it stand for as long as it lingers.
-func TestL67_AnExpiredProofProvesNothing(t *testing.T) {
+func TestAnExpiredProofProvesNothing(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
@@ -227,7 +227,7 @@ func TestL67_AnExpiredProofProvesNothing(t *testing.T) {
 	require.Len(t, ingest().Duplicates, 1, "the new proof")
 }
 
-func TestL68_AReplayAfterTheProofIsHarmless(t *testing.T) {
+func TestAReplayAfterTheProofIsHarmless(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
@@ -245,7 +245,7 @@ func TestL68_AReplayAfterTheProofIsHarmless(t *testing.T) {
 
 // The library sends a transaction again under its token and with the same bytes, so a lost answer is a success and not a
 // duplicate; received_at is that of the first attempt.
-func TestL69_ALostAnswerIsASuccess(t *testing.T) {
+func TestALostAnswerIsASuccess(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
@@ -269,7 +269,7 @@ func TestL69_ALostAnswerIsASuccess(t *testing.T) {
 }
 
 // An answer that stays lost is told apart from a failure, and the request can be sent again.
-func TestL69_AnOutcomeThatStaysUnknownIsSaidToBe(t *testing.T) {
+func TestAnOutcomeThatStaysUnknownIsSaidToBe(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
@@ -291,7 +291,7 @@ func TestL69_AnOutcomeThatStaysUnknownIsSaidToBe(t *testing.T) {
 	require.Len(t, got.Duplicates, 1, "it had been stored")
 }
 
-func TestL70_AReadingCostsFourWriteUnits(t *testing.T) {
+func TestAReadingCostsFourWriteUnits(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)

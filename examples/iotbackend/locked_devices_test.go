@@ -15,7 +15,7 @@ import (
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
-func TestL20_HardwareIDsAreUpperCaseMACs(t *testing.T) {
+func TestHardwareIDsAreUpperCaseMACs(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	for _, bad := range []check.MAC{"", "aa:bb:cc:dd:ee:ff", "AA:BB:CC:DD:EE", "AA-BB-CC-DD-EE-FF", "AA:BB:CC:DD:EE:FG", "AA:BB:CC:DD:EE:FF:00", " AA:BB:CC:DD:EE:FF"} {
@@ -32,7 +32,7 @@ func TestL20_HardwareIDsAreUpperCaseMACs(t *testing.T) {
 	require.Equal(t, "hardware_id (S) HASH", l.db.Spec().Tables[0].Key.String())
 }
 
-func TestL21_ConfirmationIDIsGivenOnce(t *testing.T) {
+func TestConfirmationIDIsGivenOnce(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	first, created, err := l.register(t.Context(), boots(macA, boot1))
@@ -52,7 +52,7 @@ func TestL21_ConfirmationIDIsGivenOnce(t *testing.T) {
 	}
 }
 
-func TestL22_CapabilitiesComeBackAsTheyWere(t *testing.T) {
+func TestCapabilitiesComeBackAsTheyWere(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	r := boots(macA, boot1)
@@ -64,7 +64,7 @@ func TestL22_CapabilitiesComeBackAsTheyWere(t *testing.T) {
 	require.Equal(t, r.Capabilities, got.Capabilities)
 }
 
-func TestL22_NamesOfCapabilitiesAreBounded(t *testing.T) {
+func TestNamesOfCapabilitiesAreBounded(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	with := func(name string) []Capabilities {
@@ -87,7 +87,7 @@ func TestL22_NamesOfCapabilitiesAreBounded(t *testing.T) {
 	}
 }
 
-func TestL23_RequiredFieldsAreRequired(t *testing.T) {
+func TestRequiredFieldsAreRequired(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	_, _, err := l.register(t.Context(), registration{HardwareID: macA})
@@ -108,7 +108,7 @@ func TestL23_RequiredFieldsAreRequired(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestL24_TheIndexFollowsLastSeen(t *testing.T) {
+func TestTheIndexFollowsLastSeen(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	inStep := func() string {
@@ -131,7 +131,7 @@ func TestL24_TheIndexFollowsLastSeen(t *testing.T) {
 	require.Equal(t, "gsi1: gsi1pk (S) HASH, gsi1sk (S) RANGE; ALL", l.db.Spec().Tables[0].GSIs[0].String())
 }
 
-func TestL25_DevicesAreListedByActivity(t *testing.T) {
+func TestDevicesAreListedByActivity(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	var want []check.MAC
@@ -176,7 +176,7 @@ func TestL25_DevicesAreListedByActivity(t *testing.T) {
 	require.Contains(t, string(l.wire.Requests()[0].Body), `"Limit":1000`)
 }
 
-func TestL26_TwoFirstBootsGetOneConfirmationID(t *testing.T) {
+func TestTwoFirstBootsGetOneConfirmationID(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	const n = 16
@@ -192,7 +192,7 @@ func TestL26_TwoFirstBootsGetOneConfirmationID(t *testing.T) {
 }
 
 // A first registration whose answer was lost is still the one that created the device.
-func TestL26_LostAnswersChangeNothing(t *testing.T) {
+func TestLostAnswersChangeNothing(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	for i, f := range []faults.Fault{faults.Lost, faults.Drop, faults.InternalApplied, faults.Throttle, faults.Conflict} {
@@ -207,7 +207,7 @@ func TestL26_LostAnswersChangeNothing(t *testing.T) {
 	}
 }
 
-func TestL27_RegisteringAgainKeepsWhatWasSetOnce(t *testing.T) {
+func TestRegisteringAgainKeepsWhatWasSetOnce(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	device := l.device()
@@ -236,7 +236,7 @@ func TestL27_RegisteringAgainKeepsWhatWasSetOnce(t *testing.T) {
 	require.Equal(t, 1, writes)
 }
 
-func TestL28_RenamingMakesNoGhosts(t *testing.T) {
+func TestRenamingMakesNoGhosts(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	_, err := l.admin().call(t.Context(), http.MethodPatch, "/v1/devices/"+string(macA), map[string]string{"friendly_name": "roof"}, nil)
@@ -258,7 +258,7 @@ func TestL28_RenamingMakesNoGhosts(t *testing.T) {
 
 // The schema does not say whether firmware_version and capabilities follow the device. They do; a name that a device does
 // not give stays.
-func TestL29_RegisteringAgainRefreshesFirmwareAndCapabilities(t *testing.T) {
+func TestRegisteringAgainRefreshesFirmwareAndCapabilities(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	r := boots(macA, boot1)

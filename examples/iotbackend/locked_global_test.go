@@ -19,7 +19,7 @@ import (
 	"github.com/dynastrata/dynastrata/schemalock"
 )
 
-func TestL01_TableNamesComeFromTheEnvironment(t *testing.T) {
+func TestTableNamesComeFromTheEnvironment(t *testing.T) {
 	t.Parallel()
 	env := map[string]string{envPepper: "p", envAdmin: "a"}
 	getenv := func(name string) string { return env[name] }
@@ -46,7 +46,7 @@ func TestL01_TableNamesComeFromTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestL02_KeysAreDomainNamesWithPlainValues(t *testing.T) {
+func TestKeysAreDomainNamesWithPlainValues(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	d := l.registered(macA)
@@ -68,7 +68,7 @@ func TestL02_KeysAreDomainNamesWithPlainValues(t *testing.T) {
 	}
 }
 
-func TestL03_TablesAreOnDemandAndTwoOfThemExpire(t *testing.T) {
+func TestTablesAreOnDemandAndTwoOfThemExpire(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	ttl, recovered, streams := map[string]string{}, []string{}, map[string]types.StreamViewType{}
@@ -106,7 +106,7 @@ func TestL03_TablesAreOnDemandAndTwoOfThemExpire(t *testing.T) {
 
 var wholeSecond = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`)
 
-func TestL04_TimesAreUTCInWholeSeconds(t *testing.T) {
+func TestTimesAreUTCInWholeSeconds(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.at = time.Date(2099, 6, 1, 12, 30, 45, 999_999_999, time.FixedZone("CEST", 3600))
@@ -132,7 +132,7 @@ func TestL04_TimesAreUTCInWholeSeconds(t *testing.T) {
 }
 
 // What another program wrote in another spelling of RFC 3339 is read; what is written is always of one.
-func TestL04_ReadingIsLenient(t *testing.T) {
+func TestReadingIsLenient(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
@@ -145,7 +145,7 @@ func TestL04_ReadingIsLenient(t *testing.T) {
 	require.Equal(t, time.Date(2024, 1, 15, 10, 30, 0, 123456789, time.UTC), d.FirstRegisteredAt.UTC())
 }
 
-func TestL05_ReadingTimesAreMilliseconds(t *testing.T) {
+func TestReadingTimesAreMilliseconds(t *testing.T) {
 	t.Parallel()
 	plan := (&lab{t: t, cfg: testConfig("x"), logs: &journal{}, at: epoch}).open(nil).readings.Op().Put(lockedReading()).String()
 	require.Contains(t, plan, "timestamp_ms = 1704067800000,")
@@ -162,7 +162,7 @@ func lockedReading() Reading {
 	}
 }
 
-func TestL06_ExpirationIsInSeconds(t *testing.T) {
+func TestExpirationIsInSeconds(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
@@ -183,7 +183,7 @@ func TestL06_ExpirationIsInSeconds(t *testing.T) {
 	require.Empty(t, l.wire.Requests())
 }
 
-func TestL07_OptionalAttributesAreAbsent(t *testing.T) {
+func TestOptionalAttributesAreAbsent(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, func(c *config) { c.Retention = 0 })
 	l.registered(macA)
@@ -211,7 +211,7 @@ func TestL07_OptionalAttributesAreAbsent(t *testing.T) {
 	}
 }
 
-func TestL08_ListsMapsAndBooleansAreNative(t *testing.T) {
+func TestListsMapsAndBooleansAreNative(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
@@ -243,7 +243,7 @@ func TestL08_ListsMapsAndBooleansAreNative(t *testing.T) {
 	require.Empty(t, l.wire.Requests())
 }
 
-func TestL09_NumbersAreFinite(t *testing.T) {
+func TestNumbersAreFinite(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
@@ -262,7 +262,7 @@ func TestL09_NumbersAreFinite(t *testing.T) {
 }
 
 // A number that DynamoDB does not have is found before anything of its request is written, and is the sender's mistake.
-func TestL09_NumbersAreStorable(t *testing.T) {
+func TestNumbersAreStorable(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
@@ -305,12 +305,12 @@ type countedDevice struct {
 }
 
 // What the four tables hold on disk, fact by fact: a change that items do not survive fails here.
-func TestL10_TheSchemaIsLocked(t *testing.T) {
+func TestTheSchemaIsLocked(t *testing.T) {
 	t.Parallel()
 	schemalock.Check(t, planner(t).db, "testdata/iotbackend.lock")
 }
 
-func TestL10_AttributesCanBeAddedLater(t *testing.T) {
+func TestAttributesCanBeAddedLater(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
@@ -346,7 +346,7 @@ func TestL10_AttributesCanBeAddedLater(t *testing.T) {
 	require.ErrorAs(t, changed.Verify(t.Context()), &differs)
 }
 
-func TestL11_NamesInExpressionsAreAliases(t *testing.T) {
+func TestNamesInExpressionsAreAliases(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)

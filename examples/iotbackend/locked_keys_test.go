@@ -24,7 +24,7 @@ import (
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
-func TestL80_KeyIDsAreUUIDsOfVersionFour(t *testing.T) {
+func TestKeyIDsAreUUIDsOfVersionFour(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	// The sample of the schema has version 7.
@@ -38,7 +38,7 @@ func TestL80_KeyIDsAreUUIDsOfVersionFour(t *testing.T) {
 	require.NoError(t, key.KeyID.Validate())
 }
 
-func TestL81_RawKeysAreShownOnceAndKeptNowhere(t *testing.T) {
+func TestRawKeysAreShownOnceAndKeptNowhere(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	var made struct {
@@ -86,7 +86,7 @@ func TestL81_RawKeysAreShownOnceAndKeptNowhere(t *testing.T) {
 	require.NotEqual(t, randomKey(), randomKey())
 }
 
-func TestL82_HashesAreSHA256OfPepperAndKey(t *testing.T) {
+func TestHashesAreSHA256OfPepperAndKey(t *testing.T) {
 	t.Parallel()
 	// The sample of the schema is the digest of a word, so it is a vector for an empty pepper.
 	require.Equal(t, KeyHash("5e884898da28047151d0e56f8dc6292773603d0d6aabbdd62a11ef721d1542d8"), hash(Pepper{}, RawKey{"password"}))
@@ -101,7 +101,7 @@ func TestL82_HashesAreSHA256OfPepperAndKey(t *testing.T) {
 	require.ErrorContains(t, err, envPepper)
 }
 
-func TestL83_APIKeysHaveTheirAttributes(t *testing.T) {
+func TestAPIKeysHaveTheirAttributes(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	raw, key, err := l.createKey(t.Context(), "roof")
@@ -117,7 +117,7 @@ func TestL83_APIKeysHaveTheirAttributes(t *testing.T) {
 	}
 }
 
-func TestL84_AKeyIsFoundByItsHash(t *testing.T) {
+func TestAKeyIsFoundByItsHash(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	require.Equal(t, "api_key_hash_index: api_key_hash (S) HASH; ALL", l.db.Spec().Tables[3].GSIs[0].String())
@@ -141,7 +141,7 @@ func TestL84_AKeyIsFoundByItsHash(t *testing.T) {
 	refusedBy(t, err, http.StatusInternalServerError, "INTERNAL")
 }
 
-func TestL85_KeysAreListedByAge(t *testing.T) {
+func TestKeysAreListedByAge(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	var want []check.UUID4
@@ -186,7 +186,7 @@ func TestL85_KeysAreListedByAge(t *testing.T) {
 	refusedBy(t, err, http.StatusBadRequest, "VALIDATION_FAILED")
 }
 
-func TestL86_CreatingAKeyReplacesNone(t *testing.T) {
+func TestCreatingAKeyReplacesNone(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	_, first, err := l.createKey(t.Context(), "first")
@@ -200,7 +200,7 @@ func TestL86_CreatingAKeyReplacesNone(t *testing.T) {
 }
 
 // A create whose answer was lost is settled under its token: the caller gets the key.
-func TestL86_ALostAnswerLosesNoKey(t *testing.T) {
+func TestALostAnswerLosesNoKey(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.wire.Inject(faults.Nth(1, faults.Lost, "TransactWriteItems"))
@@ -211,7 +211,7 @@ func TestL86_ALostAnswerLosesNoKey(t *testing.T) {
 	require.Len(t, l.raw(l.cfg.Keys), 1)
 }
 
-func TestL87_AHundredRequestsTouchOnce(t *testing.T) {
+func TestAHundredRequestsTouchOnce(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	raw, _, err := l.createKey(t.Context(), "")
@@ -241,7 +241,7 @@ func TestL87_AHundredRequestsTouchOnce(t *testing.T) {
 }
 
 // Whatever becomes of a touch, the request that it is for goes on; and no touch brings back a key that is gone.
-func TestL87_TouchingIsBestEffort(t *testing.T) {
+func TestTouchingIsBestEffort(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	for i, f := range []faults.Fault{faults.Throttle, faults.Drop, faults.Hang, faults.Lost, faults.Internal} {
@@ -268,7 +268,7 @@ func TestL87_TouchingIsBestEffort(t *testing.T) {
 	require.Len(t, l.raw(l.cfg.Keys), 5, "it has not come back")
 }
 
-func TestL88_RevokingIsForKeysThatExist(t *testing.T) {
+func TestRevokingIsForKeysThatExist(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	_, err := l.admin().call(t.Context(), http.MethodPost, "/v1/api-keys/"+string(boot1)+"/revoke", nil, nil)
@@ -294,7 +294,7 @@ func TestL88_RevokingIsForKeysThatExist(t *testing.T) {
 }
 
 // An index is behind for moments. What it would answer then is put in its place here: the item before the revocation.
-func TestL89_TheStrongCheckReadsTheKeyItself(t *testing.T) {
+func TestTheStrongCheckReadsTheKeyItself(t *testing.T) {
 	t.Parallel()
 	for _, strong := range []bool{false, true} {
 		l := newLab(t, func(c *config) { c.StrongCheck = strong })
@@ -323,7 +323,7 @@ func TestL89_TheStrongCheckReadsTheKeyItself(t *testing.T) {
 
 // Comparing texts with == stops at the first difference, and so tells how much of a guess was right. No secret is compared
 // like that anywhere in the program.
-func TestL90_SecretsAreComparedInConstantTime(t *testing.T) {
+func TestSecretsAreComparedInConstantTime(t *testing.T) {
 	t.Parallel()
 	require.True(t, secret{"a"}.equal("a"))
 	for _, guess := range []string{"", "b", "aa", "A"} {

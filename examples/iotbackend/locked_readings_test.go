@@ -23,14 +23,14 @@ func planner(t *testing.T) *backend {
 	return (&lab{t: t, cfg: testConfig("x"), logs: &journal{}, at: time.Date(2024, 1, 15, 14, 22, 0, 0, time.UTC)}).open(nil)
 }
 
-func TestL40_TheSortKeyIsTimeAndBatch(t *testing.T) {
+func TestTheSortKeyIsTimeAndBatch(t *testing.T) {
 	t.Parallel()
 	require.Contains(t, planner(t).readings.Op().Put(lockedReading()).String(),
 		`hardware_id="AA:BB:CC:DD:EE:FF" ts_batch="1704067800000#AA:BB:CC:DD:EE:FF_7c9e6679-7425-40de-944b-e07fc1f90ae7_1704067200000_1704067800000"`)
 }
 
 // The order of sort keys is that of times, over everything that thirteen digits can say, and nothing else gets in.
-func TestL41_SortKeysAreInTheOrderOfTimes(t *testing.T) {
+func TestSortKeysAreInTheOrderOfTimes(t *testing.T) {
 	t.Parallel()
 	b := planner(t)
 	db, err := entity.Open(nil, entity.Config{})
@@ -66,7 +66,7 @@ func withTime(ms int64) Reading {
 	return r
 }
 
-func TestL42_TheSortKeyFollowsFromItsParts(t *testing.T) {
+func TestTheSortKeyFollowsFromItsParts(t *testing.T) {
 	t.Parallel()
 	b := planner(t)
 	key := Reading{HardwareID: macA, TimestampMS: firstMS, BatchID: "b"}
@@ -81,7 +81,7 @@ func TestL42_TheSortKeyFollowsFromItsParts(t *testing.T) {
 	require.NotContains(t, b.readings.Op().Update(key, entity.Set(&readingField.BootID, boot2)).String(), "SET ts_batch")
 }
 
-func TestL43_ReadingTimesAreWithinReason(t *testing.T) {
+func TestReadingTimesAreWithinReason(t *testing.T) {
 	t.Parallel()
 	for ms, ok := range map[Millis]bool{
 		946684799999: false, 946684800000: true, 1704067800000: true, 4102444800000: true, 4102444800001: false, 0: false, -1: false, 1704067800: false,
@@ -92,7 +92,7 @@ func TestL43_ReadingTimesAreWithinReason(t *testing.T) {
 	}
 }
 
-func TestL44_BatchIDsArePrintableASCII(t *testing.T) {
+func TestBatchIDsArePrintableASCII(t *testing.T) {
 	t.Parallel()
 	example := BatchID("AA:BB:CC:DD:EE:FF_7c9e6679-7425-40de-944b-e07fc1f90ae7_1704067200000_1704067800000")
 	require.Len(t, example, 82)
@@ -104,7 +104,7 @@ func TestL44_BatchIDsArePrintableASCII(t *testing.T) {
 	}
 }
 
-func TestL45_ReadingsKeepTheNameOfTheirTime(t *testing.T) {
+func TestReadingsKeepTheNameOfTheirTime(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
@@ -126,7 +126,7 @@ func TestL45_ReadingsKeepTheNameOfTheirTime(t *testing.T) {
 	require.Equal(t, []string{"readings[0].boot_id", "readings[0].firmware_version"}, fields(t, err))
 }
 
-func TestL46_SensorsAreOptionalOneByOne(t *testing.T) {
+func TestSensorsAreOptionalOneByOne(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
@@ -147,7 +147,7 @@ func TestL46_SensorsAreOptionalOneByOne(t *testing.T) {
 	require.Equal(t, []string{"readings[0].sensors", "readings[0].sensor_status"}, fields(t, err))
 }
 
-func TestL47_SensorsAreOkOrNot(t *testing.T) {
+func TestSensorsAreOkOrNot(t *testing.T) {
 	t.Parallel()
 	for _, status := range []SensorStatus{{BME280: ptr(Health("broken"))}, {DS18B20: ptr(Health("OK"))}, {SoilMoisture: ptr(Health("ok "))}, {BME280: ptr(Health(""))}} {
 		s := sample(macA, 0)
@@ -162,7 +162,7 @@ func TestL47_SensorsAreOkOrNot(t *testing.T) {
 	require.NoError(t, s.validate())
 }
 
-func TestL48_ReadingsExpireAfterTheirRetention(t *testing.T) {
+func TestReadingsExpireAfterTheirRetention(t *testing.T) {
 	t.Parallel()
 	require.Contains(t, planner(t).readings.Op().Put(lockedReading()).String(), "expiration_time = 1711843800\n")
 	late := lockedReading()
@@ -177,7 +177,7 @@ func TestL48_ReadingsExpireAfterTheirRetention(t *testing.T) {
 
 // The sample expiration_time of the schema fits neither of its formulas, so it is no vector: for its own samples, this is
 // what the formulas give.
-func TestL49_TheSampleExpirationFitsNoFormula(t *testing.T) {
+func TestTheSampleExpirationFitsNoFormula(t *testing.T) {
 	t.Parallel()
 	const sampled = "1707235320"
 	b := planner(t) // at the sample's received_at
@@ -194,7 +194,7 @@ func TestL49_TheSampleExpirationFitsNoFormula(t *testing.T) {
 // A device without a clock reports the year 2000. Its reading is valid, and stored under the locked formula; its end is in
 // the past, so no read shows it. DynamoDB never removes an item whose end is more than five years past. The service says
 // so in its log.
-func TestL50_ReadingsThatHaveExpiredAreTold(t *testing.T) {
+func TestReadingsThatHaveExpiredAreTold(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
@@ -211,7 +211,7 @@ func TestL50_ReadingsThatHaveExpiredAreTold(t *testing.T) {
 	require.Equal(t, 1, strings.Count(l.logs.String(), "had expired"), "a reading in time is nothing to tell of")
 }
 
-func TestL51_LatestTellsNoDeviceFromNoReadings(t *testing.T) {
+func TestLatestTellsNoDeviceFromNoReadings(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	device := l.device()
@@ -234,7 +234,7 @@ func TestL51_LatestTellsNoDeviceFromNoReadings(t *testing.T) {
 	require.Contains(t, string(last.Body), `"Limit":1,`)
 }
 
-func TestL52_RangesIncludeBothEnds(t *testing.T) {
+func TestRangesIncludeBothEnds(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
@@ -274,7 +274,7 @@ func TestL52_RangesIncludeBothEnds(t *testing.T) {
 
 // The bound in the schema ends with U+FFFF, which characters outside the basic plane sort behind. The library's bound is
 // the text after everything that begins with the time and its separator.
-func TestL53_RangesEndBehindEveryBatchID(t *testing.T) {
+func TestRangesEndBehindEveryBatchID(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	db, err := entity.Open(l.client, entity.Config{Tables: l.cfg.tables()})
@@ -306,7 +306,7 @@ func TestL53_RangesEndBehindEveryBatchID(t *testing.T) {
 
 func ptr[T any](v T) *T { return &v }
 
-func TestL54_PagesGoOnWhereTheyEnded(t *testing.T) {
+func TestPagesGoOnWhereTheyEnded(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
@@ -362,7 +362,7 @@ func TestL54_PagesGoOnWhereTheyEnded(t *testing.T) {
 
 // More than a write a second of one device would need shards, which the locked key has no place for: all readings of a
 // device lie in one partition.
-func TestL55_OneDeviceIsOnePartition(t *testing.T) {
+func TestOneDeviceIsOnePartition(t *testing.T) {
 	t.Parallel()
 	tables := planner(t).db.Spec().Tables
 	at := slices.IndexFunc(tables, func(s entity.TableSpec) bool { return s.Logical[0] == "device_readings" })

@@ -81,7 +81,7 @@ func failed(code string, more map[string]any) string {
 
 // Every reason for which DynamoDB cancels a transaction leads to the one right answer. Only the proof of the same device
 // makes a duplicate: the messages all speak of a failed condition, and that must not count.
-func TestL63_EveryReasonLeadsToItsOutcome(t *testing.T) {
+func TestEveryReasonLeadsToItsOutcome(t *testing.T) {
 	t.Parallel()
 	const (
 		stored    = "stored"

@@ -13,7 +13,7 @@ import (
 )
 
 // Batches have neither conditions nor transactions: what needs them refuses batches, whatever the caller says.
-func TestW21_ABatchWeakensNoOperation(t *testing.T) {
+func TestABatchWeakensNoOperation(t *testing.T) {
 	t.Parallel()
 	refused := func(t *testing.T, err error) {
 		t.Helper()
@@ -36,7 +36,7 @@ func TestW21_ABatchWeakensNoOperation(t *testing.T) {
 
 // Whoever reads a stored item, from a stream for one, can tell what it is and decode it: satellites say their kind, and
 // every kind has the attributes of the struct under the names of its tags.
-func TestW37_StoredItemsSayWhatTheyAreAndDecode(t *testing.T) {
+func TestStoredItemsSayWhatTheyAreAndDecode(t *testing.T) {
 	t.Parallel()
 	type T = u1VRetainSReserve
 	l, s := open[T](t)

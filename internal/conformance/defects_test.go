@@ -18,7 +18,7 @@ import (
 // The tests in this file are named after defects that comparable libraries have.
 
 // An upsert that creates leaves an item like any other: readable, with its snapshot and its unique values.
-func TestW5_UpsertCreatesAWholeItem(t *testing.T) {
+func TestUpsertCreatesAWholeItem(t *testing.T) {
 	t.Parallel()
 	type T = u2VRetainSReserve
 	l, s := open[T](t)
@@ -38,7 +38,7 @@ func TestW5_UpsertCreatesAWholeItem(t *testing.T) {
 }
 
 // Guards name the table's own key attribute, whatever it is called.
-func TestW6_UniqueValuesAreGuardedUnderOtherKeyNames(t *testing.T) {
+func TestUniqueValuesAreGuardedUnderOtherKeyNames(t *testing.T) {
 	t.Parallel()
 	type T = u1VRetainSReserveTTL
 	l, s := open[T](t, func(c *entity.Config) { c.PK, c.SK, c.TTL = "hash key", "range-key", "gone" })
@@ -67,7 +67,7 @@ func TestW6_UniqueValuesAreGuardedUnderOtherKeyNames(t *testing.T) {
 	require.Empty(t, l.items(t))
 }
 
-func TestW7_RestoreUnderReserveTakesTheItemsOwnSentinelsOver(t *testing.T) {
+func TestRestoreUnderReserveTakesTheItemsOwnSentinelsOver(t *testing.T) {
 	t.Parallel()
 	type T = u2VRetainTTLSReserveTTL
 	l, s := open[T](t)
@@ -91,7 +91,7 @@ func TestW7_RestoreUnderReserveTakesTheItemsOwnSentinelsOver(t *testing.T) {
 	}
 }
 
-func TestW9_AnIdempotencyKeyIsFreeAgainAfterItsTimeToLive(t *testing.T) {
+func TestAnIdempotencyKeyIsFreeAgainAfterItsTimeToLive(t *testing.T) {
 	t.Parallel()
 	l, s := open[Ticket](t)
 	_, err := s.Create(t.Context(), Ticket{ID: "a", Request: "r"})
@@ -101,7 +101,7 @@ func TestW9_AnIdempotencyKeyIsFreeAgainAfterItsTimeToLive(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestW11_AFailedUserConditionIsErrConditionOnEveryPath(t *testing.T) {
+func TestAFailedUserConditionIsErrConditionOnEveryPath(t *testing.T) {
 	t.Parallel()
 	type T = u1VRetainSFree
 	b := newBench[T](t)
@@ -136,7 +136,7 @@ type Renamed struct {
 	Deleted *time.Time           `dynamodbav:"d,omitempty" entity:"deleted_at"`
 }
 
-func TestW14_RenamedAttributesLiveThroughTheWholeLifecycle(t *testing.T) {
+func TestRenamedAttributesLiveThroughTheWholeLifecycle(t *testing.T) {
 	t.Parallel()
 	l, s := open[Renamed](t)
 	bin, history := entity.Must(lifecycle.Of(s)), entity.Must(versioned.Of(s))
@@ -182,7 +182,7 @@ type World struct {
 	Created time.Time         `dynamodbav:"createdAt" entity:"created_at"`
 }
 
-func TestW20_QueriesAndScansSeeCurrentItemsOnly(t *testing.T) {
+func TestQueriesAndScansSeeCurrentItemsOnly(t *testing.T) {
 	t.Parallel()
 	l, s := open[World](t)
 	f := entity.Fields[World]()
@@ -226,7 +226,7 @@ func TestW20_QueriesAndScansSeeCurrentItemsOnly(t *testing.T) {
 	require.ErrorIs(t, err, entity.ErrNotFound)
 }
 
-func TestW21_ATransactionWeakensNoOperation(t *testing.T) {
+func TestATransactionWeakensNoOperation(t *testing.T) {
 	t.Parallel()
 	type T = u1VRetainSReserve
 	b := newBench[T](t)
@@ -249,7 +249,7 @@ func TestW21_ATransactionWeakensNoOperation(t *testing.T) {
 }
 
 // Whole numbers of seconds on every satellite, the table's TTL switched on, and nothing expired is seen or restored.
-func TestW24_TimesToLiveAreWholeEnabledAndObeyed(t *testing.T) {
+func TestTimesToLiveAreWholeEnabledAndObeyed(t *testing.T) {
 	t.Parallel()
 	g := newGuide(t)
 	out, err := g.raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &g.table})

@@ -37,7 +37,7 @@ type Dossier struct {
 
 const dossier = "$app#v1#dossier#d $app#v1#dossier"
 
-func TestW30_AnOptionalTimeIsATextOnEveryItem(t *testing.T) {
+func TestAnOptionalTimeIsATextOnEveryItem(t *testing.T) {
 	t.Parallel()
 	l, s := open[Dossier](t)
 	due := dawn.Add(time.Hour)
@@ -56,7 +56,7 @@ func TestW30_AnOptionalTimeIsATextOnEveryItem(t *testing.T) {
 }
 
 // A write that is planned from the stored item carries over what it does not know, to the last digit.
-func TestW31_NumbersKeepTheirDigitsThroughEveryKindOfItem(t *testing.T) {
+func TestNumbersKeepTheirDigitsThroughEveryKindOfItem(t *testing.T) {
 	t.Parallel()
 	l, s := open[Dossier](t)
 	v, err := s.Create(t.Context(), Dossier{ID: "d"})
@@ -78,7 +78,7 @@ func TestW31_NumbersKeepTheirDigitsThroughEveryKindOfItem(t *testing.T) {
 	require.Equal(t, num("9007199254740993"), l.items(t)[dossier+"#v#0000001"]["count"])
 }
 
-func TestW34_PathsAndCollectionsChangeOnTheTransactionalPathToo(t *testing.T) {
+func TestPathsAndCollectionsChangeOnTheTransactionalPathToo(t *testing.T) {
 	t.Parallel()
 	l, s := open[Dossier](t)
 	f := entity.Fields[Dossier]()
@@ -130,7 +130,7 @@ type keptNote struct {
 	Updated time.Time            `dynamodbav:"updatedAt" entity:"updated_at"`
 }
 
-func TestW40_FeaturesCanBeTurnedOnForItemsThatAreThere(t *testing.T) {
+func TestFeaturesCanBeTurnedOnForItemsThatAreThere(t *testing.T) {
 	t.Parallel()
 	l, s := open[keptNote](t)
 	before := declare[plainNote](t, l.aside(t))
@@ -166,7 +166,7 @@ func TestW40_FeaturesCanBeTurnedOnForItemsThatAreThere(t *testing.T) {
 	require.Equal(t, "$note#c", l.owners(t)["$note.mail#new@example.com"])
 }
 
-func TestW41_WhatIsTooLargeIsRefusedBeforeTheWrite(t *testing.T) {
+func TestWhatIsTooLargeIsRefusedBeforeTheWrite(t *testing.T) {
 	t.Parallel()
 	type T = u1VRetainSFree
 	b := newBench[T](t)
@@ -190,7 +190,7 @@ func TestW41_WhatIsTooLargeIsRefusedBeforeTheWrite(t *testing.T) {
 	require.NotContains(t, operations(b.l.sent()), "TransactWriteItems")
 }
 
-func TestW42_ExpectNeedsALockAndErrorsCarryKeysOnly(t *testing.T) {
+func TestExpectNeedsALockAndErrorsCarryKeysOnly(t *testing.T) {
 	t.Parallel()
 	b := newBench[u1VNoneSFree](t)
 	type T = u1VNoneSFree
@@ -218,7 +218,7 @@ type createdOnly struct {
 	Gone    time.Time `dynamodbav:"gone,omitempty" entity:"deleted_at"`
 }
 
-func TestW43_WhatIsMissingElsewhere(t *testing.T) {
+func TestWhatIsMissingElsewhere(t *testing.T) {
 	t.Parallel()
 	l, s := open[createdOnly](t)
 	v, err := s.Create(t.Context(), createdOnly{ID: "a"})

@@ -17,7 +17,7 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-func TestW13_ADeleteKeepsToItsCondition(t *testing.T) {
+func TestADeleteKeepsToItsCondition(t *testing.T) {
 	t.Parallel()
 	t.Run("plain", func(t *testing.T) { t.Parallel(); deleteIf(t, asPlain) })
 	t.Run("locked", func(t *testing.T) { t.Parallel(); deleteIf(t, asLocked) })
@@ -45,7 +45,7 @@ func deleteIf[T any](t *testing.T, k kind[T]) {
 	w.sound()
 }
 
-func TestW16_RestoreLeavesALiveItemAndItsEmailAlone(t *testing.T) {
+func TestRestoreLeavesALiveItemAndItsEmailAlone(t *testing.T) {
 	t.Parallel()
 	t.Run("race", func(t *testing.T) { t.Parallel(); restoreMeetsRestore(t, asFree) })
 	w := open(t, asBin)
@@ -78,7 +78,7 @@ type Archived struct {
 
 var asArchived = kind[Archived]{traits{retain: true, soft: true}, func(v *Archived) *Person { return &v.Person }, func(v Archived) int64 { return v.Version }}
 
-func TestW18_TheExpiryOfACopyNeverReachesTheHistory(t *testing.T) {
+func TestTheExpiryOfACopyNeverReachesTheHistory(t *testing.T) {
 	t.Parallel()
 	w := open(t, asArchived)
 	w.add("a", "a@x", "1")
@@ -104,7 +104,7 @@ func TestW18_TheExpiryOfACopyNeverReachesTheHistory(t *testing.T) {
 	}
 }
 
-func TestW22_DeletesLoseNothingAndFreeOnlyTheirOwn(t *testing.T) {
+func TestDeletesLoseNothingAndFreeOnlyTheirOwn(t *testing.T) {
 	t.Parallel()
 	t.Run("soft, update", func(t *testing.T) { t.Parallel(); deleteMeetsUpdate(t, asFree) })
 	t.Run("hard, update", func(t *testing.T) { t.Parallel(); deleteMeetsUpdate(t, asPlain) })
@@ -113,7 +113,7 @@ func TestW22_DeletesLoseNothingAndFreeOnlyTheirOwn(t *testing.T) {
 	t.Run("hard, stolen", func(t *testing.T) { t.Parallel(); deleteMeetsHeir(t, asPlain) })
 }
 
-func TestW23_PurgeTakesWhatIsTheItemsAndNothingElse(t *testing.T) {
+func TestPurgeTakesWhatIsTheItemsAndNothingElse(t *testing.T) {
 	t.Parallel()
 	t.Run("siblings", func(t *testing.T) {
 		t.Parallel()
@@ -169,7 +169,7 @@ func TestW23_PurgeTakesWhatIsTheItemsAndNothingElse(t *testing.T) {
 	})
 }
 
-func TestW39_ConflictsAreRetriedAndReadsAreConsistent(t *testing.T) {
+func TestConflictsAreRetriedAndReadsAreConsistent(t *testing.T) {
 	t.Parallel()
 	t.Run("loser", func(t *testing.T) { t.Parallel(); emailMeetsName(t, asFree) })
 	w := open(t, asFree, attempts(4))
@@ -218,7 +218,7 @@ func TestW39_ConflictsAreRetriedAndReadsAreConsistent(t *testing.T) {
 }
 
 // The caller's own token makes a repetition by another process harmless.
-func TestW39_ATransactionUnderTheCallersTokenIsAppliedOnce(t *testing.T) {
+func TestATransactionUnderTheCallersTokenIsAppliedOnce(t *testing.T) {
 	t.Parallel()
 	w := open(t, asPlain)
 	token := entity.Token{ID: rand.Text(), At: w.clock.Now()}

@@ -33,7 +33,7 @@ func (w *world[T]) moment() door[T] {
 	return w.enter(w.raw, func(c *entity.Config) { c.Clock = func() time.Time { return at } })
 }
 
-func TestW1_SatellitesOfItemsInOnePartitionAreTheirOwn(t *testing.T) {
+func TestSatellitesOfItemsInOnePartitionAreTheirOwn(t *testing.T) {
 	t.Parallel()
 	w := open(t, asShelf)
 	d := w.moment()
@@ -67,7 +67,7 @@ func TestW1_SatellitesOfItemsInOnePartitionAreTheirOwn(t *testing.T) {
 }
 
 // Two deletes of one item in one moment keep both copies.
-func TestW1_TwoDeletesInOneMomentLeaveTwoCopies(t *testing.T) {
+func TestTwoDeletesInOneMomentLeaveTwoCopies(t *testing.T) {
 	t.Parallel()
 	w := open(t, asBin)
 	d := w.moment()
@@ -84,13 +84,13 @@ func TestW1_TwoDeletesInOneMomentLeaveTwoCopies(t *testing.T) {
 	w.sound()
 }
 
-func TestW2_UpdateOfAUniqueFieldLosesNothingAndRevivesNothing(t *testing.T) {
+func TestUpdateOfAUniqueFieldLosesNothingAndRevivesNothing(t *testing.T) {
 	t.Parallel()
 	t.Run("update", func(t *testing.T) { t.Parallel(); emailMeetsName(t, asPlain) })
 	t.Run("delete", func(t *testing.T) { t.Parallel(); updateMeetsDelete(t, asPlain) })
 }
 
-func TestW4_AConditionIsAddedToTheGuardAndNeverReplacesIt(t *testing.T) {
+func TestAConditionIsAddedToTheGuardAndNeverReplacesIt(t *testing.T) {
 	t.Parallel()
 	t.Run("plain", func(t *testing.T) { t.Parallel(); guardStays(t, asPlain) })
 	t.Run("locked", func(t *testing.T) { t.Parallel(); guardStays(t, asLocked) })
@@ -115,7 +115,7 @@ func guardStays[T any](t *testing.T, k kind[T]) {
 	require.Len(t, d.sentinels, 1)
 }
 
-func TestW8_PutOverAnItemGoesOnWithItsHistory(t *testing.T) {
+func TestPutOverAnItemGoesOnWithItsHistory(t *testing.T) {
 	t.Parallel()
 	w := open(t, asFree)
 	first := w.add("a", "a@x", "1")
@@ -142,7 +142,7 @@ func TestW8_PutOverAnItemGoesOnWithItsHistory(t *testing.T) {
 	k.sound()
 }
 
-func TestW10_NoVerbWritesAUniqueFieldWithoutItsClaim(t *testing.T) {
+func TestNoVerbWritesAUniqueFieldWithoutItsClaim(t *testing.T) {
 	t.Parallel()
 	t.Run("plain", func(t *testing.T) { t.Parallel(); noBypass(t, asPlain) })
 	t.Run("locked", func(t *testing.T) { t.Parallel(); noBypass(t, asLocked) })
