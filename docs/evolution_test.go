@@ -445,5 +445,5 @@ func TestEvolution_RolesThatComeLaterBindWhatIsWritten(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "north", put.Site)
 	_, err = store.Put(t.Context(), strict{ID: "w-1", Name: "Bea", Badge: "7", Site: "south"})
-	require.ErrorIs(t, err, entity.ErrCondition)
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
 }

@@ -79,7 +79,7 @@ func TestIf_AgreesWithTheRules(t *testing.T) {
 		for i, op := range ops {
 			why := entity.FailureOf(err, op)
 			if why != nil {
-				require.ErrorIs(t, why, entity.ErrCondition, "%s", meaning(means[i]))
+				require.ErrorIs(t, why, entity.ErrConditionFailed, "%s", meaning(means[i]))
 			}
 			require.Equal(t, exprtest.Holds(means[i], items[i]), why == nil, "%s on %s: %v", meaning(means[i]), textsOf(items[i]), err)
 			seen[fmt.Sprint(means[i].Op, " ", why == nil)]++
@@ -205,7 +205,7 @@ func TestUpdate_AgreesWithTheRules(t *testing.T) {
 			err := l.db.Transact(context.Background(), op)
 			require.Error(t, err, "%v on %s", op, textsOf(items[i]))
 			why := entity.FailureOf(err, op)
-			require.True(t, errors.Is(why, entity.ErrCondition) || why == nil, "%v", err)
+			require.True(t, errors.Is(why, entity.ErrConditionFailed) || why == nil, "%v", err)
 		}
 		out, err := l.raw.Scan(context.Background(), &dynamodb.ScanInput{TableName: &l.table})
 		require.NoError(t, err)

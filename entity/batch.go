@@ -12,14 +12,14 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// BatchOption is accepted by PutMany, DeleteMany, BatchPut and BatchDelete: [Blind].
+// BatchOption is accepted by PutMany, DeleteMany, BatchPut and BatchDelete: [Unconditional].
 type BatchOption interface{ opt.Batch }
 
-// Blind lets batches write entities for which what is stored matters: those with a version, created_at,
+// Unconditional lets batches write entities for which what is stored matters: those with a version, created_at,
 // set_once or immutable fields, or keys in lower case. What is stored is replaced all the same: versions begin at 1,
 // both timestamps are now, and nothing is kept.
-func Blind() BatchOption {
-	return opt.ForBatch{Do: func(s *opt.Spec) { s.Blind = true }}
+func Unconditional() BatchOption {
+	return opt.ForBatch{Do: func(s *opt.Spec) { s.Unconditional = true }}
 }
 
 // PutMany replaces items whole, or creates them, without conditions: attributes unknown to the struct go. Of values with
@@ -27,7 +27,7 @@ func Blind() BatchOption {
 // is sent again. It costs a request per batch and the write units of the items.
 //
 // unwritten are the values that were not, or perhaps not, written, in order; it comes with the error. Entities with
-// versions kept, soft delete or unique values are refused, those for which what is stored matters too unless [Blind] is
+// versions kept, soft delete or unique values are refused, those for which what is stored matters too unless [Unconditional] is
 // given. Errors: *[InputError] and [ErrTooLarge] for any of the values, before any request; *[UnprocessedError].
 func (s *Store[T]) PutMany(ctx context.Context, vs []T, opts ...BatchOption) (unwritten []T, err error) {
 	c := core.Of(s)

@@ -138,7 +138,7 @@ func TestBatch_WhatIsStoredMattersUnlessTheCallerIsBlind(t *testing.T) {
 	_, err = s.DeleteMany(t.Context(), []Employee{alice()})
 	requireInput(t, err, "EDD-9117", "TenantID")
 	require.Empty(t, l.sent())
-	_, err = s.PutMany(t.Context(), []Employee{alice()}, entity.Blind())
+	_, err = s.PutMany(t.Context(), []Employee{alice()}, entity.Unconditional())
 	require.NoError(t, err)
 	got, err := s.Get(t.Context(), alice(), entity.Consistent())
 	require.NoError(t, err)

@@ -32,7 +32,7 @@ func (o *batchOp) batched() *batchOp { return o }
 
 // BatchPut replaces the item whole, or creates it, in a [DB.BatchWrite], as [Store.PutMany] does. It is no [Ops.Put]:
 // attributes unknown to the struct go, and no condition of the struct is kept. The entities that PutMany refuses, and
-// [Blind], are the same.
+// [Unconditional], are the same.
 func (o Ops[T]) BatchPut(v T, opts ...BatchOption) BatchOp {
 	c := core.Of(o)
 	b := &batchOp{c: c, verb: "BatchPut"}

@@ -192,7 +192,7 @@ func TestBatchWrite_MistakesAreFoundBeforeAnyRequest(t *testing.T) {
 		require.Equal(t, ops, left, name)
 	}
 	require.Empty(t, y.sent())
-	_, err := y.db.BatchWrite(t.Context(), staff.Op().BatchPut(alice(), entity.Blind()))
+	_, err := y.db.BatchWrite(t.Context(), staff.Op().BatchPut(alice(), entity.Unconditional()))
 	require.NoError(t, err)
 	left, err := y.db.BatchWrite(t.Context())
 	require.NoError(t, err)

@@ -18,8 +18,8 @@ func change(kind expr.Kind, t opt.Target, v any) UpdateOption {
 // values do.
 func Set[V any](field *V, v V) UpdateOption { return change(expr.Set, opt.Target{Pointer: field}, v) }
 
-// SetOnce gives the attribute the value v unless it is there already.
-func SetOnce[V any](field *V, v V) UpdateOption {
+// SetIfNotExists gives the attribute the value v unless it is there already.
+func SetIfNotExists[V any](field *V, v V) UpdateOption {
 	return change(expr.SetIfAbsent, opt.Target{Pointer: field}, v)
 }
 

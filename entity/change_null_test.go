@@ -56,6 +56,6 @@ func TestElements_AStoredValueOfAnotherTypeIsNamed(t *testing.T) {
 		var named *entity.ConditionError
 		require.ErrorAs(t, err, &named)
 		require.Equal(t, "list", named.Attr)
-		require.ErrorIs(t, err, entity.ErrCondition)
+		require.ErrorIs(t, err, entity.ErrConditionFailed)
 	}
 }

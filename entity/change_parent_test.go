@@ -40,7 +40,7 @@ func TestChange_NestedWithoutItsParentNamesTheParentAndWritesNothing(t *testing.
 		"inside an element":      {entity.Attr[int]("lines[3].qty").Set(1), "lines[3]"},
 		"removal":                {entity.Remove(&p.Work.Zip), "work"},
 		"entry removal":          {entity.Entry(&p.Labels, "a").Remove(), "labels"},
-		"set once":               {entity.SetOnce(&p.Work.Zip, "1"), "work"},
+		"set once":               {entity.SetIfNotExists(&p.Work.Zip, "1"), "work"},
 		"addition":               {entity.Add(&p.Home.Geo.Lat, 1), "home.geo"},
 		"parent of another type": {entity.Attr[int]("note.x").Set(1), "note"},
 		"list, not map":          {entity.Attr[int]("home[0]").Set(1), "home"},
@@ -49,14 +49,14 @@ func TestChange_NestedWithoutItsParentNamesTheParentAndWritesNothing(t *testing.
 			l.drop(t, profileKey)
 			requireParent := func(err error) {
 				t.Helper()
-				require.ErrorIs(t, err, entity.ErrCondition)
+				require.ErrorIs(t, err, entity.ErrConditionFailed)
 				var missing *entity.ConditionError
 				require.ErrorAs(t, err, &missing)
 				require.Equal(t, c.parent, missing.Attr)
 			}
 			_, err := s.Update(t.Context(), Profile{ID: "a"}, c.change)
 			require.ErrorIs(t, err, entity.ErrNotFound, "of an absent item the parent is not the problem")
-			require.NotErrorIs(t, err, entity.ErrCondition)
+			require.NotErrorIs(t, err, entity.ErrConditionFailed)
 
 			_, err = s.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1, Note: "text"})
 			require.NoError(t, err)
@@ -80,7 +80,7 @@ func TestChange_ParentThatIsThereIsNotBlamedForAFailedCondition(t *testing.T) {
 	_, err := s.Create(t.Context(), furnished())
 	require.NoError(t, err)
 	_, err = s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Home.City, "x"), entity.If(entity.Eq(&p.Count, 99)))
-	require.ErrorIs(t, err, entity.ErrCondition)
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	var named *entity.ConditionError
 	require.NotErrorAs(t, err, &named)
 }

@@ -128,7 +128,7 @@ func TestCondition_MeansTheSameEverywhere(t *testing.T) {
 				if c.holds {
 					require.NoError(t, err, where)
 				} else {
-					require.ErrorIs(t, err, entity.ErrCondition, where)
+					require.ErrorIs(t, err, entity.ErrConditionFailed, where)
 				}
 			}
 			_, err := s.Update(t.Context(), key, entity.Set(&p.Plain, ""), entity.If(c.cond))

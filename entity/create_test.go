@@ -68,7 +68,7 @@ func TestCreate_IfNeverReplacesTheGuard(t *testing.T) {
 	} {
 		_, err := s.Create(t.Context(), other, entity.If(cond))
 		require.ErrorIs(t, err, entity.ErrExists, name)
-		require.NotErrorIs(t, err, entity.ErrCondition, name)
+		require.NotErrorIs(t, err, entity.ErrConditionFailed, name)
 	}
 	require.Equal(t, before, l.everything(t))
 }
@@ -78,7 +78,7 @@ func TestCreate_FailedIfOnAnAbsentItemIsErrCondition(t *testing.T) {
 	l, s := open[Employee](t)
 	e := entity.Fields[Employee]()
 	_, err := s.Create(t.Context(), alice(), entity.If(entity.Exists(&e.DisplayName)))
-	requireClass(t, err, entity.ErrCondition, "Create")
+	requireClass(t, err, entity.ErrConditionFailed, "Create")
 	require.Empty(t, l.everything(t))
 	_, err = s.Create(t.Context(), alice(), entity.If(entity.NotExists(&e.DisplayName)))
 	require.NoError(t, err)

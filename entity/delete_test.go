@@ -36,7 +36,7 @@ func TestDelete_ErrorsCarryTheItemThatRefused(t *testing.T) {
 	_, err := s.Create(t.Context(), alice())
 	require.NoError(t, err)
 	err = s.Delete(t.Context(), employeeKey("emp-alice"), entity.If(entity.Eq(&e.DisplayName, "Bob")))
-	require.ErrorIs(t, err, entity.ErrCondition)
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	held, ok := entity.StoredItem[Employee](err)
 	require.True(t, ok)
 	require.Equal(t, "Alice", held.DisplayName)
@@ -54,7 +54,7 @@ func TestDelete_AllConditionsMustHold(t *testing.T) {
 	require.NoError(t, err)
 	yes, no := entity.Eq(&e.Salary, 100), entity.Eq(&e.Salary, 1)
 	for _, opts := range [][]entity.WriteOption{{entity.If(yes, no)}, {entity.If(yes), entity.If(no)}, {entity.If(no), entity.If(yes)}, {entity.If(entity.Or(yes, no), no)}} {
-		require.ErrorIs(t, s.Delete(t.Context(), employeeKey("emp-alice"), opts...), entity.ErrCondition)
+		require.ErrorIs(t, s.Delete(t.Context(), employeeKey("emp-alice"), opts...), entity.ErrConditionFailed)
 	}
 	require.Len(t, l.everything(t), 1)
 	require.NoError(t, s.Delete(t.Context(), employeeKey("emp-alice"), entity.If(yes), entity.If(entity.Or(no, yes))))
@@ -67,5 +67,5 @@ func TestDelete_OrConditionDoesNotReplaceTheGuard(t *testing.T) {
 	e := entity.Fields[Employee]()
 	err := s.Delete(t.Context(), employeeKey("emp-nobody"), entity.If(entity.Or(entity.NotExists(&e.Salary), entity.NotExists(&e.Version))))
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.NotErrorIs(t, err, entity.ErrCondition)
+	require.NotErrorIs(t, err, entity.ErrConditionFailed)
 }

@@ -41,7 +41,7 @@
 //
 // # Fail
 //
-// Errors have a class for errors.Is ([ErrNotFound], [ErrExists], [ErrCondition] …), data for errors.As, and the SDK's
+// Errors have a class for errors.Is ([ErrNotFound], [ErrExists], [ErrConditionFailed] …), data for errors.As, and the SDK's
 // error behind them. Mistakes in declarations are *[SchemaError], mistakes in arguments *[InputError], found before any
 // request. The library owns all retries; a write whose outcome stayed unknown says so: [IsAmbiguous].
 package entity

@@ -12,22 +12,22 @@ import (
 
 // Classes of errors, for errors.Is. The SDK's error, where there is one, is found behind them with errors.As.
 var (
-	ErrNotFound      = plan.ErrNotFound      // there is no live item with that key
-	ErrExists        = plan.ErrExists        // there is an item with that key
-	ErrConflict      = plan.ErrConflict      // another write came between, more often than MaxAttempts allows
-	ErrCondition     = plan.ErrCondition     // the caller's condition, or one that a tag implies, did not hold
-	ErrTooLarge      = plan.ErrTooLarge      // an item, key or transaction is larger than DynamoDB allows
-	ErrInvalidCursor = plan.ErrInvalidCursor // a cursor cannot be used; a *CursorError says why
-	ErrDeleted       = plan.ErrDeleted       // the item was deleted and can be restored
-	ErrNotDeleted    = plan.ErrNotDeleted    // there is nothing to restore: the item is there
-	ErrKeyCase       = plan.ErrKeyCase       // the stored key differs from the given one in case, under LowerCase
-	ErrItemHidden    = plan.ErrItemHidden    // the client hides the item that refused a write, so why it was refused is not known
-	ErrFollowUp      = plan.ErrFollowUp      // the write is decided, but the item it left could not be read
-	ErrNotUnique     = plan.ErrNotUnique     // more than one item
-	ErrNoTable       = exec.ErrNoTable       // the table does not exist
-	ErrNoIndex       = exec.ErrNoIndex       // the table does not have the index; it is an *IndexError
-	ErrTokenReused   = exec.ErrTokenReused   // the idempotency token was used for another request
-	ErrNoClient      = exec.ErrNoClient      // the DB was opened without a client
+	ErrNotFound        = plan.ErrNotFound        // there is no live item with that key
+	ErrExists          = plan.ErrExists          // there is an item with that key
+	ErrConflict        = plan.ErrConflict        // another write came between, more often than MaxAttempts allows
+	ErrConditionFailed = plan.ErrConditionFailed // the caller's condition, or one that a tag implies, did not hold
+	ErrTooLarge        = plan.ErrTooLarge        // an item, key or transaction is larger than DynamoDB allows
+	ErrInvalidCursor   = plan.ErrInvalidCursor   // a cursor cannot be used; a *CursorError says why
+	ErrDeleted         = plan.ErrDeleted         // the item was deleted and can be restored
+	ErrNotDeleted      = plan.ErrNotDeleted      // there is nothing to restore: the item is there
+	ErrKeyCase         = plan.ErrKeyCase         // the stored key differs from the given one in case, under LowerCase
+	ErrItemHidden      = plan.ErrItemHidden      // the client hides the item that refused a write, so why it was refused is not known
+	ErrReadBack        = plan.ErrReadBack        // the write is decided, but the item it left could not be read
+	ErrMultipleItems   = plan.ErrMultipleItems   // more than one item
+	ErrNoTable         = exec.ErrNoTable         // the table does not exist
+	ErrNoIndex         = exec.ErrNoIndex         // the table does not have the index; it is an *IndexError
+	ErrTokenReused     = exec.ErrTokenReused     // the idempotency token was used for another request
+	ErrNoClient        = exec.ErrNoClient        // the DB was opened without a client
 )
 
 type (
@@ -37,7 +37,7 @@ type (
 	SchemaError = schema.Error
 	// InputError is a mistake in the arguments of a call, found before any request. docs/validation.md lists the codes.
 	InputError = plan.InputError
-	// ConditionError is an ErrCondition that names the attribute which made a condition of the library's fail.
+	// ConditionError is an ErrConditionFailed that names the attribute which made a condition of the library's fail.
 	ConditionError = plan.ConditionError
 	// CursorError is an ErrInvalidCursor that says why the cursor cannot be used.
 	CursorError = cursor.Error

@@ -80,7 +80,7 @@ func TestExactly_AnUpdateWhoseItemCannotBeReadIsAppliedAllTheSame(t *testing.T) 
 		return faults.None
 	})
 	_, err = b.plain.Update(ctx, Plain{ID: "a"}, entity.Add(&f.Count, 1), entity.Exactly())
-	require.ErrorIs(t, err, entity.ErrFollowUp)
+	require.ErrorIs(t, err, entity.ErrReadBack)
 	got, err := b.other.Get(ctx, Plain{ID: "a"}, entity.Consistent())
 	require.NoError(t, err)
 	require.Equal(t, 2, got.Count)
@@ -95,5 +95,5 @@ func TestExactly_KeepsTheErrorsOfTheVerb(t *testing.T) {
 	require.NoError(t, err)
 	_, err = b.plain.Create(ctx, Plain{ID: "a"}, entity.Exactly())
 	require.ErrorIs(t, err, entity.ErrExists)
-	require.ErrorIs(t, b.plain.Delete(ctx, Plain{ID: "a"}, entity.Exactly(), entity.If(entity.Eq(&f.Name, "x"))), entity.ErrCondition)
+	require.ErrorIs(t, b.plain.Delete(ctx, Plain{ID: "a"}, entity.Exactly(), entity.If(entity.Eq(&f.Name, "x"))), entity.ErrConditionFailed)
 }

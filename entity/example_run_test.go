@@ -29,7 +29,7 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 		"ExampleDB_Gather":          ExampleDB_Gather,
 		"ExampleDB_BatchGet":        ExampleDB_BatchGet,
 		"ExampleDB_BatchWrite":      ExampleDB_BatchWrite,
-		"ExampleOnScan":             ExampleOnScan,
+		"ExampleOnPage":             ExampleOnPage,
 	}
 	require.NoError(t, exampletest.Run("example_stored_test.go", examples))
 }

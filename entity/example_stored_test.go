@@ -101,7 +101,7 @@ func ExampleDB_Transact_merged() {
 	lend := books.Op().Update(book, entity.Add(&b.Copies, -1))
 	fmt.Println(db.Transact(ctx, left, lend))
 	err := db.Transact(ctx, left, lend)
-	fmt.Println(errors.Is(entity.FailureOf(err, left), entity.ErrCondition), entity.FailureOf(err, lend))
+	fmt.Println(errors.Is(entity.FailureOf(err, left), entity.ErrConditionFailed), entity.FailureOf(err, lend))
 	// prints
 	// <nil>
 	// true <nil>
@@ -213,7 +213,7 @@ func ExampleDB_BatchWrite() {
 }
 
 // A scan of a table in four parts says how far it is.
-func ExampleOnScan() {
+func ExampleOnPage() {
 	ctx := context.Background()
 	db := desk()
 	authors := entity.Must(entity.New[Author](db))
@@ -221,7 +221,7 @@ func ExampleOnScan() {
 
 	var last entity.ScanProgress
 	n := 0
-	for _, err := range authors.Scan(entity.Segments(4), entity.OnScan(func(p entity.ScanProgress) { last = p })).All(ctx) {
+	for _, err := range authors.Scan(entity.Segments(4), entity.OnPage(func(p entity.ScanProgress) { last = p })).All(ctx) {
 		if err != nil {
 			fmt.Println(err)
 			return

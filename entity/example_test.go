@@ -140,7 +140,7 @@ func ExampleDB_Transact() {
 	switch err := db.Transact(ctx, lend, add); {
 	case err == nil:
 		fmt.Println("added", add.Result().CreatedAt)
-	case errors.Is(entity.FailureOf(err, lend), entity.ErrCondition):
+	case errors.Is(entity.FailureOf(err, lend), entity.ErrConditionFailed):
 		fmt.Println("no copy left")
 	case errors.Is(entity.FailureOf(err, add), entity.ErrExists):
 		if book, ok := entity.StoredItem[Book](entity.FailureOf(err, add)); ok {

@@ -35,7 +35,7 @@ func TestIndexHalf_OfSeveralPartsFollowsEachOfThem(t *testing.T) {
 		"a part added to":           {[]entity.UpdateOption{entity.Add(&p.Rank, 4)}, profileHalf("red", "5"), read},
 		"a part removed":            {[]entity.UpdateOption{entity.Remove(&p.Team)}, "", read},
 		"a part emptied":            {[]entity.UpdateOption{entity.Set(&p.Team, "")}, "", read},
-		"a part set once":           {[]entity.UpdateOption{entity.SetOnce(&p.Team, "blue")}, profileHalf("red", "1"), read},
+		"a part set once":           {[]entity.UpdateOption{entity.SetIfNotExists(&p.Team, "blue")}, profileHalf("red", "1"), read},
 		"a part emptied, one set":   {[]entity.UpdateOption{entity.Set(&p.Team, ""), entity.Set(&p.Rank, 2)}, "", read},
 		"a part set, unknown guard": {[]entity.UpdateOption{entity.Set(&p.Rank, 2), entity.If(entity.Exists(&p.Team))}, profileHalf("red", "2"), read},
 	} {
@@ -86,7 +86,7 @@ func TestIndexHalf_FollowsEveryWriteOverEveryState(t *testing.T) {
 	l, s := open[Profile](t)
 	p, key := entity.Fields[Profile](), Profile{ID: "a"}
 	updates := map[string][]entity.UpdateOption{
-		"add": {entity.Add(&p.Rank, 1)}, "remove": {entity.Remove(&p.Rank)}, "once": {entity.SetOnce(&p.Team, "green")}, "note": {entity.Set(&p.Note, "n")},
+		"add": {entity.Add(&p.Rank, 1)}, "remove": {entity.Remove(&p.Rank)}, "once": {entity.SetIfNotExists(&p.Team, "green")}, "note": {entity.Set(&p.Note, "n")},
 	}
 	states := []Profile{}
 	for _, team := range []string{"", "red", "blue"} {

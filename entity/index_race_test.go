@@ -62,7 +62,7 @@ func TestIndexHalf_FailedIfOnTheReadRouteIsNotTakenForALostGuard(t *testing.T) {
 	before := l.everything(t)
 	l.sent()
 	_, err = s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Team, "blue"), entity.If(entity.Gt(&p.Rank, 1)))
-	require.ErrorIs(t, err, entity.ErrCondition)
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	require.NotErrorIs(t, err, entity.ErrConflict)
 	require.LessOrEqual(t, len(l.sent()), 2, "it is not tried again")
 	require.Equal(t, before, l.everything(t))

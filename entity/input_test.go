@@ -18,7 +18,7 @@ func requireInput(t *testing.T, err error, code, field string) {
 	require.Equal(t, code, in.Code, in.Problem)
 	require.Equal(t, field, in.Field, in.Problem)
 	require.NotEmpty(t, in.Type)
-	for _, class := range []error{entity.ErrExists, entity.ErrNotFound, entity.ErrConflict, entity.ErrCondition} {
+	for _, class := range []error{entity.ErrExists, entity.ErrNotFound, entity.ErrConflict, entity.ErrConditionFailed} {
 		require.NotErrorIs(t, err, class)
 	}
 }

@@ -107,8 +107,8 @@ func caseVerbs() map[string]struct {
 		"Transact": {func(ctx context.Context, l *lab, s *entity.Store[Folder], v Folder) error {
 			return l.db.Transact(ctx, s.Op().Put(Folder{ID: "other", Path: "p", N: 1}), s.Op().Update(v, entity.Set(&f.Title, "x")))
 		}, nil},
-		"TransactOnce": {func(ctx context.Context, l *lab, s *entity.Store[Folder], v Folder) error {
-			return l.db.TransactOnce(ctx, entity.Token{ID: l.ids.next(), At: dawn}, s.Op().Delete(v))
+		"TransactWithToken": {func(ctx context.Context, l *lab, s *entity.Store[Folder], v Folder) error {
+			return l.db.TransactWithToken(ctx, entity.Token{ID: l.ids.next(), At: dawn}, s.Op().Delete(v))
 		}, nil},
 		"Get": {func(ctx context.Context, _ *lab, s *entity.Store[Folder], v Folder) error {
 			_, err := s.Get(ctx, v)

@@ -62,7 +62,7 @@ func TestSetOnce_OverAStoredEmptyTextKeepsItAndTheIndexKeyAbsent(t *testing.T) {
 	_, s := open[Lead](t)
 	_, err := s.Create(t.Context(), Lead{ID: "1"})
 	require.NoError(t, err)
-	got, err := s.Update(t.Context(), Lead{ID: "1"}, entity.SetOnce(&entity.Fields[Lead]().Owner, "x"))
+	got, err := s.Update(t.Context(), Lead{ID: "1"}, entity.SetIfNotExists(&entity.Fields[Lead]().Owner, "x"))
 	require.NoError(t, err)
 	require.Empty(t, got.Owner, "the attribute is there")
 }

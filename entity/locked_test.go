@@ -79,7 +79,7 @@ func TestLocked_NilIsAnEmptyMapOrListOnEveryPath(t *testing.T) {
 	for name, write := range map[string]func() error{
 		"put":    func() error { _, err := s.Put(t.Context(), gadget()); return err },
 		"upsert": func() error { _, _, err := s.Upsert(t.Context(), gadget()); return err },
-		"batch":  func() error { _, err := s.PutMany(t.Context(), []Gadget{gadget()}, entity.Blind()); return err },
+		"batch":  func() error { _, err := s.PutMany(t.Context(), []Gadget{gadget()}, entity.Unconditional()); return err },
 		"update": func() error {
 			_, err := s.Update(t.Context(), full, entity.Set(&g.Sensors, nil), entity.Set(&g.Features, nil))
 			return err
@@ -180,7 +180,10 @@ func TestLocked_ACopyInAnIndexKeyIsInStepAfterEveryVerb(t *testing.T) {
 		}},
 		{"Upsert", func(v Gadget) error { _, _, err := s.Upsert(t.Context(), v); return err }},
 		{"Put", func(v Gadget) error { _, err := s.Put(t.Context(), v); return err }},
-		{"PutMany", func(v Gadget) error { _, err := s.PutMany(t.Context(), []Gadget{v}, entity.Blind()); return err }},
+		{"PutMany", func(v Gadget) error {
+			_, err := s.PutMany(t.Context(), []Gadget{v}, entity.Unconditional())
+			return err
+		}},
 		{"Modify", func(v Gadget) error {
 			_, err := s.Modify(t.Context(), v, func(g *Gadget) error { g.LastSeen = v.LastSeen; return nil })
 			return err
@@ -195,7 +198,7 @@ func TestLocked_ACopyInAnIndexKeyIsInStepAfterEveryVerb(t *testing.T) {
 			return l.db.Transact(t.Context(), s.Op().Update(v, entity.Set(&g.LastSeen, v.LastSeen)))
 		}},
 		{"Transact, put", func(v Gadget) error { return l.db.Transact(t.Context(), s.Op().Put(v)) }},
-		{"TransactOnce", func(v Gadget) error { return l.db.TransactOnce(t.Context(), token, s.Op().Upsert(v)) }},
+		{"TransactWithToken", func(v Gadget) error { return l.db.TransactWithToken(t.Context(), token, s.Op().Upsert(v)) }},
 	} {
 		v := moved()
 		require.NoError(t, verb.write(v), verb.name)
@@ -253,7 +256,7 @@ func TestLocked_FloatsThatAreNoNumbersAreRefusedOnEveryPath(t *testing.T) {
 		}
 		for field, change := range map[string]entity.UpdateOption{
 			"Sensors": entity.Set(&f.Sensors, map[string]float64{"t": x}), "Pointer": entity.Set(f.Pointer, x), "Count": entity.Add(&f.Count, x),
-			"Set": entity.AddToSet(&f.Set, 1, x), "List": entity.ListAppend(&f.List, 1, x), "Small": entity.SetOnce(&f.Small, float32(x)),
+			"Set": entity.AddToSet(&f.Set, 1, x), "List": entity.ListAppend(&f.List, 1, x), "Small": entity.SetIfNotExists(&f.Small, float32(x)),
 			"Deep": entity.Attr[float64]("deep.a[0].b.lat[0]").Set(x), "Any": entity.Set(&f.Any, any([]any{x})), "Text": entity.Set(&f.Text, x),
 		} {
 			_, err := s.Update(t.Context(), key, change)

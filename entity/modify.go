@@ -16,7 +16,7 @@ import (
 // stored. When another write came between, it reads again and f runs again, up to Config.MaxAttempts times; so f must
 // only change the value that it is given. An error of f ends the call and is found behind the returned one. When f
 // changes nothing, nothing is written. Changing a key part, a field that the library sets or one that is set once is an
-// *[InputError]. It costs a consistent read and a write of the whole item. Errors: [ErrNotFound]; [ErrCondition];
+// *[InputError]. It costs a consistent read and a write of the whole item. Errors: [ErrNotFound]; [ErrConditionFailed];
 // [ErrConflict].
 func (s *Store[T]) Modify(ctx context.Context, key T, f func(*T) error, opts ...WriteOption) (T, error) {
 	c := core.Of(s)

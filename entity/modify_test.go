@@ -107,7 +107,7 @@ func TestModify_WithoutAChangeWritesNothing(t *testing.T) {
 	require.Equal(t, before, got)
 	require.Equal(t, 1, l.cost.Requests)
 	_, err = l.Modify(ctx, Ledger{ID: "a"}, func(*Ledger) error { return nil }, entity.If(entity.Eq(&f.Title, "other")))
-	require.ErrorIs(t, err, entity.ErrCondition, "a condition is checked all the same")
+	require.ErrorIs(t, err, entity.ErrConditionFailed, "a condition is checked all the same")
 	_, err = l.Modify(ctx, Ledger{ID: "a"}, func(*Ledger) error { return nil }, entity.If(entity.Eq(&f.Title, "t")))
 	require.NoError(t, err)
 }
@@ -149,7 +149,7 @@ func TestModify_RefusesWhatItMayNotChange(t *testing.T) {
 		require.Equal(t, field, input.Field)
 	}
 	_, err = l.Modify(ctx, Ledger{ID: "a"}, func(v *Ledger) error { v.Tenant = "y"; return nil })
-	require.ErrorIs(t, err, entity.ErrCondition)
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	mine := errors.New("mine")
 	_, err = l.Modify(ctx, Ledger{ID: "a"}, func(v *Ledger) error { v.Balance = 1; return mine })
 	require.ErrorIs(t, err, mine)

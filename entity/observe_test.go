@@ -64,15 +64,15 @@ func TestObserve_RefusedCallsAreReportedToo(t *testing.T) {
 	foreign := declare[Profile](t, paper(t))
 	v := Profile{ID: "a"}
 	for name, call := range map[string]func() error{
-		"Transact":              func() error { return l.db.Transact(t.Context(), nil) },
-		"Transact, foreign":     func() error { return l.db.Transact(t.Context(), s.Op().Create(v), foreign.Op().Create(v)) },
-		"TransactOnce":          func() error { return l.db.TransactOnce(t.Context(), entity.Token{ID: "x", At: dawn}, nil) },
-		"TransactOnce, token":   func() error { return l.db.TransactOnce(t.Context(), entity.Token{}, s.Op().Create(v)) },
-		"TransactGet":           func() error { return l.db.TransactGet(t.Context(), nil) },
-		"TransactGet, foreign":  func() error { return l.db.TransactGet(t.Context(), foreign.Op().Load(&v)) },
-		"TransactGet, too many": func() error { return l.db.TransactGet(t.Context(), make([]entity.Load, 101)...) },
-		"Create":                func() error { _, err := s.Create(t.Context(), Profile{}); return err },
-		"Get":                   func() error { _, err := s.Get(t.Context(), Profile{}); return err },
+		"Transact":                 func() error { return l.db.Transact(t.Context(), nil) },
+		"Transact, foreign":        func() error { return l.db.Transact(t.Context(), s.Op().Create(v), foreign.Op().Create(v)) },
+		"TransactWithToken":        func() error { return l.db.TransactWithToken(t.Context(), entity.Token{ID: "x", At: dawn}, nil) },
+		"TransactWithToken, token": func() error { return l.db.TransactWithToken(t.Context(), entity.Token{}, s.Op().Create(v)) },
+		"TransactGet":              func() error { return l.db.TransactGet(t.Context(), nil) },
+		"TransactGet, foreign":     func() error { return l.db.TransactGet(t.Context(), foreign.Op().Load(&v)) },
+		"TransactGet, too many":    func() error { return l.db.TransactGet(t.Context(), make([]entity.Load, 101)...) },
+		"Create":                   func() error { _, err := s.Create(t.Context(), Profile{}); return err },
+		"Get":                      func() error { _, err := s.Get(t.Context(), Profile{}); return err },
 	} {
 		reports = nil
 		err := call()

@@ -10,14 +10,14 @@ import (
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
-func TestTransactOnce_TheSameCallIsAppliedOnceAndIsTheSameBytes(t *testing.T) {
+func TestTransactWithToken_TheSameCallIsAppliedOnceAndIsTheSameBytes(t *testing.T) {
 	b := newBench(t, 0)
 	ctx, f := t.Context(), entity.Fields[Plain]()
 	_, err := b.other.Create(ctx, Plain{ID: "a", Count: 1})
 	require.NoError(t, err)
 	token := entity.Token{ID: "order " + t.Name()[:5] + time.Now().Format("150405.000000000"), At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	call := func() error {
-		return b.db.TransactOnce(ctx, token, b.plain.Op().Update(Plain{ID: "a"}, entity.Add(&f.Count, 10)), b.ver.Op().Create(Counted{ID: "v"}))
+		return b.db.TransactWithToken(ctx, token, b.plain.Op().Update(Plain{ID: "a"}, entity.Add(&f.Count, 10)), b.ver.Op().Create(Counted{ID: "v"}))
 	}
 	b.faults.Inject(faults.Nth(1, faults.Lost))
 	for range 3 {
@@ -31,32 +31,32 @@ func TestTransactOnce_TheSameCallIsAppliedOnceAndIsTheSameBytes(t *testing.T) {
 	for _, r := range requests {
 		require.JSONEq(t, string(requests[0].Body), string(r.Body))
 	}
-	err = b.db.TransactOnce(ctx, token, b.plain.Op().Update(Plain{ID: "a"}, entity.Add(&f.Count, 20)), b.ver.Op().Create(Counted{ID: "v"}))
+	err = b.db.TransactWithToken(ctx, token, b.plain.Op().Update(Plain{ID: "a"}, entity.Add(&f.Count, 20)), b.ver.Op().Create(Counted{ID: "v"}))
 	require.ErrorIs(t, err, entity.ErrTokenReused)
 }
 
-func TestTransactOnce_RefusesWhatCouldNotBeTheSameTwice(t *testing.T) {
+func TestTransactWithToken_RefusesWhatCouldNotBeTheSameTwice(t *testing.T) {
 	b := newBench(t, 0)
 	ctx, f := t.Context(), entity.Fields[Plain]()
 	token := entity.Token{ID: "t", At: time.Now()}
 	needsRead := b.plain.Op().Update(Plain{ID: "a"}, entity.Set(&f.Rank, 2))
-	err := b.db.TransactOnce(ctx, token, needsRead)
+	err := b.db.TransactWithToken(ctx, token, needsRead)
 	var input *entity.InputError
 	require.ErrorAs(t, entity.FailureOf(err, needsRead), &input)
 	for _, token := range []entity.Token{{}, {At: time.Now()}} {
-		require.ErrorAs(t, b.db.TransactOnce(ctx, token, b.plain.Op().Create(Plain{ID: "a"})), &input)
+		require.ErrorAs(t, b.db.TransactWithToken(ctx, token, b.plain.Op().Create(Plain{ID: "a"})), &input)
 	}
 	require.Empty(t, b.faults.Requests())
 }
 
-func TestTransactOnce_OfOneOpIsATransactionToo(t *testing.T) {
+func TestTransactWithToken_OfOneOpIsATransactionToo(t *testing.T) {
 	b := newBench(t, 0)
 	op := b.plain.Op().Create(Plain{ID: "a", Name: "x"})
 	token := entity.Token{ID: "one " + time.Now().Format("150405.000000000"), At: time.Now()}
-	require.NoError(t, b.db.TransactOnce(t.Context(), token, op))
-	require.NoError(t, b.db.TransactOnce(t.Context(), token, op), "not ErrExists: it is the same call")
+	require.NoError(t, b.db.TransactWithToken(t.Context(), token, op))
+	require.NoError(t, b.db.TransactWithToken(t.Context(), token, op), "not ErrExists: it is the same call")
 	require.Equal(t, "x", op.Result().Name)
 	token.ID += "!"
-	require.ErrorIs(t, b.db.TransactOnce(t.Context(), token, op), entity.ErrExists)
+	require.ErrorIs(t, b.db.TransactWithToken(t.Context(), token, op), entity.ErrExists)
 	require.Equal(t, 3, b.faults.Count("TransactWriteItems"))
 }

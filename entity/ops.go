@@ -41,7 +41,7 @@ func (o Ops[T]) Delete(key T, opts ...WriteOption) Write[T] {
 	return core.NewWrite[T](remove(core.Of(o), reflect.ValueOf(key), opts))
 }
 
-// Require makes the transaction fail unless the item exists ([ErrNotFound]) and meets conds ([ErrCondition]).
+// Require makes the transaction fail unless the item exists ([ErrNotFound]) and meets conds ([ErrConditionFailed]).
 func (o Ops[T]) Require(key T, conds ...Cond) Op {
 	return core.NewWrite[T](require(core.Of(o), reflect.ValueOf(key), conds))
 }

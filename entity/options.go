@@ -83,18 +83,18 @@ func Segments(n int) QueryOption {
 	return forQuery{Do: func(s *opt.Spec) { s.Segments = &n }}
 }
 
-// ScanProgress is how far a scan has come; see [OnScan]. There is no share of the whole in it: DynamoDB does not tell how
+// ScanProgress is how far a scan has come; see [OnPage]. There is no share of the whole in it: DynamoDB does not tell how
 // much is left to read. With [Segments], which are about of one size in a table whose partitions are small, SegmentsDone
 // of Segments is what is known.
 type ScanProgress = opt.ScanProgress
 
-// OnScan makes a scan call f after each answer of DynamoDB, before the items of that answer are yielded. All calls are
+// OnPage makes a scan call f after each answer of DynamoDB, before the items of that answer are yielded. All calls are
 // made by the goroutine that runs the scan, so f needs no lock and can end the scan by cancelling its context. Counts are
 // of one run; each Page starts again. What the last call says is the whole cost of a run that went to its end.
-func OnScan(f func(ScanProgress)) QueryOption {
+func OnPage(f func(ScanProgress)) QueryOption {
 	return forQuery{Do: func(s *opt.Spec) {
 		if s.Scanned = f; f == nil {
-			s.Errs = append(s.Errs, errors.New("OnScan needs a function"))
+			s.Errs = append(s.Errs, errors.New("OnPage needs a function"))
 		}
 	}}
 }
@@ -105,7 +105,7 @@ func Filter(conds ...Cond) QueryOption {
 	return forQuery{Do: func(s *opt.Spec) { s.Filters = append(s.Filters, erase(conds)...) }}
 }
 
-// If makes a write fail with [ErrCondition] unless all conds hold for the stored item. They are joined to the write's
+// If makes a write fail with [ErrConditionFailed] unless all conds hold for the stored item. They are joined to the write's
 // own guard, never instead of it. Without a condition it is an *[InputError]: a write that was to be guarded would not be.
 func If(conds ...Cond) WriteOption {
 	return forWrite{Do: func(s *opt.Spec) {
@@ -119,7 +119,7 @@ func If(conds ...Cond) WriteOption {
 // has it, once the write has been applied; where there was no item, to the zero T. It costs nothing: the answer of the one
 // request has the old item, and the new one is computed from it. In a transaction, and with [Exactly], the item is read
 // first, consistently, and the write is guarded by what was read. Where the answer was lost and the write proves to have
-// been applied, the error is [ErrFollowUp] and *old is as it was. Other writes refuse it, and T must be the store's.
+// been applied, the error is [ErrReadBack] and *old is as it was. Other writes refuse it, and T must be the store's.
 func Returning[T any](old *T) WriteOption {
 	return forWrite{Do: func(s *opt.Spec) {
 		if s.Old = old; old == nil {

@@ -54,8 +54,8 @@ func Inside[V, P any](p Path[P], path string) Path[V] {
 // Set is [Set] for the path.
 func (p Path[V]) Set(v V) UpdateOption { return change(expr.Set, p.target, v) }
 
-// SetOnce is [SetOnce] for the path.
-func (p Path[V]) SetOnce(v V) UpdateOption { return change(expr.SetIfAbsent, p.target, v) }
+// SetIfNotExists is [SetIfNotExists] for the path.
+func (p Path[V]) SetIfNotExists(v V) UpdateOption { return change(expr.SetIfAbsent, p.target, v) }
 
 // Remove is [Remove] for the path.
 func (p Path[V]) Remove() UpdateOption { return change(expr.Remove, p.target, nil) }

@@ -24,9 +24,9 @@ func TestPeers_CreateNeverReplacesAndUpsertKeepsItsConditions(t *testing.T) {
 	_, err = s.Create(t.Context(), alice())
 	require.ErrorIs(t, err, entity.ErrExists)
 	_, _, err = s.Upsert(t.Context(), alice(), entity.If(entity.NotExists(&e.EmployeeID)))
-	require.ErrorIs(t, err, entity.ErrCondition)
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	_, err = s.Put(t.Context(), alice(), entity.If(entity.NotExists(&e.EmployeeID)))
-	require.ErrorIs(t, err, entity.ErrCondition)
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	require.Equal(t, before, l.everything(t))
 }
 
@@ -37,7 +37,7 @@ func TestPeers_TheClassIsThatOfTheFactAndTheSDKsErrorStaysReachable(t *testing.T
 	l, s := open[Employee](t)
 	e := entity.Fields[Employee]()
 	_, err := s.Create(t.Context(), alice(), entity.If(entity.Eq(&e.Salary, 1)))
-	require.ErrorIs(t, err, entity.ErrCondition)
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	require.NotErrorIs(t, err, entity.ErrExists)
 	_, ok := entity.StoredItem[Employee](err)
 	require.False(t, ok, "there is none")
@@ -82,7 +82,7 @@ func TestPeers_OrMeansOrInEveryCall(t *testing.T) {
 		for _, beside := range [][]entity.Op{nil, {s.Op().Put(Team{ID: "b"})}} {
 			_, err := s.Put(t.Context(), Team{ID: "a", Size: 1})
 			require.NoError(t, err)
-			require.ErrorIs(t, l.db.Transact(t.Context(), append(beside, op(verb, fails))...), entity.ErrCondition, verb)
+			require.ErrorIs(t, l.db.Transact(t.Context(), append(beside, op(verb, fails))...), entity.ErrConditionFailed, verb)
 			require.NoError(t, l.db.Transact(t.Context(), append(beside, op(verb, holds))...), verb)
 		}
 	}
@@ -118,7 +118,7 @@ func TestPeers_NoChangeMakesAGhostItem(t *testing.T) {
 	p, key := entity.Fields[Profile](), Profile{ID: "ghost"}
 	for i, c := range []entity.UpdateOption{
 		entity.Set(&p.Note, "x"), entity.Remove(&p.Note), entity.Add(&p.Count, 1), entity.ListAppend(&p.Log, "x"), entity.AddToSet(&p.Tags, "x"),
-		entity.DeleteFromSet(&p.Tags, "x"), entity.SetOnce(&p.Note, "x"), entity.Entry(&p.Labels, "k").Set("x"), entity.Set(&p.Team, "x"),
+		entity.DeleteFromSet(&p.Tags, "x"), entity.SetIfNotExists(&p.Note, "x"), entity.Entry(&p.Labels, "k").Set("x"), entity.Set(&p.Team, "x"),
 	} {
 		op := func() entity.Op { return s.Op().Update(key, c) }
 		_, alone := s.Update(t.Context(), key, c)
@@ -224,7 +224,7 @@ func TestPeers_NothingThatIsNilPanics(t *testing.T) {
 	require.ErrorAs(t, l.db.Transact(t.Context(), nil, s.Op().Put(key)), &in)
 	require.ErrorAs(t, l.db.TransactGet(t.Context(), nil), &in)
 	require.ErrorAs(t, l.db.TransactGet(t.Context(), s.Op().Load(nil)), &in)
-	require.ErrorAs(t, l.db.TransactOnce(t.Context(), entity.Token{}, s.Op().Put(key)), &in)
+	require.ErrorAs(t, l.db.TransactWithToken(t.Context(), entity.Token{}, s.Op().Put(key)), &in)
 	require.NoError(t, l.db.Transact(t.Context()))
 	require.NoError(t, entity.FailureOf(nil, nil))
 	require.False(t, entity.IsAmbiguous(nil))

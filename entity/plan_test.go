@@ -66,7 +66,7 @@ func TestPlan_IsWhatTheDocumentationShows(t *testing.T) {
 		"update-half":      employees.Update(key, entity.Set(&e.Department, "Sales")),
 		"update-read":      profiles.Update(a, entity.Set(&p.Team, "blue"), entity.If(entity.Exists(&p.Note))),
 		"update-clocked":   visits.Update(Visit{ID: "a"}, entity.Set(&entity.Fields[Visit]().Note, "x")),
-		"update-kinds": profiles.Update(a, entity.Set(&p.Note, "n"), entity.SetOnce(&p.Order, "o"), entity.Remove(&p.Alias), entity.Add(&p.Count, 1),
+		"update-kinds": profiles.Update(a, entity.Set(&p.Note, "n"), entity.SetIfNotExists(&p.Order, "o"), entity.Remove(&p.Alias), entity.Add(&p.Count, 1),
 			entity.ListAppend(&p.Log, "l"), entity.AddToSet(&p.Tags, "t2", "t1"), entity.DeleteFromSet(&p.Numbers, 1)),
 		"update-nested": profiles.Update(a, entity.Set(&p.Home.City, "Rome"), entity.Entry(&p.Labels, "a.b").Set("x"), entity.Attr[int]("lines[0].qty").Set(2), entity.Remove(&p.Work.Geo)),
 		"upsert":        employees.Upsert(alice()),

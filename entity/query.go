@@ -18,7 +18,7 @@ type Query[T any] interface {
 	Collect(ctx context.Context) ([]T, error)
 	// First returns the first item, or [ErrNotFound].
 	First(ctx context.Context) (T, error)
-	// One returns the only item: [ErrNotFound] if no item matches, [ErrNotUnique] if several do.
+	// One returns the only item: [ErrNotFound] if no item matches, [ErrMultipleItems] if several do.
 	One(ctx context.Context) (T, error)
 	// Page returns up to [Limit] items (without Limit what one request gives) after the cursor, "" for the first page.
 	// A cursor of another query is [ErrInvalidCursor].

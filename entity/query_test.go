@@ -115,7 +115,7 @@ func TestQuery_FirstAndOne(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "u", one.TaskID)
 	_, err = s.Query(Task{Project: "p1", Status: "open", Priority: 2}, entity.BeginsWith(&f.TaskID, "t")).One(t.Context())
-	require.ErrorIs(t, err, entity.ErrNotUnique)
+	require.ErrorIs(t, err, entity.ErrMultipleItems)
 	var e *entity.Error
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, "Task", e.Entity)
@@ -124,7 +124,7 @@ func TestQuery_FirstAndOne(t *testing.T) {
 		require.ErrorIs(t, err, entity.ErrNotFound)
 		_, err = q.One(t.Context())
 		require.ErrorIs(t, err, entity.ErrNotFound)
-		require.NotErrorIs(t, err, entity.ErrNotUnique)
+		require.NotErrorIs(t, err, entity.ErrMultipleItems)
 		require.ErrorAs(t, err, &e)
 	}
 }

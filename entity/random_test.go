@@ -122,7 +122,7 @@ func field[V any](path expr.Path, f *V, values *rapid.Generator[V], encode func(
 		case kind == expr.Remove:
 			return entity.Remove(f), expr.Change{Kind: kind, Path: path}
 		case kind == expr.SetIfAbsent && given != nil:
-			return entity.SetOnce(f, v), expr.Change{Kind: kind, Path: path, Value: given}
+			return entity.SetIfNotExists(f, v), expr.Change{Kind: kind, Path: path, Value: given}
 		case given == nil: // omitempty: what whole values leave out is absent after a Set too
 			return entity.Set(f, v), expr.Change{Kind: expr.Remove, Path: path}
 		}
@@ -229,7 +229,7 @@ func beneath[V any](path expr.Path, p entity.Path[V], values *rapid.Generator[V]
 			}
 			v := values.Draw(t, "v")
 			if rapid.Bool().Draw(t, "once") {
-				return p.SetOnce(v), expr.Change{Kind: expr.SetIfAbsent, Path: path, Value: encode(v)}
+				return p.SetIfNotExists(v), expr.Change{Kind: expr.SetIfAbsent, Path: path, Value: encode(v)}
 			}
 			return p.Set(v), expr.Change{Kind: expr.Set, Path: path, Value: encode(v)}
 		},

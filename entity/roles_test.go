@@ -61,7 +61,7 @@ func TestImmutable_EqualSetPassesAnotherValueIsErrConditionNamingIt(t *testing.T
 	before := l.stored(t, aliceKey)
 	requireNamed := func(err error) {
 		t.Helper()
-		require.ErrorIs(t, err, entity.ErrCondition)
+		require.ErrorIs(t, err, entity.ErrConditionFailed)
 		var named *entity.ConditionError
 		require.ErrorAs(t, err, &named)
 		require.Equal(t, "tenantId", named.Attr)
@@ -79,7 +79,7 @@ func TestImmutable_EqualSetPassesAnotherValueIsErrConditionNamingIt(t *testing.T
 	_, err = s.Update(t.Context(), employeeKey("emp-alice"), entity.Set(&e.TenantID, "t-acme"))
 	require.NoError(t, err)
 	l.sent()
-	for _, c := range []entity.UpdateOption{entity.Remove(&e.TenantID), entity.SetOnce(&e.TenantID, "t-acme"), entity.Attr[string]("tenantId").Remove()} {
+	for _, c := range []entity.UpdateOption{entity.Remove(&e.TenantID), entity.SetIfNotExists(&e.TenantID, "t-acme"), entity.Attr[string]("tenantId").Remove()} {
 		_, err = s.Update(t.Context(), employeeKey("emp-alice"), c)
 		l.requireRefused(t, err, "EDD-9104", "TenantID")
 	}
@@ -118,10 +118,10 @@ func TestSetOnce_AsAChangeOfAnyField(t *testing.T) {
 	_, err := s.Create(t.Context(), key)
 	require.NoError(t, err)
 	for _, v := range []string{"first", "second"} {
-		got, err := s.Update(t.Context(), key, entity.SetOnce(&p.Note, v))
+		got, err := s.Update(t.Context(), key, entity.SetIfNotExists(&p.Note, v))
 		require.NoError(t, err)
 		require.Equal(t, "first", got.Note)
-		got, err = s.Update(t.Context(), key, entity.SetOnce(&p.Order, v), entity.Set(&p.Rank, 3))
+		got, err = s.Update(t.Context(), key, entity.SetIfNotExists(&p.Order, v), entity.Set(&p.Rank, 3))
 		require.NoError(t, err)
 		require.Equal(t, "first", got.Order)
 	}

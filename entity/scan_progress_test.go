@@ -61,7 +61,7 @@ func grows(t *testing.T, before, p entity.ScanProgress) {
 	require.GreaterOrEqual(t, p.ReadUnits, before.ReadUnits)
 }
 
-func TestOnScan_CountsWhatEachRunReads(t *testing.T) {
+func TestOnPage_CountsWhatEachRunReads(t *testing.T) {
 	t.Parallel()
 	var reports []entity.Report // of calls that come one after the other
 	o := newOffice(t, func(c *entity.Config) {
@@ -102,7 +102,7 @@ func TestOnScan_CountsWhatEachRunReads(t *testing.T) {
 		var last entity.ScanProgress
 		reports = nil
 		o.sent()
-		n, err := c.run(c.scan(append(c.opts, entity.OnScan(func(p entity.ScanProgress) {
+		n, err := c.run(c.scan(append(c.opts, entity.OnPage(func(p entity.ScanProgress) {
 			grows(t, last, p)
 			last = p
 		}))...))
@@ -118,11 +118,11 @@ func TestOnScan_CountsWhatEachRunReads(t *testing.T) {
 	}
 }
 
-func TestOnScan_IsToldOfUnitsWithoutAnObserver(t *testing.T) {
+func TestOnPage_IsToldOfUnitsWithoutAnObserver(t *testing.T) {
 	b := newBench(t, 0)
 	stock(t, b, 4, 10)
 	var last entity.ScanProgress
-	page, err := b.plain.Scan(entity.OnScan(func(p entity.ScanProgress) { last = p }), entity.Limit(1)).Page(t.Context(), "")
+	page, err := b.plain.Scan(entity.OnPage(func(p entity.ScanProgress) { last = p }), entity.Limit(1)).Page(t.Context(), "")
 	require.NoError(t, err)
 	require.Len(t, page.Items, 1)
 	require.Positive(t, last.ReadUnits)
@@ -130,7 +130,7 @@ func TestOnScan_IsToldOfUnitsWithoutAnObserver(t *testing.T) {
 }
 
 // The calls are made by the goroutine of the loop, before the items they count come, and end with it.
-func TestOnScan_TheCallsBelongToTheLoop(t *testing.T) {
+func TestOnPage_TheCallsBelongToTheLoop(t *testing.T) {
 	b := newBench(t, 0)
 	stock(t, b, 20, 60_000)
 	inside := marked(t)
@@ -138,7 +138,7 @@ func TestOnScan_TheCallsBelongToTheLoop(t *testing.T) {
 		calls, inBody := 0, false
 		var last entity.ScanProgress
 		seen := 0
-		scan := b.plain.Scan(entity.Segments(segments), entity.OnScan(func(p entity.ScanProgress) {
+		scan := b.plain.Scan(entity.Segments(segments), entity.OnPage(func(p entity.ScanProgress) {
 			require.False(t, inBody, "while the loop's body runs")
 			calls++
 			last = p
@@ -160,7 +160,7 @@ func TestOnScan_TheCallsBelongToTheLoop(t *testing.T) {
 		require.Equal(t, at, calls)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := b.plain.Scan(entity.Segments(4), entity.OnScan(func(entity.ScanProgress) { cancel() })).Collect(ctx)
+	_, err := b.plain.Scan(entity.Segments(4), entity.OnPage(func(entity.ScanProgress) { cancel() })).Collect(ctx)
 	require.ErrorIs(t, err, context.Canceled, "a listener can end the scan")
 	require.Eventually(t, func() bool { return len(inside()) == 0 }, 2*time.Minute, time.Millisecond, "goroutines outlive the scan")
 }
@@ -211,7 +211,7 @@ func TestSegments_FaultsNeitherLoseNorRepeatItems(t *testing.T) {
 	t.Logf("faults of seed %d", seed)
 	b.faults.Inject(faults.Random(seed, 0.3, faults.Throttle, faults.Lost, faults.Internal, faults.Drop))
 	var last entity.ScanProgress
-	got, err := b.plain.Scan(entity.Segments(4), entity.OnScan(func(p entity.ScanProgress) { grows(t, last, p); last = p })).Collect(t.Context())
+	got, err := b.plain.Scan(entity.Segments(4), entity.OnPage(func(p entity.ScanProgress) { grows(t, last, p); last = p })).Collect(t.Context())
 	require.NoError(t, err)
 	var want []string
 	for i := range 30 {
@@ -221,12 +221,12 @@ func TestSegments_FaultsNeitherLoseNorRepeatItems(t *testing.T) {
 	require.Equal(t, []int{60, 30, 4}, []int{last.Evaluated, last.Found, last.SegmentsDone})
 }
 
-func TestOnScan_IsForScans(t *testing.T) {
+func TestOnPage_IsForScans(t *testing.T) {
 	b := newBench(t, 0)
-	listen := entity.OnScan(func(entity.ScanProgress) {})
+	listen := entity.OnPage(func(entity.ScanProgress) {})
 	for name, q := range map[string]entity.Query[Plain]{
 		"query":       b.plain.Query(Plain{ID: "a"}, listen),
-		"no function": b.plain.Scan(entity.OnScan(nil)),
+		"no function": b.plain.Scan(entity.OnPage(nil)),
 	} {
 		_, err := q.Collect(t.Context())
 		var input *entity.InputError

@@ -73,7 +73,7 @@ func TestSecret_IsNotInPlans(t *testing.T) {
 		"upsert":      s.Op().Upsert(secretive(), cond),
 		"upsert read": s.Op().Upsert(Account{Tenant: "t", SSN: hush, Mail: "n", Pin: hushPin}),
 		"update":      s.Op().Update(key, entity.Set(&f.Token, hush), entity.Add(&f.Pin, hushPin), card, entity.Entry(&f.Keys, "k").Set(hush), cond),
-		"update once": s.Op().Update(key, entity.SetOnce(&f.Born, hushBorn), entity.Set(&f.Owner, hush), entity.Attr[string]("card.number").Set(hush)),
+		"update once": s.Op().Update(key, entity.SetIfNotExists(&f.Born, hushBorn), entity.Set(&f.Owner, hush), entity.Attr[string]("card.number").Set(hush)),
 		"update half": s.Op().Update(key, entity.Set(&f.Token, hush), entity.Set(&f.Mail, "x")),
 		"delete":      s.Op().Delete(key, cond),
 		"require":     s.Op().Require(key, entity.Eq(&f.Token, hush)),

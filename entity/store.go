@@ -152,7 +152,7 @@ func primaryKey(c *core.Core, v reflect.Value, spec opt.Spec) (primary, parts it
 }
 
 // Create writes a new item and returns it as stored: created_at equals updated_at, the version is 1. It costs one
-// request and one write of the item's size. Errors: [ErrExists]; [ErrCondition]; *[InputError] and [ErrTooLarge] before
+// request and one write of the item's size. Errors: [ErrExists]; [ErrConditionFailed]; *[InputError] and [ErrTooLarge] before
 // any request.
 func (s *Store[T]) Create(ctx context.Context, v T, opts ...WriteOption) (stored T, err error) {
 	err = create(core.Of(s), reflect.ValueOf(v), opts).Run(ctx, &stored)
@@ -163,7 +163,7 @@ func (s *Store[T]) Create(ctx context.Context, v T, opts ...WriteOption) (stored
 // are removed; created_at, set_once and immutable survive, the version goes up by one, and attributes that T does not
 // have stay. It has no guard of its own: what another program wrote since v was read is undone, unless versioned.Lock or
 // [If] prevents it. It costs one request, and a read more when an index key is composed from given and kept attributes.
-// Errors: [ErrCondition], a *[ConditionError] for an immutable attribute; [ErrConflict]; *[InputError] and [ErrTooLarge]
+// Errors: [ErrConditionFailed], a *[ConditionError] for an immutable attribute; [ErrConflict]; *[InputError] and [ErrTooLarge]
 // before any request.
 func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (stored T, err error) {
 	err = put(core.Of(s), reflect.ValueOf(v), opts).Run(ctx, &stored)
@@ -177,7 +177,7 @@ func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (stored T,
 // guard of its own.
 //
 // It costs one request, and a read more when an index key is composed from given and absent attributes. Errors:
-// [ErrCondition], a *[ConditionError] for an immutable attribute or a nested change without a parent; [ErrConflict];
+// [ErrConditionFailed], a *[ConditionError] for an immutable attribute or a nested change without a parent; [ErrConflict];
 // *[InputError] and [ErrTooLarge] before any request; one for which [IsAmbiguous] is true when the answer was lost and
 // the item does not prove that it was written, or whether this write created it: a version proves that, and so does an
 // attribute that the write did not set.
@@ -192,14 +192,14 @@ func (s *Store[T]) Upsert(ctx context.Context, v T, opts ...UpdateOption) (item 
 }
 
 // Update changes attributes of an item that exists and returns it. It costs one request, and a read more when an index
-// key is composed from changed and unchanged attributes. Errors: [ErrNotFound]; [ErrCondition], a *[ConditionError] for
+// key is composed from changed and unchanged attributes. Errors: [ErrNotFound]; [ErrConditionFailed], a *[ConditionError] for
 // a nested change without a parent or an immutable attribute; [ErrConflict]; *[InputError] before any request.
 func (s *Store[T]) Update(ctx context.Context, key T, opts ...UpdateOption) (stored T, err error) {
 	err = update(core.Of(s), reflect.ValueOf(key), opts).Run(ctx, &stored)
 	return stored, err
 }
 
-// Delete removes the item. It costs one request. Errors: [ErrNotFound]; [ErrCondition]; one for which [IsAmbiguous] is
+// Delete removes the item. It costs one request. Errors: [ErrNotFound]; [ErrConditionFailed]; one for which [IsAmbiguous] is
 // true when the answer was lost: a second delete could hit an item created since.
 func (s *Store[T]) Delete(ctx context.Context, key T, opts ...WriteOption) error {
 	var none T

@@ -106,7 +106,7 @@ func TestTableTheory_P0_4_OptimisticLock(t *testing.T) {
 	_, err = s.Update(t.Context(), contractUser("4"), nickname("v1"), atVersion(1))
 	require.NoError(t, err)
 	_, err = s.Update(t.Context(), contractUser("4"), nickname("stale"), atVersion(1))
-	require.ErrorIs(t, err, entity.ErrCondition)
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	held, ok := entity.StoredItem[ContractUser](err)
 	require.True(t, ok)
 	require.EqualValues(t, 2, held.Version, "the error tells which version is stored")
@@ -190,7 +190,7 @@ func TestTableTheory_Gap_DeleteUnderAVersion(t *testing.T) {
 	_, err := s.Create(t.Context(), contractUser("1"))
 	require.NoError(t, err)
 	for _, stale := range []int64{0, 9} { // zero is a version like any other
-		require.ErrorIs(t, s.Delete(t.Context(), contractUser("1"), atVersion(stale)), entity.ErrCondition)
+		require.ErrorIs(t, s.Delete(t.Context(), contractUser("1"), atVersion(stale)), entity.ErrConditionFailed)
 	}
 	require.NoError(t, s.Delete(t.Context(), contractUser("1"), atVersion(1)))
 	require.ErrorIs(t, s.Delete(t.Context(), contractUser("1"), atVersion(1)), entity.ErrNotFound)

@@ -80,7 +80,7 @@ type Token struct {
 	At time.Time
 }
 
-// TransactOnce is [DB.Transact] under the caller's token: repeated with the same ID and ops within ten minutes after it was
+// TransactWithToken is [DB.Transact] under the caller's token: repeated with the same ID and ops within ten minutes after it was
 // applied, also by another process and at another time, it is applied once and succeeds each time. DynamoDB remembers
 // tokens for that long, by account and region. Ops that must read the item first are refused, and nothing is planned
 // again: a lost guard is [ErrConflict].
@@ -89,12 +89,12 @@ type Token struct {
 // consistently, in one request: one of them that still is as this call wrote it proves that it was applied. Where other
 // writes have replaced all of them, or the ops write none with the library's attributes, the error is [ErrTokenReused],
 // and [IsAmbiguous]. Other ops under the same ID are ErrTokenReused too, and not ambiguous where the items show it.
-func (db *DB) TransactOnce(ctx context.Context, token Token, ops ...Op) error {
-	return db.transact(ctx, "TransactOnce", ops, func(ctx context.Context, plans []*plan.Op) ([]any, []exec.OpFailure, error) {
+func (db *DB) TransactWithToken(ctx context.Context, token Token, ops ...Op) error {
+	return db.transact(ctx, "TransactWithToken", ops, func(ctx context.Context, plans []*plan.Op) ([]any, []exec.OpFailure, error) {
 		if token.ID == "" {
 			return nil, nil, &InputError{Code: plan.CodeOption, Type: "entity.Token", Field: "ID", Problem: "a token needs an ID"}
 		}
-		return db.runner.TransactOnce(ctx, token.ID, token.At, plans)
+		return db.runner.TransactWithToken(ctx, token.ID, token.At, plans)
 	})
 }
 

@@ -22,7 +22,7 @@ func TestMerge_ACheckAndAWriteOfOneItemAreOneAction(t *testing.T) {
 	require.Equal(t, []string{"UpdateItem"}, c.sent(), "one action needs no transaction")
 
 	err = c.db.Transact(t.Context(), small, grow)
-	require.ErrorIs(t, entity.FailureOf(err, small), entity.ErrCondition)
+	require.ErrorIs(t, entity.FailureOf(err, small), entity.ErrConditionFailed)
 	require.NoError(t, entity.FailureOf(err, grow), "the update itself could have been made")
 	stored, ok := entity.StoredItem[Team](entity.FailureOf(err, small))
 	require.True(t, ok)
@@ -40,7 +40,7 @@ func TestMerge_TellsWhichOfTheConditionsFailed(t *testing.T) {
 	other := c.teams.Op().Create(Team{ID: "b"})
 	for _, ops := range [][]entity.Op{{holds, fails, other}, {fails, other, holds}} {
 		err = c.db.Transact(t.Context(), ops...)
-		require.ErrorIs(t, entity.FailureOf(err, fails), entity.ErrCondition)
+		require.ErrorIs(t, entity.FailureOf(err, fails), entity.ErrConditionFailed)
 		require.NoError(t, entity.FailureOf(err, holds))
 		require.NoError(t, entity.FailureOf(err, other))
 	}

@@ -53,7 +53,7 @@ func TestTransact_GuardLostMoreOftenThanMaxAttemptsIsErrConflict(t *testing.T) {
 	err = c.db.Transact(t.Context(), c.teams.Op().Create(Team{ID: "t"}), move)
 	require.ErrorIs(t, err, entity.ErrConflict)
 	require.ErrorIs(t, entity.FailureOf(err, move), entity.ErrConflict)
-	require.NotErrorIs(t, err, entity.ErrCondition)
+	require.NotErrorIs(t, err, entity.ErrConditionFailed)
 	require.Equal(t, 3, c.wire.Count("TransactWriteItems"))
 
 	_, err = c.profiles.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Team, "blue"))

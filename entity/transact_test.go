@@ -96,10 +96,10 @@ func TestTransact_EveryFailedOpIsNamedWithItsOwnError(t *testing.T) {
 		index = append(index, f.Index)
 	}
 	require.Equal(t, []int{0, 2, 3}, index)
-	for op, want := range map[entity.Op]error{exists: entity.ErrExists, missing: entity.ErrNotFound, condition: entity.ErrCondition} {
+	for op, want := range map[entity.Op]error{exists: entity.ErrExists, missing: entity.ErrNotFound, condition: entity.ErrConditionFailed} {
 		require.ErrorIs(t, err, want, "errors.Is looks into all of them")
 		require.ErrorIs(t, entity.FailureOf(err, op), want)
-		for _, other := range []error{entity.ErrExists, entity.ErrNotFound, entity.ErrCondition} {
+		for _, other := range []error{entity.ErrExists, entity.ErrNotFound, entity.ErrConditionFailed} {
 			if other != want {
 				require.NotErrorIs(t, entity.FailureOf(err, op), other)
 			}
@@ -127,11 +127,11 @@ func TestTransact_RequireWithSeveralConditions(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, c.db.Transact(t.Context(), c.teams.Op().Require(Team{ID: "a"}, entity.Gt(&f.Size, 4), entity.Or(entity.Eq(&f.Name, "B"), entity.Eq(&f.Name, "A")))))
 	err = c.db.Transact(t.Context(), c.teams.Op().Require(Team{ID: "a"}, entity.Gt(&f.Size, 4), entity.Eq(&f.Name, "B")))
-	require.ErrorIs(t, err, entity.ErrCondition)
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	// A true Or must not let an absent item pass.
 	err = c.db.Transact(t.Context(), c.teams.Op().Require(Team{ID: "b"}, entity.Or(entity.NotExists(&f.Size), entity.NotExists(&f.Name))))
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.NotErrorIs(t, err, entity.ErrCondition)
+	require.NotErrorIs(t, err, entity.ErrConditionFailed)
 }
 
 func TestTransact_OpsAreReusable(t *testing.T) {

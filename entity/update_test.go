@@ -57,7 +57,7 @@ func TestUpdate_CostsOneRequest(t *testing.T) {
 	l.sent()
 	for name, changes := range map[string][]entity.UpdateOption{
 		"an attribute outside all indexes": {entity.Set(&e.Salary, 1)},
-		"an atomic change":                 {entity.Add(&e.Salary, 1), entity.SetOnce(&e.HiredBy, "x")},
+		"an atomic change":                 {entity.Add(&e.Salary, 1), entity.SetIfNotExists(&e.HiredBy, "x")},
 		"all parts of an index half":       {entity.Set(&e.Department, "Sales")}, // employeeId, the other one, is in the key
 		"a condition":                      {entity.Remove(&e.Nickname), entity.If(entity.Exists(&e.Salary))},
 	} {
@@ -82,7 +82,7 @@ func TestUpdate_OfAMissingKeyCreatesNoPhantom(t *testing.T) {
 	} {
 		_, err := s.Update(t.Context(), employeeKey("emp-alice"), changes...)
 		require.ErrorIs(t, err, entity.ErrNotFound, name)
-		require.NotErrorIs(t, err, entity.ErrCondition, name)
+		require.NotErrorIs(t, err, entity.ErrConditionFailed, name)
 	}
 	require.Empty(t, l.everything(t))
 	_, err := s.Create(t.Context(), alice())
@@ -94,8 +94,8 @@ func TestUpdate_OwnedAttributesAreNotTheCallersToChange(t *testing.T) {
 	l, s := open[Employee](t)
 	e := entity.Fields[Employee]()
 	for field, changes := range map[string][]entity.UpdateOption{
-		"Version":    {entity.Set(&e.Version, 9), entity.Add(&e.Version, 1), entity.Remove(&e.Version), entity.SetOnce(&e.Version, 1)},
-		"CreatedAt":  {entity.Set(&e.CreatedAt, dawn), entity.SetOnce(&e.CreatedAt, dawn), entity.Remove(&e.CreatedAt)},
+		"Version":    {entity.Set(&e.Version, 9), entity.Add(&e.Version, 1), entity.Remove(&e.Version), entity.SetIfNotExists(&e.Version, 1)},
+		"CreatedAt":  {entity.Set(&e.CreatedAt, dawn), entity.SetIfNotExists(&e.CreatedAt, dawn), entity.Remove(&e.CreatedAt)},
 		"UpdatedAt":  {entity.Set(&e.UpdatedAt, dawn), entity.Attr[time.Time]("updatedAt").Set(dawn)},
 		"EmployeeID": {entity.Set(&e.EmployeeID, "emp-alice"), entity.Remove(&e.EmployeeID)},
 	} {

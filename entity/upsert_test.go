@@ -113,7 +113,7 @@ func TestUpsert_IfHoldsForTheStoredItem(t *testing.T) {
 	l, s := open[Team](t)
 	f := entity.Fields[Team]()
 	_, _, err := s.Upsert(t.Context(), Team{ID: "a"}, entity.If(entity.Exists(&f.Quota)))
-	require.ErrorIs(t, err, entity.ErrCondition)
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	require.Empty(t, l.everything(t))
 	_, created, err := s.Upsert(t.Context(), Team{ID: "a", Size: 1}, entity.If(entity.NotExists(&f.Quota)))
 	require.NoError(t, err)
@@ -121,7 +121,7 @@ func TestUpsert_IfHoldsForTheStoredItem(t *testing.T) {
 	_, _, err = s.Upsert(t.Context(), Team{ID: "a", Size: 2}, entity.If(entity.Or(entity.NotExists(&f.Quota), entity.Lt(&f.Size, 2))))
 	require.NoError(t, err)
 	_, _, err = s.Upsert(t.Context(), Team{ID: "a", Size: 3}, entity.If(entity.Lt(&f.Size, 2)))
-	require.ErrorIs(t, err, entity.ErrCondition)
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
 }
 
 func TestUpsert_OfAVerbatimEntity(t *testing.T) {

@@ -164,7 +164,7 @@ func TestValidate_ReachesWhatChangesStore(t *testing.T) {
 		"a field of it":         {entity.Set(&f.Spot.City, "x"), []string{"Spot.City"}},
 		"an absent field of it": {entity.Set(&f.Spot.Zip, ""), nil},
 		"behind a pointer":      {entity.Set(&f.Maybe.Zip, "x"), []string{"Maybe.Zip"}},
-		"once":                  {entity.SetOnce(&f.Codes, []Code{"x"}), []string{"Codes[0]"}},
+		"once":                  {entity.SetIfNotExists(&f.Codes, []Code{"x"}), []string{"Codes[0]"}},
 		"an entry":              {entity.Entry(&f.Status, "good").Set("bad"), []string{`Status["good"]`}},
 		"the key of an entry":   {entity.Entry(&f.Status, "x").Set("AA:BB:CC:00:11:22"), []string{`Status["x"]`}},
 		"a key that goes":       {entity.Entry(&f.Status, "x").Remove(), nil},

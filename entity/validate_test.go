@@ -72,7 +72,7 @@ func TestValidate_BySet(t *testing.T) {
 	for name, change := range map[string]entity.UpdateOption{
 		"value":   entity.Set(&f.Left, "x"),
 		"pointer": entity.Set(f.Right, "x"),
-		"once":    entity.SetOnce(&f.Left, "x"),
+		"once":    entity.SetIfNotExists(&f.Left, "x"),
 		"text":    entity.Attr[Code]("left").Set("x"),
 	} {
 		_, err := store.Update(t.Context(), Strict{ID: "long"}, change)

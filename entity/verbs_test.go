@@ -103,7 +103,7 @@ func requireClass(t *testing.T, err, want error, verb string) {
 		require.NoError(t, err)
 		return
 	}
-	for _, class := range []error{entity.ErrExists, entity.ErrNotFound, entity.ErrConflict, entity.ErrCondition} {
+	for _, class := range []error{entity.ErrExists, entity.ErrNotFound, entity.ErrConflict, entity.ErrConditionFailed} {
 		if class == want {
 			require.ErrorIs(t, err, class)
 		} else {

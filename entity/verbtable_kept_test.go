@@ -9,7 +9,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// A value that immutable forbids is ErrCondition naming the attribute, for each verb that can give one, on both routes.
+// A value that immutable forbids is ErrConditionFailed naming the attribute, for each verb that can give one, on both routes.
 func TestVerbTable_ImmutableIsNamedByEveryVerbOnBothRoutes(t *testing.T) {
 	t.Parallel()
 	l, s := open[Employee](t)
@@ -35,7 +35,7 @@ func TestVerbTable_ImmutableIsNamedByEveryVerbOnBothRoutes(t *testing.T) {
 				op := make()
 				err := l.db.Transact(t.Context(), append(beside, op)...)
 				mine := entity.FailureOf(err, op)
-				require.ErrorIs(t, mine, entity.ErrCondition)
+				require.ErrorIs(t, mine, entity.ErrConditionFailed)
 				var named *entity.ConditionError
 				require.ErrorAs(t, mine, &named)
 				require.Equal(t, "tenantId", named.Attr)

@@ -13,7 +13,7 @@ import (
 )
 
 // classes are the errors between which the verb table tells apart.
-var classes = []error{entity.ErrExists, entity.ErrNotFound, entity.ErrConflict, entity.ErrCondition, entity.ErrNotUnique, entity.ErrTooLarge, entity.ErrFollowUp}
+var classes = []error{entity.ErrExists, entity.ErrNotFound, entity.ErrConflict, entity.ErrConditionFailed, entity.ErrMultipleItems, entity.ErrTooLarge, entity.ErrReadBack}
 
 // requireOnly checks that err is of the class want and of no other; nil is success.
 func requireOnly(t *testing.T, err, want error, verb string) {

@@ -70,7 +70,7 @@ func TestReadsSeeCurrentItemsOnly(t *testing.T) {
 		_, err = q.First(t.Context())
 		require.NoError(t, err, name)
 		_, err = q.One(t.Context())
-		require.ErrorIs(t, err, entity.ErrNotUnique, name)
+		require.ErrorIs(t, err, entity.ErrMultipleItems, name)
 	}
 	one, err := s.Query(Task{Project: "p", Status: "open", Priority: 1, TaskID: "b"}).One(t.Context())
 	require.NoError(t, err, "a whole key finds its item alone")

@@ -102,7 +102,7 @@ func TestPathChangesAreAppliedOnEveryRoute(t *testing.T) {
 		before := l.stored(t, at)
 		for name, r := range routes {
 			bad := append(r.changes[:len(r.changes):len(r.changes)], entity.Entry(&p.Scores, "x").Set(1))
-			require.ErrorIs(t, r.send(bad), entity.ErrCondition, name)
+			require.ErrorIs(t, r.send(bad), entity.ErrConditionFailed, name)
 			require.Equal(t, before, l.stored(t, at), name)
 		}
 	})

@@ -159,7 +159,7 @@ func times(s *schema.Schema, it item.Item) (deleted, expires time.Time, err erro
 // key is composed again, and unique values are claimed again. It costs two requests: a consistent query and a
 // transaction. Errors: entity.ErrNotFound when there is nothing to restore; entity.ErrNotDeleted when the item is there,
 // entity.ErrExists too when there is a copy beside it; a *unique.ViolationError when another item has a unique value
-// by now; entity.ErrCondition, for conditions on the copy; a *versioned.ConflictError; entity.ErrConflict.
+// by now; entity.ErrConditionFailed, for conditions on the copy; a *versioned.ConflictError; entity.ErrConflict.
 func (b *Bin[T]) Restore(ctx context.Context, key T, opts ...entity.WriteOption) (restored T, err error) {
 	c := core.Of(b)
 	err = core.ItemOperation(c, newRestore(c, reflect.ValueOf(key), opt.Writes(opts), "")).Run(ctx, &restored)

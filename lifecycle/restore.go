@@ -156,7 +156,7 @@ func (r *restore) revive(m *plan.Mutation, version int64, in plan.Input) (item.I
 func (r *restore) lost(copied item.Item) func(plan.Failure) plan.Verdict {
 	return func(f plan.Failure) plan.Verdict {
 		if plan.SameState(r.op.Schema, copied, f.Image) {
-			return plan.Verdict{Err: plan.ErrCondition}
+			return plan.Verdict{Err: plan.ErrConditionFailed}
 		}
 		return plan.Verdict{Replan: plan.ErrConflict}
 	}

@@ -159,10 +159,10 @@ func TestTTL_AnEndThatTheCallerGivesWins(t *testing.T) {
 	_, err = s.Modify(t.Context(), Session{ID: "s"}, func(s *Session) error { s.Ends = 0; return nil })
 	require.NoError(t, err)
 	require.Empty(t, h.end(t, "ends"))
-	_, err = s.Update(t.Context(), Session{ID: "s"}, entity.SetOnce(&f.Ends, mine))
+	_, err = s.Update(t.Context(), Session{ID: "s"}, entity.SetIfNotExists(&f.Ends, mine))
 	require.NoError(t, err)
 	h.ends(t, "ends", hour0, 7*day)
-	_, err = s.Update(t.Context(), Session{ID: "s"}, entity.SetOnce(&f.Ends, 0))
+	_, err = s.Update(t.Context(), Session{ID: "s"}, entity.SetIfNotExists(&f.Ends, 0))
 	var bad *entity.InputError
 	require.ErrorAs(t, err, &bad)
 	require.Equal(t, "EDD-9102", bad.Code)

@@ -163,7 +163,7 @@ func TestTTL_AChangeOtherThanSetReadsFirst(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, h.end(t, "ends"))
 	h.sent()
-	_, err = s.Update(t.Context(), Counter{ID: "c"}, entity.SetOnce(&f.Once, &at))
+	_, err = s.Update(t.Context(), Counter{ID: "c"}, entity.SetIfNotExists(&f.Once, &at))
 	require.NoError(t, err)
 	require.Equal(t, []string{"GetItem", "PutItem"}, h.sent())
 	h.ends(t, "ends", hour0, time.Hour)

@@ -48,11 +48,11 @@ func TestTTL_MillisecondsAreNoSeconds(t *testing.T) {
 	requireUnit(t, h, "Ends", "put", err)
 	_, _, err = s.Upsert(t.Context(), v)
 	requireUnit(t, h, "Ends", "upsert", err)
-	_, err = s.PutMany(t.Context(), []Parcel{v}, entity.Blind())
+	_, err = s.PutMany(t.Context(), []Parcel{v}, entity.Unconditional())
 	requireUnit(t, h, "Ends", "batch", err)
 	_, err = s.Update(t.Context(), v, entity.Set(&p.Ends, ms))
 	requireUnit(t, h, "Ends", "update", err)
-	_, err = s.Update(t.Context(), v, entity.SetOnce(&p.Ends, -ms))
+	_, err = s.Update(t.Context(), v, entity.SetIfNotExists(&p.Ends, -ms))
 	requireUnit(t, h, "Ends", "update once", err)
 	requireUnit(t, h, "Ends", "transact", h.db.Transact(t.Context(), s.Op().Create(v)))
 

@@ -16,7 +16,7 @@ const mostRefolds = 100_000
 // by a query of its partition where the source has [Within], else by a second scan for all such groups.
 //
 // What was accepted is known by the clocks of the writers, which may differ by minutes, and a write may be on its way for
-// eight: events are looked for from 15 minutes before the newest one that is known. An append of entity.DB.TransactOnce whose
+// eight: events are looked for from 15 minutes before the newest one that is known. An append of entity.DB.TransactWithToken whose
 // Token.At is older than that waits for the next rebuild.
 //
 // It reads the history of every source once. Errors: *[StaleError] when there are no rows of this definition;

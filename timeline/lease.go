@@ -55,7 +55,7 @@ func acquire(ctx context.Context, store *entity.Store[manifest], view, owner str
 			}
 			m, err = store.Put(ctx, m, entity.If(same...), fenced())
 		}
-		if errors.Is(err, entity.ErrExists) || errors.Is(err, entity.ErrCondition) {
+		if errors.Is(err, entity.ErrExists) || errors.Is(err, entity.ErrConditionFailed) {
 			continue // another builder was first: its lease names it
 		}
 		if err != nil {
@@ -71,7 +71,7 @@ func (h *hold) save(ctx context.Context, change func(*manifest)) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	err := h.put(ctx, change)
-	if !errors.Is(err, entity.ErrCondition) {
+	if !errors.Is(err, entity.ErrConditionFailed) {
 		return err
 	}
 	m, err := h.store.Get(ctx, manifest{View: h.m.View}, entity.Consistent())
@@ -79,7 +79,7 @@ func (h *hold) save(ctx context.Context, change func(*manifest)) error {
 		return errors.Join(ErrLeaseLost, err)
 	}
 	h.m = m // an earlier save of ours was applied, and its answer lost
-	if err = h.put(ctx, change); errors.Is(err, entity.ErrCondition) {
+	if err = h.put(ctx, change); errors.Is(err, entity.ErrConditionFailed) {
 		err = ErrLeaseLost
 	}
 	return err

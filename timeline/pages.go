@@ -35,7 +35,7 @@ func (b *builder) listPages(ctx context.Context, id string) (rows int64, err err
 	}
 	write := func() error {
 		_, err := b.pages.Put(ctx, chunk, entity.If(entity.Or(entity.NotExists(&f.Fence), entity.Le(&f.Fence, chunk.Fence))), fenced())
-		if errors.Is(err, entity.ErrCondition) {
+		if errors.Is(err, entity.ErrConditionFailed) {
 			return ErrLeaseLost
 		}
 		chunk.Chunk++

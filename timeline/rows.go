@@ -43,7 +43,7 @@ func (b *builder) putRows(ctx context.Context, rows []*folded) error {
 		}
 		err := b.rows.put(ctx, b.id, b.fence, g)
 		switch {
-		case errors.Is(err, entity.ErrCondition):
+		case errors.Is(err, entity.ErrConditionFailed):
 			err = ErrLeaseLost
 		case refused(err):
 			err = g.failed(err)

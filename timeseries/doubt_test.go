@@ -54,7 +54,7 @@ func TestDoubt_ARefusedEventMayStillBeAppliedByAnEarlierAttempt(t *testing.T) {
 		w.sent.Inject(nthOf(1, faults.Late))
 		rs, err := write()
 		w.sent.Inject(nil)
-		require.ErrorIs(t, err, entity.ErrCondition)
+		require.ErrorIs(t, err, entity.ErrConditionFailed)
 		require.True(t, entity.IsAmbiguous(err))
 		require.Zero(t, rs[0], "nothing is decided")
 		account("a")

@@ -103,7 +103,7 @@ func TestEnrichment_UpdateOfWhatAppendWritesIsAnErrorBeforeAnyRequest(t *testing
 	for name, change := range map[string]entity.UpdateOption{
 		"orderBy":     entity.Set(&f.Timestamp, at(9)),
 		"no orderBy":  entity.Remove(&f.Timestamp),
-		"once":        entity.SetOnce(&f.Timestamp, at(9)),
+		"once":        entity.SetIfNotExists(&f.Timestamp, at(9)),
 		"append":      entity.Set(f.GPIO, 9),
 		"pointer":     entity.Set(&f.GPIO, ptr(9)),
 		"remove":      entity.Remove(&f.Location),
@@ -159,7 +159,7 @@ func TestEnrichment_ConditionsOfAnUpdateMayReadWhatAppendWrites(t *testing.T) {
 	f := entity.Fields[Telemetry]()
 	w.seed(tick(5, 1))
 	_, err := w.Update(w.ctx, device, entity.Set(&f.AccountID, "a"), entity.If(entity.Eq(&f.Timestamp, at(4))))
-	require.ErrorIs(t, err, entity.ErrCondition)
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	_, err = w.Update(w.ctx, device, entity.Set(&f.AccountID, "a"), entity.If(entity.Eq(&f.Timestamp, at(5))))
 	require.NoError(t, err)
 }

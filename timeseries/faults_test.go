@@ -194,7 +194,7 @@ func TestFaults_WithoutRepetitionAreErrorsAndARepetitionByTheCallerFinishes(t *t
 				require.Equal(t, fault == faults.Conflict, errors.Is(err, entity.ErrConflict))
 			}
 			if met && w.sent.Requests()[n-1].Operation == getItem {
-				require.ErrorIs(t, err, entity.ErrFollowUp)
+				require.ErrorIs(t, err, entity.ErrReadBack)
 			}
 			for i, r := range rs {
 				if r.Applied || r.Reason != "" {

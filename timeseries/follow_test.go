@@ -19,7 +19,7 @@ func TestFollowUp_ThatFailsIsAppliedAndAnError(t *testing.T) {
 			w := open[Telemetry](t, attempts(2))
 			w.sent.Inject(always(fault, getItem))
 			r, err := w.Append(w.ctx, tick(0, 1))
-			require.ErrorIs(t, err, entity.ErrFollowUp)
+			require.ErrorIs(t, err, entity.ErrReadBack)
 			require.False(t, entity.IsAmbiguous(err), "the write is certain")
 			require.True(t, r.Applied)
 			require.Empty(t, r.Reason)
@@ -27,7 +27,7 @@ func TestFollowUp_ThatFailsIsAppliedAndAnError(t *testing.T) {
 			require.Equal(t, 2, w.sent.Count(getItem), "MaxAttempts")
 
 			rs, err := w.AppendAll(w.ctx, []Telemetry{tick(1, 1), tick(2, 2)})
-			require.ErrorIs(t, err, entity.ErrFollowUp)
+			require.ErrorIs(t, err, entity.ErrReadBack)
 			require.True(t, rs[0].Applied)
 			require.True(t, rs[1].Applied)
 
@@ -59,7 +59,7 @@ func TestFollowUp_WithoutACurrentItemAnyMoreIsAnErrorToo(t *testing.T) {
 		w.remove(devicePK, deviceSK)
 	}()
 	r, err := w.Append(w.ctx, tick(0, 1))
-	require.ErrorIs(t, err, entity.ErrFollowUp)
+	require.ErrorIs(t, err, entity.ErrReadBack)
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	require.True(t, r.Applied)
 }

@@ -118,7 +118,7 @@ func TestHistory_DescAndLimit(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, tick(5, 5), one)
 	_, err = w.History(device).One(w.ctx)
-	require.ErrorIs(t, err, entity.ErrNotUnique)
+	require.ErrorIs(t, err, entity.ErrMultipleItems)
 }
 
 func TestHistory_ConsistentIsAskedFor(t *testing.T) {

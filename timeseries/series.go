@@ -64,7 +64,7 @@ func SkipCurrent() AppendOption {
 //
 // It costs one request of two transactional writes, and one consistent read more when it was applied (see
 // [SkipCurrent]) or one transaction more when it was recorded late. Errors: *entity.InputError and entity.ErrTooLarge
-// before any request; one that wraps entity.ErrFollowUp, beside Result.Applied; *[ClockTypeError]; entity.ErrConflict; one
+// before any request; one that wraps entity.ErrReadBack, beside Result.Applied; *[ClockTypeError]; entity.ErrConflict; one
 // for which entity.IsAmbiguous is true when the outcome stayed unknown.
 func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Result[T], error) {
 	c, spec := core.Of(s), opt.Appends(opts)
@@ -94,7 +94,7 @@ func (s *Series[T]) follow(ctx context.Context, o *outcome, primary item.Item, s
 		err = entity.ErrNotFound // removed since
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", entity.ErrFollowUp, err)
+		return fmt.Errorf("%w: %w", entity.ErrReadBack, err)
 	}
 	o.current = it
 	return nil

@@ -186,7 +186,7 @@ func TestTransact_EnrichmentOpsOfASeries(t *testing.T) {
 		accounts.Op().Create(Account{AccountID: "a", Devices: 1})))
 	require.Equal(t, "a", w.current(device).AccountID)
 	err := w.db.Transact(w.ctx, w.Op().Require(device, entity.Eq(&f.AccountID, "b")))
-	require.ErrorIs(t, err, entity.ErrCondition)
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	require.NoError(t, w.db.Transact(w.ctx, w.Op().Require(device, entity.Eq(&f.AccountID, "a"))))
 }
 

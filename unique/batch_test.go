@@ -24,10 +24,10 @@ func TestBatch_IsRefusedBecauseItCouldNotClaimValues(t *testing.T) {
 	s, err := entity.New[member](db)
 	require.NoError(t, err)
 	var refused *entity.InputError
-	_, err = s.PutMany(t.Context(), []member{{ID: "a", Email: "a@x"}}, entity.Blind())
+	_, err = s.PutMany(t.Context(), []member{{ID: "a", Email: "a@x"}}, entity.Unconditional())
 	require.True(t, errors.As(err, &refused))
 	require.Equal(t, "EDD-9117", refused.Code)
-	_, err = s.DeleteMany(t.Context(), []member{{ID: "a"}}, entity.Blind())
+	_, err = s.DeleteMany(t.Context(), []member{{ID: "a"}}, entity.Unconditional())
 	require.True(t, errors.As(err, &refused))
 	require.Equal(t, "EDD-9117", refused.Code)
 }

@@ -83,7 +83,7 @@ func fieldValue(v reflect.Value, index []int) any {
 // immutable, set once or the library's own, stay as they are; attributes that T does not have stay too. It is an Update
 // of everything else that differs: planned from the item as read, guarded, and planned again after a lost race. It costs
 // the reads of Get and an Update. Errors: entity.ErrNotFound when the item or the version is not there, entity.ErrDeleted
-// too when the item can be restored; a *[ConflictError]; a *unique.ViolationError; entity.ErrCondition.
+// too when the item can be restored; a *[ConflictError]; a *unique.ViolationError; entity.ErrConditionFailed.
 func (h *History[T]) Revert(ctx context.Context, key T, n int64, opts ...WriteOption) (stored T, err error) {
 	err = revert(core.Of(h), reflect.ValueOf(key), n, opt.Writes(opts)).Run(ctx, &stored)
 	return stored, err

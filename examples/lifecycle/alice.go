@@ -66,7 +66,7 @@ func (s *story) update(ctx context.Context) error {
 	s.equal("version", updated.Version, 2)
 	s.equal("name", updated.DisplayName, "Alice Baker")
 	_, err = s.employees.Update(ctx, alice, entity.Set(&field.TenantID, "t-other"))
-	s.refused("Update of tenantId, which is immutable", err, entity.ErrCondition)
+	s.refused("Update of tenantId, which is immutable", err, entity.ErrConditionFailed)
 	return nil
 }
 

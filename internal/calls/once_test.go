@@ -61,7 +61,7 @@ func newToken() entity.Token {
 	return entity.Token{ID: "request " + rand.Text() + strings.Repeat("/x", 100)}
 }
 
-func TestTransactOnce_RepeatedSecondsLaterWithAnIDAlone(t *testing.T) {
+func TestTransactWithToken_RepeatedSecondsLaterWithAnIDAlone(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, entity.Config{Clock: ticking()})
 	s, quiet := store[Stamped](l)
@@ -71,7 +71,7 @@ func TestTransactOnce_RepeatedSecondsLaterWithAnIDAlone(t *testing.T) {
 	id, up, add := newToken(), s.Op().Update(Stamped{ID: "a"}, entity.Add(&f.Count, 10)), s.Op().Create(Stamped{ID: "b"})
 	l.faults.Inject(faults.Nth(1, faults.Lost))
 	for range 3 {
-		require.NoError(t, l.db.TransactOnce(ctx, id, up, add))
+		require.NoError(t, l.db.TransactWithToken(ctx, id, up, add))
 	}
 	a, err := quiet.Get(ctx, Stamped{ID: "a"}, entity.Consistent())
 	require.NoError(t, err)
@@ -85,16 +85,16 @@ func TestTransactOnce_RepeatedSecondsLaterWithAnIDAlone(t *testing.T) {
 }
 
 // A process that knows nothing of the first one repeats the call.
-func TestTransactOnce_IsTheSameCallInAnotherProcess(t *testing.T) {
+func TestTransactWithToken_IsTheSameCallInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, entity.Config{Clock: ticking()})
 	s, quiet := store[Stamped](l)
 	id := newToken()
-	require.NoError(t, l.db.TransactOnce(t.Context(), id, s.Op().Create(Stamped{ID: "a"})))
-	require.NoError(t, l.quiet.TransactOnce(t.Context(), id, quiet.Op().Create(Stamped{ID: "a"})))
+	require.NoError(t, l.db.TransactWithToken(t.Context(), id, s.Op().Create(Stamped{ID: "a"})))
+	require.NoError(t, l.quiet.TransactWithToken(t.Context(), id, quiet.Op().Create(Stamped{ID: "a"})))
 }
 
-func TestTransactOnce_ManyAtTheSameTimeAreOne(t *testing.T) {
+func TestTransactWithToken_ManyAtTheSameTimeAreOne(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, entity.Config{Clock: ticking(), MaxAttempts: 40})
 	s, quiet := store[Stamped](l)
@@ -106,7 +106,7 @@ func TestTransactOnce_ManyAtTheSameTimeAreOne(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range errs {
 			all.Go(func() {
-				errs[i] = l.db.TransactOnce(ctx, id, s.Op().Update(Stamped{ID: "a"}, entity.Add(&f.Count, 1)))
+				errs[i] = l.db.TransactWithToken(ctx, id, s.Op().Update(Stamped{ID: "a"}, entity.Add(&f.Count, 1)))
 			})
 		}
 		all.Wait()
@@ -119,7 +119,7 @@ func TestTransactOnce_ManyAtTheSameTimeAreOne(t *testing.T) {
 	}
 }
 
-func TestTransactOnce_OtherOpsUnderTheSameIDAreRefused(t *testing.T) {
+func TestTransactWithToken_OtherOpsUnderTheSameIDAreRefused(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, entity.Config{Clock: ticking()})
 	s, quiet := store[Stamped](l)
@@ -128,7 +128,7 @@ func TestTransactOnce_OtherOpsUnderTheSameIDAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	id := newToken()
 	add := func(n int, more ...entity.Op) error {
-		return l.db.TransactOnce(ctx, id, append(more, s.Op().Update(Stamped{ID: "a"}, entity.Add(&f.Count, n)))...)
+		return l.db.TransactWithToken(ctx, id, append(more, s.Op().Update(Stamped{ID: "a"}, entity.Add(&f.Count, n)))...)
 	}
 	require.NoError(t, add(10))
 	err = add(20)
@@ -142,7 +142,7 @@ func TestTransactOnce_OtherOpsUnderTheSameIDAreRefused(t *testing.T) {
 	require.Equal(t, 10, a.Count)
 }
 
-func TestTransactOnce_WhatOthersHaveOverwrittenIsAmbiguous(t *testing.T) {
+func TestTransactWithToken_WhatOthersHaveOverwrittenIsAmbiguous(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, entity.Config{Clock: ticking()})
 	s, quiet := store[Stamped](l)
@@ -153,7 +153,7 @@ func TestTransactOnce_WhatOthersHaveOverwrittenIsAmbiguous(t *testing.T) {
 	}
 	id := newToken()
 	call := func() error {
-		return l.db.TransactOnce(ctx, id, s.Op().Update(Stamped{ID: "a"}, entity.Add(&f.Count, 1)), s.Op().Update(Stamped{ID: "b"}, entity.Add(&f.Count, 1)))
+		return l.db.TransactWithToken(ctx, id, s.Op().Update(Stamped{ID: "a"}, entity.Add(&f.Count, 1)), s.Op().Update(Stamped{ID: "b"}, entity.Add(&f.Count, 1)))
 	}
 	require.NoError(t, call())
 	_, err := quiet.Update(ctx, Stamped{ID: "a"}, entity.Add(&f.Count, 100))
@@ -168,13 +168,13 @@ func TestTransactOnce_WhatOthersHaveOverwrittenIsAmbiguous(t *testing.T) {
 	require.Equal(t, 101, a.Count)
 }
 
-func TestTransactOnce_WithoutProofInTheItemsIsAmbiguous(t *testing.T) {
+func TestTransactWithToken_WithoutProofInTheItemsIsAmbiguous(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, entity.Config{Clock: ticking()})
 	v, _ := store[Verbatim](l)
 	id, op := newToken(), v.Op().Create(Verbatim{ID: "a"})
-	require.NoError(t, l.db.TransactOnce(t.Context(), id, op))
-	err := l.db.TransactOnce(t.Context(), id, op)
+	require.NoError(t, l.db.TransactWithToken(t.Context(), id, op))
+	err := l.db.TransactWithToken(t.Context(), id, op)
 	require.ErrorIs(t, err, entity.ErrTokenReused)
 	require.True(t, entity.IsAmbiguous(err))
 
@@ -182,30 +182,30 @@ func TestTransactOnce_WithoutProofInTheItemsIsAmbiguous(t *testing.T) {
 	id.At = time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	op = v.Op().Create(Verbatim{ID: "b"})
 	for range 2 {
-		require.NoError(t, l.db.TransactOnce(t.Context(), id, op), "the same time gives the same bytes")
+		require.NoError(t, l.db.TransactWithToken(t.Context(), id, op), "the same time gives the same bytes")
 	}
 }
 
-func TestTransactOnce_AReadThatFailsLeavesItOpen(t *testing.T) {
+func TestTransactWithToken_AReadThatFailsLeavesItOpen(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, entity.Config{Clock: ticking(), MaxAttempts: 1})
 	s, _ := store[Stamped](l)
 	id, op := newToken(), s.Op().Create(Stamped{ID: "a"})
-	require.NoError(t, l.db.TransactOnce(t.Context(), id, op))
+	require.NoError(t, l.db.TransactWithToken(t.Context(), id, op))
 	l.faults.Inject(func(r faults.Request) faults.Fault {
 		if r.Operation == "BatchGetItem" {
 			return faults.Drop
 		}
 		return faults.None
 	})
-	err := l.db.TransactOnce(t.Context(), id, op)
+	err := l.db.TransactWithToken(t.Context(), id, op)
 	require.ErrorIs(t, err, entity.ErrTokenReused)
 	require.ErrorIs(t, err, faults.ErrInjected)
 	require.True(t, entity.IsAmbiguous(err))
 }
 
 // Appends are distinguished by what they carry, also where the clock would refuse them at another time.
-func TestTransactOnce_OfAppends(t *testing.T) {
+func TestTransactWithToken_OfAppends(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, entity.Config{Clock: ticking()})
 	s := entity.Must(timeseries.New[Ticks](l.db))
@@ -214,26 +214,26 @@ func TestTransactOnce_OfAppends(t *testing.T) {
 	one, two := 1, 2
 	id := newToken()
 	for range 2 {
-		require.NoError(t, l.db.TransactOnce(t.Context(), id, s.Op().Append(Ticks{ID: "a", At: at, Value: &one}), s.Op().Append(Ticks{ID: "a", At: at.Add(1), Value: &one})))
+		require.NoError(t, l.db.TransactWithToken(t.Context(), id, s.Op().Append(Ticks{ID: "a", At: at, Value: &one}), s.Op().Append(Ticks{ID: "a", At: at.Add(1), Value: &one})))
 	}
-	err := l.db.TransactOnce(t.Context(), id, s.Op().Append(Ticks{ID: "a", At: at, Value: &one}), s.Op().Append(Ticks{ID: "a", At: at.Add(1), Value: &two}))
+	err := l.db.TransactWithToken(t.Context(), id, s.Op().Append(Ticks{ID: "a", At: at, Value: &one}), s.Op().Append(Ticks{ID: "a", At: at.Add(1), Value: &two}))
 	require.ErrorIs(t, err, entity.ErrTokenReused)
 	require.False(t, entity.IsAmbiguous(err))
 }
 
 // DynamoDB forgets a token after ten minutes.
-func TestTransactOnce_RepeatedAfterTheTokenWasForgotten(t *testing.T) {
+func TestTransactWithToken_RepeatedAfterTheTokenWasForgotten(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, entity.Config{Clock: ticking()})
 	s, _ := store[Stamped](l)
 	id, op := newToken(), s.Op().Create(Stamped{ID: "a", Count: 3})
-	require.NoError(t, l.db.TransactOnce(t.Context(), id, op))
+	require.NoError(t, l.db.TransactWithToken(t.Context(), id, op))
 	first := op.Result()
 	db := entity.Must(entity.Open(forgetful{l.client}, entity.Config{Table: l.table, Clock: ticking()}))
 	op = entity.Must(entity.New[Stamped](db)).Op().Create(Stamped{ID: "a", Count: 3})
-	require.NoError(t, db.TransactOnce(t.Context(), id, op), "the item that stands in the way is this call's own")
+	require.NoError(t, db.TransactWithToken(t.Context(), id, op), "the item that stands in the way is this call's own")
 	require.Equal(t, first, op.Result())
-	require.ErrorIs(t, db.TransactOnce(t.Context(), newToken(), op), entity.ErrExists)
+	require.ErrorIs(t, db.TransactWithToken(t.Context(), newToken(), op), entity.ErrExists)
 }
 
 // forgetful is a client whose database never remembers a token.
@@ -245,16 +245,16 @@ func (c forgetful) TransactWriteItems(ctx context.Context, in *dynamodb.Transact
 }
 
 // A call that was refused has not happened: the same call can succeed later.
-func TestTransactOnce_ARefusedCallCanBeRepeated(t *testing.T) {
+func TestTransactWithToken_ARefusedCallCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, entity.Config{Clock: ticking()})
 	s, quiet := store[Stamped](l)
 	id, op := newToken(), s.Op().Create(Stamped{ID: "a"})
 	_, err := quiet.Create(t.Context(), Stamped{ID: "a"})
 	require.NoError(t, err)
-	err = l.db.TransactOnce(t.Context(), id, op)
+	err = l.db.TransactWithToken(t.Context(), id, op)
 	require.ErrorIs(t, err, entity.ErrExists)
 	require.False(t, entity.IsAmbiguous(err))
 	require.NoError(t, quiet.Delete(t.Context(), Stamped{ID: "a"}))
-	require.NoError(t, l.db.TransactOnce(t.Context(), id, op))
+	require.NoError(t, l.db.TransactWithToken(t.Context(), id, op))
 }

@@ -26,10 +26,10 @@ func TestABatchWeakensNoOperation(t *testing.T) {
 	_, err := s.Create(t.Context(), p)
 	require.NoError(t, err)
 	before := l.items(t)
-	left, err := s.PutMany(t.Context(), []u1VRetainSReserve{p}, entity.Blind())
+	left, err := s.PutMany(t.Context(), []u1VRetainSReserve{p}, entity.Unconditional())
 	refused(t, err)
 	require.Len(t, left, 1)
-	_, err = s.DeleteMany(t.Context(), []u1VRetainSReserve{p}, entity.Blind())
+	_, err = s.DeleteMany(t.Context(), []u1VRetainSReserve{p}, entity.Unconditional())
 	refused(t, err)
 	require.Equal(t, before, l.items(t))
 }

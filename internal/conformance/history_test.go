@@ -121,7 +121,7 @@ func TestHistory_ListIsOrderedBoundedFilteredAndPaged(t *testing.T) {
 	_, err := h.List(key, entity.Eq(&f.Version, 99)).First(t.Context())
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	_, err = h.List(key).One(t.Context())
-	require.ErrorIs(t, err, entity.ErrNotUnique)
+	require.ErrorIs(t, err, entity.ErrMultipleItems)
 	one, err := h.List(key, entity.Eq(&f.Version, 2)).One(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "v2", one.Item.Name)

@@ -90,7 +90,7 @@ func TestMerge_OfAValueThatSomebodyElseHasFailsTheTakerAlone(t *testing.T) {
 	require.ErrorAs(t, entity.FailureOf(err, take), &violation)
 	require.Equal(t, "$app#v1#person#"+third.ID, violation.Owner.PK)
 	require.NotContains(t, fmt.Sprintf("%+v", err), "@")
-	require.NotErrorIs(t, entity.FailureOf(err, give), entity.ErrCondition)
+	require.NotErrorIs(t, entity.FailureOf(err, give), entity.ErrConditionFailed)
 	// Alone, the item gives up what it has of the value: nothing.
 	_, err = b.s.Update(t.Context(), as[u1VRetainSFree](a), entity.Set(&f.Email, "new"))
 	require.NoError(t, err)
@@ -134,8 +134,8 @@ func TestMerge_CheckAndWriteOfOneItemAreOneActionWithBothConditions(t *testing.T
 		require.NotEqual(t, "check", acts[0].Kind)
 		require.Regexp(t, `name = "N"`, acts[0].Cond)
 		require.Regexp(t, `_w = "`, acts[0].Cond)
-		if errors.Is(err, entity.ErrCondition) { // the second round: the name is another one by now
-			require.ErrorIs(t, entity.FailureOf(err, check), entity.ErrCondition)
+		if errors.Is(err, entity.ErrConditionFailed) { // the second round: the name is another one by now
+			require.ErrorIs(t, entity.FailureOf(err, check), entity.ErrConditionFailed)
 			require.NoError(t, entity.FailureOf(err, write))
 			continue
 		}

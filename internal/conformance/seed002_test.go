@@ -83,7 +83,7 @@ func TestTimestamps_AFailedConditionOrVersionAdvancesNothing(t *testing.T) {
 	before := l.items(t)
 	l.clock.move(time.Second)
 	_, err = s.Update(t.Context(), n, entity.Set(&f.Body, "x"), entity.If(entity.Eq(&f.Body, "y")))
-	require.ErrorIs(t, err, entity.ErrCondition)
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	_, err = s.Update(t.Context(), n, entity.Set(&f.Body, "x"), versioned.Expect(7))
 	require.ErrorIs(t, err, entity.ErrConflict)
 	require.Equal(t, before, l.items(t), "neither version nor updated_at")

@@ -22,7 +22,7 @@ var classes = []struct {
 	err  error
 }{
 	{"NotFound", entity.ErrNotFound}, {"Exists", entity.ErrExists}, {"Deleted", entity.ErrDeleted}, {"NotDeleted", entity.ErrNotDeleted},
-	{"Conflict", entity.ErrConflict}, {"Condition", entity.ErrCondition},
+	{"Conflict", entity.ErrConflict}, {"Condition", entity.ErrConditionFailed},
 }
 
 // classesOf says which of them err is; "ok" for none.

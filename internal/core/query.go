@@ -109,7 +109,7 @@ func (q *Query[T]) First(ctx context.Context) (first T, err error) {
 func (q *Query[T]) One(ctx context.Context) (only T, err error) {
 	err = q.r.Few(ctx, 2, func(items []item.Item) error {
 		if len(items) > 1 {
-			return plan.ErrNotUnique
+			return plan.ErrMultipleItems
 		}
 		return q.decode(items[0], &only)
 	})

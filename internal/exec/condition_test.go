@@ -17,7 +17,7 @@ func TestCondition_TheErrorNamesWhatDidNotHoldAndNoValue(t *testing.T) {
 	wrong := entity.If(entity.Eq(&f.Status, "paid"), entity.Eq(&f.Note, "private"), entity.Gt(&f.Count, 7))
 	check := func(err error, text string) {
 		t.Helper()
-		require.ErrorIs(t, err, entity.ErrCondition)
+		require.ErrorIs(t, err, entity.ErrConditionFailed)
 		require.ErrorContains(t, err, "condition failed: "+text)
 		require.NotContains(t, err.Error(), "private")
 		require.NotContains(t, err.Error(), "paid")
@@ -49,7 +49,7 @@ func TestCondition_OfASecretHidesWhatIsInside(t *testing.T) {
 	_, err := sealed.Create(t.Context(), Sealed{ID: "s", Secret: map[string]string{"alice": "1"}})
 	require.NoError(t, err)
 	_, err = sealed.Put(t.Context(), Sealed{ID: "s", Secret: map[string]string{}}, entity.If(entity.Entry(&f.Secret, "alice").Eq("2")))
-	require.ErrorIs(t, err, entity.ErrCondition)
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	require.ErrorContains(t, err, "condition failed: secret.<hidden> = ?")
 	require.NotContains(t, err.Error(), "alice")
 }

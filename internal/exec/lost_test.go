@@ -287,7 +287,7 @@ func TestLost_ARefusalOfARewriteIsCertainWhileTheItemIsAsItWasRead(t *testing.T)
 	count := func(o *Order) error { o.Count++; return nil }
 	s.wire.Inject(faults.Nth(1, faults.Lost, "PutItem"))
 	_, err := s.orders.Modify(t.Context(), Order{ID: "o"}, count, entity.If(entity.Eq(&s.f.Status, "paid")))
-	require.ErrorIs(t, err, entity.ErrCondition)
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	require.False(t, entity.IsAmbiguous(err), "neither attempt could have been applied")
 
 	s.wire.Inject(faults.Nth(1, faults.Drop, "PutItem"))

@@ -13,7 +13,7 @@ import (
 
 func TestLostTransaction_ARefusalAfterAnAttemptThatMayStillArriveIsAmbiguous(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"Transact", "TransactOnce"} {
+	for _, name := range []string{"Transact", "TransactWithToken"} {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, nil)
 			s.wire.Inject(faults.Nth(1, faults.Late, "TransactWriteItems"))
@@ -23,7 +23,7 @@ func TestLostTransaction_ARefusalAfterAnAttemptThatMayStillArriveIsAmbiguous(t *
 			if name == "Transact" {
 				err = s.db.Transact(t.Context(), one, two)
 			} else {
-				err = s.db.TransactOnce(t.Context(), entity.Token{ID: rand.Text(), At: noon}, one, two)
+				err = s.db.TransactWithToken(t.Context(), entity.Token{ID: rand.Text(), At: noon}, one, two)
 			}
 			require.ErrorIs(t, err, entity.ErrExists)
 			require.True(t, entity.IsAmbiguous(err), "%v", err)
@@ -69,7 +69,7 @@ func TestLostTransaction_ARefusalByTheCallersConditionOnWhatWasReadIsCertain(t *
 	require.NoError(t, err)
 	s.wire.Inject(faults.Nth(1, faults.Lost, "TransactWriteItems"))
 	_, err = s.kept.Update(t.Context(), Kept{ID: "k"}, entity.Set(&f.Name, "3"), entity.If(entity.Eq(&f.Name, "2")))
-	require.ErrorIs(t, err, entity.ErrCondition)
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	require.False(t, entity.IsAmbiguous(err))
 }
 

@@ -19,11 +19,11 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// TransactOnce sends ops as one transaction under the caller's token; nothing is read for the plan, and nothing planned
+// TransactWithToken sends ops as one transaction under the caller's token; nothing is read for the plan, and nothing planned
 // again. What is stored says which token and ops wrote it: the write ids follow from these alone. Repeated at another time
 // the bytes differ by their times, and DynamoDB refuses the token; then an item with the write id of this call proves that
 // the transaction was applied.
-func (r *Runner) TransactOnce(ctx context.Context, id string, at time.Time, ops []*plan.Op) (outcomes []any, failed []OpFailure, err error) {
+func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time, ops []*plan.Op) (outcomes []any, failed []OpFailure, err error) {
 	if failed, err := refusable(ops); failed != nil || err != nil {
 		return nil, failed, err
 	}

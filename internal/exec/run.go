@@ -68,7 +68,7 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (outco
 				err = plan.ErrNotFound
 			}
 			if err != nil {
-				return nil, nil, fmt.Errorf("%w: %w", plan.ErrFollowUp, err)
+				return nil, nil, fmt.Errorf("%w: %w", plan.ErrReadBack, err)
 			}
 		}
 		if got.failures == nil {
@@ -107,12 +107,12 @@ func failure(op *plan.Op, step plan.Step, v plan.Verdict, got answer, at int) er
 	case v.Replan != nil:
 		class = v.Replan
 	case v.Outcome != nil: // it is only in doubt that this is no success
-		class = plan.ErrCondition
+		class = plan.ErrConditionFailed
 	default:
 		class = plan.ErrConflict
 	}
 	refused := &plan.Refused{Class: class, Cause: got.cause, Schema: op.Schema}
-	if f := got.failures[at]; class == plan.ErrCondition && f.Failed() {
+	if f := got.failures[at]; class == plan.ErrConditionFailed && f.Failed() {
 		refused.Which = plan.Broken(op.Schema, step.Actions[at].Cond, f.Image)
 	}
 	if step.Own == 0 || at < step.Own {

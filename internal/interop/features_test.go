@@ -41,7 +41,7 @@ func outcome(t *testing.T, st step, err error) {
 	case "ItemNotFound":
 		require.ErrorIs(t, err, entity.ErrNotFound, st.Name)
 	case "ConditionalCheckFailed":
-		failed := errors.Is(err, entity.ErrCondition) || errors.Is(err, entity.ErrExists) || errors.Is(err, entity.ErrNotFound)
+		failed := errors.Is(err, entity.ErrConditionFailed) || errors.Is(err, entity.ErrExists) || errors.Is(err, entity.ErrNotFound)
 		require.True(t, failed, "%s: %v", st.Name, err)
 	case "OptimisticLockError":
 		var conflict *versioned.ConflictError

@@ -85,7 +85,7 @@ func TestReplay_Lock(t *testing.T) {
 		case "update-expected-and-condition":
 			outcome(t, st, update(price(), stocked(0)))
 		case "update-condition-fails", "update-expected-ok-condition-fails":
-			require.ErrorIs(t, update(price(), stocked(100)), entity.ErrCondition)
+			require.ErrorIs(t, update(price(), stocked(100)), entity.ErrConditionFailed)
 		case "update-all-clauses":
 			require.ErrorAs(t, update(entity.Remove(&f.SKU)), &input)
 			require.Equal(t, "EDD-9104", input.Code)
@@ -96,7 +96,7 @@ func TestReplay_Lock(t *testing.T) {
 			require.ErrorAs(t, update(entity.ListAppend(&f.Meta.A.B, 3), entity.Attr[int]("meta.a.b[0]").Remove()), &input)
 			require.Equal(t, "EDD-9107", input.Code)
 		case "update-paths-ok":
-			outcome(t, st, update(entity.Set(&f.Meta.A.C, "new"), entity.Add(f.Stock, 10), entity.SetOnce(f.Views, 1), entity.Set(&f.Meta.A.B, []int{0, 1, 2})))
+			outcome(t, st, update(entity.Set(&f.Meta.A.C, "new"), entity.Add(f.Stock, 10), entity.SetIfNotExists(f.Views, 1), entity.Set(&f.Meta.A.B, []int{0, 1, 2})))
 		case "update-return-updated-new", "update-return-none", "update-return-all-old":
 			require.NoError(t, update(price()))
 		case "update-missing", "patch-missing":

@@ -50,7 +50,7 @@ func TestReplay_SoftDeleteAlone(t *testing.T) {
 		case "delete-with-condition-ignored":
 			documented(t, heeded)
 			before := r.dump(t)
-			require.ErrorIs(t, s.Delete(r.ctx, key, entity.If(entity.Eq(&f.Text, "does-not-match"))), entity.ErrCondition)
+			require.ErrorIs(t, s.Delete(r.ctx, key, entity.If(entity.Eq(&f.Text, "does-not-match"))), entity.ErrConditionFailed)
 			require.Equal(t, asJSON(t, before), asJSON(t, r.dump(t)))
 			outcome(t, st, s.Delete(r.ctx, key, entity.If(entity.Eq(&f.Text, "a"))))
 		case "deleted-get", "deleted-get-with-phantom":

@@ -103,7 +103,7 @@ func TestReplay_UniqueFields(t *testing.T) {
 			require.NoError(t, err)
 		case "delete-u2-condition-ignored":
 			documented(t, heeded)
-			require.ErrorIs(t, s.Delete(r.ctx, key, entity.If(entity.Eq(&f.Username, "nobody"))), entity.ErrCondition)
+			require.ErrorIs(t, s.Delete(r.ctx, key, entity.If(entity.Eq(&f.Username, "nobody"))), entity.ErrConditionFailed)
 			require.NoError(t, s.Delete(r.ctx, key))
 		default:
 			switch st.Op {

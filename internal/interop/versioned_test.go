@@ -100,7 +100,7 @@ func TestReplay_Retain(t *testing.T) {
 		case "update-remove-null":
 			outcome(t, st, update(entity.Remove(&f.Tags), entity.Remove(&f.Hits)))
 		case "update-condition-fails":
-			require.ErrorIs(t, update(entity.Set(&f.Title, "nope"), entity.If(entity.Eq(&f.Title, "zzz"))), entity.ErrCondition)
+			require.ErrorIs(t, update(entity.Set(&f.Title, "nope"), entity.If(entity.Eq(&f.Title, "zzz"))), entity.ErrConditionFailed)
 		case "update-nothing":
 			require.ErrorAs(t, update(), &input)
 			require.Equal(t, "EDD-9106", input.Code)

@@ -11,38 +11,38 @@ import (
 
 // Spec is what the options of one call ask for.
 type Spec struct {
-	If         []Cond   // conditions of a write
-	Changes    []Change // of an update
-	Range      []Cond   // of a query, on key fields
-	Filters    []Cond   // of a query, on other fields
-	Desc       bool
-	Limit      *int
-	Evaluate   *int                                                   // most items that a query evaluates
-	Requests   *int                                                   // most requests that a query sends
-	Segments   *int                                                   // segments that a scan reads at the same time
-	Current    bool                                                   // the current state too, in a list of versions
-	Strong     bool                                                   // strongly consistent
-	Expired    bool                                                   // expired items too
-	Exactly    bool                                                   // send the write as a transaction under a token
-	Expect     *int64                                                 // version that a write expects
-	Any        bool                                                   // a write expects no version, whatever the given struct holds
-	Keep       func(it map[string]types.AttributeValue, table string) // where a read puts the item as it was read
-	From       Image                                                  // item that a write is planned from
-	Old        any                                                    // *T, for the item as it was before the write
-	Was        func(map[string]types.AttributeValue) error            // fills it; nil where the verb has no item before
-	NoReturn   bool                                                   // skip the read of the current item after an append
-	Progress   func(deleted int)                                      // told by a purge what it has removed
-	Scanned    func(ScanProgress)                                     // told by a scan what it has read
-	Blind      bool                                                   // batch writes replace what is stored, whatever it is
-	After      *time.Duration                                         // how long items live, for a declared time to live
-	Never      bool                                                   // items of a declared time to live do not expire by themselves
-	Name       string
-	Table      string // logical table of a store, instead of what its declaration says
-	Own        bool   // of this module alone: keys keep their case, and times their nanoseconds, whatever the database says
-	Idempotent bool   // of this module alone: a write whose answer was lost may be sent again, since nobody else writes what it writes
-	Derived    bool   // its items are made from others, and made again when their form changes
-	Handle     string // the constructor that is at work, "" for entity.New
-	Errs       []error
+	If            []Cond   // conditions of a write
+	Changes       []Change // of an update
+	Range         []Cond   // of a query, on key fields
+	Filters       []Cond   // of a query, on other fields
+	Desc          bool
+	Limit         *int
+	Evaluate      *int                                                   // most items that a query evaluates
+	Requests      *int                                                   // most requests that a query sends
+	Segments      *int                                                   // segments that a scan reads at the same time
+	Current       bool                                                   // the current state too, in a list of versions
+	Strong        bool                                                   // strongly consistent
+	Expired       bool                                                   // expired items too
+	Exactly       bool                                                   // send the write as a transaction under a token
+	Expect        *int64                                                 // version that a write expects
+	Any           bool                                                   // a write expects no version, whatever the given struct holds
+	Keep          func(it map[string]types.AttributeValue, table string) // where a read puts the item as it was read
+	From          Image                                                  // item that a write is planned from
+	Old           any                                                    // *T, for the item as it was before the write
+	Was           func(map[string]types.AttributeValue) error            // fills it; nil where the verb has no item before
+	NoReturn      bool                                                   // skip the read of the current item after an append
+	Progress      func(deleted int)                                      // told by a purge what it has removed
+	Scanned       func(ScanProgress)                                     // told by a scan what it has read
+	Unconditional bool                                                   // batch writes replace what is stored, whatever it is
+	After         *time.Duration                                         // how long items live, for a declared time to live
+	Never         bool                                                   // items of a declared time to live do not expire by themselves
+	Name          string
+	Table         string // logical table of a store, instead of what its declaration says
+	Own           bool   // of this module alone: keys keep their case, and times their nanoseconds, whatever the database says
+	Idempotent    bool   // of this module alone: a write whose answer was lost may be sent again, since nobody else writes what it writes
+	Derived       bool   // its items are made from others, and made again when their form changes
+	Handle        string // the constructor that is at work, "" for entity.New
+	Errs          []error
 }
 
 // The option interfaces. A value may be an option of several calls.

@@ -68,7 +68,7 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *
 			if live(s, f.Image, in.Now) {
 				return Verdict{Err: ErrExists}
 			}
-			return Verdict{Err: ErrCondition}
+			return Verdict{Err: ErrConditionFailed}
 		})
 	}
 	return op

@@ -80,7 +80,7 @@ func (op *Op) lost(in Input) func(Failure) Verdict {
 			return Verdict{Err: err}
 		}
 		if SameState(op.Schema, in.Image, f.Image) {
-			return Verdict{Err: ErrCondition}
+			return Verdict{Err: ErrConditionFailed}
 		}
 		return Verdict{Replan: ErrConflict}
 	}
@@ -134,7 +134,7 @@ func (op *Op) guarded(list []opt.Cond, kind ActionKind) *Op {
 				if err := op.Unexpected(f[0].Image, in.Now); err != nil {
 					return Verdict{Err: err}
 				}
-				return Verdict{Err: ErrCondition}
+				return Verdict{Err: ErrConditionFailed}
 			},
 			Done: func(r Returned) (any, error) {
 				if op.Old == nil {

@@ -10,17 +10,17 @@ import (
 
 // Error classes; package entity exports them.
 var (
-	ErrNotFound      = errors.New("item not found")
-	ErrExists        = errors.New("item exists")
-	ErrConflict      = errors.New("conflicting write")
-	ErrCondition     = errors.New("condition failed")
-	ErrTooLarge      = errors.New("too large for DynamoDB")
-	ErrInvalidCursor = errors.New("invalid cursor")
-	ErrNotUnique     = errors.New("more than one item")
-	ErrDeleted       = errors.New("item was deleted")
-	ErrNotDeleted    = errors.New("item is not deleted")
-	ErrItemHidden    = errors.New("the client hides the item that made a condition fail")
-	ErrFollowUp      = errors.New("the write is decided, but the item could not be read")
+	ErrNotFound        = errors.New("item not found")
+	ErrExists          = errors.New("item exists")
+	ErrConflict        = errors.New("conflicting write")
+	ErrConditionFailed = errors.New("condition failed")
+	ErrTooLarge        = errors.New("too large for DynamoDB")
+	ErrInvalidCursor   = errors.New("invalid cursor")
+	ErrMultipleItems   = errors.New("more than one item")
+	ErrDeleted         = errors.New("item was deleted")
+	ErrNotDeleted      = errors.New("item is not deleted")
+	ErrItemHidden      = errors.New("the client hides the item that made a condition fail")
+	ErrReadBack        = errors.New("the write is decided, but the item could not be read")
 )
 
 // Codes of bad input, found before any request is sent; docs/validation.md explains each.
@@ -66,13 +66,13 @@ func (e *InputError) Error() string {
 }
 
 // ConditionError is a failed condition that the library can name: Attr is the attribute that made it fail. It is
-// ErrCondition.
+// ErrConditionFailed.
 type ConditionError struct{ Attr, Problem string }
 
 func (e *ConditionError) Error() string { return "condition failed: " + e.Attr + ": " + e.Problem }
 
-// Is makes the error an ErrCondition.
-func (e *ConditionError) Is(target error) bool { return target == ErrCondition }
+// Is makes the error an ErrConditionFailed.
+func (e *ConditionError) Is(target error) bool { return target == ErrConditionFailed }
 
 // Ambiguous wraps the error of a write that may have been applied. Partly says that it is one of many requests, of which
 // some have been applied, or may have been.

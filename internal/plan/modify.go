@@ -131,7 +131,7 @@ func unchangedStep(op *Op, in Input, user expr.Cond) (Step, error) {
 	step.Actions = []Action{{Kind: Check, Table: op.Table, Key: op.Key, Cond: and(guard, user), Pin: pin}}
 	step.Judge = func(f []Failure) Verdict {
 		if SameState(op.Schema, in.Image, f[0].Image) {
-			return Verdict{Err: ErrCondition}
+			return Verdict{Err: ErrConditionFailed}
 		}
 		return Verdict{Replan: ErrConflict}
 	}

@@ -55,5 +55,5 @@ func (op *Op) oldUnknown(r Returned) error {
 	if op.Old == nil || !r.Proven {
 		return nil
 	}
-	return fmt.Errorf("%w: the answer with the item before the write was lost", ErrFollowUp)
+	return fmt.Errorf("%w: the answer with the item before the write was lost", ErrReadBack)
 }

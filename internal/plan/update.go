@@ -115,7 +115,7 @@ func (u *update) blind(in Input) (Step, error) {
 			case null:
 				return Verdict{Replan: ErrConflict, Learned: []any{ReadFirst{}}}
 			}
-			return Verdict{Err: ErrCondition}
+			return Verdict{Err: ErrConditionFailed}
 		},
 		Done: func(r Returned) (any, error) {
 			if err := u.op.oldUnknown(r); err != nil {

@@ -259,7 +259,7 @@ func (u *upsert) judge(in Input, image item.Item) Verdict {
 	case null:
 		return Verdict{Replan: ErrConflict, Learned: []any{ReadFirst{}}}
 	}
-	return Verdict{Err: ErrCondition}
+	return Verdict{Err: ErrConditionFailed}
 }
 
 // errCreated is the error of an upsert that was applied, but cannot say whether it created the item.
@@ -332,7 +332,7 @@ func (u *upsert) create(in Input) (Step, error) {
 		if live(u.s, f.Image, in.Now) {
 			return Verdict{Replan: ErrConflict, Learned: []any{renewed{}}}
 		}
-		return Verdict{Err: ErrCondition}
+		return Verdict{Err: ErrConditionFailed}
 	})
 }
 

@@ -92,7 +92,7 @@ func (b *builder) bounds(spec opt.Spec) error {
 		return b.fail(plan.CodeOption, nil, "Segments is for scans")
 	}
 	if b.p.Scanned != nil && !b.p.Scan {
-		return b.fail(plan.CodeOption, nil, "OnScan is for scans")
+		return b.fail(plan.CodeOption, nil, "OnPage is for scans")
 	}
 	return nil
 }

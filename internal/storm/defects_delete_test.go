@@ -32,10 +32,10 @@ func deleteIf[T any](t *testing.T, k kind[T]) {
 	w.add("a", "a@x", "1")
 	before := w.of("a")
 	holds := entity.If(entity.Eq(&w.f.Name, "1"))
-	require.ErrorIs(t, w.Delete(w.ctx, w.key("a"), entity.If(entity.Eq(&w.f.Name, "2"))), entity.ErrCondition)
+	require.ErrorIs(t, w.Delete(w.ctx, w.key("a"), entity.If(entity.Eq(&w.f.Name, "2"))), entity.ErrConditionFailed)
 	require.Equal(t, before, w.of("a"))
 	// The condition held when the item was read, and does not when it is deleted.
-	require.ErrorIs(t, w.overtake(func() error { return w.Delete(w.ctx, w.key("a"), holds) }, func() { w.update("a", w.name("2")) }), entity.ErrCondition)
+	require.ErrorIs(t, w.overtake(func() error { return w.Delete(w.ctx, w.key("a"), holds) }, func() { w.update("a", w.name("2")) }), entity.ErrConditionFailed)
 	_, there := w.current("a")
 	require.True(t, there)
 	w.update("a", w.name("1"))
@@ -223,7 +223,7 @@ func TestATransactionUnderTheCallersTokenIsAppliedOnce(t *testing.T) {
 	w := open(t, asPlain)
 	token := entity.Token{ID: rand.Text(), At: w.clock.Now()}
 	for range 2 {
-		require.NoError(t, w.db.TransactOnce(w.ctx, token, w.Op().Create(w.make(Person{ID: "a", Email: "a@x"}))))
+		require.NoError(t, w.db.TransactWithToken(w.ctx, token, w.Op().Create(w.make(Person{ID: "a", Email: "a@x"}))))
 	}
 	w.sound()
 }

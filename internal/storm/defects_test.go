@@ -179,9 +179,9 @@ func noBypass[T any](t *testing.T, k kind[T]) {
 	}
 	w.sent.Reset()
 	var refused *entity.InputError
-	_, err := w.PutMany(w.ctx, []T{w.make(p)}, entity.Blind())
+	_, err := w.PutMany(w.ctx, []T{w.make(p)}, entity.Unconditional())
 	require.ErrorAs(t, err, &refused)
-	_, err = w.DeleteMany(w.ctx, []T{w.key("a")}, entity.Blind())
+	_, err = w.DeleteMany(w.ctx, []T{w.key("a")}, entity.Unconditional())
 	require.ErrorAs(t, err, &refused)
 	require.Empty(t, w.sent.Requests(), "what claims nothing is refused before any request")
 

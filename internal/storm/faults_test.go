@@ -71,7 +71,7 @@ var deeds = map[string]deed[Reserve]{
 			_, err := d.Update(w.ctx, w.key(id), w.email(id+"@z"), entity.If(entity.Eq(&w.f.Email, id+"@y")))
 			return err
 		},
-		again: entity.ErrCondition, after: shows("2", "@z", 3),
+		again: entity.ErrConditionFailed, after: shows("2", "@z", 3),
 	},
 	"delete": {
 		before: prepared[Reserve],
@@ -97,7 +97,7 @@ var deeds = map[string]deed[Reserve]{
 			_, err := d.past.Revert(w.ctx, w.key(id), 1, entity.If(entity.Eq(&w.f.Name, "2")))
 			return err
 		},
-		again: entity.ErrCondition, after: shows("1", "@x", 3),
+		again: entity.ErrConditionFailed, after: shows("1", "@x", 3),
 	},
 	"purge":           {before: prepared[Reserve], do: purgeIt[Reserve], after: nothingLeft[Reserve], pieces: true},
 	"purge of a copy": {before: buried[Reserve], do: purgeIt[Reserve], after: nothingLeft[Reserve], pieces: true},

@@ -106,7 +106,7 @@ func expected(err error) string {
 		err  error
 	}{
 		{"deleted", entity.ErrDeleted}, {"not found", entity.ErrNotFound}, {"not deleted", entity.ErrNotDeleted}, {"exists", entity.ErrExists},
-		{"condition", entity.ErrCondition},
+		{"condition", entity.ErrConditionFailed},
 	} {
 		if errors.Is(err, class.err) {
 			return class.name

@@ -91,7 +91,7 @@ func TestSwap_OfAValueThatMovesBetweenItsReads(t *testing.T) {
 		w.update("a", w.email("e@x"))
 		w.update("b", w.email("a@x"))
 	})
-	require.ErrorIs(t, err, entity.ErrCondition)
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	var mistake *entity.InputError
 	require.NotErrorAs(t, err, &mistake)
 	w.sound()

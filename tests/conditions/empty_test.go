@@ -58,7 +58,7 @@ func TestEq_WithAnEmptyValueMeansWhatSetLeaves(t *testing.T) {
 				if want {
 					require.NoError(t, err, "%s, %s", what, name)
 				} else {
-					require.ErrorIs(t, err, entity.ErrCondition, "%s, %s", what, name)
+					require.ErrorIs(t, err, entity.ErrConditionFailed, "%s, %s", what, name)
 				}
 				got, err := s.Scan(entity.Filter(*cond)).Collect(t.Context())
 				require.NoError(t, err)

@@ -87,7 +87,7 @@ func TestReturning_InATransactionAndExactlyReadsFirst(t *testing.T) {
 	require.Equal(t, made, got)
 	del := b.Op().Delete(page{ID: "x"}, entity.Returning(&old))
 	require.NotContains(t, del.String(), "read")
-	err = b.db.TransactOnce(ctx, entity.Token{ID: "t-1", At: b.now}, del)
+	err = b.db.TransactWithToken(ctx, entity.Token{ID: "t-1", At: b.now}, del)
 	var input *entity.InputError
 	require.ErrorAs(t, err, &input)
 	require.Empty(t, b.sent())
@@ -136,7 +136,7 @@ func TestReturning_SaysThatTheOldItemIsLostWithTheAnswer(t *testing.T) {
 	b.wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem", "DeleteItem"))
 	old := page{Title: "untouched"}
 	_, err = b.Update(t.Context(), page{ID: "x"}, entity.Set(&p.Title, "2"), entity.Returning(&old))
-	require.True(t, errors.Is(err, entity.ErrFollowUp) || entity.IsAmbiguous(err), "%v", err)
+	require.True(t, errors.Is(err, entity.ErrReadBack) || entity.IsAmbiguous(err), "%v", err)
 	require.Equal(t, page{Title: "untouched"}, old)
 	require.Equal(t, str("2"), b.stored(t)["title"])
 

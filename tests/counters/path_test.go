@@ -47,8 +47,8 @@ func TestPath_HasEveryChangeAtAnyDepth(t *testing.T) {
 		"set of an entry":              {entity.Entry(&p.By, "new").Set(1), stored("By", "new"), num("1")},
 		"set inside an entry":          {entity.Inside[string](d, "name").Set("n"), stored("devices", "d.1", "name"), str("n")},
 		"an empty value inside":        {entity.Inside[string](d, "name").Set(""), stored("devices", "d.1", "name"), nil},
-		"set once, there":              {entity.Inside[string](d, "name").SetOnce("n"), stored("devices", "d.1", "name"), str("first")},
-		"set once, not there":          {entity.Inside[int](d, "sums.t").SetOnce(4), stored("devices", "d.1", "sums", "t"), num("4")},
+		"set once, there":              {entity.Inside[string](d, "name").SetIfNotExists("n"), stored("devices", "d.1", "name"), str("first")},
+		"set once, not there":          {entity.Inside[int](d, "sums.t").SetIfNotExists(4), stored("devices", "d.1", "sums", "t"), num("4")},
 		"remove inside":                {entity.Inside[int](d, "sums.s").Remove(), stored("devices", "d.1", "sums"), doc(map[string]av{})},
 		"add to an entry":              {entity.Entry(&p.By, "c.h").Add(2), stored("By", "c.h"), num("5")},
 		"add to a new entry":           {entity.Entry(&p.By, "it").Add(2), stored("By", "it"), num("2")},
@@ -106,7 +106,7 @@ func TestPath_HasEveryConditionAtAnyDepth(t *testing.T) {
 			if holds {
 				require.NoError(t, err, what)
 			} else {
-				require.ErrorIs(t, err, entity.ErrCondition, what)
+				require.ErrorIs(t, err, entity.ErrConditionFailed, what)
 			}
 			n, err := b.Scan(entity.Filter(*cond)).Count(t.Context())
 			require.NoError(t, err, what)

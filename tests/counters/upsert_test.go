@@ -17,7 +17,7 @@ import (
 func TestUpsert_BeginsCountersWithTheirChangesAndGoesOnInOneRequest(t *testing.T) {
 	b, p := open[page](t), entity.Fields[page]()
 	visit := func(v page) (page, bool) {
-		got, created, err := b.Upsert(t.Context(), v, entity.Add(&p.Hits, 3), entity.ListAppend(&p.Log, "seen", "read"), entity.SetOnce(&p.First, v.Title), entity.AddToSet(&p.Tags, "a"))
+		got, created, err := b.Upsert(t.Context(), v, entity.Add(&p.Hits, 3), entity.ListAppend(&p.Log, "seen", "read"), entity.SetIfNotExists(&p.First, v.Title), entity.AddToSet(&p.Tags, "a"))
 		require.NoError(t, err)
 		require.Equal(t, []string{"UpdateItem"}, b.sent())
 		return got, created

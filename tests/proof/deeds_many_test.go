@@ -122,7 +122,7 @@ func manyDeeds() []deed {
 		{name: "BatchWrite", before: stored(2), do: func(b *bench) error {
 			put := bare.store(b.db).Op().BatchPut(some(b.id, 3)[2])
 			gone := bare.store(b.db).Op().BatchDelete(some(b.id, 1)[0])
-			other := numbered.store(b.db).Op().BatchPut(numbered.make(b.id, "one"), entity.Blind())
+			other := numbered.store(b.db).Op().BatchPut(numbered.make(b.id, "one"), entity.Unconditional())
 			_, err := b.db.BatchWrite(b.ctx, put, gone, other)
 			return err
 		}, pieces: true},
@@ -145,9 +145,9 @@ func manyDeeds() []deed {
 		{name: "Transact with Append", before: reported(1, 3), do: func(b *bench) error {
 			return b.db.Transact(b.ctx, series[Dropping](b.db).Op().Append(dropped(b.id, 5, 5)), bare.store(b.db).Op().Create(some(b.id, 1)[0]))
 		}},
-		{name: "TransactOnce", before: stored(2), do: func(b *bench) error {
+		{name: "TransactWithToken", before: stored(2), do: func(b *bench) error {
 			token := entity.Token{ID: strings.ToLower(b.table[len(b.table)-12:]) + b.id, At: b.now}
-			return b.db.TransactOnce(b.ctx, token, bare.store(b.db).Op().Update(some(b.id, 1)[0], entity.Add(&f.N, 1)), bare.store(b.db).Op().Create(some(b.id, 3)[2]))
+			return b.db.TransactWithToken(b.ctx, token, bare.store(b.db).Op().Update(some(b.id, 1)[0], entity.Add(&f.N, 1)), bare.store(b.db).Op().Create(some(b.id, 3)[2]))
 		}},
 		{name: "Repair, sentinel missing", before: bereft, do: repair, pieces: true, reports: true},
 		{name: "Repair, item gone", before: orphaned, do: repair, pieces: true, reports: true},

@@ -270,7 +270,7 @@ func (b *bench) judge(t *testing.T, d deed, f faults.Fault, m mode, ref referenc
 	case err == nil && !after:
 		return "success, but it is not written: " + difference(got, ref.states[1])
 	case err == nil:
-	case errors.Is(err, entity.ErrFollowUp) && !d.reports:
+	case errors.Is(err, entity.ErrReadBack) && !d.reports:
 		if !after {
 			return "the outcome is in the result, but it is not written: " + difference(got, ref.states[1])
 		}

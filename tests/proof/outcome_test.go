@@ -33,7 +33,7 @@ var classes = []struct {
 	err  error
 }{
 	{"NotFound", entity.ErrNotFound}, {"Exists", entity.ErrExists}, {"Deleted", entity.ErrDeleted}, {"NotDeleted", entity.ErrNotDeleted},
-	{"Condition", entity.ErrCondition},
+	{"Condition", entity.ErrConditionFailed},
 }
 
 // told sorts an error.
@@ -56,7 +56,7 @@ func told(err error) outcome {
 	if errors.As(err, &taken) {
 		names, o.owner = append(names, "Taken"), taken.Owner.PK
 	}
-	if errors.Is(err, entity.ErrFollowUp) {
+	if errors.Is(err, entity.ErrReadBack) {
 		names = append(names, "FollowUp")
 	}
 	if len(names) == 0 {

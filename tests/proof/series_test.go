@@ -188,7 +188,7 @@ func playSeries[T any](ctx context.Context, s *timeseries.Series[T], at func(*T)
 		out.behind = out.behind || known != 0 && known < in.list[i].at && r.Reason != timeseries.Collision
 	}
 	out.reasons = strings.Join(reasons, ",")
-	if errors.Is(err, entity.ErrFollowUp) && !slices.Contains(reasons, "undecided") {
+	if errors.Is(err, entity.ErrReadBack) && !slices.Contains(reasons, "undecided") {
 		err = nil // the outcome is in the results; only the current item is not
 	}
 	return out, err
