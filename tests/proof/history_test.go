@@ -100,6 +100,9 @@ func (g game[S, I, O]) play(t *testing.T, seed uint64, base *dynamodb.Client, ta
 				if of.Float64() < rate {
 					f = g.fault(of, at.in)
 				}
+				if f == faults.Twice && r.Operation == "DeleteItem" {
+					f = faults.Lost // of a removal alone nothing is left that proves it: see docs/reliability.md
+				}
 				if unsure >= mostUnsure && isWrite(r) && f != faults.Throttle && f != faults.Conflict {
 					f = faults.None
 				}
