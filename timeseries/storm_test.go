@@ -213,15 +213,20 @@ func (s *storm[T]) enrich(series int, set func(*T, string), field *string) strin
 	for i := range 12 {
 		text := fmt.Sprintf("enrichment-%d-%d", series, i)
 		key := s.as.event(fmt.Sprint(series), fact{})
-		var err error
 		if i%2 == 0 {
 			set(&key, text)
-			_, _, err = s.Upsert(s.ctx, key, entity.Exactly()) // a lost answer could not say whether it created
-			for entity.IsAmbiguous(err) {                      // it met the first append after an attempt without an answer
-				_, _, err = s.Upsert(s.ctx, key, entity.Exactly())
+		}
+		write := func() (err error) {
+			if i%2 == 0 {
+				_, _, err = s.Upsert(s.ctx, key, entity.Exactly()) // a lost answer could not say whether it created
+			} else {
+				_, err = s.Update(s.ctx, key, entity.Set(field, text))
 			}
-		} else {
-			_, err = s.Update(s.ctx, key, entity.Set(field, text))
+			return err
+		}
+		err := write()
+		for entity.IsAmbiguous(err) { // an append came between an attempt without an answer and the look for it
+			err = write()
 		}
 		if err != nil {
 			s.fail(err)
