@@ -11,7 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Source is a store whose changes can be told from a stream: an *entity.Store[T] or a *timeseries.Series[T].
+// Source is a store whose changes can be read from a stream: an *entity.Store[T] or a *timeseries.Series[T].
 type Source[T any] interface {
 	core.Holder
 	// Get is what makes a handle one of items, and of T.
@@ -29,7 +29,7 @@ type Change[T any] struct {
 	NewVersion, OldVersion int64
 	// DeletedAt is when the item was deleted: of a deleted copy, and of the snapshot of a deleted state; zero otherwise.
 	DeletedAt time.Time
-	// Record is what the change was told from: its time, sequence number and id, and the items as they are stored.
+	// Record is what the change was read from: its time, sequence number and id, and the items as they are stored.
 	Record Record
 
 	entity string
@@ -124,12 +124,12 @@ func (c Change[T]) Item() (T, error) {
 	return none, c.missing("NewImage or OldImage")
 }
 
-// Current returns what the change makes of the current item, for a program that keeps a copy of it elsewhere: told is
+// Current returns what the change makes of the current item, for a program that keeps a copy of it elsewhere: current is
 // false when the change is about something beside it. Otherwise item is the new state, or nil when the item is gone.
 //
 // It depends on the records of the current item alone, whose order DynamoDB guarantees. The error is an *[ImageError] when
 // the view of the stream leaves the new state out.
-func (c Change[T]) Current() (item *T, told bool, err error) {
+func (c Change[T]) Current() (item *T, current bool, err error) {
 	if !c.Kind.ofItem() {
 		return nil, false, nil
 	}

@@ -19,8 +19,8 @@ type found struct {
 	old, new item.Item // the images that are the entity's; nil where absent
 }
 
-// classify tells what r means to the entity of c; ok is false when it is none of its records. An error says that this
-// cannot be told.
+// classify tells what r means to the entity of c; ok is false when it is not one of its records. An error says that this
+// is unknown.
 func classify(c *core.Core, r *Record) (x found, ok bool, err error) {
 	s := c.Schema
 	if !sameTable(c.Table, r.SourceARN) || !keyed(s, r.Keys) {

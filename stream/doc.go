@@ -35,7 +35,7 @@
 //
 // What a view leaves out is nil in the change. NEW_AND_OLD_IMAGES carries all. NEW_IMAGE has nothing but the key of what was
 // removed; OLD_IMAGE has nothing but the key of what is new, and under KEYS_ONLY there is no item at all. Where the kind
-// cannot be told, or an item is asked for that is not there, the error is an *[ImageError].
+// is unknown, or an item is asked for that is not there, the error is an *[ImageError].
 //
 // DynamoDB keeps the order of the records of one item, can deliver a record twice, and forgets after 24 hours.
 package stream

@@ -21,7 +21,7 @@ func (e *RecordError) Error() string {
 }
 
 // ImageError is a record that lacks an image, because the view of the stream leaves it out: without the image the kind of
-// the change cannot be told, or there is no item to give. The package documentation has the views that each kind needs.
+// the change is unknown, or there is no item to give. The package documentation has the views that each kind needs.
 type ImageError struct {
 	Entity    string
 	Operation streamtypes.OperationType

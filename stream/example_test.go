@@ -61,9 +61,9 @@ const invocation = `{"Records":[
 func ExampleHandle() {
 	articles := library()
 	index := func(_ context.Context, c stream.Change[Article]) error {
-		article, told, err := c.Current()
+		article, current, err := c.Current()
 		switch {
-		case err != nil || !told:
+		case err != nil || !current:
 			return err
 		case article == nil:
 			fmt.Println("remove", c.Old.Slug)

@@ -40,7 +40,7 @@ func (r Response) Err() error {
 // fails, and answers with that one: Lambda then repeats it and all after it, so that no change overtakes another. The event
 // source mapping must have ReportBatchItemFailures, else Lambda takes the answer for success: see [Response.Err].
 //
-// A record fails when a function returns an error, when it cannot be told what it means (unless there is an
+// A record fails when a function returns an error, when its meaning is unknown (unless there is an
 // [OnUndecodable]), and when ctx is done before its turn. Records that no route knows are passed over and counted. A panic
 // of a function is not caught.
 //
@@ -137,7 +137,7 @@ func (h *handler) record(ctx context.Context, r Record, resp *Response) error {
 	return nil
 }
 
-// bad is for a record of which err says why it cannot be told what it means.
+// bad is for a record of which err says why its meaning is unknown.
 func (h *handler) bad(ctx context.Context, r Record, err error) error {
 	if h.undecodable == nil {
 		return err

@@ -20,7 +20,7 @@ type Route struct {
 type outcome struct {
 	known     bool  // the record is the store's
 	took      bool  // the function was called
-	undecided error // why it could not be told what the record means
+	undecided error // why the meaning of the record is unknown
 }
 
 // On routes the changes of a store to f: those of the given kinds, or all. Several routes can be of one store; they are

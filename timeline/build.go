@@ -73,7 +73,7 @@ type builder struct {
 	fence int64      // of the lease
 	begun generation // the generation as it was when this builder began
 
-	told      sync.Mutex // progress is told one at a time
+	reports   sync.Mutex // progress is reported once at a time
 	read      sync.Mutex // guards evaluated
 	evaluated int64
 }
@@ -258,8 +258,8 @@ func (b *builder) tell() {
 	if b.progress == nil {
 		return
 	}
-	b.told.Lock()
-	defer b.told.Unlock()
+	b.reports.Lock()
+	defer b.reports.Unlock()
 	m := b.hold.last()
 	if m.Building != nil {
 		g := *m.Building

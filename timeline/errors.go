@@ -52,7 +52,7 @@ type BuildingError struct {
 	View     string
 	Owner    string    // id of the builder
 	Until    time.Time // when its lease ends unless it renews it
-	Progress *float64  // how far it is, 0 to 1; nil when that cannot be told
+	Progress *float64  // how far it is, 0 to 1; nil if unknown
 }
 
 func (e *BuildingError) Error() string {

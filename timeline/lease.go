@@ -168,7 +168,7 @@ func (m *manifest) behind(g *generation) bool {
 	return m.Active != nil && m.Active.Through.After(g.Through)
 }
 
-// progress is how far a build is; nil when that cannot be told.
+// progress is how far a build is; nil if unknown.
 func (g *generation) progress() *float64 {
 	if g == nil || g.Expected <= 0 {
 		return nil

@@ -32,7 +32,7 @@ const (
 // For a [Log] both are about what is at or after HistoryFloor.
 type Meta struct {
 	RebuildStatus   Status     `json:"rebuild_status"`
-	RebuildProgress *float64   `json:"rebuild_progress"` // 0 to 1: how much of the history has been read; nil when that cannot be told
+	RebuildProgress *float64   `json:"rebuild_progress"` // 0 to 1: how much of the history has been read; nil if unknown
 	HistoryComplete bool       `json:"history_complete"` // it is proven that the rows account for the whole history up to Through, or AsOf
 	NoGapSeen       bool       `json:"no_gap_seen"`      // nothing shows that they do not, which proves nothing where events expire
 	Through         time.Time  `json:"through"`          // the rows account for events accepted up to here

@@ -77,7 +77,7 @@ func (v *view) settleClocks(ctx context.Context, h *hold) error {
 	})
 }
 
-// sweep removes what is due, after it has told readers that rows will be missing. Removing it twice, or by two, does no
+// sweep removes what is due, after it has announced to readers that rows will be missing. Removing it twice, or by two, does no
 // harm: no generation is ever used again.
 func (v *view) sweep(ctx context.Context, h *hold) error {
 	if err := v.settleClocks(ctx, h); err != nil {

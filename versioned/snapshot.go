@@ -108,7 +108,7 @@ func expires(s *schema.Schema, copied item.Item) bool {
 
 // same holds when there is no snapshot, or one of this very state: the first was put when the item was created. A touch
 // gives the item another write id and leaves the version and updated_at alone. In a shared table the version alone has to
-// prove it, which is the key: where effect-dynamodb's put has begun versions again, the history is written again from there.
+// prove it, which is the key: where effect-dynamodb's put has started versions at 1 again, the history is overwritten from there.
 func same(s *schema.Schema, it item.Item) expr.Cond {
 	either := []expr.Cond{plan.Absent(s)}
 	proof := func(name string) {

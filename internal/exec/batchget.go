@@ -34,7 +34,7 @@ func (r *Runner) GetMany(ctx context.Context, keys []Key, consistent bool, found
 	return nil
 }
 
-// errOtherTable is an answer under another name of the table than it was asked under: which keys it is about cannot be told.
+// errOtherTable is an answer under another name of the table than it was asked under: which keys it is about is unknown.
 var errOtherTable = errors.New("the database answered for a table that was not asked for")
 
 type asked = map[string]types.KeysAndAttributes

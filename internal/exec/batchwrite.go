@@ -120,7 +120,7 @@ func remaining(writes []BatchWrite, left []int, unprocessed map[string][]types.W
 	for _, of := range unprocessed {
 		came += len(of)
 	}
-	if came != len(rest) { // something came back in another form: what it was cannot be told, so nothing counts as written
+	if came != len(rest) { // something came back in another form: what it was is unknown, so nothing counts as written
 		return left, false
 	}
 	return rest, true

@@ -114,7 +114,7 @@ func (r *Runner) hides(ctx context.Context, a plan.Action) (hidden bool, err err
 	return hidden, err
 }
 
-// reasons aligns a cancelled transaction's reasons with its actions; nil when err is none.
+// reasons aligns a cancelled transaction's reasons with its actions; nil if err is not a cancellation.
 func reasons(err error, actions []plan.Action) []plan.Failure {
 	var cancelled *types.TransactionCanceledException
 	if !errors.As(err, &cancelled) || len(cancelled.CancellationReasons) != len(actions) {

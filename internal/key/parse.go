@@ -134,7 +134,7 @@ func (f *Field) Attribute(v Value) (types.AttributeValue, error) {
 // Determines reports that the text of the key says what value the attribute has. It does not of a string in lower case, nor
 // of any part behind a string that nothing separates from the next part.
 func (t *Template) Determines(attr string) bool {
-	told := false
+	known := false
 	for i, s := range t.Segments {
 		if s.Field == nil {
 			continue
@@ -142,9 +142,9 @@ func (t *Template) Determines(attr string) bool {
 		if literal, more := t.after(i); !t.Escaped && s.Field.Kind == String && more && literal == "" {
 			return false
 		}
-		told = told || s.Field.determines(attr)
+		known = known || s.Field.determines(attr)
 	}
-	return told
+	return known
 }
 
 func (f *Field) determines(attr string) bool { return f.Attr == attr && (f.Kind != String || !f.Lower) }

@@ -14,8 +14,8 @@ func anyTemplate() *rapid.Generator[*key.Template] {
 	return rapid.OneOf(escapedTemplates(), verbatimTemplates())
 }
 
-// told is what the text of a key can say of values: strings in lower case stay so.
-func told(fs []*key.Field, vs []key.Value) []key.Value {
+// readable is what the text of a key can say of values: strings in lower case stay so.
+func readable(fs []*key.Field, vs []key.Value) []key.Value {
 	out := make([]key.Value, len(vs))
 	for i, v := range vs {
 		out[i] = key.Value{Kind: v.Kind, S: cased(fs[i], v.S), I: v.I, U: v.U, B: v.B, T: v.T}
@@ -58,7 +58,7 @@ func TestParse_IsTheInverseOfCompose(t *testing.T) {
 		}
 		got, err := tmpl.Parse(text)
 		require.NoError(t, err, "%q of %s", text, tmpl.Describe())
-		require.Equal(t, normal(told(tmpl.Fields(), vs)), normal(got), "%q of %s", text, tmpl.Describe())
+		require.Equal(t, normal(readable(tmpl.Fields(), vs)), normal(got), "%q of %s", text, tmpl.Describe())
 		for i, f := range tmpl.Fields() {
 			av, err := f.Attribute(got[i])
 			require.NoError(t, err)

@@ -31,8 +31,8 @@ type Spec struct {
 	Old           any                                                    // *T, for the item as it was before the write
 	Was           func(map[string]types.AttributeValue) error            // fills it; nil where the verb has no item before
 	NoReturn      bool                                                   // skip the read of the current item after an append
-	Progress      func(deleted int)                                      // told by a purge what it has removed
-	Scanned       func(ScanProgress)                                     // told by a scan what it has read
+	Progress      func(deleted int)                                      // called by a purge with what it has removed
+	Scanned       func(ScanProgress)                                     // called by a scan with what it has read
 	Unconditional bool                                                   // batch writes replace what is stored, whatever it is
 	After         *time.Duration                                         // how long items live, for a declared time to live
 	Never         bool                                                   // items of a declared time to live do not expire by themselves

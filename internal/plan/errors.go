@@ -152,7 +152,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // the value.
 type DecodeError struct {
 	Entity  string
-	Attr    string // the attribute that does not fit, "" when it could not be told
+	Attr    string // the attribute that does not fit, "" if unknown
 	Problem string
 }
 

@@ -52,7 +52,7 @@ func chosen(s *schema.Schema, changes []expr.Change, on occasion) ([]expr.Change
 }
 
 // stampChanges returns what brings the stamp of an item in step with changes, those of what the library keeps among them;
-// known are the parts of the item's key. needRead is set when it cannot be told without the stored item.
+// known are the parts of the item's key. needRead is set when that depends on the stored item.
 func stampChanges(s *schema.Schema, changes []expr.Change, known item.Item, in Input, on occasion) (extra []expr.Change, needRead bool, err error) {
 	x := stamper(s)
 	if x == nil || changeOf(changes, x.Stamps()) != nil {

@@ -89,7 +89,7 @@ func samePartition(a, b expr.Cond) bool {
 	})
 }
 
-// attributes are what the parts decode and are told apart by; nil, which is everything, if one of them needs whole items.
+// attributes are what the parts decode and are distinguished by; nil, which is everything, if one of them needs whole items.
 func (g *Gathering) attributes() []string {
 	names := []string{}
 	add := func(name string) {

@@ -62,7 +62,7 @@ type Plan struct {
 	Evaluate, Requests int                    // bounds of what a run may cost; 0: none
 	Segments           int                    // of a scan, read at the same time; 0 or 1: one after the other
 	Project            []string               // attributes to return; nil: all
-	Scanned            func(opt.ScanProgress) // told after each request of a scan; nil: nobody listens
+	Scanned            func(opt.ScanProgress) // called after each request of a scan; nil: no listener
 	Strong             bool
 	Expired            bool
 

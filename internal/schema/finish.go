@@ -82,7 +82,7 @@ func (b *builder) keyCollisions() {
 			b.add(CodeKeyAttrCollision, "", "kind is stored in %q, which is %s", d.Attr, other)
 		}
 		if b.s.Dollar {
-			b.add(CodeMalformed, "", "kind is for verbatim entities: a $ entity is told apart by %s", EntityAttr)
+			b.add(CodeMalformed, "", "kind is for verbatim entities: a $ entity is marked by %s", EntityAttr)
 		}
 	}
 }

@@ -69,13 +69,13 @@ func (s *Schema) Carries(x *Index, name string) bool {
 // projected checks that the key parts of items in the index come back.
 func (x *Index) projected(d *Decl) {
 	s, seen := d.Schema, map[*Attr]bool{}
-	told := keyParts(s.PK, s.SK, x.PK, x.SK)
+	known := keyParts(s.PK, s.SK, x.PK, x.SK)
 	for _, h := range []*Half{s.PK, s.SK, x.PK, x.SK} {
 		if h == nil {
 			continue
 		}
 		for _, a := range h.Parts {
-			if seen[a] || s.Carries(x, a.Name) || slices.ContainsFunc(told, func(p item.KeyPart) bool { return p.Attr == a.Name }) {
+			if seen[a] || s.Carries(x, a.Name) || slices.ContainsFunc(known, func(p item.KeyPart) bool { return p.Attr == a.Name }) {
 				continue
 			}
 			seen[a] = true

@@ -52,8 +52,8 @@ func Project(t reflect.Type, s *Schema, x *Index) (Subset, error) {
 		}
 	}
 	for _, a := range b.s.Attrs {
-		told := slices.ContainsFunc(subset.Codec.Parts, func(p item.KeyPart) bool { return p.Attr == a.Name })
-		if x == nil || s.Carries(x, a.Name) || !told {
+		known := slices.ContainsFunc(subset.Codec.Parts, func(p item.KeyPart) bool { return p.Attr == a.Name })
+		if x == nil || s.Carries(x, a.Name) || !known {
 			subset.Names = append(subset.Names, a.Name)
 		}
 	}
