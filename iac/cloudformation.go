@@ -1,8 +1,6 @@
 package iac
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -123,14 +121,4 @@ func cfnThroughputOf(t entity.Throughput) *cfnThroughput {
 		return nil
 	}
 	return &cfnThroughput{t.Read, t.Write}
-}
-
-// indented is v as JSON for people, ending in a newline. Names may hold < and &, which are left as they are.
-func indented(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	err := e.Encode(v)
-	return b.Bytes(), err
 }

@@ -2,8 +2,18 @@ package localdb
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
 // The kinds of database, as [Server.Kind] answers them.
@@ -61,4 +71,115 @@ func (s *Server) Close() error {
 		return nil
 	}
 	return s.child.stop()
+}
+
+// What every client says of itself. DynamoDB Local refuses access keys with anything but letters and digits in them.
+const (
+	region    = "us-east-1"
+	accessKey = "localdb"
+	secretKey = "localdb"
+)
+
+// Client returns a new client of the database, with invented credentials and region us-east-1. Nothing is read from the AWS
+// configuration of the user. optFns change the client's options last, for instance to put a faults.Transport in place of HTTPClient.
+//
+// All clients of one Server share their connections.
+func (s *Server) Client(optFns ...func(*dynamodb.Options)) *dynamodb.Client {
+	key := accessKey
+	if s.key != "" {
+		key = s.key
+	}
+	return dynamodb.New(dynamodb.Options{
+		Region:       region,
+		BaseEndpoint: aws.String(s.endpoint),
+		Credentials:  credentials.NewStaticCredentialsProvider(key, secretKey, ""),
+		HTTPClient:   s.http,
+		// DynamoDB Local sends errors without a checksum, and the SDK would log a warning for every one of them.
+		DisableValidateResponseChecksum: true,
+	}, optFns...)
+}
+
+// newHTTPClient returns a client that keeps as many connections as parallel tests use at once. The two that net/http keeps
+// by default would make most calls of such tests open a connection of their own.
+func newHTTPClient() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DialContext = (&net.Dialer{Timeout: 5 * time.Second}).DialContext
+	transport.MaxIdleConns = 256
+	transport.MaxIdleConnsPerHost = 64
+	return &http.Client{
+		Transport: transport,
+		// DynamoDB never redirects; following one would turn a POST into a GET.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// settings is what the environment asks for. Start reads it once, so that nothing below reads the environment again and tests
+// of this package can run beside each other.
+type settings struct {
+	endpoint string
+	allowAWS bool
+	kind     string // "" for any
+	cache    string // "" if none can be had
+	noFetch  bool
+	javaHome string
+	apart    bool // each access key has tables of its own, which no other one sees
+
+	notify io.Writer                                         // where the user is told of a fetch
+	pack   func(ctx context.Context, spec, dir string) error // leaves the archive of spec in dir
+	look   func(program string) (path string, err error)     // finds a program of the machine
+	launch func(dir string, argv ...string) (*child, error)  // starts a database; nil: launch
+}
+
+// readSettings reads the environment through getenv.
+func readSettings(getenv func(string) string, notify io.Writer) (settings, error) {
+	cfg := settings{
+		endpoint: getenv("DYNAMODB_ENDPOINT"),
+		kind:     getenv("LOCALDB_KIND"),
+		cache:    getenv("LOCALDB_CACHE"),
+		javaHome: getenv("JAVA_HOME"),
+		notify:   notify,
+		pack:     npmPack,
+		look:     lookPath,
+	}
+	var err error
+	if cfg.allowAWS, err = flag(getenv, "LOCALDB_ALLOW_AWS"); err != nil {
+		return settings{}, err
+	}
+	if cfg.noFetch, err = flag(getenv, "LOCALDB_NO_FETCH"); err != nil {
+		return settings{}, err
+	}
+	if cfg.cache, err = cacheDir(cfg.cache); err != nil {
+		return settings{}, err
+	}
+	return cfg, nil
+}
+
+// flag reads an on-off variable. A word that is neither is an error: LOCALDB_NO_FETCH=yes must not fetch.
+func flag(getenv func(string) string, name string) (bool, error) {
+	text := getenv(name)
+	if text == "" {
+		return false, nil
+	}
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, fmt.Errorf("localdb: %s=%q: want 1 or 0", name, text)
+	}
+	return on, nil
+}
+
+// cacheDir returns where fetched programs are kept. A relative path would mean another directory in every package under test, so it is
+// made absolute; a user without a home directory gets "", which only those who have to fetch complain about.
+func cacheDir(chosen string) (string, error) {
+	if chosen != "" {
+		dir, err := filepath.Abs(chosen)
+		if err != nil {
+			return "", fmt.Errorf("localdb: LOCALDB_CACHE=%q: %w", chosen, err)
+		}
+		return dir, nil
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", nil
+	}
+	return filepath.Join(dir, "dynastrata", "localdb"), nil
 }

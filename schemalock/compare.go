@@ -2,6 +2,7 @@ package schemalock
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -129,3 +130,235 @@ func parentOf(what string) string {
 
 // isFeature distinguishes a feature's declaration from the entity's own facts: it is named after its package.
 func isFeature(word string) bool { return strings.Contains(word, ".") }
+
+// tableIndex is an index as the entities of one table have it together.
+type tableIndex struct {
+	kind       string // global or local
+	partition  string // attributes and types of its key halves; "" where no entity has one
+	sort       string
+	projection string
+}
+
+// tableIndexes are the indexes of a table by their names as in the file.
+type tableIndexes map[string]tableIndex
+
+// tableOf is the logical table of an entity.
+func tableOf(e Entity) string {
+	table, _ := e.value("table")
+	return table
+}
+
+// indexesOf are the indexes of a table; nil when no entity is in the table.
+func (l Lock) indexesOf(table string) tableIndexes {
+	var all tableIndexes
+	for _, e := range l.Entities {
+		if tableOf(e) != table {
+			continue
+		}
+		if all == nil {
+			all = tableIndexes{}
+		}
+		for _, name := range e.indexes() {
+			all[name] = e.joined(name, all[name])
+		}
+	}
+	return all
+}
+
+// indexes are the names of an entity's indexes, as in "index gsi1".
+func (e Entity) indexes() (names []string) {
+	for _, f := range e.Facts {
+		if words := strings.Split(f.What, " "); words[0] == "index" && len(words) == 2 {
+			names = append(names, f.What)
+		}
+	}
+	return names
+}
+
+// joined is an index of the entity together with what others of the table have of it.
+func (e Entity) joined(name string, x tableIndex) tableIndex {
+	fact := func(part string) string {
+		value, _ := e.value(name + part)
+		return value
+	}
+	key := func(was, value string) string {
+		if value == "" {
+			return was
+		}
+		return attributesOf(value)
+	}
+	x.kind, x.partition, x.sort = fact(""), key(x.partition, fact(" partition")), key(x.sort, fact(" sort"))
+	x.projection = together(x.projection, fact(" projection"))
+	return x
+}
+
+// attributesOf are the attributes of a key half and their types, without what an entity composes them of.
+func attributesOf(half string) string {
+	words := strings.Split(half, " ")
+	if words[0] == "native" {
+		return strings.Join(slices.DeleteFunc(words[1:], func(w string) bool { return strings.HasPrefix(w, "time=") }), " ")
+	}
+	return strings.Join(words[:min(2, len(words))], " ")
+}
+
+// together is what an index carries for two entities; "" is none yet.
+func together(a, b string) string {
+	switch {
+	case a == "all" || b == "all":
+		return "all"
+	case a == "":
+		return b
+	case b == "":
+		return a
+	}
+	names := append(strings.Split(a, " ")[1:], strings.Split(b, " ")[1:]...)
+	slices.Sort(names)
+	return strings.Join(append([]string{"keys"}, slices.Compact(names)...), " ")
+}
+
+// carries reports that an index with projection a has all that b asks for.
+func carries(a, b string) bool { return a != "" && together(a, b) == together(a, "keys") }
+
+// unfit is what an entity asks of an index that the table cannot give: DynamoDB changes neither what an index carries nor its
+// key, and makes local indexes together with the table only. ok reports that there is such a thing.
+func (l tableIndexes) unfit(e Entity, name string) (c Change, ok bool) {
+	was, there := l[name]
+	is := e.joined(name, tableIndex{})
+	bad := func(part, a, b, why string) (Change, bool) { return Change{true, e.Name, name + part, a, b, why}, true }
+	switch {
+	case !there && is.kind == "local":
+		return bad("", "", is.kind, "its table is there, and DynamoDB makes local indexes together with the table only")
+	case !there: // DynamoDB adds a global index
+	case was.kind != is.kind:
+		return bad("", was.kind, is.kind, "the table has the index, and DynamoDB cannot change its kind")
+	case is.partition != "" && is.partition != was.partition:
+		return bad(" partition", was.partition, is.partition, "the table has the index, and DynamoDB cannot change its key")
+	case is.sort != "" && is.sort != was.sort:
+		return bad(" sort", was.sort, is.sort, "the table has the index, and DynamoDB cannot change its key")
+	case !carries(was.projection, is.projection):
+		return bad(" projection", was.projection, is.projection, "the table has the index, and DynamoDB cannot change what it carries: a new index is needed")
+	}
+	return Change{}, false
+}
+
+// compareNew lists a new entity, and what it asks of a table that is there and cannot be given to it. l is nil where the
+// table is new too.
+func (l tableIndexes) compareNew(e Entity) []Change {
+	changes := []Change{{Entity: e.Name, New: "declared", Why: "there are no items of it yet"}}
+	if l == nil {
+		return changes
+	}
+	for _, name := range e.indexes() {
+		if c, ok := l.unfit(e, name); ok {
+			changes = append(changes, c)
+		}
+	}
+	return changes
+}
+
+// shared judges a change of what an entity asks of an index that its table has for other entities. ok is false where that is
+// not all there is to it.
+func (l tableIndexes) shared(e Entity, what, a, b string) (c Change, ok bool) {
+	name, part, _ := strings.Cut(strings.TrimPrefix(what, "index "), " ")
+	was, there := l["index "+name]
+	switch {
+	case !strings.HasPrefix(what, "index ") || !there || b == "":
+		return c, false
+	case part == "" && a == "":
+		if c, bad := l.unfit(e, what); bad {
+			return c, true
+		}
+		return Change{Entity: e.Name, What: what, New: b, Why: "the table has it, and items enter it when they are written"}, true
+	case part == "projection" && carries(was.projection, b):
+		return Change{Entity: e.Name, What: what, Old: a, New: b, Why: "the index carries this already"}, true
+	}
+	return c, false
+}
+
+// judge says whether a change is breaking, and why or why not. a and b are the old and the new value, "" for none. What no
+// rule knows is breaking.
+func judge(what, a, b string) (breaking bool, why string) {
+	words := strings.Split(what, " ")
+	switch {
+	case words[0] == "attribute":
+		return judgeAttribute(a, b)
+	case words[0] == "index":
+		return judgeIndex(words[2:], a, b)
+	case isFeature(words[0]):
+		return judgeFeature(words, a, b)
+	}
+	switch what {
+	case "table":
+		return true, "the items are in the other table"
+	case "items":
+		return true, "items that are there lack the library's attributes, or have them in another form"
+	case "payload":
+		was, err1 := strconv.Atoi(a)
+		is, err2 := strconv.Atoi(b)
+		if err1 == nil && err2 == nil && is > was {
+			return false, "items that are there say that they are older"
+		}
+		return true, "items that are there say that they are newer than the program"
+	case "kind":
+		return true, "items that are there have another kind, or none, and queries do not see them"
+	case "key partition", "key sort":
+		return true, "items that are there have other keys, and no verb finds them"
+	case "ttl":
+		if a == "" || b == "" {
+			return false, "counts for what is written from now on"
+		}
+		return true, "DynamoDB has one such attribute for a table, and items that are there have the old one"
+	}
+	return true, "nothing is known about it"
+}
+
+func judgeIndex(part []string, a, b string) (bool, string) {
+	if len(part) == 0 {
+		switch {
+		case b == "":
+			return false, "an index that is not used does no harm, and can be deleted"
+		case a == "" && b == "global":
+			return false, "DynamoDB fills it, with items that have its key attributes; others enter it when they are written"
+		case a == "":
+			return true, "DynamoDB makes local indexes together with the table only"
+		}
+		return true, "DynamoDB cannot change the kind of an index"
+	}
+	if part[0] != "projection" {
+		return true, "DynamoDB cannot change the key of an index, and items that are there have the old one"
+	}
+	if a == "all" {
+		return false, "an index that carries more than is needed does no harm"
+	}
+	was := strings.Split(a, " ")
+	for _, name := range strings.Split(b, " ") {
+		if b == "all" || !slices.Contains(was, name) {
+			return true, "DynamoDB cannot change what an index carries: a new index is needed"
+		}
+	}
+	return false, "an index that carries more than is needed does no harm"
+}
+
+// laterOnly are the settings of features that count for what is written from then on.
+var laterOnly = []string{"ttl", "after", "from", "unique"}
+
+func judgeFeature(words []string, a, b string) (bool, string) {
+	feature := words[0]
+	switch {
+	case len(words) == 2 && slices.Contains(laterOnly, words[1]):
+		return false, "counts for what is written from now on"
+	case len(words) == 2:
+		return true, "what the feature has stored is under the old one"
+	case feature == "timeseries.Events":
+		return true, "items that are there were not written as a series, or are one and would lose their events"
+	case a == "" && strings.HasPrefix(feature, "unique."):
+		return false, "items that are there claim nothing until Repair has run"
+	case a == "":
+		return false, "items that are there are as they were until they are written"
+	case feature == "versioned.Lock":
+		return false, "it stores nothing"
+	case strings.HasPrefix(feature, "unique."):
+		return true, "its sentinels stay, and a constraint that is declared again finds them out of date"
+	}
+	return true, "what it has stored stays, unseen, and is not kept up"
+}

@@ -12,7 +12,36 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/tag"
 )
+
+// Reason says why a cursor cannot be used.
+type Reason string
+
+// The reasons.
+const (
+	Malformed Reason = "malformed" // the text is no cursor of this library, or one of another form
+	Foreign   Reason = "foreign"   // it is of another query
+	Altered   Reason = "altered"   // it was changed, or encrypted under a key that is not accepted
+	Gone      Reason = "gone"      // what it goes on with is not there any more
+)
+
+var reasons = map[Reason]string{
+	Malformed: "it is malformed",
+	Foreign:   "it is of another query",
+	Altered:   "it was altered, or encrypted under a key that is not accepted",
+	Gone:      "what it goes on with is not there any more",
+}
+
+// Error is a cursor that cannot be used. It is plan.ErrInvalidCursor.
+type Error struct{ Reason Reason }
+
+func (e *Error) Error() string { return plan.ErrInvalidCursor.Error() + ": " + reasons[e.Reason] }
+
+// Is makes the error a plan.ErrInvalidCursor.
+func (e *Error) Is(target error) bool { return target == plan.ErrInvalidCursor }
 
 // The first byte of what a cursor encodes is its form. A cursor of an unknown form is malformed.
 const (
@@ -149,6 +178,25 @@ func (v value) attribute(t types.ScalarAttributeType) types.AttributeValue {
 		}
 	case t == types.ScalarAttributeTypeB && len(v.B) > 0 && v.S == nil && v.N == nil:
 		return &types.AttributeValueMemberB{Value: v.B}
+	}
+	return nil
+}
+
+// Allow refuses cursors without a key in reads of s by halves that a secret field is part of. The position would show it,
+// and the fingerprint of the query would let it be guessed.
+func (c Codec) Allow(s *schema.Schema, halves ...*schema.KeyDef) error {
+	if len(c.seals) > 0 {
+		return nil
+	}
+	for _, h := range halves {
+		if h == nil {
+			continue
+		}
+		for _, a := range h.Parts {
+			if a.Role.Has(tag.Secret) {
+				return &plan.InputError{Code: plan.CodeCursorKey, Type: s.Type.String(), Field: a.Field, Problem: "a cursor would show the field, which is secret and part of the key that is read; set Config.CursorKey, under which cursors are encrypted"}
+			}
+		}
 	}
 	return nil
 }

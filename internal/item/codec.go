@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -259,4 +260,95 @@ func allocate(v reflect.Value, index []int) reflect.Value {
 		v = v.Field(x)
 	}
 	return v
+}
+
+// shape is a one-field struct type that gives attributevalue the options a field's tag carries; one per pair of type
+// and options, so their number is bounded by the program's types.
+type shape struct {
+	typ     reflect.Type
+	options string
+}
+
+var shapes sync.Map // shape → reflect.Type
+
+func (s shape) structType() reflect.Type {
+	if t, ok := shapes.Load(s); ok {
+		return t.(reflect.Type)
+	}
+	t := reflect.StructOf([]reflect.StructField{{
+		Name: "V",
+		Type: s.typ,
+		Tag:  reflect.StructTag(`dynamodbav:"V` + s.options + `"`),
+	}})
+	stored, _ := shapes.LoadOrStore(s, t)
+	return stored.(reflect.Type)
+}
+
+// EncodeValue encodes one value as a field with the given codec options (",stringset", ",omitempty") would be. It
+// returns nil when the options say that the value is to be absent.
+func (c *Codec) EncodeValue(v reflect.Value, options string) (types.AttributeValue, error) {
+	holder := reflect.New(shape{v.Type(), options}.structType()).Elem()
+	holder.Field(0).Set(v)
+	if err := checkValue(holder, 0); err != nil {
+		return nil, err
+	}
+	it, err := attributevalue.MarshalMapWithOptions(holder.Addr().Interface(), c.encoder)
+	if err != nil {
+		return nil, err
+	}
+	if strings.Contains(options, "set") && strings.Contains(options, ",omitempty") && isNull(it["V"]) {
+		return nil, nil
+	}
+	return it["V"], CheckStorable(it)
+}
+
+// KeyPart is an attribute that keys of the item tell too. Where an item lacks it, because an index does not carry it or
+// another program has stored it in the key alone, the first key that is there is read back.
+type KeyPart struct {
+	Attr string
+	Keys []KeyText
+}
+
+// KeyText is a stored key attribute and how its text is composed.
+type KeyText struct {
+	Attr     string
+	Template *key.Template
+}
+
+// withParts is it with the key parts that it lacks. An item that has them costs a look at each and no more.
+func (c *Codec) withParts(it Item) (Item, error) {
+	full := it
+	for i := range c.Parts {
+		p := &c.Parts[i]
+		if _, ok := it[p.Attr]; ok {
+			continue
+		}
+		av, err := p.read(it)
+		switch {
+		case err != nil:
+			return nil, err
+		case av == nil:
+			continue
+		case len(full) == len(it):
+			full = Clone(it)
+		}
+		full[p.Attr] = av
+	}
+	return full, nil
+}
+
+// read is the part as the item's keys give it, nil when they are absent.
+func (p *KeyPart) read(it Item) (types.AttributeValue, error) {
+	for _, k := range p.Keys {
+		s, ok := it[k.Attr].(*types.AttributeValueMemberS)
+		if !ok {
+			continue
+		}
+		av, err := k.Template.Read(s.Value, p.Attr)
+		if err != nil {
+			return nil, &FieldError{p.Attr, "the attribute is absent, and the text in " + k.Attr + ", which it is part of, does not fit its template"}
+		}
+		return av, nil
+	}
+	return nil, nil
 }

@@ -3,7 +3,9 @@
 package item
 
 import (
+	"bytes"
 	"maps"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -53,4 +55,145 @@ func Empty(av types.AttributeValue) bool {
 		return len(v.Value) == 0
 	}
 	return Absent(av)
+}
+
+// MaxBytes is the size above which an item is refused before it is sent: DynamoDB's 400 KB less 1 KB headroom for
+// what its own accounting adds.
+const MaxBytes = 400*1024 - 1024
+
+// Size returns the bytes that DynamoDB counts for it: names and values, with its overhead for numbers, lists and maps.
+func Size(it Item) int {
+	total := 0
+	for name, av := range it {
+		total += len(name) + ValueSize(av)
+	}
+	return total
+}
+
+// ValueSize returns the bytes that DynamoDB counts for one value; nil counts as a byte.
+func ValueSize(av types.AttributeValue) int {
+	switch v := av.(type) {
+	case *types.AttributeValueMemberS:
+		return len(v.Value)
+	case *types.AttributeValueMemberN:
+		return numberSize(v.Value)
+	case *types.AttributeValueMemberB:
+		return len(v.Value)
+	case *types.AttributeValueMemberSS:
+		total := 0
+		for _, s := range v.Value {
+			total += len(s)
+		}
+		return total
+	case *types.AttributeValueMemberNS:
+		total := 0
+		for _, n := range v.Value {
+			total += numberSize(n)
+		}
+		return total
+	case *types.AttributeValueMemberBS:
+		total := 0
+		for _, b := range v.Value {
+			total += len(b)
+		}
+		return total
+	case *types.AttributeValueMemberL:
+		total := 3
+		for _, e := range v.Value {
+			total += 1 + ValueSize(e)
+		}
+		return total
+	case *types.AttributeValueMemberM:
+		total := 3
+		for name, e := range v.Value {
+			total += 1 + len(name) + ValueSize(e)
+		}
+		return total
+	}
+	return 1
+}
+
+// numberSize is one byte for each two significant digits, one for the exponent and one for a sign: never below what
+// DynamoDB counts.
+func numberSize(text string) int {
+	digits := 0
+	for i := range len(text) {
+		if text[i] >= '0' && text[i] <= '9' {
+			digits++
+		}
+	}
+	return min(digits/2+3, 21)
+}
+
+// Equal reports whether DynamoDB would call a and b equal: numbers by value, sets without order, nil equal to nil only.
+func Equal(a, b types.AttributeValue) bool {
+	switch x := a.(type) {
+	case nil:
+		return b == nil
+	case *types.AttributeValueMemberS:
+		y, ok := b.(*types.AttributeValueMemberS)
+		return ok && x.Value == y.Value
+	case *types.AttributeValueMemberN:
+		y, ok := b.(*types.AttributeValueMemberN)
+		return ok && equalNumbers(x.Value, y.Value)
+	case *types.AttributeValueMemberB:
+		y, ok := b.(*types.AttributeValueMemberB)
+		return ok && bytes.Equal(x.Value, y.Value)
+	case *types.AttributeValueMemberBOOL:
+		y, ok := b.(*types.AttributeValueMemberBOOL)
+		return ok && x.Value == y.Value
+	case *types.AttributeValueMemberNULL:
+		_, ok := b.(*types.AttributeValueMemberNULL)
+		return ok
+	case *types.AttributeValueMemberL:
+		y, ok := b.(*types.AttributeValueMemberL)
+		return ok && slices.EqualFunc(x.Value, y.Value, Equal)
+	case *types.AttributeValueMemberM:
+		y, ok := b.(*types.AttributeValueMemberM)
+		return ok && equalMaps(x.Value, y.Value)
+	case *types.AttributeValueMemberSS:
+		y, ok := b.(*types.AttributeValueMemberSS)
+		return ok && sameElements(x.Value, y.Value, func(p, q string) bool { return p == q })
+	case *types.AttributeValueMemberNS:
+		y, ok := b.(*types.AttributeValueMemberNS)
+		return ok && sameElements(x.Value, y.Value, equalNumbers)
+	case *types.AttributeValueMemberBS:
+		y, ok := b.(*types.AttributeValueMemberBS)
+		return ok && sameElements(x.Value, y.Value, bytes.Equal)
+	}
+	return false
+}
+
+func equalNumbers(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, errX := ParseDecimal(a)
+	y, errY := ParseDecimal(b)
+	return errX == nil && errY == nil && x.Cmp(y) == 0
+}
+
+func equalMaps(a, b map[string]types.AttributeValue) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for name, x := range a {
+		y, ok := b[name]
+		if !ok || !Equal(x, y) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameElements[E any](a, b []E, equal func(E, E) bool) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for _, x := range a {
+		if !slices.ContainsFunc(b, func(y E) bool { return equal(x, y) }) {
+			return false
+		}
+	}
+	return true
 }

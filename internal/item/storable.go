@@ -1,9 +1,15 @@
 package item
 
 import (
+	"fmt"
+	"math"
+	"reflect"
 	"slices"
+	"strings"
+	"sync"
 	"unicode/utf8"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
@@ -88,4 +94,222 @@ func unstorableSet[E any](set []E, same func(E) (id, problem string)) string {
 		seen[id] = true
 	}
 	return ""
+}
+
+var (
+	marshalerType   = reflect.TypeFor[attributevalue.Marshaler]()
+	unmarshalerType = reflect.TypeFor[attributevalue.Unmarshaler]()
+)
+
+// deepest is how many values may lie inside one another, pointers included. DynamoDB takes 32 levels of lists and maps;
+// more than this is a value that contains itself.
+const deepest = 200
+
+// checkValue finds what attributevalue would leave out, or encode wrongly, in silence. Types are checked when a schema
+// is built; this is for what only a value shows: the content of interfaces, and whether it ends.
+func checkValue(v reflect.Value, depth int) error {
+	t := v.Type()
+	switch {
+	case depth > deepest:
+		return &FieldError{"", "the value is nested too deeply, or contains itself"}
+	case !needsLook(t):
+		return nil
+	case t.Implements(marshalerType):
+		return nil
+	case reflect.PointerTo(t).Implements(marshalerType):
+		if v.CanAddr() {
+			return nil
+		}
+		return &FieldError{"", fmt.Sprintf("a %s does not encode itself here, only a pointer to it does", t)}
+	}
+	switch t.Kind() {
+	case reflect.Interface, reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
+		if e := v.Elem(); t.Kind() == reflect.Interface && e.Kind() == reflect.Pointer && e.IsNil() && e.Type().Implements(marshalerType) {
+			return &FieldError{"", fmt.Sprintf("a nil %s cannot encode itself", e.Type())} // attributevalue would let it try
+		}
+		return checkValue(v.Elem(), depth+1)
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			if err := checkValue(v.Index(i), depth+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	case reflect.Map:
+		return checkEntries(v, depth)
+	case reflect.Struct:
+		if Opaque(t) {
+			break
+		}
+		return checkFields(v, depth, nil)
+	}
+	return &FieldError{"", fmt.Sprintf("a value of type %s cannot be stored", t)}
+}
+
+// check is checkValue for a struct of the codec's type, whose text fields know themselves what they store.
+func (c *Codec) check(v reflect.Value) error {
+	if len(c.Texts) == 0 {
+		return checkValue(v, 0)
+	}
+	return checkFields(v, 0, c.textField)
+}
+
+// checkFields looks at the fields of a struct but those that are stored as text; text is nil for a nested struct.
+func checkFields(v reflect.Value, depth int, text func(attr string) *TextField) error {
+	for i := range v.NumField() {
+		f, fv := v.Type().Field(i), v.Field(i)
+		switch {
+		case !stored(f), text != nil && Flattened(f) == nil && text(attrName(f)) != nil:
+			continue
+		case Flattened(f) != nil:
+			if fv.Kind() == reflect.Pointer {
+				fv = fv.Elem()
+			}
+			if fv.IsValid() && depth <= deepest {
+				if err := checkFields(fv, depth+1, text); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		if floatAsText(f) && !finite(fv) {
+			return &FieldError{"", badNumber}
+		}
+		if err := checkValue(fv, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// floatAsText reports that a field is a float that the option string turns into text, of which nothing shows which later that
+// it was not a number.
+func floatAsText(f reflect.StructField) bool {
+	t := f.Type
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	_, options, _ := strings.Cut(f.Tag.Get("dynamodbav"), ",")
+	return (t.Kind() == reflect.Float64 || t.Kind() == reflect.Float32) && slices.Contains(strings.Split(options, ","), "string")
+}
+
+func finite(v reflect.Value) bool {
+	for v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return true
+		}
+		v = v.Elem()
+	}
+	return !math.IsNaN(v.Float()) && !math.IsInf(v.Float(), 0)
+}
+
+// checkEntries gives the same error whatever the order of the map.
+func checkEntries(v reflect.Value, depth int) error {
+	var first error
+	for entries := v.MapRange(); entries.Next(); {
+		if err := checkValue(entries.Value(), depth+1); err != nil && (first == nil || err.Error() < first.Error()) {
+			first = err
+		}
+	}
+	return first
+}
+
+// Opaque reports that t keeps its content in unexported fields, of which nothing would be stored.
+func Opaque(t reflect.Type) bool {
+	if t.Kind() != reflect.Struct || isTime(t) {
+		return false
+	}
+	hidden := false
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if stored(f) {
+			return false
+		}
+		hidden = hidden || f.PkgPath != "" && f.Name != "_"
+	}
+	return hidden
+}
+
+func isTime(t reflect.Type) bool { return t.Kind() == reflect.Struct && t.ConvertibleTo(timeType) }
+
+// Flattened is the struct type of an embedded field whose fields are attributes of the outer struct, else nil.
+func Flattened(f reflect.StructField) reflect.Type {
+	inner := f.Type
+	if inner.Kind() == reflect.Pointer {
+		inner = inner.Elem()
+	}
+	name, _, _ := strings.Cut(f.Tag.Get("dynamodbav"), ",")
+	if !f.Anonymous || name != "" || inner.Kind() != reflect.Struct || isTime(inner) {
+		return nil
+	}
+	return inner
+}
+
+// attrName is the name of the attribute of a field.
+func attrName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("dynamodbav"), ",")
+	if name == "" {
+		return f.Name
+	}
+	return name
+}
+
+// stored reports that attributevalue looks at a field.
+func stored(f reflect.StructField) bool {
+	return (f.PkgPath == "" || f.Anonymous) && f.Tag.Get("dynamodbav") != "-"
+}
+
+var looks sync.Map // reflect.Type → bool
+
+// needsLook reports that the type of a value does not say whether it can be stored.
+func needsLook(t reflect.Type) bool {
+	if known, ok := looks.Load(t); ok {
+		return known.(bool)
+	}
+	need := lookInto(t, map[reflect.Type]bool{})
+	looks.Store(t, need)
+	return need
+}
+
+func lookInto(t reflect.Type, inside map[reflect.Type]bool) bool {
+	if inside[t] {
+		return true // it may contain itself
+	}
+	inside[t] = true
+	defer delete(inside, t)
+	switch k := t.Kind(); {
+	case k <= reflect.Float64 && k != reflect.Uintptr && k != reflect.Invalid, k == reflect.String:
+		return false
+	case k == reflect.Pointer, k == reflect.Slice, k == reflect.Array, k == reflect.Map:
+		return lookInto(t.Elem(), inside)
+	case k != reflect.Struct:
+		return true
+	case isTime(t):
+		return false
+	case Opaque(t), !t.Implements(marshalerType) && reflect.PointerTo(t).Implements(marshalerType):
+		return true
+	}
+	return lookIntoFields(t, inside)
+}
+
+func lookIntoFields(t reflect.Type, inside map[reflect.Type]bool) bool {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if inner := Flattened(f); inner != nil && stored(f) {
+			if inside[inner] {
+				return true
+			}
+			inside[inner] = true
+			need := lookIntoFields(inner, inside)
+			if delete(inside, inner); need {
+				return true
+			}
+		} else if stored(f) && (floatAsText(f) || lookInto(f.Type, inside)) {
+			return true
+		}
+	}
+	return false
 }

@@ -1,10 +1,15 @@
 package faults
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -126,4 +131,191 @@ func (t *Transport) apply(req *http.Request) error {
 		err = closeErr
 	}
 	return err
+}
+
+// Request is one HTTP request, as the SDK's client sent it.
+type Request struct {
+	Index     int    // its place in [Transport.Requests], from 0
+	Operation string // the API call, such as "PutItem"
+	Body      []byte // its JSON; shared, not to be changed
+}
+
+// Requests returns the requests since the start or the last [Transport.Reset], in the order in which they came. Those that got a fault
+// are among them, whether or not the database saw them.
+func (t *Transport) Requests() []Request {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.requests)
+}
+
+// Count returns how many requests of an operation ("PutItem") there have been since the start or the last [Transport.Reset].
+func (t *Transport) Count(operation string) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := 0
+	for _, r := range t.requests {
+		if r.Operation == operation {
+			n++
+		}
+	}
+	return n
+}
+
+// Reset forgets the requests so far; the next one has index 0. Faults and holds stay as they are.
+func (t *Transport) Reset() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.requests = nil
+}
+
+// record remembers a request and gives it its index.
+func (t *Transport) record(operation string, body []byte) Request {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := Request{Index: len(t.requests), Operation: operation, Body: body}
+	t.requests = append(t.requests, r)
+	return r
+}
+
+// operation returns the call's name out of "DynamoDB_20120810.PutItem".
+func operation(req *http.Request) string {
+	target := req.Header.Get("X-Amz-Target")
+	return target[strings.LastIndexByte(target, '.')+1:]
+}
+
+// capture reads the request's body and returns it with an equal request that still has it to send.
+func capture(req *http.Request) (*http.Request, []byte, error) {
+	if req.Body == nil || req.Body == http.NoBody {
+		return req, nil, nil
+	}
+	body, err := io.ReadAll(req.Body)
+	if closeErr := req.Body.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	same := req.WithContext(req.Context()) // a copy: what the caller passed stays as it was
+	same.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	same.Body, _ = same.GetBody()
+	return same, body, nil
+}
+
+// hold is one call of [Transport.Hold].
+type hold struct {
+	match    func(Request) bool
+	arrived  chan Request
+	released chan struct{}
+}
+
+// Hold makes matching requests wait before they are sent, or get their fault, until release is called. With it a test puts concurrent
+// writers into the order that it wants:
+//
+//	arrived, release := transport.Hold(func(r faults.Request) bool { return r.Operation == "TransactWriteItems" })
+//	defer release()
+//	go slow(ctx)      // reads, and then wants to write
+//	<-arrived         // it has read
+//	fast(ctx)         // through another client, overtakes it
+//	release()         // slow's write meets what fast wrote
+//
+// Each request that waits is also sent to arrived, in no certain order; nobody has to receive it. The channel is never closed. match is called
+// for one request at a time, so it may keep a count ("only the first") without a lock. release lets all requests go that wait and ends the hold; it
+// may be called more than once. A request whose context ends stops waiting and fails with the context's error.
+func (t *Transport) Hold(match func(Request) bool) (arrived <-chan Request, release func()) {
+	h := &hold{match: match, arrived: make(chan Request), released: make(chan struct{})}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.holds = append(t.holds, h)
+	return h.arrived, sync.OnceFunc(func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		kept := make([]*hold, 0, len(t.holds))
+		for _, other := range t.holds {
+			if other != h {
+				kept = append(kept, other)
+			}
+		}
+		t.holds = kept // a new slice: requests may be looking through the old one
+		close(h.released)
+	})
+}
+
+// wait announces the request and returns when it may go on.
+func (h *hold) wait(ctx context.Context, r Request) error {
+	select {
+	case h.arrived <- r:
+	case <-h.released:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-h.released:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// keep stores a request for [Transport.Deliver]. A caller that traces the connection sees the request written, as with one that a network holds up.
+func (t *Transport) keep(req *http.Request) {
+	if trace := httptrace.ContextClientTrace(req.Context()); trace != nil && trace.WroteRequest != nil {
+		trace.WroteRequest(httptrace.WroteRequestInfo{})
+	}
+	again := req.WithContext(context.Background()) // it is on its way, whatever becomes of the caller, who hears no more of it
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.late = append(t.late, again)
+}
+
+// traceUnsent says to a caller that traces the connection that it was had and broke.
+func traceUnsent(req *http.Request, err error) {
+	trace := httptrace.ContextClientTrace(req.Context())
+	if trace == nil {
+		return
+	}
+	if trace.GetConn != nil {
+		trace.GetConn(req.URL.Host)
+	}
+	if trace.GotConn != nil {
+		trace.GotConn(httptrace.GotConnInfo{})
+	}
+	if trace.WroteRequest != nil {
+		trace.WroteRequest(httptrace.WroteRequestInfo{Err: err})
+	}
+}
+
+// Kept returns how many requests wait for [Transport.Deliver].
+func (t *Transport) Kept() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.late)
+}
+
+// Deliver lets the requests through that got the fault [Late] since the last Deliver, in the order in which they came, and returns how many there
+// were. They get no other fault, are not held and not recorded again, and nobody sees their answers. The error is one of the connection.
+func (t *Transport) Deliver() (int, error) {
+	t.mu.Lock()
+	late := t.late
+	t.late = nil
+	t.mu.Unlock()
+	for i, req := range late {
+		if err := t.apply(req); err != nil {
+			return i, err
+		}
+	}
+	return len(late), nil
+}
+
+// twice sends a request, and once more, and returns the second answer.
+func (t *Transport) twice(req *http.Request) (*http.Response, error) {
+	if err := t.apply(req); err != nil {
+		return nil, err
+	}
+	if req.GetBody != nil {
+		again := req.WithContext(req.Context())
+		again.Body, _ = req.GetBody() // the body is in memory: see capture
+		req = again
+	}
+	return t.next.Do(req)
 }

@@ -1,0 +1,108 @@
+// Package key composes the text of keys so that text order is the order of the
+// values, and computes the ranges of sort keys that a query needs. It does no
+// I/O and knows nothing of entities: the schema builds its templates.
+package key
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Kind is the type of a key part.
+type Kind int
+
+// The types of key parts.
+const (
+	String Kind = iota
+	Int
+	Uint
+	Bool
+	Time
+)
+
+// String names the kind for messages.
+func (k Kind) String() string {
+	switch k {
+	case String:
+		return "string"
+	case Int:
+		return "integer"
+	case Uint:
+		return "unsigned integer"
+	case Bool:
+		return "bool"
+	case Time:
+		return "time"
+	default:
+		return "unknown kind"
+	}
+}
+
+// Value is the value of one key part. Kind says which of the fields counts.
+type Value struct {
+	Kind Kind
+	S    string
+	I    int64
+	U    uint64
+	B    bool
+	T    time.Time
+}
+
+// PartError is a value that a key part cannot have. It never shows the value,
+// which may be personal data.
+type PartError struct {
+	Attr    string
+	Problem string // continues "key part x …"
+}
+
+// Error names the part and the problem.
+func (e *PartError) Error() string {
+	return fmt.Sprintf("key part %s %s", e.Attr, e.Problem)
+}
+
+func (f *Field) problem(format string, args ...any) error {
+	return &PartError{Attr: f.Attr, Problem: fmt.Sprintf(format, args...)}
+}
+
+// lastEscaped is the greatest byte that Escape writes in hex. Above it every
+// byte stands for itself; '%', the first byte of each escape, is itself the
+// greatest escaped byte. So escapes sort below all plain bytes and, their hex
+// digits being upper case, among each other like the bytes they stand for.
+const lastEscaped = '%'
+
+// Escape writes every byte up to 0x25 as %XX. Escaped text contains neither
+// the separator '#' nor the range end '$' and sorts as s does.
+func Escape(s string) string {
+	plain := 0
+	for plain < len(s) && s[plain] > lastEscaped {
+		plain++
+	}
+	if plain == len(s) {
+		return s
+	}
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	b.Grow(len(s) + 2*(len(s)-plain))
+	b.WriteString(s[:plain])
+	for _, c := range []byte(s[plain:]) {
+		if c <= lastEscaped {
+			b.Write([]byte{'%', hex[c>>4], hex[c&15]})
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// plain reports that every byte of s is ASCII and stands for itself in an
+// escaped key.
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] <= lastEscaped || s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,110 @@
+// Package tag holds the grammar of declarations: it turns the text of a struct
+// tag, or of one value in it, into a parsed declaration or into an error that
+// knows its position. It knows nothing of Go types, attributes that exist, or
+// DynamoDB; internal/schema checks those.
+package tag
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// Error is a mistake in a tag's text.
+type Error struct {
+	Pos     int // byte offset into the text
+	Problem string
+}
+
+// Error gives the problem and where it is.
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s (at byte %d)", e.Problem, e.Pos)
+}
+
+func errorAt(pos int, format string, args ...any) *Error {
+	return &Error{Pos: pos, Problem: fmt.Sprintf(format, args...)}
+}
+
+// suggestion is the tail of a message about an unknown word.
+func suggestion(word string, known []string) string {
+	if near := Nearest(word, known); near != "" {
+		return fmt.Sprintf(", did you mean %q?", near)
+	}
+	return ""
+}
+
+// Pair is one key:"value" of a struct tag.
+type Pair struct {
+	Key, Value string
+	Pos        int // where Key begins
+}
+
+// Pairs splits a struct tag into its key:"value" pairs, in order. One or more
+// spaces separate them. Where reflect.StructTag stops in silence at the first
+// malformed pair, or takes the first of two equal keys, Pairs gives an *Error.
+func Pairs(text string) ([]Pair, error) {
+	var pairs []Pair
+	at := skipSpaces(text, 0)
+	for at < len(text) {
+		pair, end, err := scanPair(text, at)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(pairs, func(p Pair) bool { return p.Key == pair.Key }) {
+			return nil, errorAt(at, "%s is given twice", pair.Key)
+		}
+		pairs = append(pairs, pair)
+		at = skipSpaces(text, end)
+		if at == end && at < len(text) {
+			return nil, errorAt(at, "a space must follow the value of %s", pair.Key)
+		}
+	}
+	return pairs, nil
+}
+
+// scanPair reads the pair that begins at start and returns the offset behind it.
+func scanPair(text string, start int) (Pair, int, error) {
+	colon := start
+	for colon < len(text) && inKey(text[colon]) {
+		colon++
+	}
+	key := text[start:colon]
+	if key == "" {
+		return Pair{}, 0, errorAt(start, `expected key:"value"`)
+	}
+	if colon == len(text) || text[colon] != ':' {
+		return Pair{}, 0, errorAt(colon, `expected a colon and a quoted value after %q`, key)
+	}
+	quote := colon + 1
+	if quote == len(text) || text[quote] != '"' {
+		return Pair{}, 0, errorAt(quote, "the value of %s must stand in double quotes", key)
+	}
+	end := quote + 1
+	for end < len(text) && text[end] != '"' {
+		if text[end] == '\\' {
+			end++
+		}
+		end++
+	}
+	if end >= len(text) {
+		return Pair{}, 0, errorAt(quote, "the closing quote of %s is missing", key)
+	}
+	end++
+	value, err := strconv.Unquote(text[quote:end])
+	if err != nil {
+		return Pair{}, 0, errorAt(quote, "the value of %s is not a Go string", key)
+	}
+	return Pair{Key: key, Value: value, Pos: start}, end, nil
+}
+
+// inKey is reflect.StructTag's idea of a key, so that both read the same keys.
+func inKey(c byte) bool {
+	return c > ' ' && c != ':' && c != '"' && c != 0x7f
+}
+
+func skipSpaces(text string, at int) int {
+	for at < len(text) && text[at] == ' ' {
+		at++
+	}
+	return at
+}

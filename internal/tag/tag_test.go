@@ -1,0 +1,117 @@
+package tag_test
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+// requireProblem checks that err is an *Error at pos whose problem contains part.
+func requireProblem(t *testing.T, err error, pos int, part string) {
+	t.Helper()
+	var problem *tag.Error
+	require.ErrorAs(t, err, &problem)
+	assert.Equal(t, pos, problem.Pos, problem.Problem)
+	assert.Contains(t, problem.Problem, part)
+}
+
+func TestErrorText(t *testing.T) {
+	err := &tag.Error{Pos: 3, Problem: "empty segment"}
+	assert.Equal(t, "empty segment (at byte 3)", err.Error())
+}
+
+func TestPairs(t *testing.T) {
+	tests := map[string]struct {
+		text string
+		want []tag.Pair
+	}{
+		"empty":      {``, nil},
+		"spaces":     {`   `, nil},
+		"one":        {`name:"Telemetry"`, []tag.Pair{{"name", "Telemetry", 0}}},
+		"in order":   {`pk:"$#{a}" sk:"$"`, []tag.Pair{{"pk", "$#{a}", 0}, {"sk", "$", 11}}},
+		"aligned":    {` a:"1"   b:"2" `, []tag.Pair{{"a", "1", 1}, {"b", "2", 9}}},
+		"no value":   {`a:""`, []tag.Pair{{"a", "", 0}}},
+		"escapes":    {`a:"\"x\" \\ \t"`, []tag.Pair{{"a", "\"x\" \\ \t", 0}}},
+		"key's case": {`a:"1" A:"2"`, []tag.Pair{{"a", "1", 0}, {"A", "2", 6}}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := tag.Pairs(test.text)
+			require.NoError(t, err)
+			assert.Equal(t, test.want, got)
+		})
+	}
+}
+
+func TestPairsErrors(t *testing.T) {
+	tests := map[string]struct {
+		text string
+		pos  int
+		part string
+	}{
+		"bare word":           {`append`, 6, "after \"append\""},
+		"space before colon":  {`a :"1"`, 1, "expected a colon"},
+		"space after colon":   {`a: "1"`, 2, "double quotes"},
+		"single quotes":       {`a:'1'`, 2, "double quotes"},
+		"no value":            {`a:`, 2, "double quotes"},
+		"no key":              {`:"1"`, 0, "expected key"},
+		"no closing quote":    {`a:"1`, 2, "closing quote of a"},
+		"escaped last quote":  {`a:"1\"`, 2, "closing quote of a"},
+		"ends in a backslash": {`a:"1\`, 2, "closing quote of a"},
+		"bad escape":          {`a:"\q"`, 2, "not a Go string"},
+		"line break in value": {"a:\"1\n2\"", 2, "not a Go string"},
+		"line break":          {"a:\"1\"\nb:\"2\"", 5, "a space must follow"},
+		"comma":               {`a:"1",b:"2"`, 5, "a space must follow"},
+		"no space":            {`a:"1"b:"2"`, 5, "a space must follow"},
+		"twice":               {`a:"1" b:"2" a:"1"`, 12, "a is given twice"},
+		"text behind":         {`a:"1" rest`, 10, "after \"rest\""},
+		"tab":                 {"\ta:\"1\"", 0, "expected key"},
+		"delete character":    {"\x7f:\"1\"", 0, "expected key"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := tag.Pairs(test.text)
+			requireProblem(t, err, test.pos, test.part)
+			assert.Nil(t, got)
+		})
+	}
+}
+
+func FuzzPairs(f *testing.F) {
+	for _, seed := range []string{
+		``, ` `, `a:"1"`, `name:"T" pk:"$#{a}" sk:"$"`, `a:"1"b:"2"`, `a:"1" a:"2"`, `a:"\"" b:"\\"`, `a:'1'`,
+		`a:"1" rest`, "a:\"\n\"", `a`, `:`, `a:"\x80"`, "é:\"\xff\"",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		pairs, err := tag.Pairs(text)
+		if err != nil {
+			requirePosition(t, err, text)
+			return
+		}
+		for _, p := range pairs {
+			value, ok := reflect.StructTag(text).Lookup(p.Key)
+			if !ok || value != p.Value {
+				t.Fatalf("reflect reads %s as %q, %v; Pairs as %q", p.Key, value, ok, p.Value)
+			}
+			if got := text[p.Pos : p.Pos+len(p.Key)]; got != p.Key {
+				t.Fatalf("%q stands at the position of %q", got, p.Key)
+			}
+		}
+	})
+}
+
+// requirePosition checks that a fuzzed error points into the text.
+func requirePosition(t *testing.T, err error, text string) {
+	t.Helper()
+	var problem *tag.Error
+	require.ErrorAs(t, err, &problem)
+	if problem.Pos < 0 || problem.Pos > len(text) || problem.Problem == "" {
+		t.Fatalf("bad error for %q: %+v", text, problem)
+	}
+}

@@ -1,0 +1,290 @@
+package localdb
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// ErrUnavailable is matched by the error of [Start] when no database can be had.
+var ErrUnavailable = errors.New("localdb: no database is available")
+
+// candidate is one way to get a database.
+type candidate struct {
+	kind  string
+	start func(context.Context, settings) (*Server, error)
+}
+
+// candidates are tried in this order: the most faithful first.
+var candidates = []candidate{
+	{KindDDBLocal, startDDBLocal},
+	{KindDynoxide, startDynoxide},
+	{KindDocker, startDocker},
+}
+
+// start returns the first database of the list that can be had, or the one that the settings name.
+func start(ctx context.Context, cfg settings, list []candidate) (*Server, error) {
+	if cfg.endpoint != "" {
+		return attach(ctx, cfg)
+	}
+	list, err := chosen(cfg.kind, list)
+	if err != nil {
+		return nil, err
+	}
+	var passed []error
+	for _, c := range list {
+		server, err := c.start(ctx, cfg)
+		if err == nil {
+			server.passed = reasons(passed)
+			if server.passed != "" {
+				_, _ = fmt.Fprintf(cfg.notify, "localdb: using %s, for want of a better one:\n%s\n", c.kind, server.passed)
+			}
+			return server, nil
+		}
+		passed = append(passed, fmt.Errorf("%s: %w", c.kind, err))
+		if ctx.Err() != nil { // the others would only fail for the same reason
+			return nil, fmt.Errorf("localdb: start interrupted: %w: %s: %w", ctx.Err(), c.kind, err)
+		}
+	}
+	return nil, &unavailableError{passed}
+}
+
+// chosen narrows the list to the kind that LOCALDB_KIND names.
+func chosen(kind string, list []candidate) ([]candidate, error) {
+	if kind == "" {
+		return list, nil
+	}
+	var known []string
+	for _, c := range list {
+		if c.kind == kind {
+			return []candidate{c}, nil
+		}
+		known = append(known, c.kind)
+	}
+	return nil, fmt.Errorf("%w: LOCALDB_KIND=%q: want one of %s", ErrUnavailable, kind, strings.Join(known, ", "))
+}
+
+// unavailableError lists why each candidate was passed over.
+type unavailableError struct{ passed []error }
+
+func (e *unavailableError) Error() string { return ErrUnavailable.Error() + "\n" + reasons(e.passed) }
+
+func (e *unavailableError) Unwrap() []error { return append([]error{ErrUnavailable}, e.passed...) }
+
+// reasons lists why kinds were passed over, one below the other.
+func reasons(passed []error) string {
+	var lines []string
+	for _, err := range passed {
+		lines = append(lines, "  - "+strings.ReplaceAll(err.Error(), "\n", "\n    "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// attachPatience is how long a database that DYNAMODB_ENDPOINT names may take to answer. CI starts it beside the tests, so it may be the
+// later one.
+const attachPatience = 30 * time.Second
+
+// attach uses the database that DYNAMODB_ENDPOINT names.
+func attach(ctx context.Context, cfg settings) (*Server, error) {
+	if err := checkEndpoint(cfg.endpoint, cfg.allowAWS); err != nil {
+		return nil, fmt.Errorf("%w: DYNAMODB_ENDPOINT=%q: %w", ErrUnavailable, cfg.endpoint, err)
+	}
+	server := &Server{kind: KindEndpoint, endpoint: strings.TrimRight(cfg.endpoint, "/"), http: newHTTPClient()}
+	ctx, cancel := context.WithTimeout(ctx, attachPatience)
+	defer cancel()
+	if err := await(ctx, server.http, server.endpoint, "", nil); err != nil {
+		return nil, fmt.Errorf("%w: DYNAMODB_ENDPOINT=%q: %w", ErrUnavailable, cfg.endpoint, err)
+	}
+	return server, nil
+}
+
+// awsDomains are the names below which AWS serves DynamoDB.
+var awsDomains = []string{"amazonaws.com", "amazonaws.com.cn", "amazonaws.eu", "api.aws", "api.amazonwebservices.com.cn"}
+
+// checkEndpoint refuses what is no address of a database, and addresses of AWS: tests create and delete tables, and a variable that
+// left set by mistake should not make them do so in a real account.
+func checkEndpoint(endpoint string, allowAWS bool) error {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return err
+	}
+	if (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
+		return fmt.Errorf("want a URL such as http://127.0.0.1:8000")
+	}
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	for _, domain := range awsDomains {
+		if (host == domain || strings.HasSuffix(host, "."+domain)) && !allowAWS {
+			return fmt.Errorf("this is an address of AWS; set LOCALDB_ALLOW_AWS=1 to use it all the same")
+		}
+	}
+	return nil
+}
+
+// patience bounds how long a database may take to answer. A machine may be busy with other things: it is there to end a start that
+// hangs, not to measure one.
+const patience = 5 * time.Minute
+
+// lookPath finds a program in PATH, with an absolute path since children run in another directory.
+func lookPath(program string) (string, error) {
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return "", fmt.Errorf("%s is not in PATH", program)
+	}
+	return filepath.Abs(path)
+}
+
+// recipe is how a kind of database is started.
+type recipe struct {
+	kind string
+	dir  string // where it runs
+	// command returns the program and its arguments for a port. token is a random name by which the database can show who it is; see ping.
+	command func(port int, token string) []string
+}
+
+// boot starts a process that serves DynamoDB on a port of its own, and waits until it answers, for no longer than patience.
+func boot(ctx context.Context, cfg settings, patience time.Duration, r recipe) (*Server, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for attempt := 1; ; attempt++ {
+		server, err := bootOnce(ctx, cfg, r)
+		if err == nil {
+			return server, nil
+		}
+		// Between our finding a free port and the child's taking it, another program may have taken it.
+		if attempt == 3 || !portTaken(err) {
+			return nil, err
+		}
+	}
+}
+
+func bootOnce(ctx context.Context, cfg settings, r recipe) (*Server, error) {
+	port, err := freePort(ctx)
+	if err != nil {
+		return nil, err
+	}
+	token := "localdb-" + strings.ToLower(rand.Text())
+	start := cfg.launch
+	if start == nil {
+		start = launch
+	}
+	c, err := start(r.dir, r.command(port, token)...)
+	if err != nil {
+		return nil, err
+	}
+	server := &Server{kind: r.kind, endpoint: fmt.Sprintf("http://127.0.0.1:%d", port), token: token, http: newHTTPClient(), child: c}
+	if err := c.ready(ctx, server); err != nil {
+		return nil, err
+	}
+	return server, nil
+}
+
+// freePort returns a port that nothing listens on now.
+func freePort(ctx context.Context) (int, error) {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp4", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	return port, listener.Close()
+}
+
+// portTaken reports whether a child's port was taken: another database answers there, or the child said so. Java, Rust and docker all use
+// words of this kind.
+func portTaken(err error) bool {
+	text := strings.ToLower(err.Error())
+	return errors.Is(err, errStranger) || strings.Contains(text, "in use") || strings.Contains(text, "already allocated")
+}
+
+// errStranger says that a database answers which is another one than the one that is asked for.
+var errStranger = errors.New("another program's database answers on this port")
+
+// await returns when the database answers. It gives up when ctx is done, when dead is closed because the process has ended, and when
+// another database than that of the token answers. An empty token accepts any.
+func await(ctx context.Context, client *http.Client, endpoint, token string, dead <-chan struct{}) error {
+	var heard error // the last answer, which says more than that time ran out during the next attempt
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		err := ping(ctx, client, endpoint, token)
+		if err == nil || errors.Is(err, errStranger) {
+			return err
+		}
+		if heard == nil || ctx.Err() == nil {
+			heard = err
+		}
+		select {
+		case <-dead:
+			return errEnded
+		case <-ctx.Done():
+			return fmt.Errorf("no answer: %w (%w)", heard, ctx.Err())
+		case <-time.After(pause):
+		}
+	}
+}
+
+// ping asks for the list of tables. The signature is invented, since the local databases refuse a request without one but check none;
+// one that does check it answers with an error in DynamoDB's own form, which shows just as well that it is there.
+//
+// A database that was started with a token shows that it is that one: DynamoDB Local names the token as the only origin that it
+// lets in, and Dynoxide has a table of that name.
+func ping(ctx context.Context, client *http.Client, endpoint, token string) error {
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	resp, err := ask(ctx, client, endpoint, "ListTables", `{"Limit":1}`, token)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	if err != nil {
+		return err
+	}
+	listed := resp.StatusCode == http.StatusOK && bytes.Contains(body, []byte(`"TableNames"`))
+	refused := resp.StatusCode == http.StatusBadRequest && bytes.Contains(body, []byte(`"__type"`))
+	switch {
+	case !listed && !refused:
+		return fmt.Errorf("what answers is not DynamoDB: status %d", resp.StatusCode)
+	case token != "" && resp.Header.Get("Access-Control-Allow-Origin") != token && !bytes.Contains(body, []byte(`"`+token+`"`)):
+		return errStranger
+	}
+	return nil
+}
+
+// dropToken removes the table by which a database has shown that it is the one with this token.
+func dropToken(ctx context.Context, client *http.Client, endpoint, token string) error {
+	resp, err := ask(ctx, client, endpoint, "DeleteTable", `{"TableName":"`+token+`"}`, "")
+	if err != nil {
+		return err
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("delete table %s: status %d", token, resp.StatusCode)
+	}
+	return nil
+}
+
+// ask sends one request under an invented signature.
+func ask(ctx context.Context, client *http.Client, endpoint, verb, body, origin string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint+"/", strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
+	req.Header.Set("X-Amz-Target", "DynamoDB_20120810."+verb)
+	req.Header.Set("X-Amz-Date", "20260101T000000Z")
+	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential="+accessKey+"/20260101/"+region+
+		"/dynamodb/aws4_request, SignedHeaders=host;x-amz-date;x-amz-target, Signature="+strings.Repeat("0", 64))
+	if origin != "" {
+		req.Header.Set("Origin", origin)
+	}
+	return client.Do(req)
+}
