@@ -147,10 +147,10 @@ func (c *Codec) Decode(it Item, dst reflect.Value) error {
 	if err != nil {
 		return err
 	}
-	fields := fieldsOf(dst.Type().Elem())
+	attrs := factsOf(dst.Type().Elem()).attrs
 	rest := make(Item, len(it))
 	for _, name := range slices.Sorted(maps.Keys(it)) {
-		t, ok := fields[name]
+		field, ok := attrs[name]
 		if !ok || slices.ContainsFunc(c.Times, func(f TimeField) bool { return f.Attr == name }) {
 			continue
 		}
@@ -158,11 +158,11 @@ func (c *Codec) Decode(it Item, dst reflect.Value) error {
 			if _, text := it[name].(*types.AttributeValueMemberS); text {
 				continue
 			}
-			if bare := indirect(t); Opaque(bare) && !isNull(it[name]) {
+			if bare := indirect(field.typ); Opaque(bare) && !isNull(it[name]) {
 				return &FieldError{name, "the stored value (" + kindOf(it[name]) + ") is no text"}
 			}
 		}
-		av, problem := fit(it[name], t)
+		av, problem := fit(it[name], field.typ)
 		if problem != "" {
 			return &FieldError{name, problem}
 		}

@@ -4,10 +4,7 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -45,13 +42,13 @@ func fit(av types.AttributeValue, t reflect.Type) (types.AttributeValue, string)
 		if ok && keysMeet(m.Value, t.Key()) {
 			return nil, fmt.Sprintf("two stored keys are one %s", t.Key())
 		}
-		if ok && needsFit(t.Elem()) {
+		if ok && factsOf(t.Elem()).needs().fit {
 			return fitEntries(m.Value, func(string) (reflect.Type, bool) { return t.Elem(), true })
 		}
 	case reflect.Struct:
 		if m, ok := av.(*types.AttributeValueMemberM); ok {
-			fields := fieldsOf(t)
-			return fitEntries(m.Value, func(name string) (reflect.Type, bool) { f, ok := fields[name]; return f, ok })
+			attrs := factsOf(t).attrs
+			return fitEntries(m.Value, func(name string) (reflect.Type, bool) { f, ok := attrs[name]; return f.typ, ok })
 		}
 	}
 	return av, ""
@@ -112,7 +109,7 @@ func fitLength(av types.AttributeValue, t reflect.Type) string {
 }
 
 func fitElements(av types.AttributeValue, elem reflect.Type) (types.AttributeValue, string) {
-	if !needsFit(elem) {
+	if !factsOf(elem).needs().fit {
 		return av, ""
 	}
 	switch v := av.(type) {
@@ -163,69 +160,10 @@ func fitEntries(entries Item, typ func(name string) (reflect.Type, bool)) (types
 	return out, ""
 }
 
-var fits sync.Map // reflect.Type → bool
-
-// needsFit reports that values of t contain arrays, structs, float32s or maps whose keys are no texts.
-func needsFit(t reflect.Type) bool {
-	if known, ok := fits.Load(t); ok {
-		return known.(bool)
-	}
-	need := false
-	switch t.Kind() {
-	case reflect.Array, reflect.Struct, reflect.Float32:
-		need = true
-	case reflect.Pointer, reflect.Slice, reflect.Map:
-		fits.Store(t, true) // a type may contain itself
-		need = needsFit(t.Elem()) || t.Kind() == reflect.Map && !ownText(t.Key())
-	}
-	fits.Store(t, need)
-	return need
-}
-
-var fieldSets sync.Map // reflect.Type → map[string]reflect.Type
-
-// fieldsOf are the attributes of struct type t, those of embedded structs among them, with their types.
-func fieldsOf(t reflect.Type) map[string]reflect.Type {
-	if known, ok := fieldSets.Load(t); ok {
-		return known.(map[string]reflect.Type)
-	}
-	found := map[string]reflect.Type{}
-	level, seen := []reflect.Type{t}, map[reflect.Type]bool{}
-	for len(level) > 0 { // the outermost field of a name counts
-		var next []reflect.Type
-		here := map[string]reflect.Type{}
-		for _, s := range level {
-			if seen[s] {
-				continue
-			}
-			seen[s] = true
-			for i := range s.NumField() {
-				f := s.Field(i)
-				if !stored(f) {
-					continue
-				}
-				if inner := Flattened(f); inner != nil {
-					next = append(next, inner)
-					continue
-				}
-				here[attrName(f)] = f.Type
-			}
-		}
-		for name, typ := range here {
-			if _, ok := found[name]; !ok {
-				found[name] = typ
-			}
-		}
-		level = next
-	}
-	fieldSets.Store(t, found)
-	return found
-}
-
 // inUTC turns the times that attributevalue has read in v under the option unixtime, which are in the zone of the
 // process, into UTC, as all others are. It reports whether they have years that times can have.
 func inUTC(v reflect.Value) bool {
-	if !hasUnixTime(v.Type()) {
+	if !factsOf(v.Type()).needs().utc {
 		return true
 	}
 	fits := true
@@ -246,10 +184,13 @@ func inUTC(v reflect.Value) bool {
 			v.SetMapIndex(k, e)
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if fv := v.Field(i); unixTime(v.Type().Field(i)) {
+		for _, f := range factsOf(v.Type()).fields {
+			fv, ok := fieldByIndex(v, f.index)
+			switch {
+			case !ok:
+			case f.unixTime:
 				fits = toUTC(fv) && fits
-			} else if f := v.Type().Field(i); f.IsExported() || f.Anonymous {
+			default:
 				fits = inUTC(fv) && fits
 			}
 		}
@@ -270,45 +211,4 @@ func toUTC(v reflect.Value) bool {
 	}
 	_, err := key.Unix.Format(t)
 	return err == nil
-}
-
-// unixTime reports that a field is a time with the option unixtime.
-func unixTime(f reflect.StructField) bool {
-	t := f.Type
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	_, options, _ := strings.Cut(f.Tag.Get("dynamodbav"), ",")
-	return isTime(t) && f.IsExported() && slices.Contains(strings.Split(options, ","), "unixtime")
-}
-
-var unixTimes sync.Map // reflect.Type → bool
-
-// hasUnixTime reports that a field with the option unixtime lies somewhere in t.
-func hasUnixTime(t reflect.Type) bool {
-	if known, ok := unixTimes.Load(t); ok {
-		return known.(bool)
-	}
-	found := findUnixTime(t, map[reflect.Type]bool{})
-	unixTimes.Store(t, found)
-	return found
-}
-
-func findUnixTime(t reflect.Type, seen map[reflect.Type]bool) bool {
-	if seen[t] || isTime(t) || t.Implements(unmarshalerType) || reflect.PointerTo(t).Implements(unmarshalerType) {
-		return false
-	}
-	seen[t] = true
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-		return findUnixTime(t.Elem(), seen)
-	case reflect.Struct:
-		for i := range t.NumField() {
-			f := t.Field(i)
-			if unixTime(f) || (f.IsExported() || f.Anonymous) && findUnixTime(f.Type, seen) {
-				return true
-			}
-		}
-	}
-	return false
 }

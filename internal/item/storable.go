@@ -5,11 +5,8 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strings"
-	"sync"
 	"unicode/utf8"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
@@ -96,11 +93,6 @@ func unstorableSet[E any](set []E, same func(E) (id, problem string)) string {
 	return ""
 }
 
-var (
-	marshalerType   = reflect.TypeFor[attributevalue.Marshaler]()
-	unmarshalerType = reflect.TypeFor[attributevalue.Unmarshaler]()
-)
-
 // deepest is how many values may lie inside one another, pointers included. DynamoDB takes 32 levels of lists and maps;
 // more than this is a value that contains itself.
 const deepest = 200
@@ -112,7 +104,7 @@ func checkValue(v reflect.Value, depth int) error {
 	switch {
 	case depth > deepest:
 		return &FieldError{"", "the value is nested too deeply, or contains itself"}
-	case !needsLook(t):
+	case !factsOf(t).needs().check:
 		return nil
 	case t.Implements(marshalerType):
 		return nil
@@ -157,25 +149,14 @@ func (c *Codec) check(v reflect.Value) error {
 	return checkFields(v, 0, c.textField)
 }
 
-// checkFields looks at the fields of a struct but those that are stored as text; text is nil for a nested struct.
+// checkFields checks the fields of a struct but those that are stored as text; text is nil for a nested struct.
 func checkFields(v reflect.Value, depth int, text func(attr string) *TextField) error {
-	for i := range v.NumField() {
-		f, fv := v.Type().Field(i), v.Field(i)
-		switch {
-		case !stored(f), text != nil && Flattened(f) == nil && text(attrName(f)) != nil:
-			continue
-		case Flattened(f) != nil:
-			if fv.Kind() == reflect.Pointer {
-				fv = fv.Elem()
-			}
-			if fv.IsValid() && depth <= deepest {
-				if err := checkFields(fv, depth+1, text); err != nil {
-					return err
-				}
-			}
+	for _, f := range factsOf(v.Type()).fields {
+		fv, ok := fieldByIndex(v, f.index)
+		if !ok || text != nil && text(f.attr) != nil {
 			continue
 		}
-		if floatAsText(f) && !finite(fv) {
+		if f.floatText && !finite(fv) {
 			return &FieldError{"", badNumber}
 		}
 		if err := checkValue(fv, depth+1); err != nil {
@@ -183,17 +164,6 @@ func checkFields(v reflect.Value, depth int, text func(attr string) *TextField) 
 		}
 	}
 	return nil
-}
-
-// floatAsText reports that a field is a float that the option string turns into text, of which nothing shows which later that
-// it was not a number.
-func floatAsText(f reflect.StructField) bool {
-	t := f.Type
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	_, options, _ := strings.Cut(f.Tag.Get("dynamodbav"), ",")
-	return (t.Kind() == reflect.Float64 || t.Kind() == reflect.Float32) && slices.Contains(strings.Split(options, ","), "string")
 }
 
 func finite(v reflect.Value) bool {
@@ -215,101 +185,4 @@ func checkEntries(v reflect.Value, depth int) error {
 		}
 	}
 	return first
-}
-
-// Opaque reports that t keeps its content in unexported fields, of which nothing would be stored.
-func Opaque(t reflect.Type) bool {
-	if t.Kind() != reflect.Struct || isTime(t) {
-		return false
-	}
-	hidden := false
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if stored(f) {
-			return false
-		}
-		hidden = hidden || f.PkgPath != "" && f.Name != "_"
-	}
-	return hidden
-}
-
-func isTime(t reflect.Type) bool { return t.Kind() == reflect.Struct && t.ConvertibleTo(timeType) }
-
-// Flattened is the struct type of an embedded field whose fields are attributes of the outer struct, else nil.
-func Flattened(f reflect.StructField) reflect.Type {
-	inner := f.Type
-	if inner.Kind() == reflect.Pointer {
-		inner = inner.Elem()
-	}
-	name, _, _ := strings.Cut(f.Tag.Get("dynamodbav"), ",")
-	if !f.Anonymous || name != "" || inner.Kind() != reflect.Struct || isTime(inner) {
-		return nil
-	}
-	return inner
-}
-
-// attrName is the name of the attribute of a field.
-func attrName(f reflect.StructField) string {
-	name, _, _ := strings.Cut(f.Tag.Get("dynamodbav"), ",")
-	if name == "" {
-		return f.Name
-	}
-	return name
-}
-
-// stored reports that attributevalue looks at a field.
-func stored(f reflect.StructField) bool {
-	return (f.PkgPath == "" || f.Anonymous) && f.Tag.Get("dynamodbav") != "-"
-}
-
-var looks sync.Map // reflect.Type → bool
-
-// needsLook reports that the type of a value does not say whether it can be stored.
-func needsLook(t reflect.Type) bool {
-	if known, ok := looks.Load(t); ok {
-		return known.(bool)
-	}
-	need := lookInto(t, map[reflect.Type]bool{})
-	looks.Store(t, need)
-	return need
-}
-
-func lookInto(t reflect.Type, inside map[reflect.Type]bool) bool {
-	if inside[t] {
-		return true // it may contain itself
-	}
-	inside[t] = true
-	defer delete(inside, t)
-	switch k := t.Kind(); {
-	case k <= reflect.Float64 && k != reflect.Uintptr && k != reflect.Invalid, k == reflect.String:
-		return false
-	case k == reflect.Pointer, k == reflect.Slice, k == reflect.Array, k == reflect.Map:
-		return lookInto(t.Elem(), inside)
-	case k != reflect.Struct:
-		return true
-	case isTime(t):
-		return false
-	case Opaque(t), !t.Implements(marshalerType) && reflect.PointerTo(t).Implements(marshalerType):
-		return true
-	}
-	return lookIntoFields(t, inside)
-}
-
-func lookIntoFields(t reflect.Type, inside map[reflect.Type]bool) bool {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if inner := Flattened(f); inner != nil && stored(f) {
-			if inside[inner] {
-				return true
-			}
-			inside[inner] = true
-			need := lookIntoFields(inner, inside)
-			if delete(inside, inner); need {
-				return true
-			}
-		} else if stored(f) && (floatAsText(f) || lookInto(f.Type, inside)) {
-			return true
-		}
-	}
-	return false
 }

@@ -1,0 +1,179 @@
+package item
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+)
+
+var (
+	marshalerType   = reflect.TypeFor[attributevalue.Marshaler]()
+	unmarshalerType = reflect.TypeFor[attributevalue.Unmarshaler]()
+)
+
+// field is a field of a struct, or of a struct embedded in it, that attributevalue stores as an attribute.
+type field struct {
+	index     []int
+	attr      string
+	typ       reflect.Type
+	floatText bool // a float that the option string stores as text: nothing shows later that it was not a number
+	unixTime  bool // a time that the option unixtime stores as a number
+}
+
+// facts is what the codec knows about a type. Fields, attrs and opaque are those of a struct.
+type facts struct {
+	fields []field          // the outer ones first
+	attrs  map[string]field // by attribute; of several fields the outermost counts
+	opaque bool
+	needs  func() needs
+}
+
+// needs says which of the codec's own steps values of a type take.
+type needs struct {
+	check bool // checkValue: the type does not show whether a value can be stored
+	fit   bool // fit: values contain arrays, structs, float32s, or maps whose keys are not texts
+	utc   bool // inUTC: values contain times with the option unixtime
+}
+
+var known sync.Map // reflect.Type → *facts
+
+func factsOf(t reflect.Type) *facts {
+	if f, ok := known.Load(t); ok {
+		return f.(*facts)
+	}
+	f := &facts{needs: sync.OnceValue(func() needs { return needsOf(t) })}
+	if t.Kind() == reflect.Struct {
+		f.list(t)
+	}
+	stored, _ := known.LoadOrStore(t, f)
+	return stored.(*facts)
+}
+
+// list collects the fields of struct type t level by level, as embedded structs lie in it.
+func (f *facts) list(t reflect.Type) {
+	type place struct {
+		typ   reflect.Type
+		index []int
+	}
+	f.attrs = map[string]field{}
+	direct, hidden, seen := false, false, map[reflect.Type]bool{}
+	for level := []place{{t, nil}}; len(level) > 0; {
+		var next []place
+		for _, p := range level {
+			if seen[p.typ] {
+				continue
+			}
+			seen[p.typ] = true
+			for i := range p.typ.NumField() {
+				sf := p.typ.Field(i)
+				name, options := avTag(sf)
+				if sf.PkgPath != "" && !sf.Anonymous || name == "-" {
+					hidden = hidden || p.index == nil && sf.PkgPath != "" && sf.Name != "_"
+					continue
+				}
+				direct = direct || p.index == nil
+				index := append(p.index[:len(p.index):len(p.index)], i)
+				if inner := Flattened(sf); inner != nil {
+					next = append(next, place{inner, index})
+					continue
+				}
+				f.add(sf, index, name, options)
+			}
+		}
+		level = next
+	}
+	f.opaque = hidden && !direct && !isTime(t)
+}
+
+func (f *facts) add(sf reflect.StructField, index []int, name string, options []string) {
+	if name == "" {
+		name = sf.Name
+	}
+	bare := indirect(sf.Type)
+	isFloat := bare.Kind() == reflect.Float64 || bare.Kind() == reflect.Float32
+	found := field{
+		index: index, attr: name, typ: sf.Type,
+		floatText: isFloat && slices.Contains(options, "string"),
+		unixTime:  isTime(bare) && sf.IsExported() && slices.Contains(options, "unixtime"),
+	}
+	f.fields = append(f.fields, found)
+	if outer, ok := f.attrs[name]; !ok || len(outer.index) == len(index) {
+		f.attrs[name] = found
+	}
+}
+
+// needsOf walks the types that values of t contain.
+func needsOf(t reflect.Type) needs {
+	return needs{
+		check: anywhere(t, true, map[reflect.Type]bool{}, func(t reflect.Type) (yes, known bool) {
+			switch k := t.Kind(); {
+			case k <= reflect.Float64 && k != reflect.Uintptr && k != reflect.Invalid, k == reflect.String:
+				return false, true
+			case k == reflect.Pointer, k == reflect.Slice, k == reflect.Array, k == reflect.Map:
+				return false, false
+			case isTime(t):
+				return false, true
+			}
+			byAddress := !t.Implements(marshalerType) && reflect.PointerTo(t).Implements(marshalerType)
+			yes = t.Kind() != reflect.Struct || Opaque(t) || byAddress
+			return yes, yes
+		}, func(f field) bool { return f.floatText }),
+		fit: anywhere(t, true, map[reflect.Type]bool{}, func(t reflect.Type) (yes, known bool) {
+			k := t.Kind()
+			yes = k == reflect.Array || k == reflect.Struct || k == reflect.Float32 || k == reflect.Map && !ownText(t.Key())
+			return yes, yes
+		}, nil),
+		utc: anywhere(t, false, map[reflect.Type]bool{}, func(t reflect.Type) (yes, known bool) {
+			return false, isTime(t) || t.Implements(unmarshalerType) || reflect.PointerTo(t).Implements(unmarshalerType)
+		}, func(f field) bool { return f.unixTime }),
+	}
+}
+
+// anywhere reports whether is or has holds for t or anything that its values contain. Where is knows the answer for a type,
+// the content is not asked. again is the answer for a type inside itself.
+func anywhere(t reflect.Type, again bool, inside map[reflect.Type]bool, is func(reflect.Type) (yes, known bool), has func(field) bool) bool {
+	if yes, known := is(t); known {
+		return yes
+	}
+	if inside[t] {
+		return again
+	}
+	inside[t] = true
+	defer delete(inside, t)
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return anywhere(t.Elem(), again, inside, is, has)
+	case reflect.Struct:
+		return slices.ContainsFunc(factsOf(t).fields, func(f field) bool {
+			return has(f) || anywhere(f.typ, again, inside, is, has)
+		})
+	}
+	return false
+}
+
+// Opaque reports whether t is a struct that keeps its content in unexported fields, of which nothing would be stored.
+func Opaque(t reflect.Type) bool { return factsOf(t).opaque }
+
+func isTime(t reflect.Type) bool { return t.Kind() == reflect.Struct && t.ConvertibleTo(timeType) }
+
+// Flattened returns the struct type of an embedded field whose fields are attributes of the outer struct, or nil.
+func Flattened(f reflect.StructField) reflect.Type {
+	inner := f.Type
+	if inner.Kind() == reflect.Pointer {
+		inner = inner.Elem()
+	}
+	name, _ := avTag(f)
+	if !f.Anonymous || name != "" || inner.Kind() != reflect.Struct || isTime(inner) {
+		return nil
+	}
+	return inner
+}
+
+// avTag splits a field's dynamodbav tag.
+func avTag(f reflect.StructField) (name string, options []string) {
+	words := strings.Split(f.Tag.Get("dynamodbav"), ",")
+	return words[0], words[1:]
+}
