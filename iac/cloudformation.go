@@ -8,8 +8,8 @@ import (
 
 // CloudFormation returns a template with an AWS::DynamoDB::Table for each table of spec, as indented JSON. The same spec
 // gives the same bytes. Logical ids come from the tables' logical names and do not change when other tables are added:
-// Table for the default table, DeviceReadingsTable for "device_readings"; names that would collide in that form end in a
-// checksum. The tables are retained when they leave the stack.
+// Table for the default table, DeviceReadingsTable for "device_readings"; names that would collide in that form get a
+// checksum. Tables are retained when they leave the stack.
 //
 // Errors: that of [entity.Spec.CheckNew], or two tables with one id.
 func CloudFormation(spec entity.Spec) ([]byte, error) {
@@ -115,7 +115,7 @@ func cfnKeysOf(k entity.KeySpec) (keys []cfnKey) {
 	return keys
 }
 
-// cfnThroughputOf is nil for a table on demand.
+// cfnThroughputOf returns nil for an on-demand table.
 func cfnThroughputOf(t entity.Throughput) *cfnThroughput {
 	if t == (entity.Throughput{}) {
 		return nil

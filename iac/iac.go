@@ -1,8 +1,7 @@
-// Package iac writes the tables that a program's declarations need for the tools that create infrastructure:
-// [CloudFormation] templates and [Terraform] configurations. It needs no client and sends no request.
+// Package iac writes the tables of a program's declarations for tools that create infrastructure: [CloudFormation]
+// templates and [Terraform] configurations. It needs no client and sends no request.
 //
-// The texts are the same bytes for the same declarations, so that a test can compare them with a file under version
-// control.
+// Equal declarations give equal bytes, so a test can compare the output with a file under version control.
 package iac
 
 import (
@@ -16,13 +15,13 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// A tool replaces a resource whose name changes, and the table with it. So the name of a table's resource depends on
-// nothing but the table's logical name, and names that would collide in the plain form end in a checksum.
+// Tools replace a table when its resource name changes. So the resource name depends only on the table's logical name, and
+// names that would collide in the plain form get a checksum.
 
-// longestName is how much of a logical name is kept; CloudFormation allows 255 characters.
+// longestName is the most characters of a logical name that are used; CloudFormation allows 255.
 const longestName = 200
 
-// logicalName is the table's logical name, the first one if there are several.
+// logicalName returns the table's logical name, the first if there are several.
 func logicalName(t entity.TableSpec) string {
 	if len(t.Logical) == 0 {
 		return t.Name // a Spec written by hand
@@ -37,7 +36,7 @@ var (
 	noName   = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 )
 
-// logicalID is the CloudFormation id of a table: letters and digits.
+// logicalID returns the CloudFormation id of a table: letters and digits.
 func logicalID(name string) string {
 	if name == "" {
 		return "Table"
@@ -57,7 +56,7 @@ func logicalID(name string) string {
 	return id[:min(len(id), longestName)] + "Table" + checksum(name)
 }
 
-// resourceName is the Terraform name of a table: letters, digits, _ and -.
+// resourceName returns the Terraform name of a table: letters, digits, _ and -.
 func resourceName(name string) string {
 	switch {
 	case name == "":
@@ -74,7 +73,7 @@ func checksum(name string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// indented is v as JSON for people, ending in a newline. Names may hold < and &, which are left as they are.
+// indented returns v as indented JSON that ends with a newline. It does not escape < and &, which names can contain.
 func indented(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

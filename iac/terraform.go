@@ -7,11 +7,10 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// Terraform returns a configuration in Terraform's JSON syntax with an aws_dynamodb_table for each table of spec,
-// indented. The same spec gives the same bytes. Resources are named after the tables' logical names, and keep their
-// names when other tables are added: table for the default table, table_device_readings for "device_readings". An index
-// with a native key of several attributes is written with key_schema blocks, which the AWS provider knows since version
-// 6.29; older ones understand everything else.
+// Terraform returns a configuration in Terraform's JSON syntax with an aws_dynamodb_table for each table of spec, indented.
+// The same spec gives the same bytes. Resources are named after the tables' logical names, and keep their names when other
+// tables are added: table for the default table, table_device_readings for "device_readings". An index with a native key of
+// several attributes is written with key_schema blocks, which need version 6.29 of the AWS provider.
 //
 // Errors: that of [entity.Spec.CheckNew], or two tables with one name.
 func Terraform(spec entity.Spec) ([]byte, error) {
@@ -90,7 +89,7 @@ func tfTableOf(t entity.TableSpec) tfTable {
 	}
 	for _, x := range t.LSIs {
 		local := tfIndexOf(x)
-		local.Hash = "" // the table's
+		local.Hash = "" // it is the table's
 		out.LSIs = append(out.LSIs, local)
 	}
 	if t.TTL != "" {
@@ -120,8 +119,8 @@ func tfIndexOf(x entity.IndexSpec) tfIndex {
 	return out
 }
 
-// templates are what Terraform would take for the beginning of an expression inside a string.
+// templates escapes what Terraform would read as the beginning of an expression in a string.
 var templates = strings.NewReplacer("${", "$${", "%{", "%%{")
 
-// literal is a string that Terraform reads as it is.
+// literal escapes s so that Terraform reads it unchanged.
 func literal(s string) string { return templates.Replace(s) }

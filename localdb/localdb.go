@@ -16,7 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// The kinds of database, as [Server.Kind] answers them.
+// The kinds of database, as [Server.Kind] returns them.
 const (
 	KindEndpoint = "endpoint" // a database that was already running, named by DYNAMODB_ENDPOINT
 	KindDDBLocal = "ddblocal" // Amazon's DynamoDB Local, run with this machine's Java
@@ -28,18 +28,18 @@ const (
 type Server struct {
 	kind     string
 	endpoint string
-	token    string // by which the database shows that it is this one; see ping
+	token    string // identifies the database; see ping
 	passed   string // why other kinds were passed over
 	http     *http.Client
-	key      string   // the access key of its clients; "" for that of all
-	child    *child   // nil for a database that another process runs
-	record   *os.File // of a shared database: open, and locked, as long as it is used
+	key      string   // the access key of its clients; "" for the common one
+	child    *child   // nil if another process runs the database
+	record   *os.File // of a shared database: open and locked while it is used
 }
 
-// Start returns the database that DYNAMODB_ENDPOINT names, or starts one as the package documentation describes. The first
-// start on a machine may fetch a program, which takes seconds; later ones take about one second, or a few milliseconds for Dynoxide.
+// Start returns the database at DYNAMODB_ENDPOINT, or starts one as the package documentation describes. The first start on
+// a machine may fetch a program, which takes seconds; later ones take about one second, or a few milliseconds for Dynoxide.
 //
-// ctx bounds the starting only: the database runs on until [Server.Close] or the end of the process. An error that matches
+// ctx bounds only the start: the database runs until [Server.Close] or the end of the process. An error that matches
 // [ErrUnavailable] lists every kind of database with the reason why it was passed over.
 func Start(ctx context.Context) (*Server, error) {
 	cfg, err := readSettings(os.Getenv, os.Stderr)
@@ -52,20 +52,21 @@ func Start(ctx context.Context) (*Server, error) {
 // Endpoint returns the URL of the database, such as http://127.0.0.1:43127.
 func (s *Server) Endpoint() string { return s.endpoint }
 
-// Kind returns which database this is: [KindEndpoint], [KindDDBLocal], [KindDynoxide] or [KindDocker]. A test that must leave
-// out what one of them cannot do decides by it.
+// Kind returns the kind of database: [KindEndpoint], [KindDDBLocal], [KindDynoxide] or [KindDocker]. A test uses it to
+// leave out what a kind cannot do.
 func (s *Server) Kind() string { return s.kind }
 
-// PassedOver says why this is no other kind of database: a line for each kind that was tried before and could not be had. It is empty
-// when the first kind was taken, or the only one that the environment allows.
+// PassedOver says why other kinds of database were not used, one per line. It is empty when the first kind was used, or the
+// only one that the environment allows.
 func (s *Server) PassedOver() string { return s.passed }
 
-// Close ends the database if [Start] started it, and with it all its data; one that was running before stays untouched, and one that is
-// shared goes on for the others. Closing again does nothing. The error says that the process could not be ended.
+// Close stops the database if [Start] started it, and discards its data. It leaves a database that was already running
+// alone, and a shared one to its other users. Closing again does nothing. The error says that the process could not be
+// stopped.
 func (s *Server) Close() error {
 	s.http.CloseIdleConnections()
 	if s.record != nil {
-		_ = s.record.Close() // a second time this is an error, and nothing to do
+		_ = s.record.Close() // closing a second time is an error to ignore
 	}
 	if s.child == nil {
 		return nil
@@ -73,15 +74,15 @@ func (s *Server) Close() error {
 	return s.child.stop()
 }
 
-// What every client says of itself. DynamoDB Local refuses access keys with anything but letters and digits in them.
+// What every client uses. DynamoDB Local refuses access keys with anything but letters and digits.
 const (
 	region    = "us-east-1"
 	accessKey = "localdb"
 	secretKey = "localdb"
 )
 
-// Client returns a new client of the database, with invented credentials and region us-east-1. Nothing is read from the AWS
-// configuration of the user. optFns change the client's options last, for instance to put a faults.Transport in place of HTTPClient.
+// Client returns a new client of the database, with fake credentials and region us-east-1. It reads nothing from the user's
+// AWS configuration. optFns change the client's options last, for instance to set HTTPClient to a faults.Transport.
 //
 // All clients of one Server share their connections.
 func (s *Server) Client(optFns ...func(*dynamodb.Options)) *dynamodb.Client {
@@ -94,13 +95,13 @@ func (s *Server) Client(optFns ...func(*dynamodb.Options)) *dynamodb.Client {
 		BaseEndpoint: aws.String(s.endpoint),
 		Credentials:  credentials.NewStaticCredentialsProvider(key, secretKey, ""),
 		HTTPClient:   s.http,
-		// DynamoDB Local sends errors without a checksum, and the SDK would log a warning for every one of them.
+		// DynamoDB Local sends errors without a checksum; the SDK would log a warning for each.
 		DisableValidateResponseChecksum: true,
 	}, optFns...)
 }
 
-// newHTTPClient returns a client that keeps as many connections as parallel tests use at once. The two that net/http keeps
-// by default would make most calls of such tests open a connection of their own.
+// newHTTPClient returns a client that keeps as many connections as parallel tests use. With net/http's default of two, most
+// calls would open a new one.
 func newHTTPClient() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DialContext = (&net.Dialer{Timeout: 5 * time.Second}).DialContext
@@ -113,21 +114,20 @@ func newHTTPClient() *http.Client {
 	}
 }
 
-// settings is what the environment asks for. Start reads it once, so that nothing below reads the environment again and tests
-// of this package can run beside each other.
+// settings are read from the environment once, by Start, so that tests of this package can run in parallel.
 type settings struct {
 	endpoint string
 	allowAWS bool
 	kind     string // "" for any
-	cache    string // "" if none can be had
+	cache    string // "" if there is none
 	noFetch  bool
 	javaHome string
-	apart    bool // each access key has tables of its own, which no other one sees
+	apart    bool // each access key has tables of its own, hidden from the others
 
-	notify io.Writer                                         // where the user is told of a fetch
+	notify io.Writer                                         // where fetches are reported
 	pack   func(ctx context.Context, spec, dir string) error // leaves the archive of spec in dir
-	look   func(program string) (path string, err error)     // finds a program of the machine
-	launch func(dir string, argv ...string) (*child, error)  // starts a database; nil: launch
+	look   func(program string) (path string, err error)     // finds a program in PATH
+	launch func(dir string, argv ...string) (*child, error)  // starts a database; nil for launch
 }
 
 // readSettings reads the environment through getenv.
@@ -154,7 +154,7 @@ func readSettings(getenv func(string) string, notify io.Writer) (settings, error
 	return cfg, nil
 }
 
-// flag reads an on-off variable. A word that is neither is an error: LOCALDB_NO_FETCH=yes must not fetch.
+// flag reads a boolean variable. Any other word is an error: LOCALDB_NO_FETCH=yes must not fetch.
 func flag(getenv func(string) string, name string) (bool, error) {
 	text := getenv(name)
 	if text == "" {
@@ -167,8 +167,9 @@ func flag(getenv func(string) string, name string) (bool, error) {
 	return on, nil
 }
 
-// cacheDir returns where fetched programs are kept. A relative path would mean another directory in every package under test, so it is
-// made absolute; a user without a home directory gets "", which only those who have to fetch complain about.
+// cacheDir returns the directory of fetched programs. It makes a relative path absolute, since that would mean another
+// directory in every package under test. Without a home directory it returns "", which is an error only for what has to be
+// fetched.
 func cacheDir(chosen string) (string, error) {
 	if chosen != "" {
 		dir, err := filepath.Abs(chosen)

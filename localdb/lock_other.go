@@ -8,10 +8,11 @@ import (
 	"os"
 )
 
-// canShare is false: without file locks nobody knows who still uses a shared database.
+// canShare is false: without file locks a keeper cannot know whether a shared database is still in use.
 const canShare = false
 
-// lock does nothing here. Processes that start at once may each fetch; the first rename wins and the others use its result.
+// lock does nothing. Processes that start at the same time may each fetch; the first rename wins, and the others use its
+// result.
 func lock(context.Context, string) (unlock func(), err error) { return func() {}, nil }
 
 func lockShared(context.Context, *os.File) error { return errors.ErrUnsupported }

@@ -12,37 +12,37 @@ import (
 	"time"
 )
 
-// errEnded says that a process is gone that should be serving.
+// errEnded says that a process ended before it served.
 var errEnded = errors.New("it ended before it answered")
 
-// child is a database process that lives no longer than this one, or the keeper of a database that others share.
+// child is a process that runs a database and ends with this one, or that keeps a shared one.
 type child struct {
 	cmd    *exec.Cmd
-	stdin  io.Closer // open as long as the child shall live
+	stdin  io.Closer // open as long as the child is to live
 	output *tail
 	done   chan struct{} // closed when the process has ended
-	ended  error         // how; to be read when done is closed
+	ended  error         // how it ended; valid once done is closed
 	once   sync.Once
 }
 
-// launch starts a process that ends with this one. The last of what it says is kept in output.
+// launch starts a process that ends with this one. output keeps the last of what it prints.
 func launch(dir string, argv ...string) (*child, error) {
 	return run(dir, newCommand(argv), nil)
 }
 
-// run starts a prepared command. What it says is kept in output and copied to copied, unless that is nil.
+// run starts a prepared command. output keeps the last of what it prints; copied gets all of it, unless nil.
 func run(dir string, cmd *exec.Cmd, copied io.Writer) (*child, error) {
 	cmd.Dir = dir
 	c := &child{cmd: cmd, output: &tail{copied: copied}, done: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = c.output, c.output
-	cmd.WaitDelay = 2 * time.Second // a grandchild that holds the pipe must not hold up Wait
+	cmd.WaitDelay = 2 * time.Second // do not wait for a grandchild that holds the pipe
 	var err error
 	if c.stdin, err = cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
 	started := make(chan error)
 	go func() {
-		// Linux ends the child when the thread that forked it ends. Locked to this goroutine, the thread is not given back before the child is gone.
+		// Linux kills the child when the thread that forked it ends, so the thread is kept until the child is gone.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		if err := cmd.Start(); err != nil {
@@ -59,10 +59,10 @@ func run(dir string, cmd *exec.Cmd, copied io.Writer) (*child, error) {
 	return c, nil
 }
 
-// stop asks the process to end, and after two seconds makes it. All data is in memory, so nothing is lost either way.
+// stop interrupts the process, and kills it after two seconds. All data is in memory, so nothing is lost.
 func (c *child) stop() error {
 	c.once.Do(func() {
-		_ = c.stdin.Close() // a container, or a watchdog, ends on this alone
+		_ = c.stdin.Close() // this alone ends a container or a watchdog
 		interrupt(c.cmd)
 		if c.endsWithin(2 * time.Second) {
 			return
@@ -75,7 +75,7 @@ func (c *child) stop() error {
 	return nil
 }
 
-// kill ends the process and those that it has started, and waits until it is gone.
+// kill kills the process and those it started, and waits for it to end.
 func (c *child) kill() {
 	kill(c.cmd)
 	<-c.done
@@ -92,7 +92,7 @@ func (c *child) endsWithin(d time.Duration) bool {
 	}
 }
 
-// ready waits until the child serves endpoint. An error carries the end of what the child said; the child is gone then.
+// ready waits until the child serves endpoint. On error the child is gone, and the error has the last of its output.
 func (c *child) ready(ctx context.Context, server *Server) error {
 	err := await(ctx, server.http, server.endpoint, server.token, c.done)
 	if err == nil {
@@ -110,7 +110,7 @@ const tailSize = 8 << 10
 
 // tail is a writer that remembers the last tailSize bytes.
 type tail struct {
-	copied io.Writer // gets everything, too; may be nil, and may fail
+	copied io.Writer // gets everything too, unless nil; its errors are ignored
 
 	mu   sync.Mutex
 	kept []byte
@@ -130,7 +130,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns what was kept, as valid UTF-8 without the space around it.
+// String returns what was kept as valid UTF-8, without surrounding space.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

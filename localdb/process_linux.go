@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// newCommand prepares a child in a process group of its own, which the kernel kills when this process ends.
+// newCommand prepares a child in its own process group, which the kernel kills when this process ends.
 func newCommand(argv []string) *exec.Cmd {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

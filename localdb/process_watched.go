@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// newCommand prepares a child in a process group of its own, which a watchdog kills when this process ends.
+// newCommand prepares a child in its own process group, which a watchdog kills when this process ends.
 func newCommand(argv []string) *exec.Cmd {
 	argv = watched(argv)
 	cmd := exec.Command(argv[0], argv[1:]...)

@@ -16,12 +16,12 @@ import (
 	"time"
 )
 
-// Shared returns the database that all programs of this user share: the one that DYNAMODB_ENDPOINT names, else the one that runs
-// already, else a new one. It ends by itself a few seconds after the last process that uses it has ended or closed its
-// [Server]; other uses of it are not disturbed by [Server.Close]. Tables that a program makes there are seen by all others.
+// Shared returns the database that all programs of this user share: the one at DYNAMODB_ENDPOINT if set, otherwise the
+// running one, otherwise a new one. It stops a few seconds after its last user has ended or closed its [Server];
+// [Server.Close] does not affect other users. All programs see each other's tables.
 //
-// ctx bounds the starting only. Where a database cannot be shared (no file locks, no cache directory), this is [Start], and a line on
-// standard error says why.
+// ctx bounds only the start. Where a database cannot be shared (no file locks, no cache directory), Shared is [Start], and
+// a line on standard error says why.
 func Shared(ctx context.Context) (*Server, error) {
 	cfg, err := readSettings(os.Getenv, os.Stderr)
 	if err != nil {
@@ -52,20 +52,21 @@ func openShared(ctx context.Context, cfg settings, list []candidate, idle time.D
 	return start(ctx, cfg, list)
 }
 
-// cannotShareError says why processes cannot share a database here. It says nothing against a database of one's own.
+// cannotShareError says why processes cannot share a database here. Each can still start its own.
 type cannotShareError struct{ reason error }
 
 func (e *cannotShareError) Error() string { return "it cannot be shared: " + e.reason.Error() }
 func (e *cannotShareError) Unwrap() error { return e.reason }
 
-// group is those who share one database: the processes of one user on one machine whose settings ask for the same.
+// group is the processes of one user on one machine that share a database, because their settings are the same.
 type group struct {
 	program string        // this program, which becomes the keeper
-	name    string        // of the record, which is there while the database runs; beside it is the lock for starting
+	name    string        // of the record, which exists while the database runs; the lock file for starting has the same name
 	idle    time.Duration // how long the database outlives its last use
 }
 
-// record is the content of the file that says where a shared database is. Who uses the database holds a shared lock on the file.
+// record is the content of the file that locates a shared database. Each process that uses the database holds a shared lock
+// on the file.
 type record struct {
 	Kind     string
 	Endpoint string
@@ -73,8 +74,8 @@ type record struct {
 	Passed   string // why other kinds were passed over
 }
 
-// newGroup finds the group that a process belongs to. The machine's name is part of it because home directories are shared between
-// machines, and addresses on the loopback interface are not.
+// newGroup returns the group of this process. It depends on the host name, because machines can share a home directory but
+// not addresses on the loopback interface.
 func newGroup(cfg settings, idle time.Duration) (*group, error) {
 	if !canShare {
 		return nil, &cannotShareError{errors.New("there are no file locks on this system")}
@@ -99,7 +100,7 @@ func newGroup(cfg settings, idle time.Duration) (*group, error) {
 	return &group{program: program, name: filepath.Join(dir, hex.EncodeToString(about.Sum(nil)[:8])), idle: idle}, nil
 }
 
-// publicName returns the name that a record has for the group, for the name that it has until the database answers.
+// publicName returns the name of a group's record, given the temporary name that it has until the database answers.
 func publicName(path string) string {
 	dir, name := filepath.Split(path)
 	name, _, _ = strings.Cut(name, ".")
@@ -119,13 +120,13 @@ func (g *group) server(ctx context.Context, cfg settings, list []candidate) (*Se
 		return nil, &cannotShareError{err}
 	}
 	defer unlock()
-	if server := g.join(ctx); server != nil { // another process has started it while we waited
+	if server := g.join(ctx); server != nil { // another process started it while we waited
 		return server, nil
 	}
 	return g.start(ctx, cfg, list)
 }
 
-// join begins to use the database of the group, and returns nil if no database answers.
+// join returns the database of the group, or nil if none answers.
 func (g *group) join(ctx context.Context) *Server {
 	for {
 		file, err := os.Open(publicName(g.name))
@@ -136,7 +137,7 @@ func (g *group) join(ctx context.Context) *Server {
 			_ = file.Close()
 			return nil
 		}
-		if !sameFile(file.Name(), file) { // it has ended meanwhile, and there may be another one
+		if !sameFile(file.Name(), file) { // it has ended since; there may be another
 			_ = file.Close()
 			continue
 		}
@@ -149,7 +150,8 @@ func (g *group) join(ctx context.Context) *Server {
 	}
 }
 
-// reach returns the database that a record names, if it answers. One whose keeper was killed does not, or is another one.
+// reach returns the database of a record, if it answers. After its keeper was killed, nothing or another database may
+// answer there.
 func reach(ctx context.Context, file *os.File) (*Server, error) {
 	text, err := io.ReadAll(file)
 	if err != nil {
@@ -170,7 +172,7 @@ func reach(ctx context.Context, file *os.File) (*Server, error) {
 		case errors.Is(err, errStranger), errors.Is(err, syscall.ECONNREFUSED), ctx.Err() != nil:
 			return nil, err
 		}
-		select { // it is there, and busy
+		select { // it is there but busy
 		case <-ctx.Done():
 		case <-time.After(50 * time.Millisecond):
 		}
@@ -207,18 +209,19 @@ func (g *group) start(ctx context.Context, cfg settings, list []candidate) (_ *S
 	if err != nil {
 		return nil, errors.Join(&cannotShareError{err}, server.Close())
 	}
-	server.record, server.child = file, nil // from here on the keeper decides when it ends
+	server.record, server.child = file, nil // from now on the keeper decides when it ends
 	return server, nil
 }
 
-// A shared database outlives the process that started it, and ends when nobody uses it. Its keeper sees to that: this same program, run
-// once more under a name of its own, in a session of its own, as the parent of the database. Who uses the database holds a shared lock on
-// the file that says where it is, which the kernel gives back however a process ends; so the keeper counts nothing, it only tries the lock.
+// A shared database outlives the process that started it, and ends when it is no longer used. A keeper sees to that: this
+// same program, run under another name in its own session, as the parent of the database. Each user of the database holds a
+// shared lock on its record, which the kernel releases however the process ends, so the keeper need not count users: it
+// tries to take the lock.
 
 // keeperName is the name under which a program runs itself to keep a database.
 const keeperName = "localdb-keeper"
 
-// The keeper's pace. Between two packages of a test run nobody may use the database for a moment.
+// The keeper's pace. The database may be unused for a moment between two packages of a test run.
 const (
 	keeperPause = 500 * time.Millisecond
 	idleTime    = 10 * time.Second
@@ -230,19 +233,19 @@ func init() {
 	}
 }
 
-// launchKept starts a database under a keeper, which ends it when nobody has locked the record for idle.
+// launchKept starts a database under a keeper, which stops it when its record was unlocked for idle.
 func launchKept(program, record string, idle time.Duration) func(dir string, argv ...string) (*child, error) {
 	return func(dir string, argv ...string) (*child, error) {
 		return run(dir, newDetached(program, append([]string{keeperName, record, idle.String()}, argv...)), nil)
 	}
 }
 
-// keepMain is the keeper's main function. Its arguments are the record, the time after which an unused database ends, and the command
-// that runs the database.
+// keepMain is the keeper's main function. Its arguments are the record, the time after which an unused database is stopped,
+// and the command that runs the database.
 func keepMain(args []string) int {
 	ignoreHangup()
 	if err := keep(args); err != nil {
-		fmt.Fprintln(os.Stderr, "localdb:", err) // who started it reads this, as long as the database does not answer
+		fmt.Fprintln(os.Stderr, "localdb:", err) // the starter reads this until the database answers
 		return 1
 	}
 	return 0
@@ -265,7 +268,7 @@ func keep(args []string) error {
 	if err != nil {
 		return err
 	}
-	unused := time.Time{} // since when nobody has used the database
+	unused := time.Time{} // when the database was last seen unused
 	for pause := time.NewTicker(keeperPause); ; {
 		select {
 		case <-c.done:
@@ -283,7 +286,7 @@ func keep(args []string) error {
 		case unused.IsZero():
 			unused = time.Now()
 		}
-		if time.Since(unused) >= idle { // and while the lock is held nobody else can begin to use it
+		if time.Since(unused) >= idle { // while we hold the lock, no process can join
 			removeRecord(path, record)
 			return c.stop()
 		}
@@ -291,7 +294,7 @@ func keep(args []string) error {
 	}
 }
 
-// removeRecord removes a record where it still is, under its first name or that of the group.
+// removeRecord removes the record under its temporary name and that of the group, if the name still leads to it.
 func removeRecord(path string, record *os.File) {
 	for _, name := range []string{path, publicName(path)} {
 		if sameFile(name, record) {
@@ -300,7 +303,7 @@ func removeRecord(path string, record *os.File) {
 	}
 }
 
-// sameFile reports whether path still leads to an open file.
+// sameFile reports whether path still leads to the open file.
 func sameFile(path string, file *os.File) bool {
 	there, err := os.Stat(path)
 	if err != nil {
@@ -310,7 +313,7 @@ func sameFile(path string, file *os.File) bool {
 	return err == nil && os.SameFile(there, open)
 }
 
-// ownProgram is the path of the running program.
+// ownProgram returns the path of the running program.
 func ownProgram() (string, error) {
 	program, err := os.Executable()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// ErrUnavailable is matched by the error of [Start] when no database can be had.
+// ErrUnavailable is matched by the error of [Start] when no database is available.
 var ErrUnavailable = errors.New("localdb: no database is available")
 
 // candidate is one way to get a database.
@@ -32,7 +32,7 @@ var candidates = []candidate{
 	{KindDocker, startDocker},
 }
 
-// start returns the first database of the list that can be had, or the one that the settings name.
+// start returns the first database of list that starts, or the one that the settings choose.
 func start(ctx context.Context, cfg settings, list []candidate) (*Server, error) {
 	if cfg.endpoint != "" {
 		return attach(ctx, cfg)
@@ -52,14 +52,14 @@ func start(ctx context.Context, cfg settings, list []candidate) (*Server, error)
 			return server, nil
 		}
 		passed = append(passed, fmt.Errorf("%s: %w", c.kind, err))
-		if ctx.Err() != nil { // the others would only fail for the same reason
+		if ctx.Err() != nil { // the others would fail for the same reason
 			return nil, fmt.Errorf("localdb: start interrupted: %w: %s: %w", ctx.Err(), c.kind, err)
 		}
 	}
 	return nil, &unavailableError{passed}
 }
 
-// chosen narrows the list to the kind that LOCALDB_KIND names.
+// chosen returns the candidate that LOCALDB_KIND chooses, or all.
 func chosen(kind string, list []candidate) ([]candidate, error) {
 	if kind == "" {
 		return list, nil
@@ -81,7 +81,7 @@ func (e *unavailableError) Error() string { return ErrUnavailable.Error() + "\n"
 
 func (e *unavailableError) Unwrap() []error { return append([]error{ErrUnavailable}, e.passed...) }
 
-// reasons lists why kinds were passed over, one below the other.
+// reasons lists why kinds were passed over, one per line.
 func reasons(passed []error) string {
 	var lines []string
 	for _, err := range passed {
@@ -90,11 +90,10 @@ func reasons(passed []error) string {
 	return strings.Join(lines, "\n")
 }
 
-// attachPatience is how long a database that DYNAMODB_ENDPOINT names may take to answer. CI starts it beside the tests, so it may be the
-// later one.
+// attachPatience bounds the wait for the database at DYNAMODB_ENDPOINT. CI may start it after the tests.
 const attachPatience = 30 * time.Second
 
-// attach uses the database that DYNAMODB_ENDPOINT names.
+// attach returns the database at DYNAMODB_ENDPOINT.
 func attach(ctx context.Context, cfg settings) (*Server, error) {
 	if err := checkEndpoint(cfg.endpoint, cfg.allowAWS); err != nil {
 		return nil, fmt.Errorf("%w: DYNAMODB_ENDPOINT=%q: %w", ErrUnavailable, cfg.endpoint, err)
@@ -108,11 +107,11 @@ func attach(ctx context.Context, cfg settings) (*Server, error) {
 	return server, nil
 }
 
-// awsDomains are the names below which AWS serves DynamoDB.
+// awsDomains are the domains that AWS serves DynamoDB under.
 var awsDomains = []string{"amazonaws.com", "amazonaws.com.cn", "amazonaws.eu", "api.aws", "api.amazonwebservices.com.cn"}
 
-// checkEndpoint refuses what is no address of a database, and addresses of AWS: tests create and delete tables, and a variable that
-// left set by mistake should not make them do so in a real account.
+// checkEndpoint rejects a text that is not a URL, and addresses of AWS: tests create and delete tables, and must not do so
+// in a real account because a variable was left set.
 func checkEndpoint(endpoint string, allowAWS bool) error {
 	u, err := url.Parse(endpoint)
 	if err != nil {
@@ -130,11 +129,10 @@ func checkEndpoint(endpoint string, allowAWS bool) error {
 	return nil
 }
 
-// patience bounds how long a database may take to answer. A machine may be busy with other things: it is there to end a start that
-// hangs, not to measure one.
+// patience bounds the wait for a database to answer. It ends a start that hangs, also on a busy machine.
 const patience = 5 * time.Minute
 
-// lookPath finds a program in PATH, with an absolute path since children run in another directory.
+// lookPath finds a program in PATH. The path is absolute, since children run in another directory.
 func lookPath(program string) (string, error) {
 	path, err := exec.LookPath(program)
 	if err != nil {
@@ -143,15 +141,16 @@ func lookPath(program string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// recipe is how a kind of database is started.
+// recipe says how to start a kind of database.
 type recipe struct {
 	kind string
-	dir  string // where it runs
-	// command returns the program and its arguments for a port. token is a random name by which the database can show who it is; see ping.
+	dir  string // working directory
+	// command returns the program and its arguments for a port. token is a random name that identifies the database; see
+	// ping.
 	command func(port int, token string) []string
 }
 
-// boot starts a process that serves DynamoDB on a port of its own, and waits until it answers, for no longer than patience.
+// boot starts a process that serves DynamoDB on a free port, and waits at most patience until it answers.
 func boot(ctx context.Context, cfg settings, patience time.Duration, r recipe) (*Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -160,7 +159,7 @@ func boot(ctx context.Context, cfg settings, patience time.Duration, r recipe) (
 		if err == nil {
 			return server, nil
 		}
-		// Between our finding a free port and the child's taking it, another program may have taken it.
+		// Another program may have taken the port since we found it free.
 		if attempt == 3 || !portTaken(err) {
 			return nil, err
 		}
@@ -188,7 +187,7 @@ func bootOnce(ctx context.Context, cfg settings, r recipe) (*Server, error) {
 	return server, nil
 }
 
-// freePort returns a port that nothing listens on now.
+// freePort returns a port that is free now.
 func freePort(ctx context.Context) (int, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp4", "127.0.0.1:0")
@@ -199,20 +198,20 @@ func freePort(ctx context.Context) (int, error) {
 	return port, listener.Close()
 }
 
-// portTaken reports whether a child's port was taken: another database answers there, or the child said so. Java, Rust and docker all use
-// words of this kind.
+// portTaken reports whether a child's port was taken: another database answers there, or the child says so. Java, Rust and
+// docker all use such words.
 func portTaken(err error) bool {
 	text := strings.ToLower(err.Error())
 	return errors.Is(err, errStranger) || strings.Contains(text, "in use") || strings.Contains(text, "already allocated")
 }
 
-// errStranger says that a database answers which is another one than the one that is asked for.
+// errStranger says that another database answers at the endpoint.
 var errStranger = errors.New("another program's database answers on this port")
 
-// await returns when the database answers. It gives up when ctx is done, when dead is closed because the process has ended, and when
-// another database than that of the token answers. An empty token accepts any.
+// await returns when the database answers. It gives up when ctx is done, when dead is closed because the process has ended,
+// and when a database with another token answers. An empty token accepts any.
 func await(ctx context.Context, client *http.Client, endpoint, token string, dead <-chan struct{}) error {
-	var heard error // the last answer, which says more than that time ran out during the next attempt
+	var heard error // the last answer: it says more than a timeout of the next attempt
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		err := ping(ctx, client, endpoint, token)
 		if err == nil || errors.Is(err, errStranger) {
@@ -231,11 +230,11 @@ func await(ctx context.Context, client *http.Client, endpoint, token string, dea
 	}
 }
 
-// ping asks for the list of tables. The signature is invented, since the local databases refuse a request without one but check none;
-// one that does check it answers with an error in DynamoDB's own form, which shows just as well that it is there.
+// ping lists the tables. The signature is fake, since the local databases require one but do not check it; a database that
+// checks it answers with an error in DynamoDB's own form, which is answer enough.
 //
-// A database that was started with a token shows that it is that one: DynamoDB Local names the token as the only origin that it
-// lets in, and Dynoxide has a table of that name.
+// A database started with a token proves its identity: DynamoDB Local names the token as the only origin that it allows,
+// and Dynoxide has a table of that name.
 func ping(ctx context.Context, client *http.Client, endpoint, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
@@ -259,7 +258,7 @@ func ping(ctx context.Context, client *http.Client, endpoint, token string) erro
 	return nil
 }
 
-// dropToken removes the table by which a database has shown that it is the one with this token.
+// dropToken deletes the table by which a database has proved its identity.
 func dropToken(ctx context.Context, client *http.Client, endpoint, token string) error {
 	resp, err := ask(ctx, client, endpoint, "DeleteTable", `{"TableName":"`+token+`"}`, "")
 	if err != nil {
@@ -272,7 +271,7 @@ func dropToken(ctx context.Context, client *http.Client, endpoint, token string)
 	return nil
 }
 
-// ask sends one request under an invented signature.
+// ask sends one request with a fake signature.
 func ask(ctx context.Context, client *http.Client, endpoint, verb, body, origin string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint+"/", strings.NewReader(body))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// TB is the part of [testing.TB] that [Test] needs, so that this package does not bring the testing package into programs.
+// TB is the part of [testing.TB] that [Test] needs. With it this package need not import testing.
 type TB interface {
 	Helper()
 	Name() string
@@ -26,7 +26,8 @@ type TB interface {
 // sharedPatience bounds the start of the database for tests, downloads included.
 const sharedPatience = 10 * time.Minute
 
-// shared is the database of this process's tests: that of all test processes. A start that failed is not tried again: it would fail again, once for every test.
+// shared is the database of this process's tests, shared by all test processes. A failed start is not tried again: it would
+// fail once for every test.
 var shared = sync.OnceValues(func() (*Server, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), sharedPatience)
 	defer cancel()
@@ -34,8 +35,8 @@ var shared = sync.OnceValues(func() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	// DynamoDB Local serves those who see the same tables by one thread. The processes of a test run do not wait for each other
-	// when each has its own access key.
+	// DynamoDB Local serves each set of tables by one thread. With access keys of their own, test processes do not wait for
+	// each other.
 	cfg.apart = true
 	server, err := openShared(ctx, cfg, candidates, idleTime)
 	if err == nil && cfg.endpoint == "" {
@@ -44,18 +45,19 @@ var shared = sync.OnceValues(func() (*Server, error) {
 	return server, err
 })
 
-// Test returns a client of the tests' database and a table name that no other test uses, made of the test's own name. The
-// test creates the table, and any others whose names begin with it ("<table>-audit"; up to 80 more characters). When the test
-// ends they are all deleted. optFns change the client's options, as for [Server.Client].
+// Test returns a client of the tests' database and a unique table name, derived from the test's name. The test creates the
+// table, and any others whose names begin with it ("<table>-audit"; up to 80 more characters). When the test ends they are
+// all deleted. optFns change the client's options, as for [Server.Client].
 //
-// If there is no database, the test is skipped with the reason, or fails if DYNASTRATA_REQUIRE_DB is 1. Test may be called more than
-// once in a test, for several names, and from parallel tests.
+// If there is no database, the test is skipped with the reason, or fails if DYNASTRATA_REQUIRE_DB is 1. Test may be called
+// several times in a test, for several names, and from parallel tests.
 func Test(t TB, optFns ...func(*dynamodb.Options)) (client *dynamodb.Client, table string) {
 	t.Helper()
 	return testOn(t, shared, required(os.Getenv), optFns)
 }
 
-// required reports whether a missing database is a failure. A value that is neither yes nor no counts as yes: a typing error skips no test.
+// required reports whether a missing database is a failure. A value that is not a boolean counts as true: a typo must not
+// skip tests.
 func required(getenv func(string) string) bool {
 	on, err := flag(getenv, "DYNASTRATA_REQUIRE_DB")
 	return on || err != nil
@@ -73,7 +75,7 @@ func testOn(t TB, database func() (*Server, error), required bool, optFns []func
 	}
 	table := tableName(t.Name())
 	t.Cleanup(func() {
-		// Not the test's own client: that one may be made to fail.
+		// Not the test's client, whose requests may be made to fail.
 		if err := dropTables(context.Background(), server.Client(), table); err != nil {
 			t.Fatalf("localdb: delete the tables of %s: %v", t.Name(), err)
 		}
@@ -81,10 +83,10 @@ func testOn(t TB, database func() (*Server, error), required bool, optFns []func
 	return server.Client(optFns...), table
 }
 
-// maxTestName is how much of a test's name is used. DynamoDB allows 255 characters; this leaves room for what tests append.
+// maxTestName bounds how much of a test's name is used. DynamoDB allows 255 characters; tests append to the name.
 const maxTestName = 160
 
-// tableName makes a table name out of a test's name, and unique by a random suffix.
+// tableName returns a unique table name: a test's name with a random suffix.
 func tableName(test string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {
@@ -123,7 +125,8 @@ func dropTables(ctx context.Context, client *dynamodb.Client, prefix string) err
 	return errors.Join(failed...)
 }
 
-// dropTable deletes one table. One that is still being created or changed is busy for a moment; one that the test has deleted is fine.
+// dropTable deletes one table. It waits while the table is still being created or changed, and accepts one that is already
+// deleted.
 func dropTable(ctx context.Context, client *dynamodb.Client, name string) error {
 	for {
 		_, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: aws.String(name)})

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// presences say when an attribute is there; the words of a value have one of them.
+// presences are the words for when an attribute is present; each value has one of them.
 var presences = []string{"required", "always", "null", "optional"}
 
-// kept are the roles whose loss breaks a promise about items that are there, and why.
+// kept maps the roles whose removal breaks a promise about stored items to the reason.
 var kept = map[string]string{
 	"created_at": "what the library has kept is the caller's now, and the next write of a whole item replaces it",
 	"updated_at": "what the library has kept is the caller's now, and the next write of a whole item replaces it",
@@ -81,9 +81,9 @@ func judgeAttribute(a, b string) (bool, string) {
 	return false, strings.Join(slices.Compact(fine), "; ")
 }
 
-// judgeFormat compares the formats of a time: texts of two formats have no order, and numbers mean something else. A
-// number that loses its format is the number that it was. One that gets a format may have been counted otherwise: were
-// that compatible too, a format could be swapped by way of none.
+// judgeFormat compares the formats of a time: texts in two formats do not compare, and numbers change their meaning.
+// Removing the format of a number leaves the number as it was. Adding one is breaking, since items may have counted
+// otherwise; if both were compatible, a format could be swapped in two steps.
 func judgeFormat(was, is []string, judge func(bool, string)) {
 	old, now := said(was, "time="), said(is, "time=")
 	switch {
@@ -97,7 +97,7 @@ func judgeFormat(was, is []string, judge func(bool, string)) {
 	}
 }
 
-// said is what follows prefix in the word that begins with it, "" when none does.
+// said returns what follows prefix in the word that begins with it, or "".
 func said(words []string, prefix string) string {
 	for _, word := range words {
 		if value, ok := strings.CutPrefix(word, prefix); ok {
@@ -107,7 +107,7 @@ func said(words []string, prefix string) string {
 	return ""
 }
 
-// words are those of either list, each once.
+// words returns the words of both lists, each once.
 func words(a, b []string) []string {
 	all := slices.Clone(a)
 	for _, word := range b {
@@ -118,8 +118,8 @@ func words(a, b []string) []string {
 	return all[1:]
 }
 
-// numbers are the ranges of numbers, each with how many bits it has for a whole number: it holds all of that many and no
-// more. A decimal holds whatever DynamoDB does.
+// numbers are the ranges of numbers, each with the bits of a whole number: it contains all numbers of that many bits and no
+// others. A decimal is any number that DynamoDB stores.
 var numbers = map[string]struct {
 	kind string
 	bits int
@@ -131,7 +131,7 @@ var numbers = map[string]struct {
 
 func isRange(word string) bool { return numbers[word].kind != "" }
 
-// holds reports that every number of the range old is in the range now, and is read as what it is.
+// holds reports whether every number of the range old is in the range now and is read unchanged.
 func holds(now, old string) bool {
 	n, o := numbers[now], numbers[old]
 	switch {
@@ -143,8 +143,8 @@ func holds(now, old string) bool {
 	return n.bits >= o.bits
 }
 
-// judgeRange compares the numbers that an attribute, or an element of a set, can have. A number as text that becomes any
-// text, or the other way, is judged by that.
+// judgeRange compares the numbers that an attribute, or an element of a set, can have. A change between number and text is
+// judged by the word for that.
 func judgeRange(was, is []string, judge func(bool, string)) {
 	old, now := numberIn(was), numberIn(is)
 	switch {
@@ -156,7 +156,7 @@ func judgeRange(was, is []string, judge func(bool, string)) {
 	}
 }
 
-// numberIn is the range of numbers in the words of a value; a time that is stored as a number counts in whole ones.
+// numberIn returns the range of numbers in the words of a value; a time stored as a number is a whole one.
 func numberIn(words []string) string {
 	if i := slices.IndexFunc(words, isRange); i >= 0 {
 		return words[i]
@@ -167,7 +167,7 @@ func numberIn(words []string) string {
 	return ""
 }
 
-// judgeKeys compares the keys of maps; "" is a struct.
+// judgeKeys compares the keys of maps; "" stands for a struct.
 func judgeKeys(old, now string, judge func(bool, string)) {
 	if isRange(old) && isRange(now) && holds(now, old) {
 		judge(false, "keys of entries that are there are read as they were")
@@ -176,7 +176,7 @@ func judgeKeys(old, now string, judge func(bool, string)) {
 	judge(true, "entries that are there may have keys that cannot be read")
 }
 
-// judgeLength compares how many elements there is room for in a value of type kind; "" is any number.
+// judgeLength compares how many elements a value of type kind can have; "" stands for any number.
 func judgeLength(kind, old, now string, judge func(bool, string)) {
 	room, err1 := strconv.Atoi(now)
 	most, err2 := strconv.Atoi(old)

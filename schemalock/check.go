@@ -10,10 +10,10 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// UpdateVariable is the environment variable that makes [Check] write the file, with the value 1.
+// UpdateVariable is the environment variable that makes [Check] write the file if it is 1.
 const UpdateVariable = "DYNASTRATA_UPDATE_LOCK"
 
-// TB is what Check needs of a *testing.T.
+// TB is the part of *testing.T that Check uses.
 type TB interface {
 	Helper()
 	Logf(format string, args ...any)
@@ -21,10 +21,10 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// Check compares what is declared on db with the lock in the file at path, in a test. A breaking change fails the test and is
-// named with its entity, the old value, the new one and the reason; so does a file that is not there or cannot be read.
-// A compatible change is logged. With DYNASTRATA_UPDATE_LOCK=1 in the environment it compares nothing and writes the
-// file: what is in it from then on is what later changes are compared with.
+// Check compares the declarations on db with the lock in the file at path. A breaking change fails the test, which names
+// the entity, the old value, the new one and the reason; so does a missing or unreadable file. A compatible change is
+// logged. With DYNASTRATA_UPDATE_LOCK=1 in the environment, Check compares nothing and writes the file, which later changes
+// are then compared with.
 func Check(t TB, db *entity.DB, path string) {
 	t.Helper()
 	now := Of(db)
@@ -78,7 +78,7 @@ func Check(t TB, db *entity.DB, path string) {
 	}
 }
 
-// write replaces the file at once, so that an interrupted test leaves the old one.
+// write replaces the file by a rename, so that an interrupted test leaves the old one.
 func write(path, text string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 
 // Change is one difference between two locks.
 type Change struct {
-	Breaking bool   // items that are there are not found, not read, or read wrongly
+	Breaking bool   // stored items are not found, not read, or read wrongly
 	Entity   string // name
-	What     string // as in the file; "" is the whole entity
-	Old, New string // values; "" where one is absent
-	Why      string // what the change means for items that are there
+	What     string // as in the file; "" for the whole entity
+	Old, New string // values; "" if absent
+	Why      string // what the change means for stored items
 }
 
-// String is the change on one line.
+// String returns the change on one line.
 func (c Change) String() string {
 	class := "compatible"
 	if c.Breaking {
@@ -34,9 +34,8 @@ func (c Change) String() string {
 	return class + ": " + c.Entity + ": " + what + ": " + said(c.Old) + " → " + said(c.New) + ": " + c.Why
 }
 
-// Compare lists what is different in now, and whether the items that were written under old bear it; docs/tables.md has
-// the rules and their reasons. Breaking changes and compatible ones come in the order of the file, entities that are gone
-// last.
+// Compare returns the differences of now from old, and whether stored items remain readable; docs/tables.md has the rules
+// and their reasons. Changes come in the order of the file, removed entities last.
 func Compare(old, now Lock) []Change {
 	var changes []Change
 	gone := slices.Clone(old.Entities)
@@ -55,7 +54,8 @@ func Compare(old, now Lock) []Change {
 	return changes
 }
 
-// counterpart finds e among older entities: by name and table, or by name alone where that is no other one's.
+// counterpart returns the index of e among older entities, by name and table, or by name alone unless the other entity
+// still exists; -1 if absent.
 func counterpart(older []Entity, now Lock, e Entity) int {
 	if i := slices.IndexFunc(older, func(o Entity) bool { return o.Name == e.Name && tableOf(o) == tableOf(e) }); i >= 0 {
 		return i
@@ -67,7 +67,7 @@ func counterpart(older []Entity, now Lock, e Entity) int {
 	})
 }
 
-// compareEntity compares fact by fact; table are the indexes that its table has.
+// compareEntity compares fact by fact. table has the indexes of the entity's table.
 func compareEntity(old, now Entity, table tableIndexes) []Change {
 	var changes []Change
 	note := func(what, a, b string) {
@@ -93,8 +93,8 @@ func compareEntity(old, now Entity, table tableIndexes) []Change {
 	return changes
 }
 
-// coveredByParent reports that what is part of something that came, went or became something else as a whole: a setting
-// of a feature, the key of an index, an attribute inside another one. The whole is reported alone.
+// coveredByParent reports whether what is part of something that was added, removed or replaced as a whole: a setting of a
+// feature, the key of an index, a nested attribute. Only the whole is reported.
 func coveredByParent(old, now Entity, what string) bool {
 	for parent := parentOf(what); parent != ""; parent = parentOf(parent) {
 		was, _ := old.value(parent)
@@ -106,13 +106,13 @@ func coveredByParent(old, now Entity, what string) bool {
 	return false
 }
 
-// kindOf is the first word of a value: the type of an attribute, whether an index is global.
+// kindOf returns the first word of a value: the type of an attribute, or whether an index is global.
 func kindOf(value string) string {
 	kind, _, _ := strings.Cut(value, " ")
 	return kind
 }
 
-// parentOf is the whole that a fact is part of, "" for one that stands alone.
+// parentOf returns the whole that a fact is part of, or "".
 func parentOf(what string) string {
 	words := strings.Split(what, " ")
 	switch {
@@ -128,27 +128,27 @@ func parentOf(what string) string {
 	return ""
 }
 
-// isFeature distinguishes a feature's declaration from the entity's own facts: it is named after its package.
+// isFeature reports whether a fact belongs to a feature's declaration, which is named after its package.
 func isFeature(word string) bool { return strings.Contains(word, ".") }
 
-// tableIndex is an index as the entities of one table have it together.
+// tableIndex is an index as all entities of one table declare it.
 type tableIndex struct {
 	kind       string // global or local
-	partition  string // attributes and types of its key halves; "" where no entity has one
+	partition  string // attributes and types of its partition and sort key; "" if no entity has one
 	sort       string
 	projection string
 }
 
-// tableIndexes are the indexes of a table by their names as in the file.
+// tableIndexes are the indexes of a table by name, as in the file.
 type tableIndexes map[string]tableIndex
 
-// tableOf is the logical table of an entity.
+// tableOf returns the logical table of an entity.
 func tableOf(e Entity) string {
 	table, _ := e.value("table")
 	return table
 }
 
-// indexesOf are the indexes of a table; nil when no entity is in the table.
+// indexesOf returns the indexes of a table, or nil if no entity is in the table.
 func (l Lock) indexesOf(table string) tableIndexes {
 	var all tableIndexes
 	for _, e := range l.Entities {
@@ -165,7 +165,7 @@ func (l Lock) indexesOf(table string) tableIndexes {
 	return all
 }
 
-// indexes are the names of an entity's indexes, as in "index gsi1".
+// indexes returns the names of an entity's indexes, such as "index gsi1".
 func (e Entity) indexes() (names []string) {
 	for _, f := range e.Facts {
 		if words := strings.Split(f.What, " "); words[0] == "index" && len(words) == 2 {
@@ -175,7 +175,7 @@ func (e Entity) indexes() (names []string) {
 	return names
 }
 
-// joined is an index of the entity together with what others of the table have of it.
+// joined returns x with what the entity declares of the index added.
 func (e Entity) joined(name string, x tableIndex) tableIndex {
 	fact := func(part string) string {
 		value, _ := e.value(name + part)
@@ -192,7 +192,7 @@ func (e Entity) joined(name string, x tableIndex) tableIndex {
 	return x
 }
 
-// attributesOf are the attributes of a key half and their types, without what an entity composes them of.
+// attributesOf returns the attributes of a partition or sort key and their types, without how an entity composes them.
 func attributesOf(half string) string {
 	words := strings.Split(half, " ")
 	if words[0] == "native" {
@@ -201,7 +201,7 @@ func attributesOf(half string) string {
 	return strings.Join(words[:min(2, len(words))], " ")
 }
 
-// together is what an index carries for two entities; "" is none yet.
+// together returns what an index projects for two entities; "" stands for nothing yet.
 func together(a, b string) string {
 	switch {
 	case a == "all" || b == "all":
@@ -216,11 +216,11 @@ func together(a, b string) string {
 	return strings.Join(append([]string{"keys"}, slices.Compact(names)...), " ")
 }
 
-// carries reports that an index with projection a has all that b asks for.
+// carries reports whether an index with projection a has everything that b needs.
 func carries(a, b string) bool { return a != "" && together(a, b) == together(a, "keys") }
 
-// unfit is what an entity asks of an index that the table cannot give: DynamoDB changes neither what an index carries nor its
-// key, and makes local indexes together with the table only. ok reports that there is such a thing.
+// unfit returns what an entity needs of an index that the table cannot get: DynamoDB never changes the key or projection of
+// an index, and creates local indexes only with the table. ok reports whether there is such a need.
 func (l tableIndexes) unfit(e Entity, name string) (c Change, ok bool) {
 	was, there := l[name]
 	is := e.joined(name, tableIndex{})
@@ -228,7 +228,7 @@ func (l tableIndexes) unfit(e Entity, name string) (c Change, ok bool) {
 	switch {
 	case !there && is.kind == "local":
 		return bad("", "", is.kind, "its table is there, and DynamoDB makes local indexes together with the table only")
-	case !there: // DynamoDB adds a global index
+	case !there: // DynamoDB can add a global index
 	case was.kind != is.kind:
 		return bad("", was.kind, is.kind, "the table has the index, and DynamoDB cannot change its kind")
 	case is.partition != "" && is.partition != was.partition:
@@ -241,8 +241,8 @@ func (l tableIndexes) unfit(e Entity, name string) (c Change, ok bool) {
 	return Change{}, false
 }
 
-// compareNew lists a new entity, and what it asks of a table that is there and cannot be given to it. l is nil where the
-// table is new too.
+// compareNew returns the change for a new entity, and what it needs of an existing table that cannot be added. l is nil if
+// the table is new too.
 func (l tableIndexes) compareNew(e Entity) []Change {
 	changes := []Change{{Entity: e.Name, New: "declared", Why: "there are no items of it yet"}}
 	if l == nil {
@@ -256,8 +256,8 @@ func (l tableIndexes) compareNew(e Entity) []Change {
 	return changes
 }
 
-// shared judges a change of what an entity asks of an index that its table has for other entities. ok is false where that is
-// not all there is to it.
+// shared judges a change to an index that the table also has for other entities. ok is false if the change needs the
+// general rules.
 func (l tableIndexes) shared(e Entity, what, a, b string) (c Change, ok bool) {
 	name, part, _ := strings.Cut(strings.TrimPrefix(what, "index "), " ")
 	was, there := l["index "+name]
@@ -275,8 +275,8 @@ func (l tableIndexes) shared(e Entity, what, a, b string) (c Change, ok bool) {
 	return c, false
 }
 
-// judge says whether a change is breaking, and why or why not. a and b are the old and the new value, "" for none. What no
-// rule knows is breaking.
+// judge reports whether a change is breaking, and why. a and b are the old and the new value, "" if absent. A change
+// without a rule is breaking.
 func judge(what, a, b string) (breaking bool, why string) {
 	words := strings.Split(what, " ")
 	switch {
@@ -339,7 +339,7 @@ func judgeIndex(part []string, a, b string) (bool, string) {
 	return false, "an index that carries more than is needed does no harm"
 }
 
-// laterOnly are the settings of features that count for what is written from then on.
+// laterOnly are the settings of features that affect only later writes.
 var laterOnly = []string{"ttl", "after", "from", "unique"}
 
 func judgeFeature(words []string, a, b string) (bool, string) {

@@ -13,30 +13,30 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Lock is what the entities of a database keep on disk. Equal declarations give equal locks, in whatever order they were
-// made, and whatever things are called in Go.
+// Lock is what the entities of a database keep on disk. Equal declarations give equal locks, whatever their order and their
+// names in Go.
 type Lock struct {
 	Entities []Entity // by name, then by table
 
 	mistake error
 }
 
-// Err is an *entity.InputError when the database that the lock was made of is nil or a zero value; nil otherwise.
+// Err returns an *entity.InputError if the lock was made from a nil or zero database, and nil otherwise.
 func (l Lock) Err() error { return l.mistake }
 
 // Entity is one entity.
 type Entity struct {
 	Name  string
-	Facts []Fact // in the order of the file; what is said is said once
+	Facts []Fact // in the order of the file, each once
 }
 
-// Fact is one line of the file: what it is about, and how that is on disk.
+// Fact is one line of the file: a subject, and how it is stored.
 type Fact struct {
 	What  string // table, key partition, versioned.Retain ttl, index gsi1 sort, attribute address.city
 	Value string
 }
 
-// value is the fact about what, and whether there is one.
+// value returns the value of the fact about what, and whether there is one.
 func (e Entity) value(what string) (string, bool) {
 	for _, f := range e.Facts {
 		if f.What == what {
@@ -46,14 +46,14 @@ func (e Entity) value(what string) (string, bool) {
 	return "", false
 }
 
-// Of returns the lock of what is declared on db at the moment. It does no I/O and needs no client: declare every store of
-// the program first. Of a database that was not opened, see [Lock.Err].
+// Of returns the lock of the current declarations on db. Declare every store of the program first. Of does no I/O and needs
+// no client. For a database that was not opened, see [Lock.Err].
 func Of(db *entity.DB) Lock {
 	schemas, err := core.Schemas(db)
 	l := Lock{mistake: err}
 	for _, s := range schemas {
 		if s.Options.Derived {
-			continue // a read model has a version of its own, and is built again
+			continue // a read model has its own version, and is rebuilt
 		}
 		l.Entities = append(l.Entities, entityOf(s))
 	}
@@ -65,7 +65,7 @@ func Of(db *entity.DB) Lock {
 	return l
 }
 
-// entityOf lists the facts about an entity in the order of the file.
+// entityOf returns the entity's facts in the order of the file.
 func entityOf(s *schema.Schema) Entity {
 	e := Entity{Name: s.Name}
 	add := func(what, value string) { e.Facts = append(e.Facts, Fact{what, visible(value)}) }
@@ -111,7 +111,7 @@ func entityOf(s *schema.Schema) Entity {
 	return e
 }
 
-// family is which attributes the library keeps beside the model's.
+// family returns which attributes the library stores besides those of the model.
 func family(s *schema.Schema) string {
 	switch {
 	case s.HasMetadata:
@@ -122,7 +122,7 @@ func family(s *schema.Schema) string {
 	return "verbatim"
 }
 
-// records are the features of s, by name.
+// records returns the features of s, by name.
 func records(s *schema.Schema) []schema.Record {
 	var all []schema.Record
 	for _, f := range s.Features {
@@ -134,8 +134,8 @@ func records(s *schema.Schema) []schema.Record {
 	return all
 }
 
-// halfText is a key half: where it is stored, its type, and how its text is composed; a native one is the attributes
-// themselves.
+// halfText returns a partition or sort key: where it is stored, its type, and how its text is composed; for a native key,
+// its attributes.
 func halfText(h *schema.KeyDef) string {
 	if h.Native != nil {
 		var names []string
@@ -175,8 +175,8 @@ const intro = header + `
 # DYNASTRATA_UPDATE_LOCK=1 go test rewrites it; review the difference.
 `
 
-// String is the text of the file: one line for each fact, in a fixed order, so that a difference of two files is a
-// difference of what is on disk.
+// String returns the text of the file: one line for each fact, in a fixed order, so that the difference between two files
+// is the difference on disk.
 func (l Lock) String() string {
 	if l.mistake != nil {
 		return "no schema lock: " + l.mistake.Error() + "\n"
@@ -192,7 +192,7 @@ func (l Lock) String() string {
 	return b.String()
 }
 
-// FormatError is a text that is no lock, or one of a later format.
+// FormatError reports a text that is not a lock, or one of a later format.
 type FormatError struct {
 	Line    int // from 1
 	Problem string
@@ -204,7 +204,7 @@ func (e *FormatError) Error() string {
 
 var entityLine = regexp.MustCompile(`^entity ([A-Za-z][A-Za-z0-9_-]*)$`)
 
-// Parse reads the text of a lock. It accepts line ends of any system. The error is a *[FormatError].
+// Parse reads the text of a lock, with the line ends of any system. The error is a *[FormatError].
 func Parse(text []byte) (Lock, error) {
 	var l Lock
 	lines := strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
@@ -237,7 +237,7 @@ func Parse(text []byte) (Lock, error) {
 	return l, l.complete(lines)
 }
 
-// complete refuses a lock that was cut off or put together by hand: every entity has a table and a key, once.
+// complete rejects a lock that was truncated or edited: every entity has a table and a key, once.
 func (l Lock) complete(lines []string) error {
 	seen := map[string]bool{}
 	for _, e := range l.Entities {
@@ -254,7 +254,7 @@ func (l Lock) complete(lines []string) error {
 	return nil
 }
 
-// visible escapes what a line cannot hold, or an editor would lose.
+// visible escapes characters that would break a line, or that an editor would lose.
 func visible(s string) string {
 	var b strings.Builder
 	for i, c := range []byte(s) {

@@ -1,5 +1,5 @@
-// Package cursor writes a position in a query as opaque text and reads it back, refusing what belongs to another query.
-// With keys the text is encrypted; without one it can be read by anybody, so it must hold nothing secret.
+// Package cursor encodes a position in a query as opaque text and decodes it, rejecting the cursors of other queries. With
+// keys the text is encrypted; without, anyone can read it, so it must not contain secrets.
 package cursor
 
 import (
@@ -22,10 +22,10 @@ type Reason string
 
 // The reasons.
 const (
-	Malformed Reason = "malformed" // the text is no cursor of this library, or one of another form
-	Foreign   Reason = "foreign"   // it is of another query
-	Altered   Reason = "altered"   // it was changed, or encrypted under a key that is not accepted
-	Gone      Reason = "gone"      // what it goes on with is not there any more
+	Malformed Reason = "malformed" // not a cursor of this library, or one of another form
+	Foreign   Reason = "foreign"   // of another query
+	Altered   Reason = "altered"   // changed, or encrypted under a key that is not accepted
+	Gone      Reason = "gone"      // its rows have been removed
 )
 
 var reasons = map[Reason]string{
@@ -35,30 +35,30 @@ var reasons = map[Reason]string{
 	Gone:      "what it goes on with is not there any more",
 }
 
-// Error is a cursor that cannot be used. It is plan.ErrInvalidCursor.
+// Error reports a cursor that cannot be used. It matches plan.ErrInvalidCursor.
 type Error struct{ Reason Reason }
 
 func (e *Error) Error() string { return plan.ErrInvalidCursor.Error() + ": " + reasons[e.Reason] }
 
-// Is makes the error a plan.ErrInvalidCursor.
+// Is reports whether target is plan.ErrInvalidCursor.
 func (e *Error) Is(target error) bool { return target == plan.ErrInvalidCursor }
 
-// The first byte of what a cursor encodes is its form. A cursor of an unknown form is malformed.
+// The first byte of an encoded cursor is its form. A cursor of an unknown form is malformed.
 const (
-	open   = '{' // JSON, which anybody can read
+	open   = '{' // JSON, not encrypted
 	sealed = 2   // encrypted; see seal.go
 )
 
-// version of the open form.
+// version is that of the open form.
 const version = 1
 
 const maxLength = 16 * 1024
 
-// Codec writes and reads cursors. The zero Codec has no key and writes open ones.
+// Codec encodes and decodes cursors. The zero Codec has no key and writes open ones.
 type Codec struct{ seals []*seal }
 
-// New returns a Codec that encrypts cursors under the first key and reads those of all keys. The error is one of the
-// cryptographic library, for keys that it does not take.
+// New returns a Codec that encrypts cursors under the first key and reads those of all keys. The error says that the
+// cryptographic library does not accept a key.
 func New(keys ...[]byte) (Codec, error) {
 	var c Codec
 	for _, k := range keys {
@@ -89,7 +89,7 @@ func fingerprint(query string) []byte {
 	return sum[:12]
 }
 
-// Encode returns the cursor of the position after the item with the given key, in the query that query describes.
+// Encode returns the cursor after the item with the given key in the query with this description.
 func (c Codec) Encode(query string, key item.Item) (string, error) {
 	position := map[string]value{}
 	for name, av := range key {
@@ -122,8 +122,8 @@ type Attr struct {
 	Type types.ScalarAttributeType
 }
 
-// Decode returns the key in a cursor of the query that query describes. It must have exactly the attributes attrs. The
-// error is an *Error.
+// Decode returns the key in a cursor of the query with this description. The key must have exactly the attributes attrs.
+// The error is an *Error.
 func (c Codec) Decode(query, text string, attrs []Attr) (item.Item, error) {
 	position, err := c.read(query, text)
 	if err != nil {
@@ -148,7 +148,7 @@ func (c Codec) read(query, text string) (position map[string]value, err error) {
 		return nil, &Error{Malformed}
 	}
 	body, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || base64.RawURLEncoding.EncodeToString(body) != text { // decoding overlooks line ends and spare bits
+	if err != nil || base64.RawURLEncoding.EncodeToString(body) != text { // decoding ignores line ends and spare bits
 		return nil, &Error{Malformed}
 	}
 	if len(c.seals) > 0 {
@@ -167,7 +167,7 @@ func (c Codec) read(query, text string) (position map[string]value, err error) {
 	return w.Item, nil
 }
 
-// attribute is the value as one of the given type, nil when it is not exactly that.
+// attribute returns the value as an attribute of type t, or nil if it is of another type.
 func (v value) attribute(t types.ScalarAttributeType) types.AttributeValue {
 	switch {
 	case t == types.ScalarAttributeTypeS && v.S != nil && *v.S != "" && v.N == nil && v.B == nil:
@@ -182,8 +182,8 @@ func (v value) attribute(t types.ScalarAttributeType) types.AttributeValue {
 	return nil
 }
 
-// Allow refuses cursors without a key in reads of s by halves that a secret field is part of. The position would show it,
-// and the fingerprint of the query would let it be guessed.
+// Allow rejects open cursors in reads of s whose keys contain a secret field: the position would show it, and the
+// fingerprint of the query would allow guessing it.
 func (c Codec) Allow(s *schema.Schema, halves ...*schema.KeyDef) error {
 	if len(c.seals) > 0 {
 		return nil

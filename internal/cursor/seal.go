@@ -9,16 +9,16 @@ import (
 	"encoding/binary"
 )
 
-// A sealed cursor is the byte 2, a mark of its query, a nonce, and the position encrypted by AES-256-GCM, which takes the
-// bytes before the nonce as additional data. The nonce is made of what is encrypted, so that a cursor depends on its key,
-// query and position alone; docs/adr/0030 says why that is safe.
+// A sealed cursor is the byte 2, a mark of its query, a nonce, and the position encrypted by AES-256-GCM, with the bytes
+// before the nonce as additional data. The nonce is derived from what is encrypted, so that a cursor depends only on its
+// key, query and position; docs/adr/0030 explains why that is safe.
 const (
 	markSize  = 16
 	headSize  = 1 + markSize
 	nonceSize = 12
 )
 
-// seal is what is derived from one key.
+// seal is the keys derived from one secret.
 type seal struct {
 	aead         cipher.AEAD
 	marks, nonce []byte // keys
@@ -47,7 +47,7 @@ func newSeal(secret []byte) (*seal, error) {
 	return s, err
 }
 
-// mark distinguishes cursors of one query from those of another. Without the key nobody can try out queries on it.
+// mark identifies the query of a cursor. Without the key, queries cannot be guessed from it.
 func (s *seal) mark(query string) []byte { return mac(s.marks, []byte(query))[:markSize] }
 
 func (s *seal) close(query string, position []byte) []byte {
@@ -57,7 +57,7 @@ func (s *seal) close(query string, position []byte) []byte {
 	return s.aead.Seal(out, nonce, position, head)
 }
 
-// open is the position in a sealed cursor of the query.
+// open returns the position in a sealed cursor of the query.
 func (c Codec) open(query string, body []byte) ([]byte, error) {
 	if len(body) < headSize+nonceSize || body[0] != sealed {
 		return nil, &Error{Malformed}
@@ -66,7 +66,7 @@ func (c Codec) open(query string, body []byte) ([]byte, error) {
 	for _, s := range c.seals {
 		position, err := s.aead.Open(nil, nonce, text, head)
 		switch {
-		case err != nil: // of another key, or altered: nothing shows which
+		case err != nil: // of another key, or altered: they cannot be distinguished
 		case !hmac.Equal(head[1:], s.mark(query)):
 			return nil, &Error{Foreign}
 		default:
@@ -76,7 +76,7 @@ func (c Codec) open(query string, body []byte) ([]byte, error) {
 	return nil, &Error{Altered}
 }
 
-// mac is HMAC-SHA256 of parts, each with its length before it.
+// mac returns the HMAC-SHA256 of parts, each preceded by its length.
 func mac(key []byte, parts ...[]byte) []byte {
 	h := hmac.New(sha256.New, key)
 	for _, p := range parts {

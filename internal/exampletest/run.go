@@ -1,5 +1,5 @@
-// Package exampletest runs examples that need a database, for tests. They have no output that go test would compare,
-// because there may be no database; each says at its end, after a line "// prints", what it prints.
+// Package exampletest runs examples that need a database, for tests. Such examples have no output for go test to compare,
+// because there may be no database. Each has its output at its end, after a line "// prints".
 package exampletest
 
 import (
@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// saying stands before what an example prints.
+// saying precedes the output of an example.
 const saying = "\t// prints\n"
 
-// Run runs the examples of file, by their names and one after the other, since they share the standard output. The
-// error joins those that print something else than they say, and names an example in file that is not among them.
+// Run runs the examples of file in the order of their names, one after the other, since they share the standard output. The
+// error joins those whose output differs, and reports an example in file that is not in examples.
 func Run(file string, examples map[string]func()) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -44,7 +44,7 @@ func Run(file string, examples map[string]func()) error {
 	return errors.Join(errs...)
 }
 
-// said is what an example says that it prints.
+// said returns the output that an example's comment gives.
 func said(source, example string) (string, error) {
 	_, body, found := strings.Cut(source, "func "+example+"() {")
 	if !found {
@@ -58,7 +58,7 @@ func said(source, example string) (string, error) {
 	return strings.ReplaceAll(lines, "\t// ", "") + "\n", nil
 }
 
-// printed is what f writes to the standard output.
+// printed returns what f writes to the standard output.
 func printed(f func()) (string, error) {
 	stdout := os.Stdout
 	defer func() { os.Stdout = stdout }()
@@ -76,7 +76,7 @@ func printed(f func()) (string, error) {
 		output <- string(text)
 	}()
 	func() {
-		defer func() { _ = w.Close() }() // also when f panics
+		defer func() { _ = w.Close() }() // even if f panics
 		f()
 	}()
 	return <-output, r.Close()

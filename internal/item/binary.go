@@ -26,7 +26,7 @@ const (
 
 var errBinary = errors.New("the bytes are no item")
 
-// AppendBinary appends a compact form of it to b: the same bytes for the same item, whatever the order of its map.
+// AppendBinary appends a compact form of it to b: the same bytes for equal items, whatever the map order.
 func AppendBinary(b []byte, it Item) []byte {
 	b = binary.AppendUvarint(b, uint64(len(it)))
 	for _, name := range slices.Sorted(maps.Keys(it)) {
@@ -78,14 +78,14 @@ func appendValue(b []byte, av types.AttributeValue) []byte {
 	return append(b, tagNull)
 }
 
-// ParseBinary reads what AppendBinary wrote, and returns the bytes behind it.
+// ParseBinary reads what AppendBinary wrote, and returns the bytes after it.
 func ParseBinary(b []byte) (it Item, rest []byte, err error) {
 	r := reader{b: b}
 	it = r.item()
 	return it, r.b, r.err
 }
 
-// reader takes values off b; after an error everything is zero.
+// reader takes values from b. After an error it returns zero values.
 type reader struct {
 	b   []byte
 	err error
@@ -93,7 +93,7 @@ type reader struct {
 
 func (r *reader) fail() { r.b, r.err = nil, errBinary }
 
-// length reads a count of things that take at least a byte each.
+// length reads the number of elements, each of which has at least one byte.
 func (r *reader) length() int {
 	n, size := binary.Uvarint(r.b)
 	if size <= 0 || n > uint64(len(r.b)-size) {

@@ -17,32 +17,32 @@ import (
 
 var timeType = reflect.TypeFor[time.Time]()
 
-// TimeField is a top-level attribute whose Go type is time.Time, a named type of it, or a pointer to one.
+// TimeField is a top-level attribute whose Go type is time.Time, a type defined as time.Time, or a pointer to one.
 type TimeField struct {
 	Index     []int
 	Attr      string
 	Format    key.TimeFormat
 	OmitEmpty bool
-	Exact     bool // a value finer than Format is an error instead of being truncated
+	Exact     bool // a value finer than Format is an error instead of truncated
 }
 
-// Codec encodes and decodes values of one struct type. attributevalue does the work; times are ours.
+// Codec encodes and decodes values of one struct type. attributevalue does the work, except for times and text fields.
 type Codec struct {
-	Default key.TimeFormat // format of times inside nested values
+	Default key.TimeFormat // format of nested times
 	Times   []TimeField
 	Texts   []TextField
 	Stored  []StoredField
 	Parts   []KeyPart
-	Sets    []string // set attributes with omitempty: an empty set, which DynamoDB does not have, is absent and not NULL
+	Sets    []string // set attributes with omitempty: an empty set, which DynamoDB cannot store, is absent instead of NULL
 }
 
-// StoredField is an attribute that is stored as As makes it.
+// StoredField is an attribute whose encoded value is replaced by what As returns.
 type StoredField struct {
 	Attr string
 	As   func(types.AttributeValue) types.AttributeValue
 }
 
-// FieldError is a value that cannot be stored: Attr names its attribute, Problem never quotes the value.
+// FieldError reports a value that cannot be stored or decoded: Attr is its attribute, and Problem never contains the value.
 type FieldError struct{ Attr, Problem string }
 
 func (e *FieldError) Error() string { return e.Attr + ": " + e.Problem }
@@ -54,15 +54,14 @@ func (c *Codec) encoder(o *attributevalue.EncoderOptions) {
 }
 
 func (c *Codec) decoder(o *attributevalue.DecoderOptions) {
-	o.FixUnmarshalIndividualSetValues = true // else the first element of a set gets all of it
+	o.FixUnmarshalIndividualSetValues = true // otherwise the first element of a set gets all of it
 	o.DecodeTime = attributevalue.DecodeTimeAttributes{
 		S: func(s string) (time.Time, error) { return key.Nano.Parse(s) },
 		N: func(s string) (time.Time, error) { return key.Unix.Parse(s) },
 	}
 }
 
-// Loose is the codec that truncates every time: for values that were read, whose times may be finer than the format that
-// they would be written in.
+// Loose returns a codec that truncates every time. Values that were read may have finer times than their format.
 func (c *Codec) Loose() *Codec {
 	loose := *c
 	loose.Times = slices.Clone(c.Times)
@@ -72,9 +71,9 @@ func (c *Codec) Loose() *Codec {
 	return &loose
 }
 
-// Encode returns v, a struct of the codec's type, as an item.
+// Encode returns v, a struct of the codec's type, as an item. The error is a *[FieldError] or one of attributevalue.
 func (c *Codec) Encode(v reflect.Value) (Item, error) {
-	p := reflect.New(v.Type()) // methods of pointers are found only on what has an address
+	p := reflect.New(v.Type()) // so that methods with pointer receivers are called
 	p.Elem().Set(v)
 	if err := c.check(p.Elem()); err != nil {
 		return nil, err
@@ -116,7 +115,7 @@ func (c *Codec) Encode(v reflect.Value) (Item, error) {
 	return it, CheckStorable(it)
 }
 
-// Encode returns fv, the field's value, as an attribute value: nil when it is to be absent.
+// Encode returns the field's value fv as an attribute value, or nil if it is to be absent.
 func (f *TimeField) Encode(fv reflect.Value) (types.AttributeValue, error) {
 	for fv.Kind() == reflect.Pointer {
 		if fv.IsNil() {
@@ -141,7 +140,8 @@ func (f *TimeField) Encode(fv reflect.Value) (types.AttributeValue, error) {
 	return av, nil
 }
 
-// Decode fills the struct that dst points to from it. Attributes that the struct does not have are ignored.
+// Decode fills the struct that dst points to from it. It ignores attributes that the struct does not have. The error is a
+// *[FieldError].
 func (c *Codec) Decode(it Item, dst reflect.Value) error {
 	it, err := c.withParts(it)
 	if err != nil {
@@ -204,8 +204,8 @@ func isNull(av types.AttributeValue) bool {
 	return null
 }
 
-// misfit names the first attribute, by name, that does not fit its field. The codec's own error may quote the value,
-// so it is not kept.
+// misfit returns the error for the first attribute, by name, that does not fit its field. The error of attributevalue may
+// contain the value, so it is dropped.
 func (c *Codec) misfit(it Item, typ reflect.Type) error {
 	for _, name := range slices.Sorted(maps.Keys(it)) {
 		alone := Item{name: it[name]}
@@ -216,7 +216,7 @@ func (c *Codec) misfit(it Item, typ reflect.Type) error {
 	return &FieldError{"", "the stored item does not fit the struct"}
 }
 
-// farTime names the first attribute, by name, with a nested time outside the years that times can have.
+// farTime returns the error for the first attribute, by name, that contains a time outside the years 0000 to 9999.
 func (c *Codec) farTime(it Item, typ reflect.Type) error {
 	for _, name := range slices.Sorted(maps.Keys(it)) {
 		alone := reflect.New(typ)
@@ -227,7 +227,7 @@ func (c *Codec) farTime(it Item, typ reflect.Type) error {
 	return &FieldError{"", "a time is outside the years 0000 to 9999"}
 }
 
-// kindOf is DynamoDB's letter for the type of av.
+// kindOf returns DynamoDB's name of av's type, such as S or NS.
 func kindOf(av types.AttributeValue) string {
 	name := reflect.TypeOf(av).String()
 	return name[strings.LastIndex(name, "Member")+len("Member"):]
@@ -243,7 +243,7 @@ func setTime(fv reflect.Value, t time.Time) {
 	fv.Set(reflect.ValueOf(t).Convert(fv.Type()))
 }
 
-// fieldByIndex is FieldByIndex that reports a nil embedded pointer instead of panicking.
+// fieldByIndex is FieldByIndex, but returns false for a field behind a nil embedded pointer.
 func fieldByIndex(v reflect.Value, index []int) (reflect.Value, bool) {
 	fv, err := v.FieldByIndexErr(index)
 	return fv, err == nil
@@ -262,8 +262,8 @@ func allocate(v reflect.Value, index []int) reflect.Value {
 	return v
 }
 
-// shape is a one-field struct type that gives attributevalue the options a field's tag carries; one per pair of type
-// and options, so their number is bounded by the program's types.
+// shape identifies a struct type with one field, whose tag gives attributevalue the options. There is one for each pair of
+// type and options, so the program's types bound their number.
 type shape struct {
 	typ     reflect.Type
 	options string
@@ -284,8 +284,8 @@ func (s shape) structType() reflect.Type {
 	return stored.(reflect.Type)
 }
 
-// EncodeValue encodes one value as a field with the given codec options (",stringset", ",omitempty") would be. It
-// returns nil when the options say that the value is to be absent.
+// EncodeValue encodes one value like a field with the given codec options (",stringset", ",omitempty"). It returns nil if
+// the options make the value absent.
 func (c *Codec) EncodeValue(v reflect.Value, options string) (types.AttributeValue, error) {
 	holder := reflect.New(shape{v.Type(), options}.structType()).Elem()
 	holder.Field(0).Set(v)
@@ -302,20 +302,20 @@ func (c *Codec) EncodeValue(v reflect.Value, options string) (types.AttributeVal
 	return it["V"], CheckStorable(it)
 }
 
-// KeyPart is an attribute that keys of the item tell too. Where an item lacks it, because an index does not carry it or
-// another program has stored it in the key alone, the first key that is there is read back.
+// KeyPart is an attribute that is also part of keys. If an item lacks it, because an index does not project it or another
+// program stores it only in the key, it is read from the first key that is present.
 type KeyPart struct {
 	Attr string
 	Keys []KeyText
 }
 
-// KeyText is a stored key attribute and how its text is composed.
+// KeyText is a stored key attribute and the template of its text.
 type KeyText struct {
 	Attr     string
 	Template *key.Template
 }
 
-// withParts is it with the key parts that it lacks. An item that has them costs a look at each and no more.
+// withParts returns the item with missing key parts read from its keys.
 func (c *Codec) withParts(it Item) (Item, error) {
 	full := it
 	for i := range c.Parts {
@@ -337,7 +337,7 @@ func (c *Codec) withParts(it Item) (Item, error) {
 	return full, nil
 }
 
-// read is the part as the item's keys give it, nil when they are absent.
+// read returns the part from the item's keys, or nil if they are absent.
 func (p *KeyPart) read(it Item) (types.AttributeValue, error) {
 	for _, k := range p.Keys {
 		s, ok := it[k.Attr].(*types.AttributeValueMemberS)

@@ -10,7 +10,7 @@ import (
 // MaxDigits is the number of significant digits that DynamoDB keeps.
 const MaxDigits = 38
 
-// ErrNumber says that a text is not a number that DynamoDB can store.
+// ErrNumber says that a text is not a number that DynamoDB can store exactly.
 var ErrNumber = errors.New(badNumber)
 
 // Decimal is an exact decimal number: Mant × 10^Exp.
@@ -19,8 +19,8 @@ type Decimal struct {
 	Exp  int
 }
 
-// ParseDecimal reads a number in DynamoDB's text form. Infinities and NaN are ErrNumber, as is a magnitude or a
-// precision that DynamoDB cannot keep.
+// ParseDecimal reads a number in DynamoDB's text form. It returns ErrNumber for infinities, NaN, and a magnitude or
+// precision that DynamoDB cannot store.
 func ParseDecimal(text string) (Decimal, error) {
 	mantissa, exponent := text, 0
 	if i := strings.IndexAny(text, "eE"); i >= 0 {
@@ -66,13 +66,13 @@ func (d Decimal) trim() Decimal {
 	}
 }
 
-// Add returns d + o exactly, or ErrNumber when the sum needs more digits than DynamoDB keeps.
+// Add returns d + o exactly, or ErrNumber if the sum needs more digits than DynamoDB keeps.
 func (d Decimal) Add(o Decimal) (Decimal, error) {
 	a, b := d.align(o)
 	return ParseDecimal(Decimal{new(big.Int).Add(a.Mant, b.Mant), a.Exp}.String())
 }
 
-// Cmp compares by value.
+// Cmp compares the values of d and o, like [cmp.Compare].
 func (d Decimal) Cmp(o Decimal) int {
 	a, b := d.align(o)
 	return a.Mant.Cmp(b.Mant)
@@ -87,7 +87,7 @@ func (d Decimal) align(o Decimal) (Decimal, Decimal) {
 	return scale(d), scale(o)
 }
 
-// String is plain decimal text without an exponent.
+// String returns plain decimal text without an exponent.
 func (d Decimal) String() string {
 	if d.Exp >= 0 {
 		text := d.Mant.String()

@@ -19,22 +19,22 @@ type field struct {
 	index     []int
 	attr      string
 	typ       reflect.Type
-	floatText bool // a float that the option string stores as text: nothing shows later that it was not a number
+	floatText bool // a float that the option string stores as text, which can no longer be checked
 	unixTime  bool // a time that the option unixtime stores as a number
 }
 
-// facts is what the codec knows about a type. Fields, attrs and opaque are those of a struct.
+// facts is what the codec knows about a type. Only a struct has fields, attrs and opaque.
 type facts struct {
-	fields []field          // the outer ones first
-	attrs  map[string]field // by attribute; of several fields the outermost counts
+	fields []field          // outer ones first
+	attrs  map[string]field // by attribute; the outermost field of a name counts
 	opaque bool
 	needs  func() needs
 }
 
-// needs says which of the codec's own steps values of a type take.
+// needs says which steps of the codec values of a type need.
 type needs struct {
 	check bool // checkValue: the type does not show whether a value can be stored
-	fit   bool // fit: values contain arrays, structs, float32s, or maps whose keys are not texts
+	fit   bool // fit: values contain arrays, structs, float32s, or maps whose keys are not plain text
 	utc   bool // inUTC: values contain times with the option unixtime
 }
 
@@ -52,7 +52,7 @@ func factsOf(t reflect.Type) *facts {
 	return stored.(*facts)
 }
 
-// list collects the fields of struct type t level by level, as embedded structs lie in it.
+// list collects the fields of struct type t, level by level through embedded structs.
 func (f *facts) list(t reflect.Type) {
 	type place struct {
 		typ   reflect.Type
@@ -105,7 +105,7 @@ func (f *facts) add(sf reflect.StructField, index []int, name string, options []
 	}
 }
 
-// needsOf walks the types that values of t contain.
+// needsOf computes the needs of t from the types that its values contain.
 func needsOf(t reflect.Type) needs {
 	return needs{
 		check: anywhere(t, true, map[reflect.Type]bool{}, func(t reflect.Type) (yes, known bool) {
@@ -132,8 +132,8 @@ func needsOf(t reflect.Type) needs {
 	}
 }
 
-// anywhere reports whether is or has holds for t or anything that its values contain. Where is knows the answer for a type,
-// the content is not asked. again is the answer for a type inside itself.
+// anywhere reports whether is or has is true for t or anything that its values contain. Where is knows the answer for a
+// type, its content is not examined. again is the answer for a type inside itself.
 func anywhere(t reflect.Type, again bool, inside map[reflect.Type]bool, is func(reflect.Type) (yes, known bool), has func(field) bool) bool {
 	if yes, known := is(t); known {
 		return yes

@@ -13,9 +13,9 @@ import (
 	"github.com/dynastrata/dynastrata/internal/key"
 )
 
-// fit returns av as attributevalue may decode it into a t. attributevalue takes an attribute for a field whose name
-// differs in case, so that of two such attributes either may win; they are left out. It cuts lists to the length of an
-// array, and panics when a binary has another length; these are problems. It takes the largest float32 for one too large.
+// fit returns av in a form that attributevalue decodes into a t without loss, or a problem. attributevalue also takes
+// attributes for a field whose name differs in case, so they are removed. It cuts lists to the length of an array, and
+// panics on a binary of another length; these are problems. It takes the largest float32 for one that is too large.
 func fit(av types.AttributeValue, t reflect.Type) (types.AttributeValue, string) {
 	if t.Implements(unmarshalerType) || reflect.PointerTo(t).Implements(unmarshalerType) || isTime(t) {
 		return av, ""
@@ -54,8 +54,8 @@ func fit(av types.AttributeValue, t reflect.Type) (types.AttributeValue, string)
 	return av, ""
 }
 
-// keysMeet reports that two of the stored names are the same key of type t, as 1 and 01 are for an int. One of their
-// values would be lost, and which is chance.
+// keysMeet reports whether two of the stored names are the same key of type t, as 1 and 01 are for an int. One of their
+// values would be lost.
 func keysMeet(entries Item, t reflect.Type) bool {
 	if ownText(t) || len(entries) < 2 {
 		return false
@@ -65,19 +65,19 @@ func keysMeet(entries Item, t reflect.Type) bool {
 		names.Value[name] = &types.AttributeValueMemberNULL{Value: true}
 	}
 	keys := reflect.New(reflect.MapOf(t, reflect.TypeFor[any]()))
-	// Names that are no keys fail again when the entries are decoded.
+	// Names that are not keys fail again when the entries are decoded.
 	return attributevalue.Unmarshal(names, keys.Interface()) == nil && keys.Elem().Len() < len(entries)
 }
 
-// ownText reports that a key of type t is its text, so that different texts are different keys.
+// ownText reports whether keys of type t are plain text, so that different texts are different keys.
 func ownText(t reflect.Type) bool {
 	return t.Kind() == reflect.String && !reflect.PointerTo(t).Implements(textUnmarshalerType)
 }
 
 var textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 
-// float32Text is the float32 that text stands for, exactly: attributevalue compares the float64 nearest to the text, which
-// lies beyond the largest float32 for the shortest text of that.
+// float32Text returns the float32 of text exactly: attributevalue compares the nearest float64, which is above the largest
+// float32 for that number's shortest text.
 func float32Text(text string) string {
 	f, err := strconv.ParseFloat(text, 32)
 	if err != nil {
@@ -140,7 +140,7 @@ func fitElements(av types.AttributeValue, elem reflect.Type) (types.AttributeVal
 	return av, ""
 }
 
-// fitEntries fits each entry; those that typ does not know are left out.
+// fitEntries fits each entry and removes those that typ does not know.
 func fitEntries(entries Item, typ func(name string) (reflect.Type, bool)) (types.AttributeValue, string) {
 	out, first := &types.AttributeValueMemberM{Value: make(Item, len(entries))}, ""
 	for name, e := range entries {
@@ -149,7 +149,7 @@ func fitEntries(entries Item, typ func(name string) (reflect.Type, bool)) (types
 			continue
 		}
 		fitted, problem := fit(e, t)
-		if problem != "" && (first == "" || problem < first) { // the same problem whatever the order of the map
+		if problem != "" && (first == "" || problem < first) { // the same problem in any map order
 			first = problem
 		}
 		out.Value[name] = fitted
@@ -160,8 +160,8 @@ func fitEntries(entries Item, typ func(name string) (reflect.Type, bool)) (types
 	return out, ""
 }
 
-// inUTC turns the times that attributevalue has read in v under the option unixtime, which are in the zone of the
-// process, into UTC, as all others are. It reports whether they have years that times can have.
+// inUTC turns the times in v that attributevalue has decoded under the option unixtime from the local zone into UTC. It
+// reports whether their years are in the range 0000 to 9999.
 func inUTC(v reflect.Value) bool {
 	if !factsOf(v.Type()).needs().utc {
 		return true

@@ -1,5 +1,5 @@
-// Package item turns Go values into DynamoDB items and back, with this module's rules for times, and knows what an
-// item weighs and when two attribute values are equal.
+// Package item encodes Go values as DynamoDB items and decodes them, with this module's formats for times. It also computes
+// the size of items and compares attribute values.
 package item
 
 import (
@@ -21,13 +21,13 @@ func Clone(it Item) Item {
 	return maps.Clone(it)
 }
 
-// S is a string attribute value.
+// S returns a string attribute value.
 func S(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
-// N is a number attribute value; text must be a decimal number.
+// N returns a number attribute value; text must be a decimal number.
 func N(text string) types.AttributeValue { return &types.AttributeValueMemberN{Value: text} }
 
-// Absent reports that av is missing, NULL or the empty string: what counts as no value in keys.
+// Absent reports whether av is missing, NULL or the empty string. Such a value is not allowed in keys.
 func Absent(av types.AttributeValue) bool {
 	switch v := av.(type) {
 	case nil, *types.AttributeValueMemberNULL:
@@ -38,7 +38,7 @@ func Absent(av types.AttributeValue) bool {
 	return false
 }
 
-// Empty reports that av is absent or an empty collection: what a required attribute must not be.
+// Empty reports whether av is absent or an empty collection. A required attribute must not be empty.
 func Empty(av types.AttributeValue) bool {
 	switch v := av.(type) {
 	case *types.AttributeValueMemberB:
@@ -57,11 +57,12 @@ func Empty(av types.AttributeValue) bool {
 	return Absent(av)
 }
 
-// MaxBytes is the size above which an item is refused before it is sent: DynamoDB's 400 KB less 1 KB headroom for
-// what its own accounting adds.
+// MaxBytes is the size in bytes above which an item is refused before it is sent: DynamoDB's 400 KB, less 1 KB for what
+// DynamoDB's own accounting adds.
 const MaxBytes = 400*1024 - 1024
 
-// Size returns the bytes that DynamoDB counts for it: names and values, with its overhead for numbers, lists and maps.
+// Size returns the size of it in bytes as DynamoDB counts it: names and values, with the overhead of numbers, lists and
+// maps.
 func Size(it Item) int {
 	total := 0
 	for name, av := range it {
@@ -70,7 +71,7 @@ func Size(it Item) int {
 	return total
 }
 
-// ValueSize returns the bytes that DynamoDB counts for one value; nil counts as a byte.
+// ValueSize returns the size of one value in bytes as DynamoDB counts it; 1 for nil.
 func ValueSize(av types.AttributeValue) int {
 	switch v := av.(type) {
 	case *types.AttributeValueMemberS:
@@ -113,7 +114,7 @@ func ValueSize(av types.AttributeValue) int {
 	return 1
 }
 
-// numberSize is one byte for each two significant digits, one for the exponent and one for a sign: never below what
+// numberSize returns one byte for every two significant digits, one for the exponent and one for a sign: at least what
 // DynamoDB counts.
 func numberSize(text string) int {
 	digits := 0
@@ -125,7 +126,7 @@ func numberSize(text string) int {
 	return min(digits/2+3, 21)
 }
 
-// Equal reports whether DynamoDB would call a and b equal: numbers by value, sets without order, nil equal to nil only.
+// Equal reports whether DynamoDB considers a and b equal: numbers by value, sets in any order, nil equal only to nil.
 func Equal(a, b types.AttributeValue) bool {
 	switch x := a.(type) {
 	case nil:

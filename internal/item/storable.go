@@ -10,8 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// CheckStorable returns a *FieldError for the first attribute, by name, that holds what DynamoDB cannot store or the SDK
-// would change on its way: NaN, an infinity, more than 38 digits, text that is no UTF-8, an element twice in a set.
+// CheckStorable returns a *FieldError for the first attribute, by name, whose value DynamoDB cannot store or the SDK would
+// change: NaN, an infinity, more than 38 digits, text that is not UTF-8, an element twice in a set.
 func CheckStorable(it Item) error {
 	bad, problem := "", ""
 	for name, av := range it {
@@ -31,7 +31,7 @@ const (
 	badSet    = "an element is in the set twice"
 )
 
-// unstorable says why av cannot be stored, "" when it can. Of several reasons in one map it is the first by text.
+// unstorable returns why av cannot be stored, or "". Of several reasons in one map it returns the first by text.
 func unstorable(av types.AttributeValue) string {
 	switch v := av.(type) {
 	case *types.AttributeValueMemberS:
@@ -77,7 +77,7 @@ func unstorable(av types.AttributeValue) string {
 	return ""
 }
 
-// unstorableSet looks at each element, which same gives the identity and the problem of.
+// unstorableSet returns why the set cannot be stored, or "". same returns an element's identity and problem.
 func unstorableSet[E any](set []E, same func(E) (id, problem string)) string {
 	seen := make(map[string]bool, len(set))
 	for _, e := range set {
@@ -93,12 +93,12 @@ func unstorableSet[E any](set []E, same func(E) (id, problem string)) string {
 	return ""
 }
 
-// deepest is how many values may lie inside one another, pointers included. DynamoDB takes 32 levels of lists and maps;
-// more than this is a value that contains itself.
+// deepest is the most levels of nested values, pointers included. DynamoDB allows 32 levels of lists and maps; a value with
+// more than this contains itself.
 const deepest = 200
 
-// checkValue finds what attributevalue would leave out, or encode wrongly, in silence. Types are checked when a schema
-// is built; this is for what only a value shows: the content of interfaces, and whether it ends.
+// checkValue rejects what attributevalue would leave out or encode wrongly without an error. The schema checks types; this
+// checks what only a value shows: the content of interfaces, and cycles.
 func checkValue(v reflect.Value, depth int) error {
 	t := v.Type()
 	switch {
@@ -120,7 +120,7 @@ func checkValue(v reflect.Value, depth int) error {
 			return nil
 		}
 		if e := v.Elem(); t.Kind() == reflect.Interface && e.Kind() == reflect.Pointer && e.IsNil() && e.Type().Implements(marshalerType) {
-			return &FieldError{"", fmt.Sprintf("a nil %s cannot encode itself", e.Type())} // attributevalue would let it try
+			return &FieldError{"", fmt.Sprintf("a nil %s cannot encode itself", e.Type())} // attributevalue would call its method
 		}
 		return checkValue(v.Elem(), depth+1)
 	case reflect.Slice, reflect.Array:
@@ -141,7 +141,7 @@ func checkValue(v reflect.Value, depth int) error {
 	return &FieldError{"", fmt.Sprintf("a value of type %s cannot be stored", t)}
 }
 
-// check is checkValue for a struct of the codec's type, whose text fields know themselves what they store.
+// check is checkValue for a struct of the codec's type. It skips text fields.
 func (c *Codec) check(v reflect.Value) error {
 	if len(c.Texts) == 0 {
 		return checkValue(v, 0)
@@ -149,7 +149,7 @@ func (c *Codec) check(v reflect.Value) error {
 	return checkFields(v, 0, c.textField)
 }
 
-// checkFields checks the fields of a struct but those that are stored as text; text is nil for a nested struct.
+// checkFields checks the fields of a struct except those stored as text; text is nil for a nested struct.
 func checkFields(v reflect.Value, depth int, text func(attr string) *TextField) error {
 	for _, f := range factsOf(v.Type()).fields {
 		fv, ok := fieldByIndex(v, f.index)
@@ -176,7 +176,7 @@ func finite(v reflect.Value) bool {
 	return !math.IsNaN(v.Float()) && !math.IsInf(v.Float(), 0)
 }
 
-// checkEntries gives the same error whatever the order of the map.
+// checkEntries checks the values of a map. It returns the same error in any map order.
 func checkEntries(v reflect.Value, depth int) error {
 	var first error
 	for entries := v.MapRange(); entries.Next(); {

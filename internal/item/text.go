@@ -9,17 +9,17 @@ import (
 
 var textMarshalerType = reflect.TypeFor[encoding.TextMarshaler]()
 
-// TextField is a top-level attribute whose Go type, or a pointer to it, marshals and unmarshals itself as text, and which is
-// stored as that text.
+// TextField is a top-level attribute whose Go type, or a pointer to it, implements encoding.TextMarshaler and
+// encoding.TextUnmarshaler, and which is stored as that text.
 type TextField struct {
 	Index     []int
 	Attr      string
 	OmitEmpty bool
-	Zero      string // text of the zero value; it and the empty text are empty
+	Zero      string // text of the zero value; it counts as empty, as "" does
 }
 
-// IsText reports that values of type t, or pointers to them, can be stored as their own text. Times, which have formats of
-// their own, and types that encode themselves for attributevalue cannot.
+// IsText reports whether values of type t, or pointers to them, can be stored as their own text. Times cannot, since they
+// have formats of their own, nor can types that implement attributevalue's interfaces.
 func IsText(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	switch {
@@ -31,9 +31,9 @@ func IsText(t reflect.Type) bool {
 	return p.Implements(textMarshalerType) && p.Implements(textUnmarshalerType)
 }
 
-// ZeroText is the text of the zero value of t, "" when it has none.
+// ZeroText returns the text of the zero value of t, or "" if it has none.
 func ZeroText(t reflect.Type) (text string) {
-	defer func() { // a method that takes no zero value
+	defer func() { // the method may panic on the zero value
 		if recover() != nil {
 			text = ""
 		}
@@ -45,7 +45,7 @@ func ZeroText(t reflect.Type) (text string) {
 	return string(b)
 }
 
-// Encode returns fv, the field's value, as an attribute value: nil when it is to be absent.
+// Encode returns the field's value fv as an attribute value, or nil if it is to be absent.
 func (f *TextField) Encode(fv reflect.Value) (types.AttributeValue, error) {
 	for {
 		if k := fv.Kind(); (k == reflect.Pointer || k == reflect.Slice || k == reflect.Map) && fv.IsNil() {
@@ -59,10 +59,10 @@ func (f *TextField) Encode(fv reflect.Value) (types.AttributeValue, error) {
 		}
 		fv = fv.Elem()
 	}
-	p := reflect.New(fv.Type()) // its methods may be those of a pointer
+	p := reflect.New(fv.Type()) // its methods may have pointer receivers
 	p.Elem().Set(fv)
 	text, err := p.Interface().(encoding.TextMarshaler).MarshalText()
-	if err != nil { // it may quote the value
+	if err != nil { // the error may contain the value
 		return nil, &FieldError{f.Attr, "the value does not marshal itself as text"}
 	}
 	if f.OmitEmpty && f.Empty(string(text)) {
@@ -75,7 +75,7 @@ func (f *TextField) Encode(fv reflect.Value) (types.AttributeValue, error) {
 	return av, nil
 }
 
-// Empty reports that a text is that of no value.
+// Empty reports whether text stands for no value.
 func (f *TextField) Empty(text string) bool { return text == "" || text == f.Zero }
 
 // decode sets fv from a stored text.
@@ -94,7 +94,7 @@ func (f *TextField) decode(text string, fv reflect.Value) error {
 	return nil
 }
 
-// textField is the field of an attribute that is stored as text, or nil.
+// textField returns the text field of an attribute, or nil.
 func (c *Codec) textField(attr string) *TextField {
 	for i := range c.Texts {
 		if c.Texts[i].Attr == attr {
@@ -104,8 +104,8 @@ func (c *Codec) textField(attr string) *TextField {
 	return nil
 }
 
-// withoutTexts empties the text fields of v, a copy of the caller's struct, for attributevalue would encode them in its own
-// way, or fail. What embedded pointers lead to is copied, since it is the caller's.
+// withoutTexts clears the text fields of v, a copy of the caller's struct, since attributevalue would encode them in its
+// own way, or fail. It copies the targets of embedded pointers, which are the caller's.
 func (c *Codec) withoutTexts(v reflect.Value) {
 	for i := range c.Texts {
 		fv, ok := v, true
@@ -127,7 +127,7 @@ func (c *Codec) withoutTexts(v reflect.Value) {
 	}
 }
 
-// encodeTexts puts the text fields of v into it.
+// encodeTexts adds the text fields of v to it.
 func (c *Codec) encodeTexts(v reflect.Value, it Item) error {
 	for i := range c.Texts {
 		f := &c.Texts[i]

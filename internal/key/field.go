@@ -19,18 +19,17 @@ type Field struct {
 	Attr  string
 	Kind  Kind
 	Time  TimeFormat // of a Time
-	Width int        // digits of an Int, a Uint or a number Time; 0 is the default
+	Width int        // digits of an Int, a Uint or a numeric Time; 0 for the default
 	Lower bool       // a String, or the text of a Time, is lower-cased
-	Plain bool       // a String that would have to be escaped, or is beyond ASCII, is refused
+	Plain bool       // a String that would have to be escaped, or has non-ASCII characters, is rejected
 }
 
-// Number reports that the part is written as a number.
+// Number reports whether the part is written as a number.
 func (f *Field) Number() bool {
 	return f.Kind == Int || f.Kind == Uint || f.Kind == Time && !f.Time.Text()
 }
 
-// FromAttribute reads the part from an item. A missing attribute, NULL and the
-// empty string are absent.
+// FromAttribute reads the part from an item's attribute. A missing attribute, NULL and the empty string are absent.
 func (f *Field) FromAttribute(av types.AttributeValue) (v Value, present bool, err error) {
 	switch av := av.(type) {
 	case nil, *types.AttributeValueMemberNULL:
@@ -77,7 +76,7 @@ func (f *Field) FromAttribute(av types.AttributeValue) (v Value, present bool, e
 	return v, true, nil
 }
 
-// Text gives the text of v in a key, before escaping.
+// Text returns the text of v in a key, before escaping.
 func (f *Field) Text(v Value) (string, error) {
 	if err := f.accepts(v); err != nil {
 		return "", err
@@ -96,8 +95,7 @@ func (f *Field) Text(v Value) (string, error) {
 	}
 }
 
-// accepts refuses a value that is a mistake of the caller whatever the part's
-// range is.
+// accepts rejects a value that is a mistake of the caller, whatever the range of the part.
 func (f *Field) accepts(v Value) error {
 	switch {
 	case f.Kind < String || f.Kind > Time:

@@ -1,6 +1,5 @@
-// Package key composes the text of keys so that text order is the order of the
-// values, and computes the ranges of sort keys that a query needs. It does no
-// I/O and knows nothing of entities: the schema builds its templates.
+// Package key composes keys as text that sorts as the values do, and computes the ranges of sort keys that queries need. It
+// does no I/O and knows nothing of entities: the schema builds its templates.
 package key
 
 import (
@@ -22,7 +21,7 @@ const (
 	Time
 )
 
-// String names the kind for messages.
+// String returns the kind's name for messages.
 func (k Kind) String() string {
 	switch k {
 	case String:
@@ -40,7 +39,7 @@ func (k Kind) String() string {
 	}
 }
 
-// Value is the value of one key part. Kind says which of the fields counts.
+// Value is the value of one key part, in the field that Kind selects.
 type Value struct {
 	Kind Kind
 	S    string
@@ -50,14 +49,13 @@ type Value struct {
 	T    time.Time
 }
 
-// PartError is a value that a key part cannot have. It never shows the value,
-// which may be personal data.
+// PartError reports a value that a key part cannot have. It never contains the value, which may be personal data.
 type PartError struct {
 	Attr    string
 	Problem string // continues "key part x …"
 }
 
-// Error names the part and the problem.
+// Error returns the part and the problem.
 func (e *PartError) Error() string {
 	return fmt.Sprintf("key part %s %s", e.Attr, e.Problem)
 }
@@ -66,14 +64,13 @@ func (f *Field) problem(format string, args ...any) error {
 	return &PartError{Attr: f.Attr, Problem: fmt.Sprintf(format, args...)}
 }
 
-// lastEscaped is the greatest byte that Escape writes in hex. Above it every
-// byte stands for itself; '%', the first byte of each escape, is itself the
-// greatest escaped byte. So escapes sort below all plain bytes and, their hex
-// digits being upper case, among each other like the bytes they stand for.
+// lastEscaped is the greatest byte that Escape writes in hex; bytes above it stand for themselves. '%', the first byte of
+// each escape, is itself the greatest escaped byte. So escapes sort below all plain bytes and, their hex digits being upper
+// case, among each other like the bytes that they stand for.
 const lastEscaped = '%'
 
-// Escape writes every byte up to 0x25 as %XX. Escaped text contains neither
-// the separator '#' nor the range end '$' and sorts as s does.
+// Escape writes every byte up to 0x25 as %XX. Escaped text contains neither the separator '#' nor the range end '$', and
+// sorts as s does.
 func Escape(s string) string {
 	plain := 0
 	for plain < len(s) && s[plain] > lastEscaped {
@@ -96,8 +93,7 @@ func Escape(s string) string {
 	return b.String()
 }
 
-// plain reports that every byte of s is ASCII and stands for itself in an
-// escaped key.
+// plain reports whether every byte of s is ASCII and needs no escape.
 func plain(s string) bool {
 	for i := range len(s) {
 		if s[i] <= lastEscaped || s[i] >= utf8.RuneSelf {

@@ -8,11 +8,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// errText is the error of a text that no values of the template give. It never shows the text.
+// errText is the error of a text that the template cannot compose. It never contains the text.
 var errText = errors.New("key: the text does not fit the template")
 
-// Parse is the inverse of ComposeValues: the values, one for each part, whose text this is. A lower-cased string comes as
-// it is written, which is not what it was; see Determines.
+// Parse is the inverse of ComposeValues: it returns the values of a key text, one for each part. A lower-cased string is
+// returned as written, not as it was; see Determines.
 func (t *Template) Parse(text string) ([]Value, error) {
 	rest, ok := strings.CutPrefix(text, t.Prefix)
 	var vs []Value
@@ -47,14 +47,14 @@ func (t *Template) Parse(text string) ([]Value, error) {
 	if !ok || rest != "" {
 		return nil, errText
 	}
-	// What is no canonical text is found here: another escape, a sign, a time of another precision.
+	// This rejects text that is not canonical: another escape, a sign, a time of another precision.
 	if again, err := t.ComposeValues(vs); err != nil || again != text {
 		return nil, errText
 	}
 	return vs, nil
 }
 
-// length is how many bytes of rest are the part of segment i; not positive when that is unknown.
+// length returns how many bytes of rest the part of segment i has; not positive if unknown.
 func (t *Template) length(i int, rest string) int {
 	if t.Escaped {
 		if end := strings.IndexByte(rest, '#'); end >= 0 {
@@ -64,7 +64,7 @@ func (t *Template) length(i int, rest string) int {
 	}
 	f := t.Segments[i].Field
 	if f.Kind != String {
-		return min(f.size(rest), len(rest)) // too short a part does not parse, or not to this text
+		return min(f.size(rest), len(rest)) // a part that is too short does not parse, or composes another text
 	}
 	literal, more := t.after(i)
 	switch {
@@ -73,10 +73,10 @@ func (t *Template) length(i int, rest string) int {
 	case literal == "":
 		return -1
 	}
-	return strings.Index(rest, literal) // part refuses values in which it stands earlier
+	return strings.Index(rest, literal) // part rejects values that contain literal
 }
 
-// size is how many bytes a part that is no string has, at the beginning of rest.
+// size returns how many bytes a part that is not a string has at the beginning of rest.
 func (f *Field) size(rest string) int {
 	switch {
 	case f.Kind == Bool && strings.HasPrefix(rest, "true"):
@@ -93,7 +93,7 @@ func (f *Field) size(rest string) int {
 	return intWidth
 }
 
-// textSizes are the sizes of times in the text formats.
+// textSizes are the lengths of times in the text formats.
 var textSizes = map[TimeFormat]int{Nano: 30, Micro: 27, Milli: 24, Second: 20}
 
 // parse reads the text of a value, before escaping.
@@ -116,7 +116,7 @@ func (f *Field) parse(text string) (Value, bool) {
 	return v, err == nil
 }
 
-// Attribute is v as the attribute that FromAttribute reads.
+// Attribute returns v as the attribute that FromAttribute reads.
 func (f *Field) Attribute(v Value) (types.AttributeValue, error) {
 	switch f.Kind {
 	case Int:
@@ -131,8 +131,8 @@ func (f *Field) Attribute(v Value) (types.AttributeValue, error) {
 	return &types.AttributeValueMemberS{Value: v.S}, nil
 }
 
-// Determines reports that the text of the key says what value the attribute has. It does not of a string in lower case, nor
-// of any part behind a string that nothing separates from the next part.
+// Determines reports whether the text of the key determines the value of the attribute. It does not for a lower-cased
+// string, nor for parts after a string that is not separated from the next part.
 func (t *Template) Determines(attr string) bool {
 	known := false
 	for i, s := range t.Segments {
@@ -149,7 +149,7 @@ func (t *Template) Determines(attr string) bool {
 
 func (f *Field) determines(attr string) bool { return f.Attr == attr && (f.Kind != String || !f.Lower) }
 
-// Read is the attribute as the text of the key gives it; Determines holds for it.
+// Read returns the attribute's value from the text of the key. Determines must hold for it.
 func (t *Template) Read(text, attr string) (types.AttributeValue, error) {
 	vs, err := t.Parse(text)
 	if err != nil {
@@ -163,7 +163,7 @@ func (t *Template) Read(text, attr string) (types.AttributeValue, error) {
 	return nil, errText
 }
 
-// unescape is the inverse of Escape. What Escape does not write comes as something else than it was.
+// unescape is the inverse of Escape, for text that Escape wrote.
 func unescape(s string) string {
 	if !strings.Contains(s, "%") {
 		return s

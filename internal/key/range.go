@@ -8,19 +8,19 @@ import (
 	"unicode/utf8"
 )
 
-// What DynamoDB allows, in bytes.
+// DynamoDB's limits, in bytes.
 const (
 	MaxSortKey      = 1024
 	MaxPartitionKey = 2048
 )
 
-// RangeOp is the condition of a query on its sort key.
+// RangeOp is the condition of a query on the sort key.
 type RangeOp int
 
 // The conditions on a sort key.
 const (
-	Whole   RangeOp = iota // none
-	Empty                  // nothing can match: no request is needed
+	Whole   RangeOp = iota // no condition
+	Empty                  // matches nothing: no request is needed
 	Equal                  // = Lo
 	Prefix                 // begins_with Lo
 	Span                   // BETWEEN Lo AND Hi
@@ -32,13 +32,12 @@ const (
 type Range struct {
 	Op     RangeOp
 	Lo, Hi string
-	// Filter says that the range may hold keys that do not meet the bound: the
-	// caller must also filter on the bounded attribute. (Lower-cased, where the
-	// part is: DynamoDB's own filter sees the attribute as it was given.)
+	// Filter reports that the range may contain keys that do not meet the bound: the caller must also filter on the bounded
+	// attribute, lower-cased where the part is, since DynamoDB's filter sees the attribute as given.
 	Filter bool
 }
 
-// Contains reports whether a sort key lies in the range.
+// Contains reports whether a sort key is in the range.
 func (r Range) Contains(key string) bool {
 	switch r.Op {
 	case Whole:
@@ -58,10 +57,9 @@ func (r Range) Contains(key string) bool {
 	}
 }
 
-// Range gives the range of the items whose first parts equal lead and whose
-// next part meets bound, if there is one. On the last part of an escaped
-// template it may hold satellites (keys that continue an item's key with '#')
-// of items that it does not hold, and need not hold those of items that it does.
+// Range returns the range of the items whose first parts equal lead and whose next part meets bound, unless that is nil. If
+// bound is on the last part of an escaped template, the range may contain satellites (keys that continue an item's key with
+// '#') of items outside it, and may leave out satellites of items in it.
 func (t *Template) Range(lead []Value, bound *Bound) (Range, error) {
 	fields := t.Fields()
 	switch {
@@ -77,7 +75,7 @@ func (t *Template) Range(lead []Value, bound *Bound) (Range, error) {
 	case len(lead) == len(fields):
 		return equal(head), nil
 	case len(head) >= MaxSortKey:
-		return Range{Op: Empty}, nil // the next part has at least one byte
+		return Range{Op: Empty}, nil // the next part needs at least one byte
 	case bound == nil:
 		return prefix(head), nil
 	}
@@ -115,8 +113,8 @@ func prefix(text string) Range {
 	return Range{Op: Prefix, Lo: text}
 }
 
-// span gives the range from lo to hi below the prefix head; an empty end is
-// open. Ends too long for DynamoDB are cut after they have been compared.
+// span returns the range from lo to hi among the keys that begin with head; an empty end is open. Ends too long for
+// DynamoDB are cut after the comparison.
 func span(head, lo, hi string) Range {
 	if lo == "" && hi == "" {
 		return prefix(head)
@@ -151,23 +149,22 @@ const (
 	Gt
 	Ge
 	Between
-	BeginsWith // of a String only
+	BeginsWith // for a String only
 )
 
-// Bound is a condition on one key part. Operations of one argument use Lo.
+// Bound is a condition on one key part. Operations with one argument use Lo.
 type Bound struct {
 	Op             Op
 	Lo, Hi         Value
-	LoOpen, HiOpen bool // of Between: the end does not belong to the range
+	LoOpen, HiOpen bool // for Between: the end is not part of the range
 }
 
-// lower gives the lower end, if there is one, and whether it belongs to the
-// range.
+// lower returns the lower end, if any, and whether it is part of the range.
 func (b *Bound) lower() (v Value, closed, ok bool) {
 	return b.Lo, b.Op == Ge || b.Op == Between && !b.LoOpen, b.Op == Gt || b.Op == Ge || b.Op == Between
 }
 
-// upper gives the upper end, as lower does.
+// upper returns the upper end, as lower does.
 func (b *Bound) upper() (v Value, closed, ok bool) {
 	if b.Op == Between {
 		return b.Hi, !b.HiOpen, true
@@ -175,7 +172,7 @@ func (b *Bound) upper() (v Value, closed, ok bool) {
 	return b.Lo, b.Op == Le, b.Op == Lt || b.Op == Le
 }
 
-// check refuses what no value of the part could make right.
+// check rejects a bound that is wrong for any value of the part.
 func (t *Template) check(i int, b *Bound) error {
 	f := t.Segments[i].Field
 	if b.Op < Eq || b.Op > BeginsWith {
@@ -196,7 +193,7 @@ func (t *Template) check(i int, b *Bound) error {
 			return f.problem("is no string, which begins_with needs")
 		}
 	case f.Kind == String && !t.Escaped:
-		// "a-" sorts below "a" when "b" sorts above what follows in the key.
+		// "a-" sorts below "a" if what follows in the key begins with "b".
 		if literal, _ := t.after(i); literal != "" {
 			return f.problem("is followed by %q in a verbatim key, whose order is then not that of the part: "+
 				"only equality and begins_with are possible", literal)
@@ -205,8 +202,7 @@ func (t *Template) check(i int, b *Bound) error {
 	return nil
 }
 
-// beginning gives the range of the items whose part of segment i, behind head,
-// begins with v.
+// beginning returns the range of the items whose part of segment i, after head, begins with v.
 func (t *Template) beginning(head string, i int, v Value) Range {
 	text := t.Segments[i].Field.cased(v.S)
 	if t.Escaped {
@@ -222,8 +218,7 @@ func (t *Template) beginning(head string, i int, v Value) Range {
 	return r
 }
 
-// overlaps reports whether the end of text could be the beginning of literal,
-// or literal the end of text.
+// overlaps reports whether the end of text could be the beginning of literal, or literal the end of text.
 func overlaps(text, literal string) bool {
 	for n := min(len(text), len(literal)); n > 0; n-- {
 		if strings.HasSuffix(text, literal[:n]) {
@@ -233,10 +228,10 @@ func overlaps(text, literal string) bool {
 	return false
 }
 
-// between gives the range of a comparison of the part of segment i, behind head.
+// between returns the range of a comparison of the part of segment i, after head.
 func (t *Template) between(head string, i int, b *Bound) Range {
 	f := t.Segments[i].Field
-	var lo, hi string // "" is no end
+	var lo, hi string // "" for an open end
 	if v, closed, ok := b.lower(); ok {
 		text, where := f.round(v, closed)
 		switch {
@@ -266,16 +261,15 @@ func (t *Template) between(head string, i int, b *Bound) Range {
 	return r
 }
 
-// past gives the least text above the keys whose part of segment i ends at text.
+// past returns the least text above the keys whose part of segment i ends with text.
 func (t *Template) past(text string, i int) string {
 	if literal, _ := t.after(i); literal != "" {
 		return behind(text, literal)
 	}
-	return text + "\x00" // not text+"$": the item itself ends here, its satellites do not matter
+	return text + "\x00" // not text+"$": the item's key ends here, and its satellites do not matter
 }
 
-// through gives a text at or above the keys whose part of segment i ends at
-// text, and below all later ones.
+// through returns a text at or above the keys whose part of segment i ends with text, and below all later keys.
 func (t *Template) through(text string, i int) string {
 	if literal, _ := t.after(i); literal != "" {
 		return behind(text, literal)
@@ -283,8 +277,7 @@ func (t *Template) through(text string, i int) string {
 	return text
 }
 
-// behind gives the end of the keys that continue text with literal: text+"$"
-// where the literal begins with '#'.
+// behind returns the end of the keys that continue text with literal: text+"$" where the literal begins with '#'.
 func behind(text, literal string) string {
 	_, size := utf8.DecodeRuneInString(literal)
 	return Successor(text + literal[:size])
@@ -297,7 +290,7 @@ func (t *Template) escaped(text string) string {
 	return text
 }
 
-// position says where a value lies relative to all values the part can have.
+// position is where a value is relative to all values that the part can have.
 type position int
 
 const (
@@ -306,8 +299,8 @@ const (
 	above
 )
 
-// round gives the text of the nearest value that the part can have, upwards or
-// downwards, or says that there is none.
+// round returns the text of the nearest value that the part can have, upwards or downwards; the position is not within if
+// there is none.
 func (f *Field) round(v Value, up bool) (string, position) {
 	switch {
 	case v.Kind == String && v.S == "", v.Kind == Int && v.I < 0:
@@ -320,13 +313,12 @@ func (f *Field) round(v Value, up bool) (string, position) {
 	}
 	text, err := f.Text(v)
 	if err != nil {
-		return "", above // too wide, or behind the year 9999
+		return "", above // too wide, or after the year 9999
 	}
 	return text, within
 }
 
-// nearest gives the nearest time of the format that is not before t, or not
-// after it.
+// nearest returns the nearest time of the format that is not before t, or not after it.
 func (f TimeFormat) nearest(t time.Time, up bool) time.Time {
 	if up {
 		return f.ceil(t)
@@ -334,16 +326,16 @@ func (f TimeFormat) nearest(t time.Time, up bool) time.Time {
 	return f.Truncate(t)
 }
 
-// Successor gives the least text above every text that begins with prefix: the
-// prefix with its last rune incremented. It is "" if absent.
+// Successor returns the least text above every text that begins with prefix: the prefix with its last rune incremented. It
+// returns "" if there is none.
 func Successor(prefix string) string {
 	for prefix != "" {
 		r, size := utf8.DecodeLastRuneInString(prefix)
 		prefix = prefix[:len(prefix)-size]
 		switch {
 		case r == utf8.MaxRune, r == utf8.RuneError && size == 1:
-			// nothing to increment here: increment what stands before it
-		case r+1 == 0xD800: // surrogates are no text
+			// It cannot be incremented: increment the rune before it.
+		case r+1 == 0xD800: // surrogates are not text
 			return prefix + "\uE000"
 		default:
 			return prefix + string(r+1)
@@ -352,8 +344,8 @@ func Successor(prefix string) string {
 	return ""
 }
 
-// cutLower cuts a lower bound to the size of a sort key, at a character
-// boundary. The result is at or below text, so it lets more keys through.
+// cutLower cuts a lower bound to the size of a sort key, at a character boundary. The result is at or below text, so the
+// range may grow.
 func cutLower(text string) string {
 	if len(text) <= MaxSortKey {
 		return text
@@ -365,16 +357,15 @@ func cutLower(text string) string {
 	return text[:end]
 }
 
-// maxSlack is how many bytes of a character can lie before a cut.
+// maxSlack is the most bytes of a character before a cut.
 const maxSlack = utf8.UTFMax - 1
 
-// greatest has, for each number of bytes, the greatest text of that size.
+// greatest has the greatest text of each number of bytes.
 var greatest = [maxSlack + 1]string{"", "\x7f", "\u07ff", "\uffff"}
 
-// cutUpper cuts an upper bound to the size of a sort key. No key lets more or
-// fewer through: a key that begins with the cut text is too long or, where a
-// character of n bytes was cut off, goes on with one of fewer bytes, which
-// sorts below it. The slack is filled so that the bound is above all of those.
+// cutUpper cuts an upper bound to the size of a sort key without changing the range: a key that begins with the cut text is
+// too long or, where a character of n bytes was cut off, continues with a shorter character, which sorts below it. The
+// result is filled up so that it is above all of those.
 func cutUpper(text string) string {
 	cut := cutLower(text)
 	if len(cut) == len(text) {

@@ -6,17 +6,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Recomposes reports that text is the key that effect-dynamodb gives an item:
-// its values in lower case and unescaped, also those that this package would
-// refuse to write there.
+// Recomposes reports whether text is the key that effect-dynamodb composes for an item: with values in lower case and
+// unescaped, including those that this package rejects.
 func (t *Template) Recomposes(item map[string]types.AttributeValue, text string) bool {
 	composed, ok := t.AsStored(item)
-	// Beyond ASCII, JavaScript and Go do not agree on every lower case.
+	// JavaScript and Go lower some non-ASCII letters differently.
 	return ok && strings.EqualFold(composed, text)
 }
 
-// AsStored is the key that effect-dynamodb gives an item, up to the lower case of
-// letters on which JavaScript and Go do not agree; false when a part is absent.
+// AsStored returns the key that effect-dynamodb composes for an item, except for letters that JavaScript and Go lower
+// differently. It returns false if a part is absent.
 func (t *Template) AsStored(item map[string]types.AttributeValue) (string, bool) {
 	var b strings.Builder
 	b.WriteString(t.Prefix)
@@ -35,8 +34,7 @@ func (t *Template) AsStored(item map[string]types.AttributeValue) (string, bool)
 	return b.String(), true
 }
 
-// asStored is how effect-dynamodb writes a stored value: numbers are padded on
-// the left whatever they are.
+// asStored returns a stored value as effect-dynamodb writes it: any number is padded on the left.
 func (f *Field) asStored(av types.AttributeValue) (string, bool) {
 	switch v := av.(type) {
 	case *types.AttributeValueMemberS:

@@ -8,25 +8,24 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Segment is a literal, a part, or a literal and the part behind it.
+// Segment is a literal, a part, or a literal followed by a part.
 type Segment struct {
 	Literal string
 	Field   *Field
 }
 
-// Template is how the text of a key is composed of parts.
+// Template composes the text of a key from its parts.
 //
-// An Escaped one (a "$" key) is its Prefix and then, for each segment, '#', the
-// literal and the escaped value. Below a text P of whole segments lie exactly
-// the keys from P# to P$. A verbatim one has no prefix, and its segments are
-// concatenated with values unchanged.
+// An Escaped template (a "$" key) is its Prefix and then, for each segment, '#', the literal and the escaped value. The
+// keys that continue a text P of whole segments are exactly those from P# to P$. A verbatim template has no prefix, and its
+// segments are concatenated with unchanged values.
 type Template struct {
 	Prefix   string
 	Escaped  bool
 	Segments []Segment
 }
 
-// Fields gives the parts, in order.
+// Fields returns the parts, in order.
 func (t *Template) Fields() []*Field {
 	var fields []*Field
 	for _, s := range t.Segments {
@@ -37,8 +36,7 @@ func (t *Template) Fields() []*Field {
 	return fields
 }
 
-// Compose gives the key text of an item, or the attributes of the parts that
-// are absent from it, in order.
+// Compose returns the key text of an item, or the attributes of the parts that are absent from it, in order.
 func (t *Template) Compose(item map[string]types.AttributeValue) (text string, missing []string, err error) {
 	fields := t.Fields()
 	values := make([]Value, 0, len(fields))
@@ -60,7 +58,7 @@ func (t *Template) Compose(item map[string]types.AttributeValue) (text string, m
 	return text, nil, err
 }
 
-// ComposeValues gives the key text of one value for each part.
+// ComposeValues returns the key text for one value of each part.
 func (t *Template) ComposeValues(vs []Value) (string, error) {
 	if n := len(t.Fields()); len(vs) != n {
 		return "", fmt.Errorf("key: %d values for %d parts", len(vs), n)
@@ -69,9 +67,8 @@ func (t *Template) ComposeValues(vs []Value) (string, error) {
 	return text, err
 }
 
-// head composes as much of the key as the leading values determine: up to and
-// including the literal before the first part without a value. It returns the
-// index of that part's segment, or the number of segments.
+// head composes as much of the key as the leading values determine: up to and including the literal before the first part
+// without a value. It returns the index of that part's segment, or the number of segments.
 func (t *Template) head(lead []Value) (text string, next int, err error) {
 	var b strings.Builder
 	b.WriteString(t.Prefix)
@@ -96,7 +93,7 @@ func (t *Template) head(lead []Value) (text string, next int, err error) {
 	return b.String(), len(t.Segments), nil
 }
 
-// part gives the text of v as the part of segment i.
+// part returns the text of v as the part of segment i.
 func (t *Template) part(i int, v Value) (string, error) {
 	f := t.Segments[i].Field
 	text, err := f.Text(v)
@@ -110,16 +107,15 @@ func (t *Template) part(i int, v Value) (string, error) {
 		return Escape(text), nil
 	}
 	literal, more := t.after(i)
-	// A reader splits at the first place where the literal stands, so that must
-	// be where it was put: "x-" before "--" would be read as "x" and "-…".
+	// Parse splits at the first occurrence of the literal, so that must be the one written here: "x-" before "--" would be
+	// read as "x" and "-…".
 	if f.Kind == String && more && strings.Index(text+literal, literal) != len(text) {
 		return "", f.problem("contains %q, which follows it in the key", literal)
 	}
 	return text, nil
 }
 
-// after gives the literal text that follows the part of segment i, and whether
-// another part follows.
+// after returns the literal text that follows the part of segment i, and whether another part follows.
 func (t *Template) after(i int) (literal string, more bool) {
 	var b strings.Builder
 	for _, s := range t.Segments[i+1:] {
@@ -134,8 +130,8 @@ func (t *Template) after(i int) (literal string, more bool) {
 	return b.String(), false
 }
 
-// Describe is how the template makes a text, for people and for comparing: its prefix and literals, and each part with its
-// attribute and format. Templates with one description compose equal texts from equal items.
+// Describe returns how the template composes a text, for people and for comparison: its prefix and literals, and each part
+// with its attribute and format. Templates with equal descriptions compose equal texts from equal items.
 func (t *Template) Describe() string {
 	var b strings.Builder
 	b.WriteString(t.Prefix)
@@ -151,7 +147,7 @@ func (t *Template) Describe() string {
 	return b.String()
 }
 
-// Describe is how a value is written: string, string|lower, int:19, uint:20, bool, time=ns, time=unix:19.
+// Describe returns how a value is written: string, string|lower, int:19, uint:20, bool, time=ns, time=unix:19.
 func (f *Field) Describe() string {
 	digits := func(standard int) string {
 		if f.Width > 0 {

@@ -10,8 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// TimeFormat is how a time is stored. Each of the text formats has a fixed
-// width, so that text order is time order.
+// TimeFormat is how a time is stored. Each text format has a fixed width, so that texts sort as the times do.
 type TimeFormat int
 
 // The formats of a time.
@@ -32,13 +31,13 @@ var (
 
 var timeFormats = []string{Nano: "ns", Micro: "us", Milli: "ms", Second: "s", Unix: "unix", UnixMilli: "unixms"}
 
-// ParseTimeFormat gives the format that a tag calls s.
+// ParseTimeFormat returns the format that s names in a tag.
 func ParseTimeFormat(s string) (TimeFormat, bool) {
 	i := slices.Index(timeFormats, s)
 	return TimeFormat(max(i, 0)), i >= 0
 }
 
-// String gives the name that ParseTimeFormat reads.
+// String returns the name that ParseTimeFormat reads.
 func (f TimeFormat) String() string {
 	if f < 0 || int(f) >= len(timeFormats) {
 		return "TimeFormat(" + strconv.Itoa(int(f)) + ")"
@@ -46,7 +45,7 @@ func (f TimeFormat) String() string {
 	return timeFormats[f]
 }
 
-// Unit is the difference between two neighbouring times of the format.
+// Unit returns the precision of the format.
 func (f TimeFormat) Unit() time.Duration {
 	switch f {
 	case Micro:
@@ -60,7 +59,7 @@ func (f TimeFormat) Unit() time.Duration {
 	}
 }
 
-// UnitName gives the unit as Go source has it, for messages.
+// UnitName returns the unit as Go source, for messages.
 func (f TimeFormat) UnitName() string {
 	switch f.Unit() {
 	case time.Microsecond:
@@ -76,18 +75,17 @@ func (f TimeFormat) UnitName() string {
 // Text reports whether the format is stored as a string, not as a number.
 func (f TimeFormat) Text() bool { return f != Unix && f != UnixMilli }
 
-// Truncate gives the latest time of the format that is not after t, in UTC.
-// It goes towards the past before 1970, too.
+// Truncate returns the latest time of the format that is not after t, in UTC, also before 1970.
 func (f TimeFormat) Truncate(t time.Time) time.Time {
 	t = t.UTC()
-	// Nanosecond counts from the second before t in every era.
+	// Nanosecond counts forward from the second, also before 1970.
 	return t.Add(-time.Duration(t.Nanosecond()) % f.Unit())
 }
 
 // Exact reports whether the format holds t without loss.
 func (f TimeFormat) Exact(t time.Time) bool { return f.Truncate(t).Equal(t) }
 
-// ceil gives the earliest time of the format that is not before t.
+// ceil returns the earliest time of the format that is not before t.
 func (f TimeFormat) ceil(t time.Time) time.Time {
 	floor := f.Truncate(t)
 	if floor.Equal(t) {
@@ -96,8 +94,8 @@ func (f TimeFormat) ceil(t time.Time) time.Time {
 	return floor.Add(f.Unit())
 }
 
-// Format gives the stored text of t: RFC 3339, or the digits of a number. It
-// truncates; callers that must not lose precision ask Exact first.
+// Format returns the stored text of t: RFC 3339, or the digits of a number. It truncates; callers that must not lose
+// precision check Exact first.
 func (f TimeFormat) Format(t time.Time) (string, error) {
 	t = f.Truncate(t)
 	if !yearFits(t) {
@@ -119,9 +117,8 @@ func (f TimeFormat) Format(t time.Time) (string, error) {
 	}
 }
 
-// Parse reads a stored text. A text format reads any RFC 3339 time, of any
-// offset and precision, because items may be older than the format; a number
-// format reads a whole number. The result is in UTC. Errors never show the text.
+// Parse reads a stored text, in UTC. A text format reads any RFC 3339 time, of any offset and precision, because items may
+// be older than the format; a number format reads a whole number. Errors never contain the text.
 func (f TimeFormat) Parse(text string) (time.Time, error) {
 	var t time.Time
 	if f.Text() {
@@ -155,7 +152,7 @@ var (
 	errNotNumber = errors.New("is not a number")
 )
 
-// Value gives t as it is stored: S for the text formats, N for the others.
+// Value returns t as it is stored: S for the text formats, N for the others.
 func (f TimeFormat) Value(t time.Time) (types.AttributeValue, error) {
 	text, err := f.Format(t)
 	if err != nil {
@@ -167,8 +164,8 @@ func (f TimeFormat) Value(t time.Time) (types.AttributeValue, error) {
 	return &types.AttributeValueMemberN{Value: text}, nil
 }
 
-// FromValue reads a stored time. A number under a text format is an error, and
-// the other way round: the two do not compare, so one of them is a mistake.
+// FromValue reads a stored time. A number under a text format is an error, and so is a text under a number format: they do
+// not compare, so one of them is a mistake.
 func (f TimeFormat) FromValue(av types.AttributeValue) (time.Time, error) {
 	if f.Text() {
 		s, ok := av.(*types.AttributeValueMemberS)

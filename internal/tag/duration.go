@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// units in the order in which a duration names them.
+// units are the units of a duration, in the order in which it names them.
 var units = []struct {
 	letter byte
 	size   time.Duration
@@ -16,15 +16,14 @@ var units = []struct {
 	{'s', time.Second},
 }
 
-// Duration reads "90d" or "1h30m": whole numbers of days, hours, minutes and
-// seconds, each unit at most once and in that order. There is no sign, no
-// fraction and no bare number; "0d" is 0.
+// Duration reads "90d" or "1h30m": whole numbers of days, hours, minutes and seconds, each unit at most once and in that
+// order, without sign, fraction or bare number. "0d" is 0.
 func Duration(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, errorAt(0, `empty duration: write one like "90d" or "1h30m"`)
 	}
 	var total time.Duration
-	used := 0 // units before this index are spent
+	used := 0 // units before this index have passed
 	for at := 0; at < len(text); {
 		start := at
 		var count int64

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// attributeOptions are the options that attributevalue knows (its tag.go).
+// attributeOptions are the options of attributevalue (its tag.go).
 var attributeOptions = []string{
 	"omitempty", "omitemptyelem", "nullempty", "nullemptyelem",
 	"string", "unixtime", "stringset", "numberset", "binaryset",
@@ -24,8 +24,8 @@ type Attribute struct {
 	Set           string // "", "string", "number" or "binary"
 }
 
-// ParseAttribute reads "name,option,…" as attributevalue does, but refuses
-// options that attributevalue would ignore in silence.
+// ParseAttribute reads "name,option,…" as attributevalue does, but rejects the unknown options that attributevalue
+// ignores.
 func ParseAttribute(text string) (Attribute, error) {
 	if text == "-" {
 		return Attribute{Skip: true}, nil
@@ -100,7 +100,7 @@ var roles = []Role{CreatedAt, UpdatedAt, DeletedAt, Version, Append, Immutable, 
 
 var timeFormats = []string{"ns", "us", "ms", "s", "unix", "unixms"}
 
-// fieldWords is everything an `entity` tag may say, for suggestions.
+// fieldWords are the words of an `entity` tag, for suggestions.
 var fieldWords = func() []string {
 	var words []string
 	for _, r := range roles {
@@ -112,7 +112,7 @@ var fieldWords = func() []string {
 	return append(words, string(Text)+ordered)
 }()
 
-// ordered follows the role text where texts of values have the order of the values.
+// ordered follows the role text where the texts sort as the values do.
 const ordered = "=ordered"
 
 // Field is the parsed `entity` tag of a struct field.
@@ -120,14 +120,14 @@ type Field struct {
 	Roles []Role // in the order given
 	Time  string // ns, us, ms, s, unix or unixms; "" when not given
 
-	Ordered bool // text=ordered
+	Ordered bool // text=ordered was given
 }
 
 // Has reports whether the field has the role r.
 func (f Field) Has(r Role) bool { return slices.Contains(f.Roles, r) }
 
-// ParseField reads a comma separated list of roles and at most one "time=format".
-// Whether roles go together, and with the field's type, is for the schema to say.
+// ParseField reads a comma separated list of roles and at most one "time=format". The schema checks whether the roles fit
+// together and the field's type.
 func ParseField(text string) (Field, error) {
 	var field Field
 	at := 0

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Form is the way in which a key is declared.
+// Form is the form of a key's declaration.
 type Form int
 
 // The forms of a key.
@@ -17,7 +17,7 @@ const (
 	Native               // "attr", "a+b": model attributes are the key, in their own types
 )
 
-// MaxNative is how many attributes one side of a native key may have.
+// MaxNative is the most attributes that a partition or sort key can have.
 const MaxNative = 4
 
 // Placeholder stands for the value of an attribute in a template.
@@ -27,7 +27,7 @@ type Placeholder struct {
 	Lower bool // {attr|lower}
 }
 
-// Segment is a literal, a placeholder, or a literal and the placeholder behind it.
+// Segment is a literal, a placeholder, or a literal followed by a placeholder.
 type Segment struct {
 	Literal string
 	Field   *Placeholder
@@ -36,12 +36,12 @@ type Segment struct {
 // Key is a parsed key declaration.
 type Key struct {
 	Form     Form
-	Attr     string    // Verbatim: the attribute the text is stored in
+	Attr     string    // Verbatim: the attribute that stores the text
 	Attrs    []string  // Native: one to MaxNative attributes
-	Segments []Segment // Prefixed: what follows "$", one for each "#"; Verbatim: concatenated
+	Segments []Segment // Prefixed: those after "$", one for each "#"; Verbatim: concatenated
 }
 
-// String gives the canonical text; ParseKey reads it as k again.
+// String returns the canonical text. ParseKey reads it back as k.
 func (k Key) String() string {
 	if k.Form == Native {
 		return strings.Join(k.Attrs, "+")
@@ -65,7 +65,7 @@ func (k Key) String() string {
 	return b.String()
 }
 
-// String gives the placeholder with its braces.
+// String returns the placeholder in braces.
 func (p Placeholder) String() string {
 	switch {
 	case p.Width > 0:
@@ -76,13 +76,13 @@ func (p Placeholder) String() string {
 	return "{" + p.Attr + "}"
 }
 
-// maxWidth is the number of digits of the greatest uint64. bigintWidth is the one in which effect-dynamodb writes a bigint.
+// maxWidth is the number of digits of the greatest uint64. bigintWidth is the width of a bigint in effect-dynamodb.
 const (
 	maxWidth    = 20
 	bigintWidth = 38
 )
 
-// parsePlaceholder reads what stands between the braces, text[start:end].
+// parsePlaceholder reads the text between the braces, text[start:end].
 func parsePlaceholder(text string, start, end int) (*Placeholder, error) {
 	mark := end
 	if at := strings.IndexAny(text[start:end], ":|"); at >= 0 {
@@ -114,23 +114,22 @@ func parsePlaceholder(text string, start, end int) (*Placeholder, error) {
 	return field, nil
 }
 
-// parseWidth reads "0N". The zero is required, as in a printf verb, because a
-// reader would take {a:13} for a truncation or for padding with spaces.
+// parseWidth reads "0N". The zero is required, as in a printf verb, because {a:13} looks like a truncation or padding with
+// spaces.
 func parseWidth(text string) (int, bool) {
 	digits, padded := strings.CutPrefix(text, "0")
 	width, err := strconv.Atoi(digits)
 	if !padded || err != nil || width < 1 || width > maxWidth && width != bigintWidth {
 		return 0, false
 	}
-	return width, strconv.Itoa(width) == digits // one spelling: no sign, no second zero
+	return width, strconv.Itoa(width) == digits // rejects a sign or a second zero
 }
 
-// lastReserved is the greatest byte that a "$" template keeps for itself: "#"
-// separates, "$" ends a range and "%" begins an escape. A literal with such a
-// byte would break the order of keys and the ends of ranges.
+// lastReserved is the greatest byte that a literal of a "$" template cannot contain: "#" separates segments, "$" ends a
+// range and "%" begins an escape. Such a byte would break the order of keys and the ends of ranges.
 const lastReserved = '%'
 
-// ParseKey reads the declaration of a key in any of its three forms.
+// ParseKey reads the declaration of a key in any of the three forms.
 func ParseKey(text string) (Key, error) {
 	if text == "" {
 		return Key{}, errorAt(0, "empty key")
@@ -223,8 +222,8 @@ func parseNative(text string) (Key, error) {
 	return key, nil
 }
 
-// parseSegment reads a literal, and the placeholder behind it if there is one,
-// from text[start:end]; it returns the offset behind what it has read.
+// parseSegment reads a literal, and the placeholder after it if any, from text[start:end]. It returns the offset after
+// them.
 func parseSegment(text string, start, end int) (Segment, int, error) {
 	brace := end
 	if at := strings.IndexByte(text[start:end], '{'); at >= 0 {
@@ -235,7 +234,7 @@ func parseSegment(text string, start, end int) (Segment, int, error) {
 		return Segment{}, 0, errorAt(start+at, `"}" without "{"`)
 	}
 	if !utf8.ValidString(literal) {
-		// DynamoDB stores UTF-8; the SDK would replace the bytes in silence.
+		// DynamoDB stores UTF-8; the SDK would replace other bytes.
 		return Segment{}, 0, errorAt(start, "the literal is not valid UTF-8")
 	}
 	if brace == end {

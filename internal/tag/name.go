@@ -2,8 +2,7 @@ package tag
 
 import "strings"
 
-// Name checks the name of an entity, constraint, index accessor or namespace:
-// a letter, then letters, digits, "_" and "-".
+// Name checks the name of an entity, constraint, index accessor or namespace: a letter, then letters, digits, "_" and "-".
 func Name(text string) error {
 	if text == "" {
 		return errorAt(0, "empty name")
@@ -14,8 +13,8 @@ func Name(text string) error {
 	return attributeName(text, 0, len(text))
 }
 
-// attributeName checks that text[start:end] is an attribute name as templates
-// spell it: a letter or "_", then letters, digits, "_" and "-".
+// attributeName checks that text[start:end] is an attribute name that a template can contain: a letter or "_", then
+// letters, digits, "_" and "-".
 func attributeName(text string, start, end int) error {
 	if start == end {
 		return errorAt(start, "empty name")
@@ -35,9 +34,8 @@ func attributeName(text string, start, end int) error {
 	return nil
 }
 
-// Nearest gives the word of known that word is most likely a misspelling of,
-// or "" when none is near. Case does not count; of equally near words the first
-// is taken.
+// Nearest returns the word of known that word is most likely a misspelling of, or "" if none is near. Case does not count;
+// of equally near words it returns the first.
 func Nearest(word string, known []string) string {
 	best, least := "", 0
 	for _, candidate := range known {
@@ -45,7 +43,7 @@ func Nearest(word string, known []string) string {
 		longer := max(len(a), len(b))
 		limit := min((longer+2)/3, 3) // about one mistake in three letters
 		if longer-min(len(a), len(b)) > limit {
-			continue // before distance, whose cost is the product of the lengths
+			continue // distance would cost the product of the lengths
 		}
 		d := distance(a, b)
 		if d <= limit && d < longer && (best == "" || d < least) {
@@ -55,8 +53,8 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// distance counts the insertions, deletions, replacements and swaps of
-// neighbours that turn a into b (optimal string alignment).
+// distance counts the insertions, deletions, replacements and swaps of neighbours that turn a into b (optimal string
+// alignment).
 func distance(a, b []rune) int {
 	var before []int // the row above previous, for swaps
 	previous := make([]int, len(b)+1)

@@ -1,7 +1,5 @@
-// Package tag holds the grammar of declarations: it turns the text of a struct
-// tag, or of one value in it, into a parsed declaration or into an error that
-// knows its position. It knows nothing of Go types, attributes that exist, or
-// DynamoDB; internal/schema checks those.
+// Package tag parses declarations: the text of a struct tag, or of one value in it, into a parsed declaration or an error
+// with its position. It knows nothing of Go types, existing attributes or DynamoDB; internal/schema checks those.
 package tag
 
 import (
@@ -16,7 +14,7 @@ type Error struct {
 	Problem string
 }
 
-// Error gives the problem and where it is.
+// Error returns the problem and its position.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s (at byte %d)", e.Problem, e.Pos)
 }
@@ -25,7 +23,7 @@ func errorAt(pos int, format string, args ...any) *Error {
 	return &Error{Pos: pos, Problem: fmt.Sprintf(format, args...)}
 }
 
-// suggestion is the tail of a message about an unknown word.
+// suggestion returns the end of a message about an unknown word: the word that may be meant.
 func suggestion(word string, known []string) string {
 	if near := Nearest(word, known); near != "" {
 		return fmt.Sprintf(", did you mean %q?", near)
@@ -36,12 +34,11 @@ func suggestion(word string, known []string) string {
 // Pair is one key:"value" of a struct tag.
 type Pair struct {
 	Key, Value string
-	Pos        int // where Key begins
+	Pos        int // offset of Key
 }
 
-// Pairs splits a struct tag into its key:"value" pairs, in order. One or more
-// spaces separate them. Where reflect.StructTag stops in silence at the first
-// malformed pair, or takes the first of two equal keys, Pairs gives an *Error.
+// Pairs splits a struct tag into its key:"value" pairs, in order, separated by one or more spaces. It returns an *Error
+// where reflect.StructTag stops at the first malformed pair, or takes the first of two equal keys, without an error.
 func Pairs(text string) ([]Pair, error) {
 	var pairs []Pair
 	at := skipSpaces(text, 0)
@@ -62,7 +59,7 @@ func Pairs(text string) ([]Pair, error) {
 	return pairs, nil
 }
 
-// scanPair reads the pair that begins at start and returns the offset behind it.
+// scanPair reads the pair at start and returns the offset after it.
 func scanPair(text string, start int) (Pair, int, error) {
 	colon := start
 	for colon < len(text) && inKey(text[colon]) {
@@ -97,7 +94,7 @@ func scanPair(text string, start int) (Pair, int, error) {
 	return Pair{Key: key, Value: value, Pos: start}, end, nil
 }
 
-// inKey is reflect.StructTag's idea of a key, so that both read the same keys.
+// inKey reports whether reflect.StructTag accepts c in a key.
 func inKey(c byte) bool {
 	return c > ' ' && c != ':' && c != '"' && c != 0x7f
 }

@@ -1,5 +1,6 @@
-// Package testsize says how much random tests try: a bounded sample in every run, so that all tests of the module take a minute
-// or two, and much more with DYNASTRATA_LONG=1, which is what "make proof" sets. A test asserts the same of every case in both; that every kind of case was met only the long run can ask.
+// Package testsize decides how many cases random tests try: a bounded sample in a usual run, so that all tests of the
+// module take a minute or two, and many more with DYNASTRATA_LONG=1, which "make proof" sets. A test asserts the same about
+// every case in both; only the long run can require that every kind of case was met.
 package testsize
 
 import (
@@ -12,10 +13,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Variable is the environment variable that asks for the long run.
+// Variable is the environment variable that selects the long run.
 const Variable = "DYNASTRATA_LONG"
 
-// Long reports whether this is the long run. A value that is neither yes nor no fails every test that asks.
+// Long reports whether this is the long run. It panics if the variable is not a boolean.
 func Long() bool {
 	text := os.Getenv(Variable)
 	if text == "" {
@@ -36,11 +37,12 @@ func Pick(usual, long int) int {
 	return usual
 }
 
-// A Round is what one pass of a test tries, request by request: it gives the first request the first of its values, and so on in turn.
+// A Round is the values of one pass of a test, which gives them to the requests in turn.
 type Round[T fmt.Stringer] []T
 
-// Rounds returns the rounds of a test that tries several values, faults for instance, at each request of a call. The long run has
-// a round for each value, so that every request meets every value. The usual run has a single round: every request meets one.
+// Rounds returns the rounds of a test that tries several values, such as faults, at each request of a call. The long run
+// has a round for each value, so that every request meets every value. The usual run has a single round: every request
+// meets one.
 func Rounds[T fmt.Stringer](values ...T) []Round[T] {
 	if !Long() {
 		return []Round[T]{values}
@@ -52,7 +54,7 @@ func Rounds[T fmt.Stringer](values ...T) []Round[T] {
 	return rounds
 }
 
-// At returns the value for request n, which counts from 1.
+// At returns the value for request n, counted from 1.
 func (r Round[T]) At(n int) T { return r[(n-1)%len(r)] }
 
 // String names the round after its values.
@@ -78,14 +80,14 @@ func Number(t testing.TB, variable string, otherwise uint64) uint64 {
 	return n
 }
 
-// Check tries a property on that many random cases. rapid prints the seed of a failure.
+// Check tries a property on the given number of random cases. rapid prints the seed of a failure.
 func Check(t *testing.T, cases int, property func(*rapid.T)) {
 	t.Helper()
 	for left := cases; left > 0 && !t.Failed(); {
 		tried, failing := 0, false
 		rapid.Check(t, func(rt *rapid.T) {
-			// rapid has one number of cases for all properties of a program. What is over is passed; not so the cases by which it makes a
-			// failure smaller.
+			// rapid has one number of cases for all properties of a program. Cases beyond ours pass at once, except those
+			// by which rapid shrinks a failure.
 			if tried == left && !failing {
 				return
 			}

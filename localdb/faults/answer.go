@@ -24,7 +24,7 @@ type failure struct {
 	Reasons []reason `json:"CancellationReasons,omitempty"`
 }
 
-// answer makes the answer that a fault gives to a request.
+// answer returns the response that a fault gives to a request.
 func answer(req *http.Request, r Request, fault Fault) *http.Response {
 	switch fault {
 	case Internal, InternalApplied:
@@ -47,7 +47,7 @@ func answer(req *http.Request, r Request, fault Fault) *http.Response {
 	return reply(req, http.StatusBadRequest, throttled(r))
 }
 
-// throttled is the body for too much traffic.
+// throttled returns the error body for too much traffic.
 func throttled(r Request) failure {
 	if n := actions(r); n > 0 {
 		reasons := noReasons(n)
@@ -63,12 +63,12 @@ func throttled(r Request) failure {
 	return failed("ThrottlingException", "Rate of requests exceeds the allowed throughput")
 }
 
-// failed is the body of a plain error.
+// failed returns the body of a plain error.
 func failed(code, message string) failure {
 	return failure{Type: "com.amazonaws.dynamodb.v20120810#" + code, Message: message}
 }
 
-// canceled is the body for a transaction that was refused.
+// canceled returns the body for a refused transaction.
 func canceled(reasons []reason) failure {
 	codes := make([]string, len(reasons))
 	for i, r := range reasons {
@@ -88,17 +88,17 @@ func noReasons(n int) []reason {
 	return reasons
 }
 
-// actions returns how many actions a transaction has, and 0 for what is no transaction.
+// actions returns how many actions a transaction has, and 0 for other requests.
 func actions(r Request) int {
 	var body struct{ TransactItems, TransactStatements []json.RawMessage }
 	switch r.Operation {
 	case "TransactWriteItems", "TransactGetItems", "ExecuteTransaction":
-		_ = json.Unmarshal(r.Body, &body) // the SDK made it; and 0 is a fair answer for what is no JSON
+		_ = json.Unmarshal(r.Body, &body) // the SDK made it; 0 is fine for other content
 	}
 	return len(body.TransactItems) + len(body.TransactStatements)
 }
 
-// unprocessed is the body of a batch of which nothing was done: what was asked for comes back in the form in which it was asked.
+// unprocessed returns the body of a batch that did nothing: it repeats the request's items.
 func unprocessed(r Request) (any, bool) {
 	var body struct{ RequestItems json.RawMessage }
 	if json.Unmarshal(r.Body, &body) != nil || body.RequestItems == nil {
@@ -130,16 +130,16 @@ func cut(resp *http.Response, err error) (*http.Response, error) {
 	return resp, nil
 }
 
-// failing is a reader that gives nothing but its error.
+// failing is a reader that always fails.
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// reply makes an HTTP response. The SDK takes an answer without its checksum for a damaged one.
+// reply makes an HTTP response. Without the checksum the SDK would reject it as damaged.
 func reply(req *http.Request, status int, content any) *http.Response {
 	body, err := json.Marshal(content)
 	if err != nil {
-		panic(fmt.Sprintf("faults: %v", err)) // the contents above always can be marshaled
+		panic(fmt.Sprintf("faults: %v", err)) // the bodies above can always be marshaled
 	}
 	header := http.Header{}
 	header.Set("Content-Type", "application/x-amz-json-1.0")

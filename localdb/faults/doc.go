@@ -1,7 +1,7 @@
 // Package faults makes DynamoDB fail on purpose, holds requests back, and records what was sent.
 //
-// Local databases never refuse a transaction because of another one, never throttle and never lose an answer. Code that has to survive all of
-// this is tested by putting a [Transport] between the SDK's client and the database:
+// Local databases never refuse a transaction because of another one, never throttle and never lose an answer. To test code that has
+// to survive all of this, put a [Transport] between the SDK's client and the database:
 //
 //	transport := faults.New(nil)
 //	client, table := localdb.Test(t, func(o *dynamodb.Options) { o.HTTPClient = transport })
@@ -11,16 +11,16 @@
 //	require.NoError(t, err)
 //	require.Equal(t, 2, transport.Count("TransactWriteItems"))
 //
-// The answers have the service's own form, so that the SDK makes its typed errors of them, such as
-// types.TransactionCanceledException with one reason per action.
+// The answers have the service's own form, so the SDK returns its typed errors, such as types.TransactionCanceledException
+// with one reason per action.
 //
-// Everything here sees HTTP requests, that is attempts: a call that the SDK repeats after a failure is several requests, and its repetitions
-// reach the same fault function as new ones. To fail a call for good, fail as many requests as the client's retryer makes, or set
-// dynamodb.Options.RetryMaxAttempts to 1.
+// A transport sees HTTP requests, that is attempts: a call that the SDK retries is several requests, and each reaches the fault
+// function. To fail a call for good, fail as many requests as the client's retryer makes, or set dynamodb.Options.RetryMaxAttempts
+// to 1.
 //
-// What a network may do beyond failing is among the faults, too: a request arrives [Twice], or [Late], and then [Transport.Deliver] says when.
+// Other faults of a network are included: a request can arrive [Twice], or [Late], when the test calls [Transport.Deliver].
 //
-// To find the places where a crash or a lost answer does harm, fail every request of a scenario in turn:
+// To find where a crash or a lost answer does harm, fail every request of a scenario in turn:
 //
 //	for n := 1; ; n++ {
 //		transport.Reset()

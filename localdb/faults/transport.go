@@ -21,24 +21,24 @@ type HTTPClient interface {
 	Do(*http.Request) (*http.Response, error)
 }
 
-// Transport sends requests on and injects faults, for dynamodb.Options.HTTPClient. It may be shared by several clients. All
+// Transport passes requests on and injects faults, for dynamodb.Options.HTTPClient. Several clients may share it. All
 // methods are safe for concurrent use.
 type Transport struct {
 	next HTTPClient
 
-	// deciding is held while functions of the test run, so that they see one request at a time, in the order of the indexes. It is not mu,
-	// so they may call the transport's methods.
+	// deciding is held while functions of the test run, so that they see one request at a time, in the order of the
+	// indexes. It is not mu, so they may call the transport's methods.
 	deciding sync.Mutex
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	requests []Request
 	inject   func(Request) Fault
 	holds    []*hold
 	late     []*http.Request
 }
 
-// New returns a transport that sends requests through next, or through an HTTP client of its own if next is nil. It lets all of them pass until
-// [Transport.Inject] says otherwise.
+// New returns a transport that sends requests through next, or through an HTTP client of its own if next is nil. All
+// requests pass until [Transport.Inject] is called.
 func New(next HTTPClient) *Transport {
 	if next == nil {
 		own := http.DefaultTransport.(*http.Transport).Clone()
@@ -48,15 +48,16 @@ func New(next HTTPClient) *Transport {
 	return &Transport{next: next}
 }
 
-// Inject lets f decide what becomes of each request from now on; nil ends all faults. f is called for one request at a time, in the
-// order of their indexes, so it needs no lock of its own; it must not wait for another request. See [Nth] and [Random].
+// Inject sets the function that decides the fault of each request from now on; nil ends all faults. f is called for one
+// request at a time, in the order of their indexes, so it needs no lock; it must not wait for another request. See [Nth]
+// and [Random].
 func (t *Transport) Inject(f func(Request) Fault) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.inject = f
 }
 
-// Do records the request, holds it back, and sends it on or answers it, as [Transport.Hold] and [Transport.Inject] say.
+// Do records the request, holds it back, and passes it on or answers it, as [Transport.Hold] and [Transport.Inject] say.
 func (t *Transport) Do(req *http.Request) (*http.Response, error) {
 	req, body, err := capture(req)
 	if err != nil {
@@ -99,7 +100,7 @@ func (t *Transport) Do(req *http.Request) (*http.Response, error) {
 	return answer(req, r, fault), nil
 }
 
-// decide records a request and asks the test's functions what becomes of it.
+// decide records a request and asks the test's functions for its fault and the holds that apply.
 func (t *Transport) decide(operation string, body []byte) (Request, Fault, []*hold) {
 	t.deciding.Lock()
 	defer t.deciding.Unlock()
@@ -135,13 +136,13 @@ func (t *Transport) apply(req *http.Request) error {
 
 // Request is one HTTP request, as the SDK's client sent it.
 type Request struct {
-	Index     int    // its place in [Transport.Requests], from 0
+	Index     int    // position in [Transport.Requests], from 0
 	Operation string // the API call, such as "PutItem"
-	Body      []byte // its JSON; shared, not to be changed
+	Body      []byte // JSON; shared, do not change it
 }
 
-// Requests returns the requests since the start or the last [Transport.Reset], in the order in which they came. Those that got a fault
-// are among them, whether or not the database saw them.
+// Requests returns the requests since the start or the last [Transport.Reset], in the order in which they came. Those with
+// a fault are included, whether or not the database saw them.
 func (t *Transport) Requests() []Request {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -161,7 +162,7 @@ func (t *Transport) Count(operation string) int {
 	return n
 }
 
-// Reset forgets the requests so far; the next one has index 0. Faults and holds stay as they are.
+// Reset forgets the requests so far; the next one has index 0. Faults and holds stay.
 func (t *Transport) Reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -177,13 +178,13 @@ func (t *Transport) record(operation string, body []byte) Request {
 	return r
 }
 
-// operation returns the call's name out of "DynamoDB_20120810.PutItem".
+// operation returns the name of the call from a header such as "DynamoDB_20120810.PutItem".
 func operation(req *http.Request) string {
 	target := req.Header.Get("X-Amz-Target")
 	return target[strings.LastIndexByte(target, '.')+1:]
 }
 
-// capture reads the request's body and returns it with an equal request that still has it to send.
+// capture reads the request's body and returns an equal request that still has it to send.
 func capture(req *http.Request) (*http.Request, []byte, error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return req, nil, nil
@@ -195,7 +196,7 @@ func capture(req *http.Request) (*http.Request, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	same := req.WithContext(req.Context()) // a copy: what the caller passed stays as it was
+	same := req.WithContext(req.Context()) // a copy: the caller's request stays as it was
 	same.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	same.Body, _ = same.GetBody()
 	return same, body, nil
@@ -208,8 +209,8 @@ type hold struct {
 	released chan struct{}
 }
 
-// Hold makes matching requests wait before they are sent, or get their fault, until release is called. With it a test puts concurrent
-// writers into the order that it wants:
+// Hold makes matching requests wait before they are sent, or get their fault, until release is called. With it a test orders
+// concurrent writers:
 //
 //	arrived, release := transport.Hold(func(r faults.Request) bool { return r.Operation == "TransactWriteItems" })
 //	defer release()
@@ -218,9 +219,9 @@ type hold struct {
 //	fast(ctx)         // through another client, overtakes it
 //	release()         // slow's write meets what fast wrote
 //
-// Each request that waits is also sent to arrived, in no certain order; nobody has to receive it. The channel is never closed. match is called
-// for one request at a time, so it may keep a count ("only the first") without a lock. release lets all requests go that wait and ends the hold; it
-// may be called more than once. A request whose context ends stops waiting and fails with the context's error.
+// Each waiting request is also sent to arrived, in no certain order; it need not be received. The channel is never closed. match is
+// called for one request at a time, so it may keep a count ("only the first") without a lock. release lets all waiting requests go
+// and ends the hold; it may be called more than once. A request whose context ends stops waiting and fails with the context's error.
 func (t *Transport) Hold(match func(Request) bool) (arrived <-chan Request, release func()) {
 	h := &hold{match: match, arrived: make(chan Request), released: make(chan struct{})}
 	t.mu.Lock()
@@ -235,12 +236,12 @@ func (t *Transport) Hold(match func(Request) bool) (arrived <-chan Request, rele
 				kept = append(kept, other)
 			}
 		}
-		t.holds = kept // a new slice: requests may be looking through the old one
+		t.holds = kept // a new slice: requests may be iterating over the old one
 		close(h.released)
 	})
 }
 
-// wait announces the request and returns when it may go on.
+// wait announces the request and returns when it may proceed.
 func (h *hold) wait(ctx context.Context, r Request) error {
 	select {
 	case h.arrived <- r:
@@ -257,18 +258,19 @@ func (h *hold) wait(ctx context.Context, r Request) error {
 	}
 }
 
-// keep stores a request for [Transport.Deliver]. A caller that traces the connection sees the request written, as with one that a network holds up.
+// keep stores a request for [Transport.Deliver]. A caller that traces the connection sees it written, as with a slow
+// network.
 func (t *Transport) keep(req *http.Request) {
 	if trace := httptrace.ContextClientTrace(req.Context()); trace != nil && trace.WroteRequest != nil {
 		trace.WroteRequest(httptrace.WroteRequestInfo{})
 	}
-	again := req.WithContext(context.Background()) // it is on its way, whatever becomes of the caller, who hears no more of it
+	again := req.WithContext(context.Background()) // it is on its way and no longer depends on the caller
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.late = append(t.late, again)
 }
 
-// traceUnsent says to a caller that traces the connection that it was had and broke.
+// traceUnsent shows a tracing caller a connection that broke during the write.
 func traceUnsent(req *http.Request, err error) {
 	trace := httptrace.ContextClientTrace(req.Context())
 	if trace == nil {
@@ -292,8 +294,9 @@ func (t *Transport) Kept() int {
 	return len(t.late)
 }
 
-// Deliver lets the requests through that got the fault [Late] since the last Deliver, in the order in which they came, and returns how many there
-// were. They get no other fault, are not held and not recorded again, and nobody sees their answers. The error is one of the connection.
+// Deliver passes on the requests that got the fault [Late] since the last Deliver, in the order in which they came, and
+// returns how many there were. They get no other fault, are not held or recorded again, and their answers are discarded.
+// The error is one of the connection.
 func (t *Transport) Deliver() (int, error) {
 	t.mu.Lock()
 	late := t.late
@@ -307,7 +310,7 @@ func (t *Transport) Deliver() (int, error) {
 	return len(late), nil
 }
 
-// twice sends a request, and once more, and returns the second answer.
+// twice sends a request two times and returns the second answer.
 func (t *Transport) twice(req *http.Request) (*http.Response, error) {
 	if err := t.apply(req); err != nil {
 		return nil, err

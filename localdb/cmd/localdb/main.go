@@ -1,11 +1,11 @@
-// Command localdb keeps the local DynamoDB that tests share, for a terminal or for one command.
+// Command localdb keeps the local DynamoDB that tests share, for a terminal session or for one command.
 //
-//	go run ./localdb/cmd/localdb                 prints where the database is, and keeps it until it is interrupted
+//	go run ./localdb/cmd/localdb                 prints the database's address, and keeps it until interrupted
 //	go run ./localdb/cmd/localdb COMMAND …       runs the command with that address in DYNAMODB_ENDPOINT
 //
-// It joins the database that runs already, or starts one as package localdb does, unless DYNAMODB_ENDPOINT is set. The database ends a
-// few seconds after the last process that uses it. Tests find it by themselves, other programs by DYNAMODB_ENDPOINT.
-// The exit code of the command becomes its own, and signals are passed on to the command.
+// It joins the running database, or starts one as package localdb does, unless DYNAMODB_ENDPOINT is set. The database ends a few
+// seconds after the last process that uses it. Tests find it by themselves, other programs by DYNAMODB_ENDPOINT. The exit code is
+// that of the command, and signals are passed on to it.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/dynastrata/dynastrata/localdb"
 )
 
-// Exit codes of the program itself, those that shells use for commands which cannot be run.
+// Exit codes of the program itself, as shells use them for commands that cannot be run.
 const (
 	exitNoDB     = 125
 	exitNoRun    = 126
@@ -31,7 +31,7 @@ const (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run gives the exit code.
+// run returns the exit code.
 func run(argv []string, out, complaints io.Writer) int {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, passedOn...)
@@ -55,14 +55,14 @@ func run(argv []string, out, complaints io.Writer) int {
 	return code
 }
 
-// keep says where the database is, in the words of a shell, and waits for a signal.
+// keep prints the database's address as a shell command, and waits for a signal.
 func keep(server *localdb.Server, signals <-chan os.Signal, out, complaints io.Writer) {
 	fmt.Fprintf(complaints, "%s; Ctrl-C gives it up\n", server.Kind())
 	fmt.Fprintf(out, "export DYNAMODB_ENDPOINT=%s\n", server.Endpoint())
 	<-signals
 }
 
-// openDB joins or starts the database; a signal meanwhile ends that.
+// openDB joins or starts the database; a signal interrupts it.
 func openDB(signals <-chan os.Signal) (*localdb.Server, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
@@ -93,7 +93,7 @@ func runBeside(endpoint string, argv []string, signals <-chan os.Signal, complai
 		for {
 			select {
 			case s := <-signals:
-				_ = cmd.Process.Signal(s) // it may have ended by itself just now
+				_ = cmd.Process.Signal(s) // it may have just ended
 			case <-ended:
 				return
 			}
@@ -102,7 +102,7 @@ func runBeside(endpoint string, argv []string, signals <-chan os.Signal, complai
 	return exitCode(cmd.Wait(), complaints)
 }
 
-// exitCode is what a shell would say of the command's end.
+// exitCode returns the exit code that a shell would report for the command.
 func exitCode(err error, complaints io.Writer) int {
 	var failed *exec.ExitError
 	switch {

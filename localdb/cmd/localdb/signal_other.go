@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// passedOn are the signals that ask a program to end.
+// passedOn are the signals that are passed on to the command.
 var passedOn = []os.Signal{os.Interrupt}
 
-// signalNumber is the signal that ended a command; only Unix reports it.
+// signalNumber returns the signal that ended a command; only Unix reports it.
 func signalNumber(*exec.ExitError) int { return 0 }
