@@ -14,7 +14,7 @@ type Ticket struct {
 	ID string `dynamodbav:"id"`
 }
 
-// tickets declares them as production has them.
+// tickets declares tickets as in production.
 func tickets(client entity.Client, table string) *entity.DB {
 	db := entity.Must(entity.Open(client, entity.Config{
 		Table:        table,
@@ -24,7 +24,7 @@ func tickets(client entity.Client, table string) *entity.DB {
 	return db
 }
 
-// The tables of a program as a file for Terraform. No client is needed.
+// The tables of a program as a file for Terraform. This needs no client.
 func ExampleTerraform() {
 	text, err := iac.Terraform(tickets(nil, "prod-tickets").Spec())
 	fmt.Print(string(text), err)
@@ -58,7 +58,7 @@ func ExampleTerraform() {
 	// <nil>
 }
 
-// The same for CloudFormation, as a template of its own or to be merged into another.
+// The same for CloudFormation: a template to use alone or to merge into another.
 func ExampleCloudFormation() {
 	text, err := iac.CloudFormation(tickets(nil, "prod-tickets").Spec())
 	fmt.Print(string(text), err)

@@ -124,7 +124,7 @@ func TestTexts_AreWrittenAsTheirToolsReadThem(t *testing.T) {
 	}
 }
 
-// stack is a template as its reader sees it, with the names of the API.
+// stack is a template as a reader sees it, with the names of the API.
 type stack struct {
 	Resources map[string]struct {
 		Type       string
@@ -136,7 +136,7 @@ type stack struct {
 	}
 }
 
-// What CloudFormation would make of the template is what Verify asks for.
+// CloudFormation makes of the template what Verify requires.
 func TestCloudFormation_MakesTheTablesThatVerifyAccepts(t *testing.T) {
 	t.Parallel()
 	raw, table := localdb.Test(t)
@@ -157,7 +157,7 @@ func TestCloudFormation_MakesTheTablesThatVerifyAccepts(t *testing.T) {
 		r := made.Resources[id]
 		require.Equal(t, "AWS::DynamoDB::Table", r.Type)
 		in := r.Properties.CreateTableInput
-		if in.StreamSpecification != nil { // a template has the view alone
+		if in.StreamSpecification != nil { // a template has only the view
 			in.StreamSpecification.StreamEnabled = aws.Bool(true)
 		}
 		_, err := raw.CreateTable(t.Context(), &in)
@@ -181,7 +181,7 @@ var (
 	validName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 )
 
-// Names of tables that are alike still give resources of their own, whatever other tables there are.
+// Tables with similar names still get different resources, whatever other tables there are.
 func TestTexts_NamesAreValidAndApart(t *testing.T) {
 	t.Parallel()
 	logical := []string{"", "table", "Table", "device_readings", "device-readings", "device.readings", "deviceReadings", "DeviceReadings",
@@ -257,7 +257,7 @@ func TestTexts_AreNotWrittenWhereSomethingIsWrong(t *testing.T) {
 	require.JSONEq(t, `{"AWSTemplateFormatVersion":"2010-09-09","Resources":{}}`, string(empty))
 }
 
-// ledger is a table that is fine by itself.
+// ledger is a table that is valid alone.
 func ledger(t *testing.T) entity.TableSpec {
 	t.Helper()
 	db, err := entity.Open(nil, entity.Config{Table: "app"})

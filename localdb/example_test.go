@@ -14,12 +14,12 @@ import (
 	"github.com/dynastrata/dynastrata/localdb"
 )
 
-// A test needs a line, and nothing around it: no TestMain, no fixture, no cleaning up.
+// A test needs one line: no TestMain, no fixture, no cleanup.
 func ExampleTest() {
 	// in a file whose name ends in _test.go
 	testOrders := func(t *testing.T) {
 		t.Parallel()
-		client, table := localdb.Test(t) // skips the test if no database can be had
+		client, table := localdb.Test(t) // skips the test if no database is available
 		_, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
 			TableName:            aws.String(table), // deleted when the test ends
 			BillingMode:          types.BillingModePayPerRequest,
@@ -33,7 +33,7 @@ func ExampleTest() {
 	_ = testOrders
 }
 
-// A program starts a database and closes it. The bound on the time covers a first start, which fetches.
+// A program starts a database and closes it. The timeout covers a first start, which fetches.
 func ExampleStart() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()

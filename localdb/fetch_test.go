@@ -22,7 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// registry stands in for npm: it hands out one archive, to every name.
+// registry replaces npm: it returns one archive for every name.
 type registry struct {
 	archive []byte
 	asked   atomic.Int32
@@ -33,7 +33,7 @@ func (r *registry) pack(_ context.Context, _, dir string) error {
 	return os.WriteFile(filepath.Join(dir, "thing-1.0.0.tgz"), r.archive, 0o600)
 }
 
-// pinOf pins an archive of one file with one letter by its content.
+// pinOf returns the pin of an archive that contains one file with one letter.
 func pinOf(archive []byte) pin {
 	digest := sha512.Sum512(archive)
 	return pin{
@@ -56,7 +56,7 @@ func TestInstall(t *testing.T) {
 	assert.Equal(t, "A", string(text))
 	assert.Equal(t, "localdb: fetching Thing (@some/thing@1.0.0, 1 kB; MIT)\nlocaldb: mind the gap\n", said.String())
 
-	// The second time nothing is fetched, and nothing need be.
+	// The second time, nothing is fetched.
 	cfg.noFetch = true
 	again, err := install(t.Context(), cfg, pinOf(data))
 	require.NoError(t, err)
@@ -109,12 +109,12 @@ func TestInstall_RefusesAnArchiveOfAnotherSize(t *testing.T) {
 	require.ErrorContains(t, err, "is not 1 files of 1 bytes")
 }
 
-func TestInstallAtOnceFetchesOnce(t *testing.T) {
+func TestInstall_ConcurrentProcessesFetchOnce(t *testing.T) {
 	t.Parallel()
 	data := archive(t, member{name: "package/a", content: "A"})
 	source := &registry{archive: data}
 	cfg := settings{cache: t.TempDir(), notify: &bytes.Buffer{}, pack: func(ctx context.Context, spec, dir string) error {
-		runtime.Gosched() // the others come to the lock meanwhile
+		runtime.Gosched() // meanwhile the others reach the lock
 		return source.pack(ctx, spec, dir)
 	}}
 	unlock, err := lock(t.Context(), filepath.Join(cfg.cache, "probe"))
@@ -138,7 +138,7 @@ func TestInstallAtOnceFetchesOnce(t *testing.T) {
 	assert.EqualValues(t, 1, source.asked.Load())
 }
 
-func TestInstallRefusesAnotherDigest(t *testing.T) {
+func TestInstall_RefusesAnotherDigest(t *testing.T) {
 	t.Parallel()
 	expected := pinOf(archive(t, member{name: "package/a", content: "A"}))
 	source := &registry{archive: archive(t, member{name: "package/a", content: "B"})}
@@ -149,7 +149,7 @@ func TestInstallRefusesAnotherDigest(t *testing.T) {
 	assert.NoDirExists(t, filepath.Join(cfg.cache, expected.dirName()))
 }
 
-func TestInstallFailures(t *testing.T) {
+func TestInstall_Failures(t *testing.T) {
 	t.Parallel()
 	expected := pinOf(nil)
 	offline := errors.New("offline")
@@ -170,7 +170,7 @@ func TestInstallFailures(t *testing.T) {
 	require.ErrorContains(t, err, "left 0 archives")
 }
 
-func TestSweepLeavesRunningFetchesAlone(t *testing.T) {
+func TestSweep_LeavesRunningFetchesAlone(t *testing.T) {
 	t.Parallel()
 	cache := t.TempDir()
 	fresh, stale := filepath.Join(cache, "fetch-1"), filepath.Join(cache, "fetch-2")
@@ -246,7 +246,7 @@ func TestExtract(t *testing.T) {
 	}
 }
 
-func TestExtractRefusesHostileArchives(t *testing.T) {
+func TestExtract_RefusesHostileArchives(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		members []member
@@ -289,7 +289,7 @@ func TestExtractRefusesHostileArchives(t *testing.T) {
 	}
 }
 
-func TestExtractRefusesDamagedArchives(t *testing.T) {
+func TestExtract_RefusesDamagedArchives(t *testing.T) {
 	t.Parallel()
 	good := archive(t, member{name: "package/a", content: strings.Repeat("abc", 1000)})
 	cut := good[:len(good)-12]

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakeNPM puts a shell script in the place of npm, and nothing else into PATH.
+// fakeNPM puts a shell script in place of npm, and empties the rest of PATH.
 func fakeNPM(t *testing.T, script string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -25,7 +25,7 @@ func fakeNPM(t *testing.T, script string) {
 	}
 }
 
-func TestNPMPackAsksForOneArchive(t *testing.T) {
+func TestNPMPack_FetchesOneArchive(t *testing.T) {
 	fakeNPM(t, `echo "$@" > asked`)
 	dir := t.TempDir()
 	require.NoError(t, npmPack(t.Context(), "thing@1.0.0", dir))
@@ -34,19 +34,19 @@ func TestNPMPackAsksForOneArchive(t *testing.T) {
 	assert.Equal(t, "pack thing@1.0.0 --pack-destination "+dir+" --ignore-scripts --loglevel=error\n", string(asked))
 }
 
-func TestNPMPackTellsWhatNPMSaid(t *testing.T) {
+func TestNPMPack_ErrorHasTheOutputOfNPM(t *testing.T) {
 	fakeNPM(t, `echo "npm error 404 no such thing" >&2; exit 1`)
 	err := npmPack(t.Context(), "thing@1.0.0", t.TempDir())
 	require.ErrorContains(t, err, "npm pack thing@1.0.0: exit status 1")
 	require.ErrorContains(t, err, "npm error 404 no such thing")
 }
 
-func TestNPMPackWithoutNPM(t *testing.T) {
+func TestNPMPack_WithoutNPM(t *testing.T) {
 	fakeNPM(t, "")
 	require.ErrorContains(t, npmPack(t.Context(), "thing@1.0.0", t.TempDir()), "npm, which fetches it, is not in PATH")
 }
 
-func TestNPMPack_CancelledEndsWhatNPMStarted(t *testing.T) {
+func TestNPMPack_CancelKillsTheProcessesOfNPM(t *testing.T) {
 	dir := t.TempDir()
 	ready := filepath.Join(dir, "ready")
 	require.NoError(t, syscall.Mkfifo(ready, 0o600))

@@ -55,7 +55,7 @@ func startDDBLocal(ctx context.Context, cfg settings) (*Server, error) {
 
 // commonTables returns the argument that gives all access keys the same tables.
 func commonTables(cfg settings) []string {
-	if cfg.apart {
+	if cfg.separateKeys {
 		return nil
 	}
 	return []string{"-sharedDb"}
@@ -76,7 +76,7 @@ func findJava(ctx context.Context, cfg settings) (string, error) {
 		}
 		tried = append(tried, fmt.Errorf("java of JAVA_HOME: %w", err))
 	}
-	java, err := cfg.look("java")
+	java, err := cfg.lookPath("java")
 	if err == nil {
 		err = checkJava(ctx, java)
 	}
@@ -172,7 +172,7 @@ const dockerScript = `java -jar DynamoDBLocal.jar -inMemory "$@" -disableTelemet
 
 // startDocker runs DynamoDB Local in a container that only this machine reaches.
 func startDocker(ctx context.Context, cfg settings) (*Server, error) {
-	docker, err := cfg.look("docker")
+	docker, err := cfg.lookPath("docker")
 	if err != nil {
 		return nil, err
 	}

@@ -26,14 +26,14 @@ const (
 
 // Server is a running database. Its methods are safe for concurrent use.
 type Server struct {
-	kind     string
-	endpoint string
-	token    string // identifies the database; see ping
-	passed   string // why other kinds were passed over
-	http     *http.Client
-	key      string   // the access key of its clients; "" for the common one
-	child    *child   // nil if another process runs the database
-	record   *os.File // of a shared database: open and locked while it is used
+	kind       string
+	endpoint   string
+	token      string // identifies the database; see ping
+	passedOver string // why other kinds were passed over
+	http       *http.Client
+	key        string   // the access key of its clients; "" for the common one
+	child      *child   // nil if another process runs the database
+	record     *os.File // of a shared database: open and locked while it is used
 }
 
 // Start returns the database at DYNAMODB_ENDPOINT, or starts one as the package documentation describes. The first start on
@@ -58,7 +58,7 @@ func (s *Server) Kind() string { return s.kind }
 
 // PassedOver says why other kinds of database were not used, one per line. It is empty when the first kind was used, or the
 // only one that the environment allows.
-func (s *Server) PassedOver() string { return s.passed }
+func (s *Server) PassedOver() string { return s.passedOver }
 
 // Close stops the database if [Start] started it, and discards its data. It leaves a database that was already running
 // alone, and a shared one to its other users. Closing again does nothing. The error says that the process could not be
@@ -116,18 +116,18 @@ func newHTTPClient() *http.Client {
 
 // settings are read from the environment once, by Start, so that tests of this package can run in parallel.
 type settings struct {
-	endpoint string
-	allowAWS bool
-	kind     string // "" for any
-	cache    string // "" if there is none
-	noFetch  bool
-	javaHome string
-	apart    bool // each access key has tables of its own, hidden from the others
+	endpoint     string
+	allowAWS     bool
+	kind         string // "" for any
+	cache        string // "" if there is none
+	noFetch      bool
+	javaHome     string
+	separateKeys bool // each access key has tables of its own, hidden from the others
 
-	notify io.Writer                                         // where fetches are reported
-	pack   func(ctx context.Context, spec, dir string) error // leaves the archive of spec in dir
-	look   func(program string) (path string, err error)     // finds a program in PATH
-	launch func(dir string, argv ...string) (*child, error)  // starts a database; nil for launch
+	notify   io.Writer                                         // where fetches are reported
+	pack     func(ctx context.Context, spec, dir string) error // leaves the archive of spec in dir
+	lookPath func(program string) (path string, err error)     // finds a program in PATH
+	launch   func(dir string, argv ...string) (*child, error)  // starts a database; nil for launch
 }
 
 // readSettings reads the environment through getenv.
@@ -139,7 +139,7 @@ func readSettings(getenv func(string) string, notify io.Writer) (settings, error
 		javaHome: getenv("JAVA_HOME"),
 		notify:   notify,
 		pack:     npmPack,
-		look:     lookPath,
+		lookPath: lookPath,
 	}
 	var err error
 	if cfg.allowAWS, err = flag(getenv, "LOCALDB_ALLOW_AWS"); err != nil {

@@ -43,7 +43,7 @@ func TestReadSettings(t *testing.T) {
 	assert.False(t, cfg.allowAWS)
 }
 
-func TestReadSettingsRefusesUnclearWords(t *testing.T) {
+func TestReadSettings_RefusesOtherWordsThanBooleans(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"LOCALDB_NO_FETCH", "LOCALDB_ALLOW_AWS"} {
 		_, err := readSettings(env{name: "yes"}.get, io.Discard)
@@ -58,7 +58,7 @@ func TestRequired(t *testing.T) {
 	}
 }
 
-// keyOnly describes a table with one string key.
+// keyOnly returns the description of a table with one string key.
 func keyOnly(table string) *dynamodb.CreateTableInput {
 	return &dynamodb.CreateTableInput{
 		TableName:            aws.String(table),
@@ -68,7 +68,7 @@ func keyOnly(table string) *dynamodb.CreateTableInput {
 	}
 }
 
-// tables lists the tables of a database.
+// tables returns the tables of a database.
 func tables(t *testing.T, client *dynamodb.Client) []string {
 	t.Helper()
 	var names []string
@@ -81,7 +81,7 @@ func tables(t *testing.T, client *dynamodb.Client) []string {
 	return names
 }
 
-func TestTestGivesAWorkingTable(t *testing.T) {
+func TestTest_GivesAWorkingTable(t *testing.T) {
 	t.Parallel()
 	client, table := Test(t)
 	_, err := client.CreateTable(t.Context(), keyOnly(table))
@@ -100,7 +100,7 @@ func TestTestGivesAWorkingTable(t *testing.T) {
 	require.ErrorAs(t, err, &refused)
 }
 
-func TestTestDeletesItsTables(t *testing.T) {
+func TestTest_DeletesItsTables(t *testing.T) {
 	t.Parallel()
 	client, other := Test(t)
 	_, err := client.CreateTable(t.Context(), keyOnly(other))
@@ -121,7 +121,7 @@ func TestTestDeletesItsTables(t *testing.T) {
 	assert.False(t, slices.ContainsFunc(left, func(name string) bool { return len(name) >= len(table) && name[:len(table)] == table }))
 }
 
-func TestTestSharesOneServer(t *testing.T) {
+func TestTest_SharesOneServer(t *testing.T) {
 	t.Parallel()
 	first, a := Test(t)
 	second, b := Test(t, func(o *dynamodb.Options) { o.RetryMaxAttempts = 7 })
@@ -130,7 +130,7 @@ func TestTestSharesOneServer(t *testing.T) {
 	assert.Equal(t, 7, second.Options().RetryMaxAttempts)
 }
 
-// TestEachKind starts and closes every kind of database that this machine can have.
+// TestEachKind starts and closes every kind of database that is available on this machine.
 func TestEachKind(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{KindDDBLocal, KindDynoxide, KindDocker} {

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestBootTellsWhatAnEndedChildSaid(t *testing.T) {
+func TestBoot_ErrorHasTheOutputOfAnEndedChild(t *testing.T) {
 	t.Parallel()
 	_, err := boot(t.Context(), settings{}, patience, recipe{"fake", t.TempDir(), func(int, string) []string {
 		return []string{"/bin/sh", "-c", "yes filler | head -c 20000; echo; echo cannot find my head >&2; exit 3"}
@@ -29,7 +29,7 @@ func TestBootTellsWhatAnEndedChildSaid(t *testing.T) {
 	assert.Less(t, len(err.Error()), tailSize+200)
 }
 
-func TestBootTriesAnotherPort(t *testing.T) {
+func TestBoot_TriesAnotherPort(t *testing.T) {
 	t.Parallel()
 	ports := map[int]bool{}
 	_, err := boot(t.Context(), settings{}, patience, recipe{"fake", t.TempDir(), func(port int, _ string) []string {
@@ -40,7 +40,7 @@ func TestBootTriesAnotherPort(t *testing.T) {
 	assert.Len(t, ports, 3)
 }
 
-func TestBootGivesUpOnASilentChild(t *testing.T) {
+func TestBoot_GivesUpOnASilentChild(t *testing.T) {
 	t.Parallel()
 	_, err := boot(t.Context(), settings{}, 100*time.Millisecond, recipe{"fake", t.TempDir(), func(int, string) []string {
 		return []string{"/bin/sh", "-c", "echo starting; exec sleep 600"}
@@ -49,13 +49,13 @@ func TestBootGivesUpOnASilentChild(t *testing.T) {
 	require.ErrorContains(t, err, "starting")
 }
 
-func TestBootWithoutTheProgram(t *testing.T) {
+func TestBoot_WithoutTheProgram(t *testing.T) {
 	t.Parallel()
 	_, err := boot(t.Context(), settings{}, patience, recipe{"fake", t.TempDir(), func(int, string) []string { return []string{"/no/such/program"} }})
 	require.Error(t, err)
 }
 
-func TestStopEndsAStubbornChild(t *testing.T) {
+func TestStop_KillsAChildThatIgnoresInterrupts(t *testing.T) {
 	t.Parallel()
 	c, err := launch(t.TempDir(), "/bin/sh", "-c", "trap '' INT; sleep 600 & echo $!; while :; do sleep 1; done")
 	require.NoError(t, err)
@@ -67,7 +67,7 @@ func TestStopEndsAStubbornChild(t *testing.T) {
 	require.NoError(t, c.stop(), "a second time is fine")
 }
 
-// TestParent is no test: it is what TestChildrenDieWithTheirParent runs in a process of its own.
+// TestParent is not a test: TestChildrenDieWithTheirParent runs it in another process.
 func TestParent(t *testing.T) {
 	mode := os.Getenv("LOCALDB_TEST_PARENT")
 	if mode == "" {
@@ -116,7 +116,7 @@ func TestChildrenDieWithTheirParent(t *testing.T) {
 	}
 }
 
-// gone tells whether a process has ended. An orphan in a container may stay a zombie forever, when nobody there collects it.
+// gone reports whether a process has ended. In a container, an orphan may stay a zombie, since no process collects it.
 func gone(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return true

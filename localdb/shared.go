@@ -34,7 +34,7 @@ func openShared(ctx context.Context, cfg settings, list []candidate, idle time.D
 	if cfg.endpoint != "" {
 		return start(ctx, cfg, list)
 	}
-	if _, err := chosen(cfg.kind, list); err != nil {
+	if _, err := choose(cfg.kind, list); err != nil {
 		return nil, err
 	}
 	g, err := newGroup(cfg, idle)
@@ -92,7 +92,7 @@ func newGroup(cfg settings, idle time.Duration) (*group, error) {
 		return nil, &cannotShareError{err}
 	}
 	about := sha256.New()
-	_, _ = fmt.Fprintf(about, "%q %d %q %q %t %t %s %s", host, os.Getuid(), cfg.kind, cfg.javaHome, cfg.noFetch, cfg.apart, ddbLocal.sha512, dockerImage)
+	_, _ = fmt.Fprintf(about, "%q %d %q %q %t %t %s %s", host, os.Getuid(), cfg.kind, cfg.javaHome, cfg.noFetch, cfg.separateKeys, ddbLocal.sha512, dockerImage)
 	dir := filepath.Join(cfg.cache, "shared")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, &cannotShareError{err}
@@ -161,7 +161,7 @@ func reach(ctx context.Context, file *os.File) (*Server, error) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, err
 	}
-	server := &Server{kind: r.Kind, endpoint: r.Endpoint, token: r.Token, passed: r.Passed, http: newHTTPClient(), record: file}
+	server := &Server{kind: r.Kind, endpoint: r.Endpoint, token: r.Token, passedOver: r.Passed, http: newHTTPClient(), record: file}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
@@ -199,7 +199,7 @@ func (g *group) start(ctx context.Context, cfg settings, list []candidate) (_ *S
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(record{server.kind, server.endpoint, server.token, server.passed})
+	text, err := json.Marshal(record{server.kind, server.endpoint, server.token, server.passedOver})
 	if err == nil {
 		_, err = file.Write(text)
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFakeDatabase is no test: it is the database that the tests below start, a process of its own that answers as DynamoDB Local does.
+// TestFakeDatabase is not a test: it is the database of the tests below, a process that answers like DynamoDB Local.
 func TestFakeDatabase(t *testing.T) {
 	port, token := os.Getenv("LOCALDB_FAKE_PORT"), os.Getenv("LOCALDB_FAKE_TOKEN")
 	if port == "" {
@@ -48,10 +48,10 @@ func fakeCommand(port int, token string) []string {
 		os.Args[0], "-test.run=^TestFakeDatabase$", "-test.timeout=0"}
 }
 
-// pid asks a fake database for the id of its process.
+// pid asks a fake database for its process id.
 func pid(t *testing.T, s *Server) int {
 	t.Helper()
-	resp, err := ask(t.Context(), s.http, s.endpoint, "ListTables", "{}", "")
+	resp, err := post(t.Context(), s.http, s.endpoint, "ListTables", "{}", "")
 	require.NoError(t, err)
 	_ = resp.Body.Close()
 	n, err := strconv.Atoi(resp.Header.Get("Pid"))
@@ -59,13 +59,13 @@ func pid(t *testing.T, s *Server) int {
 	return n
 }
 
-// sharing returns settings of a group of its own.
+// sharing returns settings that form a group of their own.
 func sharing(t *testing.T) settings {
 	t.Helper()
 	return settings{cache: t.TempDir(), notify: io.Discard}
 }
 
-func TestShared_OneDatabaseForAllWhoStartAtOnce(t *testing.T) {
+func TestShared_ConcurrentStartsGiveOneDatabase(t *testing.T) {
 	t.Parallel()
 	cfg := sharing(t)
 	var (
@@ -92,7 +92,7 @@ func TestShared_OneDatabaseForAllWhoStartAtOnce(t *testing.T) {
 		assert.Equal(t, servers[0].Endpoint(), s.Endpoint())
 	}
 
-	// It serves as long as one of them uses it, and no longer.
+	// It serves exactly as long as one of them uses it.
 	for _, s := range servers[1:] {
 		require.NoError(t, s.Close())
 		require.NoError(t, s.Close(), "a second time is fine")
@@ -105,7 +105,7 @@ func TestShared_OneDatabaseForAllWhoStartAtOnce(t *testing.T) {
 	assert.Empty(t, left, "no record of an ended database stays")
 }
 
-// TestSharer is no test: it uses the shared database of the directory that it is given, until it is killed.
+// TestSharer is not a test: it uses the shared database of the given directory until it is killed.
 func TestSharer(t *testing.T) {
 	cache := os.Getenv("LOCALDB_TEST_SHARER")
 	if cache == "" {
@@ -117,7 +117,7 @@ func TestSharer(t *testing.T) {
 	select {}
 }
 
-// sharer starts a process that uses the database of the group, and returns it with the database's address.
+// sharer starts a process that uses the group's database, and returns it with the database's address.
 func sharer(t *testing.T, cache string) (*exec.Cmd, string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestSharer$", "-test.timeout=0")
@@ -167,7 +167,7 @@ func TestShared_EndsWhenItsOnlyUserIsKilled(t *testing.T) {
 	ends(t, database)
 }
 
-func TestShared_AnotherOneIsStartedWhenItDied(t *testing.T) {
+func TestShared_StartsAnotherAfterACrash(t *testing.T) {
 	t.Parallel()
 	for _, victim := range []string{"database", "keeper"} {
 		t.Run(victim, func(t *testing.T) {
@@ -204,8 +204,8 @@ func parentOf(t *testing.T, pid int) int {
 	return parent
 }
 
-// Whoever starts a database may be killed before it answers.
-func TestShared_ARecordOfAnotherDatabaseIsNotBelieved(t *testing.T) {
+// The starter of a database may be killed before it answers.
+func TestShared_IgnoresARecordOfAnotherDatabase(t *testing.T) {
 	t.Parallel()
 	cfg := sharing(t)
 	g, err := newGroup(cfg, 0)
@@ -222,7 +222,7 @@ func TestShared_ARecordOfAnotherDatabaseIsNotBelieved(t *testing.T) {
 	}
 }
 
-func TestShared_AFailureIsThatOfTheDatabase(t *testing.T) {
+func TestShared_ReturnsTheErrorOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	cfg := sharing(t)
 	list := []candidate{{"fake", func(ctx context.Context, cfg settings) (*Server, error) {
@@ -251,7 +251,7 @@ func TestShared_WithoutACacheEachProcessHasItsOwn(t *testing.T) {
 	assert.Equal(t, "localdb: this process starts a database of its own: it cannot be shared: there is no user cache directory; set LOCALDB_CACHE\n", said.String())
 }
 
-// The port that was free when it was looked for is taken by another program's database before the child gets to it.
+// Another program's database takes the free port before the child does.
 func TestBoot_AnotherDatabaseOnThePortIsNotTakenForTheChild(t *testing.T) {
 	t.Parallel()
 	stranger := answering(t, http.StatusOK, `{"TableNames":[]}`)

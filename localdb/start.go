@@ -37,7 +37,7 @@ func start(ctx context.Context, cfg settings, list []candidate) (*Server, error)
 	if cfg.endpoint != "" {
 		return attach(ctx, cfg)
 	}
-	list, err := chosen(cfg.kind, list)
+	list, err := choose(cfg.kind, list)
 	if err != nil {
 		return nil, err
 	}
@@ -45,9 +45,9 @@ func start(ctx context.Context, cfg settings, list []candidate) (*Server, error)
 	for _, c := range list {
 		server, err := c.start(ctx, cfg)
 		if err == nil {
-			server.passed = reasons(passed)
-			if server.passed != "" {
-				_, _ = fmt.Fprintf(cfg.notify, "localdb: using %s, for want of a better one:\n%s\n", c.kind, server.passed)
+			server.passedOver = reasons(passed)
+			if server.passedOver != "" {
+				_, _ = fmt.Fprintf(cfg.notify, "localdb: using %s, for want of a better one:\n%s\n", c.kind, server.passedOver)
 			}
 			return server, nil
 		}
@@ -59,8 +59,8 @@ func start(ctx context.Context, cfg settings, list []candidate) (*Server, error)
 	return nil, &unavailableError{passed}
 }
 
-// chosen returns the candidate that LOCALDB_KIND chooses, or all.
-func chosen(kind string, list []candidate) ([]candidate, error) {
+// choose returns the candidate that LOCALDB_KIND chooses, or all.
+func choose(kind string, list []candidate) ([]candidate, error) {
 	if kind == "" {
 		return list, nil
 	}
@@ -238,7 +238,7 @@ func await(ctx context.Context, client *http.Client, endpoint, token string, dea
 func ping(ctx context.Context, client *http.Client, endpoint, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
-	resp, err := ask(ctx, client, endpoint, "ListTables", `{"Limit":1}`, token)
+	resp, err := post(ctx, client, endpoint, "ListTables", `{"Limit":1}`, token)
 	if err != nil {
 		return err
 	}
@@ -260,7 +260,7 @@ func ping(ctx context.Context, client *http.Client, endpoint, token string) erro
 
 // dropToken deletes the table by which a database has proved its identity.
 func dropToken(ctx context.Context, client *http.Client, endpoint, token string) error {
-	resp, err := ask(ctx, client, endpoint, "DeleteTable", `{"TableName":"`+token+`"}`, "")
+	resp, err := post(ctx, client, endpoint, "DeleteTable", `{"TableName":"`+token+`"}`, "")
 	if err != nil {
 		return err
 	}
@@ -271,8 +271,8 @@ func dropToken(ctx context.Context, client *http.Client, endpoint, token string)
 	return nil
 }
 
-// ask sends one request with a fake signature.
-func ask(ctx context.Context, client *http.Client, endpoint, verb, body, origin string) (*http.Response, error) {
+// post sends one request with a fake signature.
+func post(ctx context.Context, client *http.Client, endpoint, verb, body, origin string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint+"/", strings.NewReader(body))
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestStartTakesTheFirstThatCanBeHad(t *testing.T) {
+func TestStart_TakesTheFirstAvailableKind(t *testing.T) {
 	t.Parallel()
 	var tried []string
 	with := func(kind string, err error) candidate {
@@ -44,7 +44,7 @@ func TestStartTakesTheFirstThatCanBeHad(t *testing.T) {
 	require.ErrorContains(t, err, `LOCALDB_KIND="four": want one of one, two, three`)
 }
 
-func TestStartTellsWhyThereIsNone(t *testing.T) {
+func TestStart_ErrorHasTheReasonOfEachKind(t *testing.T) {
 	t.Parallel()
 	because := errors.New("no luck\nat all")
 	list := []candidate{
@@ -61,7 +61,7 @@ func TestStartTellsWhyThereIsNone(t *testing.T) {
   - two: it is not in the cache, and LOCALDB_NO_FETCH=1 forbids fetching it`, err.Error())
 }
 
-func TestStartEndsWithItsContext(t *testing.T) {
+func TestStart_EndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	list := []candidate{
@@ -85,7 +85,7 @@ func TestCandidatesAreInOrder(t *testing.T) {
 func TestNothingOnThisMachine(t *testing.T) {
 	t.Parallel()
 	nowhere := func(program string) (string, error) { return "", errors.New(program + " is not in PATH") }
-	_, err := start(t.Context(), settings{look: nowhere, cache: t.TempDir(), noFetch: true}, candidates)
+	_, err := start(t.Context(), settings{lookPath: nowhere, cache: t.TempDir(), noFetch: true}, candidates)
 	require.ErrorIs(t, err, ErrUnavailable)
 	require.ErrorContains(t, err, "ddblocal: needs Java 17 or newer: java is not in PATH")
 	require.ErrorContains(t, err, "dynoxide: ")
@@ -112,7 +112,7 @@ func TestCheckEndpoint(t *testing.T) {
 	}
 }
 
-// answering returns the URL of a server that gives one answer to everything.
+// answering returns the URL of a server that gives the same answer to every request.
 func answering(t *testing.T, status int, body string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -138,7 +138,7 @@ func TestAttach(t *testing.T) {
 	}
 }
 
-func TestAttachFails(t *testing.T) {
+func TestAttach_Fails(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
@@ -169,9 +169,9 @@ func TestJavaVersion(t *testing.T) {
 	assert.False(t, ok)
 }
 
-func TestFindJavaReportsBothPlaces(t *testing.T) {
+func TestFindJava_ReportsBothPlaces(t *testing.T) {
 	t.Parallel()
-	_, err := findJava(t.Context(), settings{javaHome: t.TempDir(), look: func(string) (string, error) { return lookPath("no-such-program") }})
+	_, err := findJava(t.Context(), settings{javaHome: t.TempDir(), lookPath: func(string) (string, error) { return lookPath("no-such-program") }})
 	require.ErrorContains(t, err, "java of JAVA_HOME: ")
 	require.ErrorContains(t, err, "needs Java 17 or newer: no-such-program is not in PATH")
 }

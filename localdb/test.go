@@ -37,7 +37,7 @@ var shared = sync.OnceValues(func() (*Server, error) {
 	}
 	// DynamoDB Local serves each set of tables by one thread. With access keys of their own, test processes do not wait for
 	// each other.
-	cfg.apart = true
+	cfg.separateKeys = true
 	server, err := openShared(ctx, cfg, candidates, idleTime)
 	if err == nil && cfg.endpoint == "" {
 		server.key = accessKey + rand.Text()[:12]

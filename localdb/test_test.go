@@ -29,7 +29,7 @@ func (f *fakeTB) Fatalf(text string, a ...any) {
 
 var _ TB = (*testing.T)(nil)
 
-func TestTestWithoutDatabase(t *testing.T) {
+func TestTest_WithoutADatabase(t *testing.T) {
 	t.Parallel()
 	none := func() (*Server, error) { return nil, errors.New("no 100% luck") }
 
@@ -42,7 +42,7 @@ func TestTestWithoutDatabase(t *testing.T) {
 	assert.Equal(t, "fatal: no 100% luck", failed.said)
 }
 
-func TestTestTellsOfTablesItCannotDelete(t *testing.T) {
+func TestTest_ReportsTablesItCannotDelete(t *testing.T) {
 	t.Parallel()
 	broken := &Server{endpoint: "http://127.0.0.1:1", http: newHTTPClient()}
 	fake := &fakeTB{name: "TestX"}

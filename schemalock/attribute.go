@@ -9,14 +9,14 @@ import (
 // presences are the words for when an attribute is present; each value has one of them.
 var presences = []string{"required", "always", "null", "optional"}
 
-// kept maps the roles whose removal breaks a promise about stored items to the reason.
-var kept = map[string]string{
-	"created_at": "what the library has kept is the caller's now, and the next write of a whole item replaces it",
-	"updated_at": "what the library has kept is the caller's now, and the next write of a whole item replaces it",
-	"deleted_at": "what the library has kept is the caller's now, and the next write of a whole item replaces it",
-	"version":    "versions are not counted any more, and the next write of a whole item replaces them",
-	"append":     "events that are there carry it, and new ones do not",
-	"zero":       "items that are there can have a key with a zero part, and no verb finds them",
+// promises maps the roles whose removal breaks a promise about stored items to the reason.
+var promises = map[string]string{
+	"created_at": "the value is now the caller's, and the next write of a whole item replaces it",
+	"updated_at": "the value is now the caller's, and the next write of a whole item replaces it",
+	"deleted_at": "the value is now the caller's, and the next write of a whole item replaces it",
+	"version":    "versions are no longer counted, and the next write of a whole item replaces them",
+	"append":     "existing events have it, and new ones do not",
+	"zero":       "existing items can have a key with a zero part, and are no longer found",
 }
 
 // judgeAttribute compares the words of an attribute, or of a value inside one.
@@ -24,11 +24,11 @@ func judgeAttribute(a, b string) (bool, string) {
 	was, is := strings.Split(a, " "), strings.Split(b, " ")
 	switch {
 	case a == "" && slices.Contains(is, "required"):
-		return true, "items that are there lack it, and writes of whole items must have it"
+		return true, "existing items lack it, and writes of whole items require it"
 	case a == "":
-		return false, "it is absent in items that are there"
+		return false, "existing items do not have it"
 	case b == "":
-		return true, "it stays in items that are there, unread; one that was renamed begins empty"
+		return true, "it remains in existing items but is no longer read; a renamed attribute starts empty"
 	}
 	var breaking, fine []string
 	judge := func(bad bool, why string) {
@@ -39,7 +39,7 @@ func judgeAttribute(a, b string) (bool, string) {
 		}
 	}
 	if was[0] != is[0] {
-		return true, "items that are there have another type and cannot be read"
+		return true, "existing items have another type and cannot be read"
 	}
 	for _, word := range words(was, is) {
 		had, has := slices.Contains(was, word), slices.Contains(is, word)
@@ -52,27 +52,27 @@ func judgeAttribute(a, b string) (bool, string) {
 		case isRange(word):
 			judgeRange(was, is, judge)
 		case strings.HasPrefix(word, "keys="):
-			judgeKeys(said(was, "keys="), said(is, "keys="), judge)
+			judgeKeys(wordAfter(was, "keys="), wordAfter(is, "keys="), judge)
 		case strings.HasPrefix(word, "length="):
-			judgeLength(was[0], said(was, "length="), said(is, "length="), judge)
+			judgeLength(was[0], wordAfter(was, "length="), wordAfter(is, "length="), judge)
 		case strings.HasPrefix(word, "each="):
-			judgeLength("B", said(was, "each="), said(is, "each="), judge)
+			judgeLength("B", wordAfter(was, "each="), wordAfter(is, "each="), judge)
 		case word == "required":
-			judge(has, "items that are there may lack it")
+			judge(has, "existing items may lack it")
 		case slices.Contains(presences, word):
 			judge(false, "an absent value and a zero one are read alike")
 		case word == "number":
-			judge(has, "items that are there may have texts that are no numbers")
+			judge(has, "existing items may have texts that are not numbers")
 		case word == "text":
-			judge(has, "items that are there may have texts that the type does not read")
+			judge(has, "existing items may have texts that the type does not read")
 		case word == "custom":
-			judge(true, "its elements encode themselves, and nothing is known about how")
+			judge(true, "its elements encode themselves in an unknown way")
 		case word == "recursive":
-			judge(true, "what is inside it is another type")
-		case had && kept[word] != "":
-			judge(true, kept[word])
+			judge(true, "its content is of another type")
+		case had && promises[word] != "":
+			judge(true, promises[word])
 		default:
-			judge(false, "counts for what is written from now on")
+			judge(false, "affects only later writes")
 		}
 	}
 	if breaking != nil {
@@ -85,20 +85,20 @@ func judgeAttribute(a, b string) (bool, string) {
 // Removing the format of a number leaves the number as it was. Adding one is breaking, since items may have counted
 // otherwise; if both were compatible, a format could be swapped in two steps.
 func judgeFormat(was, is []string, judge func(bool, string)) {
-	old, now := said(was, "time="), said(is, "time=")
+	old, now := wordAfter(was, "time="), wordAfter(is, "time=")
 	switch {
 	case old == now:
 	case now == "" && was[0] == "N":
 		judge(false, "it is the same number")
 	case old == "" && was[0] == "N":
-		judge(true, "items that are there may count in another unit, or from another day")
+		judge(true, "existing items may count in another unit, or from another day")
 	default:
-		judge(true, "items that are there have the old format, and the two do not compare")
+		judge(true, "existing items have the old format, and the two do not compare")
 	}
 }
 
-// said returns what follows prefix in the word that begins with it, or "".
-func said(words []string, prefix string) string {
+// wordAfter returns what follows prefix in the word that begins with it, or "".
+func wordAfter(words []string, prefix string) string {
 	for _, word := range words {
 		if value, ok := strings.CutPrefix(word, prefix); ok {
 			return value
@@ -131,8 +131,8 @@ var numbers = map[string]struct {
 
 func isRange(word string) bool { return numbers[word].kind != "" }
 
-// holds reports whether every number of the range old is in the range now and is read unchanged.
-func holds(now, old string) bool {
+// containsRange reports whether every number of the range old is in the range now and is read unchanged.
+func containsRange(now, old string) bool {
 	n, o := numbers[now], numbers[old]
 	switch {
 	case n.kind == "uint" && o.kind != "uint", n.kind == "int" && o.kind != "int" && o.kind != "uint":
@@ -149,10 +149,10 @@ func judgeRange(was, is []string, judge func(bool, string)) {
 	old, now := numberIn(was), numberIn(is)
 	switch {
 	case old == "" || now == "" || old == now:
-	case holds(now, old):
-		judge(false, "numbers of items that are there are read as they were")
+	case containsRange(now, old):
+		judge(false, "existing numbers are read unchanged")
 	default:
-		judge(true, "items that are there may have numbers that "+now+" does not hold")
+		judge(true, "existing items may have numbers that "+now+" does not contain")
 	}
 }
 
@@ -161,7 +161,7 @@ func numberIn(words []string) string {
 	if i := slices.IndexFunc(words, isRange); i >= 0 {
 		return words[i]
 	}
-	if words[0] == "N" && said(words, "time=") != "" {
+	if words[0] == "N" && wordAfter(words, "time=") != "" {
 		return "int64"
 	}
 	return ""
@@ -169,11 +169,11 @@ func numberIn(words []string) string {
 
 // judgeKeys compares the keys of maps; "" stands for a struct.
 func judgeKeys(old, now string, judge func(bool, string)) {
-	if isRange(old) && isRange(now) && holds(now, old) {
-		judge(false, "keys of entries that are there are read as they were")
+	if isRange(old) && isRange(now) && containsRange(now, old) {
+		judge(false, "keys of existing entries are read unchanged")
 		return
 	}
-	judge(true, "entries that are there may have keys that cannot be read")
+	judge(true, "existing entries may have keys that cannot be read")
 }
 
 // judgeLength compares how many elements a value of type kind can have; "" stands for any number.
@@ -184,10 +184,10 @@ func judgeLength(kind, old, now string, judge func(bool, string)) {
 	case now == "":
 		judge(false, "there is room for any number of elements")
 	case kind != "B" && err1 == nil && err2 == nil && room >= most:
-		judge(false, "elements that items which are there do not have are zero")
+		judge(false, "elements that existing items do not have are zero")
 	case kind == "B":
-		judge(true, "items that are there have bytes of another length, which cannot be read")
+		judge(true, "existing items have bytes of another length, which cannot be read")
 	default:
-		judge(true, "items that are there may have more elements, and cannot be read then")
+		judge(true, "existing items may have more elements, and then cannot be read")
 	}
 }

@@ -48,7 +48,7 @@ func Check(t TB, db *entity.DB, path string) {
 	text, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		t.Fatalf("schema lock: %s is not there; %s=1 go test writes it, for you to commit", path, UpdateVariable)
+		t.Fatalf("schema lock: %s does not exist; write it with %s=1 go test, and commit it", path, UpdateVariable)
 		return
 	case err != nil:
 		t.Fatalf("schema lock: %v", err)
@@ -68,12 +68,12 @@ func Check(t TB, db *entity.DB, path string) {
 		}
 	}
 	if fine != nil {
-		t.Logf("schema lock: compatible with %s; %s=1 go test takes them up, so that later changes are compared with them:\n%s",
+		t.Logf("schema lock: changes compatible with %s; accept them with %s=1 go test, so that later changes are compared with them:\n%s",
 			path, UpdateVariable, strings.Join(fine, "\n"))
 	}
 	if breaking != nil {
-		t.Errorf("schema lock: items that were written under %s do not bear these changes:\n%s\n"+
-			"Undo them, or copy the items as docs/evolution.md says; where there are no such items, accept them with %s=1 go test.",
+		t.Errorf("schema lock: items written under %s do not survive these changes:\n%s\n"+
+			"Undo them, or copy the items as docs/evolution.md says. If there are no such items, accept the changes with %s=1 go test.",
 			path, strings.Join(breaking, "\n"), UpdateVariable)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-// report is a test that notes what is said to it. Like a real one, Fatalf ends the call.
+// report is a TB that records its calls. Like a real one, Fatalf ends the call.
 type report struct{ logs, errors, fatals []string }
 
 type ended struct{}
@@ -30,7 +30,7 @@ func (r *report) Fatalf(f string, args ...any) {
 	panic(ended{})
 }
 
-// checked runs Check and returns what it said.
+// checked runs Check and returns its messages.
 func checked(db *entity.DB, path string) (r *report) {
 	r = &report{}
 	defer func() {
@@ -128,7 +128,7 @@ func TestCheck_FailsWhereThereIsNothingToCompareWith(t *testing.T) {
 		require.Empty(t, r.errors)
 		return r.fatals[0]
 	}
-	require.Contains(t, fatal(path), "is not there; DYNASTRATA_UPDATE_LOCK=1 go test writes it")
+	require.Contains(t, fatal(path), "does not exist; write it with DYNASTRATA_UPDATE_LOCK=1 go test")
 	require.NoFileExists(t, path)
 	require.NotEmpty(t, fatal(dir), "a directory is no file")
 	require.NoError(t, os.WriteFile(path, []byte("# dynastrata schema lock, format 2\n"), 0o600))
@@ -171,7 +171,7 @@ func TestParse_SaysWhichLineIsNoLock(t *testing.T) {
 	}
 }
 
-// An entity keeps its name and goes to another table: one change, not a loss and a gain.
+// An entity that moves to another table is one change, not a loss and a gain.
 func TestCompare_FollowsAnEntityToItsTable(t *testing.T) {
 	t.Parallel()
 	type moved struct {
@@ -206,7 +206,7 @@ type sum struct {
 	Total int `dynamodbav:"total"`
 }
 
-// A read model is built again when it changes, which is no change of what a program keeps.
+// A read model is rebuilt when it changes, so the lock does not change.
 func TestOf_LeavesReadModelsOut(t *testing.T) {
 	t.Parallel()
 	db, err := entity.Open(nil, entity.Config{Table: "app"})

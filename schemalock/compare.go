@@ -49,7 +49,7 @@ func Compare(old, now Lock) []Change {
 		gone = slices.Delete(gone, i, i+1)
 	}
 	for _, e := range gone {
-		changes = append(changes, Change{Breaking: true, Entity: e.Name, Old: "declared", Why: "its items stay, and nothing reads them; an entity that was renamed has other keys"})
+		changes = append(changes, Change{Breaking: true, Entity: e.Name, Old: "declared", Why: "its items remain but are no longer read; a renamed entity has other keys"})
 	}
 	return changes
 }
@@ -188,7 +188,7 @@ func (e Entity) joined(name string, x tableIndex) tableIndex {
 		return attributesOf(value)
 	}
 	x.kind, x.partition, x.sort = fact(""), key(x.partition, fact(" partition")), key(x.sort, fact(" sort"))
-	x.projection = together(x.projection, fact(" projection"))
+	x.projection = mergeProjections(x.projection, fact(" projection"))
 	return x
 }
 
@@ -201,8 +201,8 @@ func attributesOf(half string) string {
 	return strings.Join(words[:min(2, len(words))], " ")
 }
 
-// together returns what an index projects for two entities; "" stands for nothing yet.
-func together(a, b string) string {
+// mergeProjections returns what an index projects for two entities; "" stands for nothing yet.
+func mergeProjections(a, b string) string {
 	switch {
 	case a == "all" || b == "all":
 		return "all"
@@ -217,17 +217,19 @@ func together(a, b string) string {
 }
 
 // carries reports whether an index with projection a has everything that b needs.
-func carries(a, b string) bool { return a != "" && together(a, b) == together(a, "keys") }
+func carries(a, b string) bool {
+	return a != "" && mergeProjections(a, b) == mergeProjections(a, "keys")
+}
 
-// unfit returns what an entity needs of an index that the table cannot get: DynamoDB never changes the key or projection of
+// unavailable returns what an entity needs of an index that the table cannot get: DynamoDB never changes the key or projection of
 // an index, and creates local indexes only with the table. ok reports whether there is such a need.
-func (l tableIndexes) unfit(e Entity, name string) (c Change, ok bool) {
+func (l tableIndexes) unavailable(e Entity, name string) (c Change, ok bool) {
 	was, there := l[name]
 	is := e.joined(name, tableIndex{})
 	bad := func(part, a, b, why string) (Change, bool) { return Change{true, e.Name, name + part, a, b, why}, true }
 	switch {
 	case !there && is.kind == "local":
-		return bad("", "", is.kind, "its table is there, and DynamoDB makes local indexes together with the table only")
+		return bad("", "", is.kind, "its table exists, and DynamoDB creates local indexes only with the table")
 	case !there: // DynamoDB can add a global index
 	case was.kind != is.kind:
 		return bad("", was.kind, is.kind, "the table has the index, and DynamoDB cannot change its kind")
@@ -236,7 +238,7 @@ func (l tableIndexes) unfit(e Entity, name string) (c Change, ok bool) {
 	case is.sort != "" && is.sort != was.sort:
 		return bad(" sort", was.sort, is.sort, "the table has the index, and DynamoDB cannot change its key")
 	case !carries(was.projection, is.projection):
-		return bad(" projection", was.projection, is.projection, "the table has the index, and DynamoDB cannot change what it carries: a new index is needed")
+		return bad(" projection", was.projection, is.projection, "the table has the index, and DynamoDB cannot change its projection: a new index is needed")
 	}
 	return Change{}, false
 }
@@ -244,12 +246,12 @@ func (l tableIndexes) unfit(e Entity, name string) (c Change, ok bool) {
 // compareNew returns the change for a new entity, and what it needs of an existing table that cannot be added. l is nil if
 // the table is new too.
 func (l tableIndexes) compareNew(e Entity) []Change {
-	changes := []Change{{Entity: e.Name, New: "declared", Why: "there are no items of it yet"}}
+	changes := []Change{{Entity: e.Name, New: "declared", Why: "it has no items yet"}}
 	if l == nil {
 		return changes
 	}
 	for _, name := range e.indexes() {
-		if c, ok := l.unfit(e, name); ok {
+		if c, ok := l.unavailable(e, name); ok {
 			changes = append(changes, c)
 		}
 	}
@@ -265,12 +267,12 @@ func (l tableIndexes) shared(e Entity, what, a, b string) (c Change, ok bool) {
 	case !strings.HasPrefix(what, "index ") || !there || b == "":
 		return c, false
 	case part == "" && a == "":
-		if c, bad := l.unfit(e, what); bad {
+		if c, bad := l.unavailable(e, what); bad {
 			return c, true
 		}
-		return Change{Entity: e.Name, What: what, New: b, Why: "the table has it, and items enter it when they are written"}, true
+		return Change{Entity: e.Name, What: what, New: b, Why: "the table has it, and items are added to it when they are written"}, true
 	case part == "projection" && carries(was.projection, b):
-		return Change{Entity: e.Name, What: what, Old: a, New: b, Why: "the index carries this already"}, true
+		return Change{Entity: e.Name, What: what, Old: a, New: b, Why: "the index already has this"}, true
 	}
 	return c, false
 }
@@ -291,52 +293,52 @@ func judge(what, a, b string) (breaking bool, why string) {
 	case "table":
 		return true, "the items are in the other table"
 	case "items":
-		return true, "items that are there lack the library's attributes, or have them in another form"
+		return true, "existing items lack the library's attributes, or have them in another form"
 	case "payload":
 		was, err1 := strconv.Atoi(a)
 		is, err2 := strconv.Atoi(b)
 		if err1 == nil && err2 == nil && is > was {
-			return false, "items that are there say that they are older"
+			return false, "existing items have the older version"
 		}
-		return true, "items that are there say that they are newer than the program"
+		return true, "existing items have a newer version than the program"
 	case "kind":
-		return true, "items that are there have another kind, or none, and queries do not see them"
+		return true, "existing items have another kind, or none, and queries do not find them"
 	case "key partition", "key sort":
-		return true, "items that are there have other keys, and no verb finds them"
+		return true, "existing items have other keys, and are no longer found"
 	case "ttl":
 		if a == "" || b == "" {
-			return false, "counts for what is written from now on"
+			return false, "affects only later writes"
 		}
-		return true, "DynamoDB has one such attribute for a table, and items that are there have the old one"
+		return true, "DynamoDB has one such attribute per table, and existing items have the old one"
 	}
-	return true, "nothing is known about it"
+	return true, "there is no rule for it"
 }
 
 func judgeIndex(part []string, a, b string) (bool, string) {
 	if len(part) == 0 {
 		switch {
 		case b == "":
-			return false, "an index that is not used does no harm, and can be deleted"
+			return false, "an unused index does no harm, and can be deleted"
 		case a == "" && b == "global":
-			return false, "DynamoDB fills it, with items that have its key attributes; others enter it when they are written"
+			return false, "DynamoDB fills it with items that have its key attributes; others are added when they are written"
 		case a == "":
-			return true, "DynamoDB makes local indexes together with the table only"
+			return true, "DynamoDB creates local indexes only with the table"
 		}
 		return true, "DynamoDB cannot change the kind of an index"
 	}
 	if part[0] != "projection" {
-		return true, "DynamoDB cannot change the key of an index, and items that are there have the old one"
+		return true, "DynamoDB cannot change the key of an index, and existing items have the old one"
 	}
 	if a == "all" {
-		return false, "an index that carries more than is needed does no harm"
+		return false, "an index with more than is needed does no harm"
 	}
 	was := strings.Split(a, " ")
 	for _, name := range strings.Split(b, " ") {
 		if b == "all" || !slices.Contains(was, name) {
-			return true, "DynamoDB cannot change what an index carries: a new index is needed"
+			return true, "DynamoDB cannot change the projection of an index: a new index is needed"
 		}
 	}
-	return false, "an index that carries more than is needed does no harm"
+	return false, "an index with more than is needed does no harm"
 }
 
 // laterOnly are the settings of features that affect only later writes.
@@ -346,19 +348,19 @@ func judgeFeature(words []string, a, b string) (bool, string) {
 	feature := words[0]
 	switch {
 	case len(words) == 2 && slices.Contains(laterOnly, words[1]):
-		return false, "counts for what is written from now on"
+		return false, "affects only later writes"
 	case len(words) == 2:
-		return true, "what the feature has stored is under the old one"
+		return true, "what the feature has stored depends on the old one"
 	case feature == "timeseries.Events":
-		return true, "items that are there were not written as a series, or are one and would lose their events"
+		return true, "existing items were not written as a series, or are one and would lose their events"
 	case a == "" && strings.HasPrefix(feature, "unique."):
-		return false, "items that are there claim nothing until Repair has run"
+		return false, "existing items have no claims until Repair has run"
 	case a == "":
-		return false, "items that are there are as they were until they are written"
+		return false, "existing items stay as they are until they are written"
 	case feature == "versioned.Lock":
 		return false, "it stores nothing"
 	case strings.HasPrefix(feature, "unique."):
-		return true, "its sentinels stay, and a constraint that is declared again finds them out of date"
+		return true, "its sentinels remain, and are out of date if the constraint is declared again"
 	}
-	return true, "what it has stored stays, unseen, and is not kept up"
+	return true, "stored data remains but is no longer read or maintained"
 }

@@ -40,7 +40,7 @@ type mixed struct {
 	Dotted  int `dynamodbav:"a.b c"`
 }
 
-// What cannot be followed is named, and the names of nested attributes cannot be taken for paths.
+// What cannot be followed is named, and names of nested attributes are not mistaken for paths.
 func TestLock_FollowsNestedValuesAsFarAsTheyGo(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, mixed{}.hidden)
@@ -68,13 +68,13 @@ func TestLock_FollowsNestedValuesAsFarAsTheyGo(t *testing.T) {
 	require.NotContains(t, m.lock(t).String(), "hidden")
 }
 
-// retyped is a change of one attribute's Go type, and what Compare says: = nothing, + compatible, ! breaking.
+// retyped is a change of one attribute's Go type, and the result of Compare: = nothing, + compatible, ! breaking.
 type retyped struct {
 	from, to reflect.StructField
 	want     string
 }
 
-// octets are binary, or text where a tag says so.
+// octets are stored as binary, or as text if a tag says so.
 type octets [4]byte
 
 func (o octets) MarshalText() ([]byte, error)     { return []byte(netip.AddrFrom4(o).String()), nil }
@@ -175,7 +175,7 @@ func requireChanges(t *testing.T, from, to reflect.StructField, want string) {
 	require.ElementsMatch(t, strings.Fields(want), got)
 }
 
-// By way of no format, numbers could be counted in another unit without a breaking change.
+// If a number could lose and get a format compatibly, its unit could change without a breaking change.
 func TestCompare_NoTwoCompatibleStepsSwapTheFormatOfANumber(t *testing.T) {
 	t.Parallel()
 	ms, none, s := field[int64]("Under", `dynamodbav:"under" entity:"time=unixms"`), field[int64]("Under", `dynamodbav:"under"`), field[int64]("Under", `dynamodbav:"under" entity:"time=unix"`)
@@ -191,7 +191,7 @@ func TestCompare_NoTwoCompatibleStepsSwapTheFormatOfANumber(t *testing.T) {
 	requireChanges(t, asTime, field[int32]("Under", `dynamodbav:"under"`), "!under")
 }
 
-// least and most of each range, and what lies between its numbers.
+// edges are the extreme numbers of each range, and for fractions one between.
 var edges = map[string][]any{
 	"int8": {int8(math.MinInt8), int8(math.MaxInt8)}, "int16": {int16(math.MinInt16), int16(math.MaxInt16)},
 	"int32": {int32(math.MinInt32), int32(math.MaxInt32)}, "int64": {int64(math.MinInt64), int64(math.MaxInt64)},
@@ -200,7 +200,7 @@ var edges = map[string][]any{
 	"decimal": {attributevalue.Number("12345678901234567890123456789012345678")},
 }
 
-// A range holds another one exactly when the codec brings its extreme numbers back.
+// A range contains another exactly if the codec brings its extreme numbers back.
 func TestHolds_IsWhatTheCodecReads(t *testing.T) {
 	t.Parallel()
 	require.Len(t, edges, len(numbers))
@@ -223,7 +223,7 @@ func TestHolds_IsWhatTheCodecReads(t *testing.T) {
 				require.NoError(t, err)
 				comes = comes && item.Equal(first["V"], again["V"])
 			}
-			require.Equal(t, comes, holds(now, old), "%s as %s", old, now)
+			require.Equal(t, comes, containsRange(now, old), "%s as %s", old, now)
 		}
 	}
 }
@@ -233,7 +233,7 @@ type (
 	lexicon map[string]lexicon
 )
 
-// A list or map of itself has no end in Go; its lock has.
+// A list or map of itself is infinite in Go; its lock is finite.
 func TestLock_EndsInListsAndMapsOfThemselves(t *testing.T) {
 	t.Parallel()
 	m := beat()
@@ -243,7 +243,7 @@ func TestLock_EndsInListsAndMapsOfThemselves(t *testing.T) {
 	require.Contains(t, text, "attribute lexicon{} = M keys=string recursive\n")
 }
 
-// locked is a lock of entities that were built together.
+// locked returns the lock of entities of one database.
 func locked(t *testing.T, text string) Lock {
 	t.Helper()
 	l, err := Parse([]byte(header + "\n" + text))
@@ -278,7 +278,7 @@ func TestCompare_WhatAnEntityAsksOfASharedTable(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		table, facts string
-		breaking     string // what; "" when nothing is
+		breaking     string // what; "" if nothing is
 	}{
 		"no index":                     {"(default)", "", ""},
 		"less of a shared index":       {"(default)", global + "  index gsi1 projection = keys\n", ""},

@@ -16,8 +16,8 @@ type Account struct {
 	Owner string `dynamodbav:"owner,omitempty"`
 }
 
-// AccountToday is the same entity some commits later: the field and the index have other names in Go, which nobody
-// minds; there is a new attribute; and the index has another key.
+// AccountToday is the same entity some commits later: the field and the index have other names in Go, which the lock
+// ignores; there is a new attribute; and the index has another key.
 type AccountToday struct {
 	_ entity.Key `name:"Account" pk:"$#{id}" sk:"$"`
 	_ entity.GSI `name:"ofOwner" index:"gsi1" pk:"$#{owner|lower}"`
@@ -34,7 +34,7 @@ func accounts[T any]() *entity.DB {
 	return db
 }
 
-// The lock of a program, as it is in the file.
+// The lock of a program, as in the file.
 func ExampleOf() {
 	fmt.Print(schemalock.Of(accounts[Account]()))
 	// Output:
@@ -55,7 +55,7 @@ func ExampleOf() {
 	//   attribute owner = S optional
 }
 
-// Two locks, and what their difference means for the items that are there.
+// Two locks, and what their difference means for stored items.
 func ExampleCompare() {
 	old, err := schemalock.Parse([]byte(schemalock.Of(accounts[Account]()).String()))
 	if err != nil {
@@ -66,11 +66,11 @@ func ExampleCompare() {
 		fmt.Println(change)
 	}
 	// Output:
-	// breaking: Account: index gsi1 partition: gsi1pk S $app#v1#account#{owner string} → gsi1pk S $app#v1#account#{owner string|lower}: DynamoDB cannot change the key of an index, and items that are there have the old one
-	// compatible: Account: attribute balance: (none) → N int64 always: it is absent in items that are there
+	// breaking: Account: index gsi1 partition: gsi1pk S $app#v1#account#{owner string} → gsi1pk S $app#v1#account#{owner string|lower}: DynamoDB cannot change the key of an index, and existing items have the old one
+	// compatible: Account: attribute balance: (none) → N int64 always: existing items do not have it
 }
 
-// printer is a test that prints; a program uses its *testing.T.
+// printer is a TB that prints; a program uses its *testing.T.
 type printer struct{}
 
 func (printer) Helper()                           {}
@@ -78,9 +78,9 @@ func (printer) Logf(format string, args ...any)   { fmt.Printf(format+"\n", args
 func (printer) Errorf(format string, args ...any) { fmt.Printf("FAIL "+format+"\n", args...) }
 func (printer) Fatalf(format string, args ...any) { fmt.Printf("FAIL "+format+"\n", args...) }
 
-// A test of a program declares all its stores and calls Check. The file has to be made first.
+// A test of a program declares all its stores and calls Check. The file has to be written first.
 func ExampleCheck() {
 	schemalock.Check(printer{}, accounts[Account](), "testdata/missing.lock")
 	// Output:
-	// FAIL schema lock: testdata/missing.lock is not there; DYNASTRATA_UPDATE_LOCK=1 go test writes it, for you to commit
+	// FAIL schema lock: testdata/missing.lock does not exist; write it with DYNASTRATA_UPDATE_LOCK=1 go test, and commit it
 }

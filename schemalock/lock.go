@@ -79,9 +79,9 @@ func entityOf(s *schema.Schema) Entity {
 	if d := s.Discriminator; d != nil {
 		add("kind", d.Attr+"="+d.Value)
 	}
-	add("key partition", halfText(s.PK))
+	add("key partition", keyText(s.PK))
 	if s.SK != nil {
-		add("key sort", halfText(s.SK))
+		add("key sort", keyText(s.SK))
 	}
 	if s.UsesTTL {
 		add("ttl", s.Options.TTL)
@@ -98,10 +98,10 @@ func entityOf(s *schema.Schema) Entity {
 			add(what, "local")
 		} else {
 			add(what, "global")
-			add(what+" partition", halfText(x.PK))
+			add(what+" partition", keyText(x.PK))
 		}
 		if x.SK != nil {
-			add(what+" sort", halfText(x.SK))
+			add(what+" sort", keyText(x.SK))
 		}
 		add(what+" projection", projectionText(x.Project))
 	}
@@ -134,9 +134,9 @@ func records(s *schema.Schema) []schema.Record {
 	return all
 }
 
-// halfText returns a partition or sort key: where it is stored, its type, and how its text is composed; for a native key,
+// keyText returns a partition or sort key: where it is stored, its type, and how its text is composed; for a native key,
 // its attributes.
-func halfText(h *schema.KeyDef) string {
+func keyText(h *schema.KeyDef) string {
 	if h.Native != nil {
 		var names []string
 		for _, a := range h.Native {
@@ -230,7 +230,7 @@ func Parse(text []byte) (Lock, error) {
 		}
 		e := &l.Entities[len(l.Entities)-1]
 		if _, twice := e.value(what); twice {
-			return bad(what + " is said twice")
+			return bad(what + " is given twice")
 		}
 		e.Facts = append(e.Facts, Fact{what, value})
 	}
@@ -246,7 +246,7 @@ func (l Lock) complete(lines []string) error {
 			return &FormatError{len(lines), "entity " + e.Name + " has no table or no key"}
 		}
 		if id := e.Name + " " + table; seen[id] {
-			return &FormatError{len(lines), "entity " + e.Name + " is there twice"}
+			return &FormatError{len(lines), "entity " + e.Name + " is given twice"}
 		} else {
 			seen[id] = true
 		}

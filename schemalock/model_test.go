@@ -22,7 +22,7 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// model is a struct as data, so that a test can change one thing of it.
+// model is a struct as data, so that a test can change one part of it.
 type model struct {
 	decls   []reflect.StructField
 	fields  []reflect.StructField
@@ -37,7 +37,7 @@ func field[V any](name, tag string) reflect.StructField {
 	return reflect.StructField{Name: name, Type: reflect.TypeFor[V](), Tag: reflect.StructTag(tag)}
 }
 
-// lock is the lock of m alone.
+// lock returns the lock of m alone.
 func (m model) lock(t require.TestingT) Lock { return Lock{Entities: []Entity{entityOf(m.schema(t))}} }
 
 func (m model) schema(t require.TestingT) *schema.Schema {
@@ -239,7 +239,7 @@ entity Reading
 	require.Empty(t, Compare(l, again))
 }
 
-// What things are called in Go, and where they stand, is in no lock.
+// Names in Go and the order of declarations are in no lock.
 func TestLock_DoesNotDependOnNamesOrOrderInGo(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -254,7 +254,7 @@ func TestLock_DoesNotDependOnNamesOrOrderInGo(t *testing.T) {
 	})
 }
 
-// A difference of the texts is a difference that Compare finds, and one that breaks does so beside any other.
+// If the texts differ, Compare finds a difference, and a breaking one stays breaking beside others.
 func TestCompare_FindsEveryOneOfSeveralChanges(t *testing.T) {
 	t.Parallel()
 	names := slices.Sorted(maps.Keys(mutations))
@@ -314,7 +314,7 @@ type everyKind struct {
 	Deep     []map[string]*[]time.Time
 }
 
-// The types that a lock states are those that the codec writes.
+// The lock states the types that the codec writes.
 func TestLock_StatesTheTypesThatAreStored(t *testing.T) {
 	t.Parallel()
 	at, flat := time.Date(2026, 4, 22, 12, 0, 0, 0, time.UTC), []time.Time{time.Date(2026, 4, 22, 12, 0, 0, 0, time.UTC)}
@@ -360,7 +360,7 @@ func TestLock_StatesTheTypesThatAreStored(t *testing.T) {
 	require.Equal(t, stated, seen)
 }
 
-// walkValue notes the type of a stored value and of what is inside it.
+// walkValue records the type of a stored value and of the values inside it.
 func walkValue(seen map[string]string, path string, av types.AttributeValue) {
 	name := reflect.TypeOf(av).String()
 	seen[path] = name[strings.LastIndex(name, "Member")+len("Member"):]

@@ -14,15 +14,15 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// mutation changes one thing of a model. want has a line for each change that is expected, breaking ones with a ! before
-// them; none means that the lock stays the same.
+// mutation changes one part of a model. want has a line for each expected change, with a ! before breaking ones; if empty,
+// the lock stays the same.
 type mutation struct {
 	of     func() model
 	change func(*model)
 	want   string
 }
 
-// mutations has every part of a declaration that a lock knows, and every one that it leaves out.
+// mutations changes every part of a declaration that a lock contains, and every part that it leaves out.
 var mutations = map[string]mutation{
 	"namespace":        {person, func(m *model) { m.options.Namespace = "other" }, "!key partition\n!key sort\n!unique.Constraint(email) key\n!index gsi1 partition\n!index gsi1 sort"},
 	"namespaceVersion": {beat, func(m *model) { m.options.NamespaceVersion = 2 }, "!key partition\n!key sort\n!timeseries.Events events"},

@@ -27,7 +27,7 @@ func codec(t require.TestingT, keys ...[]byte) cursor.Codec {
 	return c
 }
 
-// reason is why a cursor was refused.
+// reason returns why a cursor was refused.
 func reason(t require.TestingT, err error) cursor.Reason {
 	var e *cursor.Error
 	require.ErrorAs(t, err, &e)
@@ -90,7 +90,7 @@ func TestCodec_SealedCursorShowsNothing(t *testing.T) {
 	require.Contains(t, string(body), "hush", "without a key anybody can read it: Allow keeps secrets out")
 }
 
-// Whatever bit of a sealed cursor is turned, it is found.
+// Every flipped bit of a sealed cursor is detected.
 func TestCodec_AlteredAnywhere(t *testing.T) {
 	t.Parallel()
 	c, attrs := codec(t, first, second), []cursor.Attr{{Name: "pk", Type: "S"}}
@@ -161,7 +161,7 @@ func TestCodec_Reasons(t *testing.T) {
 	}
 }
 
-// Any text at all is refused with a reason, or is a position; nothing panics.
+// Any text is refused with a reason, or is a position; nothing panics.
 func FuzzDecode(f *testing.F) {
 	attrs := []cursor.Attr{{Name: "pk", Type: "S"}, {Name: "n", Type: "N"}}
 	open, sealed := cursor.Codec{}, codec(f, first, second)

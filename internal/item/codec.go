@@ -78,7 +78,7 @@ func (c *Codec) Encode(v reflect.Value) (Item, error) {
 	if err := c.check(p.Elem()); err != nil {
 		return nil, err
 	}
-	c.withoutTexts(p.Elem())
+	c.clearTexts(p.Elem())
 	it, err := attributevalue.MarshalMapWithOptions(p.Interface(), c.encoder)
 	if err != nil {
 		return nil, err
@@ -169,10 +169,10 @@ func (c *Codec) Decode(it Item, dst reflect.Value) error {
 		rest[name] = av
 	}
 	if err := attributevalue.UnmarshalMapWithOptions(rest, dst.Interface(), c.decoder); err != nil {
-		return c.misfit(rest, dst.Type().Elem())
+		return c.mismatch(rest, dst.Type().Elem())
 	}
 	if !inUTC(dst.Elem()) {
-		return c.farTime(rest, dst.Type().Elem())
+		return c.timeOutOfRange(rest, dst.Type().Elem())
 	}
 	if err := c.decodeTexts(it, dst.Elem()); err != nil {
 		return err
@@ -204,9 +204,9 @@ func isNull(av types.AttributeValue) bool {
 	return null
 }
 
-// misfit returns the error for the first attribute, by name, that does not fit its field. The error of attributevalue may
+// mismatch returns the error for the first attribute, by name, that does not fit its field. The error of attributevalue may
 // contain the value, so it is dropped.
-func (c *Codec) misfit(it Item, typ reflect.Type) error {
+func (c *Codec) mismatch(it Item, typ reflect.Type) error {
 	for _, name := range slices.Sorted(maps.Keys(it)) {
 		alone := Item{name: it[name]}
 		if attributevalue.UnmarshalMapWithOptions(alone, reflect.New(typ).Interface(), c.decoder) != nil {
@@ -216,8 +216,8 @@ func (c *Codec) misfit(it Item, typ reflect.Type) error {
 	return &FieldError{"", "the stored item does not fit the struct"}
 }
 
-// farTime returns the error for the first attribute, by name, that contains a time outside the years 0000 to 9999.
-func (c *Codec) farTime(it Item, typ reflect.Type) error {
+// timeOutOfRange returns the error for the first attribute, by name, that contains a time outside the years 0000 to 9999.
+func (c *Codec) timeOutOfRange(it Item, typ reflect.Type) error {
 	for _, name := range slices.Sorted(maps.Keys(it)) {
 		alone := reflect.New(typ)
 		if attributevalue.UnmarshalMapWithOptions(Item{name: it[name]}, alone.Interface(), c.decoder) == nil && !inUTC(alone.Elem()) {

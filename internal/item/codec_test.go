@@ -132,7 +132,7 @@ type guarded struct {
 	A any
 }
 
-// attributevalue leaves out, or writes as an empty map, what it cannot encode; no value may be lost in silence.
+// attributevalue leaves out, or writes as an empty map, what it cannot encode. No value may be lost without an error.
 func TestEncode_ValuesThatWouldBeLostAreRefused(t *testing.T) {
 	round := &loop{}
 	round.Next = round
@@ -236,7 +236,7 @@ func TestDecode_WhatAnArrayCannotHoldIsAnError(t *testing.T) {
 	require.Equal(t, arrays{Bytes: [2]byte{1, 2}, Ints: [2]int{7}, Many: [][2]byte{{1, 2}}}, v)
 }
 
-// DynamoDB tells attributes apart by case. attributevalue would take either, by the order of a map.
+// DynamoDB distinguishes attributes by case. attributevalue would take either, in map order.
 func TestDecode_NamesAreTakenByTheirCase(t *testing.T) {
 	type Base struct {
 		Key string `dynamodbav:"PK"`
@@ -251,7 +251,7 @@ func TestDecode_NamesAreTakenByTheirCase(t *testing.T) {
 		List []*inner         `dynamodbav:"list"`
 	}
 	place := &m{Value: item.Item{"city": item.S("right"), "City": item.S("wrong"), "CITY": item.N("1")}}
-	for range 20 { // the order of a map differs from time to time
+	for range 20 { // map order changes
 		var v outer
 		require.NoError(t, codec0.Decode(item.Item{
 			"PK": item.S("right"), "pk": item.S("wrong"), "Pk": item.N("1"), "in": place, "IN": item.S("x"),
@@ -262,7 +262,7 @@ func TestDecode_NamesAreTakenByTheirCase(t *testing.T) {
 	}
 }
 
-// The shortest text of the largest float32 is a little more than it.
+// The shortest text of the largest float32 is slightly above it.
 func TestDecode_LargestFloat32ComesBack(t *testing.T) {
 	type floats struct {
 		A float32
@@ -307,7 +307,7 @@ type visits struct {
 	Outer struct{ Embedded } `dynamodbav:"outer"`
 }
 
-// The zone of the process is changed here, so this test is not parallel.
+// This test changes the zone of the process, so it is not parallel.
 func TestDecode_NestedUnixTimesAreInUTC(t *testing.T) {
 	local := time.Local
 	time.Local = time.FixedZone("elsewhere", 7*3600)

@@ -38,17 +38,17 @@ type needs struct {
 	utc   bool // inUTC: values contain times with the option unixtime
 }
 
-var known sync.Map // reflect.Type → *facts
+var factsByType sync.Map // reflect.Type → *facts
 
 func factsOf(t reflect.Type) *facts {
-	if f, ok := known.Load(t); ok {
+	if f, ok := factsByType.Load(t); ok {
 		return f.(*facts)
 	}
 	f := &facts{needs: sync.OnceValue(func() needs { return needsOf(t) })}
 	if t.Kind() == reflect.Struct {
 		f.list(t)
 	}
-	stored, _ := known.LoadOrStore(t, f)
+	stored, _ := factsByType.LoadOrStore(t, f)
 	return stored.(*facts)
 }
 

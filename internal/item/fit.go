@@ -39,7 +39,7 @@ func fit(av types.AttributeValue, t reflect.Type) (types.AttributeValue, string)
 		return fitElements(av, t.Elem())
 	case reflect.Map:
 		m, ok := av.(*types.AttributeValueMemberM)
-		if ok && keysMeet(m.Value, t.Key()) {
+		if ok && keysCollide(m.Value, t.Key()) {
 			return nil, fmt.Sprintf("two stored keys are one %s", t.Key())
 		}
 		if ok && factsOf(t.Elem()).needs().fit {
@@ -54,9 +54,9 @@ func fit(av types.AttributeValue, t reflect.Type) (types.AttributeValue, string)
 	return av, ""
 }
 
-// keysMeet reports whether two of the stored names are the same key of type t, as 1 and 01 are for an int. One of their
+// keysCollide reports whether two of the stored names are the same key of type t, as 1 and 01 are for an int. One of their
 // values would be lost.
-func keysMeet(entries Item, t reflect.Type) bool {
+func keysCollide(entries Item, t reflect.Type) bool {
 	if ownText(t) || len(entries) < 2 {
 		return false
 	}

@@ -104,9 +104,9 @@ func (c *Codec) textField(attr string) *TextField {
 	return nil
 }
 
-// withoutTexts clears the text fields of v, a copy of the caller's struct, since attributevalue would encode them in its
+// clearTexts clears the text fields of v, a copy of the caller's struct, since attributevalue would encode them in its
 // own way, or fail. It copies the targets of embedded pointers, which are the caller's.
-func (c *Codec) withoutTexts(v reflect.Value) {
+func (c *Codec) clearTexts(v reflect.Value) {
 	for i := range c.Texts {
 		fv, ok := v, true
 		for depth, x := range c.Texts[i].Index {

@@ -91,7 +91,7 @@ func (f *Field) Text(v Value) (string, error) {
 	case Time:
 		return f.timeText(v)
 	default:
-		return f.cased(v.S), nil
+		return f.lowered(v.S), nil
 	}
 }
 
@@ -125,7 +125,7 @@ func (f *Field) timeText(v Value) (string, error) {
 	case UnixMilli:
 		return f.signed(v.T.UnixMilli())
 	default:
-		return f.cased(text), nil
+		return f.lowered(text), nil
 	}
 }
 
@@ -151,7 +151,7 @@ func (f *Field) pad(digits string) (string, error) {
 	return strings.Repeat("0", width-len(digits)) + digits, nil
 }
 
-func (f *Field) cased(s string) string {
+func (f *Field) lowered(s string) string {
 	if f.Lower {
 		return strings.ToLower(s)
 	}

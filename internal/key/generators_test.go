@@ -12,8 +12,8 @@ import (
 	"github.com/dynastrata/dynastrata/internal/key"
 )
 
-// words are short strings of the characters that keys treat in a special way
-// and their neighbours, so that equal beginnings are common.
+// words are short strings of the characters that are special in keys, and their neighbours, so that equal beginnings are
+// common.
 func words() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		runes := []rune("aab#$%&-|~AÄ\x00\x1f\x7f\u07ff\ue000\uffff\U0010ffff")
@@ -32,7 +32,7 @@ func times() *rapid.Generator[time.Time] {
 	})
 }
 
-// anyValue gives values of f's kind that need not fit into it.
+// anyValue generates values of f's kind, whether or not they fit.
 func anyValue(f *key.Field) *rapid.Generator[key.Value] {
 	return rapid.Custom(func(t *rapid.T) key.Value {
 		switch f.Kind {
@@ -56,7 +56,7 @@ func anyValue(f *key.Field) *rapid.Generator[key.Value] {
 	})
 }
 
-// fitting gives values that f can have.
+// fitting generates values that f can have.
 func fitting(f *key.Field) *rapid.Generator[key.Value] {
 	return rapid.Custom(func(t *rapid.T) key.Value {
 		v := anyValue(f).Draw(t, "value")
@@ -117,8 +117,7 @@ func verbatimTemplates() *rapid.Generator[*key.Template] {
 	})
 }
 
-// tuple gives a value for each part; the key can be composed, if only because
-// the strings in it were replaced.
+// tuple generates a value for each part, from which a key can be composed: it replaces strings where necessary.
 func tuple(tmpl *key.Template) *rapid.Generator[[]key.Value] {
 	return rapid.Custom(func(t *rapid.T) []key.Value {
 		var vs []key.Value
@@ -142,7 +141,7 @@ func composable(tmpl *key.Template, vs []key.Value) []key.Value {
 	return vs
 }
 
-// compare is the order of values that keys must reproduce.
+// compare orders values as keys must.
 func compare(f *key.Field, a, b key.Value) int {
 	switch f.Kind {
 	case key.Int:

@@ -14,7 +14,7 @@ func anyTemplate() *rapid.Generator[*key.Template] {
 	return rapid.OneOf(escapedTemplates(), verbatimTemplates())
 }
 
-// readable is what the text of a key can say of values: strings in lower case stay so.
+// readable returns the values that the text of a key determines: strings in lower case stay so.
 func readable(fs []*key.Field, vs []key.Value) []key.Value {
 	out := make([]key.Value, len(vs))
 	for i, v := range vs {
@@ -26,7 +26,7 @@ func readable(fs []*key.Field, vs []key.Value) []key.Value {
 	return out
 }
 
-// normal has the fields of one kind only, as Parse gives them.
+// normal returns v with the fields of its kind only, as Parse returns it.
 func normal(vs []key.Value) []key.Value {
 	out := make([]key.Value, len(vs))
 	for i, v := range vs {
@@ -70,7 +70,7 @@ func TestParse_IsTheInverseOfCompose(t *testing.T) {
 	})
 }
 
-// What Parse takes is what Compose writes, and nothing else.
+// Parse accepts exactly what Compose writes.
 func TestParse_TakesCanonicalTextsOnly(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -127,7 +127,7 @@ func TestParse_Examples(t *testing.T) {
 	require.True(t, (&key.Template{Escaped: true, Segments: segments(&key.Field{Attr: "t", Kind: key.Time, Lower: true})}).Determines("t"))
 }
 
-// Any text is refused or is what its values compose; nothing panics.
+// Any text is refused, or is what its values compose; nothing panics.
 func FuzzParse(f *testing.F) {
 	templates := []*key.Template{
 		{Prefix: "$app#v1#x", Escaped: true, Segments: segments("id_", &key.Field{Attr: "a"}, &key.Field{Attr: "t", Kind: key.Time, Time: key.Milli})},

@@ -190,7 +190,7 @@ func (t *Template) check(i int, b *Bound) error {
 	case b.Op == Eq:
 	case b.Op == BeginsWith:
 		if f.Kind != String {
-			return f.problem("is no string, which begins_with needs")
+			return f.problem("is not a string, as begins_with requires")
 		}
 	case f.Kind == String && !t.Escaped:
 		// "a-" sorts below "a" if what follows in the key begins with "b".
@@ -204,7 +204,7 @@ func (t *Template) check(i int, b *Bound) error {
 
 // beginning returns the range of the items whose part of segment i, after head, begins with v.
 func (t *Template) beginning(head string, i int, v Value) Range {
-	text := t.Segments[i].Field.cased(v.S)
+	text := t.Segments[i].Field.lowered(v.S)
 	if t.Escaped {
 		return prefix(head + Escape(text))
 	}
@@ -264,7 +264,7 @@ func (t *Template) between(head string, i int, b *Bound) Range {
 // past returns the least text above the keys whose part of segment i ends with text.
 func (t *Template) past(text string, i int) string {
 	if literal, _ := t.after(i); literal != "" {
-		return behind(text, literal)
+		return afterLiteral(text, literal)
 	}
 	return text + "\x00" // not text+"$": the item's key ends here, and its satellites do not matter
 }
@@ -272,13 +272,13 @@ func (t *Template) past(text string, i int) string {
 // through returns a text at or above the keys whose part of segment i ends with text, and below all later keys.
 func (t *Template) through(text string, i int) string {
 	if literal, _ := t.after(i); literal != "" {
-		return behind(text, literal)
+		return afterLiteral(text, literal)
 	}
 	return text
 }
 
-// behind returns the end of the keys that continue text with literal: text+"$" where the literal begins with '#'.
-func behind(text, literal string) string {
+// afterLiteral returns the end of the keys that continue text with literal: text+"$" where the literal begins with '#'.
+func afterLiteral(text, literal string) string {
 	_, size := utf8.DecodeRuneInString(literal)
 	return Successor(text + literal[:size])
 }

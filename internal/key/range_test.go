@@ -65,7 +65,7 @@ func TestRangeEscaped(t *testing.T) {
 		bound *key.Bound
 		want  key.Range
 	}{
-		// how much is determined
+		// the number of given parts
 		"no parts":          {template(), nil, nil, key.Range{Op: key.Equal, Lo: p}},
 		"constant":          {template("c", nil), nil, nil, key.Range{Op: key.Equal, Lo: p + "#c"}},
 		"nothing":           {two, nil, nil, key.Range{Op: key.Prefix, Lo: p + "#"}},
@@ -281,7 +281,7 @@ func TestRangeOfLongText(t *testing.T) {
 	}
 }
 
-// A literal that is not UTF-8 cannot come from a tag; it must not panic either.
+// A literal that is not UTF-8 cannot come from a tag, but must not panic.
 func TestRangeOfBrokenLiteral(t *testing.T) {
 	for _, literal := range []string{"\xff", "a\x80\x80\x80\x80", strings.Repeat("\x80", 2000)} {
 		for _, tmpl := range []*key.Template{
@@ -298,7 +298,7 @@ func TestRangeOfBrokenLiteral(t *testing.T) {
 	}
 }
 
-// rangeCase is a query and items that it could find.
+// rangeCase is a query and items that it may find.
 type rangeCase struct {
 	tmpl  *key.Template
 	lead  []key.Value
@@ -317,7 +317,7 @@ func (c rangeCase) refused() bool {
 	return f.Kind == key.String && last.Field != f
 }
 
-// boundOfLastSegment reports whether nothing follows the bounded part.
+// boundOfLastSegment reports whether the bound is on the last part.
 func (c rangeCase) boundOfLastSegment() bool {
 	fs := c.tmpl.Fields()
 	return len(c.lead) == len(fs)-1 && c.tmpl.Segments[len(c.tmpl.Segments)-1].Field != nil
@@ -344,7 +344,7 @@ func (c rangeCase) check(t *rapid.T) {
 		text, err := c.tmpl.ComposeValues(item)
 		require.NoError(t, err)
 		if len(text) > key.MaxSortKey {
-			continue // there is no such item
+			continue // no such item exists
 		}
 		leads := compareTuples(fs, c.lead, item) == 0
 		meets := c.bound == nil || holds(fs[len(c.lead)], c.bound, item[len(c.lead)])
@@ -401,7 +401,7 @@ func TestVerbatimRangesAreExact(t *testing.T) {
 	checkCases(t, verbatimTemplates())
 }
 
-// Bounds that no key can hold are rounded, here with all draws spent on them.
+// Bounds that no key can have are rounded; here all draws are such bounds.
 func TestRoundedRangesAreExact(t *testing.T) {
 	checkCases(t, rapid.Custom(func(t *rapid.T) *key.Template {
 		f := fields().Filter(func(f *key.Field) bool { return f.Kind == key.Time || f.Kind == key.Int }).Draw(t, "field")
@@ -409,7 +409,7 @@ func TestRoundedRangesAreExact(t *testing.T) {
 	}))
 }
 
-// Verbatim strings are where a beginning may run into a literal.
+// In verbatim keys, the beginning of a string can run into a literal.
 func TestVerbatimBeginningsAreExact(t *testing.T) {
 	first, second := &key.Field{Attr: "first"}, &key.Field{Attr: "second"}
 	checkCases(t, rapid.SampledFrom([]*key.Template{
@@ -419,7 +419,7 @@ func TestVerbatimBeginningsAreExact(t *testing.T) {
 	}))
 }
 
-// checkCases checks several cases at a time, as the interesting ones are few.
+// checkCases checks several cases at a time, since few are interesting.
 func checkCases(t *testing.T, templates *rapid.Generator[*key.Template]) {
 	rapid.Check(t, func(t *rapid.T) {
 		for range 20 {
@@ -428,8 +428,7 @@ func checkCases(t *testing.T, templates *rapid.Generator[*key.Template]) {
 	})
 }
 
-// Bounds near and beyond the size of a sort key still find exactly the items
-// that can exist.
+// Bounds near and beyond the size of a sort key still find exactly the items that can exist.
 func TestCutRangesAreExact(t *testing.T) {
 	first := &key.Field{Attr: "a"}
 	templates := rapid.SampledFrom([]*key.Template{

@@ -105,7 +105,7 @@ func TestComposeValuesErrors(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "-x----", text)
 
-	// The end of a key cuts off what trails the last part, whatever that holds.
+	// The end of a key removes what follows the last part, whatever that is.
 	trailed := &key.Template{Segments: segments(a, "!", nil)}
 	text, err = trailed.ComposeValues([]key.Value{str("x!!y")})
 	require.NoError(t, err)

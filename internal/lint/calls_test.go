@@ -19,7 +19,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-// The types that the examples in docs/validation.md speak of.
+// The types of the examples in docs/validation.md.
 
 type name string
 
@@ -81,7 +81,7 @@ type badge struct {
 	Token string     `dynamodbav:"token" entity:"secret"`
 }
 
-// calls are the stores that the examples use, on a database without a client: a request would be another error.
+// calls are the stores of the examples, on a database without a client, so that a request would be another error.
 type calls struct {
 	ctx       context.Context
 	now       time.Time
@@ -117,7 +117,7 @@ func (c calls) append(r reading) error { _, err := c.readings.Append(c.ctx, r); 
 
 func collect[T any](c calls, q entity.Query[T]) error { _, err := q.Collect(c.ctx); return err }
 
-// examples makes the mistake that docs/validation.md shows for each code of a call.
+// examples makes, for each code of a call, the mistake that docs/validation.md shows.
 var examples = map[string]func(t *testing.T, c calls) error{
 	"EDD-9101": func(_ *testing.T, c calls) error { _, err := c.employees.Get(c.ctx, employee{}); return err },
 	"EDD-9102": func(_ *testing.T, c calls) error { return c.append(reading{ID: "r", At: time.Unix(0, 1)}) },
@@ -215,7 +215,7 @@ var examples = map[string]func(t *testing.T, c calls) error{
 	},
 }
 
-// view is a view of readings whose groups do not say where they lie.
+// view returns a view of readings without a partition key.
 func (c calls) view(t *testing.T) *timeline.View[string, int] {
 	t.Helper()
 	v, err := timeline.New(c.db, timeline.Projection[string, int]{
@@ -241,7 +241,7 @@ func TestCalls_ExamplesOfTheDocumentGiveTheirCodes(t *testing.T) {
 	}
 }
 
-// requireInput checks that err is the mistake in a call with that code.
+// requireInput checks that err is an input error with that code.
 func requireInput(t *testing.T, code string, err error) {
 	t.Helper()
 	var bad *entity.InputError
@@ -259,7 +259,7 @@ func requireInput(t *testing.T, code string, err error) {
 	}
 }
 
-// What the document lists beside the examples.
+// The other mistakes that the document lists.
 func TestCalls_OtherMistakesUnderTheSameCodes(t *testing.T) {
 	t.Parallel()
 	c, e := newCalls(t), entity.Fields[employee]()

@@ -17,7 +17,7 @@ var codeFiles = []string{"internal/schema/codes.go", "internal/plan/errors.go"}
 
 var code = regexp.MustCompile(`^EDD-9\d{3}$`)
 
-// codes are the declared codes: text → constant.
+// codes returns the declared codes: text → constant.
 func codes(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -47,7 +47,7 @@ func codes(t *testing.T) map[string]string {
 	return found
 }
 
-// rows are the codes that docs/validation.md has a table row for, in order.
+// rows returns the codes that have a row in docs/validation.md, in order.
 func rows(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile(root + "/docs/validation.md")
@@ -104,7 +104,7 @@ func TestCodes_EachIsUsed(t *testing.T) {
 		}
 		ast.Inspect(s.tree, func(n ast.Node) bool {
 			switch n := n.(type) {
-			case *ast.ValueSpec: // a declaration is no use
+			case *ast.ValueSpec: // a declaration is not a use
 				return false
 			case *ast.Ident:
 				used[n.Name] = true

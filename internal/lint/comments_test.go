@@ -10,14 +10,14 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// conventional methods are explained by the interface that they are for.
+// conventional methods need no comment: their interface explains them.
 var conventional = []string{"Error", "String", "Unwrap"}
 
 func public(pkg string) bool {
 	return !strings.HasPrefix(pkg, "internal/") && !strings.HasPrefix(pkg, "examples/")
 }
 
-// Every exported identifier of a public package has a comment, and a comment on one thing begins with its name.
+// Every exported identifier of a public package has a comment that begins with its name.
 func TestComments_EveryExportedIdentifierHasOne(t *testing.T) {
 	t.Parallel()
 	for _, s := range sources(t) {
@@ -45,7 +45,7 @@ func checkFunc(t *testing.T, s source, d *ast.FuncDecl) {
 	assert.True(t, strings.HasPrefix(d.Doc.Text(), d.Name.Name+" "), "%s: %s needs a comment that begins with its name", s.place(d), d.Name.Name)
 }
 
-// receiver is the name of a method's type, without pointer and type parameters.
+// receiver returns the name of a method's type, without pointer and type parameters.
 func receiver(d *ast.FuncDecl) string {
 	expr := d.Recv.List[0].Type
 	for {
@@ -82,14 +82,14 @@ func checkSpec(t *testing.T, s source, d *ast.GenDecl, spec ast.Spec) {
 	case *ast.ValueSpec:
 		for _, name := range spec.Names {
 			if name.IsExported() {
-				// A group explains its members together, or each has a remark behind it.
+				// A comment on a group explains its members, or each has a remark after it.
 				assert.NotEmpty(t, spec.Doc.Text()+spec.Comment.Text()+d.Doc.Text(), "%s: %s needs a comment", s.place(spec), name.Name)
 			}
 		}
 	}
 }
 
-// checkMethods wants a comment on every method of an interface, or on none where the comment above says it all.
+// checkMethods requires a comment on every method of an interface, or on none if the comment above covers them.
 func checkMethods(t *testing.T, s source, contract *ast.InterfaceType) {
 	t.Helper()
 	var with, without []string

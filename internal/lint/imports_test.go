@@ -8,14 +8,14 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// features are the packages that own a declaration; folds are built on top of them.
+// features are the packages that own a declaration; folds use them.
 var (
 	features = []string{"timeseries", "versioned", "lifecycle", "unique"}
 	folds    = []string{"stream", "timeline"}
 )
 
-// internals lists, for each package under internal/, what it may import of the module: the packages below it. A new
-// package gets a line here.
+// internals lists which packages of the module each package under internal/ may import: those below it. A new package gets
+// a line here.
 var internals = map[string][]string{
 	"internal/tag":    nil,
 	"internal/key":    {"internal/tag"},
@@ -43,13 +43,13 @@ var internals = map[string][]string{
 	"internal/interop":       nil,
 	"internal/spool":         nil,
 	"internal/lint":          nil,
-	"internal/storm":         nil, // tests alone
+	"internal/storm":         nil, // only tests
 	"internal/keytest":       nil,
 	"internal/conformance":   nil,
 	"internal/calls":         nil,
 }
 
-// allowed reports whether package from may import package to, both of this module.
+// allowed reports whether package from may import package to. Both are in this module.
 func allowed(from, to string) bool {
 	if below, ok := internals[from]; ok {
 		return slices.Contains(below, to)
@@ -78,7 +78,7 @@ func allowed(from, to string) bool {
 	return false
 }
 
-// known reports whether the rules above say anything about a package.
+// known reports whether the rules above mention a package.
 func known(pkg string) bool {
 	_, internal := internals[pkg]
 	return internal || pkg == "entity" || pkg == "check" || pkg == "iac" || pkg == "schemalock" || pkg == "localdb" || slices.Contains(features, pkg) || slices.Contains(folds, pkg) ||
@@ -103,7 +103,7 @@ func TestImports_GoDownwards(t *testing.T) {
 	}
 }
 
-// The rules have to refuse what they are for, whatever the tree looks like today.
+// The rules must refuse these imports, whatever the tree imports today.
 func TestImports_RulesRefuseWhatTheyAreFor(t *testing.T) {
 	t.Parallel()
 	for _, bad := range [][2]string{
@@ -124,7 +124,7 @@ func TestImports_RulesRefuseWhatTheyAreFor(t *testing.T) {
 	}
 }
 
-// The table of internals itself must have a direction.
+// The imports that internals allows have no cycle.
 func TestImports_InternalPackagesHaveNoCircle(t *testing.T) {
 	t.Parallel()
 	for from := range internals {
@@ -142,7 +142,7 @@ func TestImports_InternalPackagesHaveNoCircle(t *testing.T) {
 	}
 }
 
-// testOnly may be imported by tests alone.
+// testOnly may be imported only by tests.
 var testOnly = []string{
 	"testing", "github.com/stretchr/testify", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/anishathalye/porcupine",
 	module + "/localdb", module + "/internal/expr/exprtest", module + "/internal/exampletest", module + "/internal/testsize",

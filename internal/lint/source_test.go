@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// root is the module's directory, seen from here; module is its path.
+// root is the module's directory relative to this one; module is its path.
 const (
 	root   = "../.."
 	module = "github.com/dynastrata/dynastrata"
@@ -23,14 +23,14 @@ const (
 // source is one Go file of the module.
 type source struct {
 	name string // path from the module's root, with slashes
-	pkg  string // import path relative to the module, "." for the root
+	pkg  string // import path relative to the module; "." for the root
 	test bool
 	text string
 	tree *ast.File
 	fset *token.FileSet
 }
 
-// sources are all Go files of the module.
+// sources returns all Go files of the module.
 func sources(t *testing.T) []source {
 	t.Helper()
 	all, err := parsed()
@@ -41,7 +41,7 @@ func sources(t *testing.T) []source {
 
 var parsed = sync.OnceValues(parse)
 
-// parse reads every Go file once. Directories with a go.mod of their own are other modules.
+// parse reads every Go file once. It skips directories with their own go.mod, which are other modules.
 func parse() ([]source, error) {
 	var found []source
 	fset := token.NewFileSet()
@@ -85,7 +85,7 @@ func parse() ([]source, error) {
 	return found, err
 }
 
-// imports are the import paths of a file.
+// imports returns the import paths of a file.
 func (s source) imports() []string {
 	var paths []string
 	for _, i := range s.tree.Imports {
@@ -94,5 +94,5 @@ func (s source) imports() []string {
 	return paths
 }
 
-// place is where a node stands, for messages.
+// place returns the position of a node, for messages.
 func (s source) place(n ast.Node) string { return s.fset.Position(n.Pos()).String() }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// vague are names that say nothing about what a package or file holds.
+// vague are names that do not say what a package or file contains.
 var vague = []string{"util", "utils", "common", "helper", "helpers", "misc"}
 
 func TestNames_SayWhatIsInside(t *testing.T) {
@@ -22,7 +22,7 @@ func TestNames_SayWhatIsInside(t *testing.T) {
 	}
 }
 
-// A file is as large as its subject. One over this many lines is about more than one.
+// A file is as large as its subject. A longer one has more than one.
 const longestFile = 600
 
 func TestFiles_HaveOneSubject(t *testing.T) {
@@ -34,7 +34,7 @@ func TestFiles_HaveOneSubject(t *testing.T) {
 	}
 }
 
-// unfinished marks work that was put off. It is put together here so that this file passes.
+// unfinished matches marks of postponed work. The words are split so that this file passes.
 var unfinished = regexp.MustCompile(`\b(` + strings.Join([]string{"TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"}, "|") + `)\b`)
 
 func TestFiles_LeaveNothingUnfinished(t *testing.T) {
@@ -44,7 +44,7 @@ func TestFiles_LeaveNothingUnfinished(t *testing.T) {
 	}
 }
 
-// A test that is left out proves nothing. localdb skips for want of a database, and only where that is allowed.
+// A skipped test proves nothing. Only localdb skips, when there is no database and that is allowed.
 func TestTests_AreNotSkipped(t *testing.T) {
 	t.Parallel()
 	for _, s := range sources(t) {

@@ -46,7 +46,7 @@ func Duration(text string) (time.Duration, error) {
 		case unit < 0:
 			return 0, errorAt(at, "expected a unit: d, h, m or s")
 		case unit < used:
-			return 0, errorAt(at, "units stand once each, in the order d h m s")
+			return 0, errorAt(at, "each unit can be given once, in the order d h m s")
 		}
 		size := units[unit].size
 		if count > int64((math.MaxInt64-total)/size) {

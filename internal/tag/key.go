@@ -101,7 +101,7 @@ func parsePlaceholder(text string, start, end int) (*Placeholder, error) {
 	}
 	if text[mark] == '|' {
 		if option != "lower" {
-			return nil, errorAt(mark+1, `the only form a placeholder may ask for is "lower"`)
+			return nil, errorAt(mark+1, `the only option of a placeholder is "lower"`)
 		}
 		field.Lower = true
 		return field, nil
@@ -191,7 +191,7 @@ func parseVerbatim(text string, equals int) (Key, error) {
 			return Key{}, err
 		}
 		if at > start && segment.Literal == "" {
-			return Key{}, errorAt(at, "a literal must stand between two placeholders")
+			return Key{}, errorAt(at, "a literal must separate two placeholders")
 		}
 		key.Segments = append(key.Segments, segment)
 		at = end

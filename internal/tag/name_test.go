@@ -49,7 +49,7 @@ func TestNearest(t *testing.T) {
 		"tll":                     "ttl",
 		"device_id":               "deviceId",
 		"":                        "",
-		"x":                       "", // one letter is no misspelling of another
+		"x":                       "", // one letter is not a misspelling of another
 		"banana":                  "",
 		"dvcd":                    "",
 		strings.Repeat("x", 5000): "",

@@ -74,7 +74,7 @@ func scanPair(text string, start int) (Pair, int, error) {
 	}
 	quote := colon + 1
 	if quote == len(text) || text[quote] != '"' {
-		return Pair{}, 0, errorAt(quote, "the value of %s must stand in double quotes", key)
+		return Pair{}, 0, errorAt(quote, "the value of %s must be in double quotes", key)
 	}
 	end := quote + 1
 	for end < len(text) && text[end] != '"' {

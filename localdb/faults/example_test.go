@@ -11,7 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
-// The answer to a write is lost: the write has happened, the SDK does not know, and repeats it.
+// The answer to a write is lost: the write has happened, but the SDK does not know and repeats it.
 func ExampleTransport() {
 	testLostAnswer := func(t *testing.T) {
 		transport := faults.New(nil)
@@ -23,7 +23,7 @@ func ExampleTransport() {
 			Item:                map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "a"}},
 			ConditionExpression: aws.String("attribute_not_exists(pk)"),
 		})
-		// err is a ConditionalCheckFailedException: the repetition met what the first attempt had written.
+		// err is a ConditionalCheckFailedException: the repetition met the item that the first attempt had written.
 		if err == nil || transport.Count("PutItem") != 2 {
 			t.Fatal("the loss went unnoticed")
 		}

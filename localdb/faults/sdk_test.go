@@ -26,7 +26,7 @@ func (n nowhere) Do(*http.Request) (*http.Response, error) {
 	return nil, errors.New("nowhere")
 }
 
-// refused returns a client that tries once and checks checksums, as the SDK does by default, and every request of which gets fault.
+// refused returns a client that tries once, checks checksums as the SDK does by default, and gets fault for every request.
 func refused(t *testing.T, fault faults.Fault) *dynamodb.Client {
 	t.Helper()
 	transport := faults.New(nowhere{t})

@@ -21,7 +21,7 @@ import (
 
 // counter is a table with one item {pk: "a", n: 0}, behind a transport.
 type counter struct {
-	client *dynamodb.Client // retries what the SDK does by default, without its pauses
+	client *dynamodb.Client // retries what the SDK retries by default, without its pauses
 	table  string
 }
 
@@ -51,7 +51,7 @@ func (c counter) add(t *testing.T, attempts int) error {
 	return err
 }
 
-// value reads n.
+// value returns n.
 func (c counter) value(t *testing.T) string {
 	t.Helper()
 	got, err := c.client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &c.table, Key: key})
@@ -114,7 +114,7 @@ func TestRequestsAreRecorded(t *testing.T) {
 	t.Parallel()
 	c, transport := newCounter(t)
 	transport.Inject(func(r faults.Request) faults.Fault {
-		if r.Index == 0 && transport.Count("UpdateItem") == 1 { // the transport may be asked from within
+		if r.Index == 0 && transport.Count("UpdateItem") == 1 { // the transport can be used from within
 			return faults.Throttle
 		}
 		return faults.None
@@ -174,7 +174,7 @@ func TestHoldOfManyThatNobodyReceives(t *testing.T) {
 	for range 5 {
 		all.Go(func() { assert.NoError(t, c.add(t, 1)) })
 	}
-	release() // now they wait for the second one
+	release() // now these two wait for the second one
 	for range 5 {
 		<-arrived
 	}
@@ -219,7 +219,7 @@ func TestLate_ReachesTheDatabaseWhenItIsDelivered(t *testing.T) {
 	assert.Zero(t, transport.Kept())
 }
 
-// A request whose context has ended is on its way all the same, and its writer has seen it leave.
+// A request whose context has ended is still on its way, and its writer has seen it leave.
 func TestLate_RequestIsWrittenAndSurvivesItsContext(t *testing.T) {
 	t.Parallel()
 	c, transport := newCounter(t)

@@ -74,7 +74,7 @@ func TestRun_KeepsTheDatabaseUntilItIsInterrupted(t *testing.T) {
 	require.NoError(t, cmd.Wait())
 }
 
-// TestRun_WithoutADatabase runs this test's own binary, so that the environment of the other tests stays as it is.
+// TestRun_WithoutADatabase runs this test's own binary, so that other tests keep their environment.
 func TestRun_WithoutADatabase(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("LOCALDB_RUN") != "" {
