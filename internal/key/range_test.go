@@ -227,7 +227,7 @@ func TestRangeErrors(t *testing.T) {
 		"bound of another kind":   {escaped, vals(str("a")), bound(key.Lt, str("1")), "n", "takes a value of type integer"},
 		"upper of another kind":   {escaped, vals(str("a")), bound(key.Between, integer(1), str("1")), "n", "takes a value of type integer"},
 		"bound not UTF-8":         {escaped, nil, bound(key.BeginsWith, str("\xff")), "name", "not valid UTF-8"},
-		"begins with a number":    {escaped, vals(str("a")), bound(key.BeginsWith, integer(1)), "n", "is no string"},
+		"begins with a number":    {escaped, vals(str("a")), bound(key.BeginsWith, integer(1)), "n", "is not a string"},
 		"unknown comparison":      {escaped, nil, bound(key.BeginsWith+1, str("a")), "name", "unknown comparison"},
 		"negative comparison":     {escaped, nil, bound(-1, str("a")), "name", "unknown comparison"},
 		"verbatim order":          {verbatim, nil, bound(key.Ge, str("a")), "name", `is followed by "-"`},
