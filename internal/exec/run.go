@@ -5,10 +5,35 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
+
+// lookBack reads what earlier lives of the item left, for the plan of a new one. Snapshots and copies are not read at one
+// moment. A history without a copy may be that of an item which is there; what it will be deleted to may be in a copy
+// alone, so that no snapshot would stand in the way of a plan made from that history. Or the copy came after the copies
+// were read. Such a history is believed only when, read again, it is the same, the item being absent in between. An item
+// that is there is the plan's image.
+func (r *Runner) lookBack(ctx context.Context, op *plan.Op, in *plan.Input) error {
+	before := int64(-1) // version of an odd history
+	for n := 0; n < max(r.MaxAttempts, 2); n++ {
+		past, err := plan.ReadPast(ctx, r, op, in.Now)
+		if err != nil {
+			return err
+		}
+		if in.Past = past; !past.Odd || past.Version == before {
+			return nil
+		}
+		before = past.Version
+		if !past.Open {
+			continue
+		}
+		if in.Image, err = r.Get(ctx, op.Table, op.Key, true); err != nil || plan.Live(op.Schema, in.Image, in.Now) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: the item comes and goes", plan.ErrConflict)
+}
 
 // Run plans op and sends it until it has an outcome or an error. A lost guard is planned again from a fresh read.
 func (r *Runner) Run(ctx context.Context, op *plan.Op) (plan.Result, error) {
@@ -185,18 +210,4 @@ func (r *Runner) explain(ctx context.Context, op *plan.Op, err error) error {
 		return fmt.Errorf("%w: %w", plan.ErrDeleted, err)
 	}
 	return err
-}
-
-// Parallel runs f(0) … f(n-1), at most width at a time, and waits for all of them.
-func Parallel(n, width int, f func(int)) {
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, width)
-	for i := range n {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			f(i)
-		})
-	}
-	wg.Wait()
 }

@@ -1,3 +1,5 @@
+// Package exec sends plans to DynamoDB. It owns every retry: the SDK's own retryer is off, because it hides answers
+// that were lost and doubles additions.
 package exec
 
 import (
@@ -5,13 +7,91 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
+
+// Client is the part of *dynamodb.Client that this module calls.
+type Client interface {
+	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
+	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
+	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
+	Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
+	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
+	BatchWriteItem(context.Context, *dynamodb.BatchWriteItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error)
+	TransactGetItems(context.Context, *dynamodb.TransactGetItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactGetItemsOutput, error)
+	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
+	CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
+	DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+	DescribeTimeToLive(context.Context, *dynamodb.DescribeTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error)
+	UpdateTimeToLive(context.Context, *dynamodb.UpdateTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
+}
+
+// BackupClient is the part of *dynamodb.Client that only tables with point-in-time recovery need.
+type BackupClient interface {
+	DescribeContinuousBackups(context.Context, *dynamodb.DescribeContinuousBackupsInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeContinuousBackupsOutput, error)
+	UpdateContinuousBackups(context.Context, *dynamodb.UpdateContinuousBackupsInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateContinuousBackupsOutput, error)
+}
+
+// once turns the SDK's retryer off for one call.
+func once(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
+
+// meter counts what one call costs; requests of one call may run at the same time.
+type meter struct {
+	mu          sync.Mutex
+	requests    int
+	read, write float64
+}
+
+func meterOf(ctx context.Context) *meter {
+	m, _ := ctx.Value(meterKey{}).(*meter)
+	return m
+}
+
+func (m *meter) request() {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.requests++
+}
+
+func (m *meter) reads(units ...*types.ConsumedCapacity) { m.add(false, units) }
+
+func (m *meter) writes(units ...*types.ConsumedCapacity) { m.add(true, units) }
+
+func (m *meter) add(write bool, units []*types.ConsumedCapacity) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, u := range units {
+		switch {
+		case u == nil || u.CapacityUnits == nil:
+		case write:
+			m.write += *u.CapacityUnits
+		default:
+			m.read += *u.CapacityUnits
+		}
+	}
+}
+
+func (m *meter) report() Report {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return Report{Requests: m.requests, ReadUnits: m.read, WriteUnits: m.write}
+}
 
 // Defaults and limits of the runner.
 const (
@@ -137,4 +217,18 @@ func (r *Runner) tokenLife() time.Duration {
 		return r.TokenLife
 	}
 	return longestToken
+}
+
+// Parallel runs f(0) … f(n-1), at most width at a time, and waits for all of them.
+func Parallel(n, width int, f func(int)) {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, width)
+	for i := range n {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			f(i)
+		})
+	}
+	wg.Wait()
 }

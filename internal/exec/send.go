@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -14,6 +15,99 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
+
+// body is what one request carries: the actions of its steps in order, those on one item merged into one, because
+// DynamoDB refuses two.
+type body struct {
+	steps   []plan.Step
+	actions []plan.Action
+	at      [][]int // action j of step i is part of actions[at[i][j]]
+	parts   []int   // how many actions of steps are in each of actions
+}
+
+// alone is the body of one step.
+func alone(step plan.Step) body {
+	b, _ := newBody([]plan.Step{step})
+	return b
+}
+
+// newBody merges the actions of steps. Where that is impossible, clash holds the indexes of the two steps.
+func newBody(steps []plan.Step) (b body, clash []int) {
+	type place struct{ action, step int }
+	b.steps, b.at = steps, make([][]int, len(steps))
+	places := map[string]place{}
+	for i, s := range steps {
+		b.at[i] = make([]int, len(s.Actions))
+		for j, a := range s.Actions {
+			id := a.Table + " " + plan.KeyID(a.Key)
+			p, taken := places[id]
+			if !taken {
+				p = place{len(b.actions), i}
+				places[id] = p
+				b.actions, b.parts = append(b.actions, a), append(b.parts, 0)
+			} else {
+				merged, ok := plan.Merge(b.actions[p.action], a)
+				if !ok {
+					return body{}, []int{p.step, i}
+				}
+				b.actions[p.action] = merged
+			}
+			b.at[i][j] = p.action
+			b.parts[p.action]++
+		}
+	}
+	return b, nil
+}
+
+// own picks from the failures of the body's actions those of step i. Of a merged action only the parts whose own
+// condition does not hold on the stored item have failed.
+func (b body) own(i int, failures []plan.Failure) []plan.Failure {
+	own := make([]plan.Failure, len(b.at[i]))
+	for j, k := range b.at[i] {
+		own[j] = failures[k]
+		if b.parts[k] > 1 && own[j].Failed() && !own[j].Hidden && b.steps[i].Actions[j].Cond.Holds(own[j].Image) {
+			own[j] = plan.Failure{}
+		}
+	}
+	return own
+}
+
+// tables are those of the body's actions.
+func (b body) tables() []string {
+	names := make([]string, len(b.actions))
+	for i, a := range b.actions {
+		names[i] = a.Table
+	}
+	return names
+}
+
+// bytes is what the items and values of the body weigh.
+func (b body) bytes() int {
+	n := 0
+	for _, a := range b.actions {
+		n += item.Size(a.Item) + item.Size(a.Key)
+		for _, c := range a.Changes {
+			n += item.ValueSize(c.Value)
+		}
+	}
+	return n
+}
+
+// clashed is the error of two ops that act on one item in ways that no one action has.
+func clashed(a, b *plan.Op) error {
+	return &plan.InputError{Code: plan.CodeSameItem, Type: b.Schema.Type.String(), Problem: fmt.Sprintf("%s and %s write one item; a transaction can write an item once", a.Verb, b.Verb)}
+}
+
+// writeIDIn is the id of the write that left the item as it is, "" when it says none.
+func writeIDIn(it item.Item) string {
+	if w, ok := it[schema.WriteAttr].(*types.AttributeValueMemberS); ok {
+		return w.Value
+	}
+	return ""
+}
+
+// wroteBy reports that the item was last written under the write id.
+func wroteBy(it item.Item, id string) bool { return id != "" && writeIDIn(it) == id }
 
 // answer is what a definite reply to a body says: failures is nil when it was applied.
 type answer struct {
@@ -102,20 +196,6 @@ func (r *Runner) prove(ctx context.Context, a plan.Action, lost error) (answer, 
 
 const conditionFailed = "ConditionalCheckFailed"
 
-// wroteBy reports that the item was last written under the write id.
-func wroteBy(it item.Item, id string) bool {
-	w, ok := it[schema.WriteAttr].(*types.AttributeValueMemberS)
-	return ok && id != "" && w.Value == id
-}
-
-// exhausted is the error after the last attempt: a conflict that did not go away is the caller's ErrConflict.
-func exhausted(ctx context.Context, err error) error {
-	if classify(ctx, err) == conflicted {
-		return fmt.Errorf("%w: %w", plan.ErrConflict, err)
-	}
-	return err
-}
-
 // sendTransaction delivers a body under one token: however often the body is repeated, it is applied at most once.
 func (r *Runner) sendTransaction(ctx context.Context, b body, token string) (answer, error) {
 	begun, ambiguous, writes := time.Now(), false, slices.ContainsFunc(b.actions, func(a plan.Action) bool { return a.Kind != plan.Check })
@@ -158,4 +238,141 @@ func (r *Runner) sendTransaction(ctx context.Context, b body, token string) (ans
 			return fail(fmt.Errorf("%w: %w", e, err))
 		}
 	}
+}
+
+// settle makes the answer of refused actions. When an item has the write id of its action, the write was applied: its
+// answer was lost, or the request arrived twice. doubt says that an earlier attempt may have been applied, or may still
+// be; a failure for which clears is true says that none was and none will be.
+func (r *Runner) settle(ctx context.Context, actions []plan.Action, failures []plan.Failure, cause error, ambiguous bool, clears func(plan.Action, plan.Failure) bool) (answer, error) {
+	for i := range failures {
+		if len(failures[i].Image) == 0 {
+			failures[i].Image = nil // some emulators give an empty map
+		}
+	}
+	own, err := r.reveal(ctx, actions, failures)
+	switch {
+	case err != nil:
+		if err = fmt.Errorf("%w: %w", err, cause); ambiguous {
+			err = &plan.Ambiguous{Err: err}
+		}
+		return answer{}, err
+	case own != nil && len(actions) == 1:
+		return answer{returned: plan.Returned{Image: own, Proven: true}}, nil
+	case own != nil:
+		return answer{}, nil
+	}
+	for i, f := range failures {
+		if f.Failed() && clears(actions[i], f) {
+			ambiguous = false
+		}
+	}
+	return answer{failures: failures, cause: cause, ambiguous: ambiguous}, nil
+}
+
+// untouched clears the doubt about a single action: the item is still what was read, so no attempt has ended that, and the
+// rest of the condition fails on it for good.
+func untouched(a plan.Action, f plan.Failure) bool {
+	return a.Pin.Op != expr.None && a.Pin.Holds(f.Image)
+}
+
+// over clears the doubt about a transaction: had an attempt been applied, DynamoDB would have answered its repetition under
+// the token with success, and a condition that failed for good refuses an attempt that is still on its way.
+func over(a plan.Action, f plan.Failure) bool {
+	return a.Pin.Op != expr.None || a.Final != nil && a.Final(f.Image)
+}
+
+// reveal looks behind a refusal. own is an item that has the write id of its action. A client that hides the items, as
+// a cache in front of DynamoDB may, is noted before an item that is there is taken for absent: by a condition that
+// cannot fail where there is no item, and otherwise, until a first item was seen, by looking.
+func (r *Runner) reveal(ctx context.Context, actions []plan.Action, failures []plan.Failure) (own item.Item, err error) {
+	for i, f := range failures {
+		if f.Failed() && f.Image != nil {
+			r.shows.Store(true)
+			if wroteBy(f.Image, actions[i].WriteID) {
+				return f.Image, nil
+			}
+		}
+	}
+	for i, f := range failures {
+		if !f.Failed() || f.Image != nil {
+			continue
+		}
+		hidden := actions[i].Cond.Holds(nil)
+		if !hidden && r.shows.Load() {
+			continue
+		}
+		there, err := r.Get(ctx, actions[i].Table, actions[i].Key, true)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("the write was refused, and the item that refused it could not be read: %w", err)
+		case wroteBy(there, actions[i].WriteID):
+			return there, nil
+		case hidden:
+			failures[i].Hidden = true
+		case there != nil:
+			if failures[i].Hidden, err = r.hides(ctx, actions[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return nil, nil
+}
+
+// hides decides whether an item that is there was hidden by the refusal or has come since: a removal of the absent item,
+// which removes nothing, is refused with the item.
+func (r *Runner) hides(ctx context.Context, a plan.Action) (hidden bool, err error) {
+	key := slices.Sorted(maps.Keys(a.Key))[0]
+	remove := plan.Action{Kind: plan.Delete, Table: a.Table, Key: a.Key, Cond: expr.Compare(expr.NotExists, expr.Attr(key))}
+	err = r.read(ctx, []string{a.Table}, func() error {
+		_, err := r.single(ctx, remove, once)
+		var failed *types.ConditionalCheckFailedException
+		if !errors.As(err, &failed) {
+			return err
+		}
+		if hidden = len(failed.Item) == 0; !hidden {
+			r.shows.Store(true)
+		}
+		return nil
+	})
+	if err != nil {
+		err = fmt.Errorf("the write was refused, and whether the client hides the item that refused it could not be found out: %w", err)
+	}
+	return hidden, err
+}
+
+// reasons aligns a cancelled transaction's reasons with its actions; nil if err is not a cancellation.
+func reasons(err error, actions []plan.Action) []plan.Failure {
+	var cancelled *types.TransactionCanceledException
+	if !errors.As(err, &cancelled) || len(cancelled.CancellationReasons) != len(actions) {
+		return nil
+	}
+	failures := make([]plan.Failure, len(actions))
+	for i, reason := range cancelled.CancellationReasons {
+		failures[i] = plan.Failure{Code: reasonCode(reason), Image: reason.Item}
+	}
+	return failures
+}
+
+// decided reports that a condition which decides a step failed, so that a conflict beside it does not matter. The first
+// action of a step decides, unless the step needs to hear of all its actions.
+func decided(b body, failures []plan.Failure) bool {
+	for i, s := range b.steps {
+		own := b.own(i, failures)
+		if len(own) == 0 {
+			continue
+		}
+		if own[0].Failed() && !(s.Whole && disturbed(own)) {
+			return true
+		}
+	}
+	return false
+}
+
+func disturbed(failures []plan.Failure) bool {
+	for _, f := range failures {
+		if f.Code != "" && f.Code != "None" && !f.Failed() {
+			return true
+		}
+	}
+	return false
 }

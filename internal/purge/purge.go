@@ -4,9 +4,15 @@ package purge
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -104,4 +110,259 @@ func (p *Purge) spelled(items []item.Item) error {
 		}
 	}
 	return nil
+}
+
+// owned is an item with the sentinels of the values that it may have.
+type owned struct {
+	item      item.Item // nil: a current item that must stay absent
+	sentinels []item.Item
+}
+
+// heart removes the current item, the deleted copies and their unique values: in one transaction, or, when they are too
+// many for one, the copies first and the current item last. A value goes with the last item that has it, so that none is
+// without its claim when the purge is stopped. again says that something was written meanwhile.
+func (p *Purge) heart(ctx context.Context, current item.Item, copies []item.Item) (again bool, err error) {
+	if current == nil && len(copies) == 0 {
+		return false, nil
+	}
+	var all []owned
+	taken := map[string]bool{}
+	for _, it := range slices.Backward(append(slices.Clone(copies), current)) {
+		o := owned{item: it}
+		for _, g := range plan.UniqueConstraints(p.Schema) {
+			keys, err := g.Sentinels(it)
+			if err != nil {
+				return false, err
+			}
+			for _, k := range keys {
+				if id := plan.KeyID(k); !taken[id] {
+					taken[id] = true
+					o.sentinels = append(o.sentinels, k)
+				}
+			}
+		}
+		all = append(all, o)
+	}
+	slices.Reverse(all)
+	for len(all) > 0 {
+		n := chunk(all)
+		if again, err := p.transaction(ctx, all[:n], current, n == len(all)); err != nil || again {
+			return again, err
+		}
+		all = all[n:]
+	}
+	return false, nil
+}
+
+// chunk is how many of the items go into one transaction with their sentinels. The current item, which is the last,
+// stays whole; the transactions before the last one check it.
+func chunk(all []owned) int {
+	actions, checked := 0, 0
+	for i, o := range all {
+		if actions += 1 + len(o.sentinels); actions < plan.MaxActions {
+			checked = i + 1
+		}
+	}
+	if actions <= plan.MaxActions {
+		return len(all)
+	}
+	return max(checked, 1)
+}
+
+// transaction removes items as they were read. last says that the current item is among them; else it is checked to be
+// as it was read, because a life that has begun since may have the values of the copies.
+func (p *Purge) transaction(ctx context.Context, items []owned, current item.Item, last bool) (again bool, err error) {
+	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: p.Key, SoleWriter: true}
+	op.Plan = func(in plan.Input) (plan.Step, error) { return p.step(in, items, current, last) }
+	result, err := p.Runner.Run(ctx, op)
+	return result.Skipped, err
+}
+
+func (p *Purge) step(in plan.Input, items []owned, current item.Item, last bool) (plan.Step, error) {
+	var actions []plan.Action
+	var resolutions []plan.Resolution // of each action, when its condition fails
+	add := func(a plan.Action, v plan.Resolution) {
+		a.Table = p.Table
+		actions, resolutions = append(actions, a), append(resolutions, v)
+	}
+	changed, n := plan.Skip(), 0
+	guard, pin := plan.Absent(p.Schema), expr.Cond{}
+	if current != nil {
+		var err error
+		if guard, pin, err = plan.Unchanged(p.Schema, current); err != nil {
+			return plan.Step{}, err
+		}
+	}
+	if !last {
+		add(plan.Action{Kind: plan.Check, Key: p.Key, Cond: guard}, changed)
+	}
+	for i, o := range items {
+		switch {
+		case o.item == nil:
+			add(plan.Action{Kind: plan.Check, Key: p.Key, Cond: guard}, changed)
+		case last && i == len(items)-1:
+			add(plan.Action{Kind: plan.Delete, Key: p.Key, Cond: guard, Pin: pin}, changed)
+			n++
+		default:
+			add(plan.Action{Kind: plan.Delete, Key: plan.KeyOf(p.Schema, o.item), Cond: p.asRead(o.item)}, changed)
+			n++
+		}
+		for _, k := range o.sentinels {
+			if id := plan.KeyID(k); !slices.Contains(in.Hints, any(id)) {
+				add(plan.Action{Kind: plan.Delete, Key: k, Cond: plan.Mine(p.Schema, p.Key)}, plan.Resolution{Replan: plan.ErrConflict, Hints: []any{id}})
+			}
+		}
+	}
+	return plan.Step{
+		Actions: actions,
+		Whole:   true,
+		Resolve: func(f []plan.Failure) plan.Resolution {
+			for i := range f {
+				if f[i].Failed() && f[i].Image == nil && actions[i].Kind == plan.Delete {
+					p.deleted.perhaps() // by us, in a request that was delivered twice, or by another
+				}
+			}
+			return resolve(resolutions, f)
+		},
+		Done: func(plan.Returned) (plan.Result, error) {
+			p.deleted.add(n)
+			return plan.Result{}, nil
+		},
+	}, nil
+}
+
+// resolve joins what the failed actions teach; a changed item outweighs all.
+func resolve(resolutions []plan.Resolution, f []plan.Failure) plan.Resolution {
+	var v plan.Resolution
+	for i, x := range resolutions {
+		if !f[i].Failed() {
+			continue
+		}
+		if x.Result != nil {
+			return x
+		}
+		v.Replan, v.Hints = x.Replan, append(v.Hints, x.Hints...)
+	}
+	return v
+}
+
+// atOnce is how many satellites are removed at the same time.
+const atOnce = 8
+
+// under reads every satellite of the item under an infix, expired or not, also of features that are declared no more, and
+// hands them over page by page.
+func (p *Purge) under(ctx context.Context, infix string, take func([]item.Item) error) error {
+	if p.Schema.SK == nil || !p.Schema.SK.Prefixed {
+		return nil
+	}
+	strong := true
+	in := &dynamodb.QueryInput{TableName: &p.Table, ConsistentRead: &strong}
+	plan.Among(in, p.Schema, p.Key, infix)
+	for {
+		out, err := p.Runner.Query(ctx, in)
+		if err != nil {
+			return err
+		}
+		if err := take(out.Items); err != nil {
+			return err
+		}
+		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(out.LastEvaluatedKey) == 0 {
+			return nil
+		}
+	}
+}
+
+// satellites removes snapshots or events one by one, each as it was read; changed says that one was not.
+func (p *Purge) satellites(ctx context.Context, list []item.Item) (changed bool, err error) {
+	results, errs := make([]plan.Result, len(list)), make([]error, len(list))
+	var stop atomic.Bool
+	exec.Parallel(len(list), atOnce, func(i int) {
+		if stop.Load() {
+			return
+		}
+		if results[i], errs[i] = p.Runner.Run(ctx, p.removal(list[i])); errs[i] != nil {
+			stop.Store(true)
+			p.deleted.failed(errs[i])
+		}
+	})
+	for i, r := range results {
+		if changed = changed || r.Skipped; errs[i] != nil && err == nil {
+			err = errs[i]
+		}
+	}
+	return changed, err
+}
+
+// removal is the conditional delete of an item as it was read. It is skipped when the item is another one now.
+func (p *Purge) removal(it item.Item) *plan.Op {
+	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: plan.KeyOf(p.Schema, it), SoleWriter: true}
+	op.Plan = func(plan.Input) (plan.Step, error) {
+		return plan.Step{
+			Actions: []plan.Action{{Kind: plan.Delete, Table: p.Table, Key: op.Key, Cond: p.asRead(it)}},
+			Resolve: func(f []plan.Failure) plan.Resolution {
+				if f[0].Image == nil {
+					p.deleted.perhaps() // by us, or by another
+					return plan.Resolution{Result: &plan.Result{}}
+				}
+				return plan.Skip()
+			},
+			Done: func(plan.Returned) (plan.Result, error) {
+				p.deleted.add(1)
+				return plan.Result{}, nil
+			},
+		}, nil
+	}
+	return op
+}
+
+// asRead holds while an item is the one that was read: by its write id, else by what distinguishes states.
+func (p *Purge) asRead(it item.Item) expr.Cond {
+	if w, ok := it[schema.WriteAttr]; ok {
+		return expr.All(plan.There(p.Schema), expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w))
+	}
+	conds := []expr.Cond{plan.There(p.Schema)}
+	deletedAt, _ := plan.DeletedAttr(p.Schema)
+	names := []string{deletedAt}
+	for _, a := range p.Schema.Attrs {
+		if a == p.Schema.Version || a.Clock {
+			names = append(names, a.Name)
+		}
+	}
+	for _, name := range names {
+		if av, ok := it[name]; ok {
+			conds = append(conds, expr.Compare(expr.Eq, expr.Attr(name), av))
+		}
+	}
+	return expr.All(conds...)
+}
+
+// counter counts removals and reports them.
+type counter struct {
+	mu     sync.Mutex
+	n      int
+	any    bool // something was removed, or may have been
+	notify func(int)
+}
+
+func (c *counter) add(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.any = true
+	if c.n += n; c.notify != nil {
+		c.notify(c.n)
+	}
+}
+
+// perhaps notes a removal that may have been made by this purge.
+func (c *counter) perhaps() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.any = true
+}
+
+// failed notes the error of one removal among several: that of the first alone reaches the caller.
+func (c *counter) failed(err error) {
+	if ambiguous := new(plan.Ambiguous); errors.As(err, &ambiguous) {
+		c.perhaps()
+	}
 }

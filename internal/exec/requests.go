@@ -1,0 +1,272 @@
+package exec
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/plan"
+)
+
+// Key is the primary key of an item in a table.
+type Key struct {
+	Table string
+	Key   item.Item
+}
+
+// returns are DynamoDB's names of what an action gives back.
+var returns = [...]types.ReturnValue{plan.ReturnNothing: types.ReturnValueNone, plan.ReturnOld: types.ReturnValueAllOld, plan.ReturnNew: types.ReturnValueAllNew}
+
+const onFailure = types.ReturnValuesOnConditionCheckFailureAllOld
+
+func text(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// single sends one action as a plain call and gives back the image that the action asked for.
+func (r *Runner) single(ctx context.Context, a plan.Action, opts func(*dynamodb.Options)) (item.Item, error) {
+	meter := meterOf(ctx)
+	var e expr.Renderer
+	cond := text(e.Cond(a.Cond))
+	switch a.Kind {
+	case plan.Put:
+		out, err := r.Client.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: &a.Table, Item: a.Item, ConditionExpression: cond,
+			ExpressionAttributeNames: e.Names, ExpressionAttributeValues: e.Values,
+			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: r.capacity(),
+		}, opts)
+		if err != nil {
+			return nil, err
+		}
+		meter.writes(out.ConsumedCapacity)
+		return nil, nil
+	case plan.Update:
+		update := text(e.Update(a.Changes))
+		out, err := r.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName: &a.Table, Key: a.Key, UpdateExpression: update, ConditionExpression: cond,
+			ExpressionAttributeNames: e.Names, ExpressionAttributeValues: e.Values,
+			ReturnValues:                        returns[a.Returns],
+			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: r.capacity(),
+		}, opts)
+		if err != nil {
+			return nil, err
+		}
+		meter.writes(out.ConsumedCapacity)
+		if len(out.Attributes) == 0 {
+			return nil, nil // no item has no attributes; some emulators give an empty map for a new one
+		}
+		return out.Attributes, nil
+	default:
+		out, err := r.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+			TableName: &a.Table, Key: a.Key, ConditionExpression: cond,
+			ExpressionAttributeNames: e.Names, ExpressionAttributeValues: e.Values, ReturnValues: returns[a.Returns],
+			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: r.capacity(),
+		}, opts)
+		if err != nil {
+			return nil, err
+		}
+		meter.writes(out.ConsumedCapacity)
+		return out.Attributes, nil
+	}
+}
+
+// together sends actions as one transaction under token.
+func (r *Runner) together(ctx context.Context, actions []plan.Action, token string, opts func(*dynamodb.Options)) error {
+	in := &dynamodb.TransactWriteItemsInput{ClientRequestToken: &token, ReturnConsumedCapacity: r.capacity()}
+	for i := range actions {
+		in.TransactItems = append(in.TransactItems, transactItem(&actions[i]))
+	}
+	out, err := r.Client.TransactWriteItems(ctx, in, opts)
+	if err != nil {
+		return err
+	}
+	for i := range out.ConsumedCapacity {
+		meterOf(ctx).writes(&out.ConsumedCapacity[i])
+	}
+	return nil
+}
+
+func transactItem(a *plan.Action) types.TransactWriteItem {
+	var e expr.Renderer
+	cond := text(e.Cond(a.Cond))
+	switch a.Kind {
+	case plan.Put:
+		return types.TransactWriteItem{Put: &types.Put{
+			TableName: &a.Table, Item: a.Item, ConditionExpression: cond, ExpressionAttributeNames: e.Names,
+			ExpressionAttributeValues: e.Values, ReturnValuesOnConditionCheckFailure: onFailure,
+		}}
+	case plan.Update:
+		update := text(e.Update(a.Changes))
+		return types.TransactWriteItem{Update: &types.Update{
+			TableName: &a.Table, Key: a.Key, UpdateExpression: update, ConditionExpression: cond, ExpressionAttributeNames: e.Names,
+			ExpressionAttributeValues: e.Values, ReturnValuesOnConditionCheckFailure: onFailure,
+		}}
+	case plan.Delete:
+		return types.TransactWriteItem{Delete: &types.Delete{
+			TableName: &a.Table, Key: a.Key, ConditionExpression: cond, ExpressionAttributeNames: e.Names,
+			ExpressionAttributeValues: e.Values, ReturnValuesOnConditionCheckFailure: onFailure,
+		}}
+	}
+	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+		TableName: &a.Table, Key: a.Key, ConditionExpression: cond, ExpressionAttributeNames: e.Names,
+		ExpressionAttributeValues: e.Values, ReturnValuesOnConditionCheckFailure: onFailure,
+	}}
+}
+
+// Get reads one item, nil if absent.
+func (r *Runner) Get(ctx context.Context, table string, key item.Item, consistent bool) (item.Item, error) {
+	var found item.Item
+	err := r.read(ctx, []string{table}, func() error {
+		in := &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: &consistent, ReturnConsumedCapacity: r.capacity()}
+		out, err := r.Client.GetItem(ctx, in, once)
+		if err != nil {
+			return err
+		}
+		meterOf(ctx).reads(out.ConsumedCapacity)
+		if found = out.Item; len(found) == 0 {
+			found = nil
+		}
+		return nil
+	})
+	return found, err
+}
+
+// Query fetches one page. Where the index is missing, the error is an *IndexError, which costs a request more.
+func (r *Runner) Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.QueryOutput, error) {
+	var page *dynamodb.QueryOutput
+	in.ReturnConsumedCapacity = r.capacity()
+	err := r.read(ctx, []string{*in.TableName}, func() error {
+		out, err := r.Client.Query(ctx, in, once)
+		if err != nil {
+			return err
+		}
+		meterOf(ctx).reads(out.ConsumedCapacity)
+		page = out
+		return nil
+	})
+	return page, r.indexError(ctx, *in.TableName, in.IndexName, err)
+}
+
+// Scan fetches one page of a table or index. The caller may ask for the capacity that it consumes.
+// Where the index is missing, the error is as for Query.
+func (r *Runner) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.ScanOutput, error) {
+	var page *dynamodb.ScanOutput
+	if in.ReturnConsumedCapacity == "" {
+		in.ReturnConsumedCapacity = r.capacity()
+	}
+	err := r.read(ctx, []string{*in.TableName}, func() error {
+		out, err := r.Client.Scan(ctx, in, once)
+		if err != nil {
+			return err
+		}
+		meterOf(ctx).reads(out.ConsumedCapacity)
+		page = out
+		return nil
+	})
+	return page, r.indexError(ctx, *in.TableName, in.IndexName, err)
+}
+
+// DescribeTable returns the description of a table.
+func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDescription, error) {
+	var found *types.TableDescription
+	err := r.read(ctx, []string{name}, func() error {
+		out, err := r.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name}, once)
+		if err == nil {
+			found = out.Table
+		}
+		return err
+	})
+	return found, err
+}
+
+// Manage sends a request about table, which does no harm when it arrives twice, and repeats it as a read. send is given
+// what turns the SDK's own retries off.
+func (r *Runner) Manage(ctx context.Context, table string, send func(once func(*dynamodb.Options)) error) error {
+	return r.read(ctx, []string{table}, func() error { return send(once) })
+}
+
+// ErrNoIndex says that the table does not have the index that was read, or is still building it.
+var ErrNoIndex = errors.New("no such index")
+
+// IndexError is an ErrNoIndex. Err is what DynamoDB said.
+type IndexError struct {
+	Table, Index string
+	Building     bool // the index is there, but cannot be read yet
+	Err          error
+}
+
+func (e *IndexError) Error() string {
+	if e.Building {
+		return "table " + e.Table + " is still building its index " + e.Index
+	}
+	return "table " + e.Table + " has no index " + e.Index
+}
+
+// Is makes the error an ErrNoIndex.
+func (e *IndexError) Is(target error) bool { return target == ErrNoIndex }
+
+// Unwrap returns DynamoDB's error.
+func (e *IndexError) Unwrap() error { return e.Err }
+
+// indexError makes an *IndexError of the error of a read, where that is why it failed; index is nil for a read of the table
+// itself. DynamoDB calls it a ValidationException, as it does many mistakes, and only the text says which. So it is asked
+// for the table's indexes. When they cannot be had, the error stays as it is.
+func (r *Runner) indexError(ctx context.Context, table string, index *string, err error) error {
+	var api smithy.APIError
+	if index == nil || !errors.As(err, &api) || api.ErrorCode() != "ValidationException" {
+		return err
+	}
+	found, failed := r.DescribeTable(ctx, table)
+	if failed != nil || found == nil {
+		return err
+	}
+	no := &IndexError{Table: table, Index: *index, Err: err}
+	for _, x := range found.GlobalSecondaryIndexes {
+		if x.IndexName != nil && *x.IndexName == *index {
+			if no.Building = x.IndexStatus == types.IndexStatusCreating; no.Building {
+				return no
+			}
+			return err
+		}
+	}
+	for _, x := range found.LocalSecondaryIndexes {
+		if x.IndexName != nil && *x.IndexName == *index {
+			return err
+		}
+	}
+	return no
+}
+
+// TransactGet reads the items at one instant, in the order of keys; nil where absent.
+func (r *Runner) TransactGet(ctx context.Context, keys []Key) ([]item.Item, error) {
+	in := &dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: r.capacity()}
+	tables := make([]string, len(keys))
+	for i := range keys {
+		tables[i] = keys[i].Table
+		in.TransactItems = append(in.TransactItems, types.TransactGetItem{Get: &types.Get{TableName: &keys[i].Table, Key: keys[i].Key}})
+	}
+	var items []item.Item
+	err := r.read(ctx, tables, func() error {
+		out, err := r.Client.TransactGetItems(ctx, in, once)
+		if err != nil {
+			return err
+		}
+		for i := range out.ConsumedCapacity {
+			meterOf(ctx).reads(&out.ConsumedCapacity[i])
+		}
+		items = make([]item.Item, len(out.Responses))
+		for i, response := range out.Responses {
+			items[i] = response.Item
+		}
+		return nil
+	})
+	return items, err
+}
