@@ -14,18 +14,18 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// mostKeys is how many keys BatchGetItem takes.
+// mostKeys is the most keys that BatchGetItem takes.
 const mostKeys = 100
 
-// UnprocessedError says that DynamoDB left part of a batch undone, however often it was asked.
+// UnprocessedError says that DynamoDB left part of a batch unprocessed after repeated requests.
 type UnprocessedError struct{ Count int }
 
 func (e *UnprocessedError) Error() string {
 	return fmt.Sprintf("%d items of the batch stayed unprocessed", e.Count)
 }
 
-// GetMany reads the items with the given keys, which must differ and can be of several tables, and hands each to found.
-// Absent ones are left out.
+// GetMany reads the items with the given keys and calls found for each; absent items are left out. Keys must differ and can
+// be of several tables. It costs a request for every 100 keys, and more where DynamoDB leaves keys unprocessed.
 func (r *Runner) GetMany(ctx context.Context, keys []Key, consistent bool, found func(table string, it item.Item)) error {
 	for chunk := range slices.Chunk(keys, mostKeys) {
 		if err := r.getChunk(ctx, byTable(chunk, consistent), consistent, found); err != nil {
@@ -35,12 +35,12 @@ func (r *Runner) GetMany(ctx context.Context, keys []Key, consistent bool, found
 	return nil
 }
 
-// errOtherTable is an answer under another name of the table than it was asked under: which keys it is about is unknown.
+// errOtherTable reports an answer under a table name that was not in the request: its keys are unknown.
 var errOtherTable = errors.New("the database answered for a table that was not asked for")
 
 type asked = map[string]types.KeysAndAttributes
 
-// byTable is what a request asks for.
+// byTable groups keys as a request needs them.
 func byTable(keys []Key, consistent bool) asked {
 	wanted := asked{}
 	for _, k := range keys {
@@ -49,7 +49,8 @@ func byTable(keys []Key, consistent bool) asked {
 	return wanted
 }
 
-// getChunk asks for what was not processed again, and gives up after MaxAttempts answers in a row without any item.
+// getChunk reads up to mostKeys items. It asks again for unprocessed keys, and gives up after MaxAttempts answers in a row
+// without an item.
 func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, found func(string, item.Item)) error {
 	for idle := 0; ; {
 		var out *dynamodb.BatchGetItemOutput
@@ -100,7 +101,7 @@ func count(wanted asked) (n int) {
 	return n
 }
 
-// mostWrites is how many writes BatchWriteItem takes, writesAtOnce how many batches are sent at the same time.
+// mostWrites is the most writes that BatchWriteItem takes; writesAtOnce is how many batches are sent concurrently.
 const (
 	mostWrites   = 25
 	writesAtOnce = 4
@@ -110,7 +111,7 @@ const (
 type BatchWrite struct {
 	Table string
 	Key   item.Item
-	Put   item.Item // nil: the item with Key is deleted
+	Put   item.Item // nil to delete the item with Key
 }
 
 func (w BatchWrite) request() types.WriteRequest {
@@ -120,9 +121,9 @@ func (w BatchWrite) request() types.WriteRequest {
 	return types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: w.Key}}
 }
 
-// WriteMany sends writes of different items, of one or several tables, and returns the indexes of those that were not, or
-// perhaps not, written, in order. A batch whose answer was lost is sent again: its writes have no condition, and twice is
-// the same as once. The error is ambiguous unless nothing at all was written.
+// WriteMany writes items, which must differ and can be of several tables. It returns the indexes of writes that were not,
+// or perhaps not, made, in order. A batch whose answer was lost is sent again: unconditional writes can be repeated. The
+// error is ambiguous unless nothing was written.
 func (r *Runner) WriteMany(ctx context.Context, writes []BatchWrite) (unwritten []int, err error) {
 	all := make([]int, len(writes))
 	for i := range all {
@@ -153,15 +154,15 @@ func (r *Runner) WriteMany(ctx context.Context, writes []BatchWrite) (unwritten 
 	return unwritten, err
 }
 
-// batch is what became of the writes that go out in one request.
+// batch is the state of the writes that go out in one request.
 type batch struct {
-	left  []int // not, or perhaps not, written
-	wrote bool  // some were written, or may have been
+	left  []int // not, or perhaps not, made
+	wrote bool  // some were made, or may have been
 	err   error
 }
 
-// writeChunk sends one batch, and what is left unprocessed again; it gives up after MaxAttempts answers in a row without
-// any write.
+// writeChunk sends one batch, and again what is left unprocessed. It gives up after MaxAttempts answers in a row without a
+// write.
 func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) error {
 	for idle := 0; ; {
 		requests := map[string][]types.WriteRequest{}
@@ -169,7 +170,7 @@ func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) 
 			requests[writes[k].Table] = append(requests[writes[k].Table], writes[k].request())
 		}
 		var out *dynamodb.BatchWriteItemOutput
-		err := r.read(ctx, slices.Collect(maps.Keys(requests)), func() (err error) { // as harmless to repeat as a read
+		err := r.read(ctx, slices.Collect(maps.Keys(requests)), func() (err error) { // can be repeated like a read
 			var sent attempt
 			out, err = r.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: requests, ReturnConsumedCapacity: r.capacity()}, sent.options)
 			b.wrote = b.wrote || err != nil && sent.classify(ctx, err) == unknown
@@ -197,7 +198,7 @@ func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) 
 	}
 }
 
-// remaining are the writes among left that came back unprocessed. sure is false when it is unknown which did.
+// remaining returns the writes among left that came back unprocessed. sure is false if that is unknown.
 func remaining(writes []BatchWrite, left []int, unprocessed map[string][]types.WriteRequest) (rest []int, sure bool) {
 	for _, k := range left {
 		if slices.ContainsFunc(unprocessed[writes[k].Table], writes[k].isOf) {
@@ -208,13 +209,13 @@ func remaining(writes []BatchWrite, left []int, unprocessed map[string][]types.W
 	for _, of := range unprocessed {
 		came += len(of)
 	}
-	if came != len(rest) { // something came back in another form: what it was is unknown, so nothing counts as written
+	if came != len(rest) { // something came back in another form, so no write counts as made
 		return left, false
 	}
 	return rest, true
 }
 
-// isOf reports that u writes the item that w writes.
+// isOf reports whether u writes the item that w writes.
 func (w BatchWrite) isOf(u types.WriteRequest) bool {
 	it := item.Item(nil)
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 )
 
-// renamer answers batches under another name of the table, as one that is named by its ARN might be.
+// renamer answers batches under another name of the table, such as its ARN.
 type renamer struct {
 	Client
 	name string

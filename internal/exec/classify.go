@@ -20,15 +20,15 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// class is what an error of the SDK says about the request.
+// class says what an error of the SDK means for the request.
 type class int
 
 const (
-	final      class = iota // not applied, and it will not be
+	final      class = iota // not applied; a repetition would fail too
 	transient               // not applied; worth repeating
 	conflicted              // not applied because of another write; worth repeating
 	refused                 // not applied: conditions failed
-	unknown                 // perhaps applied
+	unknown                 // may have been applied
 )
 
 // ErrNoTable says that the table does not exist.
@@ -37,7 +37,7 @@ var ErrNoTable = errors.New("no such table")
 // ErrTokenReused says that DynamoDB saw another request under the same idempotency token.
 var ErrTokenReused = errors.New("idempotency token reused for another request")
 
-// classify reads types and codes, never messages.
+// classify returns the class of an error by its type and code, never by its message.
 func classify(ctx context.Context, err error) class {
 	var (
 		condition   *types.ConditionalCheckFailedException
@@ -74,21 +74,21 @@ func classify(ctx context.Context, err error) class {
 	return final
 }
 
-// conflicts are the codes of a request that another write was in the way of, in this Region or in another one. A
-// transaction says so as a reason of its cancellation, and there are none across Regions.
+// conflicts are the codes of a request that met another write, in this Region or another. A transaction reports that as a
+// reason of its cancellation; transactions across Regions do not exist.
 var conflicts = map[string]bool{"TransactionConflictException": true, "ReplicatedWriteConflictException": true}
 
-// inProgress is the code of a transaction whose first arrival has not ended. The SDK counts it as throttling, but it may
+// inProgress is the code of a transaction whose first delivery has not ended. The SDK counts it as throttling, but it may
 // have been applied by now.
 const inProgress = "TransactionInProgressException"
 
-// throttles reports that code refuses a request because of too much traffic.
+// throttles reports whether code refuses a request because of too much traffic.
 func throttles(code string) bool {
 	_, known := awsretry.DefaultThrottleErrorCodes[code]
 	return known
 }
 
-// cancellation classifies a cancelled transaction by its reasons.
+// cancellation returns the class of a cancelled transaction from its reasons.
 func cancellation(reasons []types.CancellationReason) class {
 	k := final
 	for _, r := range reasons {
@@ -118,7 +118,7 @@ func reasonCode(r types.CancellationReason) string {
 	return *r.Code
 }
 
-// tableError adds to the SDK's error the class of a missing table, and which one it is: DynamoDB does not say.
+// tableError wraps the SDK's error of a missing table, adding the table's name, which DynamoDB does not give.
 func tableError(err error, tables ...string) error {
 	var missing *types.ResourceNotFoundException
 	var mismatch *types.IdempotentParameterMismatchException
@@ -132,7 +132,7 @@ func tableError(err error, tables ...string) error {
 	return err
 }
 
-// exhausted is the error after the last attempt: a conflict that did not go away is the caller's ErrConflict.
+// exhausted returns the error after the last attempt. A lasting conflict is ErrConflict.
 func exhausted(ctx context.Context, err error) error {
 	if classify(ctx, err) == conflicted {
 		return fmt.Errorf("%w: %w", plan.ErrConflict, err)
@@ -141,26 +141,26 @@ func exhausted(ctx context.Context, err error) error {
 }
 
 // attempt watches one request on its way to the connection. A request that was not written in full was not applied,
-// whatever the error is called; without this, each broken connection would leave a write in doubt.
+// whatever its error; without this, every broken connection would make a write ambiguous.
 type attempt struct {
 	mu       sync.Mutex // hooks run on goroutines of the transport, also after the call has returned
 	watched  bool       // the SDK's client took the options; another one may ignore them
 	begun    bool       // the request reached the HTTP client
-	asked    int        // connections that were asked for
-	got      int        // connections that were had
+	asked    int        // connections asked for
+	got      int        // connections obtained
 	cut      int        // writes that ended with an error
-	whole    bool       // a write ended without one; it may still wait in a buffer
-	answered bool       // something of an answer came
+	whole    bool       // a write ended without an error; it may still be in a buffer
+	answered bool       // part of an answer arrived
 }
 
-// options are those of a single attempt: the SDK's retryer is off, and the request is watched.
+// options sets the options of a single attempt: no retries by the SDK, and the hooks.
 func (a *attempt) options(o *dynamodb.Options) {
 	once(o)
 	o.APIOptions = append(o.APIOptions, a.watch)
 }
 
-// watch puts the hooks around the request alone, the last step before it is sent: what else uses the call's context, such
-// as the request for credentials, does not count.
+// watch adds the hooks in the last step before the request is sent, so that other uses of the call's context, such as the
+// request for credentials, are not counted.
 func (a *attempt) watch(stack *middleware.Stack) error {
 	a.note(func() { a.watched = true })
 	send := func(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
@@ -173,8 +173,8 @@ func (a *attempt) watch(stack *middleware.Stack) error {
 	return stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("dynastrata.attempt", send), middleware.After)
 }
 
-// rewindable lets net/http take another connection when it found a kept one closed before it had written anything. That
-// is the most frequent failure of a connection, and the only one after which net/http repeats a POST.
+// rewindable lets net/http take another connection when a kept one was closed before anything was written. That is the most
+// frequent failure of a connection, and the only one after which net/http repeats a POST.
 func rewindable(req *smithyhttp.Request) {
 	body, ok := req.GetStream().(interface {
 		io.ReaderAt
@@ -210,8 +210,8 @@ func (a *attempt) note(f func()) {
 	f()
 }
 
-// unsent reports that the request certainly was not written in full. A connection whose write has not ended yet, as after
-// a cancelled context, may still carry it.
+// unsent reports whether the request was certainly not written in full. It is false while a connection's write has not
+// ended, as after a cancelled context.
 func (a *attempt) unsent() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -224,26 +224,27 @@ func (a *attempt) unsent() bool {
 	return a.asked > 0 && !a.whole && !a.answered && a.got == a.cut
 }
 
-// written reports that the request may be on its way, whatever the error says.
+// written reports whether the request may be on its way, whatever the error.
 func (a *attempt) written() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.whole || a.answered || a.got > a.cut
 }
 
-// classify is what err says about the watched request. Where no hook was ever called, the type of the error has to do.
+// classify returns the class of the watched request's error. If no hook was called, it depends on the type of the error
+// alone.
 func (a *attempt) classify(ctx context.Context, err error) class {
 	k := classify(ctx, err)
 	switch {
 	case k == unknown && a.unsent():
 		return transient
 	case k == transient && neverDialled(err) && a.written():
-		return unknown // an HTTP client that tries more than once had another connection
+		return unknown // an HTTP client that tries again had another connection
 	}
 	return k
 }
 
-// neverDialled reports that err says that there was no connection.
+// neverDialled reports whether err says that there was no connection.
 func neverDialled(err error) bool {
 	var dial *net.OpError
 	return errors.As(err, &dial) && dial.Op == "dial"

@@ -22,7 +22,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// peer listens and treats each connection as serve says.
+// peer listens, handles each connection with serve, and returns its address.
 func peer(t *testing.T, serve func(*net.TCPConn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -64,7 +64,7 @@ func reply(c net.Conn, status int, length int, body string) {
 	fmt.Fprintf(c, "HTTP/1.1 %d X\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n\r\n%s", status, length, body)
 }
 
-// narrow is a transport whose connections hold little that was not read yet.
+// narrow returns a transport whose connections buffer little.
 func narrow() *http.Transport {
 	return &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := new(net.Dialer).DialContext(ctx, network, addr)
@@ -79,7 +79,7 @@ type doer func(*http.Request) (*http.Response, error)
 
 func (f doer) Do(r *http.Request) (*http.Response, error) { return f(r) }
 
-// attempted sends one put and returns what the attempt says about its failure.
+// attempted sends one put and returns the class of its failure.
 func attempted(ctx context.Context, client Client, size int) (class, error) {
 	r := &Runner{Client: client, MaxAttempts: 1}
 	var out attempt
@@ -210,7 +210,7 @@ func TestAttempt_AClientThatTriesTwiceMayHaveSentTheFirst(t *testing.T) {
 	require.Equal(t, unknown, got)
 }
 
-// stale refuses to write once it has been used, as a kept connection does that the server has closed.
+// stale refuses to write once it has been used, like a kept connection that the server has closed.
 type stale struct {
 	net.Conn
 	dead *atomic.Bool

@@ -18,7 +18,7 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// Order has no version: a write of it that reads nothing has no guard of its own.
+// Order has no version, so a write that reads nothing has no guard.
 type Order struct {
 	_         entity.Key `name:"Order" pk:"$#{id}" sk:"$"`
 	ID        string     `dynamodbav:"id"`
@@ -29,7 +29,7 @@ type Order struct {
 	CreatedAt time.Time  `dynamodbav:"createdAt" entity:"created_at"`
 }
 
-// Counted counts its states.
+// Counted has a version.
 type Counted struct {
 	_       entity.Key `name:"Counted" pk:"$#{id}" sk:"$"`
 	ID      string     `dynamodbav:"id"`
@@ -37,7 +37,7 @@ type Counted struct {
 	Version int64      `dynamodbav:"version" entity:"version"`
 }
 
-// Kept keeps its states, so that each write of it reads first and goes out as a transaction.
+// Kept keeps its states, so that each write reads first and is a transaction.
 type Kept struct {
 	_       entity.Key `name:"Kept" pk:"$#{id}" sk:"$"`
 	_       versioned.Retain
@@ -46,7 +46,7 @@ type Kept struct {
 	Version int64  `dynamodbav:"version" entity:"version"`
 }
 
-// shop has the entities twice on one table: as a program under test sees them, and as everybody else does.
+// shop has the entities twice on one table: for the program under test, and for everyone else.
 type shop struct {
 	t       *testing.T
 	wire    *faults.Transport
@@ -69,7 +69,7 @@ func newShop(t *testing.T, wrap func(entity.Client) entity.Client, change ...fun
 	t.Parallel()
 	s := &shop{t: t, wire: faults.New(nil), f: entity.Fields[Order]()}
 	client, table := localdb.Test(t, func(o *dynamodb.Options) { o.HTTPClient = s.wire })
-	// The clock stands: equal readings prove nothing.
+	// With a fixed clock, equal times prove nothing.
 	cfg := entity.Config{Table: table, Clock: func() time.Time { return noon }}
 	quiet := dynamodb.New(client.Options(), func(o *dynamodb.Options) { o.HTTPClient = &http.Client{} })
 	all := entity.Must(entity.Open(quiet, cfg))
@@ -87,7 +87,7 @@ func newShop(t *testing.T, wrap func(entity.Client) entity.Client, change ...fun
 	return s
 }
 
-// between runs others when the operation is sent for the n-th time, before it is.
+// between runs others before the n-th request of the operation is sent.
 func (s *shop) between(n int, operation string, others func()) {
 	var once sync.Once
 	seen := 0
@@ -125,7 +125,7 @@ func (s *shop) sent(operations ...string) int {
 	return n
 }
 
-// blind are the writes that read nothing first, each of which pays an order.
+// blind returns the writes that do not read first, each of which pays an order.
 func (s *shop) blind() map[string]func(context.Context, *entity.Store[Order]) error {
 	return map[string]func(context.Context, *entity.Store[Order]) error{
 		"Update": func(ctx context.Context, o *entity.Store[Order]) error {
@@ -338,7 +338,7 @@ func (s *shop) operations() []string {
 
 func TestLost_AnUpsertDoesNotTakeAnEqualClockReadingForItsOwn(t *testing.T) {
 	s := newShop(t, nil)
-	s.create(Order{ID: "o", Status: "paid"}) // at the clock reading of the upsert
+	s.create(Order{ID: "o", Status: "paid"}) // at the upsert's clock reading
 	s.wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
 	_, _, err := s.orders.Upsert(t.Context(), Order{ID: "o", Status: "paid"})
 	require.True(t, entity.IsAmbiguous(err), "who created the item is unknown")

@@ -40,7 +40,7 @@ func TestCondition_TheErrorNamesWhatDidNotHoldAndNoValue(t *testing.T) {
 	check(err, "name = ?")
 }
 
-// Sealed has a secret whose places may be data, too.
+// Sealed has a secret that can also occur as data.
 type Sealed struct {
 	_      entity.Key        `name:"Sealed" pk:"$#{id}" sk:"$"`
 	ID     string            `dynamodbav:"id"`
@@ -58,7 +58,7 @@ func TestCondition_OfASecretHidesWhatIsInside(t *testing.T) {
 	require.NotContains(t, err.Error(), "alice")
 }
 
-// hiding is a client that does not ask for the item which refused a write, as a cache in front of DynamoDB may not.
+// hiding is a client that does not ask for the item that refused a write, like some caches in front of DynamoDB.
 type hiding struct{ entity.Client }
 
 const none = types.ReturnValuesOnConditionCheckFailureNone

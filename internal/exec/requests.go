@@ -19,7 +19,7 @@ type Key struct {
 	Key   item.Item
 }
 
-// returns are DynamoDB's names of what an action gives back.
+// returns maps what an action returns to DynamoDB's names.
 var returns = [...]types.ReturnValue{plan.ReturnNothing: types.ReturnValueNone, plan.ReturnOld: types.ReturnValueAllOld, plan.ReturnNew: types.ReturnValueAllNew}
 
 const onFailure = types.ReturnValuesOnConditionCheckFailureAllOld
@@ -31,7 +31,7 @@ func text(s string) *string {
 	return &s
 }
 
-// single sends one action as a plain call and gives back the image that the action asked for.
+// single sends one action as a plain call and returns the image that the action asked for.
 func (r *Runner) single(ctx context.Context, a plan.Action, opts func(*dynamodb.Options)) (item.Item, error) {
 	meter := meterOf(ctx)
 	var e expr.Renderer
@@ -61,7 +61,7 @@ func (r *Runner) single(ctx context.Context, a plan.Action, opts func(*dynamodb.
 		}
 		meter.writes(out.ConsumedCapacity)
 		if len(out.Attributes) == 0 {
-			return nil, nil // no item has no attributes; some emulators give an empty map for a new one
+			return nil, nil // an item always has attributes; some emulators return an empty map for a new one
 		}
 		return out.Attributes, nil
 	default:
@@ -121,7 +121,7 @@ func transactItem(a *plan.Action) types.TransactWriteItem {
 	}}
 }
 
-// Get reads one item, nil if absent.
+// Get reads one item, or nil if absent.
 func (r *Runner) Get(ctx context.Context, table string, key item.Item, consistent bool) (item.Item, error) {
 	var found item.Item
 	err := r.read(ctx, []string{table}, func() error {
@@ -139,7 +139,7 @@ func (r *Runner) Get(ctx context.Context, table string, key item.Item, consisten
 	return found, err
 }
 
-// Query fetches one page. Where the index is missing, the error is an *IndexError, which costs a request more.
+// Query reads one page. If the index is missing, it makes another request and returns an *IndexError.
 func (r *Runner) Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.QueryOutput, error) {
 	var page *dynamodb.QueryOutput
 	in.ReturnConsumedCapacity = r.capacity()
@@ -155,8 +155,8 @@ func (r *Runner) Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.
 	return page, r.indexError(ctx, *in.TableName, in.IndexName, err)
 }
 
-// Scan fetches one page of a table or index. The caller may ask for the capacity that it consumes.
-// Where the index is missing, the error is as for Query.
+// Scan reads one page of a table or index. The caller may set which consumed capacity to return. If the index is missing,
+// the error is as for Query.
 func (r *Runner) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.ScanOutput, error) {
 	var page *dynamodb.ScanOutput
 	if in.ReturnConsumedCapacity == "" {
@@ -187,19 +187,19 @@ func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDe
 	return found, err
 }
 
-// Manage sends a request about table, which does no harm when it arrives twice, and repeats it as a read. send is given
-// what turns the SDK's own retries off.
+// Manage sends a request about a table that can be repeated, and repeats it like a read. send gets the option that turns
+// the SDK's retries off.
 func (r *Runner) Manage(ctx context.Context, table string, send func(once func(*dynamodb.Options)) error) error {
 	return r.read(ctx, []string{table}, func() error { return send(once) })
 }
 
-// ErrNoIndex says that the table does not have the index that was read, or is still building it.
+// ErrNoIndex says that the table does not have the index of the read, or is still building it.
 var ErrNoIndex = errors.New("no such index")
 
-// IndexError is an ErrNoIndex. Err is what DynamoDB said.
+// IndexError is an ErrNoIndex. Err is DynamoDB's error.
 type IndexError struct {
 	Table, Index string
-	Building     bool // the index is there, but cannot be read yet
+	Building     bool // the index exists but cannot be read yet
 	Err          error
 }
 
@@ -210,15 +210,15 @@ func (e *IndexError) Error() string {
 	return "table " + e.Table + " has no index " + e.Index
 }
 
-// Is makes the error an ErrNoIndex.
+// Is reports whether target is ErrNoIndex.
 func (e *IndexError) Is(target error) bool { return target == ErrNoIndex }
 
 // Unwrap returns DynamoDB's error.
 func (e *IndexError) Unwrap() error { return e.Err }
 
-// indexError makes an *IndexError of the error of a read, where that is why it failed; index is nil for a read of the table
-// itself. DynamoDB calls it a ValidationException, as it does many mistakes, and only the text says which. So it is asked
-// for the table's indexes. When they cannot be had, the error stays as it is.
+// indexError returns an *IndexError if a read failed because of its index, and err otherwise. index is nil for a read of
+// the table itself. DynamoDB's error is a ValidationException, as for many mistakes, and only its text shows the reason, so
+// this asks for the table's indexes. If that fails, it returns err.
 func (r *Runner) indexError(ctx context.Context, table string, index *string, err error) error {
 	var api smithy.APIError
 	if index == nil || !errors.As(err, &api) || api.ErrorCode() != "ValidationException" {
@@ -245,7 +245,7 @@ func (r *Runner) indexError(ctx context.Context, table string, index *string, er
 	return no
 }
 
-// TransactGet reads the items at one instant, in the order of keys; nil where absent.
+// TransactGet reads the items at one instant, in the order of keys; nil if absent.
 func (r *Runner) TransactGet(ctx context.Context, keys []Key) ([]item.Item, error) {
 	in := &dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: r.capacity()}
 	tables := make([]string, len(keys))

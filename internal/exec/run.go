@@ -9,11 +9,11 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// lookBack reads what earlier lives of the item left, for the plan of a new one. Snapshots and copies are not read at one
-// moment. A history without a copy may be that of an item which is there; what it will be deleted to may be in a copy
-// alone, so that no snapshot would stand in the way of a plan made from that history. Or the copy came after the copies
-// were read. Such a history is believed only when, read again, it is the same, the item being absent in between. An item
-// that is there is the plan's image.
+// lookBack reads the newest snapshot and deleted copy, and retries until two reads agree, because they are not atomic. A
+// history without a copy can belong to an item that exists and is deleted soon: its copy would have the newest state, and
+// no snapshot would refuse a plan made from that history. Or the copy was made after the copies were read. Such a history
+// is used only if a second read gives the same and the item is absent in between. If the item exists, it is the plan's
+// image.
 func (r *Runner) lookBack(ctx context.Context, op *plan.Op, in *plan.Input) error {
 	before := int64(-1) // version of an odd history
 	for n := 0; n < max(r.MaxAttempts, 2); n++ {
@@ -35,7 +35,7 @@ func (r *Runner) lookBack(ctx context.Context, op *plan.Op, in *plan.Input) erro
 	return fmt.Errorf("%w: the item comes and goes", plan.ErrConflict)
 }
 
-// Run plans op and sends it until it has an outcome or an error. A lost guard is planned again from a fresh read.
+// Run plans op and sends it until it has an outcome or an error. If a guard is lost, it reads and plans again.
 func (r *Runner) Run(ctx context.Context, op *plan.Op) (plan.Result, error) {
 	if op.Err != nil {
 		return plan.Result{}, op.Err
@@ -64,19 +64,19 @@ func (r *Runner) Run(ctx context.Context, op *plan.Op) (plan.Result, error) {
 	return plan.Result{}, last
 }
 
-// unproven reports that a plan made from what the caller's handle holds would be taken at its word: it fails, or it
-// writes nothing, so that no guard would show that the item has changed since.
+// unproven reports that a plan from a cached image failed or writes nothing, so it must be confirmed by a read.
 func unproven(op *plan.Op, step plan.Step, err error) bool {
 	return op.Read && op.Given != nil && (err != nil || len(step.Actions) == 0)
 }
 
-// retry says that an op must be planned again: err when that has been done often enough, learned what to know then.
+// retry says that an op must be planned again: err is the error after the last attempt, learned the hints for the next
+// plan.
 type retry struct {
 	err     error
 	learned []any
 }
 
-// follow sends a step and those that its resolutions lead to. again is set when the op must be planned again.
+// follow sends a step and the steps that its resolutions lead to. again is set if the op must be planned again.
 func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (result plan.Result, again *retry, err error) {
 	if len(step.Actions) == 0 { // nothing to write
 		result, err := step.Done(plan.Returned{})
@@ -88,7 +88,7 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (resul
 			return plan.Result{}, nil, err
 		}
 		if got.failures == nil && op.Exact && step.Actions[0].Returns != plan.ReturnNothing {
-			// A transaction gives no item back.
+			// A transaction does not return the item.
 			if got.returned.Image, err = r.Get(ctx, op.Table, op.Key, true); err == nil && got.returned.Image == nil {
 				err = plan.ErrNotFound
 			}
@@ -115,7 +115,7 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (resul
 	}
 }
 
-// resolution asks the step what its failures mean, which it can tell only from the items that caused them.
+// resolution returns what the step makes of its failures and the items that caused them.
 func resolution(step plan.Step, failures []plan.Failure) plan.Resolution {
 	if slices.ContainsFunc(failures, func(f plan.Failure) bool { return f.Hidden }) {
 		return plan.Resolution{Err: plan.ErrItemHidden}
@@ -123,7 +123,7 @@ func resolution(step plan.Step, failures []plan.Failure) plan.Resolution {
 	return step.Resolve(failures)
 }
 
-// failure is the error of an op whose actions were refused: its class, the SDK's error, the stored item, and whether
+// failure returns the error of an op whose actions were refused: its class, the SDK's error, the stored item, and whether
 // an earlier attempt may have been applied.
 func failure(op *plan.Op, step plan.Step, v plan.Resolution, got answer, at int) error {
 	class := v.Err
@@ -131,7 +131,7 @@ func failure(op *plan.Op, step plan.Step, v plan.Resolution, got answer, at int)
 	case class != nil:
 	case v.Replan != nil:
 		class = v.Replan
-	case v.Result != nil: // it is only in doubt that this is no success
+	case v.Result != nil: // it may be a success
 		class = plan.ErrConditionFailed
 	default:
 		class = plan.ErrConflict
@@ -154,7 +154,7 @@ func (r *Runner) now() plan.Input {
 	return plan.Input{Now: r.Clock().UTC(), WriteID: r.NewID()}
 }
 
-// plan reads what op needs and compiles it. Only the first plan trusts what the caller's handle holds.
+// plan reads what op needs and plans it. Only the first plan uses a cached image.
 func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first bool) (plan.Step, error) {
 	if op.Reads() && r.Client == nil {
 		return plan.Step{}, ErrNoClient
@@ -182,7 +182,7 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 		if err := r.lookBack(ctx, op, &in); err != nil {
 			return plan.Step{}, err
 		}
-		if in.Past.Copy != nil && !op.Read { // refused: whether as deleted or as there is told by the item itself
+		if in.Past.Copy != nil && !op.Read { // a refusal: the item itself shows whether it is deleted or exists
 			if in.Image, err = r.Get(ctx, op.Table, op.Key, true); err != nil {
 				return plan.Step{}, err
 			}
@@ -196,7 +196,7 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 	return op.Plan(in)
 }
 
-// explain adds to the error of an item that was not found that it has been deleted, where it has.
+// explain adds to the error of an item that was not found whether it has been deleted.
 func (r *Runner) explain(ctx context.Context, op *plan.Op, err error) error {
 	var present *plan.ItemPresent
 	if !op.AlsoDeleted || !errors.Is(err, plan.ErrNotFound) || errors.As(err, &present) {

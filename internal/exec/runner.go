@@ -1,5 +1,5 @@
-// Package exec sends plans to DynamoDB. It owns every retry: the SDK's own retryer is off, because it hides answers
-// that were lost and doubles additions.
+// Package exec sends plans to DynamoDB. It does every retry itself: the SDK's retryer is off, because it hides lost answers
+// and repeats additions.
 package exec
 
 import (
@@ -45,7 +45,7 @@ type BackupClient interface {
 // once turns the SDK's retryer off for one call.
 func once(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
 
-// meter counts what one call costs; requests of one call may run at the same time.
+// meter counts the cost of one call, whose requests may be concurrent.
 type meter struct {
 	mu          sync.Mutex
 	requests    int
@@ -110,14 +110,14 @@ type Runner struct {
 	MaxAttempts int // requests for one body, and rounds of planning
 	Clock       func() time.Time
 	NewID       func() string
-	Observe     func(context.Context, Report) // nil: nobody
+	Observe     func(context.Context, Report) // may be nil
 	Pause       func(ctx context.Context, attempt int) error
-	TokenLife   time.Duration // how long a transaction is repeated under one token; 0: as long as DynamoDB honours it
+	TokenLife   time.Duration // how long a transaction is repeated under one token; 0 for longestToken
 
-	shows atomic.Bool // a refusal came with the item that caused it, so the client does not hide them
+	shows atomic.Bool // a refusal had the item that caused it, so the client does not hide items
 }
 
-// Report says what one call of a public verb cost.
+// Report is the cost of one call of a public verb.
 type Report struct {
 	Verb       string        // Create, Append, Query …
 	Entity     string        // entity name; "" for a transaction of several
@@ -130,7 +130,7 @@ type Report struct {
 
 type meterKey struct{}
 
-// CheckContext refuses a nil context.
+// CheckContext rejects a nil context.
 func CheckContext(ctx context.Context) error {
 	if ctx == nil {
 		return &plan.InputError{Code: plan.CodeContext, Type: "context.Context", Problem: "the context is nil; use context.Background()"}
@@ -138,7 +138,7 @@ func CheckContext(ctx context.Context) error {
 	return nil
 }
 
-// Measure runs f and reports what it cost under verb and entity. Calls inside a measured call are part of it.
+// Measure runs f and reports its cost under verb and entity. Calls inside a measured call are part of it.
 func (r *Runner) Measure(ctx context.Context, verb, entity string, f func(context.Context) error) error {
 	if err := CheckContext(ctx); err != nil {
 		return &plan.Error{Verb: verb, Entity: entity, Err: err}
@@ -155,7 +155,7 @@ func (r *Runner) Measure(ctx context.Context, verb, entity string, f func(contex
 	return err
 }
 
-// capacity asks DynamoDB for consumed capacity only when a listener is set.
+// capacity requests the consumed capacity only if a listener is set.
 func (r *Runner) capacity() types.ReturnConsumedCapacity {
 	if r.Observe == nil {
 		return types.ReturnConsumedCapacityNone
@@ -163,7 +163,7 @@ func (r *Runner) capacity() types.ReturnConsumedCapacity {
 	return types.ReturnConsumedCapacityTotal
 }
 
-// pause waits before attempt n+1: exponential with full jitter. It ends early with ctx's error.
+// pause waits before attempt n+1, exponentially with full jitter. If ctx ends, it returns ctx's error.
 func (r *Runner) pause(ctx context.Context, n int) error {
 	if r.Pause != nil {
 		return r.Pause(ctx, n)
@@ -171,7 +171,7 @@ func (r *Runner) pause(ctx context.Context, n int) error {
 	return Sleep(ctx, rand.N(min(firstPause<<min(n, 10), longestPause)))
 }
 
-// read repeats a read of tables while its failure is worth it; reading twice never does harm.
+// read repeats a read of tables while its error may be temporary. Reads can always be repeated.
 func (r *Runner) read(ctx context.Context, tables []string, send func() error) error {
 	if r.Client == nil {
 		return ErrNoClient
@@ -199,7 +199,7 @@ func (r *Runner) read(ctx context.Context, tables []string, send func() error) e
 	}
 }
 
-// Sleep waits for d, or until ctx ends with ctx's error.
+// Sleep waits for d. If ctx ends before, it returns ctx's error.
 func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -211,7 +211,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// tokenLife bounds the repetition of a transaction: after it, DynamoDB might apply the body a second time.
+// tokenLife bounds how long a transaction is repeated. Later, DynamoDB might apply the body a second time.
 func (r *Runner) tokenLife() time.Duration {
 	if r.TokenLife > 0 {
 		return r.TokenLife

@@ -16,22 +16,22 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// body is what one request carries: the actions of its steps in order, those on one item merged into one, because
+// body is the content of one request: the actions of its steps in order. Actions on the same item are merged, because
 // DynamoDB refuses two.
 type body struct {
 	steps   []plan.Step
 	actions []plan.Action
 	at      [][]int // action j of step i is part of actions[at[i][j]]
-	parts   []int   // how many actions of steps are in each of actions
+	parts   []int   // how many actions of steps each of actions contains
 }
 
-// alone is the body of one step.
+// alone returns the body of one step.
 func alone(step plan.Step) body {
 	b, _ := newBody([]plan.Step{step})
 	return b
 }
 
-// newBody merges the actions of steps. Where that is impossible, clash holds the indexes of the two steps.
+// newBody merges the actions of steps. If that is impossible, clash has the indexes of the two steps.
 func newBody(steps []plan.Step) (b body, clash []int) {
 	type place struct{ action, step int }
 	b.steps, b.at = steps, make([][]int, len(steps))
@@ -59,8 +59,8 @@ func newBody(steps []plan.Step) (b body, clash []int) {
 	return b, nil
 }
 
-// own picks from the failures of the body's actions those of step i. Of a merged action only the parts whose own
-// condition does not hold on the stored item have failed.
+// own returns the failures of step i's actions. Of a merged action, only the parts whose own condition does not hold on the
+// stored item have failed.
 func (b body) own(i int, failures []plan.Failure) []plan.Failure {
 	own := make([]plan.Failure, len(b.at[i]))
 	for j, k := range b.at[i] {
@@ -72,7 +72,7 @@ func (b body) own(i int, failures []plan.Failure) []plan.Failure {
 	return own
 }
 
-// tables are those of the body's actions.
+// tables returns the tables of the body's actions.
 func (b body) tables() []string {
 	names := make([]string, len(b.actions))
 	for i, a := range b.actions {
@@ -81,7 +81,7 @@ func (b body) tables() []string {
 	return names
 }
 
-// bytes is what the items and values of the body weigh.
+// bytes returns the size of the body's items and values.
 func (b body) bytes() int {
 	n := 0
 	for _, a := range b.actions {
@@ -93,12 +93,12 @@ func (b body) bytes() int {
 	return n
 }
 
-// clashed is the error of two ops that act on one item in ways that no one action has.
+// clashed returns the error of two ops on one item that cannot be merged into one action.
 func clashed(a, b *plan.Op) error {
 	return &plan.InputError{Code: plan.CodeSameItem, Type: b.Schema.Type.String(), Problem: fmt.Sprintf("%s and %s write one item; a transaction can write an item once", a.Verb, b.Verb)}
 }
 
-// writeIDIn is the id of the write that left the item as it is, "" when it says none.
+// writeIDIn returns the id of the last write of the item, or "".
 func writeIDIn(it item.Item) string {
 	if w, ok := it[schema.WriteAttr].(*types.AttributeValueMemberS); ok {
 		return w.Value
@@ -106,24 +106,24 @@ func writeIDIn(it item.Item) string {
 	return ""
 }
 
-// wroteBy reports that the item was last written under the write id.
+// wroteBy reports whether the item was last written under the write id.
 func wroteBy(it item.Item, id string) bool { return id != "" && writeIDIn(it) == id }
 
-// answer is what a definite reply to a body says: failures is nil when it was applied.
+// answer is a definite reply to a body. failures is nil if it was applied.
 type answer struct {
 	returned  plan.Returned
 	failures  []plan.Failure
 	cause     error // the SDK's error behind failures
-	ambiguous bool  // an earlier attempt may have been applied all the same, or may still be
+	ambiguous bool  // an earlier attempt may have been applied, or may still be
 }
 
-// delivery is how a body is sent.
+// delivery says how a body is sent.
 type delivery struct {
-	exact      bool // as a transaction, which can always be repeated, also for one action
+	exact      bool // as a transaction, which can always be repeated, even for one action
 	idempotent bool // a single action may be repeated, whatever its guard
 }
 
-// send delivers one body until its outcome is definite, as far as repeating it does no harm.
+// send sends a body until its outcome is definite, as far as repetition does no harm.
 func (r *Runner) send(ctx context.Context, b body, how delivery) (answer, error) {
 	if r.Client == nil {
 		return answer{}, ErrNoClient
@@ -134,9 +134,9 @@ func (r *Runner) send(ctx context.Context, b body, how delivery) (answer, error)
 	return r.sendTransaction(ctx, b, r.NewID())
 }
 
-// sendSingle delivers a lone action. Once an answer was lost, the action is repeated only when its guard cannot have let
-// both the first attempt and another write through: a repetition under any other guard could undo what others wrote
-// since. Who wrote the item, its write id proves.
+// sendSingle sends a single action. After a lost answer it repeats the action only if its guard lets at most one of the
+// first attempt and another write pass: under any other guard, a repetition could undo later writes. The write id shows who
+// wrote the item.
 func (r *Runner) sendSingle(ctx context.Context, a plan.Action, idempotent bool) (answer, error) {
 	ambiguous := false
 	fail := func(err error) (answer, error) {
@@ -178,8 +178,8 @@ func (r *Runner) sendSingle(ctx context.Context, a plan.Action, idempotent bool)
 	}
 }
 
-// prove ends the delivery of an action of which an attempt may have been applied: if the item has its write id, it was.
-// Anything else proves nothing: another write may have followed, or the request may still be on its way.
+// prove ends the delivery of an action that may have been applied. If the item has its write id, it was. Otherwise nothing
+// is proven: another write may have followed, or the request may still be on its way.
 func (r *Runner) prove(ctx context.Context, a plan.Action, lost error) (answer, error) {
 	if a.WriteID == "" {
 		return answer{}, &plan.Ambiguous{Err: lost}
@@ -196,7 +196,7 @@ func (r *Runner) prove(ctx context.Context, a plan.Action, lost error) (answer, 
 
 const conditionFailed = "ConditionalCheckFailed"
 
-// sendTransaction delivers a body under one token: however often the body is repeated, it is applied at most once.
+// sendTransaction sends a body under one token. However often it is sent, it is applied at most once.
 func (r *Runner) sendTransaction(ctx context.Context, b body, token string) (answer, error) {
 	begun, ambiguous, writes := time.Now(), false, slices.ContainsFunc(b.actions, func(a plan.Action) bool { return a.Kind != plan.Check })
 	fail := func(err error) (answer, error) {
@@ -240,9 +240,9 @@ func (r *Runner) sendTransaction(ctx context.Context, b body, token string) (ans
 	}
 }
 
-// settle makes the answer of refused actions. When an item has the write id of its action, the write was applied: its
-// answer was lost, or the request arrived twice. doubt says that an earlier attempt may have been applied, or may still
-// be; a failure for which clears is true says that none was and none will be.
+// settle returns the answer for refused actions. If an item has the write id of its action, the write was applied: its
+// answer was lost, or the request arrived twice. ambiguous says that an earlier attempt may have been applied, or may still
+// be; a failure that clears accepts proves that none was and none will be.
 func (r *Runner) settle(ctx context.Context, actions []plan.Action, failures []plan.Failure, cause error, ambiguous bool, clears func(plan.Action, plan.Failure) bool) (answer, error) {
 	for i := range failures {
 		if len(failures[i].Image) == 0 {
@@ -269,21 +269,21 @@ func (r *Runner) settle(ctx context.Context, actions []plan.Action, failures []p
 	return answer{failures: failures, cause: cause, ambiguous: ambiguous}, nil
 }
 
-// untouched clears the doubt about a single action: the item is still what was read, so no attempt has ended that, and the
+// untouched clears the ambiguity of a single action: the item is still as it was read, so no attempt was applied, and the
 // rest of the condition fails on it for good.
 func untouched(a plan.Action, f plan.Failure) bool {
 	return a.Pin.Op != expr.None && a.Pin.Holds(f.Image)
 }
 
-// over clears the doubt about a transaction: had an attempt been applied, DynamoDB would have answered its repetition under
-// the token with success, and a condition that failed for good refuses an attempt that is still on its way.
+// over clears the ambiguity of a transaction: if an attempt had been applied, DynamoDB would have answered its repetition
+// under the token with success, and a condition that fails for good also refuses an attempt on its way.
 func over(a plan.Action, f plan.Failure) bool {
 	return a.Pin.Op != expr.None || a.Final != nil && a.Final(f.Image)
 }
 
-// reveal looks behind a refusal. own is an item that has the write id of its action. A client that hides the items, as
-// a cache in front of DynamoDB may, is noted before an item that is there is taken for absent: by a condition that
-// cannot fail where there is no item, and otherwise, until a first item was seen, by looking.
+// reveal examines the items behind a refusal. own is an item with the write id of its action. A client may hide the items,
+// like some caches in front of DynamoDB. reveal detects that before it takes an existing item for absent: by a condition
+// that holds without an item or, until a refusal has shown an item, by a read.
 func (r *Runner) reveal(ctx context.Context, actions []plan.Action, failures []plan.Failure) (own item.Item, err error) {
 	for i, f := range failures {
 		if f.Failed() && f.Image != nil {
@@ -318,8 +318,8 @@ func (r *Runner) reveal(ctx context.Context, actions []plan.Action, failures []p
 	return nil, nil
 }
 
-// hides decides whether an item that is there was hidden by the refusal or has come since: a removal of the absent item,
-// which removes nothing, is refused with the item.
+// hides reports whether the refusal hid an existing item, rather than the item being new. It deletes the item on the
+// condition that it is absent, which changes nothing and is refused with the item.
 func (r *Runner) hides(ctx context.Context, a plan.Action) (hidden bool, err error) {
 	key := slices.Sorted(maps.Keys(a.Key))[0]
 	remove := plan.Action{Kind: plan.Delete, Table: a.Table, Key: a.Key, Cond: expr.Compare(expr.NotExists, expr.Attr(key))}
@@ -340,7 +340,7 @@ func (r *Runner) hides(ctx context.Context, a plan.Action) (hidden bool, err err
 	return hidden, err
 }
 
-// reasons aligns a cancelled transaction's reasons with its actions; nil if err is not a cancellation.
+// reasons returns a cancelled transaction's reasons, aligned with its actions, or nil if err is not a cancellation.
 func reasons(err error, actions []plan.Action) []plan.Failure {
 	var cancelled *types.TransactionCanceledException
 	if !errors.As(err, &cancelled) || len(cancelled.CancellationReasons) != len(actions) {
@@ -353,8 +353,8 @@ func reasons(err error, actions []plan.Action) []plan.Failure {
 	return failures
 }
 
-// decided reports that a condition which decides a step failed, so that a conflict beside it does not matter. The first
-// action of a step decides, unless the step needs to hear of all its actions.
+// decided reports whether a condition that decides a step failed, so that conflicts in other actions do not matter. The
+// first action of a step decides, unless the step needs the results of all its actions.
 func decided(b body, failures []plan.Failure) bool {
 	for i, s := range b.steps {
 		own := b.own(i, failures)

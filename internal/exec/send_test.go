@@ -20,8 +20,8 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// script answers transactions with one error after the other, then with success. It is no database: it only says what
-// DynamoDB can say.
+// script answers transactions with one error after the other, then with success. It is not a database, but answers as
+// DynamoDB can.
 type script struct {
 	Client
 	errs   []error
@@ -53,7 +53,7 @@ func runner(s *script) *Runner {
 		NewID: func() string { n++; return string(rune('a' + n)) },
 		Pause: func(context.Context, int) error { return nil },
 	}
-	r.shows.Store(true) // what the script leaves out is not there
+	r.shows.Store(true) // an item that the script leaves out is absent
 	return r
 }
 

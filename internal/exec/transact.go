@@ -23,8 +23,8 @@ type OpFailure struct {
 	Err   error
 }
 
-// Transact plans ops and sends them as one transaction: all are applied, or none. Either failed says which ops failed
-// and why, or err is an error of the transaction as a whole. results are aligned with ops.
+// Transact plans ops and sends them as one transaction: all are applied, or none. Either failed has the ops that failed,
+// with their errors, or err is an error of the whole transaction. results are aligned with ops.
 func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (results []plan.Result, failed []OpFailure, err error) {
 	if failed, err := refusable(ops); failed != nil || err != nil {
 		return nil, failed, err
@@ -62,7 +62,7 @@ func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (results []plan.R
 	return nil, last, nil
 }
 
-// refusable finds what is wrong with ops before any request.
+// refusable returns the errors in ops that are known without a request.
 func refusable(ops []*plan.Op) (failed []OpFailure, err error) {
 	for i, op := range ops {
 		if op.Err != nil {
@@ -82,7 +82,7 @@ func refusable(ops []*plan.Op) (failed []OpFailure, err error) {
 	return nil, nil
 }
 
-// planAll reads what the ops need, in parallel, and compiles them with one reading of the clock.
+// planAll reads what the ops need, in parallel, and plans them with one reading of the clock.
 func (r *Runner) planAll(ctx context.Context, ops []*plan.Op, learned [][]any, first bool) ([]plan.Step, []OpFailure, error) {
 	now := r.now()
 	steps, errs := make([]plan.Step, len(ops)), make([]error, len(ops))
@@ -111,7 +111,7 @@ func (r *Runner) planAll(ctx context.Context, ops []*plan.Op, learned [][]any, f
 	return steps, failed, nil
 }
 
-// explainAll adds to the failures what the ops' own errors would say alone.
+// explainAll adds to the failures what the op would report alone.
 func (r *Runner) explainAll(ctx context.Context, ops []*plan.Op, failed []OpFailure) []OpFailure {
 	for i, f := range failed {
 		failed[i].Err = r.explain(ctx, ops[f.Index], f.Err)
@@ -130,9 +130,9 @@ func (r *Runner) done(steps []plan.Step, got answer) ([]plan.Result, []OpFailure
 	return results, nil, nil
 }
 
-// resolve gives each op the failures of its own actions. again is set when one was planned from an item that has changed
-// since, and no other has failed for good. The failure of a claim is not for good then: it may follow from the stale plan,
-// which would have given up what is claimed. What ops have to know the next time is added to learned.
+// resolve returns each op's error from the failures of its own actions. again is set if one was planned from an item that
+// has changed since, and no other has failed for good. A failed claim may follow from the stale plan, which would have
+// given up the claimed value, so it does not count as final then. Hints for the next plan are added to learned.
 func resolve(ops []*plan.Op, b body, got answer, learned [][]any) (failed []OpFailure, again bool) {
 	var lost []OpFailure
 	final := false
@@ -164,7 +164,8 @@ func resolve(ops []*plan.Op, b body, got answer, learned [][]any) (failed []OpFa
 	return append(failed, lost...), false
 }
 
-// sameItem finds an op that writes an item which an earlier op writes too. items is how many items the ops are about.
+// sameItem returns the error of an op that writes the same item as an earlier op, and its index. items is the number of
+// distinct items.
 func sameItem(ops []*plan.Op) (items, at int, err error) {
 	writers, seen := map[string]*plan.Op{}, map[string]bool{}
 	for i, op := range ops {
@@ -196,10 +197,10 @@ func tooMany(ops, actions int) error {
 	return &plan.InputError{Code: plan.CodeTooMany, Type: transaction, Problem: fmt.Sprintf("%d ops need %d actions, a transaction can have %d", ops, actions, plan.MaxActions)}
 }
 
-// TransactWithToken sends ops as one transaction under the caller's token; nothing is read for the plan, and nothing planned
-// again. What is stored says which token and ops wrote it: the write ids follow from these alone. Repeated at another time
-// the bytes differ by their times, and DynamoDB refuses the token; then an item with the write id of this call proves that
-// the transaction was applied.
+// TransactWithToken sends ops as one transaction under the caller's token. It does not read for the plan, and does not plan
+// again. The write ids depend only on the token and the ops, so the stored items show which call wrote them. If a call is
+// repeated later, its times differ and DynamoDB refuses the token; then an item with this call's write id proves that the
+// transaction was applied.
 func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time, ops []*plan.Op) (results []plan.Result, failed []OpFailure, err error) {
 	if failed, err := refusable(ops); failed != nil || err != nil {
 		return nil, failed, err
@@ -257,7 +258,7 @@ func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time,
 	return nil, failed, got.cause
 }
 
-// repeated decides what it means that DynamoDB knows the token of a body, with other bytes.
+// repeated returns the result when DynamoDB knows the token of a body with other content.
 func (r *Runner) repeated(ctx context.Context, b body, refused error) ([]plan.Result, error) {
 	images, err := r.images(ctx, b)
 	if err != nil {
@@ -272,7 +273,7 @@ func (r *Runner) repeated(ctx context.Context, b body, refused error) ([]plan.Re
 	return nil, &plan.Ambiguous{Err: refused} // applied and overwritten since, or another transaction
 }
 
-// images are the items that the actions of b write, as they are now.
+// images returns the current items that the actions of b write.
 func (r *Runner) images(ctx context.Context, b body) ([]item.Item, error) {
 	images, places := make([]item.Item, len(b.actions)), map[string]int{}
 	names := map[string]item.Item{} // a key of each table
@@ -310,8 +311,8 @@ func (b body) writtenBy(images []item.Item) (applied, another bool) {
 	return false, another
 }
 
-// stored are the results of the body's steps, which an earlier call has applied, at its own time: where an item is still
-// as it was written, it is the result.
+// stored returns the results of a body that an earlier call has applied, at its own time. If an item is unchanged since, it
+// is the result.
 func (b body) stored(images []item.Item) ([]plan.Result, error) {
 	results := make([]plan.Result, len(b.steps))
 	for i, s := range b.steps {
@@ -323,25 +324,25 @@ func (b body) stored(images []item.Item) ([]plan.Result, error) {
 			continue
 		}
 		image, id := images[b.at[i][0]], b.actions[b.at[i][0]].WriteID
-		if id != "" && writeIDIn(image) == id && results[i].Item != nil {
+		if wroteBy(image, id) && results[i].Item != nil {
 			results[i].Item = image
 		}
 	}
 	return results, nil
 }
 
-// call is one transaction under a token of the caller's: the same id and ops are the same call.
+// call is one transaction under a caller's token. The same id and ops are the same call.
 type call struct {
 	id    string
-	token string // DynamoDB's, of at most 36 characters
+	token string // DynamoDB's token, at most 36 characters
 	ops   []byte // digest of the ops
 }
 
-// halfID is how many characters of a write id follow from the token alone; as many follow from the ops too.
+// halfID is the number of characters of a write id that depend on the token alone; as many depend on the ops too.
 const halfID = 13
 
-// callOf is the call of ops under an id. The ops are known by what they would write at two fixed times: what the clock
-// decides may hide something of an op at one of them.
+// callOf returns the call of ops under an id. The ops are identified by what they would write at two fixed times, since at
+// one time the clock may hide part of an op.
 func callOf(id string, ops []*plan.Op) call {
 	h := sha256.New()
 	for _, year := range []int{1970, 3000} {
@@ -361,19 +362,19 @@ func callOf(id string, ops []*plan.Op) call {
 	return call{id, short("token", id)[:36], h.Sum(nil)}
 }
 
-// writeID is the write id of the op at index i.
+// writeID returns the write id of the op at index i.
 func (c call) writeID(i int) string {
 	return short("call", c.id, fmt.Sprint(i))[:halfID] + short("ops", c.id, fmt.Sprint(i), string(c.ops))[:halfID]
 }
 
-// short is a digest of texts in 52 characters.
+// short returns a digest of texts in 52 characters.
 func short(texts ...string) string {
 	h := sha256.New()
 	digestText(h, texts...)
 	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(h.Sum(nil))
 }
 
-// digest adds an action to h: two actions that differ give different bytes.
+// digest adds an action to h. Different actions add different bytes.
 func digest(h hash.Hash, a *plan.Action) {
 	var e expr.Renderer
 	digestText(h, fmt.Sprint(a.Kind), a.Table, e.Cond(a.Cond), e.Update(a.Changes))

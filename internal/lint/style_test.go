@@ -3,6 +3,7 @@ package lint_test
 import (
 	"go/ast"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,7 +49,7 @@ func TestFiles_LeaveNothingUnfinished(t *testing.T) {
 func TestTests_AreNotSkipped(t *testing.T) {
 	t.Parallel()
 	for _, s := range sources(t) {
-		if s.pkg == "localdb" {
+		if s.pkg == "localdb" || !s.test && !slices.Contains(s.imports(), "testing") {
 			continue
 		}
 		ast.Inspect(s.tree, func(n ast.Node) bool {

@@ -1,5 +1,5 @@
-// Package purge removes everything that belongs to one item: the current item, its deleted copies, its snapshots and
-// events, and the unique values that it still has.
+// Package purge removes everything that belongs to one item: the current item, its deleted copies, snapshots and events,
+// and its unique values.
 package purge
 
 import (
@@ -25,14 +25,14 @@ type Purge struct {
 	Table    string
 	Key      item.Item         // primary key of the current item
 	Parts    item.Item         // its parts as given
-	Progress func(deleted int) // called after each removal, one call at a time; nil: nobody listens
+	Progress func(deleted int) // called after each removal, one call at a time; may be nil
 
 	deleted counter
-	ours    bool // something of the given spelling was found
+	ours    bool // something with the given spelling was found
 }
 
-// Run removes what there is, round by round, until a round finds no current item at its end. It can be stopped anywhere
-// and run again. The error is ambiguous unless nothing at all was removed.
+// Run removes what exists, round by round, until a round finds no current item at its end. It can be interrupted and run
+// again. The error is ambiguous unless nothing was removed.
 func (p *Purge) Run(ctx context.Context) error {
 	p.deleted.notify = p.Progress
 	err := p.rounds(ctx)
@@ -52,7 +52,7 @@ func (p *Purge) rounds(ctx context.Context) error {
 	return plan.ErrConflict
 }
 
-// round removes what it reads, and reports whether something was written meanwhile.
+// round removes what it reads, and reports whether something was written in between.
 func (p *Purge) round(ctx context.Context) (again bool, err error) {
 	current, err := p.Runner.Get(ctx, p.Table, p.Key, true)
 	if err != nil {
@@ -94,8 +94,8 @@ func (p *Purge) round(ctx context.Context) (again bool, err error) {
 	return again || current != nil, nil
 }
 
-// spelled refuses items whose key differs from the given one in case, unless something has the given spelling: then
-// items have shared the key one after the other, and all that lies under it goes, or none of them could ever be purged.
+// spelled rejects items whose key differs from the given one in case, unless something has the given spelling. In that case
+// items have shared the key one after the other, and all of them are removed, or none could ever be purged.
 func (p *Purge) spelled(items []item.Item) error {
 	cased := p.Schema.Cased()
 	given := func(it item.Item) bool {
@@ -112,15 +112,15 @@ func (p *Purge) spelled(items []item.Item) error {
 	return nil
 }
 
-// owned is an item with the sentinels of the values that it may have.
+// owned is an item with the sentinels of its possible values.
 type owned struct {
-	item      item.Item // nil: a current item that must stay absent
+	item      item.Item // nil for a current item that must stay absent
 	sentinels []item.Item
 }
 
-// heart removes the current item, the deleted copies and their unique values: in one transaction, or, when they are too
-// many for one, the copies first and the current item last. A value goes with the last item that has it, so that none is
-// without its claim when the purge is stopped. again says that something was written meanwhile.
+// heart removes the current item, the deleted copies and their unique values: in one transaction or, if they are too many,
+// the copies first and the current item last. A value is removed with the last item that has it, so that an interrupted
+// purge leaves no item without its claim. again reports that something was written in between.
 func (p *Purge) heart(ctx context.Context, current item.Item, copies []item.Item) (again bool, err error) {
 	if current == nil && len(copies) == 0 {
 		return false, nil
@@ -154,8 +154,8 @@ func (p *Purge) heart(ctx context.Context, current item.Item, copies []item.Item
 	return false, nil
 }
 
-// chunk is how many of the items go into one transaction with their sentinels. The current item, which is the last,
-// stays whole; the transactions before the last one check it.
+// chunk returns how many of the items go into one transaction with their sentinels. The current item is the last and stays
+// whole; transactions before the last one check it.
 func chunk(all []owned) int {
 	actions, checked := 0, 0
 	for i, o := range all {
@@ -169,8 +169,8 @@ func chunk(all []owned) int {
 	return max(checked, 1)
 }
 
-// transaction removes items as they were read. last says that the current item is among them; else it is checked to be
-// as it was read, because a life that has begun since may have the values of the copies.
+// transaction removes items as they were read. last says that the current item is among them; otherwise it is checked to be
+// as it was read, because a new life may have the values of the copies.
 func (p *Purge) transaction(ctx context.Context, items []owned, current item.Item, last bool) (again bool, err error) {
 	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: p.Key, SoleWriter: true}
 	op.Plan = func(in plan.Input) (plan.Step, error) { return p.step(in, items, current, last) }
@@ -219,7 +219,7 @@ func (p *Purge) step(in plan.Input, items []owned, current item.Item, last bool)
 		Resolve: func(f []plan.Failure) plan.Resolution {
 			for i := range f {
 				if f[i].Failed() && f[i].Image == nil && actions[i].Kind == plan.Delete {
-					p.deleted.perhaps() // by us, in a request that was delivered twice, or by another
+					p.deleted.perhaps() // by this purge, whose request was delivered twice, or by another
 				}
 			}
 			return resolve(resolutions, f)
@@ -231,7 +231,7 @@ func (p *Purge) step(in plan.Input, items []owned, current item.Item, last bool)
 	}, nil
 }
 
-// resolve joins what the failed actions teach; a changed item outweighs all.
+// resolve joins the resolutions of the failed actions; a changed item outweighs the others.
 func resolve(resolutions []plan.Resolution, f []plan.Failure) plan.Resolution {
 	var v plan.Resolution
 	for i, x := range resolutions {
@@ -246,11 +246,11 @@ func resolve(resolutions []plan.Resolution, f []plan.Failure) plan.Resolution {
 	return v
 }
 
-// atOnce is how many satellites are removed at the same time.
+// atOnce is how many satellites are removed concurrently.
 const atOnce = 8
 
-// under reads every satellite of the item under an infix, expired or not, also of features that are declared no more, and
-// hands them over page by page.
+// under reads every satellite of the item under an infix, page by page, including expired ones and those of features that
+// are no longer declared.
 func (p *Purge) under(ctx context.Context, infix string, take func([]item.Item) error) error {
 	if p.Schema.SK == nil || !p.Schema.SK.Prefixed {
 		return nil
@@ -272,7 +272,7 @@ func (p *Purge) under(ctx context.Context, infix string, take func([]item.Item) 
 	}
 }
 
-// satellites removes snapshots or events one by one, each as it was read; changed says that one was not.
+// satellites removes snapshots or events one by one, each only as it was read. changed reports that one was not.
 func (p *Purge) satellites(ctx context.Context, list []item.Item) (changed bool, err error) {
 	results, errs := make([]plan.Result, len(list)), make([]error, len(list))
 	var stop atomic.Bool
@@ -293,7 +293,7 @@ func (p *Purge) satellites(ctx context.Context, list []item.Item) (changed bool,
 	return changed, err
 }
 
-// removal is the conditional delete of an item as it was read. It is skipped when the item is another one now.
+// removal returns the conditional delete of an item as it was read. It is skipped if the item has changed.
 func (p *Purge) removal(it item.Item) *plan.Op {
 	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: plan.KeyOf(p.Schema, it), SoleWriter: true}
 	op.Plan = func(plan.Input) (plan.Step, error) {
@@ -301,7 +301,7 @@ func (p *Purge) removal(it item.Item) *plan.Op {
 			Actions: []plan.Action{{Kind: plan.Delete, Table: p.Table, Key: op.Key, Cond: p.asRead(it)}},
 			Resolve: func(f []plan.Failure) plan.Resolution {
 				if f[0].Image == nil {
-					p.deleted.perhaps() // by us, or by another
+					p.deleted.perhaps() // by this purge or another
 					return plan.Resolution{Result: &plan.Result{}}
 				}
 				return plan.Skip()
@@ -315,7 +315,7 @@ func (p *Purge) removal(it item.Item) *plan.Op {
 	return op
 }
 
-// asRead holds while an item is the one that was read: by its write id, else by what distinguishes states.
+// asRead holds while an item is as it was read: by its write id, otherwise by what distinguishes states.
 func (p *Purge) asRead(it item.Item) expr.Cond {
 	if w, ok := it[schema.WriteAttr]; ok {
 		return expr.All(plan.There(p.Schema), expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w))
@@ -353,14 +353,14 @@ func (c *counter) add(n int) {
 	}
 }
 
-// perhaps notes a removal that may have been made by this purge.
+// perhaps records a removal that this purge may have made.
 func (c *counter) perhaps() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.any = true
 }
 
-// failed notes the error of one removal among several: that of the first alone reaches the caller.
+// failed records the error of a removal. Only the first reaches the caller.
 func (c *counter) failed(err error) {
 	if ambiguous := new(plan.Ambiguous); errors.As(err, &ambiguous) {
 		c.perhaps()
