@@ -33,8 +33,8 @@ type (
 		*byPointer
 		Extra T
 	}
-	inner   struct{ *byPointer }
-	small   struct { // its promoted method is so short that the compiler puts the body into it
+	inner struct{ *byPointer }
+	small struct { // its promoted method is so short that the compiler puts the body into it
 		Name string
 		*short
 	}
