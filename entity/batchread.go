@@ -9,7 +9,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 // UnprocessedError says that DynamoDB left part of a batch undone, however often it was asked.
@@ -29,13 +28,10 @@ func (s *Store[T]) GetMany(ctx context.Context, keys []T, opts ...ReadOption) ([
 }
 
 // getMany reads the items with n keys. fresh makes a pointer to a value, which found gets, decoded, for each of its keys.
-func getMany(ctx context.Context, c *core.Core, n int, key func(int) reflect.Value, spec opt.Spec, fresh func() any, found func(int, any)) error {
-	if spec.Keep != nil {
-		return c.Wrap("GetMany", "", &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: "Keep is for Get"})
-	}
+func getMany(ctx context.Context, c *core.Core, n int, key func(int) reflect.Value, spec opt.Read, fresh func() any, found func(int, any)) error {
 	loads := make([]loading, n)
 	for i := range loads {
-		if loads[i] = newLoading(c, key(i), spec); loads[i].err != nil {
+		if loads[i] = newLoading(c, key(i), opt.Get{Read: spec}); loads[i].err != nil {
 			return c.Measure(ctx, "GetMany", loads[i].text, func(context.Context) error { return loads[i].err })
 		}
 	}
@@ -67,14 +63,14 @@ func getMany(ctx context.Context, c *core.Core, n int, key func(int) reflect.Val
 	})
 }
 
-// BatchGet reads items of any entities and tables of db, each into the struct that its [Ops.Load] was given. found says
+// BatchGet reads items of any entities and tables of db, each into the struct that its [Ops.GetInto] was given. found says
 // for each load, in order, whether its item is there; the struct of one that is not stays as it was. Loads of one item
 // share it. What is read is not of one instant: for that, see [DB.TransactGet].
 //
 // It costs a request per 100 different items, those to be read with [Consistent] in requests of their own, more when
 // DynamoDB leaves some unprocessed, and half the read units of TransactGet. With an error no struct is changed. Errors:
 // *[InputError] before any request; *[UnprocessedError]; *[DecodeError].
-func (db *DB) BatchGet(ctx context.Context, loads ...Load) (found []bool, err error) {
+func (db *DB) BatchGet(ctx context.Context, loads ...GetOp) (found []bool, err error) {
 	parts, err := db.loadings(loads)
 	if err != nil {
 		return nil, err
@@ -119,7 +115,7 @@ func (db *DB) batchGet(ctx context.Context, loads []loading) ([]bool, error) {
 }
 
 func loadFailed(i int, l loading, err error) error {
-	return &Error{Verb: "BatchGet", Err: fmt.Errorf("load %d: %w", i, l.c.Wrap("Load", l.text, err))}
+	return &Error{Verb: "BatchGet", Err: fmt.Errorf("load %d: %w", i, l.c.Wrap("GetInto", l.text, err))}
 }
 
 // readAll reads the items of loads, each once, and returns them by their ids.

@@ -29,13 +29,13 @@ func (s *Store[T]) Query(partition T, opts ...QueryOption) Query[T] {
 
 // Scan reads every current item of T in the table, reading, and paying for, all that the table holds. Only [Filter] can
 // restrict it, by any attribute. Plain Scan reads page after page; see [Segments]. It costs one request per MB.
-func (s *Store[T]) Scan(opts ...QueryOption) Query[T] {
+func (s *Store[T]) Scan(opts ...ScanOption) Query[T] {
 	c := core.Of(s)
-	return core.NewItemQuery[T](c, scanTable(c, opt.Queries(opts)))
+	return core.NewItemQuery[T](c, scanTable(c, opt.Scans(opts)))
 }
 
 // queryTable compiles the query of one partition of the table.
-func queryTable(c *core.Core, partition reflect.Value, spec opt.Spec) *query.Plan {
+func queryTable(c *core.Core, partition reflect.Value, spec opt.Query) *query.Plan {
 	if c.Err() != nil {
 		return core.Refused(c, "Query")
 	}
@@ -46,14 +46,14 @@ func queryTable(c *core.Core, partition reflect.Value, spec opt.Spec) *query.Pla
 }
 
 // scanTable compiles the scan of the table.
-func scanTable(c *core.Core, spec opt.Spec) *query.Plan {
+func scanTable(c *core.Core, spec opt.Scan) *query.Plan {
 	if c.Err() != nil {
 		return core.Refused(c, "Scan")
 	}
 	src := source(c, nil)
-	src.Verb, src.Scan, src.PK, src.SK, src.Base = "Scan", true, c.Schema.PK, c.Schema.SK, inTable(c, nil, inNamespace(c.Schema))
+	src.Verb, src.PK, src.SK, src.Base = "Scan", c.Schema.PK, c.Schema.SK, inTable(c, nil, inNamespace(c.Schema))
 	src.Own, src.Needs = current(c.Schema)
-	return query.Build(src, reflect.Value{}, spec)
+	return query.BuildScan(src, spec)
 }
 
 func source(c *core.Core, x *schema.Index) query.Source {
@@ -66,7 +66,7 @@ func source(c *core.Core, x *schema.Index) query.Source {
 // inTable holds for the current items of s among everything in its table for which more holds.
 func inTable(c *core.Core, x *schema.Index, more ...expr.Cond) func(time.Time) expr.Cond {
 	s, alone := c.Schema, expr.Cond{}
-	if s.Hidden {
+	if s.HasMetadata {
 		alone = expr.Compare(expr.NotExists, expr.Attr(schema.KindAttr))
 	}
 	cond := expr.All(append(more, alone, ownItems(s))...)
@@ -76,7 +76,7 @@ func inTable(c *core.Core, x *schema.Index, more ...expr.Cond) func(time.Time) e
 // current selects the current items of s among what effect-dynamodb stores with them, which nothing in the item does: the
 // sort key of a current item is what its own attributes give. It is nil where a filter is enough.
 func current(s *schema.Schema) (own func(item.Item) (bool, error), needs []string) {
-	if !s.Dollar || s.Hidden || s.SK == nil {
+	if !s.Templated || s.HasMetadata || s.SK == nil {
 		return nil, nil
 	}
 	for _, a := range s.SK.Parts {
@@ -94,7 +94,7 @@ func current(s *schema.Schema) (own func(item.Item) (bool, error), needs []strin
 // ownItems holds for items of s, current or not, among those of other entities.
 func ownItems(s *schema.Schema) expr.Cond {
 	switch {
-	case s.Dollar:
+	case s.Templated:
 		return expr.Compare(expr.Eq, expr.Attr(schema.EntityAttr), item.S(s.Name))
 	case s.Discriminator != nil:
 		return expr.Compare(expr.Eq, expr.Attr(s.Discriminator.Attr), item.S(s.Discriminator.Value))
@@ -141,7 +141,7 @@ func indexNamed(c *core.Core, name string) (*schema.Index, error) {
 	case x == nil:
 		return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "there is no index declared with the name " + name}
 	case c.Schema.OfCopies(x):
-		return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "the index " + name + " holds deleted copies and no items; lifecycle.Bin.Index opens it"}
+		return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "the index " + name + " holds deleted copies and no items; lifecycle.Deleted.Index opens it"}
 	}
 	return x, nil
 }
@@ -154,9 +154,9 @@ func (x *Index[T]) Query(partition T, opts ...QueryOption) Query[T] {
 }
 
 // Scan reads every item of T in the index; see [Store.Scan].
-func (x *Index[T]) Scan(opts ...QueryOption) Query[T] {
+func (x *Index[T]) Scan(opts ...ScanOption) Query[T] {
 	c := core.Of(x)
-	return core.NewItemQuery[T](c, scanIndex(c, x.opened(), opt.Queries(opts)))
+	return core.NewItemQuery[T](c, scanIndex(c, x.opened(), opt.Scans(opts)))
 }
 
 // opened is what is declared of the index, nil of one that is nil or a zero value.
@@ -168,7 +168,7 @@ func (x *Index[T]) opened() *schema.Index {
 }
 
 // queryIndex compiles the query of one partition of an index.
-func queryIndex(c *core.Core, x *schema.Index, partition reflect.Value, spec opt.Spec) *query.Plan {
+func queryIndex(c *core.Core, x *schema.Index, partition reflect.Value, spec opt.Query) *query.Plan {
 	if c.Err() != nil {
 		return core.Refused(c, "Query")
 	}
@@ -180,13 +180,13 @@ func queryIndex(c *core.Core, x *schema.Index, partition reflect.Value, spec opt
 }
 
 // scanIndex compiles the scan of an index.
-func scanIndex(c *core.Core, x *schema.Index, spec opt.Spec) *query.Plan {
+func scanIndex(c *core.Core, x *schema.Index, spec opt.Scan) *query.Plan {
 	if c.Err() != nil {
 		return core.Refused(c, "Scan")
 	}
 	src := indexSource(c, x, expr.All(inNamespace(c.Schema), ownItems(c.Schema)))
-	src.Verb, src.Scan = "Scan", true
-	return query.Build(src, reflect.Value{}, spec)
+	src.Verb = "Scan"
+	return query.BuildScan(src, spec)
 }
 
 // indexSource reads an index; own holds for the items of the entity in it.

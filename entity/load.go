@@ -11,13 +11,13 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// Load is one read of [DB.TransactGet] or [DB.BatchGet], made by [Ops.Load].
-type Load interface{ load() loading }
+// GetOp is one read of [DB.TransactGet] or [DB.BatchGet], made by [Ops.GetInto].
+type GetOp interface{ load() loading }
 
 // loading is a read, and where its item goes.
 type loading struct {
 	c      *core.Core
-	spec   opt.Spec
+	spec   opt.Get
 	key    exec.Key
 	parts  item.Item // key parts as given
 	text   string
@@ -27,14 +27,14 @@ type loading struct {
 
 func (l loading) load() loading { return l }
 
-// Load reads *dst, whose key parts are filled in, in a [DB.TransactGet] or [DB.BatchGet]. Of the options, [Consistent] is
+// GetInto reads *dst, whose key parts are filled in, in a [DB.TransactGet] or [DB.BatchGet]. Of the options, [Consistent] is
 // for BatchGet; a transaction always reads consistently.
-func (o Ops[T]) Load(dst *T, opts ...ReadOption) Load {
+func (o Ops[T]) GetInto(dst *T, opts ...GetOption) GetOp {
 	c := core.Of(o)
 	if dst == nil {
-		return loading{c: c, err: &InputError{Code: plan.CodePointer, Type: c.Schema.Type.String(), Problem: "Load needs a pointer to read into, not nil"}}
+		return loading{c: c, err: &InputError{Code: plan.CodePointer, Type: c.Schema.Type.String(), Problem: "GetInto needs a pointer to read into, not nil"}}
 	}
-	l := newLoading(c, reflect.ValueOf(*dst), opt.Reads(opts))
+	l := newLoading(c, reflect.ValueOf(*dst), opt.Gets(opts))
 	l.decode = func(it item.Item) (func(), error) {
 		v := new(T)
 		return func() { *dst = *v }, c.Decode(it, v)
@@ -43,8 +43,8 @@ func (o Ops[T]) Load(dst *T, opts ...ReadOption) Load {
 }
 
 // newLoading is a read of the item with the key parts of v.
-func newLoading(c *core.Core, v reflect.Value, spec opt.Spec) loading {
-	primary, parts, text, err := primaryKey(c, v, spec)
+func newLoading(c *core.Core, v reflect.Value, spec opt.Get) loading {
+	primary, parts, text, err := primaryKey(c, v, spec.Read)
 	return loading{c: c, spec: spec, key: exec.Key{Table: c.Table, Key: primary}, parts: parts, text: text, err: err}
 }
 
@@ -63,7 +63,7 @@ func (l loading) fits(it item.Item) (item.Item, error) {
 	return it, plan.SameCase(s, l.parts, it)
 }
 
-// kept hands the item to what [Keep] names.
+// kept hands the item to what [KeepImage] names.
 func (l loading) kept(it item.Item) {
 	if l.spec.Keep != nil {
 		l.spec.Keep(it, l.c.Table)
@@ -71,7 +71,7 @@ func (l loading) kept(it item.Item) {
 }
 
 // loadings opens loads, which must be of db.
-func (db *DB) loadings(loads []Load) ([]loading, error) {
+func (db *DB) loadings(loads []GetOp) ([]loading, error) {
 	parts := make([]loading, len(loads))
 	for i, l := range loads {
 		if l == nil {

@@ -154,15 +154,11 @@ func TestQuery_BoundsOnItsCost(t *testing.T) {
 
 func TestScan_RefusesWhatAScanCannotHave(t *testing.T) {
 	b := newBench(t, 0)
-	f := entity.Fields[Plain]()
 	byTeam := entity.Must(b.plain.Index("byTeam"))
 	for name, q := range map[string]entity.Query[Plain]{
-		"key condition":       b.plain.Scan(entity.Eq(&f.ID, "a")),
-		"order":               b.plain.Scan(entity.Desc()),
 		"no segments":         b.plain.Scan(entity.Segments(0)),
 		"too many segments":   b.plain.Scan(entity.Segments(65)),
 		"bounds and segments": b.plain.Scan(entity.Segments(2), entity.MaxEvaluated(1)),
-		"segments of a query": b.plain.Query(Plain{ID: "a"}, entity.Segments(2)),
 		"no evaluation":       b.plain.Query(Plain{ID: "a"}, entity.MaxEvaluated(0)),
 		"no request":          b.plain.Query(Plain{ID: "a"}, entity.MaxRequests(-1)),
 		"consistent index":    byTeam.Scan(entity.Consistent()),
@@ -182,14 +178,14 @@ func TestAs_FetchesOnlyTheSmallerStruct(t *testing.T) {
 		ID   string `dynamodbav:"id"`
 		Rank *int   `dynamodbav:"rank"`
 	}
-	got, err := entity.As[small](b.plain.Scan(entity.Limit(2))).Collect(ctx)
+	got, err := entity.Project[small](b.plain.Scan(entity.Limit(2))).Collect(ctx)
 	require.NoError(t, err)
 	require.Len(t, got, 2)
 	require.NotEmpty(t, got[0].ID)
 	require.NotZero(t, *got[0].Rank)
 	require.NotContains(t, string(b.faults.Requests()[0].Body), `"name"`, "the large attribute is not fetched")
 
-	q := entity.As[small](entity.Must(b.plain.Index("byTeam")).Query(Plain{Team: "red", Rank: 1}, entity.Limit(1)))
+	q := entity.Project[small](entity.Must(b.plain.Index("byTeam")).Query(Plain{Team: "red", Rank: 1}, entity.Limit(1)))
 	first, err := q.Page(ctx, "")
 	require.NoError(t, err)
 	require.Len(t, first.Items, 1)
@@ -201,9 +197,9 @@ func TestAs_FetchesOnlyTheSmallerStruct(t *testing.T) {
 		ID    int    `dynamodbav:"id"`
 		Other string `dynamodbav:"other"`
 	}
-	_, err = entity.As[wrong](b.plain.Scan()).Collect(ctx)
+	_, err = entity.Project[wrong](b.plain.Scan()).Collect(ctx)
 	var input *entity.InputError
 	require.ErrorAs(t, err, &input)
-	_, err = entity.As[string](b.plain.Scan()).Collect(ctx)
+	_, err = entity.Project[string](b.plain.Scan()).Collect(ctx)
 	require.ErrorAs(t, err, &input)
 }

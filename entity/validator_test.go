@@ -146,9 +146,9 @@ func TestValidator_VarIsCalledForWhatAChangeSets(t *testing.T) {
 		"inside one not reached":    {entity.Attr[int]("heap[0].low").Set(3), nil},
 		"elements of a set":         {entity.AddToSet(&f.Set, "a"), []string{"Var string a one"}},
 		"elements that leave a set": {entity.DeleteFromSet(&f.Set, "a"), nil},
-		"an entry":                  {entity.Entry(&f.Labels, "k").Set("v"), []string{"Var entity_test.Word k key", "Var string v label"}},
-		"an entry that goes":        {entity.Entry(&f.Labels, "k").Remove(), nil},
-		"a struct in an entry":      {entity.Entry(&f.Marks, "k").Set(&Level{}), []string{"Struct entity_test.Level"}},
+		"an entry":                  {entity.MapEntry(&f.Labels, "k").Set("v"), []string{"Var entity_test.Word k key", "Var string v label"}},
+		"an entry that goes":        {entity.MapEntry(&f.Labels, "k").Remove(), nil},
+		"a struct in an entry":      {entity.MapEntry(&f.Marks, "k").Set(&Level{}), []string{"Struct entity_test.Level"}},
 		"a struct":                  {entity.Set(&f.Level, Level{}), []string{"Struct entity_test.Level"}},
 		"a nested field":            {entity.Set(&f.Level.Low, 1), []string{"Var int 1 low"}},
 		"a nested field, removed":   {entity.Remove(&f.Level.Low), []string{"Var int 0 low"}},
@@ -174,7 +174,7 @@ func TestValidator_RefusalsOfChangesAreJoinedAndHideSecrets(t *testing.T) {
 	book.refuse = always
 	f := entity.Fields[Meter]()
 	_, err := s.Update(t.Context(), Meter{ID: "g"}, entity.Set(&f.Name, "n"), entity.Set(&f.Level.Low, 1),
-		entity.Entry(&f.Labels, "k").Set("v"), entity.Remove(&f.Count), entity.Set(&f.Hidden, "hunter2"))
+		entity.MapEntry(&f.Labels, "k").Set("v"), entity.Remove(&f.Count), entity.Set(&f.Hidden, "hunter2"))
 	for i, want := range []string{"Name", "Level.Low", `Labels["k"]`, `Labels["k"]`, "Count", "Hidden"} {
 		var v *entity.ValidationError
 		require.ErrorAs(t, errors.Unwrap(err).(interface{ Unwrap() []error }).Unwrap()[i], &v)

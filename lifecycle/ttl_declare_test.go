@@ -207,8 +207,8 @@ func TestTTL_AfterMustBeGivenAndMakeSense(t *testing.T) {
 		refusal[plain](t, lifecycle.After(time.Minute)), refusal[twice](t), refusal[nameless](t),
 	})
 	require.Equal(t, []string{"", "EDD-9108", "EDD-9108", "EDD-9003"}, []string{
-		refusal[open](t, lifecycle.Never()), refusal[plain](t, lifecycle.Never()),
-		refusal[open](t, lifecycle.Never(), lifecycle.After(time.Minute)), refusal[nameless](t, lifecycle.Never()),
+		refusal[open](t, lifecycle.NoExpiry()), refusal[plain](t, lifecycle.NoExpiry()),
+		refusal[open](t, lifecycle.NoExpiry(), lifecycle.After(time.Minute)), refusal[nameless](t, lifecycle.NoExpiry()),
 	})
 }
 

@@ -100,7 +100,7 @@ type expiry struct {
 	after time.Duration
 }
 
-var _ plan.Stamper = (*expiry)(nil) // nothing would miss it: rows would merely stay
+var _ plan.ExpirySetter = (*expiry)(nil) // nothing would miss it: rows would merely stay
 
 // Declare is called by this module when a store is built.
 func (expiring) Declare(d *schema.Decl) {
@@ -147,16 +147,16 @@ type stores struct {
 }
 
 // itemOptions declare items of a view: what says which ones.
-func itemOptions(f Fold[any, any], what string) []entity.StoreOption {
+func itemOptions(f Projection[any, any], what string) []entity.StoreOption {
 	return []entity.StoreOption{
 		entity.Named("Timeline" + what + "-" + f.Name),
-		forStore{Do: func(o *opt.Spec) { o.Table, o.Own, o.Derived = f.Table, true, true }},
+		forStore{Do: func(o *opt.Store) { o.Table, o.Own, o.Derived = f.Table, true, true }},
 	}
 }
 
 // rowOptions declare the rows of a view.
-func rowOptions(f Fold[any, any]) []entity.StoreOption {
-	return append(itemOptions(f, ""), forStore{Do: func(o *opt.Spec) {
+func rowOptions(f Projection[any, any]) []entity.StoreOption {
+	return append(itemOptions(f, ""), forStore{Do: func(o *opt.Store) {
 		if f.Retention > 0 {
 			o.After = &f.Retention
 		}
@@ -164,7 +164,7 @@ func rowOptions(f Fold[any, any]) []entity.StoreOption {
 }
 
 // open declares the other items of a view.
-func open(db *entity.DB, f Fold[any, any], rows rows) (s stores, err error) {
+func open(db *entity.DB, f Projection[any, any], rows rows) (s stores, err error) {
 	s.rows = rows
 	if s.pages, err = entity.New[directory](db, itemOptions(f, "Pages")...); err != nil {
 		return s, err
@@ -177,13 +177,13 @@ func open(db *entity.DB, f Fold[any, any], rows rows) (s stores, err error) {
 }
 
 type (
-	forStore = opt.ForStore
-	forWrite = opt.ForWrite
+	forStore  = opt.ForStore
+	forCreate = opt.ForCreate
 )
 
 // fenced marks a write as one that may be sent again after a lost answer. Its condition is on the fence, which only
 // grows, so that it fails for ever once another builder has written; and a builder writes an item no second time before
 // the first write has ended. The manifest is never removed, so that creating it twice is refused.
-func fenced() entity.WriteOption {
-	return forWrite{Do: func(o *opt.Spec) { o.Idempotent = true }}
+func fenced() entity.DeliveryOption {
+	return forCreate{Do: func(o *opt.Create) { o.SoleWriter = true }}
 }

@@ -32,7 +32,7 @@ type Series[T any] struct {
 // New declares the time series T on db; called again, it returns a handle of the same. It does no I/O. The error joins
 // an *entity.SchemaError for every mistake in T's declarations.
 func New[T any](db *entity.DB, opts ...entity.StoreOption) (*Series[T], error) {
-	asSeries := forStore{Do: func(s *opt.Spec) { s.Handle = constructor }}
+	asSeries := forStore{Do: func(s *opt.Store) { s.Handle = constructor }}
 	store, err := entity.New[T](db, append(opts[:len(opts):len(opts)], asSeries)...)
 	if err != nil {
 		return nil, err
@@ -50,12 +50,12 @@ func (s *Series[T]) opened() *Series[T] {
 	return s
 }
 
-// AppendOption is accepted by Append and AppendAll: [SkipCurrent], entity.If.
-type AppendOption interface{ opt.Append }
+// AppendOption is accepted by Append and AppendAll: [WithoutCurrent], entity.If.
+type AppendOption interface{ opt.AppendOption }
 
-// SkipCurrent saves the read of the current item after an applied append.
-func SkipCurrent() AppendOption {
-	return forAppend{Do: func(s *opt.Spec) { s.NoReturn = true }}
+// WithoutCurrent saves the read of the current item after an applied append.
+func WithoutCurrent() AppendOption {
+	return forAppend{Do: func(s *opt.Append) { s.NoReturn = true }}
 }
 
 // Append brings the current item up to ev and keeps ev in the history, in one transaction, if ev is newer than the
@@ -63,8 +63,8 @@ func SkipCurrent() AppendOption {
 // keeps its value on the current item. That ev is older, a duplicate and so on is an outcome, not an error.
 //
 // It costs one request of two transactional writes, and one consistent read more when it was applied (see
-// [SkipCurrent]) or one transaction more when it was recorded late. Errors: *entity.InputError and entity.ErrTooLarge
-// before any request; one that wraps entity.ErrReadBack, beside Result.Applied; *[ClockTypeError]; entity.ErrConflict; one
+// [WithoutCurrent]) or one transaction more when it was recorded late. Errors: *entity.InputError and entity.ErrTooLarge
+// before any request; one that wraps entity.ErrReadBack, beside Result.Applied; *[OrderByTypeError]; entity.ErrConflict; one
 // for which entity.IsAmbiguous is true when the outcome stayed unknown.
 func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Result[T], error) {
 	c, spec := core.Of(s), opt.Appends(opts)
@@ -85,7 +85,7 @@ func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Res
 
 // follow reads the current item when the answer did not tell it.
 func (s *Series[T]) follow(ctx context.Context, o *outcome, primary item.Item, skip bool) error {
-	if o.current != nil || skip || o.reason == Refused {
+	if o.current != nil || skip || o.reason == ConditionFailed {
 		return nil // a refused event without an image: there is no current item
 	}
 	c := core.Of(s)
@@ -114,13 +114,13 @@ func result[T any](c *core.Core, o outcome) (Result[T], error) {
 		if err != nil {
 			return r, err
 		}
-		r.Stored = &stored
+		r.Existing = &stored
 	}
 	return r, nil
 }
 
 // Get returns the current item; see entity.Store.Get.
-func (s *Series[T]) Get(ctx context.Context, key T, opts ...entity.ReadOption) (T, error) {
+func (s *Series[T]) Get(ctx context.Context, key T, opts ...entity.GetOption) (T, error) {
 	return s.opened().store.Get(ctx, key, opts...)
 }
 
@@ -173,9 +173,9 @@ func (s *Series[T]) At(ctx context.Context, key T, t time.Time) (T, error) {
 	if s.e.orderBy.Key.Kind != timeKind {
 		return none, c.Wrap("At", "", &entity.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Field: s.e.orderBy.Field, Problem: "At needs an orderBy that is a time; use History with Le, Desc and First"})
 	}
-	return core.NewItemQuery[T](c, history(c, s.e, "At", reflect.ValueOf(key), opt.Spec{
-		Desc: true, Strong: true,
-		Range: []opt.Cond{{Op: atMost, Target: opt.Target{Attr: s.e.orderBy.Name}, Values: []any{t}}},
+	return core.NewItemQuery[T](c, history(c, s.e, "At", reflect.ValueOf(key), opt.Query{
+		Bounded: opt.Bounded{Select: opt.Select{Read: opt.Read{Strong: true}}},
+		Order:   opt.Order{Desc: true, Range: []opt.Cond{{Op: atMost, Target: opt.Target{Attr: s.e.orderBy.Name}, Values: []any{t}}}},
 	})).First(ctx)
 }
 

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -21,7 +20,7 @@ import (
 // It is for tables that others have written to, and for constraints that were declared when there were items already. It
 // can be stopped at any time and run again; what it did until then is in the result, beside the error. It costs what
 // [Lookup.Verify] does, and a few reads and a transaction for every finding.
-func (l *Lookup[T]) Repair(ctx context.Context, opts ...entity.QueryOption) (Repaired, error) {
+func (l *Lookup[T]) Repair(ctx context.Context, opts ...VerifyOption) (Repaired, error) {
 	c := core.Of(l)
 	if err := c.Err(); err != nil {
 		return Repaired{}, c.Wrap("Repair", "", err)
@@ -29,7 +28,7 @@ func (l *Lookup[T]) Repair(ctx context.Context, opts ...entity.QueryOption) (Rep
 	a := newAudit(c, l.k)
 	var done Repaired
 	err := c.Measure(ctx, "Repair", "", func(ctx context.Context) error {
-		err := a.run(ctx, opt.Queries(opts))
+		err := a.run(ctx, opt.Verifies(opts))
 		if done.Report = a.report; err != nil {
 			return err
 		}
@@ -56,18 +55,18 @@ func (a *audit) mend(ctx context.Context, f Finding, done *Repaired) error {
 		if f = e.finding; f.Kind == Conflict {
 			break
 		}
-		op := &plan.Op{Verb: "Repair", Schema: a.s, Table: a.c.Table, Key: f.suspect.key, Idempotent: true}
+		op := &plan.Op{Verb: "Repair", Schema: a.s, Table: a.c.Table, Key: f.suspect.key, SoleWriter: true}
 		op.Plan = func(in plan.Input) (plan.Step, error) { return a.step(in, e), nil }
 		outcome, err := a.c.Runner.Run(ctx, op)
 		if err != nil {
 			return err
 		}
 		if outcome == mended {
-			done.Mended = append(done.Mended, f)
+			done.Fixed = append(done.Fixed, f)
 			return nil
 		}
 	}
-	done.Left = append(done.Left, f)
+	done.Remaining = append(done.Remaining, f)
 	return nil
 }
 
@@ -121,7 +120,7 @@ func (a *audit) step(in plan.Input, e evidence) plan.Step {
 	}
 	return plan.Step{
 		Actions: actions,
-		Judge:   func([]plan.Failure) plan.Verdict { return plan.Verdict{Outcome: changed} },
+		Resolve: func([]plan.Failure) plan.Resolution { return plan.Resolution{Outcome: changed} },
 		Done:    func(plan.Returned) (any, error) { return mended, nil },
 	}
 }

@@ -43,13 +43,13 @@ func TestRules_AreCheckedForSingleChanges(t *testing.T) {
 		"FirmwareVersion":               entity.Remove(&f.FirmwareVersion),
 		"Capabilities":                  entity.Set(&f.Capabilities, Capabilities{Sensors: []string{"a"}}),
 		"Capabilities.Sensors":          entity.ListAppend(&f.Capabilities.Sensors, "a", ""),
-		`Capabilities.Features["grün"]`: entity.Entry(&f.Capabilities.Features, "grün").Set(true),
+		`Capabilities.Features["grün"]`: entity.MapEntry(&f.Capabilities.Features, "grün").Set(true),
 	} {
 		require.Len(t, foundBy(t, second(b.devices.Update(t.Context(), key, change)), field), 1, field)
 	}
 	for _, change := range []entity.UpdateOption{
 		entity.Set(&f.FriendlyName, "roof"), entity.Set(&f.FriendlyName, ""), entity.Remove(&f.FriendlyName),
-		entity.ListAppend(&f.Capabilities.Sensors, "a"), entity.Entry(&f.Capabilities.Features, "a").Set(true),
+		entity.ListAppend(&f.Capabilities.Sensors, "a"), entity.MapEntry(&f.Capabilities.Features, "a").Set(true),
 	} {
 		require.ErrorIs(t, second(b.devices.Update(t.Context(), key, change)), entity.ErrNoClient)
 	}
@@ -124,7 +124,7 @@ func TestRules_ErrorsDoNotShowSecrets(t *testing.T) {
 	require.Len(t, foundBy(t, whole, ""), 2)
 	require.Contains(t, foundBy(t, whole, "").Error(), "swordfish", "a validator quotes the keys of maps")
 	f := entity.Fields[Secretive]()
-	single := second(s.Update(t.Context(), Secretive{ID: "a"}, entity.Set(&f.Pin, "hunter2"), entity.Entry(&f.Codes, "swordfish").Set("hunter2")))
+	single := second(s.Update(t.Context(), Secretive{ID: "a"}, entity.Set(&f.Pin, "hunter2"), entity.MapEntry(&f.Codes, "swordfish").Set("hunter2")))
 	require.NotErrorAs(t, single, new(validator.ValidationErrors), "an error has the value")
 	for _, err := range []error{whole, single} {
 		require.ErrorAs(t, err, new(*entity.ValidationError))

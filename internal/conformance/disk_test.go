@@ -124,7 +124,7 @@ func marks[T any](t *testing.T, b *bench[T]) {
 		for _, exactly := range []bool{false, true} {
 			p, key := restored()
 			if exactly {
-				require.NoError(t, runAlone(t, op(p, entity.Exactly())), verb)
+				require.NoError(t, runAlone(t, op(p, entity.Idempotent())), verb)
 			} else {
 				require.NoError(t, runAlone(t, op(p)), verb)
 			}

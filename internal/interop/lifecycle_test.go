@@ -148,7 +148,7 @@ func replayLifecycle[T any](t *testing.T, name string, of func(*T) *person) {
 			require.NoError(t, err)
 			first, err := bin.Get(r.ctx, key())
 			require.NoError(t, err)
-			require.Equal(t, []lifecycle.Copy[T]{first}, got)
+			require.Equal(t, []lifecycle.DeletedItem[T]{first}, got)
 			want := st.Outcome.OK
 			if st.Op == "deleted.list" {
 				var list []json.RawMessage
@@ -205,7 +205,7 @@ func recorded[T any](t *testing.T, r *replay, h *versioned.History[T], st step, 
 		require.NoError(t, errors.Join(json.Unmarshal(st.Outcome.OK, &page)))
 		list = page.Items
 	}
-	opts := []entity.QueryOption{}
+	opts := []versioned.ListOption{}
 	if st.Args.Reverse {
 		opts = append(opts, entity.Desc())
 	}

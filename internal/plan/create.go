@@ -10,18 +10,16 @@ import (
 )
 
 // newOp starts an op about the item whose key v has. The key parts of the item are returned too.
-func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Spec) (*Op, item.Item) {
-	op := &Op{Verb: verb, Schema: s, Table: table, Exact: spec.Exactly, Idempotent: spec.Idempotent}
-	if len(spec.Errs) > 0 {
-		op.Err = input(s, CodeOption, nil, "%v", spec.Errs[0])
+func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Write) (*Op, item.Item) {
+	op := &Op{Verb: verb, Schema: s, Table: table, Exact: spec.Idempotent, SoleWriter: spec.SoleWriter}
+	if err := spec.Err(); err != nil {
+		op.Err = input(s, CodeOption, nil, "%v", err)
 		return op, nil
 	}
 	if op.Expect, op.Err = expectation(s, verb, v, spec); op.Err != nil {
 		return op, nil
 	}
-	if op.Err = op.takeOld(spec); op.Err != nil {
-		return op, nil
-	}
+	op.takeOld(spec)
 	primary, parts, err := Key(s, v)
 	op.Key, op.Err, op.KeyIs, op.Parts = primary, err, KeyText(s, primary), parts
 	if err == nil && spec.From != nil {
@@ -32,7 +30,7 @@ func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Spec)
 
 // Begin starts the op of a feature about the item whose key v has, and resolves its conditions. Mistakes are in the
 // op's Err.
-func Begin(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Spec) (*Op, expr.Cond) {
+func Begin(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Write) (*Op, expr.Cond) {
 	op, _ := newOp(s, table, verb, v, spec)
 	if op.Err != nil {
 		return op, expr.Cond{}
@@ -43,8 +41,8 @@ func Begin(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Spec)
 }
 
 // NewCreate plans the write of a new item: one Put under the condition that there is none.
-func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *Op {
-	op, _ := newOp(s, table, "Create", v, spec)
+func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create) *Op {
+	op, _ := newOp(s, table, "Create", v, opt.Write{Restore: opt.Restore{Create: spec}})
 	if op.Err != nil {
 		return op
 	}
@@ -64,18 +62,18 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *
 		if err != nil {
 			return Step{}, err
 		}
-		return op.born(in, it, user, it, func(f Failure) Verdict {
+		return op.created(in, it, user, it, func(f Failure) Resolution {
 			if live(s, f.Image, in.Now) {
-				return Verdict{Err: ErrExists}
+				return Resolution{Err: ErrExists}
 			}
-			return Verdict{Err: ErrConditionFailed}
+			return Resolution{Err: ErrConditionFailed}
 		})
 	}
 	return op
 }
 
-// born is the step that begins a new life with it.
-func (op *Op) born(in Input, it item.Item, user expr.Cond, outcome any, judge func(Failure) Verdict) (Step, error) {
+// created is the step that begins a new life with it.
+func (op *Op) created(in Input, it item.Item, user expr.Cond, outcome any, resolve func(Failure) Resolution) (Step, error) {
 	s := op.Schema
 	if live(s, in.Image, in.Now) {
 		return Step{}, &Refused{Class: ErrExists, Schema: s, Image: in.Image}
@@ -85,14 +83,14 @@ func (op *Op) born(in Input, it item.Item, user expr.Cond, outcome any, judge fu
 	}
 	main := Part{Action{
 		Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(absent(s, in.Now), user), WriteID: WriteID(s, in),
-	}, judge}
-	step, err := Compose(&Mutation{Kind: Born, Op: op, In: in, New: it}, []Part{main}, outcome)
+	}, resolve}
+	step, err := Compose(&Mutation{Kind: Created, Op: op, In: in, New: it}, []Part{main}, outcome)
 	return op.over(nil, step), err
 }
 
 // WriteID is the id that an action stores, "" for entities without hidden attributes.
 func WriteID(s *schema.Schema, in Input) string {
-	if s.Hidden {
+	if s.HasMetadata {
 		return in.WriteID
 	}
 	return ""

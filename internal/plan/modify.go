@@ -13,7 +13,7 @@ import (
 // NewModify plans a read, the caller's change of the value that was read, and a Put of the item with the difference,
 // guarded by what was read. modify decodes an image, changes the value and returns it as it was and as it is now; it
 // runs once for every round of planning.
-func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Spec, modify func(item.Item) (was, is reflect.Value, err error)) *Op {
+func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Write, modify func(item.Item) (was, is reflect.Value, err error)) *Op {
 	op, _ := newOp(s, table, "Modify", v, spec)
 	if op.Err != nil {
 		return op
@@ -24,9 +24,9 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Spec, m
 		return op
 	}
 	op.Read = true
-	op.AlsoDeleted = mover(s) != nil
+	op.AlsoDeleted = softDeleter(s) != nil
 	op.Sketch = func(Input) Step {
-		return Step{Actions: []Action{{Kind: Put, Table: table, Key: op.Key, Cond: user}}, Notes: Notes(s, Changed)}
+		return Step{Actions: []Action{{Kind: Put, Table: table, Key: op.Key, Cond: user}}, Notes: Notes(s, Updated)}
 	}
 	op.Plan = func(in Input) (Step, error) {
 		if !live(s, in.Image, in.Now) {
@@ -129,11 +129,11 @@ func unchangedStep(op *Op, in Input, user expr.Cond) (Step, error) {
 	}
 	guard, pin, err := unchanged(op.Schema, in.Image)
 	step.Actions = []Action{{Kind: Check, Table: op.Table, Key: op.Key, Cond: and(guard, user), Pin: pin}}
-	step.Judge = func(f []Failure) Verdict {
+	step.Resolve = func(f []Failure) Resolution {
 		if SameState(op.Schema, in.Image, f[0].Image) {
-			return Verdict{Err: ErrConditionFailed}
+			return Resolution{Err: ErrConditionFailed}
 		}
-		return Verdict{Replan: ErrConflict}
+		return Resolution{Replan: ErrConflict}
 	}
 	return step, err
 }
