@@ -47,7 +47,7 @@ func (db *DB) declare(t reflect.Type, spec opt.Store, open func(*core.Core) core
 	options := db.options(spec.Name)
 	options.After, options.Never, options.Table, options.Derived = spec.After, spec.NoExpiry, spec.Table, spec.Derived
 	if spec.Own {
-		options.Precision, options.LowerCase, options.Interop = key.Nano, false, false
+		options.Precision, options.LowerCase, options.Interop, options.Validator = key.Nano, false, false, nil
 	}
 	s, err := schema.Build(t, options)
 	if err != nil {
