@@ -41,10 +41,10 @@ func (r *Runner) Run(ctx context.Context, op *plan.Op) (plan.Result, error) {
 		return plan.Result{}, op.Err
 	}
 	var last error
-	var learned []any
+	var hints []any
 	for round := 0; round < r.MaxAttempts; round++ {
 		in := r.now()
-		in.Hints = learned
+		in.Hints = hints
 		step, err := r.plan(ctx, op, in, round == 0)
 		if round == 0 && unproven(op, step, err) {
 			step, err = r.plan(ctx, op, in, false)
@@ -56,7 +56,7 @@ func (r *Runner) Run(ctx context.Context, op *plan.Op) (plan.Result, error) {
 		if again == nil {
 			return result, r.explain(ctx, op, err)
 		}
-		last, learned = again.err, append(learned, again.learned...)
+		last, hints = again.err, append(hints, again.hints...)
 		if err := r.pause(ctx, round); err != nil {
 			return plan.Result{}, fmt.Errorf("%w: %w", err, last)
 		}
@@ -69,11 +69,10 @@ func unproven(op *plan.Op, step plan.Step, err error) bool {
 	return op.Read && op.Given != nil && (err != nil || len(step.Actions) == 0)
 }
 
-// retry says that an op must be planned again: err is the error after the last attempt, learned the hints for the next
-// plan.
+// retry says that an op must be planned again, with hints. err is its error after the last attempt.
 type retry struct {
-	err     error
-	learned []any
+	err   error
+	hints []any
 }
 
 // follow sends a step and the steps that its resolutions lead to. again is set if the op must be planned again.

@@ -221,10 +221,10 @@ func (r *Runner) sendTransaction(ctx context.Context, b body, token string) (ans
 			if f == nil {
 				return fail(err) // an answer that does not fit the request proves nothing
 			}
-			return r.settle(ctx, b.actions, f, err, ambiguous, over)
+			return r.settle(ctx, b.actions, f, err, ambiguous, finallyRefused)
 		case transient, conflicted:
 			if f := reasons(err, b.actions); f != nil && decided(b, f) {
-				return r.settle(ctx, b.actions, f, err, ambiguous, over)
+				return r.settle(ctx, b.actions, f, err, ambiguous, finallyRefused)
 			}
 		case unknown:
 			ambiguous = writes
@@ -275,9 +275,9 @@ func untouched(a plan.Action, f plan.Failure) bool {
 	return a.Pin.Op != expr.None && a.Pin.Holds(f.Image)
 }
 
-// over clears the ambiguity of a transaction: if an attempt had been applied, DynamoDB would have answered its repetition
-// under the token with success, and a condition that fails for good also refuses an attempt on its way.
-func over(a plan.Action, f plan.Failure) bool {
+// finallyRefused clears the ambiguity of a transaction: if an attempt had been applied, DynamoDB would have answered its
+// repetition under the token with success, and a condition that fails for good also refuses an attempt on its way.
+func finallyRefused(a plan.Action, f plan.Failure) bool {
 	return a.Pin.Op != expr.None || a.Final != nil && a.Final(f.Image)
 }
 

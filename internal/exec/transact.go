@@ -30,9 +30,9 @@ func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (results []plan.R
 		return nil, failed, err
 	}
 	var last []OpFailure
-	learned := make([][]any, len(ops))
+	hints := make([][]any, len(ops))
 	for round := 0; round < r.MaxAttempts; round++ {
-		steps, failed, err := r.planAll(ctx, ops, learned, round == 0)
+		steps, failed, err := r.planAll(ctx, ops, hints, round == 0)
 		if err != nil || failed != nil {
 			return nil, r.explainAll(ctx, ops, failed), err
 		}
@@ -51,7 +51,7 @@ func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (results []plan.R
 			return r.done(steps, got)
 		}
 		again := false
-		if failed, again = resolve(ops, b, got, learned); !again {
+		if failed, again = resolve(ops, b, got, hints); !again {
 			return nil, r.explainAll(ctx, ops, failed), got.cause
 		}
 		last = failed
@@ -83,13 +83,13 @@ func refusable(ops []*plan.Op) (failed []OpFailure, err error) {
 }
 
 // planAll reads what the ops need, in parallel, and plans them with one reading of the clock.
-func (r *Runner) planAll(ctx context.Context, ops []*plan.Op, learned [][]any, first bool) ([]plan.Step, []OpFailure, error) {
+func (r *Runner) planAll(ctx context.Context, ops []*plan.Op, hints [][]any, first bool) ([]plan.Step, []OpFailure, error) {
 	now := r.now()
 	steps, errs := make([]plan.Step, len(ops)), make([]error, len(ops))
 	inputs := make([]plan.Input, len(ops))
 	for i := range ops {
 		inputs[i] = now
-		inputs[i].Joined, inputs[i].Hints = true, learned[i]
+		inputs[i].Joined, inputs[i].Hints = true, hints[i]
 		if i > 0 {
 			inputs[i].WriteID = r.NewID()
 		}
@@ -132,8 +132,8 @@ func (r *Runner) done(steps []plan.Step, got answer) ([]plan.Result, []OpFailure
 
 // resolve returns each op's error from the failures of its own actions. again is set if one was planned from an item that
 // has changed since, and no other has failed for good. A failed claim may follow from the stale plan, which would have
-// given up the claimed value, so it does not count as final then. Hints for the next plan are added to learned.
-func resolve(ops []*plan.Op, b body, got answer, learned [][]any) (failed []OpFailure, again bool) {
+// given up the claimed value, so it does not count as final then. Hints for the next plan are appended to the op's hints.
+func resolve(ops []*plan.Op, b body, got answer, hints [][]any) (failed []OpFailure, again bool) {
 	var lost []OpFailure
 	final := false
 	for i, s := range b.steps {
@@ -150,7 +150,7 @@ func resolve(ops []*plan.Op, b body, got answer, learned [][]any) (failed []OpFa
 		mine := got
 		mine.failures = own
 		err := failure(ops[i], s, v, mine, at)
-		learned[i] = append(learned[i], v.Hints...)
+		hints[i] = append(hints[i], v.Hints...)
 		if v.Replan != nil {
 			lost = append(lost, OpFailure{i, err})
 		} else {

@@ -59,7 +59,7 @@ func (p *Purge) round(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	var copies []item.Item
-	err = p.under(ctx, schema.CopyInfix, func(page []item.Item) error {
+	err = p.satellitePages(ctx, schema.CopyInfix, func(page []item.Item) error {
 		copies = append(copies, page...)
 		return nil
 	})
@@ -72,11 +72,11 @@ func (p *Purge) round(ctx context.Context) (again bool, err error) {
 	if err := p.spelled(append(slices.Clone(copies), current)); err != nil {
 		return false, err
 	}
-	if again, err := p.heart(ctx, current, copies); err != nil || again {
+	if again, err := p.currentAndCopies(ctx, current, copies); err != nil || again {
 		return again, err
 	}
 	for _, infix := range []string{schema.EventInfix, schema.SnapshotInfix} {
-		err := p.under(ctx, infix, func(page []item.Item) error {
+		err := p.satellitePages(ctx, infix, func(page []item.Item) error {
 			if err := p.spelled(page); err != nil {
 				return err
 			}
@@ -118,10 +118,10 @@ type owned struct {
 	sentinels []item.Item
 }
 
-// heart removes the current item, the deleted copies and their unique values: in one transaction or, if they are too many,
+// currentAndCopies removes the current item, the deleted copies and their unique values: in one transaction or, if they are too many,
 // the copies first and the current item last. A value is removed with the last item that has it, so that an interrupted
 // purge leaves no item without its claim. again reports that something was written in between.
-func (p *Purge) heart(ctx context.Context, current item.Item, copies []item.Item) (again bool, err error) {
+func (p *Purge) currentAndCopies(ctx context.Context, current item.Item, copies []item.Item) (again bool, err error) {
 	if current == nil && len(copies) == 0 {
 		return false, nil
 	}
@@ -219,7 +219,7 @@ func (p *Purge) step(in plan.Input, items []owned, current item.Item, last bool)
 		Resolve: func(f []plan.Failure) plan.Resolution {
 			for i := range f {
 				if f[i].Failed() && f[i].Image == nil && actions[i].Kind == plan.Delete {
-					p.deleted.perhaps() // by this purge, whose request was delivered twice, or by another
+					p.deleted.maybe() // by this purge, whose request was delivered twice, or by another
 				}
 			}
 			return resolve(resolutions, f)
@@ -249,9 +249,9 @@ func resolve(resolutions []plan.Resolution, f []plan.Failure) plan.Resolution {
 // atOnce is how many satellites are removed concurrently.
 const atOnce = 8
 
-// under reads every satellite of the item under an infix, page by page, including expired ones and those of features that
+// satellitePages reads every satellite of the item under an infix, page by page, including expired ones and those of features that
 // are no longer declared.
-func (p *Purge) under(ctx context.Context, infix string, take func([]item.Item) error) error {
+func (p *Purge) satellitePages(ctx context.Context, infix string, take func([]item.Item) error) error {
 	if p.Schema.SK == nil || !p.Schema.SK.Prefixed {
 		return nil
 	}
@@ -301,7 +301,7 @@ func (p *Purge) removal(it item.Item) *plan.Op {
 			Actions: []plan.Action{{Kind: plan.Delete, Table: p.Table, Key: op.Key, Cond: p.asRead(it)}},
 			Resolve: func(f []plan.Failure) plan.Resolution {
 				if f[0].Image == nil {
-					p.deleted.perhaps() // by this purge or another
+					p.deleted.maybe() // by this purge or another
 					return plan.Resolution{Result: &plan.Result{}}
 				}
 				return plan.Skip()
@@ -353,8 +353,8 @@ func (c *counter) add(n int) {
 	}
 }
 
-// perhaps records a removal that this purge may have made.
-func (c *counter) perhaps() {
+// maybe records a removal that this purge may have made.
+func (c *counter) maybe() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.any = true
@@ -363,6 +363,6 @@ func (c *counter) perhaps() {
 // failed records the error of a removal. Only the first reaches the caller.
 func (c *counter) failed(err error) {
 	if ambiguous := new(plan.Ambiguous); errors.As(err, &ambiguous) {
-		c.perhaps()
+		c.maybe()
 	}
 }
