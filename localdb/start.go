@@ -25,13 +25,6 @@ type candidate struct {
 	start func(context.Context, settings) (*Server, error)
 }
 
-// candidates are tried in this order: the most faithful first.
-var candidates = []candidate{
-	{KindDDBLocal, startDDBLocal},
-	{KindDynoxide, startDynoxide},
-	{KindDocker, startDocker},
-}
-
 // start returns the first database of list that starts, or the one that the settings choose.
 func start(ctx context.Context, cfg settings, list []candidate) (*Server, error) {
 	if cfg.endpoint != "" {
@@ -132,6 +125,20 @@ func checkEndpoint(endpoint string, allowAWS bool) error {
 // patience bounds the wait for a database to answer. It ends a start that hangs, also on a busy machine.
 const patience = 5 * time.Minute
 
+// newHTTPClient returns a client that keeps as many connections as parallel tests use. With net/http's default of two, most
+// calls would open a new one.
+func newHTTPClient() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DialContext = (&net.Dialer{Timeout: 5 * time.Second}).DialContext
+	transport.MaxIdleConns = 256
+	transport.MaxIdleConnsPerHost = 64
+	return &http.Client{
+		Transport: transport,
+		// DynamoDB never redirects; following one would turn a POST into a GET.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
 // lookPath finds a program in PATH. The path is absolute, since children run in another directory.
 func lookPath(program string) (string, error) {
 	path, err := exec.LookPath(program)
@@ -207,6 +214,19 @@ func portTaken(err error) bool {
 
 // errStranger says that another database answers at the endpoint.
 var errStranger = errors.New("another program's database answers on this port")
+
+// ready waits until the child serves endpoint. On error the child is gone, and the error has the last of its output.
+func (c *child) ready(ctx context.Context, server *Server) error {
+	err := await(ctx, server.http, server.endpoint, server.token, c.done)
+	if err == nil {
+		return nil
+	}
+	_ = c.stop()
+	if said := c.output.String(); said != "" {
+		return fmt.Errorf("%w; its output:\n%s", err, said)
+	}
+	return err
+}
 
 // await returns when the database answers. It gives up when ctx is done, when dead is closed because the process has ended,
 // and when a database with another token answers. An empty token accepts any.

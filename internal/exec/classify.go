@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	awsretry "github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -139,6 +140,9 @@ func exhausted(ctx context.Context, err error) error {
 	}
 	return err
 }
+
+// once turns the SDK's retryer off for one call.
+func once(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
 
 // attempt watches one request on its way to the connection. A request that was not written in full was not applied,
 // whatever its error; without this, every broken connection would make a write ambiguous.

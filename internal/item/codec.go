@@ -15,8 +15,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/key"
 )
 
-var timeType = reflect.TypeFor[time.Time]()
-
 // TimeField is a top-level attribute whose Go type is time.Time, a type defined as time.Time, or a pointer to one.
 type TimeField struct {
 	Index     []int
@@ -115,6 +113,14 @@ func (c *Codec) Encode(v reflect.Value) (Item, error) {
 	return it, CheckStorable(it)
 }
 
+// check is checkValue for a struct of the codec's type. It skips text fields.
+func (c *Codec) check(v reflect.Value) error {
+	if len(c.Texts) == 0 {
+		return checkValue(v, 0)
+	}
+	return checkFields(v, 0, c.textField)
+}
+
 // Encode returns the field's value fv as an attribute value, or nil if it is to be absent.
 func (f *TimeField) Encode(fv reflect.Value) (types.AttributeValue, error) {
 	for fv.Kind() == reflect.Pointer {
@@ -192,13 +198,6 @@ func (c *Codec) Decode(it Item, dst reflect.Value) error {
 	return nil
 }
 
-func indirect(t reflect.Type) reflect.Type {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return t
-}
-
 func isNull(av types.AttributeValue) bool {
 	_, null := av.(*types.AttributeValueMemberNULL)
 	return null
@@ -241,25 +240,6 @@ func setTime(fv reflect.Value, t time.Time) {
 		fv = fv.Elem()
 	}
 	fv.Set(reflect.ValueOf(t).Convert(fv.Type()))
-}
-
-// fieldByIndex is FieldByIndex, but returns false for a field behind a nil embedded pointer.
-func fieldByIndex(v reflect.Value, index []int) (reflect.Value, bool) {
-	fv, err := v.FieldByIndexErr(index)
-	return fv, err == nil
-}
-
-func allocate(v reflect.Value, index []int) reflect.Value {
-	for i, x := range index {
-		if i > 0 && v.Kind() == reflect.Pointer {
-			if v.IsNil() {
-				v.Set(reflect.New(v.Type().Elem()))
-			}
-			v = v.Elem()
-		}
-		v = v.Field(x)
-	}
-	return v
 }
 
 // shape identifies a struct type with one field, whose tag gives attributevalue the options. There is one for each pair of

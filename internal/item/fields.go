@@ -1,17 +1,22 @@
 package item
 
 import (
+	"encoding"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 )
 
 var (
-	marshalerType   = reflect.TypeFor[attributevalue.Marshaler]()
-	unmarshalerType = reflect.TypeFor[attributevalue.Unmarshaler]()
+	timeType            = reflect.TypeFor[time.Time]()
+	marshalerType       = reflect.TypeFor[attributevalue.Marshaler]()
+	unmarshalerType     = reflect.TypeFor[attributevalue.Unmarshaler]()
+	textMarshalerType   = reflect.TypeFor[encoding.TextMarshaler]()
+	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
 // field is a field of a struct, or of a struct embedded in it, that attributevalue stores as an attribute.
@@ -176,4 +181,35 @@ func Flattened(f reflect.StructField) reflect.Type {
 func avTag(f reflect.StructField) (name string, options []string) {
 	words := strings.Split(f.Tag.Get("dynamodbav"), ",")
 	return words[0], words[1:]
+}
+
+func indirect(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
+
+// fieldByIndex is FieldByIndex, but returns false for a field behind a nil embedded pointer.
+func fieldByIndex(v reflect.Value, index []int) (reflect.Value, bool) {
+	fv, err := v.FieldByIndexErr(index)
+	return fv, err == nil
+}
+
+func allocate(v reflect.Value, index []int) reflect.Value {
+	for i, x := range index {
+		if i > 0 && v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+			}
+			v = v.Elem()
+		}
+		v = v.Field(x)
+	}
+	return v
+}
+
+// ownText reports whether keys of type t are plain text, so that different texts are different keys.
+func ownText(t reflect.Type) bool {
+	return t.Kind() == reflect.String && !reflect.PointerTo(t).Implements(textUnmarshalerType)
 }

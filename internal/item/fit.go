@@ -1,7 +1,6 @@
 package item
 
 import (
-	"encoding"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -68,13 +67,6 @@ func keysCollide(entries Item, t reflect.Type) bool {
 	// Names that are not keys fail again when the entries are decoded.
 	return attributevalue.Unmarshal(names, keys.Interface()) == nil && keys.Elem().Len() < len(entries)
 }
-
-// ownText reports whether keys of type t are plain text, so that different texts are different keys.
-func ownText(t reflect.Type) bool {
-	return t.Kind() == reflect.String && !reflect.PointerTo(t).Implements(textUnmarshalerType)
-}
-
-var textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 
 // float32Text returns the float32 of text exactly: attributevalue compares the nearest float64, which is above the largest
 // float32 for that number's shortest text.

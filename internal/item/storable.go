@@ -141,14 +141,6 @@ func checkValue(v reflect.Value, depth int) error {
 	return &FieldError{"", fmt.Sprintf("a value of type %s cannot be stored", t)}
 }
 
-// check is checkValue for a struct of the codec's type. It skips text fields.
-func (c *Codec) check(v reflect.Value) error {
-	if len(c.Texts) == 0 {
-		return checkValue(v, 0)
-	}
-	return checkFields(v, 0, c.textField)
-}
-
 // checkFields checks the fields of a struct except those stored as text; text is nil for a nested struct.
 func checkFields(v reflect.Value, depth int, text func(attr string) *TextField) error {
 	for _, f := range factsOf(v.Type()).fields {

@@ -7,8 +7,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-var textMarshalerType = reflect.TypeFor[encoding.TextMarshaler]()
-
 // TextField is a top-level attribute whose Go type, or a pointer to it, implements encoding.TextMarshaler and
 // encoding.TextUnmarshaler, and which is stored as that text.
 type TextField struct {

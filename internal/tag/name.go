@@ -1,6 +1,9 @@
 package tag
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Name checks the name of an entity, constraint, index accessor or namespace: a letter, then letters, digits, "_" and "-".
 func Name(text string) error {
@@ -77,4 +80,12 @@ func distance(a, b []rune) int {
 		before, previous = previous, row
 	}
 	return previous[len(b)]
+}
+
+// suggestion returns the end of a message about an unknown word: the word that may be meant.
+func suggestion(word string, known []string) string {
+	if near := Nearest(word, known); near != "" {
+		return fmt.Sprintf(", did you mean %q?", near)
+	}
+	return ""
 }

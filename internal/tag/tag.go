@@ -23,14 +23,6 @@ func errorAt(pos int, format string, args ...any) *Error {
 	return &Error{Pos: pos, Problem: fmt.Sprintf(format, args...)}
 }
 
-// suggestion returns the end of a message about an unknown word: the word that may be meant.
-func suggestion(word string, known []string) string {
-	if near := Nearest(word, known); near != "" {
-		return fmt.Sprintf(", did you mean %q?", near)
-	}
-	return ""
-}
-
 // Pair is one key:"value" of a struct tag.
 type Pair struct {
 	Key, Value string
