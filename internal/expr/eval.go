@@ -3,7 +3,9 @@ package expr
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -22,6 +24,9 @@ func (c Cond) Holds(it item.Item) bool {
 	case Not:
 		return !c.Conds[0].Holds(it)
 	}
+	if c.Operands != nil {
+		return c.compareOperands(it)
+	}
 	av, there := c.Path.Lookup(it)
 	switch {
 	case c.Op == Exists:
@@ -34,6 +39,53 @@ func (c Cond) Holds(it item.Item) bool {
 		return false
 	}
 	return c.compare(av)
+}
+
+// compareOperands evaluates a comparison of operands, any of which may be absent.
+func (c Cond) compareOperands(it item.Item) bool {
+	first := c.Operands[0].in(it)
+	var others []types.AttributeValue
+	for _, o := range c.Operands[1:] {
+		if v := o.in(it); v != nil {
+			others = append(others, v)
+		}
+	}
+	whole := first != nil && (len(others) == len(c.Operands)-1 || c.Op == In)
+	if c.Op == Ne {
+		return !whole || !item.Equal(first, others[0])
+	}
+	return whole && Cond{Op: c.Op, Values: others}.compare(first)
+}
+
+// in returns the value of o on an item, nil where it is absent.
+func (o Operand) in(it item.Item) types.AttributeValue {
+	if o.Path == nil {
+		return o.Value
+	}
+	av, _ := o.Path.Lookup(it)
+	if !o.Size {
+		return av
+	}
+	n := 0
+	switch v := av.(type) {
+	case *types.AttributeValueMemberS:
+		n = len(utf16.Encode([]rune(v.Value)))
+	case *types.AttributeValueMemberB:
+		n = len(v.Value)
+	case *types.AttributeValueMemberSS:
+		n = len(v.Value)
+	case *types.AttributeValueMemberNS:
+		n = len(v.Value)
+	case *types.AttributeValueMemberBS:
+		n = len(v.Value)
+	case *types.AttributeValueMemberL:
+		n = len(v.Value)
+	case *types.AttributeValueMemberM:
+		n = len(v.Value)
+	default:
+		return nil
+	}
+	return item.N(strconv.Itoa(n))
 }
 
 // compare evaluates a comparison on the attribute that is there.
@@ -105,6 +157,11 @@ func contains(av, e types.AttributeValue) bool {
 		return ok && slices.ContainsFunc(v.Value, func(b []byte) bool { return bytes.Equal(b, part.Value) })
 	}
 	return false
+}
+
+// IsType reports that attribute_type knows a type of that name.
+func IsType(name string) bool {
+	return slices.Contains([]string{"S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"}, name)
 }
 
 // TypeName is what attribute_type calls the type of av.
