@@ -95,7 +95,7 @@ func Or(conds ...Cond) Cond { return newCond(opt.Cond{Op: expr.Or, Conds: erase(
 func Not(c Cond) Cond { return newCond(opt.Cond{Op: expr.Not, Conds: erase([]Cond{c})}) }
 
 // Where is a condition of the SDK's package expression, for what the conditions of this package do not have: size,
-// attribute_type, a part of a text, one attribute compared with another. It goes into [If], [Filter] and Require, and into
+// attribute_type, a part of a text, one attribute compared with another. It goes into [If], [Filter] and CheckExists, and into
 // [And], [Or] and [Not] beside others.
 //
 //	entity.If(entity.Where(expression.Name("tags").Size().LessThan(expression.Value(10))))
@@ -106,14 +106,14 @@ func Not(c Cond) Cond { return newCond(opt.Cond{Op: expr.Not, Conds: erase([]Con
 //   - Names are those of the dynamodbav tags, and of the attributes in which keys are stored. Any other is an *[InputError].
 //     expression.Name takes dots as steps into maps, and an index in brackets at the end of a step as one into a list.
 //     NameNoDotSplit leaves dots alone but not such an index: NameNoDotSplit("x[0]") is the first element of x. For a map key that
-//     looks like this use [Entry].
+//     looks like this use [MapEntry].
 //   - Values are sent as package attributevalue encodes them when Where is called, not as a field of this struct is stored. Give
 //     a time, a type that is text and a key in lower case in their stored form. A value whose type cannot be that of its
 //     attribute is an *[InputError].
 //   - An empty value does not stand for an absent attribute, as it may in [Eq].
 //
 // A condition that is empty or that the package cannot build is an *[InputError] of the call that it is given to. So is size, or
-// a comparison of attributes, where the library has to evaluate conditions itself: in [DB.Gather], in a list of versions, and
+// a comparison of attributes, where the library has to evaluate conditions itself: in [DB.GetCollection], in a list of versions, and
 // in a transaction with several operations on one item.
 func Where(c expression.ConditionBuilder) Cond {
 	built, err := build(c)
