@@ -6,10 +6,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Op is the operator of a condition.
+// Op is the operator of a condition, as DynamoDB spells it.
 type Op string
 
-// Operators. None is the empty condition, which always holds.
+// Operators. None is that of the empty condition, which always holds.
 const (
 	None       Op = ""
 	Eq         Op = "="
@@ -85,10 +85,10 @@ func (c Cond) Compared() []Operand {
 	return all
 }
 
-// All holds when every one of conds holds; empty conditions fall away.
+// All returns a condition that holds if every one of conds does. Empty conditions are dropped.
 func All(conds ...Cond) Cond { return combine(And, conds) }
 
-// Any holds when one of conds holds; empty conditions fall away.
+// Any returns a condition that holds if one of conds does. Empty conditions are dropped.
 func Any(conds ...Cond) Cond { return combine(Or, conds) }
 
 func combine(op Op, conds []Cond) Cond {
@@ -107,7 +107,7 @@ func combine(op Op, conds []Cond) Cond {
 	return Cond{Op: op, Conds: kept}
 }
 
-// Negate holds when c does not.
+// Negate returns a condition that holds if c does not.
 func Negate(c Cond) Cond { return Cond{Op: Not, Conds: []Cond{c}} }
 
 // Roots calls visit with the top-level attribute of every path in c.
@@ -125,7 +125,7 @@ func (c Cond) Roots(visit func(string)) {
 	}
 }
 
-// Operators counts what DynamoDB counts against its limit of 300 for one expression.
+// Operators returns how many operators c has. DynamoDB takes at most 300 in one expression.
 func (c Cond) Operators() int {
 	n := 1
 	switch c.Op {
@@ -148,8 +148,8 @@ func (c Cond) Operators() int {
 }
 
 // DatabaseOnly names the first operator in c that only DynamoDB can be asked to evaluate, "" where Holds decides as it does.
-// What size counts in a text is not documented, nor how absent operands compare: there [Cond.Holds] does what DynamoDB Local
-// does, which is good enough for a message, and decides nothing.
+// What size counts in a text is not documented, nor how absent operands compare. There Holds does what DynamoDB Local does,
+// which is good enough for messages; nothing may be decided by it.
 func (c Cond) DatabaseOnly() string {
 	switch {
 	case slices.ContainsFunc(c.Operands, func(o Operand) bool { return o.Size }):

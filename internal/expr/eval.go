@@ -12,7 +12,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 )
 
-// Holds evaluates c on an item as DynamoDB would; a nil item has no attributes.
+// Holds evaluates c on it as DynamoDB would; see [Cond.DatabaseOnly] for the exceptions. A nil item has no attributes.
 func (c Cond) Holds(it item.Item) bool {
 	switch c.Op {
 	case None:
@@ -88,7 +88,7 @@ func (o Operand) in(it item.Item) types.AttributeValue {
 	return item.N(strconv.Itoa(n))
 }
 
-// compare evaluates a comparison on the attribute that is there.
+// compare evaluates a comparison of av, which is not nil.
 func (c Cond) compare(av types.AttributeValue) bool {
 	switch c.Op {
 	case Eq, In:
@@ -133,7 +133,7 @@ func beginsWith(av, prefix types.AttributeValue) bool {
 	return false
 }
 
-// contains looks for a part of a text or binary, or for an element of a set or list.
+// contains reports whether e is a part of a text or binary, or an element of a set or list.
 func contains(av, e types.AttributeValue) bool {
 	among := func(elements []types.AttributeValue) bool {
 		return slices.ContainsFunc(elements, func(x types.AttributeValue) bool { return item.Equal(x, e) })
@@ -159,12 +159,35 @@ func contains(av, e types.AttributeValue) bool {
 	return false
 }
 
-// IsType reports that attribute_type knows a type of that name.
+// Compares orders two strings, numbers or binaries as DynamoDB does. ok is false for any other pair.
+func Compares(a, b types.AttributeValue) (order int, ok bool) {
+	switch x := a.(type) {
+	case *types.AttributeValueMemberS:
+		if y, ok := b.(*types.AttributeValueMemberS); ok {
+			return strings.Compare(x.Value, y.Value), true
+		}
+	case *types.AttributeValueMemberB:
+		if y, ok := b.(*types.AttributeValueMemberB); ok {
+			return bytes.Compare(x.Value, y.Value), true
+		}
+	case *types.AttributeValueMemberN:
+		if y, ok := b.(*types.AttributeValueMemberN); ok {
+			p, errP := item.ParseDecimal(x.Value)
+			q, errQ := item.ParseDecimal(y.Value)
+			if errP == nil && errQ == nil {
+				return p.Cmp(q), true
+			}
+		}
+	}
+	return 0, false
+}
+
+// IsType reports whether name is a type that attribute_type knows.
 func IsType(name string) bool {
 	return slices.Contains([]string{"S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"}, name)
 }
 
-// TypeName is what attribute_type calls the type of av.
+// TypeName returns what attribute_type calls the type of av, "" for nil.
 func TypeName(av types.AttributeValue) string {
 	switch av.(type) {
 	case *types.AttributeValueMemberS:

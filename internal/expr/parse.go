@@ -31,7 +31,7 @@ type parser struct {
 }
 
 func (p *parser) unexpected() error {
-	return fmt.Errorf("this is no part of a condition: %q", p.rest)
+	return fmt.Errorf("%q is not part of a condition", p.rest)
 }
 
 // take removes token from the beginning of the text, and reports whether it was there.
@@ -116,7 +116,7 @@ func (p *parser) function(op Op) (Cond, error) {
 	return c, p.expect(")")
 }
 
-// infix are the binary operators. None is the beginning of a later one.
+// infix are the operators between two operands. With the spaces around them none is a prefix of another.
 var infix = []Op{Eq, Ne, Le, Ge, Lt, Gt}
 
 func (p *parser) comparison() (Cond, error) {
@@ -242,7 +242,7 @@ func (p *parser) path() (Path, error) {
 			digits := p.digits()
 			i, err := strconv.Atoi(digits)
 			if err != nil || strconv.Itoa(i) != digits {
-				return nil, fmt.Errorf("%q is no index of a list", digits)
+				return nil, fmt.Errorf("%q is not an index of a list", digits)
 			}
 			path = append(path, Step{Index: i})
 			if err := p.expect("]"); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Renderer turns conditions and changes of one request into expression text. Every name and value is replaced by a
+// Renderer writes the conditions and changes of one request as expressions. Every name and value is replaced by a
 // placeholder, so reserved words and odd characters never matter.
 type Renderer struct {
 	names  map[string]string // attribute → placeholder
@@ -86,7 +86,7 @@ func (r *Renderer) operands(c Cond) string {
 	}
 }
 
-// Update returns changes as an update expression, "" for none. Their order is kept within each clause.
+// Update returns changes as an update expression, "" for none. It keeps their order within each clause.
 func (r *Renderer) Update(changes []Change) string {
 	clauses := []struct {
 		word  string

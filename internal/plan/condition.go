@@ -41,7 +41,7 @@ func Condition(s *schema.Schema, c opt.Cond) (expr.Cond, error) {
 // KeyCondition is Condition for a part of a key, which every item that is found has.
 func KeyCondition(s *schema.Schema, c opt.Cond) (expr.Cond, error) {
 	if c.Op == opt.Where {
-		return expr.Cond{}, input(s, CodeCondition, nil, "Where is no condition on a key; give it inside Filter")
+		return expr.Cond{}, input(s, CodeCondition, nil, "Where cannot be a condition on a key; give it inside Filter")
 	}
 	out, _, err := compile(s, c)
 	return out, err

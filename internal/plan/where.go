@@ -47,7 +47,7 @@ func declared(s *schema.Schema, c expr.Cond) (expr.Cond, error) {
 			return expr.Cond{}, input(s, CodePointer, nil, "Where names %q, which is no attribute of the struct and no key attribute of its indexes; an attribute has the name of its dynamodbav tag", o.Path.Root())
 		}
 	}
-	if err := comparable(s, c.Op, all); err != nil {
+	if err := checkOperands(s, c.Op, all); err != nil {
 		return expr.Cond{}, err
 	}
 	if err := sameType(s, c); err != nil {
@@ -73,39 +73,33 @@ func storedAs(s *schema.Schema, name string) (a *schema.Attr, kind string, ok bo
 	return nil, "", false
 }
 
-// comparable refuses operands that DynamoDB refuses with op, whatever the item.
-func comparable(s *schema.Schema, op expr.Op, all []expr.Operand) error {
-	first, others := all[0], all[1:]
-	root := func() *schema.Attr {
-		for _, o := range all {
-			if o.Path != nil {
-				return s.Attr(o.Path.Root())
-			}
-		}
-		return nil
+// checkOperands refuses operands that DynamoDB refuses with op, whatever the item.
+func checkOperands(s *schema.Schema, op expr.Op, all []expr.Operand) error {
+	var a *schema.Attr
+	if i := slices.IndexFunc(all, func(o expr.Operand) bool { return o.Path != nil }); i >= 0 {
+		a = s.Attr(all[i].Path.Root())
 	}
-	values := constants(all)
-	sized := slices.ContainsFunc(all, func(o expr.Operand) bool { return o.Size })
-	kind := func(of ...string) func(types.AttributeValue) bool {
-		return func(v types.AttributeValue) bool { return !slices.Contains(of, expr.TypeName(v)) }
-	}
-	switch itself := func(o expr.Operand) bool { return !o.Size && slices.Equal(o.Path, first.Path) }; {
-	case first.Path != nil && !first.Size && slices.ContainsFunc(others, itself):
-		return input(s, CodeCondition, root(), "%s compares the attribute with itself", op)
+	first, others, values := all[0], all[1:], constants(all)
+	isFirst := func(o expr.Operand) bool { return !o.Size && slices.Equal(o.Path, first.Path) }
+	sized := func(o expr.Operand) bool { return o.Size }
+	switch {
+	case first.Path != nil && !first.Size && slices.ContainsFunc(others, isFirst):
+		return input(s, CodeCondition, a, "%s compares the attribute with itself", op)
 	case op == expr.In && len(others) > maxInValues:
-		return input(s, CodeCondition, root(), "In takes 1 to %d values, not %d", maxInValues, len(others))
-	case sized && slices.ContainsFunc(values, kind("N")):
-		return input(s, CodeCondition, root(), "a size is a number, and is compared with a value that is none")
-	case op == expr.HasType:
-		if name, ok := values[0].(*types.AttributeValueMemberS); !ok || !expr.IsType(name.Value) {
-			return input(s, CodeCondition, root(), "attribute_type needs the name of a DynamoDB type, such as expression.String")
-		}
-	case op == expr.BeginsWith && !operandsFit(op, values):
-		return input(s, CodeCondition, root(), "%s needs %s", op, operandsOf(op))
-	case ordered(op) && slices.ContainsFunc(values, kind("S", "N", "B")):
-		return input(s, CodeCondition, root(), "%s needs %s", op, operandsOf(op))
+		return input(s, CodeCondition, a, "In takes 1 to %d values, not %d", maxInValues, len(others))
+	case slices.ContainsFunc(all, sized) && !ofTypes(values, "N"):
+		return input(s, CodeCondition, a, "a size is a number, and is compared with a value that is not")
+	case op == expr.HasType && !expr.IsType(values[0].(*types.AttributeValueMemberS).Value):
+		return input(s, CodeCondition, a, "attribute_type needs the name of a DynamoDB type, such as expression.String")
+	case op == expr.BeginsWith && !operandsFit(op, values), ordered(op) && !ofTypes(values, "S", "N", "B"):
+		return input(s, CodeCondition, a, "%s needs %s", op, operandsOf(op))
 	}
 	return nil
+}
+
+// ofTypes reports whether each of values has one of the DynamoDB types.
+func ofTypes(values []types.AttributeValue, names ...string) bool {
+	return !slices.ContainsFunc(values, func(v types.AttributeValue) bool { return !slices.Contains(names, expr.TypeName(v)) })
 }
 
 func ordered(op expr.Op) bool {
@@ -162,11 +156,11 @@ func never(path expr.Path) expr.Cond {
 	return expr.All(expr.Compare(expr.Exists, path), expr.Compare(expr.NotExists, path))
 }
 
-// InMemory refuses a condition with an operator that only DynamoDB evaluates, where where is what would evaluate it.
-func InMemory(s *schema.Schema, c expr.Cond, where string) error {
+// InMemory refuses a condition with an operator that only DynamoDB evaluates. evaluator names what would evaluate it in memory.
+func InMemory(s *schema.Schema, c expr.Cond, evaluator string) error {
 	op := c.DatabaseOnly()
 	if op == "" {
 		return nil
 	}
-	return input(s, CodeInMemory, nil, "a condition of Where has %s, which only DynamoDB evaluates exactly, and %s evaluates it in memory", op, where)
+	return input(s, CodeInMemory, nil, "a condition of Where has %s, which only DynamoDB evaluates exactly, and %s evaluates it in memory", op, evaluator)
 }

@@ -212,7 +212,7 @@ func (p *Plan) position(text string) (item.Item, error) {
 	for name, av := range fixed {
 		key[name] = av
 	}
-	if !expr.HoldsKey(p.Key, key) {
+	if !p.Key.Holds(key) {
 		return nil, &cursor.Error{Reason: cursor.Altered}
 	}
 	return key, nil

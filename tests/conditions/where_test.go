@@ -224,7 +224,7 @@ func TestWhere_MistakesAreFoundBeforeARequest(t *testing.T) {
 		},
 		"EDD-9111": {
 			"unset parameter: ConditionBuilder": {}, "unset parameter: NameBuilder": name("").AttributeExists(), "invalid parameter": name("a..b").AttributeExists(),
-			"panicked": name("spent").Equal(nil), "is nil": name("raw").Equal(value(none)), "no part of a condition": name("spent").Equal(name("budget").Plus(value(1))),
+			"panicked": name("spent").Equal(nil), "is nil": name("raw").Equal(value(none)), "not part of a condition": name("spent").Equal(name("budget").Plus(value(1))),
 			"with itself": name("spent").Equal(name("spent")), "In takes": name("spent").In(value(0), many...), "name of a DynamoDB type": name("spent").AttributeType("int"),
 			"stored as strings, numbers or binaries": name("done").LessThan(value(true)), "different types": name("labels.a").Between(value(1), value("b")),
 			"a size is a number": name("tags").Size().Equal(value("2")), "operators": long, "range is empty": value(5).Between(value(9), value(1)),
