@@ -112,15 +112,16 @@ func Not(c Cond) Cond { return newCond(opt.Cond{Op: expr.Not, Conds: erase([]Con
 //     attribute is an *[InputError].
 //   - An empty value does not stand for an absent attribute, as it may in [Eq].
 //
-// A condition that is empty or that the package cannot build is an *[InputError] of the call that it is given to. So is size, or
-// a comparison of attributes, where the library has to evaluate conditions itself: in [DB.GetCollection], in a list of versions, and
+// A condition that is empty or that the package cannot build is an *[InputError] of the call that it is given to. So is size or
+// a comparison of attributes where the library evaluates conditions itself: in [DB.GetCollection], in a list of versions, and
 // in a transaction with several operations on one item.
 func Where(c expression.ConditionBuilder) Cond {
 	built, err := build(c)
 	return newCond(opt.Cond{Op: opt.Where, Built: built, Err: err})
 }
 
-// build reads what the SDK makes of a condition. The SDK calls nil operands, and methods of the values that are compared.
+// build reads what the SDK makes of a condition. It recovers, since the SDK calls operands that may be nil, and methods of the
+// values.
 func build(c expression.ConditionBuilder) (built expr.Cond, err error) {
 	defer func() {
 		if recover() != nil {
