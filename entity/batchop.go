@@ -89,7 +89,7 @@ func (db *DB) BatchWrite(ctx context.Context, ops ...BatchOp) (unwritten []Batch
 		switch {
 		case op == nil:
 			problem = "is nil"
-		case op.batched().c.DB != any(db):
+		case op.batched().c.DB != &db.declared:
 			problem = "belongs to another DB"
 		default:
 			continue

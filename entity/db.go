@@ -65,21 +65,18 @@ const (
 
 // DB is a set of entity declarations on the tables of one client. It is safe for concurrent use.
 type DB struct {
-	catalog
+	declared
 
 	config  Config
 	runner  *exec.Runner
 	format  key.TimeFormat
 	cursors cursor.Codec
 
-	views  sync.Map // what timelines registered, by name
 	mu     sync.Mutex
 	stores map[storeKey]core.Holder
-	tables map[string]*schema.Table
-	order  []string // tables in the order in which they were first used
 }
 
-type catalog = core.Catalog
+type declared = core.Database
 
 type storeKey struct {
 	typ          reflect.Type
@@ -104,9 +101,9 @@ func Open(client Client, cfg Config) (*DB, error) {
 	db := &DB{
 		config: cfg, format: format, cursors: cursors,
 		runner: &exec.Runner{Client: client, MaxAttempts: cfg.MaxAttempts, Clock: cfg.Clock, NewID: cfg.NewID, Observe: cfg.Observe},
-		stores: map[storeKey]core.Holder{}, tables: map[string]*schema.Table{},
+		stores: map[storeKey]core.Holder{},
 	}
-	db.catalog = core.NewCatalog(db.schemas)
+	db.declared.Open()
 	return db, nil
 }
 
@@ -235,29 +232,7 @@ func (db *DB) register(s *schema.Schema) (table string, err error) {
 	if table == "" {
 		return "", &SchemaError{Code: schema.CodeConfig, Type: "entity.Config", Field: "Table", Problem: "no table for entity " + s.Name + ": set Table, or name a table in its entity.Key"}
 	}
-	t := db.tables[table]
-	if t == nil {
-		t = &schema.Table{Name: table}
-	}
-	if err := t.Add(s); err != nil {
-		return "", err
-	}
-	if db.tables[table] == nil {
-		db.tables[table] = t
-		db.order = append(db.order, table)
-	}
-	return table, nil
-}
-
-// schemas are those of all stores, by table and in order of declaration.
-func (db *DB) schemas() []*schema.Schema {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	var all []*schema.Schema
-	for _, name := range db.order {
-		all = append(all, db.tables[name].Entities...)
-	}
-	return all
+	return table, db.declared.Add(table, s)
 }
 
 // leastCursorKey is how many bytes a cursor key has at least.

@@ -78,7 +78,7 @@ func (db *DB) loadings(loads []GetOp) ([]loading, error) {
 		if l == nil {
 			return nil, &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d is nil", i)}
 		}
-		if parts[i] = l.load(); parts[i].c.DB != any(db) {
+		if parts[i] = l.load(); parts[i].c.DB != &db.declared {
 			return nil, &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d belongs to another DB", i)}
 		}
 	}
