@@ -59,6 +59,25 @@ func newBody(steps []plan.Step) (b body, clash []int) {
 	return b, nil
 }
 
+// merge returns the body of the ops' steps, or the failure of an op that cannot be part of it.
+func merge(ops []*plan.Op, steps []plan.Step) (body, []OpFailure) {
+	b, clash := newBody(steps)
+	if clash != nil {
+		return body{}, []OpFailure{{clash[1], clashed(ops[clash[0]], ops[clash[1]])}}
+	}
+	for i, s := range steps {
+		for j, a := range s.Actions {
+			if b.parts[b.at[i][j]] == 1 {
+				continue
+			}
+			if err := plan.InMemory(ops[i].Schema, a.Cond, "a transaction with several operations on one item"); err != nil {
+				return body{}, []OpFailure{{i, err}}
+			}
+		}
+	}
+	return b, nil
+}
+
 // own returns the failures of step i's actions. Of a merged action, only the parts whose own condition does not hold on the
 // stored item have failed.
 func (b body) own(i int, failures []plan.Failure) []plan.Failure {
@@ -297,7 +316,8 @@ func (r *Runner) reveal(ctx context.Context, actions []plan.Action, failures []p
 		if !f.Failed() || f.Image != nil {
 			continue
 		}
-		hidden := actions[i].Cond.Holds(nil)
+		c := actions[i].Cond
+		hidden := c.DatabaseOnly() == "" && c.Holds(nil)
 		if !hidden && r.shows.Load() {
 			continue
 		}

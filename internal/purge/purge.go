@@ -185,7 +185,7 @@ func (p *Purge) step(in plan.Input, items []owned, current item.Item, last bool)
 		a.Table = p.Table
 		actions, resolutions = append(actions, a), append(resolutions, v)
 	}
-	changed, n := plan.Skip(), 0
+	changed, n := plan.Skipped(), 0
 	guard, pin := plan.Absent(p.Schema), expr.Cond{}
 	if current != nil {
 		var err error
@@ -304,7 +304,7 @@ func (p *Purge) removal(it item.Item) *plan.Op {
 					p.deleted.maybe() // by this purge or another
 					return plan.Resolution{Result: &plan.Result{}}
 				}
-				return plan.Skip()
+				return plan.Skipped()
 			},
 			Done: func(plan.Returned) (plan.Result, error) {
 				p.deleted.add(1)
