@@ -66,7 +66,7 @@ type generations struct {
 	newDB   *entity.DB
 	old     *entity.Store[plainWorker]
 	store   *entity.Store[worker]
-	bin     *lifecycle.Bin[worker]
+	bin     *lifecycle.Deleted[worker]
 	past    *versioned.History[worker]
 	byEmail *unique.Lookup[worker]
 }

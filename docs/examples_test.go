@@ -96,7 +96,7 @@ func keyText[T any](t *testing.T, template, what string, v T) string {
 	require.NoError(t, err)
 	store, err := entity.New[T](db)
 	require.NoError(t, err)
-	plan := store.Op().Require(v).String()
+	plan := store.Op().CheckExists(v).String()
 	found := printedKey.FindStringSubmatch(plan)
 	require.NotNil(t, found, plan)
 	text, err := strconv.Unquote(found[1])

@@ -39,12 +39,12 @@ func storedTimeline(t *testing.T, made map[string]string) {
 	require.NoError(t, err)
 	readings, err := timeseries.New[telemetry](db)
 	require.NoError(t, err)
-	view, err := timeline.New(db, timeline.Fold[place, whereabouts]{
+	view, err := timeline.New(db, timeline.Projection[place, whereabouts]{
 		Name: "places", Version: 1,
-		Source: timeline.Series(readings, timeline.Within(func(p place) telemetry {
+		Source: timeline.Series(readings, timeline.PartitionKey(func(p place) telemetry {
 			return telemetry{Channel: p.Channel, DeviceID: p.DeviceID}
 		})),
-		When: []timeline.Handler[place, whereabouts]{timeline.On("telemetry.appended",
+		Handlers: []timeline.Handler[place, whereabouts]{timeline.On("telemetry.appended",
 			func(r telemetry) place { return place{r.Channel, r.DeviceID} },
 			func(w *whereabouts, e timeline.Event[telemetry]) error {
 				w.Reports++
@@ -61,7 +61,7 @@ func storedTimeline(t *testing.T, made map[string]string) {
 	keepExpired(t, client, table+"-views")
 	for i, location := range []string{"dock 4", "dock 5"} {
 		r := telemetry{Channel: "c-1", DeviceID: "d-7", Timestamp: event.Add(time.Duration(i) * time.Second), Location: &location}
-		_, err = readings.Append(t.Context(), r, timeseries.SkipCurrent())
+		_, err = readings.Append(t.Context(), r, timeseries.WithoutCurrent())
 		require.NoError(t, err)
 	}
 	at = at.Add(time.Hour)

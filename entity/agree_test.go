@@ -64,7 +64,7 @@ func TestIf_AgreesWithTheRules(t *testing.T) {
 			c, means[i] = conditions(t, all, 2)
 			switch key := sampleKey(i); i % 4 {
 			case 0:
-				ops[i] = s.Op().Require(key, c)
+				ops[i] = s.Op().CheckExists(key, c)
 			case 1:
 				ops[i] = s.Op().Update(key, entity.Set(&f.Text, "after"), entity.If(c))
 			case 2:
@@ -127,7 +127,7 @@ func TestFilter_AgreesWithTheRules(t *testing.T) {
 			if rapid.IntRange(0, 3).Draw(t, "scan") == 0 {
 				q = s.Scan(entity.Filter(c))
 			}
-			got, err := entity.As[onlyID](q).Collect(context.Background())
+			got, err := entity.Project[onlyID](q).Collect(context.Background())
 			require.NoError(t, err, "%s", meaning(means))
 			through := map[string]bool{}
 			for _, one := range got {

@@ -10,15 +10,15 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// As makes q fetch only the attributes of S, a smaller struct whose fields have the names and types of T's. It saves
+// Project makes q fetch only the attributes of S, a smaller struct whose fields have the names and types of T's. It saves
 // transfer and decoding, not read units. A field that T does not have is an *[InputError] when the query is run.
-func As[S, T any](q Query[T]) Query[S] {
+func Project[S, T any](q Query[T]) Query[S] {
 	var from core.Gathered
 	if known, ok := q.(*core.Query[T]); ok {
 		from = known.Reading().Gathered()
 	}
 	if from.Plan == nil {
-		err := &InputError{Code: plan.CodeOption, Type: typeOf[S]().String(), Problem: "As takes queries of a store, an index or a history of events"}
+		err := &InputError{Code: plan.CodeOption, Type: typeOf[S]().String(), Problem: "Project takes queries of a store, an index or a history of events"}
 		return core.NewQuery[S](failing{err}, nil)
 	}
 	c, p := from.Core, *from.Plan

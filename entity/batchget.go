@@ -8,14 +8,14 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 )
 
-// BatchGet reads items of any entities and tables of db, each into the struct that its [Ops.Load] was given. found says
+// BatchGet reads items of any entities and tables of db, each into the struct that its [Ops.GetInto] was given. found says
 // for each load, in order, whether its item is there; the struct of one that is not stays as it was. Loads of one item
 // share it. What is read is not of one instant: for that, see [DB.TransactGet].
 //
 // It costs a request per 100 different items, those to be read with [Consistent] in requests of their own, more when
 // DynamoDB leaves some unprocessed, and half the read units of TransactGet. With an error no struct is changed. Errors:
 // *[InputError] before any request; *[UnprocessedError]; *[DecodeError].
-func (db *DB) BatchGet(ctx context.Context, loads ...Load) (found []bool, err error) {
+func (db *DB) BatchGet(ctx context.Context, loads ...GetOp) (found []bool, err error) {
 	parts, err := db.loadings(loads)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (db *DB) batchGet(ctx context.Context, loads []loading) ([]bool, error) {
 }
 
 func loadFailed(i int, l loading, err error) error {
-	return &Error{Verb: "BatchGet", Err: fmt.Errorf("load %d: %w", i, l.c.Wrap("Load", l.text, err))}
+	return &Error{Verb: "BatchGet", Err: fmt.Errorf("load %d: %w", i, l.c.Wrap("GetInto", l.text, err))}
 }
 
 // readAll reads the items of loads, each once, and returns them by their ids.

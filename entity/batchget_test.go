@@ -18,11 +18,11 @@ func TestBatchGet_FillsInOrderAndAsksForEachItemOnce(t *testing.T) {
 	_, err := y.db.BatchWrite(t.Context(), y.puts(70)...)
 	require.NoError(t, err)
 	y.sent()
-	var loads []entity.Load
+	var loads []entity.GetOp
 	gs, bs := make([]Dial, 140), make([]Bare, 140)
 	for i := range 140 {
 		gs[i], bs[i] = Dial{ID: fmt.Sprint("g-", i%80), Site: "as it was"}, Bare{ID: fmt.Sprint("b-", i%80)}
-		loads = append(loads, y.dial.Op().Load(&gs[i]), y.bare.Op().Load(&bs[i]))
+		loads = append(loads, y.dial.Op().GetInto(&gs[i]), y.bare.Op().GetInto(&bs[i]))
 	}
 	found, err := y.db.BatchGet(t.Context(), loads...)
 	require.NoError(t, err)
@@ -52,8 +52,8 @@ func TestBatchGet_OptionsAreThoseOfEachLoad(t *testing.T) {
 	l, s := lapsed(t, -time.Hour)
 	token := func() Token { return Token{User: "u", ID: "t"} }
 	a, b, c, other := token(), token(), token(), Token{User: "u", ID: "other"}
-	var handle entity.Handle
-	found, err := l.db.BatchGet(t.Context(), s.Op().Load(&a), s.Op().Load(&b, entity.Consistent(), entity.IncludeExpired(), entity.Keep(&handle)), s.Op().Load(&other), s.Op().Load(&c))
+	var handle entity.Image
+	found, err := l.db.BatchGet(t.Context(), s.Op().GetInto(&a), s.Op().GetInto(&b, entity.Consistent(), entity.IncludeExpired(), entity.KeepImage(&handle)), s.Op().GetInto(&other), s.Op().GetInto(&c))
 	require.NoError(t, err)
 	require.Equal(t, []bool{false, true, false, false}, found, "its time has passed, and one load shows it all the same")
 	require.Equal(t, 7, b.Uses)
@@ -64,10 +64,10 @@ func TestBatchGet_OptionsAreThoseOfEachLoad(t *testing.T) {
 	require.NotContains(t, string(requests[1].Body), "#t\"")
 	l.sent()
 	d := token()
-	require.NoError(t, l.db.TransactGet(t.Context(), s.Op().Load(&d, entity.IncludeExpired(), entity.Keep(&handle))))
+	require.NoError(t, l.db.TransactGet(t.Context(), s.Op().GetInto(&d, entity.IncludeExpired(), entity.KeepImage(&handle))))
 	require.Equal(t, 7, d.Uses)
 	l.sent()
-	_, err = s.Update(t.Context(), token(), entity.Set(&entity.Fields[Token]().Uses, 8), handle.From())
+	_, err = s.Update(t.Context(), token(), entity.Set(&entity.Fields[Token]().Uses, 8), entity.FromImage(&handle))
 	require.ErrorIs(t, err, entity.ErrNotFound, "it is gone for writes")
 }
 
@@ -78,11 +78,11 @@ func TestBatchGet_KeepSavesTheReadOfAWrite(t *testing.T) {
 	require.NoError(t, err)
 	l.sent()
 	e, f := employeeKey("emp-alice"), entity.Fields[Employee]()
-	var handle entity.Handle
-	found, err := l.db.BatchGet(t.Context(), s.Op().Load(&e, entity.Keep(&handle)))
+	var handle entity.Image
+	found, err := l.db.BatchGet(t.Context(), s.Op().GetInto(&e, entity.KeepImage(&handle)))
 	require.NoError(t, err)
 	require.Equal(t, []bool{true}, found)
-	_, err = s.Update(t.Context(), e, entity.Set(&f.Department, "Sales"), handle.From())
+	_, err = s.Update(t.Context(), e, entity.Set(&f.Department, "Sales"), entity.FromImage(&handle))
 	require.NoError(t, err)
 	require.NotContains(t, l.sent(), "GetItem")
 }
@@ -93,7 +93,7 @@ func TestBatchGet_FailsWhole(t *testing.T) {
 	_, err := y.db.BatchWrite(t.Context(), y.puts(2)...)
 	require.NoError(t, err)
 	g, b := Dial{ID: "g-1"}, Bare{ID: "b-1"}
-	loads := []entity.Load{y.dial.Op().Load(&g), y.bare.Op().Load(&b)}
+	loads := []entity.GetOp{y.dial.Op().GetInto(&g), y.bare.Op().GetInto(&b)}
 	y.sent()
 	for _, fault := range []faults.Fault{faults.Unprocessed, faults.Throttle} {
 		y.wire.Inject(func(faults.Request) faults.Fault { return fault })
@@ -112,7 +112,7 @@ func TestBatchGet_FailsWhole(t *testing.T) {
 		require.Equal(t, 1, g.Value)
 		require.Len(t, y.sent(), 2)
 		g, b = Dial{ID: "g-1"}, Bare{ID: "b-1"}
-		loads = []entity.Load{y.dial.Op().Load(&g), y.bare.Op().Load(&b)}
+		loads = []entity.GetOp{y.dial.Op().GetInto(&g), y.bare.Op().GetInto(&b)}
 	}
 	y.wire.Inject(nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -131,13 +131,13 @@ func TestBatchGet_MistakesAreFoundBeforeAnyRequest(t *testing.T) {
 	y := newYard(t)
 	g := Dial{ID: "a"}
 	elsewhere := declare[Dial](t, y.aside(t))
-	for code, load := range map[string]entity.Load{
-		"EDD-9101": y.dial.Op().Load(&Dial{}),
-		"EDD-9105": y.dial.Op().Load(nil),
-		"EDD-9108": y.dial.Op().Load(&g, nil),
-		"EDD-9114": elsewhere.Op().Load(&g),
+	for code, load := range map[string]entity.GetOp{
+		"EDD-9101": y.dial.Op().GetInto(&Dial{}),
+		"EDD-9105": y.dial.Op().GetInto(nil),
+		"EDD-9108": y.dial.Op().GetInto(&g, nil),
+		"EDD-9114": elsewhere.Op().GetInto(&g),
 	} {
-		_, err := y.db.BatchGet(t.Context(), y.dial.Op().Load(&g), load)
+		_, err := y.db.BatchGet(t.Context(), y.dial.Op().GetInto(&g), load)
 		requireInput(t, err, code, map[string]string{"EDD-9101": "ID"}[code])
 	}
 	_, err := y.db.BatchGet(t.Context(), nil)

@@ -40,11 +40,11 @@ func (y *yard) puts(n int) (ops []entity.BatchOp) {
 // values are those of n dials, and the names of n bare items; -1 and "" where there is none.
 func (y *yard) values(t *testing.T, n int) (values []int, names []string) {
 	t.Helper()
-	var loads []entity.Load
+	var loads []entity.GetOp
 	gs, bs := make([]Dial, n), make([]Bare, n)
 	for i := range n {
 		gs[i], bs[i] = Dial{ID: fmt.Sprint("g-", i), Value: -1}, Bare{ID: fmt.Sprint("b-", i)}
-		loads = append(loads, y.dial.Op().Load(&gs[i], entity.Consistent()), y.bare.Op().Load(&bs[i], entity.Consistent()))
+		loads = append(loads, y.dial.Op().GetInto(&gs[i], entity.Consistent()), y.bare.Op().GetInto(&bs[i], entity.Consistent()))
 	}
 	found, err := y.db.BatchGet(t.Context(), loads...)
 	require.NoError(t, err)

@@ -38,7 +38,7 @@ func TestElements_ANilFieldThatIsStoredAsNULLCountsAsAbsent(t *testing.T) {
 
 	_, err = s.Create(t.Context(), satchel{ID: "b"})
 	require.NoError(t, err)
-	require.NoError(t, l.db.Transact(t.Context(), s.Op().Update(satchel{ID: "b"}, entity.DeleteFromSet(&f.Set, "y"), entity.ListAppend(&f.List, "x")), s.Op().Absent(satchel{ID: "c"})))
+	require.NoError(t, l.db.Transact(t.Context(), s.Op().Update(satchel{ID: "b"}, entity.DeleteFromSet(&f.Set, "y"), entity.ListAppend(&f.List, "x")), s.Op().CheckNotExists(satchel{ID: "c"})))
 	stored, err := s.Get(t.Context(), satchel{ID: "b"}, entity.Consistent())
 	require.NoError(t, err)
 	require.Equal(t, satchel{ID: "b", List: []string{"x"}}, stored)

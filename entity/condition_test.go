@@ -76,13 +76,13 @@ func trials() map[string]trial {
 		"whole map":              {entity.Eq(&p.Labels, f.Labels), true},
 		"whole list":             {entity.Eq(&p.Log, []string{"two", "one"}), false},
 		"whole set":              {entity.Eq(&p.Tags, []string{"t2", "t1"}), true},
-		"entry with a dot":       {entity.Entry(&p.Labels, "a.b").Eq("x"), true},
-		"entry with a dot no":    {entity.Entry(&p.Labels, "a.b").Eq("y"), false},
-		"entry with a bracket":   {entity.Entry(&p.Labels, "l[0]").Eq("y"), true},
-		"entry that is reserved": {entity.Entry(&p.Labels, "size").Exists(), true},
-		"entry absent":           {entity.Entry(&p.Labels, "b").NotExists(), true},
-		"entry of absent map":    {entity.Entry(&p.Scores, "m").Exists(), false},
-		"entry of number":        {entity.Entry(&p.Scores, "n").Eq(3), true},
+		"entry with a dot":       {entity.MapEntry(&p.Labels, "a.b").Eq("x"), true},
+		"entry with a dot no":    {entity.MapEntry(&p.Labels, "a.b").Eq("y"), false},
+		"entry with a bracket":   {entity.MapEntry(&p.Labels, "l[0]").Eq("y"), true},
+		"entry that is reserved": {entity.MapEntry(&p.Labels, "size").Exists(), true},
+		"entry absent":           {entity.MapEntry(&p.Labels, "b").NotExists(), true},
+		"entry of absent map":    {entity.MapEntry(&p.Scores, "m").Exists(), false},
+		"entry of number":        {entity.MapEntry(&p.Scores, "n").Eq(3), true},
 		"path into a list":       {entity.Attr[int]("lines[1].qty").Eq(5), true},
 		"path into a list no":    {entity.Attr[int]("lines[0].qty").Eq(5), false},
 		"path past the end":      {entity.Attr[int]("lines[2].qty").NotExists(), true},
@@ -135,7 +135,7 @@ func TestCondition_MeansTheSameEverywhere(t *testing.T) {
 			outcome("in place", err)
 			_, err = s.Update(t.Context(), key, entity.Set(&p.Rank, 1), entity.If(c.cond))
 			outcome("after a read", err)
-			outcome("check", l.db.Transact(t.Context(), s.Op().Require(key, c.cond)))
+			outcome("check", l.db.Transact(t.Context(), s.Op().CheckExists(key, c.cond)))
 			count := func(c entity.Cond) int {
 				n, err := s.Query(key, entity.Filter(c), entity.Consistent()).Count(t.Context())
 				require.NoError(t, err)

@@ -37,7 +37,7 @@
 // # Read
 //
 // [Store.Get] reads one item, [Store.Query] and [Index.Query] a partition, [Store.Scan] a table. A [Query] is a value
-// with All, Collect, First, One, Page and Count; [DB.Gather] reads several that share a partition in one pass. Reads are eventually consistent unless [Consistent] is given.
+// with All, Collect, First, One, Page and Count; [DB.GetCollection] reads several that share a partition in one pass. Reads are eventually consistent unless [Consistent] is given.
 //
 // # Fail
 //

@@ -39,7 +39,7 @@ func ExampleStore_Upsert_counter() {
 func ExampleInside() {
 	visits := entity.Must(entity.New[Visits](library()))
 	v, day := entity.Fields[Visits](), time.Date(2024, 5, 6, 0, 0, 0, 0, time.UTC)
-	hits := entity.Inside[int](entity.Entry(&v.ByPage, "home"), "hits")
+	hits := entity.Inside[int](entity.MapEntry(&v.ByPage, "home"), "hits")
 	fmt.Println(visits.Op().Update(Visits{Site: "s-1", Day: day}, hits.Add(1), entity.Elem(&v.Latest, 0).Set("bea"), entity.If(hits.Lt(100))))
 	// Output:
 	// Update Visits on library

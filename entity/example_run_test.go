@@ -23,10 +23,10 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 	examples := map[string]func(){
 		"ExampleStore_Purge":        ExampleStore_Purge,
 		"ExampleReturning":          ExampleReturning,
-		"ExampleKeep":               ExampleKeep,
+		"ExampleKeepImage":          ExampleKeepImage,
 		"ExampleDB_Transact_merged": ExampleDB_Transact_merged,
 		"ExampleDB_Verify":          ExampleDB_Verify,
-		"ExampleDB_Gather":          ExampleDB_Gather,
+		"ExampleDB_GetCollection":   ExampleDB_GetCollection,
 		"ExampleDB_BatchGet":        ExampleDB_BatchGet,
 		"ExampleDB_BatchWrite":      ExampleDB_BatchWrite,
 		"ExampleOnPage":             ExampleOnPage,

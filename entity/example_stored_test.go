@@ -71,19 +71,19 @@ func ExampleReturning() {
 
 // A program that has just read an item need not read it again to write it. Had somebody changed it meanwhile, the write
 // would read it after all.
-func ExampleKeep() {
+func ExampleKeepImage() {
 	ctx, l := context.Background(), entity.Fields[Loan]()
 	loans := entity.Must(entity.New[Loan](desk()))
 	entity.Must(loans.Create(ctx, Loan{ISBN: "0-20", Reader: "bea"}))
 
-	var kept entity.Handle
-	loan, err := loans.Get(ctx, Loan{ISBN: "0-20", Reader: "bea"}, entity.Keep(&kept))
+	var kept entity.Image
+	loan, err := loans.Get(ctx, Loan{ISBN: "0-20", Reader: "bea"}, entity.KeepImage(&kept))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	if loan.Renewed < 3 {
-		loan, err = loans.Update(ctx, loan, entity.Add(&l.Renewed, 1), kept.From()) // one request
+		loan, err = loans.Update(ctx, loan, entity.Add(&l.Renewed, 1), entity.FromImage(&kept)) // one request
 	}
 	fmt.Println(loan.Renewed, loan.Version, err)
 	// prints
@@ -97,7 +97,7 @@ func ExampleDB_Transact_merged() {
 	books := entity.Must(entity.New[Book](db))
 	book := entity.Must(books.Create(ctx, Book{ISBN: "0-21", Title: "Vildanden", Copies: 1}))
 
-	left := books.Op().Require(book, entity.Gt(&b.Copies, 0))
+	left := books.Op().CheckExists(book, entity.Gt(&b.Copies, 0))
 	lend := books.Op().Update(book, entity.Add(&b.Copies, -1))
 	fmt.Println(db.Transact(ctx, left, lend))
 	err := db.Transact(ctx, left, lend)
@@ -156,7 +156,7 @@ type Edition struct {
 }
 
 // One request reads what a publisher has, of each kind, and another one writes it.
-func ExampleDB_Gather() {
+func ExampleDB_GetCollection() {
 	ctx, e := context.Background(), entity.Fields[Edition]()
 	db := desk()
 	authors, editions := entity.Must(entity.New[Author](db)), entity.Must(entity.New[Edition](db))
@@ -170,7 +170,7 @@ func ExampleDB_Gather() {
 
 	var people []Author
 	var recent []Edition
-	err = db.Gather(ctx,
+	err = db.GetCollection(ctx,
 		entity.Must(authors.Index("byPublisher")).Query(Author{Publisher: "Gyldendal"}).Into(&people),
 		entity.Must(editions.Index("byPublisher")).Query(Edition{Publisher: "Gyldendal"}, entity.Ge(&e.Year, 1870)).Into(&recent),
 	)
@@ -188,7 +188,7 @@ func ExampleDB_BatchGet() {
 	entity.Must(authors.Create(ctx, Author{Name: "Hamsun", Publisher: "Cappelen"}))
 
 	author, edition := Author{Name: "Hamsun"}, Edition{ISBN: "0-99"}
-	found, err := db.BatchGet(ctx, authors.Op().Load(&author, entity.Consistent()), editions.Op().Load(&edition))
+	found, err := db.BatchGet(ctx, authors.Op().GetInto(&author, entity.Consistent()), editions.Op().GetInto(&edition))
 	fmt.Println(found, err, author.Publisher)
 	// prints
 	// [true false] <nil> Cappelen

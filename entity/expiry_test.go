@@ -80,7 +80,7 @@ func TestExpiry_AnExpiredItemIsGoneForReadsAndWrites(t *testing.T) {
 				class(s.Delete(t.Context(), key), entity.ErrNotFound, nil)
 				require.Equal(t, before, l.everything(t))
 			}
-			class(l.db.Transact(t.Context(), s.Op().Require(key)), entity.ErrNotFound, nil)
+			class(l.db.Transact(t.Context(), s.Op().CheckExists(key)), entity.ErrNotFound, nil)
 			_, err = s.Create(t.Context(), Token{User: "u", ID: "t", Uses: 1})
 			class(err, nil, entity.ErrExists)
 			if !c.live {

@@ -10,11 +10,11 @@ import (
 	"github.com/dynastrata/dynastrata/internal/query"
 )
 
-// Part is one query of [DB.Gather] and the slice that its items go to, made by Into of a [Query]. Printing it prints the
+// CollectionPart is one query of [DB.GetCollection] and the slice that its items go to, made by Into of a [Query]. Printing it prints the
 // query.
-type Part = core.Part
+type CollectionPart = core.CollectionPart
 
-// Gather reads several queries that share a partition in one pass, and sets the slice of each to what its Collect would
+// GetCollection reads several queries that share a partition in one pass, and sets the slice of each to what its Collect would
 // return: a customer with orders and invoices, say, whose keys lie together. Queries of a table, of an index, of a
 // history of events and of a bin can be gathered, in any number, also several of one entity. They must read the same
 // partition of the same table or index, in the same direction, all consistently or none. Entities share a partition
@@ -29,17 +29,17 @@ type Part = core.Part
 // It costs one request per MB of that range, and none when no query can match. Errors: before any request an
 // *[InputError], with code EDD-9126 for queries that cannot be read together and EDD-9127 for no query at all, one that
 // cannot be gathered, or a slice that is given twice; *[DecodeError].
-func (db *DB) Gather(ctx context.Context, parts ...Part) error {
-	return db.measure(ctx, "Gather", func(ctx context.Context) error {
+func (db *DB) GetCollection(ctx context.Context, parts ...CollectionPart) error {
+	return db.measure(ctx, "GetCollection", func(ctx context.Context) error {
 		list, g, err := db.gathering(parts)
 		if err != nil {
-			return &Error{Verb: "Gather", Err: err}
+			return &Error{Verb: "GetCollection", Err: err}
 		}
 		add, fill := make([]func(item.Item) error, len(list)), make([]func(), len(list))
 		for i, p := range list {
 			add[i], fill[i] = p.Collect()
 		}
-		failed := &Error{Verb: "Gather", Key: list[0].Plan.Where}
+		failed := &Error{Verb: "GetCollection", Key: list[0].Plan.Where}
 		failed.Err = g.Run(ctx, func(i int, it item.Item) error {
 			err := add[i](it)
 			if err != nil {
@@ -58,7 +58,7 @@ func (db *DB) Gather(ctx context.Context, parts ...Part) error {
 }
 
 // gathering checks the parts and compiles the one query.
-func (db *DB) gathering(parts []Part) ([]core.Gathered, *query.Gathering, error) {
+func (db *DB) gathering(parts []CollectionPart) ([]core.Gathered, *query.Gathering, error) {
 	mistake := func(code, format string, args ...any) error {
 		return &InputError{Code: code, Type: "entity.DB", Problem: fmt.Sprintf(format, args...)}
 	}

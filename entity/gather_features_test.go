@@ -69,11 +69,11 @@ func TestGather_BinsAndHistoriesBesideCurrentItems(t *testing.T) {
 		groupOf(pulses.History(Reporter{Customer: "c", Meter: "m1"}, entity.Desc(), entity.Ge(&f.Seq, 12))),
 		groupOf(pulses.Query(Reporter{Customer: "c", Meter: "m3"}, entity.Desc())),
 	}
-	var parts []entity.Part
+	var parts []entity.CollectionPart
 	for _, g := range groups {
 		parts = append(parts, g.part)
 	}
-	require.NoError(t, l.db.Gather(t.Context(), parts...))
+	require.NoError(t, l.db.GetCollection(t.Context(), parts...))
 	require.Equal(t, []string{"Query"}, l.sent())
 	for i, n := range []int{2, 1, 4, 2, 1} {
 		require.Equal(t, n, groups[i].length(), groups[i].text)
@@ -83,7 +83,7 @@ func TestGather_BinsAndHistoriesBesideCurrentItems(t *testing.T) {
 	l.sent()
 	var versions []versioned.Version[Contract]
 	part := past.List(Contract{Customer: "c", ID: "k1"}).Into(&versions)
-	requireInput(t, l.db.Gather(t.Context(), part), "EDD-9127", "")
+	requireInput(t, l.db.GetCollection(t.Context(), part), "EDD-9127", "")
 	require.Contains(t, part.String(), "snapshots")
 	_, err = past.List(Contract{Customer: "c", ID: "k1"}, entity.OnPage(func(entity.ScanProgress) {})).Collect(t.Context())
 	requireInput(t, err, "EDD-9108", "")

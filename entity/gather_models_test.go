@@ -113,7 +113,7 @@ func pick[V any](r *rand.Rand, vs ...V) V { return vs[r.IntN(len(vs))] }
 // group is a part with a slice to compare with what the query gives alone.
 type group struct {
 	text    string
-	part    entity.Part
+	part    entity.CollectionPart
 	compare func(*testing.T, context.Context)
 	length  func() int
 }

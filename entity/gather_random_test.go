@@ -30,12 +30,12 @@ func TestGather_IsWhatEachQueryGivesAlone(t *testing.T) {
 			common = append(common, entity.Desc())
 		}
 		groups := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) group { return o.randomGroup(rt, tenant, common) }), 1, 5).Draw(rt, "groups")
-		var parts []entity.Part
+		var parts []entity.CollectionPart
 		for _, g := range groups {
 			parts = append(parts, g.part)
 		}
 		o.sent()
-		require.NoError(t, o.db.Gather(t.Context(), parts...))
+		require.NoError(t, o.db.GetCollection(t.Context(), parts...))
 		require.LessOrEqual(t, len(o.sent()), 2, "the partition is one page, and a limit may cut it once")
 		for _, g := range groups {
 			g.compare(t, t.Context())
@@ -72,7 +72,7 @@ func (o *office) randomGroup(rt *rapid.T, tenant string, common []entity.QueryOp
 		f := entity.Fields[Notice]()
 		opts = append(opts, drawn(rt, &f.Title, []string{"$", "$app#v1#", "z", "a1"})...)
 		opts = append(opts, filters(rt, &f.Score, score, entity.BeginsWith(&f.ID, "b"))...)
-		return groupOf(entity.As[small](o.notices.Query(Notice{Tenant: tenant}, opts...)))
+		return groupOf(entity.Project[small](o.notices.Query(Notice{Tenant: tenant}, opts...)))
 	}
 	return groupOf(o.notices.Query(Notice{Tenant: tenant}, opts...))
 }

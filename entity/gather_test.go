@@ -37,7 +37,7 @@ func TestGather_CostsThePagesOfOneQuery(t *testing.T) {
 		pages++
 	}
 	require.GreaterOrEqual(t, pages, 4)
-	require.NoError(t, o.db.Gather(t.Context(), members.part, tickets.part, notices.part))
+	require.NoError(t, o.db.GetCollection(t.Context(), members.part, tickets.part, notices.part))
 	sent := o.sent()
 	require.Equal(t, slices.Repeat([]string{"Query"}, len(sent)), sent)
 	require.LessOrEqual(t, len(sent), pages, "three entities for the pages of one query")
@@ -54,11 +54,11 @@ func TestGather_EndsWhenEveryLimitIsReached(t *testing.T) {
 	o := stocked(t, 25, 50_000)
 	first := groupOf(o.members.Query(Member{Tenant: "a"}, entity.Limit(2)))
 	red := groupOf(o.members.Query(Member{Tenant: "a", Team: "blue"}, entity.Limit(1)))
-	require.NoError(t, o.db.Gather(t.Context(), first.part, red.part))
+	require.NoError(t, o.db.GetCollection(t.Context(), first.part, red.part))
 	require.Equal(t, []string{"Query"}, o.sent())
 	require.Equal(t, []int{2, 1}, []int{first.length(), red.length()})
 	all := groupOf(o.notices.Query(Notice{Tenant: "a"}))
-	require.NoError(t, o.db.Gather(t.Context(), first.part, all.part))
+	require.NoError(t, o.db.GetCollection(t.Context(), first.part, all.part))
 	require.GreaterOrEqual(t, len(o.sent()), 3)
 	require.Equal(t, 25, all.length())
 }
@@ -67,8 +67,8 @@ func TestGather_ReadsOneRangeThatSpansThoseOfAll(t *testing.T) {
 	t.Parallel()
 	o := stocked(t, 3, 1)
 	m, k := entity.Fields[Member](), entity.Fields[Voucher]()
-	body := func(parts ...entity.Part) string {
-		require.NoError(t, o.db.Gather(t.Context(), parts...))
+	body := func(parts ...entity.CollectionPart) string {
+		require.NoError(t, o.db.GetCollection(t.Context(), parts...))
 		requests := o.wire.Requests()
 		require.Len(t, requests, 1)
 		o.wire.Reset()
@@ -88,7 +88,7 @@ func TestGather_ReadsOneRangeThatSpansThoseOfAll(t *testing.T) {
 }
 
 // red2 is another query of the range of red members.
-func red2(o *office) entity.Part {
+func red2(o *office) entity.CollectionPart {
 	return groupOf(o.members.Query(Member{Tenant: "a", Team: "red"}, entity.Limit(1))).part
 }
 
@@ -99,7 +99,7 @@ func TestGather_SeesOnlyCurrentItemsOfItsEntities(t *testing.T) {
 	var paid []Invoice
 	var all []Receipt
 	key := Invoice{Customer: "c"}
-	require.NoError(t, l.db.Gather(t.Context(),
+	require.NoError(t, l.db.GetCollection(t.Context(),
 		invoices.Query(key, entity.Desc(), entity.Consistent(), entity.Filter(entity.Eq(&entity.Fields[Invoice]().Paid, true))).Into(&paid),
 		receipts.Query(Receipt{Customer: "c"}, entity.Desc(), entity.Consistent()).Into(&all)))
 	require.Equal(t, []string{"Query"}, l.sent())
@@ -115,7 +115,7 @@ func TestGather_AQueryWithoutAFilterGetsEverything(t *testing.T) {
 	byTeam := entity.Must(o.member.Index("byTeam"))
 	some := groupOf(byTeam.Query(Member{Tenant: "a"}, entity.Filter(entity.Eq(&entity.Fields[Member]().Score, 1))))
 	all := groupOf(byTeam.Query(Member{Tenant: "a"}))
-	require.NoError(t, o.db.Gather(t.Context(), some.part, all.part))
+	require.NoError(t, o.db.GetCollection(t.Context(), some.part, all.part))
 	some.compare(t, t.Context())
 	all.compare(t, t.Context())
 	require.Equal(t, 10, all.length())
@@ -127,7 +127,7 @@ func TestGather_FiltersThatAreTooManyForOneRequestAreKept(t *testing.T) {
 	o := stocked(t, 30, 1)
 	f := entity.Fields[Member]()
 	var groups []group
-	var parts []entity.Part
+	var parts []entity.CollectionPart
 	for i := range 5 {
 		ids := []string{fmt.Sprintf("a-%03d", i)}
 		for j := range 80 {
@@ -136,7 +136,7 @@ func TestGather_FiltersThatAreTooManyForOneRequestAreKept(t *testing.T) {
 		groups = append(groups, groupOf(o.members.Query(Member{Tenant: "a"}, entity.Filter(entity.In(&f.ID, ids...)))))
 		parts = append(parts, groups[i].part)
 	}
-	require.NoError(t, o.db.Gather(t.Context(), parts...))
+	require.NoError(t, o.db.GetCollection(t.Context(), parts...))
 	for _, g := range groups {
 		require.Equal(t, 1, g.length())
 		g.compare(t, t.Context())
@@ -154,7 +154,7 @@ func TestGather_NativeKeys(t *testing.T) {
 		{groupOf(byAmount.Query(Order{Customer: "c"}, entity.Gt(&f.Amount, 40), entity.Consistent())), groupOf(byAmount.Query(Order{Customer: "c"}, entity.Eq(&f.Amount, 30), entity.Consistent()))},
 	} {
 		l.sent()
-		require.NoError(t, l.db.Gather(t.Context(), c[0].part, c[1].part))
+		require.NoError(t, l.db.GetCollection(t.Context(), c[0].part, c[1].part))
 		require.Len(t, l.sent(), 1)
 		for _, g := range c {
 			g.compare(t, t.Context())
@@ -169,9 +169,9 @@ func TestGather_WhatCannotMatchCostsNothing(t *testing.T) {
 	f := entity.Fields[Member]()
 	never := func() group { return groupOf(o.members.Query(Member{Tenant: "a"}, entity.Between(&f.Team, "z", "a"))) }
 	a, b, all := never(), never(), groupOf(o.members.Query(Member{Tenant: "a"}, entity.Limit(9)))
-	require.NoError(t, o.db.Gather(t.Context(), a.part, b.part))
+	require.NoError(t, o.db.GetCollection(t.Context(), a.part, b.part))
 	require.Empty(t, o.sent())
-	require.NoError(t, o.db.Gather(t.Context(), a.part, all.part))
+	require.NoError(t, o.db.GetCollection(t.Context(), a.part, all.part))
 	require.Equal(t, []string{"Query"}, o.sent())
 	require.Equal(t, []int{0, 3}, []int{a.length(), all.length()})
 }
@@ -182,7 +182,7 @@ func TestGather_FailsWhole(t *testing.T) {
 	o := stocked(t, 25, 50_000, func(c *entity.Config) { c.MaxAttempts = 2 })
 	members, notices := []Member{{ID: "before"}}, []Notice{{ID: "before"}}
 	gather := func(ctx context.Context) error {
-		return o.db.Gather(ctx, o.members.Query(Member{Tenant: "a"}).Into(&members), o.notices.Query(Notice{Tenant: "a"}).Into(&notices))
+		return o.db.GetCollection(ctx, o.members.Query(Member{Tenant: "a"}).Into(&members), o.notices.Query(Notice{Tenant: "a"}).Into(&notices))
 	}
 	untouched := func() {
 		t.Helper()
@@ -236,29 +236,29 @@ func TestGather_SaysWhatDiffersBeforeAnyRequest(t *testing.T) {
 	var x []Notice
 	var b []Bare
 	for name, c := range map[string]struct {
-		parts []entity.Part
+		parts []entity.CollectionPart
 		code  string
 		says  string
 	}{
-		"table":       {[]entity.Part{one.Into(&m), bare.Into(&b)}, "EDD-9126", "Bare is read from the table bare, Member from " + o.table},
-		"index":       {[]entity.Part{a.Into(&m), byTeam.Into(&n)}, "EDD-9126", "Member is read from the index gsi2, Member from the index gsi1"},
-		"no index":    {[]entity.Part{a.Into(&m), one.Into(&n)}, "EDD-9126", "Member is read from the table itself, Member from the index gsi1"},
-		"partition":   {[]entity.Part{a.Into(&m), other.Into(&x)}, "EDD-9126", "Notice and Member are read from different partitions; queries"},
-		"$ partition": {[]entity.Part{one.Into(&m), ticket.Into(&k)}, "EDD-9126", "a partition key that begins with `$` holds the name of its entity"},
-		"direction":   {[]entity.Part{a.Into(&m), desc.Into(&x)}, "EDD-9126", "Notice is read in descending order, Member in ascending order"},
-		"consistency": {[]entity.Part{one.Into(&m), strong.Into(&n)}, "EDD-9126", "Member is read consistently, Member is not"},
+		"table":       {[]entity.CollectionPart{one.Into(&m), bare.Into(&b)}, "EDD-9126", "Bare is read from the table bare, Member from " + o.table},
+		"index":       {[]entity.CollectionPart{a.Into(&m), byTeam.Into(&n)}, "EDD-9126", "Member is read from the index gsi2, Member from the index gsi1"},
+		"no index":    {[]entity.CollectionPart{a.Into(&m), one.Into(&n)}, "EDD-9126", "Member is read from the table itself, Member from the index gsi1"},
+		"partition":   {[]entity.CollectionPart{a.Into(&m), other.Into(&x)}, "EDD-9126", "Notice and Member are read from different partitions; queries"},
+		"$ partition": {[]entity.CollectionPart{one.Into(&m), ticket.Into(&k)}, "EDD-9126", "a partition key that begins with `$` holds the name of its entity"},
+		"direction":   {[]entity.CollectionPart{a.Into(&m), desc.Into(&x)}, "EDD-9126", "Notice is read in descending order, Member in ascending order"},
+		"consistency": {[]entity.CollectionPart{one.Into(&m), strong.Into(&n)}, "EDD-9126", "Member is read consistently, Member is not"},
 		"none":        {nil, "EDD-9127", "no query"},
-		"scan":        {[]entity.Part{o.member.Scan().Into(&m)}, "EDD-9127", "a scan"},
-		"one slice":   {[]entity.Part{a.Into(&m), a.Into(&m)}, "EDD-9127", "the slice of another part"},
-		"projected":   {[]entity.Part{entity.As[Member](entity.As[Member](nilQuery())).Into(&m)}, "EDD-9127", "cannot be gathered"},
-		"nil slice":   {[]entity.Part{a.Into(nil)}, "EDD-9105", "a pointer to a slice"},
-		"nil":         {[]entity.Part{a.Into(&m), nil}, "EDD-9114", "part 1 is nil"},
-		"another DB":  {[]entity.Part{elseDB.Into(&m)}, "EDD-9114", "another DB"},
-		"requests":    {[]entity.Part{o.members.Query(Member{Tenant: "a"}, entity.MaxRequests(1)).Into(&m)}, "EDD-9108", "MaxRequests"},
-		"evaluated":   {[]entity.Part{o.members.Query(Member{Tenant: "a"}, entity.MaxEvaluated(1)).Into(&m)}, "EDD-9108", "MaxEvaluated"},
-		"no tenant":   {[]entity.Part{a.Into(&m), o.notices.Query(Notice{}).Into(&x)}, "EDD-9101", "missing"},
+		"scan":        {[]entity.CollectionPart{o.member.Scan().Into(&m)}, "EDD-9127", "a scan"},
+		"one slice":   {[]entity.CollectionPart{a.Into(&m), a.Into(&m)}, "EDD-9127", "the slice of another part"},
+		"projected":   {[]entity.CollectionPart{entity.Project[Member](entity.Project[Member](nilQuery())).Into(&m)}, "EDD-9127", "cannot be gathered"},
+		"nil slice":   {[]entity.CollectionPart{a.Into(nil)}, "EDD-9105", "a pointer to a slice"},
+		"nil":         {[]entity.CollectionPart{a.Into(&m), nil}, "EDD-9114", "part 1 is nil"},
+		"another DB":  {[]entity.CollectionPart{elseDB.Into(&m)}, "EDD-9114", "another DB"},
+		"requests":    {[]entity.CollectionPart{o.members.Query(Member{Tenant: "a"}, entity.MaxRequests(1)).Into(&m)}, "EDD-9108", "MaxRequests"},
+		"evaluated":   {[]entity.CollectionPart{o.members.Query(Member{Tenant: "a"}, entity.MaxEvaluated(1)).Into(&m)}, "EDD-9108", "MaxEvaluated"},
+		"no tenant":   {[]entity.CollectionPart{a.Into(&m), o.notices.Query(Notice{}).Into(&x)}, "EDD-9101", "missing"},
 	} {
-		err := o.db.Gather(t.Context(), c.parts...)
+		err := o.db.GetCollection(t.Context(), c.parts...)
 		var input *entity.InputError
 		require.ErrorAs(t, err, &input, name)
 		require.Equal(t, c.code, input.Code, name)

@@ -66,7 +66,7 @@ func source(c *core.Core, x *schema.Index) query.Source {
 // inTable holds for the current items of s among everything in its table for which more holds.
 func inTable(c *core.Core, x *schema.Index, more ...expr.Cond) func(time.Time) expr.Cond {
 	s, alone := c.Schema, expr.Cond{}
-	if s.Hidden {
+	if s.HasMetadata {
 		alone = expr.Compare(expr.NotExists, expr.Attr(schema.KindAttr))
 	}
 	cond := expr.All(append(more, alone, ownItems(s))...)
@@ -76,7 +76,7 @@ func inTable(c *core.Core, x *schema.Index, more ...expr.Cond) func(time.Time) e
 // current selects the current items of s among what effect-dynamodb stores with them, which nothing in the item does: the
 // sort key of a current item is what its own attributes give. It is nil where a filter is enough.
 func current(s *schema.Schema) (own func(item.Item) (bool, error), needs []string) {
-	if !s.Dollar || s.Hidden || s.SK == nil {
+	if !s.Templated || s.HasMetadata || s.SK == nil {
 		return nil, nil
 	}
 	for _, a := range s.SK.Parts {
@@ -94,7 +94,7 @@ func current(s *schema.Schema) (own func(item.Item) (bool, error), needs []strin
 // ownItems holds for items of s, current or not, among those of other entities.
 func ownItems(s *schema.Schema) expr.Cond {
 	switch {
-	case s.Dollar:
+	case s.Templated:
 		return expr.Compare(expr.Eq, expr.Attr(schema.EntityAttr), item.S(s.Name))
 	case s.Discriminator != nil:
 		return expr.Compare(expr.Eq, expr.Attr(s.Discriminator.Attr), item.S(s.Discriminator.Value))
@@ -141,7 +141,7 @@ func indexNamed(c *core.Core, name string) (*schema.Index, error) {
 	case x == nil:
 		return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "there is no index declared with the name " + name}
 	case c.Schema.OfCopies(x):
-		return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "the index " + name + " holds deleted copies and no items; lifecycle.Bin.Index opens it"}
+		return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "the index " + name + " holds deleted copies and no items; lifecycle.Deleted.Index opens it"}
 	}
 	return x, nil
 }

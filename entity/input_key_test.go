@@ -29,7 +29,7 @@ func TestInput_MissingKeyPartIsRefusedByEveryVerb(t *testing.T) {
 		_, _, err = s.Upsert(t.Context(), v)
 		l.requireRefused(t, err, "EDD-9101", field)
 		l.requireRefused(t, s.Delete(t.Context(), v), "EDD-9101", field)
-		bad := s.Op().Require(v)
+		bad := s.Op().CheckExists(v)
 		err = l.db.Transact(t.Context(), s.Op().Create(full), bad)
 		l.requireRefused(t, err, "EDD-9101", field)
 		requireInput(t, entity.FailureOf(err, bad), "EDD-9101", field)

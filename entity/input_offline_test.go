@@ -36,7 +36,7 @@ func TestInput_ClosedContextSendsNothing(t *testing.T) {
 	refused(err)
 	_, err = s.Query(key).Count(ctx)
 	refused(err)
-	refused(l.db.Transact(ctx, s.Op().Require(key)))
+	refused(l.db.Transact(ctx, s.Op().CheckExists(key)))
 	refused(l.db.Transact(ctx, s.Op().Create(key), s.Op().Update(Profile{ID: "b"}, entity.Set(&p.Team, "x"))))
 	require.Empty(t, l.everything(t))
 }
@@ -66,6 +66,6 @@ func TestInput_WithoutAClientEveryVerbIsErrNoClient(t *testing.T) {
 	_, err = s.Query(key).First(t.Context())
 	refused(err)
 	refused(db.Transact(t.Context(), s.Op().Create(key)))
-	refused(db.Transact(t.Context(), s.Op().Create(key), s.Op().Require(Profile{ID: "b"})))
+	refused(db.Transact(t.Context(), s.Op().Create(key), s.Op().CheckExists(Profile{ID: "b"})))
 	refused(db.CreateTables(t.Context()))
 }

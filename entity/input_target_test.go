@@ -32,9 +32,9 @@ func TestInput_PointersThatNameNoAttribute(t *testing.T) {
 		l.requireRefused(t, err, "EDD-9105", "")
 		require.NotEmpty(t, name)
 	}
-	_, err := s.Update(t.Context(), key, entity.Entry(&own.Labels, "a").Set("x"))
+	_, err := s.Update(t.Context(), key, entity.MapEntry(&own.Labels, "a").Set("x"))
 	l.requireRefused(t, err, "EDD-9105", "")
-	_, err = s.Update(t.Context(), key, entity.Entry(&p.Labels, "").Set("x"))
+	_, err = s.Update(t.Context(), key, entity.MapEntry(&p.Labels, "").Set("x"))
 	l.requireRefused(t, err, "EDD-9102", "Labels")
 }
 

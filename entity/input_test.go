@@ -85,7 +85,7 @@ func TestInput_Changes(t *testing.T) {
 	l.requireRefused(t, update(entity.Set(&p.Note, "a"), entity.Remove(&p.Note)), "EDD-9107", "Note")
 	l.requireRefused(t, update(entity.Set(&p.Home, Address{}), entity.Set(&p.Home.City, "b")), "EDD-9107", "Home")
 	l.requireRefused(t, update(entity.Set(&p.Home.Geo.Lat, 1), entity.Remove(&p.Home.Geo)), "EDD-9107", "Home")
-	l.requireRefused(t, update(entity.Entry(&p.Labels, "a").Set("x"), entity.Set(&p.Labels, nil)), "EDD-9107", "Labels")
+	l.requireRefused(t, update(entity.MapEntry(&p.Labels, "a").Set("x"), entity.Set(&p.Labels, nil)), "EDD-9107", "Labels")
 	l.requireRefused(t, update(entity.Attr[int]("lines[0].qty").Set(1), entity.Attr[any]("lines[0]").Remove()), "EDD-9107", "Lines")
 	l.requireRefused(t, update(entity.Set(p.Alias, "a"), entity.Set(&p.Alias, nil)), "EDD-9107", "Alias")
 

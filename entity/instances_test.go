@@ -40,9 +40,9 @@ func TestNamed_NoReadOfAStoreSeesItemsOfAnother(t *testing.T) {
 			require.Nil(t, many[0])
 			require.Equal(t, c.both, many[1].Points)
 			load := v(c.other, 0)
-			require.ErrorIs(t, l.db.TransactGet(t.Context(), s.Op().Load(&load)), entity.ErrNotFound)
+			require.ErrorIs(t, l.db.TransactGet(t.Context(), s.Op().GetInto(&load)), entity.ErrNotFound)
 			require.ErrorIs(t, s.Delete(t.Context(), v(c.other, 0)), entity.ErrNotFound)
-			require.NoError(t, l.db.Transact(t.Context(), s.Op().Absent(v(c.other, 0))))
+			require.NoError(t, l.db.Transact(t.Context(), s.Op().CheckNotExists(v(c.other, 0))))
 			byOwner := entity.Must(s.Index("byOwner"))
 			for from, q := range map[string]entity.Query[Task]{
 				"partition": s.Query(Task{Project: "p"}), "lead": s.Query(Task{Project: "p", Status: "s"}), "index": byOwner.Query(Task{Owner: "o"}),
@@ -134,12 +134,12 @@ func TestTables_ATransactionSpansTablesByTheirLogicalNames(t *testing.T) {
 	require.Equal(t, []string{"TransactWriteItems"}, l.sent())
 
 	h, s, y := InHouse{ID: "a"}, InStore{ID: "a"}, InYard{ID: "a", N: 3}
-	require.NoError(t, l.db.TransactGet(t.Context(), house.Op().Load(&h), store.Op().Load(&s), yard.Op().Load(&y)))
+	require.NoError(t, l.db.TransactGet(t.Context(), house.Op().GetInto(&h), store.Op().GetInto(&s), yard.Op().GetInto(&y)))
 	require.Equal(t, []int{1, 2, 3}, []int{h.N, s.N, y.N})
 
 	// The same key text in two tables is two items, and a failure names its own.
 	bad := store.Op().Create(InStore{ID: "a"})
-	err := l.db.Transact(t.Context(), house.Op().Delete(InHouse{ID: "a"}), bad, yard.Op().Require(InYard{ID: "a", N: 3}))
+	err := l.db.Transact(t.Context(), house.Op().Delete(InHouse{ID: "a"}), bad, yard.Op().CheckExists(InYard{ID: "a", N: 3}))
 	require.ErrorIs(t, entity.FailureOf(err, bad), entity.ErrExists)
 	for name, n := range map[string]func() (int, error){
 		"house": func() (int, error) { return house.Scan().Count(t.Context()) }, "store": func() (int, error) { return store.Scan().Count(t.Context()) },

@@ -84,7 +84,7 @@ func TestInterop_NoWriteLeavesAHiddenAttribute(t *testing.T) {
 	got, err := s.Get(t.Context(), key)
 	require.NoError(t, err)
 	require.EqualValues(t, 6, got.Version, "a put over an item counts on")
-	_, err = s.Create(t.Context(), Staff{Tenant: "T", ID: "B", City: "c"}, entity.Exactly())
+	_, err = s.Create(t.Context(), Staff{Tenant: "T", ID: "B", City: "c"}, entity.Idempotent())
 	require.NoError(t, err)
 	require.NotContains(t, l.stored(t, staffKey("b")), "_w")
 }
@@ -169,7 +169,7 @@ func TestInterop_QueriesDropWhatEffectDynamoDBStoresBesideTheItems(t *testing.T)
 	type name struct {
 		Version int64 `dynamodbav:"version"`
 	}
-	few, err := entity.As[name](partition).Collect(t.Context())
+	few, err := entity.Project[name](partition).Collect(t.Context())
 	require.NoError(t, err)
 	require.Len(t, few, 41)
 	one, err := s.Query(Staff{Tenant: "t"}, entity.Eq(&f.ID, "I-03")).One(t.Context())
@@ -298,7 +298,7 @@ func TestInterop_ALostAnswerCannotBeTracedWithoutAToken(t *testing.T) {
 	require.True(t, entity.IsAmbiguous(err), "%v", err)
 	require.Equal(t, []string{"PutItem"}, l.sent())
 	l.wire.Inject(faults.Nth(1, faults.Lost, "TransactWriteItems"))
-	_, err = s.Create(t.Context(), Staff{Tenant: "T", ID: "b"}, entity.Exactly())
+	_, err = s.Create(t.Context(), Staff{Tenant: "T", ID: "b"}, entity.Idempotent())
 	require.NoError(t, err)
 	require.Equal(t, []string{"TransactWriteItems", "TransactWriteItems"}, l.sent())
 }

@@ -9,18 +9,18 @@ import (
 	"github.com/dynastrata/dynastrata/internal/opt"
 )
 
-// Handle holds an item exactly as Get read it, attributes unknown to the struct included, so that a write which is
-// planned from the stored item can save its read. The zero value is empty; it is filled by a Get with [Keep], is safe
+// Image holds an item exactly as Get read it, attributes unknown to the struct included, so that a write which is
+// planned from the stored item can save its read. The zero value is empty; it is filled by a Get with [KeepImage], is safe
 // for concurrent use, and must not be copied.
-type Handle struct {
+type Image struct {
 	mu    sync.Mutex
 	image item.Item
 	table string
 }
 
-// Keep makes Get put the item into h, as it was read; when Get finds none, h is emptied. Other reads refuse it: they
+// KeepImage makes Get put the item into h, as it was read; when Get finds none, h is emptied. Other reads refuse it: they
 // return many items, or parts of them.
-func Keep(h *Handle) ReadOption {
+func KeepImage(h *Image) ReadOption {
 	if h == nil {
 		return forRead{}
 	}
@@ -36,10 +36,10 @@ func Keep(h *Handle) ReadOption {
 	}}
 }
 
-// From plans a write of the same item from what h holds instead of reading it. The write is guarded by what h holds:
-// when the item has changed since, it is read and planned again, as if there were no handle. A write that needs no read
-// takes no notice of it. An empty handle, or one with another item, is an *[InputError].
-func (h *Handle) From() WriteOption {
+// FromImage plans a write of the same item from what h holds instead of reading it. The write is guarded by what h holds:
+// when the item has changed since, it is read and planned again, as if there were no image. A write that needs no read
+// ignores it. An empty image, or one of another item, is an *[InputError].
+func FromImage(h *Image) WriteOption {
 	if h == nil {
 		return forWrite{}
 	}
@@ -47,7 +47,7 @@ func (h *Handle) From() WriteOption {
 }
 
 // held opens a handle for the planner.
-type held struct{ h *Handle }
+type held struct{ h *Image }
 
 func (x held) Image() (it map[string]types.AttributeValue, table string) {
 	x.h.mu.Lock()

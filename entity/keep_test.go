@@ -18,33 +18,33 @@ func TestKeep_SavesTheReadOfAWriteThatIsPlannedFromTheItem(t *testing.T) {
 	l.patch(t, at, "unknown", &types.AttributeValueMemberS{Value: "stays"})
 	l.sent()
 
-	var h entity.Handle
-	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.Keep(&h), entity.Consistent())
+	var h entity.Image
+	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h), entity.Consistent())
 	require.NoError(t, err)
 	f := entity.Fields[Profile]()
-	got, err := s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&f.Rank, 2), h.From())
+	got, err := s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&f.Rank, 2), entity.FromImage(&h))
 	require.NoError(t, err)
 	require.Equal(t, 2, got.Rank)
 	require.Equal(t, []string{"GetItem", "PutItem"}, l.sent(), "the Get was the caller's")
 	require.Equal(t, `S"stays"`, l.stored(t, at)["unknown"], "the handle has what the struct does not know")
 
-	got, err = s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&f.Rank, 3), h.From())
+	got, err = s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&f.Rank, 3), entity.FromImage(&h))
 	require.NoError(t, err)
 	require.Equal(t, 3, got.Rank)
 	require.Equal(t, []string{"PutItem", "GetItem", "PutItem"}, l.sent(), "a stale handle is as none")
 
-	_, err = s.Modify(t.Context(), Profile{ID: "a"}, func(p *Profile) error { p.Note += "!"; return nil }, h.From())
+	_, err = s.Modify(t.Context(), Profile{ID: "a"}, func(p *Profile) error { p.Note += "!"; return nil }, entity.FromImage(&h))
 	require.NoError(t, err)
 	stored, err := s.Get(t.Context(), Profile{ID: "a"}, entity.Consistent())
 	require.NoError(t, err)
 	require.Equal(t, 3, stored.Rank, "what came after the handle was filled is kept")
 
-	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.Keep(&h))
+	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h))
 	require.NoError(t, err)
 	l.sent()
-	require.NoError(t, l.db.Transact(t.Context(), s.Op().Update(Profile{ID: "a"}, entity.Set(&f.Rank, 4), h.From()), s.Op().Absent(Profile{ID: "b"})))
+	require.NoError(t, l.db.Transact(t.Context(), s.Op().Update(Profile{ID: "a"}, entity.Set(&f.Rank, 4), entity.FromImage(&h)), s.Op().CheckNotExists(Profile{ID: "b"})))
 	require.Equal(t, []string{"TransactWriteItems"}, l.sent())
-	require.NoError(t, l.db.Transact(t.Context(), s.Op().Update(Profile{ID: "a"}, entity.Set(&f.Rank, 5), h.From()), s.Op().Absent(Profile{ID: "b"})))
+	require.NoError(t, l.db.Transact(t.Context(), s.Op().Update(Profile{ID: "a"}, entity.Set(&f.Rank, 5), entity.FromImage(&h)), s.Op().CheckNotExists(Profile{ID: "b"})))
 	require.Equal(t, []string{"TransactWriteItems", "GetItem", "TransactWriteItems"}, l.sent())
 }
 
@@ -53,11 +53,11 @@ func TestKeep_AStaleHandleOfAnItemThatIsGoneFindsNothing(t *testing.T) {
 	_, s := open[Profile](t)
 	_, err := s.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1})
 	require.NoError(t, err)
-	var h entity.Handle
-	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.Keep(&h))
+	var h entity.Image
+	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h))
 	require.NoError(t, err)
 	require.NoError(t, s.Delete(t.Context(), Profile{ID: "a"}))
-	_, err = s.Modify(t.Context(), Profile{ID: "a"}, func(p *Profile) error { p.Rank++; return nil }, h.From())
+	_, err = s.Modify(t.Context(), Profile{ID: "a"}, func(p *Profile) error { p.Rank++; return nil }, entity.FromImage(&h))
 	require.ErrorIs(t, err, entity.ErrNotFound)
 }
 
@@ -66,28 +66,28 @@ func TestKeep_HandlesThatCannotServeAreRefusedBeforeAnyRequest(t *testing.T) {
 	l, s := open[Profile](t)
 	_, err := s.Create(t.Context(), Profile{ID: "a"})
 	require.NoError(t, err)
-	var h, empty entity.Handle
-	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.Keep(&h))
+	var h, empty entity.Image
+	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h))
 	require.NoError(t, err)
 	l.sent()
 	set := func(p *Profile) error { p.Rank++; return nil }
-	_, err = s.Modify(t.Context(), Profile{ID: "a"}, set, empty.From())
+	_, err = s.Modify(t.Context(), Profile{ID: "a"}, set, entity.FromImage(&empty))
 	requireInput(t, err, "EDD-9108", "")
-	_, err = s.Modify(t.Context(), Profile{ID: "b"}, set, h.From())
+	_, err = s.Modify(t.Context(), Profile{ID: "b"}, set, entity.FromImage(&h))
 	requireInput(t, err, "EDD-9108", "")
-	_, err = s.Modify(t.Context(), Profile{ID: "a"}, set, (*entity.Handle)(nil).From())
+	_, err = s.Modify(t.Context(), Profile{ID: "a"}, set, entity.FromImage((*entity.Image)(nil)))
 	requireInput(t, err, "EDD-9108", "")
-	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.Keep(nil))
+	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(nil))
 	requireInput(t, err, "EDD-9108", "")
-	_, err = s.GetMany(t.Context(), []Profile{{ID: "a"}}, entity.Keep(&h))
+	_, err = s.GetMany(t.Context(), []Profile{{ID: "a"}}, entity.KeepImage(&h))
 	requireInput(t, err, "EDD-9108", "")
-	_, err = s.Query(Profile{ID: "a"}, entity.Keep(&h)).Collect(t.Context())
+	_, err = s.Query(Profile{ID: "a"}, entity.KeepImage(&h)).Collect(t.Context())
 	requireInput(t, err, "EDD-9108", "")
 	require.Empty(t, l.sent())
 
-	_, err = s.Get(t.Context(), Profile{ID: "none"}, entity.Keep(&h))
+	_, err = s.Get(t.Context(), Profile{ID: "none"}, entity.KeepImage(&h))
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	_, err = s.Modify(t.Context(), Profile{ID: "a"}, set, h.From())
+	_, err = s.Modify(t.Context(), Profile{ID: "a"}, set, entity.FromImage(&h))
 	requireInput(t, err, "EDD-9108", "")
 }
 
@@ -97,13 +97,13 @@ func TestKeep_AStaleHandleIsNotTakenAtItsWord(t *testing.T) {
 	f := entity.Fields[Profile]()
 	_, err := s.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1})
 	require.NoError(t, err)
-	var h entity.Handle
-	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.Keep(&h))
+	var h entity.Image
+	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h))
 	require.NoError(t, err)
 	_, err = s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&f.Note, "theirs"))
 	require.NoError(t, err)
 	same := func(p *Profile) error { p.Note = ""; return nil } // as the handle has it: nothing to write
-	got, err := s.Modify(t.Context(), Profile{ID: "a"}, same, h.From())
+	got, err := s.Modify(t.Context(), Profile{ID: "a"}, same, entity.FromImage(&h))
 	require.NoError(t, err)
 	require.Empty(t, got.Note)
 	stored, err := s.Get(t.Context(), Profile{ID: "a"}, entity.Consistent())

@@ -64,7 +64,7 @@ func caseVerbs() map[string]struct {
 			return err
 		}, nil},
 		"Put exactly": {func(ctx context.Context, _ *lab, s *entity.Store[Folder], v Folder) error {
-			_, err := s.Put(ctx, v, entity.Exactly())
+			_, err := s.Put(ctx, v, entity.Idempotent())
 			return err
 		}, nil},
 		"Upsert": {func(ctx context.Context, _ *lab, s *entity.Store[Folder], v Folder) error {
@@ -98,11 +98,11 @@ func caseVerbs() map[string]struct {
 		}, nil},
 		"Delete": {func(ctx context.Context, _ *lab, s *entity.Store[Folder], v Folder) error { return s.Delete(ctx, v) }, nil},
 		"Purge":  {func(ctx context.Context, _ *lab, s *entity.Store[Folder], v Folder) error { return s.Purge(ctx, v) }, nil},
-		"Require": {func(ctx context.Context, l *lab, s *entity.Store[Folder], v Folder) error {
-			return l.db.Transact(ctx, s.Op().Require(v))
+		"CheckExists": {func(ctx context.Context, l *lab, s *entity.Store[Folder], v Folder) error {
+			return l.db.Transact(ctx, s.Op().CheckExists(v))
 		}, nil},
-		"Absent": {func(ctx context.Context, l *lab, s *entity.Store[Folder], v Folder) error {
-			return l.db.Transact(ctx, s.Op().Absent(v))
+		"CheckNotExists": {func(ctx context.Context, l *lab, s *entity.Store[Folder], v Folder) error {
+			return l.db.Transact(ctx, s.Op().CheckNotExists(v))
 		}, entity.ErrExists},
 		"Transact": {func(ctx context.Context, l *lab, s *entity.Store[Folder], v Folder) error {
 			return l.db.Transact(ctx, s.Op().Put(Folder{ID: "other", Path: "p", N: 1}), s.Op().Update(v, entity.Set(&f.Title, "x")))
@@ -119,7 +119,7 @@ func caseVerbs() map[string]struct {
 			return err
 		}, nil},
 		"TransactGet": {func(ctx context.Context, l *lab, s *entity.Store[Folder], v Folder) error {
-			return l.db.TransactGet(ctx, s.Op().Load(&v))
+			return l.db.TransactGet(ctx, s.Op().GetInto(&v))
 		}, nil},
 	}
 }

@@ -101,7 +101,7 @@ func TestLostAnswer_AnUpsertThatCouldNotSayWhetherItCreatedIsAmbiguous(t *testin
 	l.wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
 	_, _, err = s.Upsert(t.Context(), Lead{ID: "1", Owner: "x"})
 	require.True(t, entity.IsAmbiguous(err), "an item with the same attributes is no proof")
-	_, created, err := s.Upsert(t.Context(), Lead{ID: "1", Owner: "y"}, entity.Exactly())
+	_, created, err := s.Upsert(t.Context(), Lead{ID: "1", Owner: "y"}, entity.Idempotent())
 	require.NoError(t, err)
 	require.False(t, created)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// Load is one read of [DB.TransactGet] or [DB.BatchGet], made by [Ops.Load].
-type Load interface{ load() loading }
+// GetOp is one read of [DB.TransactGet] or [DB.BatchGet], made by [Ops.GetInto].
+type GetOp interface{ load() loading }
 
 // loading is a read, and where its item goes.
 type loading struct {
@@ -27,13 +27,13 @@ type loading struct {
 
 func (l loading) load() loading { return l }
 
-// Load reads *dst, whose key parts are filled in, in a [DB.TransactGet] or [DB.BatchGet]. Of the options, [Consistent] is
+// GetInto reads *dst, whose key parts are filled in, in a [DB.TransactGet] or [DB.BatchGet]. Of the options, [Consistent] is
 // for BatchGet; a transaction always reads consistently.
-func (o Ops[T]) Load(dst *T, opts ...ReadOption) Load {
+func (o Ops[T]) GetInto(dst *T, opts ...ReadOption) GetOp {
 	c := core.Of(o)
 	l := loading{c: c, spec: opt.Reads(opts)}
 	if dst == nil {
-		l.err = &InputError{Code: plan.CodePointer, Type: c.Schema.Type.String(), Problem: "Load needs a pointer to read into, not nil"}
+		l.err = &InputError{Code: plan.CodePointer, Type: c.Schema.Type.String(), Problem: "GetInto needs a pointer to read into, not nil"}
 		return l
 	}
 	if len(l.spec.Errs) > 0 {
@@ -64,7 +64,7 @@ func (l loading) fits(it item.Item) (item.Item, error) {
 	return it, plan.SameCase(s, l.parts, it)
 }
 
-// kept hands the item to what [Keep] names.
+// kept hands the item to what [KeepImage] names.
 func (l loading) kept(it item.Item) {
 	if l.spec.Keep != nil {
 		l.spec.Keep(it, l.c.Table)
@@ -72,7 +72,7 @@ func (l loading) kept(it item.Item) {
 }
 
 // loadings opens loads, which must be of db.
-func (db *DB) loadings(loads []Load) ([]loading, error) {
+func (db *DB) loadings(loads []GetOp) ([]loading, error) {
 	parts := make([]loading, len(loads))
 	for i, l := range loads {
 		if l == nil {

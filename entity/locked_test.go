@@ -97,7 +97,7 @@ func TestLocked_NilIsAnEmptyMapOrListOnEveryPath(t *testing.T) {
 		it := l.stored(t, gadgetKey())
 		require.Equal(t, []string{"L[]", "M{}"}, []string{it["sensors"], it["features"]}, name)
 	}
-	updated, err := s.Update(t.Context(), full, entity.ListAppend(&g.Sensors, "x"), entity.Entry(&g.Features, "led").Set(true))
+	updated, err := s.Update(t.Context(), full, entity.ListAppend(&g.Sensors, "x"), entity.MapEntry(&g.Features, "led").Set(true))
 	require.NoError(t, err, "there is a list to append to, and a map to set an entry in")
 	require.Equal(t, []string{"x"}, updated.Sensors)
 	got, err := s.Get(t.Context(), full, entity.Consistent())
@@ -175,7 +175,7 @@ func TestLocked_ACopyInAnIndexKeyIsInStepAfterEveryVerb(t *testing.T) {
 			return err
 		}},
 		{"Update exactly", func(v Gadget) error {
-			_, err := s.Update(t.Context(), v, entity.Set(&g.LastSeen, v.LastSeen), entity.Exactly())
+			_, err := s.Update(t.Context(), v, entity.Set(&g.LastSeen, v.LastSeen), entity.Idempotent())
 			return err
 		}},
 		{"Upsert", func(v Gadget) error { _, _, err := s.Upsert(t.Context(), v); return err }},
@@ -262,7 +262,7 @@ func TestLocked_FloatsThatAreNoNumbersAreRefusedOnEveryPath(t *testing.T) {
 			_, err := s.Update(t.Context(), key, change)
 			l.requireRefused(t, err, "EDD-9102", field)
 		}
-		_, err := s.Update(t.Context(), key, entity.Entry(&f.Sensors, "t").Set(x))
+		_, err := s.Update(t.Context(), key, entity.MapEntry(&f.Sensors, "t").Set(x))
 		l.requireRefused(t, err, "EDD-9102", "Sensors")
 		_, err = s.Update(t.Context(), key, entity.DeleteFromSet(&f.Set, x))
 		l.requireRefused(t, err, "EDD-9102", "Set")

@@ -80,13 +80,13 @@ func TestTransactGet_ReadsAllOrNone(t *testing.T) {
 	b.faults.Reset()
 	b.faults.Inject(faults.Nth(1, faults.Conflict))
 	p, v, gone := Plain{ID: "a"}, Counted{ID: "v"}, Plain{ID: "gone"}
-	require.NoError(t, b.db.TransactGet(ctx, b.plain.Op().Load(&p), b.ver.Op().Load(&v)))
+	require.NoError(t, b.db.TransactGet(ctx, b.plain.Op().GetInto(&p), b.ver.Op().GetInto(&v)))
 	require.Equal(t, 3, p.Count)
 	require.Equal(t, "n", v.Name)
 	require.Equal(t, 2, b.faults.Count("TransactGetItems"), "a conflict is waited out")
 
 	p = Plain{ID: "a"}
-	err = b.db.TransactGet(ctx, b.plain.Op().Load(&p), b.plain.Op().Load(&gone))
+	err = b.db.TransactGet(ctx, b.plain.Op().GetInto(&p), b.plain.Op().GetInto(&gone))
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	var te *entity.TransactError
 	require.ErrorAs(t, err, &te)
@@ -103,7 +103,7 @@ func TestTransactGet_AnItemThatDoesNotFitLeavesEveryStructAsItWas(t *testing.T) 
 	require.NoError(t, l.db.Transact(t.Context(), s.Op().Create(Team{ID: "a", Size: 1}), s.Op().Create(Team{ID: "b"})))
 	l.patch(t, keys("pk", "$app#v1#team#b", "sk", "$app#v1#team"), "size", str("many"))
 	a, b := Team{ID: "a"}, Team{ID: "b"}
-	err := l.db.TransactGet(t.Context(), s.Op().Load(&a), s.Op().Load(&b))
+	err := l.db.TransactGet(t.Context(), s.Op().GetInto(&a), s.Op().GetInto(&b))
 	var misfit *entity.DecodeError
 	require.ErrorAs(t, err, &misfit)
 	require.Equal(t, "size", misfit.Attr)
@@ -115,13 +115,13 @@ func TestTransactGet_BadInputSendsNothing(t *testing.T) {
 	p, again := Plain{ID: "a"}, Plain{ID: "a"}
 	other := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
 	elsewhere := entity.Must(entity.New[Plain](other))
-	for name, loads := range map[string][]entity.Load{
+	for name, loads := range map[string][]entity.GetOp{
 		"nil load":       {nil},
-		"nil pointer":    {b.plain.Op().Load(nil)},
-		"no key":         {b.plain.Op().Load(&Plain{})},
-		"twice":          {b.plain.Op().Load(&p), b.plain.Op().Load(&again)},
-		"another handle": {elsewhere.Op().Load(&p)},
-		"too many":       make([]entity.Load, 101),
+		"nil pointer":    {b.plain.Op().GetInto(nil)},
+		"no key":         {b.plain.Op().GetInto(&Plain{})},
+		"twice":          {b.plain.Op().GetInto(&p), b.plain.Op().GetInto(&again)},
+		"another handle": {elsewhere.Op().GetInto(&p)},
+		"too many":       make([]entity.GetOp, 101),
 	} {
 		var input *entity.InputError
 		require.ErrorAs(t, b.db.TransactGet(t.Context(), loads...), &input, name)
@@ -132,10 +132,10 @@ func TestTransactGet_BadInputSendsNothing(t *testing.T) {
 func TestAbsent_InATransaction(t *testing.T) {
 	b := newBench(t, 0)
 	ctx := t.Context()
-	require.NoError(t, b.db.Transact(ctx, b.plain.Op().Absent(Plain{ID: "x"}), b.ver.Op().Create(Counted{ID: "v"})))
+	require.NoError(t, b.db.Transact(ctx, b.plain.Op().CheckNotExists(Plain{ID: "x"}), b.ver.Op().Create(Counted{ID: "v"})))
 	_, err := b.other.Create(ctx, Plain{ID: "x"})
 	require.NoError(t, err)
-	check := b.plain.Op().Absent(Plain{ID: "x"})
+	check := b.plain.Op().CheckNotExists(Plain{ID: "x"})
 	err = b.db.Transact(ctx, check, b.ver.Op().Create(Counted{ID: "w"}))
 	require.ErrorIs(t, entity.FailureOf(err, check), entity.ErrExists)
 	require.ErrorIs(t, b.db.Transact(ctx, check), entity.ErrExists, "alone it is a transaction of one")

@@ -13,7 +13,7 @@ import (
 // them, that its table or index can hold: these say what they are, and a verbatim item never does. It is nothing where the
 // declared entities leave no such items there. It is asked for each run, since entities may be declared later.
 func unmarked(c *core.Core, x *schema.Index) expr.Cond {
-	if c.Schema.Dollar {
+	if c.Schema.Templated {
 		return expr.Cond{}
 	}
 	db := c.DB.(*DB)
@@ -28,7 +28,7 @@ func unmarked(c *core.Core, x *schema.Index) expr.Cond {
 // marked reports that entities on t leave items that say what they are in t, or in its index x.
 func marked(t *schema.Table, x *schema.Index) bool {
 	for _, s := range t.Entities {
-		dollar, claims := s.Dollar, len(plan.Guardians(s)) > 0
+		dollar, claims := s.Templated, len(plan.UniqueConstraints(s)) > 0
 		if x == nil || x.Project.All {
 			if dollar || claims {
 				return true

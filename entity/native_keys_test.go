@@ -84,9 +84,9 @@ func TestNativeKeys_NumbersAndBytesInEveryVerb(t *testing.T) {
 	require.Same(t, many[0], many[3])
 	load := big
 	load.Note = ""
-	require.NoError(t, l.db.TransactGet(t.Context(), s.Op().Load(&load)))
+	require.NoError(t, l.db.TransactGet(t.Context(), s.Op().GetInto(&load)))
 	require.Equal(t, "big", load.Note)
-	require.NoError(t, l.db.Transact(t.Context(), s.Op().Delete(big), s.Op().Require(key), s.Op().Absent(Block{Hash: []byte{9}, Height: 1})))
+	require.NoError(t, l.db.Transact(t.Context(), s.Op().Delete(big), s.Op().CheckExists(key), s.Op().CheckNotExists(Block{Hash: []byte{9}, Height: 1})))
 	got, err = s.Query(Block{Hash: key.Hash}, entity.Desc()).First(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, 5, got.Height)

@@ -48,7 +48,7 @@ func TestObserve_TellsWhatEachVerbCost(t *testing.T) {
 	r = last()
 	require.Equal(t, []any{"Query", "Profile", 1}, []any{r.Verb, r.Entity, r.Requests})
 
-	require.NoError(t, l.db.Transact(t.Context(), s.Op().Create(Profile{ID: "b"}), s.Op().Require(Profile{ID: "a"})))
+	require.NoError(t, l.db.Transact(t.Context(), s.Op().Create(Profile{ID: "b"}), s.Op().CheckExists(Profile{ID: "a"})))
 	r = last()
 	require.Equal(t, []any{"Transact", "", 1}, []any{r.Verb, r.Entity, r.Requests})
 	require.Positive(t, r.WriteUnits)
@@ -69,8 +69,8 @@ func TestObserve_RefusedCallsAreReportedToo(t *testing.T) {
 		"TransactWithToken":        func() error { return l.db.TransactWithToken(t.Context(), entity.Token{ID: "x", At: dawn}, nil) },
 		"TransactWithToken, token": func() error { return l.db.TransactWithToken(t.Context(), entity.Token{}, s.Op().Create(v)) },
 		"TransactGet":              func() error { return l.db.TransactGet(t.Context(), nil) },
-		"TransactGet, foreign":     func() error { return l.db.TransactGet(t.Context(), foreign.Op().Load(&v)) },
-		"TransactGet, too many":    func() error { return l.db.TransactGet(t.Context(), make([]entity.Load, 101)...) },
+		"TransactGet, foreign":     func() error { return l.db.TransactGet(t.Context(), foreign.Op().GetInto(&v)) },
+		"TransactGet, too many":    func() error { return l.db.TransactGet(t.Context(), make([]entity.GetOp, 101)...) },
 		"Create":                   func() error { _, err := s.Create(t.Context(), Profile{}); return err },
 		"Get":                      func() error { _, err := s.Get(t.Context(), Profile{}); return err },
 	} {

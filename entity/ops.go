@@ -41,13 +41,13 @@ func (o Ops[T]) Delete(key T, opts ...WriteOption) Write[T] {
 	return core.NewWrite[T](remove(core.Of(o), reflect.ValueOf(key), opts))
 }
 
-// Require makes the transaction fail unless the item exists ([ErrNotFound]) and meets conds ([ErrConditionFailed]).
-func (o Ops[T]) Require(key T, conds ...Cond) Op {
+// CheckExists makes the transaction fail unless the item exists ([ErrNotFound]) and meets conds ([ErrConditionFailed]).
+func (o Ops[T]) CheckExists(key T, conds ...Cond) Op {
 	return core.NewWrite[T](require(core.Of(o), reflect.ValueOf(key), conds))
 }
 
-// Absent makes the transaction fail with [ErrExists] if the item exists.
-func (o Ops[T]) Absent(key T) Op {
+// CheckNotExists makes the transaction fail with [ErrExists] if the item exists.
+func (o Ops[T]) CheckNotExists(key T) Op {
 	c := core.Of(o)
 	return core.NewWrite[T](core.ItemOperation(c, plan.NewAbsent(c.Schema, c.Table, reflect.ValueOf(key))))
 }

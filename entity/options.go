@@ -14,7 +14,7 @@ type (
 	forStore  = opt.ForStore
 )
 
-// ReadOption is accepted by Get and by queries: [Consistent], [IncludeExpired], and [Keep] by Get alone.
+// ReadOption is accepted by Get and by queries: [Consistent], [IncludeExpired], and [KeepImage] by Get alone.
 type ReadOption interface {
 	opt.Read
 	opt.Query
@@ -24,7 +24,7 @@ type ReadOption interface {
 // [ReadOption].
 type QueryOption interface{ opt.Query }
 
-// WriteOption is accepted by every write: [If], [Exactly], [Returning], [Handle.From], versioned.Expect,
+// WriteOption is accepted by every write: [If], [Idempotent], [Returning], [Image.From], versioned.Expect,
 // versioned.AnyVersion.
 type WriteOption interface {
 	opt.Write
@@ -117,7 +117,7 @@ func If(conds ...Cond) WriteOption {
 
 // Returning makes an Update, Upsert, Put, Modify or Delete set *old to the item as it was before the write, as the struct
 // has it, once the write has been applied; where there was no item, to the zero T. It costs nothing: the answer of the one
-// request has the old item, and the new one is computed from it. In a transaction, and with [Exactly], the item is read
+// request has the old item, and the new one is computed from it. In a transaction, and with [Idempotent], the item is read
 // first, consistently, and the write is guarded by what was read. Where the answer was lost and the write proves to have
 // been applied, the error is [ErrReadBack] and *old is as it was. Other writes refuse it, and T must be the store's.
 func Returning[T any](old *T) WriteOption {
@@ -128,10 +128,10 @@ func Returning[T any](old *T) WriteOption {
 	}}
 }
 
-// Exactly sends a write as a transaction under an idempotency token, so that it can be repeated after a lost answer
+// Idempotent sends a write as a transaction under an idempotency token, so that it can be repeated after a lost answer
 // whatever it does: an Add, for one, is applied once and its outcome is known. Without it, a write that reads nothing first
 // is not sent again, because that could undo what others wrote in between. It costs twice the write units, and one
 // consistent read for the item that Update returns or Put and Upsert compare with.
-func Exactly() WriteOption {
-	return forWrite{Do: func(s *opt.Spec) { s.Exactly = true }}
+func Idempotent() WriteOption {
+	return forWrite{Do: func(s *opt.Spec) { s.Idempotent = true }}
 }

@@ -12,9 +12,9 @@ import (
 // request; a stored value of another type makes a condition false and a change a *[ConditionError].
 type Path[V any] struct{ target opt.Target }
 
-// Entry is the value under key in a map field. The map must be stored: a change of an entry in an absent map is a
+// MapEntry is the value under key in a map field. The map must be stored: a change of an entry in an absent map is a
 // *[ConditionError] that names the map. A key that marshals itself as text is found under that text.
-func Entry[M ~map[K]V, K ~string, V any](field *M, key K) Path[V] {
+func MapEntry[M ~map[K]V, K ~string, V any](field *M, key K) Path[V] {
 	k := string(key)
 	if m, ok := any(key).(encoding.TextMarshaler); ok {
 		text, err := m.MarshalText()
@@ -36,7 +36,7 @@ func Elem[S ~[]E, E any](field *S, i int) Path[E] {
 func Attr[V any](path string) Path[V] { return Path[V]{opt.Target{Text: path}} }
 
 // Inside is what lies in p at a path in text, such as "ports[0].hits" or "[2]". Where map keys have dots or brackets in
-// them, it goes on from an [Entry].
+// them, it goes on from an [MapEntry].
 func Inside[V, P any](p Path[P], path string) Path[V] {
 	t := p.target
 	switch {

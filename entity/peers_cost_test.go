@@ -210,7 +210,7 @@ func TestPeers_TheSameCallSendsTheSameExpressions(t *testing.T) {
 	require.NoError(t, err)
 	for name, call := range map[string]func() error{
 		"Update": func() error {
-			_, err := s.Update(t.Context(), v, entity.Set(&p.Note, "x"), entity.Entry(&p.Labels, "d").Set("4"), entity.Add(&p.Count, 0), entity.If(entity.Or(entity.Eq(&p.Plain, ""), entity.In(&p.Rank, 1, 2))))
+			_, err := s.Update(t.Context(), v, entity.Set(&p.Note, "x"), entity.MapEntry(&p.Labels, "d").Set("4"), entity.Add(&p.Count, 0), entity.If(entity.Or(entity.Eq(&p.Plain, ""), entity.In(&p.Rank, 1, 2))))
 			return err
 		},
 		"Put":    func() error { _, err := s.Put(t.Context(), v); return err },

@@ -103,7 +103,7 @@ func TestPeers_TheReturnedItemIsTheStoredOne(t *testing.T) {
 	check(s.Create(t.Context(), alice()))
 	check(s.Update(t.Context(), employeeKey("emp-alice"), rename("B")))
 	check(s.Update(t.Context(), employeeKey("emp-alice"), rename("C"), entity.Remove(&entity.Fields[Employee]().Department)))
-	check(s.Update(t.Context(), employeeKey("emp-alice"), rename("D"), entity.Exactly()))
+	check(s.Update(t.Context(), employeeKey("emp-alice"), rename("D"), entity.Idempotent()))
 	check(s.Put(t.Context(), alice()))
 	got, _, err := s.Upsert(t.Context(), alice())
 	check(got, err)
@@ -118,11 +118,11 @@ func TestPeers_NoChangeMakesAGhostItem(t *testing.T) {
 	p, key := entity.Fields[Profile](), Profile{ID: "ghost"}
 	for i, c := range []entity.UpdateOption{
 		entity.Set(&p.Note, "x"), entity.Remove(&p.Note), entity.Add(&p.Count, 1), entity.ListAppend(&p.Log, "x"), entity.AddToSet(&p.Tags, "x"),
-		entity.DeleteFromSet(&p.Tags, "x"), entity.SetIfNotExists(&p.Note, "x"), entity.Entry(&p.Labels, "k").Set("x"), entity.Set(&p.Team, "x"),
+		entity.DeleteFromSet(&p.Tags, "x"), entity.SetIfNotExists(&p.Note, "x"), entity.MapEntry(&p.Labels, "k").Set("x"), entity.Set(&p.Team, "x"),
 	} {
 		op := func() entity.Op { return s.Op().Update(key, c) }
 		_, alone := s.Update(t.Context(), key, c)
-		_, exactly := s.Update(t.Context(), key, c, entity.Exactly())
+		_, exactly := s.Update(t.Context(), key, c, entity.Idempotent())
 		for _, err := range []error{alone, exactly, l.db.Transact(t.Context(), op(), s.Op().Put(Profile{ID: "b"}))} {
 			require.ErrorIs(t, err, entity.ErrNotFound, fmt.Sprint(i))
 		}
@@ -223,7 +223,7 @@ func TestPeers_NothingThatIsNilPanics(t *testing.T) {
 	require.ErrorAs(t, err, &in)
 	require.ErrorAs(t, l.db.Transact(t.Context(), nil, s.Op().Put(key)), &in)
 	require.ErrorAs(t, l.db.TransactGet(t.Context(), nil), &in)
-	require.ErrorAs(t, l.db.TransactGet(t.Context(), s.Op().Load(nil)), &in)
+	require.ErrorAs(t, l.db.TransactGet(t.Context(), s.Op().GetInto(nil)), &in)
 	require.ErrorAs(t, l.db.TransactWithToken(t.Context(), entity.Token{}, s.Op().Put(key)), &in)
 	require.NoError(t, l.db.Transact(t.Context()))
 	require.NoError(t, entity.FailureOf(nil, nil))

@@ -178,10 +178,10 @@ func TestPeers_ReadsOfATransactionFillTheirOwnStructs(t *testing.T) {
 		require.NoError(t, err)
 	}
 	got := []Team{{ID: "3"}, {ID: "0"}, {ID: "2"}}
-	require.NoError(t, l.db.TransactGet(t.Context(), s.Op().Load(&got[0]), s.Op().Load(&got[1]), s.Op().Load(&got[2])))
+	require.NoError(t, l.db.TransactGet(t.Context(), s.Op().GetInto(&got[0]), s.Op().GetInto(&got[1]), s.Op().GetInto(&got[2])))
 	require.Equal(t, []Team{{ID: "3", Size: 4}, {ID: "0", Size: 1}, {ID: "2", Size: 3}}, got)
 	got = []Team{{ID: "3"}, {ID: "none"}, {ID: "2"}}
-	err := l.db.TransactGet(t.Context(), s.Op().Load(&got[0]), s.Op().Load(&got[1]), s.Op().Load(&got[2]))
+	err := l.db.TransactGet(t.Context(), s.Op().GetInto(&got[0]), s.Op().GetInto(&got[1]), s.Op().GetInto(&got[2]))
 	var te *entity.TransactError
 	require.ErrorAs(t, err, &te)
 	require.Equal(t, 1, te.Failed[0].Index)
@@ -217,9 +217,9 @@ func TestPeers_EmbeddedKeysAndRolesWorkInTransactions(t *testing.T) {
 	f := entity.Fields[Nested]()
 	v := func(id string) Nested { return Nested{Base: Base{Org: "o", ID: id}} }
 	require.NoError(t, l.db.Transact(t.Context(), s.Op().Create(v("a")), s.Op().Put(v("b")), s.Op().Upsert(v("c"))))
-	require.NoError(t, l.db.Transact(t.Context(), s.Op().Update(v("a"), entity.Set(&f.Name, "x")), s.Op().Delete(v("b")), s.Op().Require(v("c"), entity.Eq(&f.Version, 1))))
+	require.NoError(t, l.db.Transact(t.Context(), s.Op().Update(v("a"), entity.Set(&f.Name, "x")), s.Op().Delete(v("b")), s.Op().CheckExists(v("c"), entity.Eq(&f.Version, 1))))
 	a := v("a")
-	require.NoError(t, l.db.TransactGet(t.Context(), s.Op().Load(&a)))
+	require.NoError(t, l.db.TransactGet(t.Context(), s.Op().GetInto(&a)))
 	require.EqualValues(t, 2, a.Version)
 	require.Equal(t, "x", a.Name)
 	got, err := s.Query(Nested{Base: Base{Org: "o"}}).Collect(t.Context())
@@ -231,10 +231,10 @@ func TestPeers_EmbeddedKeysAndRolesWorkInTransactions(t *testing.T) {
 func TestPeers_TransactionsUseTheTablesOwnKeyNames(t *testing.T) {
 	t.Parallel()
 	l, s := open[Team](t, func(c *entity.Config) { c.PK, c.SK = "hash key", "range-key" })
-	require.NoError(t, l.db.Transact(t.Context(), s.Op().Create(Team{ID: "a"}), s.Op().Put(Team{ID: "b"}), s.Op().Absent(Team{ID: "c"})))
+	require.NoError(t, l.db.Transact(t.Context(), s.Op().Create(Team{ID: "a"}), s.Op().Put(Team{ID: "b"}), s.Op().CheckNotExists(Team{ID: "c"})))
 	err := l.db.Transact(t.Context(), s.Op().Create(Team{ID: "a"}), s.Op().Delete(Team{ID: "b"}))
 	require.ErrorIs(t, err, entity.ErrExists)
-	require.NoError(t, l.db.Transact(t.Context(), s.Op().Delete(Team{ID: "a"}), s.Op().Require(Team{ID: "b"})))
+	require.NoError(t, l.db.Transact(t.Context(), s.Op().Delete(Team{ID: "a"}), s.Op().CheckExists(Team{ID: "b"})))
 	require.Len(t, l.everything(t), 1)
 }
 

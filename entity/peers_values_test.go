@@ -95,7 +95,7 @@ func shelfRoutes(t *testing.T, l *lab, s *entity.Store[Shelf]) map[string]func()
 		},
 		"Put":                func() error { _, err := s.Put(t.Context(), v); return err },
 		"Upsert":             func() error { _, _, err := s.Upsert(t.Context(), v); return err },
-		"Upsert, exactly":    func() error { _, _, err := s.Upsert(t.Context(), v, entity.Exactly()); return err },
+		"Upsert, exactly":    func() error { _, _, err := s.Upsert(t.Context(), v, entity.Idempotent()); return err },
 		"Update":             func() error { _, err := s.Update(t.Context(), key, sets...); return err },
 		"Update, read first": func() error { _, err := s.Update(t.Context(), key, readFirst...); return err },
 		"Modify": func() error {
@@ -208,7 +208,7 @@ func TestPeers_ANumberThatDoesNotFitIsADecodeErrorAndNeverAnotherNumber(t *testi
 			require.NoError(t, err)
 			l.patch(t, at, c.attr, c.value)
 			loaded := Small{ID: "a"}
-			load := l.db.TransactGet(t.Context(), s.Op().Load(&loaded))
+			load := l.db.TransactGet(t.Context(), s.Op().GetInto(&loaded))
 			_, get := s.Get(t.Context(), Small{ID: "a"})
 			_, many := s.GetMany(t.Context(), []Small{{ID: "a"}})
 			_, query := s.Query(Small{ID: "a"}).Collect(t.Context())

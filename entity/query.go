@@ -25,8 +25,8 @@ type Query[T any] interface {
 	Page(ctx context.Context, after string) (Page[T], error)
 	// Count counts the items, at most [Limit], without returning them. It is charged like reading them.
 	Count(ctx context.Context) (int, error)
-	// Into makes the query a part of [DB.Gather], which sets *dst to what Collect would return.
-	Into(dst *[]T) Part
+	// Into makes the query a part of [DB.GetCollection], which sets *dst to what Collect would return.
+	Into(dst *[]T) CollectionPart
 
 	core.Sealed
 }

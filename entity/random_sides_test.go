@@ -116,7 +116,7 @@ func sides() []*side {
 			}
 			return document(all)
 		}, false),
-		beneath(inside("labels", "y.z"), entity.Entry(&f.Labels, "y.z"), oneOf("a", "b"), stringsOf[string]),
+		beneath(inside("labels", "y.z"), entity.MapEntry(&f.Labels, "y.z"), oneOf("a", "b"), stringsOf[string]),
 	}
 }
 

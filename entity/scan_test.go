@@ -182,14 +182,14 @@ func TestAs_FetchesOnlyTheSmallerStruct(t *testing.T) {
 		ID   string `dynamodbav:"id"`
 		Rank *int   `dynamodbav:"rank"`
 	}
-	got, err := entity.As[small](b.plain.Scan(entity.Limit(2))).Collect(ctx)
+	got, err := entity.Project[small](b.plain.Scan(entity.Limit(2))).Collect(ctx)
 	require.NoError(t, err)
 	require.Len(t, got, 2)
 	require.NotEmpty(t, got[0].ID)
 	require.NotZero(t, *got[0].Rank)
 	require.NotContains(t, string(b.faults.Requests()[0].Body), `"name"`, "the large attribute is not fetched")
 
-	q := entity.As[small](entity.Must(b.plain.Index("byTeam")).Query(Plain{Team: "red", Rank: 1}, entity.Limit(1)))
+	q := entity.Project[small](entity.Must(b.plain.Index("byTeam")).Query(Plain{Team: "red", Rank: 1}, entity.Limit(1)))
 	first, err := q.Page(ctx, "")
 	require.NoError(t, err)
 	require.Len(t, first.Items, 1)
@@ -201,9 +201,9 @@ func TestAs_FetchesOnlyTheSmallerStruct(t *testing.T) {
 		ID    int    `dynamodbav:"id"`
 		Other string `dynamodbav:"other"`
 	}
-	_, err = entity.As[wrong](b.plain.Scan()).Collect(ctx)
+	_, err = entity.Project[wrong](b.plain.Scan()).Collect(ctx)
 	var input *entity.InputError
 	require.ErrorAs(t, err, &input)
-	_, err = entity.As[string](b.plain.Scan()).Collect(ctx)
+	_, err = entity.Project[string](b.plain.Scan()).Collect(ctx)
 	require.ErrorAs(t, err, &input)
 }

@@ -67,16 +67,16 @@ func TestSecret_IsNotInPlans(t *testing.T) {
 	require.NoError(t, err)
 	f, key := entity.Fields[Account](), Account{Tenant: "t", SSN: hush}
 	card := entity.Set(&f.Card.Number, hush)
-	cond := entity.If(entity.Eq(&f.Token, hush), entity.Or(entity.Gt(&f.Pin, hushPin), entity.Entry(&f.Keys, "k").Eq(hush)), entity.Not(entity.In(&f.Born, hushBorn)))
+	cond := entity.If(entity.Eq(&f.Token, hush), entity.Or(entity.Gt(&f.Pin, hushPin), entity.MapEntry(&f.Keys, "k").Eq(hush)), entity.Not(entity.In(&f.Born, hushBorn)))
 	for what, plan := range map[string]fmt.Stringer{
 		"create":      s.Op().Create(secretive(), cond),
 		"upsert":      s.Op().Upsert(secretive(), cond),
 		"upsert read": s.Op().Upsert(Account{Tenant: "t", SSN: hush, Mail: "n", Pin: hushPin}),
-		"update":      s.Op().Update(key, entity.Set(&f.Token, hush), entity.Add(&f.Pin, hushPin), card, entity.Entry(&f.Keys, "k").Set(hush), cond),
+		"update":      s.Op().Update(key, entity.Set(&f.Token, hush), entity.Add(&f.Pin, hushPin), card, entity.MapEntry(&f.Keys, "k").Set(hush), cond),
 		"update once": s.Op().Update(key, entity.SetIfNotExists(&f.Born, hushBorn), entity.Set(&f.Owner, hush), entity.Attr[string]("card.number").Set(hush)),
 		"update half": s.Op().Update(key, entity.Set(&f.Token, hush), entity.Set(&f.Mail, "x")),
 		"delete":      s.Op().Delete(key, cond),
-		"require":     s.Op().Require(key, entity.Eq(&f.Token, hush)),
+		"require":     s.Op().CheckExists(key, entity.Eq(&f.Token, hush)),
 		"query":       s.Query(key, entity.Filter(entity.Eq(&f.Token, hush), entity.Eq(&f.Card.Limit, hushPin))),
 		"index":       byToken.Query(Account{Token: hush}, entity.Between(&f.Pin, 1, hushPin)),
 		"index sort":  byMail.Query(Account{Mail: "m"}, entity.Gt(&f.Token, hush)),
@@ -130,7 +130,7 @@ func TestSecret_IsNotInErrors(t *testing.T) {
 	silent("immutable", err)
 	_, err = s.Get(t.Context(), Account{Tenant: "t", SSN: hush + "!"})
 	silent("not found", err)
-	silent("transaction", l.db.Transact(t.Context(), s.Op().Create(secretive()), s.Op().Require(Account{Tenant: "u", SSN: hush}, entity.Eq(&f.Token, hush))))
+	silent("transaction", l.db.Transact(t.Context(), s.Op().Create(secretive()), s.Op().CheckExists(Account{Tenant: "u", SSN: hush}, entity.Eq(&f.Token, hush))))
 	silent("same item", l.db.Transact(t.Context(), s.Op().Create(secretive()), s.Op().Delete(key)))
 	_, err = byToken.Query(Account{Token: hush + "!"}).First(t.Context())
 	silent("nothing found", err)

@@ -60,7 +60,7 @@ func setBag(b Bag) []entity.UpdateOption {
 	return []entity.UpdateOption{
 		entity.Set(&f.S, b.S), entity.Set(&f.N, b.N), entity.Set(&f.B, b.B), entity.Set(&f.In, b.In),
 		entity.Set(&f.Ptr.S, b.Ptr.S), entity.Set(&f.Ptr.N, b.Ptr.N), entity.Set(&f.Ptr.B, b.Ptr.B),
-		entity.Set(&f.List, b.List), entity.Entry(&f.Map, "k").Set(b.Map["k"]),
+		entity.Set(&f.List, b.List), entity.MapEntry(&f.Map, "k").Set(b.Map["k"]),
 	}
 }
 
@@ -89,7 +89,7 @@ func TestSets_StaySetsOnEveryPath(t *testing.T) {
 		return err
 	})
 	next("modify", func(b Bag) error { _, err := s.Modify(ctx, b, func(v *Bag) error { *v = b; return nil }); return err })
-	next("exactly", func(b Bag) error { _, err := s.Update(ctx, b, append(setBag(b), entity.Exactly())...); return err })
+	next("exactly", func(b Bag) error { _, err := s.Update(ctx, b, append(setBag(b), entity.Idempotent())...); return err })
 	next("transaction", func(b Bag) error { return l.db.Transact(ctx, s.Op().Update(b, setBag(b)...)) })
 	next("transaction with put", func(b Bag) error { return l.db.Transact(ctx, s.Op().Put(b)) })
 	require.NoError(t, s.Delete(ctx, Bag{ID: "x"}))
@@ -145,7 +145,7 @@ func TestSets_InConditionsAreSets(t *testing.T) {
 	for name, c := range map[string]entity.Cond{
 		"string": entity.Eq(&f.S, p.S), "number": entity.Eq(&f.N, p.N), "binary": entity.Eq(&f.B, p.B), "one of": entity.In(&f.S, []string{"q"}, p.S),
 		"nested": entity.And(entity.Eq(&f.In.S, p.S), entity.Eq(&f.In.N, p.N), entity.Eq(&f.In.B, p.B)), "struct": entity.Eq(&f.In, p), "pointer": entity.Eq(&f.Ptr, &p),
-		"list": entity.Eq(&f.List, []Pouch{p}), "map": entity.Eq(&f.Map, map[string]Pouch{"k": p}), "entry": entity.Entry(&f.Map, "k").Eq(p),
+		"list": entity.Eq(&f.List, []Pouch{p}), "map": entity.Eq(&f.Map, map[string]Pouch{"k": p}), "entry": entity.MapEntry(&f.Map, "k").Eq(p),
 		"element": entity.And(entity.Contains(&f.S, "z"), entity.Contains(&f.N, 99), entity.Contains(&f.B, []byte{1}), entity.Contains(&f.Ptr.N, 1)),
 		"other":   entity.Not(entity.Or(entity.Contains(&f.S, "q"), entity.Eq(&f.N, []int{1}), entity.Ne(&f.B, p.B))),
 	} {

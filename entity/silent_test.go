@@ -74,7 +74,7 @@ func TestInput_ValuesThatWouldBeLost(t *testing.T) {
 		requireInput(t, err, "EDD-9102", field)
 		require.Equal(t, []string{"GetItem"}, l.sent(), "nothing is written")
 	}
-	_, err = s.Update(t.Context(), key, entity.Entry(&f.Map, "f").Set(func() {}))
+	_, err = s.Update(t.Context(), key, entity.MapEntry(&f.Map, "f").Set(func() {}))
 	l.requireRefused(t, err, "EDD-9102", "Map")
 }
 
@@ -120,7 +120,7 @@ func TestEntry_KeysThatMarshalThemselvesAreFound(t *testing.T) {
 	f := entity.Fields[Loose]()
 	_, err := s.Create(t.Context(), Loose{ID: "a", Marks: map[slug]int{"x": 1}, Pk: "own"})
 	require.NoError(t, err)
-	got, err := s.Update(t.Context(), Loose{ID: "a"}, entity.Entry(&f.Marks, "x").Set(2), entity.If(entity.Entry(&f.Marks, "x").Eq(1)))
+	got, err := s.Update(t.Context(), Loose{ID: "a"}, entity.MapEntry(&f.Marks, "x").Set(2), entity.If(entity.MapEntry(&f.Marks, "x").Eq(1)))
 	require.NoError(t, err)
 	require.Equal(t, map[slug]int{"x": 2}, got.Marks)
 	require.Equal(t, "own", got.Pk, "not the table's key")

@@ -45,7 +45,7 @@ func (db *DB) declare(t reflect.Type, spec opt.Spec, open func(*core.Core) core.
 		return nil, &InputError{Code: plan.CodeOption, Type: t.String(), Problem: spec.Errs[0].Error()}
 	}
 	options := db.options(spec.Name)
-	options.After, options.Never, options.Table, options.Derived = spec.After, spec.Never, spec.Table, spec.Derived
+	options.After, options.Never, options.Table, options.Derived = spec.After, spec.NoExpiry, spec.Table, spec.Derived
 	if spec.Own {
 		options.Precision, options.LowerCase, options.Interop = key.Nano, false, false
 	}
@@ -53,11 +53,11 @@ func (db *DB) declare(t reflect.Type, spec opt.Spec, open func(*core.Core) core.
 	if err != nil {
 		return nil, err
 	}
-	switch expiry := spec.After != nil || spec.Never; {
+	switch expiry := spec.After != nil || spec.NoExpiry; {
 	case expiry && !s.Expires:
-		return nil, &InputError{Code: plan.CodeOption, Type: t.String(), Problem: "After and Never need a lifecycle.TTL declaration"}
-	case spec.After != nil && spec.Never:
-		return nil, &InputError{Code: plan.CodeOption, Type: t.String(), Problem: "After and Never exclude each other"}
+		return nil, &InputError{Code: plan.CodeOption, Type: t.String(), Problem: "After and NoExpiry need a lifecycle.TTL declaration"}
+	case spec.After != nil && spec.NoExpiry:
+		return nil, &InputError{Code: plan.CodeOption, Type: t.String(), Problem: "After and NoExpiry exclude each other"}
 	}
 	if s.Handle != spec.Handle {
 		return nil, wrongHandle(s, spec.Handle)
@@ -76,7 +76,7 @@ func (db *DB) declare(t reflect.Type, spec opt.Spec, open func(*core.Core) core.
 func sameOptions(c *core.Core, spec opt.Spec) error {
 	had := c.Schema.Options
 	switch {
-	case spec.Never && !had.Never, spec.After != nil && (had.After == nil || *had.After != *spec.After):
+	case spec.NoExpiry && !had.Never, spec.After != nil && (had.After == nil || *had.After != *spec.After):
 		return &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: "the store exists with another time to live"}
 	}
 	return nil

@@ -56,30 +56,30 @@ func describedThroughput(p *types.ProvisionedThroughputDescription) (t Throughpu
 
 // lacking is what the code needs of t and an existing table does not have: its key, an index, an attribute that an
 // index carries, a stream.
-func (t TableSpec) lacking(got TableSpec) []Difference {
-	var found []Difference
+func (t TableSpec) lacking(got TableSpec) []Drift {
+	var found []Drift
 	if a, b := t.Key.String(), got.Key.String(); a != b {
-		found = append(found, Difference{Kind: DifferentKey, Need: a, Has: b})
+		found = append(found, Drift{Kind: DriftKey, Need: a, Has: b})
 	}
 	check := func(kind string, need, have []IndexSpec) {
 		for _, x := range need {
 			i := slices.IndexFunc(have, func(y IndexSpec) bool { return y.Name == x.Name })
 			if i < 0 {
-				found = append(found, Difference{Kind: MissingIndex, Index: x.Name, Need: "the " + kind + " index " + x.Name + ": " + x.Key.String()})
+				found = append(found, Drift{Kind: MissingIndex, Index: x.Name, Need: "the " + kind + " index " + x.Name + ": " + x.Key.String()})
 				continue
 			}
 			y := have[i]
 			if a, b := x.Key.String(), y.Key.String(); a != b {
-				found = append(found, Difference{DifferentIndexKey, x.Name, a, b})
+				found = append(found, Drift{DifferentIndexKey, x.Name, a, b})
 			} else if !x.Projection.within(y.Projection) {
-				found = append(found, Difference{DifferentProjection, x.Name, x.Projection.String(), y.Projection.String()})
+				found = append(found, Drift{DifferentProjection, x.Name, x.Projection.String(), y.Projection.String()})
 			}
 		}
 	}
 	check("global", t.GSIs, got.GSIs)
 	check("local", t.LSIs, got.LSIs)
 	if t.Stream != "" && !shows(got.Stream, t.Stream) {
-		found = append(found, Difference{Kind: DifferentStream, Need: string(t.Stream), Has: string(got.Stream)})
+		found = append(found, Drift{Kind: DifferentStream, Need: string(t.Stream), Has: string(got.Stream)})
 	}
 	return found
 }
@@ -99,23 +99,23 @@ func (p ProjectionSpec) within(got ProjectionSpec) bool {
 
 // unlike is what Config.TableOptions asks of t and an existing table does not have. That a table is provisioned where
 // on demand is the default, or protected where nobody asked for it, is none of our business.
-func (t TableSpec) unlike(got TableSpec) []Difference {
-	var found []Difference
+func (t TableSpec) unlike(got TableSpec) []Drift {
+	var found []Drift
 	if t.DeletionProtection && !got.DeletionProtection {
-		found = append(found, Difference{Kind: DifferentDeletion, Need: "on", Has: "off"})
+		found = append(found, Drift{Kind: DifferentDeletion, Need: "on", Has: "off"})
 	}
 	switch {
 	case t.Billing != provisioned:
 		return found
 	case got.Billing != provisioned:
-		return append(found, Difference{Kind: DifferentBilling, Need: string(t.Billing), Has: string(got.Billing)})
+		return append(found, Drift{Kind: DifferentBilling, Need: string(t.Billing), Has: string(got.Billing)})
 	case t.Throughput != got.Throughput:
-		found = append(found, Difference{Kind: DifferentThroughput, Need: t.Throughput.String(), Has: got.Throughput.String()})
+		found = append(found, Drift{Kind: DifferentThroughput, Need: t.Throughput.String(), Has: got.Throughput.String()})
 	}
 	for _, x := range t.GSIs {
 		for _, y := range got.GSIs {
 			if x.Name == y.Name && x.Throughput != y.Throughput {
-				found = append(found, Difference{DifferentThroughput, x.Name, x.Throughput.String(), y.Throughput.String()})
+				found = append(found, Drift{DifferentThroughput, x.Name, x.Throughput.String(), y.Throughput.String()})
 			}
 		}
 	}

@@ -10,9 +10,9 @@ import (
 // because a request failed. A table that differs is a *[SchemaError] with code EDD-9049 too, one that is missing an
 // [ErrNoTable].
 type TableError struct {
-	Table       string       // physical name
-	Differences []Difference // all that there are: key, indexes, then settings
-	Err         error        // of a request; nil when the table differs
+	Table       string  // physical name
+	Differences []Drift // all that there are: key, indexes, then settings
+	Err         error   // of a request; nil when the table differs
 }
 
 // Error lists the differences, one on a line.
@@ -61,33 +61,33 @@ func (e *VerifyError) Unwrap() []error {
 	return errs
 }
 
-// Difference is one thing that a table does not have as the declarations need it.
-type Difference struct {
-	Kind  DifferenceKind
+// Drift is one thing that a table does not have as the declarations need it.
+type Drift struct {
+	Kind  DriftKind
 	Index string // name in DynamoDB, of a difference of an index
 	Need  string // what the declarations need, in the words of [Spec]
 	Has   string // what the table has, "" for nothing
 }
 
-// DifferenceKind says what differs.
-type DifferenceKind string
+// DriftKind says what differs.
+type DriftKind string
 
 // The kinds of differences. CreateTables reports those up to DifferentStream, Verify all.
 const (
-	DifferentKey        DifferenceKind = "key"              // DynamoDB cannot change it: a new table is needed
-	MissingIndex        DifferenceKind = "index"            // a local one cannot be added to a table
-	DifferentIndexKey   DifferenceKind = "index key"        // needs a new index
-	DifferentProjection DifferenceKind = "index projection" // lacks attributes; needs a new index
-	DifferentStream     DifferenceKind = "stream"           // needs a stream that is switched off and on
-	DifferentTTL        DifferenceKind = "time to live"
-	DifferentRecovery   DifferenceKind = "point-in-time recovery"
-	DifferentDeletion   DifferenceKind = "deletion protection"
-	DifferentBilling    DifferenceKind = "billing"
-	DifferentThroughput DifferenceKind = "throughput"
+	DriftKey            DriftKind = "key"              // DynamoDB cannot change it: a new table is needed
+	MissingIndex        DriftKind = "index"            // a local one cannot be added to a table
+	DifferentIndexKey   DriftKind = "index key"        // needs a new index
+	DifferentProjection DriftKind = "index projection" // lacks attributes; needs a new index
+	DifferentStream     DriftKind = "stream"           // needs a stream that is switched off and on
+	DifferentTTL        DriftKind = "time to live"
+	DifferentRecovery   DriftKind = "point-in-time recovery"
+	DifferentDeletion   DriftKind = "deletion protection"
+	DifferentBilling    DriftKind = "billing"
+	DifferentThroughput DriftKind = "throughput"
 )
 
 // String is the difference on one line: index gsi1, key: needs …, has ….
-func (d Difference) String() string {
+func (d Drift) String() string {
 	text := string(d.Kind)
 	if d.Index != "" && d.Kind != MissingIndex {
 		text += " of " + d.Index

@@ -55,7 +55,7 @@ func tableSpec(t *schema.Table) TableSpec {
 	return spec
 }
 
-func keySpec(pk, sk *schema.Half) KeySpec { return KeySpec{attributeSpecs(pk), attributeSpecs(sk)} }
+func keySpec(pk, sk *schema.KeyDef) KeySpec { return KeySpec{attributeSpecs(pk), attributeSpecs(sk)} }
 
 // has reports that the attribute with that name is part of the key.
 func (k KeySpec) has(name string) bool {
@@ -64,7 +64,7 @@ func (k KeySpec) has(name string) bool {
 }
 
 // attributeSpecs are the stored attributes of a key half; nil is a half that there is not.
-func attributeSpecs(h *schema.Half) []AttributeSpec {
+func attributeSpecs(h *schema.KeyDef) []AttributeSpec {
 	switch {
 	case h == nil:
 		return nil
@@ -111,7 +111,7 @@ func projection(t *schema.Table, x *schema.Index, keys ...KeySpec) ProjectionSpe
 			for _, name := range y.Project.Include {
 				add(name)
 			}
-			if s.Dollar || marked(t, y) {
+			if s.Templated || marked(t, y) {
 				add(schema.EntityAttr)
 			}
 			if s.Discriminator != nil {

@@ -162,7 +162,7 @@ func TestTableTheory_Gap_EveryPathKeepsTheLifecycle(t *testing.T) {
 	require.NoError(t, err)
 	for i, write := range []func() error{
 		func() error { _, err := s.Update(t.Context(), key, nickname("a")); return err },
-		func() error { _, err := s.Update(t.Context(), key, nickname("b"), entity.Exactly()); return err },
+		func() error { _, err := s.Update(t.Context(), key, nickname("b"), entity.Idempotent()); return err },
 		func() error { _, err := s.Put(t.Context(), mine); return err },
 		func() error { _, _, err := s.Upsert(t.Context(), mine); return err },
 		func() error {
@@ -273,7 +273,7 @@ func TestTableTheory_Gap_FilterCursorProjectionSegments(t *testing.T) {
 		Name string `dynamodbav:"name"`
 	}
 	l.wire.Reset()
-	names, err := entity.As[named](s.Query(tagged{PK: "p"}, entity.Filter(entity.Or(entity.Eq(&f.Tag, "X"), entity.Eq(&f.Tag, "Y"))))).Collect(t.Context())
+	names, err := entity.Project[named](s.Query(tagged{PK: "p"}, entity.Filter(entity.Or(entity.Eq(&f.Tag, "X"), entity.Eq(&f.Tag, "Y"))))).Collect(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []named{{"p", 1, "Alice"}, {"p", 2, "Bob"}}, names)
 	require.Contains(t, string(l.wire.Requests()[0].Body), "ProjectionExpression")

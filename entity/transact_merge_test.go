@@ -16,7 +16,7 @@ func TestMerge_ACheckAndAWriteOfOneItemAreOneAction(t *testing.T) {
 	_, err := c.teams.Create(t.Context(), Team{ID: "a", Size: 1})
 	require.NoError(t, err)
 	c.sent()
-	small := c.teams.Op().Require(Team{ID: "a"}, entity.Lt(&f.Size, 5))
+	small := c.teams.Op().CheckExists(Team{ID: "a"}, entity.Lt(&f.Size, 5))
 	grow := c.teams.Op().Update(Team{ID: "a"}, entity.Add(&f.Size, 4))
 	require.NoError(t, c.db.Transact(t.Context(), small, grow), "the conditions are about the item as it was before")
 	require.Equal(t, []string{"UpdateItem"}, c.sent(), "one action needs no transaction")
@@ -35,7 +35,7 @@ func TestMerge_TellsWhichOfTheConditionsFailed(t *testing.T) {
 	f := entity.Fields[Team]()
 	_, err := c.teams.Create(t.Context(), Team{ID: "a", Size: 7})
 	require.NoError(t, err)
-	holds := c.teams.Op().Require(Team{ID: "a"}, entity.Eq(&f.Size, 7))
+	holds := c.teams.Op().CheckExists(Team{ID: "a"}, entity.Eq(&f.Size, 7))
 	fails := c.teams.Op().Update(Team{ID: "a"}, entity.Set(&f.Size, 1), entity.If(entity.Gt(&f.Size, 100)))
 	other := c.teams.Op().Create(Team{ID: "b"})
 	for _, ops := range [][]entity.Op{{holds, fails, other}, {fails, other, holds}} {
@@ -45,7 +45,7 @@ func TestMerge_TellsWhichOfTheConditionsFailed(t *testing.T) {
 		require.NoError(t, entity.FailureOf(err, other))
 	}
 
-	gone := c.teams.Op().Require(Team{ID: "none"})
+	gone := c.teams.Op().CheckExists(Team{ID: "none"})
 	missing := c.teams.Op().Delete(Team{ID: "none"})
 	err = c.db.Transact(t.Context(), gone, missing, other)
 	require.ErrorIs(t, entity.FailureOf(err, gone), entity.ErrNotFound)
@@ -61,10 +61,10 @@ func TestMerge_ChecksOfOneItemAreOneCheck(t *testing.T) {
 	_, err := c.teams.Create(t.Context(), Team{ID: "a", Size: 7})
 	require.NoError(t, err)
 	c.sent()
-	low, high := c.teams.Op().Require(Team{ID: "a"}, entity.Gt(&f.Size, 1)), c.teams.Op().Require(Team{ID: "a"}, entity.Lt(&f.Size, 9))
+	low, high := c.teams.Op().CheckExists(Team{ID: "a"}, entity.Gt(&f.Size, 1)), c.teams.Op().CheckExists(Team{ID: "a"}, entity.Lt(&f.Size, 9))
 	require.NoError(t, c.db.Transact(t.Context(), low, high, low))
 	require.Equal(t, []string{"TransactWriteItems"}, c.sent())
-	absent := c.teams.Op().Absent(Team{ID: "a"})
+	absent := c.teams.Op().CheckNotExists(Team{ID: "a"})
 	err = c.db.Transact(t.Context(), low, absent)
 	require.ErrorIs(t, entity.FailureOf(err, absent), entity.ErrExists)
 	require.NoError(t, entity.FailureOf(err, low))
@@ -76,11 +76,11 @@ func TestMerge_CountsItemsAndNotOps(t *testing.T) {
 	var ops []entity.Op
 	for i := range 100 {
 		team := Team{ID: fmt.Sprint(i)}
-		ops = append(ops, c.teams.Op().Absent(team), c.teams.Op().Create(team))
+		ops = append(ops, c.teams.Op().CheckNotExists(team), c.teams.Op().Create(team))
 	}
 	require.NoError(t, c.db.Transact(t.Context(), ops...))
 	require.Len(t, c.everything(t), 100)
 	c.sent()
-	requireInput(t, c.db.Transact(t.Context(), append(ops, c.teams.Op().Absent(Team{ID: "x"}))...), "EDD-9110", "")
+	requireInput(t, c.db.Transact(t.Context(), append(ops, c.teams.Op().CheckNotExists(Team{ID: "x"}))...), "EDD-9110", "")
 	require.Empty(t, c.sent())
 }

@@ -63,7 +63,7 @@ func TestTransact_HundredActionsAreTheMost(t *testing.T) {
 	require.Equal(t, []string{"TransactWriteItems"}, c.sent())
 	require.Len(t, c.everything(t), 100)
 	for i := range ops {
-		ops[i] = c.teams.Op().Require(Team{ID: fmt.Sprint(i)})
+		ops[i] = c.teams.Op().CheckExists(Team{ID: fmt.Sprint(i)})
 	}
 	ops = append(ops, c.profiles.Op().Update(Profile{ID: "p"}, entity.Set(&entity.Fields[Profile]().Team, "x"))) // would read first
 	requireInput(t, c.db.Transact(t.Context(), ops...), "EDD-9110", "")

@@ -43,7 +43,7 @@ func TestTransact_AppliesAllInOneRequestAtOneTime(t *testing.T) {
 	bob.EmployeeID = "emp-bob"
 	create, update := c.employees.Op().Create(bob), c.employees.Op().Update(employeeKey("emp-alice"), entity.Add(&e.Salary, 5))
 	upsert, remove := c.profiles.Op().Upsert(Profile{ID: "p", Team: "red", Rank: 1}), c.teams.Op().Delete(Team{ID: "old"})
-	require.NoError(t, c.db.Transact(t.Context(), create, update, upsert, remove, c.teams.Op().Require(Team{ID: "there"})))
+	require.NoError(t, c.db.Transact(t.Context(), create, update, upsert, remove, c.teams.Op().CheckExists(Team{ID: "there"})))
 	require.Equal(t, []string{"TransactWriteItems"}, c.sent())
 
 	require.Equal(t, at, create.Result().CreatedAt)
@@ -85,7 +85,7 @@ func TestTransact_EveryFailedOpIsNamedWithItsOwnError(t *testing.T) {
 	require.NoError(t, err)
 	before := c.everything(t)
 	exists, fine := c.employees.Op().Create(alice()), c.teams.Op().Create(Team{ID: "new"})
-	missing, condition := c.teams.Op().Update(Team{ID: "none"}, entity.Set(&f.Size, 1)), c.teams.Op().Require(Team{ID: "small"}, entity.Gt(&f.Size, 1))
+	missing, condition := c.teams.Op().Update(Team{ID: "none"}, entity.Set(&f.Size, 1)), c.teams.Op().CheckExists(Team{ID: "small"}, entity.Gt(&f.Size, 1))
 	err = c.db.Transact(t.Context(), exists, fine, missing, condition)
 	require.Equal(t, before, c.everything(t))
 
@@ -125,11 +125,11 @@ func TestTransact_RequireWithSeveralConditions(t *testing.T) {
 	f := entity.Fields[Team]()
 	_, err := c.teams.Create(t.Context(), Team{ID: "a", Size: 5, Name: "A"})
 	require.NoError(t, err)
-	require.NoError(t, c.db.Transact(t.Context(), c.teams.Op().Require(Team{ID: "a"}, entity.Gt(&f.Size, 4), entity.Or(entity.Eq(&f.Name, "B"), entity.Eq(&f.Name, "A")))))
-	err = c.db.Transact(t.Context(), c.teams.Op().Require(Team{ID: "a"}, entity.Gt(&f.Size, 4), entity.Eq(&f.Name, "B")))
+	require.NoError(t, c.db.Transact(t.Context(), c.teams.Op().CheckExists(Team{ID: "a"}, entity.Gt(&f.Size, 4), entity.Or(entity.Eq(&f.Name, "B"), entity.Eq(&f.Name, "A")))))
+	err = c.db.Transact(t.Context(), c.teams.Op().CheckExists(Team{ID: "a"}, entity.Gt(&f.Size, 4), entity.Eq(&f.Name, "B")))
 	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	// A true Or must not let an absent item pass.
-	err = c.db.Transact(t.Context(), c.teams.Op().Require(Team{ID: "b"}, entity.Or(entity.NotExists(&f.Size), entity.NotExists(&f.Name))))
+	err = c.db.Transact(t.Context(), c.teams.Op().CheckExists(Team{ID: "b"}, entity.Or(entity.NotExists(&f.Size), entity.NotExists(&f.Name))))
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	require.NotErrorIs(t, err, entity.ErrConditionFailed)
 }

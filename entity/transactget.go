@@ -8,15 +8,15 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// TransactGet reads up to 100 items at one instant, each into the struct that its [Ops.Load] was given. An item that
+// TransactGet reads up to 100 items at one instant, each into the struct that its [Ops.GetInto] was given. An item that
 // is not there makes the call fail with a *[TransactError] that names it ([ErrNotFound]) and leaves every struct as it
 // was. It costs one request and twice the read units of consistent reads. Errors: *[InputError] before any request;
 // [ErrConflict].
-func (db *DB) TransactGet(ctx context.Context, loads ...Load) error {
+func (db *DB) TransactGet(ctx context.Context, loads ...GetOp) error {
 	return db.measure(ctx, "TransactGet", func(ctx context.Context) error { return db.transactGet(ctx, loads) })
 }
 
-func (db *DB) transactGet(ctx context.Context, loads []Load) error {
+func (db *DB) transactGet(ctx context.Context, loads []GetOp) error {
 	if len(loads) == 0 {
 		return nil
 	}
@@ -30,7 +30,7 @@ func (db *DB) transactGet(ctx context.Context, loads []Load) error {
 	}
 	keys, te, seen := make([]exec.Key, len(parts)), &TransactError{}, map[string]bool{}
 	fail := func(i int, err error) {
-		te.Failed = append(te.Failed, OpError{Index: i, Err: parts[i].c.Wrap("Load", parts[i].text, err)})
+		te.Failed = append(te.Failed, OpError{Index: i, Err: parts[i].c.Wrap("GetInto", parts[i].text, err)})
 	}
 	for i, l := range parts {
 		if keys[i] = l.key; l.err != nil {

@@ -165,15 +165,15 @@ func TestValidate_ReachesWhatChangesStore(t *testing.T) {
 		"an absent field of it": {entity.Set(&f.Spot.Zip, ""), nil},
 		"behind a pointer":      {entity.Set(&f.Maybe.Zip, "x"), []string{"Maybe.Zip"}},
 		"once":                  {entity.SetIfNotExists(&f.Codes, []Code{"x"}), []string{"Codes[0]"}},
-		"an entry":              {entity.Entry(&f.Status, "good").Set("bad"), []string{`Status["good"]`}},
-		"the key of an entry":   {entity.Entry(&f.Status, "x").Set("AA:BB:CC:00:11:22"), []string{`Status["x"]`}},
-		"a key that goes":       {entity.Entry(&f.Status, "x").Remove(), nil},
-		"a list in a map":       {entity.Entry(&f.Spots, "a").Set([]Spot{{City: "1"}}), []string{`Spots["a"][0].City`}},
+		"an entry":              {entity.MapEntry(&f.Status, "good").Set("bad"), []string{`Status["good"]`}},
+		"the key of an entry":   {entity.MapEntry(&f.Status, "x").Set("AA:BB:CC:00:11:22"), []string{`Status["x"]`}},
+		"a key that goes":       {entity.MapEntry(&f.Status, "x").Remove(), nil},
+		"a list in a map":       {entity.MapEntry(&f.Spots, "a").Set([]Spot{{City: "1"}}), []string{`Spots["a"][0].City`}},
 		"elements of a list":    {entity.ListAppend(&f.Codes, "x", "long", "y"), []string{"Codes", "Codes"}},
 		"elements of a set":     {entity.AddToSet(&f.Set, "long", "x"), []string{"Set"}},
 		"elements that go":      {entity.DeleteFromSet(&f.Set, "x"), nil},
 		"text":                  {entity.Attr[Code]("spot.zip").Set("x"), []string{"Spot.Zip"}},
-		"a secret":              {entity.Entry(&f.Hidden, "password").Set("one"), []string{"Hidden"}},
+		"a secret":              {entity.MapEntry(&f.Hidden, "password").Set("one"), []string{"Hidden"}},
 	} {
 		_, err := store.Update(t.Context(), Furnished{ID: "i"}, c.change)
 		require.Equal(t, c.want, places(t, err), "%s: %v", name, err)

@@ -18,8 +18,8 @@ func TestVerbTable_FailedIfIsErrConditionAndWritesNothing(t *testing.T) {
 		"Update": func(o entity.Ops[Employee]) entity.Op { return o.Update(employeeKey("emp-alice"), rename("B"), no) },
 		"Upsert": func(o entity.Ops[Employee]) entity.Op { return o.Upsert(alice(), no) },
 		"Delete": func(o entity.Ops[Employee]) entity.Op { return o.Delete(employeeKey("emp-alice"), no) },
-		"Require": func(o entity.Ops[Employee]) entity.Op {
-			return o.Require(employeeKey("emp-alice"), entity.Eq(&e.Salary, 999))
+		"CheckExists": func(o entity.Ops[Employee]) entity.Op {
+			return o.CheckExists(employeeKey("emp-alice"), entity.Eq(&e.Salary, 999))
 		},
 	}
 	l, s := open[Employee](t)

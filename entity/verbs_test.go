@@ -67,8 +67,8 @@ func verbTable() []verb {
 				return err
 			},
 		}, {
-			name: "Require", absent: entity.ErrNotFound,
-			op: func(o entity.Ops[Employee]) entity.Op { return o.Require(employeeKey("emp-alice")) },
+			name: "CheckExists", absent: entity.ErrNotFound,
+			op: func(o entity.Ops[Employee]) entity.Op { return o.CheckExists(employeeKey("emp-alice")) },
 		},
 	}
 }
@@ -175,7 +175,7 @@ func TestVerbTable_OneOpGivenToTransactGoesOutAsThePlainCall(t *testing.T) {
 			require.NoError(t, err)
 		}
 		request := v.request
-		if v.name == "Require" {
+		if v.name == "CheckExists" {
 			request = "TransactWriteItems" // a check has no plain call
 		}
 		require.Equal(t, []string{request}, l.sent())

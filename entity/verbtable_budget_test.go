@@ -55,13 +55,13 @@ func TestVerbTable_WriteAndReadUnitsOfEachVerb(t *testing.T) {
 		{"GetMany", func() error { _, err := s.GetMany(t.Context(), []ShapePlain{key}); return err }, 1, 0, 0.5},
 		{"Query", func() error { _, err := s.Query(key).Collect(t.Context()); return err }, 1, 0, 0.5},
 		{"Query", func() error { _, err := s.Query(key).Count(t.Context()); return err }, 1, 0, 0.5},
-		{"TransactGet", func() error { v := key; return l.db.TransactGet(t.Context(), s.Op().Load(&v)) }, 1, 0, 2},
+		{"TransactGet", func() error { v := key; return l.db.TransactGet(t.Context(), s.Op().GetInto(&v)) }, 1, 0, 2},
 		{"Transact", func() error {
 			return l.db.Transact(t.Context(), s.Op().Update(key, entity.Set(&f.Title, "v")), s.Op().Create(ShapePlain{ID: "b"}))
 		}, 1, 2*3 + 2*1, 0},
 		{"Transact", func() error { return l.db.Transact(t.Context(), s.Op().Delete(ShapePlain{ID: "b"})) }, 1, 1, 0},
 		{"Update", func() error {
-			_, err := s.Update(t.Context(), key, entity.Add(&f.Count, 1), entity.Exactly())
+			_, err := s.Update(t.Context(), key, entity.Add(&f.Count, 1), entity.Idempotent())
 			return err
 		}, 2, 6, 1},
 		{"Delete", func() error { return s.Delete(t.Context(), key) }, 1, 3, 0},
@@ -110,7 +110,7 @@ func TestVerbTable_FailuresCostOneRequestAndMistakesNone(t *testing.T) {
 	requireInput(t, err, "EDD-9101", "ID")
 	r := last()
 	require.Equal(t, []any{"GetMany", 0, err}, []any{r.Verb, r.Requests, r.Err})
-	err = l.db.TransactGet(t.Context(), s.Op().Load(&none))
+	err = l.db.TransactGet(t.Context(), s.Op().GetInto(&none))
 	requireInput(t, err, "EDD-9101", "ID")
 	r = last()
 	require.Equal(t, []any{"TransactGet", 0, err}, []any{r.Verb, r.Requests, r.Err})

@@ -130,16 +130,16 @@ func (sh shape[T]) open(t *testing.T) *stage {
 			verb: "GetMany", request: "BatchGetItem", keeps: true, after: same,
 			alone: func(ctx context.Context) error { _, err := s.GetMany(ctx, []T{sh.key}); return err },
 		}, {
-			verb: "Load", absent: entity.ErrNotFound, request: "TransactGetItems", keeps: true, after: same,
-			alone: func(ctx context.Context) error { v := sh.key; return l.db.TransactGet(ctx, s.Op().Load(&v)) },
+			verb: "GetInto", absent: entity.ErrNotFound, request: "TransactGetItems", keeps: true, after: same,
+			alone: func(ctx context.Context) error { v := sh.key; return l.db.TransactGet(ctx, s.Op().GetInto(&v)) },
 		}, {
-			verb: "Require", absent: entity.ErrNotFound, request: "TransactWriteItems", keeps: true, after: same,
-			alone: func(ctx context.Context) error { return l.db.Transact(ctx, s.Op().Require(sh.key)) },
-			op:    func() entity.Op { return s.Op().Require(sh.key) },
+			verb: "CheckExists", absent: entity.ErrNotFound, request: "TransactWriteItems", keeps: true, after: same,
+			alone: func(ctx context.Context) error { return l.db.Transact(ctx, s.Op().CheckExists(sh.key)) },
+			op:    func() entity.Op { return s.Op().CheckExists(sh.key) },
 		}, {
-			verb: "Absent", live: entity.ErrExists, request: "TransactWriteItems", keeps: true, after: same,
-			alone: func(ctx context.Context) error { return l.db.Transact(ctx, s.Op().Absent(sh.key)) },
-			op:    func() entity.Op { return s.Op().Absent(sh.key) },
+			verb: "CheckNotExists", live: entity.ErrExists, request: "TransactWriteItems", keeps: true, after: same,
+			alone: func(ctx context.Context) error { return l.db.Transact(ctx, s.Op().CheckNotExists(sh.key)) },
+			op:    func() entity.Op { return s.Op().CheckNotExists(sh.key) },
 		},
 	}
 	return st

@@ -50,7 +50,7 @@ func (db *DB) manage(ctx context.Context) (Spec, BackupClient, error) {
 }
 
 // differences is all that an existing table lacks of t.
-func (db *DB) differences(ctx context.Context, t TableSpec, backups BackupClient) ([]Difference, error) {
+func (db *DB) differences(ctx context.Context, t TableSpec, backups BackupClient) ([]Drift, error) {
 	described, err := db.runner.DescribeTable(ctx, t.Name)
 	if err != nil {
 		return nil, err
@@ -60,16 +60,16 @@ func (db *DB) differences(ctx context.Context, t TableSpec, backups BackupClient
 	if stored, err := db.storedTTL(ctx, t.Name); err != nil {
 		return nil, err
 	} else if t.TTL != "" && stored != t.TTL {
-		found = append(found, Difference{Kind: DifferentTTL, Need: t.TTL, Has: stored})
+		found = append(found, Drift{Kind: DifferentTTL, Need: t.TTL, Has: stored})
 	}
 	if t.PointInTimeRecovery {
 		switch on, err := db.storedRecovery(ctx, backups, t.Name); {
 		case errors.Is(err, ErrNoRecovery): // does not hide the other differences
-			found = append(found, Difference{Kind: DifferentRecovery, Need: "on", Has: "a database without it"})
+			found = append(found, Drift{Kind: DifferentRecovery, Need: "on", Has: "a database without it"})
 		case err != nil:
 			return nil, err
 		case !on:
-			found = append(found, Difference{Kind: DifferentRecovery, Need: "on", Has: "off"})
+			found = append(found, Drift{Kind: DifferentRecovery, Need: "on", Has: "off"})
 		}
 	}
 	return append(found, t.unlike(got)...), nil

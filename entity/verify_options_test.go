@@ -22,14 +22,14 @@ func TestVerify_FindsEveryDifferenceOfEveryTable(t *testing.T) {
 	db := l.aside(t)
 	declare[Followed](t, db)
 	declare[Pass](t, db)
-	declare[Entry](t, db)
+	declare[MapEntry](t, db)
 	before := l.described(t, l.table)
 	err := db.Verify(t.Context())
 	var found *entity.VerifyError
 	require.ErrorAs(t, err, &found)
 	require.Len(t, found.Tables, 2)
 	require.Equal(t, l.table, found.Tables[0].Table)
-	require.Equal(t, []entity.Difference{
+	require.Equal(t, []entity.Drift{
 		{Kind: entity.MissingIndex, Index: "gsi1", Need: "the global index gsi1: gsi1pk (S) HASH"},
 		{Kind: entity.MissingIndex, Index: "gsi2", Need: "the global index gsi2: gsi2pk (S) HASH"},
 		{Kind: entity.DifferentStream, Need: "NEW_AND_OLD_IMAGES"},
@@ -66,7 +66,7 @@ func TestVerify_ComparesUnitsOfTablesAndIndexes(t *testing.T) {
 	declare[Followed](t, db)
 	var found *entity.VerifyError
 	require.ErrorAs(t, db.Verify(t.Context()), &found)
-	require.Equal(t, []entity.Difference{
+	require.Equal(t, []entity.Drift{
 		{Kind: entity.DifferentThroughput, Need: "3 read, 9 write units", Has: "3 read, 4 write units"},
 		{Kind: entity.DifferentThroughput, Index: "gsi1", Need: "3 read, 9 write units", Has: "3 read, 4 write units"},
 		{Kind: entity.DifferentThroughput, Index: "gsi2", Need: "3 read, 9 write units", Has: "5 read, 6 write units"},
@@ -92,7 +92,7 @@ func TestCreateTables_DoesNotChangeTheStreamOfATableThatIsThere(t *testing.T) {
 	err := db.CreateTables(t.Context())
 	var differs *entity.TableError
 	require.ErrorAs(t, err, &differs)
-	require.Equal(t, []entity.Difference{{Kind: entity.DifferentStream, Need: "OLD_IMAGE"}}, differs.Differences)
+	require.Equal(t, []entity.Drift{{Kind: entity.DifferentStream, Need: "OLD_IMAGE"}}, differs.Differences)
 	require.Nil(t, l.described(t, l.table).StreamSpecification)
 
 	rich := newLab(t)
@@ -152,7 +152,7 @@ func TestCreateTables_EnablesPointInTimeRecoveryWhenTheTableIsReady(t *testing.T
 	clear(safe.on)
 	var found *entity.VerifyError
 	require.ErrorAs(t, db.Verify(t.Context()), &found)
-	require.Equal(t, []entity.Difference{{Kind: entity.DifferentRecovery, Need: "on", Has: "off"}}, found.Tables[0].Differences)
+	require.Equal(t, []entity.Drift{{Kind: entity.DifferentRecovery, Need: "on", Has: "off"}}, found.Tables[0].Differences)
 	require.NoError(t, db.CreateTables(t.Context()))
 	require.True(t, safe.on[l.table], "a table that is there gets it too")
 
@@ -203,7 +203,7 @@ func TestCreateTables_DatabaseWithoutRecoveryMakesTheRestAndSaysSo(t *testing.T)
 		c.TableOptions = map[string]entity.TableOptions{"": {PointInTimeRecovery: true}}
 	})
 	declare[Pass](t, l.db)
-	declare[Entry](t, l.db)
+	declare[MapEntry](t, l.db)
 	err := l.db.CreateTables(t.Context())
 	require.ErrorIs(t, err, entity.ErrNoRecovery)
 	var which *entity.TableError

@@ -49,8 +49,8 @@ func TestTheStructThatWroteAnItemFindsItByEveryVerb(t *testing.T) {
 		require.NotNil(t, many[0], what)
 		require.Equal(t, what+"!", many[0].Note)
 		loaded := key
-		require.NoError(t, l.db.TransactGet(t.Context(), s.Op().Load(&loaded)), what)
-		require.NoError(t, l.db.Transact(t.Context(), s.Op().Require(key, entity.Eq(&f.Serial, 42), entity.Eq(&f.At, key.At), entity.Eq(&f.Day, key.Day))), what)
+		require.NoError(t, l.db.TransactGet(t.Context(), s.Op().GetInto(&loaded)), what)
+		require.NoError(t, l.db.Transact(t.Context(), s.Op().CheckExists(key, entity.Eq(&f.Serial, 42), entity.Eq(&f.At, key.At), entity.Eq(&f.Day, key.Day))), what)
 		one, err := s.Query(Wired{Day: key.Day, Serial: 42}, entity.Eq(&f.At, key.At)).One(t.Context())
 		require.NoError(t, err, what)
 		require.Equal(t, what+"!", one.Note)

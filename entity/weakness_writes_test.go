@@ -23,7 +23,7 @@ func TestNumbersKeepEveryDigitOnEveryRoute(t *testing.T) {
 		"Update in a transaction":     func() error { return l.db.Transact(t.Context(), s.Op().Update(key, entity.Set(&p.Note, "x")), other()) },
 		"read first in a transaction": func() error { return l.db.Transact(t.Context(), s.Op().Update(key, entity.Set(&p.Team, "x")), other()) },
 		"Update, exactly": func() error {
-			_, err := s.Update(t.Context(), key, entity.Set(&p.Team, "x"), entity.Exactly())
+			_, err := s.Update(t.Context(), key, entity.Set(&p.Team, "x"), entity.Idempotent())
 			return err
 		},
 		"Modify": func() error {
@@ -33,7 +33,7 @@ func TestNumbersKeepEveryDigitOnEveryRoute(t *testing.T) {
 		"Upsert":             func() error { _, _, err := s.Upsert(t.Context(), Profile{ID: "a", Team: "x", Rank: 1}); return err },
 		"Upsert, read first": func() error { _, _, err := s.Upsert(t.Context(), Profile{ID: "a", Team: "x"}); return err },
 		"Put":                func() error { _, err := s.Put(t.Context(), Profile{ID: "a", Team: "x", Rank: 1}); return err },
-		"Put, exactly":       func() error { _, err := s.Put(t.Context(), Profile{ID: "a"}, entity.Exactly()); return err },
+		"Put, exactly":       func() error { _, err := s.Put(t.Context(), Profile{ID: "a"}, entity.Idempotent()); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
 			l.drop(t, at)
@@ -60,7 +60,7 @@ func TestPathChangesAreAppliedOnEveryRoute(t *testing.T) {
 	p, key := entity.Fields[Profile](), Profile{ID: "a"}
 	at := keys("pk", "$app#v1#profile#a", "sk", "$app#v1#profile")
 	changes := []entity.UpdateOption{
-		entity.Entry(&p.Labels, "new").Set("n"), entity.Entry(&p.Labels, "old").Remove(), entity.Set(&p.Home.City, "moved"),
+		entity.MapEntry(&p.Labels, "new").Set("n"), entity.MapEntry(&p.Labels, "old").Remove(), entity.Set(&p.Home.City, "moved"),
 		entity.Attr[int]("lines[0].qty").Set(7), entity.ListAppend(&p.Log, "y"), entity.AddToSet(&p.Tags, "c"), entity.Add(&p.Count, 2),
 	}
 	readFirst := append([]entity.UpdateOption{entity.Set(&p.Team, "u")}, changes...) // of an index half's two parts
@@ -82,7 +82,7 @@ func TestPathChangesAreAppliedOnEveryRoute(t *testing.T) {
 		routes[name+", exactly"] = struct {
 			changes []entity.UpdateOption
 			send    func([]entity.UpdateOption) error
-		}{append(c[:len(c):len(c)], entity.Exactly()), func(c []entity.UpdateOption) error { _, err := s.Update(t.Context(), key, c...); return err }}
+		}{append(c[:len(c):len(c)], entity.Idempotent()), func(c []entity.UpdateOption) error { _, err := s.Update(t.Context(), key, c...); return err }}
 	}
 	for name, r := range routes {
 		t.Run(name, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestPathChangesAreAppliedOnEveryRoute(t *testing.T) {
 	t.Run("a path that leads nowhere fails on every route", func(t *testing.T) {
 		before := l.stored(t, at)
 		for name, r := range routes {
-			bad := append(r.changes[:len(r.changes):len(r.changes)], entity.Entry(&p.Scores, "x").Set(1))
+			bad := append(r.changes[:len(r.changes):len(r.changes)], entity.MapEntry(&p.Scores, "x").Set(1))
 			require.ErrorIs(t, r.send(bad), entity.ErrConditionFailed, name)
 			require.Equal(t, before, l.stored(t, at), name)
 		}

@@ -22,14 +22,14 @@ import (
 
 type handle = core.Handle
 
-// Bin reads and restores the deleted items of type T. It is safe for concurrent use.
-type Bin[T any] struct {
+// Deleted reads and restores the deleted items of type T. It is safe for concurrent use.
+type Deleted[T any] struct {
 	handle
 	store *entity.Store[T]
 }
 
 // Of opens the bin of a store. The error is an *entity.SchemaError when T does not declare [SoftDelete].
-func Of[T any](store *entity.Store[T]) (*Bin[T], error) {
+func Of[T any](store *entity.Store[T]) (*Deleted[T], error) {
 	c := core.Of(store)
 	if err := c.Err(); err != nil {
 		return nil, err
@@ -37,11 +37,11 @@ func Of[T any](store *entity.Store[T]) (*Bin[T], error) {
 	if _, ok := schema.Feature[*softDelete](c.Schema); !ok {
 		return nil, &entity.SchemaError{Code: schema.CodeHandle, Type: c.Schema.Type.String(), Problem: "the struct lacks the declaration lifecycle.SoftDelete"}
 	}
-	return &Bin[T]{core.NewHandle(c), store}, nil
+	return &Deleted[T]{core.NewHandle(c), store}, nil
 }
 
-// Copy is an item as it was deleted.
-type Copy[T any] struct {
+// DeletedItem is an item as it was deleted.
+type DeletedItem[T any] struct {
 	Item      T
 	DeletedAt time.Time
 	ExpiresAt time.Time // when its time to live ends; zero: never
@@ -49,9 +49,9 @@ type Copy[T any] struct {
 
 // Get returns the newest deleted copy of the item with key's primary key. It is strongly consistent and costs one
 // request; more only when copies have expired. Errors: entity.ErrNotFound; *entity.InputError.
-func (b *Bin[T]) Get(ctx context.Context, key T) (Copy[T], error) {
+func (b *Deleted[T]) Get(ctx context.Context, key T) (DeletedItem[T], error) {
 	c := core.Of(b)
-	found, err := copies[T](c, list(c, "Bin.Get", reflect.ValueOf(key), opt.Spec{Strong: true})).First(ctx)
+	found, err := copies[T](c, list(c, "Deleted.Get", reflect.ValueOf(key), opt.Spec{Strong: true})).First(ctx)
 	if errors.Is(err, entity.ErrNotFound) && shared(c.Schema) {
 		err = otherSpelling(ctx, c, reflect.ValueOf(key))
 	}
@@ -61,7 +61,7 @@ func (b *Bin[T]) Get(ctx context.Context, key T) (Copy[T], error) {
 // otherSpelling is the error where no copy has the key as it is given: that of the newest copy under the stored key, if
 // it is spelled in another case.
 func otherSpelling(ctx context.Context, c *core.Core, key reflect.Value) error {
-	op, _ := plan.Begin(c.Schema, c.Table, "Bin.Get", key, opt.Spec{})
+	op, _ := plan.Begin(c.Schema, c.Table, "Deleted.Get", key, opt.Spec{})
 	return c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
 		it, err := plan.Newest(ctx, c.Runner, op, infix, c.Runner.Clock())
 		if err == nil {
@@ -76,16 +76,16 @@ func otherSpelling(ctx context.Context, c *core.Core, key reflect.Value) error {
 
 // List reads the deleted copies of one item, the newest first, a request per MB. Copies whose time to live has passed
 // are left out unless entity.IncludeExpired is given. It takes no range condition; entity.Filter takes any other.
-func (b *Bin[T]) List(key T, opts ...entity.QueryOption) entity.Query[Copy[T]] {
+func (b *Deleted[T]) List(key T, opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
 	c := core.Of(b)
-	return copies[T](c, list(c, "Bin.List", reflect.ValueOf(key), opt.Queries(opts)))
+	return copies[T](c, list(c, "Deleted.List", reflect.ValueOf(key), opt.Queries(opts)))
 }
 
 // copies makes a query of deleted copies of its plan.
-func copies[T any](c *core.Core, p *query.Plan) entity.Query[Copy[T]] {
+func copies[T any](c *core.Core, p *query.Plan) entity.Query[DeletedItem[T]] {
 	codec := c.Schema.CodecOf(p.Index)
-	return core.NewQuery[Copy[T]](core.Planned(c, p), func(it item.Item, into any) (err error) {
-		deleted := into.(*Copy[T])
+	return core.NewQuery[DeletedItem[T]](core.Planned(c, p), func(it item.Item, into any) (err error) {
+		deleted := into.(*DeletedItem[T])
 		if err = c.DecodeBy(codec, it, &deleted.Item); err == nil {
 			deleted.DeletedAt, deleted.ExpiresAt, err = times(c.Schema, it)
 		}
@@ -97,7 +97,7 @@ func copies[T any](c *core.Core, p *query.Plan) entity.Query[Copy[T]] {
 // look at earlier ones.
 func shared(s *schema.Schema) bool {
 	f, _ := schema.Feature[*softDelete](s)
-	_, retains := schema.Feature[plan.Historian](s)
+	_, retains := schema.Feature[plan.Snapshotter](s)
 	return len(s.Cased()) > 0 && !retains && !f.reserve
 }
 
@@ -134,11 +134,11 @@ func copySource(c *core.Core, verb string) query.Source {
 }
 
 // copyHalf is the sort key of deleted copies.
-func copyHalf(s *schema.Schema) *schema.Half {
+func copyHalf(s *schema.Schema) *schema.KeyDef {
 	name, format := plan.DeletedAttr(s)
 	t := *s.SK.Template
 	t.Segments = append(slices.Clone(t.Segments), key.Segment{Literal: "deleted"}, key.Segment{Field: &key.Field{Attr: name, Kind: key.Time, Time: format}})
-	return &schema.Half{Attr: s.SK.Attr, Template: &t, Parts: append(slices.Clone(s.SK.Parts), &schema.Attr{Name: name}), Prefixed: true, Type: s.SK.Type}
+	return &schema.KeyDef{Attr: s.SK.Attr, Template: &t, Parts: append(slices.Clone(s.SK.Parts), &schema.Attr{Name: name}), Prefixed: true, Type: s.SK.Type}
 }
 
 // times are when a stored copy was deleted and when it expires; zero: never.
@@ -160,15 +160,15 @@ func times(s *schema.Schema, it item.Item) (deleted, expires time.Time, err erro
 // transaction. Errors: entity.ErrNotFound when there is nothing to restore; entity.ErrNotDeleted when the item is there,
 // entity.ErrExists too when there is a copy beside it; a *unique.ViolationError when another item has a unique value
 // by now; entity.ErrConditionFailed, for conditions on the copy; a *versioned.ConflictError; entity.ErrConflict.
-func (b *Bin[T]) Restore(ctx context.Context, key T, opts ...entity.WriteOption) (restored T, err error) {
+func (b *Deleted[T]) Restore(ctx context.Context, key T, opts ...entity.WriteOption) (restored T, err error) {
 	c := core.Of(b)
 	err = core.ItemOperation(c, newRestore(c, reflect.ValueOf(key), opt.Writes(opts), "")).Run(ctx, &restored)
 	return restored, err
 }
 
-// RestoreCopy is [Bin.Restore] of a chosen copy, as Get or List returned it. Under versioned.Retain it reads the highest
+// RestoreCopy is [Deleted.Restore] of a chosen copy, as Get or List returned it. Under versioned.Retain it reads the highest
 // version too, so that no version is given twice.
-func (b *Bin[T]) RestoreCopy(ctx context.Context, chosen Copy[T], opts ...entity.WriteOption) (restored T, err error) {
+func (b *Deleted[T]) RestoreCopy(ctx context.Context, chosen DeletedItem[T], opts ...entity.WriteOption) (restored T, err error) {
 	c := core.Of(b)
 	err = core.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Writes(opts))).Run(ctx, &restored)
 	return restored, err
@@ -176,7 +176,7 @@ func (b *Bin[T]) RestoreCopy(ctx context.Context, chosen Copy[T], opts ...entity
 
 // Purge removes the item for good, with its deleted copies, its snapshots and the unique values that it still has; see
 // entity.Store.Purge.
-func (b *Bin[T]) Purge(ctx context.Context, key T, opts ...entity.PurgeOption) error {
+func (b *Deleted[T]) Purge(ctx context.Context, key T, opts ...entity.PurgeOption) error {
 	if err := core.Of(b).Err(); err != nil {
 		return core.Of(b).Wrap("Purge", "", err)
 	}
@@ -184,19 +184,19 @@ func (b *Bin[T]) Purge(ctx context.Context, key T, opts ...entity.PurgeOption) e
 }
 
 // Op builds writes as values.
-func (b *Bin[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(b)} }
+func (b *Deleted[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(b)} }
 
 // Ops builds the writes of a bin as values.
 type Ops[T any] struct{ handle }
 
-// Restore is [Bin.Restore] as a value.
+// Restore is [Deleted.Restore] as a value.
 func (o Ops[T]) Restore(key T, opts ...entity.WriteOption) entity.Write[T] {
 	c := core.Of(o)
 	return core.NewWrite[T](core.ItemOperation(c, newRestore(c, reflect.ValueOf(key), opt.Writes(opts), "")))
 }
 
-// RestoreCopy is [Bin.RestoreCopy] as a value.
-func (o Ops[T]) RestoreCopy(chosen Copy[T], opts ...entity.WriteOption) entity.Write[T] {
+// RestoreCopy is [Deleted.RestoreCopy] as a value.
+func (o Ops[T]) RestoreCopy(chosen DeletedItem[T], opts ...entity.WriteOption) entity.Write[T] {
 	c := core.Of(o)
 	return core.NewWrite[T](core.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Writes(opts))))
 }

@@ -46,7 +46,7 @@ func (SoftDelete) Declare(d *schema.Decl) {
 	d.Keep(f)
 	d.Satellites(len(infix) + longestTime)
 	d.Check(func() {
-		if given && len(plan.Guardians(d.Schema)) == 0 {
+		if given && len(plan.UniqueConstraints(d.Schema)) == 0 {
 			d.Problem(schema.CodeUniquePolicy, "unique:%q needs a unique.Constraint", policy)
 		}
 		if name, _ := plan.DeletedAttr(d.Schema); d.Schema.DeletedAt == nil && d.Schema.Attr(name) != nil {

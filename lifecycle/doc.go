@@ -10,5 +10,5 @@
 //
 // A deleted item becomes a copy beside where it was: it leaves Get, queries and every index at once, and [Of] lists and
 // restores it until its time to live has passed. An index whose key has the field with the role deleted_at holds the copies,
-// see [Bin.Index]. [TTL] declares items that expire by themselves.
+// see [Deleted.Index]. [TTL] declares items that expire by themselves.
 package lifecycle

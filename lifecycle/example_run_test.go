@@ -21,10 +21,10 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 	entity.Must(entity.New[File](empty))
 	require.NoError(t, empty.CreateTables(t.Context()))
 	examples := map[string]func(){
-		"ExampleBin_Restore":     ExampleBin_Restore,
-		"ExampleBin_RestoreCopy": ExampleBin_RestoreCopy,
-		"ExampleSoftDelete":      ExampleSoftDelete,
-		"ExampleBin_Index":       ExampleBin_Index,
+		"ExampleDeleted_Restore":     ExampleDeleted_Restore,
+		"ExampleDeleted_RestoreCopy": ExampleDeleted_RestoreCopy,
+		"ExampleSoftDelete":          ExampleSoftDelete,
+		"ExampleDeleted_Index":       ExampleDeleted_Index,
 	}
 	require.NoError(t, exampletest.Run("example_test.go", examples))
 }

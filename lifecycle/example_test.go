@@ -36,7 +36,7 @@ func bank() *entity.DB {
 }
 
 // A deleted item is gone from every read but the bin's, and comes back as it was.
-func ExampleBin_Restore() {
+func ExampleDeleted_Restore() {
 	ctx := context.Background()
 	accounts := entity.Must(entity.New[Account](bank()))
 	bin := entity.Must(lifecycle.Of(accounts))
@@ -61,7 +61,7 @@ func ExampleBin_Restore() {
 }
 
 // Without a history an item can be created again, and leave several copies. One of them is chosen.
-func ExampleBin_RestoreCopy() {
+func ExampleDeleted_RestoreCopy() {
 	ctx, a := context.Background(), entity.Fields[Account]()
 	accounts := entity.Must(entity.New[Account](bank()))
 	bin := entity.Must(lifecycle.Of(accounts))
@@ -118,7 +118,7 @@ type File struct {
 }
 
 // The trash page of a tenant, the newest delete first.
-func ExampleBin_Index() {
+func ExampleDeleted_Index() {
 	ctx := context.Background()
 	files := entity.Must(entity.New[File](bank()))
 	bin := entity.Must(lifecycle.Of(files))
@@ -142,7 +142,7 @@ func ExampleBin_Index() {
 }
 
 // Without such an index, the bin of a partition of the table is read by its range, and that of the table by a scan.
-func ExampleBin_Query() {
+func ExampleDeleted_Query() {
 	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
 	bin, a := entity.Must(lifecycle.Of(entity.Must(entity.New[Account](db)))), entity.Fields[Account]()
 

@@ -21,7 +21,7 @@ type Page struct {
 }
 
 // beside opens another store of T on the hourglass's table, whose requests nobody holds.
-func beside[T any](t *testing.T, h *hourglass) (*entity.Store[T], *lifecycle.Bin[T]) {
+func beside[T any](t *testing.T, h *hourglass) (*entity.Store[T], *lifecycle.Deleted[T]) {
 	t.Helper()
 	db, err := entity.Open(h.raw, entity.Config{Table: h.table, Clock: h.now})
 	require.NoError(t, err)
@@ -175,12 +175,12 @@ func TestDelete_FromAHandleComesAfterEarlierCopiesToo(t *testing.T) {
 	require.NoError(t, s.Delete(ctx, key))
 	_, err = s.Create(ctx, Page{ID: "p", Text: "second"})
 	require.NoError(t, err)
-	var held entity.Handle
-	_, err = s.Get(ctx, key, entity.Keep(&held))
+	var held entity.Image
+	_, err = s.Get(ctx, key, entity.KeepImage(&held))
 	require.NoError(t, err)
 	h.run(-time.Hour)
 	h.sent()
-	require.NoError(t, s.Delete(ctx, key, held.From()))
+	require.NoError(t, s.Delete(ctx, key, entity.FromImage(&held)))
 	require.Equal(t, []string{"Query", "TransactWriteItems"}, h.sent())
 	newest, err := bin.Get(ctx, key)
 	require.NoError(t, err)

@@ -64,7 +64,7 @@ func (r *restore) read(ctx context.Context, reader plan.Reader, in *plan.Input) 
 	}
 	found := source{copied, plan.StoredVersion(s, copied)}
 	_, expires := copied[s.Options.TTL]
-	if _, retains := schema.Feature[plan.Historian](s); retains && (r.key != nil || expires != (r.f.ttl > 0)) {
+	if _, retains := schema.Feature[plan.Snapshotter](s); retains && (r.key != nil || expires != (r.f.ttl > 0)) {
 		// Not the newest state, or perhaps not: the copies of later lives may have expired before this one.
 		past, err := plan.ReadPast(ctx, reader, r.op, in.Now)
 		if err != nil {
@@ -107,7 +107,7 @@ func (r *restore) plan(in plan.Input) (plan.Step, error) {
 	if err := r.op.Unexpected(found.copied, in.Now); err != nil {
 		return plan.Step{}, err
 	}
-	m := &plan.Mutation{Kind: plan.Revived, Op: r.op, In: in, Copy: found.copied, Final: item.Clone(found.copied)}
+	m := &plan.Mutation{Kind: plan.Restored, Op: r.op, In: in, Copy: found.copied, Final: item.Clone(found.copied)}
 	for name, av := range r.op.Key {
 		m.Final[name] = av
 	}
@@ -122,9 +122,9 @@ func (r *restore) plan(in plan.Input) (plan.Step, error) {
 		return plan.Step{}, err
 	}
 	main := []plan.Part{
-		{Action: plan.Action{Kind: plan.Delete, Table: r.op.Table, Key: plan.KeyOf(s, found.copied), Cond: expr.All(guard, r.user), Pin: pin}, Judge: r.lost(found.copied)},
-		{Action: plan.Action{Kind: plan.Put, Table: r.op.Table, Key: r.op.Key, Item: m.New, Cond: plan.Absent(s), WriteID: plan.WriteID(s, in)}, Judge: func(plan.Failure) plan.Verdict {
-			return plan.Verdict{Err: fmt.Errorf("%w: %w", plan.ErrNotDeleted, plan.ErrExists)}
+		{Action: plan.Action{Kind: plan.Delete, Table: r.op.Table, Key: plan.KeyOf(s, found.copied), Cond: expr.All(guard, r.user), Pin: pin}, Resolve: r.lost(found.copied)},
+		{Action: plan.Action{Kind: plan.Put, Table: r.op.Table, Key: r.op.Key, Item: m.New, Cond: plan.Absent(s), WriteID: plan.WriteID(s, in)}, Resolve: func(plan.Failure) plan.Resolution {
+			return plan.Resolution{Err: fmt.Errorf("%w: %w", plan.ErrNotDeleted, plan.ErrExists)}
 		}},
 	}
 	return plan.Compose(m, main, m.New)
@@ -146,19 +146,19 @@ func (r *restore) revive(m *plan.Mutation, version int64, in plan.Input) (item.I
 	if err := plan.Recompose(s, it); err != nil {
 		return nil, err
 	}
-	if s.Hidden { // the payload version stays what the content was written under
+	if s.HasMetadata { // the payload version stays what the content was written under
 		it[schema.WriteAttr], it[schema.OpAttr] = item.S(in.WriteID), item.S("restore")
 	}
 	return it, plan.CheckSize(s, it)
 }
 
-// lost judges the failed removal of the copy: it is gone or another one, or the caller's condition did not hold.
-func (r *restore) lost(copied item.Item) func(plan.Failure) plan.Verdict {
-	return func(f plan.Failure) plan.Verdict {
+// lost resolves the failed removal of the copy: it is gone or another one, or the caller's condition did not hold.
+func (r *restore) lost(copied item.Item) func(plan.Failure) plan.Resolution {
+	return func(f plan.Failure) plan.Resolution {
 		if plan.SameState(r.op.Schema, copied, f.Image) {
-			return plan.Verdict{Err: plan.ErrConditionFailed}
+			return plan.Resolution{Err: plan.ErrConditionFailed}
 		}
-		return plan.Verdict{Replan: plan.ErrConflict}
+		return plan.Resolution{Replan: plan.ErrConflict}
 	}
 }
 
@@ -169,7 +169,7 @@ func (r *restore) sketch(plan.Input) plan.Step {
 	put := plan.Sketched(plan.KeyText(s, r.op.Key)+"\n         the item as it was deleted", plan.Printer(s).Cond(plan.Absent(s)))
 	return plan.Step{
 		Actions: []plan.Action{{Kind: plan.Delete, Label: taken}, {Kind: plan.Put, Label: put}},
-		Notes:   plan.Notes(s, plan.Revived),
+		Notes:   plan.Notes(s, plan.Restored),
 	}
 }
 

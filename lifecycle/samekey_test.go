@@ -60,11 +60,11 @@ func TestPurge_RemovesACopyOnlyAsItWasRead(t *testing.T) {
 // The content of a copy that is gone must not come back over a later one.
 func TestRestore_OfAnotherCopyUnderTheSameKey(t *testing.T) {
 	t.Parallel()
-	for name, restore := range map[string]func(context.Context, *lifecycle.Bin[Reserved]) (Reserved, error){
-		"the newest": func(ctx context.Context, bin *lifecycle.Bin[Reserved]) (Reserved, error) {
+	for name, restore := range map[string]func(context.Context, *lifecycle.Deleted[Reserved]) (Reserved, error){
+		"the newest": func(ctx context.Context, bin *lifecycle.Deleted[Reserved]) (Reserved, error) {
 			return bin.Restore(ctx, Reserved{ID: "r"})
 		},
-		"a chosen one": func(ctx context.Context, bin *lifecycle.Bin[Reserved]) (Reserved, error) {
+		"a chosen one": func(ctx context.Context, bin *lifecycle.Deleted[Reserved]) (Reserved, error) {
 			chosen, err := bin.Get(ctx, Reserved{ID: "r"})
 			if err != nil {
 				return Reserved{}, err

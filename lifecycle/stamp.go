@@ -23,11 +23,11 @@ func After(d time.Duration) entity.StoreOption {
 	return forStore{Do: func(s *opt.Spec) { s.After = &d }}
 }
 
-// Never is [After] for a time to live that the configuration does not set: items live for ever, except those that the caller
+// NoExpiry is [After] for a time to live that the configuration does not set: items live for ever, except those that the caller
 // gives an end in the attribute itself. The table's time to live is enabled all the same. entity.New refuses it for a struct
 // without TTL, beside After, and for a store that exists without it.
-func Never() entity.StoreOption {
-	return forStore{Do: func(s *opt.Spec) { s.Never = true }}
+func NoExpiry() entity.StoreOption {
+	return forStore{Do: func(s *opt.Spec) { s.NoExpiry = true }}
 }
 
 // Stamps is the attribute that items expire by.
@@ -93,7 +93,7 @@ func zero(av types.AttributeValue) bool {
 
 // Notes say what a printed plan adds for a mutation.
 func (e *expiry) Notes(k plan.Kind) []string {
-	if k != plan.Changed || e.from == nil {
+	if k != plan.Updated || e.from == nil {
 		return nil
 	}
 	return []string{"set    " + e.attr + " in step with " + e.from.Name}

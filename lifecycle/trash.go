@@ -22,13 +22,13 @@ import (
 // out unless entity.IncludeExpired is given.
 //
 // It costs a request per MB read. What lies between the copies is read, and charged, too: the items of the partition with
-// their snapshots. Of one item alone, [Bin.List] reads nothing but copies.
-func (b *Bin[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[Copy[T]] {
+// their snapshots. Of one item alone, [Deleted.List] reads nothing but copies.
+func (b *Deleted[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
 	c := core.Of(b)
 	if c.Err() != nil {
-		return copies[T](c, core.Refused(c, "Bin.Query"))
+		return copies[T](c, core.Refused(c, "Deleted.Query"))
 	}
-	src := sourceOfMany(c, "Bin.Query", expr.Cond{})
+	src := sourceOfMany(c, "Deleted.Query", expr.Cond{})
 	src.Most = append([]*schema.Attr{}, c.Schema.SK.Parts...)
 	return copies[T](c, query.Build(src, reflect.ValueOf(partition), opt.Queries(opts)))
 }
@@ -36,12 +36,12 @@ func (b *Bin[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[Cop
 // Scan reads the deleted copies of all items in the table, in no order, and pays for all that the table holds; see
 // entity.Store.Scan. entity.Filter restricts it, by any attribute, and Limit, cursors and entity.Segments are those of any
 // scan.
-func (b *Bin[T]) Scan(opts ...entity.QueryOption) entity.Query[Copy[T]] {
+func (b *Deleted[T]) Scan(opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
 	c := core.Of(b)
 	if c.Err() != nil {
-		return copies[T](c, core.Refused(c, "Bin.Scan"))
+		return copies[T](c, core.Refused(c, "Deleted.Scan"))
 	}
-	src := sourceOfMany(c, "Bin.Scan", inNamespace(c.Schema))
+	src := sourceOfMany(c, "Deleted.Scan", inNamespace(c.Schema))
 	src.Scan = true
 	return copies[T](c, query.Build(src, reflect.Value{}, opt.Queries(opts)))
 }
@@ -60,7 +60,7 @@ type Index[T any] struct {
 
 // Index returns the index of deleted copies that T declares under name. The error is an *entity.SchemaError with code
 // EDD-9051 when there is none of that name, or when it holds current items, as [entity.Store.Index] returns.
-func (b *Bin[T]) Index(name string) (*Index[T], error) {
+func (b *Deleted[T]) Index(name string) (*Index[T], error) {
 	x, err := indexOfCopies(core.Of(b), name)
 	if err != nil {
 		return nil, err
@@ -83,21 +83,21 @@ func indexOfCopies(c *core.Core, name string) (*schema.Index, error) {
 // where the key begins with its time, or, with entity.Desc, the newest. Fields, conditions and costs are those of
 // entity.Index.Query; a condition on the field with the role deleted_at can bound the key. Copies whose time to live has
 // passed are left out unless entity.IncludeExpired is given.
-func (x *Index[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[Copy[T]] {
+func (x *Index[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
 	c := core.Of(x)
 	if c.Err() != nil {
-		return copies[T](c, core.Refused(c, "Bin.Index.Query"))
+		return copies[T](c, core.Refused(c, "Deleted.Index.Query"))
 	}
-	return copies[T](c, query.Build(sourceOfIndex(c, x.x, "Bin.Index.Query"), reflect.ValueOf(partition), opt.Queries(opts)))
+	return copies[T](c, query.Build(sourceOfIndex(c, x.x, "Deleted.Index.Query"), reflect.ValueOf(partition), opt.Queries(opts)))
 }
 
-// Scan reads every deleted copy in the index; see [Bin.Scan].
-func (x *Index[T]) Scan(opts ...entity.QueryOption) entity.Query[Copy[T]] {
+// Scan reads every deleted copy in the index; see [Deleted.Scan].
+func (x *Index[T]) Scan(opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
 	c := core.Of(x)
 	if c.Err() != nil {
-		return copies[T](c, core.Refused(c, "Bin.Index.Scan"))
+		return copies[T](c, core.Refused(c, "Deleted.Index.Scan"))
 	}
-	src := sourceOfIndex(c, x.x, "Bin.Index.Scan")
+	src := sourceOfIndex(c, x.x, "Deleted.Index.Scan")
 	src.Scan = true
 	return copies[T](c, query.Build(src, reflect.Value{}, opt.Queries(opts)))
 }
@@ -130,7 +130,7 @@ func sourceOfMany(c *core.Core, verb string, more expr.Cond) query.Source {
 	src.Code, src.Other = schema.CodeUnknownTarget, useFilter
 	name, _ := plan.DeletedAttr(s)
 	copied := expr.Compare(expr.Exists, expr.Attr(name))
-	if s.Hidden {
+	if s.HasMetadata {
 		copied = expr.Compare(expr.Eq, expr.Attr(schema.KindAttr), item.S(kind))
 	} else {
 		src.Own, src.Needs = ownCopy(s)

@@ -31,7 +31,7 @@ type Doc struct {
 
 // drawer is a table with live and deleted documents of two tenants, and other things beside them. gone are the names of
 // those of tenant t that are in the bin, in the order of their sort keys.
-func drawer(t *testing.T) (h *hourglass, s *entity.Store[Doc], bin *lifecycle.Bin[Doc], gone []string) {
+func drawer(t *testing.T) (h *hourglass, s *entity.Store[Doc], bin *lifecycle.Deleted[Doc], gone []string) {
 	t.Helper()
 	h, s = turn[Doc](t)
 	bin, err := lifecycle.Of(s)
@@ -80,7 +80,7 @@ func (h *hourglass) put(t *testing.T, it map[string]types.AttributeValue) {
 	require.NoError(t, err)
 }
 
-func titles(t *testing.T, q entity.Query[lifecycle.Copy[Doc]]) []string {
+func titles(t *testing.T, q entity.Query[lifecycle.DeletedItem[Doc]]) []string {
 	t.Helper()
 	all, err := q.Collect(t.Context())
 	require.NoError(t, err)
@@ -95,7 +95,7 @@ func titles(t *testing.T, q entity.Query[lifecycle.Copy[Doc]]) []string {
 }
 
 // paged reads a query page by page to its end.
-func paged(t *testing.T, q entity.Query[lifecycle.Copy[Doc]], most int) (names []string) {
+func paged(t *testing.T, q entity.Query[lifecycle.DeletedItem[Doc]], most int) (names []string) {
 	t.Helper()
 	for after, n := "", 0; n == 0 || after != ""; n++ {
 		page, err := q.Page(t.Context(), after)
@@ -182,11 +182,11 @@ func TestBinQuery_LeavesOutExpiredCopies(t *testing.T) {
 	t.Parallel()
 	h, _, bin, gone := drawer(t)
 	h.run(31 * day)
-	for _, q := range []func(...entity.QueryOption) entity.Query[lifecycle.Copy[Doc]]{
-		func(o ...entity.QueryOption) entity.Query[lifecycle.Copy[Doc]] {
+	for _, q := range []func(...entity.QueryOption) entity.Query[lifecycle.DeletedItem[Doc]]{
+		func(o ...entity.QueryOption) entity.Query[lifecycle.DeletedItem[Doc]] {
 			return bin.Query(Doc{Tenant: "t"}, o...)
 		},
-		func(o ...entity.QueryOption) entity.Query[lifecycle.Copy[Doc]] {
+		func(o ...entity.QueryOption) entity.Query[lifecycle.DeletedItem[Doc]] {
 			return bin.Scan(append(o, entity.Filter(entity.Eq(&entity.Fields[Doc]().Tenant, "t")))...)
 		},
 	} {
@@ -232,7 +232,7 @@ func TestBinQuery_MistakesAreFoundBeforeARequest(t *testing.T) {
 	t.Parallel()
 	h, _, bin, _ := drawer(t)
 	f := entity.Fields[Doc]()
-	for name, q := range map[string]entity.Query[lifecycle.Copy[Doc]]{
+	for name, q := range map[string]entity.Query[lifecycle.DeletedItem[Doc]]{
 		"no partition":           bin.Query(Doc{Folder: "a"}),
 		"a gap":                  bin.Query(Doc{Tenant: "t", ID: "1"}),
 		"another field":          bin.Query(Doc{Tenant: "t", Title: "x"}),
@@ -286,7 +286,7 @@ func TestBinQuery_InASharedTable(t *testing.T) {
 	}
 	_, err = bin.Restore(t.Context(), paper{Tenant: "T", ID: "2"})
 	require.NoError(t, err)
-	for name, q := range map[string]entity.Query[lifecycle.Copy[paper]]{"query": bin.Query(paper{Tenant: "T"}), "scan": bin.Scan()} {
+	for name, q := range map[string]entity.Query[lifecycle.DeletedItem[paper]]{"query": bin.Query(paper{Tenant: "T"}), "scan": bin.Scan()} {
 		all, err := q.Collect(t.Context())
 		require.NoError(t, err, name)
 		ids := []string{}

@@ -41,7 +41,7 @@ type Packet struct {
 	Tenant string     `dynamodbav:"tenant"`
 }
 
-func letters(t *testing.T) (h *hourglass, s *entity.Store[Letter], bin *lifecycle.Bin[Letter], trash, rooms *lifecycle.Index[Letter]) {
+func letters(t *testing.T) (h *hourglass, s *entity.Store[Letter], bin *lifecycle.Deleted[Letter], trash, rooms *lifecycle.Index[Letter]) {
 	t.Helper()
 	h = newHourglass(t)
 	s, err := entity.New[Letter](h.db)
@@ -73,7 +73,7 @@ func letters(t *testing.T) (h *hourglass, s *entity.Store[Letter], bin *lifecycl
 	return h, s, bin, trash, rooms
 }
 
-func ids(t *testing.T, q entity.Query[lifecycle.Copy[Letter]]) (all []string) {
+func ids(t *testing.T, q entity.Query[lifecycle.DeletedItem[Letter]]) (all []string) {
 	t.Helper()
 	for c, err := range q.All(t.Context()) {
 		require.NoError(t, err)

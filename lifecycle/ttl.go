@@ -23,7 +23,7 @@ import (
 // format, or an integer of 64 bits whose tag says what it counts: entity:"time=unix" or entity:"time=unixms".
 //
 // A value other than zero that the caller gives in the field attr wins over both; an Update that sets it to zero or removes
-// it lets the item live for ever. [After] replaces after, and [Never] makes items live for ever to which the caller gives
+// it lets the item live for ever. [After] replaces after, and [NoExpiry] makes items live for ever to which the caller gives
 // no end.
 //
 // An end after the year 5137 is refused with EDD-9118: it is a count of milliseconds, which DynamoDB would take for seconds.
@@ -93,7 +93,7 @@ func (e *expiry) readAttr(d *schema.Decl) {
 	default:
 		d.Problem(schema.CodeRoleType, "attr %q counts seconds since 1970: it must be an integer of 64 bits, or a time with entity:\"time=unix\"", e.attr)
 	}
-	if a.Owned() || a.Append || a.Lasting() || a.Role.Has(tag.Required) {
+	if a.Owned() || a.Append || a.WriteOnce() || a.Role.Has(tag.Required) {
 		d.Problem(schema.CodeRoleType, "attr %q is set by the library when the caller does not: it cannot have another role", e.attr)
 	}
 	if a == e.from {
@@ -117,13 +117,13 @@ func (e *expiry) readFrom(d *schema.Decl, name string) {
 func (e *expiry) finish(d *schema.Decl) {
 	s := d.Schema
 	bad := func(problem string) { d.Problem(schema.CodeExpiringEntity, "%s", problem) }
-	if len(plan.Guardians(s)) > 0 {
+	if len(plan.UniqueConstraints(s)) > 0 {
 		bad("an item with unique values cannot expire: DynamoDB would remove it and leave its values claimed")
 	}
-	if _, retains := schema.Feature[plan.Historian](s); retains {
+	if _, retains := schema.Feature[plan.Snapshotter](s); retains {
 		bad("an item with snapshots cannot expire: DynamoDB would remove it without a trace in its history")
 	}
-	if _, moves := schema.Feature[plan.Mover](s); moves {
+	if _, moves := schema.Feature[plan.SoftDeleter](s); moves {
 		bad("an item that is deleted softly cannot expire: DynamoDB would remove it without a copy")
 	}
 	if s.Handle != "" {
@@ -135,7 +135,7 @@ func (e *expiry) finish(d *schema.Decl) {
 	if x := s.Discriminator; x != nil && x.Attr == e.attr {
 		d.Problem(schema.CodeKeyAttrCollision, "kind is stored in %q too", e.attr)
 	}
-	for _, h := range append([]*schema.Half{s.PK, s.SK}, s.IndexHalves()...) {
+	for _, h := range append([]*schema.KeyDef{s.PK, s.SK}, s.IndexKeys()...) {
 		if h != nil && h.Native != nil && e.field != nil && h.Has(e.field) {
 			bad("the attribute that items expire by cannot itself be a key, by which DynamoDB does not filter; an index can have a copy of it")
 		}

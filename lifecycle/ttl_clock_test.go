@@ -85,7 +85,7 @@ func TestTTL_AfterAloneCountsFromTheBeginningAndFromPut(t *testing.T) {
 
 func TestTTL_AnUpsertGivesAnEndOnlyToAnItemThatHasNone(t *testing.T) {
 	t.Parallel()
-	for name, opts := range map[string][]entity.UpdateOption{"in one request": nil, "after a read": {entity.Exactly()}} {
+	for name, opts := range map[string][]entity.UpdateOption{"in one request": nil, "after a read": {entity.Idempotent()}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h, s := turn[Ticket](t)

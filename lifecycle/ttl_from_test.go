@@ -73,7 +73,7 @@ func TestTTL_FromAKeyPartIsTheSameOnEveryPath(t *testing.T) {
 	require.NoError(t, err)
 	_, _, err = s.Upsert(t.Context(), r)
 	require.NoError(t, err)
-	_, _, err = s.Upsert(t.Context(), r, entity.Exactly())
+	_, _, err = s.Upsert(t.Context(), r, entity.Idempotent())
 	require.NoError(t, err)
 	require.Equal(t, []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem", "GetItem", "TransactWriteItems"}, h.sent())
 	h.ends(t, "expiration_time", hour0, 30*day)

@@ -55,7 +55,7 @@ func TestTTL_AnExpiredItemIsGoneForEveryRead(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, many[0])
 	into := token
-	load := s.Op().Load(&into)
+	load := s.Op().GetInto(&into)
 	require.ErrorIs(t, h.db.TransactGet(t.Context(), load), entity.ErrNotFound)
 
 	byScope, err := s.Index("byScope")
@@ -95,8 +95,8 @@ func TestTTL_AnExpiredItemIsGoneForEveryWrite(t *testing.T) {
 			return err
 		}, entity.ErrNotFound, 1},
 		"Delete": {func(t *testing.T, _ *hourglass, s *entity.Store[Token]) error { return s.Delete(t.Context(), token) }, entity.ErrNotFound, 1},
-		"Require": {func(t *testing.T, h *hourglass, s *entity.Store[Token]) error {
-			return h.db.Transact(t.Context(), s.Op().Require(token))
+		"CheckExists": {func(t *testing.T, h *hourglass, s *entity.Store[Token]) error {
+			return h.db.Transact(t.Context(), s.Op().CheckExists(token))
 		}, entity.ErrNotFound, 1},
 		"Create": {func(t *testing.T, _ *hourglass, s *entity.Store[Token]) error {
 			_, err := s.Create(t.Context(), Token{User: "u", ID: "t", Uses: 1})

@@ -13,7 +13,7 @@ import (
 // Without a time to live in the configuration, no write gives an item an end, and none takes one away that it was given.
 func TestNever_OnlyCallersGiveEnds(t *testing.T) {
 	t.Parallel()
-	h, s := turn[Session](t, lifecycle.Never())
+	h, s := turn[Session](t, lifecycle.NoExpiry())
 	f := entity.Fields[Session]()
 	end := hour0.Add(time.Hour).Unix()
 	has := func(what string, want int64) {
@@ -51,7 +51,7 @@ func TestNever_OnlyCallersGiveEnds(t *testing.T) {
 // The same where an end would follow another attribute.
 func TestNever_FollowsNoAttribute(t *testing.T) {
 	t.Parallel()
-	h, s := turn[Cache](t, lifecycle.Never())
+	h, s := turn[Cache](t, lifecycle.NoExpiry())
 	f := entity.Fields[Cache]()
 	_, err := s.Create(t.Context(), Cache{ID: "c"})
 	require.NoError(t, err)
@@ -66,12 +66,12 @@ func TestNever_FollowsNoAttribute(t *testing.T) {
 	_, err = s.Get(t.Context(), Cache{ID: "c"})
 	require.NoError(t, err)
 
-	_, err = entity.New[Cache](h.db, lifecycle.Never())
+	_, err = entity.New[Cache](h.db, lifecycle.NoExpiry())
 	require.NoError(t, err)
 	_, err = entity.New[Cache](h.db, lifecycle.After(time.Minute))
 	require.Equal(t, "EDD-9108", codeOf(err))
 	_, err = entity.New[Session](h.db)
 	require.NoError(t, err)
-	_, err = entity.New[Session](h.db, lifecycle.Never())
+	_, err = entity.New[Session](h.db, lifecycle.NoExpiry())
 	require.Equal(t, "EDD-9108", codeOf(err))
 }

@@ -33,9 +33,9 @@ func TestOf_LeavesReadModelsOut(t *testing.T) {
 	samples, err := timeseries.New[sample](db)
 	require.NoError(t, err)
 	before := schemalock.Of(db)
-	_, err = timeline.New(db, timeline.Fold[string, sum]{
+	_, err = timeline.New(db, timeline.Projection[string, sum]{
 		Name: "sums", Version: 1, Source: timeline.Series(samples), Start: func() sum { return sum{} },
-		When: []timeline.Handler[string, sum]{timeline.On("sample.appended", func(s sample) string { return s.Device },
+		Handlers: []timeline.Handler[string, sum]{timeline.On("sample.appended", func(s sample) string { return s.Device },
 			func(s *sum, e timeline.Event[sample]) error { s.Total += e.Payload.Value; return nil })},
 	})
 	require.NoError(t, err)

@@ -112,9 +112,9 @@ func entityOf(s *schema.Schema) Entity {
 // family is which attributes the library keeps beside the model's.
 func family(s *schema.Schema) string {
 	switch {
-	case s.Hidden:
+	case s.HasMetadata:
 		return "$"
-	case s.Dollar:
+	case s.Templated:
 		return "$ interop"
 	}
 	return "verbatim"
@@ -134,7 +134,7 @@ func records(s *schema.Schema) []schema.Record {
 
 // halfText is a key half: where it is stored, its type, and how its text is composed; a native one is the attributes
 // themselves.
-func halfText(h *schema.Half) string {
+func halfText(h *schema.KeyDef) string {
 	if h.Native != nil {
 		var names []string
 		for _, a := range h.Native {

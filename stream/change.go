@@ -103,7 +103,7 @@ func decode[T any](c *core.Core, r Record, x found) (Change[T], error) {
 
 // deletedState reports that a snapshot is of a deleted state.
 func deletedState(s *schema.Schema, image item.Item) bool {
-	if !s.Hidden { // nothing is marked in a table that is shared with effect-dynamodb
+	if !s.HasMetadata { // nothing is marked in a table that is shared with effect-dynamodb
 		name, _ := plan.DeletedAttr(s)
 		_, dated := image[name]
 		return dated

@@ -62,7 +62,7 @@ func classify(c *core.Core, r *Record) (x found, ok bool, err error) {
 // kindOf is the kind of a change by operation op, which is the record's unless the item changed hands.
 func kindOf(s *schema.Schema, r *Record, op streamtypes.OperationType, x found) (Kind, error) {
 	stored, changed, removed, expired := Created, Updated, Deleted, Expired
-	_, moves := schema.Feature[plan.Mover](s)
+	_, moves := schema.Feature[plan.SoftDeleter](s)
 	if kinds, beside := satellites[x.of]; beside {
 		stored, changed, removed, expired = kinds[0], kinds[1], kinds[2], kinds[3]
 	} else if moves {
@@ -73,7 +73,7 @@ func kindOf(s *schema.Schema, r *Record, op streamtypes.OperationType, x found) 
 			stored = Restored
 		}
 		if r.Operation == streamtypes.OperationTypeRemove {
-			removed = Moved
+			removed = CurrentRemoved
 		}
 	}
 	switch {
@@ -110,18 +110,18 @@ func sameTable(store, source string) bool {
 // keyed reports that a primary key has the attributes and types of s, and lies where the items of s do.
 func keyed(s *schema.Schema, keys item.Item) bool {
 	n := 0
-	for _, h := range []*schema.Half{s.PK, s.SK} {
+	for _, h := range []*schema.KeyDef{s.PK, s.SK} {
 		for _, name := range h.Attributes() {
 			if n++; !typed(keys[name], h) {
 				return false
 			}
 		}
 	}
-	return len(keys) == n && (!s.Dollar || below(s, keys) != nil)
+	return len(keys) == n && (!s.Templated || below(s, keys) != nil)
 }
 
 // typed reports that av has the type that half h of a primary key is stored in.
-func typed(av types.AttributeValue, h *schema.Half) bool {
+func typed(av types.AttributeValue, h *schema.KeyDef) bool {
 	want := h.Type
 	if h.Native != nil {
 		want = h.Native[0].Scalar

@@ -90,7 +90,7 @@ func ExampleHandle() {
 	}
 	resp, err := handler(context.Background(), event)
 	answer, _ := json.Marshal(resp)
-	fmt.Println(string(answer), resp.Handled, resp.Passed, err)
+	fmt.Println(string(answer), resp.Handled, resp.Ignored, err)
 	// Output:
 	// index a Ants version 1
 	// stopped at 3 because the index is down
@@ -119,7 +119,7 @@ func ExampleOnUndecodable() {
 		fmt.Println(c.Kind)
 		return nil
 	}))
-	fmt.Println(resp.Handled, resp.Passed, resp.Skipped, err)
+	fmt.Println(resp.Handled, resp.Ignored, resp.Skipped, err)
 	// Output:
 	// put aside: 1 title
 	// created

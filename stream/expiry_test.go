@@ -137,10 +137,10 @@ func TestExpiry_IsToldByWhoRemovedTheItem(t *testing.T) {
 		want stream.Kind
 	}{
 		"the service": {&streamtypes.Identity{Type: aws.String("Service"), PrincipalId: aws.String("dynamodb.amazonaws.com")}, stream.Expired},
-		"nobody":      {nil, stream.Moved},
-		"another":     {&streamtypes.Identity{Type: aws.String("Service"), PrincipalId: aws.String("replication.dynamodb.amazonaws.com")}, stream.Moved},
-		"a user":      {&streamtypes.Identity{Type: aws.String("AssumedRole"), PrincipalId: aws.String("dynamodb.amazonaws.com")}, stream.Moved},
-		"empty":       {&streamtypes.Identity{}, stream.Moved},
+		"nobody":      {nil, stream.CurrentRemoved},
+		"another":     {&streamtypes.Identity{Type: aws.String("Service"), PrincipalId: aws.String("replication.dynamodb.amazonaws.com")}, stream.CurrentRemoved},
+		"a user":      {&streamtypes.Identity{Type: aws.String("AssumedRole"), PrincipalId: aws.String("dynamodb.amazonaws.com")}, stream.CurrentRemoved},
+		"empty":       {&streamtypes.Identity{}, stream.CurrentRemoved},
 	} {
 		c, ok, err := stream.Of(s, stream.FromSDK("", expiryOf(x.by)))
 		require.NoError(t, err, name)

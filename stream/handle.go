@@ -11,7 +11,7 @@ type Response struct {
 	BatchItemFailures []BatchItemFailure `json:"batchItemFailures"`
 
 	Handled int      `json:"-"` // records that a store's route took
-	Passed  int      `json:"-"` // records that no route wanted, or that OnUnrouted took
+	Ignored int      `json:"-"` // records that no route wanted, or that OnUnrouted took
 	Skipped int      `json:"-"` // records that OnUndecodable took
 	Failure *Failure `json:"-"` // why handling stopped; nil when all records are done
 }
@@ -132,7 +132,7 @@ func (h *handler) record(ctx context.Context, r Record, resp *Response) error {
 	case skipped:
 		resp.Skipped++
 	default:
-		resp.Passed++
+		resp.Ignored++
 	}
 	return nil
 }

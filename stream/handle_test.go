@@ -67,7 +67,7 @@ func TestHandle_GivesEachRecordInOrderAndReportsNothing(t *testing.T) {
 	resp, err := stream.Handle(t.Context(), batch(t, "+1", "?9", "-1", "+2"), stream.On(things(t), log(&got, always)))
 	require.NoError(t, err)
 	require.Equal(t, []string{"created 1", "deleted 1", "created 2"}, got)
-	require.Equal(t, stream.Response{BatchItemFailures: []stream.BatchItemFailure{}, Handled: 3, Passed: 1}, resp)
+	require.Equal(t, stream.Response{BatchItemFailures: []stream.BatchItemFailure{}, Handled: 3, Ignored: 1}, resp)
 	require.NoError(t, resp.Err())
 	text, err := json.Marshal(resp)
 	require.NoError(t, err)
@@ -111,7 +111,7 @@ func TestHandle_GivesARouteTheKindsThatItAskedFor(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"deleted 1", "unrouted e2"}, got, "a record that a store knows is not unrouted")
 	require.Equal(t, 1, resp.Handled)
-	require.Equal(t, 3, resp.Passed)
+	require.Equal(t, 3, resp.Ignored)
 }
 
 func TestHandle_AKindThatNobodyWantsIsNotDecoded(t *testing.T) {

@@ -60,7 +60,7 @@ func TestInterop_SatellitesAreToldByTheirSortKey(t *testing.T) {
 	require.NoError(t, s.Delete(l.ctx, key))
 	changes, others = told(t, s, l.next())
 	require.Zero(t, others)
-	require.Contains(t, kinds(changes), stream.Moved)
+	require.Contains(t, kinds(changes), stream.CurrentRemoved)
 	copied := entity.Must(bin.Get(l.ctx, key))
 	c := only(t, changes, stream.SoftDeleted)
 	require.Equal(t, copied.Item, *c.New)

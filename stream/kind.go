@@ -14,7 +14,7 @@ const (
 	Expired     Kind = "expired"      // DynamoDB removed the item because its time to live had passed
 	// Moved says that the current item of an entity with lifecycle.SoftDelete has gone: to its deleted copy, of which
 	// SoftDeleted tells, or, where there was none, by Purge. The two look the same in a stream.
-	Moved Kind = "moved"
+	CurrentRemoved Kind = "current removed"
 )
 
 // Kinds of changes to what is stored with a current item.
@@ -53,7 +53,7 @@ var satellites = map[stratum][4]Kind{
 
 // all are the kinds that a route can ask for.
 var all = map[Kind]bool{
-	Created: true, Updated: true, Deleted: true, SoftDeleted: true, Restored: true, Expired: true, Moved: true,
+	Created: true, Updated: true, Deleted: true, SoftDeleted: true, Restored: true, Expired: true, CurrentRemoved: true,
 	Appended: true, EventChanged: true, EventRemoved: true, EventExpired: true,
 	SnapshotStored: true, SnapshotChanged: true, SnapshotRemoved: true, SnapshotExpired: true,
 	CopyChanged: true, CopyRemoved: true, CopyExpired: true,
@@ -62,7 +62,7 @@ var all = map[Kind]bool{
 // ofItem reports that k is about the current item itself, and not about what is stored with it.
 func (k Kind) ofItem() bool {
 	switch k {
-	case Created, Updated, Deleted, Restored, Expired, Moved:
+	case Created, Updated, Deleted, Restored, Expired, CurrentRemoved:
 		return true
 	}
 	return false

@@ -78,16 +78,16 @@ func TestMutations_OfAPersonAreOneChangeEachBesideTheirSatellites(t *testing.T) 
 		{"new e-mail", func() error { return second(s.Update(l.ctx, key, entity.Set(&f.Email, "b"))) }, []stream.Kind{stream.Updated, stream.SnapshotStored}, 2},
 		{"put over it", func() error { return second(s.Put(l.ctx, Person{ID: "p-1", Email: "b"})) }, []stream.Kind{stream.Updated, stream.SnapshotStored}, 0},
 		{"touch", func() error { return second(s.Touch(l.ctx, key, &f.Seen, time.Minute)) }, []stream.Kind{stream.Updated}, 0},
-		{"delete", func() error { return s.Delete(l.ctx, key) }, []stream.Kind{stream.Moved, stream.SoftDeleted, stream.SnapshotStored, stream.SnapshotStored}, 1},
+		{"delete", func() error { return s.Delete(l.ctx, key) }, []stream.Kind{stream.CurrentRemoved, stream.SoftDeleted, stream.SnapshotStored, stream.SnapshotStored}, 1},
 		{"restore", func() error { return second(bin.Restore(l.ctx, key)) }, []stream.Kind{stream.Restored, stream.CopyRemoved}, 1},
 		{"update a restored item", func() error { return second(s.Update(l.ctx, key, entity.Set(&f.Team, "v"))) }, []stream.Kind{stream.Updated, stream.SnapshotStored}, 0},
-		{"delete again", func() error { return s.Delete(l.ctx, key) }, []stream.Kind{stream.Moved, stream.SoftDeleted, stream.SnapshotStored, stream.SnapshotStored}, 1},
+		{"delete again", func() error { return s.Delete(l.ctx, key) }, []stream.Kind{stream.CurrentRemoved, stream.SoftDeleted, stream.SnapshotStored, stream.SnapshotStored}, 1},
 		{"purge a deleted item", func() error { return bin.Purge(l.ctx, key) }, []stream.Kind{
 			stream.CopyRemoved, // and a snapshot of each of the eight versions
 			stream.SnapshotRemoved, stream.SnapshotRemoved, stream.SnapshotRemoved, stream.SnapshotRemoved, stream.SnapshotRemoved, stream.SnapshotRemoved, stream.SnapshotRemoved, stream.SnapshotRemoved,
 		}, 1},
 		{"create after the purge", func() error { return second(s.Create(l.ctx, Person{ID: "p-1", Email: "a"})) }, []stream.Kind{stream.Created, stream.SnapshotStored}, 1},
-		{"purge a live item", func() error { return s.Purge(l.ctx, key) }, []stream.Kind{stream.Moved, stream.SnapshotRemoved}, 1},
+		{"purge a live item", func() error { return s.Purge(l.ctx, key) }, []stream.Kind{stream.CurrentRemoved, stream.SnapshotRemoved}, 1},
 	})
 }
 
@@ -103,9 +103,9 @@ func TestMutations_OfANoteWithoutHistory(t *testing.T) {
 	}
 	steps(t, l, s, []step{
 		{"create", note("a"), []stream.Kind{stream.Created}, 1},
-		{"delete", func() error { return s.Delete(l.ctx, key) }, []stream.Kind{stream.Moved, stream.SoftDeleted}, 1},
+		{"delete", func() error { return s.Delete(l.ctx, key) }, []stream.Kind{stream.CurrentRemoved, stream.SoftDeleted}, 1},
 		{"create over a deleted copy", note("b"), []stream.Kind{stream.Created}, 1},
-		{"delete again", func() error { return s.Delete(l.ctx, key) }, []stream.Kind{stream.Moved, stream.SoftDeleted}, 1},
+		{"delete again", func() error { return s.Delete(l.ctx, key) }, []stream.Kind{stream.CurrentRemoved, stream.SoftDeleted}, 1},
 		{"restore the older copy", func() error {
 			copies, err := bin.List(key).Collect(l.ctx)
 			if err != nil || len(copies) != 2 {
@@ -113,7 +113,7 @@ func TestMutations_OfANoteWithoutHistory(t *testing.T) {
 			}
 			return second(bin.RestoreCopy(l.ctx, copies[1]))
 		}, []stream.Kind{stream.Restored, stream.CopyRemoved}, 1},
-		{"purge a live item with a copy", func() error { return s.Purge(l.ctx, key) }, []stream.Kind{stream.Moved, stream.CopyRemoved}, 1},
+		{"purge a live item with a copy", func() error { return s.Purge(l.ctx, key) }, []stream.Kind{stream.CurrentRemoved, stream.CopyRemoved}, 1},
 	})
 }
 
@@ -180,7 +180,7 @@ func TestChange_CarriesTheItemsTheirVersionsAndTheRecord(t *testing.T) {
 	require.Nil(t, c.Old)
 	require.Equal(t, copied.DeletedAt, c.DeletedAt)
 	require.EqualValues(t, 3, c.NewVersion)
-	c = only(t, changes, stream.Moved)
+	c = only(t, changes, stream.CurrentRemoved)
 	require.Equal(t, updated, *c.Old)
 	require.Nil(t, c.New)
 	require.Zero(t, c.DeletedAt)

@@ -20,7 +20,7 @@ func own(s *schema.Schema, image item.Item) bool {
 	}
 	name, named := image[schema.EntityAttr]
 	switch {
-	case s.Dollar:
+	case s.Templated:
 		return item.Equal(name, item.S(s.Name))
 	case named:
 		return false
@@ -32,7 +32,7 @@ func own(s *schema.Schema, image item.Item) bool {
 
 // lies says which of the entity's items an image is of; false for one that this version does not know.
 func lies(s *schema.Schema, image item.Item) (stratum, bool) {
-	if s.Hidden {
+	if s.HasMetadata {
 		k, beside := image[schema.KindAttr].(*types.AttributeValueMemberS)
 		if !beside {
 			return current, true
@@ -40,7 +40,7 @@ func lies(s *schema.Schema, image item.Item) (stratum, bool) {
 		_, known := satellites[stratum(k.Value)]
 		return stratum(k.Value), known
 	}
-	if !s.Dollar || s.SK == nil {
+	if !s.Templated || s.SK == nil {
 		return current, true
 	}
 	// In a table that is shared with effect-dynamodb only the sort key shows it, and the attributes that it is made of.
@@ -86,9 +86,9 @@ func blind(c *core.Core, r *Record) (found, bool, error) {
 	s := c.Schema
 	x, ok := found{}, true
 	switch {
-	case s.Hidden:
+	case s.HasMetadata:
 		x.of, ok = placed(s, r.Keys)
-	case s.Dollar || s.Discriminator != nil || !alone(c):
+	case s.Templated || s.Discriminator != nil || !alone(c):
 		return found{}, false, missing(s, r, "NewImage or OldImage")
 	}
 	if !ok {
@@ -122,7 +122,7 @@ func placed(s *schema.Schema, keys item.Item) (stratum, bool) {
 
 // alone reports that nothing declared on the table of c leaves other items there.
 func alone(c *core.Core) bool {
-	if len(plan.Guardians(c.Schema)) > 0 {
+	if len(plan.UniqueConstraints(c.Schema)) > 0 {
 		return false
 	}
 	for _, t := range c.DB.(*entity.DB).Spec().Tables {

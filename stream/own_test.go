@@ -215,7 +215,7 @@ func TestOwn_AnItemThatIsTakenFromASoftDeletedEntityHasNotMoved(t *testing.T) {
 	r.Old = attributes{"pk": r.Keys["pk"], "sk": r.Keys["sk"], "__edd_e__": text("Person"), "id": text("p")}
 	c, _, err := stream.Of(s, r)
 	require.NoError(t, err)
-	require.Equal(t, stream.Moved, c.Kind)
+	require.Equal(t, stream.CurrentRemoved, c.Kind)
 	r.Operation, r.New = "MODIFY", attributes{"pk": r.Keys["pk"], "sk": r.Keys["sk"], "id": text("p")}
 	c, _, err = stream.Of(s, r)
 	require.NoError(t, err)

@@ -62,7 +62,7 @@ func follow[T any](t testing.TB, s stream.Source[T], records []stream.Record, id
 			r.buried++
 			r.mutated++
 			delete(r.domain, key)
-		case stream.Moved:
+		case stream.CurrentRemoved:
 			r.moved++
 			delete(r.domain, key)
 		}
@@ -94,7 +94,7 @@ const randomVerbs = 120
 type persons struct {
 	*lab
 	s     *entity.Store[Person]
-	bin   *lifecycle.Bin[Person]
+	bin   *lifecycle.Deleted[Person]
 	teams *entity.Store[Team]
 }
 

@@ -36,7 +36,7 @@ func TestSeries_AppendsEnrichmentAndLateEvents(t *testing.T) {
 		}, []stream.Kind{stream.Created}, 0},
 		{"the first event", append("", at(5, 1)), []stream.Kind{stream.Updated, stream.Appended}, 0},
 		{"a duplicate", append(timeseries.Duplicate, at(5, 1)), nil, 0},
-		{"a late event", append(timeseries.Recorded, at(3, 2)), []stream.Kind{stream.Appended}, 0},
+		{"a late event", append(timeseries.LateRecorded, at(3, 2)), []stream.Kind{stream.Appended}, 0},
 		{"enrichment", func() error { return second(s.Update(l.ctx, key, entity.Set(&f.Account, "b"))) }, []stream.Kind{stream.Updated}, 0},
 		{"three events at once", func() error { return second(s.AppendAll(l.ctx, []Reading{at(8, 1), at(7, 1), at(9, 1)})) }, []stream.Kind{stream.Updated, stream.Appended, stream.Appended, stream.Appended}, 0},
 		{"purge", func() error { return s.Purge(l.ctx, key) }, []stream.Kind{stream.Deleted, stream.EventRemoved, stream.EventRemoved, stream.EventRemoved, stream.EventRemoved, stream.EventRemoved}, 0},

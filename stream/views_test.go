@@ -48,14 +48,14 @@ func TestViews_OfAnEntityWithSatellites(t *testing.T) {
 			"created +", "updated - +", "moved -", "soft deleted +", "copy removed -", "restored +", "deleted -", "created +", "updated - +", "appended +", "deleted -", "event removed -",
 		},
 		types.StreamViewTypeNewImage: {
-			"created +", "updated +", "moved", "soft deleted +", "copy removed", "restored +", "deleted", "created +", "updated +", "appended +", "deleted", "event removed",
+			"created +", "updated +", "current removed", "soft deleted +", "copy removed", "restored +", "deleted", "created +", "updated +", "appended +", "deleted", "event removed",
 		},
 		// Without the new image a restored item looks like a new one.
 		types.StreamViewTypeOldImage: {
 			"? INSERT", "updated -", "moved -", "soft deleted", "copy removed -", "? INSERT", "deleted -", "created", "updated -", "appended", "deleted -", "event removed -",
 		},
 		types.StreamViewTypeKeysOnly: {
-			"? INSERT", "updated", "moved", "soft deleted", "copy removed", "? INSERT", "deleted", "created", "updated", "appended", "deleted", "event removed",
+			"? INSERT", "updated", "current removed", "soft deleted", "copy removed", "? INSERT", "deleted", "created", "updated", "appended", "deleted", "event removed",
 		},
 	} {
 		t.Run(string(view), func(t *testing.T) {

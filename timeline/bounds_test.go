@@ -20,7 +20,7 @@ func TestNewLog_ChecksItsMemoryAsAFoldDoes(t *testing.T) {
 	l := newLab(t)
 	_, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Series(l.readings), Memory: -1})
 	assert.Equal(t, []string{"EDD-9081"}, codes(err))
-	assert.Equal(t, []string{"EDD-9081"}, mistakes(l, l.sites(func(f *timeline.Fold[string, totals]) { f.Memory = -1 })))
+	assert.Equal(t, []string{"EDD-9081"}, mistakes(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Memory = -1 })))
 
 	l.append("d-1", "north", 1, 2, 3)
 	missing := filepath.Join(t.TempDir(), "missing")
@@ -38,7 +38,7 @@ func TestFeed_PutsItsFilesWhereItIsTold(t *testing.T) {
 	feed := timeline.Feed("export", []string{"taken"}, func(context.Context) iter.Seq2[event, error] {
 		return func(yield func(event, error) bool) {
 			for i := range 160 { // 20 MiB, more than is held of a feed
-				e := event{Name: "taken", Key: strconv.Itoa(i), At: at(-1), Seen: at(-1), Payload: reading{Device: long, Site: "s"}}
+				e := event{Name: "taken", Key: strconv.Itoa(i), At: at(-1), AcceptedAt: at(-1), Payload: reading{Device: long, Site: "s"}}
 				if !yield(e, nil) {
 					return
 				}

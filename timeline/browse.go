@@ -169,7 +169,7 @@ func (v *view) expired(touched time.Time, w window) bool {
 // listing stay with the rows that it began with, even when a rebuild replaces them meanwhile, for 15 minutes at least; Meta is
 // about these. It costs two reads, and one more, strongly consistent, for rows that were replaced. The group of a page's
 // last row stands in its cursor: where groups are secret, set Config.CursorKey. Errors: an *entity.CursorError, also when
-// those rows are gone, or are of another definition and [ServeStale] was not given.
+// those rows are gone, or are of another definition and [AllowStale] was not given.
 //
 // With [AsOf] or [AsKnownAt] the whole history is replayed for every page.
 func (v *View[K, S]) After(ctx context.Context, cursor string, size int, opts ...RowsOption) (Page[Row[K, S]], error) {

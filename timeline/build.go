@@ -37,9 +37,9 @@ func Segments(n int) BuildOption {
 	}
 }
 
-// NoteEvery is after how many rows a build by partition notes how far it is, which costs a write: what lies behind the
+// CheckpointEvery is after how many rows a build by partition notes how far it is, which costs a write: what lies behind the
 // last note is folded again after [Resume]. From 1; default 500.
-func NoteEvery(rows int) BuildOption {
+func CheckpointEvery(rows int) BuildOption {
 	return func(o *buildOptions) {
 		if o.every = rows; rows < 1 {
 			o.err = badOption("NoteEvery must be 1 or more")

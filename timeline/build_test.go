@@ -12,9 +12,9 @@ import (
 
 func TestRebuild_FoldsEveryEventInTheOrderOfTime(t *testing.T) {
 	t.Parallel()
-	for name, fold := range map[string]func(*lab) timeline.Fold[string, totals]{
-		"sorted":    func(l *lab) timeline.Fold[string, totals] { return l.sites() },
-		"partition": func(l *lab) timeline.Fold[string, totals] { return l.devices() },
+	for name, fold := range map[string]func(*lab) timeline.Projection[string, totals]{
+		"sorted":    func(l *lab) timeline.Projection[string, totals] { return l.sites() },
+		"partition": func(l *lab) timeline.Projection[string, totals] { return l.devices() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

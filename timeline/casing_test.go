@@ -39,7 +39,7 @@ func TestRebuild_GroupsThatDifferInCaseAreDifferentWhateverTheCasingOfKeys(t *te
 			var err error
 			l.db, err = entity.Open(l.raw, cfg)
 			require.NoError(t, err)
-			v := view(l, timeline.Fold[string, int]{
+			v := view(l, timeline.Projection[string, int]{
 				Name: "Visits", Version: 1, PageSize: 2,
 				Source: timeline.Feed("visits", []string{"visit"}, func(context.Context) iter.Seq2[timeline.Event[visit], error] {
 					return func(yield func(timeline.Event[visit], error) bool) {
@@ -50,7 +50,7 @@ func TestRebuild_GroupsThatDifferInCaseAreDifferentWhateverTheCasingOfKeys(t *te
 						}
 					}
 				}),
-				When: []timeline.Handler[string, int]{
+				Handlers: []timeline.Handler[string, int]{
 					timeline.On("visit", func(v visit) string { return v.Page }, func(n *int, _ timeline.Event[visit]) error { *n++; return nil }),
 				},
 			})

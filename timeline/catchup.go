@@ -13,7 +13,7 @@ const mostRefolds = 100_000
 
 // CatchUp brings the rows up to the events that were accepted since they were built, or last brought up. An event that is
 // newer than its group's last one is applied to the row; a group with one that came late is folded from its whole history:
-// by a query of its partition where the source has [Within], else by a second scan for all such groups.
+// by a query of its partition where the source has [PartitionKey], else by a second scan for all such groups.
 //
 // What was accepted is known by the clocks of the writers, which may differ by minutes, and a write may be on its way for
 // eight: events are looked for from 15 minutes before the newest one that is known. An append of entity.DB.TransactWithToken whose

@@ -84,7 +84,7 @@ func TestCatchUp_WhileEventsComeInLosesNone(t *testing.T) {
 		writers.Go(func() {
 			for _, m := range minutes { // in no order: most come late
 				ev := reading{Device: fmt.Sprintf("d-%d", m%5), Site: fmt.Sprintf("s-%d", m%3), At: at(float64(m) + float64(w)/10), Value: m}
-				if _, err := l.readings.Append(l.ctx, ev, timeseries.SkipCurrent()); err != nil {
+				if _, err := l.readings.Append(l.ctx, ev, timeseries.WithoutCurrent()); err != nil {
 					assert.NoError(t, err)
 				}
 			}

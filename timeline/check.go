@@ -13,7 +13,7 @@ import (
 
 // checker collects the mistakes of a definition.
 type checker struct {
-	what string // timeline.Fold or timeline.Log, and its name
+	what string // timeline.Projection or timeline.Log, and its name
 	errs []error
 }
 

@@ -50,12 +50,12 @@ type hidden struct{ count int }
 
 func TestNew_ReportsEveryMistakeWithItsCode(t *testing.T) {
 	t.Parallel()
-	type fold = timeline.Fold[string, totals]
+	type fold = timeline.Projection[string, totals]
 	for code, spoil := range map[string]func(*fold){
 		"EDD-9080": func(f *fold) { f.Name = "by site" },
 		"EDD-9081": func(f *fold) { f.Version = 0 },
 		"EDD-9082": func(f *fold) { f.Source = timeline.Merge(f.Source, f.Source) },
-		"EDD-9083": func(f *fold) { f.When[0] = timeline.On("reading.append", bySite, sum) },
+		"EDD-9083": func(f *fold) { f.Handlers[0] = timeline.On("reading.append", bySite, sum) },
 		"EDD-9086": func(f *fold) { f.Retention = time.Millisecond },
 		"EDD-9087": func(f *fold) { f.PageSize = 101 },
 	} {
@@ -69,18 +69,18 @@ func TestNew_ReportsEveryMistakeWithItsCode(t *testing.T) {
 	}
 	t.Run("EDD-9084", func(t *testing.T) {
 		l := offline(t)
-		_, err := timeline.New(l.db, timeline.Fold[float64, totals]{
+		_, err := timeline.New(l.db, timeline.Projection[float64, totals]{
 			Name: "f", Version: 1, Source: timeline.Series(l.readings),
-			When: []timeline.Handler[float64, totals]{timeline.On("reading.appended", func(r reading) float64 { return 1 }, sum)},
+			Handlers: []timeline.Handler[float64, totals]{timeline.On("reading.appended", func(r reading) float64 { return 1 }, sum)},
 		})
 		assert.Equal(t, []string{"EDD-9084"}, codes(err))
 	})
 	t.Run("EDD-9085", func(t *testing.T) {
 		l := offline(t)
 		count := func(s *hidden, _ timeline.Event[reading]) error { s.count++; return nil }
-		_, err := timeline.New(l.db, timeline.Fold[string, hidden]{
+		_, err := timeline.New(l.db, timeline.Projection[string, hidden]{
 			Name: "f", Version: 1, Source: timeline.Series(l.readings),
-			When: []timeline.Handler[string, hidden]{timeline.On("reading.appended", bySite, count)},
+			Handlers: []timeline.Handler[string, hidden]{timeline.On("reading.appended", bySite, count)},
 		})
 		assert.Equal(t, []string{"EDD-9085"}, codes(err))
 	})
@@ -105,7 +105,7 @@ func TestNew_RefusesAnotherDefinitionUnderOneName(t *testing.T) {
 	require.NoError(t, err)
 	_, err = timeline.New(l.db, l.sites())
 	require.NoError(t, err, "the same one twice is the same view")
-	_, err = timeline.New(l.db, l.sites(func(f *timeline.Fold[string, totals]) { f.Version = 2 }))
+	_, err = timeline.New(l.db, l.sites(func(f *timeline.Projection[string, totals]) { f.Version = 2 }))
 	assert.Equal(t, []string{"EDD-9080"}, codes(err))
 }
 

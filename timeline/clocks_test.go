@@ -52,7 +52,7 @@ func TestCatchUp_LosesNothingToABuilderWhoseClockIsAhead(t *testing.T) {
 func TestCatchUp_RemembersEventsWithoutAGroup(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	v := view(l, l.sites(func(f *timeline.Fold[string, totals]) { f.SkipUngrouped = true }))
+	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.SkipUngrouped = true }))
 	l.append("d-1", "north", 1)
 	assert.True(t, rebuild(l, v).HistoryComplete)
 	l.append("d-1", "", 2)
@@ -81,10 +81,10 @@ func TestResume_LeavesWhatWasWrittenIntoFinishedPartitionsMeanwhile(t *testing.T
 	for _, what := range []string{"created", "updated", "baseline"} {
 		when = append(when, timeline.On("message."+what, byID, count))
 	}
-	fold := func(name string) timeline.Fold[string, int] {
-		return timeline.Fold[string, int]{
-			Name: name, Version: 1, When: when,
-			Source: timeline.Versions(l.past, timeline.Within(func(id string) message { return message{ID: id} })),
+	fold := func(name string) timeline.Projection[string, int] {
+		return timeline.Projection[string, int]{
+			Name: name, Version: 1, Handlers: when,
+			Source: timeline.Versions(l.past, timeline.PartitionKey(func(id string) message { return message{ID: id} })),
 		}
 	}
 	for n := 1; n <= 5; n++ {
@@ -92,7 +92,7 @@ func TestResume_LeavesWhatWasWrittenIntoFinishedPartitionsMeanwhile(t *testing.T
 		v := view(l, fold(name))
 		ctx, cancel := context.WithCancel(l.ctx)
 		var notes atomic.Int64
-		_, err := v.Rebuild(ctx, timeline.Segments(1), timeline.NoteEvery(1), timeline.OnProgress(func(timeline.Meta) {
+		_, err := v.Rebuild(ctx, timeline.Segments(1), timeline.CheckpointEvery(1), timeline.OnProgress(func(timeline.Meta) {
 			if notes.Add(1) == int64(n)+1 {
 				cancel()
 			}
@@ -147,7 +147,7 @@ func TestResume_KeepsWhatWasServedMeanwhile(t *testing.T) {
 			ctx, cancel := context.WithCancel(l.ctx)
 			defer cancel()
 			var notes atomic.Int64
-			_, err := v.Rebuild(ctx, timeline.Segments(1), timeline.NoteEvery(1), timeline.OnProgress(func(timeline.Meta) {
+			_, err := v.Rebuild(ctx, timeline.Segments(1), timeline.CheckpointEvery(1), timeline.OnProgress(func(timeline.Meta) {
 				if notes.Add(1) == 3 {
 					cancel()
 				}

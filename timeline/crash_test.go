@@ -32,12 +32,12 @@ func from(n int, f faults.Fault) func(faults.Request) faults.Fault {
 // TestResume_AfterAnEndAtAnyRequest ends a program before, and right after, each request of a build, and lets another one go on.
 func TestResume_AfterAnEndAtAnyRequest(t *testing.T) {
 	t.Parallel()
-	for name, fold := range map[string]func(*lab, string) timeline.Fold[string, totals]{
-		"sorted": func(l *lab, name string) timeline.Fold[string, totals] {
-			return l.sites(func(f *timeline.Fold[string, totals]) { f.Name = name })
+	for name, fold := range map[string]func(*lab, string) timeline.Projection[string, totals]{
+		"sorted": func(l *lab, name string) timeline.Projection[string, totals] {
+			return l.sites(func(f *timeline.Projection[string, totals]) { f.Name = name })
 		},
-		"partition": func(l *lab, name string) timeline.Fold[string, totals] {
-			return l.devices(func(f *timeline.Fold[string, totals]) { f.Name = name })
+		"partition": func(l *lab, name string) timeline.Projection[string, totals] {
+			return l.devices(func(f *timeline.Projection[string, totals]) { f.Name = name })
 		},
 	} {
 		for _, round := range testsize.Rounds(faults.Drop, faults.Lost) {
@@ -56,7 +56,7 @@ func TestResume_AfterAnEndAtAnyRequest(t *testing.T) {
 					v := view(l, fold(l, name))
 					l.sent.Reset()
 					l.sent.Inject(from(n, round.At(n)))
-					_, err := v.Rebuild(l.ctx, timeline.Segments(2), timeline.NoteEvery(1))
+					_, err := v.Rebuild(l.ctx, timeline.Segments(2), timeline.CheckpointEvery(1))
 					l.sent.Inject(nil)
 					if err == nil {
 						assert.Greater(t, n, 8, "a build takes more requests than that")

@@ -13,7 +13,7 @@ import (
 
 // definition is a checked Fold.
 type definition struct {
-	Fold[any, any] // see Fold.erased
+	Projection[any, any] // see Fold.erased
 	modelTypes
 	all     []*origin
 	byEvent map[string]Handler[any, any]
@@ -24,9 +24,9 @@ type definition struct {
 }
 
 // define checks a Fold. The error joins an *entity.SchemaError for every mistake.
-func define(f Fold[any, any], t modelTypes) (*definition, error) {
-	d := &definition{Fold: f, modelTypes: t, byEvent: map[string]Handler[any, any]{}}
-	c := &checker{what: "timeline.Fold " + f.Name}
+func define(f Projection[any, any], t modelTypes) (*definition, error) {
+	d := &definition{Projection: f, modelTypes: t, byEvent: map[string]Handler[any, any]{}}
+	c := &checker{what: "timeline.Projection " + f.Name}
 	c.name(f.Name)
 	if f.Version < 1 {
 		c.bad(schema.CodeTimelineVersion, "Version", "it must be 1 or more; raise it whenever a function of the definition changes what it does")
@@ -35,7 +35,7 @@ func define(f Fold[any, any], t modelTypes) (*definition, error) {
 	var byName map[string]*origin
 	d.all, byName = c.source(f.Source)
 	c.upgrades(d.all)
-	c.handlers(f.When, byName)
+	c.handlers(f.Handlers, byName)
 	d.shape, d.keys = c.groups(t, d.all)
 	c.pages(d.PageSize, d.MaxPageSize)
 	c.retention(f.Retention, d.all)
@@ -43,7 +43,7 @@ func define(f Fold[any, any], t modelTypes) (*definition, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	for _, w := range f.When {
+	for _, w := range f.Handlers {
 		d.byEvent[w.event] = w
 	}
 	var err error
@@ -115,7 +115,7 @@ func (o *origin) inside(k any, r *record) error {
 		return err
 	}
 	if !holds(cond, plan.KeyOf(o.core.Schema, r.item)) {
-		return fmt.Errorf("the event lies outside of the partition that Within gives for its group")
+		return fmt.Errorf("the event lies outside of the partition that PartitionKey gives for its group")
 	}
 	return nil
 }

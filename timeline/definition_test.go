@@ -17,15 +17,15 @@ import (
 )
 
 // by is a fold of readings by keys of any type.
-func by[K comparable, S any](l *lab, key func(reading) K, apply func(*S, timeline.Event[reading]) error) timeline.Fold[K, S] {
-	return timeline.Fold[K, S]{
+func by[K comparable, S any](l *lab, key func(reading) K, apply func(*S, timeline.Event[reading]) error) timeline.Projection[K, S] {
+	return timeline.Projection[K, S]{
 		Name: "by", Version: 1, Source: timeline.Series(l.readings),
-		When: []timeline.Handler[K, S]{timeline.On("reading.appended", key, apply)},
+		Handlers: []timeline.Handler[K, S]{timeline.On("reading.appended", key, apply)},
 	}
 }
 
 // mistakes are the codes of a definition's mistakes.
-func mistakes[K comparable, S any](l *lab, f timeline.Fold[K, S]) []string {
+func mistakes[K comparable, S any](l *lab, f timeline.Projection[K, S]) []string {
 	_, err := timeline.New(l.db, f)
 	return codes(err)
 }
@@ -34,9 +34,9 @@ func TestANameIsUniqueAndShort(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	for _, bad := range []string{"", "9", "by site", "a.b", strings.Repeat("n", 65)} {
-		assert.Equal(t, []string{"EDD-9080"}, mistakes(l, l.sites(func(f *timeline.Fold[string, totals]) { f.Name = bad })), bad)
+		assert.Equal(t, []string{"EDD-9080"}, mistakes(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Name = bad })), bad)
 	}
-	assert.Empty(t, mistakes(l, l.sites(func(f *timeline.Fold[string, totals]) { f.Name = strings.Repeat("n", 64) })))
+	assert.Empty(t, mistakes(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Name = strings.Repeat("n", 64) })))
 	_, err := timeline.NewLog(l.db, timeline.Log{Name: "by site", Source: timeline.Series(l.readings)})
 	assert.Equal(t, []string{"EDD-9080"}, codes(err))
 }
@@ -44,11 +44,11 @@ func TestANameIsUniqueAndShort(t *testing.T) {
 func TestEventsAreThoseOfTheSourceAndComeOnce(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
-	when := func(events ...string) timeline.Fold[string, totals] {
-		return l.sites(func(f *timeline.Fold[string, totals]) {
-			f.When = nil
+	when := func(events ...string) timeline.Projection[string, totals] {
+		return l.sites(func(f *timeline.Projection[string, totals]) {
+			f.Handlers = nil
 			for _, e := range events {
-				f.When = append(f.When, timeline.On(e, bySite, sum))
+				f.Handlers = append(f.Handlers, timeline.On(e, bySite, sum))
 			}
 		})
 	}
@@ -60,7 +60,7 @@ func TestEventsAreThoseOfTheSourceAndComeOnce(t *testing.T) {
 	_, err = timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Series(l.readings), Events: []string{"reading.append"}})
 	assert.Equal(t, []string{"EDD-9083"}, codes(err))
 	other := timeline.On("reading.appended", func(m message) string { return m.User }, func(*totals, timeline.Event[message]) error { return nil })
-	assert.Equal(t, []string{"EDD-9083"}, mistakes(l, l.sites(func(f *timeline.Fold[string, totals]) { f.When[0] = other })), "another payload")
+	assert.Equal(t, []string{"EDD-9083"}, mistakes(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Handlers[0] = other })), "another payload")
 }
 
 func TestAGroupKeyIsOfPlainValues(t *testing.T) {
@@ -130,8 +130,8 @@ func TestAHandlerNeedsItsFunctions(t *testing.T) {
 	l := offline(t)
 	assert.Equal(t, []string{"EDD-9083"}, mistakes(l, by[string, totals](l, nil, sum)))
 	assert.Equal(t, []string{"EDD-9083"}, mistakes(l, by[string, totals](l, bySite, nil)))
-	assert.Equal(t, []string{"EDD-9083"}, mistakes(l, l.sites(func(f *timeline.Fold[string, totals]) {
-		f.When = []timeline.Handler[string, totals]{{}}
+	assert.Equal(t, []string{"EDD-9083"}, mistakes(l, l.sites(func(f *timeline.Projection[string, totals]) {
+		f.Handlers = []timeline.Handler[string, totals]{{}}
 	})))
 }
 
@@ -149,26 +149,26 @@ func TestRowsDoNotOutliveTheirHistory(t *testing.T) {
 	l := offline(t)
 	series, err := timeseries.New[short](l.db)
 	require.NoError(t, err)
-	fold := func(d time.Duration) timeline.Fold[string, totals] {
-		return timeline.Fold[string, totals]{
+	fold := func(d time.Duration) timeline.Projection[string, totals] {
+		return timeline.Projection[string, totals]{
 			Name: "short", Version: 1, Source: timeline.Series(series), Retention: d,
-			When: []timeline.Handler[string, totals]{timeline.Form[short, string, totals]("short.appended", func(s short) string { return s.ID })},
+			Handlers: []timeline.Handler[string, totals]{timeline.Ensure[short, string, totals]("short.appended", func(s short) string { return s.ID })},
 		}
 	}
 	for _, bad := range []time.Duration{0, -time.Second, 1500 * time.Millisecond, 24*time.Hour + time.Second} {
 		assert.Equal(t, []string{"EDD-9086"}, mistakes(l, fold(bad)), bad)
 	}
 	assert.Empty(t, mistakes(l, fold(24*time.Hour)))
-	assert.Empty(t, mistakes(l, l.sites(func(f *timeline.Fold[string, totals]) { f.Retention = 365 * 24 * time.Hour })), "history for ever")
+	assert.Empty(t, mistakes(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Retention = 365 * 24 * time.Hour })), "history for ever")
 }
 
 func TestPageSizesFitEachOther(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	for _, bad := range [][2]int{{101, 100}, {-1, 100}, {20, -1}, {1, 1001}} {
-		assert.Contains(t, mistakes(l, l.sites(func(f *timeline.Fold[string, totals]) { f.PageSize, f.MaxPageSize = bad[0], bad[1] })), "EDD-9087", bad)
+		assert.Contains(t, mistakes(l, l.sites(func(f *timeline.Projection[string, totals]) { f.PageSize, f.MaxPageSize = bad[0], bad[1] })), "EDD-9087", bad)
 	}
-	assert.Empty(t, mistakes(l, l.sites(func(f *timeline.Fold[string, totals]) { f.MaxPageSize = 5 })), "the default size gives way")
+	assert.Empty(t, mistakes(l, l.sites(func(f *timeline.Projection[string, totals]) { f.MaxPageSize = 5 })), "the default size gives way")
 	_, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Series(l.readings), PageSize: 101})
 	assert.Equal(t, []string{"EDD-9087"}, codes(err))
 }
@@ -176,7 +176,7 @@ func TestPageSizesFitEachOther(t *testing.T) {
 func TestAllMistakesComeTogetherAndBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
 	l := offline(t) // without a client
-	got := mistakes(l, timeline.Fold[float64, hidden]{Name: "9", Retention: -1, PageSize: -1, Memory: -1})
+	got := mistakes(l, timeline.Projection[float64, hidden]{Name: "9", Retention: -1, PageSize: -1, Memory: -1})
 	assert.Equal(t, []string{"EDD-9080", "EDD-9081", "EDD-9081", "EDD-9082", "EDD-9083", "EDD-9084", "EDD-9087", "EDD-9086", "EDD-9085"}, got)
 }
 
@@ -191,35 +191,35 @@ func TestSource_MistakesAreToldWithTheirSource(t *testing.T) {
 	day := func(string) reading { return reading{} }
 	classify := timeline.Classify([]string{"a"}, func(timeline.Event[reading]) string { return "a" })
 	for want, s := range map[string]timeline.Source{
-		"the series is nil":                timeline.Series[reading](nil),
-		"the history is nil":               timeline.Versions[message](nil),
-		"the store is nil":                 timeline.Items[message](nil, &entity.Fields[message]().Updated),
-		"a source is nil":                  timeline.Merge(nil),
-		"the merge has no source":          timeline.Merge(),
-		"is merged with itself":            timeline.Merge(timeline.Series(l.readings), timeline.Series(l.readings, classify)),
-		"an option is nil":                 timeline.Series(l.readings, nil),
-		"two options Within":               timeline.Series(l.readings, timeline.Within(day), timeline.Within(day)),
-		"Within needs a function":          timeline.Series(l.readings, timeline.Within[string, reading](nil)),
-		"Within gives a timeline_test.mes": timeline.Series(l.readings, timeline.Within(func(string) message { return message{} })),
-		"it is classified twice":           timeline.Series(l.readings, classify, classify),
-		"Classify needs names":             timeline.Series(l.readings, timeline.Classify[reading](nil, nil)),
-		"Classify is for events of":        timeline.Series(l.readings, timeline.Classify([]string{"a"}, func(timeline.Event[message]) string { return "" })),
-		"is empty or there twice":          timeline.Series(l.readings, timeline.Classify([]string{"a", "a"}, func(timeline.Event[reading]) string { return "" })),
-		"AcceptedAt is for Items":          timeline.Series(l.readings, timeline.AcceptedAt(&entity.Fields[reading]().At)),
-		"a field of the prototype":         timeline.Items(l.messages, new(time.Time)),
-		"must be a time, or an integer":    timeline.Items(l.messages, &entity.Fields[message]().Text),
-		"a feed needs a name":              timeline.Feed("", []string{"a"}, nothing),
-		"a feed needs the names":           timeline.Feed[reading]("f", nil, nil),
-		"the payload cannot be kept":       timeline.Feed("f", []string{"a"}, func(context.Context) iter.Seq2[timeline.Event[hidden], error] { return nil }),
-		"a feed gives payloads in today's": timeline.Feed("f", []string{"a"}, nothing, timeline.Upgrade(1, func(r reading) (reading, error) { return r, nil })),
+		"the series is nil":                      timeline.Series[reading](nil),
+		"the history is nil":                     timeline.Versions[message](nil),
+		"the store is nil":                       timeline.Items[message](nil, &entity.Fields[message]().Updated),
+		"a source is nil":                        timeline.Merge(nil),
+		"the merge has no source":                timeline.Merge(),
+		"is merged with itself":                  timeline.Merge(timeline.Series(l.readings), timeline.Series(l.readings, classify)),
+		"an option is nil":                       timeline.Series(l.readings, nil),
+		"two options PartitionKey":               timeline.Series(l.readings, timeline.PartitionKey(day), timeline.PartitionKey(day)),
+		"PartitionKey needs a function":          timeline.Series(l.readings, timeline.PartitionKey[string, reading](nil)),
+		"PartitionKey gives a timeline_test.mes": timeline.Series(l.readings, timeline.PartitionKey(func(string) message { return message{} })),
+		"it is classified twice":                 timeline.Series(l.readings, classify, classify),
+		"Classify needs names":                   timeline.Series(l.readings, timeline.Classify[reading](nil, nil)),
+		"Classify is for events of":              timeline.Series(l.readings, timeline.Classify([]string{"a"}, func(timeline.Event[message]) string { return "" })),
+		"is empty or there twice":                timeline.Series(l.readings, timeline.Classify([]string{"a", "a"}, func(timeline.Event[reading]) string { return "" })),
+		"AcceptedAt is for Items":                timeline.Series(l.readings, timeline.AcceptedAt(&entity.Fields[reading]().At)),
+		"a field of the prototype":               timeline.Items(l.messages, new(time.Time)),
+		"must be a time, or an integer":          timeline.Items(l.messages, &entity.Fields[message]().Text),
+		"a feed needs a name":                    timeline.Feed("", []string{"a"}, nothing),
+		"a feed needs the names":                 timeline.Feed[reading]("f", nil, nil),
+		"the payload cannot be kept":             timeline.Feed("f", []string{"a"}, func(context.Context) iter.Seq2[timeline.Event[hidden], error] { return nil }),
+		"a feed gives payloads in today's":       timeline.Feed("f", []string{"a"}, nothing, timeline.Upgrade(1, func(r reading) (reading, error) { return r, nil })),
 	} {
 		_, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: s})
 		if assert.Equal(t, []string{"EDD-9082"}, codes(err), want) {
 			assert.ErrorContains(t, err, want)
 		}
 	}
-	assert.Equal(t, []string{"EDD-9084"}, mistakes(l, l.sites(func(f *timeline.Fold[string, totals]) {
-		f.Source = timeline.Series(l.readings, timeline.Within(func(int) reading { return reading{} }))
+	assert.Equal(t, []string{"EDD-9084"}, mistakes(l, l.sites(func(f *timeline.Projection[string, totals]) {
+		f.Source = timeline.Series(l.readings, timeline.PartitionKey(func(int) reading { return reading{} }))
 	})), "Within takes another key than groups have")
 }
 
@@ -235,7 +235,7 @@ func TestRead_MistakesInOptionsComeBeforeAnyRequest(t *testing.T) {
 		require.ErrorAs(t, err, &input, what)
 		assert.Equal(t, "EDD-9133", input.Code, what)
 	}
-	for what, opt := range map[string]timeline.RowsOption{"nil": nil, "Of": timeline.Of(reading{Device: "d"}), "Since": timeline.Since(noon)} {
+	for what, opt := range map[string]timeline.RowsOption{"nil": nil, "Of": timeline.ForKey(reading{Device: "d"}), "Since": timeline.Since(noon)} {
 		_, err = v.Page(l.ctx, 1, 1, opt)
 		refused(what, err)
 		_, err = v.After(l.ctx, "", 1, opt)
@@ -248,13 +248,13 @@ func TestRead_MistakesInOptionsComeBeforeAnyRequest(t *testing.T) {
 	}
 	_, err = log.Page(l.ctx, 1, 1, nil)
 	refused("nil", err)
-	_, err = log.Page(l.ctx, 1, 1, timeline.Of(message{ID: "m"}))
+	_, err = log.Page(l.ctx, 1, 1, timeline.ForKey(message{ID: "m"}))
 	refused("Of another entity", err)
 	_, err = v.Rebuild(l.ctx, timeline.Segments(0))
 	refused("Segments", err)
 	_, err = v.Rebuild(l.ctx, timeline.Segments(65))
 	refused("Segments", err)
-	_, err = v.Rebuild(l.ctx, timeline.NoteEvery(0))
+	_, err = v.Rebuild(l.ctx, timeline.CheckpointEvery(0))
 	refused("NoteEvery", err)
 	_, err = v.CatchUp(l.ctx, nil)
 	refused("nil", err)

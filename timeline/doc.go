@@ -6,7 +6,7 @@
 // them into groups, and lets a handler for each type of event change the state of its group. The rows are stored. The same
 // definition is evaluated as of a moment by replaying what had happened by then. A [Log] lists the events themselves.
 //
-//	view, err := timeline.New(db, timeline.Fold[string, Totals]{
+//	view, err := timeline.New(db, timeline.Projection[string, Totals]{
 //		Name: "orders_by_customer", Version: 1,
 //		Source: timeline.Versions(history),
 //		When: []timeline.Handler[string, Totals]{
@@ -33,17 +33,17 @@
 // [Merge] reads several as one. [Classify] gives events names by their content, and leaves events out. [Upgrade] brings
 // payloads that were stored under an earlier payload:"…" of entity.Key to today's struct whenever they are read; what is
 // stored never changes. An Update leaves the payload version of an item alone: the struct of an earlier version has to have
-// the fields that later programs set on its items, or these Put the item instead. [Within] says in which partition the
+// the fields that later programs set on its items, or these Put the item instead. [PartitionKey] says in which partition the
 // events of a group lie.
 //
 // # Definitions
 //
-// A [Fold] is checked by [New], without I/O: unknown events, handlers of another payload type, gaps between upgrades, states
+// A [Projection] is checked by [New], without I/O: unknown events, handlers of another payload type, gaps between upgrades, states
 // that would not survive being stored, rows that would outlive their history. Functions must depend on nothing but their
 // arguments. Everything of a definition that changes rows and can be seen is in its fingerprint: names, types and tags,
 // the start, payload versions, sources with their physical tables. What functions do cannot be seen; raise Version when it
 // changes. Rows of another fingerprint are not served: reads fail with a *[StaleError] until [View.Rebuild], unless they ask
-// with [ServeStale].
+// with [AllowStale].
 //
 // Events of a group are applied in the order of their time; at the same time, by the names of sources, then by key, as
 // bytes. Rows come in the order of group keys. The same history gives the same rows, however it is read.
@@ -51,7 +51,7 @@
 // # Building
 //
 // [View.Rebuild] is a call and not a service: it reads the whole history, writes all rows beside those that are served, and
-// swaps them in with one write. Readers see the old rows until then. With one source that has [Within], a partition is read
+// swaps them in with one write. Readers see the old rows until then. With one source that has [PartitionKey], a partition is read
 // and folded at a time; otherwise everything is sorted by group first, in Fold.Memory and then in temporary files.
 // [View.Explain] says which, and what it costs.
 //
@@ -76,7 +76,7 @@
 //
 // [AsOf] replays the events that happened up to a moment, itself included; [AsKnownAt] those that the store had accepted by
 // then. They differ by the events that came late. An event that was dated ahead has happened when it was accepted. Stored rows have no part in it: it works before the first build, and
-// while rows are stale. Before [Meta].HistoryFloor, where events have expired, it fails with a *[GapError] unless [Partial] is given.
+// while rows are stale. Before [Meta].HistoryFloor, where events have expired, it fails with a *[HistoryExpiredError] unless [Partial] is given.
 // Later moments can lack events from before the floor that had happened by then: [Meta].HistoryComplete is false where a source
 // expires, and [RequireComplete] makes that an error. Meta.NoGapSeen is what the view's builds have seen, which costs one more
 // read there. A group that is not found then may have had events.
@@ -88,8 +88,8 @@
 // A build costs a strongly consistent scan of each source's table, other entities' items included, and a write for each row,
 // of one unit for each KB. So keep histories apart from what is large and no history, and rows in a table of their own with
 // Fold.Table. A catch-up scans the sources as well, and writes the rows that changed only; groups with late events cost a
-// query each with [Within], otherwise one more scan for all. A row as of a moment costs a query with [Within], otherwise a
-// scan, which [FullReplay] has to allow; so does a page of a log with [Of], or without. A page of rows costs three reads, a row two.
+// query each with [PartitionKey], otherwise one more scan for all. A row as of a moment costs a query with [PartitionKey], otherwise a
+// scan, which [FullReplay] has to allow; so does a page of a log with [ForKey], or without. A page of rows costs three reads, a row two.
 //
 // # Limits
 //

@@ -10,7 +10,7 @@ import (
 // in, brought to today's, and named.
 func (o *origin) open(r *record) (*occurrence, error) {
 	x := &occurrence{}
-	x.Name, x.Source, x.Key, x.At, x.Seen, x.Version, x.Stored = r.name, o.id, r.key, r.at, r.seen, r.version, r.stored
+	x.Name, x.Source, x.Key, x.At, x.AcceptedAt, x.Version, x.PayloadVersion = r.name, o.id, r.key, r.at, r.seen, r.version, r.stored
 	payload, category, err := o.decode(o, r, r.item)
 	if err != nil {
 		return nil, o.failed(r, category, err)
@@ -34,12 +34,12 @@ func (o *origin) open(r *record) (*occurrence, error) {
 }
 
 // failed is the error of an event that stops a replay.
-func (o *origin) failed(r *record, category Category, err error) error {
+func (o *origin) failed(r *record, category Stage, err error) error {
 	return o.about(r, category, err)
 }
 
-func (o *origin) about(r *record, category Category, err error) *EventError {
-	e := &EventError{Category: category, Event: r.name, Source: o.id, Key: r.key, Payload: r.stored, Err: err}
+func (o *origin) about(r *record, category Stage, err error) *EventError {
+	e := &EventError{Stage: category, Event: r.name, Source: o.id, Key: r.key, Payload: r.stored, Err: err}
 	if o.core != nil { // the identity may have secret parts
 		e.Key = plan.KeyText(o.core.Schema, plan.KeyOf(o.core.Schema, r.item))
 	}

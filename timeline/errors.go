@@ -16,7 +16,7 @@ var (
 	ErrLeaseLost = errors.New("another builder has taken over")
 	// ErrGroupKeyMissing says that an event lacks what it is to be grouped by.
 	ErrGroupKeyMissing = errors.New("the event lacks its group key")
-	// ErrHistoryGap is a *[GapError]: history before the wanted instant has expired.
+	// ErrHistoryGap is a *[HistoryExpiredError]: history before the wanted instant has expired.
 	ErrHistoryGap = errors.New("history has expired")
 	// ErrIncomplete says that [RequireComplete] was asked for and the history behind the rows is not complete.
 	ErrIncomplete = errors.New("the history is not complete")
@@ -62,51 +62,51 @@ func (e *BuildingError) Error() string {
 // Is makes it an [ErrBuilding].
 func (e *BuildingError) Is(target error) bool { return target == ErrBuilding }
 
-// GapError says that the history does not reach back to the wanted instant. It is [ErrHistoryGap].
-type GapError struct {
+// HistoryExpiredError says that the history does not reach back to the wanted instant. It is [ErrHistoryGap].
+type HistoryExpiredError struct {
 	View  string
 	At    time.Time // wanted
 	Floor time.Time // nothing at or after it has expired
 }
 
-func (e *GapError) Error() string {
+func (e *HistoryExpiredError) Error() string {
 	return fmt.Sprintf("timeline %s: %v: it is complete from %s on, not at %s", e.View, ErrHistoryGap, e.Floor.UTC().Format(time.RFC3339), e.At.UTC().Format(time.RFC3339))
 }
 
 // Is makes it an [ErrHistoryGap].
-func (e *GapError) Is(target error) bool { return target == ErrHistoryGap }
+func (e *HistoryExpiredError) Is(target error) bool { return target == ErrHistoryGap }
 
-// Category says what could not be done with an event.
-type Category string
+// Stage says what could not be done with an event.
+type Stage string
 
 // The categories of an [EventError].
 const (
-	Decoding  Category = "decode"    // the stored payload does not fit its type
-	Upgrading Category = "upgrade"   // an earlier payload could not be brought to today's shape
-	Naming    Category = "name"      // the classifier failed or gave an unknown name
-	Grouping  Category = "group key" // the event has no group, or one of another partition
-	Handling  Category = "handler"   // the handler returned an error
-	History   Category = "history"   // the history contradicts itself
-	Storing   Category = "store"     // the row cannot be stored
+	Decoding  Stage = "decode"    // the stored payload does not fit its type
+	Upgrading Stage = "upgrade"   // an earlier payload could not be brought to today's shape
+	Naming    Stage = "name"      // the classifier failed or gave an unknown name
+	Grouping  Stage = "group key" // the event has no group, or one of another partition
+	Handling  Stage = "handler"   // the handler returned an error
+	History   Stage = "history"   // the history contradicts itself
+	Storing   Stage = "store"     // the row cannot be stored
 )
 
 // EventError is an event that stopped a replay, or the last one of a row that cannot be stored. Unwrap gives the cause.
 type EventError struct {
-	View     string
-	Category Category
-	Event    string // name
-	Source   string
-	Key      string // identity within the source
-	Group    string // of a row that cannot be stored: its key, without values of secret and unique fields; the event is its last
-	Payload  int    // payload version that it was stored with
-	Err      error
+	View    string
+	Stage   Stage
+	Event   string // name
+	Source  string
+	Key     string // identity within the source
+	Group   string // of a row that cannot be stored: its key, without values of secret and unique fields; the event is its last
+	Payload int    // payload version that it was stored with
+	Err     error
 }
 
 func (e *EventError) Error() string {
 	if e.Group != "" {
-		return fmt.Sprintf("timeline %s: group %s, after event %s %s of %s: %s: %v", e.View, e.Group, e.Event, e.Key, e.Source, e.Category, e.Err)
+		return fmt.Sprintf("timeline %s: group %s, after event %s %s of %s: %s: %v", e.View, e.Group, e.Event, e.Key, e.Source, e.Stage, e.Err)
 	}
-	return fmt.Sprintf("timeline %s: event %s %s of %s, payload version %d: %s: %v", e.View, e.Event, e.Key, e.Source, e.Payload, e.Category, e.Err)
+	return fmt.Sprintf("timeline %s: event %s %s of %s, payload version %d: %s: %v", e.View, e.Event, e.Key, e.Source, e.Payload, e.Stage, e.Err)
 }
 
 // Unwrap gives the cause.

@@ -55,10 +55,10 @@ func parcelOf(d Delivery) string { return d.Parcel }
 // journeys is a view of the places that each parcel has been at.
 func journeys(db *entity.DB) *timeline.View[string, Journey] {
 	series := entity.Must(timeseries.New[Delivery](db))
-	return entity.Must(timeline.New(db, timeline.Fold[string, Journey]{
+	return entity.Must(timeline.New(db, timeline.Projection[string, Journey]{
 		Name: "journeys", Version: 1,
-		Source: timeline.Series(series, timeline.Within(func(parcel string) Delivery { return Delivery{Parcel: parcel} })),
-		When: []timeline.Handler[string, Journey]{
+		Source: timeline.Series(series, timeline.PartitionKey(func(parcel string) Delivery { return Delivery{Parcel: parcel} })),
+		Handlers: []timeline.Handler[string, Journey]{
 			timeline.On("delivery.appended", parcelOf, func(j *Journey, e timeline.Event[Delivery]) error {
 				j.Places = append(j.Places, e.Payload.Place)
 				return nil
@@ -70,7 +70,7 @@ func journeys(db *entity.DB) *timeline.View[string, Journey] {
 // report appends what scanners have seen, a minute of the morning each.
 func report(ctx context.Context, db *entity.DB, parcel string, minutes int, place string) {
 	series := entity.Must(timeseries.New[Delivery](db))
-	entity.Must(series.Append(ctx, Delivery{Parcel: parcel, At: morning.Add(time.Duration(minutes) * time.Minute), Place: place}, timeseries.SkipCurrent()))
+	entity.Must(series.Append(ctx, Delivery{Parcel: parcel, At: morning.Add(time.Duration(minutes) * time.Minute), Place: place}, timeseries.WithoutCurrent()))
 }
 
 // A view is built, read, and read as it was.
@@ -133,9 +133,9 @@ func ExampleResume() {
 
 	later := depot("resume") // a program with another state
 	series := entity.Must(timeseries.New[Delivery](later))
-	count := entity.Must(timeline.New(later, timeline.Fold[string, int]{
+	count := entity.Must(timeline.New(later, timeline.Projection[string, int]{
 		Name: "journeys", Version: 2, Source: timeline.Series(series),
-		When: []timeline.Handler[string, int]{
+		Handlers: []timeline.Handler[string, int]{
 			timeline.On("delivery.appended", parcelOf, func(n *int, _ timeline.Event[Delivery]) error { *n++; return nil }),
 		},
 	}))
@@ -179,7 +179,7 @@ func ExampleVersions() {
 	ctx, db := context.Background(), depot("versions")
 	tickets := entity.Must(entity.New[Ticket](db))
 	team := func(t Ticket) string { return t.Team }
-	board := entity.Must(timeline.New(db, timeline.Fold[string, Board]{
+	board := entity.Must(timeline.New(db, timeline.Projection[string, Board]{
 		Name: "board", Version: 1,
 		Source: timeline.Versions(entity.Must(versioned.Of(tickets)),
 			timeline.Upgrade(1, upgraded),
@@ -194,7 +194,7 @@ func ExampleVersions() {
 				}
 				return "" // nothing that the board shows
 			})),
-		When: []timeline.Handler[string, Board]{
+		Handlers: []timeline.Handler[string, Board]{
 			timeline.On("opened", team, func(b *Board, _ timeline.Event[Ticket]) error { b.Open++; return nil }),
 			timeline.On("finished", team, func(b *Board, _ timeline.Event[Ticket]) error { b.Open--; b.Finished++; return nil }),
 			timeline.On("dropped", team, func(b *Board, e timeline.Event[Ticket]) error {
@@ -253,15 +253,15 @@ func ExampleNewLog() {
 // Every mistake of a definition is found when the program starts.
 func ExampleNew() {
 	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
-	_, err := timeline.New(db, timeline.Fold[string, Journey]{
+	_, err := timeline.New(db, timeline.Projection[string, Journey]{
 		Name:   "journeys",
 		Source: timeline.Series(entity.Must(timeseries.New[Delivery](db))),
-		When: []timeline.Handler[string, Journey]{
+		Handlers: []timeline.Handler[string, Journey]{
 			timeline.On("delivery.append", parcelOf, func(*Journey, timeline.Event[Delivery]) error { return nil }),
 		},
 	})
 	fmt.Println(err)
 	// Output:
-	// EDD-9081 timeline.Fold journeys.Version: it must be 1 or more; raise it whenever a function of the definition changes what it does
-	// EDD-9083 timeline.Fold journeys.When: no source has events named "delivery.append"; did you mean delivery.appended?
+	// EDD-9081 timeline.Projection journeys.Version: it must be 1 or more; raise it whenever a function of the definition changes what it does
+	// EDD-9083 timeline.Projection journeys.When: no source has events named "delivery.append"; did you mean delivery.appended?
 }

@@ -57,7 +57,7 @@ func (v *view) explain(ctx context.Context) (Explanation, error) {
 	}
 	e := Explanation{View: v.Name, Route: string(v.route()), OneRow: "a query of its partition in each source"}
 	if v.scattered() != nil {
-		e.OneRow = "a scan, with FullReplay: not every source has Within"
+		e.OneRow = "a scan, with FullReplay: not every source has PartitionKey"
 	}
 	for _, o := range v.all {
 		s, err := o.estimate(ctx)

@@ -75,7 +75,7 @@ func failure(err error, now time.Time) *Failure {
 	f := &Failure{At: now, Message: bounded(err.Error(), mostMessage)}
 	var e *EventError
 	if errors.As(err, &e) {
-		f.Category, f.Payload = e.Category, e.Payload
+		f.Stage, f.Payload = e.Stage, e.Payload
 		f.Event, f.Source = bounded(e.Event, mostIdentity), bounded(e.Source, mostIdentity)
 		f.Key, f.Group = bounded(e.Key, mostIdentity), bounded(e.Group, mostIdentity)
 	}

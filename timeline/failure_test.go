@@ -18,9 +18,9 @@ import (
 )
 
 // broken is a fold of devices whose handler counts wrongly, and then fails at the readings of d-3.
-func (l *lab) broken(err error) timeline.Fold[string, totals] {
-	return l.devices(func(f *timeline.Fold[string, totals]) {
-		f.When[0] = timeline.On("reading.appended", byDevice, func(s *totals, e timeline.Event[reading]) error {
+func (l *lab) broken(err error) timeline.Projection[string, totals] {
+	return l.devices(func(f *timeline.Projection[string, totals]) {
+		f.Handlers[0] = timeline.On("reading.appended", byDevice, func(s *totals, e timeline.Event[reading]) error {
 			if e.Payload.Device == "d-3" {
 				return err
 			}
@@ -71,14 +71,14 @@ func TestResume_NeverKeepsRowsOfABuildThatFailedAtAnEvent(t *testing.T) {
 				}
 				rebuild(l, mended)
 				wrong := view(l.connect(), l.broken(failing))
-				_, err := wrong.Rebuild(l.ctx, timeline.Segments(1), timeline.NoteEvery(1))
+				_, err := wrong.Rebuild(l.ctx, timeline.Segments(1), timeline.CheckpointEvery(1))
 				require.ErrorIs(t, err, poison)
 				meta, err := wrong.Meta(l.ctx)
 				require.NoError(t, err)
 				require.Equal(t, timeline.Failed, meta.RebuildStatus)
 				mended = view(l.connect(once), l.devices())
 				require.NoError(t, between(l, mended))
-				rebuild(l, mended, timeline.Segments(1), timeline.NoteEvery(1), timeline.Resume())
+				rebuild(l, mended, timeline.Segments(1), timeline.CheckpointEvery(1), timeline.Resume())
 				assert.Equal(t, rows(l, mended, timeline.AsOf(at(100))), rows(l, mended))
 			})
 		}
@@ -108,7 +108,7 @@ func TestFailure_IsStoredWhateverItsMessageAndTheLeaseGivenUp(t *testing.T) {
 				require.NotNil(t, meta.Failure)
 				assert.True(t, utf8.ValidString(meta.Failure.Message))
 				assert.LessOrEqual(t, len(meta.Failure.Message), 1000)
-				assert.Equal(t, timeline.Handling, meta.Failure.Category)
+				assert.Equal(t, timeline.Handling, meta.Failure.Stage)
 			}
 		})
 	}
@@ -127,8 +127,8 @@ func TestRebuild_GivesItsLeaseUpWhenAHandlerPanics(t *testing.T) {
 			if within {
 				fold = l.devices()
 			}
-			good := fold.When[0]
-			fold.When = []timeline.Handler[string, totals]{timeline.On("reading.appended", byDevice, func(s *totals, e timeline.Event[reading]) error {
+			good := fold.Handlers[0]
+			fold.Handlers = []timeline.Handler[string, totals]{timeline.On("reading.appended", byDevice, func(s *totals, e timeline.Event[reading]) error {
 				if s.Count = 1000; e.Payload.Device == "d-3" {
 					panic("no")
 				}
@@ -136,12 +136,12 @@ func TestRebuild_GivesItsLeaseUpWhenAHandlerPanics(t *testing.T) {
 			})}
 			v := view(l, fold)
 			for range 2 {
-				require.PanicsWithValue(t, "no", func() { _, _ = v.Rebuild(l.ctx, timeline.NoteEvery(1), timeline.Segments(1), timeline.Resume()) })
+				require.PanicsWithValue(t, "no", func() { _, _ = v.Rebuild(l.ctx, timeline.CheckpointEvery(1), timeline.Segments(1), timeline.Resume()) })
 				m, err := v.Meta(l.ctx)
 				require.NoError(t, err)
 				assert.Equal(t, timeline.Failed, m.RebuildStatus)
 			}
-			fold.When[0] = good
+			fold.Handlers[0] = good
 			v = view(l.connect(), fold)
 			rebuild(l, v, timeline.Resume())
 			assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v), "no row of the handler that panicked is left")

@@ -30,7 +30,7 @@ func Feed[P any](name string, events []string, read func(context.Context) iter.S
 	if err != nil {
 		o.problem("the payload cannot be kept: %v", err)
 	}
-	o.decode = func(_ *origin, r *record, it item.Item) (any, Category, error) {
+	o.decode = func(_ *origin, r *record, it item.Item) (any, Stage, error) {
 		v := reflect.New(o.payload)
 		if err := codec.Decode(it, v); err != nil {
 			return nil, Decoding, err
@@ -44,7 +44,7 @@ func Feed[P any](name string, events []string, read func(context.Context) iter.S
 	o.feed = func(ctx context.Context) iter.Seq2[*record, error] {
 		return func(yield func(*record, error) bool) {
 			for e, err := range read(ctx) {
-				r := &record{name: e.Name, key: e.Key, at: e.At.UTC(), seen: e.Seen.UTC(), version: e.Version, stored: 1}
+				r := &record{name: e.Name, key: e.Key, at: e.At.UTC(), seen: e.AcceptedAt.UTC(), version: e.Version, stored: 1}
 				if err == nil {
 					err = o.given(r)
 				}

@@ -27,7 +27,7 @@ func (d *definition) fingerprint() (string, error) {
 	}
 	line("start %x", start)
 	var events []string
-	for _, w := range d.When {
+	for _, w := range d.Handlers {
 		events = append(events, fmt.Sprintf("%q applies %t", w.event, w.apply != nil))
 	}
 	slices.Sort(events)

@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// Defaults of a [Fold].
+// Defaults of a [Projection].
 const (
 	DefaultPageSize = 20
 	DefaultMaxPage  = 100
 	DefaultMemory   = 64 << 20 // bytes
 )
 
-// Fold defines a read model: the events of a source, in the order of time, are split into groups, and handlers bring the
+// Projection defines a read model: the events of a source, in the order of time, are split into groups, and handlers bring the
 // state of each group from its start to where it is.
 //
 // Everything here but PageSize, MaxPageSize, Memory, TempDir and Table takes part in the definition's fingerprint: rows that were built
 // by a definition with another one are not served. What functions do cannot be seen; raise Version when it changes.
-type Fold[K comparable, S any] struct {
-	Name    string          // of the view: a letter, then letters, digits, "_" and "-", at most 64; it names the rows
-	Version int             // of what the functions do, from 1
-	Source  Source          // where events come from
-	Start   func() S        // state of a group before its first event; nil: the zero S
-	When    []Handler[K, S] // one for each event that counts; others of the source are passed over
+type Projection[K comparable, S any] struct {
+	Name     string          // of the view: a letter, then letters, digits, "_" and "-", at most 64; it names the rows
+	Version  int             // of what the functions do, from 1
+	Source   Source          // where events come from
+	Start    func() S        // state of a group before its first event; nil: the zero S
+	Handlers []Handler[K, S] // one for each event that counts; others of the source are passed over
 
 	Descending    bool          // newest events first, so that "last" means "first"
 	SkipUngrouped bool          // pass over events without a group key, and count them, instead of stopping
@@ -37,8 +37,8 @@ type Fold[K comparable, S any] struct {
 
 // erased is f without its types, and with its defaults: a key is held as any, a state as a pointer in any. So one compiled
 // engine runs all views.
-func (f Fold[K, S]) erased() Fold[any, any] {
-	e := Fold[any, any]{
+func (f Projection[K, S]) erased() Projection[any, any] {
+	e := Projection[any, any]{
 		Name: f.Name, Version: f.Version, Source: f.Source, Start: func() any { return new(S) },
 		Descending: f.Descending, SkipUngrouped: f.SkipUngrouped, Retention: f.Retention,
 		PageSize: f.PageSize, MaxPageSize: f.MaxPageSize, Memory: f.Memory, TempDir: f.TempDir, Table: f.Table,
@@ -49,13 +49,13 @@ func (f Fold[K, S]) erased() Fold[any, any] {
 			return &s
 		}
 	}
-	for _, h := range f.When {
-		e.When = append(e.When, h.erased())
+	for _, h := range f.Handlers {
+		e.Handlers = append(e.Handlers, h.erased())
 	}
 	return e.withDefaults()
 }
 
-func (f Fold[K, S]) withDefaults() Fold[K, S] {
+func (f Projection[K, S]) withDefaults() Projection[K, S] {
 	if f.MaxPageSize == 0 {
 		f.MaxPageSize = DefaultMaxPage
 	}

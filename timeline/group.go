@@ -172,9 +172,9 @@ func (o *origin) confidential(it item.Item) (texts []string) {
 		return nil
 	}
 	s := o.core.Schema
-	guardians := plan.Guardians(s)
+	constraints := plan.UniqueConstraints(s)
 	for _, a := range s.Attrs {
-		if a.Role.Has(tag.Secret) || slices.ContainsFunc(guardians, func(g plan.Guardian) bool { return g.Names(a) }) {
+		if a.Role.Has(tag.Secret) || slices.ContainsFunc(constraints, func(g plan.UniqueConstraint) bool { return g.Names(a) }) {
 			texts = textsIn(texts, it[a.Name])
 		}
 	}

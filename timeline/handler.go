@@ -2,7 +2,7 @@ package timeline
 
 import "reflect"
 
-// Handler says what one type of event does to the state of its group; [On] and [Form] make them.
+// Handler says what one type of event does to the state of its group; [On] and [Ensure] make them.
 type Handler[K comparable, S any] struct {
 	event   string
 	payload reflect.Type
@@ -15,14 +15,14 @@ type Handler[K comparable, S any] struct {
 // payload of the event's source. Both must depend on nothing but their arguments: no clock, no database, no global state.
 // An error of apply stops the replay with an *[EventError].
 func On[P any, K comparable, S any](event string, key func(P) K, apply func(*S, Event[P]) error) Handler[K, S] {
-	h := Form[P, K, S](event, key)
+	h := Ensure[P, K, S](event, key)
 	h.missing = h.missing || apply == nil
 	h.apply = func(s *S, x *occurrence) error { return apply(s, typed[P](x)) }
 	return h
 }
 
-// Form makes the group of an event exist, in its state at that time, and changes nothing else.
-func Form[P any, K comparable, S any](event string, key func(P) K) Handler[K, S] {
+// Ensure makes the group of an event exist, in its state at that time, and changes nothing else.
+func Ensure[P any, K comparable, S any](event string, key func(P) K) Handler[K, S] {
 	return Handler[K, S]{
 		event: event, payload: reflect.TypeFor[P](), missing: key == nil,
 		key: func(x *occurrence) K { return key(x.Payload.(P)) },

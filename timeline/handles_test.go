@@ -16,7 +16,7 @@ func TestSource_AHandleThatWasNotOpenedIsAMistake(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	for kind, s := range map[string]timeline.Source{
-		"series": timeline.Series(&timeseries.Series[reading]{}, timeline.Within(func(string) reading { return reading{} }),
+		"series": timeline.Series(&timeseries.Series[reading]{}, timeline.PartitionKey(func(string) reading { return reading{} }),
 			timeline.Upgrade(1, func(r reading) (reading, error) { return r, nil })),
 		"versions": timeline.Versions(&versioned.History[message]{}),
 		"items":    timeline.Items(&entity.Store[message]{}, &entity.Fields[message]().Updated, timeline.AcceptedAt(&entity.Fields[message]().Created)),
@@ -24,7 +24,7 @@ func TestSource_AHandleThatWasNotOpenedIsAMistake(t *testing.T) {
 		_, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Merge(s)})
 		assert.Equal(t, []string{"EDD-9082"}, codes(err), kind)
 		assert.ErrorContains(t, err, kind+": its handle is a zero value")
-		assert.Contains(t, mistakes(l, l.sites(func(f *timeline.Fold[string, totals]) { f.Source = s })), "EDD-9082", kind)
+		assert.Contains(t, mistakes(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Source = s })), "EDD-9082", kind)
 	}
 }
 

@@ -21,7 +21,7 @@ func TestBuild_IsNotEndedByTheFailureOfOneRequest(t *testing.T) {
 			l.append("d-0", "s-0", 1, 2)
 			l.append("d-1", "s-1", 1)
 			for n := 1; ; n++ {
-				v := view(l, l.sites(func(f *timeline.Fold[string, totals]) { f.Name = fmt.Sprintf("healed-%d", n) }))
+				v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Name = fmt.Sprintf("healed-%d", n) }))
 				l.sent.Reset()
 				l.sent.Inject(faults.Nth(n, round.At(n)))
 				_, err := v.Rebuild(l.ctx, timeline.Segments(1))

@@ -29,7 +29,7 @@ func Items[T any, V any](s *entity.Store[T], at *V, opts ...SourceOption) Source
 	o.names = []string{o.event("stored")}
 	o.filter = func(now time.Time) expr.Cond {
 		cond := o.own()
-		if o.core.Schema.Hidden {
+		if o.core.Schema.HasMetadata {
 			cond = expr.All(cond, expr.Compare(expr.NotExists, expr.Attr(schema.KindAttr)))
 		}
 		if o.core.Schema.Expires {
@@ -42,7 +42,7 @@ func Items[T any, V any](s *entity.Store[T], at *V, opts ...SourceOption) Source
 	}
 	o.clocks = append(o.clocks, "at "+clock.Name)
 	o.assemble = func() assembler { return each{o, o.event("stored"), clock, o.seen} }
-	if x, ok := schema.Feature[plan.Stamper](o.core.Schema); ok {
+	if x, ok := schema.Feature[plan.ExpirySetter](o.core.Schema); ok {
 		o.kept = lifetime(x)
 	}
 	if o.core.Schema.Options.Interop {
@@ -52,7 +52,7 @@ func Items[T any, V any](s *entity.Store[T], at *V, opts ...SourceOption) Source
 }
 
 // lifetime is how long an entity's items live, as far as its declaration says.
-func lifetime(x plan.Stamper) time.Duration {
+func lifetime(x plan.ExpirySetter) time.Duration {
 	if l, ok := x.(interface{ Kept() time.Duration }); ok {
 		return l.Kept()
 	}

@@ -36,8 +36,8 @@ func TestGroupsOfSeveralParts(t *testing.T) {
 	row, _, err := v.Get(l.ctx, place{"b", true})
 	require.NoError(t, err)
 	assert.Equal(t, []int{90}, row.State.Order)
-	all := view(l, timeline.Fold[struct{}, totals]{Name: "all", Version: 1, Source: timeline.Series(l.readings),
-		When: []timeline.Handler[struct{}, totals]{timeline.On("reading.appended", func(reading) struct{} { return struct{}{} }, sum)}})
+	all := view(l, timeline.Projection[struct{}, totals]{Name: "all", Version: 1, Source: timeline.Series(l.readings),
+		Handlers: []timeline.Handler[struct{}, totals]{timeline.On("reading.appended", func(reading) struct{} { return struct{}{} }, sum)}})
 	rebuild(l, all)
 	one, _, err := all.Get(l.ctx, struct{}{})
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func TestAnEventWithoutGroupStopsUnlessItIsToBePassedOver(t *testing.T) {
 	var wrong *timeline.EventError
 	require.ErrorAs(t, err, &wrong)
 	require.ErrorIs(t, err, timeline.ErrGroupKeyMissing)
-	assert.Equal(t, timeline.Grouping, wrong.Category)
+	assert.Equal(t, timeline.Grouping, wrong.Stage)
 	assert.ErrorContains(t, err, "Site")
 	skip := by(l, empty, sum)
 	skip.Name, skip.SkipUngrouped = "skip", true
@@ -81,7 +81,7 @@ func TestAnEventWithoutGroupStopsUnlessItIsToBePassedOver(t *testing.T) {
 func TestDescendingFoldsTheNewestFirst(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	v := view(l, l.sites(func(f *timeline.Fold[string, totals]) { f.Descending = true }))
+	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Descending = true }))
 	l.append("d-1", "north", 1, 3)
 	l.append("d-2", "north", 2)
 	rebuild(l, v)
@@ -104,8 +104,8 @@ func TestEventsOfOneTimeAreOrderedByTheirKeys(t *testing.T) {
 		events[len(events)-1].Payload.Device = key
 	}
 	keys := func(descending bool) []string {
-		f := timeline.Fold[string, journal]{Name: "ties", Version: 1, Source: fed(&events), Descending: descending,
-			When: []timeline.Handler[string, journal]{timeline.On("taken", bySite, func(j *journal, e event) error { j.Lines = append(j.Lines, e.Key); return nil })}}
+		f := timeline.Projection[string, journal]{Name: "ties", Version: 1, Source: fed(&events), Descending: descending,
+			Handlers: []timeline.Handler[string, journal]{timeline.On("taken", bySite, func(j *journal, e event) error { j.Lines = append(j.Lines, e.Key); return nil })}}
 		return rows(l, view(l.connect(), f), timeline.AsOf(at(0)))["s"].State.Lines
 	}
 	want := []string{"\x01", "Z", "a", "aa", "b", "é"}
@@ -148,7 +148,7 @@ func TestAHandlersErrorStopsTheBuildAndIsKept(t *testing.T) {
 				fold = l.devices()
 			}
 			poison := errors.New("poison")
-			fold.When[0] = timeline.On("reading.appended", byDevice, func(s *totals, e timeline.Event[reading]) error {
+			fold.Handlers[0] = timeline.On("reading.appended", byDevice, func(s *totals, e timeline.Event[reading]) error {
 				if e.Payload.Value == 30 {
 					return poison
 				}
@@ -167,12 +167,12 @@ func TestAHandlersErrorStopsTheBuildAndIsKept(t *testing.T) {
 				require.ErrorIs(t, err, poison, what)
 				var wrong *timeline.EventError
 				require.ErrorAs(t, err, &wrong)
-				assert.Equal(t, timeline.Handling, wrong.Category)
+				assert.Equal(t, timeline.Handling, wrong.Stage)
 				meta, err := v.Meta(l.ctx)
 				require.NoError(t, err)
 				assert.Equal(t, timeline.Failed, meta.RebuildStatus, what)
 				require.NotNil(t, meta.Failure, "T33")
-				assert.Equal(t, timeline.Handling, meta.Failure.Category)
+				assert.Equal(t, timeline.Handling, meta.Failure.Stage)
 				assert.Equal(t, "reading.appended", meta.Failure.Event)
 				assert.Equal(t, wrong.Source, meta.Failure.Source)
 				assert.Contains(t, meta.Failure.Key, "d-2")
@@ -188,9 +188,9 @@ func TestAHandlersErrorStopsTheBuildAndIsKept(t *testing.T) {
 func TestAFormMakesItsGroupExist(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	f := l.sites(func(f *timeline.Fold[string, totals]) {
+	f := l.sites(func(f *timeline.Projection[string, totals]) {
 		f.Start = func() totals { return totals{Sum: 100} }
-		f.When[0] = timeline.Form[reading, string, totals]("reading.appended", bySite)
+		f.Handlers[0] = timeline.Ensure[reading, string, totals]("reading.appended", bySite)
 	})
 	v := view(l, f)
 	l.append("d-1", "north", 1, 2)
@@ -207,7 +207,7 @@ func TestAnotherDefinitionsRowsAreNotServed(t *testing.T) {
 	l.append("d-1", "north", 1, 2)
 	old := view(l, l.sites())
 	rebuild(l, old)
-	v := view(l.connect(), l.sites(func(f *timeline.Fold[string, totals]) { f.Version = 2 }))
+	v := view(l.connect(), l.sites(func(f *timeline.Projection[string, totals]) { f.Version = 2 }))
 	_, err := v.Page(l.ctx, 1, 10)
 	var stale *timeline.StaleError
 	require.ErrorAs(t, err, &stale, "T21")
@@ -220,12 +220,12 @@ func TestAnotherDefinitionsRowsAreNotServed(t *testing.T) {
 	for _, err := range v.All(l.ctx) {
 		require.ErrorIs(t, err, timeline.ErrRebuildRequired)
 	}
-	p, err := v.Page(l.ctx, 1, 10, timeline.ServeStale())
+	p, err := v.Page(l.ctx, 1, 10, timeline.AllowStale())
 	require.NoError(t, err)
 	assert.Len(t, p.Rows, 1)
 	assert.Equal(t, timeline.Stale, p.Meta.RebuildStatus)
 	assert.False(t, p.Authoritative())
-	_, err = v.Page(l.ctx, 1, 10, timeline.ServeStale(), timeline.RequireComplete())
+	_, err = v.Page(l.ctx, 1, 10, timeline.AllowStale(), timeline.RequireComplete())
 	require.ErrorIs(t, err, timeline.ErrIncomplete)
 	assert.Equal(t, 2, rows(l, v, timeline.AsOf(at(10)))["north"].State.Count, "T35: as of a moment it works while stale")
 	rebuild(l, v)
@@ -244,7 +244,7 @@ func TestEveryPageOfTheHistoryIsRead(t *testing.T) {
 	}
 	l.load(evs)
 	for _, v := range []*timeline.View[string, totals]{
-		view(l, l.sites(func(f *timeline.Fold[string, totals]) { f.Memory = 1 << 16 })), // T24, D8: spilled to files
+		view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Memory = 1 << 16 })), // T24, D8: spilled to files
 		view(l, l.devices()),
 	} {
 		want := 0
@@ -287,7 +287,7 @@ func pageWalk[K comparable, S any](l *lab, v *timeline.View[K, S], size int, opt
 func TestRowsEndWithTheirRetention(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	keep := func(f *timeline.Fold[string, totals]) { f.Retention = time.Hour }
+	keep := func(f *timeline.Projection[string, totals]) { f.Retention = time.Hour }
 	v := view(l, l.sites(keep))
 	l.append("d-1", "old", 1)
 	l.append("d-2", "ahead", 600) // its device's clock is hours ahead

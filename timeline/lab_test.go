@@ -86,7 +86,7 @@ type lab struct {
 	db       *entity.DB
 	readings *timeseries.Series[reading]
 	messages *entity.Store[message]
-	bin      *lifecycle.Bin[message]
+	bin      *lifecycle.Deleted[message]
 	past     *versioned.History[message]
 }
 
@@ -129,7 +129,7 @@ func at(minutes float64) time.Time { return noon.Add(time.Duration(minutes * flo
 func (l *lab) append(device, site string, minutes ...float64) {
 	l.t.Helper()
 	for _, m := range minutes {
-		_, err := l.readings.Append(l.ctx, reading{Device: device, Site: site, At: at(m), Value: int(m * 10)}, timeseries.SkipCurrent())
+		_, err := l.readings.Append(l.ctx, reading{Device: device, Site: site, At: at(m), Value: int(m * 10)}, timeseries.WithoutCurrent())
 		require.NoError(l.t, err)
 	}
 }
@@ -147,10 +147,10 @@ func bySite(r reading) string   { return r.Site }
 func byDevice(r reading) string { return r.Device }
 
 // sites is a fold of readings by site, which no partition has to itself.
-func (l *lab) sites(change ...func(*timeline.Fold[string, totals])) timeline.Fold[string, totals] {
-	f := timeline.Fold[string, totals]{
+func (l *lab) sites(change ...func(*timeline.Projection[string, totals])) timeline.Projection[string, totals] {
+	f := timeline.Projection[string, totals]{
 		Name: "sites", Version: 1, Source: timeline.Series(l.readings),
-		When: []timeline.Handler[string, totals]{timeline.On("reading.appended", bySite, sum)},
+		Handlers: []timeline.Handler[string, totals]{timeline.On("reading.appended", bySite, sum)},
 	}
 	for _, c := range change {
 		c(&f)
@@ -159,11 +159,11 @@ func (l *lab) sites(change ...func(*timeline.Fold[string, totals])) timeline.Fol
 }
 
 // devices is a fold of readings by device, each in its partition.
-func (l *lab) devices(change ...func(*timeline.Fold[string, totals])) timeline.Fold[string, totals] {
-	f := timeline.Fold[string, totals]{
+func (l *lab) devices(change ...func(*timeline.Projection[string, totals])) timeline.Projection[string, totals] {
+	f := timeline.Projection[string, totals]{
 		Name: "devices", Version: 1,
-		Source: timeline.Series(l.readings, timeline.Within(func(device string) reading { return reading{Device: device} })),
-		When:   []timeline.Handler[string, totals]{timeline.On("reading.appended", byDevice, sum)},
+		Source:   timeline.Series(l.readings, timeline.PartitionKey(func(device string) reading { return reading{Device: device} })),
+		Handlers: []timeline.Handler[string, totals]{timeline.On("reading.appended", byDevice, sum)},
 	}
 	for _, c := range change {
 		c(&f)
@@ -171,7 +171,7 @@ func (l *lab) devices(change ...func(*timeline.Fold[string, totals])) timeline.F
 	return f
 }
 
-func view[K comparable, S any](l *lab, f timeline.Fold[K, S]) *timeline.View[K, S] {
+func view[K comparable, S any](l *lab, f timeline.Projection[K, S]) *timeline.View[K, S] {
 	l.t.Helper()
 	v, err := timeline.New(l.db, f)
 	require.NoError(l.t, err)

@@ -32,9 +32,9 @@ func pulses(t *testing.T, l *lab, version int) (*timeline.View[string, totals], 
 	t.Helper()
 	series, err := timeseries.New[pulse](l.db)
 	require.NoError(t, err)
-	v := view(l, timeline.Fold[string, totals]{
+	v := view(l, timeline.Projection[string, totals]{
 		Name: "pulses", Version: version, Source: timeline.Series(series), Retention: 10 * day,
-		When: []timeline.Handler[string, totals]{timeline.Form[pulse, string, totals]("pulse.appended", func(p pulse) string { return p.ID })},
+		Handlers: []timeline.Handler[string, totals]{timeline.Ensure[pulse, string, totals]("pulse.appended", func(p pulse) string { return p.ID })},
 	})
 	return v, func(id string) {
 		t.Helper()
@@ -149,9 +149,9 @@ func TestHistoryComplete_IsFalseWhereStatesExpire(t *testing.T) {
 	require.NoError(t, err)
 	past, err := versioned.Of(store)
 	require.NoError(t, err)
-	f := timeline.Fold[string, int]{Name: "fleeting", Version: 1, Source: timeline.Versions(past), Retention: day}
+	f := timeline.Projection[string, int]{Name: "fleeting", Version: 1, Source: timeline.Versions(past), Retention: day}
 	for _, what := range []string{"created", "deleted", "baseline"} {
-		f.When = append(f.When, timeline.On("fleeting."+what, func(x fleeting) string { return x.ID }, func(n *int, _ timeline.Event[fleeting]) error { *n++; return nil }))
+		f.Handlers = append(f.Handlers, timeline.On("fleeting."+what, func(x fleeting) string { return x.ID }, func(n *int, _ timeline.Event[fleeting]) error { *n++; return nil }))
 	}
 	v := view(l, f)
 	_, err = store.Create(l.ctx, fleeting{ID: "a"})
@@ -191,11 +191,11 @@ func TestHistoryComplete_IsFalseWhereAStateIsMissing(t *testing.T) {
 					require.NoError(t, err)
 				}
 			}
-			for name, change := range map[string]func(*timeline.Fold[string, journal]){
-				"all":  func(*timeline.Fold[string, journal]) {},
-				"some": func(f *timeline.Fold[string, journal]) { f.When = f.When[:1] }, // not the event of the state after the gap
+			for name, change := range map[string]func(*timeline.Projection[string, journal]){
+				"all":  func(*timeline.Projection[string, journal]) {},
+				"some": func(f *timeline.Projection[string, journal]) { f.Handlers = f.Handlers[:1] }, // not the event of the state after the gap
 			} {
-				v := view(l, l.histories(func(f *timeline.Fold[string, journal]) { f.Name = name }, change))
+				v := view(l, l.histories(func(f *timeline.Projection[string, journal]) { f.Name = name }, change))
 				meta := rebuild(l, v)
 				assert.Equal(t, c.complete, meta.HistoryComplete, name)
 				assert.Equal(t, c.complete, meta.NoGapSeen, name)

@@ -96,14 +96,14 @@ func (v *LogView) opened() *LogView {
 // Entry is one event of a log, whatever its payload type: an Event[P] with the payload as any.
 type Entry = Event[any]
 
-// LogOption is accepted by the reads of a log: [AsOf], [AsKnownAt], [Partial], [RequireComplete] as for rows, [Of] and
+// LogOption is accepted by the reads of a log: [AsOf], [AsKnownAt], [Partial], [RequireComplete] as for rows, [ForKey] and
 // [Since].
 type LogOption = RowsOption
 
-// Of narrows a log to the events of one item, or partition: key has the partition key's fields, and as many of the sort
+// ForKey narrows a log to the events of one item, or partition: key has the partition key's fields, and as many of the sort
 // key's, from the left, as are to be fixed. It is read by a query. Sources of other entities are
 // left out; one of the log's must be of this one.
-func Of[T any](key T) LogOption {
+func ForKey[T any](key T) LogOption {
 	return func(o *rowsOptions) { o.of = &key }
 }
 
@@ -113,7 +113,7 @@ func Since(t time.Time) LogOption {
 }
 
 // Page returns a page of events by its number, from 1; 0 is the first page, and size 0 the default size. A page beyond the
-// last has no rows. The history is read whole for every page; see [Of]. While events come in at the front, those of later
+// last has no rows. The history is read whole for every page; see [ForKey]. While events come in at the front, those of later
 // pages move on; [LogView.After] does not mind.
 func (v *LogView) Page(ctx context.Context, page, size int, opts ...LogOption) (p Page[Entry], err error) {
 	v = v.opened()
@@ -138,7 +138,7 @@ func (v *LogView) Page(ctx context.Context, page, size int, opts ...LogOption) (
 }
 
 // After returns the events that follow a cursor, "" for the first ones; size 0 is the default size. Events that come in
-// meanwhile do not move the others. The history is read whole for every page; see [Of]. Errors: an *entity.CursorError;
+// meanwhile do not move the others. The history is read whole for every page; see [ForKey]. Errors: an *entity.CursorError;
 // an *entity.InputError where a source's key has secret parts and Config.CursorKey is not set.
 func (v *LogView) After(ctx context.Context, after string, size int, opts ...LogOption) (p Page[Entry], err error) {
 	v = v.opened()

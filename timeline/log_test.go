@@ -44,9 +44,9 @@ func TestALogListsTheEventsThemselves(t *testing.T) {
 	first := p.Rows[0]
 	assert.Equal(t, "reading.appended", first.Name)
 	assert.Equal(t, at(3), first.At)
-	assert.Equal(t, 1, first.Stored)
+	assert.Equal(t, 1, first.PayloadVersion)
 	assert.NotEmpty(t, first.Key)
-	assert.False(t, first.Seen.IsZero())
+	assert.False(t, first.AcceptedAt.IsZero())
 	assert.Equal(t, "north", first.Payload.(reading).Site)
 	l.append("d-2", "south", 5)
 	p, err = newest.Page(l.ctx, 1, 2)
@@ -85,8 +85,8 @@ func TestALogByTypeByTimeAndByKey(t *testing.T) {
 	}
 	some := listing(l, timeline.Log{Name: "some", Source: both, Oldest: true, Events: []string{"message.created", "message.deleted"}})
 	assert.Equal(t, []string{"message.created", "message.deleted", "message.created"}, names(some))
-	assert.Equal(t, []string{"message.created", "message.deleted"}, names(some, timeline.Of(message{ID: "a"})))
-	assert.Empty(t, names(some, timeline.Of(reading{Device: "d-1"})))
+	assert.Equal(t, []string{"message.created", "message.deleted"}, names(some, timeline.ForKey(message{ID: "a"})))
+	assert.Empty(t, names(some, timeline.ForKey(reading{Device: "d-1"})))
 	assert.True(t, some.Reads("reading.appended", "message.deleted"), "T62")
 	assert.False(t, some.Reads("reading.appended"))
 	all := listing(l, timeline.Log{Name: "all", Source: both})
@@ -102,9 +102,9 @@ func TestALogByTypeByTimeAndByKey(t *testing.T) {
 	assert.Equal(t, []int{100, 150, 200}, list(timeline.AsOf(at(20))), "T37")
 	assert.Equal(t, []int{200, 300}, list(timeline.Since(at(20))), "the moment counts")
 	assert.Equal(t, []int{150, 200}, list(timeline.Since(at(15)), timeline.AsOf(at(29))))
-	assert.Equal(t, []int{100, 200, 300}, list(timeline.Of(reading{Device: "d-1"})), "and not those of d-10")
+	assert.Equal(t, []int{100, 200, 300}, list(timeline.ForKey(reading{Device: "d-1"})), "and not those of d-10")
 	l.sent.Reset()
-	assert.Equal(t, []int{150}, list(timeline.Of(reading{Device: "d-10"})))
+	assert.Equal(t, []int{150}, list(timeline.ForKey(reading{Device: "d-10"})))
 	assert.Equal(t, 0, l.sent.Count("Scan"))
 }
 

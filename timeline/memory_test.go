@@ -106,9 +106,9 @@ func TestRebuild_OfATableHoldsLittleInMemoryAndCostsWhatExplainSays(t *testing.T
 		l.load(evs)
 	}
 	t.Logf("%d events are loaded after %s", n, time.Since(began))
-	for _, fold := range []timeline.Fold[string, totals]{l.sites(), l.devices()} {
+	for _, fold := range []timeline.Projection[string, totals]{l.sites(), l.devices()} {
 		fold.Memory = 8 << 20
-		fold.When[0] = timeline.On("reading.appended", byDevice, counted)
+		fold.Handlers[0] = timeline.On("reading.appended", byDevice, counted)
 		v := view(l, fold)
 		estimate, err := v.Explain(l.ctx)
 		require.NoError(t, err)
@@ -140,7 +140,7 @@ func TestRebuild_OfAFeedHoldsLittleInMemory(t *testing.T) {
 		return func(yield func(event, error) bool) {
 			for i := range n {
 				at := at(-1 - float64((i*7919)%n)) // in disorder
-				e := event{Name: "taken", Key: strconv.Itoa(i), At: at, Seen: noon.Add(-1),
+				e := event{Name: "taken", Key: strconv.Itoa(i), At: at, AcceptedAt: noon.Add(-1),
 					Payload: reading{Site: fmt.Sprintf("g-%05d", i%(n/eventsOfEach)), Value: 1}}
 				if !yield(e, nil) {
 					return
@@ -149,7 +149,7 @@ func TestRebuild_OfAFeedHoldsLittleInMemory(t *testing.T) {
 		}
 	}
 	fold := fromFeed("feed", timeline.Feed("export", []string{"taken"}, read))
-	fold.When[0] = timeline.On("taken", bySite, counted)
+	fold.Handlers[0] = timeline.On("taken", bySite, counted)
 	fold.Memory = 8 << 20
 	v := view(l, fold)
 	began := time.Now()

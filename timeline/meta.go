@@ -76,14 +76,14 @@ func (c *Counters) add(o Counters) {
 
 // Failure is why a build or catch-up stopped.
 type Failure struct {
-	At       time.Time `dynamodbav:"at" json:"at"`
-	Category Category  `dynamodbav:"category,omitempty" json:"category,omitempty"` // "" when it was no event's
-	Event    string    `dynamodbav:"event,omitempty" json:"event,omitempty"`
-	Source   string    `dynamodbav:"source,omitempty" json:"source,omitempty"`
-	Key      string    `dynamodbav:"key,omitempty" json:"key,omitempty"`
-	Group    string    `dynamodbav:"group,omitempty" json:"group,omitempty"` // of a row that could not be stored
-	Payload  int       `dynamodbav:"payload,omitempty" json:"payload,omitempty"`
-	Message  string    `dynamodbav:"message" json:"message"`
+	At      time.Time `dynamodbav:"at" json:"at"`
+	Stage   Stage     `dynamodbav:"category,omitempty" json:"category,omitempty"` // "" when it was no event's
+	Event   string    `dynamodbav:"event,omitempty" json:"event,omitempty"`
+	Source  string    `dynamodbav:"source,omitempty" json:"source,omitempty"`
+	Key     string    `dynamodbav:"key,omitempty" json:"key,omitempty"`
+	Group   string    `dynamodbav:"group,omitempty" json:"group,omitempty"` // of a row that could not be stored
+	Payload int       `dynamodbav:"payload,omitempty" json:"payload,omitempty"`
+	Message string    `dynamodbav:"message" json:"message"`
 }
 
 // Row is one group.

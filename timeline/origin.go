@@ -29,10 +29,10 @@ type origin struct {
 	kept     time.Duration
 	errs     []string // what is wrong with it
 
-	classify func(*occurrence) string                                 // nil: events keep their names
-	groups   reflect.Type                                             // of within's argument
-	within   func(any) reflect.Value                                  // group → item of the partition; nil: unknown
-	decode   func(*origin, *record, item.Item) (any, Category, error) // a stored payload in today's shape
+	classify func(*occurrence) string                              // nil: events keep their names
+	groups   reflect.Type                                          // of within's argument
+	within   func(any) reflect.Value                               // group → item of the partition; nil: unknown
+	decode   func(*origin, *record, item.Item) (any, Stage, error) // a stored payload in today's shape
 
 	seen     func(item.Item) (time.Time, error) // when an item was accepted; nil: it does not tell
 	filter   func(now time.Time) expr.Cond      // items that carry history
@@ -79,7 +79,7 @@ func (o *origin) finish(opts []SourceOption) *origin {
 func (o *origin) own() expr.Cond {
 	s := o.core.Schema
 	var conds []expr.Cond
-	if s.Dollar {
+	if s.Templated {
 		conds = append(conds, expr.Compare(expr.Eq, expr.Attr(schema.EntityAttr), item.S(s.Name)))
 	} else if d := s.Discriminator; d != nil {
 		conds = append(conds, expr.Compare(expr.Eq, expr.Attr(d.Attr), item.S(d.Value)))

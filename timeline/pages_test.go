@@ -29,8 +29,8 @@ func crowd(l *lab, n int, retention time.Duration) *timeline.View[int, totals] {
 		events = append(events, e)
 	}
 	byValue := func(r reading) int { return r.Value }
-	v := view(l, timeline.Fold[int, totals]{Name: "crowd", Version: 1, Source: fed(&events), Retention: retention, MaxPageSize: 1000,
-		When: []timeline.Handler[int, totals]{timeline.On("taken", byValue, sum)}})
+	v := view(l, timeline.Projection[int, totals]{Name: "crowd", Version: 1, Source: fed(&events), Retention: retention, MaxPageSize: 1000,
+		Handlers: []timeline.Handler[int, totals]{timeline.On("taken", byValue, sum)}})
 	rebuild(l, v)
 	return v
 }
@@ -141,7 +141,7 @@ func TestExpiredRowsAreNeitherOnPagesNorCounted(t *testing.T) {
 func TestPage_CountsRowsThatLiveLonger(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	v := view(l, l.sites(func(f *timeline.Fold[string, totals]) { f.Retention = time.Hour }))
+	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Retention = time.Hour }))
 	l.append("d-1", "north", -1)
 	l.append("d-1", "south", -2)
 	rebuild(l, v)
@@ -204,7 +204,7 @@ func TestAListingStaysWithTheRowsThatItBeganWith(t *testing.T) {
 func TestPagesOutOfBoundsAreRefused(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
-	v := view(l, l.sites(func(f *timeline.Fold[string, totals]) { f.MaxPageSize = 10 }))
+	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.MaxPageSize = 10 }))
 	for _, opts := range [][]timeline.RowsOption{nil, {timeline.AsOf(noon)}} {
 		for _, bad := range [][2]int{{1, 11}, {1, -1}, {-1, 1}} { // T56
 			_, err := v.Page(l.ctx, bad[0], bad[1], opts...)
@@ -218,15 +218,15 @@ func TestPagesOutOfBoundsAreRefused(t *testing.T) {
 func TestAffectedTellsWhoseRowsMayChange(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
-	v := view(l, l.histories(func(f *timeline.Fold[string, journal]) { f.When = f.When[:2] }))
-	assert.True(t, v.Affected("reading.appended", "message.updated"))
-	assert.False(t, v.Affected("message.deleted"))
-	assert.False(t, v.Affected())
+	v := view(l, l.histories(func(f *timeline.Projection[string, journal]) { f.Handlers = f.Handlers[:2] }))
+	assert.True(t, v.DependsOn("reading.appended", "message.updated"))
+	assert.False(t, v.DependsOn("message.deleted"))
+	assert.False(t, v.DependsOn())
 }
 
 func TestTheFingerprintChangesWithEveryPartOfADefinition(t *testing.T) {
 	t.Parallel()
-	type fold = timeline.Fold[string, totals]
+	type fold = timeline.Projection[string, totals]
 	l := offline(t)
 	print := func(change ...func(*fold)) string {
 		t.Helper()
@@ -243,12 +243,12 @@ func TestTheFingerprintChangesWithEveryPartOfADefinition(t *testing.T) {
 	other("descending", print(func(f *fold) { f.Descending = true }))
 	other("skip", print(func(f *fold) { f.SkipUngrouped = true }))
 	other("retention", print(func(f *fold) { f.Retention = time.Hour }))
-	other("form", print(func(f *fold) { f.When[0] = timeline.Form[reading, string, totals]("reading.appended", bySite) }))
+	other("form", print(func(f *fold) { f.Handlers[0] = timeline.Ensure[reading, string, totals]("reading.appended", bySite) }))
 	other("source", print(func(f *fold) { f.Source = timeline.Merge(f.Source, timeline.Versions(l.past)) }))
 	named := func(names ...string) string {
 		return print(func(f *fold) {
 			f.Source = timeline.Series(l.readings, timeline.Classify(names, func(timeline.Event[reading]) string { return "" }))
-			f.When[0] = timeline.On("a", bySite, sum)
+			f.Handlers[0] = timeline.On("a", bySite, sum)
 		})
 	}
 	other("names", named("a"))
@@ -256,7 +256,7 @@ func TestTheFingerprintChangesWithEveryPartOfADefinition(t *testing.T) {
 	assert.Equal(t, named("a", "b"), named("b", "a"))
 	same("pages, memory, files, table", print(func(f *fold) { f.PageSize, f.MaxPageSize, f.Memory, f.TempDir = 1, 2, 1<<20, "x" }))
 	same("where groups lie", print(func(f *fold) {
-		f.Source = timeline.Series(l.readings, timeline.Within(func(d string) reading { return reading{Device: d} }))
+		f.Source = timeline.Series(l.readings, timeline.PartitionKey(func(d string) reading { return reading{Device: d} }))
 	}))
 	type inArray[A any] struct {
 		Last []A `dynamodbav:"last"` // of a length that no start shows
@@ -274,7 +274,7 @@ func TestTheFingerprintChangesWithEveryPartOfADefinition(t *testing.T) {
 		Last  *time.Time `dynamodbav:"last"`
 		Order []int      `dynamodbav:"order"`
 	}
-	site := func(name string) timeline.Fold[string, totals] {
+	site := func(name string) timeline.Projection[string, totals] {
 		f := by(l, bySite, sum)
 		f.Name = name
 		return f
@@ -286,8 +286,8 @@ func TestTheFingerprintChangesWithEveryPartOfADefinition(t *testing.T) {
 	// The times of items.
 	m := entity.Fields[message]()
 	times := func(at *time.Time, opts ...timeline.SourceOption) string {
-		return view(offline(t), timeline.Fold[string, totals]{Name: "by", Version: 1, Source: timeline.Items(l.messages, at, opts...),
-			When: []timeline.Handler[string, totals]{timeline.Form[message, string, totals]("message.stored", func(m message) string { return m.ID })}}).Fingerprint()
+		return view(offline(t), timeline.Projection[string, totals]{Name: "by", Version: 1, Source: timeline.Items(l.messages, at, opts...),
+			Handlers: []timeline.Handler[string, totals]{timeline.Ensure[message, string, totals]("message.stored", func(m message) string { return m.ID })}}).Fingerprint()
 	}
 	prints := []string{times(&m.Created), times(&m.Updated), times(&m.Created, timeline.AcceptedAt(&m.Created)), times(&m.Created, timeline.AcceptedAt(&m.Updated))}
 	slices.Sort(prints)
@@ -297,15 +297,15 @@ func TestTheFingerprintChangesWithEveryPartOfADefinition(t *testing.T) {
 		t.Helper()
 		series, err := timeseries.New[temp3](offline(t).db)
 		require.NoError(t, err)
-		return view(offline(t), timeline.Fold[string, totals]{Name: "temps", Version: 1, Source: timeline.Series(series, opts...),
-			When: []timeline.Handler[string, totals]{timeline.Form[temp3, string, totals]("temp.appended", func(v temp3) string { return v.ID })}}).Fingerprint()
+		return view(offline(t), timeline.Projection[string, totals]{Name: "temps", Version: 1, Source: timeline.Series(series, opts...),
+			Handlers: []timeline.Handler[string, totals]{timeline.Ensure[temp3, string, totals]("temp.appended", func(v temp3) string { return v.ID })}}).Fingerprint()
 	}
 	first, second := timeline.Upgrade(1, firstStep), timeline.Upgrade(2, secondStep)
 	assert.NotEqual(t, steps(second), steps(first, second))
 	assert.Equal(t, steps(second, first), steps(first, second))
 	histories := l.histories()
 	straight := view(offline(t), histories).Fingerprint()
-	slices.Reverse(histories.When)
+	slices.Reverse(histories.Handlers)
 	assert.Equal(t, straight, view(offline(t), histories).Fingerprint())
-	assert.NotEqual(t, straight, view(offline(t), l.histories(func(f *timeline.Fold[string, journal]) { f.When = f.When[1:] })).Fingerprint(), "handlers")
+	assert.NotEqual(t, straight, view(offline(t), l.histories(func(f *timeline.Projection[string, journal]) { f.Handlers = f.Handlers[1:] })).Fingerprint(), "handlers")
 }

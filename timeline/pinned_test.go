@@ -39,16 +39,16 @@ func pinned(t *testing.T, n int, change ...func(*entity.Config)) (*lab, *timelin
 func TestAfter_CursorDoesNotGiveRowsOfAnotherDefinition(t *testing.T) {
 	t.Parallel()
 	l, old, first := pinned(t, 4)
-	v := view(l.connect(), l.sites(func(f *timeline.Fold[string, totals]) { f.Version = 2 }))
+	v := view(l.connect(), l.sites(func(f *timeline.Projection[string, totals]) { f.Version = 2 }))
 	rebuild(l, v)
 	_, err := v.After(l.ctx, first.Next, 2)
 	require.ErrorIs(t, err, entity.ErrInvalidCursor)
-	p, err := v.After(l.ctx, first.Next, 2, timeline.ServeStale())
+	p, err := v.After(l.ctx, first.Next, 2, timeline.AllowStale())
 	require.NoError(t, err)
 	assert.Len(t, p.Rows, 2)
 	assert.Equal(t, timeline.Stale, p.Meta.RebuildStatus)
 	assert.False(t, p.Authoritative())
-	_, err = v.After(l.ctx, first.Next, 2, timeline.ServeStale(), timeline.RequireComplete())
+	_, err = v.After(l.ctx, first.Next, 2, timeline.AllowStale(), timeline.RequireComplete())
 	require.ErrorIs(t, err, timeline.ErrIncomplete)
 	p, err = old.After(l.ctx, first.Next, 2)
 	require.NoError(t, err, "the program that began the listing goes on with it")
@@ -102,7 +102,7 @@ func TestAfter_CursorDoesNotGiveRowsOfABuildThatWasGivenUp(t *testing.T) {
 	require.NoError(t, err)
 	_, err = v.After(l.ctx, cursor, 2)
 	require.ErrorIs(t, err, entity.ErrInvalidCursor)
-	_, err = v.After(l.ctx, cursor, 2, timeline.ServeStale())
+	_, err = v.After(l.ctx, cursor, 2, timeline.AllowStale())
 	require.ErrorIs(t, err, entity.ErrInvalidCursor)
 }
 

@@ -65,7 +65,7 @@ func TestRows_AreThoseOfAnyOrderOfDelivery(t *testing.T) {
 				key := fmt.Sprintf("%03d", len(known))
 				minute := time.Duration(rapid.IntRange(-5, 5).Draw(rt, "minute")) * time.Minute // ties, and late ones
 				known = append(known, event{
-					Name: "taken", Key: key, At: began.Add(minute), Seen: l.clock.Now(),
+					Name: "taken", Key: key, At: began.Add(minute), AcceptedAt: l.clock.Now(),
 					Payload: reading{Site: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "site"), Value: len(known)},
 				})
 			}
@@ -118,9 +118,9 @@ func TestVersions_FoldToTheStatesOfAModel(t *testing.T) {
 		require.NoError(rt, err)
 		past, err := versioned.Of(store)
 		require.NoError(rt, err)
-		fold := timeline.Fold[string, journal]{Name: "drafts", Version: 1, Source: timeline.Versions(past, timeline.Within(func(id string) draft { return draft{ID: id} }))}
+		fold := timeline.Projection[string, journal]{Name: "drafts", Version: 1, Source: timeline.Versions(past, timeline.PartitionKey(func(id string) draft { return draft{ID: id} }))}
 		for _, what := range []string{"created", "updated", "deleted", "restored", "baseline"} {
-			fold.When = append(fold.When, timeline.On("draft."+what, func(d draft) string { return d.ID }, func(j *journal, e timeline.Event[draft]) error {
+			fold.Handlers = append(fold.Handlers, timeline.On("draft."+what, func(d draft) string { return d.ID }, func(j *journal, e timeline.Event[draft]) error {
 				j.Lines = append(j.Lines, fmt.Sprint(strings.TrimPrefix(e.Name, "draft."), e.Version, e.Payload.Text))
 				return nil
 			}))

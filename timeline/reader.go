@@ -11,7 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// RowsOption is accepted by the reads of a view: [AsOf], [AsKnownAt], [ServeStale], [RequireComplete], [Partial],
+// RowsOption is accepted by the reads of a view: [AsOf], [AsKnownAt], [AllowStale], [RequireComplete], [Partial],
 // [FullReplay].
 type RowsOption func(*rowsOptions)
 
@@ -27,7 +27,7 @@ type rowsOptions struct {
 // stored rows have no part in it. The zero time is as if it was not given. An event that a clock dated ahead counts from
 // when it was accepted; where the source does not tell, from its At on. At a moment that has not come yet everything counts.
 //
-// [View.Get] needs [Within] on every source for it, or [FullReplay].
+// [View.Get] needs [PartitionKey] on every source for it, or [FullReplay].
 func AsOf(t time.Time) RowsOption {
 	return func(o *rowsOptions) {
 		if t = t.UTC(); !t.IsZero() {
@@ -46,19 +46,19 @@ func AsKnownAt(t time.Time) RowsOption {
 	}
 }
 
-// ServeStale gives rows of another definition, if there are such and they can be decoded; Meta says so.
-func ServeStale() RowsOption { return func(o *rowsOptions) { o.stale = true } }
+// AllowStale gives rows of another definition, if there are such and they can be decoded; Meta says so.
+func AllowStale() RowsOption { return func(o *rowsOptions) { o.stale = true } }
 
 // RequireComplete makes a read fail with [ErrIncomplete] unless the rows are proven to account for the whole history, which
 // those of a source whose events or states expire never are.
 func RequireComplete() RowsOption { return func(o *rowsOptions) { o.complete = true } }
 
-// Partial replays what is left where history before the wanted instant has expired, instead of failing with a *[GapError];
+// Partial replays what is left where history before the wanted instant has expired, instead of failing with a *[HistoryExpiredError];
 // Meta.HistoryComplete and Meta.NoGapSeen are false then.
 func Partial() RowsOption { return func(o *rowsOptions) { o.partial = true } }
 
 // FullReplay lets [View.Get] read a source whole to find the events of one group as of a moment, where the source has no
-// [Within]. It costs what a build reads; see [View.Explain].
+// [PartitionKey]. It costs what a build reads; see [View.Explain].
 func FullReplay() RowsOption { return func(o *rowsOptions) { o.full = true } }
 
 // badOption is a mistake in the arguments of a call.
@@ -188,7 +188,7 @@ func past(view string, all []*origin, now time.Time, o rowsOptions) (window, Met
 			continue
 		}
 		if !o.partial {
-			return w, meta, &GapError{View: view, At: *t, Floor: meta.HistoryFloor}
+			return w, meta, &HistoryExpiredError{View: view, At: *t, Floor: meta.HistoryFloor}
 		}
 		meta.HistoryComplete, meta.NoGapSeen = false, false
 	}
@@ -226,8 +226,8 @@ func (o rowsOptions) counted(meta *Meta, n Counters) {
 }
 
 // Get returns the row of one group. Stored rows cost two reads. With [AsOf] or [AsKnownAt] the events of the group are
-// read: by a query of its partition in a source with [Within], else of the whole source, which [FullReplay] has to allow.
-// Errors: entity.ErrNotFound when the group has no event; *[StaleError]; *[GapError]; *[EventError]; *entity.InputError.
+// read: by a query of its partition in a source with [PartitionKey], else of the whole source, which [FullReplay] has to allow.
+// Errors: entity.ErrNotFound when the group has no event; *[StaleError]; *[HistoryExpiredError]; *[EventError]; *entity.InputError.
 func (v *View[K, S]) Get(ctx context.Context, k K, opts ...RowsOption) (Row[K, S], Meta, error) {
 	row, meta, err := v.opened().get(ctx, k, opts)
 	return typedRow[K, S](row), meta, err

@@ -17,7 +17,7 @@ import (
 func TestAsKnownAt_RowsLiveAsLongAsWasKnownThen(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	v := view(l, l.sites(func(f *timeline.Fold[string, totals]) { f.Retention = time.Hour }))
+	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Retention = time.Hour }))
 	l.append("d-1", "north", -1)
 	known := l.clock.Now()
 	l.clock.forward(3 * time.Hour)
@@ -76,9 +76,9 @@ func TestHistoryFloor_IsBehindTheSecondThatIsPassing(t *testing.T) {
 	l := newLab(t)
 	series, err := timeseries.New[short](l.db)
 	require.NoError(t, err)
-	v := view(l, timeline.Fold[string, totals]{
+	v := view(l, timeline.Projection[string, totals]{
 		Name: "short", Version: 1, Source: timeline.Series(series), Retention: 24 * time.Hour,
-		When: []timeline.Handler[string, totals]{timeline.Form[short, string, totals]("short.appended", func(s short) string { return s.ID })},
+		Handlers: []timeline.Handler[string, totals]{timeline.Ensure[short, string, totals]("short.appended", func(s short) string { return s.ID })},
 	})
 	happened := noon.Add(800 * time.Millisecond)
 	_, err = series.Append(l.ctx, short{ID: "s", At: happened})
@@ -86,7 +86,7 @@ func TestHistoryFloor_IsBehindTheSecondThatIsPassing(t *testing.T) {
 	l.clock.forward(24*time.Hour + 500*time.Millisecond) // the event was there less than a day ago, and has ended
 	require.Empty(t, rows(l, v, timeline.AsOf(l.clock.Now())))
 	_, _, err = v.Get(l.ctx, "s", timeline.FullReplay(), timeline.AsOf(happened))
-	var gap *timeline.GapError
+	var gap *timeline.HistoryExpiredError
 	require.ErrorAs(t, err, &gap)
 	assert.Equal(t, noon.Add(time.Second), gap.Floor)
 	_, _, err = v.Get(l.ctx, "s", timeline.FullReplay(), timeline.AsOf(gap.Floor))

@@ -16,7 +16,7 @@ func TestRebuild_RowsExpireWithTheirRetention(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.append("d-1", "north", 1, 2)
-	v := view(l, l.sites(func(f *timeline.Fold[string, totals]) { f.Retention = time.Hour }))
+	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Retention = time.Hour }))
 	rebuild(l, v)
 	want := l.clock.Now().Add(time.Hour).Truncate(time.Second) // the events happened after they were accepted
 	found := false

@@ -166,7 +166,7 @@ func (s rowStore[K, S]) all(ctx context.Context, generation string, opts ...enti
 }
 
 func (s rowStore[K, S]) list(generation string, opts ...entity.QueryOption) entity.Query[listed] {
-	return entity.As[listed](s.query(generation, opts...))
+	return entity.Project[listed](s.query(generation, opts...))
 }
 
 func (s rowStore[K, S]) after(group string) entity.QueryOption {

@@ -29,7 +29,7 @@ func Series[T any](s *timeseries.Series[T], opts ...SourceOption) Source {
 		return o
 	}
 	c, ok := schema.Feature[clocked](o.core.Schema)
-	if !ok || !o.core.Schema.Hidden {
+	if !ok || !o.core.Schema.HasMetadata {
 		o.problem("in tables that are shared with effect-dynamodb events do not tell when they were accepted")
 		return o
 	}

@@ -9,7 +9,7 @@ import (
 // Source is where a timeline gets its events from: [Series], [Versions], [Items], [Feed], or a [Merge] of them.
 type Source interface{ origins() []*origin }
 
-// SourceOption changes what a source gives: [Classify], [Upgrade], [Within], [AcceptedAt].
+// SourceOption changes what a source gives: [Classify], [Upgrade], [PartitionKey], [AcceptedAt].
 type SourceOption func(*origin)
 
 // Merge reads several sources as one. Events of the same time come in the order of the sources' names.
@@ -47,19 +47,19 @@ func Classify[T any](names []string, name func(Event[T]) string) SourceOption {
 	}
 }
 
-// Within says in which item, or partition, the events of a group lie: key gives an item with the partition key's fields
+// PartitionKey says in which item, or partition, the events of a group lie: key gives an item with the partition key's fields
 // of it, and as many of the sort key's, from the left, as are the same for the whole group. One group is then read by a
 // query of that partition, and a build holds one partition's events at a time. An event that lies elsewhere than key says
 // is an *[EventError].
-func Within[K comparable, T any](key func(K) T) SourceOption {
+func PartitionKey[K comparable, T any](key func(K) T) SourceOption {
 	return func(o *origin) {
 		switch {
 		case o.within != nil:
-			o.problem("it has two options Within")
+			o.problem("it has two options PartitionKey")
 		case key == nil:
-			o.problem("Within needs a function")
+			o.problem("PartitionKey needs a function")
 		case o.core == nil || o.core.Schema.Type != reflect.TypeFor[T]():
-			o.problem("Within gives a %s, of which the source does not read items", reflect.TypeFor[T]())
+			o.problem("PartitionKey gives a %s, of which the source does not read items", reflect.TypeFor[T]())
 		default:
 			o.groups = reflect.TypeFor[K]()
 			o.within = func(k any) reflect.Value { return reflect.ValueOf(key(k.(K))) }

@@ -51,13 +51,13 @@ func TestItems_OfATableWithoutMarksOfTheLibrary(t *testing.T) {
 	store := l.samples()
 	f := entity.Fields[sample]()
 	items := func(opts ...timeline.SourceOption) timeline.Source { return timeline.Items(store, &f.Taken, opts...) }
-	fold := func(name string, s timeline.Source) timeline.Fold[string, journal] {
-		return timeline.Fold[string, journal]{Name: name, Version: 1, Source: s,
-			When: []timeline.Handler[string, journal]{timeline.On("sample.stored", bySample, noteSample)}}
+	fold := func(name string, s timeline.Source) timeline.Projection[string, journal] {
+		return timeline.Projection[string, journal]{Name: name, Version: 1, Source: s,
+			Handlers: []timeline.Handler[string, journal]{timeline.On("sample.stored", bySample, noteSample)}}
 	}
 	plain := view(l, fold("plain", items()))
 	accepted := view(l, fold("accepted", items(timeline.AcceptedAt(&f.Stored))))
-	within := view(l, fold("within", items(timeline.AcceptedAt(&f.Stored), timeline.Within(func(d string) sample { return sample{Device: d} }))))
+	within := view(l, fold("within", items(timeline.AcceptedAt(&f.Stored), timeline.PartitionKey(func(d string) sample { return sample{Device: d} }))))
 	require.NoError(t, l.db.CreateTables(l.ctx))
 	put := func(device string, number int, minute float64) {
 		t.Helper()
@@ -95,7 +95,7 @@ func TestItems_OfATableWithoutMarksOfTheLibrary(t *testing.T) {
 	}
 	log, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: items()})
 	require.NoError(t, err)
-	p, err := log.Page(l.ctx, 1, 10, timeline.Of(sample{Device: "d", Number: 1}))
+	p, err := log.Page(l.ctx, 1, 10, timeline.ForKey(sample{Device: "d", Number: 1}))
 	require.NoError(t, err)
 	assert.Len(t, p.Rows, 1, "one item")
 }
@@ -142,9 +142,9 @@ func TestNothingButTheEventsOfTheEntityTakesPart(t *testing.T) {
 func TestMerge_BringsSourcesIntoOneOrder(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	fold := timeline.Fold[string, journal]{
+	fold := timeline.Projection[string, journal]{
 		Name: "both", Version: 1, Source: timeline.Merge(timeline.Versions(l.past), timeline.Series(l.readings)),
-		When: []timeline.Handler[string, journal]{
+		Handlers: []timeline.Handler[string, journal]{
 			timeline.On("reading.appended", bySite, func(j *journal, e timeline.Event[reading]) error {
 				j.Lines = append(j.Lines, fmt.Sprint("reading ", e.Payload.Value))
 				return nil
@@ -164,7 +164,7 @@ func TestMerge_BringsSourcesIntoOneOrder(t *testing.T) {
 	assert.Equal(t, []string{"reading 100", "hello", "reading 300"}, rows(l, v)["u-1"].State.Lines)
 	turned := fold
 	turned.Source = timeline.Merge(timeline.Series(l.readings), timeline.Versions(l.past))
-	slices.Reverse(turned.When)
+	slices.Reverse(turned.Handlers)
 	assert.Equal(t, v.Fingerprint(), view(l.connect(), turned).Fingerprint(), "the order of sources and handlers does not count")
 	log, err := timeline.NewLog(l.db, timeline.Log{Name: "both", Source: fold.Source, Oldest: true})
 	require.NoError(t, err)
@@ -175,7 +175,7 @@ func TestMerge_BringsSourcesIntoOneOrder(t *testing.T) {
 		names = append(names, e.Name)
 	}
 	assert.Equal(t, []string{"reading.appended", "message.created", "reading.appended"}, names)
-	p, err = log.Page(l.ctx, 1, 10, timeline.Of(message{ID: "m-1"}))
+	p, err = log.Page(l.ctx, 1, 10, timeline.ForKey(message{ID: "m-1"}))
 	require.NoError(t, err)
 	assert.Len(t, p.Rows, 1, "the other source is left out")
 }
@@ -197,12 +197,12 @@ func fed(events *[]event) timeline.Source {
 }
 
 func happened(key string, minute float64, site string) event {
-	return event{Name: "taken", Key: key, At: at(minute), Seen: at(minute), Payload: reading{Site: site, Value: int(minute)}}
+	return event{Name: "taken", Key: key, At: at(minute), AcceptedAt: at(minute), Payload: reading{Site: site, Value: int(minute)}}
 }
 
-func fromFeed(name string, s timeline.Source) timeline.Fold[string, totals] {
-	return timeline.Fold[string, totals]{Name: name, Version: 1, Source: s,
-		When: []timeline.Handler[string, totals]{timeline.On("taken", bySite, sum)}}
+func fromFeed(name string, s timeline.Source) timeline.Projection[string, totals] {
+	return timeline.Projection[string, totals]{Name: name, Version: 1, Source: s,
+		Handlers: []timeline.Handler[string, totals]{timeline.On("taken", bySite, sum)}}
 }
 
 func TestAnEventThatComesTwiceCountsOnce(t *testing.T) {
@@ -221,7 +221,7 @@ func TestAnEventThatComesTwiceCountsOnce(t *testing.T) {
 	var wrong *timeline.EventError
 	require.ErrorAs(t, err, &wrong)
 	require.ErrorIs(t, err, timeline.ErrDuplicate)
-	assert.Equal(t, timeline.History, wrong.Category)
+	assert.Equal(t, timeline.History, wrong.Stage)
 	assert.Equal(t, "a", wrong.Key)
 	assert.Equal(t, "feed", wrong.View)
 }
@@ -261,7 +261,7 @@ func TestFeed_CatchesUpByTheTimeOfAcceptance(t *testing.T) {
 	rebuild(l, v)
 	l.clock.forward(time.Hour)
 	late := happened("c", -15, "s")
-	late.Seen = at(30)
+	late.AcceptedAt = at(30)
 	events = append(events, late, happened("d", 31, "s"), happened("e", 32, "other"))
 	_, err := v.CatchUp(l.ctx)
 	require.NoError(t, err)
@@ -269,7 +269,7 @@ func TestFeed_CatchesUpByTheTimeOfAcceptance(t *testing.T) {
 	assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v))
 	assert.Equal(t, []int{-20, -10}, rows(l, v, timeline.AsKnownAt(at(0)))["s"].State.Order)
 	timeless := happened("f", -1, "s")
-	timeless.Seen = time.Time{}
+	timeless.AcceptedAt = time.Time{}
 	events = append(events, timeless)
 	for range 2 {
 		_, err = v.CatchUp(l.ctx)
@@ -297,14 +297,14 @@ func TestClassify_NamesEventsByTheirContent(t *testing.T) {
 		}
 		return "high"
 	})
-	v := view(l, l.sites(func(f *timeline.Fold[string, totals]) {
-		f.Source, f.When = levels, []timeline.Handler[string, totals]{timeline.On("high", bySite, sum)}
+	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) {
+		f.Source, f.Handlers = levels, []timeline.Handler[string, totals]{timeline.On("high", bySite, sum)}
 	}))
 	meta := rebuild(l, v)
 	assert.EqualValues(t, 2, meta.Counters.Unhandled)
 	assert.Equal(t, []int{30, 40}, rows(l, v)["north"].State.Order)
-	assert.True(t, v.Affected("high"))
-	assert.False(t, v.Affected("low", "reading.appended"))
+	assert.True(t, v.DependsOn("high"))
+	assert.False(t, v.DependsOn("low", "reading.appended"))
 	log, err := timeline.NewLog(l.db, timeline.Log{Name: "levels", Source: levels, Oldest: true})
 	require.NoError(t, err)
 	var names []string
@@ -313,14 +313,14 @@ func TestClassify_NamesEventsByTheirContent(t *testing.T) {
 		names = append(names, e.Name)
 	}
 	assert.Equal(t, []string{"low", "high", "high"}, names, "an event without a name is left out of logs too")
-	_, err = view(l.connect(), l.sites(func(f *timeline.Fold[string, totals]) {
+	_, err = view(l.connect(), l.sites(func(f *timeline.Projection[string, totals]) {
 		f.Source = source(func(timeline.Event[reading]) string { return "middle" })
-		f.When = []timeline.Handler[string, totals]{timeline.On("high", bySite, sum)}
+		f.Handlers = []timeline.Handler[string, totals]{timeline.On("high", bySite, sum)}
 	})).Rebuild(l.ctx)
 	var wrong *timeline.EventError
 	require.ErrorAs(t, err, &wrong)
 	require.ErrorIs(t, err, timeline.ErrUnknownEvent)
-	assert.Equal(t, timeline.Naming, wrong.Category)
+	assert.Equal(t, timeline.Naming, wrong.Stage)
 }
 
 func TestWithin_AnEventElsewhereStopsTheBuild(t *testing.T) {
@@ -328,13 +328,13 @@ func TestWithin_AnEventElsewhereStopsTheBuild(t *testing.T) {
 	l := newLab(t)
 	l.append("d-1", "d-1", 1)
 	l.append("d-2", "elsewhere", 2)
-	v := view(l, l.devices(func(f *timeline.Fold[string, totals]) {
-		f.When[0] = timeline.On("reading.appended", bySite, sum) // Within says that the group is the device
+	v := view(l, l.devices(func(f *timeline.Projection[string, totals]) {
+		f.Handlers[0] = timeline.On("reading.appended", bySite, sum) // Within says that the group is the device
 	}))
 	_, err := v.Rebuild(l.ctx)
 	var wrong *timeline.EventError
 	require.ErrorAs(t, err, &wrong)
-	assert.Equal(t, timeline.Grouping, wrong.Category)
+	assert.Equal(t, timeline.Grouping, wrong.Stage)
 	assert.ErrorContains(t, err, "outside of the partition")
 	row, _, err := v.Get(l.ctx, "d-1", timeline.FullReplay(), timeline.AsOf(at(10)))
 	require.NoError(t, err, "its own partition has none")
@@ -365,10 +365,10 @@ func TestWithin_AWholeSortKeyIsNoPrefixOfOthers(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	v := view(l, timeline.Fold[group, totals]{
+	v := view(l, timeline.Projection[group, totals]{
 		Name: "sensors", Version: 1,
-		Source: timeline.Series(series, timeline.Within(func(g group) sensor { return sensor{Device: g.Device, Kind: g.Kind} })),
-		When: []timeline.Handler[group, totals]{timeline.On("sensor.appended", func(s sensor) group { return group{s.Device, s.Kind} },
+		Source: timeline.Series(series, timeline.PartitionKey(func(g group) sensor { return sensor{Device: g.Device, Kind: g.Kind} })),
+		Handlers: []timeline.Handler[group, totals]{timeline.On("sensor.appended", func(s sensor) group { return group{s.Device, s.Kind} },
 			func(s *totals, e timeline.Event[sensor]) error {
 				s.Order = append(s.Order, e.Payload.Value)
 				return nil
@@ -383,11 +383,11 @@ func TestWithin_AWholeSortKeyIsNoPrefixOfOthers(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, []int{i}, row.State.Order, kind)
 		assert.EqualValues(t, 1, meta.Counters.Scanned, "%s: no other item is read", kind)
-		p, err := log.Page(l.ctx, 1, 10, timeline.Of(sensor{Device: "d", Kind: kind}))
+		p, err := log.Page(l.ctx, 1, 10, timeline.ForKey(sensor{Device: "d", Kind: kind}))
 		require.NoError(t, err)
 		assert.Len(t, p.Rows, 1, kind)
 	}
-	p, err := log.Page(l.ctx, 1, 10, timeline.Of(sensor{Device: "d"}))
+	p, err := log.Page(l.ctx, 1, 10, timeline.ForKey(sensor{Device: "d"}))
 	require.NoError(t, err)
 	assert.Len(t, p.Rows, 7, "the whole partition")
 }

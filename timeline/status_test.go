@@ -50,7 +50,7 @@ func TestTheStatusOfAViewFromItsBeginning(t *testing.T) {
 	began := l.clock.Now()
 	last := 0.0
 	var status []timeline.Status
-	meta = rebuild(l, v, timeline.NoteEvery(1), timeline.Segments(2), timeline.OnProgress(func(m timeline.Meta) {
+	meta = rebuild(l, v, timeline.CheckpointEvery(1), timeline.Segments(2), timeline.OnProgress(func(m timeline.Meta) {
 		status = append(status, m.RebuildStatus)
 		if m.RebuildProgress != nil {
 			assert.GreaterOrEqual(t, *m.RebuildProgress, last, "T28: progress never falls")

@@ -100,7 +100,7 @@ type expiry struct {
 	after time.Duration
 }
 
-var _ plan.Stamper = (*expiry)(nil) // nothing would miss it: rows would merely stay
+var _ plan.ExpirySetter = (*expiry)(nil) // nothing would miss it: rows would merely stay
 
 // Declare is called by this module when a store is built.
 func (expiring) Declare(d *schema.Decl) {
@@ -147,7 +147,7 @@ type stores struct {
 }
 
 // itemOptions declare items of a view: what says which ones.
-func itemOptions(f Fold[any, any], what string) []entity.StoreOption {
+func itemOptions(f Projection[any, any], what string) []entity.StoreOption {
 	return []entity.StoreOption{
 		entity.Named("Timeline" + what + "-" + f.Name),
 		forStore{Do: func(o *opt.Spec) { o.Table, o.Own, o.Derived = f.Table, true, true }},
@@ -155,7 +155,7 @@ func itemOptions(f Fold[any, any], what string) []entity.StoreOption {
 }
 
 // rowOptions declare the rows of a view.
-func rowOptions(f Fold[any, any]) []entity.StoreOption {
+func rowOptions(f Projection[any, any]) []entity.StoreOption {
 	return append(itemOptions(f, ""), forStore{Do: func(o *opt.Spec) {
 		if f.Retention > 0 {
 			o.After = &f.Retention
@@ -164,7 +164,7 @@ func rowOptions(f Fold[any, any]) []entity.StoreOption {
 }
 
 // open declares the other items of a view.
-func open(db *entity.DB, f Fold[any, any], rows rows) (s stores, err error) {
+func open(db *entity.DB, f Projection[any, any], rows rows) (s stores, err error) {
 	s.rows = rows
 	if s.pages, err = entity.New[directory](db, itemOptions(f, "Pages")...); err != nil {
 		return s, err
@@ -185,5 +185,5 @@ type (
 // grows, so that it fails for ever once another builder has written; and a builder writes an item no second time before
 // the first write has ended. The manifest is never removed, so that creating it twice is refused.
 func fenced() entity.WriteOption {
-	return forWrite{Do: func(o *opt.Spec) { o.Idempotent = true }}
+	return forWrite{Do: func(o *opt.Spec) { o.SoleWriter = true }}
 }

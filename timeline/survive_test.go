@@ -73,7 +73,7 @@ func TestRebuild_RefusesStatesThatWouldComeBackAsOthers(t *testing.T) {
 			}
 			var wrong *timeline.EventError
 			require.ErrorAs(t, err, &wrong)
-			assert.Equal(t, timeline.Storing, wrong.Category)
+			assert.Equal(t, timeline.Storing, wrong.Stage)
 			assert.Equal(t, "by", wrong.View)
 			assert.Equal(t, `"north"`, wrong.Group)
 			assert.Equal(t, "reading.appended", wrong.Event)
@@ -113,9 +113,9 @@ func TestRebuild_NamesNoGroupByASecret(t *testing.T) {
 	l := newLab(t)
 	series, err := timeseries.New[stay](l.db)
 	require.NoError(t, err)
-	v := view(l, timeline.Fold[guestKey, notes]{
+	v := view(l, timeline.Projection[guestKey, notes]{
 		Name: "visits", Version: 1, Source: timeline.Series(series),
-		When: []timeline.Handler[guestKey, notes]{timeline.On("stay.appended",
+		Handlers: []timeline.Handler[guestKey, notes]{timeline.On("stay.appended",
 			func(x stay) guestKey {
 				return guestKey{x.House, strings.ToUpper(x.Email[strings.Index(x.Email, "@")+1:])}
 			},

@@ -35,9 +35,9 @@ func guests(t *testing.T, l *lab) (*entity.Store[guest], *timeline.View[string, 
 	require.NoError(t, err)
 	past, err := versioned.Of(store)
 	require.NoError(t, err)
-	f := timeline.Fold[string, journal]{Name: "guests", Version: 1, Source: timeline.Versions(past)}
+	f := timeline.Projection[string, journal]{Name: "guests", Version: 1, Source: timeline.Versions(past)}
 	for _, what := range []string{"created", "updated", "deleted"} {
-		f.When = append(f.When, timeline.On("guest."+what, func(g guest) string { return g.House }, func(j *journal, e timeline.Event[guest]) error {
+		f.Handlers = append(f.Handlers, timeline.On("guest."+what, func(g guest) string { return g.House }, func(j *journal, e timeline.Event[guest]) error {
 			j.Lines = append(j.Lines, fmt.Sprint(e.Payload.ID, " ", e.Name, " ", e.Version, " ", e.Payload.Seen.Format(time.RFC3339Nano)))
 			return nil
 		}))
@@ -140,7 +140,7 @@ func TestCatchUp_ThatFindsNothingFoldsNoRowOfAFeedThatDoesNotSayWhen(t *testing.
 	l := newLab(t)
 	events := []event{happened("a", -3, "s"), happened("b", -2, "s")}
 	for i := range events {
-		events[i].Seen = time.Time{}
+		events[i].AcceptedAt = time.Time{}
 	}
 	v := view(l, fromFeed("feed", fed(&events)))
 	rebuild(l, v)
@@ -149,7 +149,7 @@ func TestCatchUp_ThatFindsNothingFoldsNoRowOfAFeedThatDoesNotSayWhen(t *testing.
 	require.NoError(t, err)
 	assert.Zero(t, l.rowWrites())
 	late := happened("c", -4, "s")
-	late.Seen = time.Time{}
+	late.AcceptedAt = time.Time{}
 	events = append(events, late)
 	_, err = v.CatchUp(l.ctx)
 	require.NoError(t, err)

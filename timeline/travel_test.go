@@ -75,9 +75,9 @@ func TestBeforeTheFloorIsAGap(t *testing.T) {
 	series, err := timeseries.New[short](l.db)
 	require.NoError(t, err)
 	source := timeline.Series(series)
-	v := view(l, timeline.Fold[string, journal]{
+	v := view(l, timeline.Projection[string, journal]{
 		Name: "short", Version: 1, Source: source, Retention: 24 * time.Hour,
-		When: []timeline.Handler[string, journal]{timeline.On("short.appended", func(s short) string { return s.ID },
+		Handlers: []timeline.Handler[string, journal]{timeline.On("short.appended", func(s short) string { return s.ID },
 			func(j *journal, e timeline.Event[short]) error {
 				j.Lines = append(j.Lines, e.At.Format("2 15:04"))
 				return nil
@@ -100,7 +100,7 @@ func TestBeforeTheFloorIsAGap(t *testing.T) {
 	l.clock.forward(5 * time.Hour) // the first has expired; DynamoDB need not have removed it
 	for _, opt := range []timeline.RowsOption{timeline.AsOf(began), timeline.AsKnownAt(began)} {
 		_, err = v.Page(l.ctx, 1, 10, opt)
-		var gap *timeline.GapError
+		var gap *timeline.HistoryExpiredError
 		require.ErrorAs(t, err, &gap)
 		require.ErrorIs(t, err, timeline.ErrHistoryGap)
 		assert.Equal(t, began, gap.At)

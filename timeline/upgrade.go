@@ -84,7 +84,7 @@ func storedVersion(it item.Item) int {
 }
 
 // decodeStored is the payload of an item in the shape that it was stored in, brought to today's.
-func decodeStored(o *origin, r *record, it item.Item) (any, Category, error) {
+func decodeStored(o *origin, r *record, it item.Item) (any, Stage, error) {
 	at := slices.IndexFunc(o.steps, func(s step) bool { return s.from == r.stored })
 	if r.stored != o.version && at < 0 {
 		return nil, Decoding, fmt.Errorf("%w: %d; the source reads %s", ErrPayloadVersion, r.stored, o.reads())

@@ -62,19 +62,19 @@ func put[T any](l *lab, ev T) {
 	l.t.Helper()
 	series, err := timeseries.New[T](l.connect().db)
 	require.NoError(l.t, err)
-	_, err = series.Append(l.ctx, ev, timeseries.SkipCurrent())
+	_, err = series.Append(l.ctx, ev, timeseries.WithoutCurrent())
 	require.NoError(l.t, err)
 }
 
 // temps is a fold of today's shape by a field that the first ones did not have.
-func temps(l *lab, opts ...timeline.SourceOption) (timeline.Fold[string, journal], *timeline.LogView) {
+func temps(l *lab, opts ...timeline.SourceOption) (timeline.Projection[string, journal], *timeline.LogView) {
 	l.t.Helper()
 	series, err := timeseries.New[temp3](l.connect().db)
 	require.NoError(l.t, err)
 	source := timeline.Series(series, opts...)
-	return timeline.Fold[string, journal]{Name: "temps", Version: 1, Source: source,
-		When: []timeline.Handler[string, journal]{timeline.On("temp.appended", func(v temp3) string { return v.Room }, func(j *journal, e timeline.Event[temp3]) error {
-			j.Lines = append(j.Lines, fmt.Sprint(e.Stored, " ", e.Payload.Celsius))
+	return timeline.Projection[string, journal]{Name: "temps", Version: 1, Source: source,
+		Handlers: []timeline.Handler[string, journal]{timeline.On("temp.appended", func(v temp3) string { return v.Room }, func(j *journal, e timeline.Event[temp3]) error {
+			j.Lines = append(j.Lines, fmt.Sprint(e.PayloadVersion, " ", e.Payload.Celsius))
 			return nil
 		})}}, listing(l, timeline.Log{Name: "temps", Source: source, Oldest: true})
 }
@@ -94,8 +94,8 @@ func TestEveryReplaySeesTodaysPayload(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, p.Rows, 3)
 	assert.Equal(t, temp3{ID: "t", At: at(1), Room: "hall", Celsius: 10}, p.Rows[0].Payload, "T44: a log too")
-	assert.Equal(t, 1, p.Rows[0].Stored, "and it tells what was stored")
-	p, err = log.Page(l.ctx, 1, 10, timeline.Of(temp3{ID: "t"}))
+	assert.Equal(t, 1, p.Rows[0].PayloadVersion, "and it tells what was stored")
+	p, err = log.Page(l.ctx, 1, 10, timeline.ForKey(temp3{ID: "t"}))
 	require.NoError(t, err)
 	assert.Len(t, p.Rows, 3)
 	assert.ElementsMatch(t, before, l.scan(), "T49: stored items do not change")
@@ -149,7 +149,7 @@ func TestAPayloadOutsideOfTheStepsStopsTheReplay(t *testing.T) {
 			var wrong *timeline.EventError
 			require.ErrorAs(t, err, &wrong)
 			require.ErrorIs(t, err, timeline.ErrPayloadVersion)
-			assert.Equal(t, timeline.Decoding, wrong.Category)
+			assert.Equal(t, timeline.Decoding, wrong.Stage)
 			_, err = log.Page(l.ctx, 1, 1)
 			require.ErrorIs(t, err, timeline.ErrPayloadVersion)
 		})
@@ -160,7 +160,7 @@ func TestAPayloadOutsideOfTheStepsStopsTheReplay(t *testing.T) {
 	_, err := view(l, fold).Rebuild(l.ctx)
 	var wrong *timeline.EventError
 	require.ErrorAs(t, err, &wrong)
-	assert.Equal(t, timeline.Upgrading, wrong.Category)
+	assert.Equal(t, timeline.Upgrading, wrong.Stage)
 	assert.Equal(t, 1, wrong.Payload)
 	assert.ErrorIs(t, err, strconv.ErrSyntax)
 	assert.False(t, errors.Is(err, timeline.ErrPayloadVersion))
@@ -210,7 +210,7 @@ func TestTheItemBeforeAChangeIsUpgradedToo(t *testing.T) {
 		return nil
 	}
 	byID := func(p page2) string { return p.ID }
-	v := view(l, timeline.Fold[string, journal]{Name: "pages", Version: 1, Source: source, When: []timeline.Handler[string, journal]{
+	v := view(l, timeline.Projection[string, journal]{Name: "pages", Version: 1, Source: source, Handlers: []timeline.Handler[string, journal]{
 		timeline.On("page.created", byID, handler), timeline.On("page.updated", byID, handler)}})
 	assert.Equal(t, []string{"one", "one", "two"}, rows(l, v, timeline.AsOf(at(9)))["p"].State.Lines)
 }

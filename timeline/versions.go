@@ -30,7 +30,7 @@ const (
 
 // keeper is the feature that keeps states, and for how long.
 type keeper interface {
-	plan.Historian
+	plan.Snapshotter
 	Kept() time.Duration
 }
 
@@ -58,7 +58,7 @@ func Versions[T any](h *versioned.History[T], opts ...SourceOption) Source {
 	if s.UpdatedAt == nil {
 		o.problem(`the entity needs a field with entity:"updated_at": it says when a change happened`)
 	}
-	if !s.Hidden {
+	if !s.HasMetadata {
 		o.problem("in tables that are shared with effect-dynamodb the states of an item do not tell what happened")
 	}
 	if r, ok := schema.Feature[keeper](s); ok {
@@ -221,7 +221,7 @@ func (l *lives) what(before, after item.Item) string {
 	case s.CreatedAt != nil && !item.Equal(before[s.CreatedAt.Name], after[s.CreatedAt.Name]):
 		return created
 	}
-	if _, soft := schema.Feature[plan.Mover](s); !soft {
+	if _, soft := schema.Feature[plan.SoftDeleter](s); !soft {
 		return created
 	}
 	return restored

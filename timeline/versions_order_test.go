@@ -79,7 +79,7 @@ func TestVersions_KeepTheirOrderWhateverTheirWritersClocksSay(t *testing.T) {
 	again, gone := p.Rows[0], p.Rows[1]
 	assert.EqualValues(t, 3, again.Version)
 	assert.Equal(t, gone.At, again.At, "not before what it follows")
-	assert.True(t, again.Seen.Before(gone.Seen), "as it was stored")
+	assert.True(t, again.AcceptedAt.Before(gone.AcceptedAt), "as it was stored")
 	past, _, err := v.Get(l.ctx, "oak", timeline.FullReplay(), timeline.AsOf(gone.At.Add(-time.Second)))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"created 1 green"}, past.State.Lines)

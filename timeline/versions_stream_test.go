@@ -144,5 +144,5 @@ func TestVersions_OfSnapshotsThatContradictTheirKeysAreRefused(t *testing.T) {
 	err := timeline.Assembled(timeline.Versions(l.past), []map[string]types.AttributeValue{x.snapshot(2), wrong}, func(string, int64, bool) {}, func(int) {})
 	var bad *timeline.EventError
 	require.ErrorAs(t, err, &bad)
-	assert.Equal(t, timeline.History, bad.Category)
+	assert.Equal(t, timeline.History, bad.Stage)
 }

@@ -25,11 +25,11 @@ func noteMessage(j *journal, e timeline.Event[message]) error {
 }
 
 // histories is a fold that writes down what happened to each message.
-func (l *lab) histories(change ...func(*timeline.Fold[string, journal])) timeline.Fold[string, journal] {
+func (l *lab) histories(change ...func(*timeline.Projection[string, journal])) timeline.Projection[string, journal] {
 	byID := func(m message) string { return m.ID }
-	f := timeline.Fold[string, journal]{Name: "histories", Version: 1, Source: timeline.Versions(l.past)}
+	f := timeline.Projection[string, journal]{Name: "histories", Version: 1, Source: timeline.Versions(l.past)}
 	for _, what := range []string{"created", "updated", "deleted", "restored", "baseline"} {
-		f.When = append(f.When, timeline.On("message."+what, byID, noteMessage))
+		f.Handlers = append(f.Handlers, timeline.On("message."+what, byID, noteMessage))
 	}
 	for _, c := range change {
 		c(&f)
@@ -73,8 +73,8 @@ func TestVersionsTellEverythingThatHappened(t *testing.T) {
 	l.create("b", "y")
 	l.remove("b") // it is a deleted copy
 	v := view(l, l.histories())
-	within := view(l, l.histories(func(f *timeline.Fold[string, journal]) {
-		f.Name, f.Source = "within", timeline.Versions(l.past, timeline.Within(func(id string) message { return message{ID: id} }))
+	within := view(l, l.histories(func(f *timeline.Projection[string, journal]) {
+		f.Name, f.Source = "within", timeline.Versions(l.past, timeline.PartitionKey(func(id string) message { return message{ID: id} }))
 	}))
 	for _, v := range []*timeline.View[string, journal]{v, within} {
 		meta := rebuild(l, v)
@@ -123,9 +123,9 @@ func leaves(t *testing.T, l *lab) (*entity.Store[leaf], *timeline.View[string, j
 	t.Helper()
 	store, err := entity.New[leaf](l.db)
 	require.NoError(t, err)
-	f := timeline.Fold[string, journal]{Name: "leaves", Version: 1, Retention: 24 * time.Hour, Source: pastOf(t, store)}
+	f := timeline.Projection[string, journal]{Name: "leaves", Version: 1, Retention: 24 * time.Hour, Source: pastOf(t, store)}
 	for _, what := range []string{"created", "updated", "deleted", "restored", "baseline"} {
-		f.When = append(f.When, timeline.On("leaf."+what, func(v leaf) string { return v.Tree }, noteLeaf))
+		f.Handlers = append(f.Handlers, timeline.On("leaf."+what, func(v leaf) string { return v.Tree }, noteLeaf))
 	}
 	return store, view(l, f)
 }
@@ -134,7 +134,7 @@ func pastOf(t *testing.T, store *entity.Store[leaf]) timeline.Source {
 	t.Helper()
 	past, err := versioned.Of(store)
 	require.NoError(t, err)
-	return timeline.Versions(past, timeline.Within(func(tree string) leaf { return leaf{Tree: tree} }))
+	return timeline.Versions(past, timeline.PartitionKey(func(tree string) leaf { return leaf{Tree: tree} }))
 }
 
 func TestVersions_DeletedForGoodAndThereAgain(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// View builds and reads the rows of a [Fold]. It is safe for concurrent use.
+// View builds and reads the rows of a [Projection]. It is safe for concurrent use.
 type View[K comparable, S any] struct{ view *view }
 
 // view is a [View] whose types are erased.
@@ -23,7 +23,7 @@ type view struct {
 // New checks a definition and declares its rows on db, so that entity.DB.CreateTables makes their table. It does no I/O.
 // The error joins an *entity.SchemaError for every mistake, one of them being that another definition has the name;
 // without a database it is an *entity.InputError.
-func New[K comparable, S any](db *entity.DB, f Fold[K, S]) (*View[K, S], error) {
+func New[K comparable, S any](db *entity.DB, f Projection[K, S]) (*View[K, S], error) {
 	d, err := define(f.erased(), typesOf[K, S]())
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func New[K comparable, S any](db *entity.DB, f Fold[K, S]) (*View[K, S], error) 
 	if db == nil {
 		return nil, errNoDB
 	}
-	rows, err := entity.New[stored[K, S]](db, rowOptions(d.Fold)...)
+	rows, err := entity.New[stored[K, S]](db, rowOptions(d.Projection)...)
 	if err != nil {
 		return nil, err
 	}
@@ -43,12 +43,12 @@ func New[K comparable, S any](db *entity.DB, f Fold[K, S]) (*View[K, S], error) 
 }
 
 func newView(db *entity.DB, d *definition, rows rows) (*view, error) {
-	s, err := open(db, d.Fold, rows)
+	s, err := open(db, d.Projection, rows)
 	if err != nil {
 		return nil, err
 	}
 	if other, taken := s.core.Views.LoadOrStore(d.Name, d.print); taken && other != d.print {
-		return nil, &schema.Error{Code: schema.CodeTimelineName, Type: "timeline.Fold " + d.Name, Field: "Name", Problem: "another definition has the name"}
+		return nil, &schema.Error{Code: schema.CodeTimelineName, Type: "timeline.Projection " + d.Name, Field: "Name", Problem: "another definition has the name"}
 	}
 	return &view{d, s}, nil
 }
@@ -66,8 +66,8 @@ func (v *View[K, S]) opened() *view {
 // Fingerprint identifies the definition: rows of another one are not served.
 func (v *View[K, S]) Fingerprint() string { return v.opened().print }
 
-// Affected reports whether rows may change by events of these names.
-func (v *View[K, S]) Affected(events ...string) bool {
+// DependsOn reports whether rows may change by events of these names.
+func (v *View[K, S]) DependsOn(events ...string) bool {
 	byEvent := v.opened().byEvent
 	return slices.ContainsFunc(events, func(name string) bool { _, handled := byEvent[name]; return handled })
 }

@@ -71,7 +71,7 @@ func (o *origin) under(v reflect.Value) (expr.Cond, error) {
 }
 
 // sortUnder is the condition on the sort key: what begins with the parts that are filled in.
-func (o *origin) sortUnder(h *schema.Half, v reflect.Value) (expr.Cond, error) {
+func (o *origin) sortUnder(h *schema.KeyDef, v reflect.Value) (expr.Cond, error) {
 	s := o.core.Schema
 	if h == nil {
 		return expr.Cond{}, nil
@@ -105,7 +105,7 @@ func (o *origin) sortUnder(h *schema.Half, v reflect.Value) (expr.Cond, error) {
 
 // exactly is the condition of one item and its satellites: they go on with the separator, and no key of another item sorts
 // between it and the end of a range.
-func (o *origin) exactly(h *schema.Half, fields []*key.Field, values []types.AttributeValue) (expr.Cond, error) {
+func (o *origin) exactly(h *schema.KeyDef, fields []*key.Field, values []types.AttributeValue) (expr.Cond, error) {
 	it := item.Item{}
 	for i, f := range fields {
 		it[f.Attr] = values[i]
@@ -121,7 +121,7 @@ func (o *origin) exactly(h *schema.Half, fields []*key.Field, values []types.Att
 }
 
 // filled are the values of the leading sort-key parts that v has.
-func (o *origin) filled(h *schema.Half, v reflect.Value) ([]types.AttributeValue, error) {
+func (o *origin) filled(h *schema.KeyDef, v reflect.Value) ([]types.AttributeValue, error) {
 	var lead []types.AttributeValue
 	for _, a := range h.Parts {
 		av, err := plan.EncodeAttr(o.core.Schema, a, v)

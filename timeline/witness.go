@@ -24,7 +24,7 @@ func (o *origin) ends() bool {
 
 // mover is the feature that makes copies of deleted items, and for how long.
 type mover interface {
-	plan.Mover
+	plan.SoftDeleter
 	Kept() time.Duration
 }
 

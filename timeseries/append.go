@@ -119,7 +119,7 @@ func (ev *event) item(in plan.Input) (item.Item, error) {
 		return nil, err
 	}
 	it[schema.EntityAttr] = item.S(s.Name)
-	if s.Hidden {
+	if s.HasMetadata {
 		it[schema.KindAttr], it[schema.AtAttr], it[schema.WriteAttr] = item.S("e"), at, item.S(in.WriteID)
 	}
 	if s.Payload > 1 {
@@ -203,14 +203,14 @@ func (ev *event) exists() expr.Cond {
 }
 
 // ownSeries makes an error of a refusal by an item of a series whose key differs from ev's in case.
-func (ev *event) ownSeries(judge func([]plan.Failure) plan.Verdict) func([]plan.Failure) plan.Verdict {
-	return func(failed []plan.Failure) plan.Verdict {
+func (ev *event) ownSeries(resolve func([]plan.Failure) plan.Resolution) func([]plan.Failure) plan.Resolution {
+	return func(failed []plan.Failure) plan.Resolution {
 		for _, f := range failed {
 			if err := plan.SameCase(ev.c.Schema, ev.carried, f.Image); err != nil {
-				return plan.Verdict{Err: err}
+				return plan.Resolution{Err: err}
 			}
 		}
-		return judge(failed)
+		return resolve(failed)
 	}
 }
 
@@ -222,7 +222,7 @@ func (ev *event) older(current item.Item) (bool, error) {
 	}
 	order, ok := expr.Compares(av, ev.clock)
 	if !ok {
-		return false, &ClockTypeError{ev.e.orderBy.Name}
+		return false, &OrderByTypeError{ev.e.orderBy.Name}
 	}
 	return order >= 0, nil
 }

@@ -24,7 +24,7 @@ const seriesAtOnce = 8
 // and 4 MB, each of which advances the current item once. Several series are worked on at the same time.
 //
 // It costs a request per chunk, one more each time the current item or an event turns out to be newer or there already,
-// and one consistent read per series with an applied event (see [SkipCurrent]). A mistake in one event is an error
+// and one consistent read per series with an applied event (see [WithoutCurrent]). A mistake in one event is an error
 // before any request. When a later chunk fails, the results of the earlier ones come with the error, and those of
 // events that were not decided have neither Applied nor Reason.
 func (s *Series[T]) AppendAll(ctx context.Context, evs []T, opts ...AppendOption) ([]Result[T], error) {
@@ -166,7 +166,7 @@ func (s *Series[T]) appendAndRecord(ctx context.Context, pending []*placed, user
 func (x *placed) afterFirst() outcome {
 	o := x.first.outcome
 	switch {
-	case o.applied || o.reason == Recorded:
+	case o.applied || o.reason == LateRecorded:
 		o = outcome{stored: x.first.carried, current: o.current}
 	case o.stored == nil:
 		return o
@@ -183,7 +183,7 @@ func (s *Series[T]) fillCurrent(ctx context.Context, g *group) error {
 	known := outcome{applied: slices.ContainsFunc(g.events, func(x *placed) bool { return x.applied })}
 	for _, x := range g.events {
 		decided := x.applied || x.reason != ""
-		if !decided || x.current != nil || x.reason == Refused {
+		if !decided || x.current != nil || x.reason == ConditionFailed {
 			continue
 		}
 		if err := s.follow(ctx, &known, x.primary, false); err != nil || known.current == nil {

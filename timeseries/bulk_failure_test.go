@@ -73,7 +73,7 @@ func TestAppendAll_OneSeriesThatFailsDoesNotStopTheOthers(t *testing.T) {
 	w.seed(Meter{MeterID: "m-2", Seq: 1})
 	w.change("$app#v1#meter#m-2", "$app#v1#meter", func(it item) { it["seq"] = avS("text") })
 	rs, err := w.AppendAll(w.ctx, []Meter{{MeterID: "m-1", Seq: 2}, {MeterID: "m-2", Seq: 2}, {MeterID: "m-3", Seq: 2}})
-	var clockType *timeseries.ClockTypeError
+	var clockType *timeseries.OrderByTypeError
 	require.ErrorAs(t, err, &clockType)
 	require.True(t, rs[0].Applied)
 	require.Zero(t, rs[1])
@@ -131,8 +131,8 @@ func TestAppendAll_LateEventsOfAnItemThatIsGoneMeanwhileAreNotLost(t *testing.T)
 		w.remove("$app#v1#meter#m-1", "$app#v1#meter")
 	}()
 	rs := w.appendAll([]Meter{reading(10, 100), reading(20, 200)})
-	require.True(t, rs[0].Applied || rs[0].Reason == timeseries.Recorded, "%v", rs[0].Reason)
-	require.True(t, rs[1].Applied || rs[1].Reason == timeseries.Recorded, "%v", rs[1].Reason)
+	require.True(t, rs[0].Applied || rs[0].Reason == timeseries.LateRecorded, "%v", rs[0].Reason)
+	require.True(t, rs[1].Applied || rs[1].Reason == timeseries.LateRecorded, "%v", rs[1].Reason)
 	require.Len(t, w.history(reading(0, 0)), 3)
 }
 

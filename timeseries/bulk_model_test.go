@@ -123,9 +123,9 @@ func compare[T any](t *rapid.T, w *world[T], as mapping[T], id string, want []ve
 		require.Equal(t, want[i].reason, r.Reason, "event %d: %+v", i, batch[i])
 		require.Equal(t, want[i].reason == "", r.Applied)
 		if want[i].stored.at == 0 {
-			require.Nil(t, r.Stored)
+			require.Nil(t, r.Existing)
 		} else {
-			require.Equal(t, want[i].stored, as.fact(*r.Stored), "event %d", i)
+			require.Equal(t, want[i].stored, as.fact(*r.Existing), "event %d", i)
 		}
 		if r.Reason != timeseries.Collision {
 			require.GreaterOrEqual(t, as.fact(r.Current).at, batch[i].at, "current is at or after the event")

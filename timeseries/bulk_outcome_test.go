@@ -17,7 +17,7 @@ func TestAppendAll_TheFirstOfEqualKeysInABatchCounts(t *testing.T) {
 	require.True(t, rs[1].Applied)
 	for _, i := range []int{2, 3, 5} {
 		require.False(t, rs[i].Applied)
-		require.Equal(t, 1, *rs[i].Stored.GPIO)
+		require.Equal(t, 1, *rs[i].Existing.GPIO)
 		require.Equal(t, at(2), rs[i].Current.Timestamp)
 	}
 	require.Equal(t, []Telemetry{tick(1, 1), tick(2, 2)}, w.history(device))
@@ -37,7 +37,7 @@ func TestAppendAll_EventsThatAreStoredAlreadyDropOutAndTheRestGoesThrough(t *tes
 	w.seed(tick(1, 1), tick(3, 3))
 	rs := w.appendAll([]Telemetry{tick(4, 4), tick(3, 3), tick(2, 2), tick(1, 9), tick(5, 5)})
 	require.Equal(t, []timeseries.Reason{"", timeseries.Duplicate, timeseries.Older, timeseries.Collision, ""}, reasons(rs))
-	require.Equal(t, 1, *rs[3].Stored.GPIO)
+	require.Equal(t, 1, *rs[3].Existing.GPIO)
 	require.Equal(t, at(5), rs[4].Current.Timestamp)
 	require.Equal(t, []Telemetry{tick(1, 1), tick(3, 3), tick(4, 4), tick(5, 5)}, w.history(device))
 	require.Equal(t, []string{transact, transact, getItem}, w.operations())
@@ -52,7 +52,7 @@ func TestAppendAll_AllOlderIsOneRequestAndWritesNothing(t *testing.T) {
 	for _, r := range rs {
 		require.Equal(t, timeseries.Older, r.Reason)
 		require.Equal(t, at(100), r.Current.Timestamp)
-		require.Nil(t, r.Stored)
+		require.Nil(t, r.Existing)
 	}
 	require.Equal(t, []string{transact}, w.operations())
 	require.Equal(t, before, w.partition(devicePK))
@@ -74,10 +74,10 @@ func TestAppendAll_LateEventsAreRecordedWhereTheDeclarationSaysSo(t *testing.T) 
 		reading(21, 210), reading(5, 50), reading(10, 100), reading(10, 101), reading(15, 150), reading(5, 50), reading(5, 51), reading(22, 220),
 	})
 	require.Equal(t, []timeseries.Reason{
-		"", timeseries.Recorded, timeseries.Duplicate, timeseries.Collision, timeseries.Recorded, timeseries.Duplicate, timeseries.Collision, "",
+		"", timeseries.LateRecorded, timeseries.Duplicate, timeseries.Collision, timeseries.LateRecorded, timeseries.Duplicate, timeseries.Collision, "",
 	}, reasons(rs))
-	require.Equal(t, reading(5, 50), *rs[5].Stored)
-	require.Equal(t, reading(5, 50), *rs[6].Stored)
+	require.Equal(t, reading(5, 50), *rs[5].Existing)
+	require.Equal(t, reading(5, 50), *rs[6].Existing)
 	require.Equal(t, reading(100, 0).MeterID, rs[1].Current.MeterID)
 	require.GreaterOrEqual(t, rs[1].Current.Seq, int64(20))
 	require.Equal(t, []Meter{
@@ -93,7 +93,7 @@ func TestAppendAll_ManyLateEventsAreRecordedInChunks(t *testing.T) {
 	w := open[Meter](t)
 	w.seed(reading(1000, 1))
 	for _, r := range w.appendAll(shuffled(readings("m-1", 1, 150))) {
-		require.Equal(t, timeseries.Recorded, r.Reason)
+		require.Equal(t, timeseries.LateRecorded, r.Reason)
 		require.Equal(t, int64(1000), r.Current.Seq)
 	}
 	require.Equal(t, 4, w.sent.Count(transact), "two were refused, two recorded")
@@ -111,13 +111,13 @@ func TestAppendAll_AChunkThatIsOvertakenMeanwhileIsSplit(t *testing.T) {
 	other, _ := w.connect()
 	go func() {
 		<-arrived
-		_, err := other.Append(w.ctx, reading(50, 7), timeseries.SkipCurrent())
+		_, err := other.Append(w.ctx, reading(50, 7), timeseries.WithoutCurrent())
 		release()
 		overtaken <- err
 	}()
 	rs := w.appendAll([]Meter{reading(60, 60), reading(40, 40), reading(50, 8)})
 	require.NoError(t, <-overtaken)
-	require.Equal(t, []timeseries.Reason{"", timeseries.Recorded, timeseries.Collision}, reasons(rs))
+	require.Equal(t, []timeseries.Reason{"", timeseries.LateRecorded, timeseries.Collision}, reasons(rs))
 	require.Equal(t, []Meter{reading(1, 1), reading(40, 40), reading(50, 7), reading(60, 60)}, w.history(reading(0, 0)))
 	require.Equal(t, reading(60, 60), w.current(reading(0, 0)))
 }

@@ -80,7 +80,7 @@ func TestAppendAll_ChunksByBytesToo(t *testing.T) {
 		ev.Location = ptr(strings.Repeat(string(rune('a'+i)), 300*1024))
 		evs = append(evs, ev)
 	}
-	for _, r := range w.appendAll(evs, timeseries.SkipCurrent()) {
+	for _, r := range w.appendAll(evs, timeseries.WithoutCurrent()) {
 		require.True(t, r.Applied)
 	}
 	for _, r := range w.sent.Requests() {
@@ -103,7 +103,7 @@ func TestAppendAll_NothingToDoSendsNothing(t *testing.T) {
 func TestAppendAll_SkipCurrentSavesTheRead(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
-	rs := w.appendAll(readings("m-1", 1, 3), timeseries.SkipCurrent())
+	rs := w.appendAll(readings("m-1", 1, 3), timeseries.WithoutCurrent())
 	require.Equal(t, []string{transact}, w.operations())
 	require.True(t, rs[2].Applied)
 	require.Zero(t, rs[2].Current)
@@ -122,7 +122,7 @@ func TestAppendAll_AgainIsAllDuplicatesAndChangesNothing(t *testing.T) {
 	w.sent.Reset()
 	for i, r := range w.appendAll(evs) {
 		require.Equal(t, timeseries.Duplicate, r.Reason)
-		require.Equal(t, evs[i].Timestamp, r.Stored.Timestamp)
+		require.Equal(t, evs[i].Timestamp, r.Existing.Timestamp)
 		require.Equal(t, at(149), r.Current.Timestamp)
 	}
 	require.Equal(t, []string{transact, transact}, w.operations(), "current came with the refusals")
@@ -188,7 +188,7 @@ func TestAppendAll_ConditionIsCheckedForEachSeries(t *testing.T) {
 	f := entity.Fields[Meter]()
 	w.seed(Meter{MeterID: "m-1", Seq: 1, Value: 1}, Meter{MeterID: "m-2", Seq: 1, Value: 2})
 	rs := w.appendAll([]Meter{{MeterID: "m-1", Seq: 2}, {MeterID: "m-2", Seq: 2}, {MeterID: "m-1", Seq: 3}, {MeterID: "m-3", Seq: 1}}, entity.If(entity.Eq(&f.Value, 2)))
-	require.Equal(t, []timeseries.Reason{timeseries.Refused, "", timeseries.Refused, timeseries.Refused}, reasons(rs))
+	require.Equal(t, []timeseries.Reason{timeseries.ConditionFailed, "", timeseries.ConditionFailed, timeseries.ConditionFailed}, reasons(rs))
 	require.Equal(t, 1, rs[0].Current.Value)
 	require.True(t, rs[1].Applied)
 	require.Zero(t, rs[3].Current)
@@ -200,7 +200,7 @@ func TestAppendAll_ConditionDoesNotHideOlderEventsAndDuplicates(t *testing.T) {
 	w := open[Telemetry](t)
 	w.seed(tick(5, 5))
 	rs := w.appendAll([]Telemetry{tick(6, 6), tick(4, 4), tick(5, 5)}, entity.If(entity.Exists(&entity.Fields[Telemetry]().AccountID)))
-	require.Equal(t, []timeseries.Reason{timeseries.Refused, timeseries.Older, timeseries.Duplicate}, reasons(rs))
+	require.Equal(t, []timeseries.Reason{timeseries.ConditionFailed, timeseries.Older, timeseries.Duplicate}, reasons(rs))
 	require.Equal(t, at(5), rs[0].Current.Timestamp)
 	require.Len(t, w.history(device), 1)
 }

@@ -83,7 +83,7 @@ func (k *chunk) plan(in plan.Input) (plan.Step, error) {
 	return plan.Step{
 		Actions: actions,
 		Whole:   true,
-		Judge:   k.rest[0].ownSeries(func(f []plan.Failure) plan.Verdict { return k.judge(in, f) }),
+		Resolve: k.rest[0].ownSeries(func(f []plan.Failure) plan.Resolution { return k.resolve(in, f) }),
 		Done: func(plan.Returned) (any, error) {
 			for _, x := range k.rest {
 				if x.check {
@@ -97,8 +97,8 @@ func (k *chunk) plan(in plan.Input) (plan.Step, error) {
 	}, nil
 }
 
-// judge decides the events that the failures speak of and sends the rest again.
-func (k *chunk) judge(in plan.Input, f []plan.Failure) plan.Verdict {
+// resolve decides the events that the failures are about and sends the rest again.
+func (k *chunk) resolve(in plan.Input, f []plan.Failure) plan.Resolution {
 	current, refused := f[0], f[0].Failed()
 	var rest []*placed
 	for i, x := range k.rest {
@@ -106,7 +106,7 @@ func (k *chunk) judge(in plan.Input, f []plan.Failure) plan.Verdict {
 		if current.Failed() {
 			var err error
 			if older, err = x.older(current.Image); err != nil {
-				return plan.Verdict{Err: err}
+				return plan.Resolution{Err: err}
 			}
 		}
 		refused = refused && !(i == 0 && older)
@@ -136,16 +136,16 @@ func (k *chunk) judge(in plan.Input, f []plan.Failure) plan.Verdict {
 		rest = nil
 	}
 	if k.rest = rest; len(rest) == 0 {
-		return plan.Verdict{Outcome: k}
+		return plan.Resolution{Outcome: k}
 	}
 	next, err := k.plan(in)
-	return plan.Verdict{Next: &next, Err: err}
+	return plan.Resolution{Next: &next, Err: err}
 }
 
 // refuse decides what is left when the caller's condition did not hold.
 func (k *chunk) refuse(rest []*placed, current item.Item) {
 	for _, x := range rest {
-		x.reason, x.current = Refused, current
+		x.reason, x.current = ConditionFailed, current
 		if x.check {
 			x.reason = Duplicate
 		}

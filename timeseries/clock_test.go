@@ -162,7 +162,7 @@ func TestClock_IntegersAreOrderedAsNumbers(t *testing.T) {
 	for _, seq := range []int64{2, 10, 999, 1000, math.MaxInt64} {
 		require.True(t, w.append(reading(seq, int(seq%97))).Applied, "%d", seq)
 	}
-	require.Equal(t, timeseries.Recorded, w.append(reading(9, 9)).Reason)
+	require.Equal(t, timeseries.LateRecorded, w.append(reading(9, 9)).Reason)
 	var seqs []int64
 	for _, ev := range w.history(reading(0, 0)) {
 		seqs = append(seqs, ev.Seq)

@@ -72,7 +72,7 @@ func TestConcurrent_OlderIsDecidedByTheServiceAndNotByTheClockOfTheSender(t *tes
 	other, _ := w.connect()
 	go func() {
 		<-arrived
-		_, err := other.Append(w.ctx, tick(2, 2), timeseries.SkipCurrent())
+		_, err := other.Append(w.ctx, tick(2, 2), timeseries.WithoutCurrent())
 		release()
 		overtook <- err
 	}()
@@ -114,7 +114,7 @@ func TestConcurrent_EnrichmentAndAppendsOfOneItemBothSurvive(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for i := 1; i <= 15; i++ {
-			if _, err := w.Append(w.ctx, tick(i, i), timeseries.SkipCurrent()); err != nil {
+			if _, err := w.Append(w.ctx, tick(i, i), timeseries.WithoutCurrent()); err != nil {
 				w.t.Error(err)
 			}
 		}

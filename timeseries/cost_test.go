@@ -29,9 +29,9 @@ func TestCost_OneRequestForEveryOutcomeButAppliedAndRecorded(t *testing.T) {
 		{timeseries.Older, tick(4, 1), nil, []string{transact}},
 		{timeseries.Duplicate, tick(5, 1), nil, []string{transact}},
 		{timeseries.Collision, tick(5, 2), nil, []string{transact}},
-		{timeseries.Refused, tick(6, 1), []timeseries.AppendOption{never}, []string{transact}},
+		{timeseries.ConditionFailed, tick(6, 1), []timeseries.AppendOption{never}, []string{transact}},
 		{"", tick(7, 1), nil, []string{transact, getItem}},
-		{"", tick(8, 1), []timeseries.AppendOption{timeseries.SkipCurrent()}, []string{transact}},
+		{"", tick(8, 1), []timeseries.AppendOption{timeseries.WithoutCurrent()}, []string{transact}},
 	} {
 		w.sent.Reset()
 		r := w.append(c.ev, c.opts...)
@@ -44,17 +44,17 @@ func TestCost_RecordedTakesASecondTransaction(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
 	w.seed(reading(10, 1))
-	require.Equal(t, timeseries.Recorded, w.append(reading(4, 1)).Reason)
+	require.Equal(t, timeseries.LateRecorded, w.append(reading(4, 1)).Reason)
 	require.Equal(t, []string{transact, transact}, w.operations())
 }
 
 func TestCost_SkipCurrentLeavesCurrentZeroOnlyWhereItTookARead(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
-	applied := w.append(tick(5, 1), timeseries.SkipCurrent())
+	applied := w.append(tick(5, 1), timeseries.WithoutCurrent())
 	require.True(t, applied.Applied)
 	require.Zero(t, applied.Current)
-	older := w.append(tick(4, 1), timeseries.SkipCurrent())
+	older := w.append(tick(4, 1), timeseries.WithoutCurrent())
 	require.Equal(t, timeseries.Older, older.Reason)
 	require.Equal(t, at(5), older.Current.Timestamp)
 }

@@ -30,8 +30,8 @@ type events struct {
 	ttl      time.Duration
 	record   bool
 	maxAhead time.Duration
-	bigint   bool         // orderBy is one of effect-dynamodb
-	half     *schema.Half // sort key of events
+	bigint   bool           // orderBy is one of effect-dynamodb
+	half     *schema.KeyDef // sort key of events
 }
 
 // FeatureName lets other declarations see that the entity is a time series.
@@ -176,7 +176,7 @@ func (e *events) finish(d *schema.Decl) {
 		}
 	}
 	for _, x := range s.Indexes {
-		for _, h := range []*schema.Half{x.PK, x.SK} {
+		for _, h := range []*schema.KeyDef{x.PK, x.SK} {
 			if h != nil && !(x.Local && h == x.PK) {
 				e.checkHalf(d, x, h)
 			}
@@ -193,7 +193,7 @@ func (e *events) finish(d *schema.Decl) {
 
 // checkComplete refuses missing:"error" where an append makes an item that lacks parts of the index's key.
 func (e *events) checkComplete(d *schema.Decl, x *schema.Index) {
-	for _, h := range x.Halves() {
+	for _, h := range x.Keys() {
 		for _, a := range h.Parts {
 			if !d.Schema.KeyPart(a) && !a.Append && !a.Clock && a != d.Schema.CreatedAt {
 				d.Problem(schema.CodeMissingPart, `the index %s has missing:"error", and %s is enrichment: the first append makes an item without it`, x.Name, a.Field)
@@ -203,7 +203,7 @@ func (e *events) checkComplete(d *schema.Decl, x *schema.Index) {
 }
 
 // checkHalf refuses an index half that an append could not compose from the event alone.
-func (e *events) checkHalf(d *schema.Decl, x *schema.Index, h *schema.Half) {
+func (e *events) checkHalf(d *schema.Decl, x *schema.Index, h *schema.KeyDef) {
 	written, pointers, others, clock := 0, 0, "", false
 	for _, a := range h.Parts {
 		switch {
@@ -228,17 +228,17 @@ func (e *events) checkHalf(d *schema.Decl, x *schema.Index, h *schema.Half) {
 		problem = "holds created_at, which an append knows only of a new item; use a bare copy, attr={" + d.Schema.CreatedAt.Name + "}, of a time stored as text"
 	}
 	if problem != "" {
-		d.Problem(schema.CodeMixedIndexHalf, "the key half %s of index %s %s", h, x.Name, problem)
+		d.Problem(schema.CodeMixedIndexKey, "the key half %s of index %s %s", h, x.Name, problem)
 	}
 }
 
 // eventHalf is the sort key of events: the current item's, #e#, and orderBy.
-func (e *events) eventHalf(s *schema.Schema) *schema.Half {
+func (e *events) eventHalf(s *schema.Schema) *schema.KeyDef {
 	f := s.InDollar(e.orderBy)
 	if e.bigint {
 		s.Bigint(f)
 	}
 	t := *s.SK.Template
 	t.Segments = append(slices.Clone(t.Segments), key.Segment{Literal: "e"}, key.Segment{Field: f})
-	return &schema.Half{Attr: s.SK.Attr, Template: &t, Parts: append(slices.Clone(s.SK.Parts), e.orderBy), Prefixed: true, Type: s.SK.Type}
+	return &schema.KeyDef{Attr: s.SK.Attr, Template: &t, Parts: append(slices.Clone(s.SK.Parts), e.orderBy), Prefixed: true, Type: s.SK.Type}
 }

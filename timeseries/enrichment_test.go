@@ -82,7 +82,7 @@ func TestEnrichment_ConditionOnAnItemThatWasNeverAppendedToIsRefused(t *testing.
 	_, _, err := w.Upsert(w.ctx, enriched)
 	require.NoError(t, err)
 	r := w.append(tick(0, 1), entity.If(entity.Eq(&entity.Fields[Telemetry]().AccountID, "acct-2")))
-	require.Equal(t, timeseries.Refused, r.Reason)
+	require.Equal(t, timeseries.ConditionFailed, r.Reason)
 	require.Equal(t, "acct-1", r.Current.AccountID)
 }
 

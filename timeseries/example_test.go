@@ -135,22 +135,22 @@ func ExampleSeries_Append() {
 	case res.Applied:
 		fmt.Println("current is", res.Current.Celsius)
 	case res.Reason == timeseries.Collision:
-		fmt.Println("another event has this time:", res.Stored.Celsius)
+		fmt.Println("another event has this time:", res.Existing.Celsius)
 	default:
 		fmt.Println(res.Reason, "current is at", res.Current.At)
 	}
 }
 
 // In a transaction an event that is not applied fails the whole, with the item that won.
-func ExampleStaleError() {
+func ExampleNotAppliedError() {
 	var ctx context.Context
 	var db *entity.DB
 	var weather *timeseries.Series[Weather]
 	var ev Weather
 
 	tick := weather.Op().Append(ev)
-	err := db.Transact(ctx, tick, weather.Op().Require(Weather{Station: "s-2"}))
-	var stale *timeseries.StaleError
+	err := db.Transact(ctx, tick, weather.Op().CheckExists(Weather{Station: "s-2"}))
+	var stale *timeseries.NotAppliedError
 	if errors.As(entity.FailureOf(err, tick), &stale) {
 		winner, _ := entity.StoredItem[Weather](err)
 		fmt.Println(stale.Reason, winner.At)

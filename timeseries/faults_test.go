@@ -40,7 +40,7 @@ func many() scenario {
 		case ev.Seq == 20:
 			sc.want[i] = timeseries.Collision
 		case ev.Seq < 20:
-			sc.want[i] = timeseries.Recorded
+			sc.want[i] = timeseries.LateRecorded
 		}
 	}
 	for seq := range int64(150) {
@@ -67,7 +67,7 @@ var scenarios = map[string]scenario{
 		seqs: []int64{1, 2}, current: reading(2, 2),
 	},
 	"recorded append": {
-		seed: []Meter{reading(5, 5)}, run: []Meter{reading(2, 2)}, want: []timeseries.Reason{timeseries.Recorded},
+		seed: []Meter{reading(5, 5)}, run: []Meter{reading(2, 2)}, want: []timeseries.Reason{timeseries.LateRecorded},
 		seqs: []int64{2, 5}, current: reading(5, 5),
 	},
 	"repaired append": {

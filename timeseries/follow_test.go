@@ -71,7 +71,7 @@ func TestFollowUp_ShowsWhatOvertookTheEvent(t *testing.T) {
 	defer release()
 	go func() {
 		<-arrived
-		if _, err := w.Append(w.ctx, tick(9, 9), timeseries.SkipCurrent()); err != nil {
+		if _, err := w.Append(w.ctx, tick(9, 9), timeseries.WithoutCurrent()); err != nil {
 			w.t.Error(err)
 		}
 		release()
@@ -107,7 +107,7 @@ func TestClockType_StoredOrderByOfAnotherTypeIsATypedErrorAndNotOlder(t *testing
 			w.change(devicePK, deviceSK, func(it item) { it["timestamp"] = stored })
 			before := w.partition(devicePK)
 
-			var clockType *timeseries.ClockTypeError
+			var clockType *timeseries.OrderByTypeError
 			r, err := w.Append(w.ctx, tick(1, 1))
 			require.ErrorAs(t, err, &clockType)
 			require.Equal(t, "timestamp", clockType.Attr)

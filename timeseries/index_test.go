@@ -142,7 +142,7 @@ func TestIndex_UpdateThatReadsDoesNotLoseAnAppendThatComesBetween(t *testing.T) 
 	appended := make(chan error, 1)
 	go func() {
 		<-arrived
-		_, err := w.Append(w.ctx, Tracker{ID: "t", At: at(1), Zone: "yard", Floor: 2}, timeseries.SkipCurrent())
+		_, err := w.Append(w.ctx, Tracker{ID: "t", At: at(1), Zone: "yard", Floor: 2}, timeseries.WithoutCurrent())
 		release()
 		appended <- err
 	}()

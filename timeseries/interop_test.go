@@ -109,15 +109,15 @@ func TestInterop_OutcomesAreDecidedByContent(t *testing.T) {
 	w.seed(pulse(5, 1), pulse(9, 2))
 	require.Equal(t, timeseries.Duplicate, w.append(pulse(5, 1)).Reason)
 	require.Equal(t, timeseries.Collision, w.append(pulse(5, 8)).Reason)
-	require.Equal(t, timeseries.Recorded, w.append(pulse(3, 4)).Reason)
+	require.Equal(t, timeseries.LateRecorded, w.append(pulse(3, 4)).Reason)
 	require.Equal(t, timeseries.Duplicate, w.append(pulse(3, 4)).Reason)
-	require.Equal(t, timeseries.Refused, w.append(pulse(12, 4), entity.If(entity.Eq(&entity.Fields[Pulse]().AccountID, "x"))).Reason)
+	require.Equal(t, timeseries.ConditionFailed, w.append(pulse(12, 4), entity.If(entity.Eq(&entity.Fields[Pulse]().AccountID, "x"))).Reason)
 	got := w.appendAll([]Pulse{pulse(20, 1), pulse(5, 1), pulse(9, 7), pulse(4, 4), pulse(21, 2)})
 	reasons := make([]timeseries.Reason, len(got))
 	for i, r := range got {
 		reasons[i] = r.Reason
 	}
-	require.Equal(t, []timeseries.Reason{"", timeseries.Duplicate, timeseries.Collision, timeseries.Recorded, ""}, reasons)
+	require.Equal(t, []timeseries.Reason{"", timeseries.Duplicate, timeseries.Collision, timeseries.LateRecorded, ""}, reasons)
 	history := w.history(pulse(0, 0))
 	levels := make([]int, len(history))
 	for i, ev := range history {
@@ -169,7 +169,7 @@ func TestInterop_OneOfManyEqualAppendsIsAppliedAndTheNewestIsCurrent(t *testing.
 				switch {
 				case err != nil:
 					w.t.Error(err)
-				case r.Applied || r.Reason == timeseries.Recorded:
+				case r.Applied || r.Reason == timeseries.LateRecorded:
 					applied[minute]++
 				case r.Reason != timeseries.Duplicate:
 					w.t.Error(r.Reason)
@@ -193,7 +193,7 @@ func TestInterop_AppendsAndEnrichmentThatReadsBothSurvive(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for i := 1; i <= 12; i++ {
-			if _, err := w.Append(w.ctx, pulse(i, i), timeseries.SkipCurrent()); err != nil {
+			if _, err := w.Append(w.ctx, pulse(i, i), timeseries.WithoutCurrent()); err != nil {
 				w.t.Error(err)
 			}
 		}

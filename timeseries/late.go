@@ -46,17 +46,17 @@ func (r *lateChunk) plan(in plan.Input) (plan.Step, error) {
 	return plan.Step{
 		Actions: actions,
 		Whole:   true,
-		Judge:   r.rest[0].ownSeries(func(f []plan.Failure) plan.Verdict { return r.judge(in, f) }),
+		Resolve: r.rest[0].ownSeries(func(f []plan.Failure) plan.Resolution { return r.resolve(in, f) }),
 		Done: func(plan.Returned) (any, error) {
 			for _, x := range r.rest {
-				x.outcome = outcome{reason: Recorded, current: x.winner}
+				x.outcome = outcome{reason: LateRecorded, current: x.winner}
 			}
 			return r, nil
 		},
 	}, nil
 }
 
-func (r *lateChunk) judge(in plan.Input, f []plan.Failure) plan.Verdict {
+func (r *lateChunk) resolve(in plan.Input, f []plan.Failure) plan.Resolution {
 	var rest []*placed
 	for i, x := range r.rest {
 		switch failed := f[i+1]; {
@@ -72,8 +72,8 @@ func (r *lateChunk) judge(in plan.Input, f []plan.Failure) plan.Verdict {
 		r.gone, rest = rest, nil
 	}
 	if r.rest = rest; len(rest) == 0 {
-		return plan.Verdict{Outcome: r}
+		return plan.Resolution{Outcome: r}
 	}
 	next, err := r.plan(in)
-	return plan.Verdict{Next: &next, Err: err}
+	return plan.Resolution{Next: &next, Err: err}
 }

@@ -68,7 +68,7 @@ func (m *model) append(f fact) verdict {
 		return verdict{}
 	case m.record:
 		m.history[f.at] = f
-		return verdict{reason: timeseries.Recorded}
+		return verdict{reason: timeseries.LateRecorded}
 	}
 	return verdict{reason: timeseries.Older}
 }

@@ -16,7 +16,7 @@ type Ops[T any] struct {
 }
 
 // Append is [Series.Append] as a value. In a transaction an event that is not applied fails the whole with a
-// *[StaleError]; late:"record" does not apply. Its result has what the event determines of the current item.
+// *[NotAppliedError]; late:"record" does not apply. Its result has what the event determines of the current item.
 func (o Ops[T]) Append(ev T, opts ...AppendOption) entity.Write[Result[T]] {
 	c := core.Of(o)
 	op := newAppend(c, o.e, reflect.ValueOf(ev), opt.Appends(opts))
@@ -36,5 +36,7 @@ func (o Ops[T]) Upsert(v T, opts ...entity.UpdateOption) entity.Write[T] {
 	return o.store.Upsert(v, opts...)
 }
 
-// Require makes the transaction fail unless the current item exists and meets conds.
-func (o Ops[T]) Require(key T, conds ...entity.Cond) entity.Op { return o.store.Require(key, conds...) }
+// CheckExists makes the transaction fail unless the current item exists and meets conds.
+func (o Ops[T]) CheckExists(key T, conds ...entity.Cond) entity.Op {
+	return o.store.CheckExists(key, conds...)
+}

@@ -16,7 +16,7 @@ func TestAppend_FirstEventIsApplied(t *testing.T) {
 	r := w.append(tick(0, 1))
 	require.True(t, r.Applied)
 	require.Empty(t, r.Reason)
-	require.Nil(t, r.Stored)
+	require.Nil(t, r.Existing)
 	require.Equal(t, w.current(device), r.Current)
 	require.Equal(t, at(0), r.Current.Timestamp)
 	require.Equal(t, 1, *r.Current.GPIO)
@@ -43,7 +43,7 @@ func TestAppend_OlderEventIsDroppedAsOutcome(t *testing.T) {
 	require.False(t, r.Applied)
 	require.Equal(t, timeseries.Older, r.Reason)
 	require.Equal(t, w.current(device), r.Current, "the winner")
-	require.Nil(t, r.Stored)
+	require.Nil(t, r.Existing)
 	require.Equal(t, before, w.partition(devicePK), "nothing is written")
 }
 
@@ -56,7 +56,7 @@ func TestAppend_SameEventAgainIsADuplicate(t *testing.T) {
 	require.False(t, r.Applied)
 	require.Equal(t, timeseries.Duplicate, r.Reason)
 	require.Equal(t, at(0), r.Current.Timestamp)
-	require.Equal(t, w.history(device)[0], *r.Stored)
+	require.Equal(t, w.history(device)[0], *r.Existing)
 	require.Equal(t, before, w.partition(devicePK), "nothing is written")
 }
 
@@ -67,7 +67,7 @@ func TestAppend_OldEventThatIsStoredIsADuplicateAndNotOlder(t *testing.T) {
 	r := w.append(tick(0, 1))
 	require.Equal(t, timeseries.Duplicate, r.Reason)
 	require.Equal(t, at(1), r.Current.Timestamp)
-	require.Equal(t, at(0), r.Stored.Timestamp)
+	require.Equal(t, at(0), r.Existing.Timestamp)
 }
 
 func TestAppend_DuplicateIsDecidedByAppendFieldsAlone(t *testing.T) {
@@ -95,7 +95,7 @@ func TestAppend_AnotherEventAtTheSameTimeIsACollisionAndNeverOverwrites(t *testi
 			require.False(t, r.Applied)
 			require.Equal(t, timeseries.Collision, r.Reason)
 			require.Equal(t, at(1), r.Current.Timestamp)
-			require.Equal(t, 1, *r.Stored.GPIO)
+			require.Equal(t, 1, *r.Existing.GPIO)
 			require.Equal(t, before, w.partition(devicePK), "events are immutable")
 		})
 	}
@@ -107,7 +107,7 @@ func TestAppend_EventWithMoreFieldsThanTheStoredOneIsACollision(t *testing.T) {
 	w.seed(bare(0))
 	r := w.append(tick(0, 1))
 	require.Equal(t, timeseries.Collision, r.Reason)
-	require.Nil(t, r.Stored.GPIO)
+	require.Nil(t, r.Existing.GPIO)
 }
 
 func TestAppend_LateEventIsRecordedWhereTheDeclarationSaysSo(t *testing.T) {
@@ -117,16 +117,16 @@ func TestAppend_LateEventIsRecordedWhereTheDeclarationSaysSo(t *testing.T) {
 	current := w.partition("$app#v1#meter#m-1")["$app#v1#meter"]
 	r := w.append(reading(4, 40))
 	require.False(t, r.Applied)
-	require.Equal(t, timeseries.Recorded, r.Reason)
+	require.Equal(t, timeseries.LateRecorded, r.Reason)
 	require.Equal(t, reading(10, 100), r.Current)
-	require.Nil(t, r.Stored)
+	require.Nil(t, r.Existing)
 	require.Equal(t, []Meter{reading(4, 40), reading(10, 100)}, w.history(reading(0, 0)))
 	require.Equal(t, current, w.partition("$app#v1#meter#m-1")["$app#v1#meter"], "current is as it was")
 
 	require.Equal(t, timeseries.Duplicate, w.append(reading(4, 40)).Reason)
 	collision := w.append(reading(4, 41))
 	require.Equal(t, timeseries.Collision, collision.Reason)
-	require.Equal(t, reading(4, 40), *collision.Stored)
+	require.Equal(t, reading(4, 40), *collision.Existing)
 	require.Equal(t, reading(10, 100), collision.Current)
 }
 
@@ -138,7 +138,7 @@ func TestAppend_ConditionThatFailsOnANewerEventIsRefusedAndNotOlder(t *testing.T
 	before := w.partition(devicePK)
 	r := w.append(tick(1, 2), entity.If(entity.Eq(f.GPIO, 7)))
 	require.False(t, r.Applied)
-	require.Equal(t, timeseries.Refused, r.Reason)
+	require.Equal(t, timeseries.ConditionFailed, r.Reason)
 	require.Equal(t, at(0), r.Current.Timestamp)
 	require.Equal(t, before, w.partition(devicePK), "nothing is written")
 
@@ -161,7 +161,7 @@ func TestAppend_ConditionOnTheFirstEventIsRefusedWithoutACurrentItem(t *testing.
 	t.Parallel()
 	w := open[Telemetry](t)
 	r := w.append(tick(0, 1), entity.If(entity.Exists(&entity.Fields[Telemetry]().AccountID)))
-	require.Equal(t, timeseries.Refused, r.Reason)
+	require.Equal(t, timeseries.ConditionFailed, r.Reason)
 	require.Zero(t, r.Current)
 	require.Empty(t, w.scan())
 	require.Equal(t, []string{"TransactWriteItems", "GetItem"}, w.operations(), "the first refusal without an item is looked into")

@@ -28,7 +28,7 @@ func (w *world[T]) kinds(n int) []string {
 func TestCost_ActionsOfAppendAndOfRecording(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
-	w.append(reading(10, 1), timeseries.SkipCurrent())
+	w.append(reading(10, 1), timeseries.WithoutCurrent())
 	require.Equal(t, []string{"Update", "Put"}, w.kinds(0))
 	w.sent.Reset()
 	w.append(reading(4, 1))
@@ -63,7 +63,7 @@ func TestRepair_DuplicateBringsALaggingCurrentItemUp(t *testing.T) {
 	r := w.append(tick(5, 5))
 	require.False(t, r.Applied)
 	require.Equal(t, timeseries.Duplicate, r.Reason)
-	require.Equal(t, at(5), r.Stored.Timestamp)
+	require.Equal(t, at(5), r.Existing.Timestamp)
 	require.Equal(t, at(5), r.Current.Timestamp, "current is at or after the event")
 	require.Equal(t, 5, *r.Current.GPIO)
 	require.Equal(t, []string{"Update", "Put"}, w.kinds(0))
@@ -95,7 +95,7 @@ func TestRepair_CollisionWithALaggingCurrentItemChangesNothing(t *testing.T) {
 	before := w.partition(devicePK)
 	r := w.append(tick(5, 6))
 	require.Equal(t, timeseries.Collision, r.Reason)
-	require.Equal(t, 5, *r.Stored.GPIO)
+	require.Equal(t, 5, *r.Existing.GPIO)
 	require.Equal(t, at(0), r.Current.Timestamp)
 	require.Equal(t, before, w.partition(devicePK))
 }
@@ -106,7 +106,7 @@ func TestRepair_CollisionWithoutAnyCurrentItemIsAnOutcomeToo(t *testing.T) {
 	w.remove(devicePK, deviceSK)
 	r, err := w.Append(w.ctx, tick(5, 6))
 	require.Equal(t, timeseries.Collision, r.Reason)
-	require.Equal(t, 5, *r.Stored.GPIO)
+	require.Equal(t, 5, *r.Existing.GPIO)
 	require.Zero(t, r.Current)
 	require.NoError(t, err, "there is no current item to be read")
 
@@ -145,7 +145,7 @@ func TestExpiredEvent_StillMakesDuplicateAndCollision(t *testing.T) {
 
 	duplicate := w.append(tick(0, 1))
 	require.Equal(t, timeseries.Duplicate, duplicate.Reason)
-	require.Equal(t, 1, *duplicate.Stored.GPIO)
+	require.Equal(t, 1, *duplicate.Existing.GPIO)
 	require.Equal(t, timeseries.Collision, w.append(tick(0, 2)).Reason)
 
 	rs, err := w.AppendAll(w.ctx, []Telemetry{tick(0, 2), tick(1, 2)})

@@ -50,11 +50,11 @@ func (s *Series[T]) opened() *Series[T] {
 	return s
 }
 
-// AppendOption is accepted by Append and AppendAll: [SkipCurrent], entity.If.
+// AppendOption is accepted by Append and AppendAll: [WithoutCurrent], entity.If.
 type AppendOption interface{ opt.Append }
 
-// SkipCurrent saves the read of the current item after an applied append.
-func SkipCurrent() AppendOption {
+// WithoutCurrent saves the read of the current item after an applied append.
+func WithoutCurrent() AppendOption {
 	return forAppend{Do: func(s *opt.Spec) { s.NoReturn = true }}
 }
 
@@ -63,8 +63,8 @@ func SkipCurrent() AppendOption {
 // keeps its value on the current item. That ev is older, a duplicate and so on is an outcome, not an error.
 //
 // It costs one request of two transactional writes, and one consistent read more when it was applied (see
-// [SkipCurrent]) or one transaction more when it was recorded late. Errors: *entity.InputError and entity.ErrTooLarge
-// before any request; one that wraps entity.ErrReadBack, beside Result.Applied; *[ClockTypeError]; entity.ErrConflict; one
+// [WithoutCurrent]) or one transaction more when it was recorded late. Errors: *entity.InputError and entity.ErrTooLarge
+// before any request; one that wraps entity.ErrReadBack, beside Result.Applied; *[OrderByTypeError]; entity.ErrConflict; one
 // for which entity.IsAmbiguous is true when the outcome stayed unknown.
 func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Result[T], error) {
 	c, spec := core.Of(s), opt.Appends(opts)
@@ -85,7 +85,7 @@ func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Res
 
 // follow reads the current item when the answer did not tell it.
 func (s *Series[T]) follow(ctx context.Context, o *outcome, primary item.Item, skip bool) error {
-	if o.current != nil || skip || o.reason == Refused {
+	if o.current != nil || skip || o.reason == ConditionFailed {
 		return nil // a refused event without an image: there is no current item
 	}
 	c := core.Of(s)
@@ -114,7 +114,7 @@ func result[T any](c *core.Core, o outcome) (Result[T], error) {
 		if err != nil {
 			return r, err
 		}
-		r.Stored = &stored
+		r.Existing = &stored
 	}
 	return r, nil
 }

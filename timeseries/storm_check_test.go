@@ -19,12 +19,12 @@ func (s *storm[T]) check(series int, enrich func(*T, string), last string) {
 		}
 		outcomes[r.reason]++
 		switch {
-		case r.reason == "" || r.reason == timeseries.Recorded, r.reason == timeseries.Duplicate && r.unsure:
+		case r.reason == "" || r.reason == timeseries.LateRecorded, r.reason == timeseries.Duplicate && r.unsure:
 			if _, twice := told.history[r.fact.at]; twice && !r.unsure {
 				s.t.Errorf("series %d: two events were accepted at %d", series, r.fact.at)
 			}
 			told.history[r.fact.at] = r.fact
-			if r.reason != timeseries.Recorded {
+			if r.reason != timeseries.LateRecorded {
 				applied = append(applied, r.fact)
 			}
 		}

@@ -218,7 +218,7 @@ func (s *storm[T]) enrich(series int, set func(*T, string), field *string) strin
 		}
 		write := func() (err error) {
 			if i%2 == 0 {
-				_, _, err = s.Upsert(s.ctx, key, entity.Exactly()) // a lost answer could not say whether it created
+				_, _, err = s.Upsert(s.ctx, key, entity.Idempotent()) // a lost answer could not say whether it created
 			} else {
 				_, err = s.Update(s.ctx, key, entity.Set(field, text))
 			}

@@ -24,7 +24,7 @@ func TestMerge_AppendsOfOneSeriesAdvanceTheCurrentItemOnce(t *testing.T) {
 
 	stale, fresh := at(3, 31), at(4, 40)
 	err = w.db.Transact(w.ctx, fresh, stale)
-	var late *timeseries.StaleError
+	var late *timeseries.NotAppliedError
 	require.ErrorAs(t, entity.FailureOf(err, stale), &late)
 	require.Equal(t, timeseries.Collision, late.Reason)
 	require.NoError(t, entity.FailureOf(err, fresh), "alone it would have been applied")
@@ -39,11 +39,11 @@ func TestMerge_ConditionsOfMergedAppendsStayApart(t *testing.T) {
 	require.NoError(t, err)
 	fine := w.Op().Append(Meter{MeterID: "a", Seq: 2, Value: 20}, entity.If(entity.Eq(&f.Value, 10)))
 	refused := w.Op().Append(Meter{MeterID: "a", Seq: 3, Value: 30}, entity.If(entity.Eq(&f.Value, 20)))
-	checked := w.Op().Require(Meter{MeterID: "a"}, entity.Eq(&f.Value, 10))
+	checked := w.Op().CheckExists(Meter{MeterID: "a"}, entity.Eq(&f.Value, 10))
 	err = w.db.Transact(w.ctx, fine, refused, checked)
-	var stale *timeseries.StaleError
+	var stale *timeseries.NotAppliedError
 	require.ErrorAs(t, entity.FailureOf(err, refused), &stale)
-	require.Equal(t, timeseries.Refused, stale.Reason)
+	require.Equal(t, timeseries.ConditionFailed, stale.Reason)
 	require.NoError(t, entity.FailureOf(err, fine))
 	require.NoError(t, entity.FailureOf(err, checked))
 	require.NoError(t, w.db.Transact(w.ctx, fine, checked))

@@ -34,7 +34,7 @@ func TestTransact_AppendIsAppliedTogetherWithOtherOps(t *testing.T) {
 
 	create := accounts.Op().Create(Account{AccountID: "b"})
 	tick := w.Op().Append(tick(0, 1))
-	gold := accounts.Op().Require(Account{AccountID: "a"}, entity.Eq(&entity.Fields[Account]().Plan, "gold"))
+	gold := accounts.Op().CheckExists(Account{AccountID: "a"}, entity.Eq(&entity.Fields[Account]().Plan, "gold"))
 	require.Zero(t, tick.Result())
 	require.NoError(t, w.db.Transact(w.ctx, create, tick, gold))
 	require.Equal(t, []string{transact}, w.operations(), "no follow-up read")
@@ -61,12 +61,12 @@ func TestTransact_StaleIsAnErrorWithTheWinnerAndNothingIsWritten(t *testing.T) {
 		{timeseries.Older, w.Op().Append(tick(4, 1))},
 		{timeseries.Duplicate, w.Op().Append(tick(5, 1))},
 		{timeseries.Collision, w.Op().Append(tick(5, 2))},
-		{timeseries.Refused, w.Op().Append(tick(6, 2), entity.If(entity.Exists(&entity.Fields[Telemetry]().AccountID)))},
+		{timeseries.ConditionFailed, w.Op().Append(tick(6, 2), entity.If(entity.Exists(&entity.Fields[Telemetry]().AccountID)))},
 	} {
 		w.sent.Reset()
 		create := accounts.Op().Create(Account{AccountID: "b"})
 		err := w.db.Transact(w.ctx, create, c.op)
-		var stale *timeseries.StaleError
+		var stale *timeseries.NotAppliedError
 		require.ErrorAs(t, err, &stale)
 		require.Equal(t, c.reason, stale.Reason)
 		require.ErrorAs(t, entity.FailureOf(err, c.op), &stale)
@@ -89,7 +89,7 @@ func TestTransact_RecordingOfLateEventsDoesNotApply(t *testing.T) {
 	w.seed(reading(10, 1))
 	op := w.Op().Append(reading(4, 4))
 	err := w.db.Transact(w.ctx, op)
-	var stale *timeseries.StaleError
+	var stale *timeseries.NotAppliedError
 	require.ErrorAs(t, err, &stale)
 	require.Equal(t, timeseries.Older, stale.Reason)
 	winner, ok := entity.StoredItem[Meter](entity.FailureOf(err, op))
@@ -103,7 +103,7 @@ func TestTransact_FailuresOfOthersAreNotTheAppends(t *testing.T) {
 	t.Parallel()
 	w, accounts := withAccounts(t)
 	tick := w.Op().Append(tick(0, 1))
-	missing := accounts.Op().Require(Account{AccountID: "nobody"})
+	missing := accounts.Op().CheckExists(Account{AccountID: "nobody"})
 	err := w.db.Transact(w.ctx, tick, missing)
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	require.ErrorIs(t, entity.FailureOf(err, missing), entity.ErrNotFound)
@@ -117,9 +117,9 @@ func TestTransact_BothFailuresAreReported(t *testing.T) {
 	w, accounts := withAccounts(t)
 	w.seed(tick(5, 1))
 	late := w.Op().Append(tick(4, 1))
-	missing := accounts.Op().Require(Account{AccountID: "nobody"})
+	missing := accounts.Op().CheckExists(Account{AccountID: "nobody"})
 	err := w.db.Transact(w.ctx, missing, late)
-	var stale *timeseries.StaleError
+	var stale *timeseries.NotAppliedError
 	require.ErrorAs(t, entity.FailureOf(err, late), &stale)
 	require.ErrorIs(t, entity.FailureOf(err, missing), entity.ErrNotFound)
 }
@@ -170,7 +170,7 @@ func TestTransact_AnAppendCanBeRunAgainAndThenIsADuplicate(t *testing.T) {
 	w := open[Telemetry](t)
 	op := w.Op().Append(tick(0, 1))
 	require.NoError(t, w.db.Transact(w.ctx, op))
-	var stale *timeseries.StaleError
+	var stale *timeseries.NotAppliedError
 	require.ErrorAs(t, w.db.Transact(w.ctx, op), &stale)
 	require.Equal(t, timeseries.Duplicate, stale.Reason)
 	require.True(t, op.Result().Applied, "the last successful run's")
@@ -185,9 +185,9 @@ func TestTransact_EnrichmentOpsOfASeries(t *testing.T) {
 		w.Op().Update(device, entity.Set(&f.AccountID, "a"), entity.If(entity.Eq(f.GPIO, 1))),
 		accounts.Op().Create(Account{AccountID: "a", Devices: 1})))
 	require.Equal(t, "a", w.current(device).AccountID)
-	err := w.db.Transact(w.ctx, w.Op().Require(device, entity.Eq(&f.AccountID, "b")))
+	err := w.db.Transact(w.ctx, w.Op().CheckExists(device, entity.Eq(&f.AccountID, "b")))
 	require.ErrorIs(t, err, entity.ErrConditionFailed)
-	require.NoError(t, w.db.Transact(w.ctx, w.Op().Require(device, entity.Eq(&f.AccountID, "a"))))
+	require.NoError(t, w.db.Transact(w.ctx, w.Op().CheckExists(device, entity.Eq(&f.AccountID, "a"))))
 }
 
 func TestTransact_ConflictsAreRepeatedAndLostAnswersAreNotAppliedTwice(t *testing.T) {

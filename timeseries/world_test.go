@@ -74,7 +74,7 @@ func (w *world[T]) append(ev T, opts ...timeseries.AppendOption) timeseries.Resu
 func (w *world[T]) seed(evs ...T) {
 	w.t.Helper()
 	for _, ev := range evs {
-		require.True(w.t, w.append(ev, timeseries.SkipCurrent()).Applied)
+		require.True(w.t, w.append(ev, timeseries.WithoutCurrent()).Applied)
 	}
 	w.sent.Reset()
 }

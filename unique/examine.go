@@ -72,12 +72,12 @@ func (a *audit) look(ctx context.Context, p *suspect) (e evidence, settled bool,
 			e.named = &x
 		}
 	}
-	e.judge(a.s, p, named, a.k.ttl > 0)
+	e.resolve(a.s, p, named, a.k.ttl > 0)
 	return e, true, nil
 }
 
-// judge says what the evidence means. Claims of limited duration leave items behind that have a value without claiming it.
-func (e *evidence) judge(s *schema.Schema, p *suspect, named item.Item, limited bool) {
+// resolve says what the evidence means. Claims of limited duration leave items behind that have a value without claiming it.
+func (e *evidence) resolve(s *schema.Schema, p *suspect, named item.Item, limited bool) {
 	f := Finding{suspect: p}
 	mine := false
 	for _, x := range e.havers {
@@ -86,7 +86,7 @@ func (e *evidence) judge(s *schema.Schema, p *suspect, named item.Item, limited 
 	}
 	if named != nil {
 		o := ownerIn(s, named)
-		f.Named = &o
+		f.ClaimedBy = &o
 	}
 	n := len(e.havers)
 	switch {
@@ -101,9 +101,9 @@ func (e *evidence) judge(s *schema.Schema, p *suspect, named item.Item, limited 
 	case n == 0:
 		f.Kind = Orphaned
 	case e.sentinel != nil:
-		f.Kind = Misowned
+		f.Kind = WrongOwner
 	default:
-		f.Kind = Unclaimed
+		f.Kind = MissingClaim
 	}
 	e.found, e.finding = true, f
 }
@@ -135,7 +135,7 @@ func (a *audit) states(ctx context.Context, key, first item.Item, owners map[str
 	if !a.k.reserves() {
 		return states, true, nil
 	}
-	m, _ := schema.Feature[plan.Mover](a.s)
+	m, _ := schema.Feature[plan.SoftDeleter](a.s)
 	for i := range states {
 		if states[i].current == nil {
 			op := &plan.Op{Schema: a.s, Table: a.c.Table, Key: states[i].key}

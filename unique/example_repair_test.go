@@ -17,7 +17,7 @@ func ExampleLookup_Repair() {
 		}
 		done, err := emails.Repair(ctx, entity.Segments(8))
 		fmt.Println(done) // mended 3 orphaned, 12 unclaimed; left 1 conflict
-		for _, f := range done.Left {
+		for _, f := range done.Remaining {
 			fmt.Println(f.Kind, f.Owners) // decide which of them keeps the value, and run it again
 		}
 		return err

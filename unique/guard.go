@@ -14,11 +14,11 @@ type foreign struct{ id string }
 // Notes say what a printed plan adds for a mutation.
 func (c *constraint) Notes(k plan.Kind) []string {
 	switch k {
-	case plan.Changed:
+	case plan.Updated:
 		return []string{"delete and put the sentinels of " + c.name + " if its value changes"}
-	case plan.Removed:
+	case plan.Deleted:
 		return []string{"delete the sentinel of " + c.name}
-	case plan.Buried:
+	case plan.SoftDeleted:
 		if c.reserves() {
 			return []string{"put    the sentinel of " + c.name + ", reserved for the deleted copy"}
 		}
@@ -29,7 +29,7 @@ func (c *constraint) Notes(k plan.Kind) []string {
 
 // reserves reports that deleted copies keep their unique values.
 func (c *constraint) reserves() bool {
-	m, ok := schema.Feature[plan.Mover](c.s)
+	m, ok := schema.Feature[plan.SoftDeleter](c.s)
 	return ok && m.Reserves()
 }
 
@@ -40,7 +40,7 @@ func (c *constraint) Guard(m *plan.Mutation) ([]plan.Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.Kind == plan.Changed && c.shared() && c.sameValues(m.Old, m.New) {
+	if m.Kind == plan.Updated && c.shared() && c.sameValues(m.Old, m.New) {
 		return nil, nil // also when it is a value that is refused in new keys
 	}
 	after, err := c.sentinelKey(m.New)
@@ -49,7 +49,7 @@ func (c *constraint) Guard(m *plan.Mutation) ([]plan.Part, error) {
 	}
 	var parts []plan.Part
 	switch {
-	case m.Kind == plan.Buried && c.reserves():
+	case m.Kind == plan.SoftDeleted && c.reserves():
 		switch {
 		case before == nil || learned(m, before):
 		case c.empty(m.Old): // effect-dynamodb claims empty values too
@@ -91,7 +91,7 @@ func (c *constraint) sameValues(was, is item.Item) bool {
 }
 
 func learned(m *plan.Mutation, k item.Item) bool {
-	for _, x := range m.In.Learned {
+	for _, x := range m.In.Hints {
 		if f, ok := x.(foreign); ok && f.id == plan.KeyID(k) {
 			return true
 		}
@@ -103,19 +103,19 @@ func learned(m *plan.Mutation, k item.Item) bool {
 func (c *constraint) claim(m *plan.Mutation, k item.Item) plan.Part {
 	return plan.Part{
 		Action: c.put(m, k, c.expiry(m.In.Now)),
-		Judge: func(f plan.Failure) plan.Verdict {
+		Resolve: func(f plan.Failure) plan.Resolution {
 			owner, err := ownerOf(f.Image)
 			if err != nil {
 				owner = Owner{}
 			}
-			return plan.Verdict{Err: &ViolationError{c.name, owner}}
+			return plan.Resolution{Err: &ViolationError{c.name, owner}}
 		},
 	}
 }
 
 // reserve keeps the value under k for the deleted copy of m, as long as there is one.
 func (c *constraint) reserve(m *plan.Mutation, k item.Item) plan.Part {
-	return plan.Part{Action: c.put(m, k, m.Copy[c.s.Options.TTL]), Judge: lost(k)}
+	return plan.Part{Action: c.put(m, k, m.Copy[c.s.Options.TTL]), Resolve: lost(k)}
 }
 
 func (c *constraint) put(m *plan.Mutation, k item.Item, ttl types.AttributeValue) plan.Action {
@@ -132,17 +132,17 @@ func (c *constraint) put(m *plan.Mutation, k item.Item, ttl types.AttributeValue
 // release gives the value under k up.
 func (c *constraint) release(m *plan.Mutation, k item.Item) plan.Part {
 	return plan.Part{
-		Action: plan.Action{Kind: plan.Delete, Table: m.Op.Table, Key: k, Cond: plan.Mine(c.s, m.Op.Key), Releases: true, Label: c.label()},
-		Judge:  lost(k),
+		Action:  plan.Action{Kind: plan.Delete, Table: m.Op.Table, Key: k, Cond: plan.Mine(c.s, m.Op.Key), Releases: true, Label: c.label()},
+		Resolve: lost(k),
 	}
 }
 
 // label stands for the sentinel's key, which holds the value, in printed plans.
 func (c *constraint) label() string { return "sentinel of " + c.name }
 
-// lost judges a sentinel that another item has taken over: the item has nothing to give up there.
-func lost(k item.Item) func(plan.Failure) plan.Verdict {
-	return func(plan.Failure) plan.Verdict {
-		return plan.Verdict{Replan: plan.ErrConflict, Learned: []any{foreign{plan.KeyID(k)}}}
+// lost resolves a sentinel that another item has taken over: the item has nothing to give up there.
+func lost(k item.Item) func(plan.Failure) plan.Resolution {
+	return func(plan.Failure) plan.Resolution {
+		return plan.Resolution{Replan: plan.ErrConflict, Hints: []any{foreign{plan.KeyID(k)}}}
 	}
 }

@@ -56,18 +56,18 @@ func (a *audit) mend(ctx context.Context, f Finding, done *Repaired) error {
 		if f = e.finding; f.Kind == Conflict {
 			break
 		}
-		op := &plan.Op{Verb: "Repair", Schema: a.s, Table: a.c.Table, Key: f.suspect.key, Idempotent: true}
+		op := &plan.Op{Verb: "Repair", Schema: a.s, Table: a.c.Table, Key: f.suspect.key, SoleWriter: true}
 		op.Plan = func(in plan.Input) (plan.Step, error) { return a.step(in, e), nil }
 		outcome, err := a.c.Runner.Run(ctx, op)
 		if err != nil {
 			return err
 		}
 		if outcome == mended {
-			done.Mended = append(done.Mended, f)
+			done.Fixed = append(done.Fixed, f)
 			return nil
 		}
 	}
-	done.Left = append(done.Left, f)
+	done.Remaining = append(done.Remaining, f)
 	return nil
 }
 
@@ -121,7 +121,7 @@ func (a *audit) step(in plan.Input, e evidence) plan.Step {
 	}
 	return plan.Step{
 		Actions: actions,
-		Judge:   func([]plan.Failure) plan.Verdict { return plan.Verdict{Outcome: changed} },
+		Resolve: func([]plan.Failure) plan.Resolution { return plan.Resolution{Outcome: changed} },
 		Done:    func(plan.Returned) (any, error) { return mended, nil },
 	}
 }

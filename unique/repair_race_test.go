@@ -169,8 +169,8 @@ func TestRepair_BesideAStormOfWrites(t *testing.T) {
 		}
 		done, err := l.Repair(t.Context())
 		require.NoError(t, err)
-		require.Empty(t, done.Mended, "the library keeps both in step; run %d found damage where there is none", runs)
-		require.Empty(t, done.Left)
+		require.Empty(t, done.Fixed, "the library keeps both in step; run %d found damage where there is none", runs)
+		require.Empty(t, done.Remaining)
 	}
 	for _, err := range errs {
 		require.NoError(t, err)
@@ -201,8 +201,8 @@ func TestRepair_CanBeStoppedAndRunAgain(t *testing.T) {
 		for _, fault := range []faults.Fault{faults.Throttle, faults.Lost} {
 			broken.Inject(faults.Nth(n, fault))
 			done, err := m.Repair(t.Context())
-			mended += len(done.Mended)
-			require.Empty(t, done.Left)
+			mended += len(done.Fixed)
+			require.Empty(t, done.Remaining)
 			if err != nil {
 				stops++
 			} else {

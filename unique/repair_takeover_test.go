@@ -48,8 +48,8 @@ func TestRepair_DoesNotTakeAValueFromAnItemThatClaimsItMeanwhile(t *testing.T) {
 		_, err := s.Create(t.Context(), Person{ID: "q", Email: "x"})
 		require.NoError(t, err, "nobody claims it")
 	})
-	require.Empty(t, done.Mended)
-	require.Equal(t, []string{"conflict of 2 items"}, kinds(done.Left))
+	require.Empty(t, done.Fixed)
+	require.Equal(t, []string{"conflict of 2 items"}, kinds(done.Remaining))
 	require.Equal(t, "$app#v1#person#q", str(b.sentinel(t, "x")["_entity_pk"]))
 }
 
@@ -65,7 +65,7 @@ func TestRepair_LeavesAValueThatADeletedCopyHasReservedMeanwhile(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, s.Delete(t.Context(), Member{ID: "m"}))
 	})
-	require.Empty(t, done.Mended)
+	require.Empty(t, done.Fixed)
 	require.NotNil(t, b.sentinel(t, "x"))
 	r, err := l.Verify(t.Context())
 	require.NoError(t, err)

@@ -12,10 +12,10 @@ type Kind int
 
 // What can be wrong with a value.
 const (
-	Orphaned  Kind = iota // a sentinel, and no item that has the value
-	Misowned              // an item has the value, and the sentinel names another one, which has it not
-	Unclaimed             // an item has the value, and there is no sentinel
-	Conflict              // several items have the value
+	Orphaned     Kind = iota // a sentinel, and no item that has the value
+	WrongOwner               // an item has the value, and the sentinel names another one, which has it not
+	MissingClaim             // an item has the value, and there is no sentinel
+	Conflict                 // several items have the value
 )
 
 // String is the name of the kind.
@@ -30,9 +30,9 @@ func (k Kind) String() string {
 // Finding is one value whose sentinel and owner do not agree. It never shows the value; keys of items, in which a value
 // may be a part, are in its fields only.
 type Finding struct {
-	Kind   Kind
-	Owners []Owner // the items that have the value
-	Named  *Owner  // the item that the sentinel names; nil without a sentinel, or when it names none
+	Kind      Kind
+	Owners    []Owner // the items that have the value
+	ClaimedBy *Owner  // the item that the sentinel names; nil without a sentinel, or when it names none
 
 	suspect *suspect
 }
@@ -60,14 +60,14 @@ func (r Report) String() string {
 
 // Repaired is what [Lookup.Repair] did.
 type Repaired struct {
-	Report Report    // what it found
-	Mended []Finding // what it mended
-	Left   []Finding // what it left: conflicts, and values that were written too often meanwhile
+	Report    Report    // what it found
+	Fixed     []Finding // what it mended
+	Remaining []Finding // what it left: conflicts, and values that were written too often meanwhile
 }
 
 // String counts what was done.
 func (r Repaired) String() string {
-	return fmt.Sprintf("mended %s; left %s", count(r.Mended), count(r.Left))
+	return fmt.Sprintf("mended %s; left %s", count(r.Fixed), count(r.Remaining))
 }
 
 func count(findings []Finding) string {

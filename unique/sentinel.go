@@ -42,7 +42,7 @@ func (c *constraint) heldKey(it item.Item) (item.Item, error) {
 }
 
 // shared reports that effect-dynamodb has sentinels of the entity too.
-func (c *constraint) shared() bool { return c.s.Options.Interop && c.s.Dollar }
+func (c *constraint) shared() bool { return c.s.Options.Interop && c.s.Templated }
 
 // Sentinels are the keys under which the values of an item are claimed.
 func (c *constraint) Sentinels(it item.Item) ([]item.Item, error) {

@@ -66,8 +66,8 @@ func TestSeries_FindVerifyAndRepair(t *testing.T) {
 	b.put(t, moved)
 	done, err := l.Repair(ctx, entity.Segments(3))
 	require.NoError(t, err)
-	require.Equal(t, []string{"misowned", "orphaned", "unclaimed"}, kinds(done.Mended))
-	require.Empty(t, done.Left)
+	require.Equal(t, []string{"misowned", "orphaned", "unclaimed"}, kinds(done.Fixed))
+	require.Empty(t, done.Remaining)
 	for _, id := range []string{"a", "b", "c"} {
 		got, err := l.Find(ctx, Meter{Serial: "no-" + id})
 		require.NoError(t, err)

@@ -216,7 +216,7 @@ func (a *audit) ownerKey(it item.Item) item.Item {
 		return k
 	}
 	own, infix := sk, ""
-	if m, moves := schema.Feature[plan.Mover](a.s); moves && a.k.reserves() {
+	if m, moves := schema.Feature[plan.SoftDeleter](a.s); moves && a.k.reserves() {
 		infix = m.Infix()
 	}
 	copied := it[schema.KindAttr] != nil

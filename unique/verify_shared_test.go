@@ -56,6 +56,6 @@ func TestVerify_InASharedTableSnapshotsAndCopiesAreNoOwnersOfOldValues(t *testin
 	require.Len(t, b.rows(t), len(want)-2)
 	done, err := l.Repair(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"unclaimed", "unclaimed"}, kinds(done.Mended))
+	require.Equal(t, []string{"unclaimed", "unclaimed"}, kinds(done.Fixed))
 	require.ElementsMatch(t, want, b.rows(t), "byte by byte what was there")
 }

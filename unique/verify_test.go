@@ -45,15 +45,15 @@ func checkDamaged[T any](t *testing.T, b *bed, attr string, l *unique.Lookup[T],
 	require.NoError(t, err)
 	require.Len(t, r.Findings, 5)
 	for _, f := range r.Findings {
-		wanted := map[unique.Kind]int{unique.Orphaned: 0, unique.Misowned: 1, unique.Unclaimed: 1, unique.Conflict: 2}
+		wanted := map[unique.Kind]int{unique.Orphaned: 0, unique.WrongOwner: 1, unique.MissingClaim: 1, unique.Conflict: 2}
 		require.Len(t, f.Owners, wanted[f.Kind])
-		require.Equal(t, f.Kind == unique.Unclaimed, f.Named == nil)
+		require.Equal(t, f.Kind == unique.MissingClaim, f.ClaimedBy == nil)
 	}
 
 	done, err := l.Repair(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"misowned", "orphaned", "orphaned", "unclaimed"}, kinds(done.Mended))
-	require.Equal(t, []string{"conflict of 2 items"}, kinds(done.Left), "which of the two keeps the value, nobody but the caller knows")
+	require.Equal(t, []string{"misowned", "orphaned", "orphaned", "unclaimed"}, kinds(done.Fixed))
+	require.Equal(t, []string{"conflict of 2 items"}, kinds(done.Remaining), "which of the two keeps the value, nobody but the caller knows")
 	for _, id := range []string{"a", "c", "e", "f"} {
 		_, err := l.Find(t.Context(), value("value-"+id))
 		require.NoError(t, err, id)
@@ -61,8 +61,8 @@ func checkDamaged[T any](t *testing.T, b *bed, attr string, l *unique.Lookup[T],
 	after := b.rows(t)
 	again, err := l.Repair(t.Context())
 	require.NoError(t, err)
-	require.Empty(t, again.Mended)
-	require.Len(t, again.Left, 1)
+	require.Empty(t, again.Fixed)
+	require.Len(t, again.Remaining, 1)
 	require.ElementsMatch(t, after, b.rows(t), "a second time changes nothing")
 
 	d := b.item(t, "d")
@@ -70,8 +70,8 @@ func checkDamaged[T any](t *testing.T, b *bed, attr string, l *unique.Lookup[T],
 	b.put(t, d)
 	done, err = l.Repair(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"unclaimed"}, kinds(done.Mended))
-	require.Empty(t, done.Left)
+	require.Equal(t, []string{"unclaimed"}, kinds(done.Fixed))
+	require.Empty(t, done.Remaining)
 	b.bijective(t, attr)
 }
 
@@ -120,7 +120,7 @@ func TestRepair_AConstraintThatIsDeclaredLaterBindsOldItems(t *testing.T) {
 	require.NoError(t, err)
 	done, err := l.Repair(t.Context(), entity.Segments(2))
 	require.NoError(t, err)
-	require.Len(t, done.Mended, n)
+	require.Len(t, done.Fixed, n)
 	require.Equal(t, fmt.Sprintf("mended %d unclaimed; left nothing", n), done.String())
 	b.bijective(t, "email")
 	_, err = s.Create(t.Context(), Person{ID: "new", Email: "v7"})
@@ -146,7 +146,7 @@ func TestVerify_ADeletedCopyIsAnOwnerUnderReserve(t *testing.T) {
 	b.run(time.Hour)
 	done, err := l.Repair(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"unclaimed"}, kinds(done.Mended))
+	require.Equal(t, []string{"unclaimed"}, kinds(done.Fixed))
 	got := b.sentinel(t, "mm")
 	require.NotEqual(t, want["_w"], got["_w"])
 	delete(want, "_w")
@@ -158,14 +158,14 @@ func TestVerify_ADeletedCopyIsAnOwnerUnderReserve(t *testing.T) {
 	b.put(t, wrong)
 	done, err = l.Repair(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"misowned"}, kinds(done.Mended))
+	require.Equal(t, []string{"misowned"}, kinds(done.Fixed))
 
 	lone := b.sentinel(t, "mm")
 	lone["pk"] = text("$app#v1#member.handle#nobody")
 	b.put(t, lone) // names an item that has another value
 	done, err = l.Repair(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"orphaned"}, kinds(done.Mended))
+	require.Equal(t, []string{"orphaned"}, kinds(done.Fixed))
 
 	b.run(31 * 24 * time.Hour)
 	r, err = l.Verify(t.Context())
@@ -198,7 +198,7 @@ func TestVerify_ClaimsOfLimitedDurationLeaveTheirItems(t *testing.T) {
 	b.remove(t, b.item(t, "2"))
 	done, err := l.Repair(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"orphaned"}, kinds(done.Mended))
+	require.Equal(t, []string{"orphaned"}, kinds(done.Fixed))
 	require.Nil(t, b.sentinel(t, "once"))
 }
 

@@ -57,7 +57,7 @@ func TestAt_AStateThatIsMissingInBetweenIsForgottenAndNotReplacedByAnOlderOne(t 
 	}})
 	require.NoError(t, err)
 	_, err = h.At(t.Context(), page{ID: "p"}, written[0])
-	require.ErrorIs(t, err, versioned.ErrForgotten)
+	require.ErrorIs(t, err, versioned.ErrVersionExpired)
 	got, err := h.At(t.Context(), page{ID: "p"}, written[1])
 	require.NoError(t, err)
 	require.EqualValues(t, 3, got.Number)

@@ -9,8 +9,8 @@ import (
 	"github.com/dynastrata/dynastrata/internal/opt"
 )
 
-// Difference is an attribute that two states have different values of.
-type Difference struct {
+// FieldChange is an attribute that two states have different values of.
+type FieldChange struct {
 	Attribute string // its name in DynamoDB
 	Field     string // the struct field
 	Before    any    // the field's value in the first state; nil when the state does not have the attribute
@@ -19,13 +19,13 @@ type Difference struct {
 
 // Diff compares versions a and b of the item with key's primary key, attribute by attribute, in the order of the struct.
 // Attributes that T does not have are not compared. It costs what two Gets cost. Errors: entity.ErrNotFound.
-func (h *History[T]) Diff(ctx context.Context, key T, a, b int64) ([]Difference, error) {
+func (h *History[T]) Diff(ctx context.Context, key T, a, b int64) ([]FieldChange, error) {
 	c := core.Of(h)
 	op, err := subject(c, "History.Diff", reflect.ValueOf(key))
 	if err != nil {
 		return nil, c.Wrap(op.Verb, op.KeyIs, err)
 	}
-	var diff []Difference
+	var diff []FieldChange
 	err = c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
 		before, err := raw(ctx, c, c.Runner, op, a)
 		if err != nil {
@@ -41,7 +41,7 @@ func (h *History[T]) Diff(ctx context.Context, key T, a, b int64) ([]Difference,
 	return diff, err
 }
 
-func compare(c *core.Core, before, after item.Item) ([]Difference, error) {
+func compare(c *core.Core, before, after item.Item) ([]FieldChange, error) {
 	was, is := reflect.New(c.Schema.Type), reflect.New(c.Schema.Type)
 	if err := c.Decode(before, was.Interface()); err != nil {
 		return nil, err
@@ -49,13 +49,13 @@ func compare(c *core.Core, before, after item.Item) ([]Difference, error) {
 	if err := c.Decode(after, is.Interface()); err != nil {
 		return nil, err
 	}
-	var diff []Difference
+	var diff []FieldChange
 	for _, a := range c.Schema.Attrs {
 		x, y := before[a.Name], after[a.Name]
 		if item.Equal(x, y) {
 			continue
 		}
-		d := Difference{Attribute: a.Name, Field: a.Field}
+		d := FieldChange{Attribute: a.Name, Field: a.Field}
 		if x != nil {
 			d.Before = fieldValue(was.Elem(), a.Index)
 		}

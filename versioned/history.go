@@ -19,8 +19,8 @@ import (
 
 type handle = core.Handle
 
-// ErrForgotten says that the history does not reach back to the wanted time: the states from then have expired.
-var ErrForgotten = errors.New("the state has expired")
+// ErrVersionExpired says that the history does not reach back to the wanted time: the states from then have expired.
+var ErrVersionExpired = errors.New("the state has expired")
 
 // History reads the states that items of type T have been in. It is safe for concurrent use.
 type History[T any] struct {
@@ -43,10 +43,10 @@ func Of[T any](store *entity.Store[T]) (*History[T], error) {
 
 // Version is one state of an item.
 type Version[T any] struct {
-	Number  int64
-	Item    T
-	Deleted bool      // the state after a delete
-	Since   time.Time // when the item came into the state; zero without the role updated_at
+	Number    int64
+	Item      T
+	Deleted   bool      // the state after a delete
+	ValidFrom time.Time // when the item came into the state; zero without the role updated_at
 }
 
 // decode fills a *Version[T] from a stored state.
@@ -54,7 +54,7 @@ func decode[T any](c *core.Core) func(it item.Item, into any) error {
 	return func(it item.Item, into any) error {
 		v := into.(*Version[T])
 		v.Number, v.Deleted = plan.StoredVersion(c.Schema, it), deleted(c.Schema, it)
-		v.Since, _ = since(c.Schema, it)
+		v.ValidFrom, _ = since(c.Schema, it)
 		return c.Decode(it, &v.Item)
 	}
 }
@@ -171,7 +171,7 @@ func latest(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]i
 
 // copies reads the deleted copies that have not expired, the newest first.
 func copies(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
-	m, ok := schema.Feature[plan.Mover](op.Schema)
+	m, ok := schema.Feature[plan.SoftDeleter](op.Schema)
 	if !ok {
 		return nil, nil
 	}
@@ -198,7 +198,7 @@ func copies(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]i
 
 // At returns the state that the item was in at t: the one with the highest version whose updated_at is not after t. It
 // needs the role updated_at. It reads from the newest state backwards, consistently, a request per MB of snapshots and
-// one or two besides. Errors: entity.ErrNotFound when the item did not exist yet; [ErrForgotten] when the state has
+// one or two besides. Errors: entity.ErrNotFound when the item did not exist yet; [ErrVersionExpired] when the state has
 // expired; *entity.InputError.
 func (h *History[T]) At(ctx context.Context, key T, t time.Time) (Version[T], error) {
 	var found Version[T]
@@ -229,13 +229,13 @@ func at(ctx context.Context, c *core.Core, key reflect.Value, t time.Time, f fun
 			switch {
 			case !ok || at.After(t):
 			case later > lowest+1: // the state at t may be one of those that are missing in between
-				return fmt.Errorf("%w: there is no state between versions %d and %d: %w", ErrForgotten, lowest, later, plan.ErrNotFound)
+				return fmt.Errorf("%w: there is no state between versions %d and %d: %w", ErrVersionExpired, lowest, later, plan.ErrNotFound)
 			default:
 				return f(it)
 			}
 		}
 		if lowest > 1 {
-			return fmt.Errorf("%w: the oldest state that is left is version %d: %w", ErrForgotten, lowest, plan.ErrNotFound)
+			return fmt.Errorf("%w: the oldest state that is left is version %d: %w", ErrVersionExpired, lowest, plan.ErrNotFound)
 		}
 		return plan.ErrNotFound
 	})

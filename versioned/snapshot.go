@@ -34,13 +34,13 @@ func versionText(n int64) string {
 // Notes say what a printed plan adds for a mutation.
 func (r *retain) Notes(k plan.Kind) []string {
 	switch k {
-	case plan.Changed:
+	case plan.Updated:
 		return []string{"put    a snapshot of the replaced state"}
-	case plan.Removed:
+	case plan.Deleted:
 		return []string{"put    snapshots of the replaced and of the deleted state"}
-	case plan.Buried:
+	case plan.SoftDeleted:
 		return []string{"put    a snapshot of the replaced state, and of the deleted state when its copy expires"}
-	case plan.Revived:
+	case plan.Restored:
 		return []string{"put    a snapshot of the deleted state unless it exists"}
 	}
 	return []string{"put    a snapshot of the new state"}
@@ -60,20 +60,20 @@ func (r *retain) Snapshots(m *plan.Mutation) ([]plan.Part, error) {
 	absent := plan.Absent(s)
 	var states []state
 	switch m.Kind {
-	case plan.Born:
+	case plan.Created:
 		states = []state{{item: m.New, lasting: true, guard: absent}}
-	case plan.Changed:
+	case plan.Updated:
 		states = []state{ended(m)}
-	case plan.Removed, plan.Buried:
+	case plan.Deleted, plan.SoftDeleted:
 		states = []state{ended(m)}
-		if m.Kind == plan.Removed || expires(s, m.Copy) {
+		if m.Kind == plan.Deleted || expires(s, m.Copy) {
 			x := state{item: m.Final, deleted: true, guard: absent}
 			if s.Options.Interop {
 				x.guard = same(s, m.Final)
 			}
 			states = append(states, x)
 		}
-	case plan.Revived:
+	case plan.Restored:
 		if !expires(s, m.Copy) && !m.In.Overtaken() { // of a copy that has no version of its own there can be no snapshot
 			states = []state{{item: m.Final, deleted: true, guard: sameDeleted(s, m.Final)}}
 		}
@@ -141,7 +141,7 @@ func (r *retain) put(m *plan.Mutation, x state) (plan.Part, error) {
 		return plan.Part{}, &plan.InputError{Code: plan.CodeValue, Type: s.Type.String(), Field: s.Version.Field, Problem: "the stored version is no number from 0 to 999999999999"}
 	}
 	it := plan.Satellite(s, x.item, infix+versionText(n), kind)
-	if at := writtenAt(s, x.item); at != nil && s.Hidden {
+	if at := writtenAt(s, x.item); at != nil && s.HasMetadata {
 		it[schema.AtAttr] = at
 	}
 	if x.deleted {
@@ -153,14 +153,14 @@ func (r *retain) put(m *plan.Mutation, x state) (plan.Part, error) {
 	return plan.Part{
 		Action: plan.Action{Kind: plan.Put, Table: m.Op.Table, Key: plan.KeyOf(s, it), Item: it, Cond: x.guard},
 		// Another life has left a state of that version: what the plan was made from is no longer the newest, or never was.
-		Judge: func(plan.Failure) plan.Verdict {
-			v := plan.Verdict{Replan: plan.ErrConflict}
+		Resolve: func(plan.Failure) plan.Resolution {
+			v := plan.Resolution{Replan: plan.ErrConflict}
 			switch m.Kind {
-			case plan.Born: // which reads the history in any case
-			case plan.Revived:
-				v.Learned = []any{plan.Overtaken{Version: plan.StoredVersion(s, m.Copy)}}
+			case plan.Created: // which reads the history in any case
+			case plan.Restored:
+				v.Hints = []any{plan.Overtaken{Version: plan.StoredVersion(s, m.Copy)}}
 			default:
-				v.Learned = []any{plan.Overtaken{Version: plan.StoredVersion(s, m.Old)}}
+				v.Hints = []any{plan.Overtaken{Version: plan.StoredVersion(s, m.Old)}}
 			}
 			return v
 		},

@@ -79,7 +79,7 @@ func open(client entity.Client, cfg config, log *slog.Logger, o options) (*backe
 	if b.activity, err = b.devices.Index("byActivity"); err != nil {
 		return nil, err
 	}
-	keep := lifecycle.Never()
+	keep := lifecycle.NoExpiry()
 	if cfg.Retention > 0 {
 		keep = lifecycle.After(cfg.Retention)
 	}

@@ -21,7 +21,7 @@ func (b *backend) createKey(ctx context.Context, about Description) (RawKey, API
 	raw := b.newKey()
 	made, err := b.keys.Create(ctx, APIKey{
 		KeyID: b.newUUID(), Hash: hash(b.pepper, raw), IsActive: true, Description: about,
-	}, entity.Exactly())
+	}, entity.Idempotent())
 	if err != nil {
 		return RawKey{}, APIKey{}, err
 	}

@@ -95,7 +95,7 @@ func TestWhatIsStoredAlreadyIsADuplicate(t *testing.T) {
 
 	// DynamoDB says so in the reasons of a cancelled transaction, and in no other way.
 	err = l.db.Transact(t.Context(), l.batches.Op().Create(ProcessedBatch{BatchID: sample(macA, 0).BatchID, HardwareID: macA}),
-		l.devices.Op().Require(Device{HardwareID: macA}))
+		l.devices.Op().CheckExists(Device{HardwareID: macA}))
 	var cancelled *types.TransactionCanceledException
 	require.ErrorAs(t, err, &cancelled)
 	require.Equal(t, "ConditionalCheckFailed", *cancelled.CancellationReasons[0].Code)

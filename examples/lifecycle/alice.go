@@ -132,7 +132,7 @@ func (s *story) history(ctx context.Context) error {
 		if v.Deleted {
 			what = ", deleted"
 		}
-		s.report.line("version %d since %s: %s%s", v.Number, instant(v.Since), v.Item.DisplayName, what)
+		s.report.line("version %d since %s: %s%s", v.Number, instant(v.ValidFrom), v.Item.DisplayName, what)
 		numbers = append(numbers, v.Number)
 		s.must(v.Deleted == (v.Number == 3), "version %d: deleted %t", v.Number, v.Deleted)
 	}
@@ -153,14 +153,14 @@ func (s *story) history(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	moment := created.Since.Add(30 * time.Minute)
+	moment := created.ValidFrom.Add(30 * time.Minute)
 	then, err := s.past.At(ctx, alice, moment)
 	if err != nil {
 		return err
 	}
 	s.report.line("at %s she was %s, version %d", instant(moment), then.Item.DisplayName, then.Number)
 	s.equal("then", fmt.Sprint(then.Number, " ", then.Item.DisplayName), "1 Alice")
-	_, err = s.past.At(ctx, alice, created.Since.Add(-time.Second))
+	_, err = s.past.At(ctx, alice, created.ValidFrom.Add(-time.Second))
 	s.refused("At before the creation", err, entity.ErrNotFound)
 	return nil
 }

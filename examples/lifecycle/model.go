@@ -47,11 +47,11 @@ type app struct {
 	db          *entity.DB
 	employees   *entity.Store[Employee]
 	byTenant    *entity.Index[Employee]
-	bin         *lifecycle.Bin[Employee]     // deleted employees
+	bin         *lifecycle.Deleted[Employee] // deleted employees
 	past        *versioned.History[Employee] // earlier states of employees
 	byEmail     *unique.Lookup[Employee]
 	contractors *entity.Store[Contractor]
-	leftovers   *lifecycle.Bin[Contractor]
+	leftovers   *lifecycle.Deleted[Contractor]
 }
 
 // open declares the entities, which needs no I/O: a mistake in a tag is found here.

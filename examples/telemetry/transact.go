@@ -36,7 +36,7 @@ func (a *app) raise(key Telemetry, at time.Time) raise {
 		event:  event,
 		alarm:  alarm,
 		report: a.telemetry.Op().Append(event),
-		guard:  a.registrations.Op().Require(Registration{Channel: key.Channel, DeviceID: key.DeviceID}, entity.Eq(&r.InService, true)),
+		guard:  a.registrations.Op().CheckExists(Registration{Channel: key.Channel, DeviceID: key.DeviceID}, entity.Eq(&r.InService, true)),
 		create: a.alarms.Op().Create(alarm),
 	}
 }
@@ -68,7 +68,7 @@ func (s *simulation) transactions(ctx context.Context) error {
 // with an outcome; here that would leave the alarm undecided, so it is an error, and nothing is written.
 func (s *simulation) staleTransaction(ctx context.Context, d *device, late raise) error {
 	err := s.db.Transact(counting(ctx), late.report, late.guard, late.create)
-	var stale *timeseries.StaleError
+	var stale *timeseries.NotAppliedError
 	switch {
 	case err == nil:
 		return &violation{d.name(), ruleStale, "it was applied"}

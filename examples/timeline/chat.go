@@ -187,7 +187,7 @@ func (s *story) release(ctx context.Context) error {
 	}
 	s.report.line("%v", timeline.ErrRebuildRequired)
 	s.see(ruleStale, "fingerprints", []string{stale.Have, stale.Want}, []string{s.states.Fingerprint(), states.Fingerprint()})
-	served, err := states.Page(ctx, 0, 0, timeline.ServeStale())
+	served, err := states.Page(ctx, 0, 0, timeline.AllowStale())
 	if err != nil {
 		return err
 	}

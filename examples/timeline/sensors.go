@@ -56,7 +56,7 @@ func (s *story) crash(ctx context.Context) error {
 		return faults.None
 	})
 	bar := s.report.bar()
-	if _, err = doomed.Rebuild(inner, timeline.Segments(1), timeline.NoteEvery(20), timeline.OnProgress(bar.draw)); err == nil {
+	if _, err = doomed.Rebuild(inner, timeline.Segments(1), timeline.CheckpointEvery(20), timeline.OnProgress(bar.draw)); err == nil {
 		return errors.New("the build survived")
 	}
 	s.see(ruleProgress, "of the build that died", bar.falls(), nil)
@@ -120,7 +120,7 @@ func (s *story) inspectDevice(ctx context.Context) error {
 
 	var got []string
 	for after, more := "", true; more; more = after != "" {
-		page, err := s.reports.After(ctx, after, 0, timeline.Of(Reading{HardwareID: id}))
+		page, err := s.reports.After(ctx, after, 0, timeline.ForKey(Reading{HardwareID: id}))
 		if err != nil {
 			return err
 		}

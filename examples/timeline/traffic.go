@@ -91,7 +91,7 @@ func (s *story) do(ctx context.Context, from, to time.Time) (done int, err error
 		case d.event == messageCreated:
 			_, err = s.messages.Create(ctx, Message{UserID: d.user, MessageID: d.id, Message: d.text, Channel: d.channel})
 		default:
-			_, err = s.verdicts.Append(ctx, Verdict{UserID: d.user, MessageID: d.id, DecidedAt: d.at, Rejected: d.event != ""}, timeseries.SkipCurrent())
+			_, err = s.verdicts.Append(ctx, Verdict{UserID: d.user, MessageID: d.id, DecidedAt: d.at, Rejected: d.event != ""}, timeseries.WithoutCurrent())
 		}
 		if err != nil {
 			return done, fmt.Errorf("%s %s: %w", d.event, d.id, err)

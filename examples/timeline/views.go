@@ -33,7 +33,7 @@ func (p program) history() timeline.Source {
 	return timeline.Merge(
 		timeline.Versions(p.past,
 			timeline.Upgrade(1, messageV1.today),
-			timeline.Within(func(u User) Message { return Message{UserID: u.UserID} }),
+			timeline.PartitionKey(func(u User) Message { return Message{UserID: u.UserID} }),
 		),
 		timeline.Series(p.verdicts,
 			timeline.Classify([]string{messageRejected}, func(e timeline.Event[Verdict]) string {
@@ -42,7 +42,7 @@ func (p program) history() timeline.Source {
 				}
 				return "" // a message that is let pass is no event
 			}),
-			timeline.Within(func(u User) Verdict { return Verdict{UserID: u.UserID} }),
+			timeline.PartitionKey(func(u User) Verdict { return Verdict{UserID: u.UserID} }),
 		),
 	)
 }
@@ -51,11 +51,11 @@ func author(m Message) User { return User{m.UserID} }
 func judged(v Verdict) User { return User{v.UserID} }
 
 // userMessageState is the projection of that name in the specification of the chat.
-func (p program) userMessageState() timeline.Fold[User, UserState] {
-	return timeline.Fold[User, UserState]{
+func (p program) userMessageState() timeline.Projection[User, UserState] {
+	return timeline.Projection[User, UserState]{
 		Name: "user_message_state_timeline", Version: 1,
 		Source: p.history(),
-		When: []timeline.Handler[User, UserState]{
+		Handlers: []timeline.Handler[User, UserState]{
 			timeline.On(messageCreated, author, func(s *UserState, e timeline.Event[Message]) error {
 				s.MessageCount++
 				s.LastMessage, s.LastChannel, s.LastEventAt = &e.Payload.Message, &e.Payload.Channel, &e.At
@@ -85,15 +85,15 @@ type UserStateWithChannels struct {
 }
 
 // nextRelease is the same view with a state that counts channels, too.
-func (p program) nextRelease() timeline.Fold[User, UserStateWithChannels] {
+func (p program) nextRelease() timeline.Projection[User, UserStateWithChannels] {
 	type state = UserStateWithChannels
 	old := p.userMessageState()
 	count := func(s *UserState, d int, at time.Time) { s.MessageCount += d; s.LastEventAt = &at }
-	return timeline.Fold[User, state]{
+	return timeline.Projection[User, state]{
 		Name: old.Name, Version: 2, // a function does something else, which nobody can see but us
 		Source: old.Source,
 		Start:  func() state { return state{Channels: map[string]int{}} },
-		When: []timeline.Handler[User, state]{
+		Handlers: []timeline.Handler[User, state]{
 			timeline.On(messageCreated, author, func(s *state, e timeline.Event[Message]) error {
 				count(&s.UserState, 1, e.At)
 				s.LastMessage, s.LastChannel = &e.Payload.Message, &e.Payload.Channel
@@ -136,16 +136,16 @@ type DeviceState struct {
 // readingsOf is where the events of devices come from: items that are written once are events themselves.
 func (p program) readingsOf() timeline.Source {
 	return timeline.Items(p.readings, &entity.Fields[Reading]().TimestampMS,
-		timeline.Within(func(hardwareID string) Reading { return Reading{HardwareID: hardwareID} }))
+		timeline.PartitionKey(func(hardwareID string) Reading { return Reading{HardwareID: hardwareID} }))
 }
 
 // deviceSpans folds the readings of each device. Since they lie in one partition, a build reads a partition at a time.
-func (p program) deviceSpans() timeline.Fold[string, DeviceState] {
-	return timeline.Fold[string, DeviceState]{
+func (p program) deviceSpans() timeline.Projection[string, DeviceState] {
+	return timeline.Projection[string, DeviceState]{
 		Name: "device_spans", Version: 1,
 		Source: p.readingsOf(),
 		Start:  func() DeviceState { return DeviceState{map[string]Span{}} },
-		When: []timeline.Handler[string, DeviceState]{
+		Handlers: []timeline.Handler[string, DeviceState]{
 			timeline.On("reading.stored", func(r Reading) string { return r.HardwareID }, func(s *DeviceState, e timeline.Event[Reading]) error {
 				s.measure(e.Payload)
 				return nil

@@ -18,7 +18,7 @@ import (
 // functions are the exported functions by their names, instances of those with type parameters.
 var functions = map[string][]any{
 	"entity.New": {entity.New[Plain], entity.New[Kept], entity.New[Ticks]}, "entity.Open": {entity.Open},
-	"entity.Fields": {entity.Fields[Plain], entity.Fields[int], entity.Fields[*Plain]}, "entity.As": {entity.As[Plain, Kept]},
+	"entity.Fields": {entity.Fields[Plain], entity.Fields[int], entity.Fields[*Plain]}, "entity.Project": {entity.Project[Plain, Kept]},
 	"entity.IsAmbiguous": {entity.IsAmbiguous}, "entity.StoredItem": {entity.StoredItem[Plain]}, "entity.FailureOf": {entity.FailureOf},
 	"entity.Eq": {entity.Eq[int]}, "entity.Ne": {entity.Ne[int]}, "entity.Lt": {entity.Lt[int]}, "entity.Le": {entity.Le[int]}, "entity.Gt": {entity.Gt[int]},
 	"entity.Ge": {entity.Ge[int]}, "entity.Between": {entity.Between[int]}, "entity.In": {entity.In[int]}, "entity.BeginsWith": {entity.BeginsWith[string]},
@@ -27,27 +27,27 @@ var functions = map[string][]any{
 	"entity.Set": {entity.Set[int], entity.Set[any]}, "entity.SetIfNotExists": {entity.SetIfNotExists[int]}, "entity.Remove": {entity.Remove[int]}, "entity.Add": {entity.Add[int]},
 	"entity.ListAppend": {entity.ListAppend[[]int]}, "entity.AddToSet": {entity.AddToSet[[]int]}, "entity.DeleteFromSet": {entity.DeleteFromSet[[]int]},
 	"entity.ListPrepend": {entity.ListPrepend[[]int]}, "entity.Returning": {entity.Returning[Plain]}, "entity.Elem": {entity.Elem[[]int]}, "entity.Inside": {entity.Inside[int, Plain]},
-	"entity.Entry": {entity.Entry[map[string]int]}, "entity.Attr": {entity.Attr[int]},
-	"entity.Unconditional": {entity.Unconditional}, "entity.Consistent": {entity.Consistent}, "entity.Desc": {entity.Desc}, "entity.Exactly": {entity.Exactly},
-	"entity.Filter": {entity.Filter}, "entity.If": {entity.If}, "entity.IncludeExpired": {entity.IncludeExpired}, "entity.Keep": {entity.Keep},
+	"entity.MapEntry": {entity.MapEntry[map[string]int]}, "entity.Attr": {entity.Attr[int]},
+	"entity.Unconditional": {entity.Unconditional}, "entity.Consistent": {entity.Consistent}, "entity.Desc": {entity.Desc}, "entity.Idempotent": {entity.Idempotent},
+	"entity.Filter": {entity.Filter}, "entity.If": {entity.If}, "entity.IncludeExpired": {entity.IncludeExpired}, "entity.KeepImage": {entity.KeepImage},
 	"entity.Limit": {entity.Limit}, "entity.MaxEvaluated": {entity.MaxEvaluated}, "entity.MaxRequests": {entity.MaxRequests}, "entity.Named": {entity.Named},
 	"entity.OnProgress": {entity.OnProgress}, "entity.OnPage": {entity.OnPage}, "entity.Segments": {entity.Segments},
 
-	"timeseries.New": {timeseries.New[Ticks], timeseries.New[Plain]}, "timeseries.SkipCurrent": {timeseries.SkipCurrent},
+	"timeseries.New": {timeseries.New[Ticks], timeseries.New[Plain]}, "timeseries.WithoutCurrent": {timeseries.WithoutCurrent},
 	"versioned.Of": {versioned.Of[Kept], versioned.Of[Plain]}, "versioned.Expect": {versioned.Expect}, "versioned.AnyVersion": {versioned.AnyVersion},
 	"versioned.WithCurrent": {versioned.WithCurrent},
-	"lifecycle.Of":          {lifecycle.Of[Kept], lifecycle.Of[Plain]}, "lifecycle.After": {lifecycle.After}, "lifecycle.Never": {lifecycle.Never},
+	"lifecycle.Of":          {lifecycle.Of[Kept], lifecycle.Of[Plain]}, "lifecycle.After": {lifecycle.After}, "lifecycle.NoExpiry": {lifecycle.NoExpiry},
 	"unique.Of": {unique.Of[Kept], unique.Of[Plain]},
 
 	"schemalock.Of": {schemalock.Of}, "schemalock.Parse": {schemalock.Parse}, "schemalock.Compare": {schemalock.Compare},
 
 	"timeline.New": {timeline.New[string, int]}, "timeline.NewLog": {timeline.NewLog}, "timeline.Merge": {timeline.Merge},
 	"timeline.Series": {timeline.Series[Ticks]}, "timeline.Versions": {timeline.Versions[Kept]}, "timeline.Items": {timeline.Items[Plain, time.Time]}, "timeline.Feed": {timeline.Feed[int]},
-	"timeline.On": {timeline.On[int, string, int]}, "timeline.Form": {timeline.Form[int, string, int]}, "timeline.AcceptedAt": {timeline.AcceptedAt[time.Time]},
-	"timeline.Classify": {timeline.Classify[Plain]}, "timeline.Upgrade": {timeline.Upgrade[Plain, Kept]}, "timeline.Within": {timeline.Within[string, Plain]},
-	"timeline.NoteEvery": {timeline.NoteEvery}, "timeline.OnProgress": {timeline.OnProgress}, "timeline.Resume": {timeline.Resume}, "timeline.Segments": {timeline.Segments},
-	"timeline.Of": {timeline.Of[Plain]}, "timeline.Since": {timeline.Since}, "timeline.AsKnownAt": {timeline.AsKnownAt}, "timeline.AsOf": {timeline.AsOf},
-	"timeline.Partial": {timeline.Partial}, "timeline.RequireComplete": {timeline.RequireComplete}, "timeline.ServeStale": {timeline.ServeStale}, "timeline.FullReplay": {timeline.FullReplay},
+	"timeline.On": {timeline.On[int, string, int]}, "timeline.Ensure": {timeline.Ensure[int, string, int]}, "timeline.AcceptedAt": {timeline.AcceptedAt[time.Time]},
+	"timeline.Classify": {timeline.Classify[Plain]}, "timeline.Upgrade": {timeline.Upgrade[Plain, Kept]}, "timeline.PartitionKey": {timeline.PartitionKey[string, Plain]},
+	"timeline.CheckpointEvery": {timeline.CheckpointEvery}, "timeline.OnProgress": {timeline.OnProgress}, "timeline.Resume": {timeline.Resume}, "timeline.Segments": {timeline.Segments},
+	"timeline.ForKey": {timeline.ForKey[Plain]}, "timeline.Since": {timeline.Since}, "timeline.AsKnownAt": {timeline.AsKnownAt}, "timeline.AsOf": {timeline.AsOf},
+	"timeline.Partial": {timeline.Partial}, "timeline.RequireComplete": {timeline.RequireComplete}, "timeline.AllowStale": {timeline.AllowStale}, "timeline.FullReplay": {timeline.FullReplay},
 
 	"stream.Of": {stream.Of[Plain]}, "stream.On": {stream.On[Plain]}, "stream.OnUndecodable": {stream.OnUndecodable}, "stream.OnUnrouted": {stream.OnUnrouted},
 	"stream.Handle": {stream.Handle}, "stream.FromSDK": {stream.FromSDK},
@@ -59,10 +59,10 @@ var functions = map[string][]any{
 
 // values are the zero values of the exported types that have methods.
 var values = map[string]any{
-	"entity.Store": entity.Store[Plain]{}, "entity.Ops": entity.Ops[Plain]{}, "entity.Index": entity.Index[Plain]{}, "entity.DB": &entity.DB{}, "entity.Handle": &entity.Handle{},
+	"entity.Store": entity.Store[Plain]{}, "entity.Ops": entity.Ops[Plain]{}, "entity.Index": entity.Index[Plain]{}, "entity.DB": &entity.DB{}, "entity.Image": &entity.Image{},
 	"entity.Path": entity.Path[int]{}, "entity.Cond": entity.Cond{}, "entity.Spec": entity.Spec{}, "entity.TableSpec": entity.TableSpec{}, "entity.IndexSpec": entity.IndexSpec{},
 	"entity.KeySpec": entity.KeySpec{}, "entity.AttributeSpec": entity.AttributeSpec{}, "entity.ProjectionSpec": entity.ProjectionSpec{}, "entity.Throughput": entity.Throughput{},
-	"entity.TableOptions": entity.TableOptions{}, "entity.Difference": entity.Difference{}, "entity.DifferenceKind": entity.DifferenceKind(""),
+	"entity.TableOptions": entity.TableOptions{}, "entity.Drift": entity.Drift{}, "entity.DriftKind": entity.DriftKind(""),
 	"entity.Error": &entity.Error{}, "entity.SchemaError": &entity.SchemaError{}, "entity.InputError": &entity.InputError{}, "entity.ConditionError": &entity.ConditionError{},
 	"entity.KeyCaseError": &entity.KeyCaseError{}, "entity.ValidationError": &entity.ValidationError{}, "entity.DecodeError": &entity.DecodeError{},
 	"entity.TransactError": &entity.TransactError{}, "entity.OpError": entity.OpError{}, "entity.TableError": &entity.TableError{}, "entity.VerifyError": &entity.VerifyError{},
@@ -72,21 +72,21 @@ var values = map[string]any{
 	"entity.Key": entity.Key{}, "entity.GSI": entity.GSI{}, "entity.LSI": entity.LSI{},
 
 	"timeseries.Series": timeseries.Series[Ticks]{}, "timeseries.Ops": timeseries.Ops[Ticks]{}, "timeseries.Events": timeseries.Events{}, "timeseries.Result": timeseries.Result[Ticks]{},
-	"timeseries.Reason": timeseries.Reason(""), "timeseries.StaleError": &timeseries.StaleError{}, "timeseries.ClockTypeError": &timeseries.ClockTypeError{},
+	"timeseries.Reason": timeseries.Reason(""), "timeseries.NotAppliedError": &timeseries.NotAppliedError{}, "timeseries.OrderByTypeError": &timeseries.OrderByTypeError{},
 	"versioned.History": versioned.History[Kept]{}, "versioned.Ops": versioned.Ops[Kept]{}, "versioned.Lock": versioned.Lock{}, "versioned.Retain": versioned.Retain{},
-	"versioned.Version": versioned.Version[Kept]{}, "versioned.Difference": versioned.Difference{}, "versioned.ConflictError": &versioned.ConflictError{},
-	"lifecycle.Bin": lifecycle.Bin[Kept]{}, "lifecycle.Index": lifecycle.Index[Kept]{}, "lifecycle.Ops": lifecycle.Ops[Kept]{}, "lifecycle.Copy": lifecycle.Copy[Kept]{}, "lifecycle.SoftDelete": lifecycle.SoftDelete{}, "lifecycle.TTL": lifecycle.TTL{},
+	"versioned.Version": versioned.Version[Kept]{}, "versioned.FieldChange": versioned.FieldChange{}, "versioned.ConflictError": &versioned.ConflictError{},
+	"lifecycle.Deleted": lifecycle.Deleted[Kept]{}, "lifecycle.Index": lifecycle.Index[Kept]{}, "lifecycle.Ops": lifecycle.Ops[Kept]{}, "lifecycle.DeletedItem": lifecycle.DeletedItem[Kept]{}, "lifecycle.SoftDelete": lifecycle.SoftDelete{}, "lifecycle.TTL": lifecycle.TTL{},
 	"unique.Lookup": unique.Lookup[Kept]{}, "unique.Constraint": unique.Constraint{}, "unique.Finding": unique.Finding{}, "unique.Kind": unique.Kind(0), "unique.Owner": unique.Owner{},
 	"unique.Repaired": unique.Repaired{}, "unique.Report": unique.Report{}, "unique.ViolationError": &unique.ViolationError{},
 
 	"schemalock.Lock": schemalock.Lock{}, "schemalock.Change": schemalock.Change{}, "schemalock.Entity": schemalock.Entity{}, "schemalock.Fact": schemalock.Fact{},
 	"schemalock.FormatError": &schemalock.FormatError{},
 
-	"timeline.View": timeline.View[string, int]{}, "timeline.LogView": timeline.LogView{}, "timeline.Fold": timeline.Fold[string, int]{}, "timeline.Log": timeline.Log{},
+	"timeline.View": timeline.View[string, int]{}, "timeline.LogView": timeline.LogView{}, "timeline.Projection": timeline.Projection[string, int]{}, "timeline.Log": timeline.Log{},
 	"timeline.Handler": timeline.Handler[string, int]{}, "timeline.Event": timeline.Event[int]{}, "timeline.Row": timeline.Row[string, int]{}, "timeline.Page": timeline.Page[int]{},
-	"timeline.Meta": timeline.Meta{}, "timeline.Counters": timeline.Counters{}, "timeline.Category": timeline.Category(""), "timeline.Status": timeline.Status(""), "timeline.Failure": timeline.Failure{},
+	"timeline.Meta": timeline.Meta{}, "timeline.Counters": timeline.Counters{}, "timeline.Stage": timeline.Stage(""), "timeline.Status": timeline.Status(""), "timeline.Failure": timeline.Failure{},
 	"timeline.Explanation": timeline.Explanation{}, "timeline.SourceEstimate": timeline.SourceEstimate{}, "timeline.EventError": &timeline.EventError{}, "timeline.BuildingError": &timeline.BuildingError{},
-	"timeline.GapError": &timeline.GapError{}, "timeline.LimitError": &timeline.LimitError{}, "timeline.StaleError": &timeline.StaleError{},
+	"timeline.HistoryExpiredError": &timeline.HistoryExpiredError{}, "timeline.LimitError": &timeline.LimitError{}, "timeline.StaleError": &timeline.StaleError{},
 
 	"stream.Change": stream.Change[Plain]{}, "stream.Event": stream.Event{}, "stream.Record": stream.Record{}, "stream.Response": stream.Response{}, "stream.Route": stream.Route{},
 	"stream.Failure": stream.Failure{}, "stream.BatchItemFailure": stream.BatchItemFailure{}, "stream.Kind": stream.Kind(""), "stream.RecordError": &stream.RecordError{}, "stream.ImageError": &stream.ImageError{},
@@ -99,7 +99,7 @@ var exempt = map[string]string{
 	"unique.Store": "an interface", "entity.Must": "panics on an error", "schemalock.Check": "needs a test; it is called below", "schemalock.TB": "an interface", "timeline.Entry": "an Event",
 	"timeline.LogOption": "a RowsOption", "timeline.Source": "an interface", "stream.Source": "an interface", "timeline.BuildOption": "a function", "timeline.RowsOption": "a function",
 	"timeline.SourceOption": "a function", "entity.Number": "a constraint", "entity.Client": "an interface", "entity.BackupClient": "an interface",
-	"entity.Op": "an interface", "entity.Write": "an interface", "entity.Query": "an interface", "entity.Part": "an interface", "entity.Load": "an interface", "entity.BatchOp": "an interface",
+	"entity.Op": "an interface", "entity.Write": "an interface", "entity.Query": "an interface", "entity.CollectionPart": "an interface", "entity.GetOp": "an interface", "entity.BatchOp": "an interface",
 	"entity.ReadOption": "an interface", "entity.QueryOption": "an interface", "entity.WriteOption": "an interface", "entity.UpdateOption": "an interface", "entity.StoreOption": "an interface",
 	"entity.BatchOption": "an interface", "entity.PurgeOption": "an interface", "timeseries.AppendOption": "an interface", "versioned.WriteOption": "an interface",
 }
@@ -112,9 +112,9 @@ func opened(t *testing.T) map[string]any {
 	series := entity.Must(timeseries.New[Ticks](db))
 	history, bin, lookup := entity.Must(versioned.Of(kept)), entity.Must(lifecycle.Of(kept)), entity.Must(unique.Of(kept, "email"))
 	source := timeline.Items(entity.Must(entity.New[Stamped](db)), &entity.Fields[Stamped]().Updated)
-	view := entity.Must(timeline.New(db, timeline.Fold[string, int]{
+	view := entity.Must(timeline.New(db, timeline.Projection[string, int]{
 		Name: "View", Version: 1, Source: source,
-		When: []timeline.Handler[string, int]{timeline.On("stamped.stored", func(e Stamped) string { return e.ID }, func(n *int, _ timeline.Event[Stamped]) error { *n++; return nil })},
+		Handlers: []timeline.Handler[string, int]{timeline.On("stamped.stored", func(e Stamped) string { return e.ID }, func(n *int, _ timeline.Event[Stamped]) error { *n++; return nil })},
 	}))
 	log := entity.Must(timeline.NewLog(db, timeline.Log{Name: "Log", Source: source}))
 	return map[string]any{

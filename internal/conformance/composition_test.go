@@ -54,7 +54,7 @@ type actor interface {
 
 type player[T any] struct {
 	ops entity.Ops[T]
-	bin *lifecycle.Bin[T] // nil without soft delete
+	bin *lifecycle.Deleted[T] // nil without soft delete
 }
 
 // perform opens an actor on a table of its own.

@@ -244,7 +244,7 @@ func TestATransactionWeakensNoOperation(t *testing.T) {
 	require.Contains(t, b.l.items(t), "$app#v1#person#"+q.ID+" "+personSK+"#v#0000001")
 	require.Equal(t, "$person#"+q.ID, b.l.owners(t)["$person.email#new@example.com"])
 	restore := b.bin.Op().Restore(as[T](p))
-	require.NoError(t, b.l.db.Transact(t.Context(), restore, b.s.Op().Require(as[T](q))))
+	require.NoError(t, b.l.db.Transact(t.Context(), restore, b.s.Op().CheckExists(as[T](q))))
 	require.EqualValues(t, 3, restore.Result().Version)
 }
 

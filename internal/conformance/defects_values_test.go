@@ -89,7 +89,7 @@ func TestPathsAndCollectionsChangeOnTheTransactionalPathToo(t *testing.T) {
 		"alone": func(w entity.Write[Dossier]) error { return runAlone(t, w) }, "joined": func(w entity.Write[Dossier]) error { return l.runJoined(t, w) },
 	} {
 		require.NoError(t, run(s.Op().Update(v,
-			entity.Set(&f.Code, name), entity.Entry(&f.Labels, "k").Set(name), entity.ListAppend(&f.Log, name), entity.AddToSet(&f.Tags, name),
+			entity.Set(&f.Code, name), entity.MapEntry(&f.Labels, "k").Set(name), entity.ListAppend(&f.Log, name), entity.AddToSet(&f.Tags, name),
 			entity.Set(&f.Home.City, name), entity.Add(&f.Count, 3))), name)
 		got, err := s.Get(t.Context(), v)
 		require.NoError(t, err)
@@ -98,14 +98,14 @@ func TestPathsAndCollectionsChangeOnTheTransactionalPathToo(t *testing.T) {
 		require.Contains(t, got.Tags, name)
 		require.Equal(t, name, got.Home.City)
 	}
-	got, err := s.Update(t.Context(), v, entity.Entry(&f.Labels, "gone").Remove(), entity.Attr[string]("log[0]").Remove(), entity.DeleteFromSet(&f.Tags, "x"))
+	got, err := s.Update(t.Context(), v, entity.MapEntry(&f.Labels, "gone").Remove(), entity.Attr[string]("log[0]").Remove(), entity.DeleteFromSet(&f.Tags, "x"))
 	require.NoError(t, err)
 	require.NotContains(t, got.Tags, "x")
 	require.NotContains(t, got.Labels, "gone")
 	require.Len(t, got.Log, 2)
 	require.EqualValues(t, 6, got.Count)
 	require.EqualValues(t, 4, got.Version)
-	_, err = s.Update(t.Context(), v, entity.Entry(&f.Labels, "a").Set("b"), entity.If(entity.NotExists(&f.Code)))
+	_, err = s.Update(t.Context(), v, entity.MapEntry(&f.Labels, "a").Set("b"), entity.If(entity.NotExists(&f.Code)))
 	require.Equal(t, "Condition", classesOf(err))
 }
 
@@ -149,7 +149,7 @@ func TestFeaturesCanBeTurnedOnForItemsThatAreThere(t *testing.T) {
 	first, err := history.Get(t.Context(), keptNote{ID: "a"}, 0)
 	require.NoError(t, err)
 	require.Equal(t, "old", first.Item.Body)
-	require.True(t, first.Since.IsZero())
+	require.True(t, first.ValidFrom.IsZero())
 	got, err = history.Revert(t.Context(), keptNote{ID: "a"}, 0)
 	require.NoError(t, err)
 	require.Equal(t, "old", got.Body)

@@ -51,7 +51,7 @@ func TestHistory_GetFindsAVersionWhereverItIs(t *testing.T) {
 	v, class := get(3)
 	require.Equal(t, "ok", class, "of the current item")
 	require.Equal(t, "v3", v.Item.Name)
-	require.Equal(t, dawn.Add(2*time.Second), v.Since)
+	require.Equal(t, dawn.Add(2*time.Second), v.ValidFrom)
 	require.Len(t, b.l.sent(), 1)
 	v, class = get(2)
 	require.Equal(t, "ok", class, "of a snapshot")
@@ -210,7 +210,7 @@ func TestHistory_AtIsTheStateOfThatTime(t *testing.T) {
 	}
 	_, _, err := at(-time.Nanosecond)
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.NotErrorIs(t, err, versioned.ErrForgotten, "it did not exist yet")
+	require.NotErrorIs(t, err, versioned.ErrVersionExpired, "it did not exist yet")
 	for d, want := range map[time.Duration]int64{0: 1, time.Second - 1: 1, time.Second: 2, 2 * time.Second: 3, time.Hour: 3} {
 		n, _, err := at(d)
 		require.NoError(t, err)
@@ -235,7 +235,7 @@ func TestHistory_AtIsTheStateOfThatTime(t *testing.T) {
 	require.True(t, gone)
 	b.l.clock.move(91 * 24 * time.Hour)
 	_, _, err = at(time.Second)
-	require.ErrorIs(t, err, versioned.ErrForgotten, "the snapshots of then have expired")
+	require.ErrorIs(t, err, versioned.ErrVersionExpired, "the snapshots of then have expired")
 	n, _, err = at(100 * 24 * time.Hour)
 	require.NoError(t, err)
 	require.EqualValues(t, 5, n)

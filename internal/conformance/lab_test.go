@@ -197,7 +197,7 @@ type Bystander struct {
 // runJoined runs op in a transaction beside a check of another item; the error is the operation's own.
 func (l *lab) runJoined(t *testing.T, op entity.Op) error {
 	t.Helper()
-	err := l.db.Transact(t.Context(), op, declare[Bystander](t, l.db).Op().Absent(Bystander{ID: "nobody"}))
+	err := l.db.Transact(t.Context(), op, declare[Bystander](t, l.db).Op().CheckNotExists(Bystander{ID: "nobody"}))
 	if failure := entity.FailureOf(err, op); failure != nil {
 		return failure
 	}

@@ -126,7 +126,7 @@ func TestMerge_CheckAndWriteOfOneItemAreOneActionWithBothConditions(t *testing.T
 	type T = u1VRetainSFree
 	f := fields[T]()
 	p := b.item(t, live)
-	check := b.s.Op().Require(as[T](p), entity.Eq(&f.Name, "N"))
+	check := b.s.Op().CheckExists(as[T](p), entity.Eq(&f.Name, "N"))
 	for _, write := range []entity.Op{b.s.Op().Update(as[T](p), entity.Set(&f.Name, "N2")), b.s.Op().Delete(as[T](p))} {
 		b.l.sent()
 		err := b.l.db.Transact(t.Context(), check, write)

@@ -61,7 +61,7 @@ func TestGuide_VisibilityAfterDeletion(t *testing.T) {
 	require.Equal(t, at.Truncate(time.Second).Add(30*24*time.Hour), copied.ExpiresAt)
 	list, err := g.bin.List(g.key, entity.Limit(20)).Collect(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []lifecycle.Copy[Employee]{copied}, list)
+	require.Equal(t, []lifecycle.DeletedItem[Employee]{copied}, list)
 }
 
 func TestGuide_RestoreComposesEveryIndexKeyAnew(t *testing.T) {

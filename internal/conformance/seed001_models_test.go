@@ -66,7 +66,7 @@ const (
 type guide struct {
 	*lab
 	s       *entity.Store[Employee]
-	bin     *lifecycle.Bin[Employee]
+	bin     *lifecycle.Deleted[Employee]
 	history *versioned.History[Employee]
 	byTen   *entity.Index[Employee]
 	key     Employee

@@ -98,7 +98,7 @@ func TestGuide_TheHistoryIsTheWholeLifecycle(t *testing.T) {
 	require.Equal(t, "v1: Alice, v2: Alice Baker, v3: Alice Baker (deleted), v4: Alice Baker", listed(trail))
 	for i, v := range trail {
 		require.Equal(t, "alice@acme.com", v.Item.Email)
-		require.Equal(t, dawn.Add(time.Duration(i)*time.Second), v.Since)
+		require.Equal(t, dawn.Add(time.Duration(i)*time.Second), v.ValidFrom)
 	}
 	deletedMark := g.alice(t, "#v#0000003")["_deleted"]
 	require.NotNil(t, deletedMark)

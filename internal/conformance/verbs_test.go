@@ -55,8 +55,8 @@ type bench[T any] struct {
 	l     *lab
 	s     *entity.Store[T]
 	quiet *entity.Store[T]
-	bin   *lifecycle.Bin[T] // nil without soft delete
-	back  *lifecycle.Bin[T] // of quiet
+	bin   *lifecycle.Deleted[T] // nil without soft delete
+	back  *lifecycle.Deleted[T] // of quiet
 	n     int
 }
 
@@ -231,8 +231,8 @@ func (b *bench[T]) lone(t *testing.T, c traits, states []string) {
 		there := state == live || state == beside
 		require.Equal(t, map[bool]string{true: "ok", false: "NotFound"}[there], classesOf(err), "Get, %s", state)
 		require.NoError(t, b.s.Purge(t.Context(), as[T](b.item(t, state))), "Purge, %s", state)
-		require.Equal(t, map[bool]string{true: "ok", false: "NotFound"}[there], classesOf(b.l.runJoined(t, b.s.Op().Require(as[T](b.item(t, state))))), "Require, %s", state)
-		require.Equal(t, map[bool]string{true: "Exists", false: "ok"}[there], classesOf(b.l.runJoined(t, b.s.Op().Absent(as[T](b.item(t, state))))), "Absent, %s", state)
+		require.Equal(t, map[bool]string{true: "ok", false: "NotFound"}[there], classesOf(b.l.runJoined(t, b.s.Op().CheckExists(as[T](b.item(t, state))))), "Require, %s", state)
+		require.Equal(t, map[bool]string{true: "Exists", false: "ok"}[there], classesOf(b.l.runJoined(t, b.s.Op().CheckNotExists(as[T](b.item(t, state))))), "Absent, %s", state)
 	}
 }
 

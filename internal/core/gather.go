@@ -7,8 +7,8 @@ import (
 	"github.com/dynastrata/dynastrata/internal/query"
 )
 
-// Part is one query of entity.DB.Gather and the slice that its items go to; it implements entity.Part.
-type Part interface {
+// CollectionPart is one query of entity.DB.GetCollection and the slice that its items go to; it implements entity.CollectionPart.
+type CollectionPart interface {
 	fmt.Stringer
 	gathered() Gathered
 }
@@ -23,7 +23,7 @@ type Gathered struct {
 }
 
 // PartOf opens a part.
-func PartOf(p Part) Gathered { return p.gathered() }
+func PartOf(p CollectionPart) Gathered { return p.gathered() }
 
 // part is a Part of a query.
 type part struct {
@@ -33,8 +33,8 @@ type part struct {
 
 func (p *part) gathered() Gathered { return p.Gathered }
 
-// Into makes q a part of entity.DB.Gather.
-func (q *Query[T]) Into(dst *[]T) Part {
+// Into makes q a part of entity.DB.GetCollection.
+func (q *Query[T]) Into(dst *[]T) CollectionPart {
 	p := &part{q, q.r.Gathered()}
 	if dst != nil {
 		p.Into = dst

@@ -35,7 +35,7 @@ type Reading interface {
 	Page(ctx context.Context, after string, f func(items []item.Item, next string) error) error
 	// Count counts the items.
 	Count(ctx context.Context) (int, error)
-	// Gathered is what entity.DB.Gather has to know; its Plan is nil for a query that cannot be gathered.
+	// Gathered is what entity.DB.GetCollection has to know; its Plan is nil for a query that cannot be gathered.
 	Gathered() Gathered
 }
 

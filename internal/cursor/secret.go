@@ -8,7 +8,7 @@ import (
 
 // Allow refuses cursors without a key in reads of s by halves that a secret field is part of. The position would show it,
 // and the fingerprint of the query would let it be guessed.
-func (c Codec) Allow(s *schema.Schema, halves ...*schema.Half) error {
+func (c Codec) Allow(s *schema.Schema, halves ...*schema.KeyDef) error {
 	if len(c.seals) > 0 {
 		return nil
 	}

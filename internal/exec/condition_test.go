@@ -32,7 +32,7 @@ func TestCondition_TheErrorNamesWhatDidNotHoldAndNoValue(t *testing.T) {
 	require.NoError(t, s.others.orders.Delete(ctx, Order{ID: "o"}))
 	_, _, err = s.orders.Upsert(ctx, Order{ID: "o"}, wrong)
 	check(err, "status = ? AND note = ? AND count > ?")
-	err = s.db.Transact(ctx, s.orders.Op().Create(Order{ID: "p"}), s.kept.Op().Require(Kept{ID: "k"}, entity.Eq(&k.Name, "paid")))
+	err = s.db.Transact(ctx, s.orders.Op().Create(Order{ID: "p"}), s.kept.Op().CheckExists(Kept{ID: "k"}, entity.Eq(&k.Name, "paid")))
 	check(err, "name = ?")
 }
 
@@ -48,7 +48,7 @@ func TestCondition_OfASecretHidesWhatIsInside(t *testing.T) {
 	sealed, f := entity.Must(entity.New[Sealed](s.db)), entity.Fields[Sealed]()
 	_, err := sealed.Create(t.Context(), Sealed{ID: "s", Secret: map[string]string{"alice": "1"}})
 	require.NoError(t, err)
-	_, err = sealed.Put(t.Context(), Sealed{ID: "s", Secret: map[string]string{}}, entity.If(entity.Entry(&f.Secret, "alice").Eq("2")))
+	_, err = sealed.Put(t.Context(), Sealed{ID: "s", Secret: map[string]string{}}, entity.If(entity.MapEntry(&f.Secret, "alice").Eq("2")))
 	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	require.ErrorContains(t, err, "condition failed: secret.<hidden> = ?")
 	require.NotContains(t, err.Error(), "alice")

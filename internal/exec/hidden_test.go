@@ -75,7 +75,7 @@ func TestHidden_ARefusalWithoutItsItemIsNeverTakenForAnAbsentItem(t *testing.T) 
 			return err
 		},
 		"several": func() error {
-			return s.db.Transact(ctx, s.counted.Op().Create(Counted{ID: "c"}), s.orders.Op().Require(Order{ID: "o"}, entity.Eq(&f.Status, "paid")))
+			return s.db.Transact(ctx, s.counted.Op().Create(Counted{ID: "c"}), s.orders.Op().CheckExists(Order{ID: "o"}, entity.Eq(&f.Status, "paid")))
 		},
 	} {
 		err := write()

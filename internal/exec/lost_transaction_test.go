@@ -76,7 +76,7 @@ func TestLostTransaction_ARefusalByTheCallersConditionOnWhatWasReadIsCertain(t *
 func TestLostTransaction_ACheckThatWritesNothingIsNeverAmbiguous(t *testing.T) {
 	s := newShop(t, nil, func(c *entity.Config) { c.MaxAttempts = 2 })
 	s.wire.Inject(func(faults.Request) faults.Fault { return faults.Lost })
-	err := s.db.Transact(t.Context(), s.orders.Op().Absent(Order{ID: "o"}), s.counted.Op().Absent(Counted{ID: "c"}))
+	err := s.db.Transact(t.Context(), s.orders.Op().CheckNotExists(Order{ID: "o"}), s.counted.Op().CheckNotExists(Counted{ID: "c"}))
 	require.ErrorIs(t, err, faults.ErrInjected)
 	require.False(t, entity.IsAmbiguous(err))
 }

@@ -76,7 +76,7 @@ func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time,
 		outcomes, err := b.stored(images)
 		return outcomes, nil, err
 	}
-	failed, _ = judge(ops, b, got, make([][]any, len(ops)))
+	failed, _ = resolve(ops, b, got, make([][]any, len(ops)))
 	return nil, failed, got.cause
 }
 

@@ -17,7 +17,7 @@ import (
 // settle makes the answer of refused actions. When an item has the write id of its action, the write was applied: its
 // answer was lost, or the request arrived twice. doubt says that an earlier attempt may have been applied, or may still
 // be; a failure for which clears is true says that none was and none will be.
-func (r *Runner) settle(ctx context.Context, actions []plan.Action, failures []plan.Failure, cause error, doubt bool, clears func(plan.Action, plan.Failure) bool) (answer, error) {
+func (r *Runner) settle(ctx context.Context, actions []plan.Action, failures []plan.Failure, cause error, ambiguous bool, clears func(plan.Action, plan.Failure) bool) (answer, error) {
 	for i := range failures {
 		if len(failures[i].Image) == 0 {
 			failures[i].Image = nil // some emulators give an empty map
@@ -26,7 +26,7 @@ func (r *Runner) settle(ctx context.Context, actions []plan.Action, failures []p
 	own, err := r.reveal(ctx, actions, failures)
 	switch {
 	case err != nil:
-		if err = fmt.Errorf("%w: %w", err, cause); doubt {
+		if err = fmt.Errorf("%w: %w", err, cause); ambiguous {
 			err = &plan.Ambiguous{Err: err}
 		}
 		return answer{}, err
@@ -37,10 +37,10 @@ func (r *Runner) settle(ctx context.Context, actions []plan.Action, failures []p
 	}
 	for i, f := range failures {
 		if f.Failed() && clears(actions[i], f) {
-			doubt = false
+			ambiguous = false
 		}
 	}
-	return answer{failures: failures, cause: cause, doubt: doubt}, nil
+	return answer{failures: failures, cause: cause, ambiguous: ambiguous}, nil
 }
 
 // untouched clears the doubt about a single action: the item is still what was read, so no attempt has ended that, and the

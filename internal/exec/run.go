@@ -19,7 +19,7 @@ func (r *Runner) Run(ctx context.Context, op *plan.Op) (any, error) {
 	var learned []any
 	for round := 0; round < r.MaxAttempts; round++ {
 		in := r.now()
-		in.Learned = learned
+		in.Hints = learned
 		step, err := r.plan(ctx, op, in, round == 0)
 		if round == 0 && unproven(op, step, err) {
 			step, err = r.plan(ctx, op, in, false)
@@ -51,14 +51,14 @@ type retry struct {
 	learned []any
 }
 
-// follow sends a step and those that its verdicts lead to. again is set when the op must be planned again.
+// follow sends a step and those that its resolutions lead to. again is set when the op must be planned again.
 func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (outcome any, again *retry, err error) {
 	if len(step.Actions) == 0 { // nothing to write
 		outcome, err := step.Done(plan.Returned{})
 		return outcome, nil, err
 	}
 	for {
-		got, err := r.send(ctx, alone(step), delivery{op.Exact, op.Idempotent})
+		got, err := r.send(ctx, alone(step), delivery{op.Exact, op.SoleWriter})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -75,13 +75,13 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (outco
 			outcome, err := step.Done(got.returned)
 			return outcome, nil, err
 		}
-		v := verdict(step, got.failures)
-		certain := !got.doubt || op.Idempotent
+		v := resolution(step, got.failures)
+		certain := !got.ambiguous || op.SoleWriter
 		switch {
 		case v.Next != nil && certain:
 			step = *v.Next
 		case v.Replan != nil && certain:
-			return nil, &retry{fmt.Errorf("%w: %w", v.Replan, got.cause), v.Learned}, nil
+			return nil, &retry{fmt.Errorf("%w: %w", v.Replan, got.cause), v.Hints}, nil
 		case v.Outcome != nil && certain:
 			return v.Outcome, nil, nil
 		default:
@@ -90,17 +90,17 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (outco
 	}
 }
 
-// verdict asks the step what its failures mean, which it can tell only from the items that caused them.
-func verdict(step plan.Step, failures []plan.Failure) plan.Verdict {
+// resolution asks the step what its failures mean, which it can tell only from the items that caused them.
+func resolution(step plan.Step, failures []plan.Failure) plan.Resolution {
 	if slices.ContainsFunc(failures, func(f plan.Failure) bool { return f.Hidden }) {
-		return plan.Verdict{Err: plan.ErrItemHidden}
+		return plan.Resolution{Err: plan.ErrItemHidden}
 	}
-	return step.Judge(failures)
+	return step.Resolve(failures)
 }
 
 // failure is the error of an op whose actions were refused: its class, the SDK's error, the stored item, and whether
 // an earlier attempt may have been applied.
-func failure(op *plan.Op, step plan.Step, v plan.Verdict, got answer, at int) error {
+func failure(op *plan.Op, step plan.Step, v plan.Resolution, got answer, at int) error {
 	class := v.Err
 	switch {
 	case class != nil:
@@ -119,7 +119,7 @@ func failure(op *plan.Op, step plan.Step, v plan.Verdict, got answer, at int) er
 		refused.Image = got.failures[at].Image
 	}
 	var err error = refused
-	if got.doubt {
+	if got.ambiguous {
 		err = &plan.Ambiguous{Err: err}
 	}
 	return err
@@ -137,10 +137,10 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 	var err error
 	switch {
 	case op.Read && first && op.Given != nil:
-		if in.Image = op.Given; op.Buries {
+		if in.Image = op.Given; op.SoftDeletes {
 			in.Beside, err = plan.NewestCopy(ctx, r, op)
 		}
-	case op.Buries:
+	case op.SoftDeletes:
 		in.Image, in.Beside, err = plan.WithCopies(ctx, r, op)
 	case op.NeedsRead(in):
 		in.Image, err = r.Get(ctx, op.Table, op.Key, true)

@@ -17,10 +17,10 @@ import (
 
 // answer is what a definite reply to a body says: failures is nil when it was applied.
 type answer struct {
-	returned plan.Returned
-	failures []plan.Failure
-	cause    error // the SDK's error behind failures
-	doubt    bool  // an earlier attempt may have been applied all the same, or may still be
+	returned  plan.Returned
+	failures  []plan.Failure
+	cause     error // the SDK's error behind failures
+	ambiguous bool  // an earlier attempt may have been applied all the same, or may still be
 }
 
 // delivery is how a body is sent.
@@ -44,9 +44,9 @@ func (r *Runner) send(ctx context.Context, b body, how delivery) (answer, error)
 // both the first attempt and another write through: a repetition under any other guard could undo what others wrote
 // since. Who wrote the item, its write id proves.
 func (r *Runner) sendSingle(ctx context.Context, a plan.Action, idempotent bool) (answer, error) {
-	doubt := false
+	ambiguous := false
 	fail := func(err error) (answer, error) {
-		if doubt {
+		if ambiguous {
 			return r.prove(ctx, a, err)
 		}
 		return answer{}, err
@@ -66,9 +66,9 @@ func (r *Runner) sendSingle(ctx context.Context, a plan.Action, idempotent bool)
 			var failed *types.ConditionalCheckFailedException
 			errors.As(err, &failed)
 			f := []plan.Failure{{Code: conditionFailed, Image: failed.Item}}
-			return r.settle(ctx, []plan.Action{a}, f, err, doubt, untouched)
+			return r.settle(ctx, []plan.Action{a}, f, err, ambiguous, untouched)
 		case unknown:
-			doubt = true
+			ambiguous = true
 			if a.Pin.Op == expr.None && !idempotent {
 				return fail(err)
 			}
@@ -118,9 +118,9 @@ func exhausted(ctx context.Context, err error) error {
 
 // sendTransaction delivers a body under one token: however often the body is repeated, it is applied at most once.
 func (r *Runner) sendTransaction(ctx context.Context, b body, token string) (answer, error) {
-	begun, doubt, writes := time.Now(), false, slices.ContainsFunc(b.actions, func(a plan.Action) bool { return a.Kind != plan.Check })
+	begun, ambiguous, writes := time.Now(), false, slices.ContainsFunc(b.actions, func(a plan.Action) bool { return a.Kind != plan.Check })
 	fail := func(err error) (answer, error) {
-		if doubt {
+		if ambiguous {
 			err = &plan.Ambiguous{Err: err}
 		}
 		return answer{}, err
@@ -141,13 +141,13 @@ func (r *Runner) sendTransaction(ctx context.Context, b body, token string) (ans
 			if f == nil {
 				return fail(err) // an answer that does not fit the request proves nothing
 			}
-			return r.settle(ctx, b.actions, f, err, doubt, over)
+			return r.settle(ctx, b.actions, f, err, ambiguous, over)
 		case transient, conflicted:
 			if f := reasons(err, b.actions); f != nil && decided(b, f) {
-				return r.settle(ctx, b.actions, f, err, doubt, over)
+				return r.settle(ctx, b.actions, f, err, ambiguous, over)
 			}
 		case unknown:
-			doubt = writes
+			ambiguous = writes
 		case final:
 			return fail(tableError(err, b.tables()...))
 		}

@@ -42,7 +42,7 @@ func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (outcomes []any, 
 			return r.done(steps, got)
 		}
 		again := false
-		if failed, again = judge(ops, b, got, learned); !again {
+		if failed, again = resolve(ops, b, got, learned); !again {
 			return nil, r.explainAll(ctx, ops, failed), got.cause
 		}
 		last = failed
@@ -80,7 +80,7 @@ func (r *Runner) planAll(ctx context.Context, ops []*plan.Op, learned [][]any, f
 	inputs := make([]plan.Input, len(ops))
 	for i := range ops {
 		inputs[i] = now
-		inputs[i].Joined, inputs[i].Learned = true, learned[i]
+		inputs[i].Joined, inputs[i].Hints = true, learned[i]
 		if i > 0 {
 			inputs[i].WriteID = r.NewID()
 		}
@@ -122,10 +122,10 @@ func (r *Runner) done(steps []plan.Step, got answer) ([]any, []OpFailure, error)
 	return outcomes, nil, nil
 }
 
-// judge gives each op the failures of its own actions. again is set when one was planned from an item that has changed
+// resolve gives each op the failures of its own actions. again is set when one was planned from an item that has changed
 // since, and no other has failed for good. The failure of a claim is not for good then: it may follow from the stale plan,
 // which would have given up what is claimed. What ops have to know the next time is added to learned.
-func judge(ops []*plan.Op, b body, got answer, learned [][]any) (failed []OpFailure, again bool) {
+func resolve(ops []*plan.Op, b body, got answer, learned [][]any) (failed []OpFailure, again bool) {
 	var lost []OpFailure
 	final := false
 	for i, s := range b.steps {
@@ -138,11 +138,11 @@ func judge(ops []*plan.Op, b body, got answer, learned [][]any) (failed []OpFail
 		if at < 0 {
 			continue
 		}
-		v := verdict(s, own)
+		v := resolution(s, own)
 		mine := got
 		mine.failures = own
 		err := failure(ops[i], s, v, mine, at)
-		learned[i] = append(learned[i], v.Learned...)
+		learned[i] = append(learned[i], v.Hints...)
 		if v.Replan != nil {
 			lost = append(lost, OpFailure{i, err})
 		} else {
@@ -150,7 +150,7 @@ func judge(ops []*plan.Op, b body, got answer, learned [][]any) (failed []OpFail
 			final = final || !s.Actions[at].Claims
 		}
 	}
-	if lost != nil && !final && !got.doubt {
+	if lost != nil && !final && !got.ambiguous {
 		return append(lost, failed...), true
 	}
 	return append(failed, lost...), false

@@ -79,9 +79,9 @@ func (v keyVector) featureKey(t *testing.T) (text, reason string, err error) {
 	case "composeVersionKeyPrefix":
 		_, err = history.Get(t.Context(), key, 0)
 	case "composeDeletedKey":
-		_, err = bin.RestoreCopy(t.Context(), lifecycle.Copy[featured]{Item: key, DeletedAt: argument[time.Time](t, v.Args[1])})
+		_, err = bin.RestoreCopy(t.Context(), lifecycle.DeletedItem[featured]{Item: key, DeletedAt: argument[time.Time](t, v.Args[1])})
 	case "composeDeletedKeyPrefix":
-		_, err = bin.RestoreCopy(t.Context(), lifecycle.Copy[featured]{Item: key, DeletedAt: time.Unix(0, 0)})
+		_, err = bin.RestoreCopy(t.Context(), lifecycle.DeletedItem[featured]{Item: key, DeletedAt: time.Unix(0, 0)})
 	case "composeUniqueKey":
 		values := argument[[]string](t, v.Args[2])
 		key.Email = values[len(values)-1]

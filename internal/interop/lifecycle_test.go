@@ -148,7 +148,7 @@ func replayLifecycle[T any](t *testing.T, name string, of func(*T) *person) {
 			require.NoError(t, err)
 			first, err := bin.Get(r.ctx, key())
 			require.NoError(t, err)
-			require.Equal(t, []lifecycle.Copy[T]{first}, got)
+			require.Equal(t, []lifecycle.DeletedItem[T]{first}, got)
 			want := st.Outcome.OK
 			if st.Op == "deleted.list" {
 				var list []json.RawMessage

@@ -35,7 +35,7 @@ type member struct {
 type rivals[T any] struct {
 	*replay
 	first, second       *entity.Store[T]
-	firstBin, secondBin *lifecycle.Bin[T]
+	firstBin, secondBin *lifecycle.Deleted[T]
 }
 
 func newRivals[T any](t *testing.T) *rivals[T] {
@@ -45,7 +45,7 @@ func newRivals[T any](t *testing.T) *rivals[T] {
 	r.sent = faults.New(r.raw.Options().HTTPClient)
 	held := dynamodb.New(r.raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = r.sent })
 	w := &rivals[T]{replay: r}
-	declare := func(client *dynamodb.Client) (*entity.Store[T], *lifecycle.Bin[T]) {
+	declare := func(client *dynamodb.Client) (*entity.Store[T], *lifecycle.Deleted[T]) {
 		db, err := entity.Open(client, config(r.table, "shop", 1, r.clock.now))
 		require.NoError(t, err)
 		s, err := entity.New[T](db)

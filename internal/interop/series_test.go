@@ -82,7 +82,7 @@ func appends[T any](t *testing.T, r *replay, s *timeseries.Series[T], st step, o
 		require.False(t, got.Applied, st.Name)
 		require.Contains(t, []timeseries.Reason{timeseries.Older, timeseries.Collision}, got.Reason, st.Name)
 	case "ConditionalCheckFailed":
-		require.Equal(t, timeseries.Refused, got.Reason, st.Name)
+		require.Equal(t, timeseries.ConditionFailed, got.Reason, st.Name)
 	default:
 		require.Fail(t, "an outcome that was not expected", "%s: %s", st.Name, st.Outcome.Error.Tag)
 	}
@@ -106,7 +106,7 @@ func TestReplay_TimeSeriesGuide(t *testing.T) {
 				entity.Set(&f.AccountID, st.Args.Set["accountId"].(string)), entity.Set(&f.Diagnostics, st.Args.Set["diagnostics"].(string)))
 			require.NoError(t, err)
 		case "append-skip-follow-up", "append-skip-follow-up-stale":
-			appends(t, r, s, st, timeseries.SkipCurrent())
+			appends(t, r, s, st, timeseries.WithoutCurrent())
 		case "append-condition-ok":
 			appends(t, r, s, st, entity.If(entity.Eq(&f.AccountID, "Acct-1")))
 		case "append-condition-fails", "append-condition-and-stale":

@@ -47,7 +47,7 @@ func (r *replay) fill(t *testing.T, step string, edit func(stored) stored) []sto
 }
 
 // opened is T's store, bin and history on the replay's table.
-func opened[T any](t *testing.T, r *replay) (*entity.Store[T], *lifecycle.Bin[T], *versioned.History[T]) {
+func opened[T any](t *testing.T, r *replay) (*entity.Store[T], *lifecycle.Deleted[T], *versioned.History[T]) {
 	t.Helper()
 	s := store[T](t, r)
 	bin, err := lifecycle.Of(s)

@@ -94,10 +94,10 @@ func TestProject_KeyPartsComeBack(t *testing.T) {
 		Tenant string `dynamodbav:"tenant"`
 		Try    int    `dynamodbav:"try"`
 	}
-	slims, err := entity.As[slim](byState.Query(Job{State: "open/½"})).Collect(t.Context())
+	slims, err := entity.Project[slim](byState.Query(Job{State: "open/½"})).Collect(t.Context())
 	require.NoError(t, err, "what the index does not carry is not asked for")
 	require.Equal(t, []slim{{"a#b % $", 0}, {"a", 12}}, slims)
-	slims, err = entity.As[slim](s.Query(Job{Tenant: "a", ID: 1})).Collect(t.Context())
+	slims, err = entity.Project[slim](s.Query(Job{Tenant: "a", ID: 1})).Collect(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []slim{{"a", 12}}, slims)
 }

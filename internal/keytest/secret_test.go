@@ -43,12 +43,12 @@ func TestSecret_NamesInsideAreNotInPlans(t *testing.T) {
 	s := declare[Patient](t, paper(t))
 	f, key := entity.Fields[Patient](), Patient{Clinic: "c", SSN: hush}
 	inside := entity.Attr[string]("scan." + hush + "[0]")
-	cond := entity.If(entity.Entry(&f.Notes, hush).Eq("x"), inside.Exists())
+	cond := entity.If(entity.MapEntry(&f.Notes, hush).Eq("x"), inside.Exists())
 	for what, plan := range map[string]fmt.Stringer{
-		"update":  s.Op().Update(key, entity.Entry(&f.Notes, hush).Set("x"), inside.Remove(), cond),
+		"update":  s.Op().Update(key, entity.MapEntry(&f.Notes, hush).Set("x"), inside.Remove(), cond),
 		"delete":  s.Op().Delete(key, cond),
-		"require": s.Op().Require(key, inside.NotExists()),
-		"query":   s.Query(Patient{Clinic: "c"}, entity.Filter(entity.Entry(&f.Notes, hush).Exists())),
+		"require": s.Op().CheckExists(key, inside.NotExists()),
+		"query":   s.Query(Patient{Clinic: "c"}, entity.Filter(entity.MapEntry(&f.Notes, hush).Exists())),
 	} {
 		silent(t, what, plan.String())
 		require.Contains(t, plan.String(), ".<hidden>", what)

@@ -178,11 +178,11 @@ var examples = map[string]func(t *testing.T, c calls) error{
 	"EDD-9126": func(_ *testing.T, c calls) error {
 		byDepartment := entity.Must(c.employees.Index("byDepartment"))
 		var a, b []employee
-		return c.db.Gather(c.ctx, byDepartment.Query(employee{Department: "d1"}).Into(&a), byDepartment.Query(employee{Department: "d2"}).Into(&b))
+		return c.db.GetCollection(c.ctx, byDepartment.Query(employee{Department: "d1"}).Into(&a), byDepartment.Query(employee{Department: "d2"}).Into(&b))
 	},
 	"EDD-9127": func(_ *testing.T, c calls) error {
 		var all []employee
-		return c.db.Gather(c.ctx, c.employees.Scan().Into(&all))
+		return c.db.GetCollection(c.ctx, c.employees.Scan().Into(&all))
 	},
 	"EDD-9123": func(_ *testing.T, c calls) error { _, err := stream.Handle(c.ctx, stream.Event{}); return err },
 	"EDD-9160": func(_ *testing.T, c calls) error {
@@ -218,9 +218,9 @@ var examples = map[string]func(t *testing.T, c calls) error{
 // view is a view of readings whose groups do not say where they lie.
 func (c calls) view(t *testing.T) *timeline.View[string, int] {
 	t.Helper()
-	v, err := timeline.New(c.db, timeline.Fold[string, int]{
+	v, err := timeline.New(c.db, timeline.Projection[string, int]{
 		Name: "readings", Version: 1, Source: timeline.Series(c.readings),
-		When: []timeline.Handler[string, int]{timeline.Form[reading, string, int]("reading.appended", func(r reading) string { return r.ID })},
+		Handlers: []timeline.Handler[string, int]{timeline.Ensure[reading, string, int]("reading.appended", func(r reading) string { return r.ID })},
 	})
 	require.NoError(t, err)
 	return v

@@ -23,7 +23,7 @@ type Spec struct {
 	Current       bool                                                   // the current state too, in a list of versions
 	Strong        bool                                                   // strongly consistent
 	Expired       bool                                                   // expired items too
-	Exactly       bool                                                   // send the write as a transaction under a token
+	Idempotent    bool                                                   // send the write as a transaction under a token
 	Expect        *int64                                                 // version that a write expects
 	Any           bool                                                   // a write expects no version, whatever the given struct holds
 	Keep          func(it map[string]types.AttributeValue, table string) // where a read puts the item as it was read
@@ -35,11 +35,11 @@ type Spec struct {
 	Scanned       func(ScanProgress)                                     // called by a scan with what it has read
 	Unconditional bool                                                   // batch writes replace what is stored, whatever it is
 	After         *time.Duration                                         // how long items live, for a declared time to live
-	Never         bool                                                   // items of a declared time to live do not expire by themselves
+	NoExpiry      bool                                                   // items of a declared time to live do not expire by themselves
 	Name          string
 	Table         string // logical table of a store, instead of what its declaration says
 	Own           bool   // of this module alone: keys keep their case, and times their nanoseconds, whatever the database says
-	Idempotent    bool   // of this module alone: a write whose answer was lost may be sent again, since nobody else writes what it writes
+	SoleWriter    bool   // of this module alone: a write whose answer was lost may be sent again, since nobody else writes what it writes
 	Derived       bool   // its items are made from others, and made again when their form changes
 	Handle        string // the constructor that is at work, "" for entity.New
 	Errs          []error

@@ -18,17 +18,17 @@ func CheckBatch(s *schema.Schema, spec opt.Spec) error {
 	switch {
 	case s.Handle != "":
 		return input(s, CodeBatch, nil, "a time series is written by appends")
-	case historian(s) != nil, mover(s) != nil, len(Guardians(s)) > 0:
+	case snapshotter(s) != nil, softDeleter(s) != nil, len(UniqueConstraints(s)) > 0:
 		return input(s, CodeBatch, nil, "versions, soft delete and unique values need a transaction for each item")
 	case spec.Unconditional:
 		return nil
 	}
 	for _, a := range s.Attrs {
-		if a == s.Version || a == s.CreatedAt || a.Lasting() {
+		if a == s.Version || a == s.CreatedAt || a.WriteOnce() {
 			return input(s, CodeBatch, a, "what is stored decides about the attribute, and a batch does not see it; entity.Unconditional() writes all the same")
 		}
 	}
-	if s.Options.LowerCase && s.Dollar {
+	if s.Options.LowerCase && s.Templated {
 		return input(s, CodeBatch, nil, "keys are in lower case, and a batch does not see whether the stored key parts are the given ones; entity.Unconditional() writes all the same")
 	}
 	return nil

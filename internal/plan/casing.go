@@ -83,17 +83,17 @@ func (op *Op) guardCase(step Step) Step {
 		actions[i] = a
 	}
 	step.Actions = actions
-	judge := step.Judge
-	step.Judge = func(f []Failure) Verdict {
-		v := judge(f)
+	resolve := step.Resolve
+	step.Resolve = func(f []Failure) Resolution {
+		v := resolve(f)
 		for i := range f {
 			err := SameCase(op.Schema, op.Parts, f[i].Image)
 			switch {
 			case !own[i] || !f[i].Failed() || err == nil:
 			case errors.Is(v.Err, ErrExists):
-				return Verdict{Err: fmt.Errorf("%w: %w", v.Err, err)}
+				return Resolution{Err: fmt.Errorf("%w: %w", v.Err, err)}
 			default:
-				return Verdict{Err: err}
+				return Resolution{Err: err}
 			}
 		}
 		if v.Next != nil {

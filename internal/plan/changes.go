@@ -116,7 +116,7 @@ func resolveChange(s *schema.Schema, n *schema.Node, c opt.Change) (r expr.Chang
 	if n.Attr.Role.Has(tag.SetOnce) {
 		r.Kind = expr.SetIfAbsent
 	}
-	if n.Top && item.Absent(av) && n.Attr.Lasting() {
+	if n.Top && item.Absent(av) && n.Attr.WriteOnce() {
 		return r, nil, input(s, CodeValue, n.Attr, "an empty value is not stored in an attribute that is written once")
 	}
 	if av == nil || n.Top && item.Absent(av) && nativeIndexPart(s, n.Attr) {
@@ -151,7 +151,7 @@ func fits(s *schema.Schema, n *schema.Node, kind expr.Kind, av types.AttributeVa
 }
 
 func nativeIndexPart(s *schema.Schema, a *schema.Attr) bool {
-	for _, h := range s.IndexHalves() {
+	for _, h := range s.IndexKeys() {
 		if h.Native != nil && h.Has(a) {
 			return true
 		}

@@ -26,7 +26,7 @@ func (op *Op) newer(found, it item.Item, now time.Time) item.Item {
 // Around reads op's item and its deleted copies in one query, so that an item that moves between these places is seen in
 // one of them: the current item, and the copy that Newest is about or, where chosen is a key, that copy.
 func Around(ctx context.Context, r Reader, op *Op, chosen item.Item, now time.Time) (current, copied item.Item, err error) {
-	infix := mover(op.Schema).Infix()
+	infix := softDeleter(op.Schema).Infix()
 	desc, strong := false, true
 	in := &dynamodb.QueryInput{TableName: &op.Table, ScanIndexForward: &desc, ConsistentRead: &strong}
 	upTo(in, op.Schema, op.Key, infix)
@@ -55,7 +55,7 @@ const withCopies = int32(3)
 // WithCopies reads op's item and the newest of its deleted copies, expired or not, of whatever spelling: in one request, or
 // two when there are several copies.
 func WithCopies(ctx context.Context, r Reader, op *Op) (current, newestCopy item.Item, err error) {
-	infix := mover(op.Schema).Infix()
+	infix := softDeleter(op.Schema).Infix()
 	limit, strong := withCopies, true
 	in := &dynamodb.QueryInput{TableName: &op.Table, ConsistentRead: &strong, Limit: &limit}
 	upTo(in, op.Schema, op.Key, infix)
@@ -79,7 +79,7 @@ func WithCopies(ctx context.Context, r Reader, op *Op) (current, newestCopy item
 
 // NewestCopy reads the newest deleted copy of op's item, expired or not, of whatever spelling; nil if absent.
 func NewestCopy(ctx context.Context, r Reader, op *Op) (item.Item, error) {
-	it, _, err := newest(ctx, r, op, mover(op.Schema).Infix(), time.Time{}, false)
+	it, _, err := newest(ctx, r, op, softDeleter(op.Schema).Infix(), time.Time{}, false)
 	return it, err
 }
 
@@ -89,7 +89,7 @@ func IndexCopy(s *schema.Schema, copied item.Item) error {
 		if !s.OfCopies(x) {
 			continue
 		}
-		for _, h := range x.Halves() {
+		for _, h := range x.Keys() {
 			if err := SetIndexHalf(s, h, copied, h == x.SK); err != nil {
 				return err
 			}

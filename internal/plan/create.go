@@ -11,7 +11,7 @@ import (
 
 // newOp starts an op about the item whose key v has. The key parts of the item are returned too.
 func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Spec) (*Op, item.Item) {
-	op := &Op{Verb: verb, Schema: s, Table: table, Exact: spec.Exactly, Idempotent: spec.Idempotent}
+	op := &Op{Verb: verb, Schema: s, Table: table, Exact: spec.Idempotent, SoleWriter: spec.SoleWriter}
 	if len(spec.Errs) > 0 {
 		op.Err = input(s, CodeOption, nil, "%v", spec.Errs[0])
 		return op, nil
@@ -64,18 +64,18 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *
 		if err != nil {
 			return Step{}, err
 		}
-		return op.born(in, it, user, it, func(f Failure) Verdict {
+		return op.created(in, it, user, it, func(f Failure) Resolution {
 			if live(s, f.Image, in.Now) {
-				return Verdict{Err: ErrExists}
+				return Resolution{Err: ErrExists}
 			}
-			return Verdict{Err: ErrConditionFailed}
+			return Resolution{Err: ErrConditionFailed}
 		})
 	}
 	return op
 }
 
-// born is the step that begins a new life with it.
-func (op *Op) born(in Input, it item.Item, user expr.Cond, outcome any, judge func(Failure) Verdict) (Step, error) {
+// created is the step that begins a new life with it.
+func (op *Op) created(in Input, it item.Item, user expr.Cond, outcome any, resolve func(Failure) Resolution) (Step, error) {
 	s := op.Schema
 	if live(s, in.Image, in.Now) {
 		return Step{}, &Refused{Class: ErrExists, Schema: s, Image: in.Image}
@@ -85,14 +85,14 @@ func (op *Op) born(in Input, it item.Item, user expr.Cond, outcome any, judge fu
 	}
 	main := Part{Action{
 		Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(absent(s, in.Now), user), WriteID: WriteID(s, in),
-	}, judge}
-	step, err := Compose(&Mutation{Kind: Born, Op: op, In: in, New: it}, []Part{main}, outcome)
+	}, resolve}
+	step, err := Compose(&Mutation{Kind: Created, Op: op, In: in, New: it}, []Part{main}, outcome)
 	return op.over(nil, step), err
 }
 
 // WriteID is the id that an action stores, "" for entities without hidden attributes.
 func WriteID(s *schema.Schema, in Input) string {
-	if s.Hidden {
+	if s.HasMetadata {
 		return in.WriteID
 	}
 	return ""

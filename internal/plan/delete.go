@@ -19,14 +19,14 @@ func NewDelete(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *
 	if op.Err != nil {
 		return op
 	}
-	op.AlsoDeleted = mover(s) != nil
+	op.AlsoDeleted = softDeleter(s) != nil
 	user, _ := Conditions(s, spec.If)
-	kind := Removed
-	if mover(s) != nil {
-		kind = Buried
+	kind := Deleted
+	if softDeleter(s) != nil {
+		kind = SoftDeleted
 	}
-	op.Read = op.Read || mover(s) != nil || historian(s) != nil || len(Guardians(s)) > 0
-	op.Buries = kind == Buried
+	op.Read = op.Read || softDeleter(s) != nil || snapshotter(s) != nil || len(UniqueConstraints(s)) > 0
+	op.SoftDeletes = kind == SoftDeleted
 	blind := op.Plan
 	op.Plan = func(in Input) (Step, error) {
 		if op.NeedsRead(in) {
@@ -58,14 +58,14 @@ func (op *Op) gone(in Input, kind Kind, user expr.Cond) (Step, error) {
 	}
 	m := &Mutation{Kind: kind, Op: op, In: in, Old: in.Image}
 	main := []Part{{Action{Kind: Delete, Table: op.Table, Key: op.Key, Cond: and(guard, user), Pin: pin}, op.lost(in)}}
-	if kind == Buried {
-		put, err := mover(s).Bury(m)
+	if kind == SoftDeleted {
+		put, err := softDeleter(s).SoftDelete(m)
 		if err != nil {
 			return Step{}, err
 		}
 		main = append(main, put)
-	} else if historian(s) != nil {
-		if m.Final, err = Deleted(s, m.Old, in, Later(s, m.Old, in.Now)); err != nil {
+	} else if snapshotter(s) != nil {
+		if m.Final, err = DeletedState(s, m.Old, in, Later(s, m.Old, in.Now)); err != nil {
 			return Step{}, err
 		}
 	}
@@ -73,29 +73,29 @@ func (op *Op) gone(in Input, kind Kind, user expr.Cond) (Step, error) {
 	return op.over(in.Image, step), err
 }
 
-// lost judges the failure of an action that is guarded by what was read.
-func (op *Op) lost(in Input) func(Failure) Verdict {
-	return func(f Failure) Verdict {
+// lost resolves the failure of an action that is guarded by what was read.
+func (op *Op) lost(in Input) func(Failure) Resolution {
+	return func(f Failure) Resolution {
 		if err := op.Unexpected(f.Image, in.Now); err != nil {
-			return Verdict{Err: err}
+			return Resolution{Err: err}
 		}
 		if SameState(op.Schema, in.Image, f.Image) {
-			return Verdict{Err: ErrConditionFailed}
+			return Resolution{Err: ErrConditionFailed}
 		}
-		return Verdict{Replan: ErrConflict}
+		return Resolution{Replan: ErrConflict}
 	}
 }
 
 // NewRequire plans a check that an item exists and meets conditions.
 func NewRequire(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *Op {
-	op, _ := newOp(s, table, "Require", v, spec)
+	op, _ := newOp(s, table, "CheckExists", v, spec)
 	op.Checks = true
 	return op.guarded(spec.If, Check)
 }
 
 // NewAbsent plans a check that there is no live item.
 func NewAbsent(s *schema.Schema, table string, v reflect.Value) *Op {
-	op, _ := newOp(s, table, "Absent", v, opt.Spec{})
+	op, _ := newOp(s, table, "CheckNotExists", v, opt.Spec{})
 	op.Checks = true
 	if op.Err != nil {
 		return op
@@ -103,7 +103,7 @@ func NewAbsent(s *schema.Schema, table string, v reflect.Value) *Op {
 	op.Plan = func(in Input) (Step, error) {
 		return Step{
 			Actions: []Action{{Kind: Check, Table: table, Key: op.Key, Cond: absent(s, in.Now)}},
-			Judge:   func([]Failure) Verdict { return Verdict{Err: ErrExists} },
+			Resolve: func([]Failure) Resolution { return Resolution{Err: ErrExists} },
 			Done:    func(Returned) (any, error) { return nil, nil },
 		}, nil
 	}
@@ -127,14 +127,14 @@ func (op *Op) guarded(list []opt.Cond, kind ActionKind) *Op {
 		}
 		return Step{
 			Actions: []Action{{Kind: kind, Table: op.Table, Key: op.Key, Cond: and(exists(s, in.Now), op.expected(), user), Returns: returns}},
-			Judge: func(f []Failure) Verdict {
+			Resolve: func(f []Failure) Resolution {
 				if !live(s, f[0].Image, in.Now) {
-					return Verdict{Err: op.missing(in.Now)}
+					return Resolution{Err: op.missing(in.Now)}
 				}
 				if err := op.Unexpected(f[0].Image, in.Now); err != nil {
-					return Verdict{Err: err}
+					return Resolution{Err: err}
 				}
-				return Verdict{Err: ErrConditionFailed}
+				return Resolution{Err: ErrConditionFailed}
 			},
 			Done: func(r Returned) (any, error) {
 				if op.Old == nil {

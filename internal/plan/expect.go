@@ -33,7 +33,7 @@ func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
 // expectation is the version that a write expects: the one that the caller names; else, where the struct is locked, the
 // one that it holds; nil for any.
 func expectation(s *schema.Schema, verb string, v reflect.Value, spec opt.Spec) (*int64, error) {
-	_, admitted := schema.Feature[Locker](s)
+	_, admitted := schema.Feature[OptimisticLock](s)
 	switch named := spec.Expect != nil || spec.Any; {
 	case named && !admitted:
 		return nil, input(s, CodeOption, nil, "Expect and AnyVersion need a versioned.Lock or versioned.Retain declaration")
@@ -46,7 +46,7 @@ func expectation(s *schema.Schema, verb string, v reflect.Value, spec opt.Spec) 
 	case named || !overwrites(verb):
 		return spec.Expect, nil
 	}
-	if _, locked := schema.Feature[GivenLocker](s); !locked {
+	if _, locked := schema.Feature[GivenVersionLock](s); !locked {
 		return nil, nil
 	}
 	return heldVersion(s, v)

@@ -9,36 +9,36 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Historian is a feature that keeps the states which an item leaves behind it: package versioned.
-type Historian interface {
+// Snapshotter is a feature that keeps the states which an item leaves behind it: package versioned.
+type Snapshotter interface {
 	// Snapshots returns the puts of the states that m ends or brings about.
 	Snapshots(m *Mutation) ([]Part, error)
 	// Infix stands between the sort key of an item and the version in the sort key of a snapshot.
 	Infix() string
 }
 
-// Locker is a feature whose entities can be written under an expected version.
-type Locker interface{ AdmitsExpect() }
+// OptimisticLock is a feature whose entities can be written under an expected version.
+type OptimisticLock interface{ AdmitsExpect() }
 
-// GivenLocker is a Locker whose entities are written under the version that the given struct holds.
-type GivenLocker interface {
-	Locker
+// GivenVersionLock is a OptimisticLock whose entities are written under the version that the given struct holds.
+type GivenVersionLock interface {
+	OptimisticLock
 	// ExpectsGiven makes a write of a struct expect the version in it, unless that is 0.
 	ExpectsGiven()
 }
 
-// Mover is a feature that turns a delete into a move: package lifecycle.
-type Mover interface {
-	// Bury completes m to the move of m.Old into a deleted copy, m.Copy, and returns the copy's put.
-	Bury(m *Mutation) (Part, error)
+// SoftDeleter is a feature that turns a delete into a move: package lifecycle.
+type SoftDeleter interface {
+	// SoftDelete completes m to the move of m.Old into a deleted copy, m.Copy, and returns the copy's put.
+	SoftDelete(m *Mutation) (Part, error)
 	// Infix stands between the sort key of an item and the time in the sort key of a deleted copy.
 	Infix() string
 	// Reserves reports that a deleted copy keeps the unique values of its item.
 	Reserves() bool
 }
 
-// Guardian is a feature that keeps values of an entity unique: package unique.
-type Guardian interface {
+// UniqueConstraint is a feature that keeps values of an entity unique: package unique.
+type UniqueConstraint interface {
 	// Guard returns the actions that claim the values which m brings and release those that it ends.
 	Guard(m *Mutation) ([]Part, error)
 	// Names reports that a value which is kept unique is made of a.
@@ -47,9 +47,9 @@ type Guardian interface {
 	Sentinels(it item.Item) ([]item.Item, error)
 }
 
-// Stamper is a feature that sets an attribute of current items which follows from another, or from the clock when an item
+// ExpirySetter is a feature that sets an attribute of current items which follows from another, or from the clock when an item
 // comes into being: package lifecycle, for the end of an item.
-type Stamper interface {
+type ExpirySetter interface {
 	// Stamps is the name of the attribute.
 	Stamps() string
 	// Derives reports that items get stamps without their callers.
@@ -62,35 +62,35 @@ type Stamper interface {
 	Chosen(av types.AttributeValue) bool
 }
 
-func historian(s *schema.Schema) Historian {
-	h, _ := schema.Feature[Historian](s)
+func snapshotter(s *schema.Schema) Snapshotter {
+	h, _ := schema.Feature[Snapshotter](s)
 	return h
 }
 
-func mover(s *schema.Schema) Mover {
-	m, _ := schema.Feature[Mover](s)
+func softDeleter(s *schema.Schema) SoftDeleter {
+	m, _ := schema.Feature[SoftDeleter](s)
 	return m
 }
 
-func stamper(s *schema.Schema) Stamper {
-	x, _ := schema.Feature[Stamper](s)
+func expirySetter(s *schema.Schema) ExpirySetter {
+	x, _ := schema.Feature[ExpirySetter](s)
 	return x
 }
 
-// Guardians returns the guardians of s in the order of their declarations.
-func Guardians(s *schema.Schema) []Guardian {
-	var all []Guardian
+// UniqueConstraints returns the unique constraints of s in the order of their declarations.
+func UniqueConstraints(s *schema.Schema) []UniqueConstraint {
+	var all []UniqueConstraint
 	for _, f := range s.Features {
-		if g, ok := f.(Guardian); ok {
+		if g, ok := f.(UniqueConstraint); ok {
 			all = append(all, g)
 		}
 	}
 	return all
 }
 
-// guarded reports that a guardian of s keeps a value unique which a is part of.
-func guarded(s *schema.Schema, a *schema.Attr) bool {
-	for _, g := range Guardians(s) {
+// isUnique reports that a is part of a unique constraint of s.
+func isUnique(s *schema.Schema, a *schema.Attr) bool {
+	for _, g := range UniqueConstraints(s) {
 		if g.Names(a) {
 			return true
 		}
@@ -100,9 +100,9 @@ func guarded(s *schema.Schema, a *schema.Attr) bool {
 
 // reserves reports that deleted copies keep their unique values.
 func reserves(s *schema.Schema) bool {
-	m := mover(s)
+	m := softDeleter(s)
 	return m != nil && m.Reserves()
 }
 
 // looksBack reports that a new life of an item depends on earlier ones.
-func looksBack(s *schema.Schema) bool { return historian(s) != nil || reserves(s) }
+func looksBack(s *schema.Schema) bool { return snapshotter(s) != nil || reserves(s) }

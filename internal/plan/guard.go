@@ -85,7 +85,7 @@ func live(s *schema.Schema, it item.Item, now time.Time) bool {
 // twice. An image without a version can come back, and so can one in a table that is shared with effect-dynamodb, whose
 // put begins at 1 again. pin is the guard where what was read does not come back, else empty.
 func unchanged(s *schema.Schema, image item.Item) (guard, pin expr.Cond, err error) {
-	if w, ok := image[schema.WriteAttr]; ok && s.Hidden {
+	if w, ok := image[schema.WriteAttr]; ok && s.HasMetadata {
 		guard = expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w)
 		return guard, guard, nil
 	}
@@ -152,7 +152,7 @@ func SameState(s *schema.Schema, read, image item.Item) bool {
 	if image == nil {
 		return false
 	}
-	if w, ok := read[schema.WriteAttr]; ok && s.Hidden {
+	if w, ok := read[schema.WriteAttr]; ok && s.HasMetadata {
 		return item.Equal(w, image[schema.WriteAttr])
 	}
 	return item.Equal(&types.AttributeValueMemberM{Value: read}, &types.AttributeValueMemberM{Value: image})

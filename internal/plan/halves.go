@@ -8,10 +8,10 @@ import (
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
-// keepInStep returns the changes that keep the index halves right when changes are made to an item of which the parts
+// syncIndexKeys returns the changes that keep the index halves right when changes are made to an item of which the parts
 // in known are known. needRead is set when a half cannot be composed without the stored item. all asks for the halves
 // that no change touches too, because the item may be new.
-func keepInStep(s *schema.Schema, known item.Item, changes []expr.Change, all bool) (extra []expr.Change, needRead bool, err error) {
+func syncIndexKeys(s *schema.Schema, known item.Item, changes []expr.Change, all bool) (extra []expr.Change, needRead bool, err error) {
 	by := someParts
 	if all {
 		by = mayCreate
@@ -30,7 +30,7 @@ func keepIndexes(s *schema.Schema, known item.Item, changes []expr.Change, by sc
 	}
 	for _, x := range s.Indexes {
 		var more []expr.Change
-		if s.Together(x) {
+		if s.SyncsIndexKeys(x) {
 			more, needRead, err = keepTogether(s, x, after, touched, by)
 		} else {
 			more, needRead, err = keepHalves(s, x, after, touched, by)
@@ -43,9 +43,9 @@ func keepIndexes(s *schema.Schema, known item.Item, changes []expr.Change, by sc
 	return extra, false, nil
 }
 
-// keepHalves is keepInStep for one index.
+// keepHalves is syncIndexKeys for one index.
 func keepHalves(s *schema.Schema, x *schema.Index, after item.Item, touched map[string]expr.Change, by scope) (extra []expr.Change, needRead bool, err error) {
-	for _, h := range x.Halves() {
+	for _, h := range x.Keys() {
 		if s.Dated(h) {
 			continue // no current item has it
 		}
@@ -93,7 +93,7 @@ func keepHalves(s *schema.Schema, x *schema.Index, after item.Item, touched map[
 }
 
 // setHalf sets or removes a half all of whose parts are known.
-func setHalf(s *schema.Schema, h *schema.Half, it item.Item) (expr.Change, error) {
+func setHalf(s *schema.Schema, h *schema.KeyDef, it item.Item) (expr.Change, error) {
 	text, err := indexText(s, h, it, isSortHalf(s, h))
 	if err != nil {
 		return expr.Change{}, err
@@ -105,7 +105,7 @@ func setHalf(s *schema.Schema, h *schema.Half, it item.Item) (expr.Change, error
 }
 
 // Copies reports that a half is a bare copy of one attribute that is stored as text.
-func Copies(h *schema.Half) bool {
+func Copies(h *schema.KeyDef) bool {
 	if h.Prefixed || len(h.Template.Segments) != 1 {
 		return false
 	}
@@ -114,7 +114,7 @@ func Copies(h *schema.Half) bool {
 }
 
 // followOnce makes a half that copies an attribute follow it, whether the attribute is there already or set now.
-func followOnce(h *schema.Half, a *schema.Attr, c expr.Change) expr.Change {
+func followOnce(h *schema.KeyDef, a *schema.Attr, c expr.Change) expr.Change {
 	return expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(h.Attr), Source: expr.Attr(a.Name), Value: c.Value}
 }
 
@@ -128,7 +128,7 @@ func writtenOnce(a *schema.Attr) bool {
 func KeepInStep(s *schema.Schema, known item.Item, changes []expr.Change) ([]expr.Change, error) {
 	extra, needRead, err := keepIndexes(s, known, changes, appended)
 	if needRead {
-		return nil, input(s, schema.CodeMixedIndexHalf, nil, "an index key cannot be composed without the stored item")
+		return nil, input(s, schema.CodeMixedIndexKey, nil, "an index key cannot be composed without the stored item")
 	}
 	return extra, err
 }

@@ -34,7 +34,7 @@ func Key(s *schema.Schema, v reflect.Value) (primary, parts item.Item, err error
 		return nil, nil, s.Unopened
 	}
 	parts = item.Item{}
-	for _, h := range []*schema.Half{s.PK, s.SK} {
+	for _, h := range []*schema.KeyDef{s.PK, s.SK} {
 		if h == nil {
 			continue
 		}
@@ -86,7 +86,7 @@ func zeroKey(a *schema.Attr, av types.AttributeValue) bool {
 // primaryOf composes the primary key from stored attributes.
 func primaryOf(s *schema.Schema, it item.Item) (item.Item, error) {
 	primary := item.Item{}
-	for i, h := range []*schema.Half{s.PK, s.SK} {
+	for i, h := range []*schema.KeyDef{s.PK, s.SK} {
 		if h == nil {
 			continue
 		}
@@ -153,7 +153,7 @@ func KeyError(s *schema.Schema, err error) error {
 }
 
 // SetIndexHalf composes index half h of it in place: set when all its parts are there, removed otherwise.
-func SetIndexHalf(s *schema.Schema, h *schema.Half, it item.Item, sortKey bool) error {
+func SetIndexHalf(s *schema.Schema, h *schema.KeyDef, it item.Item, sortKey bool) error {
 	if h.Native != nil {
 		for _, a := range h.Native {
 			if item.Absent(it[a.Name]) {
@@ -175,7 +175,7 @@ func SetIndexHalf(s *schema.Schema, h *schema.Half, it item.Item, sortKey bool) 
 }
 
 // indexText is the text of index half h for it, "" when a part is absent.
-func indexText(s *schema.Schema, h *schema.Half, it item.Item, sortKey bool) (string, error) {
+func indexText(s *schema.Schema, h *schema.KeyDef, it item.Item, sortKey bool) (string, error) {
 	text, missing, err := h.Template.Compose(it)
 	if err != nil {
 		return "", KeyError(s, err)
@@ -187,7 +187,7 @@ func indexText(s *schema.Schema, h *schema.Half, it item.Item, sortKey bool) (st
 }
 
 // checkIndexBytes refuses an index key that DynamoDB could not have.
-func checkIndexBytes(s *schema.Schema, h *schema.Half, av types.AttributeValue, sortKey bool) error {
+func checkIndexBytes(s *schema.Schema, h *schema.KeyDef, av types.AttributeValue, sortKey bool) error {
 	limit := MaxPartitionKey
 	if sortKey {
 		limit = MaxSortKey
@@ -199,7 +199,7 @@ func checkIndexBytes(s *schema.Schema, h *schema.Half, av types.AttributeValue, 
 }
 
 // checkNative refuses native index key attributes that DynamoDB could not have.
-func checkNative(s *schema.Schema, h *schema.Half, it item.Item, sortKey bool) error {
+func checkNative(s *schema.Schema, h *schema.KeyDef, it item.Item, sortKey bool) error {
 	for _, a := range h.Native {
 		if err := checkIndexBytes(s, h, it[a.Name], sortKey); err != nil {
 			return err
@@ -209,14 +209,14 @@ func checkNative(s *schema.Schema, h *schema.Half, it item.Item, sortKey bool) e
 }
 
 // isSortHalf reports that h is the sort half of some index.
-func isSortHalf(s *schema.Schema, h *schema.Half) bool {
+func isSortHalf(s *schema.Schema, h *schema.KeyDef) bool {
 	return slices.ContainsFunc(s.Indexes, func(x *schema.Index) bool { return x.SK == h })
 }
 
 // KeyOf is the primary key of an item.
 func KeyOf(s *schema.Schema, it item.Item) item.Item {
 	primary := item.Item{}
-	for _, h := range []*schema.Half{s.PK, s.SK} {
+	for _, h := range []*schema.KeyDef{s.PK, s.SK} {
 		for _, name := range h.Attributes() {
 			primary[name] = it[name]
 		}

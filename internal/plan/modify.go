@@ -24,9 +24,9 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Spec, m
 		return op
 	}
 	op.Read = true
-	op.AlsoDeleted = mover(s) != nil
+	op.AlsoDeleted = softDeleter(s) != nil
 	op.Sketch = func(Input) Step {
-		return Step{Actions: []Action{{Kind: Put, Table: table, Key: op.Key, Cond: user}}, Notes: Notes(s, Changed)}
+		return Step{Actions: []Action{{Kind: Put, Table: table, Key: op.Key, Cond: user}}, Notes: Notes(s, Updated)}
 	}
 	op.Plan = func(in Input) (Step, error) {
 		if !live(s, in.Image, in.Now) {
@@ -129,11 +129,11 @@ func unchangedStep(op *Op, in Input, user expr.Cond) (Step, error) {
 	}
 	guard, pin, err := unchanged(op.Schema, in.Image)
 	step.Actions = []Action{{Kind: Check, Table: op.Table, Key: op.Key, Cond: and(guard, user), Pin: pin}}
-	step.Judge = func(f []Failure) Verdict {
+	step.Resolve = func(f []Failure) Resolution {
 		if SameState(op.Schema, in.Image, f[0].Image) {
-			return Verdict{Err: ErrConditionFailed}
+			return Resolution{Err: ErrConditionFailed}
 		}
-		return Verdict{Replan: ErrConflict}
+		return Resolution{Replan: ErrConflict}
 	}
 	return step, err
 }

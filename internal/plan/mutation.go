@@ -14,11 +14,11 @@ type Kind int
 
 // Kinds of mutations.
 const (
-	Born    Kind = iota // there was none
-	Changed             // it gets another state
-	Removed             // it goes for good
-	Buried              // it becomes a deleted copy
-	Revived             // a deleted copy becomes current again
+	Created     Kind = iota // there was none
+	Updated                 // it gets another state
+	Deleted                 // it goes for good
+	SoftDeleted             // it becomes a deleted copy
+	Restored                // a deleted copy becomes current again
 )
 
 // Mutation is a change of one item when the state before and the state after it are known.
@@ -26,30 +26,30 @@ type Mutation struct {
 	Kind  Kind
 	Op    *Op
 	In    Input
-	Old   item.Item // the current item as read; nil for Born and Revived
-	New   item.Item // the current item as it will be; nil for Removed and Buried
-	Copy  item.Item // the deleted copy: put by Buried, taken by Revived
-	Final item.Item // the deleted state: of Removed, Buried and Revived
+	Old   item.Item // the current item as read; nil for Created and Restored
+	New   item.Item // the current item as it will be; nil for Deleted and SoftDeleted
+	Copy  item.Item // the deleted copy: put by SoftDeleted, taken by Restored
+	Final item.Item // the deleted state: of Deleted, SoftDeleted and Restored
 }
 
 // Part is an action and what its failure means; the failures of other actions do not concern it.
 type Part struct {
-	Action Action
-	Judge  func(Failure) Verdict
+	Action  Action
+	Resolve func(Failure) Resolution
 }
 
 // Compose makes a step of the main parts of m and of those that the entity's features add.
 func Compose(m *Mutation, main []Part, outcome any) (Step, error) {
 	s := m.Op.Schema
 	var claims, states []Part
-	for _, g := range Guardians(s) {
+	for _, g := range UniqueConstraints(s) {
 		p, err := g.Guard(m)
 		if err != nil {
 			return Step{}, err
 		}
 		claims = append(claims, p...)
 	}
-	if h := historian(s); h != nil {
+	if h := snapshotter(s); h != nil {
 		p, err := h.Snapshots(m)
 		if err != nil {
 			return Step{}, err
@@ -57,13 +57,13 @@ func Compose(m *Mutation, main []Part, outcome any) (Step, error) {
 		states = p
 	}
 	parts := append(append(main[:len(main):len(main)], states...), claims...)
-	if m.Kind == Born {
+	if m.Kind == Created {
 		parts = append(append(main[:len(main):len(main)], claims...), states...)
 	}
 	step := Step{
-		Own:   len(main),
-		Judge: func(f []Failure) Verdict { return judgeParts(parts, len(main), f) },
-		Done:  func(Returned) (any, error) { return outcome, nil },
+		Own:     len(main),
+		Resolve: func(f []Failure) Resolution { return resolveParts(parts, len(main), f) },
+		Done:    func(Returned) (any, error) { return outcome, nil },
 	}
 	for _, p := range parts {
 		step.Actions = append(step.Actions, p.Action)
@@ -71,20 +71,20 @@ func Compose(m *Mutation, main []Part, outcome any) (Step, error) {
 	return step, checkStep(s, step)
 }
 
-// judgeParts asks the parts that failed. The first main one decides: what the others were planned from is only as good
+// resolveParts asks the parts that failed. The first main one decides: what the others were planned from is only as good
 // as what it was. Among the others an error weighs more than the need of another plan.
-func judgeParts(parts []Part, main int, f []Failure) Verdict {
-	var again Verdict
+func resolveParts(parts []Part, main int, f []Failure) Resolution {
+	var again Resolution
 	for i, p := range parts {
 		if !f[i].Failed() {
 			continue
 		}
-		v := p.Judge(f[i])
+		v := p.Resolve(f[i])
 		if v.Replan == nil || i < main {
 			return v
 		}
 		again.Replan = v.Replan
-		again.Learned = append(again.Learned, v.Learned...)
+		again.Hints = append(again.Hints, v.Hints...)
 	}
 	return again
 }
@@ -115,7 +115,7 @@ func checkStep(s *schema.Schema, step Step) error {
 // item's own.
 func Satellite(s *schema.Schema, it item.Item, suffix, kind string) item.Item {
 	out := item.Clone(it)
-	for _, h := range s.IndexHalves() {
+	for _, h := range s.IndexKeys() {
 		if h.Written() {
 			delete(out, h.Attr)
 		}
@@ -125,7 +125,7 @@ func Satellite(s *schema.Schema, it item.Item, suffix, kind string) item.Item {
 	if sk, ok := SortKey(s, it); ok {
 		out[s.SK.Attr] = item.S(sk + suffix)
 	}
-	if s.Hidden {
+	if s.HasMetadata {
 		out[schema.KindAttr] = item.S(kind)
 	}
 	return out
@@ -139,8 +139,8 @@ func DeletedAttr(s *schema.Schema) (string, key.TimeFormat) {
 	return schema.DeletedAtAttr, s.Options.Precision
 }
 
-// Deleted is the state of an item after its deletion at a time: one version on, with that time as deletedAt.
-func Deleted(s *schema.Schema, old item.Item, in Input, at time.Time) (item.Item, error) {
+// DeletedState is the state of an item after its deletion at a time: one version on, with that time as deletedAt.
+func DeletedState(s *schema.Schema, old item.Item, in Input, at time.Time) (item.Item, error) {
 	it := item.Clone(old)
 	if a := s.UpdatedAt; a != nil {
 		av, err := TimeValue(a, at)
@@ -156,7 +156,7 @@ func Deleted(s *schema.Schema, old item.Item, in Input, at time.Time) (item.Item
 		return nil, valueError(s, s.DeletedAt, err)
 	}
 	it[name] = av
-	if s.Hidden {
+	if s.HasMetadata {
 		it[schema.WriteAttr] = item.S(in.WriteID)
 	}
 	return it, nil

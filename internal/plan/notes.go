@@ -14,15 +14,15 @@ func Notes(s *schema.Schema, kind Kind) []string {
 			continue
 		}
 		switch f.(type) {
-		case Mover:
+		case SoftDeleter:
 			moves = append(moves, n.Notes(kind)...)
-		case Historian:
+		case Snapshotter:
 			states = append(states, n.Notes(kind)...)
 		default:
 			claims = append(claims, n.Notes(kind)...)
 		}
 	}
-	if kind == Born {
+	if kind == Created {
 		states, claims = claims, states
 	}
 	return append(append(moves, states...), claims...)

@@ -22,28 +22,28 @@ const (
 
 // Op is one intended write.
 type Op struct {
-	Verb    string
-	Schema  *schema.Schema
-	Table   string    // physical name
-	Key     item.Item // primary key of the item that the op is about
-	KeyIs   string    // the key for messages; empty when it must not be shown
-	Parts   item.Item // key parts as given and stored; nil when the op guards them itself
-	Err     error     // bad input
-	Exact   bool      // sent as a transaction under a token, so that a lost answer can be asked for again
-	Read    bool      // the current item must be read before the op can be planned
-	Past    bool      // what earlier lives left must be read when there is no live item
-	Checks  bool      // the op writes nothing
-	Creates bool      // the op fails where there is a live item
-	Buries  bool      // the op makes a deleted copy, which needs the newest of those that are there
-	Folds   bool      // the op's writes have a Fold
-	Expect  *int64    // version that the caller expects; nil for any
-	Given   item.Item // the current item as the caller's handle has it, which saves the first read
+	Verb        string
+	Schema      *schema.Schema
+	Table       string    // physical name
+	Key         item.Item // primary key of the item that the op is about
+	KeyIs       string    // the key for messages; empty when it must not be shown
+	Parts       item.Item // key parts as given and stored; nil when the op guards them itself
+	Err         error     // bad input
+	Exact       bool      // sent as a transaction under a token, so that a lost answer can be asked for again
+	Read        bool      // the current item must be read before the op can be planned
+	Past        bool      // what earlier lives left must be read when there is no live item
+	Checks      bool      // the op writes nothing
+	Creates     bool      // the op fails where there is a live item
+	SoftDeletes bool      // the op makes a deleted copy, which needs the newest of those that are there
+	Folds       bool      // the op's writes have a Fold
+	Expect      *int64    // version that the caller expects; nil for any
+	Given       item.Item // the current item as the caller's handle has it, which saves the first read
 
 	Old func(item.Item) error // takes the item as it was before the write, nil when there was none; nil: nobody asks for it
 
 	// Idempotent says that the op does no harm when it is applied again, or late: nobody else writes what it writes, or what
 	// it does is wanted whenever its conditions hold. What its refusal says is then true whatever became of earlier attempts.
-	Idempotent bool
+	SoleWriter bool
 
 	AlsoDeleted bool // an item that is not found may have been deleted, which the error says too
 
@@ -62,10 +62,10 @@ type Input struct {
 	WriteID string
 	Joined  bool      // part of a transaction with other ops: there is no returned image
 	Image   item.Item // the current item, when Read; nil if absent
-	Beside  item.Item // the newest deleted copy, expired or not, when the op Buries
+	Beside  item.Item // the newest deleted copy, expired or not, when the op SoftDeletes
 	Past    Past      // what earlier lives left, when Past and there is no live item
 	Found   any       // what Prepare read
-	Learned []any     // what failures of earlier rounds taught
+	Hints   []any     // what failures of earlier rounds taught
 }
 
 // ReadFirst, when it was learned, makes the next plan one from the current item.
@@ -73,7 +73,7 @@ type ReadFirst struct{}
 
 // NeedsRead reports that op is to be planned from the current item.
 func (op *Op) NeedsRead(in Input) bool {
-	return op.Read || in.Joined && op.Old != nil || slices.Contains(in.Learned, any(ReadFirst{}))
+	return op.Read || in.Joined && op.Old != nil || slices.Contains(in.Hints, any(ReadFirst{}))
 }
 
 // Step is what is sent together.
@@ -82,8 +82,8 @@ type Step struct {
 	Own     int      // how many of the first actions are about items of the entity; 0: all
 	Notes   []string // what a plan that needs a read does besides, for printing
 	Whole   bool     // a refusal is decided only when every action was heard, none disturbed by a conflict
-	// Judge decides what a definite failure means; failures are aligned with Actions.
-	Judge func([]Failure) Verdict
+	// Resolve decides what a definite failure means; failures are aligned with Actions.
+	Resolve func([]Failure) Resolution
 	// Done turns success into the op's outcome; returned is what a lone action gave back, nil otherwise.
 	Done func(returned Returned) (any, error)
 }
@@ -148,11 +148,11 @@ type Failure struct {
 // Failed reports that the action's condition did not hold.
 func (f Failure) Failed() bool { return f.Code == "ConditionalCheckFailed" }
 
-// Verdict is what a definite failure means. Exactly one field but Learned is set.
-type Verdict struct {
+// Resolution is what a definite failure means. Exactly one field but Learned is set.
+type Resolution struct {
 	Err     error // the op failed
 	Replan  error // the item changed since it was read: plan again; the error to give when attempts are used up
 	Outcome any   // the op is done with this outcome
 	Next    *Step // send this now
-	Learned []any // with Replan: what the next plan has to know
+	Hints   []any // with Replan: what the next plan has to know
 }

@@ -47,14 +47,14 @@ type Overtaken struct{ Version int64 }
 
 // Overtaken reports that an earlier round has learned of such a version.
 func (in Input) Overtaken() bool {
-	return slices.ContainsFunc(in.Learned, func(x any) bool { _, ok := x.(Overtaken); return ok })
+	return slices.ContainsFunc(in.Hints, func(x any) bool { _, ok := x.(Overtaken); return ok })
 }
 
 // Counted is the version of an item that was read as its history counts it: its own, or, where that is taken, the first
 // one after what other lives have left.
 func (in Input) Counted(s *schema.Schema, it item.Item) int64 {
 	n := StoredVersion(s, it)
-	if slices.Contains(in.Learned, any(Overtaken{n})) {
+	if slices.Contains(in.Hints, any(Overtaken{n})) {
 		return max(n, in.Past.Version) + 1
 	}
 	return n
@@ -67,10 +67,10 @@ func ReadPast(ctx context.Context, r Reader, op *Op, now time.Time) (Past, error
 	var snapshot, newestCopy, live item.Item
 	var errs [2]error
 	var wg sync.WaitGroup
-	if h := historian(op.Schema); h != nil {
+	if h := snapshotter(op.Schema); h != nil {
 		wg.Go(func() { snapshot, _, errs[0] = newest(ctx, r, op, h.Infix(), now, false) })
 	}
-	if m := mover(op.Schema); m != nil {
+	if m := softDeleter(op.Schema); m != nil {
 		wg.Go(func() { newestCopy, live, errs[1] = newest(ctx, r, op, m.Infix(), now, true) })
 	}
 	wg.Wait()
@@ -79,7 +79,7 @@ func ReadPast(ctx context.Context, r Reader, op *Op, now time.Time) (Past, error
 			return past, err
 		}
 	}
-	if historian(op.Schema) != nil {
+	if snapshotter(op.Schema) != nil {
 		past.Version = max(StoredVersion(op.Schema, snapshot), StoredVersion(op.Schema, newestCopy))
 	}
 	past.Copy = live
@@ -88,10 +88,10 @@ func ReadPast(ctx context.Context, r Reader, op *Op, now time.Time) (Past, error
 			past.Stray = err
 		}
 	}
-	if historian(op.Schema) != nil && past.Stray == nil { // which a new life would go on
+	if snapshotter(op.Schema) != nil && past.Stray == nil { // which a new life would go on
 		past.Stray = op.sameCase(newestCopy)
 	}
-	if mover(op.Schema) != nil && snapshot != nil && newestCopy == nil {
+	if softDeleter(op.Schema) != nil && snapshot != nil && newestCopy == nil {
 		name, _ := DeletedAttr(op.Schema)
 		_, deleted := snapshot[name]
 		past.Odd, past.Open = true, !deleted
@@ -108,7 +108,7 @@ func Newest(ctx context.Context, r Reader, op *Op, infix string, now time.Time) 
 
 // WasDeleted reports that op's item has a deleted copy that has not expired.
 func WasDeleted(ctx context.Context, r Reader, op *Op, now time.Time) (bool, error) {
-	m := mover(op.Schema)
+	m := softDeleter(op.Schema)
 	if m == nil {
 		return false, nil
 	}

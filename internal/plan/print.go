@@ -160,7 +160,7 @@ func secret(s *schema.Schema, name string) bool {
 
 // secretHalf reports that a stored key attribute is composed from a secret one.
 func secretHalf(s *schema.Schema, name string) bool {
-	for _, h := range append(s.Halves(), s.Beside...) {
+	for _, h := range append(s.Keys(), s.Beside...) {
 		if h.Attr != name {
 			continue
 		}
@@ -176,7 +176,7 @@ func secretHalf(s *schema.Schema, name string) bool {
 // KeyText is a primary key for messages.
 func KeyText(s *schema.Schema, key item.Item) string {
 	var parts []string
-	for _, h := range []*schema.Half{s.PK, s.SK} {
+	for _, h := range []*schema.KeyDef{s.PK, s.SK} {
 		for _, name := range h.Attributes() {
 			av, ok := key[name]
 			if !ok {

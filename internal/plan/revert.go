@@ -16,11 +16,11 @@ func NewRevert(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *
 	if op.Err != nil {
 		return op
 	}
-	op.Read, op.AlsoDeleted = true, mover(s) != nil
+	op.Read, op.AlsoDeleted = true, softDeleter(s) != nil
 	op.Sketch = func(Input) Step {
 		what := KeyText(s, op.Key) + "\n         the item as read, with what differs in the earlier version"
 		return Step{
-			Actions: []Action{{Kind: Put, Label: Sketched(what, "unchanged since it was read", Printer(s).Cond(user))}}, Notes: Notes(s, Changed),
+			Actions: []Action{{Kind: Put, Label: Sketched(what, "unchanged since it was read", Printer(s).Cond(user))}}, Notes: Notes(s, Updated),
 		}
 	}
 	op.Plan = func(in Input) (Step, error) {
@@ -43,7 +43,7 @@ func NewRevert(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *
 func towards(s *schema.Schema, it, past item.Item) []expr.Change {
 	var changes []expr.Change
 	for _, a := range s.Attrs {
-		if s.KeyPart(a) || a.Owned() || a.Lasting() || a.Append || a.Clock || item.Equal(it[a.Name], past[a.Name]) {
+		if s.KeyPart(a) || a.Owned() || a.WriteOnce() || a.Append || a.Clock || item.Equal(it[a.Name], past[a.Name]) {
 			continue
 		}
 		c := expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: past[a.Name]}

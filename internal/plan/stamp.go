@@ -24,7 +24,7 @@ const (
 // chosen takes a stamp that is none (absent, or zero) out of the changes of a write of whole values, where it means that
 // the caller chose none. In an update it takes the stamp away.
 func chosen(s *schema.Schema, changes []expr.Change, on occasion) ([]expr.Change, error) {
-	x := stamper(s)
+	x := expirySetter(s)
 	if x == nil {
 		return changes, nil
 	}
@@ -54,7 +54,7 @@ func chosen(s *schema.Schema, changes []expr.Change, on occasion) ([]expr.Change
 // stampChanges returns what brings the stamp of an item in step with changes, those of what the library keeps among them;
 // known are the parts of the item's key. needRead is set when that depends on the stored item.
 func stampChanges(s *schema.Schema, changes []expr.Change, known item.Item, in Input, on occasion) (extra []expr.Change, needRead bool, err error) {
-	x := stamper(s)
+	x := expirySetter(s)
 	if x == nil || changeOf(changes, x.Stamps()) != nil {
 		return nil, false, nil
 	}
@@ -105,7 +105,7 @@ func changeOf(changes []expr.Change, name string) *expr.Change {
 
 // stampNew stamps an item that comes into being, unless the caller chose a stamp, in the value or by one of changes.
 func stampNew(s *schema.Schema, it item.Item, changes []expr.Change, in Input) error {
-	x := stamper(s)
+	x := expirySetter(s)
 	if x == nil || x.Chosen(it[x.Stamps()]) || changeOf(changes, x.Stamps()) != nil {
 		return nil
 	}
@@ -114,7 +114,7 @@ func stampNew(s *schema.Schema, it item.Item, changes []expr.Change, in Input) e
 
 // restamp brings the stamp of it in step after changes to the item that was read.
 func restamp(s *schema.Schema, it item.Item, in Input, changes []expr.Change, on occasion) error {
-	x := stamper(s)
+	x := expirySetter(s)
 	if x == nil || changeOf(changes, x.Stamps()) != nil || !x.Derives() && on != onReplace {
 		return nil
 	}
@@ -132,7 +132,7 @@ func restamp(s *schema.Schema, it item.Item, in Input, changes []expr.Change, on
 	return nil
 }
 
-func setStamp(s *schema.Schema, x Stamper, it item.Item, in Input) error {
+func setStamp(s *schema.Schema, x ExpirySetter, it item.Item, in Input) error {
 	av, err := stampOf(s, x, it, in)
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func setStamp(s *schema.Schema, x Stamper, it item.Item, in Input) error {
 }
 
 // stampOf is the stamp of an item with the attributes in it.
-func stampOf(s *schema.Schema, x Stamper, it item.Item, in Input) (av types.AttributeValue, err error) {
+func stampOf(s *schema.Schema, x ExpirySetter, it item.Item, in Input) (av types.AttributeValue, err error) {
 	from := x.From()
 	if from == nil {
 		return x.Stamp(nil, in.Now)
@@ -180,6 +180,6 @@ func countsSeconds(s *schema.Schema, a *schema.Attr, av types.AttributeValue) er
 
 // stamped reports that a is the attribute of the stamp.
 func stamped(s *schema.Schema, a *schema.Attr) bool {
-	x := stamper(s)
+	x := expirySetter(s)
 	return x != nil && x.Stamps() == a.Name
 }

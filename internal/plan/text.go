@@ -11,7 +11,7 @@ import (
 )
 
 // textNode resolves a path in text, such as features.colour or items[0].qty. The first name must be an attribute of
-// the model; names with a dot or a bracket need a field address or entity.Entry.
+// the model; names with a dot or a bracket need a field address or entity.MapEntry.
 func textNode(s *schema.Schema, text string) (*schema.Node, error) {
 	path, ok := parsePath(text)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 // setIndexes composes the index halves of a whole item in place. was is the item that it replaces, nil for a new one.
 func setIndexes(s *schema.Schema, it, was item.Item) error {
 	for _, x := range s.Indexes {
-		halves, together := x.Halves(), s.Together(x)
+		halves, together := x.Keys(), s.SyncsIndexKeys(x)
 		// effect-dynamodb may have composed keys of values that are refused here; they stay as long as the values do.
 		if together && was != nil && sameParts(halves, was, it) {
 			continue
@@ -17,7 +17,7 @@ func setIndexes(s *schema.Schema, it, was item.Item) error {
 		whole := true
 		for _, h := range halves {
 			// Other programs may have stored parts that no key is made of here, such as a finer time.
-			if err := SetIndexHalf(s, h, it, h == x.SK); err != nil && (together || was == nil || !sameParts([]*schema.Half{h}, was, it)) {
+			if err := SetIndexHalf(s, h, it, h == x.SK); err != nil && (together || was == nil || !sameParts([]*schema.KeyDef{h}, was, it)) {
 				return err
 			}
 			_, there := it[h.Attr]
@@ -35,7 +35,7 @@ func setIndexes(s *schema.Schema, it, was item.Item) error {
 	return nil
 }
 
-func sameParts(halves []*schema.Half, was, is item.Item) bool {
+func sameParts(halves []*schema.KeyDef, was, is item.Item) bool {
 	for _, h := range halves {
 		for _, a := range h.Parts {
 			if !item.Equal(was[a.Name], is[a.Name]) {
@@ -55,12 +55,12 @@ const (
 	appended               // the same, and what is not known is left to other writes
 )
 
-// keepTogether is keepInStep for an index whose halves are in an item both or not at all. The exception are halves that
+// keepTogether is syncIndexKeys for an index whose halves are in an item both or not at all. The exception are halves that
 // appends keep in step, alone: an append does not know what enrichment has given the other half.
 func keepTogether(s *schema.Schema, x *schema.Index, after item.Item, touched map[string]expr.Change, by scope) (extra []expr.Change, needRead bool, err error) {
 	affected, keysOnly := false, true
-	var known, unknown []*schema.Half
-	for _, h := range x.Halves() {
+	var known, unknown []*schema.KeyDef
+	for _, h := range x.Keys() {
 		complete := true
 		for _, a := range h.Parts {
 			if s.KeyPart(a) {
@@ -107,7 +107,7 @@ func keepTogether(s *schema.Schema, x *schema.Index, after item.Item, touched ma
 // withoutHalves takes an item out of index x, since it lacks a part. set are the changes of the halves that are known.
 func withoutHalves(s *schema.Schema, x *schema.Index, set []expr.Change) []expr.Change {
 	var changes []expr.Change
-	for _, h := range x.Halves() {
+	for _, h := range x.Keys() {
 		if !s.Kept(h) {
 			changes = append(changes, expr.Change{Kind: expr.Remove, Path: expr.Attr(h.Attr)})
 			continue

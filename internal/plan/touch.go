@@ -31,7 +31,7 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field opt.Target,
 		if stamps, _, err := stampChanges(s, changes, parts, Input{}, onChange); err == nil {
 			changes = append(changes, stamps...)
 		}
-		if _, needRead, err := keepInStep(s, parts, changes, false); err != nil || needRead {
+		if _, needRead, err := syncIndexKeys(s, parts, changes, false); err != nil || needRead {
 			op.Err = input(s, CodeNotYours, a, "an index key is composed from the attribute and others; use Update")
 			return op
 		}
@@ -47,12 +47,12 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field opt.Target,
 			return Step{}, err
 		}
 		changes = append(changes, stamps...)
-		halves, _, err := keepInStep(s, parts, changes, false)
+		halves, _, err := syncIndexKeys(s, parts, changes, false)
 		if err != nil {
 			return Step{}, err
 		}
 		changes = append(append(changes, halves...), signed(s, in.WriteID)...)
-		if historian(s) != nil && s.Hidden { // readers of the history learn that a state of before is another one now
+		if snapshotter(s) != nil && s.HasMetadata { // readers of the history learn that a state of before is another one now
 			at, err := s.Options.Precision.Value(s.Options.Precision.Truncate(in.Now))
 			if err != nil {
 				return Step{}, valueError(s, a, err)
@@ -69,11 +69,11 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field opt.Target,
 				Kind: Update, Table: table, Key: op.Key, Changes: changes, Cond: and(exists(s, in.Now), due),
 				WriteID: WriteID(s, in),
 			}},
-			Judge: func(f []Failure) Verdict {
+			Resolve: func(f []Failure) Resolution {
 				if live(s, f[0].Image, in.Now) {
-					return Verdict{Outcome: false}
+					return Resolution{Outcome: false}
 				}
-				return Verdict{Err: ErrNotFound}
+				return Resolution{Err: ErrNotFound}
 			},
 			Done: func(Returned) (any, error) { return true, nil },
 		}, nil
@@ -93,9 +93,9 @@ func touchable(s *schema.Schema, field opt.Target, every time.Duration) (*schema
 		return nil, input(s, CodeOption, n.Attr, "the interval must not be negative")
 	case stamped(s, n.Attr):
 		return nil, input(s, CodeNotYours, n.Attr, "the item would expire at once; use Update")
-	case guarded(s, n.Attr):
+	case isUnique(s, n.Attr):
 		return nil, input(s, CodeNotYours, n.Attr, "the attribute is kept unique; use Update")
-	case historian(s) != nil && StateClock(s) == nil:
+	case snapshotter(s) != nil && StateClock(s) == nil:
 		return nil, input(s, CodeNotYours, n.Attr, "an entity that retains versions needs created_at or updated_at to be touched")
 	case n.Attr.Role.Has(tag.Immutable) || n.Attr.Role.Has(tag.SetOnce):
 		return nil, input(s, CodeNotYours, n.Attr, "the attribute is written once")

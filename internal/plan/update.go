@@ -32,7 +32,7 @@ func NewUpdate(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *
 	if op.Err = u.resolve(spec); op.Err != nil {
 		return op
 	}
-	op.AlsoDeleted = mover(s) != nil
+	op.AlsoDeleted = softDeleter(s) != nil
 	if op.Read {
 		op.Plan, op.Sketch = u.afterRead, u.sketch
 	} else {
@@ -60,12 +60,12 @@ func (u *update) resolve(spec opt.Spec) (err error) {
 	if err != nil {
 		return err
 	}
-	_, half, err := keepInStep(u.s, u.parts, append(append(slices.Clone(u.changes), owned...), stamps...), false)
+	_, half, err := syncIndexKeys(u.s, u.parts, append(append(slices.Clone(u.changes), owned...), stamps...), false)
 	u.op.Read = u.op.Read || half || needRead
 	for _, c := range u.changes {
 		u.op.Read = u.op.Read || needsState(u.s, c)
 	}
-	u.op.Read = u.op.Read || historian(u.s) != nil
+	u.op.Read = u.op.Read || snapshotter(u.s) != nil
 	return err
 }
 
@@ -84,7 +84,7 @@ func (u *update) blind(in Input) (Step, error) {
 		return Step{}, err
 	}
 	changes = append(changes, stamps...)
-	halves, _, err := keepInStep(u.s, u.parts, changes, false)
+	halves, _, err := syncIndexKeys(u.s, u.parts, changes, false)
 	if err != nil {
 		return Step{}, err
 	}
@@ -99,23 +99,23 @@ func (u *update) blind(in Input) (Step, error) {
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: and(append(guards, u.user)...),
 			Returns: u.returns(), WriteID: WriteID(u.s, in),
 		}},
-		Judge: func(f []Failure) Verdict {
+		Resolve: func(f []Failure) Resolution {
 			if !live(u.s, f[0].Image, in.Now) {
-				return Verdict{Err: u.op.missing(in.Now)}
+				return Resolution{Err: u.op.missing(in.Now)}
 			}
 			if err := u.op.Unexpected(f[0].Image, in.Now); err != nil {
-				return Verdict{Err: err}
+				return Resolution{Err: err}
 			}
 			if err := broken(u.s, u.changes, f[0].Image); err != nil {
-				return Verdict{Err: err}
+				return Resolution{Err: err}
 			}
 			switch null, err := misfits(u.op.Schema, f[0].Image, u.changes); {
 			case err != nil:
-				return Verdict{Err: err}
+				return Resolution{Err: err}
 			case null:
-				return Verdict{Replan: ErrConflict, Learned: []any{ReadFirst{}}}
+				return Resolution{Replan: ErrConflict, Hints: []any{ReadFirst{}}}
 			}
-			return Verdict{Err: ErrConditionFailed}
+			return Resolution{Err: ErrConditionFailed}
 		},
 		Done: func(r Returned) (any, error) {
 			if err := u.op.oldUnknown(r); err != nil {
@@ -209,7 +209,7 @@ func rewrite(s *schema.Schema, in Input, changes []expr.Change, on occasion) (it
 		return nil, err
 	}
 	delete(it, schema.OpAttr)
-	if s.Hidden {
+	if s.HasMetadata {
 		it[schema.WriteAttr] = item.S(in.WriteID)
 	}
 	return it, CheckSize(s, it)
@@ -236,13 +236,13 @@ func (op *Op) changed(in Input, it item.Item, user expr.Cond, outcome any) (Step
 		Action{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(guard, user), WriteID: WriteID(s, in), Pin: pin},
 		op.lost(in),
 	}
-	step, err := Compose(&Mutation{Kind: Changed, Op: op, In: in, Old: in.Image, New: it}, []Part{main}, outcome)
+	step, err := Compose(&Mutation{Kind: Updated, Op: op, In: in, Old: in.Image, New: it}, []Part{main}, outcome)
 	return op.over(in.Image, step), err
 }
 
 // needsState reports that a change can only be made when the whole item is known.
 func needsState(s *schema.Schema, c expr.Change) bool {
-	return guarded(s, s.Attr(c.Path.Root()))
+	return isUnique(s, s.Attr(c.Path.Root()))
 }
 
 // sketch shows a plan whose read is still to come.
@@ -250,5 +250,5 @@ func (u *update) sketch(in Input) Step {
 	owned, _ := u.owned(in)
 	return Step{Actions: []Action{{
 		Kind: Put, Table: u.op.Table, Key: u.op.Key, Changes: append(u.changes[:len(u.changes):len(u.changes)], owned...), Cond: u.user,
-	}}, Notes: Notes(u.s, Changed)}
+	}}, Notes: Notes(u.s, Updated)}
 }

@@ -58,8 +58,8 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec opt.S
 		return op
 	}
 	op.Plan, op.Past = u.blind, looksBack(s)
-	op.AlsoDeleted = mover(s) != nil && op.Expect != nil                          // without an expected version, an absent item is no error
-	op.Read = op.Read || op.Exact || historian(s) != nil || len(Guardians(s)) > 0 // a transaction would not say whether it created
+	op.AlsoDeleted = softDeleter(s) != nil && op.Expect != nil                              // without an expected version, an absent item is no error
+	op.Read = op.Read || op.Exact || snapshotter(s) != nil || len(UniqueConstraints(s)) > 0 // a transaction would not say whether it created
 	if op.Read {
 		op.Plan, op.Sketch = u.afterRead, u.sketch
 	}
@@ -110,7 +110,7 @@ func (u *upsert) prepare() error {
 	if err != nil {
 		return err
 	}
-	_, half, err := keepInStep(u.s, u.known(stamps), changes, true)
+	_, half, err := syncIndexKeys(u.s, u.known(stamps), changes, true)
 	u.op.Read = u.op.Read || half || needRead
 	return err
 }
@@ -141,7 +141,7 @@ func (u *upsert) change(a *schema.Attr) (expr.Change, bool) {
 	av, given := u.given[a.Name]
 	c := expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: av}
 	switch {
-	case !given && a.Lasting():
+	case !given && a.WriteOnce():
 		return c, false
 	case given && a.Role.Has(tag.SetOnce):
 		c.Kind = expr.SetIfAbsent
@@ -208,7 +208,7 @@ func (u *upsert) blind(in Input) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	extra, _, err := keepInStep(u.s, u.known(stamps), deciding, true)
+	extra, _, err := syncIndexKeys(u.s, u.known(stamps), deciding, true)
 	if err != nil {
 		return Step{}, err
 	}
@@ -225,7 +225,7 @@ func (u *upsert) blind(in Input) (Step, error) {
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: u.guard(in),
 			Returns: u.returns(), WriteID: WriteID(u.s, in),
 		}},
-		Judge: func(f []Failure) Verdict { return u.judge(in, f[0].Image) },
+		Resolve: func(f []Failure) Resolution { return u.resolve(in, f[0].Image) },
 		Done: func(r Returned) (any, error) {
 			if in.Joined {
 				return Upserted{Item: determined(u.parts, changes)}, nil
@@ -243,23 +243,23 @@ func (u *upsert) returns() Returns {
 	return ReturnOld
 }
 
-func (u *upsert) judge(in Input, image item.Item) Verdict {
+func (u *upsert) resolve(in Input, image item.Item) Resolution {
 	if err := u.op.Unexpected(image, in.Now); err != nil {
-		return Verdict{Err: err}
+		return Resolution{Err: err}
 	}
 	if image != nil && !live(u.s, image, in.Now) {
-		return Verdict{Replan: ErrConflict, Learned: []any{expired{}}}
+		return Resolution{Replan: ErrConflict, Hints: []any{expired{}}}
 	}
 	if err := broken(u.s, u.changes, image); err != nil {
-		return Verdict{Err: err}
+		return Resolution{Err: err}
 	}
 	switch null, err := misfits(u.s, image, u.changes); {
 	case err != nil:
-		return Verdict{Err: err}
+		return Resolution{Err: err}
 	case null:
-		return Verdict{Replan: ErrConflict, Learned: []any{ReadFirst{}}}
+		return Resolution{Replan: ErrConflict, Hints: []any{ReadFirst{}}}
 	}
-	return Verdict{Err: ErrConditionFailed}
+	return Resolution{Err: ErrConditionFailed}
 }
 
 // errCreated is the error of an upsert that was applied, but cannot say whether it created the item.
@@ -328,11 +328,11 @@ func (u *upsert) create(in Input) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	return u.op.born(in, it, u.user, Upserted{Item: it, Created: true}, func(f Failure) Verdict {
+	return u.op.created(in, it, u.user, Upserted{Item: it, Created: true}, func(f Failure) Resolution {
 		if live(u.s, f.Image, in.Now) {
-			return Verdict{Replan: ErrConflict, Learned: []any{renewed{}}}
+			return Resolution{Replan: ErrConflict, Hints: []any{renewed{}}}
 		}
-		return Verdict{Err: ErrConditionFailed}
+		return Resolution{Err: ErrConditionFailed}
 	})
 }
 
@@ -345,7 +345,7 @@ type renewed struct{}
 // overExpired reports that the item had expired when it was last heard of.
 func overExpired(in Input) bool {
 	over := false
-	for _, x := range in.Learned {
+	for _, x := range in.Hints {
 		switch x.(type) {
 		case expired:
 			over = true

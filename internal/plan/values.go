@@ -29,9 +29,9 @@ func whole(s *schema.Schema, v reflect.Value, skip func(*schema.Attr) bool, besi
 			}
 			continue
 		}
-		if a.Owned() || skip != nil && skip(a) || a.Lasting() && item.Absent(it[a.Name]) {
+		if a.Owned() || skip != nil && skip(a) || a.WriteOnce() && item.Absent(it[a.Name]) {
 			delete(it, a.Name)
-			if !a.Lasting() {
+			if !a.WriteOnce() {
 				continue
 			}
 		}
@@ -39,7 +39,7 @@ func whole(s *schema.Schema, v reflect.Value, skip func(*schema.Attr) bool, besi
 			wrong = append(wrong, input(s, CodeRequired, a, "%s", a.WhyRequired()))
 		}
 	}
-	if x := stamper(s); x != nil {
+	if x := expirySetter(s); x != nil {
 		if err := countsSeconds(s, s.Attr(x.Stamps()), it[x.Stamps()]); err != nil {
 			wrong = append(wrong, err)
 		}
@@ -85,10 +85,10 @@ func hidden(s *schema.Schema, it item.Item, writeID string) {
 	if d := s.Discriminator; d != nil {
 		it[d.Attr] = item.S(d.Value)
 	}
-	if s.Dollar {
+	if s.Templated {
 		it[schema.EntityAttr] = item.S(s.Name)
 	}
-	if !s.Hidden {
+	if !s.HasMetadata {
 		return
 	}
 	it[schema.WriteAttr] = item.S(writeID)
@@ -110,7 +110,7 @@ func HiddenChanges(s *schema.Schema, writeID string) []expr.Change {
 
 // signed are the attributes that a write of a part of an item gives it.
 func signed(s *schema.Schema, writeID string) []expr.Change {
-	if !s.Hidden {
+	if !s.HasMetadata {
 		return nil
 	}
 	return append([]expr.Change{{Kind: expr.Set, Path: expr.Attr(schema.WriteAttr), Value: item.S(writeID)}}, unmark(s)...)
@@ -118,7 +118,7 @@ func signed(s *schema.Schema, writeID string) []expr.Change {
 
 // unmark takes away the mark of a restored item, which belongs to the write that restored it.
 func unmark(s *schema.Schema) []expr.Change {
-	if mover(s) == nil || !s.Hidden {
+	if softDeleter(s) == nil || !s.HasMetadata {
 		return nil
 	}
 	return []expr.Change{{Kind: expr.Remove, Path: expr.Attr(schema.OpAttr)}}

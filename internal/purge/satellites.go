@@ -72,16 +72,16 @@ const (
 
 // removal is the conditional delete of an item as it was read.
 func (p *Purge) removal(it item.Item) *plan.Op {
-	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: plan.KeyOf(p.Schema, it), Idempotent: true}
+	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: plan.KeyOf(p.Schema, it), SoleWriter: true}
 	op.Plan = func(plan.Input) (plan.Step, error) {
 		return plan.Step{
 			Actions: []plan.Action{{Kind: plan.Delete, Table: p.Table, Key: op.Key, Cond: p.asRead(it)}},
-			Judge: func(f []plan.Failure) plan.Verdict {
+			Resolve: func(f []plan.Failure) plan.Resolution {
 				if f[0].Image == nil {
 					p.deleted.perhaps() // by us, or by another
-					return plan.Verdict{Outcome: removed}
+					return plan.Resolution{Outcome: removed}
 				}
-				return plan.Verdict{Outcome: rewritten}
+				return plan.Resolution{Outcome: rewritten}
 			},
 			Done: func(plan.Returned) (any, error) {
 				p.deleted.add(1)

@@ -49,7 +49,7 @@ func (b *builder) build(spec opt.Spec) error {
 		return b.fail(plan.CodeOption, nil, "%v", spec.Errs[0])
 	}
 	if spec.Keep != nil {
-		return b.fail(plan.CodeOption, nil, "Keep is for Get")
+		return b.fail(plan.CodeOption, nil, "KeepImage is for Get")
 	}
 	if err := b.bounds(spec); err != nil {
 		return err

@@ -38,7 +38,7 @@ func Gather(parts []*Plan) (*Gathering, error) {
 		}
 	}
 	g.cover = *first
-	g.cover.Source.Verb, g.cover.Base, g.cover.Own, g.cover.Needs = "Gather", g.wanted, nil, nil
+	g.cover.Source.Verb, g.cover.Base, g.cover.Own, g.cover.Needs = "GetCollection", g.wanted, nil, nil
 	g.cover.Range, g.cover.User, g.cover.Expire, g.cover.Limit = expr.Cond{}, expr.Cond{}, false, 0
 	if g.cover.Nothing = len(sorts) == 0; !g.cover.Nothing {
 		g.cover.Key = flat(first.Partition, hull(sorts))

@@ -47,7 +47,7 @@ func terms(c expr.Cond) []expr.Cond {
 }
 
 // fixed is the condition that a half equals the given parts.
-func (b *builder) fixed(h *schema.Half) (expr.Cond, error) {
+func (b *builder) fixed(h *schema.KeyDef) (expr.Cond, error) {
 	if h.Native != nil {
 		var conds []expr.Cond
 		for _, a := range h.Native {
@@ -118,7 +118,7 @@ func (b *builder) sortCondition() (expr.Cond, error) {
 	return b.rangeCondition(h, r), nil
 }
 
-func (b *builder) rangeCondition(h *schema.Half, r key.Range) expr.Cond {
+func (b *builder) rangeCondition(h *schema.KeyDef, r key.Range) expr.Cond {
 	at := expr.Attr(h.Attr)
 	switch r.Op {
 	case key.Empty:
@@ -196,7 +196,7 @@ func (b *builder) boundValue(f *key.Field, v any) (key.Value, error) {
 }
 
 // nativeSort is the condition on a sort key that is one or several attributes themselves.
-func (b *builder) nativeSort(h *schema.Half) (expr.Cond, error) {
+func (b *builder) nativeSort(h *schema.KeyDef) (expr.Cond, error) {
 	var conds []expr.Cond
 	for _, a := range h.Native[:b.lead] {
 		conds = append(conds, expr.Compare(expr.Eq, expr.Attr(a.Name), b.given[a.Name]))

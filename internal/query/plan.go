@@ -24,9 +24,9 @@ import (
 type Source struct {
 	Schema *schema.Schema
 	Table  string
-	Index  *schema.Index // nil: the table itself
-	PK, SK *schema.Half  // SK is nil where there is no sort key
-	Verb   string        // for messages: Query, History
+	Index  *schema.Index  // nil: the table itself
+	PK, SK *schema.KeyDef // SK is nil where there is no sort key
+	Verb   string         // for messages: Query, History
 	// Lead are the sort-key parts that the partition value must have; nil: as many as are filled in.
 	Lead []*schema.Attr
 	// Most are the sort-key parts that the partition value may have; nil: all of them.
@@ -146,7 +146,7 @@ func (p *Plan) binding() string {
 
 // keyAttrs are the attributes that say where in the query an item stands.
 func (p *Plan) keyAttrs() []cursor.Attr {
-	halves := []*schema.Half{p.Schema.PK, p.Schema.SK}
+	halves := []*schema.KeyDef{p.Schema.PK, p.Schema.SK}
 	if p.Index != nil {
 		halves = append(halves, p.PK, p.SK)
 	}

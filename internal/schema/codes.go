@@ -21,7 +21,7 @@ const (
 	CodeOrderByType      = "EDD-9014"
 	CodeSeriesSoftDelete = "EDD-9015"
 	CodeNoAppendField    = "EDD-9016"
-	CodeMixedIndexHalf   = "EDD-9017"
+	CodeMixedIndexKey    = "EDD-9017"
 	CodeUniqueAppend     = "EDD-9018"
 
 	CodeNoKeyDeclaration = "EDD-9030"

@@ -1,7 +1,7 @@
 package schema
 
 // ExampleKey is the primary key with placeholders, for messages: pk=$app#v1#telemetry#{channel}.
-func (h *Half) String() string {
+func (h *KeyDef) String() string {
 	switch {
 	case h == nil:
 		return ""

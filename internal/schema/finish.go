@@ -13,14 +13,14 @@ func Reserved(name string) bool { return slices.Contains(reserved, name) }
 func (b *builder) finish() {
 	s := b.s
 	for _, a := range s.Attrs {
-		if Reserved(a.Name) || s.Dollar && a.Name == s.Options.TTL && !s.Expires {
+		if Reserved(a.Name) || s.Templated && a.Name == s.Options.TTL && !s.Expires {
 			b.add(CodeReservedAttr, a.Field, "the attribute %q belongs to the library", a.Name)
 		}
 	}
 	if s.PK != nil {
 		b.keyCollisions()
 	}
-	if s.Options.Interop && s.Dollar {
+	if s.Options.Interop && s.Templated {
 		b.interop()
 	}
 	if s.Satellites > 0 && (s.SK == nil || !s.SK.Prefixed) {
@@ -53,7 +53,7 @@ func featureNames(s *Schema) []string {
 // keyCollisions finds attributes that two keys, or a key and the model, would both write.
 func (b *builder) keyCollisions() {
 	owner := map[string]string{}
-	claim := func(h *Half, what string) {
+	claim := func(h *KeyDef, what string) {
 		if !h.Written() {
 			return
 		}
@@ -81,7 +81,7 @@ func (b *builder) keyCollisions() {
 		if other, ok := owner[d.Attr]; ok {
 			b.add(CodeKeyAttrCollision, "", "kind is stored in %q, which is %s", d.Attr, other)
 		}
-		if b.s.Dollar {
+		if b.s.Templated {
 			b.add(CodeMalformed, "", "kind is for verbatim entities: a $ entity is marked by %s", EntityAttr)
 		}
 	}

@@ -58,7 +58,7 @@ func (d *Decl) missing(x *Index) {
 		return
 	}
 	x.Complete = true
-	for _, h := range []*Half{x.PK, x.SK} {
+	for _, h := range []*KeyDef{x.PK, x.SK} {
 		if h == nil || h == d.Schema.PK || h == d.Schema.SK {
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // keyParts are the attributes that the texts of halves tell, in order.
-func keyParts(halves ...*Half) []item.KeyPart {
+func keyParts(halves ...*KeyDef) []item.KeyPart {
 	var parts []item.KeyPart
 	for _, h := range halves {
 		if !h.Written() {
@@ -58,7 +58,7 @@ func (s *Schema) Carries(x *Index, name string) bool {
 	if x.Project.All || slices.Contains(x.Project.Include, name) {
 		return true
 	}
-	for _, h := range []*Half{s.PK, s.SK, x.PK, x.SK} {
+	for _, h := range []*KeyDef{s.PK, s.SK, x.PK, x.SK} {
 		if slices.Contains(h.Attributes(), name) {
 			return true
 		}
@@ -70,7 +70,7 @@ func (s *Schema) Carries(x *Index, name string) bool {
 func (x *Index) projected(d *Decl) {
 	s, seen := d.Schema, map[*Attr]bool{}
 	known := keyParts(s.PK, s.SK, x.PK, x.SK)
-	for _, h := range []*Half{s.PK, s.SK, x.PK, x.SK} {
+	for _, h := range []*KeyDef{s.PK, s.SK, x.PK, x.SK} {
 		if h == nil {
 			continue
 		}

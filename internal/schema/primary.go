@@ -45,7 +45,7 @@ func (d *Decl) Primary() {
 	if sk != nil && pk.Attr == sk.Attr {
 		d.Problem(CodeTableKey, "pk and sk are the same attribute %q", pk.Attr)
 	}
-	for _, h := range []*Half{pk, sk} {
+	for _, h := range []*KeyDef{pk, sk} {
 		if h == nil {
 			continue
 		}
@@ -59,8 +59,8 @@ func (d *Decl) Primary() {
 		}
 	}
 	// The sort key decides what a partition holds; without one the partition key does.
-	d.Schema.Dollar = pk.Prefixed && sk == nil || sk != nil && sk.Prefixed
-	d.Schema.Hidden = d.Schema.Dollar && !d.Schema.Options.Interop
+	d.Schema.Templated = pk.Prefixed && sk == nil || sk != nil && sk.Prefixed
+	d.Schema.HasMetadata = d.Schema.Templated && !d.Schema.Options.Interop
 }
 
 func (d *Decl) discriminator(text string) {

@@ -36,7 +36,7 @@ func (s *Schema) Bigint(f *key.Field) { f.Width = bigintWidth }
 
 // CheckDigits gives a problem when sort key half h composes the key of it with numbers in more or fewer digits than the
 // stored text has. Their order is not that of the numbers then, and ranges would miss some of them in silence.
-func (s *Schema) CheckDigits(h *Half, it item.Item) (attr, problem string) {
+func (s *Schema) CheckDigits(h *KeyDef, it item.Item) (attr, problem string) {
 	text, ok := it[h.Attr].(*types.AttributeValueMemberS)
 	if !ok || !s.Options.Interop || h.Template.Recomposes(it, text.Value) {
 		return "", ""
@@ -63,7 +63,7 @@ func (s *Schema) Cased() []*Attr {
 		return nil
 	}
 	var cased []*Attr
-	for _, h := range []*Half{s.PK, s.SK} {
+	for _, h := range []*KeyDef{s.PK, s.SK} {
 		if h == nil || !h.Prefixed {
 			continue
 		}
@@ -76,13 +76,13 @@ func (s *Schema) Cased() []*Attr {
 	return cased
 }
 
-// Together reports that the halves of x are in an item either both or not at all, as effect-dynamodb has them.
-func (s *Schema) Together(x *Index) bool {
+// SyncsIndexKeys reports that the halves of x are in an item either both or not at all, as effect-dynamodb has them.
+func (s *Schema) SyncsIndexKeys(x *Index) bool {
 	return s.Options.Interop && !x.Local && x.PK.Prefixed && (x.SK == nil || x.SK.Prefixed)
 }
 
 // Kept reports that appends keep half h in step, so that it does not have to be composed again by other writes.
-func (s *Schema) Kept(h *Half) bool {
+func (s *Schema) Kept(h *KeyDef) bool {
 	written := false
 	for _, a := range h.Parts {
 		if !s.KeyPart(a) && !a.Append && !a.Clock {
@@ -112,7 +112,7 @@ func (b *builder) interop() {
 			b.add(CodeInterop, "", "the index %s would hold deleted copies, which effect-dynamodb keeps out of every index", x.Name)
 		}
 	}
-	for _, h := range s.Halves() {
+	for _, h := range s.Keys() {
 		if h.Template == nil || !h.Prefixed {
 			continue
 		}

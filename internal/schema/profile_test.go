@@ -61,7 +61,7 @@ func TestInterop_SeparatesTheEntityNameFromHiddenAttributes(t *testing.T) {
 	}{{options, true, true}, {sharedOptions(), true, false}} {
 		s, err := schema.Build(reflect.TypeFor[dollar](), c.o)
 		require.NoError(t, err)
-		require.Equal(t, c.dollar, s.Dollar)
-		require.Equal(t, c.hidden, s.Hidden)
+		require.Equal(t, c.dollar, s.Templated)
+		require.Equal(t, c.hidden, s.HasMetadata)
 	}
 }

@@ -76,7 +76,7 @@ func (b *builder) notNull(a *Attr) {
 		b.add(CodeRoleType, a.Field, "notnull needs a map or a slice that is stored as a list")
 	case a.Tag.OmitEmpty || a.Tag.NullEmpty:
 		b.add(CodeRoleType, a.Field, "notnull stores an empty value, which omitempty leaves out and nullempty makes NULL")
-	case a.Append || a.Lasting():
+	case a.Append || a.WriteOnce():
 		b.add(CodeRoleType, a.Field, "notnull stores a value for none, which append, set_once and immutable must tell apart")
 	}
 }

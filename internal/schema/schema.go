@@ -69,15 +69,15 @@ type Schema struct {
 	byName map[string]*Attr
 	Codec  item.Codec
 
-	PK, SK  *Half // SK is nil for a partition-only key
+	PK, SK  *KeyDef // SK is nil for a partition-only key
 	Indexes []*Index
 
 	CreatedAt, UpdatedAt, DeletedAt, Version *Attr
 
-	Dollar        bool           // a `$` entity: its items carry __edd_e__
-	Hidden        bool           // they carry _w and the like too
+	Templated     bool           // a `$` entity: its items carry __edd_e__
+	HasMetadata   bool           // they carry _w and the like too
 	Discriminator *Discriminator // of a verbatim entity that shares its table
-	Beside        []*Half        // sort keys of what features store beside the current item
+	Beside        []*KeyDef      // sort keys of what features store beside the current item
 	Satellites    int            // longest suffix, in bytes, that a feature adds to the sort key; 0 when none does
 	Expires       bool           // current items can carry the TTL attribute
 	UsesTTL       bool           // some item of the entity carries the TTL attribute
@@ -92,8 +92,8 @@ type Schema struct {
 // Discriminator is the attribute that distinguishes a verbatim entity's items from others in its table.
 type Discriminator struct{ Attr, Value string }
 
-// Half is the partition or sort key of the table or of an index.
-type Half struct {
+// KeyDef is the partition or sort key of the table or of an index.
+type KeyDef struct {
 	Attr     string // attribute that DynamoDB knows as the key; "" for a native key of several attributes
 	Template *key.Template
 	Native   []*Attr // set instead of Template: model attributes that are the key themselves
@@ -103,10 +103,10 @@ type Half struct {
 }
 
 // Written reports that the half is stored in an attribute of its own, which writes must keep in step.
-func (h *Half) Written() bool { return h != nil && h.Template != nil }
+func (h *KeyDef) Written() bool { return h != nil && h.Template != nil }
 
 // Has reports that a is a part of the half.
-func (h *Half) Has(a *Attr) bool {
+func (h *KeyDef) Has(a *Attr) bool {
 	if h != nil {
 		for _, p := range h.Parts {
 			if p == a {
@@ -118,7 +118,7 @@ func (h *Half) Has(a *Attr) bool {
 }
 
 // Attributes are the names of the stored key attributes, in order.
-func (h *Half) Attributes() []string {
+func (h *KeyDef) Attributes() []string {
 	switch {
 	case h == nil:
 		return nil
@@ -137,7 +137,7 @@ type Index struct {
 	Name    string // accessor
 	Index   string // physical name
 	Local   bool
-	PK, SK  *Half
+	PK, SK  *KeyDef
 	Project Projection
 	codec   *item.Codec // of items in the index, where it does not carry everything
 
@@ -153,27 +153,27 @@ type Projection struct {
 // Attr returns the attribute of that name, or nil.
 func (s *Schema) Attr(name string) *Attr { return s.byName[name] }
 
-// Halves returns every key half that is stored in an attribute of its own, table first.
-func (s *Schema) Halves() []*Half {
-	halves := []*Half{s.PK}
+// Keys returns every key half that is stored in an attribute of its own, table first.
+func (s *Schema) Keys() []*KeyDef {
+	halves := []*KeyDef{s.PK}
 	if s.SK != nil {
 		halves = append(halves, s.SK)
 	}
-	return append(halves, s.IndexHalves()...)
+	return append(halves, s.IndexKeys()...)
 }
 
-// IndexHalves returns the halves of all indexes. A local index shares the table's partition half, which is left out.
-func (s *Schema) IndexHalves() []*Half {
-	var halves []*Half
+// IndexKeys returns the halves of all indexes. A local index shares the table's partition half, which is left out.
+func (s *Schema) IndexKeys() []*KeyDef {
+	var halves []*KeyDef
 	for _, x := range s.Indexes {
-		halves = append(halves, x.Halves()...)
+		halves = append(halves, x.Keys()...)
 	}
 	return halves
 }
 
-// Halves returns the halves that the index has beside the table's own: a local index shares its partition half.
-func (x *Index) Halves() []*Half {
-	var halves []*Half
+// Keys returns the halves that the index has beside the table's own: a local index shares its partition half.
+func (x *Index) Keys() []*KeyDef {
+	var halves []*KeyDef
 	if !x.Local {
 		halves = append(halves, x.PK)
 	}
@@ -186,11 +186,11 @@ func (x *Index) Halves() []*Half {
 // OfCopies reports that the index holds deleted copies and no current items: its key has the time of the delete, which a
 // current item has not.
 func (s *Schema) OfCopies(x *Index) bool {
-	return slices.ContainsFunc(x.Halves(), s.Dated)
+	return slices.ContainsFunc(x.Keys(), s.Dated)
 }
 
 // Dated reports that the time of the delete is a part of an index half, so that deleted copies alone have that half.
-func (s *Schema) Dated(h *Half) bool { return s.DeletedAt != nil && h.Has(s.DeletedAt) }
+func (s *Schema) Dated(h *KeyDef) bool { return s.DeletedAt != nil && h.Has(s.DeletedAt) }
 
 // IndexNamed returns the index with that accessor, or nil.
 func (s *Schema) IndexNamed(name string) *Index {
@@ -257,8 +257,8 @@ func (a *Attr) WhyRequired() string {
 // Optional reports that a value of the struct can lack the attribute.
 func (a *Attr) Optional() bool { return a.Nilable() || a.behind }
 
-// Lasting reports that the attribute keeps the first value that is stored.
-func (a *Attr) Lasting() bool { return a.Role.Has(tag.SetOnce) || a.Role.Has(tag.Immutable) }
+// WriteOnce reports that the attribute keeps the first value that is stored.
+func (a *Attr) WriteOnce() bool { return a.Role.Has(tag.SetOnce) || a.Role.Has(tag.Immutable) }
 
 // Nilable reports that the attribute can be "not given", which is different from its zero value.
 func (a *Attr) Nilable() bool {

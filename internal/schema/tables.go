@@ -24,7 +24,7 @@ func (t *Table) Add(s *Schema) error {
 		if !sameKey(o.PK, s.PK) || !sameKey(o.SK, s.SK) {
 			p.add(CodeTableKey, "", "table %s has the key (%s) for %s and would have (%s)", t.Name, keyText(o), o.Type, keyText(s))
 		}
-		if !o.Dollar && !s.Dollar && (o.Discriminator == nil || s.Discriminator == nil || *o.Discriminator == *s.Discriminator) {
+		if !o.Templated && !s.Templated && (o.Discriminator == nil || s.Discriminator == nil || *o.Discriminator == *s.Discriminator) {
 			p.add(CodeSharedTable, "", `%s is a verbatim entity on table %s too: both need a kind:"attr=value" of their own`, o.Type, t.Name)
 		}
 		if o.UsesTTL && s.UsesTTL && o.Options.TTL != s.Options.TTL {
@@ -70,7 +70,7 @@ func (p *problems) localIndexes(table string, entities []*Schema) {
 	}
 }
 
-func sameKey(a, b *Half) bool {
+func sameKey(a, b *KeyDef) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
@@ -93,7 +93,7 @@ func (p *problems) satellitesInIndexes(entities []*Schema) {
 		}
 		for _, o := range entities {
 			for _, x := range o.Indexes {
-				for _, h := range []*Half{x.PK, x.SK} {
+				for _, h := range []*KeyDef{x.PK, x.SK} {
 					if h == nil || h.Native == nil || x.Local && h == x.PK {
 						continue
 					}
@@ -118,7 +118,7 @@ func (p *problems) attributeTypes(entities []*Schema) {
 		kinds[name] = t
 	}
 	for _, s := range entities {
-		for _, h := range s.Halves() {
+		for _, h := range s.Keys() {
 			if h.Written() {
 				note(h.Attr, h.Type)
 				continue

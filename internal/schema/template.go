@@ -12,7 +12,7 @@ import (
 
 // half compiles the text of one key half. stored is the attribute that holds a `$` key. It returns nil after
 // reporting a mistake.
-func (d *Decl) half(option, text, stored string, maxNative int) *Half {
+func (d *Decl) half(option, text, stored string, maxNative int) *KeyDef {
 	k, err := tag.ParseKey(text)
 	if err != nil {
 		d.Problem(CodeMalformed, "%s:%q: %v", option, text, err)
@@ -21,7 +21,7 @@ func (d *Decl) half(option, text, stored string, maxNative int) *Half {
 	if k.Form == tag.Native {
 		return d.native(option, k, maxNative)
 	}
-	h := &Half{Attr: stored, Type: types.ScalarAttributeTypeS, Prefixed: k.Form == tag.Prefixed, Template: &key.Template{}}
+	h := &KeyDef{Attr: stored, Type: types.ScalarAttributeTypeS, Prefixed: k.Form == tag.Prefixed, Template: &key.Template{}}
 	if h.Prefixed {
 		h.Template.Prefix, h.Template.Escaped = d.Schema.Prefix, true
 	} else {
@@ -126,12 +126,12 @@ func (d *Decl) textOfNumber(option string, a *Attr) bool {
 }
 
 // native compiles a key that is one or several model attributes themselves.
-func (d *Decl) native(option string, k tag.Key, most int) *Half {
+func (d *Decl) native(option string, k tag.Key, most int) *KeyDef {
 	if len(k.Attrs) > most {
 		d.Problem(CodeMalformed, "%s: %d attributes, %d allowed here", option, len(k.Attrs), most)
 		return nil
 	}
-	h := &Half{}
+	h := &KeyDef{}
 	for _, name := range k.Attrs {
 		a := d.part(option, name)
 		if a == nil {

@@ -167,7 +167,7 @@ func noBypass[T any](t *testing.T, k kind[T]) {
 		},
 		"transact": func() error { return w.db.Transact(w.ctx, w.Op().Update(w.key("a"), w.email("taken@x"))) },
 		"two": func() error {
-			return w.db.Transact(w.ctx, w.Op().Require(w.key("owner")), w.Op().Put(w.make(p)))
+			return w.db.Transact(w.ctx, w.Op().CheckExists(w.key("owner")), w.Op().Put(w.make(p)))
 		},
 		"new": func() error {
 			return w.db.Transact(w.ctx, w.Op().Create(w.make(Person{ID: "new", Email: "taken@x"})), w.Op().Update(w.key("a"), w.name("2")))

@@ -27,7 +27,7 @@ type item = map[string]types.AttributeValue
 type door[T any] struct {
 	*entity.Store[T]
 	db   *entity.DB
-	bin  *lifecycle.Bin[T]     // nil without soft delete
+	bin  *lifecycle.Deleted[T] // nil without soft delete
 	past *versioned.History[T] // nil without a history
 }
 
@@ -151,7 +151,7 @@ func (w *world[T]) current(id string) (Person, bool) {
 }
 
 // copies are the deleted copies of an item.
-func (w *world[T]) copies(id string) []lifecycle.Copy[T] {
+func (w *world[T]) copies(id string) []lifecycle.DeletedItem[T] {
 	w.t.Helper()
 	all, err := w.look.bin.List(w.key(id)).Collect(w.ctx)
 	require.NoError(w.t, err)

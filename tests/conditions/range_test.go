@@ -82,7 +82,7 @@ func ranges[T, V any](t *testing.T, b *bench, query func(...entity.QueryOption) 
 				require.NoError(t, err, r.name)
 				require.Equal(t, len(want), n, r.name)
 				var gathered, paged []T
-				require.NoError(t, b.db.Gather(t.Context(), q.Into(&gathered)), r.name)
+				require.NoError(t, b.db.GetCollection(t.Context(), q.Into(&gathered)), r.name)
 				require.Equal(t, want, gathered, r.name)
 				q, next := query(append(r.opts, entity.Limit(2))...), ""
 				for {

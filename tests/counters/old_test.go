@@ -73,13 +73,13 @@ func TestReturning_InATransactionAndExactlyReadsFirst(t *testing.T) {
 	require.NoError(t, err)
 	b.sent()
 	var old page
-	for _, opts := range [][]entity.UpdateOption{{entity.Add(&p.Hits, 1), entity.Returning(&old)}, {entity.Add(&p.Hits, 1), entity.Returning(&old), entity.Exactly()}} {
+	for _, opts := range [][]entity.UpdateOption{{entity.Add(&p.Hits, 1), entity.Returning(&old)}, {entity.Add(&p.Hits, 1), entity.Returning(&old), entity.Idempotent()}} {
 		require.NoError(t, b.db.Transact(ctx, b.Op().Update(page{ID: "x"}, opts...)))
 		require.Equal(t, "GetItem", b.sent()[0])
 		require.Equal(t, made, old)
 		made.Hits++
 	}
-	got, err := b.Update(ctx, page{ID: "x"}, entity.Add(&p.Hits, 1), entity.Returning(&old), entity.Exactly())
+	got, err := b.Update(ctx, page{ID: "x"}, entity.Add(&p.Hits, 1), entity.Returning(&old), entity.Idempotent())
 	require.NoError(t, err)
 	require.Equal(t, []string{"GetItem", "TransactWriteItems"}, b.sent())
 	require.Equal(t, made, old)

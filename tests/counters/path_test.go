@@ -24,7 +24,7 @@ func nested() page {
 
 func TestPath_HasEveryChangeAtAnyDepth(t *testing.T) {
 	b, p := open[page](t), entity.Fields[page]()
-	d := entity.Entry(&p.Devices, "d.1")
+	d := entity.MapEntry(&p.Devices, "d.1")
 	stored := func(attr string, path ...any) func(map[string]av) av {
 		return func(it map[string]av) av {
 			v := it[attr]
@@ -44,14 +44,14 @@ func TestPath_HasEveryChangeAtAnyDepth(t *testing.T) {
 		at     func(map[string]av) av
 		want   av
 	}{
-		"set of an entry":              {entity.Entry(&p.By, "new").Set(1), stored("By", "new"), num("1")},
+		"set of an entry":              {entity.MapEntry(&p.By, "new").Set(1), stored("By", "new"), num("1")},
 		"set inside an entry":          {entity.Inside[string](d, "name").Set("n"), stored("devices", "d.1", "name"), str("n")},
 		"an empty value inside":        {entity.Inside[string](d, "name").Set(""), stored("devices", "d.1", "name"), nil},
 		"set once, there":              {entity.Inside[string](d, "name").SetIfNotExists("n"), stored("devices", "d.1", "name"), str("first")},
 		"set once, not there":          {entity.Inside[int](d, "sums.t").SetIfNotExists(4), stored("devices", "d.1", "sums", "t"), num("4")},
 		"remove inside":                {entity.Inside[int](d, "sums.s").Remove(), stored("devices", "d.1", "sums"), doc(map[string]av{})},
-		"add to an entry":              {entity.Entry(&p.By, "c.h").Add(2), stored("By", "c.h"), num("5")},
-		"add to a new entry":           {entity.Entry(&p.By, "it").Add(2), stored("By", "it"), num("2")},
+		"add to an entry":              {entity.MapEntry(&p.By, "c.h").Add(2), stored("By", "c.h"), num("5")},
+		"add to a new entry":           {entity.MapEntry(&p.By, "it").Add(2), stored("By", "it"), num("2")},
 		"add deep inside":              {entity.Inside[int](entity.Inside[map[string]int](d, "sums"), "s").Add(-1), stored("devices", "d.1", "sums", "s"), num("6")},
 		"add to an element":            {entity.Inside[int](d, "ports[1]").Add(10), stored("devices", "d.1", "ports", 1), num("12")},
 		"add by an index that follows": {entity.Inside[int](entity.Inside[[]int](d, "ports"), "[0]").Add(10), stored("devices", "d.1", "ports", 0), num("11")},
@@ -91,8 +91,8 @@ func TestPath_HasEveryConditionAtAnyDepth(t *testing.T) {
 	b, p := open[page](t), entity.Fields[page]()
 	_, err := b.Create(t.Context(), nested())
 	require.NoError(t, err)
-	d := entity.Entry(&p.Devices, "d.1")
-	name, port, sum := entity.Inside[string](d, "name"), entity.Inside[int](d, "ports[1]"), entity.Entry(&p.By, "c.h")
+	d := entity.MapEntry(&p.Devices, "d.1")
+	name, port, sum := entity.Inside[string](d, "name"), entity.Inside[int](d, "ports[1]"), entity.MapEntry(&p.By, "c.h")
 	for what, c := range map[string]entity.Cond{
 		"eq": name.Eq("first"), "ne": name.Ne("second"), "lt": port.Lt(3), "le": port.Le(2), "gt": sum.Gt(2), "ge": sum.Ge(3),
 		"between": entity.Inside[int](d, "sums.s").Between(7, 8), "in": port.In(1, 2), "begins": name.BeginsWith("fi"),

@@ -76,7 +76,7 @@ func TestUpsert_PlannedFromTheStoredItemMakesTheSameChanges(t *testing.T) {
 	got, created := play(rank{ID: "x", Board: "b", Nick: "n"}, 5)
 	require.True(t, created)
 	require.Equal(t, rank{ID: "x", Board: "b", Nick: "n", Score: 5, Log: []string{"+5"}, Version: 1}, got)
-	got, created = play(rank{ID: "x"}, 7, entity.Exactly())
+	got, created = play(rank{ID: "x"}, 7, entity.Idempotent())
 	require.False(t, created)
 	require.Equal(t, rank{ID: "x", Board: "b", Nick: "n", Score: 12, Log: []string{"+5", "+7"}, Version: 2}, got)
 	found, err := entity.Must(b.Index("byScore")).Query(rank{Board: "b"}).Collect(t.Context())
@@ -110,8 +110,8 @@ func TestUpsert_RefusesChangesThatCannotBeMade(t *testing.T) {
 		"no list":                 entity.Attr[int]("hits").ListAppend(1),
 		"an element of no number": entity.Elem(&p.Log, 0).Add("x"),
 		"a negative index":        entity.Elem(&p.Log, -1).Set("x"),
-		"a malformed path":        entity.Inside[int](entity.Entry(&p.Devices, "d"), "ports[").Set(1),
-		"no path":                 entity.Inside[int](entity.Entry(&p.Devices, "d"), "").Set(1),
+		"a malformed path":        entity.Inside[int](entity.MapEntry(&p.Devices, "d"), "ports[").Set(1),
+		"no path":                 entity.Inside[int](entity.MapEntry(&p.Devices, "d"), "").Set(1),
 	} {
 		_, _, err := b.Upsert(t.Context(), x, change, entity.Set(&p.Hits, 1))
 		var input *entity.InputError
@@ -119,7 +119,7 @@ func TestUpsert_RefusesChangesThatCannotBeMade(t *testing.T) {
 	}
 	require.Empty(t, b.sent())
 
-	_, _, err := b.Upsert(t.Context(), x, entity.Entry(&p.By, "ch").Add(1))
+	_, _, err := b.Upsert(t.Context(), x, entity.MapEntry(&p.By, "ch").Add(1))
 	var parent *entity.ConditionError
 	require.ErrorAs(t, err, &parent, "there is no map to count in")
 	require.Equal(t, "By", parent.Attr)
@@ -127,7 +127,7 @@ func TestUpsert_RefusesChangesThatCannotBeMade(t *testing.T) {
 
 	_, err = b.Create(t.Context(), x)
 	require.NoError(t, err)
-	got, created, err := b.Upsert(t.Context(), page{ID: "x"}, entity.Entry(&p.By, "ch").Add(1), entity.Entry(&p.By, "it").Add(5))
+	got, created, err := b.Upsert(t.Context(), page{ID: "x"}, entity.MapEntry(&p.By, "ch").Add(1), entity.MapEntry(&p.By, "it").Add(5))
 	require.NoError(t, err)
 	require.False(t, created)
 	require.Equal(t, map[string]int{"ch": 2, "it": 5}, got.By)

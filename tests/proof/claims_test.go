@@ -150,7 +150,7 @@ func claimGame[T any](name string, rules claimRules, at func(*T) *Member) game[c
 type claimPlayer[T any] struct {
 	db     *entity.DB
 	s      *entity.Store[T]
-	bin    *lifecycle.Bin[T]
+	bin    *lifecycle.Deleted[T]
 	emails *unique.Lookup[T]
 	at     func(*T) *Member
 	id     string

@@ -61,8 +61,8 @@ func seriesDeeds() []deed {
 			_, err := series[Recording](b.db).Append(b.ctx, recorded(b.id, 2, 2))
 			return err
 		}},
-		{name: "Append, SkipCurrent", before: reported(1, 3), do: func(b *bench) error {
-			_, err := series[Dropping](b.db).Append(b.ctx, dropped(b.id, 5, 5), timeseries.SkipCurrent())
+		{name: "Append, WithoutCurrent", before: reported(1, 3), do: func(b *bench) error {
+			_, err := series[Dropping](b.db).Append(b.ctx, dropped(b.id, 5, 5), timeseries.WithoutCurrent())
 			return err
 		}},
 		{name: "AppendAll, one series", before: reported(1, 3), do: func(b *bench) error {
@@ -135,7 +135,7 @@ func manyDeeds() []deed {
 		}},
 		{name: "Transact with checks", before: ready, do: func(b *bench) error {
 			return b.db.Transact(b.ctx,
-				bare.store(b.db).Op().Require(some(b.id, 1)[0]), bare.store(b.db).Op().Absent(some(b.id, 4)[3]),
+				bare.store(b.db).Op().CheckExists(some(b.id, 1)[0]), bare.store(b.db).Op().CheckNotExists(some(b.id, 4)[3]),
 				full.store(b.db).Op().Delete(full.make(b.id, "")),
 			)
 		}},
@@ -203,9 +203,9 @@ func dated(id string, at, a int) Dated {
 
 // view is a read model of the readings.
 func view(db *entity.DB) *timeline.View[string, int] {
-	return entity.Must(timeline.New(db, timeline.Fold[string, int]{
-		Name: "sums", Version: 1, Source: timeline.Series(series[Dated](db), timeline.Within(func(id string) Dated { return Dated{ID: id} })),
-		When: []timeline.Handler[string, int]{
+	return entity.Must(timeline.New(db, timeline.Projection[string, int]{
+		Name: "sums", Version: 1, Source: timeline.Series(series[Dated](db), timeline.PartitionKey(func(id string) Dated { return Dated{ID: id} })),
+		Handlers: []timeline.Handler[string, int]{
 			timeline.On("dated.appended", func(d Dated) string { return d.ID }, func(n *int, e timeline.Event[Dated]) error {
 				*n += e.Payload.A
 				return nil

@@ -164,7 +164,7 @@ func (k sort[T]) deeds() []deed {
 			return update(b, entity.Set(&f.Text, "three"), entity.If(entity.Eq(&f.Text, "two")))
 		}},
 		{name: "Update with Add", before: k.living, do: func(b *bench) error { return update(b, entity.Add(&f.N, 1)) }, counts: !k.retain},
-		{name: "Update, Exactly", before: k.living, do: func(b *bench) error { return update(b, entity.Add(&f.N, 1), entity.Exactly()) }},
+		{name: "Update, Exactly", before: k.living, do: func(b *bench) error { return update(b, entity.Add(&f.N, 1), entity.Idempotent()) }},
 		{name: "Modify", before: k.living, do: func(b *bench) error {
 			_, err := k.store(b.db).Modify(b.ctx, k.make(b.id, ""), func(v *T) error { k.at(v).N++; return nil })
 			return err

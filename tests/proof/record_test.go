@@ -152,7 +152,7 @@ func recordGame[T any](name string, verbs []string, at func(*T) *Record) game[re
 // recordPlayer is one client.
 type recordPlayer[T any] struct {
 	s    *entity.Store[T]
-	bin  *lifecycle.Bin[T]
+	bin  *lifecycle.Deleted[T]
 	past *versioned.History[T]
 	at   func(*T) *Record
 	id   string

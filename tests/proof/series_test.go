@@ -227,7 +227,7 @@ func stepSeries(s seriesState, in seriesIn, late bool) (seriesState, seriesOut, 
 		return s, seriesOut{reasons: "applied"}, outcome{}
 	case late:
 		s.events[f.at] = f
-		return s, seriesOut{reasons: string(timeseries.Recorded)}, outcome{}
+		return s, seriesOut{reasons: string(timeseries.LateRecorded)}, outcome{}
 	}
 	return s, seriesOut{reasons: string(timeseries.Older)}, outcome{}
 }

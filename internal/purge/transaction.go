@@ -26,7 +26,7 @@ func (p *Purge) heart(ctx context.Context, current item.Item, copies []item.Item
 	taken := map[string]bool{}
 	for _, it := range slices.Backward(append(slices.Clone(copies), current)) {
 		o := owned{item: it}
-		for _, g := range plan.Guardians(p.Schema) {
+		for _, g := range plan.UniqueConstraints(p.Schema) {
 			keys, err := g.Sentinels(it)
 			if err != nil {
 				return false, err
@@ -69,7 +69,7 @@ func chunk(all []owned) int {
 // transaction removes items as they were read. last says that the current item is among them; else it is checked to be
 // as it was read, because a life that has begun since may have the values of the copies.
 func (p *Purge) transaction(ctx context.Context, items []owned, current item.Item, last bool) (again bool, err error) {
-	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: p.Key, Idempotent: true}
+	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: p.Key, SoleWriter: true}
 	op.Plan = func(in plan.Input) (plan.Step, error) { return p.step(in, items, current, last) }
 	outcome, err := p.Runner.Run(ctx, op)
 	return outcome == rewritten, err
@@ -77,12 +77,12 @@ func (p *Purge) transaction(ctx context.Context, items []owned, current item.Ite
 
 func (p *Purge) step(in plan.Input, items []owned, current item.Item, last bool) (plan.Step, error) {
 	var actions []plan.Action
-	var verdicts []plan.Verdict // of each action, when its condition fails
-	add := func(a plan.Action, v plan.Verdict) {
+	var resolutions []plan.Resolution // of each action, when its condition fails
+	add := func(a plan.Action, v plan.Resolution) {
 		a.Table = p.Table
-		actions, verdicts = append(actions, a), append(verdicts, v)
+		actions, resolutions = append(actions, a), append(resolutions, v)
 	}
-	changed, n := plan.Verdict{Outcome: rewritten}, 0
+	changed, n := plan.Resolution{Outcome: rewritten}, 0
 	guard, pin := plan.Absent(p.Schema), expr.Cond{}
 	if current != nil {
 		var err error
@@ -105,21 +105,21 @@ func (p *Purge) step(in plan.Input, items []owned, current item.Item, last bool)
 			n++
 		}
 		for _, k := range o.sentinels {
-			if id := plan.KeyID(k); !slices.Contains(in.Learned, any(id)) {
-				add(plan.Action{Kind: plan.Delete, Key: k, Cond: plan.Mine(p.Schema, p.Key)}, plan.Verdict{Replan: plan.ErrConflict, Learned: []any{id}})
+			if id := plan.KeyID(k); !slices.Contains(in.Hints, any(id)) {
+				add(plan.Action{Kind: plan.Delete, Key: k, Cond: plan.Mine(p.Schema, p.Key)}, plan.Resolution{Replan: plan.ErrConflict, Hints: []any{id}})
 			}
 		}
 	}
 	return plan.Step{
 		Actions: actions,
 		Whole:   true,
-		Judge: func(f []plan.Failure) plan.Verdict {
+		Resolve: func(f []plan.Failure) plan.Resolution {
 			for i := range f {
 				if f[i].Failed() && f[i].Image == nil && actions[i].Kind == plan.Delete {
 					p.deleted.perhaps() // by us, in a request that was delivered twice, or by another
 				}
 			}
-			return judge(verdicts, f)
+			return resolve(resolutions, f)
 		},
 		Done: func(plan.Returned) (any, error) {
 			p.deleted.add(n)
@@ -128,17 +128,17 @@ func (p *Purge) step(in plan.Input, items []owned, current item.Item, last bool)
 	}, nil
 }
 
-// judge joins what the failed actions teach; a changed item outweighs all.
-func judge(verdicts []plan.Verdict, f []plan.Failure) plan.Verdict {
-	var v plan.Verdict
-	for i, x := range verdicts {
+// resolve joins what the failed actions teach; a changed item outweighs all.
+func resolve(resolutions []plan.Resolution, f []plan.Failure) plan.Resolution {
+	var v plan.Resolution
+	for i, x := range resolutions {
 		if !f[i].Failed() {
 			continue
 		}
 		if x.Outcome != nil {
 			return x
 		}
-		v.Replan, v.Learned = x.Replan, append(v.Learned, x.Learned...)
+		v.Replan, v.Hints = x.Replan, append(v.Hints, x.Hints...)
 	}
 	return v
 }

@@ -56,17 +56,17 @@ func (a *appendOp) plan(in plan.Input) (plan.Step, error) {
 	return plan.Step{
 		Actions: []plan.Action{current, put},
 		Whole:   true,
-		Judge: a.ownSeries(func(f []plan.Failure) plan.Verdict {
-			got, next, err := a.judge(f[0], f[1], current, put, in.Joined)
+		Resolve: a.ownSeries(func(f []plan.Failure) plan.Resolution {
+			got, next, err := a.resolve(f[0], f[1], current, put, in.Joined)
 			switch {
 			case err != nil:
-				return plan.Verdict{Err: err}
+				return plan.Resolution{Err: err}
 			case next != nil:
-				return plan.Verdict{Next: next}
+				return plan.Resolution{Next: next}
 			case in.Joined:
-				return plan.Verdict{Err: &StaleError{got.reason}}
+				return plan.Resolution{Err: &NotAppliedError{got.reason}}
 			}
-			return plan.Verdict{Outcome: got}
+			return plan.Resolution{Outcome: got}
 		}),
 		Done: func(plan.Returned) (any, error) {
 			if in.Joined {
@@ -77,8 +77,8 @@ func (a *appendOp) plan(in plan.Input) (plan.Step, error) {
 	}, nil
 }
 
-// judge reads the outcome from the two failures. next is set when another request decides.
-func (a *appendOp) judge(current, stored plan.Failure, advance, put plan.Action, joined bool) (outcome, *plan.Step, error) {
+// resolve reads the outcome from the two failures. next is set when another request decides.
+func (a *appendOp) resolve(current, stored plan.Failure, advance, put plan.Action, joined bool) (outcome, *plan.Step, error) {
 	older := false
 	if current.Failed() {
 		var err error
@@ -95,7 +95,7 @@ func (a *appendOp) judge(current, stored plan.Failure, advance, put plan.Action,
 	case stored.Failed():
 		return outcome{reason: Duplicate, current: current.Image, stored: stored.Image}, nil, nil
 	case !older:
-		return outcome{reason: Refused, current: current.Image}, nil, nil
+		return outcome{reason: ConditionFailed, current: current.Image}, nil, nil
 	case a.e.record && !joined:
 		return outcome{}, a.record(put, current.Image), nil
 	}
@@ -107,11 +107,11 @@ func (a *appendOp) repair(advance plan.Action, stored item.Item) *plan.Step {
 	return &plan.Step{
 		Actions: []plan.Action{advance, a.check()},
 		Whole:   true,
-		Judge: a.ownSeries(func(f []plan.Failure) plan.Verdict {
+		Resolve: a.ownSeries(func(f []plan.Failure) plan.Resolution {
 			if f[1].Failed() {
-				return plan.Verdict{Replan: plan.ErrConflict} // the event is gone meanwhile
+				return plan.Resolution{Replan: plan.ErrConflict} // the event is gone meanwhile
 			}
-			return plan.Verdict{Outcome: outcome{reason: Duplicate, current: f[0].Image, stored: stored}}
+			return plan.Resolution{Outcome: outcome{reason: Duplicate, current: f[0].Image, stored: stored}}
 		}),
 		Done: func(plan.Returned) (any, error) { return outcome{reason: Duplicate, stored: stored}, nil },
 	}
@@ -123,16 +123,16 @@ func (a *appendOp) record(put plan.Action, current item.Item) *plan.Step {
 	return &plan.Step{
 		Actions: []plan.Action{exists, put},
 		Whole:   true,
-		Judge: a.ownSeries(func(f []plan.Failure) plan.Verdict {
+		Resolve: a.ownSeries(func(f []plan.Failure) plan.Resolution {
 			if f[0].Failed() {
-				return plan.Verdict{Replan: plan.ErrConflict} // the item is gone meanwhile
+				return plan.Resolution{Replan: plan.ErrConflict} // the item is gone meanwhile
 			}
 			got := outcome{reason: Duplicate, current: current, stored: f[1].Image}
 			if !a.same(f[1].Image) {
 				got.reason = Collision
 			}
-			return plan.Verdict{Outcome: got}
+			return plan.Resolution{Outcome: got}
 		}),
-		Done: func(plan.Returned) (any, error) { return outcome{reason: Recorded, current: current}, nil },
+		Done: func(plan.Returned) (any, error) { return outcome{reason: LateRecorded, current: current}, nil },
 	}
 }

@@ -24,15 +24,15 @@ func (f *softDelete) Reserves() bool { return f.reserve }
 
 // Notes say what a printed plan adds for a mutation.
 func (f *softDelete) Notes(k plan.Kind) []string {
-	if k == plan.Buried {
+	if k == plan.SoftDeleted {
 		return []string{"put    the deleted copy"}
 	}
 	return nil
 }
 
-// Bury completes m to the move of the current item into a deleted copy. The copy comes after those that are there, also
+// SoftDelete completes m to the move of the current item into a deleted copy. The copy comes after those that are there, also
 // when the clock is behind that of an earlier delete: the newest copy is the one with the highest sort key.
-func (f *softDelete) Bury(m *plan.Mutation) (plan.Part, error) {
+func (f *softDelete) SoftDelete(m *plan.Mutation) (plan.Part, error) {
 	s := m.Op.Schema
 	name, format := plan.DeletedAttr(s)
 	at := plan.Later(s, m.Old, m.In.Now)
@@ -46,7 +46,7 @@ func (f *softDelete) Bury(m *plan.Mutation) (plan.Part, error) {
 		}
 	}
 	var err error
-	if m.Final, err = plan.Deleted(s, m.Old, m.In, at); err != nil {
+	if m.Final, err = plan.DeletedState(s, m.Old, m.In, at); err != nil {
 		return plan.Part{}, err
 	}
 	text, err := timeText(format, at)
@@ -64,8 +64,8 @@ func (f *softDelete) Bury(m *plan.Mutation) (plan.Part, error) {
 		Action: plan.Action{
 			Kind: plan.Put, Table: m.Op.Table, Key: plan.KeyOf(s, m.Copy), Item: m.Copy, Cond: plan.Absent(s), WriteID: plan.WriteID(s, m.In),
 		},
-		Judge: func(plan.Failure) plan.Verdict {
-			return plan.Verdict{Replan: plan.ErrConflict}
+		Resolve: func(plan.Failure) plan.Resolution {
+			return plan.Resolution{Replan: plan.ErrConflict}
 		},
 	}, plan.CheckSize(s, m.Copy)
 }
