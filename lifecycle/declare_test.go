@@ -63,9 +63,9 @@ func TestTTL_OptionsNeedATTLAndExcludeEachOther(t *testing.T) {
 	}
 	for _, declare := range []func(*entity.DB) error{
 		func(db *entity.DB) error { _, err := entity.New[plain](db, lifecycle.After(time.Minute)); return err },
-		func(db *entity.DB) error { _, err := entity.New[plain](db, lifecycle.Never()); return err },
+		func(db *entity.DB) error { _, err := entity.New[plain](db, lifecycle.NoExpiry()); return err },
 		func(db *entity.DB) error {
-			_, err := entity.New[open](db, lifecycle.Never(), lifecycle.After(time.Minute))
+			_, err := entity.New[open](db, lifecycle.NoExpiry(), lifecycle.After(time.Minute))
 			return err
 		},
 	} {

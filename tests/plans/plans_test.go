@@ -187,7 +187,7 @@ func verbsOf[T any](st *stage, s *entity.Store[T], has features) []verb {
 	list := []verb{
 		create("create", none, v),
 		create("create under a condition", none, v, guard),
-		create("create exactly", none, v, entity.Exactly()),
+		create("create idempotent", none, v, entity.Idempotent()),
 		put("put where there is none", none, v),
 		put("put over another", live, w),
 		put("put under a condition", live, w, guard),
@@ -200,18 +200,18 @@ func verbsOf[T any](st *stage, s *entity.Store[T], has features) []verb {
 		change("update of a unique value", entity.Set(&f.Email, "b@x")),
 		change("update of an immutable attribute", entity.Set(&f.Owner, "ann")),
 		change("update under a condition", entity.Set(&f.Name, "Ada L"), guard),
-		change("update exactly", entity.Add(&f.Count, 1), entity.Exactly()),
+		change("update idempotent", entity.Add(&f.Count, 1), entity.Idempotent()),
 		change("update that returns the old item", entity.Set(&f.Name, "Ada L"), entity.Returning(&old)),
 		remove("delete"),
 		remove("delete under a condition", guard),
-		remove("delete exactly", entity.Exactly()),
+		remove("delete idempotent", entity.Idempotent()),
 		{"modify", live, nil, func(ctx context.Context) error {
 			_, err := s.Modify(ctx, key, func(v *T) error { b := body(v); b.Name, b.Count, b.Team = "", 7, "blue"; return nil })
 			return err
 		}},
 		{"touch", live, nil, func(ctx context.Context) error { _, err := s.Touch(ctx, key, &f.Seen, time.Minute); return err }},
-		check("require", live, o.Require(key, entity.Eq(&f.Name, "Ada"))),
-		check("absent", none, o.Absent(key)),
+		check("check exists", live, o.CheckExists(key, entity.Eq(&f.Name, "Ada"))),
+		check("check not exists", none, o.CheckNotExists(key)),
 	}
 	if has.version {
 		list = append(list, change("update that expects a version", entity.Set(&f.Name, "Ada L"), versioned.Expect(1)),
@@ -231,8 +231,8 @@ func transaction[T any](st *stage, s *entity.Store[T]) verb {
 	bystander := entity.Must(entity.New[Bystander](st.db)).Op()
 	return verb{"transaction", live, nil, func(ctx context.Context) error {
 		key := as[T](Body{ID: "a"})
-		return st.db.Transact(ctx, o.Create(as[T](second)), o.Update(key, entity.Add(&f.Count, 1)), o.Require(key, entity.Eq(&f.Name, "Ada")),
-			bystander.Create(Bystander{ID: "x"}), bystander.Absent(Bystander{ID: "y"}))
+		return st.db.Transact(ctx, o.Create(as[T](second)), o.Update(key, entity.Add(&f.Count, 1)), o.CheckExists(key, entity.Eq(&f.Name, "Ada")),
+			bystander.Create(Bystander{ID: "x"}), bystander.CheckNotExists(Bystander{ID: "y"}))
 	}}
 }
 
@@ -285,14 +285,14 @@ func TestPlans_OfASeries(t *testing.T) {
 			appended := func(name string, opts ...timeseries.AppendOption) verb {
 				return verb{name, live, o.Append(next, opts...), func(ctx context.Context) error { _, err := s.Append(ctx, next, opts...); return err }}
 			}
-			require := o.Require(key, entity.Gt(f.Value, 1))
+			exists := o.CheckExists(key, entity.Gt(f.Value, 1))
 			return []verb{
 				appended("append"),
 				appended("append under a condition", entity.If(entity.Eq(&f.Owner, "ann"))),
 				{"append of several", live, nil, func(ctx context.Context) error { _, err := s.AppendAll(ctx, []Reading{next, first}); return err }},
 				{"update", live, o.Update(key, entity.Set(&f.Owner, "bob")), func(ctx context.Context) error { _, err := s.Update(ctx, key, entity.Set(&f.Owner, "bob")); return err }},
 				{"upsert", live, o.Upsert(next), func(ctx context.Context) error { _, _, err := s.Upsert(ctx, next); return err }},
-				{"require", live, require, func(ctx context.Context) error { return st.db.Transact(ctx, require) }},
+				{"check exists", live, exists, func(ctx context.Context) error { return st.db.Transact(ctx, exists) }},
 				{"append in a transaction", live, nil, func(ctx context.Context) error {
 					return st.db.Transact(ctx, o.Append(next), entity.Must(entity.New[Bystander](st.db)).Op().Create(Bystander{ID: "x"}))
 				}},
