@@ -254,38 +254,6 @@ func TestPeers_QueriesUseExpressions(t *testing.T) {
 	require.Contains(t, body, `"#0 = :0 AND #1 = :1 AND #2 = :2 AND #3 BETWEEN :3 AND :4"`)
 }
 
-// Elsewhere tag options that do not exist and attributes that are declared twice pass in silence.
-func TestPeers_MistakesInTagsAreFoundAtStartUp(t *testing.T) {
-	t.Parallel()
-	type unknownOption struct {
-		_  entity.Key `name:"A" pk:"$#{id}"`
-		ID string     `dynamodbav:"id,omitempy"`
-	}
-	type unknownRole struct {
-		_  entity.Key `name:"A" pk:"$#{id}"`
-		ID string     `dynamodbav:"id" entity:"creted_at"`
-	}
-	type unknownKey struct {
-		_  entity.Key `name:"A" pk:"$#{id}" sort:"$"`
-		ID string     `dynamodbav:"id"`
-	}
-	type twice struct {
-		_  entity.Key `name:"A" pk:"$#{id}"`
-		ID string     `dynamodbav:"id"`
-		B  string     `dynamodbav:"id"`
-	}
-	for code, err := range map[string]error{"EDD-9045": declared[unknownOption](t), "EDD-9007": declared[twice](t)} {
-		var bad *entity.SchemaError
-		require.ErrorAs(t, err, &bad)
-		require.Equal(t, code, bad.Code)
-	}
-	for _, err := range []error{declared[unknownRole](t), declared[unknownKey](t)} {
-		var bad *entity.SchemaError
-		require.ErrorAs(t, err, &bad)
-		require.Equal(t, "EDD-9003", bad.Code)
-	}
-}
-
 // Elsewhere "sparse" and "project" of an index are read and forgotten.
 func TestPeers_IndexesAreSparseAndProjectWhatTheySay(t *testing.T) {
 	t.Parallel()

@@ -65,26 +65,6 @@ func TestTheStructThatWroteAnItemFindsItByEveryVerb(t *testing.T) {
 	require.Empty(t, l.everything(t))
 }
 
-// W12: a part whose stored form the codec or its own type decides cannot be composed from the Go value, and is refused.
-func TestPartsWithAnEncodingOfTheirOwnAreRefusedAtStartUp(t *testing.T) {
-	t.Parallel()
-	type asText struct {
-		_  entity.Key `name:"AsText" pk:"$#{id}"`
-		ID int        `dynamodbav:"id,string"`
-	}
-	type ownForm struct {
-		_  entity.Key `name:"OwnForm" pk:"$#{id}"`
-		ID money      `dynamodbav:"id"`
-	}
-	var bad *entity.SchemaError
-	_, err := entity.New[asText](paper(t))
-	require.ErrorAs(t, err, &bad)
-	require.Equal(t, "EDD-9037", bad.Code)
-	_, err = entity.New[ownForm](paper(t))
-	require.ErrorAs(t, err, &bad)
-	require.Equal(t, "EDD-9037", bad.Code)
-}
-
 // W15: a condition on an index compares what is stored, and a value does not match longer ones that begin with it.
 func TestConditionsOnAnIndexMatchWholeStoredParts(t *testing.T) {
 	t.Parallel()

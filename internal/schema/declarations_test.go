@@ -48,7 +48,7 @@ var known = declaretest.Types{
 	"net.IP": reflect.TypeFor[net.IP](), "netip.Addr": reflect.TypeFor[netip.Addr](),
 	"json.Number": reflect.TypeFor[json.Number](), "attributevalue.Number": reflect.TypeFor[attributevalue.Number](),
 	"name": reflect.TypeFor[name](), "moment": reflect.TypeFor[moment](), "stamp": reflect.TypeFor[stamp](), "Tree": reflect.TypeFor[family](),
-	"uid": reflect.TypeFor[uid](), "sealed": reflect.TypeFor[sealed](),
+	"uid": reflect.TypeFor[uid](), "sealed": reflect.TypeFor[sealed](), "money": reflect.TypeFor[boxed](),
 }
 
 // Every archive of declarations. A case is built and added to a table of its own; "beside X" is a table that holds X
