@@ -309,7 +309,7 @@ func TestValidate_OrderIsThatOfTheFieldsAndOfTheTextOfKeys(t *testing.T) {
 	require.True(t, slices.IsSorted(first[1:]))
 }
 
-func TestValidate_AsksInsideAppendedElementsAlsoWhereOthersAreLeftOut(t *testing.T) {
+func TestValidate_AsksInsideAppendedElements(t *testing.T) {
 	t.Parallel()
 	store, f := nested(t), entity.Fields[Furnished]()
 	for _, added := range [][]*Spot{{{City: "x"}}, {nil, {City: "x"}}, {{City: "Bern"}, nil, {City: "x"}}} {

@@ -125,7 +125,7 @@ func TestViews_OfVerbatimEntities(t *testing.T) {
 	}
 }
 
-func TestViews_AVerbatimEntityWithOthersInItsTableIsNotToldByItsKey(t *testing.T) {
+func TestViews_AVerbatimEntityIsNotRecognizedByItsKey(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.view = types.StreamViewTypeKeysOnly

@@ -281,7 +281,7 @@ func TestLost_ARewriteIsSentAgainUnderWhatWasRead(t *testing.T) {
 	}
 }
 
-func TestLost_ARefusalOfARewriteIsCertainWhileTheItemIsAsItWasRead(t *testing.T) {
+func TestLost_ARefusedRewriteIsCertainWhileTheItemIsUnchanged(t *testing.T) {
 	s := newShop(t, nil)
 	s.create(Order{ID: "o", Count: 1, Status: "open"})
 	count := func(o *Order) error { o.Count++; return nil }

@@ -14,7 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
-func TestUpsert_BeginsCountersWithTheirChangesAndGoesOnInOneRequest(t *testing.T) {
+func TestUpsert_BeginsCountersWithTheirChangesInOneRequest(t *testing.T) {
 	b, p := open[page](t), entity.Fields[page]()
 	visit := func(v page) (page, bool) {
 		got, created, err := b.Upsert(t.Context(), v, entity.Add(&p.Hits, 3), entity.ListAppend(&p.Log, "seen", "read"), entity.SetIfNotExists(&p.First, v.Title), entity.AddToSet(&p.Tags, "a"))

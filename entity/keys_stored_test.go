@@ -23,8 +23,8 @@ type Wired struct {
 	Note   string    `dynamodbav:"note,omitempty"`
 }
 
-// W12: whatever form a key part has on disk, the struct that wrote the item reads, changes, lists and deletes it.
-func TestTheStructThatWroteAnItemFindsItByEveryVerb(t *testing.T) {
+// Whatever form a key part has on disk, the struct that wrote the item reads, changes, lists and deletes it.
+func TestKeys_TheStructThatWroteAnItemFindsItByEveryVerb(t *testing.T) {
 	t.Parallel()
 	l, s := open[Wired](t)
 	f := entity.Fields[Wired]()
@@ -65,8 +65,8 @@ func TestTheStructThatWroteAnItemFindsItByEveryVerb(t *testing.T) {
 	require.Empty(t, l.everything(t))
 }
 
-// W15: a condition on an index compares what is stored, and a value does not match longer ones that begin with it.
-func TestConditionsOnAnIndexMatchWholeStoredParts(t *testing.T) {
+// A condition on an index compares what is stored, and a value does not match longer ones that begin with it.
+func TestKeys_ConditionsOnAnIndexMatchWholeStoredParts(t *testing.T) {
 	t.Parallel()
 	l, s := open[Employee](t)
 	f := entity.Fields[Employee]()

@@ -23,7 +23,7 @@ type Note struct {
 
 // A comparable library leaves expired items visible and restorable, writes fractions of seconds, and never enables time to
 // live on the table.
-func TestExpiredCopiesAreGoneEndsAreWholeSecondsAndTheTableExpiresThem(t *testing.T) {
+func TestSoftDelete_CopiesExpireAtWholeSecondsAndAreThenGone(t *testing.T) {
 	t.Parallel()
 	h, s := turn[Note](t)
 	bin, err := lifecycle.Of(s)
