@@ -165,7 +165,7 @@ func verbsOf[T any](st *stage, s *entity.Store[T], has features) []verb {
 	w := as[T](other)
 	guard := entity.If(entity.Or(entity.Eq(&f.Name, "Ada"), entity.NotExists(&f.Count)))
 
-	create := func(name string, from state, v T, opts ...entity.WriteOption) verb {
+	create := func(name string, from state, v T, opts ...entity.CreateOption) verb {
 		return verb{name, from, o.Create(v, opts...), func(ctx context.Context) error { _, err := s.Create(ctx, v, opts...); return err }}
 	}
 	put := func(name string, from state, v T, opts ...entity.WriteOption) verb {
