@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -248,7 +249,8 @@ func TestLost_AProofThatCannotBeReadLeavesBothCauses(t *testing.T) {
 	_, err := s.orders.Update(t.Context(), Order{ID: "o"}, entity.Set(&s.f.Note, "n"))
 	require.True(t, entity.IsAmbiguous(err))
 	require.ErrorIs(t, err, faults.ErrInjected)
-	require.ErrorContains(t, err, "ProvisionedThroughputExceeded")
+	var throttled *types.ProvisionedThroughputExceededException
+	require.ErrorAs(t, err, &throttled)
 	require.Equal(t, 1, s.sent("UpdateItem"))
 	require.Equal(t, 2, s.sent("GetItem"), "MaxAttempts")
 }
@@ -282,7 +284,7 @@ func TestLost_ARewriteIsSentAgainUnderWhatWasRead(t *testing.T) {
 	}
 }
 
-func TestLost_ARefusalOfARewriteIsCertainWhileTheItemIsAsItWasRead(t *testing.T) {
+func TestLost_ARefusedRewriteIsCertainWhileTheItemIsUnchanged(t *testing.T) {
 	s := newShop(t, nil)
 	s.create(Order{ID: "o", Count: 1, Status: "open"})
 	count := func(o *Order) error { o.Count++; return nil }
@@ -366,7 +368,7 @@ func TestLost_AnUpsertOfAVersionedItemKnowsWhetherItCreated(t *testing.T) {
 	}
 }
 
-func TestLostTransaction_ARefusalAfterAnAttemptThatMayStillArriveIsAmbiguous(t *testing.T) {
+func TestLostTransaction_ARefusalAfterALostAttemptIsAmbiguous(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"Transact", "TransactWithToken"} {
 		t.Run(name, func(t *testing.T) {
@@ -392,7 +394,7 @@ func TestLostTransaction_ARefusalAfterAnAttemptThatMayStillArriveIsAmbiguous(t *
 	}
 }
 
-func TestLostTransaction_ARefusalByWhatNeverComesBackIsCertainAndPlannedAnew(t *testing.T) {
+func TestLostTransaction_AConditionGoneForGoodIsPlannedAgain(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []faults.Fault{faults.Drop, faults.Late} {
 		t.Run(fault.String(), func(t *testing.T) {
@@ -417,7 +419,7 @@ func TestLostTransaction_ARefusalByWhatNeverComesBackIsCertainAndPlannedAnew(t *
 	}
 }
 
-func TestLostTransaction_ARefusalByTheCallersConditionOnWhatWasReadIsCertain(t *testing.T) {
+func TestLostTransaction_TheCallersConditionOnAReadItemIsCertain(t *testing.T) {
 	s := newShop(t, nil)
 	f := entity.Fields[Kept]()
 	_, err := s.others.kept.Create(t.Context(), Kept{ID: "k", Name: "1"})
