@@ -103,7 +103,7 @@ type settings struct {
 	endpoint     string
 	allowAWS     bool
 	kind         string // "" for any
-	cache        string // "" if there is none
+	cache        string // "" if absent
 	noFetch      bool
 	javaHome     string
 	separateKeys bool // each access key has tables of its own, hidden from the others

@@ -300,7 +300,7 @@ const (
 )
 
 // round returns the text of the nearest value that the part can have, upwards or downwards; the position is not within if
-// there is none.
+// it has none.
 func (f *Field) round(v Value, up bool) (string, position) {
 	switch {
 	case v.Kind == String && v.S == "", v.Kind == Int && v.I < 0:
@@ -327,7 +327,7 @@ func (f TimeFormat) nearest(t time.Time, up bool) time.Time {
 }
 
 // Successor returns the least text above every text that begins with prefix: the prefix with its last rune incremented. It
-// returns "" if there is none.
+// returns "" if no text is above.
 func Successor(prefix string) string {
 	for prefix != "" {
 		r, size := utf8.DecodeLastRuneInString(prefix)
