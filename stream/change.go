@@ -45,7 +45,7 @@ func Of[T any](store Source[T], r Record) (change Change[T], ok bool, err error)
 	if err := c.Err(); err != nil {
 		return Change[T]{}, false, err
 	}
-	x, ok, err := tell(c, r)
+	x, ok, err := interpret(c, r)
 	if err != nil || !ok {
 		return Change[T]{}, false, err
 	}
@@ -56,9 +56,9 @@ func Of[T any](store Source[T], r Record) (change Change[T], ok bool, err error)
 }
 
 // tell is classify with its error as it leaves the package.
-func tell(c *core.Core, r Record) (found, bool, error) {
+func interpret(c *core.Core, r Record) (meaning, bool, error) {
 	if err := r.Err(); err != nil {
-		return found{}, false, wrap(c, r, err)
+		return meaning{}, false, wrap(c, r, err)
 	}
 	x, ok, err := classify(c, &r)
 	return x, ok, wrap(c, r, err)
@@ -68,7 +68,7 @@ func wrap(c *core.Core, r Record, err error) error {
 	return c.Wrap("stream", plan.KeyText(c.Schema, r.Keys), err)
 }
 
-func decode[T any](c *core.Core, r Record, x found) (Change[T], error) {
+func decode[T any](c *core.Core, r Record, x meaning) (Change[T], error) {
 	change := Change[T]{Kind: x.kind, Record: r, entity: c.Schema.Name}
 	s := c.Schema
 	for _, side := range []struct {
@@ -89,7 +89,7 @@ func decode[T any](c *core.Core, r Record, x found) (Change[T], error) {
 	if image == nil {
 		image = x.old
 	}
-	if image == nil || x.of != copied && (x.of != snapshot || !deletedState(s, image)) {
+	if image == nil || x.part != deletedCopy && (x.part != snapshotItem || !deletedState(s, image)) {
 		return change, nil
 	}
 	name, format := plan.DeletedAttr(s)

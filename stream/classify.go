@@ -13,27 +13,27 @@ import (
 )
 
 // found is what a record means to one entity.
-type found struct {
+type meaning struct {
 	kind     Kind
-	of       stratum
+	part     itemPart
 	old, new item.Item // the images that are the entity's; nil where absent
 }
 
 // classify tells what r means to the entity of c; ok is false when it is not one of its records. An error says that this
 // is unknown.
-func classify(c *core.Core, r *Record) (x found, ok bool, err error) {
+func classify(c *core.Core, r *Record) (x meaning, ok bool, err error) {
 	s := c.Schema
-	if !sameTable(c.Table, r.SourceARN) || !keyed(s, r.Keys) {
-		return found{}, false, nil
+	if !sameTable(c.Table, r.SourceARN) || !hasKeyOf(s, r.Keys) {
+		return meaning{}, false, nil
 	}
 	old, new := r.images()
 	if old == nil && new == nil {
-		return blind(c, r)
+		return classifyByKey(c, r)
 	}
-	if own(s, old) {
+	if belongsTo(s, old) {
 		x.old = old
 	}
-	if own(s, new) {
+	if belongsTo(s, new) {
 		x.new = new
 	}
 	image := x.new
@@ -41,10 +41,10 @@ func classify(c *core.Core, r *Record) (x found, ok bool, err error) {
 		image = x.old
 	}
 	if image == nil {
-		return found{}, false, nil
+		return meaning{}, false, nil
 	}
-	if x.of, ok = lies(s, image); !ok {
-		return found{}, false, nil
+	if x.part, ok = partOf(s, image); !ok {
+		return meaning{}, false, nil
 	}
 	op := r.Operation
 	if old != nil && new != nil { // an item can become the entity's, or cease to be, by another hand
@@ -60,14 +60,14 @@ func classify(c *core.Core, r *Record) (x found, ok bool, err error) {
 }
 
 // kindOf is the kind of a change by operation op, which is the record's unless the item changed hands.
-func kindOf(s *schema.Schema, r *Record, op streamtypes.OperationType, x found) (Kind, error) {
+func kindOf(s *schema.Schema, r *Record, op streamtypes.OperationType, x meaning) (Kind, error) {
 	stored, changed, removed, expired := Created, Updated, Deleted, Expired
 	_, moves := schema.Feature[plan.SoftDeleter](s)
-	if kinds, beside := satellites[x.of]; beside {
+	if kinds, beside := satelliteKinds[x.part]; beside {
 		stored, changed, removed, expired = kinds[0], kinds[1], kinds[2], kinds[3]
 	} else if moves {
 		if op == streamtypes.OperationTypeInsert && x.new == nil {
-			return "", missing(s, r, "NewImage") // which would tell a new item from a restored one
+			return "", missingImage(s, r, "NewImage") // which would tell a new item from a restored one
 		}
 		if item.Equal(x.new[schema.OpAttr], item.S("restore")) {
 			stored = Restored
@@ -87,7 +87,7 @@ func kindOf(s *schema.Schema, r *Record, op streamtypes.OperationType, x found) 
 	return removed, nil
 }
 
-func missing(s *schema.Schema, r *Record, needs string) error {
+func missingImage(s *schema.Schema, r *Record, needs string) error {
 	return &ImageError{Entity: s.Name, Operation: r.Operation, View: r.View, Needs: needs}
 }
 
@@ -108,20 +108,20 @@ func sameTable(store, source string) bool {
 }
 
 // keyed reports that a primary key has the attributes and types of s, and lies where the items of s do.
-func keyed(s *schema.Schema, keys item.Item) bool {
+func hasKeyOf(s *schema.Schema, keys item.Item) bool {
 	n := 0
 	for _, h := range []*schema.KeyDef{s.PK, s.SK} {
 		for _, name := range h.Attributes() {
-			if n++; !typed(keys[name], h) {
+			if n++; !hasKeyType(keys[name], h) {
 				return false
 			}
 		}
 	}
-	return len(keys) == n && (!s.Templated || below(s, keys) != nil)
+	return len(keys) == n && (!s.Templated || keySegments(s, keys) != nil)
 }
 
 // typed reports that av has the type that half h of a primary key is stored in.
-func typed(av types.AttributeValue, h *schema.KeyDef) bool {
+func hasKeyType(av types.AttributeValue, h *schema.KeyDef) bool {
 	want := h.Type
 	if h.Native != nil {
 		want = h.Native[0].Scalar

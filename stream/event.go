@@ -55,7 +55,7 @@ type body struct {
 }
 
 // source is what DynamoDB streams call themselves.
-const source = "aws:dynamodb"
+const eventSource = "aws:dynamodb"
 
 // UnmarshalJSON reads a record as Lambda writes it. It fails only for what is no JSON: other mistakes are kept in the
 // record, for [Record.Err].
@@ -70,7 +70,7 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 	r.Operation = streamtypes.OperationType(r.text("eventName", e.EventName))
 	r.SourceARN = r.text("eventSourceARN", e.EventSourceARN)
 	r.Region = r.text("awsRegion", e.AwsRegion)
-	if from := r.text("eventSource", e.EventSource); from != "" && from != source {
+	if from := r.text("eventSource", e.EventSource); from != "" && from != eventSource {
 		r.fail("it comes from another service than DynamoDB")
 	}
 	var id identity
@@ -90,11 +90,11 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 }
 
 // given reports that a part of the JSON is there.
-func given(text json.RawMessage) bool { return len(text) > 0 && !bytes.Equal(text, []byte("null")) }
+func present(text json.RawMessage) bool { return len(text) > 0 && !bytes.Equal(text, []byte("null")) }
 
 // part reads a part into dst, and reports that there is one.
 func (r *Record) part(name string, text json.RawMessage, dst any) bool {
-	if !given(text) {
+	if !present(text) {
 		return false
 	}
 	if json.Unmarshal(text, dst) != nil {
@@ -112,7 +112,7 @@ func (r *Record) text(name string, text json.RawMessage) string {
 
 // seconds reads a time in seconds since 1970, which may have a fraction.
 func (r *Record) seconds(text json.RawMessage) time.Time {
-	if !given(text) {
+	if !present(text) {
 		return time.Time{}
 	}
 	const year10000 = 253402300800
@@ -127,10 +127,10 @@ func (r *Record) seconds(text json.RawMessage) time.Time {
 }
 
 func (r *Record) image(name string, text json.RawMessage) map[string]types.AttributeValue {
-	if !given(text) {
+	if !present(text) {
 		return nil
 	}
-	it, problem := attributes(text, 0)
+	it, problem := parseItem(text, 0)
 	if problem != "" {
 		r.fail(name + " has an attribute that is no value of DynamoDB: " + problem)
 		return nil

@@ -104,7 +104,7 @@ func newHandler(routes []Route) (*handler, error) {
 // record gives one record to all routes.
 func (h *handler) record(ctx context.Context, r Record, resp *Response) error {
 	if err := r.Err(); err != nil {
-		if err := h.bad(ctx, r, err); err != nil {
+		if err := h.giveUndecodable(ctx, r, err); err != nil {
 			return err
 		}
 		resp.Skipped++
@@ -114,7 +114,7 @@ func (h *handler) record(ctx context.Context, r Record, resp *Response) error {
 	for _, route := range h.stores {
 		x, err := route.try(ctx, r)
 		if x.undecided != nil {
-			skipped, err = true, h.bad(ctx, r, x.undecided)
+			skipped, err = true, h.giveUndecodable(ctx, r, x.undecided)
 		}
 		if err != nil {
 			return err
@@ -138,7 +138,7 @@ func (h *handler) record(ctx context.Context, r Record, resp *Response) error {
 }
 
 // bad is for a record of which err says why its meaning is unknown.
-func (h *handler) bad(ctx context.Context, r Record, err error) error {
+func (h *handler) giveUndecodable(ctx context.Context, r Record, err error) error {
 	if h.undecodable == nil {
 		return err
 	}

@@ -35,24 +35,24 @@ const (
 )
 
 // stratum is which of the items that make up an entity a record is about.
-type stratum string
+type itemPart string
 
 const (
-	current  stratum = ""
-	event    stratum = "e" // the satellites as the attribute _k names them
-	snapshot stratum = "v"
-	copied   stratum = "d"
+	currentItem  itemPart = ""
+	eventItem    itemPart = "e" // the satellites as the attribute _k names them
+	snapshotItem itemPart = "v"
+	deletedCopy  itemPart = "d"
 )
 
 // kinds of changes to a satellite, in the order stored, changed, removed, expired.
-var satellites = map[stratum][4]Kind{
-	event:    {Appended, EventChanged, EventRemoved, EventExpired},
-	snapshot: {SnapshotStored, SnapshotChanged, SnapshotRemoved, SnapshotExpired},
-	copied:   {SoftDeleted, CopyChanged, CopyRemoved, CopyExpired},
+var satelliteKinds = map[itemPart][4]Kind{
+	eventItem:    {Appended, EventChanged, EventRemoved, EventExpired},
+	snapshotItem: {SnapshotStored, SnapshotChanged, SnapshotRemoved, SnapshotExpired},
+	deletedCopy:  {SoftDeleted, CopyChanged, CopyRemoved, CopyExpired},
 }
 
 // all are the kinds that a route can ask for.
-var all = map[Kind]bool{
+var allKinds = map[Kind]bool{
 	Created: true, Updated: true, Deleted: true, SoftDeleted: true, Restored: true, Expired: true, CurrentRemoved: true,
 	Appended: true, EventChanged: true, EventRemoved: true, EventExpired: true,
 	SnapshotStored: true, SnapshotChanged: true, SnapshotRemoved: true, SnapshotExpired: true,

@@ -14,7 +14,7 @@ import (
 
 // own reports that an image is of an item of s, current or not, as reads tell them: a `$` entity's by its name, a verbatim
 // one's by its kind, and never what says that it is something else.
-func own(s *schema.Schema, image item.Item) bool {
+func belongsTo(s *schema.Schema, image item.Item) bool {
 	if image == nil {
 		return false
 	}
@@ -31,17 +31,17 @@ func own(s *schema.Schema, image item.Item) bool {
 }
 
 // lies says which of the entity's items an image is of; false for one that this version does not know.
-func lies(s *schema.Schema, image item.Item) (stratum, bool) {
+func partOf(s *schema.Schema, image item.Item) (itemPart, bool) {
 	if s.HasMetadata {
 		k, beside := image[schema.KindAttr].(*types.AttributeValueMemberS)
 		if !beside {
-			return current, true
+			return currentItem, true
 		}
-		_, known := satellites[stratum(k.Value)]
-		return stratum(k.Value), known
+		_, known := satelliteKinds[itemPart(k.Value)]
+		return itemPart(k.Value), known
 	}
 	if !s.Templated || s.SK == nil {
-		return current, true
+		return currentItem, true
 	}
 	// In a table that is shared with effect-dynamodb only the sort key shows it, and the attributes that it is made of.
 	text, _ := plan.SortKey(s, image)
@@ -55,17 +55,17 @@ func lies(s *schema.Schema, image item.Item) (stratum, bool) {
 			return x.of, true
 		}
 	}
-	return current, text == composed
+	return currentItem, text == composed
 }
 
 var infixes = []struct {
 	text string
-	of   stratum
-}{{schema.EventInfix, event}, {schema.SnapshotInfix, snapshot}, {schema.CopyInfix, copied}}
+	of   itemPart
+}{{schema.EventInfix, eventItem}, {schema.SnapshotInfix, snapshotItem}, {schema.CopyInfix, deletedCopy}}
 
 // below returns what follows the prefix of a `$` entity in its own key: the segments of the template, and those of a
 // satellite. It is nil for a key of another entity, constraint or namespace.
-func below(s *schema.Schema, keys item.Item) []string {
+func keySegments(s *schema.Schema, keys item.Item) []string {
 	h := s.SK
 	if h == nil {
 		h = s.PK
@@ -82,17 +82,17 @@ func below(s *schema.Schema, keys item.Item) []string {
 }
 
 // blind is classify of a record without any image: by its key, where that is enough.
-func blind(c *core.Core, r *Record) (found, bool, error) {
+func classifyByKey(c *core.Core, r *Record) (meaning, bool, error) {
 	s := c.Schema
-	x, ok := found{}, true
+	x, ok := meaning{}, true
 	switch {
 	case s.HasMetadata:
-		x.of, ok = placed(s, r.Keys)
-	case s.Templated || s.Discriminator != nil || !alone(c):
-		return found{}, false, missing(s, r, "NewImage or OldImage")
+		x.part, ok = partByKey(s, r.Keys)
+	case s.Templated || s.Discriminator != nil || !aloneInTable(c):
+		return meaning{}, false, missingImage(s, r, "NewImage or OldImage")
 	}
 	if !ok {
-		return found{}, false, nil
+		return meaning{}, false, nil
 	}
 	var err error
 	x.kind, err = kindOf(s, r, r.Operation, x)
@@ -100,16 +100,16 @@ func blind(c *core.Core, r *Record) (found, bool, error) {
 }
 
 // placed finds by a key alone which item it is of: no escaped value has a separator in it.
-func placed(s *schema.Schema, keys item.Item) (stratum, bool) {
+func partByKey(s *schema.Schema, keys item.Item) (itemPart, bool) {
 	h := s.SK
 	if h == nil {
 		h = s.PK
 	}
 	n := len(h.Template.Segments)
-	segments := below(s, keys)[1:]
+	segments := keySegments(s, keys)[1:]
 	switch len(segments) {
 	case n:
-		return current, true
+		return currentItem, true
 	case n + 2:
 		for _, x := range infixes {
 			if "#"+segments[n]+"#" == x.text {
@@ -121,7 +121,7 @@ func placed(s *schema.Schema, keys item.Item) (stratum, bool) {
 }
 
 // alone reports that nothing declared on the table of c leaves other items there.
-func alone(c *core.Core) bool {
+func aloneInTable(c *core.Core) bool {
 	if len(plan.UniqueConstraints(c.Schema)) > 0 {
 		return false
 	}

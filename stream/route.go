@@ -34,7 +34,7 @@ func On[T any](store Source[T], f func(context.Context, Change[T]) error, kinds 
 		wanted[k] = true
 	}
 	try := func(ctx context.Context, record Record) (outcome, error) {
-		x, known, err := tell(c, record)
+		x, known, err := interpret(c, record)
 		switch {
 		case err != nil:
 			return outcome{known: true, undecided: err}, nil
@@ -49,10 +49,10 @@ func On[T any](store Source[T], f func(context.Context, Change[T]) error, kinds 
 		}
 		return outcome{known: true, took: true}, f(ctx, change)
 	}
-	return Route{try: try, mistake: check(c, f != nil, kinds)}
+	return Route{try: try, mistake: checkRoute(c, f != nil, kinds)}
 }
 
-func check(c *core.Core, function bool, kinds []Kind) error {
+func checkRoute(c *core.Core, function bool, kinds []Kind) error {
 	if err := c.Err(); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func check(c *core.Core, function bool, kinds []Kind) error {
 		return routeError(c.Schema.Type.String(), "the route has no function")
 	}
 	for _, k := range kinds {
-		if !all[k] {
+		if !allKinds[k] {
 			return routeError(c.Schema.Type.String(), "the route is for a kind of change that there is not")
 		}
 	}

@@ -9,17 +9,17 @@ import (
 )
 
 // deepest is more than the levels of nesting that DynamoDB allows.
-const deepest = 40
+const maxDepth = 40
 
 // attributes reads a JSON object of attribute values. The problem, if there is one, never quotes a value.
-func attributes(text json.RawMessage, depth int) (item.Item, string) {
+func parseItem(text json.RawMessage, depth int) (item.Item, string) {
 	var raw map[string]json.RawMessage
 	if json.Unmarshal(text, &raw) != nil || raw == nil {
 		return nil, "a map is expected"
 	}
 	it := make(item.Item, len(raw))
 	for name, one := range raw {
-		av, problem := value(one, depth)
+		av, problem := parseValue(one, depth)
 		if problem != "" {
 			return nil, problem
 		}
@@ -29,8 +29,8 @@ func attributes(text json.RawMessage, depth int) (item.Item, string) {
 }
 
 // value reads one attribute value: {"S":"text"}.
-func value(text json.RawMessage, depth int) (types.AttributeValue, string) {
-	if depth > deepest {
+func parseValue(text json.RawMessage, depth int) (types.AttributeValue, string) {
+	if depth > maxDepth {
 		return nil, "it is nested too deeply"
 	}
 	var raw map[string]json.RawMessage
@@ -38,72 +38,72 @@ func value(text json.RawMessage, depth int) (types.AttributeValue, string) {
 		return nil, "an object with one type is expected"
 	}
 	for kind, content := range raw {
-		return typedValue(kind, content, depth)
+		return parseTyped(kind, content, depth)
 	}
 	return nil, "it is empty"
 }
 
-func typedValue(kind string, text json.RawMessage, depth int) (types.AttributeValue, string) {
+func parseTyped(kind string, text json.RawMessage, depth int) (types.AttributeValue, string) {
 	bad := func(problem string) (types.AttributeValue, string) { return nil, problem }
 	switch kind {
 	case "S":
-		if s, ok := read[string](text); ok {
+		if s, ok := parseJSON[string](text); ok {
 			return &types.AttributeValueMemberS{Value: s}, ""
 		}
 	case "N":
-		if s, ok := read[string](text); ok && number(s) {
+		if s, ok := parseJSON[string](text); ok && isNumber(s) {
 			return &types.AttributeValueMemberN{Value: s}, ""
 		}
 	case "B":
-		if b, ok := read[[]byte](text); ok {
+		if b, ok := parseJSON[[]byte](text); ok {
 			return &types.AttributeValueMemberB{Value: b}, ""
 		}
 	case "BOOL":
-		if b, ok := read[bool](text); ok {
+		if b, ok := parseJSON[bool](text); ok {
 			return &types.AttributeValueMemberBOOL{Value: b}, ""
 		}
 	case "NULL":
-		if b, ok := read[bool](text); ok && b {
+		if b, ok := parseJSON[bool](text); ok && b {
 			return &types.AttributeValueMemberNULL{Value: true}, ""
 		}
 	case "SS":
-		if list, ok := readAll[string](text); ok {
+		if list, ok := parseList[string](text); ok {
 			return &types.AttributeValueMemberSS{Value: list}, ""
 		}
 	case "NS":
-		list, ok := readAll[string](text)
+		list, ok := parseList[string](text)
 		for _, s := range list {
-			ok = ok && number(s)
+			ok = ok && isNumber(s)
 		}
 		if ok {
 			return &types.AttributeValueMemberNS{Value: list}, ""
 		}
 	case "BS":
-		if list, ok := readAll[[]byte](text); ok {
+		if list, ok := parseList[[]byte](text); ok {
 			return &types.AttributeValueMemberBS{Value: list}, ""
 		}
 	case "M":
-		it, problem := attributes(text, depth+1)
+		it, problem := parseItem(text, depth+1)
 		if problem != "" {
 			return bad(problem)
 		}
 		return &types.AttributeValueMemberM{Value: it}, ""
 	case "L":
-		return listValue(text, depth)
+		return parseListValue(text, depth)
 	default:
 		return bad("its type is unknown")
 	}
 	return bad("its content does not fit its type, " + kind)
 }
 
-func listValue(text json.RawMessage, depth int) (types.AttributeValue, string) {
+func parseListValue(text json.RawMessage, depth int) (types.AttributeValue, string) {
 	var raw []json.RawMessage
 	if json.Unmarshal(text, &raw) != nil || raw == nil {
 		return nil, "its content does not fit its type, L"
 	}
 	list := make([]types.AttributeValue, len(raw))
 	for i, one := range raw {
-		av, problem := value(one, depth+1)
+		av, problem := parseValue(one, depth+1)
 		if problem != "" {
 			return nil, problem
 		}
@@ -113,7 +113,7 @@ func listValue(text json.RawMessage, depth int) (types.AttributeValue, string) {
 }
 
 // read reads a JSON value that must not be null.
-func read[V any](text json.RawMessage) (V, bool) {
+func parseJSON[V any](text json.RawMessage) (V, bool) {
 	var v *V
 	if json.Unmarshal(text, &v) != nil || v == nil {
 		var none V
@@ -123,8 +123,8 @@ func read[V any](text json.RawMessage) (V, bool) {
 }
 
 // readAll reads a list without nulls.
-func readAll[V any](text json.RawMessage) ([]V, bool) {
-	list, ok := read[[]*V](text)
+func parseList[V any](text json.RawMessage) ([]V, bool) {
+	list, ok := parseJSON[[]*V](text)
 	all := make([]V, 0, len(list))
 	for _, v := range list {
 		if v == nil {
@@ -135,7 +135,7 @@ func readAll[V any](text json.RawMessage) ([]V, bool) {
 	return all, ok
 }
 
-func number(text string) bool {
+func isNumber(text string) bool {
 	_, err := item.ParseDecimal(text)
 	return err == nil
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // sizes checks the number and size of a page; 0 is the default of either.
-func sizes(page, size, defaultSize, most int) (int, int, error) {
+func checkPage(page, size, defaultSize, most int) (int, int, error) {
 	if page == 0 {
 		page = 1
 	}
@@ -32,7 +32,7 @@ func sizes(page, size, defaultSize, most int) (int, int, error) {
 }
 
 // before is how many rows come before a page; no view has as many as an int64 does not hold.
-func before(page, size int) int64 {
+func rowOffset(page, size int) int64 {
 	if int64(page-1) > math.MaxInt64/int64(size) {
 		return math.MaxInt64
 	}
@@ -52,17 +52,17 @@ func (v *View[K, S]) Page(ctx context.Context, page, size int, opts ...RowsOptio
 
 func (v *view) pageAt(ctx context.Context, page, size int, opts []RowsOption) (p Page[anyRow], err error) {
 	err = v.core.Measure(ctx, "Timeline.Page", v.Name, func(ctx context.Context) error {
-		o, err := collectView(opts)
+		o, err := collectRowOptions(opts)
 		if err == nil {
-			page, size, err = sizes(page, size, v.PageSize, v.MaxPageSize)
+			page, size, err = checkPage(page, size, v.PageSize, v.MaxPageSize)
 		}
 		if err != nil {
 			return err
 		}
 		p.Page, p.Size, p.Pages = page, size, 1
-		offset := before(page, size)
-		if o.replays() {
-			return v.pagePast(ctx, &p, offset, o)
+		offset := rowOffset(page, size)
+		if o.isReplay() {
+			return v.replayPage(ctx, &p, offset, o)
 		}
 		m, err := v.manifest(ctx)
 		if err != nil {
@@ -85,7 +85,7 @@ func (v *view) pageAt(ctx context.Context, page, size int, opts []RowsOption) (p
 			return err
 		}
 		for _, r := range rows {
-			p.Rows = append(p.Rows, v.row(r))
+			p.Rows = append(p.Rows, v.toRow(r))
 		}
 		if next != "" {
 			p.Next, err = v.cursorAfter(id, next)
@@ -96,20 +96,20 @@ func (v *view) pageAt(ctx context.Context, page, size int, opts []RowsOption) (p
 }
 
 // fill puts rows into a page that has room for one less than there may be.
-func (v *view) fill(p *Page[anyRow], rows []*folded, id string) (err error) {
+func (v *view) fillPage(p *Page[anyRow], rows []*groupState, id string) (err error) {
 	if len(rows) > p.Size {
 		rows = rows[:p.Size]
 		p.Next, err = v.cursorAfter(id, rows[p.Size-1].group)
 	}
 	for _, r := range rows {
-		p.Rows = append(p.Rows, v.row(r))
+		p.Rows = append(p.Rows, v.toRow(r))
 	}
 	return err
 }
 
 // pagePast replays the history and keeps the rows of one page.
-func (v *view) pagePast(ctx context.Context, p *Page[anyRow], offset int64, o rowsOptions) error {
-	meta, err := v.rowsPast(ctx, o, func(_ string, row anyRow) bool {
+func (v *view) replayPage(ctx context.Context, p *Page[anyRow], offset int64, o readOptions) error {
+	meta, err := v.replayRows(ctx, o, func(_ string, row anyRow) bool {
 		if p.Total >= offset && len(p.Rows) < p.Size {
 			p.Rows = append(p.Rows, row)
 		}
@@ -122,36 +122,36 @@ func (v *view) pagePast(ctx context.Context, p *Page[anyRow], offset int64, o ro
 }
 
 // rowsPast replays the history and gives every row, until give is satisfied.
-func (v *view) rowsPast(ctx context.Context, o rowsOptions, give func(group string, row anyRow) bool) (Meta, error) {
-	w, meta, err := v.past(ctx, o)
+func (v *view) replayRows(ctx context.Context, o readOptions, give func(group string, row anyRow) bool) (Meta, error) {
+	w, meta, err := v.replayWindow(ctx, o)
 	if err != nil {
 		return meta, err
 	}
 	var n Counters
-	err = v.replay(ctx, w, &n, func(g *folded) error {
+	err = v.replay(ctx, w, &n, func(g *groupState) error {
 		if v.expired(g.touched, w) {
 			return nil
 		}
-		row, err := v.replayed(g)
+		row, err := v.replayedRow(g)
 		if err != nil {
 			return err
 		}
 		if !give(g.group, row) {
-			return errEnough
+			return errStop
 		}
 		return nil
 	})
-	if err == errEnough {
+	if err == errStop {
 		err = nil
 	}
-	if o.counted(&meta, n); o.complete && err == nil && !meta.HistoryComplete {
+	if o.addCounters(&meta, n); o.requireComplete && err == nil && !meta.HistoryComplete {
 		err = fmt.Errorf("timeline %s: %w", v.Name, ErrIncomplete)
 	}
 	return meta, err
 }
 
 // errEnough ends a replay whose caller needs no more.
-var errEnough = fmt.Errorf("enough")
+var errStop = fmt.Errorf("enough")
 
 // expired reports that a row would have been gone at the moment of a replay.
 func (v *view) expired(touched time.Time, w window) bool {
@@ -179,16 +179,16 @@ func (v *View[K, S]) After(ctx context.Context, cursor string, size int, opts ..
 
 func (v *view) pageAfter(ctx context.Context, cursor string, size int, opts []RowsOption) (p Page[anyRow], err error) {
 	err = v.core.Measure(ctx, "Timeline.After", v.Name, func(ctx context.Context) error {
-		o, err := collectView(opts)
+		o, err := collectRowOptions(opts)
 		if err == nil {
-			_, size, err = sizes(1, size, v.PageSize, v.MaxPageSize)
+			_, size, err = checkPage(1, size, v.PageSize, v.MaxPageSize)
 		}
 		if err != nil {
 			return err
 		}
 		p.Size, p.Total, p.Pages = size, -1, -1
-		if o.replays() {
-			return v.afterPast(ctx, &p, cursor, o)
+		if o.isReplay() {
+			return v.replayAfter(ctx, &p, cursor, o)
 		}
 		m, err := v.manifest(ctx)
 		if err != nil {
@@ -199,8 +199,8 @@ func (v *view) pageAfter(ctx context.Context, cursor string, size int, opts []Ro
 			if id, group, err = v.readCursor(cursor); err != nil {
 				return err
 			}
-			if served = v.kept(m, id, o.stale); served == nil {
-				return errGone
+			if served = v.listable(m, id, o.allowStale); served == nil {
+				return errRowsGone
 			}
 		}
 		if p.Meta, id, err = v.serve(m, served, o); err != nil || id == "" {
@@ -210,7 +210,7 @@ func (v *view) pageAfter(ctx context.Context, cursor string, size int, opts []Ro
 		if group != "" {
 			query = append(query, v.rows.after(group))
 		}
-		var rows []*folded
+		var rows []*groupState
 		for g, err := range v.rows.all(ctx, id, query...) {
 			if err != nil {
 				return err
@@ -218,26 +218,26 @@ func (v *view) pageAfter(ctx context.Context, cursor string, size int, opts []Ro
 			rows = append(rows, g)
 		}
 		if served != m.Active {
-			if err := v.still(ctx, id, o.stale); err != nil {
+			if err := v.checkListable(ctx, id, o.allowStale); err != nil {
 				return err
 			}
 		}
-		return v.fill(&p, rows, id)
+		return v.fillPage(&p, rows, id)
 	})
 	return p, err
 }
 
 // errGone is the error of cursors into rows that cannot be listed any more.
-var errGone error = &cursor.Error{Reason: cursor.Gone}
+var errRowsGone error = &cursor.Error{Reason: cursor.Gone}
 
 // kept is the generation with this id, if it can be listed: it was built, by this definition or whatever one was asked for,
 // and nobody has begun to remove its rows. The one that is served is kept in any case.
-func (v *view) kept(m *manifest, id string, stale bool) *generation {
+func (v *view) listable(m *manifest, id string, stale bool) *generation {
 	if m.Active != nil && m.Active.ID == id {
 		return m.Active
 	}
 	for _, r := range m.Retired {
-		if r.ID == id && r.Was != nil && !r.Sweeping && (stale || r.Was.Print == v.print) {
+		if r.ID == id && r.Was != nil && !r.Sweeping && (stale || r.Was.Fingerprint == v.fingerprint) {
 			return r.Was
 		}
 	}
@@ -245,28 +245,28 @@ func (v *view) kept(m *manifest, id string, stale bool) *generation {
 }
 
 // still makes sure that no row of a generation was missing in what was read until now: their removal is announced first.
-func (v *view) still(ctx context.Context, id string, stale bool) error {
+func (v *view) checkListable(ctx context.Context, id string, stale bool) error {
 	m, err := v.manifest(ctx, entity.Consistent())
-	if err == nil && v.kept(m, id, stale) == nil {
-		err = errGone
+	if err == nil && v.listable(m, id, stale) == nil {
+		err = errRowsGone
 	}
 	return err
 }
 
-func (v *view) afterPast(ctx context.Context, p *Page[anyRow], after string, o rowsOptions) error {
+func (v *view) replayAfter(ctx context.Context, p *Page[anyRow], after string, o readOptions) error {
 	last := ""
 	if after != "" {
 		id, group, err := v.readCursor(after)
 		switch {
 		case err != nil:
 			return err
-		case id != replayed:
+		case id != replayCursorID:
 			return &cursor.Error{Reason: cursor.Foreign}
 		}
 		last = group
 	}
 	final, more := "", false
-	meta, err := v.rowsPast(ctx, o, func(group string, row anyRow) bool {
+	meta, err := v.replayRows(ctx, o, func(group string, row anyRow) bool {
 		switch {
 		case group <= last:
 		case len(p.Rows) < p.Size:
@@ -277,13 +277,13 @@ func (v *view) afterPast(ctx context.Context, p *Page[anyRow], after string, o r
 		return !more
 	})
 	if p.Meta = meta; err == nil && more {
-		p.Next, err = v.cursorAfter(replayed, final)
+		p.Next, err = v.cursorAfter(replayCursorID, final)
 	}
 	return err
 }
 
 // replayed stands for a generation in the cursors of replays.
-const replayed = "-"
+const replayCursorID = "-"
 
 func (v *view) cursorAfter(id, group string) (string, error) {
 	return v.core.Cursor.Encode("timeline\x00"+v.Name, item.Item{"g": item.S(id), "k": item.S(group)})
@@ -304,7 +304,7 @@ func (v *view) readCursor(text string) (id, group string, err error) {
 func (v *View[K, S]) All(ctx context.Context, opts ...RowsOption) iter.Seq2[Row[K, S], error] {
 	return func(yield func(Row[K, S], error) bool) {
 		stopped := false
-		err := v.opened().each(ctx, opts, func(row anyRow) bool {
+		err := v.opened().eachRow(ctx, opts, func(row anyRow) bool {
 			stopped = !yield(typedRow[K, S](row), nil)
 			return !stopped
 		})
@@ -315,14 +315,14 @@ func (v *View[K, S]) All(ctx context.Context, opts ...RowsOption) iter.Seq2[Row[
 }
 
 // each gives every row until give has enough.
-func (v *view) each(ctx context.Context, opts []RowsOption, give func(anyRow) bool) error {
+func (v *view) eachRow(ctx context.Context, opts []RowsOption, give func(anyRow) bool) error {
 	return v.core.Measure(ctx, "Timeline.All", v.Name, func(ctx context.Context) error {
-		o, err := collectView(opts)
+		o, err := collectRowOptions(opts)
 		if err != nil {
 			return err
 		}
-		if o.replays() {
-			_, err := v.rowsPast(ctx, o, func(_ string, row anyRow) bool { return give(row) })
+		if o.isReplay() {
+			_, err := v.replayRows(ctx, o, func(_ string, row anyRow) bool { return give(row) })
 			return err
 		}
 		m, err := v.manifest(ctx)
@@ -337,10 +337,10 @@ func (v *view) each(ctx context.Context, opts []RowsOption, give func(anyRow) bo
 			if err != nil {
 				return err
 			}
-			if !give(v.row(g)) {
+			if !give(v.toRow(g)) {
 				return nil
 			}
 		}
-		return v.still(ctx, id, true)
+		return v.checkListable(ctx, id, true)
 	})
 }

@@ -12,11 +12,11 @@ import (
 type BuildOption func(*buildOptions)
 
 type buildOptions struct {
-	resume   bool
-	segments int
-	every    int // rows of a segment between two notes of how far it is
-	progress func(Meta)
-	err      error
+	resume          bool
+	segments        int
+	checkpointEvery int // rows of a segment between two notes of how far it is
+	progress        func(Meta)
+	err             error
 }
 
 // Resume goes on with a build of the same definition that was cut off, instead of beginning a new one: the result is that
@@ -41,20 +41,20 @@ func Segments(n int) BuildOption {
 // last note is folded again after [Resume]. From 1; default 500.
 func CheckpointEvery(rows int) BuildOption {
 	return func(o *buildOptions) {
-		if o.every = rows; rows < 1 {
+		if o.checkpointEvery = rows; rows < 1 {
 			o.err = badOption("NoteEvery must be 1 or more")
 		}
 	}
 }
 
 const (
-	defaultSegments = 4
-	defaultEvery    = 500
-	overlap         = 15 * time.Minute // how long a write may be on its way: a transaction is repeated for 8 minutes
+	defaultSegments        = 4
+	defaultCheckpointEvery = 500
+	overlap                = 15 * time.Minute // how long a write may be on its way: a transaction is repeated for 8 minutes
 )
 
-func collectBuild(opts []BuildOption) (buildOptions, error) {
-	o := buildOptions{segments: defaultSegments, every: defaultEvery}
+func collectBuildOptions(opts []BuildOption) (buildOptions, error) {
+	o := buildOptions{segments: defaultSegments, checkpointEvery: defaultCheckpointEvery}
 	for _, opt := range opts {
 		if opt == nil {
 			return o, badOption("an option is nil")
@@ -68,14 +68,14 @@ func collectBuild(opts []BuildOption) (buildOptions, error) {
 type builder struct {
 	*view
 	buildOptions
-	*hold
-	id    string     // generation that is written
-	fence int64      // of the lease
-	begun generation // the generation as it was when this builder began
+	*lease
+	id      string     // generation that is written
+	fence   int64      // of the lease
+	started generation // the generation as it was when this builder began
 
-	reports   sync.Mutex // progress is reported once at a time
-	read      sync.Mutex // guards evaluated
-	evaluated int64
+	reportMu    sync.Mutex // progress is reported once at a time
+	evaluatedMu sync.Mutex // guards evaluated
+	evaluated   int64
 }
 
 // Rebuild reads the whole history and makes all rows, beside those that are served, which it replaces in one step at
@@ -90,7 +90,7 @@ func (v *View[K, S]) Rebuild(ctx context.Context, opts ...BuildOption) (Meta, er
 
 func (v *view) rebuild(ctx context.Context, opts []BuildOption) (meta Meta, err error) {
 	err = v.core.Measure(ctx, "Timeline.Rebuild", v.Name, func(ctx context.Context) error {
-		o, err := collectBuild(opts)
+		o, err := collectBuildOptions(opts)
 		if err != nil {
 			return err
 		}
@@ -98,11 +98,11 @@ func (v *view) rebuild(ctx context.Context, opts []BuildOption) (meta Meta, err 
 		if err := b.begin(ctx); err != nil {
 			return err
 		}
-		if err := b.work(ctx, b.run, b.abandon); err != nil {
+		if err := b.runUnderLease(ctx, b.run, b.abandon); err != nil {
 			return err
 		}
 		meta = v.meta(&b.m, b.m.Active)
-		b.tell()
+		b.reportProgress()
 		return nil
 	})
 	return meta, err
@@ -110,45 +110,45 @@ func (v *view) rebuild(ctx context.Context, opts []BuildOption) (meta Meta, err 
 
 // begin takes the lease for a new generation, or for the one that was cut off.
 func (b *builder) begin(ctx context.Context) error {
-	expected, err := b.expected(ctx)
+	expected, err := b.estimateItems(ctx)
 	if err != nil {
 		return err
 	}
-	b.hold, err = acquire(ctx, b.manifests, b.Name, b.core.Runner.NewID(), b.core.Runner.Clock, func(m *manifest) error {
+	b.lease, err = acquire(ctx, b.manifests, b.Name, b.core.Runner.NewID(), b.core.Runner.Clock, func(m *manifest) error {
 		m.Failure = nil
-		if b.resume && b.goesOn(m) {
+		if b.resume && b.canResume(m) {
 			g := *m.Building
 			g.Fence, m.Building = m.Fence, &g
 			return nil
 		}
-		m.giveUp(b.now())
+		m.retireBuilding(b.now())
 		now := b.now()
 		if m.Active != nil { // served rows may account for more than this builder's clock knows of
 			now = later(now, m.Active.Through)
 		}
 		m.Building = &generation{
-			ID: b.core.Runner.NewID(), Print: b.print, Started: now, Through: now, Now: now, Fence: m.Fence,
+			ID: b.core.Runner.NewID(), Fingerprint: b.fingerprint, Started: now, Through: now, ReadAt: now, Fence: m.Fence,
 			Route: string(b.route()), Segments: b.segments, Expected: expected,
 		}
 		return nil
 	})
 	if err == nil {
-		b.begun = *b.m.Building
-		b.id, b.fence, b.evaluated = b.begun.ID, b.m.Fence, b.begun.Evaluated
-		b.hold.note = b.evaluate
+		b.started = *b.m.Building
+		b.id, b.fence, b.evaluated = b.started.ID, b.m.Fence, b.started.Evaluated
+		b.lease.onRenew = b.saveEvaluated
 	}
 	return err
 }
 
 // goesOn reports that there is a build to go on with. Where the served rows have been brought up since it began, it has to
 // be brought up to the same moment before it replaces them.
-func (b *builder) goesOn(m *manifest) bool {
+func (b *builder) canResume(m *manifest) bool {
 	g := m.Building
-	return g != nil && g.Print == b.print && g.Route == string(b.route()) && (!m.behind(g) || b.acceptTimes() == nil)
+	return g != nil && g.Fingerprint == b.fingerprint && g.Route == string(b.route()) && (!m.servesMoreThan(g) || b.acceptTimes() == nil)
 }
 
 // expected is how many items the sources' tables are said to hold; 0 when that is not known.
-func (b *builder) expected(ctx context.Context) (n int64, err error) {
+func (b *builder) estimateItems(ctx context.Context) (n int64, err error) {
 	for _, o := range b.all {
 		if o.core == nil {
 			return 0, nil
@@ -163,30 +163,30 @@ func (b *builder) expected(ctx context.Context) (n int64, err error) {
 }
 
 func (b *builder) window() window {
-	return window{until: b.begun.Through, now: b.begun.Now}
+	return window{until: b.started.Through, now: b.started.ReadAt}
 }
 
 // run makes the rows of the generation and swaps them in.
 func (b *builder) run(ctx context.Context) error {
-	err := b.sweep(ctx, b.hold)
+	err := b.sweep(ctx, b.lease)
 	if err != nil {
 		return err
 	}
 	if b.route() == byPartition {
-		err = b.byPartition(ctx)
+		err = b.buildByPartition(ctx)
 	} else {
-		err = b.sorted(ctx)
+		err = b.buildSorted(ctx)
 	}
 	if err != nil {
 		return err
 	}
 	m := b.last()
 	made := *m.Building
-	if m.behind(&made) {
-		if err := b.raise(ctx); err != nil {
+	if m.servesMoreThan(&made) {
+		if err := b.raiseFence(ctx); err != nil {
 			return err
 		}
-		if made, _, err = b.bringUp(ctx, made, m.Active.Through); err != nil {
+		if made, _, err = b.applyNewEvents(ctx, made, m.Active.Through); err != nil {
 			return err
 		}
 	}
@@ -197,7 +197,7 @@ func (b *builder) run(ctx context.Context) error {
 	return b.save(ctx, func(m *manifest) {
 		g := made
 		g.Finished, g.Rows, g.Positions, g.Fence = b.now(), rows, nil, 0
-		g.Begins = b.begins(m.Active, g.Now, g.Finished, g.Counts)
+		g.HistoryStart = b.historyStart(m.Active, g.ReadAt, g.Finished, g.Counts)
 		if m.Active != nil {
 			m.Retired = append(slices.Clone(m.Retired), retirement{ID: m.Active.ID, At: b.now(), Was: m.Active})
 		}
@@ -207,7 +207,7 @@ func (b *builder) run(ctx context.Context) error {
 
 // raise takes a higher fence: rows are about to be written once more, and no request of the first time that is still on its
 // way may replace them.
-func (b *builder) raise(ctx context.Context) error {
+func (b *builder) raiseFence(ctx context.Context) error {
 	err := b.save(ctx, func(m *manifest) {
 		g := *m.Building
 		m.Fence++
@@ -219,9 +219,9 @@ func (b *builder) raise(ctx context.Context) error {
 
 // checkpoint notes how far the build is.
 func (b *builder) checkpoint(ctx context.Context, change func(*generation)) error {
-	b.read.Lock()
+	b.evaluatedMu.Lock()
 	evaluated := b.evaluated
-	b.read.Unlock()
+	b.evaluatedMu.Unlock()
 	err := b.save(ctx, func(m *manifest) {
 		g := *m.Building
 		g.Positions = maps.Clone(g.Positions)
@@ -229,43 +229,43 @@ func (b *builder) checkpoint(ctx context.Context, change func(*generation)) erro
 		change(&g)
 		m.Building = &g
 	})
-	b.tell()
+	b.reportProgress()
 	return err
 }
 
 // evaluate notes how much was read, for others to see. A build by partition notes that with its positions: it goes on
 // from there.
-func (b *builder) evaluate(m *manifest) {
+func (b *builder) saveEvaluated(m *manifest) {
 	if m.Building == nil || b.route() == byPartition {
 		return
 	}
 	g := *m.Building
-	b.read.Lock()
+	b.evaluatedMu.Lock()
 	g.Evaluated = b.evaluated
-	b.read.Unlock()
+	b.evaluatedMu.Unlock()
 	m.Building = &g
 }
 
 // page counts what was read.
-func (b *builder) page(evaluated int) {
-	b.read.Lock()
+func (b *builder) countEvaluated(evaluated int) {
+	b.evaluatedMu.Lock()
 	b.evaluated += int64(evaluated)
-	b.read.Unlock()
-	b.tell()
+	b.evaluatedMu.Unlock()
+	b.reportProgress()
 }
 
-func (b *builder) tell() {
+func (b *builder) reportProgress() {
 	if b.progress == nil {
 		return
 	}
-	b.reports.Lock()
-	defer b.reports.Unlock()
-	m := b.hold.last()
+	b.reportMu.Lock()
+	defer b.reportMu.Unlock()
+	m := b.lease.last()
 	if m.Building != nil {
 		g := *m.Building
-		b.read.Lock()
+		b.evaluatedMu.Lock()
 		g.Evaluated = b.evaluated
-		b.read.Unlock()
+		b.evaluatedMu.Unlock()
 		m.Building = &g
 	}
 	b.progress(b.meta(&m, m.Active))

@@ -13,19 +13,19 @@ import (
 
 type value = types.AttributeValue
 
-var errRecord = errors.New("timeline: the bytes are no event")
+var errCorruptRecord = errors.New("timeline: the bytes are no event")
 
 // instant is a time as bytes that sort as times do.
-func instant(t time.Time) (string, error) { return key.Nano.Format(t) }
+func formatInstant(t time.Time) (string, error) { return key.Nano.Format(t) }
 
 // appendRecord writes r as bytes.
 func appendRecord(b []byte, r *record) ([]byte, error) {
 	b = binary.AppendUvarint(b, uint64(r.origin))
 	b = binary.AppendVarint(b, r.version)
-	b = binary.AppendVarint(b, int64(r.stored))
+	b = binary.AppendVarint(b, int64(r.payloadVersion))
 	meta := item.Item{"n": item.S(r.name), "k": item.S(r.key)}
-	for name, t := range map[string]time.Time{"a": r.at, "s": r.seen} {
-		text, err := instant(t)
+	for name, t := range map[string]time.Time{"a": r.at, "s": r.acceptedAt} {
+		text, err := formatInstant(t)
 		if err != nil {
 			return nil, err
 		}
@@ -42,17 +42,17 @@ func appendRecord(b []byte, r *record) ([]byte, error) {
 func parseRecord(b []byte) (*record, error) {
 	origin, n := binary.Uvarint(b)
 	if n <= 0 {
-		return nil, errRecord
+		return nil, errCorruptRecord
 	}
 	b = b[n:]
 	var numbers [2]int64
 	for i := range numbers {
 		if numbers[i], n = binary.Varint(b); n <= 0 {
-			return nil, errRecord
+			return nil, errCorruptRecord
 		}
 		b = b[n:]
 	}
-	r := &record{origin: int(origin), version: numbers[0], stored: int(numbers[1])}
+	r := &record{origin: int(origin), version: numbers[0], payloadVersion: int(numbers[1])}
 	meta, b, err := item.ParseBinary(b)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func parseRecord(b []byte) (*record, error) {
 	if r.at, err = key.Nano.Parse(text("a")); err != nil {
 		return nil, err
 	}
-	if r.seen, err = key.Nano.Parse(text("s")); err != nil {
+	if r.acceptedAt, err = key.Nano.Parse(text("s")); err != nil {
 		return nil, err
 	}
 	if r.item, b, err = item.ParseBinary(b); err == nil && len(b) > 0 {

@@ -9,7 +9,7 @@ import (
 )
 
 // mostRefolds bounds how many groups one catch-up folds from their whole history.
-const mostRefolds = 100_000
+const maxRefolds = 100_000
 
 // CatchUp brings the rows up to the events that were accepted since they were built, or last brought up. An event that is
 // newer than its group's last one is applied to the row; a group with one that came late is folded from its whole history:
@@ -27,7 +27,7 @@ func (v *View[K, S]) CatchUp(ctx context.Context, opts ...BuildOption) (Meta, er
 
 func (v *view) catchUp(ctx context.Context, opts []BuildOption) (meta Meta, err error) {
 	err = v.core.Measure(ctx, "Timeline.CatchUp", v.Name, func(ctx context.Context) error {
-		o, err := collectBuild(opts)
+		o, err := collectBuildOptions(opts)
 		if err != nil {
 			return err
 		}
@@ -36,11 +36,11 @@ func (v *view) catchUp(ctx context.Context, opts []BuildOption) (meta Meta, err 
 		}
 		b := &builder{view: v, buildOptions: o}
 		relist := false
-		b.hold, err = acquire(ctx, b.manifests, b.Name, b.core.Runner.NewID(), b.core.Runner.Clock, func(m *manifest) error {
-			if m.Active == nil || m.Active.Print != v.print {
-				stale := &StaleError{View: v.Name, Want: v.print}
+		b.lease, err = acquire(ctx, b.manifests, b.Name, b.core.Runner.NewID(), b.core.Runner.Clock, func(m *manifest) error {
+			if m.Active == nil || m.Active.Fingerprint != v.fingerprint {
+				stale := &StaleError{View: v.Name, Want: v.fingerprint}
 				if m.Active != nil {
-					stale.Have = m.Active.Print
+					stale.Have = m.Active.Fingerprint
 				}
 				return stale
 			}
@@ -52,9 +52,9 @@ func (v *view) catchUp(ctx context.Context, opts []BuildOption) (meta Meta, err 
 		if err != nil {
 			return err
 		}
-		b.begun = *b.m.Active
-		b.id, b.fence = b.begun.ID, b.m.Fence
-		if err := b.work(ctx, func(ctx context.Context) error { return b.update(ctx, relist) }, func(*manifest, error) {}); err != nil {
+		b.started = *b.m.Active
+		b.id, b.fence = b.started.ID, b.m.Fence
+		if err := b.runUnderLease(ctx, func(ctx context.Context) error { return b.updateServed(ctx, relist) }, func(*manifest, error) {}); err != nil {
 			return err
 		}
 		meta = v.meta(&b.m, b.m.Active)
@@ -66,7 +66,7 @@ func (v *view) catchUp(ctx context.Context, opts []BuildOption) (meta Meta, err 
 // acceptTimes fails unless every source says when its events were accepted.
 func (d *definition) acceptTimes() error {
 	for _, x := range d.all {
-		if !x.accepted {
+		if !x.hasAcceptTimes {
 			return fmt.Errorf("timeline %s: %w: %s", d.Name, ErrNoAcceptTime, x.id)
 		}
 	}
@@ -74,12 +74,12 @@ func (d *definition) acceptTimes() error {
 }
 
 // update brings the served rows up to now. relist says that an earlier catch-up did not come to its end.
-func (b *builder) update(ctx context.Context, relist bool) (err error) {
-	if err := b.sweep(ctx, b.hold); err != nil {
+func (b *builder) updateServed(ctx context.Context, relist bool) (err error) {
+	if err := b.sweep(ctx, b.lease); err != nil {
 		return err
 	}
-	now := later(b.now(), b.begun.Through) // rows may have been made by a clock that is ahead of this one
-	g, moved, err := b.bringUp(ctx, b.begun, now)
+	now := later(b.now(), b.started.Through) // rows may have been made by a clock that is ahead of this one
+	g, moved, err := b.applyNewEvents(ctx, b.started, now)
 	if err != nil {
 		return err
 	}
@@ -97,43 +97,43 @@ func (b *builder) update(ctx context.Context, relist bool) (err error) {
 
 // bringUp applies to the rows of a generation what was accepted since, up to now, and what may have been on its way. It
 // gives the generation as it is then, and whether its rows have to be listed again: because some came to be, or live longer.
-func (b *builder) bringUp(ctx context.Context, g generation, now time.Time) (_ generation, moved bool, err error) {
+func (b *builder) applyNewEvents(ctx context.Context, g generation, now time.Time) (_ generation, moved bool, err error) {
 	w := window{until: now, now: now}
-	c := b.collect(w, b.Memory/2)
-	from := recent(g.Newest)
-	c.only = func(_ string, r *record) bool { return r.seen.IsZero() || !r.moment().Before(from) }
-	defer func() { err = joined(err, c.spool.Close()) }()
-	if err := b.readAll(ctx, c, now); err != nil {
+	c := b.newCollector(w, b.Memory/2)
+	from := rereadFrom(g.Newest)
+	c.only = func(_ string, r *record) bool { return r.acceptedAt.IsZero() || !r.lastAccept().Before(from) }
+	defer func() { err = joinClose(err, c.spool.Close()) }()
+	if err := b.readSources(ctx, c, now); err != nil {
 		return g, false, err
 	}
 	n := c.counts
 	ungrouped := n.Ungrouped // of the whole history
-	a := &advance{b: b, ctx: ctx, newest: g.Newest}
+	a := &incrementalFold{b: b, ctx: ctx, newest: g.Newest}
 	if err := b.fold(ctx, c.spool.Sorted(), &n, a); err != nil {
 		return g, false, err
 	}
 	if err := a.flush(); err != nil {
 		return g, false, err
 	}
-	if err := b.refold(ctx, a, w, &n); err != nil {
+	if err := b.refoldLate(ctx, a, w, &n); err != nil {
 		return g, false, err
 	}
 	was := g
-	g.Through, g.Now, g.Finished = now, now, b.now()
+	g.Through, g.ReadAt, g.Finished = now, now, b.now()
 	g.Newest = later(g.Newest, c.newest)
 	g.Counts.Folded += n.Folded
 	g.Counts.Ungrouped = max(g.Counts.Ungrouped, ungrouped)
-	g.Begins = b.begins(&was, now, g.Finished, n)
+	g.HistoryStart = b.historyStart(&was, now, g.Finished, n)
 	g.Baselines = g.Baselines || n.Baselines > 0
 	return g, a.created > 0 || b.Retention > 0 && a.written > 0, nil
 }
 
 // refold folds the groups in which events came late from their whole history.
-func (b *builder) refold(ctx context.Context, a *advance, w window, n *Counters) (err error) {
+func (b *builder) refoldLate(ctx context.Context, a *incrementalFold, w window, n *Counters) (err error) {
 	if len(a.late) == 0 {
 		return nil
 	}
-	if b.scattered() == nil {
+	if b.withoutPartitionKey() == nil {
 		for _, group := range slices.Sorted(maps.Keys(a.late)) {
 			g, err := b.replayGroup(ctx, a.late[group], group, w, n)
 			if err != nil {
@@ -145,14 +145,14 @@ func (b *builder) refold(ctx context.Context, a *advance, w window, n *Counters)
 		}
 		return a.flush()
 	}
-	c := b.collect(w, b.Memory)
+	c := b.newCollector(w, b.Memory)
 	c.only = func(group string, _ *record) bool { _, late := a.late[group]; return late }
-	defer func() { err = joined(err, c.spool.Close()) }()
-	if err := b.readAll(ctx, c, w.now); err != nil {
+	defer func() { err = joinClose(err, c.spool.Close()) }()
+	if err := b.readSources(ctx, c, w.now); err != nil {
 		return err
 	}
 	n.add(c.counts)
-	if err := b.fold(ctx, c.spool.Sorted(), n, whole{a.put}); err != nil {
+	if err := b.fold(ctx, c.spool.Sorted(), n, fullFold{a.put}); err != nil {
 		return err
 	}
 	return a.flush()

@@ -52,7 +52,7 @@ func (c *checker) source(s Source) (all []*origin, byName map[string]*origin) {
 		if title == "" {
 			title = fmt.Sprintf("source %d", i+1)
 		}
-		for _, problem := range o.errs {
+		for _, problem := range o.problems {
 			c.bad(schema.CodeTimelineSource, "Source", "%s: %s", title, problem)
 		}
 		if o.id == "" {
@@ -62,7 +62,7 @@ func (c *checker) source(s Source) (all []*origin, byName map[string]*origin) {
 			c.bad(schema.CodeTimelineSource, "Source", "%s is merged with itself", title)
 		}
 		ids[o.id] = true
-		for _, name := range o.names {
+		for _, name := range o.eventNames {
 			if name == "" || byName[name] != nil {
 				c.bad(schema.CodeTimelineSource, "Source", "%s: the event name %q is empty or there twice", title, name)
 			}
@@ -75,7 +75,7 @@ func (c *checker) source(s Source) (all []*origin, byName map[string]*origin) {
 // upgrades checks the payload steps of the sources.
 func (c *checker) upgrades(all []*origin) {
 	for _, o := range all {
-		for _, problem := range o.stepProblems() {
+		for _, problem := range o.upgradeProblems() {
 			c.bad(schema.CodeTimelineUpgrade, "Source", "%s: %s", o.id, problem)
 		}
 	}
@@ -92,7 +92,7 @@ func (c *checker) handlers(when []Handler[any, any], byName map[string]*origin) 
 		case h.missing || h.key == nil:
 			c.bad(schema.CodeTimelineHandler, "When", "the handler of %q has a nil function", h.event)
 		case o == nil:
-			c.bad(schema.CodeTimelineHandler, "When", "no source has events named %q%s", h.event, nearest(h.event, byName))
+			c.bad(schema.CodeTimelineHandler, "When", "no source has events named %q%s", h.event, suggestion(h.event, byName))
 		case h.payload != o.payload:
 			c.bad(schema.CodeTimelineHandler, "When", "the handler of %q takes a %s, the event has a %s", h.event, h.payload, o.payload)
 		}
@@ -103,7 +103,7 @@ func (c *checker) handlers(when []Handler[any, any], byName map[string]*origin) 
 	}
 }
 
-func nearest(name string, byName map[string]*origin) string {
+func suggestion(name string, byName map[string]*origin) string {
 	var names []string
 	for n := range byName {
 		names = append(names, n)
@@ -126,7 +126,7 @@ func (c *checker) pages(size, most int) {
 }
 
 // leastMemory is what a replay may hold in memory at least, in bytes: less would make a file of every few events.
-const leastMemory = 1 << 16
+const minMemory = 1 << 16
 
 func (c *checker) memory(bytes int) {
 	if bytes < 0 {
@@ -141,22 +141,22 @@ func (c *checker) retention(d time.Duration, all []*origin) {
 		return
 	}
 	for _, o := range all {
-		if o.kept > 0 && (d == 0 || d > o.kept) {
-			c.bad(schema.CodeTimelineRetention, "Retention", "rows would outlive the history of %s, which is kept for %s: a rebuild would lose them", o.id, o.kept)
+		if o.retention > 0 && (d == 0 || d > o.retention) {
+			c.bad(schema.CodeTimelineRetention, "Retention", "rows would outlive the history of %s, which is kept for %s: a rebuild would lose them", o.id, o.retention)
 		}
 	}
 }
 
 // groups checks the key type, and what sources say about the partition of a group.
-func (c *checker) groups(t modelTypes, all []*origin) (keyShape, kept) {
+func (c *checker) groups(t rowTypes, all []*origin) (groupKeyCodec, valueCodec) {
 	k := t.key
-	shape, problem := shapeOf(k)
+	shape, problem := groupKeyCodecOf(k)
 	if problem == "" {
-		if problem = lost(k, false, map[reflect.Type]bool{}); problem != "" {
+		if problem = unstorableField(k, false, map[reflect.Type]bool{}); problem != "" {
 			problem = "it is stored in its row, and " + problem
 		}
 	}
-	keys, err := keep(t.keyBox)
+	keys, err := newValueCodec(t.keyBox)
 	if err != nil && problem == "" {
 		problem = fmt.Sprintf("it cannot be stored: %v", err)
 	}
@@ -164,8 +164,8 @@ func (c *checker) groups(t modelTypes, all []*origin) (keyShape, kept) {
 		c.bad(schema.CodeTimelineKey, "When", "group key %s: %s", k, problem)
 	}
 	for _, o := range all {
-		if o.within != nil && o.groups != k {
-			c.bad(schema.CodeTimelineKey, "Source", "%s: Within takes a %s, groups have the key %s", o.id, o.groups, k)
+		if o.partitionOf != nil && o.partitionKeyType != k {
+			c.bad(schema.CodeTimelineKey, "Source", "%s: Within takes a %s, groups have the key %s", o.id, o.partitionKeyType, k)
 		}
 	}
 	return shape, keys

@@ -14,18 +14,18 @@ import (
 // definition is a checked Fold.
 type definition struct {
 	Projection[any, any] // see Fold.erased
-	modelTypes
-	all     []*origin
-	byEvent map[string]Handler[any, any]
-	shape   keyShape
-	states  kept
-	keys    kept
-	print   string // fingerprint
+	rowTypes
+	all         []*origin
+	byEvent     map[string]Handler[any, any]
+	keyCodec    groupKeyCodec
+	states      valueCodec
+	keys        valueCodec
+	fingerprint string // fingerprint
 }
 
 // define checks a Fold. The error joins an *entity.SchemaError for every mistake.
-func define(f Projection[any, any], t modelTypes) (*definition, error) {
-	d := &definition{Projection: f, modelTypes: t, byEvent: map[string]Handler[any, any]{}}
+func define(f Projection[any, any], t rowTypes) (*definition, error) {
+	d := &definition{Projection: f, rowTypes: t, byEvent: map[string]Handler[any, any]{}}
 	c := &checker{what: "timeline.Projection " + f.Name}
 	c.name(f.Name)
 	if f.Version < 1 {
@@ -36,7 +36,7 @@ func define(f Projection[any, any], t modelTypes) (*definition, error) {
 	d.all, byName = c.source(f.Source)
 	c.upgrades(d.all)
 	c.handlers(f.Handlers, byName)
-	d.shape, d.keys = c.groups(t, d.all)
+	d.keyCodec, d.keys = c.groups(t, d.all)
 	c.pages(d.PageSize, d.MaxPageSize)
 	c.retention(f.Retention, d.all)
 	d.checkState(c)
@@ -47,19 +47,19 @@ func define(f Projection[any, any], t modelTypes) (*definition, error) {
 		d.byEvent[w.event] = w
 	}
 	var err error
-	d.print, err = d.fingerprint()
+	d.fingerprint, err = d.computeFingerprint()
 	return d, err
 }
 
 // checkState refuses states that would come back from the table as something else.
 func (d *definition) checkState(c *checker) {
-	if problem := lost(d.state, false, map[reflect.Type]bool{}); problem != "" {
+	if problem := unstorableField(d.state, false, map[reflect.Type]bool{}); problem != "" {
 		c.bad(schema.CodeTimelineState, "Start", "a state is stored in its row, and %s", problem)
 		return
 	}
 	var err error
-	if d.states, err = keep(d.stateBox); err == nil {
-		err = d.states.survives(reflect.ValueOf(d.Start()).Elem())
+	if d.states, err = newValueCodec(d.stateBox); err == nil {
+		err = d.states.checkRoundTrip(reflect.ValueOf(d.Start()).Elem())
 	}
 	if err != nil {
 		c.bad(schema.CodeTimelineState, "Start", "the state %s cannot be stored: %v", d.state, err)
@@ -67,50 +67,50 @@ func (d *definition) checkState(c *checker) {
 }
 
 // grouped is an event with its group.
-type grouped struct {
+type eventGroup struct {
 	key   any
 	group string
 }
 
 // group opens an event and finds its group. It is nil for an event that does not count.
-func (d *definition) group(r *record, n *Counters) (*grouped, error) {
+func (d *definition) groupOf(r *record, n *Counters) (*eventGroup, error) {
 	o := d.all[r.origin]
 	if _, handled := d.byEvent[r.name]; !handled && o.classify == nil {
 		n.Unhandled++
 		return nil, nil
 	}
-	x, err := o.open(r)
+	x, err := o.decodeEvent(r)
 	if err != nil {
-		return nil, d.named(err)
+		return nil, d.withView(err)
 	}
 	h, handled := d.byEvent[x.Name]
 	if !handled {
 		n.Unhandled++
 		return nil, nil
 	}
-	if r.stored != o.version {
+	if r.payloadVersion != o.payloadVersion {
 		n.Upgraded++
 	}
-	g := &grouped{key: h.key(x)}
-	if g.group, err = d.shape.text(reflect.ValueOf(g.key)); err != nil {
+	g := &eventGroup{key: h.key(x)}
+	if g.group, err = d.keyCodec.text(reflect.ValueOf(g.key)); err != nil {
 		if d.SkipUngrouped {
 			n.Ungrouped++
 			return nil, nil
 		}
-		return nil, d.named(o.failed(r, Grouping, err))
+		return nil, d.withView(o.eventError(r, Grouping, err))
 	}
-	if err := o.inside(g.key, r); err != nil {
-		return nil, d.named(o.failed(r, Grouping, err))
+	if err := o.checkPartition(g.key, r); err != nil {
+		return nil, d.withView(o.eventError(r, Grouping, err))
 	}
 	return g, nil
 }
 
 // inside refuses an event that does not lie where Within says that its group does.
-func (o *origin) inside(k any, r *record) error {
-	if o.within == nil {
+func (o *origin) checkPartition(k any, r *record) error {
+	if o.partitionOf == nil {
 		return nil
 	}
-	cond, err := o.under(o.within(k))
+	cond, err := o.under(o.partitionOf(k))
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (o *origin) inside(k any, r *record) error {
 func holds(c expr.Cond, it map[string]types.AttributeValue) bool { return expr.HoldsKey(c, it) }
 
 // named gives an error of a source the view's name.
-func (d *definition) named(err error) error { return inView(d.Name, err) }
+func (d *definition) withView(err error) error { return inView(d.Name, err) }
 
 func inView(view string, err error) error {
 	switch e := err.(type) {

@@ -17,23 +17,23 @@ type Event[P any] struct {
 
 // record is one event of a source as it was read: undecoded, so that it can be kept as bytes.
 type record struct {
-	origin       int // position in the fold's sources
-	name         string
-	key          string
-	at, seen     time.Time
-	version      int64
-	stored       int
-	item, before map[string]value
+	origin         int // position in the fold's sources
+	name           string
+	key            string
+	at, acceptedAt time.Time
+	version        int64
+	payloadVersion int
+	item, before   map[string]value
 }
 
 // occurrence is a decoded event whose payload type is erased.
-type occurrence struct {
+type decodedEvent struct {
 	Event[any]
 	before any // nil, or of the payload's type
 }
 
 // typed gives an occurrence its payload type back.
-func typed[P any](o *occurrence) Event[P] {
+func typedEvent[P any](o *decodedEvent) Event[P] {
 	e := Event[P]{
 		Name: o.Name, Source: o.Source, Key: o.Key, At: o.At, AcceptedAt: o.AcceptedAt, Version: o.Version, PayloadVersion: o.PayloadVersion,
 		Payload: o.Payload.(P),

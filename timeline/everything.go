@@ -10,9 +10,9 @@ import (
 )
 
 // everything reads the whole history of an origin, one page after the other.
-func (o *origin) everything(ctx context.Context, now time.Time, to sink) error {
+func (o *origin) readWhole(ctx context.Context, now time.Time, to recordSink) error {
 	if o.feed != nil {
-		return o.drain(ctx, to)
+		return o.readFeed(ctx, to)
 	}
 	return o.scan(ctx, 0, 1, nil, now, to)
 }
@@ -22,9 +22,9 @@ const feedMemory = 16 << 20
 
 // drain reads a feed. Nothing keeps it from giving an event twice, or two events with one identity, in any order: they are
 // sorted by identity first.
-func (o *origin) drain(ctx context.Context, to sink) (err error) {
+func (o *origin) readFeed(ctx context.Context, to recordSink) (err error) {
 	s := spool.New(feedMemory, to.dir)
-	defer func() { err = joined(err, s.Close()) }()
+	defer func() { err = joinClose(err, s.Close()) }()
 	for r, err := range o.feed(ctx) {
 		if err == nil {
 			err = ctx.Err()
@@ -32,13 +32,13 @@ func (o *origin) drain(ctx context.Context, to sink) (err error) {
 		if err != nil {
 			return err
 		}
-		at, err := instant(r.at)
+		at, err := formatInstant(r.at)
 		if err != nil {
-			return o.failed(r, History, err)
+			return o.eventError(r, History, err)
 		}
 		b, err := appendRecord(nil, r)
 		if err != nil {
-			return o.failed(r, History, err)
+			return o.eventError(r, History, err)
 		}
 		if err := s.Add([]byte(at+separator+r.key), b); err != nil {
 			return err
@@ -55,10 +55,10 @@ func (o *origin) drain(ctx context.Context, to sink) (err error) {
 		}
 		if bytes.Equal(e.Key, last.Key) {
 			if !bytes.Equal(e.Value, last.Value) {
-				return o.failed(r, History, ErrDuplicate)
+				return o.eventError(r, History, ErrDuplicate)
 			}
-			if to.repeated != nil {
-				to.repeated()
+			if to.duplicate != nil {
+				to.duplicate()
 			}
 			continue
 		}
@@ -71,7 +71,7 @@ func (o *origin) drain(ctx context.Context, to sink) (err error) {
 }
 
 // joined adds an error of tidying up to one that came before.
-func joined(err, closing error) error {
+func joinClose(err, closing error) error {
 	if closing == nil {
 		return err
 	}

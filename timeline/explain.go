@@ -56,7 +56,7 @@ func (v *view) explain(ctx context.Context) (Explanation, error) {
 		return Explanation{}, v.core.Wrap("Timeline.Explain", "", err)
 	}
 	e := Explanation{View: v.Name, Route: string(v.route()), OneRow: "a query of its partition in each source"}
-	if v.scattered() != nil {
+	if v.withoutPartitionKey() != nil {
 		e.OneRow = "a scan, with FullReplay: not every source has PartitionKey"
 	}
 	for _, o := range v.all {

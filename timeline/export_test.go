@@ -4,7 +4,7 @@ import "reflect"
 
 // GroupText is the text of a group key.
 func GroupText[K comparable](k K) (string, error) {
-	shape, problem := shapeOf(reflect.TypeFor[K]())
+	shape, problem := groupKeyCodecOf(reflect.TypeFor[K]())
 	if problem != "" {
 		panic(problem)
 	}
@@ -18,7 +18,7 @@ func CursorAfter[K comparable, S any](v *View[K, S], generation, group string) (
 
 // Assembled pushes items through the assembler of a source, and tells after each, and after the end, how many are held.
 func Assembled(s Source, items []map[string]value, told func(name string, version int64, before bool), held func(int)) error {
-	a := s.origins()[0].assemble().(*lives)
+	a := s.origins()[0].assemble().(*versionEvents)
 	give := func(r *record) error {
 		told(r.name, r.version, r.before != nil)
 		return nil

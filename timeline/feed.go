@@ -18,7 +18,7 @@ import (
 // that is yielded twice counts once; two with one At and Key and different content are an *[EventError]. An event without
 // Seen counts as accepted before everything else, and is compared with what rows have by each [View.CatchUp].
 func Feed[P any](name string, events []string, read func(context.Context) iter.Seq2[Event[P], error], opts ...SourceOption) Source {
-	o := &origin{id: "feed:" + name, kind: "feed", payload: reflect.TypeFor[P](), names: slices.Clone(events), version: 1}
+	o := &origin{id: "feed:" + name, kind: "feed", payload: reflect.TypeFor[P](), eventNames: slices.Clone(events), payloadVersion: 1}
 	if name == "" || strings.Contains(name, separator) {
 		o.problem("a feed needs a name")
 	}
@@ -37,21 +37,21 @@ func Feed[P any](name string, events []string, read func(context.Context) iter.S
 		}
 		return v.Elem().Interface(), "", nil
 	}
-	if problem := lost(o.payload, true, map[reflect.Type]bool{}); problem != "" {
+	if problem := unstorableField(o.payload, true, map[reflect.Type]bool{}); problem != "" {
 		o.problem("the payload cannot be kept: %s", problem)
 	}
-	o.accepted = true
+	o.hasAcceptTimes = true
 	o.feed = func(ctx context.Context) iter.Seq2[*record, error] {
 		return func(yield func(*record, error) bool) {
 			for e, err := range read(ctx) {
-				r := &record{name: e.Name, key: e.Key, at: e.At.UTC(), seen: e.AcceptedAt.UTC(), version: e.Version, stored: 1}
+				r := &record{name: e.Name, key: e.Key, at: e.At.UTC(), acceptedAt: e.AcceptedAt.UTC(), version: e.Version, payloadVersion: 1}
 				if err == nil {
-					err = o.given(r)
+					err = o.checkFed(r)
 				}
 				if err == nil {
 					r.item, err = codec.Encode(reflect.ValueOf(e.Payload))
 					if err != nil {
-						err = o.failed(r, Decoding, err)
+						err = o.eventError(r, Decoding, err)
 					}
 				}
 				if !yield(r, err) || err != nil {
@@ -64,18 +64,18 @@ func Feed[P any](name string, events []string, read func(context.Context) iter.S
 }
 
 // given checks what a feed yields.
-func (o *origin) given(r *record) error {
+func (o *origin) checkFed(r *record) error {
 	problem := ""
 	switch {
 	case r.key == "" || strings.Contains(r.key, separator):
 		problem = "the event has no key"
 	case r.at.IsZero():
 		problem = "the event has no time"
-	case o.classify == nil && !slices.Contains(o.names, r.name):
-		return o.failed(r, Naming, ErrUnknownEvent)
+	case o.classify == nil && !slices.Contains(o.eventNames, r.name):
+		return o.eventError(r, Naming, ErrUnknownEvent)
 	}
 	if problem != "" {
-		return o.failed(r, History, fmt.Errorf("%s", problem))
+		return o.eventError(r, History, fmt.Errorf("%s", problem))
 	}
 	return nil
 }

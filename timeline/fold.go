@@ -69,11 +69,11 @@ func (f Projection[K, S]) withDefaults() Projection[K, S] {
 }
 
 // modelTypes are those of a view's keys and states, and the boxes that they are stored in.
-type modelTypes struct {
+type rowTypes struct {
 	key, state       reflect.Type
 	keyBox, stateBox reflect.Type
 }
 
-func typesOf[K comparable, S any]() modelTypes {
-	return modelTypes{reflect.TypeFor[K](), reflect.TypeFor[S](), reflect.TypeFor[box[K]](), reflect.TypeFor[box[S]]()}
+func rowTypesOf[K comparable, S any]() rowTypes {
+	return rowTypes{reflect.TypeFor[K](), reflect.TypeFor[S](), reflect.TypeFor[box[K]](), reflect.TypeFor[box[S]]()}
 }

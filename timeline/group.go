@@ -18,7 +18,7 @@ import (
 )
 
 // keyShape writes group keys as text: different keys give different texts, whose order is the order of rows.
-type keyShape struct {
+type groupKeyCodec struct {
 	parts []keyPart
 }
 
@@ -34,17 +34,17 @@ var timeType = reflect.TypeFor[time.Time]()
 
 // shapeOf compiles the type of a group key: a string, a number, a bool, a time, or a struct of these. problem says why it
 // cannot be one.
-func shapeOf(t reflect.Type) (shape keyShape, problem string) {
+func groupKeyCodecOf(t reflect.Type) (shape groupKeyCodec, problem string) {
 	if t.Kind() != reflect.Struct || t == timeType {
-		part, problem := partOf(t, "", nil)
-		return keyShape{[]keyPart{part}}, problem
+		part, problem := keyPartOf(t, "", nil)
+		return groupKeyCodec{[]keyPart{part}}, problem
 	}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if !f.IsExported() || f.Anonymous {
 			return shape, fmt.Sprintf("field %s must be exported, and not embedded", f.Name)
 		}
-		part, problem := partOf(f.Type, f.Name, f.Index)
+		part, problem := keyPartOf(f.Type, f.Name, f.Index)
 		if problem != "" {
 			return shape, fmt.Sprintf("field %s: %s", f.Name, problem)
 		}
@@ -53,7 +53,7 @@ func shapeOf(t reflect.Type) (shape keyShape, problem string) {
 	return shape, ""
 }
 
-func partOf(t reflect.Type, name string, index []int) (keyPart, string) {
+func keyPartOf(t reflect.Type, name string, index []int) (keyPart, string) {
 	p := keyPart{name: name, index: index, kind: t.Kind(), time: t == timeType}
 	switch t.Kind() {
 	case reflect.String, reflect.Bool,
@@ -68,7 +68,7 @@ func partOf(t reflect.Type, name string, index []int) (keyPart, string) {
 }
 
 // text is the key as text. A string that is empty, or a time that is zero, is no value: the event lacks its group.
-func (s keyShape) text(k reflect.Value) (string, error) {
+func (s groupKeyCodec) text(k reflect.Value) (string, error) {
 	if len(s.parts) == 0 {
 		return "all", nil // struct{}: one group for everything
 	}
@@ -94,7 +94,7 @@ func (p keyPart) text(v reflect.Value) (string, error) {
 		if t.IsZero() {
 			return "", p.missing("is the zero time")
 		}
-		return instant(t)
+		return formatInstant(t)
 	case p.kind == reflect.String:
 		switch s := v.String(); {
 		case s == "":
@@ -102,7 +102,7 @@ func (p keyPart) text(v reflect.Value) (string, error) {
 		case !utf8.ValidString(s):
 			return "", p.missing("is not UTF-8")
 		default:
-			return escaper.Replace(s), nil
+			return groupKeyEscaper.Replace(s), nil
 		}
 	case p.kind == reflect.Bool:
 		return strconv.FormatBool(v.Bool()), nil
@@ -114,7 +114,7 @@ func (p keyPart) text(v reflect.Value) (string, error) {
 }
 
 // escaper keeps the separators of texts and sort keys out of strings without changing their order.
-var escaper = strings.NewReplacer("\x00", "\x02\x01", "\x01", "\x02\x02", "\x02", "\x02\x03")
+var groupKeyEscaper = strings.NewReplacer("\x00", "\x02\x01", "\x01", "\x02\x02", "\x02", "\x02\x03")
 
 func (p keyPart) missing(problem string) error {
 	name := "the key"
@@ -125,7 +125,7 @@ func (p keyPart) missing(problem string) error {
 }
 
 // shown is the key for a reader. A part that has to do with a confidential text is hidden: it may have been made of it.
-func (s keyShape) shown(k reflect.Value, confidential []string) string {
+func (s groupKeyCodec) redacted(k reflect.Value, confidential []string) string {
 	if len(s.parts) == 0 {
 		return "all"
 	}
@@ -167,7 +167,7 @@ func related(a, b string) bool {
 }
 
 // confidential are the texts in an item's secret and unique attributes.
-func (o *origin) confidential(it item.Item) (texts []string) {
+func (o *origin) confidentialTexts(it item.Item) (texts []string) {
 	if o.core == nil {
 		return nil
 	}

@@ -6,9 +6,9 @@ import "reflect"
 type Handler[K comparable, S any] struct {
 	event   string
 	payload reflect.Type
-	key     func(*occurrence) K
-	apply   func(*S, *occurrence) error // nil: the event only makes its group exist
-	missing bool                        // a function is nil
+	key     func(*decodedEvent) K
+	apply   func(*S, *decodedEvent) error // nil: the event only makes its group exist
+	missing bool                          // a function is nil
 }
 
 // On handles events of one name: key gives the group of an event, and apply brings the group's state up to it. P is the
@@ -17,7 +17,7 @@ type Handler[K comparable, S any] struct {
 func On[P any, K comparable, S any](event string, key func(P) K, apply func(*S, Event[P]) error) Handler[K, S] {
 	h := Ensure[P, K, S](event, key)
 	h.missing = h.missing || apply == nil
-	h.apply = func(s *S, x *occurrence) error { return apply(s, typed[P](x)) }
+	h.apply = func(s *S, x *decodedEvent) error { return apply(s, typedEvent[P](x)) }
 	return h
 }
 
@@ -25,7 +25,7 @@ func On[P any, K comparable, S any](event string, key func(P) K, apply func(*S, 
 func Ensure[P any, K comparable, S any](event string, key func(P) K) Handler[K, S] {
 	return Handler[K, S]{
 		event: event, payload: reflect.TypeFor[P](), missing: key == nil,
-		key: func(x *occurrence) K { return key(x.Payload.(P)) },
+		key: func(x *decodedEvent) K { return key(x.Payload.(P)) },
 	}
 }
 
@@ -33,10 +33,10 @@ func Ensure[P any, K comparable, S any](event string, key func(P) K) Handler[K, 
 func (h Handler[K, S]) erased() Handler[any, any] {
 	e := Handler[any, any]{event: h.event, payload: h.payload, missing: h.missing}
 	if h.key != nil {
-		e.key = func(x *occurrence) any { return h.key(x) }
+		e.key = func(x *decodedEvent) any { return h.key(x) }
 	}
 	if h.apply != nil {
-		e.apply = func(s *any, x *occurrence) error { return h.apply((*s).(*S), x) }
+		e.apply = func(s *any, x *decodedEvent) error { return h.apply((*s).(*S), x) }
 	}
 	return e
 }

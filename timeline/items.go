@@ -19,14 +19,14 @@ import (
 // Such items do not tell when the store accepted them, which [View.CatchUp] and [AsKnownAt] need; see [AcceptedAt].
 func Items[T any, V any](s *entity.Store[T], at *V, opts ...SourceOption) Source {
 	if s == nil {
-		return &origin{errs: []string{"the store is nil"}}
+		return &origin{problems: []string{"the store is nil"}}
 	}
 	o := newOrigin("items", s, reflect.TypeFor[T]())
 	if o.core == nil {
 		return o
 	}
-	clock := o.clock(at, "the time of an event")
-	o.names = []string{o.event("stored")}
+	clock := o.timeField(at, "the time of an event")
+	o.eventNames = []string{o.eventName("stored")}
 	o.filter = func(now time.Time) expr.Cond {
 		cond := o.own()
 		if o.core.Schema.HasMetadata {
@@ -40,10 +40,10 @@ func Items[T any, V any](s *entity.Store[T], at *V, opts ...SourceOption) Source
 	if clock == nil {
 		return o
 	}
-	o.clocks = append(o.clocks, "at "+clock.Name)
-	o.assemble = func() assembler { return each{o, o.event("stored"), clock, o.seen} }
+	o.timeAttrs = append(o.timeAttrs, "at "+clock.Name)
+	o.assemble = func() assembler { return itemEvents{o, o.eventName("stored"), clock, o.acceptedAt} }
 	if x, ok := schema.Feature[plan.ExpirySetter](o.core.Schema); ok {
-		o.kept = lifetime(x)
+		o.retention = lifetime(x)
 	}
 	if o.core.Schema.Options.Interop {
 		o.problem("in tables that are shared with effect-dynamodb nothing shows which current items from others")
@@ -67,15 +67,15 @@ func AcceptedAt[V any](field *V) SourceOption {
 			o.problem("AcceptedAt is for Items")
 			return
 		}
-		if a := o.clock(field, "the time of acceptance"); a != nil {
-			o.accepted, o.clocks = true, append(o.clocks, "seen "+a.Name)
-			o.seen = func(it item.Item) (time.Time, error) { return a.Format.FromValue(it[a.Name]) }
+		if a := o.timeField(field, "the time of acceptance"); a != nil {
+			o.hasAcceptTimes, o.timeAttrs = true, append(o.timeAttrs, "seen "+a.Name)
+			o.acceptedAt = func(it item.Item) (time.Time, error) { return a.Format.FromValue(it[a.Name]) }
 		}
 	}
 }
 
 // clock resolves a field that holds a time.
-func (o *origin) clock(field any, what string) *schema.Attr {
+func (o *origin) timeField(field any, what string) *schema.Attr {
 	n, err := plan.Node(o.core.Schema, opt.Target{Pointer: field})
 	if err != nil || n.Attr == nil || !n.Top {
 		o.problem("%s must be a field of the prototype that entity.Fields gives", what)

@@ -11,20 +11,20 @@ import (
 )
 
 // leaseTime is how long a builder is trusted to be at work after it last said so.
-const leaseTime = 30 * time.Second
+const leaseDuration = 30 * time.Second
 
 // hold is a builder's right to change the rows of a view: nobody else has its fence, and whatever it writes is refused
 // once another builder has a higher one.
-type hold struct {
-	store *entity.Store[manifest]
-	clock func() time.Time
-	note  func(*manifest) // what a sign of life takes along; nil: nothing
-	mu    sync.Mutex
-	m     manifest
+type lease struct {
+	store   *entity.Store[manifest]
+	clock   func() time.Time
+	onRenew func(*manifest) // what a sign of life takes along; nil: nothing
+	mu      sync.Mutex
+	m       manifest
 }
 
 // acquire takes the lease of a view, after change has been made to its manifest.
-func acquire(ctx context.Context, store *entity.Store[manifest], view, owner string, clock func() time.Time, change func(*manifest) error) (*hold, error) {
+func acquire(ctx context.Context, store *entity.Store[manifest], view, owner string, clock func() time.Time, change func(*manifest) error) (*lease, error) {
 	for {
 		m, err := store.Get(ctx, manifest{View: view}, entity.Consistent())
 		fresh := errors.Is(err, entity.ErrNotFound)
@@ -36,9 +36,9 @@ func acquire(ctx context.Context, store *entity.Store[manifest], view, owner str
 		}
 		now, was := clock().UTC(), m
 		if m.Owner != "" && m.Lease.After(now) {
-			return nil, &BuildingError{View: view, Owner: m.Owner, Until: m.Lease, Progress: m.working(now).progress()}
+			return nil, &BuildingError{View: view, Owner: m.Owner, Until: m.Lease, Progress: m.activeBuild(now).progress()}
 		}
-		m.View, m.Format, m.Owner, m.Fence, m.Lease = view, formatVersion, owner, m.Fence+1, now.Add(leaseTime)
+		m.View, m.Format, m.Owner, m.Fence, m.Lease = view, formatVersion, owner, m.Fence+1, now.Add(leaseDuration)
 		m.Saves++
 		if err := change(&m); err != nil {
 			return nil, err
@@ -61,13 +61,13 @@ func acquire(ctx context.Context, store *entity.Store[manifest], view, owner str
 		if err != nil {
 			return nil, err
 		}
-		return &hold{store: store, clock: clock, m: m}, nil
+		return &lease{store: store, clock: clock, m: m}, nil
 	}
 }
 
 // save writes the manifest after change, as long as the fence is ours, and renews the lease. A save that was on its way for
 // long does not undo a later one: each has its number.
-func (h *hold) save(ctx context.Context, change func(*manifest)) error {
+func (h *lease) save(ctx context.Context, change func(*manifest)) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	err := h.put(ctx, change)
@@ -85,11 +85,11 @@ func (h *hold) save(ctx context.Context, change func(*manifest)) error {
 	return err
 }
 
-func (h *hold) put(ctx context.Context, change func(*manifest)) error {
+func (h *lease) put(ctx context.Context, change func(*manifest)) error {
 	next := h.m
 	change(&next)
 	if next.Owner != "" {
-		next.Lease = h.clock().UTC().Add(leaseTime)
+		next.Lease = h.clock().UTC().Add(leaseDuration)
 	} else {
 		next.Lease = time.Time{}
 	}
@@ -103,7 +103,7 @@ func (h *hold) put(ctx context.Context, change func(*manifest)) error {
 }
 
 // last is the manifest as it was last saved.
-func (h *hold) last() manifest {
+func (h *lease) last() manifest {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.m
@@ -111,22 +111,22 @@ func (h *hold) last() manifest {
 
 // beat renews the lease when a third of it has passed. Nothing is lost when that fails for another reason than another
 // builder: the next beat comes soon.
-func (h *hold) beat(ctx context.Context) error {
+func (h *lease) renewIfDue(ctx context.Context) error {
 	h.mu.Lock()
-	due := h.clock().UTC().After(h.m.Lease.Add(-leaseTime * 2 / 3))
+	due := h.clock().UTC().After(h.m.Lease.Add(-leaseDuration * 2 / 3))
 	h.mu.Unlock()
 	if !due {
 		return nil
 	}
 	return h.save(ctx, func(m *manifest) {
-		if h.note != nil {
-			h.note(m)
+		if h.onRenew != nil {
+			h.onRenew(m)
 		}
 	})
 }
 
 // alive renews the lease while work is done, and ends the work when the lease is lost.
-func (h *hold) alive(ctx context.Context, work func(context.Context) error) error {
+func (h *lease) keepAlive(ctx context.Context, work func(context.Context) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	defer func() { // also when a handler panics; it must not renew the lease once that was given up
@@ -135,14 +135,14 @@ func (h *hold) alive(ctx context.Context, work func(context.Context) error) erro
 	}()
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(leaseTime / 6)
+		tick := time.NewTicker(leaseDuration / 6)
 		defer tick.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				if err := h.beat(ctx); errors.Is(err, ErrLeaseLost) {
+				if err := h.renewIfDue(ctx); errors.Is(err, ErrLeaseLost) {
 					stop(err)
 				}
 			}
@@ -156,7 +156,7 @@ func (h *hold) alive(ctx context.Context, work func(context.Context) error) erro
 }
 
 // working is the generation that a builder with a lease is making; nil when none is, or the lease has ended.
-func (m *manifest) working(now time.Time) *generation {
+func (m *manifest) activeBuild(now time.Time) *generation {
 	if g := m.Building; g != nil && g.Fence == m.Fence && m.Owner != "" && m.Lease.After(now) {
 		return g
 	}
@@ -164,7 +164,7 @@ func (m *manifest) working(now time.Time) *generation {
 }
 
 // behind reports that the served rows account for events that a generation which is being made does not.
-func (m *manifest) behind(g *generation) bool {
+func (m *manifest) servesMoreThan(g *generation) bool {
 	return m.Active != nil && m.Active.Through.After(g.Through)
 }
 

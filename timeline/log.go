@@ -61,7 +61,7 @@ func NewLog(db *entity.DB, l Log) (*LogView, error) {
 	c.memory(l.Memory)
 	for _, name := range l.Events {
 		if byName[name] == nil {
-			c.bad(schema.CodeTimelineHandler, "Events", "no source has events named %q%s", name, nearest(name, byName))
+			c.bad(schema.CodeTimelineHandler, "Events", "no source has events named %q%s", name, suggestion(name, byName))
 		}
 		v.listed[name] = true
 	}
@@ -104,12 +104,12 @@ type LogOption = RowsOption
 // key's, from the left, as are to be fixed. It is read by a query. Sources of other entities are
 // left out; one of the log's must be of this one.
 func ForKey[T any](key T) LogOption {
-	return func(o *rowsOptions) { o.of = &key }
+	return func(o *readOptions) { o.forKey = &key }
 }
 
 // Since leaves out of a log what happened before t. The zero time is as if it was not given.
 func Since(t time.Time) LogOption {
-	return func(o *rowsOptions) { o.since = t.UTC() }
+	return func(o *readOptions) { o.since = t.UTC() }
 }
 
 // Page returns a page of events by its number, from 1; 0 is the first page, and size 0 the default size. A page beyond the
@@ -120,12 +120,12 @@ func (v *LogView) Page(ctx context.Context, page, size int, opts ...LogOption) (
 	if err := v.core.Err(); err != nil {
 		return p, v.core.Wrap("Timeline.LogPage", "", err)
 	}
-	page, size, err = sizes(page, size, v.PageSize, v.MaxPageSize)
+	page, size, err = checkPage(page, size, v.PageSize, v.MaxPageSize)
 	if err != nil {
 		return p, err
 	}
 	p.Page, p.Size = page, size
-	offset := before(page, size)
+	offset := rowOffset(page, size)
 	p.Meta, err = v.read(ctx, "Timeline.LogPage", "", opts, func(e Entry, _ string) bool {
 		if p.Total >= offset && len(p.Rows) < size {
 			p.Rows = append(p.Rows, e)
@@ -145,17 +145,17 @@ func (v *LogView) After(ctx context.Context, after string, size int, opts ...Log
 	if err := v.core.Err(); err != nil {
 		return p, v.core.Wrap("Timeline.LogAfter", "", err)
 	}
-	_, size, err = sizes(1, size, v.PageSize, v.MaxPageSize)
+	_, size, err = checkPage(1, size, v.PageSize, v.MaxPageSize)
 	if err != nil {
 		return p, err
 	}
-	if err := v.cursors(); err != nil {
+	if err := v.checkCursorKey(); err != nil {
 		return p, err
 	}
 	p.Size, p.Total, p.Pages = size, -1, -1
 	last, final, more := "", "", false
 	if after != "" {
-		it, err := v.core.Cursor.Decode(v.binding(), after, []cursor.Attr{{Name: "p", Type: types.ScalarAttributeTypeS}})
+		it, err := v.core.Cursor.Decode(v.cursorBinding(), after, []cursor.Attr{{Name: "p", Type: types.ScalarAttributeTypeS}})
 		if err != nil {
 			return p, err
 		}
@@ -170,13 +170,13 @@ func (v *LogView) After(ctx context.Context, after string, size int, opts ...Log
 		return !more
 	})
 	if err == nil && more {
-		p.Next, err = v.core.Cursor.Encode(v.binding(), item.Item{"p": item.S(final)})
+		p.Next, err = v.core.Cursor.Encode(v.cursorBinding(), item.Item{"p": item.S(final)})
 	}
 	return p, err
 }
 
 // cursors refuses cursors that would show the keys of events that have secret parts.
-func (v *LogView) cursors() error {
+func (v *LogView) checkCursorKey() error {
 	for _, o := range v.all {
 		if o.core == nil {
 			continue
@@ -188,7 +188,7 @@ func (v *LogView) cursors() error {
 	return nil
 }
 
-func (v *LogView) binding() string {
+func (v *LogView) cursorBinding() string {
 	return fmt.Sprintf("timeline log\x00%s\x00%t", v.Name, v.Oldest)
 }
 
@@ -209,24 +209,24 @@ func (v *LogView) All(ctx context.Context, opts ...LogOption) iter.Seq2[Entry, e
 // read gives the events behind position last, in order, until give is satisfied.
 func (v *LogView) read(ctx context.Context, verb, last string, opts []LogOption, give func(Entry, string) bool) (meta Meta, err error) {
 	err = v.core.Measure(ctx, verb, v.Name, func(ctx context.Context) (err error) {
-		o, err := collectRows(opts)
+		o, err := collectReadOptions(opts)
 		if err != nil {
 			return err
 		}
-		if o.of != nil && !slices.ContainsFunc(v.all, func(x *origin) bool { return o.key(x).IsValid() }) {
-			return badOption("Of: no source of the log has items of %s", reflect.TypeOf(o.of).Elem())
+		if o.forKey != nil && !slices.ContainsFunc(v.all, func(x *origin) bool { return o.keyFor(x).IsValid() }) {
+			return badOption("Of: no source of the log has items of %s", reflect.TypeOf(o.forKey).Elem())
 		}
 		var w window
-		if w, meta, err = past(v.Name, v.all, v.core.Runner.Clock().UTC(), o); err != nil {
+		if w, meta, err = replayWindowOf(v.Name, v.all, v.core.Runner.Clock().UTC(), o); err != nil {
 			return err
 		}
-		s := spool.New(max(v.Memory, leastMemory), v.TempDir)
-		defer func() { err = joined(err, s.Close()) }()
+		s := spool.New(max(v.Memory, minMemory), v.TempDir)
+		defer func() { err = joinClose(err, s.Close()) }()
 		var n Counters
-		if err := v.gather(ctx, w, o, last, s, &n); err != nil {
+		if err := v.collect(ctx, w, o, last, s, &n); err != nil {
 			return inView(v.Name, err)
 		}
-		if o.counted(&meta, n); o.complete && !meta.HistoryComplete {
+		if o.addCounters(&meta, n); o.requireComplete && !meta.HistoryComplete {
 			return fmt.Errorf("timeline %s: %w", v.Name, ErrIncomplete)
 		}
 		for e, err := range s.Sorted() {
@@ -237,7 +237,7 @@ func (v *LogView) read(ctx context.Context, verb, last string, opts []LogOption,
 			if err != nil {
 				return err
 			}
-			x, err := v.all[r.origin].open(r)
+			x, err := v.all[r.origin].decodeEvent(r)
 			if err != nil {
 				return inView(v.Name, err)
 			}
@@ -252,15 +252,15 @@ func (v *LogView) read(ctx context.Context, verb, last string, opts []LogOption,
 }
 
 // gather sorts the wanted events.
-func (v *LogView) gather(ctx context.Context, w window, o rowsOptions, last string, s *spool.Spool, n *Counters) error {
+func (v *LogView) collect(ctx context.Context, w window, o readOptions, last string, s *spool.Spool, n *Counters) error {
 	for i, from := range v.all {
-		to := sink{event: func(r *record) error {
+		to := recordSink{event: func(r *record) error {
 			r.origin = i
 			n.Scanned++
-			if from.baseline(r) {
+			if from.isBaseline(r) {
 				n.Baselines++
 			}
-			if !w.holds(from, r) {
+			if !w.includes(from, r) {
 				return nil
 			}
 			at, err := position(from, r)
@@ -268,7 +268,7 @@ func (v *LogView) gather(ctx context.Context, w window, o rowsOptions, last stri
 				return err
 			}
 			if len(v.listed) > 0 || from.classify != nil {
-				x, err := from.open(r)
+				x, err := from.decodeEvent(r)
 				if err != nil {
 					return err
 				}
@@ -282,13 +282,13 @@ func (v *LogView) gather(ctx context.Context, w window, o rowsOptions, last stri
 				return err
 			}
 			return s.Add(sortKey("", at, !v.Oldest), b)
-		}, repeated: func() { n.Duplicates++ }, dir: v.TempDir}
+		}, duplicate: func() { n.Duplicates++ }, dir: v.TempDir}
 		var err error
-		switch key := o.key(from); {
-		case o.of == nil:
-			err = from.everything(ctx, w.now, to)
+		switch key := o.keyFor(from); {
+		case o.forKey == nil:
+			err = from.readWhole(ctx, w.now, to)
 		case key.IsValid():
-			err = from.partition(ctx, key, w.now, to)
+			err = from.readPartition(ctx, key, w.now, to)
 		}
 		if err != nil {
 			return err
@@ -304,6 +304,6 @@ func (v *LogView) Reads(events ...string) bool {
 		if len(v.listed) > 0 {
 			return v.listed[name]
 		}
-		return slices.ContainsFunc(v.all, func(o *origin) bool { return slices.Contains(o.names, name) })
+		return slices.ContainsFunc(v.all, func(o *origin) bool { return slices.Contains(o.eventNames, name) })
 	})
 }

@@ -17,27 +17,27 @@ import (
 
 // origin is one source that is no merge of others.
 type origin struct {
-	id       string       // in positions and fingerprints, unique in a fold
-	kind     string       // series, versions, items or feed
-	core     *core.Core   // of the entity; nil for a feed
-	payload  reflect.Type // of its events
-	names    []string     // of its events
-	version  int          // of today's payload
-	steps    []step       // from earlier payloads to today's
-	clocks   []string     // attributes that say when an event happened and was accepted, where the payload does not
-	accepted bool         // events tell when the store accepted them
-	kept     time.Duration
-	errs     []string // what is wrong with it
+	id             string        // in positions and fingerprints, unique in a fold
+	kind           string        // series, versions, items or feed
+	core           *core.Core    // of the entity; nil for a feed
+	payload        reflect.Type  // of its events
+	eventNames     []string      // of its events
+	payloadVersion int           // of today's payload
+	upgrades       []upgradeStep // from earlier payloads to today's
+	timeAttrs      []string      // attributes that say when an event happened and was accepted, where the payload does not
+	hasAcceptTimes bool          // events tell when the store accepted them
+	retention      time.Duration
+	problems       []string // what is wrong with it
 
-	classify func(*occurrence) string                              // nil: events keep their names
-	groups   reflect.Type                                          // of within's argument
-	within   func(any) reflect.Value                               // group → item of the partition; nil: unknown
-	decode   func(*origin, *record, item.Item) (any, Stage, error) // a stored payload in today's shape
+	classify         func(*decodedEvent) string                            // nil: events keep their names
+	partitionKeyType reflect.Type                                          // of within's argument
+	partitionOf      func(any) reflect.Value                               // group → item of the partition; nil: unknown
+	decode           func(*origin, *record, item.Item) (any, Stage, error) // a stored payload in today's shape
 
-	seen     func(item.Item) (time.Time, error) // when an item was accepted; nil: it does not tell
-	filter   func(now time.Time) expr.Cond      // items that carry history
-	assemble func() assembler                   // items → events
-	feed     func(context.Context) iter.Seq2[*record, error]
+	acceptedAt func(item.Item) (time.Time, error) // when an item was accepted; nil: it does not tell
+	filter     func(now time.Time) expr.Cond      // items that carry history
+	assemble   func() assembler                   // items → events
+	feed       func(context.Context) iter.Seq2[*record, error]
 }
 
 func (o *origin) origins() []*origin { return []*origin{o} }
@@ -52,9 +52,9 @@ type assembler interface {
 func newOrigin(kind string, h core.Holder, t reflect.Type) *origin {
 	c := core.Of(h)
 	if c.Err() != nil {
-		return &origin{kind: kind, payload: t, errs: []string{kind + ": its handle is a zero value, and was not opened on a database"}}
+		return &origin{kind: kind, payload: t, problems: []string{kind + ": its handle is a zero value, and was not opened on a database"}}
 	}
-	o := &origin{kind: kind, core: c, payload: t, version: c.Schema.Payload, decode: decodeStored}
+	o := &origin{kind: kind, core: c, payload: t, payloadVersion: c.Schema.Payload, decode: decodeStored}
 	o.id = kind + ":" + c.Table + ":" + c.Schema.Prefix
 	if c.Schema.Prefix == "" {
 		o.id += c.Schema.Name
@@ -71,7 +71,7 @@ func (o *origin) finish(opts []SourceOption) *origin {
 		}
 		opt(o)
 	}
-	slices.SortStableFunc(o.steps, func(a, b step) int { return a.from - b.from })
+	slices.SortStableFunc(o.upgrades, func(a, b upgradeStep) int { return a.from - b.from })
 	return o
 }
 
@@ -100,4 +100,6 @@ func (o *origin) unexpired(now time.Time, more ...expr.Cond) expr.Cond {
 }
 
 // event is the default name of an event: the entity's, in lower case, and what happened.
-func (o *origin) event(what string) string { return strings.ToLower(o.core.Schema.Name) + "." + what }
+func (o *origin) eventName(what string) string {
+	return strings.ToLower(o.core.Schema.Name) + "." + what
+}

@@ -16,7 +16,7 @@ const (
 )
 
 // listed is what listing rows needs of them.
-type listed struct {
+type rowSummary struct {
 	Group   string    `dynamodbav:"group"`
 	Touched time.Time `dynamodbav:"touched"`
 }
@@ -61,7 +61,7 @@ func (b *builder) listPages(ctx context.Context, id string) (rows int64, err err
 		}
 		rows++
 		if rows%1000 == 0 {
-			if err := b.beat(ctx); err != nil {
+			if err := b.renewIfDue(ctx); err != nil {
 				return 0, err
 			}
 		}
@@ -96,7 +96,7 @@ func appendEnds(b []byte, ends []int64) []byte {
 	return b
 }
 
-var errEnds = errors.New("timeline: the directory of a view's pages is damaged")
+var errDirectory = errors.New("timeline: the directory of a view's pages is damaged")
 
 // endsAfter is how many rows of the first block in b end after now, and the other blocks.
 func endsAfter(b []byte, now int64) (n int64, rest []byte, err error) {
@@ -104,7 +104,7 @@ func endsAfter(b []byte, now int64) (n int64, rest []byte, err error) {
 	for i, most := 0, 1; i < most; i++ {
 		number, size := binary.Varint(b)
 		if size <= 0 || i == 0 && (number < 0 || number > anchorEvery) {
-			return 0, nil, errEnds
+			return 0, nil, errDirectory
 		}
 		b = b[size:]
 		if numbers[i] = number; i == 0 {
@@ -131,7 +131,7 @@ type anchor struct {
 func (v *view) anchors(ctx context.Context, g *generation, offset int64, size int) (all []anchor, total int64, err error) {
 	if v.Retention == 0 {
 		if total = g.Rows; offset < total {
-			all, err = v.around(ctx, g.ID, offset/anchorEvery, (offset+int64(size)-1)/anchorEvery+1)
+			all, err = v.anchorsAround(ctx, g.ID, offset/anchorEvery, (offset+int64(size)-1)/anchorEvery+1)
 		}
 		return all, total, err
 	}
@@ -156,7 +156,7 @@ func (v *view) anchors(ctx context.Context, g *generation, offset int64, size in
 }
 
 // around are the notes from the from-th to the to-th.
-func (v *view) around(ctx context.Context, id string, from, to int64) (all []anchor, err error) {
+func (v *view) anchorsAround(ctx context.Context, id string, from, to int64) (all []anchor, err error) {
 	for chunk := from / chunkLength; chunk <= to/chunkLength; chunk++ {
 		d, err := v.pages.Get(ctx, directory{Generation: id, Chunk: int(chunk)})
 		if errors.Is(err, entity.ErrNotFound) {
@@ -177,7 +177,7 @@ func (v *view) around(ctx context.Context, id string, from, to int64) (all []anc
 // rowsAt are the rows with the numbers from offset to offset+size, and the group behind which those with higher numbers lie,
 // "" when there are none. Rows are numbered again from each anchor, so that where others have come or gone since they were
 // listed no row has two numbers, and none is left out.
-func (v *view) rowsAt(ctx context.Context, id string, anchors []anchor, offset int64, size int) (rows []*folded, next string, err error) {
+func (v *view) rowsAt(ctx context.Context, id string, anchors []anchor, offset int64, size int) (rows []*groupState, next string, err error) {
 	end, at := offset+int64(size), -1
 	for at+1 < len(anchors) && anchors[at+1].number <= offset {
 		at++

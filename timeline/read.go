@@ -21,33 +21,33 @@ type window struct {
 }
 
 // holds reports that an event is in the window.
-func (w window) holds(o *origin, r *record) bool {
-	if at := o.happened(r); !w.asOf.IsZero() && at.After(w.asOf) || at.Before(w.since) {
+func (w window) includes(o *origin, r *record) bool {
+	if at := o.effectiveTime(r); !w.asOf.IsZero() && at.After(w.asOf) || at.Before(w.since) {
 		return false
 	}
-	return w.until.IsZero() || !o.accepted || !r.seen.After(w.until)
+	return w.until.IsZero() || !o.hasAcceptTimes || !r.acceptedAt.After(w.until)
 }
 
 // happened is when an event happened as far as is known: no later than it was accepted, whatever the clock that dated it
 // said. The times of versions are in their order already.
-func (o *origin) happened(r *record) time.Time {
-	if o.kind == "versions" || r.seen.IsZero() {
+func (o *origin) effectiveTime(r *record) time.Time {
+	if o.kind == "versions" || r.acceptedAt.IsZero() {
 		return r.at
 	}
-	return earlier(r.at, r.seen)
+	return earlier(r.at, r.acceptedAt)
 }
 
 // sink takes what a history is read into.
-type sink struct {
+type recordSink struct {
 	event     func(*record) error               // an event
 	partition func(last map[string]value) error // a partition is through; last is the key of its last item
 	page      func(evaluated int)               // a page was read
-	repeated  func()                            // an event was there once more
+	duplicate func()                            // an event was there once more
 	dir       string                            // of temporary files; default the system's
 }
 
 // scan reads one of several segments of an origin's table, after start, in the order of partitions.
-func (o *origin) scan(ctx context.Context, segment, of int32, start item.Item, now time.Time, to sink) error {
+func (o *origin) scan(ctx context.Context, segment, of int32, start item.Item, now time.Time, to recordSink) error {
 	strong := true
 	var r expr.Renderer
 	in := &dynamodb.ScanInput{
@@ -76,7 +76,7 @@ func (o *origin) scan(ctx context.Context, segment, of int32, start item.Item, n
 // partitions cuts items into partitions.
 type partitions struct {
 	o      *origin
-	to     sink
+	to     recordSink
 	events assembler
 	id     string
 	skip   string // partition that was through before: what was written into it since is not the whole of it
@@ -128,7 +128,7 @@ func (p *partitions) end() error {
 }
 
 // partition reads the events under the key parts that are filled in: a partition, or a part of one.
-func (o *origin) partition(ctx context.Context, key reflect.Value, now time.Time, to sink) error {
+func (o *origin) readPartition(ctx context.Context, key reflect.Value, now time.Time, to recordSink) error {
 	cond, err := o.under(key)
 	if err != nil {
 		return err

@@ -13,14 +13,14 @@ import (
 
 // RowsOption is accepted by the reads of a view: [AsOf], [AsKnownAt], [AllowStale], [RequireComplete], [Partial],
 // [FullReplay].
-type RowsOption func(*rowsOptions)
+type RowsOption func(*readOptions)
 
-type rowsOptions struct {
-	asOf, knownAt            *time.Time
-	stale, complete, partial bool
-	full                     bool      // sources may be read whole for one group
-	of                       any       // pointer to the key that a log is narrowed to
-	since                    time.Time // from when on a log is read
+type readOptions struct {
+	asOf, knownAt                        *time.Time
+	allowStale, requireComplete, partial bool
+	fullReplay                           bool      // sources may be read whole for one group
+	forKey                               any       // pointer to the key that a log is narrowed to
+	since                                time.Time // from when on a log is read
 }
 
 // AsOf gives rows as they were at t: events that happened at or before t count. They are replayed from the history, and
@@ -29,7 +29,7 @@ type rowsOptions struct {
 //
 // [View.Get] needs [PartitionKey] on every source for it, or [FullReplay].
 func AsOf(t time.Time) RowsOption {
-	return func(o *rowsOptions) {
+	return func(o *readOptions) {
 		if t = t.UTC(); !t.IsZero() {
 			o.asOf = &t
 		}
@@ -39,7 +39,7 @@ func AsOf(t time.Time) RowsOption {
 // AsKnownAt gives rows as they could be known at t: events that the store accepted at or before t count. It can be
 // combined with [AsOf]. Sources that do not tell when events were accepted make it fail with [ErrNoAcceptTime].
 func AsKnownAt(t time.Time) RowsOption {
-	return func(o *rowsOptions) {
+	return func(o *readOptions) {
 		if t = t.UTC(); !t.IsZero() {
 			o.knownAt = &t
 		}
@@ -47,26 +47,26 @@ func AsKnownAt(t time.Time) RowsOption {
 }
 
 // AllowStale gives rows of another definition, if there are such and they can be decoded; Meta says so.
-func AllowStale() RowsOption { return func(o *rowsOptions) { o.stale = true } }
+func AllowStale() RowsOption { return func(o *readOptions) { o.allowStale = true } }
 
 // RequireComplete makes a read fail with [ErrIncomplete] unless the rows are proven to account for the whole history, which
 // those of a source whose events or states expire never are.
-func RequireComplete() RowsOption { return func(o *rowsOptions) { o.complete = true } }
+func RequireComplete() RowsOption { return func(o *readOptions) { o.requireComplete = true } }
 
 // Partial replays what is left where history before the wanted instant has expired, instead of failing with a *[HistoryExpiredError];
 // Meta.HistoryComplete and Meta.NoGapSeen are false then.
-func Partial() RowsOption { return func(o *rowsOptions) { o.partial = true } }
+func Partial() RowsOption { return func(o *readOptions) { o.partial = true } }
 
 // FullReplay lets [View.Get] read a source whole to find the events of one group as of a moment, where the source has no
 // [PartitionKey]. It costs what a build reads; see [View.Explain].
-func FullReplay() RowsOption { return func(o *rowsOptions) { o.full = true } }
+func FullReplay() RowsOption { return func(o *readOptions) { o.fullReplay = true } }
 
 // badOption is a mistake in the arguments of a call.
 func badOption(format string, args ...any) error {
 	return &plan.InputError{Code: plan.CodeTimeline, Type: "timeline", Problem: fmt.Sprintf(format, args...)}
 }
 
-func collectRows(opts []RowsOption) (o rowsOptions, err error) {
+func collectReadOptions(opts []RowsOption) (o readOptions, err error) {
 	for _, opt := range opts {
 		if opt == nil {
 			return o, badOption("an option is nil")
@@ -76,7 +76,7 @@ func collectRows(opts []RowsOption) (o rowsOptions, err error) {
 	return o, nil
 }
 
-func (o rowsOptions) replays() bool { return o.asOf != nil || o.knownAt != nil }
+func (o readOptions) isReplay() bool { return o.asOf != nil || o.knownAt != nil }
 
 // Meta says how complete and how recent the stored rows are. It costs one read.
 func (v *View[K, S]) Meta(ctx context.Context) (Meta, error) { return v.opened().readMeta(ctx) }
@@ -105,16 +105,16 @@ func (v *view) manifest(ctx context.Context, opts ...entity.ReadOption) (*manife
 // meta is what a manifest says about the rows of a generation; nil when there are none.
 func (v *view) meta(m *manifest, g *generation) Meta {
 	now := v.now()
-	meta := Meta{RebuildStatus: Pending, HistoryFloor: v.floor(now), Failure: m.Failure}
+	meta := Meta{RebuildStatus: Pending, HistoryFloor: v.historyFloor(now), Failure: m.Failure}
 	one, none := 1.0, 0.0
 	meta.RebuildProgress = &none
 	if g != nil {
 		meta.RebuildStatus, meta.RebuildProgress = Complete, &one
 		meta.Through, meta.StartedAt, meta.FinishedAt = g.Through, g.Started, g.Finished
 		meta.Generation, meta.Rows, meta.Counters = g.ID, g.Rows, g.Counts
-		meta.NoGapSeen = g.Print == v.print && !g.Baselines && g.Counts.Baselines == 0 && g.Counts.Ungrouped == 0 && v.whole(g)
-		meta.HistoryComplete = meta.NoGapSeen && proves(v.all)
-		if g.Print != v.print {
+		meta.NoGapSeen = g.Fingerprint == v.fingerprint && !g.Baselines && g.Counts.Baselines == 0 && g.Counts.Ungrouped == 0 && v.gapFree(g)
+		meta.HistoryComplete = meta.NoGapSeen && provable(v.all)
+		if g.Fingerprint != v.fingerprint {
 			meta.RebuildStatus = Stale
 		}
 	}
@@ -123,7 +123,7 @@ func (v *view) meta(m *manifest, g *generation) Meta {
 		meta.RebuildStatus = Failed
 	case g != nil:
 		meta.RebuildStatus, meta.RebuildProgress, meta.StartedAt = Interrupted, g.progress(), g.Started
-		if m.working(now) != nil {
+		if m.activeBuild(now) != nil {
 			meta.RebuildStatus = InProgress
 		}
 	}
@@ -131,42 +131,42 @@ func (v *view) meta(m *manifest, g *generation) Meta {
 }
 
 // serve checks the generation that answers a read, nil before the first build, and returns its id.
-func (v *view) serve(m *manifest, g *generation, o rowsOptions) (Meta, string, error) {
+func (v *view) serve(m *manifest, g *generation, o readOptions) (Meta, string, error) {
 	meta := v.meta(m, g)
-	if o.complete && !meta.HistoryComplete {
+	if o.requireComplete && !meta.HistoryComplete {
 		return meta, "", fmt.Errorf("timeline %s: %w", v.Name, ErrIncomplete)
 	}
 	switch {
 	case g == nil:
 		return meta, "", nil
-	case g.Print != v.print && !o.stale:
-		return meta, "", &StaleError{View: v.Name, Have: g.Print, Want: v.print}
+	case g.Fingerprint != v.fingerprint && !o.allowStale:
+		return meta, "", &StaleError{View: v.Name, Have: g.Fingerprint, Want: v.fingerprint}
 	default:
 		return meta, g.ID, nil
 	}
 }
 
 // collectView is collectRows without what is for logs.
-func collectView(opts []RowsOption) (rowsOptions, error) {
-	o, err := collectRows(opts)
-	if err == nil && (o.of != nil || !o.since.IsZero()) {
+func collectRowOptions(opts []RowsOption) (readOptions, error) {
+	o, err := collectReadOptions(opts)
+	if err == nil && (o.forKey != nil || !o.since.IsZero()) {
 		err = badOption("Of and Since are for logs")
 	}
 	return o, err
 }
 
 // past is the window of a replay, and the meta of its rows.
-func (v *view) past(ctx context.Context, o rowsOptions) (window, Meta, error) {
-	w, meta, err := past(v.Name, v.all, v.now(), o)
+func (v *view) replayWindow(ctx context.Context, o readOptions) (window, Meta, error) {
+	w, meta, err := replayWindowOf(v.Name, v.all, v.now(), o)
 	if err == nil && meta.NoGapSeen {
-		meta.NoGapSeen, err = v.remembered(ctx, w.now)
+		meta.NoGapSeen, err = v.noGapSeen(ctx, w.now)
 	}
 	return w, meta, err
 }
 
-func past(view string, all []*origin, now time.Time, o rowsOptions) (window, Meta, error) {
+func replayWindowOf(view string, all []*origin, now time.Time, o readOptions) (window, Meta, error) {
 	w := window{now: now, since: o.since}
-	meta := Meta{RebuildStatus: Complete, HistoryComplete: proves(all), NoGapSeen: true, HistoryFloor: floor(all, now), Through: now}
+	meta := Meta{RebuildStatus: Complete, HistoryComplete: provable(all), NoGapSeen: true, HistoryFloor: historyFloor(all, now), Through: now}
 	one := 1.0
 	meta.RebuildProgress = &one
 	if o.asOf != nil {
@@ -176,7 +176,7 @@ func past(view string, all []*origin, now time.Time, o rowsOptions) (window, Met
 	}
 	if o.knownAt != nil {
 		for _, x := range all {
-			if !x.accepted {
+			if !x.hasAcceptTimes {
 				return w, meta, fmt.Errorf("timeline %s: %w: %s", view, ErrNoAcceptTime, x.id)
 			}
 		}
@@ -192,18 +192,18 @@ func past(view string, all []*origin, now time.Time, o rowsOptions) (window, Met
 		}
 		meta.HistoryComplete, meta.NoGapSeen = false, false
 	}
-	if o.complete && !meta.HistoryComplete {
+	if o.requireComplete && !meta.HistoryComplete {
 		return w, meta, fmt.Errorf("timeline %s: %w", view, ErrIncomplete)
 	}
 	return w, meta, nil
 }
 
 // key is the key that a log is narrowed to, for the sources of its entity.
-func (o rowsOptions) key(from *origin) reflect.Value {
-	if o.of == nil || from.core == nil {
+func (o readOptions) keyFor(from *origin) reflect.Value {
+	if o.forKey == nil || from.core == nil {
 		return reflect.Value{}
 	}
-	v := reflect.ValueOf(o.of).Elem()
+	v := reflect.ValueOf(o.forKey).Elem()
 	if v.Type() != from.core.Schema.Type {
 		return reflect.Value{}
 	}
@@ -218,7 +218,7 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // counted completes the meta of a replay.
-func (o rowsOptions) counted(meta *Meta, n Counters) {
+func (o readOptions) addCounters(meta *Meta, n Counters) {
 	meta.Counters = n
 	if n.Baselines > 0 || n.Ungrouped > 0 {
 		meta.HistoryComplete, meta.NoGapSeen = false, false
@@ -235,20 +235,20 @@ func (v *View[K, S]) Get(ctx context.Context, k K, opts ...RowsOption) (Row[K, S
 
 func (v *view) get(ctx context.Context, k any, opts []RowsOption) (row anyRow, meta Meta, err error) {
 	err = v.core.Measure(ctx, "Timeline.Get", v.Name, func(ctx context.Context) error {
-		o, err := collectView(opts)
+		o, err := collectRowOptions(opts)
 		if err != nil {
 			return err
 		}
-		group, err := v.shape.text(reflect.ValueOf(k))
+		group, err := v.keyCodec.text(reflect.ValueOf(k))
 		if err != nil {
 			return badOption("%v", err)
 		}
-		if o.replays() {
-			if from := v.scattered(); from != nil && !o.full {
+		if o.isReplay() {
+			if from := v.withoutPartitionKey(); from != nil && !o.fullReplay {
 				return &plan.InputError{Code: plan.CodeFullReplay, Type: "timeline", Problem: fmt.Sprintf(
 					"%s would be read whole for one group of %s: give the source Within, or the read FullReplay", from.id, v.Name)}
 			}
-			row, meta, err = v.getPast(ctx, k, group, o)
+			row, meta, err = v.replayRow(ctx, k, group, o)
 			return err
 		}
 		m, err := v.manifest(ctx)
@@ -264,15 +264,15 @@ func (v *view) get(ctx context.Context, k any, opts []RowsOption) (row anyRow, m
 		}
 		g, err := v.rows.get(ctx, id, group)
 		if err == nil {
-			row = v.row(g)
+			row = v.toRow(g)
 		}
 		return err
 	})
 	return row, meta, err
 }
 
-func (v *view) getPast(ctx context.Context, k any, group string, o rowsOptions) (row anyRow, meta Meta, err error) {
-	w, meta, err := v.past(ctx, o)
+func (v *view) replayRow(ctx context.Context, k any, group string, o readOptions) (row anyRow, meta Meta, err error) {
+	w, meta, err := v.replayWindow(ctx, o)
 	if err != nil {
 		return row, meta, err
 	}
@@ -281,13 +281,13 @@ func (v *view) getPast(ctx context.Context, k any, group string, o rowsOptions) 
 	if err != nil {
 		return row, meta, err
 	}
-	if o.counted(&meta, n); o.complete && !meta.HistoryComplete {
+	if o.addCounters(&meta, n); o.requireComplete && !meta.HistoryComplete {
 		return row, meta, fmt.Errorf("timeline %s: %w", v.Name, ErrIncomplete)
 	}
 	if g == nil || v.expired(g.touched, w) {
 		return row, meta, entity.ErrNotFound
 	}
 	meta.Rows = 1
-	row, err = v.replayed(g)
+	row, err = v.replayedRow(g)
 	return row, meta, err
 }

@@ -23,19 +23,19 @@ type collector struct {
 	newest time.Time // when the last event of the window was accepted
 }
 
-func (d *definition) collect(w window, memory int) *collector {
-	return &collector{d: d, w: w, spool: spool.New(max(memory, leastMemory), d.TempDir)}
+func (d *definition) newCollector(w window, memory int) *collector {
+	return &collector{d: d, w: w, spool: spool.New(max(memory, minMemory), d.TempDir)}
 }
 
 // add takes an event if it is wanted.
 func (c *collector) add(r *record) error {
-	n := Counters{Scanned: 1, Oldest: c.d.all[r.origin].born(r)}
+	n := Counters{Scanned: 1, Oldest: c.d.all[r.origin].expiryStart(r)}
 	key, value, err := c.entry(r, &n)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counts.add(n)
-	if c.w.holds(c.d.all[r.origin], r) {
-		c.newest = later(c.newest, r.seen)
+	if c.w.includes(c.d.all[r.origin], r) {
+		c.newest = later(c.newest, r.acceptedAt)
 	}
 	if err != nil || key == nil {
 		return err
@@ -46,37 +46,37 @@ func (c *collector) add(r *record) error {
 // entry is an event as the spool keeps it; nil for one that is not wanted.
 func (c *collector) entry(r *record, n *Counters) (key, value []byte, err error) {
 	o := c.d.all[r.origin]
-	if o.baseline(r) && c.concerns(r) {
+	if o.isBaseline(r) && c.isAbout(r) {
 		n.Baselines++
 	}
-	if !c.w.holds(o, r) {
+	if !c.w.includes(o, r) {
 		return nil, nil, nil
 	}
-	g, err := c.d.group(r, n)
+	g, err := c.d.groupOf(r, n)
 	if err != nil || g == nil || c.only != nil && !c.only(g.group, r) {
 		return nil, nil, err
 	}
 	at, err := position(o, r)
 	if err != nil {
-		return nil, nil, c.d.named(o.failed(r, History, err))
+		return nil, nil, c.d.withView(o.eventError(r, History, err))
 	}
 	if value, err = appendRecord(nil, r); err != nil {
-		return nil, nil, c.d.named(o.failed(r, History, err))
+		return nil, nil, c.d.withView(o.eventError(r, History, err))
 	}
 	return sortKey(g.group, at, c.d.Descending), value, nil
 }
 
 // concerns reports that the replay is about the group of an event, or that nobody knows its group.
-func (c *collector) concerns(r *record) bool {
+func (c *collector) isAbout(r *record) bool {
 	if c.only == nil {
 		return true
 	}
-	g, err := c.d.group(r, &Counters{})
+	g, err := c.d.groupOf(r, &Counters{})
 	return err != nil || g == nil || c.only(g.group, r)
 }
 
 // from is the sink for events of the i-th source.
-func (c *collector) from(i int) func(*record) error {
+func (c *collector) addFrom(i int) func(*record) error {
 	return func(r *record) error {
 		r.origin = i
 		return c.add(r)
@@ -84,7 +84,7 @@ func (c *collector) from(i int) func(*record) error {
 }
 
 // folded is a group and its state after the events that were applied.
-type folded struct {
+type groupState struct {
 	group       string
 	key         any
 	state       any // a pointer
@@ -98,11 +98,11 @@ type folded struct {
 }
 
 // apply brings the group's state up to an event.
-func (d *definition) apply(g *folded, r *record, at string) error {
+func (d *definition) apply(g *groupState, r *record, at string) error {
 	o := d.all[r.origin]
-	x, err := o.open(r)
+	x, err := o.decodeEvent(r)
 	if err != nil {
-		return d.named(err)
+		return d.withView(err)
 	}
 	h := d.byEvent[x.Name]
 	if g.events == 0 {
@@ -110,7 +110,7 @@ func (d *definition) apply(g *folded, r *record, at string) error {
 	}
 	if h.apply != nil {
 		if err := h.apply(&g.state, x); err != nil {
-			return d.named(o.failed(r, Handling, err))
+			return d.withView(o.eventError(r, Handling, err))
 		}
 	}
 	if g.events++; g.events == 1 || r.at.Before(g.first) {
@@ -120,8 +120,8 @@ func (d *definition) apply(g *folded, r *record, at string) error {
 		g.last = r.at
 	}
 	touched := r.at
-	if !r.seen.IsZero() {
-		touched = earlier(r.at, r.seen)
+	if !r.acceptedAt.IsZero() {
+		touched = earlier(r.at, r.acceptedAt)
 	}
 	if touched.After(g.touched) {
 		g.touched = touched
@@ -132,33 +132,33 @@ func (d *definition) apply(g *folded, r *record, at string) error {
 }
 
 // mostMinutes is how many minutes of a group's tally are held at most before the old ones are let go.
-const mostMinutes = 100
+const maxTallyMinutes = 100
 
 // count takes an applied event into the tally.
-func (g *folded) count(r *record, position string) {
-	if g.newest = later(g.newest, r.seen); g.tally == nil {
+func (g *groupState) count(r *record, position string) {
+	if g.newest = later(g.newest, r.acceptedAt); g.tally == nil {
 		g.tally = tally{}
 	}
-	if g.tally[minuteOf(r.moment())] += r.mark(position); len(g.tally) > mostMinutes {
+	if g.tally[minuteOf(r.lastAccept())] += r.fingerprint(position); len(g.tally) > maxTallyMinutes {
 		g.tally = g.tally.since(g.newest)
 	}
 }
 
 // folder decides what a run over sorted events does with each group.
-type folder interface {
-	begin(group string) (*folded, error)                       // what the group starts from
-	admit(g *folded, r *record, position string) (bool, error) // whether an event is applied
-	done(g *folded) error                                      // the group is through
+type foldPolicy interface {
+	begin(group string) (*groupState, error)                       // what the group starts from
+	admit(g *groupState, r *record, position string) (bool, error) // whether an event is applied
+	done(g *groupState) error                                      // the group is through
 }
 
 // fold applies sorted events, group by group.
-func (d *definition) fold(ctx context.Context, sorted iter.Seq2[spool.Entry, error], n *Counters, f folder) error {
-	var g *folded
+func (d *definition) fold(ctx context.Context, sorted iter.Seq2[spool.Entry, error], n *Counters, f foldPolicy) error {
+	var g *groupState
 	var last spool.Entry
 	var latest *record // of the group
 	through := func() error {
-		g.cause = d.all[latest.origin].about(latest, Storing, nil)
-		g.cause.View, g.cause.Group = d.Name, d.shape.shown(reflect.ValueOf(g.key), d.all[latest.origin].confidential(latest.item))
+		g.cause = d.all[latest.origin].eventError(latest, Storing, nil)
+		g.cause.View, g.cause.Group = d.Name, d.keyCodec.redacted(reflect.ValueOf(g.key), d.all[latest.origin].confidentialTexts(latest.item))
 		return f.done(g)
 	}
 	for e, err := range sorted {
@@ -172,7 +172,7 @@ func (d *definition) fold(ctx context.Context, sorted iter.Seq2[spool.Entry, err
 		if err != nil {
 			return err
 		}
-		if group := groupOf(e.Key); g == nil || g.group != group {
+		if group := groupOfSortKey(e.Key); g == nil || g.group != group {
 			if g != nil {
 				if err := through(); err != nil {
 					return err
@@ -183,7 +183,7 @@ func (d *definition) fold(ctx context.Context, sorted iter.Seq2[spool.Entry, err
 			}
 		} else if bytes.Equal(e.Key, last.Key) {
 			if !bytes.Equal(e.Value, last.Value) {
-				return d.named(d.all[r.origin].failed(r, History, ErrDuplicate))
+				return d.withView(d.all[r.origin].eventError(r, History, ErrDuplicate))
 			}
 			n.Duplicates++
 			continue
@@ -211,52 +211,52 @@ func (d *definition) fold(ctx context.Context, sorted iter.Seq2[spool.Entry, err
 }
 
 // whole folds every group from its start.
-type whole struct {
-	give func(*folded) error
+type fullFold struct {
+	give func(*groupState) error
 }
 
-func (whole) begin(group string) (*folded, error) {
-	return &folded{group: group}, nil
+func (fullFold) begin(group string) (*groupState, error) {
+	return &groupState{group: group}, nil
 }
-func (whole) admit(*folded, *record, string) (bool, error) { return true, nil }
-func (w whole) done(g *folded) error                       { return w.give(g) }
+func (fullFold) admit(*groupState, *record, string) (bool, error) { return true, nil }
+func (w fullFold) done(g *groupState) error                       { return w.give(g) }
 
 // replay reads all that the window holds and gives each group, in the order of groups.
-func (d *definition) replay(ctx context.Context, w window, n *Counters, done func(*folded) error) (err error) {
-	c := d.collect(w, d.Memory)
-	defer func() { err = joined(err, c.spool.Close()) }()
+func (d *definition) replay(ctx context.Context, w window, n *Counters, done func(*groupState) error) (err error) {
+	c := d.newCollector(w, d.Memory)
+	defer func() { err = joinClose(err, c.spool.Close()) }()
 	for i, o := range d.all {
-		if err := o.everything(ctx, w.now, sink{event: c.from(i), repeated: c.repeated, dir: d.TempDir}); err != nil {
-			return d.named(err)
+		if err := o.readWhole(ctx, w.now, recordSink{event: c.addFrom(i), duplicate: c.countDuplicate, dir: d.TempDir}); err != nil {
+			return d.withView(err)
 		}
 	}
 	n.add(c.counts)
-	return d.fold(ctx, c.spool.Sorted(), n, whole{done})
+	return d.fold(ctx, c.spool.Sorted(), n, fullFold{done})
 }
 
 // replayGroup reads the events of one group. It is nil when there are none.
-func (d *definition) replayGroup(ctx context.Context, k any, group string, w window, n *Counters) (found *folded, err error) {
-	c := d.collect(w, d.Memory)
+func (d *definition) replayGroup(ctx context.Context, k any, group string, w window, n *Counters) (found *groupState, err error) {
+	c := d.newCollector(w, d.Memory)
 	c.only = func(g string, _ *record) bool { return g == group }
-	defer func() { err = joined(err, c.spool.Close()) }()
+	defer func() { err = joinClose(err, c.spool.Close()) }()
 	for i, o := range d.all {
-		to := sink{event: c.from(i), repeated: c.repeated, dir: d.TempDir}
-		if o.within != nil {
-			err = o.partition(ctx, o.within(k), w.now, to)
+		to := recordSink{event: c.addFrom(i), duplicate: c.countDuplicate, dir: d.TempDir}
+		if o.partitionOf != nil {
+			err = o.readPartition(ctx, o.partitionOf(k), w.now, to)
 		} else {
-			err = o.everything(ctx, w.now, to)
+			err = o.readWhole(ctx, w.now, to)
 		}
 		if err != nil {
-			return nil, d.named(err)
+			return nil, d.withView(err)
 		}
 	}
 	n.add(c.counts)
-	err = d.fold(ctx, c.spool.Sorted(), n, whole{func(g *folded) error { found = g; return nil }})
+	err = d.fold(ctx, c.spool.Sorted(), n, fullFold{func(g *groupState) error { found = g; return nil }})
 	return found, err
 }
 
 // repeated counts an event that a source gave once more.
-func (c *collector) repeated() {
+func (c *collector) countDuplicate() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counts.Duplicates++

@@ -20,16 +20,16 @@ const (
 )
 
 func (d *definition) route() route {
-	if len(d.all) == 1 && d.all[0].within != nil {
+	if len(d.all) == 1 && d.all[0].partitionOf != nil {
 		return byPartition
 	}
 	return bySorting
 }
 
 // scattered is a source that does not say where the events of a group lie; nil when all do.
-func (d *definition) scattered() *origin {
+func (d *definition) withoutPartitionKey() *origin {
 	for _, o := range d.all {
-		if o.within == nil {
+		if o.partitionOf == nil {
 			return o
 		}
 	}
@@ -37,19 +37,19 @@ func (d *definition) scattered() *origin {
 }
 
 // through is the position of a segment that is through.
-const through = "end"
+const segmentDone = "end"
 
 // byPartition folds each partition when it has been read whole. A build that was cut off goes on behind the last partition
 // that it noted.
-func (b *builder) byPartition(ctx context.Context) error {
+func (b *builder) buildByPartition(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	n := b.begun.Segments
-	done := b.begun.Positions
+	n := b.started.Segments
+	done := b.started.Positions
 	errs, panics := make([]error, n), make([]any, n)
 	exec.Parallel(n, n, func(i int) {
 		at := done[strconv.Itoa(i)]
-		if at == through {
+		if at == segmentDone {
 			return
 		}
 		defer func() {
@@ -57,7 +57,7 @@ func (b *builder) byPartition(ctx context.Context) error {
 				cancel()
 			}
 		}()
-		if errs[i] = b.segment(ctx, i, n, at); errs[i] != nil {
+		if errs[i] = b.buildSegment(ctx, i, n, at); errs[i] != nil {
 			cancel() // the others need not go on
 		}
 	})
@@ -66,11 +66,11 @@ func (b *builder) byPartition(ctx context.Context) error {
 			panic(p) // of a handler: the caller of Rebuild gets it, and not the end of the program
 		}
 	}
-	return first(errs)
+	return decisiveError(errs)
 }
 
 // first is the error that made the others stop. One of an event does, whatever is behind it.
-func first(errs []error) error {
+func decisiveError(errs []error) error {
 	var stopped error
 	for _, err := range errs {
 		if err != nil && !interrupted(err) {
@@ -84,18 +84,18 @@ func first(errs []error) error {
 }
 
 // segment folds the partitions of one segment.
-func (b *builder) segment(ctx context.Context, i, of int, at string) (err error) {
-	start, err := parsePosition(at)
+func (b *builder) buildSegment(ctx context.Context, i, of int, at string) (err error) {
+	start, err := parseScanPosition(at)
 	if err != nil {
 		return err
 	}
-	s := &segment{b: b, ctx: ctx, name: strconv.Itoa(i), c: b.collect(b.window(), b.Memory/of)}
-	defer func() { err = joined(err, s.c.spool.Close()) }()
-	to := sink{event: s.c.from(0), partition: s.partition, page: b.page}
-	if err := b.all[0].scan(ctx, int32(i), int32(of), start, b.begun.Now, to); err != nil {
-		return b.named(err)
+	s := &segment{b: b, ctx: ctx, name: strconv.Itoa(i), c: b.newCollector(b.window(), b.Memory/of)}
+	defer func() { err = joinClose(err, s.c.spool.Close()) }()
+	to := recordSink{event: s.c.addFrom(0), partition: s.partition, page: b.countEvaluated}
+	if err := b.all[0].scan(ctx, int32(i), int32(of), start, b.started.ReadAt, to); err != nil {
+		return b.withView(err)
 	}
-	return s.note(through)
+	return s.note(segmentDone)
 }
 
 // segment is one part of a table on its way into rows.
@@ -104,7 +104,7 @@ type segment struct {
 	ctx  context.Context
 	name string
 	c    *collector
-	rows []*folded
+	rows []*groupState
 	n    Counters // of partitions that are folded and not yet noted
 	put  int      // rows since the last note
 }
@@ -114,9 +114,9 @@ func (s *segment) partition(last map[string]value) error {
 	d := s.b
 	s.n.add(s.c.counts)
 	s.c.counts = Counters{}
-	err := d.fold(s.ctx, s.c.spool.Sorted(), &s.n, whole{func(f *folded) error {
+	err := d.fold(s.ctx, s.c.spool.Sorted(), &s.n, fullFold{func(f *groupState) error {
 		s.rows = append(s.rows, f)
-		if len(s.rows) < rowsAtOnce {
+		if len(s.rows) < rowBatch {
 			return nil
 		}
 		return s.flush()
@@ -127,10 +127,10 @@ func (s *segment) partition(last map[string]value) error {
 	if err := s.c.spool.Reset(); err != nil {
 		return err
 	}
-	if s.put+len(s.rows) < s.b.every {
-		return s.b.beat(s.ctx)
+	if s.put+len(s.rows) < s.b.checkpointEvery {
+		return s.b.renewIfDue(s.ctx)
 	}
-	return s.note(positionText(last))
+	return s.note(formatScanPosition(last))
 }
 
 func (s *segment) flush() error {
@@ -157,11 +157,11 @@ func (s *segment) note(at string) error {
 	})
 }
 
-func positionText(key item.Item) string {
+func formatScanPosition(key item.Item) string {
 	return base64.RawStdEncoding.EncodeToString(item.AppendBinary(nil, key))
 }
 
-func parsePosition(text string) (item.Item, error) {
+func parseScanPosition(text string) (item.Item, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -174,27 +174,27 @@ func parsePosition(text string) (item.Item, error) {
 }
 
 // sorted reads everything, sorts it, and folds it. A build that was cut off reads everything again, up to the same moment.
-func (b *builder) sorted(ctx context.Context) (err error) {
-	g := b.begun
-	c := b.collect(b.window(), b.Memory)
-	defer func() { err = joined(err, c.spool.Close()) }()
+func (b *builder) buildSorted(ctx context.Context) (err error) {
+	g := b.started
+	c := b.newCollector(b.window(), b.Memory)
+	defer func() { err = joinClose(err, c.spool.Close()) }()
 	b.evaluated = 0
-	if err := b.readAll(ctx, c, g.Now); err != nil {
+	if err := b.readSources(ctx, c, g.ReadAt); err != nil {
 		return err
 	}
 	n := c.counts
-	var rows []*folded
+	var rows []*groupState
 	flush := func() error {
 		err := b.putRows(ctx, rows)
 		rows = rows[:0]
 		if err == nil {
-			err = b.beat(ctx)
+			err = b.renewIfDue(ctx)
 		}
-		b.tell()
+		b.reportProgress()
 		return err
 	}
-	err = b.fold(ctx, c.spool.Sorted(), &n, whole{func(f *folded) error {
-		if rows = append(rows, f); len(rows) < rowsAtOnce {
+	err = b.fold(ctx, c.spool.Sorted(), &n, fullFold{func(f *groupState) error {
+		if rows = append(rows, f); len(rows) < rowBatch {
 			return nil
 		}
 		return flush()
@@ -209,12 +209,12 @@ func (b *builder) sorted(ctx context.Context) (err error) {
 }
 
 // readAll reads the history of every source into a collector, the segments of each at the same time.
-func (b *builder) readAll(ctx context.Context, c *collector, now time.Time) error {
+func (b *builder) readSources(ctx context.Context, c *collector, now time.Time) error {
 	for i, o := range b.all {
-		to := sink{event: c.from(i), page: b.page, repeated: c.repeated, dir: b.TempDir}
+		to := recordSink{event: c.addFrom(i), page: b.countEvaluated, duplicate: c.countDuplicate, dir: b.TempDir}
 		if o.feed != nil {
-			if err := o.drain(ctx, to); err != nil {
-				return b.named(err)
+			if err := o.readFeed(ctx, to); err != nil {
+				return b.withView(err)
 			}
 			continue
 		}
@@ -223,14 +223,14 @@ func (b *builder) readAll(ctx context.Context, c *collector, now time.Time) erro
 		var stop sync.Once
 		exec.Parallel(b.segments, b.segments, func(i int) {
 			to := to
-			to.partition = func(map[string]value) error { return b.beat(inner) }
+			to.partition = func(map[string]value) error { return b.renewIfDue(inner) }
 			if errs[i] = o.scan(inner, int32(i), int32(b.segments), nil, now, to); errs[i] != nil {
 				stop.Do(cancel)
 			}
 		})
 		cancel()
-		if err := first(errs); err != nil {
-			return b.named(err)
+		if err := decisiveError(errs); err != nil {
+			return b.withView(err)
 		}
 	}
 	return nil

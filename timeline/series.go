@@ -13,7 +13,7 @@ import (
 )
 
 // clocked is what a time series has compiled.
-type clocked interface {
+type seriesDecl interface {
 	OrderBy() *schema.Attr
 	Kept() time.Duration
 }
@@ -22,13 +22,13 @@ type clocked interface {
 // time is orderBy, which must be a time or count one, and the store accepted them when it says.
 func Series[T any](s *timeseries.Series[T], opts ...SourceOption) Source {
 	if s == nil {
-		return &origin{errs: []string{"the series is nil"}}
+		return &origin{problems: []string{"the series is nil"}}
 	}
 	o := newOrigin("series", s, reflect.TypeFor[T]())
 	if o.core == nil {
 		return o
 	}
-	c, ok := schema.Feature[clocked](o.core.Schema)
+	c, ok := schema.Feature[seriesDecl](o.core.Schema)
 	if !ok || !o.core.Schema.HasMetadata {
 		o.problem("in tables that are shared with effect-dynamodb events do not tell when they were accepted")
 		return o
@@ -37,34 +37,34 @@ func Series[T any](s *timeseries.Series[T], opts ...SourceOption) Source {
 	if clock.Key.Kind != key.Time && !clock.Epoch {
 		o.problem("orderBy %s is no time", clock.Name)
 	}
-	o.names, o.kept, o.accepted = []string{o.event("appended")}, c.Kept(), true
-	o.seen = func(it item.Item) (time.Time, error) { return key.Nano.FromValue(it[schema.AtAttr]) }
+	o.eventNames, o.retention, o.hasAcceptTimes = []string{o.eventName("appended")}, c.Kept(), true
+	o.acceptedAt = func(it item.Item) (time.Time, error) { return key.Nano.FromValue(it[schema.AtAttr]) }
 	o.filter = func(now time.Time) expr.Cond {
 		return o.unexpired(now, expr.Compare(expr.Eq, expr.Attr(schema.KindAttr), item.S("e")))
 	}
-	o.assemble = func() assembler { return each{o, o.event("appended"), clock, o.seen} }
+	o.assemble = func() assembler { return itemEvents{o, o.eventName("appended"), clock, o.acceptedAt} }
 	return o.finish(opts)
 }
 
 // each makes one event of every item.
-type each struct {
+type itemEvents struct {
 	o     *origin
 	name  string // of the events
 	clock *schema.Attr
 	seen  func(item.Item) (time.Time, error) // when the item was accepted; nil: it does not tell
 }
 
-func (e each) push(it map[string]value, give func(*record) error) error {
-	r := &record{name: e.name, key: plan.KeyID(plan.KeyOf(e.o.core.Schema, it)), item: it, stored: storedVersion(it)}
+func (e itemEvents) push(it map[string]value, give func(*record) error) error {
+	r := &record{name: e.name, key: plan.KeyID(plan.KeyOf(e.o.core.Schema, it)), item: it, payloadVersion: storedVersion(it)}
 	at, err := e.clock.Format.FromValue(it[e.clock.Name])
 	if err == nil && e.seen != nil {
-		r.seen, err = e.seen(it)
+		r.acceptedAt, err = e.seen(it)
 	}
 	r.at = at
 	if err != nil {
-		return e.o.failed(r, Decoding, err)
+		return e.o.eventError(r, Decoding, err)
 	}
 	return give(r)
 }
 
-func (each) flush(func(*record) error) error { return nil }
+func (itemEvents) flush(func(*record) error) error { return nil }

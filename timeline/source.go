@@ -21,7 +21,7 @@ func (m merged) origins() []*origin {
 	var all []*origin
 	for _, s := range m {
 		if s == nil {
-			all = append(all, &origin{errs: []string{"a source is nil"}})
+			all = append(all, &origin{problems: []string{"a source is nil"}})
 			continue
 		}
 		all = append(all, s.origins()...)
@@ -41,8 +41,8 @@ func Classify[T any](names []string, name func(Event[T]) string) SourceOption {
 		case o.payload != reflect.TypeFor[T]():
 			o.problem("Classify is for events of %s, the source has %s", reflect.TypeFor[T](), o.payload)
 		default:
-			o.names = slices.Clone(names)
-			o.classify = func(x *occurrence) string { return name(typed[T](x)) }
+			o.eventNames = slices.Clone(names)
+			o.classify = func(x *decodedEvent) string { return name(typedEvent[T](x)) }
 		}
 	}
 }
@@ -54,19 +54,19 @@ func Classify[T any](names []string, name func(Event[T]) string) SourceOption {
 func PartitionKey[K comparable, T any](key func(K) T) SourceOption {
 	return func(o *origin) {
 		switch {
-		case o.within != nil:
+		case o.partitionOf != nil:
 			o.problem("it has two options PartitionKey")
 		case key == nil:
 			o.problem("PartitionKey needs a function")
 		case o.core == nil || o.core.Schema.Type != reflect.TypeFor[T]():
 			o.problem("PartitionKey gives a %s, of which the source does not read items", reflect.TypeFor[T]())
 		default:
-			o.groups = reflect.TypeFor[K]()
-			o.within = func(k any) reflect.Value { return reflect.ValueOf(key(k.(K))) }
+			o.partitionKeyType = reflect.TypeFor[K]()
+			o.partitionOf = func(k any) reflect.Value { return reflect.ValueOf(key(k.(K))) }
 		}
 	}
 }
 
 func (o *origin) problem(format string, args ...any) {
-	o.errs = append(o.errs, fmt.Sprintf(format, args...))
+	o.problems = append(o.problems, fmt.Sprintf(format, args...))
 }

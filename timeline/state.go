@@ -18,19 +18,19 @@ type box[V any] struct {
 }
 
 // kept is how values of a type are stored. Times keep their nanoseconds.
-type kept struct {
+type valueCodec struct {
 	box   reflect.Type
 	codec item.Codec
 }
 
 // keep compiles how what a box holds is stored.
-func keep(box reflect.Type) (kept, error) {
+func newValueCodec(box reflect.Type) (valueCodec, error) {
 	codec, err := schema.CodecOf(box, schema.Options{Precision: key.Nano})
-	return kept{box, codec}, err
+	return valueCodec{box, codec}, err
 }
 
 // settle returns v as it is once it was stored and read: what a replay returns is then what rows hold. The result can be addressed.
-func (k kept) settle(v reflect.Value) (reflect.Value, error) {
+func (k valueCodec) roundTrip(v reflect.Value) (reflect.Value, error) {
 	it, err := k.encode(v)
 	if err != nil {
 		return v, err
@@ -40,14 +40,14 @@ func (k kept) settle(v reflect.Value) (reflect.Value, error) {
 	return back.Elem().Field(0), err
 }
 
-func (k kept) encode(v reflect.Value) (item.Item, error) {
+func (k valueCodec) encode(v reflect.Value) (item.Item, error) {
 	boxed := reflect.New(k.box).Elem()
 	boxed.Field(0).Set(v)
 	return k.codec.Encode(boxed)
 }
 
 // bytes is v as bytes, the same for the same value.
-func (k kept) bytes(v reflect.Value) ([]byte, error) {
+func (k valueCodec) bytes(v reflect.Value) ([]byte, error) {
 	it, err := k.encode(v)
 	return item.AppendBinary(nil, it), err
 }
@@ -62,7 +62,7 @@ func isSet(tag string) bool {
 
 // lost says which field of a type would not survive being stored, "" when all do. In a payload that is decoded for every
 // replay, and never changed, sets survive.
-func lost(t reflect.Type, sets bool, seen map[reflect.Type]bool) string {
+func unstorableField(t reflect.Type, sets bool, seen map[reflect.Type]bool) string {
 	if t == reflect.TypeFor[time.Time]() || seen[t] {
 		return ""
 	}
@@ -72,9 +72,9 @@ func lost(t reflect.Type, sets bool, seen map[reflect.Type]bool) string {
 	}
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array:
-		return lost(t.Elem(), sets, seen)
+		return unstorableField(t.Elem(), sets, seen)
 	case reflect.Map:
-		return lost(t.Elem(), sets, seen)
+		return unstorableField(t.Elem(), sets, seen)
 	case reflect.Interface:
 		return fmt.Sprintf("a %s comes back as another type", t)
 	case reflect.Struct:
@@ -90,7 +90,7 @@ func lost(t reflect.Type, sets bool, seen map[reflect.Type]bool) string {
 			case !sets && isSet(tagged):
 				return fmt.Sprintf("field %s of %s is stored as a set, which keeps neither order nor an element twice; use a list, or a map with entries of bool", f.Name, t)
 			default:
-				if problem := lost(f.Type, sets, seen); problem != "" {
+				if problem := unstorableField(f.Type, sets, seen); problem != "" {
 					return problem
 				}
 			}

@@ -15,7 +15,7 @@ import (
 )
 
 // stored is a row as it lies in the table. Rows of one generation are one partition, in the order of their groups.
-type stored[K comparable, S any] struct {
+type storedRow[K comparable, S any] struct {
 	_ entity.Key `name:"Timeline" pk:"$#{generation}" sk:"$#{group}"`
 	_ expiring
 
@@ -62,24 +62,24 @@ type manifest struct {
 
 // generation is one set of rows.
 type generation struct {
-	ID        string            `dynamodbav:"id"`
-	Print     string            `dynamodbav:"fingerprint"`
-	Started   time.Time         `dynamodbav:"started"`
-	Finished  time.Time         `dynamodbav:"finished,omitempty"`
-	Through   time.Time         `dynamodbav:"through"`          // events accepted up to here are in the rows
-	Newest    time.Time         `dynamodbav:"newest,omitempty"` // when the last of them was accepted, by the events' own clocks
-	Now       time.Time         `dynamodbav:"now"`              // events that had expired by then are not
-	Rows      int64             `dynamodbav:"rows"`
-	Counts    Counters          `dynamodbav:"counters"`
-	Route     string            `dynamodbav:"route"`
-	Segments  int               `dynamodbav:"segments,omitempty"`
-	Positions map[string]string `dynamodbav:"positions,omitempty"` // segment → where to go on; "end" when it is through
-	Evaluated int64             `dynamodbav:"evaluated"`           // items read so far
-	Unlisted  bool              `dynamodbav:"unlisted,omitempty"`  // rows may have come that the directory does not list
-	Baselines bool              `dynamodbav:"baselines,omitempty"` // items whose oldest states have expired were met
-	Begins    time.Time         `dynamodbav:"begins,omitempty"`    // sources that lapse had no event before; zero: unknown
-	Expected  int64             `dynamodbav:"expected"`            // items that the tables are said to hold
-	Fence     int64             `dynamodbav:"fence,omitempty"`     // of the builder that is making it
+	ID           string            `dynamodbav:"id"`
+	Fingerprint  string            `dynamodbav:"fingerprint"`
+	Started      time.Time         `dynamodbav:"started"`
+	Finished     time.Time         `dynamodbav:"finished,omitempty"`
+	Through      time.Time         `dynamodbav:"through"`          // events accepted up to here are in the rows
+	Newest       time.Time         `dynamodbav:"newest,omitempty"` // when the last of them was accepted, by the events' own clocks
+	ReadAt       time.Time         `dynamodbav:"now"`              // events that had expired by then are not
+	Rows         int64             `dynamodbav:"rows"`
+	Counts       Counters          `dynamodbav:"counters"`
+	Route        string            `dynamodbav:"route"`
+	Segments     int               `dynamodbav:"segments,omitempty"`
+	Positions    map[string]string `dynamodbav:"positions,omitempty"` // segment → where to go on; "end" when it is through
+	Evaluated    int64             `dynamodbav:"evaluated"`           // items read so far
+	Unlisted     bool              `dynamodbav:"unlisted,omitempty"`  // rows may have come that the directory does not list
+	Baselines    bool              `dynamodbav:"baselines,omitempty"` // items whose oldest states have expired were met
+	HistoryStart time.Time         `dynamodbav:"begins,omitempty"`    // sources that lapse had no event before; zero: unknown
+	Expected     int64             `dynamodbav:"expected"`            // items that the tables are said to hold
+	Fence        int64             `dynamodbav:"fence,omitempty"`     // of the builder that is making it
 }
 
 // retirement is a generation that is read no more, but by those who began to.
@@ -140,7 +140,7 @@ func (e *expiry) Chosen(types.AttributeValue) bool { return false }
 
 // stores are the tables of one view.
 type stores struct {
-	rows      rows
+	rows      rowStore
 	pages     *entity.Store[directory]
 	manifests *entity.Store[manifest]
 	core      *core.Core
@@ -164,7 +164,7 @@ func rowOptions(f Projection[any, any]) []entity.StoreOption {
 }
 
 // open declares the other items of a view.
-func open(db *entity.DB, f Projection[any, any], rows rows) (s stores, err error) {
+func openStores(db *entity.DB, f Projection[any, any], rows rowStore) (s stores, err error) {
 	s.rows = rows
 	if s.pages, err = entity.New[directory](db, itemOptions(f, "Pages")...); err != nil {
 		return s, err

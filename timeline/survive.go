@@ -13,18 +13,18 @@ var ErrStateLost = errors.New("the state would come back from storage as another
 // survives fails with [ErrStateLost] unless v comes back as it is. A catch-up goes on with what comes back, and a build with
 // what was never stored: their rows are equal only if the two are. It encodes, decodes and compares, which is little beside
 // the write of the row.
-func (k kept) survives(v reflect.Value) error {
-	back, err := k.settle(v)
+func (k valueCodec) checkRoundTrip(v reflect.Value) error {
+	back, err := k.roundTrip(v)
 	if err != nil {
 		return err
 	}
-	if at, differs := difference(v, back, ""); differs {
-		return fmt.Errorf("%w: %s is not kept", ErrStateLost, named(at))
+	if at, differs := differingPath(v, back, ""); differs {
+		return fmt.Errorf("%w: %s is not kept", ErrStateLost, fieldName(at))
 	}
 	return nil
 }
 
-func named(path string) string {
+func fieldName(path string) string {
 	if path == "" {
 		return "its value"
 	}
@@ -33,13 +33,13 @@ func named(path string) string {
 
 // difference is where two values of one type differ: the names of fields, with [] for an element and {} for an entry.
 // Values of the data are not in it.
-func difference(a, b reflect.Value, path string) (at string, differs bool) {
+func differingPath(a, b reflect.Value, path string) (at string, differs bool) {
 	switch a.Kind() {
 	case reflect.Pointer, reflect.Interface:
 		if a.IsNil() || b.IsNil() {
 			return path, a.IsNil() != b.IsNil()
 		}
-		return difference(a.Elem(), b.Elem(), path)
+		return differingPath(a.Elem(), b.Elem(), path)
 	case reflect.Slice:
 		if a.IsNil() != b.IsNil() || a.Len() != b.Len() {
 			return path, true
@@ -61,7 +61,7 @@ func difference(a, b reflect.Value, path string) (at string, differs bool) {
 			if f.Name == "_" {
 				continue
 			}
-			if at, differs := difference(a.Field(i), b.Field(i), path+"."+f.Name); differs {
+			if at, differs := differingPath(a.Field(i), b.Field(i), path+"."+f.Name); differs {
 				return at, true
 			}
 		}
@@ -72,7 +72,7 @@ func difference(a, b reflect.Value, path string) (at string, differs bool) {
 
 func elements(a, b reflect.Value, path string) (at string, differs bool) {
 	for i := range a.Len() {
-		if at, differs := difference(a.Index(i), b.Index(i), path+"[]"); differs {
+		if at, differs := differingPath(a.Index(i), b.Index(i), path+"[]"); differs {
 			return at, true
 		}
 	}
@@ -84,7 +84,7 @@ func entries(a, b reflect.Value, path string) (first string, differs bool) {
 	for _, k := range a.MapKeys() {
 		at, other := path+"{}", true
 		if v := b.MapIndex(k); v.IsValid() {
-			at, other = difference(a.MapIndex(k), v, path+"{}")
+			at, other = differingPath(a.MapIndex(k), v, path+"{}")
 		}
 		if other && (!differs || at < first) {
 			first, differs = at, true

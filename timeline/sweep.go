@@ -10,7 +10,7 @@ import (
 )
 
 // grace is how long rows of an earlier generation stay for those who began to read them.
-const grace = 15 * time.Minute
+const sweepGrace = 15 * time.Minute
 
 // Sweep removes the rows of generations that were replaced, or given up, more than 15 minutes ago, and of those that 50 later
 // ones have followed; Rebuild and CatchUp do it too. It needs the lease of a builder and costs a write per row, and two for each generation. Errors: *[BuildingError].
@@ -26,7 +26,7 @@ func (v *view) sweepDue(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := h.alive(ctx, func(ctx context.Context) error { return v.sweep(ctx, h) }); err != nil {
+		if err := h.keepAlive(ctx, func(ctx context.Context) error { return v.sweep(ctx, h) }); err != nil {
 			return h.release(ctx, err, func(*manifest) {})
 		}
 		return h.save(ctx, func(m *manifest) { m.Owner = "" })
@@ -34,26 +34,26 @@ func (v *view) sweepDue(ctx context.Context) error {
 }
 
 // release gives the lease up after an error that ended the work, even when ctx is what ended it.
-func (h *hold) release(ctx context.Context, err error, change func(*manifest)) error {
+func (h *lease) release(ctx context.Context, err error, change func(*manifest)) error {
 	if errors.Is(err, ErrLeaseLost) {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	return joined(err, h.save(ctx, func(m *manifest) {
+	return joinClose(err, h.save(ctx, func(m *manifest) {
 		m.Owner = ""
 		change(m)
 	}))
 }
 
 // mostRetired is how many earlier generations a manifest lists: it is one item, however fast one build follows the other.
-const mostRetired = 50
+const maxRetired = 50
 
 // due are the generations that nobody reads any more, and the oldest of those that are too many.
 func (v *view) due(m *manifest) []retirement {
 	var due []retirement
 	for i, r := range m.Retired {
-		if !r.At.Add(grace).After(v.now()) || len(m.Retired)-i > mostRetired {
+		if !r.At.Add(sweepGrace).After(v.now()) || len(m.Retired)-i > maxRetired {
 			due = append(due, r)
 		}
 	}
@@ -64,7 +64,7 @@ func (v *view) due(m *manifest) []retirement {
 func (v *view) ahead(r retirement) bool { return r.At.After(v.now()) }
 
 // settleClocks counts the grace of such generations from now: their own clock may be years ahead.
-func (v *view) settleClocks(ctx context.Context, h *hold) error {
+func (v *view) clampRetirementTimes(ctx context.Context, h *lease) error {
 	if m := h.last(); !slices.ContainsFunc(m.Retired, v.ahead) {
 		return nil
 	}
@@ -79,8 +79,8 @@ func (v *view) settleClocks(ctx context.Context, h *hold) error {
 
 // sweep removes what is due, after it has announced to readers that rows will be missing. Removing it twice, or by two, does no
 // harm: no generation is ever used again.
-func (v *view) sweep(ctx context.Context, h *hold) error {
-	if err := v.settleClocks(ctx, h); err != nil {
+func (v *view) sweep(ctx context.Context, h *lease) error {
+	if err := v.clampRetirementTimes(ctx, h); err != nil {
 		return err
 	}
 	m := h.last()
@@ -109,14 +109,14 @@ func (v *view) sweep(ctx context.Context, h *hold) error {
 	return nil
 }
 
-func (v *view) removeGeneration(ctx context.Context, h *hold, id string) error {
+func (v *view) removeGeneration(ctx context.Context, h *lease, id string) error {
 	var batch []string
 	flush := func() error {
-		err := settled(ctx, func() error {
+		err := retryUnknown(ctx, func() error {
 			return v.rows.remove(ctx, id, batch)
 		})
 		if batch = nil; err == nil {
-			err = h.beat(ctx)
+			err = h.renewIfDue(ctx)
 		}
 		return err
 	}
@@ -137,7 +137,7 @@ func (v *view) removeGeneration(ctx context.Context, h *hold, id string) error {
 	if err != nil {
 		return err
 	}
-	return settled(ctx, func() error {
+	return retryUnknown(ctx, func() error {
 		_, err := v.pages.DeleteMany(ctx, chunks)
 		return err
 	})

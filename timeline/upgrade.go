@@ -14,7 +14,7 @@ import (
 )
 
 // step brings payloads from one version to the next.
-type step struct {
+type upgradeStep struct {
 	from     int
 	old, new reflect.Type
 	codec    item.Codec
@@ -27,7 +27,7 @@ type step struct {
 // changed. f must depend on nothing but its argument.
 func Upgrade[Old, New any](from int, f func(Old) (New, error)) SourceOption {
 	return func(o *origin) {
-		s := step{from: from, old: reflect.TypeFor[Old](), new: reflect.TypeFor[New]()}
+		s := upgradeStep{from: from, old: reflect.TypeFor[Old](), new: reflect.TypeFor[New]()}
 		var err error
 		switch {
 		case f == nil:
@@ -42,23 +42,23 @@ func Upgrade[Old, New any](from int, f func(Old) (New, error)) SourceOption {
 			return
 		}
 		s.apply = func(old any) (any, error) { return f(old.(Old)) }
-		o.steps = append(o.steps, s)
+		o.upgrades = append(o.upgrades, s)
 	}
 }
 
 // stepProblems says what is wrong with the steps, and missing between them.
-func (o *origin) stepProblems() (problems []string) {
+func (o *origin) upgradeProblems() (problems []string) {
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
-	for i, s := range o.steps {
-		next, want := o.version, o.payload
-		if i+1 < len(o.steps) {
-			next, want = o.steps[i+1].from, o.steps[i+1].old
+	for i, s := range o.upgrades {
+		next, want := o.payloadVersion, o.payload
+		if i+1 < len(o.upgrades) {
+			next, want = o.upgrades[i+1].from, o.upgrades[i+1].old
 		}
 		switch {
 		case s.from < 1:
 			bad("payload versions begin at 1, not at %d", s.from)
-		case s.from >= o.version:
-			bad(`there is an upgrade from payload version %d, and today's is %d: raise payload:"…" in entity.Key`, s.from, o.version)
+		case s.from >= o.payloadVersion:
+			bad(`there is an upgrade from payload version %d, and today's is %d: raise payload:"…" in entity.Key`, s.from, o.payloadVersion)
 		case next == s.from:
 			bad("there are two upgrades from payload version %d", s.from)
 		case next != s.from+1:
@@ -85,9 +85,9 @@ func storedVersion(it item.Item) int {
 
 // decodeStored is the payload of an item in the shape that it was stored in, brought to today's.
 func decodeStored(o *origin, r *record, it item.Item) (any, Stage, error) {
-	at := slices.IndexFunc(o.steps, func(s step) bool { return s.from == r.stored })
-	if r.stored != o.version && at < 0 {
-		return nil, Decoding, fmt.Errorf("%w: %d; the source reads %s", ErrPayloadVersion, r.stored, o.reads())
+	at := slices.IndexFunc(o.upgrades, func(s upgradeStep) bool { return s.from == r.payloadVersion })
+	if r.payloadVersion != o.payloadVersion && at < 0 {
+		return nil, Decoding, fmt.Errorf("%w: %d; the source reads %s", ErrPayloadVersion, r.payloadVersion, o.payloadVersions())
 	}
 	if at < 0 {
 		v := reflect.New(o.payload)
@@ -96,12 +96,12 @@ func decodeStored(o *origin, r *record, it item.Item) (any, Stage, error) {
 		}
 		return v.Elem().Interface(), "", nil
 	}
-	v := reflect.New(o.steps[at].old)
-	if err := o.steps[at].codec.Decode(it, v); err != nil {
+	v := reflect.New(o.upgrades[at].old)
+	if err := o.upgrades[at].codec.Decode(it, v); err != nil {
 		return nil, Decoding, core.Misfit(o.core, err)
 	}
 	payload := v.Elem().Interface()
-	for _, s := range o.steps[at:] {
+	for _, s := range o.upgrades[at:] {
 		var err error
 		if payload, err = s.apply(payload); err != nil {
 			return nil, Upgrading, fmt.Errorf("from payload version %d: %w", s.from, err)
@@ -111,9 +111,9 @@ func decodeStored(o *origin, r *record, it item.Item) (any, Stage, error) {
 }
 
 // reads lists the payload versions that a source reads.
-func (o *origin) reads() string {
-	if len(o.steps) > 0 {
-		return fmt.Sprintf("%d to %d", o.steps[0].from, o.version)
+func (o *origin) payloadVersions() string {
+	if len(o.upgrades) > 0 {
+		return fmt.Sprintf("%d to %d", o.upgrades[0].from, o.payloadVersion)
 	}
-	return strconv.Itoa(o.version)
+	return strconv.Itoa(o.payloadVersion)
 }

@@ -29,7 +29,7 @@ const (
 )
 
 // keeper is the feature that keeps states, and for how long.
-type keeper interface {
+type snapshotter interface {
 	plan.Snapshotter
 	Kept() time.Duration
 }
@@ -48,7 +48,7 @@ type keeper interface {
 // Seen stays what was stored.
 func Versions[T any](h *versioned.History[T], opts ...SourceOption) Source {
 	if h == nil {
-		return &origin{errs: []string{"the history is nil"}}
+		return &origin{problems: []string{"the history is nil"}}
 	}
 	o := newOrigin("versions", h, reflect.TypeFor[T]())
 	if o.core == nil {
@@ -61,21 +61,21 @@ func Versions[T any](h *versioned.History[T], opts ...SourceOption) Source {
 	if !s.HasMetadata {
 		o.problem("in tables that are shared with effect-dynamodb the states of an item do not tell what happened")
 	}
-	if r, ok := schema.Feature[keeper](s); ok {
-		o.kept = r.Kept()
+	if r, ok := schema.Feature[snapshotter](s); ok {
+		o.retention = r.Kept()
 	}
 	for _, what := range []string{created, updated, deleted, restored, baseline} {
-		o.names = append(o.names, o.event(what))
+		o.eventNames = append(o.eventNames, o.eventName(what))
 	}
-	o.accepted = true
+	o.hasAcceptTimes = true
 	o.filter = func(now time.Time) expr.Cond { return o.unexpired(now) }
-	o.assemble = func() assembler { return &lives{o: o} }
+	o.assemble = func() assembler { return &versionEvents{o: o} }
 	return o.finish(opts)
 }
 
 // baseline reports that the state of an item before this one is missing: it has expired, or was written before the entity
 // kept its history, or while it did not. The first state of an item has version 1, and the others follow one by one.
-func (o *origin) baseline(r *record) bool {
+func (o *origin) isBaseline(r *record) bool {
 	if o.kind != "versions" {
 		return false
 	}
@@ -87,14 +87,14 @@ func (o *origin) baseline(r *record) bool {
 }
 
 // maxHeld bounds what is held of one item, its current state and its deleted copies, in bytes.
-const maxHeld = 64 << 20
+const maxHeldBytes = 64 << 20
 
 // aside is what a state that is held takes beside its bytes.
-const aside = 1 << 10
+const heldOverhead = 1 << 10
 
 // lives makes events of the states of items: a current item, its deleted copies and its snapshots, which lie side by side
 // in this order. The former are held; the snapshots come in the order of their versions.
-type lives struct {
+type versionEvents struct {
 	o      *origin
 	owner  string      // primary key of the item
 	held   []item.Item // current item and copies that no event was made of yet
@@ -104,7 +104,7 @@ type lives struct {
 	last   time.Time   // time of that event
 }
 
-func (l *lives) push(it map[string]value, give func(*record) error) error {
+func (l *versionEvents) push(it map[string]value, give func(*record) error) error {
 	primary, kind := l.ownerOf(it)
 	if owner := plan.KeyID(primary); owner != l.owner {
 		if err := l.flush(give); err != nil {
@@ -115,15 +115,15 @@ func (l *lives) push(it map[string]value, give func(*record) error) error {
 	if kind == schema.SnapshotInfix {
 		return l.snapshot(it, give)
 	}
-	if l.size += item.Size(it) + aside; l.size > maxHeld {
-		return &LimitError{What: "bytes of the deleted copies of one item", Limit: maxHeld}
+	if l.size += item.Size(it) + heldOverhead; l.size > maxHeldBytes {
+		return &LimitError{What: "bytes of the deleted copies of one item", Limit: maxHeldBytes}
 	}
 	l.held, l.sorted = append(l.held, it), false
 	return nil
 }
 
 // ownerOf is the primary key of the item that a state is of, and what the state's own key goes on with.
-func (l *lives) ownerOf(it item.Item) (primary item.Item, infix string) {
+func (l *versionEvents) ownerOf(it item.Item) (primary item.Item, infix string) {
 	s := l.o.core.Schema
 	primary = plan.KeyOf(s, it)
 	sk, ok := plan.SortKey(s, it)
@@ -143,23 +143,23 @@ func (l *lives) ownerOf(it item.Item) (primary item.Item, infix string) {
 
 // snapshot gives the events of a snapshot and of what is held and came before it. A state can be there twice while it
 // becomes a past one: as the current item or a copy, and as a snapshot.
-func (l *lives) snapshot(it item.Item, give func(*record) error) error {
+func (l *versionEvents) snapshot(it item.Item, give func(*record) error) error {
 	n := plan.StoredVersion(l.o.core.Schema, it)
-	if err := l.upTo(n, give); err != nil {
+	if err := l.emitUpTo(n, give); err != nil {
 		return err
 	}
-	return l.give(it, give)
+	return l.emit(it, give)
 }
 
 // flush gives the events that are left of the item.
-func (l *lives) flush(give func(*record) error) error {
-	err := l.upTo(math.MaxInt64, give)
-	*l = lives{o: l.o}
+func (l *versionEvents) flush(give func(*record) error) error {
+	err := l.emitUpTo(math.MaxInt64, give)
+	*l = versionEvents{o: l.o}
 	return err
 }
 
 // upTo gives the events of what is held, up to a version.
-func (l *lives) upTo(n int64, give func(*record) error) error {
+func (l *versionEvents) emitUpTo(n int64, give func(*record) error) error {
 	s := l.o.core.Schema
 	if !l.sorted {
 		slices.SortStableFunc(l.held, func(a, b item.Item) int { return cmp.Compare(plan.StoredVersion(s, a), plan.StoredVersion(s, b)) })
@@ -168,8 +168,8 @@ func (l *lives) upTo(n int64, give func(*record) error) error {
 	for len(l.held) > 0 && plan.StoredVersion(s, l.held[0]) <= n {
 		it := l.held[0]
 		l.held[0], l.held = nil, l.held[1:]
-		l.size -= item.Size(it) + aside
-		if err := l.give(it, give); err != nil {
+		l.size -= item.Size(it) + heldOverhead
+		if err := l.emit(it, give); err != nil {
 			return err
 		}
 	}
@@ -177,23 +177,23 @@ func (l *lives) upTo(n int64, give func(*record) error) error {
 }
 
 // give gives the event of a state, unless it was the last one's.
-func (l *lives) give(it item.Item, give func(*record) error) (err error) {
+func (l *versionEvents) emit(it item.Item, give func(*record) error) (err error) {
 	s := l.o.core.Schema
 	n := plan.StoredVersion(s, it)
 	if l.before != nil && plan.StoredVersion(s, l.before) == n {
 		return nil
 	}
 	r := &record{
-		key: fmt.Sprintf("%s%019d", l.owner, n), version: n, stored: storedVersion(it), item: it, before: l.before,
-		name: l.o.event(l.what(l.before, it)),
+		key: fmt.Sprintf("%s%019d", l.owner, n), version: n, payloadVersion: storedVersion(it), item: it, before: l.before,
+		name: l.o.eventName(l.change(l.before, it)),
 	}
 	if l.before != nil && plan.StoredVersion(s, l.before) > n {
-		return l.o.failed(r, History, errDisorder)
+		return l.o.eventError(r, History, errDisorder)
 	}
 	if r.at, err = s.UpdatedAt.Format.FromValue(it[s.UpdatedAt.Name]); err != nil {
-		return l.o.failed(r, Decoding, err)
+		return l.o.eventError(r, Decoding, err)
 	}
-	r.seen = r.at
+	r.acceptedAt = r.at
 	if r.at.Before(l.last) {
 		r.at = l.last
 	}
@@ -204,7 +204,7 @@ func (l *lives) give(it item.Item, give func(*record) error) (err error) {
 var errDisorder = errors.New("the version that is stored in the snapshot is not the one in its key")
 
 // what happened between two states.
-func (l *lives) what(before, after item.Item) string {
+func (l *versionEvents) change(before, after item.Item) string {
 	s := l.o.core.Schema
 	gone := wasDeleted(after)
 	switch {

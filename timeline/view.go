@@ -24,30 +24,30 @@ type view struct {
 // The error joins an *entity.SchemaError for every mistake, one of them being that another definition has the name;
 // without a database it is an *entity.InputError.
 func New[K comparable, S any](db *entity.DB, f Projection[K, S]) (*View[K, S], error) {
-	d, err := define(f.erased(), typesOf[K, S]())
+	d, err := define(f.erased(), rowTypesOf[K, S]())
 	if err != nil {
 		return nil, err
 	}
 	if db == nil {
 		return nil, errNoDB
 	}
-	rows, err := entity.New[stored[K, S]](db, rowOptions(d.Projection)...)
+	rows, err := entity.New[storedRow[K, S]](db, rowOptions(d.Projection)...)
 	if err != nil {
 		return nil, err
 	}
-	opened, err := newView(db, d, rowStore[K, S]{rows})
+	opened, err := newView(db, d, typedRowStore[K, S]{rows})
 	if err != nil {
 		return nil, err
 	}
 	return &View[K, S]{opened}, nil
 }
 
-func newView(db *entity.DB, d *definition, rows rows) (*view, error) {
-	s, err := open(db, d.Projection, rows)
+func newView(db *entity.DB, d *definition, rows rowStore) (*view, error) {
+	s, err := openStores(db, d.Projection, rows)
 	if err != nil {
 		return nil, err
 	}
-	if other, taken := s.core.Views.LoadOrStore(d.Name, d.print); taken && other != d.print {
+	if other, taken := s.core.Views.LoadOrStore(d.Name, d.fingerprint); taken && other != d.fingerprint {
 		return nil, &schema.Error{Code: schema.CodeTimelineName, Type: "timeline.Projection " + d.Name, Field: "Name", Problem: "another definition has the name"}
 	}
 	return &view{d, s}, nil
@@ -64,7 +64,7 @@ func (v *View[K, S]) opened() *view {
 }
 
 // Fingerprint identifies the definition: rows of another one are not served.
-func (v *View[K, S]) Fingerprint() string { return v.opened().print }
+func (v *View[K, S]) Fingerprint() string { return v.opened().fingerprint }
 
 // DependsOn reports whether rows may change by events of these names.
 func (v *View[K, S]) DependsOn(events ...string) bool {
@@ -76,13 +76,13 @@ func (v *view) now() time.Time { return v.core.Runner.Clock().UTC() }
 
 // floor is the instant from which on nothing has expired; zero when nothing expires. Times to live end with whole seconds:
 // the events of the second that is passing may have gone already.
-func (d *definition) floor(now time.Time) time.Time { return floor(d.all, now) }
+func (d *definition) historyFloor(now time.Time) time.Time { return historyFloor(d.all, now) }
 
-func floor(all []*origin, now time.Time) time.Time {
+func historyFloor(all []*origin, now time.Time) time.Time {
 	var latest time.Time
 	for _, o := range all {
-		if o.kept > 0 {
-			if t := now.Add(-o.kept).Truncate(time.Second).Add(time.Second); t.After(latest) {
+		if o.retention > 0 {
+			if t := now.Add(-o.retention).Truncate(time.Second).Add(time.Second); t.After(latest) {
 				latest = t
 			}
 		}
@@ -93,5 +93,5 @@ func floor(all []*origin, now time.Time) time.Time {
 // String prints the definition.
 func (v *View[K, S]) String() string {
 	d := v.opened()
-	return fmt.Sprintf("timeline %s version %d, definition %s", d.Name, d.Version, d.print)
+	return fmt.Sprintf("timeline %s version %d, definition %s", d.Name, d.Version, d.fingerprint)
 }

@@ -23,7 +23,7 @@ func (s *Spool) Sorted() iter.Seq2[Entry, error] {
 }
 
 // merged reads runs, and what is still held and was added last, side by side.
-func merged(files []*file, held []Entry) iter.Seq2[Entry, error] {
+func merged(files []*runFile, held []Entry) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		if err := merge(files, held, yield); err != nil {
 			yield(Entry{}, fmt.Errorf("spool: %w", err))
@@ -31,13 +31,13 @@ func merged(files []*file, held []Entry) iter.Seq2[Entry, error] {
 	}
 }
 
-func merge(files []*file, held []Entry, yield func(Entry, error) bool) error {
-	var runs heads
+func merge(files []*runFile, held []Entry, yield func(Entry, error) bool) error {
+	var runs runHeap
 	for i, f := range files {
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
 			return err
 		}
-		r := &run{r: bufio.NewReaderSize(f, buffered), order: i}
+		r := &runReader{r: bufio.NewReaderSize(f, bufferSize), order: i}
 		if ok, err := r.next(); err != nil {
 			return err
 		} else if ok {
@@ -69,18 +69,18 @@ func merge(files []*file, held []Entry, yield func(Entry, error) bool) error {
 }
 
 // heads are runs, ordered by the entry that comes next.
-type heads []*run
+type runHeap []*runReader
 
-func (h heads) Len() int      { return len(h) }
-func (h heads) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h heads) Less(i, j int) bool {
+func (h runHeap) Len() int      { return len(h) }
+func (h runHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h runHeap) Less(i, j int) bool {
 	if c := bytes.Compare(h[i].entry.Key, h[j].entry.Key); c != 0 {
 		return c < 0
 	}
 	return h[i].order < h[j].order
 }
-func (h *heads) Push(x any) { *h = append(*h, x.(*run)) }
-func (h *heads) Pop() any {
+func (h *runHeap) Push(x any) { *h = append(*h, x.(*runReader)) }
+func (h *runHeap) Pop() any {
 	last := (*h)[len(*h)-1]
 	*h = (*h)[:len(*h)-1]
 	return last

@@ -10,10 +10,10 @@ import (
 )
 
 // buffered is the size of the buffer of each run.
-const buffered = 64 * 1024
+const bufferSize = 64 * 1024
 
 // file holds a sorted run.
-type file struct {
+type runFile struct {
 	*os.File
 	level   int  // how often its entries were merged
 	removed bool // from its directory, though it is still open
@@ -21,16 +21,16 @@ type file struct {
 
 // create makes the file of a run. Where the system permits it the name is gone at once, so that a process that is killed
 // leaves nothing behind.
-func create(dir string, level int) (*file, error) {
+func createRun(dir string, level int) (*runFile, error) {
 	f, err := os.CreateTemp(dir, "dynastrata-*.run")
 	if err != nil {
 		return nil, err
 	}
-	return &file{File: f, level: level, removed: os.Remove(f.Name()) == nil}, nil
+	return &runFile{File: f, level: level, removed: os.Remove(f.Name()) == nil}, nil
 }
 
 // discard ends the file.
-func (f *file) discard() error {
+func (f *runFile) discard() error {
 	err := f.Close()
 	if !f.removed {
 		err = errors.Join(err, os.Remove(f.Name()))
@@ -39,8 +39,8 @@ func (f *file) discard() error {
 }
 
 // write writes entries, each as two lengths and its bytes.
-func (f *file) write(entries iter.Seq2[Entry, error]) error {
-	w := bufio.NewWriterSize(f, buffered)
+func (f *runFile) write(entries iter.Seq2[Entry, error]) error {
+	w := bufio.NewWriterSize(f, bufferSize)
 	var head []byte
 	for e, err := range entries {
 		if err != nil {
@@ -57,14 +57,14 @@ func (f *file) write(entries iter.Seq2[Entry, error]) error {
 }
 
 // run reads the entries of a file back, one at a time.
-type run struct {
+type runReader struct {
 	r     *bufio.Reader
 	entry Entry
 	order int // of the runs: entries with equal keys come in the order in which they were added
 }
 
 // next reads the following entry; false at the end.
-func (r *run) next() (bool, error) {
+func (r *runReader) next() (bool, error) {
 	keyLength, err := binary.ReadUvarint(r.r)
 	if errors.Is(err, io.EOF) {
 		return false, nil

@@ -22,7 +22,7 @@ type Spool struct {
 	dir     string
 	held    []Entry
 	size    int
-	runs    []*file // in the order of their entries; those that were merged more often come first
+	runs    []*runFile // in the order of their entries; those that were merged more often come first
 	entries int
 }
 
@@ -61,7 +61,7 @@ func (s *Spool) spill() error {
 	s.held, s.size = s.held[:0], 0
 	for {
 		level := s.runs[len(s.runs)-1].level
-		first := len(s.runs) - fan
+		first := len(s.runs) - mergeFan
 		if first < 0 || s.runs[first].level != level {
 			return nil
 		}
@@ -81,11 +81,11 @@ func (s *Spool) spill() error {
 
 // fan is how many runs of one level become one of the next. So an entry is written once for each level, and hardly more than
 // fan files of each are open, far fewer than a process may have.
-const fan = 64
+const mergeFan = 64
 
 // write adds a run.
 func (s *Spool) write(entries iter.Seq2[Entry, error], level int) error {
-	f, err := create(s.dir, level)
+	f, err := createRun(s.dir, level)
 	if err != nil {
 		return fmt.Errorf("spool: %w", err)
 	}
