@@ -260,6 +260,13 @@ func (db *DB) schemas() []*schema.Schema {
 	return all
 }
 
+// entitiesOf are the schemas of the stores on one table, in order of declaration.
+func (db *DB) entitiesOf(table string) []*schema.Schema {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.tables[table].Entities // never changed in place: see schema.Table.Add
+}
+
 // leastCursorKey is how many bytes a cursor key has at least.
 const leastCursorKey = 16
 

@@ -66,7 +66,7 @@ func (db *DB) declare(t reflect.Type, spec opt.Spec, open func(*core.Core) core.
 	if err != nil {
 		return nil, err
 	}
-	c := &core.Core{Schema: s, Table: table, Runner: db.runner, Cursor: db.cursors, DB: db, Views: &db.views}
+	c := &core.Core{Schema: s, Table: table, Runner: db.runner, Cursor: db.cursors, DB: db, Views: &db.views, Entities: func() []*schema.Schema { return db.entitiesOf(table) }}
 	store := open(c)
 	db.stores[id] = store
 	return store, nil

@@ -1,5 +1,7 @@
 package stream
 
+import "github.com/dynastrata/dynastrata/internal/plan"
+
 // Kind says what a change did.
 type Kind string
 
@@ -39,9 +41,9 @@ type itemPart string
 
 const (
 	currentItem  itemPart = ""
-	eventItem    itemPart = "e" // the satellites as the attribute _k names them
-	snapshotItem itemPart = "v"
-	deletedCopy  itemPart = "d"
+	eventItem    itemPart = plan.EventKind
+	snapshotItem itemPart = plan.SnapshotKind
+	deletedCopy  itemPart = plan.CopyKind
 )
 
 // kinds of changes to a satellite, in the order stored, changed, removed, expired.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
@@ -18,16 +17,10 @@ func belongsTo(s *schema.Schema, image item.Item) bool {
 	if image == nil {
 		return false
 	}
-	name, named := image[schema.EntityAttr]
-	switch {
-	case s.Templated:
-		return item.Equal(name, item.S(s.Name))
-	case named:
+	if _, marked := image[schema.EntityAttr]; marked && !s.Templated {
 		return false
-	case s.Discriminator != nil:
-		return item.Equal(image[s.Discriminator.Attr], item.S(s.Discriminator.Value))
 	}
-	return true
+	return plan.OwnItems(s).Holds(image)
 }
 
 // lies says which of the entity's items an image is of; false for one that this version does not know.
@@ -50,18 +43,13 @@ func partOf(s *schema.Schema, image item.Item) (itemPart, bool) {
 		return "", false
 	}
 	text, composed = strings.ToLower(text), strings.ToLower(composed)
-	for _, x := range infixes {
-		if rest, beside := strings.CutPrefix(text, composed+x.text); beside && rest != "" {
-			return x.of, true
+	for _, x := range plan.SatelliteKinds {
+		if rest, ok := strings.CutPrefix(text, composed+x.Infix); ok && rest != "" {
+			return itemPart(x.Kind), true
 		}
 	}
 	return currentItem, text == composed
 }
-
-var infixes = []struct {
-	text string
-	of   itemPart
-}{{schema.EventInfix, eventItem}, {schema.SnapshotInfix, snapshotItem}, {schema.CopyInfix, deletedCopy}}
 
 // below returns what follows the prefix of a `$` entity in its own key: the segments of the template, and those of a
 // satellite. It is nil for a key of another entity, constraint or namespace.
@@ -111,24 +99,16 @@ func partByKey(s *schema.Schema, keys item.Item) (itemPart, bool) {
 	case n:
 		return currentItem, true
 	case n + 2:
-		for _, x := range infixes {
-			if "#"+segments[n]+"#" == x.text {
-				return x.of, s.SK != nil
+		for _, x := range plan.SatelliteKinds {
+			if "#"+segments[n]+"#" == x.Infix {
+				return itemPart(x.Kind), s.SK != nil
 			}
 		}
 	}
 	return "", false
 }
 
-// alone reports that nothing declared on the table of c leaves other items there.
+// aloneInTable reports that nothing declared on the table of c leaves other items there.
 func aloneInTable(c *core.Core) bool {
-	if len(plan.UniqueConstraints(c.Schema)) > 0 {
-		return false
-	}
-	for _, t := range c.DB.(*entity.DB).Spec().Tables {
-		if t.Name == c.Table {
-			return len(t.Entities) == 1
-		}
-	}
-	return false
+	return len(plan.UniqueConstraints(c.Schema)) == 0 && len(c.Entities()) == 1
 }

@@ -24,9 +24,8 @@ type incrementalFold struct {
 	newEvents int
 
 	late    map[string]any
-	rows    []*groupState
+	out     *rowWriter
 	created int
-	written int
 }
 
 func (a *incrementalFold) begin(group string) (*groupState, error) {
@@ -99,25 +98,5 @@ func (a *incrementalFold) done(g *groupState) error {
 	if a.isLate || a.newEvents == 0 {
 		return nil
 	}
-	return a.put(g)
-}
-
-// put writes a row with the next batch.
-func (a *incrementalFold) put(g *groupState) error {
-	if g == nil { // all its events have expired
-		return nil
-	}
-	if a.rows = append(a.rows, g); len(a.rows) < rowBatch {
-		return nil
-	}
-	return a.flush()
-}
-
-func (a *incrementalFold) flush() error {
-	err := a.b.putRows(a.ctx, a.rows)
-	a.written += len(a.rows)
-	if a.rows = a.rows[:0]; err == nil {
-		err = a.b.renewIfDue(a.ctx)
-	}
-	return err
+	return a.out.add(g)
 }

@@ -76,7 +76,7 @@ func (v *view) pageAt(ctx context.Context, page, size int, opts []RowsOption) (p
 		if err != nil {
 			return err
 		}
-		p.Total, p.Pages = total, max((total+int64(size)-1)/int64(size), 1)
+		p.setTotal(total)
 		if offset >= p.Total {
 			return nil
 		}
@@ -110,14 +110,10 @@ func (v *view) fillPage(p *Page[anyRow], rows []*groupState, id string) (err err
 // pagePast replays the history and keeps the rows of one page.
 func (v *view) replayPage(ctx context.Context, p *Page[anyRow], offset int64, o readOptions) error {
 	meta, err := v.replayRows(ctx, o, func(_ string, row anyRow) bool {
-		if p.Total >= offset && len(p.Rows) < p.Size {
-			p.Rows = append(p.Rows, row)
-		}
-		p.Total++
+		p.count(row, offset)
 		return true
 	})
 	p.Meta, p.Meta.Rows = meta, p.Total
-	p.Pages = max((p.Total+int64(p.Size)-1)/int64(p.Size), 1)
 	return err
 }
 
@@ -267,12 +263,11 @@ func (v *view) replayAfter(ctx context.Context, p *Page[anyRow], after string, o
 	}
 	final, more := "", false
 	meta, err := v.replayRows(ctx, o, func(group string, row anyRow) bool {
-		switch {
-		case group <= last:
-		case len(p.Rows) < p.Size:
-			p.Rows, final = append(p.Rows, row), group
-		default:
-			more = true
+		if group <= last {
+			return true
+		}
+		if more = !p.add(row); !more {
+			final = group
 		}
 		return !more
 	})
@@ -302,16 +297,9 @@ func (v *view) readCursor(text string) (id, group string, err error) {
 // there all the time, and fails with entity.ErrInvalidCursor when they were removed, 15 minutes or more after others had
 // replaced them.
 func (v *View[K, S]) All(ctx context.Context, opts ...RowsOption) iter.Seq2[Row[K, S], error] {
-	return func(yield func(Row[K, S], error) bool) {
-		stopped := false
-		err := v.opened().eachRow(ctx, opts, func(row anyRow) bool {
-			stopped = !yield(typedRow[K, S](row), nil)
-			return !stopped
-		})
-		if err != nil && !stopped {
-			yield(Row[K, S]{}, err)
-		}
-	}
+	return sequence(func(give func(Row[K, S]) bool) error {
+		return v.opened().eachRow(ctx, opts, func(row anyRow) bool { return give(typedRow[K, S](row)) })
+	})
 }
 
 // each gives every row until give has enough.

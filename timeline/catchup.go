@@ -108,11 +108,11 @@ func (b *builder) applyNewEvents(ctx context.Context, g generation, now time.Tim
 	}
 	n := c.counts
 	ungrouped := n.Ungrouped // of the whole history
-	a := &incrementalFold{b: b, ctx: ctx, newest: g.Newest}
+	a := &incrementalFold{b: b, ctx: ctx, newest: g.Newest, out: b.newRowWriter(ctx)}
 	if err := b.fold(ctx, c.spool.Sorted(), &n, a); err != nil {
 		return g, false, err
 	}
-	if err := a.flush(); err != nil {
+	if err := a.out.flush(); err != nil {
 		return g, false, err
 	}
 	if err := b.refoldLate(ctx, a, w, &n); err != nil {
@@ -125,7 +125,7 @@ func (b *builder) applyNewEvents(ctx context.Context, g generation, now time.Tim
 	g.Counts.Ungrouped = max(g.Counts.Ungrouped, ungrouped)
 	g.HistoryStart = b.historyStart(&was, now, g.Finished, n)
 	g.Baselines = g.Baselines || n.Baselines > 0
-	return g, a.created > 0 || b.Retention > 0 && a.written > 0, nil
+	return g, a.created > 0 || b.Retention > 0 && a.out.written > 0, nil
 }
 
 // refold folds the groups in which events came late from their whole history.
@@ -139,11 +139,14 @@ func (b *builder) refoldLate(ctx context.Context, a *incrementalFold, w window, 
 			if err != nil {
 				return err
 			}
-			if err := a.put(g); err != nil {
+			if g == nil { // all its events have expired
+				continue
+			}
+			if err := a.out.add(g); err != nil {
 				return err
 			}
 		}
-		return a.flush()
+		return a.out.flush()
 	}
 	c := b.newCollector(w, b.Memory)
 	c.only = func(group string, _ *record) bool { _, late := a.late[group]; return late }
@@ -152,8 +155,8 @@ func (b *builder) refoldLate(ctx context.Context, a *incrementalFold, w window, 
 		return err
 	}
 	n.add(c.counts)
-	if err := b.fold(ctx, c.spool.Sorted(), n, fullFold{a.put}); err != nil {
+	if err := b.fold(ctx, c.spool.Sorted(), n, fullFold{a.out.add}); err != nil {
 		return err
 	}
-	return a.flush()
+	return a.out.flush()
 }

@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -110,17 +109,15 @@ func (o *origin) checkPartition(k any, r *record) error {
 	if o.partitionOf == nil {
 		return nil
 	}
-	cond, err := o.under(o.partitionOf(k))
+	cond, err := query.Under(o.core.Schema, o.partitionOf(k))
 	if err != nil {
 		return err
 	}
-	if !holds(cond, plan.KeyOf(o.core.Schema, r.item)) {
+	if !expr.HoldsKey(cond, plan.KeyOf(o.core.Schema, r.item)) {
 		return fmt.Errorf("the event lies outside of the partition that PartitionKey gives for its group")
 	}
 	return nil
 }
-
-func holds(c expr.Cond, it map[string]types.AttributeValue) bool { return expr.HoldsKey(c, it) }
 
 // named gives an error of a source the view's name.
 func (d *definition) withView(err error) error { return inView(d.Name, err) }

@@ -27,15 +27,15 @@ func Items[T any, V any](s *entity.Store[T], at *V, opts ...SourceOption) Source
 	}
 	clock := o.timeField(at, "the time of an event")
 	o.eventNames = []string{o.eventName("stored")}
-	o.filter = func(now time.Time) expr.Cond {
-		cond := o.own()
+	o.filter = func(own expr.Cond, now time.Time) expr.Cond {
+		current, live := expr.Cond{}, expr.Cond{}
 		if o.core.Schema.HasMetadata {
-			cond = expr.All(cond, expr.Compare(expr.NotExists, expr.Attr(schema.KindAttr)))
+			current = expr.Compare(expr.NotExists, expr.Attr(schema.KindAttr))
 		}
 		if o.core.Schema.Expires {
-			cond = expr.All(cond, plan.NotExpired(o.core.Schema, now))
+			live = plan.NotExpired(o.core.Schema, now)
 		}
-		return cond
+		return expr.All(own, current, live)
 	}
 	if clock == nil {
 		return o

@@ -124,16 +124,13 @@ func (v *LogView) Page(ctx context.Context, page, size int, opts ...LogOption) (
 	if err != nil {
 		return p, err
 	}
-	p.Page, p.Size = page, size
+	p.Page, p.Size, p.Pages = page, size, 1
 	offset := rowOffset(page, size)
 	p.Meta, err = v.read(ctx, "Timeline.LogPage", "", opts, func(e Entry, _ string) bool {
-		if p.Total >= offset && len(p.Rows) < size {
-			p.Rows = append(p.Rows, e)
-		}
-		p.Total++
+		p.count(e, offset)
 		return true
 	})
-	p.Meta.Rows, p.Pages = p.Total, max((p.Total+int64(size)-1)/int64(size), 1)
+	p.Meta.Rows = p.Total
 	return p, err
 }
 
@@ -162,10 +159,8 @@ func (v *LogView) After(ctx context.Context, after string, size int, opts ...Log
 		last = it["p"].(*types.AttributeValueMemberS).Value
 	}
 	p.Meta, err = v.read(ctx, "Timeline.LogAfter", last, opts, func(e Entry, at string) bool {
-		if len(p.Rows) < size {
-			p.Rows, final = append(p.Rows, e), at
-		} else {
-			more = true
+		if more = !p.add(e); !more {
+			final = at
 		}
 		return !more
 	})
@@ -194,16 +189,10 @@ func (v *LogView) cursorBinding() string {
 
 // All yields every event; it stops at the first error.
 func (v *LogView) All(ctx context.Context, opts ...LogOption) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		stopped := false
-		_, err := v.opened().read(ctx, "Timeline.LogAll", "", opts, func(e Entry, _ string) bool {
-			stopped = !yield(e, nil)
-			return !stopped
-		})
-		if err != nil && !stopped {
-			yield(Entry{}, err)
-		}
-	}
+	return sequence(func(give func(Entry) bool) error {
+		_, err := v.opened().read(ctx, "Timeline.LogAll", "", opts, func(e Entry, _ string) bool { return give(e) })
+		return err
+	})
 }
 
 // read gives the events behind position last, in order, until give is satisfied.

@@ -1,6 +1,9 @@
 package timeline
 
-import "time"
+import (
+	"iter"
+	"time"
+)
 
 // Status says in what state the stored rows of a view are.
 type Status string
@@ -104,6 +107,43 @@ type Page[R any] struct {
 	Total int64  // rows of all pages; -1 where they are not counted
 	Pages int64  // how many pages there are, at least 1; -1 where rows are not counted
 	Next  string // cursor of what follows, "" after the last page
+}
+
+// add appends a row unless the page is full, and reports whether it did.
+func (p *Page[R]) add(row R) bool {
+	if len(p.Rows) == p.Size {
+		return false
+	}
+	p.Rows = append(p.Rows, row)
+	return true
+}
+
+// count takes the next of all rows, of which the page has those from offset on.
+func (p *Page[R]) count(row R, offset int64) {
+	if p.Total >= offset {
+		p.add(row)
+	}
+	p.setTotal(p.Total + 1)
+}
+
+// setTotal sets the number of rows, and with it that of pages.
+func (p *Page[R]) setTotal(rows int64) {
+	p.Total, p.Pages = rows, max((rows+int64(p.Size)-1)/int64(p.Size), 1)
+}
+
+// sequence makes an iterator of a function that gives rows until give has enough. The iterator yields the function's error last.
+func sequence[R any](run func(give func(R) bool) error) iter.Seq2[R, error] {
+	return func(yield func(R, error) bool) {
+		stopped := false
+		err := run(func(row R) bool {
+			stopped = !yield(row, nil)
+			return !stopped
+		})
+		if err != nil && !stopped {
+			var none R
+			yield(none, err)
+		}
+	}
 }
 
 // Authoritative reports that it is proven that the rows account for the whole history: Meta.HistoryComplete.

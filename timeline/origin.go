@@ -12,7 +12,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
-	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
 // origin is one source that is no merge of others.
@@ -34,9 +33,9 @@ type origin struct {
 	partitionOf      func(any) reflect.Value                               // group → item of the partition; nil: unknown
 	decode           func(*origin, *record, item.Item) (any, Stage, error) // a stored payload in today's shape
 
-	acceptedAt func(item.Item) (time.Time, error) // when an item was accepted; nil: it does not tell
-	filter     func(now time.Time) expr.Cond      // items that carry history
-	assemble   func() assembler                   // items → events
+	acceptedAt func(item.Item) (time.Time, error)           // when an item was accepted; nil: it does not tell
+	filter     func(own expr.Cond, now time.Time) expr.Cond // items that carry history, among those for which own holds
+	assemble   func() assembler                             // items → events
 	feed       func(context.Context) iter.Seq2[*record, error]
 }
 
@@ -75,28 +74,16 @@ func (o *origin) finish(opts []SourceOption) *origin {
 	return o
 }
 
-// own holds for the items of the entity, of whatever kind.
-func (o *origin) own() expr.Cond {
+// scanFilter holds for the items in the entity's table that carry history.
+func (o *origin) scanFilter(now time.Time) expr.Cond {
 	s := o.core.Schema
-	var conds []expr.Cond
-	if s.Templated {
-		conds = append(conds, expr.Compare(expr.Eq, expr.Attr(schema.EntityAttr), item.S(s.Name)))
-	} else if d := s.Discriminator; d != nil {
-		conds = append(conds, expr.Compare(expr.Eq, expr.Attr(d.Attr), item.S(d.Value)))
-	}
-	h := s.SK
-	if h == nil {
-		h = s.PK
-	}
-	if h.Prefixed { // the same entity in another namespace
-		conds = append(conds, expr.Compare(expr.BeginsWith, expr.Attr(h.Attr), item.S(h.Template.Prefix)))
-	}
-	return expr.All(conds...)
+	return o.filter(expr.All(plan.OwnItems(s), plan.InNamespace(s)), now)
 }
 
-// unexpired is own without the items whose time to live has passed, whether or not DynamoDB has removed them.
-func (o *origin) unexpired(now time.Time, more ...expr.Cond) expr.Cond {
-	return expr.All(append(more, o.own(), plan.NotExpired(o.core.Schema, now))...)
+// queryFilter is scanFilter for a query of a partition, where DynamoDB refuses a filter on the sort key. The key
+// condition excludes other namespaces already.
+func (o *origin) queryFilter(now time.Time) expr.Cond {
+	return o.filter(plan.OwnItems(o.core.Schema), now)
 }
 
 // event is the default name of an event: the entity's, in lower case, and what happened.

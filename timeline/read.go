@@ -10,6 +10,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/query"
 )
 
 // window says which events of a history take part.
@@ -51,26 +52,53 @@ func (o *origin) scan(ctx context.Context, segment, of int32, start item.Item, n
 	strong := true
 	var r expr.Renderer
 	in := &dynamodb.ScanInput{
-		TableName: &o.core.Table, ConsistentRead: &strong, ExclusiveStartKey: start,
-		FilterExpression: expression(&r, o.filter(now)), Segment: &segment, TotalSegments: &of,
+		TableName: &o.core.Table, ConsistentRead: &strong,
+		FilterExpression: expression(&r, o.scanFilter(now)), Segment: &segment, TotalSegments: &of,
 	}
 	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
 	p := &partitions{o: o, to: to, events: o.assemble()}
 	if start != nil {
 		p.skip = p.idOf(start)
 	}
-	for {
+	return p.readPages(start, func(start item.Item) (page, error) {
+		in.ExclusiveStartKey = start
 		out, err := o.core.Runner.Scan(ctx, in)
 		if err != nil {
-			return err
+			return page{}, err
 		}
-		if err := p.take(out.Items, out.ScannedCount); err != nil {
-			return err
-		}
-		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(out.LastEvaluatedKey) == 0 {
-			return p.end()
-		}
+		return page{out.Items, out.ScannedCount, out.LastEvaluatedKey}, nil
+	})
+}
+
+// readPartition reads the events under the key fields of key that are set: a partition, or a part of one.
+func (o *origin) readPartition(ctx context.Context, key reflect.Value, now time.Time, to recordSink) error {
+	cond, err := query.Under(o.core.Schema, key)
+	if err != nil {
+		return err
 	}
+	strong := true
+	var r expr.Renderer
+	in := &dynamodb.QueryInput{
+		TableName: &o.core.Table, ConsistentRead: &strong, KeyConditionExpression: expression(&r, cond),
+		FilterExpression: expression(&r, o.queryFilter(now)),
+	}
+	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
+	p := &partitions{o: o, to: to, events: o.assemble()}
+	return p.readPages(nil, func(start item.Item) (page, error) {
+		in.ExclusiveStartKey = start
+		out, err := o.core.Runner.Query(ctx, in)
+		if err != nil {
+			return page{}, err
+		}
+		return page{out.Items, out.ScannedCount, out.LastEvaluatedKey}, nil
+	})
+}
+
+// page is the answer to one request.
+type page struct {
+	items     []item.Item
+	evaluated int32
+	last      item.Item // where the next page starts; nil after the last
 }
 
 // partitions cuts items into partitions.
@@ -83,17 +111,32 @@ type partitions struct {
 	last   item.Item
 }
 
+// readPages reads page after page from start on.
+func (p *partitions) readPages(start item.Item, read func(start item.Item) (page, error)) error {
+	for {
+		got, err := read(start)
+		if err != nil {
+			return err
+		}
+		if err := p.take(got); err != nil {
+			return err
+		}
+		if start = got.last; len(start) == 0 {
+			return p.end()
+		}
+	}
+}
+
 func (p *partitions) idOf(it item.Item) string {
 	pk := p.o.core.Schema.PK.Attributes()[0]
 	return plan.KeyID(item.Item{pk: it[pk]})
 }
 
-// take is a page of items.
-func (p *partitions) take(items []item.Item, evaluated int32) error {
+func (p *partitions) take(got page) error {
 	if p.to.page != nil {
-		p.to.page(int(evaluated))
+		p.to.page(int(got.evaluated))
 	}
-	for _, it := range items {
+	for _, it := range got.items {
 		if err := p.push(it); err != nil {
 			return err
 		}
@@ -125,33 +168,4 @@ func (p *partitions) end() error {
 		return err
 	}
 	return p.to.partition(p.last)
-}
-
-// partition reads the events under the key parts that are filled in: a partition, or a part of one.
-func (o *origin) readPartition(ctx context.Context, key reflect.Value, now time.Time, to recordSink) error {
-	cond, err := o.under(key)
-	if err != nil {
-		return err
-	}
-	strong := true
-	var r expr.Renderer
-	keyText := r.Cond(cond)
-	in := &dynamodb.QueryInput{
-		TableName: &o.core.Table, ConsistentRead: &strong, KeyConditionExpression: &keyText,
-		FilterExpression: expression(&r, o.beside(cond, now)),
-	}
-	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
-	p := &partitions{o: o, to: to, events: o.assemble()}
-	for {
-		out, err := o.core.Runner.Query(ctx, in)
-		if err != nil {
-			return err
-		}
-		if err := p.take(out.Items, out.ScannedCount); err != nil {
-			return err
-		}
-		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(out.LastEvaluatedKey) == 0 {
-			return p.end()
-		}
-	}
 }

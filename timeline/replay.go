@@ -221,38 +221,39 @@ func (fullFold) begin(group string) (*groupState, error) {
 func (fullFold) admit(*groupState, *record, string) (bool, error) { return true, nil }
 func (w fullFold) done(g *groupState) error                       { return w.give(g) }
 
-// replay reads all that the window holds and gives each group, in the order of groups.
-func (d *definition) replay(ctx context.Context, w window, n *Counters, done func(*groupState) error) (err error) {
+// replay reads everything in the window and gives each group, in the order of groups.
+func (d *definition) replay(ctx context.Context, w window, n *Counters, done func(*groupState) error) error {
+	return d.replayFrom(ctx, d.newCollector(w, d.Memory), n, done, func(o *origin, to recordSink) error {
+		return o.readWhole(ctx, w.now, to)
+	})
+}
+
+// replayGroup reads the events of one group. It returns nil when there are none.
+func (d *definition) replayGroup(ctx context.Context, k any, group string, w window, n *Counters) (found *groupState, err error) {
 	c := d.newCollector(w, d.Memory)
+	c.only = func(g string, _ *record) bool { return g == group }
+	keep := func(g *groupState) error { found = g; return nil }
+	err = d.replayFrom(ctx, c, n, keep, func(o *origin, to recordSink) error {
+		if o.partitionOf == nil {
+			return o.readWhole(ctx, w.now, to)
+		}
+		return o.readPartition(ctx, o.partitionOf(k), w.now, to)
+	})
+	return found, err
+}
+
+// replayFrom reads every source into c, and folds what c has then.
+func (d *definition) replayFrom(
+	ctx context.Context, c *collector, n *Counters, done func(*groupState) error, read func(*origin, recordSink) error,
+) (err error) {
 	defer func() { err = joinClose(err, c.spool.Close()) }()
 	for i, o := range d.all {
-		if err := o.readWhole(ctx, w.now, recordSink{event: c.addFrom(i), duplicate: c.countDuplicate, dir: d.TempDir}); err != nil {
+		if err := read(o, recordSink{event: c.addFrom(i), duplicate: c.countDuplicate, dir: d.TempDir}); err != nil {
 			return d.withView(err)
 		}
 	}
 	n.add(c.counts)
 	return d.fold(ctx, c.spool.Sorted(), n, fullFold{done})
-}
-
-// replayGroup reads the events of one group. It is nil when there are none.
-func (d *definition) replayGroup(ctx context.Context, k any, group string, w window, n *Counters) (found *groupState, err error) {
-	c := d.newCollector(w, d.Memory)
-	c.only = func(g string, _ *record) bool { return g == group }
-	defer func() { err = joinClose(err, c.spool.Close()) }()
-	for i, o := range d.all {
-		to := recordSink{event: c.addFrom(i), duplicate: c.countDuplicate, dir: d.TempDir}
-		if o.partitionOf != nil {
-			err = o.readPartition(ctx, o.partitionOf(k), w.now, to)
-		} else {
-			err = o.readWhole(ctx, w.now, to)
-		}
-		if err != nil {
-			return nil, d.withView(err)
-		}
-	}
-	n.add(c.counts)
-	err = d.fold(ctx, c.spool.Sorted(), n, fullFold{func(g *groupState) error { found = g; return nil }})
-	return found, err
 }
 
 // repeated counts an event that a source gave once more.

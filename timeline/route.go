@@ -89,7 +89,7 @@ func (b *builder) buildSegment(ctx context.Context, i, of int, at string) (err e
 	if err != nil {
 		return err
 	}
-	s := &segment{b: b, ctx: ctx, name: strconv.Itoa(i), c: b.newCollector(b.window(), b.Memory/of)}
+	s := &segment{b: b, ctx: ctx, name: strconv.Itoa(i), c: b.newCollector(b.window(), b.Memory/of), out: &rowWriter{b: b, ctx: ctx}}
 	defer func() { err = joinClose(err, s.c.spool.Close()) }()
 	to := recordSink{event: s.c.addFrom(0), partition: s.partition, page: b.countEvaluated}
 	if err := b.all[0].scan(ctx, int32(i), int32(of), start, b.started.ReadAt, to); err != nil {
@@ -100,53 +100,38 @@ func (b *builder) buildSegment(ctx context.Context, i, of int, at string) (err e
 
 // segment is one part of a table on its way into rows.
 type segment struct {
-	b    *builder
-	ctx  context.Context
-	name string
-	c    *collector
-	rows []*groupState
-	n    Counters // of partitions that are folded and not yet noted
-	put  int      // rows since the last note
+	b     *builder
+	ctx   context.Context
+	name  string
+	c     *collector
+	out   *rowWriter
+	n     Counters // of partitions that are folded and not yet noted
+	noted int      // rows that were written at the last note
 }
 
 // partition folds a partition that was read whole.
 func (s *segment) partition(last map[string]value) error {
-	d := s.b
 	s.n.add(s.c.counts)
 	s.c.counts = Counters{}
-	err := d.fold(s.ctx, s.c.spool.Sorted(), &s.n, fullFold{func(f *groupState) error {
-		s.rows = append(s.rows, f)
-		if len(s.rows) < rowBatch {
-			return nil
-		}
-		return s.flush()
-	}})
-	if err != nil {
+	if err := s.b.fold(s.ctx, s.c.spool.Sorted(), &s.n, fullFold{s.out.add}); err != nil {
 		return err
 	}
 	if err := s.c.spool.Reset(); err != nil {
 		return err
 	}
-	if s.put+len(s.rows) < s.b.checkpointEvery {
+	if s.out.written-s.noted+len(s.out.rows) < s.b.checkpointEvery {
 		return s.b.renewIfDue(s.ctx)
 	}
 	return s.note(formatScanPosition(last))
 }
 
-func (s *segment) flush() error {
-	err := s.b.putRows(s.ctx, s.rows)
-	s.put += len(s.rows)
-	s.rows = s.rows[:0]
-	return err
-}
-
 // note writes what is left and notes that the segment is through up to at.
 func (s *segment) note(at string) error {
-	if err := s.flush(); err != nil {
+	if err := s.out.flush(); err != nil {
 		return err
 	}
 	n, newest := s.n, s.c.newest
-	s.n, s.put = Counters{}, 0
+	s.n, s.noted = Counters{}, s.out.written
 	return s.b.checkpoint(s.ctx, func(g *generation) {
 		if g.Positions == nil {
 			g.Positions = map[string]string{}
@@ -183,26 +168,15 @@ func (b *builder) buildSorted(ctx context.Context) (err error) {
 		return err
 	}
 	n := c.counts
-	var rows []*groupState
-	flush := func() error {
-		err := b.putRows(ctx, rows)
-		rows = rows[:0]
-		if err == nil {
-			err = b.renewIfDue(ctx)
-		}
-		b.reportProgress()
+	out := b.newRowWriter(ctx)
+	out.after = func() error {
+		defer b.reportProgress()
+		return b.renewIfDue(ctx)
+	}
+	if err := b.fold(ctx, c.spool.Sorted(), &n, fullFold{out.add}); err != nil {
 		return err
 	}
-	err = b.fold(ctx, c.spool.Sorted(), &n, fullFold{func(f *groupState) error {
-		if rows = append(rows, f); len(rows) < rowBatch {
-			return nil
-		}
-		return flush()
-	}})
-	if err == nil {
-		err = flush()
-	}
-	if err != nil {
+	if err := out.flush(); err != nil {
 		return err
 	}
 	return b.checkpoint(ctx, func(g *generation) { g.Counts, g.Newest = n, c.newest })

@@ -53,6 +53,36 @@ func (b *builder) putRows(ctx context.Context, rows []*groupState) error {
 	return decisiveError(errs)
 }
 
+// rowWriter writes rows in batches.
+type rowWriter struct {
+	b       *builder
+	ctx     context.Context
+	rows    []*groupState // not written yet
+	written int
+	after   func() error // called after each batch; nil: nothing
+}
+
+// newRowWriter returns a rowWriter that renews the lease after each batch.
+func (b *builder) newRowWriter(ctx context.Context) *rowWriter {
+	return &rowWriter{b: b, ctx: ctx, after: func() error { return b.renewIfDue(ctx) }}
+}
+
+func (w *rowWriter) add(g *groupState) error {
+	if w.rows = append(w.rows, g); len(w.rows) < rowBatch {
+		return nil
+	}
+	return w.flush()
+}
+
+func (w *rowWriter) flush() error {
+	err := w.b.putRows(w.ctx, w.rows)
+	w.written += len(w.rows)
+	if w.rows = w.rows[:0]; err == nil && w.after != nil {
+		err = w.after()
+	}
+	return err
+}
+
 // failed names the group that cannot be stored, and its last event.
 func (g *groupState) storeError(err error) error {
 	e := *g.cause

@@ -39,8 +39,8 @@ func Series[T any](s *timeseries.Series[T], opts ...SourceOption) Source {
 	}
 	o.eventNames, o.retention, o.hasAcceptTimes = []string{o.eventName("appended")}, c.Kept(), true
 	o.acceptedAt = func(it item.Item) (time.Time, error) { return key.Nano.FromValue(it[schema.AtAttr]) }
-	o.filter = func(now time.Time) expr.Cond {
-		return o.unexpired(now, expr.Compare(expr.Eq, expr.Attr(schema.KindAttr), item.S("e")))
+	o.filter = func(own expr.Cond, now time.Time) expr.Cond {
+		return expr.All(expr.Compare(expr.Eq, expr.Attr(schema.KindAttr), item.S(plan.EventKind)), own, plan.NotExpired(o.core.Schema, now))
 	}
 	o.assemble = func() assembler { return itemEvents{o, o.eventName("appended"), clock, o.acceptedAt} }
 	return o.finish(opts)

@@ -68,7 +68,7 @@ func Versions[T any](h *versioned.History[T], opts ...SourceOption) Source {
 		o.eventNames = append(o.eventNames, o.eventName(what))
 	}
 	o.hasAcceptTimes = true
-	o.filter = func(now time.Time) expr.Cond { return o.unexpired(now) }
+	o.filter = func(own expr.Cond, now time.Time) expr.Cond { return expr.All(own, plan.NotExpired(s, now)) }
 	o.assemble = func() assembler { return &versionEvents{o: o} }
 	return o.finish(opts)
 }
@@ -112,7 +112,7 @@ func (l *versionEvents) push(it map[string]value, give func(*record) error) erro
 		}
 		l.owner = owner
 	}
-	if kind == schema.SnapshotInfix {
+	if kind == plan.SnapshotKind {
 		return l.snapshot(it, give)
 	}
 	if l.size += item.Size(it) + heldOverhead; l.size > maxHeldBytes {
@@ -122,23 +122,22 @@ func (l *versionEvents) push(it map[string]value, give func(*record) error) erro
 	return nil
 }
 
-// ownerOf is the primary key of the item that a state is of, and what the state's own key goes on with.
-func (l *versionEvents) ownerOf(it item.Item) (primary item.Item, infix string) {
+// ownerOf returns the primary key of the item that a state belongs to, and the kind of satellite that the state is, "" for
+// the current item.
+func (l *versionEvents) ownerOf(it item.Item) (primary item.Item, kind string) {
 	s := l.o.core.Schema
 	primary = plan.KeyOf(s, it)
 	sk, ok := plan.SortKey(s, it)
-	switch kind, _ := it[schema.KindAttr].(*types.AttributeValueMemberS); {
-	case kind == nil || !ok:
+	k, satellite := it[schema.KindAttr].(*types.AttributeValueMemberS)
+	if !satellite || !ok {
 		return primary, ""
-	case kind.Value == "v":
-		infix = schema.SnapshotInfix
-	case kind.Value == "d":
-		infix = schema.CopyInfix
 	}
-	if at := strings.LastIndex(sk, infix); infix != "" && at >= 0 {
-		primary[s.SK.Attr] = item.S(sk[:at])
+	for _, known := range plan.SatelliteKinds {
+		if at := strings.LastIndex(sk, known.Infix); known.Kind == k.Value && at >= 0 {
+			primary[s.SK.Attr] = item.S(sk[:at])
+		}
 	}
-	return primary, infix
+	return primary, k.Value
 }
 
 // snapshot gives the events of a snapshot and of what is held and came before it. A state can be there twice while it
@@ -206,7 +205,7 @@ var errDisorder = errors.New("the version that is stored in the snapshot is not 
 // what happened between two states.
 func (l *versionEvents) change(before, after item.Item) string {
 	s := l.o.core.Schema
-	gone := wasDeleted(after)
+	gone := plan.IsDeletedState(s, after)
 	switch {
 	case before == nil && gone: // whatever came before it has expired, and the item is not there any more
 		return deleted
@@ -216,7 +215,7 @@ func (l *versionEvents) change(before, after item.Item) string {
 		return created
 	case gone:
 		return deleted
-	case !wasDeleted(before):
+	case !plan.IsDeletedState(s, before):
 		return updated
 	case s.CreatedAt != nil && !item.Equal(before[s.CreatedAt.Name], after[s.CreatedAt.Name]):
 		return created
@@ -225,10 +224,4 @@ func (l *versionEvents) change(before, after item.Item) string {
 		return created
 	}
 	return restored
-}
-
-// wasDeleted reports that a state is the one after a delete.
-func wasDeleted(it item.Item) bool {
-	_, marked := it[schema.DeletedAttr]
-	return marked || item.Equal(it[schema.KindAttr], item.S("d"))
 }

@@ -22,6 +22,8 @@ type Core struct {
 	Cursor cursor.Codec
 	DB     any       // *entity.DB
 	Views  *sync.Map // of the database: name of a timeline → what it is
+
+	Entities func() []*schema.Schema // declared on the table until now
 }
 
 // Handle is embedded by every public handle.
