@@ -10,6 +10,22 @@ import (
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 )
 
+// RecordError is a record that cannot be used, whatever the store: its JSON is not that of a DynamoDB stream, or
+// something is missing that every record has. Problem never quotes a value.
+type RecordError struct {
+	EventID        string // "" when it could not be read
+	SequenceNumber string // "" when it could not be read
+	Problem        string
+}
+
+func (e *RecordError) Error() string {
+	text := "the stream record"
+	if e.EventID != "" {
+		text += " " + e.EventID
+	}
+	return text + " cannot be used: " + e.Problem
+}
+
 // Record is one record of a DynamoDB stream, undecoded: a write to one item of a table. [FromSDK] makes one of what
 // GetRecords returns; of Lambda's JSON it is made by unmarshalling an [Event], or the record itself.
 //

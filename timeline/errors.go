@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 // Classes of errors, for errors.Is.
@@ -122,3 +124,13 @@ type LimitError struct {
 func (e *LimitError) Error() string {
 	return fmt.Sprintf("timeline %s: more than %d %s", e.View, e.Limit, e.What)
 }
+
+// ErrStateLost is the cause of an *[EventError]: a state would come back from storage as another one.
+var ErrStateLost = errors.New("the state would come back from storage as another one")
+
+// badOption is a mistake in the arguments of a call.
+func badOption(format string, args ...any) error {
+	return &plan.InputError{Code: plan.CodeTimeline, Type: "timeline", Problem: fmt.Sprintf(format, args...)}
+}
+
+var errNoDB = badOption("the database is nil")

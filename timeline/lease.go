@@ -155,24 +155,15 @@ func (h *lease) keepAlive(ctx context.Context, work func(context.Context) error)
 	return err
 }
 
-// working is the generation that a builder with a lease is making; nil when none is, or the lease has ended.
-func (m *manifest) activeBuild(now time.Time) *generation {
-	if g := m.Building; g != nil && g.Fence == m.Fence && m.Owner != "" && m.Lease.After(now) {
-		return g
+// release gives the lease up after an error that ended the work, even when ctx is what ended it.
+func (h *lease) release(ctx context.Context, err error, change func(*manifest)) error {
+	if errors.Is(err, ErrLeaseLost) {
+		return err
 	}
-	return nil
-}
-
-// behind reports that the served rows account for events that a generation which is being made does not.
-func (m *manifest) servesMoreThan(g *generation) bool {
-	return m.Active != nil && m.Active.Through.After(g.Through)
-}
-
-// progress is how far a build is; nil if unknown.
-func (g *generation) progress() *float64 {
-	if g == nil || g.Expected <= 0 {
-		return nil
-	}
-	p := min(float64(g.Evaluated)/float64(g.Expected), 0.99)
-	return &p
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return joinClose(err, h.save(ctx, func(m *manifest) {
+		m.Owner = ""
+		change(m)
+	}))
 }

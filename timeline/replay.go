@@ -11,6 +11,95 @@ import (
 	"github.com/dynastrata/dynastrata/internal/spool"
 )
 
+// tally is a digest of the events of a group that were accepted lately: for each minute, in seconds since 1970, the sum of
+// the marks of the events that were accepted or touched in it. Two tallies of one minute are equal when the events are the
+// same, however many there are. It is how a catch-up knows whether a row has what it reads again.
+type tally map[int64]uint64
+
+// unseen is the minute of events that do not tell when they were accepted. A catch-up reads all of them.
+var noAcceptTime = minuteOf(time.Time{})
+
+func minuteOf(t time.Time) int64 { return t.Truncate(time.Minute).Unix() }
+
+// recent is the first moment whose events a catch-up reads again, when newest is when the last known event was accepted. It
+// is a whole minute, since a tally knows no parts of one.
+func rereadFrom(newest time.Time) time.Time { return newest.Add(-overlap).Truncate(time.Minute) }
+
+// since is the part of t that a catch-up reads again.
+func (t tally) since(newest time.Time) tally {
+	from, part := minuteOf(rereadFrom(newest)), tally{}
+	for minute, sum := range t {
+		if minute >= from || minute == noAcceptTime {
+			part[minute] = sum
+		}
+	}
+	return part
+}
+
+// folded is a group and its state after the events that were applied.
+type groupState struct {
+	group       string
+	key         any
+	state       any // a pointer
+	events      int64
+	first, last time.Time   // of its events
+	touched     time.Time   // the latest moment at which an event had happened and was accepted: the end of a row counts from it
+	position    string      // of the event that was applied last
+	cause       *EventError // of a failure to store it: its group and last event
+	newest      time.Time   // when the last of them was accepted
+	tally       tally       // of those that a catch-up may read again
+}
+
+// mostMinutes is how many minutes of a group's tally are held at most before the old ones are let go.
+const maxTallyMinutes = 100
+
+// count takes an applied event into the tally.
+func (g *groupState) count(r *record, position string) {
+	if g.newest = later(g.newest, r.acceptedAt); g.tally == nil {
+		g.tally = tally{}
+	}
+	if g.tally[minuteOf(r.lastAccept())] += r.fingerprint(position); len(g.tally) > maxTallyMinutes {
+		g.tally = g.tally.since(g.newest)
+	}
+}
+
+// apply brings the group's state up to an event.
+func (d *definition) apply(g *groupState, r *record, at string) error {
+	o := d.all[r.origin]
+	x, err := o.decodeEvent(r)
+	if err != nil {
+		return d.withView(err)
+	}
+	h := d.byEvent[x.Name]
+	if g.events == 0 {
+		g.key, g.state = h.key(x), d.Start()
+	}
+	if h.apply != nil {
+		if err := h.apply(&g.state, x); err != nil {
+			return d.withView(o.eventError(r, Handling, err))
+		}
+	}
+	if g.events++; g.events == 1 || r.at.Before(g.first) {
+		g.first = r.at
+	}
+	if r.at.After(g.last) {
+		g.last = r.at
+	}
+	touched := r.at
+	if !r.acceptedAt.IsZero() {
+		touched = earlier(r.at, r.acceptedAt)
+	}
+	if touched.After(g.touched) {
+		g.touched = touched
+	}
+	g.position = at
+	g.count(r, at)
+	return nil
+}
+
+// leastMemory is what a replay may hold in memory at least, in bytes: less would make a file of every few events.
+const minMemory = 1 << 16
+
 // collector sorts the events of a replay by group and position. It is safe for concurrent use.
 type collector struct {
 	d    *definition
@@ -83,65 +172,11 @@ func (c *collector) addFrom(i int) func(*record) error {
 	}
 }
 
-// folded is a group and its state after the events that were applied.
-type groupState struct {
-	group       string
-	key         any
-	state       any // a pointer
-	events      int64
-	first, last time.Time   // of its events
-	touched     time.Time   // the latest moment at which an event had happened and was accepted: the end of a row counts from it
-	position    string      // of the event that was applied last
-	cause       *EventError // of a failure to store it: its group and last event
-	newest      time.Time   // when the last of them was accepted
-	tally       tally       // of those that a catch-up may read again
-}
-
-// apply brings the group's state up to an event.
-func (d *definition) apply(g *groupState, r *record, at string) error {
-	o := d.all[r.origin]
-	x, err := o.decodeEvent(r)
-	if err != nil {
-		return d.withView(err)
-	}
-	h := d.byEvent[x.Name]
-	if g.events == 0 {
-		g.key, g.state = h.key(x), d.Start()
-	}
-	if h.apply != nil {
-		if err := h.apply(&g.state, x); err != nil {
-			return d.withView(o.eventError(r, Handling, err))
-		}
-	}
-	if g.events++; g.events == 1 || r.at.Before(g.first) {
-		g.first = r.at
-	}
-	if r.at.After(g.last) {
-		g.last = r.at
-	}
-	touched := r.at
-	if !r.acceptedAt.IsZero() {
-		touched = earlier(r.at, r.acceptedAt)
-	}
-	if touched.After(g.touched) {
-		g.touched = touched
-	}
-	g.position = at
-	g.count(r, at)
-	return nil
-}
-
-// mostMinutes is how many minutes of a group's tally are held at most before the old ones are let go.
-const maxTallyMinutes = 100
-
-// count takes an applied event into the tally.
-func (g *groupState) count(r *record, position string) {
-	if g.newest = later(g.newest, r.acceptedAt); g.tally == nil {
-		g.tally = tally{}
-	}
-	if g.tally[minuteOf(r.lastAccept())] += r.fingerprint(position); len(g.tally) > maxTallyMinutes {
-		g.tally = g.tally.since(g.newest)
-	}
+// repeated counts an event that a source gave once more.
+func (c *collector) countDuplicate() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts.Duplicates++
 }
 
 // folder decides what a run over sorted events does with each group.
@@ -150,6 +185,19 @@ type foldPolicy interface {
 	admit(g *groupState, r *record, position string) (bool, error) // whether an event is applied
 	done(g *groupState) error                                      // the group is through
 }
+
+// whole folds every group from its start.
+type fullFold struct {
+	give func(*groupState) error
+}
+
+func (fullFold) begin(group string) (*groupState, error) {
+	return &groupState{group: group}, nil
+}
+
+func (fullFold) admit(*groupState, *record, string) (bool, error) { return true, nil }
+
+func (w fullFold) done(g *groupState) error { return w.give(g) }
 
 // fold applies sorted events, group by group.
 func (d *definition) fold(ctx context.Context, sorted iter.Seq2[spool.Entry, error], n *Counters, f foldPolicy) error {
@@ -210,17 +258,6 @@ func (d *definition) fold(ctx context.Context, sorted iter.Seq2[spool.Entry, err
 	return through()
 }
 
-// whole folds every group from its start.
-type fullFold struct {
-	give func(*groupState) error
-}
-
-func (fullFold) begin(group string) (*groupState, error) {
-	return &groupState{group: group}, nil
-}
-func (fullFold) admit(*groupState, *record, string) (bool, error) { return true, nil }
-func (w fullFold) done(g *groupState) error                       { return w.give(g) }
-
 // replay reads everything in the window and gives each group, in the order of groups.
 func (d *definition) replay(ctx context.Context, w window, n *Counters, done func(*groupState) error) error {
 	return d.replayFrom(ctx, d.newCollector(w, d.Memory), n, done, func(o *origin, to recordSink) error {
@@ -254,18 +291,4 @@ func (d *definition) replayFrom(
 	}
 	n.add(c.counts)
 	return d.fold(ctx, c.spool.Sorted(), n, fullFold{done})
-}
-
-// repeated counts an event that a source gave once more.
-func (c *collector) countDuplicate() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.counts.Duplicates++
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

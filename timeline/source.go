@@ -1,9 +1,23 @@
 package timeline
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
+	"strings"
+	"time"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/timeseries"
 )
 
 // Source is where a timeline gets its events from: [Series], [Versions], [Items], [Feed], or a [Merge] of them.
@@ -27,6 +41,87 @@ func (m merged) origins() []*origin {
 		all = append(all, s.origins()...)
 	}
 	return all
+}
+
+// assembler makes events of the items of a table, which come partition by partition in the order of the sort key.
+type assembler interface {
+	push(it map[string]value, give func(*record) error) error
+	flush(give func(*record) error) error // at the end of a partition
+}
+
+// origin is one source that is no merge of others.
+type origin struct {
+	id             string        // in positions and fingerprints, unique in a fold
+	kind           string        // series, versions, items or feed
+	core           *core.Core    // of the entity; nil for a feed
+	payload        reflect.Type  // of its events
+	eventNames     []string      // of its events
+	payloadVersion int           // of today's payload
+	upgrades       []upgradeStep // from earlier payloads to today's
+	timeAttrs      []string      // attributes that say when an event happened and was accepted, where the payload does not
+	hasAcceptTimes bool          // events tell when the store accepted them
+	retention      time.Duration
+	problems       []string // what is wrong with it
+
+	classify         func(*decodedEvent) string                            // nil: events keep their names
+	partitionKeyType reflect.Type                                          // of within's argument
+	partitionOf      func(any) reflect.Value                               // group → item of the partition; nil: unknown
+	decode           func(*origin, *record, item.Item) (any, Stage, error) // a stored payload in today's shape
+
+	acceptedAt func(item.Item) (time.Time, error)           // when an item was accepted; nil: it does not tell
+	filter     func(own expr.Cond, now time.Time) expr.Cond // items that carry history, among those for which own holds
+	assemble   func() assembler                             // items → events
+	feed       func(context.Context) iter.Seq2[*record, error]
+}
+
+func (o *origin) origins() []*origin { return []*origin{o} }
+
+// newOrigin begins the source of an entity's items. Its core is nil when the handle was not opened.
+func newOrigin(kind string, h core.Holder, t reflect.Type) *origin {
+	c := core.Of(h)
+	if c.Err() != nil {
+		return &origin{kind: kind, payload: t, problems: []string{kind + ": its handle is a zero value, and was not opened on a database"}}
+	}
+	o := &origin{kind: kind, core: c, payload: t, payloadVersion: c.Schema.Payload, decode: decodeStored}
+	o.id = kind + ":" + c.Table + ":" + c.Schema.Prefix
+	if c.Schema.Prefix == "" {
+		o.id += c.Schema.Name
+	}
+	return o
+}
+
+func (o *origin) problem(format string, args ...any) {
+	o.problems = append(o.problems, fmt.Sprintf(format, args...))
+}
+
+// finish applies the options of a source.
+func (o *origin) finish(opts []SourceOption) *origin {
+	for _, opt := range opts {
+		if opt == nil {
+			o.problem("an option is nil")
+			continue
+		}
+		opt(o)
+	}
+	slices.SortStableFunc(o.upgrades, func(a, b upgradeStep) int { return a.from - b.from })
+	return o
+}
+
+// event is the default name of an event: the entity's, in lower case, and what happened.
+func (o *origin) eventName(what string) string {
+	return strings.ToLower(o.core.Schema.Name) + "." + what
+}
+
+// scanFilter holds for the items in the entity's table that carry history.
+func (o *origin) scanFilter(now time.Time) expr.Cond {
+	s := o.core.Schema
+	return o.filter(expr.All(plan.OwnItems(s), plan.InNamespace(s)), now)
+}
+
+// queryFilter is scanFilter for a query of a partition, where DynamoDB refuses a filter on the sort key. The key
+// condition excludes other namespaces already.
+func (o *origin) queryFilter(now time.Time) expr.Cond {
+	return o.filter(plan.OwnItems(o.core.Schema), now)
 }
 
 // Classify gives the events of a source names of their own: names lists them, and name chooses one for each event, which
@@ -67,6 +162,202 @@ func PartitionKey[K comparable, T any](key func(K) T) SourceOption {
 	}
 }
 
-func (o *origin) problem(format string, args ...any) {
-	o.problems = append(o.problems, fmt.Sprintf(format, args...))
+// clocked is what a time series has compiled.
+type seriesDecl interface {
+	OrderBy() *schema.Attr
+	Kept() time.Duration
+}
+
+// Series reads the events of a time series, all of them named <entity>.appended with the entity's name in lower case. Their
+// time is orderBy, which must be a time or count one, and the store accepted them when it says.
+func Series[T any](s *timeseries.Series[T], opts ...SourceOption) Source {
+	if s == nil {
+		return &origin{problems: []string{"the series is nil"}}
+	}
+	o := newOrigin("series", s, reflect.TypeFor[T]())
+	if o.core == nil {
+		return o
+	}
+	c, ok := schema.Feature[seriesDecl](o.core.Schema)
+	if !ok || !o.core.Schema.HasMetadata {
+		o.problem("in tables that are shared with effect-dynamodb events do not tell when they were accepted")
+		return o
+	}
+	clock := c.OrderBy()
+	if clock.Key.Kind != key.Time && !clock.Epoch {
+		o.problem("orderBy %s is no time", clock.Name)
+	}
+	o.eventNames, o.retention, o.hasAcceptTimes = []string{o.eventName("appended")}, c.Kept(), true
+	o.acceptedAt = func(it item.Item) (time.Time, error) { return key.Nano.FromValue(it[schema.AtAttr]) }
+	o.filter = func(own expr.Cond, now time.Time) expr.Cond {
+		return expr.All(expr.Compare(expr.Eq, expr.Attr(schema.KindAttr), item.S(plan.EventKind)), own, plan.NotExpired(o.core.Schema, now))
+	}
+	o.assemble = func() assembler { return itemEvents{o, o.eventName("appended"), clock, o.acceptedAt} }
+	return o.finish(opts)
+}
+
+// each makes one event of every item.
+type itemEvents struct {
+	o     *origin
+	name  string // of the events
+	clock *schema.Attr
+	seen  func(item.Item) (time.Time, error) // when the item was accepted; nil: it does not tell
+}
+
+func (e itemEvents) push(it map[string]value, give func(*record) error) error {
+	r := &record{name: e.name, key: plan.KeyID(plan.KeyOf(e.o.core.Schema, it)), item: it, payloadVersion: storedVersion(it)}
+	at, err := e.clock.Format.FromValue(it[e.clock.Name])
+	if err == nil && e.seen != nil {
+		r.acceptedAt, err = e.seen(it)
+	}
+	r.at = at
+	if err != nil {
+		return e.o.eventError(r, Decoding, err)
+	}
+	return give(r)
+}
+
+func (itemEvents) flush(func(*record) error) error { return nil }
+
+// Items reads the current items of an entity whose items are written once and never changed, such as readings in a table
+// of their own: each is an event named <entity>.stored, at the time that at's field holds. at is a field of the entity's
+// prototype, a time or an integer whose tag says what it counts: &entity.Fields[Reading]().TimestampMs.
+//
+// Such items do not tell when the store accepted them, which [View.CatchUp] and [AsKnownAt] need; see [AcceptedAt].
+func Items[T any, V any](s *entity.Store[T], at *V, opts ...SourceOption) Source {
+	if s == nil {
+		return &origin{problems: []string{"the store is nil"}}
+	}
+	o := newOrigin("items", s, reflect.TypeFor[T]())
+	if o.core == nil {
+		return o
+	}
+	clock := o.timeField(at, "the time of an event")
+	o.eventNames = []string{o.eventName("stored")}
+	o.filter = func(own expr.Cond, now time.Time) expr.Cond {
+		current, live := expr.Cond{}, expr.Cond{}
+		if o.core.Schema.HasMetadata {
+			current = expr.Compare(expr.NotExists, expr.Attr(schema.KindAttr))
+		}
+		if o.core.Schema.Expires {
+			live = plan.NotExpired(o.core.Schema, now)
+		}
+		return expr.All(own, current, live)
+	}
+	if clock == nil {
+		return o
+	}
+	o.timeAttrs = append(o.timeAttrs, "at "+clock.Name)
+	o.assemble = func() assembler { return itemEvents{o, o.eventName("stored"), clock, o.acceptedAt} }
+	if x, ok := schema.Feature[plan.ExpirySetter](o.core.Schema); ok {
+		o.retention = lifetime(x)
+	}
+	if o.core.Schema.Options.Interop {
+		o.problem("in tables that are shared with effect-dynamodb nothing shows which current items from others")
+	}
+	return o.finish(opts)
+}
+
+// lifetime is how long an entity's items live, as far as its declaration says.
+func lifetime(x plan.ExpirySetter) time.Duration {
+	if l, ok := x.(interface{ Kept() time.Duration }); ok {
+		return l.Kept()
+	}
+	return 0
+}
+
+// AcceptedAt names the field that says when the store accepted an item of [Items]: the time of a write by the clock of the
+// service, such as a created_at, and not one that a client chose.
+func AcceptedAt[V any](field *V) SourceOption {
+	return func(o *origin) {
+		if o.kind != "items" {
+			o.problem("AcceptedAt is for Items")
+			return
+		}
+		if a := o.timeField(field, "the time of acceptance"); a != nil {
+			o.hasAcceptTimes, o.timeAttrs = true, append(o.timeAttrs, "seen "+a.Name)
+			o.acceptedAt = func(it item.Item) (time.Time, error) { return a.Format.FromValue(it[a.Name]) }
+		}
+	}
+}
+
+// clock resolves a field that holds a time.
+func (o *origin) timeField(field any, what string) *schema.Attr {
+	n, err := plan.Node(o.core.Schema, opt.Target{Pointer: field})
+	if err != nil || n.Attr == nil || !n.Top {
+		o.problem("%s must be a field of the prototype that entity.Fields gives", what)
+		return nil
+	}
+	if !n.Attr.Time && !n.Attr.Epoch {
+		o.problem(`%s, %s, must be a time, or an integer whose tag says what it counts: entity:"time=unixms"`, what, n.Attr.Name)
+		return nil
+	}
+	return n.Attr
+}
+
+// Feed reads events from somewhere else than a table, such as an export: read yields them all, in any order, each with
+// Name, Key, At and Payload, and Seen if it is known; name distinguishes the source from others. The payload is a struct. An event
+// that is yielded twice counts once; two with one At and Key and different content are an *[EventError]. An event without
+// Seen counts as accepted before everything else, and is compared with what rows have by each [View.CatchUp].
+func Feed[P any](name string, events []string, read func(context.Context) iter.Seq2[Event[P], error], opts ...SourceOption) Source {
+	o := &origin{id: "feed:" + name, kind: "feed", payload: reflect.TypeFor[P](), eventNames: slices.Clone(events), payloadVersion: 1}
+	if name == "" || strings.Contains(name, separator) {
+		o.problem("a feed needs a name")
+	}
+	if len(events) == 0 || read == nil {
+		o.problem("a feed needs the names of its events and a function that reads them")
+		return o
+	}
+	codec, err := schema.CodecOf(o.payload, schema.Options{Precision: key.Nano})
+	if err != nil {
+		o.problem("the payload cannot be kept: %v", err)
+	}
+	o.decode = func(_ *origin, r *record, it item.Item) (any, Stage, error) {
+		v := reflect.New(o.payload)
+		if err := codec.Decode(it, v); err != nil {
+			return nil, Decoding, err
+		}
+		return v.Elem().Interface(), "", nil
+	}
+	if problem := unstorableField(o.payload, true, map[reflect.Type]bool{}); problem != "" {
+		o.problem("the payload cannot be kept: %s", problem)
+	}
+	o.hasAcceptTimes = true
+	o.feed = func(ctx context.Context) iter.Seq2[*record, error] {
+		return func(yield func(*record, error) bool) {
+			for e, err := range read(ctx) {
+				r := &record{name: e.Name, key: e.Key, at: e.At.UTC(), acceptedAt: e.AcceptedAt.UTC(), version: e.Version, payloadVersion: 1}
+				if err == nil {
+					err = o.checkFed(r)
+				}
+				if err == nil {
+					r.item, err = codec.Encode(reflect.ValueOf(e.Payload))
+					if err != nil {
+						err = o.eventError(r, Decoding, err)
+					}
+				}
+				if !yield(r, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+	return o.finish(opts)
+}
+
+// given checks what a feed yields.
+func (o *origin) checkFed(r *record) error {
+	problem := ""
+	switch {
+	case r.key == "" || strings.Contains(r.key, separator):
+		problem = "the event has no key"
+	case r.at.IsZero():
+		problem = "the event has no time"
+	case o.classify == nil && !slices.Contains(o.eventNames, r.name):
+		return o.eventError(r, Naming, ErrUnknownEvent)
+	}
+	if problem != "" {
+		return o.eventError(r, History, fmt.Errorf("%s", problem))
+	}
+	return nil
 }

@@ -1,6 +1,9 @@
 package timeline
 
 import (
+	"context"
+	"iter"
+	"slices"
 	"strconv"
 	"time"
 
@@ -88,6 +91,28 @@ type retirement struct {
 	At       time.Time   `dynamodbav:"at"`
 	Was      *generation `dynamodbav:"was,omitempty"`      // as it was served; nil for one that was given up
 	Sweeping bool        `dynamodbav:"sweeping,omitempty"` // rows may be gone
+}
+
+// working is the generation that a builder with a lease is making; nil when none is, or the lease has ended.
+func (m *manifest) activeBuild(now time.Time) *generation {
+	if g := m.Building; g != nil && g.Fence == m.Fence && m.Owner != "" && m.Lease.After(now) {
+		return g
+	}
+	return nil
+}
+
+// behind reports that the served rows account for events that a generation which is being made does not.
+func (m *manifest) servesMoreThan(g *generation) bool {
+	return m.Active != nil && m.Active.Through.After(g.Through)
+}
+
+// progress is how far a build is; nil if unknown.
+func (g *generation) progress() *float64 {
+	if g == nil || g.Expected <= 0 {
+		return nil
+	}
+	p := min(float64(g.Evaluated)/float64(g.Expected), 0.99)
+	return &p
 }
 
 // expiring lets rows end with the retention of their view.
@@ -186,4 +211,209 @@ type (
 // the first write has ended. The manifest is never removed, so that creating it twice is refused.
 func fenced() entity.WriteOption {
 	return forWrite{Do: func(o *opt.Spec) { o.SoleWriter = true }}
+}
+
+// rows are the stored rows of a view, by generation and group.
+type rowStore interface {
+	// put stores a row unless a builder with a higher fence has.
+	put(ctx context.Context, generation string, fence int64, g *groupState) error
+	get(ctx context.Context, generation, group string, opts ...entity.ReadOption) (*groupState, error)
+	// all yields the rows of a generation in the order of their groups.
+	all(ctx context.Context, generation string, opts ...entity.QueryOption) iter.Seq2[*groupState, error]
+	// list is all with a part of each row only.
+	list(generation string, opts ...entity.QueryOption) entity.Query[rowSummary]
+	// after and from narrow all to the groups that follow one, or that begin with it.
+	after(group string) entity.QueryOption
+	from(group string) entity.QueryOption
+	remove(ctx context.Context, generation string, groups []string) error
+}
+
+// listed is what listing rows needs of them.
+type rowSummary struct {
+	Group   string    `dynamodbav:"group"`
+	Touched time.Time `dynamodbav:"touched"`
+}
+
+// rowStore is where rows are stored with their types.
+type typedRowStore[K comparable, S any] struct {
+	store *entity.Store[storedRow[K, S]]
+}
+
+// folded is a row as a replay goes on from it.
+func (r storedRow[K, S]) groupState() *groupState {
+	return &groupState{
+		group: r.Group, key: r.Key, state: &r.State, events: r.Events, first: r.First, last: r.Last, touched: r.Touched,
+		position: r.Position, newest: r.Newest, tally: r.Tally,
+	}
+}
+
+func (s typedRowStore[K, S]) put(ctx context.Context, generation string, fence int64, g *groupState) error {
+	f := entity.Fields[storedRow[K, S]]()
+	_, err := s.store.Put(ctx, storedRow[K, S]{
+		Generation: generation, Group: g.group, Key: g.key.(K), State: *g.state.(*S), Events: g.events,
+		First: g.first, Last: g.last, Touched: g.touched, Position: g.position, Fence: fence,
+		Newest: g.newest, Tally: g.tally.since(g.newest),
+	}, entity.If(entity.Or(entity.NotExists(&f.Fence), entity.Le(&f.Fence, fence))), fenced())
+	return err
+}
+
+func (s typedRowStore[K, S]) get(ctx context.Context, generation, group string, opts ...entity.ReadOption) (*groupState, error) {
+	r, err := s.store.Get(ctx, storedRow[K, S]{Generation: generation, Group: group}, opts...)
+	return r.groupState(), err
+}
+
+func (s typedRowStore[K, S]) query(generation string, opts ...entity.QueryOption) entity.Query[storedRow[K, S]] {
+	return s.store.Query(storedRow[K, S]{Generation: generation}, opts...)
+}
+
+func (s typedRowStore[K, S]) all(ctx context.Context, generation string, opts ...entity.QueryOption) iter.Seq2[*groupState, error] {
+	return func(yield func(*groupState, error) bool) {
+		for r, err := range s.query(generation, opts...).All(ctx) {
+			if !yield(r.groupState(), err) {
+				return
+			}
+		}
+	}
+}
+
+func (s typedRowStore[K, S]) list(generation string, opts ...entity.QueryOption) entity.Query[rowSummary] {
+	return entity.Project[rowSummary](s.query(generation, opts...))
+}
+
+func (s typedRowStore[K, S]) after(group string) entity.QueryOption {
+	return entity.Gt(&entity.Fields[storedRow[K, S]]().Group, group)
+}
+
+func (s typedRowStore[K, S]) from(group string) entity.QueryOption {
+	return entity.Ge(&entity.Fields[storedRow[K, S]]().Group, group)
+}
+
+func (s typedRowStore[K, S]) remove(ctx context.Context, generation string, groups []string) error {
+	batch := make([]storedRow[K, S], len(groups))
+	for i, group := range groups {
+		batch[i] = storedRow[K, S]{Generation: generation, Group: group}
+	}
+	_, err := s.store.DeleteMany(ctx, batch)
+	return err
+}
+
+// grace is how long rows of an earlier generation stay for those who began to read them.
+const sweepGrace = 15 * time.Minute
+
+// Sweep removes the rows of generations that were replaced, or given up, more than 15 minutes ago, and of those that 50 later
+// ones have followed; Rebuild and CatchUp do it too. It needs the lease of a builder and costs a write per row, and two for each generation. Errors: *[BuildingError].
+func (v *View[K, S]) Sweep(ctx context.Context) error { return v.opened().sweepDue(ctx) }
+
+func (v *view) sweepDue(ctx context.Context) error {
+	return v.core.Measure(ctx, "Timeline.Sweep", v.Name, func(ctx context.Context) error {
+		m, err := v.manifest(ctx)
+		if err != nil || len(v.due(m)) == 0 && !slices.ContainsFunc(m.Retired, v.ahead) {
+			return err
+		}
+		h, err := acquire(ctx, v.manifests, v.Name, v.core.Runner.NewID(), v.core.Runner.Clock, func(*manifest) error { return nil })
+		if err != nil {
+			return err
+		}
+		if err := h.keepAlive(ctx, func(ctx context.Context) error { return v.sweep(ctx, h) }); err != nil {
+			return h.release(ctx, err, func(*manifest) {})
+		}
+		return h.save(ctx, func(m *manifest) { m.Owner = "" })
+	})
+}
+
+// mostRetired is how many earlier generations a manifest lists: it is one item, however fast one build follows the other.
+const maxRetired = 50
+
+// due are the generations that nobody reads any more, and the oldest of those that are too many.
+func (v *view) due(m *manifest) []retirement {
+	var due []retirement
+	for i, r := range m.Retired {
+		if !r.At.Add(sweepGrace).After(v.now()) || len(m.Retired)-i > maxRetired {
+			due = append(due, r)
+		}
+	}
+	return due
+}
+
+// ahead reports that a generation was retired by a clock that is ahead of this one.
+func (v *view) ahead(r retirement) bool { return r.At.After(v.now()) }
+
+// settleClocks counts the grace of such generations from now: their own clock may be years ahead.
+func (v *view) clampRetirementTimes(ctx context.Context, h *lease) error {
+	if m := h.last(); !slices.ContainsFunc(m.Retired, v.ahead) {
+		return nil
+	}
+	now := v.now()
+	return h.save(ctx, func(m *manifest) {
+		m.Retired = slices.Clone(m.Retired)
+		for i := range m.Retired {
+			m.Retired[i].At = earlier(m.Retired[i].At, now)
+		}
+	})
+}
+
+// sweep removes what is due, after it has announced to readers that rows will be missing. Removing it twice, or by two, does no
+// harm: no generation is ever used again.
+func (v *view) sweep(ctx context.Context, h *lease) error {
+	if err := v.clampRetirementTimes(ctx, h); err != nil {
+		return err
+	}
+	m := h.last()
+	for _, r := range v.due(&m) {
+		err := h.save(ctx, func(m *manifest) {
+			m.Retired = slices.Clone(m.Retired)
+			for i := range m.Retired {
+				if m.Retired[i].ID == r.ID {
+					m.Retired[i].Sweeping = true
+				}
+			}
+		})
+		if err != nil {
+			return err
+		}
+		if err := v.removeGeneration(ctx, h, r.ID); err != nil {
+			return err
+		}
+		err = h.save(ctx, func(m *manifest) {
+			m.Retired = slices.DeleteFunc(slices.Clone(m.Retired), func(x retirement) bool { return x.ID == r.ID })
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *view) removeGeneration(ctx context.Context, h *lease, id string) error {
+	var batch []string
+	flush := func() error {
+		err := retryUnknown(ctx, func() error {
+			return v.rows.remove(ctx, id, batch)
+		})
+		if batch = nil; err == nil {
+			err = h.renewIfDue(ctx)
+		}
+		return err
+	}
+	for g, err := range v.rows.list(id, entity.Consistent(), entity.IncludeExpired()).All(ctx) {
+		if err != nil {
+			return err
+		}
+		if batch = append(batch, g.Group); len(batch) == 500 {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	chunks, err := v.pages.Query(directory{Generation: id}, entity.Consistent()).Collect(ctx)
+	if err != nil {
+		return err
+	}
+	return retryUnknown(ctx, func() error {
+		_, err := v.pages.DeleteMany(ctx, chunks)
+		return err
+	})
 }

@@ -3,15 +3,17 @@
 package spool
 
 import (
+	"bufio"
 	"bytes"
+	"container/heap"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
+	"os"
 	"slices"
 )
-
-// overhead is what an entry takes in memory beside its bytes.
-const overhead = 64
 
 // Entry is a key to sort by, as bytes, and what belongs to it.
 type Entry struct{ Key, Value []byte }
@@ -25,6 +27,9 @@ type Spool struct {
 	runs    []*runFile // in the order of their entries; those that were merged more often come first
 	entries int
 }
+
+// overhead is what an entry takes in memory beside its bytes.
+const overhead = 64
 
 // New returns an empty spool that holds up to budget bytes in memory and writes its runs to dir, "" for the system's
 // directory of temporary files.
@@ -46,6 +51,36 @@ func (s *Spool) Len() int { return s.entries }
 
 // Spilled is how many files there are.
 func (s *Spool) Spilled() int { return len(s.runs) }
+
+// Sorted yields the entries in the order of their keys, equal ones in the order in which they were added. It can be
+// called again, and ends the adding.
+func (s *Spool) Sorted() iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		s.sort()
+		for e, err := range merged(s.runs, s.held) {
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// Reset forgets all entries, for the next use.
+func (s *Spool) Reset() error {
+	clear(s.held)
+	s.held, s.size, s.entries = s.held[:0], 0, 0
+	return s.Close()
+}
+
+// Close removes the files.
+func (s *Spool) Close() error {
+	var errs []error
+	for _, f := range s.runs {
+		errs = append(errs, f.discard())
+	}
+	s.runs = nil
+	return errors.Join(errs...)
+}
 
 func (s *Spool) sort() {
 	slices.SortStableFunc(s.held, func(a, b Entry) int { return bytes.Compare(a.Key, b.Key) })
@@ -96,19 +131,142 @@ func (s *Spool) write(entries iter.Seq2[Entry, error], level int) error {
 	return nil
 }
 
-// Reset forgets all entries, for the next use.
-func (s *Spool) Reset() error {
-	clear(s.held)
-	s.held, s.size, s.entries = s.held[:0], 0, 0
-	return s.Close()
+// buffered is the size of the buffer of each run.
+const bufferSize = 64 * 1024
+
+// file holds a sorted run.
+type runFile struct {
+	*os.File
+	level   int  // how often its entries were merged
+	removed bool // from its directory, though it is still open
 }
 
-// Close removes the files.
-func (s *Spool) Close() error {
-	var errs []error
-	for _, f := range s.runs {
-		errs = append(errs, f.discard())
+// create makes the file of a run. Where the system permits it the name is gone at once, so that a process that is killed
+// leaves nothing behind.
+func createRun(dir string, level int) (*runFile, error) {
+	f, err := os.CreateTemp(dir, "dynastrata-*.run")
+	if err != nil {
+		return nil, err
 	}
-	s.runs = nil
-	return errors.Join(errs...)
+	return &runFile{File: f, level: level, removed: os.Remove(f.Name()) == nil}, nil
+}
+
+// discard ends the file.
+func (f *runFile) discard() error {
+	err := f.Close()
+	if !f.removed {
+		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	return err
+}
+
+// write writes entries, each as two lengths and its bytes.
+func (f *runFile) write(entries iter.Seq2[Entry, error]) error {
+	w := bufio.NewWriterSize(f, bufferSize)
+	var head []byte
+	for e, err := range entries {
+		if err != nil {
+			return err
+		}
+		head = binary.AppendUvarint(binary.AppendUvarint(head[:0], uint64(len(e.Key))), uint64(len(e.Value)))
+		for _, b := range [][]byte{head, e.Key, e.Value} {
+			if _, err := w.Write(b); err != nil {
+				return err
+			}
+		}
+	}
+	return w.Flush()
+}
+
+// run reads the entries of a file back, one at a time.
+type runReader struct {
+	r     *bufio.Reader
+	entry Entry
+	order int // of the runs: entries with equal keys come in the order in which they were added
+}
+
+// next reads the following entry; false at the end.
+func (r *runReader) next() (bool, error) {
+	keyLength, err := binary.ReadUvarint(r.r)
+	if errors.Is(err, io.EOF) {
+		return false, nil
+	}
+	valueLength, err2 := binary.ReadUvarint(r.r)
+	if err := errors.Join(err, err2); err != nil {
+		return false, err
+	}
+	both := make([]byte, keyLength+valueLength)
+	if _, err := io.ReadFull(r.r, both); err != nil {
+		return false, err
+	}
+	r.entry = Entry{both[:keyLength:keyLength], both[keyLength:]}
+	return true, nil
+}
+
+// merged reads runs, and what is still held and was added last, side by side.
+func merged(files []*runFile, held []Entry) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		if err := merge(files, held, yield); err != nil {
+			yield(Entry{}, fmt.Errorf("spool: %w", err))
+		}
+	}
+}
+
+func merge(files []*runFile, held []Entry, yield func(Entry, error) bool) error {
+	var runs runHeap
+	for i, f := range files {
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		r := &runReader{r: bufio.NewReaderSize(f, bufferSize), order: i}
+		if ok, err := r.next(); err != nil {
+			return err
+		} else if ok {
+			runs = append(runs, r)
+		}
+	}
+	heap.Init(&runs)
+	for len(runs) > 0 || len(held) > 0 {
+		if len(held) > 0 && (len(runs) == 0 || bytes.Compare(held[0].Key, runs[0].entry.Key) < 0) {
+			if !yield(held[0], nil) {
+				return nil
+			}
+			held = held[1:]
+			continue
+		}
+		if !yield(runs[0].entry, nil) {
+			return nil
+		}
+		switch ok, err := runs[0].next(); {
+		case err != nil:
+			return err
+		case ok:
+			heap.Fix(&runs, 0)
+		default:
+			heap.Pop(&runs)
+		}
+	}
+	return nil
+}
+
+// heads are runs, ordered by the entry that comes next.
+type runHeap []*runReader
+
+func (h runHeap) Len() int { return len(h) }
+
+func (h runHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+func (h runHeap) Less(i, j int) bool {
+	if c := bytes.Compare(h[i].entry.Key, h[j].entry.Key); c != 0 {
+		return c < 0
+	}
+	return h[i].order < h[j].order
+}
+
+func (h *runHeap) Push(x any) { *h = append(*h, x.(*runReader)) }
+
+func (h *runHeap) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
 }

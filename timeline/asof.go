@@ -2,13 +2,12 @@ package timeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/cursor"
 )
 
 // RowsOption is accepted by the reads of a view: [AsOf], [AsKnownAt], [AllowStale], [RequireComplete], [Partial],
@@ -61,11 +60,6 @@ func Partial() RowsOption { return func(o *readOptions) { o.partial = true } }
 // [PartitionKey]. It costs what a build reads; see [View.Explain].
 func FullReplay() RowsOption { return func(o *readOptions) { o.fullReplay = true } }
 
-// badOption is a mistake in the arguments of a call.
-func badOption(format string, args ...any) error {
-	return &plan.InputError{Code: plan.CodeTimeline, Type: "timeline", Problem: fmt.Sprintf(format, args...)}
-}
-
 func collectReadOptions(opts []RowsOption) (o readOptions, err error) {
 	for _, opt := range opts {
 		if opt == nil {
@@ -77,74 +71,6 @@ func collectReadOptions(opts []RowsOption) (o readOptions, err error) {
 }
 
 func (o readOptions) isReplay() bool { return o.asOf != nil || o.knownAt != nil }
-
-// Meta says how complete and how recent the stored rows are. It costs one read.
-func (v *View[K, S]) Meta(ctx context.Context) (Meta, error) { return v.opened().readMeta(ctx) }
-
-func (v *view) readMeta(ctx context.Context) (meta Meta, err error) {
-	err = v.core.Measure(ctx, "Timeline.Meta", v.Name, func(ctx context.Context) error {
-		m, err := v.manifest(ctx)
-		meta = v.meta(m, m.Active)
-		return err
-	})
-	return meta, err
-}
-
-// manifest reads what there is about the view; it is empty for one that was never built.
-func (v *view) manifest(ctx context.Context, opts ...entity.ReadOption) (*manifest, error) {
-	m, err := v.manifests.Get(ctx, manifest{View: v.Name}, opts...)
-	if errors.Is(err, entity.ErrNotFound) {
-		return &manifest{}, nil
-	}
-	if err == nil && m.Format != formatVersion {
-		err = fmt.Errorf("timeline %s: its manifest has format %d, this program reads %d", v.Name, m.Format, formatVersion)
-	}
-	return &m, err
-}
-
-// meta is what a manifest says about the rows of a generation; nil when there are none.
-func (v *view) meta(m *manifest, g *generation) Meta {
-	now := v.now()
-	meta := Meta{RebuildStatus: Pending, HistoryFloor: v.historyFloor(now), Failure: m.Failure}
-	one, none := 1.0, 0.0
-	meta.RebuildProgress = &none
-	if g != nil {
-		meta.RebuildStatus, meta.RebuildProgress = Complete, &one
-		meta.Through, meta.StartedAt, meta.FinishedAt = g.Through, g.Started, g.Finished
-		meta.Generation, meta.Rows, meta.Counters = g.ID, g.Rows, g.Counts
-		meta.NoGapSeen = g.Fingerprint == v.fingerprint && !g.Baselines && g.Counts.Baselines == 0 && g.Counts.Ungrouped == 0 && v.gapFree(g)
-		meta.HistoryComplete = meta.NoGapSeen && provable(v.all)
-		if g.Fingerprint != v.fingerprint {
-			meta.RebuildStatus = Stale
-		}
-	}
-	switch g := m.Building; {
-	case m.Failure != nil:
-		meta.RebuildStatus = Failed
-	case g != nil:
-		meta.RebuildStatus, meta.RebuildProgress, meta.StartedAt = Interrupted, g.progress(), g.Started
-		if m.activeBuild(now) != nil {
-			meta.RebuildStatus = InProgress
-		}
-	}
-	return meta
-}
-
-// serve checks the generation that answers a read, nil before the first build, and returns its id.
-func (v *view) serve(m *manifest, g *generation, o readOptions) (Meta, string, error) {
-	meta := v.meta(m, g)
-	if o.requireComplete && !meta.HistoryComplete {
-		return meta, "", fmt.Errorf("timeline %s: %w", v.Name, ErrIncomplete)
-	}
-	switch {
-	case g == nil:
-		return meta, "", nil
-	case g.Fingerprint != v.fingerprint && !o.allowStale:
-		return meta, "", &StaleError{View: v.Name, Have: g.Fingerprint, Want: v.fingerprint}
-	default:
-		return meta, g.ID, nil
-	}
-}
 
 // collectView is collectRows without what is for logs.
 func collectRowOptions(opts []RowsOption) (readOptions, error) {
@@ -210,13 +136,6 @@ func (o readOptions) keyFor(from *origin) reflect.Value {
 	return v
 }
 
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
-
 // counted completes the meta of a replay.
 func (o readOptions) addCounters(meta *Meta, n Counters) {
 	meta.Counters = n
@@ -225,50 +144,35 @@ func (o readOptions) addCounters(meta *Meta, n Counters) {
 	}
 }
 
-// Get returns the row of one group. Stored rows cost two reads. With [AsOf] or [AsKnownAt] the events of the group are
-// read: by a query of its partition in a source with [PartitionKey], else of the whole source, which [FullReplay] has to allow.
-// Errors: entity.ErrNotFound when the group has no event; *[StaleError]; *[HistoryExpiredError]; *[EventError]; *entity.InputError.
-func (v *View[K, S]) Get(ctx context.Context, k K, opts ...RowsOption) (Row[K, S], Meta, error) {
-	row, meta, err := v.opened().get(ctx, k, opts)
-	return typedRow[K, S](row), meta, err
+// expired reports that a row would have been gone at the moment of a replay.
+func (v *view) expired(touched time.Time, w window) bool {
+	at := w.now
+	if !w.asOf.IsZero() {
+		at = earlier(w.asOf, at)
+	}
+	if !w.until.IsZero() {
+		at = earlier(w.until, at)
+	}
+	return v.Retention > 0 && touched.Add(v.Retention).Unix() <= at.Unix()
 }
 
-func (v *view) get(ctx context.Context, k any, opts []RowsOption) (row anyRow, meta Meta, err error) {
-	err = v.core.Measure(ctx, "Timeline.Get", v.Name, func(ctx context.Context) error {
-		o, err := collectRowOptions(opts)
-		if err != nil {
-			return err
+// replayed is a group as callers see it: as its row would be.
+func (v *view) replayedRow(g *groupState) (anyRow, error) {
+	row := v.toRow(g)
+	k, err := v.keys.roundTrip(reflect.ValueOf(g.key))
+	if err == nil {
+		state := reflect.ValueOf(g.state).Elem()
+		if err = v.states.checkRoundTrip(state); err == nil {
+			state, err = v.states.roundTrip(state)
 		}
-		group, err := v.keyCodec.text(reflect.ValueOf(k))
-		if err != nil {
-			return badOption("%v", err)
-		}
-		if o.isReplay() {
-			if from := v.withoutPartitionKey(); from != nil && !o.fullReplay {
-				return &plan.InputError{Code: plan.CodeFullReplay, Type: "timeline", Problem: fmt.Sprintf(
-					"%s would be read whole for one group of %s: give the source Within, or the read FullReplay", from.id, v.Name)}
-			}
-			row, meta, err = v.replayRow(ctx, k, group, o)
-			return err
-		}
-		m, err := v.manifest(ctx)
-		if err != nil {
-			return err
-		}
-		var id string
-		if meta, id, err = v.serve(m, m.Active, o); err != nil {
-			return err
-		}
-		if id == "" {
-			return entity.ErrNotFound
-		}
-		g, err := v.rows.get(ctx, id, group)
 		if err == nil {
-			row = v.toRow(g)
+			row.Key, row.State = k.Interface(), state.Addr().Interface()
 		}
-		return err
-	})
-	return row, meta, err
+	}
+	if err != nil {
+		return anyRow{}, g.storeError(err)
+	}
+	return row, nil
 }
 
 func (v *view) replayRow(ctx context.Context, k any, group string, o readOptions) (row anyRow, meta Meta, err error) {
@@ -291,3 +195,76 @@ func (v *view) replayRow(ctx context.Context, k any, group string, o readOptions
 	row, err = v.replayedRow(g)
 	return row, meta, err
 }
+
+// rowsPast replays the history and gives every row, until give is satisfied.
+func (v *view) replayRows(ctx context.Context, o readOptions, give func(group string, row anyRow) bool) (Meta, error) {
+	w, meta, err := v.replayWindow(ctx, o)
+	if err != nil {
+		return meta, err
+	}
+	var n Counters
+	err = v.replay(ctx, w, &n, func(g *groupState) error {
+		if v.expired(g.touched, w) {
+			return nil
+		}
+		row, err := v.replayedRow(g)
+		if err != nil {
+			return err
+		}
+		if !give(g.group, row) {
+			return errStop
+		}
+		return nil
+	})
+	if err == errStop {
+		err = nil
+	}
+	if o.addCounters(&meta, n); o.requireComplete && err == nil && !meta.HistoryComplete {
+		err = fmt.Errorf("timeline %s: %w", v.Name, ErrIncomplete)
+	}
+	return meta, err
+}
+
+// errEnough ends a replay whose caller needs no more.
+var errStop = fmt.Errorf("enough")
+
+// pagePast replays the history and keeps the rows of one page.
+func (v *view) replayPage(ctx context.Context, p *Page[anyRow], offset int64, o readOptions) error {
+	meta, err := v.replayRows(ctx, o, func(_ string, row anyRow) bool {
+		p.count(row, offset)
+		return true
+	})
+	p.Meta, p.Meta.Rows = meta, p.Total
+	return err
+}
+
+func (v *view) replayAfter(ctx context.Context, p *Page[anyRow], after string, o readOptions) error {
+	last := ""
+	if after != "" {
+		id, group, err := v.readCursor(after)
+		switch {
+		case err != nil:
+			return err
+		case id != replayCursorID:
+			return &cursor.Error{Reason: cursor.Foreign}
+		}
+		last = group
+	}
+	final, more := "", false
+	meta, err := v.replayRows(ctx, o, func(group string, row anyRow) bool {
+		if group <= last {
+			return true
+		}
+		if more = !p.add(row); !more {
+			final = group
+		}
+		return !more
+	})
+	if p.Meta = meta; err == nil && more {
+		p.Next, err = v.cursorAfter(replayCursorID, final)
+	}
+	return err
+}
+
+// replayed stands for a generation in the cursors of replays.
+const replayCursorID = "-"

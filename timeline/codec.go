@@ -1,0 +1,428 @@
+package timeline
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+// keyShape writes group keys as text: different keys give different texts, whose order is the order of rows.
+type groupKeyCodec struct {
+	parts []keyPart
+}
+
+// keyPart is one field of a group key, or the key itself.
+type keyPart struct {
+	name  string // Go name of the field; "" for the key itself
+	index []int  // nil: the key itself
+	kind  reflect.Kind
+	time  bool
+}
+
+var timeType = reflect.TypeFor[time.Time]()
+
+// shapeOf compiles the type of a group key: a string, a number, a bool, a time, or a struct of these. problem says why it
+// cannot be one.
+func groupKeyCodecOf(t reflect.Type) (shape groupKeyCodec, problem string) {
+	if t.Kind() != reflect.Struct || t == timeType {
+		part, problem := keyPartOf(t, "", nil)
+		return groupKeyCodec{[]keyPart{part}}, problem
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if !f.IsExported() || f.Anonymous {
+			return shape, fmt.Sprintf("field %s must be exported, and not embedded", f.Name)
+		}
+		part, problem := keyPartOf(f.Type, f.Name, f.Index)
+		if problem != "" {
+			return shape, fmt.Sprintf("field %s: %s", f.Name, problem)
+		}
+		shape.parts = append(shape.parts, part)
+	}
+	return shape, ""
+}
+
+func keyPartOf(t reflect.Type, name string, index []int) (keyPart, string) {
+	p := keyPart{name: name, index: index, kind: t.Kind(), time: t == timeType}
+	switch t.Kind() {
+	case reflect.String, reflect.Bool,
+		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return p, ""
+	}
+	if p.time {
+		return p, ""
+	}
+	return p, fmt.Sprintf("a %s cannot be a group key; strings, integers, bools, times and structs of these can", t)
+}
+
+// text is the key as text. A string that is empty, or a time that is zero, is no value: the event lacks its group.
+func (s groupKeyCodec) text(k reflect.Value) (string, error) {
+	if len(s.parts) == 0 {
+		return "all", nil // struct{}: one group for everything
+	}
+	texts := make([]string, len(s.parts))
+	for i, p := range s.parts {
+		v := k
+		if p.index != nil {
+			v = k.FieldByIndex(p.index)
+		}
+		text, err := p.text(v)
+		if err != nil {
+			return "", err
+		}
+		texts[i] = text
+	}
+	return strings.Join(texts, "\x01"), nil
+}
+
+func (p keyPart) text(v reflect.Value) (string, error) {
+	switch {
+	case p.time:
+		t := v.Interface().(time.Time)
+		if t.IsZero() {
+			return "", p.missing("is the zero time")
+		}
+		return formatInstant(t)
+	case p.kind == reflect.String:
+		switch s := v.String(); {
+		case s == "":
+			return "", p.missing("is empty")
+		case !utf8.ValidString(s):
+			return "", p.missing("is not UTF-8")
+		default:
+			return groupKeyEscaper.Replace(s), nil
+		}
+	case p.kind == reflect.Bool:
+		return strconv.FormatBool(v.Bool()), nil
+	case v.CanInt():
+		return fmt.Sprintf("%020d", uint64(v.Int())^1<<63), nil
+	default:
+		return fmt.Sprintf("%020d", v.Uint()), nil
+	}
+}
+
+// escaper keeps the separators of texts and sort keys out of strings without changing their order.
+var groupKeyEscaper = strings.NewReplacer("\x00", "\x02\x01", "\x01", "\x02\x02", "\x02", "\x02\x03")
+
+func (p keyPart) missing(problem string) error {
+	name := "the key"
+	if p.name != "" {
+		name = p.name
+	}
+	return fmt.Errorf("%w: %s %s", ErrGroupKeyMissing, name, problem)
+}
+
+// shown is the key for a reader. A part that has to do with a confidential text is hidden: it may have been made of it.
+func (s groupKeyCodec) redacted(k reflect.Value, confidential []string) string {
+	if len(s.parts) == 0 {
+		return "all"
+	}
+	texts := make([]string, len(s.parts))
+	for i, p := range s.parts {
+		v := k
+		if p.index != nil {
+			v = k.FieldByIndex(p.index)
+			texts[i] = p.name + "="
+		}
+		text := p.plain(v)
+		if slices.ContainsFunc(confidential, func(c string) bool { return related(text, c) }) {
+			texts[i] += "(hidden)"
+		} else {
+			texts[i] += strconv.Quote(text)
+		}
+	}
+	return strings.Join(texts, " ")
+}
+
+func (p keyPart) plain(v reflect.Value) string {
+	switch {
+	case p.time:
+		return v.Interface().(time.Time).UTC().Format(time.RFC3339Nano)
+	case p.kind == reflect.String:
+		return v.String()
+	case p.kind == reflect.Bool:
+		return strconv.FormatBool(v.Bool())
+	case v.CanInt():
+		return strconv.FormatInt(v.Int(), 10)
+	}
+	return strconv.FormatUint(v.Uint(), 10)
+}
+
+// related reports that one text has the other in it, whatever the case.
+func related(a, b string) bool {
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	return strings.Contains(a, b) || strings.Contains(b, a)
+}
+
+// confidential are the texts in an item's secret and unique attributes.
+func (o *origin) confidentialTexts(it item.Item) (texts []string) {
+	if o.core == nil {
+		return nil
+	}
+	s := o.core.Schema
+	constraints := plan.UniqueConstraints(s)
+	for _, a := range s.Attrs {
+		if a.Role.Has(tag.Secret) || slices.ContainsFunc(constraints, func(g plan.UniqueConstraint) bool { return g.Names(a) }) {
+			texts = textsIn(texts, it[a.Name])
+		}
+	}
+	return texts
+}
+
+// textsIn adds the texts and numbers in a value.
+func textsIn(texts []string, av types.AttributeValue) []string {
+	add := func(text string) {
+		if text != "" {
+			texts = append(texts, text)
+		}
+	}
+	switch v := av.(type) {
+	case *types.AttributeValueMemberS:
+		add(v.Value)
+	case *types.AttributeValueMemberN:
+		add(v.Value)
+	case *types.AttributeValueMemberSS:
+		for _, e := range v.Value {
+			add(e)
+		}
+	case *types.AttributeValueMemberNS:
+		for _, e := range v.Value {
+			add(e)
+		}
+	case *types.AttributeValueMemberL:
+		for _, e := range v.Value {
+			texts = textsIn(texts, e)
+		}
+	case *types.AttributeValueMemberM:
+		for _, name := range slices.Sorted(maps.Keys(v.Value)) {
+			texts = textsIn(append(texts, name), v.Value[name])
+		}
+	}
+	return texts
+}
+
+// box holds a state, or key, of any type as one attribute, so that the codec of items applies to it.
+type box[V any] struct {
+	V V `dynamodbav:"v"`
+}
+
+// kept is how values of a type are stored. Times keep their nanoseconds.
+type valueCodec struct {
+	box   reflect.Type
+	codec item.Codec
+}
+
+// keep compiles how what a box holds is stored.
+func newValueCodec(box reflect.Type) (valueCodec, error) {
+	codec, err := schema.CodecOf(box, schema.Options{Precision: key.Nano})
+	return valueCodec{box, codec}, err
+}
+
+// settle returns v as it is once it was stored and read: what a replay returns is then what rows hold. The result can be addressed.
+func (k valueCodec) roundTrip(v reflect.Value) (reflect.Value, error) {
+	it, err := k.encode(v)
+	if err != nil {
+		return v, err
+	}
+	back := reflect.New(k.box)
+	err = k.codec.Decode(it, back)
+	return back.Elem().Field(0), err
+}
+
+func (k valueCodec) encode(v reflect.Value) (item.Item, error) {
+	boxed := reflect.New(k.box).Elem()
+	boxed.Field(0).Set(v)
+	return k.codec.Encode(boxed)
+}
+
+// bytes is v as bytes, the same for the same value.
+func (k valueCodec) bytes(v reflect.Value) ([]byte, error) {
+	it, err := k.encode(v)
+	return item.AppendBinary(nil, it), err
+}
+
+// isSet reports that a dynamodbav tag makes a set of a slice.
+func isSet(tag string) bool {
+	_, options, _ := strings.Cut(tag, ",")
+	return slices.ContainsFunc(strings.Split(options, ","), func(o string) bool {
+		return o == "stringset" || o == "numberset" || o == "binaryset"
+	})
+}
+
+// lost says which field of a type would not survive being stored, "" when all do. In a payload that is decoded for every
+// replay, and never changed, sets survive.
+func unstorableField(t reflect.Type, sets bool, seen map[reflect.Type]bool) string {
+	if t == reflect.TypeFor[time.Time]() || seen[t] {
+		return ""
+	}
+	seen[t] = true
+	if !sets && t == reflect.TypeFor[[][]byte]() {
+		return fmt.Sprintf("a %s is stored as a set, which keeps neither order nor an element twice", t)
+	}
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		return unstorableField(t.Elem(), sets, seen)
+	case reflect.Map:
+		return unstorableField(t.Elem(), sets, seen)
+	case reflect.Interface:
+		return fmt.Sprintf("a %s comes back as another type", t)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			tagged := f.Tag.Get("dynamodbav")
+			switch {
+			case f.Name == "_":
+			case !f.IsExported() && !f.Anonymous:
+				return fmt.Sprintf("field %s of %s is not exported", f.Name, t)
+			case tagged == "-":
+				return fmt.Sprintf("field %s of %s is not stored", f.Name, t)
+			case !sets && isSet(tagged):
+				return fmt.Sprintf("field %s of %s is stored as a set, which keeps neither order nor an element twice; use a list, or a map with entries of bool", f.Name, t)
+			default:
+				if problem := unstorableField(f.Type, sets, seen); problem != "" {
+					return problem
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// survives fails with [ErrStateLost] unless v comes back as it is. A catch-up goes on with what comes back, and a build with
+// what was never stored: their rows are equal only if the two are. It encodes, decodes and compares, which is little beside
+// the write of the row.
+func (k valueCodec) checkRoundTrip(v reflect.Value) error {
+	back, err := k.roundTrip(v)
+	if err != nil {
+		return err
+	}
+	if at, differs := differingPath(v, back, ""); differs {
+		return fmt.Errorf("%w: %s is not kept", ErrStateLost, fieldName(at))
+	}
+	return nil
+}
+
+func fieldName(path string) string {
+	if path == "" {
+		return "its value"
+	}
+	return path[1:]
+}
+
+// difference is where two values of one type differ: the names of fields, with [] for an element and {} for an entry.
+// Values of the data are not in it.
+func differingPath(a, b reflect.Value, path string) (at string, differs bool) {
+	switch a.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if a.IsNil() || b.IsNil() {
+			return path, a.IsNil() != b.IsNil()
+		}
+		return differingPath(a.Elem(), b.Elem(), path)
+	case reflect.Slice:
+		if a.IsNil() != b.IsNil() || a.Len() != b.Len() {
+			return path, true
+		}
+		return elements(a, b, path)
+	case reflect.Array:
+		return elements(a, b, path)
+	case reflect.Map:
+		if a.IsNil() != b.IsNil() || a.Len() != b.Len() {
+			return path, true
+		}
+		return entries(a, b, path)
+	case reflect.Struct:
+		if a.Type() == timeType {
+			return path, !sameTime(a.Interface().(time.Time), b.Interface().(time.Time))
+		}
+		for i := range a.NumField() {
+			f := a.Type().Field(i)
+			if f.Name == "_" {
+				continue
+			}
+			if at, differs := differingPath(a.Field(i), b.Field(i), path+"."+f.Name); differs {
+				return at, true
+			}
+		}
+		return path, false
+	}
+	return path, !a.Equal(b)
+}
+
+func elements(a, b reflect.Value, path string) (at string, differs bool) {
+	for i := range a.Len() {
+		if at, differs := differingPath(a.Index(i), b.Index(i), path+"[]"); differs {
+			return at, true
+		}
+	}
+	return path, false
+}
+
+// entries compares maps; of several differences it gives the first as text, since maps have no order.
+func entries(a, b reflect.Value, path string) (first string, differs bool) {
+	for _, k := range a.MapKeys() {
+		at, other := path+"{}", true
+		if v := b.MapIndex(k); v.IsValid() {
+			at, other = differingPath(a.MapIndex(k), v, path+"{}")
+		}
+		if other && (!differs || at < first) {
+			first, differs = at, true
+		}
+	}
+	return first, differs
+}
+
+// sameTime compares what a time shows: its zone does not come back.
+func sameTime(a, b time.Time) bool {
+	_, x := a.Zone()
+	_, y := b.Zone()
+	return a.Equal(b) && x == y
+}
+
+// shape writes what a type looks like from outside: fields with their tags, recursively. Names of types do not count.
+func writeTypeShape(w io.Writer, what string, t reflect.Type) {
+	_, _ = fmt.Fprintf(w, "%s %s\n", what, typeShape(t, nil))
+}
+
+func typeShape(t reflect.Type, inside []reflect.Type) string {
+	if slices.Contains(inside, t) {
+		return fmt.Sprintf("recursive %d", slices.Index(inside, t))
+	}
+	inside = append(inside, t)
+	switch t.Kind() {
+	case reflect.Pointer:
+		return "*" + typeShape(t.Elem(), inside)
+	case reflect.Slice:
+		return "[slice]" + typeShape(t.Elem(), inside)
+	case reflect.Array:
+		return fmt.Sprintf("[array %d]%s", t.Len(), typeShape(t.Elem(), inside))
+	case reflect.Map:
+		return "map[" + typeShape(t.Key(), inside) + "]" + typeShape(t.Elem(), inside)
+	case reflect.Struct:
+		if t == timeType {
+			return "time"
+		}
+		var b strings.Builder
+		b.WriteString("{")
+		for i := range t.NumField() {
+			f := t.Field(i)
+			fmt.Fprintf(&b, "%s %s %q;", f.Name, typeShape(f.Type, inside), f.Tag)
+		}
+		return b.String() + "}"
+	}
+	return t.Kind().String()
+}

@@ -1,0 +1,442 @@
+package timeline
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/query"
+	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+// Defaults of a [Projection].
+const (
+	DefaultPageSize = 20
+	DefaultMaxPage  = 100
+	DefaultMemory   = 64 << 20 // bytes
+)
+
+// Projection defines a read model: the events of a source, in the order of time, are split into groups, and handlers bring the
+// state of each group from its start to where it is.
+//
+// Everything here but PageSize, MaxPageSize, Memory, TempDir and Table takes part in the definition's fingerprint: rows that were built
+// by a definition with another one are not served. What functions do cannot be seen; raise Version when it changes.
+type Projection[K comparable, S any] struct {
+	Name     string          // of the view: a letter, then letters, digits, "_" and "-", at most 64; it names the rows
+	Version  int             // of what the functions do, from 1
+	Source   Source          // where events come from
+	Start    func() S        // state of a group before its first event; nil: the zero S
+	Handlers []Handler[K, S] // one for each event that counts; others of the source are passed over
+
+	Descending    bool          // newest events first, so that "last" means "first"
+	SkipUngrouped bool          // pass over events without a group key, and count them, instead of stopping
+	Retention     time.Duration // rows live so long after their last event, in whole seconds; 0: for ever
+
+	PageSize    int    // rows of a page when the caller does not say; default 20
+	MaxPageSize int    // more are refused; default 100
+	Memory      int    // bytes of events that a replay holds in memory; what is more goes to temporary files; default 64 MiB
+	TempDir     string // where these files lie; default the system's
+	Table       string // logical table of the rows, which has keys as `$` entities need them; default the database's
+}
+
+func (f Projection[K, S]) withDefaults() Projection[K, S] {
+	if f.MaxPageSize == 0 {
+		f.MaxPageSize = DefaultMaxPage
+	}
+	if f.PageSize == 0 {
+		f.PageSize = min(DefaultPageSize, f.MaxPageSize)
+	}
+	if f.Memory == 0 {
+		f.Memory = DefaultMemory
+	}
+	return f
+}
+
+// Handler says what one type of event does to the state of its group; [On] and [Ensure] make them.
+type Handler[K comparable, S any] struct {
+	event   string
+	payload reflect.Type
+	key     func(*decodedEvent) K
+	apply   func(*S, *decodedEvent) error // nil: the event only makes its group exist
+	missing bool                          // a function is nil
+}
+
+// On handles events of one name: key gives the group of an event, and apply brings the group's state up to it. P is the
+// payload of the event's source. Both must depend on nothing but their arguments: no clock, no database, no global state.
+// An error of apply stops the replay with an *[EventError].
+func On[P any, K comparable, S any](event string, key func(P) K, apply func(*S, Event[P]) error) Handler[K, S] {
+	h := Ensure[P, K, S](event, key)
+	h.missing = h.missing || apply == nil
+	h.apply = func(s *S, x *decodedEvent) error { return apply(s, typedEvent[P](x)) }
+	return h
+}
+
+// Ensure makes the group of an event exist, in its state at that time, and changes nothing else.
+func Ensure[P any, K comparable, S any](event string, key func(P) K) Handler[K, S] {
+	return Handler[K, S]{
+		event: event, payload: reflect.TypeFor[P](), missing: key == nil,
+		key: func(x *decodedEvent) K { return key(x.Payload.(P)) },
+	}
+}
+
+// erased is h for an engine that knows neither type: the state is a pointer in the any that it gets.
+func (h Handler[K, S]) erased() Handler[any, any] {
+	e := Handler[any, any]{event: h.event, payload: h.payload, missing: h.missing}
+	if h.key != nil {
+		e.key = func(x *decodedEvent) any { return h.key(x) }
+	}
+	if h.apply != nil {
+		e.apply = func(s *any, x *decodedEvent) error { return h.apply((*s).(*S), x) }
+	}
+	return e
+}
+
+// erased is f without its types, and with its defaults: a key is held as any, a state as a pointer in any. So one compiled
+// engine runs all views.
+func (f Projection[K, S]) erased() Projection[any, any] {
+	e := Projection[any, any]{
+		Name: f.Name, Version: f.Version, Source: f.Source, Start: func() any { return new(S) },
+		Descending: f.Descending, SkipUngrouped: f.SkipUngrouped, Retention: f.Retention,
+		PageSize: f.PageSize, MaxPageSize: f.MaxPageSize, Memory: f.Memory, TempDir: f.TempDir, Table: f.Table,
+	}
+	if f.Start != nil {
+		e.Start = func() any {
+			s := f.Start()
+			return &s
+		}
+	}
+	for _, h := range f.Handlers {
+		e.Handlers = append(e.Handlers, h.erased())
+	}
+	return e.withDefaults()
+}
+
+// modelTypes are those of a view's keys and states, and the boxes that they are stored in.
+type rowTypes struct {
+	key, state       reflect.Type
+	keyBox, stateBox reflect.Type
+}
+
+func rowTypesOf[K comparable, S any]() rowTypes {
+	return rowTypes{reflect.TypeFor[K](), reflect.TypeFor[S](), reflect.TypeFor[box[K]](), reflect.TypeFor[box[S]]()}
+}
+
+// definition is a checked Fold.
+type definition struct {
+	Projection[any, any] // see Fold.erased
+	rowTypes
+	all         []*origin
+	byEvent     map[string]Handler[any, any]
+	keyCodec    groupKeyCodec
+	states      valueCodec
+	keys        valueCodec
+	fingerprint string // fingerprint
+}
+
+// define checks a Fold. The error joins an *entity.SchemaError for every mistake.
+func define(f Projection[any, any], t rowTypes) (*definition, error) {
+	d := &definition{Projection: f, rowTypes: t, byEvent: map[string]Handler[any, any]{}}
+	c := &checker{what: "timeline.Projection " + f.Name}
+	c.name(f.Name)
+	if f.Version < 1 {
+		c.bad(schema.CodeTimelineVersion, "Version", "it must be 1 or more; raise it whenever a function of the definition changes what it does")
+	}
+	c.memory(f.Memory)
+	var byName map[string]*origin
+	d.all, byName = c.source(f.Source)
+	c.upgrades(d.all)
+	c.handlers(f.Handlers, byName)
+	d.keyCodec, d.keys = c.groups(t, d.all)
+	c.pages(d.PageSize, d.MaxPageSize)
+	c.retention(f.Retention, d.all)
+	d.checkState(c)
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	for _, w := range f.Handlers {
+		d.byEvent[w.event] = w
+	}
+	var err error
+	d.fingerprint, err = d.computeFingerprint()
+	return d, err
+}
+
+// checkState refuses states that would come back from the table as something else.
+func (d *definition) checkState(c *checker) {
+	if problem := unstorableField(d.state, false, map[reflect.Type]bool{}); problem != "" {
+		c.bad(schema.CodeTimelineState, "Start", "a state is stored in its row, and %s", problem)
+		return
+	}
+	var err error
+	if d.states, err = newValueCodec(d.stateBox); err == nil {
+		err = d.states.checkRoundTrip(reflect.ValueOf(d.Start()).Elem())
+	}
+	if err != nil {
+		c.bad(schema.CodeTimelineState, "Start", "the state %s cannot be stored: %v", d.state, err)
+	}
+}
+
+// grouped is an event with its group.
+type eventGroup struct {
+	key   any
+	group string
+}
+
+// group opens an event and finds its group. It is nil for an event that does not count.
+func (d *definition) groupOf(r *record, n *Counters) (*eventGroup, error) {
+	o := d.all[r.origin]
+	if _, handled := d.byEvent[r.name]; !handled && o.classify == nil {
+		n.Unhandled++
+		return nil, nil
+	}
+	x, err := o.decodeEvent(r)
+	if err != nil {
+		return nil, d.withView(err)
+	}
+	h, handled := d.byEvent[x.Name]
+	if !handled {
+		n.Unhandled++
+		return nil, nil
+	}
+	if r.payloadVersion != o.payloadVersion {
+		n.Upgraded++
+	}
+	g := &eventGroup{key: h.key(x)}
+	if g.group, err = d.keyCodec.text(reflect.ValueOf(g.key)); err != nil {
+		if d.SkipUngrouped {
+			n.Ungrouped++
+			return nil, nil
+		}
+		return nil, d.withView(o.eventError(r, Grouping, err))
+	}
+	if err := o.checkPartition(g.key, r); err != nil {
+		return nil, d.withView(o.eventError(r, Grouping, err))
+	}
+	return g, nil
+}
+
+// inside refuses an event that does not lie where Within says that its group does.
+func (o *origin) checkPartition(k any, r *record) error {
+	if o.partitionOf == nil {
+		return nil
+	}
+	cond, err := query.Under(o.core.Schema, o.partitionOf(k))
+	if err != nil {
+		return err
+	}
+	if !expr.HoldsKey(cond, plan.KeyOf(o.core.Schema, r.item)) {
+		return fmt.Errorf("the event lies outside of the partition that PartitionKey gives for its group")
+	}
+	return nil
+}
+
+// named gives an error of a source the view's name.
+func (d *definition) withView(err error) error { return inView(d.Name, err) }
+
+func inView(view string, err error) error {
+	switch e := err.(type) {
+	case *EventError:
+		e.View = view
+	case *LimitError:
+		e.View = view
+	}
+	return err
+}
+
+// formatVersion is that of rows and manifests. Rows of another one are not read.
+const formatVersion = 1
+
+// fingerprint identifies a definition by everything visible that changes rows; functions have Version.
+func (d *definition) computeFingerprint() (string, error) {
+	h := sha256.New()
+	line := func(format string, args ...any) { _, _ = fmt.Fprintf(h, format+"\n", args...) } // a hash takes everything
+	line("format %d name %q version %d", formatVersion, d.Name, d.Version)
+	line("descending %t skip %t retention %s", d.Descending, d.SkipUngrouped, d.Retention)
+	writeTypeShape(h, "key", d.key)
+	writeTypeShape(h, "state", d.state)
+	start, err := d.states.bytes(reflect.ValueOf(d.Start()).Elem())
+	if err != nil {
+		return "", err
+	}
+	line("start %x", start)
+	var events []string
+	for _, w := range d.Handlers {
+		events = append(events, fmt.Sprintf("%q applies %t", w.event, w.apply != nil))
+	}
+	slices.Sort(events)
+	line("events %s", strings.Join(events, ", "))
+	origins := slices.SortedFunc(slices.Values(d.all), func(a, b *origin) int { return strings.Compare(a.id, b.id) })
+	for _, o := range origins {
+		names := slices.Sorted(slices.Values(o.eventNames))
+		line("source %q payload %d classified %t names %q clocks %q", o.id, o.payloadVersion, o.classify != nil, names, o.timeAttrs)
+		writeTypeShape(h, "payload", o.payload)
+		for _, s := range o.upgrades {
+			line("upgrade from %d", s.from)
+			writeTypeShape(h, "old", s.old)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+}
+
+// checker collects the mistakes of a definition.
+type checker struct {
+	what string // timeline.Projection or timeline.Log, and its name
+	errs []error
+}
+
+func (c *checker) bad(code, field, format string, args ...any) {
+	c.errs = append(c.errs, &schema.Error{Code: code, Type: c.what, Field: field, Problem: fmt.Sprintf(format, args...)})
+}
+
+func (c *checker) err() error { return errors.Join(c.errs...) }
+
+const maxName = 64
+
+func (c *checker) name(name string) {
+	if err := tag.Name(name); err != nil {
+		c.bad(schema.CodeTimelineName, "Name", "%v", err)
+	} else if len(name) > maxName {
+		c.bad(schema.CodeTimelineName, "Name", "the name has %d bytes, %d are allowed", len(name), maxName)
+	}
+}
+
+// source checks the sources and returns them with the names of their events.
+func (c *checker) source(s Source) (all []*origin, byName map[string]*origin) {
+	byName = map[string]*origin{}
+	if s == nil {
+		c.bad(schema.CodeTimelineSource, "Source", "there is no source")
+		return nil, byName
+	}
+	all = s.origins()
+	if len(all) == 0 {
+		c.bad(schema.CodeTimelineSource, "Source", "the merge has no source")
+	}
+	ids := map[string]bool{}
+	for i, o := range all {
+		title := o.id
+		if title == "" {
+			title = fmt.Sprintf("source %d", i+1)
+		}
+		for _, problem := range o.problems {
+			c.bad(schema.CodeTimelineSource, "Source", "%s: %s", title, problem)
+		}
+		if o.id == "" {
+			continue
+		}
+		if ids[o.id] {
+			c.bad(schema.CodeTimelineSource, "Source", "%s is merged with itself", title)
+		}
+		ids[o.id] = true
+		for _, name := range o.eventNames {
+			if name == "" || byName[name] != nil {
+				c.bad(schema.CodeTimelineSource, "Source", "%s: the event name %q is empty or there twice", title, name)
+			}
+			byName[name] = o
+		}
+	}
+	return all, byName
+}
+
+// upgrades checks the payload steps of the sources.
+func (c *checker) upgrades(all []*origin) {
+	for _, o := range all {
+		for _, problem := range o.upgradeProblems() {
+			c.bad(schema.CodeTimelineUpgrade, "Source", "%s: %s", o.id, problem)
+		}
+	}
+}
+
+// handlers checks what the handlers are for.
+func (c *checker) handlers(when []Handler[any, any], byName map[string]*origin) {
+	if len(when) == 0 {
+		c.bad(schema.CodeTimelineHandler, "When", "there is no handler; timeline.Log reads the events themselves")
+	}
+	seen := map[string]bool{}
+	for _, h := range when {
+		switch o := byName[h.event]; {
+		case h.missing || h.key == nil:
+			c.bad(schema.CodeTimelineHandler, "When", "the handler of %q has a nil function", h.event)
+		case o == nil:
+			c.bad(schema.CodeTimelineHandler, "When", "no source has events named %q%s", h.event, suggestion(h.event, byName))
+		case h.payload != o.payload:
+			c.bad(schema.CodeTimelineHandler, "When", "the handler of %q takes a %s, the event has a %s", h.event, h.payload, o.payload)
+		}
+		if seen[h.event] {
+			c.bad(schema.CodeTimelineHandler, "When", "%q has two handlers", h.event)
+		}
+		seen[h.event] = true
+	}
+}
+
+func suggestion(name string, byName map[string]*origin) string {
+	var names []string
+	for n := range byName {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	if near := tag.Nearest(name, names); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
+}
+
+// pages checks the sizes of pages.
+func (c *checker) pages(size, most int) {
+	if most < 1 || most > 1000 {
+		c.bad(schema.CodeTimelinePage, "MaxPageSize", "it must be from 1 to 1000")
+	}
+	if size < 1 || size > most {
+		c.bad(schema.CodeTimelinePage, "PageSize", "it must be from 1 to MaxPageSize, %d", most)
+	}
+}
+
+func (c *checker) memory(bytes int) {
+	if bytes < 0 {
+		c.bad(schema.CodeTimelineVersion, "Memory", "it must be greater than zero")
+	}
+}
+
+// retention checks how long rows are to live against how long their history does.
+func (c *checker) retention(d time.Duration, all []*origin) {
+	if d < 0 || d%time.Second != 0 {
+		c.bad(schema.CodeTimelineRetention, "Retention", "it must be a number of whole seconds, or 0 for ever")
+		return
+	}
+	for _, o := range all {
+		if o.retention > 0 && (d == 0 || d > o.retention) {
+			c.bad(schema.CodeTimelineRetention, "Retention", "rows would outlive the history of %s, which is kept for %s: a rebuild would lose them", o.id, o.retention)
+		}
+	}
+}
+
+// groups checks the key type, and what sources say about the partition of a group.
+func (c *checker) groups(t rowTypes, all []*origin) (groupKeyCodec, valueCodec) {
+	k := t.key
+	shape, problem := groupKeyCodecOf(k)
+	if problem == "" {
+		if problem = unstorableField(k, false, map[reflect.Type]bool{}); problem != "" {
+			problem = "it is stored in its row, and " + problem
+		}
+	}
+	keys, err := newValueCodec(t.keyBox)
+	if err != nil && problem == "" {
+		problem = fmt.Sprintf("it cannot be stored: %v", err)
+	}
+	if problem != "" {
+		c.bad(schema.CodeTimelineKey, "When", "group key %s: %s", k, problem)
+	}
+	for _, o := range all {
+		if o.partitionOf != nil && o.partitionKeyType != k {
+			c.bad(schema.CodeTimelineKey, "Source", "%s: Within takes a %s, groups have the key %s", o.id, o.partitionKeyType, k)
+		}
+	}
+	return shape, keys
+}
