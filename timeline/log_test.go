@@ -1,6 +1,7 @@
 package timeline_test
 
 import (
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -157,4 +158,20 @@ func TestLog_OfAFeedNeedsNoTable(t *testing.T) {
 		keys = append(keys, e.Key)
 	}
 	assert.Equal(t, []string{"a", "b"}, keys)
+}
+
+func TestNewLog_ChecksItsMemoryAsAFoldDoes(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	_, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Series(l.readings), Memory: -1})
+	assert.Equal(t, []string{"EDD-9081"}, codes(err))
+	assert.Equal(t, []string{"EDD-9081"}, mistakes(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Memory = -1 })))
+
+	l.append("d-1", "north", 1, 2, 3)
+	missing := filepath.Join(t.TempDir(), "missing")
+	log, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Series(l.readings), Memory: 1, TempDir: missing})
+	require.NoError(t, err)
+	p, err := log.Page(l.ctx, 1, 10)
+	require.NoError(t, err, "three events are not worth a file")
+	assert.Len(t, p.Rows, 3)
 }

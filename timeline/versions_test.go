@@ -1,12 +1,19 @@
 package timeline_test
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
@@ -269,4 +276,204 @@ func TestVersions_NeedTheTimeOfChanges(t *testing.T) {
 	_, err = timeline.NewLog(l.db, timeline.Log{Name: "notes", Source: timeline.Versions(past)})
 	assert.Equal(t, []string{"EDD-9082"}, codes(err))
 	assert.ErrorContains(t, err, "updated_at")
+}
+
+// line is deleted softly for ever, and its past states are kept for an hour.
+type line struct {
+	_       entity.Key       `name:"Line" pk:"$#{id}" sk:"$"`
+	_       versioned.Retain `ttl:"1h"`
+	_       lifecycle.SoftDelete
+	ID      string    `dynamodbav:"id"`
+	Version int64     `dynamodbav:"version" entity:"version"`
+	Changed time.Time `dynamodbav:"changed" entity:"updated_at"`
+}
+
+func TestVersions_ADeleteIsToldWhenAllBeforeItHasExpired(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	store, err := entity.New[line](l.db)
+	require.NoError(t, err)
+	past, err := versioned.Of(store)
+	require.NoError(t, err)
+	_, err = store.Create(l.ctx, line{ID: "gone"})
+	require.NoError(t, err)
+	require.NoError(t, store.Delete(l.ctx, line{ID: "gone"}))
+	_, err = store.Create(l.ctx, line{ID: "kept"})
+	require.NoError(t, err)
+	l.clock.forward(2 * time.Hour)
+	log, err := timeline.NewLog(l.db, timeline.Log{Name: "lines", Source: timeline.Versions(past), Oldest: true})
+	require.NoError(t, err)
+	p, err := log.Page(l.ctx, 1, 10)
+	require.NoError(t, err)
+	var got []string
+	for _, e := range p.Rows {
+		got = append(got, fmt.Sprintf("%s %d %s %v", e.Name, e.Version, e.Payload.(line).ID, e.Before == nil))
+	}
+	assert.Equal(t, []string{"line.deleted 2 gone true", "line.created 1 kept true"}, got)
+	assert.EqualValues(t, 1, p.Meta.Counters.Baselines)
+	assert.False(t, p.Meta.HistoryComplete)
+}
+
+func TestVersions_KeepTheirOrderWhateverTheirWritersClocksSay(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	store, v := leaves(t, l)
+	ahead := *l
+	ahead.clock = &clock{now: noon.Add(time.Minute)}
+	ahead.connect()
+	fast, _ := leaves(t, &ahead)
+	key := leaf{Tree: "oak", ID: "1", Colour: "green"}
+	_, err := store.Create(l.ctx, key)
+	require.NoError(t, err)
+	require.NoError(t, fast.Delete(l.ctx, key), "a minute ahead")
+	l.clock.forward(30 * time.Second)
+	key.Colour = "red"
+	_, err = store.Create(l.ctx, key)
+	require.NoError(t, err)
+
+	l.clock.forward(time.Hour)
+	rebuild(l, v)
+	row := rows(l, v)["oak"]
+	assert.Equal(t, []string{"created 1 green", "deleted 1 green", "created 1 red"}, row.State.Lines)
+	log, err := timeline.NewLog(l.db, timeline.Log{Name: "leaves", Source: pastOf(t, store)})
+	require.NoError(t, err)
+	p, err := log.Page(l.ctx, 1, 10)
+	require.NoError(t, err)
+	require.Len(t, p.Rows, 3)
+	again, gone := p.Rows[0], p.Rows[1]
+	assert.EqualValues(t, 3, again.Version)
+	assert.Equal(t, gone.At, again.At, "not before what it follows")
+	assert.True(t, again.AcceptedAt.Before(gone.AcceptedAt), "as it was stored")
+	past, _, err := v.Get(l.ctx, "oak", timeline.FullReplay(), timeline.AsOf(gone.At.Add(-time.Second)))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"created 1 green"}, past.State.Lines)
+}
+
+// lying makes states of one message as they lie in the table.
+type lying struct {
+	like map[string]types.AttributeValue
+}
+
+func (l *lab) lying() lying {
+	l.t.Helper()
+	l.create("a", "")
+	for _, it := range l.scan() {
+		if it["_k"] == nil {
+			return lying{it}
+		}
+	}
+	require.Fail(l.t, "there is no current item")
+	return lying{}
+}
+
+// state is the current item, or with an infix what lies under it.
+func (x lying) state(version int64, kind, infix string) map[string]types.AttributeValue {
+	it := maps.Clone(x.like)
+	it["version"] = &types.AttributeValueMemberN{Value: strconv.FormatInt(version, 10)}
+	if kind != "" {
+		it["_k"] = &types.AttributeValueMemberS{Value: kind}
+		it["sk"] = &types.AttributeValueMemberS{Value: it["sk"].(*types.AttributeValueMemberS).Value + infix}
+	}
+	return it
+}
+
+func (x lying) copied(version int64) map[string]types.AttributeValue {
+	return x.state(version, "d", "#deleted#"+noon.Add(time.Duration(version)*time.Second).Format(time.RFC3339))
+}
+
+func (x lying) snapshot(version int64) map[string]types.AttributeValue {
+	text := fmt.Sprintf("%07d", version)
+	if version > 9_999_999 {
+		text = fmt.Sprintf("~%012d", version)
+	}
+	return x.state(version, "v", "#v#"+text)
+}
+
+func sortKeyOf(it map[string]types.AttributeValue) string {
+	return it["sk"].(*types.AttributeValueMemberS).Value
+}
+
+func TestVersions_ComeInOrderWhereverTheirStatesLie(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	x := l.lying()
+	source := timeline.Versions(l.past)
+	rapid.Check(t, func(t *rapid.T) {
+		from := rapid.SampledFrom([]int64{1, 2, 9_999_995, 99_999_995}).Draw(t, "from")
+		n := rapid.IntRange(1, 12).Draw(t, "states")
+		var items []map[string]types.AttributeValue
+		var want, got []int64
+		for i := range n {
+			version := from + int64(i)
+			want = append(want, version)
+			switch last := i == n-1; rapid.IntRange(0, 3).Draw(t, "where") {
+			case 0:
+				items = append(items, x.copied(version))
+			case 1: // it has just become a past one
+				items = append(items, x.copied(version), x.snapshot(version))
+			case 2:
+				if items = append(items, x.snapshot(version)); last {
+					items = append(items, x.state(version, "", ""))
+				}
+			default:
+				items = append(items, x.snapshot(version))
+			}
+		}
+		slices.SortFunc(items, func(a, b map[string]types.AttributeValue) int { return cmp.Compare(sortKeyOf(a), sortKeyOf(b)) })
+		left := 0
+		err := timeline.Assembled(source, items, func(name string, version int64, before bool) {
+			assert.Equal(t, len(got) > 0, before)
+			got = append(got, version)
+		}, func(n int) { left = n })
+		require.NoError(t, err)
+		assert.Equal(t, want, got)
+		assert.Zero(t, left, "nothing is held at the end")
+	})
+}
+
+func TestVersions_HoldNoSnapshots(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	x := l.lying()
+	const n = 1000
+	items := []map[string]types.AttributeValue{x.state(n, "", ""), x.copied(3)}
+	for v := range int64(n - 1) {
+		items = append(items, x.snapshot(v+1))
+	}
+	most, told := 0, 0
+	err := timeline.Assembled(timeline.Versions(l.past), items, func(string, int64, bool) { told++ }, func(n int) { most = max(most, n) })
+	require.NoError(t, err)
+	assert.Equal(t, n, told)
+	assert.Equal(t, 2, most, "the current item and the copy")
+}
+
+func TestVersions_BoundTheBytesOfDeletedCopies(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	x := l.lying()
+	x.like["text"] = &types.AttributeValueMemberS{Value: strings.Repeat("t", 390<<10)}
+	var items []map[string]types.AttributeValue
+	for v := range int64(200) { // 76 MiB
+		items = append(items, x.copied(v+1))
+	}
+	read := func(items []map[string]types.AttributeValue) error {
+		return timeline.Assembled(timeline.Versions(l.past), items, func(string, int64, bool) {}, func(int) {})
+	}
+	assert.NoError(t, read(items[:150]))
+	var limit *timeline.LimitError
+	require.ErrorAs(t, read(items), &limit)
+	assert.Equal(t, 64<<20, limit.Limit)
+	assert.Equal(t, "bytes of the deleted copies of one item", limit.What)
+}
+
+func TestVersions_OfSnapshotsThatContradictTheirKeysAreRefused(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	x := l.lying()
+	wrong := x.snapshot(3)
+	wrong["version"] = &types.AttributeValueMemberN{Value: "1"}
+	err := timeline.Assembled(timeline.Versions(l.past), []map[string]types.AttributeValue{x.snapshot(2), wrong}, func(string, int64, bool) {}, func(int) {})
+	var bad *timeline.EventError
+	require.ErrorAs(t, err, &bad)
+	assert.Equal(t, timeline.History, bad.Stage)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +15,83 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/versioned"
 )
+
+type hidden struct{ count int }
+
+func TestNew_ReportsEveryMistakeWithItsCode(t *testing.T) {
+	t.Parallel()
+	type fold = timeline.Projection[string, totals]
+	for code, spoil := range map[string]func(*fold){
+		"EDD-9080": func(f *fold) { f.Name = "by site" },
+		"EDD-9081": func(f *fold) { f.Version = 0 },
+		"EDD-9082": func(f *fold) { f.Source = timeline.Merge(f.Source, f.Source) },
+		"EDD-9083": func(f *fold) { f.Handlers[0] = timeline.On("reading.append", bySite, sum) },
+		"EDD-9086": func(f *fold) { f.Retention = time.Millisecond },
+		"EDD-9087": func(f *fold) { f.PageSize = 101 },
+	} {
+		t.Run(code, func(t *testing.T) {
+			t.Parallel()
+			l := offline(t)
+			f := l.sites(spoil)
+			_, err := timeline.New(l.db, f)
+			assert.Contains(t, codes(err), code)
+		})
+	}
+	t.Run("EDD-9084", func(t *testing.T) {
+		l := offline(t)
+		_, err := timeline.New(l.db, timeline.Projection[float64, totals]{
+			Name: "f", Version: 1, Source: timeline.Series(l.readings),
+			Handlers: []timeline.Handler[float64, totals]{timeline.On("reading.appended", func(r reading) float64 { return 1 }, sum)},
+		})
+		assert.Equal(t, []string{"EDD-9084"}, codes(err))
+	})
+	t.Run("EDD-9085", func(t *testing.T) {
+		l := offline(t)
+		count := func(s *hidden, _ timeline.Event[reading]) error { s.count++; return nil }
+		_, err := timeline.New(l.db, timeline.Projection[string, hidden]{
+			Name: "f", Version: 1, Source: timeline.Series(l.readings),
+			Handlers: []timeline.Handler[string, hidden]{timeline.On("reading.appended", bySite, count)},
+		})
+		assert.Equal(t, []string{"EDD-9085"}, codes(err))
+	})
+	t.Run("EDD-9088", func(t *testing.T) {
+		l := offline(t)
+		f := l.sites()
+		f.Source = timeline.Series(l.readings, timeline.Upgrade(1, func(r reading) (reading, error) { return r, nil }))
+		_, err := timeline.New(l.db, f)
+		assert.Equal(t, []string{"EDD-9088"}, codes(err))
+	})
+	t.Run("all at once", func(t *testing.T) {
+		l := offline(t)
+		_, err := timeline.New(l.db, fold{Name: "9", PageSize: -1})
+		assert.Equal(t, []string{"EDD-9080", "EDD-9081", "EDD-9082", "EDD-9083", "EDD-9087"}, codes(err))
+	})
+}
+
+func TestNew_RefusesAnotherDefinitionUnderOneName(t *testing.T) {
+	t.Parallel()
+	l := offline(t)
+	_, err := timeline.New(l.db, l.sites())
+	require.NoError(t, err)
+	_, err = timeline.New(l.db, l.sites())
+	require.NoError(t, err, "the same one twice is the same view")
+	_, err = timeline.New(l.db, l.sites(func(f *timeline.Projection[string, totals]) { f.Version = 2 }))
+	assert.Equal(t, []string{"EDD-9080"}, codes(err))
+}
+
+func TestPage_RefusesNumbersOutOfBounds(t *testing.T) {
+	t.Parallel()
+	l := offline(t)
+	v := view(l, l.sites())
+	for _, bad := range [][2]int{{-1, 10}, {1, -1}, {1, 101}} {
+		_, err := v.Page(l.ctx, bad[0], bad[1])
+		var input *entity.InputError
+		require.ErrorAs(t, err, &input, "page %d of %d", bad[0], bad[1])
+		assert.Equal(t, "EDD-9133", input.Code)
+	}
+}
 
 // by is a fold of readings by keys of any type.
 func by[K comparable, S any](l *lab, key func(reading) K, apply func(*S, timeline.Event[reading]) error) timeline.Projection[K, S] {
@@ -263,4 +340,129 @@ func TestRead_MistakesInOptionsComeBeforeAnyRequest(t *testing.T) {
 	_, err = v.Rebuild(l.ctx)
 	assert.ErrorContains(t, err, "client", "without a client")
 	assert.False(t, errors.As(err, new(*entity.InputError)))
+}
+
+func TestSource_AHandleThatWasNotOpenedIsAMistake(t *testing.T) {
+	t.Parallel()
+	l := offline(t)
+	for kind, s := range map[string]timeline.Source{
+		"series": timeline.Series(&timeseries.Series[reading]{}, timeline.PartitionKey(func(string) reading { return reading{} }),
+			timeline.Upgrade(1, func(r reading) (reading, error) { return r, nil })),
+		"versions": timeline.Versions(&versioned.History[message]{}),
+		"items":    timeline.Items(&entity.Store[message]{}, &entity.Fields[message]().Updated, timeline.AcceptedAt(&entity.Fields[message]().Created)),
+	} {
+		_, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Merge(s)})
+		assert.Equal(t, []string{"EDD-9082"}, codes(err), kind)
+		assert.ErrorContains(t, err, kind+": its handle is a zero value")
+		assert.Contains(t, mistakes(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Source = s })), "EDD-9082", kind)
+	}
+}
+
+func TestNew_ADatabaseIsNeeded(t *testing.T) {
+	t.Parallel()
+	l := offline(t)
+	_, fold := timeline.New(nil, l.sites())
+	_, log := timeline.NewLog(nil, timeline.Log{Name: "log", Source: timeline.Series(l.readings)})
+	_, feeds := timeline.NewLog(nil, timeline.Log{Name: "log", Source: timeline.Feed("f", []string{"a"}, nothing)})
+	for what, err := range map[string]error{"New": fold, "NewLog": log, "NewLog of feeds": feeds} {
+		var input *entity.InputError
+		require.ErrorAs(t, err, &input, what)
+		assert.Equal(t, "EDD-9133", input.Code, what)
+		assert.ErrorContains(t, err, "the database is nil", what)
+	}
+}
+
+func TestTheFingerprintChangesWithEveryPartOfADefinition(t *testing.T) {
+	t.Parallel()
+	type fold = timeline.Projection[string, totals]
+	l := offline(t)
+	print := func(change ...func(*fold)) string {
+		t.Helper()
+		return view(offline(t), l.sites(change...)).Fingerprint()
+	}
+	one := print()
+	assert.Len(t, one, 32)
+	other := func(what, got string) { t.Helper(); assert.NotEqual(t, one, got, what) }
+	same := func(what, got string) { t.Helper(); assert.Equal(t, one, got, what) }
+	other("name", print(func(f *fold) { f.Name = "places" }))
+	other("version", print(func(f *fold) { f.Version = 2 }))
+	other("start", print(func(f *fold) { f.Start = func() totals { return totals{Sum: 1} } }))
+	same("the start that is none", print(func(f *fold) { f.Start = func() totals { return totals{} } }))
+	other("descending", print(func(f *fold) { f.Descending = true }))
+	other("skip", print(func(f *fold) { f.SkipUngrouped = true }))
+	other("retention", print(func(f *fold) { f.Retention = time.Hour }))
+	other("form", print(func(f *fold) { f.Handlers[0] = timeline.Ensure[reading, string, totals]("reading.appended", bySite) }))
+	other("source", print(func(f *fold) { f.Source = timeline.Merge(f.Source, timeline.Versions(l.past)) }))
+	named := func(names ...string) string {
+		return print(func(f *fold) {
+			f.Source = timeline.Series(l.readings, timeline.Classify(names, func(timeline.Event[reading]) string { return "" }))
+			f.Handlers[0] = timeline.On("a", bySite, sum)
+		})
+	}
+	other("names", named("a"))
+	assert.NotEqual(t, named("a"), named("a", "b"))
+	assert.Equal(t, named("a", "b"), named("b", "a"))
+	same("pages, memory, files, table", print(func(f *fold) { f.PageSize, f.MaxPageSize, f.Memory, f.TempDir = 1, 2, 1<<20, "x" }))
+	same("where groups lie", print(func(f *fold) {
+		f.Source = timeline.Series(l.readings, timeline.PartitionKey(func(d string) reading { return reading{Device: d} }))
+	}))
+	type inArray[A any] struct {
+		Last []A `dynamodbav:"last"` // of a length that no start shows
+	}
+	four := view(offline(t), by(l, bySite, func(*inArray[[4]int], timeline.Event[reading]) error { return nil })).Fingerprint()
+	eight := view(offline(t), by(l, bySite, func(*inArray[[8]int], timeline.Event[reading]) error { return nil })).Fingerprint()
+	assert.NotEqual(t, four, eight, "the length of an array")
+	type more struct {
+		totals
+		More int `dynamodbav:"more"`
+	}
+	type renamed struct {
+		Count int        `dynamodbav:"n"`
+		Sum   int        `dynamodbav:"sum"`
+		Last  *time.Time `dynamodbav:"last"`
+		Order []int      `dynamodbav:"order"`
+	}
+	site := func(name string) timeline.Projection[string, totals] {
+		f := by(l, bySite, sum)
+		f.Name = name
+		return f
+	}
+	by1 := view(offline(t), site("by")).Fingerprint()
+	assert.NotEqual(t, by1, view(offline(t), by(l, bySite, func(*more, timeline.Event[reading]) error { return nil })).Fingerprint(), "state")
+	assert.NotEqual(t, by1, view(offline(t), by(l, bySite, func(*renamed, timeline.Event[reading]) error { return nil })).Fingerprint(), "tags of the state")
+	assert.NotEqual(t, by1, view(offline(t), by(l, func(r reading) int { return r.Value }, sum)).Fingerprint(), "key")
+	// The times of items.
+	m := entity.Fields[message]()
+	times := func(at *time.Time, opts ...timeline.SourceOption) string {
+		return view(offline(t), timeline.Projection[string, totals]{Name: "by", Version: 1, Source: timeline.Items(l.messages, at, opts...),
+			Handlers: []timeline.Handler[string, totals]{timeline.Ensure[message, string, totals]("message.stored", func(m message) string { return m.ID })}}).Fingerprint()
+	}
+	prints := []string{times(&m.Created), times(&m.Updated), times(&m.Created, timeline.AcceptedAt(&m.Created)), times(&m.Created, timeline.AcceptedAt(&m.Updated))}
+	slices.Sort(prints)
+	assert.Len(t, slices.Compact(prints), 4)
+	// Steps, and the order of handlers and options.
+	steps := func(opts ...timeline.SourceOption) string {
+		t.Helper()
+		series, err := timeseries.New[temp3](offline(t).db)
+		require.NoError(t, err)
+		return view(offline(t), timeline.Projection[string, totals]{Name: "temps", Version: 1, Source: timeline.Series(series, opts...),
+			Handlers: []timeline.Handler[string, totals]{timeline.Ensure[temp3, string, totals]("temp.appended", func(v temp3) string { return v.ID })}}).Fingerprint()
+	}
+	first, second := timeline.Upgrade(1, firstStep), timeline.Upgrade(2, secondStep)
+	assert.NotEqual(t, steps(second), steps(first, second))
+	assert.Equal(t, steps(second, first), steps(first, second))
+	histories := l.histories()
+	straight := view(offline(t), histories).Fingerprint()
+	slices.Reverse(histories.Handlers)
+	assert.Equal(t, straight, view(offline(t), histories).Fingerprint())
+	assert.NotEqual(t, straight, view(offline(t), l.histories(func(f *timeline.Projection[string, journal]) { f.Handlers = f.Handlers[1:] })).Fingerprint(), "handlers")
+}
+
+func TestAffectedTellsWhoseRowsMayChange(t *testing.T) {
+	t.Parallel()
+	l := offline(t)
+	v := view(l, l.histories(func(f *timeline.Projection[string, journal]) { f.Handlers = f.Handlers[:2] }))
+	assert.True(t, v.DependsOn("reading.appended", "message.updated"))
+	assert.False(t, v.DependsOn("message.deleted"))
+	assert.False(t, v.DependsOn())
 }

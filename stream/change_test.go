@@ -5,35 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/timeseries"
 )
-
-// steps runs mutations one after the other and compares the changes that each leaves in the stream, and how many records
-// that are nobody's.
-func steps[T any](t *testing.T, l *lab, s stream.Source[T], list []step) {
-	t.Helper()
-	for _, x := range list {
-		l.clock.advance(time.Second)
-		require.NoError(t, x.do(), x.name)
-		changes, others := told(t, s, l.next())
-		require.ElementsMatch(t, x.kinds, kinds(changes), x.name)
-		require.Equal(t, x.others, others, "%s: records of nobody", x.name)
-	}
-}
-
-type step struct {
-	name   string
-	do     func() error
-	kinds  []stream.Kind
-	others int // sentinels
-}
-
-// second is the error of a verb that returns an item too.
-func second[T any](_ T, err error) error { return err }
 
 func TestMutations_OfAPlainItemAreOneChangeEach(t *testing.T) {
 	t.Parallel()
@@ -193,4 +172,178 @@ func TestChange_CarriesTheItemsTheirVersionsAndTheRecord(t *testing.T) {
 	c = only(t, changes, stream.CopyRemoved)
 	require.Equal(t, copied.Item, *c.Old)
 	require.Equal(t, copied.DeletedAt, c.DeletedAt)
+}
+
+func TestSeries_AppendsEnrichmentAndLateEvents(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	s := entity.Must(timeseries.New[Reading](l.db))
+	store[Team](l) // shares the table
+	l.create()
+	f, key := entity.Fields[Reading](), Reading{Device: "d#1", Channel: "e"}
+	start := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+	at := func(minutes int, celsius float64) Reading {
+		return Reading{Device: "d#1", Channel: "e", At: start.Add(time.Duration(minutes) * time.Minute), Celsius: &celsius}
+	}
+	append := func(want timeseries.Reason, ev Reading) func() error {
+		return func() error {
+			got, err := s.Append(l.ctx, ev)
+			require.Equal(t, want, got.Reason)
+			return err
+		}
+	}
+	steps(t, l, s, []step{
+		{"enrichment before the first event", func() error {
+			_, _, err := s.Upsert(l.ctx, Reading{Device: "d#1", Channel: "e", Account: "a"})
+			return err
+		}, []stream.Kind{stream.Created}, 0},
+		{"the first event", append("", at(5, 1)), []stream.Kind{stream.Updated, stream.Appended}, 0},
+		{"a duplicate", append(timeseries.Duplicate, at(5, 1)), nil, 0},
+		{"a late event", append(timeseries.LateRecorded, at(3, 2)), []stream.Kind{stream.Appended}, 0},
+		{"enrichment", func() error { return second(s.Update(l.ctx, key, entity.Set(&f.Account, "b"))) }, []stream.Kind{stream.Updated}, 0},
+		{"three events at once", func() error { return second(s.AppendAll(l.ctx, []Reading{at(8, 1), at(7, 1), at(9, 1)})) }, []stream.Kind{stream.Updated, stream.Appended, stream.Appended, stream.Appended}, 0},
+		{"purge", func() error { return s.Purge(l.ctx, key) }, []stream.Kind{stream.Deleted, stream.EventRemoved, stream.EventRemoved, stream.EventRemoved, stream.EventRemoved, stream.EventRemoved}, 0},
+		{"an event for a new series", append("", at(1, 1)), []stream.Kind{stream.Created, stream.Appended}, 0},
+	})
+}
+
+func TestSeries_EventsAreDecodedAsTheHistoryDecodesThem(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	s := entity.Must(timeseries.New[Reading](l.db))
+	l.create()
+	at := time.Date(2100, 1, 1, 0, 0, 0, 5e6, time.UTC)
+	_, _, err := s.Upsert(l.ctx, Reading{Device: "d", Channel: "c", Account: "enriched"})
+	require.NoError(t, err)
+	l.next()
+	// An event is sparse: one field was not reported, and it has neither enrichment nor created_at.
+	_, err = s.Append(l.ctx, Reading{Device: "d", Channel: "c", At: at, Door: ptr(false)})
+	require.NoError(t, err)
+	changes, others := told(t, s, l.next())
+	require.Zero(t, others)
+	history := entity.Must(s.History(Reading{Device: "d", Channel: "c"}).Collect(l.ctx))
+	require.Equal(t, history[0], *only(t, changes, stream.Appended).New)
+	require.Equal(t, Reading{Device: "d", Channel: "c", At: at, Door: ptr(false)}, history[0])
+	current := entity.Must(s.Get(l.ctx, Reading{Device: "d", Channel: "c"}))
+	require.Equal(t, current, *only(t, changes, stream.Updated).New)
+	require.Equal(t, "enriched", current.Account)
+}
+
+func TestViews_OfAnEntityWithSatellites(t *testing.T) {
+	t.Parallel()
+	for view, want := range map[types.StreamViewType][]string{
+		types.StreamViewTypeNewAndOldImages: {
+			"created +", "updated - +", "current removed -", "soft deleted +", "copy removed -", "restored +", "deleted -", "created +", "updated - +", "appended +", "deleted -", "event removed -",
+		},
+		types.StreamViewTypeNewImage: {
+			"created +", "updated +", "current removed", "soft deleted +", "copy removed", "restored +", "deleted", "created +", "updated +", "appended +", "deleted", "event removed",
+		},
+		// Without the new image a restored item looks like a new one.
+		types.StreamViewTypeOldImage: {
+			"? INSERT", "updated -", "current removed -", "soft deleted", "copy removed -", "? INSERT", "deleted -", "created", "updated -", "appended", "deleted -", "event removed -",
+		},
+		types.StreamViewTypeKeysOnly: {
+			"? INSERT", "updated", "current removed", "soft deleted", "copy removed", "? INSERT", "deleted", "created", "updated", "appended", "deleted", "event removed",
+		},
+	} {
+		t.Run(string(view), func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			l.view = view
+			notes, teams := store[Note](l), store[Team](l)
+			readings := entity.Must(timeseries.New[Reading](l.db))
+			l.create()
+			bin := entity.Must(lifecycle.Of(notes))
+			var got []string
+			look := func() {
+				records := l.next()
+				got = append(got, seen(t, notes, records)...)
+				got = append(got, seen(t, teams, records)...)
+				got = append(got, seen(t, readings, records)...)
+			}
+			n := entity.Must(notes.Create(l.ctx, Note{Owner: "o#v#1", ID: "e#d"}))
+			entity.Must(notes.Update(l.ctx, n, entity.Set(&entity.Fields[Note]().Title, "x")))
+			require.NoError(t, notes.Delete(l.ctx, n))
+			look()
+			entity.Must(bin.Restore(l.ctx, n))
+			look()
+			entity.Must(teams.Put(l.ctx, Team{ID: "t"}))
+			l.next()
+			require.NoError(t, teams.Delete(l.ctx, Team{ID: "t"}))
+			look()
+			_, _, err := readings.Upsert(l.ctx, Reading{Device: "d", Channel: "v#1"})
+			require.NoError(t, err)
+			entity.Must(readings.Append(l.ctx, Reading{Device: "d", Channel: "v#1", At: time.Unix(4e9, 0), Door: ptr(true)}))
+			require.NoError(t, readings.Purge(l.ctx, Reading{Device: "d", Channel: "v#1"}))
+			look()
+			require.Equal(t, want, got)
+		})
+	}
+}
+
+func TestViews_OfVerbatimEntities(t *testing.T) {
+	t.Parallel()
+	for view, want := range map[types.StreamViewType][2][]string{
+		types.StreamViewTypeNewAndOldImages: {{"created +", "updated - +", "deleted -"}, {"created +", "updated - +", "deleted -"}},
+		types.StreamViewTypeNewImage:        {{"created +", "updated +", "deleted"}, {"created +", "updated +", "? REMOVE"}},
+		types.StreamViewTypeOldImage:        {{"created", "updated -", "deleted -"}, {"? INSERT", "updated -", "deleted -"}},
+		types.StreamViewTypeKeysOnly:        {{"created", "updated", "deleted"}, {"? INSERT", "? MODIFY", "? REMOVE"}},
+	} {
+		t.Run(string(view), func(t *testing.T) {
+			t.Parallel()
+			alone := newLab(t, func(c *entity.Config) { c.Tables = map[string]string{"devices": c.Table} })
+			alone.view = view
+			devices := store[Device](alone)
+			alone.create()
+			d := entity.Must(devices.Create(alone.ctx, Device{ID: "d", Batch: 1}))
+			entity.Must(devices.Update(alone.ctx, d, entity.Set(&entity.Fields[Device]().State, "on")))
+			require.NoError(t, devices.Delete(alone.ctx, d))
+			require.Equal(t, want[0], seen(t, devices, alone.next()), "alone in its table, its key is enough")
+
+			shared := garage(t)
+			shared.view = view
+			bikes := store[Bike](shared)
+			store[Lamp](shared)
+			shared.create()
+			b := entity.Must(bikes.Create(shared.ctx, Bike{ID: "b", Gears: 1}))
+			entity.Must(bikes.Update(shared.ctx, b, entity.Set(&entity.Fields[Bike]().Gears, 2)))
+			require.NoError(t, bikes.Delete(shared.ctx, b))
+			require.Equal(t, want[1], seen(t, bikes, shared.next()), "its kind is needed")
+		})
+	}
+}
+
+func TestViews_AVerbatimEntityWithOthersInItsTableIsNotToldByItsKey(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.view = types.StreamViewTypeKeysOnly
+	plates := store[Plate](l)
+	l.create()
+	entity.Must(plates.Create(l.ctx, Plate{ID: "p"}))
+	records := l.next()
+	require.Equal(t, []string{"created"}, seen(t, plates, records))
+	store[Team](l)
+	require.Equal(t, []string{"? INSERT"}, seen(t, plates, records))
+}
+
+func TestChange_SaysWhenTheViewLacksWhatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	s := entity.Must(entity.New[Team](entity.Must(entity.Open(nil, entity.Config{Table: "app"}))))
+	r := stream.Record{
+		Operation: "MODIFY", SequenceNumber: "1", View: "KEYS_ONLY",
+		Keys: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "$app#v1#team#t"}, "sk": &types.AttributeValueMemberS{Value: "$app#v1#team"}},
+	}
+	c, ok, err := stream.Of(s, r)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, stream.Updated, c.Kind)
+	var lacks *stream.ImageError
+	_, err = c.Item()
+	require.ErrorAs(t, err, &lacks)
+	require.Equal(t, stream.ImageError{Entity: "Team", Operation: "MODIFY", View: "KEYS_ONLY", Needs: "NewImage or OldImage"}, *lacks)
+	_, told, err := c.Current()
+	require.True(t, told)
+	require.ErrorAs(t, err, &lacks)
+	require.Equal(t, "NewImage", lacks.Needs)
+	require.NotContains(t, err.Error(), "$app")
 }
