@@ -19,27 +19,27 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// BuildOption is accepted by [View.Rebuild] and [View.CatchUp].
+// BuildOption configures [View.Rebuild] and [View.CatchUp].
 type BuildOption func(*buildOptions)
 
 type buildOptions struct {
 	resume          bool
 	segments        int
-	checkpointEvery int // rows of a segment between two notes of how far it is
+	checkpointEvery int // rows of a segment between two checkpoints
 	progress        func(Meta)
 	err             error
 }
 
-// Resume goes on with a build of the same definition that was cut off, instead of beginning a new one: the result is that
-// of one build at the time when it began, brought up to what the rows that it replaces account for by then. Where no build
-// was cut off it changes nothing. Nor does it after a build that stopped at an event, or in a function that panicked: the
-// rows of that are given up at once, because the function has to change.
+// Resume continues an interrupted build of the same definition instead of starting a new one. The result is that of
+// one build at the time when the first one started, brought up to date with the rows that it replaces. It has no
+// effect if no build was interrupted, or if the last one stopped at an event or in a function that panicked: the rows
+// of such a build are dropped, because the function has to change.
 func Resume() BuildOption { return func(o *buildOptions) { o.resume = true } }
 
-// OnProgress calls f whenever a page of history was read or rows were written, never twice at a time.
+// OnProgress calls f after each page of history and each batch of rows, never concurrently.
 func OnProgress(f func(Meta)) BuildOption { return func(o *buildOptions) { o.progress = f } }
 
-// Segments is how many parts of a table are read at the same time, from 1 to 64; default 4.
+// Segments sets how many parts of a table are read concurrently, from 1 to 64. The default is 4.
 func Segments(n int) BuildOption {
 	return func(o *buildOptions) {
 		if o.segments = n; n < 1 || n > 64 {
@@ -48,8 +48,8 @@ func Segments(n int) BuildOption {
 	}
 }
 
-// CheckpointEvery is after how many rows a build by partition notes how far it is, which costs a write: what lies behind the
-// last note is folded again after [Resume]. From 1; default 500.
+// CheckpointEvery sets after how many rows of a segment a build by partition saves its progress, which costs a write.
+// After [Resume], rows since the last checkpoint are folded again. The least is 1, the default 500.
 func CheckpointEvery(rows int) BuildOption {
 	return func(o *buildOptions) {
 		if o.checkpointEvery = rows; rows < 1 {
@@ -61,7 +61,7 @@ func CheckpointEvery(rows int) BuildOption {
 const (
 	defaultSegments        = 4
 	defaultCheckpointEvery = 500
-	overlap                = 15 * time.Minute // how long a write may be on its way: a transaction is repeated for 8 minutes
+	overlap                = 15 * time.Minute // how long a write may be in flight: transactions are retried for 8 minutes
 )
 
 func collectBuildOptions(opts []BuildOption) (buildOptions, error) {
@@ -75,12 +75,12 @@ func collectBuildOptions(opts []BuildOption) (buildOptions, error) {
 	return o, o.err
 }
 
-// route is how a build reads its history.
+// route is how a build reads the history.
 type route string
 
 const (
-	byPartition route = "partition" // one source whose groups each lie in one partition: a partition at a time
-	bySorting   route = "sorted"    // everything is sorted by group first
+	byPartition route = "partition" // one source with PartitionKey: read and fold a partition at a time
+	bySorting   route = "sorted"    // otherwise: sort all events by group first
 )
 
 func (d *definition) route() route {
@@ -90,7 +90,7 @@ func (d *definition) route() route {
 	return bySorting
 }
 
-// scattered is a source that does not say where the events of a group lie; nil when all do.
+// withoutPartitionKey returns a source that does not know the partitions of groups; nil if all do.
 func (d *definition) withoutPartitionKey() *origin {
 	for _, o := range d.all {
 		if o.partitionOf == nil {
@@ -107,15 +107,15 @@ type builder struct {
 	*lease
 	id      string     // generation that is written
 	fence   int64      // of the lease
-	started generation // the generation as it was when this builder began
+	started generation // the generation as it was when this builder started
 
-	reportMu    sync.Mutex // progress is reported once at a time
+	reportMu    sync.Mutex // one progress report at a time
 	evaluatedMu sync.Mutex // guards evaluated
-	evaluated   int64
+	evaluated   int64      // items read so far
 }
 
-// evaluate notes how much was read, for others to see. A build by partition notes that with its positions: it goes on
-// from there.
+// saveEvaluated saves how much was read, for others to see. A build by partition saves it at checkpoints only, since
+// it resumes from there.
 func (b *builder) saveEvaluated(m *manifest) {
 	if m.Building == nil || b.route() == byPartition {
 		return
@@ -127,7 +127,7 @@ func (b *builder) saveEvaluated(m *manifest) {
 	m.Building = &g
 }
 
-// page counts what was read.
+// countEvaluated counts items that were read.
 func (b *builder) countEvaluated(evaluated int) {
 	b.evaluatedMu.Lock()
 	b.evaluated += int64(evaluated)
@@ -152,7 +152,7 @@ func (b *builder) reportProgress() {
 	b.progress(b.meta(&m, m.Active))
 }
 
-// checkpoint notes how far the build is.
+// checkpoint saves the progress of the build.
 func (b *builder) checkpoint(ctx context.Context, change func(*generation)) error {
 	b.evaluatedMu.Lock()
 	evaluated := b.evaluated
@@ -168,7 +168,8 @@ func (b *builder) checkpoint(ctx context.Context, change func(*generation)) erro
 	return err
 }
 
-// readAll reads the history of every source into a collector, the segments of each at the same time.
+// readSources reads the history of every source into a collector, one source after the other and the segments of each
+// concurrently.
 func (b *builder) readSources(ctx context.Context, c *collector, now time.Time) error {
 	for i, o := range b.all {
 		to := recordSink{event: c.addFrom(i), page: b.countEvaluated, duplicate: c.countDuplicate, dir: b.TempDir}
@@ -197,13 +198,13 @@ func (b *builder) readSources(ctx context.Context, c *collector, now time.Time) 
 }
 
 const (
-	rowBatch   = 64 // rows that are held until they are written
-	rowWriters = 8  // that are written at the same time
-	maxResends = 3  // of a write whose outcome is unknown, each with its own attempts
+	rowBatch   = 64 // rows written at a time
+	rowWriters = 8  // of them, rows written concurrently
+	maxResends = 3  // retries of a write with an unknown outcome, each with its own attempts
 )
 
-// settled repeats a write under a fence, or a removal, whose outcome is unknown: a second time it does no more than the
-// first. No run writes an item twice under one fence.
+// retryUnknown repeats a write under a fence, or a removal, while its outcome is unknown. Both are idempotent: no run
+// writes an item twice under one fence.
 func retryUnknown(ctx context.Context, write func() error) error {
 	err := write()
 	for range maxResends {
@@ -266,30 +267,30 @@ func (w *rowWriter) flush() error {
 	return err
 }
 
-// failed names the group that cannot be stored, and its last event.
+// storeError returns the error of a row that cannot be stored, with its group and last event.
 func (g *groupState) storeError(err error) error {
 	e := *g.cause
 	e.Err = err
 	return &e
 }
 
-// refused reports that it is the content of an item that keeps it from being stored, whenever that is tried.
+// isRejected reports whether the content of an item prevents storing it, so that a retry would fail too.
 func isRejected(err error) bool {
 	var input *plan.InputError
 	var api smithy.APIError
 	return errors.As(err, &input) || errors.Is(err, entity.ErrTooLarge) || errors.As(err, &api) && api.ErrorCode() == "ValidationException"
 }
 
-// errPanicked is noted for a build that a panic ended; the panic itself goes on to the caller.
+// errPanicked is recorded as the failure of a build that panicked. The panic itself reaches the caller.
 var errPanicked = errors.New("a function of the definition panicked")
 
-// work runs a build or catch-up under the lease. After an error, or a panic, it gives the lease up and notes why; on says
-// what else becomes of the manifest then.
+// runUnderLease runs a build or catch-up. After an error or a panic it gives up the lease and records the failure; on
+// makes further changes to the manifest.
 func (b *builder) runUnderLease(ctx context.Context, run func(context.Context) error, on func(*manifest, error)) (err error) {
 	returned := false
 	defer func() {
 		if !returned {
-			_ = b.giveUpLease(ctx, errPanicked, on) // the panic says more
+			_ = b.giveUpLease(ctx, errPanicked, on) // the panic has more details
 		}
 	}()
 	err = b.keepAlive(ctx, run)
@@ -299,7 +300,7 @@ func (b *builder) runUnderLease(ctx context.Context, run func(context.Context) e
 	return err
 }
 
-// failed gives the lease up and says why, unless the caller merely had enough.
+// giveUpLease gives up the lease and records err as the failure, unless the caller interrupted the work.
 func (b *builder) giveUpLease(ctx context.Context, err error, on func(*manifest, error)) error {
 	return b.release(ctx, err, func(m *manifest) {
 		if on(m, err); !interrupted(err) {
@@ -308,26 +309,26 @@ func (b *builder) giveUpLease(ctx context.Context, err error, on func(*manifest,
 	})
 }
 
-// abandon is what becomes of a generation whose build failed: nothing that was made by a function which failed is kept.
-// Otherwise Resume goes on with it.
+// abandon drops the generation of a failed build if a function of the definition failed. Otherwise Resume can continue
+// it.
 func (b *builder) abandon(m *manifest, err error) {
 	if b.saveEvaluated(m); definitionFailed(err) {
 		m.retireBuilding(b.now())
 	}
 }
 
-// spoiled reports that a build failed at an event, or in a function of its definition.
+// definitionFailed reports whether a build failed at an event or in a function of its definition.
 func definitionFailed(err error) bool {
 	var e *EventError
 	return errors.As(err, &e) || errors.Is(err, errPanicked)
 }
 
-// interrupted reports that the caller ended a build. A handler may fail with the same error.
+// interrupted reports whether the caller ended a build. A handler may fail with the same errors.
 func interrupted(err error) bool {
 	return !definitionFailed(err) && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
 }
 
-// giveUp retires the generation that is being built.
+// retireBuilding retires the generation that is being built.
 func (m *manifest) retireBuilding(at time.Time) {
 	if m.Building != nil {
 		m.Retired = append(slices.Clone(m.Retired), retirement{ID: m.Building.ID, At: at})
@@ -335,13 +336,13 @@ func (m *manifest) retireBuilding(at time.Time) {
 	}
 }
 
-// Bounds of what is kept of a failure, in bytes: a manifest is one item.
+// Limits of a stored failure, in bytes: a manifest is one item.
 const (
 	maxMessage  = 1000
 	maxIdentity = 4096
 )
 
-// failure is an error as the manifest keeps it.
+// storedFailure returns err as the manifest stores it.
 func storedFailure(err error, now time.Time) *Failure {
 	f := &Failure{At: now, Message: truncated(err.Error(), maxMessage)}
 	var e *EventError
@@ -353,7 +354,7 @@ func storedFailure(err error, now time.Time) *Failure {
 	return f
 }
 
-// bounded is text that can be stored: as UTF-8, and cut before the rune that does not fit into most bytes.
+// truncated returns text as valid UTF-8 of at most most bytes, cut between runes.
 func truncated(text string, most int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= most {
@@ -365,7 +366,8 @@ func truncated(text string, most int) string {
 	return text[:most]
 }
 
-// first is the error that made the others stop. One of an event does, whatever is behind it.
+// decisiveError returns the error that made the others stop. The error of an event is decisive even if it wraps one of
+// the context.
 func decisiveError(errs []error) error {
 	var stopped error
 	for _, err := range errs {
@@ -379,25 +381,25 @@ func decisiveError(errs []error) error {
 	return stopped
 }
 
-// Explanation says how a view reads its history, and what that costs.
+// Explanation describes how a view reads its history, and what that costs.
 type Explanation struct {
 	View    string
-	Route   string // partition: a partition at a time; sorted: everything is sorted by group first
-	OneRow  string // how the events of one group are read: by a query, or by a scan
+	Route   string // "partition": a partition at a time; "sorted": all events are sorted by group first
+	OneRow  string // how the events of one group are read: by a query or by a scan
 	Sources []SourceEstimate
 }
 
-// SourceEstimate is what reading one source whole costs, by what DynamoDB says about its table. It updates them about every
-// six hours only.
+// SourceEstimate is the cost of reading one source completely, from DynamoDB's table statistics, which are updated
+// about every six hours.
 type SourceEstimate struct {
-	Source    string  // its id; a feed has no table
+	Source    string  // id of the source; a feed has no table
 	Table     string  // physical name
 	Items     int64   // in the table, of all entities
-	Bytes     int64   // of these
-	ReadUnits float64 // of one consistent scan: a unit for each 4 KB
+	Bytes     int64   // of these items
+	ReadUnits float64 // of a consistent scan: one for each 4 KB
 }
 
-// ReadUnits is what reading all sources once costs.
+// ReadUnits returns the read units for reading all sources once.
 func (e Explanation) ReadUnits() (units float64) {
 	for _, s := range e.Sources {
 		units += s.ReadUnits
@@ -405,7 +407,7 @@ func (e Explanation) ReadUnits() (units float64) {
 	return units
 }
 
-// String prints the explanation.
+// String returns the explanation as text.
 func (e Explanation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "timeline %s: a build reads by %s; one row as of a moment: %s", e.View, e.Route, e.OneRow)
@@ -419,7 +421,8 @@ func (e Explanation) String() string {
 	return b.String()
 }
 
-// Explain says how the history is read and estimates the read units of a build. It costs a DescribeTable for each source.
+// Explain describes how the history is read, and estimates the read units of a build. It costs a DescribeTable for
+// each source.
 func (v *View[K, S]) Explain(ctx context.Context) (Explanation, error) {
 	return v.opened().explain(ctx)
 }
@@ -442,7 +445,7 @@ func (v *view) explain(ctx context.Context) (Explanation, error) {
 	return e, nil
 }
 
-const unitBytes = 4096 // of one consistent read unit
+const unitBytes = 4096 // of a consistent read unit
 
 func (o *origin) estimate(ctx context.Context) (SourceEstimate, error) {
 	s := SourceEstimate{Source: o.id}

@@ -11,19 +11,21 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// mostRefolds bounds how many groups one catch-up folds from their whole history.
+// maxRefolds is how many groups one catch-up folds from their whole history.
 const maxRefolds = 100_000
 
-// CatchUp brings the rows up to the events that were accepted since they were built, or last brought up. An event that is
-// newer than its group's last one is applied to the row; a group with one that came late is folded from its whole history:
-// by a query of its partition where the source has [PartitionKey], else by a second scan for all such groups.
+// CatchUp applies the events that were accepted since the rows were built or last caught up. An event that is newer
+// than the last one of its group is applied to the row. A group with a late event is folded from its whole history: by
+// a query of its partition if the source has [PartitionKey], otherwise by a second scan for all such groups. The
+// result is the meta of the rows.
 //
-// What was accepted is known by the clocks of the writers, which may differ by minutes, and a write may be on its way for
-// eight: events are looked for from 15 minutes before the newest one that is known. An append of entity.DB.TransactWithToken whose
-// Token.At is older than that waits for the next rebuild.
+// Accept times come from the clocks of the writers, which may differ by minutes, and a write may be in flight for
+// eight minutes. So CatchUp looks for events from 15 minutes before the newest known one. An append of
+// entity.DB.TransactWithToken whose Token.At is older than that waits for the next rebuild.
 //
-// It reads the history of every source once. Errors: *[StaleError] when there are no rows of this definition;
-// [ErrNoAcceptTime]; *[BuildingError]; [ErrLeaseLost]; *[EventError].
+// It reads the history of every source once, with the read units of a scan, and writes each changed row once. Errors:
+// *[StaleError] if there are no rows of this definition; [ErrNoAcceptTime]; *[BuildingError]; [ErrLeaseLost];
+// *[EventError]; *[LimitError].
 func (v *View[K, S]) CatchUp(ctx context.Context, opts ...BuildOption) (Meta, error) {
 	return v.opened().catchUp(ctx, opts)
 }
@@ -48,7 +50,7 @@ func (v *view) catchUp(ctx context.Context, opts []BuildOption) (meta Meta, err 
 				return stale
 			}
 			g := *m.Active
-			relist, g.Unlisted = g.Unlisted, true // until this catch-up has come to its end
+			relist, g.Unlisted = g.Unlisted, true // until this catch-up has finished
 			m.Active = &g
 			return nil
 		})
@@ -66,7 +68,7 @@ func (v *view) catchUp(ctx context.Context, opts []BuildOption) (meta Meta, err 
 	return meta, err
 }
 
-// acceptTimes fails unless every source says when its events were accepted.
+// acceptTimes returns an error unless every source records accept times.
 func (d *definition) acceptTimes() error {
 	for _, x := range d.all {
 		if !x.hasAcceptTimes {
@@ -76,12 +78,12 @@ func (d *definition) acceptTimes() error {
 	return nil
 }
 
-// update brings the served rows up to now. relist says that an earlier catch-up did not come to its end.
+// updateServed brings the served rows up to now. relist reports that an earlier catch-up did not finish.
 func (b *builder) updateServed(ctx context.Context, relist bool) (err error) {
 	if err := b.sweep(ctx, b.lease); err != nil {
 		return err
 	}
-	now := later(b.now(), b.started.Through) // rows may have been made by a clock that is ahead of this one
+	now := later(b.now(), b.started.Through) // rows may come from a clock that is ahead of this one
 	g, moved, err := b.applyNewEvents(ctx, b.started, now)
 	if err != nil {
 		return err
@@ -98,8 +100,9 @@ func (b *builder) updateServed(ctx context.Context, relist bool) (err error) {
 	})
 }
 
-// bringUp applies to the rows of a generation what was accepted since, up to now, and what may have been on its way. It
-// gives the generation as it is then, and whether its rows have to be listed again: because some came to be, or live longer.
+// applyNewEvents applies the events accepted since a generation was made, up to now, and those that may have been in
+// flight then. It returns the updated generation, and whether its rows have to be listed again because there are new
+// ones or some live longer.
 func (b *builder) applyNewEvents(ctx context.Context, g generation, now time.Time) (_ generation, moved bool, err error) {
 	w := window{until: now, now: now}
 	c := b.newCollector(w, b.Memory/2)
@@ -131,7 +134,7 @@ func (b *builder) applyNewEvents(ctx context.Context, g generation, now time.Tim
 	return g, a.created > 0 || b.Retention > 0 && a.out.written > 0, nil
 }
 
-// refold folds the groups in which events came late from their whole history.
+// refoldLate folds the groups with late events from their whole history.
 func (b *builder) refoldLate(ctx context.Context, a *incrementalFold, w window, n *Counters) (err error) {
 	if len(a.late) == 0 {
 		return nil
@@ -164,23 +167,23 @@ func (b *builder) refoldLate(ctx context.Context, a *incrementalFold, w window, 
 	return a.out.flush()
 }
 
-// advance brings rows up to the events that follow their last one, and notes the groups whose rows lack earlier ones, or have
+// incrementalFold applies new events to stored rows. It notes the groups whose rows lack earlier events, or contain
 // them as they were before a touch.
 type incrementalFold struct {
 	b      *builder
 	ctx    context.Context
-	newest time.Time // when the last event was accepted that was known before
+	newest time.Time // latest accept time known before
 
-	row       *groupState // of the group at hand, as it is stored
+	row       *groupState // stored row of the current group
 	exists    bool
 	reread    tally // events that are not after the row's last one
-	settled   bool  // the row has them
-	isLate    bool
-	newEvents int
+	settled   bool  // the row contains the reread events
+	isLate    bool  // the group has to be folded from its whole history
+	newEvents int   // applied to the current group
 
-	late    map[string]any
+	late    map[string]any // groups with late events, and their keys
 	out     *rowWriter
-	created int
+	created int // groups without a row before
 }
 
 func (a *incrementalFold) begin(group string) (*groupState, error) {
@@ -201,16 +204,16 @@ func (a *incrementalFold) admit(g *groupState, r *record, position string) (bool
 	switch {
 	case a.isLate:
 		return false, nil
-	case !a.exists && a.b.Retention > 0: // its row may have ended
+	case !a.exists && a.b.Retention > 0: // its row may have expired
 		x, err := a.b.all[r.origin].decodeEvent(r)
 		if err != nil {
 			return false, a.b.withView(err)
 		}
 		return false, a.markLate(g, a.b.byEvent[x.Name].key(x))
-	case a.exists && (a.b.Descending || position <= g.position): // the row should have it
+	case a.exists && (a.b.Descending || position <= g.position): // the row should contain it
 		a.reread[minuteOf(r.lastAccept())] += r.fingerprint(position)
 		return false, nil
-	case a.exists: // there was no event before those of a group without a row
+	case a.exists: // a group without a row has no earlier events
 		if err := a.settle(g); err != nil || a.isLate {
 			return false, err
 		}
@@ -219,7 +222,7 @@ func (a *incrementalFold) admit(g *groupState, r *record, position string) (bool
 	return true, nil
 }
 
-// settle compares what was read again with what the row has.
+// settle compares the reread events with those in the row.
 func (a *incrementalFold) settle(g *groupState) error {
 	if a.settled || maps.Equal(a.reread, a.row.tally.since(a.newest)) {
 		a.settled = true
@@ -228,7 +231,7 @@ func (a *incrementalFold) settle(g *groupState) error {
 	return a.markLate(g, a.row.key)
 }
 
-// isLateFor notes that the group has to be folded from its whole history.
+// markLate notes that the group has to be folded from its whole history.
 func (a *incrementalFold) markLate(g *groupState, k any) error {
 	a.isLate = true
 	if a.late == nil {

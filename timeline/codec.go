@@ -20,7 +20,8 @@ import (
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
-// keyShape writes group keys as text: different keys give different texts, whose order is the order of rows.
+// groupKeyCodec writes group keys as text. Different keys have different texts, and the order of texts is the order of
+// rows.
 type groupKeyCodec struct {
 	parts []keyPart
 }
@@ -28,15 +29,15 @@ type groupKeyCodec struct {
 // keyPart is one field of a group key, or the key itself.
 type keyPart struct {
 	name  string // Go name of the field; "" for the key itself
-	index []int  // nil: the key itself
+	index []int  // of the field; nil for the key itself
 	kind  reflect.Kind
 	time  bool
 }
 
 var timeType = reflect.TypeFor[time.Time]()
 
-// shapeOf compiles the type of a group key: a string, a number, a bool, a time, or a struct of these. problem says why it
-// cannot be one.
+// groupKeyCodecOf compiles a group key type: a string, integer, bool, time, or a struct of these. problem says why t
+// cannot be a group key, "" if it can.
 func groupKeyCodecOf(t reflect.Type) (shape groupKeyCodec, problem string) {
 	if t.Kind() != reflect.Struct || t == timeType {
 		part, problem := keyPartOf(t, "", nil)
@@ -56,6 +57,7 @@ func groupKeyCodecOf(t reflect.Type) (shape groupKeyCodec, problem string) {
 	return shape, ""
 }
 
+// keyPartOf compiles one part of a group key.
 func keyPartOf(t reflect.Type, name string, index []int) (keyPart, string) {
 	p := keyPart{name: name, index: index, kind: t.Kind(), time: t == timeType}
 	switch t.Kind() {
@@ -70,7 +72,7 @@ func keyPartOf(t reflect.Type, name string, index []int) (keyPart, string) {
 	return p, fmt.Sprintf("a %s cannot be a group key; strings, integers, bools, times and structs of these can", t)
 }
 
-// text is the key as text. A string that is empty, or a time that is zero, is no value: the event lacks its group.
+// text returns the key as text. An empty string or zero time is not a key, so its event has no group.
 func (s groupKeyCodec) text(k reflect.Value) (string, error) {
 	if len(s.parts) == 0 {
 		return "all", nil // struct{}: one group for everything
@@ -116,9 +118,10 @@ func (p keyPart) text(v reflect.Value) (string, error) {
 	}
 }
 
-// escaper keeps the separators of texts and sort keys out of strings without changing their order.
+// groupKeyEscaper escapes the separators of keys and sort keys in strings without changing their order.
 var groupKeyEscaper = strings.NewReplacer("\x00", "\x02\x01", "\x01", "\x02\x02", "\x02", "\x02\x03")
 
+// missing returns the error for a part without a value.
 func (p keyPart) missing(problem string) error {
 	name := "the key"
 	if p.name != "" {
@@ -127,7 +130,8 @@ func (p keyPart) missing(problem string) error {
 	return fmt.Errorf("%w: %s %s", ErrGroupKeyMissing, name, problem)
 }
 
-// shown is the key for a reader. A part that has to do with a confidential text is hidden: it may have been made of it.
+// redacted returns the key for messages. It hides parts that contain, or are contained in, a confidential text, since
+// they may be derived from it.
 func (s groupKeyCodec) redacted(k reflect.Value, confidential []string) string {
 	if len(s.parts) == 0 {
 		return "all"
@@ -149,6 +153,7 @@ func (s groupKeyCodec) redacted(k reflect.Value, confidential []string) string {
 	return strings.Join(texts, " ")
 }
 
+// plain returns the part's value for messages.
 func (p keyPart) plain(v reflect.Value) string {
 	switch {
 	case p.time:
@@ -163,13 +168,13 @@ func (p keyPart) plain(v reflect.Value) string {
 	return strconv.FormatUint(v.Uint(), 10)
 }
 
-// related reports that one text has the other in it, whatever the case.
+// related reports whether one text contains the other, ignoring case.
 func related(a, b string) bool {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	return strings.Contains(a, b) || strings.Contains(b, a)
 }
 
-// confidential are the texts in an item's secret and unique attributes.
+// confidentialTexts returns the texts in an item's secret and unique attributes.
 func (o *origin) confidentialTexts(it item.Item) (texts []string) {
 	if o.core == nil {
 		return nil
@@ -184,7 +189,7 @@ func (o *origin) confidentialTexts(it item.Item) (texts []string) {
 	return texts
 }
 
-// textsIn adds the texts and numbers in a value.
+// textsIn appends the texts and numbers in a value.
 func textsIn(texts []string, av types.AttributeValue) []string {
 	add := func(text string) {
 		if text != "" {
@@ -216,24 +221,25 @@ func textsIn(texts []string, av types.AttributeValue) []string {
 	return texts
 }
 
-// box holds a state, or key, of any type as one attribute, so that the codec of items applies to it.
+// box holds a state or key of any type as one attribute, so that the item codec applies to it.
 type box[V any] struct {
 	V V `dynamodbav:"v"`
 }
 
-// kept is how values of a type are stored. Times keep their nanoseconds.
+// valueCodec stores values of one type. Times keep their nanoseconds.
 type valueCodec struct {
 	box   reflect.Type
 	codec item.Codec
 }
 
-// keep compiles how what a box holds is stored.
+// newValueCodec compiles the codec of the value in a box type.
 func newValueCodec(box reflect.Type) (valueCodec, error) {
 	codec, err := schema.CodecOf(box, schema.Options{Precision: key.Nano})
 	return valueCodec{box, codec}, err
 }
 
-// settle returns v as it is once it was stored and read: what a replay returns is then what rows hold. The result can be addressed.
+// roundTrip returns v as it is after it was stored and read, so that replays return what rows hold. The result is
+// addressable.
 func (k valueCodec) roundTrip(v reflect.Value) (reflect.Value, error) {
 	it, err := k.encode(v)
 	if err != nil {
@@ -250,13 +256,13 @@ func (k valueCodec) encode(v reflect.Value) (item.Item, error) {
 	return k.codec.Encode(boxed)
 }
 
-// bytes is v as bytes, the same for the same value.
+// bytes encodes v. Equal values have equal bytes.
 func (k valueCodec) bytes(v reflect.Value) ([]byte, error) {
 	it, err := k.encode(v)
 	return item.AppendBinary(nil, it), err
 }
 
-// isSet reports that a dynamodbav tag makes a set of a slice.
+// isSet reports whether a dynamodbav tag stores a slice as a set.
 func isSet(tag string) bool {
 	_, options, _ := strings.Cut(tag, ",")
 	return slices.ContainsFunc(strings.Split(options, ","), func(o string) bool {
@@ -264,8 +270,8 @@ func isSet(tag string) bool {
 	})
 }
 
-// lost says which field of a type would not survive being stored, "" when all do. In a payload that is decoded for every
-// replay, and never changed, sets survive.
+// unstorableField says which field of a type storage does not preserve, "" if it preserves all. Sets are allowed in
+// payloads, which are decoded for every replay and never changed.
 func unstorableField(t reflect.Type, sets bool, seen map[reflect.Type]bool) string {
 	if t == reflect.TypeFor[time.Time]() || seen[t] {
 		return ""
@@ -303,9 +309,9 @@ func unstorableField(t reflect.Type, sets bool, seen map[reflect.Type]bool) stri
 	return ""
 }
 
-// survives fails with [ErrStateLost] unless v comes back as it is. A catch-up goes on with what comes back, and a build with
-// what was never stored: their rows are equal only if the two are. It encodes, decodes and compares, which is little beside
-// the write of the row.
+// checkRoundTrip returns [ErrStateLost] unless v is read back as it is. A catch-up continues from the stored state and
+// a build from the state in memory, so their rows are equal only if both states are. The check costs little compared
+// with the write of the row.
 func (k valueCodec) checkRoundTrip(v reflect.Value) error {
 	back, err := k.roundTrip(v)
 	if err != nil {
@@ -317,6 +323,7 @@ func (k valueCodec) checkRoundTrip(v reflect.Value) error {
 	return nil
 }
 
+// fieldName names the field at a path of differingPath.
 func fieldName(path string) string {
 	if path == "" {
 		return "its value"
@@ -324,8 +331,8 @@ func fieldName(path string) string {
 	return path[1:]
 }
 
-// difference is where two values of one type differ: the names of fields, with [] for an element and {} for an entry.
-// Values of the data are not in it.
+// differingPath returns where two values of one type differ: field names, with [] for an element and {} for an entry.
+// It contains no values.
 func differingPath(a, b reflect.Value, path string) (at string, differs bool) {
 	switch a.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -372,7 +379,7 @@ func elements(a, b reflect.Value, path string) (at string, differs bool) {
 	return path, false
 }
 
-// entries compares maps; of several differences it gives the first as text, since maps have no order.
+// entries compares maps. Of several differences it returns the first as text, since maps have no order.
 func entries(a, b reflect.Value, path string) (first string, differs bool) {
 	for _, k := range a.MapKeys() {
 		at, other := path+"{}", true
@@ -386,14 +393,14 @@ func entries(a, b reflect.Value, path string) (first string, differs bool) {
 	return first, differs
 }
 
-// sameTime compares what a time shows: its zone does not come back.
+// sameTime compares what times show. The name of a zone is not stored.
 func sameTime(a, b time.Time) bool {
 	_, x := a.Zone()
 	_, y := b.Zone()
 	return a.Equal(b) && x == y
 }
 
-// shape writes what a type looks like from outside: fields with their tags, recursively. Names of types do not count.
+// writeTypeShape writes a type as its fields and tags, recursively. Type names do not count.
 func writeTypeShape(w io.Writer, what string, t reflect.Type) {
 	_, _ = fmt.Fprintf(w, "%s %s\n", what, typeShape(t, nil))
 }

@@ -20,24 +20,24 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Event is one thing that happened, as handlers see it.
+// Event is one event of a source, as handlers receive it.
 type Event[P any] struct {
-	Name           string    // type of the event, such as message.created
-	Source         string    // the source it comes from
+	Name           string    // such as message.created
+	Source         string    // id of the source
 	Key            string    // identity within the source
-	At             time.Time // when it happened: orders a fold
-	AcceptedAt     time.Time // when the store accepted it; zero where the source does not tell
-	Version        int64     // of a state of a versioned entity: its number; else 0
-	PayloadVersion int       // payload version that it was stored with
-	Payload        P         // in today's shape; for a versioned entity the item after the change
-	Before         *P        // of a versioned entity: the item before the change; nil for a new one, and for other sources
+	At             time.Time // when it happened; events are folded in this order
+	AcceptedAt     time.Time // when the store accepted it; zero if the source does not record it
+	Version        int64     // number of the state, for a versioned entity; else 0
+	PayloadVersion int       // version that the payload was stored with
+	Payload        P         // upgraded to the current version; for a versioned entity, the item after the change
+	Before         *P        // for a versioned entity, the item before the change; nil for a new item and for other sources
 }
 
 type value = types.AttributeValue
 
-// record is one event of a source as it was read: undecoded, so that it can be kept as bytes.
+// record is one event of a source before its payload is decoded, so that it can be kept as bytes.
 type record struct {
-	origin         int // position in the fold's sources
+	origin         int // index of the source in the definition
 	name           string
 	key            string
 	at, acceptedAt time.Time
@@ -46,8 +46,8 @@ type record struct {
 	item, before   map[string]value
 }
 
-// moment is when an event was accepted, or its state was touched, which may be long after: a catch-up has to look at it again
-// from then on.
+// lastAccept returns when an event was accepted, or when its state was last touched, which may be long after. A
+// catch-up has to read the event again from then on.
 func (r *record) lastAccept() time.Time {
 	touched, err := key.Nano.FromValue(r.item[schema.TouchedAttr])
 	if err != nil { // never
@@ -56,7 +56,7 @@ func (r *record) lastAccept() time.Time {
 	return later(r.acceptedAt, touched)
 }
 
-// mark is a short fingerprint of an event at its position: of the write that stored it as it is, where that is known.
+// fingerprint returns a short hash of an event: of its position and, if known, of the write that stored it.
 func (r *record) fingerprint(position string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(position)) // a hash takes everything
@@ -68,10 +68,10 @@ func (r *record) fingerprint(position string) uint64 {
 
 var errCorruptRecord = errors.New("timeline: the bytes are no event")
 
-// instant is a time as bytes that sort as times do.
+// formatInstant returns a time as text that sorts by time.
 func formatInstant(t time.Time) (string, error) { return key.Nano.Format(t) }
 
-// appendRecord writes r as bytes.
+// appendRecord encodes r.
 func appendRecord(b []byte, r *record) ([]byte, error) {
 	b = binary.AppendUvarint(b, uint64(r.origin))
 	b = binary.AppendVarint(b, r.version)
@@ -91,7 +91,7 @@ func appendRecord(b []byte, r *record) ([]byte, error) {
 	return b, nil
 }
 
-// parseRecord reads what appendRecord wrote.
+// parseRecord decodes what appendRecord wrote.
 func parseRecord(b []byte) (*record, error) {
 	origin, n := binary.Uvarint(b)
 	if n <= 0 {
@@ -130,16 +130,16 @@ func parseRecord(b []byte) (*record, error) {
 	return r, err
 }
 
-// separator stands between the parts of a position and sorts before every byte of them.
+// separator separates the parts of a position. It sorts before every other byte of them.
 const separator = "\x00"
 
-// position is where an event stands in the order of its group: time, source and key, compared as bytes.
+// position returns the place of an event within its group: time, source and key, compared as bytes.
 func position(o *origin, r *record) (string, error) {
 	at, err := formatInstant(r.at)
 	return at + separator + o.id + separator + r.key, err
 }
 
-// sortKey is what events are sorted by: their group, then their position; downwards turns the latter round.
+// sortKey returns the key by which events are sorted: their group, then their position, reversed if descending.
 func sortKey(group, position string, downwards bool) []byte {
 	if downwards {
 		position = reversed(position)
@@ -147,8 +147,8 @@ func sortKey(group, position string, downwards bool) []byte {
 	return []byte(group + separator + position)
 }
 
-// turned is text whose order is the reverse of that of positions: every byte is turned round, and the end sorts after
-// all of them.
+// reversed returns a text that sorts in the opposite order of positions: every byte is inverted, and the end sorts
+// after all bytes.
 func reversed(position string) string {
 	b := make([]byte, len(position)+1)
 	for i := range len(position) {
@@ -158,19 +158,19 @@ func reversed(position string) string {
 	return string(b)
 }
 
-// groupOf is the group of a sort key.
+// groupOfSortKey returns the group in a sort key.
 func groupOfSortKey(sortKey []byte) string {
 	group, _, _ := strings.Cut(string(sortKey), separator)
 	return group
 }
 
-// occurrence is a decoded event whose payload type is erased.
+// decodedEvent is a decoded event whose payload type is erased.
 type decodedEvent struct {
 	Event[any]
 	before any // nil, or of the payload's type
 }
 
-// typed gives an occurrence its payload type back.
+// typedEvent restores the payload type of an event.
 func typedEvent[P any](o *decodedEvent) Event[P] {
 	e := Event[P]{
 		Name: o.Name, Source: o.Source, Key: o.Key, At: o.At, AcceptedAt: o.AcceptedAt, Version: o.Version, PayloadVersion: o.PayloadVersion,
@@ -182,8 +182,8 @@ func typedEvent[P any](o *decodedEvent) Event[P] {
 	return e
 }
 
-// open is the one door through which every replay gets its events: the payload is decoded in the shape that it was stored
-// in, brought to today's, and named.
+// decodeEvent decodes the payload of an event in the version in which it was stored, upgrades it to the current one,
+// and names the event. All replays decode events here.
 func (o *origin) decodeEvent(r *record) (*decodedEvent, error) {
 	x := &decodedEvent{}
 	x.Name, x.Source, x.Key, x.At, x.AcceptedAt, x.Version, x.PayloadVersion = r.name, o.id, r.key, r.at, r.acceptedAt, r.version, r.payloadVersion
@@ -218,7 +218,7 @@ func (o *origin) eventError(r *record, stage Stage, err error) *EventError {
 	return e
 }
 
-// step brings payloads from one version to the next.
+// upgradeStep converts payloads of one version to the next.
 type upgradeStep struct {
 	from     int
 	old, new reflect.Type
@@ -226,10 +226,11 @@ type upgradeStep struct {
 	apply    func(any) (any, error)
 }
 
-// Upgrade reads payloads that were stored with version from, the one in payload:"…" of entity.Key at that time, as an Old,
-// and makes of them what version from+1 has: an Old of the next step, or the source's payload when from+1 is today's. A
-// source without steps for a version refuses its payloads; steps must not leave a version out. Stored items are never
-// changed. f must depend on nothing but its argument.
+// Upgrade converts payloads that were stored with version from, as declared by payload:"…" of entity.Key at that
+// time. Old is the payload type of that version, and New that of version from+1: the Old of the next step, or the
+// source's payload type if from+1 is the current version. Steps must not skip a version. A source rejects payloads of
+// versions before its first step. Stored items are not changed. f must depend only on its argument; its error stops
+// the replay with an *[EventError].
 func Upgrade[Old, New any](from int, f func(Old) (New, error)) SourceOption {
 	return func(o *origin) {
 		s := upgradeStep{from: from, old: reflect.TypeFor[Old](), new: reflect.TypeFor[New]()}
@@ -251,7 +252,7 @@ func Upgrade[Old, New any](from int, f func(Old) (New, error)) SourceOption {
 	}
 }
 
-// stepProblems says what is wrong with the steps, and missing between them.
+// upgradeProblems lists mistakes in the upgrade steps, and missing steps.
 func (o *origin) upgradeProblems() (problems []string) {
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	for i, s := range o.upgrades {
@@ -275,7 +276,7 @@ func (o *origin) upgradeProblems() (problems []string) {
 	return problems
 }
 
-// storedVersion is the payload version of an item; absent means 1.
+// storedVersion returns the payload version of an item; absent means 1.
 func storedVersion(it item.Item) int {
 	n, ok := it[schema.PayloadAttr].(*types.AttributeValueMemberN)
 	if !ok {
@@ -283,12 +284,13 @@ func storedVersion(it item.Item) int {
 	}
 	v, err := strconv.Atoi(n.Value)
 	if err != nil {
-		return 0 // which no source reads
+		return 0 // no source reads version 0
 	}
 	return v
 }
 
-// decodeStored is the payload of an item in the shape that it was stored in, brought to today's.
+// decodeStored decodes the payload of an item in the version in which it was stored, and upgrades it to the current
+// one.
 func decodeStored(o *origin, r *record, it item.Item) (any, Stage, error) {
 	at := slices.IndexFunc(o.upgrades, func(s upgradeStep) bool { return s.from == r.payloadVersion })
 	if r.payloadVersion != o.payloadVersion && at < 0 {
@@ -315,7 +317,7 @@ func decodeStored(o *origin, r *record, it item.Item) (any, Stage, error) {
 	return payload, "", nil
 }
 
-// reads lists the payload versions that a source reads.
+// payloadVersions describes the payload versions that a source can read.
 func (o *origin) payloadVersions() string {
 	if len(o.upgrades) > 0 {
 		return fmt.Sprintf("%d to %d", o.upgrades[0].from, o.payloadVersion)

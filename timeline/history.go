@@ -18,15 +18,15 @@ import (
 	"github.com/dynastrata/dynastrata/internal/spool"
 )
 
-// window says which events of a history take part.
+// window selects the events of a replay.
 type window struct {
 	until time.Time // accepted at or before; zero: all
 	asOf  time.Time // happened at or before; zero: all
 	since time.Time // happened at or after
-	now   time.Time // events whose time to live ends at or before are gone
+	now   time.Time // events that expired at or before are ignored
 }
 
-// holds reports that an event is in the window.
+// includes reports whether an event is in the window.
 func (w window) includes(o *origin, r *record) bool {
 	if at := o.effectiveTime(r); !w.asOf.IsZero() && at.After(w.asOf) || at.Before(w.since) {
 		return false
@@ -34,8 +34,8 @@ func (w window) includes(o *origin, r *record) bool {
 	return w.until.IsZero() || !o.hasAcceptTimes || !r.acceptedAt.After(w.until)
 }
 
-// happened is when an event happened as far as is known: no later than it was accepted, whatever the clock that dated it
-// said. The times of versions are in their order already.
+// effectiveTime returns when an event happened as far as known: no later than it was accepted, whatever clock dated
+// it. The times of versions are in version order already.
 func (o *origin) effectiveTime(r *record) time.Time {
 	if o.kind == "versions" || r.acceptedAt.IsZero() {
 		return r.at
@@ -43,13 +43,13 @@ func (o *origin) effectiveTime(r *record) time.Time {
 	return earlier(r.at, r.acceptedAt)
 }
 
-// sink takes what a history is read into.
+// recordSink receives what is read from a history.
 type recordSink struct {
-	event     func(*record) error               // an event
-	partition func(last map[string]value) error // a partition is through; last is the key of its last item
-	page      func(evaluated int)               // a page was read
-	duplicate func()                            // an event was there once more
-	dir       string                            // of temporary files; default the system's
+	event     func(*record) error               // called for each event
+	partition func(last map[string]value) error // called after each partition, with the key of its last item; may be nil
+	page      func(evaluated int)               // called for each page with the number of items read; may be nil
+	duplicate func()                            // called for an event that was read before; may be nil
+	dir       string                            // for temporary files; "" is the system's
 }
 
 // page is the answer to one request.
@@ -59,7 +59,7 @@ type page struct {
 	last      item.Item // where the next page starts; nil after the last
 }
 
-// scan reads one of several segments of an origin's table, after start, in the order of partitions.
+// scan reads one of several segments of the source's table from start on, partition by partition.
 func (o *origin) scan(ctx context.Context, segment, of int32, start item.Item, now time.Time, to recordSink) error {
 	strong := true
 	var r expr.Renderer
@@ -82,7 +82,7 @@ func (o *origin) scan(ctx context.Context, segment, of int32, start item.Item, n
 	})
 }
 
-// readPartition reads the events under the key fields of key that are set: a partition, or a part of one.
+// readPartition reads the events below the key fields that are set in key: a partition or a part of one.
 func (o *origin) readPartition(ctx context.Context, key reflect.Value, now time.Time, to recordSink) error {
 	cond, err := query.Under(o.core.Schema, key)
 	if err != nil {
@@ -106,17 +106,17 @@ func (o *origin) readPartition(ctx context.Context, key reflect.Value, now time.
 	})
 }
 
-// partitions cuts items into partitions.
+// partitions splits the items of pages into partitions.
 type partitions struct {
 	o      *origin
 	to     recordSink
 	events assembler
 	id     string
-	skip   string // partition that was through before: what was written into it since is not the whole of it
+	skip   string // partition that was read before; what was written to it since is only a part of it
 	last   item.Item
 }
 
-// readPages reads page after page from start on.
+// readPages reads all pages from start on.
 func (p *partitions) readPages(start item.Item, read func(start item.Item) (page, error)) error {
 	for {
 		got, err := read(start)
@@ -175,7 +175,7 @@ func (p *partitions) end() error {
 	return p.to.partition(p.last)
 }
 
-// expression renders a condition, nil for the empty one.
+// expression renders a condition; nil if it is empty.
 func expression(r *expr.Renderer, c expr.Cond) *string {
 	text := r.Cond(c)
 	if text == "" {
@@ -184,7 +184,7 @@ func expression(r *expr.Renderer, c expr.Cond) *string {
 	return &text
 }
 
-// everything reads the whole history of an origin, one page after the other.
+// readWhole reads the whole history of a source sequentially.
 func (o *origin) readWhole(ctx context.Context, now time.Time, to recordSink) error {
 	if o.feed != nil {
 		return o.readFeed(ctx, to)
@@ -192,10 +192,10 @@ func (o *origin) readWhole(ctx context.Context, now time.Time, to recordSink) er
 	return o.scan(ctx, 0, 1, nil, now, to)
 }
 
-// feedMemory is what a feed may hold in memory while its duplicates are looked for, in bytes.
+// feedMemory is how many bytes of a feed are held in memory to find duplicates.
 const feedMemory = 16 << 20
 
-// drain reads a feed. Nothing keeps it from giving an event twice, or two events with one identity, in any order: they are
+// readFeed reads a feed. A feed may yield events twice, or two events with one identity, in any order, so they are
 // sorted by identity first.
 func (o *origin) readFeed(ctx context.Context, to recordSink) (err error) {
 	s := spool.New(feedMemory, to.dir)
@@ -245,7 +245,7 @@ func (o *origin) readFeed(ctx context.Context, to recordSink) (err error) {
 	return nil
 }
 
-// joined adds an error of tidying up to one that came before.
+// joinClose joins an error and one of closing.
 func joinClose(err, closing error) error {
 	if closing == nil {
 		return err
@@ -253,6 +253,8 @@ func joinClose(err, closing error) error {
 	return errors.Join(err, closing)
 }
 
+// historyFloor returns the time from which on no event has expired; zero if events do not expire. Items expire at
+// whole seconds, so events of the current second may be gone already.
 func historyFloor(all []*origin, now time.Time) time.Time {
 	var latest time.Time
 	for _, o := range all {
@@ -265,12 +267,11 @@ func historyFloor(all []*origin, now time.Time) time.Time {
 	return latest
 }
 
-// floor is the instant from which on nothing has expired; zero when nothing expires. Times to live end with whole seconds:
-// the events of the second that is passing may have gone already.
+// historyFloor returns the time from which on no event of the sources has expired.
 func (d *definition) historyFloor(now time.Time) time.Time { return historyFloor(d.all, now) }
 
-// ends reports that events of the origin, or all the states of an item, can have gone without a trace after a time. What is
-// left does not prove then that there was nothing else: not even a history without events does.
+// expiresSilently reports whether events of the source, or all states of an item, can expire without a trace. What is
+// left then does not prove that there was nothing else, not even an empty history.
 func (o *origin) expiresSilently() bool {
 	switch {
 	case o.core == nil:
@@ -279,25 +280,25 @@ func (o *origin) expiresSilently() bool {
 		return o.retention > 0 || o.core.Schema.Expires
 	}
 	m, moved := schema.Feature[softDeleter](o.core.Schema)
-	return o.retention > 0 && (!moved || m.Kept() > 0) // the last state of an item stays, or its deleted copy, with its version
+	return o.retention > 0 && (!moved || m.Kept() > 0) // the last state of an item remains, or its deleted copy, with its version
 }
 
-// mover is the feature that makes copies of deleted items, and for how long.
+// softDeleter is the feature that makes copies of deleted items, and for how long.
 type softDeleter interface {
 	plan.SoftDeleter
 	Kept() time.Duration
 }
 
-// proves reports that a history which was read whole is everything that has been accepted.
+// provable reports whether a history that was read completely is everything that was accepted.
 func provable(all []*origin) bool { return !slices.ContainsFunc(all, (*origin).expiresSilently) }
 
-// lapses reports that events of the origin go without a trace when their time to live ends. The history of a versioned
-// entity begins with a baseline instead.
+// eventsExpire reports whether events of the source disappear when they expire. The history of a versioned entity
+// starts with a baseline instead.
 func (o *origin) eventsExpire() bool {
 	return o.kind == "series" && o.retention > 0 || o.kind == "items" && (o.retention > 0 || o.core.Schema.Expires)
 }
 
-// born is what the end of an event is counted from; zero for events that do not lapse.
+// expiryStart returns the time from which the lifetime of an event counts; zero for events that do not expire.
 func (o *origin) expiryStart(r *record) time.Time {
 	switch {
 	case !o.eventsExpire():
@@ -311,40 +312,42 @@ func (o *origin) expiryStart(r *record) time.Time {
 
 func (d *definition) eventsExpire() bool { return slices.ContainsFunc(d.all, (*origin).eventsExpire) }
 
-// begins is the instant before which the sources that lapse are taken to have had no event; zero when nothing is known. That
-// takes a build that found nothing in the older half of what is kept, and builds after it that were never so far apart that an event could come and
-// expire between two of them. now is when a build began to read, end when it had read everything.
+// historyStart returns the time before which sources with expiring events are assumed to have had no event; zero if
+// nothing is known. It takes a build that found no event in the older half of the retention, and later builds so close
+// together that no event could arrive and expire between two of them. now is when a build started to read, and end
+// when it had read everything.
 func (d *definition) historyStart(before *generation, now, end time.Time, n Counters) time.Time {
 	switch {
 	case !d.eventsExpire():
 		return time.Time{}
 	case n.Oldest.IsZero():
-		return now.Add(-overlap) // what is on its way may be as old
+		return now.Add(-overlap) // events in flight may be as old
 	case before != nil && before.Fingerprint == d.fingerprint && d.continues(before, end):
 		return earlier(before.HistoryStart, n.Oldest)
 	case !d.expiryUnknown() && n.Oldest.Sub(d.historyFloor(end)) >= end.Sub(n.Oldest):
-		return n.Oldest // half of what is kept was silent: the history is taken to begin
+		return n.Oldest // half of the retention had no event: assume that the history starts here
 	}
 	return time.Time{}
 }
 
-// follows reports that nothing can have expired by now that a generation, or one before it, did not have.
+// continues reports that no event can have expired by now that g, or a generation before it, did not contain.
 func (d *definition) continues(g *generation, now time.Time) bool {
 	return !g.HistoryStart.IsZero() && !d.expiryUnknown() && !d.historyFloor(now).After(g.ReadAt.Add(-overlap))
 }
 
-// forgets reports that nobody knows when events of a source lapse.
+// expiryUnknown reports whether a source has expiring events with an unknown lifetime.
 func (d *definition) expiryUnknown() bool {
 	return slices.ContainsFunc(d.all, func(o *origin) bool { return o.eventsExpire() && o.retention == 0 })
 }
 
-// whole reports that, as far as builds have seen, the rows of a generation lack no event that had expired when they were made.
+// gapFree reports that, as far as builds have seen, the rows of a generation do not lack events that had expired when
+// they were built.
 func (d *definition) gapFree(g *generation) bool {
 	return !d.eventsExpire() || !g.HistoryStart.IsZero() && !d.expiryUnknown() && !g.HistoryStart.Before(d.historyFloor(g.Finished))
 }
 
-// remembered reports that the builds of the view have seen no event that can have expired before a replay. It reads the
-// manifest if the sources lapse.
+// noGapSeen reports that the builds of the view have seen no event that can have expired before a replay. It reads the
+// manifest if events expire.
 func (v *view) noGapSeen(ctx context.Context, now time.Time) (bool, error) {
 	if !v.eventsExpire() {
 		return true, nil
@@ -353,7 +356,7 @@ func (v *view) noGapSeen(ctx context.Context, now time.Time) (bool, error) {
 	if err != nil || m.Active == nil || m.Active.Fingerprint != v.fingerprint {
 		return false, err
 	}
-	end := now.Add(overlap) // of reading
+	end := now.Add(overlap) // until the replay has read everything
 	return v.continues(m.Active, end) && !m.Active.HistoryStart.Before(v.historyFloor(end)), nil
 }
 

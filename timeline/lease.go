@@ -10,20 +10,20 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// leaseTime is how long a builder is trusted to be at work after it last said so.
+// leaseDuration is how long a builder holds the lease after its last renewal.
 const leaseDuration = 30 * time.Second
 
-// hold is a builder's right to change the rows of a view: nobody else has its fence, and whatever it writes is refused
-// once another builder has a higher one.
+// lease is a builder's right to change the rows of a view. Its fence is unique, and its writes fail once another
+// builder has a higher one.
 type lease struct {
 	store   *entity.Store[manifest]
 	clock   func() time.Time
-	onRenew func(*manifest) // what a sign of life takes along; nil: nothing
+	onRenew func(*manifest) // changes the manifest on renewal; nil: no change
 	mu      sync.Mutex
 	m       manifest
 }
 
-// acquire takes the lease of a view, after change has been made to its manifest.
+// acquire takes the lease of a view and applies change to its manifest.
 func acquire(ctx context.Context, store *entity.Store[manifest], view, owner string, clock func() time.Time, change func(*manifest) error) (*lease, error) {
 	for {
 		m, err := store.Get(ctx, manifest{View: view}, entity.Consistent())
@@ -48,7 +48,7 @@ func acquire(ctx context.Context, store *entity.Store[manifest], view, owner str
 			m, err = store.Create(ctx, m, fenced())
 		} else {
 			same := []entity.Cond{entity.Eq(&f.Fence, was.Fence)}
-			if was.Owner == "" { // given up; a holder that is late with a sign of life has an owner
+			if was.Owner == "" { // given up; a holder with a late renewal has an owner
 				same = append(same, entity.NotExists(&f.Owner))
 			} else {
 				same = append(same, entity.Eq(&f.Lease, was.Lease))
@@ -56,7 +56,7 @@ func acquire(ctx context.Context, store *entity.Store[manifest], view, owner str
 			m, err = store.Put(ctx, m, entity.If(same...), fenced())
 		}
 		if errors.Is(err, entity.ErrExists) || errors.Is(err, entity.ErrConditionFailed) {
-			continue // another builder was first: its lease names it
+			continue // another builder was first
 		}
 		if err != nil {
 			return nil, err
@@ -65,8 +65,8 @@ func acquire(ctx context.Context, store *entity.Store[manifest], view, owner str
 	}
 }
 
-// save writes the manifest after change, as long as the fence is ours, and renews the lease. A save that was on its way for
-// long does not undo a later one: each has its number.
+// save applies change to the manifest and renews the lease, if the fence is still ours. Saves are numbered, so one
+// that was in flight for long does not undo a later one.
 func (h *lease) save(ctx context.Context, change func(*manifest)) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -78,7 +78,7 @@ func (h *lease) save(ctx context.Context, change func(*manifest)) error {
 	if err != nil || m.Fence != h.m.Fence {
 		return errors.Join(ErrLeaseLost, err)
 	}
-	h.m = m // an earlier save of ours was applied, and its answer lost
+	h.m = m // an earlier save of ours was applied but its answer lost
 	if err = h.put(ctx, change); errors.Is(err, entity.ErrConditionFailed) {
 		err = ErrLeaseLost
 	}
@@ -102,15 +102,15 @@ func (h *lease) put(ctx context.Context, change func(*manifest)) error {
 	return err
 }
 
-// last is the manifest as it was last saved.
+// last returns the manifest as last saved.
 func (h *lease) last() manifest {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.m
 }
 
-// beat renews the lease when a third of it has passed. Nothing is lost when that fails for another reason than another
-// builder: the next beat comes soon.
+// renewIfDue renews the lease after a third of its duration. A failure is harmless unless another builder took over,
+// since the next renewal comes soon.
 func (h *lease) renewIfDue(ctx context.Context) error {
 	h.mu.Lock()
 	due := h.clock().UTC().After(h.m.Lease.Add(-leaseDuration * 2 / 3))
@@ -125,11 +125,11 @@ func (h *lease) renewIfDue(ctx context.Context) error {
 	})
 }
 
-// alive renews the lease while work is done, and ends the work when the lease is lost.
+// keepAlive renews the lease while work runs, and cancels work when the lease is lost.
 func (h *lease) keepAlive(ctx context.Context, work func(context.Context) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	done := make(chan struct{})
-	defer func() { // also when a handler panics; it must not renew the lease once that was given up
+	defer func() { // also if a handler panics: the lease must not be renewed after it was given up
 		stop(nil)
 		<-done
 	}()
@@ -155,7 +155,7 @@ func (h *lease) keepAlive(ctx context.Context, work func(context.Context) error)
 	return err
 }
 
-// release gives the lease up after an error that ended the work, even when ctx is what ended it.
+// release gives up the lease after the error err, even if ctx is done.
 func (h *lease) release(ctx context.Context, err error, change func(*manifest)) error {
 	if errors.Is(err, ErrLeaseLost) {
 		return err

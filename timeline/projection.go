@@ -24,29 +24,31 @@ const (
 	DefaultMemory   = 64 << 20 // bytes
 )
 
-// Projection defines a read model: the events of a source, in the order of time, are split into groups, and handlers bring the
-// state of each group from its start to where it is.
+// Projection defines a read model. The events of a source are ordered by time and split into groups, and handlers fold
+// each group's events into its state.
 //
-// Everything here but PageSize, MaxPageSize, Memory, TempDir and Table takes part in the definition's fingerprint: rows that were built
-// by a definition with another one are not served. What functions do cannot be seen; raise Version when it changes.
+// All fields but PageSize, MaxPageSize, Memory, TempDir and Table are part of the definition's fingerprint. Rows that
+// were built by a definition with another fingerprint are not served. The fingerprint does not cover what functions
+// do, so raise Version when a function changes.
 type Projection[K comparable, S any] struct {
-	Name     string          // of the view: a letter, then letters, digits, "_" and "-", at most 64; it names the rows
+	Name     string          // of the view and its rows: a letter, then letters, digits, "_" and "-", at most 64
 	Version  int             // of what the functions do, from 1
-	Source   Source          // where events come from
-	Start    func() S        // state of a group before its first event; nil: the zero S
-	Handlers []Handler[K, S] // one for each event that counts; others of the source are passed over
+	Source   Source          // the events to fold
+	Start    func() S        // returns the state of a group before its first event; nil means the zero S
+	Handlers []Handler[K, S] // one for each event that counts; other events of the source are ignored
 
-	Descending    bool          // newest events first, so that "last" means "first"
-	SkipUngrouped bool          // pass over events without a group key, and count them, instead of stopping
-	Retention     time.Duration // rows live so long after their last event, in whole seconds; 0: for ever
+	Descending    bool          // fold the newest events first
+	SkipUngrouped bool          // count events without a group key and continue, instead of stopping
+	Retention     time.Duration // how long a row lives after its last event, in whole seconds; 0 means forever
 
-	PageSize    int    // rows of a page when the caller does not say; default 20
-	MaxPageSize int    // more are refused; default 100
-	Memory      int    // bytes of events that a replay holds in memory; what is more goes to temporary files; default 64 MiB
-	TempDir     string // where these files lie; default the system's
-	Table       string // logical table of the rows, which has keys as `$` entities need them; default the database's
+	PageSize    int    // default number of rows on a page; 0 means 20
+	MaxPageSize int    // largest number of rows on a page; 0 means 100
+	Memory      int    // bytes of events that a replay holds in memory before it uses temporary files; 0 means 64 MiB
+	TempDir     string // directory of the temporary files; "" means the system's
+	Table       string // logical table of the rows, with keys as `$` entities have; "" means the database's default
 }
 
+// withDefaults returns f with the defaults for its zero fields.
 func (f Projection[K, S]) withDefaults() Projection[K, S] {
 	if f.MaxPageSize == 0 {
 		f.MaxPageSize = DefaultMaxPage
@@ -60,18 +62,18 @@ func (f Projection[K, S]) withDefaults() Projection[K, S] {
 	return f
 }
 
-// Handler says what one type of event does to the state of its group; [On] and [Ensure] make them.
+// Handler folds events of one name into the state of their group. [On] and [Ensure] make handlers.
 type Handler[K comparable, S any] struct {
 	event   string
 	payload reflect.Type
 	key     func(*decodedEvent) K
-	apply   func(*S, *decodedEvent) error // nil: the event only makes its group exist
-	missing bool                          // a function is nil
+	apply   func(*S, *decodedEvent) error // nil: the event only creates its group
+	missing bool                          // On or Ensure was given a nil function
 }
 
-// On handles events of one name: key gives the group of an event, and apply brings the group's state up to it. P is the
-// payload of the event's source. Both must depend on nothing but their arguments: no clock, no database, no global state.
-// An error of apply stops the replay with an *[EventError].
+// On handles events of one name. key returns the group of an event, and apply changes the group's state. P is the
+// payload type of the event's source. Both functions must depend only on their arguments: no clock, no database, no
+// global state. An error of apply stops the replay with an *[EventError].
 func On[P any, K comparable, S any](event string, key func(P) K, apply func(*S, Event[P]) error) Handler[K, S] {
 	h := Ensure[P, K, S](event, key)
 	h.missing = h.missing || apply == nil
@@ -79,7 +81,7 @@ func On[P any, K comparable, S any](event string, key func(P) K, apply func(*S, 
 	return h
 }
 
-// Ensure makes the group of an event exist, in its state at that time, and changes nothing else.
+// Ensure creates the group of an event, with its start state, and changes nothing else.
 func Ensure[P any, K comparable, S any](event string, key func(P) K) Handler[K, S] {
 	return Handler[K, S]{
 		event: event, payload: reflect.TypeFor[P](), missing: key == nil,
@@ -87,7 +89,7 @@ func Ensure[P any, K comparable, S any](event string, key func(P) K) Handler[K, 
 	}
 }
 
-// erased is h for an engine that knows neither type: the state is a pointer in the any that it gets.
+// erased returns h without its types, for an engine that holds keys as any and states as pointers in any.
 func (h Handler[K, S]) erased() Handler[any, any] {
 	e := Handler[any, any]{event: h.event, payload: h.payload, missing: h.missing}
 	if h.key != nil {
@@ -99,8 +101,8 @@ func (h Handler[K, S]) erased() Handler[any, any] {
 	return e
 }
 
-// erased is f without its types, and with its defaults: a key is held as any, a state as a pointer in any. So one compiled
-// engine runs all views.
+// erased returns f without its types and with its defaults. It holds keys as any and states as pointers in any, so one
+// compiled engine runs all views.
 func (f Projection[K, S]) erased() Projection[any, any] {
 	e := Projection[any, any]{
 		Name: f.Name, Version: f.Version, Source: f.Source, Start: func() any { return new(S) },
@@ -119,17 +121,18 @@ func (f Projection[K, S]) erased() Projection[any, any] {
 	return e.withDefaults()
 }
 
-// modelTypes are those of a view's keys and states, and the boxes that they are stored in.
+// rowTypes are the types of a view's keys and states, and the boxes in which they are stored.
 type rowTypes struct {
 	key, state       reflect.Type
 	keyBox, stateBox reflect.Type
 }
 
+// rowTypesOf returns the types of a view's keys and states.
 func rowTypesOf[K comparable, S any]() rowTypes {
 	return rowTypes{reflect.TypeFor[K](), reflect.TypeFor[S](), reflect.TypeFor[box[K]](), reflect.TypeFor[box[S]]()}
 }
 
-// definition is a checked Fold.
+// definition is a checked [Projection].
 type definition struct {
 	Projection[any, any] // see Fold.erased
 	rowTypes
@@ -138,10 +141,10 @@ type definition struct {
 	keyCodec    groupKeyCodec
 	states      valueCodec
 	keys        valueCodec
-	fingerprint string // fingerprint
+	fingerprint string // see computeFingerprint
 }
 
-// define checks a Fold. The error joins an *entity.SchemaError for every mistake.
+// define checks a projection. The error joins an *entity.SchemaError for every mistake.
 func define(f Projection[any, any], t rowTypes) (*definition, error) {
 	d := &definition{Projection: f, rowTypes: t, byEvent: map[string]Handler[any, any]{}}
 	c := &checker{what: "timeline.Projection " + f.Name}
@@ -169,7 +172,7 @@ func define(f Projection[any, any], t rowTypes) (*definition, error) {
 	return d, err
 }
 
-// checkState refuses states that would come back from the table as something else.
+// checkState rejects state types that storage does not preserve.
 func (d *definition) checkState(c *checker) {
 	if problem := unstorableField(d.state, false, map[reflect.Type]bool{}); problem != "" {
 		c.bad(schema.CodeTimelineState, "Start", "a state is stored in its row, and %s", problem)
@@ -184,13 +187,13 @@ func (d *definition) checkState(c *checker) {
 	}
 }
 
-// grouped is an event with its group.
+// eventGroup is the group of an event: its key, and the key as text.
 type eventGroup struct {
 	key   any
 	group string
 }
 
-// group opens an event and finds its group. It is nil for an event that does not count.
+// groupOf decodes an event and returns its group. It returns nil for an event that is ignored.
 func (d *definition) groupOf(r *record, n *Counters) (*eventGroup, error) {
 	o := d.all[r.origin]
 	if _, handled := d.byEvent[r.name]; !handled && o.classify == nil {
@@ -223,7 +226,7 @@ func (d *definition) groupOf(r *record, n *Counters) (*eventGroup, error) {
 	return g, nil
 }
 
-// inside refuses an event that does not lie where Within says that its group does.
+// checkPartition rejects an event outside the partition that [PartitionKey] returns for its group.
 func (o *origin) checkPartition(k any, r *record) error {
 	if o.partitionOf == nil {
 		return nil
@@ -238,9 +241,10 @@ func (o *origin) checkPartition(k any, r *record) error {
 	return nil
 }
 
-// named gives an error of a source the view's name.
+// withView adds the view's name to an error of a source.
 func (d *definition) withView(err error) error { return inView(d.Name, err) }
 
+// inView adds a view's name to an error of a source.
 func inView(view string, err error) error {
 	switch e := err.(type) {
 	case *EventError:
@@ -251,10 +255,11 @@ func inView(view string, err error) error {
 	return err
 }
 
-// formatVersion is that of rows and manifests. Rows of another one are not read.
+// formatVersion is the format of rows and manifests. Other formats are not read.
 const formatVersion = 1
 
-// fingerprint identifies a definition by everything visible that changes rows; functions have Version.
+// computeFingerprint identifies a definition by everything visible that changes rows. Functions are covered by
+// Version.
 func (d *definition) computeFingerprint() (string, error) {
 	h := sha256.New()
 	line := func(format string, args ...any) { _, _ = fmt.Fprintf(h, format+"\n", args...) } // a hash takes everything
@@ -308,7 +313,7 @@ func (c *checker) name(name string) {
 	}
 }
 
-// source checks the sources and returns them with the names of their events.
+// source checks the sources. It returns them, and which source has each event name.
 func (c *checker) source(s Source) (all []*origin, byName map[string]*origin) {
 	byName = map[string]*origin{}
 	if s == nil {
@@ -345,7 +350,7 @@ func (c *checker) source(s Source) (all []*origin, byName map[string]*origin) {
 	return all, byName
 }
 
-// upgrades checks the payload steps of the sources.
+// upgrades checks the payload upgrades of the sources.
 func (c *checker) upgrades(all []*origin) {
 	for _, o := range all {
 		for _, problem := range o.upgradeProblems() {
@@ -354,7 +359,7 @@ func (c *checker) upgrades(all []*origin) {
 	}
 }
 
-// handlers checks what the handlers are for.
+// handlers checks that each handler fits an event of a source.
 func (c *checker) handlers(when []Handler[any, any], byName map[string]*origin) {
 	if len(when) == 0 {
 		c.bad(schema.CodeTimelineHandler, "When", "there is no handler; timeline.Log reads the events themselves")
@@ -376,6 +381,7 @@ func (c *checker) handlers(when []Handler[any, any], byName map[string]*origin) 
 	}
 }
 
+// suggestion returns the question whether another event was meant, "" if no name is similar.
 func suggestion(name string, byName map[string]*origin) string {
 	var names []string
 	for n := range byName {
@@ -388,7 +394,7 @@ func suggestion(name string, byName map[string]*origin) string {
 	return ""
 }
 
-// pages checks the sizes of pages.
+// pages checks the page sizes.
 func (c *checker) pages(size, most int) {
 	if most < 1 || most > 1000 {
 		c.bad(schema.CodeTimelinePage, "MaxPageSize", "it must be from 1 to 1000")
@@ -404,7 +410,7 @@ func (c *checker) memory(bytes int) {
 	}
 }
 
-// retention checks how long rows are to live against how long their history does.
+// retention checks that rows do not outlive their history.
 func (c *checker) retention(d time.Duration, all []*origin) {
 	if d < 0 || d%time.Second != 0 {
 		c.bad(schema.CodeTimelineRetention, "Retention", "it must be a number of whole seconds, or 0 for ever")
@@ -417,7 +423,7 @@ func (c *checker) retention(d time.Duration, all []*origin) {
 	}
 }
 
-// groups checks the key type, and what sources say about the partition of a group.
+// groups checks the group key type and that every [PartitionKey] takes it.
 func (c *checker) groups(t rowTypes, all []*origin) (groupKeyCodec, valueCodec) {
 	k := t.key
 	shape, problem := groupKeyCodecOf(k)

@@ -10,12 +10,13 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 )
 
-// Rebuild reads the whole history and makes all rows, beside those that are served, which it replaces in one step at
-// the end. Events accepted after it began wait for [View.CatchUp].
+// Rebuild reads the whole history and builds all rows as a new generation. Readers see the old rows until one write
+// replaces them at the end. Events accepted after the start wait for [View.CatchUp]. The result is the meta of the new
+// rows.
 //
-// It costs the read units of every item in the sources' tables, or twice what [View.Explain] says for eventual reads,
-// and a write per row. Errors: *[BuildingError] when another builder is at work; [ErrLeaseLost]; *[EventError]; ctx's
-// error, after which [Resume] goes on.
+// It costs the read units of every item in the sources' tables, as [View.Explain] estimates, one write for each row,
+// and a few reads and writes for the lease and the page directory. Errors: *[BuildingError] while another builder is
+// at work; [ErrLeaseLost]; *[EventError]; *[LimitError]; ctx's error, after which [Resume] can continue.
 func (v *View[K, S]) Rebuild(ctx context.Context, opts ...BuildOption) (Meta, error) {
 	return v.opened().rebuild(ctx, opts)
 }
@@ -40,7 +41,7 @@ func (v *view) rebuild(ctx context.Context, opts []BuildOption) (meta Meta, err 
 	return meta, err
 }
 
-// begin takes the lease for a new generation, or for the one that was cut off.
+// begin takes the lease, for a new generation or to resume an interrupted one.
 func (b *builder) begin(ctx context.Context) error {
 	expected, err := b.estimateItems(ctx)
 	if err != nil {
@@ -55,7 +56,7 @@ func (b *builder) begin(ctx context.Context) error {
 		}
 		m.retireBuilding(b.now())
 		now := b.now()
-		if m.Active != nil { // served rows may account for more than this builder's clock knows of
+		if m.Active != nil { // served rows may contain events that are ahead of this builder's clock
 			now = later(now, m.Active.Through)
 		}
 		m.Building = &generation{
@@ -72,14 +73,14 @@ func (b *builder) begin(ctx context.Context) error {
 	return err
 }
 
-// goesOn reports that there is a build to go on with. Where the served rows have been brought up since it began, it has to
-// be brought up to the same moment before it replaces them.
+// canResume reports whether there is a build to resume. If the served rows were brought up to date since it started,
+// it has to catch up with them before it replaces them.
 func (b *builder) canResume(m *manifest) bool {
 	g := m.Building
 	return g != nil && g.Fingerprint == b.fingerprint && g.Route == string(b.route()) && (!m.servesMoreThan(g) || b.acceptTimes() == nil)
 }
 
-// expected is how many items the sources' tables are said to hold; 0 when that is not known.
+// estimateItems returns how many items the sources' tables hold; 0 if unknown.
 func (b *builder) estimateItems(ctx context.Context) (n int64, err error) {
 	for _, o := range b.all {
 		if o.core == nil {
@@ -98,7 +99,7 @@ func (b *builder) window() window {
 	return window{until: b.started.Through, now: b.started.ReadAt}
 }
 
-// run makes the rows of the generation and swaps them in.
+// run builds the rows of the generation and makes it the served one.
 func (b *builder) run(ctx context.Context) error {
 	err := b.sweep(ctx, b.lease)
 	if err != nil {
@@ -137,8 +138,8 @@ func (b *builder) run(ctx context.Context) error {
 	})
 }
 
-// raise takes a higher fence: rows are about to be written once more, and no request of the first time that is still on its
-// way may replace them.
+// raiseFence takes a higher fence. Rows are about to be written again, and no request from the first time that is
+// still in flight may overwrite them.
 func (b *builder) raiseFence(ctx context.Context) error {
 	err := b.save(ctx, func(m *manifest) {
 		g := *m.Building
@@ -149,11 +150,11 @@ func (b *builder) raiseFence(ctx context.Context) error {
 	return err
 }
 
-// through is the position of a segment that is through.
+// segmentDone is the position of a segment that was read completely.
 const segmentDone = "end"
 
-// byPartition folds each partition when it has been read whole. A build that was cut off goes on behind the last partition
-// that it noted.
+// buildByPartition reads and folds a partition at a time. A resumed build continues after the last checkpoint of each
+// segment.
 func (b *builder) buildByPartition(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -171,18 +172,18 @@ func (b *builder) buildByPartition(ctx context.Context) error {
 			}
 		}()
 		if errs[i] = b.buildSegment(ctx, i, n, at); errs[i] != nil {
-			cancel() // the others need not go on
+			cancel() // stops the others
 		}
 	})
 	for _, p := range panics {
 		if p != nil {
-			panic(p) // of a handler: the caller of Rebuild gets it, and not the end of the program
+			panic(p) // of a handler: it belongs to the caller of Rebuild, not to a goroutine
 		}
 	}
 	return decisiveError(errs)
 }
 
-// segment folds the partitions of one segment.
+// buildSegment reads and folds the partitions of one segment.
 func (b *builder) buildSegment(ctx context.Context, i, of int, at string) (err error) {
 	start, err := parseScanPosition(at)
 	if err != nil {
@@ -197,18 +198,18 @@ func (b *builder) buildSegment(ctx context.Context, i, of int, at string) (err e
 	return s.note(segmentDone)
 }
 
-// segment is one part of a table on its way into rows.
+// segment is one part of a table that is being folded.
 type segment struct {
 	b     *builder
 	ctx   context.Context
 	name  string
 	c     *collector
 	out   *rowWriter
-	n     Counters // of partitions that are folded and not yet noted
-	noted int      // rows that were written at the last note
+	n     Counters // of partitions since the last checkpoint
+	noted int      // rows written at the last checkpoint
 }
 
-// partition folds a partition that was read whole.
+// partition folds a partition that was read completely.
 func (s *segment) partition(last map[string]value) error {
 	s.n.add(s.c.counts)
 	s.c.counts = Counters{}
@@ -224,7 +225,7 @@ func (s *segment) partition(last map[string]value) error {
 	return s.note(formatScanPosition(last))
 }
 
-// note writes what is left and notes that the segment is through up to at.
+// note writes the remaining rows and saves that the segment is done up to at.
 func (s *segment) note(at string) error {
 	if err := s.out.flush(); err != nil {
 		return err
@@ -257,7 +258,8 @@ func parseScanPosition(text string) (item.Item, error) {
 	return it, err
 }
 
-// sorted reads everything, sorts it, and folds it. A build that was cut off reads everything again, up to the same moment.
+// buildSorted reads everything, sorts it by group, and folds it. A resumed build reads everything again, up to the
+// same time.
 func (b *builder) buildSorted(ctx context.Context) (err error) {
 	g := b.started
 	c := b.newCollector(b.window(), b.Memory)

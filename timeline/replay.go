@@ -11,21 +11,21 @@ import (
 	"github.com/dynastrata/dynastrata/internal/spool"
 )
 
-// tally is a digest of the events of a group that were accepted lately: for each minute, in seconds since 1970, the sum of
-// the marks of the events that were accepted or touched in it. Two tallies of one minute are equal when the events are the
-// same, however many there are. It is how a catch-up knows whether a row has what it reads again.
+// tally is a digest of the recently accepted events of a group: for each minute, in seconds since 1970, the sum of the
+// fingerprints of the events that were accepted or touched in it. Equal sums of a minute mean the same events. With
+// it, a catch-up recognizes events that a row already contains.
 type tally map[int64]uint64
 
-// unseen is the minute of events that do not tell when they were accepted. A catch-up reads all of them.
+// noAcceptTime is the minute of events without an accept time. A catch-up reads all of them.
 var noAcceptTime = minuteOf(time.Time{})
 
 func minuteOf(t time.Time) int64 { return t.Truncate(time.Minute).Unix() }
 
-// recent is the first moment whose events a catch-up reads again, when newest is when the last known event was accepted. It
-// is a whole minute, since a tally knows no parts of one.
+// rereadFrom returns the time from which on a catch-up reads events again, if the last known event was accepted at
+// newest. It is a whole minute, as tallies count.
 func rereadFrom(newest time.Time) time.Time { return newest.Add(-overlap).Truncate(time.Minute) }
 
-// since is the part of t that a catch-up reads again.
+// since returns the part of t that a catch-up reads again.
 func (t tally) since(newest time.Time) tally {
 	from, part := minuteOf(rereadFrom(newest)), tally{}
 	for minute, sum := range t {
@@ -36,24 +36,24 @@ func (t tally) since(newest time.Time) tally {
 	return part
 }
 
-// folded is a group and its state after the events that were applied.
+// groupState is a group and its state after the events applied so far.
 type groupState struct {
 	group       string
 	key         any
 	state       any // a pointer
 	events      int64
 	first, last time.Time   // of its events
-	touched     time.Time   // the latest moment at which an event had happened and was accepted: the end of a row counts from it
-	position    string      // of the event that was applied last
-	cause       *EventError // of a failure to store it: its group and last event
-	newest      time.Time   // when the last of them was accepted
-	tally       tally       // of those that a catch-up may read again
+	touched     time.Time   // latest time at which an event had happened and was accepted; the row's retention counts from it
+	position    string      // of the last applied event
+	cause       *EventError // the error to report if the row cannot be stored: names the group and its last event
+	newest      time.Time   // latest accept time of its events
+	tally       tally       // of the events that a catch-up may read again
 }
 
-// mostMinutes is how many minutes of a group's tally are held at most before the old ones are let go.
+// maxTallyMinutes is how many minutes a tally holds before old ones are dropped.
 const maxTallyMinutes = 100
 
-// count takes an applied event into the tally.
+// count adds an applied event to the tally.
 func (g *groupState) count(r *record, position string) {
 	if g.newest = later(g.newest, r.acceptedAt); g.tally == nil {
 		g.tally = tally{}
@@ -63,7 +63,7 @@ func (g *groupState) count(r *record, position string) {
 	}
 }
 
-// apply brings the group's state up to an event.
+// apply applies an event to the group's state.
 func (d *definition) apply(g *groupState, r *record, at string) error {
 	o := d.all[r.origin]
 	x, err := o.decodeEvent(r)
@@ -97,26 +97,26 @@ func (d *definition) apply(g *groupState, r *record, at string) error {
 	return nil
 }
 
-// leastMemory is what a replay may hold in memory at least, in bytes: less would make a file of every few events.
+// minMemory is the least memory of a replay, in bytes. With less, every few events would need a file.
 const minMemory = 1 << 16
 
 // collector sorts the events of a replay by group and position. It is safe for concurrent use.
 type collector struct {
 	d    *definition
 	w    window
-	only func(group string, r *record) bool // which groups and events; nil: all
+	only func(group string, r *record) bool // selects groups and events; nil: all
 
 	mu     sync.Mutex
 	spool  *spool.Spool
 	counts Counters
-	newest time.Time // when the last event of the window was accepted
+	newest time.Time // latest accept time of events in the window
 }
 
 func (d *definition) newCollector(w window, memory int) *collector {
 	return &collector{d: d, w: w, spool: spool.New(max(memory, minMemory), d.TempDir)}
 }
 
-// add takes an event if it is wanted.
+// add adds an event if it is wanted.
 func (c *collector) add(r *record) error {
 	n := Counters{Scanned: 1, Oldest: c.d.all[r.origin].expiryStart(r)}
 	key, value, err := c.entry(r, &n)
@@ -132,7 +132,7 @@ func (c *collector) add(r *record) error {
 	return c.spool.Add(key, value)
 }
 
-// entry is an event as the spool keeps it; nil for one that is not wanted.
+// entry returns an event as the spool stores it, nil for one that is not wanted.
 func (c *collector) entry(r *record, n *Counters) (key, value []byte, err error) {
 	o := c.d.all[r.origin]
 	if o.isBaseline(r) && c.isAbout(r) {
@@ -155,7 +155,7 @@ func (c *collector) entry(r *record, n *Counters) (key, value []byte, err error)
 	return sortKey(g.group, at, c.d.Descending), value, nil
 }
 
-// concerns reports that the replay is about the group of an event, or that nobody knows its group.
+// isAbout reports whether an event belongs to the groups of the replay, or its group is unknown.
 func (c *collector) isAbout(r *record) bool {
 	if c.only == nil {
 		return true
@@ -164,7 +164,7 @@ func (c *collector) isAbout(r *record) bool {
 	return err != nil || g == nil || c.only(g.group, r)
 }
 
-// from is the sink for events of the i-th source.
+// addFrom returns a function that adds the events of source i.
 func (c *collector) addFrom(i int) func(*record) error {
 	return func(r *record) error {
 		r.origin = i
@@ -172,21 +172,21 @@ func (c *collector) addFrom(i int) func(*record) error {
 	}
 }
 
-// repeated counts an event that a source gave once more.
+// countDuplicate counts an event that a source yielded again.
 func (c *collector) countDuplicate() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counts.Duplicates++
 }
 
-// folder decides what a run over sorted events does with each group.
+// foldPolicy decides what a fold does with each group.
 type foldPolicy interface {
-	begin(group string) (*groupState, error)                       // what the group starts from
-	admit(g *groupState, r *record, position string) (bool, error) // whether an event is applied
-	done(g *groupState) error                                      // the group is through
+	begin(group string) (*groupState, error)                       // returns what the group starts from
+	admit(g *groupState, r *record, position string) (bool, error) // reports whether to apply an event
+	done(g *groupState) error                                      // called after the last event of the group
 }
 
-// whole folds every group from its start.
+// fullFold folds every group from its start.
 type fullFold struct {
 	give func(*groupState) error
 }
@@ -203,7 +203,7 @@ func (w fullFold) done(g *groupState) error { return w.give(g) }
 func (d *definition) fold(ctx context.Context, sorted iter.Seq2[spool.Entry, error], n *Counters, f foldPolicy) error {
 	var g *groupState
 	var last spool.Entry
-	var latest *record // of the group
+	var latest *record // last one of the group
 	through := func() error {
 		g.cause = d.all[latest.origin].eventError(latest, Storing, nil)
 		g.cause.View, g.cause.Group = d.Name, d.keyCodec.redacted(reflect.ValueOf(g.key), d.all[latest.origin].confidentialTexts(latest.item))
@@ -258,14 +258,14 @@ func (d *definition) fold(ctx context.Context, sorted iter.Seq2[spool.Entry, err
 	return through()
 }
 
-// replay reads everything in the window and gives each group, in the order of groups.
+// replay folds everything in the window and gives each group, in group order.
 func (d *definition) replay(ctx context.Context, w window, n *Counters, done func(*groupState) error) error {
 	return d.replayFrom(ctx, d.newCollector(w, d.Memory), n, done, func(o *origin, to recordSink) error {
 		return o.readWhole(ctx, w.now, to)
 	})
 }
 
-// replayGroup reads the events of one group. It returns nil when there are none.
+// replayGroup folds the events of one group. It returns nil if there are none.
 func (d *definition) replayGroup(ctx context.Context, k any, group string, w window, n *Counters) (found *groupState, err error) {
 	c := d.newCollector(w, d.Memory)
 	c.only = func(g string, _ *record) bool { return g == group }
@@ -279,7 +279,7 @@ func (d *definition) replayGroup(ctx context.Context, k any, group string, w win
 	return found, err
 }
 
-// replayFrom reads every source into c, and folds what c has then.
+// replayFrom reads every source into c and folds what c has collected.
 func (d *definition) replayFrom(
 	ctx context.Context, c *collector, n *Counters, done func(*groupState) error, read func(*origin, recordSink) error,
 ) (err error) {

@@ -20,13 +20,13 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-// Source is where a timeline gets its events from: [Series], [Versions], [Items], [Feed], or a [Merge] of them.
+// Source yields the events of a timeline: [Series], [Versions], [Items], [Feed], or a [Merge] of them.
 type Source interface{ origins() []*origin }
 
-// SourceOption changes what a source gives: [Classify], [Upgrade], [PartitionKey], [AcceptedAt].
+// SourceOption configures a source: [Classify], [Upgrade], [PartitionKey], [AcceptedAt].
 type SourceOption func(*origin)
 
-// Merge reads several sources as one. Events of the same time come in the order of the sources' names.
+// Merge reads several sources as one. Events of the same time are ordered by the ids of their sources.
 func Merge(sources ...Source) Source { return merged(sources) }
 
 type merged []Source
@@ -43,40 +43,40 @@ func (m merged) origins() []*origin {
 	return all
 }
 
-// assembler makes events of the items of a table, which come partition by partition in the order of the sort key.
+// assembler makes events of the items of a table, which arrive partition by partition in sort key order.
 type assembler interface {
 	push(it map[string]value, give func(*record) error) error
 	flush(give func(*record) error) error // at the end of a partition
 }
 
-// origin is one source that is no merge of others.
+// origin is a source that is not a merge.
 type origin struct {
-	id             string        // in positions and fingerprints, unique in a fold
+	id             string        // in positions and fingerprints, unique in a definition
 	kind           string        // series, versions, items or feed
 	core           *core.Core    // of the entity; nil for a feed
-	payload        reflect.Type  // of its events
-	eventNames     []string      // of its events
-	payloadVersion int           // of today's payload
-	upgrades       []upgradeStep // from earlier payloads to today's
-	timeAttrs      []string      // attributes that say when an event happened and was accepted, where the payload does not
-	hasAcceptTimes bool          // events tell when the store accepted them
-	retention      time.Duration
-	problems       []string // what is wrong with it
+	payload        reflect.Type  // payload type of its events
+	eventNames     []string      // names of its events
+	payloadVersion int           // current version of the payload
+	upgrades       []upgradeStep // steps from earlier payload versions to the current one
+	timeAttrs      []string      // attributes with the times of events, for fingerprints
+	hasAcceptTimes bool          // whether its events have accept times
+	retention      time.Duration // how long its events live; 0: not known, or forever
+	problems       []string      // mistakes in its declaration
 
-	classify         func(*decodedEvent) string                            // nil: events keep their names
-	partitionKeyType reflect.Type                                          // of within's argument
-	partitionOf      func(any) reflect.Value                               // group → item of the partition; nil: unknown
-	decode           func(*origin, *record, item.Item) (any, Stage, error) // a stored payload in today's shape
+	classify         func(*decodedEvent) string                            // names an event; nil: events keep their names
+	partitionKeyType reflect.Type                                          // argument type of partitionOf
+	partitionOf      func(any) reflect.Value                               // group key → item with the partition of the group; nil: unknown
+	decode           func(*origin, *record, item.Item) (any, Stage, error) // decodes a payload and upgrades it
 
-	acceptedAt func(item.Item) (time.Time, error)           // when an item was accepted; nil: it does not tell
-	filter     func(own expr.Cond, now time.Time) expr.Cond // items that carry history, among those for which own holds
+	acceptedAt func(item.Item) (time.Time, error)           // when an item was accepted; nil: not recorded
+	filter     func(own expr.Cond, now time.Time) expr.Cond // selects the items with history; own selects the entity's
 	assemble   func() assembler                             // items → events
 	feed       func(context.Context) iter.Seq2[*record, error]
 }
 
 func (o *origin) origins() []*origin { return []*origin{o} }
 
-// newOrigin begins the source of an entity's items. Its core is nil when the handle was not opened.
+// newOrigin returns the source of an entity's items, without options. Its core is nil if the handle was not opened.
 func newOrigin(kind string, h core.Holder, t reflect.Type) *origin {
 	c := core.Of(h)
 	if c.Err() != nil {
@@ -90,6 +90,7 @@ func newOrigin(kind string, h core.Holder, t reflect.Type) *origin {
 	return o
 }
 
+// problem adds a mistake in the declaration of a source.
 func (o *origin) problem(format string, args ...any) {
 	o.problems = append(o.problems, fmt.Sprintf(format, args...))
 }
@@ -107,25 +108,26 @@ func (o *origin) finish(opts []SourceOption) *origin {
 	return o
 }
 
-// event is the default name of an event: the entity's, in lower case, and what happened.
+// eventName returns the default name of an event: the entity's in lower case, and what happened.
 func (o *origin) eventName(what string) string {
 	return strings.ToLower(o.core.Schema.Name) + "." + what
 }
 
-// scanFilter holds for the items in the entity's table that carry history.
+// scanFilter selects the items with history in the entity's table.
 func (o *origin) scanFilter(now time.Time) expr.Cond {
 	s := o.core.Schema
 	return o.filter(expr.All(plan.OwnItems(s), plan.InNamespace(s)), now)
 }
 
-// queryFilter is scanFilter for a query of a partition, where DynamoDB refuses a filter on the sort key. The key
-// condition excludes other namespaces already.
+// queryFilter selects the items with history in one partition. DynamoDB rejects filters on key attributes in queries,
+// and the key condition already excludes other namespaces.
 func (o *origin) queryFilter(now time.Time) expr.Cond {
 	return o.filter(plan.OwnItems(o.core.Schema), now)
 }
 
-// Classify gives the events of a source names of their own: names lists them, and name chooses one for each event, which
-// has the source's own name until then. "" leaves the event out. name must depend on nothing but the event.
+// Classify names the events of a source by their content. names lists the possible names. name returns one of them for
+// each event, which carries the source's own name until then; "" drops the event. name must depend only on the event.
+// Another name stops the replay with an *[EventError].
 func Classify[T any](names []string, name func(Event[T]) string) SourceOption {
 	return func(o *origin) {
 		switch {
@@ -142,10 +144,10 @@ func Classify[T any](names []string, name func(Event[T]) string) SourceOption {
 	}
 }
 
-// PartitionKey says in which item, or partition, the events of a group lie: key gives an item with the partition key's fields
-// of it, and as many of the sort key's, from the left, as are the same for the whole group. One group is then read by a
-// query of that partition, and a build holds one partition's events at a time. An event that lies elsewhere than key says
-// is an *[EventError].
+// PartitionKey tells a source which partition holds the events of a group. key returns an item with the partition
+// key's fields set, and as many of the sort key's fields, from the left, as are the same for the whole group. One
+// group is then read by a query, and a build holds the events of one partition at a time. An event outside its group's
+// partition is an *[EventError].
 func PartitionKey[K comparable, T any](key func(K) T) SourceOption {
 	return func(o *origin) {
 		switch {
@@ -162,14 +164,15 @@ func PartitionKey[K comparable, T any](key func(K) T) SourceOption {
 	}
 }
 
-// clocked is what a time series has compiled.
+// seriesDecl is the compiled declaration of a time series.
 type seriesDecl interface {
 	OrderBy() *schema.Attr
 	Kept() time.Duration
 }
 
-// Series reads the events of a time series, all of them named <entity>.appended with the entity's name in lower case. Their
-// time is orderBy, which must be a time or count one, and the store accepted them when it says.
+// Series reads the events of a time series, named <entity>.appended with the entity's name in lower case. Their time
+// is the series' orderBy, which must be a time or an integer that counts one. Their accept time is recorded by the
+// series.
 func Series[T any](s *timeseries.Series[T], opts ...SourceOption) Source {
 	if s == nil {
 		return &origin{problems: []string{"the series is nil"}}
@@ -196,7 +199,7 @@ func Series[T any](s *timeseries.Series[T], opts ...SourceOption) Source {
 	return o.finish(opts)
 }
 
-// each makes one event of every item.
+// itemEvents makes one event of every item.
 type itemEvents struct {
 	o     *origin
 	name  string // of the events
@@ -219,11 +222,12 @@ func (e itemEvents) push(it map[string]value, give func(*record) error) error {
 
 func (itemEvents) flush(func(*record) error) error { return nil }
 
-// Items reads the current items of an entity whose items are written once and never changed, such as readings in a table
-// of their own: each is an event named <entity>.stored, at the time that at's field holds. at is a field of the entity's
-// prototype, a time or an integer whose tag says what it counts: &entity.Fields[Reading]().TimestampMs.
+// Items reads the current items of an entity whose items are written once and never changed, such as readings in a
+// table of their own. Each item is an event named <entity>.stored, with the entity's name in lower case. at is a field
+// of the entity's prototype that holds the time of the event: a time, or an integer whose tag says what it counts,
+// such as &entity.Fields[Reading]().TimestampMs.
 //
-// Such items do not tell when the store accepted them, which [View.CatchUp] and [AsKnownAt] need; see [AcceptedAt].
+// Such items do not record when the store accepted them, which [View.CatchUp] and [AsKnownAt] need; see [AcceptedAt].
 func Items[T any, V any](s *entity.Store[T], at *V, opts ...SourceOption) Source {
 	if s == nil {
 		return &origin{problems: []string{"the store is nil"}}
@@ -258,7 +262,7 @@ func Items[T any, V any](s *entity.Store[T], at *V, opts ...SourceOption) Source
 	return o.finish(opts)
 }
 
-// lifetime is how long an entity's items live, as far as its declaration says.
+// lifetime returns how long an entity's items live according to its declaration; 0 if it does not say.
 func lifetime(x plan.ExpirySetter) time.Duration {
 	if l, ok := x.(interface{ Kept() time.Duration }); ok {
 		return l.Kept()
@@ -266,8 +270,8 @@ func lifetime(x plan.ExpirySetter) time.Duration {
 	return 0
 }
 
-// AcceptedAt names the field that says when the store accepted an item of [Items]: the time of a write by the clock of the
-// service, such as a created_at, and not one that a client chose.
+// AcceptedAt names the field with the time at which the store accepted an item of [Items]. It must be set by the clock
+// of the service, such as a created_at, and not by a client.
 func AcceptedAt[V any](field *V) SourceOption {
 	return func(o *origin) {
 		if o.kind != "items" {
@@ -281,7 +285,7 @@ func AcceptedAt[V any](field *V) SourceOption {
 	}
 }
 
-// clock resolves a field that holds a time.
+// timeField resolves a prototype field that holds a time.
 func (o *origin) timeField(field any, what string) *schema.Attr {
 	n, err := plan.Node(o.core.Schema, opt.Target{Pointer: field})
 	if err != nil || n.Attr == nil || !n.Top {
@@ -295,10 +299,11 @@ func (o *origin) timeField(field any, what string) *schema.Attr {
 	return n.Attr
 }
 
-// Feed reads events from somewhere else than a table, such as an export: read yields them all, in any order, each with
-// Name, Key, At and Payload, and Seen if it is known; name distinguishes the source from others. The payload is a struct. An event
-// that is yielded twice counts once; two with one At and Key and different content are an *[EventError]. An event without
-// Seen counts as accepted before everything else, and is compared with what rows have by each [View.CatchUp].
+// Feed reads events from elsewhere than a table, such as an export. name identifies the source, and events lists the
+// names of its events. read yields all events, in any order, each with Name, Key, At and Payload, and AcceptedAt if it
+// is known. The payload is a struct. An event that is yielded twice counts once; two events with the same At and Key
+// but different content are an *[EventError]. Each [View.CatchUp] reads events without AcceptedAt again and compares
+// them with the rows.
 func Feed[P any](name string, events []string, read func(context.Context) iter.Seq2[Event[P], error], opts ...SourceOption) Source {
 	o := &origin{id: "feed:" + name, kind: "feed", payload: reflect.TypeFor[P](), eventNames: slices.Clone(events), payloadVersion: 1}
 	if name == "" || strings.Contains(name, separator) {
@@ -345,7 +350,7 @@ func Feed[P any](name string, events []string, read func(context.Context) iter.S
 	return o.finish(opts)
 }
 
-// given checks what a feed yields.
+// checkFed checks an event of a feed.
 func (o *origin) checkFed(r *record) error {
 	problem := ""
 	switch {

@@ -17,7 +17,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// stored is a row as it lies in the table. Rows of one generation are one partition, in the order of their groups.
+// storedRow is a row in the table. The rows of one generation are one partition, in group order.
 type storedRow[K comparable, S any] struct {
 	_ entity.Key `name:"Timeline" pk:"$#{generation}" sk:"$#{group}"`
 	_ expiring
@@ -31,23 +31,23 @@ type storedRow[K comparable, S any] struct {
 	Last       time.Time `dynamodbav:"last"`
 	Touched    time.Time `dynamodbav:"touched"`
 	Position   string    `dynamodbav:"position"`
-	Newest     time.Time `dynamodbav:"newest,omitempty"` // when the last of them was accepted
-	Tally      tally     `dynamodbav:"tally,omitempty"`  // of the events that were accepted less than 15 minutes before it
+	Newest     time.Time `dynamodbav:"newest,omitempty"` // latest accept time of its events
+	Tally      tally     `dynamodbav:"tally,omitempty"`  // of the events accepted less than 15 minutes before Newest
 	Fence      int64     `dynamodbav:"fence"`
 }
 
-// directory is a part of the list of rows that pages begin at.
+// directory is a part of the list of rows at which pages start.
 type directory struct {
 	_ entity.Key `name:"TimelinePages" pk:"$#{generation}" sk:"$#{chunk}"`
 
 	Generation string   `dynamodbav:"generation"`
 	Chunk      int      `dynamodbav:"chunk" entity:"zero"`
 	Groups     []string `dynamodbav:"groups"`         // of every hundredth row
-	Ends       []byte   `dynamodbav:"ends,omitempty"` // for each, when it and the next 99 end, where rows do
+	Ends       []byte   `dynamodbav:"ends,omitempty"` // expiry of these rows and the 99 after each, if rows expire
 	Fence      int64    `dynamodbav:"fence"`
 }
 
-// manifest is the one item that says which rows count, and who may change them.
+// manifest is the one item of a view that says which rows are served, and who may change them.
 type manifest struct {
 	_ entity.Key `name:"TimelineManifest" pk:"$#{view}" sk:"$"`
 
@@ -56,7 +56,7 @@ type manifest struct {
 	Fence    int64        `dynamodbav:"fence"` // grows with every builder
 	Saves    int64        `dynamodbav:"saves"` // grows with every write of the manifest
 	Owner    string       `dynamodbav:"owner,omitempty"`
-	Lease    time.Time    `dynamodbav:"lease,omitempty"` // until when the owner is trusted to be at work
+	Lease    time.Time    `dynamodbav:"lease,omitempty"` // end of the owner's lease
 	Active   *generation  `dynamodbav:"active,omitempty"`
 	Building *generation  `dynamodbav:"building,omitempty"`
 	Retired  []retirement `dynamodbav:"retired,omitempty"`
@@ -69,31 +69,32 @@ type generation struct {
 	Fingerprint  string            `dynamodbav:"fingerprint"`
 	Started      time.Time         `dynamodbav:"started"`
 	Finished     time.Time         `dynamodbav:"finished,omitempty"`
-	Through      time.Time         `dynamodbav:"through"`          // events accepted up to here are in the rows
-	Newest       time.Time         `dynamodbav:"newest,omitempty"` // when the last of them was accepted, by the events' own clocks
-	ReadAt       time.Time         `dynamodbav:"now"`              // events that had expired by then are not
+	Through      time.Time         `dynamodbav:"through"`          // the rows contain events accepted up to here
+	Newest       time.Time         `dynamodbav:"newest,omitempty"` // latest accept time of their events, by the events' own clocks
+	ReadAt       time.Time         `dynamodbav:"now"`              // events that had expired by then are not in the rows
 	Rows         int64             `dynamodbav:"rows"`
 	Counts       Counters          `dynamodbav:"counters"`
 	Route        string            `dynamodbav:"route"`
 	Segments     int               `dynamodbav:"segments,omitempty"`
-	Positions    map[string]string `dynamodbav:"positions,omitempty"` // segment → where to go on; "end" when it is through
+	Positions    map[string]string `dynamodbav:"positions,omitempty"` // segment → where to resume; "end" if it is done
 	Evaluated    int64             `dynamodbav:"evaluated"`           // items read so far
-	Unlisted     bool              `dynamodbav:"unlisted,omitempty"`  // rows may have come that the directory does not list
-	Baselines    bool              `dynamodbav:"baselines,omitempty"` // items whose oldest states have expired were met
-	HistoryStart time.Time         `dynamodbav:"begins,omitempty"`    // sources that lapse had no event before; zero: unknown
-	Expected     int64             `dynamodbav:"expected"`            // items that the tables are said to hold
-	Fence        int64             `dynamodbav:"fence,omitempty"`     // of the builder that is making it
+	Unlisted     bool              `dynamodbav:"unlisted,omitempty"`  // there may be rows that the directory does not list
+	Baselines    bool              `dynamodbav:"baselines,omitempty"` // oldest states of some items had expired
+	HistoryStart time.Time         `dynamodbav:"begins,omitempty"`    // sources with expiring events had none before; zero: unknown
+	Expected     int64             `dynamodbav:"expected"`            // items in the tables, by their statistics
+	Fence        int64             `dynamodbav:"fence,omitempty"`     // of its builder
 }
 
-// retirement is a generation that is read no more, but by those who began to.
+// retirement is a generation that is no longer served, but still read by those who started before.
 type retirement struct {
 	ID       string      `dynamodbav:"id"`
 	At       time.Time   `dynamodbav:"at"`
-	Was      *generation `dynamodbav:"was,omitempty"`      // as it was served; nil for one that was given up
-	Sweeping bool        `dynamodbav:"sweeping,omitempty"` // rows may be gone
+	Was      *generation `dynamodbav:"was,omitempty"`      // as it was served; nil for an abandoned build
+	Sweeping bool        `dynamodbav:"sweeping,omitempty"` // rows may be missing
 }
 
-// working is the generation that a builder with a lease is making; nil when none is, or the lease has ended.
+// activeBuild returns the generation that a builder with a lease is building; nil if there is none, or the lease has
+// ended.
 func (m *manifest) activeBuild(now time.Time) *generation {
 	if g := m.Building; g != nil && g.Fence == m.Fence && m.Owner != "" && m.Lease.After(now) {
 		return g
@@ -101,12 +102,12 @@ func (m *manifest) activeBuild(now time.Time) *generation {
 	return nil
 }
 
-// behind reports that the served rows account for events that a generation which is being made does not.
+// servesMoreThan reports whether the served rows contain events that g, which is being built, does not.
 func (m *manifest) servesMoreThan(g *generation) bool {
 	return m.Active != nil && m.Active.Through.After(g.Through)
 }
 
-// progress is how far a build is; nil if unknown.
+// progress returns how much of a build is done, from 0 to 1; nil if unknown.
 func (g *generation) progress() *float64 {
 	if g == nil || g.Expected <= 0 {
 		return nil
@@ -115,7 +116,7 @@ func (g *generation) progress() *float64 {
 	return &p
 }
 
-// expiring lets rows end with the retention of their view.
+// expiring makes rows expire with the retention of their view.
 type expiring struct{}
 
 // expiry is the compiled declaration.
@@ -125,7 +126,7 @@ type expiry struct {
 	after time.Duration
 }
 
-var _ plan.ExpirySetter = (*expiry)(nil) // nothing would miss it: rows would merely stay
+var _ plan.ExpirySetter = (*expiry)(nil) // without it rows would silently stay
 
 // Declare is called by this module when a store is built.
 func (expiring) Declare(d *schema.Decl) {
@@ -137,16 +138,16 @@ func (expiring) Declare(d *schema.Decl) {
 	s.Expires, s.UsesTTL = true, true
 }
 
-// Stamps is the attribute that rows expire by.
+// Stamps returns the TTL attribute of rows.
 func (e *expiry) Stamps() string { return e.attr }
 
-// Derives reports that rows get an end without a caller.
+// Derives reports that rows expire without the caller's doing.
 func (e *expiry) Derives() bool { return true }
 
-// From is the attribute that a row's end is counted from.
+// From returns the attribute from which the retention counts.
 func (e *expiry) From() *schema.Attr { return e.from }
 
-// Stamp is the end of a row.
+// Stamp returns the TTL value of a row.
 func (e *expiry) Stamp(from types.AttributeValue, _ time.Time) (types.AttributeValue, error) {
 	t, err := e.from.Format.FromValue(from)
 	if err != nil {
@@ -157,13 +158,13 @@ func (e *expiry) Stamp(from types.AttributeValue, _ time.Time) (types.AttributeV
 
 func (e *expiry) end(t time.Time) int64 { return endOf(t, e.after) }
 
-// endOf is when something ends that lives for a time after t, in seconds since 1970.
+// endOf returns when something expires that lives for a duration after t, in seconds since 1970.
 func endOf(t time.Time, after time.Duration) int64 { return t.Unix() + int64(after/time.Second) }
 
-// Chosen reports that a caller chose the end, which none does.
+// Chosen reports whether a caller chose the expiry, which none does.
 func (e *expiry) Chosen(types.AttributeValue) bool { return false }
 
-// stores are the tables of one view.
+// stores are the stored items of one view.
 type stores struct {
 	rows      rowStore
 	pages     *entity.Store[directory]
@@ -171,7 +172,7 @@ type stores struct {
 	core      *core.Core
 }
 
-// itemOptions declare items of a view: what says which ones.
+// itemOptions returns the store options for a view's items; what names the kind of item.
 func itemOptions(f Projection[any, any], what string) []entity.StoreOption {
 	return []entity.StoreOption{
 		entity.Named("Timeline" + what + "-" + f.Name),
@@ -179,7 +180,7 @@ func itemOptions(f Projection[any, any], what string) []entity.StoreOption {
 	}
 }
 
-// rowOptions declare the rows of a view.
+// rowOptions returns the store options for a view's rows.
 func rowOptions(f Projection[any, any]) []entity.StoreOption {
 	return append(itemOptions(f, ""), forStore{Do: func(o *opt.Spec) {
 		if f.Retention > 0 {
@@ -188,7 +189,7 @@ func rowOptions(f Projection[any, any]) []entity.StoreOption {
 	}})
 }
 
-// open declares the other items of a view.
+// openStores declares the page directory and the manifest of a view.
 func openStores(db *entity.DB, f Projection[any, any], rows rowStore) (s stores, err error) {
 	s.rows = rows
 	if s.pages, err = entity.New[directory](db, itemOptions(f, "Pages")...); err != nil {
@@ -206,40 +207,40 @@ type (
 	forWrite = opt.ForWrite
 )
 
-// fenced marks a write as one that may be sent again after a lost answer. Its condition is on the fence, which only
-// grows, so that it fails for ever once another builder has written; and a builder writes an item no second time before
-// the first write has ended. The manifest is never removed, so that creating it twice is refused.
+// fenced marks a write as safe to send again after a lost answer. Its condition is on the fence, which only grows, so
+// it fails for ever once another builder has written, and a builder does not write an item again before the first
+// write has ended. The manifest is never removed, so creating it twice fails.
 func fenced() entity.WriteOption {
 	return forWrite{Do: func(o *opt.Spec) { o.SoleWriter = true }}
 }
 
-// rows are the stored rows of a view, by generation and group.
+// rowStore stores the rows of a view by generation and group.
 type rowStore interface {
-	// put stores a row unless a builder with a higher fence has.
+	// put stores a row unless a builder with a higher fence did.
 	put(ctx context.Context, generation string, fence int64, g *groupState) error
 	get(ctx context.Context, generation, group string, opts ...entity.ReadOption) (*groupState, error)
-	// all yields the rows of a generation in the order of their groups.
+	// all yields the rows of a generation in group order.
 	all(ctx context.Context, generation string, opts ...entity.QueryOption) iter.Seq2[*groupState, error]
 	// list is all with a part of each row only.
 	list(generation string, opts ...entity.QueryOption) entity.Query[rowSummary]
-	// after and from narrow all to the groups that follow one, or that begin with it.
+	// after and from narrow all to the groups after one, or from it on.
 	after(group string) entity.QueryOption
 	from(group string) entity.QueryOption
 	remove(ctx context.Context, generation string, groups []string) error
 }
 
-// listed is what listing rows needs of them.
+// rowSummary is the part of a row that the page directory needs.
 type rowSummary struct {
 	Group   string    `dynamodbav:"group"`
 	Touched time.Time `dynamodbav:"touched"`
 }
 
-// rowStore is where rows are stored with their types.
+// typedRowStore stores rows with their types.
 type typedRowStore[K comparable, S any] struct {
 	store *entity.Store[storedRow[K, S]]
 }
 
-// folded is a row as a replay goes on from it.
+// groupState returns a row as the state from which a fold continues.
 func (r storedRow[K, S]) groupState() *groupState {
 	return &groupState{
 		group: r.Group, key: r.Key, state: &r.State, events: r.Events, first: r.First, last: r.Last, touched: r.Touched,
@@ -297,11 +298,12 @@ func (s typedRowStore[K, S]) remove(ctx context.Context, generation string, grou
 	return err
 }
 
-// grace is how long rows of an earlier generation stay for those who began to read them.
+// sweepGrace is how long replaced rows stay for those who started to read them.
 const sweepGrace = 15 * time.Minute
 
-// Sweep removes the rows of generations that were replaced, or given up, more than 15 minutes ago, and of those that 50 later
-// ones have followed; Rebuild and CatchUp do it too. It needs the lease of a builder and costs a write per row, and two for each generation. Errors: *[BuildingError].
+// Sweep removes the rows of generations that were replaced or abandoned more than 15 minutes ago, or that are followed
+// by 50 later ones. Rebuild and CatchUp do so too. It needs the builder's lease, and costs a write for each row and
+// two for each generation. Errors: *[BuildingError]; [ErrLeaseLost].
 func (v *View[K, S]) Sweep(ctx context.Context) error { return v.opened().sweepDue(ctx) }
 
 func (v *view) sweepDue(ctx context.Context) error {
@@ -321,10 +323,10 @@ func (v *view) sweepDue(ctx context.Context) error {
 	})
 }
 
-// mostRetired is how many earlier generations a manifest lists: it is one item, however fast one build follows the other.
+// maxRetired is how many retired generations a manifest lists. It is one item, however often a view is rebuilt.
 const maxRetired = 50
 
-// due are the generations that nobody reads any more, and the oldest of those that are too many.
+// due returns the generations that nobody reads any more, and the oldest ones beyond the limit.
 func (v *view) due(m *manifest) []retirement {
 	var due []retirement
 	for i, r := range m.Retired {
@@ -335,10 +337,10 @@ func (v *view) due(m *manifest) []retirement {
 	return due
 }
 
-// ahead reports that a generation was retired by a clock that is ahead of this one.
+// ahead reports whether a generation was retired by a clock that is ahead of this one.
 func (v *view) ahead(r retirement) bool { return r.At.After(v.now()) }
 
-// settleClocks counts the grace of such generations from now: their own clock may be years ahead.
+// clampRetirementTimes restarts the grace of such generations now, since their clock may be years ahead.
 func (v *view) clampRetirementTimes(ctx context.Context, h *lease) error {
 	if m := h.last(); !slices.ContainsFunc(m.Retired, v.ahead) {
 		return nil
@@ -352,8 +354,8 @@ func (v *view) clampRetirementTimes(ctx context.Context, h *lease) error {
 	})
 }
 
-// sweep removes what is due, after it has announced to readers that rows will be missing. Removing it twice, or by two, does no
-// harm: no generation is ever used again.
+// sweep removes what is due, after announcing it to readers in the manifest. Removing a generation twice is harmless,
+// since no generation is used again.
 func (v *view) sweep(ctx context.Context, h *lease) error {
 	if err := v.clampRetirementTimes(ctx, h); err != nil {
 		return err

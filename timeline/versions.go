@@ -19,7 +19,7 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// What happened to an item, as the last part of the names of [Versions]' events.
+// Changes of an item, as the last part of the names of [Versions]' events.
 const (
 	created  = "created"
 	updated  = "updated"
@@ -28,24 +28,23 @@ const (
 	baseline = "baseline"
 )
 
-// keeper is the feature that keeps states, and for how long.
+// snapshotter is the feature that stores states, and for how long.
 type snapshotter interface {
 	plan.Snapshotter
 	Kept() time.Duration
 }
 
-// Versions reads the history of a versioned entity: each change of an item is an event, at its updated_at, whose payload is
-// the item after the change and whose Before is the item before it. The events are named after the entity in lower case:
-// <entity>.created, .updated, .deleted and .restored. An item whose oldest states have expired begins with .baseline, the
-// oldest state that is left; when that is the one after a delete, with a .deleted that has no Before. Both count in
-// Counters.Baselines.
+// Versions reads the history of a versioned entity. Each change of an item is an event at its updated_at. The payload
+// is the item after the change, and Before the item before it. Events are named <entity>.created, .updated, .deleted
+// and .restored, with the entity's name in lower case. If the oldest states of an item have expired, its first event
+// is .baseline, for the oldest state that is left, or .deleted without Before if that is the state after a delete.
+// Both are counted in Counters.Baselines.
 //
-// An item that is there again after it was deleted counts as created when its created_at is another one, or when the entity
-// is not deleted softly, and as restored otherwise.
+// An item that exists again after a delete is created if its created_at changed or the entity has no soft delete;
+// otherwise it is restored.
 //
-// The numbers of versions prove the order of an item's changes, updated_at does not, since writers' clocks differ. So a
-// change never comes before the one that it followed: an At that lies before the last version's is moved up to that, while
-// Seen stays what was stored.
+// Events of an item are ordered by version, since updated_at comes from writers whose clocks differ. If updated_at is
+// before that of the previous version, At is moved up to the previous one; AcceptedAt keeps the stored time.
 func Versions[T any](h *versioned.History[T], opts ...SourceOption) Source {
 	if h == nil {
 		return &origin{problems: []string{"the history is nil"}}
@@ -73,8 +72,8 @@ func Versions[T any](h *versioned.History[T], opts ...SourceOption) Source {
 	return o.finish(opts)
 }
 
-// baseline reports that the state of an item before this one is missing: it has expired, or was written before the entity
-// kept its history, or while it did not. The first state of an item has version 1, and the others follow one by one.
+// isBaseline reports whether the state of an item before this one is missing: it has expired, or the entity did not
+// keep its history then. The first state of an item has version 1, and versions have no gaps.
 func (o *origin) isBaseline(r *record) bool {
 	if o.kind != "versions" {
 		return false
@@ -86,22 +85,22 @@ func (o *origin) isBaseline(r *record) bool {
 	return r.version != before+1
 }
 
-// maxHeld bounds what is held of one item, its current state and its deleted copies, in bytes.
+// maxHeldBytes limits the bytes held of one item: its current state and its deleted copies.
 const maxHeldBytes = 64 << 20
 
-// aside is what a state that is held takes beside its bytes.
+// heldOverhead is the memory of a held state besides its bytes.
 const heldOverhead = 1 << 10
 
-// lives makes events of the states of items: a current item, its deleted copies and its snapshots, which lie side by side
-// in this order. The former are held; the snapshots come in the order of their versions.
+// versionEvents makes events of the states of items. The states of one item are neighbours: first the current item,
+// then its deleted copies, then its snapshots. The first two are held; the snapshots arrive in version order.
 type versionEvents struct {
 	o      *origin
 	owner  string      // primary key of the item
-	held   []item.Item // current item and copies that no event was made of yet
-	size   int         // of them
-	sorted bool        // by version
-	before item.Item   // state that the last event was made of
-	last   time.Time   // time of that event
+	held   []item.Item // current item and copies without an event yet
+	size   int         // bytes held
+	sorted bool        // held is sorted by version
+	before item.Item   // state of the last event
+	last   time.Time   // time of the last event
 }
 
 func (l *versionEvents) push(it map[string]value, give func(*record) error) error {
@@ -140,8 +139,8 @@ func (l *versionEvents) ownerOf(it item.Item) (primary item.Item, kind string) {
 	return primary, k.Value
 }
 
-// snapshot gives the events of a snapshot and of what is held and came before it. A state can be there twice while it
-// becomes a past one: as the current item or a copy, and as a snapshot.
+// snapshot emits the held states up to a snapshot, and the snapshot. A state that is becoming a past one can be stored
+// twice: as the current item or a copy, and as a snapshot.
 func (l *versionEvents) snapshot(it item.Item, give func(*record) error) error {
 	n := plan.StoredVersion(l.o.core.Schema, it)
 	if err := l.emitUpTo(n, give); err != nil {
@@ -150,14 +149,14 @@ func (l *versionEvents) snapshot(it item.Item, give func(*record) error) error {
 	return l.emit(it, give)
 }
 
-// flush gives the events that are left of the item.
+// flush emits the remaining states of the item.
 func (l *versionEvents) flush(give func(*record) error) error {
 	err := l.emitUpTo(math.MaxInt64, give)
 	*l = versionEvents{o: l.o}
 	return err
 }
 
-// upTo gives the events of what is held, up to a version.
+// emitUpTo emits the held states up to version n.
 func (l *versionEvents) emitUpTo(n int64, give func(*record) error) error {
 	s := l.o.core.Schema
 	if !l.sorted {
@@ -175,7 +174,7 @@ func (l *versionEvents) emitUpTo(n int64, give func(*record) error) error {
 	return nil
 }
 
-// give gives the event of a state, unless it was the last one's.
+// emit gives the event of a state, unless the last event was of the same version.
 func (l *versionEvents) emit(it item.Item, give func(*record) error) (err error) {
 	s := l.o.core.Schema
 	n := plan.StoredVersion(s, it)
@@ -202,12 +201,12 @@ func (l *versionEvents) emit(it item.Item, give func(*record) error) (err error)
 
 var errDisorder = errors.New("the version that is stored in the snapshot is not the one in its key")
 
-// what happened between two states.
+// change returns what happened between two states.
 func (l *versionEvents) change(before, after item.Item) string {
 	s := l.o.core.Schema
 	gone := plan.IsDeletedState(s, after)
 	switch {
-	case before == nil && gone: // whatever came before it has expired, and the item is not there any more
+	case before == nil && gone: // earlier states have expired
 		return deleted
 	case before == nil && plan.StoredVersion(s, after) > 1:
 		return baseline
