@@ -12,15 +12,15 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// found is what a record means to one entity.
+// meaning is what a record means for one entity.
 type meaning struct {
 	kind     Kind
 	part     itemPart
-	old, new item.Item // the images that are the entity's; nil where absent
+	old, new item.Item // images of the entity's items; nil if absent
 }
 
-// classify tells what r means to the entity of c; ok is false when it is not one of its records. An error says that this
-// is unknown.
+// classify returns what r means for the entity of c. ok is false if r is not about one of its items. An error means
+// that this cannot be determined.
 func classify(c *core.Core, r *Record) (x meaning, ok bool, err error) {
 	s := c.Schema
 	if !sameTable(c.Table, r.SourceARN) || !hasKeyOf(s, r.Keys) {
@@ -47,7 +47,7 @@ func classify(c *core.Core, r *Record) (x meaning, ok bool, err error) {
 		return meaning{}, false, nil
 	}
 	op := r.Operation
-	if old != nil && new != nil { // an item can become the entity's, or cease to be, by another hand
+	if old != nil && new != nil { // another program may add or remove the entity marker
 		switch {
 		case x.old == nil:
 			op = streamtypes.OperationTypeInsert
@@ -59,7 +59,8 @@ func classify(c *core.Core, r *Record) (x meaning, ok bool, err error) {
 	return x, err == nil, err
 }
 
-// kindOf is the kind of a change by operation op, which is the record's unless the item changed hands.
+// kindOf returns the kind of a change by operation op, which is the record's unless the entity marker was added or
+// removed.
 func kindOf(s *schema.Schema, r *Record, op streamtypes.OperationType, x meaning) (Kind, error) {
 	stored, changed, removed, expired := Created, Updated, Deleted, Expired
 	_, moves := schema.Feature[plan.SoftDeleter](s)
@@ -67,7 +68,7 @@ func kindOf(s *schema.Schema, r *Record, op streamtypes.OperationType, x meaning
 		stored, changed, removed, expired = kinds[0], kinds[1], kinds[2], kinds[3]
 	} else if moves {
 		if op == streamtypes.OperationTypeInsert && x.new == nil {
-			return "", missingImage(s, r, "NewImage") // which would tell a new item from a restored one
+			return "", missingImage(s, r, "NewImage") // which distinguishes a new item from a restored one
 		}
 		if item.Equal(x.new[schema.OpAttr], item.S("restore")) {
 			stored = Restored
@@ -91,8 +92,8 @@ func missingImage(s *schema.Schema, r *Record, needs string) error {
 	return &ImageError{Entity: s.Name, Operation: r.Operation, View: r.View, Needs: needs}
 }
 
-// sameTable reports that the table whose stream a record is from, if it says so, is the store's. A store may be configured
-// with an ARN: another account or region has tables of the same name. DynamoDB Local has one region, whatever it is asked for.
+// sameTable reports whether a record's stream, if known, is that of the store's table. A store may be configured with
+// an ARN, since another account or region can have tables of the same name. DynamoDB Local has one region for all.
 func sameTable(store, source string) bool {
 	if source == "" {
 		return true
@@ -107,7 +108,7 @@ func sameTable(store, source string) bool {
 	return tableARN(source) == tableARN(store)
 }
 
-// keyed reports that a primary key has the attributes and types of s, and lies where the items of s do.
+// hasKeyOf reports whether a primary key has the attributes and types of s, and the prefix of its items.
 func hasKeyOf(s *schema.Schema, keys item.Item) bool {
 	n := 0
 	for _, h := range []*schema.KeyDef{s.PK, s.SK} {
@@ -120,7 +121,7 @@ func hasKeyOf(s *schema.Schema, keys item.Item) bool {
 	return len(keys) == n && (!s.Templated || keySegments(s, keys) != nil)
 }
 
-// typed reports that av has the type that half h of a primary key is stored in.
+// hasKeyType reports whether av has the type of key h.
 func hasKeyType(av types.AttributeValue, h *schema.KeyDef) bool {
 	want := h.Type
 	if h.Native != nil {
@@ -138,8 +139,8 @@ func hasKeyType(av types.AttributeValue, h *schema.KeyDef) bool {
 	return is == want
 }
 
-// own reports that an image is of an item of s, current or not, as reads tell them: a `$` entity's by its name, a verbatim
-// one's by its kind, and never what says that it is something else.
+// belongsTo reports whether an image is of an item of s, current or not, by the same rule as reads: `$` entities by
+// name, verbatim ones by their kind attribute, and never an item marked as another entity's.
 func belongsTo(s *schema.Schema, image item.Item) bool {
 	if image == nil {
 		return false
@@ -150,7 +151,7 @@ func belongsTo(s *schema.Schema, image item.Item) bool {
 	return plan.OwnItems(s).Holds(image)
 }
 
-// lies says which of the entity's items an image is of; false for one that this version does not know.
+// partOf returns which of the entity's items an image is of; false if this version does not know it.
 func partOf(s *schema.Schema, image item.Item) (itemPart, bool) {
 	if s.HasMetadata {
 		k, beside := image[schema.KindAttr].(*types.AttributeValueMemberS)
@@ -163,7 +164,7 @@ func partOf(s *schema.Schema, image item.Item) (itemPart, bool) {
 	if !s.Templated || s.SK == nil {
 		return currentItem, true
 	}
-	// In a table that is shared with effect-dynamodb only the sort key shows it, and the attributes that it is made of.
+	// In tables shared with effect-dynamodb only the sort key shows it, compared with the attributes it is composed of.
 	text, _ := plan.SortKey(s, image)
 	composed, ok := s.SK.Template.AsStored(image)
 	if !ok {
@@ -178,8 +179,8 @@ func partOf(s *schema.Schema, image item.Item) (itemPart, bool) {
 	return currentItem, text == composed
 }
 
-// below returns what follows the prefix of a `$` entity in its own key: the segments of the template, and those of a
-// satellite. It is nil for a key of another entity, constraint or namespace.
+// keySegments returns the segments after the prefix of a `$` entity in its key: those of the template, and of a
+// satellite. It returns nil for a key of another entity, constraint or namespace.
 func keySegments(s *schema.Schema, keys item.Item) []string {
 	h := s.SK
 	if h == nil {
@@ -196,7 +197,7 @@ func keySegments(s *schema.Schema, keys item.Item) []string {
 	return strings.Split(rest, "#")
 }
 
-// blind is classify of a record without any image: by its key, where that is enough.
+// classifyByKey classifies a record without images, by its key, if that is enough.
 func classifyByKey(c *core.Core, r *Record) (meaning, bool, error) {
 	s := c.Schema
 	x, ok := meaning{}, true
@@ -214,7 +215,7 @@ func classifyByKey(c *core.Core, r *Record) (meaning, bool, error) {
 	return x, err == nil, err
 }
 
-// placed finds by a key alone which item it is of: no escaped value has a separator in it.
+// partByKey returns which item a key belongs to. Escaped values contain no separator.
 func partByKey(s *schema.Schema, keys item.Item) (itemPart, bool) {
 	h := s.SK
 	if h == nil {

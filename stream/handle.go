@@ -9,7 +9,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// Route is what [Handle] does with records: made by [On], [OnUndecodable] and [OnUnrouted].
+// Route handles some of the records given to [Handle]. [On], [OnUndecodable] and [OnUnrouted] make routes.
 type Route struct {
 	try         func(context.Context, Record) (outcome, error) // the error is that of the route's function
 	undecodable func(context.Context, Record, error) error
@@ -17,17 +17,17 @@ type Route struct {
 	mistake     error
 }
 
-// outcome is what became of a record that was offered to a route.
+// outcome is what a route did with a record.
 type outcome struct {
-	known     bool  // the record is the store's
+	known     bool  // the record belongs to the store
 	took      bool  // the function was called
 	undecided error // why the meaning of the record is unknown
 }
 
-// On routes the changes of a store to f: those of the given kinds, or all. Several routes can be of one store; they are
-// called in the order in which they were given to [Handle], and when one fails, all are called again with the same record.
+// On calls f for the changes of a store of the given kinds, or of all kinds. A store can have several routes. They are
+// called in the order in which they were given to [Handle]; if one fails, all are called again with the same record.
 //
-// DynamoDB can deliver a record more than once: f must not mind. Change.Record.EventID is the same each time.
+// DynamoDB can deliver a record more than once, so f must be idempotent. Change.Record.EventID is the same each time.
 func On[T any](store Source[T], f func(context.Context, Change[T]) error, kinds ...Kind) Route {
 	c := core.Of(store)
 	wanted := map[Kind]bool{}
@@ -62,7 +62,7 @@ func checkRoute(c *core.Core, function bool, kinds []Kind) error {
 	}
 	for _, k := range kinds {
 		if !allKinds[k] {
-			return routeError(c.Schema.Type.String(), "the route is for a kind of change that there is not")
+			return routeError(c.Schema.Type.String(), "the route is for an unknown kind of change")
 		}
 	}
 	return nil
@@ -72,10 +72,10 @@ func routeError(typ, problem string) error {
 	return &entity.InputError{Code: plan.CodeRoute, Type: typ, Problem: problem}
 }
 
-// OnUndecodable routes the records that would otherwise fail, and hold up their shard, because nobody can tell what they
-// mean: the error says why, as that of [Of] does. When f returns nil the record counts as done, and [Handle] goes on: f has
-// to put it where it is not lost. Where several stores cannot tell, f is called for each; for a record that cannot be used
-// at all, once.
+// OnUndecodable calls f for records that would otherwise fail, and block their shard, because their meaning cannot be
+// determined. The error is the one that [Of] returns. If f returns nil the record is done and [Handle] continues, so f
+// must save the record. f is called once for each store that cannot classify the record, and once for a record that
+// cannot be used at all.
 func OnUndecodable(f func(context.Context, Record, error) error) Route {
 	r := Route{undecodable: f}
 	if f == nil {
@@ -84,8 +84,8 @@ func OnUndecodable(f func(context.Context, Record, error) error) Route {
 	return r
 }
 
-// OnUnrouted routes the records that belong to none of the stores: other entities of the table, and the sentinels of
-// unique values. Without it they are passed over.
+// OnUnrouted calls f for records that belong to none of the stores: other entities of the table, and the sentinels of
+// unique values. Without it they are ignored.
 func OnUnrouted(f func(context.Context, Record) error) Route {
 	r := Route{unrouted: f}
 	if f == nil {
@@ -94,30 +94,31 @@ func OnUnrouted(f func(context.Context, Record) error) Route {
 	return r
 }
 
-// Response is what a Lambda function answers; its JSON is {"batchItemFailures":[{"itemIdentifier":"<sequence number>"}]}.
+// Response is the answer of a Lambda function. Its JSON is {"batchItemFailures":[{"itemIdentifier":"<sequence
+// number>"}]}.
 type Response struct {
-	// BatchItemFailures has the record at which handling stopped, or nothing.
+	// BatchItemFailures has the record at which handling stopped, or is empty.
 	BatchItemFailures []BatchItemFailure `json:"batchItemFailures"`
 
-	Handled int      `json:"-"` // records that a store's route took
-	Ignored int      `json:"-"` // records that no route wanted, or that OnUnrouted took
-	Skipped int      `json:"-"` // records that OnUndecodable took
-	Failure *Failure `json:"-"` // why handling stopped; nil when all records are done
+	Handled int      `json:"-"` // records that a store's route handled
+	Ignored int      `json:"-"` // records that no route wanted, or that OnUnrouted handled
+	Skipped int      `json:"-"` // records that OnUndecodable handled
+	Failure *Failure `json:"-"` // why handling stopped; nil if all records are done
 }
 
-// BatchItemFailure names a record by its sequence number.
+// BatchItemFailure identifies a record by its sequence number.
 type BatchItemFailure struct {
 	ItemIdentifier string `json:"itemIdentifier"`
 }
 
-// Failure is a record that could not be handled, and why.
+// Failure is a record that could not be handled, with the error.
 type Failure struct {
 	Record Record
 	Err    error
 }
 
-// Err is the error of the record at which handling stopped, or nil: what a function returns whose event source mapping does
-// not have ReportBatchItemFailures. Lambda repeats the whole batch then.
+// Err returns the error of the record at which handling stopped, or nil. A function whose event source mapping does
+// not have ReportBatchItemFailures returns it, and Lambda then repeats the whole batch.
 func (r Response) Err() error {
 	if r.Failure == nil {
 		return nil
@@ -125,17 +126,16 @@ func (r Response) Err() error {
 	return r.Failure.Err
 }
 
-// Handle gives each record to the routes that know it, one after the other, in order. It stops at the first record that
-// fails, and answers with that one: Lambda then repeats it and all after it, so that no change overtakes another. The event
-// source mapping must have ReportBatchItemFailures, else Lambda takes the answer for success: see [Response.Err].
+// Handle gives each record to its routes, one after the other, in order. It stops at the first record that fails and
+// reports that one. Lambda then repeats it and all records after it, so no change overtakes another. The event source
+// mapping must have ReportBatchItemFailures, otherwise Lambda takes the answer for success: see [Response.Err].
 //
-// A record fails when a function returns an error, when its meaning is unknown (unless there is an
-// [OnUndecodable]), and when ctx is done before its turn. Records that no route knows are passed over and counted. A panic
-// of a function is not caught.
+// A record fails if a function returns an error, if its meaning is unknown and there is no [OnUndecodable], or if ctx
+// is done before its turn. Records that no route wants are ignored and counted. Panics are not recovered.
 //
-// The error of a record is in Response.Failure. The error of Handle itself is an *entity.InputError for a mistake in the
-// routes, found before any record is handled, or a *[RecordError] for a failed record without a sequence number, by which
-// Lambda would have to know it; returned from a Lambda function, it makes Lambda repeat the whole batch.
+// The error of a record is in Response.Failure. Handle itself returns an *entity.InputError for a mistake in the
+// routes, before any record is handled, or a *[RecordError] for a failed record without a sequence number, by which
+// Lambda identifies it; if the function returns that, Lambda repeats the whole batch.
 func Handle(ctx context.Context, e Event, routes ...Route) (Response, error) {
 	h, err := newHandler(routes)
 	resp := Response{BatchItemFailures: []BatchItemFailure{}}
@@ -160,7 +160,7 @@ func Handle(ctx context.Context, e Event, routes ...Route) (Response, error) {
 	return resp, nil
 }
 
-// handler is the routes by what they are for.
+// handler is a set of routes by purpose.
 type handler struct {
 	stores      []Route
 	undecodable func(context.Context, Record, error) error
@@ -185,7 +185,7 @@ func newHandler(routes []Route) (*handler, error) {
 		}
 	}
 	if len(h.stores) == 0 && len(mistakes) == 0 {
-		mistakes = append(mistakes, routeError("stream.Route", "no route is for a store: every record would be passed over"))
+		mistakes = append(mistakes, routeError("stream.Route", "no route is for a store: every record would be ignored"))
 	}
 	return h, errors.Join(mistakes...)
 }
@@ -226,7 +226,7 @@ func (h *handler) record(ctx context.Context, r Record, resp *Response) error {
 	return nil
 }
 
-// bad is for a record of which err says why its meaning is unknown.
+// giveUndecodable gives a record with an unknown meaning to OnUndecodable, or returns err.
 func (h *handler) giveUndecodable(ctx context.Context, r Record, err error) error {
 	if h.undecodable == nil {
 		return err

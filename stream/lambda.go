@@ -13,24 +13,25 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 )
 
-// Event is what AWS Lambda invokes a function with for a DynamoDB stream: records of one shard, in order. It unmarshals
-// Lambda's JSON. A program that reads a stream by itself makes one of its records.
+// Event is the event that AWS Lambda invokes a function with for a DynamoDB stream: records of one shard, in order. It
+// unmarshals Lambda's JSON. A program that reads a stream itself makes one of its records.
 type Event struct {
 	Records []Record
 }
 
-// UnmarshalJSON reads Lambda's JSON. What is wrong with one record is kept in it, so that it does not take its whole batch
-// along; the error, a *[RecordError], says that this is not such an event at all.
+// UnmarshalJSON reads Lambda's JSON. A mistake in one record is kept in that record and does not affect the others.
+// The error is a *[RecordError] if text is not such an event at all.
 func (e *Event) UnmarshalJSON(text []byte) error {
 	var raw struct{ Records *[]Record }
 	if err := json.Unmarshal(text, &raw); err != nil || raw.Records == nil {
-		return &RecordError{Problem: "the event is no JSON object with a list of Records"}
+		return &RecordError{Problem: "the event is not a JSON object with a list of Records"}
 	}
 	e.Records = *raw.Records
 	return nil
 }
 
-// envelope is the JSON of a record. Every part is read by itself, so that a mistake in one leaves the others.
+// envelope is the JSON of a record. Each part is parsed by itself, so that a mistake in one does not affect the
+// others.
 type envelope struct {
 	EventID        json.RawMessage `json:"eventID"`
 	EventName      json.RawMessage `json:"eventName"`
@@ -56,16 +57,16 @@ type body struct {
 	StreamViewType json.RawMessage
 }
 
-// source is what DynamoDB streams call themselves.
+// eventSource is the name of DynamoDB streams in eventSource.
 const eventSource = "aws:dynamodb"
 
-// UnmarshalJSON reads a record as Lambda writes it. It fails only for what is no JSON: other mistakes are kept in the
-// record, for [Record.Err].
+// UnmarshalJSON reads a record as Lambda writes it. It returns no error: mistakes are kept in the record, for
+// [Record.Err].
 func (r *Record) UnmarshalJSON(text []byte) error {
 	*r = Record{}
 	var e envelope
 	if json.Unmarshal(text, &e) != nil {
-		r.fail("it is no JSON object")
+		r.fail("it is not a JSON object")
 		return nil
 	}
 	r.EventID = r.text("eventID", e.EventID)
@@ -73,7 +74,7 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 	r.SourceARN = r.text("eventSourceARN", e.EventSourceARN)
 	r.Region = r.text("awsRegion", e.AwsRegion)
 	if from := r.text("eventSource", e.EventSource); from != "" && from != eventSource {
-		r.fail("it comes from another service than DynamoDB")
+		r.fail("it is from another service than DynamoDB")
 	}
 	var id identity
 	if r.part("userIdentity", e.UserIdentity, &id) {
@@ -91,10 +92,10 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// given reports that a part of the JSON is there.
+// present reports whether a part of the JSON is present and not null.
 func present(text json.RawMessage) bool { return len(text) > 0 && !bytes.Equal(text, []byte("null")) }
 
-// part reads a part into dst, and reports that there is one.
+// part parses a part into dst, and reports whether there is one.
 func (r *Record) part(name string, text json.RawMessage, dst any) bool {
 	if !present(text) {
 		return false
@@ -112,7 +113,7 @@ func (r *Record) text(name string, text json.RawMessage) string {
 	return s
 }
 
-// seconds reads a time in seconds since 1970, which may have a fraction.
+// seconds parses a time in seconds since 1970, possibly with a fraction.
 func (r *Record) seconds(text json.RawMessage) time.Time {
 	if !present(text) {
 		return time.Time{}
@@ -120,11 +121,11 @@ func (r *Record) seconds(text json.RawMessage) time.Time {
 	const year10000 = 253402300800
 	f, err := strconv.ParseFloat(string(text), 64)
 	if err != nil || f < 0 || f >= year10000 {
-		r.fail("ApproximateCreationDateTime is no time in seconds since 1970")
+		r.fail("ApproximateCreationDateTime is not a time in seconds since 1970")
 		return time.Time{}
 	}
 	whole, fraction := math.Modf(f)
-	// A float of this size holds no more than microseconds.
+	// A float of this size has microsecond precision.
 	return time.Unix(int64(whole), int64(math.Round(fraction*1e6))*1000).UTC()
 }
 
@@ -134,7 +135,7 @@ func (r *Record) image(name string, text json.RawMessage) map[string]types.Attri
 	}
 	it, problem := parseItem(text, 0)
 	if problem != "" {
-		r.fail(name + " has an attribute that is no value of DynamoDB: " + problem)
+		r.fail(name + " has an invalid attribute value: " + problem)
 		return nil
 	}
 	if len(it) == 0 {
@@ -143,10 +144,10 @@ func (r *Record) image(name string, text json.RawMessage) map[string]types.Attri
 	return it
 }
 
-// deepest is more than the levels of nesting that DynamoDB allows.
+// maxDepth is more than the levels of nesting that DynamoDB allows.
 const maxDepth = 40
 
-// attributes reads a JSON object of attribute values. The problem, if there is one, never quotes a value.
+// parseItem parses a JSON object of attribute values. The problem, if any, never contains a value.
 func parseItem(text json.RawMessage, depth int) (item.Item, string) {
 	var raw map[string]json.RawMessage
 	if json.Unmarshal(text, &raw) != nil || raw == nil {
@@ -163,7 +164,7 @@ func parseItem(text json.RawMessage, depth int) (item.Item, string) {
 	return it, ""
 }
 
-// value reads one attribute value: {"S":"text"}.
+// parseValue parses one attribute value, such as {"S":"text"}.
 func parseValue(text json.RawMessage, depth int) (types.AttributeValue, string) {
 	if depth > maxDepth {
 		return nil, "it is nested too deeply"
@@ -247,7 +248,7 @@ func parseListValue(text json.RawMessage, depth int) (types.AttributeValue, stri
 	return &types.AttributeValueMemberL{Value: list}, ""
 }
 
-// read reads a JSON value that must not be null.
+// parseJSON parses a JSON value that must not be null.
 func parseJSON[V any](text json.RawMessage) (V, bool) {
 	var v *V
 	if json.Unmarshal(text, &v) != nil || v == nil {
@@ -257,7 +258,7 @@ func parseJSON[V any](text json.RawMessage) (V, bool) {
 	return *v, true
 }
 
-// readAll reads a list without nulls.
+// parseList parses a list without nulls.
 func parseList[V any](text json.RawMessage) ([]V, bool) {
 	list, ok := parseJSON[[]*V](text)
 	all := make([]V, 0, len(list))

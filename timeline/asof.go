@@ -10,23 +10,24 @@ import (
 	"github.com/dynastrata/dynastrata/internal/cursor"
 )
 
-// RowsOption is accepted by the reads of a view: [AsOf], [AsKnownAt], [AllowStale], [RequireComplete], [Partial],
+// RowsOption configures reads of a view: [AsOf], [AsKnownAt], [AllowStale], [RequireComplete], [Partial],
 // [FullReplay].
 type RowsOption func(*readOptions)
 
 type readOptions struct {
 	asOf, knownAt                        *time.Time
 	allowStale, requireComplete, partial bool
-	fullReplay                           bool      // sources may be read whole for one group
-	forKey                               any       // pointer to the key that a log is narrowed to
-	since                                time.Time // from when on a log is read
+	fullReplay                           bool      // sources may be scanned for one group
+	forKey                               any       // pointer to the key that a log is limited to
+	since                                time.Time // start of a log
 }
 
-// AsOf gives rows as they were at t: events that happened at or before t count. They are replayed from the history, and
-// stored rows have no part in it. The zero time is as if it was not given. An event that a clock dated ahead counts from
-// when it was accepted; where the source does not tell, from its At on. At a moment that has not come yet everything counts.
+// AsOf returns rows as they were at t. Events that happened at or before t count; they are replayed from the history,
+// and stored rows are not used. An event that a clock dated ahead of its accept time counts from when it was accepted;
+// if the source does not record that, from its At. If t is in the future, every event counts. The zero time has no
+// effect.
 //
-// [View.Get] needs [PartitionKey] on every source for it, or [FullReplay].
+// For [View.Get] every source needs [PartitionKey], or the read [FullReplay].
 func AsOf(t time.Time) RowsOption {
 	return func(o *readOptions) {
 		if t = t.UTC(); !t.IsZero() {
@@ -35,8 +36,9 @@ func AsOf(t time.Time) RowsOption {
 	}
 }
 
-// AsKnownAt gives rows as they could be known at t: events that the store accepted at or before t count. It can be
-// combined with [AsOf]. Sources that do not tell when events were accepted make it fail with [ErrNoAcceptTime].
+// AsKnownAt returns rows as they were known at t. Events that the store accepted at or before t count. It can be
+// combined with [AsOf]. The read fails with [ErrNoAcceptTime] if a source does not record accept times. The zero time
+// has no effect.
 func AsKnownAt(t time.Time) RowsOption {
 	return func(o *readOptions) {
 		if t = t.UTC(); !t.IsZero() {
@@ -45,19 +47,20 @@ func AsKnownAt(t time.Time) RowsOption {
 	}
 }
 
-// AllowStale gives rows of another definition, if there are such and they can be decoded; Meta says so.
+// AllowStale returns rows of another definition, if there are any and they can be decoded. Meta.RebuildStatus is
+// [Stale] then.
 func AllowStale() RowsOption { return func(o *readOptions) { o.allowStale = true } }
 
-// RequireComplete makes a read fail with [ErrIncomplete] unless the rows are proven to account for the whole history, which
-// those of a source whose events or states expire never are.
+// RequireComplete makes a read fail with [ErrIncomplete] unless the rows are proven to account for the whole history,
+// which is impossible if events or states of a source expire.
 func RequireComplete() RowsOption { return func(o *readOptions) { o.requireComplete = true } }
 
-// Partial replays what is left where history before the wanted instant has expired, instead of failing with a *[HistoryExpiredError];
-// Meta.HistoryComplete and Meta.NoGapSeen are false then.
+// Partial replays what is left if history before the requested time has expired, instead of failing with a
+// *[HistoryExpiredError]. Meta.HistoryComplete and Meta.NoGapSeen are false then.
 func Partial() RowsOption { return func(o *readOptions) { o.partial = true } }
 
-// FullReplay lets [View.Get] read a source whole to find the events of one group as of a moment, where the source has no
-// [PartitionKey]. It costs what a build reads; see [View.Explain].
+// FullReplay allows [View.Get] to scan a source without [PartitionKey] for the events of one group. The scan costs as
+// much as a build reads; see [View.Explain].
 func FullReplay() RowsOption { return func(o *readOptions) { o.fullReplay = true } }
 
 func collectReadOptions(opts []RowsOption) (o readOptions, err error) {
@@ -72,16 +75,16 @@ func collectReadOptions(opts []RowsOption) (o readOptions, err error) {
 
 func (o readOptions) isReplay() bool { return o.asOf != nil || o.knownAt != nil }
 
-// collectView is collectRows without what is for logs.
+// collectRowOptions collects the options of a view, without those of logs.
 func collectRowOptions(opts []RowsOption) (readOptions, error) {
 	o, err := collectReadOptions(opts)
 	if err == nil && (o.forKey != nil || !o.since.IsZero()) {
-		err = badOption("Of and Since are for logs")
+		err = badOption("ForKey and Since are for logs")
 	}
 	return o, err
 }
 
-// past is the window of a replay, and the meta of its rows.
+// replayWindow returns the window of a replay, and the meta of its rows.
 func (v *view) replayWindow(ctx context.Context, o readOptions) (window, Meta, error) {
 	w, meta, err := replayWindowOf(v.Name, v.all, v.now(), o)
 	if err == nil && meta.NoGapSeen {
@@ -90,13 +93,14 @@ func (v *view) replayWindow(ctx context.Context, o readOptions) (window, Meta, e
 	return w, meta, err
 }
 
+// replayWindowOf returns the window of a replay of these sources, and the meta of its rows.
 func replayWindowOf(view string, all []*origin, now time.Time, o readOptions) (window, Meta, error) {
 	w := window{now: now, since: o.since}
 	meta := Meta{RebuildStatus: Complete, HistoryComplete: provable(all), NoGapSeen: true, HistoryFloor: historyFloor(all, now), Through: now}
 	one := 1.0
 	meta.RebuildProgress = &one
 	if o.asOf != nil {
-		if meta.AsOf = o.asOf; o.asOf.Before(now) { // otherwise everything has happened
+		if meta.AsOf = o.asOf; o.asOf.Before(now) { // otherwise all events count
 			w.asOf = *o.asOf
 		}
 	}
@@ -124,7 +128,7 @@ func replayWindowOf(view string, all []*origin, now time.Time, o readOptions) (w
 	return w, meta, nil
 }
 
-// key is the key that a log is narrowed to, for the sources of its entity.
+// keyFor returns the key that a log is limited to if it is of the source's entity, otherwise the zero Value.
 func (o readOptions) keyFor(from *origin) reflect.Value {
 	if o.forKey == nil || from.core == nil {
 		return reflect.Value{}
@@ -136,7 +140,7 @@ func (o readOptions) keyFor(from *origin) reflect.Value {
 	return v
 }
 
-// counted completes the meta of a replay.
+// addCounters completes the meta of a replay.
 func (o readOptions) addCounters(meta *Meta, n Counters) {
 	meta.Counters = n
 	if n.Baselines > 0 || n.Ungrouped > 0 {
@@ -144,7 +148,7 @@ func (o readOptions) addCounters(meta *Meta, n Counters) {
 	}
 }
 
-// expired reports that a row would have been gone at the moment of a replay.
+// expired reports whether a row would have expired at the time of a replay.
 func (v *view) expired(touched time.Time, w window) bool {
 	at := w.now
 	if !w.asOf.IsZero() {
@@ -156,7 +160,7 @@ func (v *view) expired(touched time.Time, w window) bool {
 	return v.Retention > 0 && touched.Add(v.Retention).Unix() <= at.Unix()
 }
 
-// replayed is a group as callers see it: as its row would be.
+// replayedRow returns a group as its stored row would be.
 func (v *view) replayedRow(g *groupState) (anyRow, error) {
 	row := v.toRow(g)
 	k, err := v.keys.roundTrip(reflect.ValueOf(g.key))
@@ -196,7 +200,7 @@ func (v *view) replayRow(ctx context.Context, k any, group string, o readOptions
 	return row, meta, err
 }
 
-// rowsPast replays the history and gives every row, until give is satisfied.
+// replayRows replays the history and gives every row, until give has enough.
 func (v *view) replayRows(ctx context.Context, o readOptions, give func(group string, row anyRow) bool) (Meta, error) {
 	w, meta, err := v.replayWindow(ctx, o)
 	if err != nil {
@@ -225,10 +229,10 @@ func (v *view) replayRows(ctx context.Context, o readOptions, give func(group st
 	return meta, err
 }
 
-// errEnough ends a replay whose caller needs no more.
+// errStop ends a replay early.
 var errStop = fmt.Errorf("enough")
 
-// pagePast replays the history and keeps the rows of one page.
+// replayPage replays the history and keeps the rows of one page.
 func (v *view) replayPage(ctx context.Context, p *Page[anyRow], offset int64, o readOptions) error {
 	meta, err := v.replayRows(ctx, o, func(_ string, row anyRow) bool {
 		p.count(row, offset)
@@ -266,5 +270,5 @@ func (v *view) replayAfter(ctx context.Context, p *Page[anyRow], after string, o
 	return err
 }
 
-// replayed stands for a generation in the cursors of replays.
+// replayCursorID stands for a generation in the cursors of replays.
 const replayCursorID = "-"

@@ -53,7 +53,7 @@ func Segments(n int) BuildOption {
 func CheckpointEvery(rows int) BuildOption {
 	return func(o *buildOptions) {
 		if o.checkpointEvery = rows; rows < 1 {
-			o.err = badOption("NoteEvery must be 1 or more")
+			o.err = badOption("CheckpointEvery must be 1 or more")
 		}
 	}
 }

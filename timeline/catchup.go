@@ -238,7 +238,7 @@ func (a *incrementalFold) markLate(g *groupState, k any) error {
 		a.late = map[string]any{}
 	}
 	if len(a.late) == maxRefolds {
-		return &LimitError{View: a.b.Name, What: "groups to be folded from their whole history; rebuild instead", Limit: maxRefolds}
+		return &LimitError{View: a.b.Name, What: "groups to fold from their whole history; rebuild instead", Limit: maxRefolds}
 	}
 	a.late[g.group] = k
 	return nil

@@ -278,7 +278,7 @@ func unstorableField(t reflect.Type, sets bool, seen map[reflect.Type]bool) stri
 	}
 	seen[t] = true
 	if !sets && t == reflect.TypeFor[[][]byte]() {
-		return fmt.Sprintf("a %s is stored as a set, which keeps neither order nor an element twice", t)
+		return fmt.Sprintf("a %s is stored as a set, which preserves neither order nor duplicates", t)
 	}
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array:
@@ -286,7 +286,7 @@ func unstorableField(t reflect.Type, sets bool, seen map[reflect.Type]bool) stri
 	case reflect.Map:
 		return unstorableField(t.Elem(), sets, seen)
 	case reflect.Interface:
-		return fmt.Sprintf("a %s comes back as another type", t)
+		return fmt.Sprintf("a %s is read back as another type", t)
 	case reflect.Struct:
 		for i := range t.NumField() {
 			f := t.Field(i)
@@ -298,7 +298,7 @@ func unstorableField(t reflect.Type, sets bool, seen map[reflect.Type]bool) stri
 			case tagged == "-":
 				return fmt.Sprintf("field %s of %s is not stored", f.Name, t)
 			case !sets && isSet(tagged):
-				return fmt.Sprintf("field %s of %s is stored as a set, which keeps neither order nor an element twice; use a list, or a map with entries of bool", f.Name, t)
+				return fmt.Sprintf("field %s of %s is stored as a set, which preserves neither order nor duplicates; use a list, or a map of bool", f.Name, t)
 			default:
 				if problem := unstorableField(f.Type, sets, seen); problem != "" {
 					return problem
@@ -318,7 +318,7 @@ func (k valueCodec) checkRoundTrip(v reflect.Value) error {
 		return err
 	}
 	if at, differs := differingPath(v, back, ""); differs {
-		return fmt.Errorf("%w: %s is not kept", ErrStateLost, fieldName(at))
+		return fmt.Errorf("%w: %s is not preserved", ErrStateLost, fieldName(at))
 	}
 	return nil
 }

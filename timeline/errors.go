@@ -11,23 +11,23 @@ import (
 // Classes of errors, for errors.Is.
 var (
 	// ErrRebuildRequired is a *[StaleError]: there are no rows of this definition.
-	ErrRebuildRequired = errors.New("the rows have to be rebuilt")
+	ErrRebuildRequired = errors.New("the rows must be rebuilt")
 	// ErrBuilding is a *[BuildingError]: another builder is at work.
 	ErrBuilding = errors.New("another builder is at work")
 	// ErrLeaseLost reports that another builder took over from this one, which stopped.
 	ErrLeaseLost = errors.New("another builder has taken over")
 	// ErrGroupKeyMissing reports that an event has no group key.
-	ErrGroupKeyMissing = errors.New("the event lacks its group key")
+	ErrGroupKeyMissing = errors.New("the event has no group key")
 	// ErrHistoryGap is a *[HistoryExpiredError]: history before the requested time has expired.
 	ErrHistoryGap = errors.New("history has expired")
 	// ErrIncomplete reports that a read with [RequireComplete] found a history that is not proven complete.
 	ErrIncomplete = errors.New("the history is not complete")
 	// ErrNoAcceptTime reports that a source does not record when its events were accepted.
-	ErrNoAcceptTime = errors.New("a source does not tell when its events were accepted")
+	ErrNoAcceptTime = errors.New("a source does not record when its events were accepted")
 	// ErrDuplicate is the cause of an *[EventError]: two events have the same identity but different content.
 	ErrDuplicate = errors.New("another event has the same source, time and key")
 	// ErrPayloadVersion is the cause of an *[EventError]: the source cannot read the payload's version.
-	ErrPayloadVersion = errors.New("the payload version is not known")
+	ErrPayloadVersion = errors.New("unknown payload version")
 	// ErrUnknownEvent is the cause of an *[EventError]: a classifier returned a name that was not declared.
 	ErrUnknownEvent = errors.New("the event's name was not declared")
 )
@@ -42,9 +42,9 @@ type StaleError struct {
 
 func (e *StaleError) Error() string {
 	if e.Have == "" {
-		return fmt.Sprintf("timeline %s: %v: there are none yet", e.View, ErrRebuildRequired)
+		return fmt.Sprintf("timeline %s: %v: none were built yet", e.View, ErrRebuildRequired)
 	}
-	return fmt.Sprintf("timeline %s: %v: they are of definition %s, the program has %s", e.View, ErrRebuildRequired, e.Have, e.Want)
+	return fmt.Sprintf("timeline %s: %v: they were built by definition %s, the program has %s", e.View, ErrRebuildRequired, e.Have, e.Want)
 }
 
 // Is reports whether target is [ErrRebuildRequired].
@@ -73,7 +73,7 @@ type HistoryExpiredError struct {
 }
 
 func (e *HistoryExpiredError) Error() string {
-	return fmt.Sprintf("timeline %s: %v: it is complete from %s on, not at %s", e.View, ErrHistoryGap, e.Floor.UTC().Format(time.RFC3339), e.At.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("timeline %s: %v: it is complete from %s, not at %s", e.View, ErrHistoryGap, e.Floor.UTC().Format(time.RFC3339), e.At.UTC().Format(time.RFC3339))
 }
 
 // Is reports whether target is [ErrHistoryGap].
@@ -128,7 +128,7 @@ func (e *LimitError) Error() string {
 }
 
 // ErrStateLost is the cause of an *[EventError]: a state would be read back from storage as a different one.
-var ErrStateLost = errors.New("the state would come back from storage as another one")
+var ErrStateLost = errors.New("the state would be read back from storage as a different one")
 
 // badOption returns the error for a mistake in the arguments of a call.
 func badOption(format string, args ...any) error {

@@ -66,7 +66,7 @@ func (r *record) fingerprint(position string) uint64 {
 	return h.Sum64()
 }
 
-var errCorruptRecord = errors.New("timeline: the bytes are no event")
+var errCorruptRecord = errors.New("timeline: malformed event")
 
 // formatInstant returns a time as text that sorts by time.
 func formatInstant(t time.Time) (string, error) { return key.Nano.Format(t) }
@@ -240,7 +240,7 @@ func Upgrade[Old, New any](from int, f func(Old) (New, error)) SourceOption {
 			o.problem("the upgrade from version %d has no function", from)
 			return
 		case o.core == nil:
-			o.problem("a feed gives payloads in today's shape")
+			o.problem("a feed cannot be upgraded: it yields payloads of the current version")
 			return
 		}
 		if s.codec, err = schema.CodecOf(s.old, o.core.Schema.Options); err != nil {
@@ -262,9 +262,9 @@ func (o *origin) upgradeProblems() (problems []string) {
 		}
 		switch {
 		case s.from < 1:
-			bad("payload versions begin at 1, not at %d", s.from)
+			bad("payload versions start at 1, not %d", s.from)
 		case s.from >= o.payloadVersion:
-			bad(`there is an upgrade from payload version %d, and today's is %d: raise payload:"…" in entity.Key`, s.from, o.payloadVersion)
+			bad(`there is an upgrade from payload version %d, but the current version is %d: raise payload:"…" in entity.Key`, s.from, o.payloadVersion)
 		case next == s.from:
 			bad("there are two upgrades from payload version %d", s.from)
 		case next != s.from+1:

@@ -262,6 +262,6 @@ func ExampleNew() {
 	})
 	fmt.Println(err)
 	// Output:
-	// EDD-9081 timeline.Projection journeys.Version: it must be 1 or more; raise it whenever a function of the definition changes what it does
-	// EDD-9083 timeline.Projection journeys.When: no source has events named "delivery.append"; did you mean delivery.appended?
+	// EDD-9081 timeline.Projection journeys.Version: it must be 1 or more; raise it when a function of the definition changes
+	// EDD-9083 timeline.Projection journeys.Handlers: no source has events named "delivery.append"; did you mean delivery.appended?
 }

@@ -182,6 +182,7 @@ func (l *lab) devices(change ...func(*timeline.Projection[string, totals])) time
 	return f
 }
 
+// view is a [View] without its types.
 func view[K comparable, S any](l *lab, f timeline.Projection[K, S]) *timeline.View[K, S] {
 	l.t.Helper()
 	v, err := timeline.New(l.db, f)

@@ -150,7 +150,7 @@ func define(f Projection[any, any], t rowTypes) (*definition, error) {
 	c := &checker{what: "timeline.Projection " + f.Name}
 	c.name(f.Name)
 	if f.Version < 1 {
-		c.bad(schema.CodeTimelineVersion, "Version", "it must be 1 or more; raise it whenever a function of the definition changes what it does")
+		c.bad(schema.CodeTimelineVersion, "Version", "it must be 1 or more; raise it when a function of the definition changes")
 	}
 	c.memory(f.Memory)
 	var byName map[string]*origin
@@ -236,7 +236,7 @@ func (o *origin) checkPartition(k any, r *record) error {
 		return err
 	}
 	if !expr.HoldsKey(cond, plan.KeyOf(o.core.Schema, r.item)) {
-		return fmt.Errorf("the event lies outside of the partition that PartitionKey gives for its group")
+		return fmt.Errorf("the event is outside the partition that PartitionKey returns for its group")
 	}
 	return nil
 }
@@ -317,12 +317,12 @@ func (c *checker) name(name string) {
 func (c *checker) source(s Source) (all []*origin, byName map[string]*origin) {
 	byName = map[string]*origin{}
 	if s == nil {
-		c.bad(schema.CodeTimelineSource, "Source", "there is no source")
+		c.bad(schema.CodeTimelineSource, "Source", "a source is required")
 		return nil, byName
 	}
 	all = s.origins()
 	if len(all) == 0 {
-		c.bad(schema.CodeTimelineSource, "Source", "the merge has no source")
+		c.bad(schema.CodeTimelineSource, "Source", "Merge has no source")
 	}
 	ids := map[string]bool{}
 	for i, o := range all {
@@ -342,7 +342,7 @@ func (c *checker) source(s Source) (all []*origin, byName map[string]*origin) {
 		ids[o.id] = true
 		for _, name := range o.eventNames {
 			if name == "" || byName[name] != nil {
-				c.bad(schema.CodeTimelineSource, "Source", "%s: the event name %q is empty or there twice", title, name)
+				c.bad(schema.CodeTimelineSource, "Source", "%s: the event name %q is empty or used twice", title, name)
 			}
 			byName[name] = o
 		}
@@ -362,20 +362,20 @@ func (c *checker) upgrades(all []*origin) {
 // handlers checks that each handler fits an event of a source.
 func (c *checker) handlers(when []Handler[any, any], byName map[string]*origin) {
 	if len(when) == 0 {
-		c.bad(schema.CodeTimelineHandler, "When", "there is no handler; timeline.Log reads the events themselves")
+		c.bad(schema.CodeTimelineHandler, "Handlers", "a handler is required; use timeline.Log to list the events themselves")
 	}
 	seen := map[string]bool{}
 	for _, h := range when {
 		switch o := byName[h.event]; {
 		case h.missing || h.key == nil:
-			c.bad(schema.CodeTimelineHandler, "When", "the handler of %q has a nil function", h.event)
+			c.bad(schema.CodeTimelineHandler, "Handlers", "the handler of %q has a nil function", h.event)
 		case o == nil:
-			c.bad(schema.CodeTimelineHandler, "When", "no source has events named %q%s", h.event, suggestion(h.event, byName))
+			c.bad(schema.CodeTimelineHandler, "Handlers", "no source has events named %q%s", h.event, suggestion(h.event, byName))
 		case h.payload != o.payload:
-			c.bad(schema.CodeTimelineHandler, "When", "the handler of %q takes a %s, the event has a %s", h.event, h.payload, o.payload)
+			c.bad(schema.CodeTimelineHandler, "Handlers", "the handler of %q takes a %s, the event has a %s", h.event, h.payload, o.payload)
 		}
 		if seen[h.event] {
-			c.bad(schema.CodeTimelineHandler, "When", "%q has two handlers", h.event)
+			c.bad(schema.CodeTimelineHandler, "Handlers", "%q has two handlers", h.event)
 		}
 		seen[h.event] = true
 	}
@@ -413,7 +413,7 @@ func (c *checker) memory(bytes int) {
 // retention checks that rows do not outlive their history.
 func (c *checker) retention(d time.Duration, all []*origin) {
 	if d < 0 || d%time.Second != 0 {
-		c.bad(schema.CodeTimelineRetention, "Retention", "it must be a number of whole seconds, or 0 for ever")
+		c.bad(schema.CodeTimelineRetention, "Retention", "it must be a whole number of seconds, or 0 for no expiry")
 		return
 	}
 	for _, o := range all {
@@ -437,11 +437,11 @@ func (c *checker) groups(t rowTypes, all []*origin) (groupKeyCodec, valueCodec) 
 		problem = fmt.Sprintf("it cannot be stored: %v", err)
 	}
 	if problem != "" {
-		c.bad(schema.CodeTimelineKey, "When", "group key %s: %s", k, problem)
+		c.bad(schema.CodeTimelineKey, "Handlers", "group key %s: %s", k, problem)
 	}
 	for _, o := range all {
 		if o.partitionOf != nil && o.partitionKeyType != k {
-			c.bad(schema.CodeTimelineKey, "Source", "%s: Within takes a %s, groups have the key %s", o.id, o.partitionKeyType, k)
+			c.bad(schema.CodeTimelineKey, "Source", "%s: PartitionKey takes a %s, the group key is %s", o.id, o.partitionKeyType, k)
 		}
 	}
 	return shape, keys

@@ -268,27 +268,27 @@ func TestSource_MistakesAreToldWithTheirSource(t *testing.T) {
 	day := func(string) reading { return reading{} }
 	classify := timeline.Classify([]string{"a"}, func(timeline.Event[reading]) string { return "a" })
 	for want, s := range map[string]timeline.Source{
-		"the series is nil":                      timeline.Series[reading](nil),
-		"the history is nil":                     timeline.Versions[message](nil),
-		"the store is nil":                       timeline.Items[message](nil, &entity.Fields[message]().Updated),
-		"a source is nil":                        timeline.Merge(nil),
-		"the merge has no source":                timeline.Merge(),
-		"is merged with itself":                  timeline.Merge(timeline.Series(l.readings), timeline.Series(l.readings, classify)),
-		"an option is nil":                       timeline.Series(l.readings, nil),
-		"two options PartitionKey":               timeline.Series(l.readings, timeline.PartitionKey(day), timeline.PartitionKey(day)),
-		"PartitionKey needs a function":          timeline.Series(l.readings, timeline.PartitionKey[string, reading](nil)),
-		"PartitionKey gives a timeline_test.mes": timeline.Series(l.readings, timeline.PartitionKey(func(string) message { return message{} })),
-		"it is classified twice":                 timeline.Series(l.readings, classify, classify),
-		"Classify needs names":                   timeline.Series(l.readings, timeline.Classify[reading](nil, nil)),
-		"Classify is for events of":              timeline.Series(l.readings, timeline.Classify([]string{"a"}, func(timeline.Event[message]) string { return "" })),
-		"is empty or there twice":                timeline.Series(l.readings, timeline.Classify([]string{"a", "a"}, func(timeline.Event[reading]) string { return "" })),
-		"AcceptedAt is for Items":                timeline.Series(l.readings, timeline.AcceptedAt(&entity.Fields[reading]().At)),
-		"a field of the prototype":               timeline.Items(l.messages, new(time.Time)),
-		"must be a time, or an integer":          timeline.Items(l.messages, &entity.Fields[message]().Text),
-		"a feed needs a name":                    timeline.Feed("", []string{"a"}, nothing),
-		"a feed needs the names":                 timeline.Feed[reading]("f", nil, nil),
-		"the payload cannot be kept":             timeline.Feed("f", []string{"a"}, func(context.Context) iter.Seq2[timeline.Event[hidden], error] { return nil }),
-		"a feed gives payloads in today's":       timeline.Feed("f", []string{"a"}, nothing, timeline.Upgrade(1, func(r reading) (reading, error) { return r, nil })),
+		"the series is nil":                        timeline.Series[reading](nil),
+		"the history is nil":                       timeline.Versions[message](nil),
+		"the store is nil":                         timeline.Items[message](nil, &entity.Fields[message]().Updated),
+		"a source is nil":                          timeline.Merge(nil),
+		"Merge has no source":                      timeline.Merge(),
+		"is merged with itself":                    timeline.Merge(timeline.Series(l.readings), timeline.Series(l.readings, classify)),
+		"an option is nil":                         timeline.Series(l.readings, nil),
+		"PartitionKey is given twice":              timeline.Series(l.readings, timeline.PartitionKey(day), timeline.PartitionKey(day)),
+		"PartitionKey needs a function":            timeline.Series(l.readings, timeline.PartitionKey[string, reading](nil)),
+		"PartitionKey returns a timeline_test.mes": timeline.Series(l.readings, timeline.PartitionKey(func(string) message { return message{} })),
+		"Classify is given twice":                  timeline.Series(l.readings, classify, classify),
+		"Classify needs names":                     timeline.Series(l.readings, timeline.Classify[reading](nil, nil)),
+		"Classify is for events of":                timeline.Series(l.readings, timeline.Classify([]string{"a"}, func(timeline.Event[message]) string { return "" })),
+		"is empty or used twice":                   timeline.Series(l.readings, timeline.Classify([]string{"a", "a"}, func(timeline.Event[reading]) string { return "" })),
+		"AcceptedAt is for Items":                  timeline.Series(l.readings, timeline.AcceptedAt(&entity.Fields[reading]().At)),
+		"a field of the prototype":                 timeline.Items(l.messages, new(time.Time)),
+		"must be a time, or an integer":            timeline.Items(l.messages, &entity.Fields[message]().Text),
+		"a feed needs a name":                      timeline.Feed("", []string{"a"}, nothing),
+		"a feed needs the names":                   timeline.Feed[reading]("f", nil, nil),
+		"the payload cannot be stored":             timeline.Feed("f", []string{"a"}, func(context.Context) iter.Seq2[timeline.Event[hidden], error] { return nil }),
+		"a feed cannot be upgraded":                timeline.Feed("f", []string{"a"}, nothing, timeline.Upgrade(1, func(r reading) (reading, error) { return r, nil })),
 	} {
 		_, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: s})
 		if assert.Equal(t, []string{"EDD-9082"}, codes(err), want) {
@@ -297,7 +297,7 @@ func TestSource_MistakesAreToldWithTheirSource(t *testing.T) {
 	}
 	assert.Equal(t, []string{"EDD-9084"}, mistakes(l, l.sites(func(f *timeline.Projection[string, totals]) {
 		f.Source = timeline.Series(l.readings, timeline.PartitionKey(func(int) reading { return reading{} }))
-	})), "Within takes another key than groups have")
+	})), "PartitionKey takes another key than groups have")
 }
 
 func TestRead_MistakesInOptionsComeBeforeAnyRequest(t *testing.T) {

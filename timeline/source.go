@@ -132,7 +132,7 @@ func Classify[T any](names []string, name func(Event[T]) string) SourceOption {
 	return func(o *origin) {
 		switch {
 		case o.classify != nil:
-			o.problem("it is classified twice")
+			o.problem("Classify is given twice")
 		case len(names) == 0 || name == nil:
 			o.problem("Classify needs names and a function")
 		case o.payload != reflect.TypeFor[T]():
@@ -152,11 +152,11 @@ func PartitionKey[K comparable, T any](key func(K) T) SourceOption {
 	return func(o *origin) {
 		switch {
 		case o.partitionOf != nil:
-			o.problem("it has two options PartitionKey")
+			o.problem("PartitionKey is given twice")
 		case key == nil:
 			o.problem("PartitionKey needs a function")
 		case o.core == nil || o.core.Schema.Type != reflect.TypeFor[T]():
-			o.problem("PartitionKey gives a %s, of which the source does not read items", reflect.TypeFor[T]())
+			o.problem("PartitionKey returns a %s, but the source does not read such items", reflect.TypeFor[T]())
 		default:
 			o.partitionKeyType = reflect.TypeFor[K]()
 			o.partitionOf = func(k any) reflect.Value { return reflect.ValueOf(key(k.(K))) }
@@ -183,12 +183,12 @@ func Series[T any](s *timeseries.Series[T], opts ...SourceOption) Source {
 	}
 	c, ok := schema.Feature[seriesDecl](o.core.Schema)
 	if !ok || !o.core.Schema.HasMetadata {
-		o.problem("in tables that are shared with effect-dynamodb events do not tell when they were accepted")
+		o.problem("in tables shared with effect-dynamodb, events have no accept time")
 		return o
 	}
 	clock := c.OrderBy()
 	if clock.Key.Kind != key.Time && !clock.Epoch {
-		o.problem("orderBy %s is no time", clock.Name)
+		o.problem("orderBy %s is not a time", clock.Name)
 	}
 	o.eventNames, o.retention, o.hasAcceptTimes = []string{o.eventName("appended")}, c.Kept(), true
 	o.acceptedAt = func(it item.Item) (time.Time, error) { return key.Nano.FromValue(it[schema.AtAttr]) }
@@ -201,17 +201,17 @@ func Series[T any](s *timeseries.Series[T], opts ...SourceOption) Source {
 
 // itemEvents makes one event of every item.
 type itemEvents struct {
-	o     *origin
-	name  string // of the events
-	clock *schema.Attr
-	seen  func(item.Item) (time.Time, error) // when the item was accepted; nil: it does not tell
+	o          *origin
+	name       string // of the events
+	clock      *schema.Attr
+	acceptedAt func(item.Item) (time.Time, error) // when the item was accepted; nil: not recorded
 }
 
 func (e itemEvents) push(it map[string]value, give func(*record) error) error {
 	r := &record{name: e.name, key: plan.KeyID(plan.KeyOf(e.o.core.Schema, it)), item: it, payloadVersion: storedVersion(it)}
 	at, err := e.clock.Format.FromValue(it[e.clock.Name])
-	if err == nil && e.seen != nil {
-		r.acceptedAt, err = e.seen(it)
+	if err == nil && e.acceptedAt != nil {
+		r.acceptedAt, err = e.acceptedAt(it)
 	}
 	r.at = at
 	if err != nil {
@@ -257,7 +257,7 @@ func Items[T any, V any](s *entity.Store[T], at *V, opts ...SourceOption) Source
 		o.retention = lifetime(x)
 	}
 	if o.core.Schema.Options.Interop {
-		o.problem("in tables that are shared with effect-dynamodb nothing shows which current items from others")
+		o.problem("in tables shared with effect-dynamodb, current items cannot be distinguished from others")
 	}
 	return o.finish(opts)
 }
@@ -315,7 +315,7 @@ func Feed[P any](name string, events []string, read func(context.Context) iter.S
 	}
 	codec, err := schema.CodecOf(o.payload, schema.Options{Precision: key.Nano})
 	if err != nil {
-		o.problem("the payload cannot be kept: %v", err)
+		o.problem("the payload cannot be stored: %v", err)
 	}
 	o.decode = func(_ *origin, r *record, it item.Item) (any, Stage, error) {
 		v := reflect.New(o.payload)
@@ -325,7 +325,7 @@ func Feed[P any](name string, events []string, read func(context.Context) iter.S
 		return v.Elem().Interface(), "", nil
 	}
 	if problem := unstorableField(o.payload, true, map[reflect.Type]bool{}); problem != "" {
-		o.problem("the payload cannot be kept: %s", problem)
+		o.problem("the payload cannot be stored: %s", problem)
 	}
 	o.hasAcceptTimes = true
 	o.feed = func(ctx context.Context) iter.Seq2[*record, error] {

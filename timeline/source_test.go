@@ -334,7 +334,7 @@ func TestWithin_AnEventElsewhereStopsTheBuild(t *testing.T) {
 	l.append("d-1", "d-1", 1)
 	l.append("d-2", "elsewhere", 2)
 	v := view(l, l.devices(func(f *timeline.Projection[string, totals]) {
-		f.Handlers[0] = timeline.On("reading.appended", bySite, sum) // Within says that the group is the device
+		f.Handlers[0] = timeline.On("reading.appended", bySite, sum) // PartitionKey says that the group is the device
 	}))
 	_, err := v.Rebuild(l.ctx)
 	var wrong *timeline.EventError

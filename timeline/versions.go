@@ -55,10 +55,10 @@ func Versions[T any](h *versioned.History[T], opts ...SourceOption) Source {
 	}
 	s := o.core.Schema
 	if s.UpdatedAt == nil {
-		o.problem(`the entity needs a field with entity:"updated_at": it says when a change happened`)
+		o.problem(`the entity needs a field with entity:"updated_at", the time of a change`)
 	}
 	if !s.HasMetadata {
-		o.problem("in tables that are shared with effect-dynamodb the states of an item do not tell what happened")
+		o.problem("in tables shared with effect-dynamodb, the states of an item do not show what happened")
 	}
 	if r, ok := schema.Feature[snapshotter](s); ok {
 		o.retention = r.Kept()
@@ -199,7 +199,7 @@ func (l *versionEvents) emit(it item.Item, give func(*record) error) (err error)
 	return give(r)
 }
 
-var errDisorder = errors.New("the version that is stored in the snapshot is not the one in its key")
+var errDisorder = errors.New("the version stored in the snapshot is not the one in its key")
 
 // change returns what happened between two states.
 func (l *versionEvents) change(before, after item.Item) string {

@@ -15,62 +15,62 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Status says in what state the stored rows of a view are.
+// Status is the state of a view's stored rows.
 type Status string
 
-// The states of a view.
+// The states of a view's rows.
 const (
 	Pending     Status = "pending"     // never built
-	InProgress  Status = "in_progress" // being built, under a lease; rows of an earlier build are served meanwhile
-	Interrupted Status = "interrupted" // a build was cut off: its builder gave up, or its lease has ended. Resume goes on with it
+	InProgress  Status = "in_progress" // a build holds the lease; rows of an earlier build are served meanwhile
+	Interrupted Status = "interrupted" // a build gave up or lost its lease; Resume can continue it
 	Complete    Status = "complete"    // built by the running definition
 	Failed      Status = "failed"      // the last build or catch-up failed; see Failure
 	Stale       Status = "stale"       // built by another definition
 )
 
-// Meta says how complete and how recent rows are. It comes with every result.
+// Meta describes how complete and how recent rows are. Every read returns it.
 //
-// HistoryComplete says that the rows account for everything that the sources have accepted up to Through, or AsOf, and is
-// true only when that is proven: the history was read whole, no state of an item is missing in it, no event was passed over for
-// want of a group key, and no source lets events, or all the states of an item, expire. It is false always where one does: what
-// has expired leaves nothing to see it by. The proof takes the declarations at their word: they never had a time to live, and a [Feed] gives all
-// of its events. What was purged or deleted on purpose is no part of the history.
+// HistoryComplete reports that the rows account for everything the sources accepted up to Through, or AsOf. It is true
+// only if that is proven: the history was read completely, no state of an item is missing, no event lacked a group
+// key, and no source lets events, or all states of an item, expire. Where a source expires events it is always false,
+// because expired events leave no trace. The proof trusts the declarations: they never had a time to live before, and
+// a [Feed] yields all of its events. What was purged or deleted on purpose is not part of the history.
 //
-// NoGapSeen is the judgement without the proof: nothing that was read shows that anything is missing. Of a source that
-// expires it says that the builds of the view, one after the other within the time to live, have seen no event that has
-// expired since; it begins with a build that found such sources empty, or nothing in the older half of what is kept, and what
-// had expired before that is not known. It ends when the first event since then has expired, or the definition changes. Items
-// whose end is a field of their own have it false always.
+// NoGapSeen is the same judgement without the proof: nothing that was read shows that anything is missing. For a
+// source that expires events it means that the view's builds, one after the other within the time to live, have seen
+// no event that has expired since. It starts with a build that found such sources empty, or without events in the
+// older half of their retention; what had expired before is unknown. It ends when the first event since then has
+// expired, or the definition changes. For items whose expiry is a field of their own it is always false.
 //
-// For a [Log] both are about what is at or after HistoryFloor.
+// For a [Log] both are about events at or after HistoryFloor.
 type Meta struct {
 	RebuildStatus   Status     `json:"rebuild_status"`
-	RebuildProgress *float64   `json:"rebuild_progress"` // 0 to 1: how much of the history has been read; nil if unknown
-	HistoryComplete bool       `json:"history_complete"` // it is proven that the rows account for the whole history up to Through, or AsOf
-	NoGapSeen       bool       `json:"no_gap_seen"`      // nothing shows that they do not, which proves nothing where events expire
+	RebuildProgress *float64   `json:"rebuild_progress"` // 0 to 1: fraction of the history that has been read; nil if unknown
+	HistoryComplete bool       `json:"history_complete"` // the rows are proven to account for the whole history up to Through, or AsOf
+	NoGapSeen       bool       `json:"no_gap_seen"`      // nothing shows that they do not, which is no proof if events expire
 	Through         time.Time  `json:"through"`          // the rows account for events accepted up to here
-	HistoryFloor    time.Time  `json:"history_floor"`    // nothing at or after it has expired; zero when nothing expires
+	HistoryFloor    time.Time  `json:"history_floor"`    // events at or after it have not expired; zero if events do not expire
 	StartedAt       time.Time  `json:"rebuild_started_at"`
 	FinishedAt      time.Time  `json:"rebuild_finished_at"`
-	AsOf            *time.Time `json:"as_of_applied,omitempty"`    // events that happened up to here, given by [AsOf]
-	KnownAt         *time.Time `json:"known_at_applied,omitempty"` // events accepted up to here, given by [AsKnownAt]
+	AsOf            *time.Time `json:"as_of_applied,omitempty"`    // events that happened up to here, from [AsOf]
+	KnownAt         *time.Time `json:"known_at_applied,omitempty"` // events accepted up to here, from [AsKnownAt]
 	Generation      string     `json:"generation,omitempty"`       // of the rows; "" for a replay
-	Rows            int64      `json:"rows"`                       // how many there are
+	Rows            int64      `json:"rows"`                       // number of rows
 	Counters        Counters   `json:"counters"`                   // of the build, or of the replay
-	Failure         *Failure   `json:"failure,omitempty"`          // why the last build or catch-up failed
+	Failure         *Failure   `json:"failure,omitempty"`          // of the last build or catch-up, if it failed
 }
 
-// Counters say what became of the events of a replay.
+// Counters count the events of a replay.
 type Counters struct {
 	Scanned    int64 `dynamodbav:"scanned" json:"scanned"`       // read
 	Folded     int64 `dynamodbav:"folded" json:"folded"`         // applied to a state
 	Unhandled  int64 `dynamodbav:"unhandled" json:"unhandled"`   // without a handler
-	Ungrouped  int64 `dynamodbav:"ungrouped" json:"ungrouped"`   // passed over for want of a group key
-	Upgraded   int64 `dynamodbav:"upgraded" json:"upgraded"`     // brought from an earlier payload version
-	Duplicates int64 `dynamodbav:"duplicates" json:"duplicates"` // there more than once
-	Baselines  int64 `dynamodbav:"baselines" json:"baselines"`   // states before which others are missing
+	Ungrouped  int64 `dynamodbav:"ungrouped" json:"ungrouped"`   // ignored because they lack a group key
+	Upgraded   int64 `dynamodbav:"upgraded" json:"upgraded"`     // upgraded from an earlier payload version
+	Duplicates int64 `dynamodbav:"duplicates" json:"duplicates"` // read more than once
+	Baselines  int64 `dynamodbav:"baselines" json:"baselines"`   // states whose earlier states are missing
 
-	// Oldest is the time of the oldest event that was read of sources that expire without a trace; zero: there was none.
+	// Oldest is the time of the oldest event of sources with expiring events; zero if there was none.
 	Oldest time.Time `dynamodbav:"oldest,omitempty" json:"-"`
 }
 
@@ -87,14 +87,14 @@ func (c *Counters) add(o Counters) {
 	}
 }
 
-// Failure is why a build or catch-up stopped.
+// Failure describes why a build or catch-up stopped.
 type Failure struct {
 	At      time.Time `dynamodbav:"at" json:"at"`
-	Stage   Stage     `dynamodbav:"category,omitempty" json:"category,omitempty"` // "" when it was no event's
+	Stage   Stage     `dynamodbav:"category,omitempty" json:"category,omitempty"` // "" if no event was the cause
 	Event   string    `dynamodbav:"event,omitempty" json:"event,omitempty"`
 	Source  string    `dynamodbav:"source,omitempty" json:"source,omitempty"`
 	Key     string    `dynamodbav:"key,omitempty" json:"key,omitempty"`
-	Group   string    `dynamodbav:"group,omitempty" json:"group,omitempty"` // of a row that could not be stored
+	Group   string    `dynamodbav:"group,omitempty" json:"group,omitempty"` // key of the row that could not be stored
 	Payload int       `dynamodbav:"payload,omitempty" json:"payload,omitempty"`
 	Message string    `dynamodbav:"message" json:"message"`
 }
@@ -103,8 +103,8 @@ type Failure struct {
 type Row[K comparable, S any] struct {
 	Key         K
 	State       S
-	Events      int64     // how many brought it about
-	First, Last time.Time // of its events
+	Events      int64     // number of events applied
+	First, Last time.Time // times of its first and last event
 	ExpiresAt   time.Time // when its retention ends; zero: never
 }
 
@@ -112,11 +112,11 @@ type Row[K comparable, S any] struct {
 type Page[R any] struct {
 	Rows  []R
 	Meta  Meta
-	Page  int    // number of the page, from 1; 0 for one that a cursor led to
-	Size  int    // rows that a page has at most
-	Total int64  // rows of all pages; -1 where they are not counted
-	Pages int64  // how many pages there are, at least 1; -1 where rows are not counted
-	Next  string // cursor of what follows, "" after the last page
+	Page  int    // number of the page, from 1; 0 for a page after a cursor
+	Size  int    // largest number of rows on the page
+	Total int64  // rows on all pages; -1 if not counted
+	Pages int64  // number of pages, at least 1; -1 if not counted
+	Next  string // cursor of the next page, "" after the last page
 }
 
 // add appends a row unless the page is full, and reports whether it did.
@@ -128,7 +128,7 @@ func (p *Page[R]) add(row R) bool {
 	return true
 }
 
-// count takes the next of all rows, of which the page has those from offset on.
+// count counts a row, and adds it if it belongs on the page, which starts at offset.
 func (p *Page[R]) count(row R, offset int64) {
 	if p.Total >= offset {
 		p.add(row)
@@ -136,12 +136,12 @@ func (p *Page[R]) count(row R, offset int64) {
 	p.setTotal(p.Total + 1)
 }
 
-// setTotal sets the number of rows, and with it that of pages.
+// setTotal sets the number of rows, and with it the number of pages.
 func (p *Page[R]) setTotal(rows int64) {
 	p.Total, p.Pages = rows, max((rows+int64(p.Size)-1)/int64(p.Size), 1)
 }
 
-// sequence makes an iterator of a function that gives rows until give has enough. The iterator yields the function's error last.
+// sequence returns an iterator over what run gives. It yields run's error last.
 func sequence[R any](run func(give func(R) bool) error) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
 		stopped := false
@@ -156,21 +156,21 @@ func sequence[R any](run func(give func(R) bool) error) iter.Seq2[R, error] {
 	}
 }
 
-// Authoritative reports that it is proven that the rows account for the whole history: Meta.HistoryComplete.
+// Authoritative reports whether the rows are proven to account for the whole history. It is Meta.HistoryComplete.
 func (p Page[R]) Authoritative() bool { return p.Meta.HistoryComplete }
 
 // View builds and reads the rows of a [Projection]. It is safe for concurrent use.
 type View[K comparable, S any] struct{ view *view }
 
-// view is a [View] whose types are erased.
+// view is a [View] without its types.
 type view struct {
 	*definition
 	stores
 }
 
-// New checks a definition and declares its rows on db, so that entity.DB.CreateTables makes their table. It does no I/O.
-// The error joins an *entity.SchemaError for every mistake, one of them being that another definition has the name;
-// without a database it is an *entity.InputError.
+// New checks a projection and declares its rows on db, so that entity.DB.CreateTables creates their table. It does no
+// I/O. The error joins an *entity.SchemaError for every mistake, including a name that another definition has. Without
+// a database it is an *entity.InputError.
 func New[K comparable, S any](db *entity.DB, f Projection[K, S]) (*View[K, S], error) {
 	d, err := define(f.erased(), rowTypesOf[K, S]())
 	if err != nil {
@@ -196,12 +196,12 @@ func newView(db *entity.DB, d *definition, rows rowStore) (*view, error) {
 		return nil, err
 	}
 	if other, taken := s.core.Views.LoadOrStore(d.Name, d.fingerprint); taken && other != d.fingerprint {
-		return nil, &schema.Error{Code: schema.CodeTimelineName, Type: "timeline.Projection " + d.Name, Field: "Name", Problem: "another definition has the name"}
+		return nil, &schema.Error{Code: schema.CodeTimelineName, Type: "timeline.Projection " + d.Name, Field: "Name", Problem: "another definition has this name"}
 	}
 	return &view{d, s}, nil
 }
 
-// opened is the view of v, or one of which every call fails.
+// opened returns the view of v, or one of which every call fails.
 func (v *View[K, S]) opened() *view {
 	if v != nil && v.view != nil {
 		return v.view
@@ -211,10 +211,10 @@ func (v *View[K, S]) opened() *view {
 	return none
 }
 
-// Fingerprint identifies the definition: rows of another one are not served.
+// Fingerprint returns the identity of the definition. Rows of another fingerprint are not served.
 func (v *View[K, S]) Fingerprint() string { return v.opened().fingerprint }
 
-// DependsOn reports whether rows may change by events of these names.
+// DependsOn reports whether events of any of these names can change rows.
 func (v *View[K, S]) DependsOn(events ...string) bool {
 	byEvent := v.opened().byEvent
 	return slices.ContainsFunc(events, func(name string) bool { _, handled := byEvent[name]; return handled })
@@ -222,16 +222,16 @@ func (v *View[K, S]) DependsOn(events ...string) bool {
 
 func (v *view) now() time.Time { return v.core.Runner.Clock().UTC() }
 
-// String prints the definition.
+// String returns the name, version and fingerprint of the definition.
 func (v *View[K, S]) String() string {
 	d := v.opened()
 	return fmt.Sprintf("timeline %s version %d, definition %s", d.Name, d.Version, d.fingerprint)
 }
 
-// anyRow is a row whose types are erased: the state is a pointer.
+// anyRow is a row without its types: the state is a pointer.
 type anyRow = Row[any, any]
 
-// typed gives a row its types back.
+// typedRow restores the types of a row.
 func typedRow[K comparable, S any](r anyRow) Row[K, S] {
 	row := Row[K, S]{Events: r.Events, First: r.First, Last: r.Last, ExpiresAt: r.ExpiresAt}
 	if r.State != nil { // there is a row
@@ -240,7 +240,7 @@ func typedRow[K comparable, S any](r anyRow) Row[K, S] {
 	return row
 }
 
-// typedPage gives the rows of a page their types back.
+// typedPage restores the types of the rows on a page.
 func typedPage[K comparable, S any](p Page[anyRow]) Page[Row[K, S]] {
 	typed := Page[Row[K, S]]{Meta: p.Meta, Page: p.Page, Size: p.Size, Total: p.Total, Pages: p.Pages, Next: p.Next}
 	for _, r := range p.Rows {
@@ -249,7 +249,7 @@ func typedPage[K comparable, S any](p Page[anyRow]) Page[Row[K, S]] {
 	return typed
 }
 
-// row is a stored row as callers see it.
+// toRow returns a group as callers see it.
 func (v *view) toRow(g *groupState) anyRow {
 	row := anyRow{Key: g.key, State: g.state, Events: g.events, First: g.first, Last: g.last}
 	if v.Retention > 0 {
@@ -258,7 +258,7 @@ func (v *view) toRow(g *groupState) anyRow {
 	return row
 }
 
-// Meta says how complete and how recent the stored rows are. It costs one read.
+// Meta returns how complete and how recent the stored rows are. It costs one read.
 func (v *View[K, S]) Meta(ctx context.Context) (Meta, error) { return v.opened().readMeta(ctx) }
 
 func (v *view) readMeta(ctx context.Context) (meta Meta, err error) {
@@ -270,7 +270,7 @@ func (v *view) readMeta(ctx context.Context) (meta Meta, err error) {
 	return meta, err
 }
 
-// manifest reads what there is about the view; it is empty for one that was never built.
+// manifest reads the view's manifest. It is empty for a view that was never built.
 func (v *view) manifest(ctx context.Context, opts ...entity.ReadOption) (*manifest, error) {
 	m, err := v.manifests.Get(ctx, manifest{View: v.Name}, opts...)
 	if errors.Is(err, entity.ErrNotFound) {
@@ -282,7 +282,7 @@ func (v *view) manifest(ctx context.Context, opts ...entity.ReadOption) (*manife
 	return &m, err
 }
 
-// meta is what a manifest says about the rows of a generation; nil when there are none.
+// meta describes the rows of a generation; g is nil if there are none.
 func (v *view) meta(m *manifest, g *generation) Meta {
 	now := v.now()
 	meta := Meta{RebuildStatus: Pending, HistoryFloor: v.historyFloor(now), Failure: m.Failure}
@@ -310,7 +310,7 @@ func (v *view) meta(m *manifest, g *generation) Meta {
 	return meta
 }
 
-// serve checks the generation that answers a read, nil before the first build, and returns its id.
+// serve checks that a generation may answer a read, and returns its id, "" before the first build.
 func (v *view) serve(m *manifest, g *generation, o readOptions) (Meta, string, error) {
 	meta := v.meta(m, g)
 	if o.requireComplete && !meta.HistoryComplete {
@@ -326,9 +326,10 @@ func (v *view) serve(m *manifest, g *generation, o readOptions) (Meta, string, e
 	}
 }
 
-// Get returns the row of one group. Stored rows cost two reads. With [AsOf] or [AsKnownAt] the events of the group are
-// read: by a query of its partition in a source with [PartitionKey], else of the whole source, which [FullReplay] has to allow.
-// Errors: entity.ErrNotFound when the group has no event; *[StaleError]; *[HistoryExpiredError]; *[EventError]; *entity.InputError.
+// Get returns the row of one group. It costs two reads. With [AsOf] or [AsKnownAt] the events of the group are
+// replayed instead: by a query of its partition in a source with [PartitionKey], otherwise by a scan of the source,
+// which [FullReplay] must allow. Errors: entity.ErrNotFound if the group has no event; *[StaleError]; [ErrIncomplete];
+// *[HistoryExpiredError]; *[EventError]; *entity.InputError.
 func (v *View[K, S]) Get(ctx context.Context, k K, opts ...RowsOption) (Row[K, S], Meta, error) {
 	row, meta, err := v.opened().get(ctx, k, opts)
 	return typedRow[K, S](row), meta, err
@@ -347,7 +348,7 @@ func (v *view) get(ctx context.Context, k any, opts []RowsOption) (row anyRow, m
 		if o.isReplay() {
 			if from := v.withoutPartitionKey(); from != nil && !o.fullReplay {
 				return &plan.InputError{Code: plan.CodeFullReplay, Type: "timeline", Problem: fmt.Sprintf(
-					"%s would be read whole for one group of %s: give the source Within, or the read FullReplay", from.id, v.Name)}
+					"%s would be scanned for one group of %s: give the source PartitionKey, or the read FullReplay", from.id, v.Name)}
 			}
 			row, meta, err = v.replayRow(ctx, k, group, o)
 			return err

@@ -15,27 +15,27 @@ import (
 	"slices"
 )
 
-// Entry is a key to sort by, as bytes, and what belongs to it.
+// Entry is a sort key and its value.
 type Entry struct{ Key, Value []byte }
 
-// Spool collects entries. It is not safe for concurrent use. Close removes its files.
+// Spool collects and sorts entries. It is not safe for concurrent use. Close removes its files.
 type Spool struct {
-	budget  int // bytes held in memory
+	budget  int // bytes to hold in memory
 	dir     string
 	held    []Entry
 	size    int
-	runs    []*runFile // in the order of their entries; those that were merged more often come first
+	runs    []*runFile // in the order of their entries; those merged more often come first
 	entries int
 }
 
-// overhead is what an entry takes in memory beside its bytes.
+// overhead is the memory of an entry besides its bytes.
 const overhead = 64
 
-// New returns an empty spool that holds up to budget bytes in memory and writes its runs to dir, "" for the system's
+// New returns an empty spool that holds up to budget bytes in memory and writes its runs to dir; "" is the system's
 // directory of temporary files.
 func New(budget int, dir string) *Spool { return &Spool{budget: budget, dir: dir} }
 
-// Add keeps an entry. The slices belong to the spool from then on.
+// Add adds an entry. The spool owns the slices afterwards.
 func (s *Spool) Add(key, value []byte) error {
 	s.held = append(s.held, Entry{key, value})
 	s.size += len(key) + len(value) + overhead
@@ -46,14 +46,14 @@ func (s *Spool) Add(key, value []byte) error {
 	return s.spill()
 }
 
-// Len is how many entries there are.
+// Len returns the number of entries.
 func (s *Spool) Len() int { return s.entries }
 
-// Spilled is how many files there are.
+// Spilled returns the number of files.
 func (s *Spool) Spilled() int { return len(s.runs) }
 
-// Sorted yields the entries in the order of their keys, equal ones in the order in which they were added. It can be
-// called again, and ends the adding.
+// Sorted yields the entries in key order, and entries with equal keys in the order in which they were added. It can be
+// called again, but until Reset no entry may be added after the first call.
 func (s *Spool) Sorted() iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		s.sort()
@@ -65,7 +65,7 @@ func (s *Spool) Sorted() iter.Seq2[Entry, error] {
 	}
 }
 
-// Reset forgets all entries, for the next use.
+// Reset removes all entries, so that the spool can be used again.
 func (s *Spool) Reset() error {
 	clear(s.held)
 	s.held, s.size, s.entries = s.held[:0], 0, 0
@@ -86,13 +86,13 @@ func (s *Spool) sort() {
 	slices.SortStableFunc(s.held, func(a, b Entry) int { return bytes.Compare(a.Key, b.Key) })
 }
 
-// spill writes what is held as a sorted run, and merges runs when they get many.
+// spill writes the held entries as a sorted run, and merges runs if there are many.
 func (s *Spool) spill() error {
 	s.sort()
 	if err := s.write(merged(nil, s.held), 0); err != nil {
 		return err
 	}
-	clear(s.held) // lets the entries go, and keeps the slice
+	clear(s.held) // releases the entries and keeps the slice
 	s.held, s.size = s.held[:0], 0
 	for {
 		level := s.runs[len(s.runs)-1].level
@@ -114,8 +114,8 @@ func (s *Spool) spill() error {
 	}
 }
 
-// fan is how many runs of one level become one of the next. So an entry is written once for each level, and hardly more than
-// fan files of each are open, far fewer than a process may have.
+// mergeFan is how many runs of one level are merged to one of the next. An entry is written once for each level, and
+// few more than mergeFan files of each level are open, far fewer than a process may have.
 const mergeFan = 64
 
 // write adds a run.
@@ -124,24 +124,24 @@ func (s *Spool) write(entries iter.Seq2[Entry, error], level int) error {
 	if err != nil {
 		return fmt.Errorf("spool: %w", err)
 	}
-	s.runs = append(s.runs, f) // which Close discards, whatever comes
+	s.runs = append(s.runs, f) // Close discards it after an error too
 	if err := f.write(entries); err != nil {
 		return fmt.Errorf("spool: %w", err)
 	}
 	return nil
 }
 
-// buffered is the size of the buffer of each run.
+// bufferSize is the buffer size of each run.
 const bufferSize = 64 * 1024
 
-// file holds a sorted run.
+// runFile holds a sorted run.
 type runFile struct {
 	*os.File
 	level   int  // how often its entries were merged
-	removed bool // from its directory, though it is still open
+	removed bool // unlinked while still open
 }
 
-// create makes the file of a run. Where the system permits it the name is gone at once, so that a process that is killed
+// createRun creates the file of a run. Where the system permits, it unlinks the file at once, so that a killed process
 // leaves nothing behind.
 func createRun(dir string, level int) (*runFile, error) {
 	f, err := os.CreateTemp(dir, "dynastrata-*.run")
@@ -151,7 +151,7 @@ func createRun(dir string, level int) (*runFile, error) {
 	return &runFile{File: f, level: level, removed: os.Remove(f.Name()) == nil}, nil
 }
 
-// discard ends the file.
+// discard closes and removes the file.
 func (f *runFile) discard() error {
 	err := f.Close()
 	if !f.removed {
@@ -178,11 +178,11 @@ func (f *runFile) write(entries iter.Seq2[Entry, error]) error {
 	return w.Flush()
 }
 
-// run reads the entries of a file back, one at a time.
+// runReader reads back the entries of a file.
 type runReader struct {
 	r     *bufio.Reader
 	entry Entry
-	order int // of the runs: entries with equal keys come in the order in which they were added
+	order int // of the runs; entries with equal keys are yielded in this order
 }
 
 // next reads the following entry; false at the end.
@@ -203,7 +203,7 @@ func (r *runReader) next() (bool, error) {
 	return true, nil
 }
 
-// merged reads runs, and what is still held and was added last, side by side.
+// merged merges runs with the entries that are still held, which were added last.
 func merged(files []*runFile, held []Entry) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		if err := merge(files, held, yield); err != nil {
@@ -249,7 +249,7 @@ func merge(files []*runFile, held []Entry, yield func(Entry, error) bool) error 
 	return nil
 }
 
-// heads are runs, ordered by the entry that comes next.
+// runHeap orders runs by their next entry.
 type runHeap []*runReader
 
 func (h runHeap) Len() int { return len(h) }
