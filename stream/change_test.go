@@ -44,7 +44,7 @@ func TestMutations_OfAPlainItemAreOneChangeEach(t *testing.T) {
 	})
 }
 
-func TestMutations_OfAPersonAreOneChangeEachBesideTheirSatellites(t *testing.T) {
+func TestMutations_OfAnItemWithSatellitesAreOneChangeEach(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	s := store[Person](l)
@@ -106,7 +106,7 @@ func TestMutations_HardDeleteUnderRetainKeepsTheDeletedStateAsASnapshot(t *testi
 		{"create", func() error { return second(s.Create(l.ctx, Ledger{ID: "l", Balance: 1})) }, []stream.Kind{stream.Created, stream.SnapshotStored}, 0},
 	})
 	require.NoError(t, s.Delete(l.ctx, key))
-	changes, others := told(t, s, l.next())
+	changes, others := changesOf(t, s, l.next())
 	require.Zero(t, others)
 	// The first state has its snapshot, which is put again as it was: DynamoDB itself has no record of that, DynamoDB Local has.
 	require.Subset(t, []stream.Kind{stream.Deleted, stream.SnapshotChanged, stream.SnapshotStored}, kinds(changes))
@@ -128,7 +128,7 @@ func TestChange_CarriesTheItemsTheirVersionsAndTheRecord(t *testing.T) {
 	f := entity.Fields[Person]()
 
 	first := entity.Must(s.Create(l.ctx, Person{ID: "p", Email: "e", Team: "t"}))
-	changes, _ := told(t, s, l.next())
+	changes, _ := changesOf(t, s, l.next())
 	c := only(t, changes, stream.Created)
 	require.Nil(t, c.Old)
 	require.Equal(t, first, *c.New)
@@ -141,7 +141,7 @@ func TestChange_CarriesTheItemsTheirVersionsAndTheRecord(t *testing.T) {
 
 	l.clock.advance(time.Hour)
 	updated := entity.Must(s.Update(l.ctx, Person{ID: "p"}, entity.Set(&f.Team, "u")))
-	changes, _ = told(t, s, l.next())
+	changes, _ = changesOf(t, s, l.next())
 	c = only(t, changes, stream.Updated)
 	require.Equal(t, first, *c.Old)
 	require.Equal(t, updated, *c.New)
@@ -153,7 +153,7 @@ func TestChange_CarriesTheItemsTheirVersionsAndTheRecord(t *testing.T) {
 	l.clock.advance(time.Hour)
 	require.NoError(t, s.Delete(l.ctx, updated))
 	copied := entity.Must(bin.Get(l.ctx, updated))
-	changes, _ = told(t, s, l.next())
+	changes, _ = changesOf(t, s, l.next())
 	c = only(t, changes, stream.SoftDeleted)
 	require.Equal(t, copied.Item, *c.New)
 	require.Nil(t, c.Old)
@@ -165,7 +165,7 @@ func TestChange_CarriesTheItemsTheirVersionsAndTheRecord(t *testing.T) {
 	require.Zero(t, c.DeletedAt)
 
 	restored := entity.Must(bin.Restore(l.ctx, updated))
-	changes, _ = told(t, s, l.next())
+	changes, _ = changesOf(t, s, l.next())
 	c = only(t, changes, stream.Restored)
 	require.Equal(t, restored, *c.New)
 	require.EqualValues(t, 4, c.NewVersion)
@@ -219,7 +219,7 @@ func TestSeries_EventsAreDecodedAsTheHistoryDecodesThem(t *testing.T) {
 	// An event is sparse: one field was not reported, and it has neither enrichment nor created_at.
 	_, err = s.Append(l.ctx, Reading{Device: "d", Channel: "c", At: at, Door: ptr(false)})
 	require.NoError(t, err)
-	changes, others := told(t, s, l.next())
+	changes, others := changesOf(t, s, l.next())
 	require.Zero(t, others)
 	history := entity.Must(s.History(Reading{Device: "d", Channel: "c"}).Collect(l.ctx))
 	require.Equal(t, history[0], *only(t, changes, stream.Appended).New)
@@ -257,9 +257,9 @@ func TestViews_OfAnEntityWithSatellites(t *testing.T) {
 			var got []string
 			look := func() {
 				records := l.next()
-				got = append(got, seen(t, notes, records)...)
-				got = append(got, seen(t, teams, records)...)
-				got = append(got, seen(t, readings, records)...)
+				got = append(got, shown(t, notes, records)...)
+				got = append(got, shown(t, teams, records)...)
+				got = append(got, shown(t, readings, records)...)
 			}
 			n := entity.Must(notes.Create(l.ctx, Note{Owner: "o#v#1", ID: "e#d"}))
 			entity.Must(notes.Update(l.ctx, n, entity.Set(&entity.Fields[Note]().Title, "x")))
@@ -298,7 +298,7 @@ func TestViews_OfVerbatimEntities(t *testing.T) {
 			d := entity.Must(devices.Create(alone.ctx, Device{ID: "d", Batch: 1}))
 			entity.Must(devices.Update(alone.ctx, d, entity.Set(&entity.Fields[Device]().State, "on")))
 			require.NoError(t, devices.Delete(alone.ctx, d))
-			require.Equal(t, want[0], seen(t, devices, alone.next()), "alone in its table, its key is enough")
+			require.Equal(t, want[0], shown(t, devices, alone.next()), "alone in its table, its key is enough")
 
 			shared := garage(t)
 			shared.view = view
@@ -308,12 +308,12 @@ func TestViews_OfVerbatimEntities(t *testing.T) {
 			b := entity.Must(bikes.Create(shared.ctx, Bike{ID: "b", Gears: 1}))
 			entity.Must(bikes.Update(shared.ctx, b, entity.Set(&entity.Fields[Bike]().Gears, 2)))
 			require.NoError(t, bikes.Delete(shared.ctx, b))
-			require.Equal(t, want[1], seen(t, bikes, shared.next()), "its kind is needed")
+			require.Equal(t, want[1], shown(t, bikes, shared.next()), "its kind is needed")
 		})
 	}
 }
 
-func TestViews_AVerbatimEntityWithOthersInItsTableIsNotToldByItsKey(t *testing.T) {
+func TestViews_SharedVerbatimEntityNeedsAnImage(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.view = types.StreamViewTypeKeysOnly
@@ -321,12 +321,12 @@ func TestViews_AVerbatimEntityWithOthersInItsTableIsNotToldByItsKey(t *testing.T
 	l.create()
 	entity.Must(plates.Create(l.ctx, Plate{ID: "p"}))
 	records := l.next()
-	require.Equal(t, []string{"created"}, seen(t, plates, records))
+	require.Equal(t, []string{"created"}, shown(t, plates, records))
 	store[Team](l)
-	require.Equal(t, []string{"? INSERT"}, seen(t, plates, records))
+	require.Equal(t, []string{"? INSERT"}, shown(t, plates, records))
 }
 
-func TestChange_SaysWhenTheViewLacksWhatIsAskedFor(t *testing.T) {
+func TestChange_ReportsMissingImages(t *testing.T) {
 	t.Parallel()
 	s := entity.Must(entity.New[Team](entity.Must(entity.Open(nil, entity.Config{Table: "app"}))))
 	r := stream.Record{
@@ -341,8 +341,8 @@ func TestChange_SaysWhenTheViewLacksWhatIsAskedFor(t *testing.T) {
 	_, err = c.Item()
 	require.ErrorAs(t, err, &lacks)
 	require.Equal(t, stream.ImageError{Entity: "Team", Operation: "MODIFY", View: "KEYS_ONLY", Needs: "NewImage or OldImage"}, *lacks)
-	_, told, err := c.Current()
-	require.True(t, told)
+	_, isCurrent, err := c.Current()
+	require.True(t, isCurrent)
 	require.ErrorAs(t, err, &lacks)
 	require.Equal(t, "NewImage", lacks.Needs)
 	require.NotContains(t, err.Error(), "$app")

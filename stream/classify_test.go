@@ -17,7 +17,7 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-func TestOwn_AKeyAloneTellsWhatLiesThere(t *testing.T) {
+func TestClassify_ByKeyAlone(t *testing.T) {
 	t.Parallel()
 	s := entity.Must(timeseries.New[Reading](offline(t))) // sk:"$#{chan}"
 	for sk, want := range map[string]stream.Kind{
@@ -46,7 +46,7 @@ func TestOwn_AKeyAloneTellsWhatLiesThere(t *testing.T) {
 	}
 }
 
-// Bulb has no sort key, and nothing beside it.
+// Bulb has no sort key and no satellites.
 type Bulb struct {
 	_ entity.Key `name:"Bulb" table:"bulbs" pk:"$#{id}"`
 
@@ -61,7 +61,7 @@ type Blob struct {
 	N  int    `dynamodbav:"n"`
 }
 
-func TestOwn_AKeyOfAnotherShapeIsAnotherTables(t *testing.T) {
+func TestClassify_IgnoresKeysOfAnotherShape(t *testing.T) {
 	t.Parallel()
 	db := offline(t)
 	bulbs, blobs := entity.Must(entity.New[Bulb](db)), entity.Must(entity.New[Blob](db))
@@ -92,7 +92,7 @@ type Badge struct {
 	Code string `dynamodbav:"code,omitempty" entity:"secret"`
 }
 
-func TestOwn_AVerbatimEntityWithSentinelsIsNotToldByItsKey(t *testing.T) {
+func TestClassify_VerbatimEntityWithSentinelsNeedsAnImage(t *testing.T) {
 	t.Parallel()
 	s := entity.Must(entity.New[Badge](offline(t)))
 	r := keysOnly(attributes{"pk": text("b-1"), "sk": text("b")})
@@ -116,7 +116,7 @@ type Card struct {
 	PIN string `dynamodbav:"pin" entity:"secret"`
 }
 
-func TestOwn_ASecretKeyIsInNoError(t *testing.T) {
+func TestOf_ErrorsHideSecretKeys(t *testing.T) {
 	t.Parallel()
 	s := entity.Must(entity.New[Card](offline(t)))
 	r := keysOnly(attributes{"pk": text("$app#v1#card#hunter2"), "sk": text("$app#v1#card")})
@@ -128,7 +128,7 @@ func TestOwn_ASecretKeyIsInNoError(t *testing.T) {
 	require.Contains(t, err.Error(), "Card")
 }
 
-func TestOwn_AnImageOfAKindThatThisVersionDoesNotKnowIsPassedOver(t *testing.T) {
+func TestClassify_IgnoresUnknownSatellites(t *testing.T) {
 	t.Parallel()
 	s := entity.Must(entity.New[Person](offline(t)))
 	r := keysOnly(attributes{"pk": text("$app#v1#person#p"), "sk": text("$app#v1#person#x#1")})
@@ -140,10 +140,10 @@ func TestOwn_AnImageOfAKindThatThisVersionDoesNotKnowIsPassedOver(t *testing.T) 
 	delete(r.Old, "_k")
 	_, ok, err = stream.Of(s, r)
 	require.NoError(t, err)
-	require.False(t, ok, "reads tell by the name, and so does this")
+	require.False(t, ok, "reads compare the name too")
 }
 
-func TestOwn_SatellitesThatAnotherProgramChanges(t *testing.T) {
+func TestClassify_SatellitesChangedByOtherPrograms(t *testing.T) {
 	t.Parallel()
 	s := entity.Must(entity.New[Person](offline(t)))
 	image := func(k, at string) attributes {
@@ -157,9 +157,9 @@ func TestOwn_SatellitesThatAnotherProgramChanges(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, want, c.Kind)
 		require.Equal(t, k == "d", c.DeletedAt.Year() == 2027, "of the new image of a copy")
-		_, told, err := c.Current()
+		_, isCurrent, err := c.Current()
 		require.NoError(t, err)
-		require.False(t, told)
+		require.False(t, isCurrent)
 	}
 	r := keysOnly(attributes{"pk": text("$app#v1#person#p"), "sk": text("$app#v1#person#x")})
 	r.Operation, r.New = "INSERT", image("d", "yesterday")
@@ -169,7 +169,7 @@ func TestOwn_SatellitesThatAnotherProgramChanges(t *testing.T) {
 	require.Equal(t, "deletedAt", misfit.Attr)
 }
 
-func TestOwn_AnItemThatIsTakenFromASoftDeletedEntityHasNotMoved(t *testing.T) {
+func TestClassify_UnmarkedItemIsDeletedNotRemoved(t *testing.T) {
 	t.Parallel()
 	s := entity.Must(entity.New[Person](offline(t)))
 	r := keysOnly(attributes{"pk": text("$app#v1#person#p"), "sk": text("$app#v1#person")})
@@ -188,7 +188,7 @@ func garage(t *testing.T) *lab {
 	return newLab(t, func(c *entity.Config) { c.Tables = map[string]string{"garage": c.Table} })
 }
 
-func TestShared_VerbatimEntitiesAreToldByTheirKind(t *testing.T) {
+func TestClassify_VerbatimEntitiesByKindAttribute(t *testing.T) {
 	t.Parallel()
 	l := garage(t)
 	cars, bikes, lamps := store[Car](l), store[Bike](l), store[Lamp](l)
@@ -200,26 +200,26 @@ func TestShared_VerbatimEntitiesAreToldByTheirKind(t *testing.T) {
 	require.NoError(t, bikes.Delete(l.ctx, Bike{ID: "2"}))
 	records := l.next()
 
-	car, others := told(t, cars, records)
+	car, others := changesOf(t, cars, records)
 	require.Equal(t, []stream.Kind{stream.Created, stream.Updated}, kinds(car))
 	require.Equal(t, Car{ID: "1", Plate: "y"}, *only(t, car, stream.Updated).New)
 	require.Equal(t, len(records)-2, others)
-	bike, _ := told(t, bikes, records)
+	bike, _ := changesOf(t, bikes, records)
 	require.Equal(t, []stream.Kind{stream.Created, stream.Deleted}, kinds(bike))
 	require.Equal(t, Bike{ID: "2", Gears: 3}, *only(t, bike, stream.Deleted).Old)
-	lamp, _ := told(t, lamps, records)
+	lamp, _ := changesOf(t, lamps, records)
 	require.Equal(t, []stream.Kind{stream.Created}, kinds(lamp))
 	require.Len(t, records, 5+3, "the plate's sentinel: put, deleted, put")
 }
 
-// A verbatim item without a kind is not told by its attributes; the sentinels of its own constraint must not pass for it.
+// A verbatim item without a kind attribute cannot be recognized; the sentinels of its own constraint must not count as it.
 type Plate struct {
 	_ entity.Key `name:"Plate" pk:"pk={id}" sk:"sk=x"`
 
 	ID string `dynamodbav:"id"`
 }
 
-func TestShared_AVerbatimEntityAloneTakesWhatSaysThatItIsNothingElse(t *testing.T) {
+func TestClassify_VerbatimEntityIgnoresMarkedItems(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	plates, teams := store[Plate](l), store[Team](l)
@@ -228,14 +228,14 @@ func TestShared_AVerbatimEntityAloneTakesWhatSaysThatItIsNothingElse(t *testing.
 	entity.Must(teams.Create(l.ctx, Team{ID: "t"}))
 	require.NoError(t, plates.Delete(l.ctx, Plate{ID: "p"}))
 	records := l.next()
-	got, others := told(t, plates, records)
+	got, others := changesOf(t, plates, records)
 	require.Equal(t, []stream.Kind{stream.Created, stream.Deleted}, kinds(got))
 	require.Equal(t, 1, others)
-	_, others = told(t, teams, records)
+	_, others = changesOf(t, teams, records)
 	require.Equal(t, 2, others)
 }
 
-func TestShared_AnItemThatBecomesTheEntitysIsCreatedAndOneThatCeasesToBeIsDeleted(t *testing.T) {
+func TestClassify_MarkerChangesAreCreatedAndDeleted(t *testing.T) {
 	t.Parallel()
 	l := garage(t)
 	cars, bikes := store[Car](l), store[Bike](l)
@@ -248,15 +248,15 @@ func TestShared_AnItemThatBecomesTheEntitysIsCreatedAndOneThatCeasesToBeIsDelete
 	}})
 	require.NoError(t, err)
 	records := l.next()
-	car, _ := told(t, cars, records)
+	car, _ := changesOf(t, cars, records)
 	require.Equal(t, []stream.Kind{stream.Deleted}, kinds(car))
 	require.Nil(t, car[0].New)
-	bike, _ := told(t, bikes, records)
+	bike, _ := changesOf(t, bikes, records)
 	require.Equal(t, []stream.Kind{stream.Created}, kinds(bike))
 	require.Nil(t, bike[0].Old)
 }
 
-func TestShared_TwoNamespacesInOneTableDoNotMix(t *testing.T) {
+func TestClassify_SeparatesNamespaces(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	one := store[Team](l)
@@ -272,14 +272,14 @@ func TestShared_TwoNamespacesInOneTableDoNotMix(t *testing.T) {
 	records := l.next()
 	require.Len(t, records, 4)
 	for i, s := range append([]*entity.Store[Team]{one}, others...) {
-		changes, passed := told(t, s, records)
+		changes, passed := changesOf(t, s, records)
 		require.Equal(t, []stream.Kind{stream.Created}, kinds(changes))
 		require.Equal(t, records[i].EventID, changes[0].Record.EventID)
 		require.Equal(t, 3, passed)
 	}
 }
 
-func TestShared_TheStreamOfAnotherTableIsNotOurs(t *testing.T) {
+func TestClassify_IgnoresStreamsOfOtherTables(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	s := store[Team](l)
@@ -304,7 +304,7 @@ func TestShared_TheStreamOfAnotherTableIsNotOurs(t *testing.T) {
 	require.ErrorAs(t, err, &bad)
 }
 
-func TestOf_AnARNIsOneTableOfOneAccountAndRegion(t *testing.T) {
+func TestClassify_ComparesTableARNs(t *testing.T) {
 	t.Parallel()
 	const arn, later = "arn:aws:dynamodb:eu-west-1:123456789012:table/app", "/stream/2026-04-22T10:00:00.000"
 	of := func(table string) func(source string) bool {
@@ -336,7 +336,7 @@ func TestOf_AnARNIsOneTableOfOneAccountAndRegion(t *testing.T) {
 	}
 }
 
-// Room is an entity as effect-dynamodb stores it: nothing in its items tells what lies beside them.
+// Room is an entity as effect-dynamodb stores it: its items do not mark their satellites.
 type Room struct {
 	_ entity.Key           `name:"Room" pk:"$#id_{id}" sk:"$"`
 	_ versioned.Retain     ``
@@ -364,7 +364,7 @@ func interop(t *testing.T) *lab {
 	})
 }
 
-func TestInterop_SatellitesAreToldByTheirSortKey(t *testing.T) {
+func TestInterop_SatellitesByTheirSortKey(t *testing.T) {
 	t.Parallel()
 	l := interop(t)
 	s := store[Room](l)
@@ -372,7 +372,7 @@ func TestInterop_SatellitesAreToldByTheirSortKey(t *testing.T) {
 	bin := entity.Must(lifecycle.Of(s))
 	key := Room{ID: "R1"}
 	require.NoError(t, second(s.Create(l.ctx, Room{ID: "R1", Name: "a"})))
-	changes, others := told(t, s, l.next())
+	changes, others := changesOf(t, s, l.next())
 	require.Zero(t, others)
 	require.Contains(t, kinds(changes), stream.Created)
 	require.Contains(t, kinds(changes), stream.SnapshotStored)
@@ -380,7 +380,7 @@ func TestInterop_SatellitesAreToldByTheirSortKey(t *testing.T) {
 
 	l.clock.advance(time.Second)
 	require.NoError(t, s.Delete(l.ctx, key))
-	changes, others = told(t, s, l.next())
+	changes, others = changesOf(t, s, l.next())
 	require.Zero(t, others)
 	require.Contains(t, kinds(changes), stream.CurrentRemoved)
 	copied := entity.Must(bin.Get(l.ctx, key))
@@ -390,13 +390,13 @@ func TestInterop_SatellitesAreToldByTheirSortKey(t *testing.T) {
 
 	l.clock.advance(time.Second)
 	require.NoError(t, second(bin.Restore(l.ctx, key)))
-	changes, others = told(t, s, l.next())
+	changes, others = changesOf(t, s, l.next())
 	require.Zero(t, others)
 	require.Contains(t, kinds(changes), stream.Created, "nothing marks a restored item there")
 	require.Contains(t, kinds(changes), stream.CopyRemoved)
 }
 
-func TestInterop_EventsAreToldByTheirSortKey(t *testing.T) {
+func TestInterop_EventsByTheirSortKey(t *testing.T) {
 	t.Parallel()
 	l := interop(t)
 	s := entity.Must(timeseries.New[Signal](l.db))
@@ -406,7 +406,7 @@ func TestInterop_EventsAreToldByTheirSortKey(t *testing.T) {
 		entity.Must(s.Append(l.ctx, Signal{Device: "D-7", At: at.Add(time.Duration(minutes) * time.Minute), Level: ptr(1)}))
 	}
 	records := l.next()
-	changes, others := told(t, s, records)
+	changes, others := changesOf(t, s, records)
 	require.Zero(t, others)
 	require.Equal(t, []stream.Kind{stream.Appended, stream.Appended, stream.Created}, kinds(changes))
 

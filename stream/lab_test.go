@@ -123,8 +123,8 @@ func (l *lab) next() []stream.Record {
 	return records
 }
 
-// told are the changes of a store in records, and how many records are none.
-func told[T any](t testing.TB, s stream.Source[T], records []stream.Record) (changes []stream.Change[T], others int) {
+// changesOf returns the changes of a store in records, and the number of other records.
+func changesOf[T any](t testing.TB, s stream.Source[T], records []stream.Record) (changes []stream.Change[T], others int) {
 	t.Helper()
 	for _, r := range records {
 		c, ok, err := stream.Of(s, r)
@@ -152,7 +152,7 @@ func kinds[T any](changes []stream.Change[T]) []stream.Kind {
 func only[T any](t testing.TB, changes []stream.Change[T], k stream.Kind) stream.Change[T] {
 	t.Helper()
 	i := slices.IndexFunc(changes, func(c stream.Change[T]) bool { return c.Kind == k })
-	require.GreaterOrEqual(t, i, 0, "there is no change %q", k)
+	require.GreaterOrEqual(t, i, 0, "no change %q", k)
 	return changes[i]
 }
 
@@ -181,25 +181,25 @@ type step struct {
 	others int // sentinels
 }
 
-// steps runs mutations one after the other and compares the changes that each leaves in the stream, and how many records
-// that are nobody's.
+// steps runs mutations one after the other and compares the changes that each leaves in the stream, and the number of records
+// of no entity.
 func steps[T any](t *testing.T, l *lab, s stream.Source[T], list []step) {
 	t.Helper()
 	for _, x := range list {
 		l.clock.advance(time.Second)
 		require.NoError(t, x.do(), x.name)
-		changes, others := told(t, s, l.next())
+		changes, others := changesOf(t, s, l.next())
 		require.ElementsMatch(t, x.kinds, kinds(changes), x.name)
-		require.Equal(t, x.others, others, "%s: records of nobody", x.name)
+		require.Equal(t, x.others, others, "%s: other records", x.name)
 	}
 }
 
 // second is the error of a verb that returns an item too.
 func second[T any](_ T, err error) error { return err }
 
-// seen is what a view shows of a change: its kind, or "?" where that cannot be told, with + for the new image and - for
+// shown describes what a view shows of a change: its kind, or "?" if unknown, with + for the new image and - for
 // the old one.
-func seen[T any](t *testing.T, s stream.Source[T], records []stream.Record) []string {
+func shown[T any](t *testing.T, s stream.Source[T], records []stream.Record) []string {
 	t.Helper()
 	var all []string
 	for _, r := range records {
@@ -253,7 +253,7 @@ type Team struct {
 	Version int64     `dynamodbav:"version" entity:"version"`
 }
 
-// Person has everything that leaves items beside it but events.
+// Person has every kind of satellite but events.
 type Person struct {
 	_ entity.Key           `name:"Person" pk:"$#{id}" sk:"$"`
 	_ entity.GSI           `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{id}"`
@@ -325,7 +325,7 @@ type Car struct {
 	Plate string `dynamodbav:"plate,omitempty"`
 }
 
-// Bike is beside Car.
+// Bike shares the table of Car.
 type Bike struct {
 	_ entity.Key `name:"Bike" table:"garage" pk:"pk=vehicle-{id}" sk:"sk=v" kind:"type=bike"`
 

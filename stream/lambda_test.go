@@ -121,7 +121,7 @@ func TestEvent_OfLambdaIsReadExactly(t *testing.T) {
 	require.Equal(t, stream.Expired, c.Kind)
 }
 
-func TestEvent_WhatIsNoEventIsAnError(t *testing.T) {
+func TestEvent_RejectsOtherJSON(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{}`, `{"Records":null}`, `{"records":{}}`, `[]`, `null`, `1`, `{"detail":{}}`, `{"Records":"x"}`} {
 		var e stream.Event
@@ -237,7 +237,7 @@ func FuzzEvent(f *testing.F) {
 	})
 }
 
-// asLambda is a record of the SDK as Lambda would hand it over.
+// asLambda returns a record of the SDK as Lambda passes it.
 func asLambda(arn string, r streamtypes.Record) map[string]any {
 	d := r.Dynamodb
 	body := map[string]any{
@@ -317,12 +317,12 @@ func TestLambda_ARecordOfTheSDKAndItsJSONAreTheSameRecord(t *testing.T) {
 	e := parse(t, string(text))
 	records := l.next()
 	require.Equal(t, records, e.Records)
-	changes, _ := told(t, s, records)
+	changes, _ := changesOf(t, s, records)
 	require.Equal(t, []stream.Kind{stream.Created, stream.Deleted, stream.Updated}, kinds(changes))
 	require.Equal(t, *only(t, changes, stream.Updated).New, *only(t, changes, stream.Deleted).Old)
 }
 
-// effect-dynamodb decodes a record by the names of its model, takes the item from whatever lies at the key, and fails for
+// effect-dynamodb decodes a record by the names of its model, takes the item from whatever is stored at the key, and fails for
 // what an event or an older item lacks.
 func TestLambda_RenamedSparseAndOlderItemsAreReadAsGetReadsThem(t *testing.T) {
 	t.Parallel()
@@ -336,7 +336,7 @@ func TestLambda_RenamedSparseAndOlderItemsAreReadAsGetReadsThem(t *testing.T) {
 		"color": &types.AttributeValueMemberS{Value: "red"}, "at": &types.AttributeValueMemberS{Value: "2020-02-02T02:02:02+02:00"},
 	}})
 	require.NoError(t, err)
-	changes, others := told(t, s, l.next())
+	changes, others := changesOf(t, s, l.next())
 	require.Zero(t, others)
 	got, err := s.Get(l.ctx, Thing{ID: "old"})
 	require.NoError(t, err)
@@ -344,7 +344,7 @@ func TestLambda_RenamedSparseAndOlderItemsAreReadAsGetReadsThem(t *testing.T) {
 	require.False(t, got.At.IsZero())
 }
 
-func TestFromSDK_KeepsWhatIsWrong(t *testing.T) {
+func TestFromSDK_KeepsMistakes(t *testing.T) {
 	t.Parallel()
 	s := things(t)
 	for name, x := range map[string]struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-func TestAsOfCountsTheMomentItself(t *testing.T) {
+func TestAsOf_IncludesEventsAtThatTime(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v := view(l, l.sites())
@@ -43,7 +43,7 @@ func TestAsOfCountsTheMomentItself(t *testing.T) {
 	assert.Nil(t, p.Meta.AsOf)
 }
 
-func TestAsOfDoesNotReadStoredRows(t *testing.T) {
+func TestAsOf_DoesNotReadStoredRows(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v := view(l, l.devices())
@@ -69,7 +69,7 @@ func TestAsOfDoesNotReadStoredRows(t *testing.T) {
 	assert.Equal(t, want, rows(l, v), "T39: plain values")
 }
 
-func TestBeforeTheFloorIsAGap(t *testing.T) {
+func TestAsOf_BeforeTheFloorHasExpired(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	series, err := timeseries.New[short](l.db)
@@ -97,7 +97,7 @@ func TestBeforeTheFloorIsAGap(t *testing.T) {
 	put()
 	rebuild(l, v)
 	assert.Len(t, rows(l, v)["s"].State.Lines, 2)
-	l.clock.forward(5 * time.Hour) // the first has expired; DynamoDB need not have removed it
+	l.clock.forward(5 * time.Hour) // the first has expired; DynamoDB may still have it
 	for _, opt := range []timeline.RowsOption{timeline.AsOf(began), timeline.AsKnownAt(began)} {
 		_, err = v.Page(l.ctx, 1, 10, opt)
 		var gap *timeline.HistoryExpiredError
@@ -123,7 +123,7 @@ func TestBeforeTheFloorIsAGap(t *testing.T) {
 	assert.Equal(t, got, rows(l, v)["s"].State.Lines)
 }
 
-func TestAsKnownAtGoesByTheTimeOfAcceptance(t *testing.T) {
+func TestAsKnownAt_UsesAcceptTimes(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v := view(l, l.sites())
@@ -142,10 +142,10 @@ func TestAsKnownAtGoesByTheTimeOfAcceptance(t *testing.T) {
 	assert.Equal(t, known, p.Meta.Through)
 	p, err = v.Page(l.ctx, 1, 1, timeline.AsKnownAt(at(1e6)))
 	require.NoError(t, err)
-	assert.True(t, p.Meta.Through.Before(at(1e5)), "nobody knows more than now")
+	assert.True(t, p.Meta.Through.Before(at(1e5)), "not later than now")
 }
 
-func TestOneGroupWithoutAPartitionIsFoundByAScan(t *testing.T) {
+func TestGet_AsOfScansWithoutPartitionKey(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v := view(l, l.sites())
@@ -185,8 +185,8 @@ func TestAsOf_IsMonotone(t *testing.T) {
 	assert.Len(t, last, 3)
 }
 
-// TestAsOf_NowEqualsRowsAlsoWithEventsThatAreDatedAhead has events of devices whose clocks are ahead.
-func TestAsOf_NowEqualsRowsAlsoWithEventsThatAreDatedAhead(t *testing.T) {
+// TestAsOf_NowEqualsStoredRows has events of devices whose clocks are ahead.
+func TestAsOf_NowEqualsStoredRows(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v := view(l, l.sites())
@@ -211,7 +211,7 @@ func TestAsOf_NowEqualsRowsAlsoWithEventsThatAreDatedAhead(t *testing.T) {
 	assert.Equal(t, []int{-50}, rows(l, v, timeline.AsOf(at(-4)))["north"].State.Order)
 }
 
-func TestAsKnownAt_RowsLiveAsLongAsWasKnownThen(t *testing.T) {
+func TestAsKnownAt_RetentionCountsFromWhatWasKnown(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Retention = time.Hour }))

@@ -19,7 +19,7 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-func TestCatchUp_AppliesWhatIsNewAndFoldsAnewWhatCameLate(t *testing.T) {
+func TestCatchUp_AppliesNewEventsAndRefoldsLateGroups(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	sites, devices := view(l, l.sites()), view(l, l.devices())
@@ -41,7 +41,7 @@ func TestCatchUp_AppliesWhatIsNewAndFoldsAnewWhatCameLate(t *testing.T) {
 	assert.Equal(t, []int{20, 50, 60}, rows(l, sites)["north"].State.Order)
 }
 
-func TestCatchUp_AfterAnEndAtAnyRequestMissesNothingAndDoublesNothing(t *testing.T) {
+func TestCatchUp_AfterACrashAtAnyRequestEqualsARebuild(t *testing.T) {
 	t.Parallel()
 	for _, round := range testsize.Rounds(faults.Drop, faults.Lost) {
 		t.Run(round.String(), func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestCatchUp_AfterAnEndAtAnyRequestMissesNothingAndDoublesNothing(t *testing
 	}
 }
 
-func TestCatchUp_WhileEventsComeInLosesNone(t *testing.T) {
+func TestCatchUp_DuringAppendsLosesNone(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	random := rand.New(rand.NewPCG(seed(t), 0))
@@ -148,7 +148,7 @@ type guest struct {
 	Updated time.Time `dynamodbav:"updated" entity:"updated_at"`
 }
 
-// guests is a view of when the guests of a house were seen, by state.
+// guests is a view of the visits of guests, by state.
 func guests(t *testing.T, l *lab) (*entity.Store[guest], *timeline.View[string, journal]) {
 	t.Helper()
 	store, err := entity.New[guest](l.db)
@@ -165,7 +165,7 @@ func guests(t *testing.T, l *lab) (*entity.Store[guest], *timeline.View[string, 
 	return store, view(l, f)
 }
 
-func TestCatchUp_HasTouchedStatesAsARebuildHas(t *testing.T) {
+func TestCatchUp_OfTouchedStatesEqualsARebuild(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	store, v := guests(t, l)
@@ -207,7 +207,7 @@ func TestCatchUp_HasTouchedStatesAsARebuildHas(t *testing.T) {
 	equal("touched, and then deleted")
 }
 
-func TestCatchUp_ThatFindsNothingFoldsNoRow(t *testing.T) {
+func TestCatchUp_WithoutNewEventsWritesNoRow(t *testing.T) {
 	t.Parallel()
 	for _, within := range []bool{false, true} {
 		t.Run(fmt.Sprint("within ", within), func(t *testing.T) {
@@ -218,12 +218,12 @@ func TestCatchUp_ThatFindsNothingFoldsNoRow(t *testing.T) {
 				evs = append(evs, reading{Device: "d-1", Site: "north", At: at(float64(i)), Value: i})
 			}
 			l.load(evs)
-			fold := l.sites()
+			projection := l.sites()
 			if within {
-				fold = l.devices()
+				projection = l.devices()
 				l.clock.forward(time.Hour) // nothing came since
 			}
-			v := view(l, fold)
+			v := view(l, projection)
 			rebuild(l, v)
 			idle := func() {
 				t.Helper()
@@ -245,7 +245,7 @@ func TestCatchUp_ThatFindsNothingFoldsNoRow(t *testing.T) {
 	}
 }
 
-func TestCatchUp_ThatFindsNothingFoldsNoRowOfAFeedThatDoesNotSayWhen(t *testing.T) {
+func TestCatchUp_OfAFeedWithoutAcceptTimesWritesNoRow(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	events := []event{happened("a", -3, "s"), happened("b", -2, "s")}
@@ -267,7 +267,7 @@ func TestCatchUp_ThatFindsNothingFoldsNoRowOfAFeedThatDoesNotSayWhen(t *testing.
 	assert.Equal(t, 3, rows(l, v)["s"].State.Count)
 }
 
-func TestCatchUp_LosesNothingToABuilderWhoseClockIsAhead(t *testing.T) {
+func TestCatchUp_AfterABuilderWithAClockAheadLosesNone(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	right, fast := view(l, l.sites()), l.ahead(time.Hour)
@@ -288,7 +288,7 @@ func TestCatchUp_LosesNothingToABuilderWhoseClockIsAhead(t *testing.T) {
 	assert.Equal(t, []int{10, 20, 30}, rows(l, right)["north"].State.Order)
 }
 
-func TestCatchUp_RemembersEventsWithoutAGroup(t *testing.T) {
+func TestCatchUp_CountsUngroupedEvents(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.SkipUngrouped = true }))

@@ -50,7 +50,7 @@ func (c compound) order(d compound) int {
 	)
 }
 
-func TestTextsOfGroupKeysDifferAndAreOrderedAsTheKeys(t *testing.T) {
+func TestGroupKey_TextsAreDistinctAndOrderedAsKeys(t *testing.T) {
 	t.Parallel()
 	for range 100 { // times rapid.checks, which is few for cases with a database
 		rapid.Check(t, orderOfTexts)
@@ -75,7 +75,7 @@ func orderOfTexts(t *rapid.T) {
 	require.Equal(t, a.order(b), strings.Compare(textA, textB), "%+v is %q, %+v is %q", a, textA, b, textB)
 }
 
-func TestAnEmptyStringOrZeroTimeIsNoGroup(t *testing.T) {
+func TestGroupKey_EmptyStringOrZeroTimeIsMissing(t *testing.T) {
 	t.Parallel()
 	missing := func(_ string, err error) {
 		t.Helper()
@@ -89,7 +89,7 @@ func TestAnEmptyStringOrZeroTimeIsNoGroup(t *testing.T) {
 		Number int
 	}{"", 1}))
 	_, err := timeline.GroupText(struct{ A, B string }{"a", ""})
-	assert.ErrorContains(t, err, "B is empty", "it tells which part")
+	assert.ErrorContains(t, err, "B is empty", "the message names the part")
 	_, err = timeline.GroupText(time.Date(12345, 1, 1, 0, 0, 0, 0, time.UTC))
 	require.Error(t, err, "a year that texts have no place for")
 	assert.False(t, errors.Is(err, timeline.ErrGroupKeyMissing))
@@ -136,8 +136,8 @@ func (r *rounded) UnmarshalDynamoDBAttributeValue(av types.AttributeValue) error
 	return err
 }
 
-// TestRebuild_RefusesStatesThatWouldComeBackAsOthers says which group it was, and after which event.
-func TestRebuild_RefusesStatesThatWouldComeBackAsOthers(t *testing.T) {
+// TestRebuild_RejectsStatesThatStorageChanges says which group it was, and after which event.
+func TestRebuild_RejectsStatesThatStorageChanges(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		set   func(*notes, time.Time)
@@ -183,7 +183,7 @@ func TestRebuild_RefusesStatesThatWouldComeBackAsOthers(t *testing.T) {
 			}
 			for _, err := range []error{err, past} {
 				require.ErrorIs(t, err, timeline.ErrStateLost)
-				assert.ErrorContains(t, err, ": "+c.lost+" is not kept")
+				assert.ErrorContains(t, err, ": "+c.lost+" is not preserved")
 				require.ErrorAs(t, err, &wrong)
 				assert.Equal(t, `"north"`, wrong.Group)
 			}
@@ -191,7 +191,7 @@ func TestRebuild_RefusesStatesThatWouldComeBackAsOthers(t *testing.T) {
 	}
 }
 
-// stay is a series whose visitors are secret.
+// stay is a series with secret visitors.
 type stay struct {
 	_ entity.Key        `name:"Stay" pk:"$#{house}" sk:"$"`
 	_ timeseries.Events `orderBy:"at" late:"record"`
@@ -201,7 +201,7 @@ type stay struct {
 	Email string    `dynamodbav:"email" entity:"append,secret"`
 }
 
-func TestRebuild_NamesNoGroupByASecret(t *testing.T) {
+func TestRebuild_ErrorsHideSecretsInGroupKeys(t *testing.T) {
 	t.Parallel()
 	type guestKey struct{ House, Domain string }
 	l := newLab(t)

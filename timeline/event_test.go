@@ -66,7 +66,7 @@ func put[T any](l *lab, ev T) {
 	require.NoError(l.t, err)
 }
 
-// temps is a fold of today's shape by a field that the first ones did not have.
+// temps is a projection of the current version by a field that earlier ones lacked.
 func temps(l *lab, opts ...timeline.SourceOption) (timeline.Projection[string, journal], *timeline.LogView) {
 	l.t.Helper()
 	series, err := timeseries.New[temp3](l.connect().db)
@@ -79,22 +79,22 @@ func temps(l *lab, opts ...timeline.SourceOption) (timeline.Projection[string, j
 		})}}, listing(l, timeline.Log{Name: "temps", Source: source, Oldest: true})
 }
 
-func TestEveryReplaySeesTodaysPayload(t *testing.T) {
+func TestUpgrade_EveryReplayGetsCurrentPayloads(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	put(l, temp1{ID: "t", At: at(1), V: "50"})
 	put(l, temp2{ID: "t", At: at(2), Degrees: 68})
 	put(l, temp3{ID: "t", At: at(3), Room: "hall", Celsius: 30})
 	before := l.scan()
-	fold, log := temps(l, timeline.Upgrade(2, secondStep), timeline.Upgrade(1, firstStep)) // in any order
-	v := view(l, fold)
+	projection, log := temps(l, timeline.Upgrade(2, secondStep), timeline.Upgrade(1, firstStep)) // in any order
+	v := view(l, projection)
 	want := []string{"1 10", "2 20", "3 30"}
 	assert.Equal(t, want, rows(l, v, timeline.AsOf(at(9)))["hall"].State.Lines, "as of a moment")
 	p, err := log.Page(l.ctx, 1, 10)
 	require.NoError(t, err)
 	require.Len(t, p.Rows, 3)
 	assert.Equal(t, temp3{ID: "t", At: at(1), Room: "hall", Celsius: 10}, p.Rows[0].Payload, "T44: a log too")
-	assert.Equal(t, 1, p.Rows[0].PayloadVersion, "and it tells what was stored")
+	assert.Equal(t, 1, p.Rows[0].PayloadVersion, "the stored version")
 	p, err = log.Page(l.ctx, 1, 10, timeline.ForKey(temp3{ID: "t"}))
 	require.NoError(t, err)
 	assert.Len(t, p.Rows, 3)
@@ -111,7 +111,7 @@ func TestEveryReplaySeesTodaysPayload(t *testing.T) {
 	assert.Equal(t, append(want, "1 40"), rows(l, v)["hall"].State.Lines, "a catch-up")
 }
 
-func TestUpgradesLeaveNoVersionOut(t *testing.T) {
+func TestUpgrade_RejectsGapsBetweenSteps(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	series, err := timeseries.New[temp3](l.db)
@@ -120,8 +120,8 @@ func TestUpgradesLeaveNoVersionOut(t *testing.T) {
 	for want, opts := range map[string][]timeline.SourceOption{
 		"from payload version 2 is missing": {first},
 		"two upgrades":                      {second, second, first},
-		"begin at 1":                        {timeline.Upgrade(0, func(v temp1) (temp1, error) { return v, nil }), first, second},
-		"today's is 3":                      {first, second, timeline.Upgrade(3, func(v temp3) (temp3, error) { return v, nil })},
+		"start at 1":                        {timeline.Upgrade(0, func(v temp1) (temp1, error) { return v, nil }), first, second},
+		"current version is 3":              {first, second, timeline.Upgrade(3, func(v temp3) (temp3, error) { return v, nil })},
 		"gives a timeline_test.temp2":       {timeline.Upgrade(2, func(temp2) (temp2, error) { return temp2{}, nil })},
 	} {
 		_, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Series(series, opts...)})
@@ -131,10 +131,10 @@ func TestUpgradesLeaveNoVersionOut(t *testing.T) {
 	_, err = timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Series(series, timeline.Upgrade[temp2, temp3](2, nil))})
 	assert.Equal(t, []string{"EDD-9082"}, codes(err))
 	_, err = timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Series(series, second)})
-	assert.NoError(t, err, "nothing of version 1 need be left")
+	assert.NoError(t, err, "no upgrade from version 1 is required")
 }
 
-func TestAPayloadOutsideOfTheStepsStopsTheReplay(t *testing.T) {
+func TestUpgrade_UnknownPayloadVersionStopsTheReplay(t *testing.T) {
 	t.Parallel()
 	for what, store := range map[string]func(*lab){
 		"older": func(l *lab) { put(l, temp1{ID: "t", At: at(1), V: "50"}) },
@@ -144,8 +144,8 @@ func TestAPayloadOutsideOfTheStepsStopsTheReplay(t *testing.T) {
 			t.Parallel()
 			l := newLab(t)
 			store(l)
-			fold, log := temps(l, timeline.Upgrade(2, secondStep))
-			_, err := view(l, fold).Rebuild(l.ctx)
+			projection, log := temps(l, timeline.Upgrade(2, secondStep))
+			_, err := view(l, projection).Rebuild(l.ctx)
 			var wrong *timeline.EventError
 			require.ErrorAs(t, err, &wrong)
 			require.ErrorIs(t, err, timeline.ErrPayloadVersion)
@@ -156,8 +156,8 @@ func TestAPayloadOutsideOfTheStepsStopsTheReplay(t *testing.T) {
 	}
 	l := newLab(t)
 	put(l, temp1{ID: "t", At: at(1), V: "warm"})
-	fold, _ := temps(l, timeline.Upgrade(1, firstStep), timeline.Upgrade(2, secondStep))
-	_, err := view(l, fold).Rebuild(l.ctx)
+	projection, _ := temps(l, timeline.Upgrade(1, firstStep), timeline.Upgrade(2, secondStep))
+	_, err := view(l, projection).Rebuild(l.ctx)
 	var wrong *timeline.EventError
 	require.ErrorAs(t, err, &wrong)
 	assert.Equal(t, timeline.Upgrading, wrong.Stage)
@@ -186,7 +186,7 @@ type (
 	}
 )
 
-func TestTheItemBeforeAChangeIsUpgradedToo(t *testing.T) {
+func TestUpgrade_AppliesToBefore(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	old, err := entity.New[page1](l.db)

@@ -64,7 +64,7 @@ type totals struct {
 	Order []int      `dynamodbav:"order"` // values as they were applied
 }
 
-// clock is a clock that moves when it is told to.
+// clock is a clock that moves only on request.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -157,7 +157,7 @@ func bySite(r reading) string { return r.Site }
 
 func byDevice(r reading) string { return r.Device }
 
-// sites is a fold of readings by site, which no partition has to itself.
+// sites is a projection of readings by site, which no partition has to itself.
 func (l *lab) sites(change ...func(*timeline.Projection[string, totals])) timeline.Projection[string, totals] {
 	f := timeline.Projection[string, totals]{
 		Name: "sites", Version: 1, Source: timeline.Series(l.readings),
@@ -169,7 +169,7 @@ func (l *lab) sites(change ...func(*timeline.Projection[string, totals])) timeli
 	return f
 }
 
-// devices is a fold of readings by device, each in its partition.
+// devices is a projection of readings by device, each in its partition.
 func (l *lab) devices(change ...func(*timeline.Projection[string, totals])) timeline.Projection[string, totals] {
 	f := timeline.Projection[string, totals]{
 		Name: "devices", Version: 1,
@@ -210,7 +210,7 @@ func rebuild[K comparable, S any](l *lab, v *timeline.View[K, S], opts ...timeli
 	return m
 }
 
-// scan is everything that lies in the table.
+// scan returns everything in the table.
 func (l *lab) scan() (all []map[string]types.AttributeValue) {
 	l.t.Helper()
 	in := &dynamodb.ScanInput{TableName: &l.table}
@@ -339,7 +339,7 @@ func crowd(l *lab, n int, retention time.Duration) *timeline.View[int, totals] {
 	return v
 }
 
-// ahead is a program on a machine whose clock is ahead.
+// ahead returns a view of a program with a clock that is ahead.
 func (l *lab) ahead(d time.Duration) *timeline.View[string, totals] {
 	l.t.Helper()
 	other := *l
@@ -399,7 +399,7 @@ func (l *lab) rowWrites() (n int) {
 	return n
 }
 
-// broken is a fold of devices whose handler counts wrongly, and then fails at the readings of d-3.
+// broken is a projection of devices whose handler counts wrongly, and then fails at the readings of d-3.
 func (l *lab) broken(err error) timeline.Projection[string, totals] {
 	return l.devices(func(f *timeline.Projection[string, totals]) {
 		f.Handlers[0] = timeline.On("reading.appended", byDevice, func(s *totals, e timeline.Event[reading]) error {
@@ -414,7 +414,7 @@ func (l *lab) broken(err error) timeline.Projection[string, totals] {
 
 const day = 24 * time.Hour
 
-// newTransport is the lab as another program has it, whose requests are not held up with those of the first.
+// newTransport returns the lab of another program, with its own connection to the database.
 func newTransport(l *lab) *lab {
 	l.t.Helper()
 	other := &lab{t: l.t, ctx: l.ctx, raw: l.raw, table: l.table, sent: faults.New(l.raw.Options().HTTPClient), clock: l.clock}
@@ -424,7 +424,7 @@ func newTransport(l *lab) *lab {
 // text is the content of a string attribute.
 func text(v types.AttributeValue) string { return v.(*types.AttributeValueMemberS).Value }
 
-// load writes events as they lie in the table, many at a time: docs/layout.md says how. TestLoad_LiesAsAppendLeavesIt
+// load writes events in their stored form, as docs/layout.md describes it, many at a time. TestLab_LoadedEventsEqualAppendedOnes
 // compares them with those of Append.
 func (l *lab) load(evs []reading) {
 	l.t.Helper()

@@ -28,7 +28,7 @@ func values(p timeline.Page[timeline.Entry]) (all []int) {
 	return all
 }
 
-func TestALogListsTheEventsThemselves(t *testing.T) {
+func TestLog_ListsEvents(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.append("d-1", "north", 3, 1)
@@ -65,7 +65,7 @@ func TestALogListsTheEventsThemselves(t *testing.T) {
 	}
 }
 
-func TestALogByTypeByTimeAndByKey(t *testing.T) {
+func TestLog_FiltersByEventTimeAndKey(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.create("a", "1")
@@ -109,7 +109,7 @@ func TestALogByTypeByTimeAndByKey(t *testing.T) {
 	assert.Equal(t, 0, l.sent.Count("Scan"))
 }
 
-func TestCursorsStayWhereTheyAreWhileEventsComeIn(t *testing.T) {
+func TestLog_CursorsAreStableDuringAppends(t *testing.T) {
 	t.Parallel()
 	for _, oldest := range []bool{false, true} {
 		l := newLab(t)
@@ -160,7 +160,7 @@ func TestLog_OfAFeedNeedsNoTable(t *testing.T) {
 	assert.Equal(t, []string{"a", "b"}, keys)
 }
 
-func TestNewLog_ChecksItsMemoryAsAFoldDoes(t *testing.T) {
+func TestNewLog_ChecksMemory(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	_, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Series(l.readings), Memory: -1})

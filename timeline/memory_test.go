@@ -90,7 +90,7 @@ func counted(s *totals, e timeline.Event[reading]) error {
 	return nil
 }
 
-func TestRebuild_OfATableHoldsLittleInMemoryAndCostsWhatExplainSays(t *testing.T) {
+func TestRebuild_OfATableBoundsMemoryAndCostsAsExplained(t *testing.T) {
 	n := manyEvents(t)
 	var spent meter
 	observe := func(c *entity.Config) { c.Observe = spent.observe }
@@ -106,10 +106,10 @@ func TestRebuild_OfATableHoldsLittleInMemoryAndCostsWhatExplainSays(t *testing.T
 		l.load(evs)
 	}
 	t.Logf("%d events are loaded after %s", n, time.Since(began))
-	for _, fold := range []timeline.Projection[string, totals]{l.sites(), l.devices()} {
-		fold.Memory = 8 << 20
-		fold.Handlers[0] = timeline.On("reading.appended", byDevice, counted)
-		v := view(l, fold)
+	for _, projection := range []timeline.Projection[string, totals]{l.sites(), l.devices()} {
+		projection.Memory = 8 << 20
+		projection.Handlers[0] = timeline.On("reading.appended", byDevice, counted)
+		v := view(l, projection)
 		estimate, err := v.Explain(l.ctx)
 		require.NoError(t, err)
 		spent.reset()
@@ -124,7 +124,7 @@ func TestRebuild_OfATableHoldsLittleInMemoryAndCostsWhatExplainSays(t *testing.T
 		assert.EqualValues(t, n, meta.Counters.Folded)
 		assert.EqualValues(t, groups, meta.Rows)
 		assert.Less(t, most, uint64(mostHeap))
-		// A scan reads what Explain says, of a table whose size is known to the service; then the new rows are read once to
+		// A scan costs what Explain estimates; then the new rows are read once to
 		// be counted, a kilobyte each, and the manifest is read and written some times.
 		assert.GreaterOrEqual(t, reads, 0.8*estimate.ReadUnits())
 		assert.LessOrEqual(t, reads, 1.5*estimate.ReadUnits()+groups/4)
@@ -133,7 +133,7 @@ func TestRebuild_OfATableHoldsLittleInMemoryAndCostsWhatExplainSays(t *testing.T
 	}
 }
 
-func TestRebuild_OfAFeedHoldsLittleInMemory(t *testing.T) {
+func TestRebuild_OfAFeedBoundsMemory(t *testing.T) {
 	n := manyEvents(t)
 	l := newLab(t)
 	read := func(context.Context) iter.Seq2[event, error] {
@@ -148,10 +148,10 @@ func TestRebuild_OfAFeedHoldsLittleInMemory(t *testing.T) {
 			}
 		}
 	}
-	fold := fromFeed("feed", timeline.Feed("export", []string{"taken"}, read))
-	fold.Handlers[0] = timeline.On("taken", bySite, counted)
-	fold.Memory = 8 << 20
-	v := view(l, fold)
+	projection := fromFeed("feed", timeline.Feed("export", []string{"taken"}, read))
+	projection.Handlers[0] = timeline.On("taken", bySite, counted)
+	projection.Memory = 8 << 20
+	v := view(l, projection)
 	began := time.Now()
 	var meta timeline.Meta
 	most := peak(func() { meta = rebuild(l, v) })
@@ -164,7 +164,7 @@ func TestRebuild_OfAFeedHoldsLittleInMemory(t *testing.T) {
 	assert.Equal(t, eventsOfEach, row.State.Sum)
 }
 
-func TestLoad_LiesAsAppendLeavesIt(t *testing.T) {
+func TestLab_LoadedEventsEqualAppendedOnes(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.append("d-1", "north", 1)

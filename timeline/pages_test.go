@@ -17,7 +17,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeline"
 )
 
-func TestPagesGiveEveryRowOnceInOrder(t *testing.T) {
+func TestPage_ReturnsEveryRowOnceInOrder(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	const n = 257
@@ -57,7 +57,7 @@ func TestPagesGiveEveryRowOnceInOrder(t *testing.T) {
 	assert.Error(t, err, "T55")
 }
 
-func TestExpiredRowsAreNeitherOnPagesNorCounted(t *testing.T) {
+func TestPage_OmitsExpiredRows(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	const n = 257
@@ -103,9 +103,9 @@ func TestExpiredRowsAreNeitherOnPagesNorCounted(t *testing.T) {
 	assert.Empty(t, p.Rows)
 }
 
-// TestPage_CountsRowsThatLiveLonger catches up with an event of a row that would have expired, and rebuilds a view of which
+// TestPage_CountsRowsWithExtendedExpiry catches up with an event of a row that would have expired, and rebuilds a view of which
 // little is left.
-func TestPage_CountsRowsThatLiveLonger(t *testing.T) {
+func TestPage_CountsRowsWithExtendedExpiry(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Retention = time.Hour }))
@@ -133,7 +133,7 @@ func TestPage_CountsRowsThatLiveLonger(t *testing.T) {
 	assert.Zero(t, total())
 }
 
-func TestAListingStaysWithTheRowsThatItBeganWith(t *testing.T) {
+func TestAfter_CursorsKeepTheirGeneration(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	for i := range 4 {
@@ -154,7 +154,7 @@ func TestAListingStaysWithTheRowsThatItBeganWith(t *testing.T) {
 	assert.Equal(t, 2, rows(l, v)["s-2"].State.Count)
 }
 
-func TestPagesOutOfBoundsAreRefused(t *testing.T) {
+func TestPage_RejectsSizesOutOfBounds(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.MaxPageSize = 10 }))
@@ -168,7 +168,7 @@ func TestPagesOutOfBoundsAreRefused(t *testing.T) {
 	}
 }
 
-// pinned is a view of n rows whose listing was begun before a rebuild replaced them.
+// pinned returns a view of n rows and the first page of a listing that started before a rebuild replaced them.
 func pinned(t *testing.T, n int, change ...func(*entity.Config)) (*lab, *timeline.View[string, totals], timeline.Page[timeline.Row[string, totals]]) {
 	t.Helper()
 	l := newLab(t, change...)
@@ -185,7 +185,7 @@ func pinned(t *testing.T, n int, change ...func(*entity.Config)) (*lab, *timelin
 	return l, v, first
 }
 
-func TestAfter_CursorDoesNotGiveRowsOfAnotherDefinition(t *testing.T) {
+func TestAfter_RejectsCursorsOfAnotherDefinition(t *testing.T) {
 	t.Parallel()
 	l, old, first := pinned(t, 4)
 	v := view(l.connect(), l.sites(func(f *timeline.Projection[string, totals]) { f.Version = 2 }))
@@ -205,7 +205,7 @@ func TestAfter_CursorDoesNotGiveRowsOfAnotherDefinition(t *testing.T) {
 	assert.True(t, p.Authoritative())
 }
 
-func TestAfter_MetaIsAboutTheRowsThatAreRead(t *testing.T) {
+func TestAfter_MetaDescribesTheRowsRead(t *testing.T) {
 	t.Parallel()
 	l, v, first := pinned(t, 4)
 	now, err := v.Meta(l.ctx)
@@ -220,7 +220,7 @@ func TestAfter_MetaIsAboutTheRowsThatAreRead(t *testing.T) {
 	assert.EqualValues(t, 5, now.Rows)
 }
 
-func TestAfter_CursorDoesNotGiveRowsOfABuildThatWasGivenUp(t *testing.T) {
+func TestAfter_RejectsCursorsOfAbandonedBuilds(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, once)
 	for i := range 70 { // more than are written at a time
@@ -285,7 +285,7 @@ func TestAfter_FailsOnceRowsMayBeMissing(t *testing.T) {
 	}
 }
 
-func TestAfter_FailsWhenRowsAreRemovedWhileTheyAreRead(t *testing.T) {
+func TestAfter_FailsWhenRowsAreRemovedDuringTheRead(t *testing.T) {
 	t.Parallel()
 	l, v, first := pinned(t, 4)
 	l.clock.forward(20 * time.Minute)
@@ -303,7 +303,7 @@ func TestAfter_FailsWhenRowsAreRemovedWhileTheyAreRead(t *testing.T) {
 	require.ErrorIs(t, <-done, entity.ErrInvalidCursor)
 }
 
-func TestAll_FailsWhenRowsAreRemovedWhileTheyAreRead(t *testing.T) {
+func TestAll_FailsWhenRowsAreRemovedDuringTheRead(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.append("d-1", "north", 1)
@@ -339,7 +339,7 @@ func TestAll_FailsWhenRowsAreRemovedWhileTheyAreRead(t *testing.T) {
 	assert.Zero(t, r.rows)
 }
 
-func TestAll_GoesOnWithRowsThatWereReplaced(t *testing.T) {
+func TestAll_ContinuesWithReplacedRows(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.append("d-1", "north", 1)

@@ -48,18 +48,18 @@ type Projection[K comparable, S any] struct {
 	Table       string // logical table of the rows, with keys as `$` entities have; "" means the database's default
 }
 
-// withDefaults returns f with the defaults for its zero fields.
-func (f Projection[K, S]) withDefaults() Projection[K, S] {
-	if f.MaxPageSize == 0 {
-		f.MaxPageSize = DefaultMaxPage
+// withDefaults returns p with the defaults for its zero fields.
+func (p Projection[K, S]) withDefaults() Projection[K, S] {
+	if p.MaxPageSize == 0 {
+		p.MaxPageSize = DefaultMaxPage
 	}
-	if f.PageSize == 0 {
-		f.PageSize = min(DefaultPageSize, f.MaxPageSize)
+	if p.PageSize == 0 {
+		p.PageSize = min(DefaultPageSize, p.MaxPageSize)
 	}
-	if f.Memory == 0 {
-		f.Memory = DefaultMemory
+	if p.Memory == 0 {
+		p.Memory = DefaultMemory
 	}
-	return f
+	return p
 }
 
 // Handler folds events of one name into the state of their group. [On] and [Ensure] make handlers.
@@ -101,21 +101,21 @@ func (h Handler[K, S]) erased() Handler[any, any] {
 	return e
 }
 
-// erased returns f without its types and with its defaults. It holds keys as any and states as pointers in any, so one
+// erased returns p without its types and with its defaults. It holds keys as any and states as pointers in any, so one
 // compiled engine runs all views.
-func (f Projection[K, S]) erased() Projection[any, any] {
+func (p Projection[K, S]) erased() Projection[any, any] {
 	e := Projection[any, any]{
-		Name: f.Name, Version: f.Version, Source: f.Source, Start: func() any { return new(S) },
-		Descending: f.Descending, SkipUngrouped: f.SkipUngrouped, Retention: f.Retention,
-		PageSize: f.PageSize, MaxPageSize: f.MaxPageSize, Memory: f.Memory, TempDir: f.TempDir, Table: f.Table,
+		Name: p.Name, Version: p.Version, Source: p.Source, Start: func() any { return new(S) },
+		Descending: p.Descending, SkipUngrouped: p.SkipUngrouped, Retention: p.Retention,
+		PageSize: p.PageSize, MaxPageSize: p.MaxPageSize, Memory: p.Memory, TempDir: p.TempDir, Table: p.Table,
 	}
-	if f.Start != nil {
+	if p.Start != nil {
 		e.Start = func() any {
-			s := f.Start()
+			s := p.Start()
 			return &s
 		}
 	}
-	for _, h := range f.Handlers {
+	for _, h := range p.Handlers {
 		e.Handlers = append(e.Handlers, h.erased())
 	}
 	return e.withDefaults()
@@ -134,7 +134,7 @@ func rowTypesOf[K comparable, S any]() rowTypes {
 
 // definition is a checked [Projection].
 type definition struct {
-	Projection[any, any] // see Fold.erased
+	Projection[any, any] // see Projection.erased
 	rowTypes
 	all         []*origin
 	byEvent     map[string]Handler[any, any]
@@ -145,27 +145,27 @@ type definition struct {
 }
 
 // define checks a projection. The error joins an *entity.SchemaError for every mistake.
-func define(f Projection[any, any], t rowTypes) (*definition, error) {
-	d := &definition{Projection: f, rowTypes: t, byEvent: map[string]Handler[any, any]{}}
-	c := &checker{what: "timeline.Projection " + f.Name}
-	c.name(f.Name)
-	if f.Version < 1 {
+func define(p Projection[any, any], t rowTypes) (*definition, error) {
+	d := &definition{Projection: p, rowTypes: t, byEvent: map[string]Handler[any, any]{}}
+	c := &checker{what: "timeline.Projection " + p.Name}
+	c.name(p.Name)
+	if p.Version < 1 {
 		c.bad(schema.CodeTimelineVersion, "Version", "it must be 1 or more; raise it when a function of the definition changes")
 	}
-	c.memory(f.Memory)
+	c.memory(p.Memory)
 	var byName map[string]*origin
-	d.all, byName = c.source(f.Source)
+	d.all, byName = c.source(p.Source)
 	c.upgrades(d.all)
-	c.handlers(f.Handlers, byName)
+	c.handlers(p.Handlers, byName)
 	d.keyCodec, d.keys = c.groups(t, d.all)
 	c.pages(d.PageSize, d.MaxPageSize)
-	c.retention(f.Retention, d.all)
+	c.retention(p.Retention, d.all)
 	d.checkState(c)
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	for _, w := range f.Handlers {
-		d.byEvent[w.event] = w
+	for _, h := range p.Handlers {
+		d.byEvent[h.event] = h
 	}
 	var err error
 	d.fingerprint, err = d.computeFingerprint()
@@ -273,8 +273,8 @@ func (d *definition) computeFingerprint() (string, error) {
 	}
 	line("start %x", start)
 	var events []string
-	for _, w := range d.Handlers {
-		events = append(events, fmt.Sprintf("%q applies %t", w.event, w.apply != nil))
+	for _, handler := range d.Handlers {
+		events = append(events, fmt.Sprintf("%q applies %t", handler.event, handler.apply != nil))
 	}
 	slices.Sort(events)
 	line("events %s", strings.Join(events, ", "))
@@ -360,12 +360,12 @@ func (c *checker) upgrades(all []*origin) {
 }
 
 // handlers checks that each handler fits an event of a source.
-func (c *checker) handlers(when []Handler[any, any], byName map[string]*origin) {
-	if len(when) == 0 {
+func (c *checker) handlers(all []Handler[any, any], byName map[string]*origin) {
+	if len(all) == 0 {
 		c.bad(schema.CodeTimelineHandler, "Handlers", "a handler is required; use timeline.Log to list the events themselves")
 	}
-	seen := map[string]bool{}
-	for _, h := range when {
+	handled := map[string]bool{}
+	for _, h := range all {
 		switch o := byName[h.event]; {
 		case h.missing || h.key == nil:
 			c.bad(schema.CodeTimelineHandler, "Handlers", "the handler of %q has a nil function", h.event)
@@ -374,10 +374,10 @@ func (c *checker) handlers(when []Handler[any, any], byName map[string]*origin) 
 		case h.payload != o.payload:
 			c.bad(schema.CodeTimelineHandler, "Handlers", "the handler of %q takes a %s, the event has a %s", h.event, h.payload, o.payload)
 		}
-		if seen[h.event] {
+		if handled[h.event] {
 			c.bad(schema.CodeTimelineHandler, "Handlers", "%q has two handlers", h.event)
 		}
-		seen[h.event] = true
+		handled[h.event] = true
 	}
 }
 

@@ -22,14 +22,14 @@ type hidden struct{ count int }
 
 func TestNew_ReportsEveryMistakeWithItsCode(t *testing.T) {
 	t.Parallel()
-	type fold = timeline.Projection[string, totals]
-	for code, spoil := range map[string]func(*fold){
-		"EDD-9080": func(f *fold) { f.Name = "by site" },
-		"EDD-9081": func(f *fold) { f.Version = 0 },
-		"EDD-9082": func(f *fold) { f.Source = timeline.Merge(f.Source, f.Source) },
-		"EDD-9083": func(f *fold) { f.Handlers[0] = timeline.On("reading.append", bySite, sum) },
-		"EDD-9086": func(f *fold) { f.Retention = time.Millisecond },
-		"EDD-9087": func(f *fold) { f.PageSize = 101 },
+	type projection = timeline.Projection[string, totals]
+	for code, spoil := range map[string]func(*projection){
+		"EDD-9080": func(f *projection) { f.Name = "by site" },
+		"EDD-9081": func(f *projection) { f.Version = 0 },
+		"EDD-9082": func(f *projection) { f.Source = timeline.Merge(f.Source, f.Source) },
+		"EDD-9083": func(f *projection) { f.Handlers[0] = timeline.On("reading.append", bySite, sum) },
+		"EDD-9086": func(f *projection) { f.Retention = time.Millisecond },
+		"EDD-9087": func(f *projection) { f.PageSize = 101 },
 	} {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
@@ -65,12 +65,12 @@ func TestNew_ReportsEveryMistakeWithItsCode(t *testing.T) {
 	})
 	t.Run("all at once", func(t *testing.T) {
 		l := offline(t)
-		_, err := timeline.New(l.db, fold{Name: "9", PageSize: -1})
+		_, err := timeline.New(l.db, projection{Name: "9", PageSize: -1})
 		assert.Equal(t, []string{"EDD-9080", "EDD-9081", "EDD-9082", "EDD-9083", "EDD-9087"}, codes(err))
 	})
 }
 
-func TestNew_RefusesAnotherDefinitionUnderOneName(t *testing.T) {
+func TestNew_RejectsASecondDefinitionOfAName(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	_, err := timeline.New(l.db, l.sites())
@@ -81,7 +81,7 @@ func TestNew_RefusesAnotherDefinitionUnderOneName(t *testing.T) {
 	assert.Equal(t, []string{"EDD-9080"}, codes(err))
 }
 
-func TestPage_RefusesNumbersOutOfBounds(t *testing.T) {
+func TestPage_RejectsNumbersOutOfBounds(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	v := view(l, l.sites())
@@ -93,7 +93,7 @@ func TestPage_RefusesNumbersOutOfBounds(t *testing.T) {
 	}
 }
 
-// by is a fold of readings by keys of any type.
+// by is a projection of readings by keys of any type.
 func by[K comparable, S any](l *lab, key func(reading) K, apply func(*S, timeline.Event[reading]) error) timeline.Projection[K, S] {
 	return timeline.Projection[K, S]{
 		Name: "by", Version: 1, Source: timeline.Series(l.readings),
@@ -107,7 +107,7 @@ func mistakes[K comparable, S any](l *lab, f timeline.Projection[K, S]) []string
 	return codes(err)
 }
 
-func TestANameIsUniqueAndShort(t *testing.T) {
+func TestNew_ChecksNames(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	for _, bad := range []string{"", "9", "by site", "a.b", strings.Repeat("n", 65)} {
@@ -118,7 +118,7 @@ func TestANameIsUniqueAndShort(t *testing.T) {
 	assert.Equal(t, []string{"EDD-9080"}, codes(err))
 }
 
-func TestEventsAreThoseOfTheSourceAndComeOnce(t *testing.T) {
+func TestNew_ChecksHandledEvents(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	when := func(events ...string) timeline.Projection[string, totals] {
@@ -140,7 +140,7 @@ func TestEventsAreThoseOfTheSourceAndComeOnce(t *testing.T) {
 	assert.Equal(t, []string{"EDD-9083"}, mistakes(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Handlers[0] = other })), "another payload")
 }
 
-func TestAGroupKeyIsOfPlainValues(t *testing.T) {
+func TestNew_ChecksGroupKeyTypes(t *testing.T) {
 	t.Parallel()
 	type pair struct {
 		Site   string
@@ -165,7 +165,7 @@ func TestAGroupKeyIsOfPlainValues(t *testing.T) {
 	assert.Equal(t, []string{"EDD-9031"}, mistakes(l, by(l, func(r reading) twins { return twins{r.Site, r.Device} }, sum)))
 }
 
-func TestAStateIsWhatCanBeStored(t *testing.T) {
+func TestNew_ChecksStateTypes(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	state := func(name string, got []string) { t.Helper(); assert.Equal(t, []string{"EDD-9085"}, got, name) }
@@ -202,7 +202,7 @@ func TestAStateIsWhatCanBeStored(t *testing.T) {
 	assert.Empty(t, mistakes(l, by(l, bySite, func(*nested, timeline.Event[reading]) error { return nil })))
 }
 
-func TestAHandlerNeedsItsFunctions(t *testing.T) {
+func TestNew_RejectsNilHandlerFunctions(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	assert.Equal(t, []string{"EDD-9083"}, mistakes(l, by[string, totals](l, nil, sum)))
@@ -212,7 +212,7 @@ func TestAHandlerNeedsItsFunctions(t *testing.T) {
 	})))
 }
 
-// short is a series whose events are kept for a day.
+// short is a series with events that live for a day.
 type short struct {
 	_  entity.Key        `name:"Short" pk:"$#{id}" sk:"$"`
 	_  timeseries.Events `orderBy:"at" late:"record" ttl:"1d"`
@@ -221,25 +221,25 @@ type short struct {
 	N  *int              `dynamodbav:"n,omitempty" entity:"append"`
 }
 
-func TestRowsDoNotOutliveTheirHistory(t *testing.T) {
+func TestNew_ChecksRetention(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	series, err := timeseries.New[short](l.db)
 	require.NoError(t, err)
-	fold := func(d time.Duration) timeline.Projection[string, totals] {
+	projection := func(d time.Duration) timeline.Projection[string, totals] {
 		return timeline.Projection[string, totals]{
 			Name: "short", Version: 1, Source: timeline.Series(series), Retention: d,
 			Handlers: []timeline.Handler[string, totals]{timeline.Ensure[short, string, totals]("short.appended", func(s short) string { return s.ID })},
 		}
 	}
 	for _, bad := range []time.Duration{0, -time.Second, 1500 * time.Millisecond, 24*time.Hour + time.Second} {
-		assert.Equal(t, []string{"EDD-9086"}, mistakes(l, fold(bad)), bad)
+		assert.Equal(t, []string{"EDD-9086"}, mistakes(l, projection(bad)), bad)
 	}
-	assert.Empty(t, mistakes(l, fold(24*time.Hour)))
+	assert.Empty(t, mistakes(l, projection(24*time.Hour)))
 	assert.Empty(t, mistakes(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Retention = 365 * 24 * time.Hour })), "history for ever")
 }
 
-func TestPageSizesFitEachOther(t *testing.T) {
+func TestNew_ChecksPageSizes(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	for _, bad := range [][2]int{{101, 100}, {-1, 100}, {20, -1}, {1, 1001}} {
@@ -250,7 +250,7 @@ func TestPageSizesFitEachOther(t *testing.T) {
 	assert.Equal(t, []string{"EDD-9087"}, codes(err))
 }
 
-func TestAllMistakesComeTogetherAndBeforeAnyRequest(t *testing.T) {
+func TestNew_ReportsAllMistakesWithoutIO(t *testing.T) {
 	t.Parallel()
 	l := offline(t) // without a client
 	got := mistakes(l, timeline.Projection[float64, hidden]{Name: "9", Retention: -1, PageSize: -1, Memory: -1})
@@ -262,7 +262,7 @@ func nothing(context.Context) iter.Seq2[timeline.Event[reading], error] {
 	return func(func(timeline.Event[reading], error) bool) {}
 }
 
-func TestSource_MistakesAreToldWithTheirSource(t *testing.T) {
+func TestNew_NamesTheSourceOfAMistake(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	day := func(string) reading { return reading{} }
@@ -300,7 +300,7 @@ func TestSource_MistakesAreToldWithTheirSource(t *testing.T) {
 	})), "PartitionKey takes another key than groups have")
 }
 
-func TestRead_MistakesInOptionsComeBeforeAnyRequest(t *testing.T) {
+func TestRead_ChecksOptionsBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	v := view(l, l.sites())
@@ -342,7 +342,7 @@ func TestRead_MistakesInOptionsComeBeforeAnyRequest(t *testing.T) {
 	assert.False(t, errors.As(err, new(*entity.InputError)))
 }
 
-func TestSource_AHandleThatWasNotOpenedIsAMistake(t *testing.T) {
+func TestNew_RejectsUnopenedHandles(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	for kind, s := range map[string]timeline.Source{
@@ -358,13 +358,13 @@ func TestSource_AHandleThatWasNotOpenedIsAMistake(t *testing.T) {
 	}
 }
 
-func TestNew_ADatabaseIsNeeded(t *testing.T) {
+func TestNew_RequiresADatabase(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
-	_, fold := timeline.New(nil, l.sites())
+	_, projection := timeline.New(nil, l.sites())
 	_, log := timeline.NewLog(nil, timeline.Log{Name: "log", Source: timeline.Series(l.readings)})
 	_, feeds := timeline.NewLog(nil, timeline.Log{Name: "log", Source: timeline.Feed("f", []string{"a"}, nothing)})
-	for what, err := range map[string]error{"New": fold, "NewLog": log, "NewLog of feeds": feeds} {
+	for what, err := range map[string]error{"New": projection, "NewLog": log, "NewLog of feeds": feeds} {
 		var input *entity.InputError
 		require.ErrorAs(t, err, &input, what)
 		assert.Equal(t, "EDD-9133", input.Code, what)
@@ -372,11 +372,11 @@ func TestNew_ADatabaseIsNeeded(t *testing.T) {
 	}
 }
 
-func TestTheFingerprintChangesWithEveryPartOfADefinition(t *testing.T) {
+func TestFingerprint_ChangesWithEveryPartOfADefinition(t *testing.T) {
 	t.Parallel()
-	type fold = timeline.Projection[string, totals]
+	type projection = timeline.Projection[string, totals]
 	l := offline(t)
-	print := func(change ...func(*fold)) string {
+	print := func(change ...func(*projection)) string {
 		t.Helper()
 		return view(offline(t), l.sites(change...)).Fingerprint()
 	}
@@ -384,17 +384,19 @@ func TestTheFingerprintChangesWithEveryPartOfADefinition(t *testing.T) {
 	assert.Len(t, one, 32)
 	other := func(what, got string) { t.Helper(); assert.NotEqual(t, one, got, what) }
 	same := func(what, got string) { t.Helper(); assert.Equal(t, one, got, what) }
-	other("name", print(func(f *fold) { f.Name = "places" }))
-	other("version", print(func(f *fold) { f.Version = 2 }))
-	other("start", print(func(f *fold) { f.Start = func() totals { return totals{Sum: 1} } }))
-	same("the start that is none", print(func(f *fold) { f.Start = func() totals { return totals{} } }))
-	other("descending", print(func(f *fold) { f.Descending = true }))
-	other("skip", print(func(f *fold) { f.SkipUngrouped = true }))
-	other("retention", print(func(f *fold) { f.Retention = time.Hour }))
-	other("form", print(func(f *fold) { f.Handlers[0] = timeline.Ensure[reading, string, totals]("reading.appended", bySite) }))
-	other("source", print(func(f *fold) { f.Source = timeline.Merge(f.Source, timeline.Versions(l.past)) }))
+	other("name", print(func(f *projection) { f.Name = "places" }))
+	other("version", print(func(f *projection) { f.Version = 2 }))
+	other("start", print(func(f *projection) { f.Start = func() totals { return totals{Sum: 1} } }))
+	same("the zero start", print(func(f *projection) { f.Start = func() totals { return totals{} } }))
+	other("descending", print(func(f *projection) { f.Descending = true }))
+	other("skip", print(func(f *projection) { f.SkipUngrouped = true }))
+	other("retention", print(func(f *projection) { f.Retention = time.Hour }))
+	other("ensure", print(func(f *projection) {
+		f.Handlers[0] = timeline.Ensure[reading, string, totals]("reading.appended", bySite)
+	}))
+	other("source", print(func(f *projection) { f.Source = timeline.Merge(f.Source, timeline.Versions(l.past)) }))
 	named := func(names ...string) string {
-		return print(func(f *fold) {
+		return print(func(f *projection) {
 			f.Source = timeline.Series(l.readings, timeline.Classify(names, func(timeline.Event[reading]) string { return "" }))
 			f.Handlers[0] = timeline.On("a", bySite, sum)
 		})
@@ -402,8 +404,8 @@ func TestTheFingerprintChangesWithEveryPartOfADefinition(t *testing.T) {
 	other("names", named("a"))
 	assert.NotEqual(t, named("a"), named("a", "b"))
 	assert.Equal(t, named("a", "b"), named("b", "a"))
-	same("pages, memory, files, table", print(func(f *fold) { f.PageSize, f.MaxPageSize, f.Memory, f.TempDir = 1, 2, 1<<20, "x" }))
-	same("where groups lie", print(func(f *fold) {
+	same("pages, memory, files, table", print(func(f *projection) { f.PageSize, f.MaxPageSize, f.Memory, f.TempDir = 1, 2, 1<<20, "x" }))
+	same("partition key", print(func(f *projection) {
 		f.Source = timeline.Series(l.readings, timeline.PartitionKey(func(d string) reading { return reading{Device: d} }))
 	}))
 	type inArray[A any] struct {
@@ -458,7 +460,7 @@ func TestTheFingerprintChangesWithEveryPartOfADefinition(t *testing.T) {
 	assert.NotEqual(t, straight, view(offline(t), l.histories(func(f *timeline.Projection[string, journal]) { f.Handlers = f.Handlers[1:] })).Fingerprint(), "handlers")
 }
 
-func TestAffectedTellsWhoseRowsMayChange(t *testing.T) {
+func TestDependsOn_ReportsHandledEvents(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	v := view(l, l.histories(func(f *timeline.Projection[string, journal]) { f.Handlers = f.Handlers[:2] }))

@@ -21,16 +21,16 @@ import (
 	"github.com/dynastrata/dynastrata/timeline"
 )
 
-func TestRebuild_FoldsEveryEventInTheOrderOfTime(t *testing.T) {
+func TestRebuild_FoldsEventsInTimeOrder(t *testing.T) {
 	t.Parallel()
-	for name, fold := range map[string]func(*lab) timeline.Projection[string, totals]{
+	for name, projection := range map[string]func(*lab) timeline.Projection[string, totals]{
 		"sorted":    func(l *lab) timeline.Projection[string, totals] { return l.sites() },
 		"partition": func(l *lab) timeline.Projection[string, totals] { return l.devices() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := newLab(t)
-			v := view(l, fold(l))
+			v := view(l, projection(l))
 			l.clock.forward(10 * time.Minute)
 			l.append("d-1", "d-1", 5, 1, 3) // two come late
 			l.append("d-2", "d-2", 2)
@@ -58,10 +58,10 @@ func TestRebuild_FoldsEveryEventInTheOrderOfTime(t *testing.T) {
 	}
 }
 
-// TestResume_AfterAnEndAtAnyRequest ends a program before, and right after, each request of a build, and lets another one go on.
-func TestResume_AfterAnEndAtAnyRequest(t *testing.T) {
+// TestResume_AfterACrashAtAnyRequestEqualsOneBuild ends a program before, and right after, each request of a build, and lets another one go on.
+func TestResume_AfterACrashAtAnyRequestEqualsOneBuild(t *testing.T) {
 	t.Parallel()
-	for name, fold := range map[string]func(*lab, string) timeline.Projection[string, totals]{
+	for name, projection := range map[string]func(*lab, string) timeline.Projection[string, totals]{
 		"sorted": func(l *lab, name string) timeline.Projection[string, totals] {
 			return l.sites(func(f *timeline.Projection[string, totals]) { f.Name = name })
 		},
@@ -76,13 +76,13 @@ func TestResume_AfterAnEndAtAnyRequest(t *testing.T) {
 				for i := range testsize.Pick(4, 7) {
 					l.append(fmt.Sprintf("d-%d", i), fmt.Sprintf("s-%d", i%3), 1, 3, 2)
 				}
-				clean := view(l, fold(l, "clean"))
+				clean := view(l, projection(l, "clean"))
 				rebuild(l, clean)
 				want := rows(l, clean)
 				for n := 1; ; n++ {
 					l.connect(once)
 					name := fmt.Sprintf("crash-%d", n)
-					v := view(l, fold(l, name))
+					v := view(l, projection(l, name))
 					l.sent.Reset()
 					l.sent.Inject(from(n, round.At(n)))
 					_, err := v.Rebuild(l.ctx, timeline.Segments(2), timeline.CheckpointEvery(1))
@@ -95,7 +95,7 @@ func TestResume_AfterAnEndAtAnyRequest(t *testing.T) {
 					l.clock.forward(time.Minute) // the lease ends
 					l.append("x", "x", float64(n))
 					l.connect()
-					v = view(l, fold(l, name))
+					v = view(l, projection(l, name))
 					before, err := v.Meta(l.ctx)
 					require.NoError(t, err)
 					meta := rebuild(l, v, timeline.Segments(2), timeline.Resume())
@@ -115,7 +115,7 @@ func TestResume_AfterAnEndAtAnyRequest(t *testing.T) {
 	}
 }
 
-func TestRebuild_BuilderThatWasTakenForDeadWritesNoMore(t *testing.T) {
+func TestRebuild_WithoutTheLeaseWritesNothing(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.append("d-1", "north", 1, 2)
@@ -149,7 +149,7 @@ func TestRebuild_BuilderThatWasTakenForDeadWritesNoMore(t *testing.T) {
 	assert.EqualValues(t, 2, meta.Rows)
 }
 
-func TestRebuild_BySeveralAtOnceEqualsOne(t *testing.T) {
+func TestRebuild_ByConcurrentBuildersEqualsOne(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	for i := range 20 {
@@ -175,7 +175,7 @@ func TestRebuild_BySeveralAtOnceEqualsOne(t *testing.T) {
 	assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v))
 }
 
-func TestRebuild_ServesTheOldRowsUntilTheNewOnesAreThere(t *testing.T) {
+func TestRebuild_ServesOldRowsUntilTheSwap(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.append("d-1", "north", 1, 2)
@@ -196,8 +196,8 @@ func TestRebuild_ServesTheOldRowsUntilTheNewOnesAreThere(t *testing.T) {
 	assert.Equal(t, 3, rows(l, v)["north"].State.Count)
 }
 
-// TestRebuild_RepeatsWritesOfUnknownOutcome loses the answer to the first attempt at each row and page.
-func TestRebuild_RepeatsWritesOfUnknownOutcome(t *testing.T) {
+// TestRebuild_RetriesWritesWithUnknownOutcome loses the answer to the first attempt at each row and page.
+func TestRebuild_RetriesWritesWithUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, once)
 	for i := range 3 {
@@ -226,8 +226,8 @@ func TestRebuild_RepeatsWritesOfUnknownOutcome(t *testing.T) {
 	assert.Equal(t, rows(l, v, timeline.AsOf(l.clock.Now())), rows(l, v))
 }
 
-// TestResume_NeverKeepsRowsOfABuildThatFailedAtAnEvent mends a handler without raising Version, which Resume cannot see.
-func TestResume_NeverKeepsRowsOfABuildThatFailedAtAnEvent(t *testing.T) {
+// TestResume_DropsBuildsThatFailedAtAnEvent mends a handler without raising Version, which Resume cannot see.
+func TestResume_DropsBuildsThatFailedAtAnEvent(t *testing.T) {
 	t.Parallel()
 	poison := errors.New("poison")
 	for _, failing := range []error{poison, fmt.Errorf("%w: %w", poison, context.Canceled)} {
@@ -281,7 +281,7 @@ func TestResume_NeverKeepsRowsOfABuildThatFailedAtAnEvent(t *testing.T) {
 	}
 }
 
-func TestFailure_IsStoredWhateverItsMessageAndTheLeaseGivenUp(t *testing.T) {
+func TestRebuild_StoresAnyFailureAndReleasesTheLease(t *testing.T) {
 	t.Parallel()
 	for name, message := range map[string]string{
 		"a rune at the cut": strings.Repeat("x", 800) + strings.Repeat("𝄞", 100),
@@ -310,7 +310,7 @@ func TestFailure_IsStoredWhateverItsMessageAndTheLeaseGivenUp(t *testing.T) {
 	}
 }
 
-func TestRebuild_GivesItsLeaseUpWhenAHandlerPanics(t *testing.T) {
+func TestRebuild_ReleasesTheLeaseWhenAHandlerPanics(t *testing.T) {
 	t.Parallel()
 	for _, within := range []bool{false, true} {
 		t.Run(fmt.Sprint("within ", within), func(t *testing.T) {
@@ -319,26 +319,26 @@ func TestRebuild_GivesItsLeaseUpWhenAHandlerPanics(t *testing.T) {
 			for i := range 7 {
 				l.append(fmt.Sprintf("d-%d", i), "s", 1)
 			}
-			fold := l.sites()
+			projection := l.sites()
 			if within {
-				fold = l.devices()
+				projection = l.devices()
 			}
-			good := fold.Handlers[0]
-			fold.Handlers = []timeline.Handler[string, totals]{timeline.On("reading.appended", byDevice, func(s *totals, e timeline.Event[reading]) error {
+			good := projection.Handlers[0]
+			projection.Handlers = []timeline.Handler[string, totals]{timeline.On("reading.appended", byDevice, func(s *totals, e timeline.Event[reading]) error {
 				if s.Count = 1000; e.Payload.Device == "d-3" {
 					panic("no")
 				}
 				return nil
 			})}
-			v := view(l, fold)
+			v := view(l, projection)
 			for range 2 {
 				require.PanicsWithValue(t, "no", func() { _, _ = v.Rebuild(l.ctx, timeline.CheckpointEvery(1), timeline.Segments(1), timeline.Resume()) })
 				m, err := v.Meta(l.ctx)
 				require.NoError(t, err)
 				assert.Equal(t, timeline.Failed, m.RebuildStatus)
 			}
-			fold.Handlers[0] = good
-			v = view(l.connect(), fold)
+			projection.Handlers[0] = good
+			v = view(l.connect(), projection)
 			rebuild(l, v, timeline.Resume())
 			assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v), "no row of the handler that panicked is left")
 		})
@@ -346,7 +346,7 @@ func TestRebuild_GivesItsLeaseUpWhenAHandlerPanics(t *testing.T) {
 }
 
 // A builder owns what it writes: one request that fails, whatever became of it, ends neither a build nor a catch-up.
-func TestBuild_IsNotEndedByTheFailureOfOneRequest(t *testing.T) {
+func TestRebuild_SurvivesTheFailureOfAnyRequest(t *testing.T) {
 	t.Parallel()
 	for _, round := range testsize.Rounds(faults.Drop, faults.Lost, faults.Late) {
 		t.Run(round.String(), func(t *testing.T) {
@@ -375,9 +375,9 @@ func TestBuild_IsNotEndedByTheFailureOfOneRequest(t *testing.T) {
 	}
 }
 
-// TestResume_LeavesWhatWasWrittenIntoFinishedPartitionsMeanwhile cuts a build off after each note, writes into every partition, and
+// TestResume_SkipsFinishedPartitions cuts a build off after each note, writes into every partition, and
 // lets another one go on: no row may be made of a part of its partition.
-func TestResume_LeavesWhatWasWrittenIntoFinishedPartitionsMeanwhile(t *testing.T) {
+func TestResume_SkipsFinishedPartitions(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	for i := range 5 {
@@ -392,7 +392,7 @@ func TestResume_LeavesWhatWasWrittenIntoFinishedPartitionsMeanwhile(t *testing.T
 	for _, what := range []string{"created", "updated", "baseline"} {
 		when = append(when, timeline.On("message."+what, byID, count))
 	}
-	fold := func(name string) timeline.Projection[string, int] {
+	projection := func(name string) timeline.Projection[string, int] {
 		return timeline.Projection[string, int]{
 			Name: name, Version: 1, Handlers: when,
 			Source: timeline.Versions(l.past, timeline.PartitionKey(func(id string) message { return message{ID: id} })),
@@ -400,7 +400,7 @@ func TestResume_LeavesWhatWasWrittenIntoFinishedPartitionsMeanwhile(t *testing.T
 	}
 	for n := 1; n <= 5; n++ {
 		name := fmt.Sprintf("cut-%d", n)
-		v := view(l, fold(name))
+		v := view(l, projection(name))
 		ctx, cancel := context.WithCancel(l.ctx)
 		var notes atomic.Int64
 		_, err := v.Rebuild(ctx, timeline.Segments(1), timeline.CheckpointEvery(1), timeline.OnProgress(func(timeline.Meta) {
@@ -426,18 +426,18 @@ func TestResume_LeavesWhatWasWrittenIntoFinishedPartitionsMeanwhile(t *testing.T
 	}
 }
 
-// TestResume_KeepsWhatWasServedMeanwhile brings the served rows up while a build that was cut off waits.
-func TestResume_KeepsWhatWasServedMeanwhile(t *testing.T) {
+// TestResume_KeepsEventsServedMeanwhile brings the served rows up while a build that was cut off waits.
+func TestResume_KeepsEventsServedMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, within := range []bool{false, true} {
 		t.Run(fmt.Sprint("within ", within), func(t *testing.T) {
 			t.Parallel()
 			l := newLab(t)
-			fold := l.sites()
+			projection := l.sites()
 			if within {
-				fold = l.devices()
+				projection = l.devices()
 			}
-			v := view(l, fold)
+			v := view(l, projection)
 			for i := range 5 {
 				l.append(fmt.Sprintf("d-%d", i), "north", 10)
 			}
@@ -469,7 +469,7 @@ func TestResume_KeepsWhatWasServedMeanwhile(t *testing.T) {
 	}
 }
 
-func TestRebuild_ByAClockThatIsBehindKeepsWhatRowsHad(t *testing.T) {
+func TestRebuild_ByAClockBehindKeepsServedEvents(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	right, slow := view(l, l.sites()), l.ahead(-20*time.Minute)
@@ -482,7 +482,7 @@ func TestRebuild_ByAClockThatIsBehindKeepsWhatRowsHad(t *testing.T) {
 	assert.False(t, meta.Through.Before(before.Through))
 }
 
-func TestRebuild_LateSignOfLifeDoesNotUndoTheSwap(t *testing.T) {
+func TestRebuild_LateRenewalDoesNotUndoTheSwap(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.append("d-1", "north", 1)

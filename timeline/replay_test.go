@@ -21,7 +21,7 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-func TestGroupsOfSeveralParts(t *testing.T) {
+func TestFold_GroupKeysCanBeStructs(t *testing.T) {
 	t.Parallel()
 	type place struct {
 		Site string
@@ -50,7 +50,7 @@ func TestGroupsOfSeveralParts(t *testing.T) {
 	assert.Equal(t, []int{10, 20, 30, 90}, one.State.Order, "T15: one group for everything")
 }
 
-func TestAnEventWithoutGroupStopsUnlessItIsToBePassedOver(t *testing.T) {
+func TestFold_UngroupedEventStopsUnlessSkipped(t *testing.T) {
 	t.Parallel()
 	type half struct{ Site string }
 	l := newLab(t)
@@ -84,7 +84,7 @@ func TestAnEventWithoutGroupStopsUnlessItIsToBePassedOver(t *testing.T) {
 	assert.True(t, p.Authoritative(), "the event without a group had not happened")
 }
 
-func TestDescendingFoldsTheNewestFirst(t *testing.T) {
+func TestFold_DescendingFoldsNewestFirst(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Descending = true }))
@@ -101,7 +101,7 @@ func TestDescendingFoldsTheNewestFirst(t *testing.T) {
 	assert.Equal(t, at(4), rows(l, v)["north"].Last)
 }
 
-func TestEventsOfOneTimeAreOrderedByTheirKeys(t *testing.T) {
+func TestFold_OrdersEventsOfOneTimeByKey(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	var events []event
@@ -120,7 +120,7 @@ func TestEventsOfOneTimeAreOrderedByTheirKeys(t *testing.T) {
 	assert.Equal(t, want, keys(true))
 }
 
-func TestGroupsDoNotShareTheirStart(t *testing.T) {
+func TestFold_GroupsDoNotShareTheirStart(t *testing.T) {
 	t.Parallel()
 	type state struct {
 		Seen map[string]int `dynamodbav:"seen"`
@@ -143,24 +143,24 @@ func TestGroupsDoNotShareTheirStart(t *testing.T) {
 	assert.Equal(t, got, rows(l, v, timeline.AsOf(at(5))))
 }
 
-func TestAHandlersErrorStopsTheBuildAndIsKept(t *testing.T) {
+func TestFold_HandlerErrorStopsTheBuildAndIsStored(t *testing.T) {
 	t.Parallel()
 	for _, within := range []bool{false, true} {
 		t.Run(fmt.Sprint("within ", within), func(t *testing.T) {
 			t.Parallel()
 			l := newLab(t)
-			fold := l.sites()
+			projection := l.sites()
 			if within {
-				fold = l.devices()
+				projection = l.devices()
 			}
 			poison := errors.New("poison")
-			fold.Handlers[0] = timeline.On("reading.appended", byDevice, func(s *totals, e timeline.Event[reading]) error {
+			projection.Handlers[0] = timeline.On("reading.appended", byDevice, func(s *totals, e timeline.Event[reading]) error {
 				if e.Payload.Value == 30 {
 					return poison
 				}
 				return sum(s, e)
 			})
-			v := view(l, fold)
+			v := view(l, projection)
 			l.append("d-1", "north", 1, 2)
 			rebuild(l, v)
 			served := rows(l, v)
@@ -191,7 +191,7 @@ func TestAHandlersErrorStopsTheBuildAndIsKept(t *testing.T) {
 	}
 }
 
-func TestAFormMakesItsGroupExist(t *testing.T) {
+func TestEnsure_CreatesTheGroup(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	f := l.sites(func(f *timeline.Projection[string, totals]) {
@@ -207,7 +207,7 @@ func TestAFormMakesItsGroupExist(t *testing.T) {
 	assert.Equal(t, at(2), got.Last)
 }
 
-func TestAnotherDefinitionsRowsAreNotServed(t *testing.T) {
+func TestRows_OfAnotherDefinitionAreNotServed(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.append("d-1", "north", 1, 2)
@@ -240,7 +240,7 @@ func TestAnotherDefinitionsRowsAreNotServed(t *testing.T) {
 	require.ErrorIs(t, err, timeline.ErrRebuildRequired, "the program of before is the stale one now")
 }
 
-func TestEveryPageOfTheHistoryIsRead(t *testing.T) {
+func TestRebuild_ReadsEveryPageOfTheHistory(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	site := string(slices.Repeat([]byte{'s'}, 500))
@@ -274,7 +274,7 @@ func TestEveryPageOfTheHistoryIsRead(t *testing.T) {
 	}
 }
 
-func TestRowsEndWithTheirRetention(t *testing.T) {
+func TestRows_ExpireWithTheirRetention(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	keep := func(f *timeline.Projection[string, totals]) { f.Retention = time.Hour }
@@ -326,7 +326,7 @@ func (l *lab) apart(n *int) {
 	l.connect(func(c *entity.Config) { c.Namespace = entity.Namespace{Name: fmt.Sprint("case", *n), Version: 1} })
 }
 
-// modelled are the rows that events give, by a fold in memory.
+// modelled returns the rows of events, folded in memory.
 func modelled(events []event, descending bool) map[string][]int {
 	events = slices.Clone(events)
 	slices.SortFunc(events, func(a, b event) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Key, b.Key)) })
@@ -340,19 +340,19 @@ func modelled(events []event, descending bool) map[string][]int {
 	return want
 }
 
-// TestRows_AreThoseOfAnyOrderOfDelivery builds rows of the first events, and catches up with the others bit by bit, each bit
+// TestRows_DoNotDependOnDeliveryOrder builds rows of the first events, and catches up with the others bit by bit, each bit
 // in any order and with events given more than once.
-func TestRows_AreThoseOfAnyOrderOfDelivery(t *testing.T) {
+func TestRows_DoNotDependOnDeliveryOrder(t *testing.T) {
 	t.Parallel()
 	l, cases := newLab(t), 0
 	rapid.Check(t, func(rt *rapid.T) {
 		l.apart(&cases)
 		began := l.clock.Now()
 		var known, given []event
-		fold := fromFeed("feed", fed(&given))
-		fold.Descending = rapid.Bool().Draw(rt, "descending")
-		fold.Memory = 1
-		v := view(l, fold)
+		projection := fromFeed("feed", fed(&given))
+		projection.Descending = rapid.Bool().Draw(rt, "descending")
+		projection.Memory = 1
+		v := view(l, projection)
 		deliver := func() {
 			for range rapid.IntRange(0, 8).Draw(rt, "events") {
 				key := fmt.Sprintf("%03d", len(known))
@@ -380,7 +380,7 @@ func TestRows_AreThoseOfAnyOrderOfDelivery(t *testing.T) {
 			for k, r := range got {
 				orders[k] = r.State.Order
 			}
-			require.Equal(rt, modelled(known, fold.Descending), orders)
+			require.Equal(rt, modelled(known, projection.Descending), orders)
 			require.EqualValues(rt, len(got), meta.Rows)
 			require.Equal(rt, rows(l, v, timeline.AsOf(began.Add(time.Hour))), got)
 		}
@@ -411,14 +411,14 @@ func TestVersions_FoldToTheStatesOfAModel(t *testing.T) {
 		require.NoError(rt, err)
 		past, err := versioned.Of(store)
 		require.NoError(rt, err)
-		fold := timeline.Projection[string, journal]{Name: "drafts", Version: 1, Source: timeline.Versions(past, timeline.PartitionKey(func(id string) draft { return draft{ID: id} }))}
+		projection := timeline.Projection[string, journal]{Name: "drafts", Version: 1, Source: timeline.Versions(past, timeline.PartitionKey(func(id string) draft { return draft{ID: id} }))}
 		for _, what := range []string{"created", "updated", "deleted", "restored", "baseline"} {
-			fold.Handlers = append(fold.Handlers, timeline.On("draft."+what, func(d draft) string { return d.ID }, func(j *journal, e timeline.Event[draft]) error {
+			projection.Handlers = append(projection.Handlers, timeline.On("draft."+what, func(d draft) string { return d.ID }, func(j *journal, e timeline.Event[draft]) error {
 				j.Lines = append(j.Lines, fmt.Sprint(strings.TrimPrefix(e.Name, "draft."), e.Version, e.Payload.Text))
 				return nil
 			}))
 		}
-		v := view(l, fold)
+		v := view(l, projection)
 		lives := map[string]*life{}
 		type moment struct {
 			at   time.Time

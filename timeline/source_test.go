@@ -21,7 +21,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-// journal is a list of what happened, as rows and logs tell it in the tests.
+// journal is a list of what happened, as rows and logs report it in the tests.
 type journal struct {
 	Lines []string `dynamodbav:"lines"`
 }
@@ -50,19 +50,19 @@ func noteSample(j *journal, e timeline.Event[sample]) error {
 	return nil
 }
 
-func TestItems_OfATableWithoutMarksOfTheLibrary(t *testing.T) {
+func TestItems_OfVerbatimEntities(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, func(c *entity.Config) { c.Tables = map[string]string{"samples": c.Table + "-samples"} })
 	store := l.samples()
 	f := entity.Fields[sample]()
 	items := func(opts ...timeline.SourceOption) timeline.Source { return timeline.Items(store, &f.Taken, opts...) }
-	fold := func(name string, s timeline.Source) timeline.Projection[string, journal] {
+	projection := func(name string, s timeline.Source) timeline.Projection[string, journal] {
 		return timeline.Projection[string, journal]{Name: name, Version: 1, Source: s,
 			Handlers: []timeline.Handler[string, journal]{timeline.On("sample.stored", bySample, noteSample)}}
 	}
-	plain := view(l, fold("plain", items()))
-	accepted := view(l, fold("accepted", items(timeline.AcceptedAt(&f.Stored))))
-	within := view(l, fold("within", items(timeline.AcceptedAt(&f.Stored), timeline.PartitionKey(func(d string) sample { return sample{Device: d} }))))
+	plain := view(l, projection("plain", items()))
+	accepted := view(l, projection("accepted", items(timeline.AcceptedAt(&f.Stored))))
+	within := view(l, projection("within", items(timeline.AcceptedAt(&f.Stored), timeline.PartitionKey(func(d string) sample { return sample{Device: d} }))))
 	require.NoError(t, l.db.CreateTables(l.ctx))
 	put := func(device string, number int, minute float64) {
 		t.Helper()
@@ -115,7 +115,7 @@ type neighbour struct {
 	Site   string    `dynamodbav:"site" entity:"append"`
 }
 
-func TestNothingButTheEventsOfTheEntityTakesPart(t *testing.T) {
+func TestSource_ReadsOnlyItsEntity(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v := view(l, l.sites())
@@ -144,10 +144,10 @@ func TestNothingButTheEventsOfTheEntityTakesPart(t *testing.T) {
 	assert.Equal(t, rows(l, v), rows(l, v, timeline.AsOf(at(10))))
 }
 
-func TestMerge_BringsSourcesIntoOneOrder(t *testing.T) {
+func TestMerge_OrdersEventsOfAllSources(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	fold := timeline.Projection[string, journal]{
+	projection := timeline.Projection[string, journal]{
 		Name: "both", Version: 1, Source: timeline.Merge(timeline.Versions(l.past), timeline.Series(l.readings)),
 		Handlers: []timeline.Handler[string, journal]{
 			timeline.On("reading.appended", bySite, func(j *journal, e timeline.Event[reading]) error {
@@ -160,18 +160,18 @@ func TestMerge_BringsSourcesIntoOneOrder(t *testing.T) {
 			}),
 		},
 	}
-	v := view(l, fold)
+	v := view(l, projection)
 	l.append("d-1", "u-1", 10, 30)
 	l.clock.forward(20 * time.Minute)
 	_, err := l.messages.Create(l.ctx, message{ID: "m-1", User: "u-1", Text: "hello"})
 	require.NoError(t, err)
 	rebuild(l, v)
 	assert.Equal(t, []string{"reading 100", "hello", "reading 300"}, rows(l, v)["u-1"].State.Lines)
-	turned := fold
+	turned := projection
 	turned.Source = timeline.Merge(timeline.Series(l.readings), timeline.Versions(l.past))
 	slices.Reverse(turned.Handlers)
 	assert.Equal(t, v.Fingerprint(), view(l.connect(), turned).Fingerprint(), "the order of sources and handlers does not count")
-	log, err := timeline.NewLog(l.db, timeline.Log{Name: "both", Source: fold.Source, Oldest: true})
+	log, err := timeline.NewLog(l.db, timeline.Log{Name: "both", Source: projection.Source, Oldest: true})
 	require.NoError(t, err)
 	p, err := log.Page(l.ctx, 1, 10)
 	require.NoError(t, err)
@@ -210,7 +210,7 @@ func fromFeed(name string, s timeline.Source) timeline.Projection[string, totals
 		Handlers: []timeline.Handler[string, totals]{timeline.On("taken", bySite, sum)}}
 }
 
-func TestAnEventThatComesTwiceCountsOnce(t *testing.T) {
+func TestFeed_CountsRepeatedEventsOnce(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	events := []event{happened("b", -2, "s"), happened("a", -2, "s"), happened("a", -3, "s"), happened("b", -2, "s")}
@@ -231,7 +231,7 @@ func TestAnEventThatComesTwiceCountsOnce(t *testing.T) {
 	assert.Equal(t, "feed", wrong.View)
 }
 
-func TestFeed_RefusesEventsThatCannotBeOrdered(t *testing.T) {
+func TestFeed_RejectsEventsWithoutAnOrder(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	for what, spoil := range map[string]func(*event){
@@ -258,7 +258,7 @@ func TestFeed_RefusesEventsThatCannotBeOrdered(t *testing.T) {
 	assert.ErrorIs(t, err, assert.AnError)
 }
 
-func TestFeed_CatchesUpByTheTimeOfAcceptance(t *testing.T) {
+func TestFeed_CatchesUpByAcceptTime(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	events := []event{happened("a", -20, "s"), happened("b", -10, "s")}
@@ -328,7 +328,7 @@ func TestClassify_NamesEventsByTheirContent(t *testing.T) {
 	assert.Equal(t, timeline.Naming, wrong.Stage)
 }
 
-func TestWithin_AnEventElsewhereStopsTheBuild(t *testing.T) {
+func TestPartitionKey_EventElsewhereStopsTheBuild(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.append("d-1", "d-1", 1)
@@ -340,7 +340,7 @@ func TestWithin_AnEventElsewhereStopsTheBuild(t *testing.T) {
 	var wrong *timeline.EventError
 	require.ErrorAs(t, err, &wrong)
 	assert.Equal(t, timeline.Grouping, wrong.Stage)
-	assert.ErrorContains(t, err, "outside of the partition")
+	assert.ErrorContains(t, err, "outside the partition")
 	row, _, err := v.Get(l.ctx, "d-1", timeline.FullReplay(), timeline.AsOf(at(10)))
 	require.NoError(t, err, "its own partition has none")
 	assert.Equal(t, 1, row.State.Count)
@@ -357,7 +357,7 @@ type sensor struct {
 	Value  int       `dynamodbav:"value" entity:"append"`
 }
 
-func TestWithin_AWholeSortKeyIsNoPrefixOfOthers(t *testing.T) {
+func TestPartitionKey_FullSortKeyIsNoPrefix(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	series, err := timeseries.New[sensor](l.db)
@@ -403,7 +403,7 @@ type visit struct {
 }
 
 // Groups are what key functions make of events; that a database writes keys in lower case is no reason to mix them up.
-func TestRebuild_GroupsThatDifferInCaseAreDifferentWhateverTheCasingOfKeys(t *testing.T) {
+func TestRebuild_GroupsAreCaseSensitive(t *testing.T) {
 	t.Parallel()
 	pages := []string{"A", "a", "A#b", "a#B", "A b"}
 	for name, change := range map[string]func(*entity.Config){
@@ -458,7 +458,7 @@ func TestRebuild_GroupsThatDifferInCaseAreDifferentWhateverTheCasingOfKeys(t *te
 	}
 }
 
-func TestFeed_PutsItsFilesWhereItIsTold(t *testing.T) {
+func TestFeed_UsesTempDir(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	long := strings.Repeat("d", 128<<10)
@@ -472,17 +472,17 @@ func TestFeed_PutsItsFilesWhereItIsTold(t *testing.T) {
 			}
 		}
 	})
-	fold := fromFeed("feed", feed)
-	fold.TempDir = filepath.Join(t.TempDir(), "missing")
-	v := view(l, fold)
-	log, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: feed, TempDir: fold.TempDir})
+	projection := fromFeed("feed", feed)
+	projection.TempDir = filepath.Join(t.TempDir(), "missing")
+	v := view(l, projection)
+	log, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: feed, TempDir: projection.TempDir})
 	require.NoError(t, err)
 
 	refused := func(what string, err error) {
 		t.Helper()
 		var there *fs.PathError
 		if assert.ErrorAs(t, err, &there, what) {
-			assert.Equal(t, fold.TempDir, filepath.Dir(there.Path), what)
+			assert.Equal(t, projection.TempDir, filepath.Dir(there.Path), what)
 		}
 	}
 	_, err = log.Page(l.ctx, 1, 10)

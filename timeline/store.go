@@ -173,29 +173,29 @@ type stores struct {
 }
 
 // itemOptions returns the store options for a view's items; what names the kind of item.
-func itemOptions(f Projection[any, any], what string) []entity.StoreOption {
+func itemOptions(p Projection[any, any], what string) []entity.StoreOption {
 	return []entity.StoreOption{
-		entity.Named("Timeline" + what + "-" + f.Name),
-		forStore{Do: func(o *opt.Spec) { o.Table, o.Own, o.Derived = f.Table, true, true }},
+		entity.Named("Timeline" + what + "-" + p.Name),
+		forStore{Do: func(o *opt.Spec) { o.Table, o.Own, o.Derived = p.Table, true, true }},
 	}
 }
 
 // rowOptions returns the store options for a view's rows.
-func rowOptions(f Projection[any, any]) []entity.StoreOption {
-	return append(itemOptions(f, ""), forStore{Do: func(o *opt.Spec) {
-		if f.Retention > 0 {
-			o.After = &f.Retention
+func rowOptions(p Projection[any, any]) []entity.StoreOption {
+	return append(itemOptions(p, ""), forStore{Do: func(o *opt.Spec) {
+		if p.Retention > 0 {
+			o.After = &p.Retention
 		}
 	}})
 }
 
 // openStores declares the page directory and the manifest of a view.
-func openStores(db *entity.DB, f Projection[any, any], rows rowStore) (s stores, err error) {
+func openStores(db *entity.DB, p Projection[any, any], rows rowStore) (s stores, err error) {
 	s.rows = rows
-	if s.pages, err = entity.New[directory](db, itemOptions(f, "Pages")...); err != nil {
+	if s.pages, err = entity.New[directory](db, itemOptions(p, "Pages")...); err != nil {
 		return s, err
 	}
-	s.manifests, err = entity.New[manifest](db, itemOptions(f, "Manifest")...)
+	s.manifests, err = entity.New[manifest](db, itemOptions(p, "Manifest")...)
 	if err == nil {
 		s.core = core.Of(s.manifests)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeline"
 )
 
-func TestSweep_RemovesReplacedRowsAfterTheirReadersHadTime(t *testing.T) {
+func TestSweep_RemovesReplacedRowsAfterTheGrace(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	for i := range 30 {
@@ -37,7 +37,7 @@ func TestSweep_RemovesReplacedRowsAfterTheirReadersHadTime(t *testing.T) {
 	assert.Equal(t, 30, l.count("state"), "one generation is left")
 }
 
-func TestSweep_EarlierGenerationsLeaveTheManifest(t *testing.T) {
+func TestSweep_RemovesRetiredGenerationsFromTheManifest(t *testing.T) {
 	t.Parallel()
 	retired := func(l *lab) (n int) {
 		for _, it := range l.scan() {
@@ -75,7 +75,7 @@ func TestSweep_EarlierGenerationsLeaveTheManifest(t *testing.T) {
 	})
 }
 
-func TestSweep_GivesTheLeaseUpWhenItFails(t *testing.T) {
+func TestSweep_ReleasesTheLeaseOnFailure(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, once)
 	l.append("d-1", "north", 1, 2)
@@ -92,11 +92,11 @@ func TestSweep_GivesTheLeaseUpWhenItFails(t *testing.T) {
 	require.ErrorIs(t, v.Sweep(l.ctx), faults.ErrInjected)
 	l.sent.Inject(nil)
 	meta, err := v.Rebuild(l.ctx)
-	require.NoError(t, err, "nobody holds the lease")
+	require.NoError(t, err, "the lease was released")
 	assert.Nil(t, meta.Failure, "what could not be removed is no fault of the rows")
 }
 
-func TestSweep_GivesTheLeaseUpWhenItIsCanceled(t *testing.T) {
+func TestSweep_ReleasesTheLeaseOnCancel(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, once)
 	l.append("d-1", "north", 1, 2)
@@ -114,5 +114,5 @@ func TestSweep_GivesTheLeaseUpWhenItIsCanceled(t *testing.T) {
 	require.ErrorIs(t, <-done, context.Canceled)
 	release()
 	_, err := v.Rebuild(l.ctx)
-	require.NoError(t, err, "nobody holds the lease")
+	require.NoError(t, err, "the lease was released")
 }

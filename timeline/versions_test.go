@@ -31,7 +31,7 @@ func noteMessage(j *journal, e timeline.Event[message]) error {
 	return nil
 }
 
-// histories is a fold that writes down what happened to each message.
+// histories is a projection that writes down what happened to each message.
 func (l *lab) histories(change ...func(*timeline.Projection[string, journal])) timeline.Projection[string, journal] {
 	byID := func(m message) string { return m.ID }
 	f := timeline.Projection[string, journal]{Name: "histories", Version: 1, Source: timeline.Versions(l.past)}
@@ -67,7 +67,7 @@ func (l *lab) restore(id string) {
 	require.NoError(l.t, err)
 }
 
-func TestVersionsTellEverythingThatHappened(t *testing.T) {
+func TestVersions_ReportEveryChange(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.create("a", "1")
@@ -125,7 +125,7 @@ func noteLeaf(j *journal, e timeline.Event[leaf]) error {
 	return nil
 }
 
-// leaves is a fold of leaves by their tree.
+// leaves is a projection of leaves by their tree.
 func leaves(t *testing.T, l *lab) (*entity.Store[leaf], *timeline.View[string, journal]) {
 	t.Helper()
 	store, err := entity.New[leaf](l.db)
@@ -144,7 +144,7 @@ func pastOf(t *testing.T, store *entity.Store[leaf]) timeline.Source {
 	return timeline.Versions(past, timeline.PartitionKey(func(tree string) leaf { return leaf{Tree: tree} }))
 }
 
-func TestVersions_DeletedForGoodAndThereAgain(t *testing.T) {
+func TestVersions_RecreationAfterAHardDelete(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	store, v := leaves(t, l)
@@ -159,7 +159,7 @@ func TestVersions_DeletedForGoodAndThereAgain(t *testing.T) {
 	assert.Equal(t, []string{"created 1 green", "deleted 1 green", "created 1 red"}, rows(l, v)["oak"].State.Lines)
 }
 
-func TestWhatHasExpiredIsToldAndDoesNotCountAnyMore(t *testing.T) {
+func TestVersions_ExpiredStatesBecomeABaseline(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	store, v := leaves(t, l)
@@ -176,7 +176,7 @@ func TestWhatHasExpiredIsToldAndDoesNotCountAnyMore(t *testing.T) {
 	paint("oak", "1", "yellow") // replaces the first state, which is kept for a day from now
 	meta := rebuild(l, v)
 	assert.True(t, meta.NoGapSeen)
-	assert.False(t, meta.HistoryComplete, "of an item whose states have all expired nothing is left")
+	assert.False(t, meta.HistoryComplete, "all states of an item may have expired")
 	assert.Equal(t, noon.Add(-24*time.Hour).Truncate(time.Hour), meta.HistoryFloor.Truncate(time.Hour))
 	l.clock.forward(20 * time.Hour)
 	paint("oak", "1", "red")
@@ -187,7 +187,7 @@ func TestWhatHasExpiredIsToldAndDoesNotCountAnyMore(t *testing.T) {
 	assert.Equal(t, []string{"created 1 green", "updated 1 yellow", "updated 1 red"}, drifted["oak"].State.Lines, "the stored row keeps what it was built from")
 	meta, err = v.Meta(l.ctx)
 	require.NoError(t, err)
-	assert.True(t, drifted["oak"].First.Before(meta.HistoryFloor), "which callers can tell")
+	assert.True(t, drifted["oak"].First.Before(meta.HistoryFloor), "which callers can see")
 
 	meta = rebuild(l, v)
 	assert.Equal(t, []string{"baseline 1 yellow", "updated 1 red"}, rows(l, v)["oak"].State.Lines)
@@ -211,7 +211,7 @@ func TestWhatHasExpiredIsToldAndDoesNotCountAnyMore(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, p.Rows, 3)
 	assert.Equal(t, "leaf.created", p.Rows[0].Name)
-	assert.False(t, p.Authoritative(), "a log tells that states have expired, too")
+	assert.False(t, p.Authoritative(), "a log reports expired states too")
 	_, err = log.Page(l.ctx, 1, 10, timeline.RequireComplete())
 	assert.ErrorIs(t, err, timeline.ErrIncomplete)
 }
@@ -228,7 +228,7 @@ type draft struct {
 	Changed time.Time            `dynamodbav:"changed" entity:"updated_at"`
 }
 
-func TestVersions_AnotherLifeIsCreatedAndNotRestored(t *testing.T) {
+func TestVersions_RecreationIsCreatedNotRestored(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	store, err := entity.New[draft](l.db)
@@ -257,7 +257,7 @@ func TestVersions_AnotherLifeIsCreatedAndNotRestored(t *testing.T) {
 	assert.Equal(t, []string{"draft.created 1 a", "draft.deleted 2 a", "draft.restored 3 a", "draft.deleted 4 a", "draft.created 5 b"}, got)
 }
 
-// note is versioned and has nothing that tells when a change happened.
+// note is versioned and has no time of changes.
 type note struct {
 	_       entity.Key `name:"Note" pk:"$#{id}" sk:"$"`
 	_       versioned.Retain
@@ -266,7 +266,7 @@ type note struct {
 	Version int64  `dynamodbav:"version" entity:"version"`
 }
 
-func TestVersions_NeedTheTimeOfChanges(t *testing.T) {
+func TestVersions_RequireUpdatedAt(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	store, err := entity.New[note](l.db)
@@ -288,7 +288,7 @@ type line struct {
 	Changed time.Time `dynamodbav:"changed" entity:"updated_at"`
 }
 
-func TestVersions_ADeleteIsToldWhenAllBeforeItHasExpired(t *testing.T) {
+func TestVersions_ReportADeleteWhenEarlierStatesExpired(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	store, err := entity.New[line](l.db)
@@ -314,7 +314,7 @@ func TestVersions_ADeleteIsToldWhenAllBeforeItHasExpired(t *testing.T) {
 	assert.False(t, p.Meta.HistoryComplete)
 }
 
-func TestVersions_KeepTheirOrderWhateverTheirWritersClocksSay(t *testing.T) {
+func TestVersions_KeepTheirOrderDespiteClockSkew(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	store, v := leaves(t, l)
@@ -349,25 +349,25 @@ func TestVersions_KeepTheirOrderWhateverTheirWritersClocksSay(t *testing.T) {
 	assert.Equal(t, []string{"created 1 green"}, past.State.Lines)
 }
 
-// lying makes states of one message as they lie in the table.
-type lying struct {
+// storedStates makes states of one message as they are stored.
+type storedStates struct {
 	like map[string]types.AttributeValue
 }
 
-func (l *lab) lying() lying {
+func (l *lab) storedStates() storedStates {
 	l.t.Helper()
 	l.create("a", "")
 	for _, it := range l.scan() {
 		if it["_k"] == nil {
-			return lying{it}
+			return storedStates{it}
 		}
 	}
-	require.Fail(l.t, "there is no current item")
-	return lying{}
+	require.Fail(l.t, "the current item is missing")
+	return storedStates{}
 }
 
-// state is the current item, or with an infix what lies under it.
-func (x lying) state(version int64, kind, infix string) map[string]types.AttributeValue {
+// state returns the current item, or with an infix a satellite.
+func (x storedStates) state(version int64, kind, infix string) map[string]types.AttributeValue {
 	it := maps.Clone(x.like)
 	it["version"] = &types.AttributeValueMemberN{Value: strconv.FormatInt(version, 10)}
 	if kind != "" {
@@ -377,11 +377,11 @@ func (x lying) state(version int64, kind, infix string) map[string]types.Attribu
 	return it
 }
 
-func (x lying) copied(version int64) map[string]types.AttributeValue {
+func (x storedStates) copied(version int64) map[string]types.AttributeValue {
 	return x.state(version, "d", "#deleted#"+noon.Add(time.Duration(version)*time.Second).Format(time.RFC3339))
 }
 
-func (x lying) snapshot(version int64) map[string]types.AttributeValue {
+func (x storedStates) snapshot(version int64) map[string]types.AttributeValue {
 	text := fmt.Sprintf("%07d", version)
 	if version > 9_999_999 {
 		text = fmt.Sprintf("~%012d", version)
@@ -393,10 +393,10 @@ func sortKeyOf(it map[string]types.AttributeValue) string {
 	return it["sk"].(*types.AttributeValueMemberS).Value
 }
 
-func TestVersions_ComeInOrderWhereverTheirStatesLie(t *testing.T) {
+func TestVersions_AreOrderedAcrossCopiesAndSnapshots(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	x := l.lying()
+	x := l.storedStates()
 	source := timeline.Versions(l.past)
 	rapid.Check(t, func(t *rapid.T) {
 		from := rapid.SampledFrom([]int64{1, 2, 9_999_995, 99_999_995}).Draw(t, "from")
@@ -434,7 +434,7 @@ func TestVersions_ComeInOrderWhereverTheirStatesLie(t *testing.T) {
 func TestVersions_HoldNoSnapshots(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	x := l.lying()
+	x := l.storedStates()
 	const n = 1000
 	items := []map[string]types.AttributeValue{x.state(n, "", ""), x.copied(3)}
 	for v := range int64(n - 1) {
@@ -450,7 +450,7 @@ func TestVersions_HoldNoSnapshots(t *testing.T) {
 func TestVersions_BoundTheBytesOfDeletedCopies(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	x := l.lying()
+	x := l.storedStates()
 	x.like["text"] = &types.AttributeValueMemberS{Value: strings.Repeat("t", 390<<10)}
 	var items []map[string]types.AttributeValue
 	for v := range int64(200) { // 76 MiB
@@ -466,10 +466,10 @@ func TestVersions_BoundTheBytesOfDeletedCopies(t *testing.T) {
 	assert.Equal(t, "bytes of the deleted copies of one item", limit.What)
 }
 
-func TestVersions_OfSnapshotsThatContradictTheirKeysAreRefused(t *testing.T) {
+func TestVersions_RejectSnapshotsThatContradictTheirKeys(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	x := l.lying()
+	x := l.storedStates()
 	wrong := x.snapshot(3)
 	wrong["version"] = &types.AttributeValueMemberN{Value: "1"}
 	err := timeline.Assembled(timeline.Versions(l.past), []map[string]types.AttributeValue{x.snapshot(2), wrong}, func(string, int64, bool) {}, func(int) {})

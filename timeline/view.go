@@ -171,8 +171,8 @@ type view struct {
 // New checks a projection and declares its rows on db, so that entity.DB.CreateTables creates their table. It does no
 // I/O. The error joins an *entity.SchemaError for every mistake, including a name that another definition has. Without
 // a database it is an *entity.InputError.
-func New[K comparable, S any](db *entity.DB, f Projection[K, S]) (*View[K, S], error) {
-	d, err := define(f.erased(), rowTypesOf[K, S]())
+func New[K comparable, S any](db *entity.DB, p Projection[K, S]) (*View[K, S], error) {
+	d, err := define(p.erased(), rowTypesOf[K, S]())
 	if err != nil {
 		return nil, err
 	}

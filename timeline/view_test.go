@@ -21,7 +21,7 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-func TestTheStatusOfAViewFromItsBeginning(t *testing.T) {
+func TestMeta_StatusThroughTheLifeOfAView(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v := view(l, l.devices())
@@ -83,7 +83,7 @@ func TestTheStatusOfAViewFromItsBeginning(t *testing.T) {
 	assert.True(t, meta.HistoryFloor.IsZero(), "nothing expires")
 }
 
-func TestMetaAsJSONHasTheNamesThatCallersCheck(t *testing.T) {
+func TestMeta_JSONNames(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v := view(l, l.sites())
@@ -113,10 +113,10 @@ func TestMetaAsJSONHasTheNamesThatCallersCheck(t *testing.T) {
 	got = names(timeline.Meta{RebuildStatus: timeline.InProgress})
 	assert.Equal(t, "in_progress", got["rebuild_status"])
 	assert.Contains(t, got, "rebuild_progress")
-	assert.Nil(t, got["rebuild_progress"], "null where it cannot be told")
+	assert.Nil(t, got["rebuild_progress"], "null if unknown")
 }
 
-func TestWhatReadsCost(t *testing.T) {
+func TestReads_CostTheDocumentedRequests(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	for i := range 12 {
@@ -136,7 +136,7 @@ func TestWhatReadsCost(t *testing.T) {
 	assert.Equal(t, 2, requests(func() error { _, err := v.After(l.ctx, "", 5); return err }), "a page by cursor")
 }
 
-func TestProgressIsUnknownWhereNothingTellsHowMuchThereIs(t *testing.T) {
+func TestMeta_ProgressIsUnknownWithoutItemCounts(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	events := []event{happened("a", -1, "s")}
@@ -150,7 +150,7 @@ func TestProgressIsUnknownWhereNothingTellsHowMuchThereIs(t *testing.T) {
 	assert.Positive(t, told)
 }
 
-// pulse is a series whose events are kept for ten days.
+// pulse is a series with events that live for ten days.
 type pulse struct {
 	_  entity.Key        `name:"Pulse" pk:"$#{id}" sk:"$"`
 	_  timeseries.Events `orderBy:"at" late:"record" ttl:"10d"`
@@ -175,7 +175,7 @@ func pulses(t *testing.T, l *lab, version int) (*timeline.View[string, totals], 
 	}
 }
 
-func TestNoGapSeen_NotOnceEventsMayHaveExpiredUnseen(t *testing.T) {
+func TestNoGapSeen_EndsWhenEventsMayHaveExpiredUnread(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v, beat := pulses(t, l, 1)
@@ -260,10 +260,10 @@ func TestNoGapSeen_NotForAnotherDefinitionOfWhatExpires(t *testing.T) {
 	assert.True(t, rebuild(l, v).NoGapSeen)
 	l.connect()
 	v, _ = pulses(t, l, 2)
-	assert.False(t, rebuild(l, v).NoGapSeen, "its sources need not be the same")
+	assert.False(t, rebuild(l, v).NoGapSeen, "its sources may differ")
 }
 
-// fleeting is a versioned entity whose past states are kept for a day.
+// fleeting is a versioned entity with past states that live for a day.
 type fleeting struct {
 	_ entity.Key       `name:"Fleeting" pk:"$#{id}" sk:"$"`
 	_ versioned.Retain `ttl:"1d"`
@@ -339,7 +339,7 @@ func TestHistoryComplete_IsFalseWhereAStateIsMissing(t *testing.T) {
 	}
 }
 
-func TestHistoryFloor_IsBehindTheSecondThatIsPassing(t *testing.T) {
+func TestHistoryFloor_ExcludesTheCurrentSecond(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	series, err := timeseries.New[short](l.db)
@@ -361,7 +361,7 @@ func TestHistoryFloor_IsBehindTheSecondThatIsPassing(t *testing.T) {
 	require.ErrorIs(t, err, entity.ErrNotFound)
 }
 
-func TestMeta_TellsABuildThatWasCutOffFromOneAtWorkByItsLease(t *testing.T) {
+func TestMeta_DistinguishesInterruptedFromRunningBuilds(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.append("d-1", "north", 1)
@@ -407,7 +407,7 @@ func TestMeta_TellsABuildThatWasCutOffFromOneAtWorkByItsLease(t *testing.T) {
 	assert.Equal(t, timeline.Complete, status())
 }
 
-func TestMeta_TellsOthersHowFarASortingBuildIs(t *testing.T) {
+func TestMeta_ReportsProgressOfASortingBuild(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.append("d-1", "north", 1, 2)
@@ -437,7 +437,7 @@ func TestMeta_TellsOthersHowFarASortingBuildIs(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-func TestMeta_KeepsHowFarASortingBuildWasWhenItWasCutOff(t *testing.T) {
+func TestMeta_KeepsProgressOfAnInterruptedBuild(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.append("d-1", "north", 1, 2)

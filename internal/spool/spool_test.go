@@ -60,7 +60,7 @@ func TestAdd_SpillsBeyondTheBudget(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-func TestAdd_SaysWhenThereIsNoRoom(t *testing.T) {
+func TestAdd_ReportsWriteErrors(t *testing.T) {
 	t.Parallel()
 	s := spool.New(1, "/nonexistent")
 	assert.ErrorIs(t, s.Add([]byte("k"), nil), os.ErrNotExist)
