@@ -64,7 +64,7 @@ func TestCatchUp_AfterACrashAtAnyRequestEqualsARebuild(t *testing.T) {
 					assert.Greater(t, n, 6)
 					break
 				}
-				l.clock.forward(time.Duration(1+20*(n%2)) * time.Minute) // the lease ends; now and then writes are no longer on their way
+				l.clock.forward(time.Duration(1+20*(n%2)) * time.Minute) // the lease ends, and sometimes no write is in flight any more
 				l.connect()
 				v = view(l, l.sites())
 				meta, err := v.CatchUp(l.ctx)

@@ -41,7 +41,7 @@ func compounds() *rapid.Generator[compound] {
 	})
 }
 
-// order is how keys are meant to be ordered: by their parts, strings as bytes.
+// order compares keys as they are to be ordered: by their parts, strings as bytes.
 func (c compound) order(d compound) int {
 	number := map[bool]int{true: 1}
 	return cmp.Or(
@@ -109,7 +109,7 @@ func TestGroupKey_EmptyStringOrZeroTimeIsMissing(t *testing.T) {
 	assert.Len(t, texts, 6)
 }
 
-// notes is a state that can be stored, and does not always come back.
+// notes is a state whose values are not always read back as they were.
 type notes struct {
 	At    time.Time      `dynamodbav:"at"`
 	Tags  []string       `dynamodbav:"tags"`

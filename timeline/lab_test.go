@@ -110,7 +110,7 @@ func newLab(t *testing.T, change ...func(*entity.Config)) *lab {
 	return l
 }
 
-// connect opens the database once more, as another program does.
+// connect opens the database again, as another program does.
 func (l *lab) connect(change ...func(*entity.Config)) *lab {
 	l.t.Helper()
 	cfg := entity.Config{Table: l.table, Clock: l.clock.Now}
@@ -132,7 +132,7 @@ func (l *lab) connect(change ...func(*entity.Config)) *lab {
 	return l
 }
 
-// at is minutes after noon.
+// at returns the time that many minutes after noon.
 func at(minutes float64) time.Time { return noon.Add(time.Duration(minutes * float64(time.Minute))) }
 
 // append adds readings of one device, each with its minute as value.
@@ -144,7 +144,7 @@ func (l *lab) append(device, site string, minutes ...float64) {
 	}
 }
 
-// sum is what handlers of readings do.
+// sum is the usual handler of readings.
 func sum(s *totals, e timeline.Event[reading]) error {
 	s.Count++
 	s.Sum += e.Payload.Value
@@ -157,7 +157,7 @@ func bySite(r reading) string { return r.Site }
 
 func byDevice(r reading) string { return r.Device }
 
-// sites is a projection of readings by site, which no partition has to itself.
+// sites returns a projection of readings by site, which spans partitions.
 func (l *lab) sites(change ...func(*timeline.Projection[string, totals])) timeline.Projection[string, totals] {
 	f := timeline.Projection[string, totals]{
 		Name: "sites", Version: 1, Source: timeline.Series(l.readings),
@@ -169,7 +169,7 @@ func (l *lab) sites(change ...func(*timeline.Projection[string, totals])) timeli
 	return f
 }
 
-// devices is a projection of readings by device, each in its partition.
+// devices returns a projection of readings by device, each in its own partition.
 func (l *lab) devices(change ...func(*timeline.Projection[string, totals])) timeline.Projection[string, totals] {
 	f := timeline.Projection[string, totals]{
 		Name: "devices", Version: 1,
@@ -182,7 +182,7 @@ func (l *lab) devices(change ...func(*timeline.Projection[string, totals])) time
 	return f
 }
 
-// view is a [View] without its types.
+// view opens a view and creates its table.
 func view[K comparable, S any](l *lab, f timeline.Projection[K, S]) *timeline.View[K, S] {
 	l.t.Helper()
 	v, err := timeline.New(l.db, f)
@@ -190,7 +190,7 @@ func view[K comparable, S any](l *lab, f timeline.Projection[K, S]) *timeline.Vi
 	return v
 }
 
-// rows are all rows of a view, by key.
+// rows returns all rows of a view by key.
 func rows[K comparable, S any](l *lab, v *timeline.View[K, S], opts ...timeline.RowsOption) map[K]timeline.Row[K, S] {
 	l.t.Helper()
 	all := map[K]timeline.Row[K, S]{}
@@ -202,7 +202,7 @@ func rows[K comparable, S any](l *lab, v *timeline.View[K, S], opts ...timeline.
 	return all
 }
 
-// rebuild is Rebuild where an error would be a failure of the test.
+// rebuild rebuilds a view and fails the test on an error.
 func rebuild[K comparable, S any](l *lab, v *timeline.View[K, S], opts ...timeline.BuildOption) timeline.Meta {
 	l.t.Helper()
 	m, err := v.Rebuild(l.ctx, opts...)
@@ -210,7 +210,7 @@ func rebuild[K comparable, S any](l *lab, v *timeline.View[K, S], opts ...timeli
 	return m
 }
 
-// scan returns everything in the table.
+// scan returns all items in the table.
 func (l *lab) scan() (all []map[string]types.AttributeValue) {
 	l.t.Helper()
 	in := &dynamodb.ScanInput{TableName: &l.table}
@@ -224,7 +224,7 @@ func (l *lab) scan() (all []map[string]types.AttributeValue) {
 	}
 }
 
-// offline is a lab without a database.
+// offline returns a lab without a database.
 func offline(t *testing.T) *lab {
 	t.Helper()
 	l := &lab{t: t, ctx: t.Context()}
@@ -240,7 +240,7 @@ func offline(t *testing.T) *lab {
 	return l
 }
 
-// codes are the codes of the joined mistakes in err, each once.
+// codes returns the codes of the joined mistakes in err, each once.
 func codes(err error) []string {
 	var all []string
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -258,7 +258,7 @@ func codes(err error) []string {
 
 func once(c *entity.Config) { c.MaxAttempts = 1 }
 
-// from makes every request fail from the n-th on, as the end of a program does.
+// from makes every request fail from the n-th on, as if the program ended.
 func from(n int, f faults.Fault) func(faults.Request) faults.Fault {
 	return func(r faults.Request) faults.Fault {
 		if r.Index >= n-1 {
@@ -274,12 +274,12 @@ func isManifest(r faults.Request) bool {
 
 func holds(r faults.Request, text string) bool { return bytes.Contains(r.Body, []byte(text)) }
 
-// removal holds for requests that delete rows.
+// removal reports whether a request deletes rows.
 func removal(r faults.Request) bool {
 	return r.Operation == "BatchWriteItem" || r.Operation == "DeleteItem"
 }
 
-// seed is that of DYNASTRATA_TEST_SEED, or a new one, and is printed.
+// seed returns DYNASTRATA_TEST_SEED, or a random seed, and logs it.
 func seed(t *testing.T) uint64 {
 	t.Helper()
 	n := rand.Uint64()
@@ -292,7 +292,7 @@ func seed(t *testing.T) uint64 {
 	return n
 }
 
-// pageWalk are the keys of all pages by number.
+// pageWalk returns the keys of all pages by number.
 func pageWalk[K comparable, S any](l *lab, v *timeline.View[K, S], size int, opts ...timeline.RowsOption) (keys []K) {
 	l.t.Helper()
 	for page := 1; ; page++ {
@@ -308,7 +308,7 @@ func pageWalk[K comparable, S any](l *lab, v *timeline.View[K, S], size int, opt
 	}
 }
 
-// cursorWalk are the keys of all pages by cursor.
+// cursorWalk returns the keys of all pages by cursor.
 func cursorWalk[K comparable, S any](l *lab, v *timeline.View[K, S], size int, opts ...timeline.RowsOption) (keys []K) {
 	l.t.Helper()
 	for cursor, first := "", true; first || cursor != ""; first = false {
@@ -323,7 +323,7 @@ func cursorWalk[K comparable, S any](l *lab, v *timeline.View[K, S], size int, o
 	return keys
 }
 
-// crowd are n rows of a feed, row i ending i minutes later than the first.
+// crowd returns a view of n rows of a feed, of which row i ends i minutes later than the first.
 func crowd(l *lab, n int, retention time.Duration) *timeline.View[int, totals] {
 	l.t.Helper()
 	var events []event
@@ -347,7 +347,7 @@ func (l *lab) ahead(d time.Duration) *timeline.View[string, totals] {
 	return view(&other, other.sites())
 }
 
-// resend sends a request once more, as a network does that kept it back.
+// resend sends a request again, as a network that delayed it.
 func (l *lab) resend(r faults.Request) {
 	l.t.Helper()
 	req, err := http.NewRequestWithContext(l.ctx, http.MethodPost, *l.raw.Options().BaseEndpoint, bytes.NewReader(r.Body))
@@ -364,7 +364,7 @@ func (l *lab) resend(r faults.Request) {
 	require.Equal(l.t, http.StatusBadRequest, answer.StatusCode, "it is refused")
 }
 
-// count is how many items of the table have an attribute.
+// count returns how many items of the table have an attribute.
 func (l *lab) count(attr string) (n int) {
 	l.t.Helper()
 	for _, it := range l.scan() {
@@ -375,7 +375,7 @@ func (l *lab) count(attr string) (n int) {
 	return n
 }
 
-// removeExpired removes what has expired, as DynamoDB does in its own time.
+// removeExpired removes expired items, as DynamoDB does eventually.
 func (l *lab) removeExpired() {
 	l.t.Helper()
 	now := strconv.FormatInt(l.clock.Now().Unix(), 10)
@@ -389,7 +389,7 @@ func (l *lab) removeExpired() {
 	}
 }
 
-// rowWrites is how many rows were written since the last reset.
+// rowWrites returns how many rows were written since the last reset.
 func (l *lab) rowWrites() (n int) {
 	for _, r := range l.sent.Requests() {
 		if (r.Operation == "PutItem" || r.Operation == "UpdateItem") && bytes.Contains(r.Body, []byte(`"state"`)) {
@@ -399,7 +399,7 @@ func (l *lab) rowWrites() (n int) {
 	return n
 }
 
-// broken is a projection of devices whose handler counts wrongly, and then fails at the readings of d-3.
+// broken returns a projection of devices whose handler counts wrongly and then fails at the readings of d-3.
 func (l *lab) broken(err error) timeline.Projection[string, totals] {
 	return l.devices(func(f *timeline.Projection[string, totals]) {
 		f.Handlers[0] = timeline.On("reading.appended", byDevice, func(s *totals, e timeline.Event[reading]) error {
@@ -421,7 +421,7 @@ func newTransport(l *lab) *lab {
 	return other.connect()
 }
 
-// text is the content of a string attribute.
+// text returns the content of a string attribute.
 func text(v types.AttributeValue) string { return v.(*types.AttributeValueMemberS).Value }
 
 // load writes events in their stored form, as docs/layout.md describes it, many at a time. TestLab_LoadedEventsEqualAppendedOnes
@@ -460,7 +460,7 @@ func (l *lab) load(evs []reading) {
 	}
 }
 
-// laid is an event as an item.
+// laid returns an event as a stored item.
 func (l *lab) laid(r reading) map[string]types.AttributeValue {
 	const format = "2006-01-02T15:04:05.000000000Z"
 	s := func(text string) types.AttributeValue { return &types.AttributeValueMemberS{Value: text} }

@@ -12,7 +12,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeline"
 )
 
-// listing is a log; it fails the test when it cannot be one.
+// listing opens a log and fails the test on an error.
 func listing(l *lab, log timeline.Log) *timeline.LogView {
 	l.t.Helper()
 	v, err := timeline.NewLog(l.db, log)
@@ -20,7 +20,7 @@ func listing(l *lab, log timeline.Log) *timeline.LogView {
 	return v
 }
 
-// values are those of the readings of a page.
+// values returns the values of the readings on a page.
 func values(p timeline.Page[timeline.Entry]) (all []int) {
 	for _, e := range p.Rows {
 		all = append(all, e.Payload.(reading).Value)

@@ -33,8 +33,8 @@ func manyEvents(t *testing.T) int {
 	return int(testsize.Number(t, "DYNASTRATA_TIMELINE_EVENTS", uint64(testsize.Pick(allEvents/50, allEvents/10))))
 }
 
-// peak runs f under a soft limit of memory, and returns the most bytes that live objects took meanwhile. The collector runs
-// before each sample, so that what is not needed any more does not count.
+// peak runs f under a soft memory limit and returns the maximum bytes of live objects. It runs the collector before
+// each sample.
 func peak(f func()) uint64 {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(mostHeap))
 	stop, done := make(chan struct{}), make(chan uint64)
@@ -58,7 +58,7 @@ func peak(f func()) uint64 {
 	return <-done
 }
 
-// meter adds up what calls cost.
+// meter adds up the costs of calls.
 type meter struct {
 	mu            sync.Mutex
 	reads, writes float64
@@ -83,7 +83,7 @@ func (m *meter) spent() (reads, writes float64) {
 	return m.reads, m.writes
 }
 
-// counted is what handlers of many events do; the state does not grow.
+// counted is the handler of many events; its state does not grow.
 func counted(s *totals, e timeline.Event[reading]) error {
 	s.Count++
 	s.Sum += e.Payload.Value

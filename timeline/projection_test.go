@@ -93,7 +93,7 @@ func TestPage_RejectsNumbersOutOfBounds(t *testing.T) {
 	}
 }
 
-// by is a projection of readings by keys of any type.
+// by returns a projection of readings by keys of any type.
 func by[K comparable, S any](l *lab, key func(reading) K, apply func(*S, timeline.Event[reading]) error) timeline.Projection[K, S] {
 	return timeline.Projection[K, S]{
 		Name: "by", Version: 1, Source: timeline.Series(l.readings),
@@ -101,7 +101,7 @@ func by[K comparable, S any](l *lab, key func(reading) K, apply func(*S, timelin
 	}
 }
 
-// mistakes are the codes of a definition's mistakes.
+// mistakes returns the codes of a definition's mistakes.
 func mistakes[K comparable, S any](l *lab, f timeline.Projection[K, S]) []string {
 	_, err := timeline.New(l.db, f)
 	return codes(err)
@@ -409,7 +409,7 @@ func TestFingerprint_ChangesWithEveryPartOfADefinition(t *testing.T) {
 		f.Source = timeline.Series(l.readings, timeline.PartitionKey(func(d string) reading { return reading{Device: d} }))
 	}))
 	type inArray[A any] struct {
-		Last []A `dynamodbav:"last"` // of a length that no start shows
+		Last []A `dynamodbav:"last"` // with a length that the zero value does not show
 	}
 	four := view(offline(t), by(l, bySite, func(*inArray[[4]int], timeline.Event[reading]) error { return nil })).Fingerprint()
 	eight := view(offline(t), by(l, bySite, func(*inArray[[8]int], timeline.Event[reading]) error { return nil })).Fingerprint()

@@ -101,7 +101,7 @@ func TestResume_AfterACrashAtAnyRequestEqualsOneBuild(t *testing.T) {
 					meta := rebuild(l, v, timeline.Segments(2), timeline.Resume())
 					got := rows(l, v)
 					accepted := n                                                                                // events of the group x
-					if before.RebuildStatus == timeline.Interrupted || before.RebuildStatus == timeline.Failed { // else it had not begun, or had come to its end unheard
+					if before.RebuildStatus == timeline.Interrupted || before.RebuildStatus == timeline.Failed { // otherwise the build had not started, or had finished without an answer
 						assert.True(t, meta.Through.Before(began), "it goes on with what was there when it began")
 						accepted--
 					}
@@ -493,7 +493,7 @@ func TestRebuild_LateRenewalDoesNotUndoTheSwap(t *testing.T) {
 	l.sent.Reset()
 	rebuild(l, v)
 	want, saves := rows(l, v), 0
-	for _, r := range l.sent.Requests() { // each save is kept back, and comes once more after the build
+	for _, r := range l.sent.Requests() { // each save is delayed, and sent again after the build
 		if isManifest(r) {
 			saves++
 			l.resend(r)

@@ -319,7 +319,7 @@ func init() {
 	}
 }
 
-// apart connects with a namespace of its own, so that cases share a table and nothing else.
+// apart connects with a namespace of its own, so that cases can share a table.
 func (l *lab) apart(n *int) {
 	*n++
 	l.clock.forward(time.Hour)
@@ -390,7 +390,7 @@ func TestRows_DoNotDependOnDeliveryOrder(t *testing.T) {
 	})
 }
 
-// life is what a model in memory knows about an item.
+// life is what the model knows about an item.
 type life struct {
 	lines   []string
 	version int64

@@ -188,7 +188,7 @@ func TestMerge_OrdersEventsOfAllSources(t *testing.T) {
 // event is an event of a feed.
 type event = timeline.Event[reading]
 
-// fed is a feed that gives these events, as they are when it is read.
+// fed returns a feed of the given events.
 func fed(events *[]event) timeline.Source {
 	return timeline.Feed("export", []string{"taken", "lost"}, func(context.Context) iter.Seq2[event, error] {
 		return func(yield func(event, error) bool) {
@@ -346,7 +346,7 @@ func TestPartitionKey_EventElsewhereStopsTheBuild(t *testing.T) {
 	assert.Equal(t, 1, row.State.Count)
 }
 
-// sensor has sort keys of which some begin with others.
+// sensor has sort keys that are prefixes of others.
 type sensor struct {
 	_ entity.Key        `name:"Sensor" pk:"$#{device}" sk:"$#{kind}"`
 	_ timeseries.Events `orderBy:"at" late:"record"`
@@ -397,7 +397,7 @@ func TestPartitionKey_FullSortKeyIsNoPrefix(t *testing.T) {
 	assert.Len(t, p.Rows, 7, "the whole partition")
 }
 
-// visit is what a feed gives.
+// visit is the payload of a feed.
 type visit struct {
 	Page string `dynamodbav:"page"`
 }

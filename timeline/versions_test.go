@@ -21,7 +21,7 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// noteMessage writes down an event with the texts before and after it.
+// noteMessage records an event with the texts before and after it.
 func noteMessage(j *journal, e timeline.Event[message]) error {
 	before := "-"
 	if e.Before != nil {
@@ -31,7 +31,7 @@ func noteMessage(j *journal, e timeline.Event[message]) error {
 	return nil
 }
 
-// histories is a projection that writes down what happened to each message.
+// histories returns a projection that records what happened to each message.
 func (l *lab) histories(change ...func(*timeline.Projection[string, journal])) timeline.Projection[string, journal] {
 	byID := func(m message) string { return m.ID }
 	f := timeline.Projection[string, journal]{Name: "histories", Version: 1, Source: timeline.Versions(l.past)}
@@ -125,7 +125,7 @@ func noteLeaf(j *journal, e timeline.Event[leaf]) error {
 	return nil
 }
 
-// leaves is a projection of leaves by their tree.
+// leaves returns a projection of leaves by their tree.
 func leaves(t *testing.T, l *lab) (*entity.Store[leaf], *timeline.View[string, journal]) {
 	t.Helper()
 	store, err := entity.New[leaf](l.db)

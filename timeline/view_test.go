@@ -159,7 +159,7 @@ type pulse struct {
 	N  *int              `dynamodbav:"n,omitempty" entity:"append"`
 }
 
-// pulses is a view of pulses, and what appends one of them now.
+// pulses returns a view of pulses, and a function that appends one now.
 func pulses(t *testing.T, l *lab, version int) (*timeline.View[string, totals], func(id string)) {
 	t.Helper()
 	series, err := timeseries.New[pulse](l.db)
@@ -243,7 +243,7 @@ func TestNoGapSeen_NotWhenBuildsAreTooFarApart(t *testing.T) {
 	l := newLab(t)
 	v, beat := pulses(t, l, 1)
 	rebuild(l, v)
-	l.clock.forward(11 * day) // an event could have come and gone
+	l.clock.forward(11 * day) // an event could have arrived and expired
 	beat("busy")
 	_, meta, err := v.Get(l.ctx, "busy", timeline.FullReplay(), timeline.AsOf(l.clock.Now()))
 	require.NoError(t, err)
@@ -351,7 +351,7 @@ func TestHistoryFloor_ExcludesTheCurrentSecond(t *testing.T) {
 	happened := noon.Add(800 * time.Millisecond)
 	_, err = series.Append(l.ctx, short{ID: "s", At: happened})
 	require.NoError(t, err)
-	l.clock.forward(24*time.Hour + 500*time.Millisecond) // the event was there less than a day ago, and has ended
+	l.clock.forward(24*time.Hour + 500*time.Millisecond) // the event was stored less than a day ago and has expired
 	require.Empty(t, rows(l, v, timeline.AsOf(l.clock.Now())))
 	_, _, err = v.Get(l.ctx, "s", timeline.FullReplay(), timeline.AsOf(happened))
 	var gap *timeline.HistoryExpiredError
@@ -420,7 +420,7 @@ func TestMeta_ReportsProgressOfASortingBuild(t *testing.T) {
 	go func() {
 		moved := false
 		_, err := v.Rebuild(l.ctx, timeline.Segments(1), timeline.OnProgress(func(timeline.Meta) {
-			if !moved { // a sign of life is due when the page has been read
+			if !moved { // a renewal is due when the page has been read
 				l.clock.forward(25 * time.Second)
 			}
 			moved = true
