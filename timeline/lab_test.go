@@ -182,7 +182,7 @@ func (l *lab) devices(change ...func(*timeline.Projection[string, totals])) time
 	return f
 }
 
-// view opens a view and creates its table.
+// view opens a view and fails the test on an error.
 func view[K comparable, S any](l *lab, f timeline.Projection[K, S]) *timeline.View[K, S] {
 	l.t.Helper()
 	v, err := timeline.New(l.db, f)

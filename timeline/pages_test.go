@@ -159,7 +159,7 @@ func TestPage_RejectsSizesOutOfBounds(t *testing.T) {
 	l := offline(t)
 	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.MaxPageSize = 10 }))
 	for _, opts := range [][]timeline.RowsOption{nil, {timeline.AsOf(noon)}} {
-		for _, bad := range [][2]int{{1, 11}, {1, -1}, {-1, 1}} { // T56
+		for _, bad := range [][2]int{{1, 11}, {1, -1}, {-1, 1}} {
 			_, err := v.Page(l.ctx, bad[0], bad[1], opts...)
 			var input *entity.InputError
 			require.ErrorAs(t, err, &input)

@@ -250,7 +250,7 @@ func TestRebuild_ReadsEveryPageOfTheHistory(t *testing.T) {
 	}
 	l.load(evs)
 	for _, v := range []*timeline.View[string, totals]{
-		view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Memory = 1 << 16 })), // T24, D8: spilled to files
+		view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Memory = 1 << 16 })), // spilled to files
 		view(l, l.devices()),
 	} {
 		want := 0
