@@ -84,7 +84,7 @@ func (k Kind) ofItem() bool {
 type Source[T any] interface {
 	core.Holder
 	// Get identifies a handle of items of type T. It is not called.
-	Get(ctx context.Context, key T, opts ...entity.ReadOption) (T, error)
+	Get(ctx context.Context, key T, opts ...entity.GetOption) (T, error)
 }
 
 // Change is one write to an item of entity T: the current item, or an event, snapshot or deleted copy.

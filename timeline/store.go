@@ -176,13 +176,13 @@ type stores struct {
 func itemOptions(p Projection[any, any], what string) []entity.StoreOption {
 	return []entity.StoreOption{
 		entity.Named("Timeline" + what + "-" + p.Name),
-		forStore{Do: func(o *opt.Spec) { o.Table, o.Own, o.Derived = p.Table, true, true }},
+		forStore{Do: func(o *opt.Store) { o.Table, o.Own, o.Derived = p.Table, true, true }},
 	}
 }
 
 // rowOptions returns the store options for a view's rows.
 func rowOptions(p Projection[any, any]) []entity.StoreOption {
-	return append(itemOptions(p, ""), forStore{Do: func(o *opt.Spec) {
+	return append(itemOptions(p, ""), forStore{Do: func(o *opt.Store) {
 		if p.Retention > 0 {
 			o.After = &p.Retention
 		}
@@ -203,22 +203,22 @@ func openStores(db *entity.DB, p Projection[any, any], rows rowStore) (s stores,
 }
 
 type (
-	forStore = opt.ForStore
-	forWrite = opt.ForWrite
+	forStore  = opt.ForStore
+	forCreate = opt.ForCreate
 )
 
 // fenced marks a write as safe to send again after a lost answer. Its condition is on the fence, which only grows, so
 // it fails for ever once another builder has written, and a builder does not write an item again before the first
 // write has ended. The manifest is never removed, so creating it twice fails.
-func fenced() entity.WriteOption {
-	return forWrite{Do: func(o *opt.Spec) { o.SoleWriter = true }}
+func fenced() entity.DeliveryOption {
+	return forCreate{Do: func(o *opt.Create) { o.SoleWriter = true }}
 }
 
 // rowStore stores the rows of a view by generation and group.
 type rowStore interface {
 	// put stores a row unless a builder with a higher fence did.
 	put(ctx context.Context, generation string, fence int64, g *groupState) error
-	get(ctx context.Context, generation, group string, opts ...entity.ReadOption) (*groupState, error)
+	get(ctx context.Context, generation, group string, opts ...entity.GetOption) (*groupState, error)
 	// all yields the rows of a generation in group order.
 	all(ctx context.Context, generation string, opts ...entity.QueryOption) iter.Seq2[*groupState, error]
 	// list is all with a part of each row only.
@@ -258,7 +258,7 @@ func (s typedRowStore[K, S]) put(ctx context.Context, generation string, fence i
 	return err
 }
 
-func (s typedRowStore[K, S]) get(ctx context.Context, generation, group string, opts ...entity.ReadOption) (*groupState, error) {
+func (s typedRowStore[K, S]) get(ctx context.Context, generation, group string, opts ...entity.GetOption) (*groupState, error) {
 	r, err := s.store.Get(ctx, storedRow[K, S]{Generation: generation, Group: group}, opts...)
 	return r.groupState(), err
 }

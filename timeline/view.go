@@ -271,7 +271,7 @@ func (v *view) readMeta(ctx context.Context) (meta Meta, err error) {
 }
 
 // manifest reads the view's manifest. It is empty for a view that was never built.
-func (v *view) manifest(ctx context.Context, opts ...entity.ReadOption) (*manifest, error) {
+func (v *view) manifest(ctx context.Context, opts ...entity.GetOption) (*manifest, error) {
 	m, err := v.manifests.Get(ctx, manifest{View: v.Name}, opts...)
 	if errors.Is(err, entity.ErrNotFound) {
 		return &manifest{}, nil
