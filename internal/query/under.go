@@ -4,8 +4,10 @@ import (
 	"reflect"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -13,25 +15,30 @@ import (
 // Under returns the key condition for everything in s's table under the key fields of v: the partition key's, which must be
 // set, and as many of the sort key's, from the left, as are set. With all of them it holds for the item and its satellites.
 func Under(s *schema.Schema, v reflect.Value) (expr.Cond, error) {
-	b := &builder{p: &Plan{Source: Source{Schema: s, PK: s.PK, SK: s.SK}}, s: s, v: v, given: item.Item{}}
+	b := newBuilder(Source{Schema: s, PK: s.PK, SK: s.SK}, v, opt.Bounded{})
 	if err := b.partition(); err != nil {
 		return expr.Cond{}, err
 	}
 	if err := b.present(); err != nil {
 		return expr.Cond{}, err
 	}
-	if err := b.keyCondition(); err != nil {
+	pk, err := b.fixed(s.PK)
+	if err != nil {
+		return expr.Cond{}, err
+	}
+	sk, err := b.sortCondition()
+	if err != nil {
 		return expr.Cond{}, err
 	}
 	if b.p.Nothing {
 		return expr.Cond{}, b.fail(plan.CodeValue, nil, "the sort key is too long")
 	}
 	if h := s.SK; h != nil && h.Prefixed && s.Satellites > 0 && b.lead == len(h.Parts) {
-		// Satellites go on with a "#", and no key of another item sorts between it and the "$" that follows it.
-		text := b.p.Sort.Values[0].(*types.AttributeValueMemberS).Value
-		return flat(b.p.Partition, expr.Compare(expr.Between, expr.Attr(h.Attr), item.S(text), item.S(text+"$"))), nil
+		// Satellites continue with "#". No key of another item sorts between the item's and the same text with "$".
+		text := sk.Values[0].(*types.AttributeValueMemberS).Value
+		sk = expr.Compare(expr.Between, expr.Attr(h.Attr), item.S(text), item.S(text+"$"))
 	}
-	return b.p.Key, nil
+	return flat(pk, sk), nil
 }
 
 // present takes the leading sort-key parts that are set in v.
