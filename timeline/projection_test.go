@@ -332,7 +332,7 @@ func TestRead_ChecksOptionsBeforeAnyRequest(t *testing.T) {
 	_, err = v.Rebuild(l.ctx, timeline.Segments(65))
 	refused("Segments", err)
 	_, err = v.Rebuild(l.ctx, timeline.CheckpointEvery(0))
-	refused("NoteEvery", err)
+	refused("CheckpointEvery", err)
 	_, err = v.CatchUp(l.ctx, nil)
 	refused("nil", err)
 	_, _, err = v.Get(l.ctx, "")
