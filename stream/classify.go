@@ -238,5 +238,5 @@ func partByKey(s *schema.Schema, keys item.Item) (itemPart, bool) {
 
 // aloneInTable reports that nothing declared on the table of c leaves other items there.
 func aloneInTable(c *core.Core) bool {
-	return len(plan.UniqueConstraints(c.Schema)) == 0 && len(c.Entities()) == 1
+	return len(plan.UniqueConstraints(c.Schema)) == 0 && len(c.DB.On(c.Table)) == 1
 }

@@ -195,7 +195,7 @@ func newView(db *entity.DB, d *definition, rows rowStore) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	if other, taken := s.core.Views.LoadOrStore(d.Name, d.fingerprint); taken && other != d.fingerprint {
+	if !s.core.DB.View(d.Name, d.fingerprint) {
 		return nil, &schema.Error{Code: schema.CodeTimelineName, Type: "timeline.Projection " + d.Name, Field: "Name", Problem: "another definition has this name"}
 	}
 	return &view{d, s}, nil
