@@ -40,8 +40,8 @@ func TestPage_ReturnsEveryRowOnceInOrder(t *testing.T) {
 	}{{0, 0, 20, 13}, {1, 1, 1, 257}, {13, 20, 17, 13}, {14, 20, 0, 13}, {math.MaxInt, 1000, 0, 1}, {math.MaxInt/20 + 2, 20, 0, 13}, {2, 257, 0, 1}} {
 		p, err := v.Page(l.ctx, c.page, c.size)
 		require.NoError(t, err)
-		assert.Len(t, p.Rows, c.rows, "T57, page %d of %d", c.page, c.size)
-		assert.Equal(t, c.pages, p.Pages, "T58, page %d of %d", c.page, c.size)
+		assert.Len(t, p.Rows, c.rows, "page %d of %d", c.page, c.size)
+		assert.Equal(t, c.pages, p.Pages, "page %d of %d", c.page, c.size)
 		assert.EqualValues(t, n, p.Total)
 	}
 	p, err := v.Page(l.ctx, 3, 20)

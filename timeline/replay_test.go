@@ -38,7 +38,7 @@ func TestFold_GroupKeysCanBeStructs(t *testing.T) {
 		require.NoError(t, err)
 		keys = append(keys, r.Key)
 	}
-	assert.Equal(t, []place{{"a", false}, {"a\x01b", false}, {"b", false}, {"b", true}}, keys, "rows have their key; T10: in its order")
+	assert.Equal(t, []place{{"a", false}, {"a\x01b", false}, {"b", false}, {"b", true}}, keys, "rows have their key, in its order")
 	row, _, err := v.Get(l.ctx, place{"b", true})
 	require.NoError(t, err)
 	assert.Equal(t, []int{90}, row.State.Order)
