@@ -51,7 +51,7 @@ type DeletedItem[T any] struct {
 // request; more only when copies have expired. Errors: entity.ErrNotFound; *entity.InputError.
 func (b *Deleted[T]) Get(ctx context.Context, key T) (DeletedItem[T], error) {
 	c := core.Of(b)
-	found, err := copies[T](c, list(c, "Deleted.Get", reflect.ValueOf(key), opt.Spec{Strong: true})).First(ctx)
+	found, err := copies[T](c, list(c, "Deleted.Get", reflect.ValueOf(key), opt.Bounded{Select: opt.Select{Read: opt.Read{Strong: true}}})).First(ctx)
 	if errors.Is(err, entity.ErrNotFound) && shared(c.Schema) {
 		err = otherSpelling(ctx, c, reflect.ValueOf(key))
 	}
@@ -61,7 +61,7 @@ func (b *Deleted[T]) Get(ctx context.Context, key T) (DeletedItem[T], error) {
 // otherSpelling is the error where no copy has the key as it is given: that of the newest copy under the stored key, if
 // it is spelled in another case.
 func otherSpelling(ctx context.Context, c *core.Core, key reflect.Value) error {
-	op, _ := plan.Begin(c.Schema, c.Table, "Deleted.Get", key, opt.Spec{})
+	op, _ := plan.Begin(c.Schema, c.Table, "Deleted.Get", key, opt.Write{})
 	return c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
 		it, err := plan.Newest(ctx, c.Runner, op, infix, c.Runner.Clock())
 		if err == nil {
@@ -75,10 +75,10 @@ func otherSpelling(ctx context.Context, c *core.Core, key reflect.Value) error {
 }
 
 // List reads the deleted copies of one item, the newest first, a request per MB. Copies whose time to live has passed
-// are left out unless entity.IncludeExpired is given. It takes no range condition; entity.Filter takes any other.
-func (b *Deleted[T]) List(key T, opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
+// are left out unless entity.IncludeExpired is given.
+func (b *Deleted[T]) List(key T, opts ...ListOption) entity.Query[DeletedItem[T]] {
 	c := core.Of(b)
-	return copies[T](c, list(c, "Deleted.List", reflect.ValueOf(key), opt.Queries(opts)))
+	return copies[T](c, list(c, "Deleted.List", reflect.ValueOf(key), opt.Bounds(opts)))
 }
 
 // copies makes a query of deleted copies of its plan.
@@ -102,14 +102,12 @@ func shared(s *schema.Schema) bool {
 }
 
 // list compiles the query of one item's deleted copies.
-func list(c *core.Core, verb string, v reflect.Value, spec opt.Spec) *query.Plan {
+func list(c *core.Core, verb string, v reflect.Value, spec opt.Bounded) *query.Plan {
 	if c.Err() != nil {
 		return core.Refused(c, verb)
 	}
-	spec.Desc = true
 	src := copySource(c, verb)
 	src.Lead, src.Base = append([]*schema.Attr{}, c.Schema.SK.Parts...), func(time.Time) expr.Cond { return expr.Cond{} }
-	src.Code, src.Other = plan.CodeOption, "the bin is read whole; put conditions into entity.Filter"
 	if _, parts, err := plan.Key(c.Schema, v); err == nil && len(c.Schema.Cased()) > 0 {
 		src.Own = func(it item.Item) (bool, error) {
 			err := plan.SameCase(c.Schema, parts, it)
@@ -122,10 +120,7 @@ func list(c *core.Core, verb string, v reflect.Value, spec opt.Spec) *query.Plan
 			src.Needs = append(src.Needs, a.Name)
 		}
 	}
-	if len(spec.Range) > 0 {
-		spec.Errs = append(spec.Errs, &entity.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: src.Other})
-	}
-	return query.Build(src, v, spec)
+	return query.Build(src, v, opt.Query{Bounded: spec, Order: opt.Order{Desc: true}})
 }
 
 // copySource reads what has the sort key of a deleted copy.
@@ -155,22 +150,30 @@ func times(s *schema.Schema, it item.Item) (deleted, expires time.Time, err erro
 	return deleted, expires, nil
 }
 
+// RestoreOption is accepted by Restore and RestoreCopy: entity.If, entity.Idempotent, versioned.Expect,
+// versioned.AnyVersion.
+type RestoreOption interface{ opt.RestoreOption }
+
+// ListOption is accepted by [Deleted.List]: entity.Filter, entity.Limit, entity.MaxEvaluated, entity.MaxRequests,
+// entity.Consistent, entity.IncludeExpired.
+type ListOption interface{ opt.BoundedOption }
+
 // Restore makes the newest deleted copy current again, under the version after the copy's, and returns the item; every
 // key is composed again, and unique values are claimed again. It costs two requests: a consistent query and a
 // transaction. Errors: entity.ErrNotFound when there is nothing to restore; entity.ErrNotDeleted when the item is there,
 // entity.ErrExists too when there is a copy beside it; a *unique.ViolationError when another item has a unique value
 // by now; entity.ErrConditionFailed, for conditions on the copy; a *versioned.ConflictError; entity.ErrConflict.
-func (b *Deleted[T]) Restore(ctx context.Context, key T, opts ...entity.WriteOption) (restored T, err error) {
+func (b *Deleted[T]) Restore(ctx context.Context, key T, opts ...RestoreOption) (restored T, err error) {
 	c := core.Of(b)
-	err = core.ItemOperation(c, newRestore(c, reflect.ValueOf(key), opt.Writes(opts), "")).Run(ctx, &restored)
+	err = core.ItemOperation(c, newRestore(c, reflect.ValueOf(key), opt.Restores(opts), "")).Run(ctx, &restored)
 	return restored, err
 }
 
 // RestoreCopy is [Deleted.Restore] of a chosen copy, as Get or List returned it. Under versioned.Retain it reads the highest
 // version too, so that no version is given twice.
-func (b *Deleted[T]) RestoreCopy(ctx context.Context, chosen DeletedItem[T], opts ...entity.WriteOption) (restored T, err error) {
+func (b *Deleted[T]) RestoreCopy(ctx context.Context, chosen DeletedItem[T], opts ...RestoreOption) (restored T, err error) {
 	c := core.Of(b)
-	err = core.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Writes(opts))).Run(ctx, &restored)
+	err = core.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Restores(opts))).Run(ctx, &restored)
 	return restored, err
 }
 
@@ -190,19 +193,19 @@ func (b *Deleted[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(b)} }
 type Ops[T any] struct{ handle }
 
 // Restore is [Deleted.Restore] as a value.
-func (o Ops[T]) Restore(key T, opts ...entity.WriteOption) entity.Write[T] {
+func (o Ops[T]) Restore(key T, opts ...RestoreOption) entity.Write[T] {
 	c := core.Of(o)
-	return core.NewWrite[T](core.ItemOperation(c, newRestore(c, reflect.ValueOf(key), opt.Writes(opts), "")))
+	return core.NewWrite[T](core.ItemOperation(c, newRestore(c, reflect.ValueOf(key), opt.Restores(opts), "")))
 }
 
 // RestoreCopy is [Deleted.RestoreCopy] as a value.
-func (o Ops[T]) RestoreCopy(chosen DeletedItem[T], opts ...entity.WriteOption) entity.Write[T] {
+func (o Ops[T]) RestoreCopy(chosen DeletedItem[T], opts ...RestoreOption) entity.Write[T] {
 	c := core.Of(o)
-	return core.NewWrite[T](core.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Writes(opts))))
+	return core.NewWrite[T](core.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Restores(opts))))
 }
 
 // restoreCopy plans the restore of the copy of v that was deleted at a time.
-func restoreCopy(c *core.Core, v reflect.Value, deletedAt time.Time, spec opt.Spec) *plan.Op {
+func restoreCopy(c *core.Core, v reflect.Value, deletedAt time.Time, spec opt.Restore) *plan.Op {
 	_, format := plan.DeletedAttr(c.Schema)
 	text, err := timeText(format, deletedAt)
 	if err != nil || deletedAt.IsZero() {

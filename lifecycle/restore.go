@@ -30,8 +30,8 @@ type source struct {
 
 // newRestore plans the move of a deleted copy back to where it was. chosen says which copy by the text of its time;
 // "" for the newest one.
-func newRestore(c *core.Core, v reflect.Value, spec opt.Spec, chosen string) *plan.Op {
-	op, user := plan.Begin(c.Schema, c.Table, "Restore", v, spec)
+func newRestore(c *core.Core, v reflect.Value, spec opt.Restore, chosen string) *plan.Op {
+	op, user := plan.Begin(c.Schema, c.Table, "Restore", v, opt.Write{Restore: spec})
 	if op.Err != nil {
 		return op
 	}

@@ -20,14 +20,14 @@ type forStore = opt.ForStore
 // After replaces what [TTL] declares as after, for times to live that come from a configuration: whole seconds, greater
 // than zero. entity.New refuses it for a struct without TTL, and for a store that exists with another one.
 func After(d time.Duration) entity.StoreOption {
-	return forStore{Do: func(s *opt.Spec) { s.After = &d }}
+	return forStore{Do: func(s *opt.Store) { s.After = &d }}
 }
 
 // NoExpiry is [After] for a time to live that the configuration does not set: items live for ever, except those that the caller
 // gives an end in the attribute itself. The table's time to live is enabled all the same. entity.New refuses it for a struct
 // without TTL, beside After, and for a store that exists without it.
 func NoExpiry() entity.StoreOption {
-	return forStore{Do: func(s *opt.Spec) { s.NoExpiry = true }}
+	return forStore{Do: func(s *opt.Store) { s.NoExpiry = true }}
 }
 
 // Stamps is the attribute that items expire by.

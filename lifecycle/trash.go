@@ -36,14 +36,13 @@ func (b *Deleted[T]) Query(partition T, opts ...entity.QueryOption) entity.Query
 // Scan reads the deleted copies of all items in the table, in no order, and pays for all that the table holds; see
 // entity.Store.Scan. entity.Filter restricts it, by any attribute, and Limit, cursors and entity.Segments are those of any
 // scan.
-func (b *Deleted[T]) Scan(opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
+func (b *Deleted[T]) Scan(opts ...entity.ScanOption) entity.Query[DeletedItem[T]] {
 	c := core.Of(b)
 	if c.Err() != nil {
 		return copies[T](c, core.Refused(c, "Deleted.Scan"))
 	}
 	src := sourceOfMany(c, "Deleted.Scan", inNamespace(c.Schema))
-	src.Scan = true
-	return copies[T](c, query.Build(src, reflect.Value{}, opt.Queries(opts)))
+	return copies[T](c, query.BuildScan(src, opt.Scans(opts)))
 }
 
 // Index is an index of deleted copies, the trash of whatever its partition is: one whose key has the field with the role
@@ -92,14 +91,13 @@ func (x *Index[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[D
 }
 
 // Scan reads every deleted copy in the index; see [Deleted.Scan].
-func (x *Index[T]) Scan(opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
+func (x *Index[T]) Scan(opts ...entity.ScanOption) entity.Query[DeletedItem[T]] {
 	c := core.Of(x)
 	if c.Err() != nil {
 		return copies[T](c, core.Refused(c, "Deleted.Index.Scan"))
 	}
 	src := sourceOfIndex(c, x.x, "Deleted.Index.Scan")
-	src.Scan = true
-	return copies[T](c, query.Build(src, reflect.Value{}, opt.Queries(opts)))
+	return copies[T](c, query.BuildScan(src, opt.Scans(opts)))
 }
 
 // sourceOfIndex reads an index. What the entity has in it are deleted copies; other entities can have items in it, too.

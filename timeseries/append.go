@@ -228,15 +228,9 @@ func (ev *event) older(current item.Item) (bool, error) {
 }
 
 // conditions resolves the options of an append.
-func conditions(c *core.Core, spec opt.Spec) (expr.Cond, error) {
-	if len(spec.Errs) > 0 {
-		return expr.Cond{}, &plan.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: spec.Errs[0].Error()}
-	}
-	if spec.Old != nil {
-		return expr.Cond{}, &plan.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: "Returning is not for Append, whose result has the stored event where that matters"}
-	}
-	if spec.Expect != nil || spec.Any {
-		return expr.Cond{}, &plan.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: "a time series has no version to expect"}
+func conditions(c *core.Core, spec opt.Append) (expr.Cond, error) {
+	if err := spec.Err(); err != nil {
+		return expr.Cond{}, &plan.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
 	}
 	return plan.Conditions(c.Schema, spec.If)
 }

@@ -26,7 +26,7 @@ func (s *Series[T]) History(key T, opts ...entity.QueryOption) entity.Query[T] {
 }
 
 // history compiles the query of a series' events.
-func history(c *core.Core, e *events, verb string, key reflect.Value, spec opt.Spec) *query.Plan {
+func history(c *core.Core, e *events, verb string, key reflect.Value, spec opt.Query) *query.Plan {
 	if c.Err() != nil {
 		return core.Refused(c, verb)
 	}

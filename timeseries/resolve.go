@@ -24,7 +24,7 @@ type appendOp struct {
 	user expr.Cond
 }
 
-func newAppend(c *core.Core, e *events, v reflect.Value, spec opt.Spec) *plan.Op {
+func newAppend(c *core.Core, e *events, v reflect.Value, spec opt.Append) *plan.Op {
 	op := &plan.Op{Verb: "Append", Schema: c.Schema, Table: c.Table, Folds: true}
 	ev, err := newEvent(c, e, v)
 	if err != nil {

@@ -32,7 +32,7 @@ type Series[T any] struct {
 // New declares the time series T on db; called again, it returns a handle of the same. It does no I/O. The error joins
 // an *entity.SchemaError for every mistake in T's declarations.
 func New[T any](db *entity.DB, opts ...entity.StoreOption) (*Series[T], error) {
-	asSeries := forStore{Do: func(s *opt.Spec) { s.Handle = constructor }}
+	asSeries := forStore{Do: func(s *opt.Store) { s.Handle = constructor }}
 	store, err := entity.New[T](db, append(opts[:len(opts):len(opts)], asSeries)...)
 	if err != nil {
 		return nil, err
@@ -51,11 +51,11 @@ func (s *Series[T]) opened() *Series[T] {
 }
 
 // AppendOption is accepted by Append and AppendAll: [WithoutCurrent], entity.If.
-type AppendOption interface{ opt.Append }
+type AppendOption interface{ opt.AppendOption }
 
 // WithoutCurrent saves the read of the current item after an applied append.
 func WithoutCurrent() AppendOption {
-	return forAppend{Do: func(s *opt.Spec) { s.NoReturn = true }}
+	return forAppend{Do: func(s *opt.Append) { s.NoReturn = true }}
 }
 
 // Append brings the current item up to ev and keeps ev in the history, in one transaction, if ev is newer than the
@@ -120,7 +120,7 @@ func result[T any](c *core.Core, o outcome) (Result[T], error) {
 }
 
 // Get returns the current item; see entity.Store.Get.
-func (s *Series[T]) Get(ctx context.Context, key T, opts ...entity.ReadOption) (T, error) {
+func (s *Series[T]) Get(ctx context.Context, key T, opts ...entity.GetOption) (T, error) {
 	return s.opened().store.Get(ctx, key, opts...)
 }
 
@@ -173,9 +173,9 @@ func (s *Series[T]) At(ctx context.Context, key T, t time.Time) (T, error) {
 	if s.e.orderBy.Key.Kind != timeKind {
 		return none, c.Wrap("At", "", &entity.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Field: s.e.orderBy.Field, Problem: "At needs an orderBy that is a time; use History with Le, Desc and First"})
 	}
-	return core.NewItemQuery[T](c, history(c, s.e, "At", reflect.ValueOf(key), opt.Spec{
-		Desc: true, Strong: true,
-		Range: []opt.Cond{{Op: atMost, Target: opt.Target{Attr: s.e.orderBy.Name}, Values: []any{t}}},
+	return core.NewItemQuery[T](c, history(c, s.e, "At", reflect.ValueOf(key), opt.Query{
+		Bounded: opt.Bounded{Select: opt.Select{Read: opt.Read{Strong: true}}},
+		Order:   opt.Order{Desc: true, Range: []opt.Cond{{Op: atMost, Target: opt.Target{Attr: s.e.orderBy.Name}, Values: []any{t}}}},
 	})).First(ctx)
 }
 

@@ -25,7 +25,7 @@ type Lookup[T any] struct {
 // Store is what a constraint is opened of: an *entity.Store[T] or a *timeseries.Series[T].
 type Store[T any] interface {
 	core.Holder
-	Get(ctx context.Context, key T, opts ...entity.ReadOption) (T, error)
+	Get(ctx context.Context, key T, opts ...entity.GetOption) (T, error)
 }
 
 // Of opens the constraint of that name. The error is an *entity.SchemaError when T does not declare it.

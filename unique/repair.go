@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -21,7 +20,7 @@ import (
 // It is for tables that others have written to, and for constraints that were declared when there were items already. It
 // can be stopped at any time and run again; what it did until then is in the result, beside the error. It costs what
 // [Lookup.Verify] does, and a few reads and a transaction for every finding.
-func (l *Lookup[T]) Repair(ctx context.Context, opts ...entity.QueryOption) (Repaired, error) {
+func (l *Lookup[T]) Repair(ctx context.Context, opts ...VerifyOption) (Repaired, error) {
 	c := core.Of(l)
 	if err := c.Err(); err != nil {
 		return Repaired{}, c.Wrap("Repair", "", err)
@@ -29,7 +28,7 @@ func (l *Lookup[T]) Repair(ctx context.Context, opts ...entity.QueryOption) (Rep
 	a := newAudit(c, l.k)
 	var done Repaired
 	err := c.Measure(ctx, "Repair", "", func(ctx context.Context) error {
-		err := a.run(ctx, opt.Queries(opts))
+		err := a.run(ctx, opt.Verifies(opts))
 		if done.Report = a.report; err != nil {
 			return err
 		}

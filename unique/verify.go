@@ -3,14 +3,12 @@ package unique
 import (
 	"context"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/expr"
@@ -27,17 +25,20 @@ import (
 // copies do not count; where the constraint has a ttl, an item without sentinel is as it should be.
 //
 // It changes nothing, and costs a consistent scan, a read for every sentinel and for the sentinel of every item, 100 in a
-// request, and for what does not agree a few more. The only option is entity.Segments.
-func (l *Lookup[T]) Verify(ctx context.Context, opts ...entity.QueryOption) (Report, error) {
+// request, and for what does not agree a few more.
+func (l *Lookup[T]) Verify(ctx context.Context, opts ...VerifyOption) (Report, error) {
 	c := core.Of(l)
 	if err := c.Err(); err != nil {
 		return Report{}, c.Wrap("Verify", "", err)
 	}
 	a := newAudit(c, l.k)
-	spec := opt.Queries(opts)
+	spec := opt.Verifies(opts)
 	err := c.Measure(ctx, "Verify", "", func(ctx context.Context) error { return a.run(ctx, spec) })
 	return a.report, err
 }
+
+// VerifyOption is accepted by Verify and Repair: entity.Segments.
+type VerifyOption interface{ opt.VerifyOption }
 
 // audit is one run of Verify.
 type audit struct {
@@ -55,15 +56,11 @@ func newAudit(c *core.Core, k *constraint) *audit {
 // batch is how many items are compared at a time.
 const batch = 100
 
-func (a *audit) run(ctx context.Context, spec opt.Spec) error {
-	if only := (opt.Spec{Segments: spec.Segments, Errs: spec.Errs}); !reflect.DeepEqual(spec, only) {
-		return &entity.InputError{Code: plan.CodeOption, Type: a.s.Type.String(), Problem: "Verify and Repair take no option but Segments"}
-	}
-	spec.Strong = true
-	p := query.Build(query.Source{
-		Schema: a.s, Table: a.c.Table, PK: a.s.PK, SK: a.s.SK, Verb: "Verify", Scan: true,
+func (a *audit) run(ctx context.Context, spec opt.Verify) error {
+	p := query.BuildScan(query.Source{
+		Schema: a.s, Table: a.c.Table, PK: a.s.PK, SK: a.s.SK, Verb: "Verify",
 		Code: plan.CodeOption, Base: func(time.Time) expr.Cond { return a.relevant() },
-	}, reflect.Value{}, spec)
+	}, opt.Scan{Bounded: opt.Bounded{Select: opt.Select{Read: opt.Read{Mistakes: spec.Mistakes, Strong: true}}}, Parallel: spec.Parallel})
 	p.Runner, p.Cursor = a.c.Runner, a.c.Cursor
 	var items []item.Item
 	for it, err := range p.All(ctx) {

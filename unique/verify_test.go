@@ -257,18 +257,16 @@ func TestVerify_NeverShowsAValue(t *testing.T) {
 	require.NotContains(t, fmt.Sprintf("%v %+v %v", r, done.Report, errors.Unwrap(err)), "hush")
 }
 
-func TestVerify_TakesNoOptionButSegments(t *testing.T) {
+func TestVerify_RefusesNoSegments(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, "pk", "sk")
 	_, l := prepare[Person](t, b, "email")
 	b.wire.Reset()
-	for _, o := range []entity.QueryOption{entity.Desc(), entity.Limit(1), entity.Consistent(), entity.Segments(0)} {
-		_, err := l.Verify(t.Context(), o)
-		var bad *entity.InputError
-		require.ErrorAs(t, err, &bad)
-		require.Equal(t, "EDD-9108", bad.Code)
-		_, err = l.Repair(t.Context(), o)
-		require.ErrorAs(t, err, &bad)
-	}
+	_, err := l.Verify(t.Context(), entity.Segments(0))
+	var bad *entity.InputError
+	require.ErrorAs(t, err, &bad)
+	require.Equal(t, "EDD-9108", bad.Code)
+	_, err = l.Repair(t.Context(), entity.Segments(0))
+	require.ErrorAs(t, err, &bad)
 	require.Empty(t, b.wire.Requests())
 }

@@ -81,14 +81,21 @@ type ConflictError = plan.ConflictError
 // Expect makes a write fail with a *[ConflictError], unless the item has version n; 0 is for an item that was written
 // before the struct had versions, or with the version 0. It is accepted by Update, Modify, Put, Upsert, Delete, Revert and
 // lifecycle.Restore of structs that declare [Lock] or [Retain], and decides whatever version the given struct holds.
-func Expect(n int64) entity.WriteOption {
-	return forWrite{Do: func(s *opt.Spec) { s.Expect = &n }}
+func Expect(n int64) Expectation {
+	return forRestore{Do: func(s *opt.Restore) { s.Expect = &n }}
 }
 
 // AnyVersion makes a write expect no version, whatever version the given struct holds; see [Lock]. It is accepted where
 // [Expect] is, and not beside it.
-func AnyVersion() entity.WriteOption {
-	return forWrite{Do: func(s *opt.Spec) { s.Any = true }}
+func AnyVersion() Expectation {
+	return forRestore{Do: func(s *opt.Restore) { s.Any = true }}
 }
 
-type forWrite = opt.ForWrite
+type forRestore = opt.ForRestore
+
+// Expectation says which version a write expects: [Expect], [AnyVersion]. It is accepted by every write over a stored item
+// and by lifecycle.Restore.
+type Expectation interface {
+	entity.WriteOption
+	opt.RestoreOption
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 
+	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
@@ -84,8 +85,8 @@ func fieldValue(v reflect.Value, index []int) any {
 // of everything else that differs: planned from the item as read, guarded, and planned again after a lost race. It costs
 // the reads of Get and an Update. Errors: entity.ErrNotFound when the item or the version is not there, entity.ErrDeleted
 // too when the item can be restored; a *[ConflictError]; a *unique.ViolationError; entity.ErrConditionFailed.
-func (h *History[T]) Revert(ctx context.Context, key T, n int64, opts ...WriteOption) (stored T, err error) {
-	err = revert(core.Of(h), reflect.ValueOf(key), n, opt.Writes(opts)).Run(ctx, &stored)
+func (h *History[T]) Revert(ctx context.Context, key T, n int64, opts ...entity.WriteOption) (stored T, err error) {
+	err = revert(core.Of(h), reflect.ValueOf(key), n, core.Returning(core.Of(h), opt.Writes(opts))).Run(ctx, &stored)
 	return stored, err
 }
 

@@ -10,19 +10,16 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// WriteOption is accepted by [History.Revert]: entity.If, [Expect].
-type WriteOption = entity.WriteOption
-
 // Ops builds the writes of a history as values.
 type Ops[T any] struct{ handle }
 
 // Revert is [History.Revert] as a value.
-func (o Ops[T]) Revert(key T, n int64, opts ...WriteOption) entity.Write[T] {
-	return core.NewWrite[T](revert(core.Of(o), reflect.ValueOf(key), n, opt.Writes(opts)))
+func (o Ops[T]) Revert(key T, n int64, opts ...entity.WriteOption) entity.Write[T] {
+	return core.NewWrite[T](revert(core.Of(o), reflect.ValueOf(key), n, core.Returning(core.Of(o), opt.Writes(opts))))
 }
 
 // revert plans to give an item the content of version n.
-func revert(c *core.Core, key reflect.Value, n int64, spec opt.Spec) *core.Operation {
+func revert(c *core.Core, key reflect.Value, n int64, spec opt.Write) *core.Operation {
 	op := plan.NewRevert(c.Schema, c.Table, key, spec)
 	if op.Err == nil {
 		op.Prepare = func(ctx context.Context, r plan.Reader, in *plan.Input) error {
