@@ -47,7 +47,7 @@ func (s *story) create(ctx context.Context) error {
 		EmployeeID: "emp-alice", TenantID: "t-acme", Email: "alice@acme.com", DisplayName: "Alice", Department: "Engineering",
 	})
 	s.report.plan(op)
-	if err := s.db.Transact(ctx, op); err != nil { // one operation alone goes as employees.Create would send it
+	if err := s.db.Transact(ctx, op); err != nil { // a lone operation is sent as employees.Create sends it
 		return err
 	}
 	created := op.Result()
@@ -120,7 +120,7 @@ func (s *story) restore(ctx context.Context) error {
 	return nil
 }
 
-// history reads the states from the newest back, compares two of them, and goes back to an instant.
+// history reads the states, the newest first, compares two of them, and returns to an instant.
 func (s *story) history(ctx context.Context) error {
 	states, err := s.past.List(alice, versioned.WithCurrent(), entity.Desc()).Collect(ctx)
 	if err != nil {

@@ -23,8 +23,8 @@ func (s *story) ending() []chapter {
 	}
 }
 
-// handOver moves an address from one record to another. The sentinel, which one write gives up and the other claims,
-// changes hands in a single action: at no moment does nobody have the address, or do both.
+// handOver moves an address from one record to another. One write gives the sentinel up and the other claims it, in a single
+// action: at every moment exactly one record has the address.
 func (s *story) handOver(ctx context.Context) error {
 	gives := s.employees.Op().Update(alice, entity.Set(&field.Email, "alice.baker@acme.com"))
 	takes := s.employees.Op().Update(bob, entity.Set(&field.Email, "alice@acme.com"))

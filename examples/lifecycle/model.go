@@ -9,8 +9,8 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// Employee is a record with every feature of a life: each replaced state is kept for 90 days, a deleted record for 30,
-// and no two employees have one e-mail address. Who is deleted gives the address up.
+// Employee is a record with all features: each replaced state is kept for 90 days, a deleted record for 30, and no two
+// employees have the same e-mail address. A deleted employee gives the address up.
 type Employee struct {
 	_ entity.Key           `name:"Employee" pk:"$#{employeeId}" sk:"$"`
 	_ entity.GSI           `name:"byTenant" index:"gsi1" pk:"$#{tenantId}" sk:"$#{department}#{employeeId}"`
@@ -28,7 +28,7 @@ type Employee struct {
 	UpdatedAt   time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
 }
 
-// Contractor is the same with the other policy: a deleted record keeps its address, so that it can always come back.
+// Contractor has the other policy: a deleted record keeps its address, so that it can always be restored.
 type Contractor struct {
 	_ entity.Key           `name:"Contractor" pk:"$#{contractorId}" sk:"$"`
 	_ versioned.Retain     // for ever
@@ -42,7 +42,7 @@ type Contractor struct {
 	UpdatedAt    time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
 }
 
-// app is the application: two kinds of entity on one table, and what the features open beside the stores.
+// app is the application: two entities on one table, and their history, deleted items and unique values.
 type app struct {
 	db          *entity.DB
 	employees   *entity.Store[Employee]
@@ -54,7 +54,7 @@ type app struct {
 	leftovers   *lifecycle.Deleted[Contractor]
 }
 
-// open declares the entities, which needs no I/O: a mistake in a tag is found here.
+// open declares the entities. It does no I/O, and finds mistakes in the tags.
 func open(client entity.Client, table string, now func() time.Time) (*app, error) {
 	db, err := entity.Open(client, entity.Config{
 		Table:         table,
