@@ -113,3 +113,14 @@ func TestGlossary_DefinesEachTermOnce(t *testing.T) {
 	}
 	require.NotEmpty(t, seen)
 }
+
+// avoided are words that obscure a sentence, or that the glossary has a better term for.
+var avoided = regexp.MustCompile(`(?i)\b(anew|tells|told|somebody|beside|thereof|satellites?|the bin)\b`)
+
+func TestDocuments_UsePlainWords(t *testing.T) {
+	t.Parallel()
+	for _, document := range documents(t) {
+		prose := code.ReplaceAllString(read(t, document), "")
+		require.Empty(t, avoided.FindAllString(prose, -1), "%s: use plain words and the terms of glossary.md", document)
+	}
+}
