@@ -63,7 +63,7 @@ func TestTags_EveryRoleTimeFormatAndOptionIsListed(t *testing.T) {
 func TestTags_ExampleIsAnEntity(t *testing.T) {
 	t.Parallel()
 	found := blocks(read(t, "tags.md"), "go")
-	require.Len(t, found, 1)
+	require.NotEmpty(t, found)
 	require.Empty(t, output(t, "tags", imported(found[0]+`
 func main() {
 	entity.Must(entity.New[Employee](entity.Must(entity.Open(nil, entity.Config{Table: "app"}))))

@@ -127,7 +127,7 @@ func (r *restore) plan(in plan.Input) (plan.Step, error) {
 			return plan.Resolution{Err: fmt.Errorf("%w: %w", plan.ErrNotDeleted, plan.ErrExists)}
 		}},
 	}
-	return plan.Compose(m, main, m.New)
+	return plan.Compose(m, main, plan.Stored(m.New))
 }
 
 // revive makes the current item of the deleted state: every key is composed again from the attributes.

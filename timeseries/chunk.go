@@ -84,7 +84,7 @@ func (k *chunk) plan(in plan.Input) (plan.Step, error) {
 		Actions: actions,
 		Whole:   true,
 		Resolve: k.rest[0].ownSeries(func(f []plan.Failure) plan.Resolution { return k.resolve(in, f) }),
-		Done: func(plan.Returned) (any, error) {
+		Done: func(plan.Returned) (plan.Result, error) {
 			for _, x := range k.rest {
 				if x.check {
 					x.reason = Duplicate
@@ -92,7 +92,7 @@ func (k *chunk) plan(in plan.Input) (plan.Step, error) {
 					x.applied = true
 				}
 			}
-			return k, nil
+			return plan.Result{}, nil
 		},
 	}, nil
 }
@@ -136,7 +136,7 @@ func (k *chunk) resolve(in plan.Input, f []plan.Failure) plan.Resolution {
 		rest = nil
 	}
 	if k.rest = rest; len(rest) == 0 {
-		return plan.Resolution{Outcome: k}
+		return plan.Resolution{Result: &plan.Result{}}
 	}
 	next, err := k.plan(in)
 	return plan.Resolution{Next: &next, Err: err}

@@ -47,11 +47,11 @@ func (r *lateChunk) plan(in plan.Input) (plan.Step, error) {
 		Actions: actions,
 		Whole:   true,
 		Resolve: r.rest[0].ownSeries(func(f []plan.Failure) plan.Resolution { return r.resolve(in, f) }),
-		Done: func(plan.Returned) (any, error) {
+		Done: func(plan.Returned) (plan.Result, error) {
 			for _, x := range r.rest {
 				x.outcome = outcome{reason: LateRecorded, current: x.winner}
 			}
-			return r, nil
+			return plan.Result{}, nil
 		},
 	}, nil
 }
@@ -72,7 +72,7 @@ func (r *lateChunk) resolve(in plan.Input, f []plan.Failure) plan.Resolution {
 		r.gone, rest = rest, nil
 	}
 	if r.rest = rest; len(rest) == 0 {
-		return plan.Resolution{Outcome: r}
+		return plan.Resolution{Result: &plan.Result{}}
 	}
 	next, err := r.plan(in)
 	return plan.Resolution{Next: &next, Err: err}

@@ -6,6 +6,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 // Ops builds the writes of a series as values, to be printed or joined in entity.DB.Transact.
@@ -20,8 +21,8 @@ type Ops[T any] struct {
 func (o Ops[T]) Append(ev T, opts ...AppendOption) entity.Write[Result[T]] {
 	c := core.Of(o)
 	op := newAppend(c, o.e, reflect.ValueOf(ev), opt.Appends(opts))
-	return core.NewWrite[Result[T]](core.NewOperation(c, op, func(got, into any) (err error) {
-		*into.(*Result[T]), err = result[T](c, got.(outcome))
+	return core.NewWrite[Result[T]](core.NewOperation(c, op, func(got plan.Result, into any) (err error) {
+		*into.(*Result[T]), err = result[T](c, outcomeOf(got))
 		return err
 	}))
 }

@@ -14,8 +14,24 @@ import (
 type outcome struct {
 	applied bool
 	reason  Reason
-	current item.Item // nil when the answer did not tell
-	stored  item.Item
+	current item.Item // nil when the answer does not have it
+	stored  item.Item // the event that is in the history already
+}
+
+// result is o as the result of a write.
+func (o outcome) result() plan.Result {
+	return plan.Result{Item: o.current, Existing: o.stored, Skipped: !o.applied, Reason: string(o.reason)}
+}
+
+// outcomeOf is what the result of an append says.
+func outcomeOf(r plan.Result) outcome {
+	return outcome{applied: !r.Skipped, reason: Reason(r.Reason), current: r.Item, stored: r.Existing}
+}
+
+// done resolves failures to an outcome.
+func done(o outcome) plan.Resolution {
+	r := o.result()
+	return plan.Resolution{Result: &r}
 }
 
 // appendOp plans one append: the current item is advanced and the event put, together.
@@ -66,13 +82,13 @@ func (a *appendOp) plan(in plan.Input) (plan.Step, error) {
 			case in.Joined:
 				return plan.Resolution{Err: &NotAppliedError{got.reason}}
 			}
-			return plan.Resolution{Outcome: got}
+			return done(got)
 		}),
-		Done: func(plan.Returned) (any, error) {
+		Done: func(plan.Returned) (plan.Result, error) {
 			if in.Joined {
-				return outcome{applied: true, current: a.carried}, nil
+				return outcome{applied: true, current: a.carried}.result(), nil
 			}
-			return outcome{applied: true}, nil
+			return outcome{applied: true}.result(), nil
 		},
 	}, nil
 }
@@ -111,9 +127,11 @@ func (a *appendOp) repair(advance plan.Action, stored item.Item) *plan.Step {
 			if f[1].Failed() {
 				return plan.Resolution{Replan: plan.ErrConflict} // the event is gone meanwhile
 			}
-			return plan.Resolution{Outcome: outcome{reason: Duplicate, current: f[0].Image, stored: stored}}
+			return done(outcome{reason: Duplicate, current: f[0].Image, stored: stored})
 		}),
-		Done: func(plan.Returned) (any, error) { return outcome{reason: Duplicate, stored: stored}, nil },
+		Done: func(plan.Returned) (plan.Result, error) {
+			return outcome{reason: Duplicate, stored: stored}.result(), nil
+		},
 	}
 }
 
@@ -131,8 +149,10 @@ func (a *appendOp) record(put plan.Action, current item.Item) *plan.Step {
 			if !a.same(f[1].Image) {
 				got.reason = Collision
 			}
-			return plan.Resolution{Outcome: got}
+			return done(got)
 		}),
-		Done: func(plan.Returned) (any, error) { return outcome{reason: LateRecorded, current: current}, nil },
+		Done: func(plan.Returned) (plan.Result, error) {
+			return outcome{reason: LateRecorded, current: current}.result(), nil
+		},
 	}
 }

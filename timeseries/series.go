@@ -75,7 +75,7 @@ func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Res
 		if err != nil {
 			return err
 		}
-		o := got.(outcome)
+		o := outcomeOf(got)
 		followErr := s.follow(ctx, &o, op.Key, spec.NoReturn)
 		r, err = result[T](c, o)
 		return errors.Join(followErr, err)

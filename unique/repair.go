@@ -57,11 +57,11 @@ func (a *audit) mend(ctx context.Context, f Finding, done *Repaired) error {
 		}
 		op := &plan.Op{Verb: "Repair", Schema: a.s, Table: a.c.Table, Key: f.suspect.key, SoleWriter: true}
 		op.Plan = func(in plan.Input) (plan.Step, error) { return a.step(in, e), nil }
-		outcome, err := a.c.Runner.Run(ctx, op)
+		result, err := a.c.Runner.Run(ctx, op)
 		if err != nil {
 			return err
 		}
-		if outcome == mended {
+		if !result.Skipped {
 			done.Fixed = append(done.Fixed, f)
 			return nil
 		}
@@ -70,15 +70,7 @@ func (a *audit) mend(ctx context.Context, f Finding, done *Repaired) error {
 	return nil
 }
 
-// fate is what became of an attempt.
-type fate int
-
-const (
-	mended fate = iota
-	changed
-)
-
-// step brings the sentinel in step with the evidence, under the condition that this still holds.
+// step brings the sentinel in step with the evidence, under the condition that this still holds; else it is skipped.
 func (a *audit) step(in plan.Input, e evidence) plan.Step {
 	p := e.finding.suspect
 	var actions []plan.Action
@@ -120,8 +112,8 @@ func (a *audit) step(in plan.Input, e evidence) plan.Step {
 	}
 	return plan.Step{
 		Actions: actions,
-		Resolve: func([]plan.Failure) plan.Resolution { return plan.Resolution{Outcome: changed} },
-		Done:    func(plan.Returned) (any, error) { return mended, nil },
+		Resolve: func([]plan.Failure) plan.Resolution { return plan.Skip() },
+		Done:    func(plan.Returned) (plan.Result, error) { return plan.Result{}, nil },
 	}
 }
 
