@@ -138,6 +138,7 @@ func parsed(t *testing.T, file string) *ast.File {
 	return f
 }
 
+// receiver is the name of the type that f is a method of, or "".
 func receiver(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return ""
@@ -145,6 +146,12 @@ func receiver(f *ast.FuncDecl) string {
 	at := f.Recv.List[0].Type
 	if star, ok := at.(*ast.StarExpr); ok {
 		at = star.X
+	}
+	switch generic := at.(type) {
+	case *ast.IndexExpr:
+		at = generic.X
+	case *ast.IndexListExpr:
+		at = generic.X
 	}
 	if name, ok := at.(*ast.Ident); ok {
 		return name.Name
