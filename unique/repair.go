@@ -112,7 +112,7 @@ func (a *audit) step(in plan.Input, e evidence) plan.Step {
 	}
 	return plan.Step{
 		Actions: actions,
-		Resolve: func([]plan.Failure) plan.Resolution { return plan.Skip() },
+		Resolve: func([]plan.Failure) plan.Resolution { return plan.Skipped() },
 		Done:    func(plan.Returned) (plan.Result, error) { return plan.Result{}, nil },
 	}
 }
