@@ -12,7 +12,7 @@ import (
 
 // A Put that found an expired item and was about to replace it meets the life that somebody else has begun meanwhile: it
 // replaces that one, as a Put over a live item does.
-func TestTTL_APutOverAnExpiredItemThatWasRenewedMeanwhileReplacesTheNewOne(t *testing.T) {
+func TestTTL_APutOverARenewedItemReplacesTheNewOne(t *testing.T) {
 	t.Parallel()
 	h, s := lapsed(t)
 	arrived, release := h.wire.Hold(func(r faults.Request) bool { return r.Operation == "PutItem" })

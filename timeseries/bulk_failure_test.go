@@ -36,7 +36,7 @@ func from(n int, f faults.Fault, operation string) func(faults.Request) faults.F
 	}
 }
 
-func TestAppendAll_ALaterChunkThatFailsLeavesTheResultsOfTheEarlierOnes(t *testing.T) {
+func TestAppendAll_AFailedChunkLeavesTheResultsOfTheEarlierOnes(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t, attempts(2))
 	var evs []Telemetry
@@ -90,7 +90,7 @@ func TestAppendAll_OneBadEventStopsTheBatchBeforeAnyRequest(t *testing.T) {
 }
 
 // A caller that repeats what is undecided must not lose what was late: it was not dropped, but not recorded yet either.
-func TestAppendAll_LateEventsThatCouldNotBeRecordedAreUndecidedAndNotOlder(t *testing.T) {
+func TestAppendAll_LateEventsThatFailedAreUndecidedAndNotOlder(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func(faults.Request) faults.Fault{
 		"the chunk after failed":  from(3, faults.Throttle, transact), // 1: refused, 2: newer ones, 3: second chunk
@@ -119,7 +119,7 @@ func TestAppendAll_LateEventsThatCouldNotBeRecordedAreUndecidedAndNotOlder(t *te
 	}
 }
 
-func TestAppendAll_LateEventsOfAnItemThatIsGoneMeanwhileAreNotLost(t *testing.T) {
+func TestAppendAll_LateEventsOfAPurgedItemAreNotLost(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
 	w.seed(reading(50, 500))
@@ -160,7 +160,7 @@ func TestAppendAll_DuplicatesOfAnUndecidedEventAreUndecidedToo(t *testing.T) {
 	require.Equal(t, make([]timeseries.Result[Meter], 3), rs)
 }
 
-func TestAppendAll_AnEventEqualToWhatAnEarlierOneCollidedWithIsADuplicate(t *testing.T) {
+func TestAppendAll_AnEventEqualToACollidedOneIsADuplicate(t *testing.T) {
 	t.Parallel()
 	w := lag(t)
 	rs := w.appendAll([]Telemetry{tick(5, 6), tick(5, 5), tick(5, 5), tick(5, 7)})

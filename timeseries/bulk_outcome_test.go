@@ -31,7 +31,7 @@ func TestAppendAll_EqualKeysOfDifferentSeriesAreNoDuplicates(t *testing.T) {
 	}
 }
 
-func TestAppendAll_EventsThatAreStoredAlreadyDropOutAndTheRestGoesThrough(t *testing.T) {
+func TestAppendAll_StoredEventsDropOutAndTheRestIsApplied(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(1, 1), tick(3, 3))

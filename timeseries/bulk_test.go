@@ -59,7 +59,7 @@ func TestAppendAll_AppliesALargeShuffledBatchOfSeveralSeries(t *testing.T) {
 	require.Equal(t, Meter{MeterID: "m-2", Seq: 100, Value: 1000, Note: ptr("n")}, w.current(Meter{MeterID: "m-2"}), "the note is that of 99")
 }
 
-func TestAppendAll_SendsOneTransactionForEach99EventsAndOneReadForEachSeries(t *testing.T) {
+func TestAppendAll_SendsOneTransactionForEach99Events(t *testing.T) {
 	t.Parallel()
 	for n, transactions := range map[int]int{1: 1, 99: 1, 100: 2, 198: 2, 199: 3} {
 		w := open[Meter](t)

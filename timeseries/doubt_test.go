@@ -10,7 +10,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-func TestDoubt_ALateOrStoredEventIsCertainWhateverBecameOfAnEarlierAttempt(t *testing.T) {
+func TestDoubt_ALateOrStoredEventIsCertainAfterALostAttempt(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1), tick(5, 1))

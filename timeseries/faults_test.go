@@ -177,7 +177,7 @@ func TestFaults_OfOneRequestAreHealedAndNeverShow(t *testing.T) {
 	}
 }
 
-func TestFaults_WithoutRepetitionAreErrorsAndARepetitionByTheCallerFinishes(t *testing.T) {
+func TestFaults_AreErrorsAndARepetitionByTheCallerFinishes(t *testing.T) {
 	t.Parallel()
 	for name := range scenarios {
 		each(t, name, func(t *testing.T, sc scenario, n int, fault faults.Fault) bool {

@@ -81,7 +81,7 @@ func TestFollowUp_ShowsWhatOvertookTheEvent(t *testing.T) {
 	require.Equal(t, at(9), r.Current.Timestamp, "at or after the event")
 }
 
-func TestFollowUp_ItemThatDoesNotFitTheStructIsADecodeErrorBesideTheOutcome(t *testing.T) {
+func TestFollowUp_ItemThatDoesNotFitTheStructIsADecodeError(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))
@@ -95,7 +95,7 @@ func TestFollowUp_ItemThatDoesNotFitTheStructIsADecodeErrorBesideTheOutcome(t *t
 	require.Equal(t, timeseries.Older, older.Reason)
 }
 
-func TestClockType_StoredOrderByOfAnotherTypeIsATypedErrorAndNotOlder(t *testing.T) {
+func TestClockType_StoredOrderByOfAnotherTypeIsATypedError(t *testing.T) {
 	t.Parallel()
 	for name, stored := range map[string]types.AttributeValue{
 		"number": avN("1"), "null": &types.AttributeValueMemberNULL{Value: true}, "binary": &types.AttributeValueMemberB{Value: []byte("2")},

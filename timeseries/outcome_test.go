@@ -80,7 +80,7 @@ func TestAppend_DuplicateIsDecidedByAppendFieldsAlone(t *testing.T) {
 	require.Equal(t, timeseries.Duplicate, w.append(again).Reason)
 }
 
-func TestAppend_AnotherEventAtTheSameTimeIsACollisionAndNeverOverwrites(t *testing.T) {
+func TestAppend_AnotherEventAtTheSameTimeIsACollision(t *testing.T) {
 	t.Parallel()
 	for name, other := range map[string]Telemetry{
 		"other value":   tick(0, 3),
@@ -130,7 +130,7 @@ func TestAppend_LateEventIsRecordedWhereTheDeclarationSaysSo(t *testing.T) {
 	require.Equal(t, reading(10, 100), collision.Current)
 }
 
-func TestAppend_ConditionThatFailsOnANewerEventIsRefusedAndNotOlder(t *testing.T) {
+func TestAppend_FailedConditionOnANewerEventIsNotOlder(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	f := entity.Fields[Telemetry]()
@@ -157,7 +157,7 @@ func TestAppend_ConditionNeverReplacesTheOrder(t *testing.T) {
 		"the condition stands in parentheses")
 }
 
-func TestAppend_ConditionOnTheFirstEventIsRefusedWithoutACurrentItem(t *testing.T) {
+func TestAppend_ConditionWithoutACurrentItemIsRefused(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	r := w.append(tick(0, 1), entity.If(entity.Exists(&entity.Fields[Telemetry]().AccountID)))

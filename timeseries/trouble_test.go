@@ -78,7 +78,7 @@ func TestTrouble_TooLargeAnEventIsRefusedBeforeAnyRequest(t *testing.T) {
 	require.Empty(t, w.sent.Requests())
 }
 
-func TestTrouble_CurrentItemThatWouldGrowTooLargeIsAnErrorAndNotOlder(t *testing.T) {
+func TestTrouble_CurrentItemThatWouldGrowTooLargeIsAnError(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))

@@ -14,7 +14,7 @@ import (
 )
 
 // In a table that is shared with effect-dynamodb nothing but its key tells a snapshot or a copy from a current item.
-func TestVerify_InASharedTableSnapshotsAndCopiesAreNoOwnersOfOldValues(t *testing.T) {
+func TestVerify_InASharedTableOnlyCurrentItemsOwnValues(t *testing.T) {
 	t.Parallel()
 	type account struct {
 		_       entity.Key           `name:"Account" pk:"$#id_{id}" sk:"$"`

@@ -81,7 +81,7 @@ func (s *story) free(ctx context.Context) error {
 		return err
 	}
 	s.done("Create of Carol", "with alice@acme.com")
-	_, err = s.bin.Restore(ctx, alice)
+	_, err = s.deleted.Restore(ctx, alice)
 	s.violated("Restore of Alice", err, "emp-carol")
 	return nil
 }
@@ -91,7 +91,7 @@ func (s *story) freed(ctx context.Context) error {
 		return err
 	}
 	s.done("Update of Carol", "now carol@acme.com")
-	restored, err := s.bin.Restore(ctx, alice)
+	restored, err := s.deleted.Restore(ctx, alice)
 	if err != nil {
 		return err
 	}

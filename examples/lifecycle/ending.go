@@ -54,7 +54,7 @@ func (s *story) purge(ctx context.Context) error {
 	s.equal("removed in the end", progress[len(progress)-1:], []int{9}) // the current item and 8 snapshots
 	_, err = s.employees.Get(ctx, alice, entity.Consistent())
 	s.refused("Get", err, entity.ErrNotFound)
-	_, err = s.bin.Restore(ctx, alice)
+	_, err = s.deleted.Restore(ctx, alice)
 	s.refused("Restore", err, entity.ErrNotFound)
 	_, err = s.past.Get(ctx, alice, 1)
 	s.refused("version 1", err, entity.ErrNotFound)

@@ -47,7 +47,7 @@ type app struct {
 	db          *entity.DB
 	employees   *entity.Store[Employee]
 	byTenant    *entity.Index[Employee]
-	bin         *lifecycle.Deleted[Employee] // deleted employees
+	deleted     *lifecycle.Deleted[Employee]
 	past        *versioned.History[Employee] // earlier states of employees
 	byEmail     *unique.Lookup[Employee]
 	contractors *entity.Store[Contractor]
@@ -75,7 +75,7 @@ func open(client entity.Client, table string, now func() time.Time) (*app, error
 	if a.byTenant, err = a.employees.Index("byTenant"); err != nil {
 		return nil, err
 	}
-	if a.bin, err = lifecycle.Of(a.employees); err != nil {
+	if a.deleted, err = lifecycle.Of(a.employees); err != nil {
 		return nil, err
 	}
 	if a.past, err = versioned.Of(a.employees); err != nil {
