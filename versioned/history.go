@@ -53,20 +53,10 @@ type Version[T any] struct {
 func decode[T any](c *core.Core) func(it item.Item, into any) error {
 	return func(it item.Item, into any) error {
 		v := into.(*Version[T])
-		v.Number, v.Deleted = plan.StoredVersion(c.Schema, it), deleted(c.Schema, it)
+		v.Number, v.Deleted = plan.StoredVersion(c.Schema, it), plan.IsDeletedState(c.Schema, it)
 		v.ValidFrom, _ = since(c.Schema, it)
 		return c.Decode(it, &v.Item)
 	}
-}
-
-// deleted reports that a stored state is the one after a delete.
-func deleted(s *schema.Schema, it item.Item) bool {
-	if _, marked := it[schema.DeletedAttr]; marked || item.Equal(it[schema.KindAttr], item.S("d")) {
-		return true
-	}
-	name, _ := plan.DeletedAttr(s)
-	_, dated := it[name]
-	return dated && s.Options.Interop // nothing else marks a copy there, nor what effect-dynamodb keeps of one at a restore
 }
 
 // since is when the item came into a state.
