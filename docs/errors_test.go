@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// publicPackages are the packages whose errors a caller can meet.
+// publicPackages are the packages whose errors a caller can get.
 var publicPackages = []string{"entity", "timeseries", "versioned", "lifecycle", "unique", "stream", "timeline", "check", "schemalock", "localdb", "localdb/faults"}
 
 func TestErrors_EveryExportedErrorIsExplained(t *testing.T) {

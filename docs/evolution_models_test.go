@@ -45,7 +45,7 @@ type worker struct {
 	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
 }
 
-// forgetfulWorker deletes softly, and nothing else: its copies have no version and do not expire.
+// forgetfulWorker only has soft delete: its copies have no version and do not expire.
 type forgetfulWorker struct {
 	_ entity.Key           `name:"Worker" pk:"$#{id}" sk:"$"`
 	_ lifecycle.SoftDelete // for ever
@@ -56,7 +56,7 @@ type forgetfulWorker struct {
 	Name  string `dynamodbav:"name"`
 }
 
-// generations are two programs on one table: the one that was there first, and the one that replaces it.
+// generations are two programs on one table: the first one, and the one that replaces it.
 type generations struct {
 	client  *dynamodb.Client
 	table   string
@@ -99,7 +99,7 @@ func (g *generations) open(t *testing.T) *entity.DB {
 	return db
 }
 
-// now moves on by a second with each reading.
+// now advances by a second with each reading.
 func (g *generations) now() time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -107,7 +107,7 @@ func (g *generations) now() time.Time {
 	return g.at
 }
 
-// before is a worker that the first program has stored.
+// before stores a worker by the first program.
 func (g *generations) before(t *testing.T, id, email string) worker {
 	t.Helper()
 	_, err := g.old.Create(t.Context(), plainWorker{ID: id, Team: "t-1", Email: email, Name: "Ada"})
@@ -115,7 +115,7 @@ func (g *generations) before(t *testing.T, id, email string) worker {
 	return worker{ID: id}
 }
 
-// stored are the sort keys of what lies in the partition of a worker.
+// stored returns the sort keys in the partition of a worker.
 func (g *generations) stored(t *testing.T, id string) []string {
 	t.Helper()
 	strong := true

@@ -14,8 +14,8 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// What evolution.md says of items that were written before a struct had versions, timestamps, unique values, soft delete
-// and history.
+// These tests check what evolution.md says about items that were written before a struct had versions, timestamps, unique
+// values, soft delete and history.
 
 func TestAnItemFromBeforeIsRead(t *testing.T) {
 	t.Parallel()
@@ -42,7 +42,7 @@ func TestAnItemFromBeforeIsRead(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []versioned.Version[worker]{state}, states)
 	_, err = g.past.At(t.Context(), key, g.at)
-	require.ErrorIs(t, err, entity.ErrNotFound, "the item does not say since when it is what it is")
+	require.ErrorIs(t, err, entity.ErrNotFound, "the item does not record since when it has this state")
 }
 
 func TestTheVersionOfAnItemFromBeforeCountsFromZero(t *testing.T) {
@@ -77,7 +77,7 @@ func TestTheVersionOfAnItemFromBeforeCountsFromZero(t *testing.T) {
 	require.Equal(t, []int64{0, 1, 2}, versions(t, g, key))
 }
 
-// versions are the numbers of all states that are known of a worker.
+// versions returns the numbers of all known states of a worker.
 func versions(t *testing.T, g *generations, key worker) []int64 {
 	t.Helper()
 	states, err := g.past.List(key, versioned.WithCurrent()).Collect(t.Context())
@@ -147,7 +147,7 @@ func TestAConstraintDoesNotBindItemsFromBefore(t *testing.T) {
 	second, err := g.store.Create(t.Context(), worker{ID: "w-2", Team: "t-1", Email: "ada@x.org", Name: "Ada too"})
 	require.NoError(t, err, "nobody has claimed the value")
 
-	// A write that names another field leaves the claim alone; one that names this field meets the owner.
+	// A write of another field does not change the claim; a write of this field meets the owner.
 	_, err = g.store.Update(t.Context(), key, entity.Set(&f.Name, "Bea"))
 	require.NoError(t, err)
 	_, err = g.store.Update(t.Context(), second, entity.Set(&f.Email, "ada@x.org"))
@@ -156,7 +156,7 @@ func TestAConstraintDoesNotBindItemsFromBefore(t *testing.T) {
 	var violation *unique.ViolationError
 	require.ErrorAs(t, err, &violation)
 
-	// The item from before has nothing to give up, and cannot come back beside the owner.
+	// The item from before has nothing to give up, and cannot be restored while the value has an owner.
 	require.NoError(t, g.store.Delete(t.Context(), key))
 	_, err = g.bin.Restore(t.Context(), key)
 	require.ErrorAs(t, err, &violation)
@@ -166,7 +166,7 @@ func TestAConstraintDoesNotBindItemsFromBefore(t *testing.T) {
 	require.Equal(t, "w-2", found.ID)
 }
 
-// Repair makes the constraint bind the items from before, except where two of them have one value.
+// Repair applies the constraint to the items from before, except if two of them have the same value.
 func TestRepairBindsItemsFromBefore(t *testing.T) {
 	t.Parallel()
 	g := newGenerations(t)
@@ -204,7 +204,7 @@ func TestRepairBindsItemsFromBefore(t *testing.T) {
 	require.Equal(t, "w-2", found.ID)
 }
 
-// The copies of a struct that had no versions are those of version 0.
+// Copies of a struct without versions have version 0.
 func TestACopyFromBeforeVersionsIsRestored(t *testing.T) {
 	t.Parallel()
 	g := newGenerations(t)
@@ -230,7 +230,7 @@ func TestACopyFromBeforeVersionsIsRestored(t *testing.T) {
 	require.Equal(t, int64(3), restored.Version)
 }
 
-// A ttl that changes counts for what is written from then on.
+// A changed ttl applies to what is written from then on.
 func TestEvolution_AChangedTTLIsThatOfLaterWrites(t *testing.T) {
 	t.Parallel()
 	type brief struct {
@@ -295,7 +295,7 @@ func TestEvolution_AChangedKeyTemplateLeavesItemsBehind(t *testing.T) {
 	require.Len(t, items, 1, "a scan still reads it: the entity has the same name")
 }
 
-// The halves of an index that is declared later are put on an item by the next write that knows or reads their parts.
+// The next write that knows or reads the parts puts the keys of a later index on an item.
 func TestEvolution_AnItemEntersALaterIndexWhenItIsWritten(t *testing.T) {
 	t.Parallel()
 	type unindexed struct {
@@ -327,7 +327,7 @@ func TestEvolution_AnItemEntersALaterIndexWhenItIsWritten(t *testing.T) {
 	require.Equal(t, 1, count())
 }
 
-// What a feature has stored stays unseen when its declaration goes, and counts again when it comes back.
+// What a feature has stored is not read while its declaration is gone, and counts again when it is back.
 func TestEvolution_ADroppedFeatureLeavesWhatItStored(t *testing.T) {
 	t.Parallel()
 	g := newGenerations(t)
@@ -375,7 +375,7 @@ func TestEvolution_ADroppedFeatureLeavesWhatItStored(t *testing.T) {
 	require.ErrorAs(t, err, &violation)
 }
 
-// The policy counts for deletes from then on, in both directions.
+// The policy applies to deletes from then on, in both directions.
 func TestEvolution_AChangedPolicyCountsForLaterDeletes(t *testing.T) {
 	t.Parallel()
 	type free struct {

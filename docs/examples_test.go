@@ -18,7 +18,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-// The clock of all examples, and the time of their events.
+// noon is the clock of all examples, event the time of their events.
 var (
 	noon  = time.Date(2026, 4, 22, 12, 0, 0, 123456789, time.UTC)
 	event = time.Date(2026, 4, 22, 11, 59, 30, 0, time.UTC)
@@ -26,11 +26,11 @@ var (
 
 func ptr[V any](v V) *V { return &v }
 
-// config has a fixed clock and write ids that count.
-// run keeps the ids of one run apart from those of the last: a database remembers them as tokens for ten minutes. The
-// examples are shown without it.
+// run makes the ids of each run different: a database remembers them as tokens for ten minutes. The examples are shown
+// without it.
 var run = "-" + rand.Text()[:10]
 
+// config has a fixed clock, and write ids that count.
 func config(table string) entity.Config {
 	n := 0
 	return entity.Config{
@@ -40,7 +40,7 @@ func config(table string) entity.Config {
 	}
 }
 
-// examples makes every example that a document shows.
+// examples returns every example that a document shows, by name.
 func examples(t *testing.T) map[string]string {
 	t.Helper()
 	made := map[string]string{"keys": keyTexts(t)}
@@ -58,7 +58,7 @@ func examples(t *testing.T) map[string]string {
 	return made
 }
 
-// keyTexts shows how a value of each type is written in a key.
+// keyTexts lists how a value of each type is written in a key.
 func keyTexts(t *testing.T) string {
 	t.Helper()
 	early := time.Date(1969, 12, 31, 23, 59, 59, 500, time.UTC)
@@ -152,7 +152,7 @@ func plannedAppend(t *testing.T) string {
 	return series.Op().Append(readmeTelemetry{DeviceID: "d-7", Timestamp: event, Location: ptr("dock 4")}).String()
 }
 
-// storedEmployees stores items of an ordinary entity.
+// storedEmployees makes the examples of an ordinary entity.
 func storedEmployees(t *testing.T, made map[string]string) {
 	t.Helper()
 	client, table := localdb.Test(t)
@@ -172,7 +172,7 @@ func storedEmployees(t *testing.T, made map[string]string) {
 	made["item-updated"] = dump(t, client, table, "pk", "sk")
 }
 
-// keepExpired turns time to live off: to the database, whose clock is not the examples', their events have expired.
+// keepExpired turns time to live off: for the database's clock, the events of the examples have expired.
 func keepExpired(t *testing.T, client *dynamodb.Client, table string) {
 	t.Helper()
 	attribute, enabled := "_ttl", false
@@ -182,7 +182,7 @@ func keepExpired(t *testing.T, client *dynamodb.Client, table string) {
 	require.NoError(t, err)
 }
 
-// storedSeries stores the items of time series.
+// storedSeries makes the examples of time series.
 func storedSeries(t *testing.T, made map[string]string) {
 	t.Helper()
 	client, table := localdb.Test(t)
@@ -226,7 +226,7 @@ func sortKeys(dumped string) string {
 	return strings.Join(keys, "\n")
 }
 
-// storedVerbatim stores items of an entity without `$`.
+// storedVerbatim makes the examples of an entity without `$`.
 func storedVerbatim(t *testing.T, made map[string]string) {
 	t.Helper()
 	client, table := localdb.Test(t)

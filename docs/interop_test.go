@@ -11,7 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-// storedInterop stores and plans as in a table that is shared with effect-dynamodb.
+// storedInterop makes the examples of a table that is shared with effect-dynamodb.
 func storedInterop(t *testing.T, made map[string]string) {
 	t.Helper()
 	client, table := localdb.Test(t)

@@ -1,5 +1,5 @@
-// Package docs_test checks that what the documents show is what the library does: examples in fenced blocks are compared with
-// plans and stored items, links lead somewhere, and every exported error is explained.
+// Package docs_test checks the documents against the library: it compares examples in fenced blocks with plans and stored
+// items, compiles programs, follows links, and looks for every tag and exported error.
 package docs_test
 
 import (
@@ -54,7 +54,7 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// replaceExamples gives text with the content of each example replaced by what content makes of it.
+// replaceExamples returns text with the content of each example replaced by the result of content.
 func replaceExamples(t *testing.T, text string, content func(example, was string) string) string {
 	t.Helper()
 	var out strings.Builder

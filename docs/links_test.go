@@ -41,7 +41,7 @@ func TestDocuments_LinksLeadSomewhere(t *testing.T) {
 	for _, document := range documents(t) {
 		prose := code.ReplaceAllString(read(t, document), "")
 		for _, found := range link.FindAllStringSubmatch(prose, -1) {
-			target, anchor, _ := strings.Cut(found[1], "#")
+			target, place, _ := strings.Cut(found[1], "#")
 			if strings.Contains(target, "://") {
 				continue
 			}
@@ -51,16 +51,22 @@ func TestDocuments_LinksLeadSomewhere(t *testing.T) {
 			}
 			_, err := os.Stat(path)
 			require.NoError(t, err, "%s links to %s", document, found[1])
-			if anchor != "" {
-				require.Contains(t, anchors(read(t, path)), anchor, "%s links to %s", document, found[1])
+			if place != "" {
+				require.Contains(t, anchors(read(t, path)), place, "%s links to %s", document, found[1])
 			}
 		}
 	}
 }
 
-// anchors are the names that headings can be linked by: lower case, spaces as dashes, and only letters, digits and dashes.
+var anchor = regexp.MustCompile(`<a id="([^"]+)"></a>`)
+
+// anchors are the names that can be linked to: those of anchors, and of headings in lower case, with spaces as dashes and
+// only letters, digits and dashes.
 func anchors(text string) []string {
 	var names []string
+	for _, found := range anchor.FindAllStringSubmatch(text, -1) {
+		names = append(names, found[1])
+	}
 	inFence := false
 	for line := range strings.Lines(text) {
 		inFence = inFence != strings.HasPrefix(line, fence)
@@ -90,5 +96,31 @@ func TestDecisions_AreAllInTheIndex(t *testing.T) {
 	for _, file := range files {
 		require.Contains(t, index, "("+filepath.Base(file)+")")
 		require.LessOrEqual(t, strings.Count(read(t, file), "\n"), 60, "%s is longer than a decision should be", file)
+	}
+}
+
+func TestGlossary_DefinesEachTermOnce(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for line := range strings.Lines(read(t, "glossary.md")) {
+		if !strings.HasPrefix(line, "| <a") {
+			continue
+		}
+		ids := anchor.FindAllStringSubmatch(line, -1)
+		require.Len(t, ids, 1, line)
+		require.False(t, seen[ids[0][1]], "%s is defined twice", ids[0][1])
+		seen[ids[0][1]] = true
+	}
+	require.NotEmpty(t, seen)
+}
+
+// avoided are words that obscure a sentence, or that the glossary has a better term for.
+var avoided = regexp.MustCompile(`(?i)\b(anew|tells|told|somebody|beside|thereof|satellites?|the bin)\b`)
+
+func TestDocuments_UsePlainWords(t *testing.T) {
+	t.Parallel()
+	for _, document := range documents(t) {
+		prose := link.ReplaceAllString(code.ReplaceAllString(read(t, document), ""), "]")
+		require.Empty(t, avoided.FindAllString(prose, -1), "%s: use plain words and the terms of glossary.md", document)
 	}
 }

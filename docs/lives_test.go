@@ -13,7 +13,7 @@ import (
 	"github.com/dynastrata/dynastrata/localdb"
 )
 
-// storedLives stores what is stored with an item that has versions, unique values and soft delete, an hour after each other.
+// storedLives makes the examples of an item with versions, unique values and soft delete, one write an hour.
 func storedLives(t *testing.T, made map[string]string) {
 	t.Helper()
 	client, table := localdb.Test(t)
@@ -25,7 +25,7 @@ func storedLives(t *testing.T, made map[string]string) {
 	require.NoError(t, err)
 	members, err := entity.New[member](db)
 	require.NoError(t, err)
-	bin, err := lifecycle.Of(members)
+	deleted, err := lifecycle.Of(members)
 	require.NoError(t, err)
 	require.NoError(t, db.CreateTables(t.Context()))
 	keepExpired(t, client, table)
@@ -43,13 +43,13 @@ func storedLives(t *testing.T, made map[string]string) {
 	step("life-updated", "#v#0000001")
 	require.NoError(t, members.Delete(t.Context(), v))
 	step("life-deleted", "#deleted#2026-04-22T14:00:00.123456789Z", "#v#0000003", "member.email")
-	_, err = bin.Restore(t.Context(), v)
+	_, err = deleted.Restore(t.Context(), v)
 	require.NoError(t, err)
 	step("life-restored", "#member", "member.email")
 	made["life-keys"] = sortKeys(dump(t, client, table, "pk", "sk"))
 }
 
-// having leaves the items of a dump whose sort key ends in one of the texts.
+// having returns the items of a dump whose sort key ends in one of the texts.
 func having(dumped string, ends ...string) string {
 	var found []string
 	for _, it := range strings.Split(dumped, "\n\n") {

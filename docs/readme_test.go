@@ -2,40 +2,64 @@ package docs_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"go/format"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
+// The first Go block of the README is a program. The second belongs to the same program, without its imports.
 func TestReadme_ProgramCompiles(t *testing.T) {
 	t.Parallel()
-	_, rest, found := strings.Cut(read(t, "../README.md"), fence+"go\n")
-	require.True(t, found)
-	program, _, found := strings.Cut(rest, "\n"+fence)
-	require.True(t, found)
-	program += "\n"
-	formatted, err := format.Source([]byte(program))
-	require.NoError(t, err)
-	require.Equal(t, string(formatted), program, "the program is not formatted")
-
-	build(t, "readme", program)
+	found := blocks(read(t, "../README.md"), "go")
+	require.Len(t, found, 2)
+	for _, block := range found {
+		formatted, err := format.Source([]byte(block))
+		require.NoError(t, err)
+		require.Equal(t, string(formatted), block, "a block is not formatted")
+	}
+	build(t, "readme", found[0], imported(found[1]))
 }
 
-// build compiles a program as a package of this folder, through an overlay that puts it into the module for this build
-// only, and returns the path of the executable.
-func build(t *testing.T, name, program string) string {
+// imported makes a file of a block without imports. It imports the packages that the block names.
+func imported(block string) string {
+	var file strings.Builder
+	file.WriteString("package main\n")
+	for _, path := range []string{
+		"context", "errors", "time", "fmt",
+		module + "/entity", module + "/timeseries", module + "/versioned", module + "/lifecycle", module + "/unique",
+	} {
+		if regexp.MustCompile(`\b` + filepath.Base(path) + `\.[A-Z]`).MatchString(block) {
+			fmt.Fprintf(&file, "import %q\n", path)
+		}
+	}
+	return file.String() + block
+}
+
+const module = "github.com/dynastrata/dynastrata"
+
+// build compiles a program of one or more files as a package of this folder, through an overlay that puts them into the
+// module for this build only, and returns the path of the executable.
+func build(t *testing.T, name string, files ...string) string {
 	t.Helper()
 	dir := t.TempDir()
-	source, overlay, binary := filepath.Join(dir, "main.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, name)
-	require.NoError(t, os.WriteFile(source, []byte(program), 0o600))
+	overlay, binary := filepath.Join(dir, "overlay.json"), filepath.Join(dir, name)
 	here, err := filepath.Abs(name)
 	require.NoError(t, err)
-	text, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(here, "main.go"): source}})
+	replaced := map[string]string{}
+	for i, text := range files {
+		file := fmt.Sprintf("file%d.go", i)
+		replaced[filepath.Join(here, file)] = filepath.Join(dir, file)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replaced})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(overlay, text, 0o600))
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "-overlay", overlay, "./"+name).CombinedOutput()
@@ -47,7 +71,7 @@ func build(t *testing.T, name, program string) string {
 func output(t *testing.T, name, program, endpoint string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), build(t, name, program))
-	cmd.Env = append(os.Environ(), "DYNAMODB_ENDPOINT="+endpoint)
+	cmd.Env = append(slices.Clip(os.Environ()), "DYNAMODB_ENDPOINT="+endpoint)
 	var complaints strings.Builder
 	cmd.Stderr = &complaints
 	out, err := cmd.Output()

@@ -27,7 +27,7 @@ type invoice struct {
 	Version  int64  `dynamodbav:"version" entity:"version"`
 }
 
-// invoiceLater is invoice some commits later.
+// invoiceLater is invoice after some changes.
 type invoiceLater struct {
 	_ entity.Key       `name:"Invoice" pk:"$#{customer}" sk:"$#{number:08}" stream:"both"`
 	_ entity.GSI       `name:"byMonth" index:"gsi1" pk:"$#{month}" project:"keys"`
@@ -49,7 +49,7 @@ type auditLine struct {
 	Action string `dynamodbav:"action,omitempty"`
 }
 
-// tableExamples shows a spec, what Verify says of a table that lacks much of it, a lock and what it finds.
+// tableExamples makes a spec, the differences of a table that lacks much of it, a lock and the changes that it finds.
 func tableExamples(t *testing.T, made map[string]string) {
 	t.Helper()
 	cfg := entity.Config{

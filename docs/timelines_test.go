@@ -26,7 +26,7 @@ type whereabouts struct {
 	Location string `dynamodbav:"location"`
 }
 
-// storedTimeline stores the rows, pages and manifest of a timeline.
+// storedTimeline makes the examples of a timeline: rows, pages and manifest.
 func storedTimeline(t *testing.T, made map[string]string) {
 	t.Helper()
 	client, table := localdb.Test(t)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// bearer is the token that a request presents, empty without one.
+// bearer returns the token of a request, or "".
 func bearer(r *http.Request) string {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -14,7 +14,7 @@ func bearer(r *http.Request) string {
 	return token
 }
 
-// withKey lets a request pass that presents an API key.
+// withKey accepts requests with an API key.
 func (s *service) withKey(h handler) handler {
 	return func(r *http.Request) (int, any, error) {
 		key, _, err := s.authenticate(r.Context(), RawKey{bearer(r)})
@@ -26,7 +26,7 @@ func (s *service) withKey(h handler) handler {
 	}
 }
 
-// withAdminToken lets a request pass that presents the admin token.
+// withAdminToken accepts requests with the admin token.
 func (s *service) withAdminToken(h handler) handler {
 	return func(r *http.Request) (int, any, error) {
 		if !s.admin.equal(bearer(r)) {

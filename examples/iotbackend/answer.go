@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// answer makes an HTTP handler of an operation.
+// answer makes an operation an HTTP handler.
 func (s *service) answer(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, mostBody)
@@ -38,7 +38,7 @@ func fail(w http.ResponseWriter, r *http.Request, p *problem) {
 	reply(w, p.Status, p)
 }
 
-// reply sends a body of JSON. It is made before the status is sent, so that a failure of that can still be told.
+// reply sends a JSON body. It encodes the body before it sends the status, so that a failure can still be reported.
 func reply(w http.ResponseWriter, status int, body any) {
 	text, err := json.Marshal(body)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// APIKey is an item of the table api_keys. The key itself is not stored, only what it hashes to.
+// APIKey is an item of the table api_keys. The key itself is not stored, only its hash.
 type APIKey struct {
 	_ entity.Key `name:"APIKey" table:"api_keys" pk:"key_id"`
 	_ entity.GSI `name:"byHash" index:"api_key_hash_index" pk:"api_key_hash"`

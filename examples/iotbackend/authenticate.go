@@ -9,7 +9,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// touchEvery is how exactly last_used_at is known; touchWithin is how long a request waits for it.
+// touchEvery is the precision of last_used_at; touchWithin is how long a request waits for its update.
 const (
 	touchEvery  = 5 * time.Minute
 	touchWithin = 500 * time.Millisecond
@@ -17,9 +17,9 @@ const (
 
 var rawKeyForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// authenticate finds the API key that a request presents. It reads an index, which is eventually consistent: a key made or
-// revoked a moment ago may be unknown or still pass, unless the strong check is on, which reads the item itself. touched
-// says that this call brought last_used_at up to date.
+// authenticate finds the API key of a request. It reads an index, which is eventually consistent: a key that was created or
+// revoked a moment ago may be unknown or still be accepted, unless the strong check reads the item itself. touched reports
+// whether this call updated last_used_at.
 func (b *backend) authenticate(ctx context.Context, presented RawKey) (key APIKey, touched bool, err error) {
 	if !rawKeyForm.MatchString(presented.text) {
 		return APIKey{}, false, errUnauthorized
@@ -48,7 +48,7 @@ func (b *backend) authenticate(ctx context.Context, presented RawKey) (key APIKe
 	return key, b.touch(ctx, key), nil
 }
 
-// touch notes that a key was used, if that is due. It is not worth failing a request for.
+// touch records that a key was used, if that is due. A failure does not fail the request.
 func (b *backend) touch(ctx context.Context, key APIKey) bool {
 	if !key.LastUsedAt.IsZero() && b.clock().Sub(key.LastUsedAt) < touchEvery {
 		return false

@@ -9,7 +9,7 @@ import (
 	"github.com/dynastrata/dynastrata/lifecycle"
 )
 
-// backend is the service without HTTP: the four stores and what the operations need beside them.
+// backend is the service without HTTP: the four stores and everything else that the operations need.
 type backend struct {
 	db       *entity.DB
 	devices  *entity.Store[Device]
@@ -52,7 +52,7 @@ func (o options) withDefaults() options {
 	return o
 }
 
-// open declares the entities. It does no I/O; a mistake in a tag or in the configuration is found here.
+// open declares the entities. It does no I/O, and finds mistakes in the tags and the configuration.
 func open(client entity.Client, cfg config, log *slog.Logger, o options) (*backend, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func open(client entity.Client, cfg config, log *slog.Logger, o options) (*backe
 	return b, nil
 }
 
-// clock is the service's time as the tables have it: UTC, in whole seconds.
+// clock returns the service's time as the tables store it: UTC, in whole seconds.
 func (b *backend) clock() time.Time { return b.now().UTC().Truncate(time.Second) }
 
 // The prototypes: the addresses of their fields name attributes.

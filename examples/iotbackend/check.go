@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// The rules that hold for what is stored, whatever has happened.
+// Rules that always hold for what is stored.
 const (
 	ruleAttributes = "an item has every required attribute of its table, and none that the schema does not name"
 	ruleIndex      = "the attributes of an index are its constant and the copy of a time"
@@ -95,7 +95,7 @@ func (all tables) check(retention time.Duration, want expectation) (errs []error
 		if proofs[id] != str(r, "hardware_id") {
 			fail(ruleProof, r)
 		}
-		delete(proofs, id) // a second reading of the batch finds none
+		delete(proofs, id) // so a second reading of the batch finds no proof
 		if s, sent := want.sent[BatchID(id)]; !sent || int64(s.TimestampMS) != num(r, "timestamp_ms") || string(s.BootID) != str(r, "boot_id") {
 			fail(ruleStored, r)
 		}
@@ -106,7 +106,7 @@ func (all tables) check(retention time.Duration, want expectation) (errs []error
 	return append(errs, all.missing(want)...)
 }
 
-// missing finds readings that were acknowledged and are not there.
+// missing finds readings that were acknowledged and are not stored.
 func (all tables) missing(want expectation) (errs []error) {
 	stored := map[string]bool{}
 	for _, r := range all.readings {

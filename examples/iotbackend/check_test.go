@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each sabotage changes what was read of sound tables. The check must find that, and say which rule is broken.
+// Each sabotage changes what was read from sound tables. The check must find it and name the broken rule.
 func TestCheck_FindsEverySabotage(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

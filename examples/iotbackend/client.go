@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// client speaks to the service as a device or an administrator would.
+// client calls the service as a device or an administrator would.
 type client struct {
 	base  string // such as http://127.0.0.1:8080
 	token string
 	http  *http.Client
-	// longest is the longest that it waits before it sends a request again, whatever the service asks for; attempts is how
-	// often it sends one.
+	// longest bounds the wait before it sends a request again, whatever the service asks for; attempts is how often it sends
+	// a request.
 	longest  time.Duration
 	attempts int
 }
 
-// apiError is the answer to a request that was not granted.
+// apiError is the response to a refused request.
 type apiError struct {
 	Status     int             `json:"-"`
 	RetryAfter time.Duration   `json:"-"`
@@ -34,8 +34,8 @@ type apiError struct {
 
 func (e *apiError) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Message) }
 
-// call sends a request and decodes its answer. It sends it again when the connection broke or the service says that this
-// can help: every request of this API can be sent twice.
+// call sends a request and decodes the response. It sends it again if the connection broke or the service says that this can
+// help: every request of this API can be sent twice.
 func (c *client) call(ctx context.Context, method, path string, body, into any) (status int, err error) {
 	for n := 1; ; n++ {
 		status, err = c.once(ctx, method, path, body, into)

@@ -10,7 +10,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// config is what the environment says.
+// config is the configuration from the environment.
 type config struct {
 	Devices, Readings, Batches, Keys string        // physical table names
 	Retention                        time.Duration // how long readings are kept; 0: for ever
@@ -18,7 +18,7 @@ type config struct {
 	AdminToken                       secret
 	CursorKey                        secret // encrypts cursors, when it is set
 	StrongCheck                      bool   // reads an API key consistently after it was found by its hash
-	Recovery                         bool   // point-in-time recovery of the tables that nobody could send again
+	Recovery                         bool   // point-in-time recovery of the tables whose content cannot be sent again
 }
 
 // The environment variables.
@@ -35,7 +35,7 @@ const (
 	envRecovery  = "POINT_IN_TIME_RECOVERY"
 )
 
-// readConfig reads the environment. It says everything that is wrong with it at once.
+// readConfig reads the environment. It reports all mistakes at once.
 func readConfig(getenv func(string) string) (config, error) {
 	cfg := config{
 		Devices:    cmp.Or(getenv(envDevices), "devices"),
@@ -48,7 +48,7 @@ func readConfig(getenv func(string) string) (config, error) {
 	}
 	var errs []error
 	if text := getenv(envRetention); text != "" {
-		// Too many days would overflow, and come out as some other time.
+		// Too many days would overflow.
 		if days, err := strconv.ParseInt(text, 10, 32); err != nil || days < 1 || days > longestRetention {
 			errs = append(errs, fmt.Errorf("%s: a number of days is needed, 1 to %d", envRetention, longestRetention))
 		} else {
@@ -73,7 +73,7 @@ const (
 	longestRetention = 36500 // days
 )
 
-// Validate says what the service cannot work with.
+// Validate reports what the service cannot work with.
 func (c config) Validate() error {
 	var errs []error
 	if c.Pepper.text == "" {
@@ -112,8 +112,8 @@ func (c config) cursorKey() []byte {
 	return []byte(c.CursorKey.text)
 }
 
-// tableOptions are of the devices and the API keys: readings expire, and batches are there for a month only. Local
-// databases have no point-in-time recovery, so it has to be asked for.
+// tableOptions are for devices and API keys: readings expire, and batches exist for a month only. Local databases have no
+// point-in-time recovery, so it must be requested.
 func (c config) tableOptions() map[string]entity.TableOptions {
 	o := entity.TableOptions{PointInTimeRecovery: c.Recovery}
 	return map[string]entity.TableOptions{"devices": o, "api_keys": o}

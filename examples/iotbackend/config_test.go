@@ -33,7 +33,7 @@ func TestConfig_SaysEverythingThatIsWrong(t *testing.T) {
 	require.Zero(t, cfg.Retention)
 }
 
-// Cursors are signed when there is a key to sign them with.
+// Cursors are encrypted if there is a key.
 func TestConfig_CursorsCanBeSigned(t *testing.T) {
 	t.Parallel()
 	signed := newLab(t, func(c *config) { c.CursorKey = secret{"sixteen bytes at least"} })

@@ -65,5 +65,5 @@ func (c *costs) print(out io.Writer) {
 		total.calls, total.requests, total.read, total.write = total.calls+l.calls, total.requests+l.requests, total.read+l.read, total.write+l.write
 	}
 	fmt.Fprintf(w, "  total\t%d\t%d\t%.1f\t%.1f\t\n", total.calls, total.requests, total.read, total.write)
-	_ = w.Flush() // to memory or a terminal; the lines before told the same
+	_ = w.Flush() // to memory or a terminal; an error showed in the lines before
 }

@@ -29,7 +29,7 @@ func decode(r *http.Request, into any) error {
 	return nil
 }
 
-// unread says why a body did not arrive.
+// unread reports why a body did not arrive.
 func unread(err error) *problem {
 	var large *http.MaxBytesError
 	var waited net.Error
@@ -44,7 +44,7 @@ func unread(err error) *problem {
 
 var errNoObject = errors.New("the body is not one object")
 
-// decodeObject decodes exactly one object: the decoder alone would take null for one.
+// decodeObject decodes exactly one object: the decoder alone would accept null.
 func decodeObject(body []byte, into any) error {
 	if text := bytes.TrimLeft(body, " \t\r\n"); len(text) > 0 && text[0] != '{' {
 		return errNoObject
@@ -60,7 +60,7 @@ func decodeObject(body []byte, into any) error {
 	return nil
 }
 
-// jsonProblem says what is wrong with a body, without quoting it.
+// jsonProblem describes what is wrong with a body, without quoting it.
 func jsonProblem(err error) string {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -78,7 +78,7 @@ func jsonProblem(err error) string {
 	return "the body must be one object with the fields of this request, and no others"
 }
 
-// wholeNumber reads an integer out of the query. ok is false when it is not given.
+// wholeNumber reads an integer from the query. ok is false if it is missing.
 func wholeNumber(r *http.Request, name string) (n int64, ok bool, err error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {
@@ -98,7 +98,7 @@ const (
 	longestKeyPage = 100
 )
 
-// pageSize is the limit that a request asks for: above the longest page it is the longest, below 1 an error.
+// pageSize returns the limit of a request: at most the longest page, an error below 1.
 func pageSize(r *http.Request, longest int64) (int, error) {
 	n, ok, err := wholeNumber(r, "limit")
 	switch {

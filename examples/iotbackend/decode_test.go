@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A body that comes too slowly is no malformed one: sent again, it may arrive.
+// A slow body is not malformed: sent again, it may arrive.
 func TestHTTP_ABodyThatDoesNotArriveIsATimeout(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

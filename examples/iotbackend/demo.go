@@ -18,10 +18,10 @@ import (
 	"github.com/dynastrata/dynastrata/localdb"
 )
 
-// cleanup bounds the deletion of tables, which has to end even when the context of the run is over.
+// cleanup bounds the deletion of tables, which must happen even after the context of the run has ended.
 const cleanup = 5 * time.Minute
 
-// demo serves on a free port, with tables of its own, which it deletes at the end, and runs a fleet against itself.
+// demo serves on a free port, with its own tables, which it deletes at the end, and runs a fleet against itself.
 func demo(ctx context.Context, out io.Writer, getenv func(string) string) (err error) {
 	server, err := localdb.Start(ctx)
 	if err != nil {
@@ -38,8 +38,8 @@ func demo(ctx context.Context, out io.Writer, getenv func(string) string) (err e
 	return run(ctx, out, client, cfg)
 }
 
-// demoConfig is the environment's configuration with what the demonstration may choose for itself. Its tables are its own,
-// so it can make up the secrets that a service has to be given.
+// demoConfig is the environment's configuration, with tables of the demonstration. Because the tables are its own, it can make
+// up the secrets that a service must be given.
 func demoConfig(getenv func(string) string, suffix string, out io.Writer) (config, error) {
 	made := map[string]string{}
 	for _, name := range []string{envPepper, envAdmin} {
@@ -63,7 +63,7 @@ func demoConfig(getenv func(string) string, suffix string, out io.Writer) (confi
 	return cfg, err
 }
 
-// run plays the story and compares what is stored with what must be there.
+// run plays the story and compares what is stored with what must be stored.
 func run(ctx context.Context, out io.Writer, client *dynamodb.Client, cfg config) (err error) {
 	var spent costs
 	logs := &lines{}
@@ -106,7 +106,7 @@ func run(ctx context.Context, out io.Writer, client *dynamodb.Client, cfg config
 	return nil
 }
 
-// drop deletes the tables, even when ctx is over.
+// drop deletes the tables, even after ctx has ended.
 func drop(ctx context.Context, client *dynamodb.Client, cfg config) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
 	defer cancel()

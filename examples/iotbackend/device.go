@@ -23,8 +23,8 @@ type Device struct {
 	FriendlyName      FriendlyName `dynamodbav:"friendly_name,omitempty" validate:"omitempty,label"`
 }
 
-// Capabilities is what a device says that it can do. Neither part may be nil, which would be stored as NULL where the
-// schema has a list and a map. What the schema leaves open is bounded, so that no device can fill an item.
+// Capabilities is what a device reports that it can do. Neither part may be nil, which would be stored as NULL where the
+// schema has a list and a map. Sizes that the schema leaves open are bounded, so that no device can fill an item.
 type Capabilities struct {
 	Sensors  []string        `dynamodbav:"sensors" json:"sensors" validate:"required,max=64,dive,label"`
 	Features map[string]bool `dynamodbav:"features" json:"features" validate:"required,max=64,dive,keys,label,endkeys"`
@@ -33,5 +33,5 @@ type Capabilities struct {
 // Firmware is the version of a device's program.
 type Firmware string
 
-// FriendlyName is how people call a device.
+// FriendlyName is what people call a device.
 type FriendlyName string

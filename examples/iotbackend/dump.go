@@ -14,7 +14,7 @@ import (
 // item is an item as it is stored.
 type item = map[string]types.AttributeValue
 
-// readRaw reads all items of a table past the library, sorted by their text.
+// readRaw reads all items of a table without the library, sorted by their text.
 func readRaw(ctx context.Context, client *dynamodb.Client, table string) ([]item, error) {
 	var all []item
 	pages := dynamodb.NewScanPaginator(client, &dynamodb.ScanInput{TableName: &table, ConsistentRead: &yes})
@@ -31,7 +31,7 @@ func readRaw(ctx context.Context, client *dynamodb.Client, table string) ([]item
 
 var yes = true
 
-// text is an item on one line, in DynamoDB's own JSON.
+// text formats an item on one line, in DynamoDB's own JSON.
 func text(it item) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -40,7 +40,7 @@ func text(it item) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// typed is an item with the types of its values.
+// typed returns an item with the types of its values.
 func typed(it item) map[string]any {
 	all := map[string]any{}
 	for name, av := range it {

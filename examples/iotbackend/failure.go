@@ -13,7 +13,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// What the operations answer when a request cannot be granted.
+// The responses to requests that cannot be granted.
 var (
 	errUnauthorized   = errors.New("the credentials are not valid")
 	errDeviceNotFound = errors.New("there is no device with this hardware_id")
@@ -34,7 +34,7 @@ type problem struct {
 
 func (p *problem) Error() string { return p.Code + ": " + p.Message }
 
-// granted are the errors that say all there is to say.
+// granted are the errors that need no explanation.
 var granted = []struct {
 	err    error
 	status int
@@ -47,7 +47,7 @@ var granted = []struct {
 	{errCollision, http.StatusConflict, "BATCH_COLLISION"},
 }
 
-// explain makes of an error what its client may know, and what it should do. Errors are told apart by type.
+// explain turns an error into what the client may know, and what it should do. It distinguishes errors by type.
 func explain(err error) *problem {
 	p := classify(err)
 	var stopped *interrupted
@@ -94,20 +94,20 @@ func classify(err error) *problem {
 	return &problem{Status: http.StatusInternalServerError, Code: "INTERNAL", Message: "the request could not be carried out"}
 }
 
-// busy is a failure that passes.
+// busy is a temporary failure.
 func busy(code, message string) *problem {
 	return &problem{Status: http.StatusServiceUnavailable, Code: code, Message: message, RetryAfter: time.Second}
 }
 
-// unstorable reports that the library refused a value before it asked the database. The service's own checks are narrower;
-// this is for what they miss. The error may quote the value, so nothing of it is told.
+// unstorable reports whether the library refused a value before any request. The service's own checks are stricter; this is
+// for what they miss. The error may quote the value, so the response does not quote the error.
 func unstorable(err error) bool {
 	var refused *entity.ValidationError
 	var bad *entity.InputError
 	return errors.As(err, &refused) || errors.As(err, &bad) && bad.Code == "EDD-9102" || errors.Is(err, entity.ErrTooLarge)
 }
 
-// throttled reports that DynamoDB refused the request, or an action of the transaction, because of too much traffic.
+// throttled reports whether DynamoDB refused the request, or an action of the transaction, because of too much traffic.
 func throttled(err error) bool {
 	var cancelled *types.TransactionCanceledException
 	if errors.As(err, &cancelled) {
@@ -123,14 +123,14 @@ func throttled(err error) bool {
 	return false
 }
 
-// unreachable reports a broken connection, or a failure on the database's side.
+// unreachable reports whether the connection broke or the database failed.
 func unreachable(err error) bool {
 	var send *smithyhttp.RequestSendError
 	var api smithy.APIError
 	return errors.As(err, &send) || errors.As(err, &api) && api.ErrorFault() == smithy.FaultServer
 }
 
-// cancelledByTraffic reports that throttling is among the reasons, and nothing that will not pass.
+// cancelledByTraffic reports whether throttling is among the reasons, and no permanent reason.
 func cancelledByTraffic(reasons []types.CancellationReason) bool {
 	found := false
 	for _, r := range reasons {

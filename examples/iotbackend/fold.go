@@ -5,7 +5,7 @@ import "strings"
 // screen is how many characters a line of the output has at most.
 const screen = 118
 
-// fold breaks a line that is too long after a space or a comma, and indents what follows.
+// fold breaks a long line after a space or a comma, and indents the rest.
 func fold(line string) string {
 	var folded []string
 	indent := strings.Repeat(" ", len(line)-len(strings.TrimLeft(line, " "))+4)

@@ -23,7 +23,7 @@ func viewDevice(d Device) deviceView {
 	}
 }
 
-// pathDevice is the device that a request is about.
+// pathDevice returns the device in the path of a request.
 func pathDevice(r *http.Request) MAC { return pathID[MAC](r, "hardware_id", "hardware_id") }
 
 // postDevice registers a device: 201 the first time, 200 after that.

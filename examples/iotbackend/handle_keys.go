@@ -22,7 +22,7 @@ func viewKey(k APIKey) keyView {
 	return v
 }
 
-// postKey makes an API key. Its answer is the only place where the raw key is ever shown.
+// postKey makes an API key. Only its response ever shows the raw key.
 func (s *service) postKey(r *http.Request) (int, any, error) {
 	var body struct {
 		Description Description `json:"description"`
@@ -37,7 +37,7 @@ func (s *service) postKey(r *http.Request) (int, any, error) {
 	}{viewKey(key), raw.text}, err
 }
 
-// getKeys lists API keys, the newest first. Unlike that of the other lists, its limit is brought into its bounds.
+// getKeys lists API keys, the newest first. Unlike the other lists, it clamps its limit.
 func (s *service) getKeys(r *http.Request) (int, any, error) {
 	limit, given, err := wholeNumber(r, "limit")
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *service) getKeys(r *http.Request) (int, any, error) {
 	}{keys, page.Next}, err
 }
 
-// revoke makes a key worthless.
+// revoke revokes a key.
 func (s *service) revoke(r *http.Request) (int, any, error) {
 	key, err := s.revokeKey(r.Context(), pathID[UUID4](r, "key_id", "uuid4"))
 	return http.StatusOK, viewKey(key), err

@@ -110,7 +110,7 @@ func TestHTTP_EveryRequestIsLoggedUnderItsID(t *testing.T) {
 	}
 }
 
-// What will pass is told apart from what will not, with a hint when to come again.
+// Temporary failures are distinguished from permanent ones, with a hint when to retry.
 func TestHTTP_FailuresSayWhetherToComeAgain(t *testing.T) {
 	t.Parallel()
 	for f, c := range map[faults.Fault]struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// submission is one batch of a request: a reading, and the name under which it is stored once.
+// submission is one batch of a request: a reading, and the id under which it is stored once.
 type submission struct {
 	BatchID         BatchID       `json:"batch_id" validate:"batch_id"`
 	TimestampMS     Millis        `json:"timestamp_ms" validate:"device_time"`
@@ -34,20 +34,20 @@ func validateBatch(id MAC, all []submission) error {
 	return v.err()
 }
 
-// place is a batch of a request. The index distinguishes batches with the same name.
+// place is a batch of a request. The index distinguishes batches with the same id.
 type place struct {
 	Index   int     `json:"index"`
 	BatchID BatchID `json:"batch_id"`
 }
 
-// receipt says what became of the batches of a request. Each is in one of its lists.
+// receipt is the result of a request. Each of its batches is in one of the lists.
 type receipt struct {
 	Acknowledged []place `json:"acknowledged"` // stored by this request
 	Duplicates   []place `json:"duplicates"`   // stored before
 }
 
-// interrupted is an ingestion that could not go on: Err is about Failed, which may have been stored only if the error is
-// ambiguous, and nothing after it was tried. The whole request can be sent again.
+// interrupted is an ingestion that stopped: Err belongs to Failed, which may have been stored only if the error is ambiguous.
+// Nothing after it was tried. The whole request can be sent again.
 type interrupted struct {
 	receipt
 	Failed       place   `json:"failed"`
@@ -58,8 +58,8 @@ type interrupted struct {
 func (e *interrupted) Error() string { return fmt.Sprintf("readings[%d]: %v", e.Failed.Index, e.Err) }
 func (e *interrupted) Unwrap() error { return e.Err }
 
-// ingest stores the readings of one device. All of them are checked before the first is written; then each goes in a
-// transaction of its own, in order, up to the first error.
+// ingest stores the readings of one device. It checks all of them before it writes the first. Then each gets its own
+// transaction, in order, up to the first error.
 func (b *backend) ingest(ctx context.Context, id MAC, all []submission) (receipt, error) {
 	got := receipt{[]place{}, []place{}}
 	if err := validateBatch(id, all); err != nil {
@@ -94,7 +94,7 @@ func places(all []submission, from int) []place {
 	return rest
 }
 
-// reading is the item of a submission. The device's name is the one that it has now; later ones do not change it.
+// reading returns the item of a submission. It has the current name of the device; later names do not change it.
 func (s submission) reading(d Device) Reading {
 	return Reading{
 		HardwareID: d.HardwareID, TimestampMS: s.TimestampMS, BatchID: s.BatchID, BootID: s.BootID,
@@ -102,9 +102,9 @@ func (s submission) reading(d Device) Reading {
 	}
 }
 
-// store writes the reading and the proof that its batch was stored, or neither. stored is false when the proof is there
-// already. Only a proof of the same device makes a duplicate: whatever else may have cancelled the transaction is an error,
-// because a device forgets what was acknowledged.
+// store writes the reading and the proof that its batch was stored, or neither. stored is false if the proof exists already.
+// Only a proof of the same device makes a duplicate: any other reason for a cancelled transaction is an error, because a
+// device forgets what was acknowledged.
 func (b *backend) store(ctx context.Context, r Reading) (stored bool, err error) {
 	proof := b.batches.Op().Create(ProcessedBatch{BatchID: r.BatchID, HardwareID: r.HardwareID})
 	err = b.db.Transact(ctx, proof, b.readings.Op().Put(r))
@@ -128,7 +128,7 @@ func (b *backend) store(ctx context.Context, r Reading) (stored bool, err error)
 	return false, nil
 }
 
-// warnExpired logs a reading whose retention was over before it came: the device's clock must be wrong.
+// warnExpired logs a reading that had expired before it arrived: the device's clock must be wrong.
 func (b *backend) warnExpired(ctx context.Context, r Reading) {
 	end := time.UnixMilli(int64(r.TimestampMS)).Add(b.retention)
 	if b.retention > 0 && !end.After(b.now()) {

@@ -7,8 +7,8 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// createKey makes an API key. The raw key is returned here and nowhere else. The create goes as a transaction, so that a
-// lost answer can be settled: nobody could tell later whether an item without a known key was made by this call.
+// createKey makes an API key. It is the only function that returns the raw key. The create is a transaction, so that a lost
+// answer can be settled: later, nothing would show whether this call made an item whose key is unknown.
 func (b *backend) createKey(ctx context.Context, about Description) (RawKey, APIKey, error) {
 	if about != "" {
 		var v violations
@@ -32,7 +32,7 @@ func (b *backend) listKeys(ctx context.Context, limit int, cursor string) (entit
 	return b.byAge.Query(APIKey{}, entity.Desc(), entity.Limit(limit)).Page(ctx, cursor)
 }
 
-// revokeKey makes a key that exists worthless. Once more does no harm.
+// revokeKey revokes an existing key. Repeating it does no harm.
 func (b *backend) revokeKey(ctx context.Context, id UUID4) (key APIKey, err error) {
 	var v violations
 	v.ask("key_id", id, "uuid4")

@@ -18,7 +18,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// String is the whole log.
+// String returns the whole log.
 func (l *lines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -27,7 +27,7 @@ func (l *lines) String() string {
 
 func (l *lines) count() int { return strings.Count(l.String(), `"msg":"request"`) }
 
-// contain reports that one of texts is in the log.
+// contain reports whether one of texts is in the log.
 func (l *lines) contain(texts []secret) bool {
 	all := l.String()
 	for _, t := range texts {

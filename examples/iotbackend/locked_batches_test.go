@@ -268,7 +268,7 @@ func TestALostAnswerIsASuccess(t *testing.T) {
 	}
 }
 
-// An answer that stays lost is told apart from a failure, and the request can be sent again.
+// A lost answer is distinguished from a failure, and the request can be sent again.
 func TestAnOutcomeThatStaysUnknownIsSaidToBe(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -1,11 +1,11 @@
-// Command iotbackend is the backend of a fleet of sensors on net/http, over four DynamoDB tables whose schema was fixed by
-// others: every key, attribute and format is reproduced by struct tags.
+// Command iotbackend is the backend of a fleet of sensors on net/http, over four DynamoDB tables whose schema is given: struct
+// tags reproduce every key, attribute and format.
 //
 //	go run ./examples/iotbackend               # runs a fleet against itself, shows and checks what is stored
 //	go run ./examples/iotbackend -serve :8080  # serves; see README.md for the environment and the API
 //
-// It needs no set-up: package localdb attaches to the database that DYNAMODB_ENDPOINT names, or starts one. The exit code is
-// 1 if anything answered or stored is not as it must be.
+// It needs no set-up: package localdb uses the database that DYNAMODB_ENDPOINT names, or starts one. The exit code is 1 if any
+// response or stored item is wrong.
 //
 // Read device.go, reading.go, batch.go and apikey.go first, which declare the tables, then ingest.go and authenticate.go.
 package main
@@ -42,7 +42,7 @@ func main() {
 	}
 }
 
-// serveAt creates the tables that are missing and serves until ctx ends.
+// serveAt creates missing tables and serves until ctx ends.
 func serveAt(ctx context.Context, addr string, getenv func(string) string, logs io.Writer) (err error) {
 	cfg, err := readConfig(getenv)
 	if err != nil {

@@ -34,7 +34,7 @@ func TestDemo_EndsWithOk(t *testing.T) {
 	require.Regexp(t, regexp.MustCompile(`Transact ProcessedBatch and Reading +5 +5 +0\.0 +20\.0 +4\.0`), text)
 }
 
-// A story that compares nothing would end well, too.
+// A story that compares nothing would succeed too.
 func TestStory_ReportsWhatIsNotAsItMustBe(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// note is what is logged of a request beside its outcome. The handlers of the request fill it in.
+// note is what is logged about a request in addition to its outcome. The handlers of the request fill it in.
 type note struct {
 	id    string // of the request
 	route string // the pattern that matched, "" for none
@@ -32,7 +32,7 @@ func requestID(r *http.Request) string { return noted(r).id }
 // A client may name its request, to find it in the log.
 var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// requestName is the name that the client gives its request, "" if that is none, or could be an API key.
+// requestName returns the client's name for its request, or "" if it is malformed or could be an API key.
 func requestName(r *http.Request) string {
 	name := r.Header.Get("X-Request-Id")
 	if !requestIDForm.MatchString(name) || rawKeyForm.MatchString(name) {
@@ -41,7 +41,7 @@ func requestName(r *http.Request) string {
 	return name
 }
 
-// method is the method of a request, "" for those that clients make up.
+// method returns the method of a request, or "" for an unknown one.
 func method(r *http.Request) string {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
@@ -50,7 +50,7 @@ func method(r *http.Request) string {
 	return ""
 }
 
-// pathID is the id that a request is about. Only a valid one is noted: anything can stand in its place.
+// pathID returns the id in the path. Only a valid id is logged, because a path can contain anything.
 func pathID[ID ~string](r *http.Request, name, tag string) ID {
 	id := ID(r.PathValue(name))
 	if rules.Var(id, tag) == nil {
@@ -59,8 +59,8 @@ func pathID[ID ~string](r *http.Request, name, tag string) ID {
 	return id
 }
 
-// observed gives every request an id, logs it, and keeps a panic to the one request that it struck. Headers, queries, bodies
-// and paths as they came are not logged: secrets travel in them, or are put there by mistake.
+// observed gives every request an id, logs it, and confines a panic to its request. It does not log headers, queries, bodies
+// and raw paths: they carry secrets, by design or by mistake.
 func (s *service) observed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
@@ -110,5 +110,5 @@ func (w *statusWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap lets http.ResponseController find the connection's own writer.
+// Unwrap lets http.ResponseController find the connection's writer.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

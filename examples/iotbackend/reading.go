@@ -5,11 +5,11 @@ import (
 	"github.com/dynastrata/dynastrata/lifecycle"
 )
 
-// Reading is an item of the table device_readings. The sort key is composed from its parts, so that nobody can give
-// another one; it has 13 digits, so that the order of texts is that of time. expiration_time follows timestamp_ms.
+// Reading is an item of the table device_readings. The library composes the sort key from its parts, so no caller can set
+// another one; it has 13 digits, so it sorts in the order of time. expiration_time follows timestamp_ms.
 type Reading struct {
 	_ entity.Key    `name:"Reading" table:"device_readings" pk:"hardware_id" sk:"ts_batch={timestamp_ms:013}#{batch_id}" stream:"new"`
-	_ lifecycle.TTL `attr:"expiration_time" from:"timestamp_ms"` // for how long, the configuration says
+	_ lifecycle.TTL `attr:"expiration_time" from:"timestamp_ms"` // after: config.Retention, in open
 
 	HardwareID      MAC          `dynamodbav:"hardware_id" validate:"hardware_id"`
 	TimestampMS     Millis       `dynamodbav:"timestamp_ms" entity:"time=unixms" validate:"device_time"`
@@ -34,7 +34,7 @@ type Sensors struct {
 	SoilMoisturePct *float64 `dynamodbav:"soil_moisture_pct,omitempty" json:"soil_moisture_pct,omitempty" validate:"omitempty,storable"`
 }
 
-// SensorStatus says which sensors work. A sensor that is not there has no status, which is not the same as an empty one.
+// SensorStatus is the state of each sensor. An absent sensor has no status, which differs from an empty one.
 type SensorStatus struct {
 	BME280       *Health `dynamodbav:"bme280,omitempty" json:"bme280,omitempty" validate:"omitempty,oneof=ok error"`
 	DS18B20      *Health `dynamodbav:"ds18b20,omitempty" json:"ds18b20,omitempty" validate:"omitempty,oneof=ok error"`

@@ -15,8 +15,8 @@ func (b *backend) latest(ctx context.Context, id MAC) (Reading, error) {
 	if err := v.err(); err != nil {
 		return Reading{}, err
 	}
-	// No bound of time, though readings have a retention: it may have been another one when they were written, and what has
-	// expired is not shown.
+	// No bound of time although readings have a retention: it may have been different when they were written, and reads hide
+	// expired readings.
 	r, err := b.readings.Query(Reading{HardwareID: id}, entity.Desc()).First(ctx)
 	if !errors.Is(err, entity.ErrNotFound) {
 		return r, err
@@ -39,7 +39,7 @@ func (b *backend) mustExist(ctx context.Context, id MAC) error {
 // span is a range of time, both ends included.
 type span struct{ from, to Millis }
 
-// validate takes times from 1970 up to a year ahead.
+// validate accepts times from 1970 up to a year ahead.
 func (s span) validate(now time.Time) error {
 	var v violations
 	latest := Millis(now.AddDate(1, 0, 0).UnixMilli())

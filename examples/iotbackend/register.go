@@ -7,7 +7,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// registration is what a device says of itself when it boots.
+// registration is what a device reports about itself when it boots.
 type registration struct {
 	HardwareID      MAC          `json:"hardware_id" validate:"hardware_id"`
 	BootID          UUID4        `json:"boot_id" validate:"uuid4"`
@@ -16,8 +16,8 @@ type registration struct {
 	FriendlyName    FriendlyName `json:"friendly_name" validate:"omitempty,label"`
 }
 
-// register creates the device or notes that it has booted again: one request, which sets confirmation_id and
-// first_registered_at if they are not there. However many registrations come at once, all return one confirmation_id.
+// register creates the device, or records that it has booted again: one request, which sets confirmation_id and
+// first_registered_at if they are absent. All registrations that arrive at once return the same confirmation_id.
 func (b *backend) register(ctx context.Context, r registration) (device Device, created bool, err error) {
 	if err := validate(r); err != nil {
 		return Device{}, false, err
@@ -31,11 +31,11 @@ func (b *backend) register(ctx context.Context, r registration) (device Device, 
 		device, _, err = b.devices.Upsert(ctx, report)
 		return err
 	})
-	// Nobody else makes the same id, so it says who created the device, even after a lost answer.
+	// No other call makes the same id, so it shows who created the device, even after a lost answer.
 	return device, err == nil && device.ConfirmationID == mine, err
 }
 
-// rename gives a device that exists another name.
+// rename changes the name of an existing device.
 func (b *backend) rename(ctx context.Context, id MAC, name FriendlyName) (device Device, err error) {
 	var v violations
 	v.ask("hardware_id", id, "hardware_id")
@@ -53,7 +53,7 @@ func (b *backend) rename(ctx context.Context, id MAC, name FriendlyName) (device
 	return device, err
 }
 
-// listDevices returns devices, those seen last first.
+// listDevices returns devices, the one seen last first.
 func (b *backend) listDevices(ctx context.Context, limit int, cursor string) (entity.Page[Device], error) {
 	return b.activity.Query(Device{}, entity.Desc(), entity.Limit(limit)).Page(ctx, cursor)
 }

@@ -31,11 +31,11 @@ func (s *service) routes() http.Handler {
 	return s.observed(s.bounded(matched(mux)))
 }
 
-// matched answers requests that no route takes like all others: in JSON.
+// matched answers requests without a route like all others: in JSON.
 func matched(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h, pattern := mux.Handler(r)
-		if !plain(r.URL.EscapedPath()) { // the mux would send a page that leads to the path it takes for the meant one
+		if !plain(r.URL.EscapedPath()) { // the mux would redirect to a cleaned path
 			pattern, h = "", http.NotFoundHandler()
 		}
 		if noted(r).route = pattern; pattern != "" {
@@ -58,7 +58,7 @@ func plain(p string) bool {
 	return p == path.Clean(p) || p == path.Clean(p)+"/"
 }
 
-// unmatched takes what the mux says about a request that no route takes.
+// unmatched records what the mux writes for a request without a route.
 type unmatched struct {
 	header http.Header
 	status int

@@ -31,7 +31,7 @@ func newRules() *validator.Validate {
 	return v
 }
 
-// problems say what a rule asks for. They never have the value.
+// problems describe what a rule requires. They never contain the value.
 var problems = map[string]string{
 	"hardware_id": "six pairs of upper-case hexadecimal digits with colons between them are needed",
 	"uuid4":       "a version 4 UUID of 8-4-4-4-12 lower-case hexadecimal digits is needed",
@@ -54,11 +54,11 @@ func problemOf(tag string) string {
 
 var hardwareID = regexp.MustCompile(`^([0-9A-F]{2}:){5}[0-9A-F]{2}$`)
 
-// isHardwareID is narrower than the rule mac, which takes every spelling.
+// isHardwareID is stricter than the rule mac, which accepts every spelling.
 func isHardwareID(f validator.FieldLevel) bool { return hardwareID.MatchString(f.Field().String()) }
 
-// isStorable refuses numbers that DynamoDB does not have. The write would refuse them, too, but only when other readings
-// of the request are stored.
+// isStorable refuses numbers that DynamoDB cannot store. The write would refuse them too, but only after other readings of
+// the request are stored.
 func isStorable(f validator.FieldLevel) bool {
 	size := math.Abs(f.Field().Float())
 	return size == 0 || size >= 1e-130 && size < 1e126 // not NaN

@@ -7,10 +7,10 @@ import (
 	"log/slog"
 )
 
-// hidden is what a secret looks like wherever it is printed.
+// hidden replaces a secret wherever it is printed.
 const hidden = "[hidden]"
 
-// secret is a text that no printing, logging or encoding shows. The text is only in the field, for whom it is asked.
+// secret is a text that no printing, logging or encoding shows. Only the field has the text.
 type secret struct{ text string }
 
 // String hides the text.
@@ -25,8 +25,8 @@ func (secret) LogValue() slog.Value { return slog.StringValue(hidden) }
 // MarshalText hides the text from JSON.
 func (secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 
-// equal compares in constant time: how long it takes says nothing about how much of a guess is right. Hashing first makes
-// both sides equally long.
+// equal compares in constant time, so its duration does not show how much of a guess is right. Hashing first makes both sides
+// equally long.
 func (s secret) equal(guess string) bool {
 	a, b := sha256.Sum256([]byte(s.text)), sha256.Sum256([]byte(guess))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
@@ -39,7 +39,7 @@ type (
 	Pepper = secret
 )
 
-// hash is what is stored of a key: SHA-256 of the pepper's bytes and the key's text.
+// hash returns what is stored of a key: SHA-256 of the pepper's bytes and the key's text.
 func hash(pepper Pepper, key RawKey) KeyHash {
 	sum := sha256.Sum256([]byte(pepper.text + key.text))
 	return KeyHash(hex.EncodeToString(sum[:]))

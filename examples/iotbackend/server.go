@@ -24,12 +24,12 @@ type limits struct {
 }
 
 var (
-	// strict is for a service that strangers reach.
+	// strict is for a public service.
 	strict = limits{
 		request: requestTimeout, header: 5 * time.Second, read: 10 * time.Second, write: requestTimeout + 5*time.Second,
 		idle: time.Minute, grace: requestTimeout + 5*time.Second,
 	}
-	// patient is for the demonstration, which has to end well on a machine that is busy with other things.
+	// patient is for the demonstration, which must succeed on a busy machine.
 	patient = limits{request: time.Hour, header: time.Hour, read: time.Hour, write: 2 * time.Hour, idle: time.Hour, grace: time.Hour}
 )
 
@@ -47,7 +47,7 @@ func newService(b *backend, cfg config) *service {
 	return &service{backend: b, admin: cfg.AdminToken, timeout: requestTimeout, newID: func() string { return string(randomUUID()) }}
 }
 
-// newServer returns an HTTP server with a limit on everything that a client could make it wait for.
+// newServer returns an HTTP server that bounds every wait for a client.
 func newServer(h http.Handler, log *slog.Logger, wait limits) *http.Server {
 	return &http.Server{
 		Handler:           h,
@@ -60,7 +60,7 @@ func newServer(h http.Handler, log *slog.Logger, wait limits) *http.Server {
 	}
 }
 
-// serve answers requests until ctx ends. Then it takes no new ones, and waits for those under way.
+// serve answers requests until ctx ends. Then it accepts no new ones, and waits for those under way.
 func serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger, wait limits) error {
 	server := newServer(h, log, wait)
 	failed := make(chan error, 1)

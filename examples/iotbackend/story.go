@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// story is what a small fleet and its administrator do, and what they were answered.
+// story is what a small fleet and its administrator do, and the responses that they get.
 type story struct {
 	out      io.Writer
 	base     string
@@ -36,7 +36,7 @@ const (
 	cellar     MAC = "AA:BB:CC:DD:EE:02"
 )
 
-// tell goes through the story. Its error says why it could not go on; what was merely wrong is in broken.
+// tell plays the story. Its error says why it could not continue; broken has everything that was wrong.
 func (s *story) tell(ctx context.Context) error {
 	fmt.Fprintln(s.out, "\nRequests and their answers. Those of 400 and above are refusals that the story asks for: each is what it must be.")
 	var made struct {
@@ -60,7 +60,7 @@ func (s *story) tell(ctx context.Context) error {
 	return s.do(ctx, device, "GET", "/v1/devices/"+string(greenhouse)+"/readings/latest", nil, nil, "401 UNAUTHORIZED")
 }
 
-// do sends a request, prints it with its answer, and notes when that is not the one that is wanted.
+// do sends a request, prints it with the response, and records an unexpected response.
 func (s *story) do(ctx context.Context, c *client, method, path string, body, into any, want string) error {
 	status, err := c.call(ctx, method, path, body, into)
 	got := fmt.Sprint(status)
@@ -77,7 +77,7 @@ func (s *story) do(ctx context.Context, c *client, method, path string, body, in
 	return err
 }
 
-// must notes what is not as it must be.
+// must records a violation unless ok.
 func (s *story) must(ok bool, format string, args ...any) {
 	if !ok {
 		s.broken = append(s.broken, fmt.Errorf(format, args...))
@@ -108,7 +108,7 @@ func (s *story) devices(ctx context.Context, device *client) error {
 	return err
 }
 
-// batch is a device's nth reading, five minutes after the one before, the last one ending now.
+// batch returns a device's nth reading, five minutes after the one before; the last one ends now.
 func (s *story) batch(id MAC, boot UUID4, n, of int) submission {
 	works, fails := Health("ok"), Health("error")
 	end := Millis(s.now().Add(time.Duration(n-of+1) * 5 * time.Minute).UnixMilli())

@@ -23,7 +23,7 @@ func readTables(ctx context.Context, client *dynamodb.Client, cfg config) (all t
 	return all, nil
 }
 
-// table is one of them, under the name that the declarations use.
+// table is one of them, under its name in the declarations.
 type table struct {
 	name  string
 	items []item

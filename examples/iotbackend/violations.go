@@ -8,13 +8,13 @@ import (
 	"github.com/go-playground/validator/v10"
 )
 
-// violation is one value of a request that breaks a rule. It never has the value.
+// violation is a value of a request that breaks a rule. It never contains the value.
 type violation struct {
 	Field   string `json:"field"`
 	Problem string `json:"problem"`
 }
 
-// invalid is a request that cannot be carried out as it is.
+// invalid is the error of a request with violations.
 type invalid struct{ violations []violation }
 
 func (e *invalid) Error() string {
@@ -25,7 +25,7 @@ func (e *invalid) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// violations collects everything that is wrong with a request, so that its sender learns it at once.
+// violations collects everything that is wrong with a request, so that one response reports it all.
 type violations []violation
 
 func (v *violations) add(field, format string, args ...any) {
@@ -37,7 +37,7 @@ func (v *violations) ask(field string, value any, tag string) {
 	v.refused(field, rules.Var(value, tag))
 }
 
-// validate checks a request by the tags of its fields. Of a field and what is inside it, the first violation counts.
+// validate checks a request by the tags of its fields. It reports the first violation of a field and what is inside it.
 func validate(request any) error {
 	var v violations
 	v.refused("", rules.Struct(request))

@@ -47,7 +47,7 @@ func (s *story) create(ctx context.Context) error {
 		EmployeeID: "emp-alice", TenantID: "t-acme", Email: "alice@acme.com", DisplayName: "Alice", Department: "Engineering",
 	})
 	s.report.plan(op)
-	if err := s.db.Transact(ctx, op); err != nil { // one operation alone goes as employees.Create would send it
+	if err := s.db.Transact(ctx, op); err != nil { // a lone operation is sent as employees.Create sends it
 		return err
 	}
 	created := op.Result()
@@ -74,7 +74,7 @@ func (s *story) delete(ctx context.Context) error {
 	if err := s.employees.Delete(ctx, alice); err != nil {
 		return err
 	}
-	s.done("Delete", "a copy is in the bin")
+	s.done("Delete", "a deleted copy is kept")
 	_, err := s.employees.Get(ctx, alice, entity.Consistent())
 	s.refused("Get", err, entity.ErrNotFound)
 	_, err = s.employees.Update(ctx, alice, entity.Set(&field.DisplayName, "Nobody"))
@@ -86,21 +86,21 @@ func (s *story) delete(ctx context.Context) error {
 	s.report.line("employees of t-acme in the index: %v", names(here))
 	s.equal("employees", names(here), []string{})
 
-	found, err := s.bin.Get(ctx, alice)
+	found, err := s.deleted.Get(ctx, alice)
 	if err != nil {
 		return err
 	}
-	s.report.line("in the bin: %s, deleted %s, kept until %s", found.Item.DisplayName, instant(found.DeletedAt), instant(found.ExpiresAt))
-	s.equal("version in the bin", found.Item.Version, 3)
+	s.report.line("deleted copy: %s, deleted %s, kept until %s", found.Item.DisplayName, instant(found.DeletedAt), instant(found.ExpiresAt))
+	s.equal("version of the deleted copy", found.Item.Version, 3)
 	s.must(found.DeletedAt.Equal(s.clock.at), "deleted at %s", found.DeletedAt)
 	s.must(found.ExpiresAt.Equal(s.clock.at.AddDate(0, 0, 30)), "expires at %s", found.ExpiresAt)
-	n, err := s.bin.List(alice).Count(ctx)
-	s.equal("copies in the bin", n, 1)
+	n, err := s.deleted.List(alice).Count(ctx)
+	s.equal("deleted copies", n, 1)
 	return err
 }
 
 func (s *story) restore(ctx context.Context) error {
-	restored, err := s.bin.Restore(ctx, alice)
+	restored, err := s.deleted.Restore(ctx, alice)
 	if err != nil {
 		return err
 	}
@@ -113,14 +113,14 @@ func (s *story) restore(ctx context.Context) error {
 	}
 	s.report.line("employees of t-acme in the index: %v", names(here))
 	s.equal("employees", names(here), []string{"Alice Baker"})
-	_, err = s.bin.Restore(ctx, alice)
+	_, err = s.deleted.Restore(ctx, alice)
 	s.refused("Restore once more", err, entity.ErrNotDeleted)
-	_, err = s.bin.Restore(ctx, Employee{EmployeeID: "emp-nobody"})
+	_, err = s.deleted.Restore(ctx, Employee{EmployeeID: "emp-nobody"})
 	s.refused("Restore of an employee who never existed", err, entity.ErrNotFound)
 	return nil
 }
 
-// history reads the states from the newest back, compares two of them, and goes back to an instant.
+// history reads the states, the newest first, compares two of them, and returns to an instant.
 func (s *story) history(ctx context.Context) error {
 	states, err := s.past.List(alice, versioned.WithCurrent(), entity.Desc()).Collect(ctx)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The rules that hold for the whole table, whatever has happened.
+// Rules that always hold for the whole table.
 const (
 	ruleClaim    = "every address of a record that claims it has a sentinel which names the record"
 	ruleSentinel = "every sentinel names a record that has the address"
@@ -54,18 +54,18 @@ func (all rows) check() (broken []error) {
 	return broken
 }
 
-// claims reports that the record needs the address: a live one always does, a deleted one under the policy reserve.
+// claims reports whether the record claims the address: a live record always does, a deleted one with the policy reserve.
 func (r row) claims() bool {
 	return r.kind() == current || r.kind() == deleted && r.Entity == "Contractor"
 }
 
-// constraint is the entity whose addresses must differ.
+// constraint is the entity whose addresses must be unique.
 func (r row) constraint() string {
 	name, _, _ := strings.Cut(r.Entity, ".")
 	return name + " "
 }
 
-// has reports that a record has an address, live, or deleted under the policy reserve.
+// has reports whether a record has an address, live, or deleted with the policy reserve.
 func (all rows) has(owner, email string) bool {
 	for _, r := range all {
 		if r.claims() && r.owner() == owner && r.Email == email {
@@ -75,8 +75,7 @@ func (all rows) has(owner, email string) bool {
 	return false
 }
 
-// gapless reports that the numbers are 1 to n. The newest state may have a snapshot already, and nothing else is there
-// twice.
+// gapless reports whether the numbers are 1 to n. Only the newest state may appear twice: it may have a snapshot already.
 func gapless(numbers []int64) bool {
 	count, highest := map[int64]int{}, int64(0)
 	for _, n := range numbers {

@@ -11,7 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/localdb"
 )
 
-// Each sabotage changes what was read of a sound table. The check must find that, and nothing else.
+// Each sabotage changes what was read from a sound table. The check must find that and nothing else.
 func TestCheck_FindsEverySabotage(t *testing.T) {
 	t.Parallel()
 	client, table := localdb.Test(t)

@@ -21,7 +21,7 @@ const (
 
 var kinds = []string{current, snapshot, deleted, sentinel}
 
-// row is an item as it is stored, read past the library.
+// row is a stored item, read without the library.
 type row struct {
 	PK       string `dynamodbav:"pk"`
 	SK       string `dynamodbav:"sk"`
@@ -65,7 +65,7 @@ func readTable(ctx context.Context, client *dynamodb.Client, table string) (rows
 	return all, nil
 }
 
-// about are the rows that belong to some records: what lies in their partitions, and the sentinels that name them.
+// about returns the rows of some records: those in their partitions, and the sentinels that name them.
 func (all rows) about(ids []string) rows {
 	var some rows
 	for _, r := range all {
@@ -88,17 +88,17 @@ func (r row) kind() string {
 	return current
 }
 
-// owner is the id of the record that the row belongs to: the last part of its partition key, or of the key that a
-// sentinel names.
+// owner returns the id of the record that the row belongs to: the last part of its partition key, or of the key in a
+// sentinel.
 func (r row) owner() string {
 	pk := cmp.Or(r.OwnerPK, r.PK)
 	return pk[strings.LastIndex(pk, "#")+1:]
 }
 
-// claimed is the value that a sentinel claims.
+// claimed returns the value that a sentinel claims.
 func (r row) claimed() string { return r.PK[strings.LastIndex(r.PK, "#")+1:] }
 
-// place is the sort key in short: S stands for that of the current item.
+// place returns the sort key in short: S stands for that of the current item.
 func (r row) place() string {
 	if r.kind() == sentinel {
 		return "email " + r.claimed()
@@ -111,7 +111,7 @@ func (r row) place() string {
 	return "S"
 }
 
-// brief says in a few words what the row is.
+// brief describes the row in a few words.
 func (r row) brief() string {
 	words := []string{r.owner() + ":", r.kind()}
 	if r.kind() == sentinel {

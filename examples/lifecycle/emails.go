@@ -7,7 +7,7 @@ import (
 	"github.com/dynastrata/dynastrata/unique"
 )
 
-// emails is the second part: who has which address.
+// emails is the second part: which employee has which address.
 func (s *story) emails() []chapter {
 	return []chapter{
 		{"Unique: an address that is taken", []string{"emp-bob"}, s.taken, []string{
@@ -56,7 +56,7 @@ func (s *story) taken(ctx context.Context) error {
 	return s.find(ctx, "alice@acme.com", "emp-alice")
 }
 
-// find looks an address up: two consistent reads, and no index.
+// find looks up an address: two consistent reads, without an index.
 func (s *story) find(ctx context.Context, email, owner string) error {
 	found, err := s.byEmail.Find(ctx, Employee{Email: email})
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *story) free(ctx context.Context) error {
 		return err
 	}
 	s.done("Create of Carol", "with alice@acme.com")
-	_, err = s.bin.Restore(ctx, alice)
+	_, err = s.deleted.Restore(ctx, alice)
 	s.violated("Restore of Alice", err, "emp-carol")
 	return nil
 }
@@ -91,7 +91,7 @@ func (s *story) freed(ctx context.Context) error {
 		return err
 	}
 	s.done("Update of Carol", "now carol@acme.com")
-	restored, err := s.bin.Restore(ctx, alice)
+	restored, err := s.deleted.Restore(ctx, alice)
 	if err != nil {
 		return err
 	}

@@ -23,8 +23,8 @@ func (s *story) ending() []chapter {
 	}
 }
 
-// handOver moves an address from one record to another. The sentinel, which one write gives up and the other claims,
-// changes hands in a single action: at no moment does nobody have the address, or do both.
+// handOver moves an address from one record to another. One write gives the sentinel up and the other claims it, in a single
+// action: at every moment exactly one record has the address.
 func (s *story) handOver(ctx context.Context) error {
 	gives := s.employees.Op().Update(alice, entity.Set(&field.Email, "alice.baker@acme.com"))
 	takes := s.employees.Op().Update(bob, entity.Set(&field.Email, "alice@acme.com"))
@@ -54,7 +54,7 @@ func (s *story) purge(ctx context.Context) error {
 	s.equal("removed in the end", progress[len(progress)-1:], []int{9}) // the current item and 8 snapshots
 	_, err = s.employees.Get(ctx, alice, entity.Consistent())
 	s.refused("Get", err, entity.ErrNotFound)
-	_, err = s.bin.Restore(ctx, alice)
+	_, err = s.deleted.Restore(ctx, alice)
 	s.refused("Restore", err, entity.ErrNotFound)
 	_, err = s.past.Get(ctx, alice, 1)
 	s.refused("version 1", err, entity.ErrNotFound)

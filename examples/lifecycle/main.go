@@ -1,11 +1,10 @@
-// Command lifecycle plays the life of an employee record: created, updated, deleted softly, restored, reverted and purged,
-// with a version for each state and an e-mail address that nobody else can have. After each step it prints what lies in
-// the table.
+// Command lifecycle plays the life of an employee record: created, updated, soft-deleted, restored, reverted and purged, with
+// a version for each state and a unique e-mail address. After each step it prints what is in the table.
 //
 //	go run ./examples/lifecycle
 //
-// It needs no set-up: package localdb attaches to the database that DYNAMODB_ENDPOINT names, or starts one. Every answer
-// and everything stored is compared with what it must be; the exit code is 1 if that differs.
+// It needs no set-up: package localdb uses the database that DYNAMODB_ENDPOINT names, or starts one. The program compares
+// every result and every stored item with what it must be, and exits with code 1 if they differ.
 //
 // Read model.go first, then alice.go, emails.go and ending.go, which have a function for each part of the output.
 package main
@@ -37,7 +36,7 @@ func main() {
 	}
 }
 
-// start runs the story on a table of its own, which it deletes at the end.
+// start runs the story on its own table, which it deletes at the end.
 func start(ctx context.Context, out io.Writer) (err error) {
 	server, err := localdb.Start(ctx)
 	if err != nil {
@@ -50,7 +49,7 @@ func start(ctx context.Context, out io.Writer) (err error) {
 	return run(ctx, out, client, table)
 }
 
-// run plays the story and says how it ended: "ok", or an error that joins everything that was not as it must be.
+// run plays the story. It prints "ok", or returns an error that joins everything that was wrong.
 func run(ctx context.Context, out io.Writer, client *dynamodb.Client, table string) error {
 	s, err := newStory(out, client, table)
 	if err != nil {
@@ -63,10 +62,10 @@ func run(ctx context.Context, out io.Writer, client *dynamodb.Client, table stri
 	return nil
 }
 
-// cleanup bounds the deletion of tables, which has to end even when the context of the run is over.
+// cleanup bounds the deletion of tables, which must happen even after the context of the run has ended.
 const cleanup = 5 * time.Minute
 
-// drop deletes the table, even when ctx is over.
+// drop deletes the table, even after ctx has ended.
 func drop(ctx context.Context, client *dynamodb.Client, table string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
 	defer cancel()

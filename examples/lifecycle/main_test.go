@@ -28,7 +28,7 @@ func TestRun_EndsWithOk(t *testing.T) {
 	}
 }
 
-// A story that compares nothing would end well, too.
+// A story that compares nothing would succeed too.
 func TestTell_ReportsWhatIsNotAsItMustBe(t *testing.T) {
 	t.Parallel()
 	client, table := localdb.Test(t)

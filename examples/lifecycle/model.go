@@ -9,8 +9,8 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// Employee is a record with every feature of a life: each replaced state is kept for 90 days, a deleted record for 30,
-// and no two employees have one e-mail address. Who is deleted gives the address up.
+// Employee is a record with all features: each replaced state is kept for 90 days, a deleted record for 30, and no two
+// employees have the same e-mail address. A deleted employee gives the address up.
 type Employee struct {
 	_ entity.Key           `name:"Employee" pk:"$#{employeeId}" sk:"$"`
 	_ entity.GSI           `name:"byTenant" index:"gsi1" pk:"$#{tenantId}" sk:"$#{department}#{employeeId}"`
@@ -28,7 +28,7 @@ type Employee struct {
 	UpdatedAt   time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
 }
 
-// Contractor is the same with the other policy: a deleted record keeps its address, so that it can always come back.
+// Contractor has the other policy: a deleted record keeps its address, so that it can always be restored.
 type Contractor struct {
 	_ entity.Key           `name:"Contractor" pk:"$#{contractorId}" sk:"$"`
 	_ versioned.Retain     // for ever
@@ -42,19 +42,19 @@ type Contractor struct {
 	UpdatedAt    time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
 }
 
-// app is the application: two kinds of entity on one table, and what the features open beside the stores.
+// app is the application: two entities on one table, and their history, deleted items and unique values.
 type app struct {
 	db          *entity.DB
 	employees   *entity.Store[Employee]
 	byTenant    *entity.Index[Employee]
-	bin         *lifecycle.Deleted[Employee] // deleted employees
+	deleted     *lifecycle.Deleted[Employee]
 	past        *versioned.History[Employee] // earlier states of employees
 	byEmail     *unique.Lookup[Employee]
 	contractors *entity.Store[Contractor]
 	leftovers   *lifecycle.Deleted[Contractor]
 }
 
-// open declares the entities, which needs no I/O: a mistake in a tag is found here.
+// open declares the entities. It does no I/O, and finds mistakes in the tags.
 func open(client entity.Client, table string, now func() time.Time) (*app, error) {
 	db, err := entity.Open(client, entity.Config{
 		Table:         table,
@@ -75,7 +75,7 @@ func open(client entity.Client, table string, now func() time.Time) (*app, error
 	if a.byTenant, err = a.employees.Index("byTenant"); err != nil {
 		return nil, err
 	}
-	if a.bin, err = lifecycle.Of(a.employees); err != nil {
+	if a.deleted, err = lifecycle.Of(a.employees); err != nil {
 		return nil, err
 	}
 	if a.past, err = versioned.Of(a.employees); err != nil {

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// report prints what happens, for a person to follow.
+// report prints what happens.
 type report struct{ out io.Writer }
 
 func (r report) title(format string, args ...any) { fmt.Fprintf(r.out, "\n"+format+"\n", args...) }
 
-// line prints a line; one that is too long for a screen is folded.
+// line prints a line, and breaks it if it is too long for a screen.
 func (r report) line(format string, args ...any) {
 	fmt.Fprintln(r.out, fold("  "+fmt.Sprintf(format, args...)))
 }
@@ -30,7 +30,7 @@ func (r report) legend() {
 	r.line("A call that went well is a line with \"ok\". Errors are those that the story asks for, each of the class that it must be.")
 }
 
-// plan prints what an operation is going to send; it knows it without sending.
+// plan prints what an operation will send, without sending it.
 func (r report) plan(op fmt.Stringer) {
 	for line := range strings.Lines(op.String()) {
 		r.line("%s", strings.TrimSuffix(line, "\n"))
@@ -58,7 +58,7 @@ func (r report) rows(all rows, now time.Time) {
 	w.Flush()
 }
 
-// marks are the remarks that the library has put on an item.
+// marks are the library's hidden attributes of an item, as remarks.
 func (r row) marks() string {
 	var words []string
 	if r.Deleted {
@@ -80,7 +80,7 @@ func number(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// expiry says how long an item has left.
+// expiry returns how long an item has left.
 func expiry(ttl int64, now time.Time) string {
 	if ttl == 0 {
 		return ""
@@ -90,10 +90,10 @@ func expiry(ttl int64, now time.Time) string {
 	return fmt.Sprintf("in %d d %d h", days, (left-days*24*time.Hour)/time.Hour)
 }
 
-// instant is a time as the report prints it.
+// instant formats a time for the report.
 func instant(t time.Time) string { return t.Format(time.DateTime) }
 
-// names are the names of employees, sorted.
+// names returns the sorted names of employees.
 func names(all []Employee) []string {
 	out := make([]string, len(all))
 	for i, e := range all {

@@ -12,15 +12,15 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// chapter is one step: what happens, and what must lie in the table afterwards.
+// chapter is one step: what happens, and what must be in the table afterwards.
 type chapter struct {
 	title string
 	who   []string // ids of the records that are printed and compared
 	act   func(context.Context) error
-	disk  []string // as row.brief says it
+	disk  []string // as row.brief describes it
 }
 
-// chapters are the whole story in its order.
+// chapters are the whole story, in order.
 func chapters(s *story) []chapter {
 	var all []chapter
 	for _, part := range [][]chapter{s.alice(), s.emails(), s.ending()} {
@@ -36,8 +36,8 @@ type story struct {
 	table  string
 	clock  *clock
 	report report
-	title  string  // of the chapter that is being told
-	broken []error // everything that was not as it must be
+	title  string  // of the current chapter
+	broken []error // everything that was wrong
 }
 
 func newStory(out io.Writer, client *dynamodb.Client, table string) (*story, error) {
@@ -47,7 +47,7 @@ func newStory(out io.Writer, client *dynamodb.Client, table string) (*story, err
 	return s, err
 }
 
-// tell goes through the chapters, an hour apart, and compares the table with what must be after each.
+// tell plays the chapters, an hour apart, and compares the table with what must be there after each.
 func (s *story) tell(ctx context.Context, chapters []chapter) error {
 	if err := s.db.CreateTables(ctx); err != nil {
 		return err
@@ -72,29 +72,29 @@ func (s *story) tell(ctx context.Context, chapters []chapter) error {
 	return errors.Join(s.broken...)
 }
 
-// violation is something that was not as it must be.
+// violation is something that was wrong.
 type violation struct{ where, what string }
 
 func (v *violation) Error() string { return v.where + ": " + v.what }
 
-// must notes a violation unless ok.
+// must records a violation unless ok.
 func (s *story) must(ok bool, format string, args ...any) {
 	if !ok {
 		s.broken = append(s.broken, &violation{s.title, fmt.Sprintf(format, args...)})
 	}
 }
 
-// equal notes a violation unless the two print the same.
+// equal records a violation unless the two print the same.
 func (s *story) equal(what string, got, want any) {
 	s.must(fmt.Sprint(got) == fmt.Sprint(want), "%s: %v, want %v", what, got, want)
 }
 
-// done says that a call went well, and what came of it.
+// done prints the result of a call that succeeded.
 func (s *story) done(call, format string, args ...any) {
 	s.report.line("%s: ok, %s", call, fmt.Sprintf(format, args...))
 }
 
-// refused prints the error of a call that must fail, and notes a violation unless it is of every class.
+// refused prints the error of a call that must fail, and records a violation unless it has every class.
 func (s *story) refused(call string, err error, classes ...error) {
 	s.report.line("%s: %v", call, err)
 	for _, class := range classes {
@@ -110,7 +110,7 @@ func as[E error](s *story, call string, err error) E {
 	return data
 }
 
-// clock is the story's own time. It moves when the story does, so that states can be told apart by when they were.
+// clock is the story's own time. Each chapter advances it, so that states have different times.
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }

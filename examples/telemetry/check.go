@@ -16,14 +16,14 @@ type violation struct{ device, rule, detail string }
 
 func (v *violation) Error() string { return v.device + ": " + v.rule + ": " + v.detail }
 
-// The rules that the simulation ends with.
+// Rules that must hold at the end of the simulation.
 const (
 	ruleAnswer  = "every event was answered as a series must"
 	ruleCurrent = "the current item is the newest event with its enrichment kept"
 	ruleHistory = "the history is exactly the applied events"
 )
 
-// check compares what is stored with what must be. The error joins a *violation for every rule that a device breaks.
+// check compares what is stored with what must be stored. The error joins a *violation for every rule that a device breaks.
 func check(ctx context.Context, a *app, fleet []*device) error {
 	var broken []error
 	for _, d := range fleet {
@@ -87,8 +87,8 @@ type outcome struct {
 	history []Telemetry // in order of time
 }
 
-// replay follows the receipts through a model of a series, which is a map and the newest event, and reports answers
-// that the model would not have given.
+// replay feeds the receipts to a model of a series, a map and the newest event, and reports results that the model would
+// not have given.
 func (d *device) replay(rule func(rule, format string, args ...any)) outcome {
 	must := outcome{current: d.key}
 	must.current.AccountID, must.current.Diagnostics, must.current.CreatedAt = d.enriched.AccountID, d.enriched.Diagnostics, d.createdAt
@@ -121,7 +121,7 @@ func (d *device) replay(rule func(rule, format string, args ...any)) outcome {
 	return must
 }
 
-// advance brings a current item up to an event: what the event does not report stays.
+// advance updates a current item to an event: what the event does not report stays.
 func (it *Telemetry) advance(ev Telemetry) {
 	it.Timestamp = ev.Timestamp
 	if ev.Location != nil {

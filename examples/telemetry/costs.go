@@ -13,7 +13,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// costs adds up what the calls of each verb cost. Its observe is the Config.Observe of the database.
+// costs adds up what the calls of each verb cost. Its method observe is the Config.Observe of the database.
 type costs struct {
 	mu    sync.Mutex
 	lines map[costKey]*cost
@@ -22,7 +22,7 @@ type costs struct {
 // counted is a client that counts the actions of transactions that were applied, for the calls of one context.
 type counted struct{ entity.Client }
 
-// actionsKey finds the counter of a context.
+// actionsKey is the key of the counter in a context.
 type actionsKey struct{}
 
 // counting returns a context whose transactions are counted.
@@ -38,7 +38,7 @@ func (c counted) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWr
 	return out, err
 }
 
-// perAction is what an action of a transaction costs, on an item of up to 1 KB. A check costs as much as a write.
+// perAction is the cost of an action of a transaction, on an item of up to 1 KB. A check costs as much as a write.
 const perAction = 2
 
 type costKey struct{ verb, entity string }

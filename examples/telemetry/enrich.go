@@ -10,14 +10,14 @@ import (
 // field is the prototype of Telemetry: the addresses of its fields name attributes.
 var field = entity.Fields[Telemetry]()
 
-// sighting says that so many deliveries of a device have arrived.
+// sighting is how many deliveries of a device have arrived.
 type sighting struct {
 	device *device
 	count  int
 }
 
-// register prepares the devices. Every second one has been sold already: its account is written before its first
-// report, which an Upsert can do and an Update cannot.
+// register prepares the devices. Every second one has been sold already: its account is written before its first report,
+// by an Upsert, because an Update needs an existing item.
 func register(ctx context.Context, a *app, fleet []*device) error {
 	for i, d := range fleet {
 		_, err := a.registrations.Create(ctx, Registration{Channel: d.key.Channel, DeviceID: d.key.DeviceID, InService: true})
@@ -37,8 +37,8 @@ func register(ctx context.Context, a *app, fleet []*device) error {
 	return nil
 }
 
-// enrich is the background job: it writes account and diagnostics of the devices that are seen, while they publish. It
-// leaves out the device that later gets a closer look, and returns how often it wrote.
+// enrich is the background job: it writes account and diagnostics of the devices that are seen, while they publish. It leaves
+// out the device that closeUp shows later, and returns how often it wrote.
 func enrich(ctx context.Context, a *app, seen <-chan sighting, later *device) (updates int, err error) {
 	for s := range seen {
 		if s.device == later {
@@ -52,7 +52,7 @@ func enrich(ctx context.Context, a *app, seen <-chan sighting, later *device) (u
 	return updates, nil
 }
 
-// enrich writes account and diagnostics, and nothing else: it does not race with appends, nor they with it.
+// enrich writes only account and diagnostics, so it does not race with appends.
 func (d *device) enrich(ctx context.Context, a *app, diagnostics string) (Telemetry, error) {
 	current, err := a.telemetry.Update(ctx, d.key,
 		entity.Set(&field.AccountID, d.account),

@@ -12,14 +12,14 @@ const (
 	devices  = 8
 	reports  = 24 // that a device publishes one by one
 	buffered = 30 // that it collects while it is offline; four times as many for the first device
-	again    = 6  // reports of before that it uploads with the buffered ones, not knowing which of them arrived
+	again    = 6  // earlier reports that it uploads again with the buffered ones, not knowing which of them arrived
 	interval = 10 * time.Second
 )
 
-// epoch is when the simulated devices are switched on. It is fixed, so that a seed always gives the same reports.
+// epoch is when the simulated devices are switched on. It is fixed, so a seed always gives the same reports.
 var epoch = time.Date(2026, time.April, 22, 10, 0, 0, 0, time.UTC)
 
-// device is one simulated device: what it is going to send, and what became of it.
+// device is one simulated device: what it will send, and the results.
 type device struct {
 	key       Telemetry // channel and deviceId: all that Get, Update and History need
 	skew      time.Duration
@@ -30,19 +30,19 @@ type device struct {
 
 	receipts  []receipt
 	account   string
-	enriched  Telemetry // the enrichment that it was given last
-	createdAt time.Time // as the first write answered
+	enriched  Telemetry // its last enrichment
+	createdAt time.Time // as the first write returned it
 }
 
-// delivery is one report on its way. Copies above one are sent at the same moment, by a device that did not wait for
-// the answer.
+// delivery is one report on its way. If copies is above one, the device sends them at the same moment, without waiting for
+// an answer.
 type delivery struct {
 	event   Telemetry
 	copies  int
 	arrival float64 // in intervals since the device was switched on
 }
 
-// newFleet makes up the devices and everything that they are going to send.
+// newFleet makes the devices and everything that they will send.
 func newFleet(seed uint64) []*device {
 	fleet := make([]*device, devices)
 	for i := range fleet {
@@ -66,8 +66,8 @@ func newDevice(rng *rand.Rand, i int) *device {
 	return d
 }
 
-// report makes up the n-th report, by the device's clock: wrong at first, right after its correction. The correction
-// of a clock that was ahead sets it back, so that the next reports carry times that were used already.
+// report makes the n-th report, by the device's clock: wrong at first, right after its correction. Correcting a clock that is
+// ahead sets it back, so the next reports carry times that were used already.
 func (d *device) report(rng *rand.Rand, n int) Telemetry {
 	ev := d.key
 	ev.Timestamp = epoch.Add(time.Duration(n) * interval)
@@ -87,8 +87,8 @@ func (d *device) report(rng *rand.Rand, n int) Telemetry {
 	return ev
 }
 
-// send puts a report on its way through a network that delays some, to a device that repeats some. Half an interval is
-// added to what was delayed, so that it arrives between two others.
+// send puts a report on its way through a network that delays some and repeats some. Delayed reports get half an interval
+// more, so that they arrive between two others.
 func (d *device) send(rng *rand.Rand, n int, ev Telemetry) {
 	out := delivery{event: ev, copies: 1, arrival: float64(n)}
 	if n > 0 && chance(rng, 15) {

@@ -3,8 +3,8 @@
 //
 //	go run ./examples/telemetry [-seed 1]
 //
-// It needs no set-up: package localdb attaches to the database that DYNAMODB_ENDPOINT names, or starts one. At the end
-// everything stored is compared with what the devices were told; the exit code is 1 if that differs.
+// It needs no set-up: package localdb uses the database that DYNAMODB_ENDPOINT names, or starts one. At the end the program
+// compares everything stored with the results that the devices got, and exits with code 1 if they differ.
 //
 // Read model.go first, then simulate.go and transact.go, which have a function for each part of the output.
 package main
@@ -37,7 +37,7 @@ func main() {
 	}
 }
 
-// start runs the simulation on a table of its own, which it deletes at the end.
+// start runs the simulation on its own table, which it deletes at the end.
 func start(ctx context.Context, out io.Writer, seed uint64) (err error) {
 	server, err := localdb.Start(ctx)
 	if err != nil {

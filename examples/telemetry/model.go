@@ -8,7 +8,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-// Telemetry is the newest state of a device and, beside it, the history of reports that led there.
+// Telemetry is the newest state of a device, and the history of the reports that led there.
 type Telemetry struct {
 	_ entity.Key        `name:"Telemetry" pk:"$#{channel}#{deviceId}" sk:"$"`
 	_ entity.GSI        `name:"byAccount" index:"gsi1" pk:"$#{accountId}" sk:"$#{deviceId}"`
@@ -18,18 +18,18 @@ type Telemetry struct {
 	DeviceID  string    `dynamodbav:"deviceId"`
 	Timestamp time.Time `dynamodbav:"timestamp" entity:"time=s"` // of the device's own clock, in whole seconds
 
-	// Reported by the device, so an append writes them. nil is "not reported": the current item keeps what it has.
+	// Reported by the device and written by appends. nil means "not reported": the current item keeps what it has.
 	Location *string `dynamodbav:"location,omitempty" entity:"append"`
 	Alert    *bool   `dynamodbav:"alert,omitempty" entity:"append"`
 	GPIO     *int    `dynamodbav:"gpio,omitempty" entity:"append"`
 
-	// Enrichment, which a background job writes and an append never touches.
+	// Enrichment: a background job writes it, and no append changes it.
 	AccountID   string    `dynamodbav:"accountId,omitempty"`
 	Diagnostics string    `dynamodbav:"diagnostics,omitempty"`
 	CreatedAt   time.Time `dynamodbav:"createdAt" entity:"created_at"`
 }
 
-// Registration says that a device may raise alarms.
+// Registration allows a device to raise alarms.
 type Registration struct {
 	_ entity.Key `name:"Registration" pk:"$#{channel}#{deviceId}" sk:"$"`
 
@@ -49,7 +49,7 @@ type Alarm struct {
 	Text     string    `dynamodbav:"text" entity:"required"`
 }
 
-// app is the application: three kinds of entity on one table.
+// app is the application: three entities on one table.
 type app struct {
 	db            *entity.DB
 	telemetry     *timeseries.Series[Telemetry]
@@ -57,7 +57,7 @@ type app struct {
 	alarms        *entity.Store[Alarm]
 }
 
-// open declares the entities, which needs no I/O: a mistake in a tag is found here.
+// open declares the entities. It does no I/O, and finds mistakes in the tags.
 func open(client entity.Client, table string, costs *costs) (*app, error) {
 	db, err := entity.Open(counted{client}, entity.Config{
 		Table:     table,

@@ -9,14 +9,13 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-// receipt is what the database answered to one event.
+// receipt is the result of one event.
 type receipt struct {
 	event  Telemetry
 	answer timeseries.Result[Telemetry]
 }
 
-// publish sends the device's deliveries in the order of their arrival, and calls seen for the first and for every
-// eighth after it.
+// publish sends the device's deliveries in the order of their arrival, and calls seen for the first and every eighth after it.
 func (d *device) publish(ctx context.Context, a *app, seen chan<- sighting) error {
 	for i, out := range d.deliveries {
 		copies := make([]receipt, out.copies)
@@ -39,8 +38,8 @@ func (d *device) publish(ctx context.Context, a *app, seen chan<- sighting) erro
 	return nil
 }
 
-// note keeps the receipts of copies that were sent at the same moment. Which of them was first is not known from
-// outside; the one that was applied counts as the first.
+// note keeps the receipts of copies that were sent at the same moment. The order of their arrival is unknown; the one that
+// was applied counts as the first.
 func (d *device) note(copies []receipt) {
 	slices.SortStableFunc(copies, func(a, b receipt) int {
 		switch {
@@ -57,7 +56,7 @@ func (d *device) note(copies []receipt) {
 	d.receipts = append(d.receipts, copies...)
 }
 
-// uploadBacklog sends what all devices collected while they were offline, in one bulk call, and returns the answers.
+// uploadBacklog sends what all devices collected while they were offline, in one bulk call, and returns the results.
 func uploadBacklog(ctx context.Context, a *app, fleet []*device) (map[*device][]receipt, error) {
 	var events []Telemetry
 	var from []*device
@@ -74,7 +73,7 @@ func uploadBacklog(ctx context.Context, a *app, fleet []*device) (map[*device][]
 	for i, answer := range answers {
 		uploaded[from[i]] = append(uploaded[from[i]], receipt{events[i], answer})
 	}
-	// A bulk append takes the events of one series in the order of their time, of equal ones the first.
+	// A bulk append applies the events of a series in the order of their time; of events with equal times the first counts.
 	for d, receipts := range uploaded {
 		slices.SortStableFunc(receipts, func(a, b receipt) int { return a.event.Timestamp.Compare(b.event.Timestamp) })
 		d.receipts = append(d.receipts, receipts...)

@@ -11,12 +11,12 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-// report prints what a simulation does, for a person to follow.
+// report prints what a simulation does.
 type report struct{ out io.Writer }
 
 func (r report) title(format string, args ...any) { fmt.Fprintf(r.out, "\n"+format+"\n", args...) }
 
-// line prints a line; one that is too long for a screen is folded.
+// line prints a line, and breaks it if it is too long for a screen.
 func (r report) line(format string, args ...any) {
 	fmt.Fprintln(r.out, fold("  "+fmt.Sprintf(format, args...)))
 }
@@ -30,7 +30,7 @@ func (r report) table(rows ...[]string) {
 	w.Flush()
 }
 
-// answers counts what the devices were told, device by device and in total.
+// answers counts the results that the devices got, for each device and in total.
 func (r report) answers(fleet []*device, receipts func(*device) []receipt) {
 	reasons := []timeseries.Reason{"", timeseries.Older, timeseries.Duplicate, timeseries.Collision}
 	total := map[timeseries.Reason]int{}
@@ -54,7 +54,7 @@ func (r report) answers(fleet []*device, receipts func(*device) []receipt) {
 	r.table(append(rows, row("total", "", total))...)
 }
 
-// clockState says how wrong the device's clock was.
+// clockState describes how wrong the device's clock was.
 func (d *device) clockState() string {
 	switch seconds := d.skew.Seconds(); {
 	case seconds > 0:
@@ -94,7 +94,7 @@ func (r report) events(events []Telemetry) {
 	r.table(rows...)
 }
 
-// plans prints what operations and queries are going to send; they know it without sending.
+// plans prints what operations and queries will send, without sending it.
 func (r report) plans(plans ...fmt.Stringer) {
 	for _, p := range plans {
 		for line := range strings.Lines(p.String()) {
@@ -132,7 +132,7 @@ func (r report) costs(lines []cost) {
 	r.line("units are those that the answers name. What a refused write costs no answer names; it is left out.")
 }
 
-// String is an item in one line; what it does not have is left out.
+// String formats an item in one line, without absent attributes.
 func (it Telemetry) String() string {
 	parts := []string{clock(it.Timestamp)}
 	add := func(name, text string) {
@@ -168,7 +168,7 @@ func filled(s string) string {
 	return s
 }
 
-// clock is the time of day of an event.
+// clock formats the time of day of an event.
 func clock(t time.Time) string { return t.Format(time.TimeOnly) }
 
 func names(items []Telemetry) string {

@@ -28,7 +28,7 @@ func newSimulation(out io.Writer, client entity.Client, table string, seed uint6
 	return s, err
 }
 
-// play runs all scenes. What it leaves in the table is for check to judge.
+// play runs all scenes. check examines what they leave in the table.
 func (s *simulation) play(ctx context.Context) error {
 	if err := s.db.CreateTables(ctx); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (s *simulation) live(ctx context.Context) error {
 	return nil
 }
 
-// closeUp follows the current item of one device through an enrichment and the bulk upload after it.
+// closeUp shows the current item of one device before and after an enrichment and the bulk upload.
 func (s *simulation) closeUp(ctx context.Context) error {
 	d := s.fleet[0]
 	before, err := s.telemetry.Get(ctx, d.key, entity.Consistent())
@@ -131,7 +131,7 @@ func (s *simulation) history(ctx context.Context) error {
 	return nil
 }
 
-// check judges what play left in the table.
+// check examines what play left in the table.
 func (s *simulation) check(ctx context.Context) error {
 	s.report.title("The check")
 	if err := check(ctx, s.app, s.fleet); err != nil {
@@ -148,10 +148,10 @@ func (s *simulation) check(ctx context.Context) error {
 	return nil
 }
 
-// cleanup bounds the deletion of tables, which has to end even when the context of the run is over.
+// cleanup bounds the deletion of tables, which must happen even after the context of the run has ended.
 const cleanup = 5 * time.Minute
 
-// drop deletes the table, even when ctx is over.
+// drop deletes the table, even after ctx has ended.
 func drop(ctx context.Context, client *dynamodb.Client, table string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
 	defer cancel()

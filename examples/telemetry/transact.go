@@ -15,7 +15,7 @@ const (
 	ruleStale  = "a stale append fails its transaction as a whole"
 )
 
-// raise is a report of a forced door, and what must happen together with it: the device is still in service, and an
+// raise is a report of a forced door, with what must happen in the same transaction: the device is still in service, and an
 // alarm is raised.
 type raise struct {
 	event  Telemetry
@@ -25,7 +25,7 @@ type raise struct {
 	create entity.Write[Alarm]
 }
 
-// raise builds the three operations. That needs no I/O; each of them can print its plan.
+// raise builds the three operations without I/O. Each can print its plan.
 func (a *app) raise(key Telemetry, at time.Time) raise {
 	forced, door := true, "door"
 	event := key
@@ -41,7 +41,7 @@ func (a *app) raise(key Telemetry, at time.Time) raise {
 	}
 }
 
-// transactions raises an alarm with a new report, and then tries to with a report that comes too late.
+// transactions raises an alarm with a new report, and then tries to raise one with a late report.
 func (s *simulation) transactions(ctx context.Context) error {
 	d := s.fleet[0]
 	current, err := s.telemetry.Get(ctx, d.key, entity.Consistent())
@@ -64,8 +64,8 @@ func (s *simulation) transactions(ctx context.Context) error {
 	return s.staleTransaction(ctx, d, s.raise(d.key, current.Timestamp.Add(interval/2)))
 }
 
-// staleTransaction sends a transaction whose report is older than the current item. An append of its own would answer
-// with an outcome; here that would leave the alarm undecided, so it is an error, and nothing is written.
+// staleTransaction sends a transaction whose report is older than the current item. A separate append would return an
+// outcome. In a transaction that would leave the alarm undecided, so it is an error, and nothing is written.
 func (s *simulation) staleTransaction(ctx context.Context, d *device, late raise) error {
 	err := s.db.Transact(counting(ctx), late.report, late.guard, late.create)
 	var stale *timeseries.NotAppliedError

@@ -9,7 +9,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeline"
 )
 
-// begin lets a month of the chat pass. The view is known and was never built.
+// begin lets a month of the chat pass. The view is declared but was never built.
 func (s *story) begin(ctx context.Context) error {
 	s.report.title("A month of messages; the first %d were stored by last year's program", inOldForm)
 	done, err := s.do(ctx, epoch.Add(-time.Second), firstBuild)
@@ -27,7 +27,7 @@ func (s *story) begin(ctx context.Context) error {
 	return nil
 }
 
-// cutOff builds the rows. The first attempt is cancelled on its way, as a function is that runs into its deadline.
+// cutOff builds the rows. The first attempt is cancelled midway, as if a function ran into its deadline.
 func (s *story) cutOff(ctx context.Context) error {
 	s.report.title("The first build, cut off half way, and resumed")
 	inner, cancel := context.WithCancel(ctx)
@@ -76,7 +76,7 @@ func (s *story) cutOff(ctx context.Context) error {
 	return nil
 }
 
-// lookBack shows the rows as they were. They are replayed; the stored ones have no part in it.
+// lookBack shows the rows as they were. They are replayed from the history, without the stored rows.
 func (s *story) lookBack(ctx context.Context) error {
 	for _, at := range moments {
 		rows, err := all(ctx, s.states, timeline.AsOf(at))
@@ -113,7 +113,7 @@ func (s *story) listEvents(ctx context.Context) error {
 	}
 	s.see(ruleLog, "by pages", got, eventsOf(s.chat, firstBuild))
 	got = nil
-	for after, more := "", true; more; more = after != "" { // a cursor does not mind events that come in meanwhile
+	for after, more := "", true; more; more = after != "" { // new events do not invalidate a cursor
 		page, err := s.log.After(ctx, after, 40)
 		if err != nil {
 			return err
@@ -124,7 +124,7 @@ func (s *story) listEvents(ctx context.Context) error {
 	return nil
 }
 
-// catchUp lets a week pass in which moderators come back from their holidays.
+// catchUp lets a week pass in which moderators return from their holidays.
 func (s *story) catchUp(ctx context.Context) error {
 	later := firstBuild.Add(9 * day)
 	if _, err := s.do(ctx, firstBuild, later); err != nil {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// The rules that a run ends with.
+// Rules that must hold at the end of a run.
 const (
 	ruleRows     = "stored rows are what a replay in memory gives"
 	rulePast     = "rows as of a moment are made of what had happened by then"
@@ -21,23 +21,23 @@ const (
 
 var rules = []string{ruleRows, rulePast, ruleKnown, ruleLog, ruleResume, ruleStale, ruleMeta, ruleProgress, ruleCount, ruleRefused}
 
-// sight is something that was seen, and what it must be, line by line.
+// sight is something that was seen and what it must be, line by line.
 type sight struct {
 	rule, what string
 	got, want  []string
 }
 
-// see notes a sight for the check.
+// see records a sight for the check.
 func (s *story) see(rule, what string, got, want []string) {
 	s.seen = append(s.seen, sight{rule, what, got, want})
 }
 
-// violation is a sight that is not as it must be.
+// violation is a sight that is wrong.
 type violation struct{ rule, what, detail string }
 
 func (v *violation) Error() string { return v.rule + ": " + v.what + ": " + v.detail }
 
-// check returns a *violation for every sight that breaks its rule, and for every rule that nothing was seen of.
+// check returns a *violation for every sight that breaks its rule, and for every rule without a sight.
 func (s *story) check() error {
 	var broken []error
 	tested := map[string]bool{}
@@ -55,7 +55,7 @@ func (s *story) check() error {
 	return errors.Join(broken...)
 }
 
-// difference is the first line that differs; "" when all are the same.
+// difference returns the first line that differs, or "".
 func (x sight) difference() string {
 	for i := range max(len(x.got), len(x.want)) {
 		switch {

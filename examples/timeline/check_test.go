@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each sabotage changes what was seen in a sound run. The check must find that, and nothing else.
+// Each sabotage changes what was seen in a sound run. The check must find that and nothing else.
 func checkFindsEverySabotage(t *testing.T, s *story) {
 	t.Helper()
 	sound := s.seen

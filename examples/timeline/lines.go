@@ -10,7 +10,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeline"
 )
 
-// What was seen is compared as text, line by line. A line has everything that a row or event has.
+// What was seen is compared as text, line by line. A line holds a whole row or event.
 
 func userLine(k User, s UserState, events int64) string {
 	return fmt.Sprintf("%s: %d messages, %d rejections, last %s by %s at %s, %d events",
@@ -24,7 +24,7 @@ func userLines(rows []timeline.Row[User, UserState]) (lines []string) {
 	return lines
 }
 
-// channelLines are the rows of the next release, with or without what is new in them.
+// channelLines are the rows of the next release, with or without their new fields.
 func channelLines(rows []timeline.Row[User, UserStateWithChannels], channels bool) (lines []string) {
 	for _, r := range rows {
 		line := userLine(r.Key, r.State.UserState, r.Events)
@@ -94,7 +94,7 @@ func readingLines(events []timeline.Entry) (lines []string) {
 	return lines
 }
 
-// exact is a time with all that it has.
+// exact formats a time in full.
 func exact(t *time.Time) string {
 	if t == nil {
 		return nothing
@@ -102,10 +102,10 @@ func exact(t *time.Time) string {
 	return t.Format(time.RFC3339Nano)
 }
 
-// instant is a time as the report prints it.
+// instant formats a time for the report.
 func instant(t time.Time) string { return t.Format("2006-01-02 15:04") }
 
-// nothing stands for what is not there.
+// nothing stands for an absent value.
 const nothing = "–"
 
 func given(s *string) string {

@@ -1,12 +1,11 @@
-// Command timeline shows read models that are folded from history. Its first part is a chat: messages with versions and soft
-// delete, verdicts of moderators that come late, and items that last year's program stored in another shape. Its second part
-// is a table of sensor readings whose items have a locked format. Builds are cut off and resumed, definitions change, and
-// rows are read as they were.
+// Command timeline shows read models projected from history. Its first part is a chat: messages with versions and soft delete,
+// late verdicts of moderators, and items that last year's program stored in another shape. Its second part is a table of
+// sensor readings with a fixed format. Builds are interrupted and resumed, definitions change, and rows are read as they were.
 //
 //	go run ./examples/timeline [-seed 1]
 //
-// It needs no set-up: package localdb attaches to the database that DYNAMODB_ENDPOINT names, or starts one. Everything that
-// was read is compared with what a plain replay in memory gives; the exit code is 1 if that differs.
+// It needs no set-up: package localdb uses the database that DYNAMODB_ENDPOINT names, or starts one. The program compares
+// everything that it read with a plain replay in memory, and exits with code 1 if they differ.
 //
 // Read model.go and views.go first, then chat.go and sensors.go, which have a function for each part of the output.
 package main
@@ -41,7 +40,7 @@ func main() {
 	}
 }
 
-// start runs the story on tables of its own, which it deletes at the end.
+// start runs the story on its own tables, which it deletes at the end.
 func start(ctx context.Context, out io.Writer, seed uint64) (err error) {
 	server, err := localdb.Start(ctx)
 	if err != nil {
@@ -78,10 +77,10 @@ func (s *story) run(ctx context.Context) error {
 	return nil
 }
 
-// cleanup bounds the deletion of tables, which has to end even when the context of the run is over.
+// cleanup bounds the deletion of tables, which must happen even after the context of the run has ended.
 const cleanup = 5 * time.Minute
 
-// drop deletes the tables, even when ctx is over.
+// drop deletes the tables, even after ctx has ended.
 func drop(ctx context.Context, client *dynamodb.Client, table string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
 	defer cancel()

@@ -36,7 +36,7 @@ func TestRun_EndsWithOk(t *testing.T) {
 	})
 }
 
-// told is a whole run, and what it printed.
+// told is a whole run and its output.
 func told(t *testing.T) (*story, string) {
 	t.Helper()
 	client, table := localdb.Test(t)
@@ -98,7 +98,7 @@ func (w *interrupter) Write(p []byte) (int, error) {
 	return w.Buffer.Write(p)
 }
 
-// A message that nobody knows of is in the rows and the log, and not in what they are compared with.
+// An additional message is in the rows and the log, but not in what they are compared with.
 func TestCheck_FindsWhatTheStoryDidNotDo(t *testing.T) {
 	t.Parallel()
 	client, table := localdb.Test(t)

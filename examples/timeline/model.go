@@ -11,8 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// Message is one message of a chat. Every state of it is kept for a year, the one in which it is deleted too: what happens to
-// it is its history.
+// Message is one message of a chat. Each of its states is kept for a year, including the deleted one: they are its history.
 type Message struct {
 	_ entity.Key           `name:"Message" pk:"$#{user_id}" sk:"$#{message_id}" payload:"2"`
 	_ versioned.Retain     `ttl:"365d"`
@@ -27,7 +26,7 @@ type Message struct {
 	UpdatedAt time.Time `dynamodbav:"updated_at" entity:"updated_at"`
 }
 
-// messageV1 is the struct that last year's program had. It stored the channel with the text, and its items are still there.
+// messageV1 is the struct of last year's program. It stored the channel with the text, and its items still exist.
 type messageV1 struct {
 	_ entity.Key           `name:"Message" pk:"$#{user_id}" sk:"$#{message_id}"` // payload version 1
 	_ versioned.Retain     `ttl:"365d"`
@@ -41,7 +40,7 @@ type messageV1 struct {
 	UpdatedAt time.Time `dynamodbav:"updated_at" entity:"updated_at"`
 }
 
-// today brings a payload of version 1 to today's shape. It is called for every replay; what is stored never changes.
+// today converts a payload of version 1 to today's shape. Every replay calls it; what is stored does not change.
 func (m messageV1) today() (Message, error) {
 	channel, text, ok := strings.Cut(m.Body, ": ")
 	if !ok {
@@ -53,8 +52,8 @@ func (m messageV1) today() (Message, error) {
 	}, nil
 }
 
-// Verdict is what a moderator thinks of a message. Moderators work offline: a verdict has the time of their decision, and
-// the store may accept it much later.
+// Verdict is a moderator's decision about a message. Moderators work offline: a verdict has the time of the decision, and the
+// store may accept it much later.
 type Verdict struct {
 	_ entity.Key        `name:"Verdict" pk:"$#{user_id}" sk:"$#{message_id}"`
 	_ timeseries.Events `orderBy:"decided_at" late:"record" ttl:"365d"`
@@ -65,11 +64,11 @@ type Verdict struct {
 	Rejected  bool      `dynamodbav:"rejected" entity:"append"`
 }
 
-// retention is how long readings are kept; the service's configuration says so.
+// retention is how long readings are kept, from the service's configuration.
 const retention = 90 * 24 * time.Hour
 
-// Reading is one report of a device, in a table whose format is locked: its keys are the attributes of the domain, and
-// nothing but the attributes below is stored. Such items do not tell when they were accepted.
+// Reading is one report of a device, in a table with a fixed format: its keys are attributes of the domain, and only the
+// attributes below are stored. Such items do not record when they were accepted.
 type Reading struct {
 	_ entity.Key    `name:"Reading" table:"device_readings" pk:"hardware_id" sk:"ts_batch={timestamp_ms:013}#{batch_id}"`
 	_ lifecycle.TTL `attr:"expiration_time" from:"timestamp_ms"`
@@ -94,11 +93,11 @@ type program struct {
 	readings *entity.Store[Reading]
 }
 
-// tables are the physical tables: the first has messages and verdicts, views the rows. Scans of history do not read rows
-// then.
+// tables are the physical tables: the first has messages and verdicts, views has the rows. So scans of history do not read
+// rows.
 func tables(table string) []string { return []string{table, table + "-readings", table + "-views"} }
 
-// connect declares what a program works with. It does no I/O.
+// connect declares a program's entities. It does no I/O.
 func connect(client entity.Client, table string, clock func() time.Time, change ...func(*entity.Config)) (*entity.DB, error) {
 	names := tables(table)
 	c := entity.Config{

@@ -37,7 +37,7 @@ func replay(chat []deed, until, asOf time.Time) (rows []timeline.Row[User, UserS
 	return rows
 }
 
-// happened are the events in a window, in the order of their own time.
+// happened returns the events in a window, in the order of their own time.
 func happened(chat []deed, until, asOf time.Time) (all []deed) {
 	for _, d := range chat {
 		if d.event != "" && !d.accepted.After(until) && (asOf.IsZero() || !d.at.After(asOf)) {
@@ -48,7 +48,7 @@ func happened(chat []deed, until, asOf time.Time) (all []deed) {
 	return all
 }
 
-// eventsOf are the lines of the log.
+// eventsOf returns the lines of the log.
 func eventsOf(chat []deed, until time.Time) (lines []string) {
 	texts := map[string]deed{}
 	for _, d := range chat {
@@ -67,7 +67,7 @@ func eventsOf(chat []deed, until time.Time) (lines []string) {
 	return lines
 }
 
-// channelsOf are the lines of the view of the next release.
+// channelsOf returns the lines of the view of the next release.
 func channelsOf(chat []deed, until time.Time) (lines []string) {
 	counts := map[string]map[string]int{}
 	for _, d := range happened(chat, until, time.Time{}) {
@@ -117,7 +117,7 @@ func spansOf(fleet []Reading, asOf time.Time) (rows []timeline.Row[string, Devic
 	return rows
 }
 
-// readingsOf are the lines of a device's log, the newest first.
+// readingsOf returns the lines of a device's log, the newest first.
 func readingsOf(fleet []Reading) (lines []string) {
 	for _, r := range slices.Backward(inOrder(fleet)) {
 		lines = append(lines, readingLine(r))
@@ -129,7 +129,7 @@ func inOrder(fleet []Reading) []Reading {
 	return slices.SortedFunc(slices.Values(fleet), func(a, b Reading) int { return cmp.Compare(a.TimestampMS, b.TimestampMS) })
 }
 
-// of are the readings of one device.
+// of returns the readings of one device.
 func of(fleet []Reading, id string) (all []Reading) {
 	for _, r := range fleet {
 		if r.HardwareID == id {

@@ -10,14 +10,14 @@ import (
 	"github.com/dynastrata/dynastrata/timeline"
 )
 
-// report prints what a story does, for a person to follow.
+// report prints what a story does.
 type report struct{ out io.Writer }
 
 func (r report) title(format string, args ...any) { fmt.Fprintf(r.out, "\n"+format+"\n", args...) }
 
 func (r report) line(format string, args ...any) { fmt.Fprintf(r.out, "  "+format+"\n", args...) }
 
-// legend explains what is printed of every build.
+// legend explains what is printed for every build.
 func (r report) legend() {
 	r.line("A line of \"meta\" says what rows are worth:")
 	r.line("  rebuild_status    pending: never built; in_progress: being built, the rows are older ones; complete; stale")
@@ -35,7 +35,7 @@ func (r report) table(rows ...[]string) {
 	w.Flush()
 }
 
-// meta prints what rows are worth.
+// meta prints how far rows can be trusted.
 func (r report) meta(m timeline.Meta) {
 	progress := "unknown"
 	if m.RebuildProgress != nil {
@@ -130,7 +130,7 @@ func (b *bar) draw(m timeline.Meta) {
 	b.report.line("[%s%s] %3.0f%%", strings.Repeat("#", done), strings.Repeat("-", width-done), *p*100)
 }
 
-// falls are the places where progress went back.
+// falls returns the places where progress went back.
 func (b *bar) falls() (lines []string) {
 	for i := 1; i < len(b.drawn); i++ {
 		if b.drawn[i] < b.drawn[i-1] {

@@ -14,7 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeline"
 )
 
-// measure stores the readings of the fleet, in a table that knows nothing of this library.
+// measure stores the readings of the fleet, in a table that was not made for this library.
 func (s *story) measure(ctx context.Context) error {
 	s.report.title("%d devices report %d readings each, in a table with a locked format", devices, eachMeasures)
 	if _, err := s.readings.PutMany(ctx, s.fleet); err != nil {
@@ -29,7 +29,7 @@ func (s *story) measure(ctx context.Context) error {
 	return nil
 }
 
-// crash builds the rows in a process that is cut off from the network for good: it cannot even say that it gives up.
+// crash builds the rows in a process that loses the network for good: it cannot even release its lease.
 func (s *story) crash(ctx context.Context) error {
 	s.report.title("A build whose process dies, and another one that goes on with it")
 	wire := faults.New(s.client.Options().HTTPClient)
@@ -50,7 +50,7 @@ func (s *story) crash(ctx context.Context) error {
 			rows++
 		}
 		if rows > devices*2/3 {
-			die() // nobody repeats the request
+			die() // no request is repeated
 			return faults.Drop
 		}
 		return faults.None
@@ -102,10 +102,10 @@ func (s *story) crash(ctx context.Context) error {
 	return nil
 }
 
-// impatient keeps a program that has no network from trying again and again.
+// impatient keeps a program without a network from retrying.
 func impatient(c *entity.Config) { c.MaxAttempts = 2 }
 
-// inspectDevice looks at one device: its row as it was, and its readings.
+// inspectDevice shows one device: its row as it was, and its readings.
 func (s *story) inspectDevice(ctx context.Context) error {
 	id, at := "24:6F:28:00:00:2A", firstBuild.Add(9*day+20*time.Minute)
 	s.report.title("Device %s as of %s, and its readings", id, instant(at))
@@ -131,7 +131,7 @@ func (s *story) inspectDevice(ctx context.Context) error {
 	return nil
 }
 
-// limits shows what cannot be known of such a table, and that it is said.
+// limits shows what cannot be known about such a table, and the errors that say so.
 func (s *story) limits(ctx context.Context) error {
 	s.report.title("What such a table cannot tell")
 	_, err := s.spans.CatchUp(ctx)

@@ -30,7 +30,7 @@ type story struct {
 	seen  []sight
 }
 
-// clock is the story's own time. It moves when the story does.
+// clock is the story's own time. The scenes advance it.
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
@@ -60,7 +60,7 @@ func newStory(out io.Writer, client *dynamodb.Client, table string, seed uint64)
 	return s, err
 }
 
-// scenes are the whole story in its order.
+// scenes are the whole story, in order.
 func (s *story) scenes() []scene {
 	return []scene{
 		s.begin, s.cutOff, s.lookBack, s.listEvents, s.catchUp, s.release, // the chat
@@ -70,7 +70,7 @@ func (s *story) scenes() []scene {
 
 type scene = func(context.Context) error
 
-// tell goes through scenes.
+// tell plays scenes.
 func (s *story) tell(ctx context.Context, scenes []scene) error {
 	if err := s.db.CreateTables(ctx); err != nil { // the tables of rows, too
 		return err
@@ -84,7 +84,7 @@ func (s *story) tell(ctx context.Context, scenes []scene) error {
 	return nil
 }
 
-// all are all rows of a view.
+// all returns all rows of a view.
 func all[K comparable, S any](ctx context.Context, v *timeline.View[K, S], opts ...timeline.RowsOption) (rows []timeline.Row[K, S], err error) {
 	for row, err := range v.All(ctx, opts...) {
 		if err != nil {

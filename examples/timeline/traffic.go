@@ -11,7 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-// epoch is when the story begins. It lies far ahead, so that a local database, which has the right time, removes nothing.
+// epoch is when the story begins. It is far in the future, so that a local database, whose clock is right, removes nothing.
 var epoch = time.Date(2099, time.March, 1, 8, 0, 0, 0, time.UTC)
 
 // The size of the chat.
@@ -22,7 +22,7 @@ const (
 	day       = 24 * time.Hour
 )
 
-// The moments that the story looks back to, and those at which it goes on.
+// The moments that the story looks back to, and those at which it continues.
 var (
 	firstBuild = epoch.Add(posts * pace)
 	moments    = []time.Time{epoch.Add(3 * day), epoch.Add(12 * day), epoch.Add(30 * day)}
@@ -30,7 +30,7 @@ var (
 
 // deed is one action of a user in the chat.
 type deed struct {
-	event    string    // name of the event that it is; "" for a verdict that lets a message pass
+	event    string    // its event name; "" for a verdict that accepts a message
 	accepted time.Time // by the store
 	at       time.Time // by the event's own clock
 	user, id string
@@ -39,7 +39,7 @@ type deed struct {
 	old      bool // by last year's program
 }
 
-// newChat makes up everything that happens, in the order in which the store accepts it.
+// newChat makes everything that happens, in the order in which the store accepts it.
 func newChat(seed uint64) (all []deed) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	users := []string{"ada", "bo", "cleo", "dan", "eve", "finn"}
@@ -76,7 +76,7 @@ func newChat(seed uint64) (all []deed) {
 	return all
 }
 
-// do brings the deeds about that the store accepts after from and not after to.
+// do carries out the deeds that the store accepts after from and not after to.
 func (s *story) do(ctx context.Context, from, to time.Time) (done int, err error) {
 	for _, d := range s.chat {
 		if !d.accepted.After(from) || d.accepted.After(to) {
@@ -108,7 +108,7 @@ const (
 	eachMeasures = 30
 )
 
-// newReadings makes up what the devices report, in no order.
+// newReadings makes what the devices report, in no order.
 func newReadings(seed uint64, from time.Time) (all []Reading) {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	for d := range devices {

@@ -9,7 +9,7 @@ import (
 
 // The events of the chat.
 const (
-	messageCreated  = "message.created" // these two names are what timeline.Versions gives
+	messageCreated  = "message.created" // timeline.Versions gives these two names
 	messageDeleted  = "message.deleted"
 	messageRejected = "message.rejected"
 )
@@ -28,7 +28,7 @@ type UserState struct {
 	LastEventAt    *time.Time `dynamodbav:"last_event_at"`
 }
 
-// history is where the events of the chat come from: what happened to messages, and what moderators decided.
+// history is the source of the chat's events: what happened to messages, and what moderators decided.
 func (p program) history() timeline.Source {
 	return timeline.Merge(
 		timeline.Versions(p.past,
@@ -40,7 +40,7 @@ func (p program) history() timeline.Source {
 				if e.Payload.Rejected {
 					return messageRejected
 				}
-				return "" // a message that is let pass is no event
+				return "" // an accepted message is not an event
 			}),
 			timeline.PartitionKey(func(u User) Verdict { return Verdict{UserID: u.UserID} }),
 		),
@@ -50,7 +50,7 @@ func (p program) history() timeline.Source {
 func author(m Message) User { return User{m.UserID} }
 func judged(v Verdict) User { return User{v.UserID} }
 
-// userMessageState is the projection of that name in the specification of the chat.
+// userMessageState is the projection user_message_state_timeline of the chat's specification.
 func (p program) userMessageState() timeline.Projection[User, UserState] {
 	return timeline.Projection[User, UserState]{
 		Name: "user_message_state_timeline", Version: 1,
@@ -78,19 +78,19 @@ func (p program) userMessageState() timeline.Projection[User, UserState] {
 	}
 }
 
-// UserStateWithChannels is what a later release makes of [UserState].
+// UserStateWithChannels is [UserState] in a later release.
 type UserStateWithChannels struct {
 	UserState
 	Channels map[string]int `dynamodbav:"channels"` // messages created in each
 }
 
-// nextRelease is the same view with a state that counts channels, too.
+// nextRelease is the same view with a state that also counts channels.
 func (p program) nextRelease() timeline.Projection[User, UserStateWithChannels] {
 	type state = UserStateWithChannels
 	old := p.userMessageState()
 	count := func(s *UserState, d int, at time.Time) { s.MessageCount += d; s.LastEventAt = &at }
 	return timeline.Projection[User, state]{
-		Name: old.Name, Version: 2, // a function does something else, which nobody can see but us
+		Name: old.Name, Version: 2, // a function changed, which the library cannot see
 		Source: old.Source,
 		Start:  func() state { return state{Channels: map[string]int{}} },
 		Handlers: []timeline.Handler[User, state]{
@@ -114,7 +114,7 @@ func (p program) nextRelease() timeline.Projection[User, UserStateWithChannels] 
 	}
 }
 
-// messageEventLog is the projection of that name: the events themselves, the newest first.
+// messageEventLog is the log of the chat: the events themselves, the newest first.
 func (p program) messageEventLog() timeline.Log {
 	return timeline.Log{
 		Name: "message_event_log", Source: p.history(),
@@ -133,13 +133,13 @@ type DeviceState struct {
 	Sensors map[string]Span `dynamodbav:"sensors"`
 }
 
-// readingsOf is where the events of devices come from: items that are written once are events themselves.
+// readingsOf is the source of the devices' events: items that are written once are events themselves.
 func (p program) readingsOf() timeline.Source {
 	return timeline.Items(p.readings, &entity.Fields[Reading]().TimestampMS,
 		timeline.PartitionKey(func(hardwareID string) Reading { return Reading{HardwareID: hardwareID} }))
 }
 
-// deviceSpans folds the readings of each device. Since they lie in one partition, a build reads a partition at a time.
+// deviceSpans projects the readings of each device. They share a partition, so a build reads a partition at a time.
 func (p program) deviceSpans() timeline.Projection[string, DeviceState] {
 	return timeline.Projection[string, DeviceState]{
 		Name: "device_spans", Version: 1,
@@ -156,7 +156,7 @@ func (p program) deviceSpans() timeline.Projection[string, DeviceState] {
 	}
 }
 
-// measure brings the spans up to a reading.
+// measure adds a reading to the spans.
 func (s DeviceState) measure(r Reading) {
 	for name, value := range r.Sensors {
 		span, ok := s.Sensors[name]

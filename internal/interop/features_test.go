@@ -16,20 +16,20 @@ import (
 
 // The reasons of differences of features, as docs/interop.md gives them.
 const (
-	counted    = "Delete and restore each count the version on, and a delete is an update for `updated_at`."
-	kept       = "A delete puts the deleted state, too, into the history where no lasting copy holds it, marked `_deleted: true`; there, the history has no deleted state before the restore."
-	ttlLater   = "The snapshot of a new item has no time to live while its state is the current one; it counts from the write that replaces the state."
-	unreplaced = "A restore leaves the history as it is; there, the snapshot of the last state is replaced by the deleted copy, with its `deletedAt`."
-	siblings   = "Items of one partition have histories of their own: the keys of their snapshots and copies hold the whole sort key."
-	begunAnew  = "Put keeps created_at, and counts the version on; put there begins again at now and 1."
-	complete   = "Every write of an item with a history leaves a snapshot of the state it replaces, an upsert and a put too."
-	heeded     = "A condition is checked on every path; there, not by a soft delete and not where unique values are given up."
-	absent     = "No write of an absent item but Create, Put and Upsert makes one, and none makes one without its key parts."
-	claimTTL   = "The sentinel of a constraint with `ttl` has a time to live, and a claim ends with it; there, it never does."
-	released   = "Every write of a unique field claims the new value and gives up the old one, a put, an upsert and a change of a path too; an item's own value is no violation."
+	counted    = "Delete and restore each add one to the version, and a delete sets `updated_at`."
+	kept       = "A delete also puts the deleted state into the history, marked `_deleted: true`, unless a copy keeps it for ever; there, the history has no deleted state before the restore."
+	ttlLater   = "The snapshot of a new item has no time to live while its state is current; the time starts with the write that replaces the state."
+	unreplaced = "A restore does not change the history; there, the deleted copy, with its `deletedAt`, replaces the snapshot of the last state."
+	siblings   = "Items of one partition have separate histories: the keys of their snapshots and copies hold the whole sort key."
+	begunAnew  = "Put keeps created_at and adds one to the version; there, put starts again at now and 1."
+	complete   = "Every write of an item with a history, including upsert and put, leaves a snapshot of the state that it replaces."
+	heeded     = "Every verb checks its condition; there, a soft delete and a write that gives up unique values do not."
+	absent     = "Only Create, Put and Upsert create an item, and none creates one without its key parts."
+	claimTTL   = "The sentinel of a constraint with `ttl` has a time to live, and the claim ends with it; there, it never ends."
+	released   = "Every write of a unique field, including put, upsert and a change of a nested path, claims the new value and gives up the old one; an item's own value is not a violation."
 	once       = "An attribute that is written once cannot be removed."
-	guarded    = "A condition on Create comes beside its guard; there, instead of it."
-	pathSet    = "A change of a path is made on every path; there, not where the item has a history."
+	guarded    = "A condition on Create is added to its guard; there, it replaces the guard."
+	pathSet    = "A change of a nested path is always made; there, not if the item has a history."
 )
 
 // outcome checks that a step ended as it was recorded.

@@ -107,7 +107,7 @@ func without(pk string) func([]stored) []stored {
 func TestReplay_Timestamps(t *testing.T) {
 	t.Parallel()
 	r := newReplay(t, "timestamps-true")
-	const reason = "Put keeps created_at, and counts the version on; put there begins again at now and 1."
+	const reason = "Put keeps created_at and adds one to the version; there, put starts again at now and 1."
 	kept := func(items []stored) []stored {
 		require.Len(t, items, 1)
 		items[0]["createdAt"] = map[string]any{"S": "2026-05-01T00:01:00.000Z"}
@@ -189,7 +189,7 @@ func TestReplay_IndexKeys(t *testing.T) {
 	}
 	r.differences = []difference{at(
 		"put-empty-string-composite",
-		"An empty string counts as absent in an index key, and fractions are no part of a key.",
+		"An empty string counts as absent in an index key, and a key cannot contain fractions.",
 		without("$myapp#v3#order#orderid_o3"),
 	)}
 	r.steps(t, func(st step) {

@@ -228,7 +228,7 @@ func TestReplay_TimeSeriesByANumber(t *testing.T) {
 			got, err := s.History(args[ping](t, st.Args.Key)).Collect(r.ctx)
 			require.NoError(t, err)
 			require.Empty(t, got)
-			documented(t, "Reads hide what has expired at once; there it is shown until DynamoDB has removed it.")
+			documented(t, "Reads hide expired items at once; there, reads show them until DynamoDB removes them.")
 			got, err = s.History(args[ping](t, st.Args.Key), entity.IncludeExpired()).Collect(r.ctx)
 			require.NoError(t, err)
 			sameRows(t, st, got)

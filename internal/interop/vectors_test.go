@@ -19,18 +19,18 @@ import (
 
 // Why a vector is not what the library does. Each stands in docs/interop.md.
 const (
-	noCasing     = "Only lower-case keys can be shared: there is no upper case, and no preserved case, with `Interop`."
-	noCollection = "There are no collections."
-	noEventStore = "There is no event store."
+	noCasing     = "Only lower-case keys can be shared: `Interop` supports neither upper case nor preserved case."
+	noCollection = "effect-dynamodb's collections have no counterpart."
+	noEventStore = "Its event store has no counterpart."
 	longVersion  = "A version above 9999999 is written with `~` and 12 digits in the key of its snapshot, so that snapshots sort."
 	asciiOnly    = "Keys take ASCII above 0x25 only: a value with a control character, a space, one of `!\"#$%`, or beyond ASCII is refused."
-	empty        = "An empty string counts as absent in an index key, and fractions are no part of a key."
-	integers     = "Numbers in keys are integers from 0, of at most 16 digits."
+	empty        = "An empty string counts as absent in an index key, and a key cannot contain fractions."
+	integers     = "Numbers in keys are integers from 0, with at most 16 digits."
 	stringOrder  = "A string cannot be orderBy: events whose orderBy differs in case would have one key."
 	exactPrefix  = "A query for `open` does not find `opened`, and a sort key is given from the left without gaps."
-	fresh        = "An update never leaves an index key stale: it reads the item where it has to."
-	noTruncation = "An index key with a missing part is absent, not cut short."
-	twice        = "One update cannot set and remove an attribute."
+	fresh        = "An update never leaves an index key stale: it reads the item if it must."
+	noTruncation = "An index key with a missing part is absent, not truncated."
+	twice        = "One update cannot both set and remove an attribute."
 	noPolicy     = "There are no index policies: an append that does not report a field keeps the field, and with it the index key."
 )
 

@@ -92,7 +92,7 @@ func TestReplay_Retain(t *testing.T) {
 			_, err := s.Create(r.ctx, args[doc](t, st.Args.Input))
 			outcome(t, st, err)
 		case "update-rich":
-			documented(t, "One update cannot set and remove an attribute.")
+			documented(t, "One update cannot both set and remove an attribute.")
 			_, err := s.Update(r.ctx, key, entity.Set(&f.Tags, []string{"a"}), entity.ListAppend(&f.Tags, "b", "c"))
 			require.ErrorAs(t, err, &input)
 			require.Equal(t, "EDD-9107", input.Code)
