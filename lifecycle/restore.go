@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
+	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -13,6 +15,54 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
+
+// Restore makes the newest deleted copy current again, under the version after the copy's, and returns the item; every
+// key is composed again, and unique values are claimed again. It costs two requests: a consistent query and a
+// transaction. Errors: entity.ErrNotFound when there is nothing to restore; entity.ErrNotDeleted when the item is there,
+// entity.ErrExists too when there is a copy beside it; a *unique.ViolationError when another item has a unique value
+// by now; entity.ErrConditionFailed, for conditions on the copy; a *versioned.ConflictError; entity.ErrConflict.
+func (b *Deleted[T]) Restore(ctx context.Context, key T, opts ...entity.WriteOption) (restored T, err error) {
+	c := core.Of(b)
+	err = core.ItemOperation(c, newRestore(c, reflect.ValueOf(key), opt.Writes(opts), "")).Run(ctx, &restored)
+	return restored, err
+}
+
+// RestoreCopy is [Deleted.Restore] of a chosen copy, as Get or List returned it. Under versioned.Retain it reads the highest
+// version too, so that no version is given twice.
+func (b *Deleted[T]) RestoreCopy(ctx context.Context, chosen DeletedItem[T], opts ...entity.WriteOption) (restored T, err error) {
+	c := core.Of(b)
+	err = core.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Writes(opts))).Run(ctx, &restored)
+	return restored, err
+}
+
+// Op builds writes as values.
+func (b *Deleted[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(b)} }
+
+// Ops builds the writes of a bin as values.
+type Ops[T any] struct{ handle }
+
+// Restore is [Deleted.Restore] as a value.
+func (o Ops[T]) Restore(key T, opts ...entity.WriteOption) entity.Write[T] {
+	c := core.Of(o)
+	return core.NewWrite[T](core.ItemOperation(c, newRestore(c, reflect.ValueOf(key), opt.Writes(opts), "")))
+}
+
+// RestoreCopy is [Deleted.RestoreCopy] as a value.
+func (o Ops[T]) RestoreCopy(chosen DeletedItem[T], opts ...entity.WriteOption) entity.Write[T] {
+	c := core.Of(o)
+	return core.NewWrite[T](core.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Writes(opts))))
+}
+
+// restoreCopy plans the restore of the copy of v that was deleted at a time.
+func restoreCopy(c *core.Core, v reflect.Value, deletedAt time.Time, spec opt.Spec) *plan.Op {
+	_, format := plan.DeletedAttr(c.Schema)
+	text, err := timeText(format, deletedAt)
+	if err != nil || deletedAt.IsZero() {
+		spec.Errs = append(spec.Errs, errNoCopy)
+		text = ""
+	}
+	return newRestore(c, v, spec, text)
+}
 
 // restore is the intent to make a deleted copy current again.
 type restore struct {

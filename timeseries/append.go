@@ -1,230 +1,131 @@
 package timeseries
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"reflect"
-	"strconv"
-	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
+	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
-	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// event is one event to be appended: what it carries, encoded and checked.
-type event struct {
-	c       *core.Core
-	e       *events
-	primary item.Item // of the current item
-	sortKey string    // of the event item
-	clock   types.AttributeValue
-	carried item.Item // key parts, orderBy and the append fields that were given
+// AppendOption is accepted by Append and AppendAll: [WithoutCurrent], entity.If.
+type AppendOption interface{ opt.Append }
+
+// WithoutCurrent saves the read of the current item after an applied append.
+func WithoutCurrent() AppendOption {
+	return forAppend{Do: func(s *opt.Spec) { s.NoReturn = true }}
 }
 
-// newEvent encodes v. Fields that are neither key, orderBy nor append are left out.
-func newEvent(c *core.Core, e *events, v reflect.Value) (*event, error) {
-	s := c.Schema
-	primary, parts, err := plan.Key(s, v)
-	if err != nil {
-		return nil, err
-	}
-	ev := &event{c: c, e: e, primary: primary, carried: parts}
-	var missing []error
-	for _, a := range s.Attrs {
-		if !a.Append && a != e.orderBy {
-			continue
-		}
-		av, err := plan.EncodeAttr(s, a, v)
+// Reason says why an append was not applied to the current item.
+type Reason string
+
+// Reasons. None of them is an error of Append: they are what clocks and retries of a fleet lead to.
+const (
+	Older           Reason = "older"     // the current item is at or after the event; the event was dropped
+	LateRecorded    Reason = "recorded"  // the same, but the event was kept in the history (late:"record")
+	Duplicate       Reason = "duplicate" // this very event is in the history already
+	Collision       Reason = "collision" // another event with this orderBy is in the history; Stored is that one
+	ConditionFailed Reason = "refused"   // the event is newer, but the caller's condition did not hold
+)
+
+// Result of an append.
+type Result[T any] struct {
+	Applied  bool   // the event is in the history and the current item was brought up to it
+	Reason   Reason // why not; "" when applied. "" and not applied: undecided, because of an error
+	Current  T      // the current item, at or after this event; zero after WithoutCurrent when it took a read to know it
+	Existing *T     // the stored event of a Duplicate or Collision
+}
+
+// NotAppliedError is the failure of an append inside a transaction, where an outcome would leave the other operations
+// undecided. entity.StoredItem gives the item that won.
+type NotAppliedError struct{ Reason Reason }
+
+func (e *NotAppliedError) Error() string { return fmt.Sprintf("event not applied: %s", e.Reason) }
+
+// OrderByTypeError is a stored orderBy of another DynamoDB type than the struct's, so that the two have no order. The
+// table was written by another version of the struct or by hand.
+type OrderByTypeError struct{ Attr string }
+
+func (e *OrderByTypeError) Error() string {
+	return "the stored orderBy attribute " + e.Attr + " is of another type than the struct's"
+}
+
+// Append brings the current item up to ev and keeps ev in the history, in one transaction, if ev is newer than the
+// current item. Only key, orderBy and append fields of ev are written; a nil pointer, slice or map was not reported and
+// keeps its value on the current item. That ev is older, a duplicate and so on is an outcome, not an error.
+//
+// It costs one request of two transactional writes, and one consistent read more when it was applied (see
+// [WithoutCurrent]) or one transaction more when it was recorded late. Errors: *entity.InputError and entity.ErrTooLarge
+// before any request; one that wraps entity.ErrReadBack, beside Result.Applied; *[OrderByTypeError]; entity.ErrConflict; one
+// for which entity.IsAmbiguous is true when the outcome stayed unknown.
+func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Result[T], error) {
+	c, spec := core.Of(s), opt.Appends(opts)
+	op := newAppend(c, s.opened().e, reflect.ValueOf(ev), spec)
+	var r Result[T]
+	err := c.Measure(ctx, "Append", op.KeyIs, func(ctx context.Context) error {
+		got, err := c.Runner.Run(ctx, op)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		_, null := av.(*types.AttributeValueMemberNULL)
-		switch {
-		case a == e.orderBy:
-			if err := plan.Present(s, a, av); err != nil {
-				return nil, err
-			}
-			ev.clock = av
-		case a.Required() && item.Empty(av):
-			missing = append(missing, &plan.InputError{Code: plan.CodeRequired, Type: s.Type.String(), Field: a.Field, Problem: a.WhyRequired()})
-			continue
-		case av == nil || null && a.Nilable():
-			continue // not reported
-		}
-		ev.carried[a.Name] = av
-	}
-	if err := plan.Joined(append(missing, ev.validate(v)...)); err != nil {
-		return nil, err
-	}
-	return ev, ev.compose()
+		o := got.(outcome)
+		followErr := s.follow(ctx, &o, op.Key, spec.NoReturn)
+		r, err = result[T](c, o)
+		return errors.Join(followErr, err)
+	})
+	return r, err
 }
 
-// validate asks the fields that the event carries.
-func (ev *event) validate(v reflect.Value) []error {
-	var errs []error
-	for _, a := range ev.c.Schema.Attrs {
-		fv, err := v.FieldByIndexErr(a.Index)
-		if av, carried := ev.carried[a.Name]; err == nil && carried {
-			errs = append(errs, plan.ValidateField(ev.c.Schema, a, fv, av)...)
-		}
-	}
-	return errs
+// Append is [Series.Append] as a value. In a transaction an event that is not applied fails the whole with a
+// *[NotAppliedError]; late:"record" does not apply. Its result has what the event determines of the current item.
+func (o Ops[T]) Append(ev T, opts ...AppendOption) entity.Write[Result[T]] {
+	c := core.Of(o)
+	op := newAppend(c, o.e, reflect.ValueOf(ev), opt.Appends(opts))
+	return core.NewWrite[Result[T]](core.NewOperation(c, op, func(got, into any) (err error) {
+		*into.(*Result[T]), err = result[T](c, got.(outcome))
+		return err
+	}))
 }
 
-func (ev *event) compose() error {
-	text, _, err := ev.e.half.Template.Compose(ev.carried)
+// follow reads the current item when the answer did not tell it.
+func (s *Series[T]) follow(ctx context.Context, o *outcome, primary item.Item, skip bool) error {
+	if o.current != nil || skip || o.reason == ConditionFailed {
+		return nil // a refused event without an image: there is no current item
+	}
+	c := core.Of(s)
+	it, err := c.Runner.Get(ctx, c.Table, primary, true)
+	if err == nil && it == nil && o.applied {
+		err = entity.ErrNotFound // removed since
+	}
 	if err != nil {
-		return plan.KeyError(ev.c.Schema, err)
+		return fmt.Errorf("%w: %w", entity.ErrReadBack, err)
 	}
-	if len(text) > plan.MaxSortKey {
-		return &plan.SizeError{Type: ev.c.Schema.Type.String(), Problem: fmt.Sprintf("the sort key of the event is %d bytes long, %d are allowed", len(text), plan.MaxSortKey)}
-	}
-	ev.sortKey = text
+	o.current = it
 	return nil
 }
 
-// tooEarly refuses an event that is further in the future than maxAhead allows.
-func (ev *event) tooEarly(now time.Time) error {
-	if ev.e.maxAhead == 0 {
-		return nil
-	}
-	t, err := ev.e.orderBy.Format.FromValue(ev.clock)
-	if err != nil || !t.After(now.Add(ev.e.maxAhead)) {
-		return err
-	}
-	return &plan.InputError{Code: plan.CodeAhead, Type: ev.c.Schema.Type.String(), Field: ev.e.orderBy.Field, Problem: fmt.Sprintf("the event is more than %s ahead of the clock; it would block later events", ev.e.maxAhead)}
-}
-
-// key is the primary key of the event item.
-func (ev *event) key() item.Item {
-	k := item.Clone(ev.primary)
-	k[ev.e.half.Attr] = item.S(ev.sortKey)
-	return k
-}
-
-// item is the event item.
-func (ev *event) item(in plan.Input) (item.Item, error) {
-	s := ev.c.Schema
-	it := item.Clone(ev.carried)
-	for name, av := range ev.key() {
-		it[name] = av
-	}
-	at, err := s.Options.Precision.Value(in.Now)
-	if err != nil {
-		return nil, err
-	}
-	it[schema.EntityAttr] = item.S(s.Name)
-	if s.HasMetadata {
-		it[schema.KindAttr], it[schema.AtAttr], it[schema.WriteAttr] = item.S("e"), at, item.S(in.WriteID)
-	}
-	if s.Payload > 1 {
-		it[schema.PayloadAttr] = item.N(strconv.Itoa(s.Payload))
-	}
-	if ev.e.ttl > 0 {
-		it[s.Options.TTL] = item.N(strconv.FormatInt(in.Now.Unix()+int64(ev.e.ttl/time.Second), 10))
-	}
-	return it, plan.CheckSize(s, it)
-}
-
-// put is the action that stores the event.
-func (ev *event) put(in plan.Input) (plan.Action, error) {
-	it, err := ev.item(in)
-	return plan.Action{
-		Kind: plan.Put, Table: ev.c.Table, Key: ev.key(), Item: it, Cond: plan.Absent(ev.c.Schema), WriteID: plan.WriteID(ev.c.Schema, in),
-		Final: func(stored item.Item) bool { return stored != nil }, // an event that is there stays
-	}, err
-}
-
-// check is the action that demands that the event is stored.
-func (ev *event) check() plan.Action {
-	return plan.Action{Kind: plan.Check, Table: ev.c.Table, Key: ev.key(), Cond: plan.There(ev.c.Schema)}
-}
-
-// advance is the action that brings the current item up to evs, which are in ascending order: later events win, fields
-// that none of them carries stay. It holds only while the current item is older than first.
-func advance(evs []*event, first *event, user expr.Cond, in plan.Input) (plan.Action, error) {
-	c, e := first.c, first.e
-	s := c.Schema
-	folded := item.Item{}
-	for _, ev := range evs {
-		for name, av := range ev.carried {
-			folded[name] = av
+// result decodes an outcome.
+func result[T any](c *core.Core, o outcome) (Result[T], error) {
+	r := Result[T]{Applied: o.applied, Reason: o.reason}
+	var err error
+	if o.current != nil {
+		if r.Current, err = core.Decode[T](c, o.current); err != nil {
+			return r, err
 		}
 	}
-	var changes []expr.Change
-	for _, a := range s.Attrs {
-		av, ok := folded[a.Name]
-		if _, native := first.primary[a.Name]; ok && !native {
-			changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: av})
-		}
-	}
-	if a := s.CreatedAt; a != nil {
-		av, err := plan.TimeValue(a, in.Now)
+	if o.stored != nil {
+		stored, err := core.Decode[T](c, o.stored)
 		if err != nil {
-			return plan.Action{}, err
+			return r, err
 		}
-		changes = append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(a.Name), Value: av})
+		r.Existing = &stored
 	}
-	halves, err := plan.KeepInStep(s, folded, changes)
-	if err != nil {
-		return plan.Action{}, err
-	}
-	changes = append(append(changes, halves...), plan.HiddenChanges(s, in.WriteID)...)
-	clock := expr.Attr(e.orderBy.Name)
-	newer := expr.Any(expr.Compare(expr.NotExists, clock), expr.Compare(expr.Lt, clock, first.clock))
-	cond := expr.All(newer, user, plan.CaseGuard(s, first.carried))
-	return plan.Action{
-		Kind: plan.Update, Table: c.Table, Key: first.primary, Changes: changes, Cond: cond, WriteID: plan.WriteID(s, in),
-		Final: func(current item.Item) bool { // orderBy never goes back
-			older, err := first.older(current)
-			return older && err == nil
-		},
-	}, nil
-}
-
-// same reports that a stored event carries what ev carries: the append fields are equal.
-func (ev *event) same(stored item.Item) bool {
-	for _, a := range ev.c.Schema.Attrs {
-		if a.Append && !item.Equal(ev.carried[a.Name], stored[a.Name]) {
-			return false
-		}
-	}
-	return true
-}
-
-// exists holds while there is a current item.
-func (ev *event) exists() expr.Cond {
-	return expr.All(plan.There(ev.c.Schema), plan.CaseGuard(ev.c.Schema, ev.carried))
-}
-
-// ownSeries makes an error of a refusal by an item of a series whose key differs from ev's in case.
-func (ev *event) ownSeries(resolve func([]plan.Failure) plan.Resolution) func([]plan.Failure) plan.Resolution {
-	return func(failed []plan.Failure) plan.Resolution {
-		for _, f := range failed {
-			if err := plan.SameCase(ev.c.Schema, ev.carried, f.Image); err != nil {
-				return plan.Resolution{Err: err}
-			}
-		}
-		return resolve(failed)
-	}
-}
-
-// older reports that a current item's orderBy is at or after ev's. nil, or an item without orderBy, is older than any.
-func (ev *event) older(current item.Item) (bool, error) {
-	av, ok := current[ev.e.orderBy.Name]
-	if !ok {
-		return false, nil
-	}
-	order, ok := expr.Compares(av, ev.clock)
-	if !ok {
-		return false, &OrderByTypeError{ev.e.orderBy.Name}
-	}
-	return order >= 0, nil
+	return r, nil
 }
 
 // conditions resolves the options of an append.
@@ -239,4 +140,131 @@ func conditions(c *core.Core, spec opt.Spec) (expr.Cond, error) {
 		return expr.Cond{}, &plan.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: "a time series has no version to expect"}
 	}
 	return plan.Conditions(c.Schema, spec.If)
+}
+
+// outcome is what became of one event.
+type outcome struct {
+	applied bool
+	reason  Reason
+	current item.Item // nil when the answer did not tell
+	stored  item.Item
+}
+
+// appendOp plans one append: the current item is advanced and the event put, together.
+type appendOp struct {
+	*event
+	user expr.Cond
+}
+
+func newAppend(c *core.Core, e *events, v reflect.Value, spec opt.Spec) *plan.Op {
+	op := &plan.Op{Verb: "Append", Schema: c.Schema, Table: c.Table, Folds: true}
+	ev, err := newEvent(c, e, v)
+	if err != nil {
+		op.Err = err
+		return op
+	}
+	user, err := conditions(c, spec)
+	if err != nil {
+		op.Err = err
+		return op
+	}
+	op.Key, op.KeyIs = ev.primary, plan.KeyText(c.Schema, ev.primary)
+	op.Plan = (&appendOp{ev, user}).plan
+	return op
+}
+
+func (a *appendOp) plan(in plan.Input) (plan.Step, error) {
+	if err := a.tooEarly(in.Now); err != nil {
+		return plan.Step{}, err
+	}
+	current, err := (&advancing{[]*event{a.event}, a.user, in}).action()
+	if err != nil {
+		return plan.Step{}, err
+	}
+	put, err := a.put(in)
+	if err != nil {
+		return plan.Step{}, err
+	}
+	return plan.Step{
+		Actions: []plan.Action{current, put},
+		Whole:   true,
+		Resolve: a.ownSeries(func(f []plan.Failure) plan.Resolution {
+			got, next, err := a.resolve(f[0], f[1], current, put, in.Joined)
+			switch {
+			case err != nil:
+				return plan.Resolution{Err: err}
+			case next != nil:
+				return plan.Resolution{Next: next}
+			case in.Joined:
+				return plan.Resolution{Err: &NotAppliedError{got.reason}}
+			}
+			return plan.Resolution{Outcome: got}
+		}),
+		Done: func(plan.Returned) (any, error) {
+			if in.Joined {
+				return outcome{applied: true, current: a.carried}, nil
+			}
+			return outcome{applied: true}, nil
+		},
+	}, nil
+}
+
+// resolve reads the outcome from the two failures. next is set when another request decides.
+func (a *appendOp) resolve(current, stored plan.Failure, advance, put plan.Action, joined bool) (outcome, *plan.Step, error) {
+	older := false
+	if current.Failed() {
+		var err error
+		if older, err = a.older(current.Image); err != nil {
+			return outcome{}, nil, err
+		}
+	}
+	switch {
+	case stored.Failed() && !a.same(stored.Image):
+		return outcome{reason: Collision, current: current.Image, stored: stored.Image}, nil, nil
+	case stored.Failed() && !current.Failed() && !joined:
+		// The event is there but the current item lags behind it: bring it up.
+		return outcome{}, a.repair(advance, stored.Image), nil
+	case stored.Failed():
+		return outcome{reason: Duplicate, current: current.Image, stored: stored.Image}, nil, nil
+	case !older:
+		return outcome{reason: ConditionFailed, current: current.Image}, nil, nil
+	case a.e.record && !joined:
+		return outcome{}, a.record(put, current.Image), nil
+	}
+	return outcome{reason: Older, current: current.Image}, nil, nil
+}
+
+// repair advances the current item to an event that is stored already.
+func (a *appendOp) repair(advance plan.Action, stored item.Item) *plan.Step {
+	return &plan.Step{
+		Actions: []plan.Action{advance, a.check()},
+		Whole:   true,
+		Resolve: a.ownSeries(func(f []plan.Failure) plan.Resolution {
+			if f[1].Failed() {
+				return plan.Resolution{Replan: plan.ErrConflict} // the event is gone meanwhile
+			}
+			return plan.Resolution{Outcome: outcome{reason: Duplicate, current: f[0].Image, stored: stored}}
+		}),
+		Done: func(plan.Returned) (any, error) { return outcome{reason: Duplicate, stored: stored}, nil },
+	}
+}
+
+// record keeps a late event in the history of an item that exists.
+func (a *appendOp) record(put plan.Action, current item.Item) *plan.Step {
+	exists := plan.Action{Kind: plan.Check, Table: a.c.Table, Key: a.primary, Cond: a.event.exists()}
+	return &plan.Step{
+		Actions: []plan.Action{exists, put},
+		Whole:   true,
+		Resolve: a.ownSeries(func(f []plan.Failure) plan.Resolution {
+			if f[0].Failed() {
+				return plan.Resolution{Replan: plan.ErrConflict} // the item is gone meanwhile
+			}
+			got := outcome{reason: Duplicate, current: current, stored: f[1].Image}
+			if !a.same(f[1].Image) {
+				got.reason = Collision
+			}
+			return plan.Resolution{Outcome: got}
+		}),
+		Done: func(plan.Returned) (any, error) { return outcome{reason: LateRecorded, current: current}, nil },
+	}
 }

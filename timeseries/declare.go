@@ -242,3 +242,10 @@ func (e *events) eventHalf(s *schema.Schema) *schema.KeyDef {
 	t.Segments = append(slices.Clone(t.Segments), key.Segment{Literal: "e"}, key.Segment{Field: f})
 	return &schema.KeyDef{Attr: s.SK.Attr, Template: &t, Parts: append(slices.Clone(s.SK.Parts), e.orderBy), Prefixed: true, Type: s.SK.Type}
 }
+
+// Record gives the schema lock the declaration. late and maxAhead say which events are stored, not how.
+func (e *events) Record(s *schema.Schema) schema.Record {
+	return schema.Record{Name: "timeseries.Events", Settings: []schema.Setting{
+		{Key: "events", Value: e.half.Template.Describe()}, {Key: "orderBy", Value: e.orderBy.Name}, {Key: "ttl", Value: schema.ForHowLong(e.ttl)},
+	}}
+}

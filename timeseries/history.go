@@ -1,6 +1,7 @@
 package timeseries
 
 import (
+	"context"
 	"reflect"
 	"time"
 
@@ -8,12 +9,11 @@ import (
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
 )
-
-const atMost = expr.Le
 
 // History reads the events of one series in the order of orderBy, entity.Desc for newest first. Conditions must be on
 // orderBy (entity.Between, Eq; Ge or Gt and Le or Lt, one of each; BeginsWith for strings); those on other fields go into
@@ -54,3 +54,25 @@ func history(c *core.Core, e *events, verb string, key reflect.Value, spec opt.S
 	}
 	return query.Build(src, key, spec)
 }
+
+// At returns the event that was the newest at t: the last one whose orderBy is not after t. It reads consistently and
+// passes over expired events; usually it costs one request. It needs an orderBy that is a time; for others, use
+// History with entity.Le and entity.Desc. Errors: entity.ErrNotFound; *entity.InputError.
+func (s *Series[T]) At(ctx context.Context, key T, t time.Time) (T, error) {
+	c := core.Of(s)
+	var none T
+	if err := c.Err(); err != nil {
+		return none, c.Wrap("At", "", err)
+	}
+	if s.e.orderBy.Key.Kind != timeKind {
+		return none, c.Wrap("At", "", &entity.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Field: s.e.orderBy.Field, Problem: "At needs an orderBy that is a time; use History with Le, Desc and First"})
+	}
+	return core.NewItemQuery[T](c, history(c, s.e, "At", reflect.ValueOf(key), opt.Spec{
+		Desc: true, Strong: true,
+		Range: []opt.Cond{{Op: atMost, Target: opt.Target{Attr: s.e.orderBy.Name}, Values: []any{t}}},
+	})).First(ctx)
+}
+
+const timeKind = key.Time
+
+const atMost = expr.Le

@@ -111,3 +111,10 @@ func (c *constraint) finish(d *schema.Decl) {
 		d.Problem(schema.CodeUniqueAppend, "the constraint is made of key parts alone, which appends bring without claiming anything")
 	}
 }
+
+// Record gives the schema lock the declaration.
+func (c *constraint) Record(*schema.Schema) schema.Record {
+	return schema.Record{Name: "unique.Constraint(" + c.name + ")", Settings: []schema.Setting{
+		{Key: "key", Value: c.key.Describe()}, {Key: "ttl", Value: schema.ForHowLong(c.ttl)},
+	}}
+}

@@ -2,8 +2,10 @@ package unique
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
@@ -12,6 +14,35 @@ import (
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
+
+// Repaired is what [Lookup.Repair] did.
+type Repaired struct {
+	Report    Report    // what it found
+	Fixed     []Finding // what it mended
+	Remaining []Finding // what it left: conflicts, and values that were written too often meanwhile
+}
+
+// String counts what was done.
+func (r Repaired) String() string {
+	return fmt.Sprintf("mended %s; left %s", count(r.Fixed), count(r.Remaining))
+}
+
+func count(findings []Finding) string {
+	n := map[Kind]int{}
+	for _, f := range findings {
+		n[f.Kind]++
+	}
+	var parts []string
+	for k := Orphaned; k <= Conflict; k++ {
+		if n[k] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[k], k))
+		}
+	}
+	if parts == nil {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
+}
 
 // Repair verifies, and then brings sentinels in step with the items: it deletes those that no item stands behind, gives
 // those that name the wrong item to the right one, and puts those that are missing. It changes sentinels only. Each is

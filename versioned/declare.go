@@ -92,3 +92,11 @@ func AnyVersion() entity.WriteOption {
 }
 
 type forWrite = opt.ForWrite
+
+// Record gives the schema lock the declaration.
+func (*lock) Record(*schema.Schema) schema.Record { return schema.Record{Name: "versioned.Lock"} }
+
+// Record gives the schema lock the declaration.
+func (r *retain) Record(*schema.Schema) schema.Record {
+	return schema.Record{Name: "versioned.Retain", Settings: []schema.Setting{{Key: "ttl", Value: schema.ForHowLong(r.ttl)}}}
+}

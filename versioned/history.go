@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -59,31 +57,6 @@ func decode[T any](c *core.Core) func(it item.Item, into any) error {
 	}
 }
 
-// deleted reports that a stored state is the one after a delete.
-func deleted(s *schema.Schema, it item.Item) bool {
-	if _, marked := it[schema.DeletedAttr]; marked || item.Equal(it[schema.KindAttr], item.S("d")) {
-		return true
-	}
-	name, _ := plan.DeletedAttr(s)
-	_, dated := it[name]
-	return dated && s.Options.Interop // nothing else marks a copy there, nor what effect-dynamodb keeps of one at a restore
-}
-
-// since is when the item came into a state.
-func since(s *schema.Schema, it item.Item) (time.Time, bool) {
-	if s.UpdatedAt == nil {
-		return time.Time{}, false
-	}
-	t, err := s.UpdatedAt.Format.FromValue(it[s.UpdatedAt.Name])
-	return t, err == nil
-}
-
-// subject is the item whose history is read.
-func subject(c *core.Core, verb string, v reflect.Value) (*plan.Op, error) {
-	primary, parts, err := plan.Key(c.Schema, v)
-	return &plan.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Key: primary, KeyIs: plan.KeyText(c.Schema, primary), Parts: parts}, err
-}
-
 // Get returns version n of the item with key's primary key: of the current item, of a deleted copy, or of a snapshot,
 // looked for in this order, because states only move that way. All reads are strongly consistent; it costs one to three
 // requests. Errors: entity.ErrNotFound; *entity.InputError.
@@ -107,93 +80,6 @@ func get(ctx context.Context, c *core.Core, key reflect.Value, n int64, f func(i
 		}
 		return f(it)
 	})
-}
-
-// raw reads version n as it is stored.
-func raw(ctx context.Context, c *core.Core, r plan.Reader, op *plan.Op, n int64) (item.Item, error) {
-	now := c.Runner.Clock()
-	if n < 0 || n > maxVersion {
-		return nil, &entity.InputError{Code: plan.CodeValue, Type: c.Schema.Type.String(), Problem: "a version is a number from 0 to 999999999999"}
-	}
-	current, err := r.Get(ctx, op.Table, op.Key, true)
-	if err != nil {
-		return nil, err
-	}
-	if current != nil {
-		if err := plan.SameCase(c.Schema, op.Parts, current); err != nil || plan.StoredVersion(c.Schema, current) == n {
-			return current, err
-		}
-	}
-	others, err := copies(ctx, r, op, now)
-	if err != nil {
-		return nil, err
-	}
-	var copied item.Item
-	for _, it := range others {
-		switch {
-		case plan.StoredVersion(c.Schema, it) != n:
-		case isCurrent(op, it) || !c.Schema.Options.Interop:
-			return it, nil
-		case copied == nil: // a copy of effect-dynamodb has the version of the state before it
-			copied = it
-		}
-	}
-	at := plan.KeyOf(c.Schema, plan.Satellite(c.Schema, op.Key, infix+versionText(n), kind))
-	it, err := r.Get(ctx, op.Table, at, true)
-	switch {
-	case err != nil:
-		return nil, err
-	case it != nil && !plan.Expired(c.Schema, it, now):
-		return it, plan.SameCase(c.Schema, op.Parts, it)
-	case copied != nil:
-		return copied, nil
-	}
-	return nil, plan.ErrNotFound
-}
-
-// latest reads the states that have no snapshot yet, or may have none: the current item, if there is one, first, then
-// the deleted copies, the newest first.
-func latest(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
-	var all []item.Item
-	current, err := r.Get(ctx, op.Table, op.Key, true)
-	if err != nil {
-		return nil, err
-	}
-	if current != nil {
-		if err := plan.SameCase(op.Schema, op.Parts, current); err != nil {
-			return nil, err
-		}
-		all = append(all, current)
-	}
-	deleted, err := copies(ctx, r, op, now)
-	return append(all, deleted...), err
-}
-
-// copies reads the deleted copies that have not expired, the newest first.
-func copies(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
-	m, ok := schema.Feature[plan.SoftDeleter](op.Schema)
-	if !ok {
-		return nil, nil
-	}
-	var all []item.Item
-	desc, strong := false, true
-	in := &dynamodb.QueryInput{TableName: &op.Table, ScanIndexForward: &desc, ConsistentRead: &strong}
-	plan.Among(in, op.Schema, op.Key, m.Infix())
-	for {
-		out, err := r.Query(ctx, in)
-		if err != nil {
-			return nil, err
-		}
-		for _, it := range out.Items {
-			if err := plan.SameCase(op.Schema, op.Parts, it); err != nil {
-				return nil, err
-			}
-		}
-		all = append(all, slices.DeleteFunc(out.Items, func(it item.Item) bool { return plan.Expired(op.Schema, it, now) })...)
-		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(out.LastEvaluatedKey) == 0 {
-			return all, nil
-		}
-	}
 }
 
 // At returns the state that the item was in at t: the one with the highest version whose updated_at is not after t. It
@@ -239,4 +125,114 @@ func at(ctx context.Context, c *core.Core, key reflect.Value, t time.Time, f fun
 		}
 		return plan.ErrNotFound
 	})
+}
+
+// FieldChange is an attribute that two states have different values of.
+type FieldChange struct {
+	Attribute string // its name in DynamoDB
+	Field     string // the struct field
+	Before    any    // the field's value in the first state; nil when the state does not have the attribute
+	After     any    // the field's value in the second state; nil when the state does not have the attribute
+}
+
+// Diff compares versions a and b of the item with key's primary key, attribute by attribute, in the order of the struct.
+// Attributes that T does not have are not compared. It costs what two Gets cost. Errors: entity.ErrNotFound.
+func (h *History[T]) Diff(ctx context.Context, key T, a, b int64) ([]FieldChange, error) {
+	c := core.Of(h)
+	op, err := subject(c, "History.Diff", reflect.ValueOf(key))
+	if err != nil {
+		return nil, c.Wrap(op.Verb, op.KeyIs, err)
+	}
+	var diff []FieldChange
+	err = c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
+		before, err := raw(ctx, c, c.Runner, op, a)
+		if err != nil {
+			return err
+		}
+		after, err := raw(ctx, c, c.Runner, op, b)
+		if err != nil {
+			return err
+		}
+		diff, err = compare(c, before, after)
+		return err
+	})
+	return diff, err
+}
+
+func compare(c *core.Core, before, after item.Item) ([]FieldChange, error) {
+	was, is := reflect.New(c.Schema.Type), reflect.New(c.Schema.Type)
+	if err := c.Decode(before, was.Interface()); err != nil {
+		return nil, err
+	}
+	if err := c.Decode(after, is.Interface()); err != nil {
+		return nil, err
+	}
+	var diff []FieldChange
+	for _, a := range c.Schema.Attrs {
+		x, y := before[a.Name], after[a.Name]
+		if item.Equal(x, y) {
+			continue
+		}
+		d := FieldChange{Attribute: a.Name, Field: a.Field}
+		if x != nil {
+			d.Before = fieldValue(was.Elem(), a.Index)
+		}
+		if y != nil {
+			d.After = fieldValue(is.Elem(), a.Index)
+		}
+		diff = append(diff, d)
+	}
+	return diff, nil
+}
+
+// fieldValue is the value of a field; of a pointer, what it points to.
+func fieldValue(v reflect.Value, index []int) any {
+	fv, err := v.FieldByIndexErr(index)
+	for err == nil && fv.Kind() == reflect.Pointer && !fv.IsNil() {
+		fv = fv.Elem()
+	}
+	if err != nil || fv.Kind() == reflect.Pointer {
+		return nil
+	}
+	return fv.Interface()
+}
+
+// WriteOption is accepted by [History.Revert]: entity.If, [Expect].
+type WriteOption = entity.WriteOption
+
+// Revert gives the item the content of version n, as a new version, and returns it. Key parts, and fields that are
+// immutable, set once or the library's own, stay as they are; attributes that T does not have stay too. It is an Update
+// of everything else that differs: planned from the item as read, guarded, and planned again after a lost race. It costs
+// the reads of Get and an Update. Errors: entity.ErrNotFound when the item or the version is not there, entity.ErrDeleted
+// too when the item can be restored; a *[ConflictError]; a *unique.ViolationError; entity.ErrConditionFailed.
+func (h *History[T]) Revert(ctx context.Context, key T, n int64, opts ...WriteOption) (stored T, err error) {
+	err = revert(core.Of(h), reflect.ValueOf(key), n, opt.Writes(opts)).Run(ctx, &stored)
+	return stored, err
+}
+
+// Op builds writes as values.
+func (h *History[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(h)} }
+
+// Ops builds the writes of a history as values.
+type Ops[T any] struct{ handle }
+
+// Revert is [History.Revert] as a value.
+func (o Ops[T]) Revert(key T, n int64, opts ...WriteOption) entity.Write[T] {
+	return core.NewWrite[T](revert(core.Of(o), reflect.ValueOf(key), n, opt.Writes(opts)))
+}
+
+// revert plans to give an item the content of version n.
+func revert(c *core.Core, key reflect.Value, n int64, spec opt.Spec) *core.Operation {
+	op := plan.NewRevert(c.Schema, c.Table, key, spec)
+	if op.Err == nil {
+		op.Prepare = func(ctx context.Context, r plan.Reader, in *plan.Input) error {
+			it, err := raw(ctx, c, r, op, n)
+			in.Found = it
+			if err != nil && plan.Live(c.Schema, in.Image, in.Now) {
+				err = &plan.ItemPresent{Err: err} // what is not there is the version
+			}
+			return err
+		}
+	}
+	return core.ItemOperation(c, op)
 }

@@ -3,15 +3,131 @@ package versioned
 import (
 	"context"
 	"iter"
+	"reflect"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
 )
+
+// deleted reports that a stored state is the one after a delete.
+func deleted(s *schema.Schema, it item.Item) bool {
+	if _, marked := it[schema.DeletedAttr]; marked || item.Equal(it[schema.KindAttr], item.S("d")) {
+		return true
+	}
+	name, _ := plan.DeletedAttr(s)
+	_, dated := it[name]
+	return dated && s.Options.Interop // nothing else marks a copy there, nor what effect-dynamodb keeps of one at a restore
+}
+
+// since is when the item came into a state.
+func since(s *schema.Schema, it item.Item) (time.Time, bool) {
+	if s.UpdatedAt == nil {
+		return time.Time{}, false
+	}
+	t, err := s.UpdatedAt.Format.FromValue(it[s.UpdatedAt.Name])
+	return t, err == nil
+}
+
+// subject is the item whose history is read.
+func subject(c *core.Core, verb string, v reflect.Value) (*plan.Op, error) {
+	primary, parts, err := plan.Key(c.Schema, v)
+	return &plan.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Key: primary, KeyIs: plan.KeyText(c.Schema, primary), Parts: parts}, err
+}
+
+// raw reads version n as it is stored.
+func raw(ctx context.Context, c *core.Core, r plan.Reader, op *plan.Op, n int64) (item.Item, error) {
+	now := c.Runner.Clock()
+	if n < 0 || n > maxVersion {
+		return nil, &entity.InputError{Code: plan.CodeValue, Type: c.Schema.Type.String(), Problem: "a version is a number from 0 to 999999999999"}
+	}
+	current, err := r.Get(ctx, op.Table, op.Key, true)
+	if err != nil {
+		return nil, err
+	}
+	if current != nil {
+		if err := plan.SameCase(c.Schema, op.Parts, current); err != nil || plan.StoredVersion(c.Schema, current) == n {
+			return current, err
+		}
+	}
+	others, err := copies(ctx, r, op, now)
+	if err != nil {
+		return nil, err
+	}
+	var copied item.Item
+	for _, it := range others {
+		switch {
+		case plan.StoredVersion(c.Schema, it) != n:
+		case isCurrent(op, it) || !c.Schema.Options.Interop:
+			return it, nil
+		case copied == nil: // a copy of effect-dynamodb has the version of the state before it
+			copied = it
+		}
+	}
+	at := plan.KeyOf(c.Schema, plan.Satellite(c.Schema, op.Key, infix+versionText(n), kind))
+	it, err := r.Get(ctx, op.Table, at, true)
+	switch {
+	case err != nil:
+		return nil, err
+	case it != nil && !plan.Expired(c.Schema, it, now):
+		return it, plan.SameCase(c.Schema, op.Parts, it)
+	case copied != nil:
+		return copied, nil
+	}
+	return nil, plan.ErrNotFound
+}
+
+// latest reads the states that have no snapshot yet, or may have none: the current item, if there is one, first, then
+// the deleted copies, the newest first.
+func latest(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
+	var all []item.Item
+	current, err := r.Get(ctx, op.Table, op.Key, true)
+	if err != nil {
+		return nil, err
+	}
+	if current != nil {
+		if err := plan.SameCase(op.Schema, op.Parts, current); err != nil {
+			return nil, err
+		}
+		all = append(all, current)
+	}
+	deleted, err := copies(ctx, r, op, now)
+	return append(all, deleted...), err
+}
+
+// copies reads the deleted copies that have not expired, the newest first.
+func copies(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
+	m, ok := schema.Feature[plan.SoftDeleter](op.Schema)
+	if !ok {
+		return nil, nil
+	}
+	var all []item.Item
+	desc, strong := false, true
+	in := &dynamodb.QueryInput{TableName: &op.Table, ScanIndexForward: &desc, ConsistentRead: &strong}
+	plan.Among(in, op.Schema, op.Key, m.Infix())
+	for {
+		out, err := r.Query(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		for _, it := range out.Items {
+			if err := plan.SameCase(op.Schema, op.Parts, it); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, slices.DeleteFunc(out.Items, func(it item.Item) bool { return plan.Expired(op.Schema, it, now) })...)
+		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(out.LastEvaluatedKey) == 0 {
+			return all, nil
+		}
+	}
+}
 
 // listing is one run over the states of an item in the order of their versions, each once: what the current item and
 // the deleted copies hold is merged with the snapshots. They are read in this order, because states only move that way.

@@ -1,0 +1,263 @@
+package timeseries
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// event is one event to be appended: what it carries, encoded and checked.
+type event struct {
+	c       *core.Core
+	e       *events
+	primary item.Item // of the current item
+	sortKey string    // of the event item
+	clock   types.AttributeValue
+	carried item.Item // key parts, orderBy and the append fields that were given
+}
+
+// newEvent encodes v. Fields that are neither key, orderBy nor append are left out.
+func newEvent(c *core.Core, e *events, v reflect.Value) (*event, error) {
+	s := c.Schema
+	primary, parts, err := plan.Key(s, v)
+	if err != nil {
+		return nil, err
+	}
+	ev := &event{c: c, e: e, primary: primary, carried: parts}
+	var missing []error
+	for _, a := range s.Attrs {
+		if !a.Append && a != e.orderBy {
+			continue
+		}
+		av, err := plan.EncodeAttr(s, a, v)
+		if err != nil {
+			return nil, err
+		}
+		_, null := av.(*types.AttributeValueMemberNULL)
+		switch {
+		case a == e.orderBy:
+			if err := plan.Present(s, a, av); err != nil {
+				return nil, err
+			}
+			ev.clock = av
+		case a.Required() && item.Empty(av):
+			missing = append(missing, &plan.InputError{Code: plan.CodeRequired, Type: s.Type.String(), Field: a.Field, Problem: a.WhyRequired()})
+			continue
+		case av == nil || null && a.Nilable():
+			continue // not reported
+		}
+		ev.carried[a.Name] = av
+	}
+	if err := plan.Joined(append(missing, ev.validate(v)...)); err != nil {
+		return nil, err
+	}
+	return ev, ev.compose()
+}
+
+// validate asks the fields that the event carries.
+func (ev *event) validate(v reflect.Value) []error {
+	var errs []error
+	for _, a := range ev.c.Schema.Attrs {
+		fv, err := v.FieldByIndexErr(a.Index)
+		if av, carried := ev.carried[a.Name]; err == nil && carried {
+			errs = append(errs, plan.ValidateField(ev.c.Schema, a, fv, av)...)
+		}
+	}
+	return errs
+}
+
+func (ev *event) compose() error {
+	text, _, err := ev.e.half.Template.Compose(ev.carried)
+	if err != nil {
+		return plan.KeyError(ev.c.Schema, err)
+	}
+	if len(text) > plan.MaxSortKey {
+		return &plan.SizeError{Type: ev.c.Schema.Type.String(), Problem: fmt.Sprintf("the sort key of the event is %d bytes long, %d are allowed", len(text), plan.MaxSortKey)}
+	}
+	ev.sortKey = text
+	return nil
+}
+
+// tooEarly refuses an event that is further in the future than maxAhead allows.
+func (ev *event) tooEarly(now time.Time) error {
+	if ev.e.maxAhead == 0 {
+		return nil
+	}
+	t, err := ev.e.orderBy.Format.FromValue(ev.clock)
+	if err != nil || !t.After(now.Add(ev.e.maxAhead)) {
+		return err
+	}
+	return &plan.InputError{Code: plan.CodeAhead, Type: ev.c.Schema.Type.String(), Field: ev.e.orderBy.Field, Problem: fmt.Sprintf("the event is more than %s ahead of the clock; it would block later events", ev.e.maxAhead)}
+}
+
+// key is the primary key of the event item.
+func (ev *event) key() item.Item {
+	k := item.Clone(ev.primary)
+	k[ev.e.half.Attr] = item.S(ev.sortKey)
+	return k
+}
+
+// item is the event item.
+func (ev *event) item(in plan.Input) (item.Item, error) {
+	s := ev.c.Schema
+	it := item.Clone(ev.carried)
+	for name, av := range ev.key() {
+		it[name] = av
+	}
+	at, err := s.Options.Precision.Value(in.Now)
+	if err != nil {
+		return nil, err
+	}
+	it[schema.EntityAttr] = item.S(s.Name)
+	if s.HasMetadata {
+		it[schema.KindAttr], it[schema.AtAttr], it[schema.WriteAttr] = item.S("e"), at, item.S(in.WriteID)
+	}
+	if s.Payload > 1 {
+		it[schema.PayloadAttr] = item.N(strconv.Itoa(s.Payload))
+	}
+	if ev.e.ttl > 0 {
+		it[s.Options.TTL] = item.N(strconv.FormatInt(in.Now.Unix()+int64(ev.e.ttl/time.Second), 10))
+	}
+	return it, plan.CheckSize(s, it)
+}
+
+// put is the action that stores the event.
+func (ev *event) put(in plan.Input) (plan.Action, error) {
+	it, err := ev.item(in)
+	return plan.Action{
+		Kind: plan.Put, Table: ev.c.Table, Key: ev.key(), Item: it, Cond: plan.Absent(ev.c.Schema), WriteID: plan.WriteID(ev.c.Schema, in),
+		Final: func(stored item.Item) bool { return stored != nil }, // an event that is there stays
+	}, err
+}
+
+// check is the action that demands that the event is stored.
+func (ev *event) check() plan.Action {
+	return plan.Action{Kind: plan.Check, Table: ev.c.Table, Key: ev.key(), Cond: plan.There(ev.c.Schema)}
+}
+
+// same reports that a stored event carries what ev carries: the append fields are equal.
+func (ev *event) same(stored item.Item) bool {
+	for _, a := range ev.c.Schema.Attrs {
+		if a.Append && !item.Equal(ev.carried[a.Name], stored[a.Name]) {
+			return false
+		}
+	}
+	return true
+}
+
+// exists holds while there is a current item.
+func (ev *event) exists() expr.Cond {
+	return expr.All(plan.There(ev.c.Schema), plan.CaseGuard(ev.c.Schema, ev.carried))
+}
+
+// ownSeries makes an error of a refusal by an item of a series whose key differs from ev's in case.
+func (ev *event) ownSeries(resolve func([]plan.Failure) plan.Resolution) func([]plan.Failure) plan.Resolution {
+	return func(failed []plan.Failure) plan.Resolution {
+		for _, f := range failed {
+			if err := plan.SameCase(ev.c.Schema, ev.carried, f.Image); err != nil {
+				return plan.Resolution{Err: err}
+			}
+		}
+		return resolve(failed)
+	}
+}
+
+// older reports that a current item's orderBy is at or after ev's. nil, or an item without orderBy, is older than any.
+func (ev *event) older(current item.Item) (bool, error) {
+	av, ok := current[ev.e.orderBy.Name]
+	if !ok {
+		return false, nil
+	}
+	order, ok := expr.Compares(av, ev.clock)
+	if !ok {
+		return false, &OrderByTypeError{ev.e.orderBy.Name}
+	}
+	return order >= 0, nil
+}
+
+// advance is the action that brings the current item up to evs, which are in ascending order: later events win, fields
+// that none of them carries stay. It holds only while the current item is older than first.
+func advance(evs []*event, first *event, user expr.Cond, in plan.Input) (plan.Action, error) {
+	c, e := first.c, first.e
+	s := c.Schema
+	folded := item.Item{}
+	for _, ev := range evs {
+		for name, av := range ev.carried {
+			folded[name] = av
+		}
+	}
+	var changes []expr.Change
+	for _, a := range s.Attrs {
+		av, ok := folded[a.Name]
+		if _, native := first.primary[a.Name]; ok && !native {
+			changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: av})
+		}
+	}
+	if a := s.CreatedAt; a != nil {
+		av, err := plan.TimeValue(a, in.Now)
+		if err != nil {
+			return plan.Action{}, err
+		}
+		changes = append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(a.Name), Value: av})
+	}
+	halves, err := plan.KeepInStep(s, folded, changes)
+	if err != nil {
+		return plan.Action{}, err
+	}
+	changes = append(append(changes, halves...), plan.HiddenChanges(s, in.WriteID)...)
+	clock := expr.Attr(e.orderBy.Name)
+	newer := expr.Any(expr.Compare(expr.NotExists, clock), expr.Compare(expr.Lt, clock, first.clock))
+	cond := expr.All(newer, user, plan.CaseGuard(s, first.carried))
+	return plan.Action{
+		Kind: plan.Update, Table: c.Table, Key: first.primary, Changes: changes, Cond: cond, WriteID: plan.WriteID(s, in),
+		Final: func(current item.Item) bool { // orderBy never goes back
+			older, err := first.older(current)
+			return older && err == nil
+		},
+	}, nil
+}
+
+// advancing is the advance of a current item that one transaction makes for several appends.
+type advancing struct {
+	evs  []*event // in ascending order
+	user expr.Cond
+	in   plan.Input // of the last event, whose write id the item carries
+}
+
+// Fold joins the advances of two appends of one series: the later events win.
+func (a *advancing) Fold(other plan.Folder) (plan.Action, bool) {
+	b, ok := other.(*advancing)
+	if !ok {
+		return plan.Action{}, false
+	}
+	byKey := func(x, y *event) int { return strings.Compare(x.sortKey, y.sortKey) }
+	both := &advancing{slices.Concat(a.evs, b.evs), expr.All(a.user, b.user), a.in}
+	slices.SortFunc(both.evs, byKey)
+	for _, ev := range both.evs {
+		if plan.SameCase(ev.c.Schema, ev.carried, both.evs[0].carried) != nil {
+			return plan.Action{}, false
+		}
+	}
+	if byKey(a.evs[len(a.evs)-1], b.evs[len(b.evs)-1]) < 0 {
+		both.in = b.in
+	}
+	folded, err := both.action()
+	return folded, err == nil
+}
+
+func (a *advancing) action() (plan.Action, error) {
+	act, err := advance(a.evs, a.evs[0], a.user, a.in)
+	act.Fold = a
+	return act, err
+}
