@@ -35,7 +35,7 @@ func codeOf(err error) string {
 	return ""
 }
 
-func TestTTL_StandsAloneBesideFeaturesThatKeepMoreThanTheItem(t *testing.T) {
+func TestTTL_IsRefusedWithFeaturesThatKeepMoreThanTheItem(t *testing.T) {
 	t.Parallel()
 	type withUnique struct {
 		_     entity.Key        `name:"A" pk:"$#{id}" sk:"$"`

@@ -37,20 +37,7 @@ const (
 	trackerSK = "$app#v1#tracker"
 )
 
-// halves are the index keys of the current item.
-func (w *world[T]) halves(pk, sk string) map[string]string {
-	w.t.Helper()
-	out := map[string]string{}
-	it := w.partition(pk)[sk]
-	for _, name := range []string{"gsi1pk", "gsi1sk", "gsi2pk", "gsi2sk", "gsi3pk", "gsi3sk"} {
-		if v, ok := it[name]; ok {
-			out[name] = v[len("S "):]
-		}
-	}
-	return out
-}
-
-func TestIndex_HalvesAreRightAfterEveryAppendAndEnrichment(t *testing.T) {
+func TestIndex_KeysAreRightAfterEveryAppendAndEnrichment(t *testing.T) {
 	t.Parallel()
 	w := open[Tracker](t)
 	f := entity.Fields[Tracker]()
@@ -94,7 +81,7 @@ func TestIndex_HalvesAreRightAfterEveryAppendAndEnrichment(t *testing.T) {
 	require.Equal(t, want, w.halves(trackerPK, trackerSK), "an empty string is no key")
 }
 
-func TestIndex_HalvesAreRightAfterABulkAppend(t *testing.T) {
+func TestIndex_KeysAreRightAfterABulkAppend(t *testing.T) {
 	t.Parallel()
 	w := open[Tracker](t)
 	_, err := w.AppendAll(w.ctx, []Tracker{
@@ -195,4 +182,28 @@ func TestIndex_HalfThatAnAppendCannotComposeIsRefusedWhenTheStoreIsBuilt(t *test
 			assert.Equal(t, "EDD-9017", refused.Code, name)
 		}
 	}
+}
+
+type Zoned struct {
+	Zone string `dynamodbav:"zone" entity:"append"`
+}
+
+// zonedVote can lack its zone as a whole, beside a kind that every event has.
+type zonedVote struct {
+	_    entity.Key        `name:"ZonedVote" pk:"$#{id}" sk:"$"`
+	_    entity.GSI        `name:"byZone" index:"gsi1" pk:"$#{zone}#{kind}" sk:"$#{id}"`
+	_    timeseries.Events `orderBy:"at"`
+	ID   string            `dynamodbav:"id"`
+	At   time.Time         `dynamodbav:"at"`
+	Kind string            `dynamodbav:"kind" entity:"append"`
+	*Zoned
+}
+
+func TestEvents_AFieldBehindAnEmbeddedPointerCanBeLeftOutOfAnEvent(t *testing.T) {
+	t.Parallel()
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
+	_, err := timeseries.New[zonedVote](db)
+	var mistake *entity.SchemaError
+	require.ErrorAs(t, err, &mistake)
+	require.Equal(t, "EDD-9017", mistake.Code)
 }

@@ -1,6 +1,9 @@
 package timeseries_test
 
 import (
+	"math/rand/v2"
+	"strings"
+	"testing"
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -89,3 +92,46 @@ func reading(seq int64, value int) Meter { return Meter{MeterID: "m-1", Seq: seq
 func entry(mark, text string) Journal { return Journal{Book: "b", Mark: mark, Text: text} }
 
 func ptr[V any](v V) *V { return &v }
+
+// shuffled is in another order, the same one each time.
+func shuffled[V any](vs []V) []V {
+	out := append([]V(nil), vs...)
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}
+
+// readings are n meter events from a sequence number on, each with a value and every third one with a note.
+func readings(meter string, from int64, n int) []Meter {
+	evs := make([]Meter, n)
+	for i := range evs {
+		seq := from + int64(i)
+		evs[i] = Meter{MeterID: meter, Seq: seq, Value: int(seq * 10)}
+		if seq%3 == 0 {
+			evs[i].Note = ptr(strings.Repeat("n", int(seq%7)))
+		}
+	}
+	return evs
+}
+
+// minutes are the times of events of [device], in minutes after the start.
+func minutes(evs []Telemetry) []int {
+	out := []int{}
+	for _, ev := range evs {
+		out = append(out, int(ev.Timestamp.Sub(start).Minutes()))
+	}
+	return out
+}
+
+func fiveTicks(t *testing.T) *world[Telemetry] {
+	w := open[Telemetry](t)
+	w.seed(tick(0, 0), tick(5, 5), tick(10, 10), tick(15, 15), tick(20, 20))
+	return w
+}
+
+func reasons[T any](rs []timeseries.Result[T]) []timeseries.Reason {
+	out := make([]timeseries.Reason, len(rs))
+	for i, r := range rs {
+		out[i] = r.Reason
+	}
+	return out
+}

@@ -8,12 +8,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/testsize"
+	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
+	"github.com/dynastrata/dynastrata/versioned"
 )
 
 // damaged has items a to f, made by make, with one damage of every kind.
@@ -75,7 +79,7 @@ func checkDamaged[T any](t *testing.T, b *bed, attr string, l *unique.Lookup[T],
 	b.bijective(t, attr)
 }
 
-func TestVerify_FindsAndRepairMendsWhatOthersHaveDamaged(t *testing.T) {
+func TestVerify_FindsAndRepairFixesDamage(t *testing.T) {
 	t.Parallel()
 	t.Run("$", func(t *testing.T) {
 		t.Parallel()
@@ -202,7 +206,7 @@ func TestVerify_ClaimsOfLimitedDurationLeaveTheirItems(t *testing.T) {
 	require.Nil(t, b.sentinel(t, "once"))
 }
 
-func TestVerify_OthersInTheTableAreNoneOfItsBusiness(t *testing.T) {
+func TestVerify_IgnoresOtherItemsOfTheTable(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, "pk", "sk")
 	people, l := prepare[Person](t, b, "email")
@@ -271,4 +275,122 @@ func TestVerify_TakesNoOptionButSegments(t *testing.T) {
 		require.ErrorAs(t, err, &bad)
 	}
 	require.Empty(t, b.wire.Requests())
+}
+
+// In a table that is shared with effect-dynamodb nothing but its key tells a snapshot or a copy from a current item.
+func TestVerify_InASharedTableSnapshotsAndCopiesAreNoOwnersOfOldValues(t *testing.T) {
+	t.Parallel()
+	type account struct {
+		_       entity.Key           `name:"Account" pk:"$#id_{id}" sk:"$"`
+		_       lifecycle.SoftDelete `ttl:"30d" unique:"reserve"`
+		_       unique.Constraint    `name:"email" fields:"email"`
+		_       versioned.Retain
+		ID      string `dynamodbav:"id"`
+		Email   string `dynamodbav:"email,omitempty"`
+		Version int64  `dynamodbav:"version" entity:"version"`
+	}
+	b := newBed(t, "pk", "sk")
+	client := dynamodb.New(b.raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = b.wire })
+	var err error
+	b.db, err = entity.Open(client, entity.Config{
+		Table: b.table, Clock: b.now, Interop: true, TimePrecision: time.Millisecond, Namespace: entity.Namespace{Casing: entity.LowerCase},
+	})
+	require.NoError(t, err)
+	s, l := prepare[account](t, b, "email")
+	f := entity.Fields[account]()
+	for _, id := range []string{"a", "b", "c"} {
+		_, err := s.Create(t.Context(), account{ID: id, Email: "old-" + id})
+		require.NoError(t, err)
+		_, err = s.Update(t.Context(), account{ID: id}, entity.Set(&f.Email, "new-"+id))
+		require.NoError(t, err)
+	}
+	_, err = s.Create(t.Context(), account{ID: "none"})
+	require.NoError(t, err)
+	require.NoError(t, s.Delete(t.Context(), account{ID: "b"}))
+	r, err := l.Verify(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, unique.Report{Items: 3, Sentinels: 3}, r)
+
+	want := b.rows(t)
+	for _, v := range []string{"email_new-a", "email_new-b", "new-a", "new-b"} {
+		if it := b.sentinel(t, v); it != nil {
+			b.remove(t, it)
+		}
+	}
+	require.Len(t, b.rows(t), len(want)-2)
+	done, err := l.Repair(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"unclaimed", "unclaimed"}, kinds(done.Fixed))
+	require.ElementsMatch(t, want, b.rows(t), "byte by byte what was there")
+}
+
+// Meter is a series whose enrichment has a unique value.
+type Meter struct {
+	_      entity.Key        `name:"Meter" pk:"$#{site}" sk:"$#{id}"`
+	_      timeseries.Events `orderBy:"at" ttl:"7d"`
+	_      unique.Constraint `name:"serial" fields:"serial"`
+	Site   string            `dynamodbav:"site"`
+	ID     string            `dynamodbav:"id"`
+	At     time.Time         `dynamodbav:"at"`
+	Level  int               `dynamodbav:"level" entity:"append"`
+	Serial string            `dynamodbav:"serial,omitempty"`
+}
+
+// The constraint of a series is opened from its handle; events beside the items are no owners.
+func TestSeries_FindVerifyAndRepair(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, "pk", "sk")
+	s, err := timeseries.New[Meter](b.db)
+	require.NoError(t, err)
+	require.NoError(t, b.db.CreateTables(t.Context()))
+	l, err := unique.Of(s, "serial")
+	require.NoError(t, err)
+	ctx := t.Context()
+	for n, id := range []string{"a", "b", "c"} {
+		_, _, err := s.Upsert(ctx, Meter{Site: "s", ID: id, Serial: "no-" + id})
+		require.NoError(t, err)
+		for i := range 3 {
+			r, err := s.Append(ctx, Meter{Site: "s", ID: id, At: start.Add(time.Duration(n*3+i) * time.Second), Level: i})
+			require.NoError(t, err)
+			require.True(t, r.Applied)
+		}
+	}
+	var taken *unique.ViolationError
+	_, err = s.Update(ctx, Meter{Site: "s", ID: "c"}, entity.Set(&entity.Fields[Meter]().Serial, "no-a"))
+	require.ErrorAs(t, err, &taken)
+	require.Equal(t, unique.Owner{PK: "$app#v1#meter#s", SK: "$app#v1#meter#a"}, taken.Owner)
+
+	got, err := l.Find(ctx, Meter{Serial: "no-b"})
+	require.NoError(t, err)
+	require.Equal(t, Meter{Site: "s", ID: "b", At: start.Add(5 * time.Second), Level: 2, Serial: "no-b"}, got)
+	_, err = l.Find(ctx, Meter{Serial: "no-d"})
+	require.ErrorIs(t, err, entity.ErrNotFound)
+
+	r, err := l.Verify(ctx)
+	require.NoError(t, err)
+	require.Equal(t, unique.Report{Items: 3, Sentinels: 3}, r)
+
+	claim := b.sentinel(t, "no-a")
+	b.remove(t, claim)
+	claim["pk"] = text("$app#v1#meter.serial#no-z")
+	b.put(t, claim) // orphaned, as nobody has it
+	moved := b.sentinel(t, "no-b")
+	moved["_entity_sk"] = text("$app#v1#meter#c")
+	b.put(t, moved)
+	done, err := l.Repair(ctx, entity.Segments(3))
+	require.NoError(t, err)
+	require.Equal(t, []string{"misowned", "orphaned", "unclaimed"}, kinds(done.Fixed))
+	require.Empty(t, done.Remaining)
+	for _, id := range []string{"a", "b", "c"} {
+		got, err := l.Find(ctx, Meter{Serial: "no-" + id})
+		require.NoError(t, err)
+		require.Equal(t, id, got.ID)
+	}
+
+	_, err = unique.Of(s, "other")
+	var mistake *entity.SchemaError
+	require.ErrorAs(t, err, &mistake)
+	require.NoError(t, s.Purge(ctx, Meter{Site: "s", ID: "a"}))
+	_, err = l.Find(ctx, Meter{Serial: "no-a"})
+	require.ErrorIs(t, err, entity.ErrNotFound)
 }

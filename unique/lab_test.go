@@ -182,3 +182,13 @@ func (b *bed) bijective(t *testing.T, attr string) {
 	}
 	require.Equal(t, owners, sentinels, fmt.Sprintf("%d items", len(owners)))
 }
+
+// operations returns what was requested since the last call, and forgets it.
+func (b *bed) operations() []string {
+	var names []string
+	for _, r := range b.wire.Requests() {
+		names = append(names, r.Operation)
+	}
+	b.wire.Reset()
+	return names
+}

@@ -59,7 +59,7 @@ func states(t *testing.T, h *versioned.History[kept], id string) []state {
 
 // An item that something else has made again, beside the history of an earlier life, has a version that is taken. It must
 // not be stuck: its history goes on after the earlier one.
-func TestRetain_AnItemMadeAnewBehindItsBackCountsOn(t *testing.T) {
+func TestRetain_AnItemRecreatedWithoutHistoryCountsOn(t *testing.T) {
 	t.Parallel()
 	client, table := localdb.Test(t)
 	db, err := entity.Open(client, entity.Config{Table: table, NewID: rand.Text})

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -122,7 +123,7 @@ func TestRepair_IsSafeAgainstAWriteInBetween(t *testing.T) {
 }
 
 // Repair runs while others create, change and delete; no claim is lost and none is left behind.
-func TestRepair_BesideAStormOfWrites(t *testing.T) {
+func TestRepair_DuringAStormOfWrites(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -219,4 +220,114 @@ func TestRepair_CanBeStoppedAndRunAgain(t *testing.T) {
 	require.Greater(t, stops, 3)
 	require.Positive(t, mended)
 	b.bijective(t, "email")
+}
+
+// between runs Repair, and write just before the first transaction of it arrives.
+func between[T any](t *testing.T, b *bed, l *unique.Lookup[T], write func(*entity.Store[T])) unique.Repaired {
+	t.Helper()
+	beside, err := entity.New[T](b.open(t, faults.New(b.raw.Options().HTTPClient), 0))
+	require.NoError(t, err)
+	arrived, release := b.wire.Hold(func(r faults.Request) bool { return r.Operation == "TransactWriteItems" })
+	type result struct {
+		done unique.Repaired
+		err  error
+	}
+	results := make(chan result, 1)
+	go func() {
+		done, err := l.Repair(t.Context())
+		results <- result{done, err}
+	}()
+	select {
+	case <-arrived:
+	case r := <-results:
+		require.FailNow(t, "nothing was to be repaired", "error: %v", r.err)
+	}
+	write(beside)
+	release()
+	r := <-results
+	require.NoError(t, r.err)
+	return r.done
+}
+
+func TestRepair_DoesNotTakeAValueFromAnItemThatClaimsItMeanwhile(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, "pk", "sk")
+	s, l := prepare[Person](t, b, "email")
+	_, err := s.Create(t.Context(), Person{ID: "p", Email: "x"})
+	require.NoError(t, err)
+	b.remove(t, b.sentinel(t, "x"))
+	done := between(t, b, l, func(s *entity.Store[Person]) {
+		_, err := s.Create(t.Context(), Person{ID: "q", Email: "x"})
+		require.NoError(t, err, "nobody claims it")
+	})
+	require.Empty(t, done.Fixed)
+	require.Equal(t, []string{"conflict of 2 items"}, kinds(done.Remaining))
+	require.Equal(t, "$app#v1#person#q", str(b.sentinel(t, "x")["_entity_pk"]))
+}
+
+func TestRepair_LeavesAValueThatADeletedCopyHasReservedMeanwhile(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, "pk", "sk")
+	s, l := prepare[Member](t, b, "handle")
+	_, err := s.Create(t.Context(), Member{ID: "m", Handle: "x"})
+	require.NoError(t, err)
+	b.remove(t, b.item(t, "m")) // without a copy
+	done := between(t, b, l, func(s *entity.Store[Member]) {
+		_, err := s.Create(t.Context(), Member{ID: "m", Handle: "x"})
+		require.NoError(t, err)
+		require.NoError(t, s.Delete(t.Context(), Member{ID: "m"}))
+	})
+	require.Empty(t, done.Fixed)
+	require.NotNil(t, b.sentinel(t, "x"))
+	r, err := l.Verify(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, unique.Report{Items: 1, Sentinels: 1}, r)
+}
+
+// In a shared table a sentinel that is put again is the same to the byte, so that only the item that it names shows that
+// the value is claimed by now. Nobody had it when Repair looked.
+func TestRepair_LeavesASentinelThatItsItemHasMadeTrueMeanwhile(t *testing.T) {
+	t.Parallel()
+	type account struct {
+		_     entity.Key        `name:"Account" pk:"$#id_{id}" sk:"$"`
+		_     unique.Constraint `name:"email" fields:"email"`
+		ID    string            `dynamodbav:"id"`
+		Email string            `dynamodbav:"email,omitempty"`
+	}
+	b := newBed(t, "pk", "sk")
+	shared := func(wire *faults.Transport) *entity.DB {
+		db, err := entity.Open(dynamodb.New(b.raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = wire }), entity.Config{
+			Table: b.table, Clock: b.now, Interop: true, TimePrecision: time.Millisecond, Namespace: entity.Namespace{Casing: entity.LowerCase},
+		})
+		require.NoError(t, err)
+		return db
+	}
+	b.db = shared(b.wire)
+	s, l := prepare[account](t, b, "email")
+	beside, err := entity.New[account](shared(faults.New(b.raw.Options().HTTPClient)))
+	require.NoError(t, err)
+	_, err = s.Create(t.Context(), account{ID: "p", Email: "x"})
+	require.NoError(t, err)
+	it := b.item(t, "p")
+	it["email"] = text("y")
+	b.put(t, it) // by something that knows of no sentinels
+	n := 0
+	b.wire.Inject(func(r faults.Request) faults.Fault {
+		if r.Operation == "TransactWriteItems" {
+			if n++; n == 1 {
+				_, err := beside.Update(t.Context(), account{ID: "p"}, entity.Set(&entity.Fields[account]().Email, "x"))
+				require.NoError(t, err)
+			}
+		}
+		return faults.None
+	})
+	_, err = l.Repair(t.Context())
+	require.NoError(t, err)
+	require.Positive(t, n)
+	found, err := l.Find(t.Context(), account{Email: "x"})
+	require.NoError(t, err)
+	require.Equal(t, "p", found.ID)
+	r, err := l.Verify(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, r.Findings)
 }

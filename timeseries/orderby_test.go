@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -64,7 +65,7 @@ type sample struct {
 	V  int       `dynamodbav:"v" entity:"append"`
 }
 
-func TestClock_TimesOfEveryFormat(t *testing.T) {
+func TestOrderBy_TimesOfEveryFormat(t *testing.T) {
 	t.Parallel()
 	t.Run("ns", func(t *testing.T) {
 		t.Parallel()
@@ -132,7 +133,7 @@ func clockFormat[T any](t *testing.T, unit time.Duration, first string, make fun
 	require.Empty(t, w.sent.Requests())
 }
 
-func TestClock_UnixTimesBefore1970HaveNoOrderAndAreAnError(t *testing.T) {
+func TestOrderBy_UnixTimesBefore1970HaveNoOrderAndAreAnError(t *testing.T) {
 	t.Parallel()
 	w := open[unixClock](t)
 	_, err := w.Append(w.ctx, unixClock{ID: "x", At: time.Unix(-1, 0)})
@@ -140,7 +141,7 @@ func TestClock_UnixTimesBefore1970HaveNoOrderAndAreAnError(t *testing.T) {
 	require.Empty(t, w.sent.Requests())
 }
 
-func TestClock_TheFirstSecondOf1970IsATimeAndNotAForgottenOne(t *testing.T) {
+func TestOrderBy_TheFirstSecondOf1970IsATimeAndNotAForgottenOne(t *testing.T) {
 	t.Parallel()
 	w := open[unixClock](t)
 	r, err := w.Append(w.ctx, unixClock{ID: "x", At: time.Unix(0, 0)})
@@ -148,7 +149,7 @@ func TestClock_TheFirstSecondOf1970IsATimeAndNotAForgottenOne(t *testing.T) {
 	require.True(t, r.Applied)
 }
 
-func TestClock_YearZeroAnd9999AreTimes(t *testing.T) {
+func TestOrderBy_YearZeroAnd9999AreTimes(t *testing.T) {
 	t.Parallel()
 	w := open[nanoClock](t)
 	first, last := time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC)
@@ -156,7 +157,7 @@ func TestClock_YearZeroAnd9999AreTimes(t *testing.T) {
 	require.Len(t, w.history(nanoClock{sample: sample{ID: "x"}}), 2)
 }
 
-func TestClock_IntegersAreOrderedAsNumbers(t *testing.T) {
+func TestOrderBy_IntegersAreOrderedAsNumbers(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
 	for _, seq := range []int64{2, 10, 999, 1000, math.MaxInt64} {
@@ -171,7 +172,7 @@ func TestClock_IntegersAreOrderedAsNumbers(t *testing.T) {
 	require.Equal(t, int64(math.MaxInt64), w.current(reading(0, 0)).Seq, "no digit is lost")
 }
 
-func TestClock_UnsignedIntegersUpToTheirGreatest(t *testing.T) {
+func TestOrderBy_UnsignedIntegersUpToTheirGreatest(t *testing.T) {
 	t.Parallel()
 	w := open[Station](t)
 	w.seed(Station{ID: "s", N: 9}, Station{ID: "s", N: math.MaxInt64 + 1}, Station{ID: "s", N: math.MaxUint64})
@@ -179,7 +180,7 @@ func TestClock_UnsignedIntegersUpToTheirGreatest(t *testing.T) {
 	require.Equal(t, uint64(math.MaxInt64+1), w.history(Station{ID: "s"})[1].N)
 }
 
-func TestClock_NegativeIntegersAreAnErrorAndZeroIsAForgottenOne(t *testing.T) {
+func TestOrderBy_NegativeIntegersAreAnErrorAndZeroIsAForgottenOne(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
 	_, err := w.Append(w.ctx, reading(-1, 1))
@@ -198,7 +199,7 @@ type Round struct {
 	V  string            `dynamodbav:"v" entity:"append"`
 }
 
-func TestClock_ZeroIsAValueWhereTheFieldSaysSo(t *testing.T) {
+func TestOrderBy_ZeroIsAValueWhereTheFieldSaysSo(t *testing.T) {
 	t.Parallel()
 	w := open[Round](t)
 	w.seed(Round{ID: "r", N: 0, V: "first"})
@@ -207,7 +208,7 @@ func TestClock_ZeroIsAValueWhereTheFieldSaysSo(t *testing.T) {
 	require.Equal(t, "first", w.history(Round{ID: "r"})[0].V)
 }
 
-func TestClock_StringsAreOrderedByBytesWhateverIsInThem(t *testing.T) {
+func TestOrderBy_StringsAreOrderedByBytesWhateverIsInThem(t *testing.T) {
 	t.Parallel()
 	w := open[Journal](t)
 	marks := []string{"\x01", " ", "!", "#", "##", "#e#", "$", "%", "%25", "A", "A#", "A#e#1", "A$", "B", "a", "a!", "a#b", "ab", "é", "日", "\U0001F600"}
@@ -226,7 +227,7 @@ func TestClock_StringsAreOrderedByBytesWhateverIsInThem(t *testing.T) {
 	require.Equal(t, "EDD-9102", inputCode(t, err))
 }
 
-func TestClock_StringTooLongForAKeyIsTooLargeBeforeAnyRequest(t *testing.T) {
+func TestOrderBy_StringTooLongForAKeyIsTooLargeBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
 	w := open[Journal](t)
 	room := 1024 - len("$app#v1#journal#e#")
@@ -246,4 +247,32 @@ func TestClock_StringTooLongForAKeyIsTooLargeBeforeAnyRequest(t *testing.T) {
 	require.ErrorIs(t, err, entity.ErrTooLarge)
 	require.Empty(t, w.sent.Requests())
 	require.True(t, w.append(entry(string(long[1:]), "x")).Applied)
+}
+
+func TestOrderBy_StoredOrderByOfAnotherTypeIsATypedErrorAndNotOlder(t *testing.T) {
+	t.Parallel()
+	for name, stored := range map[string]types.AttributeValue{
+		"number": avN("1"), "null": &types.AttributeValueMemberNULL{Value: true}, "binary": &types.AttributeValueMemberB{Value: []byte("2")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := open[Telemetry](t)
+			w.seed(tick(0, 1))
+			w.change(devicePK, deviceSK, func(it item) { it["timestamp"] = stored })
+			before := w.partition(devicePK)
+
+			var clockType *timeseries.OrderByTypeError
+			r, err := w.Append(w.ctx, tick(1, 1))
+			require.ErrorAs(t, err, &clockType)
+			require.Equal(t, "timestamp", clockType.Attr)
+			require.Zero(t, r)
+			rs, err := w.AppendAll(w.ctx, []Telemetry{tick(1, 1), tick(2, 2)})
+			require.ErrorAs(t, err, &clockType)
+			require.Zero(t, rs[0])
+			require.Zero(t, rs[1])
+			err = w.db.Transact(w.ctx, w.Op().Append(tick(1, 1)))
+			require.ErrorAs(t, err, &clockType)
+			require.Equal(t, before, w.partition(devicePK))
+		})
+	}
 }

@@ -3,6 +3,7 @@ package lifecycle_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -74,12 +75,6 @@ func drawer(t *testing.T) (h *hourglass, s *entity.Store[Doc], bin *lifecycle.De
 	return h, s, bin, gone
 }
 
-func (h *hourglass) put(t *testing.T, it map[string]types.AttributeValue) {
-	t.Helper()
-	_, err := h.raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &h.table, Item: it})
-	require.NoError(t, err)
-}
-
 func titles(t *testing.T, q entity.Query[lifecycle.DeletedItem[Doc]]) []string {
 	t.Helper()
 	all, err := q.Collect(t.Context())
@@ -110,7 +105,7 @@ func paged(t *testing.T, q entity.Query[lifecycle.DeletedItem[Doc]], most int) (
 	return names
 }
 
-func TestBinQuery_ReadsTheCopiesOfAPartition(t *testing.T) {
+func TestDeletedQuery_ReadsTheCopiesOfAPartition(t *testing.T) {
 	t.Parallel()
 	h, s, bin, gone := drawer(t)
 	f, tenant := entity.Fields[Doc](), Doc{Tenant: "t"}
@@ -146,7 +141,7 @@ func TestBinQuery_ReadsTheCopiesOfAPartition(t *testing.T) {
 }
 
 // A page that ends with the last item of all says so.
-func TestBinQuery_TheLastPageIsKnownAsSuch(t *testing.T) {
+func TestDeletedQuery_TheLastPageIsKnownAsSuch(t *testing.T) {
 	t.Parallel()
 	_, _, bin, gone := drawer(t)
 	page, err := bin.Query(Doc{Tenant: "t"}, entity.Limit(len(gone)), entity.Filter(entity.Exists(&entity.Fields[Doc]().Title))).Page(t.Context(), "")
@@ -159,7 +154,7 @@ func TestBinQuery_TheLastPageIsKnownAsSuch(t *testing.T) {
 	require.NotEmpty(t, page.Next)
 }
 
-func TestBinScan_ReadsTheCopiesOfTheTable(t *testing.T) {
+func TestDeletedScan_ReadsTheCopiesOfTheTable(t *testing.T) {
 	t.Parallel()
 	h, _, bin, gone := drawer(t)
 	f := entity.Fields[Doc]()
@@ -178,7 +173,7 @@ func TestBinScan_ReadsTheCopiesOfTheTable(t *testing.T) {
 	require.Empty(t, titles(t, entity.Must(lifecycle.Of(next)).Scan()))
 }
 
-func TestBinQuery_LeavesOutExpiredCopies(t *testing.T) {
+func TestDeletedQuery_LeavesOutExpiredCopies(t *testing.T) {
 	t.Parallel()
 	h, _, bin, gone := drawer(t)
 	h.run(31 * day)
@@ -196,7 +191,7 @@ func TestBinQuery_LeavesOutExpiredCopies(t *testing.T) {
 }
 
 // An item whose key has no parts of its own in the sort key is alone in its partition.
-func TestBinQuery_OfAPartitionWithOneItem(t *testing.T) {
+func TestDeletedQuery_OfAPartitionWithOneItem(t *testing.T) {
 	t.Parallel()
 	h, s := turn[Page](t)
 	bin, err := lifecycle.Of(s)
@@ -228,7 +223,7 @@ func TestBinQuery_OfAPartitionWithOneItem(t *testing.T) {
 	require.Empty(t, second.Next)
 }
 
-func TestBinQuery_MistakesAreFoundBeforeARequest(t *testing.T) {
+func TestDeletedQuery_MistakesAreFoundBeforeARequest(t *testing.T) {
 	t.Parallel()
 	h, _, bin, _ := drawer(t)
 	f := entity.Fields[Doc]()
@@ -257,7 +252,7 @@ func TestBinQuery_MistakesAreFoundBeforeARequest(t *testing.T) {
 
 // In a shared table nothing in an item but its key says that it is a copy: snapshots of deleted states have the time of
 // the delete, too.
-func TestBinQuery_InASharedTable(t *testing.T) {
+func TestDeletedQuery_InASharedTable(t *testing.T) {
 	t.Parallel()
 	type paper struct {
 		_       entity.Key           `name:"Paper" pk:"$#tenant_{tenant}" sk:"$#id_{id}"`
@@ -298,4 +293,44 @@ func TestBinQuery_InASharedTable(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 2, n)
 	}
+}
+
+// Note is kept for 90 seconds after it was deleted.
+type Note struct {
+	_    entity.Key           `name:"Note" pk:"$#{id}" sk:"$"`
+	_    lifecycle.SoftDelete `ttl:"1m30s"`
+	ID   string               `dynamodbav:"id"`
+	Text string               `dynamodbav:"text,omitempty"`
+}
+
+// A comparable library leaves expired items visible and restorable, writes fractions of seconds, and never enables time to
+// live on the table.
+func TestDeleted_ExpiredCopiesAreGoneBeforeDynamoDBRemovesThem(t *testing.T) {
+	t.Parallel()
+	h, s := turn[Note](t)
+	bin, err := lifecycle.Of(s)
+	require.NoError(t, err)
+	_, err = s.Create(t.Context(), Note{ID: "n", Text: "old"})
+	require.NoError(t, err)
+	require.NoError(t, s.Delete(t.Context(), Note{ID: "n"}))
+	require.Equal(t, strconv.FormatInt(hour0.Unix()+90, 10), h.end(t, "_ttl"))
+	out, err := h.raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &h.table})
+	require.NoError(t, err)
+	require.Equal(t, types.TimeToLiveStatusEnabled, out.TimeToLiveDescription.TimeToLiveStatus)
+
+	h.run(89 * time.Second)
+	_, err = bin.Get(t.Context(), Note{ID: "n"})
+	require.NoError(t, err)
+	h.run(time.Second)
+	_, err = bin.Get(t.Context(), Note{ID: "n"})
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	n, err := bin.List(Note{ID: "n"}).Count(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, n)
+	_, err = bin.Restore(t.Context(), Note{ID: "n"})
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.Len(t, h.items(t), 1, "DynamoDB has not removed it yet")
+	_, err = s.Update(t.Context(), Note{ID: "n"}, entity.Set(&entity.Fields[Note]().Text, "new"))
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.NotErrorIs(t, err, entity.ErrDeleted)
 }

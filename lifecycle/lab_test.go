@@ -1,6 +1,7 @@
 package lifecycle_test
 
 import (
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
@@ -103,4 +105,63 @@ func (h *hourglass) end(t *testing.T, attr string) string {
 func (h *hourglass) ends(t *testing.T, attr string, base time.Time, d time.Duration) {
 	t.Helper()
 	require.Equal(t, strconv.FormatInt(base.Unix()+int64(d/time.Second), 10), h.end(t, attr))
+}
+
+// beside opens another store of T on the hourglass's table, whose requests nobody holds.
+func beside[T any](t *testing.T, h *hourglass) (*entity.Store[T], *lifecycle.Deleted[T]) {
+	t.Helper()
+	db, err := entity.Open(h.raw, entity.Config{Table: h.table, Clock: h.now})
+	require.NoError(t, err)
+	s, err := entity.New[T](db)
+	require.NoError(t, err)
+	bin, err := lifecycle.Of(s)
+	require.NoError(t, err)
+	return s, bin
+}
+
+func reads(r faults.Request) bool { return slices.Contains([]string{"GetItem", "Query"}, r.Operation) }
+
+// between holds each request of slow that matches, and runs the next of moves before it lets it go on. It returns what
+// slow returned, and how many moves were made.
+func between(t *testing.T, wire *faults.Transport, match func(faults.Request) bool, slow func() error, moves ...func()) (made int, err error) {
+	t.Helper()
+	arrived, release := wire.Hold(match)
+	done := make(chan error, 1)
+	go func() { done <- slow() }()
+	for {
+		select {
+		case err := <-done:
+			release()
+			return made, err
+		case <-arrived:
+			if made == len(moves) {
+				release()
+				return made, <-done
+			}
+			moves[made]()
+			made++
+			again, free := wire.Hold(match) // before this one goes on: the next one waits
+			release()
+			arrived, release = again, free
+		}
+	}
+}
+
+// beforeWrite runs move before the first transaction of a call is sent.
+func beforeWrite(wire *faults.Transport, move func()) {
+	n := 0
+	wire.Inject(func(r faults.Request) faults.Fault {
+		if r.Operation == "TransactWriteItems" {
+			if n++; n == 1 {
+				move()
+			}
+		}
+		return faults.None
+	})
+}
+
+func (h *hourglass) put(t *testing.T, it map[string]types.AttributeValue) {
+	t.Helper()
+	_, err := h.raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &h.table, Item: it})
+	require.NoError(t, err)
 }

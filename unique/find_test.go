@@ -95,13 +95,3 @@ func TestFind_OfAValueThatNobodyHas(t *testing.T) {
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	require.Equal(t, []string{"GetItem"}, b.operations())
 }
-
-// operations returns what was requested since the last call, and forgets it.
-func (b *bed) operations() []string {
-	var names []string
-	for _, r := range b.wire.Requests() {
-		names = append(names, r.Operation)
-	}
-	b.wire.Reset()
-	return names
-}

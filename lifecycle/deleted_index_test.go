@@ -85,7 +85,7 @@ func ids(t *testing.T, q entity.Query[lifecycle.DeletedItem[Letter]]) (all []str
 }
 
 // The trash page of a tenant: its deleted letters from every partition of the table, in the order of their deletes.
-func TestBinIndex_HoldsTheDeletedCopiesOfATenant(t *testing.T) {
+func TestDeletedIndex_HoldsTheDeletedCopiesOfATenant(t *testing.T) {
 	t.Parallel()
 	h, s, bin, trash, rooms := letters(t)
 	ctx, f, tenant := t.Context(), entity.Fields[Letter](), Letter{Tenant: "t"}
@@ -130,7 +130,7 @@ func TestBinIndex_HoldsTheDeletedCopiesOfATenant(t *testing.T) {
 }
 
 // Nothing but copies has the keys of such an index, and copies have those of no other.
-func TestBinIndex_CurrentItemsAndSnapshotsAreNotInIt(t *testing.T) {
+func TestDeletedIndex_CurrentItemsAndSnapshotsAreNotInIt(t *testing.T) {
 	t.Parallel()
 	h, s, bin, _, _ := letters(t)
 	_, err := bin.Restore(t.Context(), Letter{Room: "r0", ID: "l0"})
@@ -161,7 +161,7 @@ func TestBinIndex_CurrentItemsAndSnapshotsAreNotInIt(t *testing.T) {
 }
 
 // A change of what the partition is made of costs no read: current items have no half with the time of a delete.
-func TestBinIndex_CostsUpdatesNothing(t *testing.T) {
+func TestDeletedIndex_CostsUpdatesNothing(t *testing.T) {
 	t.Parallel()
 	type memo struct {
 		_         entity.Key           `name:"Memo" pk:"$#{id}" sk:"$"`
@@ -191,7 +191,7 @@ func TestBinIndex_CostsUpdatesNothing(t *testing.T) {
 	require.Equal(t, "m", got.Item.ID)
 }
 
-func TestBinIndex_Mistakes(t *testing.T) {
+func TestDeletedIndex_Mistakes(t *testing.T) {
 	t.Parallel()
 	_, s, bin, _, _ := letters(t)
 	for name, open := range map[string]func() error{

@@ -1,7 +1,7 @@
 package lifecycle_test
 
 import (
-	"slices"
+	"context"
 	"testing"
 	"time"
 
@@ -9,7 +9,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
-	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
 // Page is kept for ever after it was deleted, and can be created again beside its copies.
@@ -18,46 +17,6 @@ type Page struct {
 	_    lifecycle.SoftDelete ``
 	ID   string               `dynamodbav:"id"`
 	Text string               `dynamodbav:"text,omitempty"`
-}
-
-// beside opens another store of T on the hourglass's table, whose requests nobody holds.
-func beside[T any](t *testing.T, h *hourglass) (*entity.Store[T], *lifecycle.Deleted[T]) {
-	t.Helper()
-	db, err := entity.Open(h.raw, entity.Config{Table: h.table, Clock: h.now})
-	require.NoError(t, err)
-	s, err := entity.New[T](db)
-	require.NoError(t, err)
-	bin, err := lifecycle.Of(s)
-	require.NoError(t, err)
-	return s, bin
-}
-
-func reads(r faults.Request) bool { return slices.Contains([]string{"GetItem", "Query"}, r.Operation) }
-
-// between holds each request of slow that matches, and runs the next of moves before it lets it go on. It returns what
-// slow returned, and how many moves were made.
-func between(t *testing.T, wire *faults.Transport, match func(faults.Request) bool, slow func() error, moves ...func()) (made int, err error) {
-	t.Helper()
-	arrived, release := wire.Hold(match)
-	done := make(chan error, 1)
-	go func() { done <- slow() }()
-	for {
-		select {
-		case err := <-done:
-			release()
-			return made, err
-		case <-arrived:
-			if made == len(moves) {
-				release()
-				return made, <-done
-			}
-			moves[made]()
-			made++
-			again, free := wire.Hold(match) // before this one goes on: the next one waits
-			release()
-			arrived, release = again, free
-		}
-	}
 }
 
 // Whatever moves an item between the table and the bin while it is being restored: it was there all the time, so
@@ -185,4 +144,66 @@ func TestDelete_FromAHandleComesAfterEarlierCopiesToo(t *testing.T) {
 	newest, err := bin.Get(ctx, key)
 	require.NoError(t, err)
 	require.Equal(t, "second", newest.Item.Text)
+}
+
+// lived is an item in the bin, and a move that restores, changes and deletes it again while the clock stands still: the
+// copy then has the same key as before and another content.
+func lived(t *testing.T) (h *hourglass, s *entity.Store[Reserved], move func()) {
+	t.Helper()
+	h, s = turn[Reserved](t)
+	others, theirs := beside[Reserved](t, h)
+	ctx := t.Context()
+	_, err := others.Create(ctx, Reserved{ID: "r", Email: "x"})
+	require.NoError(t, err)
+	require.NoError(t, others.Delete(ctx, Reserved{ID: "r"}))
+	first, err := theirs.Get(ctx, Reserved{ID: "r"})
+	require.NoError(t, err)
+	return h, s, func() {
+		_, err := theirs.Restore(ctx, Reserved{ID: "r"})
+		require.NoError(t, err)
+		_, err = others.Update(ctx, Reserved{ID: "r"}, entity.Set(&entity.Fields[Reserved]().Email, "y"))
+		require.NoError(t, err)
+		require.NoError(t, others.Delete(ctx, Reserved{ID: "r"}))
+		second, err := theirs.Get(ctx, Reserved{ID: "r"})
+		require.NoError(t, err)
+		require.Equal(t, first.DeletedAt, second.DeletedAt)
+	}
+}
+
+// A copy under the key of the one that was read has a value that a purge of the latter would leave claimed for ever.
+func TestPurge_RemovesACopyOnlyAsItWasRead(t *testing.T) {
+	t.Parallel()
+	h, s, move := lived(t)
+	beforeWrite(h.wire, move)
+	require.NoError(t, s.Purge(t.Context(), Reserved{ID: "r"}))
+	require.Empty(t, h.items(t))
+}
+
+// The content of a copy that is gone must not come back over a later one.
+func TestRestore_OfAnotherCopyUnderTheSameKey(t *testing.T) {
+	t.Parallel()
+	for name, restore := range map[string]func(context.Context, *lifecycle.Deleted[Reserved]) (Reserved, error){
+		"the newest": func(ctx context.Context, bin *lifecycle.Deleted[Reserved]) (Reserved, error) {
+			return bin.Restore(ctx, Reserved{ID: "r"})
+		},
+		"a chosen one": func(ctx context.Context, bin *lifecycle.Deleted[Reserved]) (Reserved, error) {
+			chosen, err := bin.Get(ctx, Reserved{ID: "r"})
+			if err != nil {
+				return Reserved{}, err
+			}
+			return bin.RestoreCopy(ctx, chosen)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, s, move := lived(t)
+			bin, err := lifecycle.Of(s)
+			require.NoError(t, err)
+			beforeWrite(h.wire, move)
+			got, err := restore(t.Context(), bin)
+			require.NoError(t, err)
+			require.Equal(t, "y", got.Email)
+			require.Len(t, h.items(t), 2, "the item and its sentinel")
+		})
+	}
 }
