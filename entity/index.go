@@ -10,6 +10,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -51,7 +52,7 @@ func scanTable(c *core.Core, spec opt.Spec) *query.Plan {
 		return core.Refused(c, "Scan")
 	}
 	src := source(c, nil)
-	src.Verb, src.Scan, src.PK, src.SK, src.Base = "Scan", true, c.Schema.PK, c.Schema.SK, inTable(c, nil, inNamespace(c.Schema))
+	src.Verb, src.Scan, src.PK, src.SK, src.Base = "Scan", true, c.Schema.PK, c.Schema.SK, inTable(c, nil, plan.InNamespace(c.Schema))
 	src.Own, src.Needs = current(c.Schema)
 	return query.Build(src, reflect.Value{}, spec)
 }
@@ -69,7 +70,7 @@ func inTable(c *core.Core, x *schema.Index, more ...expr.Cond) func(time.Time) e
 	if s.HasMetadata {
 		alone = expr.Compare(expr.NotExists, expr.Attr(schema.KindAttr))
 	}
-	cond := expr.All(append(more, alone, ownItems(s))...)
+	cond := expr.All(append(more, alone, plan.OfEntity(s))...)
 	return func(time.Time) expr.Cond { return expr.All(cond, unmarked(c, x)) }
 }
 
@@ -89,30 +90,6 @@ func current(s *schema.Schema) (own func(item.Item) (bool, error), needs []strin
 		sk, ok := it[s.SK.Attr].(*types.AttributeValueMemberS)
 		return ok && s.SK.Template.Recomposes(it, sk.Value), nil
 	}, needs
-}
-
-// ownItems holds for items of s, current or not, among those of other entities.
-func ownItems(s *schema.Schema) expr.Cond {
-	switch {
-	case s.Templated:
-		return expr.Compare(expr.Eq, expr.Attr(schema.EntityAttr), item.S(s.Name))
-	case s.Discriminator != nil:
-		return expr.Compare(expr.Eq, expr.Attr(s.Discriminator.Attr), item.S(s.Discriminator.Value))
-	}
-	return expr.Cond{}
-}
-
-// inNamespace holds for items of s among those of an entity of the same name in another namespace, as there is when two
-// versions of a program share a table. A query below a `$` partition needs it not.
-func inNamespace(s *schema.Schema) expr.Cond {
-	h := s.SK
-	if h == nil {
-		h = s.PK
-	}
-	if !h.Prefixed {
-		return expr.Cond{}
-	}
-	return expr.Compare(expr.BeginsWith, expr.Attr(h.Attr), item.S(h.Template.Prefix))
 }
 
 // Index is a secondary index of a store. It holds current items only; those that hold deleted copies are opened by package
@@ -174,7 +151,7 @@ func queryIndex(c *core.Core, x *schema.Index, partition reflect.Value, spec opt
 	}
 	own := expr.Cond{}
 	if !x.PK.Prefixed {
-		own = expr.All(inNamespace(c.Schema), ownItems(c.Schema))
+		own = expr.All(plan.InNamespace(c.Schema), plan.OfEntity(c.Schema))
 	}
 	return query.Build(indexSource(c, x, own), partition, spec)
 }
@@ -184,7 +161,7 @@ func scanIndex(c *core.Core, x *schema.Index, spec opt.Spec) *query.Plan {
 	if c.Err() != nil {
 		return core.Refused(c, "Scan")
 	}
-	src := indexSource(c, x, expr.All(inNamespace(c.Schema), ownItems(c.Schema)))
+	src := indexSource(c, x, expr.All(plan.InNamespace(c.Schema), plan.OfEntity(c.Schema)))
 	src.Verb, src.Scan = "Scan", true
 	return query.Build(src, reflect.Value{}, spec)
 }
@@ -195,7 +172,7 @@ func indexSource(c *core.Core, x *schema.Index, own expr.Cond) query.Source {
 	src.PK, src.SK = x.PK, x.SK
 	src.Base = func(time.Time) expr.Cond { return expr.All(own, unmarked(c, x)) }
 	if x.Local {
-		src.Base = inTable(c, x, inNamespace(c.Schema))
+		src.Base = inTable(c, x, plan.InNamespace(c.Schema))
 		src.Own, src.Needs = current(c.Schema)
 	}
 	return src

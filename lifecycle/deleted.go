@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"reflect"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -64,7 +62,7 @@ func (b *Deleted[T]) Get(ctx context.Context, key T) (DeletedItem[T], error) {
 func otherSpelling(ctx context.Context, c *core.Core, key reflect.Value) error {
 	op, _ := plan.Begin(c.Schema, c.Table, "Deleted.Get", key, opt.Spec{})
 	return c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
-		it, err := plan.Newest(ctx, c.Runner, op, infix, c.Runner.Clock())
+		it, err := plan.Newest(ctx, c.Runner, op, schema.CopyInfix, c.Runner.Clock())
 		if err == nil {
 			err = plan.SameCase(c.Schema, op.Parts, it)
 		}
@@ -143,7 +141,7 @@ func (b *Deleted[T]) Scan(opts ...entity.QueryOption) entity.Query[DeletedItem[T
 	if c.Err() != nil {
 		return copies[T](c, core.Refused(c, "Deleted.Scan"))
 	}
-	src := sourceOfMany(c, "Deleted.Scan", inNamespace(c.Schema))
+	src := sourceOfMany(c, "Deleted.Scan", plan.InNamespace(c.Schema))
 	src.Scan = true
 	return copies[T](c, query.Build(src, reflect.Value{}, opt.Queries(opts)))
 }
@@ -209,22 +207,13 @@ func sourceOfIndex(c *core.Core, x *schema.Index, verb string) query.Source {
 	src := copySource(c, verb)
 	src.Index, src.PK, src.SK = x, x.PK, x.SK
 	src.Code, src.Other = schema.CodeUnknownTarget, useFilter
-	base := expr.All(inNamespace(c.Schema), ofEntity(c.Schema))
+	base := expr.All(plan.InNamespace(c.Schema), plan.OfEntity(c.Schema))
 	src.Base = func(time.Time) expr.Cond { return base }
 	return src
 }
 
 // useFilter is the advice in errors about conditions on other fields.
 const useFilter = "put conditions on other fields into entity.Filter"
-
-func ofEntity(s *schema.Schema) expr.Cond {
-	return expr.Compare(expr.Eq, expr.Attr(schema.EntityAttr), item.S(s.Name))
-}
-
-// inNamespace holds for what is not of an entity of the same name in another version or namespace.
-func inNamespace(s *schema.Schema) expr.Cond {
-	return expr.Compare(expr.BeginsWith, expr.Attr(s.SK.Attr), item.S(s.Prefix))
-}
 
 // sourceOfMany reads the copies of all items for which more holds among everything else.
 func sourceOfMany(c *core.Core, verb string, more expr.Cond) query.Source {
@@ -233,11 +222,11 @@ func sourceOfMany(c *core.Core, verb string, more expr.Cond) query.Source {
 	name, _ := plan.DeletedAttr(s)
 	copied := expr.Compare(expr.Exists, expr.Attr(name))
 	if s.HasMetadata {
-		copied = expr.Compare(expr.Eq, expr.Attr(schema.KindAttr), item.S(kind))
+		copied = expr.Compare(expr.Eq, expr.Attr(schema.KindAttr), item.S(schema.CopyKind))
 	} else {
 		src.Own, src.Needs = ownCopy(s)
 	}
-	base := expr.All(more, copied, ofEntity(s))
+	base := expr.All(more, copied, plan.OfEntity(s))
 	src.Base = func(time.Time) expr.Cond { return base }
 	return src
 }
@@ -248,9 +237,12 @@ func ownCopy(s *schema.Schema) (own func(item.Item) (bool, error), needs []strin
 		needs = append(needs, a.Name)
 	}
 	return func(it item.Item) (bool, error) {
-		sk, _ := plan.SortKey(s, it)
-		at := strings.LastIndex(sk, infix)
-		return at >= 0 && s.SK.Template.Recomposes(it, sk[:at]), nil
+		current, ok := plan.CurrentKey(s, it, schema.CopyInfix)
+		if !ok {
+			return false, nil
+		}
+		sk, _ := plan.SortKey(s, current)
+		return s.SK.Template.Recomposes(it, sk), nil
 	}, needs
 }
 
@@ -274,9 +266,7 @@ func copySource(c *core.Core, verb string) query.Source {
 // copyHalf is the sort key of deleted copies.
 func copyHalf(s *schema.Schema) *schema.KeyDef {
 	name, format := plan.DeletedAttr(s)
-	t := *s.SK.Template
-	t.Segments = append(slices.Clone(t.Segments), key.Segment{Literal: "deleted"}, key.Segment{Field: &key.Field{Attr: name, Kind: key.Time, Time: format}})
-	return &schema.KeyDef{Attr: s.SK.Attr, Template: &t, Parts: append(slices.Clone(s.SK.Parts), &schema.Attr{Name: name}), Prefixed: true, Type: s.SK.Type}
+	return plan.SatelliteSortKey(s, schema.CopyInfix, &schema.Attr{Name: name}, &key.Field{Attr: name, Kind: key.Time, Time: format})
 }
 
 // times are when a stored copy was deleted and when it expires; zero: never.

@@ -149,10 +149,10 @@ func ExampleDeleted_Query() {
 	fmt.Println(bin.Query(Account{ID: "a-1"}, entity.Filter(entity.Eq(&a.Owner, "Ada")), entity.IncludeExpired()))
 	fmt.Println(bin.Scan(entity.Filter(entity.Eq(&a.Owner, "Ada")), entity.IncludeExpired()))
 	// Output:
-	// Bin.Query Account on app
+	// Deleted.Query Account on app
 	//   key    pk = "$app#v1#account#a-1" AND begins_with(sk, "$app#v1#account#deleted#")
 	//   filter (_k = "d" AND __edd_e__ = "Account") AND owner = "Ada"
-	// Bin.Scan Account on app
+	// Deleted.Scan Account on app
 	//   filter (begins_with(sk, "$app#v1#account") AND _k = "d" AND __edd_e__ = "Account") AND owner = "Ada"
 }
 

@@ -88,9 +88,7 @@ func newRestore(c *core.Core, v reflect.Value, spec opt.Spec, chosen string) *pl
 	f, _ := schema.Feature[*softDelete](c.Schema)
 	r := &restore{f: f, op: op, user: user}
 	if chosen != "" {
-		sk, _ := plan.SortKey(c.Schema, op.Key)
-		r.key = item.Clone(op.Key)
-		r.key[c.Schema.SK.Attr] = item.S(sk + infix + chosen)
+		r.key = plan.SatelliteKey(c.Schema, op.Key, schema.CopyInfix+chosen)
 	}
 	op.Prepare, op.Plan, op.Sketch, op.Source = r.read, r.plan, r.sketch, "the deleted copy"
 	return op
@@ -102,7 +100,7 @@ func (r *restore) read(ctx context.Context, reader plan.Reader, in *plan.Input) 
 	var copied item.Item
 	var err error
 	if r.key == nil {
-		copied, err = plan.Newest(ctx, reader, r.op, infix, in.Now)
+		copied, err = plan.Newest(ctx, reader, r.op, schema.CopyInfix, in.Now)
 	} else if copied, err = reader.Get(ctx, r.op.Table, r.key, true); plan.Expired(s, copied, in.Now) {
 		copied = nil
 	}

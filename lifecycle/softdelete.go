@@ -47,7 +47,7 @@ func (SoftDelete) Declare(d *schema.Decl) {
 	}
 	d.Schema.UsesTTL = d.Schema.UsesTTL || f.ttl > 0
 	d.Keep(f)
-	d.Satellites(len(infix) + longestTime)
+	d.Satellites(len(schema.CopyInfix) + longestTime)
 	d.Check(func() {
 		if given && len(plan.UniqueConstraints(d.Schema)) == 0 {
 			d.Problem(schema.CodeUniquePolicy, "unique:%q needs a unique.Constraint", policy)
@@ -70,14 +70,7 @@ func (f *softDelete) Record(s *schema.Schema) schema.Record {
 	}}
 }
 
-const (
-	infix       = schema.CopyInfix
-	longestTime = len("2006-01-02T15:04:05.000000000Z")
-	kind        = "d"
-)
-
-// Infix stands between the sort key of an item and the time in that of its deleted copies.
-func (*softDelete) Infix() string { return infix }
+const longestTime = len("2006-01-02T15:04:05.000000000Z")
 
 // Reserves reports that deleted copies keep the unique values of their item.
 func (f *softDelete) Reserves() bool { return f.reserve }
@@ -113,7 +106,7 @@ func (f *softDelete) SoftDelete(m *plan.Mutation) (plan.Part, error) {
 	if err != nil {
 		return plan.Part{}, &plan.InputError{Code: plan.CodeValue, Type: s.Type.String(), Field: name, Problem: err.Error()}
 	}
-	m.Copy = plan.Satellite(s, m.Final, infix+text, kind)
+	m.Copy = plan.Satellite(s, m.Final, schema.CopyInfix+text, schema.CopyKind)
 	if f.ttl > 0 {
 		m.Copy[s.Options.TTL] = item.N(strconv.FormatInt(m.In.Now.Unix()+int64(f.ttl/time.Second), 10))
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
-	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
 // Source is a store whose changes can be read from a stream: an *entity.Store[T] or a *timeseries.Series[T].
@@ -89,7 +88,7 @@ func decode[T any](c *core.Core, r Record, x found) (Change[T], error) {
 	if image == nil {
 		image = x.old
 	}
-	if image == nil || x.of != copied && (x.of != snapshot || !deletedState(s, image)) {
+	if image == nil || x.of != copied && (x.of != snapshot || !plan.IsDeleted(s, image)) {
 		return change, nil
 	}
 	name, format := plan.DeletedAttr(s)
@@ -99,17 +98,6 @@ func decode[T any](c *core.Core, r Record, x found) (Change[T], error) {
 	}
 	change.DeletedAt = at
 	return change, nil
-}
-
-// deletedState reports that a snapshot is of a deleted state.
-func deletedState(s *schema.Schema, image item.Item) bool {
-	if !s.HasMetadata { // nothing is marked in a table that is shared with effect-dynamodb
-		name, _ := plan.DeletedAttr(s)
-		_, dated := image[name]
-		return dated
-	}
-	_, marked := image[schema.DeletedAttr]
-	return marked
 }
 
 // Item returns New, or Old when there is no New: what a handler needs that is interested in the key. The error is an

@@ -12,7 +12,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
-	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
 // origin is one source that is no merge of others.
@@ -77,21 +76,7 @@ func (o *origin) finish(opts []SourceOption) *origin {
 
 // own holds for the items of the entity, of whatever kind.
 func (o *origin) own() expr.Cond {
-	s := o.core.Schema
-	var conds []expr.Cond
-	if s.Templated {
-		conds = append(conds, expr.Compare(expr.Eq, expr.Attr(schema.EntityAttr), item.S(s.Name)))
-	} else if d := s.Discriminator; d != nil {
-		conds = append(conds, expr.Compare(expr.Eq, expr.Attr(d.Attr), item.S(d.Value)))
-	}
-	h := s.SK
-	if h == nil {
-		h = s.PK
-	}
-	if h.Prefixed { // the same entity in another namespace
-		conds = append(conds, expr.Compare(expr.BeginsWith, expr.Attr(h.Attr), item.S(h.Template.Prefix)))
-	}
-	return expr.All(conds...)
+	return expr.All(plan.OfEntity(o.core.Schema), plan.InNamespace(o.core.Schema))
 }
 
 // unexpired is own without the items whose time to live has passed, whether or not DynamoDB has removed them.

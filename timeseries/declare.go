@@ -57,7 +57,7 @@ func (Events) Declare(d *schema.Decl) {
 	}
 	d.Schema.Handle = constructor
 	d.Schema.UsesTTL = d.Schema.UsesTTL || e.ttl > 0
-	d.Satellites(len(eventInfix) + 1)
+	d.Satellites(len(schema.EventInfix) + 1)
 	d.Keep(e)
 	if hasLate {
 		e.record = late == "record"
@@ -106,7 +106,7 @@ func (e *events) readOrderBy(d *schema.Decl, name string) {
 	if e.bigint {
 		d.Schema.Bigint(&f)
 	}
-	d.Satellites(len(eventInfix) + longest(&f))
+	d.Satellites(len(schema.EventInfix) + longest(&f))
 }
 
 // readDigits reads how many digits orderBy has in the keys of a shared table.
@@ -120,9 +120,6 @@ func (e *events) readDigits(d *schema.Decl) {
 		d.Problem(schema.CodeMalformed, `digits:%q: it is for tables that are shared with effect-dynamodb, which writes a number in 16 digits and a bigint in 38`, text)
 	}
 }
-
-// eventInfix stands between the current item's sort key and the orderBy text of an event.
-const eventInfix = schema.EventInfix
 
 // longest is the length of the longest text of f; strings, which have none, are measured at each append.
 func longest(f *key.Field) int {
@@ -238,9 +235,7 @@ func (e *events) eventHalf(s *schema.Schema) *schema.KeyDef {
 	if e.bigint {
 		s.Bigint(f)
 	}
-	t := *s.SK.Template
-	t.Segments = append(slices.Clone(t.Segments), key.Segment{Literal: "e"}, key.Segment{Field: f})
-	return &schema.KeyDef{Attr: s.SK.Attr, Template: &t, Parts: append(slices.Clone(s.SK.Parts), e.orderBy), Prefixed: true, Type: s.SK.Type}
+	return plan.SatelliteSortKey(s, schema.EventInfix, e.orderBy, f)
 }
 
 // Record gives the schema lock the declaration. late and maxAhead say which events are stored, not how.

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -154,16 +153,13 @@ func (a *audit) relevant() expr.Cond {
 	var own expr.Cond
 	if s.SK.Prefixed {
 		kind := expr.Attr(schema.KindAttr)
-		current := expr.Compare(expr.NotExists, kind)
+		holder := expr.Compare(expr.NotExists, kind)
 		if a.k.reserves() {
-			current = expr.Any(current, expr.Compare(expr.Eq, kind, item.S("d")))
+			holder = expr.Any(holder, expr.Compare(expr.Eq, kind, item.S(schema.CopyKind)))
 		}
-		own = expr.All(expr.Compare(expr.Eq, name, item.S(s.Name)), expr.Compare(expr.BeginsWith, expr.Attr(s.SK.Attr), item.S(s.Prefix)), current)
+		own = expr.All(plan.OfEntity(s), plan.InNamespace(s), holder)
 	} else {
-		own = expr.Compare(expr.NotExists, name)
-		if d := s.Discriminator; d != nil {
-			own = expr.All(own, expr.Compare(expr.Eq, expr.Attr(d.Attr), item.S(d.Value)))
-		}
+		own = expr.All(expr.Compare(expr.NotExists, name), plan.OfEntity(s))
 	}
 	return expr.Any(sentinel, own)
 }
@@ -262,30 +258,27 @@ func (a *audit) named(sentinel item.Item) item.Item {
 
 // ownerKey is the primary key of a current item, or of the one that a deleted copy is of; nil for anything else.
 func (a *audit) ownerKey(it item.Item) item.Item {
-	k := plan.KeyOf(a.s, it)
 	sk, ok := plan.SortKey(a.s, it)
 	if !ok || !a.s.SK.Prefixed {
-		return k
+		return plan.KeyOf(a.s, it)
 	}
-	own, infix := sk, ""
-	if m, moves := schema.Feature[plan.SoftDeleter](a.s); moves && a.k.reserves() {
-		infix = m.Infix()
+	satellite := it[schema.KindAttr] != nil
+	if a.k.shared() { // only the key of an item shows what it is
+		satellite = !a.s.SK.Template.Recomposes(it, sk)
 	}
-	copied := it[schema.KindAttr] != nil
-	if a.k.shared() { // where only the key of an item shows what it is
-		copied = !a.s.SK.Template.Recomposes(it, sk)
+	if !satellite {
+		return plan.KeyOf(a.s, it)
 	}
-	if copied {
-		at := strings.LastIndex(sk, infix)
-		if at < 0 || infix == "" {
-			return nil
-		}
-		own = sk[:at]
-	}
-	if a.k.shared() && !a.s.SK.Template.Recomposes(it, own) {
+	if !a.k.reserves() {
 		return nil
 	}
-	k[a.s.SK.Attr] = item.S(own)
+	k, ok := plan.CurrentKey(a.s, it, schema.CopyInfix)
+	if !ok {
+		return nil
+	}
+	if own, _ := plan.SortKey(a.s, k); a.k.shared() && !a.s.SK.Template.Recomposes(it, own) {
+		return nil
+	}
 	return k
 }
 
@@ -431,11 +424,10 @@ func (a *audit) states(ctx context.Context, key, first item.Item, owners map[str
 	if !a.k.reserves() {
 		return states, true, nil
 	}
-	m, _ := schema.Feature[plan.SoftDeleter](a.s)
 	for i := range states {
 		if states[i].current == nil {
 			op := &plan.Op{Schema: a.s, Table: a.c.Table, Key: states[i].key}
-			if states[i].copied, err = plan.Newest(ctx, a.c.Runner, op, m.Infix(), a.c.Runner.Clock()); err != nil {
+			if states[i].copied, err = plan.Newest(ctx, a.c.Runner, op, schema.CopyInfix, a.c.Runner.Clock()); err != nil {
 				return nil, false, err
 			}
 		}

@@ -60,7 +60,7 @@ func (Lock) Declare(d *schema.Decl) { declare(d, "versioned.Lock", &lock{}) }
 func (Retain) Declare(d *schema.Decl) {
 	r := &retain{ttl: d.Duration("ttl")}
 	d.Schema.UsesTTL = d.Schema.UsesTTL || r.ttl > 0
-	d.Satellites(len(infix) + longestVersion)
+	d.Satellites(len(schema.SnapshotInfix) + longestVersion)
 	declare(d, "versioned.Retain", r)
 }
 

@@ -13,14 +13,12 @@ import (
 )
 
 const (
-	infix          = schema.SnapshotInfix
 	longestVersion = 13 // ~ and 12 digits
 	maxVersion     = 999_999_999_999
-	kind           = "v"
 )
 
-// Infix stands between the sort key of an item and the version in that of its snapshots.
-func (*retain) Infix() string { return infix }
+// snapshotSuffix is what the sort key of the snapshot of version n has after that of the current item.
+func snapshotSuffix(n int64) string { return schema.SnapshotInfix + versionText(n) }
 
 // versionText is a version up to maxVersion in a sort key: text order is number order.
 func versionText(n int64) string {
@@ -140,7 +138,7 @@ func (r *retain) put(m *plan.Mutation, x state) (plan.Part, error) {
 	if n < 0 || n > maxVersion {
 		return plan.Part{}, &plan.InputError{Code: plan.CodeValue, Type: s.Type.String(), Field: s.Version.Field, Problem: "the stored version is no number from 0 to 999999999999"}
 	}
-	it := plan.Satellite(s, x.item, infix+versionText(n), kind)
+	it := plan.Satellite(s, x.item, snapshotSuffix(n), schema.SnapshotKind)
 	if at := writtenAt(s, x.item); at != nil && s.HasMetadata {
 		it[schema.AtAttr] = at
 	}

@@ -7,25 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
-	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
-
-// deleted reports that a stored state is the one after a delete.
-func deleted(s *schema.Schema, it item.Item) bool {
-	if _, marked := it[schema.DeletedAttr]; marked || item.Equal(it[schema.KindAttr], item.S("d")) {
-		return true
-	}
-	name, _ := plan.DeletedAttr(s)
-	_, dated := it[name]
-	return dated && s.Options.Interop // nothing else marks a copy there, nor what effect-dynamodb keeps of one at a restore
-}
 
 // since is when the item came into a state.
 func since(s *schema.Schema, it item.Item) (time.Time, bool) {
@@ -71,8 +58,7 @@ func raw(ctx context.Context, c *core.Core, r plan.Reader, op *plan.Op, n int64)
 			copied = it
 		}
 	}
-	at := plan.KeyOf(c.Schema, plan.Satellite(c.Schema, op.Key, infix+versionText(n), kind))
-	it, err := r.Get(ctx, op.Table, at, true)
+	it, err := r.Get(ctx, op.Table, plan.SatelliteKey(c.Schema, op.Key, snapshotSuffix(n)), true)
 	switch {
 	case err != nil:
 		return nil, err
@@ -104,29 +90,33 @@ func latest(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]i
 
 // copies reads the deleted copies that have not expired, the newest first.
 func copies(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
-	m, ok := schema.Feature[plan.SoftDeleter](op.Schema)
-	if !ok {
+	if _, ok := schema.Feature[plan.SoftDeleter](op.Schema); !ok {
 		return nil, nil
 	}
 	var all []item.Item
-	desc, strong := false, true
-	in := &dynamodb.QueryInput{TableName: &op.Table, ScanIndexForward: &desc, ConsistentRead: &strong}
-	plan.Among(in, op.Schema, op.Key, m.Infix())
-	for {
-		out, err := r.Query(ctx, in)
+	forward := false
+	in := plan.QuerySatellites(op.Schema, op.Table, op.Key, schema.CopyInfix)
+	in.ScanIndexForward = &forward
+	for page, err := range plan.Pages(ctx, r, in) {
+		if err == nil {
+			err = sameCase(op, page)
+		}
 		if err != nil {
 			return nil, err
 		}
-		for _, it := range out.Items {
-			if err := plan.SameCase(op.Schema, op.Parts, it); err != nil {
-				return nil, err
-			}
-		}
-		all = append(all, slices.DeleteFunc(out.Items, func(it item.Item) bool { return plan.Expired(op.Schema, it, now) })...)
-		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(out.LastEvaluatedKey) == 0 {
-			return all, nil
+		all = append(all, slices.DeleteFunc(page, func(it item.Item) bool { return plan.Expired(op.Schema, it, now) })...)
+	}
+	return all, nil
+}
+
+// sameCase returns an error when the key of one of the items differs from op's in case.
+func sameCase(op *plan.Op, items []item.Item) error {
+	for _, it := range items {
+		if err := plan.SameCase(op.Schema, op.Parts, it); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // listing is one run over the states of an item in the order of their versions, each once: what the current item and
@@ -151,29 +141,27 @@ func (l *listing) all(ctx context.Context) iter.Seq2[item.Item, error] {
 			yield(nil, err)
 			return
 		}
-		in := l.request()
-		for {
-			page, err := l.c.Runner.Query(ctx, in)
+		forward := !l.desc
+		in := plan.QueryBetween(l.c.Schema, l.op.Table, l.op.Key, snapshotSuffix(l.low), snapshotSuffix(l.high))
+		in.ScanIndexForward = &forward
+		for page, err := range plan.Pages(ctx, l.c.Runner, in) {
+			if err == nil {
+				err = sameCase(l.op, page)
+			}
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			for _, it := range page.Items {
-				if err := plan.SameCase(l.c.Schema, l.op.Parts, it); err != nil {
-					yield(nil, err)
-					return
-				}
-			}
-			last := len(page.LastEvaluatedKey) == 0
-			for _, it := range l.merge(page.Items, last) {
+			for _, it := range l.merge(page) {
 				if !yield(it, nil) {
 					return
 				}
 			}
-			if last {
+		}
+		for _, it := range l.rest() {
+			if !yield(it, nil) {
 				return
 			}
-			in.ExclusiveStartKey = page.LastEvaluatedKey
 		}
 	}
 }
@@ -225,52 +213,38 @@ func (l *listing) wanted(it item.Item) bool {
 	return l.expired || !plan.Expired(l.c.Schema, it, l.c.Runner.Clock())
 }
 
-// merge joins a page of snapshots with the other states that come before its end, or with all that are left after the
-// last page.
-func (l *listing) merge(snapshots []item.Item, last bool) []item.Item {
-	var out []item.Item
-	add := func(it item.Item) {
-		if l.wanted(it) && (len(out) == 0 || l.compare(out[len(out)-1], it) != 0) {
-			out = append(out, it)
-		}
-	}
+// merge joins a page of snapshots with the other states that come before its end.
+func (l *listing) merge(snapshots []item.Item) (states []item.Item) {
 	for _, it := range snapshots {
 		for len(l.others) > 0 && l.compare(l.others[0], it) <= 0 {
 			if !l.yields(l.others[0], it) {
-				add(l.others[0])
+				states = l.add(states, l.others[0])
 			}
 			l.others = l.others[1:]
 		}
-		add(it)
+		states = l.add(states, it)
 	}
-	if last {
-		for _, it := range l.others {
-			add(it)
-		}
-		l.others = nil
+	return states
+}
+
+// rest returns the other states that come after the last snapshot.
+func (l *listing) rest() (states []item.Item) {
+	for _, it := range l.others {
+		states = l.add(states, it)
 	}
-	return out
+	return states
+}
+
+// add appends a state that belongs to the run, unless the last one has the same version.
+func (l *listing) add(states []item.Item, it item.Item) []item.Item {
+	if n := len(states); !l.wanted(it) || n > 0 && l.compare(states[n-1], it) == 0 {
+		return states
+	}
+	return append(states, it)
 }
 
 // yields reports that a copy gives way to a snapshot of the same version: in a shared table it may be a copy of
 // effect-dynamodb, which has the version of the state before the delete.
 func (l *listing) yields(copied, snapshot item.Item) bool {
 	return l.c.Schema.Options.Interop && l.compare(copied, snapshot) == 0 && !isCurrent(l.op, copied) && l.wanted(snapshot)
-}
-
-// request asks for the snapshots of the run.
-func (l *listing) request() *dynamodb.QueryInput {
-	forward, strong := !l.desc, true
-	in := &dynamodb.QueryInput{TableName: &l.op.Table, ScanIndexForward: &forward, ConsistentRead: &strong}
-	s := l.c.Schema
-	pk := s.PK.Attributes()[0]
-	sk, _ := plan.SortKey(s, l.op.Key)
-	from, to := sk+infix+versionText(l.low), sk+infix+versionText(l.high)
-	var e expr.Renderer
-	cond := e.Cond(expr.All(
-		expr.Compare(expr.Eq, expr.Attr(pk), l.op.Key[pk]),
-		expr.Compare(expr.Between, expr.Attr(s.SK.Attr), item.S(from), item.S(to)),
-	))
-	in.KeyConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = &cond, e.Names, e.Values
-	return in
 }

@@ -13,8 +13,6 @@ import (
 type Snapshotter interface {
 	// Snapshots returns the puts of the states that m ends or brings about.
 	Snapshots(m *Mutation) ([]Part, error)
-	// Infix stands between the sort key of an item and the version in the sort key of a snapshot.
-	Infix() string
 }
 
 // OptimisticLock is a feature whose entities can be written under an expected version.
@@ -31,8 +29,6 @@ type GivenVersionLock interface {
 type SoftDeleter interface {
 	// SoftDelete completes m to the move of m.Old into a deleted copy, m.Copy, and returns the copy's put.
 	SoftDelete(m *Mutation) (Part, error)
-	// Infix stands between the sort key of an item and the time in the sort key of a deleted copy.
-	Infix() string
 	// Reserves reports that a deleted copy keeps the unique values of its item.
 	Reserves() bool
 }
