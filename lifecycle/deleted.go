@@ -48,18 +48,18 @@ type DeletedItem[T any] struct {
 
 // Get returns the newest deleted copy of the item with key's primary key. It is strongly consistent and costs one
 // request; more only when copies have expired. Errors: entity.ErrNotFound; *entity.InputError.
-func (b *Deleted[T]) Get(ctx context.Context, key T) (DeletedItem[T], error) {
-	c := core.Of(b)
-	found, err := copies[T](c, list(c, "Deleted.Get", reflect.ValueOf(key), opt.Spec{Strong: true})).First(ctx)
-	if errors.Is(err, entity.ErrNotFound) && shared(c.Schema) {
-		err = otherSpelling(ctx, c, reflect.ValueOf(key))
+func (d *Deleted[T]) Get(ctx context.Context, key T) (DeletedItem[T], error) {
+	c := core.Of(d)
+	found, err := copyQuery[T](c, listCopies(c, "Deleted.Get", reflect.ValueOf(key), opt.Spec{Strong: true})).First(ctx)
+	if errors.Is(err, entity.ErrNotFound) && sharesKeys(c.Schema) {
+		err = wrongCase(ctx, c, reflect.ValueOf(key))
 	}
 	return found, err
 }
 
 // otherSpelling is the error where no copy has the key as it is given: that of the newest copy under the stored key, if
 // it is spelled in another case.
-func otherSpelling(ctx context.Context, c *core.Core, key reflect.Value) error {
+func wrongCase(ctx context.Context, c *core.Core, key reflect.Value) error {
 	op, _ := plan.Begin(c.Schema, c.Table, "Deleted.Get", key, opt.Spec{})
 	return c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
 		it, err := plan.Newest(ctx, c.Runner, op, schema.CopyInfix, c.Runner.Clock())
@@ -75,24 +75,24 @@ func otherSpelling(ctx context.Context, c *core.Core, key reflect.Value) error {
 
 // List reads the deleted copies of one item, the newest first, a request per MB. Copies whose time to live has passed
 // are left out unless entity.IncludeExpired is given. It takes no range condition; entity.Filter takes any other.
-func (b *Deleted[T]) List(key T, opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
-	c := core.Of(b)
-	return copies[T](c, list(c, "Deleted.List", reflect.ValueOf(key), opt.Queries(opts)))
+func (d *Deleted[T]) List(key T, opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
+	c := core.Of(d)
+	return copyQuery[T](c, listCopies(c, "Deleted.List", reflect.ValueOf(key), opt.Queries(opts)))
 }
 
 // list compiles the query of one item's deleted copies.
-func list(c *core.Core, verb string, v reflect.Value, spec opt.Spec) *query.Plan {
+func listCopies(c *core.Core, verb string, v reflect.Value, spec opt.Spec) *query.Plan {
 	if c.Err() != nil {
 		return core.Refused(c, verb)
 	}
 	spec.Desc = true
-	src := copySource(c, verb)
+	src := copiesSource(c, verb)
 	src.Lead, src.Base = append([]*schema.Attr{}, c.Schema.SK.Parts...), func(time.Time) expr.Cond { return expr.Cond{} }
 	src.Code, src.Other = plan.CodeOption, "the bin is read whole; put conditions into entity.Filter"
 	if _, parts, err := plan.Key(c.Schema, v); err == nil && len(c.Schema.Cased()) > 0 {
 		src.Own = func(it item.Item) (bool, error) {
 			err := plan.SameCase(c.Schema, parts, it)
-			if shared(c.Schema) {
+			if sharesKeys(c.Schema) {
 				return err == nil, nil
 			}
 			return true, err
@@ -109,7 +109,7 @@ func list(c *core.Core, verb string, v reflect.Value, spec opt.Spec) *query.Plan
 
 // shared reports that copies of items whose keys differ in case can lie under one key: where a new life begins without a
 // look at earlier ones.
-func shared(s *schema.Schema) bool {
+func sharesKeys(s *schema.Schema) bool {
 	f, _ := schema.Feature[*softDelete](s)
 	_, retains := schema.Feature[plan.Snapshotter](s)
 	return len(s.Cased()) > 0 && !retains && !f.reserve
@@ -123,27 +123,27 @@ func shared(s *schema.Schema) bool {
 //
 // It costs a request per MB read. What lies between the copies is read, and charged, too: the items of the partition with
 // their snapshots. Of one item alone, [Deleted.List] reads nothing but copies.
-func (b *Deleted[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
-	c := core.Of(b)
+func (d *Deleted[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
+	c := core.Of(d)
 	if c.Err() != nil {
-		return copies[T](c, core.Refused(c, "Deleted.Query"))
+		return copyQuery[T](c, core.Refused(c, "Deleted.Query"))
 	}
-	src := sourceOfMany(c, "Deleted.Query", expr.Cond{})
+	src := tableSource(c, "Deleted.Query", expr.Cond{})
 	src.Most = append([]*schema.Attr{}, c.Schema.SK.Parts...)
-	return copies[T](c, query.Build(src, reflect.ValueOf(partition), opt.Queries(opts)))
+	return copyQuery[T](c, query.Build(src, reflect.ValueOf(partition), opt.Queries(opts)))
 }
 
 // Scan reads the deleted copies of all items in the table, in no order, and pays for all that the table holds; see
 // entity.Store.Scan. entity.Filter restricts it, by any attribute, and Limit, cursors and entity.Segments are those of any
 // scan.
-func (b *Deleted[T]) Scan(opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
-	c := core.Of(b)
+func (d *Deleted[T]) Scan(opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
+	c := core.Of(d)
 	if c.Err() != nil {
-		return copies[T](c, core.Refused(c, "Deleted.Scan"))
+		return copyQuery[T](c, core.Refused(c, "Deleted.Scan"))
 	}
-	src := sourceOfMany(c, "Deleted.Scan", plan.InNamespace(c.Schema))
+	src := tableSource(c, "Deleted.Scan", plan.InNamespace(c.Schema))
 	src.Scan = true
-	return copies[T](c, query.Build(src, reflect.Value{}, opt.Queries(opts)))
+	return copyQuery[T](c, query.Build(src, reflect.Value{}, opt.Queries(opts)))
 }
 
 // Index is an index of deleted copies, the trash of whatever its partition is: one whose key has the field with the role
@@ -160,12 +160,12 @@ type Index[T any] struct {
 
 // Index returns the index of deleted copies that T declares under name. The error is an *entity.SchemaError with code
 // EDD-9051 when there is none of that name, or when it holds current items, as [entity.Store.Index] returns.
-func (b *Deleted[T]) Index(name string) (*Index[T], error) {
-	x, err := indexOfCopies(core.Of(b), name)
+func (d *Deleted[T]) Index(name string) (*Index[T], error) {
+	x, err := indexOfCopies(core.Of(d), name)
 	if err != nil {
 		return nil, err
 	}
-	return &Index[T]{core.HandleOf(b), x}, nil
+	return &Index[T]{core.HandleOf(d), x}, nil
 }
 
 func indexOfCopies(c *core.Core, name string) (*schema.Index, error) {
@@ -186,25 +186,25 @@ func indexOfCopies(c *core.Core, name string) (*schema.Index, error) {
 func (x *Index[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
 	c := core.Of(x)
 	if c.Err() != nil {
-		return copies[T](c, core.Refused(c, "Deleted.Index.Query"))
+		return copyQuery[T](c, core.Refused(c, "Deleted.Index.Query"))
 	}
-	return copies[T](c, query.Build(sourceOfIndex(c, x.x, "Deleted.Index.Query"), reflect.ValueOf(partition), opt.Queries(opts)))
+	return copyQuery[T](c, query.Build(indexSource(c, x.x, "Deleted.Index.Query"), reflect.ValueOf(partition), opt.Queries(opts)))
 }
 
 // Scan reads every deleted copy in the index; see [Deleted.Scan].
 func (x *Index[T]) Scan(opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
 	c := core.Of(x)
 	if c.Err() != nil {
-		return copies[T](c, core.Refused(c, "Deleted.Index.Scan"))
+		return copyQuery[T](c, core.Refused(c, "Deleted.Index.Scan"))
 	}
-	src := sourceOfIndex(c, x.x, "Deleted.Index.Scan")
+	src := indexSource(c, x.x, "Deleted.Index.Scan")
 	src.Scan = true
-	return copies[T](c, query.Build(src, reflect.Value{}, opt.Queries(opts)))
+	return copyQuery[T](c, query.Build(src, reflect.Value{}, opt.Queries(opts)))
 }
 
 // sourceOfIndex reads an index. What the entity has in it are deleted copies; other entities can have items in it, too.
-func sourceOfIndex(c *core.Core, x *schema.Index, verb string) query.Source {
-	src := copySource(c, verb)
+func indexSource(c *core.Core, x *schema.Index, verb string) query.Source {
+	src := copiesSource(c, verb)
 	src.Index, src.PK, src.SK = x, x.PK, x.SK
 	src.Code, src.Other = schema.CodeUnknownTarget, useFilter
 	base := expr.All(plan.InNamespace(c.Schema), plan.OfEntity(c.Schema))
@@ -216,8 +216,8 @@ func sourceOfIndex(c *core.Core, x *schema.Index, verb string) query.Source {
 const useFilter = "put conditions on other fields into entity.Filter"
 
 // sourceOfMany reads the copies of all items for which more holds among everything else.
-func sourceOfMany(c *core.Core, verb string, more expr.Cond) query.Source {
-	s, src := c.Schema, copySource(c, verb)
+func tableSource(c *core.Core, verb string, more expr.Cond) query.Source {
+	s, src := c.Schema, copiesSource(c, verb)
 	src.Code, src.Other = schema.CodeUnknownTarget, useFilter
 	name, _ := plan.DeletedAttr(s)
 	copied := expr.Compare(expr.Exists, expr.Attr(name))
@@ -247,30 +247,30 @@ func ownCopy(s *schema.Schema) (own func(item.Item) (bool, error), needs []strin
 }
 
 // copies makes a query of deleted copies of its plan.
-func copies[T any](c *core.Core, p *query.Plan) entity.Query[DeletedItem[T]] {
+func copyQuery[T any](c *core.Core, p *query.Plan) entity.Query[DeletedItem[T]] {
 	codec := c.Schema.CodecOf(p.Index)
 	return core.NewQuery[DeletedItem[T]](core.Planned(c, p), func(it item.Item, into any) (err error) {
 		deleted := into.(*DeletedItem[T])
 		if err = c.DecodeBy(codec, it, &deleted.Item); err == nil {
-			deleted.DeletedAt, deleted.ExpiresAt, err = times(c.Schema, it)
+			deleted.DeletedAt, deleted.ExpiresAt, err = copyTimes(c.Schema, it)
 		}
 		return err
 	})
 }
 
 // copySource reads what has the sort key of a deleted copy.
-func copySource(c *core.Core, verb string) query.Source {
-	return query.Source{Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: copyHalf(c.Schema), Verb: verb, Expire: true}
+func copiesSource(c *core.Core, verb string) query.Source {
+	return query.Source{Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: copySortKey(c.Schema), Verb: verb, Expire: true}
 }
 
 // copyHalf is the sort key of deleted copies.
-func copyHalf(s *schema.Schema) *schema.KeyDef {
+func copySortKey(s *schema.Schema) *schema.KeyDef {
 	name, format := plan.DeletedAttr(s)
 	return plan.SatelliteSortKey(s, schema.CopyInfix, &schema.Attr{Name: name}, &key.Field{Attr: name, Kind: key.Time, Time: format})
 }
 
 // times are when a stored copy was deleted and when it expires; zero: never.
-func times(s *schema.Schema, it item.Item) (deleted, expires time.Time, err error) {
+func copyTimes(s *schema.Schema, it item.Item) (deleted, expires time.Time, err error) {
 	name, format := plan.DeletedAttr(s)
 	if deleted, err = format.FromValue(it[name]); err != nil {
 		return deleted, expires, &entity.DecodeError{Entity: s.Name, Attr: name, Problem: "it is not a time"}
@@ -285,9 +285,9 @@ func times(s *schema.Schema, it item.Item) (deleted, expires time.Time, err erro
 
 // Purge removes the item for good, with its deleted copies, its snapshots and the unique values that it still has; see
 // entity.Store.Purge.
-func (b *Deleted[T]) Purge(ctx context.Context, key T, opts ...entity.PurgeOption) error {
-	if err := core.Of(b).Err(); err != nil {
-		return core.Of(b).Wrap("Purge", "", err)
+func (d *Deleted[T]) Purge(ctx context.Context, key T, opts ...entity.PurgeOption) error {
+	if err := core.Of(d).Err(); err != nil {
+		return core.Of(d).Wrap("Purge", "", err)
 	}
-	return b.store.Purge(ctx, key, opts...)
+	return d.store.Purge(ctx, key, opts...)
 }

@@ -21,22 +21,22 @@ import (
 // transaction. Errors: entity.ErrNotFound when there is nothing to restore; entity.ErrNotDeleted when the item is there,
 // entity.ErrExists too when there is a copy beside it; a *unique.ViolationError when another item has a unique value
 // by now; entity.ErrConditionFailed, for conditions on the copy; a *versioned.ConflictError; entity.ErrConflict.
-func (b *Deleted[T]) Restore(ctx context.Context, key T, opts ...entity.WriteOption) (restored T, err error) {
-	c := core.Of(b)
+func (d *Deleted[T]) Restore(ctx context.Context, key T, opts ...entity.WriteOption) (restored T, err error) {
+	c := core.Of(d)
 	err = core.ItemOperation(c, newRestore(c, reflect.ValueOf(key), opt.Writes(opts), "")).Run(ctx, &restored)
 	return restored, err
 }
 
 // RestoreCopy is [Deleted.Restore] of a chosen copy, as Get or List returned it. Under versioned.Retain it reads the highest
 // version too, so that no version is given twice.
-func (b *Deleted[T]) RestoreCopy(ctx context.Context, chosen DeletedItem[T], opts ...entity.WriteOption) (restored T, err error) {
-	c := core.Of(b)
+func (d *Deleted[T]) RestoreCopy(ctx context.Context, chosen DeletedItem[T], opts ...entity.WriteOption) (restored T, err error) {
+	c := core.Of(d)
 	err = core.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Writes(opts))).Run(ctx, &restored)
 	return restored, err
 }
 
 // Op builds writes as values.
-func (b *Deleted[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(b)} }
+func (d *Deleted[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(d)} }
 
 // Ops builds the writes of a bin as values.
 type Ops[T any] struct{ handle }
@@ -73,7 +73,7 @@ type restore struct {
 }
 
 // source is the copy to be restored, and the highest version of the item's lives where that is not the copy's.
-type source struct {
+type foundCopy struct {
 	copied  item.Item
 	version int64
 }
@@ -110,7 +110,7 @@ func (r *restore) read(ctx context.Context, reader plan.Reader, in *plan.Input) 
 	if err != nil {
 		return err
 	}
-	found := source{copied, plan.StoredVersion(s, copied)}
+	found := foundCopy{copied, plan.StoredVersion(s, copied)}
 	_, expires := copied[s.Options.TTL]
 	if _, retains := schema.Feature[plan.Snapshotter](s); retains && (r.key != nil || expires != (r.f.ttl > 0)) {
 		// Not the newest state, or perhaps not: the copies of later lives may have expired before this one.
@@ -148,7 +148,7 @@ func (r *restore) search(ctx context.Context, reader plan.Reader, in *plan.Input
 }
 
 func (r *restore) plan(in plan.Input) (plan.Step, error) {
-	s, found := r.op.Schema, in.Found.(source)
+	s, found := r.op.Schema, in.Found.(foundCopy)
 	if err := plan.SameCase(s, r.op.Parts, found.copied); err != nil {
 		return plan.Step{}, err
 	}
@@ -162,7 +162,7 @@ func (r *restore) plan(in plan.Input) (plan.Step, error) {
 	delete(m.Final, schema.KindAttr)
 	delete(m.Final, s.Options.TTL)
 	var err error
-	if m.New, err = r.revive(m, max(found.version, in.Past.Version), in); err != nil {
+	if m.New, err = r.restoredItem(m, max(found.version, in.Past.Version), in); err != nil {
 		return plan.Step{}, err
 	}
 	guard, pin, err := plan.Unchanged(s, found.copied)
@@ -170,7 +170,7 @@ func (r *restore) plan(in plan.Input) (plan.Step, error) {
 		return plan.Step{}, err
 	}
 	main := []plan.Part{
-		{Action: plan.Action{Kind: plan.Delete, Table: r.op.Table, Key: plan.KeyOf(s, found.copied), Cond: expr.All(guard, r.user), Pin: pin}, Resolve: r.lost(found.copied)},
+		{Action: plan.Action{Kind: plan.Delete, Table: r.op.Table, Key: plan.KeyOf(s, found.copied), Cond: expr.All(guard, r.user), Pin: pin}, Resolve: r.copyLost(found.copied)},
 		{Action: plan.Action{Kind: plan.Put, Table: r.op.Table, Key: r.op.Key, Item: m.New, Cond: plan.Absent(s), WriteID: plan.WriteID(s, in)}, Resolve: func(plan.Failure) plan.Resolution {
 			return plan.Resolution{Err: fmt.Errorf("%w: %w", plan.ErrNotDeleted, plan.ErrExists)}
 		}},
@@ -179,7 +179,7 @@ func (r *restore) plan(in plan.Input) (plan.Step, error) {
 }
 
 // revive makes the current item of the deleted state: every key is composed again from the attributes.
-func (r *restore) revive(m *plan.Mutation, version int64, in plan.Input) (item.Item, error) {
+func (r *restore) restoredItem(m *plan.Mutation, version int64, in plan.Input) (item.Item, error) {
 	s, it := r.op.Schema, item.Clone(m.Final)
 	name, _ := plan.DeletedAttr(s)
 	delete(it, name)
@@ -201,7 +201,7 @@ func (r *restore) revive(m *plan.Mutation, version int64, in plan.Input) (item.I
 }
 
 // lost resolves the failed removal of the copy: it is gone or another one, or the caller's condition did not hold.
-func (r *restore) lost(copied item.Item) func(plan.Failure) plan.Resolution {
+func (r *restore) copyLost(copied item.Item) func(plan.Failure) plan.Resolution {
 	return func(f plan.Failure) plan.Resolution {
 		if plan.SameState(r.op.Schema, copied, f.Image) {
 			return plan.Resolution{Err: plan.ErrConditionFailed}

@@ -59,13 +59,13 @@ type expiry struct {
 	field *schema.Attr // the field attr; nil when the struct has none
 	from  *schema.Attr // nil: the clock
 	after time.Duration
-	never bool // only the caller gives items an end
+	noExpiry bool // only the caller gives items an end
 }
 
 // Declare is called by this module when a store is built.
 func (TTL) Declare(d *schema.Decl) {
 	s := d.Schema
-	e := &expiry{after: d.Duration("after"), never: s.Options.Never}
+	e := &expiry{after: d.Duration("after"), noExpiry: s.Options.Never}
 	name, named := d.Need("attr")
 	from, hasFrom := d.Tag("from")
 	if _, twice := schema.Feature[*expiry](s); twice {
@@ -78,8 +78,8 @@ func (TTL) Declare(d *schema.Decl) {
 		d.Problem(schema.CodeBadDuration, "After must be a number of whole seconds greater than zero")
 	case given != nil:
 		e.after = *given
-	case !hasAfter && !e.never:
-		d.Problem(schema.CodeMalformed, `tag key "after" is missing, and so are the options lifecycle.After and lifecycle.Never`)
+	case !hasAfter && !e.noExpiry:
+		d.Problem(schema.CodeMalformed, `tag key "after" is missing, and so are the options lifecycle.After and lifecycle.NoExpiry`)
 	}
 	if hasFrom {
 		e.readFrom(d, from)
@@ -172,25 +172,25 @@ func (e *expiry) Stamps() string { return e.attr }
 
 // Kept is how long items live; 0: for ever.
 func (e *expiry) Kept() time.Duration {
-	if e.never {
+	if e.noExpiry {
 		return 0
 	}
 	return e.after
 }
 
 // Derives reports that items get an end without their caller.
-func (e *expiry) Derives() bool { return !e.never }
+func (e *expiry) Derives() bool { return !e.noExpiry }
 
 // From is the attribute that an item's time is counted from; nil for the clock.
 func (e *expiry) From() *schema.Attr { return e.from }
 
 // Stamp is the end of an item: after its from, or after now. It is nil for an item that does not expire.
 func (e *expiry) Stamp(from types.AttributeValue, now time.Time) (types.AttributeValue, error) {
-	if e.never {
+	if e.noExpiry {
 		return nil, nil
 	}
 	if e.from != nil {
-		if item.Absent(from) || !e.given(from) {
+		if item.Absent(from) || !e.isSet(from) {
 			return nil, nil
 		}
 		var err error
@@ -205,13 +205,13 @@ func (e *expiry) Stamp(from types.AttributeValue, now time.Time) (types.Attribut
 }
 
 // given reports that an integer is not zero, which stands for no time.
-func (e *expiry) given(av types.AttributeValue) bool {
-	return !e.from.Epoch || !zero(av)
+func (e *expiry) isSet(av types.AttributeValue) bool {
+	return !e.from.Epoch || !isZero(av)
 }
 
 // Chosen reports that av is an end that a caller chose.
 func (e *expiry) Chosen(av types.AttributeValue) bool {
-	if item.Absent(av) || zero(av) {
+	if item.Absent(av) || isZero(av) {
 		return false
 	}
 	t, err := key.Unix.FromValue(av)
@@ -219,7 +219,7 @@ func (e *expiry) Chosen(av types.AttributeValue) bool {
 }
 
 // zero reports that av is the number 0.
-func zero(av types.AttributeValue) bool {
+func isZero(av types.AttributeValue) bool {
 	n, ok := av.(*types.AttributeValueMemberN)
 	if !ok {
 		return false

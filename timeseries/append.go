@@ -74,7 +74,7 @@ func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Res
 			return err
 		}
 		o := got.(outcome)
-		followErr := s.follow(ctx, &o, op.Key, spec.NoReturn)
+		followErr := s.readCurrent(ctx, &o, op.Key, spec.NoReturn)
 		r, err = result[T](c, o)
 		return errors.Join(followErr, err)
 	})
@@ -93,7 +93,7 @@ func (o Ops[T]) Append(ev T, opts ...AppendOption) entity.Write[Result[T]] {
 }
 
 // follow reads the current item when the answer did not tell it.
-func (s *Series[T]) follow(ctx context.Context, o *outcome, primary item.Item, skip bool) error {
+func (s *Series[T]) readCurrent(ctx context.Context, o *outcome, primary item.Item, skip bool) error {
 	if o.current != nil || skip || o.reason == ConditionFailed {
 		return nil // a refused event without an image: there is no current item
 	}
@@ -174,10 +174,10 @@ func newAppend(c *core.Core, e *events, v reflect.Value, spec opt.Spec) *plan.Op
 }
 
 func (a *appendOp) plan(in plan.Input) (plan.Step, error) {
-	if err := a.tooEarly(in.Now); err != nil {
+	if err := a.checkAhead(in.Now); err != nil {
 		return plan.Step{}, err
 	}
-	current, err := (&advancing{[]*event{a.event}, a.user, in}).action()
+	current, err := (&joinedAdvance{[]*event{a.event}, a.user, in}).action()
 	if err != nil {
 		return plan.Step{}, err
 	}
@@ -188,7 +188,7 @@ func (a *appendOp) plan(in plan.Input) (plan.Step, error) {
 	return plan.Step{
 		Actions: []plan.Action{current, put},
 		Whole:   true,
-		Resolve: a.ownSeries(func(f []plan.Failure) plan.Resolution {
+		Resolve: a.withCaseCheck(func(f []plan.Failure) plan.Resolution {
 			got, next, err := a.resolve(f[0], f[1], current, put, in.Joined)
 			switch {
 			case err != nil:
@@ -214,12 +214,12 @@ func (a *appendOp) resolve(current, stored plan.Failure, advance, put plan.Actio
 	older := false
 	if current.Failed() {
 		var err error
-		if older, err = a.older(current.Image); err != nil {
+		if older, err = a.isOlder(current.Image); err != nil {
 			return outcome{}, nil, err
 		}
 	}
 	switch {
-	case stored.Failed() && !a.same(stored.Image):
+	case stored.Failed() && !a.equals(stored.Image):
 		return outcome{reason: Collision, current: current.Image, stored: stored.Image}, nil, nil
 	case stored.Failed() && !current.Failed() && !joined:
 		// The event is there but the current item lags behind it: bring it up.
@@ -239,7 +239,7 @@ func (a *appendOp) repair(advance plan.Action, stored item.Item) *plan.Step {
 	return &plan.Step{
 		Actions: []plan.Action{advance, a.check()},
 		Whole:   true,
-		Resolve: a.ownSeries(func(f []plan.Failure) plan.Resolution {
+		Resolve: a.withCaseCheck(func(f []plan.Failure) plan.Resolution {
 			if f[1].Failed() {
 				return plan.Resolution{Replan: plan.ErrConflict} // the event is gone meanwhile
 			}
@@ -255,12 +255,12 @@ func (a *appendOp) record(put plan.Action, current item.Item) *plan.Step {
 	return &plan.Step{
 		Actions: []plan.Action{exists, put},
 		Whole:   true,
-		Resolve: a.ownSeries(func(f []plan.Failure) plan.Resolution {
+		Resolve: a.withCaseCheck(func(f []plan.Failure) plan.Resolution {
 			if f[0].Failed() {
 				return plan.Resolution{Replan: plan.ErrConflict} // the item is gone meanwhile
 			}
 			got := outcome{reason: Duplicate, current: current, stored: f[1].Image}
-			if !a.same(f[1].Image) {
+			if !a.equals(f[1].Image) {
 				got.reason = Collision
 			}
 			return plan.Resolution{Outcome: got}

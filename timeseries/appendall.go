@@ -31,7 +31,7 @@ func (s *Series[T]) AppendAll(ctx context.Context, evs []T, opts ...AppendOption
 	c, spec := core.Of(s), opt.Appends(opts)
 	results := make([]Result[T], len(evs))
 	err := c.Measure(ctx, "AppendAll", "", func(ctx context.Context) error {
-		groups, err := s.group(evs)
+		groups, err := s.groupBySeries(evs)
 		if err != nil {
 			return err
 		}
@@ -40,12 +40,12 @@ func (s *Series[T]) AppendAll(ctx context.Context, evs []T, opts ...AppendOption
 			return err
 		}
 		errs := make([]error, len(groups))
-		exec.Parallel(len(groups), seriesAtOnce, func(i int) { errs[i] = s.appendGroup(ctx, groups[i], user, spec.NoReturn) })
+		exec.Parallel(len(groups), seriesAtOnce, func(i int) { errs[i] = s.appendSeries(ctx, groups[i], user, spec.NoReturn) })
 		for _, g := range groups {
 			for _, x := range g.events {
 				r, err := result[T](c, x.outcome)
 				errs = append(errs, err)
-				results[x.at] = r
+				results[x.index] = r
 			}
 		}
 		return errors.Join(errs...)
@@ -54,27 +54,27 @@ func (s *Series[T]) AppendAll(ctx context.Context, evs []T, opts ...AppendOption
 }
 
 // placed is an event of a batch, where it stood, and what became of it.
-type placed struct {
+type batchEvent struct {
 	*event
-	at int
+	index int
 	outcome
-	winner item.Item // the current item that made it late, while it waits to be recorded
-	first  *placed   // an earlier event of the batch with the same key
-	check  bool      // it is stored already; the current item still has to be brought up to it
+	newer item.Item // the current item that made it late, while it waits to be recorded
+	original  *batchEvent   // an earlier event of the batch with the same key
+	inHistory  bool      // it is stored already; the current item still has to be brought up to it
 }
 
 // group is the events of one series, in order of orderBy.
-type group struct{ events []*placed }
+type group struct{ events []*batchEvent }
 
 // group encodes and sorts a batch. The error names the first event that is wrong.
-func (s *Series[T]) group(evs []T) ([]*group, error) {
+func (s *Series[T]) groupBySeries(evs []T) ([]*group, error) {
 	c := core.Of(s)
 	byKey, now := map[string]*group{}, c.Runner.Clock()
 	var groups []*group
 	for i := range evs {
 		ev, err := newEvent(c, s.e, reflect.ValueOf(evs[i]))
 		if err == nil {
-			err = ev.tooEarly(now)
+			err = ev.checkAhead(now)
 		}
 		if err == nil {
 			_, err = ev.item(plan.Input{Now: now, WriteID: strings.Repeat("x", 36)})
@@ -89,15 +89,15 @@ func (s *Series[T]) group(evs []T) ([]*group, error) {
 		} else if err := plan.SameCase(c.Schema, ev.carried, byKey[id].events[0].carried); err != nil {
 			return nil, fmt.Errorf("event %d: %w", i, err)
 		}
-		byKey[id].events = append(byKey[id].events, &placed{event: ev, at: i})
+		byKey[id].events = append(byKey[id].events, &batchEvent{event: ev, index: i})
 	}
 	for _, g := range groups {
-		slices.SortStableFunc(g.events, func(a, b *placed) int { return strings.Compare(a.sortKey, b.sortKey) })
+		slices.SortStableFunc(g.events, func(a, b *batchEvent) int { return strings.Compare(a.sortKey, b.sortKey) })
 		for i := 1; i < len(g.events); i++ {
 			if prev := g.events[i-1]; prev.sortKey == g.events[i].sortKey {
-				g.events[i].first = prev
-				if prev.first != nil {
-					g.events[i].first = prev.first
+				g.events[i].original = prev
+				if prev.original != nil {
+					g.events[i].original = prev.original
 				}
 			}
 		}
@@ -106,39 +106,39 @@ func (s *Series[T]) group(evs []T) ([]*group, error) {
 }
 
 // appendGroup works on one series until every event is decided or an error stops it.
-func (s *Series[T]) appendGroup(ctx context.Context, g *group, user expr.Cond, skip bool) error {
-	var pending []*placed
+func (s *Series[T]) appendSeries(ctx context.Context, g *group, user expr.Cond, skip bool) error {
+	var pending []*batchEvent
 	for _, x := range g.events {
-		if x.first == nil {
+		if x.original == nil {
 			pending = append(pending, x)
 		}
 	}
 	err := s.appendAndRecord(ctx, pending, user)
-	if again := g.underCollisions(); err == nil && again != nil {
+	if again := g.collidedDuplicates(); err == nil && again != nil {
 		err = s.appendAndRecord(ctx, again, user)
 	}
 	for _, x := range g.events {
-		if x.first != nil {
-			x.outcome = x.afterFirst()
+		if x.original != nil {
+			x.outcome = x.afterOriginal()
 		}
 	}
 	if skip {
 		return err
 	}
-	return errors.Join(err, s.fillCurrent(ctx, g))
+	return errors.Join(err, s.readCurrentOnce(ctx, g))
 }
 
 // underCollisions are the events whose key an earlier event of the batch has, where that one collided with what is
 // stored and they do not: they have to be appended in their own right.
-func (g *group) underCollisions() []*placed {
-	var again []*placed
+func (g *group) collidedDuplicates() []*batchEvent {
+	var again []*batchEvent
 	for _, x := range g.events {
-		f := x.first
-		if f == nil || f.reason != Collision || !x.same(f.stored) {
+		f := x.original
+		if f == nil || f.reason != Collision || !x.equals(f.stored) {
 			continue
 		}
 		if n := len(again); n == 0 || again[n-1].sortKey != x.sortKey {
-			x.first = nil
+			x.original = nil
 			again = append(again, x)
 		}
 	}
@@ -147,7 +147,7 @@ func (g *group) underCollisions() []*placed {
 
 // appendAndRecord appends events and records those that came too late. Where the current item went away in between, its
 // late events are appended again, within the bounds of a single append.
-func (s *Series[T]) appendAndRecord(ctx context.Context, pending []*placed, user expr.Cond) error {
+func (s *Series[T]) appendAndRecord(ctx context.Context, pending []*batchEvent, user expr.Cond) error {
 	for round := 0; len(pending) > 0; round++ {
 		if round >= core.Of(s).Runner.MaxAttempts {
 			return plan.ErrConflict
@@ -163,30 +163,30 @@ func (s *Series[T]) appendAndRecord(ctx context.Context, pending []*placed, user
 }
 
 // afterFirst is the outcome of an event whose key an earlier event of the batch has too.
-func (x *placed) afterFirst() outcome {
-	o := x.first.outcome
+func (x *batchEvent) afterOriginal() outcome {
+	o := x.original.outcome
 	switch {
 	case o.applied || o.reason == LateRecorded:
-		o = outcome{stored: x.first.carried, current: o.current}
+		o = outcome{stored: x.original.carried, current: o.current}
 	case o.stored == nil:
 		return o
 	}
 	o.applied, o.reason = false, Duplicate
-	if !x.same(o.stored) {
+	if !x.equals(o.stored) {
 		o.reason = Collision
 	}
 	return o
 }
 
 // fillCurrent reads the current item once for all results of the series that do not have it.
-func (s *Series[T]) fillCurrent(ctx context.Context, g *group) error {
-	known := outcome{applied: slices.ContainsFunc(g.events, func(x *placed) bool { return x.applied })}
+func (s *Series[T]) readCurrentOnce(ctx context.Context, g *group) error {
+	known := outcome{applied: slices.ContainsFunc(g.events, func(x *batchEvent) bool { return x.applied })}
 	for _, x := range g.events {
 		decided := x.applied || x.reason != ""
 		if !decided || x.current != nil || x.reason == ConditionFailed {
 			continue
 		}
-		if err := s.follow(ctx, &known, x.primary, false); err != nil || known.current == nil {
+		if err := s.readCurrent(ctx, &known, x.primary, false); err != nil || known.current == nil {
 			return err
 		}
 		x.current = known.current
@@ -202,7 +202,7 @@ const (
 
 // appendChunks sends pending, which is in order, chunk by chunk. It returns the events that came too late and are to be
 // recorded all the same.
-func (s *Series[T]) appendChunks(ctx context.Context, pending []*placed, user expr.Cond) (late []*placed, err error) {
+func (s *Series[T]) appendChunks(ctx context.Context, pending []*batchEvent, user expr.Cond) (late []*batchEvent, err error) {
 	c := core.Of(s)
 	for len(pending) > 0 {
 		n := chunkLength(pending)
@@ -221,7 +221,7 @@ func (s *Series[T]) appendChunks(ctx context.Context, pending []*placed, user ex
 }
 
 // chunkLength is how many of the events fit into one transaction.
-func chunkLength(pending []*placed) int {
+func chunkLength(pending []*batchEvent) int {
 	bytes := 0
 	for i, x := range pending {
 		bytes += 2*item.Size(x.carried) + 1024
@@ -238,9 +238,9 @@ type chunk struct {
 	c    *core.Core
 	e    *events
 	user expr.Cond
-	rest []*placed // undecided, in order
-	sent []*placed // what rest was when it was last sent; an error decides none of it
-	late []*placed
+	rest []*batchEvent // undecided, in order
+	sent []*batchEvent // what rest was when it was last sent; an error decides none of it
+	late []*batchEvent
 }
 
 func (k *chunk) plan(in plan.Input) (plan.Step, error) {
@@ -255,7 +255,7 @@ func (k *chunk) plan(in plan.Input) (plan.Step, error) {
 	}
 	actions := []plan.Action{current}
 	for _, x := range k.rest {
-		if x.check {
+		if x.inHistory {
 			actions = append(actions, x.event.check())
 			continue
 		}
@@ -268,10 +268,10 @@ func (k *chunk) plan(in plan.Input) (plan.Step, error) {
 	return plan.Step{
 		Actions: actions,
 		Whole:   true,
-		Resolve: k.rest[0].ownSeries(func(f []plan.Failure) plan.Resolution { return k.resolve(in, f) }),
+		Resolve: k.rest[0].withCaseCheck(func(f []plan.Failure) plan.Resolution { return k.resolve(in, f) }),
 		Done: func(plan.Returned) (any, error) {
 			for _, x := range k.rest {
-				if x.check {
+				if x.inHistory {
 					x.reason = Duplicate
 				} else {
 					x.applied = true
@@ -285,30 +285,30 @@ func (k *chunk) plan(in plan.Input) (plan.Step, error) {
 // resolve decides the events that the failures are about and sends the rest again.
 func (k *chunk) resolve(in plan.Input, f []plan.Failure) plan.Resolution {
 	current, refused := f[0], f[0].Failed()
-	var rest []*placed
+	var rest []*batchEvent
 	for i, x := range k.rest {
 		older := false
 		if current.Failed() {
 			var err error
-			if older, err = x.older(current.Image); err != nil {
+			if older, err = x.isOlder(current.Image); err != nil {
 				return plan.Resolution{Err: err}
 			}
 		}
 		refused = refused && !(i == 0 && older)
 		failed := f[i+1]
 		switch {
-		case x.check && failed.Failed():
-			x.check, x.stored = false, nil // gone meanwhile: put it after all
+		case x.inHistory && failed.Failed():
+			x.inHistory, x.stored = false, nil // gone meanwhile: put it after all
 			rest = append(rest, x)
-		case failed.Failed() && !x.same(failed.Image):
+		case failed.Failed() && !x.equals(failed.Image):
 			x.outcome = outcome{reason: Collision, current: current.Image, stored: failed.Image}
-		case (failed.Failed() || x.check) && older:
-			x.outcome = outcome{reason: Duplicate, current: current.Image, stored: first(failed.Image, x.stored)}
+		case (failed.Failed() || x.inHistory) && older:
+			x.outcome = outcome{reason: Duplicate, current: current.Image, stored: firstSet(failed.Image, x.stored)}
 		case failed.Failed():
-			x.check, x.stored = true, failed.Image
+			x.inHistory, x.stored = true, failed.Image
 			rest = append(rest, x)
 		case older && k.e.record:
-			x.winner = current.Image // undecided until it is recorded
+			x.newer = current.Image // undecided until it is recorded
 			k.late = append(k.late, x)
 		case older:
 			x.outcome = outcome{reason: Older, current: current.Image}
@@ -317,7 +317,7 @@ func (k *chunk) resolve(in plan.Input, f []plan.Failure) plan.Resolution {
 		}
 	}
 	if refused {
-		k.refuse(rest, current.Image)
+		k.conditionFailed(rest, current.Image)
 		rest = nil
 	}
 	if k.rest = rest; len(rest) == 0 {
@@ -328,16 +328,16 @@ func (k *chunk) resolve(in plan.Input, f []plan.Failure) plan.Resolution {
 }
 
 // refuse decides what is left when the caller's condition did not hold.
-func (k *chunk) refuse(rest []*placed, current item.Item) {
+func (k *chunk) conditionFailed(rest []*batchEvent, current item.Item) {
 	for _, x := range rest {
 		x.reason, x.current = ConditionFailed, current
-		if x.check {
+		if x.inHistory {
 			x.reason = Duplicate
 		}
 	}
 }
 
-func first(a, b item.Item) item.Item {
+func firstSet(a, b item.Item) item.Item {
 	if a != nil {
 		return a
 	}
@@ -346,7 +346,7 @@ func first(a, b item.Item) item.Item {
 
 // recordLate keeps late events in the history of an item that exists, in transactions of their own. Those whose current
 // item is gone meanwhile come back: they are late no more.
-func (s *Series[T]) recordLate(ctx context.Context, late []*placed) (gone []*placed, err error) {
+func (s *Series[T]) recordLate(ctx context.Context, late []*batchEvent) (gone []*batchEvent, err error) {
 	c := core.Of(s)
 	for part := range slices.Chunk(late, chunkEvents) {
 		for len(part) > 0 {
@@ -366,8 +366,8 @@ func (s *Series[T]) recordLate(ctx context.Context, late []*placed) (gone []*pla
 // lateChunk is a transaction of late events under a check that the current item exists.
 type lateChunk struct {
 	c    *core.Core
-	rest []*placed
-	gone []*placed
+	rest []*batchEvent
+	gone []*batchEvent
 }
 
 func (r *lateChunk) plan(in plan.Input) (plan.Step, error) {
@@ -382,10 +382,10 @@ func (r *lateChunk) plan(in plan.Input) (plan.Step, error) {
 	return plan.Step{
 		Actions: actions,
 		Whole:   true,
-		Resolve: r.rest[0].ownSeries(func(f []plan.Failure) plan.Resolution { return r.resolve(in, f) }),
+		Resolve: r.rest[0].withCaseCheck(func(f []plan.Failure) plan.Resolution { return r.resolve(in, f) }),
 		Done: func(plan.Returned) (any, error) {
 			for _, x := range r.rest {
-				x.outcome = outcome{reason: LateRecorded, current: x.winner}
+				x.outcome = outcome{reason: LateRecorded, current: x.newer}
 			}
 			return r, nil
 		},
@@ -393,15 +393,15 @@ func (r *lateChunk) plan(in plan.Input) (plan.Step, error) {
 }
 
 func (r *lateChunk) resolve(in plan.Input, f []plan.Failure) plan.Resolution {
-	var rest []*placed
+	var rest []*batchEvent
 	for i, x := range r.rest {
 		switch failed := f[i+1]; {
 		case !failed.Failed():
 			rest = append(rest, x)
-		case x.same(failed.Image):
-			x.outcome = outcome{reason: Duplicate, current: x.winner, stored: failed.Image}
+		case x.equals(failed.Image):
+			x.outcome = outcome{reason: Duplicate, current: x.newer, stored: failed.Image}
 		default:
-			x.outcome = outcome{reason: Collision, current: x.winner, stored: failed.Image}
+			x.outcome = outcome{reason: Collision, current: x.newer, stored: failed.Image}
 		}
 	}
 	if f[0].Failed() {

@@ -31,7 +31,7 @@ type events struct {
 	record   bool
 	maxAhead time.Duration
 	bigint   bool           // orderBy is one of effect-dynamodb
-	half     *schema.KeyDef // sort key of events
+	eventKey     *schema.KeyDef // sort key of events
 }
 
 // FeatureName lets other declarations see that the entity is a time series.
@@ -106,7 +106,7 @@ func (e *events) readOrderBy(d *schema.Decl, name string) {
 	if e.bigint {
 		d.Schema.Bigint(&f)
 	}
-	d.Satellites(len(schema.EventInfix) + longest(&f))
+	d.Satellites(len(schema.EventInfix) + longestText(&f))
 }
 
 // readDigits reads how many digits orderBy has in the keys of a shared table.
@@ -122,7 +122,7 @@ func (e *events) readDigits(d *schema.Decl) {
 }
 
 // longest is the length of the longest text of f; strings, which have none, are measured at each append.
-func longest(f *key.Field) int {
+func longestText(f *key.Field) int {
 	switch {
 	case f.Kind == key.Time && f.Time.Text():
 		return len("2006-01-02T15:04:05.000000000Z")
@@ -175,7 +175,7 @@ func (e *events) finish(d *schema.Decl) {
 	for _, x := range s.Indexes {
 		for _, h := range []*schema.KeyDef{x.PK, x.SK} {
 			if h != nil && !(x.Local && h == x.PK) {
-				e.checkHalf(d, x, h)
+				e.checkIndexKey(d, x, h)
 			}
 		}
 		if x.Complete {
@@ -183,8 +183,8 @@ func (e *events) finish(d *schema.Decl) {
 		}
 	}
 	if e.orderBy != nil && e.orderBy.Key != nil && s.SK != nil && s.SK.Prefixed {
-		e.half = e.eventHalf(s)
-		s.Beside = append(s.Beside, e.half)
+		e.eventKey = e.newEventKey(s)
+		s.Beside = append(s.Beside, e.eventKey)
 	}
 }
 
@@ -200,7 +200,7 @@ func (e *events) checkComplete(d *schema.Decl, x *schema.Index) {
 }
 
 // checkHalf refuses an index half that an append could not compose from the event alone.
-func (e *events) checkHalf(d *schema.Decl, x *schema.Index, h *schema.KeyDef) {
+func (e *events) checkIndexKey(d *schema.Decl, x *schema.Index, h *schema.KeyDef) {
 	written, pointers, others, clock := 0, 0, "", false
 	for _, a := range h.Parts {
 		switch {
@@ -230,7 +230,7 @@ func (e *events) checkHalf(d *schema.Decl, x *schema.Index, h *schema.KeyDef) {
 }
 
 // eventHalf is the sort key of events: the current item's, #e#, and orderBy.
-func (e *events) eventHalf(s *schema.Schema) *schema.KeyDef {
+func (e *events) newEventKey(s *schema.Schema) *schema.KeyDef {
 	f := s.InDollar(e.orderBy)
 	if e.bigint {
 		s.Bigint(f)
@@ -241,6 +241,6 @@ func (e *events) eventHalf(s *schema.Schema) *schema.KeyDef {
 // Record gives the schema lock the declaration. late and maxAhead say which events are stored, not how.
 func (e *events) Record(s *schema.Schema) schema.Record {
 	return schema.Record{Name: "timeseries.Events", Settings: []schema.Setting{
-		{Key: "events", Value: e.half.Template.Describe()}, {Key: "orderBy", Value: e.orderBy.Name}, {Key: "ttl", Value: schema.ForHowLong(e.ttl)},
+		{Key: "events", Value: e.eventKey.Template.Describe()}, {Key: "orderBy", Value: e.orderBy.Name}, {Key: "ttl", Value: schema.ForHowLong(e.ttl)},
 	}}
 }

@@ -78,7 +78,7 @@ func (ev *event) validate(v reflect.Value) []error {
 }
 
 func (ev *event) compose() error {
-	text, _, err := ev.e.half.Template.Compose(ev.carried)
+	text, _, err := ev.e.eventKey.Template.Compose(ev.carried)
 	if err != nil {
 		return plan.KeyError(ev.c.Schema, err)
 	}
@@ -90,7 +90,7 @@ func (ev *event) compose() error {
 }
 
 // tooEarly refuses an event that is further in the future than maxAhead allows.
-func (ev *event) tooEarly(now time.Time) error {
+func (ev *event) checkAhead(now time.Time) error {
 	if ev.e.maxAhead == 0 {
 		return nil
 	}
@@ -104,7 +104,7 @@ func (ev *event) tooEarly(now time.Time) error {
 // key is the primary key of the event item.
 func (ev *event) key() item.Item {
 	k := item.Clone(ev.primary)
-	k[ev.e.half.Attr] = item.S(ev.sortKey)
+	k[ev.e.eventKey.Attr] = item.S(ev.sortKey)
 	return k
 }
 
@@ -147,7 +147,7 @@ func (ev *event) check() plan.Action {
 }
 
 // same reports that a stored event carries what ev carries: the append fields are equal.
-func (ev *event) same(stored item.Item) bool {
+func (ev *event) equals(stored item.Item) bool {
 	for _, a := range ev.c.Schema.Attrs {
 		if a.Append && !item.Equal(ev.carried[a.Name], stored[a.Name]) {
 			return false
@@ -162,7 +162,7 @@ func (ev *event) exists() expr.Cond {
 }
 
 // ownSeries makes an error of a refusal by an item of a series whose key differs from ev's in case.
-func (ev *event) ownSeries(resolve func([]plan.Failure) plan.Resolution) func([]plan.Failure) plan.Resolution {
+func (ev *event) withCaseCheck(resolve func([]plan.Failure) plan.Resolution) func([]plan.Failure) plan.Resolution {
 	return func(failed []plan.Failure) plan.Resolution {
 		for _, f := range failed {
 			if err := plan.SameCase(ev.c.Schema, ev.carried, f.Image); err != nil {
@@ -174,7 +174,7 @@ func (ev *event) ownSeries(resolve func([]plan.Failure) plan.Resolution) func([]
 }
 
 // older reports that a current item's orderBy is at or after ev's. nil, or an item without orderBy, is older than any.
-func (ev *event) older(current item.Item) (bool, error) {
+func (ev *event) isOlder(current item.Item) (bool, error) {
 	av, ok := current[ev.e.orderBy.Name]
 	if !ok {
 		return false, nil
@@ -222,27 +222,27 @@ func advance(evs []*event, first *event, user expr.Cond, in plan.Input) (plan.Ac
 	return plan.Action{
 		Kind: plan.Update, Table: c.Table, Key: first.primary, Changes: changes, Cond: cond, WriteID: plan.WriteID(s, in),
 		Final: func(current item.Item) bool { // orderBy never goes back
-			older, err := first.older(current)
+			older, err := first.isOlder(current)
 			return older && err == nil
 		},
 	}, nil
 }
 
 // advancing is the advance of a current item that one transaction makes for several appends.
-type advancing struct {
+type joinedAdvance struct {
 	evs  []*event // in ascending order
 	user expr.Cond
 	in   plan.Input // of the last event, whose write id the item carries
 }
 
 // Fold joins the advances of two appends of one series: the later events win.
-func (a *advancing) Fold(other plan.Folder) (plan.Action, bool) {
-	b, ok := other.(*advancing)
+func (a *joinedAdvance) Fold(other plan.Folder) (plan.Action, bool) {
+	b, ok := other.(*joinedAdvance)
 	if !ok {
 		return plan.Action{}, false
 	}
 	byKey := func(x, y *event) int { return strings.Compare(x.sortKey, y.sortKey) }
-	both := &advancing{slices.Concat(a.evs, b.evs), expr.All(a.user, b.user), a.in}
+	both := &joinedAdvance{slices.Concat(a.evs, b.evs), expr.All(a.user, b.user), a.in}
 	slices.SortFunc(both.evs, byKey)
 	for _, ev := range both.evs {
 		if plan.SameCase(ev.c.Schema, ev.carried, both.evs[0].carried) != nil {
@@ -256,7 +256,7 @@ func (a *advancing) Fold(other plan.Folder) (plan.Action, bool) {
 	return folded, err == nil
 }
 
-func (a *advancing) action() (plan.Action, error) {
+func (a *joinedAdvance) action() (plan.Action, error) {
 	act, err := advance(a.evs, a.evs[0], a.user, a.in)
 	act.Fold = a
 	return act, err

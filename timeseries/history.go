@@ -31,14 +31,14 @@ func history(c *core.Core, e *events, verb string, key reflect.Value, spec opt.S
 		return core.Refused(c, verb)
 	}
 	src := query.Source{
-		Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: e.half, Verb: verb, Expire: true,
-		Lead: e.half.Parts[:len(e.half.Parts)-1],
+		Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: e.eventKey, Verb: verb, Expire: true,
+		Lead: e.eventKey.Parts[:len(e.eventKey.Parts)-1],
 		Code: plan.CodeOrderByRange, Other: "a history is read by ranges of " + e.orderBy.Field + "; put conditions on other fields into entity.Filter",
 		Base: func(time.Time) expr.Cond { return expr.Cond{} },
 	}
 	if _, parts, err := plan.Key(c.Schema, key); err == nil && (len(c.Schema.Cased()) > 0 || c.Schema.Options.Interop) {
 		src.Own = func(it item.Item) (bool, error) {
-			if attr, problem := c.Schema.CheckDigits(e.half, it); problem != "" {
+			if attr, problem := c.Schema.CheckDigits(e.eventKey, it); problem != "" {
 				return false, &entity.DecodeError{Entity: c.Schema.Name, Attr: attr, Problem: problem}
 			}
 			return true, plan.SameCase(c.Schema, parts, it)
@@ -47,7 +47,7 @@ func history(c *core.Core, e *events, verb string, key reflect.Value, spec opt.S
 			src.Needs = append(src.Needs, a.Name)
 		}
 		if c.Schema.Options.Interop {
-			for _, a := range e.half.Parts {
+			for _, a := range e.eventKey.Parts {
 				src.Needs = append(src.Needs, a.Name)
 			}
 		}

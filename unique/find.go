@@ -60,7 +60,7 @@ func (l *Lookup[T]) Find(ctx context.Context, v T) (T, error) {
 	if err := c.Err(); err != nil {
 		return found, c.Wrap("Find", "", err)
 	}
-	k, err := l.wanted(reflect.ValueOf(v))
+	k, err := l.valueKey(reflect.ValueOf(v))
 	if err != nil {
 		return found, c.Measure(ctx, "Find", "", func(context.Context) error { return err })
 	}
@@ -75,7 +75,7 @@ func (l *Lookup[T]) Find(ctx context.Context, v T) (T, error) {
 }
 
 // wanted is the key of the sentinel of the value in v.
-func (l *Lookup[T]) wanted(v reflect.Value) (item.Item, error) {
+func (l *Lookup[T]) valueKey(v reflect.Value) (item.Item, error) {
 	s, given := l.k.s, item.Item{}
 	for _, a := range l.k.fields {
 		av, err := plan.EncodeAttr(s, a, v)
@@ -100,12 +100,12 @@ func (l *Lookup[T]) find(ctx context.Context, k item.Item) (item.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	named, err := l.named(sentinel)
+	named, err := l.ownerNamed(sentinel)
 	if err != nil {
 		return nil, err
 	}
 	owner, err := r.Get(ctx, c.Table, named, true)
-	if err != nil || l.has(owner, k) {
+	if err != nil || l.holds(owner, k) {
 		return owner, err
 	}
 	for range r.MaxAttempts {
@@ -113,12 +113,12 @@ func (l *Lookup[T]) find(ctx context.Context, k item.Item) (item.Item, error) {
 		if err != nil {
 			return nil, err
 		}
-		switch still, err := l.named(got[0]); {
+		switch still, err := l.ownerNamed(got[0]); {
 		case err != nil:
 			return nil, err
 		case !sameKey(still, named):
 			named = still
-		case l.has(got[1], k):
+		case l.holds(got[1], k):
 			return got[1], nil
 		default:
 			return nil, entity.ErrNotFound
@@ -129,7 +129,7 @@ func (l *Lookup[T]) find(ctx context.Context, k item.Item) (item.Item, error) {
 
 // named is the primary key of the item that a sentinel names; the error is entity.ErrNotFound when there is no sentinel,
 // or when it has expired.
-func (l *Lookup[T]) named(sentinel item.Item) (item.Item, error) {
+func (l *Lookup[T]) ownerNamed(sentinel item.Item) (item.Item, error) {
 	c := core.Of(l)
 	if len(sentinel) == 0 || plan.Expired(c.Schema, sentinel, c.Runner.Clock()) {
 		return nil, entity.ErrNotFound
@@ -141,11 +141,11 @@ func (l *Lookup[T]) named(sentinel item.Item) (item.Item, error) {
 }
 
 // has reports that an item is live and has the value of the sentinel under k.
-func (l *Lookup[T]) has(it, k item.Item) bool {
+func (l *Lookup[T]) holds(it, k item.Item) bool {
 	c := core.Of(l)
 	if len(it) == 0 || !plan.Live(c.Schema, it, c.Runner.Clock()) {
 		return false
 	}
-	own, err := l.k.heldKey(it)
+	own, err := l.k.storedKey(it)
 	return err == nil && sameKey(own, k)
 }

@@ -57,7 +57,7 @@ func (l *Lookup[T]) Repair(ctx context.Context, opts ...entity.QueryOption) (Rep
 	if err := c.Err(); err != nil {
 		return Repaired{}, c.Wrap("Repair", "", err)
 	}
-	a := newAudit(c, l.k)
+	a := newVerification(c, l.k)
 	var done Repaired
 	err := c.Measure(ctx, "Repair", "", func(ctx context.Context) error {
 		err := a.run(ctx, opt.Queries(opts))
@@ -65,7 +65,7 @@ func (l *Lookup[T]) Repair(ctx context.Context, opts ...entity.QueryOption) (Rep
 			return err
 		}
 		for _, f := range a.report.Findings {
-			if err := a.mend(ctx, f, &done); err != nil {
+			if err := a.fix(ctx, f, &done); err != nil {
 				return err
 			}
 		}
@@ -75,13 +75,13 @@ func (l *Lookup[T]) Repair(ctx context.Context, opts ...entity.QueryOption) (Rep
 }
 
 // mend looks at a finding again and mends it, until it is mended or was written too often meanwhile.
-func (a *audit) mend(ctx context.Context, f Finding, done *Repaired) error {
-	for range looks {
+func (a *verification) fix(ctx context.Context, f Finding, done *Repaired) error {
+	for range maxLooks {
 		e, err := a.examine(ctx, f.suspect)
 		switch {
 		case err != nil:
 			return err
-		case !e.found:
+		case !e.damaged:
 			return nil // by another client
 		}
 		if f = e.finding; f.Kind == Conflict {
@@ -93,7 +93,7 @@ func (a *audit) mend(ctx context.Context, f Finding, done *Repaired) error {
 		if err != nil {
 			return err
 		}
-		if outcome == mended {
+		if outcome == fixed {
 			done.Fixed = append(done.Fixed, f)
 			return nil
 		}
@@ -103,15 +103,15 @@ func (a *audit) mend(ctx context.Context, f Finding, done *Repaired) error {
 }
 
 // fate is what became of an attempt.
-type fate int
+type repairOutcome int
 
 const (
-	mended fate = iota
-	changed
+	fixed repairOutcome = iota
+	changedMeanwhile
 )
 
 // step brings the sentinel in step with the evidence, under the condition that this still holds.
-func (a *audit) step(in plan.Input, e evidence) plan.Step {
+func (a *verification) step(in plan.Input, e evidence) plan.Step {
 	p := e.finding.suspect
 	var actions []plan.Action
 	check := func(k item.Item, cond expr.Cond) {
@@ -119,27 +119,27 @@ func (a *audit) step(in plan.Input, e evidence) plan.Step {
 	}
 	asRead := plan.Absent(a.s)
 	if e.sentinel != nil {
-		asRead = a.asRead(e.sentinel)
+		asRead = a.unchanged(e.sentinel)
 	} else {
 		asRead = expr.Any(asRead, expr.Compare(expr.Le, expr.Attr(a.s.Options.TTL), plan.Seconds(in.Now)))
 	}
-	if x := e.named; x != nil {
+	if x := e.wrongOwner; x != nil {
 		if x.current == nil {
 			check(x.key, plan.Absent(a.s))
 		} else {
-			check(x.key, a.fields(x.current))
+			check(x.key, a.hasFields(x.current))
 		}
 	}
 	if e.finding.Kind == Orphaned {
 		actions = append(actions, plan.Action{Kind: plan.Delete, Table: a.c.Table, Key: p.key, Cond: asRead, Label: a.k.label()})
 	} else {
-		x := e.havers[0]
+		x := e.holders[0]
 		ttl := a.k.expiry(in.Now)
 		if x.current != nil {
-			check(x.key, a.fields(x.current))
+			check(x.key, a.hasFields(x.current))
 		} else {
 			check(x.key, plan.Absent(a.s))
-			check(plan.KeyOf(a.s, x.copied), expr.All(a.fields(x.copied), plan.NotExpired(a.s, in.Now)))
+			check(plan.KeyOf(a.s, x.copied), expr.All(a.hasFields(x.copied), plan.NotExpired(a.s, in.Now)))
 			ttl = x.copied[a.s.Options.TTL]
 		}
 		writeID := in.WriteID
@@ -152,13 +152,13 @@ func (a *audit) step(in plan.Input, e evidence) plan.Step {
 	}
 	return plan.Step{
 		Actions: actions,
-		Resolve: func([]plan.Failure) plan.Resolution { return plan.Resolution{Outcome: changed} },
-		Done:    func(plan.Returned) (any, error) { return mended, nil },
+		Resolve: func([]plan.Failure) plan.Resolution { return plan.Resolution{Outcome: changedMeanwhile} },
+		Done:    func(plan.Returned) (any, error) { return fixed, nil },
 	}
 }
 
 // fields holds while an item is there with the constraint's attributes as they were read.
-func (a *audit) fields(it item.Item) expr.Cond {
+func (a *verification) hasFields(it item.Item) expr.Cond {
 	conds := []expr.Cond{plan.There(a.s)}
 	for _, f := range a.k.fields {
 		path := expr.Attr(f.Name)
@@ -172,7 +172,7 @@ func (a *audit) fields(it item.Item) expr.Cond {
 }
 
 // asRead holds while a sentinel is as it was read.
-func (a *audit) asRead(it item.Item) expr.Cond {
+func (a *verification) unchanged(it item.Item) expr.Cond {
 	conds := []expr.Cond{plan.There(a.s)}
 	for _, name := range slices.Sorted(maps.Keys(it)) {
 		conds = append(conds, expr.Compare(expr.Eq, expr.Attr(name), it[name]))

@@ -30,7 +30,7 @@ func (c *constraint) sentinelKey(it item.Item) (item.Item, error) {
 
 // heldKey is the primary key of the sentinel that a stored item has. In a shared table that may be one of a value which
 // is refused in new keys.
-func (c *constraint) heldKey(it item.Item) (item.Item, error) {
+func (c *constraint) storedKey(it item.Item) (item.Item, error) {
 	if !c.shared() {
 		return c.sentinelKey(it)
 	}
@@ -46,7 +46,7 @@ func (c *constraint) shared() bool { return c.s.Options.Interop && c.s.Templated
 
 // Sentinels are the keys under which the values of an item are claimed.
 func (c *constraint) Sentinels(it item.Item) ([]item.Item, error) {
-	k, err := c.heldKey(it)
+	k, err := c.storedKey(it)
 	if k == nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (c *constraint) sentinel(k, primary item.Item, writeID string, ttl types.At
 }
 
 // free holds when the value can be claimed: nobody has it, the item itself has it, or the claim has expired.
-func (c *constraint) free(primary item.Item, now time.Time) expr.Cond {
+func (c *constraint) claimable(primary item.Item, now time.Time) expr.Cond {
 	return expr.Any(plan.Absent(c.s), plan.Owned(c.s, primary), expr.Compare(expr.Le, expr.Attr(c.s.Options.TTL), plan.Seconds(now)))
 }
 
@@ -137,7 +137,7 @@ func (c *constraint) reserves() bool {
 // Guard returns the actions that claim the value which m brings and give up the one that it ends. A value that does not
 // change stays claimed as it is.
 func (c *constraint) Guard(m *plan.Mutation) ([]plan.Part, error) {
-	before, err := c.heldKey(m.Old)
+	before, err := c.storedKey(m.Old)
 	if err != nil {
 		return nil, err
 	}
@@ -152,8 +152,8 @@ func (c *constraint) Guard(m *plan.Mutation) ([]plan.Part, error) {
 	switch {
 	case m.Kind == plan.SoftDeleted && c.reserves():
 		switch {
-		case before == nil || learned(m, before):
-		case c.empty(m.Old): // effect-dynamodb claims empty values too
+		case before == nil || takenOver(m, before):
+		case c.claimsNothing(m.Old): // effect-dynamodb claims empty values too
 			parts = append(parts, c.release(m, before))
 		default:
 			parts = append(parts, c.reserve(m, before))
@@ -162,7 +162,7 @@ func (c *constraint) Guard(m *plan.Mutation) ([]plan.Part, error) {
 	case before != nil && after != nil && plan.KeyID(before) == plan.KeyID(after):
 		return nil, nil
 	}
-	if before != nil && !learned(m, before) {
+	if before != nil && !takenOver(m, before) {
 		parts = append(parts, c.release(m, before))
 	}
 	if after != nil {
@@ -172,7 +172,7 @@ func (c *constraint) Guard(m *plan.Mutation) ([]plan.Part, error) {
 }
 
 // empty reports that an item has nothing to claim.
-func (c *constraint) empty(it item.Item) bool {
+func (c *constraint) claimsNothing(it item.Item) bool {
 	for _, a := range c.fields {
 		if item.Absent(it[a.Name]) {
 			return true
@@ -191,7 +191,7 @@ func (c *constraint) sameValues(was, is item.Item) bool {
 	return true
 }
 
-func learned(m *plan.Mutation, k item.Item) bool {
+func takenOver(m *plan.Mutation, k item.Item) bool {
 	for _, x := range m.In.Hints {
 		if f, ok := x.(foreign); ok && f.id == plan.KeyID(k) {
 			return true
@@ -226,7 +226,7 @@ func (c *constraint) put(m *plan.Mutation, k item.Item, ttl types.AttributeValue
 	}
 	return plan.Action{
 		Kind: plan.Put, Table: m.Op.Table, Key: k, Item: c.sentinel(k, m.Op.Key, writeID, ttl),
-		Cond: c.free(m.Op.Key, m.In.Now), WriteID: writeID, Claims: true, Label: c.label(),
+		Cond: c.claimable(m.Op.Key, m.In.Now), WriteID: writeID, Claims: true, Label: c.label(),
 	}
 }
 

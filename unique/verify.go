@@ -84,14 +84,14 @@ func (l *Lookup[T]) Verify(ctx context.Context, opts ...entity.QueryOption) (Rep
 	if err := c.Err(); err != nil {
 		return Report{}, c.Wrap("Verify", "", err)
 	}
-	a := newAudit(c, l.k)
+	a := newVerification(c, l.k)
 	spec := opt.Queries(opts)
 	err := c.Measure(ctx, "Verify", "", func(ctx context.Context) error { return a.run(ctx, spec) })
 	return a.report, err
 }
 
 // audit is one run of Verify.
-type audit struct {
+type verification struct {
 	c        *core.Core
 	k        *constraint
 	s        *schema.Schema
@@ -99,14 +99,14 @@ type audit struct {
 	suspects map[string]*suspect // by the id of the sentinel's key
 }
 
-func newAudit(c *core.Core, k *constraint) *audit {
-	return &audit{c: c, k: k, s: c.Schema, suspects: map[string]*suspect{}}
+func newVerification(c *core.Core, k *constraint) *verification {
+	return &verification{c: c, k: k, s: c.Schema, suspects: map[string]*suspect{}}
 }
 
 // batch is how many items are compared at a time.
 const batch = 100
 
-func (a *audit) run(ctx context.Context, spec opt.Spec) error {
+func (a *verification) run(ctx context.Context, spec opt.Spec) error {
 	if only := (opt.Spec{Segments: spec.Segments, Errs: spec.Errs}); !reflect.DeepEqual(spec, only) {
 		return &entity.InputError{Code: plan.CodeOption, Type: a.s.Type.String(), Problem: "Verify and Repair take no option but Segments"}
 	}
@@ -136,7 +136,7 @@ func (a *audit) run(ctx context.Context, spec opt.Spec) error {
 		if err != nil {
 			return err
 		}
-		if e.found {
+		if e.damaged {
 			a.report.Findings = append(a.report.Findings, e.finding)
 		}
 	}
@@ -144,7 +144,7 @@ func (a *audit) run(ctx context.Context, spec opt.Spec) error {
 }
 
 // relevant holds for the sentinels of the constraint, and for the items that can have a value.
-func (a *audit) relevant() expr.Cond {
+func (a *verification) relevant() expr.Cond {
 	s, name := a.s, expr.Attr(schema.EntityAttr)
 	sentinel := expr.All(
 		expr.Compare(expr.Eq, name, item.S(a.k.entityName())),
@@ -165,15 +165,15 @@ func (a *audit) relevant() expr.Cond {
 }
 
 // claimed is what an item of the table says about a value.
-type claimed struct {
+type claim struct {
 	sentinel, owner item.Item
-	by              item.Item // the one of the two keys whose item was not seen yet
+	other              item.Item // the one of the two keys whose item was not seen yet
 }
 
 // compare looks items' counterparts up and notes what does not agree.
-func (a *audit) compare(ctx context.Context, items []item.Item) error {
+func (a *verification) compare(ctx context.Context, items []item.Item) error {
 	now := a.c.Runner.Clock()
-	var claims []claimed
+	var claims []claim
 	for _, it := range items {
 		switch {
 		case item.Equal(it[schema.EntityAttr], item.S(a.k.entityName())):
@@ -181,26 +181,26 @@ func (a *audit) compare(ctx context.Context, items []item.Item) error {
 				continue
 			}
 			a.report.Sentinels++
-			x := claimed{sentinel: plan.KeyOf(a.s, it), owner: a.named(it)}
+			x := claim{sentinel: plan.KeyOf(a.s, it), owner: a.ownerNamed(it)}
 			if x.owner == nil {
 				a.suspect(x)
 				continue
 			}
-			x.by = x.owner
+			x.other = x.owner
 			claims = append(claims, x)
 		default:
 			owner := a.ownerKey(it)
-			if owner == nil || !sameKey(owner, plan.KeyOf(a.s, it)) && plan.Expired(a.s, it, now) || a.k.empty(it) {
+			if owner == nil || !sameKey(owner, plan.KeyOf(a.s, it)) && plan.Expired(a.s, it, now) || a.k.claimsNothing(it) {
 				continue
 			}
-			k, err := a.k.heldKey(it)
+			k, err := a.k.storedKey(it)
 			if k == nil || err != nil {
 				a.report.Unreadable++
 				continue
 			}
 			a.report.Items++
 			if a.k.ttl == 0 { // else a claim may have ended
-				claims = append(claims, claimed{k, owner, k})
+				claims = append(claims, claim{k, owner, k})
 			}
 		}
 	}
@@ -209,10 +209,10 @@ func (a *audit) compare(ctx context.Context, items []item.Item) error {
 		return err
 	}
 	for _, x := range claims {
-		other := got[plan.KeyID(x.by)]
-		agrees := other != nil && a.has(other, x.sentinel)
-		if sameKey(x.by, x.sentinel) {
-			agrees = other != nil && !plan.Expired(a.s, other, now) && sameKey(a.named(other), x.owner)
+		other := got[plan.KeyID(x.other)]
+		agrees := other != nil && a.holds(other, x.sentinel)
+		if sameKey(x.other, x.sentinel) {
+			agrees = other != nil && !plan.Expired(a.s, other, now) && sameKey(a.ownerNamed(other), x.owner)
 		}
 		if !agrees {
 			a.suspect(x)
@@ -222,10 +222,10 @@ func (a *audit) compare(ctx context.Context, items []item.Item) error {
 }
 
 // lookup reads what is to be seen yet of claims, by the ids of the keys.
-func (a *audit) lookup(ctx context.Context, claims []claimed) (map[string]item.Item, error) {
+func (a *verification) lookup(ctx context.Context, claims []claim) (map[string]item.Item, error) {
 	wanted := map[string]item.Item{}
 	for _, x := range claims {
-		wanted[plan.KeyID(x.by)] = x.by
+		wanted[plan.KeyID(x.other)] = x.other
 	}
 	var keys []exec.Key
 	for _, id := range slices.Sorted(maps.Keys(wanted)) {
@@ -236,7 +236,7 @@ func (a *audit) lookup(ctx context.Context, claims []claimed) (map[string]item.I
 	return got, err
 }
 
-func (a *audit) suspect(x claimed) {
+func (a *verification) suspect(x claim) {
 	id := plan.KeyID(x.sentinel)
 	p := a.suspects[id]
 	if p == nil {
@@ -249,7 +249,7 @@ func (a *audit) suspect(x claimed) {
 }
 
 // named is the primary key of the item that a sentinel names; nil when it names none.
-func (a *audit) named(sentinel item.Item) item.Item {
+func (a *verification) ownerNamed(sentinel item.Item) item.Item {
 	if _, err := ownerOf(sentinel); err != nil {
 		return nil
 	}
@@ -257,7 +257,7 @@ func (a *audit) named(sentinel item.Item) item.Item {
 }
 
 // ownerKey is the primary key of a current item, or of the one that a deleted copy is of; nil for anything else.
-func (a *audit) ownerKey(it item.Item) item.Item {
+func (a *verification) ownerKey(it item.Item) item.Item {
 	sk, ok := plan.SortKey(a.s, it)
 	if !ok || !a.s.SK.Prefixed {
 		return plan.KeyOf(a.s, it)
@@ -283,8 +283,8 @@ func (a *audit) ownerKey(it item.Item) item.Item {
 }
 
 // has reports that an item has the value of the sentinel under k.
-func (a *audit) has(it, k item.Item) bool {
-	own, err := a.k.heldKey(it)
+func (a *verification) holds(it, k item.Item) bool {
+	own, err := a.k.storedKey(it)
 	return err == nil && own != nil && sameKey(own, k)
 }
 
@@ -303,8 +303,8 @@ type suspect struct {
 }
 
 const (
-	together = 9  // items that are read at one instant with a sentinel: 4 MB at most
-	looks    = 10 // how often a value that is being written is looked at
+	itemsPerRead = 9  // items that are read at one instant with a sentinel: 4 MB at most
+	maxLooks    = 10 // how often a value that is being written is looked at
 )
 
 // state is what there is of one item.
@@ -316,16 +316,16 @@ type state struct {
 
 // evidence is what a value's sentinel and items were at one instant.
 type evidence struct {
-	found    bool // something is wrong
+	damaged    bool // something is wrong
 	finding  Finding
 	sentinel item.Item // nil if absent, or when it has expired
-	havers   []state
-	named    *state // whom the sentinel names, when that item has not the value
+	holders   []state
+	wrongOwner    *state // whom the sentinel names, when that item has not the value
 }
 
 // examine looks at a suspect's sentinel, the item that it names and those that were seen with the value.
-func (a *audit) examine(ctx context.Context, p *suspect) (evidence, error) {
-	for range looks {
+func (a *verification) examine(ctx context.Context, p *suspect) (evidence, error) {
+	for range maxLooks {
 		e, settled, err := a.look(ctx, p)
 		if err != nil || settled {
 			return e, err
@@ -335,7 +335,7 @@ func (a *audit) examine(ctx context.Context, p *suspect) (evidence, error) {
 }
 
 // look is one attempt; settled is false when the sentinel was written meanwhile.
-func (a *audit) look(ctx context.Context, p *suspect) (e evidence, settled bool, err error) {
+func (a *verification) look(ctx context.Context, p *suspect) (e evidence, settled bool, err error) {
 	r, now := a.c.Runner, a.c.Runner.Clock()
 	first, err := r.Get(ctx, a.c.Table, p.key, true)
 	if err != nil {
@@ -345,7 +345,7 @@ func (a *audit) look(ctx context.Context, p *suspect) (e evidence, settled bool,
 	var named item.Item
 	if first != nil && !plan.Expired(a.s, first, now) {
 		e.sentinel = first
-		if named = a.named(first); named != nil {
+		if named = a.ownerNamed(first); named != nil {
 			owners[plan.KeyID(named)] = named
 		}
 	}
@@ -355,10 +355,10 @@ func (a *audit) look(ctx context.Context, p *suspect) (e evidence, settled bool,
 	}
 	for _, x := range states {
 		switch {
-		case x.current != nil && a.has(x.current, p.key), x.current == nil && x.copied != nil && a.has(x.copied, p.key):
-			e.havers = append(e.havers, x)
+		case x.current != nil && a.holds(x.current, p.key), x.current == nil && x.copied != nil && a.holds(x.copied, p.key):
+			e.holders = append(e.holders, x)
 		case sameKey(x.key, named):
-			e.named = &x
+			e.wrongOwner = &x
 		}
 	}
 	e.resolve(a.s, p, named, a.k.ttl > 0)
@@ -369,7 +369,7 @@ func (a *audit) look(ctx context.Context, p *suspect) (e evidence, settled bool,
 func (e *evidence) resolve(s *schema.Schema, p *suspect, named item.Item, limited bool) {
 	f := Finding{suspect: p}
 	mine := false
-	for _, x := range e.havers {
+	for _, x := range e.holders {
 		f.Owners = append(f.Owners, ownerIn(s, x.key))
 		mine = mine || sameKey(x.key, named)
 	}
@@ -377,7 +377,7 @@ func (e *evidence) resolve(s *schema.Schema, p *suspect, named item.Item, limite
 		o := ownerIn(s, named)
 		f.ClaimedBy = &o
 	}
-	n := len(e.havers)
+	n := len(e.holders)
 	switch {
 	case limited && (mine || e.sentinel == nil):
 		return
@@ -394,14 +394,14 @@ func (e *evidence) resolve(s *schema.Schema, p *suspect, named item.Item, limite
 	default:
 		f.Kind = MissingClaim
 	}
-	e.found, e.finding = true, f
+	e.damaged, e.finding = true, f
 }
 
 // states reads the items with the sentinel, a few at one instant. settled is false when the sentinel is not what it was
 // at first: whatever moves a value from one item to another, or into a deleted copy, writes it.
-func (a *audit) states(ctx context.Context, key, first item.Item, owners map[string]item.Item) (states []state, settled bool, err error) {
+func (a *verification) states(ctx context.Context, key, first item.Item, owners map[string]item.Item) (states []state, settled bool, err error) {
 	ids := slices.Sorted(maps.Keys(owners))
-	for chunk := range slices.Chunk(ids, together) {
+	for chunk := range slices.Chunk(ids, itemsPerRead) {
 		keys := []exec.Key{{Table: a.c.Table, Key: key}}
 		for _, id := range chunk {
 			keys = append(keys, exec.Key{Table: a.c.Table, Key: owners[id]})
@@ -410,7 +410,7 @@ func (a *audit) states(ctx context.Context, key, first item.Item, owners map[str
 		if err != nil {
 			return nil, false, err
 		}
-		if !same(got[0], first) {
+		if !sameItem(got[0], first) {
 			return nil, false, nil
 		}
 		for i, id := range chunk {
@@ -433,9 +433,9 @@ func (a *audit) states(ctx context.Context, key, first item.Item, owners map[str
 		}
 	}
 	last, err := a.c.Runner.Get(ctx, a.c.Table, key, true)
-	return states, same(last, first), err
+	return states, sameItem(last, first), err
 }
 
-func same(x, y item.Item) bool {
+func sameItem(x, y item.Item) bool {
 	return item.Equal(&types.AttributeValueMemberM{Value: x}, &types.AttributeValueMemberM{Value: y})
 }

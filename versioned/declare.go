@@ -30,23 +30,23 @@ type Lock struct{}
 type Retain struct{}
 
 // versions is what both declarations have in common.
-type versions struct{}
+type versioning struct{}
 
 // FeatureName lets other declarations see that the entity is versioned.
-func (versions) FeatureName() string { return "versioned" }
+func (versioning) FeatureName() string { return "versioned" }
 
 // AdmitsExpect makes the entity one whose writes may expect a version.
-func (versions) AdmitsExpect() {}
+func (versioning) AdmitsExpect() {}
 
 // lock is the compiled declaration of Lock.
-type lock struct{ versions }
+type lock struct{ versioning }
 
 // ExpectsGiven makes the entity one whose writes expect the version in the given struct.
 func (*lock) ExpectsGiven() {}
 
 // retain is the compiled declaration of Retain.
 type retain struct {
-	versions
+	versioning
 	ttl time.Duration // 0: for ever
 }
 

@@ -52,7 +52,7 @@ func decode[T any](c *core.Core) func(it item.Item, into any) error {
 	return func(it item.Item, into any) error {
 		v := into.(*Version[T])
 		v.Number, v.Deleted = plan.StoredVersion(c.Schema, it), plan.IsDeleted(c.Schema, it)
-		v.ValidFrom, _ = since(c.Schema, it)
+		v.ValidFrom, _ = validFrom(c.Schema, it)
 		return c.Decode(it, &v.Item)
 	}
 }
@@ -63,18 +63,18 @@ func decode[T any](c *core.Core) func(it item.Item, into any) error {
 func (h *History[T]) Get(ctx context.Context, key T, n int64) (Version[T], error) {
 	var v Version[T]
 	c := core.Of(h)
-	err := get(ctx, c, reflect.ValueOf(key), n, func(it item.Item) error { return decode[T](c)(it, &v) })
+	err := getVersion(ctx, c, reflect.ValueOf(key), n, func(it item.Item) error { return decode[T](c)(it, &v) })
 	return v, err
 }
 
 // get reads version n of an item and gives it to f.
-func get(ctx context.Context, c *core.Core, key reflect.Value, n int64, f func(item.Item) error) error {
-	op, err := subject(c, "History.Get", key)
+func getVersion(ctx context.Context, c *core.Core, key reflect.Value, n int64, f func(item.Item) error) error {
+	op, err := newOp(c, "History.Get", key)
 	if err != nil {
 		return c.Wrap(op.Verb, op.KeyIs, err)
 	}
 	return c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
-		it, err := raw(ctx, c, c.Runner, op, n)
+		it, err := readVersion(ctx, c, c.Runner, op, n)
 		if err != nil {
 			return err
 		}
@@ -89,13 +89,13 @@ func get(ctx context.Context, c *core.Core, key reflect.Value, n int64, f func(i
 func (h *History[T]) At(ctx context.Context, key T, t time.Time) (Version[T], error) {
 	var found Version[T]
 	c := core.Of(h)
-	err := at(ctx, c, reflect.ValueOf(key), t, func(it item.Item) error { return decode[T](c)(it, &found) })
+	err := stateAt(ctx, c, reflect.ValueOf(key), t, func(it item.Item) error { return decode[T](c)(it, &found) })
 	return found, err
 }
 
 // at finds the state of an item at t and gives it to f.
-func at(ctx context.Context, c *core.Core, key reflect.Value, t time.Time, f func(item.Item) error) error {
-	op, err := subject(c, "History.At", key)
+func stateAt(ctx context.Context, c *core.Core, key reflect.Value, t time.Time, f func(item.Item) error) error {
+	op, err := newOp(c, "History.At", key)
 	if err == nil && c.Schema.UpdatedAt == nil {
 		err = &entity.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: `At needs a field with entity:"updated_at"`}
 	}
@@ -103,7 +103,7 @@ func at(ctx context.Context, c *core.Core, key reflect.Value, t time.Time, f fun
 		return c.Wrap(op.Verb, op.KeyIs, err)
 	}
 	return c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
-		l := &listing{c: c, op: op, high: maxVersion, desc: true, current: true}
+		l := &stateReader{c: c, op: op, high: maxVersion, desc: true, current: true}
 		lowest := int64(-1)
 		for it, err := range l.all(ctx) {
 			if err != nil {
@@ -111,7 +111,7 @@ func at(ctx context.Context, c *core.Core, key reflect.Value, t time.Time, f fun
 			}
 			later := lowest
 			lowest = plan.StoredVersion(c.Schema, it)
-			at, ok := since(c.Schema, it)
+			at, ok := validFrom(c.Schema, it)
 			switch {
 			case !ok || at.After(t):
 			case later > lowest+1: // the state at t may be one of those that are missing in between
@@ -139,27 +139,27 @@ type FieldChange struct {
 // Attributes that T does not have are not compared. It costs what two Gets cost. Errors: entity.ErrNotFound.
 func (h *History[T]) Diff(ctx context.Context, key T, a, b int64) ([]FieldChange, error) {
 	c := core.Of(h)
-	op, err := subject(c, "History.Diff", reflect.ValueOf(key))
+	op, err := newOp(c, "History.Diff", reflect.ValueOf(key))
 	if err != nil {
 		return nil, c.Wrap(op.Verb, op.KeyIs, err)
 	}
 	var diff []FieldChange
 	err = c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
-		before, err := raw(ctx, c, c.Runner, op, a)
+		before, err := readVersion(ctx, c, c.Runner, op, a)
 		if err != nil {
 			return err
 		}
-		after, err := raw(ctx, c, c.Runner, op, b)
+		after, err := readVersion(ctx, c, c.Runner, op, b)
 		if err != nil {
 			return err
 		}
-		diff, err = compare(c, before, after)
+		diff, err = changedFields(c, before, after)
 		return err
 	})
 	return diff, err
 }
 
-func compare(c *core.Core, before, after item.Item) ([]FieldChange, error) {
+func changedFields(c *core.Core, before, after item.Item) ([]FieldChange, error) {
 	was, is := reflect.New(c.Schema.Type), reflect.New(c.Schema.Type)
 	if err := c.Decode(before, was.Interface()); err != nil {
 		return nil, err
@@ -226,7 +226,7 @@ func revert(c *core.Core, key reflect.Value, n int64, spec opt.Spec) *core.Opera
 	op := plan.NewRevert(c.Schema, c.Table, key, spec)
 	if op.Err == nil {
 		op.Prepare = func(ctx context.Context, r plan.Reader, in *plan.Input) error {
-			it, err := raw(ctx, c, r, op, n)
+			it, err := readVersion(ctx, c, r, op, n)
 			in.Found = it
 			if err != nil && plan.Live(c.Schema, in.Image, in.Now) {
 				err = &plan.ItemPresent{Err: err} // what is not there is the version

@@ -48,7 +48,7 @@ type list struct {
 
 func newList(c *core.Core, key reflect.Value, spec opt.Spec) *list {
 	l := &list{c: c, spec: spec, high: maxVersion}
-	if l.op, l.err = subject(c, "History.List", key); l.err == nil {
+	if l.op, l.err = newOp(c, "History.List", key); l.err == nil {
 		l.err = l.build()
 	}
 	return l
@@ -138,7 +138,7 @@ func (l *list) String() string {
 
 // states yields the states between low and high.
 func (l *list) states(ctx context.Context, low, high int64) iter.Seq2[item.Item, error] {
-	run := &listing{c: l.c, op: l.op, low: low, high: high, desc: l.spec.Desc, current: l.spec.Current, expired: l.spec.Expired}
+	run := &stateReader{c: l.c, op: l.op, low: low, high: high, desc: l.spec.Desc, current: l.spec.Current, expired: l.spec.Expired}
 	return func(yield func(item.Item, error) bool) {
 		if l.err != nil {
 			yield(nil, l.err)
@@ -218,7 +218,7 @@ func (l *list) Count(ctx context.Context) (n int, err error) {
 // Page gives up to the limit of versions after the cursor to f; without a limit, all of them.
 func (l *list) Page(ctx context.Context, after string, f func([]item.Item, string) error) error {
 	return l.run(ctx, func(ctx context.Context) error {
-		low, high, err := l.beyond(after)
+		low, high, err := l.rangeAfter(after)
 		if err == nil {
 			err = l.c.Cursor.Allow(l.c.Schema, l.c.Schema.PK, l.c.Schema.SK)
 		}
@@ -245,20 +245,20 @@ func (l *list) Page(ctx context.Context, after string, f func([]item.Item, strin
 
 // cursor is the position after version n.
 func (l *list) cursor(n int64) (string, error) {
-	return l.c.Cursor.Encode(l.binding(), item.Item{"v": item.S(versionText(n))})
+	return l.c.Cursor.Encode(l.cursorBinding(), item.Item{"v": item.S(versionText(n))})
 }
 
 // binding is the text that cursors of this list carry a fingerprint of.
-func (l *list) binding() string {
+func (l *list) cursorBinding() string {
 	return fmt.Sprintf("%s\x00%s\x00%s\x00%d\x00%d\x00%v\x00%v", l.op.Verb, l.c.Table, plan.KeyID(l.op.Key), l.low, l.high, l.spec.Desc, l.spec.Current)
 }
 
 // beyond is the range of versions that come after a cursor.
-func (l *list) beyond(after string) (low, high int64, err error) {
+func (l *list) rangeAfter(after string) (low, high int64, err error) {
 	if low, high = l.low, l.high; after == "" || l.err != nil {
 		return low, high, l.err
 	}
-	at, err := l.c.Cursor.Decode(l.binding(), after, []cursor.Attr{{Name: "v", Type: types.ScalarAttributeTypeS}})
+	at, err := l.c.Cursor.Decode(l.cursorBinding(), after, []cursor.Attr{{Name: "v", Type: types.ScalarAttributeTypeS}})
 	if err != nil {
 		return 0, 0, err
 	}

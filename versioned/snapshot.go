@@ -48,7 +48,7 @@ func (r *retain) Notes(k plan.Kind) []string {
 type state struct {
 	item    item.Item
 	deleted bool
-	lasting bool      // its snapshot does not expire
+	permanent bool      // its snapshot does not expire
 	guard   expr.Cond // of the put
 }
 
@@ -59,27 +59,27 @@ func (r *retain) Snapshots(m *plan.Mutation) ([]plan.Part, error) {
 	var states []state
 	switch m.Kind {
 	case plan.Created:
-		states = []state{{item: m.New, lasting: true, guard: absent}}
+		states = []state{{item: m.New, permanent: true, guard: absent}}
 	case plan.Updated:
-		states = []state{ended(m)}
+		states = []state{endedState(m)}
 	case plan.Deleted, plan.SoftDeleted:
-		states = []state{ended(m)}
+		states = []state{endedState(m)}
 		if m.Kind == plan.Deleted || expires(s, m.Copy) {
 			x := state{item: m.Final, deleted: true, guard: absent}
 			if s.Options.Interop {
-				x.guard = same(s, m.Final)
+				x.guard = absentOrSame(s, m.Final)
 			}
 			states = append(states, x)
 		}
 	case plan.Restored:
 		if !expires(s, m.Copy) && !m.In.Overtaken() { // of a copy that has no version of its own there can be no snapshot
-			states = []state{{item: m.Final, deleted: true, guard: sameDeleted(s, m.Final)}}
+			states = []state{{item: m.Final, deleted: true, guard: absentOrSameDeleted(s, m.Final)}}
 		}
 	}
 	parts := make([]plan.Part, len(states))
 	for i, x := range states {
 		var err error
-		if parts[i], err = r.put(m, x); err != nil {
+		if parts[i], err = r.snapshotPut(m, x); err != nil {
 			return nil, err
 		}
 	}
@@ -87,11 +87,11 @@ func (r *retain) Snapshots(m *plan.Mutation) ([]plan.Part, error) {
 }
 
 // ended is the state that m ends, under the version that its history has room for.
-func ended(m *plan.Mutation) state {
+func endedState(m *plan.Mutation) state {
 	s := m.Op.Schema
 	n := m.In.Counted(s, m.Old)
 	if n == plan.StoredVersion(s, m.Old) {
-		return state{item: m.Old, guard: same(s, m.Old)}
+		return state{item: m.Old, guard: absentOrSame(s, m.Old)}
 	}
 	it := item.Clone(m.Old)
 	plan.SetVersion(s, it, n)
@@ -107,7 +107,7 @@ func expires(s *schema.Schema, copied item.Item) bool {
 // same holds when there is no snapshot, or one of this very state: the first was put when the item was created. A touch
 // gives the item another write id and leaves the version and updated_at alone. In a shared table the version alone has to
 // prove it, which is the key: where effect-dynamodb's put has started versions at 1 again, the history is overwritten from there.
-func same(s *schema.Schema, it item.Item) expr.Cond {
+func absentOrSame(s *schema.Schema, it item.Item) expr.Cond {
 	either := []expr.Cond{plan.Absent(s)}
 	proof := func(name string) {
 		if av, ok := it[name]; ok {
@@ -124,16 +124,16 @@ func same(s *schema.Schema, it item.Item) expr.Cond {
 }
 
 // sameDeleted is same for a deleted state. In a shared table the version proves nothing, the time of the deletion does.
-func sameDeleted(s *schema.Schema, it item.Item) expr.Cond {
+func absentOrSameDeleted(s *schema.Schema, it item.Item) expr.Cond {
 	if !s.Options.Interop {
-		return same(s, it)
+		return absentOrSame(s, it)
 	}
 	name, _ := plan.DeletedAttr(s)
 	return expr.Any(plan.Absent(s), expr.Compare(expr.Eq, expr.Attr(name), it[name]))
 }
 
 // put is the action that stores a snapshot.
-func (r *retain) put(m *plan.Mutation, x state) (plan.Part, error) {
+func (r *retain) snapshotPut(m *plan.Mutation, x state) (plan.Part, error) {
 	s, n := m.Op.Schema, plan.StoredVersion(m.Op.Schema, x.item)
 	if n < 0 || n > maxVersion {
 		return plan.Part{}, &plan.InputError{Code: plan.CodeValue, Type: s.Type.String(), Field: s.Version.Field, Problem: "the stored version is no number from 0 to 999999999999"}
@@ -145,7 +145,7 @@ func (r *retain) put(m *plan.Mutation, x state) (plan.Part, error) {
 	if x.deleted {
 		it[schema.DeletedAttr] = &types.AttributeValueMemberBOOL{Value: true}
 	}
-	if r.ttl > 0 && !x.lasting {
+	if r.ttl > 0 && !x.permanent {
 		it[s.Options.TTL] = item.N(strconv.FormatInt(m.In.Now.Unix()+int64(r.ttl/time.Second), 10))
 	}
 	return plan.Part{

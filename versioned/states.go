@@ -15,7 +15,7 @@ import (
 )
 
 // since is when the item came into a state.
-func since(s *schema.Schema, it item.Item) (time.Time, bool) {
+func validFrom(s *schema.Schema, it item.Item) (time.Time, bool) {
 	if s.UpdatedAt == nil {
 		return time.Time{}, false
 	}
@@ -24,13 +24,13 @@ func since(s *schema.Schema, it item.Item) (time.Time, bool) {
 }
 
 // subject is the item whose history is read.
-func subject(c *core.Core, verb string, v reflect.Value) (*plan.Op, error) {
+func newOp(c *core.Core, verb string, v reflect.Value) (*plan.Op, error) {
 	primary, parts, err := plan.Key(c.Schema, v)
 	return &plan.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Key: primary, KeyIs: plan.KeyText(c.Schema, primary), Parts: parts}, err
 }
 
 // raw reads version n as it is stored.
-func raw(ctx context.Context, c *core.Core, r plan.Reader, op *plan.Op, n int64) (item.Item, error) {
+func readVersion(ctx context.Context, c *core.Core, r plan.Reader, op *plan.Op, n int64) (item.Item, error) {
 	now := c.Runner.Clock()
 	if n < 0 || n > maxVersion {
 		return nil, &entity.InputError{Code: plan.CodeValue, Type: c.Schema.Type.String(), Problem: "a version is a number from 0 to 999999999999"}
@@ -44,7 +44,7 @@ func raw(ctx context.Context, c *core.Core, r plan.Reader, op *plan.Op, n int64)
 			return current, err
 		}
 	}
-	others, err := copies(ctx, r, op, now)
+	others, err := readCopies(ctx, r, op, now)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func raw(ctx context.Context, c *core.Core, r plan.Reader, op *plan.Op, n int64)
 
 // latest reads the states that have no snapshot yet, or may have none: the current item, if there is one, first, then
 // the deleted copies, the newest first.
-func latest(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
+func readLatest(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
 	var all []item.Item
 	current, err := r.Get(ctx, op.Table, op.Key, true)
 	if err != nil {
@@ -84,12 +84,12 @@ func latest(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]i
 		}
 		all = append(all, current)
 	}
-	deleted, err := copies(ctx, r, op, now)
+	deleted, err := readCopies(ctx, r, op, now)
 	return append(all, deleted...), err
 }
 
 // copies reads the deleted copies that have not expired, the newest first.
-func copies(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
+func readCopies(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
 	if _, ok := schema.Feature[plan.SoftDeleter](op.Schema); !ok {
 		return nil, nil
 	}
@@ -121,7 +121,7 @@ func sameCase(op *plan.Op, items []item.Item) error {
 
 // listing is one run over the states of an item in the order of their versions, each once: what the current item and
 // the deleted copies hold is merged with the snapshots. They are read in this order, because states only move that way.
-type listing struct {
+type stateReader struct {
 	c       *core.Core
 	op      *plan.Op
 	low     int64 // versions below are left out
@@ -130,14 +130,14 @@ type listing struct {
 	current bool // the current state too
 	expired bool // expired snapshots too
 
-	others []item.Item // of the current item and the copies, in order
-	hidden int64       // version of the current state when it is left out; -1: none
+	latest []item.Item // of the current item and the copies, in order
+	skipped int64       // version of the current state when it is left out; -1: none
 }
 
 // all yields the states, fetching snapshots as they are needed.
-func (l *listing) all(ctx context.Context) iter.Seq2[item.Item, error] {
+func (l *stateReader) all(ctx context.Context) iter.Seq2[item.Item, error] {
 	return func(yield func(item.Item, error) bool) {
-		if err := l.begin(ctx); err != nil {
+		if err := l.readLatest(ctx); err != nil {
 			yield(nil, err)
 			return
 		}
@@ -167,18 +167,18 @@ func (l *listing) all(ctx context.Context) iter.Seq2[item.Item, error] {
 }
 
 // begin reads the current item and the deleted copies.
-func (l *listing) begin(ctx context.Context) error {
-	latest, err := latest(ctx, l.c.Runner, l.op, l.c.Runner.Clock())
+func (l *stateReader) readLatest(ctx context.Context) error {
+	latest, err := readLatest(ctx, l.c.Runner, l.op, l.c.Runner.Clock())
 	if err != nil {
 		return err
 	}
-	l.hidden = -1
+	l.skipped = -1
 	if len(latest) > 0 && !l.current && latest[0] != nil && isCurrent(l.op, latest[0]) {
-		l.hidden = l.version(latest[0])
+		l.skipped = l.version(latest[0])
 		latest = latest[1:]
 	}
-	l.others = latest
-	slices.SortFunc(l.others, l.compare)
+	l.latest = latest
+	slices.SortFunc(l.latest, l.compare)
 	return nil
 }
 
@@ -189,10 +189,10 @@ func isCurrent(op *plan.Op, it item.Item) bool {
 	return sk == own
 }
 
-func (l *listing) version(it item.Item) int64 { return plan.StoredVersion(l.c.Schema, it) }
+func (l *stateReader) version(it item.Item) int64 { return plan.StoredVersion(l.c.Schema, it) }
 
 // compare orders states in the direction of the run.
-func (l *listing) compare(a, b item.Item) int {
+func (l *stateReader) compare(a, b item.Item) int {
 	x, y := l.version(a), l.version(b)
 	switch {
 	case x == y:
@@ -204,23 +204,23 @@ func (l *listing) compare(a, b item.Item) int {
 }
 
 // wanted reports that the state belongs to the run.
-func (l *listing) wanted(it item.Item) bool {
+func (l *stateReader) wanted(it item.Item) bool {
 	n := l.version(it)
 	switch {
-	case n == l.hidden, n < l.low, n > l.high:
+	case n == l.skipped, n < l.low, n > l.high:
 		return false
 	}
 	return l.expired || !plan.Expired(l.c.Schema, it, l.c.Runner.Clock())
 }
 
 // merge joins a page of snapshots with the other states that come before its end.
-func (l *listing) merge(snapshots []item.Item) (states []item.Item) {
+func (l *stateReader) merge(snapshots []item.Item) (states []item.Item) {
 	for _, it := range snapshots {
-		for len(l.others) > 0 && l.compare(l.others[0], it) <= 0 {
-			if !l.yields(l.others[0], it) {
-				states = l.add(states, l.others[0])
+		for len(l.latest) > 0 && l.compare(l.latest[0], it) <= 0 {
+			if !l.superseded(l.latest[0], it) {
+				states = l.add(states, l.latest[0])
 			}
-			l.others = l.others[1:]
+			l.latest = l.latest[1:]
 		}
 		states = l.add(states, it)
 	}
@@ -228,15 +228,15 @@ func (l *listing) merge(snapshots []item.Item) (states []item.Item) {
 }
 
 // rest returns the other states that come after the last snapshot.
-func (l *listing) rest() (states []item.Item) {
-	for _, it := range l.others {
+func (l *stateReader) rest() (states []item.Item) {
+	for _, it := range l.latest {
 		states = l.add(states, it)
 	}
 	return states
 }
 
 // add appends a state that belongs to the run, unless the last one has the same version.
-func (l *listing) add(states []item.Item, it item.Item) []item.Item {
+func (l *stateReader) add(states []item.Item, it item.Item) []item.Item {
 	if n := len(states); !l.wanted(it) || n > 0 && l.compare(states[n-1], it) == 0 {
 		return states
 	}
@@ -245,6 +245,6 @@ func (l *listing) add(states []item.Item, it item.Item) []item.Item {
 
 // yields reports that a copy gives way to a snapshot of the same version: in a shared table it may be a copy of
 // effect-dynamodb, which has the version of the state before the delete.
-func (l *listing) yields(copied, snapshot item.Item) bool {
+func (l *stateReader) superseded(copied, snapshot item.Item) bool {
 	return l.c.Schema.Options.Interop && l.compare(copied, snapshot) == 0 && !isCurrent(l.op, copied) && l.wanted(snapshot)
 }
