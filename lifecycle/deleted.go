@@ -21,13 +21,13 @@ import (
 
 type handle = core.Handle
 
-// Deleted reads and restores the deleted items of type T. It is safe for concurrent use.
+// Deleted reads, restores and purges the deleted items of type T. It is safe for concurrent use.
 type Deleted[T any] struct {
 	handle
 	store *entity.Store[T]
 }
 
-// Of opens the bin of a store. The error is an *entity.SchemaError when T does not declare [SoftDelete].
+// Of opens the deleted items of a store. The error is an *entity.SchemaError if T does not declare [SoftDelete].
 func Of[T any](store *entity.Store[T]) (*Deleted[T], error) {
 	c := core.Of(store)
 	if err := c.Err(); err != nil {
@@ -39,15 +39,15 @@ func Of[T any](store *entity.Store[T]) (*Deleted[T], error) {
 	return &Deleted[T]{core.NewHandle(c), store}, nil
 }
 
-// DeletedItem is an item as it was deleted.
+// DeletedItem is an item as it was when it was deleted.
 type DeletedItem[T any] struct {
 	Item      T
 	DeletedAt time.Time
-	ExpiresAt time.Time // when its time to live ends; zero: never
+	ExpiresAt time.Time // when it can no longer be restored; zero if never
 }
 
-// Get returns the newest deleted copy of the item with key's primary key. It is strongly consistent and costs one
-// request; more only when copies have expired. Errors: entity.ErrNotFound; *entity.InputError.
+// Get returns the newest deleted copy of the item with key's primary key. It costs one strongly consistent request,
+// more only if copies have expired. Errors: entity.ErrNotFound; *entity.InputError.
 func (d *Deleted[T]) Get(ctx context.Context, key T) (DeletedItem[T], error) {
 	c := core.Of(d)
 	found, err := copyQuery[T](c, listCopies(c, "Deleted.Get", reflect.ValueOf(key), opt.Spec{Strong: true})).First(ctx)
@@ -57,8 +57,8 @@ func (d *Deleted[T]) Get(ctx context.Context, key T) (DeletedItem[T], error) {
 	return found, err
 }
 
-// otherSpelling is the error where no copy has the key as it is given: that of the newest copy under the stored key, if
-// it is spelled in another case.
+// wrongCase returns the error for a key without a copy: that of the newest copy if the stored key differs in case,
+// otherwise entity.ErrNotFound.
 func wrongCase(ctx context.Context, c *core.Core, key reflect.Value) error {
 	op, _ := plan.Begin(c.Schema, c.Table, "Deleted.Get", key, opt.Spec{})
 	return c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
@@ -73,14 +73,14 @@ func wrongCase(ctx context.Context, c *core.Core, key reflect.Value) error {
 	})
 }
 
-// List reads the deleted copies of one item, the newest first, a request per MB. Copies whose time to live has passed
-// are left out unless entity.IncludeExpired is given. It takes no range condition; entity.Filter takes any other.
+// List reads the deleted copies of one item, newest first, at one request per MB. Expired copies are left out unless
+// entity.IncludeExpired is given. It takes no range condition; entity.Filter takes any other.
 func (d *Deleted[T]) List(key T, opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
 	c := core.Of(d)
 	return copyQuery[T](c, listCopies(c, "Deleted.List", reflect.ValueOf(key), opt.Queries(opts)))
 }
 
-// list compiles the query of one item's deleted copies.
+// listCopies compiles the query of one item's deleted copies.
 func listCopies(c *core.Core, verb string, v reflect.Value, spec opt.Spec) *query.Plan {
 	if c.Err() != nil {
 		return core.Refused(c, verb)
@@ -88,7 +88,7 @@ func listCopies(c *core.Core, verb string, v reflect.Value, spec opt.Spec) *quer
 	spec.Desc = true
 	src := copiesSource(c, verb)
 	src.Lead, src.Base = append([]*schema.Attr{}, c.Schema.SK.Parts...), func(time.Time) expr.Cond { return expr.Cond{} }
-	src.Code, src.Other = plan.CodeOption, "the bin is read whole; put conditions into entity.Filter"
+	src.Code, src.Other = plan.CodeOption, "the deleted copies of an item are read whole; put conditions into entity.Filter"
 	if _, parts, err := plan.Key(c.Schema, v); err == nil && len(c.Schema.Cased()) > 0 {
 		src.Own = func(it item.Item) (bool, error) {
 			err := plan.SameCase(c.Schema, parts, it)
@@ -107,8 +107,8 @@ func listCopies(c *core.Core, verb string, v reflect.Value, spec opt.Spec) *quer
 	return query.Build(src, v, spec)
 }
 
-// shared reports that copies of items whose keys differ in case can lie under one key: where a new life begins without a
-// look at earlier ones.
+// sharesKeys reports whether copies of items whose keys differ only in case can be stored under one key: if creating an
+// item does not read earlier copies.
 func sharesKeys(s *schema.Schema) bool {
 	f, _ := schema.Feature[*softDelete](s)
 	_, retains := schema.Feature[plan.Snapshotter](s)
@@ -116,13 +116,13 @@ func sharesKeys(s *schema.Schema) bool {
 }
 
 // Query reads the deleted copies of all items in one partition of the table, in the order of the sort key: those of one
-// item together, the oldest first; entity.Desc turns the order around. partition has the fields of the partition key and,
-// from the left, as many of the sort key as are to be fixed; one condition may bound the next of them. Other conditions go
-// into entity.Filter, one on the field with the role deleted_at among them. Copies whose time to live has passed are left
-// out unless entity.IncludeExpired is given.
+// item together, oldest first, or newest first with entity.Desc. partition has the fields of the partition key and,
+// from the left, the fields of the sort key that are fixed; one condition may bound the next field. Other conditions go
+// into entity.Filter, including one on the field with the role deleted_at. Expired copies are left out unless
+// entity.IncludeExpired is given.
 //
-// It costs a request per MB read. What lies between the copies is read, and charged, too: the items of the partition with
-// their snapshots. Of one item alone, [Deleted.List] reads nothing but copies.
+// It costs one request per MB read. DynamoDB also reads, and charges, what is stored between the copies: the items of
+// the partition and their snapshots. [Deleted.List], for one item, reads copies only.
 func (d *Deleted[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
 	c := core.Of(d)
 	if c.Err() != nil {
@@ -133,9 +133,9 @@ func (d *Deleted[T]) Query(partition T, opts ...entity.QueryOption) entity.Query
 	return copyQuery[T](c, query.Build(src, reflect.ValueOf(partition), opt.Queries(opts)))
 }
 
-// Scan reads the deleted copies of all items in the table, in no order, and pays for all that the table holds; see
-// entity.Store.Scan. entity.Filter restricts it, by any attribute, and Limit, cursors and entity.Segments are those of any
-// scan.
+// Scan reads the deleted copies of all items in the table, in no order, and costs a read of the whole table; see
+// entity.Store.Scan. entity.Filter restricts it by any attribute; entity.Limit, entity.Segments and cursors work as for
+// any scan.
 func (d *Deleted[T]) Scan(opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
 	c := core.Of(d)
 	if c.Err() != nil {
@@ -146,20 +146,21 @@ func (d *Deleted[T]) Scan(opts ...entity.QueryOption) entity.Query[DeletedItem[T
 	return copyQuery[T](c, query.Build(src, reflect.Value{}, opt.Queries(opts)))
 }
 
-// Index is an index of deleted copies, the trash of whatever its partition is: one whose key has the field with the role
-// deleted_at as a part. Current items are not in it, since they have no such time.
+// Index is an index of deleted copies. The field with the role deleted_at is a part of its key. Current items have no
+// such time, so they are not in the index.
 //
-//	_ entity.GSI `name:"trash" index:"gsi2" pk:"$#{tenantId}" sk:"$#{deletedAt}"`
+//	_ entity.GSI `name:"deleted" index:"gsi2" pk:"$#{tenantId}" sk:"$#{deletedAt}"`
 //
-// Like other indexes it is eventually consistent, unless it is a local one, and costs a write for each delete, restore and
-// purge of an item that is in it.
+// Like other indexes it is eventually consistent, unless it is a local one. It costs one write for each delete, restore
+// and purge of an item that is in it.
 type Index[T any] struct {
 	handle
 	x *schema.Index
 }
 
 // Index returns the index of deleted copies that T declares under name. The error is an *entity.SchemaError with code
-// EDD-9051 when there is none of that name, or when it holds current items, as [entity.Store.Index] returns.
+// EDD-9051 if T declares no index of that name, or if the index holds current items, which [entity.Store.Index]
+// returns.
 func (d *Deleted[T]) Index(name string) (*Index[T], error) {
 	x, err := indexOfCopies(core.Of(d), name)
 	if err != nil {
@@ -174,15 +175,15 @@ func indexOfCopies(c *core.Core, name string) (*schema.Index, error) {
 	}
 	x := c.Schema.IndexNamed(name)
 	if x == nil || !c.Schema.OfCopies(x) {
-		return nil, &entity.SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "there is no index of deleted copies declared with the name " + name}
+		return nil, &entity.SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "T declares no index of deleted copies with the name " + name}
 	}
 	return x, nil
 }
 
-// Query reads the deleted copies in one partition of the index, in the order of its sort key: the oldest delete first
-// where the key begins with its time, or, with entity.Desc, the newest. Fields, conditions and costs are those of
-// entity.Index.Query; a condition on the field with the role deleted_at can bound the key. Copies whose time to live has
-// passed are left out unless entity.IncludeExpired is given.
+// Query reads the deleted copies in one partition of the index, in the order of its sort key: if this begins with the
+// time of the delete, oldest first, or newest first with entity.Desc. Fields, conditions and costs are those of
+// entity.Index.Query; a condition on the field with the role deleted_at can bound the key. Expired copies are left out
+// unless entity.IncludeExpired is given.
 func (x *Index[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
 	c := core.Of(x)
 	if c.Err() != nil {
@@ -202,7 +203,7 @@ func (x *Index[T]) Scan(opts ...entity.QueryOption) entity.Query[DeletedItem[T]]
 	return copyQuery[T](c, query.Build(src, reflect.Value{}, opt.Queries(opts)))
 }
 
-// sourceOfIndex reads an index. What the entity has in it are deleted copies; other entities can have items in it, too.
+// indexSource reads an index. Of this entity it holds deleted copies only, but other entities may have items in it.
 func indexSource(c *core.Core, x *schema.Index, verb string) query.Source {
 	src := copiesSource(c, verb)
 	src.Index, src.PK, src.SK = x, x.PK, x.SK
@@ -215,7 +216,7 @@ func indexSource(c *core.Core, x *schema.Index, verb string) query.Source {
 // useFilter is the advice in errors about conditions on other fields.
 const useFilter = "put conditions on other fields into entity.Filter"
 
-// sourceOfMany reads the copies of all items for which more holds among everything else.
+// tableSource reads the copies of all items for which more holds, among everything in the table.
 func tableSource(c *core.Core, verb string, more expr.Cond) query.Source {
 	s, src := c.Schema, copiesSource(c, verb)
 	src.Code, src.Other = schema.CodeUnknownTarget, useFilter
@@ -231,7 +232,7 @@ func tableSource(c *core.Core, verb string, more expr.Cond) query.Source {
 	return src
 }
 
-// ownCopy knows the deleted copies in a shared table, where nothing but its key says what an item is.
+// ownCopy recognizes the deleted copies in a shared table, where only the key shows what an item is.
 func ownCopy(s *schema.Schema) (own func(item.Item) (bool, error), needs []string) {
 	for _, a := range s.SK.Parts {
 		needs = append(needs, a.Name)
@@ -246,7 +247,7 @@ func ownCopy(s *schema.Schema) (own func(item.Item) (bool, error), needs []strin
 	}, needs
 }
 
-// copies makes a query of deleted copies of its plan.
+// copyQuery makes a query of deleted copies from its plan.
 func copyQuery[T any](c *core.Core, p *query.Plan) entity.Query[DeletedItem[T]] {
 	codec := c.Schema.CodecOf(p.Index)
 	return core.NewQuery[DeletedItem[T]](core.Planned(c, p), func(it item.Item, into any) (err error) {
@@ -258,18 +259,18 @@ func copyQuery[T any](c *core.Core, p *query.Plan) entity.Query[DeletedItem[T]] 
 	})
 }
 
-// copySource reads what has the sort key of a deleted copy.
+// copiesSource reads items whose sort key is that of a deleted copy.
 func copiesSource(c *core.Core, verb string) query.Source {
 	return query.Source{Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: copySortKey(c.Schema), Verb: verb, Expire: true}
 }
 
-// copyHalf is the sort key of deleted copies.
+// copySortKey returns the definition of the sort key of deleted copies.
 func copySortKey(s *schema.Schema) *schema.KeyDef {
 	name, format := plan.DeletedAttr(s)
 	return plan.SatelliteSortKey(s, schema.CopyInfix, &schema.Attr{Name: name}, &key.Field{Attr: name, Kind: key.Time, Time: format})
 }
 
-// times are when a stored copy was deleted and when it expires; zero: never.
+// copyTimes returns when a stored copy was deleted and when it expires; zero if never.
 func copyTimes(s *schema.Schema, it item.Item) (deleted, expires time.Time, err error) {
 	name, format := plan.DeletedAttr(s)
 	if deleted, err = format.FromValue(it[name]); err != nil {
@@ -277,13 +278,13 @@ func copyTimes(s *schema.Schema, it item.Item) (deleted, expires time.Time, err 
 	}
 	if n, ok := it[s.Options.TTL].(*types.AttributeValueMemberN); ok {
 		if expires, err = key.Unix.FromValue(n); err != nil {
-			return deleted, expires, &entity.DecodeError{Entity: s.Name, Attr: s.Options.TTL, Problem: "it is no time in seconds: it " + err.Error()}
+			return deleted, expires, &entity.DecodeError{Entity: s.Name, Attr: s.Options.TTL, Problem: "it is not a time in seconds: it " + err.Error()}
 		}
 	}
 	return deleted, expires, nil
 }
 
-// Purge removes the item for good, with its deleted copies, its snapshots and the unique values that it still has; see
+// Purge removes the item for good, with its deleted copies, its snapshots and the unique values that it holds; see
 // entity.Store.Purge.
 func (d *Deleted[T]) Purge(ctx context.Context, key T, opts ...entity.PurgeOption) error {
 	if err := core.Of(d).Err(); err != nil {

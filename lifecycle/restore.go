@@ -16,29 +16,29 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Restore makes the newest deleted copy current again, under the version after the copy's, and returns the item; every
-// key is composed again, and unique values are claimed again. It costs two requests: a consistent query and a
-// transaction. Errors: entity.ErrNotFound when there is nothing to restore; entity.ErrNotDeleted when the item is there,
-// entity.ErrExists too when there is a copy beside it; a *unique.ViolationError when another item has a unique value
-// by now; entity.ErrConditionFailed, for conditions on the copy; a *versioned.ConflictError; entity.ErrConflict.
+// Restore makes the newest deleted copy current again, under the next version, and returns the item. It composes every
+// key from the attributes and claims the unique values again. It costs two requests: a strongly consistent query and a
+// transaction. Errors: entity.ErrNotFound if there is nothing to restore; entity.ErrNotDeleted if the item exists, and
+// entity.ErrExists too if it also has a deleted copy; a *unique.ViolationError if another item has taken a unique
+// value; entity.ErrConditionFailed for conditions on the copy; a *versioned.ConflictError; entity.ErrConflict.
 func (d *Deleted[T]) Restore(ctx context.Context, key T, opts ...entity.WriteOption) (restored T, err error) {
 	c := core.Of(d)
 	err = core.ItemOperation(c, newRestore(c, reflect.ValueOf(key), opt.Writes(opts), "")).Run(ctx, &restored)
 	return restored, err
 }
 
-// RestoreCopy is [Deleted.Restore] of a chosen copy, as Get or List returned it. Under versioned.Retain it reads the highest
-// version too, so that no version is given twice.
+// RestoreCopy is [Deleted.Restore] for a copy that Get, List, Query or Scan returned. With versioned.Retain it also
+// reads the item's highest version, at two requests more, so that no version is used twice.
 func (d *Deleted[T]) RestoreCopy(ctx context.Context, chosen DeletedItem[T], opts ...entity.WriteOption) (restored T, err error) {
 	c := core.Of(d)
 	err = core.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Writes(opts))).Run(ctx, &restored)
 	return restored, err
 }
 
-// Op builds writes as values.
+// Op returns the restores as values.
 func (d *Deleted[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(d)} }
 
-// Ops builds the writes of a bin as values.
+// Ops makes restores as values, to be printed or joined in entity.DB.Transact.
 type Ops[T any] struct{ handle }
 
 // Restore is [Deleted.Restore] as a value.
@@ -53,7 +53,7 @@ func (o Ops[T]) RestoreCopy(chosen DeletedItem[T], opts ...entity.WriteOption) e
 	return core.NewWrite[T](core.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Writes(opts))))
 }
 
-// restoreCopy plans the restore of the copy of v that was deleted at a time.
+// restoreCopy plans the restore of the copy of v that was deleted at deletedAt.
 func restoreCopy(c *core.Core, v reflect.Value, deletedAt time.Time, spec opt.Spec) *plan.Op {
 	_, format := plan.DeletedAttr(c.Schema)
 	text, err := timeText(format, deletedAt)
@@ -64,22 +64,22 @@ func restoreCopy(c *core.Core, v reflect.Value, deletedAt time.Time, spec opt.Sp
 	return newRestore(c, v, spec, text)
 }
 
-// restore is the intent to make a deleted copy current again.
+// restore plans the write that makes a deleted copy current again.
 type restore struct {
 	f    *softDelete
 	op   *plan.Op
 	user expr.Cond
-	key  item.Item // of the chosen copy; nil for the newest
+	key  item.Item // primary key of the chosen copy; nil for the newest
 }
 
-// source is the copy to be restored, and the highest version of the item's lives where that is not the copy's.
+// foundCopy is the copy to be restored, and the highest version in the item's history.
 type foundCopy struct {
 	copied  item.Item
 	version int64
 }
 
-// newRestore plans the move of a deleted copy back to where it was. chosen says which copy by the text of its time;
-// "" for the newest one.
+// newRestore plans the restore of a deleted copy. chosen is the text of its time in the sort key; "" is the newest
+// copy.
 func newRestore(c *core.Core, v reflect.Value, spec opt.Spec, chosen string) *plan.Op {
 	op, user := plan.Begin(c.Schema, c.Table, "Restore", v, spec)
 	if op.Err != nil {
@@ -94,7 +94,7 @@ func newRestore(c *core.Core, v reflect.Value, spec opt.Spec, chosen string) *pl
 	return op
 }
 
-// read finds the copy. Where there is none, the error says whether the item is there all the same.
+// read finds the copy. If there is none, the error says whether the item exists.
 func (r *restore) read(ctx context.Context, reader plan.Reader, in *plan.Input) error {
 	s := r.op.Schema
 	var copied item.Item
@@ -113,7 +113,7 @@ func (r *restore) read(ctx context.Context, reader plan.Reader, in *plan.Input) 
 	found := foundCopy{copied, plan.StoredVersion(s, copied)}
 	_, expires := copied[s.Options.TTL]
 	if _, retains := schema.Feature[plan.Snapshotter](s); retains && (r.key != nil || expires != (r.f.ttl > 0)) {
-		// Not the newest state, or perhaps not: the copies of later lives may have expired before this one.
+		// The copy may not be the newest state: copies of later deletes may have expired before this one.
 		past, err := plan.ReadPast(ctx, reader, r.op, in.Now)
 		if err != nil {
 			return err
@@ -124,9 +124,9 @@ func (r *restore) read(ctx context.Context, reader plan.Reader, in *plan.Input) 
 	return nil
 }
 
-// search looks for the copy and for the item, which other deletes and restores may be moving from one place to the other.
-// One query reads both places; since DynamoDB can apply a transaction while a query goes on, only a second one that meets
-// neither says that there is nothing.
+// search looks again for the copy and for the item, which other deletes and restores may be moving at this moment. One
+// query reads both places. DynamoDB may apply a transaction while the query runs, so only a second query that finds
+// neither proves that there is nothing.
 func (r *restore) search(ctx context.Context, reader plan.Reader, in *plan.Input) (item.Item, error) {
 	s := r.op.Schema
 	for range 2 {
@@ -178,7 +178,7 @@ func (r *restore) plan(in plan.Input) (plan.Step, error) {
 	return plan.Compose(m, main, m.New)
 }
 
-// revive makes the current item of the deleted state: every key is composed again from the attributes.
+// restoredItem makes the current item from the deleted state. It composes every key from the attributes.
 func (r *restore) restoredItem(m *plan.Mutation, version int64, in plan.Input) (item.Item, error) {
 	s, it := r.op.Schema, item.Clone(m.Final)
 	name, _ := plan.DeletedAttr(s)
@@ -194,13 +194,14 @@ func (r *restore) restoredItem(m *plan.Mutation, version int64, in plan.Input) (
 	if err := plan.Recompose(s, it); err != nil {
 		return nil, err
 	}
-	if s.HasMetadata { // the payload version stays what the content was written under
+	if s.HasMetadata { // the payload version remains that of the content
 		it[schema.WriteAttr], it[schema.OpAttr] = item.S(in.WriteID), item.S("restore")
 	}
 	return it, plan.CheckSize(s, it)
 }
 
-// lost resolves the failed removal of the copy: it is gone or another one, or the caller's condition did not hold.
+// copyLost resolves a failed delete of the copy: another write removed or replaced it, or the caller's condition did
+// not hold.
 func (r *restore) copyLost(copied item.Item) func(plan.Failure) plan.Resolution {
 	return func(f plan.Failure) plan.Resolution {
 		if plan.SameState(r.op.Schema, copied, f.Image) {
@@ -210,7 +211,7 @@ func (r *restore) copyLost(copied item.Item) func(plan.Failure) plan.Resolution 
 	}
 }
 
-// sketch shows a plan whose read is still to come.
+// sketch returns the step for a printed plan, before the copy is read.
 func (r *restore) sketch(plan.Input) plan.Step {
 	s := r.op.Schema
 	taken := plan.Sketched("the deleted copy", "unchanged since it was read", plan.Printer(s).Cond(r.user))
@@ -221,5 +222,5 @@ func (r *restore) sketch(plan.Input) plan.Step {
 	}
 }
 
-// errNoCopy is the error of a copy without the time that its key is made of.
-var errNoCopy = errors.New("the copy was not read from the bin: it has no time of deletion")
+// errNoCopy is the error of a DeletedItem without the time that its key contains.
+var errNoCopy = errors.New("the deleted item has no time of deletion; use one that Get or a query returned")

@@ -14,21 +14,21 @@ import (
 //
 //	_ lifecycle.SoftDelete `ttl:"30d" unique:"free"`
 //
-// ttl is how long the copy is kept after the delete; without it, for ever. unique says what becomes of the unique values
-// of a deleted item: "free" (default) gives them up, so that a restore can fail; "reserve" keeps them until the copy
+// ttl is how long the copy is kept after the delete; without it, forever. unique is what happens to the unique values
+// of a deleted item: "free" (default) releases them, so that a restore can fail; "reserve" keeps them until the copy
 // expires or is purged.
 type SoftDelete struct{}
 
 // softDelete is the compiled declaration.
 type softDelete struct {
-	ttl     time.Duration // 0: for ever
+	ttl     time.Duration // 0: forever
 	reserve bool
 }
 
-// FeatureName lets other declarations see that the entity is deleted softly.
+// FeatureName shows other declarations that the entity is deleted softly.
 func (*softDelete) FeatureName() string { return "lifecycle" }
 
-// Kept is how long copies are there; 0: for ever.
+// Kept returns how long copies are kept; 0 is forever.
 func (f *softDelete) Kept() time.Duration { return f.ttl }
 
 // Declare is called by this module when a store is built.
@@ -58,7 +58,7 @@ func (SoftDelete) Declare(d *schema.Decl) {
 	})
 }
 
-// Record gives the schema lock the declaration.
+// Record returns the declaration for the schema lock.
 func (f *softDelete) Record(s *schema.Schema) schema.Record {
 	name, format := plan.DeletedAttr(s)
 	policy := "free"
@@ -72,10 +72,10 @@ func (f *softDelete) Record(s *schema.Schema) schema.Record {
 
 const longestTime = len("2006-01-02T15:04:05.000000000Z")
 
-// Reserves reports that deleted copies keep the unique values of their item.
+// Reserves reports whether deleted copies keep the unique values of their item.
 func (f *softDelete) Reserves() bool { return f.reserve }
 
-// Notes say what a printed plan adds for a mutation.
+// Notes returns what a printed plan says about the deleted copy.
 func (f *softDelete) Notes(k plan.Kind) []string {
 	if k == plan.SoftDeleted {
 		return []string{"put    the deleted copy"}
@@ -83,8 +83,9 @@ func (f *softDelete) Notes(k plan.Kind) []string {
 	return nil
 }
 
-// SoftDelete completes m to the move of the current item into a deleted copy. The copy comes after those that are there, also
-// when the clock is behind that of an earlier delete: the newest copy is the one with the highest sort key.
+// SoftDelete adds the deleted state and the deleted copy to m and returns the put of the copy. The newest copy is the
+// one with the highest sort key, so the time of a copy is always after that of the copies that exist, even if the clock
+// is behind that of an earlier delete.
 func (f *softDelete) SoftDelete(m *plan.Mutation) (plan.Part, error) {
 	s := m.Op.Schema
 	name, format := plan.DeletedAttr(s)
@@ -123,7 +124,7 @@ func (f *softDelete) SoftDelete(m *plan.Mutation) (plan.Part, error) {
 	}, plan.CheckSize(s, m.Copy)
 }
 
-// timeText is a time as the sort key of a deleted copy has it.
+// timeText returns a time as it stands in the sort key of a deleted copy.
 func timeText(format key.TimeFormat, at time.Time) (string, error) {
 	f := key.Field{Kind: key.Time, Time: format}
 	return f.Text(key.Value{Kind: key.Time, T: format.Truncate(at)})

@@ -17,53 +17,54 @@ import (
 // AppendOption is accepted by Append and AppendAll: [WithoutCurrent], entity.If.
 type AppendOption interface{ opt.Append }
 
-// WithoutCurrent saves the read of the current item after an applied append.
+// WithoutCurrent skips the read of the current item after an applied append.
 func WithoutCurrent() AppendOption {
 	return forAppend{Do: func(s *opt.Spec) { s.NoReturn = true }}
 }
 
-// Reason says why an append was not applied to the current item.
+// Reason is why an append was not applied to the current item.
 type Reason string
 
-// Reasons. None of them is an error of Append: they are what clocks and retries of a fleet lead to.
+// Reasons. They are results of Append and not errors, because clocks and retries of many devices lead to them regularly.
 const (
-	Older           Reason = "older"     // the current item is at or after the event; the event was dropped
-	LateRecorded    Reason = "recorded"  // the same, but the event was kept in the history (late:"record")
-	Duplicate       Reason = "duplicate" // this very event is in the history already
-	Collision       Reason = "collision" // another event with this orderBy is in the history; Stored is that one
-	ConditionFailed Reason = "refused"   // the event is newer, but the caller's condition did not hold
+	Older           Reason = "older"     // the current item has the same or a later orderBy; the event was dropped
+	LateRecorded    Reason = "recorded"  // as Older, but the event was stored in the history (late:"record")
+	Duplicate       Reason = "duplicate" // an equal event with this orderBy is already in the history
+	Collision       Reason = "collision" // another event with this orderBy is in the history
+	ConditionFailed Reason = "refused"   // the event is newer, but a condition of the caller did not hold
 )
 
-// Result of an append.
+// Result is the result of an append.
 type Result[T any] struct {
-	Applied  bool   // the event is in the history and the current item was brought up to it
-	Reason   Reason // why not; "" when applied. "" and not applied: undecided, because of an error
-	Current  T      // the current item, at or after this event; zero after WithoutCurrent when it took a read to know it
-	Existing *T     // the stored event of a Duplicate or Collision
+	Applied  bool   // the event was stored and the current item updated
+	Reason   Reason // why it was not applied; "" if it was, and if an error left it undecided
+	Current  T      // the current item, at or after this event; zero if WithoutCurrent skipped its read
+	Existing *T     // the event in the history, for Duplicate and Collision
 }
 
-// NotAppliedError is the failure of an append inside a transaction, where an outcome would leave the other operations
-// undecided. entity.StoredItem gives the item that won.
+// NotAppliedError is the error of an append in a transaction that was not applied, so the transaction failed as a
+// whole. entity.StoredItem returns the current item or event that prevented it.
 type NotAppliedError struct{ Reason Reason }
 
 func (e *NotAppliedError) Error() string { return fmt.Sprintf("event not applied: %s", e.Reason) }
 
-// OrderByTypeError is a stored orderBy of another DynamoDB type than the struct's, so that the two have no order. The
-// table was written by another version of the struct or by hand.
+// OrderByTypeError is the error of a stored orderBy of another DynamoDB type than the struct's, so that the two cannot
+// be compared. Another version of the struct or another program has written it.
 type OrderByTypeError struct{ Attr string }
 
 func (e *OrderByTypeError) Error() string {
 	return "the stored orderBy attribute " + e.Attr + " is of another type than the struct's"
 }
 
-// Append brings the current item up to ev and keeps ev in the history, in one transaction, if ev is newer than the
-// current item. Only key, orderBy and append fields of ev are written; a nil pointer, slice or map was not reported and
-// keeps its value on the current item. That ev is older, a duplicate and so on is an outcome, not an error.
+// Append stores ev in the history and brings the current item up to it, in one transaction, if ev is newer than the
+// current item. It writes the key, orderBy and the append fields of ev only; a nil pointer, slice or map leaves the
+// value on the current item. If ev is older, a duplicate and so on, the result has the [Reason].
 //
-// It costs one request of two transactional writes, and one consistent read more when it was applied (see
-// [WithoutCurrent]) or one transaction more when it was recorded late. Errors: *entity.InputError and entity.ErrTooLarge
-// before any request; one that wraps entity.ErrReadBack, beside Result.Applied; *[OrderByTypeError]; entity.ErrConflict; one
-// for which entity.IsAmbiguous is true when the outcome stayed unknown.
+// It costs one request with two transactional writes. An applied append costs one consistent read more, see
+// [WithoutCurrent]; one that is recorded late costs one transaction more. Errors: *entity.InputError and
+// entity.ErrTooLarge before any request; an error that wraps entity.ErrReadBack, with Result.Applied, if the read
+// failed; *[OrderByTypeError]; entity.ErrConflict; an error for which entity.IsAmbiguous reports true if the outcome is
+// unknown.
 func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Result[T], error) {
 	c, spec := core.Of(s), opt.Appends(opts)
 	op := newAppend(c, s.opened().e, reflect.ValueOf(ev), spec)
@@ -81,8 +82,8 @@ func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Res
 	return r, err
 }
 
-// Append is [Series.Append] as a value. In a transaction an event that is not applied fails the whole with a
-// *[NotAppliedError]; late:"record" does not apply. Its result has what the event determines of the current item.
+// Append is [Series.Append] as a value. In a transaction, an event that is not applied fails the whole transaction with
+// a *[NotAppliedError], and late:"record" has no effect. Result.Current has what the event sets on the current item.
 func (o Ops[T]) Append(ev T, opts ...AppendOption) entity.Write[Result[T]] {
 	c := core.Of(o)
 	op := newAppend(c, o.e, reflect.ValueOf(ev), opt.Appends(opts))
@@ -92,10 +93,10 @@ func (o Ops[T]) Append(ev T, opts ...AppendOption) entity.Write[Result[T]] {
 	}))
 }
 
-// follow reads the current item when the answer did not tell it.
+// readCurrent reads the current item if the answer of the write did not contain it.
 func (s *Series[T]) readCurrent(ctx context.Context, o *outcome, primary item.Item, skip bool) error {
 	if o.current != nil || skip || o.reason == ConditionFailed {
-		return nil // a refused event without an image: there is no current item
+		return nil // ConditionFailed without an image: there is no current item
 	}
 	c := core.Of(s)
 	it, err := c.Runner.Get(ctx, c.Table, primary, true)
@@ -142,15 +143,15 @@ func conditions(c *core.Core, spec opt.Spec) (expr.Cond, error) {
 	return plan.Conditions(c.Schema, spec.If)
 }
 
-// outcome is what became of one event.
+// outcome is the result of one event.
 type outcome struct {
 	applied bool
 	reason  Reason
-	current item.Item // nil when the answer did not tell
+	current item.Item // nil if the answer did not contain it
 	stored  item.Item
 }
 
-// appendOp plans one append: the current item is advanced and the event put, together.
+// appendOp plans one append: an update of the current item and a put of the event, in one transaction.
 type appendOp struct {
 	*event
 	user expr.Cond
@@ -209,7 +210,7 @@ func (a *appendOp) plan(in plan.Input) (plan.Step, error) {
 	}, nil
 }
 
-// resolve reads the outcome from the two failures. next is set when another request decides.
+// resolve returns the outcome for the two failures, or the next step if another request decides.
 func (a *appendOp) resolve(current, stored plan.Failure, advance, put plan.Action, joined bool) (outcome, *plan.Step, error) {
 	older := false
 	if current.Failed() {
@@ -222,7 +223,7 @@ func (a *appendOp) resolve(current, stored plan.Failure, advance, put plan.Actio
 	case stored.Failed() && !a.equals(stored.Image):
 		return outcome{reason: Collision, current: current.Image, stored: stored.Image}, nil, nil
 	case stored.Failed() && !current.Failed() && !joined:
-		// The event is there but the current item lags behind it: bring it up.
+		// The event is stored but the current item is older: update it.
 		return outcome{}, a.repair(advance, stored.Image), nil
 	case stored.Failed():
 		return outcome{reason: Duplicate, current: current.Image, stored: stored.Image}, nil, nil
@@ -234,14 +235,14 @@ func (a *appendOp) resolve(current, stored plan.Failure, advance, put plan.Actio
 	return outcome{reason: Older, current: current.Image}, nil, nil
 }
 
-// repair advances the current item to an event that is stored already.
+// repair returns the step that brings the current item up to an event that is already stored.
 func (a *appendOp) repair(advance plan.Action, stored item.Item) *plan.Step {
 	return &plan.Step{
 		Actions: []plan.Action{advance, a.check()},
 		Whole:   true,
 		Resolve: a.withCaseCheck(func(f []plan.Failure) plan.Resolution {
 			if f[1].Failed() {
-				return plan.Resolution{Replan: plan.ErrConflict} // the event is gone meanwhile
+				return plan.Resolution{Replan: plan.ErrConflict} // the event has been removed meanwhile
 			}
 			return plan.Resolution{Outcome: outcome{reason: Duplicate, current: f[0].Image, stored: stored}}
 		}),
@@ -249,7 +250,7 @@ func (a *appendOp) repair(advance plan.Action, stored item.Item) *plan.Step {
 	}
 }
 
-// record keeps a late event in the history of an item that exists.
+// record returns the step that stores a late event in the history of an existing item.
 func (a *appendOp) record(put plan.Action, current item.Item) *plan.Step {
 	exists := plan.Action{Kind: plan.Check, Table: a.c.Table, Key: a.primary, Cond: a.event.exists()}
 	return &plan.Step{
@@ -257,7 +258,7 @@ func (a *appendOp) record(put plan.Action, current item.Item) *plan.Step {
 		Whole:   true,
 		Resolve: a.withCaseCheck(func(f []plan.Failure) plan.Resolution {
 			if f[0].Failed() {
-				return plan.Resolution{Replan: plan.ErrConflict} // the item is gone meanwhile
+				return plan.Resolution{Replan: plan.ErrConflict} // the item has been removed meanwhile
 			}
 			got := outcome{reason: Duplicate, current: current, stored: f[1].Image}
 			if !a.equals(f[1].Image) {

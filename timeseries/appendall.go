@@ -19,14 +19,14 @@ import (
 // seriesAtOnce is how many series one AppendAll works on at the same time.
 const seriesAtOnce = 8
 
-// AppendAll appends events of any number of series; the results are in the order of evs. The events of one series are
-// a set: they are sorted by orderBy, of equal keys the first counts, and they go out in transactions of up to 99 events
-// and 4 MB, each of which advances the current item once. Several series are worked on at the same time.
+// AppendAll appends events of any number of series and returns the results in the order of evs. It sorts the events of
+// one series by orderBy; of several with the same orderBy the first counts. It sends them in transactions of up to 99
+// events and 4 MB, each of which updates the current item once. It works on eight series at the same time.
 //
-// It costs a request per chunk, one more each time the current item or an event turns out to be newer or there already,
-// and one consistent read per series with an applied event (see [WithoutCurrent]). A mistake in one event is an error
-// before any request. When a later chunk fails, the results of the earlier ones come with the error, and those of
-// events that were not decided have neither Applied nor Reason.
+// It costs one request per transaction, one more each time the current item or an event turns out to be newer or
+// already stored, and one consistent read per series with an applied event, see [WithoutCurrent]. A mistake in one
+// event is an error before any request. If a transaction fails, the results of the earlier ones are returned with the
+// error; results of undecided events have neither Applied nor Reason.
 func (s *Series[T]) AppendAll(ctx context.Context, evs []T, opts ...AppendOption) ([]Result[T], error) {
 	c, spec := core.Of(s), opt.Appends(opts)
 	results := make([]Result[T], len(evs))
@@ -53,20 +53,20 @@ func (s *Series[T]) AppendAll(ctx context.Context, evs []T, opts ...AppendOption
 	return results, err
 }
 
-// placed is an event of a batch, where it stood, and what became of it.
+// batchEvent is an event of a batch and its outcome.
 type batchEvent struct {
 	*event
-	index int
+	index int // in the batch
 	outcome
-	newer item.Item // the current item that made it late, while it waits to be recorded
-	original  *batchEvent   // an earlier event of the batch with the same key
-	inHistory  bool      // it is stored already; the current item still has to be brought up to it
+	newer     item.Item   // the current item that the event is older than, while it waits to be recorded
+	original  *batchEvent // the first event of the batch with the same key; nil if this is it
+	inHistory bool        // it is stored already, but the current item is older
 }
 
-// group is the events of one series, in order of orderBy.
+// group is the events of one series, in the order of orderBy.
 type group struct{ events []*batchEvent }
 
-// group encodes and sorts a batch. The error names the first event that is wrong.
+// groupBySeries encodes and sorts a batch. The error is that of the first invalid event.
 func (s *Series[T]) groupBySeries(evs []T) ([]*group, error) {
 	c := core.Of(s)
 	byKey, now := map[string]*group{}, c.Runner.Clock()
@@ -105,7 +105,7 @@ func (s *Series[T]) groupBySeries(evs []T) ([]*group, error) {
 	return groups, nil
 }
 
-// appendGroup works on one series until every event is decided or an error stops it.
+// appendSeries appends the events of one series, until each is decided or an error stops it.
 func (s *Series[T]) appendSeries(ctx context.Context, g *group, user expr.Cond, skip bool) error {
 	var pending []*batchEvent
 	for _, x := range g.events {
@@ -128,8 +128,8 @@ func (s *Series[T]) appendSeries(ctx context.Context, g *group, user expr.Cond, 
 	return errors.Join(err, s.readCurrentOnce(ctx, g))
 }
 
-// underCollisions are the events whose key an earlier event of the batch has, where that one collided with what is
-// stored and they do not: they have to be appended in their own right.
+// collidedDuplicates returns the events to be appended after all: an earlier event of the batch with the same key
+// collided with what is stored, and they do not.
 func (g *group) collidedDuplicates() []*batchEvent {
 	var again []*batchEvent
 	for _, x := range g.events {
@@ -145,8 +145,8 @@ func (g *group) collidedDuplicates() []*batchEvent {
 	return again
 }
 
-// appendAndRecord appends events and records those that came too late. Where the current item went away in between, its
-// late events are appended again, within the bounds of a single append.
+// appendAndRecord appends events and records the late ones. If the current item was removed in between, its late events
+// are appended again, up to the number of attempts of a single append.
 func (s *Series[T]) appendAndRecord(ctx context.Context, pending []*batchEvent, user expr.Cond) error {
 	for round := 0; len(pending) > 0; round++ {
 		if round >= core.Of(s).Runner.MaxAttempts {
@@ -162,7 +162,7 @@ func (s *Series[T]) appendAndRecord(ctx context.Context, pending []*batchEvent, 
 	return nil
 }
 
-// afterFirst is the outcome of an event whose key an earlier event of the batch has too.
+// afterOriginal returns the outcome of an event from that of the first event with the same key.
 func (x *batchEvent) afterOriginal() outcome {
 	o := x.original.outcome
 	switch {
@@ -178,7 +178,7 @@ func (x *batchEvent) afterOriginal() outcome {
 	return o
 }
 
-// fillCurrent reads the current item once for all results of the series that do not have it.
+// readCurrentOnce reads the current item once, for all results of the series without it.
 func (s *Series[T]) readCurrentOnce(ctx context.Context, g *group) error {
 	known := outcome{applied: slices.ContainsFunc(g.events, func(x *batchEvent) bool { return x.applied })}
 	for _, x := range g.events {
@@ -194,14 +194,13 @@ func (s *Series[T]) readCurrentOnce(ctx context.Context, g *group) error {
 	return nil
 }
 
-// Bounds of one chunk: a transaction holds 100 actions, one of which is the current item's, and 4 MB.
+// Limits of one chunk: a transaction has at most 100 actions, one of them the current item's, and 4 MB.
 const (
 	chunkEvents = plan.MaxActions - 1
-	chunkBytes  = plan.MaxTransactionBytes - 600*1024 // room for the current item's changes
+	chunkBytes  = plan.MaxTransactionBytes - 600*1024 // leaves room for the current item's changes
 )
 
-// appendChunks sends pending, which is in order, chunk by chunk. It returns the events that came too late and are to be
-// recorded all the same.
+// appendChunks sends pending, which is in order, chunk by chunk. It returns the late events that are to be recorded.
 func (s *Series[T]) appendChunks(ctx context.Context, pending []*batchEvent, user expr.Cond) (late []*batchEvent, err error) {
 	c := core.Of(s)
 	for len(pending) > 0 {
@@ -220,7 +219,7 @@ func (s *Series[T]) appendChunks(ctx context.Context, pending []*batchEvent, use
 	return late, nil
 }
 
-// chunkLength is how many of the events fit into one transaction.
+// chunkLength returns how many of the events fit into one transaction.
 func chunkLength(pending []*batchEvent) int {
 	bytes := 0
 	for i, x := range pending {
@@ -232,14 +231,13 @@ func chunkLength(pending []*batchEvent) int {
 	return len(pending)
 }
 
-// chunk is a transaction's worth of events of one series. What DynamoDB says of them makes it smaller until the rest
-// goes through.
+// chunk is the events of one series in one transaction. Each failure decides some of them, and the rest is sent again.
 type chunk struct {
 	c    *core.Core
 	e    *events
 	user expr.Cond
 	rest []*batchEvent // undecided, in order
-	sent []*batchEvent // what rest was when it was last sent; an error decides none of it
+	sent []*batchEvent // rest as it was last sent; an error leaves all of it undecided
 	late []*batchEvent
 }
 
@@ -282,7 +280,7 @@ func (k *chunk) plan(in plan.Input) (plan.Step, error) {
 	}, nil
 }
 
-// resolve decides the events that the failures are about and sends the rest again.
+// resolve decides the events that failed and returns the step that sends the rest.
 func (k *chunk) resolve(in plan.Input, f []plan.Failure) plan.Resolution {
 	current, refused := f[0], f[0].Failed()
 	var rest []*batchEvent
@@ -298,7 +296,7 @@ func (k *chunk) resolve(in plan.Input, f []plan.Failure) plan.Resolution {
 		failed := f[i+1]
 		switch {
 		case x.inHistory && failed.Failed():
-			x.inHistory, x.stored = false, nil // gone meanwhile: put it after all
+			x.inHistory, x.stored = false, nil // removed meanwhile: put it after all
 			rest = append(rest, x)
 		case failed.Failed() && !x.equals(failed.Image):
 			x.outcome = outcome{reason: Collision, current: current.Image, stored: failed.Image}
@@ -327,7 +325,7 @@ func (k *chunk) resolve(in plan.Input, f []plan.Failure) plan.Resolution {
 	return plan.Resolution{Next: &next, Err: err}
 }
 
-// refuse decides what is left when the caller's condition did not hold.
+// conditionFailed decides the rest after the caller's condition did not hold.
 func (k *chunk) conditionFailed(rest []*batchEvent, current item.Item) {
 	for _, x := range rest {
 		x.reason, x.current = ConditionFailed, current
@@ -337,6 +335,7 @@ func (k *chunk) conditionFailed(rest []*batchEvent, current item.Item) {
 	}
 }
 
+// firstSet returns a, or b if a is nil.
 func firstSet(a, b item.Item) item.Item {
 	if a != nil {
 		return a
@@ -344,8 +343,8 @@ func firstSet(a, b item.Item) item.Item {
 	return b
 }
 
-// recordLate keeps late events in the history of an item that exists, in transactions of their own. Those whose current
-// item is gone meanwhile come back: they are late no more.
+// recordLate stores late events in the history of an existing item, in transactions of their own. It returns those
+// whose current item was removed meanwhile, so that they are no longer late.
 func (s *Series[T]) recordLate(ctx context.Context, late []*batchEvent) (gone []*batchEvent, err error) {
 	c := core.Of(s)
 	for part := range slices.Chunk(late, chunkEvents) {
@@ -363,7 +362,7 @@ func (s *Series[T]) recordLate(ctx context.Context, late []*batchEvent) (gone []
 	return gone, nil
 }
 
-// lateChunk is a transaction of late events under a check that the current item exists.
+// lateChunk is a transaction of late events with a check that the current item exists.
 type lateChunk struct {
 	c    *core.Core
 	rest []*batchEvent

@@ -16,12 +16,12 @@ import (
 //	_ timeseries.Events `orderBy:"timestamp" ttl:"7d" late:"drop" maxAhead:"1h"`
 //
 // orderBy names the attribute that orders events: a time, an integer or a string that the caller supplies. ttl is how
-// long DynamoDB keeps an event after it was accepted; without it, for ever. late says what becomes of an event that is
+// long DynamoDB keeps an event after it was appended; without it, forever. late is what happens to an event that is
 // older than the current item: "drop" (default), or "record", which keeps it in the history. maxAhead refuses an event
 // whose time is further in the future than that, because it would block all later ones. digits:"38" is for an integer
-// orderBy in a table that is shared with effect-dynamodb, where it is a bigint.
+// orderBy in a table that is shared with effect-dynamodb, if it is a bigint there.
 //
-// Fields with the role append are written by [Series.Append] and by nothing else; Append writes no others.
+// Only [Series.Append] and [Series.AppendAll] write fields with the role append, and they write no others.
 type Events struct{}
 
 // events is the compiled declaration.
@@ -30,17 +30,20 @@ type events struct {
 	ttl      time.Duration
 	record   bool
 	maxAhead time.Duration
-	bigint   bool           // orderBy is one of effect-dynamodb
-	eventKey     *schema.KeyDef // sort key of events
+	bigint   bool           // orderBy is a bigint of effect-dynamodb
+	eventKey *schema.KeyDef // sort key of events
 }
 
-// FeatureName lets other declarations see that the entity is a time series.
+// FeatureName shows other declarations that the entity is a time series.
 func (*events) FeatureName() string { return "timeseries" }
 
-// OrderBy is the attribute that orders events.
+// OrderBy returns the attribute that orders events.
 func (e *events) OrderBy() *schema.Attr { return e.orderBy }
 
-// Kept is how long events are kept after they were accepted; 0: for ever.
+// ordersByTime reports whether orderBy is a time.
+func (e *events) ordersByTime() bool { return e.orderBy.Key.Kind == key.Time }
+
+// Kept returns how long events are kept after they were appended; 0 is forever.
 func (e *events) Kept() time.Duration { return e.ttl }
 
 const constructor = "timeseries.New"
@@ -52,7 +55,7 @@ func (Events) Declare(d *schema.Decl) {
 	e.readDigits(d)
 	late, hasLate := d.Tag("late")
 	if _, twice := schema.Feature[*events](d.Schema); twice {
-		d.Problem(schema.CodeMalformed, "a struct is one time series")
+		d.Problem(schema.CodeMalformed, "a struct has one timeseries.Events")
 		return
 	}
 	d.Schema.Handle = constructor
@@ -94,7 +97,7 @@ func (e *events) readOrderBy(d *schema.Decl, name string) {
 		d.Problem(schema.CodeAppendRole, "orderBy %q can be missing from an item; it must be neither a pointer, nor inside an embedded pointer, nor omitempty", name)
 	}
 	if a.Owned() || a.Role.Has(tag.SetOnce) || a.Role.Has(tag.Immutable) {
-		d.Problem(schema.CodeSeriesRole, "orderBy %q must be the caller's to set", name)
+		d.Problem(schema.CodeSeriesRole, "the caller must be able to set orderBy %q", name)
 	}
 	if e.maxAhead > 0 && a.Key.Kind != key.Time {
 		d.Problem(schema.CodeMalformed, "maxAhead needs an orderBy that is a time")
@@ -109,7 +112,7 @@ func (e *events) readOrderBy(d *schema.Decl, name string) {
 	d.Satellites(len(schema.EventInfix) + longestText(&f))
 }
 
-// readDigits reads how many digits orderBy has in the keys of a shared table.
+// readDigits reads the number of digits that orderBy has in the keys of a shared table.
 func (e *events) readDigits(d *schema.Decl) {
 	text, ok := d.Tag("digits")
 	if !ok {
@@ -121,7 +124,7 @@ func (e *events) readDigits(d *schema.Decl) {
 	}
 }
 
-// longest is the length of the longest text of f; strings, which have none, are measured at each append.
+// longestText returns the length of the longest text of f in a key. Strings have none; they are checked at each append.
 func longestText(f *key.Field) int {
 	switch {
 	case f.Kind == key.Time && f.Time.Text():
@@ -188,7 +191,7 @@ func (e *events) finish(d *schema.Decl) {
 	}
 }
 
-// checkComplete refuses missing:"error" where an append makes an item that lacks parts of the index's key.
+// checkComplete refuses missing:"error" if an append can create an item that lacks parts of the index's key.
 func (e *events) checkComplete(d *schema.Decl, x *schema.Index) {
 	for _, h := range x.Keys() {
 		for _, a := range h.Parts {
@@ -199,7 +202,7 @@ func (e *events) checkComplete(d *schema.Decl, x *schema.Index) {
 	}
 }
 
-// checkHalf refuses an index half that an append could not compose from the event alone.
+// checkIndexKey refuses an index key that an append could not compose from the event alone.
 func (e *events) checkIndexKey(d *schema.Decl, x *schema.Index, h *schema.KeyDef) {
 	written, pointers, others, clock := 0, 0, "", false
 	for _, a := range h.Parts {
@@ -229,7 +232,7 @@ func (e *events) checkIndexKey(d *schema.Decl, x *schema.Index, h *schema.KeyDef
 	}
 }
 
-// eventHalf is the sort key of events: the current item's, #e#, and orderBy.
+// newEventKey returns the definition of the sort key of events.
 func (e *events) newEventKey(s *schema.Schema) *schema.KeyDef {
 	f := s.InDollar(e.orderBy)
 	if e.bigint {
@@ -238,7 +241,7 @@ func (e *events) newEventKey(s *schema.Schema) *schema.KeyDef {
 	return plan.SatelliteSortKey(s, schema.EventInfix, e.orderBy, f)
 }
 
-// Record gives the schema lock the declaration. late and maxAhead say which events are stored, not how.
+// Record returns the declaration for the schema lock. late and maxAhead decide which events are stored, not how.
 func (e *events) Record(s *schema.Schema) schema.Record {
 	return schema.Record{Name: "timeseries.Events", Settings: []schema.Setting{
 		{Key: "events", Value: e.eventKey.Template.Describe()}, {Key: "orderBy", Value: e.orderBy.Name}, {Key: "ttl", Value: schema.ForHowLong(e.ttl)},

@@ -17,17 +17,17 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// event is one event to be appended: what it carries, encoded and checked.
+// event is an event to be appended, encoded and checked.
 type event struct {
 	c       *core.Core
 	e       *events
 	primary item.Item // of the current item
 	sortKey string    // of the event item
 	clock   types.AttributeValue
-	carried item.Item // key parts, orderBy and the append fields that were given
+	carried item.Item // key parts, orderBy and the append fields that are set
 }
 
-// newEvent encodes v. Fields that are neither key, orderBy nor append are left out.
+// newEvent encodes v. It leaves out fields that are neither key, orderBy nor append fields.
 func newEvent(c *core.Core, e *events, v reflect.Value) (*event, error) {
 	s := c.Schema
 	primary, parts, err := plan.Key(s, v)
@@ -55,7 +55,7 @@ func newEvent(c *core.Core, e *events, v reflect.Value) (*event, error) {
 			missing = append(missing, &plan.InputError{Code: plan.CodeRequired, Type: s.Type.String(), Field: a.Field, Problem: a.WhyRequired()})
 			continue
 		case av == nil || null && a.Nilable():
-			continue // not reported
+			continue // the event does not report the field
 		}
 		ev.carried[a.Name] = av
 	}
@@ -65,7 +65,7 @@ func newEvent(c *core.Core, e *events, v reflect.Value) (*event, error) {
 	return ev, ev.compose()
 }
 
-// validate asks the fields that the event carries.
+// validate validates the fields that the event carries.
 func (ev *event) validate(v reflect.Value) []error {
 	var errs []error
 	for _, a := range ev.c.Schema.Attrs {
@@ -89,7 +89,7 @@ func (ev *event) compose() error {
 	return nil
 }
 
-// tooEarly refuses an event that is further in the future than maxAhead allows.
+// checkAhead refuses an event that is further in the future than maxAhead allows.
 func (ev *event) checkAhead(now time.Time) error {
 	if ev.e.maxAhead == 0 {
 		return nil
@@ -101,14 +101,14 @@ func (ev *event) checkAhead(now time.Time) error {
 	return &plan.InputError{Code: plan.CodeAhead, Type: ev.c.Schema.Type.String(), Field: ev.e.orderBy.Field, Problem: fmt.Sprintf("the event is more than %s ahead of the clock; it would block later events", ev.e.maxAhead)}
 }
 
-// key is the primary key of the event item.
+// key returns the primary key of the event item.
 func (ev *event) key() item.Item {
 	k := item.Clone(ev.primary)
 	k[ev.e.eventKey.Attr] = item.S(ev.sortKey)
 	return k
 }
 
-// item is the event item.
+// item returns the event item.
 func (ev *event) item(in plan.Input) (item.Item, error) {
 	s := ev.c.Schema
 	it := item.Clone(ev.carried)
@@ -132,7 +132,7 @@ func (ev *event) item(in plan.Input) (item.Item, error) {
 	return it, plan.CheckSize(s, it)
 }
 
-// put is the action that stores the event.
+// put returns the put of the event item, under the condition that there is none.
 func (ev *event) put(in plan.Input) (plan.Action, error) {
 	it, err := ev.item(in)
 	return plan.Action{
@@ -141,12 +141,12 @@ func (ev *event) put(in plan.Input) (plan.Action, error) {
 	}, err
 }
 
-// check is the action that demands that the event is stored.
+// check returns the check that the event is stored.
 func (ev *event) check() plan.Action {
 	return plan.Action{Kind: plan.Check, Table: ev.c.Table, Key: ev.key(), Cond: plan.There(ev.c.Schema)}
 }
 
-// same reports that a stored event carries what ev carries: the append fields are equal.
+// equals reports whether a stored event has the same values in all append fields.
 func (ev *event) equals(stored item.Item) bool {
 	for _, a := range ev.c.Schema.Attrs {
 		if a.Append && !item.Equal(ev.carried[a.Name], stored[a.Name]) {
@@ -161,7 +161,7 @@ func (ev *event) exists() expr.Cond {
 	return expr.All(plan.There(ev.c.Schema), plan.CaseGuard(ev.c.Schema, ev.carried))
 }
 
-// ownSeries makes an error of a refusal by an item of a series whose key differs from ev's in case.
+// withCaseCheck makes resolve return an error if an image is of a series whose key differs from ev's in case.
 func (ev *event) withCaseCheck(resolve func([]plan.Failure) plan.Resolution) func([]plan.Failure) plan.Resolution {
 	return func(failed []plan.Failure) plan.Resolution {
 		for _, f := range failed {
@@ -173,7 +173,8 @@ func (ev *event) withCaseCheck(resolve func([]plan.Failure) plan.Resolution) fun
 	}
 }
 
-// older reports that a current item's orderBy is at or after ev's. nil, or an item without orderBy, is older than any.
+// isOlder reports whether a current item's orderBy is at or after ev's. Without a current item, or without orderBy in
+// it, ev is newer. The error is an *OrderByTypeError.
 func (ev *event) isOlder(current item.Item) (bool, error) {
 	av, ok := current[ev.e.orderBy.Name]
 	if !ok {
@@ -186,8 +187,9 @@ func (ev *event) isOlder(current item.Item) (bool, error) {
 	return order >= 0, nil
 }
 
-// advance is the action that brings the current item up to evs, which are in ascending order: later events win, fields
-// that none of them carries stay. It holds only while the current item is older than first.
+// advance returns the update that brings the current item up to evs, which are in ascending order. Of values for the
+// same field the last one counts; fields that no event carries do not change. The condition is that the current item is
+// older than first.
 func advance(evs []*event, first *event, user expr.Cond, in plan.Input) (plan.Action, error) {
 	c, e := first.c, first.e
 	s := c.Schema
@@ -228,14 +230,15 @@ func advance(evs []*event, first *event, user expr.Cond, in plan.Input) (plan.Ac
 	}, nil
 }
 
-// advancing is the advance of a current item that one transaction makes for several appends.
+// joinedAdvance is the update of a current item by one or several appends of one transaction.
 type joinedAdvance struct {
 	evs  []*event // in ascending order
 	user expr.Cond
-	in   plan.Input // of the last event, whose write id the item carries
+	in   plan.Input // of the last event; its write id is stored in the item
 }
 
-// Fold joins the advances of two appends of one series: the later events win.
+// Fold joins the updates of two appends of one series. It reports false for another operation and for keys that differ
+// in case.
 func (a *joinedAdvance) Fold(other plan.Folder) (plan.Action, bool) {
 	b, ok := other.(*joinedAdvance)
 	if !ok {

@@ -9,17 +9,17 @@ import (
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
 )
 
-// History reads the events of one series in the order of orderBy, entity.Desc for newest first. Conditions must be on
-// orderBy (entity.Between, Eq; Ge or Gt and Le or Lt, one of each; BeginsWith for strings); those on other fields go into
-// entity.Filter. Expired events are left out unless entity.IncludeExpired is given. The events hold the key, orderBy
-// and what the append carried, and no enrichment. Fields of key outside the primary key are ignored, so that a current
-// item will do. It costs one request per MB of events read.
+// History reads the events of one series in the order of orderBy, or newest first with entity.Desc. A condition must be
+// on orderBy: entity.Between, entity.Eq, a lower bound (Ge or Gt) and an upper bound (Le or Lt), or entity.BeginsWith
+// for strings; conditions on other fields go into entity.Filter. Expired events are left out unless
+// entity.IncludeExpired is given. An event has the key, orderBy and the append fields that it carried, but no
+// enrichment. key may be a current item: fields outside the primary key are ignored. It costs one request per MB of
+// events read.
 func (s *Series[T]) History(key T, opts ...entity.QueryOption) entity.Query[T] {
 	c := core.Of(s)
 	return core.NewItemQuery[T](c, history(c, s.opened().e, "History", reflect.ValueOf(key), opt.Queries(opts)))
@@ -55,24 +55,20 @@ func history(c *core.Core, e *events, verb string, key reflect.Value, spec opt.S
 	return query.Build(src, key, spec)
 }
 
-// At returns the event that was the newest at t: the last one whose orderBy is not after t. It reads consistently and
-// passes over expired events; usually it costs one request. It needs an orderBy that is a time; for others, use
-// History with entity.Le and entity.Desc. Errors: entity.ErrNotFound; *entity.InputError.
+// At returns the newest event at time t: the last one whose orderBy is not after t. It reads strongly consistently,
+// skips expired events and usually costs one request. orderBy must be a time; for others, use History with entity.Le
+// and entity.Desc. Errors: entity.ErrNotFound; *entity.InputError.
 func (s *Series[T]) At(ctx context.Context, key T, t time.Time) (T, error) {
 	c := core.Of(s)
 	var none T
 	if err := c.Err(); err != nil {
 		return none, c.Wrap("At", "", err)
 	}
-	if s.e.orderBy.Key.Kind != timeKind {
+	if !s.e.ordersByTime() {
 		return none, c.Wrap("At", "", &entity.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Field: s.e.orderBy.Field, Problem: "At needs an orderBy that is a time; use History with Le, Desc and First"})
 	}
 	return core.NewItemQuery[T](c, history(c, s.e, "At", reflect.ValueOf(key), opt.Spec{
 		Desc: true, Strong: true,
-		Range: []opt.Cond{{Op: atMost, Target: opt.Target{Attr: s.e.orderBy.Name}, Values: []any{t}}},
+		Range: []opt.Cond{{Op: expr.Le, Target: opt.Target{Attr: s.e.orderBy.Name}, Values: []any{t}}},
 	})).First(ctx)
 }
-
-const timeKind = key.Time
-
-const atMost = expr.Le

@@ -15,15 +15,15 @@ type (
 	forStore  = opt.ForStore
 )
 
-// Series appends to, and reads, the time series of type T. It is safe for concurrent use.
+// Series appends to and reads the time series of type T. It is safe for concurrent use.
 type Series[T any] struct {
 	handle
 	store *entity.Store[T]
 	e     *events
 }
 
-// New declares the time series T on db; called again, it returns a handle of the same. It does no I/O. The error joins
-// an *entity.SchemaError for every mistake in T's declarations.
+// New declares the time series T on db. A second call returns another handle of the same series. It sends no requests.
+// The error joins an *entity.SchemaError for every mistake in T's declarations.
 func New[T any](db *entity.DB, opts ...entity.StoreOption) (*Series[T], error) {
 	asSeries := forStore{Do: func(s *opt.Spec) { s.Handle = constructor }}
 	store, err := entity.New[T](db, append(opts[:len(opts):len(opts)], asSeries)...)
@@ -35,7 +35,7 @@ func New[T any](db *entity.DB, opts ...entity.StoreOption) (*Series[T], error) {
 	return &Series[T]{core.NewHandle(c), store, e}, nil
 }
 
-// opened is s, or a series of which every call fails.
+// opened returns s, or for a nil or zero s a series of which every call fails.
 func (s *Series[T]) opened() *Series[T] {
 	if s == nil || s.e == nil {
 		return &Series[T]{handle: core.HandleOf(s)}
@@ -54,14 +54,14 @@ func (s *Series[T]) Update(ctx context.Context, key T, opts ...entity.UpdateOpti
 	return s.opened().store.Update(ctx, key, opts...)
 }
 
-// Upsert merges enrichment fields into the current item, also before the first append; orderBy and append fields of v
-// are left out. See entity.Store.Upsert.
+// Upsert merges enrichment fields into the current item, or creates it if there was no append yet; it ignores orderBy
+// and append fields of v. See entity.Store.Upsert.
 func (s *Series[T]) Upsert(ctx context.Context, v T, opts ...entity.UpdateOption) (item T, created bool, err error) {
 	return s.opened().store.Upsert(ctx, v, opts...)
 }
 
-// Query reads the current items of one partition; see entity.Store.Query. The events of the partition are read, and
-// charged, too: an index is cheaper where a partition holds many events.
+// Query reads the current items of one partition; see entity.Store.Query. DynamoDB also reads, and charges, the events
+// of the partition: an index is cheaper for a partition with many events.
 func (s *Series[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[T] {
 	return s.opened().store.Query(partition, opts...)
 }
@@ -79,13 +79,13 @@ func (s *Series[T]) Purge(ctx context.Context, key T, opts ...entity.PurgeOption
 // Index returns an index of the current items; see entity.Store.Index.
 func (s *Series[T]) Index(name string) (*entity.Index[T], error) { return s.opened().store.Index(name) }
 
-// Op builds writes as values.
+// Op returns the writes of the series as values.
 func (s *Series[T]) Op() Ops[T] {
 	s = s.opened()
 	return Ops[T]{s.handle, s.e, s.store.Op()}
 }
 
-// Ops builds the writes of a series as values, to be printed or joined in entity.DB.Transact.
+// Ops makes the writes of a series as values, to be printed or joined in entity.DB.Transact.
 type Ops[T any] struct {
 	handle
 	e     *events

@@ -103,17 +103,17 @@ func ExampleViolationError() {
 
 // Repair after other programs have written to the table, or once after a constraint was declared for items that exist.
 func ExampleLookup_Repair() {
-	mend := func(ctx context.Context, people *entity.Store[Person]) error {
+	repair := func(ctx context.Context, people *entity.Store[Person]) error {
 		emails, err := unique.Of(people, "email")
 		if err != nil {
 			return err
 		}
 		done, err := emails.Repair(ctx, entity.Segments(8))
-		fmt.Println(done) // mended 3 orphaned, 12 unclaimed; left 1 conflict
+		fmt.Println(done) // fixed 3 orphaned, 12 missing claim; remaining 1 conflict
 		for _, f := range done.Remaining {
 			fmt.Println(f.Kind, f.Owners) // decide which of them keeps the value, and run it again
 		}
 		return err
 	}
-	_ = mend
+	_ = repair
 }

@@ -16,19 +16,20 @@ import (
 
 type handle = core.Handle
 
-// Lookup finds items of type T by the value of one constraint. It is safe for concurrent use.
+// Lookup finds items of type T by the value of one constraint, and verifies and repairs its sentinels. It is safe for
+// concurrent use.
 type Lookup[T any] struct {
 	handle
 	k *constraint
 }
 
-// Store is what a constraint is opened of: an *entity.Store[T] or a *timeseries.Series[T].
+// Store is the handle of a constraint's entity: an *entity.Store[T] or a *timeseries.Series[T].
 type Store[T any] interface {
 	core.Holder
 	Get(ctx context.Context, key T, opts ...entity.ReadOption) (T, error)
 }
 
-// Of opens the constraint of that name. The error is an *entity.SchemaError when T does not declare it.
+// Of opens the constraint that T declares under name. The error is an *entity.SchemaError if there is none.
 func Of[T any](store Store[T], name string) (*Lookup[T], error) {
 	c := core.Of(store)
 	if err := c.Err(); err != nil {
@@ -45,15 +46,16 @@ func Of[T any](store Store[T], name string) (*Lookup[T], error) {
 	}
 	problem := "the struct declares no unique.Constraint"
 	if known != nil {
-		problem = fmt.Sprintf("there is no constraint %q; there are: %s", name, strings.Join(known, ", "))
+		problem = fmt.Sprintf("the struct declares no constraint %q; it declares: %s", name, strings.Join(known, ", "))
 	}
 	return nil, &entity.SchemaError{Code: schema.CodeHandle, Type: c.Schema.Type.String(), Problem: problem}
 }
 
-// Find returns the item that has the value which the constraint's fields of v hold; other fields are ignored. It is
-// strongly consistent and needs no index: it reads the sentinel and then its owner, two requests, and when the value
-// changed hands in between, both at one instant, until they agree. Errors: entity.ErrNotFound; entity.ErrConflict when the
-// value changed hands again before each of Config.MaxAttempts such reads; *entity.InputError for a missing field.
+// Find returns the item that has the value in the constraint's fields of v; it ignores other fields. It is strongly
+// consistent and needs no index. It costs two requests: one for the sentinel and one for its owner. If another item has
+// taken the value in between, it reads both in one transaction until they agree. Errors: entity.ErrNotFound;
+// entity.ErrConflict if the value changed its owner before each of Config.MaxAttempts such reads; *entity.InputError
+// for a missing field.
 func (l *Lookup[T]) Find(ctx context.Context, v T) (T, error) {
 	c := core.Of(l)
 	var found T
@@ -74,7 +76,7 @@ func (l *Lookup[T]) Find(ctx context.Context, v T) (T, error) {
 	return found, err
 }
 
-// wanted is the key of the sentinel of the value in v.
+// valueKey returns the key of the sentinel for the value in v.
 func (l *Lookup[T]) valueKey(v reflect.Value) (item.Item, error) {
 	s, given := l.k.s, item.Item{}
 	for _, a := range l.k.fields {
@@ -90,9 +92,9 @@ func (l *Lookup[T]) valueKey(v reflect.Value) (item.Item, error) {
 	return l.k.sentinelKey(given)
 }
 
-// find reads the sentinel and its owner, first one after the other. When the owner has not the value, another item may
-// have been given it in between; what the two are at one instant is the truth, as long as the sentinel still names the
-// item that was read with it.
+// find returns the owner of the sentinel under k. It reads one after the other. If the owner does not have the value,
+// another item may have taken it in between; a transaction then reads both at one instant, and its answer counts if the
+// sentinel still names the item that was read with it.
 func (l *Lookup[T]) find(ctx context.Context, k item.Item) (item.Item, error) {
 	c := core.Of(l)
 	r := c.Runner
@@ -124,11 +126,11 @@ func (l *Lookup[T]) find(ctx context.Context, k item.Item) (item.Item, error) {
 			return nil, entity.ErrNotFound
 		}
 	}
-	return nil, fmt.Errorf("%w: the value changes hands again and again", entity.ErrConflict)
+	return nil, fmt.Errorf("%w: the value changed its owner during each read", entity.ErrConflict)
 }
 
-// named is the primary key of the item that a sentinel names; the error is entity.ErrNotFound when there is no sentinel,
-// or when it has expired.
+// ownerNamed returns the primary key of the item that a sentinel names. The error is entity.ErrNotFound without a
+// sentinel or if it has expired.
 func (l *Lookup[T]) ownerNamed(sentinel item.Item) (item.Item, error) {
 	c := core.Of(l)
 	if len(sentinel) == 0 || plan.Expired(c.Schema, sentinel, c.Runner.Clock()) {
@@ -140,7 +142,7 @@ func (l *Lookup[T]) ownerNamed(sentinel item.Item) (item.Item, error) {
 	return item.Item{c.Schema.PK.Attributes()[0]: sentinel[schema.OwnerPKAttr], c.Schema.SK.Attributes()[0]: sentinel[schema.OwnerSKAttr]}, nil
 }
 
-// has reports that an item is live and has the value of the sentinel under k.
+// holds reports whether an item is live and has the value of the sentinel under k.
 func (l *Lookup[T]) holds(it, k item.Item) bool {
 	c := core.Of(l)
 	if len(it) == 0 || !plan.Live(c.Schema, it, c.Runner.Clock()) {

@@ -25,18 +25,18 @@ func TestRepair_IsSafeAgainstAWriteInBetween(t *testing.T) {
 		damage func(*testing.T, *bed)
 		write  func(context.Context, *entity.Store[Person]) error
 	}{
-		"unclaimed, and the owner changes its value": {
+		"missing claim, and the owner changes its value": {
 			func(t *testing.T, b *bed) { b.remove(t, b.sentinel(t, "x")) },
 			func(ctx context.Context, s *entity.Store[Person]) error {
 				_, err := s.Update(ctx, Person{ID: "p"}, entity.Set(&f.Email, "y"))
 				return err
 			},
 		},
-		"unclaimed, and the owner is deleted": {
+		"missing claim, and the owner is deleted": {
 			func(t *testing.T, b *bed) { b.remove(t, b.sentinel(t, "x")) },
 			func(ctx context.Context, s *entity.Store[Person]) error { return s.Delete(ctx, Person{ID: "p"}) },
 		},
-		"unclaimed, and the owner claims it itself": {
+		"missing claim, and the owner claims it itself": {
 			func(t *testing.T, b *bed) { b.remove(t, b.sentinel(t, "x")) },
 			func(ctx context.Context, s *entity.Store[Person]) error {
 				_, err := s.Update(ctx, Person{ID: "p"}, entity.Set(&f.Email, "y"))
@@ -60,7 +60,7 @@ func TestRepair_IsSafeAgainstAWriteInBetween(t *testing.T) {
 				return err
 			},
 		},
-		"misowned, and the one that it names takes the value": {
+		"wrong owner, and the one that it names takes the value": {
 			func(t *testing.T, b *bed) {
 				it := b.item(t, "p")
 				other := b.item(t, "q")
@@ -76,7 +76,7 @@ func TestRepair_IsSafeAgainstAWriteInBetween(t *testing.T) {
 				return err
 			},
 		},
-		"misowned, and its owner goes": {
+		"wrong owner, and its owner goes": {
 			func(t *testing.T, b *bed) {
 				it := b.sentinel(t, "x")
 				it["_entity_pk"] = text("$app#v1#person#nobody")
@@ -122,7 +122,7 @@ func TestRepair_IsSafeAgainstAWriteInBetween(t *testing.T) {
 	}
 }
 
-// Repair runs while others create, change and delete; no claim is lost and none is left behind.
+// Repair runs while others create, change and delete; no claim is lost and no sentinel remains without an item.
 func TestRepair_DuringAStormOfWrites(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
@@ -197,12 +197,12 @@ func TestRepair_CanBeStoppedAndRunAgain(t *testing.T) {
 	require.NoError(t, err)
 	m, err := unique.Of(fragile, "email")
 	require.NoError(t, err)
-	mended, stops := 0, 0
+	fixed, stops := 0, 0
 	for n := 1; ; n++ {
 		for _, fault := range []faults.Fault{faults.Throttle, faults.Lost} {
 			broken.Inject(faults.Nth(n, fault))
 			done, err := m.Repair(t.Context())
-			mended += len(done.Fixed)
+			fixed += len(done.Fixed)
 			require.Empty(t, done.Remaining)
 			if err != nil {
 				stops++
@@ -218,7 +218,7 @@ func TestRepair_CanBeStoppedAndRunAgain(t *testing.T) {
 		require.Less(t, n, 60)
 	}
 	require.Greater(t, stops, 3)
-	require.Positive(t, mended)
+	require.Positive(t, fixed)
 	b.bijective(t, "email")
 }
 

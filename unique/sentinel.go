@@ -14,7 +14,8 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// sentinelKey is the primary key of the sentinel of it's value; nil when the item claims none.
+// sentinelKey returns the primary key of the sentinel that claims an item's value; nil if the item claims none. Errors:
+// *plan.InputError; *plan.SizeError.
 func (c *constraint) sentinelKey(it item.Item) (item.Item, error) {
 	text, missing, err := c.key.Compose(it)
 	switch {
@@ -28,8 +29,8 @@ func (c *constraint) sentinelKey(it item.Item) (item.Item, error) {
 	return item.Item{c.s.PK.Attributes()[0]: item.S(text), c.s.SK.Attributes()[0]: item.S(c.key.Prefix)}, nil
 }
 
-// heldKey is the primary key of the sentinel that a stored item has. In a shared table that may be one of a value which
-// is refused in new keys.
+// storedKey is sentinelKey for an item that is stored. In a shared table its value may be one that is refused in new
+// keys.
 func (c *constraint) storedKey(it item.Item) (item.Item, error) {
 	if !c.shared() {
 		return c.sentinelKey(it)
@@ -41,10 +42,10 @@ func (c *constraint) storedKey(it item.Item) (item.Item, error) {
 	return item.Item{c.s.PK.Attributes()[0]: item.S(text), c.s.SK.Attributes()[0]: item.S(c.key.Prefix)}, nil
 }
 
-// shared reports that effect-dynamodb has sentinels of the entity too.
+// shared reports whether effect-dynamodb writes sentinels of the entity too.
 func (c *constraint) shared() bool { return c.s.Options.Interop && c.s.Templated }
 
-// Sentinels are the keys under which the values of an item are claimed.
+// Sentinels returns the keys of the sentinels that claim the values of a stored item.
 func (c *constraint) Sentinels(it item.Item) ([]item.Item, error) {
 	k, err := c.storedKey(it)
 	if k == nil {
@@ -53,10 +54,11 @@ func (c *constraint) Sentinels(it item.Item) ([]item.Item, error) {
 	return []item.Item{k}, nil
 }
 
-// entityName is what __edd_e__ says on a sentinel.
+// entityName returns the entity name that is stored in a sentinel.
 func (c *constraint) entityName() string { return c.s.Name + "._unique." + c.name }
 
-// sentinel is the item that claims the value under k for the item with the given primary key.
+// sentinel returns the item under k that claims a value for the item with the given primary key. ttl is nil for a claim
+// that does not expire.
 func (c *constraint) sentinel(k, primary item.Item, writeID string, ttl types.AttributeValue) item.Item {
 	it := item.Clone(k)
 	it[schema.EntityAttr] = item.S(c.entityName())
@@ -70,12 +72,12 @@ func (c *constraint) sentinel(k, primary item.Item, writeID string, ttl types.At
 	return it
 }
 
-// free holds when the value can be claimed: nobody has it, the item itself has it, or the claim has expired.
+// claimable holds if the value is unclaimed, claimed by the item itself, or if the claim has expired.
 func (c *constraint) claimable(primary item.Item, now time.Time) expr.Cond {
 	return expr.Any(plan.Absent(c.s), plan.Owned(c.s, primary), expr.Compare(expr.Le, expr.Attr(c.s.Options.TTL), plan.Seconds(now)))
 }
 
-// expiry is the time to live of a claim that is made now; nil for none.
+// expiry returns the time to live of a claim made now; nil for none.
 func (c *constraint) expiry(now time.Time) types.AttributeValue {
 	if c.ttl == 0 {
 		return nil
@@ -83,10 +85,10 @@ func (c *constraint) expiry(now time.Time) types.AttributeValue {
 	return item.N(strconv.FormatInt(now.Unix()+int64(c.ttl/time.Second), 10))
 }
 
-// Owner is the primary key of the item that has a value, as it is stored.
+// Owner is the primary key, as stored, of the item that has a value.
 type Owner struct{ PK, SK string }
 
-// ViolationError is a write of a value that another item has. It never quotes the value.
+// ViolationError is the error of a write of a value that another item has. Its message never contains the value.
 type ViolationError struct {
 	Constraint string // name of the constraint
 	Owner      Owner  // the item that has the value
@@ -96,10 +98,10 @@ func (e *ViolationError) Error() string {
 	return "the value of the unique constraint " + e.Constraint + " belongs to another item"
 }
 
-// errNoOwner is a sentinel that another program has written, without an owner.
+// errNoOwner is the error of a sentinel without an owner, which another program has written.
 var errNoOwner = errors.New("the sentinel names no owner")
 
-// ownerOf reads the owner from a sentinel.
+// ownerOf returns the owner that a sentinel names.
 func ownerOf(sentinel item.Item) (Owner, error) {
 	pk, ok := sentinel[schema.OwnerPKAttr].(*types.AttributeValueMemberS)
 	sk, okSK := sentinel[schema.OwnerSKAttr].(*types.AttributeValueMemberS)
@@ -109,10 +111,11 @@ func ownerOf(sentinel item.Item) (Owner, error) {
 	return Owner{pk.Value, sk.Value}, nil
 }
 
-// foreign is what a plan learns of a sentinel that it wanted to give up or to reserve and that another item has.
+// foreign is a hint for the next plan: the sentinel with this id belongs to another item, so it must not be deleted or
+// reserved.
 type foreign struct{ id string }
 
-// Notes say what a printed plan adds for a mutation.
+// Notes returns what a printed plan says about the sentinel.
 func (c *constraint) Notes(k plan.Kind) []string {
 	switch k {
 	case plan.Updated:
@@ -128,21 +131,21 @@ func (c *constraint) Notes(k plan.Kind) []string {
 	return []string{"put    the sentinel of " + c.name}
 }
 
-// reserves reports that deleted copies keep their unique values.
+// reserves reports whether deleted copies keep their unique values.
 func (c *constraint) reserves() bool {
 	m, ok := schema.Feature[plan.SoftDeleter](c.s)
 	return ok && m.Reserves()
 }
 
-// Guard returns the actions that claim the value which m brings and give up the one that it ends. A value that does not
-// change stays claimed as it is.
+// Guard returns the actions that claim the new value of m and release the old one. It returns none if the value does
+// not change.
 func (c *constraint) Guard(m *plan.Mutation) ([]plan.Part, error) {
 	before, err := c.storedKey(m.Old)
 	if err != nil {
 		return nil, err
 	}
 	if m.Kind == plan.Updated && c.shared() && c.sameValues(m.Old, m.New) {
-		return nil, nil // also when it is a value that is refused in new keys
+		return nil, nil // the value may be one that is refused in new keys
 	}
 	after, err := c.sentinelKey(m.New)
 	if err != nil {
@@ -171,7 +174,7 @@ func (c *constraint) Guard(m *plan.Mutation) ([]plan.Part, error) {
 	return parts, nil
 }
 
-// empty reports that an item has nothing to claim.
+// claimsNothing reports whether a field of the constraint is absent or empty in an item.
 func (c *constraint) claimsNothing(it item.Item) bool {
 	for _, a := range c.fields {
 		if item.Absent(it[a.Name]) {
@@ -181,7 +184,7 @@ func (c *constraint) claimsNothing(it item.Item) bool {
 	return false
 }
 
-// sameValues reports that a write changes nothing that the constraint is made of.
+// sameValues reports whether two states agree in all fields of the constraint.
 func (c *constraint) sameValues(was, is item.Item) bool {
 	for _, a := range c.fields {
 		if !item.Equal(was[a.Name], is[a.Name]) {
@@ -191,6 +194,7 @@ func (c *constraint) sameValues(was, is item.Item) bool {
 	return true
 }
 
+// takenOver reports whether an earlier attempt found that the sentinel under k belongs to another item.
 func takenOver(m *plan.Mutation, k item.Item) bool {
 	for _, x := range m.In.Hints {
 		if f, ok := x.(foreign); ok && f.id == plan.KeyID(k) {
@@ -200,7 +204,7 @@ func takenOver(m *plan.Mutation, k item.Item) bool {
 	return false
 }
 
-// claim takes the value under k for the item of m.
+// claim returns the part that claims the value under k for the item of m.
 func (c *constraint) claim(m *plan.Mutation, k item.Item) plan.Part {
 	return plan.Part{
 		Action: c.put(m, k, c.expiry(m.In.Now)),
@@ -214,11 +218,12 @@ func (c *constraint) claim(m *plan.Mutation, k item.Item) plan.Part {
 	}
 }
 
-// reserve keeps the value under k for the deleted copy of m, as long as there is one.
+// reserve returns the part that keeps the value under k for the deleted copy of m, until the copy expires.
 func (c *constraint) reserve(m *plan.Mutation, k item.Item) plan.Part {
 	return plan.Part{Action: c.put(m, k, m.Copy[c.s.Options.TTL]), Resolve: lost(k)}
 }
 
+// put returns the put of the sentinel under k for the item of m.
 func (c *constraint) put(m *plan.Mutation, k item.Item, ttl types.AttributeValue) plan.Action {
 	writeID := m.In.WriteID
 	if c.shared() {
@@ -230,7 +235,7 @@ func (c *constraint) put(m *plan.Mutation, k item.Item, ttl types.AttributeValue
 	}
 }
 
-// release gives the value under k up.
+// release returns the part that gives up the value under k.
 func (c *constraint) release(m *plan.Mutation, k item.Item) plan.Part {
 	return plan.Part{
 		Action:  plan.Action{Kind: plan.Delete, Table: m.Op.Table, Key: k, Cond: plan.Mine(c.s, m.Op.Key), Releases: true, Label: c.label()},
@@ -238,10 +243,10 @@ func (c *constraint) release(m *plan.Mutation, k item.Item) plan.Part {
 	}
 }
 
-// label stands for the sentinel's key, which holds the value, in printed plans.
+// label replaces the sentinel's key, which contains the value, in printed plans.
 func (c *constraint) label() string { return "sentinel of " + c.name }
 
-// lost resolves a sentinel that another item has taken over: the item has nothing to give up there.
+// lost resolves the failed write of a sentinel that another item has taken over: the item has nothing to give up there.
 func lost(k item.Item) func(plan.Failure) plan.Resolution {
 	return func(plan.Failure) plan.Resolution {
 		return plan.Resolution{Replan: plan.ErrConflict, Hints: []any{foreign{plan.KeyID(k)}}}

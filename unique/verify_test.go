@@ -28,10 +28,10 @@ func damaged(t *testing.T, b *bed, attr string, make func(id string) error) {
 	}
 	b.remove(t, b.sentinel(t, "value-a")) // a claims nothing
 	b.remove(t, b.item(t, "b"))           // the sentinel of b stands alone
-	misowned := b.sentinel(t, "value-c")  // and names b instead of c
+	wrongOwner := b.sentinel(t, "value-c")  // and names b instead of c
 	orphan := b.sentinel(t, "value-b")
-	misowned["_entity_pk"], misowned["_entity_sk"] = orphan["_entity_pk"], orphan["_entity_sk"]
-	b.put(t, misowned)
+	wrongOwner["_entity_pk"], wrongOwner["_entity_sk"] = orphan["_entity_pk"], orphan["_entity_sk"]
+	b.put(t, wrongOwner)
 	d := b.item(t, "d") // d has the value of e, and its sentinel stands alone
 	d[attr] = text("value-e")
 	b.put(t, d)
@@ -42,7 +42,7 @@ func checkDamaged[T any](t *testing.T, b *bed, attr string, l *unique.Lookup[T],
 	before := b.rows(t)
 	r, err := l.Verify(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"conflict of 2 items", "misowned", "orphaned", "orphaned", "unclaimed"}, kinds(r.Findings))
+	require.Equal(t, []string{"conflict of 2 items", "missing claim", "orphaned", "orphaned", "wrong owner"}, kinds(r.Findings))
 	require.Equal(t, []int{5, 5, 0}, []int{r.Items, r.Sentinels, r.Unreadable})
 	require.ElementsMatch(t, before, b.rows(t), "Verify changes nothing")
 	r, err = l.Verify(t.Context(), entity.Segments(3))
@@ -56,7 +56,7 @@ func checkDamaged[T any](t *testing.T, b *bed, attr string, l *unique.Lookup[T],
 
 	done, err := l.Repair(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"misowned", "orphaned", "orphaned", "unclaimed"}, kinds(done.Fixed))
+	require.Equal(t, []string{"missing claim", "orphaned", "orphaned", "wrong owner"}, kinds(done.Fixed))
 	require.Equal(t, []string{"conflict of 2 items"}, kinds(done.Remaining), "which of the two keeps the value, nobody but the caller knows")
 	for _, id := range []string{"a", "c", "e", "f"} {
 		_, err := l.Find(t.Context(), value("value-"+id))
@@ -74,7 +74,7 @@ func checkDamaged[T any](t *testing.T, b *bed, attr string, l *unique.Lookup[T],
 	b.put(t, d)
 	done, err = l.Repair(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"unclaimed"}, kinds(done.Fixed))
+	require.Equal(t, []string{"missing claim"}, kinds(done.Fixed))
 	require.Empty(t, done.Remaining)
 	b.bijective(t, attr)
 }
@@ -125,7 +125,7 @@ func TestRepair_AConstraintThatIsDeclaredLaterBindsOldItems(t *testing.T) {
 	done, err := l.Repair(t.Context(), entity.Segments(2))
 	require.NoError(t, err)
 	require.Len(t, done.Fixed, n)
-	require.Equal(t, fmt.Sprintf("mended %d unclaimed; left nothing", n), done.String())
+	require.Equal(t, fmt.Sprintf("fixed %d missing claim; remaining nothing", n), done.String())
 	b.bijective(t, "email")
 	_, err = s.Create(t.Context(), Person{ID: "new", Email: "v7"})
 	var taken *unique.ViolationError
@@ -150,7 +150,7 @@ func TestVerify_ADeletedCopyIsAnOwnerUnderReserve(t *testing.T) {
 	b.run(time.Hour)
 	done, err := l.Repair(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"unclaimed"}, kinds(done.Fixed))
+	require.Equal(t, []string{"missing claim"}, kinds(done.Fixed))
 	got := b.sentinel(t, "mm")
 	require.NotEqual(t, want["_w"], got["_w"])
 	delete(want, "_w")
@@ -162,7 +162,7 @@ func TestVerify_ADeletedCopyIsAnOwnerUnderReserve(t *testing.T) {
 	b.put(t, wrong)
 	done, err = l.Repair(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"misowned"}, kinds(done.Fixed))
+	require.Equal(t, []string{"wrong owner"}, kinds(done.Fixed))
 
 	lone := b.sentinel(t, "mm")
 	lone["pk"] = text("$app#v1#member.handle#nobody")
@@ -320,7 +320,7 @@ func TestVerify_InASharedTableSnapshotsAndCopiesAreNoOwnersOfOldValues(t *testin
 	require.Len(t, b.rows(t), len(want)-2)
 	done, err := l.Repair(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"unclaimed", "unclaimed"}, kinds(done.Fixed))
+	require.Equal(t, []string{"missing claim", "missing claim"}, kinds(done.Fixed))
 	require.ElementsMatch(t, want, b.rows(t), "byte by byte what was there")
 }
 
@@ -379,7 +379,7 @@ func TestSeries_FindVerifyAndRepair(t *testing.T) {
 	b.put(t, moved)
 	done, err := l.Repair(ctx, entity.Segments(3))
 	require.NoError(t, err)
-	require.Equal(t, []string{"misowned", "orphaned", "unclaimed"}, kinds(done.Fixed))
+	require.Equal(t, []string{"wrong owner", "orphaned", "missing claim"}, kinds(done.Fixed))
 	require.Empty(t, done.Remaining)
 	for _, id := range []string{"a", "b", "c"} {
 		got, err := l.Find(ctx, Meter{Serial: "no-" + id})

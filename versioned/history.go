@@ -17,16 +17,16 @@ import (
 
 type handle = core.Handle
 
-// ErrVersionExpired says that the history does not reach back to the wanted time: the states from then have expired.
+// ErrVersionExpired is the error of [History.At] for a time whose state has expired.
 var ErrVersionExpired = errors.New("the state has expired")
 
-// History reads the states that items of type T have been in. It is safe for concurrent use.
+// History reads the past and present states of items of type T. It is safe for concurrent use.
 type History[T any] struct {
 	handle
 	r *retain
 }
 
-// Of opens the history of a store. The error is an *entity.SchemaError when T does not declare [Retain].
+// Of opens the history of a store. The error is an *entity.SchemaError if T does not declare [Retain].
 func Of[T any](store *entity.Store[T]) (*History[T], error) {
 	c := core.Of(store)
 	if err := c.Err(); err != nil {
@@ -43,11 +43,11 @@ func Of[T any](store *entity.Store[T]) (*History[T], error) {
 type Version[T any] struct {
 	Number    int64
 	Item      T
-	Deleted   bool      // the state after a delete
-	ValidFrom time.Time // when the item came into the state; zero without the role updated_at
+	Deleted   bool      // whether this is the state after a delete
+	ValidFrom time.Time // when the item got this state; zero without the role updated_at
 }
 
-// decode fills a *Version[T] from a stored state.
+// decode returns a function that fills a *Version[T] from a stored state.
 func decode[T any](c *core.Core) func(it item.Item, into any) error {
 	return func(it item.Item, into any) error {
 		v := into.(*Version[T])
@@ -57,9 +57,9 @@ func decode[T any](c *core.Core) func(it item.Item, into any) error {
 	}
 }
 
-// Get returns version n of the item with key's primary key: of the current item, of a deleted copy, or of a snapshot,
-// looked for in this order, because states only move that way. All reads are strongly consistent; it costs one to three
-// requests. Errors: entity.ErrNotFound; *entity.InputError.
+// Get returns version n of the item with key's primary key. It looks for it in the current item, then in the deleted
+// copies, then in the snapshots, because states move in that order. It costs one to three strongly consistent requests,
+// more only for over 1 MB of deleted copies. Errors: entity.ErrNotFound; *entity.InputError.
 func (h *History[T]) Get(ctx context.Context, key T, n int64) (Version[T], error) {
 	var v Version[T]
 	c := core.Of(h)
@@ -67,7 +67,7 @@ func (h *History[T]) Get(ctx context.Context, key T, n int64) (Version[T], error
 	return v, err
 }
 
-// get reads version n of an item and gives it to f.
+// getVersion reads version n of an item and passes it to f.
 func getVersion(ctx context.Context, c *core.Core, key reflect.Value, n int64, f func(item.Item) error) error {
 	op, err := newOp(c, "History.Get", key)
 	if err != nil {
@@ -82,9 +82,10 @@ func getVersion(ctx context.Context, c *core.Core, key reflect.Value, n int64, f
 	})
 }
 
-// At returns the state that the item was in at t: the one with the highest version whose updated_at is not after t. It
-// needs the role updated_at. It reads from the newest state backwards, consistently, a request per MB of snapshots and
-// one or two besides. Errors: entity.ErrNotFound when the item did not exist yet; [ErrVersionExpired] when the state has
+// At returns the state of the item at time t: the one with the highest version whose updated_at is not after t. T needs a
+// field with the role updated_at. At reads backwards from the newest state, strongly consistently. It costs one request for
+// the current item, one for the deleted copies of a soft-deleted entity, and one per MB of snapshots. Errors:
+// entity.ErrNotFound if the item did not exist yet; both [ErrVersionExpired] and entity.ErrNotFound if the state has
 // expired; *entity.InputError.
 func (h *History[T]) At(ctx context.Context, key T, t time.Time) (Version[T], error) {
 	var found Version[T]
@@ -93,7 +94,7 @@ func (h *History[T]) At(ctx context.Context, key T, t time.Time) (Version[T], er
 	return found, err
 }
 
-// at finds the state of an item at t and gives it to f.
+// stateAt finds the state of an item at t and passes it to f.
 func stateAt(ctx context.Context, c *core.Core, key reflect.Value, t time.Time, f func(item.Item) error) error {
 	op, err := newOp(c, "History.At", key)
 	if err == nil && c.Schema.UpdatedAt == nil {
@@ -114,29 +115,30 @@ func stateAt(ctx context.Context, c *core.Core, key reflect.Value, t time.Time, 
 			at, ok := validFrom(c.Schema, it)
 			switch {
 			case !ok || at.After(t):
-			case later > lowest+1: // the state at t may be one of those that are missing in between
+			case later > lowest+1: // the state at t may be one of those missing in between
 				return fmt.Errorf("%w: there is no state between versions %d and %d: %w", ErrVersionExpired, lowest, later, plan.ErrNotFound)
 			default:
 				return f(it)
 			}
 		}
 		if lowest > 1 {
-			return fmt.Errorf("%w: the oldest state that is left is version %d: %w", ErrVersionExpired, lowest, plan.ErrNotFound)
+			return fmt.Errorf("%w: the oldest remaining state is version %d: %w", ErrVersionExpired, lowest, plan.ErrNotFound)
 		}
 		return plan.ErrNotFound
 	})
 }
 
-// FieldChange is an attribute that two states have different values of.
+// FieldChange is an attribute that has different values in two states.
 type FieldChange struct {
 	Attribute string // its name in DynamoDB
 	Field     string // the struct field
-	Before    any    // the field's value in the first state; nil when the state does not have the attribute
-	After     any    // the field's value in the second state; nil when the state does not have the attribute
+	Before    any    // the field's value in the first state; nil if the attribute is absent
+	After     any    // the field's value in the second state; nil if the attribute is absent
 }
 
-// Diff compares versions a and b of the item with key's primary key, attribute by attribute, in the order of the struct.
-// Attributes that T does not have are not compared. It costs what two Gets cost. Errors: entity.ErrNotFound.
+// Diff compares versions a and b of the item with key's primary key and returns the attributes that differ, in the
+// order of the struct's fields. It ignores attributes that T does not have. It costs two calls of [History.Get].
+// Errors: entity.ErrNotFound; *entity.InputError.
 func (h *History[T]) Diff(ctx context.Context, key T, a, b int64) ([]FieldChange, error) {
 	c := core.Of(h)
 	op, err := newOp(c, "History.Diff", reflect.ValueOf(key))
@@ -159,6 +161,7 @@ func (h *History[T]) Diff(ctx context.Context, key T, a, b int64) ([]FieldChange
 	return diff, err
 }
 
+// changedFields returns the attributes of T that differ between two stored states.
 func changedFields(c *core.Core, before, after item.Item) ([]FieldChange, error) {
 	was, is := reflect.New(c.Schema.Type), reflect.New(c.Schema.Type)
 	if err := c.Decode(before, was.Interface()); err != nil {
@@ -185,7 +188,7 @@ func changedFields(c *core.Core, before, after item.Item) ([]FieldChange, error)
 	return diff, nil
 }
 
-// fieldValue is the value of a field; of a pointer, what it points to.
+// fieldValue returns the value of a field, or what it points to; nil for a nil pointer.
 func fieldValue(v reflect.Value, index []int) any {
 	fv, err := v.FieldByIndexErr(index)
 	for err == nil && fv.Kind() == reflect.Pointer && !fv.IsNil() {
@@ -200,20 +203,21 @@ func fieldValue(v reflect.Value, index []int) any {
 // WriteOption is accepted by [History.Revert]: entity.If, [Expect].
 type WriteOption = entity.WriteOption
 
-// Revert gives the item the content of version n, as a new version, and returns it. Key parts, and fields that are
-// immutable, set once or the library's own, stay as they are; attributes that T does not have stay too. It is an Update
-// of everything else that differs: planned from the item as read, guarded, and planned again after a lost race. It costs
-// the reads of Get and an Update. Errors: entity.ErrNotFound when the item or the version is not there, entity.ErrDeleted
-// too when the item can be restored; a *[ConflictError]; a *unique.ViolationError; entity.ErrConditionFailed.
+// Revert gives the item the content of version n, as a new version, and returns it. It does not change key parts,
+// fields that are immutable, set once or set by the library, and attributes that T does not have. The write is an
+// Update of every other field that differs: planned from the item as read, guarded, and planned again after a lost
+// race. It costs the reads of [History.Get] and an Update. Errors: entity.ErrNotFound if there is no such item or
+// version, and entity.ErrDeleted too if the item can be restored; a *[ConflictError]; a *unique.ViolationError;
+// entity.ErrConditionFailed.
 func (h *History[T]) Revert(ctx context.Context, key T, n int64, opts ...WriteOption) (stored T, err error) {
 	err = revert(core.Of(h), reflect.ValueOf(key), n, opt.Writes(opts)).Run(ctx, &stored)
 	return stored, err
 }
 
-// Op builds writes as values.
+// Op returns the writes of the history as values.
 func (h *History[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(h)} }
 
-// Ops builds the writes of a history as values.
+// Ops makes the writes of a history as values, to be printed or joined in entity.DB.Transact.
 type Ops[T any] struct{ handle }
 
 // Revert is [History.Revert] as a value.
@@ -221,7 +225,7 @@ func (o Ops[T]) Revert(key T, n int64, opts ...WriteOption) entity.Write[T] {
 	return core.NewWrite[T](revert(core.Of(o), reflect.ValueOf(key), n, opt.Writes(opts)))
 }
 
-// revert plans to give an item the content of version n.
+// revert returns the operation that gives an item the content of version n.
 func revert(c *core.Core, key reflect.Value, n int64, spec opt.Spec) *core.Operation {
 	op := plan.NewRevert(c.Schema, c.Table, key, spec)
 	if op.Err == nil {
@@ -229,7 +233,7 @@ func revert(c *core.Core, key reflect.Value, n int64, spec opt.Spec) *core.Opera
 			it, err := readVersion(ctx, c, r, op, n)
 			in.Found = it
 			if err != nil && plan.Live(c.Schema, in.Image, in.Now) {
-				err = &plan.ItemPresent{Err: err} // what is not there is the version
+				err = &plan.ItemPresent{Err: err} // the version is missing, not the item
 			}
 			return err
 		}

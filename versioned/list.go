@@ -19,23 +19,24 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// WithCurrent makes [History.List] return the current state too.
+// WithCurrent makes [History.List] include the current state.
 func WithCurrent() entity.QueryOption {
 	return forQuery{Do: func(s *opt.Spec) { s.Current = true }}
 }
 
 type forQuery = opt.ForQuery
 
-// List reads the states that the item has left behind it, in the order of their versions, entity.Desc for the newest
-// first; [WithCurrent] adds the state it is in. A condition on the version field bounds the versions; others go into
-// entity.Filter. States whose snapshot has expired are left out unless entity.IncludeExpired is given. Everything is read
-// consistently: the current item and the deleted copies once per run or page, and the snapshots, a request per MB.
+// List reads the past states of the item with key's primary key in the order of their versions, newest first with
+// entity.Desc. [WithCurrent] adds the current state. A condition on the version field bounds the versions; other
+// conditions go into entity.Filter. Expired snapshots are left out unless entity.IncludeExpired is given. All reads are
+// strongly consistent: of the current item and the deleted copies once per run or page, and of the snapshots one
+// request per MB.
 func (h *History[T]) List(key T, opts ...entity.QueryOption) entity.Query[Version[T]] {
 	c := core.Of(h)
 	return core.NewQuery[Version[T]](newList(c, reflect.ValueOf(key), opt.Queries(opts)), decode[T](c))
 }
 
-// list reads the versions of an item; it is a core.Reading.
+// list reads the versions of an item. It implements core.Reading.
 type list struct {
 	c         *core.Core
 	op        *plan.Op
@@ -77,13 +78,13 @@ func (l *list) build() (err error) {
 	return err
 }
 
-// bound takes a condition on the version field.
+// bound narrows the versions by a condition on the version field.
 func (l *list) bound(c opt.Cond) error {
 	r, err := plan.KeyCondition(l.c.Schema, c)
 	if err != nil {
 		return err
 	}
-	if c.Op == expr.Between && r.Op != expr.Between { // from a higher to a lower one: it holds for no version
+	if c.Op == expr.Between && r.Op != expr.Between { // from a higher to a lower version: holds for none
 		l.low, l.high = 1, 0
 		return nil
 	}
@@ -110,7 +111,7 @@ func (l *list) bound(c opt.Cond) error {
 	return nil
 }
 
-// versionOf is the version in a condition's value, within what versions can be.
+// versionOf returns the version in a condition's value, limited to -1 to maxVersion.
 func versionOf(av types.AttributeValue) int64 {
 	n, ok := av.(*types.AttributeValueMemberN)
 	if !ok {
@@ -123,7 +124,7 @@ func versionOf(av types.AttributeValue) int64 {
 	return min(max(v, -1), maxVersion)
 }
 
-// String prints what is read.
+// String describes what is read, for printed plans.
 func (l *list) String() string {
 	title := l.op.Verb + " " + l.c.Schema.Name + " on " + l.c.Table
 	if l.err != nil {
@@ -136,7 +137,7 @@ func (l *list) String() string {
 	return fmt.Sprintf("%s\n  read   %s, its deleted copies, and its snapshots %d to %d, %s", title, l.op.KeyIs, l.low, l.high, order)
 }
 
-// states yields the states between low and high.
+// states yields the versions between low and high for which the filter holds.
 func (l *list) states(ctx context.Context, low, high int64) iter.Seq2[item.Item, error] {
 	run := &stateReader{c: l.c, op: l.op, low: low, high: high, desc: l.spec.Desc, current: l.spec.Current, expired: l.spec.Expired}
 	return func(yield func(item.Item, error) bool) {
@@ -162,7 +163,7 @@ func (l *list) run(ctx context.Context, f func(context.Context) error) error {
 	return l.c.Measure(ctx, l.op.Verb, l.op.KeyIs, f)
 }
 
-// Each calls f for every version, at most the limit of them.
+// Each calls f for each version until f returns false, up to the limit.
 func (l *list) Each(ctx context.Context, f func(item.Item) (bool, error)) error {
 	return l.run(ctx, func(ctx context.Context) error {
 		n := 0
@@ -181,7 +182,7 @@ func (l *list) Each(ctx context.Context, f func(item.Item) (bool, error)) error 
 	})
 }
 
-// Few gives at most n versions to f.
+// Few passes at most n versions to f.
 func (l *list) Few(ctx context.Context, n int, f func([]item.Item) error) error {
 	return l.run(ctx, func(ctx context.Context) error {
 		var got []item.Item
@@ -203,10 +204,11 @@ func (l *list) Few(ctx context.Context, n int, f func([]item.Item) error) error 
 	})
 }
 
-// Gathered says that versions cannot be gathered: those of an item are stored in three places.
+// Gathered reports that a list of versions cannot join a gathered read: the versions of an item are stored in three
+// places.
 func (l *list) Gathered() core.Gathered { return core.Gathered{} }
 
-// Count counts the versions, at most the limit of them.
+// Count counts the versions, up to the limit.
 func (l *list) Count(ctx context.Context) (n int, err error) {
 	err = l.Each(ctx, func(item.Item) (bool, error) {
 		n++
@@ -215,7 +217,7 @@ func (l *list) Count(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// Page gives up to the limit of versions after the cursor to f; without a limit, all of them.
+// Page passes the versions after a cursor to f, up to the limit, with the cursor of the next page.
 func (l *list) Page(ctx context.Context, after string, f func([]item.Item, string) error) error {
 	return l.run(ctx, func(ctx context.Context) error {
 		low, high, err := l.rangeAfter(after)
@@ -231,7 +233,7 @@ func (l *list) Page(ctx context.Context, after string, f func([]item.Item, strin
 			if err != nil {
 				return err
 			}
-			if l.limit > 0 && len(items) == l.limit { // there is another one
+			if l.limit > 0 && len(items) == l.limit { // there is a next page
 				if next, err = l.cursor(plan.StoredVersion(l.c.Schema, items[l.limit-1])); err != nil {
 					return err
 				}
@@ -243,17 +245,17 @@ func (l *list) Page(ctx context.Context, after string, f func([]item.Item, strin
 	})
 }
 
-// cursor is the position after version n.
+// cursor returns the cursor of the position after version n.
 func (l *list) cursor(n int64) (string, error) {
 	return l.c.Cursor.Encode(l.cursorBinding(), item.Item{"v": item.S(versionText(n))})
 }
 
-// binding is the text that cursors of this list carry a fingerprint of.
+// cursorBinding returns a text of which each cursor carries a fingerprint, so that it works for the same list only.
 func (l *list) cursorBinding() string {
 	return fmt.Sprintf("%s\x00%s\x00%s\x00%d\x00%d\x00%v\x00%v", l.op.Verb, l.c.Table, plan.KeyID(l.op.Key), l.low, l.high, l.spec.Desc, l.spec.Current)
 }
 
-// beyond is the range of versions that come after a cursor.
+// rangeAfter returns the range of versions that come after a cursor.
 func (l *list) rangeAfter(after string) (low, high int64, err error) {
 	if low, high = l.low, l.high; after == "" || l.err != nil {
 		return low, high, l.err

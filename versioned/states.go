@@ -14,7 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// since is when the item came into a state.
+// validFrom returns when the item came into a state. It reports false without a readable updated_at.
 func validFrom(s *schema.Schema, it item.Item) (time.Time, bool) {
 	if s.UpdatedAt == nil {
 		return time.Time{}, false
@@ -23,17 +23,18 @@ func validFrom(s *schema.Schema, it item.Item) (time.Time, bool) {
 	return t, err == nil
 }
 
-// subject is the item whose history is read.
+// newOp returns the operation for reads of the history of the item with v's primary key.
 func newOp(c *core.Core, verb string, v reflect.Value) (*plan.Op, error) {
 	primary, parts, err := plan.Key(c.Schema, v)
 	return &plan.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Key: primary, KeyIs: plan.KeyText(c.Schema, primary), Parts: parts}, err
 }
 
-// raw reads version n as it is stored.
+// readVersion returns version n of an item as it is stored: from the current item, a deleted copy or a snapshot. It
+// reads in this order because states only move that way.
 func readVersion(ctx context.Context, c *core.Core, r plan.Reader, op *plan.Op, n int64) (item.Item, error) {
 	now := c.Runner.Clock()
 	if n < 0 || n > maxVersion {
-		return nil, &entity.InputError{Code: plan.CodeValue, Type: c.Schema.Type.String(), Problem: "a version is a number from 0 to 999999999999"}
+		return nil, &entity.InputError{Code: plan.CodeValue, Type: c.Schema.Type.String(), Problem: "the version must be a number from 0 to 999999999999"}
 	}
 	current, err := r.Get(ctx, op.Table, op.Key, true)
 	if err != nil {
@@ -54,7 +55,7 @@ func readVersion(ctx context.Context, c *core.Core, r plan.Reader, op *plan.Op, 
 		case plan.StoredVersion(c.Schema, it) != n:
 		case isCurrent(op, it) || !c.Schema.Options.Interop:
 			return it, nil
-		case copied == nil: // a copy of effect-dynamodb has the version of the state before it
+		case copied == nil: // effect-dynamodb gives a copy the version of the state before it
 			copied = it
 		}
 	}
@@ -70,8 +71,8 @@ func readVersion(ctx context.Context, c *core.Core, r plan.Reader, op *plan.Op, 
 	return nil, plan.ErrNotFound
 }
 
-// latest reads the states that have no snapshot yet, or may have none: the current item, if there is one, first, then
-// the deleted copies, the newest first.
+// readLatest returns the states that may have no snapshot yet: the current item, if there is one, then the deleted
+// copies, newest first.
 func readLatest(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
 	var all []item.Item
 	current, err := r.Get(ctx, op.Table, op.Key, true)
@@ -88,7 +89,7 @@ func readLatest(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) 
 	return append(all, deleted...), err
 }
 
-// copies reads the deleted copies that have not expired, the newest first.
+// readCopies returns the deleted copies that have not expired, newest first.
 func readCopies(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
 	if _, ok := schema.Feature[plan.SoftDeleter](op.Schema); !ok {
 		return nil, nil
@@ -109,7 +110,7 @@ func readCopies(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) 
 	return all, nil
 }
 
-// sameCase returns an error when the key of one of the items differs from op's in case.
+// sameCase returns an error if the key of one of the items differs from that of op in case.
 func sameCase(op *plan.Op, items []item.Item) error {
 	for _, it := range items {
 		if err := plan.SameCase(op.Schema, op.Parts, it); err != nil {
@@ -119,22 +120,22 @@ func sameCase(op *plan.Op, items []item.Item) error {
 	return nil
 }
 
-// listing is one run over the states of an item in the order of their versions, each once: what the current item and
-// the deleted copies hold is merged with the snapshots. They are read in this order, because states only move that way.
+// stateReader reads the states of an item once, each version once and in order. It reads the current item and the
+// deleted copies first and then merges them with the snapshots, because states only move that way.
 type stateReader struct {
 	c       *core.Core
 	op      *plan.Op
-	low     int64 // versions below are left out
-	high    int64 // versions above are left out
+	low     int64 // lowest version
+	high    int64 // highest version
 	desc    bool
-	current bool // the current state too
-	expired bool // expired snapshots too
+	current bool // include the current state
+	expired bool // include expired snapshots
 
-	latest []item.Item // of the current item and the copies, in order
-	skipped int64       // version of the current state when it is left out; -1: none
+	latest  []item.Item // states of the current item and the copies that are still to be yielded, in order
+	skipped int64       // version of the current state if it is not to be yielded, else -1
 }
 
-// all yields the states, fetching snapshots as they are needed.
+// all yields the states. It reads each page of snapshots when it is needed.
 func (l *stateReader) all(ctx context.Context) iter.Seq2[item.Item, error] {
 	return func(yield func(item.Item, error) bool) {
 		if err := l.readLatest(ctx); err != nil {
@@ -166,7 +167,7 @@ func (l *stateReader) all(ctx context.Context) iter.Seq2[item.Item, error] {
 	}
 }
 
-// begin reads the current item and the deleted copies.
+// readLatest fills latest and skipped.
 func (l *stateReader) readLatest(ctx context.Context) error {
 	latest, err := readLatest(ctx, l.c.Runner, l.op, l.c.Runner.Clock())
 	if err != nil {
@@ -182,7 +183,7 @@ func (l *stateReader) readLatest(ctx context.Context) error {
 	return nil
 }
 
-// isCurrent reports that it is the current item and not a deleted copy.
+// isCurrent reports whether a state is the current item rather than a deleted copy or snapshot.
 func isCurrent(op *plan.Op, it item.Item) bool {
 	sk, _ := plan.SortKey(op.Schema, it)
 	own, _ := plan.SortKey(op.Schema, op.Key)
@@ -191,7 +192,7 @@ func isCurrent(op *plan.Op, it item.Item) bool {
 
 func (l *stateReader) version(it item.Item) int64 { return plan.StoredVersion(l.c.Schema, it) }
 
-// compare orders states in the direction of the run.
+// compare orders states by version, in the direction of the reader.
 func (l *stateReader) compare(a, b item.Item) int {
 	x, y := l.version(a), l.version(b)
 	switch {
@@ -203,7 +204,7 @@ func (l *stateReader) compare(a, b item.Item) int {
 	return 1
 }
 
-// wanted reports that the state belongs to the run.
+// wanted reports whether the reader yields a state.
 func (l *stateReader) wanted(it item.Item) bool {
 	n := l.version(it)
 	switch {
@@ -213,7 +214,7 @@ func (l *stateReader) wanted(it item.Item) bool {
 	return l.expired || !plan.Expired(l.c.Schema, it, l.c.Runner.Clock())
 }
 
-// merge joins a page of snapshots with the other states that come before its end.
+// merge returns a page of snapshots and the latest states that come before its end, in order.
 func (l *stateReader) merge(snapshots []item.Item) (states []item.Item) {
 	for _, it := range snapshots {
 		for len(l.latest) > 0 && l.compare(l.latest[0], it) <= 0 {
@@ -227,7 +228,7 @@ func (l *stateReader) merge(snapshots []item.Item) (states []item.Item) {
 	return states
 }
 
-// rest returns the other states that come after the last snapshot.
+// rest returns the latest states that come after the last snapshot.
 func (l *stateReader) rest() (states []item.Item) {
 	for _, it := range l.latest {
 		states = l.add(states, it)
@@ -235,7 +236,7 @@ func (l *stateReader) rest() (states []item.Item) {
 	return states
 }
 
-// add appends a state that belongs to the run, unless the last one has the same version.
+// add appends a state if it is wanted and the last one has another version.
 func (l *stateReader) add(states []item.Item, it item.Item) []item.Item {
 	if n := len(states); !l.wanted(it) || n > 0 && l.compare(states[n-1], it) == 0 {
 		return states
@@ -243,8 +244,8 @@ func (l *stateReader) add(states []item.Item, it item.Item) []item.Item {
 	return append(states, it)
 }
 
-// yields reports that a copy gives way to a snapshot of the same version: in a shared table it may be a copy of
-// effect-dynamodb, which has the version of the state before the delete.
+// superseded reports whether a snapshot of the same version replaces a copy: in a shared table the copy may be one of
+// effect-dynamodb, with the version of the state before the delete.
 func (l *stateReader) superseded(copied, snapshot item.Item) bool {
 	return l.c.Schema.Options.Interop && l.compare(copied, snapshot) == 0 && !isCurrent(l.op, copied) && l.wanted(snapshot)
 }
