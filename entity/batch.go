@@ -13,13 +13,13 @@ import (
 )
 
 // BatchOption is accepted by PutMany, DeleteMany, BatchPut and BatchDelete: [Unconditional].
-type BatchOption interface{ opt.Batch }
+type BatchOption interface{ opt.BatchOption }
 
 // Unconditional lets batches write entities for which what is stored matters: those with a version, created_at,
 // set_once or immutable fields, or keys in lower case. What is stored is replaced all the same: versions begin at 1,
 // both timestamps are now, and nothing is kept.
 func Unconditional() BatchOption {
-	return opt.ForBatch{Do: func(s *opt.Spec) { s.Unconditional = true }}
+	return opt.ForBatch{Do: func(s *opt.Batch) { s.Unconditional = true }}
 }
 
 // PutMany replaces items whole, or creates them, without conditions: attributes unknown to the struct go. Of values with
@@ -60,7 +60,7 @@ func (s *Store[T]) DeleteMany(ctx context.Context, keys []T, opts ...BatchOption
 
 // writeMany prepares every one of n writes before any is sent. left are the places of those that were not, or perhaps
 // not, written, in order.
-func writeMany(ctx context.Context, c *core.Core, verb string, n int, spec opt.Spec, prepare func(plan.Input, int) (exec.BatchWrite, error)) (left []int, err error) {
+func writeMany(ctx context.Context, c *core.Core, verb string, n int, spec opt.Batch, prepare func(plan.Input, int) (exec.BatchWrite, error)) (left []int, err error) {
 	out := newOutgoing()
 	for i := range n {
 		left = append(left, i)

@@ -11,7 +11,7 @@ type Number interface {
 }
 
 func change(kind expr.Kind, t opt.Target, v any) UpdateOption {
-	return forUpdate{Do: func(s *opt.Spec) { s.Changes = append(s.Changes, opt.Change{Kind: kind, Target: t, Value: v}) }}
+	return forUpdate{Do: func(s *opt.Update) { s.Changes = append(s.Changes, opt.Change{Kind: kind, Target: t, Value: v}) }}
 }
 
 // Set gives the attribute the value v. An empty value of a field tagged omitempty removes the attribute, as whole

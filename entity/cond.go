@@ -8,12 +8,12 @@ import (
 // Cond is a condition on attributes, made by [Eq], [And] and the like. Given to a query as it is, it must be about the
 // next part of the sort key, where one of [Gt] and [Ge] goes together with one of [Lt] and [Le]; see [Filter] for the others.
 type Cond struct {
-	forQuery
+	forOrder
 	cond opt.Cond
 }
 
 func newCond(c opt.Cond) Cond {
-	return Cond{forQuery{Do: func(s *opt.Spec) { s.Range = append(s.Range, c) }}, c}
+	return Cond{forOrder{Do: func(s *opt.Order) { s.Range = append(s.Range, c) }}, c}
 }
 
 func compare[V any](op expr.Op, field *V, vs ...V) Cond {

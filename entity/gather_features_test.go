@@ -85,7 +85,5 @@ func TestGather_BinsAndHistoriesBesideCurrentItems(t *testing.T) {
 	part := past.List(Contract{Customer: "c", ID: "k1"}).Into(&versions)
 	requireInput(t, l.db.GetCollection(t.Context(), part), "EDD-9127", "")
 	require.Contains(t, part.String(), "snapshots")
-	_, err = past.List(Contract{Customer: "c", ID: "k1"}, entity.OnPage(func(entity.ScanProgress) {})).Collect(t.Context())
-	requireInput(t, err, "EDD-9108", "")
 	require.Empty(t, l.sent())
 }

@@ -30,13 +30,13 @@ func (s *Store[T]) Query(partition T, opts ...QueryOption) Query[T] {
 
 // Scan reads every current item of T in the table, reading, and paying for, all that the table holds. Only [Filter] can
 // restrict it, by any attribute. Plain Scan reads page after page; see [Segments]. It costs one request per MB.
-func (s *Store[T]) Scan(opts ...QueryOption) Query[T] {
+func (s *Store[T]) Scan(opts ...ScanOption) Query[T] {
 	c := core.Of(s)
-	return core.NewItemQuery[T](c, scanTable(c, opt.Queries(opts)))
+	return core.NewItemQuery[T](c, scanTable(c, opt.Scans(opts)))
 }
 
 // queryTable compiles the query of one partition of the table.
-func queryTable(c *core.Core, partition reflect.Value, spec opt.Spec) *query.Plan {
+func queryTable(c *core.Core, partition reflect.Value, spec opt.Query) *query.Plan {
 	if c.Err() != nil {
 		return core.Refused(c, "Query")
 	}
@@ -47,14 +47,14 @@ func queryTable(c *core.Core, partition reflect.Value, spec opt.Spec) *query.Pla
 }
 
 // scanTable compiles the scan of the table.
-func scanTable(c *core.Core, spec opt.Spec) *query.Plan {
+func scanTable(c *core.Core, spec opt.Scan) *query.Plan {
 	if c.Err() != nil {
 		return core.Refused(c, "Scan")
 	}
 	src := source(c, nil)
-	src.Verb, src.Scan, src.PK, src.SK, src.Base = "Scan", true, c.Schema.PK, c.Schema.SK, inTable(c, nil, plan.InNamespace(c.Schema))
+	src.Verb, src.PK, src.SK, src.Base = "Scan", c.Schema.PK, c.Schema.SK, inTable(c, nil, plan.InNamespace(c.Schema))
 	src.Own, src.Needs = current(c.Schema)
-	return query.Build(src, reflect.Value{}, spec)
+	return query.BuildScan(src, spec)
 }
 
 func source(c *core.Core, x *schema.Index) query.Source {
@@ -131,9 +131,9 @@ func (x *Index[T]) Query(partition T, opts ...QueryOption) Query[T] {
 }
 
 // Scan reads every item of T in the index; see [Store.Scan].
-func (x *Index[T]) Scan(opts ...QueryOption) Query[T] {
+func (x *Index[T]) Scan(opts ...ScanOption) Query[T] {
 	c := core.Of(x)
-	return core.NewItemQuery[T](c, scanIndex(c, x.opened(), opt.Queries(opts)))
+	return core.NewItemQuery[T](c, scanIndex(c, x.opened(), opt.Scans(opts)))
 }
 
 // opened is what is declared of the index, nil of one that is nil or a zero value.
@@ -145,7 +145,7 @@ func (x *Index[T]) opened() *schema.Index {
 }
 
 // queryIndex compiles the query of one partition of an index.
-func queryIndex(c *core.Core, x *schema.Index, partition reflect.Value, spec opt.Spec) *query.Plan {
+func queryIndex(c *core.Core, x *schema.Index, partition reflect.Value, spec opt.Query) *query.Plan {
 	if c.Err() != nil {
 		return core.Refused(c, "Query")
 	}
@@ -157,13 +157,13 @@ func queryIndex(c *core.Core, x *schema.Index, partition reflect.Value, spec opt
 }
 
 // scanIndex compiles the scan of an index.
-func scanIndex(c *core.Core, x *schema.Index, spec opt.Spec) *query.Plan {
+func scanIndex(c *core.Core, x *schema.Index, spec opt.Scan) *query.Plan {
 	if c.Err() != nil {
 		return core.Refused(c, "Scan")
 	}
 	src := indexSource(c, x, expr.All(plan.InNamespace(c.Schema), plan.OfEntity(c.Schema)))
-	src.Verb, src.Scan = "Scan", true
-	return query.Build(src, reflect.Value{}, spec)
+	src.Verb = "Scan"
+	return query.BuildScan(src, spec)
 }
 
 // indexSource reads an index; own holds for the items of the entity in it.

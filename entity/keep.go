@@ -18,13 +18,12 @@ type Image struct {
 	table string
 }
 
-// KeepImage makes Get put the item into h, as it was read; when Get finds none, h is emptied. Other reads refuse it: they
-// return many items, or parts of them.
-func KeepImage(h *Image) ReadOption {
+// KeepImage makes Get put the item into h, as it was read; when Get finds none, h is emptied.
+func KeepImage(h *Image) GetOption {
 	if h == nil {
-		return forRead{}
+		return forGet{}
 	}
-	return forRead{Do: func(s *opt.Spec) {
+	return forGet{Do: func(s *opt.Get) {
 		s.Keep = func(it map[string]types.AttributeValue, table string) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
@@ -43,7 +42,7 @@ func FromImage(h *Image) WriteOption {
 	if h == nil {
 		return forWrite{}
 	}
-	return forWrite{Do: func(s *opt.Spec) { s.From = held{h} }}
+	return forWrite{Do: func(s *opt.Write) { s.From = held{h} }}
 }
 
 // held opens a handle for the planner.

@@ -79,10 +79,6 @@ func TestKeep_HandlesThatCannotServeAreRefusedBeforeAnyRequest(t *testing.T) {
 	requireInput(t, err, "EDD-9108", "")
 	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(nil))
 	requireInput(t, err, "EDD-9108", "")
-	_, err = s.GetMany(t.Context(), []Profile{{ID: "a"}}, entity.KeepImage(&h))
-	requireInput(t, err, "EDD-9108", "")
-	_, err = s.Query(Profile{ID: "a"}, entity.KeepImage(&h)).Collect(t.Context())
-	requireInput(t, err, "EDD-9108", "")
 	require.Empty(t, l.sent())
 
 	_, err = s.Get(t.Context(), Profile{ID: "none"}, entity.KeepImage(&h))

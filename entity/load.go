@@ -17,7 +17,7 @@ type GetOp interface{ load() loading }
 // loading is a read, and where its item goes.
 type loading struct {
 	c      *core.Core
-	spec   opt.Spec
+	spec   opt.Get
 	key    exec.Key
 	parts  item.Item // key parts as given
 	text   string
@@ -29,15 +29,15 @@ func (l loading) load() loading { return l }
 
 // GetInto reads *dst, whose key parts are filled in, in a [DB.TransactGet] or [DB.BatchGet]. Of the options, [Consistent] is
 // for BatchGet; a transaction always reads consistently.
-func (o Ops[T]) GetInto(dst *T, opts ...ReadOption) GetOp {
+func (o Ops[T]) GetInto(dst *T, opts ...GetOption) GetOp {
 	c := core.Of(o)
-	l := loading{c: c, spec: opt.Reads(opts)}
+	l := loading{c: c, spec: opt.Gets(opts)}
 	if dst == nil {
 		l.err = &InputError{Code: plan.CodePointer, Type: c.Schema.Type.String(), Problem: "GetInto needs a pointer to read into, not nil"}
 		return l
 	}
-	if len(l.spec.Errs) > 0 {
-		l.err = &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: l.spec.Errs[0].Error()}
+	if err := l.spec.Err(); err != nil {
+		l.err = &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
 		return l
 	}
 	primary, parts, err := plan.Key(c.Schema, reflect.ValueOf(*dst))

@@ -28,10 +28,7 @@ func (s *Store[T]) GetMany(ctx context.Context, keys []T, opts ...ReadOption) ([
 }
 
 // getMany reads the items with n keys. fresh makes a pointer to a value, which found gets, decoded, for each of its keys.
-func getMany(ctx context.Context, c *core.Core, n int, key func(int) reflect.Value, spec opt.Spec, fresh func() any, found func(int, any)) error {
-	if spec.Keep != nil {
-		return c.Wrap("GetMany", "", &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: "KeepImage is for Get"})
-	}
+func getMany(ctx context.Context, c *core.Core, n int, key func(int) reflect.Value, spec opt.Read, fresh func() any, found func(int, any)) error {
 	unique := []exec.Key{}
 	places, given := map[string][]int{}, make([]item.Item, n)
 	for i := range n {

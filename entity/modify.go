@@ -22,7 +22,7 @@ func (s *Store[T]) Modify(ctx context.Context, key T, f func(*T) error, opts ...
 	c := core.Of(s)
 	spec := core.Returning(c, opt.Writes(opts))
 	if f == nil {
-		spec.Errs = append(spec.Errs, errors.New("the function that is to change the value is nil"))
+		spec.Add(errors.New("the function that is to change the value is nil"))
 	}
 	var stored T
 	err := modify(c, reflect.ValueOf(key), spec, func(v any) error { return f(v.(*T)) }).Run(ctx, &stored)
@@ -30,7 +30,7 @@ func (s *Store[T]) Modify(ctx context.Context, key T, f func(*T) error, opts ...
 }
 
 // modify plans a change by f, which is given a pointer to the value that was read.
-func modify(c *core.Core, key reflect.Value, spec opt.Spec, f func(any) error) *core.Operation {
+func modify(c *core.Core, key reflect.Value, spec opt.Write, f func(any) error) *core.Operation {
 	return core.ItemOperation(c, plan.NewModify(c.Schema, c.Table, key, spec, func(image item.Item) (was, is reflect.Value, err error) {
 		// Decoded twice: what f changes may be reached through pointers, slices and maps.
 		before, after := reflect.New(c.Schema.Type), reflect.New(c.Schema.Type)

@@ -27,7 +27,7 @@ type Write[R any] interface {
 type Ops[T any] struct{ handle }
 
 // Create is [Store.Create] as a value.
-func (o Ops[T]) Create(v T, opts ...WriteOption) Write[T] {
+func (o Ops[T]) Create(v T, opts ...CreateOption) Write[T] {
 	return core.NewWrite[T](create(core.Of(o), reflect.ValueOf(v), opts))
 }
 
@@ -65,8 +65,8 @@ func (o Ops[T]) Put(v T, opts ...WriteOption) Write[T] {
 
 // The writes below do not depend on the type of the entity, so that a program holds them once.
 
-func create(c *core.Core, v reflect.Value, opts []WriteOption) *core.Operation {
-	return core.ItemOperation(c, plan.NewCreate(c.Schema, c.Table, v, opt.Writes(opts)))
+func create(c *core.Core, v reflect.Value, opts []CreateOption) *core.Operation {
+	return core.ItemOperation(c, plan.NewCreate(c.Schema, c.Table, v, opt.Creates(opts)))
 }
 
 func put(c *core.Core, v reflect.Value, opts []WriteOption) *core.Operation {
@@ -74,7 +74,7 @@ func put(c *core.Core, v reflect.Value, opts []WriteOption) *core.Operation {
 }
 
 func update(c *core.Core, key reflect.Value, opts []UpdateOption) *core.Operation {
-	return core.ItemOperation(c, plan.NewUpdate(c.Schema, c.Table, key, core.Returning(c, opt.Updates(opts))))
+	return core.ItemOperation(c, plan.NewUpdate(c.Schema, c.Table, key, returningUpdate(c, opts)))
 }
 
 func remove(c *core.Core, key reflect.Value, opts []WriteOption) *core.Operation {
@@ -82,7 +82,7 @@ func remove(c *core.Core, key reflect.Value, opts []WriteOption) *core.Operation
 }
 
 func require(c *core.Core, key reflect.Value, conds []Cond) *core.Operation {
-	spec := opt.Spec{}
+	spec := opt.Guard{}
 	for _, k := range conds {
 		spec.If = append(spec.If, k.cond)
 	}
@@ -90,5 +90,12 @@ func require(c *core.Core, key reflect.Value, conds []Cond) *core.Operation {
 }
 
 func upsert(c *core.Core, v reflect.Value, opts []UpdateOption) *plan.Op {
-	return plan.NewUpsert(c.Schema, c.Table, v, core.Returning(c, opt.Updates(opts)))
+	return plan.NewUpsert(c.Schema, c.Table, v, returningUpdate(c, opts))
+}
+
+// returningUpdate collects options and prepares what [Returning] asks for.
+func returningUpdate(c *core.Core, opts []UpdateOption) opt.Update {
+	spec := opt.Updates(opts)
+	spec.Write = core.Returning(c, spec.Write)
+	return spec
 }

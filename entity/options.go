@@ -7,80 +7,135 @@ import (
 )
 
 type (
-	forRead   = opt.ForRead
-	forQuery  = opt.ForQuery
-	forWrite  = opt.ForWrite
-	forUpdate = opt.ForUpdate
-	forStore  = opt.ForStore
+	forRead     = opt.ForRead
+	forGet      = opt.ForGet
+	forSelect   = opt.ForSelect
+	forBounded  = opt.ForBounded
+	forOrder    = opt.ForOrder
+	forParallel = opt.ForParallel
+	forScan     = opt.ForScan
+	forGuard    = opt.ForGuard
+	forCreate   = opt.ForCreate
+	forWrite    = opt.ForWrite
+	forUpdate   = opt.ForUpdate
+	forStore    = opt.ForStore
 )
 
-// ReadOption is accepted by Get and by queries: [Consistent], [IncludeExpired], and [KeepImage] by Get alone.
+// GetOption is accepted by Get and [Ops.GetInto]: any [ReadOption], [KeepImage].
+type GetOption interface{ opt.GetOption }
+
+// QueryOption is accepted by queries: a [Cond] on the next part of the sort key, [Filter], [Limit], [Desc], [MaxEvaluated],
+// [MaxRequests], any [ReadOption].
+type QueryOption interface{ opt.QueryOption }
+
+// ScanOption is accepted by scans: [Filter], [Limit], [MaxEvaluated], [MaxRequests], [Segments], [OnPage], any [ReadOption].
+type ScanOption interface{ opt.ScanOption }
+
+// ReadOption is accepted by every read: [Consistent], [IncludeExpired].
 type ReadOption interface {
-	opt.Read
-	opt.Query
+	SelectOption
+	opt.ReadOption
+	GetOption
+	opt.BoundedOption
 }
 
-// QueryOption is accepted by queries: a [Cond] on the next part of the sort key, [Filter], [Desc], [Limit], any
-// [ReadOption].
-type QueryOption interface{ opt.Query }
+// SelectOption is accepted by every read of many items: [Filter], [Limit].
+type SelectOption interface {
+	BoundOption
+	opt.ListOption
+}
 
-// WriteOption is accepted by every write: [If], [Idempotent], [Returning], [Image.From], versioned.Expect,
-// versioned.AnyVersion.
+// BoundOption is accepted by queries and scans: [MaxEvaluated], [MaxRequests].
+type BoundOption interface {
+	QueryOption
+	ScanOption
+	opt.BoundedOption
+}
+
+// OrderOption is accepted by reads in the order of a sort key: [Desc].
+type OrderOption interface {
+	QueryOption
+	opt.ListOption
+}
+
+// SegmentsOption is accepted by scans and by checks of a whole table: [Segments].
+type SegmentsOption interface {
+	ScanOption
+	opt.VerifyOption
+}
+
+// CreateOption is accepted by Create: [If], [Idempotent].
+type CreateOption interface{ opt.CreateOption }
+
+// WriteOption is accepted by writes over a stored item, such as Put, Delete and Modify: [If], [Idempotent], [Returning],
+// [FromImage], versioned.Expect, versioned.AnyVersion.
 type WriteOption interface {
-	opt.Write
-	opt.Update
-	opt.Append
+	opt.WriteOption
+	opt.UpdateOption
 }
 
 // UpdateOption is accepted by Update and Upsert: the changes ([Set], [Remove], [Add] …) and any [WriteOption].
-type UpdateOption interface{ opt.Update }
+type UpdateOption interface{ opt.UpdateOption }
+
+// DeliveryOption is accepted by every write of one item: [Idempotent].
+type DeliveryOption interface {
+	CreateOption
+	opt.RestoreOption
+	WriteOption
+}
+
+// GuardOption is accepted by every write, appends among them: [If].
+type GuardOption interface {
+	DeliveryOption
+	opt.AppendOption
+}
 
 // StoreOption is accepted by [New].
-type StoreOption interface{ opt.Store }
+type StoreOption interface{ opt.StoreOption }
 
 // Named replaces the entity name that T's entity.Key declares, for several stores of one struct or instances of a
 // generic one. The name takes part in `$` keys.
 func Named(name string) StoreOption {
-	return forStore{Do: func(s *opt.Spec) { s.Name = name }}
+	return forStore{Do: func(s *opt.Store) { s.Name = name }}
 }
 
 // Consistent makes a read strongly consistent, at twice the read units. Global indexes have no such reads.
 func Consistent() ReadOption {
-	return forRead{Do: func(s *opt.Spec) { s.Strong = true }}
+	return forRead{Do: func(s *opt.Read) { s.Strong = true }}
 }
 
 // IncludeExpired shows items whose time to live has passed but which DynamoDB has not removed yet.
 func IncludeExpired() ReadOption {
-	return forRead{Do: func(s *opt.Spec) { s.Expired = true }}
+	return forRead{Do: func(s *opt.Read) { s.Expired = true }}
 }
 
 // Desc reads in descending order of the sort key.
-func Desc() QueryOption {
-	return forQuery{Do: func(s *opt.Spec) { s.Desc = true }}
+func Desc() OrderOption {
+	return forOrder{Do: func(s *opt.Order) { s.Desc = true }}
 }
 
 // Limit ends a query after n items, 0 < n < 2³¹; for Page it is the size of a page.
-func Limit(n int) QueryOption {
-	return forQuery{Do: func(s *opt.Spec) { s.Limit = &n }}
+func Limit(n int) SelectOption {
+	return forSelect{Do: func(s *opt.Select) { s.Limit = &n }}
 }
 
 // MaxEvaluated ends a query once it has evaluated n items, 0 < n < 2³¹, whether or not they passed the filter. Page then gives
 // what passed and a cursor.
-func MaxEvaluated(n int) QueryOption {
-	return forQuery{Do: func(s *opt.Spec) { s.Evaluate = &n }}
+func MaxEvaluated(n int) BoundOption {
+	return forBounded{Do: func(s *opt.Bounded) { s.Evaluate = &n }}
 }
 
 // MaxRequests ends a query after n requests, 0 < n < 2³¹. Page then gives what was found and a cursor.
-func MaxRequests(n int) QueryOption {
-	return forQuery{Do: func(s *opt.Spec) { s.Requests = &n }}
+func MaxRequests(n int) BoundOption {
+	return forBounded{Do: func(s *opt.Bounded) { s.Requests = &n }}
 }
 
 // Segments makes All and Collect of a scan read n parts of the table at the same time, 1 to 64. Each item comes once, in
 // no order. Every part has one request under way, or one answer of up to 1 MB that waits to be yielded, and no more. The
 // first error of a part ends the whole; when the loop ends, however it does, no request is left behind. Page and Count
 // read one part after the other.
-func Segments(n int) QueryOption {
-	return forQuery{Do: func(s *opt.Spec) { s.Segments = &n }}
+func Segments(n int) SegmentsOption {
+	return forParallel{Do: func(s *opt.Parallel) { s.Segments = &n }}
 }
 
 // ScanProgress is how far a scan has come; see [OnPage]. There is no share of the whole in it: DynamoDB does not tell how
@@ -91,26 +146,26 @@ type ScanProgress = opt.ScanProgress
 // OnPage makes a scan call f after each answer of DynamoDB, before the items of that answer are yielded. All calls are
 // made by the goroutine that runs the scan, so f needs no lock and can end the scan by cancelling its context. Counts are
 // of one run; each Page starts again. What the last call says is the whole cost of a run that went to its end.
-func OnPage(f func(ScanProgress)) QueryOption {
-	return forQuery{Do: func(s *opt.Spec) {
+func OnPage(f func(ScanProgress)) ScanOption {
+	return forScan{Do: func(s *opt.Scan) {
 		if s.Scanned = f; f == nil {
-			s.Errs = append(s.Errs, errors.New("OnPage needs a function"))
+			s.Add(errors.New("OnPage needs a function"))
 		}
 	}}
 }
 
 // Filter drops the items for which one of conds does not hold, after DynamoDB has read and charged them. Attributes of
 // the queried key cannot be filtered; give their condition outside Filter.
-func Filter(conds ...Cond) QueryOption {
-	return forQuery{Do: func(s *opt.Spec) { s.Filters = append(s.Filters, erase(conds)...) }}
+func Filter(conds ...Cond) SelectOption {
+	return forSelect{Do: func(s *opt.Select) { s.Filters = append(s.Filters, erase(conds)...) }}
 }
 
 // If makes a write fail with [ErrConditionFailed] unless all conds hold for the stored item. They are joined to the write's
 // own guard, never instead of it. Without a condition it is an *[InputError]: a write that was to be guarded would not be.
-func If(conds ...Cond) WriteOption {
-	return forWrite{Do: func(s *opt.Spec) {
+func If(conds ...Cond) GuardOption {
+	return forGuard{Do: func(s *opt.Guard) {
 		if s.If = append(s.If, erase(conds)...); len(conds) == 0 {
-			s.Errs = append(s.Errs, errors.New("If needs at least one condition"))
+			s.Add(errors.New("If needs at least one condition"))
 		}
 	}}
 }
@@ -119,11 +174,12 @@ func If(conds ...Cond) WriteOption {
 // has it, once the write has been applied; where there was no item, to the zero T. It costs nothing: the answer of the one
 // request has the old item, and the new one is computed from it. In a transaction, and with [Idempotent], the item is read
 // first, consistently, and the write is guarded by what was read. Where the answer was lost and the write proves to have
-// been applied, the error is [ErrReadBack] and *old is as it was. Other writes refuse it, and T must be the store's.
+// been applied, the error is [ErrReadBack] and *old is as it was. T must be the store's.
 func Returning[T any](old *T) WriteOption {
-	return forWrite{Do: func(s *opt.Spec) {
+	return forWrite{Do: func(s *opt.Write) {
 		if s.Old = old; old == nil {
-			s.Old, s.Errs = nil, append(s.Errs, errors.New("Returning takes a pointer to set, not nil"))
+			s.Old = nil
+			s.Add(errors.New("Returning takes a pointer to set, not nil"))
 		}
 	}}
 }
@@ -132,6 +188,6 @@ func Returning[T any](old *T) WriteOption {
 // whatever it does: an Add, for one, is applied once and its outcome is known. Without it, a write that reads nothing first
 // is not sent again, because that could undo what others wrote in between. It costs twice the write units, and one
 // consistent read for the item that Update returns or Put and Upsert compare with.
-func Idempotent() WriteOption {
-	return forWrite{Do: func(s *opt.Spec) { s.Idempotent = true }}
+func Idempotent() DeliveryOption {
+	return forCreate{Do: func(s *opt.Create) { s.Idempotent = true }}
 }

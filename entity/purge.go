@@ -12,14 +12,14 @@ import (
 )
 
 // PurgeOption is accepted by Purge: [OnProgress].
-type PurgeOption interface{ opt.Purge }
+type PurgeOption interface{ opt.PurgeOption }
 
 // OnProgress makes Purge call f after each removal with the number of items that it has removed so far, sentinels not
 // counted. The calls come one after the other, from several goroutines.
 func OnProgress(f func(deleted int)) PurgeOption {
-	return opt.ForPurge{Do: func(s *opt.Spec) {
+	return opt.ForPurge{Do: func(s *opt.Purge) {
 		if s.Progress = f; f == nil {
-			s.Errs = append(s.Errs, errors.New("OnProgress needs a function"))
+			s.Add(errors.New("OnProgress needs a function"))
 		}
 	}}
 }
@@ -33,8 +33,8 @@ func OnProgress(f func(deleted int)) PurgeOption {
 // Errors: [ErrConflict] when the item was there again each time that all had been removed; *[InputError].
 func (s *Store[T]) Purge(ctx context.Context, key T, opts ...PurgeOption) error {
 	c, spec := core.Of(s), opt.Purges(opts)
-	if len(spec.Errs) > 0 {
-		return c.Wrap("Purge", "", &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: spec.Errs[0].Error()})
+	if err := spec.Err(); err != nil {
+		return c.Wrap("Purge", "", &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()})
 	}
 	primary, parts, err := plan.Key(c.Schema, reflect.ValueOf(key))
 	text := plan.KeyText(c.Schema, primary)

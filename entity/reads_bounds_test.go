@@ -12,6 +12,21 @@ import (
 	"github.com/dynastrata/dynastrata/internal/testsize"
 )
 
+// ofQuery are options for a query, ofScan for a scan.
+func ofQuery(bounds []entity.BoundOption) (opts []entity.QueryOption) {
+	for _, b := range bounds {
+		opts = append(opts, b)
+	}
+	return opts
+}
+
+func ofScan(bounds []entity.BoundOption) (opts []entity.ScanOption) {
+	for _, b := range bounds {
+		opts = append(opts, b)
+	}
+	return opts
+}
+
 // Whatever bound ends a page, and however the bounds change from page to page, the cursor goes on exactly where it ended.
 func TestBounds_TheCursorGoesOnExactlyWhereTheyEnded(t *testing.T) {
 	t.Parallel()
@@ -23,25 +38,27 @@ func TestBounds_TheCursorGoesOnExactlyWhereTheyEnded(t *testing.T) {
 	}
 	fill(t, l, s, tasks...)
 	byOwner := entity.Must(s.Index("byOwner"))
-	sources := map[string]func(...entity.QueryOption) entity.Query[Task]{
-		"table": func(o ...entity.QueryOption) entity.Query[Task] { return s.Query(Task{Project: "p"}, o...) },
-		"range": func(o ...entity.QueryOption) entity.Query[Task] {
-			return s.Query(Task{Project: "p", Status: "s"}, append(o, entity.Between(&f.Priority, 2, 4))...)
+	sources := map[string]func(...entity.BoundOption) entity.Query[Task]{
+		"table": func(o ...entity.BoundOption) entity.Query[Task] { return s.Query(Task{Project: "p"}, ofQuery(o)...) },
+		"range": func(o ...entity.BoundOption) entity.Query[Task] {
+			return s.Query(Task{Project: "p", Status: "s"}, append(ofQuery(o), entity.Between(&f.Priority, 2, 4))...)
 		},
-		"descending": func(o ...entity.QueryOption) entity.Query[Task] {
-			return s.Query(Task{Project: "p"}, append(o, entity.Desc())...)
+		"descending": func(o ...entity.BoundOption) entity.Query[Task] {
+			return s.Query(Task{Project: "p"}, append(ofQuery(o), entity.Desc())...)
 		},
-		"index": func(o ...entity.QueryOption) entity.Query[Task] { return byOwner.Query(Task{Owner: "o"}, o...) },
-		"scan":  s.Scan,
+		"index": func(o ...entity.BoundOption) entity.Query[Task] {
+			return byOwner.Query(Task{Owner: "o"}, ofQuery(o)...)
+		},
+		"scan": func(o ...entity.BoundOption) entity.Query[Task] { return s.Scan(ofScan(o)...) },
 	}
-	filters := map[string][]entity.QueryOption{
+	filters := map[string][]entity.BoundOption{
 		"all": nil, "some": {entity.Filter(entity.Eq(&f.Points, 3))}, "none": {entity.Filter(entity.Gt(&f.Points, 9))}, "most": {entity.Filter(entity.Lt(&f.Points, 4))},
 	}
 	for from, source := range sources {
 		for which, filter := range filters {
 			want, err := source(filter...).Collect(t.Context())
 			require.NoError(t, err)
-			for name, bounds := range map[string][][]entity.QueryOption{
+			for name, bounds := range map[string][][]entity.BoundOption{
 				"evaluated":       {{entity.MaxEvaluated(1)}, {entity.MaxEvaluated(7)}},
 				"requests":        {{entity.MaxRequests(1), entity.Limit(3)}},
 				"limit":           {{entity.Limit(1)}, {entity.Limit(4)}},

@@ -85,19 +85,19 @@ func TestOnPage_CountsWhatEachRunReads(t *testing.T) {
 		}))), err
 	}
 	for name, c := range map[string]struct {
-		scan  func(...entity.QueryOption) entity.Query[Member]
-		opts  []entity.QueryOption
+		scan  func(...entity.ScanOption) entity.Query[Member]
+		opts  []entity.ScanOption
 		run   func(entity.Query[Member]) (int, error)
 		parts int
 		found int
 	}{
 		"table":             {o.member.Scan, nil, collect, 1, 20},
-		"filter":            {o.member.Scan, []entity.QueryOption{half}, collect, 1, 10},
+		"filter":            {o.member.Scan, []entity.ScanOption{half}, collect, 1, 10},
 		"count":             {o.member.Scan, nil, count, 1, 20},
-		"segments":          {o.member.Scan, []entity.QueryOption{entity.Segments(5)}, collect, 5, 20},
-		"segments, filter":  {o.member.Scan, []entity.QueryOption{entity.Segments(3), half}, collect, 3, 10},
+		"segments":          {o.member.Scan, []entity.ScanOption{entity.Segments(5)}, collect, 5, 20},
+		"segments, filter":  {o.member.Scan, []entity.ScanOption{entity.Segments(3), half}, collect, 3, 10},
 		"index":             {inIndex.Scan, nil, collect, 1, 20},
-		"index by segments": {inIndex.Scan, []entity.QueryOption{entity.Segments(4)}, collect, 4, 20},
+		"index by segments": {inIndex.Scan, []entity.ScanOption{entity.Segments(4)}, collect, 4, 20},
 	} {
 		var last entity.ScanProgress
 		reports = nil
@@ -221,17 +221,11 @@ func TestSegments_FaultsNeitherLoseNorRepeatItems(t *testing.T) {
 	require.Equal(t, []int{60, 30, 4}, []int{last.Evaluated, last.Found, last.SegmentsDone})
 }
 
-func TestOnPage_IsForScans(t *testing.T) {
+func TestOnPage_NeedsAFunction(t *testing.T) {
 	b := newBench(t, 0)
-	listen := entity.OnPage(func(entity.ScanProgress) {})
-	for name, q := range map[string]entity.Query[Plain]{
-		"query":       b.plain.Query(Plain{ID: "a"}, listen),
-		"no function": b.plain.Scan(entity.OnPage(nil)),
-	} {
-		_, err := q.Collect(t.Context())
-		var input *entity.InputError
-		require.ErrorAs(t, err, &input, name)
-		require.Equal(t, "EDD-9108", input.Code, name)
-	}
+	_, err := b.plain.Scan(entity.OnPage(nil)).Collect(t.Context())
+	var input *entity.InputError
+	require.ErrorAs(t, err, &input)
+	require.Equal(t, "EDD-9108", input.Code)
 	require.Empty(t, b.faults.Requests())
 }

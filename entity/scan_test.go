@@ -154,15 +154,11 @@ func TestQuery_BoundsOnItsCost(t *testing.T) {
 
 func TestScan_RefusesWhatAScanCannotHave(t *testing.T) {
 	b := newBench(t, 0)
-	f := entity.Fields[Plain]()
 	byTeam := entity.Must(b.plain.Index("byTeam"))
 	for name, q := range map[string]entity.Query[Plain]{
-		"key condition":       b.plain.Scan(entity.Eq(&f.ID, "a")),
-		"order":               b.plain.Scan(entity.Desc()),
 		"no segments":         b.plain.Scan(entity.Segments(0)),
 		"too many segments":   b.plain.Scan(entity.Segments(65)),
 		"bounds and segments": b.plain.Scan(entity.Segments(2), entity.MaxEvaluated(1)),
-		"segments of a query": b.plain.Query(Plain{ID: "a"}, entity.Segments(2)),
 		"no evaluation":       b.plain.Query(Plain{ID: "a"}, entity.MaxEvaluated(0)),
 		"no request":          b.plain.Query(Plain{ID: "a"}, entity.MaxRequests(-1)),
 		"consistent index":    byTeam.Scan(entity.Consistent()),

@@ -31,7 +31,7 @@ func New[T any](db *DB, opts ...StoreOption) (*Store[T], error) {
 }
 
 // declare returns the store of a struct's entity, which open makes when it is asked for the first time.
-func (db *DB) declare(t reflect.Type, spec opt.Spec, open func(*core.Core) core.Holder) (core.Holder, error) {
+func (db *DB) declare(t reflect.Type, spec opt.Store, open func(*core.Core) core.Holder) (core.Holder, error) {
 	if err := db.unopened(); err != nil {
 		return nil, err
 	}
@@ -41,8 +41,8 @@ func (db *DB) declare(t reflect.Type, spec opt.Spec, open func(*core.Core) core.
 	if store, ok := db.stores[id]; ok {
 		return store, sameOptions(core.Of(store), spec)
 	}
-	if len(spec.Errs) > 0 {
-		return nil, &InputError{Code: plan.CodeOption, Type: t.String(), Problem: spec.Errs[0].Error()}
+	if err := spec.Err(); err != nil {
+		return nil, &InputError{Code: plan.CodeOption, Type: t.String(), Problem: err.Error()}
 	}
 	options := db.options(spec.Name)
 	options.After, options.Never, options.Table, options.Derived = spec.After, spec.NoExpiry, spec.Table, spec.Derived
@@ -73,7 +73,7 @@ func (db *DB) declare(t reflect.Type, spec opt.Spec, open func(*core.Core) core.
 }
 
 // sameOptions refuses options that a store which exists already does not have.
-func sameOptions(c *core.Core, spec opt.Spec) error {
+func sameOptions(c *core.Core, spec opt.Store) error {
 	had := c.Schema.Options
 	switch {
 	case spec.NoExpiry && !had.Never, spec.After != nil && (had.After == nil || *had.After != *spec.After):
@@ -109,15 +109,15 @@ func (s *Store[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(s)} }
 
 // Get reads the item with key's primary key; only the key parts of key need to be filled in. It costs one request and
 // is eventually consistent unless [Consistent] is given. Errors: [ErrNotFound]; *[InputError] for a missing key part.
-func (s *Store[T]) Get(ctx context.Context, key T, opts ...ReadOption) (T, error) {
+func (s *Store[T]) Get(ctx context.Context, key T, opts ...GetOption) (T, error) {
 	var found T
-	err := get(ctx, core.Of(s), reflect.ValueOf(key), opt.Reads(opts), &found)
+	err := get(ctx, core.Of(s), reflect.ValueOf(key), opt.Gets(opts), &found)
 	return found, err
 }
 
 // get reads the item with the key parts of v into what into points to.
-func get(ctx context.Context, c *core.Core, v reflect.Value, spec opt.Spec, into any) error {
-	primary, parts, text, err := primaryKey(c, v, spec)
+func get(ctx context.Context, c *core.Core, v reflect.Value, spec opt.Get, into any) error {
+	primary, parts, text, err := primaryKey(c, v, spec.Read)
 	if err != nil {
 		return c.Measure(ctx, "Get", text, func(context.Context) error { return err })
 	}
@@ -143,9 +143,9 @@ func get(ctx context.Context, c *core.Core, v reflect.Value, spec opt.Spec, into
 }
 
 // primaryKey composes the key of a read; parts are what it is composed of.
-func primaryKey(c *core.Core, v reflect.Value, spec opt.Spec) (primary, parts item.Item, text string, err error) {
-	if len(spec.Errs) > 0 {
-		return nil, nil, "", &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: spec.Errs[0].Error()}
+func primaryKey(c *core.Core, v reflect.Value, spec opt.Read) (primary, parts item.Item, text string, err error) {
+	if err := spec.Err(); err != nil {
+		return nil, nil, "", &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
 	}
 	primary, parts, err = plan.Key(c.Schema, v)
 	return primary, parts, plan.KeyText(c.Schema, primary), err
@@ -154,7 +154,7 @@ func primaryKey(c *core.Core, v reflect.Value, spec opt.Spec) (primary, parts it
 // Create writes a new item and returns it as stored: created_at equals updated_at, the version is 1. It costs one
 // request and one write of the item's size. Errors: [ErrExists]; [ErrConditionFailed]; *[InputError] and [ErrTooLarge] before
 // any request.
-func (s *Store[T]) Create(ctx context.Context, v T, opts ...WriteOption) (stored T, err error) {
+func (s *Store[T]) Create(ctx context.Context, v T, opts ...CreateOption) (stored T, err error) {
 	err = create(core.Of(s), reflect.ValueOf(v), opts).Run(ctx, &stored)
 	return stored, err
 }

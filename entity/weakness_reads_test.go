@@ -104,19 +104,19 @@ func TestEveryFilterCountsAndNoneLetsStrangersIn(t *testing.T) {
 	points := func(n int) entity.Cond { return entity.Eq(&f.Points, n) }
 	or := entity.Or(points(1), points(2), entity.Eq(&f.Title, "ta"))
 	for name, c := range map[string]struct {
-		opts []entity.QueryOption
+		opts []entity.BoundOption
 		want []string
 	}{
-		"or":                    {[]entity.QueryOption{entity.Filter(or)}, []string{"a", "b", "c"}},
-		"two filters":           {[]entity.QueryOption{entity.Filter(or), entity.Filter(entity.Gt(&f.Points, 0))}, []string{"b", "c"}},
-		"two conds in one":      {[]entity.QueryOption{entity.Filter(or, entity.Gt(&f.Points, 0))}, []string{"b", "c"}},
-		"two ors":               {[]entity.QueryOption{entity.Filter(or), entity.Filter(entity.Or(points(2), points(3)))}, []string{"c"}},
-		"same field, opposites": {[]entity.QueryOption{entity.Filter(points(1)), entity.Filter(points(2))}, []string{}},
-		"not of or":             {[]entity.QueryOption{entity.Filter(entity.Not(or))}, []string{"d"}},
-		"and in or":             {[]entity.QueryOption{entity.Filter(entity.Or(entity.And(points(3), entity.Eq(&f.Title, "td")), points(0)))}, []string{"a", "d"}},
-		"not and or":            {[]entity.QueryOption{entity.Filter(entity.Not(entity.And(points(0), entity.Exists(&f.Title))), entity.Or(points(0), points(1)))}, []string{"b"}},
+		"or":                    {[]entity.BoundOption{entity.Filter(or)}, []string{"a", "b", "c"}},
+		"two filters":           {[]entity.BoundOption{entity.Filter(or), entity.Filter(entity.Gt(&f.Points, 0))}, []string{"b", "c"}},
+		"two conds in one":      {[]entity.BoundOption{entity.Filter(or, entity.Gt(&f.Points, 0))}, []string{"b", "c"}},
+		"two ors":               {[]entity.BoundOption{entity.Filter(or), entity.Filter(entity.Or(points(2), points(3)))}, []string{"c"}},
+		"same field, opposites": {[]entity.BoundOption{entity.Filter(points(1)), entity.Filter(points(2))}, []string{}},
+		"not of or":             {[]entity.BoundOption{entity.Filter(entity.Not(or))}, []string{"d"}},
+		"and in or":             {[]entity.BoundOption{entity.Filter(entity.Or(entity.And(points(3), entity.Eq(&f.Title, "td")), points(0)))}, []string{"a", "d"}},
+		"not and or":            {[]entity.BoundOption{entity.Filter(entity.Not(entity.And(points(0), entity.Exists(&f.Title))), entity.Or(points(0), points(1)))}, []string{"b"}},
 	} {
-		for from, q := range map[string]entity.Query[Task]{"query": s.Query(Task{Project: "p"}, c.opts...), "scan": s.Scan(c.opts...)} {
+		for from, q := range map[string]entity.Query[Task]{"query": s.Query(Task{Project: "p"}, ofQuery(c.opts)...), "scan": s.Scan(ofScan(c.opts)...)} {
 			got, err := q.Collect(t.Context())
 			require.NoError(t, err, name)
 			require.ElementsMatch(t, c.want, ids(got), "%s, %s", name, from)

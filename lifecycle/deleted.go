@@ -50,7 +50,7 @@ type DeletedItem[T any] struct {
 // more only if copies have expired. Errors: entity.ErrNotFound; *entity.InputError.
 func (d *Deleted[T]) Get(ctx context.Context, key T) (DeletedItem[T], error) {
 	c := core.Of(d)
-	found, err := copyQuery[T](c, listCopies(c, "Deleted.Get", reflect.ValueOf(key), opt.Spec{Strong: true})).First(ctx)
+	found, err := copyQuery[T](c, listCopies(c, "Deleted.Get", reflect.ValueOf(key), opt.Bounded{Select: opt.Select{Read: opt.Read{Strong: true}}})).First(ctx)
 	if errors.Is(err, entity.ErrNotFound) && sharesKeys(c.Schema) {
 		err = wrongCase(ctx, c, reflect.ValueOf(key))
 	}
@@ -60,7 +60,7 @@ func (d *Deleted[T]) Get(ctx context.Context, key T) (DeletedItem[T], error) {
 // wrongCase returns the error for a key without a copy: that of the newest copy if the stored key differs in case,
 // otherwise entity.ErrNotFound.
 func wrongCase(ctx context.Context, c *core.Core, key reflect.Value) error {
-	op, _ := plan.Begin(c.Schema, c.Table, "Deleted.Get", key, opt.Spec{})
+	op, _ := plan.Begin(c.Schema, c.Table, "Deleted.Get", key, opt.Write{})
 	return c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
 		it, err := plan.Newest(ctx, c.Runner, op, schema.CopyInfix, c.Runner.Clock())
 		if err == nil {
@@ -73,22 +73,24 @@ func wrongCase(ctx context.Context, c *core.Core, key reflect.Value) error {
 	})
 }
 
+// ListOption is accepted by [Deleted.List]: entity.Filter, entity.Limit, entity.MaxEvaluated, entity.MaxRequests,
+// entity.Consistent, entity.IncludeExpired.
+type ListOption interface{ opt.BoundedOption }
+
 // List reads the deleted copies of one item, newest first, at one request per MB. Expired copies are left out unless
-// entity.IncludeExpired is given. It takes no range condition; entity.Filter takes any other.
-func (d *Deleted[T]) List(key T, opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
+// entity.IncludeExpired is given.
+func (d *Deleted[T]) List(key T, opts ...ListOption) entity.Query[DeletedItem[T]] {
 	c := core.Of(d)
-	return copyQuery[T](c, listCopies(c, "Deleted.List", reflect.ValueOf(key), opt.Queries(opts)))
+	return copyQuery[T](c, listCopies(c, "Deleted.List", reflect.ValueOf(key), opt.Bounds(opts)))
 }
 
 // listCopies compiles the query of one item's deleted copies.
-func listCopies(c *core.Core, verb string, v reflect.Value, spec opt.Spec) *query.Plan {
+func listCopies(c *core.Core, verb string, v reflect.Value, spec opt.Bounded) *query.Plan {
 	if c.Err() != nil {
 		return core.Refused(c, verb)
 	}
-	spec.Desc = true
 	src := copiesSource(c, verb)
 	src.Lead, src.Base = append([]*schema.Attr{}, c.Schema.SK.Parts...), func(time.Time) expr.Cond { return expr.Cond{} }
-	src.Code, src.Other = plan.CodeOption, "the deleted copies of an item are read whole; put conditions into entity.Filter"
 	if _, parts, err := plan.Key(c.Schema, v); err == nil && len(c.Schema.Cased()) > 0 {
 		src.Own = func(it item.Item) (bool, error) {
 			err := plan.SameCase(c.Schema, parts, it)
@@ -101,10 +103,7 @@ func listCopies(c *core.Core, verb string, v reflect.Value, spec opt.Spec) *quer
 			src.Needs = append(src.Needs, a.Name)
 		}
 	}
-	if len(spec.Range) > 0 {
-		spec.Errs = append(spec.Errs, &entity.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: src.Other})
-	}
-	return query.Build(src, v, spec)
+	return query.Build(src, v, opt.Query{Bounded: spec, Order: opt.Order{Desc: true}})
 }
 
 // sharesKeys reports whether copies of items whose keys differ only in case can be stored under one key: if creating an
@@ -136,14 +135,13 @@ func (d *Deleted[T]) Query(partition T, opts ...entity.QueryOption) entity.Query
 // Scan reads the deleted copies of all items in the table, in no order, and costs a read of the whole table; see
 // entity.Store.Scan. entity.Filter restricts it by any attribute; entity.Limit, entity.Segments and cursors work as for
 // any scan.
-func (d *Deleted[T]) Scan(opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
+func (d *Deleted[T]) Scan(opts ...entity.ScanOption) entity.Query[DeletedItem[T]] {
 	c := core.Of(d)
 	if c.Err() != nil {
 		return copyQuery[T](c, core.Refused(c, "Deleted.Scan"))
 	}
 	src := tableSource(c, "Deleted.Scan", plan.InNamespace(c.Schema))
-	src.Scan = true
-	return copyQuery[T](c, query.Build(src, reflect.Value{}, opt.Queries(opts)))
+	return copyQuery[T](c, query.BuildScan(src, opt.Scans(opts)))
 }
 
 // Index is an index of deleted copies. The field with the role deleted_at is a part of its key. Current items have no
@@ -193,14 +191,13 @@ func (x *Index[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[D
 }
 
 // Scan reads every deleted copy in the index; see [Deleted.Scan].
-func (x *Index[T]) Scan(opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
+func (x *Index[T]) Scan(opts ...entity.ScanOption) entity.Query[DeletedItem[T]] {
 	c := core.Of(x)
 	if c.Err() != nil {
 		return copyQuery[T](c, core.Refused(c, "Deleted.Index.Scan"))
 	}
 	src := indexSource(c, x.x, "Deleted.Index.Scan")
-	src.Scan = true
-	return copyQuery[T](c, query.Build(src, reflect.Value{}, opt.Queries(opts)))
+	return copyQuery[T](c, query.BuildScan(src, opt.Scans(opts)))
 }
 
 // indexSource reads an index. Of this entity it holds deleted copies only, but other entities may have items in it.

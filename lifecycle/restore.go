@@ -16,22 +16,26 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
+// RestoreOption is accepted by Restore and RestoreCopy: entity.If, entity.Idempotent, versioned.Expect,
+// versioned.AnyVersion.
+type RestoreOption interface{ opt.RestoreOption }
+
 // Restore makes the newest deleted copy current again, under the next version, and returns the item. It composes every
 // key from the attributes and claims the unique values again. It costs two requests: a strongly consistent query and a
 // transaction. Errors: entity.ErrNotFound if there is nothing to restore; entity.ErrNotDeleted if the item exists, and
 // entity.ErrExists too if it also has a deleted copy; a *unique.ViolationError if another item has taken a unique
 // value; entity.ErrConditionFailed for conditions on the copy; a *versioned.ConflictError; entity.ErrConflict.
-func (d *Deleted[T]) Restore(ctx context.Context, key T, opts ...entity.WriteOption) (restored T, err error) {
+func (d *Deleted[T]) Restore(ctx context.Context, key T, opts ...RestoreOption) (restored T, err error) {
 	c := core.Of(d)
-	err = core.ItemOperation(c, newRestore(c, reflect.ValueOf(key), opt.Writes(opts), "")).Run(ctx, &restored)
+	err = core.ItemOperation(c, newRestore(c, reflect.ValueOf(key), opt.Restores(opts), "")).Run(ctx, &restored)
 	return restored, err
 }
 
 // RestoreCopy is [Deleted.Restore] for a copy that Get, List, Query or Scan returned. With versioned.Retain it also
 // reads the item's highest version, at two requests more, so that no version is used twice.
-func (d *Deleted[T]) RestoreCopy(ctx context.Context, chosen DeletedItem[T], opts ...entity.WriteOption) (restored T, err error) {
+func (d *Deleted[T]) RestoreCopy(ctx context.Context, chosen DeletedItem[T], opts ...RestoreOption) (restored T, err error) {
 	c := core.Of(d)
-	err = core.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Writes(opts))).Run(ctx, &restored)
+	err = core.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Restores(opts))).Run(ctx, &restored)
 	return restored, err
 }
 
@@ -42,19 +46,19 @@ func (d *Deleted[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(d)} }
 type Ops[T any] struct{ handle }
 
 // Restore is [Deleted.Restore] as a value.
-func (o Ops[T]) Restore(key T, opts ...entity.WriteOption) entity.Write[T] {
+func (o Ops[T]) Restore(key T, opts ...RestoreOption) entity.Write[T] {
 	c := core.Of(o)
-	return core.NewWrite[T](core.ItemOperation(c, newRestore(c, reflect.ValueOf(key), opt.Writes(opts), "")))
+	return core.NewWrite[T](core.ItemOperation(c, newRestore(c, reflect.ValueOf(key), opt.Restores(opts), "")))
 }
 
 // RestoreCopy is [Deleted.RestoreCopy] as a value.
-func (o Ops[T]) RestoreCopy(chosen DeletedItem[T], opts ...entity.WriteOption) entity.Write[T] {
+func (o Ops[T]) RestoreCopy(chosen DeletedItem[T], opts ...RestoreOption) entity.Write[T] {
 	c := core.Of(o)
-	return core.NewWrite[T](core.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Writes(opts))))
+	return core.NewWrite[T](core.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Restores(opts))))
 }
 
 // restoreCopy plans the restore of the copy of v that was deleted at deletedAt.
-func restoreCopy(c *core.Core, v reflect.Value, deletedAt time.Time, spec opt.Spec) *plan.Op {
+func restoreCopy(c *core.Core, v reflect.Value, deletedAt time.Time, spec opt.Restore) *plan.Op {
 	_, format := plan.DeletedAttr(c.Schema)
 	text, err := timeText(format, deletedAt)
 	if err != nil || deletedAt.IsZero() {
@@ -80,8 +84,8 @@ type foundCopy struct {
 
 // newRestore plans the restore of a deleted copy. chosen is the text of its time in the sort key; "" is the newest
 // copy.
-func newRestore(c *core.Core, v reflect.Value, spec opt.Spec, chosen string) *plan.Op {
-	op, user := plan.Begin(c.Schema, c.Table, "Restore", v, spec)
+func newRestore(c *core.Core, v reflect.Value, spec opt.Restore, chosen string) *plan.Op {
+	op, user := plan.Begin(c.Schema, c.Table, "Restore", v, opt.Write{Restore: spec})
 	if op.Err != nil {
 		return op
 	}

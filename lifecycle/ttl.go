@@ -41,14 +41,14 @@ type TTL struct{}
 // After replaces the after of [TTL], for a time to live that comes from a configuration. d is a number of whole seconds
 // greater than zero. entity.New refuses it for a struct without TTL, and for a store that exists with another one.
 func After(d time.Duration) entity.StoreOption {
-	return forStore{Do: func(s *opt.Spec) { s.After = &d }}
+	return forStore{Do: func(s *opt.Store) { s.After = &d }}
 }
 
 // NoExpiry is [After] for a configuration that sets no time to live: items expire only if the caller sets the
 // attribute. The table's time to live is enabled all the same. entity.New refuses it for a struct without TTL, together
 // with After, and for a store that exists without it.
 func NoExpiry() entity.StoreOption {
-	return forStore{Do: func(s *opt.Spec) { s.NoExpiry = true }}
+	return forStore{Do: func(s *opt.Store) { s.NoExpiry = true }}
 }
 
 type forStore = opt.ForStore

@@ -61,16 +61,16 @@ func TestTTL_AnExpiredItemIsGoneForEveryRead(t *testing.T) {
 
 	byScope, err := s.Index("byScope")
 	require.NoError(t, err)
-	for name, query := range map[string]func(...entity.QueryOption) entity.Query[Token]{
-		"Query":       func(o ...entity.QueryOption) entity.Query[Token] { return s.Query(Token{User: "u"}, o...) },
-		"Scan":        s.Scan,
-		"Index.Query": func(o ...entity.QueryOption) entity.Query[Token] { return byScope.Query(Token{Scope: "all"}, o...) },
-		"Index.Scan":  byScope.Scan,
+	for name, queries := range map[string][2]entity.Query[Token]{
+		"Query":       {s.Query(Token{User: "u"}), s.Query(Token{User: "u"}, entity.IncludeExpired())},
+		"Scan":        {s.Scan(), s.Scan(entity.IncludeExpired())},
+		"Index.Query": {byScope.Query(Token{Scope: "all"}), byScope.Query(Token{Scope: "all"}, entity.IncludeExpired())},
+		"Index.Scan":  {byScope.Scan(), byScope.Scan(entity.IncludeExpired())},
 	} {
-		one, err := query().One(t.Context())
+		one, err := queries[0].One(t.Context())
 		require.NoError(t, err, name)
 		require.Equal(t, "live", one.ID, name)
-		n, err := query(entity.IncludeExpired()).Count(t.Context())
+		n, err := queries[1].Count(t.Context())
 		require.NoError(t, err, name)
 		require.Equal(t, 2, n, name)
 	}

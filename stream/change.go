@@ -14,7 +14,7 @@ import (
 type Source[T any] interface {
 	core.Holder
 	// Get is what makes a handle one of items, and of T.
-	Get(ctx context.Context, key T, opts ...entity.ReadOption) (T, error)
+	Get(ctx context.Context, key T, opts ...entity.GetOption) (T, error)
 }
 
 // Change is a record that belongs to entity T: one write to its current item, or to an event, snapshot or deleted copy

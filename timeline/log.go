@@ -77,7 +77,7 @@ func NewLog(db *entity.DB, l Log) (*LogView, error) {
 			return v, nil
 		}
 	}
-	s, err := entity.New[manifest](db, entity.Named("TimelineLog-"+l.Name), forStore{Do: func(o *opt.Spec) { o.Derived = true }}) // of feeds alone: nothing is stored
+	s, err := entity.New[manifest](db, entity.Named("TimelineLog-"+l.Name), forStore{Do: func(o *opt.Store) { o.Derived = true }}) // of feeds alone: nothing is stored
 	if err != nil {
 		return nil, err
 	}

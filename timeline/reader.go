@@ -91,7 +91,7 @@ func (v *view) readMeta(ctx context.Context) (meta Meta, err error) {
 }
 
 // manifest reads what there is about the view; it is empty for one that was never built.
-func (v *view) manifest(ctx context.Context, opts ...entity.ReadOption) (*manifest, error) {
+func (v *view) manifest(ctx context.Context, opts ...entity.GetOption) (*manifest, error) {
 	m, err := v.manifests.Get(ctx, manifest{View: v.Name}, opts...)
 	if errors.Is(err, entity.ErrNotFound) {
 		return &manifest{}, nil

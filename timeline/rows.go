@@ -120,7 +120,7 @@ func typedPage[K comparable, S any](p Page[anyRow]) Page[Row[K, S]] {
 type rows interface {
 	// put stores a row unless a builder with a higher fence has.
 	put(ctx context.Context, generation string, fence int64, g *folded) error
-	get(ctx context.Context, generation, group string, opts ...entity.ReadOption) (*folded, error)
+	get(ctx context.Context, generation, group string, opts ...entity.GetOption) (*folded, error)
 	// all yields the rows of a generation in the order of their groups.
 	all(ctx context.Context, generation string, opts ...entity.QueryOption) iter.Seq2[*folded, error]
 	// list is all with a part of each row only.
@@ -146,7 +146,7 @@ func (s rowStore[K, S]) put(ctx context.Context, generation string, fence int64,
 	return err
 }
 
-func (s rowStore[K, S]) get(ctx context.Context, generation, group string, opts ...entity.ReadOption) (*folded, error) {
+func (s rowStore[K, S]) get(ctx context.Context, generation, group string, opts ...entity.GetOption) (*folded, error) {
 	r, err := s.store.Get(ctx, stored[K, S]{Generation: generation, Group: group}, opts...)
 	return r.folded(), err
 }

@@ -150,13 +150,13 @@ type stores struct {
 func itemOptions(f Projection[any, any], what string) []entity.StoreOption {
 	return []entity.StoreOption{
 		entity.Named("Timeline" + what + "-" + f.Name),
-		forStore{Do: func(o *opt.Spec) { o.Table, o.Own, o.Derived = f.Table, true, true }},
+		forStore{Do: func(o *opt.Store) { o.Table, o.Own, o.Derived = f.Table, true, true }},
 	}
 }
 
 // rowOptions declare the rows of a view.
 func rowOptions(f Projection[any, any]) []entity.StoreOption {
-	return append(itemOptions(f, ""), forStore{Do: func(o *opt.Spec) {
+	return append(itemOptions(f, ""), forStore{Do: func(o *opt.Store) {
 		if f.Retention > 0 {
 			o.After = &f.Retention
 		}
@@ -177,13 +177,13 @@ func open(db *entity.DB, f Projection[any, any], rows rows) (s stores, err error
 }
 
 type (
-	forStore = opt.ForStore
-	forWrite = opt.ForWrite
+	forStore  = opt.ForStore
+	forCreate = opt.ForCreate
 )
 
 // fenced marks a write as one that may be sent again after a lost answer. Its condition is on the fence, which only
 // grows, so that it fails for ever once another builder has written; and a builder writes an item no second time before
 // the first write has ended. The manifest is never removed, so that creating it twice is refused.
-func fenced() entity.WriteOption {
-	return forWrite{Do: func(o *opt.Spec) { o.SoleWriter = true }}
+func fenced() entity.DeliveryOption {
+	return forCreate{Do: func(o *opt.Create) { o.SoleWriter = true }}
 }

@@ -15,11 +15,11 @@ import (
 )
 
 // AppendOption is accepted by Append and AppendAll: [WithoutCurrent], entity.If.
-type AppendOption interface{ opt.Append }
+type AppendOption interface{ opt.AppendOption }
 
 // WithoutCurrent skips the read of the current item after an applied append.
 func WithoutCurrent() AppendOption {
-	return forAppend{Do: func(s *opt.Spec) { s.NoReturn = true }}
+	return forAppend{Do: func(s *opt.Append) { s.NoReturn = true }}
 }
 
 // Reason is why an append was not applied to the current item.
@@ -130,15 +130,9 @@ func result[T any](c *core.Core, o outcome) (Result[T], error) {
 }
 
 // conditions resolves the options of an append.
-func conditions(c *core.Core, spec opt.Spec) (expr.Cond, error) {
-	if len(spec.Errs) > 0 {
-		return expr.Cond{}, &plan.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: spec.Errs[0].Error()}
-	}
-	if spec.Old != nil {
-		return expr.Cond{}, &plan.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: "Returning is not for Append, whose result has the stored event where that matters"}
-	}
-	if spec.Expect != nil || spec.Any {
-		return expr.Cond{}, &plan.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: "a time series has no version to expect"}
+func conditions(c *core.Core, spec opt.Append) (expr.Cond, error) {
+	if err := spec.Err(); err != nil {
+		return expr.Cond{}, &plan.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
 	}
 	return plan.Conditions(c.Schema, spec.If)
 }
@@ -157,7 +151,7 @@ type appendOp struct {
 	user expr.Cond
 }
 
-func newAppend(c *core.Core, e *events, v reflect.Value, spec opt.Spec) *plan.Op {
+func newAppend(c *core.Core, e *events, v reflect.Value, spec opt.Append) *plan.Op {
 	op := &plan.Op{Verb: "Append", Schema: c.Schema, Table: c.Table, Folds: true}
 	ev, err := newEvent(c, e, v)
 	if err != nil {

@@ -26,7 +26,7 @@ func (s *Series[T]) History(key T, opts ...entity.QueryOption) entity.Query[T] {
 }
 
 // history compiles the query of a series' events.
-func history(c *core.Core, e *events, verb string, key reflect.Value, spec opt.Spec) *query.Plan {
+func history(c *core.Core, e *events, verb string, key reflect.Value, spec opt.Query) *query.Plan {
 	if c.Err() != nil {
 		return core.Refused(c, verb)
 	}
@@ -67,8 +67,8 @@ func (s *Series[T]) At(ctx context.Context, key T, t time.Time) (T, error) {
 	if !s.e.ordersByTime() {
 		return none, c.Wrap("At", "", &entity.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Field: s.e.orderBy.Field, Problem: "At needs an orderBy that is a time; use History with Le, Desc and First"})
 	}
-	return core.NewItemQuery[T](c, history(c, s.e, "At", reflect.ValueOf(key), opt.Spec{
-		Desc: true, Strong: true,
-		Range: []opt.Cond{{Op: expr.Le, Target: opt.Target{Attr: s.e.orderBy.Name}, Values: []any{t}}},
+	return core.NewItemQuery[T](c, history(c, s.e, "At", reflect.ValueOf(key), opt.Query{
+		Bounded: opt.Bounded{Select: opt.Select{Read: opt.Read{Strong: true}}},
+		Order:   opt.Order{Desc: true, Range: []opt.Cond{{Op: expr.Le, Target: opt.Target{Attr: s.e.orderBy.Name}, Values: []any{t}}}},
 	})).First(ctx)
 }

@@ -25,7 +25,7 @@ type Series[T any] struct {
 // New declares the time series T on db. A second call returns another handle of the same series. It sends no requests.
 // The error joins an *entity.SchemaError for every mistake in T's declarations.
 func New[T any](db *entity.DB, opts ...entity.StoreOption) (*Series[T], error) {
-	asSeries := forStore{Do: func(s *opt.Spec) { s.Handle = constructor }}
+	asSeries := forStore{Do: func(s *opt.Store) { s.Handle = constructor }}
 	store, err := entity.New[T](db, append(opts[:len(opts):len(opts)], asSeries)...)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (s *Series[T]) opened() *Series[T] {
 }
 
 // Get returns the current item; see entity.Store.Get.
-func (s *Series[T]) Get(ctx context.Context, key T, opts ...entity.ReadOption) (T, error) {
+func (s *Series[T]) Get(ctx context.Context, key T, opts ...entity.GetOption) (T, error) {
 	return s.opened().store.Get(ctx, key, opts...)
 }
 

@@ -26,7 +26,7 @@ type Lookup[T any] struct {
 // Store is the handle of a constraint's entity: an *entity.Store[T] or a *timeseries.Series[T].
 type Store[T any] interface {
 	core.Holder
-	Get(ctx context.Context, key T, opts ...entity.ReadOption) (T, error)
+	Get(ctx context.Context, key T, opts ...entity.GetOption) (T, error)
 }
 
 // Of opens the constraint that T declares under name. The error is an *entity.SchemaError if there is none.

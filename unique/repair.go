@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -52,7 +51,7 @@ func count(findings []Finding) string {
 // Use it for tables that other programs have written to, and after a constraint was declared for existing items. It can be
 // stopped at any time and run again; what it did until then is in the result, together with the error. It costs what Verify
 // costs, and a few reads and a transaction for every finding.
-func (l *Lookup[T]) Repair(ctx context.Context, opts ...entity.QueryOption) (Repaired, error) {
+func (l *Lookup[T]) Repair(ctx context.Context, opts ...VerifyOption) (Repaired, error) {
 	c := core.Of(l)
 	if err := c.Err(); err != nil {
 		return Repaired{}, c.Wrap("Repair", "", err)
@@ -60,7 +59,7 @@ func (l *Lookup[T]) Repair(ctx context.Context, opts ...entity.QueryOption) (Rep
 	v := newVerification(c, l.k)
 	var done Repaired
 	err := c.Measure(ctx, "Repair", "", func(ctx context.Context) error {
-		err := v.run(ctx, opt.Queries(opts))
+		err := v.run(ctx, opt.Verifies(opts))
 		if done.Report = v.report; err != nil {
 			return err
 		}

@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/expr"
@@ -72,6 +70,9 @@ func (r Report) String() string {
 	return fmt.Sprintf("%d items, %d sentinels, %d unreadable: %s", r.Items, r.Sentinels, r.Unreadable, count(r.Findings))
 }
 
+// VerifyOption is accepted by Verify and Repair: entity.Segments.
+type VerifyOption interface{ opt.VerifyOption }
+
 // Verify scans the table and compares the values of items with their sentinels, in both directions. A value that does not
 // agree is read again, sentinel and items in one transaction, so writes at the same time are not reported as damage. With
 // unique:"reserve" of package lifecycle, the newest deleted copy of an item has its value too. Expired sentinels and copies
@@ -79,13 +80,13 @@ func (r Report) String() string {
 //
 // Verify writes nothing. It costs a strongly consistent scan, one read for every sentinel and one for the sentinel of every
 // item, in batches of 100, and a few reads for each value that does not agree.
-func (l *Lookup[T]) Verify(ctx context.Context, opts ...entity.QueryOption) (Report, error) {
+func (l *Lookup[T]) Verify(ctx context.Context, opts ...VerifyOption) (Report, error) {
 	c := core.Of(l)
 	if err := c.Err(); err != nil {
 		return Report{}, c.Wrap("Verify", "", err)
 	}
 	v := newVerification(c, l.k)
-	spec := opt.Queries(opts)
+	spec := opt.Verifies(opts)
 	err := c.Measure(ctx, "Verify", "", func(ctx context.Context) error { return v.run(ctx, spec) })
 	return v.report, err
 }
@@ -106,15 +107,11 @@ func newVerification(c *core.Core, k *constraint) *verification {
 // batch is how many items are compared at a time.
 const batch = 100
 
-func (v *verification) run(ctx context.Context, spec opt.Spec) error {
-	if only := (opt.Spec{Segments: spec.Segments, Errs: spec.Errs}); !reflect.DeepEqual(spec, only) {
-		return &entity.InputError{Code: plan.CodeOption, Type: v.s.Type.String(), Problem: "Verify and Repair take no option but Segments"}
-	}
-	spec.Strong = true
-	p := query.Build(query.Source{
-		Schema: v.s, Table: v.c.Table, PK: v.s.PK, SK: v.s.SK, Verb: "Verify", Scan: true,
+func (v *verification) run(ctx context.Context, spec opt.Verify) error {
+	p := query.BuildScan(query.Source{
+		Schema: v.s, Table: v.c.Table, PK: v.s.PK, SK: v.s.SK, Verb: "Verify",
 		Code: plan.CodeOption, Base: func(time.Time) expr.Cond { return v.relevant() },
-	}, reflect.Value{}, spec)
+	}, opt.Scan{Bounded: opt.Bounded{Select: opt.Select{Read: opt.Read{Mistakes: spec.Mistakes, Strong: true}}}, Parallel: spec.Parallel})
 	p.Runner, p.Cursor = v.c.Runner, v.c.Cursor
 	var items []item.Item
 	for it, err := range p.All(ctx) {

@@ -26,9 +26,9 @@ func damaged(t *testing.T, b *bed, attr string, make func(id string) error) {
 	for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
 		require.NoError(t, make(id))
 	}
-	b.remove(t, b.sentinel(t, "value-a")) // a claims nothing
-	b.remove(t, b.item(t, "b"))           // the sentinel of b stands alone
-	wrongOwner := b.sentinel(t, "value-c")  // and names b instead of c
+	b.remove(t, b.sentinel(t, "value-a"))  // a claims nothing
+	b.remove(t, b.item(t, "b"))            // the sentinel of b stands alone
+	wrongOwner := b.sentinel(t, "value-c") // and names b instead of c
 	orphan := b.sentinel(t, "value-b")
 	wrongOwner["_entity_pk"], wrongOwner["_entity_sk"] = orphan["_entity_pk"], orphan["_entity_sk"]
 	b.put(t, wrongOwner)
@@ -261,19 +261,17 @@ func TestVerify_NeverShowsAValue(t *testing.T) {
 	require.NotContains(t, fmt.Sprintf("%v %+v %v", r, done.Report, errors.Unwrap(err)), "hush")
 }
 
-func TestVerify_TakesNoOptionButSegments(t *testing.T) {
+func TestVerify_RefusesNoSegments(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, "pk", "sk")
 	_, l := prepare[Person](t, b, "email")
 	b.wire.Reset()
-	for _, o := range []entity.QueryOption{entity.Desc(), entity.Limit(1), entity.Consistent(), entity.Segments(0)} {
-		_, err := l.Verify(t.Context(), o)
-		var bad *entity.InputError
-		require.ErrorAs(t, err, &bad)
-		require.Equal(t, "EDD-9108", bad.Code)
-		_, err = l.Repair(t.Context(), o)
-		require.ErrorAs(t, err, &bad)
-	}
+	_, err := l.Verify(t.Context(), entity.Segments(0))
+	var bad *entity.InputError
+	require.ErrorAs(t, err, &bad)
+	require.Equal(t, "EDD-9108", bad.Code)
+	_, err = l.Repair(t.Context(), entity.Segments(0))
+	require.ErrorAs(t, err, &bad)
 	require.Empty(t, b.wire.Requests())
 }
 

@@ -82,17 +82,24 @@ type ConflictError = plan.ConflictError
 // Expect makes a write fail with a *[ConflictError] unless the item has version n. Version 0 is that of an item written
 // before the struct had versions, or written with the version 0. Update, Modify, Put, Upsert, Delete, Revert and
 // lifecycle.Restore of structs that declare [Lock] or [Retain] accept it. It overrides the version in the given struct.
-func Expect(n int64) entity.WriteOption {
-	return forWrite{Do: func(s *opt.Spec) { s.Expect = &n }}
+func Expect(n int64) Expectation {
+	return forRestore{Do: func(s *opt.Restore) { s.Expect = &n }}
 }
 
 // AnyVersion makes a write expect no version, whatever version the given struct holds; see [Lock]. It is accepted where
 // [Expect] is; the two exclude each other.
-func AnyVersion() entity.WriteOption {
-	return forWrite{Do: func(s *opt.Spec) { s.Any = true }}
+func AnyVersion() Expectation {
+	return forRestore{Do: func(s *opt.Restore) { s.Any = true }}
 }
 
-type forWrite = opt.ForWrite
+type forRestore = opt.ForRestore
+
+// Expectation is the version that a write expects: [Expect] or [AnyVersion]. Every write over a stored item accepts it,
+// and lifecycle.Restore.
+type Expectation interface {
+	entity.WriteOption
+	opt.RestoreOption
+}
 
 // Record returns the declaration for the schema lock.
 func (*lock) Record(*schema.Schema) schema.Record { return schema.Record{Name: "versioned.Lock"} }

@@ -200,17 +200,14 @@ func fieldValue(v reflect.Value, index []int) any {
 	return fv.Interface()
 }
 
-// WriteOption is accepted by [History.Revert]: entity.If, [Expect].
-type WriteOption = entity.WriteOption
-
 // Revert gives the item the content of version n, as a new version, and returns it. It does not change key parts,
 // fields that are immutable, set once or set by the library, and attributes that T does not have. The write is an
 // Update of every other field that differs: planned from the item as read, guarded, and planned again after a lost
 // race. It costs the reads of [History.Get] and an Update. Errors: entity.ErrNotFound if there is no such item or
 // version, and entity.ErrDeleted too if the item can be restored; a *[ConflictError]; a *unique.ViolationError;
 // entity.ErrConditionFailed.
-func (h *History[T]) Revert(ctx context.Context, key T, n int64, opts ...WriteOption) (stored T, err error) {
-	err = revert(core.Of(h), reflect.ValueOf(key), n, opt.Writes(opts)).Run(ctx, &stored)
+func (h *History[T]) Revert(ctx context.Context, key T, n int64, opts ...entity.WriteOption) (stored T, err error) {
+	err = revert(core.Of(h), reflect.ValueOf(key), n, core.Returning(core.Of(h), opt.Writes(opts))).Run(ctx, &stored)
 	return stored, err
 }
 
@@ -221,12 +218,12 @@ func (h *History[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(h)} }
 type Ops[T any] struct{ handle }
 
 // Revert is [History.Revert] as a value.
-func (o Ops[T]) Revert(key T, n int64, opts ...WriteOption) entity.Write[T] {
-	return core.NewWrite[T](revert(core.Of(o), reflect.ValueOf(key), n, opt.Writes(opts)))
+func (o Ops[T]) Revert(key T, n int64, opts ...entity.WriteOption) entity.Write[T] {
+	return core.NewWrite[T](revert(core.Of(o), reflect.ValueOf(key), n, core.Returning(core.Of(o), opt.Writes(opts))))
 }
 
 // revert returns the operation that gives an item the content of version n.
-func revert(c *core.Core, key reflect.Value, n int64, spec opt.Spec) *core.Operation {
+func revert(c *core.Core, key reflect.Value, n int64, spec opt.Write) *core.Operation {
 	op := plan.NewRevert(c.Schema, c.Table, key, spec)
 	if op.Err == nil {
 		op.Prepare = func(ctx context.Context, r plan.Reader, in *plan.Input) error {

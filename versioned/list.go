@@ -20,34 +20,38 @@ import (
 )
 
 // WithCurrent makes [History.List] include the current state.
-func WithCurrent() entity.QueryOption {
-	return forQuery{Do: func(s *opt.Spec) { s.Current = true }}
+func WithCurrent() ListOption {
+	return forList{Do: func(s *opt.List) { s.Current = true }}
 }
 
-type forQuery = opt.ForQuery
+type forList = opt.ForList
+
+// ListOption is accepted by [History.List]: a condition on the version field, entity.Desc, entity.Limit, entity.Filter,
+// entity.IncludeExpired, [WithCurrent].
+type ListOption interface{ opt.ListOption }
 
 // List reads the past states of the item with key's primary key in the order of their versions, newest first with
 // entity.Desc. [WithCurrent] adds the current state. A condition on the version field bounds the versions; other
 // conditions go into entity.Filter. Expired snapshots are left out unless entity.IncludeExpired is given. All reads are
 // strongly consistent: of the current item and the deleted copies once per run or page, and of the snapshots one
 // request per MB.
-func (h *History[T]) List(key T, opts ...entity.QueryOption) entity.Query[Version[T]] {
+func (h *History[T]) List(key T, opts ...ListOption) entity.Query[Version[T]] {
 	c := core.Of(h)
-	return core.NewQuery[Version[T]](newList(c, reflect.ValueOf(key), opt.Queries(opts)), decode[T](c))
+	return core.NewQuery[Version[T]](newList(c, reflect.ValueOf(key), opt.Lists(opts)), decode[T](c))
 }
 
 // list reads the versions of an item. It implements core.Reading.
 type list struct {
 	c         *core.Core
 	op        *plan.Op
-	spec      opt.Spec
+	spec      opt.List
 	low, high int64
 	limit     int
 	filter    expr.Cond
 	err       error
 }
 
-func newList(c *core.Core, key reflect.Value, spec opt.Spec) *list {
+func newList(c *core.Core, key reflect.Value, spec opt.List) *list {
 	l := &list{c: c, spec: spec, high: maxVersion}
 	if l.op, l.err = newOp(c, "History.List", key); l.err == nil {
 		l.err = l.build()
@@ -60,11 +64,8 @@ func (l *list) fail(format string, args ...any) error {
 }
 
 func (l *list) build() (err error) {
-	switch s := l.spec; {
-	case len(s.Errs) > 0:
-		return l.fail("%v", s.Errs[0])
-	case s.Evaluate != nil || s.Requests != nil || s.Segments != nil || s.Scanned != nil || s.Keep != nil:
-		return l.fail("a list of versions takes Desc, Limit, Filter, IncludeExpired, WithCurrent and conditions on the version")
+	if err := l.spec.Err(); err != nil {
+		return l.fail("%v", err)
 	}
 	if l.limit, err = plan.Bound(l.c.Schema, "Limit", l.spec.Limit); err != nil {
 		return err

@@ -207,8 +207,6 @@ func TestLock_MistakesAreFoundBeforeARequest(t *testing.T) {
 	_, err = counted.Put(t.Context(), countedOnly{ID: "a"}, versioned.AnyVersion())
 	require.ErrorAs(t, err, &input)
 	require.Equal(t, "EDD-9108", input.Code)
-	_, err = below.Create(t.Context(), negative{ID: "a"}, versioned.AnyVersion())
-	require.ErrorAs(t, err, &input)
 	_, err = below.Put(t.Context(), negative{ID: "a"}, versioned.AnyVersion(), versioned.Expect(1))
 	require.ErrorAs(t, err, &input)
 	_, err = below.Put(t.Context(), negative{ID: "a", Version: -1})

@@ -20,21 +20,36 @@ func TestBounds_BeyondWhatDynamoDBCountsAreMistakes(t *testing.T) {
 	large := math.MaxInt32
 	above := large
 	above++ // negative where int has 32 bits
-	for name, option := range map[string]func(int) entity.QueryOption{
-		"Limit": entity.Limit, "MaxEvaluated": entity.MaxEvaluated, "MaxRequests": entity.MaxRequests, "Segments": entity.Segments,
+	verify := func(o unique.VerifyOption) error {
+		_, err := entity.Must(unique.Of(s, "email")).Verify(t.Context(), o)
+		return err
+	}
+	for name, option := range map[string]func(int) entity.ScanOption{
+		"Limit":        func(n int) entity.ScanOption { return entity.Limit(n) },
+		"MaxEvaluated": func(n int) entity.ScanOption { return entity.MaxEvaluated(n) },
+		"MaxRequests":  func(n int) entity.ScanOption { return entity.MaxRequests(n) },
+		"Segments":     func(n int) entity.ScanOption { return entity.Segments(n) },
 	} {
 		for _, n := range []int{math.MinInt, -1, 0, above, math.MaxInt} {
 			var input *entity.InputError
 			_, err := s.Scan(option(n)).Page(t.Context(), "")
 			require.ErrorAs(t, err, &input, "%s(%d)", name, n)
 			require.Equal(t, "EDD-9108", input.Code)
-			_, err = entity.Must(unique.Of(s, "email")).Verify(t.Context(), option(n))
-			require.ErrorAs(t, err, &input, "%s(%d)", name, n)
-			for _, q := range []interface{ String() string }{
-				s.Query(Kept{ID: "a"}, option(n)),
-				entity.Must(lifecycle.Of(s)).List(Kept{ID: "a"}, option(n)), entity.Must(versioned.Of(s)).List(Kept{ID: "a"}, option(n)),
-			} {
-				require.Contains(t, q.String(), "EDD-9108", "%s(%d)", name, n)
+			var plans []interface{ String() string }
+			if o, ok := option(n).(unique.VerifyOption); ok {
+				require.ErrorAs(t, verify(o), &input, "%s(%d)", name, n)
+			}
+			if o, ok := option(n).(entity.QueryOption); ok {
+				plans = append(plans, s.Query(Kept{ID: "a"}, o))
+			}
+			if o, ok := option(n).(lifecycle.ListOption); ok {
+				plans = append(plans, entity.Must(lifecycle.Of(s)).List(Kept{ID: "a"}, o))
+			}
+			if o, ok := option(n).(versioned.ListOption); ok {
+				plans = append(plans, entity.Must(versioned.Of(s)).List(Kept{ID: "a"}, o))
+			}
+			for _, p := range plans {
+				require.Contains(t, p.String(), "EDD-9108", "%s(%d)", name, n)
 			}
 		}
 		if name != "Segments" {

@@ -29,7 +29,7 @@ var functions = map[string][]any{
 	"entity.ListPrepend": {entity.ListPrepend[[]int]}, "entity.Returning": {entity.Returning[Plain]}, "entity.Elem": {entity.Elem[[]int]}, "entity.Inside": {entity.Inside[int, Plain]},
 	"entity.MapEntry": {entity.MapEntry[map[string]int]}, "entity.Attr": {entity.Attr[int]},
 	"entity.Unconditional": {entity.Unconditional}, "entity.Consistent": {entity.Consistent}, "entity.Desc": {entity.Desc}, "entity.Idempotent": {entity.Idempotent},
-	"entity.Filter": {entity.Filter}, "entity.If": {entity.If}, "entity.IncludeExpired": {entity.IncludeExpired}, "entity.KeepImage": {entity.KeepImage},
+	"entity.Filter": {entity.Filter}, "entity.If": {entity.If}, "entity.IncludeExpired": {entity.IncludeExpired}, "entity.KeepImage": {entity.KeepImage}, "entity.FromImage": {entity.FromImage},
 	"entity.Limit": {entity.Limit}, "entity.MaxEvaluated": {entity.MaxEvaluated}, "entity.MaxRequests": {entity.MaxRequests}, "entity.Named": {entity.Named},
 	"entity.OnProgress": {entity.OnProgress}, "entity.OnPage": {entity.OnPage}, "entity.Segments": {entity.Segments},
 
@@ -101,7 +101,8 @@ var exempt = map[string]string{
 	"timeline.SourceOption": "a function", "entity.Number": "a constraint", "entity.Client": "an interface", "entity.BackupClient": "an interface",
 	"entity.Op": "an interface", "entity.Write": "an interface", "entity.Query": "an interface", "entity.CollectionPart": "an interface", "entity.GetOp": "an interface", "entity.BatchOp": "an interface",
 	"entity.ReadOption": "an interface", "entity.QueryOption": "an interface", "entity.WriteOption": "an interface", "entity.UpdateOption": "an interface", "entity.StoreOption": "an interface",
-	"entity.BatchOption": "an interface", "entity.PurgeOption": "an interface", "timeseries.AppendOption": "an interface", "versioned.WriteOption": "an interface",
+	"entity.BatchOption": "an interface", "entity.PurgeOption": "an interface", "timeseries.AppendOption": "an interface", "versioned.Expectation": "an interface", "versioned.ListOption": "an interface", "lifecycle.RestoreOption": "an interface", "lifecycle.ListOption": "an interface", "unique.VerifyOption": "an interface",
+	"entity.GetOption": "an interface", "entity.ScanOption": "an interface", "entity.SelectOption": "an interface", "entity.BoundOption": "an interface", "entity.OrderOption": "an interface", "entity.SegmentsOption": "an interface", "entity.CreateOption": "an interface", "entity.DeliveryOption": "an interface", "entity.GuardOption": "an interface",
 }
 
 // opened are handles of a database without a client, which are called with nothing too.

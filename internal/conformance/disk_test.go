@@ -169,21 +169,21 @@ type Dustbin struct {
 }
 
 type binSeconds struct {
-	_ entity.Key `name:"Deleted" pk:"$#{id}" sk:"$"`
+	_ entity.Key `name:"Bin" pk:"$#{id}" sk:"$"`
 	_ lifecycle.SoftDelete
 	Dustbin
 	Gone time.Time `dynamodbav:"gone,omitempty" entity:"deleted_at,time=s"`
 }
 
 type binUnix struct {
-	_ entity.Key `name:"Deleted" pk:"$#{id}" sk:"$"`
+	_ entity.Key `name:"Bin" pk:"$#{id}" sk:"$"`
 	_ lifecycle.SoftDelete
 	Dustbin
 	Gone time.Time `dynamodbav:"gone,omitempty" entity:"deleted_at,time=unix"`
 }
 
 type binMillis struct {
-	_ entity.Key `name:"Deleted" pk:"$#{id}" sk:"$"`
+	_ entity.Key `name:"Bin" pk:"$#{id}" sk:"$"`
 	_ lifecycle.SoftDelete
 	Dustbin
 	Gone *time.Time `dynamodbav:"gone,omitempty" entity:"deleted_at,time=unixms"`

@@ -87,7 +87,7 @@ func TestHistory_ListIsOrderedBoundedFilteredAndPaged(t *testing.T) {
 	t.Parallel()
 	_, h, key := lived(t, 7)
 	f := fields[kept]()
-	list := func(opts ...entity.QueryOption) string {
+	list := func(opts ...versioned.ListOption) string {
 		got, err := h.List(key, opts...).Collect(t.Context())
 		require.NoError(t, err)
 		n, err := h.List(key, opts...).Count(t.Context())
@@ -95,7 +95,7 @@ func TestHistory_ListIsOrderedBoundedFilteredAndPaged(t *testing.T) {
 		require.Equal(t, len(got), n)
 		return numbers(got)
 	}
-	for want, opts := range map[string][]entity.QueryOption{
+	for want, opts := range map[string][]versioned.ListOption{
 		"1 2 3 4 5 6":   nil,
 		"6 5 4 3 2 1":   {entity.Desc()},
 		"1 2 3 4 5 6 7": {versioned.WithCurrent()},
@@ -114,7 +114,7 @@ func TestHistory_ListIsOrderedBoundedFilteredAndPaged(t *testing.T) {
 		require.Equal(t, want, list(opts...))
 	}
 	require.Empty(t, list(entity.Gt(&f.Version, 100)))
-	for _, opts := range [][]entity.QueryOption{{entity.Limit(0)}, {entity.MaxEvaluated(5)}, {entity.Eq(&f.Name, "x")}, {entity.Segments(2)}} {
+	for _, opts := range [][]versioned.ListOption{{entity.Limit(0)}, {entity.Eq(&f.Name, "x")}} {
 		_, err := h.List(key, opts...).Collect(t.Context())
 		require.NotEmpty(t, inputCode(err))
 	}
@@ -131,14 +131,14 @@ func TestHistory_PagesTogetherAreTheListAndCursorsAreBoundToIt(t *testing.T) {
 	t.Parallel()
 	b, h, key := lived(t, 7)
 	f := fields[kept]()
-	for _, opts := range [][]entity.QueryOption{
+	for _, opts := range [][]versioned.ListOption{
 		nil, {entity.Desc()}, {versioned.WithCurrent()}, {versioned.WithCurrent(), entity.Desc()}, {entity.Filter(entity.Ne(&f.Name, "v3"))}, {entity.Ge(&f.Version, 2)},
 	} {
 		whole, err := h.List(key, opts...).Collect(t.Context())
 		require.NoError(t, err)
 		for limit := 1; limit <= 8; limit++ {
 			var got []versioned.Version[kept]
-			q, after := h.List(key, append([]entity.QueryOption{entity.Limit(limit)}, opts...)...), ""
+			q, after := h.List(key, append([]versioned.ListOption{entity.Limit(limit)}, opts...)...), ""
 			for pages := 0; ; pages++ {
 				require.Less(t, pages, 10)
 				page, err := q.Page(t.Context(), after)
@@ -185,10 +185,10 @@ func TestHistory_ListReadsOnOverManyPages(t *testing.T) {
 	_, err := b.back.Restore(t.Context(), key)           // 11
 	require.NoError(t, err)
 	for _, c := range []struct {
-		opts []entity.QueryOption
+		opts []versioned.ListOption
 		want string
 	}{
-		{nil, "1 2 3 4 5 6 7 8 9 10"}, {[]entity.QueryOption{entity.Desc(), versioned.WithCurrent()}, "11 10 9 8 7 6 5 4 3 2 1"},
+		{nil, "1 2 3 4 5 6 7 8 9 10"}, {[]versioned.ListOption{entity.Desc(), versioned.WithCurrent()}, "11 10 9 8 7 6 5 4 3 2 1"},
 	} {
 		b.l.sent()
 		got, err := h.List(key, c.opts...).Collect(t.Context())

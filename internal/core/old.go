@@ -11,13 +11,13 @@ import (
 
 // Returning is spec for a verb that knows the item before its write: what entity.Returning asks for is filled in when the
 // write has been applied.
-func Returning(c *Core, spec opt.Spec) opt.Spec {
+func Returning(c *Core, spec opt.Write) opt.Write {
 	if spec.Old == nil {
 		return spec
 	}
 	dst := reflect.ValueOf(spec.Old)
 	if dst.Type() != reflect.PointerTo(c.Schema.Type) {
-		spec.Errs = append(spec.Errs, fmt.Errorf("Returning takes a pointer to a %s, not a %T", c.Schema.Type, spec.Old))
+		spec.Add(fmt.Errorf("Returning takes a pointer to a %s, not a %T", c.Schema.Type, spec.Old))
 		return spec
 	}
 	spec.Was = func(it map[string]types.AttributeValue) error {

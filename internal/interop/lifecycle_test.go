@@ -205,7 +205,7 @@ func recorded[T any](t *testing.T, r *replay, h *versioned.History[T], st step, 
 		require.NoError(t, errors.Join(json.Unmarshal(st.Outcome.OK, &page)))
 		list = page.Items
 	}
-	opts := []entity.QueryOption{}
+	opts := []versioned.ListOption{}
 	if st.Args.Reverse {
 		opts = append(opts, entity.Desc())
 	}

@@ -1,5 +1,7 @@
-// Package opt seals the option interfaces of the public packages: their methods are unexported here and reach other
-// packages only by embedding one of the For types. What options ask for is collected in a Spec.
+// Package opt seals the option interfaces of the public packages and collects what options ask for. Each family of verbs
+// has a struct of its own, so that a verb cannot be given an option that it would have to refuse. The methods of an option
+// are unexported here; other packages make options by embedding one of the For types, which carries a function on the
+// smallest struct that the option is about and works for every family that embeds this struct.
 package opt
 
 import (
@@ -9,122 +11,354 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Spec is what the options of one call ask for.
-type Spec struct {
-	If            []Cond   // conditions of a write
-	Changes       []Change // of an update
-	Range         []Cond   // of a query, on key fields
-	Filters       []Cond   // of a query, on other fields
-	Desc          bool
-	Limit         *int
-	Evaluate      *int                                                   // most items that a query evaluates
-	Requests      *int                                                   // most requests that a query sends
-	Segments      *int                                                   // segments that a scan reads at the same time
-	Current       bool                                                   // the current state too, in a list of versions
-	Strong        bool                                                   // strongly consistent
-	Expired       bool                                                   // expired items too
-	Idempotent    bool                                                   // send the write as a transaction under a token
-	Expect        *int64                                                 // version that a write expects
-	Any           bool                                                   // a write expects no version, whatever the given struct holds
-	Keep          func(it map[string]types.AttributeValue, table string) // where a read puts the item as it was read
-	From          Image                                                  // item that a write is planned from
-	Old           any                                                    // *T, for the item as it was before the write
-	Was           func(map[string]types.AttributeValue) error            // fills it; nil where the verb has no item before
-	NoReturn      bool                                                   // skip the read of the current item after an append
-	Progress      func(deleted int)                                      // called by a purge with what it has removed
-	Scanned       func(ScanProgress)                                     // called by a scan with what it has read
-	Unconditional bool                                                   // batch writes replace what is stored, whatever it is
-	After         *time.Duration                                         // how long items live, for a declared time to live
-	NoExpiry      bool                                                   // items of a declared time to live do not expire by themselves
-	Name          string
-	Table         string // logical table of a store, instead of what its declaration says
-	Own           bool   // of this module alone: keys keep their case, and times their nanoseconds, whatever the database says
-	SoleWriter    bool   // of this module alone: a write whose answer was lost may be sent again, since nobody else writes what it writes
-	Derived       bool   // its items are made from others, and made again when their form changes
-	Handle        string // the constructor that is at work, "" for entity.New
-	Errs          []error
+// Mistakes are the errors of a call's options.
+type Mistakes struct{ Errs []error }
+
+// Err is the first mistake, nil when there is none.
+func (m *Mistakes) Err() error {
+	if len(m.Errs) == 0 {
+		return nil
+	}
+	return m.Errs[0]
 }
 
-// The option interfaces. A value may be an option of several calls.
+// Add adds a mistake.
+func (m *Mistakes) Add(err error) { m.Errs = append(m.Errs, err) }
+
+// What reads can be asked for.
 type (
-	Read   interface{ read(*Spec) }
-	Query  interface{ query(*Spec) }
-	Write  interface{ write(*Spec) }
-	Update interface{ update(*Spec) }
-	Append interface{ append(*Spec) }
-	Store  interface{ store(*Spec) }
-	Purge  interface{ purge(*Spec) }
-	Batch  interface{ batch(*Spec) }
+	// Read is for every read.
+	Read struct {
+		Mistakes
+		Strong  bool // strongly consistent
+		Expired bool // expired items too
+	}
+	// Get is for the read of one item.
+	Get struct {
+		Read
+		Keep func(it map[string]types.AttributeValue, table string) // takes the item as it was read; nil: nobody asks
+	}
+	// Select is for reads of many items.
+	Select struct {
+		Read
+		Filters []Cond
+		Limit   *int // most items
+	}
+	// Bounded is for reads of many items whose requests can be bounded.
+	Bounded struct {
+		Select
+		Evaluate *int // most items that are evaluated
+		Requests *int // most requests
+	}
+	// Order is for reads in the order of a sort key.
+	Order struct {
+		Range []Cond // conditions on key fields
+		Desc  bool
+	}
+	// Parallel is for reads of a whole table or index.
+	Parallel struct{ Segments *int } // parts that are read at the same time
+	// Query is for reads of one partition.
+	Query struct {
+		Bounded
+		Order
+	}
+	// Scan is for reads of a whole table or index.
+	Scan struct {
+		Bounded
+		Parallel
+		Scanned func(ScanProgress) // called with how far the scan has come; nil: nobody asks
+	}
+	// List is for lists of versions.
+	List struct {
+		Select
+		Order
+		Current bool // the current state too
+	}
+	// Verify is for checks of a whole table.
+	Verify struct {
+		Mistakes
+		Parallel
+	}
+)
+
+// What writes can be asked for.
+type (
+	// Guard is for every write.
+	Guard struct {
+		Mistakes
+		If []Cond
+	}
+	// Append is for events of a series.
+	Append struct {
+		Guard
+		NoReturn bool // skip the read of the current item after an append
+	}
+	// Create is for the writes of one item.
+	Create struct {
+		Guard
+		Idempotent bool // send the write as a transaction under a token
+		SoleWriter bool // of this module alone: a write whose answer was lost may be sent again, since nobody else writes what it writes
+	}
+	// Restore is for writes that can expect a version.
+	Restore struct {
+		Create
+		Expect *int64
+		Any    bool // no version is expected, whatever the given struct holds
+	}
+	// Write is for writes over a stored item.
+	Write struct {
+		Restore
+		From Image                                       // item that the write is planned from; nil: it is read
+		Old  any                                         // *T, for the item as it was before the write; nil: nobody asks
+		Was  func(map[string]types.AttributeValue) error // fills it
+	}
+	// Update is for writes that name their changes.
+	Update struct {
+		Write
+		Changes []Change
+	}
+	// Batch is for the writes of a batch.
+	Batch struct {
+		Mistakes
+		Unconditional bool // replace what is stored, whatever it is
+	}
+	// Purge is for the removal of everything that belongs to an item.
+	Purge struct {
+		Mistakes
+		Progress func(deleted int) // called with what has been removed; nil: nobody asks
+	}
+)
+
+// Store is what the declaration of a store can ask for.
+type Store struct {
+	Mistakes
+	Name     string         // replaces the declared name of the entity
+	After    *time.Duration // how long items live, for a declared time to live
+	NoExpiry bool           // items of a declared time to live do not expire by themselves
+	Handle   string         // the constructor that is at work, "" for entity.New
+
+	// Of this module alone.
+	Table   string // logical table, instead of what the declaration says
+	Own     bool   // keys keep their case, and times their nanoseconds, whatever the database says
+	Derived bool   // the items are made from others, and made again when their form changes
+}
+
+// The option interfaces: what the options of each family implement.
+type (
+	ReadOption    interface{ read(*Read) }
+	GetOption     interface{ get(*Get) }
+	QueryOption   interface{ query(*Query) }
+	ScanOption    interface{ scan(*Scan) }
+	BoundedOption interface{ bounded(*Bounded) }
+	ListOption    interface{ list(*List) }
+	VerifyOption  interface{ verify(*Verify) }
+	AppendOption  interface{ append(*Append) }
+	CreateOption  interface{ create(*Create) }
+	RestoreOption interface{ restore(*Restore) }
+	WriteOption   interface{ write(*Write) }
+	UpdateOption  interface{ update(*Update) }
+	BatchOption   interface{ batch(*Batch) }
+	PurgeOption   interface{ purge(*Purge) }
+	StoreOption   interface{ store(*Store) }
 )
 
 // The For types carry what an option does; embedding one under an unexported name makes an option of it.
 type (
-	ForRead   struct{ Do func(*Spec) }
-	ForQuery  struct{ Do func(*Spec) }
-	ForWrite  struct{ Do func(*Spec) }
-	ForUpdate struct{ Do func(*Spec) }
-	ForAppend struct{ Do func(*Spec) }
-	ForStore  struct{ Do func(*Spec) }
-	ForPurge  struct{ Do func(*Spec) }
-	ForBatch  struct{ Do func(*Spec) }
+	ForRead     struct{ Do func(*Read) }
+	ForGet      struct{ Do func(*Get) }
+	ForSelect   struct{ Do func(*Select) }
+	ForBounded  struct{ Do func(*Bounded) }
+	ForOrder    struct{ Do func(*Order) }
+	ForParallel struct{ Do func(*Parallel) }
+	ForScan     struct{ Do func(*Scan) }
+	ForList     struct{ Do func(*List) }
+	ForGuard    struct{ Do func(*Guard) }
+	ForAppend   struct{ Do func(*Append) }
+	ForCreate   struct{ Do func(*Create) }
+	ForRestore  struct{ Do func(*Restore) }
+	ForWrite    struct{ Do func(*Write) }
+	ForUpdate   struct{ Do func(*Update) }
+	ForBatch    struct{ Do func(*Batch) }
+	ForPurge    struct{ Do func(*Purge) }
+	ForStore    struct{ Do func(*Store) }
 )
 
-func (o ForRead) read(s *Spec)     { s.do(o.Do) }
-func (o ForRead) query(s *Spec)    { s.do(o.Do) }
-func (o ForQuery) query(s *Spec)   { s.do(o.Do) }
-func (o ForWrite) write(s *Spec)   { s.do(o.Do) }
-func (o ForWrite) update(s *Spec)  { s.do(o.Do) }
-func (o ForWrite) append(s *Spec)  { s.do(o.Do) }
-func (o ForUpdate) update(s *Spec) { s.do(o.Do) }
-func (o ForAppend) append(s *Spec) { s.do(o.Do) }
-func (o ForStore) store(s *Spec)   { s.do(o.Do) }
-func (o ForPurge) purge(s *Spec)   { s.do(o.Do) }
-func (o ForBatch) batch(s *Spec)   { s.do(o.Do) }
+func (o ForRead) read(s *Read)       { apply(o.Do, s, s) }
+func (o ForRead) get(s *Get)         { apply(o.Do, &s.Read, s) }
+func (o ForRead) query(s *Query)     { apply(o.Do, &s.Read, s) }
+func (o ForRead) scan(s *Scan)       { apply(o.Do, &s.Read, s) }
+func (o ForRead) list(s *List)       { apply(o.Do, &s.Read, s) }
+func (o ForRead) bounded(s *Bounded) { apply(o.Do, &s.Read, s) }
+
+func (o ForGet) get(s *Get) { apply(o.Do, s, s) }
+
+func (o ForSelect) query(s *Query)     { apply(o.Do, &s.Select, s) }
+func (o ForSelect) scan(s *Scan)       { apply(o.Do, &s.Select, s) }
+func (o ForSelect) list(s *List)       { apply(o.Do, &s.Select, s) }
+func (o ForSelect) bounded(s *Bounded) { apply(o.Do, &s.Select, s) }
+
+func (o ForBounded) query(s *Query)     { apply(o.Do, &s.Bounded, s) }
+func (o ForBounded) scan(s *Scan)       { apply(o.Do, &s.Bounded, s) }
+func (o ForBounded) bounded(s *Bounded) { apply(o.Do, s, s) }
+
+func (o ForOrder) query(s *Query) { apply(o.Do, &s.Order, s) }
+func (o ForOrder) list(s *List)   { apply(o.Do, &s.Order, s) }
+
+func (o ForParallel) scan(s *Scan)     { apply(o.Do, &s.Parallel, s) }
+func (o ForParallel) verify(s *Verify) { apply(o.Do, &s.Parallel, s) }
+
+func (o ForScan) scan(s *Scan) { apply(o.Do, s, s) }
+
+func (o ForList) list(s *List) { apply(o.Do, s, s) }
+
+func (o ForGuard) append(s *Append)   { apply(o.Do, &s.Guard, s) }
+func (o ForGuard) create(s *Create)   { apply(o.Do, &s.Guard, s) }
+func (o ForGuard) restore(s *Restore) { apply(o.Do, &s.Guard, s) }
+func (o ForGuard) write(s *Write)     { apply(o.Do, &s.Guard, s) }
+func (o ForGuard) update(s *Update)   { apply(o.Do, &s.Guard, s) }
+
+func (o ForAppend) append(s *Append) { apply(o.Do, s, s) }
+
+func (o ForCreate) create(s *Create)   { apply(o.Do, s, s) }
+func (o ForCreate) restore(s *Restore) { apply(o.Do, &s.Create, s) }
+func (o ForCreate) write(s *Write)     { apply(o.Do, &s.Create, s) }
+func (o ForCreate) update(s *Update)   { apply(o.Do, &s.Create, s) }
+
+func (o ForRestore) restore(s *Restore) { apply(o.Do, s, s) }
+func (o ForRestore) write(s *Write)     { apply(o.Do, &s.Restore, s) }
+func (o ForRestore) update(s *Update)   { apply(o.Do, &s.Restore, s) }
+
+func (o ForWrite) write(s *Write)   { apply(o.Do, s, s) }
+func (o ForWrite) update(s *Update) { apply(o.Do, &s.Write, s) }
+
+func (o ForUpdate) update(s *Update) { apply(o.Do, s, s) }
+func (o ForBatch) batch(s *Batch)    { apply(o.Do, s, s) }
+func (o ForPurge) purge(s *Purge)    { apply(o.Do, s, s) }
+func (o ForStore) store(s *Store)    { apply(o.Do, s, s) }
 
 var errEmpty = errors.New("an option is nil or a zero value; use the functions that make options")
 
-func (s *Spec) do(f func(*Spec)) {
-	if f == nil {
-		s.Errs = append(s.Errs, errEmpty)
+// apply lets an option change the part of a call's options that it is about.
+func apply[P any](do func(*P), part *P, all interface{ Add(error) }) {
+	if do == nil {
+		all.Add(errEmpty)
 		return
 	}
-	f(s)
+	do(part)
 }
 
-// Collect applies options of one call; which says as what kind of option each is used.
-func Collect[O, K any](opts []O, which func(K, *Spec)) Spec {
-	var s Spec
+// collect applies options of one call; as says in which family they are used.
+func collect[O, K any](opts []O, as func(K), all interface{ Add(error) }) {
 	for _, o := range opts {
-		k, ok := any(o).(K)
-		if !ok {
-			s.Errs = append(s.Errs, errEmpty)
-			continue
+		if k, ok := any(o).(K); ok {
+			as(k)
+		} else {
+			all.Add(errEmpty)
 		}
-		which(k, &s)
 	}
+}
+
+// Reads collects the options of a read.
+func Reads[O any](opts []O) (s Read) {
+	collect(opts, func(o ReadOption) { o.read(&s) }, &s)
 	return s
 }
 
-// Reads collects options of a read.
-func Reads[O any](opts []O) Spec { return Collect(opts, func(o Read, s *Spec) { o.read(s) }) }
+// Gets collects the options of a Get.
+func Gets[O any](opts []O) (s Get) {
+	collect(opts, func(o GetOption) { o.get(&s) }, &s)
+	return s
+}
 
-// Queries collects options of a query.
-func Queries[O any](opts []O) Spec { return Collect(opts, func(o Query, s *Spec) { o.query(s) }) }
+// Queries collects the options of a query.
+func Queries[O any](opts []O) (s Query) {
+	collect(opts, func(o QueryOption) { o.query(&s) }, &s)
+	return s
+}
 
-// Writes collects options of a write.
-func Writes[O any](opts []O) Spec { return Collect(opts, func(o Write, s *Spec) { o.write(s) }) }
+// Scans collects the options of a scan.
+func Scans[O any](opts []O) (s Scan) {
+	collect(opts, func(o ScanOption) { o.scan(&s) }, &s)
+	return s
+}
 
-// Updates collects options of an update.
-func Updates[O any](opts []O) Spec { return Collect(opts, func(o Update, s *Spec) { o.update(s) }) }
+// Bounds collects the options of a read of many items that has an order of its own.
+func Bounds[O any](opts []O) (s Bounded) {
+	collect(opts, func(o BoundedOption) { o.bounded(&s) }, &s)
+	return s
+}
 
-// Appends collects options of an append.
-func Appends[O any](opts []O) Spec { return Collect(opts, func(o Append, s *Spec) { o.append(s) }) }
+// Lists collects the options of a list of versions.
+func Lists[O any](opts []O) (s List) {
+	collect(opts, func(o ListOption) { o.list(&s) }, &s)
+	return s
+}
 
-// Stores collects options of a store.
-func Stores[O any](opts []O) Spec { return Collect(opts, func(o Store, s *Spec) { o.store(s) }) }
+// Verifies collects the options of a check of a whole table.
+func Verifies[O any](opts []O) (s Verify) {
+	collect(opts, func(o VerifyOption) { o.verify(&s) }, &s)
+	return s
+}
 
-// Purges collects options of a purge.
-func Purges[O any](opts []O) Spec { return Collect(opts, func(o Purge, s *Spec) { o.purge(s) }) }
+// Appends collects the options of an append.
+func Appends[O any](opts []O) (s Append) {
+	collect(opts, func(o AppendOption) { o.append(&s) }, &s)
+	return s
+}
 
-// Batches collects options of a batch write.
-func Batches[O any](opts []O) Spec { return Collect(opts, func(o Batch, s *Spec) { o.batch(s) }) }
+// Creates collects the options of a Create.
+func Creates[O any](opts []O) (s Create) {
+	collect(opts, func(o CreateOption) { o.create(&s) }, &s)
+	return s
+}
+
+// Restores collects the options of a Restore.
+func Restores[O any](opts []O) (s Restore) {
+	collect(opts, func(o RestoreOption) { o.restore(&s) }, &s)
+	return s
+}
+
+// Writes collects the options of a write over a stored item.
+func Writes[O any](opts []O) (s Write) {
+	collect(opts, func(o WriteOption) { o.write(&s) }, &s)
+	return s
+}
+
+// Updates collects the options of an update.
+func Updates[O any](opts []O) (s Update) {
+	collect(opts, func(o UpdateOption) { o.update(&s) }, &s)
+	return s
+}
+
+// Batches collects the options of a batch write.
+func Batches[O any](opts []O) (s Batch) {
+	collect(opts, func(o BatchOption) { o.batch(&s) }, &s)
+	return s
+}
+
+// Purges collects the options of a purge.
+func Purges[O any](opts []O) (s Purge) {
+	collect(opts, func(o PurgeOption) { o.purge(&s) }, &s)
+	return s
+}
+
+// Stores collects the options of a store.
+func Stores[O any](opts []O) (s Store) {
+	collect(opts, func(o StoreOption) { o.store(&s) }, &s)
+	return s
+}
+
+// Image is an item exactly as it was read, and its table; nil before there was one.
+type Image interface {
+	Image() (it map[string]types.AttributeValue, table string)
+}
+
+// ScanProgress is how far a scan has come; entity exports it.
+type ScanProgress struct {
+	Evaluated    int     // items read and charged, of whatever entity
+	Found        int     // those among them that the scan is about and that passed its filter
+	Pages        int     // answers of DynamoDB
+	Segments     int     // parts that are read at the same time; 1 without entity.Segments
+	SegmentsDone int     // parts that have been read to their end
+	ReadUnits    float64 // read capacity units consumed
+}

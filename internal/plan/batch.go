@@ -11,9 +11,9 @@ import (
 // CheckBatch refuses batch writes of an entity. A batch has no conditions and no transaction: where more than one item
 // has to be written together it is never right, and where a write depends on what is stored, only if the caller says
 // that nothing is.
-func CheckBatch(s *schema.Schema, spec opt.Spec) error {
-	if len(spec.Errs) > 0 {
-		return input(s, CodeOption, nil, "%v", spec.Errs[0])
+func CheckBatch(s *schema.Schema, spec opt.Batch) error {
+	if err := spec.Err(); err != nil {
+		return input(s, CodeOption, nil, "%v", err)
 	}
 	switch {
 	case s.Handle != "":
@@ -36,7 +36,7 @@ func CheckBatch(s *schema.Schema, spec opt.Spec) error {
 
 // NewBatchPut checks v and returns its primary key, and how to make the item for an instant and a write id.
 func NewBatchPut(s *schema.Schema, verb, table string, v reflect.Value) (key item.Item, make func(Input) (item.Item, error), err error) {
-	op, _ := newOp(s, table, verb, v, opt.Spec{})
+	op, _ := newOp(s, table, verb, v, opt.Write{})
 	if op.Err != nil {
 		return nil, nil, op.Err
 	}

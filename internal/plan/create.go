@@ -10,18 +10,16 @@ import (
 )
 
 // newOp starts an op about the item whose key v has. The key parts of the item are returned too.
-func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Spec) (*Op, item.Item) {
+func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Write) (*Op, item.Item) {
 	op := &Op{Verb: verb, Schema: s, Table: table, Exact: spec.Idempotent, SoleWriter: spec.SoleWriter}
-	if len(spec.Errs) > 0 {
-		op.Err = input(s, CodeOption, nil, "%v", spec.Errs[0])
+	if err := spec.Err(); err != nil {
+		op.Err = input(s, CodeOption, nil, "%v", err)
 		return op, nil
 	}
 	if op.Expect, op.Err = expectation(s, verb, v, spec); op.Err != nil {
 		return op, nil
 	}
-	if op.Err = op.takeOld(spec); op.Err != nil {
-		return op, nil
-	}
+	op.takeOld(spec)
 	primary, parts, err := Key(s, v)
 	op.Key, op.Err, op.KeyIs, op.Parts = primary, err, KeyText(s, primary), parts
 	if err == nil && spec.From != nil {
@@ -32,7 +30,7 @@ func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Spec)
 
 // Begin starts the op of a feature about the item whose key v has, and resolves its conditions. Mistakes are in the
 // op's Err.
-func Begin(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Spec) (*Op, expr.Cond) {
+func Begin(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Write) (*Op, expr.Cond) {
 	op, _ := newOp(s, table, verb, v, spec)
 	if op.Err != nil {
 		return op, expr.Cond{}
@@ -43,8 +41,8 @@ func Begin(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Spec)
 }
 
 // NewCreate plans the write of a new item: one Put under the condition that there is none.
-func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *Op {
-	op, _ := newOp(s, table, "Create", v, spec)
+func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create) *Op {
+	op, _ := newOp(s, table, "Create", v, opt.Write{Restore: opt.Restore{Create: spec}})
 	if op.Err != nil {
 		return op
 	}

@@ -13,7 +13,7 @@ func and(conds ...expr.Cond) expr.Cond { return expr.All(conds...) }
 
 // NewDelete plans the removal of an item: one Delete under the condition that it exists. Where features have a part in
 // it, the item is read first and goes under the guard of what was read.
-func NewDelete(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *Op {
+func NewDelete(s *schema.Schema, table string, v reflect.Value, spec opt.Write) *Op {
 	op, _ := newOp(s, table, "Delete", v, spec)
 	op.guarded(spec.If, Delete)
 	if op.Err != nil {
@@ -87,15 +87,15 @@ func (op *Op) lost(in Input) func(Failure) Resolution {
 }
 
 // NewRequire plans a check that an item exists and meets conditions.
-func NewRequire(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *Op {
-	op, _ := newOp(s, table, "CheckExists", v, spec)
+func NewRequire(s *schema.Schema, table string, v reflect.Value, spec opt.Guard) *Op {
+	op, _ := newOp(s, table, "CheckExists", v, opt.Write{})
 	op.Checks = true
 	return op.guarded(spec.If, Check)
 }
 
 // NewAbsent plans a check that there is no live item.
 func NewAbsent(s *schema.Schema, table string, v reflect.Value) *Op {
-	op, _ := newOp(s, table, "CheckNotExists", v, opt.Spec{})
+	op, _ := newOp(s, table, "CheckNotExists", v, opt.Write{})
 	op.Checks = true
 	if op.Err != nil {
 		return op

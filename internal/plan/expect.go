@@ -32,13 +32,11 @@ func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
 
 // expectation is the version that a write expects: the one that the caller names; else, where the struct is locked, the
 // one that it holds; nil for any.
-func expectation(s *schema.Schema, verb string, v reflect.Value, spec opt.Spec) (*int64, error) {
+func expectation(s *schema.Schema, verb string, v reflect.Value, spec opt.Write) (*int64, error) {
 	_, admitted := schema.Feature[OptimisticLock](s)
 	switch named := spec.Expect != nil || spec.Any; {
 	case named && !admitted:
 		return nil, input(s, CodeOption, nil, "Expect and AnyVersion need a versioned.Lock or versioned.Retain declaration")
-	case named && verb == "Create":
-		return nil, input(s, CodeOption, nil, "Create makes a new item, which has no version to expect")
 	case spec.Expect != nil && spec.Any:
 		return nil, input(s, CodeOption, nil, "Expect and AnyVersion exclude each other")
 	case spec.Expect != nil && *spec.Expect < 0:

@@ -13,7 +13,7 @@ import (
 // NewModify plans a read, the caller's change of the value that was read, and a Put of the item with the difference,
 // guarded by what was read. modify decodes an image, changes the value and returns it as it was and as it is now; it
 // runs once for every round of planning.
-func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Spec, modify func(item.Item) (was, is reflect.Value, err error)) *Op {
+func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Write, modify func(item.Item) (was, is reflect.Value, err error)) *Op {
 	op, _ := newOp(s, table, "Modify", v, spec)
 	if op.Err != nil {
 		return op

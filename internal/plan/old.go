@@ -10,15 +10,11 @@ import (
 
 // takeOld prepares op to give the caller the item as it was before the write. A transaction gives none back, so that op
 // reads it first where it is part of one.
-func (op *Op) takeOld(spec opt.Spec) error {
-	if spec.Old != nil && spec.Was == nil {
-		return input(op.Schema, CodeOption, nil, "Returning is for Update, Upsert, Put, Modify and Delete, not for %s", op.Verb)
-	}
+func (op *Op) takeOld(spec opt.Write) {
 	if spec.Was != nil {
 		op.Old = func(it item.Item) error { return spec.Was(it) }
 		op.Read = op.Exact
 	}
-	return nil
 }
 
 // over is step, which is planned from old, such that its success gives old to the caller.

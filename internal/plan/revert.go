@@ -11,7 +11,7 @@ import (
 
 // NewRevert plans a Put of the item as it is with the content of an earlier state, which the op's Prepare finds: an
 // update of every attribute that differs and that an update may change.
-func NewRevert(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *Op {
+func NewRevert(s *schema.Schema, table string, v reflect.Value, spec opt.Write) *Op {
 	op, user := Begin(s, table, "Revert", v, spec)
 	if op.Err != nil {
 		return op

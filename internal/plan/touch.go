@@ -13,7 +13,7 @@ import (
 // NewTouch plans the write of now into one time attribute if it is absent or at least every old: one UpdateItem that
 // leaves version, updated_at and history alone. Its outcome is a bool: whether it was due.
 func NewTouch(s *schema.Schema, table string, v reflect.Value, field opt.Target, every time.Duration) *Op {
-	op, parts := newOp(s, table, "Touch", v, opt.Spec{})
+	op, parts := newOp(s, table, "Touch", v, opt.Write{})
 	if op.Err != nil {
 		return op
 	}

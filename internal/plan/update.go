@@ -23,8 +23,8 @@ type update struct {
 
 // NewUpdate plans changes of an item that exists: one UpdateItem, or, when an index half can only be composed from the
 // stored item, a read and a Put of the whole item guarded by what was read.
-func NewUpdate(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *Op {
-	op, parts := newOp(s, table, "Update", v, spec)
+func NewUpdate(s *schema.Schema, table string, v reflect.Value, spec opt.Update) *Op {
+	op, parts := newOp(s, table, "Update", v, spec.Write)
 	if op.Err != nil {
 		return op
 	}
@@ -41,7 +41,7 @@ func NewUpdate(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *
 	return op
 }
 
-func (u *update) resolve(spec opt.Spec) (err error) {
+func (u *update) resolve(spec opt.Update) (err error) {
 	if u.changes, err = resolveChanges(u.s, spec.Changes); err != nil {
 		return err
 	}

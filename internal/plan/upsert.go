@@ -23,18 +23,18 @@ type Upserted struct {
 
 // NewUpsert plans a write that creates or merges: attributes that v encodes to are set, absent ones stay as stored. One
 // UpdateItem, or, when an index half can only be composed from the stored item, a read and a guarded Put.
-func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *Op {
+func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec opt.Update) *Op {
 	return newUpsert(s, table, "Upsert", v, spec, false)
 }
 
 // NewPut plans a write that creates or replaces: every attribute of the model is set or removed, what the library keeps
 // and what is written once survives, attributes unknown to the model stay.
-func NewPut(s *schema.Schema, table string, v reflect.Value, spec opt.Spec) *Op {
-	return newUpsert(s, table, "Put", v, spec, true)
+func NewPut(s *schema.Schema, table string, v reflect.Value, spec opt.Write) *Op {
+	return newUpsert(s, table, "Put", v, opt.Update{Write: spec}, true)
 }
 
-func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Spec, replace bool) *Op {
-	op, parts := newOp(s, table, verb, v, spec)
+func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Update, replace bool) *Op {
+	op, parts := newOp(s, table, verb, v, spec.Write)
 	if op.Err != nil {
 		return op
 	}

@@ -26,11 +26,24 @@ type builder struct {
 }
 
 // Build compiles the query of src for the partition in v. Mistakes are in the plan's Err.
-func Build(src Source, v reflect.Value, spec opt.Spec) *Plan {
-	p := &Plan{Source: src, Desc: spec.Desc, Strong: spec.Strong, Expired: spec.Expired, Scanned: spec.Scanned}
-	b := &builder{p: p, s: src.Schema, v: v, given: item.Item{}}
-	p.Err = b.build(spec)
-	return p
+func Build(src Source, v reflect.Value, spec opt.Query) *Plan {
+	b := newBuilder(src, v, spec.Bounded)
+	b.p.Desc = spec.Desc
+	b.p.Err = b.query(spec)
+	return b.p
+}
+
+// BuildScan compiles the scan of src. Mistakes are in the plan's Err.
+func BuildScan(src Source, spec opt.Scan) *Plan {
+	b := newBuilder(src, reflect.Value{}, spec.Bounded)
+	b.p.Scan, b.p.Scanned = true, spec.Scanned
+	b.p.Err = b.scan(spec)
+	return b.p
+}
+
+func newBuilder(src Source, v reflect.Value, spec opt.Bounded) *builder {
+	p := &Plan{Source: src, Strong: spec.Strong, Expired: spec.Expired}
+	return &builder{p: p, s: src.Schema, v: v, given: item.Item{}}
 }
 
 func (b *builder) fail(code string, a *schema.Attr, format string, args ...any) error {
@@ -41,24 +54,10 @@ func (b *builder) fail(code string, a *schema.Attr, format string, args ...any) 
 	return &plan.InputError{Code: code, Type: b.s.Type.String(), Field: field, Problem: fmt.Sprintf(format, args...)}
 }
 
-func (b *builder) build(spec opt.Spec) error {
-	if b.s.Unopened != nil {
-		return b.s.Unopened
-	}
-	if len(spec.Errs) > 0 {
-		return b.fail(plan.CodeOption, nil, "%v", spec.Errs[0])
-	}
-	if spec.Keep != nil {
-		return b.fail(plan.CodeOption, nil, "KeepImage is for Get")
-	}
-	if err := b.bounds(spec); err != nil {
+// query takes the partition, the conditions on the key and the filters.
+func (b *builder) query(spec opt.Query) error {
+	if err := b.bounds(spec.Bounded); err != nil {
 		return err
-	}
-	if b.p.Strong && b.p.Index != nil && !b.p.Index.Local {
-		return b.fail(plan.CodeOption, nil, "DynamoDB has no strongly consistent reads of a global index")
-	}
-	if b.p.Scan {
-		return b.scan(spec)
 	}
 	if err := b.partition(); err != nil {
 		return err
@@ -75,42 +74,46 @@ func (b *builder) build(spec opt.Spec) error {
 	return b.filters(spec.Filters)
 }
 
-// bounds takes the options that limit a run.
-func (b *builder) bounds(spec opt.Spec) error {
+// bounds takes the options of all reads of many items.
+func (b *builder) bounds(spec opt.Bounded) error {
+	if b.s.Unopened != nil {
+		return b.s.Unopened
+	}
+	if err := spec.Err(); err != nil {
+		return b.fail(plan.CodeOption, nil, "%v", err)
+	}
 	for _, o := range []struct {
 		name  string
 		given *int
 		set   *int
-	}{{"Limit", spec.Limit, &b.p.Limit}, {"MaxEvaluated", spec.Evaluate, &b.p.Evaluate}, {"MaxRequests", spec.Requests, &b.p.Requests}, {"Segments", spec.Segments, &b.p.Segments}} {
+	}{{"Limit", spec.Limit, &b.p.Limit}, {"MaxEvaluated", spec.Evaluate, &b.p.Evaluate}, {"MaxRequests", spec.Requests, &b.p.Requests}} {
 		n, err := plan.Bound(b.s, o.name, o.given)
 		if err != nil {
 			return err
 		}
 		*o.set = n
 	}
-	if b.p.Segments > 0 && !b.p.Scan {
-		return b.fail(plan.CodeOption, nil, "Segments is for scans")
-	}
-	if b.p.Scanned != nil && !b.p.Scan {
-		return b.fail(plan.CodeOption, nil, "OnPage is for scans")
+	if b.p.Strong && b.p.Index != nil && !b.p.Index.Local {
+		return b.fail(plan.CodeOption, nil, "DynamoDB has no strongly consistent reads of a global index")
 	}
 	return nil
 }
 
 // scan takes what a scan can have: filters, on any attribute.
-func (b *builder) scan(spec opt.Spec) error {
+func (b *builder) scan(spec opt.Scan) (err error) {
+	if err = b.bounds(spec.Bounded); err != nil {
+		return err
+	}
+	if b.p.Segments, err = plan.Bound(b.s, "Segments", spec.Segments); err != nil {
+		return err
+	}
 	switch {
-	case len(spec.Range) > 0:
-		return b.fail(b.p.Code, nil, "a scan has no key condition; %s", b.p.Other)
-	case spec.Desc:
-		return b.fail(plan.CodeOption, nil, "a scan has no order")
 	case b.p.Segments > maxSegments:
 		return b.fail(plan.CodeOption, nil, "at most %d segments are read at the same time", maxSegments)
 	case b.p.Segments > 1 && (b.p.Evaluate > 0 || b.p.Requests > 0):
 		return b.fail(plan.CodeOption, nil, "MaxEvaluated and MaxRequests need a scan without Segments")
 	}
-	user, err := plan.Conditions(b.s, spec.Filters)
-	b.p.User = user
+	b.p.User, err = plan.Conditions(b.s, spec.Filters)
 	return err
 }
 

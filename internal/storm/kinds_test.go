@@ -68,7 +68,7 @@ type Plain struct {
 
 // Bin is deleted softly, without versions, so that an item can have several deleted copies.
 type Bin struct {
-	_ entity.Key `name:"Deleted" pk:"$#{id}" sk:"$"`
+	_ entity.Key `name:"Bin" pk:"$#{id}" sk:"$"`
 	_ lifecycle.SoftDelete
 	_ unique.Constraint `name:"email" fields:"email"`
 	Person
