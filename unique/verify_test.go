@@ -377,7 +377,7 @@ func TestSeries_FindVerifyAndRepair(t *testing.T) {
 	b.put(t, moved)
 	done, err := l.Repair(ctx, entity.Segments(3))
 	require.NoError(t, err)
-	require.Equal(t, []string{"wrong owner", "orphaned", "missing claim"}, kinds(done.Fixed))
+	require.Equal(t, []string{"missing claim", "orphaned", "wrong owner"}, kinds(done.Fixed))
 	require.Empty(t, done.Remaining)
 	for _, id := range []string{"a", "b", "c"} {
 		got, err := l.Find(ctx, Meter{Serial: "no-" + id})
