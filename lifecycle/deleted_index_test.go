@@ -41,19 +41,19 @@ type Packet struct {
 	Tenant string     `dynamodbav:"tenant"`
 }
 
-func letters(t *testing.T) (h *hourglass, s *entity.Store[Letter], bin *lifecycle.Deleted[Letter], trash, rooms *lifecycle.Index[Letter]) {
+func letters(t *testing.T) (h *lab, s *entity.Store[Letter], deleted *lifecycle.Deleted[Letter], trash, rooms *lifecycle.Index[Letter]) {
 	t.Helper()
-	h = newHourglass(t)
+	h = newLab(t)
 	s, err := entity.New[Letter](h.db)
 	require.NoError(t, err)
 	packets, err := entity.New[Packet](h.db)
 	require.NoError(t, err)
 	require.NoError(t, h.db.CreateTables(t.Context()))
-	bin, err = lifecycle.Of(s)
+	deleted, err = lifecycle.Of(s)
 	require.NoError(t, err)
-	trash, err = bin.Index("trash")
+	trash, err = deleted.Index("trash")
 	require.NoError(t, err)
-	rooms, err = bin.Index("roomTrash")
+	rooms, err = deleted.Index("roomTrash")
 	require.NoError(t, err)
 	_, err = packets.Create(t.Context(), Packet{ID: "p", Tenant: "t"})
 	require.NoError(t, err)
@@ -65,12 +65,12 @@ func letters(t *testing.T) (h *hourglass, s *entity.Store[Letter], bin *lifecycl
 		_, err := s.Create(t.Context(), l)
 		require.NoError(t, err)
 		if n%4 != 3 {
-			h.run(-time.Second) // of different items, the later delete may have the earlier time
+			h.advance(-time.Second) // of different items, the later delete may have the earlier time
 			require.NoError(t, s.Delete(t.Context(), l))
 		}
 	}
 	h.sent()
-	return h, s, bin, trash, rooms
+	return h, s, deleted, trash, rooms
 }
 
 func ids(t *testing.T, q entity.Query[lifecycle.DeletedItem[Letter]]) (all []string) {
@@ -87,7 +87,7 @@ func ids(t *testing.T, q entity.Query[lifecycle.DeletedItem[Letter]]) (all []str
 // The trash page of a tenant: its deleted letters from every partition of the table, in the order of their deletes.
 func TestDeletedIndex_HoldsTheDeletedCopiesOfATenant(t *testing.T) {
 	t.Parallel()
-	h, s, bin, trash, rooms := letters(t)
+	h, s, deleted, trash, rooms := letters(t)
 	ctx, f, tenant := t.Context(), entity.Fields[Letter](), Letter{Tenant: "t"}
 	oldest := []string{"l6", "l5", "l4", "l2", "l1", "l0"} // the clock went backwards
 	newest := slices.Clone(oldest)
@@ -106,25 +106,25 @@ func TestDeletedIndex_HoldsTheDeletedCopiesOfATenant(t *testing.T) {
 		require.Less(t, n, 5)
 	}
 	require.Equal(t, newest, got)
-	third, err := bin.Get(ctx, Letter{Room: "r0", ID: "l4"})
+	third, err := deleted.Get(ctx, Letter{Room: "r0", ID: "l4"})
 	require.NoError(t, err)
 	require.Equal(t, oldest[2:], ids(t, trash.Query(tenant, entity.Ge(&f.DeletedAt, third.DeletedAt))))
 	require.Len(t, ids(t, trash.Query(Letter{Tenant: "other"})), 3)
 	require.Len(t, ids(t, trash.Scan()), 9)
 	require.Equal(t, []string{"l10", "l8", "l6", "l4", "l2", "l0"}, ids(t, rooms.Query(Letter{Room: "r0"}, entity.Consistent())))
 
-	back, err := bin.Restore(ctx, Letter{Room: "r0", ID: "l4"})
+	back, err := deleted.Restore(ctx, Letter{Room: "r0", ID: "l4"})
 	require.NoError(t, err)
 	require.Equal(t, "title 4", back.Title)
 	require.NoError(t, s.Purge(ctx, Letter{Room: "r1", ID: "l1"}))
 	require.Equal(t, []string{"l6", "l5", "l2", "l0"}, ids(t, trash.Query(tenant)))
 	_, err = s.Update(ctx, Letter{Room: "r0", ID: "l4"}, entity.Set(&f.Tenant, "other"))
 	require.NoError(t, err)
-	h.run(time.Hour)
+	h.advance(time.Hour)
 	require.NoError(t, s.Delete(ctx, Letter{Room: "r0", ID: "l4"}))
 	require.Equal(t, "l4", ids(t, trash.Query(Letter{Tenant: "other"}, entity.Desc()))[0])
 
-	h.run(31 * day)
+	h.advance(31 * day)
 	require.Empty(t, ids(t, trash.Query(tenant)))
 	require.Len(t, ids(t, trash.Query(tenant, entity.IncludeExpired())), 4)
 }
@@ -132,8 +132,8 @@ func TestDeletedIndex_HoldsTheDeletedCopiesOfATenant(t *testing.T) {
 // Nothing but copies has the keys of such an index, and copies have those of no other.
 func TestDeletedIndex_CurrentItemsAndSnapshotsAreNotInIt(t *testing.T) {
 	t.Parallel()
-	h, s, bin, _, _ := letters(t)
-	_, err := bin.Restore(t.Context(), Letter{Room: "r0", ID: "l0"})
+	h, s, deleted, _, _ := letters(t)
+	_, err := deleted.Restore(t.Context(), Letter{Room: "r0", ID: "l0"})
 	require.NoError(t, err)
 	n := map[string]int{}
 	for _, it := range h.items(t) {
@@ -172,7 +172,7 @@ func TestDeletedIndex_CostsUpdatesNothing(t *testing.T) {
 		Folder    string               `dynamodbav:"folder,omitempty"`
 		DeletedAt time.Time            `dynamodbav:"deletedAt,omitempty" entity:"deleted_at"`
 	}
-	h, s := turn[memo](t)
+	h, s := open[memo](t)
 	f := entity.Fields[memo]()
 	_, err := s.Create(t.Context(), memo{ID: "m", Tenant: "t", Folder: "f"})
 	require.NoError(t, err)
@@ -182,9 +182,9 @@ func TestDeletedIndex_CostsUpdatesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"PutItem", "UpdateItem", "UpdateItem"}, h.sent())
 	require.NoError(t, s.Delete(t.Context(), memo{ID: "m"}))
-	bin, err := lifecycle.Of(s)
+	deleted, err := lifecycle.Of(s)
 	require.NoError(t, err)
-	trash, err := bin.Index("trash")
+	trash, err := deleted.Index("trash")
 	require.NoError(t, err)
 	got, err := trash.Query(memo{Tenant: "u", Folder: "h"}).One(t.Context())
 	require.NoError(t, err)
@@ -193,10 +193,10 @@ func TestDeletedIndex_CostsUpdatesNothing(t *testing.T) {
 
 func TestDeletedIndex_Mistakes(t *testing.T) {
 	t.Parallel()
-	_, s, bin, _, _ := letters(t)
+	_, s, deleted, _, _ := letters(t)
 	for name, open := range map[string]func() error{
-		"of items":                func() error { _, err := bin.Index("byTenant"); return err },
-		"unknown":                 func() error { _, err := bin.Index("gsi2"); return err },
+		"of items":                func() error { _, err := deleted.Index("byTenant"); return err },
+		"unknown":                 func() error { _, err := deleted.Index("gsi2"); return err },
 		"of copies, by the store": func() error { _, err := s.Index("trash"); return err },
 	} {
 		var mistake *entity.SchemaError

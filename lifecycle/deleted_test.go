@@ -31,11 +31,11 @@ type Doc struct {
 }
 
 // drawer is a table with live and deleted documents of two tenants, and other things beside them. gone are the names of
-// those of tenant t that are in the bin, in the order of their sort keys.
-func drawer(t *testing.T) (h *hourglass, s *entity.Store[Doc], bin *lifecycle.Deleted[Doc], gone []string) {
+// those of tenant t that are deleted, in the order of their sort keys.
+func drawer(t *testing.T) (h *lab, s *entity.Store[Doc], deleted *lifecycle.Deleted[Doc], gone []string) {
 	t.Helper()
-	h, s = turn[Doc](t)
-	bin, err := lifecycle.Of(s)
+	h, s = open[Doc](t)
+	deleted, err := lifecycle.Of(s)
 	require.NoError(t, err)
 	ctx := t.Context()
 	for _, tenant := range []string{"t", "t2"} {
@@ -45,7 +45,7 @@ func drawer(t *testing.T) (h *hourglass, s *entity.Store[Doc], bin *lifecycle.De
 				_, err := s.Create(ctx, d)
 				require.NoError(t, err)
 				if n%2 == 1 {
-					h.run(time.Second)
+					h.advance(time.Second)
 					require.NoError(t, s.Delete(ctx, d))
 					if tenant == "t" {
 						gone = append(gone, d.Title)
@@ -72,7 +72,7 @@ func drawer(t *testing.T) (h *hourglass, s *entity.Store[Doc], bin *lifecycle.De
 	})
 	slices.Sort(gone)
 	h.sent()
-	return h, s, bin, gone
+	return h, s, deleted, gone
 }
 
 func titles(t *testing.T, q entity.Query[lifecycle.DeletedItem[Doc]]) []string {
@@ -107,48 +107,48 @@ func paged(t *testing.T, q entity.Query[lifecycle.DeletedItem[Doc]], most int) (
 
 func TestDeletedQuery_ReadsTheCopiesOfAPartition(t *testing.T) {
 	t.Parallel()
-	h, s, bin, gone := drawer(t)
+	h, s, deleted, gone := drawer(t)
 	f, tenant := entity.Fields[Doc](), Doc{Tenant: "t"}
 	require.Equal(t, []string{"a!1", "a!3", "a1", "a3", "b1", "b3"}, gone)
 	order := []string{"a1", "a3", "a!1", "a!3", "b1", "b3"} // by the sort key: a comes before a!
-	require.Equal(t, order, titles(t, bin.Query(tenant)))
+	require.Equal(t, order, titles(t, deleted.Query(tenant)))
 	require.Equal(t, []string{"Query"}, h.sent())
 	back := slices.Clone(order)
 	slices.Reverse(back)
-	require.Equal(t, back, titles(t, bin.Query(tenant, entity.Desc())))
+	require.Equal(t, back, titles(t, deleted.Query(tenant, entity.Desc())))
 	for limit := 1; limit <= 7; limit++ {
-		require.Equal(t, order, paged(t, bin.Query(tenant, entity.Limit(limit)), limit))
-		require.Equal(t, back, paged(t, bin.Query(tenant, entity.Limit(limit), entity.Desc()), limit))
+		require.Equal(t, order, paged(t, deleted.Query(tenant, entity.Limit(limit)), limit))
+		require.Equal(t, back, paged(t, deleted.Query(tenant, entity.Limit(limit), entity.Desc()), limit))
 	}
-	require.Equal(t, []string{"a1", "a3"}, titles(t, bin.Query(Doc{Tenant: "t", Folder: "a"})))
-	require.Equal(t, []string{"a3"}, titles(t, bin.Query(Doc{Tenant: "t", Folder: "a", ID: "3"})))
-	require.Equal(t, []string{"a!1", "a!3", "b1", "b3"}, titles(t, bin.Query(tenant, entity.Gt(&f.Folder, "a"))))
-	require.Equal(t, []string{"a1", "a3", "a!1", "a!3"}, titles(t, bin.Query(tenant, entity.Lt(&f.Folder, "b"))))
-	require.Equal(t, []string{"b3"}, titles(t, bin.Query(Doc{Tenant: "t", Folder: "b"}, entity.Ge(&f.ID, "2"))))
-	require.Equal(t, []string{"b1"}, titles(t, bin.Query(tenant, entity.Filter(entity.Eq(&f.Title, "b1")))))
-	newest, err := bin.Get(t.Context(), Doc{Tenant: "t", Folder: "b", ID: "3"})
+	require.Equal(t, []string{"a1", "a3"}, titles(t, deleted.Query(Doc{Tenant: "t", Folder: "a"})))
+	require.Equal(t, []string{"a3"}, titles(t, deleted.Query(Doc{Tenant: "t", Folder: "a", ID: "3"})))
+	require.Equal(t, []string{"a!1", "a!3", "b1", "b3"}, titles(t, deleted.Query(tenant, entity.Gt(&f.Folder, "a"))))
+	require.Equal(t, []string{"a1", "a3", "a!1", "a!3"}, titles(t, deleted.Query(tenant, entity.Lt(&f.Folder, "b"))))
+	require.Equal(t, []string{"b3"}, titles(t, deleted.Query(Doc{Tenant: "t", Folder: "b"}, entity.Ge(&f.ID, "2"))))
+	require.Equal(t, []string{"b1"}, titles(t, deleted.Query(tenant, entity.Filter(entity.Eq(&f.Title, "b1")))))
+	newest, err := deleted.Get(t.Context(), Doc{Tenant: "t", Folder: "b", ID: "3"})
 	require.NoError(t, err)
-	require.Equal(t, []string{"b3"}, titles(t, bin.Query(tenant, entity.Filter(entity.Ge(&f.DeletedAt, newest.DeletedAt)))))
-	n, err := bin.Query(tenant).Count(t.Context())
+	require.Equal(t, []string{"b3"}, titles(t, deleted.Query(tenant, entity.Filter(entity.Ge(&f.DeletedAt, newest.DeletedAt)))))
+	n, err := deleted.Query(tenant).Count(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 6, n)
 
-	_, err = bin.Restore(t.Context(), Doc{Tenant: "t", Folder: "a", ID: "1"})
+	_, err = deleted.Restore(t.Context(), Doc{Tenant: "t", Folder: "a", ID: "1"})
 	require.NoError(t, err)
-	require.Equal(t, order[1:], titles(t, bin.Query(tenant)))
+	require.Equal(t, order[1:], titles(t, deleted.Query(tenant)))
 	require.NoError(t, s.Purge(t.Context(), Doc{Tenant: "t", Folder: "a", ID: "3"}))
-	require.Equal(t, order[2:], titles(t, bin.Query(tenant)))
+	require.Equal(t, order[2:], titles(t, deleted.Query(tenant)))
 }
 
 // A page that ends with the last item of all says so.
 func TestDeletedQuery_TheLastPageIsKnownAsSuch(t *testing.T) {
 	t.Parallel()
-	_, _, bin, gone := drawer(t)
-	page, err := bin.Query(Doc{Tenant: "t"}, entity.Limit(len(gone)), entity.Filter(entity.Exists(&entity.Fields[Doc]().Title))).Page(t.Context(), "")
+	_, _, deleted, gone := drawer(t)
+	page, err := deleted.Query(Doc{Tenant: "t"}, entity.Limit(len(gone)), entity.Filter(entity.Exists(&entity.Fields[Doc]().Title))).Page(t.Context(), "")
 	require.NoError(t, err)
 	require.Len(t, page.Items, len(gone))
 	require.Empty(t, page.Next)
-	page, err = bin.Query(Doc{Tenant: "t"}, entity.Limit(len(gone)-1), entity.Filter(entity.Exists(&entity.Fields[Doc]().Title))).Page(t.Context(), "")
+	page, err = deleted.Query(Doc{Tenant: "t"}, entity.Limit(len(gone)-1), entity.Filter(entity.Exists(&entity.Fields[Doc]().Title))).Page(t.Context(), "")
 	require.NoError(t, err)
 	require.Len(t, page.Items, len(gone)-1)
 	require.NotEmpty(t, page.Next)
@@ -156,15 +156,15 @@ func TestDeletedQuery_TheLastPageIsKnownAsSuch(t *testing.T) {
 
 func TestDeletedScan_ReadsTheCopiesOfTheTable(t *testing.T) {
 	t.Parallel()
-	h, _, bin, gone := drawer(t)
+	h, _, deleted, gone := drawer(t)
 	f := entity.Fields[Doc]()
 	want := slices.Concat(gone, gone)
 	slices.Sort(want)
-	require.Equal(t, want, slices.Sorted(slices.Values(titles(t, bin.Scan()))))
+	require.Equal(t, want, slices.Sorted(slices.Values(titles(t, deleted.Scan()))))
 	require.Equal(t, []string{"Scan"}, h.sent())
-	require.Equal(t, want, slices.Sorted(slices.Values(titles(t, bin.Scan(entity.Segments(3))))))
-	require.Equal(t, want, slices.Sorted(slices.Values(paged(t, bin.Scan(entity.Limit(2)), 2))))
-	require.Equal(t, gone, slices.Sorted(slices.Values(titles(t, bin.Scan(entity.Filter(entity.Eq(&f.Tenant, "t2")))))))
+	require.Equal(t, want, slices.Sorted(slices.Values(titles(t, deleted.Scan(entity.Segments(3))))))
+	require.Equal(t, want, slices.Sorted(slices.Values(paged(t, deleted.Scan(entity.Limit(2)), 2))))
+	require.Equal(t, gone, slices.Sorted(slices.Values(titles(t, deleted.Scan(entity.Filter(entity.Eq(&f.Tenant, "t2")))))))
 	// The same table, read by another version of the program.
 	db, err := entity.Open(h.raw, entity.Config{Table: h.table, Namespace: entity.Namespace{Version: 2}})
 	require.NoError(t, err)
@@ -175,22 +175,22 @@ func TestDeletedScan_ReadsTheCopiesOfTheTable(t *testing.T) {
 
 func TestDeletedQuery_LeavesOutExpiredCopies(t *testing.T) {
 	t.Parallel()
-	h, _, bin, gone := drawer(t)
-	h.run(31 * day)
+	h, _, deleted, gone := drawer(t)
+	h.advance(31 * day)
 	for _, q := range []func(...entity.ReadOption) entity.Query[lifecycle.DeletedItem[Doc]]{
 		func(o ...entity.ReadOption) entity.Query[lifecycle.DeletedItem[Doc]] {
 			var opts []entity.QueryOption
 			for _, x := range o {
 				opts = append(opts, x)
 			}
-			return bin.Query(Doc{Tenant: "t"}, opts...)
+			return deleted.Query(Doc{Tenant: "t"}, opts...)
 		},
 		func(o ...entity.ReadOption) entity.Query[lifecycle.DeletedItem[Doc]] {
 			opts := []entity.ScanOption{entity.Filter(entity.Eq(&entity.Fields[Doc]().Tenant, "t"))}
 			for _, x := range o {
 				opts = append(opts, x)
 			}
-			return bin.Scan(opts...)
+			return deleted.Scan(opts...)
 		},
 	} {
 		require.Empty(t, titles(t, q()))
@@ -201,8 +201,8 @@ func TestDeletedQuery_LeavesOutExpiredCopies(t *testing.T) {
 // An item whose key has no parts of its own in the sort key is alone in its partition.
 func TestDeletedQuery_OfAPartitionWithOneItem(t *testing.T) {
 	t.Parallel()
-	h, s := turn[Page](t)
-	bin, err := lifecycle.Of(s)
+	h, s := open[Page](t)
+	deleted, err := lifecycle.Of(s)
 	require.NoError(t, err)
 	for _, text := range []string{"1", "2", "3"} {
 		_, err := s.Create(t.Context(), Page{ID: "p", Text: text})
@@ -213,14 +213,14 @@ func TestDeletedQuery_OfAPartitionWithOneItem(t *testing.T) {
 	require.NoError(t, err)
 	h.sent()
 	var got []string
-	for c, err := range bin.Query(Page{ID: "p"}).All(t.Context()) {
+	for c, err := range deleted.Query(Page{ID: "p"}).All(t.Context()) {
 		require.NoError(t, err)
 		got = append(got, c.Item.Text)
 	}
 	require.Equal(t, []string{"1", "2", "3"}, got)
 
 	// One request evaluates more than a page of what a filter lets through: the rest is on the next page.
-	q := bin.Query(Page{ID: "p"}, entity.Limit(2), entity.Filter(entity.Exists(&entity.Fields[Page]().Text)))
+	q := deleted.Query(Page{ID: "p"}, entity.Limit(2), entity.Filter(entity.Exists(&entity.Fields[Page]().Text)))
 	first, err := q.Page(t.Context(), "")
 	require.NoError(t, err)
 	require.Len(t, first.Items, 2)
@@ -233,26 +233,26 @@ func TestDeletedQuery_OfAPartitionWithOneItem(t *testing.T) {
 
 func TestDeletedQuery_MistakesAreFoundBeforeARequest(t *testing.T) {
 	t.Parallel()
-	h, _, bin, _ := drawer(t)
+	h, _, deleted, _ := drawer(t)
 	f := entity.Fields[Doc]()
 	for name, q := range map[string]entity.Query[lifecycle.DeletedItem[Doc]]{
-		"no partition":           bin.Query(Doc{Folder: "a"}),
-		"a gap":                  bin.Query(Doc{Tenant: "t", ID: "1"}),
-		"another field":          bin.Query(Doc{Tenant: "t", Title: "x"}),
-		"a range of a field":     bin.Query(Doc{Tenant: "t"}, entity.Gt(&f.Title, "x")),
-		"a range of the deletes": bin.Query(Doc{Tenant: "t", Folder: "a", ID: "1"}, entity.Gt(&f.DeletedAt, hour0)),
+		"no partition":           deleted.Query(Doc{Folder: "a"}),
+		"a gap":                  deleted.Query(Doc{Tenant: "t", ID: "1"}),
+		"another field":          deleted.Query(Doc{Tenant: "t", Title: "x"}),
+		"a range of a field":     deleted.Query(Doc{Tenant: "t"}, entity.Gt(&f.Title, "x")),
+		"a range of the deletes": deleted.Query(Doc{Tenant: "t", Folder: "a", ID: "1"}, entity.Gt(&f.DeletedAt, hour0)),
 	} {
 		_, err := q.Collect(t.Context())
 		var mistake *entity.InputError
 		require.ErrorAs(t, err, &mistake, name)
 	}
 	require.Empty(t, h.sent())
-	page, err := bin.Query(Doc{Tenant: "t"}, entity.Limit(1)).Page(t.Context(), "")
+	page, err := deleted.Query(Doc{Tenant: "t"}, entity.Limit(1)).Page(t.Context(), "")
 	require.NoError(t, err)
 	require.NotEmpty(t, page.Next)
-	_, err = bin.Query(Doc{Tenant: "t2"}, entity.Limit(1)).Page(t.Context(), page.Next)
+	_, err = deleted.Query(Doc{Tenant: "t2"}, entity.Limit(1)).Page(t.Context(), page.Next)
 	require.ErrorIs(t, err, entity.ErrInvalidCursor)
-	require.NotContains(t, bin.Query(Doc{Tenant: "hush"}).String(), "hush")
+	require.NotContains(t, deleted.Query(Doc{Tenant: "hush"}).String(), "hush")
 }
 
 // In a shared table nothing in an item but its key says that it is a copy: snapshots of deleted states have the time of
@@ -267,7 +267,7 @@ func TestDeletedQuery_InASharedTable(t *testing.T) {
 		ID      string               `dynamodbav:"id"`
 		Version int64                `dynamodbav:"version" entity:"version"`
 	}
-	h := &hourglass{at: hour0}
+	h := &lab{at: hour0}
 	h.raw, h.table = localdb.Test(t)
 	var err error
 	h.db, err = entity.Open(h.raw, entity.Config{
@@ -277,16 +277,16 @@ func TestDeletedQuery_InASharedTable(t *testing.T) {
 	s, err := entity.New[paper](h.db)
 	require.NoError(t, err)
 	require.NoError(t, h.db.CreateTables(t.Context()))
-	bin, err := lifecycle.Of(s)
+	deleted, err := lifecycle.Of(s)
 	require.NoError(t, err)
 	for _, id := range []string{"1", "2", "3"} {
 		_, err := s.Create(t.Context(), paper{Tenant: "T", ID: id})
 		require.NoError(t, err)
 		require.NoError(t, s.Delete(t.Context(), paper{Tenant: "T", ID: id}))
 	}
-	_, err = bin.Restore(t.Context(), paper{Tenant: "T", ID: "2"})
+	_, err = deleted.Restore(t.Context(), paper{Tenant: "T", ID: "2"})
 	require.NoError(t, err)
-	for name, q := range map[string]entity.Query[lifecycle.DeletedItem[paper]]{"query": bin.Query(paper{Tenant: "T"}), "scan": bin.Scan()} {
+	for name, q := range map[string]entity.Query[lifecycle.DeletedItem[paper]]{"query": deleted.Query(paper{Tenant: "T"}), "scan": deleted.Scan()} {
 		all, err := q.Collect(t.Context())
 		require.NoError(t, err, name)
 		ids := []string{}
@@ -312,8 +312,8 @@ type Note struct {
 // live on the table.
 func TestDeleted_ExpiredCopiesAreGoneBeforeDynamoDBRemovesThem(t *testing.T) {
 	t.Parallel()
-	h, s := turn[Note](t)
-	bin, err := lifecycle.Of(s)
+	h, s := open[Note](t)
+	deleted, err := lifecycle.Of(s)
 	require.NoError(t, err)
 	_, err = s.Create(t.Context(), Note{ID: "n", Text: "old"})
 	require.NoError(t, err)
@@ -323,16 +323,16 @@ func TestDeleted_ExpiredCopiesAreGoneBeforeDynamoDBRemovesThem(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, types.TimeToLiveStatusEnabled, out.TimeToLiveDescription.TimeToLiveStatus)
 
-	h.run(89 * time.Second)
-	_, err = bin.Get(t.Context(), Note{ID: "n"})
+	h.advance(89 * time.Second)
+	_, err = deleted.Get(t.Context(), Note{ID: "n"})
 	require.NoError(t, err)
-	h.run(time.Second)
-	_, err = bin.Get(t.Context(), Note{ID: "n"})
+	h.advance(time.Second)
+	_, err = deleted.Get(t.Context(), Note{ID: "n"})
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	n, err := bin.List(Note{ID: "n"}).Count(t.Context())
+	n, err := deleted.List(Note{ID: "n"}).Count(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, n)
-	_, err = bin.Restore(t.Context(), Note{ID: "n"})
+	_, err = deleted.Restore(t.Context(), Note{ID: "n"})
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	require.Len(t, h.items(t), 1, "DynamoDB has not removed it yet")
 	_, err = s.Update(t.Context(), Note{ID: "n"}, entity.Set(&entity.Fields[Note]().Text, "new"))

@@ -14,7 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// Cased has lower-case keys, a history and a bin.
+// Cased has lower-case keys, a history and soft delete.
 type Cased struct {
 	_       entity.Key           `name:"Cased" pk:"$#{id}" sk:"$"`
 	_       versioned.Retain     `ttl:"90d"`
@@ -29,7 +29,7 @@ func TestKeyCase_NothingOfADeletedItemIsTakenForThatOfAnother(t *testing.T) {
 	client, table := localdb.Test(t)
 	db := entity.Must(entity.Open(client, entity.Config{Table: table, Namespace: entity.Namespace{Casing: entity.LowerCase}}))
 	store := entity.Must(entity.New[Cased](db))
-	bin, history := entity.Must(lifecycle.Of(store)), entity.Must(versioned.Of(store))
+	deleted, history := entity.Must(lifecycle.Of(store)), entity.Must(versioned.Of(store))
 	require.NoError(t, db.CreateTables(t.Context()))
 	ctx, own, other := t.Context(), Cased{ID: "C-1"}, Cased{ID: "c-1"}
 	_, err := store.Create(ctx, Cased{ID: "C-1", Name: "x"})
@@ -38,23 +38,23 @@ func TestKeyCase_NothingOfADeletedItemIsTakenForThatOfAnother(t *testing.T) {
 	require.ErrorIs(t, err, entity.ErrKeyCase)
 	require.ErrorIs(t, store.Delete(ctx, other), entity.ErrKeyCase)
 	require.NoError(t, store.Delete(ctx, own))
-	_, err = bin.Restore(ctx, other)
+	_, err = deleted.Restore(ctx, other)
 	require.ErrorIs(t, err, entity.ErrKeyCase)
-	_, err = bin.Get(ctx, other)
+	_, err = deleted.Get(ctx, other)
 	require.ErrorIs(t, err, entity.ErrKeyCase)
 	_, err = history.Get(ctx, other, 1)
 	require.ErrorIs(t, err, entity.ErrKeyCase)
 	_, err = history.List(other).Collect(ctx)
 	require.ErrorIs(t, err, entity.ErrKeyCase)
 	require.ErrorIs(t, store.Purge(ctx, other), entity.ErrKeyCase)
-	got, err := bin.Restore(ctx, own)
+	got, err := deleted.Restore(ctx, own)
 	require.NoError(t, err)
 	require.Equal(t, "C-1", got.ID)
 	require.EqualValues(t, 3, got.Version)
 	_, err = history.Get(ctx, other, 1)
 	require.ErrorIs(t, err, entity.ErrKeyCase)
 	require.NoError(t, store.Delete(ctx, own))
-	copied, err := bin.Get(ctx, own)
+	copied, err := deleted.Get(ctx, own)
 	require.NoError(t, err)
 	_, err = client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &table, Key: map[string]types.AttributeValue{
 		"pk": &types.AttributeValueMemberS{Value: "$app#v1#cased#c-1"},
@@ -79,7 +79,7 @@ type Reserved struct {
 	Email string               `dynamodbav:"email,omitempty"`
 }
 
-// Chronicle has lower-case keys, a history and no bin.
+// Chronicle has lower-case keys, a history and no soft delete.
 type Chronicle struct {
 	_       entity.Key       `name:"Chronicle" pk:"$#{id}" sk:"$"`
 	_       versioned.Retain ``
@@ -94,16 +94,16 @@ type Forgetful struct {
 }
 
 // lower opens a store of T whose keys are in lower case.
-func lower[T any](t *testing.T) (*hourglass, *entity.Store[T]) {
+func lower[T any](t *testing.T) (*lab, *entity.Store[T]) {
 	t.Helper()
-	h := &hourglass{at: hour0}
+	h := &lab{at: hour0}
 	h.raw, h.table = localdb.Test(t)
 	s := lowerBeside[T](t, h)
 	require.NoError(t, h.db.CreateTables(t.Context()))
 	return h, s
 }
 
-func lowerBeside[T any](t *testing.T, h *hourglass) *entity.Store[T] {
+func lowerBeside[T any](t *testing.T, h *lab) *entity.Store[T] {
 	t.Helper()
 	var err error
 	h.db, err = entity.Open(h.raw, entity.Config{Table: h.table, Clock: h.now, Namespace: entity.Namespace{Casing: entity.LowerCase}})
@@ -114,7 +114,7 @@ func lowerBeside[T any](t *testing.T, h *hourglass) *entity.Store[T] {
 }
 
 // refusedBirths are the ways to begin a life, each of which must fail with all classes and write nothing.
-func refusedBirths[T any](t *testing.T, h *hourglass, s *entity.Store[T], v T, classes ...error) {
+func refusedBirths[T any](t *testing.T, h *lab, s *entity.Store[T], v T, classes ...error) {
 	t.Helper()
 	before := h.items(t)
 	for name, begin := range map[string]func() error{
@@ -147,7 +147,7 @@ func TestKeyCase_CreateOverAnotherSpellingSaysThatItExists(t *testing.T) {
 
 func TestKeyCase_NoLifeBeginsAfterThatOfAnotherSpelling(t *testing.T) {
 	t.Parallel()
-	t.Run("history and bin", func(t *testing.T) {
+	t.Run("history and soft delete", func(t *testing.T) {
 		t.Parallel()
 		h, s := lower[Cased](t)
 		ctx, own, other := t.Context(), Cased{ID: "C-1"}, Cased{ID: "c-1"}
@@ -161,7 +161,7 @@ func TestKeyCase_NoLifeBeginsAfterThatOfAnotherSpelling(t *testing.T) {
 		_, err = entity.Must(lifecycle.Of(s)).Restore(ctx, own)
 		require.NoError(t, err)
 	})
-	t.Run("reserving bin", func(t *testing.T) {
+	t.Run("reserving soft delete", func(t *testing.T) {
 		t.Parallel()
 		h, s := lower[Reserved](t)
 		ctx, own := t.Context(), Reserved{ID: "C-1", Email: "x"}
@@ -204,7 +204,7 @@ type CasedPage struct {
 func TestKeyCase_EachSpellingHasItsOwnCopies(t *testing.T) {
 	t.Parallel()
 	h, s := lower[CasedPage](t)
-	bin, err := lifecycle.Of(s)
+	deleted, err := lifecycle.Of(s)
 	require.NoError(t, err)
 	ctx, upper, low := t.Context(), CasedPage{ID: "C-1"}, CasedPage{ID: "c-1"}
 	for _, v := range []CasedPage{upper, low, low} {
@@ -213,19 +213,19 @@ func TestKeyCase_EachSpellingHasItsOwnCopies(t *testing.T) {
 		require.NoError(t, s.Delete(ctx, v))
 	}
 	for v, n := range map[CasedPage]int{upper: 1, low: 2} {
-		list, err := bin.List(v).Collect(ctx)
+		list, err := deleted.List(v).Collect(ctx)
 		require.NoError(t, err)
 		require.Len(t, list, n)
-		got, err := bin.Get(ctx, v)
+		got, err := deleted.Get(ctx, v)
 		require.NoError(t, err)
 		require.Equal(t, v.ID, got.Item.ID)
 	}
-	got, err := bin.Restore(ctx, upper)
+	got, err := deleted.Restore(ctx, upper)
 	require.NoError(t, err)
 	require.Equal(t, "C-1", got.ID)
-	_, err = bin.Get(ctx, upper)
+	_, err = deleted.Get(ctx, upper)
 	require.ErrorIs(t, err, entity.ErrKeyCase, "there are copies of another spelling alone")
-	_, err = bin.Restore(ctx, low)
+	_, err = deleted.Restore(ctx, low)
 	require.ErrorIs(t, err, entity.ErrNotDeleted, "the item is there, whatever its spelling")
 	require.ErrorIs(t, s.Purge(ctx, low), entity.ErrKeyCase, "the item has the other spelling")
 	require.Len(t, h.items(t), 3)

@@ -22,8 +22,8 @@ var hour0 = time.Date(2101, 3, 4, 5, 6, 7, 890_000_000, time.UTC)
 
 const day = 24 * time.Hour
 
-// hourglass is one test's database, its clock and its recorded requests.
-type hourglass struct {
+// lab is one test's database, its clock and its recorded requests.
+type lab struct {
 	db    *entity.DB
 	raw   *dynamodb.Client
 	wire  *faults.Transport
@@ -33,9 +33,9 @@ type hourglass struct {
 	at time.Time
 }
 
-func newHourglass(t *testing.T) *hourglass {
+func newLab(t *testing.T) *lab {
 	t.Helper()
-	h := &hourglass{at: hour0}
+	h := &lab{at: hour0}
 	h.raw, h.table = localdb.Test(t)
 	h.wire = faults.New(h.raw.Options().HTTPClient)
 	client := dynamodb.New(h.raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = h.wire })
@@ -45,10 +45,10 @@ func newHourglass(t *testing.T) *hourglass {
 	return h
 }
 
-// turn returns a store of T in a database of its own, with no requests recorded.
-func turn[T any](t *testing.T, opts ...entity.StoreOption) (*hourglass, *entity.Store[T]) {
+// open returns a store of T in a database of its own, with no requests recorded.
+func open[T any](t *testing.T, opts ...entity.StoreOption) (*lab, *entity.Store[T]) {
 	t.Helper()
-	h := newHourglass(t)
+	h := newLab(t)
 	s, err := entity.New[T](h.db, opts...)
 	require.NoError(t, err)
 	require.NoError(t, h.db.CreateTables(t.Context()))
@@ -56,14 +56,14 @@ func turn[T any](t *testing.T, opts ...entity.StoreOption) (*hourglass, *entity.
 	return h, s
 }
 
-func (h *hourglass) now() time.Time {
+func (h *lab) now() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.at
 }
 
-// run moves the clock on and returns the time.
-func (h *hourglass) run(d time.Duration) time.Time {
+// advance moves the clock on and returns the time.
+func (h *lab) advance(d time.Duration) time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.at = h.at.Add(d)
@@ -71,7 +71,7 @@ func (h *hourglass) run(d time.Duration) time.Time {
 }
 
 // sent returns the operations requested since the last call, and forgets them.
-func (h *hourglass) sent() []string {
+func (h *lab) sent() []string {
 	names := []string{}
 	for _, r := range h.wire.Requests() {
 		names = append(names, r.Operation)
@@ -81,7 +81,7 @@ func (h *hourglass) sent() []string {
 }
 
 // items returns everything in the table.
-func (h *hourglass) items(t *testing.T) []map[string]types.AttributeValue {
+func (h *lab) items(t *testing.T) []map[string]types.AttributeValue {
 	t.Helper()
 	out, err := h.raw.Scan(t.Context(), &dynamodb.ScanInput{TableName: &h.table})
 	require.NoError(t, err)
@@ -89,7 +89,7 @@ func (h *hourglass) items(t *testing.T) []map[string]types.AttributeValue {
 }
 
 // end is the text of the only item's attribute, "" when it has none.
-func (h *hourglass) end(t *testing.T, attr string) string {
+func (h *lab) end(t *testing.T, attr string) string {
 	t.Helper()
 	items := h.items(t)
 	require.Len(t, items, 1)
@@ -102,21 +102,21 @@ func (h *hourglass) end(t *testing.T, attr string) string {
 }
 
 // ends requires the only item to end after d from base, in whole seconds.
-func (h *hourglass) ends(t *testing.T, attr string, base time.Time, d time.Duration) {
+func (h *lab) ends(t *testing.T, attr string, base time.Time, d time.Duration) {
 	t.Helper()
 	require.Equal(t, strconv.FormatInt(base.Unix()+int64(d/time.Second), 10), h.end(t, attr))
 }
 
-// beside opens another store of T on the hourglass's table, whose requests nobody holds.
-func beside[T any](t *testing.T, h *hourglass) (*entity.Store[T], *lifecycle.Deleted[T]) {
+// beside opens another store of T on the lab's table, whose requests nobody holds.
+func beside[T any](t *testing.T, h *lab) (*entity.Store[T], *lifecycle.Deleted[T]) {
 	t.Helper()
 	db, err := entity.Open(h.raw, entity.Config{Table: h.table, Clock: h.now})
 	require.NoError(t, err)
 	s, err := entity.New[T](db)
 	require.NoError(t, err)
-	bin, err := lifecycle.Of(s)
+	deleted, err := lifecycle.Of(s)
 	require.NoError(t, err)
-	return s, bin
+	return s, deleted
 }
 
 func reads(r faults.Request) bool { return slices.Contains([]string{"GetItem", "Query"}, r.Operation) }
@@ -160,7 +160,7 @@ func beforeWrite(wire *faults.Transport, move func()) {
 	})
 }
 
-func (h *hourglass) put(t *testing.T, it map[string]types.AttributeValue) {
+func (h *lab) put(t *testing.T, it map[string]types.AttributeValue) {
 	t.Helper()
 	_, err := h.raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &h.table, Item: it})
 	require.NoError(t, err)

@@ -19,22 +19,22 @@ type Page struct {
 	Text string               `dynamodbav:"text,omitempty"`
 }
 
-// Whatever moves an item between the table and the bin while it is being restored: it was there all the time, so
+// Whatever moves an item between its current item and its copy during a restore: it existed all the time, so
 // ErrNotFound would be false.
 func TestRestore_FindsAnItemThatMovesBetweenItsReads(t *testing.T) {
 	t.Parallel()
-	for name, start := range map[string]bool{"from the table": false, "from the bin": true} {
+	for name, start := range map[string]bool{"from the current item": false, "from the copy": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h, s := turn[Page](t)
-			bin, err := lifecycle.Of(s)
+			h, s := open[Page](t)
+			deleted, err := lifecycle.Of(s)
 			require.NoError(t, err)
 			others, theirs := beside[Page](t, h)
 			ctx, key := t.Context(), Page{ID: "p"}
 			_, err = others.Create(ctx, Page{ID: "p", Text: "x"})
 			require.NoError(t, err)
-			remove := func() { h.run(time.Second); require.NoError(t, others.Delete(ctx, key)) }
-			restore := func() { h.run(time.Second); _, err := theirs.Restore(ctx, key); require.NoError(t, err) }
+			remove := func() { h.advance(time.Second); require.NoError(t, others.Delete(ctx, key)) }
+			restore := func() { h.advance(time.Second); _, err := theirs.Restore(ctx, key); require.NoError(t, err) }
 			moves := []func(){nil, remove, restore, remove}
 			if start {
 				remove()
@@ -42,7 +42,7 @@ func TestRestore_FindsAnItemThatMovesBetweenItsReads(t *testing.T) {
 			} else {
 				moves[0] = func() {}
 			}
-			made, err := between(t, h.wire, reads, func() error { _, err := bin.Restore(ctx, key); return err }, moves...)
+			made, err := between(t, h.wire, reads, func() error { _, err := deleted.Restore(ctx, key); return err }, moves...)
 			require.GreaterOrEqual(t, made, 2)
 			require.NotErrorIs(t, err, entity.ErrNotFound)
 			if err != nil {
@@ -55,23 +55,23 @@ func TestRestore_FindsAnItemThatMovesBetweenItsReads(t *testing.T) {
 // One look at both places meets nothing while a transaction is applied: it is the second one that says there is nothing.
 func TestRestore_OfNothingLooksTwice(t *testing.T) {
 	t.Parallel()
-	h, s := turn[Page](t)
-	bin, err := lifecycle.Of(s)
+	h, s := open[Page](t)
+	deleted, err := lifecycle.Of(s)
 	require.NoError(t, err)
-	_, err = bin.Restore(t.Context(), Page{ID: "p"})
+	_, err = deleted.Restore(t.Context(), Page{ID: "p"})
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	require.Equal(t, []string{"Query", "Query", "Query"}, h.sent())
 	others, _ := beside[Page](t, h)
 	create := func() { _, err := others.Create(t.Context(), Page{ID: "p"}); require.NoError(t, err) }
-	_, err = between(t, h.wire, reads, func() error { _, err := bin.Restore(t.Context(), Page{ID: "p"}); return err }, func() {}, func() {}, create)
+	_, err = between(t, h.wire, reads, func() error { _, err := deleted.Restore(t.Context(), Page{ID: "p"}); return err }, func() {}, func() {}, create)
 	require.ErrorIs(t, err, entity.ErrNotDeleted)
 }
 
 // The clock of the second delete is behind that of the first. Its copy is the newest all the same.
 func TestDelete_ALaterCopyComesAfterEarlierOnesWhateverTheClock(t *testing.T) {
 	t.Parallel()
-	h, s := turn[Page](t)
-	bin, err := lifecycle.Of(s)
+	h, s := open[Page](t)
+	deleted, err := lifecycle.Of(s)
 	require.NoError(t, err)
 	ctx, key := t.Context(), Page{ID: "p"}
 	var want []string
@@ -79,7 +79,7 @@ func TestDelete_ALaterCopyComesAfterEarlierOnesWhateverTheClock(t *testing.T) {
 		text := string(rune('a' + n))
 		_, err := s.Create(ctx, Page{ID: "p", Text: text})
 		require.NoError(t, err)
-		h.run(-back)
+		h.advance(-back)
 		h.sent()
 		require.NoError(t, s.Delete(ctx, key))
 		if n < 2 {
@@ -87,12 +87,12 @@ func TestDelete_ALaterCopyComesAfterEarlierOnesWhateverTheClock(t *testing.T) {
 		} else {
 			require.Equal(t, []string{"Query", "Query", "TransactWriteItems"}, h.sent())
 		}
-		newest, err := bin.Get(ctx, key)
+		newest, err := deleted.Get(ctx, key)
 		require.NoError(t, err)
 		require.Equal(t, text, newest.Item.Text)
 		want = append([]string{text}, want...)
 	}
-	copies, err := bin.List(key).Collect(ctx)
+	copies, err := deleted.List(key).Collect(ctx)
 	require.NoError(t, err)
 	var got []string
 	for i, c := range copies {
@@ -100,7 +100,7 @@ func TestDelete_ALaterCopyComesAfterEarlierOnesWhateverTheClock(t *testing.T) {
 		require.True(t, i == 0 || c.DeletedAt.Before(copies[i-1].DeletedAt))
 	}
 	require.Equal(t, want, got)
-	restored, err := bin.Restore(ctx, key)
+	restored, err := deleted.Restore(ctx, key)
 	require.NoError(t, err)
 	require.Equal(t, "d", restored.Text)
 }
@@ -108,15 +108,15 @@ func TestDelete_ALaterCopyComesAfterEarlierOnesWhateverTheClock(t *testing.T) {
 // A clock that stands still, or a format of whole seconds, is no reason for a conflict.
 func TestDelete_ManyTimesWithinOneUnitOfTheClock(t *testing.T) {
 	t.Parallel()
-	h, s := turn[Account](t)
-	bin, err := lifecycle.Of(s)
+	h, s := open[Account](t)
+	deleted, err := lifecycle.Of(s)
 	require.NoError(t, err)
 	for range 13 {
 		_, err := s.Create(t.Context(), Account{ID: "a"})
 		require.NoError(t, err)
 		require.NoError(t, s.Delete(t.Context(), Account{ID: "a"}))
 	}
-	n, err := bin.List(Account{ID: "a"}).Count(t.Context())
+	n, err := deleted.List(Account{ID: "a"}).Count(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 13, n)
 	require.Equal(t, hour0, h.now())
@@ -125,8 +125,8 @@ func TestDelete_ManyTimesWithinOneUnitOfTheClock(t *testing.T) {
 // A delete that is planned from what a handle holds reads the newest copy instead of the item.
 func TestDelete_FromAHandleComesAfterEarlierCopiesToo(t *testing.T) {
 	t.Parallel()
-	h, s := turn[Page](t)
-	bin, err := lifecycle.Of(s)
+	h, s := open[Page](t)
+	deleted, err := lifecycle.Of(s)
 	require.NoError(t, err)
 	ctx, key := t.Context(), Page{ID: "p"}
 	_, err = s.Create(ctx, Page{ID: "p", Text: "first"})
@@ -137,20 +137,20 @@ func TestDelete_FromAHandleComesAfterEarlierCopiesToo(t *testing.T) {
 	var held entity.Image
 	_, err = s.Get(ctx, key, entity.KeepImage(&held))
 	require.NoError(t, err)
-	h.run(-time.Hour)
+	h.advance(-time.Hour)
 	h.sent()
 	require.NoError(t, s.Delete(ctx, key, entity.FromImage(&held)))
 	require.Equal(t, []string{"Query", "TransactWriteItems"}, h.sent())
-	newest, err := bin.Get(ctx, key)
+	newest, err := deleted.Get(ctx, key)
 	require.NoError(t, err)
 	require.Equal(t, "second", newest.Item.Text)
 }
 
-// lived is an item in the bin, and a move that restores, changes and deletes it again while the clock stands still: the
+// lived returns a deleted item and a move that restores, changes and deletes it again while the clock stands still: the
 // copy then has the same key as before and another content.
-func lived(t *testing.T) (h *hourglass, s *entity.Store[Reserved], move func()) {
+func lived(t *testing.T) (h *lab, s *entity.Store[Reserved], move func()) {
 	t.Helper()
-	h, s = turn[Reserved](t)
+	h, s = open[Reserved](t)
 	others, theirs := beside[Reserved](t, h)
 	ctx := t.Context()
 	_, err := others.Create(ctx, Reserved{ID: "r", Email: "x"})
@@ -183,24 +183,24 @@ func TestPurge_RemovesACopyOnlyAsItWasRead(t *testing.T) {
 func TestRestore_OfAnotherCopyUnderTheSameKey(t *testing.T) {
 	t.Parallel()
 	for name, restore := range map[string]func(context.Context, *lifecycle.Deleted[Reserved]) (Reserved, error){
-		"the newest": func(ctx context.Context, bin *lifecycle.Deleted[Reserved]) (Reserved, error) {
-			return bin.Restore(ctx, Reserved{ID: "r"})
+		"the newest": func(ctx context.Context, deleted *lifecycle.Deleted[Reserved]) (Reserved, error) {
+			return deleted.Restore(ctx, Reserved{ID: "r"})
 		},
-		"a chosen one": func(ctx context.Context, bin *lifecycle.Deleted[Reserved]) (Reserved, error) {
-			chosen, err := bin.Get(ctx, Reserved{ID: "r"})
+		"a chosen one": func(ctx context.Context, deleted *lifecycle.Deleted[Reserved]) (Reserved, error) {
+			chosen, err := deleted.Get(ctx, Reserved{ID: "r"})
 			if err != nil {
 				return Reserved{}, err
 			}
-			return bin.RestoreCopy(ctx, chosen)
+			return deleted.RestoreCopy(ctx, chosen)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h, s, move := lived(t)
-			bin, err := lifecycle.Of(s)
+			deleted, err := lifecycle.Of(s)
 			require.NoError(t, err)
 			beforeWrite(h.wire, move)
-			got, err := restore(t.Context(), bin)
+			got, err := restore(t.Context(), deleted)
 			require.NoError(t, err)
 			require.Equal(t, "y", got.Email)
 			require.Len(t, h.items(t), 2, "the item and its sentinel")

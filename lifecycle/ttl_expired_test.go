@@ -28,12 +28,12 @@ type Token struct {
 var token = Token{User: "u", ID: "t"}
 
 // lapsed has one token, at the second in which it ends, and another one that lives.
-func lapsed(t *testing.T) (*hourglass, *entity.Store[Token]) {
+func lapsed(t *testing.T) (*lab, *entity.Store[Token]) {
 	t.Helper()
-	h, s := turn[Token](t)
+	h, s := open[Token](t)
 	_, err := s.Create(t.Context(), Token{User: "u", ID: "t", Scope: "all", Uses: 7})
 	require.NoError(t, err)
-	h.run(time.Hour)
+	h.advance(time.Hour)
 	_, err = s.Create(t.Context(), Token{User: "u", ID: "live", Scope: "all"})
 	require.NoError(t, err)
 	h.sent()
@@ -74,7 +74,7 @@ func TestTTL_AnExpiredItemIsGoneForEveryRead(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Equal(t, 2, n, name)
 	}
-	h.run(-time.Second)
+	h.advance(-time.Second)
 	_, err = s.Get(t.Context(), token)
 	require.NoError(t, err, "a second before its end it lives")
 }
@@ -83,31 +83,31 @@ func TestTTL_AnExpiredItemIsGoneForEveryWrite(t *testing.T) {
 	t.Parallel()
 	f := entity.Fields[Token]()
 	for name, c := range map[string]struct {
-		write    func(*testing.T, *hourglass, *entity.Store[Token]) error
+		write    func(*testing.T, *lab, *entity.Store[Token]) error
 		err      error // nil: a new life began
 		requests int
 	}{
-		"Update": {func(t *testing.T, _ *hourglass, s *entity.Store[Token]) error {
+		"Update": {func(t *testing.T, _ *lab, s *entity.Store[Token]) error {
 			_, err := s.Update(t.Context(), token, entity.Add(&f.Uses, 1))
 			return err
 		}, entity.ErrNotFound, 1},
-		"Modify": {func(t *testing.T, _ *hourglass, s *entity.Store[Token]) error {
+		"Modify": {func(t *testing.T, _ *lab, s *entity.Store[Token]) error {
 			_, err := s.Modify(t.Context(), token, func(k *Token) error { k.Uses++; return nil })
 			return err
 		}, entity.ErrNotFound, 1},
-		"Delete": {func(t *testing.T, _ *hourglass, s *entity.Store[Token]) error { return s.Delete(t.Context(), token) }, entity.ErrNotFound, 1},
-		"CheckExists": {func(t *testing.T, h *hourglass, s *entity.Store[Token]) error {
+		"Delete": {func(t *testing.T, _ *lab, s *entity.Store[Token]) error { return s.Delete(t.Context(), token) }, entity.ErrNotFound, 1},
+		"CheckExists": {func(t *testing.T, h *lab, s *entity.Store[Token]) error {
 			return h.db.Transact(t.Context(), s.Op().CheckExists(token))
 		}, entity.ErrNotFound, 1},
-		"Create": {func(t *testing.T, _ *hourglass, s *entity.Store[Token]) error {
+		"Create": {func(t *testing.T, _ *lab, s *entity.Store[Token]) error {
 			_, err := s.Create(t.Context(), Token{User: "u", ID: "t", Uses: 1})
 			return err
 		}, nil, 1},
-		"Put": {func(t *testing.T, _ *hourglass, s *entity.Store[Token]) error {
+		"Put": {func(t *testing.T, _ *lab, s *entity.Store[Token]) error {
 			_, err := s.Put(t.Context(), Token{User: "u", ID: "t", Uses: 1})
 			return err
 		}, nil, 2},
-		"Upsert": {func(t *testing.T, _ *hourglass, s *entity.Store[Token]) error {
+		"Upsert": {func(t *testing.T, _ *lab, s *entity.Store[Token]) error {
 			_, created, err := s.Upsert(t.Context(), Token{User: "u", ID: "t", Uses: 1})
 			require.True(t, created || err != nil)
 			return err
@@ -134,7 +134,7 @@ func TestTTL_AnExpiredItemIsGoneForEveryWrite(t *testing.T) {
 
 func TestTTL_TablesExpireByTheDeclaredAttribute(t *testing.T) {
 	t.Parallel()
-	h, _ := turn[Token](t)
+	h, _ := open[Token](t)
 	out, err := h.raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &h.table})
 	require.NoError(t, err)
 	require.Equal(t, types.TimeToLiveStatusEnabled, out.TimeToLiveDescription.TimeToLiveStatus)

@@ -57,13 +57,13 @@ func TestTTL_AfterAloneCountsFromTheBeginningAndFromPut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h, s := turn[Marker](t)
+			h, s := open[Marker](t)
 			m := entity.Fields[Marker]()
 			require.NoError(t, begin(t, h.db, s))
 			require.Len(t, h.sent(), 1)
 			h.ends(t, "ends", hour0, 30*day)
 
-			h.run(day)
+			h.advance(day)
 			_, err := s.Update(t.Context(), Marker{ID: "m"}, entity.Set(&m.Note, "updated"))
 			require.NoError(t, err)
 			_, created, err := s.Upsert(t.Context(), Marker{ID: "m", Note: "merged"})
@@ -88,14 +88,14 @@ func TestTTL_AnUpsertGivesAnEndOnlyToAnItemThatHasNone(t *testing.T) {
 	for name, opts := range map[string][]entity.UpdateOption{"in one request": nil, "after a read": {entity.Idempotent()}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h, s := turn[Ticket](t)
+			h, s := open[Ticket](t)
 			k := entity.Fields[Ticket]()
 			_, err := s.Create(t.Context(), Ticket{ID: "t"})
 			require.NoError(t, err)
 			_, err = s.Update(t.Context(), Ticket{ID: "t"}, entity.Remove(&k.Ends))
 			require.NoError(t, err)
 			require.Empty(t, h.end(t, "ends"), "taken away, the item lives for ever")
-			h.run(1000 * day)
+			h.advance(1000 * day)
 			_, err = s.Get(t.Context(), Ticket{ID: "t"})
 			require.NoError(t, err)
 
@@ -103,7 +103,7 @@ func TestTTL_AnUpsertGivesAnEndOnlyToAnItemThatHasNone(t *testing.T) {
 			got, _, err := s.Upsert(t.Context(), Ticket{ID: "t", Note: "merged"}, opts...)
 			require.NoError(t, err)
 			require.Equal(t, now.Truncate(time.Second).Add(time.Hour), got.Ends)
-			h.run(time.Minute)
+			h.advance(time.Minute)
 			_, _, err = s.Upsert(t.Context(), Ticket{ID: "t", Note: "again"}, opts...)
 			require.NoError(t, err)
 			h.ends(t, "ends", now, time.Hour)
@@ -113,7 +113,7 @@ func TestTTL_AnUpsertGivesAnEndOnlyToAnItemThatHasNone(t *testing.T) {
 
 func TestTTL_AnEndThatTheCallerGivesWins(t *testing.T) {
 	t.Parallel()
-	h, s := turn[Session](t)
+	h, s := open[Session](t)
 	f, mine := entity.Fields[Session](), hour0.Add(7*day).Unix()
 	_, err := s.Create(t.Context(), Session{ID: "s", Ends: mine})
 	require.NoError(t, err)
@@ -170,7 +170,7 @@ func TestTTL_AnEndThatTheCallerGivesWins(t *testing.T) {
 
 func TestTTL_AfterComesFromTheConfiguration(t *testing.T) {
 	t.Parallel()
-	h, s := turn[Marker](t, lifecycle.After(90*time.Second))
+	h, s := open[Marker](t, lifecycle.After(90*time.Second))
 	_, err := s.Create(t.Context(), Marker{ID: "m"})
 	require.NoError(t, err)
 	h.ends(t, "ends", hour0, 90*time.Second)
@@ -190,7 +190,7 @@ func TestTTL_AfterComesFromTheConfiguration(t *testing.T) {
 // The item of a transaction has the same end as the item of a call.
 func TestTTL_HoldsInTransactions(t *testing.T) {
 	t.Parallel()
-	h, s := turn[Marker](t)
+	h, s := open[Marker](t)
 	m := entity.Fields[Marker]()
 	require.NoError(t, h.db.Transact(t.Context(), s.Op().Create(Marker{ID: "a"}), s.Op().Put(Marker{ID: "b"}), s.Op().Upsert(Marker{ID: "c"})))
 	require.Equal(t, []string{"TransactWriteItems"}, h.sent())
@@ -198,7 +198,7 @@ func TestTTL_HoldsInTransactions(t *testing.T) {
 	for _, it := range h.items(t) {
 		require.Equal(t, want, it["ends"])
 	}
-	h.run(30 * day)
+	h.advance(30 * day)
 	gone := s.Op().Update(Marker{ID: "a"}, entity.Set(&m.Note, "late"))
 	require.ErrorIs(t, entity.FailureOf(h.db.Transact(t.Context(), gone), gone), entity.ErrNotFound)
 	h.sent()
@@ -213,7 +213,7 @@ func TestTTL_HoldsInTransactions(t *testing.T) {
 
 func TestTTL_BatchesGiveAnEnd(t *testing.T) {
 	t.Parallel()
-	h, s := turn[Ticket](t)
+	h, s := open[Ticket](t)
 	left, err := s.PutMany(t.Context(), []Ticket{{ID: "t"}})
 	require.NoError(t, err)
 	require.Empty(t, left)
@@ -223,7 +223,7 @@ func TestTTL_BatchesGiveAnEnd(t *testing.T) {
 // Without a time to live in the configuration, no write gives an item an end, and none takes one away that it was given.
 func TestNoExpiry_OnlyCallersGiveEnds(t *testing.T) {
 	t.Parallel()
-	h, s := turn[Session](t, lifecycle.NoExpiry())
+	h, s := open[Session](t, lifecycle.NoExpiry())
 	f := entity.Fields[Session]()
 	end := hour0.Add(time.Hour).Unix()
 	has := func(what string, want int64) {
@@ -261,18 +261,18 @@ func TestNoExpiry_OnlyCallersGiveEnds(t *testing.T) {
 // The same where an end would follow another attribute.
 func TestNoExpiry_FollowsNoAttribute(t *testing.T) {
 	t.Parallel()
-	h, s := turn[Cache](t, lifecycle.NoExpiry())
+	h, s := open[Cache](t, lifecycle.NoExpiry())
 	f := entity.Fields[Cache]()
 	_, err := s.Create(t.Context(), Cache{ID: "c"})
 	require.NoError(t, err)
-	h.run(time.Hour)
+	h.advance(time.Hour)
 	_, err = s.Update(t.Context(), Cache{ID: "c"}, entity.Set(&f.Note, "later"))
 	require.NoError(t, err)
-	h.run(time.Hour)
+	h.advance(time.Hour)
 	_, err = s.Put(t.Context(), Cache{ID: "c"})
 	require.NoError(t, err)
 	require.NotContains(t, h.items(t)[0], "ends")
-	h.run(1000 * time.Hour)
+	h.advance(1000 * time.Hour)
 	_, err = s.Get(t.Context(), Cache{ID: "c"})
 	require.NoError(t, err)
 
@@ -304,7 +304,7 @@ type Mislabelled struct {
 }
 
 // requireUnit checks that nothing was sent because of the unit.
-func requireUnit(t *testing.T, h *hourglass, field, verb string, err error) {
+func requireUnit(t *testing.T, h *lab, field, verb string, err error) {
 	t.Helper()
 	var bad *entity.InputError
 	require.ErrorAs(t, err, &bad, verb)
@@ -315,7 +315,7 @@ func requireUnit(t *testing.T, h *hourglass, field, verb string, err error) {
 
 func TestTTL_MillisecondsAreNoSeconds(t *testing.T) {
 	t.Parallel()
-	h, s := turn[Parcel](t)
+	h, s := open[Parcel](t)
 	p, ms := entity.Fields[Parcel](), hour0.UnixMilli()
 	v := Parcel{ID: "p", Ends: ms}
 	_, err := s.Create(t.Context(), v)
@@ -346,7 +346,7 @@ func TestTTL_MillisecondsAreNoSeconds(t *testing.T) {
 
 func TestTTL_FromOfAnotherUnitThanItsTagSays(t *testing.T) {
 	t.Parallel()
-	h, s := turn[Mislabelled](t)
+	h, s := open[Mislabelled](t)
 	m, ms := entity.Fields[Mislabelled](), hour0.UnixMilli()
 	_, err := s.Create(t.Context(), Mislabelled{ID: "m", Seen: ms})
 	requireUnit(t, h, "Seen", "create", err)

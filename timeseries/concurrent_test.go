@@ -91,9 +91,9 @@ func TestConcurrent_OlderIsDecidedByTheServiceAndNotByTheClockOfTheSender(t *tes
 // An item is taken away between the check and the put of an event that is being repaired.
 func TestConcurrent_ADuplicateWhoseEventGoesAwayMeanwhileIsPlannedAgain(t *testing.T) {
 	t.Parallel()
-	for name, send := range map[string]func(w *world[Telemetry]) timeseries.Result[Telemetry]{
-		"one":  func(w *world[Telemetry]) timeseries.Result[Telemetry] { return w.append(tick(5, 5)) },
-		"bulk": func(w *world[Telemetry]) timeseries.Result[Telemetry] { return w.appendAll([]Telemetry{tick(5, 5)})[0] },
+	for name, send := range map[string]func(w *lab[Telemetry]) timeseries.Result[Telemetry]{
+		"one":  func(w *lab[Telemetry]) timeseries.Result[Telemetry] { return w.append(tick(5, 5)) },
+		"bulk": func(w *lab[Telemetry]) timeseries.Result[Telemetry] { return w.appendAll([]Telemetry{tick(5, 5)})[0] },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -165,7 +165,7 @@ type report struct {
 
 // storm makes many goroutines append to few series over a bad line.
 type storm[T any] struct {
-	*world[T]
+	*lab[T]
 	as      mapping[T]
 	rng     *rand.Rand
 	queue   chan []*report
@@ -193,7 +193,7 @@ func TestStorm_OfWritersOverABadLineLeavesSoundSeries(t *testing.T) {
 
 func rage[T any](t *testing.T, seed uint64, as mapping[T], enrich func(*T, string), field *string) {
 	// A patient sender: with some of 20 requests failing, giving up is out of the question.
-	s := &storm[T]{world: open[T](t, attempts(60)), as: as, rng: rand.New(rand.NewPCG(seed, 1))}
+	s := &storm[T]{lab: open[T](t, attempts(60)), as: as, rng: rand.New(rand.NewPCG(seed, 1))}
 	for i := range s.news {
 		s.news[i] = make(chan struct{}, 1)
 	}

@@ -80,7 +80,7 @@ var scenarios = map[string]scenario{
 	"many": many(),
 }
 
-func (sc scenario) prepare(t *testing.T, change ...func(*entity.Config)) *world[Meter] {
+func (sc scenario) prepare(t *testing.T, change ...func(*entity.Config)) *lab[Meter] {
 	w := open[Meter](t, change...)
 	for i, ev := range sc.seed {
 		w.seed(ev)
@@ -105,7 +105,7 @@ const (
 )
 
 // play appends the events of the scenario: one by Append, several by AppendAll.
-func (sc scenario) play(w *world[Meter]) ([]timeseries.Result[Meter], error) {
+func (sc scenario) play(w *lab[Meter]) ([]timeseries.Result[Meter], error) {
 	if len(sc.run) > 1 {
 		return w.AppendAll(w.ctx, sc.run)
 	}
@@ -115,7 +115,7 @@ func (sc scenario) play(w *world[Meter]) ([]timeseries.Result[Meter], error) {
 
 // sound checks what must hold at every moment: the current item is the newest of the events that were not recorded late
 // and has an event; no event is stored with other content than was sent first.
-func (sc scenario) sound(t *testing.T, w *world[Meter]) {
+func (sc scenario) sound(t *testing.T, w *lab[Meter]) {
 	sent := map[int64]Meter{}
 	for _, ev := range append(append([]Meter(nil), sc.run...), sc.seed...) {
 		sent[ev.Seq] = ev // seed wins: it was there first
@@ -138,7 +138,7 @@ func (sc scenario) sound(t *testing.T, w *world[Meter]) {
 	require.Equal(t, sent[newest].Value, cur.Value)
 }
 
-func (sc scenario) finished(t *testing.T, w *world[Meter]) {
+func (sc scenario) finished(t *testing.T, w *lab[Meter]) {
 	var seqs []int64
 	for _, ev := range w.history(reading(0, 0)) {
 		seqs = append(seqs, ev.Seq)

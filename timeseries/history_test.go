@@ -223,7 +223,7 @@ func TestHistory_OfMoreThanOnePageOfDynamoDB(t *testing.T) {
 }
 
 // aging has events of which the first two expire three days before the others.
-func aging(t *testing.T) *world[Telemetry] {
+func aging(t *testing.T) *lab[Telemetry] {
 	w := open[Telemetry](t)
 	w.seed(tick(0, 0), tick(5, 5))
 	w.clock.advance(3 * 24 * time.Hour)

@@ -18,8 +18,8 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-// world is a series in a table of its own, on a connection that counts requests and can be made to fail.
-type world[T any] struct {
+// lab is a series in a table of its own, on a connection that counts requests and can be made to fail.
+type lab[T any] struct {
 	*timeseries.Series[T]
 	t     testing.TB
 	ctx   context.Context
@@ -32,10 +32,10 @@ type world[T any] struct {
 }
 
 // open creates the table of T. change is applied to the configuration.
-func open[T any](t *testing.T, change ...func(*entity.Config)) *world[T] {
+func open[T any](t *testing.T, change ...func(*entity.Config)) *lab[T] {
 	t.Helper()
 	raw, table := localdb.Test(t)
-	w := &world[T]{t: t, ctx: t.Context(), raw: raw, table: table, sent: faults.New(raw.Options().HTTPClient), clock: newClock()}
+	w := &lab[T]{t: t, ctx: t.Context(), raw: raw, table: table, sent: faults.New(raw.Options().HTTPClient), clock: newClock()}
 	w.Series, w.db = w.connect(change...)
 	w.look, _ = w.on(raw, append(change[:len(change):len(change)], func(c *entity.Config) { c.MaxAttempts = 0 })...)
 	require.NoError(t, w.db.CreateTables(t.Context()))
@@ -44,12 +44,12 @@ func open[T any](t *testing.T, change ...func(*entity.Config)) *world[T] {
 }
 
 // connect returns another handle of the same series, as a program that is configured differently has one.
-func (w *world[T]) connect(change ...func(*entity.Config)) (*timeseries.Series[T], *entity.DB) {
+func (w *lab[T]) connect(change ...func(*entity.Config)) (*timeseries.Series[T], *entity.DB) {
 	w.t.Helper()
 	return w.on(dynamodb.New(w.raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = w.sent }), change...)
 }
 
-func (w *world[T]) on(client entity.Client, change ...func(*entity.Config)) (*timeseries.Series[T], *entity.DB) {
+func (w *lab[T]) on(client entity.Client, change ...func(*entity.Config)) (*timeseries.Series[T], *entity.DB) {
 	w.t.Helper()
 	cfg := entity.Config{Table: w.table, Clock: w.clock.Now}
 	for _, f := range change {
@@ -66,7 +66,7 @@ func (w *world[T]) on(client entity.Client, change ...func(*entity.Config)) (*ti
 func attempts(n int) func(*entity.Config) { return func(c *entity.Config) { c.MaxAttempts = n } }
 
 // append is Append where an error would be a failure of the test.
-func (w *world[T]) append(ev T, opts ...timeseries.AppendOption) timeseries.Result[T] {
+func (w *lab[T]) append(ev T, opts ...timeseries.AppendOption) timeseries.Result[T] {
 	w.t.Helper()
 	r, err := w.Append(w.ctx, ev, opts...)
 	require.NoError(w.t, err)
@@ -74,7 +74,7 @@ func (w *world[T]) append(ev T, opts ...timeseries.AppendOption) timeseries.Resu
 }
 
 // seed appends events that must all be applied, and then forgets the requests that it took.
-func (w *world[T]) seed(evs ...T) {
+func (w *lab[T]) seed(evs ...T) {
 	w.t.Helper()
 	for _, ev := range evs {
 		require.True(w.t, w.append(ev, timeseries.WithoutCurrent()).Applied)
@@ -83,7 +83,7 @@ func (w *world[T]) seed(evs ...T) {
 }
 
 // current is the current item as the library reads it.
-func (w *world[T]) current(key T) T {
+func (w *lab[T]) current(key T) T {
 	w.t.Helper()
 	v, err := w.look.Get(w.ctx, key, entity.Consistent())
 	require.NoError(w.t, err)
@@ -91,7 +91,7 @@ func (w *world[T]) current(key T) T {
 }
 
 // history is every event that the library shows.
-func (w *world[T]) history(key T, opts ...entity.QueryOption) []T {
+func (w *lab[T]) history(key T, opts ...entity.QueryOption) []T {
 	w.t.Helper()
 	evs, err := w.look.History(key, append(opts, entity.Consistent())...).Collect(w.ctx)
 	require.NoError(w.t, err)
@@ -99,7 +99,7 @@ func (w *world[T]) history(key T, opts ...entity.QueryOption) []T {
 }
 
 // operations are the names of the requests since the last reset.
-func (w *world[T]) operations() []string {
+func (w *lab[T]) operations() []string {
 	var names []string
 	for _, r := range w.sent.Requests() {
 		names = append(names, r.Operation)
@@ -135,7 +135,7 @@ func inputCode(t testing.TB, err error) string {
 	return e.Code
 }
 
-func (w *world[T]) appendAll(evs []T, opts ...timeseries.AppendOption) []timeseries.Result[T] {
+func (w *lab[T]) appendAll(evs []T, opts ...timeseries.AppendOption) []timeseries.Result[T] {
 	w.t.Helper()
 	rs, err := w.AppendAll(w.ctx, evs, opts...)
 	require.NoError(w.t, err)
@@ -144,7 +144,7 @@ func (w *world[T]) appendAll(evs []T, opts ...timeseries.AppendOption) []timeser
 }
 
 // collect runs a history and gives its times and the number of requests that it took.
-func (w *world[T]) collect(key T, opts ...entity.QueryOption) ([]T, int) {
+func (w *lab[T]) collect(key T, opts ...entity.QueryOption) ([]T, int) {
 	w.t.Helper()
 	w.sent.Reset()
 	evs, err := w.History(key, opts...).Collect(w.ctx)
@@ -153,7 +153,7 @@ func (w *world[T]) collect(key T, opts ...entity.QueryOption) ([]T, int) {
 }
 
 // halves are the index keys of the current item.
-func (w *world[T]) halves(pk, sk string) map[string]string {
+func (w *lab[T]) halves(pk, sk string) map[string]string {
 	w.t.Helper()
 	out := map[string]string{}
 	it := w.partition(pk)[sk]
@@ -166,7 +166,7 @@ func (w *world[T]) halves(pk, sk string) map[string]string {
 }
 
 // kinds are the actions of the n-th request, a transaction: Update, Put, ConditionCheck.
-func (w *world[T]) kinds(n int) []string {
+func (w *lab[T]) kinds(n int) []string {
 	w.t.Helper()
 	var sent struct{ TransactItems []map[string]json.RawMessage }
 	require.NoError(w.t, json.Unmarshal(w.sent.Requests()[n].Body, &sent))
@@ -198,7 +198,7 @@ func (c *scripted) TransactWriteItems(ctx context.Context, in *dynamodb.Transact
 	return nil, cancelled
 }
 
-func (w *world[T]) scripted(script ...[]string) (*timeseries.Series[T], *scripted) {
+func (w *lab[T]) scripted(script ...[]string) (*timeseries.Series[T], *scripted) {
 	w.t.Helper()
 	c := &scripted{Client: w.raw, script: script}
 	series, _ := w.on(c, attempts(4))
@@ -247,7 +247,7 @@ func avS(text string) types.AttributeValue { return &types.AttributeValueMemberS
 func avN(digits string) types.AttributeValue { return &types.AttributeValueMemberN{Value: digits} }
 
 // scan is everything in the table.
-func (w *world[T]) scan() []item {
+func (w *lab[T]) scan() []item {
 	w.t.Helper()
 	var all []item
 	consistent := true
@@ -261,7 +261,7 @@ func (w *world[T]) scan() []item {
 }
 
 // partition is what is stored under one partition key, by sort key.
-func (w *world[T]) partition(pk string) map[string]map[string]string {
+func (w *lab[T]) partition(pk string) map[string]map[string]string {
 	w.t.Helper()
 	all := map[string]map[string]string{}
 	for _, it := range w.scan() {
@@ -273,7 +273,7 @@ func (w *world[T]) partition(pk string) map[string]map[string]string {
 }
 
 // item is one stored item, nil if absent.
-func (w *world[T]) item(pk, sk string) item {
+func (w *lab[T]) item(pk, sk string) item {
 	w.t.Helper()
 	consistent := true
 	out, err := w.raw.GetItem(w.ctx, &dynamodb.GetItemInput{TableName: &w.table, Key: item{"pk": avS(pk), "sk": avS(sk)}, ConsistentRead: &consistent})
@@ -282,7 +282,7 @@ func (w *world[T]) item(pk, sk string) item {
 }
 
 // change rewrites a stored item behind the library's back. With nothing in it the item is deleted.
-func (w *world[T]) change(pk, sk string, f func(item)) {
+func (w *lab[T]) change(pk, sk string, f func(item)) {
 	w.t.Helper()
 	it := w.item(pk, sk)
 	if it == nil {
@@ -298,7 +298,7 @@ func (w *world[T]) change(pk, sk string, f func(item)) {
 	require.NoError(w.t, err)
 }
 
-func (w *world[T]) remove(pk, sk string) {
+func (w *lab[T]) remove(pk, sk string) {
 	w.t.Helper()
 	w.change(pk, sk, func(it item) { clear(it) })
 }

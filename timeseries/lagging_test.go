@@ -11,7 +11,7 @@ import (
 
 // lag makes a stored event newer than the current item, which no append does: the event was written by hand, or current
 // was restored from a backup.
-func lag(t *testing.T) *world[Telemetry] {
+func lag(t *testing.T) *lab[Telemetry] {
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))
 	old := w.item(devicePK, deviceSK)

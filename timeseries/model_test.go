@@ -213,7 +213,7 @@ func agree[T any](t *testing.T, as mapping[T]) {
 }
 
 // compare appends a batch and compares the results with the model's.
-func compare[T any](t *rapid.T, w *world[T], as mapping[T], id string, want []verdict, batch []fact) {
+func compare[T any](t *rapid.T, w *lab[T], as mapping[T], id string, want []verdict, batch []fact) {
 	evs := make([]T, len(batch))
 	for i, f := range batch {
 		evs[i] = as.event(id, f)
@@ -236,7 +236,7 @@ func compare[T any](t *rapid.T, w *world[T], as mapping[T], id string, want []ve
 }
 
 // same compares the stored history and current item with the model's.
-func same[T any](t *rapid.T, w *world[T], as mapping[T], id string, m *model) {
+func same[T any](t *rapid.T, w *lab[T], as mapping[T], id string, m *model) {
 	key := as.event(id, fact{})
 	evs, err := w.look.History(key).Collect(w.ctx)
 	require.NoError(t, err)

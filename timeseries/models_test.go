@@ -122,7 +122,7 @@ func minutes(evs []Telemetry) []int {
 	return out
 }
 
-func fiveTicks(t *testing.T) *world[Telemetry] {
+func fiveTicks(t *testing.T) *lab[Telemetry] {
 	w := open[Telemetry](t)
 	w.seed(tick(0, 0), tick(5, 5), tick(10, 10), tick(15, 15), tick(20, 20))
 	return w

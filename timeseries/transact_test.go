@@ -18,7 +18,7 @@ type Account struct {
 	Devices   int    `dynamodbav:"devices"`
 }
 
-func withAccounts(t *testing.T) (*world[Telemetry], *entity.Store[Account]) {
+func withAccounts(t *testing.T) (*lab[Telemetry], *entity.Store[Account]) {
 	w := open[Telemetry](t)
 	accounts, err := entity.New[Account](w.db)
 	require.NoError(t, err)

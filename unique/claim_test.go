@@ -24,7 +24,7 @@ type Seat struct {
 	Code string            `dynamodbav:"code,omitempty"`
 }
 
-// StoredSeat is a Seat with a bin.
+// StoredSeat is a Seat with soft delete.
 type StoredSeat struct {
 	_    entity.Key           `name:"Seat" pk:"$#{room}" sk:"$#{id}"`
 	_    unique.Constraint    `name:"code" fields:"code" ttl:"1h"`
@@ -40,19 +40,19 @@ func TestClaim_OfASiblingInThePartitionIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	f := entity.Fields[Seat]()
 	a := Seat{Room: "r", ID: "a"}
-	for name, write := range map[string]func(*testing.T, *bed, *entity.Store[Seat]) error{
-		"update": func(t *testing.T, _ *bed, s *entity.Store[Seat]) error {
+	for name, write := range map[string]func(*testing.T, *lab, *entity.Store[Seat]) error{
+		"update": func(t *testing.T, _ *lab, s *entity.Store[Seat]) error {
 			_, err := s.Update(t.Context(), a, entity.Set(&f.Code, "2"))
 			return err
 		},
-		"delete": func(t *testing.T, _ *bed, s *entity.Store[Seat]) error { return s.Delete(t.Context(), a) },
-		"purge":  func(t *testing.T, _ *bed, s *entity.Store[Seat]) error { return s.Purge(t.Context(), a) },
-		"soft delete": func(t *testing.T, b *bed, _ *entity.Store[Seat]) error {
+		"delete": func(t *testing.T, _ *lab, s *entity.Store[Seat]) error { return s.Delete(t.Context(), a) },
+		"purge":  func(t *testing.T, _ *lab, s *entity.Store[Seat]) error { return s.Purge(t.Context(), a) },
+		"soft delete": func(t *testing.T, b *lab, _ *entity.Store[Seat]) error {
 			s, err := entity.New[StoredSeat](b.open(t, b.wire, 0))
 			require.NoError(t, err)
 			return s.Delete(t.Context(), StoredSeat{Room: "r", ID: "a"})
 		},
-		"purge of a copy": func(t *testing.T, b *bed, _ *entity.Store[Seat]) error {
+		"purge of a copy": func(t *testing.T, b *lab, _ *entity.Store[Seat]) error {
 			s, err := entity.New[StoredSeat](b.open(t, b.wire, 0))
 			require.NoError(t, err)
 			require.NoError(t, s.Delete(t.Context(), StoredSeat{Room: "r", ID: "a"}))
@@ -61,7 +61,7 @@ func TestClaim_OfASiblingInThePartitionIsLeftAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, "pk", "sk")
+			b := newLab(t, "pk", "sk")
 			s, l := prepare[Seat](t, b, "code")
 			_, err := s.Create(t.Context(), Seat{Room: "r", ID: "a", Code: "1"})
 			require.NoError(t, err)
@@ -69,7 +69,7 @@ func TestClaim_OfASiblingInThePartitionIsLeftAlone(t *testing.T) {
 			_, err = s.Create(t.Context(), Seat{Room: "r", ID: "b", Code: "1"})
 			require.ErrorAs(t, err, &taken)
 			require.Equal(t, unique.Owner{PK: "$app#v1#seat#r", SK: "$app#v1#seat#a"}, taken.Owner)
-			b.run(time.Hour)
+			b.advance(time.Hour)
 			_, err = s.Create(t.Context(), Seat{Room: "r", ID: "b", Code: "1"})
 			require.NoError(t, err)
 			require.NoError(t, write(t, b, s))
@@ -83,23 +83,23 @@ func TestClaim_OfASiblingInThePartitionIsLeftAlone(t *testing.T) {
 // A restore claims the value again, and does not take it from a sibling.
 func TestClaim_ARestoreDoesNotTakeTheValueOfASibling(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, "pk", "sk")
+	b := newLab(t, "pk", "sk")
 	s, l := prepare[StoredSeat](t, b, "code")
-	bin, err := lifecycle.Of(s)
+	deleted, err := lifecycle.Of(s)
 	require.NoError(t, err)
 	_, err = s.Create(t.Context(), StoredSeat{Room: "r", ID: "a", Code: "1"})
 	require.NoError(t, err)
 	require.NoError(t, s.Delete(t.Context(), StoredSeat{Room: "r", ID: "a"}))
 	_, err = s.Create(t.Context(), StoredSeat{Room: "r", ID: "b", Code: "1"})
 	require.NoError(t, err)
-	_, err = bin.Restore(t.Context(), StoredSeat{Room: "r", ID: "a"})
+	_, err = deleted.Restore(t.Context(), StoredSeat{Room: "r", ID: "a"})
 	var taken *unique.ViolationError
 	require.ErrorAs(t, err, &taken)
 	require.Equal(t, "$app#v1#seat#b", taken.Owner.SK)
 	got, err := l.Find(t.Context(), StoredSeat{Code: "1"})
 	require.NoError(t, err)
 	require.Equal(t, "b", got.ID)
-	_, err = bin.Get(t.Context(), StoredSeat{Room: "r", ID: "a"})
+	_, err = deleted.Get(t.Context(), StoredSeat{Room: "r", ID: "a"})
 	require.NoError(t, err)
 }
 
@@ -231,7 +231,7 @@ func TestReads_OfVerbatimEntitiesHideSentinelsSnapshotsAndCopies(t *testing.T) {
 	for name, mixed := range map[string]bool{"alone": false, "beside a $ entity": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, "pk", "sk")
+			b := newLab(t, "pk", "sk")
 			var ledgers *entity.Store[Ledger]
 			if mixed {
 				var err error

@@ -11,9 +11,9 @@ import (
 )
 
 // swapping is a value that two items hand to each other while it is looked for.
-func swapping(t *testing.T, attempts int) (b *bed, find func() (Person, error), swap func()) {
+func swapping(t *testing.T, attempts int) (b *lab, find func() (Person, error), swap func()) {
 	t.Helper()
-	b = newBed(t, "pk", "sk")
+	b = newLab(t, "pk", "sk")
 	_, _ = prepare[Person](t, b, "email")
 	wire := faults.New(b.raw.Options().HTTPClient)
 	db := b.open(t, wire, 0)

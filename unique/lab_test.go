@@ -48,8 +48,8 @@ type Member struct {
 	Handle string               `dynamodbav:"handle,omitempty"`
 }
 
-// bed is one test's database.
-type bed struct {
+// lab is one test's database.
+type lab struct {
 	db     *entity.DB
 	raw    *dynamodb.Client
 	wire   *faults.Transport
@@ -60,16 +60,16 @@ type bed struct {
 	at time.Time
 }
 
-func newBed(t *testing.T, pk, sk string) *bed {
+func newLab(t *testing.T, pk, sk string) *lab {
 	t.Helper()
-	b := &bed{at: start, pk: pk, sk: sk}
+	b := &lab{at: start, pk: pk, sk: sk}
 	b.raw, b.table = localdb.Test(t)
 	b.wire = faults.New(b.raw.Options().HTTPClient)
 	b.db = b.open(t, b.wire, 0)
 	return b
 }
 
-func (b *bed) open(t *testing.T, wire *faults.Transport, attempts int) *entity.DB {
+func (b *lab) open(t *testing.T, wire *faults.Transport, attempts int) *entity.DB {
 	t.Helper()
 	client := dynamodb.New(b.raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = wire })
 	db, err := entity.Open(client, entity.Config{Table: b.table, Clock: b.now, MaxAttempts: attempts})
@@ -77,20 +77,20 @@ func (b *bed) open(t *testing.T, wire *faults.Transport, attempts int) *entity.D
 	return db
 }
 
-func (b *bed) now() time.Time {
+func (b *lab) now() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.at
 }
 
-func (b *bed) run(d time.Duration) {
+func (b *lab) advance(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.at = b.at.Add(d)
 }
 
 // make declares T, creates the table, and opens the constraint.
-func prepare[T any](t *testing.T, b *bed, constraint string) (*entity.Store[T], *unique.Lookup[T]) {
+func prepare[T any](t *testing.T, b *lab, constraint string) (*entity.Store[T], *unique.Lookup[T]) {
 	t.Helper()
 	s, err := entity.New[T](b.db)
 	require.NoError(t, err)
@@ -112,7 +112,7 @@ func str(av types.AttributeValue) string {
 }
 
 // rows returns everything in the table.
-func (b *bed) rows(t *testing.T) []row {
+func (b *lab) rows(t *testing.T) []row {
 	t.Helper()
 	strong := true
 	out, err := b.raw.Scan(t.Context(), &dynamodb.ScanInput{TableName: &b.table, ConsistentRead: &strong})
@@ -121,7 +121,7 @@ func (b *bed) rows(t *testing.T) []row {
 }
 
 // sentinel returns the sentinel whose value ends in v, nil if absent.
-func (b *bed) sentinel(t *testing.T, v string) row {
+func (b *lab) sentinel(t *testing.T, v string) row {
 	t.Helper()
 	for _, it := range b.rows(t) {
 		if strings.Contains(str(it["__edd_e__"]), "._unique.") && strings.HasSuffix(str(it[b.pk]), "#"+v) {
@@ -131,23 +131,23 @@ func (b *bed) sentinel(t *testing.T, v string) row {
 	return nil
 }
 
-func (b *bed) key(it row) row { return row{b.pk: it[b.pk], b.sk: it[b.sk]} }
+func (b *lab) key(it row) row { return row{b.pk: it[b.pk], b.sk: it[b.sk]} }
 
-func (b *bed) remove(t *testing.T, it row) {
+func (b *lab) remove(t *testing.T, it row) {
 	t.Helper()
 	require.NotNil(t, it)
 	_, err := b.raw.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &b.table, Key: b.key(it)})
 	require.NoError(t, err)
 }
 
-func (b *bed) put(t *testing.T, it row) {
+func (b *lab) put(t *testing.T, it row) {
 	t.Helper()
 	_, err := b.raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &b.table, Item: it})
 	require.NoError(t, err)
 }
 
 // item returns the item with that id that is no sentinel.
-func (b *bed) item(t *testing.T, id string) row {
+func (b *lab) item(t *testing.T, id string) row {
 	t.Helper()
 	for _, it := range b.rows(t) {
 		if str(it["id"]) == id && it["_k"] == nil {
@@ -168,7 +168,7 @@ func kinds(list []unique.Finding) []string {
 }
 
 // bijective requires that sentinels and owners with a value are one to one.
-func (b *bed) bijective(t *testing.T, attr string) {
+func (b *lab) bijective(t *testing.T, attr string) {
 	t.Helper()
 	owners, sentinels := map[string]string{}, map[string]string{}
 	for _, it := range b.rows(t) {
@@ -184,7 +184,7 @@ func (b *bed) bijective(t *testing.T, attr string) {
 }
 
 // operations returns what was requested since the last call, and forgets it.
-func (b *bed) operations() []string {
+func (b *lab) operations() []string {
 	var names []string
 	for _, r := range b.wire.Requests() {
 		names = append(names, r.Operation)

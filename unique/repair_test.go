@@ -22,22 +22,22 @@ func TestRepair_IsSafeAgainstAWriteInBetween(t *testing.T) {
 	t.Parallel()
 	f := entity.Fields[Person]()
 	for name, c := range map[string]struct {
-		damage func(*testing.T, *bed)
+		damage func(*testing.T, *lab)
 		write  func(context.Context, *entity.Store[Person]) error
 	}{
 		"missing claim, and the owner changes its value": {
-			func(t *testing.T, b *bed) { b.remove(t, b.sentinel(t, "x")) },
+			func(t *testing.T, b *lab) { b.remove(t, b.sentinel(t, "x")) },
 			func(ctx context.Context, s *entity.Store[Person]) error {
 				_, err := s.Update(ctx, Person{ID: "p"}, entity.Set(&f.Email, "y"))
 				return err
 			},
 		},
 		"missing claim, and the owner is deleted": {
-			func(t *testing.T, b *bed) { b.remove(t, b.sentinel(t, "x")) },
+			func(t *testing.T, b *lab) { b.remove(t, b.sentinel(t, "x")) },
 			func(ctx context.Context, s *entity.Store[Person]) error { return s.Delete(ctx, Person{ID: "p"}) },
 		},
 		"missing claim, and the owner claims it itself": {
-			func(t *testing.T, b *bed) { b.remove(t, b.sentinel(t, "x")) },
+			func(t *testing.T, b *lab) { b.remove(t, b.sentinel(t, "x")) },
 			func(ctx context.Context, s *entity.Store[Person]) error {
 				_, err := s.Update(ctx, Person{ID: "p"}, entity.Set(&f.Email, "y"))
 				if err == nil {
@@ -47,21 +47,21 @@ func TestRepair_IsSafeAgainstAWriteInBetween(t *testing.T) {
 			},
 		},
 		"orphaned, and the item comes back": {
-			func(t *testing.T, b *bed) { b.remove(t, b.item(t, "p")) },
+			func(t *testing.T, b *lab) { b.remove(t, b.item(t, "p")) },
 			func(ctx context.Context, s *entity.Store[Person]) error {
 				_, err := s.Create(ctx, Person{ID: "p", Email: "x"})
 				return err
 			},
 		},
 		"orphaned, and the item comes back with another value": {
-			func(t *testing.T, b *bed) { b.remove(t, b.item(t, "p")) },
+			func(t *testing.T, b *lab) { b.remove(t, b.item(t, "p")) },
 			func(ctx context.Context, s *entity.Store[Person]) error {
 				_, err := s.Create(ctx, Person{ID: "p", Email: "y"})
 				return err
 			},
 		},
 		"wrong owner, and the one that it names takes the value": {
-			func(t *testing.T, b *bed) {
+			func(t *testing.T, b *lab) {
 				it := b.item(t, "p")
 				other := b.item(t, "q")
 				it["email"], other["email"] = text("y"), text("x")
@@ -77,7 +77,7 @@ func TestRepair_IsSafeAgainstAWriteInBetween(t *testing.T) {
 			},
 		},
 		"wrong owner, and its owner goes": {
-			func(t *testing.T, b *bed) {
+			func(t *testing.T, b *lab) {
 				it := b.sentinel(t, "x")
 				it["_entity_pk"] = text("$app#v1#person#nobody")
 				b.put(t, it)
@@ -87,7 +87,7 @@ func TestRepair_IsSafeAgainstAWriteInBetween(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, "pk", "sk")
+			b := newLab(t, "pk", "sk")
 			s, l := prepare[Person](t, b, "email")
 			_, err := s.Create(t.Context(), Person{ID: "p", Email: "x"})
 			require.NoError(t, err)
@@ -127,7 +127,7 @@ func TestRepair_DuringAStormOfWrites(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	b := newBed(t, "pk", "sk")
+	b := newLab(t, "pk", "sk")
 	s, l := prepare[Person](t, b, "email")
 	f := entity.Fields[Person]()
 	ctx := t.Context()
@@ -183,7 +183,7 @@ func TestRepair_DuringAStormOfWrites(t *testing.T) {
 // Stopped at any request, Repair can be run again.
 func TestRepair_CanBeStoppedAndRunAgain(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, "pk", "sk")
+	b := newLab(t, "pk", "sk")
 	s, l := prepare[Person](t, b, "email")
 	damaged(t, b, "email", func(id string) error {
 		_, err := s.Create(t.Context(), Person{ID: id, Email: "value-" + id})
@@ -223,7 +223,7 @@ func TestRepair_CanBeStoppedAndRunAgain(t *testing.T) {
 }
 
 // between runs Repair, and write just before the first transaction of it arrives.
-func between[T any](t *testing.T, b *bed, l *unique.Lookup[T], write func(*entity.Store[T])) unique.Repaired {
+func between[T any](t *testing.T, b *lab, l *unique.Lookup[T], write func(*entity.Store[T])) unique.Repaired {
 	t.Helper()
 	beside, err := entity.New[T](b.open(t, faults.New(b.raw.Options().HTTPClient), 0))
 	require.NoError(t, err)
@@ -251,7 +251,7 @@ func between[T any](t *testing.T, b *bed, l *unique.Lookup[T], write func(*entit
 
 func TestRepair_DoesNotTakeAValueFromAnItemThatClaimsItMeanwhile(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, "pk", "sk")
+	b := newLab(t, "pk", "sk")
 	s, l := prepare[Person](t, b, "email")
 	_, err := s.Create(t.Context(), Person{ID: "p", Email: "x"})
 	require.NoError(t, err)
@@ -267,7 +267,7 @@ func TestRepair_DoesNotTakeAValueFromAnItemThatClaimsItMeanwhile(t *testing.T) {
 
 func TestRepair_LeavesAValueThatADeletedCopyHasReservedMeanwhile(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, "pk", "sk")
+	b := newLab(t, "pk", "sk")
 	s, l := prepare[Member](t, b, "handle")
 	_, err := s.Create(t.Context(), Member{ID: "m", Handle: "x"})
 	require.NoError(t, err)
@@ -294,7 +294,7 @@ func TestRepair_LeavesASentinelThatItsItemHasMadeTrueMeanwhile(t *testing.T) {
 		ID    string            `dynamodbav:"id"`
 		Email string            `dynamodbav:"email,omitempty"`
 	}
-	b := newBed(t, "pk", "sk")
+	b := newLab(t, "pk", "sk")
 	shared := func(wire *faults.Transport) *entity.DB {
 		db, err := entity.Open(dynamodb.New(b.raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = wire }), entity.Config{
 			Table: b.table, Clock: b.now, Interop: true, TimePrecision: time.Millisecond, Namespace: entity.Namespace{Casing: entity.LowerCase},

@@ -21,7 +21,7 @@ import (
 )
 
 // damaged has items a to f, made by make, with one damage of every kind.
-func damaged(t *testing.T, b *bed, attr string, make func(id string) error) {
+func damaged(t *testing.T, b *lab, attr string, make func(id string) error) {
 	t.Helper()
 	for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
 		require.NoError(t, make(id))
@@ -37,7 +37,7 @@ func damaged(t *testing.T, b *bed, attr string, make func(id string) error) {
 	b.put(t, d)
 }
 
-func checkDamaged[T any](t *testing.T, b *bed, attr string, l *unique.Lookup[T], value func(string) T) {
+func checkDamaged[T any](t *testing.T, b *lab, attr string, l *unique.Lookup[T], value func(string) T) {
 	t.Helper()
 	before := b.rows(t)
 	r, err := l.Verify(t.Context())
@@ -83,7 +83,7 @@ func TestVerify_FindsAndRepairFixesDamage(t *testing.T) {
 	t.Parallel()
 	t.Run("$", func(t *testing.T) {
 		t.Parallel()
-		b := newBed(t, "pk", "sk")
+		b := newLab(t, "pk", "sk")
 		s, l := prepare[Person](t, b, "email")
 		damaged(t, b, "email", func(id string) error {
 			_, err := s.Create(t.Context(), Person{ID: id, Email: "value-" + id})
@@ -93,7 +93,7 @@ func TestVerify_FindsAndRepairFixesDamage(t *testing.T) {
 	})
 	t.Run("verbatim", func(t *testing.T) {
 		t.Parallel()
-		b := newBed(t, "id", "kind")
+		b := newLab(t, "id", "kind")
 		s, l := prepare[Part](t, b, "serial")
 		damaged(t, b, "serial", func(id string) error {
 			_, err := s.Create(t.Context(), Part{ID: id, Kind: "wheel", Serial: "value-" + id})
@@ -111,7 +111,7 @@ func TestRepair_AConstraintThatIsDeclaredLaterBindsOldItems(t *testing.T) {
 		ID    string     `dynamodbav:"id"`
 		Email string     `dynamodbav:"email,omitempty"`
 	}
-	b := newBed(t, "pk", "sk")
+	b := newLab(t, "pk", "sk")
 	earlier, err := entity.New[old](b.open(t, b.wire, 0))
 	require.NoError(t, err)
 	s, l := prepare[Person](t, b, "email")
@@ -135,7 +135,7 @@ func TestRepair_AConstraintThatIsDeclaredLaterBindsOldItems(t *testing.T) {
 // A reserved value belongs to the deleted copy, for as long as that lasts.
 func TestVerify_ADeletedCopyIsAnOwnerUnderReserve(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, "pk", "sk")
+	b := newLab(t, "pk", "sk")
 	s, l := prepare[Member](t, b, "handle")
 	_, err := s.Create(t.Context(), Member{ID: "m", Handle: "mm"})
 	require.NoError(t, err)
@@ -147,7 +147,7 @@ func TestVerify_ADeletedCopyIsAnOwnerUnderReserve(t *testing.T) {
 
 	want := b.sentinel(t, "mm")
 	b.remove(t, want)
-	b.run(time.Hour)
+	b.advance(time.Hour)
 	done, err := l.Repair(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"missing claim"}, kinds(done.Fixed))
@@ -171,7 +171,7 @@ func TestVerify_ADeletedCopyIsAnOwnerUnderReserve(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"orphaned"}, kinds(done.Fixed))
 
-	b.run(31 * 24 * time.Hour)
+	b.advance(31 * 24 * time.Hour)
 	r, err = l.Verify(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, unique.Report{}, r, "what has expired does not count")
@@ -186,11 +186,11 @@ func TestVerify_ClaimsOfLimitedDurationLeaveTheirItems(t *testing.T) {
 		ID    string            `dynamodbav:"id"`
 		Token string            `dynamodbav:"token"`
 	}
-	b := newBed(t, "pk", "sk")
+	b := newLab(t, "pk", "sk")
 	s, l := prepare[request](t, b, "token")
 	_, err := s.Create(t.Context(), request{ID: "1", Token: "once"})
 	require.NoError(t, err)
-	b.run(2 * time.Hour)
+	b.advance(2 * time.Hour)
 	r, err := l.Verify(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, r.Findings)
@@ -208,7 +208,7 @@ func TestVerify_ClaimsOfLimitedDurationLeaveTheirItems(t *testing.T) {
 
 func TestVerify_IgnoresOtherItemsOfTheTable(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, "pk", "sk")
+	b := newLab(t, "pk", "sk")
 	people, l := prepare[Person](t, b, "email")
 	members, _ := prepare[Member](t, b, "handle")
 	_, err := people.Create(t.Context(), Person{ID: "p", Email: "x"})
@@ -239,7 +239,7 @@ func TestVerify_NeverShowsAValue(t *testing.T) {
 		_     unique.Constraint `name:"email" fields:"email"`
 		Email string            `dynamodbav:"email"`
 	}
-	b := newBed(t, "pk", "sk")
+	b := newLab(t, "pk", "sk")
 	s, l := prepare[secretive](t, b, "email")
 	_, err := s.Create(t.Context(), secretive{Email: "hush"})
 	require.NoError(t, err)
@@ -263,7 +263,7 @@ func TestVerify_NeverShowsAValue(t *testing.T) {
 
 func TestVerify_RefusesNoSegments(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, "pk", "sk")
+	b := newLab(t, "pk", "sk")
 	_, l := prepare[Person](t, b, "email")
 	b.wire.Reset()
 	_, err := l.Verify(t.Context(), entity.Segments(0))
@@ -287,7 +287,7 @@ func TestVerify_InASharedTableSnapshotsAndCopiesAreNoOwnersOfOldValues(t *testin
 		Email   string `dynamodbav:"email,omitempty"`
 		Version int64  `dynamodbav:"version" entity:"version"`
 	}
-	b := newBed(t, "pk", "sk")
+	b := newLab(t, "pk", "sk")
 	client := dynamodb.New(b.raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = b.wire })
 	var err error
 	b.db, err = entity.Open(client, entity.Config{
@@ -337,7 +337,7 @@ type Meter struct {
 // The constraint of a series is opened from its handle; events beside the items are no owners.
 func TestSeries_FindVerifyAndRepair(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, "pk", "sk")
+	b := newLab(t, "pk", "sk")
 	s, err := timeseries.New[Meter](b.db)
 	require.NoError(t, err)
 	require.NoError(t, b.db.CreateTables(t.Context()))

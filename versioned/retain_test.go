@@ -68,7 +68,7 @@ func TestRetain_AnItemRecreatedWithoutHistoryCountsOn(t *testing.T) {
 	require.NoError(t, err)
 	history, err := versioned.Of(docs)
 	require.NoError(t, err)
-	bin, err := lifecycle.Of(docs)
+	deleted, err := lifecycle.Of(docs)
 	require.NoError(t, err)
 	require.NoError(t, db.CreateTables(t.Context()))
 	other, err := entity.Open(client, entity.Config{Table: table, NewID: rand.Text})
@@ -110,7 +110,7 @@ func TestRetain_AnItemRecreatedWithoutHistoryCountsOn(t *testing.T) {
 	require.Equal(t, int64(4), op.Result().Version)
 	again("fourth")
 	require.NoError(t, docs.Delete(ctx, kept{ID: "d"}))
-	restored, err := bin.Restore(ctx, kept{ID: "d"})
+	restored, err := deleted.Restore(ctx, kept{ID: "d"})
 	require.NoError(t, err)
 	require.Equal(t, kept{ID: "d", Text: "fourth", Version: 6}, restored)
 	require.Equal(t, []state{
