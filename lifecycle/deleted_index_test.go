@@ -160,7 +160,7 @@ func TestDeletedIndex_CurrentItemsAndSnapshotsAreNotInIt(t *testing.T) {
 	require.Equal(t, 3, live)
 }
 
-// A change of what the partition is made of costs no read: current items have no half with the time of a delete.
+// A change of an attribute of the partition costs no read: current items have no key with the time of a delete.
 func TestDeletedIndex_CostsUpdatesNothing(t *testing.T) {
 	t.Parallel()
 	type memo struct {

@@ -30,7 +30,7 @@ type Doc struct {
 	DeletedAt time.Time            `dynamodbav:"deletedAt,omitempty" entity:"deleted_at"`
 }
 
-// drawer is a table with live and deleted documents of two tenants, and other things beside them. gone are the names of
+// drawer is a table with live and deleted documents of two tenants, with other items in it. gone are the names of
 // those of tenant t that are deleted, in the order of their sort keys.
 func drawer(t *testing.T) (h *lab, s *entity.Store[Doc], deleted *lifecycle.Deleted[Doc], gone []string) {
 	t.Helper()
@@ -334,7 +334,7 @@ func TestDeleted_ExpiredCopiesAreGoneBeforeDynamoDBRemovesThem(t *testing.T) {
 	require.Zero(t, n)
 	_, err = deleted.Restore(t.Context(), Note{ID: "n"})
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.Len(t, h.items(t), 1, "DynamoDB has not removed it yet")
+	require.Len(t, h.items(t), 1, "DynamoDB has not removed the copy")
 	_, err = s.Update(t.Context(), Note{ID: "n"}, entity.Set(&entity.Fields[Note]().Text, "new"))
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	require.NotErrorIs(t, err, entity.ErrDeleted)

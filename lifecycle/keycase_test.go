@@ -113,7 +113,7 @@ func lowerBeside[T any](t *testing.T, h *lab) *entity.Store[T] {
 	return s
 }
 
-// refusedBirths are the ways to begin a life, each of which must fail with all classes and write nothing.
+// refusedBirths creates the item in every way; each must fail with all classes and write nothing.
 func refusedBirths[T any](t *testing.T, h *lab, s *entity.Store[T], v T, classes ...error) {
 	t.Helper()
 	before := h.items(t)
@@ -226,7 +226,7 @@ func TestKeyCase_EachSpellingHasItsOwnCopies(t *testing.T) {
 	_, err = deleted.Get(ctx, upper)
 	require.ErrorIs(t, err, entity.ErrKeyCase, "there are copies of another spelling alone")
 	_, err = deleted.Restore(ctx, low)
-	require.ErrorIs(t, err, entity.ErrNotDeleted, "the item is there, whatever its spelling")
+	require.ErrorIs(t, err, entity.ErrNotDeleted, "the item exists, in another case")
 	require.ErrorIs(t, s.Purge(ctx, low), entity.ErrKeyCase, "the item has the other spelling")
 	require.Len(t, h.items(t), 3)
 	require.NoError(t, s.Delete(ctx, upper))
@@ -234,7 +234,7 @@ func TestKeyCase_EachSpellingHasItsOwnCopies(t *testing.T) {
 	require.Empty(t, h.items(t))
 }
 
-// A program that keeps no history has begun a life of another spelling beside one. Then a purge is the way out, by either
+// A program without history has created an item whose key differs in case. Then a purge helps, by either
 // spelling, and also when it was stopped halfway.
 func TestKeyCase_PurgeTakesWhatHasSharedTheKey(t *testing.T) {
 	t.Parallel()

@@ -107,7 +107,7 @@ func (h *lab) ends(t *testing.T, attr string, base time.Time, d time.Duration) {
 	require.Equal(t, strconv.FormatInt(base.Unix()+int64(d/time.Second), 10), h.end(t, attr))
 }
 
-// beside opens another store of T on the lab's table, whose requests nobody holds.
+// beside opens another store of T on the lab's table, whose requests no test holds.
 func beside[T any](t *testing.T, h *lab) (*entity.Store[T], *lifecycle.Deleted[T]) {
 	t.Helper()
 	db, err := entity.Open(h.raw, entity.Config{Table: h.table, Clock: h.now})

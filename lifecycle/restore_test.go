@@ -11,7 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/lifecycle"
 )
 
-// Page is kept for ever after it was deleted, and can be created again beside its copies.
+// Page is kept forever after it was deleted, and can be created again while it has copies.
 type Page struct {
 	_    entity.Key           `name:"Page" pk:"$#{id}" sk:"$"`
 	_    lifecycle.SoftDelete ``
@@ -67,7 +67,7 @@ func TestRestore_OfNothingLooksTwice(t *testing.T) {
 	require.ErrorIs(t, err, entity.ErrNotDeleted)
 }
 
-// The clock of the second delete is behind that of the first. Its copy is the newest all the same.
+// The clock of the second delete is behind that of the first. Its copy is still the newest.
 func TestDelete_ALaterCopyComesAfterEarlierOnesWhateverTheClock(t *testing.T) {
 	t.Parallel()
 	h, s := open[Page](t)
@@ -170,7 +170,7 @@ func lived(t *testing.T) (h *lab, s *entity.Store[Reserved], move func()) {
 	}
 }
 
-// A copy under the key of the one that was read has a value that a purge of the latter would leave claimed for ever.
+// A copy under the key of the one that was read has a value that a purge of the latter would leave claimed forever.
 func TestPurge_RemovesACopyOnlyAsItWasRead(t *testing.T) {
 	t.Parallel()
 	h, s, move := lived(t)

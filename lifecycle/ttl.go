@@ -129,7 +129,7 @@ func (e *expiry) readFrom(d *schema.Decl, name string) {
 	switch a := e.from; {
 	case a == nil || a.Time:
 	case !a.Epoch:
-		d.Problem(schema.CodeRoleType, "from %q must be a time, or an integer of 64 bits whose tag says what it counts: entity:\"time=unix\" or entity:\"time=unixms\"", name)
+		d.Problem(schema.CodeRoleType, "from %q must be a time, or an integer of 64 bits whose tag gives its unit: entity:\"time=unix\" or entity:\"time=unixms\"", name)
 	case a.Role.Has(tag.Version):
 		d.Problem(schema.CodeRoleType, "from %q counts versions", name)
 	}
@@ -152,7 +152,7 @@ func (e *expiry) finish(d *schema.Decl) {
 		bad("the current item of a series cannot expire; timeseries.Events has a ttl for events")
 	}
 	if e.field != nil && e.field.NeededBy() != "" {
-		d.Problem(schema.CodeMissingPart, `%s, a part of the key of the index %s, is absent from items that live forever: missing:"error" cannot be kept`, e.field.Field, e.field.NeededBy())
+		d.Problem(schema.CodeMissingPart, `%s, a part of the key of the index %s, is absent from items that live forever: missing:"error" would refuse them`, e.field.Field, e.field.NeededBy())
 	}
 	if x := s.Discriminator; x != nil && x.Attr == e.attr {
 		d.Problem(schema.CodeKeyAttrCollision, "kind is stored in %q too", e.attr)
@@ -196,7 +196,7 @@ func (e *expiry) Stamp(from types.AttributeValue, now time.Time) (types.Attribut
 		}
 		var err error
 		if now, err = e.from.Format.FromValue(from); err != nil {
-			return nil, &item.FieldError{Attr: e.from.Name, Problem: "an end cannot be counted from it: it " + err.Error()}
+			return nil, &item.FieldError{Attr: e.from.Name, Problem: "no expiry can be computed from it: it " + err.Error()}
 		}
 		if now.IsZero() {
 			return nil, nil

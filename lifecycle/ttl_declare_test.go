@@ -14,7 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// refusal is the code of the first mistake of a declaration, "" for none.
+// refusal returns the code of the first mistake of a declaration, "" if there is none.
 func refusal[T any](t *testing.T, opts ...entity.StoreOption) string {
 	t.Helper()
 	db, err := entity.Open(nil, entity.Config{Table: "app"})

@@ -142,7 +142,7 @@ func TestTTL_TablesExpireByTheDeclaredAttribute(t *testing.T) {
 	require.NoError(t, h.db.Verify(t.Context()))
 }
 
-// A Put that found an expired item and was about to replace it meets the life that somebody else has begun meanwhile: it
+// A Put that found an expired item and was about to replace it meets an item that another program has created meanwhile: it
 // replaces that one, as a Put over a live item does.
 func TestTTL_APutOverAnExpiredItemThatWasRenewedMeanwhileReplacesTheNewOne(t *testing.T) {
 	t.Parallel()

@@ -145,7 +145,7 @@ func TestTTL_FollowsATimeInTheSameRequest(t *testing.T) {
 	seen = time.Time{}
 	_, err = s.Update(t.Context(), key, entity.Remove(&f.Seen))
 	require.NoError(t, err)
-	step("GetItem", "PutItem") // the index half, which goes too, is composed from the stored item
+	step("GetItem", "PutItem") // the index key, which is removed too, is composed from the stored item
 	_, err = s.Update(t.Context(), key, entity.Set(&f.Seen, hour0), entity.Remove(&f.Ends))
 	require.NoError(t, err)
 	require.Empty(t, h.end(t, "ends"), "taken away on purpose")

@@ -94,7 +94,7 @@ func TestTTL_AnUpsertGivesAnEndOnlyToAnItemThatHasNone(t *testing.T) {
 			require.NoError(t, err)
 			_, err = s.Update(t.Context(), Ticket{ID: "t"}, entity.Remove(&k.Ends))
 			require.NoError(t, err)
-			require.Empty(t, h.end(t, "ends"), "taken away, the item lives for ever")
+			require.Empty(t, h.end(t, "ends"), "without it the item lives forever")
 			h.advance(1000 * day)
 			_, err = s.Get(t.Context(), Ticket{ID: "t"})
 			require.NoError(t, err)

@@ -167,7 +167,7 @@ func TestAppend_ConditionOnTheFirstEventFailsWithoutACurrentItem(t *testing.T) {
 	require.Equal(t, timeseries.ConditionFailed, r.Reason)
 	require.Zero(t, r.Current)
 	require.Empty(t, w.scan())
-	require.Equal(t, []string{"TransactWriteItems", "GetItem"}, w.operations(), "the first refusal without an item is looked into")
+	require.Equal(t, []string{"TransactWriteItems", "GetItem"}, w.operations(), "after a failure without an item, the item is read")
 }
 
 func TestAppend_DuplicateAndCollisionComeBeforeConditionFailed(t *testing.T) {
@@ -340,7 +340,7 @@ type Climate struct {
 // Celsius is a temperature on earth.
 type Celsius float64
 
-// Validate refuses what no sensor measures.
+// Validate refuses values that no sensor measures.
 func (c Celsius) Validate() error { return check.Between(c, -90, 85) }
 
 func TestValidate_AppendReportsEveryInvalidFieldOfTheEvent(t *testing.T) {

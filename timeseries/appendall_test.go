@@ -97,7 +97,7 @@ func TestAppendAll_AgainIsAllDuplicatesAndChangesNothing(t *testing.T) {
 		require.Equal(t, evs[i].Timestamp, r.Existing.Timestamp)
 		require.Equal(t, at(149), r.Current.Timestamp)
 	}
-	require.Equal(t, []string{transact, transact}, w.operations(), "current came with the refusals")
+	require.Equal(t, []string{transact, transact}, w.operations(), "the failures contain the current item")
 	require.Equal(t, before, w.partition(devicePK))
 }
 

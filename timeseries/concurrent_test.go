@@ -155,7 +155,7 @@ func stormSeed(t *testing.T) uint64 {
 	return testsize.Number(t, "DYNASTRATA_TEST_SEED", rand.Uint64())
 }
 
-// report is one event on its way, and what its sender was told.
+// report is one event and the result that its sender got.
 type report struct {
 	series int
 	fact   fact
@@ -318,7 +318,7 @@ func (s *storm[T]) send(batch []*report) error {
 	for i, r := range rs {
 		select {
 		case s.news[batch[i].series] <- struct{}{}:
-		default: // there is news that nobody has looked at yet
+		default: // there is a result that is not checked yet
 		}
 		batch[i].reason = r.Reason
 		if r.Applied != (r.Reason == "") {
@@ -384,7 +384,7 @@ func (s *storm[T]) watch(ctx context.Context, series int) {
 	}
 }
 
-// check compares a series after the storm with what the senders were told.
+// check compares a series after the storm with the results that the senders got.
 func (s *storm[T]) check(series int, enrich func(*T, string), last string) {
 	told := newModel(s.as.record)
 	var applied []fact

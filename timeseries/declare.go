@@ -91,7 +91,7 @@ func (e *events) readOrderBy(d *schema.Decl, name string) {
 		return
 	}
 	if a.Key.Kind == key.String && d.Schema.Options.LowerCase {
-		d.Problem(schema.CodeLowerCase, "orderBy %q is a string, and keys are in lower case: two events whose orderBy differs in case only would have one key", name)
+		d.Problem(schema.CodeLowerCase, "orderBy %q is a string, and keys are in lower case: two events whose orderBy differs only in case would have the same key", name)
 	}
 	if a.Optional() || a.Tag.OmitEmpty {
 		d.Problem(schema.CodeAppendRole, "orderBy %q can be missing from an item; it must be neither a pointer, nor inside an embedded pointer, nor omitempty", name)
@@ -196,7 +196,7 @@ func (e *events) checkComplete(d *schema.Decl, x *schema.Index) {
 	for _, h := range x.Keys() {
 		for _, a := range h.Parts {
 			if !d.Schema.KeyPart(a) && !a.Append && !a.Clock && a != d.Schema.CreatedAt {
-				d.Problem(schema.CodeMissingPart, `the index %s has missing:"error", and %s is enrichment: the first append makes an item without it`, x.Name, a.Field)
+				d.Problem(schema.CodeMissingPart, `the index %s has missing:"error", and %s is enrichment: the first append creates an item without it`, x.Name, a.Field)
 			}
 		}
 	}
@@ -221,14 +221,14 @@ func (e *events) checkIndexKey(d *schema.Decl, x *schema.Index, h *schema.KeyDef
 	problem := ""
 	switch {
 	case others != "" && (written > 0 || clock):
-		problem = fmt.Sprintf("mixes what appends write with %q, which they do not know", others)
+		problem = fmt.Sprintf("combines attributes that appends write with %q, which they do not", others)
 	case pointers > 0 && (written > 1 || clock):
-		problem = "holds a field that an event may leave out beside others that it changes; use non-pointer fields"
+		problem = "contains an optional field and others that appends change; use non-pointer fields"
 	case h.Template != nil && d.Schema.CreatedAt != nil && slices.Contains(h.Parts, d.Schema.CreatedAt) && !plan.Copies(h):
-		problem = "holds created_at, which an append knows only of a new item; use a bare copy, attr={" + d.Schema.CreatedAt.Name + "}, of a time stored as text"
+		problem = "contains created_at, which an append knows only for a new item; use a bare copy, attr={" + d.Schema.CreatedAt.Name + "}, of a time stored as text"
 	}
 	if problem != "" {
-		d.Problem(schema.CodeMixedIndexKey, "the key half %s of index %s %s", h, x.Name, problem)
+		d.Problem(schema.CodeMixedIndexKey, "the key %s of index %s %s", h, x.Name, problem)
 	}
 }
 

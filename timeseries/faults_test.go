@@ -191,7 +191,7 @@ func TestFaults_WithoutRepetitionAreErrorsAndARepetitionByTheCallerFinishes(t *t
 			require.Equal(t, met, err != nil, "request %d", n)
 			sc.sound(t, w)
 			if met && w.sent.Requests()[n-1].Operation == transact {
-				// The SDK's answer alone tells whether the write may have happened.
+				// Only the SDK's answer shows whether the write may have happened.
 				lost := fault == faults.Internal || fault == faults.InternalApplied || fault == faults.Drop || fault == faults.Lost
 				require.Equal(t, lost, entity.IsAmbiguous(err), "request %d", n)
 				require.Equal(t, fault == faults.Conflict, errors.Is(err, entity.ErrConflict))

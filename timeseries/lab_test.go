@@ -152,8 +152,8 @@ func (w *lab[T]) collect(key T, opts ...entity.QueryOption) ([]T, int) {
 	return evs, len(w.sent.Requests())
 }
 
-// halves are the index keys of the current item.
-func (w *lab[T]) halves(pk, sk string) map[string]string {
+// indexKeys returns the index keys of the current item.
+func (w *lab[T]) indexKeys(pk, sk string) map[string]string {
 	w.t.Helper()
 	out := map[string]string{}
 	it := w.partition(pk)[sk]
@@ -281,7 +281,7 @@ func (w *lab[T]) item(pk, sk string) item {
 	return out.Item
 }
 
-// change rewrites a stored item behind the library's back. With nothing in it the item is deleted.
+// change rewrites a stored item without the library. An item that f makes empty is deleted.
 func (w *lab[T]) change(pk, sk string, f func(item)) {
 	w.t.Helper()
 	it := w.item(pk, sk)
@@ -336,7 +336,7 @@ func body(t testing.TB, raw []byte) map[string]any {
 	return m
 }
 
-// Where the current item and the events of [device] lie.
+// Keys of the current item and the events of [device].
 const (
 	devicePK = "$app#v1#telemetry#c-1#d-7"
 	deviceSK = "$app#v1#telemetry"

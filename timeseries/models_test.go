@@ -29,7 +29,7 @@ type Telemetry struct {
 	CreatedAt   time.Time `dynamodbav:"createdAt" entity:"created_at"`
 }
 
-// Meter keeps late events, for ever, and counts instead of reading a clock.
+// Meter records late events, keeps events forever, and is ordered by a counter.
 type Meter struct {
 	_ entity.Key        `name:"Meter" pk:"$#{meterId}" sk:"$"`
 	_ timeseries.Events `orderBy:"seq" late:"record"`

@@ -58,7 +58,7 @@ type (
 	}
 )
 
-// sample is embedded to see that orderBy may lie there.
+// sample is embedded: orderBy may be a field of an embedded struct.
 type sample struct {
 	ID string    `dynamodbav:"id"`
 	At time.Time `dynamodbav:"at"`

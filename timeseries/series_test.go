@@ -204,7 +204,7 @@ func TestPurge_StopsAtTheFirstErrorAndGoesOnLater(t *testing.T) {
 	require.ErrorIs(t, err, faults.ErrInjected)
 	left := len(w.history(key))
 	assert.Less(t, deletes, events, "it does not try all the others")
-	assert.Equal(t, events, left+told-1, "what it told is what is gone: the current item, and events")
+	assert.Equal(t, events, left+told-1, "the reported count is that of the removed items: the current item, and events")
 	require.NoError(t, w.Purge(w.ctx, key))
 	assert.Empty(t, w.history(key))
 }

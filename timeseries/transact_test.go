@@ -9,7 +9,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-// Account lies in the same table and takes part in transactions.
+// Account is stored in the same table and takes part in transactions.
 type Account struct {
 	_ entity.Key `name:"Account" pk:"$#{accountId}" sk:"$"`
 

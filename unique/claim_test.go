@@ -225,7 +225,7 @@ type Ledger struct {
 	Version int64  `dynamodbav:"version" entity:"version"`
 }
 
-// What the library writes beside items is no item of a verbatim entity.
+// What the library stores with items is no item of a verbatim entity.
 func TestReads_OfVerbatimEntitiesHideSentinelsSnapshotsAndCopies(t *testing.T) {
 	t.Parallel()
 	for name, mixed := range map[string]bool{"alone": false, "beside a $ entity": true} {
@@ -239,7 +239,7 @@ func TestReads_OfVerbatimEntitiesHideSentinelsSnapshotsAndCopies(t *testing.T) {
 				require.NoError(t, err)
 			}
 			s, l := prepare[Gadget](t, b, "serial")
-			require.NoError(t, b.db.Verify(t.Context()), "the index carries what tells items apart")
+			require.NoError(t, b.db.Verify(t.Context()), "the index has the attributes that distinguish items")
 			for _, g := range []Gadget{{PK: "p", SK: "1", Serial: "s1", Maker: "m"}, {PK: "p", SK: "2", Serial: "s2", Maker: "m"}} {
 				_, err := s.Create(t.Context(), g)
 				require.NoError(t, err)

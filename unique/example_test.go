@@ -9,7 +9,7 @@ import (
 	"github.com/dynastrata/dynastrata/unique"
 )
 
-// User has an e-mail address that nobody else has, and a badge number that nobody else has at the same site.
+// User has a unique e-mail address, and a badge number that is unique at its site.
 type User struct {
 	_ entity.Key        `name:"User" pk:"$#{id}" sk:"$"`
 	_ unique.Constraint `name:"email" fields:"email"`
@@ -29,7 +29,7 @@ var (
 
 func directory() *entity.DB { return entity.Must(entity.Open(client, entity.Config{Table: table})) }
 
-// A value that somebody has cannot be written; the error says whose it is. Absent values are nobody's.
+// A value that an item has cannot be written to another one; the error names the owner. Absent values are not unique.
 func ExampleConstraint() {
 	ctx := context.Background()
 	users := entity.Must(entity.New[User](directory()))
@@ -65,7 +65,7 @@ func ExampleLookup_Find() {
 	// true
 }
 
-// In a transaction a value goes from one item to another: at no moment do both have it, or does nobody.
+// A transaction moves a value from one item to another: at no moment do both have it, or neither.
 func ExampleOf() {
 	ctx, u := context.Background(), entity.Fields[User]()
 	db := directory()

@@ -82,7 +82,7 @@ func TestFind_OfAValueThatChangesHands(t *testing.T) {
 	})
 }
 
-// What is not there is said after one read, and a sentinel that nobody stands behind after one of both.
+// Without a sentinel Find needs one read; with a sentinel whose owner does not have the value, it reads both once more.
 func TestFind_OfAValueThatNobodyHas(t *testing.T) {
 	t.Parallel()
 	b, find, _ := swapping(t, 0)

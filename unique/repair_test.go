@@ -17,7 +17,7 @@ import (
 	"github.com/dynastrata/dynastrata/unique"
 )
 
-// While Repair is about to write, somebody else does; then the two must still be in step.
+// Another program writes just before Repair does; sentinel and item must still agree then.
 func TestRepair_IsSafeAgainstAWriteInBetween(t *testing.T) {
 	t.Parallel()
 	f := entity.Fields[Person]()

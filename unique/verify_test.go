@@ -57,7 +57,7 @@ func checkDamaged[T any](t *testing.T, b *lab, attr string, l *unique.Lookup[T],
 	done, err := l.Repair(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"missing claim", "orphaned", "orphaned", "wrong owner"}, kinds(done.Fixed))
-	require.Equal(t, []string{"conflict of 2 items"}, kinds(done.Remaining), "which of the two keeps the value, nobody but the caller knows")
+	require.Equal(t, []string{"conflict of 2 items"}, kinds(done.Remaining), "only the caller knows which of the two keeps the value")
 	for _, id := range []string{"a", "c", "e", "f"} {
 		_, err := l.Find(t.Context(), value("value-"+id))
 		require.NoError(t, err, id)
@@ -275,7 +275,7 @@ func TestVerify_RefusesNoSegments(t *testing.T) {
 	require.Empty(t, b.wire.Requests())
 }
 
-// In a table that is shared with effect-dynamodb nothing but its key tells a snapshot or a copy from a current item.
+// In a table that is shared with effect-dynamodb only the key distinguishes a snapshot or a copy from a current item.
 func TestVerify_InASharedTableSnapshotsAndCopiesAreNoOwnersOfOldValues(t *testing.T) {
 	t.Parallel()
 	type account struct {
@@ -334,7 +334,7 @@ type Meter struct {
 	Serial string            `dynamodbav:"serial,omitempty"`
 }
 
-// The constraint of a series is opened from its handle; events beside the items are no owners.
+// The constraint of a series is opened from its handle; events are no owners.
 func TestSeries_FindVerifyAndRepair(t *testing.T) {
 	t.Parallel()
 	b := newLab(t, "pk", "sk")
@@ -371,7 +371,7 @@ func TestSeries_FindVerifyAndRepair(t *testing.T) {
 	claim := b.sentinel(t, "no-a")
 	b.remove(t, claim)
 	claim["pk"] = text("$app#v1#meter.serial#no-z")
-	b.put(t, claim) // orphaned, as nobody has it
+	b.put(t, claim) // orphaned: no item has it
 	moved := b.sentinel(t, "no-b")
 	moved["_entity_sk"] = text("$app#v1#meter#c")
 	b.put(t, moved)

@@ -57,8 +57,8 @@ func states(t *testing.T, h *versioned.History[kept], id string) []state {
 	return all
 }
 
-// An item that something else has made again, beside the history of an earlier life, has a version that is taken. It must
-// not be stuck: its history goes on after the earlier one.
+// Another program has created an item again although the history of a deleted item with its key exists, so its version is
+// taken. Writes of the item must still be possible: its history continues the earlier one.
 func TestRetain_AnItemRecreatedWithoutHistoryCountsOn(t *testing.T) {
 	t.Parallel()
 	client, table := localdb.Test(t)
