@@ -8,6 +8,7 @@ help: ## list these targets
 
 test: ## run all tests; those without a database are skipped
 	go test ./...
+	go -C examples/iotbackend test ./...
 
 race: ## run the tests of packages where goroutines meet with the race detector
 	.ci/race
@@ -23,7 +24,7 @@ lint: ## gofmt, go vet, staticcheck
 	.ci/lint
 
 golden: ## rewrite golden files and the examples in the documents; review the difference
-	go test $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -n 1 dirname | sort -u) -update
+	for dir in $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -n 1 dirname | sort -u); do go -C $$dir test . -update || exit 1; done
 
 fuzz: ## fuzz each target for FUZZTIME (30s)
 	@for file in $$(grep -rlE --include='*_test.go' '^func Fuzz' . | sort); do \

@@ -40,9 +40,31 @@ type Config struct {
 	Clock         func() time.Time              // default time.Now
 	NewID         func() string                 // write ids and idempotency tokens, 1 to 36 characters, never the same twice; default 128 random bits
 	PK, SK, TTL   string                        // attributes of `$` keys and of expiry; default pk, sk, _ttl
+	Validator     Validator                     // checks values by their `validate` tags before they are written; default nobody
 	CursorKey     []byte                        // encrypts cursors when set; at least 16 random bytes; needed for pages of keys with secret parts
 	OldCursorKeys [][]byte                      // keys under which cursors are accepted too, while a key is replaced by another
 	Observe       func(context.Context, Report) // called once after each verb, with what it cost; default nobody
+}
+
+// Validator checks values before they are written; [Config].Validator has the one of a [DB]. A *validator.Validate of
+// github.com/go-playground/validator/v10 is a Validator.
+//
+// Struct is called with the entity, a value of T and no pointer, by every verb that writes a whole value, and with what
+// Modify made of the item. Var is called by Update and by changes beside a value, for what a change sets: with the new
+// value and the field's `validate` tag. A field that is removed is checked as the zero value that readers will see. A
+// struct in a field without a tag is given to Struct. Of elements that ListAppend, ListPrepend and AddToSet add, and of
+// map entries, each is checked with the part of the tag after the word dive, keys with what is between keys and endkeys.
+// The verbs of a time series write parts of an item, so they call Var for each field that they write.
+//
+// Var does not see the other fields: a rule that looks at them needs a verb of whole values, such as Modify. Not checked
+// are the result of [Add], and a list, map or struct of which only a part changes.
+//
+// The calls come before any request, after the values' own Validate methods; Modify calls after its read. A
+// refusal is a *[ValidationError] with code EDD-9130 that wraps the error. A panic is not caught, except by New, which has
+// Var read every tag once, with a zero value: a tag that Var panics on is a *[SchemaError] with code EDD-9073.
+type Validator interface {
+	Struct(v any) error
+	Var(v any, tag string) error
 }
 
 // Namespace begins every `$` key: `$<Name>#v<Version>#<entity>`.
@@ -65,21 +87,18 @@ const (
 
 // DB is a set of entity declarations on the tables of one client. It is safe for concurrent use.
 type DB struct {
-	catalog
+	declared
 
 	config  Config
 	runner  *exec.Runner
 	format  key.TimeFormat
 	cursors cursor.Codec
 
-	views  sync.Map // what timelines registered, by name
 	mu     sync.Mutex
 	stores map[storeKey]core.Holder
-	tables map[string]*schema.Table
-	order  []string // tables in the order in which they were first used
 }
 
-type catalog = core.Catalog
+type declared = core.Database
 
 type storeKey struct {
 	typ          reflect.Type
@@ -104,9 +123,9 @@ func Open(client Client, cfg Config) (*DB, error) {
 	db := &DB{
 		config: cfg, format: format, cursors: cursors,
 		runner: &exec.Runner{Client: client, MaxAttempts: cfg.MaxAttempts, Clock: cfg.Clock, NewID: cfg.NewID, Observe: cfg.Observe},
-		stores: map[storeKey]core.Holder{}, tables: map[string]*schema.Table{},
+		stores: map[storeKey]core.Holder{},
 	}
-	db.catalog = core.NewCatalog(db.schemas)
+	db.declared.Open()
 	return db, nil
 }
 
@@ -193,6 +212,9 @@ func check(c Config) (key.TimeFormat, error) {
 			bad(fmt.Sprintf("TableOptions[%q]", name), "%s", problem)
 		}
 	}
+	if v := reflect.ValueOf(c.Validator); v.Kind() == reflect.Pointer && v.IsNil() {
+		bad("Validator", "must not be a nil %T", c.Validator)
+	}
 	if c.Namespace.Casing != PreserveCase && c.Namespace.Casing != LowerCase {
 		bad("Namespace.Casing", "must be PreserveCase or LowerCase")
 	}
@@ -214,7 +236,7 @@ func (db *DB) options(name string) schema.Options {
 	return schema.Options{
 		Name: name, Namespace: db.config.Namespace.Name, NamespaceVersion: db.config.Namespace.Version,
 		PK: db.config.PK, SK: db.config.SK, TTL: db.config.TTL, Precision: db.format,
-		LowerCase: db.config.Namespace.Casing == LowerCase, Interop: db.config.Interop,
+		LowerCase: db.config.Namespace.Casing == LowerCase, Interop: db.config.Interop, Validator: db.config.Validator,
 	}
 }
 
@@ -235,29 +257,7 @@ func (db *DB) register(s *schema.Schema) (table string, err error) {
 	if table == "" {
 		return "", &SchemaError{Code: schema.CodeConfig, Type: "entity.Config", Field: "Table", Problem: "no table for entity " + s.Name + ": set Table, or name a table in its entity.Key"}
 	}
-	t := db.tables[table]
-	if t == nil {
-		t = &schema.Table{Name: table}
-	}
-	if err := t.Add(s); err != nil {
-		return "", err
-	}
-	if db.tables[table] == nil {
-		db.tables[table] = t
-		db.order = append(db.order, table)
-	}
-	return table, nil
-}
-
-// schemas are those of all stores, by table and in order of declaration.
-func (db *DB) schemas() []*schema.Schema {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	var all []*schema.Schema
-	for _, name := range db.order {
-		all = append(all, db.tables[name].Entities...)
-	}
-	return all
+	return table, db.declared.Add(table, s)
 }
 
 // leastCursorKey is how many bytes a cursor key has at least.

@@ -47,8 +47,8 @@ type (
 	IndexError = exec.IndexError
 	// KeyCaseError is an ErrKeyCase that names the key part.
 	KeyCaseError = plan.KeyCaseError
-	// ValidationError is a value that its own Validate method refused, found before any request. A field's type that
-	// has the method is asked whenever the field is written, the struct itself when a whole value is.
+	// ValidationError is a value that its own Validate method or the [Validator] refused, found before any request. A
+	// field's type that has the method is asked whenever the field is written, the struct itself when a whole value is.
 	ValidationError = plan.ValidationError
 	// DecodeError is a stored item that does not fit the struct.
 	DecodeError = plan.DecodeError

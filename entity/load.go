@@ -22,7 +22,7 @@ type loading struct {
 	parts  item.Item // key parts as given
 	text   string
 	err    error
-	decode func(item.Item) (fill func(), err error)
+	decode func(item.Item) (fill func(), err error) // nil of GetMany
 }
 
 func (l loading) load() loading { return l }
@@ -31,22 +31,21 @@ func (l loading) load() loading { return l }
 // for BatchGet; a transaction always reads consistently.
 func (o Ops[T]) GetInto(dst *T, opts ...GetOption) GetOp {
 	c := core.Of(o)
-	l := loading{c: c, spec: opt.Gets(opts)}
 	if dst == nil {
-		l.err = &InputError{Code: plan.CodePointer, Type: c.Schema.Type.String(), Problem: "GetInto needs a pointer to read into, not nil"}
-		return l
+		return loading{c: c, err: &InputError{Code: plan.CodePointer, Type: c.Schema.Type.String(), Problem: "GetInto needs a pointer to read into, not nil"}}
 	}
-	if err := l.spec.Err(); err != nil {
-		l.err = &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
-		return l
-	}
-	primary, parts, err := plan.Key(c.Schema, reflect.ValueOf(*dst))
-	l.key, l.parts, l.text, l.err = exec.Key{Table: c.Table, Key: primary}, parts, plan.KeyText(c.Schema, primary), err
+	l := newLoading(c, reflect.ValueOf(*dst), opt.Gets(opts))
 	l.decode = func(it item.Item) (func(), error) {
 		v := new(T)
 		return func() { *dst = *v }, c.Decode(it, v)
 	}
 	return l
+}
+
+// newLoading is a read of the item with the key parts of v.
+func newLoading(c *core.Core, v reflect.Value, spec opt.Get) loading {
+	primary, parts, text, err := primaryKey(c, v, spec.Read)
+	return loading{c: c, spec: spec, key: exec.Key{Table: c.Table, Key: primary}, parts: parts, text: text, err: err}
 }
 
 // id is the same for loads of one item.
@@ -78,7 +77,7 @@ func (db *DB) loadings(loads []GetOp) ([]loading, error) {
 		if l == nil {
 			return nil, &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d is nil", i)}
 		}
-		if parts[i] = l.load(); parts[i].c.DB != any(db) {
+		if parts[i] = l.load(); parts[i].c.DB != &db.declared {
 			return nil, &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d belongs to another DB", i)}
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
-	ready "github.com/dynastrata/dynastrata/check"
 	"github.com/dynastrata/dynastrata/entity"
 )
 
@@ -21,8 +20,8 @@ type Gadget struct {
 	_ entity.Key `name:"Gadget" pk:"hardware_id"`
 	_ entity.GSI `name:"all" index:"gsi1" pk:"gsi1pk=devices" sk:"gsi1sk={last_seen_at}"`
 
-	HardwareID   ready.MAC       `dynamodbav:"hardware_id"`
-	Confirmation ready.UUID4     `dynamodbav:"confirmation_id" entity:"set_once"`
+	HardwareID   MAC             `dynamodbav:"hardware_id"`
+	Confirmation Code            `dynamodbav:"confirmation_id" entity:"set_once"`
 	Sensors      []string        `dynamodbav:"sensors" entity:"notnull"`
 	Features     map[string]bool `dynamodbav:"features" entity:"notnull"`
 	FirstSeen    time.Time       `dynamodbav:"first_seen_at" entity:"set_once,time=s"`
@@ -30,7 +29,7 @@ type Gadget struct {
 	LastUsed     time.Time       `dynamodbav:"last_used_at,omitempty" entity:"time=s"`
 	Booted       time.Time       `dynamodbav:"booted_ms,omitempty" entity:"time=unixms"`
 	Ends         time.Time       `dynamodbav:"ends,omitempty" entity:"time=unix"`
-	Name         ready.ASCII     `dynamodbav:"friendly_name,omitempty"`
+	Name         string          `dynamodbav:"friendly_name,omitempty"`
 }
 
 const gadgetID = "AA:BB:CC:00:11:22"

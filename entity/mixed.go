@@ -16,18 +16,15 @@ func unmarked(c *core.Core, x *schema.Index) expr.Cond {
 	if c.Schema.Templated {
 		return expr.Cond{}
 	}
-	db := c.DB.(*DB)
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	if t := db.tables[c.Table]; t == nil || !marked(t, x) {
+	if !marked(c.DB.On(c.Table), x) {
 		return expr.Cond{}
 	}
 	return expr.Compare(expr.NotExists, expr.Attr(schema.EntityAttr))
 }
 
-// marked reports that entities on t leave items that say what they are in t, or in its index x.
-func marked(t *schema.Table, x *schema.Index) bool {
-	for _, s := range t.Entities {
+// marked reports that one of the entities on a table leaves items that say what they are there, or in the table's index x.
+func marked(entities []*schema.Schema, x *schema.Index) bool {
+	for _, s := range entities {
 		dollar, claims := s.Templated, len(plan.UniqueConstraints(s)) > 0
 		if x == nil || x.Project.All {
 			if dollar || claims {

@@ -25,7 +25,7 @@ func (s *Store[T]) Modify(ctx context.Context, key T, f func(*T) error, opts ...
 		spec.Add(errors.New("the function that is to change the value is nil"))
 	}
 	var stored T
-	err := modify(c, reflect.ValueOf(key), spec, func(v any) error { return f(v.(*T)) }).Run(ctx, &stored)
+	_, err := modify(c, reflect.ValueOf(key), spec, func(v any) error { return f(v.(*T)) }).Run(ctx, &stored)
 	return stored, err
 }
 
@@ -51,10 +51,6 @@ func modify(c *core.Core, key reflect.Value, spec opt.Write, f func(any) error) 
 func (s *Store[T]) Touch(ctx context.Context, key T, field *time.Time, every time.Duration) (bool, error) {
 	c := core.Of(s)
 	op := plan.NewTouch(c.Schema, c.Table, reflect.ValueOf(key), opt.Target{Pointer: field}, every)
-	var due bool
-	err := core.NewOperation(c, op, func(outcome, into any) error {
-		*into.(*bool) = outcome.(bool)
-		return nil
-	}).Run(ctx, &due)
-	return due, err
+	result, err := core.NewOperation(c, op, func(plan.Result, any) error { return nil }).Run(ctx, nil)
+	return err == nil && !result.Skipped, err
 }

@@ -54,8 +54,7 @@ func (o Ops[T]) CheckNotExists(key T) Op {
 
 // Upsert is [Store.Upsert] as a value.
 func (o Ops[T]) Upsert(v T, opts ...UpdateOption) Write[T] {
-	c := core.Of(o)
-	return core.NewWrite[T](core.ItemOperation(c, upsert(c, reflect.ValueOf(v), opts)))
+	return core.NewWrite[T](upsert(core.Of(o), reflect.ValueOf(v), opts))
 }
 
 // Put is [Store.Put] as a value.
@@ -89,8 +88,8 @@ func require(c *core.Core, key reflect.Value, conds []Cond) *core.Operation {
 	return core.ItemOperation(c, plan.NewRequire(c.Schema, c.Table, key, spec))
 }
 
-func upsert(c *core.Core, v reflect.Value, opts []UpdateOption) *plan.Op {
-	return plan.NewUpsert(c.Schema, c.Table, v, returningUpdate(c, opts))
+func upsert(c *core.Core, v reflect.Value, opts []UpdateOption) *core.Operation {
+	return core.ItemOperation(c, plan.NewUpsert(c.Schema, c.Table, v, returningUpdate(c, opts)))
 }
 
 // returningUpdate collects options and prepares what [Returning] asks for.

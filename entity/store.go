@@ -47,7 +47,7 @@ func (db *DB) declare(t reflect.Type, spec opt.Store, open func(*core.Core) core
 	options := db.options(spec.Name)
 	options.After, options.Never, options.Table, options.Derived = spec.After, spec.NoExpiry, spec.Table, spec.Derived
 	if spec.Own {
-		options.Precision, options.LowerCase, options.Interop = key.Nano, false, false
+		options.Precision, options.LowerCase, options.Interop, options.Validator = key.Nano, false, false, nil
 	}
 	s, err := schema.Build(t, options)
 	if err != nil {
@@ -66,7 +66,7 @@ func (db *DB) declare(t reflect.Type, spec opt.Store, open func(*core.Core) core
 	if err != nil {
 		return nil, err
 	}
-	c := &core.Core{Schema: s, Table: table, Runner: db.runner, Cursor: db.cursors, DB: db, Views: &db.views}
+	c := &core.Core{Schema: s, Table: table, Runner: db.runner, Cursor: db.cursors, DB: &db.declared}
 	store := open(c)
 	db.stores[id] = store
 	return store, nil
@@ -155,7 +155,7 @@ func primaryKey(c *core.Core, v reflect.Value, spec opt.Read) (primary, parts it
 // request and one write of the item's size. Errors: [ErrExists]; [ErrConditionFailed]; *[InputError] and [ErrTooLarge] before
 // any request.
 func (s *Store[T]) Create(ctx context.Context, v T, opts ...CreateOption) (stored T, err error) {
-	err = create(core.Of(s), reflect.ValueOf(v), opts).Run(ctx, &stored)
+	_, err = create(core.Of(s), reflect.ValueOf(v), opts).Run(ctx, &stored)
 	return stored, err
 }
 
@@ -166,7 +166,7 @@ func (s *Store[T]) Create(ctx context.Context, v T, opts ...CreateOption) (store
 // Errors: [ErrConditionFailed], a *[ConditionError] for an immutable attribute; [ErrConflict]; *[InputError] and [ErrTooLarge]
 // before any request.
 func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (stored T, err error) {
-	err = put(core.Of(s), reflect.ValueOf(v), opts).Run(ctx, &stored)
+	_, err = put(core.Of(s), reflect.ValueOf(v), opts).Run(ctx, &stored)
 	return stored, err
 }
 
@@ -182,26 +182,21 @@ func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (stored T,
 // the item does not prove that it was written, or whether this write created it: a version proves that, and so does an
 // attribute that the write did not set.
 func (s *Store[T]) Upsert(ctx context.Context, v T, opts ...UpdateOption) (item T, created bool, err error) {
-	c := core.Of(s)
-	err = core.NewOperation(c, upsert(c, reflect.ValueOf(v), opts), func(outcome, into any) error {
-		u := outcome.(plan.Upserted)
-		created = u.Created
-		return c.Decode(u.Item, into)
-	}).Run(ctx, &item)
-	return item, created, err
+	result, err := upsert(core.Of(s), reflect.ValueOf(v), opts).Run(ctx, &item)
+	return item, result.Created, err
 }
 
 // Update changes attributes of an item that exists and returns it. It costs one request, and a read more when an index
 // key is composed from changed and unchanged attributes. Errors: [ErrNotFound]; [ErrConditionFailed], a *[ConditionError] for
 // a nested change without a parent or an immutable attribute; [ErrConflict]; *[InputError] before any request.
 func (s *Store[T]) Update(ctx context.Context, key T, opts ...UpdateOption) (stored T, err error) {
-	err = update(core.Of(s), reflect.ValueOf(key), opts).Run(ctx, &stored)
+	_, err = update(core.Of(s), reflect.ValueOf(key), opts).Run(ctx, &stored)
 	return stored, err
 }
 
 // Delete removes the item. It costs one request. Errors: [ErrNotFound]; [ErrConditionFailed]; one for which [IsAmbiguous] is
 // true when the answer was lost: a second delete could hit an item created since.
 func (s *Store[T]) Delete(ctx context.Context, key T, opts ...WriteOption) error {
-	var none T
-	return remove(core.Of(s), reflect.ValueOf(key), opts).Run(ctx, &none)
+	_, err := remove(core.Of(s), reflect.ValueOf(key), opts).Run(ctx, nil)
+	return err
 }

@@ -14,11 +14,9 @@ func (db *DB) Spec() Spec {
 	if err := db.unopened(); err != nil {
 		return Spec{mistakes: []error{err}}
 	}
-	db.mu.Lock()
-	defer db.mu.Unlock()
 	var s Spec
-	for _, name := range db.order {
-		s.Tables = append(s.Tables, tableSpec(db.tables[name]))
+	for _, t := range db.declared.Tables() {
+		s.Tables = append(s.Tables, tableSpec(&t))
 	}
 	s.setOptions(db.config.TableOptions)
 	return s
@@ -111,7 +109,7 @@ func projection(t *schema.Table, x *schema.Index, keys ...KeySpec) ProjectionSpe
 			for _, name := range y.Project.Include {
 				add(name)
 			}
-			if s.Templated || marked(t, y) {
+			if s.Templated || marked(t.Entities, y) {
 				add(schema.EntityAttr)
 			}
 			if s.Discriminator != nil {

@@ -67,7 +67,7 @@ func FailureOf(err error, op Op) error {
 // actions, [ErrTooLarge] above 4 MB; one for which [IsAmbiguous] is true when the outcome stayed unknown;
 // [ErrConflict].
 func (db *DB) Transact(ctx context.Context, ops ...Op) error {
-	return db.transact(ctx, "Transact", ops, func(ctx context.Context, plans []*plan.Op) ([]any, []exec.OpFailure, error) {
+	return db.transact(ctx, "Transact", ops, func(ctx context.Context, plans []*plan.Op) ([]plan.Result, []exec.OpFailure, error) {
 		return db.runner.Transact(ctx, plans)
 	})
 }
@@ -90,7 +90,7 @@ type Token struct {
 // writes have replaced all of them, or the ops write none with the library's attributes, the error is [ErrTokenReused],
 // and [IsAmbiguous]. Other ops under the same ID are ErrTokenReused too, and not ambiguous where the items show it.
 func (db *DB) TransactWithToken(ctx context.Context, token Token, ops ...Op) error {
-	return db.transact(ctx, "TransactWithToken", ops, func(ctx context.Context, plans []*plan.Op) ([]any, []exec.OpFailure, error) {
+	return db.transact(ctx, "TransactWithToken", ops, func(ctx context.Context, plans []*plan.Op) ([]plan.Result, []exec.OpFailure, error) {
 		if token.ID == "" {
 			return nil, nil, &InputError{Code: plan.CodeOption, Type: "entity.Token", Field: "ID", Problem: "a token needs an ID"}
 		}
@@ -98,7 +98,7 @@ func (db *DB) TransactWithToken(ctx context.Context, token Token, ops ...Op) err
 	})
 }
 
-type transaction func(context.Context, []*plan.Op) ([]any, []exec.OpFailure, error)
+type transaction func(context.Context, []*plan.Op) ([]plan.Result, []exec.OpFailure, error)
 
 func (db *DB) transact(ctx context.Context, verb string, ops []Op, send transaction) error {
 	return db.measure(ctx, verb, func(ctx context.Context) error {
@@ -109,8 +109,8 @@ func (db *DB) transact(ctx context.Context, verb string, ops []Op, send transact
 		if len(plans) == 0 {
 			return nil
 		}
-		outcomes, failed, err := send(ctx, plans)
-		return settle(verb, ops, plans, outcomes, failed, err)
+		results, failed, err := send(ctx, plans)
+		return settle(verb, ops, plans, results, failed, err)
 	})
 }
 
@@ -121,7 +121,7 @@ func (db *DB) own(ops []Op) ([]*plan.Op, error) {
 		if op == nil {
 			return nil, &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d is nil", i)}
 		}
-		if core.OwnerOf(op).DB != any(db) {
+		if core.OwnerOf(op).DB != &db.declared {
 			return nil, &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d belongs to another DB", i)}
 		}
 		plans[i] = core.PlanOf(op)
@@ -129,8 +129,8 @@ func (db *DB) own(ops []Op) ([]*plan.Op, error) {
 	return plans, nil
 }
 
-// settle hands each op its outcome, or gathers the failures.
-func settle(verb string, ops []Op, plans []*plan.Op, outcomes []any, failed []exec.OpFailure, err error) error {
+// settle gives each op its result, or collects the failures.
+func settle(verb string, ops []Op, plans []*plan.Op, results []plan.Result, failed []exec.OpFailure, err error) error {
 	switch {
 	case err != nil && len(failed) == 0:
 		return &Error{Verb: verb, Err: err}
@@ -143,7 +143,7 @@ func settle(verb string, ops []Op, plans []*plan.Op, outcomes []any, failed []ex
 		return te
 	}
 	for i, op := range ops {
-		if err := core.Settle(op, outcomes[i]); err != nil {
+		if err := core.Settle(op, results[i]); err != nil {
 			return &Error{Verb: verb, Err: fmt.Errorf("the transaction was applied, but the result of op %d: %w", i, err)}
 		}
 	}

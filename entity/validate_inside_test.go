@@ -9,11 +9,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	ready "github.com/dynastrata/dynastrata/check"
 	"github.com/dynastrata/dynastrata/entity"
 )
 
 var errPlace, errBase, errOther = errors.New("no such place"), errors.New("base"), errors.New("other")
+
+// MAC is a hardware address.
+type MAC string
+
+func (m MAC) Validate() error {
+	if len(m) != len("AA:BB:CC:00:11:22") {
+		return errShort
+	}
+	return nil
+}
 
 type Spot struct {
 	City   Code  `dynamodbav:"city"`
@@ -60,21 +69,21 @@ type Both struct {
 
 // Furnished keeps values that validate everywhere inside its attributes.
 type Furnished struct {
-	_       entity.Key           `name:"Furnished" pk:"$#{id}" sk:"$"`
-	ID      string               `dynamodbav:"id"`
-	Spot    Spot                 `dynamodbav:"spot"`
-	Maybe   *Spot                `dynamodbav:"maybe,omitempty"`
-	Codes   []Code               `dynamodbav:"codes,omitempty"`
-	Few     []Code               `dynamodbav:"few,omitempty,omitemptyelem"`
-	Lines   []*Spot              `dynamodbav:"lines,omitempty,omitemptyelem"`
-	Set     []Code               `dynamodbav:"set,omitempty,stringset"`
-	Pair    [2]*Code             `dynamodbav:"pair,omitempty"`
-	Status  map[Code]ready.MAC   `dynamodbav:"status,omitempty"`
-	Spots   map[string][]Spot    `dynamodbav:"spots,omitempty"`
-	Any     any                  `dynamodbav:"any,omitempty"`
-	Hidden  map[string]ready.MAC `dynamodbav:"hidden,omitempty" entity:"secret"`
-	Ignored Code                 `dynamodbav:"-"`
-	Both    Both                 `dynamodbav:"both"`
+	_       entity.Key        `name:"Furnished" pk:"$#{id}" sk:"$"`
+	ID      string            `dynamodbav:"id"`
+	Spot    Spot              `dynamodbav:"spot"`
+	Maybe   *Spot             `dynamodbav:"maybe,omitempty"`
+	Codes   []Code            `dynamodbav:"codes,omitempty"`
+	Few     []Code            `dynamodbav:"few,omitempty,omitemptyelem"`
+	Lines   []*Spot           `dynamodbav:"lines,omitempty,omitemptyelem"`
+	Set     []Code            `dynamodbav:"set,omitempty,stringset"`
+	Pair    [2]*Code          `dynamodbav:"pair,omitempty"`
+	Status  map[Code]MAC      `dynamodbav:"status,omitempty"`
+	Spots   map[string][]Spot `dynamodbav:"spots,omitempty"`
+	Any     any               `dynamodbav:"any,omitempty"`
+	Hidden  map[string]MAC    `dynamodbav:"hidden,omitempty" entity:"secret"`
+	Ignored Code              `dynamodbav:"-"`
+	Both    Both              `dynamodbav:"both"`
 }
 
 // valid has nothing to refuse.
@@ -129,11 +138,11 @@ func TestValidate_ReachesEveryStoredValueInsideAnAttribute(t *testing.T) {
 		"elements of a set": {func(n *Furnished) { n.Set = []Code{"long", "x"} }, []string{"Set[1]"}},
 		"an array":          {func(n *Furnished) { n.Pair = [2]*Code{&long, &x} }, []string{"Pair[1]"}},
 		"entries and keys": {func(n *Furnished) {
-			n.Status = map[Code]ready.MAC{"x": "AA:BB:CC:00:11:22", "good": "bad", "fine": "AA:BB:CC:00:11:22", "y": "z"}
+			n.Status = map[Code]MAC{"x": "AA:BB:CC:00:11:22", "good": "bad", "fine": "AA:BB:CC:00:11:22", "y": "z"}
 		}, []string{`Status["good"]`, `Status["x"]`, `Status["y"]`, `Status["y"]`}},
 		"deep":               {func(n *Furnished) { n.Spots = map[string][]Spot{"a": {{City: "Bern"}, {City: "1"}}} }, []string{`Spots["a"][1].City`}},
 		"inside an any":      {func(n *Furnished) { n.Any = map[string]any{"k": []any{Code("x"), 7, nil}} }, []string{`Any["k"][0]`}},
-		"a secret":           {func(n *Furnished) { n.Hidden = map[string]ready.MAC{"k": "one", "l": "two"} }, []string{"Hidden"}},
+		"a secret":           {func(n *Furnished) { n.Hidden = map[string]MAC{"k": "one", "l": "two"} }, []string{"Hidden"}},
 		"what is not stored": {func(n *Furnished) { n.Ignored, n.Spot.unread = "x", "x" }, nil},
 		"embedded, two":      {func(n *Furnished) { n.Both = Both{Founded{"swamp"}, &Roofed{"cloud"}} }, []string{"Both", "Both"}},
 		"embedded nil":       {func(n *Furnished) { n.Both = Both{Founded: Founded{"swamp"}} }, []string{"Both"}},
@@ -293,7 +302,7 @@ func TestValidate_OrderIsThatOfTheFieldsAndOfTheTextOfKeys(t *testing.T) {
 	var first []string
 	for range 20 {
 		v := valid()
-		v.Status = map[Code]ready.MAC{}
+		v.Status = map[Code]MAC{}
 		for i := range 12 {
 			v.Status[Code(fmt.Sprintf("key-%02d", i))] = "bad"
 		}

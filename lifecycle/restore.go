@@ -27,7 +27,7 @@ type RestoreOption interface{ opt.RestoreOption }
 // value; entity.ErrConditionFailed for conditions on the copy; a *versioned.ConflictError; entity.ErrConflict.
 func (d *Deleted[T]) Restore(ctx context.Context, key T, opts ...RestoreOption) (restored T, err error) {
 	c := core.Of(d)
-	err = core.ItemOperation(c, newRestore(c, reflect.ValueOf(key), opt.Restores(opts), "")).Run(ctx, &restored)
+	_, err = core.ItemOperation(c, newRestore(c, reflect.ValueOf(key), opt.Restores(opts), "")).Run(ctx, &restored)
 	return restored, err
 }
 
@@ -35,7 +35,7 @@ func (d *Deleted[T]) Restore(ctx context.Context, key T, opts ...RestoreOption) 
 // reads the item's highest version, at two requests more, so that no version is used twice.
 func (d *Deleted[T]) RestoreCopy(ctx context.Context, chosen DeletedItem[T], opts ...RestoreOption) (restored T, err error) {
 	c := core.Of(d)
-	err = core.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Restores(opts))).Run(ctx, &restored)
+	_, err = core.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Restores(opts))).Run(ctx, &restored)
 	return restored, err
 }
 
@@ -179,7 +179,7 @@ func (r *restore) plan(in plan.Input) (plan.Step, error) {
 			return plan.Resolution{Err: fmt.Errorf("%w: %w", plan.ErrNotDeleted, plan.ErrExists)}
 		}},
 	}
-	return plan.Compose(m, main, m.New)
+	return plan.Compose(m, main, plan.Stored(m.New))
 }
 
 // restoredItem makes the current item from the deleted state. It composes every key from the attributes.

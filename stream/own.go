@@ -5,7 +5,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
@@ -125,10 +124,5 @@ func alone(c *core.Core) bool {
 	if len(plan.UniqueConstraints(c.Schema)) > 0 {
 		return false
 	}
-	for _, t := range c.DB.(*entity.DB).Spec().Tables {
-		if t.Name == c.Table {
-			return len(t.Entities) == 1
-		}
-	}
-	return false
+	return len(c.DB.On(c.Table)) == 1
 }

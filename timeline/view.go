@@ -47,7 +47,7 @@ func newView(db *entity.DB, d *definition, rows rows) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	if other, taken := s.core.Views.LoadOrStore(d.Name, d.print); taken && other != d.print {
+	if !s.core.DB.View(d.Name, d.print) {
 		return nil, &schema.Error{Code: schema.CodeTimelineName, Type: "timeline.Projection " + d.Name, Field: "Name", Problem: "another definition has the name"}
 	}
 	return &view{d, s}, nil

@@ -74,7 +74,7 @@ func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Res
 		if err != nil {
 			return err
 		}
-		o := got.(outcome)
+		o := outcomeOf(got)
 		followErr := s.readCurrent(ctx, &o, op.Key, spec.NoReturn)
 		r, err = result[T](c, o)
 		return errors.Join(followErr, err)
@@ -87,8 +87,8 @@ func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Res
 func (o Ops[T]) Append(ev T, opts ...AppendOption) entity.Write[Result[T]] {
 	c := core.Of(o)
 	op := newAppend(c, o.e, reflect.ValueOf(ev), opt.Appends(opts))
-	return core.NewWrite[Result[T]](core.NewOperation(c, op, func(got, into any) (err error) {
-		*into.(*Result[T]), err = result[T](c, got.(outcome))
+	return core.NewWrite[Result[T]](core.NewOperation(c, op, func(got plan.Result, into any) (err error) {
+		*into.(*Result[T]), err = result[T](c, outcomeOf(got))
 		return err
 	}))
 }
@@ -142,7 +142,23 @@ type outcome struct {
 	applied bool
 	reason  Reason
 	current item.Item // nil if the answer did not contain it
-	stored  item.Item
+	stored  item.Item // the event that is already in the history
+}
+
+// result returns o as the result of a write.
+func (o outcome) result() plan.Result {
+	return plan.Result{Item: o.current, Existing: o.stored, Skipped: !o.applied, Reason: string(o.reason)}
+}
+
+// outcomeOf returns the outcome in the result of an append.
+func outcomeOf(r plan.Result) outcome {
+	return outcome{applied: !r.Skipped, reason: Reason(r.Reason), current: r.Item, stored: r.Existing}
+}
+
+// done resolves failures to an outcome.
+func done(o outcome) plan.Resolution {
+	r := o.result()
+	return plan.Resolution{Result: &r}
 }
 
 // appendOp plans one append: an update of the current item and a put of the event, in one transaction.
@@ -193,13 +209,13 @@ func (a *appendOp) plan(in plan.Input) (plan.Step, error) {
 			case in.Joined:
 				return plan.Resolution{Err: &NotAppliedError{got.reason}}
 			}
-			return plan.Resolution{Outcome: got}
+			return done(got)
 		}),
-		Done: func(plan.Returned) (any, error) {
+		Done: func(plan.Returned) (plan.Result, error) {
 			if in.Joined {
-				return outcome{applied: true, current: a.carried}, nil
+				return outcome{applied: true, current: a.carried}.result(), nil
 			}
-			return outcome{applied: true}, nil
+			return outcome{applied: true}.result(), nil
 		},
 	}, nil
 }
@@ -238,9 +254,11 @@ func (a *appendOp) repair(advance plan.Action, stored item.Item) *plan.Step {
 			if f[1].Failed() {
 				return plan.Resolution{Replan: plan.ErrConflict} // the event has been removed meanwhile
 			}
-			return plan.Resolution{Outcome: outcome{reason: Duplicate, current: f[0].Image, stored: stored}}
+			return done(outcome{reason: Duplicate, current: f[0].Image, stored: stored})
 		}),
-		Done: func(plan.Returned) (any, error) { return outcome{reason: Duplicate, stored: stored}, nil },
+		Done: func(plan.Returned) (plan.Result, error) {
+			return outcome{reason: Duplicate, stored: stored}.result(), nil
+		},
 	}
 }
 
@@ -258,8 +276,10 @@ func (a *appendOp) record(put plan.Action, current item.Item) *plan.Step {
 			if !a.equals(f[1].Image) {
 				got.reason = Collision
 			}
-			return plan.Resolution{Outcome: got}
+			return done(got)
 		}),
-		Done: func(plan.Returned) (any, error) { return outcome{reason: LateRecorded, current: current}, nil },
+		Done: func(plan.Returned) (plan.Result, error) {
+			return outcome{reason: LateRecorded, current: current}.result(), nil
+		},
 	}
 }

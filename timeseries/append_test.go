@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/dynastrata/dynastrata/check"
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeseries"
@@ -329,19 +328,50 @@ func TestMaxAhead_IsNoLimitWithoutTheDeclaration(t *testing.T) {
 type Climate struct {
 	_       entity.Key         `name:"Climate" pk:"$#{device}" sk:"$"`
 	_       timeseries.Events  `orderBy:"at"`
-	Device  check.MAC          `dynamodbav:"device"`
+	Device  Address            `dynamodbav:"device"`
 	At      int64              `dynamodbav:"at"`
-	Boot    check.UUID4        `dynamodbav:"boot" entity:"append,required"`
+	Boot    Text               `dynamodbav:"boot" entity:"append,required"`
 	Site    string             `dynamodbav:"site" entity:"append,required"`
 	Sensors map[string]Celsius `dynamodbav:"sensors,omitempty" entity:"append"`
-	Owner   check.ASCII        `dynamodbav:"owner,omitempty"`
+	Owner   Text               `dynamodbav:"owner,omitempty"`
 }
 
 // Celsius is a temperature on earth.
 type Celsius float64
 
 // Validate refuses values that no sensor measures.
-func (c Celsius) Validate() error { return check.Between(c, -90, 85) }
+func (c Celsius) Validate() error {
+	if c < -90 || c > 85 {
+		return errOutside
+	}
+	return nil
+}
+
+// Text is plain ASCII.
+type Text string
+
+// Validate refuses other characters.
+func (t Text) Validate() error {
+	for _, c := range t {
+		if c > 0x7e {
+			return errOutside
+		}
+	}
+	return nil
+}
+
+// Address is a hardware address.
+type Address string
+
+// Validate refuses other lengths.
+func (a Address) Validate() error {
+	if len(a) != len("AA:BB:CC:00:11:22") {
+		return errOutside
+	}
+	return nil
+}
+
+var errOutside = errors.New("outside the rule")
 
 func TestValidate_AppendReportsEveryInvalidFieldOfTheEvent(t *testing.T) {
 	t.Parallel()

@@ -267,7 +267,7 @@ func (k *chunk) plan(in plan.Input) (plan.Step, error) {
 		Actions: actions,
 		Whole:   true,
 		Resolve: k.rest[0].withCaseCheck(func(f []plan.Failure) plan.Resolution { return k.resolve(in, f) }),
-		Done: func(plan.Returned) (any, error) {
+		Done: func(plan.Returned) (plan.Result, error) {
 			for _, x := range k.rest {
 				if x.inHistory {
 					x.reason = Duplicate
@@ -275,7 +275,7 @@ func (k *chunk) plan(in plan.Input) (plan.Step, error) {
 					x.applied = true
 				}
 			}
-			return k, nil
+			return plan.Result{}, nil
 		},
 	}, nil
 }
@@ -319,7 +319,7 @@ func (k *chunk) resolve(in plan.Input, f []plan.Failure) plan.Resolution {
 		rest = nil
 	}
 	if k.rest = rest; len(rest) == 0 {
-		return plan.Resolution{Outcome: k}
+		return plan.Resolution{Result: &plan.Result{}}
 	}
 	next, err := k.plan(in)
 	return plan.Resolution{Next: &next, Err: err}
@@ -382,11 +382,11 @@ func (r *lateChunk) plan(in plan.Input) (plan.Step, error) {
 		Actions: actions,
 		Whole:   true,
 		Resolve: r.rest[0].withCaseCheck(func(f []plan.Failure) plan.Resolution { return r.resolve(in, f) }),
-		Done: func(plan.Returned) (any, error) {
+		Done: func(plan.Returned) (plan.Result, error) {
 			for _, x := range r.rest {
 				x.outcome = outcome{reason: LateRecorded, current: x.newer}
 			}
-			return r, nil
+			return plan.Result{}, nil
 		},
 	}, nil
 }
@@ -407,7 +407,7 @@ func (r *lateChunk) resolve(in plan.Input, f []plan.Failure) plan.Resolution {
 		r.gone, rest = rest, nil
 	}
 	if r.rest = rest; len(rest) == 0 {
-		return plan.Resolution{Outcome: r}
+		return plan.Resolution{Result: &plan.Result{}}
 	}
 	next, err := r.plan(in)
 	return plan.Resolution{Next: &next, Err: err}

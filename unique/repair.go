@@ -88,11 +88,11 @@ func (v *verification) fix(ctx context.Context, f Finding, done *Repaired) error
 		}
 		op := &plan.Op{Verb: "Repair", Schema: v.s, Table: v.c.Table, Key: f.suspect.key, SoleWriter: true}
 		op.Plan = func(in plan.Input) (plan.Step, error) { return v.step(in, e), nil }
-		outcome, err := v.c.Runner.Run(ctx, op)
+		result, err := v.c.Runner.Run(ctx, op)
 		if err != nil {
 			return err
 		}
-		if outcome == fixed {
+		if !result.Skipped {
 			done.Fixed = append(done.Fixed, f)
 			return nil
 		}
@@ -101,16 +101,8 @@ func (v *verification) fix(ctx context.Context, f Finding, done *Repaired) error
 	return nil
 }
 
-// repairOutcome is the result of one attempt.
-type repairOutcome int
-
-const (
-	fixed repairOutcome = iota
-	changedMeanwhile
-)
-
 // step returns the write that makes the sentinel agree with the evidence, under the condition that the evidence still
-// holds.
+// holds; otherwise it is skipped.
 func (v *verification) step(in plan.Input, e evidence) plan.Step {
 	p := e.finding.suspect
 	var actions []plan.Action
@@ -152,8 +144,8 @@ func (v *verification) step(in plan.Input, e evidence) plan.Step {
 	}
 	return plan.Step{
 		Actions: actions,
-		Resolve: func([]plan.Failure) plan.Resolution { return plan.Resolution{Outcome: changedMeanwhile} },
-		Done:    func(plan.Returned) (any, error) { return fixed, nil },
+		Resolve: func([]plan.Failure) plan.Resolution { return plan.Skip() },
+		Done:    func(plan.Returned) (plan.Result, error) { return plan.Result{}, nil },
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/dynastrata/dynastrata/check"
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
 )
@@ -26,14 +25,14 @@ type backend struct {
 	strongCheck bool
 	log         *slog.Logger
 	now         func() time.Time
-	newUUID     func() check.UUID4
+	newUUID     func() UUID4
 	newKey      func() RawKey
 }
 
 // options are what tests replace.
 type options struct {
 	now     func() time.Time
-	newUUID func() check.UUID4
+	newUUID func() UUID4
 	newKey  func() RawKey
 	observe func(context.Context, entity.Report)
 
@@ -64,6 +63,7 @@ func open(client entity.Client, cfg config, log *slog.Logger, o options) (*backe
 		TableOptions: cfg.tableOptions(),
 		Clock:        o.now,
 		CursorKey:    cfg.cursorKey(),
+		Validator:    rules,
 		Observe:      o.observe,
 		MaxAttempts:  o.attempts,
 	})

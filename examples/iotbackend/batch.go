@@ -1,10 +1,8 @@
 package main
 
 import (
-	"errors"
 	"time"
 
-	"github.com/dynastrata/dynastrata/check"
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
 )
@@ -15,18 +13,12 @@ type ProcessedBatch struct {
 	_ entity.Key    `name:"ProcessedBatch" table:"processed_batches" pk:"batch_id"`
 	_ lifecycle.TTL `attr:"expiration_time" after:"30d"`
 
-	BatchID        BatchID   `dynamodbav:"batch_id"`
-	HardwareID     check.MAC `dynamodbav:"hardware_id"`
+	BatchID        BatchID   `dynamodbav:"batch_id" validate:"batch_id"`
+	HardwareID     MAC       `dynamodbav:"hardware_id" validate:"hardware_id"`
 	ReceivedAt     time.Time `dynamodbav:"received_at" entity:"created_at,time=s"`
-	ExpirationTime int64     `dynamodbav:"expiration_time,omitempty"` // the library's
+	ExpirationTime int64     `dynamodbav:"expiration_time,omitempty" validate:"seconds"` // the library's
 }
 
-// Validate refuses an end that counts milliseconds.
-func (b ProcessedBatch) Validate() error { return wholeSeconds(b.ExpirationTime) }
-
-// BatchID is the name that a device gives a batch. It means nothing to the service.
+// BatchID is the name that a device gives a batch. It means nothing to the service. Any printable ASCII is valid: the
+// schema's words allow letters, digits, underscores and hyphens only, but all of its examples have colons.
 type BatchID string
-
-// Validate takes any printable ASCII: the schema's words allow letters, digits, underscores and hyphens only, but all of
-// its examples have colons.
-func (b BatchID) Validate() error { return errors.Join(check.Bytes(b, 1, 256), check.Printable(b)) }

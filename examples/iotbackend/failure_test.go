@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/dynastrata/dynastrata/check"
 	"github.com/dynastrata/dynastrata/entity"
 )
 
@@ -16,9 +15,9 @@ import (
 type loose struct {
 	_ entity.Key `name:"Device" table:"devices" pk:"hardware_id"`
 
-	HardwareID check.MAC `dynamodbav:"hardware_id"`
-	Reported   float64   `dynamodbav:"reported,omitempty"`
-	Text       string    `dynamodbav:"text,omitempty"`
+	HardwareID MAC     `dynamodbav:"hardware_id"`
+	Reported   float64 `dynamodbav:"reported,omitempty"`
+	Text       string  `dynamodbav:"text,omitempty"`
 }
 
 // What the library refuses to store is the sender's mistake, and the answer does not quote it.

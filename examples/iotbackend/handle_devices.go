@@ -3,20 +3,18 @@ package main
 import (
 	"net/http"
 	"time"
-
-	"github.com/dynastrata/dynastrata/check"
 )
 
 // deviceView is a device as the API shows it.
 type deviceView struct {
-	HardwareID        check.MAC    `json:"hardware_id"`
-	ConfirmationID    check.UUID4  `json:"confirmation_id"`
+	HardwareID        MAC          `json:"hardware_id"`
+	ConfirmationID    UUID4        `json:"confirmation_id"`
 	FriendlyName      FriendlyName `json:"friendly_name,omitempty"`
 	FirmwareVersion   Firmware     `json:"firmware_version"`
 	Capabilities      Capabilities `json:"capabilities"`
 	FirstRegisteredAt time.Time    `json:"first_registered_at"`
 	LastSeenAt        time.Time    `json:"last_seen_at"`
-	LastBootID        check.UUID4  `json:"last_boot_id"`
+	LastBootID        UUID4        `json:"last_boot_id"`
 }
 
 func viewDevice(d Device) deviceView {
@@ -26,7 +24,7 @@ func viewDevice(d Device) deviceView {
 }
 
 // pathDevice is the device that a request is about.
-func pathDevice(r *http.Request) check.MAC { return pathID[check.MAC](r, "hardware_id") }
+func pathDevice(r *http.Request) MAC { return pathID[MAC](r, "hardware_id", "hardware_id") }
 
 // postDevice registers a device: 201 the first time, 200 after that.
 func (s *service) postDevice(r *http.Request) (int, any, error) {

@@ -3,13 +3,11 @@ package main
 import (
 	"net/http"
 	"time"
-
-	"github.com/dynastrata/dynastrata/check"
 )
 
 // keyView is an API key as the API shows it: without its hash.
 type keyView struct {
-	KeyID       check.UUID4 `json:"key_id"`
+	KeyID       UUID4       `json:"key_id"`
 	Description Description `json:"description,omitempty"`
 	CreatedAt   time.Time   `json:"created_at"`
 	LastUsedAt  *time.Time  `json:"last_used_at,omitempty"`
@@ -61,6 +59,6 @@ func (s *service) getKeys(r *http.Request) (int, any, error) {
 
 // revoke makes a key worthless.
 func (s *service) revoke(r *http.Request) (int, any, error) {
-	key, err := s.revokeKey(r.Context(), pathID[check.UUID4](r, "key_id"))
+	key, err := s.revokeKey(r.Context(), pathID[UUID4](r, "key_id", "uuid4"))
 	return http.StatusOK, viewKey(key), err
 }

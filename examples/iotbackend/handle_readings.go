@@ -1,17 +1,13 @@
 package main
 
-import (
-	"net/http"
-
-	"github.com/dynastrata/dynastrata/check"
-)
+import "net/http"
 
 // readingView is a reading as the API shows it.
 type readingView struct {
-	HardwareID      check.MAC    `json:"hardware_id"`
+	HardwareID      MAC          `json:"hardware_id"`
 	TimestampMS     Millis       `json:"timestamp_ms"`
 	BatchID         BatchID      `json:"batch_id"`
-	BootID          check.UUID4  `json:"boot_id"`
+	BootID          UUID4        `json:"boot_id"`
 	FirmwareVersion Firmware     `json:"firmware_version"`
 	FriendlyName    FriendlyName `json:"friendly_name,omitempty"`
 	Sensors         Sensors      `json:"sensors"`

@@ -6,50 +6,30 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dynastrata/dynastrata/check"
 	"github.com/dynastrata/dynastrata/entity"
 )
 
 // submission is one batch of a request: a reading, and the name under which it is stored once.
 type submission struct {
-	BatchID         BatchID       `json:"batch_id"`
-	TimestampMS     Millis        `json:"timestamp_ms"`
-	BootID          check.UUID4   `json:"boot_id"`
-	FirmwareVersion Firmware      `json:"firmware_version"`
-	Sensors         *Sensors      `json:"sensors"`
-	SensorStatus    *SensorStatus `json:"sensor_status"`
-}
-
-func (s submission) validate() error {
-	var v violations
-	v.ask("batch_id", s.BatchID)
-	v.ask("timestamp_ms", s.TimestampMS)
-	v.ask("boot_id", s.BootID)
-	v.ask("firmware_version", s.FirmwareVersion)
-	if s.Sensors == nil {
-		v.add("sensors", "an object is needed, even if it is empty")
-	} else {
-		v.ask("sensors", *s.Sensors)
-	}
-	if s.SensorStatus == nil {
-		v.add("sensor_status", "an object is needed, even if it is empty")
-	} else {
-		v.ask("sensor_status", *s.SensorStatus)
-	}
-	return v.err()
+	BatchID         BatchID       `json:"batch_id" validate:"batch_id"`
+	TimestampMS     Millis        `json:"timestamp_ms" validate:"device_time"`
+	BootID          UUID4         `json:"boot_id" validate:"uuid4"`
+	FirmwareVersion Firmware      `json:"firmware_version" validate:"label"`
+	Sensors         *Sensors      `json:"sensors" validate:"required"`
+	SensorStatus    *SensorStatus `json:"sensor_status" validate:"required"`
 }
 
 // mostReadings is how many readings one request may have.
 const mostReadings = 100
 
-func validateBatch(id check.MAC, all []submission) error {
+func validateBatch(id MAC, all []submission) error {
 	var v violations
-	v.ask("hardware_id", id)
+	v.ask("hardware_id", id, "hardware_id")
 	if len(all) == 0 || len(all) > mostReadings {
 		v.add("readings", "1 to %d are needed", mostReadings)
 	}
 	for i, s := range all {
-		v.take(fmt.Sprintf("readings[%d].", i), s.validate())
+		v.take(fmt.Sprintf("readings[%d].", i), validate(s))
 	}
 	return v.err()
 }
@@ -80,7 +60,7 @@ func (e *interrupted) Unwrap() error { return e.Err }
 
 // ingest stores the readings of one device. All of them are checked before the first is written; then each goes in a
 // transaction of its own, in order, up to the first error.
-func (b *backend) ingest(ctx context.Context, id check.MAC, all []submission) (receipt, error) {
+func (b *backend) ingest(ctx context.Context, id MAC, all []submission) (receipt, error) {
 	got := receipt{[]place{}, []place{}}
 	if err := validateBatch(id, all); err != nil {
 		return got, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/dynastrata/dynastrata/check"
 	"github.com/dynastrata/dynastrata/entity"
 )
 
@@ -13,7 +12,7 @@ import (
 func (b *backend) createKey(ctx context.Context, about Description) (RawKey, APIKey, error) {
 	if about != "" {
 		var v violations
-		v.ask("description", about)
+		v.ask("description", about, "note")
 		if err := v.err(); err != nil {
 			return RawKey{}, APIKey{}, err
 		}
@@ -34,9 +33,9 @@ func (b *backend) listKeys(ctx context.Context, limit int, cursor string) (entit
 }
 
 // revokeKey makes a key that exists worthless. Once more does no harm.
-func (b *backend) revokeKey(ctx context.Context, id check.UUID4) (key APIKey, err error) {
+func (b *backend) revokeKey(ctx context.Context, id UUID4) (key APIKey, err error) {
 	var v violations
-	v.ask("key_id", id)
+	v.ask("key_id", id, "uuid4")
 	if err := v.err(); err != nil {
 		return APIKey{}, err
 	}

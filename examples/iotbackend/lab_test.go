@@ -15,7 +15,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/dynastrata/dynastrata/check"
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
@@ -25,10 +24,10 @@ import (
 var epoch = time.Date(2099, 6, 1, 10, 0, 0, 123456789, time.UTC)
 
 const (
-	macA  check.MAC   = "AA:BB:CC:DD:EE:FF"
-	macB  check.MAC   = "AA:BB:CC:DD:EE:00"
-	boot1 check.UUID4 = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
-	boot2 check.UUID4 = "7c9e6679-7425-40de-944b-e07fc1f90ae8"
+	macA  MAC   = "AA:BB:CC:DD:EE:FF"
+	macB  MAC   = "AA:BB:CC:DD:EE:00"
+	boot1 UUID4 = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+	boot2 UUID4 = "7c9e6679-7425-40de-944b-e07fc1f90ae8"
 )
 
 const adminToken = "admin-token-of-the-tests"
@@ -122,8 +121,8 @@ func (l *lab) next() int {
 	return l.ids
 }
 
-func (l *lab) uuid() check.UUID4 {
-	return check.UUID4(fmt.Sprintf("00000000-0000-4000-8000-%012x", l.next()))
+func (l *lab) uuid() UUID4 {
+	return UUID4(fmt.Sprintf("00000000-0000-4000-8000-%012x", l.next()))
 }
 func (l *lab) rawKey() RawKey { return RawKey{fmt.Sprintf("%064x", 0xabc000+l.next())} }
 
@@ -153,7 +152,7 @@ func (l *lab) texts(table string) []string {
 }
 
 // boots is the registration of a device.
-func boots(id check.MAC, boot check.UUID4) registration {
+func boots(id MAC, boot UUID4) registration {
 	return registration{
 		HardwareID: id, BootID: boot, FirmwareVersion: "1.0.16",
 		Capabilities: Capabilities{[]string{"bme280", "ds18b20", "soil_moisture"}, map[string]bool{"tft_display": true, "offline_buffering": true}},
@@ -161,7 +160,7 @@ func boots(id check.MAC, boot check.UUID4) registration {
 }
 
 // registered makes sure that a device is there.
-func (l *lab) registered(id check.MAC) Device {
+func (l *lab) registered(id MAC) Device {
 	l.t.Helper()
 	d, _, err := l.register(l.t.Context(), boots(id, boot1))
 	require.NoError(l.t, err)
@@ -172,7 +171,7 @@ func (l *lab) registered(id check.MAC) Device {
 const firstMS Millis = 4084000000000 // 2099-06-01T12:26:40Z
 
 // sample is a reading of a device's nth window.
-func sample(id check.MAC, n int) submission {
+func sample(id MAC, n int) submission {
 	end := firstMS + Millis(n)*300_000
 	temperature := 22.5
 	return submission{
@@ -182,7 +181,7 @@ func sample(id check.MAC, n int) submission {
 	}
 }
 
-func samples(id check.MAC, n int) (all []submission) {
+func samples(id MAC, n int) (all []submission) {
 	for i := range n {
 		all = append(all, sample(id, i))
 	}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/dynastrata/dynastrata/check"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
@@ -38,7 +37,7 @@ func loadRequests() int {
 type fleetClient struct {
 	*client
 	rng          *rand.Rand
-	id           check.MAC
+	id           MAC
 	number       int
 	sent         map[BatchID]submission
 	acknowledged map[BatchID]submission
@@ -109,14 +108,14 @@ func TestLoad_NothingIsLostDoubledOrInvented(t *testing.T) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(want.acknowledged))[:20] { // as a client sees it
 		s := want.acknowledged[id]
-		page, err := l.between(t.Context(), check.MAC(id[:17]), span{s.TimestampMS, s.TimestampMS}, 10, "")
+		page, err := l.between(t.Context(), MAC(id[:17]), span{s.TimestampMS, s.TimestampMS}, 10, "")
 		require.NoError(t, err)
 		require.Len(t, page.Items, 1, id)
 		require.Equal(t, *s.Sensors, page.Items[0].Sensors, id)
 	}
 }
 
-func loadDevice(i int) check.MAC { return check.MAC(fmt.Sprintf("AA:BB:CC:DD:00:%02X", i)) }
+func loadDevice(i int) MAC { return MAC(fmt.Sprintf("AA:BB:CC:DD:00:%02X", i)) }
 
 // step sends one request, as a device would: mostly readings, some of which were sent before, or are sent by the other
 // client of the device too.

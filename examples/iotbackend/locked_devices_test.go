@@ -11,14 +11,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/dynastrata/dynastrata/check"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
 func TestHardwareIDsAreUpperCaseMACs(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	for _, bad := range []check.MAC{"", "aa:bb:cc:dd:ee:ff", "AA:BB:CC:DD:EE", "AA-BB-CC-DD-EE-FF", "AA:BB:CC:DD:EE:FG", "AA:BB:CC:DD:EE:FF:00", " AA:BB:CC:DD:EE:FF"} {
+	for _, bad := range []MAC{"", "aa:bb:cc:dd:ee:ff", "AA:BB:CC:DD:EE", "AA-BB-CC-DD-EE-FF", "AA:BB:CC:DD:EE:FG", "AA:BB:CC:DD:EE:FF:00", " AA:BB:CC:DD:EE:FF"} {
 		_, _, err := l.register(t.Context(), boots(bad, boot1))
 		require.Equal(t, []string{"hardware_id"}, fields(t, err), bad)
 		_, err = l.latest(t.Context(), bad)
@@ -38,7 +37,7 @@ func TestConfirmationIDIsGivenOnce(t *testing.T) {
 	first, created, err := l.register(t.Context(), boots(macA, boot1))
 	require.NoError(t, err)
 	require.True(t, created)
-	require.NoError(t, first.ConfirmationID.Validate())
+	require.NoError(t, rules.Var(first.ConfirmationID, "uuid4"))
 	for range 3 {
 		l.wait(time.Hour)
 		again, created, err := l.register(t.Context(), boots(macA, boot2))
@@ -48,7 +47,7 @@ func TestConfirmationIDIsGivenOnce(t *testing.T) {
 	}
 	require.Equal(t, string(first.ConfirmationID), l.raw(l.cfg.Devices)[0]["confirmation_id"].(*types.AttributeValueMemberS).Value)
 	for range 100 {
-		require.NoError(t, randomUUID().Validate())
+		require.NoError(t, rules.Var(randomUUID(), "uuid4"))
 	}
 }
 
@@ -82,7 +81,7 @@ func TestNamesOfCapabilitiesAreBounded(t *testing.T) {
 	require.Empty(t, l.wire.Requests())
 	for _, good := range []string{"x", strings.Repeat("x", 64), "soil moisture~"} {
 		for _, c := range with(good) {
-			require.NoError(t, c.Validate())
+			require.NoError(t, rules.Struct(c))
 		}
 	}
 }
@@ -134,9 +133,9 @@ func TestTheIndexFollowsLastSeen(t *testing.T) {
 func TestDevicesAreListedByActivity(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	var want []check.MAC
+	var want []MAC
 	for i := range 60 {
-		id := check.MAC(fmt.Sprintf("AA:BB:CC:DD:EE:%02X", (i*7)%60))
+		id := MAC(fmt.Sprintf("AA:BB:CC:DD:EE:%02X", (i*7)%60))
 		l.registered(id)
 		want = append(want, id)
 		l.wait(time.Second)
@@ -150,7 +149,7 @@ func TestDevicesAreListedByActivity(t *testing.T) {
 		Devices []deviceView `json:"devices"`
 		Next    string       `json:"next_cursor"`
 	}
-	list := func(query string) (ids []check.MAC, next string) {
+	list := func(query string) (ids []MAC, next string) {
 		t.Helper()
 		var a answer
 		_, err := l.admin().call(t.Context(), http.MethodGet, "/v1/devices"+query, nil, &a)
@@ -180,7 +179,7 @@ func TestTwoFirstBootsGetOneConfirmationID(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	const n = 16
-	ids, news := make([]check.UUID4, n), make([]bool, n)
+	ids, news := make([]UUID4, n), make([]bool, n)
 	require.NoError(t, together(n, func(i int) error {
 		d, created, err := l.register(t.Context(), boots(macA, boot1))
 		ids[i], news[i] = d.ConfirmationID, created
@@ -198,7 +197,7 @@ func TestLostAnswersChangeNothing(t *testing.T) {
 	for i, f := range []faults.Fault{faults.Lost, faults.Drop, faults.InternalApplied, faults.Throttle, faults.Conflict} {
 		l.wire.Reset()
 		l.wire.Inject(faults.Nth(1, f, "UpdateItem"))
-		id := check.MAC(fmt.Sprintf("AA:BB:CC:DD:EE:%02X", i))
+		id := MAC(fmt.Sprintf("AA:BB:CC:DD:EE:%02X", i))
 		d, created, err := l.register(t.Context(), boots(id, boot1))
 		require.NoError(t, err, f)
 		require.True(t, created, f)

@@ -19,7 +19,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/dynastrata/dynastrata/check"
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
@@ -35,7 +34,7 @@ func TestKeyIDsAreUUIDsOfVersionFour(t *testing.T) {
 	require.Empty(t, l.wire.Requests())
 	_, key, err := l.createKey(t.Context(), "")
 	require.NoError(t, err)
-	require.NoError(t, key.KeyID.Validate())
+	require.NoError(t, rules.Var(key.KeyID, "uuid4"))
 }
 
 func TestRawKeysAreShownOnceAndKeptNowhere(t *testing.T) {
@@ -144,7 +143,7 @@ func TestAKeyIsFoundByItsHash(t *testing.T) {
 func TestKeysAreListedByAge(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	var want []check.UUID4
+	var want []UUID4
 	for range 5 {
 		_, key, err := l.createKey(t.Context(), "")
 		require.NoError(t, err)
@@ -153,7 +152,7 @@ func TestKeysAreListedByAge(t *testing.T) {
 	}
 	slices.Reverse(want)
 	var raw json.RawMessage
-	list := func(query string) (ids []check.UUID4, next string) {
+	list := func(query string) (ids []UUID4, next string) {
 		t.Helper()
 		_, err := l.admin().call(t.Context(), http.MethodGet, "/v1/api-keys"+query, nil, &raw)
 		require.NoError(t, err)
@@ -193,7 +192,7 @@ func TestCreatingAKeyReplacesNone(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, first.IsActive)
 	before := l.texts(l.cfg.Keys)
-	l.newUUID = func() check.UUID4 { return first.KeyID }
+	l.newUUID = func() UUID4 { return first.KeyID }
 	_, _, err = l.createKey(t.Context(), "second")
 	require.ErrorIs(t, err, entity.ErrExists)
 	require.Equal(t, before, l.texts(l.cfg.Keys))

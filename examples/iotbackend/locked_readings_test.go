@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/dynastrata/dynastrata/check"
 	"github.com/dynastrata/dynastrata/entity"
 )
 
@@ -88,7 +87,7 @@ func TestReadingTimesAreWithinReason(t *testing.T) {
 	} {
 		s := sample(macA, 0)
 		s.TimestampMS = ms
-		require.Equal(t, ok, s.validate() == nil, "%d", ms)
+		require.Equal(t, ok, validate(s) == nil, "%d", ms)
 	}
 }
 
@@ -97,10 +96,10 @@ func TestBatchIDsArePrintableASCII(t *testing.T) {
 	example := BatchID("AA:BB:CC:DD:EE:FF_7c9e6679-7425-40de-944b-e07fc1f90ae7_1704067200000_1704067800000")
 	require.Len(t, example, 82)
 	for _, good := range []BatchID{example, "x", "a b~!", BatchID(strings.Repeat("x", 256))} {
-		require.NoError(t, good.Validate())
+		require.NoError(t, rules.Var(good, "batch_id"))
 	}
 	for _, bad := range []BatchID{"", BatchID(strings.Repeat("x", 257)), "grün", "a\n", "\x7f", "😀"} {
-		require.Error(t, bad.Validate(), "%q", bad)
+		require.Error(t, rules.Var(bad, "batch_id"), "%q", bad)
 	}
 }
 
@@ -152,14 +151,14 @@ func TestSensorsAreOkOrNot(t *testing.T) {
 	for _, status := range []SensorStatus{{BME280: ptr(Health("broken"))}, {DS18B20: ptr(Health("OK"))}, {SoilMoisture: ptr(Health("ok "))}, {BME280: ptr(Health(""))}} {
 		s := sample(macA, 0)
 		s.SensorStatus = &status
-		require.Equal(t, []string{"sensor_status"}, fields(t, s.validate()))
+		require.Equal(t, []string{"sensor_status"}, fields(t, validate(s)))
 		r := lockedReading()
 		r.SensorStatus = status
 		require.ErrorAs(t, second(planner(t).readings.Put(t.Context(), r)), new(*entity.ValidationError))
 	}
 	s := sample(macA, 0)
 	s.SensorStatus = &SensorStatus{ptr(Health("ok")), ptr(Health("error")), nil}
-	require.NoError(t, s.validate())
+	require.NoError(t, validate(s))
 }
 
 func TestReadingsExpireAfterTheirRetention(t *testing.T) {
@@ -301,7 +300,7 @@ func TestRangesEndBehindEveryBatchID(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Zero(t, locked.Count, "the locked bound misses it")
-	require.Error(t, BatchID(emoji.BatchID).Validate(), "but no device can use such an id")
+	require.Error(t, rules.Var(BatchID(emoji.BatchID), "batch_id"), "but no device can use such an id")
 }
 
 func ptr[T any](v T) *T { return &v }
@@ -320,7 +319,7 @@ func TestPagesGoOnWhereTheyEnded(t *testing.T) {
 		Readings []readingView `json:"readings"`
 		Next     string        `json:"next_cursor"`
 	}
-	list := func(id check.MAC, query string) (a answer, err error) {
+	list := func(id MAC, query string) (a answer, err error) {
 		_, err = device.call(t.Context(), http.MethodGet, fmt.Sprintf("/v1/devices/%s/readings?from=0&to=%d%s", id, firstMS+10_000_000, query), nil, &a)
 		return a, err
 	}

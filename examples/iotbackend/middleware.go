@@ -51,12 +51,9 @@ func method(r *http.Request) string {
 }
 
 // pathID is the id that a request is about. Only a valid one is noted: anything can stand in its place.
-func pathID[ID interface {
-	~string
-	Validate() error
-}](r *http.Request, name string) ID {
+func pathID[ID ~string](r *http.Request, name, tag string) ID {
 	id := ID(r.PathValue(name))
-	if id.Validate() == nil {
+	if rules.Var(id, tag) == nil {
 		noted(r).about = string(id)
 	}
 	return id

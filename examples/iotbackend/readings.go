@@ -5,14 +5,13 @@ import (
 	"errors"
 	"time"
 
-	"github.com/dynastrata/dynastrata/check"
 	"github.com/dynastrata/dynastrata/entity"
 )
 
 // latest returns the newest reading of a device.
-func (b *backend) latest(ctx context.Context, id check.MAC) (Reading, error) {
+func (b *backend) latest(ctx context.Context, id MAC) (Reading, error) {
 	var v violations
-	v.ask("hardware_id", id)
+	v.ask("hardware_id", id, "hardware_id")
 	if err := v.err(); err != nil {
 		return Reading{}, err
 	}
@@ -29,7 +28,7 @@ func (b *backend) latest(ctx context.Context, id check.MAC) (Reading, error) {
 }
 
 // mustExist returns errDeviceNotFound for a device that was never registered.
-func (b *backend) mustExist(ctx context.Context, id check.MAC) error {
+func (b *backend) mustExist(ctx context.Context, id MAC) error {
 	_, err := b.devices.Get(ctx, Device{HardwareID: id}, entity.Consistent())
 	if errors.Is(err, entity.ErrNotFound) {
 		return errDeviceNotFound
@@ -48,7 +47,7 @@ func (s span) validate(now time.Time) error {
 		field string
 		at    Millis
 	}{{"from", s.from}, {"to", s.to}} {
-		if err := check.Between(end.at, 0, latest); err != nil {
+		if end.at < 0 || end.at > latest {
 			v.add(end.field, "milliseconds since 1970 are needed, at most a year ahead")
 		}
 	}
@@ -59,9 +58,9 @@ func (s span) validate(now time.Time) error {
 }
 
 // between returns the readings of a span, the newest first.
-func (b *backend) between(ctx context.Context, id check.MAC, s span, limit int, cursor string) (entity.Page[Reading], error) {
+func (b *backend) between(ctx context.Context, id MAC, s span, limit int, cursor string) (entity.Page[Reading], error) {
 	var v violations
-	v.ask("hardware_id", id)
+	v.ask("hardware_id", id, "hardware_id")
 	v.take("", s.validate(b.now()))
 	if err := v.err(); err != nil {
 		return entity.Page[Reading]{}, err

@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/dynastrata/dynastrata/check"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
@@ -51,7 +50,7 @@ func (c *canceller) Do(req *http.Request) (*http.Response, error) {
 // reason is one of a cancelled transaction's; owner is the device whose proof is stored.
 type reason struct {
 	code  string
-	owner check.MAC
+	owner MAC
 }
 
 // cancelled is DynamoDB's answer to a transaction with these reasons.

@@ -4,35 +4,22 @@ import (
 	"context"
 	"errors"
 
-	"github.com/dynastrata/dynastrata/check"
 	"github.com/dynastrata/dynastrata/entity"
 )
 
 // registration is what a device says of itself when it boots.
 type registration struct {
-	HardwareID      check.MAC    `json:"hardware_id"`
-	BootID          check.UUID4  `json:"boot_id"`
-	FirmwareVersion Firmware     `json:"firmware_version"`
+	HardwareID      MAC          `json:"hardware_id" validate:"hardware_id"`
+	BootID          UUID4        `json:"boot_id" validate:"uuid4"`
+	FirmwareVersion Firmware     `json:"firmware_version" validate:"label"`
 	Capabilities    Capabilities `json:"capabilities"`
-	FriendlyName    FriendlyName `json:"friendly_name"`
-}
-
-func (r registration) validate() error {
-	var v violations
-	v.ask("hardware_id", r.HardwareID)
-	v.ask("boot_id", r.BootID)
-	v.ask("firmware_version", r.FirmwareVersion)
-	v.ask("capabilities", r.Capabilities)
-	if r.FriendlyName != "" {
-		v.ask("friendly_name", r.FriendlyName)
-	}
-	return v.err()
+	FriendlyName    FriendlyName `json:"friendly_name" validate:"omitempty,label"`
 }
 
 // register creates the device or notes that it has booted again: one request, which sets confirmation_id and
 // first_registered_at if they are not there. However many registrations come at once, all return one confirmation_id.
 func (b *backend) register(ctx context.Context, r registration) (device Device, created bool, err error) {
-	if err := r.validate(); err != nil {
+	if err := validate(r); err != nil {
 		return Device{}, false, err
 	}
 	now, mine := b.clock(), b.newUUID()
@@ -49,10 +36,10 @@ func (b *backend) register(ctx context.Context, r registration) (device Device, 
 }
 
 // rename gives a device that exists another name.
-func (b *backend) rename(ctx context.Context, id check.MAC, name FriendlyName) (device Device, err error) {
+func (b *backend) rename(ctx context.Context, id MAC, name FriendlyName) (device Device, err error) {
 	var v violations
-	v.ask("hardware_id", id)
-	v.ask("friendly_name", name)
+	v.ask("hardware_id", id, "hardware_id")
+	v.ask("friendly_name", name, "label")
 	if err := v.err(); err != nil {
 		return Device{}, err
 	}

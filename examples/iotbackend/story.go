@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"time"
-
-	"github.com/dynastrata/dynastrata/check"
 )
 
 // story is what a small fleet and its administrator do, and what they were answered.
@@ -34,8 +32,8 @@ func newStory(out io.Writer, base string, cfg config, now func() time.Time) *sto
 
 // Two devices of the story.
 const (
-	greenhouse check.MAC = "AA:BB:CC:DD:EE:01"
-	cellar     check.MAC = "AA:BB:CC:DD:EE:02"
+	greenhouse MAC = "AA:BB:CC:DD:EE:01"
+	cellar     MAC = "AA:BB:CC:DD:EE:02"
 )
 
 // tell goes through the story. Its error says why it could not go on; what was merely wrong is in broken.
@@ -89,7 +87,7 @@ func (s *story) must(ok bool, format string, args ...any) {
 // devices registers two devices, one of them twice, and names one.
 func (s *story) devices(ctx context.Context, device *client) error {
 	var first, again, other deviceView
-	body := func(id check.MAC) registration {
+	body := func(id MAC) registration {
 		return registration{
 			HardwareID: id, BootID: randomUUID(), FirmwareVersion: "1.0.16",
 			Capabilities: Capabilities{[]string{"bme280", "soil_moisture"}, map[string]bool{"tft_display": true}},
@@ -111,7 +109,7 @@ func (s *story) devices(ctx context.Context, device *client) error {
 }
 
 // batch is a device's nth reading, five minutes after the one before, the last one ending now.
-func (s *story) batch(id check.MAC, boot check.UUID4, n, of int) submission {
+func (s *story) batch(id MAC, boot UUID4, n, of int) submission {
 	works, fails := Health("ok"), Health("error")
 	end := Millis(s.now().Add(time.Duration(n-of+1) * 5 * time.Minute).UnixMilli())
 	celsius, percent := 20.5+float64(n), 45.25
@@ -184,7 +182,7 @@ func (s *story) pages(ctx context.Context, device *client, path string, all []su
 
 // refusals are requests that must not be granted.
 func (s *story) refusals(ctx context.Context, device *client) error {
-	readings := func(id check.MAC) string { return "/v1/devices/" + string(id) + "/readings" }
+	readings := func(id MAC) string { return "/v1/devices/" + string(id) + "/readings" }
 	for _, c := range []struct {
 		who          *client
 		method, path string

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/go-playground/validator/v10"
 )
 
 // violation is one value of a request that breaks a rule. It never has the value.
@@ -30,10 +32,35 @@ func (v *violations) add(field, format string, args ...any) {
 	*v = append(*v, violation{field, fmt.Sprintf(format, args...)})
 }
 
-// ask has the value of a field say whether it is valid.
-func (v *violations) ask(field string, value interface{ Validate() error }) {
-	if err := value.Validate(); err != nil {
-		v.add(field, "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
+// ask checks the value of a field by a tag.
+func (v *violations) ask(field string, value any, tag string) {
+	v.refused(field, rules.Var(value, tag))
+}
+
+// validate checks a request by the tags of its fields. Of a field and what is inside it, the first violation counts.
+func validate(request any) error {
+	var v violations
+	v.refused("", rules.Struct(request))
+	return v.err()
+}
+
+// refused adds what the rules found, under the name of the field, or of each field of a request.
+func (v *violations) refused(field string, err error) {
+	var found validator.ValidationErrors
+	if !errors.As(err, &found) {
+		return
+	}
+	seen := map[string]bool{}
+	for _, f := range found {
+		name := field
+		if name == "" {
+			_, path, _ := strings.Cut(f.Namespace(), ".")
+			name, _, _ = strings.Cut(path, ".")
+		}
+		if !seen[name] {
+			seen[name] = true
+			v.add(name, "%s", problemOf(f.Tag()))
+		}
 	}
 }
 

@@ -5,7 +5,6 @@ package core
 import (
 	"context"
 	"reflect"
-	"sync"
 
 	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/exec"
@@ -20,8 +19,7 @@ type Core struct {
 	Table  string // physical name
 	Runner *exec.Runner
 	Cursor cursor.Codec
-	DB     any       // *entity.DB
-	Views  *sync.Map // of the database: name of a timeline → what it is
+	DB     *Database
 }
 
 // Handle is embedded by every public handle.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 
-	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
@@ -12,7 +11,7 @@ import (
 type Op interface {
 	plan() *plan.Op
 	owner() *Core
-	settle(outcome any) error
+	settle(plan.Result) error
 }
 
 // PlanOf opens an operation.
@@ -21,36 +20,29 @@ func PlanOf(o Op) *plan.Op { return o.plan() }
 // OwnerOf returns the core that an operation belongs to.
 func OwnerOf(o Op) *Core { return o.owner() }
 
-// Settle gives an operation the outcome of the transaction that applied it.
-func Settle(o Op, outcome any) error { return o.settle(outcome) }
+// Settle gives an operation the result of the transaction that applied it.
+func Settle(o Op, result plan.Result) error { return o.settle(result) }
 
-// Operation is a write without the type of its result: a plan, and how its outcome is decoded.
+// Operation is a write without the type of its result: a plan, and how its result is decoded.
 type Operation struct {
 	c      *Core
 	op     *plan.Op
-	decode func(outcome, into any) error // into points to a result
-	fresh  func() any                    // a pointer to a new result; nil: the operation keeps none
-
-	mu     sync.Mutex
-	result any // what fresh gave, once an outcome was decoded into it
+	decode func(result plan.Result, into any) error // into points to what the caller gets
 }
 
-// NewOperation returns a write of c whose outcome decode puts where its second argument points.
-func NewOperation(c *Core, op *plan.Op, decode func(outcome, into any) error) *Operation {
+// NewOperation returns a write of c whose result decode puts where its second argument points.
+func NewOperation(c *Core, op *plan.Op, decode func(result plan.Result, into any) error) *Operation {
 	op.KeepCase()
-	return &Operation{c: c, op: op, decode: decode}
+	return &Operation{c, op, decode}
 }
 
-// ItemOperation returns a write of c whose outcome is an item; without an item the result keeps its zero value.
+// ItemOperation returns a write of c whose result is an item; without an item what the caller gets keeps its zero value.
 func ItemOperation(c *Core, op *plan.Op) *Operation {
-	return NewOperation(c, op, func(outcome, into any) error {
-		switch o := outcome.(type) {
-		case item.Item:
-			return c.Decode(o, into)
-		case plan.Upserted:
-			return c.Decode(o.Item, into)
+	return NewOperation(c, op, func(result plan.Result, into any) error {
+		if result.Item == nil {
+			return nil
 		}
-		return nil
+		return c.Decode(result.Item, into)
 	})
 }
 
@@ -62,43 +54,41 @@ func (o *Operation) String() string {
 	return o.op.Text(plan.Input{Now: o.c.Runner.Clock().UTC(), WriteID: o.c.Runner.NewID(), Joined: true})
 }
 
-func (o *Operation) settle(outcome any) error {
-	r := o.fresh()
-	if err := o.decode(outcome, r); err != nil {
-		return err
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.result = r
-	return nil
-}
-
-// Run plans the write, sends it alone, and decodes its outcome into what into points to.
-func (o *Operation) Run(ctx context.Context, into any) error {
-	return o.c.Measure(ctx, o.op.Verb, o.op.KeyIs, func(ctx context.Context) error {
-		outcome, err := o.c.Runner.Run(ctx, o.op)
-		if err != nil {
+// Run plans the write, sends it alone, and decodes its result into what into points to.
+func (o *Operation) Run(ctx context.Context, into any) (result plan.Result, err error) {
+	err = o.c.Measure(ctx, o.op.Verb, o.op.KeyIs, func(ctx context.Context) error {
+		if result, err = o.c.Runner.Run(ctx, o.op); err != nil {
 			return err
 		}
-		return o.decode(outcome, into)
+		return o.decode(result, into)
 	})
+	return result, err
 }
 
 // Write implements entity.Write[R].
-type Write[R any] struct{ *Operation }
-
-// NewWrite gives an operation the type of its result.
-func NewWrite[R any](o *Operation) *Write[R] {
-	o.fresh = func() any { return new(R) }
-	return &Write[R]{o}
+type Write[R any] struct {
+	*Operation
+	mu     sync.Mutex
+	result R
 }
 
+// NewWrite gives an operation the type of its result.
+func NewWrite[R any](o *Operation) *Write[R] { return &Write[R]{Operation: o} }
+
 // Result returns what the last successful transaction stored, the zero R before that.
-func (w *Write[R]) Result() (result R) {
+func (w *Write[R]) Result() R {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if r, ok := w.result.(*R); ok {
-		result = *r
+	return w.result
+}
+
+func (w *Write[R]) settle(result plan.Result) error {
+	var r R
+	if err := w.decode(result, &r); err != nil {
+		return err
 	}
-	return result
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.result = r
+	return nil
 }

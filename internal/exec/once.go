@@ -23,7 +23,7 @@ import (
 // again. What is stored says which token and ops wrote it: the write ids follow from these alone. Repeated at another time
 // the bytes differ by their times, and DynamoDB refuses the token; then an item with the write id of this call proves that
 // the transaction was applied.
-func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time, ops []*plan.Op) (outcomes []any, failed []OpFailure, err error) {
+func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time, ops []*plan.Op) (results []plan.Result, failed []OpFailure, err error) {
 	if failed, err := refusable(ops); failed != nil || err != nil {
 		return nil, failed, err
 	}
@@ -61,8 +61,8 @@ func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time,
 	got, err := r.sendTransaction(ctx, b, call.token)
 	switch {
 	case errors.Is(err, ErrTokenReused):
-		outcomes, err := r.repeated(ctx, b, err)
-		return outcomes, nil, err
+		results, err := r.repeated(ctx, b, err)
+		return results, nil, err
 	case err != nil:
 		return nil, nil, err
 	case got.failures == nil:
@@ -73,15 +73,15 @@ func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time,
 		images[k] = f.Image
 	}
 	if applied, _ := b.writtenBy(images); applied { // DynamoDB has forgotten the token
-		outcomes, err := b.stored(images)
-		return outcomes, nil, err
+		results, err := b.stored(images)
+		return results, nil, err
 	}
 	failed, _ = resolve(ops, b, got, make([][]any, len(ops)))
 	return nil, failed, got.cause
 }
 
 // repeated decides what it means that DynamoDB knows the token of a body, with other bytes.
-func (r *Runner) repeated(ctx context.Context, b body, refused error) ([]any, error) {
+func (r *Runner) repeated(ctx context.Context, b body, refused error) ([]plan.Result, error) {
 	images, err := r.images(ctx, b)
 	if err != nil {
 		return nil, &plan.Ambiguous{Err: fmt.Errorf("%w; whether it was this transaction could not be read: %w", refused, err)}
@@ -141,32 +141,24 @@ func (b body) writtenBy(images []item.Item) (applied, another bool) {
 	return false, another
 }
 
-// stored are the outcomes of the body's steps, which an earlier call has applied, at its own time: where an item is still
-// as it was written, it is the outcome.
-func (b body) stored(images []item.Item) ([]any, error) {
-	outcomes := make([]any, len(b.steps))
+// stored are the results of the body's steps, which an earlier call has applied, at its own time: where an item is still
+// as it was written, it is the result.
+func (b body) stored(images []item.Item) ([]plan.Result, error) {
+	results := make([]plan.Result, len(b.steps))
 	for i, s := range b.steps {
-		outcome, err := s.Done(plan.Returned{})
-		if err != nil {
+		var err error
+		if results[i], err = s.Done(plan.Returned{}); err != nil {
 			return nil, err
 		}
-		outcomes[i] = outcome
 		if len(b.at[i]) == 0 {
 			continue
 		}
 		image, id := images[b.at[i][0]], b.actions[b.at[i][0]].WriteID
-		if id == "" || writeIDIn(image) != id {
-			continue
-		}
-		switch o := outcome.(type) {
-		case item.Item:
-			outcomes[i] = image
-		case plan.Upserted:
-			o.Item = image
-			outcomes[i] = o
+		if id != "" && writeIDIn(image) == id && results[i].Item != nil {
+			results[i].Item = image
 		}
 	}
-	return outcomes, nil
+	return results, nil
 }
 
 // call is one transaction under a token of the caller's: the same id and ops are the same call.

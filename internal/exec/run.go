@@ -11,9 +11,9 @@ import (
 )
 
 // Run plans op and sends it until it has an outcome or an error. A lost guard is planned again from a fresh read.
-func (r *Runner) Run(ctx context.Context, op *plan.Op) (any, error) {
+func (r *Runner) Run(ctx context.Context, op *plan.Op) (plan.Result, error) {
 	if op.Err != nil {
-		return nil, op.Err
+		return plan.Result{}, op.Err
 	}
 	var last error
 	var learned []any
@@ -25,18 +25,18 @@ func (r *Runner) Run(ctx context.Context, op *plan.Op) (any, error) {
 			step, err = r.plan(ctx, op, in, false)
 		}
 		if err != nil {
-			return nil, r.explain(ctx, op, err)
+			return plan.Result{}, r.explain(ctx, op, err)
 		}
-		outcome, again, err := r.follow(ctx, op, step)
+		result, again, err := r.follow(ctx, op, step)
 		if again == nil {
-			return outcome, r.explain(ctx, op, err)
+			return result, r.explain(ctx, op, err)
 		}
 		last, learned = again.err, append(learned, again.learned...)
 		if err := r.pause(ctx, round); err != nil {
-			return nil, fmt.Errorf("%w: %w", err, last)
+			return plan.Result{}, fmt.Errorf("%w: %w", err, last)
 		}
 	}
-	return nil, last
+	return plan.Result{}, last
 }
 
 // unproven reports that a plan made from what the caller's handle holds would be taken at its word: it fails, or it
@@ -52,15 +52,15 @@ type retry struct {
 }
 
 // follow sends a step and those that its resolutions lead to. again is set when the op must be planned again.
-func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (outcome any, again *retry, err error) {
+func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (result plan.Result, again *retry, err error) {
 	if len(step.Actions) == 0 { // nothing to write
-		outcome, err := step.Done(plan.Returned{})
-		return outcome, nil, err
+		result, err := step.Done(plan.Returned{})
+		return result, nil, err
 	}
 	for {
 		got, err := r.send(ctx, alone(step), delivery{op.Exact, op.SoleWriter})
 		if err != nil {
-			return nil, nil, err
+			return plan.Result{}, nil, err
 		}
 		if got.failures == nil && op.Exact && step.Actions[0].Returns != plan.ReturnNothing {
 			// A transaction gives no item back.
@@ -68,12 +68,12 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (outco
 				err = plan.ErrNotFound
 			}
 			if err != nil {
-				return nil, nil, fmt.Errorf("%w: %w", plan.ErrReadBack, err)
+				return plan.Result{}, nil, fmt.Errorf("%w: %w", plan.ErrReadBack, err)
 			}
 		}
 		if got.failures == nil {
-			outcome, err := step.Done(got.returned)
-			return outcome, nil, err
+			result, err := step.Done(got.returned)
+			return result, nil, err
 		}
 		v := resolution(step, got.failures)
 		certain := !got.ambiguous || op.SoleWriter
@@ -81,11 +81,11 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (outco
 		case v.Next != nil && certain:
 			step = *v.Next
 		case v.Replan != nil && certain:
-			return nil, &retry{fmt.Errorf("%w: %w", v.Replan, got.cause), v.Hints}, nil
-		case v.Outcome != nil && certain:
-			return v.Outcome, nil, nil
+			return plan.Result{}, &retry{fmt.Errorf("%w: %w", v.Replan, got.cause), v.Hints}, nil
+		case v.Result != nil && certain:
+			return *v.Result, nil, nil
 		default:
-			return nil, nil, failure(op, step, v, got, 0)
+			return plan.Result{}, nil, failure(op, step, v, got, 0)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func failure(op *plan.Op, step plan.Step, v plan.Resolution, got answer, at int)
 	case class != nil:
 	case v.Replan != nil:
 		class = v.Replan
-	case v.Outcome != nil: // it is only in doubt that this is no success
+	case v.Result != nil: // it is only in doubt that this is no success
 		class = plan.ErrConditionFailed
 	default:
 		class = plan.ErrConflict

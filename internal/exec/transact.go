@@ -15,8 +15,8 @@ type OpFailure struct {
 }
 
 // Transact plans ops and sends them as one transaction: all are applied, or none. Either failed says which ops failed
-// and why, or err is an error of the transaction as a whole. outcomes are aligned with ops.
-func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (outcomes []any, failed []OpFailure, err error) {
+// and why, or err is an error of the transaction as a whole. results are aligned with ops.
+func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (results []plan.Result, failed []OpFailure, err error) {
 	if failed, err := refusable(ops); failed != nil || err != nil {
 		return nil, failed, err
 	}
@@ -110,16 +110,15 @@ func (r *Runner) explainAll(ctx context.Context, ops []*plan.Op, failed []OpFail
 	return failed
 }
 
-func (r *Runner) done(steps []plan.Step, got answer) ([]any, []OpFailure, error) {
-	outcomes := make([]any, len(steps))
+func (r *Runner) done(steps []plan.Step, got answer) ([]plan.Result, []OpFailure, error) {
+	results := make([]plan.Result, len(steps))
 	for i, s := range steps {
-		outcome, err := s.Done(got.returned)
-		if err != nil {
+		var err error
+		if results[i], err = s.Done(got.returned); err != nil {
 			return nil, nil, err
 		}
-		outcomes[i] = outcome
 	}
-	return outcomes, nil, nil
+	return results, nil, nil
 }
 
 // resolve gives each op the failures of its own actions. again is set when one was planned from an item that has changed

@@ -51,6 +51,7 @@ type model struct {
 	_     entity.Key `name:"Model" table:"models" pk:"maker" sk:"year"`
 	Maker string     `dynamodbav:"maker"`
 	Year  int        `dynamodbav:"year"`
+	Mail  string     `dynamodbav:"mail,omitempty" validate:"email"`
 }
 
 type reading struct {
@@ -184,6 +185,13 @@ var examples = map[string]func(t *testing.T, c calls) error{
 		var all []employee
 		return c.db.GetCollection(c.ctx, c.employees.Scan().Into(&all))
 	},
+	"EDD-9130": func(t *testing.T, _ calls) error {
+		db, err := entity.Open(nil, entity.Config{Table: "t", Validator: refusing{}})
+		require.NoError(t, err)
+		m := entity.Fields[model]()
+		_, err = entity.Must(entity.New[model](db)).Update(t.Context(), model{Maker: "m", Year: 2024}, entity.Set(&m.Mail, "x"))
+		return err
+	},
 	"EDD-9123": func(_ *testing.T, c calls) error { _, err := stream.Handle(c.ctx, stream.Event{}); return err },
 	"EDD-9160": func(_ *testing.T, c calls) error {
 		var s *entity.Store[employee]
@@ -240,6 +248,12 @@ func TestCalls_ExamplesOfTheDocumentGiveTheirCodes(t *testing.T) {
 		})
 	}
 }
+
+// refusing is a Validator that refuses everything.
+type refusing struct{}
+
+func (refusing) Struct(any) error      { return errors.New("refused") }
+func (refusing) Var(any, string) error { return errors.New("refused") }
 
 // requireInput checks that err is the mistake in a call with that code.
 func requireInput(t *testing.T, code string, err error) {

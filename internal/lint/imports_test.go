@@ -56,8 +56,6 @@ func allowed(from, to string) bool {
 	}
 	_, internal := internals[to]
 	switch {
-	case from == "check":
-		return false
 	case strings.HasPrefix(from, "localdb/cmd/"):
 		return to == "localdb"
 	case from == "localdb" || strings.HasPrefix(from, "localdb/"):
@@ -81,7 +79,7 @@ func allowed(from, to string) bool {
 // known reports whether the rules above say anything about a package.
 func known(pkg string) bool {
 	_, internal := internals[pkg]
-	return internal || pkg == "entity" || pkg == "check" || pkg == "iac" || pkg == "schemalock" || pkg == "localdb" || slices.Contains(features, pkg) || slices.Contains(folds, pkg) ||
+	return internal || pkg == "entity" || pkg == "iac" || pkg == "schemalock" || pkg == "localdb" || slices.Contains(features, pkg) || slices.Contains(folds, pkg) ||
 		strings.HasPrefix(pkg, "localdb/") || strings.HasPrefix(pkg, "examples/")
 }
 
@@ -111,14 +109,13 @@ func TestImports_RulesRefuseWhatTheyAreFor(t *testing.T) {
 		{"timeseries", "versioned"}, {"unique", "lifecycle"}, {"timeseries", "stream"}, {"lifecycle", "timeline"},
 		{"timeseries", "localdb"}, {"internal/tag", "internal/key"}, {"internal/key", "internal/item"},
 		{"internal/schema", "internal/plan"}, {"internal/plan", "internal/exec"}, {"internal/exec", "internal/query"},
-		{"internal/core", "entity"}, {"schemalock", "unique"}, {"entity", "schemalock"}, {"localdb", "entity"}, {"check", "entity"}, {"entity", "check"}, {"localdb/faults", "internal/item"}, {"examples/telemetry", "internal/plan"},
+		{"internal/core", "entity"}, {"schemalock", "unique"}, {"entity", "schemalock"}, {"localdb", "entity"}, {"localdb/faults", "internal/item"}, {"examples/telemetry", "internal/plan"},
 	} {
 		assert.False(t, allowed(bad[0], bad[1]), "%s may import %s", bad[0], bad[1])
 	}
 	for _, good := range [][2]string{
 		{"timeseries", "entity"}, {"timeline", "timeseries"}, {"stream", "versioned"}, {"entity", "internal/exec"},
 		{"internal/schema", "internal/key"}, {"examples/telemetry", "localdb"}, {"examples/telemetry", "timeseries"},
-		{"examples/telemetry", "check"},
 	} {
 		assert.True(t, allowed(good[0], good[1]), "%s may not import %s", good[0], good[1])
 	}

@@ -41,7 +41,8 @@ func sources(t *testing.T) []source {
 
 var parsed = sync.OnceValues(parse)
 
-// parse reads every Go file once. Directories with a go.mod of their own are other modules.
+// parse reads every Go file once. Directories with a go.mod of their own are other modules; examples follow the same
+// rules all the same.
 func parse() ([]source, error) {
 	var found []source
 	fset := token.NewFileSet()
@@ -53,8 +54,9 @@ func parse() ([]source, error) {
 			if path == root {
 				return nil
 			}
-			_, other := os.Stat(filepath.Join(path, "go.mod"))
-			if strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" || other == nil {
+			_, module := os.Stat(filepath.Join(path, "go.mod"))
+			other := module == nil && filepath.Base(filepath.Dir(path)) != "examples"
+			if strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" || other {
 				return filepath.SkipDir
 			}
 			return nil

@@ -76,12 +76,12 @@ func addsElements(kind expr.Kind) bool { return joinsList(kind) || kind == expr.
 
 func joinsList(kind expr.Kind) bool { return kind == expr.Push || kind == expr.Prepend }
 
-// resolveChange returns the change, what its values say against being stored, and any other mistake.
+// resolveChange returns the change, why its values may not be stored, and any other mistake.
 func resolveChange(s *schema.Schema, n *schema.Node, c opt.Change) (r expr.Change, refused []error, err error) {
 	r = expr.Change{Kind: c.Kind, Path: n.Path}
 	switch c.Kind {
 	case expr.Remove:
-		return r, refused, nil
+		return r, checkChange(s, n, c, nil), nil
 	case expr.Push, expr.Prepend, expr.Insert, expr.Discard:
 		// What is given for a path has no type that a compiler has checked.
 		switch v := reflect.ValueOf(c.Value); {
@@ -106,7 +106,7 @@ func resolveChange(s *schema.Schema, n *schema.Node, c opt.Change) (r expr.Chang
 	if err != nil {
 		return r, nil, err
 	}
-	refused = validateChange(s, n, c, value, av)
+	refused, byRule := validateChange(s, n, c, value, av), checkChange(s, n, c, value)
 	if err := fits(s, n, c.Kind, av); err != nil {
 		return r, nil, err
 	}
@@ -126,7 +126,7 @@ func resolveChange(s *schema.Schema, n *schema.Node, c opt.Change) (r expr.Chang
 		r.Kind, av, refused = expr.Remove, nil, nil // what whole values leave out is absent after a Set too
 	}
 	r.Value = av
-	return r, refused, nil
+	return r, append(refused, byRule...), nil
 }
 
 // fits checks that a change of elements has a value of the kind that it works on.

@@ -62,7 +62,7 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create)
 		if err != nil {
 			return Step{}, err
 		}
-		return op.created(in, it, user, it, func(f Failure) Resolution {
+		return op.created(in, it, user, Stored(it), func(f Failure) Resolution {
 			if live(s, f.Image, in.Now) {
 				return Resolution{Err: ErrExists}
 			}
@@ -73,7 +73,7 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create)
 }
 
 // created is the step that begins a new life with it.
-func (op *Op) created(in Input, it item.Item, user expr.Cond, outcome any, resolve func(Failure) Resolution) (Step, error) {
+func (op *Op) created(in Input, it item.Item, user expr.Cond, result Result, resolve func(Failure) Resolution) (Step, error) {
 	s := op.Schema
 	if live(s, in.Image, in.Now) {
 		return Step{}, &Refused{Class: ErrExists, Schema: s, Image: in.Image}
@@ -84,7 +84,7 @@ func (op *Op) created(in Input, it item.Item, user expr.Cond, outcome any, resol
 	main := Part{Action{
 		Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(absent(s, in.Now), user), WriteID: WriteID(s, in),
 	}, resolve}
-	step, err := Compose(&Mutation{Kind: Created, Op: op, In: in, New: it}, []Part{main}, outcome)
+	step, err := Compose(&Mutation{Kind: Created, Op: op, In: in, New: it}, []Part{main}, result)
 	return op.over(nil, step), err
 }
 

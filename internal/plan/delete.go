@@ -69,7 +69,7 @@ func (op *Op) gone(in Input, kind Kind, user expr.Cond) (Step, error) {
 			return Step{}, err
 		}
 	}
-	step, err := Compose(m, main, nil)
+	step, err := Compose(m, main, Result{})
 	return op.over(in.Image, step), err
 }
 
@@ -104,7 +104,7 @@ func NewAbsent(s *schema.Schema, table string, v reflect.Value) *Op {
 		return Step{
 			Actions: []Action{{Kind: Check, Table: table, Key: op.Key, Cond: absent(s, in.Now)}},
 			Resolve: func([]Failure) Resolution { return Resolution{Err: ErrExists} },
-			Done:    func(Returned) (any, error) { return nil, nil },
+			Done:    func(Returned) (Result, error) { return Result{}, nil },
 		}, nil
 	}
 	return op
@@ -136,11 +136,11 @@ func (op *Op) guarded(list []opt.Cond, kind ActionKind) *Op {
 				}
 				return Resolution{Err: ErrConditionFailed}
 			},
-			Done: func(r Returned) (any, error) {
+			Done: func(r Returned) (Result, error) {
 				if op.Old == nil {
-					return nil, nil
+					return Result{}, nil
 				}
-				return nil, op.Old(r.Image)
+				return Result{}, op.Old(r.Image)
 			},
 		}, nil
 	}

@@ -43,6 +43,7 @@ const (
 	CodeInvalid      = "EDD-9116" // a value that its own Validate method refused
 	CodeTimeline     = "EDD-9133" // an argument of a timeline's constructor, read or build
 	CodeFullReplay   = "EDD-9150" // a read of one group of a timeline that would read its sources whole
+	CodeRefused      = "EDD-9130" // a value that Config.Validator refused
 	CodeBatch        = "EDD-9117" // a batch write of an entity that needs more than a batch can do
 	CodeExpiryUnit   = "EDD-9118" // an expiry that counts milliseconds
 	CodeApart        = "EDD-9126" // queries that are to be gathered and do not read one partition in one way

@@ -56,7 +56,7 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Write, 
 		if err != nil {
 			return Step{}, err
 		}
-		return op.changed(in, it, user, it)
+		return op.changed(in, it, user)
 	}
 	return op
 }
@@ -123,7 +123,7 @@ func finerTimes(s *schema.Schema, was, is reflect.Value) error {
 
 // unchangedStep writes nothing. A condition is still checked, on the item that was read.
 func unchangedStep(op *Op, in Input, user expr.Cond) (Step, error) {
-	step := op.over(in.Image, Step{Done: func(Returned) (any, error) { return in.Image, nil }})
+	step := op.over(in.Image, Step{Done: func(Returned) (Result, error) { return Stored(in.Image), nil }})
 	if user.Op == expr.None {
 		return step, nil
 	}

@@ -38,7 +38,7 @@ type Part struct {
 }
 
 // Compose makes a step of the main parts of m and of those that the entity's features add.
-func Compose(m *Mutation, main []Part, outcome any) (Step, error) {
+func Compose(m *Mutation, main []Part, result Result) (Step, error) {
 	s := m.Op.Schema
 	var claims, states []Part
 	for _, g := range UniqueConstraints(s) {
@@ -62,7 +62,7 @@ func Compose(m *Mutation, main []Part, outcome any) (Step, error) {
 	step := Step{
 		Own:     len(main),
 		Resolve: func(f []Failure) Resolution { return resolveParts(parts, len(main), f) },
-		Done:    func(Returned) (any, error) { return outcome, nil },
+		Done:    func(Returned) (Result, error) { return result, nil },
 	}
 	for _, p := range parts {
 		step.Actions = append(step.Actions, p.Action)

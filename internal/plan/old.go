@@ -23,12 +23,12 @@ func (op *Op) over(old item.Item, step Step) Step {
 		return step
 	}
 	done := step.Done
-	step.Done = func(r Returned) (any, error) {
-		outcome, err := done(r)
+	step.Done = func(r Returned) (Result, error) {
+		result, err := done(r)
 		if err == nil {
 			err = op.Old(old)
 		}
-		return outcome, err
+		return result, err
 	}
 	return step
 }

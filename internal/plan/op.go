@@ -84,9 +84,21 @@ type Step struct {
 	Whole   bool     // a refusal is decided only when every action was heard, none disturbed by a conflict
 	// Resolve decides what a definite failure means; failures are aligned with Actions.
 	Resolve func([]Failure) Resolution
-	// Done turns success into the op's outcome; returned is what a lone action gave back, nil otherwise.
-	Done func(returned Returned) (any, error)
+	// Done turns success into the op's result; returned is what a lone action gave back, nil otherwise.
+	Done func(returned Returned) (Result, error)
 }
+
+// Result is what became of a write.
+type Result struct {
+	Item     item.Item // the item as it is now, as far as the plan or the answer shows it; nil after a removal, or when nothing shows it
+	Existing item.Item // the stored event that an append met
+	Created  bool      // of an upsert: there was no item before
+	Skipped  bool      // what is stored decided that nothing had to be written, or something else
+	Reason   string    // why an event was skipped
+}
+
+// Stored is the result of a write that leaves it behind.
+func Stored(it item.Item) Result { return Result{Item: it} }
 
 // Returned is what a successful lone action gave back.
 type Returned struct {
@@ -148,11 +160,14 @@ type Failure struct {
 // Failed reports that the action's condition did not hold.
 func (f Failure) Failed() bool { return f.Code == "ConditionalCheckFailed" }
 
-// Resolution is what a definite failure means. Exactly one field but Learned is set.
+// Resolution is what a definite failure means. Exactly one field but Hints is set.
 type Resolution struct {
-	Err     error // the op failed
-	Replan  error // the item changed since it was read: plan again; the error to give when attempts are used up
-	Outcome any   // the op is done with this outcome
-	Next    *Step // send this now
-	Hints   []any // with Replan: what the next plan has to know
+	Err    error   // the op failed
+	Replan error   // the item changed since it was read: plan again; the error to give when attempts are used up
+	Result *Result // the op is done
+	Next   *Step   // send this now
+	Hints  []any   // with Replan: what the next plan has to know
 }
+
+// Skip resolves a failure by which what is stored decided that nothing is to be written.
+func Skip() Resolution { return Resolution{Result: &Result{Skipped: true}} }

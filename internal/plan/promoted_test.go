@@ -33,12 +33,20 @@ type (
 		*byPointer
 		Extra T
 	}
-	inner   struct{ *byPointer }
+	inner struct{ *byPointer }
+	small struct { // its promoted method is so short that the compiler puts the body into it
+		Name string
+		*short
+	}
 	without struct {
 		inner
 		Name string
 	}
 )
+
+type short struct{ err error }
+
+func (s *short) Validate() error { return s.err }
 
 // hides has a method of its own, which looks at what is not there.
 type hides struct {
@@ -79,13 +87,13 @@ func TestAsk_AMethodPromotedFromNilHasNoValueToAsk(t *testing.T) {
 	t.Parallel()
 	type local struct{ *byPointer }
 	for _, v := range []any{
-		promotes{}, promotesCopy{}, promotesAny{}, promotesAny{promotes{}}, deeper{}, behind{}, behind{&promotes{}}, generic[int]{}, without{}, local{},
+		promotes{}, promotesCopy{}, promotesAny{}, promotesAny{promotes{}}, deeper{}, behind{}, behind{&promotes{}}, generic[int]{}, without{}, local{}, small{},
 	} {
 		require.NoError(t, answered(v), "%T", v)
 	}
 	for _, v := range []any{
 		promotes{&byPointer{true}}, promotesCopy{&byValue{true}}, promotesAny{byValue{true}}, promotesAny{promotes{&byPointer{true}}},
-		deeper{promotes{&byPointer{true}}}, behind{&promotes{&byPointer{true}}}, generic[int]{byPointer: &byPointer{true}}, without{inner: inner{&byPointer{true}}}, local{&byPointer{true}},
+		deeper{promotes{&byPointer{true}}}, behind{&promotes{&byPointer{true}}}, generic[int]{byPointer: &byPointer{true}}, without{inner: inner{&byPointer{true}}}, local{&byPointer{true}}, small{short: &short{errBase}},
 	} {
 		require.ErrorIs(t, answered(v), errBase, "%T", v)
 	}

@@ -41,7 +41,7 @@ func Node(s *schema.Schema, t opt.Target) (*schema.Node, error) {
 // outer finds the place that a target begins with.
 func outer(s *schema.Schema, t opt.Target) (*schema.Node, error) {
 	if a := s.Attr(t.Attr); a != nil && t.Pointer == nil && t.Text == "" {
-		return &schema.Node{Path: expr.Attr(a.Name), Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Top: true}, nil
+		return &schema.Node{Path: expr.Attr(a.Name), Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true}, nil
 	}
 	if t.Pointer == nil {
 		return textNode(s, t.Text)

@@ -34,7 +34,7 @@ func NewRevert(s *schema.Schema, table string, v reflect.Value, spec opt.Write) 
 		if err != nil {
 			return Step{}, err
 		}
-		return op.changed(in, it, user, it)
+		return op.changed(in, it, user)
 	}
 	return op
 }

@@ -24,7 +24,7 @@ func textNode(s *schema.Schema, text string) (*schema.Node, error) {
 	if a == nil {
 		return nil, input(s, CodePointer, nil, "the path %q begins with an attribute that the struct does not have", text)
 	}
-	n := &schema.Node{Path: path[:1], Attr: a, Field: a.Field, Type: a.Type, Tag: a.Tag, Options: a.Options, Top: true}
+	n := &schema.Node{Path: path[:1], Attr: a, Field: a.Field, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true}
 	for _, step := range path[1:] {
 		n = n.Inside(step)
 	}

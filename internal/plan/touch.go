@@ -11,7 +11,7 @@ import (
 )
 
 // NewTouch plans the write of now into one time attribute if it is absent or at least every old: one UpdateItem that
-// leaves version, updated_at and history alone. Its outcome is a bool: whether it was due.
+// leaves version, updated_at and history alone. Its result is skipped when it was not due.
 func NewTouch(s *schema.Schema, table string, v reflect.Value, field opt.Target, every time.Duration) *Op {
 	op, parts := newOp(s, table, "Touch", v, opt.Write{})
 	if op.Err != nil {
@@ -71,11 +71,11 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field opt.Target,
 			}},
 			Resolve: func(f []Failure) Resolution {
 				if live(s, f[0].Image, in.Now) {
-					return Resolution{Outcome: false}
+					return Skip()
 				}
 				return Resolution{Err: ErrNotFound}
 			},
-			Done: func(Returned) (any, error) { return true, nil },
+			Done: func(Returned) (Result, error) { return Result{}, nil },
 		}, nil
 	}
 	return op

@@ -19,6 +19,8 @@ type update struct {
 	parts   item.Item     // key parts as stored
 	changes []expr.Change // the caller's
 	user    expr.Cond
+	follow  []expr.Change // what follows from them, stamps and index keys, unless the clock has a part in it
+	timed   bool          // the clock has
 }
 
 // NewUpdate plans changes of an item that exists: one UpdateItem, or, when an index half can only be composed from the
@@ -51,22 +53,47 @@ func (u *update) resolve(spec opt.Update) (err error) {
 	if u.user, err = Conditions(u.s, spec.If); err != nil {
 		return err
 	}
-	// Whether a read is needed does not depend on what the clock says.
-	owned, err := u.owned(Input{Now: time.Unix(0, 0)})
+	// What the clock says does not decide whether a read is needed.
+	start := Input{Now: time.Unix(0, 0)}
+	owned, err := u.owned(start)
 	if err != nil {
 		return err
 	}
-	stamps, needRead, err := stampChanges(u.s, append(slices.Clone(u.changes), owned...), u.parts, Input{Now: time.Unix(0, 0)}, onChange)
+	follow, needRead, err := u.following(append(slices.Clone(u.changes), owned...), start)
 	if err != nil {
 		return err
 	}
-	_, half, err := syncIndexKeys(u.s, u.parts, append(append(slices.Clone(u.changes), owned...), stamps...), false)
-	u.op.Read = u.op.Read || half || needRead
+	u.follow, u.timed = follow, clockDecides(u.s)
+	u.op.Read = u.op.Read || needRead || snapshotter(u.s) != nil
 	for _, c := range u.changes {
 		u.op.Read = u.op.Read || needsState(u.s, c)
 	}
-	u.op.Read = u.op.Read || snapshotter(u.s) != nil
-	return err
+	return nil
+}
+
+// following are the changes of the stamp and of the index keys that follow from changes. needRead is set when they depend
+// on the stored item.
+func (u *update) following(changes []expr.Change, in Input) (follow []expr.Change, needRead bool, err error) {
+	follow, needRead, err = stampChanges(u.s, changes, u.parts, in, onChange)
+	if err != nil {
+		return nil, false, err
+	}
+	keys, partly, err := syncIndexKeys(u.s, u.parts, append(slices.Clone(changes), follow...), false)
+	return append(follow, keys...), needRead || partly, err
+}
+
+// clockDecides reports that the clock has a part in the stamp or in an index key of current items.
+func clockDecides(s *schema.Schema) bool {
+	x := expirySetter(s)
+	if x != nil && (x.From() == nil || x.From() == s.UpdatedAt || x.From() == s.CreatedAt) {
+		return true
+	}
+	for _, h := range s.IndexKeys() {
+		if s.UpdatedAt != nil && h.Has(s.UpdatedAt) || s.CreatedAt != nil && h.Has(s.CreatedAt) {
+			return true
+		}
+	}
+	return false
 }
 
 // blind is the plan without a read.
@@ -78,17 +105,13 @@ func (u *update) blind(in Input) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	changes := append(slices.Clone(u.changes), owned...)
-	stamps, _, err := stampChanges(u.s, changes, u.parts, in, onChange)
-	if err != nil {
-		return Step{}, err
+	changes, follow := append(slices.Clone(u.changes), owned...), u.follow
+	if u.timed {
+		if follow, _, err = u.following(changes, in); err != nil {
+			return Step{}, err
+		}
 	}
-	changes = append(changes, stamps...)
-	halves, _, err := syncIndexKeys(u.s, u.parts, changes, false)
-	if err != nil {
-		return Step{}, err
-	}
-	changes = append(append(changes, halves...), signed(u.s, in.WriteID)...)
+	changes = append(append(changes, follow...), signed(u.s, in.WriteID)...)
 	if err := CheckSize(u.s, determined(u.op.Key, changes)); err != nil {
 		return Step{}, err
 	}
@@ -117,17 +140,18 @@ func (u *update) blind(in Input) (Step, error) {
 			}
 			return Resolution{Err: ErrConditionFailed}
 		},
-		Done: func(r Returned) (any, error) {
+		Done: func(r Returned) (Result, error) {
 			if err := u.op.oldUnknown(r); err != nil {
-				return nil, err
+				return Result{}, err
 			}
 			switch {
 			case r.Image == nil:
-				return determined(u.parts, changes), nil
+				return Stored(determined(u.parts, changes)), nil
 			case u.op.Old != nil:
-				return u.op.fromOld(r, changes)
+				it, err := u.op.fromOld(r, changes)
+				return Stored(it), err
 			}
-			return r.Image, nil
+			return Stored(r.Image), nil
 		},
 	}, nil
 }
@@ -182,7 +206,7 @@ func (u *update) afterRead(in Input) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	return u.op.changed(in, it, u.user, it)
+	return u.op.changed(in, it, u.user)
 }
 
 // rewrite applies changes to the item that was read and brings everything that follows from them up to date.
@@ -226,7 +250,7 @@ func apply(s *schema.Schema, it item.Item, changes []expr.Change) (item.Item, er
 }
 
 // changed is the step that puts a rewritten item under the guard of what was read.
-func (op *Op) changed(in Input, it item.Item, user expr.Cond, outcome any) (Step, error) {
+func (op *Op) changed(in Input, it item.Item, user expr.Cond) (Step, error) {
 	s := op.Schema
 	guard, pin, err := unchanged(s, in.Image)
 	if err != nil {
@@ -236,7 +260,7 @@ func (op *Op) changed(in Input, it item.Item, user expr.Cond, outcome any) (Step
 		Action{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(guard, user), WriteID: WriteID(s, in), Pin: pin},
 		op.lost(in),
 	}
-	step, err := Compose(&Mutation{Kind: Updated, Op: op, In: in, Old: in.Image, New: it}, []Part{main}, outcome)
+	step, err := Compose(&Mutation{Kind: Updated, Op: op, In: in, Old: in.Image, New: it}, []Part{main}, Stored(it))
 	return op.over(in.Image, step), err
 }
 

@@ -15,12 +15,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
-// Upserted is the outcome of an upsert: the item as it is now, and whether there was none before.
-type Upserted struct {
-	Item    item.Item
-	Created bool
-}
-
 // NewUpsert plans a write that creates or merges: attributes that v encodes to are set, absent ones stay as stored. One
 // UpdateItem, or, when an index half can only be composed from the stored item, a read and a guarded Put.
 func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec opt.Update) *Op {
@@ -100,19 +94,26 @@ func (u *upsert) prepare() error {
 		return err
 	}
 	u.changes = append(u.changes, u.extra...)
-	// Whether a read is needed does not depend on what the clock says.
-	in := Input{Now: time.Unix(0, 0)}
-	stamps, needRead, err := u.stamps(in)
-	if err != nil {
-		return err
-	}
-	changes, err := u.inStep(in, stamps)
-	if err != nil {
-		return err
-	}
-	_, half, err := syncIndexKeys(u.s, u.known(stamps), changes, true)
-	u.op.Read = u.op.Read || half || needRead
+	// What the clock says does not decide whether a read is needed.
+	follow, needRead, err := u.following(Input{Now: time.Unix(0, 0)})
+	u.follow, u.timed = follow, clockDecides(u.s)
+	u.op.Read = u.op.Read || needRead
 	return err
+}
+
+// following are the changes of the stamp and of the index keys that follow from the others. needRead is set when they
+// depend on the stored item.
+func (u *upsert) following(in Input) (follow []expr.Change, needRead bool, err error) {
+	follow, needRead, err = u.stamps(in)
+	if err != nil {
+		return nil, false, err
+	}
+	changes, err := u.inStep(in, follow)
+	if err != nil {
+		return nil, false, err
+	}
+	keys, partly, err := syncIndexKeys(u.s, u.known(follow), changes, true)
+	return append(follow, keys...), needRead || partly, err
 }
 
 // on is the occasion of the write, for stamps.
@@ -200,23 +201,17 @@ func (u *upsert) blind(in Input) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	stamps, _, err := u.stamps(in)
-	if err != nil {
-		return Step{}, err
-	}
-	deciding, err := u.inStep(in, stamps)
-	if err != nil {
-		return Step{}, err
-	}
-	extra, _, err := syncIndexKeys(u.s, u.known(stamps), deciding, true)
-	if err != nil {
-		return Step{}, err
+	follow := u.follow
+	if u.timed {
+		if follow, _, err = u.following(in); err != nil {
+			return Step{}, err
+		}
 	}
 	owned, err := u.owned(in)
 	if err != nil {
 		return Step{}, err
 	}
-	changes = append(append(append(append(changes, stamps...), extra...), owned...), HiddenChanges(u.s, in.WriteID)...)
+	changes = append(append(append(changes, follow...), owned...), HiddenChanges(u.s, in.WriteID)...)
 	if err := CheckSize(u.s, determined(u.op.Key, changes)); err != nil {
 		return Step{}, err
 	}
@@ -226,9 +221,9 @@ func (u *upsert) blind(in Input) (Step, error) {
 			Returns: u.returns(), WriteID: WriteID(u.s, in),
 		}},
 		Resolve: func(f []Failure) Resolution { return u.resolve(in, f[0].Image) },
-		Done: func(r Returned) (any, error) {
+		Done: func(r Returned) (Result, error) {
 			if in.Joined {
-				return Upserted{Item: determined(u.parts, changes)}, nil
+				return Result{Item: determined(u.parts, changes)}, nil
 			}
 			return u.done(in, r, changes)
 		},
@@ -266,20 +261,20 @@ func (u *upsert) resolve(in Input, image item.Item) Resolution {
 var errCreated = errors.New("the item was written; whether this write created it is not known")
 
 // done computes the item from the image before the write.
-func (u *upsert) done(in Input, r Returned, changes []expr.Change) (any, error) {
+func (u *upsert) done(in Input, r Returned, changes []expr.Change) (Result, error) {
 	if err := u.op.oldUnknown(r); err != nil {
-		return nil, err
+		return Result{}, err
 	}
 	if u.returns() == ReturnNew {
-		return Upserted{Item: r.Image}, nil
+		return Result{Item: r.Image}, nil
 	}
 	if !r.Proven {
 		it, err := u.op.fromOld(r, changes)
-		return Upserted{Item: it, Created: r.Image == nil}, err
+		return Result{Item: it, Created: r.Image == nil}, err
 	}
 	fresh, err := expr.Apply(item.Clone(u.op.Key), changes)
 	if err != nil {
-		return nil, err
+		return Result{}, err
 	}
 	return u.proven(r.Image, fresh)
 }
@@ -288,12 +283,12 @@ func (u *upsert) done(in Input, r Returned, changes []expr.Change) (any, error) 
 // has something of an earlier one, if only its created_at. What is equal was created by this write when it counts
 // versions, which an earlier item would have been counted on from. Without a version it may be another write's, made from
 // the same values at the same clock reading.
-func (u *upsert) proven(stored, fresh item.Item) (any, error) {
+func (u *upsert) proven(stored, fresh item.Item) (Result, error) {
 	created := item.Equal(&types.AttributeValueMemberM{Value: stored}, &types.AttributeValueMemberM{Value: fresh})
 	if created && u.s.Version == nil {
-		return nil, &Ambiguous{Err: errCreated}
+		return Result{}, &Ambiguous{Err: errCreated}
 	}
-	return Upserted{Item: stored, Created: created}, nil
+	return Result{Item: stored, Created: created}, nil
 }
 
 // afterRead plans from the stored item, or from its absence.
@@ -316,7 +311,7 @@ func (u *upsert) afterRead(in Input) (Step, error) {
 		return Step{}, err
 	}
 	hidden(u.s, it, in.WriteID)
-	return u.op.changed(in, it, u.user, Upserted{Item: it})
+	return u.op.changed(in, it, u.user)
 }
 
 // create plans the beginning of a new life.
@@ -328,7 +323,7 @@ func (u *upsert) create(in Input) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	return u.op.created(in, it, u.user, Upserted{Item: it, Created: true}, func(f Failure) Resolution {
+	return u.op.created(in, it, u.user, Result{Item: it, Created: true}, func(f Failure) Resolution {
 		if live(u.s, f.Image, in.Now) {
 			return Resolution{Replan: ErrConflict, Hints: []any{renewed{}}}
 		}

@@ -3,22 +3,27 @@ package plan
 import (
 	"errors"
 	"reflect"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
-// ValidationError is a value that its own Validate method refused, before any request. Field is the Go name of the field
-// and says which value inside it was meant, as in Address.City, Tags[2] or Status["bme280"]; it is "" when the value was
-// the entity. The error of the method is behind it; for a secret field it is not, because it may quote the value, and
-// Field is its name alone.
+// ValidationError is a value that its own Validate method (EDD-9116) or Config.Validator (EDD-9130) refused, before any
+// request. Field is the Go name of the field and says which value inside it was meant, as in Address.City, Tags[2] or
+// Status["bme280"]; it is "" when the value was the entity. Err is the error of the method or of the Validator. It may
+// quote the value: for a secret field Err is nil and Field is its name alone, and the error of a Validator about a
+// struct with secret fields is not part of the text.
 type ValidationError struct {
 	Code, Type, Field string
 	Err               error
+
+	silent bool // Err is left out of the text
 }
 
 func (e *ValidationError) Error() string {
@@ -26,53 +31,81 @@ func (e *ValidationError) Error() string {
 	if e.Field != "" {
 		text += "." + e.Field
 	}
-	if e.Err == nil {
+	if e.Err == nil || e.silent {
 		return text + ": the value is not valid"
 	}
 	return text + ": " + e.Err.Error()
 }
 
-// Unwrap returns the error of the Validate method.
+// Unwrap returns the error of the Validate method or of the Validator.
 func (e *ValidationError) Unwrap() error { return e.Err }
 
-// ValidateField asks the value fv of a, stored as av, and all values inside it whether they may be stored. It returns
-// the refusals, in the order of the fields.
+// ValidateField checks a part of an item: the value fv of a, stored as av. The value and all values inside it are asked
+// whether they may be stored, and then the Validator, by the field's tag. It returns the refusals, in the order of the
+// fields.
 func ValidateField(s *schema.Schema, a *schema.Attr, fv reflect.Value, av types.AttributeValue) []error {
-	return validateAt(s, a, a.Field, fv, av)
+	return append(askField(s, a, fv, av), check(s, a, a.Field, a.Rule, fv)...)
 }
 
-func validateAt(s *schema.Schema, a *schema.Attr, place string, fv reflect.Value, av types.AttributeValue) []error {
+// askField asks the value fv of a and all values inside it.
+func askField(s *schema.Schema, a *schema.Attr, fv reflect.Value, av types.AttributeValue) []error {
 	var found refusals
-	found.walk(fv, av, place)
-	return found.errors(s, a)
+	found.walk(fv, av, a.Field)
+	return found.errors(s, a, CodeInvalid)
 }
 
-func (r refusals) errors(s *schema.Schema, a *schema.Attr) []error {
+// check asks the Validator about v, a value of a or inside it for the place of rule.
+func check(s *schema.Schema, a *schema.Attr, place string, rule *schema.Rule, v reflect.Value) []error {
+	if err := rule.Check(s.Options.Validator, v); err != nil {
+		return refusals{{place, err}}.errors(s, a, CodeRefused)
+	}
+	return nil
+}
+
+func (r refusals) errors(s *schema.Schema, a *schema.Attr, code string) []error {
 	if len(r) > 0 && a != nil && a.Role.Has(tag.Secret) {
-		return []error{&ValidationError{CodeInvalid, s.Type.String(), a.Field, nil}}
+		return []error{&ValidationError{Code: code, Type: s.Type.String(), Field: a.Field}}
 	}
 	var errs []error
 	for _, f := range r {
-		errs = append(errs, &ValidationError{CodeInvalid, s.Type.String(), f.place, f.err})
+		errs = append(errs, &ValidationError{Code: code, Type: s.Type.String(), Field: f.place, Err: f.err})
 	}
 	return errs
 }
 
-// validate asks every field of v that it holds, and then v itself.
+// validate checks a whole value: it asks every field of v that it holds, v itself, and the Validator about v. A series
+// is written in parts, so its fields are checked one by one.
 func validate(s *schema.Schema, v reflect.Value, it item.Item) []error {
 	var errs []error
+	inParts := s.Handle != ""
 	for _, a := range s.Attrs {
 		fv, err := v.FieldByIndexErr(a.Index)
-		if av, written := it[a.Name]; err == nil && written && !a.Owned() {
+		av, written := it[a.Name]
+		switch {
+		case err != nil || !written || a.Owned():
+		case inParts:
 			errs = append(errs, ValidateField(s, a, fv, av)...)
+		default:
+			errs = append(errs, askField(s, a, fv, av)...)
 		}
 	}
-	if s.Handle != "" {
+	if inParts {
 		return errs
 	}
 	var found refusals
 	found.ask(v, "")
-	return append(errs, found.errors(s, nil)...)
+	errs = append(errs, found.errors(s, nil, CodeInvalid)...)
+	if s.Options.Validator == nil {
+		return errs
+	}
+	if err := s.Options.Validator.Struct(v.Interface()); err != nil {
+		errs = append(errs, &ValidationError{Code: CodeRefused, Type: s.Type.String(), Err: err, silent: hasSecret(s)})
+	}
+	return errs
+}
+
+func hasSecret(s *schema.Schema) bool {
+	return slices.ContainsFunc(s.Attrs, func(a *schema.Attr) bool { return a.Role.Has(tag.Secret) })
 }
 
 // validateChange asks what a change stores at n: its value, the elements that it adds, the key of its entry. What Add
@@ -92,10 +125,39 @@ func validateChange(s *schema.Schema, n *schema.Node, c opt.Change, value any, a
 	}
 	if !addsElements(c.Kind) {
 		found.walk(v, av, place)
-		return found.errors(s, n.Attr)
+		return found.errors(s, n.Attr, CodeInvalid)
 	}
 	found.walkElements(v, av, func(int) string { return place })
-	return found.errors(s, n.Attr)
+	return found.errors(s, n.Attr, CodeInvalid)
+}
+
+// checkChange asks the Validator about what a change stores at n: its value, the elements that it adds, the key of its
+// entry. Of a field that is removed, readers see the zero value, so the Validator is asked about that. It is not asked
+// about what an Add makes of a number, or about a list, map or struct of which only a part changes.
+func checkChange(s *schema.Schema, n *schema.Node, c opt.Change, value any) []error {
+	v, place := reflect.ValueOf(value), n.Field
+	if place == "" {
+		place = n.Attr.Field
+	}
+	switch {
+	case s.Options.Validator == nil || n.Rule == nil:
+		return nil
+	case c.Kind == expr.Remove && !n.Loose:
+		return check(s, n.Attr, place, n.Rule, reflect.Zero(n.Rule.Type))
+	case addsElements(c.Kind):
+		var errs []error
+		for i := range v.Len() {
+			errs = append(errs, check(s, n.Attr, place, n.Rule.Elem, v.Index(i))...)
+		}
+		return errs
+	case storesValues(c.Kind):
+		var errs []error
+		if c.Target.Key != nil {
+			errs = check(s, n.Attr, place, n.KeyRule, reflect.ValueOf(c.Target.Key))
+		}
+		return append(errs, check(s, n.Attr, place, n.Rule, v)...)
+	}
+	return nil
 }
 
 // Joined is one error for all: nil for none, itself for one.

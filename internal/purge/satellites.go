@@ -35,34 +35,26 @@ func (p *Purge) under(ctx context.Context, infix string, take func([]item.Item) 
 
 // satellites removes snapshots or events one by one, each as it was read; changed says that one was not.
 func (p *Purge) satellites(ctx context.Context, list []item.Item) (changed bool, err error) {
-	outcomes, errs := make([]any, len(list)), make([]error, len(list))
+	results, errs := make([]plan.Result, len(list)), make([]error, len(list))
 	var stop atomic.Bool
 	exec.Parallel(len(list), atOnce, func(i int) {
 		if stop.Load() {
 			return
 		}
-		if outcomes[i], errs[i] = p.Runner.Run(ctx, p.removal(list[i])); errs[i] != nil {
+		if results[i], errs[i] = p.Runner.Run(ctx, p.removal(list[i])); errs[i] != nil {
 			stop.Store(true)
 			p.deleted.failed(errs[i])
 		}
 	})
-	for i, o := range outcomes {
-		if changed = changed || o == rewritten; errs[i] != nil && err == nil {
+	for i, r := range results {
+		if changed = changed || r.Skipped; errs[i] != nil && err == nil {
 			err = errs[i]
 		}
 	}
 	return changed, err
 }
 
-// What became of an item that was to be removed.
-type fate int
-
-const (
-	removed fate = iota
-	rewritten
-)
-
-// removal is the conditional delete of an item as it was read.
+// removal is the conditional delete of an item as it was read. It is skipped when the item is another one now.
 func (p *Purge) removal(it item.Item) *plan.Op {
 	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: plan.KeyOf(p.Schema, it), SoleWriter: true}
 	op.Plan = func(plan.Input) (plan.Step, error) {
@@ -71,13 +63,13 @@ func (p *Purge) removal(it item.Item) *plan.Op {
 			Resolve: func(f []plan.Failure) plan.Resolution {
 				if f[0].Image == nil {
 					p.deleted.perhaps() // by us, or by another
-					return plan.Resolution{Outcome: removed}
+					return plan.Resolution{Result: &plan.Result{}}
 				}
-				return plan.Resolution{Outcome: rewritten}
+				return plan.Skip()
 			},
-			Done: func(plan.Returned) (any, error) {
+			Done: func(plan.Returned) (plan.Result, error) {
 				p.deleted.add(1)
-				return removed, nil
+				return plan.Result{}, nil
 			},
 		}, nil
 	}

@@ -71,8 +71,8 @@ func chunk(all []owned) int {
 func (p *Purge) transaction(ctx context.Context, items []owned, current item.Item, last bool) (again bool, err error) {
 	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: p.Key, SoleWriter: true}
 	op.Plan = func(in plan.Input) (plan.Step, error) { return p.step(in, items, current, last) }
-	outcome, err := p.Runner.Run(ctx, op)
-	return outcome == rewritten, err
+	result, err := p.Runner.Run(ctx, op)
+	return result.Skipped, err
 }
 
 func (p *Purge) step(in plan.Input, items []owned, current item.Item, last bool) (plan.Step, error) {
@@ -82,7 +82,7 @@ func (p *Purge) step(in plan.Input, items []owned, current item.Item, last bool)
 		a.Table = p.Table
 		actions, resolutions = append(actions, a), append(resolutions, v)
 	}
-	changed, n := plan.Resolution{Outcome: rewritten}, 0
+	changed, n := plan.Skip(), 0
 	guard, pin := plan.Absent(p.Schema), expr.Cond{}
 	if current != nil {
 		var err error
@@ -121,9 +121,9 @@ func (p *Purge) step(in plan.Input, items []owned, current item.Item, last bool)
 			}
 			return resolve(resolutions, f)
 		},
-		Done: func(plan.Returned) (any, error) {
+		Done: func(plan.Returned) (plan.Result, error) {
 			p.deleted.add(n)
-			return removed, nil
+			return plan.Result{}, nil
 		},
 	}, nil
 }
@@ -135,7 +135,7 @@ func resolve(resolutions []plan.Resolution, f []plan.Failure) plan.Resolution {
 		if !f[i].Failed() {
 			continue
 		}
-		if x.Outcome != nil {
+		if x.Result != nil {
 			return x
 		}
 		v.Replan, v.Hints = x.Replan, append(v.Hints, x.Hints...)

@@ -22,6 +22,8 @@ type Node struct {
 	Type    reflect.Type // of the field
 	Tag     tag.Attribute
 	Options string // codec options of the field
+	Rule    *Rule  // of the field, or of an element or map entry
+	KeyRule *Rule  // of the key of a map entry
 	Top     bool   // the field is the attribute itself
 	Loose   bool   // no field: what it holds is stored as the value that is given says
 }
@@ -81,7 +83,7 @@ func (s *Schema) mapAddresses() {
 		if err != nil {
 			continue // inside an embedded pointer to an unexported struct, which nothing can point into
 		}
-		s.place(v, &Node{Path: expr.Attr(a.Name), Attr: a, Field: a.Field, Type: a.Type, Tag: a.Tag, Options: a.Options, Top: true})
+		s.place(v, &Node{Path: expr.Attr(a.Name), Attr: a, Field: a.Field, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true})
 	}
 }
 
@@ -120,7 +122,9 @@ func (s *Schema) placeFields(v reflect.Value, n *Node) {
 				fv = fv.Elem()
 			}
 			if fv.IsValid() {
-				s.placeFields(fv, n)
+				embedded := *n
+				embedded.Rule = ruleOf(n.Rule, f)
+				s.placeFields(fv, &embedded)
 			}
 			continue
 		}
@@ -131,6 +135,6 @@ func (s *Schema) placeFields(v reflect.Value, n *Node) {
 		if name == "" {
 			name = f.Name
 		}
-		s.place(fv, &Node{Path: n.Path.Child(expr.Step{Name: name}), Attr: n.Attr, Field: n.Field + "." + f.Name, Type: f.Type, Tag: attrTag, Options: codecOptions(attrTag)})
+		s.place(fv, &Node{Path: n.Path.Child(expr.Step{Name: name}), Attr: n.Attr, Field: n.Field + "." + f.Name, Type: f.Type, Tag: attrTag, Options: codecOptions(attrTag), Rule: ruleOf(n.Rule, f)})
 	}
 }

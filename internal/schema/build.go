@@ -16,8 +16,9 @@ type builder struct {
 	decls  []pending
 	checks []func()
 	keyed  bool
-	behind bool // the walk is inside an embedded pointer
-	unread bool // a declaration could not be read
+	behind bool  // the walk is inside an embedded pointer
+	rule   *Rule // of the struct that the walk is in
+	unread bool  // a declaration could not be read
 }
 
 // pending is a declaration met on the walk; it is read when all attributes are known.
@@ -29,6 +30,7 @@ type pending struct {
 // Build compiles struct type t. The error joins a *Error for every mistake.
 func Build(t reflect.Type, o Options) (*Schema, error) {
 	b := &builder{problems: problems{typ: t}, inside: map[reflect.Type]bool{t: true}}
+	b.rule = &Rule{Type: t}
 	b.s = &Schema{Type: t, Options: o, Payload: 1, byName: map[string]*Attr{}}
 	if t.Kind() != reflect.Struct {
 		b.add(CodeNotStruct, "", "an entity is a struct, not a %s", t.Kind())
@@ -38,6 +40,7 @@ func Build(t reflect.Type, o Options) (*Schema, error) {
 		b.add(CodeUnsupportedType, "", "the struct encodes itself; its attributes could not be kept in step with its keys")
 	}
 	b.walk(t, nil, "")
+	b.probe()
 	b.declare()
 	b.finish()
 	for _, check := range b.checks {

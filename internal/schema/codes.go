@@ -60,6 +60,7 @@ const (
 	CodeLocalIndexes     = "EDD-9070"
 	CodeProjected        = "EDD-9071"
 	CodeProjectedPart    = "EDD-9072"
+	CodeRule             = "EDD-9073"
 
 	CodeTimelineName      = "EDD-9080"
 	CodeTimelineVersion   = "EDD-9081"

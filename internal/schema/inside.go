@@ -23,13 +23,19 @@ func (n *Node) Inside(step expr.Step) *Node {
 		in.Field = n.Field + "[" + strconv.Itoa(step.Index) + "]"
 		if !opaque && (k == reflect.Slice || k == reflect.Array) {
 			in.Type = t.Elem()
+			if n.Rule != nil {
+				in.Rule = n.Rule.Elem
+			}
 		}
 	case k == reflect.Struct && !opaque:
-		if f := fieldIn(t, step.Name, nil); f != nil {
-			in.Field, in.Type, in.Tag, in.Options, in.Loose = n.Field+"."+f.Name, f.Type, f.tag, codecOptions(f.tag), false
+		if f := fieldIn(t, step.Name, n.Rule, nil); f != nil {
+			in.Field, in.Type, in.Tag, in.Options, in.Loose, in.Rule = n.Field+"."+f.Name, f.Type, f.tag, codecOptions(f.tag), false, f.rule
 		}
 	case k == reflect.Map && !opaque:
 		in.Type = t.Elem()
+		if n.Rule != nil {
+			in.Rule, in.KeyRule = n.Rule.Elem, n.Rule.Key
+		}
 	}
 	if in.Field == "" {
 		in.Field = n.Field + "[" + strconv.Quote(step.Name) + "]"
@@ -40,12 +46,13 @@ func (n *Node) Inside(step expr.Step) *Node {
 // taggedField is a field of a nested struct.
 type taggedField struct {
 	reflect.StructField
-	tag tag.Attribute
+	tag  tag.Attribute
+	rule *Rule
 }
 
-// fieldIn finds the field of struct t that is stored under a name; nil if absent. A struct can be embedded in
+// fieldIn finds the field of struct t that is stored under a name; nil if absent. rule is that of the struct. A struct can be embedded in
 // itself by a pointer; around are those that t is embedded in.
-func fieldIn(t reflect.Type, name string, around []reflect.Type) *taggedField {
+func fieldIn(t reflect.Type, name string, rule *Rule, around []reflect.Type) *taggedField {
 	if slices.Contains(around, t) {
 		return nil
 	}
@@ -57,13 +64,13 @@ func fieldIn(t reflect.Type, name string, around []reflect.Type) *taggedField {
 			continue
 		}
 		if inner := flattened(f, attrTag); inner != nil {
-			if found := fieldIn(inner, name, around); found != nil {
+			if found := fieldIn(inner, name, ruleOf(rule, f), around); found != nil {
 				return found
 			}
 			continue
 		}
 		if f.IsExported() && (attrTag.Name == name || attrTag.Name == "" && f.Name == name) {
-			return &taggedField{f, attrTag}
+			return &taggedField{f, attrTag, ruleOf(rule, f)}
 		}
 	}
 	return nil

@@ -58,6 +58,7 @@ type Options struct {
 	Table            string         // replaces the declared logical table
 	After            *time.Duration // how long items live, instead of what their declaration says; nil: as declared
 	Derived          bool           // items are made from others: no part of the schema lock
+	Validator        Validator      // checks values by their `validate` tags; nil: nobody does
 	Never            bool           // items live for ever, whatever their declaration says, unless the caller gives them an end
 }
 
@@ -232,7 +233,8 @@ type Attr struct {
 	Type    reflect.Type
 	Tag     tag.Attribute
 	Role    tag.Field
-	Options string         // codec options for single values: ",stringset"
+	Options string // codec options for single values: ",stringset"
+	Rule    *Rule
 	Time    bool           // the type is time.Time or a pointer to it
 	Format  key.TimeFormat // of a Time, and of an Epoch
 	Text    bool           // the value marshals itself as text, and is stored as that

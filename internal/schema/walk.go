@@ -76,12 +76,13 @@ func (b *builder) embed(f reflect.StructField, inner reflect.Type, at []int, nam
 	case f.PkgPath != "" && f.Type.Kind() == reflect.Pointer:
 		b.add(CodeUnsupportedType, name, "an embedded pointer to an unexported struct cannot be filled when an item is read; embed it by value or export it")
 	default:
-		outer := b.behind
+		outer, rule := b.behind, b.rule
 		b.behind = outer || f.Type.Kind() == reflect.Pointer
+		b.rule = ruleOf(rule, f)
 		b.inside[inner] = true
 		b.walk(inner, at, name+".")
 		delete(b.inside, inner)
-		b.behind = outer
+		b.behind, b.rule = outer, rule
 	}
 }
 
@@ -99,7 +100,7 @@ func isTime(t reflect.Type) bool {
 
 // attribute adds the attribute of one model field.
 func (b *builder) attribute(f reflect.StructField, attrTag tag.Attribute, index []int, name string) {
-	a := &Attr{Name: attrTag.Name, Field: name, Index: index, Type: f.Type, Tag: attrTag, Options: codecOptions(attrTag), behind: b.behind}
+	a := &Attr{Name: attrTag.Name, Field: name, Index: index, Type: f.Type, Tag: attrTag, Options: codecOptions(attrTag), Rule: ruleOf(b.rule, f), behind: b.behind}
 	if a.Name == "" {
 		a.Name = f.Name
 	}

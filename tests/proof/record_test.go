@@ -177,11 +177,17 @@ func (p *recordPlayer[T]) do(ctx context.Context, in recordIn) (recordOut, error
 		}
 		return all
 	}
+	restores := func() (all []lifecycle.RestoreOption) {
+		for _, o := range opts {
+			all = append(all, o.(lifecycle.RestoreOption))
+		}
+		return all
+	}
 	var v T
 	var err error
 	switch in.verb {
 	case "create":
-		v, err = p.s.Create(ctx, p.make(in.text), opts...)
+		v, err = p.s.Create(ctx, p.make(in.text)) // which expects no version
 	case "put":
 		v, err = p.s.Put(ctx, p.make(in.text), opts...)
 	case "upsert":
@@ -199,7 +205,7 @@ func (p *recordPlayer[T]) do(ctx context.Context, in recordIn) (recordOut, error
 	case "delete if":
 		err = p.s.Delete(ctx, key, entity.If(p.textIs(in.old)))
 	case "restore":
-		v, err = p.bin.Restore(ctx, key, opts...)
+		v, err = p.bin.Restore(ctx, key, restores()...)
 	case "revert":
 		v, err = p.past.Revert(ctx, key, in.n, opts...)
 	case "get":

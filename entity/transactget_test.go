@@ -2,7 +2,6 @@ package entity_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,63 +11,6 @@ import (
 )
 
 type contextT = context.Context
-
-func TestGetMany_KeepsTheOrderAndSharesRepeatedKeys(t *testing.T) {
-	b := newBench(t, 0)
-	ctx := t.Context()
-	var keys []Plain
-	for i := range 230 {
-		keys = append(keys, Plain{ID: fmt.Sprint(i)})
-	}
-	for i := 0; i < 230; i += 2 {
-		_, err := b.other.Create(ctx, Plain{ID: fmt.Sprint(i), Count: i + 1})
-		require.NoError(t, err)
-	}
-	keys = append(keys, keys[4], keys[5], keys[4])
-	got, err := b.plain.GetMany(ctx, keys, entity.Consistent())
-	require.NoError(t, err)
-	require.Equal(t, 3, b.faults.Count("BatchGetItem"), "230 different keys, 100 a request")
-	for i, v := range got {
-		if n := keys[i].ID; int(n[len(n)-1]-'0')%2 == 0 {
-			require.NotNil(t, v, n)
-			require.Equal(t, n, v.ID)
-		} else {
-			require.Nil(t, v, n)
-		}
-	}
-	require.Same(t, got[230], got[232])
-	none, err := b.plain.GetMany(ctx, nil)
-	require.NoError(t, err)
-	require.Empty(t, none)
-}
-
-func TestGetMany_AsksAgainForWhatWasNotProcessed(t *testing.T) {
-	b := newBench(t, 3)
-	ctx := t.Context()
-	_, err := b.other.Create(ctx, Plain{ID: "a"})
-	require.NoError(t, err)
-	b.faults.Inject(faults.Nth(1, faults.Unprocessed))
-	got, err := b.plain.GetMany(ctx, []Plain{{ID: "a"}, {ID: "b"}}, entity.Consistent())
-	require.NoError(t, err)
-	require.NotNil(t, got[0])
-	require.Nil(t, got[1])
-	b.faults.Reset()
-	b.faults.Inject(func(faults.Request) faults.Fault { return faults.Unprocessed })
-	_, err = b.plain.GetMany(ctx, []Plain{{ID: "a"}})
-	var unprocessed *entity.UnprocessedError
-	require.ErrorAs(t, err, &unprocessed)
-	require.Equal(t, 1, unprocessed.Count)
-	require.Equal(t, 3, b.faults.Count("BatchGetItem"))
-}
-
-func TestGetMany_AMissingKeyPartIsFoundBeforeAnyRequest(t *testing.T) {
-	b := newBench(t, 0)
-	_, err := b.plain.GetMany(t.Context(), []Plain{{ID: "a"}, {}})
-	var input *entity.InputError
-	require.ErrorAs(t, err, &input)
-	require.Equal(t, "EDD-9101", input.Code)
-	require.Empty(t, b.faults.Requests())
-}
 
 func TestTransactGet_ReadsAllOrNone(t *testing.T) {
 	b := newBench(t, 0)

@@ -1,0 +1,147 @@
+package schema
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Validator checks values by the rules in `validate` tags; package entity has the contract.
+type Validator interface {
+	Struct(v any) error
+	Var(v any, tag string) error
+}
+
+// Rule is the `validate` tag of one place: a field, or the elements of one. A nil rule is a place that a check of the
+// whole struct does not reach, so a single value is not checked there either.
+type Rule struct {
+	Tag  string       // "" for none: a struct is then checked by the tags inside it
+	Type reflect.Type // of the place, as declared
+
+	Elem, Key *Rule // of the elements, and of the keys of a map; nil unless the tag dives
+}
+
+// ruleOf returns the rule of field f of a struct whose own rule is outer.
+func ruleOf(outer *Rule, f reflect.StructField) *Rule {
+	text := f.Tag.Get("validate")
+	if outer == nil || text == "-" || slices.Contains(strings.Split(outer.Tag, ","), "structonly") {
+		return nil
+	}
+	return newRule(text, f.Type)
+}
+
+// newRule reads what it needs of a tag: after the word dive, the tag is about elements; between keys and endkeys, about
+// the keys of a map.
+func newRule(text string, t reflect.Type) *Rule {
+	r := &Rule{Tag: text, Type: t}
+	words := strings.Split(text, ",")
+	dive := slices.Index(words, "dive")
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if dive < 0 || t.Kind() != reflect.Slice && t.Kind() != reflect.Array && t.Kind() != reflect.Map {
+		return r
+	}
+	words = words[dive+1:]
+	if len(words) > 0 && words[0] == "keys" && t.Kind() == reflect.Map {
+		end := slices.Index(words, "endkeys")
+		if end < 0 {
+			return r // the Validator refuses the tag
+		}
+		r.Key = newRule(strings.Join(words[1:end], ","), t.Key())
+		words = words[end+1:]
+	}
+	r.Elem = newRule(strings.Join(words, ","), t.Elem())
+	return r
+}
+
+// Fit brings v to the type of the place where that changes no content, so that the Validator sees what it would find in
+// the whole struct. A v that is not valid stands for nil.
+func (r *Rule) Fit(v reflect.Value) reflect.Value {
+	switch {
+	case !v.IsValid():
+		return reflect.Zero(r.Type)
+	case r.Type.Kind() == reflect.Pointer && v.Type() == r.Type.Elem():
+		p := reflect.New(v.Type())
+		p.Elem().Set(v)
+		return p
+	case v.Kind() == r.Type.Kind() && v.CanConvert(r.Type):
+		return v.Convert(r.Type)
+	}
+	return v
+}
+
+// Check asks validator about v, a value for the place of r.
+func (r *Rule) Check(validator Validator, v reflect.Value) error {
+	if validator == nil || r == nil {
+		return nil
+	}
+	v = r.Fit(v)
+	if r.Tag != "" {
+		return validator.Var(v.Interface(), r.Tag)
+	}
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	if v.Kind() == reflect.Struct && !isTime(v.Type()) {
+		return validator.Struct(v.Interface())
+	}
+	return nil
+}
+
+// probe has the Validator read every tag that it would meet in a T, with the zero value of the field. A Validator such
+// as go-playground's panics when a tag names no rule, or one that does not fit the type.
+func (b *builder) probe() {
+	if b.s.Options.Validator != nil {
+		b.probeFields(&Rule{Type: b.typ}, b.typ, "", map[reflect.Type]bool{})
+	}
+}
+
+func (b *builder) probeFields(outer *Rule, t reflect.Type, place string, seen map[reflect.Type]bool) {
+	if seen[t] || isTime(t) {
+		return
+	}
+	seen[t] = true
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Type.Implements(declarationType) || !f.IsExported() && !f.Anonymous {
+			continue
+		}
+		r := ruleOf(outer, f)
+		if r != nil && r.Tag != "" {
+			if problem := r.misread(b.s.Options.Validator); problem != "" {
+				b.add(CodeRule, place+f.Name, "the validator does not take the tag validate:%q: %s", r.Tag, problem)
+			}
+		}
+		b.probeInside(r, place+f.Name, seen)
+	}
+}
+
+// probeInside goes on to the structs that values of a place hold.
+func (b *builder) probeInside(r *Rule, place string, seen map[reflect.Type]bool) {
+	if r == nil {
+		return
+	}
+	b.probeInside(r.Key, place, seen)
+	b.probeInside(r.Elem, place, seen)
+	t := r.Type
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() == reflect.Struct {
+		b.probeFields(r, t, place+".", seen)
+	}
+}
+
+// misread returns what the Validator panics with when it reads the tag; "" if it does not. What it finds wrong with the
+// zero value does not matter.
+func (r *Rule) misread(validator Validator) (problem string) {
+	defer func() {
+		if p := recover(); p != nil {
+			problem = fmt.Sprint(p)
+		}
+	}()
+	_ = validator.Var(reflect.Zero(r.Type).Interface(), r.Tag)
+	return ""
+}
