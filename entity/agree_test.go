@@ -44,7 +44,7 @@ func textsOf(it item.Item) string {
 }
 
 func meaning(c expr.Cond) string {
-	return expr.Printer(expr.Path.String, func(_ expr.Path, v av) string { return text(v) }).Cond(c)
+	return expr.Printer(expr.Path.String, func(_ []expr.Path, v av) string { return text(v) }).Cond(c)
 }
 
 func sampleKey(i int) Sample { return Sample{Group: "g", ID: strconv.Itoa(i)} }
@@ -216,7 +216,7 @@ func TestUpdate_AgreesWithTheRules(t *testing.T) {
 				it["_w"] = str("after")
 			}
 			i, _ := strconv.Atoi(id)
-			require.True(t, exprtest.Same(want[id], it), "%s\non   %s\nmade %s\nnot  %s", expr.Printer(expr.Path.String, func(_ expr.Path, v av) string { return text(v) }).Update(means[i]), textsOf(items[i]), textsOf(it), textsOf(want[id]))
+			require.True(t, exprtest.Same(want[id], it), "%s\non   %s\nmade %s\nnot  %s", expr.Printer(expr.Path.String, func(_ []expr.Path, v av) string { return text(v) }).Update(means[i]), textsOf(items[i]), textsOf(it), textsOf(want[id]))
 		}
 	})
 	for kind := expr.Set; testsize.Long() && kind <= expr.Discard; kind++ {

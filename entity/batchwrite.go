@@ -142,7 +142,7 @@ func (db *DB) BatchWrite(ctx context.Context, ops ...BatchOp) (unwritten []Batch
 		switch {
 		case op == nil:
 			problem = "is nil"
-		case op.batched().c.DB != &db.declared:
+		case op.batched().c.DB != core.DatabaseOf(db):
 			problem = "belongs to another DB"
 		default:
 			continue

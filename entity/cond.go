@@ -1,7 +1,13 @@
 package entity
 
 import (
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
 	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
 )
 
@@ -87,3 +93,52 @@ func Or(conds ...Cond) Cond { return newCond(opt.Cond{Op: expr.Or, Conds: erase(
 
 // Not holds when c does not.
 func Not(c Cond) Cond { return newCond(opt.Cond{Op: expr.Not, Conds: erase([]Cond{c})}) }
+
+// Where is a condition of the SDK's package expression, for what the conditions of this package do not have: size,
+// attribute_type, a part of a text, one attribute compared with another. It goes into [If], [Filter] and CheckExists, and into
+// [And], [Or] and [Not] beside others.
+//
+//	entity.If(entity.Where(expression.Name("tags").Size().LessThan(expression.Value(10))))
+//	entity.Filter(entity.Where(expression.Name("spent").GreaterThan(expression.Name("budget"))))
+//
+// It is about attributes as they are stored:
+//
+//   - Names are those of the dynamodbav tags, and of the attributes in which keys are stored. Any other is an *[InputError].
+//     expression.Name takes dots as steps into maps, and an index in brackets at the end of a step as one into a list.
+//     NameNoDotSplit leaves dots alone but not such an index: NameNoDotSplit("x[0]") is the first element of x. For a map key that
+//     looks like this use [MapEntry].
+//   - Values are sent as package attributevalue encodes them when Where is called, not as a field of this struct is stored. Give
+//     a time, a type that is text and a key in lower case in their stored form. A value whose type cannot be that of its
+//     attribute is an *[InputError].
+//   - An empty value does not stand for an absent attribute, as it may in [Eq].
+//
+// A condition that is empty or that the package cannot build is an *[InputError] of the call that it is given to. So is size or
+// a comparison of attributes where the library evaluates conditions itself: in [DB.GetCollection], in a list of versions, and
+// in a transaction with several operations on one item.
+func Where(c expression.ConditionBuilder) Cond {
+	built, err := build(c)
+	return newCond(opt.Cond{Op: opt.Where, Built: built, Err: err})
+}
+
+// build reads what the SDK makes of a condition. It recovers, since the SDK calls operands that may be nil, and methods of the
+// values.
+func build(c expression.ConditionBuilder) (built expr.Cond, err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("building the condition panicked: an operand is nil, or a value cannot be encoded")
+		}
+	}()
+	e, err := expression.NewBuilder().WithCondition(c).Build()
+	var unset expression.UnsetParameterError
+	var invalid expression.InvalidParameterError
+	switch {
+	case errors.As(err, &unset) || errors.As(err, &invalid):
+		return expr.Cond{}, err // it names functions and types of the package
+	case err != nil: // it may quote a value
+		return expr.Cond{}, fmt.Errorf("the condition cannot be built (%T)", err)
+	}
+	if built, err = expr.Parse(*e.Condition(), e.Names(), e.Values()); err != nil {
+		return expr.Cond{}, err
+	}
+	return built, item.CheckStorable(e.Values())
+}

@@ -98,7 +98,7 @@ type DB struct {
 	stores map[storeKey]core.Holder
 }
 
-type declared = core.Database
+type declared = core.Declared
 
 type storeKey struct {
 	typ          reflect.Type
@@ -121,11 +121,11 @@ func Open(client Client, cfg Config) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{
-		config: cfg, format: format, cursors: cursors,
+		declared: core.NewDeclared(),
+		config:   cfg, format: format, cursors: cursors,
 		runner: &exec.Runner{Client: client, MaxAttempts: cfg.MaxAttempts, Clock: cfg.Clock, NewID: cfg.NewID, Observe: cfg.Observe},
 		stores: map[storeKey]core.Holder{},
 	}
-	db.declared.Open()
 	return db, nil
 }
 
@@ -257,7 +257,7 @@ func (db *DB) register(s *schema.Schema) (table string, err error) {
 	if table == "" {
 		return "", &SchemaError{Code: schema.CodeConfig, Type: "entity.Config", Field: "Table", Problem: "no table for entity " + s.Name + ": set Table, or name a table in its entity.Key"}
 	}
-	return table, db.declared.Add(table, s)
+	return table, core.DatabaseOf(db).Add(table, s)
 }
 
 // leastCursorKey is how many bytes a cursor key has at least.

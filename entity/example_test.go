@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
 	"github.com/dynastrata/dynastrata/entity"
 )
 
@@ -72,6 +74,21 @@ func ExampleSet() {
 	//   update pk="$app#v1#book#0-19" sk="$app#v1#book"
 	//          SET title = "A Doll's House", copies = if_not_exists(copies, 0) + -1, updatedAt = "2024-05-06T07:08:09Z", version = if_not_exists(version, 0) + 1, _w = "w1"
 	//          if attribute_exists(pk) AND (attribute_not_exists(copies) OR attribute_type(copies, "N")) AND copies > 0
+}
+
+// Where takes a condition of the SDK's package expression. It is printed, joined and checked like any other.
+func ExampleWhere() {
+	books := entity.Must(entity.New[Book](library()))
+	b := entity.Fields[Book]()
+	short := entity.Where(expression.Name("title").Size().LessThan(expression.Value(20)))
+	fmt.Println(books.Op().Update(Book{ISBN: "0-19"}, entity.Set(&b.Author, "Ibsen"), entity.If(short, entity.Ne(&b.Author, "Ibsen"))))
+	fmt.Println(books.Scan(entity.Filter(entity.Where(expression.Name("titel").AttributeExists()))))
+	// Output:
+	// Update Book on library
+	//   update pk="$app#v1#book#0-19" sk="$app#v1#book"
+	//          SET author = "Ibsen", updatedAt = "2024-05-06T07:08:09Z", version = if_not_exists(version, 0) + 1, gsi1pk = "$app#v1#book#Ibsen", _w = "w1"
+	//          if attribute_exists(pk) AND (size(title) < 20 AND author <> "Ibsen")
+	// Scan Book on library: EDD-9105 entity_test.Book: Where names "titel", which is no attribute of the struct and no key attribute of its indexes; an attribute has the name of its dynamodbav tag
 }
 
 // A query fixes the partition, bounds the next part of the sort key, and filters the rest.

@@ -74,7 +74,7 @@ func (db *DB) gathering(parts []CollectionPart) ([]core.Gathered, *query.Gatheri
 		switch l := list[i]; {
 		case l.Plan == nil:
 			return nil, nil, mistake(plan.CodeGather, "part %d cannot be gathered: queries of a store, an index, a history of events or a bin can", i)
-		case l.Core.DB != &db.declared:
+		case l.Core.DB != core.DatabaseOf(db):
 			return nil, nil, mistake(plan.CodeForeign, "part %d belongs to another DB", i)
 		case l.Into == nil:
 			return nil, nil, mistake(plan.CodePointer, "part %d needs a pointer to a slice to read into, not nil", i)

@@ -77,7 +77,7 @@ func (db *DB) loadings(loads []GetOp) ([]loading, error) {
 		if l == nil {
 			return nil, &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d is nil", i)}
 		}
-		if parts[i] = l.load(); parts[i].c.DB != &db.declared {
+		if parts[i] = l.load(); parts[i].c.DB != core.DatabaseOf(db) {
 			return nil, &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d belongs to another DB", i)}
 		}
 	}

@@ -66,7 +66,7 @@ func (db *DB) declare(t reflect.Type, spec opt.Store, open func(*core.Core) core
 	if err != nil {
 		return nil, err
 	}
-	c := &core.Core{Schema: s, Table: table, Runner: db.runner, Cursor: db.cursors, DB: &db.declared}
+	c := &core.Core{Schema: s, Table: table, Runner: db.runner, Cursor: db.cursors, DB: core.DatabaseOf(db)}
 	store := open(c)
 	db.stores[id] = store
 	return store, nil

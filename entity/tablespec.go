@@ -5,6 +5,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -15,7 +16,7 @@ func (db *DB) Spec() Spec {
 		return Spec{mistakes: []error{err}}
 	}
 	var s Spec
-	for _, t := range db.declared.Tables() {
+	for _, t := range core.DatabaseOf(db).Tables() {
 		s.Tables = append(s.Tables, tableSpec(&t))
 	}
 	s.setOptions(db.config.TableOptions)

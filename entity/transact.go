@@ -121,7 +121,7 @@ func (db *DB) own(ops []Op) ([]*plan.Op, error) {
 		if op == nil {
 			return nil, &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d is nil", i)}
 		}
-		if core.OwnerOf(op).DB != &db.declared {
+		if core.OwnerOf(op).DB != core.DatabaseOf(db) {
 			return nil, &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d belongs to another DB", i)}
 		}
 		plans[i] = core.PlanOf(op)

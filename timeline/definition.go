@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -114,13 +111,11 @@ func (o *origin) inside(k any, r *record) error {
 	if err != nil {
 		return err
 	}
-	if !holds(cond, plan.KeyOf(o.core.Schema, r.item)) {
+	if !cond.Holds(plan.KeyOf(o.core.Schema, r.item)) {
 		return fmt.Errorf("the event lies outside of the partition that PartitionKey gives for its group")
 	}
 	return nil
 }
-
-func holds(c expr.Cond, it map[string]types.AttributeValue) bool { return expr.HoldsKey(c, it) }
 
 // named gives an error of a source the view's name.
 func (d *definition) named(err error) error { return inView(d.Name, err) }

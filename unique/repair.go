@@ -144,7 +144,7 @@ func (v *verification) step(in plan.Input, e evidence) plan.Step {
 	}
 	return plan.Step{
 		Actions: actions,
-		Resolve: func([]plan.Failure) plan.Resolution { return plan.Skip() },
+		Resolve: func([]plan.Failure) plan.Resolution { return plan.Skipped() },
 		Done:    func(plan.Returned) (plan.Result, error) { return plan.Result{}, nil },
 	}
 }

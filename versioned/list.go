@@ -75,8 +75,10 @@ func (l *list) build() (err error) {
 			return err
 		}
 	}
-	l.filter, err = plan.Conditions(l.c.Schema, l.spec.Filters)
-	return err
+	if l.filter, err = plan.Conditions(l.c.Schema, l.spec.Filters); err != nil {
+		return err
+	}
+	return plan.InMemory(l.c.Schema, l.filter, "a list of versions")
 }
 
 // bound narrows the versions by a condition on the version field.

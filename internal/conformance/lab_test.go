@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
@@ -208,9 +209,8 @@ func (l *lab) runJoined(t *testing.T, op entity.Op) error {
 func runAlone[T any](t *testing.T, op entity.Write[T]) error {
 	t.Helper()
 	var result T
-	return op.(interface {
-		Run(ctx context.Context, into any) error
-	}).Run(t.Context(), &result)
+	_, err := op.(*core.Write[T]).Run(t.Context(), &result)
+	return err
 }
 
 // inputCode is the code of an *entity.InputError in err, "" if absent.

@@ -7,19 +7,33 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Database is what is declared on an entity.DB, which embeds it under an unexported name, so that only this module can
-// open it.
+// Database is what is declared on an entity.DB.
 type Database struct {
 	mu     sync.Mutex
-	opened bool
 	tables map[string]*schema.Table
 	order  []string          // tables in the order in which they were first used
 	views  map[string]string // name of a timeline → what it is
 }
 
-// Open makes d ready for declarations.
-func (d *Database) Open() {
-	d.opened, d.tables, d.views = true, map[string]*schema.Table{}, map[string]string{}
+// Declared is embedded by an entity.DB under an unexported name, so that only this module can open it.
+type Declared struct{ db *Database }
+
+// NewDeclared returns an empty database.
+func NewDeclared() Declared {
+	return Declared{&Database{tables: map[string]*schema.Table{}, views: map[string]string{}}}
+}
+
+func (d Declared) database() *Database { return d.db }
+
+// Databased is a database of this module.
+type Databased interface{ database() *Database }
+
+// DatabaseOf opens a database; nil of one that is nil or a zero value.
+func DatabaseOf(db Databased) *Database {
+	if v := reflect.ValueOf(db); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil
+	}
+	return db.database()
 }
 
 // Add declares s on a table, by its physical name, after checking s against what is there.
@@ -72,19 +86,15 @@ func (d *Database) View(name, print string) bool {
 	return true
 }
 
-func (d *Database) database() *Database { return d }
-
-// Databased is a database of this module.
-type Databased interface{ database() *Database }
-
 // Schemas lists what is declared on a database, by table and in order of declaration. The error says that it was not
 // opened.
 func Schemas(db Databased) ([]*schema.Schema, error) {
-	if v := reflect.ValueOf(db); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() || !db.database().opened {
+	d := DatabaseOf(db)
+	if d == nil {
 		return nil, Unopened(reflect.TypeOf(db))
 	}
 	var all []*schema.Schema
-	for _, t := range db.database().Tables() {
+	for _, t := range d.Tables() {
 		all = append(all, t.Entities...)
 	}
 	return all, nil

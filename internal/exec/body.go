@@ -50,6 +50,25 @@ func newBody(steps []plan.Step) (b body, clash []int) {
 	return b, nil
 }
 
+// merge makes one body of the steps of ops, or says which op cannot be a part of it.
+func merge(ops []*plan.Op, steps []plan.Step) (body, []OpFailure) {
+	b, clash := newBody(steps)
+	if clash != nil {
+		return body{}, []OpFailure{{clash[1], clashed(ops[clash[0]], ops[clash[1]])}}
+	}
+	for i, s := range steps {
+		for j, a := range s.Actions {
+			if b.parts[b.at[i][j]] == 1 {
+				continue
+			}
+			if err := plan.InMemory(ops[i].Schema, a.Cond, "a transaction with several operations on one item"); err != nil {
+				return body{}, []OpFailure{{i, err}}
+			}
+		}
+	}
+	return b, nil
+}
+
 // own picks from the failures of the body's actions those of step i. Of a merged action only the parts whose own
 // condition does not hold on the stored item have failed.
 func (b body) own(i int, failures []plan.Failure) []plan.Failure {

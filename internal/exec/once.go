@@ -48,9 +48,9 @@ func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time,
 	if failed != nil {
 		return nil, failed, nil
 	}
-	b, clash := newBody(steps)
-	if clash != nil {
-		return nil, []OpFailure{{clash[1], clashed(ops[clash[0]], ops[clash[1]])}}, nil
+	b, failed := merge(ops, steps)
+	if failed != nil {
+		return nil, failed, nil
 	}
 	if err := withinLimits(ops, b); err != nil {
 		return nil, nil, err

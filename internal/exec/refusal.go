@@ -71,7 +71,8 @@ func (r *Runner) reveal(ctx context.Context, actions []plan.Action, failures []p
 		if !f.Failed() || f.Image != nil {
 			continue
 		}
-		hidden := actions[i].Cond.Holds(nil)
+		c := actions[i].Cond
+		hidden := c.DatabaseOnly() == "" && c.Holds(nil)
 		if !hidden && r.shows.Load() {
 			continue
 		}

@@ -27,9 +27,9 @@ func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (results []plan.R
 		if err != nil || failed != nil {
 			return nil, r.explainAll(ctx, ops, failed), err
 		}
-		b, clash := newBody(steps)
-		if clash != nil {
-			return nil, []OpFailure{{clash[1], clashed(ops[clash[0]], ops[clash[1]])}}, nil
+		b, failed := merge(ops, steps)
+		if failed != nil {
+			return nil, failed, nil
 		}
 		if err := withinLimits(ops, b); err != nil {
 			return nil, nil, err

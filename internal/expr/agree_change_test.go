@@ -185,7 +185,7 @@ func (b bare) stored(t require.TestingT, n int) map[string]item.Item {
 }
 
 func printedChanges(changes []expr.Change) string {
-	return expr.Printer(expr.Path.String, func(_ expr.Path, v av) string { return fmt.Sprintf("%s %v", exprtest.Type(v), shown(v)) }).Update(changes)
+	return expr.Printer(expr.Path.String, func(_ []expr.Path, v av) string { return fmt.Sprintf("%s %v", exprtest.Type(v), shown(v)) }).Update(changes)
 }
 
 // What Apply makes of an item is what DynamoDB makes of it, and it refuses what DynamoDB refuses.

@@ -114,7 +114,7 @@ func (b bare) refused(t require.TestingT, c expr.Cond) bool {
 }
 
 func printed(c expr.Cond) string {
-	return expr.Printer(expr.Path.String, func(_ expr.Path, v av) string { return fmt.Sprintf("%s %v", exprtest.Type(v), shown(v)) }).Cond(c)
+	return expr.Printer(expr.Path.String, func(_ []expr.Path, v av) string { return fmt.Sprintf("%s %v", exprtest.Type(v), shown(v)) }).Cond(c)
 }
 
 // shown is a value without its pointers.
@@ -172,10 +172,21 @@ func TestHolds_AgreesWithDynamoDB(t *testing.T) {
 			require.Equal(t, exprtest.Holds(conds[i], items[i]), held, "DynamoDB says %v to %s on %v", held, printed(conds[i]), shown(&m{Value: items[i]}))
 			require.Equal(t, held, conds[i].Holds(items[i]), "DynamoDB says %v to %s on %v, Cond.Holds the opposite", held, printed(conds[i]), shown(&m{Value: items[i]}))
 			seen[fmt.Sprint(conds[i].Op, " ", held)]++
+			if conds[i].Operands != nil {
+				seen[fmt.Sprint(conds[i].DatabaseOnly(), " ", held)]++
+			}
 		}
 	})
 	if !testsize.Long() { // the sample of a usual run is too small to have everything
 		return
+	}
+	for _, op := range append(operators[:8:8], "size") {
+		of := string(op)
+		if op != "size" {
+			of += " between attributes"
+		}
+		require.NotZero(t, seen[of+" true"], op)
+		require.NotZero(t, seen[of+" false"], op)
 	}
 	for _, op := range append(operators, expr.And, expr.Or, expr.Not) {
 		require.NotZero(t, seen[fmt.Sprint(op, " true")], op)
@@ -189,7 +200,7 @@ func TestRefused_AgreesWithDynamoDB(t *testing.T) {
 	b := newBare(t)
 	check(t, func(t *rapid.T) {
 		for range 5 {
-			c := comparison(t, nil)
+			c := anyComparison(t, nil)
 			require.Equal(t, exprtest.Refused(c), b.refused(t, c), "%s", printed(c))
 		}
 	})

@@ -1,11 +1,15 @@
 package expr
 
-import "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+import (
+	"slices"
 
-// Op is the operator of a condition.
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Op is the operator of a condition, as DynamoDB spells it.
 type Op string
 
-// Operators. None is the empty condition, which always holds.
+// Operators. None is that of the empty condition, which always holds.
 const (
 	None       Op = ""
 	Eq         Op = "="
@@ -26,12 +30,21 @@ const (
 	Not        Op = "NOT"
 )
 
-// Cond is a condition: a comparison of the attribute at Path with Values, or a combination of Conds.
+// Cond is a condition: a comparison of the attribute at Path with Values, a comparison of Operands, or a combination of
+// Conds.
 type Cond struct {
-	Op     Op
-	Path   Path
-	Values []types.AttributeValue
-	Conds  []Cond
+	Op       Op
+	Path     Path
+	Values   []types.AttributeValue
+	Operands []Operand // the first is compared with the others; nil where Path and Values say the same
+	Conds    []Cond
+}
+
+// Operand is what a comparison compares: the attribute at Path, the size of that attribute, or Value where Path is nil.
+type Operand struct {
+	Path  Path
+	Size  bool
+	Value types.AttributeValue
 }
 
 // Compare returns a condition on the attribute at p.
@@ -39,10 +52,43 @@ func Compare(op Op, p Path, values ...types.AttributeValue) Cond {
 	return Cond{Op: op, Path: p, Values: values}
 }
 
-// All holds when every one of conds holds; empty conditions fall away.
+// turned are the operators of two operands that change places.
+var turned = map[Op]Op{Eq: Eq, Ne: Ne, Lt: Gt, Le: Ge, Gt: Lt, Ge: Le}
+
+// CompareAll compares the first of all with the others. A comparison of one attribute with values, whichever side it is on,
+// gets the form that [Compare] gives it.
+func CompareAll(op Op, all ...Operand) Cond {
+	constant := func(o Operand) bool { return o.Path == nil }
+	attribute := func(o Operand) bool { return o.Path != nil && !o.Size }
+	if other := turned[op]; other != None && constant(all[0]) && attribute(all[1]) {
+		op, all = other, []Operand{all[1], all[0]}
+	}
+	c := Cond{Op: op, Path: all[0].Path}
+	for _, o := range all[1:] {
+		if !attribute(all[0]) || !constant(o) {
+			return Cond{Op: op, Operands: all}
+		}
+		c.Values = append(c.Values, o.Value)
+	}
+	return c
+}
+
+// Compared returns what a comparison compares, the first operand with the others, whichever form c has.
+func (c Cond) Compared() []Operand {
+	if c.Operands != nil {
+		return c.Operands
+	}
+	all := []Operand{{Path: c.Path}}
+	for _, v := range c.Values {
+		all = append(all, Operand{Value: v})
+	}
+	return all
+}
+
+// All returns a condition that holds if every one of conds does. Empty conditions are dropped.
 func All(conds ...Cond) Cond { return combine(And, conds) }
 
-// Any holds when one of conds holds; empty conditions fall away.
+// Any returns a condition that holds if one of conds does. Empty conditions are dropped.
 func Any(conds ...Cond) Cond { return combine(Or, conds) }
 
 func combine(op Op, conds []Cond) Cond {
@@ -61,7 +107,7 @@ func combine(op Op, conds []Cond) Cond {
 	return Cond{Op: op, Conds: kept}
 }
 
-// Negate holds when c does not.
+// Negate returns a condition that holds if c does not.
 func Negate(c Cond) Cond { return Cond{Op: Not, Conds: []Cond{c}} }
 
 // Roots calls visit with the top-level attribute of every path in c.
@@ -69,12 +115,17 @@ func (c Cond) Roots(visit func(string)) {
 	if len(c.Path) > 0 {
 		visit(c.Path.Root())
 	}
+	for _, o := range c.Operands {
+		if o.Path != nil {
+			visit(o.Path.Root())
+		}
+	}
 	for _, k := range c.Conds {
 		k.Roots(visit)
 	}
 }
 
-// Operators counts what DynamoDB counts against its limit of 300 for one expression.
+// Operators returns how many operators c has. DynamoDB takes at most 300 in one expression.
 func (c Cond) Operators() int {
 	n := 1
 	switch c.Op {
@@ -83,10 +134,33 @@ func (c Cond) Operators() int {
 	case And, Or:
 		n = len(c.Conds) - 1
 	case In:
-		n = len(c.Values)
+		n = max(len(c.Values), len(c.Operands)-1)
+	}
+	for _, o := range c.Operands {
+		if o.Size {
+			n++
+		}
 	}
 	for _, k := range c.Conds {
 		n += k.Operators()
 	}
 	return n
+}
+
+// DatabaseOnly names the first operator in c that only DynamoDB can be asked to evaluate, "" where Holds decides as it does.
+// What size counts in a text is not documented, nor how absent operands compare. There Holds does what DynamoDB Local does,
+// which is good enough for messages; nothing may be decided by it.
+func (c Cond) DatabaseOnly() string {
+	switch {
+	case slices.ContainsFunc(c.Operands, func(o Operand) bool { return o.Size }):
+		return "size"
+	case c.Operands != nil:
+		return string(c.Op) + " between attributes"
+	}
+	for _, k := range c.Conds {
+		if op := k.DatabaseOnly(); op != "" {
+			return op
+		}
+	}
+	return ""
 }

@@ -3,14 +3,16 @@ package expr
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/item"
 )
 
-// Holds evaluates c on an item as DynamoDB would; a nil item has no attributes.
+// Holds evaluates c on it as DynamoDB would; see [Cond.DatabaseOnly] for the exceptions. A nil item has no attributes.
 func (c Cond) Holds(it item.Item) bool {
 	switch c.Op {
 	case None:
@@ -21,6 +23,9 @@ func (c Cond) Holds(it item.Item) bool {
 		return slices.ContainsFunc(c.Conds, func(k Cond) bool { return k.Holds(it) })
 	case Not:
 		return !c.Conds[0].Holds(it)
+	}
+	if c.Operands != nil {
+		return c.compareOperands(it)
 	}
 	av, there := c.Path.Lookup(it)
 	switch {
@@ -36,7 +41,54 @@ func (c Cond) Holds(it item.Item) bool {
 	return c.compare(av)
 }
 
-// compare evaluates a comparison on the attribute that is there.
+// compareOperands evaluates a comparison of operands, any of which may be absent.
+func (c Cond) compareOperands(it item.Item) bool {
+	first := c.Operands[0].in(it)
+	var others []types.AttributeValue
+	for _, o := range c.Operands[1:] {
+		if v := o.in(it); v != nil {
+			others = append(others, v)
+		}
+	}
+	whole := first != nil && (len(others) == len(c.Operands)-1 || c.Op == In)
+	if c.Op == Ne {
+		return !whole || !item.Equal(first, others[0])
+	}
+	return whole && Cond{Op: c.Op, Values: others}.compare(first)
+}
+
+// in returns the value of o on an item, nil where it is absent.
+func (o Operand) in(it item.Item) types.AttributeValue {
+	if o.Path == nil {
+		return o.Value
+	}
+	av, _ := o.Path.Lookup(it)
+	if !o.Size {
+		return av
+	}
+	n := 0
+	switch v := av.(type) {
+	case *types.AttributeValueMemberS:
+		n = len(utf16.Encode([]rune(v.Value)))
+	case *types.AttributeValueMemberB:
+		n = len(v.Value)
+	case *types.AttributeValueMemberSS:
+		n = len(v.Value)
+	case *types.AttributeValueMemberNS:
+		n = len(v.Value)
+	case *types.AttributeValueMemberBS:
+		n = len(v.Value)
+	case *types.AttributeValueMemberL:
+		n = len(v.Value)
+	case *types.AttributeValueMemberM:
+		n = len(v.Value)
+	default:
+		return nil
+	}
+	return item.N(strconv.Itoa(n))
+}
+
+// compare evaluates a comparison of av, which is not nil.
 func (c Cond) compare(av types.AttributeValue) bool {
 	switch c.Op {
 	case Eq, In:
@@ -81,7 +133,7 @@ func beginsWith(av, prefix types.AttributeValue) bool {
 	return false
 }
 
-// contains looks for a part of a text or binary, or for an element of a set or list.
+// contains reports whether e is a part of a text or binary, or an element of a set or list.
 func contains(av, e types.AttributeValue) bool {
 	among := func(elements []types.AttributeValue) bool {
 		return slices.ContainsFunc(elements, func(x types.AttributeValue) bool { return item.Equal(x, e) })
@@ -107,7 +159,35 @@ func contains(av, e types.AttributeValue) bool {
 	return false
 }
 
-// TypeName is what attribute_type calls the type of av.
+// Compares orders two strings, numbers or binaries as DynamoDB does. ok is false for any other pair.
+func Compares(a, b types.AttributeValue) (order int, ok bool) {
+	switch x := a.(type) {
+	case *types.AttributeValueMemberS:
+		if y, ok := b.(*types.AttributeValueMemberS); ok {
+			return strings.Compare(x.Value, y.Value), true
+		}
+	case *types.AttributeValueMemberB:
+		if y, ok := b.(*types.AttributeValueMemberB); ok {
+			return bytes.Compare(x.Value, y.Value), true
+		}
+	case *types.AttributeValueMemberN:
+		if y, ok := b.(*types.AttributeValueMemberN); ok {
+			p, errP := item.ParseDecimal(x.Value)
+			q, errQ := item.ParseDecimal(y.Value)
+			if errP == nil && errQ == nil {
+				return p.Cmp(q), true
+			}
+		}
+	}
+	return 0, false
+}
+
+// IsType reports whether name is a type that attribute_type knows.
+func IsType(name string) bool {
+	return slices.Contains([]string{"S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"}, name)
+}
+
+// TypeName returns what attribute_type calls the type of av, "" for nil.
 func TypeName(av types.AttributeValue) string {
 	switch av.(type) {
 	case *types.AttributeValueMemberS:

@@ -1,6 +1,5 @@
-// Package expr is the form in which this module holds conditions and changes before they become DynamoDB expressions:
-// trees over attribute paths and encoded values. The same tree is rendered for a request, printed for a reader,
-// and, for changes, applied to an item that was read.
+// Package expr has conditions and changes as trees over attribute paths and encoded values. The same tree is rendered
+// for a request, printed for a reader, and evaluated on, or applied to, an item in memory.
 package expr
 
 import (
@@ -12,7 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 )
 
-// Step is one step of a path: an attribute or map key when Name is set, else a list index.
+// Step is one step of a path: an attribute or map key if Name is set, else a list index.
 type Step struct {
 	Name  string
 	Index int
@@ -21,7 +20,7 @@ type Step struct {
 // Path names an attribute, top-level or nested.
 type Path []Step
 
-// Attr is the path of a top-level attribute.
+// Attr returns the path of a top-level attribute.
 func Attr(name string) Path { return Path{{Name: name}} }
 
 // Child returns p extended by one step; p is not changed.
@@ -29,10 +28,10 @@ func (p Path) Child(s Step) Path {
 	return append(p[:len(p):len(p)], s)
 }
 
-// Root is the top-level attribute that p is in.
+// Root returns the name of the top-level attribute of p.
 func (p Path) Root() string { return p[0].Name }
 
-// String is the path as people write it: a.b[0], and a["x.y"] where a name is no plain word.
+// String returns the path for a reader, such as a.b[0]. Dots and brackets inside a name are not marked.
 func (p Path) String() string {
 	var b strings.Builder
 	for i, s := range p {
@@ -48,7 +47,7 @@ func (p Path) String() string {
 	return b.String()
 }
 
-// Overlaps reports that one path is the other or lies inside it, which DynamoDB refuses in one update.
+// Overlaps reports whether p and q are equal or one is inside the other. DynamoDB refuses both in one update.
 func (p Path) Overlaps(q Path) bool {
 	for i := range min(len(p), len(q)) {
 		if p[i] != q[i] {
@@ -58,8 +57,8 @@ func (p Path) Overlaps(q Path) bool {
 	return true
 }
 
-// Disagrees reports that the paths part at one step which is a name in one and a list index in the other, so that no
-// item can have both.
+// Disagrees reports whether the first step in which p and q differ is a name in one and a list index in the other. No item
+// can have both.
 func (p Path) Disagrees(q Path) bool {
 	for i := range min(len(p), len(q)) {
 		if p[i] != q[i] {
@@ -69,9 +68,9 @@ func (p Path) Disagrees(q Path) bool {
 	return false
 }
 
-// Lookup returns the value at p in it, and whether there is one.
-func (p Path) Lookup(it item.Item) (types.AttributeValue, bool) {
-	av, ok := it[p.Root()]
+// Lookup returns the value at p in it. ok is false if there is none.
+func (p Path) Lookup(it item.Item) (av types.AttributeValue, ok bool) {
+	av, ok = it[p.Root()]
 	for _, s := range p[1:] {
 		switch v := av.(type) {
 		case *types.AttributeValueMemberM:
@@ -91,10 +90,10 @@ func (p Path) Lookup(it item.Item) (types.AttributeValue, bool) {
 	return av, ok
 }
 
-// Parent is the path of what p lies in; p is nested.
+// Parent returns p without its last step. p must be nested.
 func (p Path) Parent() Path { return p[:len(p)-1] }
 
-// HasParent reports that p is top-level, or that what it lies in is a map or list in it, as p's last step needs.
+// HasParent reports whether it has the map or list that the last step of p leads into. It is true for a top-level p.
 func (p Path) HasParent(it item.Item) bool {
 	if len(p) == 1 {
 		return true

@@ -182,6 +182,48 @@ func comparison(t *rapid.T, it item.Item) expr.Cond {
 	return c
 }
 
+// comparisonOfOperands is one condition whose operands are attributes, sizes and values, in any place.
+func comparisonOfOperands(t *rapid.T, it item.Item) expr.Cond {
+	there := pathsIn(it)
+	operand := func() (o expr.Operand) {
+		kind := rapid.IntRange(0, 5).Draw(t, "operand")
+		switch {
+		case kind == 0:
+			return expr.Operand{Value: value(1).Draw(t, "value")}
+		case kind == 1:
+			return expr.Operand{Value: item.N(rapid.SampledFrom([]string{"0", "1", "2", "3", "4"}).Draw(t, "number"))}
+		case kind == 2 && len(there) > 0:
+			v, _ := rapid.SampledFrom(there).Draw(t, "stored").Lookup(it)
+			return expr.Operand{Value: v}
+		}
+		o = expr.Operand{Path: anyPath().Draw(t, "path"), Size: kind > 3}
+		if len(there) > 0 && rapid.IntRange(0, 3).Draw(t, "there") > 0 {
+			o.Path = rapid.SampledFrom(there).Draw(t, "path")
+		}
+		return o
+	}
+	op, n := rapid.SampledFrom(operators[:8]).Draw(t, "op"), 2
+	switch op {
+	case expr.Between:
+		n = 3
+	case expr.In:
+		n = rapid.IntRange(2, 4).Draw(t, "operands")
+	}
+	var all []expr.Operand
+	for range n {
+		all = append(all, operand())
+	}
+	return expr.CompareAll(op, all...)
+}
+
+// anyComparison is a comparison of either kind.
+func anyComparison(t *rapid.T, it item.Item) expr.Cond {
+	if rapid.IntRange(0, 2).Draw(t, "operands") == 0 {
+		return comparisonOfOperands(t, it)
+	}
+	return comparison(t, it)
+}
+
 // partsOf are the elements of a list or set.
 func partsOf(v av) (parts []av) {
 	switch v := v.(type) {
@@ -211,7 +253,7 @@ func condition(t *rapid.T, it item.Item, depth int) expr.Cond {
 	}
 	switch kind {
 	case 0:
-		return comparison(t, it)
+		return anyComparison(t, it)
 	case 1:
 		return expr.Negate(condition(t, it, depth-1))
 	}

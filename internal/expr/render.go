@@ -7,24 +7,27 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Renderer turns conditions and changes of one request into expression text. Every name and value is replaced by a
+// Renderer writes the conditions and changes of one request as expressions. Every name and value is replaced by a
 // placeholder, so reserved words and odd characters never matter.
 type Renderer struct {
 	names  map[string]string // attribute → placeholder
 	Names  map[string]string // placeholder → attribute, as DynamoDB wants it; nil when unused
 	Values map[string]types.AttributeValue
-	print  func(Path, types.AttributeValue) string // set: names and values are written out for a reader
-	show   func(Path) string                       // of paths, for that reader
+	print  func([]Path, types.AttributeValue) string // set: names and values are written out for a reader
+	show   func(Path) string                         // of paths, for that reader
 }
 
-// Printer returns a Renderer for people: names and values stand in the text. value renders one value of the attribute
-// at a path, path a path; either may hide what it is given.
-func Printer(path func(Path) string, value func(Path, types.AttributeValue) string) *Renderer {
+// Printer returns a Renderer for people: names and values stand in the text. path renders a path, value a value that is
+// compared with, or given to, the attributes at some paths; either may hide what it is given.
+func Printer(path func(Path) string, value func([]Path, types.AttributeValue) string) *Renderer {
 	return &Renderer{print: value, show: path}
 }
 
 // Cond returns c as a condition, filter or key condition expression, "" for the empty condition.
 func (r *Renderer) Cond(c Cond) string {
+	if c.Operands != nil {
+		return r.operands(c)
+	}
 	switch c.Op {
 	case None:
 		return ""
@@ -54,7 +57,36 @@ func (r *Renderer) Cond(c Cond) string {
 	return r.path(c.Path) + " " + string(c.Op) + " " + r.value(c.Path, c.Values[0])
 }
 
-// Update returns changes as an update expression, "" for none. Their order is kept within each clause.
+// operands is Cond for a comparison of operands.
+func (r *Renderer) operands(c Cond) string {
+	var about []Path
+	for _, o := range c.Operands {
+		if o.Path != nil {
+			about = append(about, o.Path)
+		}
+	}
+	all := make([]string, len(c.Operands))
+	for i, o := range c.Operands {
+		switch {
+		case o.Path == nil:
+			all[i] = r.valueOf(about, o.Value)
+		case o.Size:
+			all[i] = "size(" + r.path(o.Path) + ")"
+		default:
+			all[i] = r.path(o.Path)
+		}
+	}
+	switch first, others := all[0], all[1:]; c.Op {
+	case Between:
+		return first + " BETWEEN " + others[0] + " AND " + others[1]
+	case In:
+		return first + " IN (" + strings.Join(others, ", ") + ")"
+	default:
+		return first + " " + string(c.Op) + " " + others[0]
+	}
+}
+
+// Update returns changes as an update expression, "" for none. It keeps their order within each clause.
 func (r *Renderer) Update(changes []Change) string {
 	clauses := []struct {
 		word  string
@@ -144,7 +176,15 @@ func (r *Renderer) name(attribute string) string {
 
 func (r *Renderer) value(p Path, av types.AttributeValue) string {
 	if r.print != nil {
-		return r.print(p, av)
+		return r.valueOf([]Path{p}, av)
+	}
+	return r.valueOf(nil, av)
+}
+
+// valueOf is value for a value that stands beside several attributes, or none.
+func (r *Renderer) valueOf(about []Path, av types.AttributeValue) string {
+	if r.print != nil {
+		return r.print(about, av)
 	}
 	if r.Values == nil {
 		r.Values = map[string]types.AttributeValue{}

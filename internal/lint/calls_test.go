@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -206,6 +207,11 @@ var examples = map[string]func(t *testing.T, c calls) error{
 	"EDD-9133": func(t *testing.T, c calls) error {
 		_, err := c.view(t).Page(c.ctx, -1, 20)
 		return err
+	},
+	"EDD-9140": func(_ *testing.T, c calls) error {
+		k := employee{EmployeeID: "e-1"}
+		costly := entity.Where(expression.Name("salary").GreaterThan(expression.Name("displayName")))
+		return c.db.Transact(c.ctx, c.employees.Op().CheckExists(k, costly), c.employees.Op().CheckExists(k))
 	},
 	"EDD-9156": func(_ *testing.T, c calls) error {
 		hosts := entity.Must(entity.New[host](c.db))

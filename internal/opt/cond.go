@@ -14,12 +14,17 @@ type Target struct {
 	Inside  string  // path from there; it may begin with an index
 }
 
+// Where is the operator of a condition that was built with the SDK's expression package.
+const Where expr.Op = "Where"
+
 // Cond is a condition before it is checked against a schema: Values are Go values of the target's type.
 type Cond struct {
 	Op     expr.Op
 	Target Target
 	Values []any
 	Conds  []Cond
+	Built  expr.Cond // of Where, with its values encoded
+	Err    error     // why Where has none
 }
 
 // Change is an update's change before it is checked against a schema.

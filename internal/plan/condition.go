@@ -40,6 +40,9 @@ func Condition(s *schema.Schema, c opt.Cond) (expr.Cond, error) {
 
 // KeyCondition is Condition for a part of a key, which every item that is found has.
 func KeyCondition(s *schema.Schema, c opt.Cond) (expr.Cond, error) {
+	if c.Op == opt.Where {
+		return expr.Cond{}, input(s, CodeCondition, nil, "Where cannot be a condition on a key; give it inside Filter")
+	}
 	out, _, err := compile(s, c)
 	return out, err
 }
@@ -51,6 +54,9 @@ func compile(s *schema.Schema, c opt.Cond) (expr.Cond, *schema.Node, error) {
 		return expr.Cond{}, nil, input(s, CodeCondition, nil, "the zero Cond is not a condition")
 	case expr.And, expr.Or, expr.Not:
 		out, err := combination(s, c)
+		return out, nil, err
+	case opt.Where:
+		out, err := built(s, c)
 		return out, nil, err
 	}
 	n, err := Node(s, c.Target)
@@ -94,7 +100,7 @@ func comparison(s *schema.Schema, n *schema.Node, c opt.Cond) (out expr.Cond, er
 	if c.Op == expr.Between {
 		if order, ok := expr.Compares(out.Values[0], out.Values[1]); ok && order > 0 {
 			// DynamoDB refuses an empty range; it is a condition that never holds.
-			return expr.All(expr.Compare(expr.Exists, out.Path), expr.Compare(expr.NotExists, out.Path)), nil
+			return never(out.Path), nil
 		}
 	}
 	return out, nil

@@ -42,6 +42,7 @@ const (
 	CodeOrderByRange = "EDD-9115" // a history condition that is not on orderBy
 	CodeInvalid      = "EDD-9116" // a value that its own Validate method refused
 	CodeTimeline     = "EDD-9133" // an argument of a timeline's constructor, read or build
+	CodeInMemory     = "EDD-9140" // a condition that only DynamoDB evaluates, where one is evaluated in memory
 	CodeFullReplay   = "EDD-9150" // a read of one group of a timeline that would read its sources whole
 	CodeRefused      = "EDD-9130" // a value that Config.Validator refused
 	CodeBatch        = "EDD-9117" // a batch write of an entity that needs more than a batch can do

@@ -169,5 +169,5 @@ type Resolution struct {
 	Hints  []any   // with Replan: what the next plan has to know
 }
 
-// Skip resolves a failure by which what is stored decided that nothing is to be written.
-func Skip() Resolution { return Resolution{Result: &Result{Skipped: true}} }
+// Skipped resolves a failure by which what is stored decided that nothing is to be written.
+func Skipped() Resolution { return Resolution{Result: &Result{Skipped: true}} }

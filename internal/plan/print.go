@@ -117,7 +117,7 @@ func Broken(s *schema.Schema, c expr.Cond, it item.Item) string {
 		}
 	}
 	split(c)
-	return expr.Printer(printer{s}.path, func(expr.Path, types.AttributeValue) string { return "?" }).Cond(expr.All(failed...))
+	return expr.Printer(printer{s}.path, func([]expr.Path, types.AttributeValue) string { return "?" }).Cond(expr.All(failed...))
 }
 
 // printer writes values for a reader.
@@ -127,7 +127,7 @@ func (p printer) item(it, key item.Item) string {
 	var parts []string
 	for _, name := range sortedNames(it) {
 		if _, ok := key[name]; !ok {
-			parts = append(parts, name+"="+p.value(expr.Attr(name), it[name]))
+			parts = append(parts, name+"="+p.value([]expr.Path{expr.Attr(name)}, it[name]))
 		}
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
@@ -135,9 +135,11 @@ func (p printer) item(it, key item.Item) string {
 
 const hiddenValue = "<hidden>"
 
-func (p printer) value(path expr.Path, av types.AttributeValue) string {
-	if secret(p.s, path.Root()) || secretHalf(p.s, path.Root()) {
-		return hiddenValue
+func (p printer) value(about []expr.Path, av types.AttributeValue) string {
+	for _, path := range about {
+		if secret(p.s, path.Root()) || secretHalf(p.s, path.Root()) {
+			return hiddenValue
+		}
 	}
 	return ValueText(av)
 }
@@ -182,7 +184,7 @@ func KeyText(s *schema.Schema, key item.Item) string {
 			if !ok {
 				continue
 			}
-			parts = append(parts, name+"="+printer{s}.value(expr.Attr(name), av))
+			parts = append(parts, name+"="+printer{s}.value([]expr.Path{expr.Attr(name)}, av))
 		}
 	}
 	return strings.Join(parts, " ")

@@ -71,7 +71,7 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field opt.Target,
 			}},
 			Resolve: func(f []Failure) Resolution {
 				if live(s, f[0].Image, in.Now) {
-					return Skip()
+					return Skipped()
 				}
 				return Resolution{Err: ErrNotFound}
 			},

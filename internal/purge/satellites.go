@@ -65,7 +65,7 @@ func (p *Purge) removal(it item.Item) *plan.Op {
 					p.deleted.perhaps() // by us, or by another
 					return plan.Resolution{Result: &plan.Result{}}
 				}
-				return plan.Skip()
+				return plan.Skipped()
 			},
 			Done: func(plan.Returned) (plan.Result, error) {
 				p.deleted.add(1)

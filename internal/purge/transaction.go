@@ -82,7 +82,7 @@ func (p *Purge) step(in plan.Input, items []owned, current item.Item, last bool)
 		a.Table = p.Table
 		actions, resolutions = append(actions, a), append(resolutions, v)
 	}
-	changed, n := plan.Skip(), 0
+	changed, n := plan.Skipped(), 0
 	guard, pin := plan.Absent(p.Schema), expr.Cond{}
 	if current != nil {
 		var err error

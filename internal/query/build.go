@@ -279,14 +279,14 @@ func (b *builder) filters(list []opt.Cond) error {
 		if err != nil {
 			return err
 		}
-		var bad *schema.Attr
+		bad := ""
 		r.Roots(func(name string) {
 			if slices.Contains(names, name) {
-				bad = b.s.Attr(name)
+				bad = name
 			}
 		})
-		if bad != nil {
-			return b.fail(plan.CodeKeyFilter, bad, "DynamoDB does not filter by an attribute of the key; give the condition outside Filter")
+		if bad != "" { // a composed key has no field
+			return b.fail(plan.CodeKeyFilter, b.s.Attr(bad), "DynamoDB does not filter by an attribute of the key; give the condition outside Filter")
 		}
 		b.p.User = expr.All(b.p.User, r)
 	}

@@ -30,6 +30,9 @@ func Gather(parts []*Plan) (*Gathering, error) {
 		case p.Evaluate > 0 || p.Requests > 0:
 			return nil, p.apart(plan.CodeOption, "MaxEvaluated and MaxRequests are for a query alone; when several are gathered, Limit bounds each")
 		}
+		if err := plan.InMemory(p.Schema, p.User, "GetCollection"); err != nil {
+			return nil, err
+		}
 		if what := p.differs(first); what != "" {
 			return nil, p.apart(plan.CodeApart, "%s; queries are gathered that share table, index, partition, direction and consistency", what)
 		}

@@ -140,7 +140,7 @@ func (p *Plan) binding() string {
 	if p.Desc {
 		order = "desc"
 	}
-	key := expr.Printer(expr.Path.String, func(_ expr.Path, av types.AttributeValue) string { return plan.ValueText(av) }).Cond(p.Key)
+	key := expr.Printer(expr.Path.String, func(_ []expr.Path, av types.AttributeValue) string { return plan.ValueText(av) }).Cond(p.Key)
 	return strings.Join([]string{p.Verb, p.Table, p.Schema.Name, index, order, key}, "\x00")
 }
 
@@ -212,7 +212,7 @@ func (p *Plan) position(text string) (item.Item, error) {
 	for name, av := range fixed {
 		key[name] = av
 	}
-	if !expr.HoldsKey(p.Key, key) {
+	if !p.Key.Holds(key) {
 		return nil, &cursor.Error{Reason: cursor.Altered}
 	}
 	return key, nil

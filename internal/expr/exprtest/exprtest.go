@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -27,45 +29,78 @@ func Holds(c expr.Cond, it item.Item) bool {
 	case expr.Not:
 		return !Holds(c.Conds[0], it)
 	}
-	av := find(it, c.Path)
+	av, others := find(it, c.Path), c.Values
+	if c.Operands != nil {
+		av, others = operand(it, c.Operands[0]), nil
+		for _, o := range c.Operands[1:] {
+			others = append(others, operand(it, o))
+		}
+	}
 	switch c.Op {
 	case expr.Exists:
 		return av != nil
 	case expr.NotExists:
 		return av == nil
 	case expr.Ne:
-		return !equal(av, c.Values[0])
+		return !equal(av, others[0])
 	}
 	if av == nil {
 		return false
 	}
 	switch c.Op {
 	case expr.Eq, expr.In:
-		return slices.ContainsFunc(c.Values, func(v types.AttributeValue) bool { return equal(av, v) })
+		return slices.ContainsFunc(others, func(v types.AttributeValue) bool { return equal(av, v) })
 	case expr.Lt:
-		order, ok := compare(av, c.Values[0])
+		order, ok := compare(av, others[0])
 		return ok && order < 0
 	case expr.Le:
-		order, ok := compare(av, c.Values[0])
+		order, ok := compare(av, others[0])
 		return ok && order <= 0
 	case expr.Gt:
-		order, ok := compare(av, c.Values[0])
+		order, ok := compare(av, others[0])
 		return ok && order > 0
 	case expr.Ge:
-		order, ok := compare(av, c.Values[0])
+		order, ok := compare(av, others[0])
 		return ok && order >= 0
 	case expr.Between:
-		low, okLow := compare(av, c.Values[0])
-		high, okHigh := compare(av, c.Values[1])
+		low, okLow := compare(av, others[0])
+		high, okHigh := compare(av, others[1])
 		return okLow && okHigh && low >= 0 && high <= 0
 	case expr.BeginsWith:
-		return beginsWith(av, c.Values[0])
+		return beginsWith(av, others[0])
 	case expr.Contains:
-		return contains(av, c.Values[0])
+		return contains(av, others[0])
 	case expr.HasType:
-		return Type(av) == c.Values[0].(*types.AttributeValueMemberS).Value
+		return Type(av) == others[0].(*types.AttributeValueMemberS).Value
 	}
 	panic("no such operator: " + string(c.Op))
+}
+
+// operand is what o is on it, nil where it is absent. The size of a text is what DynamoDB Local counts: 16-bit units.
+func operand(it item.Item, o expr.Operand) types.AttributeValue {
+	if o.Path == nil {
+		return o.Value
+	}
+	av := find(it, o.Path)
+	if !o.Size {
+		return av
+	}
+	n := len(elements(av))
+	switch v := av.(type) {
+	case *types.AttributeValueMemberS:
+		for _, r := range v.Value {
+			n += utf16.RuneLen(r)
+		}
+	case *types.AttributeValueMemberB:
+		n = len(v.Value)
+	case *types.AttributeValueMemberM:
+		n = len(v.Value)
+	default:
+		if !slices.Contains([]string{"L", "SS", "NS", "BS"}, Type(av)) {
+			return nil
+		}
+	}
+	return item.N(strconv.Itoa(n))
 }
 
 // find walks a path by the rules for documents: names lead into maps, indexes into lists, anything else nowhere.
@@ -224,4 +259,53 @@ func contains(av, part types.AttributeValue) bool {
 // Same reports that two items have the same attributes with equal values.
 func Same(a, b item.Item) bool {
 	return equal(&types.AttributeValueMemberM{Value: a}, &types.AttributeValueMemberM{Value: b})
+}
+
+var typeNames = []string{"S", "N", "B", "BOOL", "NULL", "L", "M", "SS", "NS", "BS"}
+
+// Refused reports that DynamoDB refuses the operands of c, whatever item it is about.
+func Refused(c expr.Cond) bool {
+	if slices.ContainsFunc(c.Conds, Refused) {
+		return true
+	}
+	ordered := func(v types.AttributeValue) bool { return slices.Contains([]string{"S", "N", "B"}, Type(v)) }
+	if c.Operands != nil {
+		return refusedOperands(c, ordered)
+	}
+	switch c.Op {
+	case expr.Lt, expr.Le, expr.Gt, expr.Ge:
+		return !ordered(c.Values[0])
+	case expr.Between:
+		order, ok := compare(c.Values[0], c.Values[1])
+		return !ok || order > 0
+	case expr.BeginsWith:
+		return Type(c.Values[0]) != "S" && Type(c.Values[0]) != "B"
+	case expr.HasType:
+		s, ok := c.Values[0].(*types.AttributeValueMemberS)
+		return !ok || !slices.Contains(typeNames, s.Value)
+	}
+	return false
+}
+
+// refusedOperands is Refused for a comparison of operands.
+func refusedOperands(c expr.Cond, ordered func(types.AttributeValue) bool) bool {
+	first := c.Operands[0]
+	var bounds []types.AttributeValue
+	for i, o := range c.Operands {
+		switch {
+		case i > 0 && first.Path != nil && !first.Size && !o.Size && slices.Equal(first.Path, o.Path):
+			return true
+		case o.Path != nil || c.Op == expr.Eq || c.Op == expr.Ne || c.Op == expr.In:
+			continue
+		case !ordered(o.Value):
+			return true
+		case i > 0:
+			bounds = append(bounds, o.Value)
+		}
+	}
+	if len(bounds) < 2 {
+		return false
+	}
+	order, ok := compare(bounds[0], bounds[1])
+	return !ok || order > 0
 }

@@ -108,7 +108,7 @@ func TestApply_AgreesWithDynamoDB(t *testing.T) {
 		var api smithy.APIError
 		if errors.As(err, &api) {
 			require.Equal(t, "ValidationException", api.ErrorCode())
-			require.Error(t, applyErr, "DynamoDB refuses %s", expr.Printer(expr.Path.String, func(_ expr.Path, v av) string { return "…" }).Update(list))
+			require.Error(t, applyErr, "DynamoDB refuses %s", expr.Printer(expr.Path.String, func(_ []expr.Path, v av) string { return "…" }).Update(list))
 			return
 		}
 		require.NoError(t, err)
