@@ -24,7 +24,7 @@ func TestChange_OfAbsentAttributesBeginsAtNothing(t *testing.T) {
 	}
 }
 
-func TestChange_NestedWithoutItsParentNamesTheParentAndWritesNothing(t *testing.T) {
+func TestChange_NestedWithoutItsParentNamesTheParent(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t)
 	p := entity.Fields[Profile]()

@@ -18,7 +18,7 @@ func at(n int, f func(i int)) {
 	wg.Wait()
 }
 
-// W2: writers that read first never undo each other, and every half is that of the last writer's item.
+// Writers that read first never undo each other, and every half is that of the last writer's item.
 func TestConcurrent_ReadModifyPutsLoseNothing(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t, func(c *entity.Config) { c.MaxAttempts = 200 })

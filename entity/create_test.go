@@ -50,7 +50,7 @@ func TestCreate_IgnoresOwnedFieldsAndLeavesTheCallersStructAlone(t *testing.T) {
 	require.NotEqual(t, v.CreatedAt, got.CreatedAt)
 }
 
-// W4: a condition is joined to the guard; it never stands instead of it.
+// A condition is joined to the guard; it never stands instead of it.
 func TestCreate_IfNeverReplacesTheGuard(t *testing.T) {
 	t.Parallel()
 	l, s := open[Employee](t)

@@ -109,7 +109,7 @@ func TestCursor_KeyMustBeLongEnough(t *testing.T) {
 
 func TestCursor_OfKeysInAnyScript(t *testing.T) {
 	t.Parallel()
-	l, s := open[Task](t) // W35
+	l, s := open[Task](t)
 	var want []string
 	for _, id := range []string{"a/b+c", "\u0001", "日本", "🙂", "\u200b"} {
 		want = append(want, id)

@@ -45,7 +45,7 @@ func TestDelete_ErrorsCarryTheItemThatRefused(t *testing.T) {
 	require.False(t, ok, "there is no item to carry")
 }
 
-// W13: every condition counts, wherever it stands.
+// Every condition counts, wherever it stands.
 func TestDelete_AllConditionsMustHold(t *testing.T) {
 	t.Parallel()
 	l, s := open[Employee](t)

@@ -16,7 +16,7 @@ func profileHalf(team, rank string) string {
 	return `S"$app#v1#profile#` + team + "#000000000000000000" + rank + `"`
 }
 
-// W26: whatever changes, and on whichever route, a half is composed of the item as it is.
+// Whatever changes, and on whichever route, a half is composed of the item as it is.
 func TestIndexHalf_OfSeveralPartsFollowsEachOfThem(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t)

@@ -89,7 +89,7 @@ func TestInterop_NoWriteLeavesAHiddenAttribute(t *testing.T) {
 	require.NotContains(t, l.stored(t, staffKey("b")), "_w")
 }
 
-func TestInterop_ValuesThatWouldHaveToBeEscapedAreRefusedBeforeARequest(t *testing.T) {
+func TestInterop_ValuesThatNeedEscapingAreRefused(t *testing.T) {
 	t.Parallel()
 	l, s := open[Staff](t, shared)
 	f := entity.Fields[Staff]()
@@ -119,7 +119,7 @@ func TestInterop_ValuesThatWouldHaveToBeEscapedAreRefusedBeforeARequest(t *testi
 	require.NoError(t, err)
 }
 
-func TestInterop_QueriesDropWhatEffectDynamoDBStoresBesideTheItems(t *testing.T) {
+func TestInterop_QueriesLeaveOutTheSatellitesOfEffectDynamoDB(t *testing.T) {
 	t.Parallel()
 	l, s := open[Staff](t, shared)
 	f := entity.Fields[Staff]()

@@ -169,7 +169,7 @@ func TestKeyCase_TheStoredSpellingWorksWithEveryVerb(t *testing.T) {
 	})
 }
 
-func TestKeyCase_MissingItemsAreNotFoundAndNewOnesKeepTheirSpelling(t *testing.T) {
+func TestKeyCase_MissingItemsAreNotFoundAndNewOnesKeepTheirCase(t *testing.T) {
 	bothProfiles(t, func(t *testing.T, l *lab, s *entity.Store[Folder]) {
 		f := entity.Fields[Folder]()
 		_, err := s.Update(t.Context(), Folder{ID: "No", Path: "P", N: 1}, entity.Set(&f.Title, "x"))

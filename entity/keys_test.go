@@ -21,7 +21,7 @@ type Pair struct {
 	N int    `dynamodbav:"n,omitempty"`
 }
 
-// W27: no value imitates a separator, and letters keep their case.
+// No value imitates a separator, and letters keep their case.
 func TestKeys_DifferentValuesNeverMeet(t *testing.T) {
 	t.Parallel()
 	l, s := open[Pair](t)
@@ -79,7 +79,7 @@ type Tally struct {
 	U      uint8  `dynamodbav:"u"`
 }
 
-// W12: the struct that wrote an item finds it, in whatever zone its time is told.
+// The struct that wrote an item finds it, in whatever zone its time is told.
 func TestKeys_TimesAreOneInstantInEveryZone(t *testing.T) {
 	t.Parallel()
 	l, s := open[Moment](t)
@@ -137,7 +137,7 @@ func TestKeys_TimesAreInTheirOrder(t *testing.T) {
 	require.Equal(t, want[5:], times(entity.Gt(&f.At, want[4])))
 }
 
-// W32: texts of integers are ordered as the integers are.
+// Texts of integers are ordered as the integers are.
 func TestKeys_IntegersAreInTheirOrder(t *testing.T) {
 	t.Parallel()
 	_, s := open[Tally](t)

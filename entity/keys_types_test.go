@@ -79,7 +79,7 @@ type Epoch struct {
 	Note   string    `dynamodbav:"note,omitempty"`
 }
 
-// W12: what is stored as a number is found by the time that it stands for.
+// What is stored as a number is found by the time that it stands for.
 func TestKeys_TimesStoredAsNumbersAreFoundByTheirTime(t *testing.T) {
 	t.Parallel()
 	l, s := open[Epoch](t)

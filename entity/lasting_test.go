@@ -94,7 +94,7 @@ func TestQuery_AnEmptyNativeKeyMatchesNothingWithoutARequest(t *testing.T) {
 	require.Len(t, l.wire.Requests(), sent)
 }
 
-func TestLostAnswer_AnUpsertThatCouldNotSayWhetherItCreatedIsAmbiguous(t *testing.T) {
+func TestLostAnswer_AnUpsertThatMayHaveCreatedIsAmbiguous(t *testing.T) {
 	l, s := open[Lead](t)
 	_, err := s.Create(t.Context(), Lead{ID: "1"})
 	require.NoError(t, err)

@@ -205,18 +205,6 @@ func TestMultiAttributeIndex_FourAttributesASide(t *testing.T) {
 		require.Equal(t, field, in.Field)
 	}
 	require.Empty(t, l.sent())
-	type tooWide struct {
-		_                    entity.Key `name:"TooWide" pk:"id"`
-		_                    entity.GSI `name:"x" index:"x" pk:"id+a+b+c+d"`
-		ID                   string     `dynamodbav:"id"`
-		First, Second, Third string
-		A                    string `dynamodbav:"a"`
-		B                    string `dynamodbav:"b"`
-		C                    string `dynamodbav:"c"`
-		D                    string `dynamodbav:"d"`
-	}
-	var bad *entity.SchemaError
-	require.ErrorAs(t, declared[tooWide](t), &bad, "five are too many")
 }
 
 // A float can be a native key: what is stored, queried and paged is the number.

@@ -10,7 +10,7 @@ import (
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
-func TestTransactWithToken_TheSameCallIsAppliedOnceAndIsTheSameBytes(t *testing.T) {
+func TestTransactWithToken_TheSameCallIsAppliedOnce(t *testing.T) {
 	b := newBench(t, 0)
 	ctx, f := t.Context(), entity.Fields[Plain]()
 	_, err := b.other.Create(ctx, Plain{ID: "a", Count: 1})

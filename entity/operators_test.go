@@ -44,7 +44,7 @@ type Wide struct {
 	AA, BB, CC, DD, EE, FF, GG, HH, II, JJ int
 }
 
-func TestCondition_ThatIsTooLongBesideAGuardOfTheWholeItemIsRefusedByTheLibrary(t *testing.T) {
+func TestCondition_TooLongWithItsGuardIsRefused(t *testing.T) {
 	t.Parallel()
 	l, s := open[Wide](t)
 	_, err := s.Create(t.Context(), Wide{ID: "w"})

@@ -28,7 +28,7 @@ func orders(t *testing.T) (*lab, *entity.Store[Order]) {
 	return l, s
 }
 
-// W32: a native number is ordered as a number.
+// A native number is ordered as a number.
 func TestQuery_NativeNumbersAreOrderedAsNumbers(t *testing.T) {
 	t.Parallel()
 	l, s := orders(t)

@@ -65,7 +65,7 @@ func invoiceIDs(all []Invoice) (out []string) {
 	return out
 }
 
-// W20: a query sees the current items of its own entity, and nothing else that lies in its range.
+// A query sees the current items of its own entity, and nothing else that lies in its range.
 func TestQuery_SeesOnlyCurrentItemsOfItsEntity(t *testing.T) {
 	t.Parallel()
 	_, invoices, receipts := crowdedPartition(t)
@@ -107,7 +107,7 @@ func TestQuery_PagesSkipStrangersWithoutEmptyPages(t *testing.T) {
 	require.Equal(t, []string{"2"}, invoiceIDs(page.Items), "five strangers lie between the two")
 }
 
-// W33: a top-level Or stands beside the entity's own filter, not instead of it.
+// A top-level Or stands beside the entity's own filter, not instead of it.
 func TestQuery_OrInAFilterDoesNotLetOtherEntitiesIn(t *testing.T) {
 	t.Parallel()
 	_, invoices, _ := crowdedPartition(t)

@@ -45,7 +45,7 @@ func crowd() []Task {
 	return all
 }
 
-// W15: a part that is given is equal, not a beginning; a part of another partition is another.
+// A part that is given is equal, not a beginning; a part of another partition is another.
 func TestQuery_LeadingPartsAreEqual(t *testing.T) {
 	t.Parallel()
 	l, s := open[Task](t)

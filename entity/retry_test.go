@@ -327,7 +327,7 @@ func TestLostAnswer_ARewriteIsProvedByItsWriteID(t *testing.T) {
 	require.Equal(t, got, stored)
 }
 
-func TestLostAnswer_ARewriteOverwrittenMeanwhileIsAmbiguousAndNotRepeated(t *testing.T) {
+func TestLostAnswer_ARewriteOverwrittenMeanwhileIsAmbiguous(t *testing.T) {
 	b := newBench(t, 0)
 	ctx, f := t.Context(), entity.Fields[Plain]()
 	_, err := b.plain.Create(ctx, Plain{ID: "a", Team: "red", Rank: 1, Count: 1})
@@ -375,7 +375,7 @@ func TestCancel_WhileTheRequestIsUnderWayIsAmbiguous(t *testing.T) {
 	require.True(t, entity.IsAmbiguous(err))
 }
 
-func TestCancel_WhileWaitingToRepeatADefiniteRefusalIsNotAmbiguous(t *testing.T) {
+func TestCancel_BetweenRepetitionsOfARefusalIsNotAmbiguous(t *testing.T) {
 	b := newBench(t, 1000)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()

@@ -52,7 +52,7 @@ type Mandatory struct {
 	Flag   bool           `dynamodbav:"flag" entity:"required"`
 }
 
-func TestImmutable_EqualSetPassesAnotherValueIsErrConditionNamingIt(t *testing.T) {
+func TestImmutable_EqualValuePassesAnotherFails(t *testing.T) {
 	t.Parallel()
 	l, s := open[Employee](t)
 	e := entity.Fields[Employee]()

@@ -118,7 +118,7 @@ func TestOpen_ReportsEveryMistakeOfTableOptions(t *testing.T) {
 	}, schemaErrors(t, err))
 }
 
-func TestTableOptions_ThatDoNotFitTheDeclarationsAreToldBeforeAnyRequest(t *testing.T) {
+func TestTableOptions_ThatDoNotFitTheDeclarationsAreRefused(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, func(c *entity.Config) {
 		c.Tables = map[string]string{"logs": c.Table, "spare": c.Table + "-spare"}

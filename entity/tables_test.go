@@ -105,7 +105,7 @@ func TestCreateTables_NativeKeysAndLocalIndexes(t *testing.T) {
 	require.Equal(t, []string{"status HASH", "placed RANGE"}, keyText(got.GlobalSecondaryIndexes[0].KeySchema))
 }
 
-func TestCreateTables_SharedIndexIsMadeOnceAndHoldsWhatEachEntityNeeds(t *testing.T) {
+func TestCreateTables_SharedIndexIsMadeOnceForAllEntities(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	declare[Invoice](t, l.db)

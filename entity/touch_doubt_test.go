@@ -17,7 +17,7 @@ type guest struct {
 	Seen time.Time  `dynamodbav:"seen,omitempty"`
 }
 
-func TestTouch_WhoseAnswerWasLostBeforeAnotherWriteDoesNotSayThatItWasNotDue(t *testing.T) {
+func TestTouch_LostAnswerBeforeAnotherWriteIsAmbiguous(t *testing.T) {
 	t.Parallel()
 	l, s := open[guest](t)
 	beside := declare[guest](t, l.aside(t))

@@ -67,7 +67,7 @@ func TestUpdate_CostsOneRequest(t *testing.T) {
 	}
 }
 
-// W3: an update of nothing makes nothing.
+// An update of nothing makes nothing.
 func TestUpdate_OfAMissingKeyCreatesNoPhantom(t *testing.T) {
 	t.Parallel()
 	l, s := open[Employee](t)
@@ -139,7 +139,7 @@ func TestUpdate_KeepsAttributesThatTheModelDoesNotKnow(t *testing.T) {
 	require.Equal(t, `M{a.b=S"c"}`, l.stored(t, aliceKey)["legacy"])
 }
 
-// W31: numbers are decimals on every route.
+// Numbers are decimals on every route.
 func TestUpdate_AfterAReadBigNumbersKeepEveryDigit(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t)

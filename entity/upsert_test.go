@@ -9,7 +9,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// W5: an item that an upsert made is a whole one, and every read finds it.
+// An item that an upsert made is a whole one, and every read finds it.
 func TestUpsert_OfAnAbsentItemStoresWhatCreateStores(t *testing.T) {
 	t.Parallel()
 	made, s := open[Employee](t)
@@ -79,7 +79,7 @@ func TestUpsert_ValuesThatAreGivenReplaceStoredOnesEvenWhenZero(t *testing.T) {
 	require.Equal(t, Team{ID: "a", Name: "A", Size: 3, Quota: 0}, got, "quota is not omitempty: its zero is a value")
 }
 
-func TestUpsert_OwnedFieldsAreIgnoredAndTheCallersStructIsLeftAlone(t *testing.T) {
+func TestUpsert_OwnedFieldsAreIgnoredAndTheStructIsUnchanged(t *testing.T) {
 	t.Parallel()
 	_, s := open[Employee](t)
 	v := alice()

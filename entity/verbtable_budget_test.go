@@ -117,7 +117,7 @@ func TestVerbTable_FailuresCostOneRequestAndMistakesNone(t *testing.T) {
 }
 
 // Touch that is not due is told so by the request that would have written, and leaves the item as it was.
-func TestVerbTable_TouchThatIsNotDueCostsOneRequestAndWritesNothing(t *testing.T) {
+func TestVerbTable_TouchThatIsNotDueCostsOneRequest(t *testing.T) {
 	t.Parallel()
 	for name, open := range stages() {
 		t.Run(name, func(t *testing.T) {

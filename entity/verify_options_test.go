@@ -133,7 +133,7 @@ func (v *vault) UpdateContinuousBackups(_ context.Context, in *dynamodb.UpdateCo
 	return &dynamodb.UpdateContinuousBackupsOutput{}, nil
 }
 
-func TestCreateTables_EnablesPointInTimeRecoveryWhenTheTableIsReady(t *testing.T) {
+func TestCreateTables_EnablesRecoveryWhenTheTableIsReady(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.cfg.TableOptions = map[string]entity.TableOptions{"": {PointInTimeRecovery: true}}
@@ -175,7 +175,7 @@ func TestCreateTables_EnablesPointInTimeRecoveryWhenTheTableIsReady(t *testing.T
 // narrow is a client with the calls of entity.Client and no others.
 type narrow struct{ entity.Client }
 
-func TestCreateTables_ClientWithoutBackupsIsRefusedBeforeAnyRequest(t *testing.T) {
+func TestCreateTables_ClientWithoutBackupsIsRefused(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.cfg.TableOptions = map[string]entity.TableOptions{"": {PointInTimeRecovery: true}}
@@ -196,7 +196,7 @@ func TestCreateTables_ClientWithoutBackupsIsRefusedBeforeAnyRequest(t *testing.T
 	require.NoError(t, db.CreateTables(t.Context()))
 }
 
-func TestCreateTables_DatabaseWithoutRecoveryMakesTheRestAndSaysSo(t *testing.T) {
+func TestCreateTables_DatabaseWithoutRecoveryMakesTheRest(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, func(c *entity.Config) {
 		c.Tables = map[string]string{"logs": c.Table + "-logs"}

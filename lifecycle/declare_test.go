@@ -2,80 +2,88 @@ package lifecycle_test
 
 import (
 	"errors"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/declaretest"
+	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/unique"
+	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// codes are the codes of the mistakes in T's declarations.
-func codes[T any](t *testing.T) []string {
-	t.Helper()
-	db, err := entity.Open(nil, entity.Config{Table: "app"})
-	require.NoError(t, err)
-	_, err = entity.New[T](db)
-	var all []string
-	var walk func(error)
-	walk = func(err error) {
-		var one *entity.SchemaError
-		if many, ok := err.(interface{ Unwrap() []error }); ok {
-			for _, e := range many.Unwrap() {
-				walk(e)
-			}
-		} else if errors.As(err, &one) {
-			all = append(all, one.Code)
-		}
-	}
-	walk(err)
-	return all
-}
-
-type policyAlone struct {
-	_  entity.Key           `name:"A" pk:"$#{id}" sk:"$"`
-	_  lifecycle.SoftDelete `unique:"reserve"`
-	ID string               `dynamodbav:"id"`
-}
-
-type oddPolicy struct {
-	_  entity.Key           `name:"A" pk:"$#{id}" sk:"$"`
-	_  lifecycle.SoftDelete `unique:"keep"`
-	ID string               `dynamodbav:"id"`
-}
-
-type twice struct {
-	_  entity.Key           `name:"A" pk:"$#{id}" sk:"$"`
-	_  lifecycle.SoftDelete `ttl:"1d"`
-	_  lifecycle.SoftDelete `ttl:"2d"`
-	ID string               `dynamodbav:"id"`
-}
-
-type noSortKey struct {
-	_  entity.Key `name:"A" pk:"$#{id}"`
-	_  lifecycle.SoftDelete
-	ID string `dynamodbav:"id"`
-}
-
-type zeroTTL struct {
-	_  entity.Key           `name:"A" pk:"$#{id}" sk:"$"`
-	_  lifecycle.SoftDelete `ttl:"0d"`
-	ID string               `dynamodbav:"id"`
-}
-
-type ownDeletedAt struct {
-	_         entity.Key `name:"A" pk:"$#{id}" sk:"$"`
-	_         lifecycle.SoftDelete
-	ID        string    `dynamodbav:"id"`
-	DeletedAt time.Time `dynamodbav:"deletedAt"`
-}
-
-func TestDeclare_MistakesHaveCodes(t *testing.T) {
+// "beside X" is a table that holds X already, "with ends" a database that expires items by that attribute; "after" and
+// "never" are options of the store.
+func TestDeclarations(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, []string{"EDD-9062", "EDD-9003"}, append(codes[policyAlone](t), codes[oddPolicy](t)[0]))
-	require.Equal(t, []string{"EDD-9003"}, codes[twice](t))
-	require.Equal(t, []string{"EDD-9038"}, codes[noSortKey](t))
-	require.Equal(t, []string{"EDD-9036"}, codes[zeroTTL](t))
-	require.Equal(t, []string{"EDD-9034"}, codes[ownDeletedAt](t))
+	types := declaretest.Types{
+		"entity.Key": reflect.TypeFor[entity.Key](), "entity.GSI": reflect.TypeFor[entity.GSI](), "time.Time": reflect.TypeFor[time.Time](),
+		"lifecycle.SoftDelete": reflect.TypeFor[lifecycle.SoftDelete](), "lifecycle.TTL": reflect.TypeFor[lifecycle.TTL](), "unique.Constraint": reflect.TypeFor[unique.Constraint](),
+		"versioned.Lock": reflect.TypeFor[versioned.Lock](), "versioned.Retain": reflect.TypeFor[versioned.Retain](), "timeseries.Events": reflect.TypeFor[timeseries.Events](),
+	}
+	declaretest.Run(t, "testdata/declarations/*.txt", types, func(t *testing.T, c declaretest.Case, where string) error {
+		table, o := &schema.Table{Name: "app"}, declaretest.Options
+		if rest, ends := strings.CutPrefix(where, "with ends "); ends {
+			o.TTL, where = "ends", rest
+		}
+		other, beside := strings.CutPrefix(where, "beside ")
+		after, limited := strings.CutPrefix(where, "after ")
+		switch {
+		case beside:
+			require.NoError(t, declaretest.Declare(table, c.Lookup(t, other), o))
+		case limited:
+			d, err := time.ParseDuration(after)
+			require.NoError(t, err)
+			o.After = &d
+		case where == "never":
+			o.Never = true
+		default:
+			require.Empty(t, where, "an unknown place")
+		}
+		return declaretest.Declare(table, c.Type, o)
+	})
+}
+
+func TestTTL_OptionsNeedATTLAndExcludeEachOther(t *testing.T) {
+	t.Parallel()
+	type plain struct {
+		_  entity.Key `name:"A" pk:"$#{id}" sk:"$"`
+		ID string     `dynamodbav:"id"`
+	}
+	type open struct {
+		_  entity.Key    `name:"A" pk:"$#{id}" sk:"$"`
+		_  lifecycle.TTL `attr:"ends"`
+		ID string        `dynamodbav:"id"`
+	}
+	for _, declare := range []func(*entity.DB) error{
+		func(db *entity.DB) error { _, err := entity.New[plain](db, lifecycle.After(time.Minute)); return err },
+		func(db *entity.DB) error { _, err := entity.New[plain](db, lifecycle.NoExpiry()); return err },
+		func(db *entity.DB) error {
+			_, err := entity.New[open](db, lifecycle.NoExpiry(), lifecycle.After(time.Minute))
+			return err
+		},
+	} {
+		db, err := entity.Open(nil, entity.Config{Table: "app"})
+		require.NoError(t, err)
+		require.Equal(t, "EDD-9108", codeOf(declare(db)))
+	}
+}
+
+// codeOf is the code of a mistake in a declaration or an argument, "" if there is none.
+func codeOf(err error) string {
+	var mistake *entity.SchemaError
+	var bad *entity.InputError
+	switch {
+	case errors.As(err, &mistake):
+		return mistake.Code
+	case errors.As(err, &bad):
+		return bad.Code
+	}
+	return ""
 }

@@ -310,7 +310,7 @@ type Note struct {
 
 // A comparable library leaves expired items visible and restorable, writes fractions of seconds, and never enables time to
 // live on the table.
-func TestDeleted_ExpiredCopiesAreGoneBeforeDynamoDBRemovesThem(t *testing.T) {
+func TestSoftDelete_CopiesExpireAtWholeSecondsAndAreThenGone(t *testing.T) {
 	t.Parallel()
 	h, s := open[Note](t)
 	deleted, err := lifecycle.Of(s)

@@ -144,7 +144,7 @@ func TestTTL_TablesExpireByTheDeclaredAttribute(t *testing.T) {
 
 // A Put that found an expired item and was about to replace it meets an item that another program has created meanwhile: it
 // replaces that one, as a Put over a live item does.
-func TestTTL_APutOverAnExpiredItemThatWasRenewedMeanwhileReplacesTheNewOne(t *testing.T) {
+func TestTTL_APutOverARenewedItemReplacesTheNewOne(t *testing.T) {
 	t.Parallel()
 	h, s := lapsed(t)
 	arrived, release := h.wire.Hold(func(r faults.Request) bool { return r.Operation == "PutItem" })

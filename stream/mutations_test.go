@@ -117,7 +117,7 @@ func TestMutations_OfANoteWithoutHistory(t *testing.T) {
 	})
 }
 
-func TestMutations_HardDeleteUnderRetainKeepsTheDeletedStateAsASnapshot(t *testing.T) {
+func TestMutations_HardDeleteUnderRetainKeepsASnapshot(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	s := store[Ledger](l)

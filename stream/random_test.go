@@ -241,7 +241,7 @@ func TestRandom_FoldingTheStreamOfTeamsGivesWhatAScanGives(t *testing.T) {
 	require.Equal(t, mutated, r.mutated)
 }
 
-func TestRandom_FoldingTheStreamOfASeriesGivesItsItemsAndItsHistory(t *testing.T) {
+func TestRandom_FoldingTheStreamOfASeriesGivesItsItems(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	s := entity.Must(timeseries.New[Reading](l.db))

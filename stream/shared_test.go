@@ -48,7 +48,7 @@ type Plate struct {
 	ID string `dynamodbav:"id"`
 }
 
-func TestShared_AVerbatimEntityAloneTakesWhatSaysThatItIsNothingElse(t *testing.T) {
+func TestShared_AVerbatimEntityTakesUnmarkedItems(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	plates, teams := store[Plate](l), store[Team](l)
@@ -64,7 +64,7 @@ func TestShared_AVerbatimEntityAloneTakesWhatSaysThatItIsNothingElse(t *testing.
 	require.Equal(t, 2, others)
 }
 
-func TestShared_AnItemThatBecomesTheEntitysIsCreatedAndOneThatCeasesToBeIsDeleted(t *testing.T) {
+func TestShared_AnItemThatChangesItsKindIsCreatedOrDeleted(t *testing.T) {
 	t.Parallel()
 	l := garage(t)
 	cars, bikes := store[Car](l), store[Bike](l)

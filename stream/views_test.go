@@ -45,14 +45,14 @@ func TestViews_OfAnEntityWithSatellites(t *testing.T) {
 	t.Parallel()
 	for view, want := range map[types.StreamViewType][]string{
 		types.StreamViewTypeNewAndOldImages: {
-			"created +", "updated - +", "moved -", "soft deleted +", "copy removed -", "restored +", "deleted -", "created +", "updated - +", "appended +", "deleted -", "event removed -",
+			"created +", "updated - +", "current removed -", "soft deleted +", "copy removed -", "restored +", "deleted -", "created +", "updated - +", "appended +", "deleted -", "event removed -",
 		},
 		types.StreamViewTypeNewImage: {
 			"created +", "updated +", "current removed", "soft deleted +", "copy removed", "restored +", "deleted", "created +", "updated +", "appended +", "deleted", "event removed",
 		},
 		// Without the new image a restored item looks like a new one.
 		types.StreamViewTypeOldImage: {
-			"? INSERT", "updated -", "moved -", "soft deleted", "copy removed -", "? INSERT", "deleted -", "created", "updated -", "appended", "deleted -", "event removed -",
+			"? INSERT", "updated -", "current removed -", "soft deleted", "copy removed -", "? INSERT", "deleted -", "created", "updated -", "appended", "deleted -", "event removed -",
 		},
 		types.StreamViewTypeKeysOnly: {
 			"? INSERT", "updated", "current removed", "soft deleted", "copy removed", "? INSERT", "deleted", "created", "updated", "appended", "deleted", "event removed",
@@ -125,7 +125,7 @@ func TestViews_OfVerbatimEntities(t *testing.T) {
 	}
 }
 
-func TestViews_AVerbatimEntityWithOthersInItsTableIsNotToldByItsKey(t *testing.T) {
+func TestViews_AVerbatimEntityIsNotRecognizedByItsKey(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.view = types.StreamViewTypeKeysOnly

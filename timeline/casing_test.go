@@ -21,7 +21,7 @@ type visit struct {
 }
 
 // Groups are what key functions make of events; that a database writes keys in lower case is no reason to mix them up.
-func TestRebuild_GroupsThatDifferInCaseAreDifferentWhateverTheCasingOfKeys(t *testing.T) {
+func TestRebuild_GroupsThatDifferInCaseAreDifferent(t *testing.T) {
 	t.Parallel()
 	pages := []string{"A", "a", "A#b", "a#B", "A b"}
 	for name, change := range map[string]func(*entity.Config){

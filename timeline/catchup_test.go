@@ -18,7 +18,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-func TestCatchUp_AfterAnEndAtAnyRequestMissesNothingAndDoublesNothing(t *testing.T) {
+func TestCatchUp_AfterAnEndAtAnyRequestIsExact(t *testing.T) {
 	t.Parallel()
 	for _, round := range testsize.Rounds(faults.Drop, faults.Lost) {
 		t.Run(round.String(), func(t *testing.T) {

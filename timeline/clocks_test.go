@@ -64,9 +64,9 @@ func TestCatchUp_RemembersEventsWithoutAGroup(t *testing.T) {
 	}
 }
 
-// TestResume_LeavesWhatWasWrittenIntoFinishedPartitionsMeanwhile cuts a build off after each note, writes into every partition, and
+// TestResume_LeavesWhatWasWrittenToFinishedPartitions cuts a build off after each note, writes into every partition, and
 // lets another one go on: no row may be made of a part of its partition.
-func TestResume_LeavesWhatWasWrittenIntoFinishedPartitionsMeanwhile(t *testing.T) {
+func TestResume_LeavesWhatWasWrittenToFinishedPartitions(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	for i := range 5 {

@@ -261,6 +261,6 @@ func TestRead_MistakesInOptionsComeBeforeAnyRequest(t *testing.T) {
 	_, _, err = v.Get(l.ctx, "")
 	refused("no group", err)
 	_, err = v.Rebuild(l.ctx)
-	assert.ErrorContains(t, err, "client", "without a client")
+	assert.ErrorIs(t, err, entity.ErrNoClient)
 	assert.False(t, errors.As(err, new(*entity.InputError)))
 }

@@ -32,7 +32,7 @@ func TestGroupsOfSeveralParts(t *testing.T) {
 		require.NoError(t, err)
 		keys = append(keys, r.Key)
 	}
-	assert.Equal(t, []place{{"a", false}, {"a\x01b", false}, {"b", false}, {"b", true}}, keys, "T7: rows have their key; T10: in its order")
+	assert.Equal(t, []place{{"a", false}, {"a\x01b", false}, {"b", false}, {"b", true}}, keys, "rows have their key; T10: in its order")
 	row, _, err := v.Get(l.ctx, place{"b", true})
 	require.NoError(t, err)
 	assert.Equal(t, []int{90}, row.State.Order)
@@ -41,7 +41,7 @@ func TestGroupsOfSeveralParts(t *testing.T) {
 	rebuild(l, all)
 	one, _, err := all.Get(l.ctx, struct{}{})
 	require.NoError(t, err)
-	assert.Equal(t, []int{10, 20, 30, 90}, one.State.Order, "T15: one group for everything")
+	assert.Equal(t, []int{10, 20, 30, 90}, one.State.Order, "one group for everything")
 }
 
 func TestAnEventWithoutGroupStopsUnlessItIsToBePassedOver(t *testing.T) {
@@ -171,7 +171,7 @@ func TestAHandlersErrorStopsTheBuildAndIsKept(t *testing.T) {
 				meta, err := v.Meta(l.ctx)
 				require.NoError(t, err)
 				assert.Equal(t, timeline.Failed, meta.RebuildStatus, what)
-				require.NotNil(t, meta.Failure, "T33")
+				require.NotNil(t, meta.Failure)
 				assert.Equal(t, timeline.Handling, meta.Failure.Stage)
 				assert.Equal(t, "reading.appended", meta.Failure.Event)
 				assert.Equal(t, wrong.Source, meta.Failure.Source)
@@ -210,7 +210,7 @@ func TestAnotherDefinitionsRowsAreNotServed(t *testing.T) {
 	v := view(l.connect(), l.sites(func(f *timeline.Projection[string, totals]) { f.Version = 2 }))
 	_, err := v.Page(l.ctx, 1, 10)
 	var stale *timeline.StaleError
-	require.ErrorAs(t, err, &stale, "T21")
+	require.ErrorAs(t, err, &stale)
 	require.ErrorIs(t, err, timeline.ErrRebuildRequired)
 	assert.Equal(t, timeline.StaleError{View: "sites", Have: old.Fingerprint(), Want: v.Fingerprint()}, *stale)
 	_, _, err = v.Get(l.ctx, "north")
@@ -227,7 +227,7 @@ func TestAnotherDefinitionsRowsAreNotServed(t *testing.T) {
 	assert.False(t, p.Authoritative())
 	_, err = v.Page(l.ctx, 1, 10, timeline.AllowStale(), timeline.RequireComplete())
 	require.ErrorIs(t, err, timeline.ErrIncomplete)
-	assert.Equal(t, 2, rows(l, v, timeline.AsOf(at(10)))["north"].State.Count, "T35: as of a moment it works while stale")
+	assert.Equal(t, 2, rows(l, v, timeline.AsOf(at(10)))["north"].State.Count, "as of a moment it works while stale")
 	rebuild(l, v)
 	assert.Equal(t, 2, rows(l, v)["north"].State.Count)
 	_, err = old.Page(l.ctx, 1, 10)
@@ -244,7 +244,7 @@ func TestEveryPageOfTheHistoryIsRead(t *testing.T) {
 	}
 	l.load(evs)
 	for _, v := range []*timeline.View[string, totals]{
-		view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Memory = 1 << 16 })), // T24, D8: spilled to files
+		view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Memory = 1 << 16 })), // spilled to files
 		view(l, l.devices()),
 	} {
 		want := 0
@@ -264,7 +264,7 @@ func TestEveryPageOfTheHistoryIsRead(t *testing.T) {
 			}
 			assert.Equal(t, 2500, all)
 		}
-		assert.Equal(t, rows(l, v, timeline.AsOf(at(3000))), rows(l, v), "T24")
+		assert.Equal(t, rows(l, v, timeline.AsOf(at(3000))), rows(l, v))
 	}
 }
 

@@ -90,7 +90,7 @@ func counted(s *totals, e timeline.Event[reading]) error {
 	return nil
 }
 
-func TestRebuild_OfATableHoldsLittleInMemoryAndCostsWhatExplainSays(t *testing.T) {
+func TestRebuild_OfATableKeepsToItsMemoryAndTheExplainedCost(t *testing.T) {
 	n := manyEvents(t)
 	var spent meter
 	observe := func(c *entity.Config) { c.Observe = spent.observe }

@@ -23,10 +23,10 @@ func TestTheStatusOfAViewFromItsBeginning(t *testing.T) {
 	p, err := v.Page(l.ctx, 1, 10)
 	require.NoError(t, err)
 	assert.Empty(t, p.Rows)
-	assert.False(t, p.Authoritative(), "T29")
+	assert.False(t, p.Authoritative())
 	assert.EqualValues(t, 1, p.Pages)
 	_, err = v.Page(l.ctx, 1, 10, timeline.RequireComplete())
-	require.ErrorIs(t, err, timeline.ErrIncomplete, "T29")
+	require.ErrorIs(t, err, timeline.ErrIncomplete)
 	_, _, err = v.Get(l.ctx, "d", timeline.RequireComplete())
 	require.ErrorIs(t, err, timeline.ErrIncomplete)
 	_, _, err = v.Get(l.ctx, "d")
@@ -53,13 +53,13 @@ func TestTheStatusOfAViewFromItsBeginning(t *testing.T) {
 	meta = rebuild(l, v, timeline.CheckpointEvery(1), timeline.Segments(2), timeline.OnProgress(func(m timeline.Meta) {
 		status = append(status, m.RebuildStatus)
 		if m.RebuildProgress != nil {
-			assert.GreaterOrEqual(t, *m.RebuildProgress, last, "T28: progress never falls")
+			assert.GreaterOrEqual(t, *m.RebuildProgress, last, "progress never falls")
 			last = *m.RebuildProgress
 		}
 		if m.RebuildStatus == timeline.InProgress {
-			assert.Less(t, last, 1.0, "T28: it is 1 when the rows are there")
+			assert.Less(t, last, 1.0, "it is 1 when the rows are there")
 			p, err := v.Page(l.ctx, 1, 10)
-			assert.NoError(t, err, "T30: rows of before are served")
+			assert.NoError(t, err, "rows of before are served")
 			assert.Equal(t, timeline.InProgress, p.Meta.RebuildStatus)
 			assert.True(t, p.Authoritative(), "these are complete, as of their time")
 			assert.Empty(t, p.Rows)
@@ -70,7 +70,7 @@ func TestTheStatusOfAViewFromItsBeginning(t *testing.T) {
 	assert.Equal(t, 1.0, last)
 	assert.True(t, meta.StartedAt.After(began) && meta.FinishedAt.After(meta.StartedAt) && !meta.Through.After(meta.StartedAt))
 	assert.EqualValues(t, 30, meta.Rows)
-	assert.Equal(t, timeline.Counters{Scanned: 60, Folded: 60}, meta.Counters, "T32")
+	assert.Equal(t, timeline.Counters{Scanned: 60, Folded: 60}, meta.Counters)
 	assert.True(t, meta.HistoryFloor.IsZero(), "nothing expires")
 }
 

@@ -135,7 +135,7 @@ func TestCatchUp_ThatFindsNothingFoldsNoRow(t *testing.T) {
 	}
 }
 
-func TestCatchUp_ThatFindsNothingFoldsNoRowOfAFeedThatDoesNotSayWhen(t *testing.T) {
+func TestCatchUp_WithoutEventsFoldsNoRowOfAFeedWithoutTimes(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	events := []event{happened("a", -3, "s"), happened("b", -2, "s")}

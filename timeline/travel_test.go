@@ -22,9 +22,9 @@ func TestAsOfCountsTheMomentItself(t *testing.T) {
 	past := func(t0 time.Time) []int { return rows(l, v, timeline.AsOf(t0))["north"].State.Order }
 	assert.Equal(t, []int{10}, past(at(2).Add(-1)))
 	assert.Equal(t, []int{10, 20}, past(at(2)))
-	assert.Equal(t, []int{10, 20}, past(at(2).In(time.FixedZone("", 3600))), "T37: whatever the zone")
-	assert.Equal(t, []int{10, 20, 30}, past(at(1e6)), "T37: the future is now")
-	assert.Empty(t, past(at(0)), "T37: before the first event")
+	assert.Equal(t, []int{10, 20}, past(at(2).In(time.FixedZone("", 3600))), "whatever the zone")
+	assert.Equal(t, []int{10, 20, 30}, past(at(1e6)), "the future is now")
+	assert.Empty(t, past(at(0)), "before the first event")
 	p, err := v.Page(l.ctx, 1, 10, timeline.AsOf(at(0)))
 	require.NoError(t, err)
 	assert.Empty(t, p.Rows)
@@ -56,7 +56,7 @@ func TestAsOfDoesNotReadStoredRows(t *testing.T) {
 	row, _, err := v.Get(l.ctx, "d-1", timeline.AsOf(at(2)))
 	require.NoError(t, err)
 	assert.Equal(t, want["d-1"], row)
-	assert.Equal(t, 1, l.sent.Count("Query"), "T40: one partition is read")
+	assert.Equal(t, 1, l.sent.Count("Query"), "one partition is read")
 	assert.Equal(t, 1, l.sent.Count("Scan"))
 	seen := 0
 	rebuild(l, v, timeline.OnProgress(func(m timeline.Meta) {
@@ -66,7 +66,7 @@ func TestAsOfDoesNotReadStoredRows(t *testing.T) {
 		}
 	}))
 	assert.Equal(t, 1, seen)
-	assert.Equal(t, want, rows(l, v), "T39: plain values")
+	assert.Equal(t, want, rows(l, v), "plain values")
 }
 
 func TestBeforeTheFloorIsAGap(t *testing.T) {
@@ -118,7 +118,7 @@ func TestBeforeTheFloorIsAGap(t *testing.T) {
 		require.ErrorIs(t, err, timeline.ErrIncomplete)
 	}
 	got := rows(l, v, timeline.AsOf(l.clock.Now()))["s"].State.Lines
-	assert.Equal(t, []string{"23 08:00"}, got, "D11: what has expired does not count, removed or not")
+	assert.Equal(t, []string{"23 08:00"}, got, "what has expired does not count, removed or not")
 	rebuild(l, v)
 	assert.Equal(t, got, rows(l, v)["s"].State.Lines)
 }

@@ -82,7 +82,7 @@ func TestAppend_DuplicateIsDecidedByAppendFieldsAlone(t *testing.T) {
 	require.Equal(t, timeseries.Duplicate, w.append(again).Reason)
 }
 
-func TestAppend_AnotherEventAtTheSameTimeIsACollisionAndNeverOverwrites(t *testing.T) {
+func TestAppend_AnotherEventAtTheSameTimeIsACollision(t *testing.T) {
 	t.Parallel()
 	for name, other := range map[string]Telemetry{
 		"other value":   tick(0, 3),
@@ -132,7 +132,7 @@ func TestAppend_LateEventIsRecordedWhereTheDeclarationSaysSo(t *testing.T) {
 	require.Equal(t, reading(10, 100), collision.Current)
 }
 
-func TestAppend_ConditionThatFailsOnANewerEventIsConditionFailedAndNotOlder(t *testing.T) {
+func TestAppend_FailedConditionOnANewerEventIsNotOlder(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	f := entity.Fields[Telemetry]()
@@ -159,7 +159,7 @@ func TestAppend_ConditionNeverReplacesTheOrder(t *testing.T) {
 		"the condition stands in parentheses")
 }
 
-func TestAppend_ConditionOnTheFirstEventFailsWithoutACurrentItem(t *testing.T) {
+func TestAppend_ConditionWithoutACurrentItemIsRefused(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	r := w.append(tick(0, 1), entity.If(entity.Exists(&entity.Fields[Telemetry]().AccountID)))
@@ -223,7 +223,7 @@ func TestExpiredEvent_StillMakesDuplicateAndCollision(t *testing.T) {
 	require.Equal(t, before, w.partition(devicePK))
 }
 
-func TestAmbiguous_ALateOrStoredEventIsDecidedWhateverBecameOfAnEarlierAttempt(t *testing.T) {
+func TestAmbiguous_ALateOrStoredEventIsCertainAfterALostAttempt(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1), tick(5, 1))

@@ -179,7 +179,7 @@ func facts(longest, latest int, must bool) *rapid.Generator[[]fact] {
 	return rapid.SliceOfN(one, 0, longest)
 }
 
-func TestAppendAll_AgreesWithTheModelOnRandomBatchesOverARandomState(t *testing.T) {
+func TestAppendAll_AgreesWithTheModelOnRandomBatches(t *testing.T) {
 	t.Parallel()
 	t.Run("drop", func(t *testing.T) { t.Parallel(); agree(t, asTelemetry) })
 	t.Run("record", func(t *testing.T) { t.Parallel(); agree(t, asMeter) })

@@ -31,7 +31,7 @@ func TestAppendAll_AppliesALargeShuffledBatchOfSeveralSeries(t *testing.T) {
 	require.Equal(t, Meter{MeterID: "m-2", Seq: 100, Value: 1000, Note: ptr("n")}, w.current(Meter{MeterID: "m-2"}), "the note is that of 99")
 }
 
-func TestAppendAll_SendsOneTransactionForEach99EventsAndOneReadForEachSeries(t *testing.T) {
+func TestAppendAll_SendsOneTransactionForEach99Events(t *testing.T) {
 	t.Parallel()
 	for n, transactions := range map[int]int{1: 1, 99: 1, 100: 2, 198: 2, 199: 3} {
 		w := open[Meter](t)
@@ -200,7 +200,7 @@ func TestAppendAll_EqualKeysOfDifferentSeriesAreNoDuplicates(t *testing.T) {
 	}
 }
 
-func TestAppendAll_EventsThatAreStoredAlreadyDropOutAndTheRestGoesThrough(t *testing.T) {
+func TestAppendAll_StoredEventsDropOutAndTheRestIsApplied(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(1, 1), tick(3, 3))
@@ -291,7 +291,7 @@ func TestAppendAll_AChunkThatIsOvertakenMeanwhileIsSplit(t *testing.T) {
 	require.Equal(t, reading(60, 60), w.current(reading(0, 0)))
 }
 
-func TestAppendAll_ALaterChunkThatFailsLeavesTheResultsOfTheEarlierOnes(t *testing.T) {
+func TestAppendAll_AFailedChunkLeavesTheResultsOfTheEarlierOnes(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t, attempts(2))
 	var evs []Telemetry
@@ -345,7 +345,7 @@ func TestAppendAll_OneBadEventStopsTheBatchBeforeAnyRequest(t *testing.T) {
 }
 
 // A caller that repeats what is undecided must not lose what was late: it was not dropped, but not recorded yet either.
-func TestAppendAll_LateEventsThatCouldNotBeRecordedAreUndecidedAndNotOlder(t *testing.T) {
+func TestAppendAll_LateEventsThatFailedAreUndecidedAndNotOlder(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func(faults.Request) faults.Fault{
 		"the chunk after failed":  from(3, faults.Throttle, transact), // 1: refused, 2: newer ones, 3: second chunk
@@ -374,7 +374,7 @@ func TestAppendAll_LateEventsThatCouldNotBeRecordedAreUndecidedAndNotOlder(t *te
 	}
 }
 
-func TestAppendAll_LateEventsOfAnItemThatIsGoneMeanwhileAreNotLost(t *testing.T) {
+func TestAppendAll_LateEventsOfAPurgedItemAreNotLost(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
 	w.seed(reading(50, 500))
@@ -400,7 +400,7 @@ func TestAppendAll_DuplicatesOfAnUndecidedEventAreUndecidedToo(t *testing.T) {
 	require.Equal(t, make([]timeseries.Result[Meter], 3), rs)
 }
 
-func TestAppendAll_AnEventEqualToWhatAnEarlierOneCollidedWithIsADuplicate(t *testing.T) {
+func TestAppendAll_AnEventEqualToACollidedOneIsADuplicate(t *testing.T) {
 	t.Parallel()
 	w := lag(t)
 	rs := w.appendAll([]Telemetry{tick(5, 6), tick(5, 5), tick(5, 5), tick(5, 7)})

@@ -17,7 +17,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-func TestConcurrent_OneOfManyEqualAppendsIsAppliedAndTheOthersAreDuplicates(t *testing.T) {
+func TestConcurrent_OneOfManyEqualAppendsIsApplied(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t, attempts(40))
 	results, errs := make([]timeseries.Result[Telemetry], 16), make([]error, 16)
@@ -68,7 +68,7 @@ func TestConcurrent_EqualBatchesAreAppliedOnce(t *testing.T) {
 }
 
 // The older event arrives first at the service, but its sender hears of it last.
-func TestConcurrent_OlderIsDecidedByTheServiceAndNotByTheClockOfTheSender(t *testing.T) {
+func TestConcurrent_OlderIsDecidedByTheServiceAndNotByAClock(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 0))
@@ -89,7 +89,7 @@ func TestConcurrent_OlderIsDecidedByTheServiceAndNotByTheClockOfTheSender(t *tes
 }
 
 // An item is taken away between the check and the put of an event that is being repaired.
-func TestConcurrent_ADuplicateWhoseEventGoesAwayMeanwhileIsPlannedAgain(t *testing.T) {
+func TestConcurrent_ADuplicateWhoseEventGoesAwayIsPlannedAgain(t *testing.T) {
 	t.Parallel()
 	for name, send := range map[string]func(w *lab[Telemetry]) timeseries.Result[Telemetry]{
 		"one":  func(w *lab[Telemetry]) timeseries.Result[Telemetry] { return w.append(tick(5, 5)) },

@@ -209,7 +209,7 @@ func TestReadBack_ShowsWhatOvertookTheEvent(t *testing.T) {
 	require.Equal(t, at(9), r.Current.Timestamp, "at or after the event")
 }
 
-func TestReadBack_ItemThatDoesNotFitTheStructIsADecodeErrorBesideTheOutcome(t *testing.T) {
+func TestReadBack_ItemThatDoesNotFitTheStructIsADecodeError(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))

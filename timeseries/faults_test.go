@@ -180,7 +180,7 @@ func TestFaults_OfOneRequestAreHealedAndNeverShow(t *testing.T) {
 	}
 }
 
-func TestFaults_WithoutRepetitionAreErrorsAndARepetitionByTheCallerFinishes(t *testing.T) {
+func TestFaults_AreErrorsAndARepetitionByTheCallerFinishes(t *testing.T) {
 	t.Parallel()
 	for name := range scenarios {
 		each(t, name, func(t *testing.T, sc scenario, n int, fault faults.Fault) bool {
@@ -270,7 +270,7 @@ func TestFaults_TooLargeAnEventIsRefusedBeforeAnyRequest(t *testing.T) {
 	require.Empty(t, w.sent.Requests())
 }
 
-func TestFaults_CurrentItemThatWouldGrowTooLargeIsAnErrorAndNotOlder(t *testing.T) {
+func TestFaults_CurrentItemThatWouldGrowTooLargeIsAnError(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))

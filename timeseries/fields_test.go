@@ -10,7 +10,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-func TestFields_NilPointerKeepsTheValueOnCurrentAndIsAbsentFromTheEvent(t *testing.T) {
+func TestFields_NilPointerKeepsTheCurrentValue(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))
@@ -96,7 +96,7 @@ func TestFields_ZeroOfNonPointersIsAlwaysWritten(t *testing.T) {
 	require.Zero(t, r.Current.Pair)
 }
 
-func TestFields_NilSliceMapAndPointerOfAnEmbeddedStructKeepTheirValues(t *testing.T) {
+func TestFields_NilSliceMapAndEmbeddedPointerKeepTheirValues(t *testing.T) {
 	t.Parallel()
 	w := open[Station](t)
 	full := Station{

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -141,69 +140,4 @@ func TestIndex_UpdateThatReadsDoesNotLoseAnAppendThatComesBetween(t *testing.T) 
 	require.Equal(t, "yard", cur.Zone)
 	require.Equal(t, "ann", cur.Owner)
 	require.Equal(t, 2, w.sent.Count("PutItem"), "the first one's guard was lost")
-}
-
-// composedCreation has an index key with created_at that is more than a copy of it, which an append cannot compose.
-type composedCreation struct {
-	_ entity.Key        `name:"Composed" pk:"$#{id}" sk:"$"`
-	_ entity.GSI        `name:"byOwner" index:"gsi1" pk:"$#{owner}" sk:"gsi1sk={createdAt}#{id}"`
-	_ timeseries.Events `orderBy:"n"`
-
-	ID        string    `dynamodbav:"id"`
-	N         int       `dynamodbav:"n"`
-	V         string    `dynamodbav:"v" entity:"append"`
-	Owner     string    `dynamodbav:"owner,omitempty"`
-	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at"`
-}
-
-// numberCreation copies a created_at that is stored as a number, which if_not_exists cannot turn into a text.
-type numberCreation struct {
-	_ entity.Key        `name:"Number" pk:"$#{id}" sk:"$"`
-	_ entity.GSI        `name:"byOwner" index:"gsi1" pk:"$#{owner}" sk:"gsi1sk={createdAt}"`
-	_ timeseries.Events `orderBy:"n"`
-
-	ID        string    `dynamodbav:"id"`
-	N         int       `dynamodbav:"n"`
-	V         string    `dynamodbav:"v" entity:"append"`
-	Owner     string    `dynamodbav:"owner,omitempty"`
-	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at,time=unix"`
-}
-
-func TestIndex_HalfThatAnAppendCannotComposeIsRefusedWhenTheStoreIsBuilt(t *testing.T) {
-	t.Parallel()
-	db, err := entity.Open(nil, entity.Config{Table: "app"})
-	require.NoError(t, err)
-	for name, build := range map[string]func() error{
-		"composed": func() error { _, err := timeseries.New[composedCreation](db); return err },
-		"number":   func() error { _, err := timeseries.New[numberCreation](db); return err },
-	} {
-		var refused *entity.SchemaError
-		if assert.ErrorAs(t, build(), &refused, name) {
-			assert.Equal(t, "EDD-9017", refused.Code, name)
-		}
-	}
-}
-
-type Zoned struct {
-	Zone string `dynamodbav:"zone" entity:"append"`
-}
-
-// zonedVote can lack its zone as a whole; every event has a kind.
-type zonedVote struct {
-	_    entity.Key        `name:"ZonedVote" pk:"$#{id}" sk:"$"`
-	_    entity.GSI        `name:"byZone" index:"gsi1" pk:"$#{zone}#{kind}" sk:"$#{id}"`
-	_    timeseries.Events `orderBy:"at"`
-	ID   string            `dynamodbav:"id"`
-	At   time.Time         `dynamodbav:"at"`
-	Kind string            `dynamodbav:"kind" entity:"append"`
-	*Zoned
-}
-
-func TestEvents_AFieldBehindAnEmbeddedPointerCanBeLeftOutOfAnEvent(t *testing.T) {
-	t.Parallel()
-	db := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
-	_, err := timeseries.New[zonedVote](db)
-	var mistake *entity.SchemaError
-	require.ErrorAs(t, err, &mistake)
-	require.Equal(t, "EDD-9017", mistake.Code)
 }

@@ -153,7 +153,7 @@ func TestInterop_ALostAnswerOfAnAppendIsAskedForAgain(t *testing.T) {
 	}
 }
 
-func TestInterop_OneOfManyEqualAppendsIsAppliedAndTheNewestIsCurrent(t *testing.T) {
+func TestInterop_OneOfManyEqualAppendsIsApplied(t *testing.T) {
 	t.Parallel()
 	w := open[Pulse](t, sharedTable, attempts(40))
 	const events, senders = 6, 3

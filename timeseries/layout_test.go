@@ -44,7 +44,7 @@ func TestLayout_CurrentAndEventByteForByte(t *testing.T) {
 	}, w.partition(devicePK))
 }
 
-func TestLayout_TTLIsTheWholeSecondsOfTheClockPlusTTLAndOnlyOnEvents(t *testing.T) {
+func TestLayout_TTLIsInWholeSecondsAndOnlyOnEvents(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))
@@ -95,7 +95,7 @@ func TestLayout_EventsHaveNoIndexKeysAndNoEnrichment(t *testing.T) {
 	}
 }
 
-func TestLayout_EveryAppendHasAWriteIDOfItsOwnSharedByCurrentAndEvent(t *testing.T) {
+func TestLayout_CurrentItemAndEventShareTheWriteID(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))

@@ -249,7 +249,7 @@ func TestOrderBy_StringTooLongForAKeyIsTooLargeBeforeAnyRequest(t *testing.T) {
 	require.True(t, w.append(entry(string(long[1:]), "x")).Applied)
 }
 
-func TestOrderBy_StoredOrderByOfAnotherTypeIsATypedErrorAndNotOlder(t *testing.T) {
+func TestOrderBy_StoredOrderByOfAnotherTypeIsATypedError(t *testing.T) {
 	t.Parallel()
 	for name, stored := range map[string]types.AttributeValue{
 		"number": avN("1"), "null": &types.AttributeValueMemberNULL{Value: true}, "binary": &types.AttributeValueMemberB{Value: []byte("2")},

@@ -43,7 +43,7 @@ func TestEnrichment_AttributesUnknownToTheStructSurviveAppends(t *testing.T) {
 	require.Equal(t, "S kept", w.partition(devicePK)[deviceSK]["future"])
 }
 
-func TestEnrichment_ByUpsertBeforeTheFirstAppendDoesNotBlockTheDevice(t *testing.T) {
+func TestEnrichment_ByUpsertBeforeTheFirstAppendBlocksNothing(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	enriched := device
@@ -77,7 +77,7 @@ func TestEnrichment_ByUpsertBeforeTheFirstBulkAppendToo(t *testing.T) {
 	require.Equal(t, "acct-1", rs[0].Current.AccountID)
 }
 
-func TestEnrichment_ConditionOnAnItemThatWasNeverAppendedToIsRefused(t *testing.T) {
+func TestEnrichment_ConditionOnAnItemWithoutEventsIsRefused(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	enriched := device
@@ -98,7 +98,7 @@ func TestEnrichment_ByUpdateNeedsAnItemAndLeavesNoPhantom(t *testing.T) {
 	require.True(t, w.append(tick(0, 1)).Applied)
 }
 
-func TestEnrichment_UpdateOfWhatAppendWritesIsAnErrorBeforeAnyRequest(t *testing.T) {
+func TestEnrichment_UpdateOfAnAppendFieldIsRefused(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))
@@ -142,7 +142,7 @@ func TestEnrichment_UpsertLeavesOutWhatAppendWrites(t *testing.T) {
 	require.True(t, w.append(tick(6, 2)).Applied, "the clock did not move")
 }
 
-func TestEnrichment_UpsertOfAForeignEventInATransactionLeavesItOutToo(t *testing.T) {
+func TestEnrichment_UpsertInATransactionLeavesEventFieldsOut(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	v := tick(9, 9)

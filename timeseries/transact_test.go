@@ -138,7 +138,7 @@ func TestTransact_AppendsOfDifferentSeriesGoTogether(t *testing.T) {
 	require.Len(t, w.history(Meter{MeterID: "b"}), 1)
 }
 
-func TestTransact_WritesOfOneSeriesThatDoNotMergeAreRefusedBeforeAnyRequest(t *testing.T) {
+func TestTransact_WritesOfOneSeriesThatDoNotMergeAreRefused(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	f := entity.Fields[Telemetry]()
@@ -190,7 +190,7 @@ func TestTransact_EnrichmentOpsOfASeries(t *testing.T) {
 	require.NoError(t, w.db.Transact(w.ctx, w.Op().CheckExists(device, entity.Eq(&f.AccountID, "a"))))
 }
 
-func TestTransact_ConflictsAreRepeatedAndLostAnswersAreNotAppliedTwice(t *testing.T) {
+func TestTransact_ConflictsAndLostAnswersAreNotAppliedTwice(t *testing.T) {
 	t.Parallel()
 	w, accounts := withAccounts(t)
 	for i, fault := range everyFault {

@@ -169,7 +169,7 @@ type ledger struct {
 	Version int64             `dynamodbav:"version" entity:"version"`
 }
 
-func TestModify_OfAnItemRecreatedWithTheSameVersionStartsOver(t *testing.T) {
+func TestModify_OfAnItemCreatedAgainStartsOver(t *testing.T) {
 	t.Parallel()
 	client, table := localdb.Test(t)
 	db, err := entity.Open(client, entity.Config{Table: table})

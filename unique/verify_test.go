@@ -276,7 +276,7 @@ func TestVerify_RefusesNoSegments(t *testing.T) {
 }
 
 // In a table that is shared with effect-dynamodb only the key distinguishes a snapshot or a copy from a current item.
-func TestVerify_InASharedTableSnapshotsAndCopiesAreNoOwnersOfOldValues(t *testing.T) {
+func TestVerify_InASharedTableOnlyCurrentItemsOwnValues(t *testing.T) {
 	t.Parallel()
 	type account struct {
 		_       entity.Key           `name:"Account" pk:"$#id_{id}" sk:"$"`

@@ -38,7 +38,7 @@ func pages(t *testing.T, cfg entity.Config) (*dynamodb.Client, string, *entity.S
 	return client, table, s, start
 }
 
-func TestAt_AMissingStateIsExpiredAndNotReplacedByAnOlderOne(t *testing.T) {
+func TestAt_AMissingStateIsErrVersionExpiredAndNotAnOlderOne(t *testing.T) {
 	t.Parallel()
 	client, table, s, start := pages(t, entity.Config{})
 	h := entity.Must(versioned.Of(s))

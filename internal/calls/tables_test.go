@@ -107,7 +107,7 @@ func TestCreateTables_AnotherProgramEnablesTimeToLiveAfterOurLook(t *testing.T) 
 	}
 }
 
-func TestCreateTables_AnotherProgramEnablesTimeToLiveOnAnotherAttribute(t *testing.T) {
+func TestCreateTables_TimeToLiveEnabledOnAnotherAttribute(t *testing.T) {
 	t.Parallel()
 	client, table := localdb.Test(t)
 	err := mortals(t, &meanwhile{Client: client, attr: "expires"}, table).CreateTables(t.Context())

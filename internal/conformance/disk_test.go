@@ -191,7 +191,7 @@ type binMillis struct {
 
 // deletedAt stands in the format of its field, in the key and in the attribute alike; copies that fall into one unit of
 // it move on by one unit each.
-func TestDisk_DeletedAtHasTheFormatOfItsFieldAndCollidingCopiesMoveOnByOneUnit(t *testing.T) {
+func TestDisk_DeletedAtHasTheFormatOfItsField(t *testing.T) {
 	t.Parallel()
 	at := dawn.Truncate(time.Second)
 	t.Run("seconds", func(t *testing.T) {

@@ -304,7 +304,7 @@ func TestHistory_RevertBringsTheContentBackAsANewVersion(t *testing.T) {
 }
 
 // A version that is not there is not an item that was deleted, even when a deleted copy lies beside the item.
-func TestHistory_RevertToAVersionThatIsNotThereSaysNothingOfADelete(t *testing.T) {
+func TestHistory_RevertToAMissingVersionSaysNothingOfADelete(t *testing.T) {
 	t.Parallel()
 	b := newBench[kept](t)
 	h := entity.Must(versioned.Of(b.s))

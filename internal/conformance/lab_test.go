@@ -1,7 +1,6 @@
 package conformance_test
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"strconv"

@@ -120,7 +120,7 @@ func TestMerge_OfTwoClaimsIsRefusedBeforeAnyWrite(t *testing.T) {
 	}
 }
 
-func TestMerge_CheckAndWriteOfOneItemAreOneActionWithBothConditions(t *testing.T) {
+func TestMerge_CheckAndWriteOfOneItemAreOneAction(t *testing.T) {
 	t.Parallel()
 	b := newBench[u1VRetainSFree](t)
 	type T = u1VRetainSFree
@@ -146,7 +146,7 @@ func TestMerge_CheckAndWriteOfOneItemAreOneActionWithBothConditions(t *testing.T
 	require.Equal(t, "N2", got.Name, "the delete went with the check that failed")
 }
 
-func TestTransact_OfMoreThanAHundredActionsIsRefusedBeforeAnyWrite(t *testing.T) {
+func TestTransact_OfMoreThanAHundredActionsIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench[u1VRetainSFree](t)
 	type T = u1VRetainSFree

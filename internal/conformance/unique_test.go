@@ -122,7 +122,7 @@ func TestUnique_ATimeToLiveEndsTheClaim(t *testing.T) {
 	require.Equal(t, map[string]string{"$ticket.request#r-1": "$ticket#b"}, l.owners(t))
 }
 
-func TestUnique_ReserveReplacesTheTimeToLiveAndRestoreStartsItAnew(t *testing.T) {
+func TestUnique_ReserveReplacesTheTimeToLiveUntilTheRestore(t *testing.T) {
 	t.Parallel()
 	l, s := open[Ticket](t)
 	bin := entity.Must(lifecycle.Of(s))

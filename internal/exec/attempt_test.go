@@ -156,7 +156,7 @@ func TestAttempt_SaysWhichBrokenConnectionsLeaveAWriteInDoubt(t *testing.T) {
 	}
 }
 
-func TestAttempt_ACancelledContextLeavesDoubtOnlyWhereARequestWasUnderWay(t *testing.T) {
+func TestAttempt_CancelIsAmbiguousOnlyDuringARequest(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	got, err := attempted(ctx, dynamo("http://"+peer(t, func(c *net.TCPConn) { _ = receive(c); cancel() })), 0)
@@ -223,7 +223,7 @@ func (c stale) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-func TestAttempt_AKeptConnectionThatIsClosedIsReplacedBeforeAnythingIsWritten(t *testing.T) {
+func TestAttempt_AClosedConnectionIsReplacedBeforeAWrite(t *testing.T) {
 	t.Parallel()
 	served := make(chan struct{}, 10)
 	target := peer(t, func(c *net.TCPConn) {

@@ -100,7 +100,7 @@ func (c *sometimes) PutItem(ctx context.Context, in *dynamodb.PutItemInput, f ..
 	return c.Client.PutItem(ctx, in, f...)
 }
 
-func TestHidden_WhatCannotFailOnAnAbsentItemIsHiddenAlsoByAClientThatHasShownItems(t *testing.T) {
+func TestHidden_AConditionThatHoldsForAbsentItemsMeansHidden(t *testing.T) {
 	some := &sometimes{}
 	s := newShop(t, func(c entity.Client) entity.Client { some.Client = c; return some })
 	s.create(Order{ID: "o"})

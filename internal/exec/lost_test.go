@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -247,7 +248,8 @@ func TestLost_AProofThatCannotBeReadLeavesBothCauses(t *testing.T) {
 	_, err := s.orders.Update(t.Context(), Order{ID: "o"}, entity.Set(&s.f.Note, "n"))
 	require.True(t, entity.IsAmbiguous(err))
 	require.ErrorIs(t, err, faults.ErrInjected)
-	require.ErrorContains(t, err, "ProvisionedThroughputExceeded")
+	var throttled *types.ProvisionedThroughputExceededException
+	require.ErrorAs(t, err, &throttled)
 	require.Equal(t, 1, s.sent("UpdateItem"))
 	require.Equal(t, 2, s.sent("GetItem"), "MaxAttempts")
 }
@@ -281,7 +283,7 @@ func TestLost_ARewriteIsSentAgainUnderWhatWasRead(t *testing.T) {
 	}
 }
 
-func TestLost_ARefusalOfARewriteIsCertainWhileTheItemIsAsItWasRead(t *testing.T) {
+func TestLost_ARefusedRewriteIsCertainWhileTheItemIsUnchanged(t *testing.T) {
 	s := newShop(t, nil)
 	s.create(Order{ID: "o", Count: 1, Status: "open"})
 	count := func(o *Order) error { o.Count++; return nil }

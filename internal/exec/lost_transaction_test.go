@@ -11,7 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-func TestLostTransaction_ARefusalAfterAnAttemptThatMayStillArriveIsAmbiguous(t *testing.T) {
+func TestLostTransaction_ARefusalAfterALostAttemptIsAmbiguous(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"Transact", "TransactWithToken"} {
 		t.Run(name, func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestLostTransaction_ARefusalAfterAnAttemptThatMayStillArriveIsAmbiguous(t *
 	}
 }
 
-func TestLostTransaction_ARefusalByWhatNeverComesBackIsCertainAndPlannedAnew(t *testing.T) {
+func TestLostTransaction_AConditionGoneForGoodIsPlannedAgain(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []faults.Fault{faults.Drop, faults.Late} {
 		t.Run(fault.String(), func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestLostTransaction_ARefusalByWhatNeverComesBackIsCertainAndPlannedAnew(t *
 	}
 }
 
-func TestLostTransaction_ARefusalByTheCallersConditionOnWhatWasReadIsCertain(t *testing.T) {
+func TestLostTransaction_TheCallersConditionOnAReadItemIsCertain(t *testing.T) {
 	s := newShop(t, nil)
 	f := entity.Fields[Kept]()
 	_, err := s.others.kept.Create(t.Context(), Kept{ID: "k", Name: "1"})

@@ -76,7 +76,7 @@ func TestReasons_AFailedConditionOnTheDecidingActionIsFinal(t *testing.T) {
 	require.Len(t, s.tokens, 1)
 }
 
-func TestReasons_AFailedConditionOnASecondaryActionBesideAConflictIsRepeated(t *testing.T) {
+func TestReasons_AFailedSecondaryActionBesideAConflictIsRepeated(t *testing.T) {
 	s := &script{errs: []error{cancelled(none, failed, conflict), cancelled(conflict, failed, none), cancelled(none, failed, throttle)}}
 	got, err := runner(s).send(t.Context(), stepOf(3, false), delivery{})
 	require.NoError(t, err)
@@ -85,7 +85,7 @@ func TestReasons_AFailedConditionOnASecondaryActionBesideAConflictIsRepeated(t *
 	require.Equal(t, s.tokens[0], s.tokens[3], "the same body keeps its token")
 }
 
-func TestReasons_AStepThatNeedsAllAnswersIsRepeatedWhileOneIsDisturbed(t *testing.T) {
+func TestReasons_AStepThatNeedsAllAnswersWaitsForThem(t *testing.T) {
 	s := &script{errs: []error{cancelled(failed, conflict), cancelled(failed, failed)}}
 	got, err := runner(s).send(t.Context(), stepOf(2, true), delivery{})
 	require.NoError(t, err)
@@ -192,7 +192,7 @@ func TestClassify_KnowsEveryThrottleOfTheSDK(t *testing.T) {
 	}
 }
 
-func TestTransaction_AConflictWithAnotherRegionIsRepeatedAndThenErrConflict(t *testing.T) {
+func TestTransaction_AConflictWithAnotherRegionIsRepeated(t *testing.T) {
 	other := &types.ReplicatedWriteConflictException{}
 	s := &script{errs: []error{other}}
 	_, err := runner(s).send(t.Context(), stepOf(2, false), delivery{})

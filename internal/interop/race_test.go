@@ -126,7 +126,7 @@ func TestRace_TwoUpdatesOfAnItemWithAHistoryBothCount(t *testing.T) {
 }
 
 // effect-dynamodb's put gives the item version 1 again, which it had when the update was planned.
-func TestRace_AVersionThatComesBackDoesNotPassForTheItemThatWasRead(t *testing.T) {
+func TestRace_AnEqualVersionOfAnotherLifeIsNotTheItemRead(t *testing.T) {
 	t.Parallel()
 	w, key, f := born(t), member{ID: "m"}, entity.Fields[member]()
 	err := w.overtake(t, func(ctx context.Context) error {

@@ -111,7 +111,7 @@ func TestSibling_WhatItsRestoreKeepsIsADeletedState(t *testing.T) {
 }
 
 // Its put has begun versions again at 1, beside the history of the life before.
-func TestSibling_AnItemWhoseVersionsBeganAgainCanBeWrittenAndDeleted(t *testing.T) {
+func TestSibling_AnItemWhoseVersionsBeganAgainCanBeWritten(t *testing.T) {
 	t.Parallel()
 	r := newReplay(t, "versioned-retain")
 	s := store[doc](t, r)

@@ -38,6 +38,7 @@ var internals = map[string][]string{
 		"internal/query", "internal/exec", "internal/cursor", "internal/plan", "internal/opt", "internal/item", "internal/schema",
 	},
 	"internal/expr/exprtest": {"internal/expr", "internal/item"},
+	"internal/declaretest":   {"internal/schema", "internal/key"},
 	"internal/exampletest":   nil,
 	"internal/testsize":      nil,
 	"internal/interop":       nil,
@@ -142,13 +143,13 @@ func TestImports_InternalPackagesHaveNoCircle(t *testing.T) {
 // testOnly may be imported by tests alone.
 var testOnly = []string{
 	"testing", "github.com/stretchr/testify", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/anishathalye/porcupine",
-	module + "/localdb", module + "/internal/expr/exprtest", module + "/internal/exampletest", module + "/internal/testsize",
+	module + "/localdb", module + "/internal/expr/exprtest", module + "/internal/exampletest", module + "/internal/testsize", module + "/internal/declaretest", "golang.org/x/tools",
 }
 
 func TestImports_TestPackagesStayInTests(t *testing.T) {
 	t.Parallel()
 	for _, s := range sources(t) {
-		if s.test || s.pkg == "localdb" || s.pkg == "internal/testsize" { // localdb.Test is for the tests of others
+		if s.test || s.pkg == "localdb" || s.pkg == "internal/testsize" || s.pkg == "internal/declaretest" { // they are for the tests of others
 			continue
 		}
 		tool := strings.HasPrefix(s.pkg, "examples/") || strings.HasPrefix(s.pkg, "localdb/cmd/")

@@ -9,7 +9,6 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/timeseries"
 )
 
 // quota is a feature of a package that entity knows nothing of: this one.
@@ -58,42 +57,6 @@ func TestFeature_ReachesItsOwnPackageThroughTheSchema(t *testing.T) {
 
 type otherPlan struct{}
 
-func TestFeature_TagIsAsStrictAsOurs(t *testing.T) {
-	t.Parallel()
-	const theQuota = "_ schema_test.quota"
-	type unknown struct {
-		_    entity.Key `name:"Wrong" pk:"$#{id}"`
-		_    quota      `attr:"used" windwo:"1h"`
-		ID   string     `dynamodbav:"id"`
-		Used int        `dynamodbav:"used"`
-	}
-	type missing struct {
-		_  entity.Key `name:"Wrong" pk:"$#{id}"`
-		_  quota      `window:"1h"`
-		ID string     `dynamodbav:"id"`
-	}
-	type empty struct {
-		_  entity.Key `name:"Wrong" pk:"$#{id}"`
-		_  quota      `attr:""`
-		ID string     `dynamodbav:"id"`
-	}
-	type zero struct {
-		_    entity.Key `name:"Wrong" pk:"$#{id}"`
-		_    quota      `attr:"used" window:"0s"`
-		ID   string     `dynamodbav:"id"`
-		Used int        `dynamodbav:"used"`
-	}
-	refused[unknown](t, "EDD-9003", theQuota)
-	refused[missing](t, "EDD-9003", theQuota)
-	refused[empty](t, "EDD-9003", theQuota)
-	refused[zero](t, "EDD-9036", theQuota)
-	type keyless struct {
-		_  quota
-		ID string `dynamodbav:"id"`
-	}
-	checkMistakes[keyless](t, alone[keyless](), mistake{"EDD-9030", ""}, mistake{"EDD-9003", theQuota})
-}
-
 // Stand-ins for features of later packages: what counts is the name that their compiled form gives.
 type (
 	retain     struct{}
@@ -111,75 +74,4 @@ func (retain) Declare(d *schema.Decl) {
 func (softDelete) Declare(d *schema.Decl) {
 	d.Keep(named{"lifecycle"})
 	d.Satellites(len("#deleted#2006-01-02T15:04:05.000000000Z"))
-}
-
-func TestFeature_SeriesIsNeitherVersionedNorSoftDeleted(t *testing.T) {
-	t.Parallel()
-	type versioned struct {
-		_  entity.Key        `name:"Wrong" pk:"$#{id}" sk:"$"`
-		_  timeseries.Events `orderBy:"at"`
-		_  retain
-		ID string    `dynamodbav:"id"`
-		At time.Time `dynamodbav:"at"`
-		A  int       `dynamodbav:"a" entity:"append"`
-	}
-	type versionedFirst struct {
-		_  retain
-		_  timeseries.Events `orderBy:"at"`
-		_  entity.Key        `name:"Wrong" pk:"$#{id}" sk:"$"`
-		ID string            `dynamodbav:"id"`
-		At time.Time         `dynamodbav:"at"`
-		A  int               `dynamodbav:"a" entity:"append"`
-	}
-	type deleted struct {
-		_  entity.Key        `name:"Wrong" pk:"$#{id}" sk:"$"`
-		_  timeseries.Events `orderBy:"at"`
-		_  softDelete
-		ID string    `dynamodbav:"id"`
-		At time.Time `dynamodbav:"at"`
-		A  int       `dynamodbav:"a" entity:"append"`
-	}
-	refused[versioned](t, "EDD-9012", theEvents)
-	refused[versionedFirst](t, "EDD-9012", theEvents)
-	refused[deleted](t, "EDD-9015", theEvents)
-
-	type metered struct {
-		_  entity.Key        `name:"Right" pk:"$#{id}" sk:"$"`
-		_  timeseries.Events `orderBy:"at"`
-		_  quota             `attr:"a"`
-		ID string            `dynamodbav:"id"`
-		At time.Time         `dynamodbav:"at"`
-		A  int               `dynamodbav:"a" entity:"append"`
-	}
-	type both struct {
-		_  entity.Key `name:"Right" pk:"$#{id}" sk:"$"`
-		_  retain
-		_  softDelete
-		ID string `dynamodbav:"id"`
-	}
-	accepted[metered](t)
-	accepted[both](t)
-}
-
-func TestFeature_SatellitesNeedASortKeyWithAPrefix(t *testing.T) {
-	t.Parallel()
-	type partitionOnly struct {
-		_  entity.Key `name:"Wrong" pk:"$#{id}"`
-		_  retain
-		ID string `dynamodbav:"id"`
-	}
-	type verbatim struct {
-		_  entity.Key `name:"Wrong" pk:"$#{id}" sk:"sk={at}"`
-		_  softDelete
-		ID string `dynamodbav:"id"`
-		At string `dynamodbav:"at"`
-	}
-	type right struct {
-		_  entity.Key `name:"Right" pk:"id" sk:"$"` // the partition key may be anything
-		_  retain
-		ID string `dynamodbav:"id"`
-	}
-	refused[partitionOnly](t, "EDD-9038", "")
-	refused[verbatim](t, "EDD-9038", "")
-	accepted[right](t)
 }

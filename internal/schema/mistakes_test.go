@@ -9,12 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/declaretest"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// The codes stand in these tests as text: a number that changed its meaning must fail a test. Most structs are compiled
-// by their reflect.Type, as entity.New does it, because an instance of Store for each would take the compiler a minute.
+// The codes stand in these tests as text: a number that changed its meaning must fail a test. Declarations of which
+// nothing but the mistakes counts stand in testdata/declarations.
 
 func open(t *testing.T) *entity.DB {
 	t.Helper()
@@ -23,34 +23,18 @@ func open(t *testing.T) *entity.DB {
 	return db
 }
 
-// options are those of a database with the default configuration.
-var options = schema.Options{Namespace: "app", NamespaceVersion: 1, PK: "pk", SK: "sk", TTL: "_ttl", Precision: key.Nano}
-
-// declare builds typ and adds it to table.
-func declare(table *schema.Table, typ reflect.Type) error {
-	s, err := schema.Build(typ, options)
-	if err != nil {
-		return err
-	}
-	return table.Add(s)
-}
+var options = declaretest.Options
 
 // alone builds T and adds it to a table of its own.
-func alone[T any]() error { return declare(&schema.Table{Name: "t"}, reflect.TypeFor[T]()) }
+func alone[T any]() error {
+	return declaretest.Declare(&schema.Table{Name: "t"}, reflect.TypeFor[T](), options)
+}
 
 // mistakes returns every *entity.SchemaError in err's tree.
 func mistakes(err error) []*entity.SchemaError {
-	if one, ok := err.(*entity.SchemaError); ok {
-		return []*entity.SchemaError{one}
-	}
-	var all []*entity.SchemaError
-	switch e := err.(type) {
-	case interface{ Unwrap() []error }:
-		for _, inner := range e.Unwrap() {
-			all = append(all, mistakes(inner)...)
-		}
-	case interface{ Unwrap() error }:
-		all = mistakes(e.Unwrap())
+	all, other := declaretest.Mistakes(err)
+	if other != nil {
+		return nil
 	}
 	return all
 }
@@ -87,15 +71,5 @@ func refused[T any](t *testing.T, code, field string) {
 	checkMistakes[T](t, alone[T](), mistake{code, field})
 }
 
-func accepted[T any](t *testing.T) {
-	t.Helper()
-	assert.NoError(t, alone[T]())
-}
-
-// theKey and friends are how a SchemaError names a declaration.
-const (
-	theKey    = "_ entity.Key"
-	theGSI    = "_ entity.GSI"
-	theLSI    = "_ entity.LSI"
-	theEvents = "_ timeseries.Events"
-)
+// theKey is how a SchemaError names that declaration.
+const theKey = "_ entity.Key"

@@ -169,7 +169,7 @@ func createMeetsDelete[T any](t *testing.T, k kind[T]) {
 }
 
 // What time to live has taken away does not stand in the way of a new life.
-func TestCreate_AfterTheCopyWasExpiredAndRemovedBeginsAboveTheHistory(t *testing.T) {
+func TestCreate_AfterTheCopyExpiredBeginsAboveTheHistory(t *testing.T) {
 	t.Parallel()
 	for name, gone := range map[string]func(item) bool{
 		"the copy":             func(it item) bool { return text(it, "_k") == "d" },

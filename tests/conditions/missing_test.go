@@ -7,8 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/lifecycle"
-	"github.com/dynastrata/dynastrata/timeseries"
 )
 
 // invoice must be in its index, and need not be in the other one.
@@ -59,47 +57,4 @@ func TestMissing_AnItemThatAnIndexWouldLeaveOutIsRefused(t *testing.T) {
 	got, err = s.Scan(entity.Filter(entity.Eq(&f.Mark, ""))).Collect(ctx)
 	require.NoError(t, err)
 	require.Len(t, got, 1, "an index without missing leaves items out, and an empty key of it is not stored")
-}
-
-func TestMissing_IsRefusedWhereItCannotBeKept(t *testing.T) {
-	t.Parallel()
-	type other struct {
-		_    entity.Key `name:"Other" pk:"$#{id}" sk:"$"`
-		_    entity.GSI `name:"byMark" index:"gsi2" pk:"mark" missing:"none"`
-		ID   string     `dynamodbav:"id"`
-		Mark string     `dynamodbav:"mark,omitempty"`
-	}
-	type series struct {
-		_       entity.Key        `name:"Series" pk:"$#{id}" sk:"$"`
-		_       entity.GSI        `name:"byAccount" index:"gsi1" pk:"$#{account}" sk:"$#{at}" missing:"error"`
-		_       timeseries.Events `orderBy:"at"`
-		ID      string            `dynamodbav:"id"`
-		At      time.Time         `dynamodbav:"at"`
-		V       int               `dynamodbav:"v" entity:"append"`
-		Account string            `dynamodbav:"account,omitempty"`
-	}
-	type buried struct {
-		_    entity.Key           `name:"Buried" pk:"$#{id}" sk:"$"`
-		_    entity.GSI           `name:"byEnd" index:"gsi1" pk:"$#{id}" sk:"$#{gone}" missing:"error"`
-		_    lifecycle.SoftDelete `ttl:"1d"`
-		ID   string               `dynamodbav:"id"`
-		Gone time.Time            `dynamodbav:"gone,omitempty" entity:"deleted_at"`
-	}
-	type expiring struct {
-		_    entity.Key    `name:"Expiring" pk:"$#{id}" sk:"$"`
-		_    entity.GSI    `name:"byEnd" index:"gsi1" pk:"$#{id}" sk:"gsi1sk={ends}" missing:"error"`
-		_    lifecycle.TTL `attr:"ends" after:"1d"`
-		ID   string        `dynamodbav:"id"`
-		Ends int64         `dynamodbav:"ends,omitempty"`
-	}
-	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
-	_, none := entity.New[other](db)
-	_, enrichment := timeseries.New[series](db)
-	_, deletedAt := entity.New[buried](db)
-	_, expiry := entity.New[expiring](db)
-	for i, err := range []error{none, enrichment, deletedAt, expiry} {
-		var mistake *entity.SchemaError
-		require.ErrorAs(t, err, &mistake, i)
-		require.Equal(t, []string{"EDD-9003", "EDD-9064", "EDD-9064", "EDD-9064"}[i], mistake.Code, mistake.Problem)
-	}
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // Elsewhere what is called a transaction writes at once, and stays when the function fails.
-func TestPeers_AFailedTransactionLeavesNothing(t *testing.T) {
+func TestTransact_AFailedTransactionLeavesNothing(t *testing.T) {
 	t.Parallel()
 	l, s := open[Team](t)
 	ops := []entity.Op{s.Op().Create(Team{ID: "a"}), s.Op().Put(Team{ID: "b"}), s.Op().Upsert(Team{ID: "c"}), s.Op().Update(Team{ID: "none"}, entity.Set(&entity.Fields[Team]().Name, "x"))}
@@ -31,7 +31,7 @@ func TestPeers_AFailedTransactionLeavesNothing(t *testing.T) {
 
 // Elsewhere a put in a transaction stores year 1 for created_at and sets as lists, and an update there leaves updated_at
 // and the version alone: the transactional route knows less than the plain one.
-func TestPeers_ATransactionStoresWhatThePlainVerbsStore(t *testing.T) {
+func TestTransact_StoresWhatThePlainVerbsStore(t *testing.T) {
 	t.Parallel()
 	type tagged struct {
 		_ entity.Key `name:"Tagged" pk:"$#{id}" sk:"$"`
@@ -65,7 +65,7 @@ func TestPeers_ATransactionStoresWhatThePlainVerbsStore(t *testing.T) {
 }
 
 // Elsewhere a cancelled transaction names its first operation, whichever failed.
-func TestPeers_TheOperationThatFailedIsTheOneNamed(t *testing.T) {
+func TestTransact_TheOperationThatFailedIsTheOneNamed(t *testing.T) {
 	t.Parallel()
 	l, s := open[Team](t)
 	_, err := s.Create(t.Context(), Team{ID: "there"})
@@ -88,7 +88,6 @@ func TestPeers_TheOperationThatFailedIsTheOneNamed(t *testing.T) {
 		var e *entity.Error
 		require.ErrorAs(t, te.Failed[0].Err, &e)
 		require.Equal(t, []string{"Create", "Team", `pk="$app#v1#team#there" sk="$app#v1#team"`}, []string{e.Verb, e.Entity, e.Key})
-		require.Contains(t, err.Error(), "op "+strconv.Itoa(bad)+": Create Team")
 	}
 	require.Len(t, l.everything(t), 1)
 }
@@ -130,7 +129,7 @@ func (r *reasonsFirst) Do(req *http.Request) (*http.Response, error) {
 }
 
 // Elsewhere a conflict is only retried when every operation conflicts; here it does not matter which one does.
-func TestPeers_AConflictOfAnyOperationIsRetriedUnderTheSameToken(t *testing.T) {
+func TestTransact_AConflictIsRetriedUnderTheSameToken(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	scripted := &reasonsFirst{next: l.raw.Options().HTTPClient, lists: [][]string{
@@ -157,7 +156,7 @@ func TestPeers_AConflictOfAnyOperationIsRetriedUnderTheSameToken(t *testing.T) {
 }
 
 // Elsewhere a transaction is capped at 25 operations, a quarter of what DynamoDB takes.
-func TestPeers_ATransactionHasRoomForAHundredOperations(t *testing.T) {
+func TestTransact_HasRoomForAHundredOperations(t *testing.T) {
 	t.Parallel()
 	l, s := open[Team](t)
 	var ops []entity.Op
@@ -170,7 +169,7 @@ func TestPeers_ATransactionHasRoomForAHundredOperations(t *testing.T) {
 }
 
 // Elsewhere a get in a transaction never fills its destination, or drops what is missing so that the others move up.
-func TestPeers_ReadsOfATransactionFillTheirOwnStructs(t *testing.T) {
+func TestTransactGet_FillsEachStructWithItsOwnItem(t *testing.T) {
 	t.Parallel()
 	l, s := open[Team](t)
 	for i := range 4 {
@@ -211,7 +210,7 @@ type Nested struct {
 }
 
 // Elsewhere embedded key structs fail in every transaction call, and structs embedded twice panic.
-func TestPeers_EmbeddedKeysAndRolesWorkInTransactions(t *testing.T) {
+func TestTransact_EmbeddedKeysAndRolesWork(t *testing.T) {
 	t.Parallel()
 	l, s := open[Nested](t)
 	f := entity.Fields[Nested]()
@@ -228,7 +227,7 @@ func TestPeers_EmbeddedKeysAndRolesWorkInTransactions(t *testing.T) {
 }
 
 // Elsewhere the names pk and sk are written into transactions, whatever the table's keys are called.
-func TestPeers_TransactionsUseTheTablesOwnKeyNames(t *testing.T) {
+func TestTransact_UsesTheTablesOwnKeyNames(t *testing.T) {
 	t.Parallel()
 	l, s := open[Team](t, func(c *entity.Config) { c.PK, c.SK = "hash key", "range-key" })
 	require.NoError(t, l.db.Transact(t.Context(), s.Op().Create(Team{ID: "a"}), s.Op().Put(Team{ID: "b"}), s.Op().CheckNotExists(Team{ID: "c"})))
@@ -239,7 +238,7 @@ func TestPeers_TransactionsUseTheTablesOwnKeyNames(t *testing.T) {
 }
 
 // Elsewhere a value that cannot be encoded is logged, and an empty operation joins the transaction.
-func TestPeers_AnOperationThatCannotBeEncodedFailsItsTransaction(t *testing.T) {
+func TestTransact_AnOperationThatCannotBeEncodedFailsIt(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t)
 	nan := Profile{ID: "bad"}

@@ -37,8 +37,8 @@ func beset(t *testing.T) (*lab, *entity.Store[Task]) {
 	return l, s
 }
 
-// W20: no read takes what is stored with an item for an item, and nothing beside it makes a read fail.
-func TestReadsSeeCurrentItemsOnly(t *testing.T) {
+// No read takes what is stored with an item for an item, and nothing beside it makes a read fail.
+func TestReads_SeeCurrentItemsOnly(t *testing.T) {
 	t.Parallel()
 	l, s := beset(t)
 	f := entity.Fields[Task]()
@@ -88,8 +88,8 @@ func TestReadsSeeCurrentItemsOnly(t *testing.T) {
 	require.Equal(t, []string{"a", "b"}, paged)
 }
 
-// W33: filters are joined with AND, each in its own parentheses and with placeholders of its own.
-func TestEveryFilterCountsAndNoneLetsStrangersIn(t *testing.T) {
+// Filters are joined with AND, each in its own parentheses and with placeholders of its own.
+func TestReads_EveryFilterCountsAndNoneLetsOtherItemsIn(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	s, twin := declare[Task](t, l.db), declare[Task](t, l.db, entity.Named("Twin"))
@@ -127,8 +127,8 @@ func TestEveryFilterCountsAndNoneLetsStrangersIn(t *testing.T) {
 	}
 }
 
-// W35: a cursor can be made of any key, and is taken by its own query only.
-func TestCursorsHoldAnyKeyAndAreBoundToTheirQuery(t *testing.T) {
+// A cursor can be made of any key, and is taken by its own query only.
+func TestReads_CursorsHoldAnyKeyAndAreBoundToTheirQuery(t *testing.T) {
 	t.Parallel()
 	_, s := open[Task](t)
 	for _, project := range []string{"プロジェクト", "p"} {

@@ -23,8 +23,8 @@ type Wired struct {
 	Note   string    `dynamodbav:"note,omitempty"`
 }
 
-// W12: whatever form a key part has on disk, the struct that wrote the item reads, changes, lists and deletes it.
-func TestTheStructThatWroteAnItemFindsItByEveryVerb(t *testing.T) {
+// Whatever form a key part has on disk, the struct that wrote the item reads, changes, lists and deletes it.
+func TestKeys_TheStructThatWroteAnItemFindsItByEveryVerb(t *testing.T) {
 	t.Parallel()
 	l, s := open[Wired](t)
 	f := entity.Fields[Wired]()
@@ -65,28 +65,8 @@ func TestTheStructThatWroteAnItemFindsItByEveryVerb(t *testing.T) {
 	require.Empty(t, l.everything(t))
 }
 
-// W12: a part whose stored form the codec or its own type decides cannot be composed from the Go value, and is refused.
-func TestPartsWithAnEncodingOfTheirOwnAreRefusedAtStartUp(t *testing.T) {
-	t.Parallel()
-	type asText struct {
-		_  entity.Key `name:"AsText" pk:"$#{id}"`
-		ID int        `dynamodbav:"id,string"`
-	}
-	type ownForm struct {
-		_  entity.Key `name:"OwnForm" pk:"$#{id}"`
-		ID money      `dynamodbav:"id"`
-	}
-	var bad *entity.SchemaError
-	_, err := entity.New[asText](paper(t))
-	require.ErrorAs(t, err, &bad)
-	require.Equal(t, "EDD-9037", bad.Code)
-	_, err = entity.New[ownForm](paper(t))
-	require.ErrorAs(t, err, &bad)
-	require.Equal(t, "EDD-9037", bad.Code)
-}
-
-// W15: a condition on an index compares what is stored, and a value does not match longer ones that begin with it.
-func TestConditionsOnAnIndexMatchWholeStoredParts(t *testing.T) {
+// A condition on an index compares what is stored, and a value does not match longer ones that begin with it.
+func TestKeys_ConditionsOnAnIndexMatchWholeStoredParts(t *testing.T) {
 	t.Parallel()
 	l, s := open[Employee](t)
 	f := entity.Fields[Employee]()

@@ -115,7 +115,7 @@ func shelfRoutes(t *testing.T, l *lab, s *entity.Store[Shelf]) map[string]func()
 
 // Elsewhere a set becomes a list and bytes a list of numbers, on some routes or on all; nested structs lose their tags and
 // their zero values.
-func TestPeers_SetsBytesAndNestedTagsAreTheSameOnEveryRoute(t *testing.T) {
+func TestValues_SetsBytesAndNestedTagsAreTheSameOnEveryRoute(t *testing.T) {
 	t.Parallel()
 	l, s := open[Shelf](t)
 	for name, write := range shelfRoutes(t, l, s) {
@@ -142,7 +142,7 @@ func TestPeers_SetsBytesAndNestedTagsAreTheSameOnEveryRoute(t *testing.T) {
 }
 
 // Elsewhere an update of a set stores a list, and the next ADD or DELETE fails for ever.
-func TestPeers_ASetThatWasUpdatedCanStillBeAddedTo(t *testing.T) {
+func TestValues_ASetThatWasUpdatedCanStillBeAddedTo(t *testing.T) {
 	t.Parallel()
 	l, s := open[Shelf](t)
 	f, key := entity.Fields[Shelf](), Shelf{ID: "a"}
@@ -186,7 +186,7 @@ type Small struct {
 }
 
 // Elsewhere a stored 300 is read into an int8 as 44.
-func TestPeers_ANumberThatDoesNotFitIsADecodeErrorAndNeverAnotherNumber(t *testing.T) {
+func TestValues_ANumberThatDoesNotFitIsADecodeError(t *testing.T) {
 	t.Parallel()
 	l, s := open[Small](t)
 	at := keys("pk", "$app#v1#small#a", "sk", "$app#v1#small")
@@ -231,7 +231,7 @@ func TestPeers_ANumberThatDoesNotFitIsADecodeErrorAndNeverAnotherNumber(t *testi
 }
 
 // Elsewhere times are stored in the zone of the process, with as many digits as they happen to have: they do not sort.
-func TestPeers_TimesAreStoredInUTCWithAFixedWidth(t *testing.T) {
+func TestValues_TimesAreStoredInUTCWithAFixedWidth(t *testing.T) {
 	t.Parallel()
 	ny := time.FixedZone("EST", -5*3600)
 	l, s := open[Employee](t, func(c *entity.Config) {
@@ -247,7 +247,7 @@ func TestPeers_TimesAreStoredInUTCWithAFixedWidth(t *testing.T) {
 }
 
 // Elsewhere an empty text is dropped, refused or removed depending on the call; inside lists it fails the request.
-func TestPeers_EmptyValuesFollowOneRule(t *testing.T) {
+func TestValues_EmptyOnesFollowOneRule(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t)
 	p, key := entity.Fields[Profile](), Profile{ID: "a"}
@@ -283,7 +283,7 @@ func TestPeers_EmptyValuesFollowOneRule(t *testing.T) {
 }
 
 // Elsewhere an empty set is stored as NULL, to which nothing can be added; with omitempty it is absent here.
-func TestPeers_AnEmptySetWithOmitemptyIsAbsentAndCanBeAddedTo(t *testing.T) {
+func TestValues_AnEmptySetWithOmitemptyIsAbsentAndCanBeAddedTo(t *testing.T) {
 	t.Parallel()
 	l, s := open[Shelf](t)
 	f, key := entity.Fields[Shelf](), Shelf{ID: "a"}
@@ -314,7 +314,7 @@ func TestPeers_AnEmptySetWithOmitemptyIsAbsentAndCanBeAddedTo(t *testing.T) {
 }
 
 // Elsewhere a nil time pointer panics.
-func TestPeers_NilTimePointersAreAbsentOrNull(t *testing.T) {
+func TestValues_NilTimePointersAreAbsentOrNull(t *testing.T) {
 	t.Parallel()
 	l, s := open[Shelf](t)
 	f, key := entity.Fields[Shelf](), Shelf{ID: "a"}
@@ -336,7 +336,7 @@ func TestPeers_NilTimePointersAreAbsentOrNull(t *testing.T) {
 }
 
 // Elsewhere a field of type any is written and cannot be read.
-func TestPeers_AFieldOfAnyTypeIsReadBack(t *testing.T) {
+func TestValues_AFieldOfTypeAnyIsReadBack(t *testing.T) {
 	t.Parallel()
 	_, s := open[Shelf](t)
 	for _, v := range []any{"text", 1.5, true, nil, []any{"x", 2.0}, map[string]any{"k": []any{false}}, []byte{1, 2}} {

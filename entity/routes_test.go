@@ -9,8 +9,8 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// W31: no route of no verb puts a number through a float: 38 digits come out as they went in.
-func TestNumbersKeepEveryDigitOnEveryRoute(t *testing.T) {
+// No route of no verb puts a number through a float: 38 digits come out as they went in.
+func TestRoutes_NumbersKeepEveryDigit(t *testing.T) {
 	t.Parallel()
 	const big, small = "12345678901234567890123456789012345678", "-0.00012345678901234567890123456789012345678"
 	l, s := open[Profile](t)
@@ -53,8 +53,8 @@ func TestNumbersKeepEveryDigitOnEveryRoute(t *testing.T) {
 	}
 }
 
-// W34: a change of a path inside an attribute is applied on every route, and never passed over in silence.
-func TestPathChangesAreAppliedOnEveryRoute(t *testing.T) {
+// A change of a path inside an attribute is applied on every route, and never passed over in silence.
+func TestRoutes_PathChangesAreApplied(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t)
 	p, key := entity.Fields[Profile](), Profile{ID: "a"}

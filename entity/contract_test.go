@@ -37,7 +37,7 @@ func nickname(to string) entity.UpdateOption {
 	return entity.Set(&entity.Fields[ContractUser]().Nickname, to)
 }
 
-func TestTableTheory_P0_1_CRUDBasic(t *testing.T) {
+func TestContract_CreateReadUpdateDelete(t *testing.T) {
 	t.Parallel()
 	_, s := open[ContractUser](t)
 	v := contractUser("1")
@@ -64,7 +64,7 @@ func TestTableTheory_P0_1_CRUDBasic(t *testing.T) {
 	require.ErrorIs(t, err, entity.ErrNotFound)
 }
 
-func TestTableTheory_P0_2_OmitEmpty(t *testing.T) {
+func TestContract_Omitempty(t *testing.T) {
 	t.Parallel()
 	l, s := open[ContractUser](t)
 	v := contractUser("2")
@@ -77,7 +77,7 @@ func TestTableTheory_P0_2_OmitEmpty(t *testing.T) {
 	}, l.stored(t, keys("PK", "USER#2", "SK", "PROFILE")), "nickname, tags and ttl are empty and absent")
 }
 
-func TestTableTheory_P0_3_LifecycleTimestamps(t *testing.T) {
+func TestContract_Timestamps(t *testing.T) {
 	t.Parallel()
 	l, s := open[ContractUser](t)
 	v := contractUser("3")
@@ -96,7 +96,7 @@ func TestTableTheory_P0_3_LifecycleTimestamps(t *testing.T) {
 	require.EqualValues(t, 2, second.Version)
 }
 
-func TestTableTheory_P0_4_OptimisticLock(t *testing.T) {
+func TestContract_OptimisticLock(t *testing.T) {
 	t.Parallel()
 	_, s := open[ContractUser](t)
 	v := contractUser("4")
@@ -116,7 +116,7 @@ func TestTableTheory_P0_4_OptimisticLock(t *testing.T) {
 	require.EqualValues(t, 2, got.Version)
 }
 
-func TestTableTheory_P0_5_TTL(t *testing.T) {
+func TestContract_TimeToLive(t *testing.T) {
 	t.Parallel()
 	l, s := open[ContractUser](t)
 	v := contractUser("5")
@@ -131,7 +131,7 @@ func TestTableTheory_P0_5_TTL(t *testing.T) {
 
 // What P0-3 leaves open: both times are one at creation, the update's is later and not only another, the format is exact
 // and UTC, and the struct that comes back is what is stored.
-func TestTableTheory_Gap_TimesAreOneExactAndReturned(t *testing.T) {
+func TestContract_TimesAreOneExactAndReturned(t *testing.T) {
 	t.Parallel()
 	zone := time.FixedZone("", 3*3600)
 	at := time.Date(2024, 1, 2, 3, 4, 5, 120000000, zone)
@@ -152,7 +152,7 @@ func TestTableTheory_Gap_TimesAreOneExactAndReturned(t *testing.T) {
 }
 
 // The lifecycle of each write path: created_at is kept, updated_at moves to the one clock's time, the version goes up.
-func TestTableTheory_Gap_EveryPathKeepsTheLifecycle(t *testing.T) {
+func TestContract_EveryPathKeepsTheTimestamps(t *testing.T) {
 	t.Parallel()
 	l, s := open[ContractUser](t)
 	key := contractUser("1")
@@ -184,7 +184,7 @@ func TestTableTheory_Gap_EveryPathKeepsTheLifecycle(t *testing.T) {
 }
 
 // A delete under a version, and one without.
-func TestTableTheory_Gap_DeleteUnderAVersion(t *testing.T) {
+func TestContract_DeleteUnderAVersion(t *testing.T) {
 	t.Parallel()
 	_, s := open[ContractUser](t)
 	_, err := s.Create(t.Context(), contractUser("1"))
@@ -198,7 +198,7 @@ func TestTableTheory_Gap_DeleteUnderAVersion(t *testing.T) {
 }
 
 // An empty set without omitempty is NULL.
-func TestTableTheory_Gap_EmptySetWithoutOmitemptyIsNull(t *testing.T) {
+func TestContract_EmptySetWithoutOmitemptyIsNull(t *testing.T) {
 	t.Parallel()
 	type sets struct {
 		_    entity.Key `name:"Sets" pk:"PK" sk:"SK"`
@@ -215,7 +215,7 @@ func TestTableTheory_Gap_EmptySetWithoutOmitemptyIsNull(t *testing.T) {
 }
 
 // Attributes with the names of reserved words are attributes like any other, keys included.
-func TestTableTheory_Gap_ReservedWords(t *testing.T) {
+func TestContract_ReservedWords(t *testing.T) {
 	t.Parallel()
 	type reserved struct {
 		_       entity.Key `name:"Reserved" pk:"hash" sk:"range"`
@@ -243,7 +243,7 @@ func TestTableTheory_Gap_ReservedWords(t *testing.T) {
 }
 
 // Filters with a cursor, an or-group with a projection, and a scan in two segments.
-func TestTableTheory_Gap_FilterCursorProjectionSegments(t *testing.T) {
+func TestContract_FilterCursorProjectionSegments(t *testing.T) {
 	t.Parallel()
 	type tagged struct {
 		_    entity.Key `name:"Item" pk:"PK" sk:"SK"`
@@ -283,7 +283,7 @@ func TestTableTheory_Gap_FilterCursorProjectionSegments(t *testing.T) {
 }
 
 // A stored NULL, an absent attribute and an unknown one are read as zero; what other programs stored stays.
-func TestTableTheory_Gap_ItemsOfOtherProgramsAreRead(t *testing.T) {
+func TestContract_ItemsOfOtherProgramsAreRead(t *testing.T) {
 	t.Parallel()
 	l, s := open[ContractUser](t)
 	it := keys("PK", "USER#9", "SK", "PROFILE", "createdAt", "2024-01-02T03:04:05.12-05:00", "legacy", "x")

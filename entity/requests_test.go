@@ -16,7 +16,7 @@ import (
 )
 
 // Elsewhere a limit is sent as the size of a page although a filter drops most of it: thirty items, thirty requests.
-func TestPeers_ALimitWithAFilterDoesNotCostARequestAnItem(t *testing.T) {
+func TestQuery_LimitWithAFilterDoesNotCostARequestAnItem(t *testing.T) {
 	t.Parallel()
 	l, s := open[Task](t)
 	f := entity.Fields[Task]()
@@ -47,7 +47,7 @@ func TestPeers_ALimitWithAFilterDoesNotCostARequestAnItem(t *testing.T) {
 }
 
 // Elsewhere a page that Limit cuts is followed by a DescribeTable, for which many programs have no permission.
-func TestPeers_NoVerbDescribesTheTable(t *testing.T) {
+func TestRequests_NoVerbDescribesTheTable(t *testing.T) {
 	t.Parallel()
 	l, s := open[Order](t)
 	f, key := entity.Fields[Order](), Order{Customer: "c", Number: 1}
@@ -74,7 +74,7 @@ func TestPeers_NoVerbDescribesTheTable(t *testing.T) {
 }
 
 // Elsewhere keys that DynamoDB left unprocessed are lost, or asked for twice while others are not asked for at all.
-func TestPeers_UnprocessedKeysAreAskedForAgainAndNoneIsLost(t *testing.T) {
+func TestGetMany_UnprocessedKeysAreAskedForAgain(t *testing.T) {
 	t.Parallel()
 	l, s := open[Team](t)
 	var keys []Team
@@ -105,7 +105,7 @@ func TestPeers_UnprocessedKeysAreAskedForAgainAndNoneIsLost(t *testing.T) {
 }
 
 // Elsewhere a key field that is missing or misspelt makes a scan of the whole table of what was to be a query.
-func TestPeers_AQueryWithoutItsPartitionIsRefusedAndNeverAScan(t *testing.T) {
+func TestQuery_WithoutItsPartitionIsRefusedAndNeverAScan(t *testing.T) {
 	t.Parallel()
 	l, s := open[Task](t)
 	f := entity.Fields[Task]()
@@ -123,7 +123,7 @@ func TestPeers_AQueryWithoutItsPartitionIsRefusedAndNeverAScan(t *testing.T) {
 }
 
 // Elsewhere a consistent read is silently an eventual one on an index.
-func TestPeers_AConsistentReadIsSentOrRefused(t *testing.T) {
+func TestReads_ConsistentIsSentOrRefused(t *testing.T) {
 	t.Parallel()
 	l, s := open[Order](t)
 	_, err := s.Create(t.Context(), Order{Customer: "c", Number: 1, Status: "s", Placed: 1, Amount: 1})
@@ -147,7 +147,7 @@ func TestPeers_AConsistentReadIsSentOrRefused(t *testing.T) {
 }
 
 // Elsewhere a parallel scan reads the whole table in each of its parts.
-func TestPeers_SegmentsTogetherReadTheTableOnce(t *testing.T) {
+func TestScan_SegmentsTogetherReadTheTableOnce(t *testing.T) {
 	t.Parallel()
 	l, s := open[Team](t)
 	var want []string
@@ -173,7 +173,7 @@ func TestPeers_SegmentsTogetherReadTheTableOnce(t *testing.T) {
 }
 
 // Elsewhere waits between attempts do not end with the context.
-func TestPeers_NoWaitOutlastsItsContext(t *testing.T) {
+func TestContext_NoWaitOutlastsIt(t *testing.T) {
 	t.Parallel()
 	l, s := open[Team](t, func(c *entity.Config) { c.MaxAttempts = 1000 })
 	for name, call := range map[string]func(context.Context) error{
@@ -201,7 +201,7 @@ func TestPeers_NoWaitOutlastsItsContext(t *testing.T) {
 }
 
 // Elsewhere the text of one and the same expression changes from call to call with the order of a map.
-func TestPeers_TheSameCallSendsTheSameExpressions(t *testing.T) {
+func TestRequests_TheSameCallSendsTheSameExpressions(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t, func(c *entity.Config) { c.NewID = func() string { return "always-the-same" } })
 	p := entity.Fields[Profile]()
@@ -237,7 +237,7 @@ func TestPeers_TheSameCallSendsTheSameExpressions(t *testing.T) {
 }
 
 // Elsewhere queries use the legacy parameters, and one attribute of an index's sort key at most.
-func TestPeers_QueriesUseExpressions(t *testing.T) {
+func TestQuery_UsesExpressions(t *testing.T) {
 	t.Parallel()
 	l, s := open[Parcel](t)
 	f := entity.Fields[Parcel]()
@@ -254,40 +254,8 @@ func TestPeers_QueriesUseExpressions(t *testing.T) {
 	require.Contains(t, body, `"#0 = :0 AND #1 = :1 AND #2 = :2 AND #3 BETWEEN :3 AND :4"`)
 }
 
-// Elsewhere tag options that do not exist and attributes that are declared twice pass in silence.
-func TestPeers_MistakesInTagsAreFoundAtStartUp(t *testing.T) {
-	t.Parallel()
-	type unknownOption struct {
-		_  entity.Key `name:"A" pk:"$#{id}"`
-		ID string     `dynamodbav:"id,omitempy"`
-	}
-	type unknownRole struct {
-		_  entity.Key `name:"A" pk:"$#{id}"`
-		ID string     `dynamodbav:"id" entity:"creted_at"`
-	}
-	type unknownKey struct {
-		_  entity.Key `name:"A" pk:"$#{id}" sort:"$"`
-		ID string     `dynamodbav:"id"`
-	}
-	type twice struct {
-		_  entity.Key `name:"A" pk:"$#{id}"`
-		ID string     `dynamodbav:"id"`
-		B  string     `dynamodbav:"id"`
-	}
-	for code, err := range map[string]error{"EDD-9045": declared[unknownOption](t), "EDD-9007": declared[twice](t)} {
-		var bad *entity.SchemaError
-		require.ErrorAs(t, err, &bad)
-		require.Equal(t, code, bad.Code)
-	}
-	for _, err := range []error{declared[unknownRole](t), declared[unknownKey](t)} {
-		var bad *entity.SchemaError
-		require.ErrorAs(t, err, &bad)
-		require.Equal(t, "EDD-9003", bad.Code)
-	}
-}
-
 // Elsewhere "sparse" and "project" of an index are read and forgotten.
-func TestPeers_IndexesAreSparseAndProjectWhatTheySay(t *testing.T) {
+func TestIndex_IsSparseAndProjectsWhatItDeclares(t *testing.T) {
 	t.Parallel()
 	l, s := open[Report](t)
 	require.NoError(t, l.db.Transact(t.Context(), s.Op().Put(Report{ID: "a", Kind: "k", Title: "t", Body: "b"}), s.Op().Put(Report{ID: "b", Kind: "k", Day: "mon", Title: "t", Body: "b"})))

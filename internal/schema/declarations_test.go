@@ -1,0 +1,124 @@
+package schema_test
+
+import (
+	"encoding/json"
+	"math/big"
+	"net"
+	"net/http"
+	"net/netip"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/declaretest"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/unique"
+	"github.com/dynastrata/dynastrata/versioned"
+)
+
+// Types with a name of their own, for fields.
+type (
+	uid    [4]byte // attributevalue stores it as binary, as it does uuid.UUID
+	name   string
+	moment time.Time
+	family struct {
+		Name     string
+		Children []*family
+	}
+)
+
+func (u uid) MarshalText() ([]byte, error)     { return []byte(string(u[:])), nil }
+func (u *uid) UnmarshalText(text []byte) error { copy(u[:], text); return nil }
+
+var known = declaretest.Types{
+	"entity.Key": reflect.TypeFor[entity.Key](), "entity.GSI": reflect.TypeFor[entity.GSI](), "entity.LSI": reflect.TypeFor[entity.LSI](),
+	"timeseries.Events": reflect.TypeFor[timeseries.Events](), "versioned.Lock": reflect.TypeFor[versioned.Lock](), "versioned.Retain": reflect.TypeFor[versioned.Retain](),
+	"lifecycle.SoftDelete": reflect.TypeFor[lifecycle.SoftDelete](), "lifecycle.TTL": reflect.TypeFor[lifecycle.TTL](), "unique.Constraint": reflect.TypeFor[unique.Constraint](),
+	"quota": reflect.TypeFor[quota](), "retain": reflect.TypeFor[retain](), "softDelete": reflect.TypeFor[softDelete](), "schema.Declaration": reflect.TypeFor[schema.Declaration](),
+
+	"time.Time": reflect.TypeFor[time.Time](), "http.SameSite": reflect.TypeFor[http.SameSite](), "big.Int": reflect.TypeFor[big.Int](),
+	"net.IP": reflect.TypeFor[net.IP](), "netip.Addr": reflect.TypeFor[netip.Addr](),
+	"json.Number": reflect.TypeFor[json.Number](), "attributevalue.Number": reflect.TypeFor[attributevalue.Number](),
+	"name": reflect.TypeFor[name](), "moment": reflect.TypeFor[moment](), "stamp": reflect.TypeFor[stamp](), "Tree": reflect.TypeFor[family](),
+	"uid": reflect.TypeFor[uid](), "sealed": reflect.TypeFor[sealed](), "money": reflect.TypeFor[boxed](),
+}
+
+// Every archive of declarations. A case is built and added to a table of its own; "beside X" is a table that holds X
+// already, "lower" a database whose keys are in lower case, and "shared" one that shares its tables.
+func TestDeclarations(t *testing.T) {
+	t.Parallel()
+	declaretest.Run(t, "testdata/declarations/*.txt", known, func(t *testing.T, c declaretest.Case, where string) error {
+		table, o := &schema.Table{Name: "t"}, options
+		other, beside := strings.CutPrefix(where, "beside ")
+		switch {
+		case beside:
+			require.NoError(t, declaretest.Declare(table, c.Lookup(t, other), o))
+		case where == "lower":
+			o.LowerCase = true
+		case where == "shared":
+			o.LowerCase, o.Interop, o.Precision = true, true, key.Milli
+		default:
+			require.Empty(t, where, "an unknown place")
+		}
+		return declaretest.Declare(table, c.Type, o)
+	})
+}
+
+// hiddenBase is unexported: nothing outside this package, the codec included, can allocate a *hiddenBase in a struct.
+type hiddenBase struct {
+	A string `dynamodbav:"a"`
+}
+
+// SelfEmbedding is exported so that the embedded pointer could be filled.
+type SelfEmbedding struct {
+	*SelfEmbedding
+	_  entity.Key `name:"Wrong" pk:"$#{id}"`
+	ID string     `dynamodbav:"id"`
+}
+
+// Declarations that reflect.StructOf cannot build: they embed an unexported type, themselves, or a type with methods.
+func TestDeclaration_OfEmbeddedTypes(t *testing.T) {
+	t.Parallel()
+	type pointer struct {
+		_ entity.Key `name:"Wrong" pk:"$#{id}"`
+		*hiddenBase
+		ID string `dynamodbav:"id"`
+	}
+	type value struct {
+		_ entity.Key `name:"Right" pk:"$#{id}"`
+		hiddenBase
+		ID string `dynamodbav:"id"`
+	}
+	type number struct {
+		_ entity.Key `name:"Wrong" pk:"$#{id}"`
+		base
+		ID string `dynamodbav:"id"`
+	}
+	_ = number{}.base
+	type declaration struct {
+		entity.Key `name:"Wrong" pk:"$#{id}"`
+		ID         string `dynamodbav:"id"`
+	}
+	refused[pointer](t, "EDD-9052", "hiddenBase")
+	refused[SelfEmbedding](t, "EDD-9052", "SelfEmbedding")
+	refused[number](t, "EDD-9052", "base")
+	checkMistakes[declaration](t, alone[declaration](), mistake{"EDD-9003", "Key"}, mistake{"EDD-9030", ""})
+	require.NoError(t, alone[value]())
+}
+
+func TestDeclaration_JSONTagBesideADynamodbavTagIsNotBlamed(t *testing.T) {
+	t.Parallel()
+	type tagged struct {
+		_    entity.Key `name:"Wrong" pk:"$#{label}" sk:"$"`
+		Name string     `json:"label" dynamodbav:"name"`
+	}
+	require.NotContains(t, alone[tagged]().Error(), "json")
+}

@@ -1,0 +1,123 @@
+package plans_test
+
+import (
+	"reflect"
+	"time"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/unique"
+	"github.com/dynastrata/dynastrata/versioned"
+)
+
+// Body has the attributes that all entities of this package share.
+type Body struct {
+	ID        string    `dynamodbav:"id"`
+	Team      string    `dynamodbav:"team,omitempty"`
+	Rank      int       `dynamodbav:"rank,omitempty"`
+	Email     string    `dynamodbav:"email,omitempty"`
+	Name      string    `dynamodbav:"name,omitempty"`
+	Count     int       `dynamodbav:"count,omitempty"`
+	Log       []string  `dynamodbav:"log,omitempty"`
+	Owner     string    `dynamodbav:"owner,omitempty" entity:"immutable"`
+	Seen      time.Time `dynamodbav:"seen,omitempty"`
+	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at"`
+	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
+}
+
+// body is the Body in v.
+func body[T any](v *T) *Body {
+	return reflect.ValueOf(v).Elem().FieldByName("Body").Addr().Interface().(*Body)
+}
+
+// as makes a T of the Body in it.
+func as[T any](b Body) T {
+	var v T
+	*body(&v) = b
+	return v
+}
+
+// Plain declares nothing but keys; a change of one part of its index partition needs the other.
+type Plain struct {
+	_ entity.Key `name:"Plain" pk:"$#{id}" sk:"$"`
+	_ entity.GSI `name:"byTeam" index:"gsi1" pk:"$#{team}#{rank}" sk:"$#{id}"`
+	Body
+}
+
+// Verbatim has a key of an existing table, where nothing but the key separates its items from others.
+type Verbatim struct {
+	_ entity.Key `name:"Verbatim" pk:"pk=box_{id}" sk:"sk=item"`
+	_ entity.GSI `name:"byTeam" index:"gsi1" pk:"team" sk:"rank"`
+	Body
+}
+
+// Locked expects the version of the given struct.
+type Locked struct {
+	_ entity.Key `name:"Locked" pk:"$#{id}" sk:"$"`
+	_ versioned.Lock
+	Body
+	Version int64 `dynamodbav:"version" entity:"version"`
+}
+
+// Retained keeps a snapshot of every state.
+type Retained struct {
+	_ entity.Key `name:"Retained" pk:"$#{id}" sk:"$"`
+	_ versioned.Retain
+	Body
+	Version int64 `dynamodbav:"version" entity:"version"`
+}
+
+// Deletable keeps a copy of what is deleted.
+type Deletable struct {
+	_ entity.Key           `name:"Deletable" pk:"$#{id}" sk:"$"`
+	_ lifecycle.SoftDelete `ttl:"30d"`
+	Body
+}
+
+// Expiring is removed an hour after its last write.
+type Expiring struct {
+	_ entity.Key    `name:"Expiring" pk:"$#{id}" sk:"$"`
+	_ lifecycle.TTL `attr:"ends" after:"1h"`
+	Body
+	Ends time.Time `dynamodbav:"ends,omitempty" entity:"time=unix"`
+}
+
+// Unique has an email that no other item has.
+type Unique struct {
+	_ entity.Key        `name:"Unique" pk:"$#{id}" sk:"$"`
+	_ unique.Constraint `name:"email" fields:"email"`
+	Body
+}
+
+// Everything has all features of one item.
+type Everything struct {
+	_ entity.Key `name:"Everything" pk:"$#{id}" sk:"$"`
+	_ entity.GSI `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{id}"`
+	_ versioned.Lock
+	_ versioned.Retain     `ttl:"90d"`
+	_ lifecycle.SoftDelete `ttl:"30d" unique:"reserve"`
+	_ unique.Constraint    `name:"email" fields:"email"`
+	_ unique.Constraint    `name:"place" fields:"team,rank" ttl:"1h"`
+	Body
+	Version int64     `dynamodbav:"version" entity:"version"`
+	Removed time.Time `dynamodbav:"removed,omitempty" entity:"deleted_at,time=s"`
+}
+
+// Reading is the current item and the events of a series.
+type Reading struct {
+	_     entity.Key        `name:"Reading" pk:"$#{id}" sk:"$"`
+	_     entity.GSI        `name:"byOwner" index:"gsi1" pk:"$#{owner}" sk:"$#{at}"`
+	_     timeseries.Events `orderBy:"at" ttl:"7d"`
+	ID    string            `dynamodbav:"id"`
+	At    time.Time         `dynamodbav:"at"`
+	Value *int              `dynamodbav:"value,omitempty" entity:"append"`
+	Alert *bool             `dynamodbav:"alert,omitempty" entity:"append"`
+	Owner string            `dynamodbav:"owner,omitempty"`
+}
+
+// Bystander is another entity of the table.
+type Bystander struct {
+	_  entity.Key `name:"Bystander" pk:"$#{id}" sk:"$"`
+	ID string     `dynamodbav:"id"`
+}

@@ -1,0 +1,301 @@
+// Package plans_test shows as text what every verb is compiled to for every feature: its printed plan, and the requests
+// that it sends to a client which answers reads with what was put. A change of either is a difference in testdata.
+package plans_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/versioned"
+)
+
+var update = flag.Bool("update", false, "write the files in testdata again")
+
+var dawn = time.Date(2101, 5, 6, 7, 8, 9, 123456789, time.UTC)
+
+// stage is a database whose requests are recorded; its clock stands still during a verb, and all its ids are the same.
+type stage struct {
+	db   *entity.DB
+	wire *recorder
+	at   time.Time
+	id   string
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	s := &stage{wire: &recorder{items: map[string]attributes{}}, at: dawn, id: "before"}
+	db, err := entity.Open(s.wire, entity.Config{
+		Table: "app",
+		Clock: func() time.Time { return s.at },
+		NewID: func() string { return s.id },
+	})
+	require.NoError(t, err)
+	s.db = db
+	return s
+}
+
+// state of the item before a verb.
+type state int
+
+const (
+	none    state = iota
+	live          // created
+	changed       // created and updated
+	deleted       // created and deleted
+)
+
+// verb is one write: as a value, which prints its plan, and as a call.
+type verb struct {
+	name string
+	from state
+	op   fmt.Stringer // nil: the verb has no value
+	run  func(context.Context) error
+}
+
+// golden compares text with the file of that name.
+func golden(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".txt")
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	old, made := strings.Split(string(want), "\n\n"), strings.Split(text, "\n\n")
+	for i := range min(len(old), len(made)) {
+		require.Equal(t, old[i], made[i], "go test ./tests/plans -update writes %s again; look at the difference", path)
+	}
+	require.Len(t, made, len(old), path)
+}
+
+// sections perform each verb on a stage of its own, in the state that it begins from.
+func sections[S any](t *testing.T, enter func(*stage) S, prepare func(*stage, S, state) error, verbs func(*stage, S) []verb) string {
+	t.Helper()
+	var b strings.Builder
+	for i := range verbs(newStage(t), enter(newStage(t))) {
+		st := newStage(t)
+		store := enter(st)
+		v := verbs(st, store)[i]
+		require.NoError(t, prepare(st, store, v.from), v.name)
+		st.wire.take()
+		st.at, st.id = dawn.Add(time.Minute), "id"
+		fmt.Fprintf(&b, "== %s\n", v.name)
+		if v.op != nil {
+			fmt.Fprintf(&b, "%s\n", v.op)
+			require.Equal(t, v.op.String(), v.op.String(), v.name)
+			require.Empty(t, st.wire.take(), "printing a plan sends nothing")
+		}
+		err := v.run(t.Context())
+		fmt.Fprintf(&b, "-- sent\n%s\n", st.wire.take())
+		if errors.Is(err, entity.ErrExists) { // a deleted item whose unique values are reserved
+			b.WriteString("-- fails with ErrExists\n")
+			err = nil
+		}
+		require.NoError(t, err, v.name)
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+var full = Body{ID: "a", Team: "red", Rank: 3, Email: "a@x", Name: "Ada", Count: 1, Log: []string{"one"}, Owner: "ann", Seen: dawn.Add(-time.Hour)}
+
+// features say which verbs a type has besides those of every entity.
+type features struct{ version, history, bin, batch, deleted bool }
+
+// ofEntity writes the plans of all verbs of T.
+func ofEntity[T any](t *testing.T, name string, has features) {
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		enter := func(st *stage) *entity.Store[T] { return entity.Must(entity.New[T](st.db)) }
+		golden(t, name, sections(t, enter,
+			func(_ *stage, s *entity.Store[T], from state) error { return prepare(t.Context(), s, from) },
+			func(st *stage, s *entity.Store[T]) []verb {
+				list := append(verbsOf(st, s, has), transaction(st, s))
+				if has.history {
+					list = append(list, revert(s))
+				}
+				if has.bin {
+					list = append(list, restore(s))
+				}
+				if has.batch {
+					list = append(list, batch(st, s))
+				}
+				return list
+			}))
+	})
+}
+
+func prepare[T any](ctx context.Context, s *entity.Store[T], from state) error {
+	if from == none {
+		return nil
+	}
+	if _, err := s.Create(ctx, as[T](full)); err != nil {
+		return err
+	}
+	key := as[T](Body{ID: "a"})
+	switch from {
+	case changed:
+		_, err := s.Update(ctx, key, entity.Set(&body(entity.Fields[T]()).Name, "Ada L"))
+		return err
+	case deleted:
+		return s.Delete(ctx, key)
+	}
+	return nil
+}
+
+func verbsOf[T any](st *stage, s *entity.Store[T], has features) []verb {
+	f, o := body(entity.Fields[T]()), s.Op()
+	v, key := as[T](full), as[T](Body{ID: "a"})
+	other := full
+	other.Team, other.Email, other.Name, other.Log = "blue", "b@x", "", nil
+	w := as[T](other)
+	guard := entity.If(entity.Or(entity.Eq(&f.Name, "Ada"), entity.NotExists(&f.Count)))
+
+	create := func(name string, from state, v T, opts ...entity.CreateOption) verb {
+		return verb{name, from, o.Create(v, opts...), func(ctx context.Context) error { _, err := s.Create(ctx, v, opts...); return err }}
+	}
+	put := func(name string, from state, v T, opts ...entity.WriteOption) verb {
+		return verb{name, from, o.Put(v, opts...), func(ctx context.Context) error { _, err := s.Put(ctx, v, opts...); return err }}
+	}
+	upsert := func(name string, from state, v T, opts ...entity.UpdateOption) verb {
+		return verb{name, from, o.Upsert(v, opts...), func(ctx context.Context) error { _, _, err := s.Upsert(ctx, v, opts...); return err }}
+	}
+	change := func(name string, opts ...entity.UpdateOption) verb {
+		return verb{name, live, o.Update(key, opts...), func(ctx context.Context) error { _, err := s.Update(ctx, key, opts...); return err }}
+	}
+	remove := func(name string, opts ...entity.WriteOption) verb {
+		return verb{name, live, o.Delete(key, opts...), func(ctx context.Context) error { return s.Delete(ctx, key, opts...) }}
+	}
+	check := func(name string, from state, op entity.Op) verb {
+		return verb{name, from, op, func(ctx context.Context) error { return st.db.Transact(ctx, op) }}
+	}
+	var old T
+	list := []verb{
+		create("create", none, v),
+		create("create under a condition", none, v, guard),
+		create("create idempotent", none, v, entity.Idempotent()),
+		put("put where there is none", none, v),
+		put("put over another", live, w),
+		put("put under a condition", live, w, guard),
+		upsert("upsert where there is none", none, v),
+		upsert("upsert over another", live, w),
+		upsert("upsert with changes", live, key, entity.Add(&f.Count, 2), guard),
+		change("update", entity.Set(&f.Name, "Ada L")),
+		change("update of every kind", entity.SetIfNotExists(&f.Name, "n"), entity.Add(&f.Count, 1), entity.ListAppend(&f.Log, "two"), entity.Remove(&f.Seen)),
+		change("update of a part of an index key", entity.Set(&f.Team, "blue")),
+		change("update of a unique value", entity.Set(&f.Email, "b@x")),
+		change("update of an immutable attribute", entity.Set(&f.Owner, "ann")),
+		change("update under a condition", entity.Set(&f.Name, "Ada L"), guard),
+		change("update idempotent", entity.Add(&f.Count, 1), entity.Idempotent()),
+		change("update that returns the old item", entity.Set(&f.Name, "Ada L"), entity.Returning(&old)),
+		remove("delete"),
+		remove("delete under a condition", guard),
+		remove("delete idempotent", entity.Idempotent()),
+		{"modify", live, nil, func(ctx context.Context) error {
+			_, err := s.Modify(ctx, key, func(v *T) error { b := body(v); b.Name, b.Count, b.Team = "", 7, "blue"; return nil })
+			return err
+		}},
+		{"touch", live, nil, func(ctx context.Context) error { _, err := s.Touch(ctx, key, &f.Seen, time.Minute); return err }},
+		check("check exists", live, o.CheckExists(key, entity.Eq(&f.Name, "Ada"))),
+		check("check not exists", none, o.CheckNotExists(key)),
+	}
+	if has.version {
+		list = append(list, change("update that expects a version", entity.Set(&f.Name, "Ada L"), versioned.Expect(1)),
+			remove("delete that expects a version", versioned.Expect(1)))
+	}
+	if has.bin {
+		list = append(list, create("create after a delete", deleted, v), put("put after a delete", deleted, w), upsert("upsert after a delete", deleted, w))
+	}
+	return list
+}
+
+// transaction has several operations, two of which meet in one item.
+func transaction[T any](st *stage, s *entity.Store[T]) verb {
+	f, o := body(entity.Fields[T]()), s.Op()
+	second := full
+	second.ID, second.Email, second.Rank = "b", "b@x", 4
+	bystander := entity.Must(entity.New[Bystander](st.db)).Op()
+	return verb{"transaction", live, nil, func(ctx context.Context) error {
+		key := as[T](Body{ID: "a"})
+		return st.db.Transact(ctx, o.Create(as[T](second)), o.Update(key, entity.Add(&f.Count, 1)), o.CheckExists(key, entity.Eq(&f.Name, "Ada")),
+			bystander.Create(Bystander{ID: "x"}), bystander.CheckNotExists(Bystander{ID: "y"}))
+	}}
+}
+
+func revert[T any](s *entity.Store[T]) verb {
+	h, key := entity.Must(versioned.Of(s)), as[T](Body{ID: "a"})
+	return verb{"revert", changed, h.Op().Revert(key, 1), func(ctx context.Context) error { _, err := h.Revert(ctx, key, 1); return err }}
+}
+
+func restore[T any](s *entity.Store[T]) verb {
+	bin, key := entity.Must(lifecycle.Of(s)), as[T](Body{ID: "a"})
+	return verb{"restore", deleted, bin.Op().Restore(key), func(ctx context.Context) error { _, err := bin.Restore(ctx, key); return err }}
+}
+
+func batch[T any](st *stage, s *entity.Store[T]) verb {
+	second := full
+	second.ID = "b"
+	put, remove := s.Op().BatchPut(as[T](second), entity.Unconditional()), s.Op().BatchDelete(as[T](Body{ID: "a"}), entity.Unconditional())
+	return verb{"batch", live, put, func(ctx context.Context) error { _, err := st.db.BatchWrite(ctx, put, remove); return err }}
+}
+
+func TestPlans_OfEveryVerbAndFeature(t *testing.T) {
+	t.Parallel()
+	ofEntity[Plain](t, "plain", features{batch: true})
+	ofEntity[Verbatim](t, "verbatim", features{batch: true})
+	ofEntity[Locked](t, "locked", features{version: true})
+	ofEntity[Retained](t, "retained", features{version: true, history: true})
+	ofEntity[Deletable](t, "deletable", features{bin: true})
+	ofEntity[Expiring](t, "expiring", features{batch: true})
+	ofEntity[Unique](t, "unique", features{})
+	ofEntity[Everything](t, "everything", features{version: true, history: true, bin: true})
+}
+
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func TestPlans_OfASeries(t *testing.T) {
+	t.Parallel()
+	f, key := entity.Fields[Reading](), Reading{ID: "r"}
+	value, alert := 5, true
+	first, next := Reading{ID: "r", At: dawn, Value: &value, Owner: "ann"}, Reading{ID: "r", At: dawn.Add(30 * time.Second), Alert: &alert, Owner: "bob"}
+	golden(t, "series", sections(t,
+		func(st *stage) *timeseries.Series[Reading] { return entity.Must(timeseries.New[Reading](st.db)) },
+		func(st *stage, _ *timeseries.Series[Reading], _ state) error {
+			current := attributes{"pk": text("$app#v1#reading#r"), "sk": text("$app#v1#reading"), "__edd_e__": text("Reading"), "_w": text("other"),
+				"id": text("r"), "at": text("2101-05-06T07:08:09.123456789Z"), "value": &types.AttributeValueMemberN{Value: "5"}, "owner": text("ann")}
+			st.wire.items[keyOf(current)] = current
+			return nil
+		},
+		func(st *stage, s *timeseries.Series[Reading]) []verb {
+			o := s.Op()
+			appended := func(name string, opts ...timeseries.AppendOption) verb {
+				return verb{name, live, o.Append(next, opts...), func(ctx context.Context) error { _, err := s.Append(ctx, next, opts...); return err }}
+			}
+			exists := o.CheckExists(key, entity.Gt(f.Value, 1))
+			return []verb{
+				appended("append"),
+				appended("append under a condition", entity.If(entity.Eq(&f.Owner, "ann"))),
+				{"append of several", live, nil, func(ctx context.Context) error { _, err := s.AppendAll(ctx, []Reading{next, first}); return err }},
+				{"update", live, o.Update(key, entity.Set(&f.Owner, "bob")), func(ctx context.Context) error { _, err := s.Update(ctx, key, entity.Set(&f.Owner, "bob")); return err }},
+				{"upsert", live, o.Upsert(next), func(ctx context.Context) error { _, _, err := s.Upsert(ctx, next); return err }},
+				{"check exists", live, exists, func(ctx context.Context) error { return st.db.Transact(ctx, exists) }},
+				{"append in a transaction", live, nil, func(ctx context.Context) error {
+					return st.db.Transact(ctx, o.Append(next), entity.Must(entity.New[Bystander](st.db)).Op().Create(Bystander{ID: "x"}))
+				}},
+			}
+		}))
+}
