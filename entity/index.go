@@ -70,7 +70,7 @@ func inTable(c *core.Core, x *schema.Index, more ...expr.Cond) func(time.Time) e
 	if s.HasMetadata {
 		alone = expr.Compare(expr.NotExists, expr.Attr(schema.KindAttr))
 	}
-	cond := expr.All(append(more, alone, plan.OfEntity(s))...)
+	cond := expr.All(append(more, alone, plan.OwnItems(s))...)
 	return func(time.Time) expr.Cond { return expr.All(cond, unmarked(c, x)) }
 }
 
@@ -151,7 +151,7 @@ func queryIndex(c *core.Core, x *schema.Index, partition reflect.Value, spec opt
 	}
 	own := expr.Cond{}
 	if !x.PK.Prefixed {
-		own = expr.All(plan.InNamespace(c.Schema), plan.OfEntity(c.Schema))
+		own = expr.All(plan.InNamespace(c.Schema), plan.OwnItems(c.Schema))
 	}
 	return query.Build(indexSource(c, x, own), partition, spec)
 }
@@ -161,7 +161,7 @@ func scanIndex(c *core.Core, x *schema.Index, spec opt.Scan) *query.Plan {
 	if c.Err() != nil {
 		return core.Refused(c, "Scan")
 	}
-	src := indexSource(c, x, expr.All(plan.InNamespace(c.Schema), plan.OfEntity(c.Schema)))
+	src := indexSource(c, x, expr.All(plan.InNamespace(c.Schema), plan.OwnItems(c.Schema)))
 	src.Verb = "Scan"
 	return query.BuildScan(src, spec)
 }

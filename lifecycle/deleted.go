@@ -205,7 +205,7 @@ func indexSource(c *core.Core, x *schema.Index, verb string) query.Source {
 	src := copiesSource(c, verb)
 	src.Index, src.PK, src.SK = x, x.PK, x.SK
 	src.Code, src.Other = schema.CodeUnknownTarget, useFilter
-	base := expr.All(plan.InNamespace(c.Schema), plan.OfEntity(c.Schema))
+	base := expr.All(plan.InNamespace(c.Schema), plan.OwnItems(c.Schema))
 	src.Base = func(time.Time) expr.Cond { return base }
 	return src
 }
@@ -220,11 +220,11 @@ func tableSource(c *core.Core, verb string, more expr.Cond) query.Source {
 	name, _ := plan.DeletedAttr(s)
 	copied := expr.Compare(expr.Exists, expr.Attr(name))
 	if s.HasMetadata {
-		copied = expr.Compare(expr.Eq, expr.Attr(schema.KindAttr), item.S(schema.CopyKind))
+		copied = expr.Compare(expr.Eq, expr.Attr(schema.KindAttr), item.S(plan.CopyKind))
 	} else {
 		src.Own, src.Needs = ownCopy(s)
 	}
-	base := expr.All(more, copied, plan.OfEntity(s))
+	base := expr.All(more, copied, plan.OwnItems(s))
 	src.Base = func(time.Time) expr.Cond { return base }
 	return src
 }

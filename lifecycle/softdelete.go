@@ -107,7 +107,7 @@ func (f *softDelete) SoftDelete(m *plan.Mutation) (plan.Part, error) {
 	if err != nil {
 		return plan.Part{}, &plan.InputError{Code: plan.CodeValue, Type: s.Type.String(), Field: name, Problem: err.Error()}
 	}
-	m.Copy = plan.Satellite(s, m.Final, schema.CopyInfix+text, schema.CopyKind)
+	m.Copy = plan.Satellite(s, m.Final, schema.CopyInfix+text, plan.CopyKind)
 	if f.ttl > 0 {
 		m.Copy[s.Options.TTL] = item.N(strconv.FormatInt(m.In.Now.Unix()+int64(f.ttl/time.Second), 10))
 	}

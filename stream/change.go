@@ -4,47 +4,135 @@ import (
 	"context"
 	"time"
 
+	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
+// Kind is the kind of a change.
+type Kind string
+
+// Kinds of changes to a current item. Every mutation by this library is exactly one of the first six. CurrentRemoved
+// accompanies SoftDeleted, or comes alone from a Purge.
+const (
+	Created     Kind = "created"      // a new item
+	Updated     Kind = "updated"      // the item changed: an update, a put over it, a touch, an append
+	Deleted     Kind = "deleted"      // the item was deleted for good
+	SoftDeleted Kind = "soft deleted" // the item's deleted copy was stored; New is the copy
+	Restored    Kind = "restored"     // a deleted copy became the current item again
+	Expired     Kind = "expired"      // DynamoDB removed the item because it had expired
+	// CurrentRemoved reports that the current item of an entity with lifecycle.SoftDelete was removed: by a delete, which
+	// SoftDeleted reports too, or by Purge. The two look the same in a stream.
+	CurrentRemoved Kind = "current removed"
+)
+
+// Kinds of changes to the satellites of a current item.
+const (
+	Appended     Kind = "appended"      // an event of a series was stored, on time or late
+	EventChanged Kind = "event changed" // by another program; this library never changes an event
+	EventRemoved Kind = "event removed" // by Purge
+	EventExpired Kind = "event expired" // DynamoDB removed it because it had expired
+
+	SnapshotStored  Kind = "snapshot stored"  // a state was added to the history
+	SnapshotChanged Kind = "snapshot changed" // the first snapshot of an item gets its expiry once its state has passed
+	SnapshotRemoved Kind = "snapshot removed" // by Purge
+	SnapshotExpired Kind = "snapshot expired" // DynamoDB removed it because it had expired
+
+	CopyChanged Kind = "copy changed" // by another program; this library never changes a deleted copy
+	CopyRemoved Kind = "copy removed" // by a restore, or by Purge
+	CopyExpired Kind = "copy expired" // DynamoDB removed it because it had expired; the item can no longer be restored
+)
+
+// itemPart is which of an entity's items a record is about: the current one, or a kind of satellite.
+type itemPart string
+
+const (
+	currentItem  itemPart = ""
+	eventItem    itemPart = plan.EventKind
+	snapshotItem itemPart = plan.SnapshotKind
+	deletedCopy  itemPart = plan.CopyKind
+)
+
+// satelliteKinds are the kinds of changes to satellites: stored, changed, removed, expired.
+var satelliteKinds = map[itemPart][4]Kind{
+	eventItem:    {Appended, EventChanged, EventRemoved, EventExpired},
+	snapshotItem: {SnapshotStored, SnapshotChanged, SnapshotRemoved, SnapshotExpired},
+	deletedCopy:  {SoftDeleted, CopyChanged, CopyRemoved, CopyExpired},
+}
+
+// allKinds are the kinds that a route can ask for.
+var allKinds = map[Kind]bool{
+	Created: true, Updated: true, Deleted: true, SoftDeleted: true, Restored: true, Expired: true, CurrentRemoved: true,
+	Appended: true, EventChanged: true, EventRemoved: true, EventExpired: true,
+	SnapshotStored: true, SnapshotChanged: true, SnapshotRemoved: true, SnapshotExpired: true,
+	CopyChanged: true, CopyRemoved: true, CopyExpired: true,
+}
+
+// ofItem reports whether k is about the current item, and not about a satellite.
+func (k Kind) ofItem() bool {
+	switch k {
+	case Created, Updated, Deleted, Restored, Expired, CurrentRemoved:
+		return true
+	}
+	return false
+}
+
 // Source is a store whose changes can be read from a stream: an *entity.Store[T] or a *timeseries.Series[T].
 type Source[T any] interface {
 	core.Holder
-	// Get is what makes a handle one of items, and of T.
+	// Get identifies a handle of items of type T. It is not called.
 	Get(ctx context.Context, key T, opts ...entity.GetOption) (T, error)
 }
 
-// Change is a record that belongs to entity T: one write to its current item, or to an event, snapshot or deleted copy
-// beside it.
+// Change is one write to an item of entity T: the current item, or an event, snapshot or deleted copy.
 type Change[T any] struct {
 	Kind Kind
-	// New and Old are the item that the record is about after and before the write, decoded as reads decode it. New is nil
-	// when the item was removed, Old when it was stored for the first time, and each when the view of the stream leaves it out.
+	// New and Old are the item after and before the write, decoded as reads decode it. New is nil if the item was
+	// removed, Old if it is new, and each if the view of the stream leaves it out.
 	New, Old *T
 	// NewVersion and OldVersion are the versions of New and Old; 0 without the role version, or without the image.
 	NewVersion, OldVersion int64
-	// DeletedAt is when the item was deleted: of a deleted copy, and of the snapshot of a deleted state; zero otherwise.
+	// DeletedAt is when the item was deleted, for a deleted copy and for the snapshot of a deleted state; zero otherwise.
 	DeletedAt time.Time
-	// Record is what the change was read from: its time, sequence number and id, and the items as they are stored.
+	// Record is the record of the change, with its time, sequence number and id, and the items as they are stored.
 	Record Record
 
 	entity string
 }
 
-// Of says what a record means to a store. ok is false when it belongs to another entity, table or namespace, or to what
-// the library keeps for itself: then there is nothing to do, and no error. It does no I/O, and never changes the record.
+// ImageError reports a record without an image that is needed, because the view of the stream leaves it out: without
+// it the kind of the change is unknown, or there is no item to return. The package documentation lists the views that
+// each kind needs.
+type ImageError struct {
+	Entity    string
+	Operation streamtypes.OperationType
+	View      streamtypes.StreamViewType // "" if the record does not say
+	Needs     string                     // NewImage, OldImage, or "NewImage or OldImage"
+}
+
+func (e *ImageError) Error() string {
+	view := string(e.View)
+	if view == "" {
+		view = "of an unknown view"
+	}
+	return "the " + string(e.Operation) + " record of " + e.Entity + " (" + view + ") has no " + e.Needs + ", which is needed here"
+}
+
+// Of returns the change that a record makes to an item of a store. ok is false if the record belongs to another
+// entity, table or namespace, or to an item that the library keeps for itself; that is not an error. Of does no I/O
+// and does not modify the record.
 //
-// Errors are *entity.Error; behind it a *[RecordError], an *[ImageError], or an *entity.DecodeError when the item does not
-// fit T.
+// Errors are *entity.Error, which wraps a *[RecordError], an *[ImageError], or an *entity.DecodeError if the item does
+// not fit T.
 func Of[T any](store Source[T], r Record) (change Change[T], ok bool, err error) {
 	c := core.Of(store)
 	if err := c.Err(); err != nil {
 		return Change[T]{}, false, err
 	}
-	x, ok, err := tell(c, r)
+	x, ok, err := interpret(c, r)
 	if err != nil || !ok {
 		return Change[T]{}, false, err
 	}
@@ -54,10 +142,10 @@ func Of[T any](store Source[T], r Record) (change Change[T], ok bool, err error)
 	return change, true, nil
 }
 
-// tell is classify with its error as it leaves the package.
-func tell(c *core.Core, r Record) (found, bool, error) {
+// interpret classifies a record, and wraps the error for callers of the package.
+func interpret(c *core.Core, r Record) (meaning, bool, error) {
 	if err := r.Err(); err != nil {
-		return found{}, false, wrap(c, r, err)
+		return meaning{}, false, wrap(c, r, err)
 	}
 	x, ok, err := classify(c, &r)
 	return x, ok, wrap(c, r, err)
@@ -67,7 +155,7 @@ func wrap(c *core.Core, r Record, err error) error {
 	return c.Wrap("stream", plan.KeyText(c.Schema, r.Keys), err)
 }
 
-func decode[T any](c *core.Core, r Record, x found) (Change[T], error) {
+func decode[T any](c *core.Core, r Record, x meaning) (Change[T], error) {
 	change := Change[T]{Kind: x.kind, Record: r, entity: c.Schema.Name}
 	s := c.Schema
 	for _, side := range []struct {
@@ -88,7 +176,7 @@ func decode[T any](c *core.Core, r Record, x found) (Change[T], error) {
 	if image == nil {
 		image = x.old
 	}
-	if image == nil || x.of != copied && (x.of != snapshot || !plan.IsDeleted(s, image)) {
+	if image == nil || x.part != deletedCopy && (x.part != snapshotItem || !plan.IsDeletedState(s, image)) {
 		return change, nil
 	}
 	name, format := plan.DeletedAttr(s)
@@ -100,8 +188,8 @@ func decode[T any](c *core.Core, r Record, x found) (Change[T], error) {
 	return change, nil
 }
 
-// Item returns New, or Old when there is no New: what a handler needs that is interested in the key. The error is an
-// *[ImageError] when the view of the stream carries neither.
+// Item returns New, or Old if there is no New, for handlers that need the item's key. The error is an *[ImageError] if
+// the view of the stream has neither.
 func (c Change[T]) Item() (T, error) {
 	for _, v := range []*T{c.New, c.Old} {
 		if v != nil {
@@ -112,12 +200,12 @@ func (c Change[T]) Item() (T, error) {
 	return none, c.missing("NewImage or OldImage")
 }
 
-// Current returns what the change makes of the current item, for a program that keeps a copy of it elsewhere: current is
-// false when the change is about something beside it. Otherwise item is the new state, or nil when the item is gone.
+// Current returns the current item after the change, for programs that keep a copy of it elsewhere. isCurrent is false
+// if the change is about a satellite. Otherwise item is the new state, or nil if the item was removed.
 //
-// It depends on the records of the current item alone, whose order DynamoDB guarantees. The error is an *[ImageError] when
-// the view of the stream leaves the new state out.
-func (c Change[T]) Current() (item *T, current bool, err error) {
+// It depends only on the records of the current item, whose order DynamoDB guarantees. The error is an *[ImageError]
+// if the view of the stream leaves the new state out.
+func (c Change[T]) Current() (item *T, isCurrent bool, err error) {
 	if !c.Kind.ofItem() {
 		return nil, false, nil
 	}

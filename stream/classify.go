@@ -12,28 +12,28 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// found is what a record means to one entity.
-type found struct {
+// meaning is what a record means for one entity.
+type meaning struct {
 	kind     Kind
-	of       stratum
-	old, new item.Item // the images that are the entity's; nil where absent
+	part     itemPart
+	old, new item.Item // images of the entity's items; nil if absent
 }
 
-// classify tells what r means to the entity of c; ok is false when it is not one of its records. An error says that this
-// is unknown.
-func classify(c *core.Core, r *Record) (x found, ok bool, err error) {
+// classify returns what r means for the entity of c. ok is false if r is not about one of its items. An error means
+// that this cannot be determined.
+func classify(c *core.Core, r *Record) (x meaning, ok bool, err error) {
 	s := c.Schema
-	if !sameTable(c.Table, r.SourceARN) || !keyed(s, r.Keys) {
-		return found{}, false, nil
+	if !sameTable(c.Table, r.SourceARN) || !hasKeyOf(s, r.Keys) {
+		return meaning{}, false, nil
 	}
 	old, new := r.images()
 	if old == nil && new == nil {
-		return blind(c, r)
+		return classifyByKey(c, r)
 	}
-	if own(s, old) {
+	if belongsTo(s, old) {
 		x.old = old
 	}
-	if own(s, new) {
+	if belongsTo(s, new) {
 		x.new = new
 	}
 	image := x.new
@@ -41,13 +41,13 @@ func classify(c *core.Core, r *Record) (x found, ok bool, err error) {
 		image = x.old
 	}
 	if image == nil {
-		return found{}, false, nil
+		return meaning{}, false, nil
 	}
-	if x.of, ok = lies(s, image); !ok {
-		return found{}, false, nil
+	if x.part, ok = partOf(s, image); !ok {
+		return meaning{}, false, nil
 	}
 	op := r.Operation
-	if old != nil && new != nil { // an item can become the entity's, or cease to be, by another hand
+	if old != nil && new != nil { // another program may add or remove the entity marker
 		switch {
 		case x.old == nil:
 			op = streamtypes.OperationTypeInsert
@@ -59,15 +59,16 @@ func classify(c *core.Core, r *Record) (x found, ok bool, err error) {
 	return x, err == nil, err
 }
 
-// kindOf is the kind of a change by operation op, which is the record's unless the item changed hands.
-func kindOf(s *schema.Schema, r *Record, op streamtypes.OperationType, x found) (Kind, error) {
+// kindOf returns the kind of a change by operation op, which is the record's unless the entity marker was added or
+// removed.
+func kindOf(s *schema.Schema, r *Record, op streamtypes.OperationType, x meaning) (Kind, error) {
 	stored, changed, removed, expired := Created, Updated, Deleted, Expired
 	_, moves := schema.Feature[plan.SoftDeleter](s)
-	if kinds, beside := satellites[x.of]; beside {
+	if kinds, beside := satelliteKinds[x.part]; beside {
 		stored, changed, removed, expired = kinds[0], kinds[1], kinds[2], kinds[3]
 	} else if moves {
 		if op == streamtypes.OperationTypeInsert && x.new == nil {
-			return "", missing(s, r, "NewImage") // which would tell a new item from a restored one
+			return "", missingImage(s, r, "NewImage") // which distinguishes a new item from a restored one
 		}
 		if item.Equal(x.new[schema.OpAttr], item.S("restore")) {
 			stored = Restored
@@ -87,12 +88,12 @@ func kindOf(s *schema.Schema, r *Record, op streamtypes.OperationType, x found) 
 	return removed, nil
 }
 
-func missing(s *schema.Schema, r *Record, needs string) error {
+func missingImage(s *schema.Schema, r *Record, needs string) error {
 	return &ImageError{Entity: s.Name, Operation: r.Operation, View: r.View, Needs: needs}
 }
 
-// sameTable reports that the table whose stream a record is from, if it says so, is the store's. A store may be configured
-// with an ARN: another account or region has tables of the same name. DynamoDB Local has one region, whatever it is asked for.
+// sameTable reports whether a record's stream, if known, is that of the store's table. A store may be configured with
+// an ARN, since another account or region can have tables of the same name. DynamoDB Local has one region for all.
 func sameTable(store, source string) bool {
 	if source == "" {
 		return true
@@ -107,21 +108,21 @@ func sameTable(store, source string) bool {
 	return tableARN(source) == tableARN(store)
 }
 
-// keyed reports that a primary key has the attributes and types of s, and lies where the items of s do.
-func keyed(s *schema.Schema, keys item.Item) bool {
+// hasKeyOf reports whether a primary key has the attributes and types of s, and the prefix of its items.
+func hasKeyOf(s *schema.Schema, keys item.Item) bool {
 	n := 0
 	for _, h := range []*schema.KeyDef{s.PK, s.SK} {
 		for _, name := range h.Attributes() {
-			if n++; !typed(keys[name], h) {
+			if n++; !hasKeyType(keys[name], h) {
 				return false
 			}
 		}
 	}
-	return len(keys) == n && (!s.Templated || below(s, keys) != nil)
+	return len(keys) == n && (!s.Templated || keySegments(s, keys) != nil)
 }
 
-// typed reports that av has the type that half h of a primary key is stored in.
-func typed(av types.AttributeValue, h *schema.KeyDef) bool {
+// hasKeyType reports whether av has the type of key h.
+func hasKeyType(av types.AttributeValue, h *schema.KeyDef) bool {
 	want := h.Type
 	if h.Native != nil {
 		want = h.Native[0].Scalar
@@ -136,4 +137,106 @@ func typed(av types.AttributeValue, h *schema.KeyDef) bool {
 		is = types.ScalarAttributeTypeB
 	}
 	return is == want
+}
+
+// belongsTo reports whether an image is of an item of s, current or not, by the same rule as reads: `$` entities by
+// name, verbatim ones by their kind attribute, and never an item marked as another entity's.
+func belongsTo(s *schema.Schema, image item.Item) bool {
+	if image == nil {
+		return false
+	}
+	if _, marked := image[schema.EntityAttr]; marked && !s.Templated {
+		return false
+	}
+	return plan.OwnItems(s).Holds(image)
+}
+
+// partOf returns which of the entity's items an image is of; false if this version does not know it.
+func partOf(s *schema.Schema, image item.Item) (itemPart, bool) {
+	if s.HasMetadata {
+		k, beside := image[schema.KindAttr].(*types.AttributeValueMemberS)
+		if !beside {
+			return currentItem, true
+		}
+		_, known := satelliteKinds[itemPart(k.Value)]
+		return itemPart(k.Value), known
+	}
+	if !s.Templated || s.SK == nil {
+		return currentItem, true
+	}
+	// In tables shared with effect-dynamodb only the sort key shows it, compared with the attributes it is composed of.
+	text, _ := plan.SortKey(s, image)
+	composed, ok := s.SK.Template.AsStored(image)
+	if !ok {
+		return "", false
+	}
+	text, composed = strings.ToLower(text), strings.ToLower(composed)
+	for _, x := range plan.SatelliteKinds {
+		if rest, ok := strings.CutPrefix(text, composed+x.Infix); ok && rest != "" {
+			return itemPart(x.Kind), true
+		}
+	}
+	return currentItem, text == composed
+}
+
+// keySegments returns the segments after the prefix of a `$` entity in its key: those of the template, and of a
+// satellite. It returns nil for a key of another entity, constraint or namespace.
+func keySegments(s *schema.Schema, keys item.Item) []string {
+	h := s.SK
+	if h == nil {
+		h = s.PK
+	}
+	av, _ := keys[h.Attr].(*types.AttributeValueMemberS)
+	if av == nil {
+		return nil
+	}
+	rest, ok := strings.CutPrefix(av.Value, h.Template.Prefix)
+	if !ok || rest != "" && rest[0] != '#' {
+		return nil
+	}
+	return strings.Split(rest, "#")
+}
+
+// classifyByKey classifies a record without images, by its key, if that is enough.
+func classifyByKey(c *core.Core, r *Record) (meaning, bool, error) {
+	s := c.Schema
+	x, ok := meaning{}, true
+	switch {
+	case s.HasMetadata:
+		x.part, ok = partByKey(s, r.Keys)
+	case s.Templated || s.Discriminator != nil || !aloneInTable(c):
+		return meaning{}, false, missingImage(s, r, "NewImage or OldImage")
+	}
+	if !ok {
+		return meaning{}, false, nil
+	}
+	var err error
+	x.kind, err = kindOf(s, r, r.Operation, x)
+	return x, err == nil, err
+}
+
+// partByKey returns which item a key belongs to. Escaped values contain no separator.
+func partByKey(s *schema.Schema, keys item.Item) (itemPart, bool) {
+	h := s.SK
+	if h == nil {
+		h = s.PK
+	}
+	n := len(h.Template.Segments)
+	segments := keySegments(s, keys)[1:]
+	switch len(segments) {
+	case n:
+		return currentItem, true
+	case n + 2:
+		for _, x := range plan.SatelliteKinds {
+			if "#"+segments[n]+"#" == x.Infix {
+				return itemPart(x.Kind), s.SK != nil
+			}
+		}
+	}
+	return "", false
+}
+
+// aloneInTable reports that nothing declared on the table of c leaves other items there.
+func aloneInTable(c *core.Core) bool {
+	return len(plan.UniqueConstraints(c.Schema)) == 0 && len(c.DB.On(c.Table)) == 1
 }

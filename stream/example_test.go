@@ -97,7 +97,7 @@ func ExampleHandle() {
 	// {"batchItemFailures":[{"itemIdentifier":"103"}]} 1 1 <nil>
 }
 
-// A record that cannot be decoded holds up its shard until somebody deals with it: here it is put aside.
+// A record that cannot be decoded blocks its shard until it is handled. Here it is saved elsewhere.
 func ExampleOnUndecodable() {
 	articles := library()
 	aside := stream.OnUndecodable(func(_ context.Context, r stream.Record, err error) error {

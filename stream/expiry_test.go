@@ -20,7 +20,7 @@ import (
 // patience bounds the wait for the database, which removes what has expired within seconds, or minutes when it is busy.
 const patience = 4 * time.Minute
 
-// await reads the stream until it has told each kind as often as given. Only the long run waits for the database to remove what has
+// await reads the stream until each kind was reported as often as given. Only the long run waits for the database to remove what has
 // expired. A database other than DynamoDB Local may remove nothing by itself: then there is nothing to wait for either, and ok is false.
 func await[T any](t *testing.T, l *lab, s stream.Source[T], want map[stream.Kind]int) (changes []stream.Change[T], ok bool) {
 	t.Helper()
@@ -29,7 +29,7 @@ func await[T any](t *testing.T, l *lab, s stream.Source[T], want map[stream.Kind
 		return nil, false
 	}
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
-		got, _ := told(t, s, l.next())
+		got, _ := changesOf(t, s, l.next())
 		changes = append(changes, got...)
 		require.NotEmpty(t, changes)
 		if region := changes[0].Record.Region; region != "ddblocal" {
@@ -52,7 +52,7 @@ func await[T any](t *testing.T, l *lab, s stream.Source[T], want map[stream.Kind
 	return nil, false
 }
 
-func TestExpiry_WhatTheDatabaseRemovesHasExpired(t *testing.T) {
+func TestExpiry_RemovalByTTLIsExpired(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, func(c *entity.Config) { c.Tables = map[string]string{"devices": c.Table} })
 	l.clock.now = time.Now().Add(-2 * time.Hour) // what lives for an hour from now on is gone already
@@ -66,9 +66,9 @@ func TestExpiry_WhatTheDatabaseRemovesHasExpired(t *testing.T) {
 	c := only(t, changes, stream.Expired)
 	require.Equal(t, d, *c.Old)
 	require.Nil(t, c.New)
-	item, told, err := c.Current()
+	item, isCurrent, err := c.Current()
 	require.NoError(t, err)
-	require.True(t, told)
+	require.True(t, isCurrent)
 	require.Nil(t, item, "it is gone")
 }
 
@@ -82,7 +82,7 @@ type Member struct {
 	Version int64  `dynamodbav:"version" entity:"version"`
 }
 
-func TestExpiry_SatellitesExpireAsWhatTheyAre(t *testing.T) {
+func TestExpiry_SatellitesHaveTheirOwnKinds(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.clock.now = time.Now().Add(-100 * 24 * time.Hour)
@@ -99,9 +99,9 @@ func TestExpiry_SatellitesExpireAsWhatTheyAre(t *testing.T) {
 	gone := only(t, changes, stream.CopyExpired)
 	require.Equal(t, Member{ID: "m", Version: 2}, *gone.Old)
 	require.False(t, gone.DeletedAt.IsZero())
-	_, told, err := gone.Current()
+	_, isCurrent, err := gone.Current()
 	require.NoError(t, err)
-	require.False(t, told, "that a copy expires changes nothing of the current item")
+	require.False(t, isCurrent, "the expiry of a copy does not affect the current item")
 
 	l.read = 0
 	_, err = readings.Append(l.ctx, Reading{Device: "d", Channel: "c", At: l.clock.Now().Truncate(time.Second), Door: ptr(true)})
@@ -128,7 +128,7 @@ func expiryOf(by *streamtypes.Identity) streamtypes.Record {
 	}
 }
 
-func TestExpiry_IsToldByWhoRemovedTheItem(t *testing.T) {
+func TestExpiry_DependsOnTheIdentityOfTheRemover(t *testing.T) {
 	t.Parallel()
 	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
 	s := entity.Must(entity.New[Person](db))
@@ -137,7 +137,7 @@ func TestExpiry_IsToldByWhoRemovedTheItem(t *testing.T) {
 		want stream.Kind
 	}{
 		"the service": {&streamtypes.Identity{Type: aws.String("Service"), PrincipalId: aws.String("dynamodb.amazonaws.com")}, stream.Expired},
-		"nobody":      {nil, stream.CurrentRemoved},
+		"no identity": {nil, stream.CurrentRemoved},
 		"another":     {&streamtypes.Identity{Type: aws.String("Service"), PrincipalId: aws.String("replication.dynamodb.amazonaws.com")}, stream.CurrentRemoved},
 		"a user":      {&streamtypes.Identity{Type: aws.String("AssumedRole"), PrincipalId: aws.String("dynamodb.amazonaws.com")}, stream.CurrentRemoved},
 		"empty":       {&streamtypes.Identity{}, stream.CurrentRemoved},

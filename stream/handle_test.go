@@ -14,7 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/stream"
 )
 
-// batch is an event of records of things: "+1" inserts thing 1, "-1" removes it, "!1" cannot be decoded, "?" is of nobody,
+// batch is an event of records of things: "+1" inserts thing 1, "-1" removes it, "!1" cannot be decoded, "?" belongs to no store,
 // "x" is no record at all.
 func batch(t testing.TB, list ...string) stream.Event {
 	t.Helper()
@@ -114,7 +114,7 @@ func TestHandle_GivesARouteTheKindsThatItAskedFor(t *testing.T) {
 	require.Equal(t, 3, resp.Ignored)
 }
 
-func TestHandle_AKindThatNobodyWantsIsNotDecoded(t *testing.T) {
+func TestHandle_DoesNotDecodeUnwantedKinds(t *testing.T) {
 	t.Parallel()
 	var got []string
 	resp, err := stream.Handle(t.Context(), batch(t, "!1", "-2"), stream.On(things(t), log(&got, always), stream.Deleted))
@@ -137,7 +137,7 @@ func TestHandle_ARecordThatCannotBeDecodedFails(t *testing.T) {
 	}
 }
 
-func TestHandle_PoisonCanBePutAside(t *testing.T) {
+func TestHandle_OnUndecodableSkipsRecords(t *testing.T) {
 	t.Parallel()
 	s := things(t)
 	var got, aside []string
@@ -149,7 +149,7 @@ func TestHandle_PoisonCanBePutAside(t *testing.T) {
 	resp, err := stream.Handle(t.Context(), batch(t, "+1", "!2", "x3", "+4"), stream.On(s, log(&got, always)), stream.On(s, func(context.Context, stream.Change[Thing]) error { return nil }), stream.OnUndecodable(put))
 	require.NoError(t, err)
 	require.Equal(t, []string{"created 1", "created 4"}, got)
-	require.Equal(t, []string{"e1", "e1", "e2"}, aside, "for each route that cannot tell; once for what is no record")
+	require.Equal(t, []string{"e1", "e1", "e2"}, aside, "once for each route that cannot classify it, once for a malformed record")
 	require.Equal(t, stream.Response{BatchItemFailures: []stream.BatchItemFailure{}, Handled: 2, Skipped: 2}, resp)
 
 	resp, err = stream.Handle(t.Context(), batch(t, "+1", "!2", "+4"), stream.On(s, log(&got, always)), stream.OnUndecodable(func(context.Context, stream.Record, error) error { return errBoom }))
@@ -169,7 +169,7 @@ func TestHandle_UnroutedCanFail(t *testing.T) {
 	require.Equal(t, []stream.BatchItemFailure{{"101"}}, resp.BatchItemFailures)
 }
 
-func TestHandle_WhenTheContextEndsTheRestIsReported(t *testing.T) {
+func TestHandle_ReportsTheFirstRecordAfterCancel(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	var got []string

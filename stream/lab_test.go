@@ -14,8 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/unique"
+	"github.com/dynastrata/dynastrata/versioned"
 )
 
 // lab is a table with a stream, and what has been read of it.
@@ -119,8 +123,8 @@ func (l *lab) next() []stream.Record {
 	return records
 }
 
-// told are the changes of a store in records, and how many records are none.
-func told[T any](t testing.TB, s stream.Source[T], records []stream.Record) (changes []stream.Change[T], others int) {
+// changesOf returns the changes of a store in records, and the number of other records.
+func changesOf[T any](t testing.TB, s stream.Source[T], records []stream.Record) (changes []stream.Change[T], others int) {
 	t.Helper()
 	for _, r := range records {
 		c, ok, err := stream.Of(s, r)
@@ -148,7 +152,7 @@ func kinds[T any](changes []stream.Change[T]) []stream.Kind {
 func only[T any](t testing.TB, changes []stream.Change[T], k stream.Kind) stream.Change[T] {
 	t.Helper()
 	i := slices.IndexFunc(changes, func(c stream.Change[T]) bool { return c.Kind == k })
-	require.GreaterOrEqual(t, i, 0, "there is no change %q", k)
+	require.GreaterOrEqual(t, i, 0, "no change %q", k)
 	return changes[i]
 }
 
@@ -168,4 +172,170 @@ func (c *clock) advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
+}
+
+type step struct {
+	name   string
+	do     func() error
+	kinds  []stream.Kind
+	others int // sentinels
+}
+
+// steps runs mutations one after the other and compares the changes that each leaves in the stream, and the number of records
+// of no entity.
+func steps[T any](t *testing.T, l *lab, s stream.Source[T], list []step) {
+	t.Helper()
+	for _, x := range list {
+		l.clock.advance(time.Second)
+		require.NoError(t, x.do(), x.name)
+		changes, others := changesOf(t, s, l.next())
+		require.ElementsMatch(t, x.kinds, kinds(changes), x.name)
+		require.Equal(t, x.others, others, "%s: other records", x.name)
+	}
+}
+
+// second is the error of a verb that returns an item too.
+func second[T any](_ T, err error) error { return err }
+
+// shown describes what a view shows of a change: its kind, or "?" if unknown, with + for the new image and - for
+// the old one.
+func shown[T any](t *testing.T, s stream.Source[T], records []stream.Record) []string {
+	t.Helper()
+	var all []string
+	for _, r := range records {
+		c, ok, err := stream.Of(s, r)
+		var lacks *stream.ImageError
+		switch {
+		case err != nil:
+			require.ErrorAs(t, err, &lacks)
+			require.Equal(t, r.View, lacks.View)
+			require.NotEmpty(t, lacks.Needs)
+			all = append(all, "? "+string(r.Operation))
+		case ok:
+			text := string(c.Kind)
+			if c.Old != nil {
+				text += " -"
+			}
+			if c.New != nil {
+				text += " +"
+			}
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+func ptr[V any](v V) *V { return &v }
+
+// keysOnly is a removal of which only the key is known.
+func keysOnly(keys attributes) stream.Record {
+	return stream.Record{Operation: "REMOVE", SequenceNumber: "1", View: "KEYS_ONLY", Keys: keys}
+}
+
+func offline(t *testing.T) *entity.DB {
+	t.Helper()
+	db, err := entity.Open(nil, entity.Config{Table: "app"})
+	require.NoError(t, err)
+	return db
+}
+
+type attributes = map[string]types.AttributeValue
+
+func text(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
+
+// Team has no feature but a version.
+type Team struct {
+	_ entity.Key `name:"Team" pk:"$#{id}" sk:"$"`
+
+	ID      string    `dynamodbav:"id"`
+	Name    string    `dynamodbav:"name,omitempty"`
+	Seen    time.Time `dynamodbav:"seen,omitempty"`
+	Version int64     `dynamodbav:"version" entity:"version"`
+}
+
+// Person has every kind of satellite but events.
+type Person struct {
+	_ entity.Key           `name:"Person" pk:"$#{id}" sk:"$"`
+	_ entity.GSI           `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{id}"`
+	_ versioned.Retain     `ttl:"90d"`
+	_ lifecycle.SoftDelete `ttl:"30d" unique:"reserve"`
+	_ unique.Constraint    `name:"email" fields:"email"`
+
+	ID        string    `dynamodbav:"id"`
+	Email     string    `dynamodbav:"email,omitempty"`
+	Team      string    `dynamodbav:"team,omitempty"`
+	Seen      time.Time `dynamodbav:"seen,omitempty"`
+	Version   int64     `dynamodbav:"version" entity:"version"`
+	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
+}
+
+// Note is deleted softly, frees its value and keeps no history.
+type Note struct {
+	_ entity.Key           `name:"Note" pk:"$#{owner}" sk:"$#{id}"`
+	_ lifecycle.SoftDelete `unique:"free"`
+	_ unique.Constraint    `name:"title" fields:"title"`
+
+	Owner     string    `dynamodbav:"owner"`
+	ID        string    `dynamodbav:"id"`
+	Title     string    `dynamodbav:"title,omitempty"`
+	DeletedAt time.Time `dynamodbav:"deletedAt,omitempty" entity:"deleted_at,time=ms"`
+}
+
+// Ledger keeps a history and is deleted for good.
+type Ledger struct {
+	_ entity.Key       `name:"Ledger" pk:"$#{id}" sk:"$"`
+	_ versioned.Retain ``
+
+	ID      string `dynamodbav:"id"`
+	Balance int    `dynamodbav:"balance"`
+	Version int64  `dynamodbav:"version" entity:"version"`
+}
+
+// Reading is a series; what stands in its table is named otherwise than its fields.
+type Reading struct {
+	_ entity.Key        `name:"Reading" pk:"$#{dev}" sk:"$#{chan}"`
+	_ timeseries.Events `orderBy:"ts" ttl:"7d" late:"record"`
+
+	Device  string    `dynamodbav:"dev"`
+	Channel string    `dynamodbav:"chan"`
+	At      time.Time `dynamodbav:"ts" entity:"time=ms"`
+	Celsius *float64  `dynamodbav:"c,omitempty" entity:"append"`
+	Door    *bool     `dynamodbav:"d,omitempty" entity:"append"`
+	Account string    `dynamodbav:"acc,omitempty"`
+	Since   time.Time `dynamodbav:"since" entity:"created_at,time=unix"`
+}
+
+// Device has its table as it was before the library came.
+type Device struct {
+	_ entity.Key    `name:"Device" table:"devices" pk:"device_id" sk:"batch"`
+	_ lifecycle.TTL `attr:"expires" after:"1h"`
+
+	ID      string `dynamodbav:"device_id"`
+	Batch   int    `dynamodbav:"batch"`
+	State   string `dynamodbav:"state,omitempty"`
+	Expires int64  `dynamodbav:"expires,omitempty"`
+}
+
+// Car and Bike share a table by their kind; a car's plate is unique.
+type Car struct {
+	_ entity.Key        `name:"Car" table:"garage" pk:"pk=vehicle-{id}" sk:"sk=v" kind:"type=car"`
+	_ unique.Constraint `name:"plate" fields:"plate"`
+
+	ID    string `dynamodbav:"id"`
+	Plate string `dynamodbav:"plate,omitempty"`
+}
+
+// Bike shares the table of Car.
+type Bike struct {
+	_ entity.Key `name:"Bike" table:"garage" pk:"pk=vehicle-{id}" sk:"sk=v" kind:"type=bike"`
+
+	ID    string `dynamodbav:"id"`
+	Gears int    `dynamodbav:"gears"`
+}
+
+// Lamp is a `$` entity in the table of Car and Bike.
+type Lamp struct {
+	_ entity.Key `name:"Lamp" table:"garage" pk:"$#{id}" sk:"$"`
+
+	ID string `dynamodbav:"id"`
 }

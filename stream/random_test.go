@@ -30,19 +30,19 @@ type replica[T any] struct {
 func follow[T any](t testing.TB, s stream.Source[T], records []stream.Record, id func(T) string) *replica[T] {
 	t.Helper()
 	r := &replica[T]{items: map[string]T{}, domain: map[string]T{}, seen: map[string]bool{}}
-	changes, _ := told(t, s, records)
+	changes, _ := changesOf(t, s, records)
 	for _, c := range changes {
 		require.False(t, r.seen[c.Record.EventID], "an event id came twice")
 		r.seen[c.Record.EventID] = true
 		v, err := c.Item()
 		require.NoError(t, err)
 		key := id(v)
-		item, told, err := c.Current()
+		item, isCurrent, err := c.Current()
 		require.NoError(t, err)
 		switch {
-		case told && item != nil:
+		case isCurrent && item != nil:
 			r.items[key] = *item
-		case told:
+		case isCurrent:
 			delete(r.items, key)
 		}
 		switch c.Kind {
@@ -241,7 +241,7 @@ func TestRandom_FoldingTheStreamOfTeamsGivesWhatAScanGives(t *testing.T) {
 	require.Equal(t, mutated, r.mutated)
 }
 
-func TestRandom_FoldingTheStreamOfASeriesGivesItsItems(t *testing.T) {
+func TestRandom_FoldingTheStreamOfASeriesGivesItsItemsAndItsHistory(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	s := entity.Must(timeseries.New[Reading](l.db))
@@ -277,7 +277,7 @@ func TestRandom_FoldingTheStreamOfASeriesGivesItsItems(t *testing.T) {
 	records := l.next()
 	r := follow(t, s, records, func(v Reading) string { return v.Device })
 	require.NotEmpty(t, r.items)
-	changes, _ := told(t, s, records)
+	changes, _ := changesOf(t, s, records)
 	for id, current := range r.items {
 		got, err := s.Get(l.ctx, Reading{Device: id, Channel: "c"}, entity.Consistent())
 		require.NoError(t, err)

@@ -10,44 +10,60 @@ import (
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 )
 
-// Record is one record of a DynamoDB stream, undecoded: a write to one item of a table. [FromSDK] makes one of what
-// GetRecords returns; of Lambda's JSON it is made by unmarshalling an [Event], or the record itself.
+// RecordError reports a record that cannot be used by any store: its JSON is not that of a DynamoDB stream, or a part
+// that every record has is missing. Problem never contains a value.
+type RecordError struct {
+	EventID        string // "" if it could not be read
+	SequenceNumber string // "" if it could not be read
+	Problem        string
+}
+
+func (e *RecordError) Error() string {
+	text := "the stream record"
+	if e.EventID != "" {
+		text += " " + e.EventID
+	}
+	return text + " cannot be used: " + e.Problem
+}
+
+// Record is one record of a DynamoDB stream, undecoded: a write to one item of a table. [FromSDK] makes one of a
+// record from GetRecords. Unmarshalling Lambda's JSON into an [Event], or a Record, makes one too.
 //
-// A record that could not be read keeps what was read of it, and the mistake: see [Record.Err].
+// A malformed record keeps the parts that could be read, and its mistake: see [Record.Err].
 type Record struct {
-	EventID        string // the same whenever the record is delivered again
+	EventID        string // the same for every delivery of the record
 	Operation      streamtypes.OperationType
-	SourceARN      string // of the stream, which names the table; "" when it is not known
+	SourceARN      string // of the stream, which names the table; "" if unknown
 	Region         string
-	Time           time.Time // about when the write took place, as DynamoDB says
-	SequenceNumber string    // where in its shard the record stands
+	Time           time.Time // approximate time of the write, from DynamoDB
+	SequenceNumber string    // position of the record in its shard
 	View           streamtypes.StreamViewType
 	SizeBytes      int64
-	ByTTL          bool // DynamoDB removed the item because its time to live had passed
+	ByTTL          bool // DynamoDB removed the item because it had expired
 
 	Keys map[string]types.AttributeValue // primary key of the item
-	New  map[string]types.AttributeValue // the item after the write; nil for a removal, or when the view leaves it out
-	Old  map[string]types.AttributeValue // the item before the write; nil for an insertion, or when the view leaves it out
+	New  map[string]types.AttributeValue // the item after the write; nil for a removal, or if the view leaves it out
+	Old  map[string]types.AttributeValue // the item before the write; nil for an insertion, or if the view leaves it out
 
 	problem string
 }
 
-// The identity that DynamoDB gives as the one who removed an expired item.
+// The identity that removes expired items.
 const (
 	ttlType      = "Service"
 	ttlPrincipal = "dynamodb.amazonaws.com"
 )
 
-// DynamoDB Local calls the removal of an expired item by a name that is none of DynamoDB's, and gives no identity.
+// DynamoDB Local uses an operation of its own for the removal of an expired item, without an identity.
 const (
 	localRegion = "ddblocal"
 	localExpiry = streamtypes.OperationType("UNKNOWN_TO_SDK_VERSION")
 )
 
-// FromSDK returns a record as GetRecords of the AWS SDK gave it. streamARN is the stream that it was read from, so that a
-// store can tell its own table from another with the same keys; "" when only one table's records are read.
+// FromSDK converts a record from GetRecords of the AWS SDK. streamARN is the stream that it was read from, so that a
+// store can distinguish its table from others with the same keys; it may be "" if records of only one table are read.
 //
-// What is wrong with the record is kept in it: [Of] and [Handle] report it, and [Record.Err] returns it.
+// A mistake in the record is kept in it: [Of] and [Handle] report it, and [Record.Err] returns it.
 func FromSDK(streamARN string, r streamtypes.Record) Record {
 	out := Record{EventID: aws.ToString(r.EventID), Operation: r.EventName, SourceARN: streamARN, Region: aws.ToString(r.AwsRegion)}
 	if id := r.UserIdentity; id != nil {
@@ -81,14 +97,14 @@ func FromSDK(streamARN string, r streamtypes.Record) Record {
 	return out
 }
 
-// fail notes a mistake; the first one counts.
+// fail sets the record's mistake, unless it has one.
 func (r *Record) fail(problem string) {
 	if r.problem == "" {
 		r.problem = problem
 	}
 }
 
-// check finds what no record of a stream lacks.
+// check finds parts that are missing or wrong.
 func (r *Record) check() {
 	switch r.Operation {
 	case streamtypes.OperationTypeInsert, streamtypes.OperationTypeModify, streamtypes.OperationTypeRemove:
@@ -106,29 +122,29 @@ func (r *Record) check() {
 	}
 }
 
-// tableOf is the name of the table in the ARN of a stream, or in that of a table.
+// tableOf returns the table's name in the ARN of a stream or table, "" if it is neither.
 func tableOf(arn string) string {
 	_, resource, _ := strings.Cut(arn, ":table/")
 	name, _, _ := strings.Cut(resource, "/")
 	return name
 }
 
-// tableARN is the ARN of the table in that of its stream: account, region and name, without what follows.
+// tableARN returns the ARN of the table in that of its stream: account, region and name.
 func tableARN(arn string) string {
 	owner, _, _ := strings.Cut(arn, ":table/")
 	return owner + ":table/" + tableOf(arn)
 }
 
-// Err says why the record cannot be used: a *[RecordError], or nil.
+// Err returns why the record cannot be used: a *[RecordError], or nil.
 func (r Record) Err() error {
-	r.check() // a program may have put it together itself
+	r.check() // the program may have made the record itself
 	if r.problem == "" {
 		return nil
 	}
 	return &RecordError{EventID: r.EventID, SequenceNumber: r.SequenceNumber, Problem: r.problem}
 }
 
-// images are the item before and after the write, as far as the record has them.
+// images returns the item before and after the write, as far as the record has them.
 func (r *Record) images() (before, after map[string]types.AttributeValue) {
 	if r.Operation != streamtypes.OperationTypeInsert && len(r.Old) > 0 {
 		before = r.Old

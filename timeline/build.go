@@ -2,33 +2,44 @@ package timeline
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
+
+	"github.com/aws/smithy-go"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// BuildOption is accepted by [View.Rebuild] and [View.CatchUp].
+// BuildOption configures [View.Rebuild] and [View.CatchUp].
 type BuildOption func(*buildOptions)
 
 type buildOptions struct {
-	resume   bool
-	segments int
-	every    int // rows of a segment between two notes of how far it is
-	progress func(Meta)
-	err      error
+	resume          bool
+	segments        int
+	checkpointEvery int // rows of a segment between two checkpoints
+	progress        func(Meta)
+	err             error
 }
 
-// Resume goes on with a build of the same definition that was cut off, instead of beginning a new one: the result is that
-// of one build at the time when it began, brought up to what the rows that it replaces account for by then. Where no build
-// was cut off it changes nothing. Nor does it after a build that stopped at an event, or in a function that panicked: the
-// rows of that are given up at once, because the function has to change.
+// Resume continues an interrupted build of the same definition instead of starting a new one. The result is that of
+// one build at the time when the first one started, brought up to date with the rows that it replaces. It has no
+// effect if no build was interrupted, or if the last one stopped at an event or in a function that panicked: the rows
+// of such a build are dropped, because the function has to change.
 func Resume() BuildOption { return func(o *buildOptions) { o.resume = true } }
 
-// OnProgress calls f whenever a page of history was read or rows were written, never twice at a time.
+// OnProgress calls f after each page of history and each batch of rows, never concurrently.
 func OnProgress(f func(Meta)) BuildOption { return func(o *buildOptions) { o.progress = f } }
 
-// Segments is how many parts of a table are read at the same time, from 1 to 64; default 4.
+// Segments sets how many parts of a table are read concurrently, from 1 to 64. The default is 4.
 func Segments(n int) BuildOption {
 	return func(o *buildOptions) {
 		if o.segments = n; n < 1 || n > 64 {
@@ -37,24 +48,24 @@ func Segments(n int) BuildOption {
 	}
 }
 
-// CheckpointEvery is after how many rows a build by partition notes how far it is, which costs a write: what lies behind the
-// last note is folded again after [Resume]. From 1; default 500.
+// CheckpointEvery sets after how many rows of a segment a build by partition saves its progress, which costs a write.
+// After [Resume], rows since the last checkpoint are folded again. The least is 1, the default 500.
 func CheckpointEvery(rows int) BuildOption {
 	return func(o *buildOptions) {
-		if o.every = rows; rows < 1 {
-			o.err = badOption("NoteEvery must be 1 or more")
+		if o.checkpointEvery = rows; rows < 1 {
+			o.err = badOption("CheckpointEvery must be 1 or more")
 		}
 	}
 }
 
 const (
-	defaultSegments = 4
-	defaultEvery    = 500
-	overlap         = 15 * time.Minute // how long a write may be on its way: a transaction is repeated for 8 minutes
+	defaultSegments        = 4
+	defaultCheckpointEvery = 500
+	overlap                = 15 * time.Minute // how long a write may be in flight: transactions are retried for 8 minutes
 )
 
-func collectBuild(opts []BuildOption) (buildOptions, error) {
-	o := buildOptions{segments: defaultSegments, every: defaultEvery}
+func collectBuildOptions(opts []BuildOption) (buildOptions, error) {
+	o := buildOptions{segments: defaultSegments, checkpointEvery: defaultCheckpointEvery}
 	for _, opt := range opts {
 		if opt == nil {
 			return o, badOption("an option is nil")
@@ -64,164 +75,88 @@ func collectBuild(opts []BuildOption) (buildOptions, error) {
 	return o, o.err
 }
 
+// route is how a build reads the history.
+type route string
+
+const (
+	byPartition route = "partition" // one source with PartitionKey: read and fold a partition at a time
+	bySorting   route = "sorted"    // otherwise: sort all events by group first
+)
+
+func (d *definition) route() route {
+	if len(d.all) == 1 && d.all[0].partitionOf != nil {
+		return byPartition
+	}
+	return bySorting
+}
+
+// withoutPartitionKey returns a source that does not know the partitions of groups; nil if all do.
+func (d *definition) withoutPartitionKey() *origin {
+	for _, o := range d.all {
+		if o.partitionOf == nil {
+			return o
+		}
+	}
+	return nil
+}
+
 // builder is one run of Rebuild or CatchUp.
 type builder struct {
 	*view
 	buildOptions
-	*hold
-	id    string     // generation that is written
-	fence int64      // of the lease
-	begun generation // the generation as it was when this builder began
+	*lease
+	id      string     // generation that is written
+	fence   int64      // of the lease
+	started generation // the generation as it was when this builder started
 
-	reports   sync.Mutex // progress is reported once at a time
-	read      sync.Mutex // guards evaluated
-	evaluated int64
+	reportMu    sync.Mutex // one progress report at a time
+	evaluatedMu sync.Mutex // guards evaluated
+	evaluated   int64      // items read so far
 }
 
-// Rebuild reads the whole history and makes all rows, beside those that are served, which it replaces in one step at
-// the end. Events accepted after it began wait for [View.CatchUp].
-//
-// It costs the read units of every item in the sources' tables, or twice what [View.Explain] says for eventual reads,
-// and a write per row. Errors: *[BuildingError] when another builder is at work; [ErrLeaseLost]; *[EventError]; ctx's
-// error, after which [Resume] goes on.
-func (v *View[K, S]) Rebuild(ctx context.Context, opts ...BuildOption) (Meta, error) {
-	return v.opened().rebuild(ctx, opts)
+// saveEvaluated saves how much was read, for others to see. A build by partition saves it at checkpoints only, since
+// it resumes from there.
+func (b *builder) saveEvaluated(m *manifest) {
+	if m.Building == nil || b.route() == byPartition {
+		return
+	}
+	g := *m.Building
+	b.evaluatedMu.Lock()
+	g.Evaluated = b.evaluated
+	b.evaluatedMu.Unlock()
+	m.Building = &g
 }
 
-func (v *view) rebuild(ctx context.Context, opts []BuildOption) (meta Meta, err error) {
-	err = v.core.Measure(ctx, "Timeline.Rebuild", v.Name, func(ctx context.Context) error {
-		o, err := collectBuild(opts)
-		if err != nil {
-			return err
-		}
-		b := &builder{view: v, buildOptions: o}
-		if err := b.begin(ctx); err != nil {
-			return err
-		}
-		if err := b.work(ctx, b.run, b.abandon); err != nil {
-			return err
-		}
-		meta = v.meta(&b.m, b.m.Active)
-		b.tell()
-		return nil
-	})
-	return meta, err
+// countEvaluated counts items that were read.
+func (b *builder) countEvaluated(evaluated int) {
+	b.evaluatedMu.Lock()
+	b.evaluated += int64(evaluated)
+	b.evaluatedMu.Unlock()
+	b.reportProgress()
 }
 
-// begin takes the lease for a new generation, or for the one that was cut off.
-func (b *builder) begin(ctx context.Context) error {
-	expected, err := b.expected(ctx)
-	if err != nil {
-		return err
+func (b *builder) reportProgress() {
+	if b.progress == nil {
+		return
 	}
-	b.hold, err = acquire(ctx, b.manifests, b.Name, b.core.Runner.NewID(), b.core.Runner.Clock, func(m *manifest) error {
-		m.Failure = nil
-		if b.resume && b.goesOn(m) {
-			g := *m.Building
-			g.Fence, m.Building = m.Fence, &g
-			return nil
-		}
-		m.giveUp(b.now())
-		now := b.now()
-		if m.Active != nil { // served rows may account for more than this builder's clock knows of
-			now = later(now, m.Active.Through)
-		}
-		m.Building = &generation{
-			ID: b.core.Runner.NewID(), Print: b.print, Started: now, Through: now, Now: now, Fence: m.Fence,
-			Route: string(b.route()), Segments: b.segments, Expected: expected,
-		}
-		return nil
-	})
-	if err == nil {
-		b.begun = *b.m.Building
-		b.id, b.fence, b.evaluated = b.begun.ID, b.m.Fence, b.begun.Evaluated
-		b.hold.note = b.evaluate
-	}
-	return err
-}
-
-// goesOn reports that there is a build to go on with. Where the served rows have been brought up since it began, it has to
-// be brought up to the same moment before it replaces them.
-func (b *builder) goesOn(m *manifest) bool {
-	g := m.Building
-	return g != nil && g.Print == b.print && g.Route == string(b.route()) && (!m.behind(g) || b.acceptTimes() == nil)
-}
-
-// expected is how many items the sources' tables are said to hold; 0 when that is not known.
-func (b *builder) expected(ctx context.Context) (n int64, err error) {
-	for _, o := range b.all {
-		if o.core == nil {
-			return 0, nil
-		}
-		e, err := o.estimate(ctx)
-		if err != nil {
-			return 0, err
-		}
-		n += e.Items
-	}
-	return n, nil
-}
-
-func (b *builder) window() window {
-	return window{until: b.begun.Through, now: b.begun.Now}
-}
-
-// run makes the rows of the generation and swaps them in.
-func (b *builder) run(ctx context.Context) error {
-	err := b.sweep(ctx, b.hold)
-	if err != nil {
-		return err
-	}
-	if b.route() == byPartition {
-		err = b.byPartition(ctx)
-	} else {
-		err = b.sorted(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	m := b.last()
-	made := *m.Building
-	if m.behind(&made) {
-		if err := b.raise(ctx); err != nil {
-			return err
-		}
-		if made, _, err = b.bringUp(ctx, made, m.Active.Through); err != nil {
-			return err
-		}
-	}
-	rows, err := b.listPages(ctx, b.id)
-	if err != nil {
-		return err
-	}
-	return b.save(ctx, func(m *manifest) {
-		g := made
-		g.Finished, g.Rows, g.Positions, g.Fence = b.now(), rows, nil, 0
-		g.Begins = b.begins(m.Active, g.Now, g.Finished, g.Counts)
-		if m.Active != nil {
-			m.Retired = append(slices.Clone(m.Retired), retirement{ID: m.Active.ID, At: b.now(), Was: m.Active})
-		}
-		m.Active, m.Building, m.Owner = &g, nil, ""
-	})
-}
-
-// raise takes a higher fence: rows are about to be written once more, and no request of the first time that is still on its
-// way may replace them.
-func (b *builder) raise(ctx context.Context) error {
-	err := b.save(ctx, func(m *manifest) {
+	b.reportMu.Lock()
+	defer b.reportMu.Unlock()
+	m := b.lease.last()
+	if m.Building != nil {
 		g := *m.Building
-		m.Fence++
-		g.Fence, m.Building = m.Fence, &g
-	})
-	b.fence = b.last().Fence
-	return err
+		b.evaluatedMu.Lock()
+		g.Evaluated = b.evaluated
+		b.evaluatedMu.Unlock()
+		m.Building = &g
+	}
+	b.progress(b.meta(&m, m.Active))
 }
 
-// checkpoint notes how far the build is.
+// checkpoint saves the progress of the build.
 func (b *builder) checkpoint(ctx context.Context, change func(*generation)) error {
-	b.read.Lock()
+	b.evaluatedMu.Lock()
 	evaluated := b.evaluated
-	b.read.Unlock()
+	b.evaluatedMu.Unlock()
 	err := b.save(ctx, func(m *manifest) {
 		g := *m.Building
 		g.Positions = maps.Clone(g.Positions)
@@ -229,44 +164,305 @@ func (b *builder) checkpoint(ctx context.Context, change func(*generation)) erro
 		change(&g)
 		m.Building = &g
 	})
-	b.tell()
+	b.reportProgress()
 	return err
 }
 
-// evaluate notes how much was read, for others to see. A build by partition notes that with its positions: it goes on
-// from there.
-func (b *builder) evaluate(m *manifest) {
-	if m.Building == nil || b.route() == byPartition {
-		return
+// readSources reads the history of every source into a collector, one source after the other and the segments of each
+// concurrently.
+func (b *builder) readSources(ctx context.Context, c *collector, now time.Time) error {
+	for i, o := range b.all {
+		to := recordSink{event: c.addFrom(i), page: b.countEvaluated, duplicate: c.countDuplicate, dir: b.TempDir}
+		if o.feed != nil {
+			if err := o.readFeed(ctx, to); err != nil {
+				return b.withView(err)
+			}
+			continue
+		}
+		inner, cancel := context.WithCancel(ctx)
+		errs := make([]error, b.segments)
+		var stop sync.Once
+		exec.Parallel(b.segments, b.segments, func(i int) {
+			to := to
+			to.partition = func(map[string]value) error { return b.renewIfDue(inner) }
+			if errs[i] = o.scan(inner, int32(i), int32(b.segments), nil, now, to); errs[i] != nil {
+				stop.Do(cancel)
+			}
+		})
+		cancel()
+		if err := decisiveError(errs); err != nil {
+			return b.withView(err)
+		}
 	}
-	g := *m.Building
-	b.read.Lock()
-	g.Evaluated = b.evaluated
-	b.read.Unlock()
-	m.Building = &g
+	return nil
 }
 
-// page counts what was read.
-func (b *builder) page(evaluated int) {
-	b.read.Lock()
-	b.evaluated += int64(evaluated)
-	b.read.Unlock()
-	b.tell()
+const (
+	rowBatch   = 64 // rows written at a time
+	rowWriters = 8  // of them, rows written concurrently
+	maxResends = 3  // retries of a write with an unknown outcome, each with its own attempts
+)
+
+// retryUnknown repeats a write under a fence, or a removal, while its outcome is unknown. Both are idempotent: no run
+// writes an item twice under one fence.
+func retryUnknown(ctx context.Context, write func() error) error {
+	err := write()
+	for range maxResends {
+		if !entity.IsAmbiguous(err) || ctx.Err() != nil {
+			break
+		}
+		err = write()
+	}
+	return err
 }
 
-func (b *builder) tell() {
-	if b.progress == nil {
-		return
+// putRows writes rows under the builder's fence.
+func (b *builder) putRows(ctx context.Context, rows []*groupState) error {
+	errs := make([]error, len(rows))
+	exec.Parallel(len(rows), rowWriters, func(i int) {
+		g := rows[i]
+		if err := b.states.checkRoundTrip(reflect.ValueOf(g.state).Elem()); err != nil {
+			errs[i] = g.storeError(err)
+			return
+		}
+		err := b.rows.put(ctx, b.id, b.fence, g)
+		switch {
+		case errors.Is(err, entity.ErrConditionFailed):
+			err = ErrLeaseLost
+		case isRejected(err):
+			err = g.storeError(err)
+		}
+		errs[i] = err
+	})
+	return decisiveError(errs)
+}
+
+// rowWriter writes rows in batches.
+type rowWriter struct {
+	b       *builder
+	ctx     context.Context
+	rows    []*groupState // not written yet
+	written int
+	after   func() error // called after each batch; nil: nothing
+}
+
+// newRowWriter returns a rowWriter that renews the lease after each batch.
+func (b *builder) newRowWriter(ctx context.Context) *rowWriter {
+	return &rowWriter{b: b, ctx: ctx, after: func() error { return b.renewIfDue(ctx) }}
+}
+
+func (w *rowWriter) add(g *groupState) error {
+	if w.rows = append(w.rows, g); len(w.rows) < rowBatch {
+		return nil
 	}
-	b.reports.Lock()
-	defer b.reports.Unlock()
-	m := b.hold.last()
+	return w.flush()
+}
+
+func (w *rowWriter) flush() error {
+	err := w.b.putRows(w.ctx, w.rows)
+	w.written += len(w.rows)
+	if w.rows = w.rows[:0]; err == nil && w.after != nil {
+		err = w.after()
+	}
+	return err
+}
+
+// storeError returns the error of a row that cannot be stored, with its group and last event.
+func (g *groupState) storeError(err error) error {
+	e := *g.cause
+	e.Err = err
+	return &e
+}
+
+// isRejected reports whether the content of an item prevents storing it, so that a retry would fail too.
+func isRejected(err error) bool {
+	var input *plan.InputError
+	var api smithy.APIError
+	return errors.As(err, &input) || errors.Is(err, entity.ErrTooLarge) || errors.As(err, &api) && api.ErrorCode() == "ValidationException"
+}
+
+// errPanicked is recorded as the failure of a build that panicked. The panic itself reaches the caller.
+var errPanicked = errors.New("a function of the definition panicked")
+
+// runUnderLease runs a build or catch-up. After an error or a panic it gives up the lease and records the failure; on
+// makes further changes to the manifest.
+func (b *builder) runUnderLease(ctx context.Context, run func(context.Context) error, on func(*manifest, error)) (err error) {
+	returned := false
+	defer func() {
+		if !returned {
+			_ = b.giveUpLease(ctx, errPanicked, on) // the panic has more details
+		}
+	}()
+	err = b.keepAlive(ctx, run)
+	if returned = true; err != nil {
+		err = b.giveUpLease(ctx, err, on)
+	}
+	return err
+}
+
+// giveUpLease gives up the lease and records err as the failure, unless the caller interrupted the work.
+func (b *builder) giveUpLease(ctx context.Context, err error, on func(*manifest, error)) error {
+	return b.release(ctx, err, func(m *manifest) {
+		if on(m, err); !interrupted(err) {
+			m.Failure = storedFailure(err, b.now())
+		}
+	})
+}
+
+// abandon drops the generation of a failed build if a function of the definition failed. Otherwise Resume can continue
+// it.
+func (b *builder) abandon(m *manifest, err error) {
+	if b.saveEvaluated(m); definitionFailed(err) {
+		m.retireBuilding(b.now())
+	}
+}
+
+// definitionFailed reports whether a build failed at an event or in a function of its definition.
+func definitionFailed(err error) bool {
+	var e *EventError
+	return errors.As(err, &e) || errors.Is(err, errPanicked)
+}
+
+// interrupted reports whether the caller ended a build. A handler may fail with the same errors.
+func interrupted(err error) bool {
+	return !definitionFailed(err) && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
+}
+
+// retireBuilding retires the generation that is being built.
+func (m *manifest) retireBuilding(at time.Time) {
 	if m.Building != nil {
-		g := *m.Building
-		b.read.Lock()
-		g.Evaluated = b.evaluated
-		b.read.Unlock()
-		m.Building = &g
+		m.Retired = append(slices.Clone(m.Retired), retirement{ID: m.Building.ID, At: at})
+		m.Building = nil
 	}
-	b.progress(b.meta(&m, m.Active))
+}
+
+// Limits of a stored failure, in bytes: a manifest is one item.
+const (
+	maxMessage  = 1000
+	maxIdentity = 4096
+)
+
+// storedFailure returns err as the manifest stores it.
+func storedFailure(err error, now time.Time) *Failure {
+	f := &Failure{At: now, Message: truncated(err.Error(), maxMessage)}
+	var e *EventError
+	if errors.As(err, &e) {
+		f.Stage, f.Payload = e.Stage, e.Payload
+		f.Event, f.Source = truncated(e.Event, maxIdentity), truncated(e.Source, maxIdentity)
+		f.Key, f.Group = truncated(e.Key, maxIdentity), truncated(e.Group, maxIdentity)
+	}
+	return f
+}
+
+// truncated returns text as valid UTF-8 of at most most bytes, cut between runes.
+func truncated(text string, most int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= most {
+		return text
+	}
+	for !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
+}
+
+// decisiveError returns the error that made the others stop. The error of an event is decisive even if it wraps one of
+// the context.
+func decisiveError(errs []error) error {
+	var stopped error
+	for _, err := range errs {
+		if err != nil && !interrupted(err) {
+			return err
+		}
+		if stopped == nil {
+			stopped = err
+		}
+	}
+	return stopped
+}
+
+// Explanation describes how a view reads its history, and what that costs.
+type Explanation struct {
+	View    string
+	Route   string // "partition": a partition at a time; "sorted": all events are sorted by group first
+	OneRow  string // how the events of one group are read: by a query or by a scan
+	Sources []SourceEstimate
+}
+
+// SourceEstimate is the cost of reading one source completely, from DynamoDB's table statistics, which are updated
+// about every six hours.
+type SourceEstimate struct {
+	Source    string  // id of the source; a feed has no table
+	Table     string  // physical name
+	Items     int64   // in the table, of all entities
+	Bytes     int64   // of these items
+	ReadUnits float64 // of a consistent scan: one for each 4 KB
+}
+
+// ReadUnits returns the read units for reading all sources once.
+func (e Explanation) ReadUnits() (units float64) {
+	for _, s := range e.Sources {
+		units += s.ReadUnits
+	}
+	return units
+}
+
+// String returns the explanation as text.
+func (e Explanation) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "timeline %s: a build reads by %s; one row as of a moment: %s", e.View, e.Route, e.OneRow)
+	for _, s := range e.Sources {
+		if s.Table == "" {
+			fmt.Fprintf(&b, "\n  %s: no table", s.Source)
+			continue
+		}
+		fmt.Fprintf(&b, "\n  %s: a scan of %s, %d items, %d bytes, about %.1f read units", s.Source, s.Table, s.Items, s.Bytes, s.ReadUnits)
+	}
+	return b.String()
+}
+
+// Explain describes how the history is read, and estimates the read units of a build. It costs a DescribeTable for
+// each source.
+func (v *View[K, S]) Explain(ctx context.Context) (Explanation, error) {
+	return v.opened().explain(ctx)
+}
+
+func (v *view) explain(ctx context.Context) (Explanation, error) {
+	if err := v.core.Err(); err != nil {
+		return Explanation{}, v.core.Wrap("Timeline.Explain", "", err)
+	}
+	e := Explanation{View: v.Name, Route: string(v.route()), OneRow: "a query of its partition in each source"}
+	if v.withoutPartitionKey() != nil {
+		e.OneRow = "a scan, with FullReplay: not every source has PartitionKey"
+	}
+	for _, o := range v.all {
+		s, err := o.estimate(ctx)
+		if err != nil {
+			return e, v.core.Wrap("Timeline.Explain", v.Name, err)
+		}
+		e.Sources = append(e.Sources, s)
+	}
+	return e, nil
+}
+
+const unitBytes = 4096 // of a consistent read unit
+
+func (o *origin) estimate(ctx context.Context) (SourceEstimate, error) {
+	s := SourceEstimate{Source: o.id}
+	if o.core == nil {
+		return s, nil
+	}
+	s.Table = o.core.Table
+	t, err := o.core.Runner.DescribeTable(ctx, o.core.Table)
+	if err != nil {
+		return s, err
+	}
+	if t.ItemCount != nil {
+		s.Items = *t.ItemCount
+	}
+	if t.TableSizeBytes != nil {
+		s.Bytes = *t.TableSizeBytes
+	}
+	s.ReadUnits = float64((s.Bytes + unitBytes - 1) / unitBytes)
+	return s, nil
 }

@@ -2,32 +2,37 @@ package timeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/dynastrata/dynastrata/entity"
 )
 
-// mostRefolds bounds how many groups one catch-up folds from their whole history.
-const mostRefolds = 100_000
+// maxRefolds is how many groups one catch-up folds from their whole history.
+const maxRefolds = 100_000
 
-// CatchUp brings the rows up to the events that were accepted since they were built, or last brought up. An event that is
-// newer than its group's last one is applied to the row; a group with one that came late is folded from its whole history:
-// by a query of its partition where the source has [PartitionKey], else by a second scan for all such groups.
+// CatchUp applies the events that were accepted since the rows were built or last caught up. An event that is newer
+// than the last one of its group is applied to the row. A group with a late event is folded from its whole history: by
+// a query of its partition if the source has [PartitionKey], otherwise by a second scan for all such groups. The
+// result is the meta of the rows.
 //
-// What was accepted is known by the clocks of the writers, which may differ by minutes, and a write may be on its way for
-// eight: events are looked for from 15 minutes before the newest one that is known. An append of entity.DB.TransactWithToken whose
-// Token.At is older than that waits for the next rebuild.
+// Accept times come from the clocks of the writers, which may differ by minutes, and a write may be in flight for
+// eight minutes. So CatchUp looks for events from 15 minutes before the newest known one. An append of
+// entity.DB.TransactWithToken whose Token.At is older than that waits for the next rebuild.
 //
-// It reads the history of every source once. Errors: *[StaleError] when there are no rows of this definition;
-// [ErrNoAcceptTime]; *[BuildingError]; [ErrLeaseLost]; *[EventError].
+// It reads the history of every source once, with the read units of a scan, and writes each changed row once. Errors:
+// *[StaleError] if there are no rows of this definition; [ErrNoAcceptTime]; *[BuildingError]; [ErrLeaseLost];
+// *[EventError]; *[LimitError].
 func (v *View[K, S]) CatchUp(ctx context.Context, opts ...BuildOption) (Meta, error) {
 	return v.opened().catchUp(ctx, opts)
 }
 
 func (v *view) catchUp(ctx context.Context, opts []BuildOption) (meta Meta, err error) {
 	err = v.core.Measure(ctx, "Timeline.CatchUp", v.Name, func(ctx context.Context) error {
-		o, err := collectBuild(opts)
+		o, err := collectBuildOptions(opts)
 		if err != nil {
 			return err
 		}
@@ -36,25 +41,25 @@ func (v *view) catchUp(ctx context.Context, opts []BuildOption) (meta Meta, err 
 		}
 		b := &builder{view: v, buildOptions: o}
 		relist := false
-		b.hold, err = acquire(ctx, b.manifests, b.Name, b.core.Runner.NewID(), b.core.Runner.Clock, func(m *manifest) error {
-			if m.Active == nil || m.Active.Print != v.print {
-				stale := &StaleError{View: v.Name, Want: v.print}
+		b.lease, err = acquire(ctx, b.manifests, b.Name, b.core.Runner.NewID(), b.core.Runner.Clock, func(m *manifest) error {
+			if m.Active == nil || m.Active.Fingerprint != v.fingerprint {
+				stale := &StaleError{View: v.Name, Want: v.fingerprint}
 				if m.Active != nil {
-					stale.Have = m.Active.Print
+					stale.Have = m.Active.Fingerprint
 				}
 				return stale
 			}
 			g := *m.Active
-			relist, g.Unlisted = g.Unlisted, true // until this catch-up has come to its end
+			relist, g.Unlisted = g.Unlisted, true // until this catch-up has finished
 			m.Active = &g
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		b.begun = *b.m.Active
-		b.id, b.fence = b.begun.ID, b.m.Fence
-		if err := b.work(ctx, func(ctx context.Context) error { return b.update(ctx, relist) }, func(*manifest, error) {}); err != nil {
+		b.started = *b.m.Active
+		b.id, b.fence = b.started.ID, b.m.Fence
+		if err := b.runUnderLease(ctx, func(ctx context.Context) error { return b.updateServed(ctx, relist) }, func(*manifest, error) {}); err != nil {
 			return err
 		}
 		meta = v.meta(&b.m, b.m.Active)
@@ -63,23 +68,23 @@ func (v *view) catchUp(ctx context.Context, opts []BuildOption) (meta Meta, err 
 	return meta, err
 }
 
-// acceptTimes fails unless every source says when its events were accepted.
+// acceptTimes returns an error unless every source records accept times.
 func (d *definition) acceptTimes() error {
 	for _, x := range d.all {
-		if !x.accepted {
+		if !x.hasAcceptTimes {
 			return fmt.Errorf("timeline %s: %w: %s", d.Name, ErrNoAcceptTime, x.id)
 		}
 	}
 	return nil
 }
 
-// update brings the served rows up to now. relist says that an earlier catch-up did not come to its end.
-func (b *builder) update(ctx context.Context, relist bool) (err error) {
-	if err := b.sweep(ctx, b.hold); err != nil {
+// updateServed brings the served rows up to now. relist reports that an earlier catch-up did not finish.
+func (b *builder) updateServed(ctx context.Context, relist bool) (err error) {
+	if err := b.sweep(ctx, b.lease); err != nil {
 		return err
 	}
-	now := later(b.now(), b.begun.Through) // rows may have been made by a clock that is ahead of this one
-	g, moved, err := b.bringUp(ctx, b.begun, now)
+	now := later(b.now(), b.started.Through) // rows may come from a clock that is ahead of this one
+	g, moved, err := b.applyNewEvents(ctx, b.started, now)
 	if err != nil {
 		return err
 	}
@@ -95,65 +100,161 @@ func (b *builder) update(ctx context.Context, relist bool) (err error) {
 	})
 }
 
-// bringUp applies to the rows of a generation what was accepted since, up to now, and what may have been on its way. It
-// gives the generation as it is then, and whether its rows have to be listed again: because some came to be, or live longer.
-func (b *builder) bringUp(ctx context.Context, g generation, now time.Time) (_ generation, moved bool, err error) {
+// applyNewEvents applies the events accepted since a generation was made, up to now, and those that may have been in
+// flight then. It returns the updated generation, and whether its rows have to be listed again because there are new
+// ones or some live longer.
+func (b *builder) applyNewEvents(ctx context.Context, g generation, now time.Time) (_ generation, moved bool, err error) {
 	w := window{until: now, now: now}
-	c := b.collect(w, b.Memory/2)
-	from := recent(g.Newest)
-	c.only = func(_ string, r *record) bool { return r.seen.IsZero() || !r.moment().Before(from) }
-	defer func() { err = joined(err, c.spool.Close()) }()
-	if err := b.readAll(ctx, c, now); err != nil {
+	c := b.newCollector(w, b.Memory/2)
+	from := rereadFrom(g.Newest)
+	c.only = func(_ string, r *record) bool { return r.acceptedAt.IsZero() || !r.lastAccept().Before(from) }
+	defer func() { err = joinClose(err, c.spool.Close()) }()
+	if err := b.readSources(ctx, c, now); err != nil {
 		return g, false, err
 	}
 	n := c.counts
 	ungrouped := n.Ungrouped // of the whole history
-	a := &advance{b: b, ctx: ctx, newest: g.Newest}
+	a := &incrementalFold{b: b, ctx: ctx, newest: g.Newest, out: b.newRowWriter(ctx)}
 	if err := b.fold(ctx, c.spool.Sorted(), &n, a); err != nil {
 		return g, false, err
 	}
-	if err := a.flush(); err != nil {
+	if err := a.out.flush(); err != nil {
 		return g, false, err
 	}
-	if err := b.refold(ctx, a, w, &n); err != nil {
+	if err := b.refoldLate(ctx, a, w, &n); err != nil {
 		return g, false, err
 	}
 	was := g
-	g.Through, g.Now, g.Finished = now, now, b.now()
+	g.Through, g.ReadAt, g.Finished = now, now, b.now()
 	g.Newest = later(g.Newest, c.newest)
 	g.Counts.Folded += n.Folded
 	g.Counts.Ungrouped = max(g.Counts.Ungrouped, ungrouped)
-	g.Begins = b.begins(&was, now, g.Finished, n)
+	g.HistoryStart = b.historyStart(&was, now, g.Finished, n)
 	g.Baselines = g.Baselines || n.Baselines > 0
-	return g, a.created > 0 || b.Retention > 0 && a.written > 0, nil
+	return g, a.created > 0 || b.Retention > 0 && a.out.written > 0, nil
 }
 
-// refold folds the groups in which events came late from their whole history.
-func (b *builder) refold(ctx context.Context, a *advance, w window, n *Counters) (err error) {
+// refoldLate folds the groups with late events from their whole history.
+func (b *builder) refoldLate(ctx context.Context, a *incrementalFold, w window, n *Counters) (err error) {
 	if len(a.late) == 0 {
 		return nil
 	}
-	if b.scattered() == nil {
+	if b.withoutPartitionKey() == nil {
 		for _, group := range slices.Sorted(maps.Keys(a.late)) {
 			g, err := b.replayGroup(ctx, a.late[group], group, w, n)
 			if err != nil {
 				return err
 			}
-			if err := a.put(g); err != nil {
+			if g == nil { // all its events have expired
+				continue
+			}
+			if err := a.out.add(g); err != nil {
 				return err
 			}
 		}
-		return a.flush()
+		return a.out.flush()
 	}
-	c := b.collect(w, b.Memory)
+	c := b.newCollector(w, b.Memory)
 	c.only = func(group string, _ *record) bool { _, late := a.late[group]; return late }
-	defer func() { err = joined(err, c.spool.Close()) }()
-	if err := b.readAll(ctx, c, w.now); err != nil {
+	defer func() { err = joinClose(err, c.spool.Close()) }()
+	if err := b.readSources(ctx, c, w.now); err != nil {
 		return err
 	}
 	n.add(c.counts)
-	if err := b.fold(ctx, c.spool.Sorted(), n, whole{a.put}); err != nil {
+	if err := b.fold(ctx, c.spool.Sorted(), n, fullFold{a.out.add}); err != nil {
 		return err
 	}
-	return a.flush()
+	return a.out.flush()
+}
+
+// incrementalFold applies new events to stored rows. It notes the groups whose rows lack earlier events, or contain
+// them as they were before a touch.
+type incrementalFold struct {
+	b      *builder
+	ctx    context.Context
+	newest time.Time // latest accept time known before
+
+	row       *groupState // stored row of the current group
+	exists    bool
+	reread    tally // events that are not after the row's last one
+	settled   bool  // the row contains the reread events
+	isLate    bool  // the group has to be folded from its whole history
+	newEvents int   // applied to the current group
+
+	late    map[string]any // groups with late events, and their keys
+	out     *rowWriter
+	created int // groups without a row before
+}
+
+func (a *incrementalFold) begin(group string) (*groupState, error) {
+	row, err := a.b.rows.get(a.ctx, a.b.id, group, entity.Consistent())
+	if err != nil && !errors.Is(err, entity.ErrNotFound) {
+		return nil, err
+	}
+	a.row, a.exists, a.reread, a.settled, a.isLate, a.newEvents = row, err == nil, tally{}, false, false, 0
+	if !a.exists {
+		return &groupState{group: group}, nil
+	}
+	g := *row
+	g.tally = maps.Clone(row.tally)
+	return &g, nil
+}
+
+func (a *incrementalFold) admit(g *groupState, r *record, position string) (bool, error) {
+	switch {
+	case a.isLate:
+		return false, nil
+	case !a.exists && a.b.Retention > 0: // its row may have expired
+		x, err := a.b.all[r.origin].decodeEvent(r)
+		if err != nil {
+			return false, a.b.withView(err)
+		}
+		return false, a.markLate(g, a.b.byEvent[x.Name].key(x))
+	case a.exists && (a.b.Descending || position <= g.position): // the row should contain it
+		a.reread[minuteOf(r.lastAccept())] += r.fingerprint(position)
+		return false, nil
+	case a.exists: // a group without a row has no earlier events
+		if err := a.settle(g); err != nil || a.isLate {
+			return false, err
+		}
+	}
+	a.newEvents++
+	return true, nil
+}
+
+// settle compares the reread events with those in the row.
+func (a *incrementalFold) settle(g *groupState) error {
+	if a.settled || maps.Equal(a.reread, a.row.tally.since(a.newest)) {
+		a.settled = true
+		return nil
+	}
+	return a.markLate(g, a.row.key)
+}
+
+// markLate notes that the group has to be folded from its whole history.
+func (a *incrementalFold) markLate(g *groupState, k any) error {
+	a.isLate = true
+	if a.late == nil {
+		a.late = map[string]any{}
+	}
+	if len(a.late) == maxRefolds {
+		return &LimitError{View: a.b.Name, What: "groups to fold from their whole history; rebuild instead", Limit: maxRefolds}
+	}
+	a.late[g.group] = k
+	return nil
+}
+
+func (a *incrementalFold) done(g *groupState) error {
+	if a.exists && !a.isLate {
+		if err := a.settle(g); err != nil {
+			return err
+		}
+	}
+	if !a.exists && (a.isLate || a.newEvents > 0) {
+		a.created++
+	}
+	if a.isLate || a.newEvents == 0 {
+		return nil
+	}
+	return a.out.add(g)
 }

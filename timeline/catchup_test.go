@@ -3,8 +3,6 @@ package timeline_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -12,13 +10,38 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/testsize"
+	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/versioned"
 )
 
-func TestCatchUp_AfterAnEndAtAnyRequestIsExact(t *testing.T) {
+func TestCatchUp_AppliesNewEventsAndRefoldsLateGroups(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	sites, devices := view(l, l.sites()), view(l, l.devices())
+	l.append("d-1", "north", 5)
+	rebuild(l, sites)
+	rebuild(l, devices)
+	l.append("d-1", "north", 6, 2)
+	l.append("d-2", "south", 1)
+	for _, v := range []*timeline.View[string, totals]{sites, devices} {
+		meta, err := v.CatchUp(l.ctx)
+		require.NoError(t, err)
+		assert.EqualValues(t, 2, meta.Rows)
+		assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v))
+		again, err := v.CatchUp(l.ctx)
+		require.NoError(t, err)
+		assert.True(t, again.Through.After(meta.Through))
+		assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v))
+	}
+	assert.Equal(t, []int{20, 50, 60}, rows(l, sites)["north"].State.Order)
+}
+
+func TestCatchUp_AfterACrashAtAnyRequestEqualsARebuild(t *testing.T) {
 	t.Parallel()
 	for _, round := range testsize.Rounds(faults.Drop, faults.Lost) {
 		t.Run(round.String(), func(t *testing.T) {
@@ -41,7 +64,7 @@ func TestCatchUp_AfterAnEndAtAnyRequestIsExact(t *testing.T) {
 					assert.Greater(t, n, 6)
 					break
 				}
-				l.clock.forward(time.Duration(1+20*(n%2)) * time.Minute) // the lease ends; now and then writes are no longer on their way
+				l.clock.forward(time.Duration(1+20*(n%2)) * time.Minute) // the lease ends, and sometimes no write is in flight any more
 				l.connect()
 				v = view(l, l.sites())
 				meta, err := v.CatchUp(l.ctx)
@@ -57,20 +80,7 @@ func TestCatchUp_AfterAnEndAtAnyRequestIsExact(t *testing.T) {
 	}
 }
 
-// seed is that of DYNASTRATA_TEST_SEED, or a new one, and is printed.
-func seed(t *testing.T) uint64 {
-	t.Helper()
-	n := rand.Uint64()
-	if text := os.Getenv("DYNASTRATA_TEST_SEED"); text != "" {
-		var err error
-		n, err = strconv.ParseUint(text, 10, 64)
-		require.NoError(t, err)
-	}
-	t.Logf("seed %d (DYNASTRATA_TEST_SEED)", n)
-	return n
-}
-
-func TestCatchUp_WhileEventsComeInLosesNone(t *testing.T) {
+func TestCatchUp_DuringAppendsLosesNone(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	random := rand.New(rand.NewPCG(seed(t), 0))
@@ -122,5 +132,173 @@ func TestCatchUp_WhileEventsComeInLosesNone(t *testing.T) {
 		}
 		assert.Equal(t, 4*events, total)
 		assert.Equal(t, rows(l, v, timeline.AsOf(at(1000))), got)
+	}
+}
+
+// guest is a versioned entity with a time that is touched.
+type guest struct {
+	_ entity.Key `name:"Guest" pk:"$#{id}" sk:"$"`
+	_ versioned.Retain
+	_ lifecycle.SoftDelete
+
+	ID      string    `dynamodbav:"id"`
+	House   string    `dynamodbav:"house"`
+	Seen    time.Time `dynamodbav:"seen,omitempty"`
+	Version int64     `dynamodbav:"version" entity:"version"`
+	Updated time.Time `dynamodbav:"updated" entity:"updated_at"`
+}
+
+// guests is a view of the visits of guests, by state.
+func guests(t *testing.T, l *lab) (*entity.Store[guest], *timeline.View[string, journal]) {
+	t.Helper()
+	store, err := entity.New[guest](l.db)
+	require.NoError(t, err)
+	past, err := versioned.Of(store)
+	require.NoError(t, err)
+	f := timeline.Projection[string, journal]{Name: "guests", Version: 1, Source: timeline.Versions(past)}
+	for _, what := range []string{"created", "updated", "deleted"} {
+		f.Handlers = append(f.Handlers, timeline.On("guest."+what, func(g guest) string { return g.House }, func(j *journal, e timeline.Event[guest]) error {
+			j.Lines = append(j.Lines, fmt.Sprint(e.Payload.ID, " ", e.Name, " ", e.Version, " ", e.Payload.Seen.Format(time.RFC3339Nano)))
+			return nil
+		}))
+	}
+	return store, view(l, f)
+}
+
+func TestCatchUp_OfTouchedStatesEqualsARebuild(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	store, v := guests(t, l)
+	f := entity.Fields[guest]()
+	touch := func(id string) {
+		t.Helper()
+		due, err := store.Touch(l.ctx, guest{ID: id}, &f.Seen, 0)
+		require.NoError(t, err)
+		require.True(t, due)
+	}
+	equal := func(why string) {
+		t.Helper()
+		_, err := v.CatchUp(l.ctx)
+		require.NoError(t, err)
+		caughtUp := rows(l, v)
+		require.Equal(t, rows(l, v, timeline.AsOf(at(1e6))), caughtUp, why)
+		rebuild(l, v)
+		require.Equal(t, rows(l, v), caughtUp, why)
+	}
+	for _, id := range []string{"a", "b", "c"} {
+		_, err := store.Create(l.ctx, guest{ID: id, House: "inn"})
+		require.NoError(t, err)
+	}
+	rebuild(l, v)
+	touch("a")
+	equal("touched")
+	touch("a")
+	equal("touched within a minute")
+	l.clock.forward(40 * time.Minute)
+	touch("b")
+	equal("touched long after")
+	touch("b")
+	_, err := store.Update(l.ctx, guest{ID: "b"}, entity.Set(&f.House, "pub"))
+	require.NoError(t, err)
+	equal("touched, and then a past state")
+	l.clock.forward(40 * time.Minute)
+	touch("c")
+	require.NoError(t, store.Delete(l.ctx, guest{ID: "c"}))
+	equal("touched, and then deleted")
+}
+
+func TestCatchUp_WithoutNewEventsWritesNoRow(t *testing.T) {
+	t.Parallel()
+	for _, within := range []bool{false, true} {
+		t.Run(fmt.Sprint("within ", within), func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			var evs []reading
+			for i := range 300 { // all of them accepted within minutes
+				evs = append(evs, reading{Device: "d-1", Site: "north", At: at(float64(i)), Value: i})
+			}
+			l.load(evs)
+			projection := l.sites()
+			if within {
+				projection = l.devices()
+				l.clock.forward(time.Hour) // nothing came since
+			}
+			v := view(l, projection)
+			rebuild(l, v)
+			idle := func() {
+				t.Helper()
+				l.sent.Reset()
+				_, err := v.CatchUp(l.ctx, timeline.Segments(1))
+				require.NoError(t, err)
+				assert.Equal(t, 1, l.sent.Count("Scan"))
+				assert.Zero(t, l.rowWrites())
+			}
+			idle()
+			l.append("d-1", "north", 1.5, 400) // one of them late
+			_, err := v.CatchUp(l.ctx)
+			require.NoError(t, err)
+			assert.Equal(t, rows(l, v, timeline.AsOf(at(1e6))), rows(l, v))
+			for range 2 {
+				idle()
+			}
+		})
+	}
+}
+
+func TestCatchUp_OfAFeedWithoutAcceptTimesWritesNoRow(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	events := []event{happened("a", -3, "s"), happened("b", -2, "s")}
+	for i := range events {
+		events[i].AcceptedAt = time.Time{}
+	}
+	v := view(l, fromFeed("feed", fed(&events)))
+	rebuild(l, v)
+	l.sent.Reset()
+	_, err := v.CatchUp(l.ctx)
+	require.NoError(t, err)
+	assert.Zero(t, l.rowWrites())
+	late := happened("c", -4, "s")
+	late.AcceptedAt = time.Time{}
+	events = append(events, late)
+	_, err = v.CatchUp(l.ctx)
+	require.NoError(t, err)
+	assert.Equal(t, rows(l, v, timeline.AsOf(at(1e6))), rows(l, v))
+	assert.Equal(t, 3, rows(l, v)["s"].State.Count)
+}
+
+func TestCatchUp_AfterABuilderWithAClockAheadLosesNone(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	right, fast := view(l, l.sites()), l.ahead(time.Hour)
+	l.append("d-1", "north", 1)
+	rebuild(l, fast)
+	l.clock.forward(5 * time.Minute)
+	l.append("d-2", "north", 2)
+	l.clock.forward(25 * time.Minute)
+	before, err := right.Meta(l.ctx)
+	require.NoError(t, err)
+	meta, err := right.CatchUp(l.ctx)
+	require.NoError(t, err)
+	assert.False(t, meta.Through.Before(before.Through), "what rows account for never shrinks")
+	l.clock.forward(30 * time.Minute)
+	l.append("d-3", "north", 3)
+	_, err = right.CatchUp(l.ctx)
+	require.NoError(t, err)
+	assert.Equal(t, []int{10, 20, 30}, rows(l, right)["north"].State.Order)
+}
+
+func TestCatchUp_CountsUngroupedEvents(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.SkipUngrouped = true }))
+	l.append("d-1", "north", 1)
+	assert.True(t, rebuild(l, v).HistoryComplete)
+	l.append("d-1", "", 2)
+	for range 2 {
+		meta, err := v.CatchUp(l.ctx)
+		require.NoError(t, err)
+		assert.False(t, meta.HistoryComplete)
+		assert.EqualValues(t, 1, meta.Counters.Ungrouped)
 	}
 }

@@ -4,101 +4,105 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 // Classes of errors, for errors.Is.
 var (
 	// ErrRebuildRequired is a *[StaleError]: there are no rows of this definition.
-	ErrRebuildRequired = errors.New("the rows have to be rebuilt")
+	ErrRebuildRequired = errors.New("the rows must be rebuilt")
 	// ErrBuilding is a *[BuildingError]: another builder is at work.
 	ErrBuilding = errors.New("another builder is at work")
-	// ErrLeaseLost says that another builder took over from this one, which stopped.
+	// ErrLeaseLost reports that another builder took over from this one, which stopped.
 	ErrLeaseLost = errors.New("another builder has taken over")
-	// ErrGroupKeyMissing says that an event lacks what it is to be grouped by.
-	ErrGroupKeyMissing = errors.New("the event lacks its group key")
-	// ErrHistoryGap is a *[HistoryExpiredError]: history before the wanted instant has expired.
+	// ErrGroupKeyMissing reports that an event has no group key.
+	ErrGroupKeyMissing = errors.New("the event has no group key")
+	// ErrHistoryGap is a *[HistoryExpiredError]: history before the requested time has expired.
 	ErrHistoryGap = errors.New("history has expired")
-	// ErrIncomplete says that [RequireComplete] was asked for and the history behind the rows is not complete.
+	// ErrIncomplete reports that a read with [RequireComplete] found a history that is not proven complete.
 	ErrIncomplete = errors.New("the history is not complete")
-	// ErrNoAcceptTime says that a source does not tell when its events were accepted.
-	ErrNoAcceptTime = errors.New("a source does not tell when its events were accepted")
-	// ErrDuplicate is the cause of an *[EventError]: two events have one identity and different content.
+	// ErrNoAcceptTime reports that a source does not record when its events were accepted.
+	ErrNoAcceptTime = errors.New("a source does not record when its events were accepted")
+	// ErrDuplicate is the cause of an *[EventError]: two events have the same identity but different content.
 	ErrDuplicate = errors.New("another event has the same source, time and key")
-	// ErrPayloadVersion is the cause of an *[EventError]: the payload's version is outside of what the source reads.
-	ErrPayloadVersion = errors.New("the payload version is not known")
-	// ErrUnknownEvent is the cause of an *[EventError]: a classifier gave a name that it did not declare.
+	// ErrPayloadVersion is the cause of an *[EventError]: the source cannot read the payload's version.
+	ErrPayloadVersion = errors.New("unknown payload version")
+	// ErrUnknownEvent is the cause of an *[EventError]: a classifier returned a name that was not declared.
 	ErrUnknownEvent = errors.New("the event's name was not declared")
 )
 
-// StaleError says that the stored rows are not those of the running definition. It is [ErrRebuildRequired].
+// StaleError reports that the stored rows were built by another definition, or that there are none. It matches
+// [ErrRebuildRequired].
 type StaleError struct {
 	View string // name of the view
-	Have string // fingerprint of the stored rows; "" when there are none
+	Have string // fingerprint of the stored rows; "" if there are none
 	Want string // fingerprint of the running definition
 }
 
 func (e *StaleError) Error() string {
 	if e.Have == "" {
-		return fmt.Sprintf("timeline %s: %v: there are none yet", e.View, ErrRebuildRequired)
+		return fmt.Sprintf("timeline %s: %v: none were built yet", e.View, ErrRebuildRequired)
 	}
-	return fmt.Sprintf("timeline %s: %v: they are of definition %s, the program has %s", e.View, ErrRebuildRequired, e.Have, e.Want)
+	return fmt.Sprintf("timeline %s: %v: they were built by definition %s, the program has %s", e.View, ErrRebuildRequired, e.Have, e.Want)
 }
 
-// Is makes it an [ErrRebuildRequired].
+// Is reports whether target is [ErrRebuildRequired].
 func (e *StaleError) Is(target error) bool { return target == ErrRebuildRequired }
 
-// BuildingError says who builds. It is [ErrBuilding].
+// BuildingError reports that another builder holds the lease. It matches [ErrBuilding].
 type BuildingError struct {
 	View     string
 	Owner    string    // id of the builder
-	Until    time.Time // when its lease ends unless it renews it
-	Progress *float64  // how far it is, 0 to 1; nil if unknown
+	Until    time.Time // end of its lease, unless renewed
+	Progress *float64  // fraction of the history read, 0 to 1; nil if unknown
 }
 
 func (e *BuildingError) Error() string {
 	return fmt.Sprintf("timeline %s: %v, with a lease until %s", e.View, ErrBuilding, e.Until.UTC().Format(time.RFC3339))
 }
 
-// Is makes it an [ErrBuilding].
+// Is reports whether target is [ErrBuilding].
 func (e *BuildingError) Is(target error) bool { return target == ErrBuilding }
 
-// HistoryExpiredError says that the history does not reach back to the wanted instant. It is [ErrHistoryGap].
+// HistoryExpiredError reports that the history does not reach back to the requested time. It matches [ErrHistoryGap].
 type HistoryExpiredError struct {
 	View  string
-	At    time.Time // wanted
-	Floor time.Time // nothing at or after it has expired
+	At    time.Time // requested time
+	Floor time.Time // events at or after it have not expired
 }
 
 func (e *HistoryExpiredError) Error() string {
-	return fmt.Sprintf("timeline %s: %v: it is complete from %s on, not at %s", e.View, ErrHistoryGap, e.Floor.UTC().Format(time.RFC3339), e.At.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("timeline %s: %v: it is complete from %s, not at %s", e.View, ErrHistoryGap, e.Floor.UTC().Format(time.RFC3339), e.At.UTC().Format(time.RFC3339))
 }
 
-// Is makes it an [ErrHistoryGap].
+// Is reports whether target is [ErrHistoryGap].
 func (e *HistoryExpiredError) Is(target error) bool { return target == ErrHistoryGap }
 
-// Stage says what could not be done with an event.
+// Stage is the step of a replay that failed for an event.
 type Stage string
 
-// The categories of an [EventError].
+// The stages of an [EventError].
 const (
 	Decoding  Stage = "decode"    // the stored payload does not fit its type
-	Upgrading Stage = "upgrade"   // an earlier payload could not be brought to today's shape
-	Naming    Stage = "name"      // the classifier failed or gave an unknown name
-	Grouping  Stage = "group key" // the event has no group, or one of another partition
+	Upgrading Stage = "upgrade"   // an earlier payload could not be upgraded
+	Naming    Stage = "name"      // the classifier returned an undeclared name
+	Grouping  Stage = "group key" // the event has no group key, or is outside its group's partition
 	Handling  Stage = "handler"   // the handler returned an error
 	History   Stage = "history"   // the history contradicts itself
 	Storing   Stage = "store"     // the row cannot be stored
 )
 
-// EventError is an event that stopped a replay, or the last one of a row that cannot be stored. Unwrap gives the cause.
+// EventError is an event that stopped a replay. If a row could not be stored, it is the row's last event. Unwrap
+// returns the cause.
 type EventError struct {
 	View    string
 	Stage   Stage
 	Event   string // name
 	Source  string
 	Key     string // identity within the source
-	Group   string // of a row that cannot be stored: its key, without values of secret and unique fields; the event is its last
-	Payload int    // payload version that it was stored with
+	Group   string // key of the row that could not be stored, without values of secret and unique fields; "" for other failures
+	Payload int    // payload version that the event was stored with
 	Err     error
 }
 
@@ -109,16 +113,26 @@ func (e *EventError) Error() string {
 	return fmt.Sprintf("timeline %s: event %s %s of %s, payload version %d: %s: %v", e.View, e.Event, e.Key, e.Source, e.Payload, e.Stage, e.Err)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *EventError) Unwrap() error { return e.Err }
 
-// LimitError is a bound of a replay that a history goes beyond. What was built so far is not served.
+// LimitError reports that a history exceeds a limit of a replay. Rows built so far are not served.
 type LimitError struct {
 	View  string
-	What  string // what there is too much of
+	What  string // what exceeds the limit
 	Limit int
 }
 
 func (e *LimitError) Error() string {
 	return fmt.Sprintf("timeline %s: more than %d %s", e.View, e.Limit, e.What)
 }
+
+// ErrStateLost is the cause of an *[EventError]: a state would be read back from storage as a different one.
+var ErrStateLost = errors.New("the state would be read back from storage as a different one")
+
+// badOption returns the error for a mistake in the arguments of a call.
+func badOption(format string, args ...any) error {
+	return &plan.InputError{Code: plan.CodeTimeline, Type: "timeline", Problem: fmt.Sprintf(format, args...)}
+}
+
+var errNoDB = badOption("the database is nil")

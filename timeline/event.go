@@ -1,39 +1,177 @@
 package timeline
 
-import "time"
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 
-// Event is one thing that happened, as handlers see it.
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// Event is one event of a source, as handlers receive it.
 type Event[P any] struct {
-	Name           string    // type of the event, such as message.created
-	Source         string    // the source it comes from
+	Name           string    // such as message.created
+	Source         string    // id of the source
 	Key            string    // identity within the source
-	At             time.Time // when it happened: orders a fold
-	AcceptedAt     time.Time // when the store accepted it; zero where the source does not tell
-	Version        int64     // of a state of a versioned entity: its number; else 0
-	PayloadVersion int       // payload version that it was stored with
-	Payload        P         // in today's shape; for a versioned entity the item after the change
-	Before         *P        // of a versioned entity: the item before the change; nil for a new one, and for other sources
+	At             time.Time // when it happened; events are folded in this order
+	AcceptedAt     time.Time // when the store accepted it; zero if the source does not record it
+	Version        int64     // number of the state, for a versioned entity; else 0
+	PayloadVersion int       // version that the payload was stored with
+	Payload        P         // upgraded to the current version; for a versioned entity, the item after the change
+	Before         *P        // for a versioned entity, the item before the change; nil for a new item and for other sources
 }
 
-// record is one event of a source as it was read: undecoded, so that it can be kept as bytes.
+type value = types.AttributeValue
+
+// record is one event of a source before its payload is decoded, so that it can be kept as bytes.
 type record struct {
-	origin       int // position in the fold's sources
-	name         string
-	key          string
-	at, seen     time.Time
-	version      int64
-	stored       int
-	item, before map[string]value
+	origin         int // index of the source in the definition
+	name           string
+	key            string
+	at, acceptedAt time.Time
+	version        int64
+	payloadVersion int
+	item, before   map[string]value
 }
 
-// occurrence is a decoded event whose payload type is erased.
-type occurrence struct {
+// lastAccept returns when an event was accepted, or when its state was last touched, which may be long after. A
+// catch-up has to read the event again from then on.
+func (r *record) lastAccept() time.Time {
+	touched, err := key.Nano.FromValue(r.item[schema.TouchedAttr])
+	if err != nil { // never
+		return r.acceptedAt
+	}
+	return later(r.acceptedAt, touched)
+}
+
+// fingerprint returns a short hash of an event: of its position and, if known, of the write that stored it.
+func (r *record) fingerprint(position string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(position)) // a hash takes everything
+	if w, ok := r.item[schema.WriteAttr].(*types.AttributeValueMemberS); ok {
+		_, _ = h.Write([]byte(separator + w.Value))
+	}
+	return h.Sum64()
+}
+
+var errCorruptRecord = errors.New("timeline: malformed event")
+
+// formatInstant returns a time as text that sorts by time.
+func formatInstant(t time.Time) (string, error) { return key.Nano.Format(t) }
+
+// appendRecord encodes r.
+func appendRecord(b []byte, r *record) ([]byte, error) {
+	b = binary.AppendUvarint(b, uint64(r.origin))
+	b = binary.AppendVarint(b, r.version)
+	b = binary.AppendVarint(b, int64(r.payloadVersion))
+	meta := item.Item{"n": item.S(r.name), "k": item.S(r.key)}
+	for name, t := range map[string]time.Time{"a": r.at, "s": r.acceptedAt} {
+		text, err := formatInstant(t)
+		if err != nil {
+			return nil, err
+		}
+		meta[name] = item.S(text)
+	}
+	b = item.AppendBinary(item.AppendBinary(b, meta), r.item)
+	if r.before != nil {
+		b = item.AppendBinary(b, r.before)
+	}
+	return b, nil
+}
+
+// parseRecord decodes what appendRecord wrote.
+func parseRecord(b []byte) (*record, error) {
+	origin, n := binary.Uvarint(b)
+	if n <= 0 {
+		return nil, errCorruptRecord
+	}
+	b = b[n:]
+	var numbers [2]int64
+	for i := range numbers {
+		if numbers[i], n = binary.Varint(b); n <= 0 {
+			return nil, errCorruptRecord
+		}
+		b = b[n:]
+	}
+	r := &record{origin: int(origin), version: numbers[0], payloadVersion: int(numbers[1])}
+	meta, b, err := item.ParseBinary(b)
+	if err != nil {
+		return nil, err
+	}
+	text := func(name string) string {
+		s, _ := meta[name].(*types.AttributeValueMemberS)
+		if s == nil {
+			return ""
+		}
+		return s.Value
+	}
+	r.name, r.key = text("n"), text("k")
+	if r.at, err = key.Nano.Parse(text("a")); err != nil {
+		return nil, err
+	}
+	if r.acceptedAt, err = key.Nano.Parse(text("s")); err != nil {
+		return nil, err
+	}
+	if r.item, b, err = item.ParseBinary(b); err == nil && len(b) > 0 {
+		r.before, _, err = item.ParseBinary(b)
+	}
+	return r, err
+}
+
+// separator separates the parts of a position. It sorts before every other byte of them.
+const separator = "\x00"
+
+// position returns the place of an event within its group: time, source and key, compared as bytes.
+func position(o *origin, r *record) (string, error) {
+	at, err := formatInstant(r.at)
+	return at + separator + o.id + separator + r.key, err
+}
+
+// sortKey returns the key by which events are sorted: their group, then their position, reversed if descending.
+func sortKey(group, position string, downwards bool) []byte {
+	if downwards {
+		position = reversed(position)
+	}
+	return []byte(group + separator + position)
+}
+
+// reversed returns a text that sorts in the opposite order of positions: every byte is inverted, and the end sorts
+// after all bytes.
+func reversed(position string) string {
+	b := make([]byte, len(position)+1)
+	for i := range len(position) {
+		b[i] = 0xFF - position[i]
+	}
+	b[len(position)] = 0xFF
+	return string(b)
+}
+
+// groupOfSortKey returns the group in a sort key.
+func groupOfSortKey(sortKey []byte) string {
+	group, _, _ := strings.Cut(string(sortKey), separator)
+	return group
+}
+
+// decodedEvent is a decoded event whose payload type is erased.
+type decodedEvent struct {
 	Event[any]
 	before any // nil, or of the payload's type
 }
 
-// typed gives an occurrence its payload type back.
-func typed[P any](o *occurrence) Event[P] {
+// typedEvent restores the payload type of an event.
+func typedEvent[P any](o *decodedEvent) Event[P] {
 	e := Event[P]{
 		Name: o.Name, Source: o.Source, Key: o.Key, At: o.At, AcceptedAt: o.AcceptedAt, Version: o.Version, PayloadVersion: o.PayloadVersion,
 		Payload: o.Payload.(P),
@@ -42,4 +180,147 @@ func typed[P any](o *occurrence) Event[P] {
 		e.Before = &before
 	}
 	return e
+}
+
+// decodeEvent decodes the payload of an event in the version in which it was stored, upgrades it to the current one,
+// and names the event. All replays decode events here.
+func (o *origin) decodeEvent(r *record) (*decodedEvent, error) {
+	x := &decodedEvent{}
+	x.Name, x.Source, x.Key, x.At, x.AcceptedAt, x.Version, x.PayloadVersion = r.name, o.id, r.key, r.at, r.acceptedAt, r.version, r.payloadVersion
+	payload, stage, err := o.decode(o, r, r.item)
+	if err != nil {
+		return nil, o.eventError(r, stage, err)
+	}
+	x.Payload = payload
+	if r.before != nil {
+		before := *r
+		before.payloadVersion = storedVersion(r.before)
+		if x.before, stage, err = o.decode(o, &before, r.before); err != nil {
+			return nil, o.eventError(r, stage, err)
+		}
+	}
+	if o.classify != nil {
+		name := o.classify(x)
+		if name != "" && !slices.Contains(o.eventNames, name) {
+			return nil, o.eventError(r, Naming, ErrUnknownEvent)
+		}
+		x.Name = name
+	}
+	return x, nil
+}
+
+// eventError returns err as the error of an event that stops a replay.
+func (o *origin) eventError(r *record, stage Stage, err error) *EventError {
+	e := &EventError{Stage: stage, Event: r.name, Source: o.id, Key: r.key, Payload: r.payloadVersion, Err: err}
+	if o.core != nil { // the identity may have secret parts
+		e.Key = plan.KeyText(o.core.Schema, plan.KeyOf(o.core.Schema, r.item))
+	}
+	return e
+}
+
+// upgradeStep converts payloads of one version to the next.
+type upgradeStep struct {
+	from     int
+	old, new reflect.Type
+	codec    item.Codec
+	apply    func(any) (any, error)
+}
+
+// Upgrade converts payloads that were stored with version from, as declared by payload:"…" of entity.Key at that
+// time. Old is the payload type of that version, and New that of version from+1: the Old of the next step, or the
+// source's payload type if from+1 is the current version. Steps must not skip a version. A source rejects payloads of
+// versions before its first step. Stored items are not changed. f must depend only on its argument; its error stops
+// the replay with an *[EventError].
+func Upgrade[Old, New any](from int, f func(Old) (New, error)) SourceOption {
+	return func(o *origin) {
+		s := upgradeStep{from: from, old: reflect.TypeFor[Old](), new: reflect.TypeFor[New]()}
+		var err error
+		switch {
+		case f == nil:
+			o.problem("the upgrade from version %d has no function", from)
+			return
+		case o.core == nil:
+			o.problem("a feed cannot be upgraded: it yields payloads of the current version")
+			return
+		}
+		if s.codec, err = schema.CodecOf(s.old, o.core.Schema.Options); err != nil {
+			o.problem("payload version %d: %v", from, err)
+			return
+		}
+		s.apply = func(old any) (any, error) { return f(old.(Old)) }
+		o.upgrades = append(o.upgrades, s)
+	}
+}
+
+// upgradeProblems lists mistakes in the upgrade steps, and missing steps.
+func (o *origin) upgradeProblems() (problems []string) {
+	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	for i, s := range o.upgrades {
+		next, want := o.payloadVersion, o.payload
+		if i+1 < len(o.upgrades) {
+			next, want = o.upgrades[i+1].from, o.upgrades[i+1].old
+		}
+		switch {
+		case s.from < 1:
+			bad("payload versions start at 1, not %d", s.from)
+		case s.from >= o.payloadVersion:
+			bad(`there is an upgrade from payload version %d, but the current version is %d: raise payload:"…" in entity.Key`, s.from, o.payloadVersion)
+		case next == s.from:
+			bad("there are two upgrades from payload version %d", s.from)
+		case next != s.from+1:
+			bad("the upgrade from payload version %d is missing", s.from+1)
+		case s.new != want:
+			bad("the upgrade from payload version %d gives a %s, the next one needs a %s", s.from, s.new, want)
+		}
+	}
+	return problems
+}
+
+// storedVersion returns the payload version of an item; absent means 1.
+func storedVersion(it item.Item) int {
+	n, ok := it[schema.PayloadAttr].(*types.AttributeValueMemberN)
+	if !ok {
+		return 1
+	}
+	v, err := strconv.Atoi(n.Value)
+	if err != nil {
+		return 0 // no source reads version 0
+	}
+	return v
+}
+
+// decodeStored decodes the payload of an item in the version in which it was stored, and upgrades it to the current
+// one.
+func decodeStored(o *origin, r *record, it item.Item) (any, Stage, error) {
+	at := slices.IndexFunc(o.upgrades, func(s upgradeStep) bool { return s.from == r.payloadVersion })
+	if r.payloadVersion != o.payloadVersion && at < 0 {
+		return nil, Decoding, fmt.Errorf("%w: %d; the source reads %s", ErrPayloadVersion, r.payloadVersion, o.payloadVersions())
+	}
+	if at < 0 {
+		v := reflect.New(o.payload)
+		if err := o.core.Schema.Codec.Decode(it, v); err != nil {
+			return nil, Decoding, core.Misfit(o.core, err)
+		}
+		return v.Elem().Interface(), "", nil
+	}
+	v := reflect.New(o.upgrades[at].old)
+	if err := o.upgrades[at].codec.Decode(it, v); err != nil {
+		return nil, Decoding, core.Misfit(o.core, err)
+	}
+	payload := v.Elem().Interface()
+	for _, s := range o.upgrades[at:] {
+		var err error
+		if payload, err = s.apply(payload); err != nil {
+			return nil, Upgrading, fmt.Errorf("from payload version %d: %w", s.from, err)
+		}
+	}
+	return payload, "", nil
+}
+
+// payloadVersions describes the payload versions that a source can read.
+func (o *origin) payloadVersions() string {
+	if len(o.upgrades) > 0 {
+		return fmt.Sprintf("%d to %d", o.upgrades[0].from, o.payloadVersion)
+	}
+	return strconv.Itoa(o.payloadVersion)
 }

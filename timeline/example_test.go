@@ -16,7 +16,7 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// Delivery is what scanners report about a parcel, on clocks of their own and often late.
+// Delivery is a scanner's report about a parcel. Scanners have clocks of their own and often report late.
 type Delivery struct {
 	_ entity.Key        `name:"Delivery" pk:"$#{parcel}" sk:"$"`
 	_ timeseries.Events `orderBy:"at" late:"record"`
@@ -37,7 +37,7 @@ var (
 	exampleTable  = "app"
 )
 
-// morning is when the examples begin. Their clock moves on by a minute with each reading.
+// morning is when the examples start. Their clock advances by a minute with each reading.
 var morning = time.Date(2101, 4, 22, 9, 0, 0, 0, time.UTC)
 
 // depot opens the database. Each example has a namespace of its own.
@@ -67,7 +67,7 @@ func journeys(db *entity.DB) *timeline.View[string, Journey] {
 	}))
 }
 
-// report appends what scanners have seen, a minute of the morning each.
+// report appends reports of scanners, in minutes of the morning.
 func report(ctx context.Context, db *entity.DB, parcel string, minutes int, place string) {
 	series := entity.Must(timeseries.New[Delivery](db))
 	entity.Must(series.Append(ctx, Delivery{Parcel: parcel, At: morning.Add(time.Duration(minutes) * time.Minute), Place: place}, timeseries.WithoutCurrent()))
@@ -99,7 +99,7 @@ func ExampleView() {
 	// [depot] <nil>
 }
 
-// A catch-up puts what came late in its place.
+// A catch-up puts late events in their place.
 func ExampleView_CatchUp() {
 	ctx, db := context.Background(), depot("catchup")
 	view := journeys(db)
@@ -120,13 +120,13 @@ func ExampleView_CatchUp() {
 	// [depot doorstep] <nil>
 }
 
-// A build that is cut off goes on where it was, and rows of another definition are not served.
+// An interrupted build is resumed, and rows of another definition are not served.
 func ExampleResume() {
 	ctx, db := context.Background(), depot("resume")
 	view := journeys(db)
 	report(ctx, db, "p-4", 0, "depot")
 	short, cancel := context.WithCancel(ctx)
-	_, err := view.Rebuild(short, timeline.OnProgress(func(timeline.Meta) { cancel() })) // as by the deadline of a function
+	_, err := view.Rebuild(short, timeline.OnProgress(func(timeline.Meta) { cancel() })) // such as by the deadline of a function
 	fmt.Println(errors.Is(err, context.Canceled))
 	fmt.Println(entity.Must(view.Meta(ctx)).RebuildStatus)
 	fmt.Println(entity.Must(view.Rebuild(ctx, timeline.Resume())).RebuildStatus)
@@ -148,7 +148,7 @@ func ExampleResume() {
 	// true
 }
 
-// Ticket is deleted softly, and keeps every state that it has been in.
+// Ticket is deleted softly, and keeps all its states.
 type Ticket struct {
 	_ entity.Key `name:"Ticket" pk:"$#{id}" sk:"$" payload:"2"`
 	_ versioned.Retain
@@ -161,19 +161,19 @@ type Ticket struct {
 	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
 }
 
-// OldTicket is what tickets looked like before payload version 2.
+// OldTicket is a ticket before payload version 2.
 type OldTicket struct {
 	ID    string `dynamodbav:"id"`
 	Label string `dynamodbav:"label"` // team: …
 	Done  bool   `dynamodbav:"done"`
 }
 
-// upgraded is an old ticket as it would be today.
+// upgraded converts an old ticket to the current version.
 func upgraded(t OldTicket) (Ticket, error) {
 	return Ticket{ID: t.ID, Team: strings.TrimPrefix(t.Label, "team: "), Done: t.Done}, nil
 }
 
-// Changes of items are events: this view counts the tickets of a team that are open, were finished, and were thrown away.
+// Changes of items are events. This view counts a team's open, finished and dropped tickets.
 func ExampleVersions() {
 	type Board struct{ Open, Finished, Dropped int }
 	ctx, db := context.Background(), depot("versions")
@@ -262,6 +262,6 @@ func ExampleNew() {
 	})
 	fmt.Println(err)
 	// Output:
-	// EDD-9081 timeline.Projection journeys.Version: it must be 1 or more; raise it whenever a function of the definition changes what it does
-	// EDD-9083 timeline.Projection journeys.When: no source has events named "delivery.append"; did you mean delivery.appended?
+	// EDD-9081 timeline.Projection journeys.Version: it must be 1 or more; raise it when a function of the definition changes
+	// EDD-9083 timeline.Projection journeys.Handlers: no source has events named "delivery.append"; did you mean delivery.appended?
 }

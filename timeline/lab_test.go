@@ -1,11 +1,21 @@
 package timeline_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
 
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
@@ -54,7 +64,7 @@ type totals struct {
 	Order []int      `dynamodbav:"order"` // values as they were applied
 }
 
-// clock is a clock that moves when it is told to.
+// clock is a clock that moves only on request.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -100,7 +110,7 @@ func newLab(t *testing.T, change ...func(*entity.Config)) *lab {
 	return l
 }
 
-// connect opens the database once more, as another program does.
+// connect opens the database again, as another program does.
 func (l *lab) connect(change ...func(*entity.Config)) *lab {
 	l.t.Helper()
 	cfg := entity.Config{Table: l.table, Clock: l.clock.Now}
@@ -122,7 +132,7 @@ func (l *lab) connect(change ...func(*entity.Config)) *lab {
 	return l
 }
 
-// at is minutes after noon.
+// at returns the time that many minutes after noon.
 func at(minutes float64) time.Time { return noon.Add(time.Duration(minutes * float64(time.Minute))) }
 
 // append adds readings of one device, each with its minute as value.
@@ -134,7 +144,7 @@ func (l *lab) append(device, site string, minutes ...float64) {
 	}
 }
 
-// sum is what handlers of readings do.
+// sum is the usual handler of readings.
 func sum(s *totals, e timeline.Event[reading]) error {
 	s.Count++
 	s.Sum += e.Payload.Value
@@ -143,10 +153,11 @@ func sum(s *totals, e timeline.Event[reading]) error {
 	return nil
 }
 
-func bySite(r reading) string   { return r.Site }
+func bySite(r reading) string { return r.Site }
+
 func byDevice(r reading) string { return r.Device }
 
-// sites is a fold of readings by site, which no partition has to itself.
+// sites returns a projection of readings by site, which spans partitions.
 func (l *lab) sites(change ...func(*timeline.Projection[string, totals])) timeline.Projection[string, totals] {
 	f := timeline.Projection[string, totals]{
 		Name: "sites", Version: 1, Source: timeline.Series(l.readings),
@@ -158,7 +169,7 @@ func (l *lab) sites(change ...func(*timeline.Projection[string, totals])) timeli
 	return f
 }
 
-// devices is a fold of readings by device, each in its partition.
+// devices returns a projection of readings by device, each in its own partition.
 func (l *lab) devices(change ...func(*timeline.Projection[string, totals])) timeline.Projection[string, totals] {
 	f := timeline.Projection[string, totals]{
 		Name: "devices", Version: 1,
@@ -171,6 +182,7 @@ func (l *lab) devices(change ...func(*timeline.Projection[string, totals])) time
 	return f
 }
 
+// view opens a view and fails the test on an error.
 func view[K comparable, S any](l *lab, f timeline.Projection[K, S]) *timeline.View[K, S] {
 	l.t.Helper()
 	v, err := timeline.New(l.db, f)
@@ -178,7 +190,7 @@ func view[K comparable, S any](l *lab, f timeline.Projection[K, S]) *timeline.Vi
 	return v
 }
 
-// rows are all rows of a view, by key.
+// rows returns all rows of a view by key.
 func rows[K comparable, S any](l *lab, v *timeline.View[K, S], opts ...timeline.RowsOption) map[K]timeline.Row[K, S] {
 	l.t.Helper()
 	all := map[K]timeline.Row[K, S]{}
@@ -190,7 +202,7 @@ func rows[K comparable, S any](l *lab, v *timeline.View[K, S], opts ...timeline.
 	return all
 }
 
-// rebuild is Rebuild where an error would be a failure of the test.
+// rebuild rebuilds a view and fails the test on an error.
 func rebuild[K comparable, S any](l *lab, v *timeline.View[K, S], opts ...timeline.BuildOption) timeline.Meta {
 	l.t.Helper()
 	m, err := v.Rebuild(l.ctx, opts...)
@@ -198,7 +210,7 @@ func rebuild[K comparable, S any](l *lab, v *timeline.View[K, S], opts ...timeli
 	return m
 }
 
-// scan is everything that lies in the table.
+// scan returns all items in the table.
 func (l *lab) scan() (all []map[string]types.AttributeValue) {
 	l.t.Helper()
 	in := &dynamodb.ScanInput{TableName: &l.table}
@@ -209,5 +221,253 @@ func (l *lab) scan() (all []map[string]types.AttributeValue) {
 		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(out.LastEvaluatedKey) == 0 {
 			return all
 		}
+	}
+}
+
+// offline returns a lab without a database.
+func offline(t *testing.T) *lab {
+	t.Helper()
+	l := &lab{t: t, ctx: t.Context()}
+	var err error
+	l.db, err = entity.Open(nil, entity.Config{Table: "app"})
+	require.NoError(t, err)
+	l.readings, err = timeseries.New[reading](l.db)
+	require.NoError(t, err)
+	l.messages, err = entity.New[message](l.db)
+	require.NoError(t, err)
+	l.past, err = versioned.Of(l.messages)
+	require.NoError(t, err)
+	return l
+}
+
+// codes returns the codes of the joined mistakes in err, each once.
+func codes(err error) []string {
+	var all []string
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			all = append(all, codes(e)...)
+		}
+		return all
+	}
+	var mistake *entity.SchemaError
+	if errors.As(err, &mistake) {
+		all = append(all, mistake.Code)
+	}
+	return all
+}
+
+func once(c *entity.Config) { c.MaxAttempts = 1 }
+
+// from makes every request fail from the n-th on, as if the program ended.
+func from(n int, f faults.Fault) func(faults.Request) faults.Fault {
+	return func(r faults.Request) faults.Fault {
+		if r.Index >= n-1 {
+			return f
+		}
+		return faults.None
+	}
+}
+
+func isManifest(r faults.Request) bool {
+	return (r.Operation == "PutItem" || r.Operation == "UpdateItem") && holds(r, "timelinemanifest")
+}
+
+func holds(r faults.Request, text string) bool { return bytes.Contains(r.Body, []byte(text)) }
+
+// removal reports whether a request deletes rows.
+func removal(r faults.Request) bool {
+	return r.Operation == "BatchWriteItem" || r.Operation == "DeleteItem"
+}
+
+// seed returns DYNASTRATA_TEST_SEED, or a random seed, and logs it.
+func seed(t *testing.T) uint64 {
+	t.Helper()
+	n := rand.Uint64()
+	if text := os.Getenv("DYNASTRATA_TEST_SEED"); text != "" {
+		var err error
+		n, err = strconv.ParseUint(text, 10, 64)
+		require.NoError(t, err)
+	}
+	t.Logf("seed %d (DYNASTRATA_TEST_SEED)", n)
+	return n
+}
+
+// pageWalk returns the keys of all pages by number.
+func pageWalk[K comparable, S any](l *lab, v *timeline.View[K, S], size int, opts ...timeline.RowsOption) (keys []K) {
+	l.t.Helper()
+	for page := 1; ; page++ {
+		p, err := v.Page(l.ctx, page, size, opts...)
+		require.NoError(l.t, err)
+		require.LessOrEqual(l.t, len(p.Rows), size)
+		for _, r := range p.Rows {
+			keys = append(keys, r.Key)
+		}
+		if int64(page) >= p.Pages {
+			return keys
+		}
+	}
+}
+
+// cursorWalk returns the keys of all pages by cursor.
+func cursorWalk[K comparable, S any](l *lab, v *timeline.View[K, S], size int, opts ...timeline.RowsOption) (keys []K) {
+	l.t.Helper()
+	for cursor, first := "", true; first || cursor != ""; first = false {
+		p, err := v.After(l.ctx, cursor, size, opts...)
+		require.NoError(l.t, err)
+		require.LessOrEqual(l.t, len(p.Rows), size)
+		for _, r := range p.Rows {
+			keys = append(keys, r.Key)
+		}
+		cursor = p.Next
+	}
+	return keys
+}
+
+// crowd returns a view of n rows of a feed, of which row i ends i minutes later than the first.
+func crowd(l *lab, n int, retention time.Duration) *timeline.View[int, totals] {
+	l.t.Helper()
+	var events []event
+	for i := range n {
+		e := happened(fmt.Sprint(i), float64(i)-float64(n), "s")
+		e.Payload.Value = i - n/2
+		events = append(events, e)
+	}
+	byValue := func(r reading) int { return r.Value }
+	v := view(l, timeline.Projection[int, totals]{Name: "crowd", Version: 1, Source: fed(&events), Retention: retention, MaxPageSize: 1000,
+		Handlers: []timeline.Handler[int, totals]{timeline.On("taken", byValue, sum)}})
+	rebuild(l, v)
+	return v
+}
+
+// ahead returns a view of a program with a clock that is ahead.
+func (l *lab) ahead(d time.Duration) *timeline.View[string, totals] {
+	l.t.Helper()
+	other := *l
+	other.connect(func(c *entity.Config) { c.Clock = func() time.Time { return l.clock.Now().Add(d) } })
+	return view(&other, other.sites())
+}
+
+// resend sends a request again, as a network that delayed it.
+func (l *lab) resend(r faults.Request) {
+	l.t.Helper()
+	req, err := http.NewRequestWithContext(l.ctx, http.MethodPost, *l.raw.Options().BaseEndpoint, bytes.NewReader(r.Body))
+	require.NoError(l.t, err)
+	req.Header.Set("X-Amz-Target", "DynamoDB_20120810."+r.Operation)
+	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
+	creds, err := l.raw.Options().Credentials.Retrieve(l.ctx)
+	require.NoError(l.t, err)
+	sum := sha256.Sum256(r.Body)
+	require.NoError(l.t, v4.NewSigner().SignHTTP(l.ctx, creds, req, hex.EncodeToString(sum[:]), "dynamodb", l.raw.Options().Region, time.Now()))
+	answer, err := http.DefaultClient.Do(req)
+	require.NoError(l.t, err)
+	require.NoError(l.t, answer.Body.Close())
+	require.Equal(l.t, http.StatusBadRequest, answer.StatusCode, "it is refused")
+}
+
+// count returns how many items of the table have an attribute.
+func (l *lab) count(attr string) (n int) {
+	l.t.Helper()
+	for _, it := range l.scan() {
+		if _, ok := it[attr]; ok {
+			n++
+		}
+	}
+	return n
+}
+
+// removeExpired removes expired items, as DynamoDB does eventually.
+func (l *lab) removeExpired() {
+	l.t.Helper()
+	now := strconv.FormatInt(l.clock.Now().Unix(), 10)
+	for _, it := range l.scan() {
+		ttl, ok := it["_ttl"].(*types.AttributeValueMemberN)
+		if !ok || ttl.Value > now { // ten digits each
+			continue
+		}
+		_, err := l.raw.DeleteItem(l.ctx, &dynamodb.DeleteItemInput{TableName: &l.table, Key: map[string]types.AttributeValue{"pk": it["pk"], "sk": it["sk"]}})
+		require.NoError(l.t, err)
+	}
+}
+
+// rowWrites returns how many rows were written since the last reset.
+func (l *lab) rowWrites() (n int) {
+	for _, r := range l.sent.Requests() {
+		if (r.Operation == "PutItem" || r.Operation == "UpdateItem") && bytes.Contains(r.Body, []byte(`"state"`)) {
+			n++
+		}
+	}
+	return n
+}
+
+// broken returns a projection of devices whose handler counts wrongly and then fails at the readings of d-3.
+func (l *lab) broken(err error) timeline.Projection[string, totals] {
+	return l.devices(func(f *timeline.Projection[string, totals]) {
+		f.Handlers[0] = timeline.On("reading.appended", byDevice, func(s *totals, e timeline.Event[reading]) error {
+			if e.Payload.Device == "d-3" {
+				return err
+			}
+			s.Sum += 1000
+			return sum(s, e)
+		})
+	})
+}
+
+const day = 24 * time.Hour
+
+// newTransport returns the lab of another program, with its own connection to the database.
+func newTransport(l *lab) *lab {
+	l.t.Helper()
+	other := &lab{t: l.t, ctx: l.ctx, raw: l.raw, table: l.table, sent: faults.New(l.raw.Options().HTTPClient), clock: l.clock}
+	return other.connect()
+}
+
+// text returns the content of a string attribute.
+func text(v types.AttributeValue) string { return v.(*types.AttributeValueMemberS).Value }
+
+// load writes events in their stored form, as docs/layout.md describes it, many at a time. TestLab_LoadedEventsEqualAppendedOnes
+// compares them with those of Append.
+func (l *lab) load(evs []reading) {
+	l.t.Helper()
+	const atOnce = 25
+	work := make(chan []reading)
+	errs := make(chan error)
+	for range 4 {
+		go func() {
+			var failed error
+			for part := range work {
+				var puts []types.WriteRequest
+				for _, r := range part {
+					puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: l.laid(r)}})
+				}
+				for len(puts) > 0 && failed == nil {
+					out, err := l.raw.BatchWriteItem(l.ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{l.table: puts}})
+					if failed = err; err == nil {
+						puts = out.UnprocessedItems[l.table]
+					}
+				}
+			}
+			errs <- failed
+		}()
+	}
+	for len(evs) > 0 {
+		n := min(atOnce, len(evs))
+		work <- evs[:n]
+		evs = evs[n:]
+	}
+	close(work)
+	for range 4 {
+		require.NoError(l.t, <-errs)
+	}
+}
+
+// laid returns an event as a stored item.
+func (l *lab) laid(r reading) map[string]types.AttributeValue {
+	const format = "2006-01-02T15:04:05.000000000Z"
+	s := func(text string) types.AttributeValue { return &types.AttributeValueMemberS{Value: text} }
+	at := r.At.UTC().Format(format)
+	return map[string]types.AttributeValue{
+		"pk": s("$app#v1#reading#" + r.Device), "sk": s("$app#v1#reading#e#" + at),
+		"__edd_e__": s("Reading"), "_k": s("e"), "_at": s(l.clock.Now().Format(format)), "_w": s(fmt.Sprintf("load-%021d", r.Value)),
+		"device": s(r.Device), "at": s(at), "site": s(r.Site), "value": &types.AttributeValueMemberN{Value: strconv.Itoa(r.Value)},
 	}
 }

@@ -10,21 +10,21 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// leaseTime is how long a builder is trusted to be at work after it last said so.
-const leaseTime = 30 * time.Second
+// leaseDuration is how long a builder holds the lease after its last renewal.
+const leaseDuration = 30 * time.Second
 
-// hold is a builder's right to change the rows of a view: nobody else has its fence, and whatever it writes is refused
-// once another builder has a higher one.
-type hold struct {
-	store *entity.Store[manifest]
-	clock func() time.Time
-	note  func(*manifest) // what a sign of life takes along; nil: nothing
-	mu    sync.Mutex
-	m     manifest
+// lease is a builder's right to change the rows of a view. Its fence is unique, and its writes fail once another
+// builder has a higher one.
+type lease struct {
+	store   *entity.Store[manifest]
+	clock   func() time.Time
+	onRenew func(*manifest) // changes the manifest on renewal; nil: no change
+	mu      sync.Mutex
+	m       manifest
 }
 
-// acquire takes the lease of a view, after change has been made to its manifest.
-func acquire(ctx context.Context, store *entity.Store[manifest], view, owner string, clock func() time.Time, change func(*manifest) error) (*hold, error) {
+// acquire takes the lease of a view and applies change to its manifest.
+func acquire(ctx context.Context, store *entity.Store[manifest], view, owner string, clock func() time.Time, change func(*manifest) error) (*lease, error) {
 	for {
 		m, err := store.Get(ctx, manifest{View: view}, entity.Consistent())
 		fresh := errors.Is(err, entity.ErrNotFound)
@@ -36,9 +36,9 @@ func acquire(ctx context.Context, store *entity.Store[manifest], view, owner str
 		}
 		now, was := clock().UTC(), m
 		if m.Owner != "" && m.Lease.After(now) {
-			return nil, &BuildingError{View: view, Owner: m.Owner, Until: m.Lease, Progress: m.working(now).progress()}
+			return nil, &BuildingError{View: view, Owner: m.Owner, Until: m.Lease, Progress: m.activeBuild(now).progress()}
 		}
-		m.View, m.Format, m.Owner, m.Fence, m.Lease = view, formatVersion, owner, m.Fence+1, now.Add(leaseTime)
+		m.View, m.Format, m.Owner, m.Fence, m.Lease = view, formatVersion, owner, m.Fence+1, now.Add(leaseDuration)
 		m.Saves++
 		if err := change(&m); err != nil {
 			return nil, err
@@ -48,7 +48,7 @@ func acquire(ctx context.Context, store *entity.Store[manifest], view, owner str
 			m, err = store.Create(ctx, m, fenced())
 		} else {
 			same := []entity.Cond{entity.Eq(&f.Fence, was.Fence)}
-			if was.Owner == "" { // given up; a holder that is late with a sign of life has an owner
+			if was.Owner == "" { // given up; a holder with a late renewal has an owner
 				same = append(same, entity.NotExists(&f.Owner))
 			} else {
 				same = append(same, entity.Eq(&f.Lease, was.Lease))
@@ -56,18 +56,18 @@ func acquire(ctx context.Context, store *entity.Store[manifest], view, owner str
 			m, err = store.Put(ctx, m, entity.If(same...), fenced())
 		}
 		if errors.Is(err, entity.ErrExists) || errors.Is(err, entity.ErrConditionFailed) {
-			continue // another builder was first: its lease names it
+			continue // another builder was first
 		}
 		if err != nil {
 			return nil, err
 		}
-		return &hold{store: store, clock: clock, m: m}, nil
+		return &lease{store: store, clock: clock, m: m}, nil
 	}
 }
 
-// save writes the manifest after change, as long as the fence is ours, and renews the lease. A save that was on its way for
-// long does not undo a later one: each has its number.
-func (h *hold) save(ctx context.Context, change func(*manifest)) error {
+// save applies change to the manifest and renews the lease, if the fence is still ours. Saves are numbered, so one
+// that was in flight for long does not undo a later one.
+func (h *lease) save(ctx context.Context, change func(*manifest)) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	err := h.put(ctx, change)
@@ -78,18 +78,18 @@ func (h *hold) save(ctx context.Context, change func(*manifest)) error {
 	if err != nil || m.Fence != h.m.Fence {
 		return errors.Join(ErrLeaseLost, err)
 	}
-	h.m = m // an earlier save of ours was applied, and its answer lost
+	h.m = m // an earlier save of ours was applied but its answer lost
 	if err = h.put(ctx, change); errors.Is(err, entity.ErrConditionFailed) {
 		err = ErrLeaseLost
 	}
 	return err
 }
 
-func (h *hold) put(ctx context.Context, change func(*manifest)) error {
+func (h *lease) put(ctx context.Context, change func(*manifest)) error {
 	next := h.m
 	change(&next)
 	if next.Owner != "" {
-		next.Lease = h.clock().UTC().Add(leaseTime)
+		next.Lease = h.clock().UTC().Add(leaseDuration)
 	} else {
 		next.Lease = time.Time{}
 	}
@@ -102,47 +102,47 @@ func (h *hold) put(ctx context.Context, change func(*manifest)) error {
 	return err
 }
 
-// last is the manifest as it was last saved.
-func (h *hold) last() manifest {
+// last returns the manifest as last saved.
+func (h *lease) last() manifest {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.m
 }
 
-// beat renews the lease when a third of it has passed. Nothing is lost when that fails for another reason than another
-// builder: the next beat comes soon.
-func (h *hold) beat(ctx context.Context) error {
+// renewIfDue renews the lease after a third of its duration. A failure is harmless unless another builder took over,
+// since the next renewal comes soon.
+func (h *lease) renewIfDue(ctx context.Context) error {
 	h.mu.Lock()
-	due := h.clock().UTC().After(h.m.Lease.Add(-leaseTime * 2 / 3))
+	due := h.clock().UTC().After(h.m.Lease.Add(-leaseDuration * 2 / 3))
 	h.mu.Unlock()
 	if !due {
 		return nil
 	}
 	return h.save(ctx, func(m *manifest) {
-		if h.note != nil {
-			h.note(m)
+		if h.onRenew != nil {
+			h.onRenew(m)
 		}
 	})
 }
 
-// alive renews the lease while work is done, and ends the work when the lease is lost.
-func (h *hold) alive(ctx context.Context, work func(context.Context) error) error {
+// keepAlive renews the lease while work runs, and cancels work when the lease is lost.
+func (h *lease) keepAlive(ctx context.Context, work func(context.Context) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	done := make(chan struct{})
-	defer func() { // also when a handler panics; it must not renew the lease once that was given up
+	defer func() { // also if a handler panics: the lease must not be renewed after it was given up
 		stop(nil)
 		<-done
 	}()
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(leaseTime / 6)
+		tick := time.NewTicker(leaseDuration / 6)
 		defer tick.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				if err := h.beat(ctx); errors.Is(err, ErrLeaseLost) {
+				if err := h.renewIfDue(ctx); errors.Is(err, ErrLeaseLost) {
 					stop(err)
 				}
 			}
@@ -155,24 +155,15 @@ func (h *hold) alive(ctx context.Context, work func(context.Context) error) erro
 	return err
 }
 
-// working is the generation that a builder with a lease is making; nil when none is, or the lease has ended.
-func (m *manifest) working(now time.Time) *generation {
-	if g := m.Building; g != nil && g.Fence == m.Fence && m.Owner != "" && m.Lease.After(now) {
-		return g
+// release gives up the lease after the error err, even if ctx is done.
+func (h *lease) release(ctx context.Context, err error, change func(*manifest)) error {
+	if errors.Is(err, ErrLeaseLost) {
+		return err
 	}
-	return nil
-}
-
-// behind reports that the served rows account for events that a generation which is being made does not.
-func (m *manifest) behind(g *generation) bool {
-	return m.Active != nil && m.Active.Through.After(g.Through)
-}
-
-// progress is how far a build is; nil if unknown.
-func (g *generation) progress() *float64 {
-	if g == nil || g.Expected <= 0 {
-		return nil
-	}
-	p := min(float64(g.Evaluated)/float64(g.Expected), 0.99)
-	return &p
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return joinClose(err, h.save(ctx, func(m *manifest) {
+		m.Owner = ""
+		change(m)
+	}))
 }

@@ -19,16 +19,16 @@ import (
 	"github.com/dynastrata/dynastrata/internal/spool"
 )
 
-// Log defines a list of events themselves: nothing is folded and nothing stored, so that it is always up to date.
+// Log defines a list of the events themselves. Nothing is folded or stored, so it is always up to date.
 type Log struct {
 	Name        string
 	Source      Source
-	Events      []string // names of the events that are listed; nil: all of the source
-	Oldest      bool     // oldest first; default newest first
-	PageSize    int      // events of a page when the caller does not say; default 25
-	MaxPageSize int      // more are refused; default 100
-	Memory      int      // bytes of events held in memory; default 64 MiB
-	TempDir     string   // where the rest goes; default the system's
+	Events      []string // names of the events to list; nil: all of the source
+	Oldest      bool     // oldest first; the default is newest first
+	PageSize    int      // default number of events on a page; 0 means 25
+	MaxPageSize int      // largest number of events on a page; 0 means 100
+	Memory      int      // bytes of events held in memory before temporary files are used; 0 means 64 MiB
+	TempDir     string   // directory of the temporary files; "" means the system's
 }
 
 // LogView reads the events of a [Log].
@@ -39,8 +39,8 @@ type LogView struct {
 	core   *core.Core
 }
 
-// NewLog checks a log. It does no I/O. The error joins an *entity.SchemaError for every mistake; without a
-// database it is an *entity.InputError.
+// NewLog checks a log. It does no I/O. The error joins an *entity.SchemaError for every mistake; without a database it
+// is an *entity.InputError.
 func NewLog(db *entity.DB, l Log) (*LogView, error) {
 	if l.MaxPageSize == 0 {
 		l.MaxPageSize = DefaultMaxPage
@@ -61,7 +61,7 @@ func NewLog(db *entity.DB, l Log) (*LogView, error) {
 	c.memory(l.Memory)
 	for _, name := range l.Events {
 		if byName[name] == nil {
-			c.bad(schema.CodeTimelineHandler, "Events", "no source has events named %q%s", name, nearest(name, byName))
+			c.bad(schema.CodeTimelineHandler, "Events", "no source has events named %q%s", name, suggestion(name, byName))
 		}
 		v.listed[name] = true
 	}
@@ -77,7 +77,7 @@ func NewLog(db *entity.DB, l Log) (*LogView, error) {
 			return v, nil
 		}
 	}
-	s, err := entity.New[manifest](db, entity.Named("TimelineLog-"+l.Name), forStore{Do: func(o *opt.Store) { o.Derived = true }}) // of feeds alone: nothing is stored
+	s, err := entity.New[manifest](db, entity.Named("TimelineLog-"+l.Name), forStore{Do: func(o *opt.Store) { o.Derived = true }}) // only feeds: nothing is stored
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func NewLog(db *entity.DB, l Log) (*LogView, error) {
 	return v, nil
 }
 
-// opened is v, or a log of which every call fails.
+// opened returns v, or a log of which every call fails.
 func (v *LogView) opened() *LogView {
 	if v == nil || v.core == nil {
 		return &LogView{core: core.Closed(reflect.TypeOf(v))}
@@ -93,90 +93,90 @@ func (v *LogView) opened() *LogView {
 	return v
 }
 
-// Entry is one event of a log, whatever its payload type: an Event[P] with the payload as any.
+// Entry is one event of a log. Its payload has the type of its source.
 type Entry = Event[any]
 
-// LogOption is accepted by the reads of a log: [AsOf], [AsKnownAt], [Partial], [RequireComplete] as for rows, [ForKey] and
+// LogOption configures reads of a log: [AsOf], [AsKnownAt], [Partial] and [RequireComplete] as for rows, [ForKey] and
 // [Since].
 type LogOption = RowsOption
 
-// ForKey narrows a log to the events of one item, or partition: key has the partition key's fields, and as many of the sort
-// key's, from the left, as are to be fixed. It is read by a query. Sources of other entities are
-// left out; one of the log's must be of this one.
+// ForKey limits a log to the events of one item or partition. key has the partition key's fields set, and as many of
+// the sort key's, from the left, as are to be fixed. The events are read by a query. Sources of other entities are
+// left out; at least one of the log's sources must be of this entity.
 func ForKey[T any](key T) LogOption {
-	return func(o *rowsOptions) { o.of = &key }
+	return func(o *readOptions) { o.forKey = &key }
 }
 
-// Since leaves out of a log what happened before t. The zero time is as if it was not given.
+// Since leaves out events that happened before t. The zero time has no effect.
 func Since(t time.Time) LogOption {
-	return func(o *rowsOptions) { o.since = t.UTC() }
+	return func(o *readOptions) { o.since = t.UTC() }
 }
 
-// Page returns a page of events by its number, from 1; 0 is the first page, and size 0 the default size. A page beyond the
-// last has no rows. The history is read whole for every page; see [ForKey]. While events come in at the front, those of later
-// pages move on; [LogView.After] does not mind.
+// Page returns a page of events by its number, from 1; 0 is the first page. size is the number of events, 0 for the
+// default. A page beyond the last is empty. New events at the front move the others to later pages; [LogView.After] is
+// not affected.
+//
+// It reads the whole history for every page; see [ForKey]. Errors: [ErrIncomplete]; [ErrNoAcceptTime];
+// *[HistoryExpiredError]; *[EventError]; *entity.InputError.
 func (v *LogView) Page(ctx context.Context, page, size int, opts ...LogOption) (p Page[Entry], err error) {
 	v = v.opened()
 	if err := v.core.Err(); err != nil {
 		return p, v.core.Wrap("Timeline.LogPage", "", err)
 	}
-	page, size, err = sizes(page, size, v.PageSize, v.MaxPageSize)
+	page, size, err = checkPage(page, size, v.PageSize, v.MaxPageSize)
 	if err != nil {
 		return p, err
 	}
-	p.Page, p.Size = page, size
-	offset := before(page, size)
+	p.Page, p.Size, p.Pages = page, size, 1
+	offset := rowOffset(page, size)
 	p.Meta, err = v.read(ctx, "Timeline.LogPage", "", opts, func(e Entry, _ string) bool {
-		if p.Total >= offset && len(p.Rows) < size {
-			p.Rows = append(p.Rows, e)
-		}
-		p.Total++
+		p.count(e, offset)
 		return true
 	})
-	p.Meta.Rows, p.Pages = p.Total, max((p.Total+int64(size)-1)/int64(size), 1)
+	p.Meta.Rows = p.Total
 	return p, err
 }
 
-// After returns the events that follow a cursor, "" for the first ones; size 0 is the default size. Events that come in
-// meanwhile do not move the others. The history is read whole for every page; see [ForKey]. Errors: an *entity.CursorError;
-// an *entity.InputError where a source's key has secret parts and Config.CursorKey is not set.
+// After returns the events after a cursor, "" for the first ones. size is the number of events, 0 for the default.
+// Events that arrive meanwhile do not move the others.
+//
+// It reads the whole history for every page; see [ForKey]. Errors: those of [LogView.Page]; an *entity.CursorError; an
+// *entity.InputError if a source's key has secret parts and Config.CursorKey is not set.
 func (v *LogView) After(ctx context.Context, after string, size int, opts ...LogOption) (p Page[Entry], err error) {
 	v = v.opened()
 	if err := v.core.Err(); err != nil {
 		return p, v.core.Wrap("Timeline.LogAfter", "", err)
 	}
-	_, size, err = sizes(1, size, v.PageSize, v.MaxPageSize)
+	_, size, err = checkPage(1, size, v.PageSize, v.MaxPageSize)
 	if err != nil {
 		return p, err
 	}
-	if err := v.cursors(); err != nil {
+	if err := v.checkCursorKey(); err != nil {
 		return p, err
 	}
 	p.Size, p.Total, p.Pages = size, -1, -1
 	last, final, more := "", "", false
 	if after != "" {
-		it, err := v.core.Cursor.Decode(v.binding(), after, []cursor.Attr{{Name: "p", Type: types.ScalarAttributeTypeS}})
+		it, err := v.core.Cursor.Decode(v.cursorBinding(), after, []cursor.Attr{{Name: "p", Type: types.ScalarAttributeTypeS}})
 		if err != nil {
 			return p, err
 		}
 		last = it["p"].(*types.AttributeValueMemberS).Value
 	}
 	p.Meta, err = v.read(ctx, "Timeline.LogAfter", last, opts, func(e Entry, at string) bool {
-		if len(p.Rows) < size {
-			p.Rows, final = append(p.Rows, e), at
-		} else {
-			more = true
+		if more = !p.add(e); !more {
+			final = at
 		}
 		return !more
 	})
 	if err == nil && more {
-		p.Next, err = v.core.Cursor.Encode(v.binding(), item.Item{"p": item.S(final)})
+		p.Next, err = v.core.Cursor.Encode(v.cursorBinding(), item.Item{"p": item.S(final)})
 	}
 	return p, err
 }
 
-// cursors refuses cursors that would show the keys of events that have secret parts.
-func (v *LogView) cursors() error {
+// checkCursorKey rejects cursors that would reveal secret parts of event keys.
+func (v *LogView) checkCursorKey() error {
 	for _, o := range v.all {
 		if o.core == nil {
 			continue
@@ -188,45 +188,39 @@ func (v *LogView) cursors() error {
 	return nil
 }
 
-func (v *LogView) binding() string {
+func (v *LogView) cursorBinding() string {
 	return fmt.Sprintf("timeline log\x00%s\x00%t", v.Name, v.Oldest)
 }
 
-// All yields every event; it stops at the first error.
+// All yields every event and stops at the first error. It reads the whole history; see [ForKey].
 func (v *LogView) All(ctx context.Context, opts ...LogOption) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		stopped := false
-		_, err := v.opened().read(ctx, "Timeline.LogAll", "", opts, func(e Entry, _ string) bool {
-			stopped = !yield(e, nil)
-			return !stopped
-		})
-		if err != nil && !stopped {
-			yield(Entry{}, err)
-		}
-	}
+	return sequence(func(give func(Entry) bool) error {
+		_, err := v.opened().read(ctx, "Timeline.LogAll", "", opts, func(e Entry, _ string) bool { return give(e) })
+		return err
+	})
 }
 
-// read gives the events behind position last, in order, until give is satisfied.
+// read gives the events after position last, in order, until give has enough.
 func (v *LogView) read(ctx context.Context, verb, last string, opts []LogOption, give func(Entry, string) bool) (meta Meta, err error) {
 	err = v.core.Measure(ctx, verb, v.Name, func(ctx context.Context) (err error) {
-		o, err := collectRows(opts)
+		o, err := collectReadOptions(opts)
 		if err != nil {
 			return err
 		}
-		if o.of != nil && !slices.ContainsFunc(v.all, func(x *origin) bool { return o.key(x).IsValid() }) {
-			return badOption("Of: no source of the log has items of %s", reflect.TypeOf(o.of).Elem())
+		if o.forKey != nil && !slices.ContainsFunc(v.all, func(x *origin) bool { return o.keyFor(x).IsValid() }) {
+			return badOption("ForKey: no source of the log reads items of %s", reflect.TypeOf(o.forKey).Elem())
 		}
 		var w window
-		if w, meta, err = past(v.Name, v.all, v.core.Runner.Clock().UTC(), o); err != nil {
+		if w, meta, err = replayWindowOf(v.Name, v.all, v.core.Runner.Clock().UTC(), o); err != nil {
 			return err
 		}
-		s := spool.New(max(v.Memory, leastMemory), v.TempDir)
-		defer func() { err = joined(err, s.Close()) }()
+		s := spool.New(max(v.Memory, minMemory), v.TempDir)
+		defer func() { err = joinClose(err, s.Close()) }()
 		var n Counters
-		if err := v.gather(ctx, w, o, last, s, &n); err != nil {
+		if err := v.collect(ctx, w, o, last, s, &n); err != nil {
 			return inView(v.Name, err)
 		}
-		if o.counted(&meta, n); o.complete && !meta.HistoryComplete {
+		if o.addCounters(&meta, n); o.requireComplete && !meta.HistoryComplete {
 			return fmt.Errorf("timeline %s: %w", v.Name, ErrIncomplete)
 		}
 		for e, err := range s.Sorted() {
@@ -237,7 +231,7 @@ func (v *LogView) read(ctx context.Context, verb, last string, opts []LogOption,
 			if err != nil {
 				return err
 			}
-			x, err := v.all[r.origin].open(r)
+			x, err := v.all[r.origin].decodeEvent(r)
 			if err != nil {
 				return inView(v.Name, err)
 			}
@@ -251,16 +245,16 @@ func (v *LogView) read(ctx context.Context, verb, last string, opts []LogOption,
 	return meta, err
 }
 
-// gather sorts the wanted events.
-func (v *LogView) gather(ctx context.Context, w window, o rowsOptions, last string, s *spool.Spool, n *Counters) error {
+// collect sorts the wanted events.
+func (v *LogView) collect(ctx context.Context, w window, o readOptions, last string, s *spool.Spool, n *Counters) error {
 	for i, from := range v.all {
-		to := sink{event: func(r *record) error {
+		to := recordSink{event: func(r *record) error {
 			r.origin = i
 			n.Scanned++
-			if from.baseline(r) {
+			if from.isBaseline(r) {
 				n.Baselines++
 			}
-			if !w.holds(from, r) {
+			if !w.includes(from, r) {
 				return nil
 			}
 			at, err := position(from, r)
@@ -268,7 +262,7 @@ func (v *LogView) gather(ctx context.Context, w window, o rowsOptions, last stri
 				return err
 			}
 			if len(v.listed) > 0 || from.classify != nil {
-				x, err := from.open(r)
+				x, err := from.decodeEvent(r)
 				if err != nil {
 					return err
 				}
@@ -282,13 +276,13 @@ func (v *LogView) gather(ctx context.Context, w window, o rowsOptions, last stri
 				return err
 			}
 			return s.Add(sortKey("", at, !v.Oldest), b)
-		}, repeated: func() { n.Duplicates++ }, dir: v.TempDir}
+		}, duplicate: func() { n.Duplicates++ }, dir: v.TempDir}
 		var err error
-		switch key := o.key(from); {
-		case o.of == nil:
-			err = from.everything(ctx, w.now, to)
+		switch key := o.keyFor(from); {
+		case o.forKey == nil:
+			err = from.readWhole(ctx, w.now, to)
 		case key.IsValid():
-			err = from.partition(ctx, key, w.now, to)
+			err = from.readPartition(ctx, key, w.now, to)
 		}
 		if err != nil {
 			return err
@@ -297,13 +291,13 @@ func (v *LogView) gather(ctx context.Context, w window, o rowsOptions, last stri
 	return nil
 }
 
-// Reads reports whether the log lists events of these names.
+// Reads reports whether the log lists events of any of these names.
 func (v *LogView) Reads(events ...string) bool {
 	v = v.opened()
 	return slices.ContainsFunc(events, func(name string) bool {
 		if len(v.listed) > 0 {
 			return v.listed[name]
 		}
-		return slices.ContainsFunc(v.all, func(o *origin) bool { return slices.Contains(o.names, name) })
+		return slices.ContainsFunc(v.all, func(o *origin) bool { return slices.Contains(o.eventNames, name) })
 	})
 }

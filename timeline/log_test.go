@@ -1,6 +1,7 @@
 package timeline_test
 
 import (
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeline"
 )
 
-// listing is a log; it fails the test when it cannot be one.
+// listing opens a log and fails the test on an error.
 func listing(l *lab, log timeline.Log) *timeline.LogView {
 	l.t.Helper()
 	v, err := timeline.NewLog(l.db, log)
@@ -19,7 +20,7 @@ func listing(l *lab, log timeline.Log) *timeline.LogView {
 	return v
 }
 
-// values are those of the readings of a page.
+// values returns the values of the readings on a page.
 func values(p timeline.Page[timeline.Entry]) (all []int) {
 	for _, e := range p.Rows {
 		all = append(all, e.Payload.(reading).Value)
@@ -27,7 +28,7 @@ func values(p timeline.Page[timeline.Entry]) (all []int) {
 	return all
 }
 
-func TestALogListsTheEventsThemselves(t *testing.T) {
+func TestLog_ListsEvents(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.append("d-1", "north", 3, 1)
@@ -64,7 +65,7 @@ func TestALogListsTheEventsThemselves(t *testing.T) {
 	}
 }
 
-func TestALogByTypeByTimeAndByKey(t *testing.T) {
+func TestLog_FiltersByEventTimeAndKey(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.create("a", "1")
@@ -108,7 +109,7 @@ func TestALogByTypeByTimeAndByKey(t *testing.T) {
 	assert.Equal(t, 0, l.sent.Count("Scan"))
 }
 
-func TestCursorsStayWhereTheyAreWhileEventsComeIn(t *testing.T) {
+func TestLog_CursorsAreStableDuringAppends(t *testing.T) {
 	t.Parallel()
 	for _, oldest := range []bool{false, true} {
 		l := newLab(t)
@@ -157,4 +158,20 @@ func TestLog_OfAFeedNeedsNoTable(t *testing.T) {
 		keys = append(keys, e.Key)
 	}
 	assert.Equal(t, []string{"a", "b"}, keys)
+}
+
+func TestNewLog_ChecksMemory(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	_, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Series(l.readings), Memory: -1})
+	assert.Equal(t, []string{"EDD-9081"}, codes(err))
+	assert.Equal(t, []string{"EDD-9081"}, mistakes(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Memory = -1 })))
+
+	l.append("d-1", "north", 1, 2, 3)
+	missing := filepath.Join(t.TempDir(), "missing")
+	log, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Series(l.readings), Memory: 1, TempDir: missing})
+	require.NoError(t, err)
+	p, err := log.Page(l.ctx, 1, 10)
+	require.NoError(t, err, "three events are not worth a file")
+	assert.Len(t, p.Rows, 3)
 }

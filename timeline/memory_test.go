@@ -33,8 +33,8 @@ func manyEvents(t *testing.T) int {
 	return int(testsize.Number(t, "DYNASTRATA_TIMELINE_EVENTS", uint64(testsize.Pick(allEvents/50, allEvents/10))))
 }
 
-// peak runs f under a soft limit of memory, and returns the most bytes that live objects took meanwhile. The collector runs
-// before each sample, so that what is not needed any more does not count.
+// peak runs f under a soft memory limit and returns the maximum bytes of live objects. It runs the collector before
+// each sample.
 func peak(f func()) uint64 {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(mostHeap))
 	stop, done := make(chan struct{}), make(chan uint64)
@@ -58,7 +58,7 @@ func peak(f func()) uint64 {
 	return <-done
 }
 
-// meter adds up what calls cost.
+// meter adds up the costs of calls.
 type meter struct {
 	mu            sync.Mutex
 	reads, writes float64
@@ -83,14 +83,14 @@ func (m *meter) spent() (reads, writes float64) {
 	return m.reads, m.writes
 }
 
-// counted is what handlers of many events do; the state does not grow.
+// counted is the handler of many events; its state does not grow.
 func counted(s *totals, e timeline.Event[reading]) error {
 	s.Count++
 	s.Sum += e.Payload.Value
 	return nil
 }
 
-func TestRebuild_OfATableKeepsToItsMemoryAndTheExplainedCost(t *testing.T) {
+func TestRebuild_OfATableBoundsMemoryAndCostsAsExplained(t *testing.T) {
 	n := manyEvents(t)
 	var spent meter
 	observe := func(c *entity.Config) { c.Observe = spent.observe }
@@ -106,10 +106,10 @@ func TestRebuild_OfATableKeepsToItsMemoryAndTheExplainedCost(t *testing.T) {
 		l.load(evs)
 	}
 	t.Logf("%d events are loaded after %s", n, time.Since(began))
-	for _, fold := range []timeline.Projection[string, totals]{l.sites(), l.devices()} {
-		fold.Memory = 8 << 20
-		fold.Handlers[0] = timeline.On("reading.appended", byDevice, counted)
-		v := view(l, fold)
+	for _, projection := range []timeline.Projection[string, totals]{l.sites(), l.devices()} {
+		projection.Memory = 8 << 20
+		projection.Handlers[0] = timeline.On("reading.appended", byDevice, counted)
+		v := view(l, projection)
 		estimate, err := v.Explain(l.ctx)
 		require.NoError(t, err)
 		spent.reset()
@@ -124,7 +124,7 @@ func TestRebuild_OfATableKeepsToItsMemoryAndTheExplainedCost(t *testing.T) {
 		assert.EqualValues(t, n, meta.Counters.Folded)
 		assert.EqualValues(t, groups, meta.Rows)
 		assert.Less(t, most, uint64(mostHeap))
-		// A scan reads what Explain says, of a table whose size is known to the service; then the new rows are read once to
+		// A scan costs what Explain estimates; then the new rows are read once to
 		// be counted, a kilobyte each, and the manifest is read and written some times.
 		assert.GreaterOrEqual(t, reads, 0.8*estimate.ReadUnits())
 		assert.LessOrEqual(t, reads, 1.5*estimate.ReadUnits()+groups/4)
@@ -133,7 +133,7 @@ func TestRebuild_OfATableKeepsToItsMemoryAndTheExplainedCost(t *testing.T) {
 	}
 }
 
-func TestRebuild_OfAFeedHoldsLittleInMemory(t *testing.T) {
+func TestRebuild_OfAFeedBoundsMemory(t *testing.T) {
 	n := manyEvents(t)
 	l := newLab(t)
 	read := func(context.Context) iter.Seq2[event, error] {
@@ -148,10 +148,10 @@ func TestRebuild_OfAFeedHoldsLittleInMemory(t *testing.T) {
 			}
 		}
 	}
-	fold := fromFeed("feed", timeline.Feed("export", []string{"taken"}, read))
-	fold.Handlers[0] = timeline.On("taken", bySite, counted)
-	fold.Memory = 8 << 20
-	v := view(l, fold)
+	projection := fromFeed("feed", timeline.Feed("export", []string{"taken"}, read))
+	projection.Handlers[0] = timeline.On("taken", bySite, counted)
+	projection.Memory = 8 << 20
+	v := view(l, projection)
 	began := time.Now()
 	var meta timeline.Meta
 	most := peak(func() { meta = rebuild(l, v) })
@@ -164,7 +164,7 @@ func TestRebuild_OfAFeedHoldsLittleInMemory(t *testing.T) {
 	assert.Equal(t, eventsOfEach, row.State.Sum)
 }
 
-func TestLoad_LiesAsAppendLeavesIt(t *testing.T) {
+func TestLab_LoadedEventsEqualAppendedOnes(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.append("d-1", "north", 1)

@@ -1,56 +1,23 @@
 package timeline_test
 
 import (
+	"bytes"
 	"fmt"
 	"math"
-	"slices"
-	"strconv"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/testsize"
+	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeline"
-	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-// crowd are n rows of a feed, row i ending i minutes later than the first.
-func crowd(l *lab, n int, retention time.Duration) *timeline.View[int, totals] {
-	l.t.Helper()
-	var events []event
-	for i := range n {
-		e := happened(fmt.Sprint(i), float64(i)-float64(n), "s")
-		e.Payload.Value = i - n/2
-		events = append(events, e)
-	}
-	byValue := func(r reading) int { return r.Value }
-	v := view(l, timeline.Projection[int, totals]{Name: "crowd", Version: 1, Source: fed(&events), Retention: retention, MaxPageSize: 1000,
-		Handlers: []timeline.Handler[int, totals]{timeline.On("taken", byValue, sum)}})
-	rebuild(l, v)
-	return v
-}
-
-// cursorWalk are the keys of all pages by cursor.
-func cursorWalk[K comparable, S any](l *lab, v *timeline.View[K, S], size int, opts ...timeline.RowsOption) (keys []K) {
-	l.t.Helper()
-	for cursor, first := "", true; first || cursor != ""; first = false {
-		p, err := v.After(l.ctx, cursor, size, opts...)
-		require.NoError(l.t, err)
-		require.LessOrEqual(l.t, len(p.Rows), size)
-		for _, r := range p.Rows {
-			keys = append(keys, r.Key)
-		}
-		cursor = p.Next
-	}
-	return keys
-}
-
-func TestPagesGiveEveryRowOnceInOrder(t *testing.T) {
+func TestPage_ReturnsEveryRowOnceInOrder(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	const n = 257
@@ -90,7 +57,7 @@ func TestPagesGiveEveryRowOnceInOrder(t *testing.T) {
 	assert.Error(t, err)
 }
 
-func TestExpiredRowsAreNeitherOnPagesNorCounted(t *testing.T) {
+func TestPage_OmitsExpiredRows(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	const n = 257
@@ -136,9 +103,9 @@ func TestExpiredRowsAreNeitherOnPagesNorCounted(t *testing.T) {
 	assert.Empty(t, p.Rows)
 }
 
-// TestPage_CountsRowsThatLiveLonger catches up with an event of a row that would have expired, and rebuilds a view of which
+// TestPage_CountsRowsWithExtendedExpiry catches up with an event of a row that would have expired, and rebuilds a view of which
 // little is left.
-func TestPage_CountsRowsThatLiveLonger(t *testing.T) {
+func TestPage_CountsRowsWithExtendedExpiry(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Retention = time.Hour }))
@@ -166,21 +133,7 @@ func TestPage_CountsRowsThatLiveLonger(t *testing.T) {
 	assert.Zero(t, total())
 }
 
-// removeExpired removes what has expired, as DynamoDB does in its own time.
-func (l *lab) removeExpired() {
-	l.t.Helper()
-	now := strconv.FormatInt(l.clock.Now().Unix(), 10)
-	for _, it := range l.scan() {
-		ttl, ok := it["_ttl"].(*types.AttributeValueMemberN)
-		if !ok || ttl.Value > now { // ten digits each
-			continue
-		}
-		_, err := l.raw.DeleteItem(l.ctx, &dynamodb.DeleteItemInput{TableName: &l.table, Key: map[string]types.AttributeValue{"pk": it["pk"], "sk": it["sk"]}})
-		require.NoError(l.t, err)
-	}
-}
-
-func TestAListingStaysWithTheRowsThatItBeganWith(t *testing.T) {
+func TestAfter_CursorsKeepTheirGeneration(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	for i := range 4 {
@@ -201,7 +154,7 @@ func TestAListingStaysWithTheRowsThatItBeganWith(t *testing.T) {
 	assert.Equal(t, 2, rows(l, v)["s-2"].State.Count)
 }
 
-func TestPagesOutOfBoundsAreRefused(t *testing.T) {
+func TestPage_RejectsSizesOutOfBounds(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.MaxPageSize = 10 }))
@@ -215,97 +168,210 @@ func TestPagesOutOfBoundsAreRefused(t *testing.T) {
 	}
 }
 
-func TestAffectedTellsWhoseRowsMayChange(t *testing.T) {
-	t.Parallel()
-	l := offline(t)
-	v := view(l, l.histories(func(f *timeline.Projection[string, journal]) { f.Handlers = f.Handlers[:2] }))
-	assert.True(t, v.DependsOn("reading.appended", "message.updated"))
-	assert.False(t, v.DependsOn("message.deleted"))
-	assert.False(t, v.DependsOn())
+// pinned returns a view of n rows and the first page of a listing that started before a rebuild replaced them.
+func pinned(t *testing.T, n int, change ...func(*entity.Config)) (*lab, *timeline.View[string, totals], timeline.Page[timeline.Row[string, totals]]) {
+	t.Helper()
+	l := newLab(t, change...)
+	for i := range n {
+		l.append(fmt.Sprint("d-", i), fmt.Sprint("s-", i), 1)
+	}
+	v := view(l, l.sites())
+	rebuild(l, v)
+	first, err := v.After(l.ctx, "", 2)
+	require.NoError(t, err)
+	require.NotEmpty(t, first.Next)
+	l.append("d-9", "s-9", 2)
+	rebuild(l, v)
+	return l, v, first
 }
 
-func TestTheFingerprintChangesWithEveryPartOfADefinition(t *testing.T) {
+func TestAfter_RejectsCursorsOfAnotherDefinition(t *testing.T) {
 	t.Parallel()
-	type fold = timeline.Projection[string, totals]
-	l := offline(t)
-	print := func(change ...func(*fold)) string {
-		t.Helper()
-		return view(offline(t), l.sites(change...)).Fingerprint()
+	l, old, first := pinned(t, 4)
+	v := view(l.connect(), l.sites(func(f *timeline.Projection[string, totals]) { f.Version = 2 }))
+	rebuild(l, v)
+	_, err := v.After(l.ctx, first.Next, 2)
+	require.ErrorIs(t, err, entity.ErrInvalidCursor)
+	p, err := v.After(l.ctx, first.Next, 2, timeline.AllowStale())
+	require.NoError(t, err)
+	assert.Len(t, p.Rows, 2)
+	assert.Equal(t, timeline.Stale, p.Meta.RebuildStatus)
+	assert.False(t, p.Authoritative())
+	_, err = v.After(l.ctx, first.Next, 2, timeline.AllowStale(), timeline.RequireComplete())
+	require.ErrorIs(t, err, timeline.ErrIncomplete)
+	p, err = old.After(l.ctx, first.Next, 2)
+	require.NoError(t, err, "the program that began the listing goes on with it")
+	assert.Len(t, p.Rows, 2)
+	assert.True(t, p.Authoritative())
+}
+
+func TestAfter_MetaDescribesTheRowsRead(t *testing.T) {
+	t.Parallel()
+	l, v, first := pinned(t, 4)
+	now, err := v.Meta(l.ctx)
+	require.NoError(t, err)
+	p, err := v.After(l.ctx, first.Next, 2)
+	require.NoError(t, err)
+	assert.Equal(t, first.Meta.Generation, p.Meta.Generation)
+	assert.EqualValues(t, 4, p.Meta.Rows)
+	assert.Equal(t, first.Meta.Through, p.Meta.Through)
+	assert.Equal(t, first.Meta.Counters, p.Meta.Counters)
+	assert.True(t, p.Meta.Through.Before(now.Through))
+	assert.EqualValues(t, 5, now.Rows)
+}
+
+func TestAfter_RejectsCursorsOfAbandonedBuilds(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, once)
+	for i := range 70 { // more than are written at a time
+		l.append(fmt.Sprint("d-", i), fmt.Sprint("s-", i), 1)
 	}
-	one := print()
-	assert.Len(t, one, 32)
-	other := func(what, got string) { t.Helper(); assert.NotEqual(t, one, got, what) }
-	same := func(what, got string) { t.Helper(); assert.Equal(t, one, got, what) }
-	other("name", print(func(f *fold) { f.Name = "places" }))
-	other("version", print(func(f *fold) { f.Version = 2 }))
-	other("start", print(func(f *fold) { f.Start = func() totals { return totals{Sum: 1} } }))
-	same("the start that is none", print(func(f *fold) { f.Start = func() totals { return totals{} } }))
-	other("descending", print(func(f *fold) { f.Descending = true }))
-	other("skip", print(func(f *fold) { f.SkipUngrouped = true }))
-	other("retention", print(func(f *fold) { f.Retention = time.Hour }))
-	other("form", print(func(f *fold) { f.Handlers[0] = timeline.Ensure[reading, string, totals]("reading.appended", bySite) }))
-	other("source", print(func(f *fold) { f.Source = timeline.Merge(f.Source, timeline.Versions(l.past)) }))
-	named := func(names ...string) string {
-		return print(func(f *fold) {
-			f.Source = timeline.Series(l.readings, timeline.Classify(names, func(timeline.Event[reading]) string { return "" }))
-			f.Handlers[0] = timeline.On("a", bySite, sum)
+	v := view(l, l.sites())
+	written := 0
+	l.sent.Inject(func(r faults.Request) faults.Fault {
+		if bytes.Contains(r.Body, []byte(`"state"`)) {
+			if written++; written > 65 {
+				return faults.Drop
+			}
+		}
+		return faults.None
+	})
+	_, err := v.Rebuild(l.ctx)
+	require.Error(t, err)
+	l.sent.Inject(nil)
+	half := ""
+	for _, it := range l.scan() {
+		if id, ok := it["generation"]; ok && it["state"] != nil {
+			half = text(id)
+		}
+	}
+	require.NotEmpty(t, half, "it has written rows")
+	rebuild(l, v)
+	cursor, err := timeline.CursorAfter(v, half, "s-1")
+	require.NoError(t, err)
+	_, err = v.After(l.ctx, cursor, 2)
+	require.ErrorIs(t, err, entity.ErrInvalidCursor)
+	_, err = v.After(l.ctx, cursor, 2, timeline.AllowStale())
+	require.ErrorIs(t, err, entity.ErrInvalidCursor)
+}
+
+func TestAfter_FailsOnceRowsMayBeMissing(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []faults.Fault{faults.Drop, faults.Lost} {
+		t.Run(fault.String(), func(t *testing.T) {
+			t.Parallel()
+			l, v, first := pinned(t, 4, once)
+			l.clock.forward(20 * time.Minute)
+			p, err := v.After(l.ctx, first.Next, 2)
+			require.NoError(t, err, "nothing has been removed yet")
+			require.Len(t, p.Rows, 2)
+			removed := false
+			l.sent.Inject(func(r faults.Request) faults.Fault {
+				if removed = removed || removal(r); removed {
+					return fault
+				}
+				return faults.None
+			})
+			require.ErrorIs(t, v.Sweep(l.ctx), faults.ErrInjected)
+			l.sent.Inject(nil)
+			_, err = v.After(l.ctx, first.Next, 2)
+			require.ErrorIs(t, err, entity.ErrInvalidCursor)
+			l.clock.forward(time.Minute)
+			require.NoError(t, v.Sweep(l.ctx), "another one goes on with it")
+			_, err = v.After(l.ctx, first.Next, 2)
+			require.ErrorIs(t, err, entity.ErrInvalidCursor)
+			assert.Len(t, rows(l, v), 5)
 		})
 	}
-	other("names", named("a"))
-	assert.NotEqual(t, named("a"), named("a", "b"))
-	assert.Equal(t, named("a", "b"), named("b", "a"))
-	same("pages, memory, files, table", print(func(f *fold) { f.PageSize, f.MaxPageSize, f.Memory, f.TempDir = 1, 2, 1<<20, "x" }))
-	same("where groups lie", print(func(f *fold) {
-		f.Source = timeline.Series(l.readings, timeline.PartitionKey(func(d string) reading { return reading{Device: d} }))
-	}))
-	type inArray[A any] struct {
-		Last []A `dynamodbav:"last"` // of a length that no start shows
+}
+
+func TestAfter_FailsWhenRowsAreRemovedDuringTheRead(t *testing.T) {
+	t.Parallel()
+	l, v, first := pinned(t, 4)
+	l.clock.forward(20 * time.Minute)
+	arrived, release := l.sent.Hold(func(r faults.Request) bool { return r.Operation == "Query" })
+	defer release()
+	done := make(chan error, 1)
+	go func() {
+		_, err := v.After(l.ctx, first.Next, 2)
+		done <- err
+	}()
+	<-arrived
+	other := newTransport(l)
+	require.NoError(t, view(other, other.sites()).Sweep(l.ctx))
+	release()
+	require.ErrorIs(t, <-done, entity.ErrInvalidCursor)
+}
+
+func TestAll_FailsWhenRowsAreRemovedDuringTheRead(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-1", "north", 1)
+	v := view(l, l.sites())
+	rebuild(l, v)
+	arrived, release := l.sent.Hold(func(r faults.Request) bool { return r.Operation == "Query" })
+	defer release()
+	type result struct {
+		rows int
+		err  error
 	}
-	four := view(offline(t), by(l, bySite, func(*inArray[[4]int], timeline.Event[reading]) error { return nil })).Fingerprint()
-	eight := view(offline(t), by(l, bySite, func(*inArray[[8]int], timeline.Event[reading]) error { return nil })).Fingerprint()
-	assert.NotEqual(t, four, eight, "the length of an array")
-	type more struct {
-		totals
-		More int `dynamodbav:"more"`
-	}
-	type renamed struct {
-		Count int        `dynamodbav:"n"`
-		Sum   int        `dynamodbav:"sum"`
-		Last  *time.Time `dynamodbav:"last"`
-		Order []int      `dynamodbav:"order"`
-	}
-	site := func(name string) timeline.Projection[string, totals] {
-		f := by(l, bySite, sum)
-		f.Name = name
-		return f
-	}
-	by1 := view(offline(t), site("by")).Fingerprint()
-	assert.NotEqual(t, by1, view(offline(t), by(l, bySite, func(*more, timeline.Event[reading]) error { return nil })).Fingerprint(), "state")
-	assert.NotEqual(t, by1, view(offline(t), by(l, bySite, func(*renamed, timeline.Event[reading]) error { return nil })).Fingerprint(), "tags of the state")
-	assert.NotEqual(t, by1, view(offline(t), by(l, func(r reading) int { return r.Value }, sum)).Fingerprint(), "key")
-	// The times of items.
-	m := entity.Fields[message]()
-	times := func(at *time.Time, opts ...timeline.SourceOption) string {
-		return view(offline(t), timeline.Projection[string, totals]{Name: "by", Version: 1, Source: timeline.Items(l.messages, at, opts...),
-			Handlers: []timeline.Handler[string, totals]{timeline.Ensure[message, string, totals]("message.stored", func(m message) string { return m.ID })}}).Fingerprint()
-	}
-	prints := []string{times(&m.Created), times(&m.Updated), times(&m.Created, timeline.AcceptedAt(&m.Created)), times(&m.Created, timeline.AcceptedAt(&m.Updated))}
-	slices.Sort(prints)
-	assert.Len(t, slices.Compact(prints), 4)
-	// Steps, and the order of handlers and options.
-	steps := func(opts ...timeline.SourceOption) string {
-		t.Helper()
-		series, err := timeseries.New[temp3](offline(t).db)
+	done := make(chan result, 1)
+	go func() {
+		var r result
+		for _, err := range v.All(l.ctx) {
+			if err != nil {
+				r.err = err
+			} else {
+				r.rows++
+			}
+		}
+		done <- r
+	}()
+	<-arrived
+	other := newTransport(l)
+	again := view(other, other.sites())
+	rebuild(other, again)
+	l.clock.forward(20 * time.Minute)
+	require.NoError(t, again.Sweep(l.ctx))
+	release()
+	r := <-done
+	require.ErrorIs(t, r.err, entity.ErrInvalidCursor)
+	assert.Zero(t, r.rows)
+}
+
+func TestAll_ContinuesWithReplacedRows(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-1", "north", 1)
+	l.append("d-1", "south", 2)
+	v := view(l, l.sites())
+	rebuild(l, v)
+	n := 0
+	for _, err := range v.All(l.ctx) {
 		require.NoError(t, err)
-		return view(offline(t), timeline.Projection[string, totals]{Name: "temps", Version: 1, Source: timeline.Series(series, opts...),
-			Handlers: []timeline.Handler[string, totals]{timeline.Ensure[temp3, string, totals]("temp.appended", func(v temp3) string { return v.ID })}}).Fingerprint()
+		if n++; n == 1 {
+			rebuild(l, v)
+		}
 	}
-	first, second := timeline.Upgrade(1, firstStep), timeline.Upgrade(2, secondStep)
-	assert.NotEqual(t, steps(second), steps(first, second))
-	assert.Equal(t, steps(second, first), steps(first, second))
-	histories := l.histories()
-	straight := view(offline(t), histories).Fingerprint()
-	slices.Reverse(histories.Handlers)
-	assert.Equal(t, straight, view(offline(t), histories).Fingerprint())
-	assert.NotEqual(t, straight, view(offline(t), l.histories(func(f *timeline.Projection[string, journal]) { f.Handlers = f.Handlers[1:] })).Fingerprint(), "handlers")
+	assert.Equal(t, 2, n)
+}
+
+func TestRebuild_RowsExpireWithTheirRetention(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-1", "north", 1, 2)
+	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Retention = time.Hour }))
+	rebuild(l, v)
+	want := l.clock.Now().Add(time.Hour).Truncate(time.Second) // the events happened after they were accepted
+	found := false
+	for _, it := range l.scan() {
+		if _, row := it["state"]; row {
+			found = true
+			require.Equal(t, &types.AttributeValueMemberN{Value: fmt.Sprint(want.Unix())}, it["_ttl"])
+		}
+	}
+	require.True(t, found)
+	assert.Equal(t, want.Unix(), rows(l, v)["north"].ExpiresAt.Unix())
+	l.clock.forward(time.Hour)
+	assert.Empty(t, rows(l, v), "it is gone at once, whenever DynamoDB removes it")
 }

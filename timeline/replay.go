@@ -11,98 +11,64 @@ import (
 	"github.com/dynastrata/dynastrata/internal/spool"
 )
 
-// collector sorts the events of a replay by group and position. It is safe for concurrent use.
-type collector struct {
-	d    *definition
-	w    window
-	only func(group string, r *record) bool // which groups and events; nil: all
+// tally is a digest of the recently accepted events of a group: for each minute, in seconds since 1970, the sum of the
+// fingerprints of the events that were accepted or touched in it. Equal sums of a minute mean the same events. With
+// it, a catch-up recognizes events that a row already contains.
+type tally map[int64]uint64
 
-	mu     sync.Mutex
-	spool  *spool.Spool
-	counts Counters
-	newest time.Time // when the last event of the window was accepted
+// noAcceptTime is the minute of events without an accept time. A catch-up reads all of them.
+var noAcceptTime = minuteOf(time.Time{})
+
+func minuteOf(t time.Time) int64 { return t.Truncate(time.Minute).Unix() }
+
+// rereadFrom returns the time from which on a catch-up reads events again, if the last known event was accepted at
+// newest. It is a whole minute, as tallies count.
+func rereadFrom(newest time.Time) time.Time { return newest.Add(-overlap).Truncate(time.Minute) }
+
+// since returns the part of t that a catch-up reads again.
+func (t tally) since(newest time.Time) tally {
+	from, part := minuteOf(rereadFrom(newest)), tally{}
+	for minute, sum := range t {
+		if minute >= from || minute == noAcceptTime {
+			part[minute] = sum
+		}
+	}
+	return part
 }
 
-func (d *definition) collect(w window, memory int) *collector {
-	return &collector{d: d, w: w, spool: spool.New(max(memory, leastMemory), d.TempDir)}
-}
-
-// add takes an event if it is wanted.
-func (c *collector) add(r *record) error {
-	n := Counters{Scanned: 1, Oldest: c.d.all[r.origin].born(r)}
-	key, value, err := c.entry(r, &n)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.counts.add(n)
-	if c.w.holds(c.d.all[r.origin], r) {
-		c.newest = later(c.newest, r.seen)
-	}
-	if err != nil || key == nil {
-		return err
-	}
-	return c.spool.Add(key, value)
-}
-
-// entry is an event as the spool keeps it; nil for one that is not wanted.
-func (c *collector) entry(r *record, n *Counters) (key, value []byte, err error) {
-	o := c.d.all[r.origin]
-	if o.baseline(r) && c.concerns(r) {
-		n.Baselines++
-	}
-	if !c.w.holds(o, r) {
-		return nil, nil, nil
-	}
-	g, err := c.d.group(r, n)
-	if err != nil || g == nil || c.only != nil && !c.only(g.group, r) {
-		return nil, nil, err
-	}
-	at, err := position(o, r)
-	if err != nil {
-		return nil, nil, c.d.named(o.failed(r, History, err))
-	}
-	if value, err = appendRecord(nil, r); err != nil {
-		return nil, nil, c.d.named(o.failed(r, History, err))
-	}
-	return sortKey(g.group, at, c.d.Descending), value, nil
-}
-
-// concerns reports that the replay is about the group of an event, or that nobody knows its group.
-func (c *collector) concerns(r *record) bool {
-	if c.only == nil {
-		return true
-	}
-	g, err := c.d.group(r, &Counters{})
-	return err != nil || g == nil || c.only(g.group, r)
-}
-
-// from is the sink for events of the i-th source.
-func (c *collector) from(i int) func(*record) error {
-	return func(r *record) error {
-		r.origin = i
-		return c.add(r)
-	}
-}
-
-// folded is a group and its state after the events that were applied.
-type folded struct {
+// groupState is a group and its state after the events applied so far.
+type groupState struct {
 	group       string
 	key         any
 	state       any // a pointer
 	events      int64
 	first, last time.Time   // of its events
-	touched     time.Time   // the latest moment at which an event had happened and was accepted: the end of a row counts from it
-	position    string      // of the event that was applied last
-	cause       *EventError // of a failure to store it: its group and last event
-	newest      time.Time   // when the last of them was accepted
-	tally       tally       // of those that a catch-up may read again
+	touched     time.Time   // latest time at which an event had happened and was accepted; the row's retention counts from it
+	position    string      // of the last applied event
+	cause       *EventError // the error to report if the row cannot be stored: names the group and its last event
+	newest      time.Time   // latest accept time of its events
+	tally       tally       // of the events that a catch-up may read again
 }
 
-// apply brings the group's state up to an event.
-func (d *definition) apply(g *folded, r *record, at string) error {
+// maxTallyMinutes is how many minutes a tally holds before old ones are dropped.
+const maxTallyMinutes = 100
+
+// count adds an applied event to the tally.
+func (g *groupState) count(r *record, position string) {
+	if g.newest = later(g.newest, r.acceptedAt); g.tally == nil {
+		g.tally = tally{}
+	}
+	if g.tally[minuteOf(r.lastAccept())] += r.fingerprint(position); len(g.tally) > maxTallyMinutes {
+		g.tally = g.tally.since(g.newest)
+	}
+}
+
+// apply applies an event to the group's state.
+func (d *definition) apply(g *groupState, r *record, at string) error {
 	o := d.all[r.origin]
-	x, err := o.open(r)
+	x, err := o.decodeEvent(r)
 	if err != nil {
-		return d.named(err)
+		return d.withView(err)
 	}
 	h := d.byEvent[x.Name]
 	if g.events == 0 {
@@ -110,7 +76,7 @@ func (d *definition) apply(g *folded, r *record, at string) error {
 	}
 	if h.apply != nil {
 		if err := h.apply(&g.state, x); err != nil {
-			return d.named(o.failed(r, Handling, err))
+			return d.withView(o.eventError(r, Handling, err))
 		}
 	}
 	if g.events++; g.events == 1 || r.at.Before(g.first) {
@@ -120,8 +86,8 @@ func (d *definition) apply(g *folded, r *record, at string) error {
 		g.last = r.at
 	}
 	touched := r.at
-	if !r.seen.IsZero() {
-		touched = earlier(r.at, r.seen)
+	if !r.acceptedAt.IsZero() {
+		touched = earlier(r.at, r.acceptedAt)
 	}
 	if touched.After(g.touched) {
 		g.touched = touched
@@ -131,34 +97,116 @@ func (d *definition) apply(g *folded, r *record, at string) error {
 	return nil
 }
 
-// mostMinutes is how many minutes of a group's tally are held at most before the old ones are let go.
-const mostMinutes = 100
+// minMemory is the least memory of a replay, in bytes. With less, every few events would need a file.
+const minMemory = 1 << 16
 
-// count takes an applied event into the tally.
-func (g *folded) count(r *record, position string) {
-	if g.newest = later(g.newest, r.seen); g.tally == nil {
-		g.tally = tally{}
+// collector sorts the events of a replay by group and position. It is safe for concurrent use.
+type collector struct {
+	d    *definition
+	w    window
+	only func(group string, r *record) bool // selects groups and events; nil: all
+
+	mu     sync.Mutex
+	spool  *spool.Spool
+	counts Counters
+	newest time.Time // latest accept time of events in the window
+}
+
+func (d *definition) newCollector(w window, memory int) *collector {
+	return &collector{d: d, w: w, spool: spool.New(max(memory, minMemory), d.TempDir)}
+}
+
+// add adds an event if it is wanted.
+func (c *collector) add(r *record) error {
+	n := Counters{Scanned: 1, Oldest: c.d.all[r.origin].expiryStart(r)}
+	key, value, err := c.entry(r, &n)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts.add(n)
+	if c.w.includes(c.d.all[r.origin], r) {
+		c.newest = later(c.newest, r.acceptedAt)
 	}
-	if g.tally[minuteOf(r.moment())] += r.mark(position); len(g.tally) > mostMinutes {
-		g.tally = g.tally.since(g.newest)
+	if err != nil || key == nil {
+		return err
+	}
+	return c.spool.Add(key, value)
+}
+
+// entry returns an event as the spool stores it, nil for one that is not wanted.
+func (c *collector) entry(r *record, n *Counters) (key, value []byte, err error) {
+	o := c.d.all[r.origin]
+	if o.isBaseline(r) && c.isAbout(r) {
+		n.Baselines++
+	}
+	if !c.w.includes(o, r) {
+		return nil, nil, nil
+	}
+	g, err := c.d.groupOf(r, n)
+	if err != nil || g == nil || c.only != nil && !c.only(g.group, r) {
+		return nil, nil, err
+	}
+	at, err := position(o, r)
+	if err != nil {
+		return nil, nil, c.d.withView(o.eventError(r, History, err))
+	}
+	if value, err = appendRecord(nil, r); err != nil {
+		return nil, nil, c.d.withView(o.eventError(r, History, err))
+	}
+	return sortKey(g.group, at, c.d.Descending), value, nil
+}
+
+// isAbout reports whether an event belongs to the groups of the replay, or its group is unknown.
+func (c *collector) isAbout(r *record) bool {
+	if c.only == nil {
+		return true
+	}
+	g, err := c.d.groupOf(r, &Counters{})
+	return err != nil || g == nil || c.only(g.group, r)
+}
+
+// addFrom returns a function that adds the events of source i.
+func (c *collector) addFrom(i int) func(*record) error {
+	return func(r *record) error {
+		r.origin = i
+		return c.add(r)
 	}
 }
 
-// folder decides what a run over sorted events does with each group.
-type folder interface {
-	begin(group string) (*folded, error)                       // what the group starts from
-	admit(g *folded, r *record, position string) (bool, error) // whether an event is applied
-	done(g *folded) error                                      // the group is through
+// countDuplicate counts an event that a source yielded again.
+func (c *collector) countDuplicate() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts.Duplicates++
 }
+
+// foldPolicy decides what a fold does with each group.
+type foldPolicy interface {
+	begin(group string) (*groupState, error)                       // returns what the group starts from
+	admit(g *groupState, r *record, position string) (bool, error) // reports whether to apply an event
+	done(g *groupState) error                                      // called after the last event of the group
+}
+
+// fullFold folds every group from its start.
+type fullFold struct {
+	give func(*groupState) error
+}
+
+func (fullFold) begin(group string) (*groupState, error) {
+	return &groupState{group: group}, nil
+}
+
+func (fullFold) admit(*groupState, *record, string) (bool, error) { return true, nil }
+
+func (w fullFold) done(g *groupState) error { return w.give(g) }
 
 // fold applies sorted events, group by group.
-func (d *definition) fold(ctx context.Context, sorted iter.Seq2[spool.Entry, error], n *Counters, f folder) error {
-	var g *folded
+func (d *definition) fold(ctx context.Context, sorted iter.Seq2[spool.Entry, error], n *Counters, f foldPolicy) error {
+	var g *groupState
 	var last spool.Entry
-	var latest *record // of the group
+	var latest *record // last one of the group
 	through := func() error {
-		g.cause = d.all[latest.origin].about(latest, Storing, nil)
-		g.cause.View, g.cause.Group = d.Name, d.shape.shown(reflect.ValueOf(g.key), d.all[latest.origin].confidential(latest.item))
+		g.cause = d.all[latest.origin].eventError(latest, Storing, nil)
+		g.cause.View, g.cause.Group = d.Name, d.keyCodec.redacted(reflect.ValueOf(g.key), d.all[latest.origin].confidentialTexts(latest.item))
 		return f.done(g)
 	}
 	for e, err := range sorted {
@@ -172,7 +220,7 @@ func (d *definition) fold(ctx context.Context, sorted iter.Seq2[spool.Entry, err
 		if err != nil {
 			return err
 		}
-		if group := groupOf(e.Key); g == nil || g.group != group {
+		if group := groupOfSortKey(e.Key); g == nil || g.group != group {
 			if g != nil {
 				if err := through(); err != nil {
 					return err
@@ -183,7 +231,7 @@ func (d *definition) fold(ctx context.Context, sorted iter.Seq2[spool.Entry, err
 			}
 		} else if bytes.Equal(e.Key, last.Key) {
 			if !bytes.Equal(e.Value, last.Value) {
-				return d.named(d.all[r.origin].failed(r, History, ErrDuplicate))
+				return d.withView(d.all[r.origin].eventError(r, History, ErrDuplicate))
 			}
 			n.Duplicates++
 			continue
@@ -210,61 +258,37 @@ func (d *definition) fold(ctx context.Context, sorted iter.Seq2[spool.Entry, err
 	return through()
 }
 
-// whole folds every group from its start.
-type whole struct {
-	give func(*folded) error
+// replay folds everything in the window and gives each group, in group order.
+func (d *definition) replay(ctx context.Context, w window, n *Counters, done func(*groupState) error) error {
+	return d.replayFrom(ctx, d.newCollector(w, d.Memory), n, done, func(o *origin, to recordSink) error {
+		return o.readWhole(ctx, w.now, to)
+	})
 }
 
-func (whole) begin(group string) (*folded, error) {
-	return &folded{group: group}, nil
-}
-func (whole) admit(*folded, *record, string) (bool, error) { return true, nil }
-func (w whole) done(g *folded) error                       { return w.give(g) }
-
-// replay reads all that the window holds and gives each group, in the order of groups.
-func (d *definition) replay(ctx context.Context, w window, n *Counters, done func(*folded) error) (err error) {
-	c := d.collect(w, d.Memory)
-	defer func() { err = joined(err, c.spool.Close()) }()
-	for i, o := range d.all {
-		if err := o.everything(ctx, w.now, sink{event: c.from(i), repeated: c.repeated, dir: d.TempDir}); err != nil {
-			return d.named(err)
-		}
-	}
-	n.add(c.counts)
-	return d.fold(ctx, c.spool.Sorted(), n, whole{done})
-}
-
-// replayGroup reads the events of one group. It is nil when there are none.
-func (d *definition) replayGroup(ctx context.Context, k any, group string, w window, n *Counters) (found *folded, err error) {
-	c := d.collect(w, d.Memory)
+// replayGroup folds the events of one group. It returns nil if there are none.
+func (d *definition) replayGroup(ctx context.Context, k any, group string, w window, n *Counters) (found *groupState, err error) {
+	c := d.newCollector(w, d.Memory)
 	c.only = func(g string, _ *record) bool { return g == group }
-	defer func() { err = joined(err, c.spool.Close()) }()
-	for i, o := range d.all {
-		to := sink{event: c.from(i), repeated: c.repeated, dir: d.TempDir}
-		if o.within != nil {
-			err = o.partition(ctx, o.within(k), w.now, to)
-		} else {
-			err = o.everything(ctx, w.now, to)
+	keep := func(g *groupState) error { found = g; return nil }
+	err = d.replayFrom(ctx, c, n, keep, func(o *origin, to recordSink) error {
+		if o.partitionOf == nil {
+			return o.readWhole(ctx, w.now, to)
 		}
-		if err != nil {
-			return nil, d.named(err)
-		}
-	}
-	n.add(c.counts)
-	err = d.fold(ctx, c.spool.Sorted(), n, whole{func(g *folded) error { found = g; return nil }})
+		return o.readPartition(ctx, o.partitionOf(k), w.now, to)
+	})
 	return found, err
 }
 
-// repeated counts an event that a source gave once more.
-func (c *collector) repeated() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.counts.Duplicates++
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
+// replayFrom reads every source into c and folds what c has collected.
+func (d *definition) replayFrom(
+	ctx context.Context, c *collector, n *Counters, done func(*groupState) error, read func(*origin, recordSink) error,
+) (err error) {
+	defer func() { err = joinClose(err, c.spool.Close()) }()
+	for i, o := range d.all {
+		if err := read(o, recordSink{event: c.addFrom(i), duplicate: c.countDuplicate, dir: d.TempDir}); err != nil {
+			return d.withView(err)
+		}
 	}
-	return b
+	n.add(c.counts)
+	return d.fold(ctx, c.spool.Sorted(), n, fullFold{done})
 }

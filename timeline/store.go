@@ -1,6 +1,9 @@
 package timeline
 
 import (
+	"context"
+	"iter"
+	"slices"
 	"strconv"
 	"time"
 
@@ -14,8 +17,8 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// stored is a row as it lies in the table. Rows of one generation are one partition, in the order of their groups.
-type stored[K comparable, S any] struct {
+// storedRow is a row in the table. The rows of one generation are one partition, in group order.
+type storedRow[K comparable, S any] struct {
 	_ entity.Key `name:"Timeline" pk:"$#{generation}" sk:"$#{group}"`
 	_ expiring
 
@@ -28,23 +31,23 @@ type stored[K comparable, S any] struct {
 	Last       time.Time `dynamodbav:"last"`
 	Touched    time.Time `dynamodbav:"touched"`
 	Position   string    `dynamodbav:"position"`
-	Newest     time.Time `dynamodbav:"newest,omitempty"` // when the last of them was accepted
-	Tally      tally     `dynamodbav:"tally,omitempty"`  // of the events that were accepted less than 15 minutes before it
+	Newest     time.Time `dynamodbav:"newest,omitempty"` // latest accept time of its events
+	Tally      tally     `dynamodbav:"tally,omitempty"`  // of the events accepted less than 15 minutes before Newest
 	Fence      int64     `dynamodbav:"fence"`
 }
 
-// directory is a part of the list of rows that pages begin at.
+// directory is a part of the list of rows at which pages start.
 type directory struct {
 	_ entity.Key `name:"TimelinePages" pk:"$#{generation}" sk:"$#{chunk}"`
 
 	Generation string   `dynamodbav:"generation"`
 	Chunk      int      `dynamodbav:"chunk" entity:"zero"`
 	Groups     []string `dynamodbav:"groups"`         // of every hundredth row
-	Ends       []byte   `dynamodbav:"ends,omitempty"` // for each, when it and the next 99 end, where rows do
+	Ends       []byte   `dynamodbav:"ends,omitempty"` // expiry of these rows and the 99 after each, if rows expire
 	Fence      int64    `dynamodbav:"fence"`
 }
 
-// manifest is the one item that says which rows count, and who may change them.
+// manifest is the one item of a view that says which rows are served, and who may change them.
 type manifest struct {
 	_ entity.Key `name:"TimelineManifest" pk:"$#{view}" sk:"$"`
 
@@ -53,7 +56,7 @@ type manifest struct {
 	Fence    int64        `dynamodbav:"fence"` // grows with every builder
 	Saves    int64        `dynamodbav:"saves"` // grows with every write of the manifest
 	Owner    string       `dynamodbav:"owner,omitempty"`
-	Lease    time.Time    `dynamodbav:"lease,omitempty"` // until when the owner is trusted to be at work
+	Lease    time.Time    `dynamodbav:"lease,omitempty"` // end of the owner's lease
 	Active   *generation  `dynamodbav:"active,omitempty"`
 	Building *generation  `dynamodbav:"building,omitempty"`
 	Retired  []retirement `dynamodbav:"retired,omitempty"`
@@ -62,35 +65,58 @@ type manifest struct {
 
 // generation is one set of rows.
 type generation struct {
-	ID        string            `dynamodbav:"id"`
-	Print     string            `dynamodbav:"fingerprint"`
-	Started   time.Time         `dynamodbav:"started"`
-	Finished  time.Time         `dynamodbav:"finished,omitempty"`
-	Through   time.Time         `dynamodbav:"through"`          // events accepted up to here are in the rows
-	Newest    time.Time         `dynamodbav:"newest,omitempty"` // when the last of them was accepted, by the events' own clocks
-	Now       time.Time         `dynamodbav:"now"`              // events that had expired by then are not
-	Rows      int64             `dynamodbav:"rows"`
-	Counts    Counters          `dynamodbav:"counters"`
-	Route     string            `dynamodbav:"route"`
-	Segments  int               `dynamodbav:"segments,omitempty"`
-	Positions map[string]string `dynamodbav:"positions,omitempty"` // segment → where to go on; "end" when it is through
-	Evaluated int64             `dynamodbav:"evaluated"`           // items read so far
-	Unlisted  bool              `dynamodbav:"unlisted,omitempty"`  // rows may have come that the directory does not list
-	Baselines bool              `dynamodbav:"baselines,omitempty"` // items whose oldest states have expired were met
-	Begins    time.Time         `dynamodbav:"begins,omitempty"`    // sources that lapse had no event before; zero: unknown
-	Expected  int64             `dynamodbav:"expected"`            // items that the tables are said to hold
-	Fence     int64             `dynamodbav:"fence,omitempty"`     // of the builder that is making it
+	ID           string            `dynamodbav:"id"`
+	Fingerprint  string            `dynamodbav:"fingerprint"`
+	Started      time.Time         `dynamodbav:"started"`
+	Finished     time.Time         `dynamodbav:"finished,omitempty"`
+	Through      time.Time         `dynamodbav:"through"`          // the rows contain events accepted up to here
+	Newest       time.Time         `dynamodbav:"newest,omitempty"` // latest accept time of their events, by the events' own clocks
+	ReadAt       time.Time         `dynamodbav:"now"`              // events that had expired by then are not in the rows
+	Rows         int64             `dynamodbav:"rows"`
+	Counts       Counters          `dynamodbav:"counters"`
+	Route        string            `dynamodbav:"route"`
+	Segments     int               `dynamodbav:"segments,omitempty"`
+	Positions    map[string]string `dynamodbav:"positions,omitempty"` // segment → where to resume; "end" if it is done
+	Evaluated    int64             `dynamodbav:"evaluated"`           // items read so far
+	Unlisted     bool              `dynamodbav:"unlisted,omitempty"`  // there may be rows that the directory does not list
+	Baselines    bool              `dynamodbav:"baselines,omitempty"` // oldest states of some items had expired
+	HistoryStart time.Time         `dynamodbav:"begins,omitempty"`    // sources with expiring events had none before; zero: unknown
+	Expected     int64             `dynamodbav:"expected"`            // items in the tables, by their statistics
+	Fence        int64             `dynamodbav:"fence,omitempty"`     // of its builder
 }
 
-// retirement is a generation that is read no more, but by those who began to.
+// retirement is a generation that is no longer served, but still read by those who started before.
 type retirement struct {
 	ID       string      `dynamodbav:"id"`
 	At       time.Time   `dynamodbav:"at"`
-	Was      *generation `dynamodbav:"was,omitempty"`      // as it was served; nil for one that was given up
-	Sweeping bool        `dynamodbav:"sweeping,omitempty"` // rows may be gone
+	Was      *generation `dynamodbav:"was,omitempty"`      // as it was served; nil for an abandoned build
+	Sweeping bool        `dynamodbav:"sweeping,omitempty"` // rows may be missing
 }
 
-// expiring lets rows end with the retention of their view.
+// activeBuild returns the generation that a builder with a lease is building; nil if there is none, or the lease has
+// ended.
+func (m *manifest) activeBuild(now time.Time) *generation {
+	if g := m.Building; g != nil && g.Fence == m.Fence && m.Owner != "" && m.Lease.After(now) {
+		return g
+	}
+	return nil
+}
+
+// servesMoreThan reports whether the served rows contain events that g, which is being built, does not.
+func (m *manifest) servesMoreThan(g *generation) bool {
+	return m.Active != nil && m.Active.Through.After(g.Through)
+}
+
+// progress returns how much of a build is done, from 0 to 1; nil if unknown.
+func (g *generation) progress() *float64 {
+	if g == nil || g.Expected <= 0 {
+		return nil
+	}
+	p := min(float64(g.Evaluated)/float64(g.Expected), 0.99)
+	return &p
+}
+
+// expiring makes rows expire with the retention of their view.
 type expiring struct{}
 
 // expiry is the compiled declaration.
@@ -100,7 +126,7 @@ type expiry struct {
 	after time.Duration
 }
 
-var _ plan.ExpirySetter = (*expiry)(nil) // nothing would miss it: rows would merely stay
+var _ plan.ExpirySetter = (*expiry)(nil) // without it rows would silently stay
 
 // Declare is called by this module when a store is built.
 func (expiring) Declare(d *schema.Decl) {
@@ -112,16 +138,16 @@ func (expiring) Declare(d *schema.Decl) {
 	s.Expires, s.UsesTTL = true, true
 }
 
-// Stamps is the attribute that rows expire by.
+// Stamps returns the TTL attribute of rows.
 func (e *expiry) Stamps() string { return e.attr }
 
-// Derives reports that rows get an end without a caller.
+// Derives reports that rows expire without the caller's doing.
 func (e *expiry) Derives() bool { return true }
 
-// From is the attribute that a row's end is counted from.
+// From returns the attribute from which the retention counts.
 func (e *expiry) From() *schema.Attr { return e.from }
 
-// Stamp is the end of a row.
+// Stamp returns the TTL value of a row.
 func (e *expiry) Stamp(from types.AttributeValue, _ time.Time) (types.AttributeValue, error) {
 	t, err := e.from.Format.FromValue(from)
 	if err != nil {
@@ -132,44 +158,44 @@ func (e *expiry) Stamp(from types.AttributeValue, _ time.Time) (types.AttributeV
 
 func (e *expiry) end(t time.Time) int64 { return endOf(t, e.after) }
 
-// endOf is when something ends that lives for a time after t, in seconds since 1970.
+// endOf returns when something expires that lives for a duration after t, in seconds since 1970.
 func endOf(t time.Time, after time.Duration) int64 { return t.Unix() + int64(after/time.Second) }
 
-// Chosen reports that a caller chose the end, which none does.
+// Chosen reports whether a caller chose the expiry, which none does.
 func (e *expiry) Chosen(types.AttributeValue) bool { return false }
 
-// stores are the tables of one view.
+// stores are the stored items of one view.
 type stores struct {
-	rows      rows
+	rows      rowStore
 	pages     *entity.Store[directory]
 	manifests *entity.Store[manifest]
 	core      *core.Core
 }
 
-// itemOptions declare items of a view: what says which ones.
-func itemOptions(f Projection[any, any], what string) []entity.StoreOption {
+// itemOptions returns the store options for a view's items; what names the kind of item.
+func itemOptions(p Projection[any, any], what string) []entity.StoreOption {
 	return []entity.StoreOption{
-		entity.Named("Timeline" + what + "-" + f.Name),
-		forStore{Do: func(o *opt.Store) { o.Table, o.Own, o.Derived = f.Table, true, true }},
+		entity.Named("Timeline" + what + "-" + p.Name),
+		forStore{Do: func(o *opt.Store) { o.Table, o.Own, o.Derived = p.Table, true, true }},
 	}
 }
 
-// rowOptions declare the rows of a view.
-func rowOptions(f Projection[any, any]) []entity.StoreOption {
-	return append(itemOptions(f, ""), forStore{Do: func(o *opt.Store) {
-		if f.Retention > 0 {
-			o.After = &f.Retention
+// rowOptions returns the store options for a view's rows.
+func rowOptions(p Projection[any, any]) []entity.StoreOption {
+	return append(itemOptions(p, ""), forStore{Do: func(o *opt.Store) {
+		if p.Retention > 0 {
+			o.After = &p.Retention
 		}
 	}})
 }
 
-// open declares the other items of a view.
-func open(db *entity.DB, f Projection[any, any], rows rows) (s stores, err error) {
+// openStores declares the page directory and the manifest of a view.
+func openStores(db *entity.DB, p Projection[any, any], rows rowStore) (s stores, err error) {
 	s.rows = rows
-	if s.pages, err = entity.New[directory](db, itemOptions(f, "Pages")...); err != nil {
+	if s.pages, err = entity.New[directory](db, itemOptions(p, "Pages")...); err != nil {
 		return s, err
 	}
-	s.manifests, err = entity.New[manifest](db, itemOptions(f, "Manifest")...)
+	s.manifests, err = entity.New[manifest](db, itemOptions(p, "Manifest")...)
 	if err == nil {
 		s.core = core.Of(s.manifests)
 	}
@@ -181,9 +207,215 @@ type (
 	forCreate = opt.ForCreate
 )
 
-// fenced marks a write as one that may be sent again after a lost answer. Its condition is on the fence, which only
-// grows, so that it fails for ever once another builder has written; and a builder writes an item no second time before
-// the first write has ended. The manifest is never removed, so that creating it twice is refused.
+// fenced marks a write as safe to send again after a lost answer. Its condition is on the fence, which only grows, so
+// it fails for ever once another builder has written, and a builder does not write an item again before the first
+// write has ended. The manifest is never removed, so creating it twice fails.
 func fenced() entity.DeliveryOption {
 	return forCreate{Do: func(o *opt.Create) { o.SoleWriter = true }}
+}
+
+// rowStore stores the rows of a view by generation and group.
+type rowStore interface {
+	// put stores a row unless a builder with a higher fence did.
+	put(ctx context.Context, generation string, fence int64, g *groupState) error
+	get(ctx context.Context, generation, group string, opts ...entity.GetOption) (*groupState, error)
+	// all yields the rows of a generation in group order.
+	all(ctx context.Context, generation string, opts ...entity.QueryOption) iter.Seq2[*groupState, error]
+	// list is all with a part of each row only.
+	list(generation string, opts ...entity.QueryOption) entity.Query[rowSummary]
+	// after and from narrow all to the groups after one, or from it on.
+	after(group string) entity.QueryOption
+	from(group string) entity.QueryOption
+	remove(ctx context.Context, generation string, groups []string) error
+}
+
+// rowSummary is the part of a row that the page directory needs.
+type rowSummary struct {
+	Group   string    `dynamodbav:"group"`
+	Touched time.Time `dynamodbav:"touched"`
+}
+
+// typedRowStore stores rows with their types.
+type typedRowStore[K comparable, S any] struct {
+	store *entity.Store[storedRow[K, S]]
+}
+
+// groupState returns a row as the state from which a fold continues.
+func (r storedRow[K, S]) groupState() *groupState {
+	return &groupState{
+		group: r.Group, key: r.Key, state: &r.State, events: r.Events, first: r.First, last: r.Last, touched: r.Touched,
+		position: r.Position, newest: r.Newest, tally: r.Tally,
+	}
+}
+
+func (s typedRowStore[K, S]) put(ctx context.Context, generation string, fence int64, g *groupState) error {
+	f := entity.Fields[storedRow[K, S]]()
+	_, err := s.store.Put(ctx, storedRow[K, S]{
+		Generation: generation, Group: g.group, Key: g.key.(K), State: *g.state.(*S), Events: g.events,
+		First: g.first, Last: g.last, Touched: g.touched, Position: g.position, Fence: fence,
+		Newest: g.newest, Tally: g.tally.since(g.newest),
+	}, entity.If(entity.Or(entity.NotExists(&f.Fence), entity.Le(&f.Fence, fence))), fenced())
+	return err
+}
+
+func (s typedRowStore[K, S]) get(ctx context.Context, generation, group string, opts ...entity.GetOption) (*groupState, error) {
+	r, err := s.store.Get(ctx, storedRow[K, S]{Generation: generation, Group: group}, opts...)
+	return r.groupState(), err
+}
+
+func (s typedRowStore[K, S]) query(generation string, opts ...entity.QueryOption) entity.Query[storedRow[K, S]] {
+	return s.store.Query(storedRow[K, S]{Generation: generation}, opts...)
+}
+
+func (s typedRowStore[K, S]) all(ctx context.Context, generation string, opts ...entity.QueryOption) iter.Seq2[*groupState, error] {
+	return func(yield func(*groupState, error) bool) {
+		for r, err := range s.query(generation, opts...).All(ctx) {
+			if !yield(r.groupState(), err) {
+				return
+			}
+		}
+	}
+}
+
+func (s typedRowStore[K, S]) list(generation string, opts ...entity.QueryOption) entity.Query[rowSummary] {
+	return entity.Project[rowSummary](s.query(generation, opts...))
+}
+
+func (s typedRowStore[K, S]) after(group string) entity.QueryOption {
+	return entity.Gt(&entity.Fields[storedRow[K, S]]().Group, group)
+}
+
+func (s typedRowStore[K, S]) from(group string) entity.QueryOption {
+	return entity.Ge(&entity.Fields[storedRow[K, S]]().Group, group)
+}
+
+func (s typedRowStore[K, S]) remove(ctx context.Context, generation string, groups []string) error {
+	batch := make([]storedRow[K, S], len(groups))
+	for i, group := range groups {
+		batch[i] = storedRow[K, S]{Generation: generation, Group: group}
+	}
+	_, err := s.store.DeleteMany(ctx, batch)
+	return err
+}
+
+// sweepGrace is how long replaced rows stay for those who started to read them.
+const sweepGrace = 15 * time.Minute
+
+// Sweep removes the rows of generations that were replaced or abandoned more than 15 minutes ago, or that are followed
+// by 50 later ones. Rebuild and CatchUp do so too. It needs the builder's lease, and costs a write for each row and
+// two for each generation. Errors: *[BuildingError]; [ErrLeaseLost].
+func (v *View[K, S]) Sweep(ctx context.Context) error { return v.opened().sweepDue(ctx) }
+
+func (v *view) sweepDue(ctx context.Context) error {
+	return v.core.Measure(ctx, "Timeline.Sweep", v.Name, func(ctx context.Context) error {
+		m, err := v.manifest(ctx)
+		if err != nil || len(v.due(m)) == 0 && !slices.ContainsFunc(m.Retired, v.ahead) {
+			return err
+		}
+		h, err := acquire(ctx, v.manifests, v.Name, v.core.Runner.NewID(), v.core.Runner.Clock, func(*manifest) error { return nil })
+		if err != nil {
+			return err
+		}
+		if err := h.keepAlive(ctx, func(ctx context.Context) error { return v.sweep(ctx, h) }); err != nil {
+			return h.release(ctx, err, func(*manifest) {})
+		}
+		return h.save(ctx, func(m *manifest) { m.Owner = "" })
+	})
+}
+
+// maxRetired is how many retired generations a manifest lists. It is one item, however often a view is rebuilt.
+const maxRetired = 50
+
+// due returns the generations that nobody reads any more, and the oldest ones beyond the limit.
+func (v *view) due(m *manifest) []retirement {
+	var due []retirement
+	for i, r := range m.Retired {
+		if !r.At.Add(sweepGrace).After(v.now()) || len(m.Retired)-i > maxRetired {
+			due = append(due, r)
+		}
+	}
+	return due
+}
+
+// ahead reports whether a generation was retired by a clock that is ahead of this one.
+func (v *view) ahead(r retirement) bool { return r.At.After(v.now()) }
+
+// clampRetirementTimes restarts the grace of such generations now, since their clock may be years ahead.
+func (v *view) clampRetirementTimes(ctx context.Context, h *lease) error {
+	if m := h.last(); !slices.ContainsFunc(m.Retired, v.ahead) {
+		return nil
+	}
+	now := v.now()
+	return h.save(ctx, func(m *manifest) {
+		m.Retired = slices.Clone(m.Retired)
+		for i := range m.Retired {
+			m.Retired[i].At = earlier(m.Retired[i].At, now)
+		}
+	})
+}
+
+// sweep removes what is due, after announcing it to readers in the manifest. Removing a generation twice is harmless,
+// since no generation is used again.
+func (v *view) sweep(ctx context.Context, h *lease) error {
+	if err := v.clampRetirementTimes(ctx, h); err != nil {
+		return err
+	}
+	m := h.last()
+	for _, r := range v.due(&m) {
+		err := h.save(ctx, func(m *manifest) {
+			m.Retired = slices.Clone(m.Retired)
+			for i := range m.Retired {
+				if m.Retired[i].ID == r.ID {
+					m.Retired[i].Sweeping = true
+				}
+			}
+		})
+		if err != nil {
+			return err
+		}
+		if err := v.removeGeneration(ctx, h, r.ID); err != nil {
+			return err
+		}
+		err = h.save(ctx, func(m *manifest) {
+			m.Retired = slices.DeleteFunc(slices.Clone(m.Retired), func(x retirement) bool { return x.ID == r.ID })
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *view) removeGeneration(ctx context.Context, h *lease, id string) error {
+	var batch []string
+	flush := func() error {
+		err := retryUnknown(ctx, func() error {
+			return v.rows.remove(ctx, id, batch)
+		})
+		if batch = nil; err == nil {
+			err = h.renewIfDue(ctx)
+		}
+		return err
+	}
+	for g, err := range v.rows.list(id, entity.Consistent(), entity.IncludeExpired()).All(ctx) {
+		if err != nil {
+			return err
+		}
+		if batch = append(batch, g.Group); len(batch) == 500 {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	chunks, err := v.pages.Query(directory{Generation: id}, entity.Consistent()).Collect(ctx)
+	if err != nil {
+		return err
+	}
+	return retryUnknown(ctx, func() error {
+		_, err := v.pages.DeleteMany(ctx, chunks)
+		return err
+	})
 }

@@ -7,7 +7,6 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -19,7 +18,7 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// What happened to an item, as the last part of the names of [Versions]' events.
+// Changes of an item, as the last part of the names of [Versions]' events.
 const (
 	created  = "created"
 	updated  = "updated"
@@ -28,27 +27,26 @@ const (
 	baseline = "baseline"
 )
 
-// keeper is the feature that keeps states, and for how long.
-type keeper interface {
+// snapshotter is the feature that stores states, and for how long.
+type snapshotter interface {
 	plan.Snapshotter
 	Kept() time.Duration
 }
 
-// Versions reads the history of a versioned entity: each change of an item is an event, at its updated_at, whose payload is
-// the item after the change and whose Before is the item before it. The events are named after the entity in lower case:
-// <entity>.created, .updated, .deleted and .restored. An item whose oldest states have expired begins with .baseline, the
-// oldest state that is left; when that is the one after a delete, with a .deleted that has no Before. Both count in
-// Counters.Baselines.
+// Versions reads the history of a versioned entity. Each change of an item is an event at its updated_at. The payload
+// is the item after the change, and Before the item before it. Events are named <entity>.created, .updated, .deleted
+// and .restored, with the entity's name in lower case. If the oldest states of an item have expired, its first event
+// is .baseline, for the oldest state that is left, or .deleted without Before if that is the state after a delete.
+// Both are counted in Counters.Baselines.
 //
-// An item that is there again after it was deleted counts as created when its created_at is another one, or when the entity
-// is not deleted softly, and as restored otherwise.
+// An item that exists again after a delete is created if its created_at changed or the entity has no soft delete;
+// otherwise it is restored.
 //
-// The numbers of versions prove the order of an item's changes, updated_at does not, since writers' clocks differ. So a
-// change never comes before the one that it followed: an At that lies before the last version's is moved up to that, while
-// Seen stays what was stored.
+// Events of an item are ordered by version, since updated_at comes from writers whose clocks differ. If updated_at is
+// before that of the previous version, At is moved up to the previous one; AcceptedAt keeps the stored time.
 func Versions[T any](h *versioned.History[T], opts ...SourceOption) Source {
 	if h == nil {
-		return &origin{errs: []string{"the history is nil"}}
+		return &origin{problems: []string{"the history is nil"}}
 	}
 	o := newOrigin("versions", h, reflect.TypeFor[T]())
 	if o.core == nil {
@@ -56,26 +54,26 @@ func Versions[T any](h *versioned.History[T], opts ...SourceOption) Source {
 	}
 	s := o.core.Schema
 	if s.UpdatedAt == nil {
-		o.problem(`the entity needs a field with entity:"updated_at": it says when a change happened`)
+		o.problem(`the entity needs a field with entity:"updated_at", the time of a change`)
 	}
 	if !s.HasMetadata {
-		o.problem("in tables that are shared with effect-dynamodb the states of an item do not tell what happened")
+		o.problem("in tables shared with effect-dynamodb, the states of an item do not show what happened")
 	}
-	if r, ok := schema.Feature[keeper](s); ok {
-		o.kept = r.Kept()
+	if r, ok := schema.Feature[snapshotter](s); ok {
+		o.retention = r.Kept()
 	}
 	for _, what := range []string{created, updated, deleted, restored, baseline} {
-		o.names = append(o.names, o.event(what))
+		o.eventNames = append(o.eventNames, o.eventName(what))
 	}
-	o.accepted = true
-	o.filter = func(now time.Time) expr.Cond { return o.unexpired(now) }
-	o.assemble = func() assembler { return &lives{o: o} }
+	o.hasAcceptTimes = true
+	o.filter = func(own expr.Cond, now time.Time) expr.Cond { return expr.All(own, plan.NotExpired(s, now)) }
+	o.assemble = func() assembler { return &versionEvents{o: o} }
 	return o.finish(opts)
 }
 
-// baseline reports that the state of an item before this one is missing: it has expired, or was written before the entity
-// kept its history, or while it did not. The first state of an item has version 1, and the others follow one by one.
-func (o *origin) baseline(r *record) bool {
+// isBaseline reports whether the state of an item before this one is missing: it has expired, or the entity did not
+// keep its history then. The first state of an item has version 1, and versions have no gaps.
+func (o *origin) isBaseline(r *record) bool {
 	if o.kind != "versions" {
 		return false
 	}
@@ -86,25 +84,25 @@ func (o *origin) baseline(r *record) bool {
 	return r.version != before+1
 }
 
-// maxHeld bounds what is held of one item, its current state and its deleted copies, in bytes.
-const maxHeld = 64 << 20
+// maxHeldBytes limits the bytes held of one item: its current state and its deleted copies.
+const maxHeldBytes = 64 << 20
 
-// aside is what a state that is held takes beside its bytes.
-const aside = 1 << 10
+// heldOverhead is the memory of a held state besides its bytes.
+const heldOverhead = 1 << 10
 
-// lives makes events of the states of items: a current item, its deleted copies and its snapshots, which lie side by side
-// in this order. The former are held; the snapshots come in the order of their versions.
-type lives struct {
+// versionEvents makes events of the states of items. The states of one item are neighbours: first the current item,
+// then its deleted copies, then its snapshots. The first two are held; the snapshots arrive in version order.
+type versionEvents struct {
 	o      *origin
 	owner  string      // primary key of the item
-	held   []item.Item // current item and copies that no event was made of yet
-	size   int         // of them
-	sorted bool        // by version
-	before item.Item   // state that the last event was made of
-	last   time.Time   // time of that event
+	held   []item.Item // current item and copies without an event yet
+	size   int         // bytes held
+	sorted bool        // held is sorted by version
+	before item.Item   // state of the last event
+	last   time.Time   // time of the last event
 }
 
-func (l *lives) push(it map[string]value, give func(*record) error) error {
+func (l *versionEvents) push(it map[string]value, give func(*record) error) error {
 	primary, kind := l.ownerOf(it)
 	if owner := plan.KeyID(primary); owner != l.owner {
 		if err := l.flush(give); err != nil {
@@ -112,54 +110,52 @@ func (l *lives) push(it map[string]value, give func(*record) error) error {
 		}
 		l.owner = owner
 	}
-	if kind == schema.SnapshotInfix {
+	if kind == plan.SnapshotKind {
 		return l.snapshot(it, give)
 	}
-	if l.size += item.Size(it) + aside; l.size > maxHeld {
-		return &LimitError{What: "bytes of the deleted copies of one item", Limit: maxHeld}
+	if l.size += item.Size(it) + heldOverhead; l.size > maxHeldBytes {
+		return &LimitError{What: "bytes of the deleted copies of one item", Limit: maxHeldBytes}
 	}
 	l.held, l.sorted = append(l.held, it), false
 	return nil
 }
 
-// ownerOf is the primary key of the item that a state is of, and what the state's own key goes on with.
-func (l *lives) ownerOf(it item.Item) (primary item.Item, infix string) {
+// ownerOf returns the primary key of the item that a state belongs to, and the kind of satellite that the state is, "" for
+// the current item.
+func (l *versionEvents) ownerOf(it item.Item) (primary item.Item, kind string) {
 	s := l.o.core.Schema
 	primary = plan.KeyOf(s, it)
-	sk, ok := plan.SortKey(s, it)
-	switch kind, _ := it[schema.KindAttr].(*types.AttributeValueMemberS); {
-	case kind == nil || !ok:
+	k, satellite := it[schema.KindAttr].(*types.AttributeValueMemberS)
+	if !satellite {
 		return primary, ""
-	case kind.Value == "v":
-		infix = schema.SnapshotInfix
-	case kind.Value == "d":
-		infix = schema.CopyInfix
 	}
-	if at := strings.LastIndex(sk, infix); infix != "" && at >= 0 {
-		primary[s.SK.Attr] = item.S(sk[:at])
+	for _, known := range plan.SatelliteKinds {
+		if owner, found := plan.CurrentKey(s, it, known.Infix); known.Kind == k.Value && found {
+			primary = owner
+		}
 	}
-	return primary, infix
+	return primary, k.Value
 }
 
-// snapshot gives the events of a snapshot and of what is held and came before it. A state can be there twice while it
-// becomes a past one: as the current item or a copy, and as a snapshot.
-func (l *lives) snapshot(it item.Item, give func(*record) error) error {
+// snapshot emits the held states up to a snapshot, and the snapshot. A state that is becoming a past one can be stored
+// twice: as the current item or a copy, and as a snapshot.
+func (l *versionEvents) snapshot(it item.Item, give func(*record) error) error {
 	n := plan.StoredVersion(l.o.core.Schema, it)
-	if err := l.upTo(n, give); err != nil {
+	if err := l.emitUpTo(n, give); err != nil {
 		return err
 	}
-	return l.give(it, give)
+	return l.emit(it, give)
 }
 
-// flush gives the events that are left of the item.
-func (l *lives) flush(give func(*record) error) error {
-	err := l.upTo(math.MaxInt64, give)
-	*l = lives{o: l.o}
+// flush emits the remaining states of the item.
+func (l *versionEvents) flush(give func(*record) error) error {
+	err := l.emitUpTo(math.MaxInt64, give)
+	*l = versionEvents{o: l.o}
 	return err
 }
 
-// upTo gives the events of what is held, up to a version.
-func (l *lives) upTo(n int64, give func(*record) error) error {
+// emitUpTo emits the held states up to version n.
+func (l *versionEvents) emitUpTo(n int64, give func(*record) error) error {
 	s := l.o.core.Schema
 	if !l.sorted {
 		slices.SortStableFunc(l.held, func(a, b item.Item) int { return cmp.Compare(plan.StoredVersion(s, a), plan.StoredVersion(s, b)) })
@@ -168,32 +164,32 @@ func (l *lives) upTo(n int64, give func(*record) error) error {
 	for len(l.held) > 0 && plan.StoredVersion(s, l.held[0]) <= n {
 		it := l.held[0]
 		l.held[0], l.held = nil, l.held[1:]
-		l.size -= item.Size(it) + aside
-		if err := l.give(it, give); err != nil {
+		l.size -= item.Size(it) + heldOverhead
+		if err := l.emit(it, give); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// give gives the event of a state, unless it was the last one's.
-func (l *lives) give(it item.Item, give func(*record) error) (err error) {
+// emit gives the event of a state, unless the last event was of the same version.
+func (l *versionEvents) emit(it item.Item, give func(*record) error) (err error) {
 	s := l.o.core.Schema
 	n := plan.StoredVersion(s, it)
 	if l.before != nil && plan.StoredVersion(s, l.before) == n {
 		return nil
 	}
 	r := &record{
-		key: fmt.Sprintf("%s%019d", l.owner, n), version: n, stored: storedVersion(it), item: it, before: l.before,
-		name: l.o.event(l.what(l.before, it)),
+		key: fmt.Sprintf("%s%019d", l.owner, n), version: n, payloadVersion: storedVersion(it), item: it, before: l.before,
+		name: l.o.eventName(l.change(l.before, it)),
 	}
 	if l.before != nil && plan.StoredVersion(s, l.before) > n {
-		return l.o.failed(r, History, errDisorder)
+		return l.o.eventError(r, History, errDisorder)
 	}
 	if r.at, err = s.UpdatedAt.Format.FromValue(it[s.UpdatedAt.Name]); err != nil {
-		return l.o.failed(r, Decoding, err)
+		return l.o.eventError(r, Decoding, err)
 	}
-	r.seen = r.at
+	r.acceptedAt = r.at
 	if r.at.Before(l.last) {
 		r.at = l.last
 	}
@@ -201,14 +197,14 @@ func (l *lives) give(it item.Item, give func(*record) error) (err error) {
 	return give(r)
 }
 
-var errDisorder = errors.New("the version that is stored in the snapshot is not the one in its key")
+var errDisorder = errors.New("the version stored in the snapshot is not the one in its key")
 
-// what happened between two states.
-func (l *lives) what(before, after item.Item) string {
+// change returns what happened between two states.
+func (l *versionEvents) change(before, after item.Item) string {
 	s := l.o.core.Schema
-	gone := wasDeleted(after)
+	gone := plan.IsDeletedState(s, after)
 	switch {
-	case before == nil && gone: // whatever came before it has expired, and the item is not there any more
+	case before == nil && gone: // earlier states have expired
 		return deleted
 	case before == nil && plan.StoredVersion(s, after) > 1:
 		return baseline
@@ -216,7 +212,7 @@ func (l *lives) what(before, after item.Item) string {
 		return created
 	case gone:
 		return deleted
-	case !wasDeleted(before):
+	case !plan.IsDeletedState(s, before):
 		return updated
 	case s.CreatedAt != nil && !item.Equal(before[s.CreatedAt.Name], after[s.CreatedAt.Name]):
 		return created
@@ -225,10 +221,4 @@ func (l *lives) what(before, after item.Item) string {
 		return created
 	}
 	return restored
-}
-
-// wasDeleted reports that a state is the one after a delete.
-func wasDeleted(it item.Item) bool {
-	_, marked := it[schema.DeletedAttr]
-	return marked || item.Equal(it[schema.KindAttr], item.S("d"))
 }

@@ -1,12 +1,19 @@
 package timeline_test
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
@@ -14,7 +21,7 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// noteMessage writes down an event with the texts before and after it.
+// noteMessage records an event with the texts before and after it.
 func noteMessage(j *journal, e timeline.Event[message]) error {
 	before := "-"
 	if e.Before != nil {
@@ -24,7 +31,7 @@ func noteMessage(j *journal, e timeline.Event[message]) error {
 	return nil
 }
 
-// histories is a fold that writes down what happened to each message.
+// histories returns a projection that records what happened to each message.
 func (l *lab) histories(change ...func(*timeline.Projection[string, journal])) timeline.Projection[string, journal] {
 	byID := func(m message) string { return m.ID }
 	f := timeline.Projection[string, journal]{Name: "histories", Version: 1, Source: timeline.Versions(l.past)}
@@ -60,7 +67,7 @@ func (l *lab) restore(id string) {
 	require.NoError(l.t, err)
 }
 
-func TestVersionsTellEverythingThatHappened(t *testing.T) {
+func TestVersions_ReportEveryChange(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.create("a", "1")
@@ -118,7 +125,7 @@ func noteLeaf(j *journal, e timeline.Event[leaf]) error {
 	return nil
 }
 
-// leaves is a fold of leaves by their tree.
+// leaves returns a projection of leaves by their tree.
 func leaves(t *testing.T, l *lab) (*entity.Store[leaf], *timeline.View[string, journal]) {
 	t.Helper()
 	store, err := entity.New[leaf](l.db)
@@ -137,7 +144,7 @@ func pastOf(t *testing.T, store *entity.Store[leaf]) timeline.Source {
 	return timeline.Versions(past, timeline.PartitionKey(func(tree string) leaf { return leaf{Tree: tree} }))
 }
 
-func TestVersions_DeletedForGoodAndThereAgain(t *testing.T) {
+func TestVersions_RecreationAfterAHardDelete(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	store, v := leaves(t, l)
@@ -152,7 +159,7 @@ func TestVersions_DeletedForGoodAndThereAgain(t *testing.T) {
 	assert.Equal(t, []string{"created 1 green", "deleted 1 green", "created 1 red"}, rows(l, v)["oak"].State.Lines)
 }
 
-func TestWhatHasExpiredIsToldAndDoesNotCountAnyMore(t *testing.T) {
+func TestVersions_ExpiredStatesBecomeABaseline(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	store, v := leaves(t, l)
@@ -169,7 +176,7 @@ func TestWhatHasExpiredIsToldAndDoesNotCountAnyMore(t *testing.T) {
 	paint("oak", "1", "yellow") // replaces the first state, which is kept for a day from now
 	meta := rebuild(l, v)
 	assert.True(t, meta.NoGapSeen)
-	assert.False(t, meta.HistoryComplete, "of an item whose states have all expired nothing is left")
+	assert.False(t, meta.HistoryComplete, "all states of an item may have expired")
 	assert.Equal(t, noon.Add(-24*time.Hour).Truncate(time.Hour), meta.HistoryFloor.Truncate(time.Hour))
 	l.clock.forward(20 * time.Hour)
 	paint("oak", "1", "red")
@@ -180,7 +187,7 @@ func TestWhatHasExpiredIsToldAndDoesNotCountAnyMore(t *testing.T) {
 	assert.Equal(t, []string{"created 1 green", "updated 1 yellow", "updated 1 red"}, drifted["oak"].State.Lines, "the stored row keeps what it was built from")
 	meta, err = v.Meta(l.ctx)
 	require.NoError(t, err)
-	assert.True(t, drifted["oak"].First.Before(meta.HistoryFloor), "which callers can tell")
+	assert.True(t, drifted["oak"].First.Before(meta.HistoryFloor), "which callers can see")
 
 	meta = rebuild(l, v)
 	assert.Equal(t, []string{"baseline 1 yellow", "updated 1 red"}, rows(l, v)["oak"].State.Lines)
@@ -204,7 +211,7 @@ func TestWhatHasExpiredIsToldAndDoesNotCountAnyMore(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, p.Rows, 3)
 	assert.Equal(t, "leaf.created", p.Rows[0].Name)
-	assert.False(t, p.Authoritative(), "a log tells that states have expired, too")
+	assert.False(t, p.Authoritative(), "a log reports expired states too")
 	_, err = log.Page(l.ctx, 1, 10, timeline.RequireComplete())
 	assert.ErrorIs(t, err, timeline.ErrIncomplete)
 }
@@ -221,7 +228,7 @@ type draft struct {
 	Changed time.Time            `dynamodbav:"changed" entity:"updated_at"`
 }
 
-func TestVersions_AnotherLifeIsCreatedAndNotRestored(t *testing.T) {
+func TestVersions_RecreationIsCreatedNotRestored(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	store, err := entity.New[draft](l.db)
@@ -250,7 +257,7 @@ func TestVersions_AnotherLifeIsCreatedAndNotRestored(t *testing.T) {
 	assert.Equal(t, []string{"draft.created 1 a", "draft.deleted 2 a", "draft.restored 3 a", "draft.deleted 4 a", "draft.created 5 b"}, got)
 }
 
-// note is versioned and has nothing that tells when a change happened.
+// note is versioned and has no time of changes.
 type note struct {
 	_       entity.Key `name:"Note" pk:"$#{id}" sk:"$"`
 	_       versioned.Retain
@@ -259,7 +266,7 @@ type note struct {
 	Version int64  `dynamodbav:"version" entity:"version"`
 }
 
-func TestVersions_NeedTheTimeOfChanges(t *testing.T) {
+func TestVersions_RequireUpdatedAt(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	store, err := entity.New[note](l.db)
@@ -269,4 +276,204 @@ func TestVersions_NeedTheTimeOfChanges(t *testing.T) {
 	_, err = timeline.NewLog(l.db, timeline.Log{Name: "notes", Source: timeline.Versions(past)})
 	assert.Equal(t, []string{"EDD-9082"}, codes(err))
 	assert.ErrorContains(t, err, "updated_at")
+}
+
+// line is deleted softly for ever, and its past states are kept for an hour.
+type line struct {
+	_       entity.Key       `name:"Line" pk:"$#{id}" sk:"$"`
+	_       versioned.Retain `ttl:"1h"`
+	_       lifecycle.SoftDelete
+	ID      string    `dynamodbav:"id"`
+	Version int64     `dynamodbav:"version" entity:"version"`
+	Changed time.Time `dynamodbav:"changed" entity:"updated_at"`
+}
+
+func TestVersions_ReportADeleteWhenEarlierStatesExpired(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	store, err := entity.New[line](l.db)
+	require.NoError(t, err)
+	past, err := versioned.Of(store)
+	require.NoError(t, err)
+	_, err = store.Create(l.ctx, line{ID: "gone"})
+	require.NoError(t, err)
+	require.NoError(t, store.Delete(l.ctx, line{ID: "gone"}))
+	_, err = store.Create(l.ctx, line{ID: "kept"})
+	require.NoError(t, err)
+	l.clock.forward(2 * time.Hour)
+	log, err := timeline.NewLog(l.db, timeline.Log{Name: "lines", Source: timeline.Versions(past), Oldest: true})
+	require.NoError(t, err)
+	p, err := log.Page(l.ctx, 1, 10)
+	require.NoError(t, err)
+	var got []string
+	for _, e := range p.Rows {
+		got = append(got, fmt.Sprintf("%s %d %s %v", e.Name, e.Version, e.Payload.(line).ID, e.Before == nil))
+	}
+	assert.Equal(t, []string{"line.deleted 2 gone true", "line.created 1 kept true"}, got)
+	assert.EqualValues(t, 1, p.Meta.Counters.Baselines)
+	assert.False(t, p.Meta.HistoryComplete)
+}
+
+func TestVersions_KeepTheirOrderDespiteClockSkew(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	store, v := leaves(t, l)
+	ahead := *l
+	ahead.clock = &clock{now: noon.Add(time.Minute)}
+	ahead.connect()
+	fast, _ := leaves(t, &ahead)
+	key := leaf{Tree: "oak", ID: "1", Colour: "green"}
+	_, err := store.Create(l.ctx, key)
+	require.NoError(t, err)
+	require.NoError(t, fast.Delete(l.ctx, key), "a minute ahead")
+	l.clock.forward(30 * time.Second)
+	key.Colour = "red"
+	_, err = store.Create(l.ctx, key)
+	require.NoError(t, err)
+
+	l.clock.forward(time.Hour)
+	rebuild(l, v)
+	row := rows(l, v)["oak"]
+	assert.Equal(t, []string{"created 1 green", "deleted 1 green", "created 1 red"}, row.State.Lines)
+	log, err := timeline.NewLog(l.db, timeline.Log{Name: "leaves", Source: pastOf(t, store)})
+	require.NoError(t, err)
+	p, err := log.Page(l.ctx, 1, 10)
+	require.NoError(t, err)
+	require.Len(t, p.Rows, 3)
+	again, gone := p.Rows[0], p.Rows[1]
+	assert.EqualValues(t, 3, again.Version)
+	assert.Equal(t, gone.At, again.At, "not before what it follows")
+	assert.True(t, again.AcceptedAt.Before(gone.AcceptedAt), "as it was stored")
+	past, _, err := v.Get(l.ctx, "oak", timeline.FullReplay(), timeline.AsOf(gone.At.Add(-time.Second)))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"created 1 green"}, past.State.Lines)
+}
+
+// storedStates makes states of one message as they are stored.
+type storedStates struct {
+	like map[string]types.AttributeValue
+}
+
+func (l *lab) storedStates() storedStates {
+	l.t.Helper()
+	l.create("a", "")
+	for _, it := range l.scan() {
+		if it["_k"] == nil {
+			return storedStates{it}
+		}
+	}
+	require.Fail(l.t, "the current item is missing")
+	return storedStates{}
+}
+
+// state returns the current item, or with an infix a satellite.
+func (x storedStates) state(version int64, kind, infix string) map[string]types.AttributeValue {
+	it := maps.Clone(x.like)
+	it["version"] = &types.AttributeValueMemberN{Value: strconv.FormatInt(version, 10)}
+	if kind != "" {
+		it["_k"] = &types.AttributeValueMemberS{Value: kind}
+		it["sk"] = &types.AttributeValueMemberS{Value: it["sk"].(*types.AttributeValueMemberS).Value + infix}
+	}
+	return it
+}
+
+func (x storedStates) copied(version int64) map[string]types.AttributeValue {
+	return x.state(version, "d", "#deleted#"+noon.Add(time.Duration(version)*time.Second).Format(time.RFC3339))
+}
+
+func (x storedStates) snapshot(version int64) map[string]types.AttributeValue {
+	text := fmt.Sprintf("%07d", version)
+	if version > 9_999_999 {
+		text = fmt.Sprintf("~%012d", version)
+	}
+	return x.state(version, "v", "#v#"+text)
+}
+
+func sortKeyOf(it map[string]types.AttributeValue) string {
+	return it["sk"].(*types.AttributeValueMemberS).Value
+}
+
+func TestVersions_AreOrderedAcrossCopiesAndSnapshots(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	x := l.storedStates()
+	source := timeline.Versions(l.past)
+	rapid.Check(t, func(t *rapid.T) {
+		from := rapid.SampledFrom([]int64{1, 2, 9_999_995, 99_999_995}).Draw(t, "from")
+		n := rapid.IntRange(1, 12).Draw(t, "states")
+		var items []map[string]types.AttributeValue
+		var want, got []int64
+		for i := range n {
+			version := from + int64(i)
+			want = append(want, version)
+			switch last := i == n-1; rapid.IntRange(0, 3).Draw(t, "where") {
+			case 0:
+				items = append(items, x.copied(version))
+			case 1: // it has just become a past one
+				items = append(items, x.copied(version), x.snapshot(version))
+			case 2:
+				if items = append(items, x.snapshot(version)); last {
+					items = append(items, x.state(version, "", ""))
+				}
+			default:
+				items = append(items, x.snapshot(version))
+			}
+		}
+		slices.SortFunc(items, func(a, b map[string]types.AttributeValue) int { return cmp.Compare(sortKeyOf(a), sortKeyOf(b)) })
+		left := 0
+		err := timeline.Assembled(source, items, func(name string, version int64, before bool) {
+			assert.Equal(t, len(got) > 0, before)
+			got = append(got, version)
+		}, func(n int) { left = n })
+		require.NoError(t, err)
+		assert.Equal(t, want, got)
+		assert.Zero(t, left, "nothing is held at the end")
+	})
+}
+
+func TestVersions_HoldNoSnapshots(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	x := l.storedStates()
+	const n = 1000
+	items := []map[string]types.AttributeValue{x.state(n, "", ""), x.copied(3)}
+	for v := range int64(n - 1) {
+		items = append(items, x.snapshot(v+1))
+	}
+	most, told := 0, 0
+	err := timeline.Assembled(timeline.Versions(l.past), items, func(string, int64, bool) { told++ }, func(n int) { most = max(most, n) })
+	require.NoError(t, err)
+	assert.Equal(t, n, told)
+	assert.Equal(t, 2, most, "the current item and the copy")
+}
+
+func TestVersions_BoundTheBytesOfDeletedCopies(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	x := l.storedStates()
+	x.like["text"] = &types.AttributeValueMemberS{Value: strings.Repeat("t", 390<<10)}
+	var items []map[string]types.AttributeValue
+	for v := range int64(200) { // 76 MiB
+		items = append(items, x.copied(v+1))
+	}
+	read := func(items []map[string]types.AttributeValue) error {
+		return timeline.Assembled(timeline.Versions(l.past), items, func(string, int64, bool) {}, func(int) {})
+	}
+	assert.NoError(t, read(items[:150]))
+	var limit *timeline.LimitError
+	require.ErrorAs(t, read(items), &limit)
+	assert.Equal(t, 64<<20, limit.Limit)
+	assert.Equal(t, "bytes of the deleted copies of one item", limit.What)
+}
+
+func TestVersions_RejectSnapshotsThatContradictTheirKeys(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	x := l.storedStates()
+	wrong := x.snapshot(3)
+	wrong["version"] = &types.AttributeValueMemberN{Value: "1"}
+	err := timeline.Assembled(timeline.Versions(l.past), []map[string]types.AttributeValue{x.snapshot(2), wrong}, func(string, int64, bool) {}, func(int) {})
+	var bad *timeline.EventError
+	require.ErrorAs(t, err, &bad)
+	assert.Equal(t, timeline.History, bad.Stage)
 }

@@ -121,7 +121,7 @@ func (ev *event) item(in plan.Input) (item.Item, error) {
 	}
 	it[schema.EntityAttr] = item.S(s.Name)
 	if s.HasMetadata {
-		it[schema.KindAttr], it[schema.AtAttr], it[schema.WriteAttr] = item.S(schema.EventKind), at, item.S(in.WriteID)
+		it[schema.KindAttr], it[schema.AtAttr], it[schema.WriteAttr] = item.S(plan.EventKind), at, item.S(in.WriteID)
 	}
 	if s.Payload > 1 {
 		it[schema.PayloadAttr] = item.N(strconv.Itoa(s.Payload))

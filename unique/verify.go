@@ -152,11 +152,11 @@ func (v *verification) relevant() expr.Cond {
 		kind := expr.Attr(schema.KindAttr)
 		holder := expr.Compare(expr.NotExists, kind)
 		if v.k.reserves() {
-			holder = expr.Any(holder, expr.Compare(expr.Eq, kind, item.S(schema.CopyKind)))
+			holder = expr.Any(holder, expr.Compare(expr.Eq, kind, item.S(plan.CopyKind)))
 		}
-		own = expr.All(plan.OfEntity(s), plan.InNamespace(s), holder)
+		own = expr.All(plan.OwnItems(s), plan.InNamespace(s), holder)
 	} else {
-		own = expr.All(expr.Compare(expr.NotExists, name), plan.OfEntity(s))
+		own = expr.All(expr.Compare(expr.NotExists, name), plan.OwnItems(s))
 	}
 	return expr.Any(sentinel, own)
 }

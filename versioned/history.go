@@ -51,7 +51,7 @@ type Version[T any] struct {
 func decode[T any](c *core.Core) func(it item.Item, into any) error {
 	return func(it item.Item, into any) error {
 		v := into.(*Version[T])
-		v.Number, v.Deleted = plan.StoredVersion(c.Schema, it), plan.IsDeleted(c.Schema, it)
+		v.Number, v.Deleted = plan.StoredVersion(c.Schema, it), plan.IsDeletedState(c.Schema, it)
 		v.ValidFrom, _ = validFrom(c.Schema, it)
 		return c.Decode(it, &v.Item)
 	}

@@ -142,7 +142,7 @@ func (r *retain) snapshotPut(m *plan.Mutation, x state) (plan.Part, error) {
 	if n < 0 || n > maxVersion {
 		return plan.Part{}, &plan.InputError{Code: plan.CodeValue, Type: s.Type.String(), Field: s.Version.Field, Problem: "the stored version is not a number from 0 to 999999999999"}
 	}
-	it := plan.Satellite(s, x.item, snapshotSuffix(n), schema.SnapshotKind)
+	it := plan.Satellite(s, x.item, snapshotSuffix(n), plan.SnapshotKind)
 	if at := writtenAt(s, x.item); at != nil && s.HasMetadata {
 		it[schema.AtAttr] = at
 	}

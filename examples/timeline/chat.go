@@ -191,7 +191,7 @@ func (s *story) release(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.report.line("with ServeStale: %d rows, status %s, history complete %t", len(served.Rows), served.Meta.RebuildStatus, served.Meta.HistoryComplete)
+	s.report.line("with AllowStale: %d rows, status %s, history complete %t", len(served.Rows), served.Meta.RebuildStatus, served.Meta.HistoryComplete)
 	s.see(ruleStale, "the old rows", channelLines(served.Rows, false), userLines(replay(s.chat, s.clock.at, time.Time{})))
 
 	bar := s.report.bar()

@@ -15,9 +15,29 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// OfEntity holds for the items of s, current or not, among those of other entities in its table or index. It is the zero
+// Kinds of satellites, as schema.KindAttr names them; docs/layout.md describes them.
+const (
+	EventKind    = "e"
+	SnapshotKind = "v"
+	CopyKind     = "d"
+)
+
+// SatelliteKind is a kind of item that is stored with a current item.
+type SatelliteKind struct {
+	Kind  string // value of schema.KindAttr
+	Infix string // between the current item's sort key and the rest of the satellite's
+}
+
+// SatelliteKinds lists the kinds of satellites.
+var SatelliteKinds = []SatelliteKind{
+	{EventKind, schema.EventInfix},
+	{SnapshotKind, schema.SnapshotInfix},
+	{CopyKind, schema.CopyInfix},
+}
+
+// OwnItems holds for the items of s, current or not, among those of other entities in its table or index. It is the zero
 // condition for a verbatim entity that has its table to itself.
-func OfEntity(s *schema.Schema) expr.Cond {
+func OwnItems(s *schema.Schema) expr.Cond {
 	switch {
 	case s.Templated:
 		return expr.Compare(expr.Eq, expr.Attr(schema.EntityAttr), item.S(s.Name))
@@ -110,10 +130,10 @@ func DeletedAttr(s *schema.Schema) (string, key.TimeFormat) {
 	return schema.DeletedAtAttr, s.Options.Precision
 }
 
-// IsDeleted reports whether a stored item is a deleted state: a deleted copy, or the snapshot of a deleted state. In a
+// IsDeletedState reports whether a stored item is a deleted state: a deleted copy, or the snapshot of a deleted state. In a
 // shared table only the time of the deletion shows it, also in what effect-dynamodb keeps of a copy that it has restored.
-func IsDeleted(s *schema.Schema, it item.Item) bool {
-	if _, marked := it[schema.DeletedAttr]; marked || item.Equal(it[schema.KindAttr], item.S(schema.CopyKind)) {
+func IsDeletedState(s *schema.Schema, it item.Item) bool {
+	if _, marked := it[schema.DeletedAttr]; marked || item.Equal(it[schema.KindAttr], item.S(CopyKind)) {
 		return true
 	}
 	name, _ := DeletedAttr(s)

@@ -90,7 +90,7 @@ func ReadPast(ctx context.Context, r Reader, op *Op, now time.Time) (Past, error
 		past.Stray = op.sameCase(newestCopy)
 	}
 	if softDeleter(op.Schema) != nil && snapshot != nil && newestCopy == nil {
-		past.Odd, past.Open = true, !IsDeleted(op.Schema, snapshot)
+		past.Odd, past.Open = true, !IsDeletedState(op.Schema, snapshot)
 	}
 	return past, nil
 }

@@ -39,13 +39,6 @@ const (
 	CopyInfix     = "#deleted#"
 )
 
-// Kinds of satellites, as KindAttr names them.
-const (
-	EventKind    = "e"
-	SnapshotKind = "v"
-	CopyKind     = "d"
-)
-
 // Options are what the database contributes to every schema.
 type Options struct {
 	Name             string // replaces the declared entity name

@@ -1,0 +1,425 @@
+package stream_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/unique"
+	"github.com/dynastrata/dynastrata/versioned"
+)
+
+func TestClassify_ByKeyAlone(t *testing.T) {
+	t.Parallel()
+	s := entity.Must(timeseries.New[Reading](offline(t))) // sk:"$#{chan}"
+	for sk, want := range map[string]stream.Kind{
+		"$app#v1#reading#c":                          stream.Deleted,
+		"$app#v1#reading#e":                          stream.Deleted, // a channel with the name of an infix
+		"$app#v1#reading#c#e#2026":                   stream.EventRemoved,
+		"$app#v1#reading#e#e#e":                      stream.EventRemoved,
+		"$app#v1#reading#c#v#0000001":                stream.SnapshotRemoved, // of a feature that is declared no more
+		"$app#v1#reading#deleted#deleted#2026":       stream.CopyRemoved,
+		"$app#v1#reading":                            "",
+		"$app#v1#reading#c#x#1":                      "",
+		"$app#v1#reading#c#e":                        "",
+		"$app#v1#reading#c#e#1#2":                    "",
+		"$app#v1#readings#c":                         "",
+		"$app#v1#reading.unit#c":                     "",
+		"$app#v11#reading#c":                         "",
+		"$app#v1#Reading#c":                          "",
+		"":                                           "",
+		"x$app#v1#reading#c":                         "",
+		"$app#v1#reading#c#e#2026-04-22T10:00:00.0Z": stream.EventRemoved,
+	} {
+		c, ok, err := stream.Of(s, keysOnly(attributes{"pk": text("$app#v1#reading#d"), "sk": text(sk)}))
+		require.NoError(t, err, sk)
+		require.Equal(t, want != "", ok, sk)
+		require.Equal(t, want, c.Kind, sk)
+	}
+}
+
+// Bulb has no sort key and no satellites.
+type Bulb struct {
+	_ entity.Key `name:"Bulb" table:"bulbs" pk:"$#{id}"`
+
+	ID string `dynamodbav:"id"`
+}
+
+// Blob has a key of bytes.
+type Blob struct {
+	_ entity.Key `name:"Blob" table:"blobs" pk:"id" sk:"n"`
+
+	ID []byte `dynamodbav:"id"`
+	N  int    `dynamodbav:"n"`
+}
+
+func TestClassify_IgnoresKeysOfAnotherShape(t *testing.T) {
+	t.Parallel()
+	db := offline(t)
+	bulbs, blobs := entity.Must(entity.New[Bulb](db)), entity.Must(entity.New[Blob](db))
+	b, n := &types.AttributeValueMemberB{Value: []byte{1}}, &types.AttributeValueMemberN{Value: "1"}
+	of := func(keys attributes) [2]bool {
+		_, bulb, err := stream.Of(bulbs, keysOnly(keys))
+		require.NoError(t, err)
+		_, blob, err := stream.Of(blobs, keysOnly(keys))
+		require.NoError(t, err)
+		return [2]bool{bulb, blob}
+	}
+	require.Equal(t, [2]bool{true, false}, of(attributes{"pk": text("$app#v1#bulb#1")}))
+	require.Equal(t, [2]bool{false, false}, of(attributes{"pk": text("$app#v1#bulb#1#e#1")}), "it has no satellites")
+	require.Equal(t, [2]bool{false, false}, of(attributes{"pk": text("$app#v1#bulb#1"), "sk": text("x")}))
+	require.Equal(t, [2]bool{false, false}, of(attributes{"pk": n}))
+	require.Equal(t, [2]bool{false, true}, of(attributes{"id": b, "n": n}))
+	require.Equal(t, [2]bool{false, false}, of(attributes{"id": n, "n": b}))
+	require.Equal(t, [2]bool{false, false}, of(attributes{"id": b}))
+	require.Equal(t, [2]bool{false, false}, of(attributes{"id": b, "n": &types.AttributeValueMemberBOOL{Value: true}}))
+}
+
+// Badge is verbatim and leaves sentinels in its table.
+type Badge struct {
+	_ entity.Key        `name:"Badge" pk:"pk={id}" sk:"sk=b"`
+	_ unique.Constraint `name:"code" fields:"code"`
+
+	ID   string `dynamodbav:"id"`
+	Code string `dynamodbav:"code,omitempty" entity:"secret"`
+}
+
+func TestClassify_VerbatimEntityWithSentinelsNeedsAnImage(t *testing.T) {
+	t.Parallel()
+	s := entity.Must(entity.New[Badge](offline(t)))
+	r := keysOnly(attributes{"pk": text("b-1"), "sk": text("b")})
+	_, _, err := stream.Of(s, r)
+	var lacks *stream.ImageError
+	require.ErrorAs(t, err, &lacks)
+	r.Old = attributes{"pk": text("b-1"), "sk": text("b"), "id": text("b-1")}
+	_, ok, err := stream.Of(s, r)
+	require.NoError(t, err)
+	require.True(t, ok)
+	r.Old["__edd_e__"] = text("Badge._unique.code")
+	_, ok, err = stream.Of(s, r)
+	require.NoError(t, err)
+	require.False(t, ok)
+}
+
+// Card has a secret in its key.
+type Card struct {
+	_ entity.Key `name:"Card" table:"cards" pk:"$#{pin}" sk:"$"`
+
+	PIN string `dynamodbav:"pin" entity:"secret"`
+}
+
+func TestOf_ErrorsHideSecretKeys(t *testing.T) {
+	t.Parallel()
+	s := entity.Must(entity.New[Card](offline(t)))
+	r := keysOnly(attributes{"pk": text("$app#v1#card#hunter2"), "sk": text("$app#v1#card")})
+	r.Old = attributes{"pk": r.Keys["pk"], "sk": r.Keys["sk"], "__edd_e__": text("Card"), "pin": &types.AttributeValueMemberL{Value: []types.AttributeValue{text("hunter2")}}}
+	_, _, err := stream.Of(s, r)
+	var misfit *entity.DecodeError
+	require.ErrorAs(t, err, &misfit)
+	require.NotContains(t, err.Error(), "hunter2")
+	require.Contains(t, err.Error(), "Card")
+}
+
+func TestClassify_IgnoresUnknownSatellites(t *testing.T) {
+	t.Parallel()
+	s := entity.Must(entity.New[Person](offline(t)))
+	r := keysOnly(attributes{"pk": text("$app#v1#person#p"), "sk": text("$app#v1#person#x#1")})
+	r.Old = attributes{"pk": r.Keys["pk"], "sk": r.Keys["sk"], "__edd_e__": text("Person"), "_k": text("x"), "id": text("p")}
+	_, ok, err := stream.Of(s, r)
+	require.NoError(t, err)
+	require.False(t, ok)
+	r.Old["__edd_e__"] = text("Somebody")
+	delete(r.Old, "_k")
+	_, ok, err = stream.Of(s, r)
+	require.NoError(t, err)
+	require.False(t, ok, "reads compare the name too")
+}
+
+func TestClassify_SatellitesChangedByOtherPrograms(t *testing.T) {
+	t.Parallel()
+	s := entity.Must(entity.New[Person](offline(t)))
+	image := func(k, at string) attributes {
+		return attributes{"pk": text("$app#v1#person#p"), "sk": text("$app#v1#person#x"), "__edd_e__": text("Person"), "_k": text(k), "id": text("p"), "deletedAt": text(at)}
+	}
+	for k, want := range map[string]stream.Kind{"d": stream.CopyChanged, "v": stream.SnapshotChanged, "e": stream.EventChanged} {
+		r := keysOnly(attributes{"pk": text("$app#v1#person#p"), "sk": text("$app#v1#person#x")})
+		r.Operation, r.Old, r.New = "MODIFY", image(k, "2026-01-01T00:00:00Z"), image(k, "2027-01-01T00:00:00Z")
+		c, ok, err := stream.Of(s, r)
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.Equal(t, want, c.Kind)
+		require.Equal(t, k == "d", c.DeletedAt.Year() == 2027, "of the new image of a copy")
+		_, isCurrent, err := c.Current()
+		require.NoError(t, err)
+		require.False(t, isCurrent)
+	}
+	r := keysOnly(attributes{"pk": text("$app#v1#person#p"), "sk": text("$app#v1#person#x")})
+	r.Operation, r.New = "INSERT", image("d", "yesterday")
+	_, _, err := stream.Of(s, r)
+	var misfit *entity.DecodeError
+	require.ErrorAs(t, err, &misfit)
+	require.Equal(t, "deletedAt", misfit.Attr)
+}
+
+func TestClassify_UnmarkedItemIsDeletedNotRemoved(t *testing.T) {
+	t.Parallel()
+	s := entity.Must(entity.New[Person](offline(t)))
+	r := keysOnly(attributes{"pk": text("$app#v1#person#p"), "sk": text("$app#v1#person")})
+	r.Old = attributes{"pk": r.Keys["pk"], "sk": r.Keys["sk"], "__edd_e__": text("Person"), "id": text("p")}
+	c, _, err := stream.Of(s, r)
+	require.NoError(t, err)
+	require.Equal(t, stream.CurrentRemoved, c.Kind)
+	r.Operation, r.New = "MODIFY", attributes{"pk": r.Keys["pk"], "sk": r.Keys["sk"], "id": text("p")}
+	c, _, err = stream.Of(s, r)
+	require.NoError(t, err)
+	require.Equal(t, stream.Deleted, c.Kind, "no copy is made by a change of what the item says of itself")
+}
+
+// garage puts Car, Bike and Lamp into the lab's table.
+func garage(t *testing.T) *lab {
+	return newLab(t, func(c *entity.Config) { c.Tables = map[string]string{"garage": c.Table} })
+}
+
+func TestClassify_VerbatimEntitiesByKindAttribute(t *testing.T) {
+	t.Parallel()
+	l := garage(t)
+	cars, bikes, lamps := store[Car](l), store[Bike](l), store[Lamp](l)
+	l.create()
+	entity.Must(cars.Create(l.ctx, Car{ID: "1", Plate: "x"}))
+	entity.Must(bikes.Create(l.ctx, Bike{ID: "2", Gears: 3}))
+	entity.Must(lamps.Create(l.ctx, Lamp{ID: "3"}))
+	entity.Must(cars.Update(l.ctx, Car{ID: "1"}, entity.Set(&entity.Fields[Car]().Plate, "y")))
+	require.NoError(t, bikes.Delete(l.ctx, Bike{ID: "2"}))
+	records := l.next()
+
+	car, others := changesOf(t, cars, records)
+	require.Equal(t, []stream.Kind{stream.Created, stream.Updated}, kinds(car))
+	require.Equal(t, Car{ID: "1", Plate: "y"}, *only(t, car, stream.Updated).New)
+	require.Equal(t, len(records)-2, others)
+	bike, _ := changesOf(t, bikes, records)
+	require.Equal(t, []stream.Kind{stream.Created, stream.Deleted}, kinds(bike))
+	require.Equal(t, Bike{ID: "2", Gears: 3}, *only(t, bike, stream.Deleted).Old)
+	lamp, _ := changesOf(t, lamps, records)
+	require.Equal(t, []stream.Kind{stream.Created}, kinds(lamp))
+	require.Len(t, records, 5+3, "the plate's sentinel: put, deleted, put")
+}
+
+// A verbatim item without a kind attribute cannot be recognized; the sentinels of its own constraint must not count as it.
+type Plate struct {
+	_ entity.Key `name:"Plate" pk:"pk={id}" sk:"sk=x"`
+
+	ID string `dynamodbav:"id"`
+}
+
+func TestClassify_VerbatimEntityIgnoresMarkedItems(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	plates, teams := store[Plate](l), store[Team](l)
+	l.create()
+	entity.Must(plates.Create(l.ctx, Plate{ID: "p"}))
+	entity.Must(teams.Create(l.ctx, Team{ID: "t"}))
+	require.NoError(t, plates.Delete(l.ctx, Plate{ID: "p"}))
+	records := l.next()
+	got, others := changesOf(t, plates, records)
+	require.Equal(t, []stream.Kind{stream.Created, stream.Deleted}, kinds(got))
+	require.Equal(t, 1, others)
+	_, others = changesOf(t, teams, records)
+	require.Equal(t, 2, others)
+}
+
+func TestClassify_MarkerChangesAreCreatedAndDeleted(t *testing.T) {
+	t.Parallel()
+	l := garage(t)
+	cars, bikes := store[Car](l), store[Bike](l)
+	l.create()
+	entity.Must(cars.Create(l.ctx, Car{ID: "1"}))
+	l.next()
+	_, err := l.raw.PutItem(l.ctx, &dynamodb.PutItemInput{TableName: &l.table, Item: map[string]types.AttributeValue{
+		"pk": &types.AttributeValueMemberS{Value: "vehicle-1"}, "sk": &types.AttributeValueMemberS{Value: "v"},
+		"type": &types.AttributeValueMemberS{Value: "bike"}, "id": &types.AttributeValueMemberS{Value: "1"}, "gears": &types.AttributeValueMemberN{Value: "1"},
+	}})
+	require.NoError(t, err)
+	records := l.next()
+	car, _ := changesOf(t, cars, records)
+	require.Equal(t, []stream.Kind{stream.Deleted}, kinds(car))
+	require.Nil(t, car[0].New)
+	bike, _ := changesOf(t, bikes, records)
+	require.Equal(t, []stream.Kind{stream.Created}, kinds(bike))
+	require.Nil(t, bike[0].Old)
+}
+
+func TestClassify_SeparatesNamespaces(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	one := store[Team](l)
+	l.create()
+	var others []*entity.Store[Team]
+	for _, ns := range []entity.Namespace{{Name: "app", Version: 2}, {Name: "app", Version: 11}, {Name: "other", Version: 1}} {
+		others = append(others, entity.Must(entity.New[Team](l.open(l.table, func(c *entity.Config) { c.Namespace = ns }))))
+	}
+	entity.Must(one.Create(l.ctx, Team{ID: "t"}))
+	for _, s := range others {
+		entity.Must(s.Create(l.ctx, Team{ID: "t"}))
+	}
+	records := l.next()
+	require.Len(t, records, 4)
+	for i, s := range append([]*entity.Store[Team]{one}, others...) {
+		changes, passed := changesOf(t, s, records)
+		require.Equal(t, []stream.Kind{stream.Created}, kinds(changes))
+		require.Equal(t, records[i].EventID, changes[0].Record.EventID)
+		require.Equal(t, 3, passed)
+	}
+}
+
+func TestClassify_IgnoresStreamsOfOtherTables(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	s := store[Team](l)
+	l.create()
+	entity.Must(s.Create(l.ctx, Team{ID: "t"}))
+	r := l.next()[0]
+	other := entity.Must(entity.New[Team](l.open(l.table + "-other")))
+	_, ok, err := stream.Of(other, r)
+	require.NoError(t, err)
+	require.False(t, ok)
+	byARN := entity.Must(entity.New[Team](l.open(strings.Replace(r.SourceARN[:strings.Index(r.SourceARN, "/stream/")], "ddblocal", "eu-west-1", 1))))
+	_, ok, err = stream.Of(byARN, r)
+	require.NoError(t, err)
+	require.True(t, ok, "a table can be configured as an ARN")
+	r.SourceARN = ""
+	_, ok, err = stream.Of(other, r)
+	require.NoError(t, err)
+	require.True(t, ok, "a record that does not name its table is judged by its content")
+	r.SourceARN = "arn:aws:sqs:eu-west-1:1:queue"
+	_, _, err = stream.Of(s, r)
+	var bad *stream.RecordError
+	require.ErrorAs(t, err, &bad)
+}
+
+func TestClassify_ComparesTableARNs(t *testing.T) {
+	t.Parallel()
+	const arn, later = "arn:aws:dynamodb:eu-west-1:123456789012:table/app", "/stream/2026-04-22T10:00:00.000"
+	of := func(table string) func(source string) bool {
+		db, err := entity.Open(nil, entity.Config{Table: table})
+		require.NoError(t, err)
+		s := entity.Must(timeseries.New[Reading](db))
+		return func(source string) bool {
+			r := keysOnly(attributes{"pk": text("$app#v1#reading#d"), "sk": text("$app#v1#reading#c")})
+			r.SourceARN = source
+			_, ok, err := stream.Of(s, r)
+			require.NoError(t, err)
+			return ok
+		}
+	}
+	byARN, byName := of(arn), of("app")
+	for source, want := range map[string]struct{ arn, name bool }{
+		arn + later: {true, true},
+		arn:         {true, true},
+		"":          {true, true},
+		"arn:aws:dynamodb:eu-west-2:123456789012:table/app" + later:    {false, true},
+		"arn:aws:dynamodb:eu-west-1:210987654321:table/app" + later:    {false, true},
+		"arn:aws-cn:dynamodb:eu-west-1:123456789012:table/app" + later: {false, true},
+		arn + "2" + later: {false, false},
+		"arn:aws:dynamodb:ddblocal:000000000000:table/app" + later:  {true, true},
+		"arn:aws:dynamodb:ddblocal:000000000000:table/app2" + later: {false, false},
+	} {
+		require.Equal(t, want.arn, byARN(source), source)
+		require.Equal(t, want.name, byName(source), source)
+	}
+}
+
+// Room is an entity as effect-dynamodb stores it: its items do not mark their satellites.
+type Room struct {
+	_ entity.Key           `name:"Room" pk:"$#id_{id}" sk:"$"`
+	_ versioned.Retain     ``
+	_ lifecycle.SoftDelete `ttl:"30d"`
+
+	ID      string `dynamodbav:"id"`
+	Name    string `dynamodbav:"name,omitempty"`
+	Version int64  `dynamodbav:"version" entity:"version"`
+}
+
+// Signal is a series in such a table.
+type Signal struct {
+	_ entity.Key        `name:"Signal" pk:"$#device_{device}" sk:"$"`
+	_ timeseries.Events `orderBy:"at" late:"record"`
+
+	Device string    `dynamodbav:"device"`
+	At     time.Time `dynamodbav:"at"`
+	Level  *int      `dynamodbav:"level,omitempty" entity:"append"`
+}
+
+func interop(t *testing.T) *lab {
+	return newLab(t, func(c *entity.Config) {
+		c.Namespace = entity.Namespace{Name: "app", Version: 1, Casing: entity.LowerCase}
+		c.TimePrecision, c.Interop = time.Millisecond, true
+	})
+}
+
+func TestInterop_SatellitesByTheirSortKey(t *testing.T) {
+	t.Parallel()
+	l := interop(t)
+	s := store[Room](l)
+	l.create()
+	bin := entity.Must(lifecycle.Of(s))
+	key := Room{ID: "R1"}
+	require.NoError(t, second(s.Create(l.ctx, Room{ID: "R1", Name: "a"})))
+	changes, others := changesOf(t, s, l.next())
+	require.Zero(t, others)
+	require.Contains(t, kinds(changes), stream.Created)
+	require.Contains(t, kinds(changes), stream.SnapshotStored)
+	require.Len(t, changes, 2)
+
+	l.clock.advance(time.Second)
+	require.NoError(t, s.Delete(l.ctx, key))
+	changes, others = changesOf(t, s, l.next())
+	require.Zero(t, others)
+	require.Contains(t, kinds(changes), stream.CurrentRemoved)
+	copied := entity.Must(bin.Get(l.ctx, key))
+	c := only(t, changes, stream.SoftDeleted)
+	require.Equal(t, copied.Item, *c.New)
+	require.Equal(t, copied.DeletedAt, c.DeletedAt)
+
+	l.clock.advance(time.Second)
+	require.NoError(t, second(bin.Restore(l.ctx, key)))
+	changes, others = changesOf(t, s, l.next())
+	require.Zero(t, others)
+	require.Contains(t, kinds(changes), stream.Created, "nothing marks a restored item there")
+	require.Contains(t, kinds(changes), stream.CopyRemoved)
+}
+
+func TestInterop_EventsByTheirSortKey(t *testing.T) {
+	t.Parallel()
+	l := interop(t)
+	s := entity.Must(timeseries.New[Signal](l.db))
+	l.create()
+	at := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, minutes := range []int{5, 3} {
+		entity.Must(s.Append(l.ctx, Signal{Device: "D-7", At: at.Add(time.Duration(minutes) * time.Minute), Level: ptr(1)}))
+	}
+	records := l.next()
+	changes, others := changesOf(t, s, records)
+	require.Zero(t, others)
+	require.Equal(t, []stream.Kind{stream.Appended, stream.Appended, stream.Created}, kinds(changes))
+
+	// The same key, and attributes that would not make it.
+	r := records[0]
+	r.New["device"] = &types.AttributeValueMemberS{Value: "other"}
+	r.Keys["sk"] = &types.AttributeValueMemberS{Value: "$app#v1#signal#x#1"}
+	r.New["sk"] = r.Keys["sk"]
+	_, ok, err := stream.Of(s, r)
+	require.NoError(t, err)
+	require.False(t, ok, "some other program's item")
+	r.New, r.Old = nil, nil
+	_, _, err = stream.Of(s, r)
+	var lacks *stream.ImageError
+	require.ErrorAs(t, err, &lacks, "without an image nothing shows which")
+}

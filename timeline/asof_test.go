@@ -1,0 +1,227 @@
+package timeline_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/timeline"
+	"github.com/dynastrata/dynastrata/timeseries"
+)
+
+func TestAsOf_IncludesEventsAtThatTime(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	v := view(l, l.sites())
+	l.clock.forward(10 * time.Minute)
+	l.append("d-1", "north", 1, 2, 3)
+	past := func(t0 time.Time) []int { return rows(l, v, timeline.AsOf(t0))["north"].State.Order }
+	assert.Equal(t, []int{10}, past(at(2).Add(-1)))
+	assert.Equal(t, []int{10, 20}, past(at(2)))
+	assert.Equal(t, []int{10, 20}, past(at(2).In(time.FixedZone("", 3600))), "whatever the zone")
+	assert.Equal(t, []int{10, 20, 30}, past(at(1e6)), "the future is now")
+	assert.Empty(t, past(at(0)), "before the first event")
+	p, err := v.Page(l.ctx, 1, 10, timeline.AsOf(at(0)))
+	require.NoError(t, err)
+	assert.Empty(t, p.Rows)
+	assert.True(t, p.Authoritative())
+	assert.Equal(t, timeline.Complete, p.Meta.RebuildStatus)
+	assert.Equal(t, at(0), *p.Meta.AsOf)
+	assert.Empty(t, p.Meta.Generation)
+	p, err = v.Page(l.ctx, 1, 10, timeline.AsOf(at(1e6)))
+	require.NoError(t, err)
+	assert.Equal(t, at(1e6), *p.Meta.AsOf)
+	_, _, err = v.Get(l.ctx, "north", timeline.FullReplay(), timeline.AsOf(at(0)))
+	assert.ErrorIs(t, err, entity.ErrNotFound)
+	p, err = v.Page(l.ctx, 1, 10, timeline.AsOf(time.Time{}), timeline.AsKnownAt(time.Time{}))
+	require.NoError(t, err)
+	assert.Equal(t, timeline.Pending, p.Meta.RebuildStatus, "the zero time is not given")
+	assert.Nil(t, p.Meta.AsOf)
+}
+
+func TestAsOf_DoesNotReadStoredRows(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	v := view(l, l.devices())
+	l.append("d-1", "d-1", 1, 2)
+	l.append("d-2", "d-2", 2)
+	l.sent.Reset()
+	want := rows(l, v, timeline.AsOf(at(2)))
+	assert.Len(t, want, 2, "without any build")
+	assert.Equal(t, 0, l.sent.Count("GetItem"))
+	row, _, err := v.Get(l.ctx, "d-1", timeline.AsOf(at(2)))
+	require.NoError(t, err)
+	assert.Equal(t, want["d-1"], row)
+	assert.Equal(t, 1, l.sent.Count("Query"), "one partition is read")
+	assert.Equal(t, 1, l.sent.Count("Scan"))
+	seen := 0
+	rebuild(l, v, timeline.OnProgress(func(m timeline.Meta) {
+		if m.RebuildStatus == timeline.InProgress && seen == 0 {
+			seen++
+			assert.Equal(t, want, rows(l, v, timeline.AsOf(at(2))), "while building")
+		}
+	}))
+	assert.Equal(t, 1, seen)
+	assert.Equal(t, want, rows(l, v), "plain values")
+}
+
+func TestAsOf_BeforeTheFloorHasExpired(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	series, err := timeseries.New[short](l.db)
+	require.NoError(t, err)
+	source := timeline.Series(series)
+	v := view(l, timeline.Projection[string, journal]{
+		Name: "short", Version: 1, Source: source, Retention: 24 * time.Hour,
+		Handlers: []timeline.Handler[string, journal]{timeline.On("short.appended", func(s short) string { return s.ID },
+			func(j *journal, e timeline.Event[short]) error {
+				j.Lines = append(j.Lines, e.At.Format("2 15:04"))
+				return nil
+			})},
+	})
+	log, err := timeline.NewLog(l.db, timeline.Log{Name: "short", Source: source, Oldest: true})
+	require.NoError(t, err)
+	one := 1
+	put := func() {
+		t.Helper()
+		_, err := series.Append(l.ctx, short{ID: "s", At: l.clock.Now(), N: &one})
+		require.NoError(t, err)
+	}
+	put()
+	began := l.clock.Now()
+	l.clock.forward(20 * time.Hour)
+	put()
+	rebuild(l, v)
+	assert.Len(t, rows(l, v)["s"].State.Lines, 2)
+	l.clock.forward(5 * time.Hour) // the first has expired; DynamoDB may still have it
+	for _, opt := range []timeline.RowsOption{timeline.AsOf(began), timeline.AsKnownAt(began)} {
+		_, err = v.Page(l.ctx, 1, 10, opt)
+		var gap *timeline.HistoryExpiredError
+		require.ErrorAs(t, err, &gap)
+		require.ErrorIs(t, err, timeline.ErrHistoryGap)
+		assert.Equal(t, began, gap.At)
+		assert.Equal(t, "short", gap.View)
+		assert.Equal(t, at(60).Truncate(time.Minute), gap.Floor.Truncate(time.Minute))
+		_, _, err = v.Get(l.ctx, "s", timeline.FullReplay(), opt)
+		require.ErrorIs(t, err, timeline.ErrHistoryGap)
+		_, err = log.Page(l.ctx, 1, 10, opt)
+		require.ErrorIs(t, err, timeline.ErrHistoryGap)
+		p, err := v.Page(l.ctx, 1, 10, opt, timeline.Partial())
+		require.NoError(t, err)
+		assert.False(t, p.Authoritative())
+		assert.Empty(t, p.Rows)
+		_, err = v.Page(l.ctx, 1, 10, opt, timeline.Partial(), timeline.RequireComplete())
+		require.ErrorIs(t, err, timeline.ErrIncomplete)
+	}
+	got := rows(l, v, timeline.AsOf(l.clock.Now()))["s"].State.Lines
+	assert.Equal(t, []string{"23 08:00"}, got, "D11: what has expired does not count, removed or not")
+	rebuild(l, v)
+	assert.Equal(t, got, rows(l, v)["s"].State.Lines)
+}
+
+func TestAsKnownAt_UsesAcceptTimes(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	v := view(l, l.sites())
+	l.clock.forward(10 * time.Minute)
+	l.append("d-1", "north", 1, 5)
+	known := l.clock.Now()
+	l.clock.forward(time.Hour)
+	l.append("d-1", "north", 3)
+	order := func(opts ...timeline.RowsOption) []int { return rows(l, v, opts...)["north"].State.Order }
+	assert.Equal(t, []int{10, 30}, order(timeline.AsOf(at(4))), "what had happened")
+	assert.Equal(t, []int{10, 50}, order(timeline.AsKnownAt(known)), "what was known")
+	assert.Equal(t, []int{10}, order(timeline.AsOf(at(4)), timeline.AsKnownAt(known)), "what was known to have happened")
+	p, err := v.Page(l.ctx, 1, 1, timeline.AsKnownAt(known))
+	require.NoError(t, err)
+	assert.Equal(t, known, *p.Meta.KnownAt)
+	assert.Equal(t, known, p.Meta.Through)
+	p, err = v.Page(l.ctx, 1, 1, timeline.AsKnownAt(at(1e6)))
+	require.NoError(t, err)
+	assert.True(t, p.Meta.Through.Before(at(1e5)), "not later than now")
+}
+
+func TestGet_AsOfScansWithoutPartitionKey(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	v := view(l, l.sites())
+	l.append("d-1", "north", 1)
+	l.append("d-2", "north", 2)
+	l.append("d-2", "south", 3)
+	l.sent.Reset()
+	for _, opt := range []timeline.RowsOption{timeline.AsOf(at(9)), timeline.AsKnownAt(at(9))} {
+		_, _, err := v.Get(l.ctx, "north", opt)
+		var input *entity.InputError
+		require.ErrorAs(t, err, &input)
+		assert.Equal(t, "EDD-9150", input.Code)
+	}
+	assert.Empty(t, l.sent.Requests(), "it is refused before any request")
+	row, meta, err := v.Get(l.ctx, "north", timeline.AsOf(at(9)), timeline.FullReplay())
+	require.NoError(t, err)
+	assert.Equal(t, []int{10, 20}, row.State.Order)
+	assert.EqualValues(t, 3, meta.Counters.Scanned)
+	assert.EqualValues(t, 2, meta.Counters.Folded)
+	assert.EqualValues(t, 1, meta.Rows)
+	e, err := v.Explain(l.ctx)
+	require.NoError(t, err)
+	assert.Contains(t, e.OneRow, "scan")
+}
+
+func TestAsOf_IsMonotone(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	v := view(l, l.sites())
+	l.append("d-1", "north", 3, 1, 2)
+	var last []int
+	for m := 0.0; m < 4; m++ {
+		now := rows(l, v, timeline.AsOf(at(m)))["north"].State.Order
+		assert.True(t, slices.Equal(last, now[:len(last)]))
+		last = now
+	}
+	assert.Len(t, last, 3)
+}
+
+// TestAsOf_NowEqualsStoredRows has events of devices whose clocks are ahead.
+func TestAsOf_NowEqualsStoredRows(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	v := view(l, l.sites())
+	log, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Series(l.readings)})
+	require.NoError(t, err)
+	l.append("d-1", "north", -5, 60)
+	accepted := l.clock.Now()
+	l.clock.forward(time.Minute)
+	l.append("d-2", "south", 600)
+	l.append("d-3", "north", -3)
+	now := l.clock.Now()
+	rebuild(l, v)
+	for _, moment := range []time.Time{now, l.clock.Now(), at(30), at(1e6)} {
+		assert.Equal(t, rows(l, v), rows(l, v, timeline.AsOf(moment)), "as of %s", moment)
+		p, err := log.Page(l.ctx, 1, 10, timeline.AsOf(moment))
+		require.NoError(t, err)
+		assert.EqualValues(t, 4, p.Total, "as of %s", moment)
+	}
+	past := rows(l, v, timeline.AsOf(accepted))
+	assert.Len(t, past, 1)
+	assert.Equal(t, []int{-50, -30, 600}, past["north"].State.Order, "it counts from when it was accepted, at its place")
+	assert.Equal(t, []int{-50}, rows(l, v, timeline.AsOf(at(-4)))["north"].State.Order)
+}
+
+func TestAsKnownAt_RetentionCountsFromWhatWasKnown(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Retention = time.Hour }))
+	l.append("d-1", "north", -1)
+	known := l.clock.Now()
+	l.clock.forward(3 * time.Hour)
+	assert.Contains(t, rows(l, v, timeline.AsKnownAt(known)), "north", "its retention had not ended")
+	_, _, err := v.Get(l.ctx, "north", timeline.FullReplay(), timeline.AsKnownAt(known))
+	require.NoError(t, err)
+	assert.Empty(t, rows(l, v, timeline.AsKnownAt(l.clock.Now())))
+	assert.Empty(t, rows(l, v, timeline.AsKnownAt(known), timeline.AsOf(at(-2))), "it had not happened")
+	assert.Empty(t, rows(l, v, timeline.AsKnownAt(l.clock.Now()), timeline.AsOf(at(120))))
+}

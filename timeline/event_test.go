@@ -1,0 +1,216 @@
+package timeline_test
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/timeline"
+	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/versioned"
+)
+
+// Three shapes of one series: a text, then degrees, then degrees with a unit.
+type (
+	temp1 struct {
+		_  entity.Key        `name:"Temp" pk:"$#{id}" sk:"$"`
+		_  timeseries.Events `orderBy:"at" late:"record"`
+		ID string            `dynamodbav:"id"`
+		At time.Time         `dynamodbav:"at"`
+		V  string            `dynamodbav:"v" entity:"append"`
+	}
+	temp2 struct {
+		_       entity.Key        `name:"Temp" pk:"$#{id}" sk:"$" payload:"2"`
+		_       timeseries.Events `orderBy:"at" late:"record"`
+		ID      string            `dynamodbav:"id"`
+		At      time.Time         `dynamodbav:"at"`
+		Degrees float64           `dynamodbav:"degrees" entity:"append"`
+	}
+	temp3 struct {
+		_       entity.Key        `name:"Temp" pk:"$#{id}" sk:"$" payload:"3"`
+		_       timeseries.Events `orderBy:"at" late:"record"`
+		ID      string            `dynamodbav:"id"`
+		At      time.Time         `dynamodbav:"at"`
+		Room    string            `dynamodbav:"room" entity:"append"`
+		Celsius float64           `dynamodbav:"celsius" entity:"append"`
+	}
+	temp4 struct {
+		_  entity.Key        `name:"Temp" pk:"$#{id}" sk:"$" payload:"4"`
+		_  timeseries.Events `orderBy:"at" late:"record"`
+		ID string            `dynamodbav:"id"`
+		At time.Time         `dynamodbav:"at"`
+		X  string            `dynamodbav:"x" entity:"append"`
+	}
+)
+
+func firstStep(old temp1) (temp2, error) {
+	d, err := strconv.ParseFloat(old.V, 64)
+	return temp2{ID: old.ID, At: old.At, Degrees: d}, err
+}
+
+func secondStep(old temp2) (temp3, error) {
+	return temp3{ID: old.ID, At: old.At, Room: "hall", Celsius: (old.Degrees - 32) / 1.8}, nil
+}
+
+func put[T any](l *lab, ev T) {
+	l.t.Helper()
+	series, err := timeseries.New[T](l.connect().db)
+	require.NoError(l.t, err)
+	_, err = series.Append(l.ctx, ev, timeseries.WithoutCurrent())
+	require.NoError(l.t, err)
+}
+
+// temps is a projection of the current version by a field that earlier ones lacked.
+func temps(l *lab, opts ...timeline.SourceOption) (timeline.Projection[string, journal], *timeline.LogView) {
+	l.t.Helper()
+	series, err := timeseries.New[temp3](l.connect().db)
+	require.NoError(l.t, err)
+	source := timeline.Series(series, opts...)
+	return timeline.Projection[string, journal]{Name: "temps", Version: 1, Source: source,
+		Handlers: []timeline.Handler[string, journal]{timeline.On("temp.appended", func(v temp3) string { return v.Room }, func(j *journal, e timeline.Event[temp3]) error {
+			j.Lines = append(j.Lines, fmt.Sprint(e.PayloadVersion, " ", e.Payload.Celsius))
+			return nil
+		})}}, listing(l, timeline.Log{Name: "temps", Source: source, Oldest: true})
+}
+
+func TestUpgrade_EveryReplayGetsCurrentPayloads(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	put(l, temp1{ID: "t", At: at(1), V: "50"})
+	put(l, temp2{ID: "t", At: at(2), Degrees: 68})
+	put(l, temp3{ID: "t", At: at(3), Room: "hall", Celsius: 30})
+	before := l.scan()
+	projection, log := temps(l, timeline.Upgrade(2, secondStep), timeline.Upgrade(1, firstStep)) // in any order
+	v := view(l, projection)
+	want := []string{"1 10", "2 20", "3 30"}
+	assert.Equal(t, want, rows(l, v, timeline.AsOf(at(9)))["hall"].State.Lines, "as of a moment")
+	p, err := log.Page(l.ctx, 1, 10)
+	require.NoError(t, err)
+	require.Len(t, p.Rows, 3)
+	assert.Equal(t, temp3{ID: "t", At: at(1), Room: "hall", Celsius: 10}, p.Rows[0].Payload, "a log too")
+	assert.Equal(t, 1, p.Rows[0].PayloadVersion, "the stored version")
+	p, err = log.Page(l.ctx, 1, 10, timeline.ForKey(temp3{ID: "t"}))
+	require.NoError(t, err)
+	assert.Len(t, p.Rows, 3)
+	assert.ElementsMatch(t, before, l.scan(), "stored items do not change")
+	meta := rebuild(l, v)
+	assert.Equal(t, want, rows(l, v)["hall"].State.Lines, "a build, and its grouping")
+	assert.EqualValues(t, 2, meta.Counters.Upgraded)
+	own := *l
+	l.clock.forward(time.Hour)
+	put(l, temp1{ID: "t", At: at(4), V: "104"})
+	*l = own
+	_, err = v.CatchUp(l.ctx)
+	require.NoError(t, err)
+	assert.Equal(t, append(want, "1 40"), rows(l, v)["hall"].State.Lines, "a catch-up")
+}
+
+func TestUpgrade_RejectsGapsBetweenSteps(t *testing.T) {
+	t.Parallel()
+	l := offline(t)
+	series, err := timeseries.New[temp3](l.db)
+	require.NoError(t, err)
+	first, second := timeline.Upgrade(1, firstStep), timeline.Upgrade(2, secondStep)
+	for want, opts := range map[string][]timeline.SourceOption{
+		"from payload version 2 is missing": {first},
+		"two upgrades":                      {second, second, first},
+		"start at 1":                        {timeline.Upgrade(0, func(v temp1) (temp1, error) { return v, nil }), first, second},
+		"current version is 3":              {first, second, timeline.Upgrade(3, func(v temp3) (temp3, error) { return v, nil })},
+		"gives a timeline_test.temp2":       {timeline.Upgrade(2, func(temp2) (temp2, error) { return temp2{}, nil })},
+	} {
+		_, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Series(series, opts...)})
+		assert.Contains(t, codes(err), "EDD-9088", want)
+		assert.ErrorContains(t, err, want)
+	}
+	_, err = timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Series(series, timeline.Upgrade[temp2, temp3](2, nil))})
+	assert.Equal(t, []string{"EDD-9082"}, codes(err))
+	_, err = timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Series(series, second)})
+	assert.NoError(t, err, "no upgrade from version 1 is required")
+}
+
+func TestUpgrade_UnknownPayloadVersionStopsTheReplay(t *testing.T) {
+	t.Parallel()
+	for what, store := range map[string]func(*lab){
+		"older": func(l *lab) { put(l, temp1{ID: "t", At: at(1), V: "50"}) },
+		"newer": func(l *lab) { put(l, temp4{ID: "t", At: at(1), X: "x"}) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			store(l)
+			projection, log := temps(l, timeline.Upgrade(2, secondStep))
+			_, err := view(l, projection).Rebuild(l.ctx)
+			var wrong *timeline.EventError
+			require.ErrorAs(t, err, &wrong)
+			require.ErrorIs(t, err, timeline.ErrPayloadVersion)
+			assert.Equal(t, timeline.Decoding, wrong.Stage)
+			_, err = log.Page(l.ctx, 1, 1)
+			require.ErrorIs(t, err, timeline.ErrPayloadVersion)
+		})
+	}
+	l := newLab(t)
+	put(l, temp1{ID: "t", At: at(1), V: "warm"})
+	projection, _ := temps(l, timeline.Upgrade(1, firstStep), timeline.Upgrade(2, secondStep))
+	_, err := view(l, projection).Rebuild(l.ctx)
+	var wrong *timeline.EventError
+	require.ErrorAs(t, err, &wrong)
+	assert.Equal(t, timeline.Upgrading, wrong.Stage)
+	assert.Equal(t, 1, wrong.Payload)
+	assert.ErrorIs(t, err, strconv.ErrSyntax)
+	assert.False(t, errors.Is(err, timeline.ErrPayloadVersion))
+}
+
+// Two shapes of one versioned entity.
+type (
+	page1 struct {
+		_       entity.Key `name:"Page" pk:"$#{id}" sk:"$"`
+		_       versioned.Retain
+		ID      string    `dynamodbav:"id"`
+		Title   string    `dynamodbav:"title"`
+		Version int64     `dynamodbav:"version" entity:"version"`
+		Changed time.Time `dynamodbav:"changed" entity:"updated_at"`
+	}
+	page2 struct {
+		_       entity.Key `name:"Page" pk:"$#{id}" sk:"$" payload:"2"`
+		_       versioned.Retain
+		ID      string    `dynamodbav:"id"`
+		Head    string    `dynamodbav:"head"`
+		Version int64     `dynamodbav:"version" entity:"version"`
+		Changed time.Time `dynamodbav:"changed" entity:"updated_at"`
+	}
+)
+
+func TestUpgrade_AppliesToBefore(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	old, err := entity.New[page1](l.db)
+	require.NoError(t, err)
+	_, err = old.Create(l.ctx, page1{ID: "p", Title: "one"})
+	require.NoError(t, err)
+	today, err := entity.New[page2](l.connect().db)
+	require.NoError(t, err)
+	_, err = today.Put(l.ctx, page2{ID: "p", Head: "two"})
+	require.NoError(t, err)
+	past, err := versioned.Of(today)
+	require.NoError(t, err)
+	source := timeline.Versions(past, timeline.Upgrade(1, func(p page1) (page2, error) {
+		return page2{ID: p.ID, Head: p.Title, Version: p.Version, Changed: p.Changed}, nil
+	}))
+	handler := func(j *journal, e timeline.Event[page2]) error {
+		if e.Before != nil {
+			j.Lines = append(j.Lines, e.Before.Head)
+		}
+		j.Lines = append(j.Lines, e.Payload.Head)
+		return nil
+	}
+	byID := func(p page2) string { return p.ID }
+	v := view(l, timeline.Projection[string, journal]{Name: "pages", Version: 1, Source: source, Handlers: []timeline.Handler[string, journal]{
+		timeline.On("page.created", byID, handler), timeline.On("page.updated", byID, handler)}})
+	assert.Equal(t, []string{"one", "one", "two"}, rows(l, v, timeline.AsOf(at(9)))["p"].State.Lines)
+}

@@ -1,0 +1,284 @@
+package timeline
+
+import (
+	"context"
+	"encoding/base64"
+	"slices"
+	"strconv"
+
+	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/item"
+)
+
+// Rebuild reads the whole history and builds all rows as a new generation. Readers see the old rows until one write
+// replaces them at the end. Events accepted after the start wait for [View.CatchUp]. The result is the meta of the new
+// rows.
+//
+// It costs the read units of every item in the sources' tables, as [View.Explain] estimates, one write for each row,
+// and a few reads and writes for the lease and the page directory. Errors: *[BuildingError] while another builder is
+// at work; [ErrLeaseLost]; *[EventError]; *[LimitError]; ctx's error, after which [Resume] can continue.
+func (v *View[K, S]) Rebuild(ctx context.Context, opts ...BuildOption) (Meta, error) {
+	return v.opened().rebuild(ctx, opts)
+}
+
+func (v *view) rebuild(ctx context.Context, opts []BuildOption) (meta Meta, err error) {
+	err = v.core.Measure(ctx, "Timeline.Rebuild", v.Name, func(ctx context.Context) error {
+		o, err := collectBuildOptions(opts)
+		if err != nil {
+			return err
+		}
+		b := &builder{view: v, buildOptions: o}
+		if err := b.begin(ctx); err != nil {
+			return err
+		}
+		if err := b.runUnderLease(ctx, b.run, b.abandon); err != nil {
+			return err
+		}
+		meta = v.meta(&b.m, b.m.Active)
+		b.reportProgress()
+		return nil
+	})
+	return meta, err
+}
+
+// begin takes the lease, for a new generation or to resume an interrupted one.
+func (b *builder) begin(ctx context.Context) error {
+	expected, err := b.estimateItems(ctx)
+	if err != nil {
+		return err
+	}
+	b.lease, err = acquire(ctx, b.manifests, b.Name, b.core.Runner.NewID(), b.core.Runner.Clock, func(m *manifest) error {
+		m.Failure = nil
+		if b.resume && b.canResume(m) {
+			g := *m.Building
+			g.Fence, m.Building = m.Fence, &g
+			return nil
+		}
+		m.retireBuilding(b.now())
+		now := b.now()
+		if m.Active != nil { // served rows may contain events that are ahead of this builder's clock
+			now = later(now, m.Active.Through)
+		}
+		m.Building = &generation{
+			ID: b.core.Runner.NewID(), Fingerprint: b.fingerprint, Started: now, Through: now, ReadAt: now, Fence: m.Fence,
+			Route: string(b.route()), Segments: b.segments, Expected: expected,
+		}
+		return nil
+	})
+	if err == nil {
+		b.started = *b.m.Building
+		b.id, b.fence, b.evaluated = b.started.ID, b.m.Fence, b.started.Evaluated
+		b.lease.onRenew = b.saveEvaluated
+	}
+	return err
+}
+
+// canResume reports whether there is a build to resume. If the served rows were brought up to date since it started,
+// it has to catch up with them before it replaces them.
+func (b *builder) canResume(m *manifest) bool {
+	g := m.Building
+	return g != nil && g.Fingerprint == b.fingerprint && g.Route == string(b.route()) && (!m.servesMoreThan(g) || b.acceptTimes() == nil)
+}
+
+// estimateItems returns how many items the sources' tables hold; 0 if unknown.
+func (b *builder) estimateItems(ctx context.Context) (n int64, err error) {
+	for _, o := range b.all {
+		if o.core == nil {
+			return 0, nil
+		}
+		e, err := o.estimate(ctx)
+		if err != nil {
+			return 0, err
+		}
+		n += e.Items
+	}
+	return n, nil
+}
+
+func (b *builder) window() window {
+	return window{until: b.started.Through, now: b.started.ReadAt}
+}
+
+// run builds the rows of the generation and makes it the served one.
+func (b *builder) run(ctx context.Context) error {
+	err := b.sweep(ctx, b.lease)
+	if err != nil {
+		return err
+	}
+	if b.route() == byPartition {
+		err = b.buildByPartition(ctx)
+	} else {
+		err = b.buildSorted(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	m := b.last()
+	made := *m.Building
+	if m.servesMoreThan(&made) {
+		if err := b.raiseFence(ctx); err != nil {
+			return err
+		}
+		if made, _, err = b.applyNewEvents(ctx, made, m.Active.Through); err != nil {
+			return err
+		}
+	}
+	rows, err := b.listPages(ctx, b.id)
+	if err != nil {
+		return err
+	}
+	return b.save(ctx, func(m *manifest) {
+		g := made
+		g.Finished, g.Rows, g.Positions, g.Fence = b.now(), rows, nil, 0
+		g.HistoryStart = b.historyStart(m.Active, g.ReadAt, g.Finished, g.Counts)
+		if m.Active != nil {
+			m.Retired = append(slices.Clone(m.Retired), retirement{ID: m.Active.ID, At: b.now(), Was: m.Active})
+		}
+		m.Active, m.Building, m.Owner = &g, nil, ""
+	})
+}
+
+// raiseFence takes a higher fence. Rows are about to be written again, and no request from the first time that is
+// still in flight may overwrite them.
+func (b *builder) raiseFence(ctx context.Context) error {
+	err := b.save(ctx, func(m *manifest) {
+		g := *m.Building
+		m.Fence++
+		g.Fence, m.Building = m.Fence, &g
+	})
+	b.fence = b.last().Fence
+	return err
+}
+
+// segmentDone is the position of a segment that was read completely.
+const segmentDone = "end"
+
+// buildByPartition reads and folds a partition at a time. A resumed build continues after the last checkpoint of each
+// segment.
+func (b *builder) buildByPartition(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	n := b.started.Segments
+	done := b.started.Positions
+	errs, panics := make([]error, n), make([]any, n)
+	exec.Parallel(n, n, func(i int) {
+		at := done[strconv.Itoa(i)]
+		if at == segmentDone {
+			return
+		}
+		defer func() {
+			if panics[i] = recover(); panics[i] != nil {
+				cancel()
+			}
+		}()
+		if errs[i] = b.buildSegment(ctx, i, n, at); errs[i] != nil {
+			cancel() // stops the others
+		}
+	})
+	for _, p := range panics {
+		if p != nil {
+			panic(p) // of a handler: it belongs to the caller of Rebuild, not to a goroutine
+		}
+	}
+	return decisiveError(errs)
+}
+
+// buildSegment reads and folds the partitions of one segment.
+func (b *builder) buildSegment(ctx context.Context, i, of int, at string) (err error) {
+	start, err := parseScanPosition(at)
+	if err != nil {
+		return err
+	}
+	s := &segment{b: b, ctx: ctx, name: strconv.Itoa(i), c: b.newCollector(b.window(), b.Memory/of), out: &rowWriter{b: b, ctx: ctx}}
+	defer func() { err = joinClose(err, s.c.spool.Close()) }()
+	to := recordSink{event: s.c.addFrom(0), partition: s.partition, page: b.countEvaluated}
+	if err := b.all[0].scan(ctx, int32(i), int32(of), start, b.started.ReadAt, to); err != nil {
+		return b.withView(err)
+	}
+	return s.note(segmentDone)
+}
+
+// segment is one part of a table that is being folded.
+type segment struct {
+	b     *builder
+	ctx   context.Context
+	name  string
+	c     *collector
+	out   *rowWriter
+	n     Counters // of partitions since the last checkpoint
+	noted int      // rows written at the last checkpoint
+}
+
+// partition folds a partition that was read completely.
+func (s *segment) partition(last map[string]value) error {
+	s.n.add(s.c.counts)
+	s.c.counts = Counters{}
+	if err := s.b.fold(s.ctx, s.c.spool.Sorted(), &s.n, fullFold{s.out.add}); err != nil {
+		return err
+	}
+	if err := s.c.spool.Reset(); err != nil {
+		return err
+	}
+	if s.out.written-s.noted+len(s.out.rows) < s.b.checkpointEvery {
+		return s.b.renewIfDue(s.ctx)
+	}
+	return s.note(formatScanPosition(last))
+}
+
+// note writes the remaining rows and saves that the segment is done up to at.
+func (s *segment) note(at string) error {
+	if err := s.out.flush(); err != nil {
+		return err
+	}
+	n, newest := s.n, s.c.newest
+	s.n, s.noted = Counters{}, s.out.written
+	return s.b.checkpoint(s.ctx, func(g *generation) {
+		if g.Positions == nil {
+			g.Positions = map[string]string{}
+		}
+		g.Positions[s.name] = at
+		g.Counts.add(n)
+		g.Newest = later(g.Newest, newest)
+	})
+}
+
+func formatScanPosition(key item.Item) string {
+	return base64.RawStdEncoding.EncodeToString(item.AppendBinary(nil, key))
+}
+
+func parseScanPosition(text string) (item.Item, error) {
+	if text == "" {
+		return nil, nil
+	}
+	b, err := base64.RawStdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, err
+	}
+	it, _, err := item.ParseBinary(b)
+	return it, err
+}
+
+// buildSorted reads everything, sorts it by group, and folds it. A resumed build reads everything again, up to the
+// same time.
+func (b *builder) buildSorted(ctx context.Context) (err error) {
+	g := b.started
+	c := b.newCollector(b.window(), b.Memory)
+	defer func() { err = joinClose(err, c.spool.Close()) }()
+	b.evaluated = 0
+	if err := b.readSources(ctx, c, g.ReadAt); err != nil {
+		return err
+	}
+	n := c.counts
+	out := b.newRowWriter(ctx)
+	out.after = func() error {
+		defer b.reportProgress()
+		return b.renewIfDue(ctx)
+	}
+	if err := b.fold(ctx, c.spool.Sorted(), &n, fullFold{out.add}); err != nil {
+		return err
+	}
+	if err := out.flush(); err != nil {
+		return err
+	}
+	return b.checkpoint(ctx, func(g *generation) { g.Counts, g.Newest = n, c.newest })
+}

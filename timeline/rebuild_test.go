@@ -1,0 +1,508 @@
+package timeline_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/testsize"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/timeline"
+)
+
+func TestRebuild_FoldsEventsInTimeOrder(t *testing.T) {
+	t.Parallel()
+	for name, projection := range map[string]func(*lab) timeline.Projection[string, totals]{
+		"sorted":    func(l *lab) timeline.Projection[string, totals] { return l.sites() },
+		"partition": func(l *lab) timeline.Projection[string, totals] { return l.devices() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			v := view(l, projection(l))
+			l.clock.forward(10 * time.Minute)
+			l.append("d-1", "d-1", 5, 1, 3) // two come late
+			l.append("d-2", "d-2", 2)
+			meta := rebuild(l, v)
+			assert.Equal(t, timeline.Complete, meta.RebuildStatus)
+			assert.True(t, meta.HistoryComplete)
+			assert.EqualValues(t, 2, meta.Rows)
+			assert.EqualValues(t, 4, meta.Counters.Folded)
+			got := rows(l, v)
+			require.Len(t, got, 2)
+			assert.Equal(t, []int{10, 30, 50}, got["d-1"].State.Order)
+			assert.Equal(t, at(5), *got["d-1"].State.Last)
+			assert.EqualValues(t, 3, got["d-1"].Events)
+			assert.Equal(t, at(1), got["d-1"].First)
+			assert.Equal(t, 20, got["d-2"].State.Sum)
+			assert.Equal(t, got, rows(l, v, timeline.AsOf(at(10))), "a replay gives what rows hold")
+			past := rows(l, v, timeline.AsOf(at(3)))
+			assert.Equal(t, []int{10, 30}, past["d-1"].State.Order, "as of a moment, which counts")
+			assert.Equal(t, 20, past["d-2"].State.Sum)
+			row, meta, err := v.Get(l.ctx, "d-1", timeline.FullReplay(), timeline.AsOf(at(1)))
+			require.NoError(t, err)
+			assert.Equal(t, []int{10}, row.State.Order)
+			assert.True(t, meta.HistoryComplete)
+		})
+	}
+}
+
+// TestResume_AfterACrashAtAnyRequestEqualsOneBuild ends a program before, and right after, each request of a build, and lets another one go on.
+func TestResume_AfterACrashAtAnyRequestEqualsOneBuild(t *testing.T) {
+	t.Parallel()
+	for name, projection := range map[string]func(*lab, string) timeline.Projection[string, totals]{
+		"sorted": func(l *lab, name string) timeline.Projection[string, totals] {
+			return l.sites(func(f *timeline.Projection[string, totals]) { f.Name = name })
+		},
+		"partition": func(l *lab, name string) timeline.Projection[string, totals] {
+			return l.devices(func(f *timeline.Projection[string, totals]) { f.Name = name })
+		},
+	} {
+		for _, round := range testsize.Rounds(faults.Drop, faults.Lost) {
+			t.Run(fmt.Sprintf("%s %s", name, round), func(t *testing.T) {
+				t.Parallel()
+				l := newLab(t)
+				for i := range testsize.Pick(4, 7) {
+					l.append(fmt.Sprintf("d-%d", i), fmt.Sprintf("s-%d", i%3), 1, 3, 2)
+				}
+				clean := view(l, projection(l, "clean"))
+				rebuild(l, clean)
+				want := rows(l, clean)
+				for n := 1; ; n++ {
+					l.connect(once)
+					name := fmt.Sprintf("crash-%d", n)
+					v := view(l, projection(l, name))
+					l.sent.Reset()
+					l.sent.Inject(from(n, round.At(n)))
+					_, err := v.Rebuild(l.ctx, timeline.Segments(2), timeline.CheckpointEvery(1))
+					l.sent.Inject(nil)
+					if err == nil {
+						assert.Greater(t, n, 8, "a build takes more requests than that")
+						return
+					}
+					began := l.clock.Now()
+					l.clock.forward(time.Minute) // the lease ends
+					l.append("x", "x", float64(n))
+					l.connect()
+					v = view(l, projection(l, name))
+					before, err := v.Meta(l.ctx)
+					require.NoError(t, err)
+					meta := rebuild(l, v, timeline.Segments(2), timeline.Resume())
+					got := rows(l, v)
+					accepted := n                                                                                // events of the group x
+					if before.RebuildStatus == timeline.Interrupted || before.RebuildStatus == timeline.Failed { // otherwise the build had not started, or had finished without an answer
+						assert.True(t, meta.Through.Before(began), "it goes on with what was there when it began")
+						accepted--
+					}
+					require.Equal(t, accepted, got["x"].State.Count, "ended at request %d", n)
+					delete(got, "x")
+					require.Equal(t, want, got, "ended at request %d", n)
+					assert.Equal(t, timeline.Complete, meta.RebuildStatus)
+				}
+			})
+		}
+	}
+}
+
+func TestRebuild_WithoutTheLeaseWritesNothing(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-1", "north", 1, 2)
+	v := view(l, l.sites())
+	held := false
+	arrived, release := l.sent.Hold(func(r faults.Request) bool {
+		row := (r.Operation == "PutItem" || r.Operation == "UpdateItem") && bytes.Contains(r.Body, []byte(`"state"`))
+		first := row && !held
+		held = held || row
+		return first
+	})
+	done := make(chan error, 1)
+	go func() {
+		_, err := v.Rebuild(l.ctx)
+		done <- err
+	}()
+	<-arrived
+	_, err := v.Rebuild(l.ctx)
+	var busy *timeline.BuildingError
+	require.ErrorAs(t, err, &busy)
+	assert.ErrorIs(t, err, timeline.ErrBuilding)
+	l.clock.forward(time.Minute)
+	l.append("d-2", "south", 3)
+	rebuild(l, v)
+	release()
+	require.ErrorIs(t, <-done, timeline.ErrLeaseLost)
+	assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v))
+	meta, err := v.Meta(l.ctx)
+	require.NoError(t, err)
+	assert.Equal(t, timeline.Complete, meta.RebuildStatus)
+	assert.EqualValues(t, 2, meta.Rows)
+}
+
+func TestRebuild_ByConcurrentBuildersEqualsOne(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	for i := range 20 {
+		l.append(fmt.Sprintf("d-%d", i), fmt.Sprintf("s-%d", i%3), 1, 2)
+	}
+	v := view(l, l.devices())
+	errs := make(chan error)
+	for range 4 {
+		go func() {
+			_, err := v.Rebuild(l.ctx, timeline.Resume())
+			errs <- err
+		}()
+	}
+	built := 0
+	for range 4 {
+		if err := <-errs; err == nil {
+			built++
+		} else {
+			assert.ErrorIs(t, err, timeline.ErrBuilding)
+		}
+	}
+	assert.Positive(t, built)
+	assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v))
+}
+
+func TestRebuild_ServesOldRowsUntilTheSwap(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-1", "north", 1, 2)
+	v := view(l, l.sites())
+	rebuild(l, v)
+	want := rows(l, v)
+	l.append("d-1", "north", 3)
+	swaps := 0
+	_, err := v.Rebuild(l.ctx, timeline.OnProgress(func(m timeline.Meta) {
+		if m.RebuildStatus != timeline.InProgress {
+			swaps++
+			return
+		}
+		assert.Equal(t, want, rows(l, v), "at %v", m.RebuildProgress)
+	}))
+	require.NoError(t, err)
+	assert.Equal(t, 1, swaps)
+	assert.Equal(t, 3, rows(l, v)["north"].State.Count)
+}
+
+// TestRebuild_RetriesWritesWithUnknownOutcome loses the answer to the first attempt at each row and page.
+func TestRebuild_RetriesWritesWithUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, once)
+	for i := range 3 {
+		l.append(fmt.Sprintf("d-%d", i), "s", -1)
+	}
+	v := view(l, l.devices())
+	lost := map[string]bool{}
+	var mu sync.Mutex
+	l.sent.Inject(func(r faults.Request) faults.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		kind := ""
+		for _, what := range []string{`"state"`, "timelinepages"} {
+			if (r.Operation == "PutItem" || r.Operation == "UpdateItem") && bytes.Contains(r.Body, []byte(what)) {
+				kind = what
+			}
+		}
+		if kind == "" || lost[kind] {
+			return faults.None
+		}
+		lost[kind] = true
+		return faults.Lost
+	})
+	rebuild(l, v)
+	assert.Len(t, lost, 2)
+	assert.Equal(t, rows(l, v, timeline.AsOf(l.clock.Now())), rows(l, v))
+}
+
+// TestResume_DropsBuildsThatFailedAtAnEvent mends a handler without raising Version, which Resume cannot see.
+func TestResume_DropsBuildsThatFailedAtAnEvent(t *testing.T) {
+	t.Parallel()
+	poison := errors.New("poison")
+	for _, failing := range []error{poison, fmt.Errorf("%w: %w", poison, context.Canceled)} {
+		for name, between := range map[string]func(l *lab, mended *timeline.View[string, totals]) error{
+			"nothing":  func(*lab, *timeline.View[string, totals]) error { return nil },
+			"catch-up": func(l *lab, v *timeline.View[string, totals]) error { _, err := v.CatchUp(l.ctx); return err },
+			"sweep":    func(l *lab, v *timeline.View[string, totals]) error { return v.Sweep(l.ctx) },
+			"catch-up that is cut off": func(l *lab, v *timeline.View[string, totals]) error {
+				l.sent.Inject(func(r faults.Request) faults.Fault {
+					if r.Operation == "Scan" {
+						return faults.Drop
+					}
+					return faults.None
+				})
+				_, err := v.CatchUp(l.ctx)
+				l.sent.Inject(nil)
+				if !errors.Is(err, faults.ErrInjected) {
+					return fmt.Errorf("it is to fail by the network, not with %w", err)
+				}
+				return nil
+			},
+			"build that did not begin": func(l *lab, v *timeline.View[string, totals]) error {
+				ctx, cancel := context.WithCancel(l.ctx)
+				cancel()
+				if _, err := v.Rebuild(ctx, timeline.Resume()); !errors.Is(err, context.Canceled) {
+					return fmt.Errorf("it is not to begin: %w", err)
+				}
+				return nil
+			},
+		} {
+			t.Run(fmt.Sprintf("%s, %v", name, failing), func(t *testing.T) {
+				t.Parallel()
+				l := newLab(t)
+				mended := view(l, l.devices())
+				for i := range 7 {
+					l.append(fmt.Sprintf("d-%d", i), "s", 1, 2)
+				}
+				rebuild(l, mended)
+				wrong := view(l.connect(), l.broken(failing))
+				_, err := wrong.Rebuild(l.ctx, timeline.Segments(1), timeline.CheckpointEvery(1))
+				require.ErrorIs(t, err, poison)
+				meta, err := wrong.Meta(l.ctx)
+				require.NoError(t, err)
+				require.Equal(t, timeline.Failed, meta.RebuildStatus)
+				mended = view(l.connect(once), l.devices())
+				require.NoError(t, between(l, mended))
+				rebuild(l, mended, timeline.Segments(1), timeline.CheckpointEvery(1), timeline.Resume())
+				assert.Equal(t, rows(l, mended, timeline.AsOf(at(100))), rows(l, mended))
+			})
+		}
+	}
+}
+
+func TestRebuild_StoresAnyFailureAndReleasesTheLease(t *testing.T) {
+	t.Parallel()
+	for name, message := range map[string]string{
+		"a rune at the cut": strings.Repeat("x", 800) + strings.Repeat("𝄞", 100),
+		"another one":       strings.Repeat("x", 801) + strings.Repeat("𝄞", 100),
+		"no UTF-8":          "before \xff\xfe after",
+		"endless":           strings.Repeat("endless ", 1<<17),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			l.append("d-3", "s", 1)
+			v := view(l, l.broken(errors.New(message)))
+			for range 2 {
+				_, err := v.Rebuild(l.ctx)
+				var wrong *timeline.EventError
+				require.ErrorAs(t, err, &wrong)
+				require.NotErrorIs(t, err, timeline.ErrBuilding, "the lease was given up")
+				meta, err := v.Meta(l.ctx)
+				require.NoError(t, err)
+				require.NotNil(t, meta.Failure)
+				assert.True(t, utf8.ValidString(meta.Failure.Message))
+				assert.LessOrEqual(t, len(meta.Failure.Message), 1000)
+				assert.Equal(t, timeline.Handling, meta.Failure.Stage)
+			}
+		})
+	}
+}
+
+func TestRebuild_ReleasesTheLeaseWhenAHandlerPanics(t *testing.T) {
+	t.Parallel()
+	for _, within := range []bool{false, true} {
+		t.Run(fmt.Sprint("within ", within), func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			for i := range 7 {
+				l.append(fmt.Sprintf("d-%d", i), "s", 1)
+			}
+			projection := l.sites()
+			if within {
+				projection = l.devices()
+			}
+			good := projection.Handlers[0]
+			projection.Handlers = []timeline.Handler[string, totals]{timeline.On("reading.appended", byDevice, func(s *totals, e timeline.Event[reading]) error {
+				if s.Count = 1000; e.Payload.Device == "d-3" {
+					panic("no")
+				}
+				return nil
+			})}
+			v := view(l, projection)
+			for range 2 {
+				require.PanicsWithValue(t, "no", func() { _, _ = v.Rebuild(l.ctx, timeline.CheckpointEvery(1), timeline.Segments(1), timeline.Resume()) })
+				m, err := v.Meta(l.ctx)
+				require.NoError(t, err)
+				assert.Equal(t, timeline.Failed, m.RebuildStatus)
+			}
+			projection.Handlers[0] = good
+			v = view(l.connect(), projection)
+			rebuild(l, v, timeline.Resume())
+			assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v), "no row of the handler that panicked is left")
+		})
+	}
+}
+
+// A builder owns what it writes: one request that fails, whatever became of it, ends neither a build nor a catch-up.
+func TestRebuild_SurvivesTheFailureOfAnyRequest(t *testing.T) {
+	t.Parallel()
+	for _, round := range testsize.Rounds(faults.Drop, faults.Lost, faults.Late) {
+		t.Run(round.String(), func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			l.append("d-0", "s-0", 1, 2)
+			l.append("d-1", "s-1", 1)
+			for n := 1; ; n++ {
+				v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Name = fmt.Sprintf("healed-%d", n) }))
+				l.sent.Reset()
+				l.sent.Inject(faults.Nth(n, round.At(n)))
+				_, err := v.Rebuild(l.ctx, timeline.Segments(1))
+				require.NoError(t, err, "request %d", n)
+				l.append("d-0", "s-0", float64(10+n))
+				_, err = v.CatchUp(l.ctx, timeline.Segments(1))
+				require.NoError(t, err, "request %d", n)
+				l.sent.Inject(nil)
+				_, err = l.sent.Deliver()
+				require.NoError(t, err)
+				require.Equal(t, rows(l, v, timeline.AsOf(at(1000))), rows(l, v), "request %d", n)
+				if n > len(l.sent.Requests()) {
+					return
+				}
+			}
+		})
+	}
+}
+
+// TestResume_SkipsFinishedPartitions cuts a build off after each note, writes into every partition, and
+// lets another one go on: no row may be made of a part of its partition.
+func TestResume_SkipsFinishedPartitions(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	for i := range 5 {
+		_, err := l.messages.Create(l.ctx, message{ID: fmt.Sprintf("m-%d", i), User: "u"})
+		require.NoError(t, err)
+		_, err = l.messages.Update(l.ctx, message{ID: fmt.Sprintf("m-%d", i)}, entity.Set(&entity.Fields[message]().Text, "2"))
+		require.NoError(t, err)
+	}
+	byID := func(m message) string { return m.ID }
+	count := func(n *int, _ timeline.Event[message]) error { *n++; return nil }
+	var when []timeline.Handler[string, int]
+	for _, what := range []string{"created", "updated", "baseline"} {
+		when = append(when, timeline.On("message."+what, byID, count))
+	}
+	projection := func(name string) timeline.Projection[string, int] {
+		return timeline.Projection[string, int]{
+			Name: name, Version: 1, Handlers: when,
+			Source: timeline.Versions(l.past, timeline.PartitionKey(func(id string) message { return message{ID: id} })),
+		}
+	}
+	for n := 1; n <= 5; n++ {
+		name := fmt.Sprintf("cut-%d", n)
+		v := view(l, projection(name))
+		ctx, cancel := context.WithCancel(l.ctx)
+		var notes atomic.Int64
+		_, err := v.Rebuild(ctx, timeline.Segments(1), timeline.CheckpointEvery(1), timeline.OnProgress(func(timeline.Meta) {
+			if notes.Add(1) == int64(n)+1 {
+				cancel()
+			}
+		}))
+		cancel()
+		require.Error(t, err)
+		for i := range 5 {
+			_, err = l.messages.Update(l.ctx, message{ID: fmt.Sprintf("m-%d", i)}, entity.Set(&entity.Fields[message]().Text, name))
+			require.NoError(t, err)
+		}
+		rebuild(l, v, timeline.Resume())
+		for id, row := range rows(l, v) {
+			assert.Equal(t, n+1, row.State, "%s of %s has the states that there were when the build began", id, name)
+		}
+		_, err = v.CatchUp(l.ctx)
+		require.NoError(t, err)
+		for id, row := range rows(l, v) {
+			assert.Equal(t, n+2, row.State, "%s of %s", id, name)
+		}
+	}
+}
+
+// TestResume_KeepsEventsServedMeanwhile brings the served rows up while a build that was cut off waits.
+func TestResume_KeepsEventsServedMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, within := range []bool{false, true} {
+		t.Run(fmt.Sprint("within ", within), func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			projection := l.sites()
+			if within {
+				projection = l.devices()
+			}
+			v := view(l, projection)
+			for i := range 5 {
+				l.append(fmt.Sprintf("d-%d", i), "north", 10)
+			}
+			rebuild(l, v)
+			ctx, cancel := context.WithCancel(l.ctx)
+			defer cancel()
+			var notes atomic.Int64
+			_, err := v.Rebuild(ctx, timeline.Segments(1), timeline.CheckpointEvery(1), timeline.OnProgress(func(timeline.Meta) {
+				if notes.Add(1) == 3 {
+					cancel()
+				}
+			}))
+			require.ErrorIs(t, err, context.Canceled)
+			for i := range 7 {
+				l.append(fmt.Sprintf("d-%d", i), "south", 5, 20) // late ones, new ones, and new groups
+			}
+			before, err := v.CatchUp(l.ctx)
+			require.NoError(t, err)
+			served := rows(l, v)
+			l.append("d-0", "north", 30)
+			meta := rebuild(l, v, timeline.Segments(1), timeline.Resume())
+			assert.Equal(t, served, rows(l, v))
+			assert.Equal(t, before.Through, meta.Through)
+			assert.Equal(t, before.Rows, meta.Rows)
+			_, err = v.CatchUp(l.ctx)
+			require.NoError(t, err)
+			assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v))
+		})
+	}
+}
+
+func TestRebuild_ByAClockBehindKeepsServedEvents(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	right, slow := view(l, l.sites()), l.ahead(-20*time.Minute)
+	l.append("d-1", "north", 1)
+	l.append("d-2", "south", 2)
+	before := rebuild(l, right)
+	served := rows(l, right)
+	meta := rebuild(l, slow)
+	assert.Equal(t, served, rows(l, right))
+	assert.False(t, meta.Through.Before(before.Through))
+}
+
+func TestRebuild_LateRenewalDoesNotUndoTheSwap(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-1", "north", 1)
+	v := view(l, l.sites())
+	_, err := v.Rebuild(l.ctx)
+	require.NoError(t, err)
+	l.append("d-1", "north", 2)
+	l.sent.Reset()
+	rebuild(l, v)
+	want, saves := rows(l, v), 0
+	for _, r := range l.sent.Requests() { // each save is delayed, and sent again after the build
+		if isManifest(r) {
+			saves++
+			l.resend(r)
+		}
+	}
+	assert.GreaterOrEqual(t, saves, 3)
+	assert.Equal(t, want, rows(l, v))
+	meta, err := v.Meta(l.ctx)
+	require.NoError(t, err)
+	assert.Equal(t, timeline.Complete, meta.RebuildStatus)
+	require.Equal(t, 2, want["north"].State.Count)
+}

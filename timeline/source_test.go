@@ -1,0 +1,496 @@
+package timeline_test
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"iter"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/timeline"
+	"github.com/dynastrata/dynastrata/timeseries"
+)
+
+// journal is a list of what happened, as rows and logs report it in the tests.
+type journal struct {
+	Lines []string `dynamodbav:"lines"`
+}
+
+// sample is an item of a table of its own, written once.
+type sample struct {
+	_ entity.Key `name:"Sample" table:"samples" pk:"device" sk:"batch=batch#{number:03}"`
+
+	Device string `dynamodbav:"device"`
+	Number int    `dynamodbav:"number"`
+	Taken  int64  `dynamodbav:"taken" entity:"time=unixms"`
+	Stored int64  `dynamodbav:"stored" entity:"time=unixms"`
+}
+
+func (l *lab) samples() *entity.Store[sample] {
+	l.t.Helper()
+	s, err := entity.New[sample](l.db)
+	require.NoError(l.t, err)
+	return s
+}
+
+func bySample(s sample) string { return s.Device }
+
+func noteSample(j *journal, e timeline.Event[sample]) error {
+	j.Lines = append(j.Lines, fmt.Sprintf("%d at %s", e.Payload.Number, e.At.Format("15:04")))
+	return nil
+}
+
+func TestItems_OfVerbatimEntities(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, func(c *entity.Config) { c.Tables = map[string]string{"samples": c.Table + "-samples"} })
+	store := l.samples()
+	f := entity.Fields[sample]()
+	items := func(opts ...timeline.SourceOption) timeline.Source { return timeline.Items(store, &f.Taken, opts...) }
+	projection := func(name string, s timeline.Source) timeline.Projection[string, journal] {
+		return timeline.Projection[string, journal]{Name: name, Version: 1, Source: s,
+			Handlers: []timeline.Handler[string, journal]{timeline.On("sample.stored", bySample, noteSample)}}
+	}
+	plain := view(l, projection("plain", items()))
+	accepted := view(l, projection("accepted", items(timeline.AcceptedAt(&f.Stored))))
+	within := view(l, projection("within", items(timeline.AcceptedAt(&f.Stored), timeline.PartitionKey(func(d string) sample { return sample{Device: d} }))))
+	require.NoError(t, l.db.CreateTables(l.ctx))
+	put := func(device string, number int, minute float64) {
+		t.Helper()
+		_, err := store.Create(l.ctx, sample{Device: device, Number: number, Taken: at(minute).UnixMilli(), Stored: l.clock.Now().UnixMilli()})
+		require.NoError(t, err)
+	}
+	l.clock.forward(time.Hour)
+	put("d", 1, 30)
+	put("d", 2, 10)
+	put("dd", 10, 20)
+	for _, v := range []*timeline.View[string, journal]{plain, accepted, within} {
+		meta := rebuild(l, v)
+		assert.True(t, meta.HistoryComplete)
+		assert.EqualValues(t, 3, meta.Counters.Scanned)
+		got := rows(l, v)
+		assert.Equal(t, []string{"2 at 12:10", "1 at 12:30"}, got["d"].State.Lines)
+		assert.Equal(t, []string{"10 at 12:20"}, got["dd"].State.Lines)
+		assert.Equal(t, got, rows(l, v, timeline.AsOf(at(60))))
+		row, _, err := v.Get(l.ctx, "d", timeline.FullReplay(), timeline.AsOf(at(15)))
+		require.NoError(t, err)
+		assert.Equal(t, []string{"2 at 12:10"}, row.State.Lines)
+	}
+	before := l.clock.Now()
+	l.clock.forward(time.Hour)
+	put("d", 3, 20)
+	_, err := plain.CatchUp(l.ctx)
+	require.ErrorIs(t, err, timeline.ErrNoAcceptTime)
+	_, err = plain.Page(l.ctx, 1, 1, timeline.AsKnownAt(before))
+	require.ErrorIs(t, err, timeline.ErrNoAcceptTime)
+	for _, v := range []*timeline.View[string, journal]{accepted, within} {
+		_, err := v.CatchUp(l.ctx)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"2 at 12:10", "3 at 12:20", "1 at 12:30"}, rows(l, v)["d"].State.Lines)
+		assert.Len(t, rows(l, v, timeline.AsKnownAt(before))["d"].State.Lines, 2)
+	}
+	log, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: items()})
+	require.NoError(t, err)
+	p, err := log.Page(l.ctx, 1, 10, timeline.ForKey(sample{Device: "d", Number: 1}))
+	require.NoError(t, err)
+	assert.Len(t, p.Rows, 1, "one item")
+}
+
+// neighbour shares partitions with others, in the same table and namespace.
+type neighbour struct {
+	_ entity.Key        `name:"ReadingB" pk:"$#{device}" sk:"$"`
+	_ timeseries.Events `orderBy:"at" late:"record"`
+
+	Device string    `dynamodbav:"device"`
+	At     time.Time `dynamodbav:"at"`
+	Site   string    `dynamodbav:"site" entity:"append"`
+}
+
+func TestSource_ReadsOnlyItsEntity(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	v := view(l, l.sites())
+	l.append("d-1", "north", 1, 2)
+	for _, change := range []func(*entity.Config){
+		func(c *entity.Config) { c.Namespace = entity.Namespace{Name: "other", Version: 1} },
+		func(c *entity.Config) { c.Namespace = entity.Namespace{Name: "app", Version: 10} },
+	} {
+		own := *l
+		l.connect(change)
+		l.append("d-1", "north", 3)
+		*l = own
+	}
+	others, err := timeseries.New[neighbour](l.db)
+	require.NoError(t, err)
+	_, err = others.Append(l.ctx, neighbour{Device: "d-1", Site: "north", At: at(4)})
+	require.NoError(t, err)
+	_, err = l.readings.Append(l.ctx, reading{Device: "d-1", Site: "north", At: at(5), Value: 50}) // with a current item
+	require.NoError(t, err)
+	_, err = l.messages.Create(l.ctx, message{ID: "d-1", User: "u"})
+	require.NoError(t, err)
+	rebuild(l, v)
+	meta := rebuild(l, v) // with rows of another generation
+	assert.EqualValues(t, 3, meta.Counters.Scanned)
+	assert.Equal(t, []int{10, 20, 50}, rows(l, v)["north"].State.Order)
+	assert.Equal(t, rows(l, v), rows(l, v, timeline.AsOf(at(10))))
+}
+
+func TestMerge_OrdersEventsOfAllSources(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	projection := timeline.Projection[string, journal]{
+		Name: "both", Version: 1, Source: timeline.Merge(timeline.Versions(l.past), timeline.Series(l.readings)),
+		Handlers: []timeline.Handler[string, journal]{
+			timeline.On("reading.appended", bySite, func(j *journal, e timeline.Event[reading]) error {
+				j.Lines = append(j.Lines, fmt.Sprint("reading ", e.Payload.Value))
+				return nil
+			}),
+			timeline.On("message.created", func(m message) string { return m.User }, func(j *journal, e timeline.Event[message]) error {
+				j.Lines = append(j.Lines, e.Payload.Text)
+				return nil
+			}),
+		},
+	}
+	v := view(l, projection)
+	l.append("d-1", "u-1", 10, 30)
+	l.clock.forward(20 * time.Minute)
+	_, err := l.messages.Create(l.ctx, message{ID: "m-1", User: "u-1", Text: "hello"})
+	require.NoError(t, err)
+	rebuild(l, v)
+	assert.Equal(t, []string{"reading 100", "hello", "reading 300"}, rows(l, v)["u-1"].State.Lines)
+	turned := projection
+	turned.Source = timeline.Merge(timeline.Series(l.readings), timeline.Versions(l.past))
+	slices.Reverse(turned.Handlers)
+	assert.Equal(t, v.Fingerprint(), view(l.connect(), turned).Fingerprint(), "the order of sources and handlers does not count")
+	log, err := timeline.NewLog(l.db, timeline.Log{Name: "both", Source: projection.Source, Oldest: true})
+	require.NoError(t, err)
+	p, err := log.Page(l.ctx, 1, 10)
+	require.NoError(t, err)
+	var names []string
+	for _, e := range p.Rows {
+		names = append(names, e.Name)
+	}
+	assert.Equal(t, []string{"reading.appended", "message.created", "reading.appended"}, names)
+	p, err = log.Page(l.ctx, 1, 10, timeline.ForKey(message{ID: "m-1"}))
+	require.NoError(t, err)
+	assert.Len(t, p.Rows, 1, "the other source is left out")
+}
+
+// event is an event of a feed.
+type event = timeline.Event[reading]
+
+// fed returns a feed of the given events.
+func fed(events *[]event) timeline.Source {
+	return timeline.Feed("export", []string{"taken", "lost"}, func(context.Context) iter.Seq2[event, error] {
+		return func(yield func(event, error) bool) {
+			for _, e := range *events {
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}
+	})
+}
+
+func happened(key string, minute float64, site string) event {
+	return event{Name: "taken", Key: key, At: at(minute), AcceptedAt: at(minute), Payload: reading{Site: site, Value: int(minute)}}
+}
+
+func fromFeed(name string, s timeline.Source) timeline.Projection[string, totals] {
+	return timeline.Projection[string, totals]{Name: name, Version: 1, Source: s,
+		Handlers: []timeline.Handler[string, totals]{timeline.On("taken", bySite, sum)}}
+}
+
+func TestFeed_CountsRepeatedEventsOnce(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	events := []event{happened("b", -2, "s"), happened("a", -2, "s"), happened("a", -3, "s"), happened("b", -2, "s")}
+	v := view(l, fromFeed("feed", fed(&events)))
+	meta := rebuild(l, v)
+	assert.EqualValues(t, 1, meta.Counters.Duplicates)
+	assert.EqualValues(t, 3, meta.Counters.Folded)
+	assert.Equal(t, []int{-3, -2, -2}, rows(l, v)["s"].State.Order)
+	conflict := happened("a", -2, "s")
+	conflict.Payload.Value = 7
+	events = append(events, conflict)
+	_, err := v.Rebuild(l.ctx)
+	var wrong *timeline.EventError
+	require.ErrorAs(t, err, &wrong)
+	require.ErrorIs(t, err, timeline.ErrDuplicate)
+	assert.Equal(t, timeline.History, wrong.Stage)
+	assert.Equal(t, "a", wrong.Key)
+	assert.Equal(t, "feed", wrong.View)
+}
+
+func TestFeed_RejectsEventsWithoutAnOrder(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	for what, spoil := range map[string]func(*event){
+		"no key":        func(e *event) { e.Key = "" },
+		"a key of NUL":  func(e *event) { e.Key = "a\x00" },
+		"no time":       func(e *event) { e.At = time.Time{} },
+		"a far time":    func(e *event) { e.At = time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC) },
+		"another name":  func(e *event) { e.Name = "take" },
+		"no group":      func(e *event) { e.Payload.Site = "" },
+		"a bad payload": func(e *event) { e.Payload.At = time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC) },
+	} {
+		e := happened("k", -1, "s")
+		spoil(&e)
+		events := []event{e}
+		_, err := view(l, fromFeed("feed", fed(&events))).Page(l.ctx, 1, 1, timeline.AsOf(at(1)))
+		var wrong *timeline.EventError
+		require.ErrorAs(t, err, &wrong, what)
+		assert.Equal(t, "feed", wrong.View, what)
+	}
+	broken := timeline.Feed("export", []string{"taken"}, func(context.Context) iter.Seq2[event, error] {
+		return func(yield func(event, error) bool) { yield(event{}, assert.AnError) }
+	})
+	_, err := view(l.connect(), fromFeed("feed", broken)).Rebuild(l.ctx)
+	assert.ErrorIs(t, err, assert.AnError)
+}
+
+func TestFeed_CatchesUpByAcceptTime(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	events := []event{happened("a", -20, "s"), happened("b", -10, "s")}
+	v := view(l, fromFeed("feed", fed(&events)))
+	rebuild(l, v)
+	l.clock.forward(time.Hour)
+	late := happened("c", -15, "s")
+	late.AcceptedAt = at(30)
+	events = append(events, late, happened("d", 31, "s"), happened("e", 32, "other"))
+	_, err := v.CatchUp(l.ctx)
+	require.NoError(t, err)
+	assert.Equal(t, []int{-20, -15, -10, 31}, rows(l, v)["s"].State.Order)
+	assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v))
+	assert.Equal(t, []int{-20, -10}, rows(l, v, timeline.AsKnownAt(at(0)))["s"].State.Order)
+	timeless := happened("f", -1, "s")
+	timeless.AcceptedAt = time.Time{}
+	events = append(events, timeless)
+	for range 2 {
+		_, err = v.CatchUp(l.ctx)
+		require.NoError(t, err)
+		assert.Equal(t, []int{-20, -15, -10, -1, 31}, rows(l, v)["s"].State.Order)
+	}
+	assert.Equal(t, []int{-20, -10, -1}, rows(l, v, timeline.AsKnownAt(at(0)))["s"].State.Order, "it counts as known from the beginning")
+}
+
+func TestClassify_NamesEventsByTheirContent(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d", "north", 1, 2, 3, 4)
+	source := func(name func(timeline.Event[reading]) string) timeline.Source {
+		return timeline.Series(l.readings, timeline.Classify([]string{"low", "high"}, name))
+	}
+	levels := source(func(e timeline.Event[reading]) string {
+		switch {
+		case e.Name != "reading.appended":
+			return "unexpected"
+		case e.Payload.Value == 20:
+			return ""
+		case e.Payload.Value < 30:
+			return "low"
+		}
+		return "high"
+	})
+	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) {
+		f.Source, f.Handlers = levels, []timeline.Handler[string, totals]{timeline.On("high", bySite, sum)}
+	}))
+	meta := rebuild(l, v)
+	assert.EqualValues(t, 2, meta.Counters.Unhandled)
+	assert.Equal(t, []int{30, 40}, rows(l, v)["north"].State.Order)
+	assert.True(t, v.DependsOn("high"))
+	assert.False(t, v.DependsOn("low", "reading.appended"))
+	log, err := timeline.NewLog(l.db, timeline.Log{Name: "levels", Source: levels, Oldest: true})
+	require.NoError(t, err)
+	var names []string
+	for e, err := range log.All(l.ctx) {
+		require.NoError(t, err)
+		names = append(names, e.Name)
+	}
+	assert.Equal(t, []string{"low", "high", "high"}, names, "an event without a name is left out of logs too")
+	_, err = view(l.connect(), l.sites(func(f *timeline.Projection[string, totals]) {
+		f.Source = source(func(timeline.Event[reading]) string { return "middle" })
+		f.Handlers = []timeline.Handler[string, totals]{timeline.On("high", bySite, sum)}
+	})).Rebuild(l.ctx)
+	var wrong *timeline.EventError
+	require.ErrorAs(t, err, &wrong)
+	require.ErrorIs(t, err, timeline.ErrUnknownEvent)
+	assert.Equal(t, timeline.Naming, wrong.Stage)
+}
+
+func TestPartitionKey_EventElsewhereStopsTheBuild(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-1", "d-1", 1)
+	l.append("d-2", "elsewhere", 2)
+	v := view(l, l.devices(func(f *timeline.Projection[string, totals]) {
+		f.Handlers[0] = timeline.On("reading.appended", bySite, sum) // PartitionKey says that the group is the device
+	}))
+	_, err := v.Rebuild(l.ctx)
+	var wrong *timeline.EventError
+	require.ErrorAs(t, err, &wrong)
+	assert.Equal(t, timeline.Grouping, wrong.Stage)
+	assert.ErrorContains(t, err, "outside the partition")
+	row, _, err := v.Get(l.ctx, "d-1", timeline.FullReplay(), timeline.AsOf(at(10)))
+	require.NoError(t, err, "its own partition has none")
+	assert.Equal(t, 1, row.State.Count)
+}
+
+// sensor has sort keys that are prefixes of others.
+type sensor struct {
+	_ entity.Key        `name:"Sensor" pk:"$#{device}" sk:"$#{kind}"`
+	_ timeseries.Events `orderBy:"at" late:"record"`
+
+	Device string    `dynamodbav:"device"`
+	Kind   string    `dynamodbav:"kind"`
+	At     time.Time `dynamodbav:"at"`
+	Value  int       `dynamodbav:"value" entity:"append"`
+}
+
+func TestPartitionKey_FullSortKeyIsNoPrefix(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	series, err := timeseries.New[sensor](l.db)
+	require.NoError(t, err)
+	type group struct{ Device, Kind string }
+	kinds := []string{"heat", "heater", "heat#v", "heat%", "heat!", "hea", "heat$"}
+	for i, kind := range kinds {
+		for _, device := range []string{"d", "dd"} {
+			_, err := series.Append(l.ctx, sensor{Device: device, Kind: kind, At: at(float64(i)), Value: i})
+			require.NoError(t, err)
+		}
+	}
+	v := view(l, timeline.Projection[group, totals]{
+		Name: "sensors", Version: 1,
+		Source: timeline.Series(series, timeline.PartitionKey(func(g group) sensor { return sensor{Device: g.Device, Kind: g.Kind} })),
+		Handlers: []timeline.Handler[group, totals]{timeline.On("sensor.appended", func(s sensor) group { return group{s.Device, s.Kind} },
+			func(s *totals, e timeline.Event[sensor]) error {
+				s.Order = append(s.Order, e.Payload.Value)
+				return nil
+			})},
+	})
+	meta := rebuild(l, v)
+	assert.EqualValues(t, 14, meta.Rows)
+	log, err := timeline.NewLog(l.db, timeline.Log{Name: "sensors", Source: timeline.Series(series)})
+	require.NoError(t, err)
+	for i, kind := range kinds {
+		row, meta, err := v.Get(l.ctx, group{"d", kind}, timeline.FullReplay(), timeline.AsOf(at(100)))
+		require.NoError(t, err)
+		assert.Equal(t, []int{i}, row.State.Order, kind)
+		assert.EqualValues(t, 1, meta.Counters.Scanned, "%s: no other item is read", kind)
+		p, err := log.Page(l.ctx, 1, 10, timeline.ForKey(sensor{Device: "d", Kind: kind}))
+		require.NoError(t, err)
+		assert.Len(t, p.Rows, 1, kind)
+	}
+	p, err := log.Page(l.ctx, 1, 10, timeline.ForKey(sensor{Device: "d"}))
+	require.NoError(t, err)
+	assert.Len(t, p.Rows, 7, "the whole partition")
+}
+
+// visit is the payload of a feed.
+type visit struct {
+	Page string `dynamodbav:"page"`
+}
+
+// Groups are what key functions make of events; that a database writes keys in lower case is no reason to mix them up.
+func TestRebuild_GroupsAreCaseSensitive(t *testing.T) {
+	t.Parallel()
+	pages := []string{"A", "a", "A#b", "a#B", "A b"}
+	for name, change := range map[string]func(*entity.Config){
+		"lower case": func(c *entity.Config) { c.Namespace.Casing = entity.LowerCase },
+		"interop": func(c *entity.Config) {
+			c.Namespace.Casing, c.Interop, c.TimePrecision = entity.LowerCase, true, time.Millisecond
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := &lab{t: t, ctx: t.Context(), clock: &clock{now: noon}}
+			l.raw, l.table = localdb.Test(t)
+			cfg := entity.Config{Table: l.table, Clock: l.clock.Now}
+			change(&cfg)
+			var err error
+			l.db, err = entity.Open(l.raw, cfg)
+			require.NoError(t, err)
+			v := view(l, timeline.Projection[string, int]{
+				Name: "Visits", Version: 1, PageSize: 2,
+				Source: timeline.Feed("visits", []string{"visit"}, func(context.Context) iter.Seq2[timeline.Event[visit], error] {
+					return func(yield func(timeline.Event[visit], error) bool) {
+						for i, page := range pages {
+							if !yield(timeline.Event[visit]{Name: "visit", Key: fmt.Sprint(i), At: at(float64(i)), Payload: visit{page}}, nil) {
+								return
+							}
+						}
+					}
+				}),
+				Handlers: []timeline.Handler[string, int]{
+					timeline.On("visit", func(v visit) string { return v.Page }, func(n *int, _ timeline.Event[visit]) error { *n++; return nil }),
+				},
+			})
+			require.NoError(t, l.db.CreateTables(l.ctx))
+			meta := rebuild(l, v)
+			assert.EqualValues(t, len(pages), meta.Rows)
+			var order []string
+			for number := range 3 {
+				p, err := v.Page(l.ctx, number+1, 0)
+				require.NoError(t, err)
+				for _, row := range p.Rows {
+					assert.Equal(t, 1, row.State, row.Key)
+					order = append(order, row.Key)
+				}
+			}
+			assert.Equal(t, []string{"A", "A b", "A#b", "a", "a#B"}, order)
+			for _, page := range pages {
+				row, _, err := v.Get(l.ctx, page)
+				require.NoError(t, err)
+				assert.Equal(t, page, row.Key)
+			}
+		})
+	}
+}
+
+func TestFeed_UsesTempDir(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	long := strings.Repeat("d", 128<<10)
+	feed := timeline.Feed("export", []string{"taken"}, func(context.Context) iter.Seq2[event, error] {
+		return func(yield func(event, error) bool) {
+			for i := range 160 { // 20 MiB, more than is held of a feed
+				e := event{Name: "taken", Key: strconv.Itoa(i), At: at(-1), AcceptedAt: at(-1), Payload: reading{Device: long, Site: "s"}}
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}
+	})
+	projection := fromFeed("feed", feed)
+	projection.TempDir = filepath.Join(t.TempDir(), "missing")
+	v := view(l, projection)
+	log, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: feed, TempDir: projection.TempDir})
+	require.NoError(t, err)
+
+	refused := func(what string, err error) {
+		t.Helper()
+		var there *fs.PathError
+		if assert.ErrorAs(t, err, &there, what) {
+			assert.Equal(t, projection.TempDir, filepath.Dir(there.Path), what)
+		}
+	}
+	_, err = log.Page(l.ctx, 1, 10)
+	refused("a log", err)
+	_, err = v.Rebuild(l.ctx)
+	refused("a build", err)
+	_, err = v.Page(l.ctx, 1, 10, timeline.AsOf(noon))
+	refused("rows of the past", err)
+	_, _, err = v.Get(l.ctx, "s", timeline.FullReplay(), timeline.AsOf(noon))
+	refused("a row of the past", err)
+}

@@ -1,0 +1,118 @@
+package timeline_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/timeline"
+)
+
+func TestSweep_RemovesReplacedRowsAfterTheGrace(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	for i := range 30 {
+		l.append(fmt.Sprintf("d-%d", i), "north", 1)
+	}
+	v := view(l, l.devices())
+	rebuild(l, v)
+	first, err := v.After(l.ctx, "", 10)
+	require.NoError(t, err)
+	rebuild(l, v)
+	second, err := v.After(l.ctx, first.Next, 10)
+	require.NoError(t, err, "the listing goes on with its own rows")
+	assert.Equal(t, first.Meta.Generation, second.Meta.Generation)
+	l.clock.forward(16 * time.Minute)
+	require.NoError(t, v.Sweep(l.ctx))
+	_, err = v.After(l.ctx, first.Next, 10)
+	assert.ErrorIs(t, err, entity.ErrInvalidCursor)
+	assert.Len(t, rows(l, v), 30)
+	assert.Equal(t, 30, l.count("state"), "one generation is left")
+}
+
+func TestSweep_RemovesRetiredGenerationsFromTheManifest(t *testing.T) {
+	t.Parallel()
+	retired := func(l *lab) (n int) {
+		for _, it := range l.scan() {
+			if list, ok := it["retired"].(*types.AttributeValueMemberL); ok {
+				n = len(list.Value)
+			}
+		}
+		return n
+	}
+	t.Run("of builds that follow each other fast", func(t *testing.T) {
+		t.Parallel()
+		l := newLab(t)
+		l.append("d-1", "north", -1)
+		v := view(l, l.sites())
+		for range 55 {
+			rebuild(l, v, timeline.Segments(1))
+		}
+		assert.LessOrEqual(t, retired(l), 51)
+		assert.LessOrEqual(t, l.count("state"), 52)
+	})
+	t.Run("of a clock that was ahead", func(t *testing.T) {
+		t.Parallel()
+		l := newLab(t)
+		l.append("d-1", "north", -1)
+		fast := l.ahead(10 * 365 * day)
+		rebuild(l, fast)
+		rebuild(l, fast)
+		v := view(l, l.sites())
+		require.NoError(t, v.Sweep(l.ctx))
+		assert.Equal(t, 1, retired(l))
+		l.clock.forward(16 * time.Minute)
+		require.NoError(t, v.Sweep(l.ctx))
+		assert.Zero(t, retired(l))
+		assert.Equal(t, 1, l.count("state"))
+	})
+}
+
+func TestSweep_ReleasesTheLeaseOnFailure(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, once)
+	l.append("d-1", "north", 1, 2)
+	v := view(l, l.sites())
+	rebuild(l, v)
+	rebuild(l, v)
+	l.clock.forward(20 * time.Minute)
+	l.sent.Inject(func(r faults.Request) faults.Fault {
+		if r.Operation == "BatchWriteItem" || r.Operation == "DeleteItem" {
+			return faults.Drop
+		}
+		return faults.None
+	})
+	require.ErrorIs(t, v.Sweep(l.ctx), faults.ErrInjected)
+	l.sent.Inject(nil)
+	meta, err := v.Rebuild(l.ctx)
+	require.NoError(t, err, "the lease was released")
+	assert.Nil(t, meta.Failure, "what could not be removed is no fault of the rows")
+}
+
+func TestSweep_ReleasesTheLeaseOnCancel(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, once)
+	l.append("d-1", "north", 1, 2)
+	v := view(l, l.sites())
+	rebuild(l, v)
+	rebuild(l, v)
+	l.clock.forward(20 * time.Minute)
+	ctx, cancel := context.WithCancel(l.ctx)
+	arrived, release := l.sent.Hold(func(r faults.Request) bool { return r.Operation == "BatchWriteItem" || r.Operation == "DeleteItem" })
+	defer release()
+	done := make(chan error, 1)
+	go func() { done <- v.Sweep(ctx) }()
+	<-arrived
+	cancel()
+	require.ErrorIs(t, <-done, context.Canceled)
+	release()
+	_, err := v.Rebuild(l.ctx)
+	require.NoError(t, err, "the lease was released")
+}

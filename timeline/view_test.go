@@ -1,0 +1,458 @@
+package timeline_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/timeline"
+	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/versioned"
+)
+
+func TestMeta_StatusThroughTheLifeOfAView(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	v := view(l, l.devices())
+	meta, err := v.Meta(l.ctx)
+	require.NoError(t, err)
+	zero := 0.0
+	assert.Equal(t, timeline.Meta{RebuildStatus: timeline.Pending, RebuildProgress: &zero}, meta)
+	p, err := v.Page(l.ctx, 1, 10)
+	require.NoError(t, err)
+	assert.Empty(t, p.Rows)
+	assert.False(t, p.Authoritative())
+	assert.EqualValues(t, 1, p.Pages)
+	_, err = v.Page(l.ctx, 1, 10, timeline.RequireComplete())
+	require.ErrorIs(t, err, timeline.ErrIncomplete)
+	_, _, err = v.Get(l.ctx, "d", timeline.RequireComplete())
+	require.ErrorIs(t, err, timeline.ErrIncomplete)
+	_, _, err = v.Get(l.ctx, "d")
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	meta = rebuild(l, v)
+	assert.Equal(t, timeline.Complete, meta.RebuildStatus, "a history without events is complete")
+	assert.True(t, meta.HistoryComplete)
+	assert.Zero(t, meta.Rows)
+	assert.Equal(t, 1.0, *meta.RebuildProgress)
+	p, err = v.Page(l.ctx, 1, 10, timeline.RequireComplete())
+	require.NoError(t, err)
+	assert.Equal(t, meta, p.Meta)
+	assert.Empty(t, p.Rows)
+	for range v.All(l.ctx) {
+		assert.Fail(t, "there are no rows")
+	}
+
+	for i := range 30 {
+		l.append(fmt.Sprint("d-", i), fmt.Sprint("d-", i), 1, 2)
+	}
+	began := l.clock.Now()
+	last := 0.0
+	var status []timeline.Status
+	meta = rebuild(l, v, timeline.CheckpointEvery(1), timeline.Segments(2), timeline.OnProgress(func(m timeline.Meta) {
+		status = append(status, m.RebuildStatus)
+		if m.RebuildProgress != nil {
+			assert.GreaterOrEqual(t, *m.RebuildProgress, last, "progress never falls")
+			last = *m.RebuildProgress
+		}
+		if m.RebuildStatus == timeline.InProgress {
+			assert.Less(t, last, 1.0, "it is 1 when the rows are there")
+			p, err := v.Page(l.ctx, 1, 10)
+			assert.NoError(t, err, "rows of before are served")
+			assert.Equal(t, timeline.InProgress, p.Meta.RebuildStatus)
+			assert.True(t, p.Authoritative(), "these are complete, as of their time")
+			assert.Empty(t, p.Rows)
+		}
+	}))
+	assert.Contains(t, status, timeline.InProgress)
+	assert.Equal(t, timeline.Complete, status[len(status)-1])
+	assert.Equal(t, 1.0, last)
+	assert.True(t, meta.StartedAt.After(began) && meta.FinishedAt.After(meta.StartedAt) && !meta.Through.After(meta.StartedAt))
+	assert.EqualValues(t, 30, meta.Rows)
+	assert.Equal(t, timeline.Counters{Scanned: 60, Folded: 60}, meta.Counters)
+	assert.True(t, meta.HistoryFloor.IsZero(), "nothing expires")
+}
+
+func TestMeta_JSONNames(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	v := view(l, l.sites())
+	names := func(m timeline.Meta) map[string]any {
+		text, err := json.Marshal(m)
+		require.NoError(t, err)
+		var got map[string]any
+		require.NoError(t, json.Unmarshal(text, &got))
+		return got
+	}
+	meta, err := v.Meta(l.ctx)
+	require.NoError(t, err)
+	got := names(meta)
+	assert.Equal(t, "pending", got["rebuild_status"])
+	assert.Equal(t, 0.0, got["rebuild_progress"])
+	assert.Equal(t, false, got["history_complete"])
+	assert.NotContains(t, got, "as_of_applied")
+	got = names(rebuild(l, v))
+	assert.Equal(t, "complete", got["rebuild_status"])
+	assert.Equal(t, 1.0, got["rebuild_progress"])
+	assert.Equal(t, true, got["history_complete"])
+	assert.Equal(t, true, got["no_gap_seen"])
+	assert.Contains(t, got, "rebuild_started_at")
+	p, err := v.Page(l.ctx, 1, 1, timeline.AsOf(noon))
+	require.NoError(t, err)
+	assert.Equal(t, "2101-04-22T12:00:00Z", names(p.Meta)["as_of_applied"])
+	got = names(timeline.Meta{RebuildStatus: timeline.InProgress})
+	assert.Equal(t, "in_progress", got["rebuild_status"])
+	assert.Contains(t, got, "rebuild_progress")
+	assert.Nil(t, got["rebuild_progress"], "null if unknown")
+}
+
+func TestReads_CostTheDocumentedRequests(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	for i := range 12 {
+		l.append(fmt.Sprint("d-", i), fmt.Sprint("d-", i), 1)
+	}
+	v := view(l, l.devices())
+	rebuild(l, v)
+	requests := func(read func() error) int {
+		t.Helper()
+		l.sent.Reset()
+		require.NoError(t, read())
+		return len(l.sent.Requests())
+	}
+	assert.Equal(t, 1, requests(func() error { _, err := v.Meta(l.ctx); return err }), "status")
+	assert.Equal(t, 2, requests(func() error { _, _, err := v.Get(l.ctx, "d-1"); return err }), "a row")
+	assert.Equal(t, 3, requests(func() error { _, err := v.Page(l.ctx, 2, 5); return err }), "a page by number")
+	assert.Equal(t, 2, requests(func() error { _, err := v.After(l.ctx, "", 5); return err }), "a page by cursor")
+}
+
+func TestMeta_ProgressIsUnknownWithoutItemCounts(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	events := []event{happened("a", -1, "s")}
+	told := 0
+	rebuild(l, view(l, fromFeed("feed", fed(&events))), timeline.OnProgress(func(m timeline.Meta) {
+		if m.RebuildStatus == timeline.InProgress {
+			told++
+			assert.Nil(t, m.RebuildProgress)
+		}
+	}))
+	assert.Positive(t, told)
+}
+
+// pulse is a series with events that live for ten days.
+type pulse struct {
+	_  entity.Key        `name:"Pulse" pk:"$#{id}" sk:"$"`
+	_  timeseries.Events `orderBy:"at" late:"record" ttl:"10d"`
+	ID string            `dynamodbav:"id"`
+	At time.Time         `dynamodbav:"at"`
+	N  *int              `dynamodbav:"n,omitempty" entity:"append"`
+}
+
+// pulses returns a view of pulses, and a function that appends one now.
+func pulses(t *testing.T, l *lab, version int) (*timeline.View[string, totals], func(id string)) {
+	t.Helper()
+	series, err := timeseries.New[pulse](l.db)
+	require.NoError(t, err)
+	v := view(l, timeline.Projection[string, totals]{
+		Name: "pulses", Version: version, Source: timeline.Series(series), Retention: 10 * day,
+		Handlers: []timeline.Handler[string, totals]{timeline.Ensure[pulse, string, totals]("pulse.appended", func(p pulse) string { return p.ID })},
+	})
+	return v, func(id string) {
+		t.Helper()
+		_, err := series.Append(l.ctx, pulse{ID: id, At: l.clock.Now(), N: new(int)})
+		require.NoError(t, err)
+	}
+}
+
+func TestNoGapSeen_EndsWhenEventsMayHaveExpiredUnread(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	v, beat := pulses(t, l, 1)
+	start := l.clock.Now()
+	beat("quiet")
+	for range 12 {
+		beat("busy")
+		l.clock.forward(day)
+	}
+	meta := rebuild(l, v)
+	require.Less(t, meta.Counters.Folded, int64(13), "what has expired is not there")
+	assert.False(t, meta.NoGapSeen)
+	_, err := v.Page(l.ctx, 1, 10, timeline.RequireComplete())
+	require.ErrorIs(t, err, timeline.ErrIncomplete)
+	past := timeline.AsOf(start.Add(5 * day))
+	row, meta, err := v.Get(l.ctx, "busy", timeline.FullReplay(), past)
+	require.NoError(t, err)
+	require.Less(t, row.Events, int64(5))
+	assert.False(t, meta.NoGapSeen, "events before the floor had happened by then")
+	_, meta, err = v.Get(l.ctx, "quiet", timeline.FullReplay(), past)
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	assert.False(t, meta.NoGapSeen)
+	for _, opt := range []timeline.RowsOption{past, timeline.AsKnownAt(start.Add(5 * day))} {
+		_, _, err = v.Get(l.ctx, "busy", timeline.FullReplay(), opt, timeline.RequireComplete())
+		require.ErrorIs(t, err, timeline.ErrIncomplete)
+		p, err := v.Page(l.ctx, 1, 10, opt)
+		require.NoError(t, err)
+		assert.False(t, p.Authoritative())
+		assert.False(t, p.Meta.NoGapSeen)
+	}
+}
+
+func TestNoGapSeen_FromTheBeginningUntilTheFirstEventExpires(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	v, beat := pulses(t, l, 1)
+	first := rebuild(l, v)
+	assert.True(t, first.NoGapSeen, "there was nothing yet")
+	assert.False(t, first.HistoryComplete, "that is no proof: what there was may have expired")
+	start := l.clock.Now()
+	for i := range 12 {
+		l.clock.forward(day / 2)
+		beat("busy")
+		l.clock.forward(day / 2)
+		build := v.CatchUp
+		if i%2 == 0 {
+			build = v.Rebuild
+		}
+		meta, err := build(l.ctx)
+		require.NoError(t, err)
+		assert.Equal(t, i < 9, meta.NoGapSeen, "after %d days", i+1)
+		_, meta, err = v.Get(l.ctx, "busy", timeline.FullReplay(), timeline.AsOf(l.clock.Now()))
+		require.NoError(t, err)
+		assert.Equal(t, i < 9, meta.NoGapSeen, "as of now, after %d days", i+1)
+	}
+	row, _, err := v.Get(l.ctx, "busy")
+	require.NoError(t, err)
+	assert.False(t, row.First.Before(start))
+	l.clock.forward(11 * day)
+	assert.True(t, rebuild(l, v).NoGapSeen, "nothing is left: the history begins again")
+}
+
+func TestNoGapSeen_NotWhenBuildsAreTooFarApart(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	v, beat := pulses(t, l, 1)
+	rebuild(l, v)
+	l.clock.forward(11 * day) // an event could have arrived and expired
+	beat("busy")
+	_, meta, err := v.Get(l.ctx, "busy", timeline.FullReplay(), timeline.AsOf(l.clock.Now()))
+	require.NoError(t, err)
+	assert.False(t, meta.NoGapSeen)
+}
+
+func TestNoGapSeen_NotForAnotherDefinitionOfWhatExpires(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	v, beat := pulses(t, l, 1)
+	rebuild(l, v)
+	beat("busy")
+	l.clock.forward(6 * day)
+	assert.True(t, rebuild(l, v).NoGapSeen)
+	l.connect()
+	v, _ = pulses(t, l, 2)
+	assert.False(t, rebuild(l, v).NoGapSeen, "its sources may differ")
+}
+
+// fleeting is a versioned entity with past states that live for a day.
+type fleeting struct {
+	_ entity.Key       `name:"Fleeting" pk:"$#{id}" sk:"$"`
+	_ versioned.Retain `ttl:"1d"`
+
+	ID      string    `dynamodbav:"id"`
+	Version int64     `dynamodbav:"version" entity:"version"`
+	Updated time.Time `dynamodbav:"updated" entity:"updated_at"`
+}
+
+// TestHistoryComplete_IsFalseWhereStatesExpire has an item that was deleted for good, and of which nothing is left.
+func TestHistoryComplete_IsFalseWhereStatesExpire(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	store, err := entity.New[fleeting](l.db)
+	require.NoError(t, err)
+	past, err := versioned.Of(store)
+	require.NoError(t, err)
+	f := timeline.Projection[string, int]{Name: "fleeting", Version: 1, Source: timeline.Versions(past), Retention: day}
+	for _, what := range []string{"created", "deleted", "baseline"} {
+		f.Handlers = append(f.Handlers, timeline.On("fleeting."+what, func(x fleeting) string { return x.ID }, func(n *int, _ timeline.Event[fleeting]) error { *n++; return nil }))
+	}
+	v := view(l, f)
+	_, err = store.Create(l.ctx, fleeting{ID: "a"})
+	require.NoError(t, err)
+	require.NoError(t, store.Delete(l.ctx, fleeting{ID: "a"}))
+	l.clock.forward(2 * day)
+	meta := rebuild(l, v)
+	require.Zero(t, meta.Counters.Baselines, "nothing shows that it was there")
+	assert.False(t, meta.HistoryComplete)
+	p, err := v.Page(l.ctx, 1, 1, timeline.AsOf(l.clock.Now()))
+	require.NoError(t, err)
+	assert.False(t, p.Authoritative())
+	log, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: f.Source})
+	require.NoError(t, err)
+	entries, err := log.Page(l.ctx, 1, 1)
+	require.NoError(t, err)
+	assert.False(t, entries.Authoritative())
+	_, err = log.Page(l.ctx, 1, 1, timeline.RequireComplete())
+	require.ErrorIs(t, err, timeline.ErrIncomplete)
+}
+
+func TestHistoryComplete_IsFalseWhereAStateIsMissing(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		gone     string
+		complete bool
+	}{{"none", true}, {"#v#0000001", false}, {"#v#0000002", false}} {
+		t.Run(c.gone, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			l.create("a", "1")
+			l.update("a", "2")
+			l.update("a", "3")
+			for _, it := range l.scan() {
+				if strings.HasSuffix(text(it["sk"]), c.gone) {
+					_, err := l.raw.DeleteItem(l.ctx, &dynamodb.DeleteItemInput{TableName: &l.table, Key: map[string]types.AttributeValue{"pk": it["pk"], "sk": it["sk"]}})
+					require.NoError(t, err)
+				}
+			}
+			for name, change := range map[string]func(*timeline.Projection[string, journal]){
+				"all":  func(*timeline.Projection[string, journal]) {},
+				"some": func(f *timeline.Projection[string, journal]) { f.Handlers = f.Handlers[:1] }, // not the event of the state after the gap
+			} {
+				v := view(l, l.histories(func(f *timeline.Projection[string, journal]) { f.Name = name }, change))
+				meta := rebuild(l, v)
+				assert.Equal(t, c.complete, meta.HistoryComplete, name)
+				assert.Equal(t, c.complete, meta.NoGapSeen, name)
+				p, err := v.Page(l.ctx, 1, 1, timeline.AsOf(noon))
+				require.NoError(t, err)
+				assert.Equal(t, c.complete, p.Authoritative(), "%s, before the gap", name)
+			}
+		})
+	}
+}
+
+func TestHistoryFloor_ExcludesTheCurrentSecond(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	series, err := timeseries.New[short](l.db)
+	require.NoError(t, err)
+	v := view(l, timeline.Projection[string, totals]{
+		Name: "short", Version: 1, Source: timeline.Series(series), Retention: 24 * time.Hour,
+		Handlers: []timeline.Handler[string, totals]{timeline.Ensure[short, string, totals]("short.appended", func(s short) string { return s.ID })},
+	})
+	happened := noon.Add(800 * time.Millisecond)
+	_, err = series.Append(l.ctx, short{ID: "s", At: happened})
+	require.NoError(t, err)
+	l.clock.forward(24*time.Hour + 500*time.Millisecond) // the event was stored less than a day ago and has expired
+	require.Empty(t, rows(l, v, timeline.AsOf(l.clock.Now())))
+	_, _, err = v.Get(l.ctx, "s", timeline.FullReplay(), timeline.AsOf(happened))
+	var gap *timeline.HistoryExpiredError
+	require.ErrorAs(t, err, &gap)
+	assert.Equal(t, noon.Add(time.Second), gap.Floor)
+	_, _, err = v.Get(l.ctx, "s", timeline.FullReplay(), timeline.AsOf(gap.Floor))
+	require.ErrorIs(t, err, entity.ErrNotFound)
+}
+
+func TestMeta_DistinguishesInterruptedFromRunningBuilds(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-1", "north", 1)
+	v := view(l, l.sites())
+	status := func() timeline.Status {
+		t.Helper()
+		m, err := v.Meta(l.ctx)
+		require.NoError(t, err)
+		return m.RebuildStatus
+	}
+	held := false
+	arrived, release := l.sent.Hold(func(r faults.Request) bool {
+		row := !held && bytes.Contains(r.Body, []byte(`"state"`))
+		held = held || row
+		return row
+	})
+	done := make(chan error, 1)
+	go func() {
+		_, err := v.Rebuild(l.ctx)
+		done <- err
+	}()
+	<-arrived
+	assert.Equal(t, timeline.InProgress, status())
+	l.clock.forward(time.Minute)
+	assert.Equal(t, timeline.Interrupted, status(), "its lease has ended")
+	release()
+	<-done
+
+	ctx, cancel := context.WithCancel(l.ctx)
+	_, err := v.Rebuild(ctx, timeline.OnProgress(func(timeline.Meta) { cancel() }))
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, timeline.Interrupted, status(), "it gave its lease up")
+	var while []timeline.Status
+	_, err = v.CatchUp(l.ctx, timeline.OnProgress(func(m timeline.Meta) { while = append(while, m.RebuildStatus) }))
+	require.NoError(t, err)
+	require.NotEmpty(t, while)
+	assert.NotContains(t, while, timeline.InProgress, "the lease is that of a catch-up")
+	rebuild(l, v, timeline.Resume(), timeline.OnProgress(func(m timeline.Meta) {
+		if m.RebuildStatus != timeline.Complete {
+			assert.Equal(t, timeline.InProgress, m.RebuildStatus)
+		}
+	}))
+	assert.Equal(t, timeline.Complete, status())
+}
+
+func TestMeta_ReportsProgressOfASortingBuild(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-1", "north", 1, 2)
+	l.append("d-2", "south", 1, 2)
+	v := view(l, l.sites())
+	arrived, release := l.sent.Hold(func(r faults.Request) bool {
+		return (r.Operation == "PutItem" || r.Operation == "UpdateItem") && bytes.Contains(r.Body, []byte(`"state"`))
+	})
+	done := make(chan error, 1)
+	go func() {
+		moved := false
+		_, err := v.Rebuild(l.ctx, timeline.Segments(1), timeline.OnProgress(func(timeline.Meta) {
+			if !moved { // a renewal is due when the page has been read
+				l.clock.forward(25 * time.Second)
+			}
+			moved = true
+		}))
+		done <- err
+	}()
+	<-arrived
+	meta, err := v.Meta(l.ctx)
+	require.NoError(t, err)
+	assert.Equal(t, timeline.InProgress, meta.RebuildStatus)
+	require.NotNil(t, meta.RebuildProgress)
+	assert.Equal(t, 0.99, *meta.RebuildProgress, "everything was read, and rows are not there yet")
+	release()
+	require.NoError(t, <-done)
+}
+
+func TestMeta_KeepsProgressOfAnInterruptedBuild(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-1", "north", 1, 2)
+	v := view(l, l.sites())
+	ctx, cancel := context.WithCancel(l.ctx)
+	defer cancel()
+	_, err := v.Rebuild(ctx, timeline.Segments(1), timeline.OnProgress(func(m timeline.Meta) {
+		if m.RebuildProgress != nil && *m.RebuildProgress > 0 {
+			cancel()
+		}
+	}))
+	require.ErrorIs(t, err, context.Canceled)
+	meta, err := v.Meta(l.ctx)
+	require.NoError(t, err)
+	assert.Equal(t, timeline.Interrupted, meta.RebuildStatus)
+	require.NotNil(t, meta.RebuildProgress)
+	assert.Equal(t, 0.99, *meta.RebuildProgress)
+}
