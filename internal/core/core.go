@@ -4,12 +4,18 @@ package core
 
 import (
 	"context"
+	"fmt"
 	"reflect"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -88,4 +94,55 @@ func (c *Core) Measure(ctx context.Context, verb, key string, f func(context.Con
 		return c.Wrap(verb, key, err)
 	}
 	return c.Runner.Measure(ctx, verb, c.Schema.Name, func(ctx context.Context) error { return c.Wrap(verb, key, f(ctx)) })
+}
+
+// Unopened is the error of a handle of type t, or of a database, that is nil or a zero value.
+func Unopened(t reflect.Type) error {
+	name := "handle"
+	if t != nil {
+		name = t.String()
+	}
+	return &plan.InputError{Code: plan.CodeUnopened, Type: name, Problem: "it is nil or a zero value; use what the functions that open it return"}
+}
+
+// Closed is the core of a handle of type t that is nil or a zero value: whatever is made of it fails with the same error,
+// before any request.
+func Closed(t reflect.Type) *Core {
+	s := &schema.Schema{Type: t, Unopened: Unopened(t)}
+	if t == nil {
+		s.Type = reflect.TypeFor[Handle]()
+	}
+	return &Core{Schema: s, Runner: &exec.Runner{MaxAttempts: 1, Clock: time.Now, NewID: func() string { return "" }}}
+}
+
+// Err is why nothing can be done with c: its handle was not opened. It is nil for others.
+func (c *Core) Err() error { return c.Schema.Unopened }
+
+// Refused is the plan of a query of a core that was not opened; verb is what it would have done.
+func Refused(c *Core, verb string) *query.Plan {
+	return &query.Plan{Source: query.Source{Schema: c.Schema, Verb: verb}, Err: c.Err()}
+}
+
+// Returning is spec for a verb that knows the item before its write: what entity.Returning asks for is filled in when the
+// write has been applied.
+func Returning(c *Core, spec opt.Write) opt.Write {
+	if spec.Old == nil {
+		return spec
+	}
+	dst := reflect.ValueOf(spec.Old)
+	if dst.Type() != reflect.PointerTo(c.Schema.Type) {
+		spec.Add(fmt.Errorf("Returning takes a pointer to a %s, not a %T", c.Schema.Type, spec.Old))
+		return spec
+	}
+	spec.Was = func(it map[string]types.AttributeValue) error {
+		old := reflect.New(c.Schema.Type)
+		if it != nil {
+			if err := c.Decode(it, old.Interface()); err != nil {
+				return err
+			}
+		}
+		dst.Elem().Set(old.Elem())
+		return nil
+	}
+	return spec
 }

@@ -3,10 +3,15 @@ package query
 import (
 	"context"
 	"iter"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
 )
 
 // mostEvaluated is how many items one request evaluates at most while only some of them are wanted.
@@ -178,4 +183,236 @@ func (p *Plan) Count(ctx context.Context) (int, error) {
 			return total, nil
 		}
 	}
+}
+
+// segment is one part of a table that is scanned in several parts.
+type segment struct{ number, of int32 }
+
+// fetched is the answer to one request.
+type fetched struct {
+	items     []item.Item
+	count     int // items that passed the filter
+	evaluated int // items that were read and charged
+	last      item.Item
+	units     float64 // read units, if asked for
+}
+
+// fetch sends one request. limit is how many items it evaluates at most, 0 what fits into 1 MB.
+func (p *Plan) fetch(ctx context.Context, start item.Item, limit int, count bool, seg *segment) (fetched, error) {
+	if p.Scan {
+		return p.fetchScan(ctx, start, limit, count, seg)
+	}
+	var r expr.Renderer
+	in := &dynamodb.QueryInput{
+		TableName: &p.Table, ExclusiveStartKey: start, Limit: evaluate(limit), Select: p.selection(count),
+		KeyConditionExpression: text(r.Cond(p.Key)),
+		FilterExpression:       text(r.Cond(p.filter(p.Runner.Clock()))),
+		ProjectionExpression:   p.projection(&r, count),
+	}
+	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
+	if p.Index != nil {
+		in.IndexName = &p.Index.Index
+	}
+	if p.Desc {
+		forward := false
+		in.ScanIndexForward = &forward
+	}
+	if p.Strong {
+		in.ConsistentRead = &p.Strong
+	}
+	out, err := p.Runner.Query(ctx, in)
+	if err != nil {
+		return fetched{}, err
+	}
+	return p.own(fetched{items: out.Items, count: int(out.Count), evaluated: int(out.ScannedCount), last: out.LastEvaluatedKey})
+}
+
+func (p *Plan) fetchScan(ctx context.Context, start item.Item, limit int, count bool, seg *segment) (fetched, error) {
+	var r expr.Renderer
+	in := &dynamodb.ScanInput{
+		TableName: &p.Table, ExclusiveStartKey: start, Limit: evaluate(limit), Select: p.selection(count),
+		FilterExpression:     text(r.Cond(p.filter(p.Runner.Clock()))),
+		ProjectionExpression: p.projection(&r, count),
+	}
+	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
+	if p.Index != nil {
+		in.IndexName = &p.Index.Index
+	}
+	if p.Strong {
+		in.ConsistentRead = &p.Strong
+	}
+	if seg != nil {
+		in.Segment, in.TotalSegments = &seg.number, &seg.of
+	}
+	if p.Scanned != nil {
+		in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+	}
+	out, err := p.Runner.Scan(ctx, in)
+	if err != nil {
+		return fetched{}, err
+	}
+	got := fetched{items: out.Items, count: int(out.Count), evaluated: int(out.ScannedCount), last: out.LastEvaluatedKey}
+	if c := out.ConsumedCapacity; c != nil && c.CapacityUnits != nil {
+		got.units = *c.CapacityUnits
+	}
+	return p.own(got)
+}
+
+// own drops what passed the filter and is not what the query is about.
+func (p *Plan) own(got fetched) (fetched, error) {
+	if p.Own == nil {
+		return got, nil
+	}
+	var items []item.Item
+	for _, it := range got.items {
+		ours, err := p.Own(it)
+		if err != nil {
+			return fetched{}, err
+		}
+		if ours {
+			items = append(items, it)
+		}
+	}
+	got.items, got.count = items, len(items)
+	return got, nil
+}
+
+// projection returns what to fetch: nil is everything.
+func (p *Plan) projection(r *expr.Renderer, count bool) *string {
+	names := p.Project
+	switch {
+	case count && p.Own != nil:
+		names = []string{}
+	case names == nil || count:
+		return nil
+	}
+	needed := slices.Clone(p.Needs)
+	for _, a := range p.keyAttrs() { // a page's cursor is made of them
+		needed = append(needed, a.Name)
+	}
+	for _, name := range needed {
+		if !slices.Contains(names, name) {
+			names = append(names[:len(names):len(names)], name)
+		}
+	}
+	return text(r.Project(names))
+}
+
+// selection asks for no items where a number will do.
+func (p *Plan) selection(count bool) types.Select {
+	if count && p.Own == nil {
+		return types.SelectCount
+	}
+	return ""
+}
+
+func evaluate(limit int) *int32 {
+	if limit == 0 {
+		return nil
+	}
+	n := int32(limit)
+	return &n
+}
+
+func text(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// maxSegments is how many segments of a table are read at the same time.
+const maxSegments = 64
+
+// allSegments scans the segments at the same time and yields items as they come, in no order. A segment that has an
+// answer waits until it is taken, so that no more than one of each is held.
+func (p *Plan) allSegments(ctx context.Context, yield func(item.Item, error) bool) {
+	ctx, stop := context.WithCancel(ctx)
+	type answer struct {
+		fetched
+		err error
+	}
+	answers := make(chan answer)
+	done := make(chan struct{})
+	for i := range p.Segments {
+		go func() {
+			defer func() { done <- struct{}{} }()
+			seg := &segment{int32(i), int32(p.Segments)}
+			for start := item.Item(nil); ; {
+				got, err := p.fetch(ctx, start, 0, false, seg)
+				select {
+				case answers <- answer{got, err}:
+				case <-ctx.Done():
+					return
+				}
+				if start = got.last; start == nil || err != nil {
+					return
+				}
+			}
+		}()
+	}
+	// However the loop ends, no goroutine outlives it.
+	running, finished, yielded, track := p.Segments, 0, 0, p.tracker(p.Segments)
+	defer func() {
+		stop()
+		for ; running > 0; running-- {
+			<-done
+		}
+	}()
+	for running > 0 {
+		select {
+		case <-done:
+			running--
+		case a := <-answers:
+			if a.err != nil {
+				yield(nil, a.err)
+				return
+			}
+			track.add(a.fetched)
+			if a.last == nil {
+				finished++
+			}
+			for _, it := range a.items {
+				yielded++
+				if !yield(it, nil) || yielded == p.Limit {
+					return
+				}
+			}
+		case <-ctx.Done():
+			yield(nil, ctx.Err())
+			return
+		}
+	}
+	if finished < p.Segments { // they stopped because ctx ended, and were heard of before that was
+		yield(nil, ctx.Err())
+	}
+}
+
+// tracker reports to one listener how far a run has come.
+type tracker struct {
+	tell func(opt.ScanProgress)
+	so   opt.ScanProgress
+}
+
+// tracker is nil when nobody listens.
+func (p *Plan) tracker(segments int) *tracker {
+	if p.Scanned == nil {
+		return nil
+	}
+	return &tracker{p.Scanned, opt.ScanProgress{Segments: segments}}
+}
+
+// add takes one answer in and reports it.
+func (t *tracker) add(got fetched) {
+	if t == nil {
+		return
+	}
+	t.so.Pages++
+	t.so.Evaluated += got.evaluated
+	t.so.Found += got.count
+	t.so.ReadUnits += got.units
+	if got.last == nil {
+		t.so.SegmentsDone++
+	}
+	t.tell(t.so)
 }

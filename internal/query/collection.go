@@ -1,13 +1,17 @@
 package query
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"slices"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -142,3 +146,184 @@ func (g *Gathering) wanted(now time.Time) expr.Cond {
 
 // String prints the one query.
 func (g *Gathering) String() string { return g.cover.String() }
+
+// hull is a condition on the sort key that every item meets which meets one of sorts. What lies between their ranges may
+// meet it too.
+func hull(sorts []expr.Cond) expr.Cond {
+	var out []expr.Cond
+	for i := 0; ; i++ {
+		var at []expr.Cond // what each of them says about the i-th attribute of the key
+		for _, s := range sorts {
+			list := terms(s)
+			if i >= len(list) {
+				return expr.All(out...)
+			}
+			at = append(at, list[i])
+		}
+		wide := widest(at)
+		if out = append(out, wide); wide.Op != expr.Eq {
+			return expr.All(out...)
+		}
+	}
+}
+
+// widest is one condition for several on the same attribute; the empty one where there is none.
+func widest(conds []expr.Cond) expr.Cond {
+	same := true
+	lo, hi := ends(conds[0])
+	for _, c := range conds[1:] {
+		same = same && reflect.DeepEqual(c, conds[0])
+		from, to := ends(c)
+		lo, hi = further(lo, from, -1), further(hi, to, +1)
+	}
+	path := conds[0].Path
+	switch {
+	case same:
+		return conds[0]
+	case lo == nil && hi == nil:
+		return expr.Cond{}
+	case hi == nil:
+		return expr.Compare(expr.Ge, path, lo)
+	case lo == nil:
+		return expr.Compare(expr.Le, path, hi)
+	case item.Equal(lo, hi):
+		return expr.Compare(expr.Eq, path, lo)
+	}
+	return expr.Compare(expr.Between, path, lo, hi)
+}
+
+// further is the one of two ends that lies further in the direction; nil is an open end.
+func further(a, b types.AttributeValue, direction int) types.AttributeValue {
+	if a == nil || b == nil {
+		return nil
+	}
+	switch order, ok := expr.Compares(b, a); {
+	case !ok:
+		return nil
+	case order*direction > 0:
+		return b
+	}
+	return a
+}
+
+// ends are values between which, both included, the attribute lies where c holds; nil is an open end.
+func ends(c expr.Cond) (lo, hi types.AttributeValue) {
+	switch c.Op {
+	case expr.Eq:
+		return c.Values[0], c.Values[0]
+	case expr.Between:
+		return c.Values[0], c.Values[1]
+	case expr.Gt, expr.Ge:
+		return c.Values[0], nil
+	case expr.Lt, expr.Le:
+		return nil, c.Values[0]
+	case expr.BeginsWith:
+		return c.Values[0], beyond(c.Values[0])
+	}
+	return nil, nil
+}
+
+// beyond is a sort key above all that begin with prefix; nil if absent.
+func beyond(prefix types.AttributeValue) types.AttributeValue {
+	s, ok := prefix.(*types.AttributeValueMemberS)
+	if !ok {
+		return nil
+	}
+	end := key.Successor(s.Value)
+	if end == "" || len(end) > key.MaxSortKey {
+		return nil
+	}
+	return item.S(end)
+}
+
+// intake is one run of a gathering.
+type intake struct {
+	parts []*Plan
+	left  []int  // how many items each may still take; 0 is no bound
+	done  []bool // parts that take no more
+	open  int    // how many still do
+	take  func(part int, it item.Item) error
+}
+
+// Run reads page after page and hands each item to the parts that it is for, in the order of the sort key. A part with a
+// limit takes no more than that; when all have what they may take, reading ends.
+func (g *Gathering) Run(ctx context.Context, take func(part int, it item.Item) error) error {
+	if g.cover.Nothing {
+		return nil
+	}
+	in := &intake{parts: g.parts, take: take, left: make([]int, len(g.parts)), done: make([]bool, len(g.parts))}
+	sum, bounded := 0, true
+	for i, p := range g.parts {
+		if in.done[i] = p.Nothing; p.Nothing {
+			continue
+		}
+		in.open++
+		in.left[i] = p.Limit
+		sum, bounded = sum+p.Limit, bounded && p.Limit > 0
+	}
+	ask := 0
+	if bounded { // what others want stands between, so more than the sum is asked for
+		ask = min(max(sum, 25), mostEvaluated)
+	}
+	for start := item.Item(nil); ; {
+		got, err := g.cover.fetch(ctx, start, ask, false, nil)
+		if err != nil {
+			return err
+		}
+		if err := in.page(got.items, g.filters()); err != nil {
+			return err
+		}
+		if start = got.last; start == nil || in.open == 0 {
+			return nil
+		}
+		if ask *= 4; ask > mostEvaluated {
+			ask = 0 // what fits into one answer
+		}
+	}
+}
+
+// filters are those of the parts, now.
+func (g *Gathering) filters() []expr.Cond {
+	filters := make([]expr.Cond, len(g.parts))
+	for i, p := range g.parts {
+		filters[i] = p.filter(p.Runner.Clock())
+	}
+	return filters
+}
+
+// page deals out the items of one answer.
+func (in *intake) page(items []item.Item, filters []expr.Cond) error {
+	for _, it := range items {
+		for i, p := range in.parts {
+			if in.done[i] {
+				continue
+			}
+			ours, err := p.wants(it, filters[i])
+			if err != nil {
+				return err
+			}
+			if !ours {
+				continue
+			}
+			if err := in.take(i, it); err != nil {
+				return err
+			}
+			if in.left[i]--; in.left[i] == 0 {
+				in.done[i] = true
+				in.open--
+			}
+		}
+	}
+	return nil
+}
+
+// wants decides about an item as DynamoDB would, asked by p alone.
+func (p *Plan) wants(it item.Item, filter expr.Cond) (bool, error) {
+	switch {
+	case !p.Key.Holds(it) || !filter.Holds(it):
+		return false, nil
+	case p.Own == nil:
+		return true, nil
+	}
+	return p.Own(it)
+}
