@@ -36,14 +36,14 @@ func newsroom() *entity.DB {
 	}))
 }
 
-// A write that expects the version which its author has seen does not undo what somebody else did since.
+// A write that expects the version that its author read does not overwrite a later change.
 func ExampleExpect() {
 	ctx, a := context.Background(), entity.Fields[Article]()
 	articles := entity.Must(entity.New[Article](newsroom()))
 
 	draft, err := articles.Create(ctx, Article{Slug: "tides", Title: "Tides"})
 	fmt.Println(draft.Version, err)
-	_, err = articles.Update(ctx, draft, entity.Set(&a.Title, "Spring tides")) // by somebody else
+	_, err = articles.Update(ctx, draft, entity.Set(&a.Title, "Spring tides")) // by another author
 	fmt.Println(err)
 
 	_, err = articles.Update(ctx, draft, entity.Set(&a.Title, "Neap tides"), versioned.Expect(draft.Version))

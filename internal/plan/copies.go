@@ -7,7 +7,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -26,45 +25,42 @@ func (op *Op) newer(found, it item.Item, now time.Time) item.Item {
 // Around reads op's item and its deleted copies in one query, so that an item that moves between these places is seen in
 // one of them: the current item, and the copy that Newest is about or, where chosen is a key, that copy.
 func Around(ctx context.Context, r Reader, op *Op, chosen item.Item, now time.Time) (current, copied item.Item, err error) {
-	infix := softDeleter(op.Schema).Infix()
-	desc, strong := false, true
-	in := &dynamodb.QueryInput{TableName: &op.Table, ScanIndexForward: &desc, ConsistentRead: &strong}
-	upTo(in, op.Schema, op.Key, infix)
-	for {
-		out, err := r.Query(ctx, in)
+	forward := false
+	in := itemAndCopies(op)
+	in.ScanIndexForward = &forward
+	for page, err := range Pages(ctx, r, in) {
 		if err != nil {
 			return nil, nil, err
 		}
-		for _, it := range out.Items {
-			switch place := placeOf(op.Schema, op.Key, it, infix); {
+		for _, it := range page {
+			switch place := placeOf(op.Schema, op.Key, it, schema.CopyInfix); {
 			case place == itself:
 				current = it
 			case place == beside && (chosen == nil || KeyID(chosen) == KeyID(KeyOf(op.Schema, it))):
 				copied = op.newer(copied, it, now)
 			}
 		}
-		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(out.LastEvaluatedKey) == 0 {
-			return current, copied, nil
-		}
 	}
+	return current, copied, nil
 }
 
-// withCopies is how much is read with an item: the item, one deleted copy, and what shows that there are more.
-const withCopies = int32(3)
+// itemAndCopies returns a query of op's item and its deleted copies, in this order. Events and snapshots come after them.
+func itemAndCopies(op *Op) *dynamodb.QueryInput {
+	return QueryBetween(op.Schema, op.Table, op.Key, "", strings.TrimSuffix(schema.CopyInfix, "#")+"$")
+}
 
 // WithCopies reads op's item and the newest of its deleted copies, expired or not, of whatever spelling: in one request, or
 // two when there are several copies.
 func WithCopies(ctx context.Context, r Reader, op *Op) (current, newestCopy item.Item, err error) {
-	infix := softDeleter(op.Schema).Infix()
-	limit, strong := withCopies, true
-	in := &dynamodb.QueryInput{TableName: &op.Table, ConsistentRead: &strong, Limit: &limit}
-	upTo(in, op.Schema, op.Key, infix)
+	limit := int32(3) // the item, one copy, and one more, which shows that there are several
+	in := itemAndCopies(op)
+	in.Limit = &limit
 	out, err := r.Query(ctx, in)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, it := range out.Items {
-		switch placeOf(op.Schema, op.Key, it, infix) {
+		switch placeOf(op.Schema, op.Key, it, schema.CopyInfix) {
 		case itself:
 			current = it
 		case beside:
@@ -79,7 +75,7 @@ func WithCopies(ctx context.Context, r Reader, op *Op) (current, newestCopy item
 
 // NewestCopy reads the newest deleted copy of op's item, expired or not, of whatever spelling; nil if absent.
 func NewestCopy(ctx context.Context, r Reader, op *Op) (item.Item, error) {
-	it, _, err := newest(ctx, r, op, softDeleter(op.Schema).Infix(), time.Time{}, false)
+	it, _, err := newest(ctx, r, op, schema.CopyInfix, time.Time{}, false)
 	return it, err
 }
 
@@ -119,16 +115,4 @@ func placeOf(s *schema.Schema, primary, it item.Item, infix string) place {
 		return beside
 	}
 	return elsewhere
-}
-
-// upTo sets the key condition of in to an item and its satellites under an infix.
-func upTo(in *dynamodb.QueryInput, s *schema.Schema, primary item.Item, infix string) {
-	pk := s.PK.Attributes()[0]
-	sk, _ := SortKey(s, primary)
-	var e expr.Renderer
-	cond := e.Cond(expr.All(
-		expr.Compare(expr.Eq, expr.Attr(pk), primary[pk]),
-		expr.Compare(expr.Between, expr.Attr(s.SK.Attr), item.S(sk), item.S(strings.TrimSuffix(sk+infix, "#")+"$")),
-	))
-	in.KeyConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = &cond, e.Names, e.Values
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -109,34 +108,6 @@ func checkStep(s *schema.Schema, step Step) error {
 		return tooLarge(s, "the items of the write are %d bytes, %d are allowed", bytes, MaxTransactionBytes)
 	}
 	return nil
-}
-
-// Satellite is a copy of it under the sort key's suffix, without the keys of indexes and without what is the current
-// item's own.
-func Satellite(s *schema.Schema, it item.Item, suffix, kind string) item.Item {
-	out := item.Clone(it)
-	for _, h := range s.IndexKeys() {
-		if h.Written() {
-			delete(out, h.Attr)
-		}
-	}
-	delete(out, schema.OpAttr)
-	delete(out, s.Options.TTL)
-	if sk, ok := SortKey(s, it); ok {
-		out[s.SK.Attr] = item.S(sk + suffix)
-	}
-	if s.HasMetadata {
-		out[schema.KindAttr] = item.S(kind)
-	}
-	return out
-}
-
-// DeletedAttr is the attribute in which a deleted state says when it was deleted, and its format.
-func DeletedAttr(s *schema.Schema) (string, key.TimeFormat) {
-	if a := s.DeletedAt; a != nil {
-		return a.Name, a.Format
-	}
-	return schema.DeletedAtAttr, s.Options.Precision
 }
 
 // DeletedState is the state of an item after its deletion at a time: one version on, with that time as deletedAt.

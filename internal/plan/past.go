@@ -8,9 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -67,11 +65,11 @@ func ReadPast(ctx context.Context, r Reader, op *Op, now time.Time) (Past, error
 	var snapshot, newestCopy, live item.Item
 	var errs [2]error
 	var wg sync.WaitGroup
-	if h := snapshotter(op.Schema); h != nil {
-		wg.Go(func() { snapshot, _, errs[0] = newest(ctx, r, op, h.Infix(), now, false) })
+	if snapshotter(op.Schema) != nil {
+		wg.Go(func() { snapshot, _, errs[0] = newest(ctx, r, op, schema.SnapshotInfix, now, false) })
 	}
-	if m := softDeleter(op.Schema); m != nil {
-		wg.Go(func() { newestCopy, live, errs[1] = newest(ctx, r, op, m.Infix(), now, true) })
+	if softDeleter(op.Schema) != nil {
+		wg.Go(func() { newestCopy, live, errs[1] = newest(ctx, r, op, schema.CopyInfix, now, true) })
 	}
 	wg.Wait()
 	for _, err := range errs {
@@ -92,9 +90,7 @@ func ReadPast(ctx context.Context, r Reader, op *Op, now time.Time) (Past, error
 		past.Stray = op.sameCase(newestCopy)
 	}
 	if softDeleter(op.Schema) != nil && snapshot != nil && newestCopy == nil {
-		name, _ := DeletedAttr(op.Schema)
-		_, deleted := snapshot[name]
-		past.Odd, past.Open = true, !deleted
+		past.Odd, past.Open = true, !IsDeletedState(op.Schema, snapshot)
 	}
 	return past, nil
 }
@@ -108,26 +104,24 @@ func Newest(ctx context.Context, r Reader, op *Op, infix string, now time.Time) 
 
 // WasDeleted reports that op's item has a deleted copy that has not expired.
 func WasDeleted(ctx context.Context, r Reader, op *Op, now time.Time) (bool, error) {
-	m := softDeleter(op.Schema)
-	if m == nil {
+	if softDeleter(op.Schema) == nil {
 		return false, nil
 	}
-	it, err := Newest(ctx, r, op, m.Infix(), now)
+	it, err := Newest(ctx, r, op, schema.CopyInfix, now)
 	return it != nil && op.sameCase(it) == nil, err
 }
 
 // newest reads the satellite of op's item with the highest sort key, expired or not, and, if asked for, the one that
 // Newest is about.
 func newest(ctx context.Context, r Reader, op *Op, infix string, now time.Time, unexpired bool) (first, live item.Item, err error) {
-	limit, desc, strong := int32(1), false, true
-	in := &dynamodb.QueryInput{TableName: &op.Table, ScanIndexForward: &desc, ConsistentRead: &strong, Limit: &limit}
-	Among(in, op.Schema, op.Key, infix)
-	for {
-		out, err := r.Query(ctx, in)
+	limit, forward := int32(1), false
+	in := QuerySatellites(op.Schema, op.Table, op.Key, infix)
+	in.Limit, in.ScanIndexForward = &limit, &forward
+	for page, err := range Pages(ctx, r, in) {
 		if err != nil {
 			return nil, nil, err
 		}
-		for _, it := range out.Items {
+		for _, it := range page {
 			if first == nil {
 				first = it
 			}
@@ -138,33 +132,7 @@ func newest(ctx context.Context, r Reader, op *Op, infix string, now time.Time, 
 				return first, live, nil
 			}
 		}
-		if len(out.LastEvaluatedKey) == 0 {
-			return first, live, nil
-		}
-		in.ExclusiveStartKey, in.Limit = out.LastEvaluatedKey, nil
+		in.Limit = nil // the newest has expired: read on in whole pages
 	}
-}
-
-// Among sets the key condition of in to the satellites that lie beside an item under an infix.
-func Among(in *dynamodb.QueryInput, s *schema.Schema, primary item.Item, infix string) {
-	pk := s.PK.Attributes()[0]
-	sk, _ := SortKey(s, primary)
-	var e expr.Renderer
-	cond := e.Cond(expr.All(
-		expr.Compare(expr.Eq, expr.Attr(pk), primary[pk]),
-		expr.Compare(expr.BeginsWith, expr.Attr(s.SK.Attr), item.S(sk+infix)),
-	))
-	in.KeyConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = &cond, e.Names, e.Values
-}
-
-// SortKey is the text of the sort key of an item or primary key.
-func SortKey(s *schema.Schema, it item.Item) (string, bool) {
-	if s.SK == nil || s.SK.Attr == "" {
-		return "", false
-	}
-	sk, ok := it[s.SK.Attr].(*types.AttributeValueMemberS)
-	if !ok {
-		return "", false
-	}
-	return sk.Value, true
+	return first, live, nil
 }
