@@ -49,5 +49,5 @@ func NewBatchPut(s *schema.Schema, verb, table string, v reflect.Value) (key ite
 
 // BatchText prints one write of a batch.
 func BatchText(s *schema.Schema, verb, table string, a Action) string {
-	return verb + " " + s.Name + " on " + table + "\n" + actionLines(s, []Action{a}, "", "")
+	return verb + " " + s.Name + " on " + table + "\n" + actionLines(s, []Action{a})
 }

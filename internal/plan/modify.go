@@ -23,11 +23,8 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Write, 
 		op.Err = err
 		return op
 	}
-	op.Read = true
+	op.Read, op.If = true, user
 	op.AlsoDeleted = softDeleter(s) != nil
-	op.Sketch = func(Input) Step {
-		return Step{Actions: []Action{{Kind: Put, Table: table, Key: op.Key, Cond: user}}, Notes: Notes(s, Updated)}
-	}
 	op.Plan = func(in Input) (Step, error) {
 		if !live(s, in.Image, in.Now) {
 			return Step{}, op.missing(in.Now)

@@ -47,10 +47,11 @@ type Op struct {
 
 	AlsoDeleted bool // an item that is not found may have been deleted, which the error says too
 
-	Source  string                                      // what is read, for printing; "" for the current item
+	If      expr.Cond     // the caller's conditions
+	Changes []expr.Change // the caller's changes
+
 	Prepare func(context.Context, Reader, *Input) error // reads what else the plan needs; nil for most
 	Plan    func(Input) (Step, error)
-	Sketch  func(Input) Step // for printing a plan that needs a read: nil if absent
 }
 
 // Reads reports that op cannot be planned without a read, at least not as part of a transaction.
@@ -79,9 +80,8 @@ func (op *Op) NeedsRead(in Input) bool {
 // Step is what is sent together.
 type Step struct {
 	Actions []Action
-	Own     int      // how many of the first actions are about items of the entity; 0: all
-	Notes   []string // what a plan that needs a read does besides, for printing
-	Whole   bool     // a refusal is decided only when every action was heard, none disturbed by a conflict
+	Own     int  // how many of the first actions are about items of the entity; 0: all
+	Whole   bool // a refusal is decided only when every action was heard, none disturbed by a conflict
 	// Resolve decides what a definite failure means; failures are aligned with Actions.
 	Resolve func([]Failure) Resolution
 	// Done turns success into the op's result; returned is what a lone action gave back, nil otherwise.

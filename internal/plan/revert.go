@@ -16,13 +16,7 @@ func NewRevert(s *schema.Schema, table string, v reflect.Value, spec opt.Write) 
 	if op.Err != nil {
 		return op
 	}
-	op.Read, op.AlsoDeleted = true, softDeleter(s) != nil
-	op.Sketch = func(Input) Step {
-		what := KeyText(s, op.Key) + "\n         the item as read, with what differs in the earlier version"
-		return Step{
-			Actions: []Action{{Kind: Put, Label: Sketched(what, "unchanged since it was read", Printer(s).Cond(user))}}, Notes: Notes(s, Updated),
-		}
-	}
+	op.Read, op.If, op.AlsoDeleted = true, user, softDeleter(s) != nil
 	op.Plan = func(in Input) (Step, error) {
 		if !live(s, in.Image, in.Now) {
 			return Step{}, op.missing(in.Now)

@@ -36,7 +36,7 @@ func NewUpdate(s *schema.Schema, table string, v reflect.Value, spec opt.Update)
 	}
 	op.AlsoDeleted = softDeleter(s) != nil
 	if op.Read {
-		op.Plan, op.Sketch = u.afterRead, u.sketch
+		op.Plan, op.If, op.Changes = u.afterRead, u.user, u.changes
 	} else {
 		op.Plan = u.blind
 	}
@@ -267,12 +267,4 @@ func (op *Op) changed(in Input, it item.Item, user expr.Cond) (Step, error) {
 // needsState reports that a change can only be made when the whole item is known.
 func needsState(s *schema.Schema, c expr.Change) bool {
 	return isUnique(s, s.Attr(c.Path.Root()))
-}
-
-// sketch shows a plan whose read is still to come.
-func (u *update) sketch(in Input) Step {
-	owned, _ := u.owned(in)
-	return Step{Actions: []Action{{
-		Kind: Put, Table: u.op.Table, Key: u.op.Key, Changes: append(u.changes[:len(u.changes):len(u.changes)], owned...), Cond: u.user,
-	}}, Notes: Notes(u.s, Updated)}
 }
