@@ -4,11 +4,13 @@ package plan
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -171,3 +173,28 @@ type Resolution struct {
 
 // Skipped resolves a failure by which what is stored decided that nothing is to be written.
 func Skipped() Resolution { return Resolution{Result: &Result{Skipped: true}} }
+
+// given is the image that a handle holds for op.
+func given(op *Op, from opt.Image) (item.Item, error) {
+	image, table := from.Image()
+	switch {
+	case image == nil:
+		return nil, input(op.Schema, CodeOption, nil, "the handle holds no item; give it to a Get with Keep first")
+	case table != op.Table || KeyID(KeyOf(op.Schema, image)) != KeyID(op.Key):
+		return nil, input(op.Schema, CodeOption, nil, "the handle holds another item")
+	}
+	return image, nil
+}
+
+// Bound is the number that the option called name gives a read, 0 when it is not given. DynamoDB counts in 32 bits.
+func Bound(s *schema.Schema, name string, given *int) (int, error) {
+	switch {
+	case given == nil:
+		return 0, nil
+	case *given <= 0:
+		return 0, input(s, CodeOption, nil, "%s must be greater than zero", name)
+	case *given > math.MaxInt32:
+		return 0, input(s, CodeOption, nil, "%s can be at most %d", name, math.MaxInt32)
+	}
+	return *given, nil
+}
