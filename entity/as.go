@@ -13,9 +13,9 @@ import (
 // Project makes q fetch only the attributes of S, a smaller struct whose fields have the names and types of T's. It saves
 // transfer and decoding, not read units. A field that T does not have is an *[InputError] when the query is run.
 func Project[S, T any](q Query[T]) Query[S] {
-	var from core.Gathered
+	var from core.CollectionQuery
 	if known, ok := q.(*core.Query[T]); ok {
-		from = known.Reading().Gathered()
+		from = known.Reading().ForCollection()
 	}
 	if from.Plan == nil {
 		err := &InputError{Code: plan.CodeOption, Type: typeOf[S]().String(), Problem: "Project takes queries of a store, an index or a history of events"}
@@ -45,4 +45,4 @@ func (r failing) Page(context.Context, string, func([]item.Item, string) error) 
 
 func (r failing) Count(context.Context) (int, error) { return 0, r.err }
 
-func (r failing) Gathered() core.Gathered { return core.Gathered{} }
+func (r failing) ForCollection() core.CollectionQuery { return core.CollectionQuery{} }

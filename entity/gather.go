@@ -58,14 +58,14 @@ func (db *DB) GetCollection(ctx context.Context, parts ...CollectionPart) error 
 }
 
 // gathering checks the parts and compiles the one query.
-func (db *DB) gathering(parts []CollectionPart) ([]core.Gathered, *query.Gathering, error) {
+func (db *DB) gathering(parts []CollectionPart) ([]core.CollectionQuery, *query.Collection, error) {
 	mistake := func(code, format string, args ...any) error {
 		return &InputError{Code: code, Type: "entity.DB", Problem: fmt.Sprintf(format, args...)}
 	}
 	if len(parts) == 0 {
-		return nil, nil, mistake(plan.CodeGather, "there is no query to gather")
+		return nil, nil, mistake(plan.CodeCollection, "there is no query to gather")
 	}
-	list, plans, seen := make([]core.Gathered, len(parts)), make([]*query.Plan, len(parts)), map[any]bool{}
+	list, plans, seen := make([]core.CollectionQuery, len(parts)), make([]*query.Plan, len(parts)), map[any]bool{}
 	for i, p := range parts {
 		if p == nil {
 			return nil, nil, mistake(plan.CodeForeign, "part %d is nil", i)
@@ -73,18 +73,18 @@ func (db *DB) gathering(parts []CollectionPart) ([]core.Gathered, *query.Gatheri
 		list[i] = core.PartOf(p)
 		switch l := list[i]; {
 		case l.Plan == nil:
-			return nil, nil, mistake(plan.CodeGather, "part %d cannot be gathered: queries of a store, an index, a history of events or a bin can", i)
+			return nil, nil, mistake(plan.CodeCollection, "part %d cannot be gathered: queries of a store, an index, a history of events or a bin can", i)
 		case l.Core.DB != core.DatabaseOf(db):
 			return nil, nil, mistake(plan.CodeForeign, "part %d belongs to another DB", i)
 		case l.Into == nil:
 			return nil, nil, mistake(plan.CodePointer, "part %d needs a pointer to a slice to read into, not nil", i)
 		case seen[l.Into]:
-			return nil, nil, mistake(plan.CodeGather, "part %d reads into the slice of another part", i)
+			return nil, nil, mistake(plan.CodeCollection, "part %d reads into the slice of another part", i)
 		case l.Plan.Err != nil:
 			return nil, nil, l.Core.Wrap(l.Plan.Verb, l.Plan.Where, l.Plan.Err)
 		}
 		seen[list[i].Into], plans[i] = true, list[i].Plan
 	}
-	g, err := query.Gather(plans)
+	g, err := query.BuildCollection(plans)
 	return list, g, err
 }

@@ -38,7 +38,7 @@ func (s *Store[T]) Scan(opts ...ScanOption) Query[T] {
 // queryTable compiles the query of one partition of the table.
 func queryTable(c *core.Core, partition reflect.Value, spec opt.Query) *query.Plan {
 	if c.Err() != nil {
-		return core.Refused(c, "Query")
+		return core.ClosedQuery(c, "Query")
 	}
 	src := source(c, nil)
 	src.PK, src.SK, src.Base = c.Schema.PK, c.Schema.SK, inTable(c, nil)
@@ -49,7 +49,7 @@ func queryTable(c *core.Core, partition reflect.Value, spec opt.Query) *query.Pl
 // scanTable compiles the scan of the table.
 func scanTable(c *core.Core, spec opt.Scan) *query.Plan {
 	if c.Err() != nil {
-		return core.Refused(c, "Scan")
+		return core.ClosedQuery(c, "Scan")
 	}
 	src := source(c, nil)
 	src.Verb, src.PK, src.SK, src.Base = "Scan", c.Schema.PK, c.Schema.SK, inTable(c, nil, plan.InNamespace(c.Schema))
@@ -147,7 +147,7 @@ func (x *Index[T]) opened() *schema.Index {
 // queryIndex compiles the query of one partition of an index.
 func queryIndex(c *core.Core, x *schema.Index, partition reflect.Value, spec opt.Query) *query.Plan {
 	if c.Err() != nil {
-		return core.Refused(c, "Query")
+		return core.ClosedQuery(c, "Query")
 	}
 	own := expr.Cond{}
 	if !x.PK.Prefixed {
@@ -159,7 +159,7 @@ func queryIndex(c *core.Core, x *schema.Index, partition reflect.Value, spec opt
 // scanIndex compiles the scan of an index.
 func scanIndex(c *core.Core, x *schema.Index, spec opt.Scan) *query.Plan {
 	if c.Err() != nil {
-		return core.Refused(c, "Scan")
+		return core.ClosedQuery(c, "Scan")
 	}
 	src := indexSource(c, x, expr.All(plan.InNamespace(c.Schema), plan.OwnItems(c.Schema)))
 	src.Verb = "Scan"

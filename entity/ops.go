@@ -49,7 +49,7 @@ func (o Ops[T]) CheckExists(key T, conds ...Cond) Op {
 // CheckNotExists makes the transaction fail with [ErrExists] if the item exists.
 func (o Ops[T]) CheckNotExists(key T) Op {
 	c := core.Of(o)
-	return core.NewWrite[T](core.ItemOperation(c, plan.NewAbsent(c.Schema, c.Table, reflect.ValueOf(key))))
+	return core.NewWrite[T](core.ItemOperation(c, plan.NewCheckNotExists(c.Schema, c.Table, reflect.ValueOf(key))))
 }
 
 // Upsert is [Store.Upsert] as a value.
@@ -85,7 +85,7 @@ func require(c *core.Core, key reflect.Value, conds []Cond) *core.Operation {
 	for _, k := range conds {
 		spec.If = append(spec.If, k.cond)
 	}
-	return core.ItemOperation(c, plan.NewRequire(c.Schema, c.Table, key, spec))
+	return core.ItemOperation(c, plan.NewCheckExists(c.Schema, c.Table, key, spec))
 }
 
 func upsert(c *core.Core, v reflect.Value, opts []UpdateOption) *core.Operation {

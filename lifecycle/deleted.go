@@ -62,7 +62,7 @@ func (d *Deleted[T]) Get(ctx context.Context, key T) (DeletedItem[T], error) {
 func wrongCase(ctx context.Context, c *core.Core, key reflect.Value) error {
 	op, _ := plan.Begin(c.Schema, c.Table, "Deleted.Get", key, opt.Write{})
 	return c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
-		it, err := plan.Newest(ctx, c.Runner, op, schema.CopyInfix, c.Runner.Clock())
+		it, err := plan.ReadNewest(ctx, c.Runner, op, schema.CopyInfix, c.Runner.Clock())
 		if err == nil {
 			err = plan.SameCase(c.Schema, op.Parts, it)
 		}
@@ -87,10 +87,10 @@ func (d *Deleted[T]) List(key T, opts ...ListOption) entity.Query[DeletedItem[T]
 // listCopies compiles the query of one item's deleted copies.
 func listCopies(c *core.Core, verb string, v reflect.Value, spec opt.Bounded) *query.Plan {
 	if c.Err() != nil {
-		return core.Refused(c, verb)
+		return core.ClosedQuery(c, verb)
 	}
 	src := copiesSource(c, verb)
-	src.Lead, src.Base = append([]*schema.Attr{}, c.Schema.SK.Parts...), func(time.Time) expr.Cond { return expr.Cond{} }
+	src.Required, src.Base = append([]*schema.Attr{}, c.Schema.SK.Parts...), func(time.Time) expr.Cond { return expr.Cond{} }
 	if _, parts, err := plan.Key(c.Schema, v); err == nil && len(c.Schema.Cased()) > 0 {
 		src.Own = func(it item.Item) (bool, error) {
 			err := plan.SameCase(c.Schema, parts, it)
@@ -125,10 +125,10 @@ func sharesKeys(s *schema.Schema) bool {
 func (d *Deleted[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
 	c := core.Of(d)
 	if c.Err() != nil {
-		return copyQuery[T](c, core.Refused(c, "Deleted.Query"))
+		return copyQuery[T](c, core.ClosedQuery(c, "Deleted.Query"))
 	}
 	src := tableSource(c, "Deleted.Query", expr.Cond{})
-	src.Most = append([]*schema.Attr{}, c.Schema.SK.Parts...)
+	src.Optional = append([]*schema.Attr{}, c.Schema.SK.Parts...)
 	return copyQuery[T](c, query.Build(src, reflect.ValueOf(partition), opt.Queries(opts)))
 }
 
@@ -138,7 +138,7 @@ func (d *Deleted[T]) Query(partition T, opts ...entity.QueryOption) entity.Query
 func (d *Deleted[T]) Scan(opts ...entity.ScanOption) entity.Query[DeletedItem[T]] {
 	c := core.Of(d)
 	if c.Err() != nil {
-		return copyQuery[T](c, core.Refused(c, "Deleted.Scan"))
+		return copyQuery[T](c, core.ClosedQuery(c, "Deleted.Scan"))
 	}
 	src := tableSource(c, "Deleted.Scan", plan.InNamespace(c.Schema))
 	return copyQuery[T](c, query.BuildScan(src, opt.Scans(opts)))
@@ -185,7 +185,7 @@ func indexOfCopies(c *core.Core, name string) (*schema.Index, error) {
 func (x *Index[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
 	c := core.Of(x)
 	if c.Err() != nil {
-		return copyQuery[T](c, core.Refused(c, "Deleted.Index.Query"))
+		return copyQuery[T](c, core.ClosedQuery(c, "Deleted.Index.Query"))
 	}
 	return copyQuery[T](c, query.Build(indexSource(c, x.x, "Deleted.Index.Query"), reflect.ValueOf(partition), opt.Queries(opts)))
 }
@@ -194,7 +194,7 @@ func (x *Index[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[D
 func (x *Index[T]) Scan(opts ...entity.ScanOption) entity.Query[DeletedItem[T]] {
 	c := core.Of(x)
 	if c.Err() != nil {
-		return copyQuery[T](c, core.Refused(c, "Deleted.Index.Scan"))
+		return copyQuery[T](c, core.ClosedQuery(c, "Deleted.Index.Scan"))
 	}
 	src := indexSource(c, x.x, "Deleted.Index.Scan")
 	return copyQuery[T](c, query.BuildScan(src, opt.Scans(opts)))
@@ -264,7 +264,7 @@ func copiesSource(c *core.Core, verb string) query.Source {
 // copySortKey returns the definition of the sort key of deleted copies.
 func copySortKey(s *schema.Schema) *schema.KeyDef {
 	name, format := plan.DeletedAttr(s)
-	return plan.SatelliteSortKey(s, schema.CopyInfix, &schema.Attr{Name: name}, &key.Field{Attr: name, Kind: key.Time, Time: format})
+	return plan.RelatedSortKey(s, schema.CopyInfix, &schema.Attr{Name: name}, &key.Field{Attr: name, Kind: key.Time, Time: format})
 }
 
 // copyTimes returns when a stored copy was deleted and when it expires; zero if never.

@@ -92,7 +92,7 @@ func newRestore(c *core.Core, v reflect.Value, spec opt.Restore, chosen string) 
 	f, _ := schema.Feature[*softDelete](c.Schema)
 	r := &restore{f: f, op: op, user: user}
 	if chosen != "" {
-		r.key = plan.SatelliteKey(c.Schema, op.Key, schema.CopyInfix+chosen)
+		r.key = plan.RelatedKey(c.Schema, op.Key, schema.CopyInfix+chosen)
 	}
 	op.Prepare, op.Plan, op.If = r.read, r.plan, user
 	return op
@@ -104,7 +104,7 @@ func (r *restore) read(ctx context.Context, reader plan.Reader, in *plan.Input) 
 	var copied item.Item
 	var err error
 	if r.key == nil {
-		copied, err = plan.Newest(ctx, reader, r.op, schema.CopyInfix, in.Now)
+		copied, err = plan.ReadNewest(ctx, reader, r.op, schema.CopyInfix, in.Now)
 	} else if copied, err = reader.Get(ctx, r.op.Table, r.key, true); plan.Expired(s, copied, in.Now) {
 		copied = nil
 	}
@@ -134,7 +134,7 @@ func (r *restore) read(ctx context.Context, reader plan.Reader, in *plan.Input) 
 func (r *restore) search(ctx context.Context, reader plan.Reader, in *plan.Input) (item.Item, error) {
 	s := r.op.Schema
 	for range 2 {
-		current, copied, err := plan.Around(ctx, reader, r.op, r.key, in.Now)
+		current, copied, err := plan.ReadItemAndCopy(ctx, reader, r.op, r.key, in.Now)
 		switch {
 		case err != nil || copied != nil:
 			return copied, err
@@ -145,7 +145,7 @@ func (r *restore) search(ctx context.Context, reader plan.Reader, in *plan.Input
 			return nil, plan.ErrNotDeleted
 		}
 	}
-	if err := r.op.Unexpected(nil, in.Now); err != nil {
+	if err := r.op.CheckExpected(nil, in.Now); err != nil {
 		return nil, err
 	}
 	return nil, plan.ErrNotFound
@@ -156,15 +156,15 @@ func (r *restore) plan(in plan.Input) (plan.Step, error) {
 	if err := plan.SameCase(s, r.op.Parts, found.copied); err != nil {
 		return plan.Step{}, err
 	}
-	if err := r.op.Unexpected(found.copied, in.Now); err != nil {
+	if err := r.op.CheckExpected(found.copied, in.Now); err != nil {
 		return plan.Step{}, err
 	}
-	m := &plan.Mutation{Kind: plan.Restored, Op: r.op, In: in, Copy: found.copied, Final: item.Clone(found.copied)}
+	m := &plan.Mutation{Kind: plan.Restored, Op: r.op, In: in, Copy: found.copied, DeletedState: item.Clone(found.copied)}
 	for name, av := range r.op.Key {
-		m.Final[name] = av
+		m.DeletedState[name] = av
 	}
-	delete(m.Final, schema.KindAttr)
-	delete(m.Final, s.Options.TTL)
+	delete(m.DeletedState, schema.KindAttr)
+	delete(m.DeletedState, s.Options.TTL)
 	var err error
 	if m.New, err = r.restoredItem(m, max(found.version, in.Past.Version), in); err != nil {
 		return plan.Step{}, err
@@ -184,11 +184,11 @@ func (r *restore) plan(in plan.Input) (plan.Step, error) {
 
 // restoredItem makes the current item from the deleted state. It composes every key from the attributes.
 func (r *restore) restoredItem(m *plan.Mutation, version int64, in plan.Input) (item.Item, error) {
-	s, it := r.op.Schema, item.Clone(m.Final)
+	s, it := r.op.Schema, item.Clone(m.DeletedState)
 	name, _ := plan.DeletedAttr(s)
 	delete(it, name)
 	if a := s.UpdatedAt; a != nil {
-		av, err := plan.TimeValue(a, plan.Later(s, m.Final, in.Now))
+		av, err := plan.TimeValue(a, plan.Later(s, m.DeletedState, in.Now))
 		if err != nil {
 			return nil, err
 		}

@@ -82,8 +82,8 @@ func (f *softDelete) SoftDelete(m *plan.Mutation) (plan.Part, error) {
 	s := m.Op.Schema
 	name, format := plan.DeletedAttr(s)
 	at := plan.Later(s, m.Old, m.In.Now)
-	if m.In.Beside != nil {
-		last, err := format.FromValue(m.In.Beside[name])
+	if m.In.NewestCopy != nil {
+		last, err := format.FromValue(m.In.NewestCopy[name])
 		if err != nil {
 			return plan.Part{}, &plan.DecodeError{Entity: s.Name, Attr: name, Problem: "in a deleted copy it is not a time"}
 		}
@@ -92,14 +92,14 @@ func (f *softDelete) SoftDelete(m *plan.Mutation) (plan.Part, error) {
 		}
 	}
 	var err error
-	if m.Final, err = plan.DeletedState(s, m.Old, m.In, at); err != nil {
+	if m.DeletedState, err = plan.DeletedState(s, m.Old, m.In, at); err != nil {
 		return plan.Part{}, err
 	}
 	text, err := timeText(format, at)
 	if err != nil {
 		return plan.Part{}, &plan.InputError{Code: plan.CodeValue, Type: s.Type.String(), Field: name, Problem: err.Error()}
 	}
-	m.Copy = plan.Satellite(s, m.Final, schema.CopyInfix+text, plan.CopyKind)
+	m.Copy = plan.RelatedItem(s, m.DeletedState, schema.CopyInfix+text, plan.CopyKind)
 	if f.ttl > 0 {
 		m.Copy[s.Options.TTL] = item.N(strconv.FormatInt(m.In.Now.Unix()+int64(f.ttl/time.Second), 10))
 	}

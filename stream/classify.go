@@ -171,7 +171,7 @@ func partOf(s *schema.Schema, image item.Item) (itemPart, bool) {
 		return "", false
 	}
 	text, composed = strings.ToLower(text), strings.ToLower(composed)
-	for _, x := range plan.SatelliteKinds {
+	for _, x := range plan.RelatedKinds {
 		if rest, ok := strings.CutPrefix(text, composed+x.Infix); ok && rest != "" {
 			return itemPart(x.Kind), true
 		}
@@ -227,7 +227,7 @@ func partByKey(s *schema.Schema, keys item.Item) (itemPart, bool) {
 	case n:
 		return currentItem, true
 	case n + 2:
-		for _, x := range plan.SatelliteKinds {
+		for _, x := range plan.RelatedKinds {
 			if "#"+segments[n]+"#" == x.Infix {
 				return itemPart(x.Kind), s.SK != nil
 			}

@@ -299,13 +299,13 @@ func decodeStored(o *origin, r *record, it item.Item) (any, Stage, error) {
 	if at < 0 {
 		v := reflect.New(o.payload)
 		if err := o.core.Schema.Codec.Decode(it, v); err != nil {
-			return nil, Decoding, core.Misfit(o.core, err)
+			return nil, Decoding, core.DecodeError(o.core, err)
 		}
 		return v.Elem().Interface(), "", nil
 	}
 	v := reflect.New(o.upgrades[at].old)
 	if err := o.upgrades[at].codec.Decode(it, v); err != nil {
-		return nil, Decoding, core.Misfit(o.core, err)
+		return nil, Decoding, core.DecodeError(o.core, err)
 	}
 	payload := v.Elem().Interface()
 	for _, s := range o.upgrades[at:] {

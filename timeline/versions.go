@@ -129,7 +129,7 @@ func (l *versionEvents) ownerOf(it item.Item) (primary item.Item, kind string) {
 	if !satellite {
 		return primary, ""
 	}
-	for _, known := range plan.SatelliteKinds {
+	for _, known := range plan.RelatedKinds {
 		if owner, found := plan.CurrentKey(s, it, known.Infix); known.Kind == k.Value && found {
 			primary = owner
 		}

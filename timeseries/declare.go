@@ -238,7 +238,7 @@ func (e *events) newEventKey(s *schema.Schema) *schema.KeyDef {
 	if e.bigint {
 		s.Bigint(f)
 	}
-	return plan.SatelliteSortKey(s, schema.EventInfix, e.orderBy, f)
+	return plan.RelatedSortKey(s, schema.EventInfix, e.orderBy, f)
 }
 
 // Record returns the declaration for the schema lock. late and maxAhead decide which events are stored, not how.

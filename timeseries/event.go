@@ -47,7 +47,7 @@ func newEvent(c *core.Core, e *events, v reflect.Value) (*event, error) {
 		_, null := av.(*types.AttributeValueMemberNULL)
 		switch {
 		case a == e.orderBy:
-			if err := plan.Present(s, a, av); err != nil {
+			if err := plan.CheckPart(s, a, av); err != nil {
 				return nil, err
 			}
 			ev.clock = av
@@ -59,7 +59,7 @@ func newEvent(c *core.Core, e *events, v reflect.Value) (*event, error) {
 		}
 		ev.carried[a.Name] = av
 	}
-	if err := plan.Joined(append(missing, ev.validate(v)...)); err != nil {
+	if err := plan.JoinErrors(append(missing, ev.validate(v)...)); err != nil {
 		return nil, err
 	}
 	return ev, ev.compose()
@@ -143,7 +143,7 @@ func (ev *event) put(in plan.Input) (plan.Action, error) {
 
 // check returns the check that the event is stored.
 func (ev *event) check() plan.Action {
-	return plan.Action{Kind: plan.Check, Table: ev.c.Table, Key: ev.key(), Cond: plan.There(ev.c.Schema)}
+	return plan.Action{Kind: plan.Check, Table: ev.c.Table, Key: ev.key(), Cond: plan.Present(ev.c.Schema)}
 }
 
 // equals reports whether a stored event has the same values in all append fields.
@@ -158,7 +158,7 @@ func (ev *event) equals(stored item.Item) bool {
 
 // exists holds while there is a current item.
 func (ev *event) exists() expr.Cond {
-	return expr.All(plan.There(ev.c.Schema), plan.CaseGuard(ev.c.Schema, ev.carried))
+	return expr.All(plan.Present(ev.c.Schema), plan.CaseGuard(ev.c.Schema, ev.carried))
 }
 
 // withCaseCheck makes resolve return an error if an image is of a series whose key differs from ev's in case.
@@ -213,7 +213,7 @@ func advance(evs []*event, first *event, user expr.Cond, in plan.Input) (plan.Ac
 		}
 		changes = append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(a.Name), Value: av})
 	}
-	halves, err := plan.KeepInStep(s, folded, changes)
+	halves, err := plan.SyncAppendedKeys(s, folded, changes)
 	if err != nil {
 		return plan.Action{}, err
 	}

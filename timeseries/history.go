@@ -28,11 +28,11 @@ func (s *Series[T]) History(key T, opts ...entity.QueryOption) entity.Query[T] {
 // history compiles the query of a series' events.
 func history(c *core.Core, e *events, verb string, key reflect.Value, spec opt.Query) *query.Plan {
 	if c.Err() != nil {
-		return core.Refused(c, verb)
+		return core.ClosedQuery(c, verb)
 	}
 	src := query.Source{
 		Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: e.eventKey, Verb: verb, Expire: true,
-		Lead: e.eventKey.Parts[:len(e.eventKey.Parts)-1],
+		Required: e.eventKey.Parts[:len(e.eventKey.Parts)-1],
 		Code: plan.CodeOrderByRange, Other: "a history is read by ranges of " + e.orderBy.Field + "; put conditions on other fields into entity.Filter",
 		Base: func(time.Time) expr.Cond { return expr.Cond{} },
 	}

@@ -151,7 +151,7 @@ func (v *verification) step(in plan.Input, e evidence) plan.Step {
 
 // hasFields holds while an item exists with the constraint's attributes as they were read.
 func (v *verification) hasFields(it item.Item) expr.Cond {
-	conds := []expr.Cond{plan.There(v.s)}
+	conds := []expr.Cond{plan.Present(v.s)}
 	for _, f := range v.k.fields {
 		path := expr.Attr(f.Name)
 		if av, ok := it[f.Name]; ok {
@@ -165,7 +165,7 @@ func (v *verification) hasFields(it item.Item) expr.Cond {
 
 // unchanged holds while a sentinel is as it was read.
 func (v *verification) unchanged(it item.Item) expr.Cond {
-	conds := []expr.Cond{plan.There(v.s)}
+	conds := []expr.Cond{plan.Present(v.s)}
 	for _, name := range slices.Sorted(maps.Keys(it)) {
 		conds = append(conds, expr.Compare(expr.Eq, expr.Attr(name), it[name]))
 	}

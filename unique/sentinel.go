@@ -74,7 +74,7 @@ func (c *constraint) sentinel(k, primary item.Item, writeID string, ttl types.At
 
 // claimable holds if the value is unclaimed, claimed by the item itself, or if the claim has expired.
 func (c *constraint) claimable(primary item.Item, now time.Time) expr.Cond {
-	return expr.Any(plan.Absent(c.s), plan.Owned(c.s, primary), expr.Compare(expr.Le, expr.Attr(c.s.Options.TTL), plan.Seconds(now)))
+	return expr.Any(plan.Absent(c.s), plan.OwnedBy(c.s, primary), expr.Compare(expr.Le, expr.Attr(c.s.Options.TTL), plan.Seconds(now)))
 }
 
 // expiry returns the time to live of a claim made now; nil for none.
@@ -222,7 +222,7 @@ func (c *constraint) put(m *plan.Mutation, k item.Item, ttl types.AttributeValue
 // release returns the part that gives up the value under k.
 func (c *constraint) release(m *plan.Mutation, k item.Item) plan.Part {
 	return plan.Part{
-		Action:  plan.Action{Kind: plan.Delete, Table: m.Op.Table, Key: k, Cond: plan.Mine(c.s, m.Op.Key), Releases: true, Label: c.label()},
+		Action:  plan.Action{Kind: plan.Delete, Table: m.Op.Table, Key: k, Cond: plan.FreeOrOwnedBy(c.s, m.Op.Key), Releases: true, Label: c.label()},
 		Resolve: lost(k),
 	}
 }

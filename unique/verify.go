@@ -428,7 +428,7 @@ func (v *verification) states(ctx context.Context, key, first item.Item, owners 
 	for i := range states {
 		if states[i].current == nil {
 			op := &plan.Op{Schema: v.s, Table: v.c.Table, Key: states[i].key}
-			if states[i].copied, err = plan.Newest(ctx, v.c.Runner, op, schema.CopyInfix, v.c.Runner.Clock()); err != nil {
+			if states[i].copied, err = plan.ReadNewest(ctx, v.c.Runner, op, schema.CopyInfix, v.c.Runner.Clock()); err != nil {
 				return nil, false, err
 			}
 		}

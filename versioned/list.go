@@ -67,7 +67,7 @@ func (l *list) build() (err error) {
 	if err := l.spec.Err(); err != nil {
 		return l.fail("%v", err)
 	}
-	if l.limit, err = plan.Bound(l.c.Schema, "Limit", l.spec.Limit); err != nil {
+	if l.limit, err = plan.CountOption(l.c.Schema, "Limit", l.spec.Limit); err != nil {
 		return err
 	}
 	for _, c := range l.spec.Range {
@@ -207,9 +207,9 @@ func (l *list) Few(ctx context.Context, n int, f func([]item.Item) error) error 
 	})
 }
 
-// Gathered reports that a list of versions cannot join a gathered read: the versions of an item are stored in three
+// ForCollection reports that a list of versions cannot be part of a collection: the versions of an item are stored in three
 // places.
-func (l *list) Gathered() core.Gathered { return core.Gathered{} }
+func (l *list) ForCollection() core.CollectionQuery { return core.CollectionQuery{} }
 
 // Count counts the versions, up to the limit.
 func (l *list) Count(ctx context.Context) (n int, err error) {

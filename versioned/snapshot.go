@@ -51,15 +51,15 @@ func (r *retain) Snapshots(m *plan.Mutation) ([]plan.Part, error) {
 	case plan.Deleted, plan.SoftDeleted:
 		states = []state{endedState(m)}
 		if m.Kind == plan.Deleted || expires(s, m.Copy) {
-			x := state{item: m.Final, deleted: true, guard: absent}
+			x := state{item: m.DeletedState, deleted: true, guard: absent}
 			if s.Options.Interop {
-				x.guard = absentOrSame(s, m.Final)
+				x.guard = absentOrSame(s, m.DeletedState)
 			}
 			states = append(states, x)
 		}
 	case plan.Restored:
-		if !expires(s, m.Copy) && !m.In.Overtaken() { // a copy without a version of its own can have no snapshot
-			states = []state{{item: m.Final, deleted: true, guard: absentOrSameDeleted(s, m.Final)}}
+		if !expires(s, m.Copy) && !m.In.VersionTaken() { // a copy without a version of its own can have no snapshot
+			states = []state{{item: m.DeletedState, deleted: true, guard: absentOrSameDeleted(s, m.DeletedState)}}
 		}
 	}
 	parts := make([]plan.Part, len(states))
@@ -75,7 +75,7 @@ func (r *retain) Snapshots(m *plan.Mutation) ([]plan.Part, error) {
 // endedState returns the state that m replaces, under a version that its history has not used yet.
 func endedState(m *plan.Mutation) state {
 	s := m.Op.Schema
-	n := m.In.Counted(s, m.Old)
+	n := m.In.HistoryVersion(s, m.Old)
 	if n == plan.StoredVersion(s, m.Old) {
 		return state{item: m.Old, guard: absentOrSame(s, m.Old)}
 	}
@@ -127,7 +127,7 @@ func (r *retain) snapshotPut(m *plan.Mutation, x state) (plan.Part, error) {
 	if n < 0 || n > maxVersion {
 		return plan.Part{}, &plan.InputError{Code: plan.CodeValue, Type: s.Type.String(), Field: s.Version.Field, Problem: "the stored version is not a number from 0 to 999999999999"}
 	}
-	it := plan.Satellite(s, x.item, snapshotSuffix(n), plan.SnapshotKind)
+	it := plan.RelatedItem(s, x.item, snapshotSuffix(n), plan.SnapshotKind)
 	if at := writtenAt(s, x.item); at != nil && s.HasMetadata {
 		it[schema.AtAttr] = at
 	}
@@ -145,9 +145,9 @@ func (r *retain) snapshotPut(m *plan.Mutation, x state) (plan.Part, error) {
 			switch m.Kind {
 			case plan.Created: // which reads the history in any case
 			case plan.Restored:
-				v.Hints = []any{plan.Overtaken{Version: plan.StoredVersion(s, m.Copy)}}
+				v.Hints = []any{plan.VersionTaken{Version: plan.StoredVersion(s, m.Copy)}}
 			default:
-				v.Hints = []any{plan.Overtaken{Version: plan.StoredVersion(s, m.Old)}}
+				v.Hints = []any{plan.VersionTaken{Version: plan.StoredVersion(s, m.Old)}}
 			}
 			return v
 		},

@@ -59,7 +59,7 @@ func readVersion(ctx context.Context, c *core.Core, r plan.Reader, op *plan.Op, 
 			copied = it
 		}
 	}
-	it, err := r.Get(ctx, op.Table, plan.SatelliteKey(c.Schema, op.Key, snapshotSuffix(n)), true)
+	it, err := r.Get(ctx, op.Table, plan.RelatedKey(c.Schema, op.Key, snapshotSuffix(n)), true)
 	switch {
 	case err != nil:
 		return nil, err
@@ -96,7 +96,7 @@ func readCopies(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) 
 	}
 	var all []item.Item
 	forward := false
-	in := plan.QuerySatellites(op.Schema, op.Table, op.Key, schema.CopyInfix)
+	in := plan.QueryRelated(op.Schema, op.Table, op.Key, schema.CopyInfix)
 	in.ScanIndexForward = &forward
 	for page, err := range plan.Pages(ctx, r, in) {
 		if err == nil {

@@ -1,5 +1,5 @@
-// Package core is what the public handles share once their type parameter is erased: the schema, the table and the
-// runner. Public handles embed Handle under an unexported name, so that only this module can open them.
+// Package core holds the untyped part of the public handles: the schema, the table and the runner. Public handles embed
+// Handle under an unexported name, so that only this module can open them.
 package core
 
 import (
@@ -39,7 +39,7 @@ func (h Handle) core() *Core { return h.c }
 // Holder is any public handle of this module.
 type Holder interface{ core() *Core }
 
-// Of opens a handle. Of one that is nil or a zero value, it is a core of which every call fails; see Err.
+// Of opens a handle. For a nil or zero handle it returns a core whose calls all fail. See [Core.Err].
 func Of(h Holder) *Core {
 	if v := reflect.ValueOf(h); v.IsValid() && (v.Kind() != reflect.Pointer || !v.IsNil()) {
 		if c := h.core(); c != nil {
@@ -49,10 +49,10 @@ func Of(h Holder) *Core {
 	return Closed(reflect.TypeOf(h))
 }
 
-// HandleOf is a handle of what h is one of.
+// HandleOf returns a handle with the core of h.
 func HandleOf(h Holder) Handle { return NewHandle(Of(h)) }
 
-// Wrap adds what was being done, and to what, to an error that leaves the module.
+// Wrap adds verb, entity and key to an error that leaves the module.
 func (c *Core) Wrap(verb, key string, err error) error {
 	if err == nil {
 		return nil
@@ -60,7 +60,7 @@ func (c *Core) Wrap(verb, key string, err error) error {
 	return &plan.Error{Verb: verb, Entity: c.Schema.Name, Key: key, Err: err}
 }
 
-// Decode fills what into, a pointer, points to from an item. With an error it leaves the zero value there.
+// Decode decodes an item into the value that into points to. On an error it sets that value to zero.
 func (c *Core) Decode(it item.Item, into any) error { return c.DecodeBy(&c.Schema.Codec, it, into) }
 
 // DecodeBy is [Core.Decode] with the codec of a smaller struct.
@@ -68,19 +68,19 @@ func (c *Core) DecodeBy(codec *item.Codec, it item.Item, into any) error {
 	v := reflect.ValueOf(into)
 	if err := codec.Decode(it, v); err != nil {
 		v.Elem().SetZero()
-		return Misfit(c, err)
+		return DecodeError(c, err)
 	}
 	return nil
 }
 
-// Decode makes a T of an item.
+// Decode decodes an item as a T.
 func Decode[T any](c *Core, it item.Item) (v T, err error) {
 	err = c.Decode(it, &v)
 	return v, err
 }
 
-// Misfit makes a *plan.DecodeError of a codec's error.
-func Misfit(c *Core, err error) error {
+// DecodeError converts a codec's error to a *plan.DecodeError.
+func DecodeError(c *Core, err error) error {
 	misfit := &plan.DecodeError{Entity: c.Schema.Name, Problem: "the item cannot be decoded"}
 	if f, ok := err.(*item.FieldError); ok {
 		misfit.Attr, misfit.Problem = f.Attr, f.Problem
@@ -96,7 +96,7 @@ func (c *Core) Measure(ctx context.Context, verb, key string, f func(context.Con
 	return c.Runner.Measure(ctx, verb, c.Schema.Name, func(ctx context.Context) error { return c.Wrap(verb, key, f(ctx)) })
 }
 
-// Unopened is the error of a handle of type t, or of a database, that is nil or a zero value.
+// Unopened returns the error for a nil or zero handle of type t, or database.
 func Unopened(t reflect.Type) error {
 	name := "handle"
 	if t != nil {
@@ -105,8 +105,8 @@ func Unopened(t reflect.Type) error {
 	return &plan.InputError{Code: plan.CodeUnopened, Type: name, Problem: "it is nil or a zero value; use what the functions that open it return"}
 }
 
-// Closed is the core of a handle of type t that is nil or a zero value: whatever is made of it fails with the same error,
-// before any request.
+// Closed returns the core of a nil or zero handle of type t. Everything made from it fails with the same error, before
+// any request.
 func Closed(t reflect.Type) *Core {
 	s := &schema.Schema{Type: t, Unopened: Unopened(t)}
 	if t == nil {
@@ -115,16 +115,16 @@ func Closed(t reflect.Type) *Core {
 	return &Core{Schema: s, Runner: &exec.Runner{MaxAttempts: 1, Clock: time.Now, NewID: func() string { return "" }}}
 }
 
-// Err is why nothing can be done with c: its handle was not opened. It is nil for others.
+// Err returns the error of a handle that was not opened, and nil for others.
 func (c *Core) Err() error { return c.Schema.Unopened }
 
-// Refused is the plan of a query of a core that was not opened; verb is what it would have done.
-func Refused(c *Core, verb string) *query.Plan {
+// ClosedQuery returns the plan of a query on a core that was not opened. verb is for the error.
+func ClosedQuery(c *Core, verb string) *query.Plan {
 	return &query.Plan{Source: query.Source{Schema: c.Schema, Verb: verb}, Err: c.Err()}
 }
 
-// Returning is spec for a verb that knows the item before its write: what entity.Returning asks for is filled in when the
-// write has been applied.
+// Returning prepares spec for a verb that knows the item before its write: the target of entity.Returning is set when
+// the write has been applied.
 func Returning(c *Core, spec opt.Write) opt.Write {
 	if spec.Old == nil {
 		return spec

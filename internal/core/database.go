@@ -7,12 +7,12 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Database is what is declared on an entity.DB.
+// Database holds what is declared on an entity.DB.
 type Database struct {
 	mu     sync.Mutex
 	tables map[string]*schema.Table
-	order  []string          // tables in the order in which they were first used
-	views  map[string]string // name of a timeline → what it is
+	order  []string          // tables in order of first use
+	views  map[string]string // name of a timeline → its fingerprint
 }
 
 // Declared is embedded by an entity.DB under an unexported name, so that only this module can open it.
@@ -25,18 +25,19 @@ func NewDeclared() Declared {
 
 func (d Declared) database() *Database { return d.db }
 
-// Databased is a database of this module.
-type Databased interface{ database() *Database }
+// DatabaseHandle is a database of this module.
+type DatabaseHandle interface{ database() *Database }
 
-// DatabaseOf opens a database; nil of one that is nil or a zero value.
-func DatabaseOf(db Databased) *Database {
+// DatabaseOf opens a database. It returns nil for a nil or zero one.
+func DatabaseOf(db DatabaseHandle) *Database {
 	if v := reflect.ValueOf(db); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil
 	}
 	return db.database()
 }
 
-// Add declares s on a table, by its physical name, after checking s against what is there.
+// Add declares s on the table with this physical name. It returns an error if s conflicts with the entities of the
+// table.
 func (d *Database) Add(table string, s *schema.Schema) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -54,7 +55,7 @@ func (d *Database) Add(table string, s *schema.Schema) error {
 	return nil
 }
 
-// Tables are the tables that entities are declared on, in the order in which they were first used.
+// Tables returns the tables with entities, in order of first use.
 func (d *Database) Tables() []schema.Table {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -65,7 +66,7 @@ func (d *Database) Tables() []schema.Table {
 	return all
 }
 
-// On are the entities that are declared on a table, by its physical name.
+// On returns the entities of the table with this physical name.
 func (d *Database) On(table string) []*schema.Schema {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -75,7 +76,7 @@ func (d *Database) On(table string) []*schema.Schema {
 	return nil
 }
 
-// View registers a timeline under a name; it reports whether the name is free, or taken by what is the same.
+// View registers a timeline under a name. It returns false if the name is taken by a timeline with another fingerprint.
 func (d *Database) View(name, print string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -86,9 +87,9 @@ func (d *Database) View(name, print string) bool {
 	return true
 }
 
-// Schemas lists what is declared on a database, by table and in order of declaration. The error says that it was not
-// opened.
-func Schemas(db Databased) ([]*schema.Schema, error) {
+// Schemas returns the entities of a database, by table and in declaration order. It returns an error if the database was
+// not opened.
+func Schemas(db DatabaseHandle) ([]*schema.Schema, error) {
 	d := DatabaseOf(db)
 	if d == nil {
 		return nil, Unopened(reflect.TypeOf(db))

@@ -24,40 +24,41 @@ type Page[T any] struct {
 	Next  string // cursor of the next page, "" after the last one; the last page can be empty
 }
 
-// Reading is a query whose items are not decoded yet. Its errors say what was being read.
+// Reading is a query that returns undecoded items. Its errors name the verb and the entity.
 type Reading interface {
 	fmt.Stringer
-	// Each calls f for every item, at most the query's limit of them, until f asks for no more.
+	// Each calls f for every item, up to the query's limit, until f returns false or an error.
 	Each(ctx context.Context, f func(item.Item) (more bool, err error)) error
-	// Few reads at most n items and gives them to f; it is plan.ErrNotFound when there are no items.
+	// Few reads at most n items and passes them to f. It returns plan.ErrNotFound if there are none.
 	Few(ctx context.Context, n int, f func([]item.Item) error) error
-	// Page reads one page, and gives its items and the next cursor to f.
+	// Page reads one page and passes its items and the next cursor to f.
 	Page(ctx context.Context, after string, f func(items []item.Item, next string) error) error
 	// Count counts the items.
 	Count(ctx context.Context) (int, error)
-	// Gathered is what entity.DB.GetCollection has to know; its Plan is nil for a query that cannot be gathered.
-	Gathered() Gathered
+	// ForCollection returns the query for entity.DB.GetCollection. Its Plan is nil if the query cannot be part of a
+	// collection.
+	ForCollection() CollectionQuery
 }
 
-// Query implements entity.Query[T]: a reading whose items are decoded as T.
+// Query implements entity.Query[T]: it decodes the items of a reading as T.
 type Query[T any] struct {
 	Seal
 	r      Reading
 	decode func(it item.Item, into any) error // into is a *T
 }
 
-// NewQuery makes a query of a reading; decode fills what its second argument, a *T, points to.
+// NewQuery returns a query of r. decode decodes an item into its second argument, a *T.
 func NewQuery[T any](r Reading, decode func(it item.Item, into any) error) *Query[T] {
 	return &Query[T]{r: r, decode: decode}
 }
 
-// NewItemQuery makes a query of c's plan p, whose items are those of the entity.
+// NewItemQuery returns a query of c's plan p that decodes items of the entity.
 func NewItemQuery[T any](c *Core, p *query.Plan) *Query[T] {
 	codec := c.Schema.CodecOf(p.Index)
 	return NewQuery[T](Planned(c, p), func(it item.Item, into any) error { return c.DecodeBy(codec, it, into) })
 }
 
-// Reading is what q reads from.
+// Reading returns what q reads from.
 func (q *Query[T]) Reading() Reading { return q.r }
 
 // String prints the compiled query.
@@ -92,7 +93,7 @@ func (q *Query[T]) Collect(ctx context.Context) ([]T, error) {
 	return all, nil
 }
 
-// add decodes an item behind the others.
+// add decodes an item and appends it.
 func (q *Query[T]) add(all *[]T, it item.Item) error {
 	var none T
 	*all = append(*all, none)
@@ -134,13 +135,13 @@ func (q *Query[T]) Page(ctx context.Context, after string) (page Page[T], err er
 // Count counts the items.
 func (q *Query[T]) Count(ctx context.Context) (int, error) { return q.r.Count(ctx) }
 
-// planned is a reading of one compiled plan.
+// planned is the reading of a compiled plan.
 type planned struct {
 	c *Core
 	p *query.Plan
 }
 
-// Planned makes a reading of c's plan p.
+// Planned returns a reading of c's plan p.
 func Planned(c *Core, p *query.Plan) Reading {
 	p.Runner, p.Cursor = c.Runner, c.Cursor
 	return planned{c, p}
@@ -148,7 +149,7 @@ func Planned(c *Core, p *query.Plan) Reading {
 
 func (r planned) String() string { return r.p.String() }
 
-func (r planned) Gathered() Gathered { return Gathered{Core: r.c, Plan: r.p} }
+func (r planned) ForCollection() CollectionQuery { return CollectionQuery{Core: r.c, Plan: r.p} }
 
 func (r planned) run(ctx context.Context, f func(context.Context) error) error {
 	return r.p.Measure(ctx, func(ctx context.Context) error { return r.c.Wrap(r.p.Verb, r.p.Where, f(ctx)) })
@@ -199,35 +200,35 @@ func (r planned) Count(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// CollectionPart is one query of entity.DB.GetCollection and the slice that its items go to; it implements entity.CollectionPart.
+// CollectionPart implements entity.CollectionPart: one query of entity.DB.GetCollection and the slice for its items.
 type CollectionPart interface {
 	fmt.Stringer
-	gathered() Gathered
+	collectionQuery() CollectionQuery
 }
 
-// Gathered is an opened Part.
-type Gathered struct {
+// CollectionQuery is an opened CollectionPart.
+type CollectionQuery struct {
 	Core *Core
-	Plan *query.Plan // nil: the query is none that can be gathered
-	Into any         // the pointer to the slice; nil when it is nil
-	// Collect begins a group: add decodes an item, and fill assigns the slice.
+	Plan *query.Plan // nil: the query cannot be part of a collection
+	Into any         // the pointer to the slice; nil if that is nil
+	// Collect starts a run: add decodes an item, and fill assigns the slice.
 	Collect func() (add func(item.Item) error, fill func())
 }
 
 // PartOf opens a part.
-func PartOf(p CollectionPart) Gathered { return p.gathered() }
+func PartOf(p CollectionPart) CollectionQuery { return p.collectionQuery() }
 
-// part is a Part of a query.
+// part implements CollectionPart for a query.
 type part struct {
 	fmt.Stringer
-	Gathered
+	CollectionQuery
 }
 
-func (p *part) gathered() Gathered { return p.Gathered }
+func (p *part) collectionQuery() CollectionQuery { return p.CollectionQuery }
 
-// Into makes q a part of entity.DB.GetCollection.
+// Into returns q as a part of entity.DB.GetCollection that stores its items in dst.
 func (q *Query[T]) Into(dst *[]T) CollectionPart {
-	p := &part{q, q.r.Gathered()}
+	p := &part{q, q.r.ForCollection()}
 	if dst != nil {
 		p.Into = dst
 	}

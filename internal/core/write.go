@@ -7,7 +7,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// Op is the sealed half of entity.Op.
+// Op is the sealed part of entity.Op.
 type Op interface {
 	plan() *plan.Op
 	owner() *Core
@@ -20,23 +20,23 @@ func PlanOf(o Op) *plan.Op { return o.plan() }
 // OwnerOf returns the core that an operation belongs to.
 func OwnerOf(o Op) *Core { return o.owner() }
 
-// Settle gives an operation the result of the transaction that applied it.
+// Settle passes the result of a transaction to an operation.
 func Settle(o Op, result plan.Result) error { return o.settle(result) }
 
-// Operation is a write without the type of its result: a plan, and how its result is decoded.
+// Operation is a write without the type of its result: a plan, and how to decode its result.
 type Operation struct {
 	c      *Core
 	op     *plan.Op
-	decode func(result plan.Result, into any) error // into points to what the caller gets
+	decode func(result plan.Result, into any) error // into points to the caller's result
 }
 
-// NewOperation returns a write of c whose result decode puts where its second argument points.
+// NewOperation returns a write of c. decode decodes the result into its second argument.
 func NewOperation(c *Core, op *plan.Op, decode func(result plan.Result, into any) error) *Operation {
 	op.KeepCase()
 	return &Operation{c, op, decode}
 }
 
-// ItemOperation returns a write of c whose result is an item; without an item what the caller gets keeps its zero value.
+// ItemOperation returns a write of c whose result is an item. Without an item, the caller gets the zero value.
 func ItemOperation(c *Core, op *plan.Op) *Operation {
 	return NewOperation(c, op, func(result plan.Result, into any) error {
 		if result.Item == nil {
@@ -54,7 +54,7 @@ func (o *Operation) String() string {
 	return o.op.Text(plan.Input{Now: o.c.Runner.Clock().UTC(), WriteID: o.c.Runner.NewID(), Joined: true})
 }
 
-// Run plans the write, sends it alone, and decodes its result into what into points to.
+// Run plans the write, sends it alone, and decodes its result into the value that into points to.
 func (o *Operation) Run(ctx context.Context, into any) (result plan.Result, err error) {
 	err = o.c.Measure(ctx, o.op.Verb, o.op.KeyIs, func(ctx context.Context) error {
 		if result, err = o.c.Runner.Run(ctx, o.op); err != nil {
@@ -72,10 +72,10 @@ type Write[R any] struct {
 	result R
 }
 
-// NewWrite gives an operation the type of its result.
+// NewWrite adds the type of the result to an operation.
 func NewWrite[R any](o *Operation) *Write[R] { return &Write[R]{Operation: o} }
 
-// Result returns what the last successful transaction stored, the zero R before that.
+// Result returns the result of the last successful transaction, and the zero R before that.
 func (w *Write[R]) Result() R {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -21,11 +21,11 @@ func (r *Runner) lookBack(ctx context.Context, op *plan.Op, in *plan.Input) erro
 		if err != nil {
 			return err
 		}
-		if in.Past = past; !past.Odd || past.Version == before {
+		if in.Past = past; !past.CopyMissing || past.Version == before {
 			return nil
 		}
 		before = past.Version
-		if !past.Open {
+		if !past.LiveSnapshot {
 			continue
 		}
 		if in.Image, err = r.Get(ctx, op.Table, op.Key, true); err != nil || plan.Live(op.Schema, in.Image, in.Now) {
@@ -137,7 +137,7 @@ func failure(op *plan.Op, step plan.Step, v plan.Resolution, got answer, at int)
 	}
 	refused := &plan.Refused{Class: class, Cause: got.cause, Schema: op.Schema}
 	if f := got.failures[at]; class == plan.ErrConditionFailed && f.Failed() {
-		refused.Which = plan.Broken(op.Schema, step.Actions[at].Cond, f.Image)
+		refused.Which = plan.FailedPart(op.Schema, step.Actions[at].Cond, f.Image)
 	}
 	if step.Own == 0 || at < step.Own {
 		refused.Image = got.failures[at].Image
@@ -162,17 +162,17 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 	switch {
 	case op.Read && first && op.Given != nil:
 		if in.Image = op.Given; op.SoftDeletes {
-			in.Beside, err = plan.NewestCopy(ctx, r, op)
+			in.NewestCopy, err = plan.ReadNewestCopy(ctx, r, op)
 		}
 	case op.SoftDeletes:
-		in.Image, in.Beside, err = plan.WithCopies(ctx, r, op)
+		in.Image, in.NewestCopy, err = plan.ReadItemAndNewestCopy(ctx, r, op)
 	case op.NeedsRead(in):
 		in.Image, err = r.Get(ctx, op.Table, op.Key, true)
 	}
 	if err != nil {
 		return plan.Step{}, err
 	}
-	if in.Overtaken() {
+	if in.VersionTaken() {
 		if in.Past, err = plan.ReadPast(ctx, r, op, in.Now); err != nil {
 			return plan.Step{}, err
 		}

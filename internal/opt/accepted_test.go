@@ -16,7 +16,7 @@ import (
 
 type note struct{ Text string }
 
-// An option can be given to the verbs that it is for, and to no others: the compiler refuses it.
+// The compiler rejects an option that is given to another verb.
 func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 	t.Parallel()
 	families := []struct {

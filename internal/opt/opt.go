@@ -1,7 +1,7 @@
-// Package opt seals the option interfaces of the public packages and collects what options ask for. Each family of verbs
-// has a struct of its own, so that a verb cannot be given an option that it would have to refuse. The methods of an option
-// are unexported here; other packages make options by embedding one of the For types, which carries a function on the
-// smallest struct that the option is about and works for every family that embeds this struct.
+// Package opt seals the option interfaces of the public packages and collects options. Each family of verbs has its own
+// struct, so that the compiler rejects an option where it has no meaning. The methods of an option are unexported. Other
+// packages make options by embedding one of the For types. It carries a function on the smallest struct that the option
+// sets, and works for every family that embeds this struct.
 package opt
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 )
 
-// Mistakes are the errors of a call's options.
+// Mistakes holds the errors of a call's options.
 type Mistakes struct{ Errs []error }
 
-// Err is the first mistake, nil when there is none.
+// Err returns the first mistake, or nil.
 func (m *Mistakes) Err() error {
 	if len(m.Errs) == 0 {
 		return nil
@@ -27,30 +27,30 @@ func (m *Mistakes) Err() error {
 // Add adds a mistake.
 func (m *Mistakes) Add(err error) { m.Errs = append(m.Errs, err) }
 
-// What reads can be asked for.
+// Options of reads.
 type (
 	// Read is for every read.
 	Read struct {
 		Mistakes
 		Strong  bool // strongly consistent
-		Expired bool // expired items too
+		Expired bool // return expired items too
 	}
 	// Get is for the read of one item.
 	Get struct {
 		Read
-		Keep func(it map[string]types.AttributeValue, table string) // takes the item as it was read; nil: nobody asks
+		Keep func(it map[string]types.AttributeValue, table string) // takes the item as it was read; nil: not requested
 	}
 	// Select is for reads of many items.
 	Select struct {
 		Read
 		Filters []Cond
-		Limit   *int // most items
+		Limit   *int // maximum number of items
 	}
 	// Bounded is for reads of many items whose requests can be bounded.
 	Bounded struct {
 		Select
-		Evaluate *int // most items that are evaluated
-		Requests *int // most requests
+		Evaluate *int // maximum number of evaluated items
+		Requests *int // maximum number of requests
 	}
 	// Order is for reads in the order of a sort key.
 	Order struct {
@@ -58,7 +58,7 @@ type (
 		Desc  bool
 	}
 	// Parallel is for reads of a whole table or index.
-	Parallel struct{ Segments *int } // parts that are read at the same time
+	Parallel struct{ Segments *int } // parts that are read concurrently
 	// Query is for reads of one partition.
 	Query struct {
 		Bounded
@@ -68,13 +68,13 @@ type (
 	Scan struct {
 		Bounded
 		Parallel
-		Scanned func(ScanProgress) // called with how far the scan has come; nil: nobody asks
+		Scanned func(ScanProgress) // called with the progress of the scan; nil: not reported
 	}
 	// List is for lists of versions.
 	List struct {
 		Select
 		Order
-		Current bool // the current state too
+		Current bool // list the current state too
 	}
 	// Verify is for checks of a whole table.
 	Verify struct {
@@ -83,7 +83,7 @@ type (
 	}
 )
 
-// What writes can be asked for.
+// Options of writes.
 type (
 	// Guard is for every write.
 	Guard struct {
@@ -99,20 +99,20 @@ type (
 	Create struct {
 		Guard
 		Idempotent bool // send the write as a transaction under a token
-		SoleWriter bool // of this module alone: a write whose answer was lost may be sent again, since nobody else writes what it writes
+		SoleWriter bool // of this module only: a write with a lost answer may be repeated, since nothing else writes the item
 	}
 	// Restore is for writes that can expect a version.
 	Restore struct {
 		Create
 		Expect *int64
-		Any    bool // no version is expected, whatever the given struct holds
+		Any    bool // expect no version, whatever the given struct holds
 	}
 	// Write is for writes over a stored item.
 	Write struct {
 		Restore
-		From Image                                       // item that the write is planned from; nil: it is read
-		Old  any                                         // *T, for the item as it was before the write; nil: nobody asks
-		Was  func(map[string]types.AttributeValue) error // fills it
+		From Image                                       // the item that the write is planned from; nil: it is read
+		Old  any                                         // *T, receives the item before the write; nil: not requested
+		Was  func(map[string]types.AttributeValue) error // decodes that item into Old
 	}
 	// Update is for writes that name their changes.
 	Update struct {
@@ -122,30 +122,30 @@ type (
 	// Batch is for the writes of a batch.
 	Batch struct {
 		Mistakes
-		Unconditional bool // replace what is stored, whatever it is
+		Unconditional bool // replace what is stored without a condition
 	}
 	// Purge is for the removal of everything that belongs to an item.
 	Purge struct {
 		Mistakes
-		Progress func(deleted int) // called with what has been removed; nil: nobody asks
+		Progress func(deleted int) // called with the number of removed items; nil: not reported
 	}
 )
 
-// Store is what the declaration of a store can ask for.
+// Store is for the declaration of a store.
 type Store struct {
 	Mistakes
 	Name     string         // replaces the declared name of the entity
 	After    *time.Duration // how long items live, for a declared time to live
-	NoExpiry bool           // items of a declared time to live do not expire by themselves
-	Handle   string         // the constructor that is at work, "" for entity.New
+	NoExpiry bool           // items do not expire, although a time to live is declared
+	Handle   string         // the constructor that runs, "" for entity.New
 
-	// Of this module alone.
-	Table   string // logical table, instead of what the declaration says
-	Own     bool   // keys keep their case, and times their nanoseconds, whatever the database says
-	Derived bool   // the items are made from others, and made again when their form changes
+	// Of this module only.
+	Table   string // logical table, instead of the declared one
+	Own     bool   // keys keep their case, and times their nanoseconds, whatever the configuration of the database says
+	Derived bool   // the items are derived from others, and rebuilt when their form changes
 }
 
-// The option interfaces: what the options of each family implement.
+// The option interfaces of the families of verbs.
 type (
 	ReadOption    interface{ read(*Read) }
 	GetOption     interface{ get(*Get) }
@@ -164,7 +164,7 @@ type (
 	StoreOption   interface{ store(*Store) }
 )
 
-// The For types carry what an option does; embedding one under an unexported name makes an option of it.
+// The For types carry the effect of an option. Embedding one under an unexported name makes a type an option.
 type (
 	ForRead     struct{ Do func(*Read) }
 	ForGet      struct{ Do func(*Get) }
@@ -240,7 +240,7 @@ func (o ForStore) store(s *Store)    { apply(o.Do, s, s) }
 
 var errEmpty = errors.New("an option is nil or a zero value; use the functions that make options")
 
-// apply lets an option change the part of a call's options that it is about.
+// apply runs an option on its part of a call's options.
 func apply[P any](do func(*P), part *P, all interface{ Add(error) }) {
 	if do == nil {
 		all.Add(errEmpty)
@@ -249,7 +249,7 @@ func apply[P any](do func(*P), part *P, all interface{ Add(error) }) {
 	do(part)
 }
 
-// collect applies options of one call; as says in which family they are used.
+// collect applies the options of one call. as converts them to the options of its family.
 func collect[O, K any](opts []O, as func(K), all interface{ Add(error) }) {
 	for _, o := range opts {
 		if k, ok := any(o).(K); ok {
@@ -284,7 +284,7 @@ func Scans[O any](opts []O) (s Scan) {
 	return s
 }
 
-// Bounds collects the options of a read of many items that has an order of its own.
+// Bounds collects the options of a read of many items with an order of its own.
 func Bounds[O any](opts []O) (s Bounded) {
 	collect(opts, func(o BoundedOption) { o.bounded(&s) }, &s)
 	return s
@@ -350,27 +350,27 @@ func Stores[O any](opts []O) (s Store) {
 	return s
 }
 
-// Image is an item exactly as it was read, and its table; nil before there was one.
+// Image is an item exactly as it was read, with its table; nil if there was none.
 type Image interface {
 	Image() (it map[string]types.AttributeValue, table string)
 }
 
-// ScanProgress is how far a scan has come; entity exports it.
+// ScanProgress is the progress of a scan. Package entity exports it.
 type ScanProgress struct {
-	Evaluated    int     // items read and charged, of whatever entity
-	Found        int     // those among them that the scan is about and that passed its filter
+	Evaluated    int     // items read and charged, of any entity
+	Found        int     // items that the scan is about and that passed its filter
 	Pages        int     // answers of DynamoDB
-	Segments     int     // parts that are read at the same time; 1 without entity.Segments
-	SegmentsDone int     // parts that have been read to their end
+	Segments     int     // parts that are read concurrently; 1 without entity.Segments
+	SegmentsDone int     // parts that are read completely
 	ReadUnits    float64 // read capacity units consumed
 }
 
-// Target is what a condition or change is about: a pointer into a prototype, an entry of a map or an element of a list
-// that such a pointer leads to, a path in text, or an attribute by its plain name; or what lies inside one of these.
+// Target is what a condition or change is about: a pointer into a prototype, a map entry or list element of such a
+// field, a path in text, or an attribute by name. Inside names a place within one of these.
 type Target struct {
 	Pointer any
 	Entry   *string // key in the map at Pointer
-	Key     any     // the same as the program gave it
+	Key     any     // the same key as the caller gave it
 	Elem    *int    // index in the list at Pointer
 	Text    string  // path, when Pointer is nil
 	Attr    string  // name, when Pointer is nil and there is no Text
@@ -386,8 +386,8 @@ type Cond struct {
 	Target Target
 	Values []any
 	Conds  []Cond
-	Built  expr.Cond // of Where, with its values encoded
-	Err    error     // why Where has none
+	Built  expr.Cond // of Where, with encoded values
+	Err    error     // why Where failed
 }
 
 // Change is an update's change before it is checked against a schema.

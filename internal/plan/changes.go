@@ -45,10 +45,10 @@ func resolveChanges(s *schema.Schema, list []opt.Change) ([]expr.Change, error) 
 		}
 		out = append(out, r)
 	}
-	return out, Joined(refused)
+	return out, JoinErrors(refused)
 }
 
-// mayChange refuses changes of attributes that an update does not own.
+// mayChange rejects changes of attributes that an update must not write.
 func mayChange(s *schema.Schema, n *schema.Node, kind expr.Kind) error {
 	a := n.Attr
 	switch {
@@ -68,7 +68,7 @@ func mayChange(s *schema.Schema, n *schema.Node, kind expr.Kind) error {
 	return nil
 }
 
-// storesValues reports that what a change gives becomes a value of the item as it is.
+// storesValues reports whether a change of this kind stores its value as it is, as a whole or as elements.
 func storesValues(kind expr.Kind) bool {
 	return kind == expr.Set || kind == expr.SetIfAbsent || addsElements(kind)
 }
@@ -77,14 +77,14 @@ func addsElements(kind expr.Kind) bool { return joinsList(kind) || kind == expr.
 
 func joinsList(kind expr.Kind) bool { return kind == expr.Push || kind == expr.Prepend }
 
-// resolveChange returns the change, why its values may not be stored, and any other mistake.
+// resolveChange compiles one change. refused are the errors of validation, and err is any other mistake.
 func resolveChange(s *schema.Schema, n *schema.Node, c opt.Change) (r expr.Change, refused []error, err error) {
 	r = expr.Change{Kind: c.Kind, Path: n.Path}
 	switch c.Kind {
 	case expr.Remove:
 		return r, checkChange(s, n, c, nil), nil
 	case expr.Push, expr.Prepend, expr.Insert, expr.Discard:
-		// What is given for a path has no type that a compiler has checked.
+		// A value for a path in text has not been type-checked by the compiler.
 		switch v := reflect.ValueOf(c.Value); {
 		case v.Kind() != reflect.Slice && v.Kind() != reflect.Array:
 			return r, nil, input(s, CodeValue, n.Attr, "the elements to add or take out must be given as a slice")
@@ -108,7 +108,7 @@ func resolveChange(s *schema.Schema, n *schema.Node, c opt.Change) (r expr.Chang
 		return r, nil, err
 	}
 	refused, byRule := validateChange(s, n, c, value, av), checkChange(s, n, c, value)
-	if err := fits(s, n, c.Kind, av); err != nil {
+	if err := checkChangeType(s, n, c.Kind, av); err != nil {
 		return r, nil, err
 	}
 	if n.Top && item.Empty(av) && n.Attr.Required() {
@@ -124,14 +124,14 @@ func resolveChange(s *schema.Schema, n *schema.Node, c opt.Change) (r expr.Chang
 		if c.Kind == expr.SetIfAbsent {
 			return r, nil, input(s, CodeValue, n.Attr, "an empty value is not stored here")
 		}
-		r.Kind, av, refused = expr.Remove, nil, nil // what whole values leave out is absent after a Set too
+		r.Kind, av, refused = expr.Remove, nil, nil // as in a write of the whole value
 	}
 	r.Value = av
 	return r, append(refused, byRule...), nil
 }
 
-// fits checks that a change of elements has a value of the kind that it works on.
-func fits(s *schema.Schema, n *schema.Node, kind expr.Kind, av types.AttributeValue) error {
+// checkChangeType checks that a change of elements works on the type that the attribute is stored as.
+func checkChangeType(s *schema.Schema, n *schema.Node, kind expr.Kind, av types.AttributeValue) error {
 	switch kind {
 	case expr.Increment:
 		if _, ok := av.(*types.AttributeValueMemberN); !ok {
@@ -160,7 +160,7 @@ func nativeIndexPart(s *schema.Schema, a *schema.Attr) bool {
 	return false
 }
 
-// immutableGuards hold when every immutable attribute that is set has no other value yet.
+// immutableGuards returns conditions that each immutable attribute that is set is absent or has the same value already.
 func immutableGuards(s *schema.Schema, changes []expr.Change) []expr.Cond {
 	var guards []expr.Cond
 	for _, c := range changes {
@@ -171,7 +171,7 @@ func immutableGuards(s *schema.Schema, changes []expr.Change) []expr.Cond {
 	return guards
 }
 
-// parentGuards hold when what nested changes lie in is there and is a map or list.
+// parentGuards returns conditions that the parents of nested changes exist and are maps or lists.
 func parentGuards(changes []expr.Change) []expr.Cond {
 	var guards []expr.Cond
 	seen := map[string]bool{}
@@ -192,9 +192,9 @@ func parentGuards(changes []expr.Change) []expr.Cond {
 	return guards
 }
 
-// broken names what a returned image says about the guards of changes: a missing parent, a different immutable value.
-// It is nil when none of them can have failed.
-func broken(s *schema.Schema, changes []expr.Change, image item.Item) error {
+// guardError returns why a guard of the changes failed on a returned image: a missing parent, or an immutable attribute
+// with another value. It returns nil if no such guard can have failed.
+func guardError(s *schema.Schema, changes []expr.Change, image item.Item) error {
 	for _, c := range changes {
 		if !c.Path.HasParent(image) {
 			return &ConditionError{PathText(s, c.Path.Parent()), "the parent of a changed attribute is absent"}
@@ -208,8 +208,8 @@ func broken(s *schema.Schema, changes []expr.Change, image item.Item) error {
 	return nil
 }
 
-// elementGuards hold when what a change adds to, or takes from, is absent or of the type that it works on. DynamoDB
-// would refuse the request otherwise, without saying which attribute it means.
+// elementGuards returns conditions that each attribute whose elements change is absent or of the right type. Without
+// them DynamoDB would reject the request without naming the attribute.
 func elementGuards(changes []expr.Change) []expr.Cond {
 	var guards []expr.Cond
 	for _, c := range changes {
@@ -220,7 +220,7 @@ func elementGuards(changes []expr.Change) []expr.Cond {
 	return guards
 }
 
-// elementType is the DynamoDB type that a change of elements works on, "" for other changes.
+// elementType returns the DynamoDB type that a change of elements works on, or "" for other changes.
 func elementType(c expr.Change) string {
 	switch c.Kind {
 	case expr.Increment:
@@ -233,15 +233,15 @@ func elementType(c expr.Change) string {
 	return ""
 }
 
-// nullAt reports that a change of elements meets NULL, which is how a nil field without omitempty is stored.
+// nullAt reports whether a change of elements finds NULL, which a nil field without omitempty is stored as.
 func nullAt(image item.Item, c expr.Change) bool {
 	av, _ := c.Path.Lookup(image)
 	_, null := av.(*types.AttributeValueMemberNULL)
 	return null && elementType(c) != ""
 }
 
-// misfits is the error of a change of elements that meets a value of another type. null says that one meets NULL.
-func misfits(s *schema.Schema, image item.Item, changes []expr.Change) (null bool, err error) {
+// typeMismatch returns an error if a change of elements finds a value of another type. null reports that one finds NULL.
+func typeMismatch(s *schema.Schema, image item.Item, changes []expr.Change) (null bool, err error) {
 	for _, c := range changes {
 		av, there := c.Path.Lookup(image)
 		switch kind := elementType(c); {
@@ -255,8 +255,8 @@ func misfits(s *schema.Schema, image item.Item, changes []expr.Change) (null boo
 	return null, nil
 }
 
-// overNull returns changes as they are to be made to an image: NULL counts as absent for changes of elements.
-func overNull(image item.Item, changes []expr.Change) []expr.Change {
+// nullAsAbsent adapts changes to an image: changes of elements treat NULL as absent.
+func nullAsAbsent(image item.Item, changes []expr.Change) []expr.Change {
 	if !slices.ContainsFunc(changes, func(c expr.Change) bool { return nullAt(image, c) }) {
 		return changes
 	}
@@ -264,7 +264,7 @@ func overNull(image item.Item, changes []expr.Change) []expr.Change {
 	for _, c := range changes {
 		if nullAt(image, c) {
 			if c.Kind == expr.Discard {
-				continue // there is nothing to take out
+				continue // nothing to remove
 			}
 			c.Kind = expr.Set
 		}
@@ -273,7 +273,7 @@ func overNull(image item.Item, changes []expr.Change) []expr.Change {
 	return out
 }
 
-// setOption is the codec option that makes a set of a slice.
+// setOption returns the codec option that encodes the slice type as a set.
 func setOption(slice reflect.Type) string {
 	e := slice.Elem()
 	for e.Kind() == reflect.Pointer {

@@ -8,36 +8,36 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Kind says what a mutation does to the current item.
+// Kind is what a mutation does to the current item.
 type Kind int
 
 // Kinds of mutations.
 const (
-	Created     Kind = iota // there was none
-	Updated                 // it gets another state
-	Deleted                 // it goes for good
-	SoftDeleted             // it becomes a deleted copy
-	Restored                // a deleted copy becomes current again
+	Created     Kind = iota // the item is new
+	Updated                 // the item gets a new state
+	Deleted                 // the item is removed
+	SoftDeleted             // the item becomes a deleted copy
+	Restored                // a deleted copy becomes the current item
 )
 
-// Mutation is a change of one item when the state before and the state after it are known.
+// Mutation is a change of one item whose states before and after are known.
 type Mutation struct {
-	Kind  Kind
-	Op    *Op
-	In    Input
-	Old   item.Item // the current item as read; nil for Created and Restored
-	New   item.Item // the current item as it will be; nil for Deleted and SoftDeleted
-	Copy  item.Item // the deleted copy: put by SoftDeleted, taken by Restored
-	Final item.Item // the deleted state: of Deleted, SoftDeleted and Restored
+	Kind         Kind
+	Op           *Op
+	In           Input
+	Old          item.Item // the current item as read; nil for Created and Restored
+	New          item.Item // the current item after the write; nil for Deleted and SoftDeleted
+	Copy         item.Item // the deleted copy that SoftDeleted puts or Restored removes
+	DeletedState item.Item // the deleted state; set for Deleted, SoftDeleted and Restored
 }
 
-// Part is an action and what its failure means; the failures of other actions do not concern it.
+// Part is an action with the resolver of its own failure.
 type Part struct {
 	Action  Action
 	Resolve func(Failure) Resolution
 }
 
-// Compose makes a step of the main parts of m and of those that the entity's features add.
+// Compose makes one step of the main parts of m and the parts that the entity's features add.
 func Compose(m *Mutation, main []Part, result Result) (Step, error) {
 	s := m.Op.Schema
 	var claims, states []Part
@@ -70,8 +70,8 @@ func Compose(m *Mutation, main []Part, result Result) (Step, error) {
 	return step, checkStep(s, step)
 }
 
-// resolveParts asks the parts that failed. The first main one decides: what the others were planned from is only as good
-// as what it was. Among the others an error weighs more than the need of another plan.
+// resolveParts asks the resolvers of the parts that failed. The first failed main part decides, because the other parts
+// were planned from the item that it guards. Otherwise an error takes precedence over planning again.
 func resolveParts(parts []Part, main int, f []Failure) Resolution {
 	var again Resolution
 	for i, p := range parts {
@@ -88,7 +88,7 @@ func resolveParts(parts []Part, main int, f []Failure) Resolution {
 	return again
 }
 
-// checkStep refuses what one transaction cannot carry.
+// checkStep rejects a step that exceeds the limits of a transaction.
 func checkStep(s *schema.Schema, step Step) error {
 	if n := len(step.Actions); n > MaxActions {
 		return input(s, CodeTooMany, nil, "the write needs %d actions, a transaction can have %d", n, MaxActions)
@@ -97,7 +97,7 @@ func checkStep(s *schema.Schema, step Step) error {
 	for _, a := range step.Actions {
 		if n := a.Cond.Operators(); n > MaxOperators {
 			return input(s, CodeCondition, nil, "the conditions have %d operators together with the guard of the write, %d are allowed", n, MaxOperators)
-		} else if n > MaxOperators/4 { // shorter ones fit
+		} else if n > MaxOperators/4 { // shorter conditions always fit
 			if bytes := len(new(expr.Renderer).Cond(a.Cond)); bytes > MaxExpression {
 				return input(s, CodeCondition, nil, "the conditions have %d bytes together with the guard of the write, %d are allowed", bytes, MaxExpression)
 			}
@@ -110,7 +110,8 @@ func checkStep(s *schema.Schema, step Step) error {
 	return nil
 }
 
-// DeletedState is the state of an item after its deletion at a time: one version on, with that time as deletedAt.
+// DeletedState returns the state that an item has after its deletion at the given time: with the next version, and with
+// that time as deletedAt.
 func DeletedState(s *schema.Schema, old item.Item, in Input, at time.Time) (item.Item, error) {
 	it := item.Clone(old)
 	if a := s.UpdatedAt; a != nil {
@@ -120,7 +121,7 @@ func DeletedState(s *schema.Schema, old item.Item, in Input, at time.Time) (item
 		}
 		it[a.Name] = av
 	}
-	countUp(s, it, old, in)
+	nextVersion(s, it, old, in)
 	name, format := DeletedAttr(s)
 	av, err := format.Value(format.Truncate(at))
 	if err != nil {
@@ -133,8 +134,8 @@ func DeletedState(s *schema.Schema, old item.Item, in Input, at time.Time) (item
 	return it, nil
 }
 
-// StateClock is the attribute that, beside the version, distinguishes states of an item whatever touched them since:
-// updated_at, else created_at; nil when there is neither.
+// StateClock returns the attribute that, together with the version, identifies a state of an item even if Touch changed
+// it: updated_at, else created_at, else nil.
 func StateClock(s *schema.Schema) *schema.Attr {
 	if s.UpdatedAt != nil {
 		return s.UpdatedAt
@@ -142,30 +143,30 @@ func StateClock(s *schema.Schema) *schema.Attr {
 	return s.CreatedAt
 }
 
-// Folder is an action that can be one with another of its kind on the same item: two appends of one series advance the
+// Folder is an action that can be merged with another of its kind on the same item. Two appends to one series update the
 // current item once.
 type Folder interface {
-	// Fold returns the action that does both; false when other is of another kind.
+	// Fold returns one action that does both. It returns false if other is of another kind.
 	Fold(other Folder) (Action, bool)
 }
 
-// Merge returns the one action on an item that does what a and b do, under both conditions, which DynamoDB evaluates on
-// the item as it was before the transaction. It is false where no action does exactly that.
+// Merge returns one action that does what a and b do on the same item, under both conditions. DynamoDB evaluates both on
+// the item before the transaction. Merge returns false if no action does exactly that.
 func Merge(a, b Action) (Action, bool) {
 	switch {
 	case a.Kind == Check:
-		b.Cond, b.Pin, b.Final = expr.All(a.Cond, b.Cond), expr.All(a.Pin, b.Pin), either(a.Final, b.Final)
+		b.Cond, b.Pin, b.Final = expr.All(a.Cond, b.Cond), expr.All(a.Pin, b.Pin), eitherFinal(a.Final, b.Final)
 		return b, b.Cond.Operators() <= MaxOperators
 	case b.Kind == Check:
 		return Merge(b, a)
 	case a.Fold != nil && b.Fold != nil:
 		return a.Fold.Fold(b.Fold)
 	case a.Releases && b.Claims:
-		// The item changes hands: it may go from its owner, or be free for the new one.
+		// The item changes its owner: it belongs to the old one, or is already free.
 		b.Cond, b.Pin, b.Final = expr.Any(a.Cond, b.Cond), expr.Cond{}, nil
 		return b, true
 	case a.Releases && b.Releases:
-		// Both give the item up, and one of them was planned from what is no longer true: it has one owner.
+		// Both release the item. It has one owner, so one of them was planned from an outdated read.
 		b.Cond, b.Pin, b.Final = expr.Any(a.Cond, b.Cond), expr.Cond{}, nil
 		return b, true
 	case a.Claims && b.Releases:
@@ -174,8 +175,8 @@ func Merge(a, b Action) (Action, bool) {
 	return Action{}, false
 }
 
-// either joins what is known of two conditions that must both hold.
-func either(a, b func(item.Item) bool) func(item.Item) bool {
+// eitherFinal combines the Final functions of two conditions that must both hold.
+func eitherFinal(a, b func(item.Item) bool) func(item.Item) bool {
 	switch {
 	case a == nil:
 		return b
@@ -185,5 +186,5 @@ func either(a, b func(item.Item) bool) func(item.Item) bool {
 	return func(it item.Item) bool { return a(it) || b(it) }
 }
 
-// Mergeable reports, before anything is read, whether two ops about one item can go into one transaction.
+// Mergeable reports, before anything is read, whether two operations on one item can be in one transaction.
 func Mergeable(a, b *Op) bool { return a.Checks || b.Checks || a.Folds && b.Folds }

@@ -16,7 +16,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// input returns an *InputError about attribute a, or about the type when a is nil.
+// input returns an *InputError about attribute a, or about the type if a is nil.
 func input(s *schema.Schema, code string, a *schema.Attr, format string, args ...any) error {
 	field := ""
 	if a != nil {
@@ -25,9 +25,9 @@ func input(s *schema.Schema, code string, a *schema.Attr, format string, args ..
 	return &InputError{code, s.Type.String(), field, fmt.Sprintf(format, args...)}
 }
 
-// Node finds the place that a target names.
+// Node returns the place in the item that a target names.
 func Node(s *schema.Schema, t opt.Target) (*schema.Node, error) {
-	n, err := outer(s, t)
+	n, err := rootNode(s, t)
 	if err != nil || t.Inside == "" {
 		return n, err
 	}
@@ -41,8 +41,8 @@ func Node(s *schema.Schema, t opt.Target) (*schema.Node, error) {
 	return n, nil
 }
 
-// outer finds the place that a target begins with.
-func outer(s *schema.Schema, t opt.Target) (*schema.Node, error) {
+// rootNode returns the place that a target begins with, before its Inside path.
+func rootNode(s *schema.Schema, t opt.Target) (*schema.Node, error) {
 	if a := s.Attr(t.Attr); a != nil && t.Pointer == nil && t.Text == "" {
 		return &schema.Node{Path: expr.Attr(a.Name), Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true}, nil
 	}
@@ -70,8 +70,8 @@ func outer(s *schema.Schema, t opt.Target) (*schema.Node, error) {
 	return n, nil
 }
 
-// encode turns a Go value for the field at n into an attribute value; exact demands that a time fits its format. It
-// returns nil for a value that the field's tag makes absent.
+// encode encodes a Go value for the field at n. If exact is set, a time must fit its format. It returns nil for a value
+// that the field's tag leaves out.
 func encode(s *schema.Schema, n *schema.Node, v any, exact bool) (types.AttributeValue, error) {
 	rv := reflect.ValueOf(v)
 	if !rv.IsValid() {
@@ -99,7 +99,7 @@ func encode(s *schema.Schema, n *schema.Node, v any, exact bool) (types.Attribut
 	return av, valueError(s, n.Attr, err)
 }
 
-// valueError makes an *InputError of an encoding error. The cause may quote the value, so it is not kept.
+// valueError converts an encoding error to an *InputError. It drops the cause, which may quote the value.
 func valueError(s *schema.Schema, a *schema.Attr, err error) error {
 	switch e := err.(type) {
 	case nil:
@@ -115,7 +115,7 @@ func valueError(s *schema.Schema, a *schema.Attr, err error) error {
 	return input(s, CodeValue, a, "the value cannot be stored (%T)", err)
 }
 
-// Conditions resolves conditions; their conjunction is returned.
+// Conditions compiles conditions and joins them with AND.
 func Conditions(s *schema.Schema, list []opt.Cond) (expr.Cond, error) {
 	all := make([]expr.Cond, 0, len(list))
 	for _, c := range list {
@@ -132,8 +132,8 @@ func Conditions(s *schema.Schema, list []opt.Cond) (expr.Cond, error) {
 	return joined, nil
 }
 
-// Condition checks one condition against the schema and encodes its values. An empty value of an attribute that is absent
-// when it is empty stands for its absence, too.
+// Condition compiles one condition: it checks it against the schema and encodes its values. If an attribute is left out
+// when it is empty, an empty value also matches its absence.
 func Condition(s *schema.Schema, c opt.Cond) (expr.Cond, error) {
 	out, n, err := compile(s, c)
 	if err != nil || n == nil {
@@ -142,7 +142,8 @@ func Condition(s *schema.Schema, c opt.Cond) (expr.Cond, error) {
 	return orAbsent(s, n, c, out)
 }
 
-// KeyCondition is Condition for a part of a key, which every item that is found has.
+// KeyCondition compiles a condition on a part of a key. Unlike [Condition], an empty value never matches an absent
+// attribute.
 func KeyCondition(s *schema.Schema, c opt.Cond) (expr.Cond, error) {
 	if c.Op == opt.Where {
 		return expr.Cond{}, input(s, CodeCondition, nil, "Where cannot be a condition on a key; give it inside Filter")
@@ -151,7 +152,7 @@ func KeyCondition(s *schema.Schema, c opt.Cond) (expr.Cond, error) {
 	return out, err
 }
 
-// compile is KeyCondition, with the place that the condition is about; nil for a combination.
+// compile implements KeyCondition. It also returns the place that the condition is about, or nil for a combination.
 func compile(s *schema.Schema, c opt.Cond) (expr.Cond, *schema.Node, error) {
 	switch c.Op {
 	case expr.None:
@@ -160,7 +161,7 @@ func compile(s *schema.Schema, c opt.Cond) (expr.Cond, *schema.Node, error) {
 		out, err := combination(s, c)
 		return out, nil, err
 	case opt.Where:
-		out, err := built(s, c)
+		out, err := sdkCondition(s, c)
 		return out, nil, err
 	}
 	n, err := Node(s, c.Target)
@@ -171,7 +172,7 @@ func compile(s *schema.Schema, c opt.Cond) (expr.Cond, *schema.Node, error) {
 	return out, n, err
 }
 
-// comparison is the condition c on the attribute at n.
+// comparison compiles condition c on the attribute at n.
 func comparison(s *schema.Schema, n *schema.Node, c opt.Cond) (out expr.Cond, err error) {
 	if c.Op == expr.In && (len(c.Values) == 0 || len(c.Values) > maxInValues) {
 		return expr.Cond{}, input(s, CodeCondition, n.Attr, "In takes 1 to %d values, not %d", maxInValues, len(c.Values))
@@ -180,7 +181,7 @@ func comparison(s *schema.Schema, n *schema.Node, c opt.Cond) (out expr.Cond, er
 		return expr.Cond{}, err
 	}
 	out = expr.Cond{Op: c.Op, Path: n.Path}
-	plain := *n // in a condition an empty value is a value
+	plain := *n // in a condition, an empty value is encoded
 	plain.Tag.OmitEmpty = false
 	if c.Op == expr.Contains && n.Type.Kind() == reflect.Slice {
 		plain = schema.Node{Path: n.Path, Attr: n.Attr, Type: n.Type.Elem()}
@@ -189,7 +190,7 @@ func comparison(s *schema.Schema, n *schema.Node, c opt.Cond) (out expr.Cond, er
 		if v, err = conform(s, &plain, c.Target, v); err != nil {
 			return expr.Cond{}, err
 		}
-		if v, err = rounded(s, &out, n, v); err != nil {
+		if v, err = roundTime(s, &out, n, v); err != nil {
 			return expr.Cond{}, err
 		}
 		av, err := encode(s, &plain, v, false)
@@ -203,15 +204,15 @@ func comparison(s *schema.Schema, n *schema.Node, c opt.Cond) (out expr.Cond, er
 	}
 	if c.Op == expr.Between {
 		if order, ok := expr.Compares(out.Values[0], out.Values[1]); ok && order > 0 {
-			// DynamoDB refuses an empty range; it is a condition that never holds.
+			// DynamoDB rejects an empty range. It stands for a condition that never holds.
 			return never(out.Path), nil
 		}
 	}
 	return out, nil
 }
 
-// Ordered refuses conditions on the order, or the beginning, of texts that values of a type of the caller's marshal themselves
-// to, unless the role text=ordered says that the order is that of the values.
+// Ordered rejects conditions on the order or the beginning of texts that a type marshals itself to, unless the role
+// text=ordered says that the texts sort as their values.
 func Ordered(s *schema.Schema, n *schema.Node, op expr.Op) error {
 	if !n.Top || !n.Attr.Text {
 		return nil
@@ -227,10 +228,10 @@ func Ordered(s *schema.Schema, n *schema.Node, op expr.Op) error {
 	return nil
 }
 
-// maxInValues is how many values DynamoDB takes for IN.
+// maxInValues is DynamoDB's limit for the operands of IN.
 const maxInValues = 100
 
-// operandsFit reports that DynamoDB takes values with op: it refuses, on any item, to order what has no order.
+// operandsFit reports whether DynamoDB accepts values as operands of op. It rejects values that have no order.
 func operandsFit(op expr.Op, values []types.AttributeValue) bool {
 	switch op {
 	case expr.Lt, expr.Le, expr.Gt, expr.Ge, expr.Between:
@@ -268,9 +269,9 @@ func combination(s *schema.Schema, c opt.Cond) (expr.Cond, error) {
 	return out, nil
 }
 
-// rounded brings a time that is finer than its attribute to the attribute's format so that the comparison keeps its
-// meaning; where it could not, the finer time is an error.
-func rounded(s *schema.Schema, c *expr.Cond, n *schema.Node, v any) (any, error) {
+// roundTime rounds a time that is more precise than its attribute so that the comparison keeps its meaning. If that is
+// impossible, it returns an error.
+func roundTime(s *schema.Schema, c *expr.Cond, n *schema.Node, v any) (any, error) {
 	if !n.Top || !n.Attr.Time {
 		return v, nil
 	}
@@ -296,8 +297,8 @@ func rounded(s *schema.Schema, c *expr.Cond, n *schema.Node, v any) (any, error)
 	return nil, input(s, CodeValue, n.Attr, "the time is finer than the attribute's format %s, so that %s could never hold; give it as t.Truncate(%s)", format, c.Op, format.UnitName())
 }
 
-// built checks a condition from the SDK's expression package against the schema.
-func built(s *schema.Schema, c opt.Cond) (expr.Cond, error) {
+// sdkCondition checks a condition that was built with the SDK's expression package.
+func sdkCondition(s *schema.Schema, c opt.Cond) (expr.Cond, error) {
 	var bad *item.FieldError
 	switch {
 	case errors.As(c.Err, &bad):
@@ -305,16 +306,16 @@ func built(s *schema.Schema, c opt.Cond) (expr.Cond, error) {
 	case c.Err != nil:
 		return expr.Cond{}, input(s, CodeCondition, nil, "Where: %v", c.Err)
 	}
-	return declared(s, c.Built)
+	return checkDeclared(s, c.Built)
 }
 
-// declared refuses what c says of attributes that the entity does not have, and what DynamoDB refuses on any item.
-func declared(s *schema.Schema, c expr.Cond) (expr.Cond, error) {
+// checkDeclared rejects attributes that the entity does not have, and operands that DynamoDB rejects for every item.
+func checkDeclared(s *schema.Schema, c expr.Cond) (expr.Cond, error) {
 	switch c.Op {
 	case expr.And, expr.Or, expr.Not:
 		out := expr.Cond{Op: c.Op}
 		for _, k := range c.Conds {
-			one, err := declared(s, k)
+			one, err := checkDeclared(s, k)
 			if err != nil {
 				return expr.Cond{}, err
 			}
@@ -343,8 +344,8 @@ func declared(s *schema.Schema, c expr.Cond) (expr.Cond, error) {
 	return c, nil
 }
 
-// storedAs finds the attribute of that name, or the key attribute that is composed from others, for which a is nil. kind is
-// the type under which it is stored, "" where that is not known.
+// storedAs finds the attribute with this name. a is nil for a key attribute that is composed from others. kind is its
+// DynamoDB type, or "" if that is unknown.
 func storedAs(s *schema.Schema, name string) (a *schema.Attr, kind string, ok bool) {
 	if a := s.Attr(name); a != nil {
 		return a, string(a.Scalar), true
@@ -357,7 +358,7 @@ func storedAs(s *schema.Schema, name string) (a *schema.Attr, kind string, ok bo
 	return nil, "", false
 }
 
-// checkOperands refuses operands that DynamoDB refuses with op, whatever the item.
+// checkOperands rejects operands of op that DynamoDB rejects for every item.
 func checkOperands(s *schema.Schema, op expr.Op, all []expr.Operand) error {
 	var a *schema.Attr
 	if i := slices.IndexFunc(all, func(o expr.Operand) bool { return o.Path != nil }); i >= 0 {
@@ -390,7 +391,7 @@ func ordered(op expr.Op) bool {
 	return slices.Contains([]expr.Op{expr.Lt, expr.Le, expr.Gt, expr.Ge, expr.Between}, op)
 }
 
-// constants are the values among operands.
+// constants returns the operands that are values.
 func constants(operands []expr.Operand) (values []types.AttributeValue) {
 	for _, o := range operands {
 		if o.Path == nil {
@@ -400,8 +401,8 @@ func constants(operands []expr.Operand) (values []types.AttributeValue) {
 	return values
 }
 
-// sameType refuses a value whose type is not that of the attribute which it is compared with. NULL may be stored in place
-// of any type.
+// sameType rejects a value whose type differs from that of the attribute it is compared with. NULL is allowed, because
+// any attribute may be stored as NULL.
 func sameType(s *schema.Schema, c expr.Cond) error {
 	if len(c.Path) != 1 || c.Op == expr.Contains || c.Op == expr.HasType {
 		return nil
@@ -415,8 +416,8 @@ func sameType(s *schema.Schema, c expr.Cond) error {
 	return nil
 }
 
-// withoutEmptyRange refuses bounds of two types. A range from a higher to a lower value, which DynamoDB refuses, becomes a
-// condition that never holds.
+// withoutEmptyRange rejects bounds of different types. A range whose lower bound is above its upper bound, which
+// DynamoDB rejects, becomes a condition that never holds.
 func withoutEmptyRange(s *schema.Schema, c expr.Cond, all []expr.Operand) (expr.Cond, error) {
 	bounds := constants(all[1:])
 	if len(bounds) < 2 {
@@ -435,12 +436,13 @@ func withoutEmptyRange(s *schema.Schema, c expr.Cond, all []expr.Operand) (expr.
 	}
 }
 
-// never is a condition that holds on no item.
+// never returns a condition that no item meets.
 func never(path expr.Path) expr.Cond {
 	return expr.All(expr.Compare(expr.Exists, path), expr.Compare(expr.NotExists, path))
 }
 
-// InMemory refuses a condition with an operator that only DynamoDB evaluates. evaluator names what would evaluate it in memory.
+// InMemory rejects a condition with an operator that only DynamoDB evaluates. evaluator names the verb that would have
+// to evaluate it in memory.
 func InMemory(s *schema.Schema, c expr.Cond, evaluator string) error {
 	op := c.DatabaseOnly()
 	if op == "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// newOp starts an op about the item whose key v has. The key parts of the item are returned too.
+// newOp starts an operation on the item whose key v has. It also returns the key parts of the item.
 func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Write) (*Op, item.Item) {
 	op := &Op{Verb: verb, Schema: s, Table: table, Exact: spec.Idempotent, SoleWriter: spec.SoleWriter}
 	if err := spec.Err(); err != nil {
@@ -22,17 +22,17 @@ func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Write
 	if op.Expect, op.Err = expectation(s, verb, v, spec); op.Err != nil {
 		return op, nil
 	}
-	op.takeOld(spec)
+	op.returnOld(spec)
 	primary, parts, err := Key(s, v)
 	op.Key, op.Err, op.KeyIs, op.Parts = primary, err, KeyText(s, primary), parts
 	if err == nil && spec.From != nil {
-		op.Given, op.Err = given(op, spec.From)
+		op.Given, op.Err = imageOf(op, spec.From)
 	}
 	return op, parts
 }
 
-// Begin starts the op of a feature about the item whose key v has, and resolves its conditions. Mistakes are in the
-// op's Err.
+// Begin starts an operation of a feature on the item whose key v has, and compiles its conditions. Errors are in the Err
+// of the operation.
 func Begin(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Write) (*Op, expr.Cond) {
 	op, _ := newOp(s, table, verb, v, spec)
 	if op.Err != nil {
@@ -43,7 +43,7 @@ func Begin(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Write
 	return op, user
 }
 
-// NewCreate plans the write of a new item: one Put under the condition that there is none.
+// NewCreate plans the write of a new item: one Put under the condition that there is no item.
 func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create) *Op {
 	op, _ := newOp(s, table, "Create", v, opt.Write{Restore: opt.Restore{Create: spec}})
 	if op.Err != nil {
@@ -59,7 +59,7 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create)
 		op.Err = err
 		return op
 	}
-	op.Past, op.Creates = looksBack(s), true
+	op.Past, op.Creates = dependsOnPast(s), true
 	op.Plan = func(in Input) (Step, error) {
 		it, err := op.fresh(base, nil, in)
 		if err != nil {
@@ -75,23 +75,23 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create)
 	return op
 }
 
-// created is the step that begins a new life with it.
+// created returns the step that creates it.
 func (op *Op) created(in Input, it item.Item, user expr.Cond, result Result, resolve func(Failure) Resolution) (Step, error) {
 	s := op.Schema
 	if live(s, in.Image, in.Now) {
 		return Step{}, &Refused{Class: ErrExists, Schema: s, Image: in.Image}
 	}
-	if err := in.Past.forbids(s); err != nil {
+	if err := in.Past.createError(s); err != nil {
 		return Step{}, err
 	}
 	main := Part{Action{
 		Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(absent(s, in.Now), user), WriteID: WriteID(s, in),
 	}, resolve}
 	step, err := Compose(&Mutation{Kind: Created, Op: op, In: in, New: it}, []Part{main}, result)
-	return op.over(nil, step), err
+	return op.reportOld(nil, step), err
 }
 
-// WriteID is the id that an action stores, "" for entities without hidden attributes.
+// WriteID returns the write id that an action stores, or "" for entities without hidden attributes.
 func WriteID(s *schema.Schema, in Input) string {
 	if s.HasMetadata {
 		return in.WriteID
@@ -99,8 +99,8 @@ func WriteID(s *schema.Schema, in Input) string {
 	return ""
 }
 
-// fresh completes base, with changes made to it, to the item that a new life begins with: version 1, or the next one
-// where earlier lives have left theirs, and both timestamps the same.
+// freshItem applies changes to base and completes it as a new item: with version 1, or the version after those of
+// earlier lives, and with both timestamps.
 func (op *Op) fresh(base item.Item, changes []expr.Change, in Input) (item.Item, error) {
 	s := op.Schema
 	it, err := apply(s, base, changes)
@@ -118,13 +118,13 @@ func (op *Op) fresh(base item.Item, changes []expr.Change, in Input) (item.Item,
 		it[a.Name] = av
 	}
 	SetVersion(s, it, in.Past.Version+1)
-	if err := stampNew(s, it, changes, in); err != nil {
+	if err := setNewExpiry(s, it, changes, in); err != nil {
 		return nil, err
 	}
 	return complete(s, op.Key, it, in)
 }
 
-// complete adds to it the keys, the index halves and the hidden attributes, and checks its size.
+// complete adds the primary key, the index keys and the hidden attributes to it, and checks its size.
 func complete(s *schema.Schema, primary, it item.Item, in Input) (item.Item, error) {
 	for name, av := range primary {
 		it[name] = av
@@ -136,12 +136,11 @@ func complete(s *schema.Schema, primary, it item.Item, in Input) (item.Item, err
 	return it, CheckSize(s, it)
 }
 
-// Recompose brings the index keys of it up to date with its attributes.
-func Recompose(s *schema.Schema, it item.Item) error { return setIndexes(s, it, nil) }
+// Recompose composes all index keys of it.
+func Recompose(s *schema.Schema, it item.Item) error { return composeIndexKeys(s, it, nil) }
 
-// CheckBatch refuses batch writes of an entity. A batch has no conditions and no transaction: where more than one item
-// has to be written together it is never right, and where a write depends on what is stored, only if the caller says
-// that nothing is.
+// CheckBatch rejects entities whose writes need a condition or a transaction, since a batch has neither. With
+// [opt.Batch.Unconditional] it accepts entities whose writes need only a condition.
 func CheckBatch(s *schema.Schema, spec opt.Batch) error {
 	if err := spec.Err(); err != nil {
 		return input(s, CodeOption, nil, "%v", err)
@@ -165,7 +164,7 @@ func CheckBatch(s *schema.Schema, spec opt.Batch) error {
 	return nil
 }
 
-// NewBatchPut checks v and returns its primary key, and how to make the item for an instant and a write id.
+// NewBatchPut checks v. It returns its primary key and a function that makes the item for a time and a write id.
 func NewBatchPut(s *schema.Schema, verb, table string, v reflect.Value) (key item.Item, make func(Input) (item.Item, error), err error) {
 	op, _ := newOp(s, table, verb, v, opt.Write{})
 	if op.Err != nil {
@@ -183,19 +182,19 @@ func BatchText(s *schema.Schema, verb, table string, a Action) string {
 	return verb + " " + s.Name + " on " + table + "\n" + actionLines(s, []Action{a})
 }
 
-// SizeError says what is larger than DynamoDB allows. It is ErrTooLarge.
+// SizeError reports what is larger than DynamoDB allows. It is an ErrTooLarge.
 type SizeError struct{ Type, Problem string }
 
 func (e *SizeError) Error() string { return e.Type + ": too large: " + e.Problem }
 
-// Is makes the error an ErrTooLarge.
+// Is reports whether target is ErrTooLarge.
 func (e *SizeError) Is(target error) bool { return target == ErrTooLarge }
 
 func tooLarge(s *schema.Schema, format string, args ...any) error {
 	return &SizeError{s.Type.String(), fmt.Sprintf(format, args...)}
 }
 
-// CheckSize refuses an item that DynamoDB would not store.
+// CheckSize rejects an item that is too large for DynamoDB.
 func CheckSize(s *schema.Schema, it item.Item) error {
 	if n := item.Size(it); n > item.MaxBytes {
 		return tooLarge(s, "the item is %d bytes, %d are allowed", n, item.MaxBytes)

@@ -8,11 +8,11 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// and joins a guard with the caller's condition.
+// and joins guards with the caller's condition.
 func and(conds ...expr.Cond) expr.Cond { return expr.All(conds...) }
 
-// NewDelete plans the removal of an item: one Delete under the condition that it exists. Where features have a part in
-// it, the item is read first and goes under the guard of what was read.
+// NewDelete plans the removal of an item: one Delete under the condition that the item exists. If a feature takes part,
+// the item is read first, and the Delete is guarded by what was read.
 func NewDelete(s *schema.Schema, table string, v reflect.Value, spec opt.Write) *Op {
 	op, _ := newOp(s, table, "Delete", v, spec)
 	op.guarded(spec.If, Delete)
@@ -28,23 +28,23 @@ func NewDelete(s *schema.Schema, table string, v reflect.Value, spec opt.Write) 
 	}
 	op.Read = op.Read || softDeleter(s) != nil || snapshotter(s) != nil || len(UniqueConstraints(s)) > 0
 	op.SoftDeletes = kind == SoftDeleted
-	blind := op.Plan
+	direct := op.Plan
 	op.Plan = func(in Input) (Step, error) {
 		if op.NeedsRead(in) {
-			return op.gone(in, kind, user)
+			return op.deleted(in, kind, user)
 		}
-		return blind(in)
+		return direct(in)
 	}
 	return op
 }
 
-// gone is the step that ends the life of the item that was read.
-func (op *Op) gone(in Input, kind Kind, user expr.Cond) (Step, error) {
+// deleted returns the step that deletes the item that was read.
+func (op *Op) deleted(in Input, kind Kind, user expr.Cond) (Step, error) {
 	s := op.Schema
 	if !live(s, in.Image, in.Now) {
 		return Step{}, op.missing(in.Now)
 	}
-	if err := op.Unexpected(in.Image, in.Now); err != nil {
+	if err := op.CheckExpected(in.Image, in.Now); err != nil {
 		return Step{}, err
 	}
 	guard, pin, err := unchanged(s, in.Image)
@@ -52,7 +52,7 @@ func (op *Op) gone(in Input, kind Kind, user expr.Cond) (Step, error) {
 		return Step{}, err
 	}
 	m := &Mutation{Kind: kind, Op: op, In: in, Old: in.Image}
-	main := []Part{{Action{Kind: Delete, Table: op.Table, Key: op.Key, Cond: and(guard, user), Pin: pin}, op.lost(in)}}
+	main := []Part{{Action{Kind: Delete, Table: op.Table, Key: op.Key, Cond: and(guard, user), Pin: pin}, op.resolveGuarded(in)}}
 	if kind == SoftDeleted {
 		put, err := softDeleter(s).SoftDelete(m)
 		if err != nil {
@@ -60,18 +60,18 @@ func (op *Op) gone(in Input, kind Kind, user expr.Cond) (Step, error) {
 		}
 		main = append(main, put)
 	} else if snapshotter(s) != nil {
-		if m.Final, err = DeletedState(s, m.Old, in, Later(s, m.Old, in.Now)); err != nil {
+		if m.DeletedState, err = DeletedState(s, m.Old, in, Later(s, m.Old, in.Now)); err != nil {
 			return Step{}, err
 		}
 	}
 	step, err := Compose(m, main, Result{})
-	return op.over(in.Image, step), err
+	return op.reportOld(in.Image, step), err
 }
 
-// lost resolves the failure of an action that is guarded by what was read.
-func (op *Op) lost(in Input) func(Failure) Resolution {
+// resolveGuarded returns the resolver of an action that is guarded by what was read.
+func (op *Op) resolveGuarded(in Input) func(Failure) Resolution {
 	return func(f Failure) Resolution {
-		if err := op.Unexpected(f.Image, in.Now); err != nil {
+		if err := op.CheckExpected(f.Image, in.Now); err != nil {
 			return Resolution{Err: err}
 		}
 		if SameState(op.Schema, in.Image, f.Image) {
@@ -81,15 +81,15 @@ func (op *Op) lost(in Input) func(Failure) Resolution {
 	}
 }
 
-// NewRequire plans a check that an item exists and meets conditions.
-func NewRequire(s *schema.Schema, table string, v reflect.Value, spec opt.Guard) *Op {
+// NewCheckExists plans a check that an item exists and meets conditions.
+func NewCheckExists(s *schema.Schema, table string, v reflect.Value, spec opt.Guard) *Op {
 	op, _ := newOp(s, table, "CheckExists", v, opt.Write{})
 	op.Checks = true
 	return op.guarded(spec.If, Check)
 }
 
-// NewAbsent plans a check that there is no live item.
-func NewAbsent(s *schema.Schema, table string, v reflect.Value) *Op {
+// NewCheckNotExists plans a check that there is no live item.
+func NewCheckNotExists(s *schema.Schema, table string, v reflect.Value) *Op {
 	op, _ := newOp(s, table, "CheckNotExists", v, opt.Write{})
 	op.Checks = true
 	if op.Err != nil {
@@ -126,7 +126,7 @@ func (op *Op) guarded(list []opt.Cond, kind ActionKind) *Op {
 				if !live(s, f[0].Image, in.Now) {
 					return Resolution{Err: op.missing(in.Now)}
 				}
-				if err := op.Unexpected(f[0].Image, in.Now); err != nil {
+				if err := op.CheckExpected(f[0].Image, in.Now); err != nil {
 					return Resolution{Err: err}
 				}
 				return Resolution{Err: ErrConditionFailed}

@@ -8,7 +8,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Error classes; package entity exports them.
+// Error classes. Package entity exports them.
 var (
 	ErrNotFound        = errors.New("item not found")
 	ErrExists          = errors.New("item exists")
@@ -23,40 +23,41 @@ var (
 	ErrReadBack        = errors.New("the write is decided, but the item could not be read")
 )
 
-// Codes of bad input, found before any request is sent; docs/validation.md explains each.
+// Codes of bad input, found before any request is sent. docs/validation.md explains each.
 const (
-	CodeKeyPart      = "EDD-9101" // a key part is missing or zero
-	CodeValue        = "EDD-9102" // a value cannot be stored
-	CodeRequired     = "EDD-9103" // a required attribute is missing
-	CodeNotYours     = "EDD-9104" // a change of what the verb may not change
-	CodePointer      = "EDD-9105" // a pointer outside every prototype of the type
-	CodeNoChange     = "EDD-9106" // an update without a change
-	CodeOverlap      = "EDD-9107" // two changes of one attribute
-	CodeOption       = "EDD-9108" // an option that makes no sense here
-	CodeSameItem     = "EDD-9109" // two operations on one item in a transaction
-	CodeTooMany      = "EDD-9110" // more actions than a transaction can have
-	CodeCondition    = "EDD-9111" // a malformed condition
-	CodeKeyFilter    = "EDD-9112" // a filter on an attribute of the key
-	CodeAhead        = "EDD-9113" // an event too far in the future
-	CodeForeign      = "EDD-9114" // an operation of another database handle
-	CodeOrderByRange = "EDD-9115" // a history condition that is not on orderBy
-	CodeInvalid      = "EDD-9116" // a value that its own Validate method refused
-	CodeTimeline     = "EDD-9133" // an argument of a timeline's constructor, read or build
-	CodeInMemory     = "EDD-9140" // a condition that only DynamoDB evaluates, where one is evaluated in memory
-	CodeFullReplay   = "EDD-9150" // a read of one group of a timeline that would read its sources whole
-	CodeRefused      = "EDD-9130" // a value that Config.Validator refused
-	CodeBatch        = "EDD-9117" // a batch write of an entity that needs more than a batch can do
-	CodeExpiryUnit   = "EDD-9118" // an expiry that counts milliseconds
-	CodeApart        = "EDD-9126" // queries that are to be gathered and do not read one partition in one way
-	CodeGather       = "EDD-9127" // a list of queries to gather that is empty, or has one that cannot be gathered
-	CodeRoute        = "EDD-9123" // a route of stream records that is none
-	CodeUnordered    = "EDD-9156" // an order of texts that is not that of their values
-	CodeCursorKey    = "EDD-9155" // a page whose cursor would show a secret
-	CodeUnopened     = "EDD-9160" // a handle or database that is nil or a zero value
-	CodeContext      = "EDD-9161" // a nil context
+	CodeKeyPart            = "EDD-9101" // a key part is missing or zero
+	CodeValue              = "EDD-9102" // a value cannot be stored
+	CodeRequired           = "EDD-9103" // a required attribute is missing
+	CodeNotYours           = "EDD-9104" // a change that the verb must not make
+	CodePointer            = "EDD-9105" // a pointer that is not into a prototype of the type
+	CodeNoChange           = "EDD-9106" // an update without a change
+	CodeOverlap            = "EDD-9107" // two changes of one attribute
+	CodeOption             = "EDD-9108" // an option that makes no sense here
+	CodeSameItem           = "EDD-9109" // two operations on one item in a transaction
+	CodeTooMany            = "EDD-9110" // more actions than a transaction can have
+	CodeCondition          = "EDD-9111" // a malformed condition
+	CodeKeyFilter          = "EDD-9112" // a filter on an attribute of the key
+	CodeAhead              = "EDD-9113" // an event too far in the future
+	CodeForeign            = "EDD-9114" // an operation of another database handle
+	CodeOrderByRange       = "EDD-9115" // a history condition that is not on orderBy
+	CodeInvalid            = "EDD-9116" // a value that its own Validate method rejected
+	CodeTimeline           = "EDD-9133" // an argument of a timeline's constructor, read or build
+	CodeInMemory           = "EDD-9140" // a condition that only DynamoDB evaluates, where one is evaluated in memory
+	CodeFullReplay         = "EDD-9150" // a read of one timeline group that would read all of its sources
+	CodeRefused            = "EDD-9130" // a value that Config.Validator rejected
+	CodeBatch              = "EDD-9117" // a batch write of an entity whose writes need more than a batch offers
+	CodeExpiryUnit         = "EDD-9118" // an expiry in milliseconds
+	CodeCollectionMismatch = "EDD-9126" // queries of a collection that differ in partition, order or consistency
+	CodeCollection         = "EDD-9127" // a collection without queries, or with one that cannot be read in a collection
+	CodeRoute              = "EDD-9123" // an invalid route of stream records
+	CodeUnordered          = "EDD-9156" // a condition on the order of texts that need not sort as their values
+	CodeCursorKey          = "EDD-9155" // a page whose cursor would expose a secret
+	CodeUnopened           = "EDD-9160" // a handle or database that is nil or a zero value
+	CodeContext            = "EDD-9161" // a nil context
 )
 
-// InputError is a mistake in the arguments of a call, found before any request was sent. Problem never quotes a value.
+// InputError reports a mistake in the arguments of a call. It is found before any request is sent. Problem never quotes
+// a value.
 type InputError struct{ Code, Type, Field, Problem string }
 
 func (e *InputError) Error() string {
@@ -67,17 +68,16 @@ func (e *InputError) Error() string {
 	return fmt.Sprintf("%s %s: %s", e.Code, where, e.Problem)
 }
 
-// ConditionError is a failed condition that the library can name: Attr is the attribute that made it fail. It is
-// ErrConditionFailed.
+// ConditionError reports a failed condition on a known attribute, Attr. It is an ErrConditionFailed.
 type ConditionError struct{ Attr, Problem string }
 
 func (e *ConditionError) Error() string { return "condition failed: " + e.Attr + ": " + e.Problem }
 
-// Is makes the error an ErrConditionFailed.
+// Is reports whether target is ErrConditionFailed.
 func (e *ConditionError) Is(target error) bool { return target == ErrConditionFailed }
 
-// Ambiguous wraps the error of a write that may have been applied. Partly says that it is one of many requests, of which
-// some have been applied, or may have been.
+// Ambiguous wraps the error of a write that may have been applied. If Partly is set, the write is one of several
+// requests, some of which have been applied or may have been.
 type Ambiguous struct {
 	Err    error
 	Partly bool
@@ -93,15 +93,15 @@ func (e *Ambiguous) Error() string {
 // Unwrap returns the cause.
 func (e *Ambiguous) Unwrap() error { return e.Err }
 
-// ItemPresent wraps the error of an op whose item is there, whatever else was not found.
+// ItemPresent wraps the error of an operation whose own item exists, although another item was not found.
 type ItemPresent struct{ Err error }
 
 func (e *ItemPresent) Error() string { return e.Err.Error() }
 func (e *ItemPresent) Unwrap() error { return e.Err }
 
-// Refused is a write that DynamoDB refused because a condition failed: Class is what that means for the verb, Cause
-// the SDK's error, Image the stored item that made the condition fail, Which the condition for a reader. Cause is nil
-// when a read showed that it would.
+// Refused reports a write whose condition failed. Class is what that means for the verb, Cause is the SDK's error, Image
+// is the stored item, and Which is the failed condition in words. Cause is nil if a read showed that the condition would
+// fail.
 type Refused struct {
 	Class  error
 	Cause  error
@@ -117,7 +117,7 @@ func (e *Refused) Error() string {
 	return e.Class.Error()
 }
 
-// Unwrap gives errors.Is and errors.As both the class and the SDK's error.
+// Unwrap returns the class and the SDK's error.
 func (e *Refused) Unwrap() []error {
 	if e.Cause == nil {
 		return []error{e.Class}
@@ -125,11 +125,11 @@ func (e *Refused) Unwrap() []error {
 	return []error{e.Class, e.Cause}
 }
 
-// Error says which verb failed on which item. Its cause is the class, and behind that the SDK's error.
+// Error names the verb and the item that failed. It wraps the class, which wraps the SDK's error.
 type Error struct {
 	Verb   string // Create, Update, Append …
-	Entity string // entity name, "" for a transaction of several
-	Key    string // primary key; secret parts hidden; "" when it could not be composed
+	Entity string // entity name; "" for a transaction of several
+	Key    string // primary key with secret parts hidden; "" if it could not be composed
 	Err    error
 }
 
@@ -150,11 +150,11 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// DecodeError is a stored item that does not fit the struct. The write or read that met it took place. It never quotes
-// the value.
+// DecodeError reports a stored item that does not fit the struct. The read or write itself succeeded. The text never
+// quotes the value.
 type DecodeError struct {
 	Entity  string
-	Attr    string // the attribute that does not fit, "" if unknown
+	Attr    string // the attribute that does not fit; "" if unknown
 	Problem string
 }
 

@@ -12,18 +12,18 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// occasion is what kind of write brings a stamp up to date.
-type occasion int
+// writeKind is the kind of write that an expiry is computed for.
+type writeKind int
 
 const (
-	onChange  occasion = iota // an update
-	onMerge                   // an upsert
-	onReplace                 // a put
+	onUpdate writeKind = iota // an update
+	onUpsert                  // an upsert
+	onPut                     // a put
 )
 
-// chosen takes a stamp that is none (absent, or zero) out of the changes of a write of whole values, where it means that
-// the caller chose none. In an update it takes the stamp away.
-func chosen(s *schema.Schema, changes []expr.Change, on occasion) ([]expr.Change, error) {
+// dropUnsetExpiry removes changes that set an absent or zero expiry, since that means the caller chose none. In an
+// update such a change removes the expiry.
+func dropUnsetExpiry(s *schema.Schema, changes []expr.Change, on writeKind) ([]expr.Change, error) {
 	x := expirySetter(s)
 	if x == nil {
 		return changes, nil
@@ -32,7 +32,7 @@ func chosen(s *schema.Schema, changes []expr.Change, on occasion) ([]expr.Change
 	for _, c := range changes {
 		set := c.Kind == expr.Set || c.Kind == expr.SetIfAbsent
 		if set && c.Path.Root() == x.Stamps() {
-			if err := countsSeconds(s, s.Attr(x.Stamps()), c.Value); err != nil {
+			if err := checkSeconds(s, s.Attr(x.Stamps()), c.Value); err != nil {
 				return nil, err
 			}
 		}
@@ -41,7 +41,7 @@ func chosen(s *schema.Schema, changes []expr.Change, on occasion) ([]expr.Change
 			continue
 		}
 		switch {
-		case on != onChange:
+		case on != onUpdate:
 		case c.Kind == expr.SetIfAbsent:
 			return nil, input(s, CodeValue, s.Attr(x.Stamps()), "an empty value is not stored here")
 		default:
@@ -51,16 +51,16 @@ func chosen(s *schema.Schema, changes []expr.Change, on occasion) ([]expr.Change
 	return kept, nil
 }
 
-// stampChanges returns what brings the stamp of an item in step with changes, those of what the library keeps among them;
-// known are the parts of the item's key. needRead is set when that depends on the stored item.
-func stampChanges(s *schema.Schema, changes []expr.Change, known item.Item, in Input, on occasion) (extra []expr.Change, needRead bool, err error) {
+// expiryChanges returns the changes of the expiry that follow from changes, which include those of the library's own
+// attributes. known are the key parts of the item. needRead is set if the expiry depends on the stored item.
+func expiryChanges(s *schema.Schema, changes []expr.Change, known item.Item, in Input, on writeKind) (extra []expr.Change, needRead bool, err error) {
 	x := expirySetter(s)
 	if x == nil || changeOf(changes, x.Stamps()) != nil {
 		return nil, false, nil
 	}
 	path, from := expr.Attr(x.Stamps()), x.From()
 	stamp := func(kind expr.Kind, it item.Item) ([]expr.Change, bool, error) {
-		av, err := stampOf(s, x, it, in)
+		av, err := expiryOf(s, x, it, in)
 		if err != nil {
 			return nil, false, err
 		}
@@ -71,10 +71,10 @@ func stampChanges(s *schema.Schema, changes []expr.Change, known item.Item, in I
 	}
 	if from == nil || !x.Derives() {
 		switch {
-		case on == onReplace:
+		case on == onPut:
 			return stamp(expr.Set, nil)
 		case !x.Derives():
-		case on == onMerge:
+		case on == onUpsert:
 			return stamp(expr.SetIfAbsent, nil)
 		}
 		return nil, false, nil
@@ -86,12 +86,12 @@ func stampChanges(s *schema.Schema, changes []expr.Change, known item.Item, in I
 		return stamp(expr.Set, item.Item{from.Name: c.Value})
 	case c != nil:
 		return nil, true, nil
-	case on == onChange:
+	case on == onUpdate:
 		return nil, false, nil
 	case s.KeyPart(from):
 		return stamp(expr.Set, known)
 	}
-	return nil, on == onReplace, nil // a put leaves out only what is written once, and that stays as stored
+	return nil, on == onPut, nil // a put omits only attributes that are written once, which stay as stored
 }
 
 func changeOf(changes []expr.Change, name string) *expr.Change {
@@ -103,37 +103,37 @@ func changeOf(changes []expr.Change, name string) *expr.Change {
 	return nil
 }
 
-// stampNew stamps an item that comes into being, unless the caller chose a stamp, in the value or by one of changes.
-func stampNew(s *schema.Schema, it item.Item, changes []expr.Change, in Input) error {
+// setNewExpiry sets the expiry of a new item, unless the caller set it in the value or by one of changes.
+func setNewExpiry(s *schema.Schema, it item.Item, changes []expr.Change, in Input) error {
 	x := expirySetter(s)
 	if x == nil || x.Chosen(it[x.Stamps()]) || changeOf(changes, x.Stamps()) != nil {
 		return nil
 	}
-	return setStamp(s, x, it, in)
+	return setExpiry(s, x, it, in)
 }
 
-// restamp brings the stamp of it in step after changes to the item that was read.
-func restamp(s *schema.Schema, it item.Item, in Input, changes []expr.Change, on occasion) error {
+// updateExpiry updates the expiry of it after changes to the item that was read.
+func updateExpiry(s *schema.Schema, it item.Item, in Input, changes []expr.Change, on writeKind) error {
 	x := expirySetter(s)
-	if x == nil || changeOf(changes, x.Stamps()) != nil || !x.Derives() && on != onReplace {
+	if x == nil || changeOf(changes, x.Stamps()) != nil || !x.Derives() && on != onPut {
 		return nil
 	}
 	from := x.From()
 	if from == nil {
-		if _, stamped := it[x.Stamps()]; on == onReplace || on == onMerge && !stamped {
-			return setStamp(s, x, it, in)
+		if _, stamped := it[x.Stamps()]; on == onPut || on == onUpsert && !stamped {
+			return setExpiry(s, x, it, in)
 		}
 		return nil
 	}
 	c := changeOf(changes, from.Name)
-	if on == onReplace || on == onMerge && s.KeyPart(from) || c != nil && c.Kind == expr.Set || !item.Equal(it[from.Name], in.Image[from.Name]) {
-		return setStamp(s, x, it, in)
+	if on == onPut || on == onUpsert && s.KeyPart(from) || c != nil && c.Kind == expr.Set || !item.Equal(it[from.Name], in.Image[from.Name]) {
+		return setExpiry(s, x, it, in)
 	}
 	return nil
 }
 
-func setStamp(s *schema.Schema, x ExpirySetter, it item.Item, in Input) error {
-	av, err := stampOf(s, x, it, in)
+func setExpiry(s *schema.Schema, x ExpirySetter, it item.Item, in Input) error {
+	av, err := expiryOf(s, x, it, in)
 	if err != nil {
 		return err
 	}
@@ -145,29 +145,29 @@ func setStamp(s *schema.Schema, x ExpirySetter, it item.Item, in Input) error {
 	return nil
 }
 
-// stampOf is the stamp of an item with the attributes in it.
-func stampOf(s *schema.Schema, x ExpirySetter, it item.Item, in Input) (av types.AttributeValue, err error) {
+// expiryOf returns the expiry of it.
+func expiryOf(s *schema.Schema, x ExpirySetter, it item.Item, in Input) (av types.AttributeValue, err error) {
 	from := x.From()
 	if from == nil {
 		return x.Stamp(nil, in.Now)
 	}
 	if from.Format == key.Unix {
-		if err := countsSeconds(s, from, it[from.Name]); err != nil {
+		if err := checkSeconds(s, from, it[from.Name]); err != nil {
 			return nil, err
 		}
 	}
 	if av, err = x.Stamp(it[from.Name], in.Now); err != nil {
 		return nil, valueError(s, from, err)
 	}
-	return av, countsSeconds(s, from, av)
+	return av, checkSeconds(s, from, av)
 }
 
-// firstMilliseconds is the count from which on a stamp is taken to count milliseconds: in seconds it is a day of the year
-// 5138, in milliseconds one of 1973. DynamoDB would take it for seconds, and the item would never expire.
+// firstMilliseconds is the count from which an expiry is taken for milliseconds. In seconds it is in the year 5138, in
+// milliseconds in 1973. DynamoDB would take it for seconds, so the item would never expire.
 const firstMilliseconds = 1e11
 
-// countsSeconds refuses a value of a that is too great for a count of seconds; a is nil when the struct has no such field.
-func countsSeconds(s *schema.Schema, a *schema.Attr, av types.AttributeValue) error {
+// checkSeconds rejects a value of a that is too large for a count of seconds. a is nil if the struct has no such field.
+func checkSeconds(s *schema.Schema, a *schema.Attr, av types.AttributeValue) error {
 	n, ok := av.(*types.AttributeValueMemberN)
 	if !ok {
 		return nil
@@ -178,8 +178,8 @@ func countsSeconds(s *schema.Schema, a *schema.Attr, av types.AttributeValue) er
 	return input(s, CodeExpiryUnit, a, "the item would expire after the year 5137: a count of milliseconds was given where seconds are meant, or the tag names another unit than the value has")
 }
 
-// stamped reports that a is the attribute of the stamp.
-func stamped(s *schema.Schema, a *schema.Attr) bool {
+// isExpiry reports whether a holds the expiry.
+func isExpiry(s *schema.Schema, a *schema.Attr) bool {
 	x := expirySetter(s)
 	return x != nil && x.Stamps() == a.Name
 }

@@ -11,18 +11,17 @@ import (
 
 // Snapshotter is a feature that keeps the past states of items: package versioned.
 type Snapshotter interface {
-	// Snapshots returns the puts of the state that m replaces and, if m makes a new item or deletes one, of the state that
-	// it makes.
+	// Snapshots returns the puts of the state that m replaces and, if m creates or deletes the item, of the new state.
 	Snapshots(m *Mutation) ([]Part, error)
 }
 
-// OptimisticLock is a feature whose entities can be written under an expected version: package versioned.
+// OptimisticLock is a feature that lets writes expect a version: package versioned.
 type OptimisticLock interface{ AdmitsExpect() }
 
-// GivenVersionLock is an OptimisticLock whose entities are written under the version in the given struct.
+// GivenVersionLock is an OptimisticLock whose writes expect the version in the given struct.
 type GivenVersionLock interface {
 	OptimisticLock
-	// ExpectsGiven makes a write of a struct expect the version in it, unless that is 0.
+	// ExpectsGiven marks entities whose writes expect the version in the given struct, unless it is 0.
 	ExpectsGiven()
 }
 
@@ -36,25 +35,26 @@ type SoftDeleter interface {
 
 // UniqueConstraint is a feature that keeps values of an entity unique: package unique.
 type UniqueConstraint interface {
-	// Guard returns the actions that claim the new values of m and release the old ones.
+	// Guard returns the actions that claim the new values of m and give up the old ones.
 	Guard(m *Mutation) ([]Part, error)
 	// Names reports whether a is one of the constraint's fields.
 	Names(a *schema.Attr) bool
-	// Sentinels returns the keys of the sentinels that claim the values of a stored item.
+	// Sentinels returns the keys of the sentinels for the values of a stored item.
 	Sentinels(it item.Item) ([]item.Item, error)
 }
 
 // ExpirySetter is a feature that sets when current items expire: package lifecycle, and timeline for its rows.
 type ExpirySetter interface {
-	// Stamps returns the name of the attribute that items expire by.
+	// Stamps returns the name of the attribute that holds the expiry.
 	Stamps() string
-	// Derives reports whether items get an expiry that their caller did not set.
+	// Derives reports whether items get an expiry that the caller did not set.
 	Derives() bool
-	// From returns the attribute that the expiry is counted from; nil for the clock.
+	// From returns the attribute that the expiry is counted from, or nil for the clock.
 	From() *schema.Attr
-	// Stamp returns the expiry of an item whose From is from, or of one that is created now; nil for none.
+	// Stamp returns the expiry of an item whose From attribute is from, or of one created now. It returns nil if the
+	// item does not expire.
 	Stamp(from types.AttributeValue, now time.Time) (types.AttributeValue, error)
-	// Chosen reports whether av is an expiry that a caller has set: neither absent nor zero.
+	// Chosen reports whether av is an expiry that the caller set, that is neither absent nor zero.
 	Chosen(av types.AttributeValue) bool
 }
 
@@ -73,7 +73,7 @@ func expirySetter(s *schema.Schema) ExpirySetter {
 	return x
 }
 
-// UniqueConstraints returns the unique constraints of s in the order of their declarations.
+// UniqueConstraints returns the unique constraints of s in declaration order.
 func UniqueConstraints(s *schema.Schema) []UniqueConstraint {
 	var all []UniqueConstraint
 	for _, f := range s.Features {
@@ -84,7 +84,7 @@ func UniqueConstraints(s *schema.Schema) []UniqueConstraint {
 	return all
 }
 
-// isUnique reports that a is part of a unique constraint of s.
+// isUnique reports whether a is part of a unique constraint of s.
 func isUnique(s *schema.Schema, a *schema.Attr) bool {
 	for _, g := range UniqueConstraints(s) {
 		if g.Names(a) {
@@ -94,11 +94,11 @@ func isUnique(s *schema.Schema, a *schema.Attr) bool {
 	return false
 }
 
-// reserves reports that deleted copies keep their unique values.
+// reserves reports whether deleted copies keep their unique values.
 func reserves(s *schema.Schema) bool {
 	m := softDeleter(s)
 	return m != nil && m.Reserves()
 }
 
-// looksBack reports that a new life of an item depends on earlier ones.
-func looksBack(s *schema.Schema) bool { return snapshotter(s) != nil || reserves(s) }
+// dependsOnPast reports whether a new life of an item depends on earlier ones.
+func dependsOnPast(s *schema.Schema) bool { return snapshotter(s) != nil || reserves(s) }

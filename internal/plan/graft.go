@@ -10,16 +10,16 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 )
 
-// graft brings what the caller changed into the value as it is stored: before and after are how the struct encodes the
-// value that was read, without and with the change. What did not change stays as stored, inside maps and lists too, so
-// that what the struct does not know, or would encode otherwise, survives.
+// graft applies the caller's change to the stored form of a value. before and after are the struct's encodings of the
+// value without and with the change. Whatever did not change stays as stored, also inside maps and lists. So content
+// that the struct does not know, or would encode differently, survives.
 func graft(stored, before, after types.AttributeValue) types.AttributeValue {
 	return graftAt(stored, before, after, true)
 }
 
-// graftAt is graft at one place. named says that the place has a name, so that what is there now is a new state of what
-// was there before. An element of a list has none: it can be another one that has come here, so it takes over what did
-// not change, such as a number with more digits than its Go value has, but not what the struct does not know.
+// graftAt is graft at one place. named reports that the place has a name, so stored and after are states of the same
+// value. An element of a list has no name and may have moved. It keeps what did not change, such as a number with more
+// digits than its Go type has, but not what the struct does not know.
 func graftAt(stored, before, after types.AttributeValue, named bool) types.AttributeValue {
 	if stored == nil || before == nil || after == nil {
 		return after
@@ -63,9 +63,9 @@ func graftMap(stored, before, after item.Item, named bool) item.Item {
 	return m
 }
 
-// graftNumbers keeps the digits of the numbers of a set that were in it before.
+// graftNumbers keeps the digits of the numbers that were in the set before.
 func graftNumbers(stored, before, after []string) []string {
-	if !slices.EqualFunc(stored, before, alike) {
+	if !slices.EqualFunc(stored, before, sameFloat) {
 		return after
 	}
 	out := slices.Clone(after)
@@ -77,8 +77,8 @@ func graftNumbers(stored, before, after []string) []string {
 	return out
 }
 
-// alike reports that two numbers are the same as far as a floating-point type of Go can show.
-func alike(a, b string) bool {
+// sameFloat reports whether two numbers are equal as floating-point values of Go.
+func sameFloat(a, b string) bool {
 	for _, bits := range []int{64, 32} {
 		x, errX := strconv.ParseFloat(a, bits)
 		y, errY := strconv.ParseFloat(b, bits)
@@ -89,14 +89,14 @@ func alike(a, b string) bool {
 	return false
 }
 
-// graftList is graft for a list. Elements have no names, so each element of after that equals one of before is taken to
-// be that one, wherever it is now, and stays as stored. Of the others, each takes over what did not change from the
-// element of before that it has most in common with.
+// graftList is graft for a list. Elements have no names, so an element of after that equals one of before is taken for
+// the same element, at any position, and stays as stored. Each other element keeps what it has in common with the most
+// similar element of before.
 func graftList(stored, before, after []types.AttributeValue) []types.AttributeValue {
 	if !follows(stored, before) {
 		return after
 	}
-	g := grafting{stored, before, slices.Clone(after), make([]bool, len(before)), make([]bool, len(after))}
+	g := listGraft{stored, before, slices.Clone(after), make([]bool, len(before)), make([]bool, len(after))}
 	first, shorter := 0, min(len(before), len(after))
 	for first < shorter && g.keep(first, first) {
 		first++
@@ -113,14 +113,14 @@ func graftList(stored, before, after []types.AttributeValue) []types.AttributeVa
 	return g.out
 }
 
-// grafting is a list that is being put together. out has the elements of after until they are found to be old ones.
-type grafting struct {
+// listGraft is the state of graftList. out holds the elements of after until their stored forms are found.
+type listGraft struct {
 	stored, before, out []types.AttributeValue
-	used, done          []bool // elements of before that were taken, elements of out that were found
+	used, done          []bool // elements of before that are matched, elements of out that are matched
 }
 
-// keep takes element from of before for element at of out, if they are equal.
-func (g *grafting) keep(from, at int) bool {
+// keep matches element from of before with element at of out if they are equal.
+func (g *listGraft) keep(from, at int) bool {
 	if g.used[from] || g.done[at] || !item.Equal(g.before[from], g.out[at]) {
 		return false
 	}
@@ -128,8 +128,8 @@ func (g *grafting) keep(from, at int) bool {
 	return true
 }
 
-// moved finds elements that are in another place now.
-func (g *grafting) moved() {
+// moved matches elements that changed their position.
+func (g *listGraft) moved() {
 	places := map[string][]int{}
 	for from, used := range g.used {
 		if !used {
@@ -148,11 +148,11 @@ func (g *grafting) moved() {
 	}
 }
 
-// nearby is among how many elements the origin of a changed one is looked for, which bounds the work for long lists.
+// nearby limits the search for the origin of a changed element, so that long lists stay cheap.
 const nearby = 100
 
-// changed finds elements that are no longer equal to what they were.
-func (g *grafting) changed() {
+// changed matches elements that have changed with the most similar ones.
+func (g *listGraft) changed() {
 	var left []int
 	for from, used := range g.used {
 		if !used {
@@ -180,7 +180,7 @@ func (g *grafting) changed() {
 	}
 }
 
-// inCommon counts the parts of two maps or lists that are equal.
+// inCommon counts the equal parts of two maps or lists.
 func inCommon(a, b types.AttributeValue) (n int) {
 	part := func(x, y types.AttributeValue) int {
 		if x != nil && y != nil && item.Equal(x, y) {
@@ -213,7 +213,8 @@ func inCommon(a, b types.AttributeValue) (n int) {
 	return n
 }
 
-// follows reports that before has the elements of stored in their order. A type that encodes itself may give another one.
+// follows reports whether before has the elements of stored in the same order. A type that encodes itself may reorder
+// them.
 func follows(stored, before []types.AttributeValue) bool {
 	if len(stored) != len(before) {
 		return false
@@ -225,7 +226,7 @@ func follows(stored, before []types.AttributeValue) bool {
 		}
 		x, isNumber := stored[i].(*types.AttributeValueMemberN)
 		if y, ok := b.(*types.AttributeValueMemberN); ok && isNumber {
-			if !alike(x.Value, y.Value) {
+			if !sameFloat(x.Value, y.Value) {
 				return false
 			}
 			continue

@@ -19,12 +19,12 @@ import (
 const (
 	MaxOperators     = 300
 	MaxExpression    = 4096
-	maxUserOperators = MaxOperators - 30 // what the caller may add to a guard
+	maxUserOperators = MaxOperators - 30 // for the caller, so that the guard fits too
 )
 
-// exists holds when the item is there and, where items can expire, has not expired.
+// exists holds if the item exists and has not expired.
 func exists(s *schema.Schema, now time.Time) expr.Cond {
-	there := There(s)
+	there := Present(s)
 	if !s.Expires {
 		return there
 	}
@@ -33,20 +33,20 @@ func exists(s *schema.Schema, now time.Time) expr.Cond {
 
 // absent is the negation of exists.
 func absent(s *schema.Schema, now time.Time) expr.Cond {
-	gone := Absent(s)
+	none := Absent(s)
 	if !s.Expires {
-		return gone
+		return none
 	}
-	return expr.Any(gone, expr.Compare(expr.Le, expr.Attr(s.Options.TTL), Seconds(now)))
+	return expr.Any(none, expr.Compare(expr.Le, expr.Attr(s.Options.TTL), Seconds(now)))
 }
 
-// Absent holds when there is no item at the key, expired or not.
+// Absent holds if there is no item with the key, expired or not.
 func Absent(s *schema.Schema) expr.Cond {
 	return expr.Compare(expr.NotExists, expr.Attr(s.PK.Attributes()[0]))
 }
 
-// There holds when there is an item at the key, expired or not.
-func There(s *schema.Schema) expr.Cond {
+// Present holds if there is an item with the key, expired or not.
+func Present(s *schema.Schema) expr.Cond {
 	return expr.Compare(expr.Exists, expr.Attr(s.PK.Attributes()[0]))
 }
 
@@ -56,12 +56,12 @@ func NotExpired(s *schema.Schema, now time.Time) expr.Cond {
 	return expr.Any(expr.Compare(expr.NotExists, ttl), expr.Compare(expr.Gt, ttl, Seconds(now)))
 }
 
-// Seconds is now as DynamoDB's TTL counts: whole seconds since 1970.
+// Seconds returns now as DynamoDB's TTL counts it: in whole seconds since 1970.
 func Seconds(now time.Time) types.AttributeValue {
 	return item.N(strconv.FormatInt(now.Unix(), 10))
 }
 
-// Expired reports that the item's TTL attribute is not after now.
+// Expired reports whether the item's TTL attribute is not after now.
 func Expired(s *schema.Schema, it item.Item, now time.Time) bool {
 	n, ok := it[s.Options.TTL].(*types.AttributeValueMemberN)
 	if !ok {
@@ -75,19 +75,19 @@ func Expired(s *schema.Schema, it item.Item, now time.Time) bool {
 	return at.Cmp(limit) <= 0
 }
 
-// Live reports that it is an item that the verbs see: there, and not expired.
+// Live reports whether it exists and has not expired.
 func Live(s *schema.Schema, it item.Item, now time.Time) bool { return live(s, it, now) }
 
-// live reports that a returned image is an item that the verbs see.
+// live implements Live.
 func live(s *schema.Schema, it item.Item, now time.Time) bool {
 	return it != nil && !(s.Expires && Expired(s, it, now))
 }
 
-// unchanged guards a write by what was read: the write id, else every attribute of the image, the version among them. A
-// version alone would not do: a touch leaves it alone, and an item that is created again counts from 1 again. A write id
-// never comes back once it is gone, and hardly all content together with its version; so a write under them can be sent
-// twice. An image without a version can come back, and so can one in a table that is shared with effect-dynamodb, whose
-// put begins at 1 again. pin is the guard where what was read does not come back, else empty.
+// unchanged guards a write by what was read: by the write id, else by every attribute of the image, including the
+// version. A version alone is not enough: Touch does not change it, and an item that is created again starts at 1 again.
+// A write id never comes back once it is replaced, and neither does content with its version, so a write under such a
+// guard can be sent twice. An image without a version can come back. So can one in a table shared with effect-dynamodb,
+// whose put starts at 1 again. pin is the guard if what was read cannot come back, and empty otherwise.
 func unchanged(s *schema.Schema, image item.Item) (guard, pin expr.Cond, err error) {
 	if w, ok := image[schema.WriteAttr]; ok && s.HasMetadata {
 		guard = expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w)
@@ -121,7 +121,7 @@ func unchanged(s *schema.Schema, image item.Item) (guard, pin expr.Cond, err err
 	return guard, expr.Cond{}, nil
 }
 
-// versionGuard guards an item that is too large to be guarded by its content: by its version and all its times.
+// versionGuard guards an item whose content is too large for a condition: by its version and all its times.
 func versionGuard(s *schema.Schema, image item.Item) expr.Cond {
 	var all []expr.Cond
 	for _, a := range s.Attrs {
@@ -132,26 +132,26 @@ func versionGuard(s *schema.Schema, image item.Item) expr.Cond {
 	return expr.All(all...)
 }
 
-// Unchanged guards the write of a whole item by what was read. pin is the guard where what was read does not come back
-// once it is gone, so that the write can be sent twice; else it is empty.
+// Unchanged returns a guard of the write of a whole item by what was read. pin is the guard if what was read cannot come
+// back, so that the write can be sent twice. Otherwise it is empty.
 func Unchanged(s *schema.Schema, image item.Item) (guard, pin expr.Cond, err error) {
 	return unchanged(s, image)
 }
 
-// Owned holds when a sentinel belongs to the item with the given primary key.
-func Owned(s *schema.Schema, primary item.Item) expr.Cond {
+// OwnedBy holds if a sentinel belongs to the item with the primary key.
+func OwnedBy(s *schema.Schema, primary item.Item) expr.Cond {
 	return expr.All(
 		expr.Compare(expr.Eq, expr.Attr(schema.OwnerPKAttr), primary[s.PK.Attributes()[0]]),
 		expr.Compare(expr.Eq, expr.Attr(schema.OwnerSKAttr), primary[s.SK.Attributes()[0]]),
 	)
 }
 
-// Mine holds when there is no sentinel, or it belongs to the item with the given primary key.
-func Mine(s *schema.Schema, primary item.Item) expr.Cond {
-	return expr.Any(Absent(s), Owned(s, primary))
+// FreeOrOwnedBy holds if there is no sentinel, or it belongs to the item with the primary key.
+func FreeOrOwnedBy(s *schema.Schema, primary item.Item) expr.Cond {
+	return expr.Any(Absent(s), OwnedBy(s, primary))
 }
 
-// SameState reports that image is the state that was read.
+// SameState reports whether image is the state that was read.
 func SameState(s *schema.Schema, read, image item.Item) bool {
 	if image == nil {
 		return false
@@ -162,7 +162,7 @@ func SameState(s *schema.Schema, read, image item.Item) bool {
 	return item.Equal(&types.AttributeValueMemberM{Value: read}, &types.AttributeValueMemberM{Value: image})
 }
 
-// ConflictError is an item whose version is not the one that the caller expected. It is ErrConflict.
+// ConflictError reports an item whose version is not the expected one. It is an ErrConflict.
 type ConflictError struct {
 	Expected int64
 	Actual   int64 // 0 for an item without a version
@@ -176,11 +176,11 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("version %d was expected, but the item has version %d", e.Expected, e.Actual)
 }
 
-// Is makes the error an ErrConflict.
+// Is reports whether target is ErrConflict.
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
 
-// expectation is the version that a write expects: the one that the caller names; else, where the struct is locked, the
-// one that it holds; nil for any.
+// expectation returns the version that a write expects: the one that the caller names, or, for a locked struct, the one
+// in the struct. nil means any.
 func expectation(s *schema.Schema, verb string, v reflect.Value, spec opt.Write) (*int64, error) {
 	_, admitted := schema.Feature[OptimisticLock](s)
 	switch named := spec.Expect != nil || spec.Any; {
@@ -199,8 +199,8 @@ func expectation(s *schema.Schema, verb string, v reflect.Value, spec opt.Write)
 	return heldVersion(s, v)
 }
 
-// overwrites reports that the verb changes a stored item without having seen it. Modify sees it, and a restore changes
-// none.
+// overwrites reports whether the verb changes a stored item without reading it. Modify reads it, and Restore does not
+// change one.
 func overwrites(verb string) bool {
 	switch verb {
 	case "Update", "Put", "Upsert", "Delete", "Revert":
@@ -209,7 +209,8 @@ func overwrites(verb string) bool {
 	return false
 }
 
-// heldVersion is the version in a struct, nil when it is 0: the struct was not read, or from an item without a version.
+// heldVersion returns the version in a struct. It returns nil for 0, which means that the struct was not read, or was
+// read from an item without a version.
 func heldVersion(s *schema.Schema, v reflect.Value) (*int64, error) {
 	fv, err := v.FieldByIndexErr(s.Version.Index)
 	if err != nil || fv.IsZero() {
@@ -228,22 +229,22 @@ func heldVersion(s *schema.Schema, v reflect.Value) (*int64, error) {
 	return &n, nil
 }
 
-// expected holds when the item has the version that the caller expects.
+// expected holds if the item has the expected version.
 func (op *Op) expected() expr.Cond {
 	if op.Expect == nil {
 		return expr.Cond{}
 	}
 	version := expr.Attr(op.Schema.Version.Name)
 	same := expr.Compare(expr.Eq, version, item.N(strconv.FormatInt(*op.Expect, 10)))
-	if *op.Expect == 0 { // other libraries begin to count at a stored 0
+	if *op.Expect == 0 { // other libraries start at a stored 0
 		return expr.Any(expr.Compare(expr.NotExists, version), same)
 	}
 	return same
 }
 
-// Unexpected is the error of an item that is not live or has another version than the caller expects; nil when it is as
-// expected, or nothing is.
-func (op *Op) Unexpected(image item.Item, now time.Time) error {
+// CheckExpected returns an error if the item is not live or does not have the expected version. It returns nil if no
+// version is expected.
+func (op *Op) CheckExpected(image item.Item, now time.Time) error {
 	if op.Expect == nil {
 		return nil
 	}
@@ -256,9 +257,9 @@ func (op *Op) Unexpected(image item.Item, now time.Time) error {
 	return nil
 }
 
-// missing is the error of an op whose item is not live.
+// missing returns the error of an operation whose item is not live.
 func (op *Op) missing(now time.Time) error {
-	if err := op.Unexpected(nil, now); err != nil {
+	if err := op.CheckExpected(nil, now); err != nil {
 		return err
 	}
 	return ErrNotFound

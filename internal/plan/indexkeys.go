@@ -8,18 +8,18 @@ import (
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
-// syncIndexKeys returns the changes that keep the index halves right when changes are made to an item of which the parts
-// in known are known. needRead is set when a half cannot be composed without the stored item. all asks for the halves
-// that no change touches too, because the item may be new.
+// syncIndexKeys returns the changes of index keys that follow from changes to an item. known are the parts of the item
+// that are known. needRead is set if an index key cannot be composed without the stored item. all includes the index
+// keys that no change affects, because the item may be new.
 func syncIndexKeys(s *schema.Schema, known item.Item, changes []expr.Change, all bool) (extra []expr.Change, needRead bool, err error) {
 	by := someParts
 	if all {
 		by = mayCreate
 	}
-	return keepIndexes(s, known, changes, by)
+	return indexKeyChanges(s, known, changes, by)
 }
 
-func keepIndexes(s *schema.Schema, known item.Item, changes []expr.Change, by scope) (extra []expr.Change, needRead bool, err error) {
+func indexKeyChanges(s *schema.Schema, known item.Item, changes []expr.Change, by scope) (extra []expr.Change, needRead bool, err error) {
 	touched := map[string]expr.Change{}
 	after := item.Clone(known)
 	for _, c := range changes {
@@ -31,9 +31,9 @@ func keepIndexes(s *schema.Schema, known item.Item, changes []expr.Change, by sc
 	for _, x := range s.Indexes {
 		var more []expr.Change
 		if s.SyncsIndexKeys(x) {
-			more, needRead, err = keepTogether(s, x, after, touched, by)
+			more, needRead, err = syncTogether(s, x, after, touched, by)
 		} else {
-			more, needRead, err = keepHalves(s, x, after, touched, by)
+			more, needRead, err = syncSeparately(s, x, after, touched, by)
 		}
 		if err != nil || needRead {
 			return nil, needRead, err
@@ -43,16 +43,16 @@ func keepIndexes(s *schema.Schema, known item.Item, changes []expr.Change, by sc
 	return extra, false, nil
 }
 
-// keepHalves is syncIndexKeys for one index.
-func keepHalves(s *schema.Schema, x *schema.Index, after item.Item, touched map[string]expr.Change, by scope) (extra []expr.Change, needRead bool, err error) {
+// syncSeparately is syncIndexKeys for an index whose keys are kept independently.
+func syncSeparately(s *schema.Schema, x *schema.Index, after item.Item, touched map[string]expr.Change, by scope) (extra []expr.Change, needRead bool, err error) {
 	for _, h := range x.Keys() {
 		if s.Dated(h) {
-			continue // no current item has it
+			continue // current items do not have it
 		}
 		if !h.Written() {
 			for _, a := range h.Native {
 				c := touched[a.Name]
-				if err := checkIndexBytes(s, h, c.Value, isSortHalf(s, h)); err != nil && len(c.Path) == 1 {
+				if err := checkIndexBytes(s, h, c.Value, isIndexSortKey(s, h)); err != nil && len(c.Path) == 1 {
 					return nil, false, err
 				}
 			}
@@ -72,17 +72,17 @@ func keepHalves(s *schema.Schema, x *schema.Index, after item.Item, touched map[
 		}
 		switch {
 		case !affected && (partly || by == someParts):
-			// Nothing that the half is made of changes, or the item is new and lacks a part.
+			// No part of the key changes, or the item is new and lacks a part.
 		case once != nil && !partly && Copies(h) && writtenOnce(once):
-			c := followOnce(h, once, touched[once.Name])
-			if err := checkIndexBytes(s, h, c.Value, isSortHalf(s, h)); err != nil {
+			c := copyOnce(h, once, touched[once.Name])
+			if err := checkIndexBytes(s, h, c.Value, isIndexSortKey(s, h)); err != nil {
 				return nil, false, err
 			}
 			extra = append(extra, c)
 		case partly || once != nil:
 			return nil, true, nil
 		default:
-			c, err := setHalf(s, h, after)
+			c, err := indexKeyChange(s, h, after)
 			if err != nil {
 				return nil, false, err
 			}
@@ -92,9 +92,9 @@ func keepHalves(s *schema.Schema, x *schema.Index, after item.Item, touched map[
 	return extra, false, nil
 }
 
-// setHalf sets or removes a half all of whose parts are known.
-func setHalf(s *schema.Schema, h *schema.KeyDef, it item.Item) (expr.Change, error) {
-	text, err := indexText(s, h, it, isSortHalf(s, h))
+// indexKeyChange sets an index key whose parts are all known, or removes it if one is absent.
+func indexKeyChange(s *schema.Schema, h *schema.KeyDef, it item.Item) (expr.Change, error) {
+	text, err := indexText(s, h, it, isIndexSortKey(s, h))
 	if err != nil {
 		return expr.Change{}, err
 	}
@@ -104,7 +104,7 @@ func setHalf(s *schema.Schema, h *schema.KeyDef, it item.Item) (expr.Change, err
 	return expr.Change{Kind: expr.Set, Path: expr.Attr(h.Attr), Value: item.S(text)}, nil
 }
 
-// Copies reports that a half is a bare copy of one attribute that is stored as text.
+// Copies reports whether an index key is a plain copy of one attribute that is stored as text.
 func Copies(h *schema.KeyDef) bool {
 	if h.Prefixed || len(h.Template.Segments) != 1 {
 		return false
@@ -113,38 +113,39 @@ func Copies(h *schema.KeyDef) bool {
 	return f.Literal == "" && f.Field != nil && !f.Field.Lower && (f.Field.Kind == key.String || f.Field.Kind == key.Time && f.Field.Time.Text())
 }
 
-// followOnce makes a half that copies an attribute follow it, whether the attribute is there already or set now.
-func followOnce(h *schema.KeyDef, a *schema.Attr, c expr.Change) expr.Change {
+// copyOnce makes an index key copy an attribute that is written once, whether it is stored already or set now.
+func copyOnce(h *schema.KeyDef, a *schema.Attr, c expr.Change) expr.Change {
 	return expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(h.Attr), Source: expr.Attr(a.Name), Value: c.Value}
 }
 
-// writtenOnce reports that a, when it is stored at all, holds a value that no write empties or changes.
+// writtenOnce reports whether a, once stored, never changes and is never removed.
 func writtenOnce(a *schema.Attr) bool {
 	return a.Role.Has(tag.CreatedAt) || a.Role.Has(tag.SetOnce)
 }
 
-// KeepInStep is for writes that know every changed part: the changes that keep the index halves right, also for a new
-// item. A half that would need the stored item is a mistake that the declaration should have refused.
-func KeepInStep(s *schema.Schema, known item.Item, changes []expr.Change) ([]expr.Change, error) {
-	extra, needRead, err := keepIndexes(s, known, changes, appended)
+// SyncAppendedKeys returns the changes of index keys for a write that knows every changed part. The item may be new. A
+// key that needs the stored item is an error, which the check of the declaration should have found.
+func SyncAppendedKeys(s *schema.Schema, known item.Item, changes []expr.Change) ([]expr.Change, error) {
+	extra, needRead, err := indexKeyChanges(s, known, changes, appended)
 	if needRead {
 		return nil, input(s, schema.CodeMixedIndexKey, nil, "an index key cannot be composed without the stored item")
 	}
 	return extra, err
 }
 
-// setIndexes composes the index halves of a whole item in place. was is the item that it replaces, nil for a new one.
-func setIndexes(s *schema.Schema, it, was item.Item) error {
+// composeIndexKeys composes the index keys of a whole item in place. was is the item that it replaces, or nil for a new
+// one.
+func composeIndexKeys(s *schema.Schema, it, was item.Item) error {
 	for _, x := range s.Indexes {
-		halves, together := x.Keys(), s.SyncsIndexKeys(x)
-		// effect-dynamodb may have composed keys of values that are refused here; they stay as long as the values do.
-		if together && was != nil && sameParts(halves, was, it) {
+		keys, together := x.Keys(), s.SyncsIndexKeys(x)
+		// effect-dynamodb may have composed keys of values that are rejected here. Such keys stay while the values stay.
+		if together && was != nil && sameParts(keys, was, it) {
 			continue
 		}
 		whole := true
-		for _, h := range halves {
-			// Other programs may have stored parts that no key is made of here, such as a finer time.
-			if err := SetIndexHalf(s, h, it, h == x.SK); err != nil && (together || was == nil || !sameParts([]*schema.KeyDef{h}, was, it)) {
+		for _, h := range keys {
+			// Other programs may have stored parts that cannot be composed here, such as a more precise time.
+			if err := ComposeIndexKey(s, h, it, h == x.SK); err != nil && (together || was == nil || !sameParts([]*schema.KeyDef{h}, was, it)) {
 				return err
 			}
 			_, there := it[h.Attr]
@@ -153,7 +154,7 @@ func setIndexes(s *schema.Schema, it, was item.Item) error {
 		if whole || !together {
 			continue
 		}
-		for _, h := range halves {
+		for _, h := range keys {
 			if !s.Kept(h) {
 				delete(it, h.Attr)
 			}
@@ -162,8 +163,8 @@ func setIndexes(s *schema.Schema, it, was item.Item) error {
 	return nil
 }
 
-func sameParts(halves []*schema.KeyDef, was, is item.Item) bool {
-	for _, h := range halves {
+func sameParts(keys []*schema.KeyDef, was, is item.Item) bool {
+	for _, h := range keys {
 		for _, a := range h.Parts {
 			if !item.Equal(was[a.Name], is[a.Name]) {
 				return false
@@ -173,18 +174,18 @@ func sameParts(halves []*schema.KeyDef, was, is item.Item) bool {
 	return true
 }
 
-// scope says how much of the item a write without a read knows.
+// scope is how much of the item a write without a read knows.
 type scope int
 
 const (
 	someParts scope = iota // an update: the item exists
 	mayCreate              // the item may be new, and attributes that are not given may be stored
-	appended               // the same, and what is not known is left to other writes
+	appended               // as mayCreate, but unknown keys are left to other writes
 )
 
-// keepTogether is syncIndexKeys for an index whose halves are in an item both or not at all. The exception are halves that
-// appends keep in step, alone: an append does not know what enrichment has given the other half.
-func keepTogether(s *schema.Schema, x *schema.Index, after item.Item, touched map[string]expr.Change, by scope) (extra []expr.Change, needRead bool, err error) {
+// syncTogether is syncIndexKeys for an index whose two keys are stored both or not at all. Keys that appends maintain
+// are an exception: an append does not know the other key, which enrichment sets.
+func syncTogether(s *schema.Schema, x *schema.Index, after item.Item, touched map[string]expr.Change, by scope) (extra []expr.Change, needRead bool, err error) {
 	affected, keysOnly := false, true
 	var known, unknown []*schema.KeyDef
 	for _, h := range x.Keys() {
@@ -213,7 +214,7 @@ func keepTogether(s *schema.Schema, x *schema.Index, after item.Item, touched ma
 	}
 	absent := false
 	for _, h := range known {
-		c, err := setHalf(s, h, after)
+		c, err := indexKeyChange(s, h, after)
 		if err != nil {
 			return nil, false, err
 		}
@@ -221,7 +222,7 @@ func keepTogether(s *schema.Schema, x *schema.Index, after item.Item, touched ma
 		extra = append(extra, c)
 	}
 	if absent {
-		return withoutHalves(s, x, extra), false, nil
+		return leaveIndex(s, x, extra), false, nil
 	}
 	for _, h := range unknown {
 		if !s.Kept(h) && by != appended {
@@ -231,8 +232,8 @@ func keepTogether(s *schema.Schema, x *schema.Index, after item.Item, touched ma
 	return extra, false, nil
 }
 
-// withoutHalves takes an item out of index x, since it lacks a part. set are the changes of the halves that are known.
-func withoutHalves(s *schema.Schema, x *schema.Index, set []expr.Change) []expr.Change {
+// leaveIndex removes an item that lacks a key part from index x. set are the changes of the keys that are known.
+func leaveIndex(s *schema.Schema, x *schema.Index, set []expr.Change) []expr.Change {
 	var changes []expr.Change
 	for _, h := range x.Keys() {
 		if !s.Kept(h) {

@@ -15,7 +15,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// EncodeAttr encodes one attribute of struct value v: nil when it is absent.
+// EncodeAttr encodes one attribute of struct value v. It returns nil if the attribute is absent.
 func EncodeAttr(s *schema.Schema, a *schema.Attr, v reflect.Value) (types.AttributeValue, error) {
 	fv, err := v.FieldByIndexErr(a.Index)
 	if err != nil {
@@ -25,13 +25,12 @@ func EncodeAttr(s *schema.Schema, a *schema.Attr, v reflect.Value) (types.Attrib
 	return encode(s, &n, fv.Interface(), a.Exact())
 }
 
-// EncodeValue encodes a value for attribute a, where an empty value is a value.
+// EncodeValue encodes a value for attribute a. An empty value is encoded too.
 func EncodeValue(s *schema.Schema, a *schema.Attr, v any) (types.AttributeValue, error) {
 	return encode(s, &schema.Node{Attr: a, Type: a.Type, Options: a.Options, Top: true}, v, false)
 }
 
-// Key composes the primary key of v, of which only the key parts need to be filled in. parts are those attributes as
-// they are stored.
+// Key composes the primary key of v, which needs only the key parts. parts are those attributes as they are stored.
 func Key(s *schema.Schema, v reflect.Value) (primary, parts item.Item, err error) {
 	if s.Unopened != nil {
 		return nil, nil, s.Unopened
@@ -46,7 +45,7 @@ func Key(s *schema.Schema, v reflect.Value) (primary, parts item.Item, err error
 			if err != nil {
 				return nil, nil, err
 			}
-			if err := Present(s, a, av); err != nil {
+			if err := CheckPart(s, a, av); err != nil {
 				return nil, nil, err
 			}
 			parts[a.Name] = av
@@ -56,8 +55,8 @@ func Key(s *schema.Schema, v reflect.Value) (primary, parts item.Item, err error
 	return primary, parts, err
 }
 
-// Present refuses a key part that is absent, or zero without the role zero.
-func Present(s *schema.Schema, a *schema.Attr, av types.AttributeValue) error {
+// CheckPart rejects a key part that is absent, or that is zero without the role zero.
+func CheckPart(s *schema.Schema, a *schema.Attr, av types.AttributeValue) error {
 	if item.Absent(av) {
 		return input(s, CodeKeyPart, a, "the key part is missing")
 	}
@@ -114,7 +113,7 @@ func primaryOf(s *schema.Schema, it item.Item) (item.Item, error) {
 			limit = MaxSortKey - s.Satellites
 		}
 		if n := keyBytes(primary[h.Attributes()[0]]); n > limit {
-			return nil, tooLarge(s, "the %s is %d bytes long, %d are allowed", halfName(i), n, limit)
+			return nil, tooLarge(s, "the %s is %d bytes long, %d are allowed", keyName(i), n, limit)
 		}
 	}
 	return primary, nil
@@ -127,9 +126,9 @@ func firstAttr(s *schema.Schema, names []string) *schema.Attr {
 	return s.Attr(names[0])
 }
 
-func halfName(i int) string { return [...]string{"partition key", "sort key"}[i] }
+func keyName(i int) string { return [...]string{"partition key", "sort key"}[i] }
 
-// CheckPartitionKey refuses a partition key that DynamoDB could not have.
+// CheckPartitionKey rejects a partition key that is too long for DynamoDB.
 func CheckPartitionKey(s *schema.Schema, av types.AttributeValue) error {
 	if n := keyBytes(av); n > MaxPartitionKey {
 		return tooLarge(s, "the partition key is %d bytes long, %d are allowed", n, MaxPartitionKey)
@@ -147,7 +146,7 @@ func keyBytes(av types.AttributeValue) int {
 	return 0
 }
 
-// KeyError makes an *InputError of an error of package key.
+// KeyError converts an error of package key to an *InputError.
 func KeyError(s *schema.Schema, err error) error {
 	if e, ok := err.(*key.PartError); ok {
 		return input(s, CodeValue, s.Attr(e.Attr), "%s", e.Problem)
@@ -155,12 +154,12 @@ func KeyError(s *schema.Schema, err error) error {
 	return input(s, CodeValue, nil, "%v", err)
 }
 
-// SetIndexHalf composes index half h of it in place: set when all its parts are there, removed otherwise.
-func SetIndexHalf(s *schema.Schema, h *schema.KeyDef, it item.Item, sortKey bool) error {
+// ComposeIndexKey composes index key h of it in place. It removes the key if a part is absent.
+func ComposeIndexKey(s *schema.Schema, h *schema.KeyDef, it item.Item, sortKey bool) error {
 	if h.Native != nil {
 		for _, a := range h.Native {
 			if item.Absent(it[a.Name]) {
-				delete(it, a.Name) // an empty key attribute would fail the whole write
+				delete(it, a.Name) // an empty key attribute would make the whole write fail
 			}
 		}
 		return checkNative(s, h, it, sortKey)
@@ -177,7 +176,7 @@ func SetIndexHalf(s *schema.Schema, h *schema.KeyDef, it item.Item, sortKey bool
 	return nil
 }
 
-// indexText is the text of index half h for it, "" when a part is absent.
+// indexText returns the text of index key h for it, or "" if a part is absent.
 func indexText(s *schema.Schema, h *schema.KeyDef, it item.Item, sortKey bool) (string, error) {
 	text, missing, err := h.Template.Compose(it)
 	if err != nil {
@@ -189,7 +188,7 @@ func indexText(s *schema.Schema, h *schema.KeyDef, it item.Item, sortKey bool) (
 	return text, checkIndexBytes(s, h, item.S(text), sortKey)
 }
 
-// checkIndexBytes refuses an index key that DynamoDB could not have.
+// checkIndexBytes rejects an index key that is too long for DynamoDB.
 func checkIndexBytes(s *schema.Schema, h *schema.KeyDef, av types.AttributeValue, sortKey bool) error {
 	limit := MaxPartitionKey
 	if sortKey {
@@ -201,7 +200,7 @@ func checkIndexBytes(s *schema.Schema, h *schema.KeyDef, av types.AttributeValue
 	return nil
 }
 
-// checkNative refuses native index key attributes that DynamoDB could not have.
+// checkNative rejects index key attributes that are too long for DynamoDB.
 func checkNative(s *schema.Schema, h *schema.KeyDef, it item.Item, sortKey bool) error {
 	for _, a := range h.Native {
 		if err := checkIndexBytes(s, h, it[a.Name], sortKey); err != nil {
@@ -211,12 +210,12 @@ func checkNative(s *schema.Schema, h *schema.KeyDef, it item.Item, sortKey bool)
 	return nil
 }
 
-// isSortHalf reports that h is the sort half of some index.
-func isSortHalf(s *schema.Schema, h *schema.KeyDef) bool {
+// isIndexSortKey reports whether h is the sort key of an index.
+func isIndexSortKey(s *schema.Schema, h *schema.KeyDef) bool {
 	return slices.ContainsFunc(s.Indexes, func(x *schema.Index) bool { return x.SK == h })
 }
 
-// KeyOf is the primary key of an item.
+// KeyOf returns the primary key of an item.
 func KeyOf(s *schema.Schema, it item.Item) item.Item {
 	primary := item.Item{}
 	for _, h := range []*schema.KeyDef{s.PK, s.SK} {
@@ -227,7 +226,7 @@ func KeyOf(s *schema.Schema, it item.Item) item.Item {
 	return primary
 }
 
-// KeyID is a primary key as a Go map key: equal exactly when the keys are.
+// KeyID returns a text that is equal for equal primary keys only.
 func KeyID(primary item.Item) string {
 	var b strings.Builder
 	for _, name := range sortedNames(primary) {
@@ -242,22 +241,22 @@ func KeyID(primary item.Item) string {
 	return b.String()
 }
 
-// ErrKeyCase is the class of a *KeyCaseError.
+// ErrKeyCase is the class of [KeyCaseError].
 var ErrKeyCase = errors.New("the stored key differs in case")
 
-// KeyCaseError is an item whose key part Attr differs from the given one in case only, so that both have the same key.
-// It is ErrKeyCase.
+// KeyCaseError reports a stored item whose key part Attr differs from the given one in case only, so that both have the
+// same key. It is an ErrKeyCase.
 type KeyCaseError struct{ Attr string }
 
 func (e *KeyCaseError) Error() string {
 	return "the stored " + e.Attr + " differs from the given one in case, and keys are in lower case"
 }
 
-// Is makes the error an ErrKeyCase.
+// Is reports whether target is ErrKeyCase.
 func (e *KeyCaseError) Is(target error) bool { return target == ErrKeyCase }
 
-// SameCase gives a *KeyCaseError when a key part of a stored item is not that of parts. An item that lacks the attribute
-// (effect-dynamodb can leave one behind) proves nothing.
+// SameCase returns a *KeyCaseError if a key part of a stored item differs from that in parts. An item without the
+// attribute, which effect-dynamodb can leave, is accepted.
 func SameCase(s *schema.Schema, parts, stored item.Item) error {
 	for _, a := range s.Cased() {
 		if av, ok := stored[a.Name]; ok && !item.Equal(av, parts[a.Name]) {
@@ -267,7 +266,7 @@ func SameCase(s *schema.Schema, parts, stored item.Item) error {
 	return nil
 }
 
-// sameCase is SameCase for what op may act on.
+// sameCase is SameCase for an item that op may act on.
 func (op *Op) sameCase(it item.Item) error {
 	if op.Parts == nil {
 		return nil
@@ -275,7 +274,7 @@ func (op *Op) sameCase(it item.Item) error {
 	return SameCase(op.Schema, op.Parts, it)
 }
 
-// CaseGuard holds for items with the key parts of parts, and where there is no item.
+// CaseGuard holds for items with these key parts, and if there is no item.
 func CaseGuard(s *schema.Schema, parts item.Item) expr.Cond {
 	var guards []expr.Cond
 	for _, a := range s.Cased() {
@@ -285,8 +284,7 @@ func CaseGuard(s *schema.Schema, parts item.Item) expr.Cond {
 	return expr.All(guards...)
 }
 
-// KeepCase makes op fail with a *KeyCaseError where it would act on an item whose key parts differ from the given ones
-// in case.
+// KeepCase makes op fail with a *KeyCaseError if the stored item's key parts differ from the given ones in case.
 func (op *Op) KeepCase() {
 	if op.Err != nil || op.Parts == nil || len(op.Schema.Cased()) == 0 {
 		return
@@ -304,7 +302,7 @@ func (op *Op) KeepCase() {
 	}
 }
 
-// guardCase adds the guard to the actions on the op's item.
+// guardCase adds CaseGuard to the actions on op's item.
 func (op *Op) guardCase(step Step) Step {
 	guard, id := CaseGuard(op.Schema, op.Parts), KeyID(op.Key)
 	own := make([]bool, len(step.Actions))

@@ -15,28 +15,28 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Kinds of satellites, as schema.KindAttr names them; docs/layout.md describes them.
+// Kinds of related items, as in schema.KindAttr. docs/layout.md describes them.
 const (
 	EventKind    = "e"
 	SnapshotKind = "v"
 	CopyKind     = "d"
 )
 
-// SatelliteKind is a kind of item that is stored with a current item.
-type SatelliteKind struct {
+// RelatedKind is a kind of item that is stored in the partition of a current item.
+type RelatedKind struct {
 	Kind  string // value of schema.KindAttr
-	Infix string // between the current item's sort key and the rest of the satellite's
+	Infix string // between the sort key of the current item and the rest of its own
 }
 
-// SatelliteKinds lists the kinds of satellites.
-var SatelliteKinds = []SatelliteKind{
+// RelatedKinds lists the kinds of related items.
+var RelatedKinds = []RelatedKind{
 	{EventKind, schema.EventInfix},
 	{SnapshotKind, schema.SnapshotInfix},
 	{CopyKind, schema.CopyInfix},
 }
 
-// OwnItems holds for the items of s, current or not, among those of other entities in its table or index. It is the zero
-// condition for a verbatim entity that has its table to itself.
+// OwnItems holds for the items of s, current or not, in a table or index shared with other entities. It is the zero
+// condition for a verbatim entity with a table of its own.
 func OwnItems(s *schema.Schema) expr.Cond {
 	switch {
 	case s.Templated:
@@ -47,8 +47,8 @@ func OwnItems(s *schema.Schema) expr.Cond {
 	return expr.Cond{}
 }
 
-// InNamespace holds for the items of s among those of an entity of the same name in another namespace or version of one.
-// A query on a $ partition does not need this filter.
+// InNamespace holds for the items of s, and not for those of an entity with the same name in another namespace or
+// version. A query on a $ partition does not need this filter.
 func InNamespace(s *schema.Schema) expr.Cond {
 	h := s.SK
 	if h == nil {
@@ -60,7 +60,7 @@ func InNamespace(s *schema.Schema) expr.Cond {
 	return expr.Compare(expr.BeginsWith, expr.Attr(h.Attr), item.S(h.Template.Prefix))
 }
 
-// SortKey returns the text of the sort key of an item or primary key. It reports false when the entity has no sort key or
+// SortKey returns the text of the sort key of an item or primary key. It returns false if the entity has no sort key or
 // the item has no text there.
 func SortKey(s *schema.Schema, it item.Item) (string, bool) {
 	if s.SK == nil || s.SK.Attr == "" {
@@ -73,38 +73,38 @@ func SortKey(s *schema.Schema, it item.Item) (string, bool) {
 	return sk.Value, true
 }
 
-// SatelliteKey returns the primary key of the satellite whose sort key is that of the current item followed by suffix.
-func SatelliteKey(s *schema.Schema, primary item.Item, suffix string) item.Item {
+// RelatedKey returns the primary key of the related item whose sort key is that of the current item followed by suffix.
+func RelatedKey(s *schema.Schema, primary item.Item, suffix string) item.Item {
 	k := item.Clone(primary)
 	sk, _ := SortKey(s, primary)
 	k[s.SK.Attr] = item.S(sk + suffix)
 	return k
 }
 
-// CurrentKey returns the primary key of the current item that a satellite under infix belongs to. It reports false when
+// CurrentKey returns the primary key of the current item that a related item under infix belongs to. It returns false if
 // the sort key does not contain infix.
-func CurrentKey(s *schema.Schema, satellite item.Item, infix string) (item.Item, bool) {
-	sk, _ := SortKey(s, satellite)
+func CurrentKey(s *schema.Schema, related item.Item, infix string) (item.Item, bool) {
+	sk, _ := SortKey(s, related)
 	at := strings.LastIndex(sk, infix)
 	if at < 0 {
 		return nil, false
 	}
-	k := KeyOf(s, satellite)
+	k := KeyOf(s, related)
 	k[s.SK.Attr] = item.S(sk[:at])
 	return k, true
 }
 
-// SatelliteSortKey returns the definition of the sort key of the satellites under infix. It is that of the current items
-// followed by infix and the value of a, written as f says.
-func SatelliteSortKey(s *schema.Schema, infix string, a *schema.Attr, f *key.Field) *schema.KeyDef {
+// RelatedSortKey returns the definition of the sort key of the related items under infix: the sort key of the current
+// item, infix, and the value of a as f encodes it.
+func RelatedSortKey(s *schema.Schema, infix string, a *schema.Attr, f *key.Field) *schema.KeyDef {
 	t := *s.SK.Template
 	t.Segments = append(slices.Clone(t.Segments), key.Segment{Literal: strings.Trim(infix, "#")}, key.Segment{Field: f})
 	return &schema.KeyDef{Attr: s.SK.Attr, Template: &t, Parts: append(slices.Clone(s.SK.Parts), a), Prefixed: true, Type: s.SK.Type}
 }
 
-// Satellite returns a copy of an item as it is stored with the current item: under the sort key with suffix, and without
-// index keys, time to live and the mark of a restore, which only current items have.
-func Satellite(s *schema.Schema, it item.Item, suffix, kind string) item.Item {
+// RelatedItem returns a copy of an item as it is stored under the sort key with suffix: without index keys, time to live
+// and the mark of a restore, which only current items have.
+func RelatedItem(s *schema.Schema, it item.Item, suffix, kind string) item.Item {
 	out := item.Clone(it)
 	for _, h := range s.IndexKeys() {
 		if h.Written() {
@@ -122,7 +122,7 @@ func Satellite(s *schema.Schema, it item.Item, suffix, kind string) item.Item {
 	return out
 }
 
-// DeletedAttr returns the name and format of the attribute that holds when a deleted state was deleted.
+// DeletedAttr returns the name and format of the attribute that holds the time of deletion.
 func DeletedAttr(s *schema.Schema) (string, key.TimeFormat) {
 	if a := s.DeletedAt; a != nil {
 		return a.Name, a.Format
@@ -130,8 +130,9 @@ func DeletedAttr(s *schema.Schema) (string, key.TimeFormat) {
 	return schema.DeletedAtAttr, s.Options.Precision
 }
 
-// IsDeletedState reports whether a stored item is a deleted state: a deleted copy, or the snapshot of a deleted state. In a
-// shared table only the time of the deletion shows it, also in what effect-dynamodb keeps of a copy that it has restored.
+// IsDeletedState reports whether a stored item is a deleted state: a deleted copy, or the snapshot of a deleted state.
+// In a shared table only the time of the deletion shows it. That includes copies that effect-dynamodb keeps after a
+// restore.
 func IsDeletedState(s *schema.Schema, it item.Item) bool {
 	if _, marked := it[schema.DeletedAttr]; marked || item.Equal(it[schema.KindAttr], item.S(CopyKind)) {
 		return true
@@ -141,14 +142,14 @@ func IsDeletedState(s *schema.Schema, it item.Item) bool {
 	return dated && s.Options.Interop
 }
 
-// QuerySatellites returns a consistent query of the satellites of an item under infix, in the order of their sort keys.
-func QuerySatellites(s *schema.Schema, table string, primary item.Item, infix string) *dynamodb.QueryInput {
+// QueryRelated returns a consistent query of the related items under infix, ordered by sort key.
+func QueryRelated(s *schema.Schema, table string, primary item.Item, infix string) *dynamodb.QueryInput {
 	sk, _ := SortKey(s, primary)
 	return queryItems(s, table, primary, expr.Compare(expr.BeginsWith, expr.Attr(s.SK.Attr), item.S(sk+infix)))
 }
 
-// QueryBetween returns a consistent query of what is stored between two suffixes of an item's sort key, both included. The
-// suffix "" is that of the current item itself.
+// QueryBetween returns a consistent query of the items between two suffixes of an item's sort key, both included. The
+// suffix "" stands for the current item.
 func QueryBetween(s *schema.Schema, table string, primary item.Item, from, to string) *dynamodb.QueryInput {
 	sk, _ := SortKey(s, primary)
 	return queryItems(s, table, primary, expr.Compare(expr.Between, expr.Attr(s.SK.Attr), item.S(sk+from), item.S(sk+to)))
@@ -164,8 +165,8 @@ func queryItems(s *schema.Schema, table string, primary item.Item, sk expr.Cond)
 	return in
 }
 
-// Pages runs a query and yields its pages, one request each, until the last page or an error. in is changed from page to
-// page; the caller may change it, too, before the next one.
+// Pages runs a query and yields its pages, one request each, until the last page or an error. It changes in from page to
+// page. The caller may change it too.
 func Pages(ctx context.Context, r Reader, in *dynamodb.QueryInput) iter.Seq2[[]item.Item, error] {
 	return func(yield func([]item.Item, error) bool) {
 		for {

@@ -10,9 +10,9 @@ import (
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
-// NewModify plans a read, the caller's change of the value that was read, and a Put of the item with the difference,
-// guarded by what was read. modify decodes an image, changes the value and returns it as it was and as it is now; it
-// runs once for every round of planning.
+// NewModify plans a read, the caller's change of the value, and a Put of the item with the difference, guarded by what
+// was read. modify decodes an image, changes the value, and returns it before and after the change. It runs once per
+// attempt.
 func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Write, modify func(item.Item) (was, is reflect.Value, err error)) *Op {
 	op, _ := newOp(s, table, "Modify", v, spec)
 	if op.Err != nil {
@@ -29,7 +29,7 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Write, 
 		if !live(s, in.Image, in.Now) {
 			return Step{}, op.missing(in.Now)
 		}
-		if err := op.Unexpected(in.Image, in.Now); err != nil {
+		if err := op.CheckExpected(in.Image, in.Now); err != nil {
 			return Step{}, err
 		}
 		was, is, err := modify(in.Image)
@@ -40,16 +40,16 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Write, 
 		if err != nil {
 			return Step{}, err
 		}
-		if changes, err = chosen(s, changes, onChange); err != nil {
+		if changes, err = dropUnsetExpiry(s, changes, onUpdate); err != nil {
 			return Step{}, err
 		}
 		if len(changes) == 0 {
 			return unchangedStep(op, in, user)
 		}
-		if err := broken(s, changes, in.Image); err != nil {
+		if err := guardError(s, changes, in.Image); err != nil {
 			return Step{}, err
 		}
-		it, err := rewrite(s, in, changes, onChange)
+		it, err := rewrite(s, in, changes, onUpdate)
 		if err != nil {
 			return Step{}, err
 		}
@@ -58,7 +58,7 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Write, 
 	return op
 }
 
-// difference is what turns one value of the struct into another, of which image is the stored form.
+// difference returns the changes that turn was into is. image is the stored form of was.
 func difference(s *schema.Schema, image item.Item, was, is reflect.Value) ([]expr.Change, error) {
 	loose := s.Codec.Loose()
 	before, err := loose.Encode(was)
@@ -73,7 +73,7 @@ func difference(s *schema.Schema, image item.Item, was, is reflect.Value) ([]exp
 		return nil, codecError(s, is, err)
 	}
 	if errs := validate(s, is, after); len(errs) > 0 {
-		return nil, Joined(errs)
+		return nil, JoinErrors(errs)
 	}
 	var changes []expr.Change
 	for _, a := range s.Attrs {
@@ -100,7 +100,7 @@ func difference(s *schema.Schema, image item.Item, was, is reflect.Value) ([]exp
 	return changes, nil
 }
 
-// finerTimes refuses a time that was changed to one that a key cannot hold. One that was read stays as it is.
+// finerTimes rejects a changed time that is too precise for a key. An unchanged one stays as stored.
 func finerTimes(s *schema.Schema, was, is reflect.Value) error {
 	for _, a := range s.Attrs {
 		if !a.Time || !a.Exact() {
@@ -118,9 +118,9 @@ func finerTimes(s *schema.Schema, was, is reflect.Value) error {
 	return nil
 }
 
-// unchangedStep writes nothing. A condition is still checked, on the item that was read.
+// unchangedStep writes nothing. It still checks a condition, on the item that was read.
 func unchangedStep(op *Op, in Input, user expr.Cond) (Step, error) {
-	step := op.over(in.Image, Step{Done: func(Returned) (Result, error) { return Stored(in.Image), nil }})
+	step := op.reportOld(in.Image, Step{Done: func(Returned) (Result, error) { return Stored(in.Image), nil }})
 	if user.Op == expr.None {
 		return step, nil
 	}
@@ -135,8 +135,8 @@ func unchangedStep(op *Op, in Input, user expr.Cond) (Step, error) {
 	return step, err
 }
 
-// NewRevert plans a Put of the item as it is with the content of an earlier state, which the op's Prepare finds: an
-// update of every attribute that differs and that an update may change.
+// NewRevert plans a Put of the item with the content of an earlier state, which Prepare finds. It changes every
+// attribute that differs and that an update may change.
 func NewRevert(s *schema.Schema, table string, v reflect.Value, spec opt.Write) *Op {
 	op, user := Begin(s, table, "Revert", v, spec)
 	if op.Err != nil {
@@ -147,10 +147,10 @@ func NewRevert(s *schema.Schema, table string, v reflect.Value, spec opt.Write) 
 		if !live(s, in.Image, in.Now) {
 			return Step{}, op.missing(in.Now)
 		}
-		if err := op.Unexpected(in.Image, in.Now); err != nil {
+		if err := op.CheckExpected(in.Image, in.Now); err != nil {
 			return Step{}, err
 		}
-		it, err := rewrite(s, in, towards(s, in.Image, in.Found.(item.Item)), onChange)
+		it, err := rewrite(s, in, revertChanges(s, in.Image, in.Found.(item.Item)), onUpdate)
 		if err != nil {
 			return Step{}, err
 		}
@@ -159,8 +159,8 @@ func NewRevert(s *schema.Schema, table string, v reflect.Value, spec opt.Write) 
 	return op
 }
 
-// towards are the changes that give it the content of an earlier state.
-func towards(s *schema.Schema, it, past item.Item) []expr.Change {
+// revertChanges returns the changes that give it the content of an earlier state.
+func revertChanges(s *schema.Schema, it, past item.Item) []expr.Change {
 	var changes []expr.Change
 	for _, a := range s.Attrs {
 		if s.KeyPart(a) || a.Owned() || a.WriteOnce() || a.Append || a.Clock || item.Equal(it[a.Name], past[a.Name]) {

@@ -14,7 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
-// Text prints the plan of op for in, one line per request and action. Values of secret attributes are hidden.
+// Text prints the plan of op for in, one line per request and action. It hides values of secret attributes.
 func (op *Op) Text(in Input) string {
 	if op.Err != nil {
 		return op.Verb + " " + op.Schema.Name + ": " + op.Err.Error()
@@ -24,7 +24,7 @@ func (op *Op) Text(in Input) string {
 		return title + "\n" + op.afterRead()
 	}
 	if op.Old != nil {
-		in.Joined = false // alone, it is not read
+		in.Joined = false // outside a transaction the item is not read
 	}
 	if op.Past {
 		title += "\n  read   what earlier lives of the item have left"
@@ -36,7 +36,7 @@ func (op *Op) Text(in Input) string {
 	return title + "\n" + actionLines(op.Schema, step.Actions)
 }
 
-// afterRead prints what is known of a plan before its read: what is read, and what the caller asked for.
+// afterRead prints what is known of a plan before its read: what is read, and the caller's changes and conditions.
 func (op *Op) afterRead() string {
 	r := Printer(op.Schema)
 	key := op.KeyIs
@@ -80,12 +80,12 @@ func actionLines(s *schema.Schema, actions []Action) string {
 	return b.String()
 }
 
-// Printer renders conditions and changes of s for a reader; values of secret attributes are hidden.
+// Printer returns a renderer for messages. It hides values of secret attributes.
 func Printer(s *schema.Schema) *expr.Renderer { return expr.Printer(printer{s}.path, printer{s}.value) }
 
-// Broken is what of a condition does not hold on an item, for a message: names of attributes, and no values. Of a secret
-// attribute it has nothing but the name. It is empty when that is unknown.
-func Broken(s *schema.Schema, c expr.Cond, it item.Item) string {
+// FailedPart prints the part of a condition that does not hold on an item, with names of attributes and without values.
+// Of a secret attribute it prints only the name. The text is empty if the part is unknown.
+func FailedPart(s *schema.Schema, c expr.Cond, it item.Item) string {
 	var failed []expr.Cond
 	var split func(expr.Cond)
 	split = func(c expr.Cond) {
@@ -102,7 +102,7 @@ func Broken(s *schema.Schema, c expr.Cond, it item.Item) string {
 	return expr.Printer(printer{s}.path, func([]expr.Path, types.AttributeValue) string { return "?" }).Cond(expr.All(failed...))
 }
 
-// printer writes values for a reader.
+// printer formats values for messages.
 type printer struct{ s *schema.Schema }
 
 func (p printer) item(it, key item.Item) string {
@@ -119,7 +119,7 @@ const hiddenValue = "<hidden>"
 
 func (p printer) value(about []expr.Path, av types.AttributeValue) string {
 	for _, path := range about {
-		if secret(p.s, path.Root()) || secretHalf(p.s, path.Root()) {
+		if secret(p.s, path.Root()) || hasSecretPart(p.s, path.Root()) {
 			return hiddenValue
 		}
 	}
@@ -128,7 +128,8 @@ func (p printer) value(about []expr.Path, av types.AttributeValue) string {
 
 func (p printer) path(path expr.Path) string { return PathText(p.s, path) }
 
-// PathText is a path for messages. What lies inside a secret attribute has no name there: the keys of a map can be secrets.
+// PathText formats a path for messages. Names inside a secret attribute are hidden, because the keys of a map can be
+// secrets.
 func PathText(s *schema.Schema, path expr.Path) string {
 	if len(path) > 1 && secret(s, path.Root()) {
 		return path.Root() + "." + hiddenValue
@@ -136,14 +137,14 @@ func PathText(s *schema.Schema, path expr.Path) string {
 	return path.String()
 }
 
-// secret reports that values of the attribute are not shown.
+// secret reports whether values of the attribute are hidden.
 func secret(s *schema.Schema, name string) bool {
 	a := s.Attr(name)
 	return a != nil && a.Role.Has(tag.Secret)
 }
 
-// secretHalf reports that a stored key attribute is composed from a secret one.
-func secretHalf(s *schema.Schema, name string) bool {
+// hasSecretPart reports whether a stored key attribute is composed from a secret attribute.
+func hasSecretPart(s *schema.Schema, name string) bool {
 	for _, h := range append(s.Keys(), s.Beside...) {
 		if h.Attr != name {
 			continue
@@ -157,7 +158,7 @@ func secretHalf(s *schema.Schema, name string) bool {
 	return false
 }
 
-// KeyText is a primary key for messages.
+// KeyText formats a primary key for messages.
 func KeyText(s *schema.Schema, key item.Item) string {
 	var parts []string
 	for _, h := range []*schema.KeyDef{s.PK, s.SK} {
@@ -172,7 +173,7 @@ func KeyText(s *schema.Schema, key item.Item) string {
 	return strings.Join(parts, " ")
 }
 
-// ValueText is av for a reader, nothing hidden.
+// ValueText formats av for messages and hides nothing.
 func ValueText(av types.AttributeValue) string {
 	switch v := av.(type) {
 	case *types.AttributeValueMemberS:

@@ -34,7 +34,7 @@ type (
 		Extra T
 	}
 	inner struct{ *byPointer }
-	small struct { // its promoted method is so short that the compiler puts the body into it
+	small struct { // its promoted method is short enough for the compiler to inline the body
 		Name string
 		*short
 	}
@@ -48,7 +48,7 @@ type short struct{ err error }
 
 func (s *short) Validate() error { return s.err }
 
-// hides has a method of its own, which looks at what is not there.
+// hides declares its own method, which reads through the embedded pointer.
 type hides struct {
 	*byPointer
 	look bool
@@ -76,14 +76,14 @@ var errOwn = errors.New("refused by its own method")
 
 func answered(v any) error {
 	var found refusals
-	found.ask(reflect.ValueOf(v), "")
+	found.callValidate(reflect.ValueOf(v), "")
 	if len(found) == 0 {
 		return nil
 	}
 	return found[0].err
 }
 
-func TestAsk_AMethodPromotedFromNilHasNoValueToAsk(t *testing.T) {
+func TestCallValidate_SkipsAMethodPromotedFromNil(t *testing.T) {
 	t.Parallel()
 	type local struct{ *byPointer }
 	for _, v := range []any{
@@ -99,7 +99,7 @@ func TestAsk_AMethodPromotedFromNilHasNoValueToAsk(t *testing.T) {
 	}
 }
 
-func TestAsk_AMethodOfItsOwnIsAskedBesideANilEmbeddedPointer(t *testing.T) {
+func TestCallValidate_CallsTheTypesOwnMethodDespiteANilEmbeddedPointer(t *testing.T) {
 	t.Parallel()
 	require.Nil(t, hidesByPointer{}.byPointer)
 	require.Nil(t, genericHides[int]{}.byPointer)
@@ -108,7 +108,7 @@ func TestAsk_AMethodOfItsOwnIsAskedBesideANilEmbeddedPointer(t *testing.T) {
 	}
 }
 
-func TestAsk_APanicIsNeverTakenAsPassed(t *testing.T) {
+func TestCallValidate_DoesNotRecoverPanics(t *testing.T) {
 	t.Parallel()
 	require.Panics(t, func() { _ = answered(hides{look: true}) })
 }

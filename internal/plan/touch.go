@@ -10,8 +10,9 @@ import (
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
-// NewTouch plans the write of now into one time attribute if it is absent or at least every old: one UpdateItem that
-// leaves version, updated_at and history alone. Its result is skipped when it was not due.
+// NewTouch plans the write of the current time into one time attribute if it is absent or older than every. It is one
+// UpdateItem that does not change version, updated_at or history. The result is skipped if the attribute is recent
+// enough.
 func NewTouch(s *schema.Schema, table string, v reflect.Value, field opt.Target, every time.Duration) *Op {
 	op, parts := newOp(s, table, "Touch", v, opt.Write{})
 	if op.Err != nil {
@@ -28,7 +29,7 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field opt.Target,
 	}
 	if c, err := set(time.Unix(0, 0)); err == nil {
 		changes := []expr.Change{c}
-		if stamps, _, err := stampChanges(s, changes, parts, Input{}, onChange); err == nil {
+		if stamps, _, err := expiryChanges(s, changes, parts, Input{}, onUpdate); err == nil {
 			changes = append(changes, stamps...)
 		}
 		if _, needRead, err := syncIndexKeys(s, parts, changes, false); err != nil || needRead {
@@ -42,17 +43,17 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field opt.Target,
 			return Step{}, err
 		}
 		changes := []expr.Change{c}
-		stamps, _, err := stampChanges(s, changes, parts, in, onChange)
+		stamps, _, err := expiryChanges(s, changes, parts, in, onUpdate)
 		if err != nil {
 			return Step{}, err
 		}
 		changes = append(changes, stamps...)
-		halves, _, err := syncIndexKeys(s, parts, changes, false)
+		indexKeys, _, err := syncIndexKeys(s, parts, changes, false)
 		if err != nil {
 			return Step{}, err
 		}
-		changes = append(append(changes, halves...), signed(s, in.WriteID)...)
-		if snapshotter(s) != nil && s.HasMetadata { // readers of the history learn that a state of before is another one now
+		changes = append(append(changes, indexKeys...), writeIDChanges(s, in.WriteID)...)
+		if snapshotter(s) != nil && s.HasMetadata { // so that readers of the history notice that an old state has changed
 			at, err := s.Options.Precision.Value(s.Options.Precision.Truncate(in.Now))
 			if err != nil {
 				return Step{}, valueError(s, a, err)
@@ -81,7 +82,7 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field opt.Target,
 	return op
 }
 
-// touchable resolves the field of a touch.
+// touchable returns the attribute of a touch, or an error if it cannot be touched.
 func touchable(s *schema.Schema, field opt.Target, every time.Duration) (*schema.Attr, error) {
 	n, err := Node(s, field)
 	switch {
@@ -91,7 +92,7 @@ func touchable(s *schema.Schema, field opt.Target, every time.Duration) (*schema
 		return nil, input(s, CodeNotYours, n.Attr, "only a time attribute can be touched")
 	case every < 0:
 		return nil, input(s, CodeOption, n.Attr, "the interval must not be negative")
-	case stamped(s, n.Attr):
+	case isExpiry(s, n.Attr):
 		return nil, input(s, CodeNotYours, n.Attr, "the item would expire at once; use Update")
 	case isUnique(s, n.Attr):
 		return nil, input(s, CodeNotYours, n.Attr, "the attribute is kept unique; use Update")

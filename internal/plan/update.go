@@ -13,19 +13,19 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// update is what an Update asks for, resolved.
+// update holds the compiled arguments of an Update.
 type update struct {
-	op      *Op
-	s       *schema.Schema
-	parts   item.Item     // key parts as stored
-	changes []expr.Change // the caller's
-	user    expr.Cond
-	follow  []expr.Change // what follows from them, stamps and index keys, unless the clock has a part in it
-	timed   bool          // the clock has
+	op             *Op
+	s              *schema.Schema
+	parts          item.Item     // key parts as stored
+	changes        []expr.Change // the caller's changes
+	userCond       expr.Cond
+	derived        []expr.Change // the changes of expiry and index keys that follow, unless clockDependent
+	clockDependent bool          // the derived changes depend on the clock
 }
 
-// NewUpdate plans changes of an item that exists: one UpdateItem, or, when an index half can only be composed from the
-// stored item, a read and a Put of the whole item guarded by what was read.
+// NewUpdate plans changes of an existing item: one UpdateItem, or, if an index key can only be composed from the stored
+// item, a read and a guarded Put of the whole item.
 func NewUpdate(s *schema.Schema, table string, v reflect.Value, spec opt.Update) *Op {
 	op, parts := newOp(s, table, "Update", v, spec.Write)
 	if op.Err != nil {
@@ -37,9 +37,9 @@ func NewUpdate(s *schema.Schema, table string, v reflect.Value, spec opt.Update)
 	}
 	op.AlsoDeleted = softDeleter(s) != nil
 	if op.Read {
-		op.Plan, op.If, op.Changes = u.afterRead, u.user, u.changes
+		op.Plan, op.If, op.Changes = u.afterRead, u.userCond, u.changes
 	} else {
-		op.Plan = u.blind
+		op.Plan = u.direct
 	}
 	return op
 }
@@ -48,23 +48,23 @@ func (u *update) resolve(spec opt.Update) (err error) {
 	if u.changes, err = resolveChanges(u.s, spec.Changes); err != nil {
 		return err
 	}
-	if u.changes, err = chosen(u.s, u.changes, onChange); err != nil {
+	if u.changes, err = dropUnsetExpiry(u.s, u.changes, onUpdate); err != nil {
 		return err
 	}
-	if u.user, err = Conditions(u.s, spec.If); err != nil {
+	if u.userCond, err = Conditions(u.s, spec.If); err != nil {
 		return err
 	}
-	// What the clock says does not decide whether a read is needed.
+	// Whether a read is needed does not depend on the time.
 	start := Input{Now: time.Unix(0, 0)}
 	owned, err := u.owned(start)
 	if err != nil {
 		return err
 	}
-	follow, needRead, err := u.following(append(slices.Clone(u.changes), owned...), start)
+	follow, needRead, err := u.derive(append(slices.Clone(u.changes), owned...), start)
 	if err != nil {
 		return err
 	}
-	u.follow, u.timed = follow, clockDecides(u.s)
+	u.derived, u.clockDependent = follow, clockDecides(u.s)
 	u.op.Read = u.op.Read || needRead || snapshotter(u.s) != nil
 	for _, c := range u.changes {
 		u.op.Read = u.op.Read || needsState(u.s, c)
@@ -72,10 +72,10 @@ func (u *update) resolve(spec opt.Update) (err error) {
 	return nil
 }
 
-// following are the changes of the stamp and of the index keys that follow from changes. needRead is set when they depend
-// on the stored item.
-func (u *update) following(changes []expr.Change, in Input) (follow []expr.Change, needRead bool, err error) {
-	follow, needRead, err = stampChanges(u.s, changes, u.parts, in, onChange)
+// derive returns the changes of expiry and index keys that follow from changes. needRead is set if they depend on the
+// stored item.
+func (u *update) derive(changes []expr.Change, in Input) (follow []expr.Change, needRead bool, err error) {
+	follow, needRead, err = expiryChanges(u.s, changes, u.parts, in, onUpdate)
 	if err != nil {
 		return nil, false, err
 	}
@@ -83,7 +83,7 @@ func (u *update) following(changes []expr.Change, in Input) (follow []expr.Chang
 	return append(follow, keys...), needRead || partly, err
 }
 
-// clockDecides reports that the clock has a part in the stamp or in an index key of current items.
+// clockDependent reports whether the expiry or an index key of current items depends on the clock.
 func clockDecides(s *schema.Schema) bool {
 	x := expirySetter(s)
 	if x != nil && (x.From() == nil || x.From() == s.UpdatedAt || x.From() == s.CreatedAt) {
@@ -97,8 +97,8 @@ func clockDecides(s *schema.Schema) bool {
 	return false
 }
 
-// blind is the plan without a read.
-func (u *update) blind(in Input) (Step, error) {
+// direct plans the write without a read.
+func (u *update) direct(in Input) (Step, error) {
 	if u.op.NeedsRead(in) {
 		return u.afterRead(in)
 	}
@@ -106,34 +106,34 @@ func (u *update) blind(in Input) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	changes, follow := append(slices.Clone(u.changes), owned...), u.follow
-	if u.timed {
-		if follow, _, err = u.following(changes, in); err != nil {
+	changes, follow := append(slices.Clone(u.changes), owned...), u.derived
+	if u.clockDependent {
+		if follow, _, err = u.derive(changes, in); err != nil {
 			return Step{}, err
 		}
 	}
-	changes = append(append(changes, follow...), signed(u.s, in.WriteID)...)
-	if err := CheckSize(u.s, determined(u.op.Key, changes)); err != nil {
+	changes = append(append(changes, follow...), writeIDChanges(u.s, in.WriteID)...)
+	if err := CheckSize(u.s, knownItem(u.op.Key, changes)); err != nil {
 		return Step{}, err
 	}
 	guards := append([]expr.Cond{exists(u.s, in.Now), u.op.expected()}, parentGuards(u.changes)...)
 	guards = append(append(guards, elementGuards(u.changes)...), immutableGuards(u.s, u.changes)...)
 	return Step{
 		Actions: []Action{{
-			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: and(append(guards, u.user)...),
+			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: and(append(guards, u.userCond)...),
 			Returns: u.returns(), WriteID: WriteID(u.s, in),
 		}},
 		Resolve: func(f []Failure) Resolution {
 			if !live(u.s, f[0].Image, in.Now) {
 				return Resolution{Err: u.op.missing(in.Now)}
 			}
-			if err := u.op.Unexpected(f[0].Image, in.Now); err != nil {
+			if err := u.op.CheckExpected(f[0].Image, in.Now); err != nil {
 				return Resolution{Err: err}
 			}
-			if err := broken(u.s, u.changes, f[0].Image); err != nil {
+			if err := guardError(u.s, u.changes, f[0].Image); err != nil {
 				return Resolution{Err: err}
 			}
-			switch null, err := misfits(u.op.Schema, f[0].Image, u.changes); {
+			switch null, err := typeMismatch(u.op.Schema, f[0].Image, u.changes); {
 			case err != nil:
 				return Resolution{Err: err}
 			case null:
@@ -142,12 +142,12 @@ func (u *update) blind(in Input) (Step, error) {
 			return Resolution{Err: ErrConditionFailed}
 		},
 		Done: func(r Returned) (Result, error) {
-			if err := u.op.oldUnknown(r); err != nil {
+			if err := u.op.oldLost(r); err != nil {
 				return Result{}, err
 			}
 			switch {
 			case r.Image == nil:
-				return Stored(determined(u.parts, changes)), nil
+				return Stored(knownItem(u.parts, changes)), nil
 			case u.op.Old != nil:
 				it, err := u.op.fromOld(r, changes)
 				return Stored(it), err
@@ -157,7 +157,8 @@ func (u *update) blind(in Input) (Step, error) {
 	}, nil
 }
 
-// returns asks for the item itself or, where the caller wants the one before, for that, from which the new one follows.
+// returns selects the new item, or the old one if the caller asked for it. The new item can be computed from the old
+// one.
 func (u *update) returns() Returns {
 	if u.op.Old != nil {
 		return ReturnOld
@@ -165,7 +166,7 @@ func (u *update) returns() Returns {
 	return ReturnNew
 }
 
-// owned are the changes of what the library keeps itself.
+// owned returns the changes of the attributes that the library keeps.
 func (u *update) owned(in Input) ([]expr.Change, error) {
 	var out []expr.Change
 	if a := u.s.UpdatedAt; a != nil {
@@ -181,8 +182,8 @@ func (u *update) owned(in Input) ([]expr.Change, error) {
 	return out, nil
 }
 
-// determined is what a plan knows of the item without its image: key parts and attributes that are simply set.
-func determined(parts item.Item, changes []expr.Change) item.Item {
+// knownItem returns what a plan knows of the item without its image: key parts and attributes that are set.
+func knownItem(parts item.Item, changes []expr.Change) item.Item {
 	it := item.Clone(parts)
 	for _, c := range changes {
 		if c.Kind == expr.Set && len(c.Path) == 1 {
@@ -192,30 +193,30 @@ func determined(parts item.Item, changes []expr.Change) item.Item {
 	return it
 }
 
-// afterRead is the plan from the item that was read.
+// afterRead plans from the item that was read.
 func (u *update) afterRead(in Input) (Step, error) {
 	if !live(u.s, in.Image, in.Now) {
 		return Step{}, u.op.missing(in.Now)
 	}
-	if err := u.op.Unexpected(in.Image, in.Now); err != nil {
+	if err := u.op.CheckExpected(in.Image, in.Now); err != nil {
 		return Step{}, err
 	}
-	if err := broken(u.s, u.changes, in.Image); err != nil {
+	if err := guardError(u.s, u.changes, in.Image); err != nil {
 		return Step{}, err
 	}
-	it, err := rewrite(u.s, in, u.changes, onChange)
+	it, err := rewrite(u.s, in, u.changes, onUpdate)
 	if err != nil {
 		return Step{}, err
 	}
-	return u.op.changed(in, it, u.user)
+	return u.op.changed(in, it, u.userCond)
 }
 
-// rewrite applies changes to the item that was read and brings everything that follows from them up to date.
-func rewrite(s *schema.Schema, in Input, changes []expr.Change, on occasion) (item.Item, error) {
-	if _, err := misfits(s, in.Image, changes); err != nil {
+// rewrite applies changes to the item that was read and updates everything that depends on them.
+func rewrite(s *schema.Schema, in Input, changes []expr.Change, on writeKind) (item.Item, error) {
+	if _, err := typeMismatch(s, in.Image, changes); err != nil {
 		return nil, err
 	}
-	it, err := apply(s, in.Image, overNull(in.Image, changes))
+	it, err := apply(s, in.Image, nullAsAbsent(in.Image, changes))
 	if err != nil {
 		return nil, err
 	}
@@ -226,11 +227,11 @@ func rewrite(s *schema.Schema, in Input, changes []expr.Change, on occasion) (it
 		}
 		it[a.Name] = av
 	}
-	countUp(s, it, in.Image, in)
-	if err := restamp(s, it, in, changes, on); err != nil {
+	nextVersion(s, it, in.Image, in)
+	if err := updateExpiry(s, it, in, changes, on); err != nil {
 		return nil, err
 	}
-	if err := setIndexes(s, it, in.Image); err != nil {
+	if err := composeIndexKeys(s, it, in.Image); err != nil {
 		return nil, err
 	}
 	delete(it, schema.OpAttr)
@@ -240,7 +241,7 @@ func rewrite(s *schema.Schema, in Input, changes []expr.Change, on occasion) (it
 	return it, CheckSize(s, it)
 }
 
-// apply makes changes to an item; what they cannot be made to is a *ConditionError, as DynamoDB's refusal of them is.
+// apply applies changes to an item. A change that cannot be made is a *ConditionError, as when DynamoDB rejects it.
 func apply(s *schema.Schema, it item.Item, changes []expr.Change) (item.Item, error) {
 	made, err := expr.Apply(it, changes)
 	var wrong *expr.ApplyError
@@ -250,7 +251,7 @@ func apply(s *schema.Schema, it item.Item, changes []expr.Change) (item.Item, er
 	return made, err
 }
 
-// changed is the step that puts a rewritten item under the guard of what was read.
+// changed returns the step that replaces the item if it has not changed since it was read.
 func (op *Op) changed(in Input, it item.Item, user expr.Cond) (Step, error) {
 	s := op.Schema
 	guard, pin, err := unchanged(s, in.Image)
@@ -259,28 +260,28 @@ func (op *Op) changed(in Input, it item.Item, user expr.Cond) (Step, error) {
 	}
 	main := Part{
 		Action{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(guard, user), WriteID: WriteID(s, in), Pin: pin},
-		op.lost(in),
+		op.resolveGuarded(in),
 	}
 	step, err := Compose(&Mutation{Kind: Updated, Op: op, In: in, Old: in.Image, New: it}, []Part{main}, Stored(it))
-	return op.over(in.Image, step), err
+	return op.reportOld(in.Image, step), err
 }
 
-// needsState reports that a change can only be made when the whole item is known.
+// needsState reports whether a change needs the whole item.
 func needsState(s *schema.Schema, c expr.Change) bool {
 	return isUnique(s, s.Attr(c.Path.Root()))
 }
 
-// takeOld prepares op to give the caller the item as it was before the write. A transaction gives none back, so that op
-// reads it first where it is part of one.
-func (op *Op) takeOld(spec opt.Write) {
+// returnOld makes op return the item before the write. A transaction does not return items, so in a transaction op reads
+// the item first.
+func (op *Op) returnOld(spec opt.Write) {
 	if spec.Was != nil {
 		op.Old = func(it item.Item) error { return spec.Was(it) }
 		op.Read = op.Exact
 	}
 }
 
-// over is step, which is planned from old, such that its success gives old to the caller.
-func (op *Op) over(old item.Item, step Step) Step {
+// reportOld makes a step that was planned from old pass old to the caller when it succeeds.
+func (op *Op) reportOld(old item.Item, step Step) Step {
 	if op.Old == nil || step.Done == nil {
 		return step
 	}
@@ -295,7 +296,8 @@ func (op *Op) over(old item.Item, step Step) Step {
 	return step
 }
 
-// fromOld computes the item from what a lone action gave back, the item before it, which goes to the caller if asked for.
+// fromOld computes the new item from the old one that a lone action returned, and passes the old one to the caller if
+// asked for.
 func (op *Op) fromOld(r Returned, changes []expr.Change) (item.Item, error) {
 	base := r.Image
 	if base == nil {
@@ -308,8 +310,8 @@ func (op *Op) fromOld(r Returned, changes []expr.Change) (item.Item, error) {
 	return it, err
 }
 
-// oldUnknown is the error of a write that was applied by an attempt whose answer, with the item before it, was lost.
-func (op *Op) oldUnknown(r Returned) error {
+// oldLost returns an error if the write was applied but the answer with the old item was lost.
+func (op *Op) oldLost(r Returned) error {
 	if op.Old == nil || !r.Proven {
 		return nil
 	}

@@ -15,14 +15,14 @@ import (
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
-// NewUpsert plans a write that creates or merges: attributes that v encodes to are set, absent ones stay as stored. One
-// UpdateItem, or, when an index half can only be composed from the stored item, a read and a guarded Put.
+// NewUpsert plans a write that creates or merges: it sets the attributes that v encodes to, and absent ones stay as
+// stored. It is one UpdateItem, or, if an index key can only be composed from the stored item, a read and a guarded Put.
 func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec opt.Update) *Op {
 	return newUpsert(s, table, "Upsert", v, spec, false)
 }
 
-// NewPut plans a write that creates or replaces: every attribute of the model is set or removed, what the library keeps
-// and what is written once survives, attributes unknown to the model stay.
+// NewPut plans a write that creates or replaces: it sets or removes every attribute of the struct. Attributes that the
+// library keeps, that are written once, or that the struct does not know stay as stored.
 func NewPut(s *schema.Schema, table string, v reflect.Value, spec opt.Write) *Op {
 	return newUpsert(s, table, "Put", v, opt.Update{Write: spec}, true)
 }
@@ -32,7 +32,7 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec opt.U
 	if op.Err != nil {
 		return op
 	}
-	extra, err := asked(s, spec.Changes)
+	extra, err := optionalChanges(s, spec.Changes)
 	if err != nil {
 		op.Err = err
 		return op
@@ -47,28 +47,28 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec opt.U
 		op.Err = err
 		return op
 	}
-	u := &upsert{update: update{op: op, s: s, parts: parts, user: user}, given: given, extra: extra, replace: replace}
+	u := &upsert{update: update{op: op, s: s, parts: parts, userCond: user}, given: given, extra: extra, replace: replace}
 	if op.Err = u.prepare(); op.Err != nil {
 		return op
 	}
-	op.Plan, op.Past = u.blind, looksBack(s)
-	op.AlsoDeleted = softDeleter(s) != nil && op.Expect != nil                              // without an expected version, an absent item is no error
-	op.Read = op.Read || op.Exact || snapshotter(s) != nil || len(UniqueConstraints(s)) > 0 // a transaction would not say whether it created
+	op.Plan, op.Past = u.direct, dependsOnPast(s)
+	op.AlsoDeleted = softDeleter(s) != nil && op.Expect != nil                              // without an expected version, an absent item is not an error
+	op.Read = op.Read || op.Exact || snapshotter(s) != nil || len(UniqueConstraints(s)) > 0 // a transaction does not show whether it created the item
 	if op.Read {
-		op.Plan, op.If, op.Changes = u.afterRead, u.user, u.changes
+		op.Plan, op.If, op.Changes = u.afterRead, u.userCond, u.changes
 	}
 	return op
 }
 
 type upsert struct {
 	update
-	given   item.Item     // of the value, without what extra names
-	extra   []expr.Change // the caller's changes beside the value
-	replace bool          // absent attributes are removed: a Put
+	given   item.Item     // of the value, without the attributes in extra
+	extra   []expr.Change // the caller's changes in addition to the value
+	replace bool          // absent attributes are removed, as in a Put
 }
 
-// asked resolves the changes that are given beside a value; there need not be any.
-func asked(s *schema.Schema, list []opt.Change) ([]expr.Change, error) {
+// optionalChanges resolves the changes that are given in addition to a value. The list may be empty.
+func optionalChanges(s *schema.Schema, list []opt.Change) ([]expr.Change, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -76,10 +76,10 @@ func asked(s *schema.Schema, list []opt.Change) ([]expr.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	return chosen(s, changes, onChange)
+	return dropUnsetExpiry(s, changes, onUpdate)
 }
 
-// prepare makes changes of the given attributes, in the order of the struct.
+// prepare resolves the changes of the value's attributes, in struct order.
 func (u *upsert) prepare() error {
 	for _, a := range u.s.Attrs {
 		if u.s.PK.Attr == a.Name || u.s.SK != nil && u.s.SK.Attr == a.Name || a.Owned() || a.Append || a.Clock || changeOf(u.extra, a.Name) != nil {
@@ -90,25 +90,25 @@ func (u *upsert) prepare() error {
 		}
 	}
 	var err error
-	if u.changes, err = chosen(u.s, u.changes, u.on()); err != nil {
+	if u.changes, err = dropUnsetExpiry(u.s, u.changes, u.writeKind()); err != nil {
 		return err
 	}
 	u.changes = append(u.changes, u.extra...)
-	// What the clock says does not decide whether a read is needed.
-	follow, needRead, err := u.following(Input{Now: time.Unix(0, 0)})
-	u.follow, u.timed = follow, clockDecides(u.s)
+	// Whether a read is needed does not depend on the time.
+	follow, needRead, err := u.derive(Input{Now: time.Unix(0, 0)})
+	u.derived, u.clockDependent = follow, clockDecides(u.s)
 	u.op.Read = u.op.Read || needRead
 	return err
 }
 
-// following are the changes of the stamp and of the index keys that follow from the others. needRead is set when they
-// depend on the stored item.
-func (u *upsert) following(in Input) (follow []expr.Change, needRead bool, err error) {
+// derive returns the changes of expiry and index keys that follow from the others. needRead is set if they depend on the
+// stored item.
+func (u *upsert) derive(in Input) (follow []expr.Change, needRead bool, err error) {
 	follow, needRead, err = u.stamps(in)
 	if err != nil {
 		return nil, false, err
 	}
-	changes, err := u.inStep(in, follow)
+	changes, err := u.indexInputs(in, follow)
 	if err != nil {
 		return nil, false, err
 	}
@@ -116,15 +116,15 @@ func (u *upsert) following(in Input) (follow []expr.Change, needRead bool, err e
 	return append(follow, keys...), needRead || partly, err
 }
 
-// on is the occasion of the write, for stamps.
-func (u *upsert) on() occasion {
+// writeKind returns the kind of write for the expiry.
+func (u *upsert) writeKind() writeKind {
 	if u.replace {
-		return onReplace
+		return onPut
 	}
-	return onMerge
+	return onUpsert
 }
 
-// stamps are the changes of what follows from the others.
+// stamps returns the changes of the expiry.
 func (u *upsert) stamps(in Input) ([]expr.Change, bool, error) {
 	changes, err := u.withCreated(in)
 	if err != nil {
@@ -134,10 +134,10 @@ func (u *upsert) stamps(in Input) ([]expr.Change, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	return stampChanges(u.s, append(changes, owned...), u.parts, in, u.on())
+	return expiryChanges(u.s, append(changes, owned...), u.parts, in, u.writeKind())
 }
 
-// change is what the write does to attribute a; false when it leaves it as stored.
+// change returns what the write does to attribute a, or false if it leaves a as stored.
 func (u *upsert) change(a *schema.Attr) (expr.Change, bool) {
 	av, given := u.given[a.Name]
 	c := expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: av}
@@ -154,7 +154,7 @@ func (u *upsert) change(a *schema.Attr) (expr.Change, bool) {
 	return c, true
 }
 
-// known are the attributes whose value after the write does not depend on what is stored; NULL stands for none.
+// known returns the attributes whose new value does not depend on what is stored. NULL stands for a removed attribute.
 func (u *upsert) known(stamps []expr.Change) item.Item {
 	it := item.Clone(u.parts)
 	for _, c := range append(slices.Clone(u.changes), stamps...) {
@@ -169,8 +169,8 @@ func (u *upsert) known(stamps []expr.Change) item.Item {
 	return it
 }
 
-// inStep are the changes that decide the index halves: all but removals, which are known values already.
-func (u *upsert) inStep(in Input, stamps []expr.Change) ([]expr.Change, error) {
+// indexInputs returns the changes that index keys depend on. Removals are left out, because their values are known.
+func (u *upsert) indexInputs(in Input, stamps []expr.Change) ([]expr.Change, error) {
 	owned, err := u.owned(in)
 	if err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func (u *upsert) inStep(in Input, stamps []expr.Change) ([]expr.Change, error) {
 	return slices.DeleteFunc(append(append(created, owned...), stamps...), func(c expr.Change) bool { return c.Kind == expr.Remove && len(c.Path) == 1 }), err
 }
 
-// withCreated adds created_at, which only a new item gets.
+// withCreated adds the change of created_at, which only a new item gets.
 func (u *upsert) withCreated(in Input) ([]expr.Change, error) {
 	changes := slices.Clone(u.changes)
 	a := u.s.CreatedAt
@@ -190,7 +190,7 @@ func (u *upsert) withCreated(in Input) ([]expr.Change, error) {
 	return append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(a.Name), Value: av}), valueError(u.s, a, err)
 }
 
-func (u *upsert) blind(in Input) (Step, error) {
+func (u *upsert) direct(in Input) (Step, error) {
 	switch {
 	case overExpired(in):
 		return u.create(in)
@@ -201,9 +201,9 @@ func (u *upsert) blind(in Input) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	follow := u.follow
-	if u.timed {
-		if follow, _, err = u.following(in); err != nil {
+	follow := u.derived
+	if u.clockDependent {
+		if follow, _, err = u.derive(in); err != nil {
 			return Step{}, err
 		}
 	}
@@ -212,7 +212,7 @@ func (u *upsert) blind(in Input) (Step, error) {
 		return Step{}, err
 	}
 	changes = append(append(append(changes, follow...), owned...), HiddenChanges(u.s, in.WriteID)...)
-	if err := CheckSize(u.s, determined(u.op.Key, changes)); err != nil {
+	if err := CheckSize(u.s, knownItem(u.op.Key, changes)); err != nil {
 		return Step{}, err
 	}
 	return Step{
@@ -223,14 +223,14 @@ func (u *upsert) blind(in Input) (Step, error) {
 		Resolve: func(f []Failure) Resolution { return u.resolve(in, f[0].Image) },
 		Done: func(r Returned) (Result, error) {
 			if in.Joined {
-				return Result{Item: determined(u.parts, changes)}, nil
+				return Result{Item: knownItem(u.parts, changes)}, nil
 			}
 			return u.done(in, r, changes)
 		},
 	}, nil
 }
 
-// returns asks for what shows most: the item before, which says whether it was created, or the item itself.
+// returns selects the image that shows most: the old item, which shows whether the write created it, or the new one.
 func (u *upsert) returns() Returns {
 	if u.replace && u.op.Old == nil {
 		return ReturnNew
@@ -239,16 +239,16 @@ func (u *upsert) returns() Returns {
 }
 
 func (u *upsert) resolve(in Input, image item.Item) Resolution {
-	if err := u.op.Unexpected(image, in.Now); err != nil {
+	if err := u.op.CheckExpected(image, in.Now); err != nil {
 		return Resolution{Err: err}
 	}
 	if image != nil && !live(u.s, image, in.Now) {
 		return Resolution{Replan: ErrConflict, Hints: []any{expired{}}}
 	}
-	if err := broken(u.s, u.changes, image); err != nil {
+	if err := guardError(u.s, u.changes, image); err != nil {
 		return Resolution{Err: err}
 	}
-	switch null, err := misfits(u.s, image, u.changes); {
+	switch null, err := typeMismatch(u.s, image, u.changes); {
 	case err != nil:
 		return Resolution{Err: err}
 	case null:
@@ -257,12 +257,12 @@ func (u *upsert) resolve(in Input, image item.Item) Resolution {
 	return Resolution{Err: ErrConditionFailed}
 }
 
-// errCreated is the error of an upsert that was applied, but cannot say whether it created the item.
+// errCreated means that an upsert was applied, but whether it created the item is unknown.
 var errCreated = errors.New("the item was written; whether this write created it is not known")
 
-// done computes the item from the image before the write.
+// done computes the new item from the image before the write.
 func (u *upsert) done(in Input, r Returned, changes []expr.Change) (Result, error) {
-	if err := u.op.oldUnknown(r); err != nil {
+	if err := u.op.oldLost(r); err != nil {
 		return Result{}, err
 	}
 	if u.returns() == ReturnNew {
@@ -279,10 +279,10 @@ func (u *upsert) done(in Input, r Returned, changes []expr.Change) (Result, erro
 	return u.proven(r.Image, fresh)
 }
 
-// proven decides from the item, which is as this write left it, whether the write created it. What differs from a fresh item
-// has something of an earlier one, if only its created_at. What is equal was created by this write when it counts
-// versions, which an earlier item would have been counted on from. Without a version it may be another write's, made from
-// the same values at the same clock reading.
+// proven decides from the stored item, which this write left, whether the write created it. If it differs from a freshly
+// created one, it existed before. If it is equal and the entity has versions, this write created it, because a write
+// over an earlier item would have counted on. Without a version, another write could have stored the same values at the
+// same time.
 func (u *upsert) proven(stored, fresh item.Item) (Result, error) {
 	created := item.Equal(&types.AttributeValueMemberM{Value: stored}, &types.AttributeValueMemberM{Value: fresh})
 	if created && u.s.Version == nil {
@@ -291,30 +291,30 @@ func (u *upsert) proven(stored, fresh item.Item) (Result, error) {
 	return Result{Item: stored, Created: created}, nil
 }
 
-// afterRead plans from the stored item, or from its absence.
+// afterRead plans from the stored item or its absence.
 func (u *upsert) afterRead(in Input) (Step, error) {
 	if !live(u.s, in.Image, in.Now) {
 		return u.create(in)
 	}
-	if err := u.op.Unexpected(in.Image, in.Now); err != nil {
+	if err := u.op.CheckExpected(in.Image, in.Now); err != nil {
 		return Step{}, err
 	}
-	if err := broken(u.s, u.changes, in.Image); err != nil {
+	if err := guardError(u.s, u.changes, in.Image); err != nil {
 		return Step{}, err
 	}
 	changes, err := u.withCreated(in)
 	if err != nil {
 		return Step{}, err
 	}
-	it, err := rewrite(u.s, in, changes, u.on())
+	it, err := rewrite(u.s, in, changes, u.writeKind())
 	if err != nil {
 		return Step{}, err
 	}
 	hidden(u.s, it, in.WriteID)
-	return u.op.changed(in, it, u.user)
+	return u.op.changed(in, it, u.userCond)
 }
 
-// create plans the beginning of a new life.
+// create plans the creation of the item.
 func (u *upsert) create(in Input) (Step, error) {
 	if u.op.Expect != nil {
 		return Step{}, u.op.missing(in.Now)
@@ -323,38 +323,38 @@ func (u *upsert) create(in Input) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	return u.op.created(in, it, u.user, Result{Item: it, Created: true}, func(f Failure) Resolution {
+	return u.op.created(in, it, u.userCond, Result{Item: it, Created: true}, func(f Failure) Resolution {
 		if live(u.s, f.Image, in.Now) {
-			return Resolution{Replan: ErrConflict, Hints: []any{renewed{}}}
+			return Resolution{Replan: ErrConflict, Hints: []any{newLife{}}}
 		}
 		return Resolution{Err: ErrConditionFailed}
 	})
 }
 
-// expired is what a blind write learns of an item that is there but has expired.
+// expired is the hint of a direct write that the item exists but has expired.
 type expired struct{}
 
-// renewed is what it learns when another client has begun a new life in place of the expired item.
-type renewed struct{}
+// newLife is the hint that another client has replaced the expired item.
+type newLife struct{}
 
-// overExpired reports that the item had expired when it was last heard of.
+// overExpired reports whether the item had expired at the last attempt.
 func overExpired(in Input) bool {
 	over := false
 	for _, x := range in.Hints {
 		switch x.(type) {
 		case expired:
 			over = true
-		case renewed:
+		case newLife:
 			over = false
 		}
 	}
 	return over
 }
 
-// guard is what a blind write demands of the stored item.
+// guard returns the condition of a direct write.
 func (u *upsert) guard(in Input) expr.Cond {
 	conds := append(append(parentGuards(u.extra), elementGuards(u.extra)...), immutableGuards(u.s, u.changes)...)
-	conds = append(conds, u.user)
+	conds = append(conds, u.userCond)
 	if u.s.Expires {
 		conds = append([]expr.Cond{NotExpired(u.s, in.Now)}, conds...)
 	}

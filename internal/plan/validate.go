@@ -21,7 +21,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
-// Validator is implemented by types of fields, and by entities, that know which of their values may be stored.
+// Validator is implemented by entities and types of fields that check their own values.
 type Validator interface{ Validate() error }
 
 var (
@@ -29,7 +29,7 @@ var (
 	marshalerType = reflect.TypeFor[attributevalue.Marshaler]()
 )
 
-// refusals are what Validate methods said, each with the place of its value.
+// refusals collects the errors of Validate methods, each with the place of its value.
 type refusals []refusal
 
 type refusal struct {
@@ -37,14 +37,14 @@ type refusal struct {
 	err   error
 }
 
-// walk asks v, stored as av, and every value inside it that is stored, the inner before the outer. av says what is stored: a
-// nil one stands for a value that is absent.
+// walk validates v, stored as av, and every stored value inside it, inner values first. A nil av stands for an absent
+// value, which is not validated.
 func (r *refusals) walk(v reflect.Value, av types.AttributeValue, place string) {
-	if !v.IsValid() || av == nil || !asks(v.Type()) {
+	if !v.IsValid() || av == nil || !mayHaveValidate(v.Type()) {
 		return
 	}
 	if k := v.Kind(); k == reflect.Pointer || k == reflect.Interface {
-		r.walk(v.Elem(), av, place) // a nil one is no value
+		r.walk(v.Elem(), av, place) // nil is not a value
 		return
 	}
 	if t := v.Type(); !t.Implements(marshalerType) && !reflect.PointerTo(t).Implements(marshalerType) {
@@ -59,7 +59,7 @@ func (r *refusals) walk(v reflect.Value, av types.AttributeValue, place string) 
 			r.walkEntries(v, av, place)
 		}
 	}
-	r.ask(v, place)
+	r.callValidate(v, place)
 }
 
 func (r *refusals) walkFields(v reflect.Value, stored item.Item, place string) {
@@ -88,7 +88,7 @@ func (r *refusals) walkElements(v reflect.Value, av types.AttributeValue, place 
 	for i := range v.Len() {
 		e, stored := v.Index(i), av
 		if isList {
-			if len(list.Value) < v.Len() && isEmpty(e) { // omitemptyelem left it out
+			if len(list.Value) < v.Len() && isEmpty(e) { // omitemptyelem has left it out
 				continue
 			}
 			if next == len(list.Value) {
@@ -101,7 +101,7 @@ func (r *refusals) walkElements(v reflect.Value, av types.AttributeValue, place 
 	}
 }
 
-// walkEntries asks keys too: they are stored like values.
+// walkEntries also validates keys, which are stored like values.
 func (r *refusals) walkEntries(v reflect.Value, av types.AttributeValue, place string) {
 	m, ok := av.(*types.AttributeValueMemberM)
 	if !ok {
@@ -120,19 +120,19 @@ func (r *refusals) walkEntries(v reflect.Value, av types.AttributeValue, place s
 	}
 }
 
-// keyText is a map key as attributevalue writes it.
+// keyText returns a map key as attributevalue writes it.
 func keyText(k reflect.Value) string {
 	if m, ok := k.Interface().(encoding.TextMarshaler); ok {
 		text, err := m.MarshalText()
 		if err != nil {
-			return "" // the codec has failed before
+			return "" // the codec has already failed
 		}
 		return string(text)
 	}
 	return fmt.Sprint(k.Interface())
 }
 
-// isEmpty is what attributevalue leaves out under omitempty.
+// isEmpty reports whether attributevalue leaves v out under omitempty.
 func isEmpty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Map, reflect.Slice, reflect.Array, reflect.String:
@@ -143,9 +143,10 @@ func isEmpty(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// ask calls Validate on v or on a copy that has an address, whichever has the method. Of a struct without it, the
-// embedded structs are asked: Go leaves a method out that two of them have. A panic of the method is the program's.
-func (r *refusals) ask(v reflect.Value, place string) {
+// callValidate calls Validate on v, or on an addressable copy if the method has a pointer receiver. For a struct without
+// the method it calls those of the embedded structs, because Go does not promote a method that two of them have. It does
+// not recover panics.
+func (r *refusals) callValidate(v reflect.Value, place string) {
 	if !v.CanInterface() {
 		return
 	}
@@ -168,40 +169,40 @@ func (r *refusals) ask(v reflect.Value, place string) {
 	for i := range v.NumField() {
 		if item.Flattened(v.Type().Field(i)) != nil {
 			if inner := reflect.Indirect(v.Field(i)); inner.IsValid() {
-				r.ask(inner, place)
+				r.callValidate(inner, place)
 			}
 		}
 	}
 }
 
-var asking sync.Map // reflect.Type → bool
+var validateTypes sync.Map // reflect.Type → bool
 
-// asks reports that a value of type t, or one inside it, may have a Validate method.
-func asks(t reflect.Type) bool {
-	if known, ok := asking.Load(t); ok {
+// mayHaveValidate reports whether a value of type t, or one inside it, may have a Validate method.
+func mayHaveValidate(t reflect.Type) bool {
+	if known, ok := validateTypes.Load(t); ok {
 		return known.(bool)
 	}
-	found := mayAsk(t, map[reflect.Type]bool{})
-	asking.Store(t, found)
+	found := findValidate(t, map[reflect.Type]bool{})
+	validateTypes.Store(t, found)
 	return found
 }
 
-func mayAsk(t reflect.Type, inside map[reflect.Type]bool) bool {
+func findValidate(t reflect.Type, inside map[reflect.Type]bool) bool {
 	if t.Kind() == reflect.Interface || hasMethod(t) {
 		return true
 	}
 	if inside[t] {
-		return false // what it contains is being looked at
+		return false // the search is already inside it
 	}
 	inside[t] = true
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array:
-		return mayAsk(t.Elem(), inside)
+		return findValidate(t.Elem(), inside)
 	case reflect.Map:
-		return mayAsk(t.Key(), inside) || mayAsk(t.Elem(), inside)
+		return findValidate(t.Key(), inside) || findValidate(t.Elem(), inside)
 	case reflect.Struct:
 		for i := range t.NumField() {
-			if f := t.Field(i); (f.IsExported() || f.Anonymous) && mayAsk(f.Type, inside) {
+			if f := t.Field(i); (f.IsExported() || f.Anonymous) && findValidate(f.Type, inside) {
 				return true
 			}
 		}
@@ -209,11 +210,11 @@ func mayAsk(t reflect.Type, inside map[reflect.Type]bool) bool {
 	return false
 }
 
-// ValidationError is a value that its own Validate method (EDD-9116) or Config.Validator (EDD-9130) refused, before any
-// request. Field is the Go name of the field and says which value inside it was meant, as in Address.City, Tags[2] or
-// Status["bme280"]; it is "" when the value was the entity. Err is the error of the method or of the Validator. It may
-// quote the value: for a secret field Err is nil and Field is its name alone, and the error of a Validator about a
-// struct with secret fields is not part of the text.
+// ValidationError reports a value that its own Validate method (EDD-9116) or Config.Validator (EDD-9130) rejected,
+// before any request. Field is the Go name of the field, with the place inside it, as in Address.City, Tags[2] or
+// Status["bme280"]. It is "" if the whole entity was rejected. Err is the error of the method or of the Validator. Err
+// may quote the value: for a secret field Err is nil and Field is the bare name, and the text leaves out the error of a
+// Validator about a struct with secret fields.
 type ValidationError struct {
 	Code, Type, Field string
 	Err               error
@@ -235,21 +236,20 @@ func (e *ValidationError) Error() string {
 // Unwrap returns the error of the Validate method or of the Validator.
 func (e *ValidationError) Unwrap() error { return e.Err }
 
-// ValidateField checks a part of an item: the value fv of a, stored as av. The value and all values inside it are asked
-// whether they may be stored, and then the Validator, by the field's tag. It returns the refusals, in the order of the
-// fields.
+// ValidateField validates a part of an item: the value fv of a, stored as av. It calls the Validate methods of the value
+// and of all values inside it, and then the Validator with the field's tag. It returns the errors in field order.
 func ValidateField(s *schema.Schema, a *schema.Attr, fv reflect.Value, av types.AttributeValue) []error {
-	return append(askField(s, a, fv, av), check(s, a, a.Field, a.Rule, fv)...)
+	return append(validateField(s, a, fv, av), check(s, a, a.Field, a.Rule, fv)...)
 }
 
-// askField asks the value fv of a and all values inside it.
-func askField(s *schema.Schema, a *schema.Attr, fv reflect.Value, av types.AttributeValue) []error {
+// validateField calls the Validate methods of the value fv of a and of all values inside it.
+func validateField(s *schema.Schema, a *schema.Attr, fv reflect.Value, av types.AttributeValue) []error {
 	var found refusals
 	found.walk(fv, av, a.Field)
 	return found.errors(s, a, CodeInvalid)
 }
 
-// check asks the Validator about v, a value of a or inside it for the place of rule.
+// check calls the Validator for v, the value of a or one inside it, with the rule of that place.
 func check(s *schema.Schema, a *schema.Attr, place string, rule *schema.Rule, v reflect.Value) []error {
 	if err := rule.Check(s.Options.Validator, v); err != nil {
 		return refusals{{place, err}}.errors(s, a, CodeRefused)
@@ -268,8 +268,8 @@ func (r refusals) errors(s *schema.Schema, a *schema.Attr, code string) []error 
 	return errs
 }
 
-// validate checks a whole value: it asks every field of v that it holds, v itself, and the Validator about v. A series
-// is written in parts, so its fields are checked one by one.
+// validate validates a whole value: every field of v that is stored, v itself, and then v with the Validator. A series
+// is written in parts, so its fields are validated one by one.
 func validate(s *schema.Schema, v reflect.Value, it item.Item) []error {
 	var errs []error
 	inParts := s.Handle != ""
@@ -281,14 +281,14 @@ func validate(s *schema.Schema, v reflect.Value, it item.Item) []error {
 		case inParts:
 			errs = append(errs, ValidateField(s, a, fv, av)...)
 		default:
-			errs = append(errs, askField(s, a, fv, av)...)
+			errs = append(errs, validateField(s, a, fv, av)...)
 		}
 	}
 	if inParts {
 		return errs
 	}
 	var found refusals
-	found.ask(v, "")
+	found.callValidate(v, "")
 	errs = append(errs, found.errors(s, nil, CodeInvalid)...)
 	if s.Options.Validator == nil {
 		return errs
@@ -303,8 +303,8 @@ func hasSecret(s *schema.Schema) bool {
 	return slices.ContainsFunc(s.Attrs, func(a *schema.Attr) bool { return a.Role.Has(tag.Secret) })
 }
 
-// validateChange asks what a change stores at n: its value, the elements that it adds, the key of its entry. What Add
-// makes of a number only DynamoDB knows, and what contains a nested value is not there to be asked.
+// validateChange calls the Validate methods of what a change stores at n: the value, the added elements, the map key. It
+// cannot validate the result of Add, which only DynamoDB knows, or the value that contains a nested one.
 func validateChange(s *schema.Schema, n *schema.Node, c opt.Change, value any, av types.AttributeValue) []error {
 	v := reflect.ValueOf(value)
 	place := n.Field
@@ -326,9 +326,9 @@ func validateChange(s *schema.Schema, n *schema.Node, c opt.Change, value any, a
 	return found.errors(s, n.Attr, CodeInvalid)
 }
 
-// checkChange asks the Validator about what a change stores at n: its value, the elements that it adds, the key of its
-// entry. Of a field that is removed, readers see the zero value, so the Validator is asked about that. It is not asked
-// about what an Add makes of a number, or about a list, map or struct of which only a part changes.
+// checkChange calls the Validator for what a change stores at n: the value, the added elements, the map key. For a
+// removed field it validates the zero value, which readers will see. It does not validate the result of Add, or a list,
+// map or struct of which only a part changes.
 func checkChange(s *schema.Schema, n *schema.Node, c opt.Change, value any) []error {
 	v, place := reflect.ValueOf(value), n.Field
 	if place == "" {
@@ -355,21 +355,21 @@ func checkChange(s *schema.Schema, n *schema.Node, c opt.Change, value any) []er
 	return nil
 }
 
-// Joined is one error for all: nil for none, itself for one.
-func Joined(errs []error) error {
+// JoinErrors returns nil for no error, a single error as it is, and several as one.
+func JoinErrors(errs []error) error {
 	if len(errs) == 1 {
 		return errs[0]
 	}
 	return errors.Join(errs...)
 }
 
-// hasMethod reports that a value of type t, or one that has an address, has a Validate method.
+// hasMethod reports whether a value of type t, or its address, has a Validate method.
 func hasMethod(t reflect.Type) bool {
 	return t.Implements(validatorType) || reflect.PointerTo(t).Implements(validatorType)
 }
 
-// promotedFromNil reports that the Validate method of v is that of an embedded pointer or interface which is nil: there is
-// no value to ask.
+// promotedFromNil reports whether the Validate method of v is promoted from an embedded pointer or interface that is
+// nil. Then there is no value to validate.
 func promotedFromNil(v reflect.Value) bool {
 	if v.Kind() != reflect.Struct || declares(v.Type()) {
 		return false
@@ -384,8 +384,8 @@ func promotedFromNil(v reflect.Value) bool {
 	return promotedFromNil(from)
 }
 
-// declares reports that a Validate method was written for t itself. The compiler makes the one that is promoted from an
-// embedded field, and says so where it names the source.
+// declares reports whether t itself declares Validate. The compiler generates the promoted methods, and their source
+// file is named accordingly.
 func declares(t reflect.Type) bool {
 	m, ok := t.MethodByName("Validate")
 	if !ok {
@@ -398,8 +398,8 @@ func declares(t reflect.Type) bool {
 	return file != "<autogenerated>"
 }
 
-// provider is the embedded field whose Validate method v has: the shallowest one with the method, as Go promotes it.
-// there is false when it lies behind a nil pointer.
+// provider returns the embedded field that v's Validate method is promoted from: the shallowest one with the method.
+// there is false if it is behind a nil pointer.
 func provider(v reflect.Value) (from reflect.Value, there bool) {
 	type place struct {
 		t     reflect.Type // a struct

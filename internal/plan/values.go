@@ -15,17 +15,17 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// whole encodes v for a verb that takes whole values: what the library owns is left out, as is an empty value of an
-// attribute that is written once, and required attributes must be there. skip leaves out further attributes, and so do
-// the changes that are made beside v: what they name is theirs.
-func whole(s *schema.Schema, v reflect.Value, skip func(*schema.Attr) bool, beside []expr.Change) (item.Item, error) {
+// whole encodes v for a verb that writes whole values. It leaves out attributes that the library owns and empty
+// attributes that are written once. It also leaves out the attributes that skip reports or beside changes. Required
+// attributes must be present.
+func whole(s *schema.Schema, v reflect.Value, skip func(*schema.Attr) bool, changes []expr.Change) (item.Item, error) {
 	it, err := s.Codec.Encode(v)
 	if err != nil {
 		return nil, codecError(s, v, err)
 	}
 	var wrong []error
 	for _, a := range s.Attrs {
-		if c := changeOf(beside, a.Name); c != nil {
+		if c := changeOf(changes, a.Name); c != nil {
 			delete(it, a.Name)
 			if a.Required() && c.Kind == expr.Discard {
 				wrong = append(wrong, input(s, CodeRequired, a, "%s, and the change does not give it a value", a.WhyRequired()))
@@ -43,15 +43,15 @@ func whole(s *schema.Schema, v reflect.Value, skip func(*schema.Attr) bool, besi
 		}
 	}
 	if x := expirySetter(s); x != nil {
-		if err := countsSeconds(s, s.Attr(x.Stamps()), it[x.Stamps()]); err != nil {
+		if err := checkSeconds(s, s.Attr(x.Stamps()), it[x.Stamps()]); err != nil {
 			wrong = append(wrong, err)
 		}
 	}
-	return it, Joined(append(wrong, validate(s, v, it)...))
+	return it, JoinErrors(append(wrong, validate(s, v, it)...))
 }
 
-// codecError names the attributes that cannot be encoded, by encoding one after the other; the cause may quote the value,
-// so its text is not kept.
+// codecError finds the attributes that cannot be encoded, by encoding one after the other. It drops the text of the
+// cause, which may quote the value.
 func codecError(s *schema.Schema, v reflect.Value, err error) error {
 	var errs []error
 	for _, a := range s.Attrs {
@@ -62,16 +62,16 @@ func codecError(s *schema.Schema, v reflect.Value, err error) error {
 	if len(errs) == 0 {
 		return valueError(s, nil, err)
 	}
-	return Joined(errs)
+	return JoinErrors(errs)
 }
 
-// TimeValue is t in the format of time attribute a, truncated to it.
+// TimeValue returns t truncated to the format of time attribute a.
 func TimeValue(a *schema.Attr, t time.Time) (types.AttributeValue, error) {
 	return a.Format.Value(a.Format.Truncate(t))
 }
 
-// Later is now, or one unit after the stored updated_at if that is not before now: time never goes back for an item
-// that was read.
+// Later returns now, or one unit after the stored updated_at if that is not before now, so that updated_at always
+// increases.
 func Later(s *schema.Schema, image item.Item, now time.Time) time.Time {
 	if s.UpdatedAt == nil {
 		return now
@@ -83,7 +83,7 @@ func Later(s *schema.Schema, image item.Item, now time.Time) time.Time {
 	return stored.Add(s.UpdatedAt.Format.Unit())
 }
 
-// hidden sets the attributes that every write of a whole item gives it.
+// hidden sets the hidden attributes that every write of a whole item stores.
 func hidden(s *schema.Schema, it item.Item, writeID string) {
 	if d := s.Discriminator; d != nil {
 		it[d.Attr] = item.S(d.Value)
@@ -100,7 +100,7 @@ func hidden(s *schema.Schema, it item.Item, writeID string) {
 	}
 }
 
-// HiddenChanges are the same attributes as changes of an update that may create the item.
+// HiddenChanges returns the hidden attributes as changes, for an update that may create the item.
 func HiddenChanges(s *schema.Schema, writeID string) []expr.Change {
 	it := item.Item{}
 	hidden(s, it, writeID)
@@ -108,39 +108,39 @@ func HiddenChanges(s *schema.Schema, writeID string) []expr.Change {
 	for _, name := range sortedNames(it) {
 		changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(name), Value: it[name]})
 	}
-	return append(changes, unmark(s)...)
+	return append(changes, clearRestoreMark(s)...)
 }
 
-// signed are the attributes that a write of a part of an item gives it.
-func signed(s *schema.Schema, writeID string) []expr.Change {
+// writeIDChanges returns the change of the write id.
+func writeIDChanges(s *schema.Schema, writeID string) []expr.Change {
 	if !s.HasMetadata {
 		return nil
 	}
-	return append([]expr.Change{{Kind: expr.Set, Path: expr.Attr(schema.WriteAttr), Value: item.S(writeID)}}, unmark(s)...)
+	return append([]expr.Change{{Kind: expr.Set, Path: expr.Attr(schema.WriteAttr), Value: item.S(writeID)}}, clearRestoreMark(s)...)
 }
 
-// unmark takes away the mark of a restored item, which belongs to the write that restored it.
-func unmark(s *schema.Schema) []expr.Change {
+// clearRestoreMark returns the removal of the mark of a restored item, which belongs to the write that restored it.
+func clearRestoreMark(s *schema.Schema) []expr.Change {
 	if softDeleter(s) == nil || !s.HasMetadata {
 		return nil
 	}
 	return []expr.Change{{Kind: expr.Remove, Path: expr.Attr(schema.OpAttr)}}
 }
 
-// countUp makes a new state of it: with the version after the one that old has, and untouched.
-func countUp(s *schema.Schema, it, old item.Item, in Input) {
+// nextVersion gives it the version after that of old, and removes the mark of a touch.
+func nextVersion(s *schema.Schema, it, old item.Item, in Input) {
 	delete(it, schema.TouchedAttr)
-	SetVersion(s, it, in.Counted(s, old)+1)
+	SetVersion(s, it, in.HistoryVersion(s, old)+1)
 }
 
-// SetVersion gives it a version, where items of s have one.
+// SetVersion sets the version of it if the entity has one.
 func SetVersion(s *schema.Schema, it item.Item, version int64) {
 	if s.Version != nil {
 		it[s.Version.Name] = item.N(strconv.FormatInt(version, 10))
 	}
 }
 
-// StoredVersion is the version in it, 0 if absent.
+// StoredVersion returns the version of it, or 0 if absent.
 func StoredVersion(s *schema.Schema, it item.Item) int64 {
 	if s.Version == nil {
 		return 0
@@ -156,13 +156,13 @@ func StoredVersion(s *schema.Schema, it item.Item) int64 {
 	return v
 }
 
-// orAbsent is out, a comparison with the values of c, such that a value which a write would not store at n, but leave
-// out, is equal to an absent attribute and to any empty one. So is an empty list or map where nil is left out.
+// orAbsent extends the comparison out. If a write would leave a compared value out, the value also equals an absent
+// attribute and any empty one. Likewise, if nil is left out, an empty list or map equals an absent one.
 func orAbsent(s *schema.Schema, n *schema.Node, c opt.Cond, out expr.Cond) (expr.Cond, error) {
 	if out.Op != expr.Eq && out.Op != expr.Ne && out.Op != expr.In {
 		return out, nil
 	}
-	if !slices.ContainsFunc(c.Values, func(v any) bool { return leftOut(s, n, v) }) {
+	if !slices.ContainsFunc(c.Values, func(v any) bool { return storedAsAbsent(s, n, v) }) {
 		return out, nil
 	}
 	in := expr.Cond{Op: expr.In, Path: out.Path}
@@ -183,8 +183,8 @@ func orAbsent(s *schema.Schema, n *schema.Node, c opt.Cond, out expr.Cond) (expr
 	return equal, nil
 }
 
-// leftOut reports that a write of v to n would leave the attribute absent, or that v is as empty as what it leaves out.
-func leftOut(s *schema.Schema, n *schema.Node, v any) bool {
+// storedAsAbsent reports whether a write of v to n would leave the attribute out, or v is equally empty.
+func storedAsAbsent(s *schema.Schema, n *schema.Node, v any) bool {
 	av, err := encode(s, n, v, false)
 	if err != nil || av == nil {
 		return err == nil
@@ -193,8 +193,8 @@ func leftOut(s *schema.Schema, n *schema.Node, v any) bool {
 	return n.Tag.OmitEmpty && (k == reflect.Slice || k == reflect.Map) && item.Empty(av) || n.Top && item.Absent(av) && nativeIndexPart(s, n.Attr)
 }
 
-// emptyValues are what may be stored at n beside an empty value of n itself: NULL, as which a field without omitempty
-// stores nil, and the empty collection.
+// emptyValues returns what may be stored at n for an empty value, in addition to the value's own encoding: NULL, for nil
+// without omitempty, and the empty collection.
 func emptyValues(n *schema.Node) []types.AttributeValue {
 	values := []types.AttributeValue{&types.AttributeValueMemberNULL{Value: true}}
 	switch t := n.Type; t.Kind() {
@@ -209,7 +209,7 @@ func emptyValues(n *schema.Node) []types.AttributeValue {
 	return values
 }
 
-// emptySet reports that av is a set without elements, which DynamoDB does not have.
+// emptySet reports whether av is a set without elements, which DynamoDB cannot store.
 func emptySet(av types.AttributeValue) bool {
 	switch av.(type) {
 	case *types.AttributeValueMemberSS, *types.AttributeValueMemberNS, *types.AttributeValueMemberBS:
@@ -218,8 +218,8 @@ func emptySet(av types.AttributeValue) bool {
 	return false
 }
 
-// textNode resolves a path in text, such as features.colour or items[0].qty. The first name must be an attribute of
-// the model; names with a dot or a bracket need a field address or entity.MapEntry.
+// textNode resolves a path in text, such as features.colour or items[0].qty. The first name must be an attribute of the
+// struct. Names with a dot or a bracket need a field address or entity.MapEntry.
 func textNode(s *schema.Schema, text string) (*schema.Node, error) {
 	path, ok := parsePath(text)
 	if !ok {
@@ -239,7 +239,7 @@ func textNode(s *schema.Schema, text string) (*schema.Node, error) {
 	return n, nil
 }
 
-// parseSteps parses a path that goes on from another one.
+// parseSteps parses a path that continues another one.
 func parseSteps(text string) (expr.Path, bool) {
 	if !strings.HasPrefix(text, "[") {
 		return parsePath(text)
@@ -276,8 +276,8 @@ func parsePath(text string) (expr.Path, bool) {
 	return path, true
 }
 
-// conform brings a value given for a text path to the type of the attribute that the path names, which no compiler has
-// checked. Numbers may change their Go type if nothing is lost. Values inside an attribute are taken as they are.
+// conform converts a value for a text path, which the compiler has not type-checked, to the type of the attribute. A
+// number may change its Go type if nothing is lost. Values inside an attribute are not converted.
 func conform(s *schema.Schema, n *schema.Node, t opt.Target, v any) (any, error) {
 	rv := reflect.ValueOf(v)
 	if t.Pointer != nil || !n.Top || !rv.IsValid() {

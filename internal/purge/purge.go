@@ -207,7 +207,7 @@ func (p *Purge) step(in plan.Input, items []owned, current item.Item, last bool)
 		}
 		for _, k := range o.sentinels {
 			if id := plan.KeyID(k); !slices.Contains(in.Hints, any(id)) {
-				add(plan.Action{Kind: plan.Delete, Key: k, Cond: plan.Mine(p.Schema, p.Key)}, plan.Resolution{Replan: plan.ErrConflict, Hints: []any{id}})
+				add(plan.Action{Kind: plan.Delete, Key: k, Cond: plan.FreeOrOwnedBy(p.Schema, p.Key)}, plan.Resolution{Replan: plan.ErrConflict, Hints: []any{id}})
 			}
 		}
 	}
@@ -253,7 +253,7 @@ func (p *Purge) satellitePages(ctx context.Context, infix string, take func([]it
 	if p.Schema.SK == nil || !p.Schema.SK.Prefixed {
 		return nil
 	}
-	for page, err := range plan.Pages(ctx, p.Runner, plan.QuerySatellites(p.Schema, p.Table, p.Key, infix)) {
+	for page, err := range plan.Pages(ctx, p.Runner, plan.QueryRelated(p.Schema, p.Table, p.Key, infix)) {
 		if err != nil {
 			return err
 		}
@@ -310,9 +310,9 @@ func (p *Purge) removal(it item.Item) *plan.Op {
 // asRead holds while an item is as it was read: by its write id, otherwise by what distinguishes states.
 func (p *Purge) asRead(it item.Item) expr.Cond {
 	if w, ok := it[schema.WriteAttr]; ok {
-		return expr.All(plan.There(p.Schema), expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w))
+		return expr.All(plan.Present(p.Schema), expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w))
 	}
-	conds := []expr.Cond{plan.There(p.Schema)}
+	conds := []expr.Cond{plan.Present(p.Schema)}
 	deletedAt, _ := plan.DeletedAttr(p.Schema)
 	names := []string{deletedAt}
 	for _, a := range p.Schema.Attrs {

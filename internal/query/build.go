@@ -20,14 +20,14 @@ type builder struct {
 	p     *Plan
 	s     *schema.Schema
 	v     reflect.Value
-	given item.Item // partition parts and leading sort parts that are fixed
-	lead  int       // how many sort parts are fixed
-	bound *opt.Cond // condition on the part after those; with an upper end in upper, it is the lower one
+	given item.Item // partition parts and leading sort-key parts with fixed values
+	lead  int       // how many sort-key parts are fixed
+	bound *opt.Cond // condition on the next part; the lower one if upper is set
 	upper *opt.Cond
-	next  *schema.Attr // what bound is about
+	next  *schema.Attr // the attribute that bound is about
 }
 
-// Build compiles the query of src for the partition in v. Mistakes are in the plan's Err.
+// Build compiles the query of src for the partition in v. Errors are in the plan's Err.
 func Build(src Source, v reflect.Value, spec opt.Query) *Plan {
 	b := newBuilder(src, v, spec.Bounded)
 	b.p.Desc = spec.Desc
@@ -35,7 +35,7 @@ func Build(src Source, v reflect.Value, spec opt.Query) *Plan {
 	return b.p
 }
 
-// BuildScan compiles the scan of src. Mistakes are in the plan's Err.
+// BuildScan compiles the scan of src. Errors are in the plan's Err.
 func BuildScan(src Source, spec opt.Scan) *Plan {
 	b := newBuilder(src, reflect.Value{}, spec.Bounded)
 	b.p.Scan, b.p.Scanned = true, spec.Scanned
@@ -56,7 +56,7 @@ func (b *builder) fail(code string, a *schema.Attr, format string, args ...any) 
 	return &plan.InputError{Code: code, Type: b.s.Type.String(), Field: field, Problem: fmt.Sprintf(format, args...)}
 }
 
-// query takes the partition, the conditions on the key and the filters.
+// query compiles the partition, the conditions on the key and the filters.
 func (b *builder) query(spec opt.Query) error {
 	if err := b.bounds(spec.Bounded); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (b *builder) query(spec opt.Query) error {
 	return b.filters(spec.Filters)
 }
 
-// bounds takes the options of all reads of many items.
+// bounds compiles the options that all reads of many items share.
 func (b *builder) bounds(spec opt.Bounded) error {
 	if b.s.Unopened != nil {
 		return b.s.Unopened
@@ -89,7 +89,7 @@ func (b *builder) bounds(spec opt.Bounded) error {
 		given *int
 		set   *int
 	}{{"Limit", spec.Limit, &b.p.Limit}, {"MaxEvaluated", spec.Evaluate, &b.p.Evaluate}, {"MaxRequests", spec.Requests, &b.p.Requests}} {
-		n, err := plan.Bound(b.s, o.name, o.given)
+		n, err := plan.CountOption(b.s, o.name, o.given)
 		if err != nil {
 			return err
 		}
@@ -101,12 +101,12 @@ func (b *builder) bounds(spec opt.Bounded) error {
 	return nil
 }
 
-// scan takes what a scan can have: filters, on any attribute.
+// scan compiles the options of a scan. Filters may name any attribute.
 func (b *builder) scan(spec opt.Scan) (err error) {
 	if err = b.bounds(spec.Bounded); err != nil {
 		return err
 	}
-	if b.p.Segments, err = plan.Bound(b.s, "Segments", spec.Segments); err != nil {
+	if b.p.Segments, err = plan.CountOption(b.s, "Segments", spec.Segments); err != nil {
 		return err
 	}
 	switch {
@@ -119,14 +119,14 @@ func (b *builder) scan(spec opt.Scan) (err error) {
 	return err
 }
 
-// partition takes the partition key's parts, all of which must be there.
+// partition encodes the partition key's parts. All must be given.
 func (b *builder) partition() error {
 	for _, a := range b.p.PK.Parts {
 		av, err := plan.EncodeAttr(b.s, a, b.v)
 		if err != nil {
 			return err
 		}
-		if err := plan.Present(b.s, a, av); err != nil {
+		if err := plan.CheckPart(b.s, a, av); err != nil {
 			return err
 		}
 		b.given[a.Name] = av
@@ -134,17 +134,17 @@ func (b *builder) partition() error {
 	return nil
 }
 
-// leading takes the sort-key parts that the value fixes, from left to right, and refuses a value that fixes anything
-// else: it would be ignored in silence.
+// leading encodes the sort-key parts that the value fixes, from left to right. It rejects a value with any other field
+// set, which would be ignored otherwise.
 func (b *builder) leading() error {
 	var parts []*schema.Attr
 	if b.p.SK != nil {
 		parts = b.p.SK.Parts
 	}
-	if b.p.Most != nil {
-		parts = b.p.Most
+	if b.p.Optional != nil {
+		parts = b.p.Optional
 	}
-	must := b.p.Lead
+	must := b.p.Required
 	for i, a := range parts {
 		if must != nil && i >= len(must) {
 			break
@@ -183,7 +183,7 @@ func (b *builder) leading() error {
 
 func (b *builder) filled(a *schema.Attr) (bool, error) {
 	if fv, err := b.v.FieldByIndexErr(a.Index); err != nil || fv.IsZero() {
-		return b.p.Lead != nil && a.AllowsZero() && err == nil, nil
+		return b.p.Required != nil && a.AllowsZero() && err == nil, nil
 	}
 	av, err := plan.EncodeAttr(b.s, a, b.v)
 	if err != nil {
@@ -192,8 +192,8 @@ func (b *builder) filled(a *schema.Attr) (bool, error) {
 	return !item.Absent(av), nil
 }
 
-// conditions takes the range conditions: Eq on further leading parts, then at most one condition on the next part, or one
-// for each of its ends.
+// conditions compiles the range conditions: Eq on further leading parts, then one condition on the next part, or one for
+// each end of its range.
 func (b *builder) conditions(list []opt.Cond) error {
 	for i := range list {
 		c := &list[i]
@@ -232,7 +232,7 @@ func (b *builder) conditions(list []opt.Cond) error {
 	return nil
 }
 
-// otherEnd takes c if it is the other end of the range that bound has one end of.
+// otherEnd accepts c if it is the other end of the range that bound begins or ends.
 func (b *builder) otherEnd(c *opt.Cond) bool {
 	low := func(c *opt.Cond) bool { return c.Op == expr.Gt || c.Op == expr.Ge }
 	high := func(c *opt.Cond) bool { return c.Op == expr.Lt || c.Op == expr.Le }
@@ -249,7 +249,7 @@ func (b *builder) otherEnd(c *opt.Cond) bool {
 	return true
 }
 
-// target is the attribute that a range condition is about; it must be the next part of the sort key.
+// target returns the attribute of a range condition. It must be the next part of the sort key.
 func (b *builder) target(c opt.Cond) (*schema.Attr, error) {
 	n, err := plan.Node(b.s, c.Target)
 	if err != nil {
@@ -260,7 +260,7 @@ func (b *builder) target(c opt.Cond) (*schema.Attr, error) {
 		parts = b.p.SK.Parts
 	}
 	switch {
-	case !n.Top || !b.p.SK.Has(n.Attr) || b.p.Lead != nil && n.Attr != parts[len(parts)-1]:
+	case !n.Top || !b.p.SK.Has(n.Attr) || b.p.Required != nil && n.Attr != parts[len(parts)-1]:
 		return nil, b.fail(b.p.Code, n.Attr, "the field cannot have a range condition here; %s", b.p.Other)
 	case b.lead < len(parts) && parts[b.lead] == n.Attr:
 		return n.Attr, nil
@@ -270,7 +270,7 @@ func (b *builder) target(c opt.Cond) (*schema.Attr, error) {
 	return nil, b.fail(schema.CodePartOrder, n.Attr, "the field is fixed already")
 }
 
-// filters resolves the caller's filter. DynamoDB refuses key attributes in it.
+// filters compiles the caller's filter. DynamoDB rejects key attributes in it.
 func (b *builder) filters(list []opt.Cond) error {
 	names := append(b.p.PK.Attributes(), b.p.SK.Attributes()...)
 	if _, err := plan.Conditions(b.s, list); err != nil {
@@ -295,7 +295,7 @@ func (b *builder) filters(list []opt.Cond) error {
 	return nil
 }
 
-// value is the given attribute as a key part.
+// value returns the given attribute as a key part.
 func (b *builder) value(f *key.Field) (key.Value, error) {
 	v, present, err := f.FromAttribute(b.given[f.Attr])
 	if err != nil || !present {
@@ -304,8 +304,9 @@ func (b *builder) value(f *key.Field) (key.Value, error) {
 	return v, nil
 }
 
-// Under returns the key condition for everything in s's table under the key fields of v: the partition key's, which must be
-// set, and as many of the sort key's, from the left, as are set. With all of them it holds for the item and its satellites.
+// Under returns the key condition for all items of s's table that begin with the key fields of v. The partition key's
+// fields must be set, and those of the sort key may be set from the left. If all are set, the condition holds for the
+// item and its related items.
 func Under(s *schema.Schema, v reflect.Value) (expr.Cond, error) {
 	b := newBuilder(Source{Schema: s, PK: s.PK, SK: s.SK}, v, opt.Bounded{})
 	if err := b.partition(); err != nil {
@@ -326,14 +327,15 @@ func Under(s *schema.Schema, v reflect.Value) (expr.Cond, error) {
 		return expr.Cond{}, b.fail(plan.CodeValue, nil, "the sort key is too long")
 	}
 	if h := s.SK; h != nil && h.Prefixed && s.Satellites > 0 && b.lead == len(h.Parts) {
-		// Satellites continue with "#". No key of another item sorts between the item's and the same text with "$".
+		// Sort keys of related items continue with "#". No key of another item sorts between the item's key and the same
+		// text with "$".
 		text := sk.Values[0].(*types.AttributeValueMemberS).Value
 		sk = expr.Compare(expr.Between, expr.Attr(h.Attr), item.S(text), item.S(text+"$"))
 	}
-	return flat(pk, sk), nil
+	return joinKey(pk, sk), nil
 }
 
-// present takes the leading sort-key parts that are set in v.
+// present encodes the leading sort-key parts that are set in v.
 func (b *builder) present() error {
 	if b.p.SK == nil {
 		return nil
@@ -343,7 +345,7 @@ func (b *builder) present() error {
 		if err != nil {
 			return err
 		}
-		if plan.Present(b.s, a, av) != nil {
+		if plan.CheckPart(b.s, a, av) != nil {
 			return nil
 		}
 		b.given[a.Name] = av

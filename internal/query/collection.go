@@ -16,51 +16,52 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Gathering reads several queries of one partition in one pass.
-type Gathering struct {
+// Collection reads several queries of one partition in one pass.
+type Collection struct {
 	parts []*Plan
-	cover Plan // one query that finds whatever a part does
+	cover Plan // one query that finds what any part does
 }
 
-// Gather compiles parts, at least one and each without error, into one query. They must read one partition in one way.
-func Gather(parts []*Plan) (*Gathering, error) {
+// BuildCollection compiles parts into one query. There must be at least one, and none may have an error. All must read
+// one partition, in the same order and with the same consistency.
+func BuildCollection(parts []*Plan) (*Collection, error) {
 	first := parts[0]
-	g := &Gathering{parts: parts}
+	g := &Collection{parts: parts}
 	var sorts []expr.Cond
 	for _, p := range parts {
 		switch {
 		case p.Scan:
-			return nil, p.apart(plan.CodeGather, "a scan cannot be gathered: it reads no partition")
+			return nil, p.collectionError(plan.CodeCollection, "a scan cannot be part of a collection: it reads no partition")
 		case p.Evaluate > 0 || p.Requests > 0:
-			return nil, p.apart(plan.CodeOption, "MaxEvaluated and MaxRequests are for a query alone; when several are gathered, Limit bounds each")
+			return nil, p.collectionError(plan.CodeOption, "a query in a collection takes Limit, but not MaxEvaluated and MaxRequests")
 		}
 		if err := plan.InMemory(p.Schema, p.User, "GetCollection"); err != nil {
 			return nil, err
 		}
-		if what := p.differs(first); what != "" {
-			return nil, p.apart(plan.CodeApart, "%s; queries are gathered that share table, index, partition, direction and consistency", what)
+		if what := p.mismatch(first); what != "" {
+			return nil, p.collectionError(plan.CodeCollectionMismatch, "%s; the queries of a collection must have the same table, index, partition, direction and consistency", what)
 		}
 		if !p.Nothing {
 			sorts = append(sorts, p.Sort)
 		}
 	}
 	g.cover = *first
-	g.cover.Source.Verb, g.cover.Base, g.cover.Own, g.cover.Needs = "GetCollection", g.wanted, nil, nil
+	g.cover.Source.Verb, g.cover.Base, g.cover.Own, g.cover.Needs = "GetCollection", g.anyWanted, nil, nil
 	g.cover.Range, g.cover.User, g.cover.Expire, g.cover.Limit = expr.Cond{}, expr.Cond{}, false, 0
 	if g.cover.Nothing = len(sorts) == 0; !g.cover.Nothing {
-		g.cover.Key = flat(first.Partition, hull(sorts))
+		g.cover.Key = joinKey(first.Partition, coveringCond(sorts))
 	}
 	g.cover.Project = g.attributes()
 	return g, nil
 }
 
-func (p *Plan) apart(code, format string, args ...any) error {
+func (p *Plan) collectionError(code, format string, args ...any) error {
 	return &plan.InputError{Code: code, Type: p.Schema.Type.String(), Problem: fmt.Sprintf(format, args...)}
 }
 
-// differs says in what p is read otherwise than q; it is empty when they can be read together. It quotes no values, which
-// may be secret.
-func (p *Plan) differs(q *Plan) string {
+// mismatch describes how p is read differently from q, or returns "" if they can be read together. It does not quote
+// values, which may be secret.
+func (p *Plan) mismatch(q *Plan) string {
 	place := func(x *schema.Index) string {
 		if x == nil {
 			return "the table itself"
@@ -89,15 +90,15 @@ func (p *Plan) differs(q *Plan) string {
 	return ""
 }
 
-// samePartition reports that two conditions on the partition key have equal values.
+// samePartition reports whether two conditions on the partition key have equal values.
 func samePartition(a, b expr.Cond) bool {
 	return slices.EqualFunc(terms(a), terms(b), func(x, y expr.Cond) bool {
 		return x.Path.String() == y.Path.String() && item.Equal(x.Values[0], y.Values[0])
 	})
 }
 
-// attributes are what the parts decode and are distinguished by; nil, which is everything, if one of them needs whole items.
-func (g *Gathering) attributes() []string {
+// attributes returns the attributes that the parts need, or nil for all if a part needs whole items.
+func (g *Collection) attributes() []string {
 	names := []string{}
 	add := func(name string) {
 		if !slices.Contains(names, name) {
@@ -123,9 +124,9 @@ func (g *Gathering) attributes() []string {
 	return names
 }
 
-// wanted holds for what some part wants. It saves transfer: the parts decide about each item that comes, so that
-// alternatives which are too many for one expression can be left out.
-func (g *Gathering) wanted(now time.Time) expr.Cond {
+// anyWanted returns a condition that holds for what any part wants. It only saves transfer, because the parts decide
+// about each item. So it can be left out if it is too long for one expression.
+func (g *Collection) anyWanted(now time.Time) expr.Cond {
 	var filters []expr.Cond
 	for _, p := range g.parts {
 		f := p.filter(now)
@@ -145,14 +146,14 @@ func (g *Gathering) wanted(now time.Time) expr.Cond {
 }
 
 // String prints the one query.
-func (g *Gathering) String() string { return g.cover.String() }
+func (g *Collection) String() string { return g.cover.String() }
 
-// hull is a condition on the sort key that every item meets which meets one of sorts. What lies between their ranges may
-// meet it too.
-func hull(sorts []expr.Cond) expr.Cond {
+// coveringCond returns a condition on the sort key that holds whenever one of sorts does. It may also hold between their
+// ranges.
+func coveringCond(sorts []expr.Cond) expr.Cond {
 	var out []expr.Cond
 	for i := 0; ; i++ {
-		var at []expr.Cond // what each of them says about the i-th attribute of the key
+		var at []expr.Cond // the conditions on the i-th attribute of the key
 		for _, s := range sorts {
 			list := terms(s)
 			if i >= len(list) {
@@ -160,21 +161,21 @@ func hull(sorts []expr.Cond) expr.Cond {
 			}
 			at = append(at, list[i])
 		}
-		wide := widest(at)
+		wide := covering(at)
 		if out = append(out, wide); wide.Op != expr.Eq {
 			return expr.All(out...)
 		}
 	}
 }
 
-// widest is one condition for several on the same attribute; the empty one where there is none.
-func widest(conds []expr.Cond) expr.Cond {
+// covering returns one condition that covers several on the same attribute, or the empty condition if there is none.
+func covering(conds []expr.Cond) expr.Cond {
 	same := true
-	lo, hi := ends(conds[0])
+	lo, hi := boundsOf(conds[0])
 	for _, c := range conds[1:] {
 		same = same && reflect.DeepEqual(c, conds[0])
-		from, to := ends(c)
-		lo, hi = further(lo, from, -1), further(hi, to, +1)
+		from, to := boundsOf(c)
+		lo, hi = outermost(lo, from, -1), outermost(hi, to, +1)
 	}
 	path := conds[0].Path
 	switch {
@@ -192,8 +193,8 @@ func widest(conds []expr.Cond) expr.Cond {
 	return expr.Compare(expr.Between, path, lo, hi)
 }
 
-// further is the one of two ends that lies further in the direction; nil is an open end.
-func further(a, b types.AttributeValue, direction int) types.AttributeValue {
+// outermost returns the bound that is further in the direction. nil is an open end.
+func outermost(a, b types.AttributeValue, direction int) types.AttributeValue {
 	if a == nil || b == nil {
 		return nil
 	}
@@ -206,8 +207,8 @@ func further(a, b types.AttributeValue, direction int) types.AttributeValue {
 	return a
 }
 
-// ends are values between which, both included, the attribute lies where c holds; nil is an open end.
-func ends(c expr.Cond) (lo, hi types.AttributeValue) {
+// boundsOf returns inclusive bounds of the attribute where c holds. nil is an open end.
+func boundsOf(c expr.Cond) (lo, hi types.AttributeValue) {
 	switch c.Op {
 	case expr.Eq:
 		return c.Values[0], c.Values[0]
@@ -218,13 +219,13 @@ func ends(c expr.Cond) (lo, hi types.AttributeValue) {
 	case expr.Lt, expr.Le:
 		return nil, c.Values[0]
 	case expr.BeginsWith:
-		return c.Values[0], beyond(c.Values[0])
+		return c.Values[0], afterPrefix(c.Values[0])
 	}
 	return nil, nil
 }
 
-// beyond is a sort key above all that begin with prefix; nil if absent.
-func beyond(prefix types.AttributeValue) types.AttributeValue {
+// afterPrefix returns a sort key above all that begin with prefix, or nil if there is none.
+func afterPrefix(prefix types.AttributeValue) types.AttributeValue {
 	s, ok := prefix.(*types.AttributeValueMemberS)
 	if !ok {
 		return nil
@@ -236,22 +237,22 @@ func beyond(prefix types.AttributeValue) types.AttributeValue {
 	return item.S(end)
 }
 
-// intake is one run of a gathering.
-type intake struct {
+// collectionRun is one run of a collection.
+type collectionRun struct {
 	parts []*Plan
-	left  []int  // how many items each may still take; 0 is no bound
-	done  []bool // parts that take no more
-	open  int    // how many still do
+	left  []int  // how many items each part may still take; 0: unlimited
+	done  []bool // parts that take no more items
+	open  int    // number of parts that still take items
 	take  func(part int, it item.Item) error
 }
 
-// Run reads page after page and hands each item to the parts that it is for, in the order of the sort key. A part with a
-// limit takes no more than that; when all have what they may take, reading ends.
-func (g *Gathering) Run(ctx context.Context, take func(part int, it item.Item) error) error {
+// Run reads page after page and passes each item to the parts that want it, in sort key order. A part with a limit takes
+// no more items than that. Reading ends when no part takes more.
+func (g *Collection) Run(ctx context.Context, take func(part int, it item.Item) error) error {
 	if g.cover.Nothing {
 		return nil
 	}
-	in := &intake{parts: g.parts, take: take, left: make([]int, len(g.parts)), done: make([]bool, len(g.parts))}
+	in := &collectionRun{parts: g.parts, take: take, left: make([]int, len(g.parts)), done: make([]bool, len(g.parts))}
 	sum, bounded := 0, true
 	for i, p := range g.parts {
 		if in.done[i] = p.Nothing; p.Nothing {
@@ -262,8 +263,8 @@ func (g *Gathering) Run(ctx context.Context, take func(part int, it item.Item) e
 		sum, bounded = sum+p.Limit, bounded && p.Limit > 0
 	}
 	ask := 0
-	if bounded { // what others want stands between, so more than the sum is asked for
-		ask = min(max(sum, 25), mostEvaluated)
+	if bounded { // items of other parts come in between, so ask for more than the sum
+		ask = min(max(sum, 25), maxEvaluated)
 	}
 	for start := item.Item(nil); ; {
 		got, err := g.cover.fetch(ctx, start, ask, false, nil)
@@ -276,14 +277,14 @@ func (g *Gathering) Run(ctx context.Context, take func(part int, it item.Item) e
 		if start = got.last; start == nil || in.open == 0 {
 			return nil
 		}
-		if ask *= 4; ask > mostEvaluated {
-			ask = 0 // what fits into one answer
+		if ask *= 4; ask > maxEvaluated {
+			ask = 0 // as many as one answer holds
 		}
 	}
 }
 
-// filters are those of the parts, now.
-func (g *Gathering) filters() []expr.Cond {
+// filters returns the current filters of the parts.
+func (g *Collection) filters() []expr.Cond {
 	filters := make([]expr.Cond, len(g.parts))
 	for i, p := range g.parts {
 		filters[i] = p.filter(p.Runner.Clock())
@@ -291,8 +292,8 @@ func (g *Gathering) filters() []expr.Cond {
 	return filters
 }
 
-// page deals out the items of one answer.
-func (in *intake) page(items []item.Item, filters []expr.Cond) error {
+// page passes the items of one answer to the parts.
+func (in *collectionRun) page(items []item.Item, filters []expr.Cond) error {
 	for _, it := range items {
 		for i, p := range in.parts {
 			if in.done[i] {
@@ -317,7 +318,7 @@ func (in *intake) page(items []item.Item, filters []expr.Cond) error {
 	return nil
 }
 
-// wants decides about an item as DynamoDB would, asked by p alone.
+// wants reports whether p, run alone, would return the item.
 func (p *Plan) wants(it item.Item, filter expr.Cond) (bool, error) {
 	switch {
 	case !p.Key.Holds(it) || !filter.Holds(it):

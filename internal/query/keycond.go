@@ -15,7 +15,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// keyCondition composes the condition on the partition and sort key.
+// keyCondition composes the conditions on the partition key and the sort key.
 func (b *builder) keyCondition() error {
 	pk, err := b.fixed(b.p.PK)
 	if err != nil {
@@ -26,16 +26,16 @@ func (b *builder) keyCondition() error {
 	if err != nil {
 		return err
 	}
-	b.p.Partition, b.p.Sort, b.p.Key = pk, sk, flat(pk, sk)
+	b.p.Partition, b.p.Sort, b.p.Key = pk, sk, joinKey(pk, sk)
 	return nil
 }
 
-// flat joins the two parts of a key condition without parentheses, which DynamoDB takes none of there.
-func flat(pk, sk expr.Cond) expr.Cond {
+// joinKey joins the two conditions without parentheses, which DynamoDB rejects in a key condition.
+func joinKey(pk, sk expr.Cond) expr.Cond {
 	return expr.All(append(terms(pk), terms(sk)...)...)
 }
 
-// terms are the conditions that c is joined of.
+// terms returns the conditions that c joins with AND.
 func terms(c expr.Cond) []expr.Cond {
 	switch c.Op {
 	case expr.None:
@@ -46,7 +46,7 @@ func terms(c expr.Cond) []expr.Cond {
 	return []expr.Cond{c}
 }
 
-// fixed is the condition that a half equals the given parts.
+// fixed returns the condition that a key equals the given parts.
 func (b *builder) fixed(h *schema.KeyDef) (expr.Cond, error) {
 	if h.Native != nil {
 		var conds []expr.Cond
@@ -109,7 +109,7 @@ func (b *builder) sortCondition() (expr.Cond, error) {
 		if f := fields[b.lead]; f.Lower && f.Kind == key.String {
 			return expr.Cond{}, b.fail(plan.CodeOption, b.next, "this bound cannot be exact on a key part that is stored in lower case; use Le, Ge or Between")
 		}
-		sharper, err := b.asked()
+		sharper, err := b.rangeConditions()
 		if err != nil {
 			return expr.Cond{}, err
 		}
@@ -137,8 +137,7 @@ func (b *builder) rangeCondition(h *schema.KeyDef, r key.Range) expr.Cond {
 	return expr.Cond{}
 }
 
-// makeBound turns the range condition into a bound on a template's field. Times go in as they are: the key codec
-// rounds them inward.
+// makeBound turns the range condition into a bound on a field of the template. Package key rounds times inward.
 func (b *builder) makeBound(f *key.Field) (*key.Bound, error) {
 	if b.upper != nil {
 		lo, err := b.boundValue(f, b.bound.Values[0])
@@ -195,13 +194,13 @@ func (b *builder) boundValue(f *key.Field, v any) (key.Value, error) {
 	return out, nil
 }
 
-// nativeSort is the condition on a sort key that is one or several attributes themselves.
+// nativeSort returns the condition on a sort key that consists of plain attributes.
 func (b *builder) nativeSort(h *schema.KeyDef) (expr.Cond, error) {
 	var conds []expr.Cond
 	for _, a := range h.Native[:b.lead] {
 		conds = append(conds, expr.Compare(expr.Eq, expr.Attr(a.Name), b.given[a.Name]))
 	}
-	ends, err := b.asked()
+	ends, err := b.rangeConditions()
 	if err != nil {
 		return expr.Cond{}, err
 	}
@@ -209,13 +208,13 @@ func (b *builder) nativeSort(h *schema.KeyDef) (expr.Cond, error) {
 		ends[i] = b.withoutEmpty(c)
 	}
 	if len(ends) == 2 && ends[0].Op != expr.None {
-		ends = []expr.Cond{b.within(ends[0], ends[1])}
+		ends = []expr.Cond{b.between(ends[0], ends[1])}
 	}
 	return expr.All(append(conds, ends...)...), nil
 }
 
-// asked are the conditions on the part after the fixed ones, as they were given: the lower end first.
-func (b *builder) asked() (conds []expr.Cond, err error) {
+// rangeConditions returns the conditions on the part after the fixed ones as they were given, the lower end first.
+func (b *builder) rangeConditions() (conds []expr.Cond, err error) {
 	for _, c := range []*opt.Cond{b.bound, b.upper} {
 		if c == nil {
 			continue
@@ -229,9 +228,9 @@ func (b *builder) asked() (conds []expr.Cond, err error) {
 	return conds, nil
 }
 
-// within is one condition for a lower and an upper end. BETWEEN includes both, and DynamoDB filters by no attribute of a
-// key, so that what lies at an end which does not belong to the range is dropped when it has been read.
-func (b *builder) within(low, high expr.Cond) expr.Cond {
+// between returns one condition for a lower and an upper end. BETWEEN includes both, and DynamoDB does not filter by key
+// attributes, so items at an excluded end are dropped after the read.
+func (b *builder) between(low, high expr.Cond) expr.Cond {
 	from, to := low.Values[0], high.Values[0]
 	open := low.Op == expr.Gt || high.Op == expr.Lt
 	if order, ok := expr.Compares(from, to); ok && (order > 0 || order == 0 && open) {
@@ -243,12 +242,12 @@ func (b *builder) within(low, high expr.Cond) expr.Cond {
 	return expr.Compare(expr.Between, low.Path, from, to)
 }
 
-// withoutEmpty simplifies a range whose bounds DynamoDB would refuse: a stored key is never empty, so the empty text
-// lies before all of them.
+// withoutEmpty simplifies a range whose bounds DynamoDB would reject. A stored key is never empty, so the empty text
+// sorts before all keys.
 func (b *builder) withoutEmpty(c expr.Cond) expr.Cond {
 	empty := func(i int) bool { return item.Absent(c.Values[i]) }
 	switch c.Op {
-	case expr.And: // a condition that never holds: an upper bound below the lower one
+	case expr.And: // it never holds: the upper bound is below the lower one
 		b.p.Nothing = true
 	case expr.Gt, expr.Ge, expr.BeginsWith:
 		if empty(0) {

@@ -1,5 +1,5 @@
-// Package query compiles a read of one partition (of a table, an index, or what is stored with an item) into a key
-// condition and a filter, and runs it page by page.
+// Package query compiles a read of one partition, of a table or an index, into a key condition and a filter, and runs it
+// page by page.
 package query
 
 import (
@@ -20,27 +20,27 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Source is what a query reads: a key of a table or index, and which of the items under it.
+// Source is what a query reads: a key of a table or index, and which items under it.
 type Source struct {
 	Schema *schema.Schema
 	Table  string
 	Index  *schema.Index  // nil: the table itself
-	PK, SK *schema.KeyDef // SK is nil where there is no sort key
+	PK, SK *schema.KeyDef // SK is nil if there is no sort key
 	Verb   string         // for messages: Query, History
-	// Lead are the sort-key parts that the partition value must have; nil: as many as are filled in.
-	Lead []*schema.Attr
-	// Most are the sort-key parts that the partition value may have; nil: all of them.
-	Most []*schema.Attr
-	// Other explains, for a condition on anything but the next part, what to do instead; its code is Code.
+	// Required are the sort-key parts that the partition value must have. nil means as many as are set.
+	Required []*schema.Attr
+	// Optional are the sort-key parts that the partition value may have. nil means all.
+	Optional []*schema.Attr
+	// Other explains what to do instead of a condition on anything but the next part. Code is the code of that error.
 	Code, Other string
-	// Base holds for the items that the query is about.
+	// Base returns the condition for the items that the query is about.
 	Base func(now time.Time) expr.Cond
-	// Expire is set when the items can expire.
+	// Expire reports whether the items can expire.
 	Expire bool
-	// Own distinguishes the items that the query is about from others that pass the filter; nil when the filter does. It gives an
-	// error for an item that makes the whole query fail.
+	// Own reports whether an item that passed the filter belongs to the query. nil means that the filter decides. An
+	// error makes the whole query fail.
 	Own func(item.Item) (bool, error)
-	// Needs are the attributes that Own looks at.
+	// Needs are the attributes that Own reads.
 	Needs []string
 	// Scan reads the whole table or index instead of a partition.
 	Scan bool
@@ -53,16 +53,16 @@ type Plan struct {
 	Where              string    // the partition, for messages; secret parts hidden
 	Key                expr.Cond // key condition: of the partition and of the sort key
 	Partition, Sort    expr.Cond // its two parts
-	Range              expr.Cond // part of the filter that sharpens the key condition
-	Ends               expr.Cond // what DynamoDB cannot be asked: see dropOutside
+	Range              expr.Cond // part of the filter that narrows the key condition
+	InMemory           expr.Cond // checked after the read: see dropOutside
 	User               expr.Cond // the caller's filter
-	Nothing            bool      // nothing can match: no request is needed
+	Nothing            bool      // nothing can match, so no request is needed
 	Desc               bool
 	Limit              int                    // 0: none
-	Evaluate, Requests int                    // bounds of what a run may cost; 0: none
-	Segments           int                    // of a scan, read at the same time; 0 or 1: one after the other
+	Evaluate, Requests int                    // bounds of the cost of a run; 0: none
+	Segments           int                    // of a scan, read concurrently; 0 or 1: one after the other
 	Project            []string               // attributes to return; nil: all
-	Scanned            func(opt.ScanProgress) // called after each request of a scan; nil: no listener
+	Scanned            func(opt.ScanProgress) // called after each request of a scan; nil: not reported
 	Strong             bool
 	Expired            bool
 
@@ -70,7 +70,7 @@ type Plan struct {
 	Cursor cursor.Codec
 }
 
-// filter is what DynamoDB filters by, besides the key.
+// filter returns the filter expression: everything besides the key condition.
 func (p *Plan) filter(now time.Time) expr.Cond {
 	conds := []expr.Cond{p.Base(now), p.Range}
 	if p.Expire && !p.Expired {
@@ -79,10 +79,10 @@ func (p *Plan) filter(now time.Time) expr.Cond {
 	return expr.All(append(conds, p.User)...)
 }
 
-// dropOutside makes the query leave out, of what comes, the items for which c does not hold.
+// dropOutside makes the query drop items that do not meet c after they were read.
 func (p *Plan) dropOutside(c expr.Cond) {
 	own := p.Own
-	p.Ends, p.Own = c, func(it item.Item) (bool, error) {
+	p.InMemory, p.Own = c, func(it item.Item) (bool, error) {
 		if !c.Holds(it) || own == nil {
 			return c.Holds(it), nil
 		}
@@ -115,8 +115,8 @@ func (p *Plan) String() string {
 	if f := p.filter(now); f.Op != expr.None {
 		b.WriteString("\n  filter " + r.Cond(f))
 	}
-	if p.Ends.Op != expr.None {
-		b.WriteString("\n  of it  " + r.Cond(p.Ends))
+	if p.InMemory.Op != expr.None {
+		b.WriteString("\n  keep   " + r.Cond(p.InMemory))
 	}
 	if p.Desc {
 		b.WriteString("\n  order  descending")
@@ -130,7 +130,7 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
-// binding is the text that cursors of this query carry a fingerprint of.
+// binding returns the text whose fingerprint binds cursors to this query.
 func (p *Plan) binding() string {
 	index := ""
 	if p.Index != nil {
@@ -144,14 +144,14 @@ func (p *Plan) binding() string {
 	return strings.Join([]string{p.Verb, p.Table, p.Schema.Name, index, order, key}, "\x00")
 }
 
-// keyAttrs are the attributes that say where in the query an item stands.
+// keyAttrs returns the attributes that are an item's position in the query.
 func (p *Plan) keyAttrs() []cursor.Attr {
-	halves := []*schema.KeyDef{p.Schema.PK, p.Schema.SK}
+	keys := []*schema.KeyDef{p.Schema.PK, p.Schema.SK}
 	if p.Index != nil {
-		halves = append(halves, p.PK, p.SK)
+		keys = append(keys, p.PK, p.SK)
 	}
 	var attrs []cursor.Attr
-	for _, h := range halves {
+	for _, h := range keys {
 		for i, name := range h.Attributes() {
 			a := cursor.Attr{Name: name, Type: h.Type}
 			if h.Native != nil {
@@ -165,8 +165,8 @@ func (p *Plan) keyAttrs() []cursor.Attr {
 	return attrs
 }
 
-// fixed are the key attributes that have one value in the whole query. A cursor goes without them: they are in the query,
-// and may be a secret, or how an index is built.
+// fixed returns the key attributes that have one value in the whole query. Cursors leave them out: the query has them,
+// and they may be secret or expose how an index is built.
 func (p *Plan) fixed() item.Item {
 	conds, it := []expr.Cond{p.Key}, item.Item{}
 	if p.Key.Op == expr.And {
@@ -180,7 +180,7 @@ func (p *Plan) fixed() item.Item {
 	return it
 }
 
-// positionOf is the part of an item that says where in the query it stands.
+// positionOf returns the item's position in the query.
 func (p *Plan) positionOf(it item.Item) item.Item {
 	key := item.Item{}
 	for _, a := range p.keyAttrs() {
@@ -189,7 +189,7 @@ func (p *Plan) positionOf(it item.Item) item.Item {
 	return key
 }
 
-// cursorAt is the cursor of the position after an item.
+// cursorAt returns the cursor for the position after an item.
 func (p *Plan) cursorAt(last item.Item) (string, error) {
 	key := p.positionOf(last)
 	for name := range p.fixed() {
@@ -198,7 +198,7 @@ func (p *Plan) cursorAt(last item.Item) (string, error) {
 	return p.Cursor.Encode(p.binding(), key)
 }
 
-// position reads a cursor back; the position must lie inside the query.
+// position decodes a cursor. The position must be inside the query.
 func (p *Plan) position(text string) (item.Item, error) {
 	if text == "" {
 		return nil, nil

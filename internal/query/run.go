@@ -14,17 +14,17 @@ import (
 	"github.com/dynastrata/dynastrata/internal/opt"
 )
 
-// mostEvaluated is how many items one request evaluates at most while only some of them are wanted.
-const mostEvaluated = 1000
+// maxEvaluated limits the items that one request evaluates while only some of them are wanted.
+const maxEvaluated = 1000
 
-// Page is a part of a query's result. Next is the cursor of the following one, "" after the last.
+// Page is a part of a query's result. Next is the cursor of the next page, "" after the last.
 type Page struct {
 	Items []item.Item
 	Next  string
 }
 
-// Page reads up to limit items after the cursor; limit 0 is as many as one request gives, but at least one if there is
-// any. It may read less when the query bounds its requests or what they evaluate.
+// Page reads up to limit items after the cursor. With limit 0 it returns the items of one request, and at least one if
+// there is any. It may return fewer if the query bounds its requests or the items that they evaluate.
 func (p *Plan) Page(ctx context.Context, after string, limit int) (Page, error) {
 	if p.Err != nil {
 		return Page{}, p.Err
@@ -33,7 +33,7 @@ func (p *Plan) Page(ctx context.Context, after string, limit int) (Page, error) 
 		return Page{}, err
 	}
 	if p.Nothing {
-		if after != "" { // such a query never gave a cursor
+		if after != "" { // such a query never returned a cursor
 			return Page{}, &cursor.Error{Reason: cursor.Foreign}
 		}
 		return Page{}, nil
@@ -59,7 +59,7 @@ func (p *Plan) Head(ctx context.Context, n int) ([]item.Item, error) {
 	return items, err
 }
 
-// budget is what a run may still cost, 0 is no bound, and what it has read so far.
+// budget is the remaining budget of a run, with 0 for unlimited, and its progress so far.
 type budget struct {
 	evaluate, requests int
 	spent              bool
@@ -70,15 +70,15 @@ func (p *Plan) budget() *budget {
 	return &budget{evaluate: p.Evaluate, requests: p.Requests, track: p.tracker(1)}
 }
 
-// ask is how many items the next request may evaluate when want would do; 0 is no bound.
-func (b *budget) ask(want int) int {
+// cap limits want, the number of items that the next request evaluates, to the budget. 0 is unlimited.
+func (b *budget) cap(want int) int {
 	if b.evaluate > 0 && (want == 0 || want > b.evaluate) {
 		return b.evaluate
 	}
 	return want
 }
 
-// charge takes one request off the budget.
+// charge subtracts one request from the budget.
 func (b *budget) charge(got fetched) {
 	b.track.add(got)
 	if b.evaluate > 0 {
@@ -91,11 +91,11 @@ func (b *budget) charge(got fetched) {
 	}
 }
 
-// page reads from start. last is where the next page starts, nil at the end.
+// page reads from start. last is the start of the next page, nil at the end.
 func (p *Plan) page(ctx context.Context, start item.Item, limit int, b *budget) (items []item.Item, last item.Item, err error) {
 	ask := p.firstAsk(limit)
 	for {
-		got, err := p.fetch(ctx, start, b.ask(ask), false, nil)
+		got, err := p.fetch(ctx, start, b.cap(ask), false, nil)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -109,14 +109,14 @@ func (p *Plan) page(ctx context.Context, start item.Item, limit int, b *budget) 
 		case start == nil, limit > 0 && len(items) == limit, limit == 0 && len(items) > 0, b.spent:
 			return items, start, nil
 		}
-		if ask *= 4; ask > mostEvaluated {
-			ask = 0 // what fits into one answer
+		if ask *= 4; ask > maxEvaluated {
+			ask = 0 // as many as one answer holds
 		}
 	}
 }
 
-// firstAsk is how many items the first request evaluates. With a filter most of them may fall away, and asking for
-// just limit items each time would cost a request for every few that match.
+// firstAsk returns how many items the first request evaluates. With a filter, most of them may not match, and evaluating
+// only limit items at a time would cost a request for every few matches.
 func (p *Plan) firstAsk(limit int) int {
 	if limit == 0 {
 		return 0
@@ -124,10 +124,10 @@ func (p *Plan) firstAsk(limit int) int {
 	if p.User.Op != expr.None || p.Scan || p.Own != nil {
 		limit = max(limit, 25)
 	}
-	return min(limit, mostEvaluated)
+	return min(limit, maxEvaluated)
 }
 
-// All yields every item, at most Limit of them; it stops at the first error.
+// All yields every item, at most Limit of them. It stops at the first error.
 func (p *Plan) All(ctx context.Context) iter.Seq2[item.Item, error] {
 	return func(yield func(item.Item, error) bool) {
 		if p.Err != nil || p.Nothing {
@@ -170,7 +170,7 @@ func (p *Plan) Count(ctx context.Context) (int, error) {
 	}
 	total, start, b := 0, item.Item(nil), p.budget()
 	for {
-		got, err := p.fetch(ctx, start, b.ask(0), true, nil)
+		got, err := p.fetch(ctx, start, b.cap(0), true, nil)
 		if err != nil {
 			return 0, err
 		}
@@ -185,7 +185,7 @@ func (p *Plan) Count(ctx context.Context) (int, error) {
 	}
 }
 
-// segment is one part of a table that is scanned in several parts.
+// segment is one segment of a parallel scan.
 type segment struct{ number, of int32 }
 
 // fetched is the answer to one request.
@@ -197,7 +197,7 @@ type fetched struct {
 	units     float64 // read units, if asked for
 }
 
-// fetch sends one request. limit is how many items it evaluates at most, 0 what fits into 1 MB.
+// fetch sends one request, which evaluates at most limit items. With 0 it evaluates what fits into 1 MB.
 func (p *Plan) fetch(ctx context.Context, start item.Item, limit int, count bool, seg *segment) (fetched, error) {
 	if p.Scan {
 		return p.fetchScan(ctx, start, limit, count, seg)
@@ -258,7 +258,7 @@ func (p *Plan) fetchScan(ctx context.Context, start item.Item, limit int, count 
 	return p.own(got)
 }
 
-// own drops what passed the filter and is not what the query is about.
+// own drops items that passed the filter but do not belong to the query.
 func (p *Plan) own(got fetched) (fetched, error) {
 	if p.Own == nil {
 		return got, nil
@@ -277,7 +277,7 @@ func (p *Plan) own(got fetched) (fetched, error) {
 	return got, nil
 }
 
-// projection returns what to fetch: nil is everything.
+// projection returns the attributes to fetch, or nil for all.
 func (p *Plan) projection(r *expr.Renderer, count bool) *string {
 	names := p.Project
 	switch {
@@ -287,7 +287,7 @@ func (p *Plan) projection(r *expr.Renderer, count bool) *string {
 		return nil
 	}
 	needed := slices.Clone(p.Needs)
-	for _, a := range p.keyAttrs() { // a page's cursor is made of them
+	for _, a := range p.keyAttrs() { // for the cursor of the page
 		needed = append(needed, a.Name)
 	}
 	for _, name := range needed {
@@ -298,7 +298,7 @@ func (p *Plan) projection(r *expr.Renderer, count bool) *string {
 	return text(r.Project(names))
 }
 
-// selection asks for no items where a number will do.
+// selection requests only a count where that is enough.
 func (p *Plan) selection(count bool) types.Select {
 	if count && p.Own == nil {
 		return types.SelectCount
@@ -321,11 +321,11 @@ func text(s string) *string {
 	return &s
 }
 
-// maxSegments is how many segments of a table are read at the same time.
+// maxSegments is the maximum number of segments of a table that are read concurrently.
 const maxSegments = 64
 
-// allSegments scans the segments at the same time and yields items as they come, in no order. A segment that has an
-// answer waits until it is taken, so that no more than one of each is held.
+// allSegments scans the segments concurrently and yields items in no particular order. A segment with an answer waits
+// until it is taken, so at most one answer of each is held.
 func (p *Plan) allSegments(ctx context.Context, yield func(item.Item, error) bool) {
 	ctx, stop := context.WithCancel(ctx)
 	type answer struct {
@@ -351,7 +351,7 @@ func (p *Plan) allSegments(ctx context.Context, yield func(item.Item, error) boo
 			}
 		}()
 	}
-	// However the loop ends, no goroutine outlives it.
+	// No goroutine outlives this function.
 	running, finished, yielded, track := p.Segments, 0, 0, p.tracker(p.Segments)
 	defer func() {
 		stop()
@@ -383,18 +383,18 @@ func (p *Plan) allSegments(ctx context.Context, yield func(item.Item, error) boo
 			return
 		}
 	}
-	if finished < p.Segments { // they stopped because ctx ended, and were heard of before that was
+	if finished < p.Segments { // segments stopped because ctx ended, before the loop saw it
 		yield(nil, ctx.Err())
 	}
 }
 
-// tracker reports to one listener how far a run has come.
+// tracker reports the progress of a run to a listener.
 type tracker struct {
-	tell func(opt.ScanProgress)
-	so   opt.ScanProgress
+	report   func(opt.ScanProgress)
+	progress opt.ScanProgress
 }
 
-// tracker is nil when nobody listens.
+// tracker returns nil if there is no listener.
 func (p *Plan) tracker(segments int) *tracker {
 	if p.Scanned == nil {
 		return nil
@@ -402,17 +402,17 @@ func (p *Plan) tracker(segments int) *tracker {
 	return &tracker{p.Scanned, opt.ScanProgress{Segments: segments}}
 }
 
-// add takes one answer in and reports it.
+// add adds one answer and reports the progress.
 func (t *tracker) add(got fetched) {
 	if t == nil {
 		return
 	}
-	t.so.Pages++
-	t.so.Evaluated += got.evaluated
-	t.so.Found += got.count
-	t.so.ReadUnits += got.units
+	t.progress.Pages++
+	t.progress.Evaluated += got.evaluated
+	t.progress.Found += got.count
+	t.progress.ReadUnits += got.units
 	if got.last == nil {
-		t.so.SegmentsDone++
+		t.progress.SegmentsDone++
 	}
-	t.tell(t.so)
+	t.report(t.progress)
 }

@@ -1,5 +1,5 @@
-// Package spool sorts more entries than memory should hold: what goes beyond a budget of bytes is written to temporary
-// files as sorted runs, which are merged when the entries are read back.
+// Package spool sorts more entries than fit into memory. It writes entries beyond a budget of bytes to temporary files
+// as sorted runs, and merges the runs when the entries are read back.
 package spool
 
 import (
@@ -24,18 +24,18 @@ type Spool struct {
 	dir     string
 	held    []Entry
 	size    int
-	runs    []*runFile // in the order of their entries; those merged more often come first
+	runs    []*runFile // in the order of their entries; those merged more often first
 	entries int
 }
 
-// overhead is the memory of an entry besides its bytes.
+// overhead is the memory of an entry in addition to its bytes.
 const overhead = 64
 
-// New returns an empty spool that holds up to budget bytes in memory and writes its runs to dir; "" is the system's
-// directory of temporary files.
+// New returns an empty spool that holds up to budget bytes in memory and writes its runs to dir. "" stands for the
+// system's temporary directory.
 func New(budget int, dir string) *Spool { return &Spool{budget: budget, dir: dir} }
 
-// Add adds an entry. The spool owns the slices afterwards.
+// Add adds an entry. The spool takes ownership of the slices.
 func (s *Spool) Add(key, value []byte) error {
 	s.held = append(s.held, Entry{key, value})
 	s.size += len(key) + len(value) + overhead
@@ -52,8 +52,8 @@ func (s *Spool) Len() int { return s.entries }
 // Spilled returns the number of files.
 func (s *Spool) Spilled() int { return len(s.runs) }
 
-// Sorted yields the entries in key order, and entries with equal keys in the order in which they were added. It can be
-// called again, but until Reset no entry may be added after the first call.
+// Sorted yields the entries by key, and entries with equal keys in the order in which they were added. It can be called
+// again, but after the first call no entry may be added until Reset.
 func (s *Spool) Sorted() iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		s.sort()
@@ -114,8 +114,8 @@ func (s *Spool) spill() error {
 	}
 }
 
-// mergeFan is how many runs of one level are merged to one of the next. An entry is written once for each level, and
-// few more than mergeFan files of each level are open, far fewer than a process may have.
+// mergeFan is how many runs of one level are merged into one of the next level. An entry is written once per level, and
+// little more than mergeFan files per level are open, far fewer than a process may have.
 const mergeFan = 64
 
 // write adds a run.
@@ -124,7 +124,7 @@ func (s *Spool) write(entries iter.Seq2[Entry, error], level int) error {
 	if err != nil {
 		return fmt.Errorf("spool: %w", err)
 	}
-	s.runs = append(s.runs, f) // Close discards it after an error too
+	s.runs = append(s.runs, f) // so that Close discards it after an error too
 	if err := f.write(entries); err != nil {
 		return fmt.Errorf("spool: %w", err)
 	}
@@ -138,11 +138,11 @@ const bufferSize = 64 * 1024
 type runFile struct {
 	*os.File
 	level   int  // how often its entries were merged
-	removed bool // unlinked while still open
+	removed bool // unlinked while open
 }
 
-// createRun creates the file of a run. Where the system permits, it unlinks the file at once, so that a killed process
-// leaves nothing behind.
+// createRun creates the file of a run. If the system permits, it unlinks the file at once, so that a killed process
+// leaves no file.
 func createRun(dir string, level int) (*runFile, error) {
 	f, err := os.CreateTemp(dir, "dynastrata-*.run")
 	if err != nil {
@@ -182,10 +182,10 @@ func (f *runFile) write(entries iter.Seq2[Entry, error]) error {
 type runReader struct {
 	r     *bufio.Reader
 	entry Entry
-	order int // of the runs; entries with equal keys are yielded in this order
+	order int // of the runs, for entries with equal keys
 }
 
-// next reads the following entry; false at the end.
+// next reads the next entry. It returns false at the end.
 func (r *runReader) next() (bool, error) {
 	keyLength, err := binary.ReadUvarint(r.r)
 	if errors.Is(err, io.EOF) {
@@ -203,7 +203,7 @@ func (r *runReader) next() (bool, error) {
 	return true, nil
 }
 
-// merged merges runs with the entries that are still held, which were added last.
+// merged merges runs with the held entries, which were added last.
 func merged(files []*runFile, held []Entry) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		if err := merge(files, held, yield); err != nil {

@@ -69,7 +69,7 @@ func TestAdd_ReportsWriteErrors(t *testing.T) {
 func TestAdd_MergesRunsSoThatFewFilesAreOpen(t *testing.T) {
 	t.Parallel()
 	const n, keys = 64*64 + 130, 7
-	s := spool.New(1, t.TempDir()) // a run for every entry
+	s := spool.New(1, t.TempDir()) // one run per entry
 	most := 0
 	for i := range n {
 		require.NoError(t, s.Add(fmt.Appendf(nil, "%d", i%keys), fmt.Appendf(nil, "%d %08d", i%keys, i)))
@@ -97,7 +97,7 @@ func TestAdd_LeavesNothingBehindWhenTheProcessIsKilled(t *testing.T) {
 	assert.Equal(t, 3, s.Spilled())
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	if runtime.GOOS == "windows" { // which removes no file that is open
+	if runtime.GOOS == "windows" { // an open file cannot be removed there
 		assert.Len(t, left, 3)
 	} else {
 		assert.Empty(t, left)
