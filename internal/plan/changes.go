@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 
@@ -151,15 +152,6 @@ func checkChangeType(s *schema.Schema, n *schema.Node, kind expr.Kind, av types.
 	return nil
 }
 
-func nativeIndexPart(s *schema.Schema, a *schema.Attr) bool {
-	for _, h := range s.IndexKeys() {
-		if h.Native != nil && h.Has(a) {
-			return true
-		}
-	}
-	return false
-}
-
 // immutableGuards returns conditions that each immutable attribute that is set is absent or has the same value already.
 func immutableGuards(s *schema.Schema, changes []expr.Change) []expr.Cond {
 	var guards []expr.Cond
@@ -286,4 +278,66 @@ func setOption(slice reflect.Type) string {
 		return ",binaryset"
 	}
 	return ",numberset"
+}
+
+// validateChange calls the Validate methods of what a change stores at n: the value, the added elements, the map key. It
+// cannot validate the result of Add, which only DynamoDB knows, or the value that contains a nested one.
+func validateChange(s *schema.Schema, n *schema.Node, c opt.Change, value any, av types.AttributeValue) []error {
+	v := reflect.ValueOf(value)
+	place := n.Field
+	if place == "" {
+		place = n.Attr.Field
+	}
+	if av == nil || !v.IsValid() || !storesValues(c.Kind) {
+		return nil
+	}
+	var found refusals
+	if c.Target.Key != nil {
+		found.walk(reflect.ValueOf(c.Target.Key), av, place)
+	}
+	if !addsElements(c.Kind) {
+		found.walk(v, av, place)
+		return found.errors(s, n.Attr, CodeInvalid)
+	}
+	found.walkElements(v, av, func(int) string { return place })
+	return found.errors(s, n.Attr, CodeInvalid)
+}
+
+// checkChange calls the Validator for what a change stores at n: the value, the added elements, the map key. For a
+// removed field it validates the zero value, which readers will see. It does not validate the result of Add, or a list,
+// map or struct of which only a part changes.
+func checkChange(s *schema.Schema, n *schema.Node, c opt.Change, value any) []error {
+	v, place := reflect.ValueOf(value), n.Field
+	if place == "" {
+		place = n.Attr.Field
+	}
+	switch {
+	case s.Options.Validator == nil || n.Rule == nil:
+		return nil
+	case c.Kind == expr.Remove && !n.Loose:
+		return check(s, n.Attr, place, n.Rule, reflect.Zero(n.Rule.Type))
+	case addsElements(c.Kind):
+		var errs []error
+		for i := range v.Len() {
+			errs = append(errs, check(s, n.Attr, place, n.Rule.Elem, v.Index(i))...)
+		}
+		return errs
+	case storesValues(c.Kind):
+		var errs []error
+		if c.Target.Key != nil {
+			errs = check(s, n.Attr, place, n.KeyRule, reflect.ValueOf(c.Target.Key))
+		}
+		return append(errs, check(s, n.Attr, place, n.Rule, v)...)
+	}
+	return nil
+}
+
+// apply applies changes to an item. A change that cannot be made is a *ConditionError, as when DynamoDB rejects it.
+func apply(s *schema.Schema, it item.Item, changes []expr.Change) (item.Item, error) {
+	made, err := expr.Apply(it, changes)
+	var wrong *expr.ApplyError
+	if errors.As(err, &wrong) {
+		return nil, &ConditionError{PathText(s, wrong.Path), wrong.Problem}
+	}
+	return made, err
 }

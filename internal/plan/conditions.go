@@ -2,7 +2,6 @@ package plan
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"time"
@@ -11,109 +10,9 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
-
-// input returns an *InputError about attribute a, or about the type if a is nil.
-func input(s *schema.Schema, code string, a *schema.Attr, format string, args ...any) error {
-	field := ""
-	if a != nil {
-		field = a.Field
-	}
-	return &InputError{code, s.Type.String(), field, fmt.Sprintf(format, args...)}
-}
-
-// Node returns the place in the item that a target names.
-func Node(s *schema.Schema, t opt.Target) (*schema.Node, error) {
-	n, err := rootNode(s, t)
-	if err != nil || t.Inside == "" {
-		return n, err
-	}
-	path, ok := parseSteps(t.Inside)
-	if !ok {
-		return nil, input(s, CodePointer, n.Attr, "the path %q is malformed; write name.name[0] or [0].name", t.Inside)
-	}
-	for _, step := range path {
-		n = n.Inside(step)
-	}
-	return n, nil
-}
-
-// rootNode returns the place that a target begins with, before its Inside path.
-func rootNode(s *schema.Schema, t opt.Target) (*schema.Node, error) {
-	if a := s.Attr(t.Attr); a != nil && t.Pointer == nil && t.Text == "" {
-		return &schema.Node{Path: expr.Attr(a.Name), Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true}, nil
-	}
-	if t.Pointer == nil {
-		return textNode(s, t.Text)
-	}
-	p := reflect.ValueOf(t.Pointer)
-	if p.Kind() != reflect.Pointer || p.IsNil() {
-		return nil, input(s, CodePointer, nil, "a nil pointer of type %T names no attribute; use the address of a field of entity.Fields[%s]()", t.Pointer, s.Type.Name())
-	}
-	n := s.Node(p)
-	if n == nil {
-		return nil, input(s, CodePointer, nil, "the pointer of type %T is not the address of a field of entity.Fields[%s]()", t.Pointer, s.Type.Name())
-	}
-	switch {
-	case t.Entry != nil && *t.Entry == "":
-		return nil, input(s, CodeValue, n.Attr, "the key of a map entry is empty")
-	case t.Entry != nil:
-		return n.Inside(expr.Step{Name: *t.Entry}), nil
-	case t.Elem != nil && *t.Elem < 0:
-		return nil, input(s, CodeValue, n.Attr, "the index of a list element is negative")
-	case t.Elem != nil:
-		return n.Inside(expr.Step{Index: *t.Elem}), nil
-	}
-	return n, nil
-}
-
-// encode encodes a Go value for the field at n. If exact is set, a time must fit its format. It returns nil for a value
-// that the field's tag leaves out.
-func encode(s *schema.Schema, n *schema.Node, v any, exact bool) (types.AttributeValue, error) {
-	rv := reflect.ValueOf(v)
-	if !rv.IsValid() {
-		return &types.AttributeValueMemberNULL{Value: true}, nil
-	}
-	if n.Top && n.Attr.Time {
-		f := item.TimeField{Attr: n.Attr.Name, Format: n.Attr.Format, OmitEmpty: n.Tag.OmitEmpty, Exact: exact}
-		av, err := f.Encode(rv)
-		return av, valueError(s, n.Attr, err)
-	}
-	if n.Top && n.Attr.Text {
-		f := n.Attr.TextField()
-		f.OmitEmpty = n.Tag.OmitEmpty
-		av, err := f.Encode(rv)
-		return av, valueError(s, n.Attr, err)
-	}
-	options := n.Options
-	if n.Tag.OmitEmpty {
-		options += ",omitempty"
-	}
-	av, err := s.Codec.EncodeValue(rv, options)
-	if n.Top {
-		av = n.Attr.Stored(av)
-	}
-	return av, valueError(s, n.Attr, err)
-}
-
-// valueError converts an encoding error to an *InputError. It drops the cause, which may quote the value.
-func valueError(s *schema.Schema, a *schema.Attr, err error) error {
-	switch e := err.(type) {
-	case nil:
-		return nil
-	case *item.FieldError:
-		if a == nil {
-			a = s.Attr(e.Attr)
-		}
-		return input(s, CodeValue, a, "%s", e.Problem)
-	case *key.PartError:
-		return input(s, CodeValue, a, "%s", e.Problem)
-	}
-	return input(s, CodeValue, a, "the value cannot be stored (%T)", err)
-}
 
 // Conditions compiles conditions and joins them with AND.
 func Conditions(s *schema.Schema, list []opt.Cond) (expr.Cond, error) {
@@ -449,4 +348,66 @@ func InMemory(s *schema.Schema, c expr.Cond, evaluator string) error {
 		return nil
 	}
 	return input(s, CodeInMemory, nil, "a condition of Where has %s, which only DynamoDB evaluates exactly, and %s evaluates it in memory", op, evaluator)
+}
+
+// orAbsent extends the comparison out. If a write would leave a compared value out, the value also equals an absent
+// attribute and any empty one. Likewise, if nil is left out, an empty list or map equals an absent one.
+func orAbsent(s *schema.Schema, n *schema.Node, c opt.Cond, out expr.Cond) (expr.Cond, error) {
+	if out.Op != expr.Eq && out.Op != expr.Ne && out.Op != expr.In {
+		return out, nil
+	}
+	if !slices.ContainsFunc(c.Values, func(v any) bool { return storedAsAbsent(s, n, v) }) {
+		return out, nil
+	}
+	in := expr.Cond{Op: expr.In, Path: out.Path}
+	for _, av := range append(out.Values, emptyValues(n)...) {
+		same := func(x types.AttributeValue) bool { return item.Equal(x, av) }
+		if !emptySet(av) && !slices.ContainsFunc(in.Values, same) {
+			in.Values = append(in.Values, av)
+		}
+	}
+	var parts []expr.Cond
+	for values := range slices.Chunk(in.Values, maxInValues) {
+		parts = append(parts, expr.Compare(expr.In, out.Path, values...))
+	}
+	equal := expr.Any(append([]expr.Cond{expr.Compare(expr.NotExists, out.Path)}, parts...)...)
+	if out.Op == expr.Ne {
+		return expr.Negate(equal), nil
+	}
+	return equal, nil
+}
+
+// storedAsAbsent reports whether a write of v to n would leave the attribute out, or v is equally empty.
+func storedAsAbsent(s *schema.Schema, n *schema.Node, v any) bool {
+	av, err := encode(s, n, v, false)
+	if err != nil || av == nil {
+		return err == nil
+	}
+	k := n.Type.Kind()
+	return n.Tag.OmitEmpty && (k == reflect.Slice || k == reflect.Map) && item.Empty(av) || n.Top && item.Absent(av) && nativeIndexPart(s, n.Attr)
+}
+
+// emptyValues returns what may be stored at n for an empty value, in addition to the value's own encoding: NULL, for nil
+// without omitempty, and the empty collection.
+func emptyValues(n *schema.Node) []types.AttributeValue {
+	values := []types.AttributeValue{&types.AttributeValueMemberNULL{Value: true}}
+	switch t := n.Type; t.Kind() {
+	case reflect.Map:
+		values = append(values, &types.AttributeValueMemberM{Value: item.Item{}})
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return append(values, &types.AttributeValueMemberB{Value: []byte{}})
+		}
+		values = append(values, &types.AttributeValueMemberL{Value: []types.AttributeValue{}})
+	}
+	return values
+}
+
+// emptySet reports whether av is a set without elements, which DynamoDB cannot store.
+func emptySet(av types.AttributeValue) bool {
+	switch av.(type) {
+	case *types.AttributeValueMemberSS, *types.AttributeValueMemberNS, *types.AttributeValueMemberBS:
+		return item.Empty(av)
+	}
+	return false
 }

@@ -1,47 +1,13 @@
 package plan
 
 import (
-	"fmt"
-	"maps"
 	"reflect"
-	"slices"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
-
-// newOp starts an operation on the item whose key v has. It also returns the key parts of the item.
-func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Write) (*Op, item.Item) {
-	op := &Op{Verb: verb, Schema: s, Table: table, Exact: spec.Idempotent, SoleWriter: spec.SoleWriter}
-	if err := spec.Err(); err != nil {
-		op.Err = input(s, CodeOption, nil, "%v", err)
-		return op, nil
-	}
-	if op.Expect, op.Err = expectation(s, verb, v, spec); op.Err != nil {
-		return op, nil
-	}
-	op.returnOld(spec)
-	primary, parts, err := Key(s, v)
-	op.Key, op.Err, op.KeyIs, op.Parts = primary, err, KeyText(s, primary), parts
-	if err == nil && spec.From != nil {
-		op.Given, op.Err = imageOf(op, spec.From)
-	}
-	return op, parts
-}
-
-// Begin starts an operation of a feature on the item whose key v has, and compiles its conditions. Errors are in the Err
-// of the operation.
-func Begin(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Write) (*Op, expr.Cond) {
-	op, _ := newOp(s, table, verb, v, spec)
-	if op.Err != nil {
-		return op, expr.Cond{}
-	}
-	user, err := Conditions(s, spec.If)
-	op.Err = err
-	return op, user
-}
 
 // NewCreate plans the write of a new item: one Put under the condition that there is no item.
 func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create) *Op {
@@ -89,14 +55,6 @@ func (op *Op) created(in Input, it item.Item, user expr.Cond, result Result, res
 	}, resolve}
 	step, err := Compose(&Mutation{Kind: Created, Op: op, In: in, New: it}, []Part{main}, result)
 	return op.reportOld(nil, step), err
-}
-
-// WriteID returns the write id that an action stores, or "" for entities without hidden attributes.
-func WriteID(s *schema.Schema, in Input) string {
-	if s.HasMetadata {
-		return in.WriteID
-	}
-	return ""
 }
 
 // freshItem applies changes to base and completes it as a new item: with version 1, or the version after those of
@@ -181,25 +139,3 @@ func NewBatchPut(s *schema.Schema, verb, table string, v reflect.Value) (key ite
 func BatchText(s *schema.Schema, verb, table string, a Action) string {
 	return verb + " " + s.Name + " on " + table + "\n" + actionLines(s, []Action{a})
 }
-
-// SizeError reports what is larger than DynamoDB allows. It is an ErrTooLarge.
-type SizeError struct{ Type, Problem string }
-
-func (e *SizeError) Error() string { return e.Type + ": too large: " + e.Problem }
-
-// Is reports whether target is ErrTooLarge.
-func (e *SizeError) Is(target error) bool { return target == ErrTooLarge }
-
-func tooLarge(s *schema.Schema, format string, args ...any) error {
-	return &SizeError{s.Type.String(), fmt.Sprintf(format, args...)}
-}
-
-// CheckSize rejects an item that is too large for DynamoDB.
-func CheckSize(s *schema.Schema, it item.Item) error {
-	if n := item.Size(it); n > item.MaxBytes {
-		return tooLarge(s, "the item is %d bytes, %d are allowed", n, item.MaxBytes)
-	}
-	return nil
-}
-
-func sortedNames(it item.Item) []string { return slices.Sorted(maps.Keys(it)) }

@@ -8,9 +8,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// and joins guards with the caller's condition.
-func and(conds ...expr.Cond) expr.Cond { return expr.All(conds...) }
-
 // NewDelete plans the removal of an item: one Delete under the condition that the item exists. If a feature takes part,
 // the item is read first, and the Delete is guarded by what was read.
 func NewDelete(s *schema.Schema, table string, v reflect.Value, spec opt.Write) *Op {
@@ -66,19 +63,6 @@ func (op *Op) deleted(in Input, kind Kind, user expr.Cond) (Step, error) {
 	}
 	step, err := Compose(m, main, Result{})
 	return op.reportOld(in.Image, step), err
-}
-
-// resolveGuarded returns the resolver of an action that is guarded by what was read.
-func (op *Op) resolveGuarded(in Input) func(Failure) Resolution {
-	return func(f Failure) Resolution {
-		if err := op.CheckExpected(f.Image, in.Now); err != nil {
-			return Resolution{Err: err}
-		}
-		if SameState(op.Schema, in.Image, f.Image) {
-			return Resolution{Err: ErrConditionFailed}
-		}
-		return Resolution{Replan: ErrConflict}
-	}
 }
 
 // NewCheckExists plans a check that an item exists and meets conditions.

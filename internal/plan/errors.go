@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -97,6 +98,7 @@ func (e *Ambiguous) Unwrap() error { return e.Err }
 type ItemPresent struct{ Err error }
 
 func (e *ItemPresent) Error() string { return e.Err.Error() }
+
 func (e *ItemPresent) Unwrap() error { return e.Err }
 
 // Refused reports a write whose condition failed. Class is what that means for the verb, Cause is the SDK's error, Image
@@ -160,4 +162,57 @@ type DecodeError struct {
 
 func (e *DecodeError) Error() string {
 	return "the stored item does not fit " + e.Entity + ": " + e.Attr + ": " + e.Problem
+}
+
+// input returns an *InputError about attribute a, or about the type if a is nil.
+func input(s *schema.Schema, code string, a *schema.Attr, format string, args ...any) error {
+	field := ""
+	if a != nil {
+		field = a.Field
+	}
+	return &InputError{code, s.Type.String(), field, fmt.Sprintf(format, args...)}
+}
+
+// valueError converts an encoding error to an *InputError. It drops the cause, which may quote the value.
+func valueError(s *schema.Schema, a *schema.Attr, err error) error {
+	switch e := err.(type) {
+	case nil:
+		return nil
+	case *item.FieldError:
+		if a == nil {
+			a = s.Attr(e.Attr)
+		}
+		return input(s, CodeValue, a, "%s", e.Problem)
+	case *key.PartError:
+		return input(s, CodeValue, a, "%s", e.Problem)
+	}
+	return input(s, CodeValue, a, "the value cannot be stored (%T)", err)
+}
+
+// KeyError converts an error of package key to an *InputError.
+func KeyError(s *schema.Schema, err error) error {
+	if e, ok := err.(*key.PartError); ok {
+		return input(s, CodeValue, s.Attr(e.Attr), "%s", e.Problem)
+	}
+	return input(s, CodeValue, nil, "%v", err)
+}
+
+// SizeError reports what is larger than DynamoDB allows. It is an ErrTooLarge.
+type SizeError struct{ Type, Problem string }
+
+func (e *SizeError) Error() string { return e.Type + ": too large: " + e.Problem }
+
+// Is reports whether target is ErrTooLarge.
+func (e *SizeError) Is(target error) bool { return target == ErrTooLarge }
+
+func tooLarge(s *schema.Schema, format string, args ...any) error {
+	return &SizeError{s.Type.String(), fmt.Sprintf(format, args...)}
+}
+
+// JoinErrors returns nil for no error, a single error as it is, and several as one.
+func JoinErrors(errs []error) error {
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
 }

@@ -264,3 +264,19 @@ func (op *Op) missing(now time.Time) error {
 	}
 	return ErrNotFound
 }
+
+// and joins guards with the caller's condition.
+func and(conds ...expr.Cond) expr.Cond { return expr.All(conds...) }
+
+// resolveGuarded returns the resolver of an action that is guarded by what was read.
+func (op *Op) resolveGuarded(in Input) func(Failure) Resolution {
+	return func(f Failure) Resolution {
+		if err := op.CheckExpected(f.Image, in.Now); err != nil {
+			return Resolution{Err: err}
+		}
+		if SameState(op.Schema, in.Image, f.Image) {
+			return Resolution{Err: ErrConditionFailed}
+		}
+		return Resolution{Replan: ErrConflict}
+	}
+}

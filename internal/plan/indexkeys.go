@@ -1,6 +1,10 @@
 package plan
 
 import (
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
@@ -247,4 +251,89 @@ func leaveIndex(s *schema.Schema, x *schema.Index, set []expr.Change) []expr.Cha
 		}
 	}
 	return changes
+}
+
+func nativeIndexPart(s *schema.Schema, a *schema.Attr) bool {
+	for _, h := range s.IndexKeys() {
+		if h.Native != nil && h.Has(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// ComposeIndexKey composes index key h of it in place. It removes the key if a part is absent.
+func ComposeIndexKey(s *schema.Schema, h *schema.KeyDef, it item.Item, sortKey bool) error {
+	if h.Native != nil {
+		for _, a := range h.Native {
+			if item.Absent(it[a.Name]) {
+				delete(it, a.Name) // an empty key attribute would make the whole write fail
+			}
+		}
+		return checkNative(s, h, it, sortKey)
+	}
+	text, err := indexText(s, h, it, sortKey)
+	if err != nil {
+		return err
+	}
+	if text == "" {
+		delete(it, h.Attr)
+	} else {
+		it[h.Attr] = item.S(text)
+	}
+	return nil
+}
+
+// indexText returns the text of index key h for it, or "" if a part is absent.
+func indexText(s *schema.Schema, h *schema.KeyDef, it item.Item, sortKey bool) (string, error) {
+	text, missing, err := h.Template.Compose(it)
+	if err != nil {
+		return "", KeyError(s, err)
+	}
+	if len(missing) > 0 {
+		return "", nil
+	}
+	return text, checkIndexBytes(s, h, item.S(text), sortKey)
+}
+
+// checkIndexBytes rejects an index key that is too long for DynamoDB.
+func checkIndexBytes(s *schema.Schema, h *schema.KeyDef, av types.AttributeValue, sortKey bool) error {
+	limit := MaxPartitionKey
+	if sortKey {
+		limit = MaxSortKey
+	}
+	if n := keyBytes(av); n > limit {
+		return tooLarge(s, "the index key %s is %d bytes long, %d are allowed", h, n, limit)
+	}
+	return nil
+}
+
+// checkNative rejects index key attributes that are too long for DynamoDB.
+func checkNative(s *schema.Schema, h *schema.KeyDef, it item.Item, sortKey bool) error {
+	for _, a := range h.Native {
+		if err := checkIndexBytes(s, h, it[a.Name], sortKey); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isIndexSortKey reports whether h is the sort key of an index.
+func isIndexSortKey(s *schema.Schema, h *schema.KeyDef) bool {
+	return slices.ContainsFunc(s.Indexes, func(x *schema.Index) bool { return x.SK == h })
+}
+
+// IndexCopy sets the keys of the indexes that contain deleted copies.
+func IndexCopy(s *schema.Schema, copied item.Item) error {
+	for _, x := range s.Indexes {
+		if !s.OfCopies(x) {
+			continue
+		}
+		for _, h := range x.Keys() {
+			if err := ComposeIndexKey(s, h, copied, h == x.SK); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

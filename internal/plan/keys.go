@@ -1,34 +1,14 @@
 package plan
 
 import (
-	"errors"
-	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
-
-// EncodeAttr encodes one attribute of struct value v. It returns nil if the attribute is absent.
-func EncodeAttr(s *schema.Schema, a *schema.Attr, v reflect.Value) (types.AttributeValue, error) {
-	fv, err := v.FieldByIndexErr(a.Index)
-	if err != nil {
-		return nil, nil // inside a nil embedded pointer
-	}
-	n := schema.Node{Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Top: true}
-	return encode(s, &n, fv.Interface(), a.Exact())
-}
-
-// EncodeValue encodes a value for attribute a. An empty value is encoded too.
-func EncodeValue(s *schema.Schema, a *schema.Attr, v any) (types.AttributeValue, error) {
-	return encode(s, &schema.Node{Attr: a, Type: a.Type, Options: a.Options, Top: true}, v, false)
-}
 
 // Key composes the primary key of v, which needs only the key parts. parts are those attributes as they are stored.
 func Key(s *schema.Schema, v reflect.Value) (primary, parts item.Item, err error) {
@@ -146,75 +126,6 @@ func keyBytes(av types.AttributeValue) int {
 	return 0
 }
 
-// KeyError converts an error of package key to an *InputError.
-func KeyError(s *schema.Schema, err error) error {
-	if e, ok := err.(*key.PartError); ok {
-		return input(s, CodeValue, s.Attr(e.Attr), "%s", e.Problem)
-	}
-	return input(s, CodeValue, nil, "%v", err)
-}
-
-// ComposeIndexKey composes index key h of it in place. It removes the key if a part is absent.
-func ComposeIndexKey(s *schema.Schema, h *schema.KeyDef, it item.Item, sortKey bool) error {
-	if h.Native != nil {
-		for _, a := range h.Native {
-			if item.Absent(it[a.Name]) {
-				delete(it, a.Name) // an empty key attribute would make the whole write fail
-			}
-		}
-		return checkNative(s, h, it, sortKey)
-	}
-	text, err := indexText(s, h, it, sortKey)
-	if err != nil {
-		return err
-	}
-	if text == "" {
-		delete(it, h.Attr)
-	} else {
-		it[h.Attr] = item.S(text)
-	}
-	return nil
-}
-
-// indexText returns the text of index key h for it, or "" if a part is absent.
-func indexText(s *schema.Schema, h *schema.KeyDef, it item.Item, sortKey bool) (string, error) {
-	text, missing, err := h.Template.Compose(it)
-	if err != nil {
-		return "", KeyError(s, err)
-	}
-	if len(missing) > 0 {
-		return "", nil
-	}
-	return text, checkIndexBytes(s, h, item.S(text), sortKey)
-}
-
-// checkIndexBytes rejects an index key that is too long for DynamoDB.
-func checkIndexBytes(s *schema.Schema, h *schema.KeyDef, av types.AttributeValue, sortKey bool) error {
-	limit := MaxPartitionKey
-	if sortKey {
-		limit = MaxSortKey
-	}
-	if n := keyBytes(av); n > limit {
-		return tooLarge(s, "the index key %s is %d bytes long, %d are allowed", h, n, limit)
-	}
-	return nil
-}
-
-// checkNative rejects index key attributes that are too long for DynamoDB.
-func checkNative(s *schema.Schema, h *schema.KeyDef, it item.Item, sortKey bool) error {
-	for _, a := range h.Native {
-		if err := checkIndexBytes(s, h, it[a.Name], sortKey); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// isIndexSortKey reports whether h is the sort key of an index.
-func isIndexSortKey(s *schema.Schema, h *schema.KeyDef) bool {
-	return slices.ContainsFunc(s.Indexes, func(x *schema.Index) bool { return x.SK == h })
-}
-
 // KeyOf returns the primary key of an item.
 func KeyOf(s *schema.Schema, it item.Item) item.Item {
 	primary := item.Item{}
@@ -239,99 +150,4 @@ func KeyID(primary item.Item) string {
 		b.WriteString(name + "=" + ValueText(av) + " ")
 	}
 	return b.String()
-}
-
-// ErrKeyCase is the class of [KeyCaseError].
-var ErrKeyCase = errors.New("the stored key differs in case")
-
-// KeyCaseError reports a stored item whose key part Attr differs from the given one in case only, so that both have the
-// same key. It is an ErrKeyCase.
-type KeyCaseError struct{ Attr string }
-
-func (e *KeyCaseError) Error() string {
-	return "the stored " + e.Attr + " differs from the given one in case, and keys are in lower case"
-}
-
-// Is reports whether target is ErrKeyCase.
-func (e *KeyCaseError) Is(target error) bool { return target == ErrKeyCase }
-
-// SameCase returns a *KeyCaseError if a key part of a stored item differs from that in parts. An item without the
-// attribute, which effect-dynamodb can leave, is accepted.
-func SameCase(s *schema.Schema, parts, stored item.Item) error {
-	for _, a := range s.Cased() {
-		if av, ok := stored[a.Name]; ok && !item.Equal(av, parts[a.Name]) {
-			return &KeyCaseError{a.Name}
-		}
-	}
-	return nil
-}
-
-// sameCase is SameCase for an item that op may act on.
-func (op *Op) sameCase(it item.Item) error {
-	if op.Parts == nil {
-		return nil
-	}
-	return SameCase(op.Schema, op.Parts, it)
-}
-
-// CaseGuard holds for items with these key parts, and if there is no item.
-func CaseGuard(s *schema.Schema, parts item.Item) expr.Cond {
-	var guards []expr.Cond
-	for _, a := range s.Cased() {
-		path := expr.Attr(a.Name)
-		guards = append(guards, expr.Any(expr.Compare(expr.NotExists, path), expr.Compare(expr.Eq, path, parts[a.Name])))
-	}
-	return expr.All(guards...)
-}
-
-// KeepCase makes op fail with a *KeyCaseError if the stored item's key parts differ from the given ones in case.
-func (op *Op) KeepCase() {
-	if op.Err != nil || op.Parts == nil || len(op.Schema.Cased()) == 0 {
-		return
-	}
-	plain := op.Plan
-	op.Plan = func(in Input) (Step, error) {
-		if err := SameCase(op.Schema, op.Parts, in.Image); err != nil {
-			if op.Creates && live(op.Schema, in.Image, in.Now) {
-				err = fmt.Errorf("%w: %w", &Refused{Class: ErrExists, Schema: op.Schema, Image: in.Image}, err)
-			}
-			return Step{}, err
-		}
-		step, err := plain(in)
-		return op.guardCase(step), err
-	}
-}
-
-// guardCase adds CaseGuard to the actions on op's item.
-func (op *Op) guardCase(step Step) Step {
-	guard, id := CaseGuard(op.Schema, op.Parts), KeyID(op.Key)
-	own := make([]bool, len(step.Actions))
-	actions := make([]Action, len(step.Actions))
-	for i, a := range step.Actions {
-		if own[i] = a.Table == op.Table && KeyID(a.Key) == id; own[i] {
-			a.Cond = expr.All(a.Cond, guard)
-		}
-		actions[i] = a
-	}
-	step.Actions = actions
-	resolve := step.Resolve
-	step.Resolve = func(f []Failure) Resolution {
-		v := resolve(f)
-		for i := range f {
-			err := SameCase(op.Schema, op.Parts, f[i].Image)
-			switch {
-			case !own[i] || !f[i].Failed() || err == nil:
-			case errors.Is(v.Err, ErrExists):
-				return Resolution{Err: fmt.Errorf("%w: %w", v.Err, err)}
-			default:
-				return Resolution{Err: err}
-			}
-		}
-		if v.Next != nil {
-			next := op.guardCase(*v.Next)
-			v.Next = &next
-		}
-		return v
-	}
-	return step
 }

@@ -182,3 +182,26 @@ func Pages(ctx context.Context, r Reader, in *dynamodb.QueryInput) iter.Seq2[[]i
 		}
 	}
 }
+
+// relation is how a stored item is related to a current item.
+type relation int
+
+const (
+	unrelated relation = iota
+	currentItem
+	relatedItem
+)
+
+// relationOf reports whether it is the item with the primary key, or one of its related items under infix.
+func relationOf(s *schema.Schema, primary, it item.Item, infix string) relation {
+	own, _ := SortKey(s, primary)
+	switch sk, ok := SortKey(s, it); {
+	case !ok:
+		return unrelated
+	case sk == own:
+		return currentItem
+	case strings.HasPrefix(sk, own+infix):
+		return relatedItem
+	}
+	return unrelated
+}

@@ -4,15 +4,25 @@ package plan
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
+
+// Reader reads for plans. It retries reads that may succeed later.
+type Reader interface {
+	Get(ctx context.Context, table string, key item.Item, consistent bool) (item.Item, error)
+	Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.QueryOutput, error)
+}
 
 // Limits of DynamoDB.
 const (
@@ -199,4 +209,82 @@ func CountOption(s *schema.Schema, name string, given *int) (int, error) {
 		return 0, input(s, CodeOption, nil, "%s can be at most %d", name, math.MaxInt32)
 	}
 	return *given, nil
+}
+
+// newOp starts an operation on the item whose key v has. It also returns the key parts of the item.
+func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Write) (*Op, item.Item) {
+	op := &Op{Verb: verb, Schema: s, Table: table, Exact: spec.Idempotent, SoleWriter: spec.SoleWriter}
+	if err := spec.Err(); err != nil {
+		op.Err = input(s, CodeOption, nil, "%v", err)
+		return op, nil
+	}
+	if op.Expect, op.Err = expectation(s, verb, v, spec); op.Err != nil {
+		return op, nil
+	}
+	op.returnOld(spec)
+	primary, parts, err := Key(s, v)
+	op.Key, op.Err, op.KeyIs, op.Parts = primary, err, KeyText(s, primary), parts
+	if err == nil && spec.From != nil {
+		op.Given, op.Err = imageOf(op, spec.From)
+	}
+	return op, parts
+}
+
+// Begin starts an operation of a feature on the item whose key v has, and compiles its conditions. Errors are in the Err
+// of the operation.
+func Begin(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Write) (*Op, expr.Cond) {
+	op, _ := newOp(s, table, verb, v, spec)
+	if op.Err != nil {
+		return op, expr.Cond{}
+	}
+	user, err := Conditions(s, spec.If)
+	op.Err = err
+	return op, user
+}
+
+// returnOld makes op return the item before the write. A transaction does not return items, so in a transaction op reads
+// the item first.
+func (op *Op) returnOld(spec opt.Write) {
+	if spec.Was != nil {
+		op.Old = func(it item.Item) error { return spec.Was(it) }
+		op.Read = op.Exact
+	}
+}
+
+// reportOld makes a step that was planned from old pass old to the caller when it succeeds.
+func (op *Op) reportOld(old item.Item, step Step) Step {
+	if op.Old == nil || step.Done == nil {
+		return step
+	}
+	done := step.Done
+	step.Done = func(r Returned) (Result, error) {
+		result, err := done(r)
+		if err == nil {
+			err = op.Old(old)
+		}
+		return result, err
+	}
+	return step
+}
+
+// fromOld computes the new item from the old one that a lone action returned, and passes the old one to the caller if
+// asked for.
+func (op *Op) fromOld(r Returned, changes []expr.Change) (item.Item, error) {
+	base := r.Image
+	if base == nil {
+		base = item.Clone(op.Key)
+	}
+	it, err := expr.Apply(base, changes)
+	if err == nil && op.Old != nil {
+		err = op.Old(r.Image)
+	}
+	return it, err
+}
+
+// oldLost returns an error if the write was applied but the answer with the old item was lost.
+func (op *Op) oldLost(r Returned) error {
+	if op.Old == nil || !r.Proven {
+		return nil
+	}
+	return fmt.Errorf("%w: the answer with the item before the write was lost", ErrReadBack)
 }

@@ -14,12 +14,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Reader reads for plans. It retries reads that may succeed later.
-type Reader interface {
-	Get(ctx context.Context, table string, key item.Item, consistent bool) (item.Item, error)
-	Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.QueryOutput, error)
-}
-
 // Past describes the traces that earlier lives of an item left.
 type Past struct {
 	Version      int64     // under Retain, the highest version of the newest snapshot and the newest deleted copy; 0 if there is neither
@@ -209,40 +203,8 @@ func ReadNewestCopy(ctx context.Context, r Reader, op *Op) (item.Item, error) {
 	return it, err
 }
 
-// IndexCopy sets the keys of the indexes that contain deleted copies.
-func IndexCopy(s *schema.Schema, copied item.Item) error {
-	for _, x := range s.Indexes {
-		if !s.OfCopies(x) {
-			continue
-		}
-		for _, h := range x.Keys() {
-			if err := ComposeIndexKey(s, h, copied, h == x.SK); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// relation is how a stored item is related to a current item.
-type relation int
-
-const (
-	unrelated relation = iota
-	currentItem
-	relatedItem
-)
-
-// relationOf reports whether it is the item with the primary key, or one of its related items under infix.
-func relationOf(s *schema.Schema, primary, it item.Item, infix string) relation {
-	own, _ := SortKey(s, primary)
-	switch sk, ok := SortKey(s, it); {
-	case !ok:
-		return unrelated
-	case sk == own:
-		return currentItem
-	case strings.HasPrefix(sk, own+infix):
-		return relatedItem
-	}
-	return unrelated
+// nextVersion gives it the version after that of old, and removes the mark of a touch.
+func nextVersion(s *schema.Schema, it, old item.Item, in Input) {
+	delete(it, schema.TouchedAttr)
+	SetVersion(s, it, in.HistoryVersion(s, old)+1)
 }

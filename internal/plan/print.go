@@ -3,6 +3,8 @@ package plan
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +15,8 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
+
+func sortedNames(it item.Item) []string { return slices.Sorted(maps.Keys(it)) }
 
 // Text prints the plan of op for in, one line per request and action. It hides values of secret attributes.
 func (op *Op) Text(in Input) string {

@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"time"
@@ -241,16 +239,6 @@ func rewrite(s *schema.Schema, in Input, changes []expr.Change, on writeKind) (i
 	return it, CheckSize(s, it)
 }
 
-// apply applies changes to an item. A change that cannot be made is a *ConditionError, as when DynamoDB rejects it.
-func apply(s *schema.Schema, it item.Item, changes []expr.Change) (item.Item, error) {
-	made, err := expr.Apply(it, changes)
-	var wrong *expr.ApplyError
-	if errors.As(err, &wrong) {
-		return nil, &ConditionError{PathText(s, wrong.Path), wrong.Problem}
-	}
-	return made, err
-}
-
 // changed returns the step that replaces the item if it has not changed since it was read.
 func (op *Op) changed(in Input, it item.Item, user expr.Cond) (Step, error) {
 	s := op.Schema
@@ -269,51 +257,4 @@ func (op *Op) changed(in Input, it item.Item, user expr.Cond) (Step, error) {
 // needsState reports whether a change needs the whole item.
 func needsState(s *schema.Schema, c expr.Change) bool {
 	return isUnique(s, s.Attr(c.Path.Root()))
-}
-
-// returnOld makes op return the item before the write. A transaction does not return items, so in a transaction op reads
-// the item first.
-func (op *Op) returnOld(spec opt.Write) {
-	if spec.Was != nil {
-		op.Old = func(it item.Item) error { return spec.Was(it) }
-		op.Read = op.Exact
-	}
-}
-
-// reportOld makes a step that was planned from old pass old to the caller when it succeeds.
-func (op *Op) reportOld(old item.Item, step Step) Step {
-	if op.Old == nil || step.Done == nil {
-		return step
-	}
-	done := step.Done
-	step.Done = func(r Returned) (Result, error) {
-		result, err := done(r)
-		if err == nil {
-			err = op.Old(old)
-		}
-		return result, err
-	}
-	return step
-}
-
-// fromOld computes the new item from the old one that a lone action returned, and passes the old one to the caller if
-// asked for.
-func (op *Op) fromOld(r Returned, changes []expr.Change) (item.Item, error) {
-	base := r.Image
-	if base == nil {
-		base = item.Clone(op.Key)
-	}
-	it, err := expr.Apply(base, changes)
-	if err == nil && op.Old != nil {
-		err = op.Old(r.Image)
-	}
-	return it, err
-}
-
-// oldLost returns an error if the write was applied but the answer with the old item was lost.
-func (op *Op) oldLost(r Returned) error {
-	if op.Old == nil || !r.Proven {
-		return nil
-	}
-	return fmt.Errorf("%w: the answer with the item before the write was lost", ErrReadBack)
 }

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"encoding"
-	"errors"
 	"fmt"
 	"reflect"
 	"runtime"
@@ -14,9 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
@@ -301,66 +298,6 @@ func validate(s *schema.Schema, v reflect.Value, it item.Item) []error {
 
 func hasSecret(s *schema.Schema) bool {
 	return slices.ContainsFunc(s.Attrs, func(a *schema.Attr) bool { return a.Role.Has(tag.Secret) })
-}
-
-// validateChange calls the Validate methods of what a change stores at n: the value, the added elements, the map key. It
-// cannot validate the result of Add, which only DynamoDB knows, or the value that contains a nested one.
-func validateChange(s *schema.Schema, n *schema.Node, c opt.Change, value any, av types.AttributeValue) []error {
-	v := reflect.ValueOf(value)
-	place := n.Field
-	if place == "" {
-		place = n.Attr.Field
-	}
-	if av == nil || !v.IsValid() || !storesValues(c.Kind) {
-		return nil
-	}
-	var found refusals
-	if c.Target.Key != nil {
-		found.walk(reflect.ValueOf(c.Target.Key), av, place)
-	}
-	if !addsElements(c.Kind) {
-		found.walk(v, av, place)
-		return found.errors(s, n.Attr, CodeInvalid)
-	}
-	found.walkElements(v, av, func(int) string { return place })
-	return found.errors(s, n.Attr, CodeInvalid)
-}
-
-// checkChange calls the Validator for what a change stores at n: the value, the added elements, the map key. For a
-// removed field it validates the zero value, which readers will see. It does not validate the result of Add, or a list,
-// map or struct of which only a part changes.
-func checkChange(s *schema.Schema, n *schema.Node, c opt.Change, value any) []error {
-	v, place := reflect.ValueOf(value), n.Field
-	if place == "" {
-		place = n.Attr.Field
-	}
-	switch {
-	case s.Options.Validator == nil || n.Rule == nil:
-		return nil
-	case c.Kind == expr.Remove && !n.Loose:
-		return check(s, n.Attr, place, n.Rule, reflect.Zero(n.Rule.Type))
-	case addsElements(c.Kind):
-		var errs []error
-		for i := range v.Len() {
-			errs = append(errs, check(s, n.Attr, place, n.Rule.Elem, v.Index(i))...)
-		}
-		return errs
-	case storesValues(c.Kind):
-		var errs []error
-		if c.Target.Key != nil {
-			errs = check(s, n.Attr, place, n.KeyRule, reflect.ValueOf(c.Target.Key))
-		}
-		return append(errs, check(s, n.Attr, place, n.Rule, v)...)
-	}
-	return nil
-}
-
-// JoinErrors returns nil for no error, a single error as it is, and several as one.
-func JoinErrors(errs []error) error {
-	if len(errs) == 1 {
-		return errs[0]
-	}
-	return errors.Join(errs...)
 }
 
 // hasMethod reports whether a value of type t, or its address, has a Validate method.

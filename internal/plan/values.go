@@ -2,18 +2,59 @@ package plan
 
 import (
 	"reflect"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
+
+// encode encodes a Go value for the field at n. If exact is set, a time must fit its format. It returns nil for a value
+// that the field's tag leaves out.
+func encode(s *schema.Schema, n *schema.Node, v any, exact bool) (types.AttributeValue, error) {
+	rv := reflect.ValueOf(v)
+	if !rv.IsValid() {
+		return &types.AttributeValueMemberNULL{Value: true}, nil
+	}
+	if n.Top && n.Attr.Time {
+		f := item.TimeField{Attr: n.Attr.Name, Format: n.Attr.Format, OmitEmpty: n.Tag.OmitEmpty, Exact: exact}
+		av, err := f.Encode(rv)
+		return av, valueError(s, n.Attr, err)
+	}
+	if n.Top && n.Attr.Text {
+		f := n.Attr.TextField()
+		f.OmitEmpty = n.Tag.OmitEmpty
+		av, err := f.Encode(rv)
+		return av, valueError(s, n.Attr, err)
+	}
+	options := n.Options
+	if n.Tag.OmitEmpty {
+		options += ",omitempty"
+	}
+	av, err := s.Codec.EncodeValue(rv, options)
+	if n.Top {
+		av = n.Attr.Stored(av)
+	}
+	return av, valueError(s, n.Attr, err)
+}
+
+// EncodeAttr encodes one attribute of struct value v. It returns nil if the attribute is absent.
+func EncodeAttr(s *schema.Schema, a *schema.Attr, v reflect.Value) (types.AttributeValue, error) {
+	fv, err := v.FieldByIndexErr(a.Index)
+	if err != nil {
+		return nil, nil // inside a nil embedded pointer
+	}
+	n := schema.Node{Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Top: true}
+	return encode(s, &n, fv.Interface(), a.Exact())
+}
+
+// EncodeValue encodes a value for attribute a. An empty value is encoded too.
+func EncodeValue(s *schema.Schema, a *schema.Attr, v any) (types.AttributeValue, error) {
+	return encode(s, &schema.Node{Attr: a, Type: a.Type, Options: a.Options, Top: true}, v, false)
+}
 
 // whole encodes v for a verb that writes whole values. It leaves out attributes that the library owns and empty
 // attributes that are written once. It also leaves out the attributes that skip reports or beside changes. Required
@@ -127,12 +168,6 @@ func clearRestoreMark(s *schema.Schema) []expr.Change {
 	return []expr.Change{{Kind: expr.Remove, Path: expr.Attr(schema.OpAttr)}}
 }
 
-// nextVersion gives it the version after that of old, and removes the mark of a touch.
-func nextVersion(s *schema.Schema, it, old item.Item, in Input) {
-	delete(it, schema.TouchedAttr)
-	SetVersion(s, it, in.HistoryVersion(s, old)+1)
-}
-
 // SetVersion sets the version of it if the entity has one.
 func SetVersion(s *schema.Schema, it item.Item, version int64) {
 	if s.Version != nil {
@@ -156,155 +191,6 @@ func StoredVersion(s *schema.Schema, it item.Item) int64 {
 	return v
 }
 
-// orAbsent extends the comparison out. If a write would leave a compared value out, the value also equals an absent
-// attribute and any empty one. Likewise, if nil is left out, an empty list or map equals an absent one.
-func orAbsent(s *schema.Schema, n *schema.Node, c opt.Cond, out expr.Cond) (expr.Cond, error) {
-	if out.Op != expr.Eq && out.Op != expr.Ne && out.Op != expr.In {
-		return out, nil
-	}
-	if !slices.ContainsFunc(c.Values, func(v any) bool { return storedAsAbsent(s, n, v) }) {
-		return out, nil
-	}
-	in := expr.Cond{Op: expr.In, Path: out.Path}
-	for _, av := range append(out.Values, emptyValues(n)...) {
-		same := func(x types.AttributeValue) bool { return item.Equal(x, av) }
-		if !emptySet(av) && !slices.ContainsFunc(in.Values, same) {
-			in.Values = append(in.Values, av)
-		}
-	}
-	var parts []expr.Cond
-	for values := range slices.Chunk(in.Values, maxInValues) {
-		parts = append(parts, expr.Compare(expr.In, out.Path, values...))
-	}
-	equal := expr.Any(append([]expr.Cond{expr.Compare(expr.NotExists, out.Path)}, parts...)...)
-	if out.Op == expr.Ne {
-		return expr.Negate(equal), nil
-	}
-	return equal, nil
-}
-
-// storedAsAbsent reports whether a write of v to n would leave the attribute out, or v is equally empty.
-func storedAsAbsent(s *schema.Schema, n *schema.Node, v any) bool {
-	av, err := encode(s, n, v, false)
-	if err != nil || av == nil {
-		return err == nil
-	}
-	k := n.Type.Kind()
-	return n.Tag.OmitEmpty && (k == reflect.Slice || k == reflect.Map) && item.Empty(av) || n.Top && item.Absent(av) && nativeIndexPart(s, n.Attr)
-}
-
-// emptyValues returns what may be stored at n for an empty value, in addition to the value's own encoding: NULL, for nil
-// without omitempty, and the empty collection.
-func emptyValues(n *schema.Node) []types.AttributeValue {
-	values := []types.AttributeValue{&types.AttributeValueMemberNULL{Value: true}}
-	switch t := n.Type; t.Kind() {
-	case reflect.Map:
-		values = append(values, &types.AttributeValueMemberM{Value: item.Item{}})
-	case reflect.Slice:
-		if t.Elem().Kind() == reflect.Uint8 {
-			return append(values, &types.AttributeValueMemberB{Value: []byte{}})
-		}
-		values = append(values, &types.AttributeValueMemberL{Value: []types.AttributeValue{}})
-	}
-	return values
-}
-
-// emptySet reports whether av is a set without elements, which DynamoDB cannot store.
-func emptySet(av types.AttributeValue) bool {
-	switch av.(type) {
-	case *types.AttributeValueMemberSS, *types.AttributeValueMemberNS, *types.AttributeValueMemberBS:
-		return item.Empty(av)
-	}
-	return false
-}
-
-// textNode resolves a path in text, such as features.colour or items[0].qty. The first name must be an attribute of the
-// struct. Names with a dot or a bracket need a field address or entity.MapEntry.
-func textNode(s *schema.Schema, text string) (*schema.Node, error) {
-	path, ok := parsePath(text)
-	if !ok {
-		if root := text[:max(strings.IndexAny(text, ".["), 0)]; secret(s, root) {
-			text = root + "." + hiddenValue
-		}
-		return nil, input(s, CodePointer, nil, "the path %q is malformed; write name.name[0]", text)
-	}
-	a := s.Attr(path.Root())
-	if a == nil {
-		return nil, input(s, CodePointer, nil, "the path %q begins with an attribute that the struct does not have", text)
-	}
-	n := &schema.Node{Path: path[:1], Attr: a, Field: a.Field, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true}
-	for _, step := range path[1:] {
-		n = n.Inside(step)
-	}
-	return n, nil
-}
-
-// parseSteps parses a path that continues another one.
-func parseSteps(text string) (expr.Path, bool) {
-	if !strings.HasPrefix(text, "[") {
-		return parsePath(text)
-	}
-	path, ok := parsePath("_" + text)
-	if !ok {
-		return nil, false
-	}
-	return path[1:], true
-}
-
-func parsePath(text string) (expr.Path, bool) {
-	var path expr.Path
-	for _, part := range strings.Split(text, ".") {
-		name, indexes, _ := strings.Cut(part, "[")
-		if name == "" || strings.Contains(name, "]") {
-			return nil, false
-		}
-		path = append(path, expr.Step{Name: name})
-		if len(indexes) == 0 {
-			if strings.Contains(part, "[") {
-				return nil, false
-			}
-			continue
-		}
-		for _, x := range strings.Split(strings.TrimSuffix(indexes, "]"), "][") {
-			n, err := strconv.Atoi(x)
-			if err != nil || n < 0 || !strings.HasSuffix(indexes, "]") {
-				return nil, false
-			}
-			path = append(path, expr.Step{Index: n})
-		}
-	}
-	return path, true
-}
-
-// conform converts a value for a text path, which the compiler has not type-checked, to the type of the attribute. A
-// number may change its Go type if nothing is lost. Values inside an attribute are not converted.
-func conform(s *schema.Schema, n *schema.Node, t opt.Target, v any) (any, error) {
-	rv := reflect.ValueOf(v)
-	if t.Pointer != nil || !n.Top || !rv.IsValid() {
-		return v, nil
-	}
-	want := n.Type
-	if rv.Type().AssignableTo(want) {
-		return v, nil
-	}
-	if want.Kind() == reflect.Pointer {
-		want = want.Elem()
-	}
-	if rv.Kind() == reflect.Pointer && !rv.IsNil() {
-		rv = rv.Elem()
-	}
-	if rv.Type().AssignableTo(want) {
-		return rv.Interface(), nil
-	}
-	if sameClass(rv.Type(), want) {
-		got := rv.Convert(want)
-		if back := got.Convert(rv.Type()); back.Interface() == rv.Interface() && (isNegative(rv) == isNegative(got)) {
-			return got.Interface(), nil
-		}
-	}
-	return nil, input(s, CodeValue, n.Attr, "a %s does not fit the field's type %s", rv.Type(), n.Type)
-}
-
 func sameClass(a, b reflect.Type) bool {
 	class := func(t reflect.Type) string {
 		switch k := t.Kind(); {
@@ -326,4 +212,20 @@ func isNegative(v reflect.Value) bool {
 		return v.Float() < 0
 	}
 	return false
+}
+
+// CheckSize rejects an item that is too large for DynamoDB.
+func CheckSize(s *schema.Schema, it item.Item) error {
+	if n := item.Size(it); n > item.MaxBytes {
+		return tooLarge(s, "the item is %d bytes, %d are allowed", n, item.MaxBytes)
+	}
+	return nil
+}
+
+// WriteID returns the write id that an action stores, or "" for entities without hidden attributes.
+func WriteID(s *schema.Schema, in Input) string {
+	if s.HasMetadata {
+		return in.WriteID
+	}
+	return ""
 }

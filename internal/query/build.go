@@ -1,7 +1,6 @@
 package query
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 
@@ -9,23 +8,10 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
-
-// builder compiles one query.
-type builder struct {
-	p     *Plan
-	s     *schema.Schema
-	v     reflect.Value
-	given item.Item // partition parts and leading sort-key parts with fixed values
-	lead  int       // how many sort-key parts are fixed
-	bound *opt.Cond // condition on the next part; the lower one if upper is set
-	upper *opt.Cond
-	next  *schema.Attr // the attribute that bound is about
-}
 
 // Build compiles the query of src for the partition in v. Errors are in the plan's Err.
 func Build(src Source, v reflect.Value, spec opt.Query) *Plan {
@@ -46,14 +32,6 @@ func BuildScan(src Source, spec opt.Scan) *Plan {
 func newBuilder(src Source, v reflect.Value, spec opt.Bounded) *builder {
 	p := &Plan{Source: src, Strong: spec.Strong, Expired: spec.Expired}
 	return &builder{p: p, s: src.Schema, v: v, given: item.Item{}}
-}
-
-func (b *builder) fail(code string, a *schema.Attr, format string, args ...any) error {
-	field := ""
-	if a != nil {
-		field = a.Field
-	}
-	return &plan.InputError{Code: code, Type: b.s.Type.String(), Field: field, Problem: fmt.Sprintf(format, args...)}
 }
 
 // query compiles the partition, the conditions on the key and the filters.
@@ -293,15 +271,6 @@ func (b *builder) filters(list []opt.Cond) error {
 		b.p.User = expr.All(b.p.User, r)
 	}
 	return nil
-}
-
-// value returns the given attribute as a key part.
-func (b *builder) value(f *key.Field) (key.Value, error) {
-	v, present, err := f.FromAttribute(b.given[f.Attr])
-	if err != nil || !present {
-		return v, b.fail(plan.CodeKeyPart, b.s.Attr(f.Attr), "the key part is missing or malformed")
-	}
-	return v, nil
 }
 
 // Under returns the key condition for all items of s's table that begin with the key fields of v. The partition key's

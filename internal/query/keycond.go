@@ -1,6 +1,7 @@
 package query
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"time"
@@ -14,6 +15,35 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
+
+// builder compiles one query.
+type builder struct {
+	p     *Plan
+	s     *schema.Schema
+	v     reflect.Value
+	given item.Item // partition parts and leading sort-key parts with fixed values
+	lead  int       // how many sort-key parts are fixed
+	bound *opt.Cond // condition on the next part; the lower one if upper is set
+	upper *opt.Cond
+	next  *schema.Attr // the attribute that bound is about
+}
+
+func (b *builder) fail(code string, a *schema.Attr, format string, args ...any) error {
+	field := ""
+	if a != nil {
+		field = a.Field
+	}
+	return &plan.InputError{Code: code, Type: b.s.Type.String(), Field: field, Problem: fmt.Sprintf(format, args...)}
+}
+
+// value returns the given attribute as a key part.
+func (b *builder) value(f *key.Field) (key.Value, error) {
+	v, present, err := f.FromAttribute(b.given[f.Attr])
+	if err != nil || !present {
+		return v, b.fail(plan.CodeKeyPart, b.s.Attr(f.Attr), "the key part is missing or malformed")
+	}
+	return v, nil
+}
 
 // keyCondition composes the conditions on the partition key and the sort key.
 func (b *builder) keyCondition() error {

@@ -1,0 +1,143 @@
+package plan
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// Node returns the place in the item that a target names.
+func Node(s *schema.Schema, t opt.Target) (*schema.Node, error) {
+	n, err := rootNode(s, t)
+	if err != nil || t.Inside == "" {
+		return n, err
+	}
+	path, ok := parseSteps(t.Inside)
+	if !ok {
+		return nil, input(s, CodePointer, n.Attr, "the path %q is malformed; write name.name[0] or [0].name", t.Inside)
+	}
+	for _, step := range path {
+		n = n.Inside(step)
+	}
+	return n, nil
+}
+
+// rootNode returns the place that a target begins with, before its Inside path.
+func rootNode(s *schema.Schema, t opt.Target) (*schema.Node, error) {
+	if a := s.Attr(t.Attr); a != nil && t.Pointer == nil && t.Text == "" {
+		return &schema.Node{Path: expr.Attr(a.Name), Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true}, nil
+	}
+	if t.Pointer == nil {
+		return textNode(s, t.Text)
+	}
+	p := reflect.ValueOf(t.Pointer)
+	if p.Kind() != reflect.Pointer || p.IsNil() {
+		return nil, input(s, CodePointer, nil, "a nil pointer of type %T names no attribute; use the address of a field of entity.Fields[%s]()", t.Pointer, s.Type.Name())
+	}
+	n := s.Node(p)
+	if n == nil {
+		return nil, input(s, CodePointer, nil, "the pointer of type %T is not the address of a field of entity.Fields[%s]()", t.Pointer, s.Type.Name())
+	}
+	switch {
+	case t.Entry != nil && *t.Entry == "":
+		return nil, input(s, CodeValue, n.Attr, "the key of a map entry is empty")
+	case t.Entry != nil:
+		return n.Inside(expr.Step{Name: *t.Entry}), nil
+	case t.Elem != nil && *t.Elem < 0:
+		return nil, input(s, CodeValue, n.Attr, "the index of a list element is negative")
+	case t.Elem != nil:
+		return n.Inside(expr.Step{Index: *t.Elem}), nil
+	}
+	return n, nil
+}
+
+// textNode resolves a path in text, such as features.colour or items[0].qty. The first name must be an attribute of the
+// struct. Names with a dot or a bracket need a field address or entity.MapEntry.
+func textNode(s *schema.Schema, text string) (*schema.Node, error) {
+	path, ok := parsePath(text)
+	if !ok {
+		if root := text[:max(strings.IndexAny(text, ".["), 0)]; secret(s, root) {
+			text = root + "." + hiddenValue
+		}
+		return nil, input(s, CodePointer, nil, "the path %q is malformed; write name.name[0]", text)
+	}
+	a := s.Attr(path.Root())
+	if a == nil {
+		return nil, input(s, CodePointer, nil, "the path %q begins with an attribute that the struct does not have", text)
+	}
+	n := &schema.Node{Path: path[:1], Attr: a, Field: a.Field, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true}
+	for _, step := range path[1:] {
+		n = n.Inside(step)
+	}
+	return n, nil
+}
+
+// parseSteps parses a path that continues another one.
+func parseSteps(text string) (expr.Path, bool) {
+	if !strings.HasPrefix(text, "[") {
+		return parsePath(text)
+	}
+	path, ok := parsePath("_" + text)
+	if !ok {
+		return nil, false
+	}
+	return path[1:], true
+}
+
+func parsePath(text string) (expr.Path, bool) {
+	var path expr.Path
+	for _, part := range strings.Split(text, ".") {
+		name, indexes, _ := strings.Cut(part, "[")
+		if name == "" || strings.Contains(name, "]") {
+			return nil, false
+		}
+		path = append(path, expr.Step{Name: name})
+		if len(indexes) == 0 {
+			if strings.Contains(part, "[") {
+				return nil, false
+			}
+			continue
+		}
+		for _, x := range strings.Split(strings.TrimSuffix(indexes, "]"), "][") {
+			n, err := strconv.Atoi(x)
+			if err != nil || n < 0 || !strings.HasSuffix(indexes, "]") {
+				return nil, false
+			}
+			path = append(path, expr.Step{Index: n})
+		}
+	}
+	return path, true
+}
+
+// conform converts a value for a text path, which the compiler has not type-checked, to the type of the attribute. A
+// number may change its Go type if nothing is lost. Values inside an attribute are not converted.
+func conform(s *schema.Schema, n *schema.Node, t opt.Target, v any) (any, error) {
+	rv := reflect.ValueOf(v)
+	if t.Pointer != nil || !n.Top || !rv.IsValid() {
+		return v, nil
+	}
+	want := n.Type
+	if rv.Type().AssignableTo(want) {
+		return v, nil
+	}
+	if want.Kind() == reflect.Pointer {
+		want = want.Elem()
+	}
+	if rv.Kind() == reflect.Pointer && !rv.IsNil() {
+		rv = rv.Elem()
+	}
+	if rv.Type().AssignableTo(want) {
+		return rv.Interface(), nil
+	}
+	if sameClass(rv.Type(), want) {
+		got := rv.Convert(want)
+		if back := got.Convert(rv.Type()); back.Interface() == rv.Interface() && (isNegative(rv) == isNegative(got)) {
+			return got.Interface(), nil
+		}
+	}
+	return nil, input(s, CodeValue, n.Attr, "a %s does not fit the field's type %s", rv.Type(), n.Type)
+}
