@@ -37,39 +37,6 @@ type Part struct {
 	Resolve func(Failure) Resolution
 }
 
-// Compose makes one step of the main parts of m and the parts that the entity's features add.
-func Compose(m *Mutation, main []Part, result Result) (Step, error) {
-	s := m.Op.Schema
-	var claims, states []Part
-	for _, g := range UniqueConstraints(s) {
-		p, err := g.Guard(m)
-		if err != nil {
-			return Step{}, err
-		}
-		claims = append(claims, p...)
-	}
-	if h := snapshotter(s); h != nil {
-		p, err := h.Snapshots(m)
-		if err != nil {
-			return Step{}, err
-		}
-		states = p
-	}
-	parts := append(append(main[:len(main):len(main)], states...), claims...)
-	if m.Kind == Created {
-		parts = append(append(main[:len(main):len(main)], claims...), states...)
-	}
-	step := Step{
-		Own:     len(main),
-		Resolve: func(f []Failure) Resolution { return resolveParts(parts, len(main), f) },
-		Done:    func(Returned) (Result, error) { return result, nil },
-	}
-	for _, p := range parts {
-		step.Actions = append(step.Actions, p.Action)
-	}
-	return step, checkStep(s, step)
-}
-
 // resolveParts asks the resolvers of the parts that failed. The first failed main part decides, because the other parts
 // were planned from the item that it guards. Otherwise an error takes precedence over planning again.
 func resolveParts(parts []Part, main int, f []Failure) Resolution {
@@ -108,6 +75,39 @@ func checkStep(s *schema.Schema, step Step) error {
 		return tooLarge(s, "the items of the write are %d bytes, %d are allowed", bytes, MaxTransactionBytes)
 	}
 	return nil
+}
+
+// Compose makes one step of the main parts of m and the parts that the entity's features add.
+func Compose(m *Mutation, main []Part, result Result) (Step, error) {
+	s := m.Op.Schema
+	var claims, states []Part
+	for _, g := range UniqueConstraints(s) {
+		p, err := g.Guard(m)
+		if err != nil {
+			return Step{}, err
+		}
+		claims = append(claims, p...)
+	}
+	if h := snapshotter(s); h != nil {
+		p, err := h.Snapshots(m)
+		if err != nil {
+			return Step{}, err
+		}
+		states = p
+	}
+	parts := append(append(main[:len(main):len(main)], states...), claims...)
+	if m.Kind == Created {
+		parts = append(append(main[:len(main):len(main)], claims...), states...)
+	}
+	step := Step{
+		Own:     len(main),
+		Resolve: func(f []Failure) Resolution { return resolveParts(parts, len(main), f) },
+		Done:    func(Returned) (Result, error) { return result, nil },
+	}
+	for _, p := range parts {
+		step.Actions = append(step.Actions, p.Action)
+	}
+	return step, checkStep(s, step)
 }
 
 // DeletedState returns the state that an item has after its deletion at the given time: with the next version, and with
@@ -150,6 +150,17 @@ type Folder interface {
 	Fold(other Folder) (Action, bool)
 }
 
+// eitherFinal combines the Final functions of two conditions that must both hold.
+func eitherFinal(a, b func(item.Item) bool) func(item.Item) bool {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return func(it item.Item) bool { return a(it) || b(it) }
+}
+
 // Merge returns one action that does what a and b do on the same item, under both conditions. DynamoDB evaluates both on
 // the item before the transaction. Merge returns false if no action does exactly that.
 func Merge(a, b Action) (Action, bool) {
@@ -173,17 +184,6 @@ func Merge(a, b Action) (Action, bool) {
 		return Merge(b, a)
 	}
 	return Action{}, false
-}
-
-// eitherFinal combines the Final functions of two conditions that must both hold.
-func eitherFinal(a, b func(item.Item) bool) func(item.Item) bool {
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
-	}
-	return func(it item.Item) bool { return a(it) || b(it) }
 }
 
 // Mergeable reports, before anything is read, whether two operations on one item can be in one transaction.

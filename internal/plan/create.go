@@ -9,57 +9,24 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// NewCreate plans the write of a new item: one Put under the condition that there is no item.
-func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create) *Op {
-	op, _ := newOp(s, table, "Create", v, opt.Write{Restore: opt.Restore{Create: spec}})
-	if op.Err != nil {
-		return op
+// Recompose composes all index keys of it.
+func Recompose(s *schema.Schema, it item.Item) error { return composeIndexKeys(s, it, nil) }
+
+// complete adds the primary key, the index keys and the hidden attributes to it, and checks its size.
+func complete(s *schema.Schema, primary, it item.Item, in Input) (item.Item, error) {
+	for name, av := range primary {
+		it[name] = av
 	}
-	base, err := whole(s, v, nil, nil)
-	if err != nil {
-		op.Err = err
-		return op
+	if err := Recompose(s, it); err != nil {
+		return nil, err
 	}
-	user, err := Conditions(s, spec.If)
-	if err != nil {
-		op.Err = err
-		return op
-	}
-	op.Past, op.Creates = dependsOnPast(s), true
-	op.Plan = func(in Input) (Step, error) {
-		it, err := op.fresh(base, nil, in)
-		if err != nil {
-			return Step{}, err
-		}
-		return op.created(in, it, user, Stored(it), func(f Failure) Resolution {
-			if live(s, f.Image, in.Now) {
-				return Resolution{Err: ErrExists}
-			}
-			return Resolution{Err: ErrConditionFailed}
-		})
-	}
-	return op
+	hidden(s, it, in.WriteID)
+	return it, CheckSize(s, it)
 }
 
-// created returns the step that creates it.
-func (op *Op) created(in Input, it item.Item, user expr.Cond, result Result, resolve func(Failure) Resolution) (Step, error) {
-	s := op.Schema
-	if live(s, in.Image, in.Now) {
-		return Step{}, &Refused{Class: ErrExists, Schema: s, Image: in.Image}
-	}
-	if err := in.Past.createError(s); err != nil {
-		return Step{}, err
-	}
-	main := Part{Action{
-		Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(absent(s, in.Now), user), WriteID: WriteID(s, in),
-	}, resolve}
-	step, err := Compose(&Mutation{Kind: Created, Op: op, In: in, New: it}, []Part{main}, result)
-	return op.reportOld(nil, step), err
-}
-
-// freshItem applies changes to base and completes it as a new item: with version 1, or the version after those of
+// newItem applies changes to base and completes it as a new item: with version 1, or the version after those of
 // earlier lives, and with both timestamps.
-func (op *Op) fresh(base item.Item, changes []expr.Change, in Input) (item.Item, error) {
+func (op *Op) newItem(base item.Item, changes []expr.Change, in Input) (item.Item, error) {
 	s := op.Schema
 	it, err := apply(s, base, changes)
 	if err != nil {
@@ -82,20 +49,53 @@ func (op *Op) fresh(base item.Item, changes []expr.Change, in Input) (item.Item,
 	return complete(s, op.Key, it, in)
 }
 
-// complete adds the primary key, the index keys and the hidden attributes to it, and checks its size.
-func complete(s *schema.Schema, primary, it item.Item, in Input) (item.Item, error) {
-	for name, av := range primary {
-		it[name] = av
+// created returns the step that creates it.
+func (op *Op) created(in Input, it item.Item, user expr.Cond, result Result, resolve func(Failure) Resolution) (Step, error) {
+	s := op.Schema
+	if live(s, in.Image, in.Now) {
+		return Step{}, &Refused{Class: ErrExists, Schema: s, Image: in.Image}
 	}
-	if err := Recompose(s, it); err != nil {
-		return nil, err
+	if err := in.Past.createError(s); err != nil {
+		return Step{}, err
 	}
-	hidden(s, it, in.WriteID)
-	return it, CheckSize(s, it)
+	main := Part{Action{
+		Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(absent(s, in.Now), user), WriteID: WriteID(s, in),
+	}, resolve}
+	step, err := Compose(&Mutation{Kind: Created, Op: op, In: in, New: it}, []Part{main}, result)
+	return op.reportOld(nil, step), err
 }
 
-// Recompose composes all index keys of it.
-func Recompose(s *schema.Schema, it item.Item) error { return composeIndexKeys(s, it, nil) }
+// NewCreate plans the write of a new item: one Put under the condition that there is no item.
+func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create) *Op {
+	op, _ := newOp(s, table, "Create", v, opt.Write{Restore: opt.Restore{Create: spec}})
+	if op.Err != nil {
+		return op
+	}
+	base, err := whole(s, v, nil, nil)
+	if err != nil {
+		op.Err = err
+		return op
+	}
+	user, err := Conditions(s, spec.If)
+	if err != nil {
+		op.Err = err
+		return op
+	}
+	op.Past, op.Creates = dependsOnPast(s), true
+	op.Plan = func(in Input) (Step, error) {
+		it, err := op.newItem(base, nil, in)
+		if err != nil {
+			return Step{}, err
+		}
+		return op.created(in, it, user, Stored(it), func(f Failure) Resolution {
+			if live(s, f.Image, in.Now) {
+				return Resolution{Err: ErrExists}
+			}
+			return Resolution{Err: ErrConditionFailed}
+		})
+	}
+	return op
+}
 
 // CheckBatch rejects entities whose writes need a condition or a transaction, since a batch has neither. With
 // [opt.Batch.Unconditional] it accepts entities whose writes need only a condition.
@@ -132,7 +132,7 @@ func NewBatchPut(s *schema.Schema, verb, table string, v reflect.Value) (key ite
 	if err != nil {
 		return nil, nil, err
 	}
-	return op.Key, func(in Input) (item.Item, error) { return op.fresh(base, nil, in) }, nil
+	return op.Key, func(in Input) (item.Item, error) { return op.newItem(base, nil, in) }, nil
 }
 
 // BatchText prints one write of a batch.

@@ -8,29 +8,39 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// NewDelete plans the removal of an item: one Delete under the condition that the item exists. If a feature takes part,
-// the item is read first, and the Delete is guarded by what was read.
-func NewDelete(s *schema.Schema, table string, v reflect.Value, spec opt.Write) *Op {
-	op, _ := newOp(s, table, "Delete", v, spec)
-	op.guarded(spec.If, Delete)
+func (op *Op) guarded(list []opt.Cond, kind ActionKind) *Op {
 	if op.Err != nil {
 		return op
 	}
-	op.AlsoDeleted = softDeleter(s) != nil
-	user, _ := Conditions(s, spec.If)
-	op.If = user
-	kind := Deleted
-	if softDeleter(s) != nil {
-		kind = SoftDeleted
+	s := op.Schema
+	user, err := Conditions(s, list)
+	if err != nil {
+		op.Err = err
+		return op
 	}
-	op.Read = op.Read || softDeleter(s) != nil || snapshotter(s) != nil || len(UniqueConstraints(s)) > 0
-	op.SoftDeletes = kind == SoftDeleted
-	direct := op.Plan
 	op.Plan = func(in Input) (Step, error) {
-		if op.NeedsRead(in) {
-			return op.deleted(in, kind, user)
+		returns := ReturnNothing
+		if op.Old != nil {
+			returns = ReturnOld
 		}
-		return direct(in)
+		return Step{
+			Actions: []Action{{Kind: kind, Table: op.Table, Key: op.Key, Cond: and(exists(s, in.Now), op.expected(), user), Returns: returns}},
+			Resolve: func(f []Failure) Resolution {
+				if !live(s, f[0].Image, in.Now) {
+					return Resolution{Err: op.missing(in.Now)}
+				}
+				if err := op.CheckExpected(f[0].Image, in.Now); err != nil {
+					return Resolution{Err: err}
+				}
+				return Resolution{Err: ErrConditionFailed}
+			},
+			Done: func(r Returned) (Result, error) {
+				if op.Old == nil {
+					return Result{}, nil
+				}
+				return Result{}, op.Old(r.Image)
+			},
+		}, nil
 	}
 	return op
 }
@@ -65,6 +75,33 @@ func (op *Op) deleted(in Input, kind Kind, user expr.Cond) (Step, error) {
 	return op.reportOld(in.Image, step), err
 }
 
+// NewDelete plans the removal of an item: one Delete under the condition that the item exists. If a feature takes part,
+// the item is read first, and the Delete is guarded by what was read.
+func NewDelete(s *schema.Schema, table string, v reflect.Value, spec opt.Write) *Op {
+	op, _ := newOp(s, table, "Delete", v, spec)
+	op.guarded(spec.If, Delete)
+	if op.Err != nil {
+		return op
+	}
+	op.AlsoDeleted = softDeleter(s) != nil
+	user, _ := Conditions(s, spec.If)
+	op.If = user
+	kind := Deleted
+	if softDeleter(s) != nil {
+		kind = SoftDeleted
+	}
+	op.Read = op.Read || softDeleter(s) != nil || snapshotter(s) != nil || len(UniqueConstraints(s)) > 0
+	op.SoftDeletes = kind == SoftDeleted
+	direct := op.Plan
+	op.Plan = func(in Input) (Step, error) {
+		if op.NeedsRead(in) {
+			return op.deleted(in, kind, user)
+		}
+		return direct(in)
+	}
+	return op
+}
+
 // NewCheckExists plans a check that an item exists and meets conditions.
 func NewCheckExists(s *schema.Schema, table string, v reflect.Value, spec opt.Guard) *Op {
 	op, _ := newOp(s, table, "CheckExists", v, opt.Write{})
@@ -84,43 +121,6 @@ func NewCheckNotExists(s *schema.Schema, table string, v reflect.Value) *Op {
 			Actions: []Action{{Kind: Check, Table: table, Key: op.Key, Cond: absent(s, in.Now)}},
 			Resolve: func([]Failure) Resolution { return Resolution{Err: ErrExists} },
 			Done:    func(Returned) (Result, error) { return Result{}, nil },
-		}, nil
-	}
-	return op
-}
-
-func (op *Op) guarded(list []opt.Cond, kind ActionKind) *Op {
-	if op.Err != nil {
-		return op
-	}
-	s := op.Schema
-	user, err := Conditions(s, list)
-	if err != nil {
-		op.Err = err
-		return op
-	}
-	op.Plan = func(in Input) (Step, error) {
-		returns := ReturnNothing
-		if op.Old != nil {
-			returns = ReturnOld
-		}
-		return Step{
-			Actions: []Action{{Kind: kind, Table: op.Table, Key: op.Key, Cond: and(exists(s, in.Now), op.expected(), user), Returns: returns}},
-			Resolve: func(f []Failure) Resolution {
-				if !live(s, f[0].Image, in.Now) {
-					return Resolution{Err: op.missing(in.Now)}
-				}
-				if err := op.CheckExpected(f[0].Image, in.Now); err != nil {
-					return Resolution{Err: err}
-				}
-				return Resolution{Err: ErrConditionFailed}
-			},
-			Done: func(r Returned) (Result, error) {
-				if op.Old == nil {
-					return Result{}, nil
-				}
-				return Result{}, op.Old(r.Image)
-			},
 		}, nil
 	}
 	return op

@@ -21,6 +21,22 @@ const (
 	onPut                     // a put
 )
 
+// firstMilliseconds is the count from which an expiry is taken for milliseconds. In seconds it is in the year 5138, in
+// milliseconds in 1973. DynamoDB would take it for seconds, so the item would never expire.
+const firstMilliseconds = 1e11
+
+// checkSeconds rejects a value of a that is too large for a count of seconds. a is nil if the struct has no such field.
+func checkSeconds(s *schema.Schema, a *schema.Attr, av types.AttributeValue) error {
+	n, ok := av.(*types.AttributeValueMemberN)
+	if !ok {
+		return nil
+	}
+	if f, err := strconv.ParseFloat(n.Value, 64); err != nil || math.Abs(f) < firstMilliseconds {
+		return nil
+	}
+	return input(s, CodeExpiryUnit, a, "the item would expire after the year 5137: a count of milliseconds was given where seconds are meant, or the tag names another unit than the value has")
+}
+
 // dropUnsetExpiry removes changes that set an absent or zero expiry, since that means the caller chose none. In an
 // update such a change removes the expiry.
 func dropUnsetExpiry(s *schema.Schema, changes []expr.Change, on writeKind) ([]expr.Change, error) {
@@ -49,6 +65,32 @@ func dropUnsetExpiry(s *schema.Schema, changes []expr.Change, on writeKind) ([]e
 		}
 	}
 	return kept, nil
+}
+
+func changeOf(changes []expr.Change, name string) *expr.Change {
+	for i, c := range changes {
+		if c.Path.Root() == name {
+			return &changes[i]
+		}
+	}
+	return nil
+}
+
+// expiryOf returns the expiry of it.
+func expiryOf(s *schema.Schema, x ExpirySetter, it item.Item, in Input) (av types.AttributeValue, err error) {
+	from := x.From()
+	if from == nil {
+		return x.Stamp(nil, in.Now)
+	}
+	if from.Format == key.Unix {
+		if err := checkSeconds(s, from, it[from.Name]); err != nil {
+			return nil, err
+		}
+	}
+	if av, err = x.Stamp(it[from.Name], in.Now); err != nil {
+		return nil, valueError(s, from, err)
+	}
+	return av, checkSeconds(s, from, av)
 }
 
 // expiryChanges returns the changes of the expiry that follow from changes, which include those of the library's own
@@ -94,11 +136,15 @@ func expiryChanges(s *schema.Schema, changes []expr.Change, known item.Item, in 
 	return nil, on == onPut, nil // a put omits only attributes that are written once, which stay as stored
 }
 
-func changeOf(changes []expr.Change, name string) *expr.Change {
-	for i, c := range changes {
-		if c.Path.Root() == name {
-			return &changes[i]
-		}
+func setExpiry(s *schema.Schema, x ExpirySetter, it item.Item, in Input) error {
+	av, err := expiryOf(s, x, it, in)
+	if err != nil {
+		return err
+	}
+	if av == nil {
+		delete(it, x.Stamps())
+	} else {
+		it[x.Stamps()] = av
 	}
 	return nil
 }
@@ -130,52 +176,6 @@ func updateExpiry(s *schema.Schema, it item.Item, in Input, changes []expr.Chang
 		return setExpiry(s, x, it, in)
 	}
 	return nil
-}
-
-func setExpiry(s *schema.Schema, x ExpirySetter, it item.Item, in Input) error {
-	av, err := expiryOf(s, x, it, in)
-	if err != nil {
-		return err
-	}
-	if av == nil {
-		delete(it, x.Stamps())
-	} else {
-		it[x.Stamps()] = av
-	}
-	return nil
-}
-
-// expiryOf returns the expiry of it.
-func expiryOf(s *schema.Schema, x ExpirySetter, it item.Item, in Input) (av types.AttributeValue, err error) {
-	from := x.From()
-	if from == nil {
-		return x.Stamp(nil, in.Now)
-	}
-	if from.Format == key.Unix {
-		if err := checkSeconds(s, from, it[from.Name]); err != nil {
-			return nil, err
-		}
-	}
-	if av, err = x.Stamp(it[from.Name], in.Now); err != nil {
-		return nil, valueError(s, from, err)
-	}
-	return av, checkSeconds(s, from, av)
-}
-
-// firstMilliseconds is the count from which an expiry is taken for milliseconds. In seconds it is in the year 5138, in
-// milliseconds in 1973. DynamoDB would take it for seconds, so the item would never expire.
-const firstMilliseconds = 1e11
-
-// checkSeconds rejects a value of a that is too large for a count of seconds. a is nil if the struct has no such field.
-func checkSeconds(s *schema.Schema, a *schema.Attr, av types.AttributeValue) error {
-	n, ok := av.(*types.AttributeValueMemberN)
-	if !ok {
-		return nil
-	}
-	if f, err := strconv.ParseFloat(n.Value, 64); err != nil || math.Abs(f) < firstMilliseconds {
-		return nil
-	}
-	return input(s, CodeExpiryUnit, a, "the item would expire after the year 5137: a count of milliseconds was given where seconds are meant, or the tag names another unit than the value has")
 }
 
 // isExpiry reports whether a holds the expiry.

@@ -22,6 +22,22 @@ const (
 	maxUserOperators = MaxOperators - 30 // for the caller, so that the guard fits too
 )
 
+// Present holds if there is an item with the key, expired or not.
+func Present(s *schema.Schema) expr.Cond {
+	return expr.Compare(expr.Exists, expr.Attr(s.PK.Attributes()[0]))
+}
+
+// Seconds returns now as DynamoDB's TTL counts it: in whole seconds since 1970.
+func Seconds(now time.Time) types.AttributeValue {
+	return item.N(strconv.FormatInt(now.Unix(), 10))
+}
+
+// NotExpired holds for items without a TTL attribute or with one after now.
+func NotExpired(s *schema.Schema, now time.Time) expr.Cond {
+	ttl := expr.Attr(s.Options.TTL)
+	return expr.Any(expr.Compare(expr.NotExists, ttl), expr.Compare(expr.Gt, ttl, Seconds(now)))
+}
+
 // exists holds if the item exists and has not expired.
 func exists(s *schema.Schema, now time.Time) expr.Cond {
 	there := Present(s)
@@ -31,6 +47,11 @@ func exists(s *schema.Schema, now time.Time) expr.Cond {
 	return expr.All(there, NotExpired(s, now))
 }
 
+// Absent holds if there is no item with the key, expired or not.
+func Absent(s *schema.Schema) expr.Cond {
+	return expr.Compare(expr.NotExists, expr.Attr(s.PK.Attributes()[0]))
+}
+
 // absent is the negation of exists.
 func absent(s *schema.Schema, now time.Time) expr.Cond {
 	none := Absent(s)
@@ -38,27 +59,6 @@ func absent(s *schema.Schema, now time.Time) expr.Cond {
 		return none
 	}
 	return expr.Any(none, expr.Compare(expr.Le, expr.Attr(s.Options.TTL), Seconds(now)))
-}
-
-// Absent holds if there is no item with the key, expired or not.
-func Absent(s *schema.Schema) expr.Cond {
-	return expr.Compare(expr.NotExists, expr.Attr(s.PK.Attributes()[0]))
-}
-
-// Present holds if there is an item with the key, expired or not.
-func Present(s *schema.Schema) expr.Cond {
-	return expr.Compare(expr.Exists, expr.Attr(s.PK.Attributes()[0]))
-}
-
-// NotExpired holds for items without a TTL attribute or with one after now.
-func NotExpired(s *schema.Schema, now time.Time) expr.Cond {
-	ttl := expr.Attr(s.Options.TTL)
-	return expr.Any(expr.Compare(expr.NotExists, ttl), expr.Compare(expr.Gt, ttl, Seconds(now)))
-}
-
-// Seconds returns now as DynamoDB's TTL counts it: in whole seconds since 1970.
-func Seconds(now time.Time) types.AttributeValue {
-	return item.N(strconv.FormatInt(now.Unix(), 10))
 }
 
 // Expired reports whether the item's TTL attribute is not after now.
@@ -75,12 +75,23 @@ func Expired(s *schema.Schema, it item.Item, now time.Time) bool {
 	return at.Cmp(limit) <= 0
 }
 
-// Live reports whether it exists and has not expired.
-func Live(s *schema.Schema, it item.Item, now time.Time) bool { return live(s, it, now) }
-
 // live implements Live.
 func live(s *schema.Schema, it item.Item, now time.Time) bool {
 	return it != nil && !(s.Expires && Expired(s, it, now))
+}
+
+// Live reports whether it exists and has not expired.
+func Live(s *schema.Schema, it item.Item, now time.Time) bool { return live(s, it, now) }
+
+// versionGuard guards an item whose content is too large for a condition: by its version and all its times.
+func versionGuard(s *schema.Schema, image item.Item) expr.Cond {
+	var all []expr.Cond
+	for _, a := range s.Attrs {
+		if av, ok := image[a.Name]; ok && (a == s.Version || a.Time) {
+			all = append(all, expr.Compare(expr.Eq, expr.Attr(a.Name), av))
+		}
+	}
+	return expr.All(all...)
 }
 
 // unchanged guards a write by what was read: by the write id, else by every attribute of the image, including the
@@ -119,17 +130,6 @@ func unchanged(s *schema.Schema, image item.Item) (guard, pin expr.Cond, err err
 		return guard, guard, nil
 	}
 	return guard, expr.Cond{}, nil
-}
-
-// versionGuard guards an item whose content is too large for a condition: by its version and all its times.
-func versionGuard(s *schema.Schema, image item.Item) expr.Cond {
-	var all []expr.Cond
-	for _, a := range s.Attrs {
-		if av, ok := image[a.Name]; ok && (a == s.Version || a.Time) {
-			all = append(all, expr.Compare(expr.Eq, expr.Attr(a.Name), av))
-		}
-	}
-	return expr.All(all...)
 }
 
 // Unchanged returns a guard of the write of a whole item by what was read. pin is the guard if what was read cannot come
@@ -179,26 +179,6 @@ func (e *ConflictError) Error() string {
 // Is reports whether target is ErrConflict.
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
 
-// expectation returns the version that a write expects: the one that the caller names, or, for a locked struct, the one
-// in the struct. nil means any.
-func expectation(s *schema.Schema, verb string, v reflect.Value, spec opt.Write) (*int64, error) {
-	_, admitted := schema.Feature[OptimisticLock](s)
-	switch named := spec.Expect != nil || spec.Any; {
-	case named && !admitted:
-		return nil, input(s, CodeOption, nil, "Expect and AnyVersion need a versioned.Lock or versioned.Retain declaration")
-	case spec.Expect != nil && spec.Any:
-		return nil, input(s, CodeOption, nil, "Expect and AnyVersion exclude each other")
-	case spec.Expect != nil && *spec.Expect < 0:
-		return nil, input(s, CodeOption, s.Version, "a version is 0 or more")
-	case named || !overwrites(verb):
-		return spec.Expect, nil
-	}
-	if _, locked := schema.Feature[GivenVersionLock](s); !locked {
-		return nil, nil
-	}
-	return heldVersion(s, v)
-}
-
 // overwrites reports whether the verb changes a stored item without reading it. Modify reads it, and Restore does not
 // change one.
 func overwrites(verb string) bool {
@@ -227,6 +207,26 @@ func heldVersion(s *schema.Schema, v reflect.Value) (*int64, error) {
 		return nil, input(s, CodeValue, s.Version, "it is no version that an item can have")
 	}
 	return &n, nil
+}
+
+// expectation returns the version that a write expects: the one that the caller names, or, for a locked struct, the one
+// in the struct. nil means any.
+func expectation(s *schema.Schema, verb string, v reflect.Value, spec opt.Write) (*int64, error) {
+	_, admitted := schema.Feature[OptimisticLock](s)
+	switch named := spec.Expect != nil || spec.Any; {
+	case named && !admitted:
+		return nil, input(s, CodeOption, nil, "Expect and AnyVersion need a versioned.Lock or versioned.Retain declaration")
+	case spec.Expect != nil && spec.Any:
+		return nil, input(s, CodeOption, nil, "Expect and AnyVersion exclude each other")
+	case spec.Expect != nil && *spec.Expect < 0:
+		return nil, input(s, CodeOption, s.Version, "a version is 0 or more")
+	case named || !overwrites(verb):
+		return spec.Expect, nil
+	}
+	if _, locked := schema.Feature[GivenVersionLock](s); !locked {
+		return nil, nil
+	}
+	return heldVersion(s, v)
 }
 
 // expected holds if the item has the expected version.

@@ -12,39 +12,139 @@ import (
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
-// syncIndexKeys returns the changes of index keys that follow from changes to an item. known are the parts of the item
-// that are known. needRead is set if an index key cannot be composed without the stored item. all includes the index
-// keys that no change affects, because the item may be new.
-func syncIndexKeys(s *schema.Schema, known item.Item, changes []expr.Change, all bool) (extra []expr.Change, needRead bool, err error) {
-	by := someParts
-	if all {
-		by = mayCreate
+// scope is how much of the item a write without a read knows.
+type scope int
+
+const (
+	someParts scope = iota // an update: the item exists
+	mayCreate              // the item may be new, and attributes that are not given may be stored
+	appended               // as mayCreate, but unknown keys are left to other writes
+)
+
+// checkIndexBytes rejects an index key that is too long for DynamoDB.
+func checkIndexBytes(s *schema.Schema, h *schema.KeyDef, av types.AttributeValue, sortKey bool) error {
+	limit := MaxPartitionKey
+	if sortKey {
+		limit = MaxSortKey
 	}
-	return indexKeyChanges(s, known, changes, by)
+	if n := keyBytes(av); n > limit {
+		return tooLarge(s, "the index key %s is %d bytes long, %d are allowed", h, n, limit)
+	}
+	return nil
 }
 
-func indexKeyChanges(s *schema.Schema, known item.Item, changes []expr.Change, by scope) (extra []expr.Change, needRead bool, err error) {
-	touched := map[string]expr.Change{}
-	after := item.Clone(known)
-	for _, c := range changes {
-		touched[c.Path.Root()] = c
-		if c.Kind == expr.Set && len(c.Path) == 1 {
-			after[c.Path.Root()] = c.Value
+// indexText returns the text of index key h for it, or "" if a part is absent.
+func indexText(s *schema.Schema, h *schema.KeyDef, it item.Item, sortKey bool) (string, error) {
+	text, missing, err := h.Template.Compose(it)
+	if err != nil {
+		return "", KeyError(s, err)
+	}
+	if len(missing) > 0 {
+		return "", nil
+	}
+	return text, checkIndexBytes(s, h, item.S(text), sortKey)
+}
+
+// isIndexSortKey reports whether h is the sort key of an index.
+func isIndexSortKey(s *schema.Schema, h *schema.KeyDef) bool {
+	return slices.ContainsFunc(s.Indexes, func(x *schema.Index) bool { return x.SK == h })
+}
+
+// indexKeyChange sets an index key whose parts are all known, or removes it if one is absent.
+func indexKeyChange(s *schema.Schema, h *schema.KeyDef, it item.Item) (expr.Change, error) {
+	text, err := indexText(s, h, it, isIndexSortKey(s, h))
+	if err != nil {
+		return expr.Change{}, err
+	}
+	if text == "" {
+		return expr.Change{Kind: expr.Remove, Path: expr.Attr(h.Attr)}, nil
+	}
+	return expr.Change{Kind: expr.Set, Path: expr.Attr(h.Attr), Value: item.S(text)}, nil
+}
+
+// leaveIndex removes an item that lacks a key part from index x. set are the changes of the keys that are known.
+func leaveIndex(s *schema.Schema, x *schema.Index, set []expr.Change) []expr.Change {
+	var changes []expr.Change
+	for _, h := range x.Keys() {
+		if !s.Kept(h) {
+			changes = append(changes, expr.Change{Kind: expr.Remove, Path: expr.Attr(h.Attr)})
+			continue
+		}
+		for _, c := range set {
+			if c.Path.Root() == h.Attr {
+				changes = append(changes, c)
+			}
 		}
 	}
-	for _, x := range s.Indexes {
-		var more []expr.Change
-		if s.SyncsIndexKeys(x) {
-			more, needRead, err = syncTogether(s, x, after, touched, by)
+	return changes
+}
+
+// syncTogether is syncIndexKeys for an index whose two keys are stored both or not at all. Keys that appends maintain
+// are an exception: an append does not know the other key, which enrichment sets.
+func syncTogether(s *schema.Schema, x *schema.Index, after item.Item, touched map[string]expr.Change, by scope) (extra []expr.Change, needRead bool, err error) {
+	affected, keysOnly := false, true
+	var known, unknown []*schema.KeyDef
+	for _, h := range x.Keys() {
+		complete := true
+		for _, a := range h.Parts {
+			if s.KeyPart(a) {
+				continue
+			}
+			keysOnly = false
+			c, changed := touched[a.Name]
+			_, isKnown := after[a.Name]
+			affected = affected || changed || isKnown
+			if changed && (c.Kind != expr.Set || len(c.Path) > 1) {
+				return nil, true, nil
+			}
+			complete = complete && isKnown
+		}
+		if complete {
+			known = append(known, h)
 		} else {
-			more, needRead, err = syncSeparately(s, x, after, touched, by)
+			unknown = append(unknown, h)
 		}
-		if err != nil || needRead {
-			return nil, needRead, err
+	}
+	if !affected && !(keysOnly && by != someParts) {
+		return nil, false, nil
+	}
+	absent := false
+	for _, h := range known {
+		c, err := indexKeyChange(s, h, after)
+		if err != nil {
+			return nil, false, err
 		}
-		extra = append(extra, more...)
+		absent = absent || c.Kind == expr.Remove
+		extra = append(extra, c)
+	}
+	if absent {
+		return leaveIndex(s, x, extra), false, nil
+	}
+	for _, h := range unknown {
+		if !s.Kept(h) && by != appended {
+			return nil, true, nil
+		}
 	}
 	return extra, false, nil
+}
+
+// Copies reports whether an index key is a plain copy of one attribute that is stored as text.
+func Copies(h *schema.KeyDef) bool {
+	if h.Prefixed || len(h.Template.Segments) != 1 {
+		return false
+	}
+	f := h.Template.Segments[0]
+	return f.Literal == "" && f.Field != nil && !f.Field.Lower && (f.Field.Kind == key.String || f.Field.Kind == key.Time && f.Field.Time.Text())
+}
+
+// writtenOnce reports whether a, once stored, never changes and is never removed.
+func writtenOnce(a *schema.Attr) bool {
+	return a.Role.Has(tag.CreatedAt) || a.Role.Has(tag.SetOnce)
+}
+
+// copyOnce makes an index key copy an attribute that is written once, whether it is stored already or set now.
+func copyOnce(h *schema.KeyDef, a *schema.Attr, c expr.Change) expr.Change {
+	return expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(h.Attr), Source: expr.Attr(a.Name), Value: c.Value}
 }
 
 // syncSeparately is syncIndexKeys for an index whose keys are kept independently.
@@ -96,35 +196,39 @@ func syncSeparately(s *schema.Schema, x *schema.Index, after item.Item, touched 
 	return extra, false, nil
 }
 
-// indexKeyChange sets an index key whose parts are all known, or removes it if one is absent.
-func indexKeyChange(s *schema.Schema, h *schema.KeyDef, it item.Item) (expr.Change, error) {
-	text, err := indexText(s, h, it, isIndexSortKey(s, h))
-	if err != nil {
-		return expr.Change{}, err
+func indexKeyChanges(s *schema.Schema, known item.Item, changes []expr.Change, by scope) (extra []expr.Change, needRead bool, err error) {
+	touched := map[string]expr.Change{}
+	after := item.Clone(known)
+	for _, c := range changes {
+		touched[c.Path.Root()] = c
+		if c.Kind == expr.Set && len(c.Path) == 1 {
+			after[c.Path.Root()] = c.Value
+		}
 	}
-	if text == "" {
-		return expr.Change{Kind: expr.Remove, Path: expr.Attr(h.Attr)}, nil
+	for _, x := range s.Indexes {
+		var more []expr.Change
+		if s.SyncsIndexKeys(x) {
+			more, needRead, err = syncTogether(s, x, after, touched, by)
+		} else {
+			more, needRead, err = syncSeparately(s, x, after, touched, by)
+		}
+		if err != nil || needRead {
+			return nil, needRead, err
+		}
+		extra = append(extra, more...)
 	}
-	return expr.Change{Kind: expr.Set, Path: expr.Attr(h.Attr), Value: item.S(text)}, nil
+	return extra, false, nil
 }
 
-// Copies reports whether an index key is a plain copy of one attribute that is stored as text.
-func Copies(h *schema.KeyDef) bool {
-	if h.Prefixed || len(h.Template.Segments) != 1 {
-		return false
+// syncIndexKeys returns the changes of index keys that follow from changes to an item. known are the parts of the item
+// that are known. needRead is set if an index key cannot be composed without the stored item. all includes the index
+// keys that no change affects, because the item may be new.
+func syncIndexKeys(s *schema.Schema, known item.Item, changes []expr.Change, all bool) (extra []expr.Change, needRead bool, err error) {
+	by := someParts
+	if all {
+		by = mayCreate
 	}
-	f := h.Template.Segments[0]
-	return f.Literal == "" && f.Field != nil && !f.Field.Lower && (f.Field.Kind == key.String || f.Field.Kind == key.Time && f.Field.Time.Text())
-}
-
-// copyOnce makes an index key copy an attribute that is written once, whether it is stored already or set now.
-func copyOnce(h *schema.KeyDef, a *schema.Attr, c expr.Change) expr.Change {
-	return expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(h.Attr), Source: expr.Attr(a.Name), Value: c.Value}
-}
-
-// writtenOnce reports whether a, once stored, never changes and is never removed.
-func writtenOnce(a *schema.Attr) bool {
-	return a.Role.Has(tag.CreatedAt) || a.Role.Has(tag.SetOnce)
+	return indexKeyChanges(s, known, changes, by)
 }
 
 // SyncAppendedKeys returns the changes of index keys for a write that knows every changed part. The item may be new. A
@@ -135,6 +239,49 @@ func SyncAppendedKeys(s *schema.Schema, known item.Item, changes []expr.Change) 
 		return nil, input(s, schema.CodeMixedIndexKey, nil, "an index key cannot be composed without the stored item")
 	}
 	return extra, err
+}
+
+func sameParts(keys []*schema.KeyDef, was, is item.Item) bool {
+	for _, h := range keys {
+		for _, a := range h.Parts {
+			if !item.Equal(was[a.Name], is[a.Name]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// checkNative rejects index key attributes that are too long for DynamoDB.
+func checkNative(s *schema.Schema, h *schema.KeyDef, it item.Item, sortKey bool) error {
+	for _, a := range h.Native {
+		if err := checkIndexBytes(s, h, it[a.Name], sortKey); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ComposeIndexKey composes index key h of it in place. It removes the key if a part is absent.
+func ComposeIndexKey(s *schema.Schema, h *schema.KeyDef, it item.Item, sortKey bool) error {
+	if h.Native != nil {
+		for _, a := range h.Native {
+			if item.Absent(it[a.Name]) {
+				delete(it, a.Name) // an empty key attribute would make the whole write fail
+			}
+		}
+		return checkNative(s, h, it, sortKey)
+	}
+	text, err := indexText(s, h, it, sortKey)
+	if err != nil {
+		return err
+	}
+	if text == "" {
+		delete(it, h.Attr)
+	} else {
+		it[h.Attr] = item.S(text)
+	}
+	return nil
 }
 
 // composeIndexKeys composes the index keys of a whole item in place. was is the item that it replaces, or nil for a new
@@ -167,92 +314,6 @@ func composeIndexKeys(s *schema.Schema, it, was item.Item) error {
 	return nil
 }
 
-func sameParts(keys []*schema.KeyDef, was, is item.Item) bool {
-	for _, h := range keys {
-		for _, a := range h.Parts {
-			if !item.Equal(was[a.Name], is[a.Name]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// scope is how much of the item a write without a read knows.
-type scope int
-
-const (
-	someParts scope = iota // an update: the item exists
-	mayCreate              // the item may be new, and attributes that are not given may be stored
-	appended               // as mayCreate, but unknown keys are left to other writes
-)
-
-// syncTogether is syncIndexKeys for an index whose two keys are stored both or not at all. Keys that appends maintain
-// are an exception: an append does not know the other key, which enrichment sets.
-func syncTogether(s *schema.Schema, x *schema.Index, after item.Item, touched map[string]expr.Change, by scope) (extra []expr.Change, needRead bool, err error) {
-	affected, keysOnly := false, true
-	var known, unknown []*schema.KeyDef
-	for _, h := range x.Keys() {
-		complete := true
-		for _, a := range h.Parts {
-			if s.KeyPart(a) {
-				continue
-			}
-			keysOnly = false
-			c, changed := touched[a.Name]
-			_, isKnown := after[a.Name]
-			affected = affected || changed || isKnown
-			if changed && (c.Kind != expr.Set || len(c.Path) > 1) {
-				return nil, true, nil
-			}
-			complete = complete && isKnown
-		}
-		if complete {
-			known = append(known, h)
-		} else {
-			unknown = append(unknown, h)
-		}
-	}
-	if !affected && !(keysOnly && by != someParts) {
-		return nil, false, nil
-	}
-	absent := false
-	for _, h := range known {
-		c, err := indexKeyChange(s, h, after)
-		if err != nil {
-			return nil, false, err
-		}
-		absent = absent || c.Kind == expr.Remove
-		extra = append(extra, c)
-	}
-	if absent {
-		return leaveIndex(s, x, extra), false, nil
-	}
-	for _, h := range unknown {
-		if !s.Kept(h) && by != appended {
-			return nil, true, nil
-		}
-	}
-	return extra, false, nil
-}
-
-// leaveIndex removes an item that lacks a key part from index x. set are the changes of the keys that are known.
-func leaveIndex(s *schema.Schema, x *schema.Index, set []expr.Change) []expr.Change {
-	var changes []expr.Change
-	for _, h := range x.Keys() {
-		if !s.Kept(h) {
-			changes = append(changes, expr.Change{Kind: expr.Remove, Path: expr.Attr(h.Attr)})
-			continue
-		}
-		for _, c := range set {
-			if c.Path.Root() == h.Attr {
-				changes = append(changes, c)
-			}
-		}
-	}
-	return changes
-}
-
 func nativeIndexPart(s *schema.Schema, a *schema.Attr) bool {
 	for _, h := range s.IndexKeys() {
 		if h.Native != nil && h.Has(a) {
@@ -260,67 +321,6 @@ func nativeIndexPart(s *schema.Schema, a *schema.Attr) bool {
 		}
 	}
 	return false
-}
-
-// ComposeIndexKey composes index key h of it in place. It removes the key if a part is absent.
-func ComposeIndexKey(s *schema.Schema, h *schema.KeyDef, it item.Item, sortKey bool) error {
-	if h.Native != nil {
-		for _, a := range h.Native {
-			if item.Absent(it[a.Name]) {
-				delete(it, a.Name) // an empty key attribute would make the whole write fail
-			}
-		}
-		return checkNative(s, h, it, sortKey)
-	}
-	text, err := indexText(s, h, it, sortKey)
-	if err != nil {
-		return err
-	}
-	if text == "" {
-		delete(it, h.Attr)
-	} else {
-		it[h.Attr] = item.S(text)
-	}
-	return nil
-}
-
-// indexText returns the text of index key h for it, or "" if a part is absent.
-func indexText(s *schema.Schema, h *schema.KeyDef, it item.Item, sortKey bool) (string, error) {
-	text, missing, err := h.Template.Compose(it)
-	if err != nil {
-		return "", KeyError(s, err)
-	}
-	if len(missing) > 0 {
-		return "", nil
-	}
-	return text, checkIndexBytes(s, h, item.S(text), sortKey)
-}
-
-// checkIndexBytes rejects an index key that is too long for DynamoDB.
-func checkIndexBytes(s *schema.Schema, h *schema.KeyDef, av types.AttributeValue, sortKey bool) error {
-	limit := MaxPartitionKey
-	if sortKey {
-		limit = MaxSortKey
-	}
-	if n := keyBytes(av); n > limit {
-		return tooLarge(s, "the index key %s is %d bytes long, %d are allowed", h, n, limit)
-	}
-	return nil
-}
-
-// checkNative rejects index key attributes that are too long for DynamoDB.
-func checkNative(s *schema.Schema, h *schema.KeyDef, it item.Item, sortKey bool) error {
-	for _, a := range h.Native {
-		if err := checkIndexBytes(s, h, it[a.Name], sortKey); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// isIndexSortKey reports whether h is the sort key of an index.
-func isIndexSortKey(s *schema.Schema, h *schema.KeyDef) bool {
-	return slices.ContainsFunc(s.Indexes, func(x *schema.Index) bool { return x.SK == h })
 }
 
 // IndexCopy sets the keys of the indexes that contain deleted copies.

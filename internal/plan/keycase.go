@@ -52,24 +52,6 @@ func CaseGuard(s *schema.Schema, parts item.Item) expr.Cond {
 	return expr.All(guards...)
 }
 
-// KeepCase makes op fail with a *KeyCaseError if the stored item's key parts differ from the given ones in case.
-func (op *Op) KeepCase() {
-	if op.Err != nil || op.Parts == nil || len(op.Schema.Cased()) == 0 {
-		return
-	}
-	plain := op.Plan
-	op.Plan = func(in Input) (Step, error) {
-		if err := SameCase(op.Schema, op.Parts, in.Image); err != nil {
-			if op.Creates && live(op.Schema, in.Image, in.Now) {
-				err = fmt.Errorf("%w: %w", &Refused{Class: ErrExists, Schema: op.Schema, Image: in.Image}, err)
-			}
-			return Step{}, err
-		}
-		step, err := plain(in)
-		return op.guardCase(step), err
-	}
-}
-
 // guardCase adds CaseGuard to the actions on op's item.
 func (op *Op) guardCase(step Step) Step {
 	guard, id := CaseGuard(op.Schema, op.Parts), KeyID(op.Key)
@@ -102,4 +84,22 @@ func (op *Op) guardCase(step Step) Step {
 		return v
 	}
 	return step
+}
+
+// KeepCase makes op fail with a *KeyCaseError if the stored item's key parts differ from the given ones in case.
+func (op *Op) KeepCase() {
+	if op.Err != nil || op.Parts == nil || len(op.Schema.Cased()) == 0 {
+		return
+	}
+	plain := op.Plan
+	op.Plan = func(in Input) (Step, error) {
+		if err := SameCase(op.Schema, op.Parts, in.Image); err != nil {
+			if op.Creates && live(op.Schema, in.Image, in.Now) {
+				err = fmt.Errorf("%w: %w", &Refused{Class: ErrExists, Schema: op.Schema, Image: in.Image}, err)
+			}
+			return Step{}, err
+		}
+		step, err := plain(in)
+		return op.guardCase(step), err
+	}
 }

@@ -10,42 +10,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Key composes the primary key of v, which needs only the key parts. parts are those attributes as they are stored.
-func Key(s *schema.Schema, v reflect.Value) (primary, parts item.Item, err error) {
-	if s.Unopened != nil {
-		return nil, nil, s.Unopened
-	}
-	parts = item.Item{}
-	for _, h := range []*schema.KeyDef{s.PK, s.SK} {
-		if h == nil {
-			continue
-		}
-		for _, a := range h.Parts {
-			av, err := EncodeAttr(s, a, v)
-			if err != nil {
-				return nil, nil, err
-			}
-			if err := CheckPart(s, a, av); err != nil {
-				return nil, nil, err
-			}
-			parts[a.Name] = av
-		}
-	}
-	primary, err = primaryOf(s, parts)
-	return primary, parts, err
-}
-
-// CheckPart rejects a key part that is absent, or that is zero without the role zero.
-func CheckPart(s *schema.Schema, a *schema.Attr, av types.AttributeValue) error {
-	if item.Absent(av) {
-		return input(s, CodeKeyPart, a, "the key part is missing")
-	}
-	if !a.AllowsZero() && zeroKey(a, av) {
-		return input(s, CodeKeyPart, a, `the key part is zero; if zero is a real value here, tag the field entity:"zero"`)
-	}
-	return nil
-}
-
 func zeroKey(a *schema.Attr, av types.AttributeValue) bool {
 	if s, ok := av.(*types.AttributeValueMemberS); ok && a.Text {
 		return a.TextField().Empty(s.Value)
@@ -64,6 +28,36 @@ func zeroKey(a *schema.Attr, av types.AttributeValue) bool {
 	}
 	return false
 }
+
+// CheckPart rejects a key part that is absent, or that is zero without the role zero.
+func CheckPart(s *schema.Schema, a *schema.Attr, av types.AttributeValue) error {
+	if item.Absent(av) {
+		return input(s, CodeKeyPart, a, "the key part is missing")
+	}
+	if !a.AllowsZero() && zeroKey(a, av) {
+		return input(s, CodeKeyPart, a, `the key part is zero; if zero is a real value here, tag the field entity:"zero"`)
+	}
+	return nil
+}
+
+func firstAttr(s *schema.Schema, names []string) *schema.Attr {
+	if len(names) == 0 {
+		return nil
+	}
+	return s.Attr(names[0])
+}
+
+func keyBytes(av types.AttributeValue) int {
+	switch v := av.(type) {
+	case *types.AttributeValueMemberS:
+		return len(v.Value)
+	case *types.AttributeValueMemberB:
+		return len(v.Value)
+	}
+	return 0
+}
+
+func keyName(i int) string { return [...]string{"partition key", "sort key"}[i] }
 
 // primaryOf composes the primary key from stored attributes.
 func primaryOf(s *schema.Schema, it item.Item) (item.Item, error) {
@@ -99,14 +93,30 @@ func primaryOf(s *schema.Schema, it item.Item) (item.Item, error) {
 	return primary, nil
 }
 
-func firstAttr(s *schema.Schema, names []string) *schema.Attr {
-	if len(names) == 0 {
-		return nil
+// Key composes the primary key of v, which needs only the key parts. parts are those attributes as they are stored.
+func Key(s *schema.Schema, v reflect.Value) (primary, parts item.Item, err error) {
+	if s.Unopened != nil {
+		return nil, nil, s.Unopened
 	}
-	return s.Attr(names[0])
+	parts = item.Item{}
+	for _, h := range []*schema.KeyDef{s.PK, s.SK} {
+		if h == nil {
+			continue
+		}
+		for _, a := range h.Parts {
+			av, err := EncodeAttr(s, a, v)
+			if err != nil {
+				return nil, nil, err
+			}
+			if err := CheckPart(s, a, av); err != nil {
+				return nil, nil, err
+			}
+			parts[a.Name] = av
+		}
+	}
+	primary, err = primaryOf(s, parts)
+	return primary, parts, err
 }
-
-func keyName(i int) string { return [...]string{"partition key", "sort key"}[i] }
 
 // CheckPartitionKey rejects a partition key that is too long for DynamoDB.
 func CheckPartitionKey(s *schema.Schema, av types.AttributeValue) error {
@@ -114,16 +124,6 @@ func CheckPartitionKey(s *schema.Schema, av types.AttributeValue) error {
 		return tooLarge(s, "the partition key is %d bytes long, %d are allowed", n, MaxPartitionKey)
 	}
 	return nil
-}
-
-func keyBytes(av types.AttributeValue) int {
-	switch v := av.(type) {
-	case *types.AttributeValueMemberS:
-		return len(v.Value)
-	case *types.AttributeValueMemberB:
-		return len(v.Value)
-	}
-	return 0
 }
 
 // KeyOf returns the primary key of an item.

@@ -142,6 +142,16 @@ func IsDeletedState(s *schema.Schema, it item.Item) bool {
 	return dated && s.Options.Interop
 }
 
+func queryItems(s *schema.Schema, table string, primary item.Item, sk expr.Cond) *dynamodb.QueryInput {
+	pk := s.PK.Attributes()[0]
+	strong := true
+	in := &dynamodb.QueryInput{TableName: &table, ConsistentRead: &strong}
+	var e expr.Renderer
+	cond := e.Cond(expr.All(expr.Compare(expr.Eq, expr.Attr(pk), primary[pk]), sk))
+	in.KeyConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = &cond, e.Names, e.Values
+	return in
+}
+
 // QueryRelated returns a consistent query of the related items under infix, ordered by sort key.
 func QueryRelated(s *schema.Schema, table string, primary item.Item, infix string) *dynamodb.QueryInput {
 	sk, _ := SortKey(s, primary)
@@ -153,16 +163,6 @@ func QueryRelated(s *schema.Schema, table string, primary item.Item, infix strin
 func QueryBetween(s *schema.Schema, table string, primary item.Item, from, to string) *dynamodb.QueryInput {
 	sk, _ := SortKey(s, primary)
 	return queryItems(s, table, primary, expr.Compare(expr.Between, expr.Attr(s.SK.Attr), item.S(sk+from), item.S(sk+to)))
-}
-
-func queryItems(s *schema.Schema, table string, primary item.Item, sk expr.Cond) *dynamodb.QueryInput {
-	pk := s.PK.Attributes()[0]
-	strong := true
-	in := &dynamodb.QueryInput{TableName: &table, ConsistentRead: &strong}
-	var e expr.Renderer
-	cond := e.Cond(expr.All(expr.Compare(expr.Eq, expr.Attr(pk), primary[pk]), sk))
-	in.KeyConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = &cond, e.Names, e.Values
-	return in
 }
 
 // Pages runs a query and yields its pages, one request each, until the last page or an error. It changes in from page to

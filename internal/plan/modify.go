@@ -10,6 +10,83 @@ import (
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
+// finerTimes rejects a changed time that is too precise for a key. An unchanged one stays as stored.
+func finerTimes(s *schema.Schema, was, is reflect.Value) error {
+	for _, a := range s.Attrs {
+		if !a.Time || !a.Exact() {
+			continue
+		}
+		old, errOld := was.FieldByIndexErr(a.Index)
+		now, errNow := is.FieldByIndexErr(a.Index)
+		if errOld == nil && errNow == nil && reflect.DeepEqual(old.Interface(), now.Interface()) {
+			continue
+		}
+		if _, err := EncodeAttr(s, a, is); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// difference returns the changes that turn was into is. image is the stored form of was.
+func difference(s *schema.Schema, image item.Item, was, is reflect.Value) ([]expr.Change, error) {
+	loose := s.Codec.Loose()
+	before, err := loose.Encode(was)
+	if err != nil {
+		return nil, codecError(s, was, err)
+	}
+	if err := finerTimes(s, was, is); err != nil {
+		return nil, err
+	}
+	after, err := loose.Encode(is)
+	if err != nil {
+		return nil, codecError(s, is, err)
+	}
+	if errs := validate(s, is, after); len(errs) > 0 {
+		return nil, JoinErrors(errs)
+	}
+	var changes []expr.Change
+	for _, a := range s.Attrs {
+		av, there := after[a.Name]
+		if item.Equal(before[a.Name], av) {
+			continue
+		}
+		n := &schema.Node{Path: expr.Attr(a.Name), Attr: a, Top: true}
+		c := expr.Change{Kind: expr.Set, Path: n.Path, Value: graft(image[a.Name], before[a.Name], av)}
+		if !there || item.Absent(av) && nativeIndexPart(s, a) {
+			c.Kind, c.Value = expr.Remove, nil
+		}
+		if err := mayChange(s, n, c.Kind); err != nil {
+			return nil, err
+		}
+		if a.Required() && item.Empty(av) {
+			return nil, input(s, CodeRequired, a, "%s", a.WhyRequired())
+		}
+		if _, stored := before[a.Name]; stored && a.Role.Has(tag.SetOnce) {
+			return nil, input(s, CodeNotYours, a, "the attribute is set once")
+		}
+		changes = append(changes, c)
+	}
+	return changes, nil
+}
+
+// unchangedStep writes nothing. It still checks a condition, on the item that was read.
+func unchangedStep(op *Op, in Input, user expr.Cond) (Step, error) {
+	step := op.reportOld(in.Image, Step{Done: func(Returned) (Result, error) { return Stored(in.Image), nil }})
+	if user.Op == expr.None {
+		return step, nil
+	}
+	guard, pin, err := unchanged(op.Schema, in.Image)
+	step.Actions = []Action{{Kind: Check, Table: op.Table, Key: op.Key, Cond: and(guard, user), Pin: pin}}
+	step.Resolve = func(f []Failure) Resolution {
+		if SameState(op.Schema, in.Image, f[0].Image) {
+			return Resolution{Err: ErrConditionFailed}
+		}
+		return Resolution{Replan: ErrConflict}
+	}
+	return step, err
+}
+
 // NewModify plans a read, the caller's change of the value, and a Put of the item with the difference, guarded by what
 // was read. modify decodes an image, changes the value, and returns it before and after the change. It runs once per
 // attempt.
@@ -58,81 +135,20 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Write, 
 	return op
 }
 
-// difference returns the changes that turn was into is. image is the stored form of was.
-func difference(s *schema.Schema, image item.Item, was, is reflect.Value) ([]expr.Change, error) {
-	loose := s.Codec.Loose()
-	before, err := loose.Encode(was)
-	if err != nil {
-		return nil, codecError(s, was, err)
-	}
-	if err := finerTimes(s, was, is); err != nil {
-		return nil, err
-	}
-	after, err := loose.Encode(is)
-	if err != nil {
-		return nil, codecError(s, is, err)
-	}
-	if errs := validate(s, is, after); len(errs) > 0 {
-		return nil, JoinErrors(errs)
-	}
+// revertChanges returns the changes that give it the content of an earlier state.
+func revertChanges(s *schema.Schema, it, past item.Item) []expr.Change {
 	var changes []expr.Change
 	for _, a := range s.Attrs {
-		av, there := after[a.Name]
-		if item.Equal(before[a.Name], av) {
+		if s.KeyPart(a) || a.Owned() || a.WriteOnce() || a.Append || a.Clock || item.Equal(it[a.Name], past[a.Name]) {
 			continue
 		}
-		n := &schema.Node{Path: expr.Attr(a.Name), Attr: a, Top: true}
-		c := expr.Change{Kind: expr.Set, Path: n.Path, Value: graft(image[a.Name], before[a.Name], av)}
-		if !there || item.Absent(av) && nativeIndexPart(s, a) {
-			c.Kind, c.Value = expr.Remove, nil
-		}
-		if err := mayChange(s, n, c.Kind); err != nil {
-			return nil, err
-		}
-		if a.Required() && item.Empty(av) {
-			return nil, input(s, CodeRequired, a, "%s", a.WhyRequired())
-		}
-		if _, stored := before[a.Name]; stored && a.Role.Has(tag.SetOnce) {
-			return nil, input(s, CodeNotYours, a, "the attribute is set once")
+		c := expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: past[a.Name]}
+		if c.Value == nil {
+			c.Kind = expr.Remove
 		}
 		changes = append(changes, c)
 	}
-	return changes, nil
-}
-
-// finerTimes rejects a changed time that is too precise for a key. An unchanged one stays as stored.
-func finerTimes(s *schema.Schema, was, is reflect.Value) error {
-	for _, a := range s.Attrs {
-		if !a.Time || !a.Exact() {
-			continue
-		}
-		old, errOld := was.FieldByIndexErr(a.Index)
-		now, errNow := is.FieldByIndexErr(a.Index)
-		if errOld == nil && errNow == nil && reflect.DeepEqual(old.Interface(), now.Interface()) {
-			continue
-		}
-		if _, err := EncodeAttr(s, a, is); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// unchangedStep writes nothing. It still checks a condition, on the item that was read.
-func unchangedStep(op *Op, in Input, user expr.Cond) (Step, error) {
-	step := op.reportOld(in.Image, Step{Done: func(Returned) (Result, error) { return Stored(in.Image), nil }})
-	if user.Op == expr.None {
-		return step, nil
-	}
-	guard, pin, err := unchanged(op.Schema, in.Image)
-	step.Actions = []Action{{Kind: Check, Table: op.Table, Key: op.Key, Cond: and(guard, user), Pin: pin}}
-	step.Resolve = func(f []Failure) Resolution {
-		if SameState(op.Schema, in.Image, f[0].Image) {
-			return Resolution{Err: ErrConditionFailed}
-		}
-		return Resolution{Replan: ErrConflict}
-	}
-	return step, err
+	return changes
 }
 
 // NewRevert plans a Put of the item with the content of an earlier state, which Prepare finds. It changes every
@@ -157,20 +173,4 @@ func NewRevert(s *schema.Schema, table string, v reflect.Value, spec opt.Write) 
 		return op.changed(in, it, user)
 	}
 	return op
-}
-
-// revertChanges returns the changes that give it the content of an earlier state.
-func revertChanges(s *schema.Schema, it, past item.Item) []expr.Change {
-	var changes []expr.Change
-	for _, a := range s.Attrs {
-		if s.KeyPart(a) || a.Owned() || a.WriteOnce() || a.Append || a.Clock || item.Equal(it[a.Name], past[a.Name]) {
-			continue
-		}
-		c := expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: past[a.Name]}
-		if c.Value == nil {
-			c.Kind = expr.Remove
-		}
-		changes = append(changes, c)
-	}
-	return changes
 }

@@ -32,44 +32,6 @@ const (
 	MaxSortKey          = 1024
 )
 
-// Op is one intended write or check.
-type Op struct {
-	Verb        string
-	Schema      *schema.Schema
-	Table       string    // physical name
-	Key         item.Item // primary key of the item
-	KeyIs       string    // the key for messages; empty if it must not be shown
-	Parts       item.Item // key parts as given and stored; nil if the operation guards them itself
-	Err         error     // bad input
-	Exact       bool      // sent as a transaction under a token, so that it can be repeated after a lost answer
-	Read        bool      // the current item must be read before planning
-	Past        bool      // traces of earlier lives must be read if there is no live item
-	Checks      bool      // the operation writes nothing
-	Creates     bool      // the operation fails if there is a live item
-	SoftDeletes bool      // the operation makes a deleted copy, which depends on the newest existing one
-	Folds       bool      // the operation's actions have a Fold
-	Expect      *int64    // the version that the caller expects; nil for any
-	Given       item.Item // the current item as the caller's handle has it, which saves the first read
-
-	Old func(item.Item) error // takes the item before the write, nil if there was none; nil if not requested
-
-	// SoleWriter reports that repeating or delaying the write does no harm: only this operation writes the item, or its
-	// effect is wanted whenever its conditions hold. So a refusal is final, whether or not an earlier attempt was
-	// applied.
-	SoleWriter bool
-
-	AlsoDeleted bool // the error for a missing item must also cover a deleted one
-
-	If      expr.Cond     // the caller's conditions
-	Changes []expr.Change // the caller's changes
-
-	Prepare func(context.Context, Reader, *Input) error // reads what else the plan needs; nil for most operations
-	Plan    func(Input) (Step, error)
-}
-
-// Reads reports whether op needs a read before planning, at least in a transaction.
-func (op *Op) Reads() bool { return op.Read || op.Past || op.Prepare != nil || op.Old != nil }
-
 // Input is what a plan is made from.
 type Input struct {
 	Now        time.Time
@@ -80,43 +42,6 @@ type Input struct {
 	Past       Past      // traces of earlier lives, if Past and there is no live item
 	Found      any       // the result of Prepare
 	Hints      []any     // what earlier attempts learned
-}
-
-// ReadFirst is a hint to plan from the current item.
-type ReadFirst struct{}
-
-// NeedsRead reports whether op must be planned from the current item.
-func (op *Op) NeedsRead(in Input) bool {
-	return op.Read || in.Joined && op.Old != nil || slices.Contains(in.Hints, any(ReadFirst{}))
-}
-
-// Step is a set of actions that are sent together.
-type Step struct {
-	Actions []Action
-	Own     int  // how many of the first actions concern items of the entity; 0: all
-	Whole   bool // decide on a refusal only after every action was evaluated, with no conflict
-	// Resolve decides what a definite failure means. The failures are aligned with Actions.
-	Resolve func([]Failure) Resolution
-	// Done makes the result of a successful step. returned is set for a lone action.
-	Done func(returned Returned) (Result, error)
-}
-
-// Result is the result of a write.
-type Result struct {
-	Item     item.Item // the item after the write as far as it is known; nil after a removal
-	Existing item.Item // the stored event that an append found
-	Created  bool      // an upsert created the item
-	Skipped  bool      // nothing had to be written because of what is stored
-	Reason   string    // why an event was skipped
-}
-
-// Stored returns the result of a write that stored it.
-func Stored(it item.Item) Result { return Result{Item: it} }
-
-// Returned is what DynamoDB returned for a successful lone action.
-type Returned struct {
-	Image  item.Item // what the action's Returns requested
-	Proven bool      // the answer was lost, and a read showed that the write was applied; Image is the item after it
 }
 
 // ActionKind is what an action does.
@@ -173,6 +98,15 @@ type Failure struct {
 // Failed reports whether the action's condition did not hold.
 func (f Failure) Failed() bool { return f.Code == "ConditionalCheckFailed" }
 
+// Result is the result of a write.
+type Result struct {
+	Item     item.Item // the item after the write as far as it is known; nil after a removal
+	Existing item.Item // the stored event that an append found
+	Created  bool      // an upsert created the item
+	Skipped  bool      // nothing had to be written because of what is stored
+	Reason   string    // why an event was skipped
+}
+
 // Resolution is the meaning of a definite failure. Exactly one field other than Hints is set.
 type Resolution struct {
 	Err    error   // the operation failed
@@ -181,6 +115,119 @@ type Resolution struct {
 	Next   *Step   // send this step
 	Hints  []any   // with Replan: hints for the next plan
 }
+
+// Returned is what DynamoDB returned for a successful lone action.
+type Returned struct {
+	Image  item.Item // what the action's Returns requested
+	Proven bool      // the answer was lost, and a read showed that the write was applied; Image is the item after it
+}
+
+// Step is a set of actions that are sent together.
+type Step struct {
+	Actions []Action
+	Own     int  // how many of the first actions concern items of the entity; 0: all
+	Whole   bool // decide on a refusal only after every action was evaluated, with no conflict
+	// Resolve decides what a definite failure means. The failures are aligned with Actions.
+	Resolve func([]Failure) Resolution
+	// Done makes the result of a successful step. returned is set for a lone action.
+	Done func(returned Returned) (Result, error)
+}
+
+// Op is one intended write or check.
+type Op struct {
+	Verb        string
+	Schema      *schema.Schema
+	Table       string    // physical name
+	Key         item.Item // primary key of the item
+	KeyIs       string    // the key for messages; empty if it must not be shown
+	Parts       item.Item // key parts as given and stored; nil if the operation guards them itself
+	Err         error     // bad input
+	Exact       bool      // sent as a transaction under a token, so that it can be repeated after a lost answer
+	Read        bool      // the current item must be read before planning
+	Past        bool      // traces of earlier lives must be read if there is no live item
+	Checks      bool      // the operation writes nothing
+	Creates     bool      // the operation fails if there is a live item
+	SoftDeletes bool      // the operation makes a deleted copy, which depends on the newest existing one
+	Folds       bool      // the operation's actions have a Fold
+	Expect      *int64    // the version that the caller expects; nil for any
+	Given       item.Item // the current item as the caller's handle has it, which saves the first read
+
+	Old func(item.Item) error // takes the item before the write, nil if there was none; nil if not requested
+
+	// SoleWriter reports that repeating or delaying the write does no harm: only this operation writes the item, or its
+	// effect is wanted whenever its conditions hold. So a refusal is final, whether or not an earlier attempt was
+	// applied.
+	SoleWriter bool
+
+	AlsoDeleted bool // the error for a missing item must also cover a deleted one
+
+	If      expr.Cond     // the caller's conditions
+	Changes []expr.Change // the caller's changes
+
+	Prepare func(context.Context, Reader, *Input) error // reads what else the plan needs; nil for most operations
+	Plan    func(Input) (Step, error)
+}
+
+// Reads reports whether op needs a read before planning, at least in a transaction.
+func (op *Op) Reads() bool { return op.Read || op.Past || op.Prepare != nil || op.Old != nil }
+
+// returnOld makes op return the item before the write. A transaction does not return items, so in a transaction op reads
+// the item first.
+func (op *Op) returnOld(spec opt.Write) {
+	if spec.Was != nil {
+		op.Old = func(it item.Item) error { return spec.Was(it) }
+		op.Read = op.Exact
+	}
+}
+
+// reportOld makes a step that was planned from old pass old to the caller when it succeeds.
+func (op *Op) reportOld(old item.Item, step Step) Step {
+	if op.Old == nil || step.Done == nil {
+		return step
+	}
+	done := step.Done
+	step.Done = func(r Returned) (Result, error) {
+		result, err := done(r)
+		if err == nil {
+			err = op.Old(old)
+		}
+		return result, err
+	}
+	return step
+}
+
+// fromOld computes the new item from the old one that a lone action returned, and passes the old one to the caller if
+// asked for.
+func (op *Op) fromOld(r Returned, changes []expr.Change) (item.Item, error) {
+	base := r.Image
+	if base == nil {
+		base = item.Clone(op.Key)
+	}
+	it, err := expr.Apply(base, changes)
+	if err == nil && op.Old != nil {
+		err = op.Old(r.Image)
+	}
+	return it, err
+}
+
+// oldLost returns an error if the write was applied but the answer with the old item was lost.
+func (op *Op) oldLost(r Returned) error {
+	if op.Old == nil || !r.Proven {
+		return nil
+	}
+	return fmt.Errorf("%w: the answer with the item before the write was lost", ErrReadBack)
+}
+
+// ReadFirst is a hint to plan from the current item.
+type ReadFirst struct{}
+
+// NeedsRead reports whether op must be planned from the current item.
+func (op *Op) NeedsRead(in Input) bool {
+	return op.Read || in.Joined && op.Old != nil || slices.Contains(in.Hints, any(ReadFirst{}))
+}
+
+// Stored returns the result of a write that stored it.
+func Stored(it item.Item) Result { return Result{Item: it} }
 
 // Skipped resolves a failure which shows that nothing has to be written.
 func Skipped() Resolution { return Resolution{Result: &Result{Skipped: true}} }
@@ -240,51 +287,4 @@ func Begin(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Write
 	user, err := Conditions(s, spec.If)
 	op.Err = err
 	return op, user
-}
-
-// returnOld makes op return the item before the write. A transaction does not return items, so in a transaction op reads
-// the item first.
-func (op *Op) returnOld(spec opt.Write) {
-	if spec.Was != nil {
-		op.Old = func(it item.Item) error { return spec.Was(it) }
-		op.Read = op.Exact
-	}
-}
-
-// reportOld makes a step that was planned from old pass old to the caller when it succeeds.
-func (op *Op) reportOld(old item.Item, step Step) Step {
-	if op.Old == nil || step.Done == nil {
-		return step
-	}
-	done := step.Done
-	step.Done = func(r Returned) (Result, error) {
-		result, err := done(r)
-		if err == nil {
-			err = op.Old(old)
-		}
-		return result, err
-	}
-	return step
-}
-
-// fromOld computes the new item from the old one that a lone action returned, and passes the old one to the caller if
-// asked for.
-func (op *Op) fromOld(r Returned, changes []expr.Change) (item.Item, error) {
-	base := r.Image
-	if base == nil {
-		base = item.Clone(op.Key)
-	}
-	it, err := expr.Apply(base, changes)
-	if err == nil && op.Old != nil {
-		err = op.Old(r.Image)
-	}
-	return it, err
-}
-
-// oldLost returns an error if the write was applied but the answer with the old item was lost.
-func (op *Op) oldLost(r Returned) error {
-	if op.Old == nil || !r.Proven {
-		return nil
-	}
-	return fmt.Errorf("%w: the answer with the item before the write was lost", ErrReadBack)
 }

@@ -43,14 +43,51 @@ func (in Input) VersionTaken() bool {
 	return slices.ContainsFunc(in.Hints, func(x any) bool { _, ok := x.(VersionTaken); return ok })
 }
 
-// NextFrom returns the version from which a new state of the item counts: its own, or the first after the history of
-// other lives if its own is taken.
+// HistoryVersion returns the version under which the history keeps the stored item: its own, or, if that is taken, the
+// first one after the history of other lives.
 func (in Input) HistoryVersion(s *schema.Schema, it item.Item) int64 {
 	n := StoredVersion(s, it)
 	if slices.Contains(in.Hints, any(VersionTaken{n})) {
 		return max(n, in.Past.Version) + 1
 	}
 	return n
+}
+
+// newer returns the copy that ReadNewest prefers: found, which may be nil, or the older copy it.
+func (op *Op) newer(found, it item.Item, now time.Time) item.Item {
+	switch {
+	case Expired(op.Schema, it, now):
+		return found
+	case found == nil, op.sameCase(found) != nil && op.sameCase(it) == nil:
+		return it
+	}
+	return found
+}
+
+// readNewest returns the related item with the highest sort key, expired or not, as first. If unexpired is set, it also
+// returns the item that ReadNewest returns.
+func readNewest(ctx context.Context, r Reader, op *Op, infix string, now time.Time, unexpired bool) (first, live item.Item, err error) {
+	limit, forward := int32(1), false
+	in := QueryRelated(op.Schema, op.Table, op.Key, infix)
+	in.Limit, in.ScanIndexForward = &limit, &forward
+	for page, err := range Pages(ctx, r, in) {
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, it := range page {
+			if first == nil {
+				first = it
+			}
+			if !unexpired {
+				return first, nil, nil
+			}
+			if live = op.newer(live, it, now); live != nil && op.sameCase(live) == nil {
+				return first, live, nil
+			}
+		}
+		in.Limit = nil // the newest has expired: read the rest in whole pages
+	}
+	return first, live, nil
 }
 
 // ReadPast reads the newest snapshot and the newest deleted copy concurrently, with one request each. It needs more
@@ -106,41 +143,10 @@ func WasDeleted(ctx context.Context, r Reader, op *Op, now time.Time) (bool, err
 	return it != nil && op.sameCase(it) == nil, err
 }
 
-// readNewest returns the related item with the highest sort key, expired or not, as first. If unexpired is set, it also
-// returns the item that ReadNewest returns.
-func readNewest(ctx context.Context, r Reader, op *Op, infix string, now time.Time, unexpired bool) (first, live item.Item, err error) {
-	limit, forward := int32(1), false
-	in := QueryRelated(op.Schema, op.Table, op.Key, infix)
-	in.Limit, in.ScanIndexForward = &limit, &forward
-	for page, err := range Pages(ctx, r, in) {
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, it := range page {
-			if first == nil {
-				first = it
-			}
-			if !unexpired {
-				return first, nil, nil
-			}
-			if live = op.newer(live, it, now); live != nil && op.sameCase(live) == nil {
-				return first, live, nil
-			}
-		}
-		in.Limit = nil // the newest has expired: read the rest in whole pages
-	}
-	return first, live, nil
-}
-
-// newer returns the copy that ReadNewest prefers: found, which may be nil, or the older copy it.
-func (op *Op) newer(found, it item.Item, now time.Time) item.Item {
-	switch {
-	case Expired(op.Schema, it, now):
-		return found
-	case found == nil, op.sameCase(found) != nil && op.sameCase(it) == nil:
-		return it
-	}
-	return found
+// itemAndCopies returns a query of op's item and its deleted copies, in this order. Events and snapshots sort after
+// them.
+func itemAndCopies(op *Op) *dynamodb.QueryInput {
+	return QueryBetween(op.Schema, op.Table, op.Key, "", strings.TrimSuffix(schema.CopyInfix, "#")+"$")
 }
 
 // ReadItemAndCopy reads op's item and its deleted copies in one query, so that it finds an item that moves between them.
@@ -166,10 +172,11 @@ func ReadItemAndCopy(ctx context.Context, r Reader, op *Op, chosen item.Item, no
 	return current, copied, nil
 }
 
-// itemAndCopies returns a query of op's item and its deleted copies, in this order. Events and snapshots sort after
-// them.
-func itemAndCopies(op *Op) *dynamodb.QueryInput {
-	return QueryBetween(op.Schema, op.Table, op.Key, "", strings.TrimSuffix(schema.CopyInfix, "#")+"$")
+// ReadNewestCopy reads the newest deleted copy of op's item, expired or not, whatever the case of its key parts. It
+// returns nil if there is none.
+func ReadNewestCopy(ctx context.Context, r Reader, op *Op) (item.Item, error) {
+	it, _, err := readNewest(ctx, r, op, schema.CopyInfix, time.Time{}, false)
+	return it, err
 }
 
 // ReadItemAndNewestCopy reads op's item and the newest of its deleted copies, expired or not, whatever the case of its
@@ -194,13 +201,6 @@ func ReadItemAndNewestCopy(ctx context.Context, r Reader, op *Op) (current, newe
 		newestCopy, err = ReadNewestCopy(ctx, r, op)
 	}
 	return current, newestCopy, err
-}
-
-// ReadNewestCopy reads the newest deleted copy of op's item, expired or not, whatever the case of its key parts. It
-// returns nil if there is none.
-func ReadNewestCopy(ctx context.Context, r Reader, op *Op) (item.Item, error) {
-	it, _, err := readNewest(ctx, r, op, schema.CopyInfix, time.Time{}, false)
-	return it, err
 }
 
 // nextVersion gives it the version after that of old, and removes the mark of a touch.

@@ -18,119 +18,16 @@ import (
 
 func sortedNames(it item.Item) []string { return slices.Sorted(maps.Keys(it)) }
 
-// Text prints the plan of op for in, one line per request and action. It hides values of secret attributes.
-func (op *Op) Text(in Input) string {
-	if op.Err != nil {
-		return op.Verb + " " + op.Schema.Name + ": " + op.Err.Error()
-	}
-	title := op.Verb + " " + op.Schema.Name + " on " + op.Table
-	if op.Read || op.Prepare != nil {
-		return title + "\n" + op.afterRead()
-	}
-	if op.Old != nil {
-		in.Joined = false // outside a transaction the item is not read
-	}
-	if op.Past {
-		title += "\n  read   what earlier lives of the item have left"
-	}
-	step, err := op.Plan(in)
-	if err != nil {
-		return title + ": " + err.Error()
-	}
-	return title + "\n" + actionLines(op.Schema, step.Actions)
-}
-
-// afterRead prints what is known of a plan before its read: what is read, and the caller's changes and conditions.
-func (op *Op) afterRead() string {
-	r := Printer(op.Schema)
-	key := op.KeyIs
-	if key == "" {
-		key = "the item"
-	}
-	text := "  read   " + key + " consistently\n  write  what follows from it, if it is unchanged"
-	if len(op.Changes) > 0 {
-		text += "\n         " + r.Update(op.Changes)
-	}
-	if cond := r.Cond(op.If); cond != "" {
-		text += "\n         if " + cond
-	}
-	return text
-}
-
-func actionLines(s *schema.Schema, actions []Action) string {
-	p := printer{s}
-	var b strings.Builder
-	for i, a := range actions {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		fmt.Fprintf(&b, "  %-6s ", [...]string{"put", "update", "delete", "check"}[a.Kind])
-		if a.Label != "" {
-			b.WriteString(a.Label)
-			continue
-		}
-		b.WriteString(KeyText(s, a.Key))
-		r := expr.Printer(p.path, p.value)
-		switch {
-		case len(a.Changes) > 0:
-			b.WriteString("\n         " + r.Update(a.Changes))
-		case a.Kind == Put:
-			b.WriteString("\n         " + p.item(a.Item, a.Key))
-		}
-		if cond := r.Cond(a.Cond); cond != "" {
-			b.WriteString("\n         if " + cond)
-		}
-	}
-	return b.String()
-}
-
-// Printer returns a renderer for messages. It hides values of secret attributes.
-func Printer(s *schema.Schema) *expr.Renderer { return expr.Printer(printer{s}.path, printer{s}.value) }
-
-// FailedPart prints the part of a condition that does not hold on an item, with names of attributes and without values.
-// Of a secret attribute it prints only the name. The text is empty if the part is unknown.
-func FailedPart(s *schema.Schema, c expr.Cond, it item.Item) string {
-	var failed []expr.Cond
-	var split func(expr.Cond)
-	split = func(c expr.Cond) {
-		switch {
-		case c.Op == expr.And:
-			for _, part := range c.Conds {
-				split(part)
-			}
-		case !c.Holds(it):
-			failed = append(failed, c)
-		}
-	}
-	split(c)
-	return expr.Printer(printer{s}.path, func([]expr.Path, types.AttributeValue) string { return "?" }).Cond(expr.All(failed...))
-}
-
 // printer formats values for messages.
 type printer struct{ s *schema.Schema }
 
-func (p printer) item(it, key item.Item) string {
-	var parts []string
-	for _, name := range sortedNames(it) {
-		if _, ok := key[name]; !ok {
-			parts = append(parts, name+"="+p.value([]expr.Path{expr.Attr(name)}, it[name]))
-		}
-	}
-	return "{" + strings.Join(parts, ", ") + "}"
+// secret reports whether values of the attribute are hidden.
+func secret(s *schema.Schema, name string) bool {
+	a := s.Attr(name)
+	return a != nil && a.Role.Has(tag.Secret)
 }
 
 const hiddenValue = "<hidden>"
-
-func (p printer) value(about []expr.Path, av types.AttributeValue) string {
-	for _, path := range about {
-		if secret(p.s, path.Root()) || hasSecretPart(p.s, path.Root()) {
-			return hiddenValue
-		}
-	}
-	return ValueText(av)
-}
-
-func (p printer) path(path expr.Path) string { return PathText(p.s, path) }
 
 // PathText formats a path for messages. Names inside a secret attribute are hidden, because the keys of a map can be
 // secrets.
@@ -141,11 +38,7 @@ func PathText(s *schema.Schema, path expr.Path) string {
 	return path.String()
 }
 
-// secret reports whether values of the attribute are hidden.
-func secret(s *schema.Schema, name string) bool {
-	a := s.Attr(name)
-	return a != nil && a.Role.Has(tag.Secret)
-}
+func (p printer) path(path expr.Path) string { return PathText(p.s, path) }
 
 // hasSecretPart reports whether a stored key attribute is composed from a secret attribute.
 func hasSecretPart(s *schema.Schema, name string) bool {
@@ -160,21 +53,6 @@ func hasSecretPart(s *schema.Schema, name string) bool {
 		}
 	}
 	return false
-}
-
-// KeyText formats a primary key for messages.
-func KeyText(s *schema.Schema, key item.Item) string {
-	var parts []string
-	for _, h := range []*schema.KeyDef{s.PK, s.SK} {
-		for _, name := range h.Attributes() {
-			av, ok := key[name]
-			if !ok {
-				continue
-			}
-			parts = append(parts, name+"="+printer{s}.value([]expr.Path{expr.Attr(name)}, av))
-		}
-	}
-	return strings.Join(parts, " ")
 }
 
 // ValueText formats av for messages and hides nothing.
@@ -214,4 +92,126 @@ func ValueText(av types.AttributeValue) string {
 		return fmt.Sprintf("set(%d binaries)", len(v.Value))
 	}
 	return "?"
+}
+
+func (p printer) value(about []expr.Path, av types.AttributeValue) string {
+	for _, path := range about {
+		if secret(p.s, path.Root()) || hasSecretPart(p.s, path.Root()) {
+			return hiddenValue
+		}
+	}
+	return ValueText(av)
+}
+
+// Printer returns a renderer for messages. It hides values of secret attributes.
+func Printer(s *schema.Schema) *expr.Renderer { return expr.Printer(printer{s}.path, printer{s}.value) }
+
+// afterRead prints what is known of a plan before its read: what is read, and the caller's changes and conditions.
+func (op *Op) afterRead() string {
+	r := Printer(op.Schema)
+	key := op.KeyIs
+	if key == "" {
+		key = "the item"
+	}
+	text := "  read   " + key + " consistently\n  write  what follows from it, if it is unchanged"
+	if len(op.Changes) > 0 {
+		text += "\n         " + r.Update(op.Changes)
+	}
+	if cond := r.Cond(op.If); cond != "" {
+		text += "\n         if " + cond
+	}
+	return text
+}
+
+// KeyText formats a primary key for messages.
+func KeyText(s *schema.Schema, key item.Item) string {
+	var parts []string
+	for _, h := range []*schema.KeyDef{s.PK, s.SK} {
+		for _, name := range h.Attributes() {
+			av, ok := key[name]
+			if !ok {
+				continue
+			}
+			parts = append(parts, name+"="+printer{s}.value([]expr.Path{expr.Attr(name)}, av))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+func (p printer) item(it, key item.Item) string {
+	var parts []string
+	for _, name := range sortedNames(it) {
+		if _, ok := key[name]; !ok {
+			parts = append(parts, name+"="+p.value([]expr.Path{expr.Attr(name)}, it[name]))
+		}
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+func actionLines(s *schema.Schema, actions []Action) string {
+	p := printer{s}
+	var b strings.Builder
+	for i, a := range actions {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "  %-6s ", [...]string{"put", "update", "delete", "check"}[a.Kind])
+		if a.Label != "" {
+			b.WriteString(a.Label)
+			continue
+		}
+		b.WriteString(KeyText(s, a.Key))
+		r := expr.Printer(p.path, p.value)
+		switch {
+		case len(a.Changes) > 0:
+			b.WriteString("\n         " + r.Update(a.Changes))
+		case a.Kind == Put:
+			b.WriteString("\n         " + p.item(a.Item, a.Key))
+		}
+		if cond := r.Cond(a.Cond); cond != "" {
+			b.WriteString("\n         if " + cond)
+		}
+	}
+	return b.String()
+}
+
+// Text prints the plan of op for in, one line per request and action. It hides values of secret attributes.
+func (op *Op) Text(in Input) string {
+	if op.Err != nil {
+		return op.Verb + " " + op.Schema.Name + ": " + op.Err.Error()
+	}
+	title := op.Verb + " " + op.Schema.Name + " on " + op.Table
+	if op.Read || op.Prepare != nil {
+		return title + "\n" + op.afterRead()
+	}
+	if op.Old != nil {
+		in.Joined = false // outside a transaction the item is not read
+	}
+	if op.Past {
+		title += "\n  read   what earlier lives of the item have left"
+	}
+	step, err := op.Plan(in)
+	if err != nil {
+		return title + ": " + err.Error()
+	}
+	return title + "\n" + actionLines(op.Schema, step.Actions)
+}
+
+// FailedPart prints the part of a condition that does not hold on an item, with names of attributes and without values.
+// Of a secret attribute it prints only the name. The text is empty if the part is unknown.
+func FailedPart(s *schema.Schema, c expr.Cond, it item.Item) string {
+	var failed []expr.Cond
+	var split func(expr.Cond)
+	split = func(c expr.Cond) {
+		switch {
+		case c.Op == expr.And:
+			for _, part := range c.Conds {
+				split(part)
+			}
+		case !c.Holds(it):
+			failed = append(failed, c)
+		}
+	}
+	split(c)
+	return expr.Printer(printer{s}.path, func([]expr.Path, types.AttributeValue) string { return "?" }).Cond(expr.All(failed...))
 }

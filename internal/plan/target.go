@@ -10,17 +10,70 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Node returns the place in the item that a target names.
-func Node(s *schema.Schema, t opt.Target) (*schema.Node, error) {
-	n, err := rootNode(s, t)
-	if err != nil || t.Inside == "" {
-		return n, err
+func parsePath(text string) (expr.Path, bool) {
+	var path expr.Path
+	for _, part := range strings.Split(text, ".") {
+		name, indexes, _ := strings.Cut(part, "[")
+		if name == "" || strings.Contains(name, "]") {
+			return nil, false
+		}
+		path = append(path, expr.Step{Name: name})
+		if len(indexes) == 0 {
+			if strings.Contains(part, "[") {
+				return nil, false
+			}
+			continue
+		}
+		for _, x := range strings.Split(strings.TrimSuffix(indexes, "]"), "][") {
+			n, err := strconv.Atoi(x)
+			if err != nil || n < 0 || !strings.HasSuffix(indexes, "]") {
+				return nil, false
+			}
+			path = append(path, expr.Step{Index: n})
+		}
 	}
-	path, ok := parseSteps(t.Inside)
+	return path, true
+}
+
+func sameClass(a, b reflect.Type) bool {
+	class := func(t reflect.Type) string {
+		switch k := t.Kind(); {
+		case k >= reflect.Int && k <= reflect.Float64 && k != reflect.Uintptr:
+			return "number"
+		case k == reflect.String || k == reflect.Bool:
+			return k.String()
+		}
+		return t.String()
+	}
+	return a.ConvertibleTo(b) && class(a) == class(b)
+}
+
+func isNegative(v reflect.Value) bool {
+	switch {
+	case v.CanInt():
+		return v.Int() < 0
+	case v.CanFloat():
+		return v.Float() < 0
+	}
+	return false
+}
+
+// textNode resolves a path in text, such as features.colour or items[0].qty. The first name must be an attribute of the
+// struct. Names with a dot or a bracket need a field address or entity.MapEntry.
+func textNode(s *schema.Schema, text string) (*schema.Node, error) {
+	path, ok := parsePath(text)
 	if !ok {
-		return nil, input(s, CodePointer, n.Attr, "the path %q is malformed; write name.name[0] or [0].name", t.Inside)
+		if root := text[:max(strings.IndexAny(text, ".["), 0)]; secret(s, root) {
+			text = root + "." + hiddenValue
+		}
+		return nil, input(s, CodePointer, nil, "the path %q is malformed; write name.name[0]", text)
 	}
-	for _, step := range path {
+	a := s.Attr(path.Root())
+	if a == nil {
+		return nil, input(s, CodePointer, nil, "the path %q begins with an attribute that the struct does not have", text)
+	}
+	n := &schema.Node{Path: path[:1], Attr: a, Field: a.Field, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true}
+	for _, step := range path[1:] {
 		n = n.Inside(step)
 	}
 	return n, nil
@@ -55,27 +108,6 @@ func rootNode(s *schema.Schema, t opt.Target) (*schema.Node, error) {
 	return n, nil
 }
 
-// textNode resolves a path in text, such as features.colour or items[0].qty. The first name must be an attribute of the
-// struct. Names with a dot or a bracket need a field address or entity.MapEntry.
-func textNode(s *schema.Schema, text string) (*schema.Node, error) {
-	path, ok := parsePath(text)
-	if !ok {
-		if root := text[:max(strings.IndexAny(text, ".["), 0)]; secret(s, root) {
-			text = root + "." + hiddenValue
-		}
-		return nil, input(s, CodePointer, nil, "the path %q is malformed; write name.name[0]", text)
-	}
-	a := s.Attr(path.Root())
-	if a == nil {
-		return nil, input(s, CodePointer, nil, "the path %q begins with an attribute that the struct does not have", text)
-	}
-	n := &schema.Node{Path: path[:1], Attr: a, Field: a.Field, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true}
-	for _, step := range path[1:] {
-		n = n.Inside(step)
-	}
-	return n, nil
-}
-
 // parseSteps parses a path that continues another one.
 func parseSteps(text string) (expr.Path, bool) {
 	if !strings.HasPrefix(text, "[") {
@@ -88,29 +120,20 @@ func parseSteps(text string) (expr.Path, bool) {
 	return path[1:], true
 }
 
-func parsePath(text string) (expr.Path, bool) {
-	var path expr.Path
-	for _, part := range strings.Split(text, ".") {
-		name, indexes, _ := strings.Cut(part, "[")
-		if name == "" || strings.Contains(name, "]") {
-			return nil, false
-		}
-		path = append(path, expr.Step{Name: name})
-		if len(indexes) == 0 {
-			if strings.Contains(part, "[") {
-				return nil, false
-			}
-			continue
-		}
-		for _, x := range strings.Split(strings.TrimSuffix(indexes, "]"), "][") {
-			n, err := strconv.Atoi(x)
-			if err != nil || n < 0 || !strings.HasSuffix(indexes, "]") {
-				return nil, false
-			}
-			path = append(path, expr.Step{Index: n})
-		}
+// Node returns the place in the item that a target names.
+func Node(s *schema.Schema, t opt.Target) (*schema.Node, error) {
+	n, err := rootNode(s, t)
+	if err != nil || t.Inside == "" {
+		return n, err
 	}
-	return path, true
+	path, ok := parseSteps(t.Inside)
+	if !ok {
+		return nil, input(s, CodePointer, n.Attr, "the path %q is malformed; write name.name[0] or [0].name", t.Inside)
+	}
+	for _, step := range path {
+		n = n.Inside(step)
+	}
+	return n, nil
 }
 
 // conform converts a value for a text path, which the compiler has not type-checked, to the type of the attribute. A

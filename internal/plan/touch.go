@@ -10,6 +10,28 @@ import (
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
+// touchable returns the attribute of a touch, or an error if it cannot be touched.
+func touchable(s *schema.Schema, field opt.Target, every time.Duration) (*schema.Attr, error) {
+	n, err := Node(s, field)
+	switch {
+	case err != nil:
+		return nil, err
+	case !n.Top || !n.Attr.Time:
+		return nil, input(s, CodeNotYours, n.Attr, "only a time attribute can be touched")
+	case every < 0:
+		return nil, input(s, CodeOption, n.Attr, "the interval must not be negative")
+	case isExpiry(s, n.Attr):
+		return nil, input(s, CodeNotYours, n.Attr, "the item would expire at once; use Update")
+	case isUnique(s, n.Attr):
+		return nil, input(s, CodeNotYours, n.Attr, "the attribute is kept unique; use Update")
+	case snapshotter(s) != nil && StateClock(s) == nil:
+		return nil, input(s, CodeNotYours, n.Attr, "an entity that retains versions needs created_at or updated_at to be touched")
+	case n.Attr.Role.Has(tag.Immutable) || n.Attr.Role.Has(tag.SetOnce):
+		return nil, input(s, CodeNotYours, n.Attr, "the attribute is written once")
+	}
+	return n.Attr, mayChange(s, n, expr.Set)
+}
+
 // NewTouch plans the write of the current time into one time attribute if it is absent or older than every. It is one
 // UpdateItem that does not change version, updated_at or history. The result is skipped if the attribute is recent
 // enough.
@@ -80,26 +102,4 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field opt.Target,
 		}, nil
 	}
 	return op
-}
-
-// touchable returns the attribute of a touch, or an error if it cannot be touched.
-func touchable(s *schema.Schema, field opt.Target, every time.Duration) (*schema.Attr, error) {
-	n, err := Node(s, field)
-	switch {
-	case err != nil:
-		return nil, err
-	case !n.Top || !n.Attr.Time:
-		return nil, input(s, CodeNotYours, n.Attr, "only a time attribute can be touched")
-	case every < 0:
-		return nil, input(s, CodeOption, n.Attr, "the interval must not be negative")
-	case isExpiry(s, n.Attr):
-		return nil, input(s, CodeNotYours, n.Attr, "the item would expire at once; use Update")
-	case isUnique(s, n.Attr):
-		return nil, input(s, CodeNotYours, n.Attr, "the attribute is kept unique; use Update")
-	case snapshotter(s) != nil && StateClock(s) == nil:
-		return nil, input(s, CodeNotYours, n.Attr, "an entity that retains versions needs created_at or updated_at to be touched")
-	case n.Attr.Role.Has(tag.Immutable) || n.Attr.Role.Has(tag.SetOnce):
-		return nil, input(s, CodeNotYours, n.Attr, "the attribute is written once")
-	}
-	return n.Attr, mayChange(s, n, expr.Set)
 }

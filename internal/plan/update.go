@@ -22,24 +22,59 @@ type update struct {
 	clockDependent bool          // the derived changes depend on the clock
 }
 
-// NewUpdate plans changes of an existing item: one UpdateItem, or, if an index key can only be composed from the stored
-// item, a read and a guarded Put of the whole item.
-func NewUpdate(s *schema.Schema, table string, v reflect.Value, spec opt.Update) *Op {
-	op, parts := newOp(s, table, "Update", v, spec.Write)
-	if op.Err != nil {
-		return op
+// derive returns the changes of expiry and index keys that follow from changes. needRead is set if they depend on the
+// stored item.
+func (u *update) derive(changes []expr.Change, in Input) (follow []expr.Change, needRead bool, err error) {
+	follow, needRead, err = expiryChanges(u.s, changes, u.parts, in, onUpdate)
+	if err != nil {
+		return nil, false, err
 	}
-	u := &update{op: op, s: s, parts: parts}
-	if op.Err = u.resolve(spec); op.Err != nil {
-		return op
+	keys, partly, err := syncIndexKeys(u.s, u.parts, append(slices.Clone(changes), follow...), false)
+	return append(follow, keys...), needRead || partly, err
+}
+
+// returns selects the new item, or the old one if the caller asked for it. The new item can be computed from the old
+// one.
+func (u *update) returns() Returns {
+	if u.op.Old != nil {
+		return ReturnOld
 	}
-	op.AlsoDeleted = softDeleter(s) != nil
-	if op.Read {
-		op.Plan, op.If, op.Changes = u.afterRead, u.userCond, u.changes
-	} else {
-		op.Plan = u.direct
+	return ReturnNew
+}
+
+// owned returns the changes of the attributes that the library keeps.
+func (u *update) owned(in Input) ([]expr.Change, error) {
+	var out []expr.Change
+	if a := u.s.UpdatedAt; a != nil {
+		av, err := TimeValue(a, in.Now)
+		if err != nil {
+			return nil, valueError(u.s, a, err)
+		}
+		out = append(out, expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: av})
 	}
-	return op
+	if a := u.s.Version; a != nil {
+		out = append(out, expr.Change{Kind: expr.Increment, Path: expr.Attr(a.Name), Value: item.N("1")})
+	}
+	return out, nil
+}
+
+// dependsOnClock reports whether the expiry or an index key of current items depends on the clock.
+func dependsOnClock(s *schema.Schema) bool {
+	x := expirySetter(s)
+	if x != nil && (x.From() == nil || x.From() == s.UpdatedAt || x.From() == s.CreatedAt) {
+		return true
+	}
+	for _, h := range s.IndexKeys() {
+		if s.UpdatedAt != nil && h.Has(s.UpdatedAt) || s.CreatedAt != nil && h.Has(s.CreatedAt) {
+			return true
+		}
+	}
+	return false
+}
+
+// needsState reports whether a change needs the whole item.
+func needsState(s *schema.Schema, c expr.Change) bool {
+	return isUnique(s, s.Attr(c.Path.Root()))
 }
 
 func (u *update) resolve(spec opt.Update) (err error) {
@@ -62,7 +97,7 @@ func (u *update) resolve(spec opt.Update) (err error) {
 	if err != nil {
 		return err
 	}
-	u.derived, u.clockDependent = follow, clockDecides(u.s)
+	u.derived, u.clockDependent = follow, dependsOnClock(u.s)
 	u.op.Read = u.op.Read || needRead || snapshotter(u.s) != nil
 	for _, c := range u.changes {
 		u.op.Read = u.op.Read || needsState(u.s, c)
@@ -70,29 +105,78 @@ func (u *update) resolve(spec opt.Update) (err error) {
 	return nil
 }
 
-// derive returns the changes of expiry and index keys that follow from changes. needRead is set if they depend on the
-// stored item.
-func (u *update) derive(changes []expr.Change, in Input) (follow []expr.Change, needRead bool, err error) {
-	follow, needRead, err = expiryChanges(u.s, changes, u.parts, in, onUpdate)
-	if err != nil {
-		return nil, false, err
+// rewrite applies changes to the item that was read and updates everything that depends on them.
+func rewrite(s *schema.Schema, in Input, changes []expr.Change, on writeKind) (item.Item, error) {
+	if _, err := typeMismatch(s, in.Image, changes); err != nil {
+		return nil, err
 	}
-	keys, partly, err := syncIndexKeys(u.s, u.parts, append(slices.Clone(changes), follow...), false)
-	return append(follow, keys...), needRead || partly, err
+	it, err := apply(s, in.Image, nullAsAbsent(in.Image, changes))
+	if err != nil {
+		return nil, err
+	}
+	if a := s.UpdatedAt; a != nil {
+		av, err := TimeValue(a, Later(s, in.Image, in.Now))
+		if err != nil {
+			return nil, valueError(s, a, err)
+		}
+		it[a.Name] = av
+	}
+	nextVersion(s, it, in.Image, in)
+	if err := updateExpiry(s, it, in, changes, on); err != nil {
+		return nil, err
+	}
+	if err := composeIndexKeys(s, it, in.Image); err != nil {
+		return nil, err
+	}
+	delete(it, schema.OpAttr)
+	if s.HasMetadata {
+		it[schema.WriteAttr] = item.S(in.WriteID)
+	}
+	return it, CheckSize(s, it)
 }
 
-// clockDependent reports whether the expiry or an index key of current items depends on the clock.
-func clockDecides(s *schema.Schema) bool {
-	x := expirySetter(s)
-	if x != nil && (x.From() == nil || x.From() == s.UpdatedAt || x.From() == s.CreatedAt) {
-		return true
+// changed returns the step that replaces the item if it has not changed since it was read.
+func (op *Op) changed(in Input, it item.Item, user expr.Cond) (Step, error) {
+	s := op.Schema
+	guard, pin, err := unchanged(s, in.Image)
+	if err != nil {
+		return Step{}, err
 	}
-	for _, h := range s.IndexKeys() {
-		if s.UpdatedAt != nil && h.Has(s.UpdatedAt) || s.CreatedAt != nil && h.Has(s.CreatedAt) {
-			return true
+	main := Part{
+		Action{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(guard, user), WriteID: WriteID(s, in), Pin: pin},
+		op.resolveGuarded(in),
+	}
+	step, err := Compose(&Mutation{Kind: Updated, Op: op, In: in, Old: in.Image, New: it}, []Part{main}, Stored(it))
+	return op.reportOld(in.Image, step), err
+}
+
+// afterRead plans from the item that was read.
+func (u *update) afterRead(in Input) (Step, error) {
+	if !live(u.s, in.Image, in.Now) {
+		return Step{}, u.op.missing(in.Now)
+	}
+	if err := u.op.CheckExpected(in.Image, in.Now); err != nil {
+		return Step{}, err
+	}
+	if err := guardError(u.s, u.changes, in.Image); err != nil {
+		return Step{}, err
+	}
+	it, err := rewrite(u.s, in, u.changes, onUpdate)
+	if err != nil {
+		return Step{}, err
+	}
+	return u.op.changed(in, it, u.userCond)
+}
+
+// knownItem returns what a plan knows of the item without its image: key parts and attributes that are set.
+func knownItem(parts item.Item, changes []expr.Change) item.Item {
+	it := item.Clone(parts)
+	for _, c := range changes {
+		if c.Kind == expr.Set && len(c.Path) == 1 {
+			it[c.Path.Root()] = c.Value
 		}
 	}
-	return false
+	return it
 }
 
 // direct plans the write without a read.
@@ -155,106 +239,22 @@ func (u *update) direct(in Input) (Step, error) {
 	}, nil
 }
 
-// returns selects the new item, or the old one if the caller asked for it. The new item can be computed from the old
-// one.
-func (u *update) returns() Returns {
-	if u.op.Old != nil {
-		return ReturnOld
+// NewUpdate plans changes of an existing item: one UpdateItem, or, if an index key can only be composed from the stored
+// item, a read and a guarded Put of the whole item.
+func NewUpdate(s *schema.Schema, table string, v reflect.Value, spec opt.Update) *Op {
+	op, parts := newOp(s, table, "Update", v, spec.Write)
+	if op.Err != nil {
+		return op
 	}
-	return ReturnNew
-}
-
-// owned returns the changes of the attributes that the library keeps.
-func (u *update) owned(in Input) ([]expr.Change, error) {
-	var out []expr.Change
-	if a := u.s.UpdatedAt; a != nil {
-		av, err := TimeValue(a, in.Now)
-		if err != nil {
-			return nil, valueError(u.s, a, err)
-		}
-		out = append(out, expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: av})
+	u := &update{op: op, s: s, parts: parts}
+	if op.Err = u.resolve(spec); op.Err != nil {
+		return op
 	}
-	if a := u.s.Version; a != nil {
-		out = append(out, expr.Change{Kind: expr.Increment, Path: expr.Attr(a.Name), Value: item.N("1")})
+	op.AlsoDeleted = softDeleter(s) != nil
+	if op.Read {
+		op.Plan, op.If, op.Changes = u.afterRead, u.userCond, u.changes
+	} else {
+		op.Plan = u.direct
 	}
-	return out, nil
-}
-
-// knownItem returns what a plan knows of the item without its image: key parts and attributes that are set.
-func knownItem(parts item.Item, changes []expr.Change) item.Item {
-	it := item.Clone(parts)
-	for _, c := range changes {
-		if c.Kind == expr.Set && len(c.Path) == 1 {
-			it[c.Path.Root()] = c.Value
-		}
-	}
-	return it
-}
-
-// afterRead plans from the item that was read.
-func (u *update) afterRead(in Input) (Step, error) {
-	if !live(u.s, in.Image, in.Now) {
-		return Step{}, u.op.missing(in.Now)
-	}
-	if err := u.op.CheckExpected(in.Image, in.Now); err != nil {
-		return Step{}, err
-	}
-	if err := guardError(u.s, u.changes, in.Image); err != nil {
-		return Step{}, err
-	}
-	it, err := rewrite(u.s, in, u.changes, onUpdate)
-	if err != nil {
-		return Step{}, err
-	}
-	return u.op.changed(in, it, u.userCond)
-}
-
-// rewrite applies changes to the item that was read and updates everything that depends on them.
-func rewrite(s *schema.Schema, in Input, changes []expr.Change, on writeKind) (item.Item, error) {
-	if _, err := typeMismatch(s, in.Image, changes); err != nil {
-		return nil, err
-	}
-	it, err := apply(s, in.Image, nullAsAbsent(in.Image, changes))
-	if err != nil {
-		return nil, err
-	}
-	if a := s.UpdatedAt; a != nil {
-		av, err := TimeValue(a, Later(s, in.Image, in.Now))
-		if err != nil {
-			return nil, valueError(s, a, err)
-		}
-		it[a.Name] = av
-	}
-	nextVersion(s, it, in.Image, in)
-	if err := updateExpiry(s, it, in, changes, on); err != nil {
-		return nil, err
-	}
-	if err := composeIndexKeys(s, it, in.Image); err != nil {
-		return nil, err
-	}
-	delete(it, schema.OpAttr)
-	if s.HasMetadata {
-		it[schema.WriteAttr] = item.S(in.WriteID)
-	}
-	return it, CheckSize(s, it)
-}
-
-// changed returns the step that replaces the item if it has not changed since it was read.
-func (op *Op) changed(in Input, it item.Item, user expr.Cond) (Step, error) {
-	s := op.Schema
-	guard, pin, err := unchanged(s, in.Image)
-	if err != nil {
-		return Step{}, err
-	}
-	main := Part{
-		Action{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(guard, user), WriteID: WriteID(s, in), Pin: pin},
-		op.resolveGuarded(in),
-	}
-	step, err := Compose(&Mutation{Kind: Updated, Op: op, In: in, Old: in.Image, New: it}, []Part{main}, Stored(it))
-	return op.reportOld(in.Image, step), err
-}
-
-// needsState reports whether a change needs the whole item.
-func needsState(s *schema.Schema, c expr.Change) bool {
-	return isUnique(s, s.Attr(c.Path.Root()))
+	return op
 }

@@ -15,58 +15,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
-// NewUpsert plans a write that creates or merges: it sets the attributes that v encodes to, and absent ones stay as
-// stored. It is one UpdateItem, or, if an index key can only be composed from the stored item, a read and a guarded Put.
-func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec opt.Update) *Op {
-	return newUpsert(s, table, "Upsert", v, spec, false)
-}
-
-// NewPut plans a write that creates or replaces: it sets or removes every attribute of the struct. Attributes that the
-// library keeps, that are written once, or that the struct does not know stay as stored.
-func NewPut(s *schema.Schema, table string, v reflect.Value, spec opt.Write) *Op {
-	return newUpsert(s, table, "Put", v, opt.Update{Write: spec}, true)
-}
-
-func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Update, replace bool) *Op {
-	op, parts := newOp(s, table, verb, v, spec.Write)
-	if op.Err != nil {
-		return op
-	}
-	extra, err := optionalChanges(s, spec.Changes)
-	if err != nil {
-		op.Err = err
-		return op
-	}
-	given, err := whole(s, v, func(a *schema.Attr) bool { return a.Append || a.Clock }, extra)
-	if err != nil {
-		op.Err = err
-		return op
-	}
-	user, err := Conditions(s, spec.If)
-	if err != nil {
-		op.Err = err
-		return op
-	}
-	u := &upsert{update: update{op: op, s: s, parts: parts, userCond: user}, given: given, extra: extra, replace: replace}
-	if op.Err = u.prepare(); op.Err != nil {
-		return op
-	}
-	op.Plan, op.Past = u.direct, dependsOnPast(s)
-	op.AlsoDeleted = softDeleter(s) != nil && op.Expect != nil                              // without an expected version, an absent item is not an error
-	op.Read = op.Read || op.Exact || snapshotter(s) != nil || len(UniqueConstraints(s)) > 0 // a transaction does not show whether it created the item
-	if op.Read {
-		op.Plan, op.If, op.Changes = u.afterRead, u.userCond, u.changes
-	}
-	return op
-}
-
-type upsert struct {
-	update
-	given   item.Item     // of the value, without the attributes in extra
-	extra   []expr.Change // the caller's changes in addition to the value
-	replace bool          // absent attributes are removed, as in a Put
-}
-
 // optionalChanges resolves the changes that are given in addition to a value. The list may be empty.
 func optionalChanges(s *schema.Schema, list []opt.Change) ([]expr.Change, error) {
 	if len(list) == 0 {
@@ -79,41 +27,11 @@ func optionalChanges(s *schema.Schema, list []opt.Change) ([]expr.Change, error)
 	return dropUnsetExpiry(s, changes, onUpdate)
 }
 
-// prepare resolves the changes of the value's attributes, in struct order.
-func (u *upsert) prepare() error {
-	for _, a := range u.s.Attrs {
-		if u.s.PK.Attr == a.Name || u.s.SK != nil && u.s.SK.Attr == a.Name || a.Owned() || a.Append || a.Clock || changeOf(u.extra, a.Name) != nil {
-			continue
-		}
-		if c, ok := u.change(a); ok {
-			u.changes = append(u.changes, c)
-		}
-	}
-	var err error
-	if u.changes, err = dropUnsetExpiry(u.s, u.changes, u.writeKind()); err != nil {
-		return err
-	}
-	u.changes = append(u.changes, u.extra...)
-	// Whether a read is needed does not depend on the time.
-	follow, needRead, err := u.derive(Input{Now: time.Unix(0, 0)})
-	u.derived, u.clockDependent = follow, clockDecides(u.s)
-	u.op.Read = u.op.Read || needRead
-	return err
-}
-
-// derive returns the changes of expiry and index keys that follow from the others. needRead is set if they depend on the
-// stored item.
-func (u *upsert) derive(in Input) (follow []expr.Change, needRead bool, err error) {
-	follow, needRead, err = u.stamps(in)
-	if err != nil {
-		return nil, false, err
-	}
-	changes, err := u.indexInputs(in, follow)
-	if err != nil {
-		return nil, false, err
-	}
-	keys, partly, err := syncIndexKeys(u.s, u.known(follow), changes, true)
-	return append(follow, keys...), needRead || partly, err
+type upsert struct {
+	update
+	given   item.Item     // of the value, without the attributes in extra
+	extra   []expr.Change // the caller's changes in addition to the value
+	replace bool          // absent attributes are removed, as in a Put
 }
 
 // writeKind returns the kind of write for the expiry.
@@ -122,19 +40,6 @@ func (u *upsert) writeKind() writeKind {
 		return onPut
 	}
 	return onUpsert
-}
-
-// stamps returns the changes of the expiry.
-func (u *upsert) stamps(in Input) ([]expr.Change, bool, error) {
-	changes, err := u.withCreated(in)
-	if err != nil {
-		return nil, false, err
-	}
-	owned, err := u.owned(in)
-	if err != nil {
-		return nil, false, err
-	}
-	return expiryChanges(u.s, append(changes, owned...), u.parts, in, u.writeKind())
 }
 
 // change returns what the write does to attribute a, or false if it leaves a as stored.
@@ -169,6 +74,51 @@ func (u *upsert) known(stamps []expr.Change) item.Item {
 	return it
 }
 
+// withCreated adds the change of created_at, which only a new item gets.
+func (u *upsert) withCreated(in Input) ([]expr.Change, error) {
+	changes := slices.Clone(u.changes)
+	a := u.s.CreatedAt
+	if a == nil {
+		return changes, nil
+	}
+	av, err := TimeValue(a, in.Now)
+	return append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(a.Name), Value: av}), valueError(u.s, a, err)
+}
+
+// returns selects the image that shows most: the old item, which shows whether the write created it, or the new one.
+func (u *upsert) returns() Returns {
+	if u.replace && u.op.Old == nil {
+		return ReturnNew
+	}
+	return ReturnOld
+}
+
+// guard returns the condition of a direct write.
+func (u *upsert) guard(in Input) expr.Cond {
+	conds := append(append(parentGuards(u.extra), elementGuards(u.extra)...), immutableGuards(u.s, u.changes)...)
+	conds = append(conds, u.userCond)
+	if u.s.Expires {
+		conds = append([]expr.Cond{NotExpired(u.s, in.Now)}, conds...)
+	}
+	if u.op.Expect != nil {
+		conds = append([]expr.Cond{exists(u.s, in.Now), u.op.expected()}, conds...)
+	}
+	return and(conds...)
+}
+
+// stamps returns the changes of the expiry.
+func (u *upsert) stamps(in Input) ([]expr.Change, bool, error) {
+	changes, err := u.withCreated(in)
+	if err != nil {
+		return nil, false, err
+	}
+	owned, err := u.owned(in)
+	if err != nil {
+		return nil, false, err
+	}
+	return expiryChanges(u.s, append(changes, owned...), u.parts, in, u.writeKind())
+}
+
 // indexInputs returns the changes that index keys depend on. Removals are left out, because their values are known.
 func (u *upsert) indexInputs(in Input, stamps []expr.Change) ([]expr.Change, error) {
 	owned, err := u.owned(in)
@@ -179,15 +129,154 @@ func (u *upsert) indexInputs(in Input, stamps []expr.Change) ([]expr.Change, err
 	return slices.DeleteFunc(append(append(created, owned...), stamps...), func(c expr.Change) bool { return c.Kind == expr.Remove && len(c.Path) == 1 }), err
 }
 
-// withCreated adds the change of created_at, which only a new item gets.
-func (u *upsert) withCreated(in Input) ([]expr.Change, error) {
-	changes := slices.Clone(u.changes)
-	a := u.s.CreatedAt
-	if a == nil {
-		return changes, nil
+// derive returns the changes of expiry and index keys that follow from the others. needRead is set if they depend on the
+// stored item.
+func (u *upsert) derive(in Input) (follow []expr.Change, needRead bool, err error) {
+	follow, needRead, err = u.stamps(in)
+	if err != nil {
+		return nil, false, err
 	}
-	av, err := TimeValue(a, in.Now)
-	return append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(a.Name), Value: av}), valueError(u.s, a, err)
+	changes, err := u.indexInputs(in, follow)
+	if err != nil {
+		return nil, false, err
+	}
+	keys, partly, err := syncIndexKeys(u.s, u.known(follow), changes, true)
+	return append(follow, keys...), needRead || partly, err
+}
+
+// prepare resolves the changes of the value's attributes, in struct order.
+func (u *upsert) prepare() error {
+	for _, a := range u.s.Attrs {
+		if u.s.PK.Attr == a.Name || u.s.SK != nil && u.s.SK.Attr == a.Name || a.Owned() || a.Append || a.Clock || changeOf(u.extra, a.Name) != nil {
+			continue
+		}
+		if c, ok := u.change(a); ok {
+			u.changes = append(u.changes, c)
+		}
+	}
+	var err error
+	if u.changes, err = dropUnsetExpiry(u.s, u.changes, u.writeKind()); err != nil {
+		return err
+	}
+	u.changes = append(u.changes, u.extra...)
+	// Whether a read is needed does not depend on the time.
+	follow, needRead, err := u.derive(Input{Now: time.Unix(0, 0)})
+	u.derived, u.clockDependent = follow, dependsOnClock(u.s)
+	u.op.Read = u.op.Read || needRead
+	return err
+}
+
+// expired is the hint of a direct write that the item exists but has expired.
+type expired struct{}
+
+// newLife is the hint that another client has replaced the expired item.
+type newLife struct{}
+
+// overExpired reports whether the item had expired at the last attempt.
+func overExpired(in Input) bool {
+	over := false
+	for _, x := range in.Hints {
+		switch x.(type) {
+		case expired:
+			over = true
+		case newLife:
+			over = false
+		}
+	}
+	return over
+}
+
+// create plans the creation of the item.
+func (u *upsert) create(in Input) (Step, error) {
+	if u.op.Expect != nil {
+		return Step{}, u.op.missing(in.Now)
+	}
+	it, err := u.op.newItem(u.given, u.extra, in)
+	if err != nil {
+		return Step{}, err
+	}
+	return u.op.created(in, it, u.userCond, Result{Item: it, Created: true}, func(f Failure) Resolution {
+		if live(u.s, f.Image, in.Now) {
+			return Resolution{Replan: ErrConflict, Hints: []any{newLife{}}}
+		}
+		return Resolution{Err: ErrConditionFailed}
+	})
+}
+
+// afterRead plans from the stored item or its absence.
+func (u *upsert) afterRead(in Input) (Step, error) {
+	if !live(u.s, in.Image, in.Now) {
+		return u.create(in)
+	}
+	if err := u.op.CheckExpected(in.Image, in.Now); err != nil {
+		return Step{}, err
+	}
+	if err := guardError(u.s, u.changes, in.Image); err != nil {
+		return Step{}, err
+	}
+	changes, err := u.withCreated(in)
+	if err != nil {
+		return Step{}, err
+	}
+	it, err := rewrite(u.s, in, changes, u.writeKind())
+	if err != nil {
+		return Step{}, err
+	}
+	hidden(u.s, it, in.WriteID)
+	return u.op.changed(in, it, u.userCond)
+}
+
+func (u *upsert) resolve(in Input, image item.Item) Resolution {
+	if err := u.op.CheckExpected(image, in.Now); err != nil {
+		return Resolution{Err: err}
+	}
+	if image != nil && !live(u.s, image, in.Now) {
+		return Resolution{Replan: ErrConflict, Hints: []any{expired{}}}
+	}
+	if err := guardError(u.s, u.changes, image); err != nil {
+		return Resolution{Err: err}
+	}
+	switch null, err := typeMismatch(u.s, image, u.changes); {
+	case err != nil:
+		return Resolution{Err: err}
+	case null:
+		return Resolution{Replan: ErrConflict, Hints: []any{ReadFirst{}}}
+	}
+	return Resolution{Err: ErrConditionFailed}
+}
+
+// errCreated means that an upsert was applied, but whether it created the item is unknown.
+var errCreated = errors.New("the item was written; whether this write created it is not known")
+
+// proven decides from the stored item, which this write left, whether the write created it. If it differs from a freshly
+// created one, it existed before. If it is equal and the entity has versions, this write created it, because a write
+// over an earlier item would have counted on. Without a version, another write could have stored the same values at the
+// same time.
+func (u *upsert) proven(stored, fresh item.Item) (Result, error) {
+	created := item.Equal(&types.AttributeValueMemberM{Value: stored}, &types.AttributeValueMemberM{Value: fresh})
+	if created && u.s.Version == nil {
+		return Result{}, &Ambiguous{Err: errCreated}
+	}
+	return Result{Item: stored, Created: created}, nil
+}
+
+// done computes the new item from the image before the write.
+func (u *upsert) done(in Input, r Returned, changes []expr.Change) (Result, error) {
+	if err := u.op.oldLost(r); err != nil {
+		return Result{}, err
+	}
+	if u.returns() == ReturnNew {
+		return Result{Item: r.Image}, nil
+	}
+	if !r.Proven {
+		it, err := u.op.fromOld(r, changes)
+		return Result{Item: it, Created: r.Image == nil}, err
+	}
+	fresh, err := expr.Apply(item.Clone(u.op.Key), changes)
+	if err != nil {
+		return Result{}, err
+	}
+	return u.proven(r.Image, fresh)
 }
 
 func (u *upsert) direct(in Input) (Step, error) {
@@ -230,136 +319,47 @@ func (u *upsert) direct(in Input) (Step, error) {
 	}, nil
 }
 
-// returns selects the image that shows most: the old item, which shows whether the write created it, or the new one.
-func (u *upsert) returns() Returns {
-	if u.replace && u.op.Old == nil {
-		return ReturnNew
+func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Update, replace bool) *Op {
+	op, parts := newOp(s, table, verb, v, spec.Write)
+	if op.Err != nil {
+		return op
 	}
-	return ReturnOld
-}
-
-func (u *upsert) resolve(in Input, image item.Item) Resolution {
-	if err := u.op.CheckExpected(image, in.Now); err != nil {
-		return Resolution{Err: err}
-	}
-	if image != nil && !live(u.s, image, in.Now) {
-		return Resolution{Replan: ErrConflict, Hints: []any{expired{}}}
-	}
-	if err := guardError(u.s, u.changes, image); err != nil {
-		return Resolution{Err: err}
-	}
-	switch null, err := typeMismatch(u.s, image, u.changes); {
-	case err != nil:
-		return Resolution{Err: err}
-	case null:
-		return Resolution{Replan: ErrConflict, Hints: []any{ReadFirst{}}}
-	}
-	return Resolution{Err: ErrConditionFailed}
-}
-
-// errCreated means that an upsert was applied, but whether it created the item is unknown.
-var errCreated = errors.New("the item was written; whether this write created it is not known")
-
-// done computes the new item from the image before the write.
-func (u *upsert) done(in Input, r Returned, changes []expr.Change) (Result, error) {
-	if err := u.op.oldLost(r); err != nil {
-		return Result{}, err
-	}
-	if u.returns() == ReturnNew {
-		return Result{Item: r.Image}, nil
-	}
-	if !r.Proven {
-		it, err := u.op.fromOld(r, changes)
-		return Result{Item: it, Created: r.Image == nil}, err
-	}
-	fresh, err := expr.Apply(item.Clone(u.op.Key), changes)
+	extra, err := optionalChanges(s, spec.Changes)
 	if err != nil {
-		return Result{}, err
+		op.Err = err
+		return op
 	}
-	return u.proven(r.Image, fresh)
-}
-
-// proven decides from the stored item, which this write left, whether the write created it. If it differs from a freshly
-// created one, it existed before. If it is equal and the entity has versions, this write created it, because a write
-// over an earlier item would have counted on. Without a version, another write could have stored the same values at the
-// same time.
-func (u *upsert) proven(stored, fresh item.Item) (Result, error) {
-	created := item.Equal(&types.AttributeValueMemberM{Value: stored}, &types.AttributeValueMemberM{Value: fresh})
-	if created && u.s.Version == nil {
-		return Result{}, &Ambiguous{Err: errCreated}
-	}
-	return Result{Item: stored, Created: created}, nil
-}
-
-// afterRead plans from the stored item or its absence.
-func (u *upsert) afterRead(in Input) (Step, error) {
-	if !live(u.s, in.Image, in.Now) {
-		return u.create(in)
-	}
-	if err := u.op.CheckExpected(in.Image, in.Now); err != nil {
-		return Step{}, err
-	}
-	if err := guardError(u.s, u.changes, in.Image); err != nil {
-		return Step{}, err
-	}
-	changes, err := u.withCreated(in)
+	given, err := whole(s, v, func(a *schema.Attr) bool { return a.Append || a.Clock }, extra)
 	if err != nil {
-		return Step{}, err
+		op.Err = err
+		return op
 	}
-	it, err := rewrite(u.s, in, changes, u.writeKind())
+	user, err := Conditions(s, spec.If)
 	if err != nil {
-		return Step{}, err
+		op.Err = err
+		return op
 	}
-	hidden(u.s, it, in.WriteID)
-	return u.op.changed(in, it, u.userCond)
+	u := &upsert{update: update{op: op, s: s, parts: parts, userCond: user}, given: given, extra: extra, replace: replace}
+	if op.Err = u.prepare(); op.Err != nil {
+		return op
+	}
+	op.Plan, op.Past = u.direct, dependsOnPast(s)
+	op.AlsoDeleted = softDeleter(s) != nil && op.Expect != nil                              // without an expected version, an absent item is not an error
+	op.Read = op.Read || op.Exact || snapshotter(s) != nil || len(UniqueConstraints(s)) > 0 // a transaction does not show whether it created the item
+	if op.Read {
+		op.Plan, op.If, op.Changes = u.afterRead, u.userCond, u.changes
+	}
+	return op
 }
 
-// create plans the creation of the item.
-func (u *upsert) create(in Input) (Step, error) {
-	if u.op.Expect != nil {
-		return Step{}, u.op.missing(in.Now)
-	}
-	it, err := u.op.fresh(u.given, u.extra, in)
-	if err != nil {
-		return Step{}, err
-	}
-	return u.op.created(in, it, u.userCond, Result{Item: it, Created: true}, func(f Failure) Resolution {
-		if live(u.s, f.Image, in.Now) {
-			return Resolution{Replan: ErrConflict, Hints: []any{newLife{}}}
-		}
-		return Resolution{Err: ErrConditionFailed}
-	})
+// NewUpsert plans a write that creates or merges: it sets the attributes that v encodes to, and absent ones stay as
+// stored. It is one UpdateItem, or, if an index key can only be composed from the stored item, a read and a guarded Put.
+func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec opt.Update) *Op {
+	return newUpsert(s, table, "Upsert", v, spec, false)
 }
 
-// expired is the hint of a direct write that the item exists but has expired.
-type expired struct{}
-
-// newLife is the hint that another client has replaced the expired item.
-type newLife struct{}
-
-// overExpired reports whether the item had expired at the last attempt.
-func overExpired(in Input) bool {
-	over := false
-	for _, x := range in.Hints {
-		switch x.(type) {
-		case expired:
-			over = true
-		case newLife:
-			over = false
-		}
-	}
-	return over
-}
-
-// guard returns the condition of a direct write.
-func (u *upsert) guard(in Input) expr.Cond {
-	conds := append(append(parentGuards(u.extra), elementGuards(u.extra)...), immutableGuards(u.s, u.changes)...)
-	conds = append(conds, u.userCond)
-	if u.s.Expires {
-		conds = append([]expr.Cond{NotExpired(u.s, in.Now)}, conds...)
-	}
-	if u.op.Expect != nil {
-		conds = append([]expr.Cond{exists(u.s, in.Now), u.op.expected()}, conds...)
-	}
-	return and(conds...)
+// NewPut plans a write that creates or replaces: it sets or removes every attribute of the struct. Attributes that the
+// library keeps, that are written once, or that the struct does not know stay as stored.
+func NewPut(s *schema.Schema, table string, v reflect.Value, spec opt.Write) *Op {
+	return newUpsert(s, table, "Put", v, opt.Update{Write: spec}, true)
 }

@@ -26,162 +26,19 @@ var (
 	marshalerType = reflect.TypeFor[attributevalue.Marshaler]()
 )
 
-// refusals collects the errors of Validate methods, each with the place of its value.
-type refusals []refusal
-
 type refusal struct {
 	place string
 	err   error
 }
 
-// walk validates v, stored as av, and every stored value inside it, inner values first. A nil av stands for an absent
-// value, which is not validated.
-func (r *refusals) walk(v reflect.Value, av types.AttributeValue, place string) {
-	if !v.IsValid() || av == nil || !mayHaveValidate(v.Type()) {
-		return
-	}
-	if k := v.Kind(); k == reflect.Pointer || k == reflect.Interface {
-		r.walk(v.Elem(), av, place) // nil is not a value
-		return
-	}
-	if t := v.Type(); !t.Implements(marshalerType) && !reflect.PointerTo(t).Implements(marshalerType) {
-		switch v.Kind() {
-		case reflect.Struct:
-			if m, ok := av.(*types.AttributeValueMemberM); ok {
-				r.walkFields(v, m.Value, place)
-			}
-		case reflect.Slice, reflect.Array:
-			r.walkElements(v, av, func(i int) string { return place + "[" + strconv.Itoa(i) + "]" })
-		case reflect.Map:
-			r.walkEntries(v, av, place)
-		}
-	}
-	r.callValidate(v, place)
-}
-
-func (r *refusals) walkFields(v reflect.Value, stored item.Item, place string) {
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		if item.Flattened(f) != nil {
-			if inner := reflect.Indirect(v.Field(i)); inner.IsValid() {
-				r.walkFields(inner, stored, place)
-			}
-			continue
-		}
-		name, _, _ := strings.Cut(f.Tag.Get("dynamodbav"), ",")
-		if !f.IsExported() || name == "-" {
-			continue
-		}
-		if name == "" {
-			name = f.Name
-		}
-		r.walk(v.Field(i), stored[name], place+"."+f.Name)
-	}
-}
-
-func (r *refusals) walkElements(v reflect.Value, av types.AttributeValue, place func(int) string) {
-	list, isList := av.(*types.AttributeValueMemberL)
-	next := 0
-	for i := range v.Len() {
-		e, stored := v.Index(i), av
-		if isList {
-			if len(list.Value) < v.Len() && isEmpty(e) { // omitemptyelem has left it out
-				continue
-			}
-			if next == len(list.Value) {
-				return
-			}
-			stored = list.Value[next]
-			next++
-		}
-		r.walk(e, stored, place(i))
-	}
-}
-
-// walkEntries also validates keys, which are stored like values.
-func (r *refusals) walkEntries(v reflect.Value, av types.AttributeValue, place string) {
-	m, ok := av.(*types.AttributeValueMemberM)
-	if !ok {
-		return
-	}
-	keys := map[string]reflect.Value{}
-	for _, k := range v.MapKeys() {
-		keys[keyText(k)] = k
-	}
-	for _, text := range sortedNames(m.Value) {
-		if k, ok := keys[text]; ok {
-			at := place + "[" + strconv.Quote(text) + "]"
-			r.walk(k, m.Value[text], at)
-			r.walk(v.MapIndex(k), m.Value[text], at)
-		}
-	}
-}
-
-// keyText returns a map key as attributevalue writes it.
-func keyText(k reflect.Value) string {
-	if m, ok := k.Interface().(encoding.TextMarshaler); ok {
-		text, err := m.MarshalText()
-		if err != nil {
-			return "" // the codec has already failed
-		}
-		return string(text)
-	}
-	return fmt.Sprint(k.Interface())
-}
-
-// isEmpty reports whether attributevalue leaves v out under omitempty.
-func isEmpty(v reflect.Value) bool {
-	switch v.Kind() {
-	case reflect.Map, reflect.Slice, reflect.Array, reflect.String:
-		return v.Len() == 0
-	case reflect.Struct:
-		return false
-	}
-	return v.IsZero()
-}
-
-// callValidate calls Validate on v, or on an addressable copy if the method has a pointer receiver. For a struct without
-// the method it calls those of the embedded structs, because Go does not promote a method that two of them have. It does
-// not recover panics.
-func (r *refusals) callValidate(v reflect.Value, place string) {
-	if !v.CanInterface() {
-		return
-	}
-	err, found := error(nil), hasMethod(v.Type())
-	switch t := v.Type(); {
-	case !found, promotedFromNil(v):
-	case t.Implements(validatorType):
-		err = v.Interface().(Validator).Validate()
-	default:
-		p := reflect.New(t)
-		p.Elem().Set(v)
-		err = p.Interface().(Validator).Validate()
-	}
-	if err != nil {
-		*r = append(*r, refusal{place, err})
-	}
-	if found || v.Kind() != reflect.Struct {
-		return
-	}
-	for i := range v.NumField() {
-		if item.Flattened(v.Type().Field(i)) != nil {
-			if inner := reflect.Indirect(v.Field(i)); inner.IsValid() {
-				r.callValidate(inner, place)
-			}
-		}
-	}
-}
+// refusals collects the errors of Validate methods, each with the place of its value.
+type refusals []refusal
 
 var validateTypes sync.Map // reflect.Type → bool
 
-// mayHaveValidate reports whether a value of type t, or one inside it, may have a Validate method.
-func mayHaveValidate(t reflect.Type) bool {
-	if known, ok := validateTypes.Load(t); ok {
-		return known.(bool)
-	}
-	found := findValidate(t, map[reflect.Type]bool{})
-	validateTypes.Store(t, found)
-	return found
+// hasMethod reports whether a value of type t, or its address, has a Validate method.
+func hasMethod(t reflect.Type) bool {
+	return t.Implements(validatorType) || reflect.PointerTo(t).Implements(validatorType)
 }
 
 func findValidate(t reflect.Type, inside map[reflect.Type]bool) bool {
@@ -207,118 +64,95 @@ func findValidate(t reflect.Type, inside map[reflect.Type]bool) bool {
 	return false
 }
 
-// ValidationError reports a value that its own Validate method (EDD-9116) or Config.Validator (EDD-9130) rejected,
-// before any request. Field is the Go name of the field, with the place inside it, as in Address.City, Tags[2] or
-// Status["bme280"]. It is "" if the whole entity was rejected. Err is the error of the method or of the Validator. Err
-// may quote the value: for a secret field Err is nil and Field is the bare name, and the text leaves out the error of a
-// Validator about a struct with secret fields.
-type ValidationError struct {
-	Code, Type, Field string
-	Err               error
-
-	silent bool // Err is left out of the text
-}
-
-func (e *ValidationError) Error() string {
-	text := e.Code + " " + e.Type
-	if e.Field != "" {
-		text += "." + e.Field
+// mayHaveValidate reports whether a value of type t, or one inside it, may have a Validate method.
+func mayHaveValidate(t reflect.Type) bool {
+	if known, ok := validateTypes.Load(t); ok {
+		return known.(bool)
 	}
-	if e.Err == nil || e.silent {
-		return text + ": the value is not valid"
-	}
-	return text + ": " + e.Err.Error()
+	found := findValidate(t, map[reflect.Type]bool{})
+	validateTypes.Store(t, found)
+	return found
 }
 
-// Unwrap returns the error of the Validate method or of the Validator.
-func (e *ValidationError) Unwrap() error { return e.Err }
-
-// ValidateField validates a part of an item: the value fv of a, stored as av. It calls the Validate methods of the value
-// and of all values inside it, and then the Validator with the field's tag. It returns the errors in field order.
-func ValidateField(s *schema.Schema, a *schema.Attr, fv reflect.Value, av types.AttributeValue) []error {
-	return append(validateField(s, a, fv, av), check(s, a, a.Field, a.Rule, fv)...)
-}
-
-// validateField calls the Validate methods of the value fv of a and of all values inside it.
-func validateField(s *schema.Schema, a *schema.Attr, fv reflect.Value, av types.AttributeValue) []error {
-	var found refusals
-	found.walk(fv, av, a.Field)
-	return found.errors(s, a, CodeInvalid)
-}
-
-// check calls the Validator for v, the value of a or one inside it, with the rule of that place.
-func check(s *schema.Schema, a *schema.Attr, place string, rule *schema.Rule, v reflect.Value) []error {
-	if err := rule.Check(s.Options.Validator, v); err != nil {
-		return refusals{{place, err}}.errors(s, a, CodeRefused)
-	}
-	return nil
-}
-
-func (r refusals) errors(s *schema.Schema, a *schema.Attr, code string) []error {
-	if len(r) > 0 && a != nil && a.Role.Has(tag.Secret) {
-		return []error{&ValidationError{Code: code, Type: s.Type.String(), Field: a.Field}}
-	}
-	var errs []error
-	for _, f := range r {
-		errs = append(errs, &ValidationError{Code: code, Type: s.Type.String(), Field: f.place, Err: f.err})
-	}
-	return errs
-}
-
-// validate validates a whole value: every field of v that is stored, v itself, and then v with the Validator. A series
-// is written in parts, so its fields are validated one by one.
-func validate(s *schema.Schema, v reflect.Value, it item.Item) []error {
-	var errs []error
-	inParts := s.Handle != ""
-	for _, a := range s.Attrs {
-		fv, err := v.FieldByIndexErr(a.Index)
-		av, written := it[a.Name]
-		switch {
-		case err != nil || !written || a.Owned():
-		case inParts:
-			errs = append(errs, ValidateField(s, a, fv, av)...)
-		default:
-			errs = append(errs, validateField(s, a, fv, av)...)
+func (r *refusals) walkFields(v reflect.Value, stored item.Item, place string) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		if item.Flattened(f) != nil {
+			if inner := reflect.Indirect(v.Field(i)); inner.IsValid() {
+				r.walkFields(inner, stored, place)
+			}
+			continue
 		}
+		name, _, _ := strings.Cut(f.Tag.Get("dynamodbav"), ",")
+		if !f.IsExported() || name == "-" {
+			continue
+		}
+		if name == "" {
+			name = f.Name
+		}
+		r.walk(v.Field(i), stored[name], place+"."+f.Name)
 	}
-	if inParts {
-		return errs
-	}
-	var found refusals
-	found.callValidate(v, "")
-	errs = append(errs, found.errors(s, nil, CodeInvalid)...)
-	if s.Options.Validator == nil {
-		return errs
-	}
-	if err := s.Options.Validator.Struct(v.Interface()); err != nil {
-		errs = append(errs, &ValidationError{Code: CodeRefused, Type: s.Type.String(), Err: err, silent: hasSecret(s)})
-	}
-	return errs
 }
 
-func hasSecret(s *schema.Schema) bool {
-	return slices.ContainsFunc(s.Attrs, func(a *schema.Attr) bool { return a.Role.Has(tag.Secret) })
-}
-
-// hasMethod reports whether a value of type t, or its address, has a Validate method.
-func hasMethod(t reflect.Type) bool {
-	return t.Implements(validatorType) || reflect.PointerTo(t).Implements(validatorType)
-}
-
-// promotedFromNil reports whether the Validate method of v is promoted from an embedded pointer or interface that is
-// nil. Then there is no value to validate.
-func promotedFromNil(v reflect.Value) bool {
-	if v.Kind() != reflect.Struct || declares(v.Type()) {
+// isEmpty reports whether attributevalue leaves v out under omitempty.
+func isEmpty(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Map, reflect.Slice, reflect.Array, reflect.String:
+		return v.Len() == 0
+	case reflect.Struct:
 		return false
 	}
-	from, there := provider(v)
-	if !there {
-		return true
+	return v.IsZero()
+}
+
+func (r *refusals) walkElements(v reflect.Value, av types.AttributeValue, place func(int) string) {
+	list, isList := av.(*types.AttributeValueMemberL)
+	next := 0
+	for i := range v.Len() {
+		e, stored := v.Index(i), av
+		if isList {
+			if len(list.Value) < v.Len() && isEmpty(e) { // omitemptyelem has left it out
+				continue
+			}
+			if next == len(list.Value) {
+				return
+			}
+			stored = list.Value[next]
+			next++
+		}
+		r.walk(e, stored, place(i))
 	}
-	if k := from.Kind(); k == reflect.Pointer || k == reflect.Interface {
-		return from.IsNil() || promotedFromNil(from.Elem())
+}
+
+// keyText returns a map key as attributevalue writes it.
+func keyText(k reflect.Value) string {
+	if m, ok := k.Interface().(encoding.TextMarshaler); ok {
+		text, err := m.MarshalText()
+		if err != nil {
+			return "" // the codec has already failed
+		}
+		return string(text)
 	}
-	return promotedFromNil(from)
+	return fmt.Sprint(k.Interface())
+}
+
+// walkEntries also validates keys, which are stored like values.
+func (r *refusals) walkEntries(v reflect.Value, av types.AttributeValue, place string) {
+	m, ok := av.(*types.AttributeValueMemberM)
+	if !ok {
+		return
+	}
+	keys := map[string]reflect.Value{}
+	for _, k := range v.MapKeys() {
+		keys[keyText(k)] = k
+	}
+	for _, text := range sortedNames(m.Value) {
+		if k, ok := keys[text]; ok {
+			at := place + "[" + strconv.Quote(text) + "]"
+			r.walk(k, m.Value[text], at)
+			r.walk(v.MapIndex(k), m.Value[text], at)
+		}
+	}
 }
 
 // declares reports whether t itself declares Validate. The compiler generates the promoted methods, and their source
@@ -372,4 +206,170 @@ func provider(v reflect.Value) (from reflect.Value, there bool) {
 		level = next
 	}
 	return v, false
+}
+
+// promotedFromNil reports whether the Validate method of v is promoted from an embedded pointer or interface that is
+// nil. Then there is no value to validate.
+func promotedFromNil(v reflect.Value) bool {
+	if v.Kind() != reflect.Struct || declares(v.Type()) {
+		return false
+	}
+	from, there := provider(v)
+	if !there {
+		return true
+	}
+	if k := from.Kind(); k == reflect.Pointer || k == reflect.Interface {
+		return from.IsNil() || promotedFromNil(from.Elem())
+	}
+	return promotedFromNil(from)
+}
+
+// callValidate calls Validate on v, or on an addressable copy if the method has a pointer receiver. For a struct without
+// the method it calls those of the embedded structs, because Go does not promote a method that two of them have. It does
+// not recover panics.
+func (r *refusals) callValidate(v reflect.Value, place string) {
+	if !v.CanInterface() {
+		return
+	}
+	err, found := error(nil), hasMethod(v.Type())
+	switch t := v.Type(); {
+	case !found, promotedFromNil(v):
+	case t.Implements(validatorType):
+		err = v.Interface().(Validator).Validate()
+	default:
+		p := reflect.New(t)
+		p.Elem().Set(v)
+		err = p.Interface().(Validator).Validate()
+	}
+	if err != nil {
+		*r = append(*r, refusal{place, err})
+	}
+	if found || v.Kind() != reflect.Struct {
+		return
+	}
+	for i := range v.NumField() {
+		if item.Flattened(v.Type().Field(i)) != nil {
+			if inner := reflect.Indirect(v.Field(i)); inner.IsValid() {
+				r.callValidate(inner, place)
+			}
+		}
+	}
+}
+
+// walk validates v, stored as av, and every stored value inside it, inner values first. A nil av stands for an absent
+// value, which is not validated.
+func (r *refusals) walk(v reflect.Value, av types.AttributeValue, place string) {
+	if !v.IsValid() || av == nil || !mayHaveValidate(v.Type()) {
+		return
+	}
+	if k := v.Kind(); k == reflect.Pointer || k == reflect.Interface {
+		r.walk(v.Elem(), av, place) // nil is not a value
+		return
+	}
+	if t := v.Type(); !t.Implements(marshalerType) && !reflect.PointerTo(t).Implements(marshalerType) {
+		switch v.Kind() {
+		case reflect.Struct:
+			if m, ok := av.(*types.AttributeValueMemberM); ok {
+				r.walkFields(v, m.Value, place)
+			}
+		case reflect.Slice, reflect.Array:
+			r.walkElements(v, av, func(i int) string { return place + "[" + strconv.Itoa(i) + "]" })
+		case reflect.Map:
+			r.walkEntries(v, av, place)
+		}
+	}
+	r.callValidate(v, place)
+}
+
+// ValidationError reports a value that its own Validate method (EDD-9116) or Config.Validator (EDD-9130) rejected,
+// before any request. Field is the Go name of the field, with the place inside it, as in Address.City, Tags[2] or
+// Status["bme280"]. It is "" if the whole entity was rejected. Err is the error of the method or of the Validator. Err
+// may quote the value: for a secret field Err is nil and Field is the bare name, and the text leaves out the error of a
+// Validator about a struct with secret fields.
+type ValidationError struct {
+	Code, Type, Field string
+	Err               error
+
+	silent bool // Err is left out of the text
+}
+
+func (e *ValidationError) Error() string {
+	text := e.Code + " " + e.Type
+	if e.Field != "" {
+		text += "." + e.Field
+	}
+	if e.Err == nil || e.silent {
+		return text + ": the value is not valid"
+	}
+	return text + ": " + e.Err.Error()
+}
+
+// Unwrap returns the error of the Validate method or of the Validator.
+func (e *ValidationError) Unwrap() error { return e.Err }
+
+func (r refusals) errors(s *schema.Schema, a *schema.Attr, code string) []error {
+	if len(r) > 0 && a != nil && a.Role.Has(tag.Secret) {
+		return []error{&ValidationError{Code: code, Type: s.Type.String(), Field: a.Field}}
+	}
+	var errs []error
+	for _, f := range r {
+		errs = append(errs, &ValidationError{Code: code, Type: s.Type.String(), Field: f.place, Err: f.err})
+	}
+	return errs
+}
+
+// validateField calls the Validate methods of the value fv of a and of all values inside it.
+func validateField(s *schema.Schema, a *schema.Attr, fv reflect.Value, av types.AttributeValue) []error {
+	var found refusals
+	found.walk(fv, av, a.Field)
+	return found.errors(s, a, CodeInvalid)
+}
+
+// checkRule calls the Validator for v, the value of a or one inside it, with the rule of that place.
+func checkRule(s *schema.Schema, a *schema.Attr, place string, rule *schema.Rule, v reflect.Value) []error {
+	if err := rule.Check(s.Options.Validator, v); err != nil {
+		return refusals{{place, err}}.errors(s, a, CodeRefused)
+	}
+	return nil
+}
+
+// ValidateField validates a part of an item: the value fv of a, stored as av. It calls the Validate methods of the value
+// and of all values inside it, and then the Validator with the field's tag. It returns the errors in field order.
+func ValidateField(s *schema.Schema, a *schema.Attr, fv reflect.Value, av types.AttributeValue) []error {
+	return append(validateField(s, a, fv, av), checkRule(s, a, a.Field, a.Rule, fv)...)
+}
+
+func hasSecret(s *schema.Schema) bool {
+	return slices.ContainsFunc(s.Attrs, func(a *schema.Attr) bool { return a.Role.Has(tag.Secret) })
+}
+
+// validate validates a whole value: every field of v that is stored, v itself, and then v with the Validator. A series
+// is written in parts, so its fields are validated one by one.
+func validate(s *schema.Schema, v reflect.Value, it item.Item) []error {
+	var errs []error
+	inParts := s.Handle != ""
+	for _, a := range s.Attrs {
+		fv, err := v.FieldByIndexErr(a.Index)
+		av, written := it[a.Name]
+		switch {
+		case err != nil || !written || a.Owned():
+		case inParts:
+			errs = append(errs, ValidateField(s, a, fv, av)...)
+		default:
+			errs = append(errs, validateField(s, a, fv, av)...)
+		}
+	}
+	if inParts {
+		return errs
+	}
+	var found refusals
+	found.callValidate(v, "")
+	errs = append(errs, found.errors(s, nil, CodeInvalid)...)
+	if s.Options.Validator == nil {
+		return errs
+	}
+	if err := s.Options.Validator.Struct(v.Interface()); err != nil {
+		errs = append(errs, &ValidationError{Code: CodeRefused, Type: s.Type.String(), Err: err, silent: hasSecret(s)})
+	}
+	return errs
 }

@@ -56,6 +56,21 @@ func EncodeValue(s *schema.Schema, a *schema.Attr, v any) (types.AttributeValue,
 	return encode(s, &schema.Node{Attr: a, Type: a.Type, Options: a.Options, Top: true}, v, false)
 }
 
+// codecError finds the attributes that cannot be encoded, by encoding one after the other. It drops the text of the
+// cause, which may quote the value.
+func codecError(s *schema.Schema, v reflect.Value, err error) error {
+	var errs []error
+	for _, a := range s.Attrs {
+		if _, err := EncodeAttr(s, a, v); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) == 0 {
+		return valueError(s, nil, err)
+	}
+	return JoinErrors(errs)
+}
+
 // whole encodes v for a verb that writes whole values. It leaves out attributes that the library owns and empty
 // attributes that are written once. It also leaves out the attributes that skip reports or beside changes. Required
 // attributes must be present.
@@ -89,21 +104,6 @@ func whole(s *schema.Schema, v reflect.Value, skip func(*schema.Attr) bool, chan
 		}
 	}
 	return it, JoinErrors(append(wrong, validate(s, v, it)...))
-}
-
-// codecError finds the attributes that cannot be encoded, by encoding one after the other. It drops the text of the
-// cause, which may quote the value.
-func codecError(s *schema.Schema, v reflect.Value, err error) error {
-	var errs []error
-	for _, a := range s.Attrs {
-		if _, err := EncodeAttr(s, a, v); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	if len(errs) == 0 {
-		return valueError(s, nil, err)
-	}
-	return JoinErrors(errs)
 }
 
 // TimeValue returns t truncated to the format of time attribute a.
@@ -141,6 +141,14 @@ func hidden(s *schema.Schema, it item.Item, writeID string) {
 	}
 }
 
+// clearRestoreMark returns the removal of the mark of a restored item, which belongs to the write that restored it.
+func clearRestoreMark(s *schema.Schema) []expr.Change {
+	if softDeleter(s) == nil || !s.HasMetadata {
+		return nil
+	}
+	return []expr.Change{{Kind: expr.Remove, Path: expr.Attr(schema.OpAttr)}}
+}
+
 // HiddenChanges returns the hidden attributes as changes, for an update that may create the item.
 func HiddenChanges(s *schema.Schema, writeID string) []expr.Change {
 	it := item.Item{}
@@ -158,14 +166,6 @@ func writeIDChanges(s *schema.Schema, writeID string) []expr.Change {
 		return nil
 	}
 	return append([]expr.Change{{Kind: expr.Set, Path: expr.Attr(schema.WriteAttr), Value: item.S(writeID)}}, clearRestoreMark(s)...)
-}
-
-// clearRestoreMark returns the removal of the mark of a restored item, which belongs to the write that restored it.
-func clearRestoreMark(s *schema.Schema) []expr.Change {
-	if softDeleter(s) == nil || !s.HasMetadata {
-		return nil
-	}
-	return []expr.Change{{Kind: expr.Remove, Path: expr.Attr(schema.OpAttr)}}
 }
 
 // SetVersion sets the version of it if the entity has one.
@@ -189,29 +189,6 @@ func StoredVersion(s *schema.Schema, it item.Item) int64 {
 		return 0
 	}
 	return v
-}
-
-func sameClass(a, b reflect.Type) bool {
-	class := func(t reflect.Type) string {
-		switch k := t.Kind(); {
-		case k >= reflect.Int && k <= reflect.Float64 && k != reflect.Uintptr:
-			return "number"
-		case k == reflect.String || k == reflect.Bool:
-			return k.String()
-		}
-		return t.String()
-	}
-	return a.ConvertibleTo(b) && class(a) == class(b)
-}
-
-func isNegative(v reflect.Value) bool {
-	switch {
-	case v.CanInt():
-		return v.Int() < 0
-	case v.CanFloat():
-		return v.Float() < 0
-	}
-	return false
 }
 
 // CheckSize rejects an item that is too large for DynamoDB.

@@ -13,45 +13,9 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Build compiles the query of src for the partition in v. Errors are in the plan's Err.
-func Build(src Source, v reflect.Value, spec opt.Query) *Plan {
-	b := newBuilder(src, v, spec.Bounded)
-	b.p.Desc = spec.Desc
-	b.p.Err = b.query(spec)
-	return b.p
-}
-
-// BuildScan compiles the scan of src. Errors are in the plan's Err.
-func BuildScan(src Source, spec opt.Scan) *Plan {
-	b := newBuilder(src, reflect.Value{}, spec.Bounded)
-	b.p.Scan, b.p.Scanned = true, spec.Scanned
-	b.p.Err = b.scan(spec)
-	return b.p
-}
-
 func newBuilder(src Source, v reflect.Value, spec opt.Bounded) *builder {
 	p := &Plan{Source: src, Strong: spec.Strong, Expired: spec.Expired}
 	return &builder{p: p, s: src.Schema, v: v, given: item.Item{}}
-}
-
-// query compiles the partition, the conditions on the key and the filters.
-func (b *builder) query(spec opt.Query) error {
-	if err := b.bounds(spec.Bounded); err != nil {
-		return err
-	}
-	if err := b.partition(); err != nil {
-		return err
-	}
-	if err := b.leading(); err != nil {
-		return err
-	}
-	if err := b.conditions(spec.Range); err != nil {
-		return err
-	}
-	if err := b.keyCondition(); err != nil {
-		return err
-	}
-	return b.filters(spec.Filters)
 }
 
 // bounds compiles the options that all reads of many items share.
@@ -79,24 +43,6 @@ func (b *builder) bounds(spec opt.Bounded) error {
 	return nil
 }
 
-// scan compiles the options of a scan. Filters may name any attribute.
-func (b *builder) scan(spec opt.Scan) (err error) {
-	if err = b.bounds(spec.Bounded); err != nil {
-		return err
-	}
-	if b.p.Segments, err = plan.CountOption(b.s, "Segments", spec.Segments); err != nil {
-		return err
-	}
-	switch {
-	case b.p.Segments > maxSegments:
-		return b.fail(plan.CodeOption, nil, "at most %d segments are read at the same time", maxSegments)
-	case b.p.Segments > 1 && (b.p.Evaluate > 0 || b.p.Requests > 0):
-		return b.fail(plan.CodeOption, nil, "MaxEvaluated and MaxRequests need a scan without Segments")
-	}
-	b.p.User, err = plan.Conditions(b.s, spec.Filters)
-	return err
-}
-
 // partition encodes the partition key's parts. All must be given.
 func (b *builder) partition() error {
 	for _, a := range b.p.PK.Parts {
@@ -110,6 +56,17 @@ func (b *builder) partition() error {
 		b.given[a.Name] = av
 	}
 	return nil
+}
+
+func (b *builder) filled(a *schema.Attr) (bool, error) {
+	if fv, err := b.v.FieldByIndexErr(a.Index); err != nil || fv.IsZero() {
+		return b.p.Required != nil && a.AllowsZero() && err == nil, nil
+	}
+	av, err := plan.EncodeAttr(b.s, a, b.v)
+	if err != nil {
+		return false, err
+	}
+	return !item.Absent(av), nil
 }
 
 // leading encodes the sort-key parts that the value fixes, from left to right. It rejects a value with any other field
@@ -159,15 +116,42 @@ func (b *builder) leading() error {
 	return nil
 }
 
-func (b *builder) filled(a *schema.Attr) (bool, error) {
-	if fv, err := b.v.FieldByIndexErr(a.Index); err != nil || fv.IsZero() {
-		return b.p.Required != nil && a.AllowsZero() && err == nil, nil
-	}
-	av, err := plan.EncodeAttr(b.s, a, b.v)
+// target returns the attribute of a range condition. It must be the next part of the sort key.
+func (b *builder) target(c opt.Cond) (*schema.Attr, error) {
+	n, err := plan.Node(b.s, c.Target)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	return !item.Absent(av), nil
+	parts := []*schema.Attr{}
+	if b.p.SK != nil {
+		parts = b.p.SK.Parts
+	}
+	switch {
+	case !n.Top || !b.p.SK.Has(n.Attr) || b.p.Required != nil && n.Attr != parts[len(parts)-1]:
+		return nil, b.fail(b.p.Code, n.Attr, "the field cannot have a range condition here; %s", b.p.Other)
+	case b.lead < len(parts) && parts[b.lead] == n.Attr:
+		return n.Attr, nil
+	case b.lead < len(parts):
+		return nil, b.fail(schema.CodePartOrder, n.Attr, "%s comes before it in the sort key and must be fixed first", parts[b.lead].Field)
+	}
+	return nil, b.fail(schema.CodePartOrder, n.Attr, "the field is fixed already")
+}
+
+// otherEnd accepts c if it is the other end of the range that bound begins or ends.
+func (b *builder) otherEnd(c *opt.Cond) bool {
+	low := func(c *opt.Cond) bool { return c.Op == expr.Gt || c.Op == expr.Ge }
+	high := func(c *opt.Cond) bool { return c.Op == expr.Lt || c.Op == expr.Le }
+	switch {
+	case b.upper != nil:
+		return false
+	case low(b.bound) && high(c):
+		b.upper = c
+	case high(b.bound) && low(c):
+		b.bound, b.upper = c, b.bound
+	default:
+		return false
+	}
+	return true
 }
 
 // conditions compiles the range conditions: Eq on further leading parts, then one condition on the next part, or one for
@@ -210,44 +194,6 @@ func (b *builder) conditions(list []opt.Cond) error {
 	return nil
 }
 
-// otherEnd accepts c if it is the other end of the range that bound begins or ends.
-func (b *builder) otherEnd(c *opt.Cond) bool {
-	low := func(c *opt.Cond) bool { return c.Op == expr.Gt || c.Op == expr.Ge }
-	high := func(c *opt.Cond) bool { return c.Op == expr.Lt || c.Op == expr.Le }
-	switch {
-	case b.upper != nil:
-		return false
-	case low(b.bound) && high(c):
-		b.upper = c
-	case high(b.bound) && low(c):
-		b.bound, b.upper = c, b.bound
-	default:
-		return false
-	}
-	return true
-}
-
-// target returns the attribute of a range condition. It must be the next part of the sort key.
-func (b *builder) target(c opt.Cond) (*schema.Attr, error) {
-	n, err := plan.Node(b.s, c.Target)
-	if err != nil {
-		return nil, err
-	}
-	parts := []*schema.Attr{}
-	if b.p.SK != nil {
-		parts = b.p.SK.Parts
-	}
-	switch {
-	case !n.Top || !b.p.SK.Has(n.Attr) || b.p.Required != nil && n.Attr != parts[len(parts)-1]:
-		return nil, b.fail(b.p.Code, n.Attr, "the field cannot have a range condition here; %s", b.p.Other)
-	case b.lead < len(parts) && parts[b.lead] == n.Attr:
-		return n.Attr, nil
-	case b.lead < len(parts):
-		return nil, b.fail(schema.CodePartOrder, n.Attr, "%s comes before it in the sort key and must be fixed first", parts[b.lead].Field)
-	}
-	return nil, b.fail(schema.CodePartOrder, n.Attr, "the field is fixed already")
-}
-
 // filters compiles the caller's filter. DynamoDB rejects key attributes in it.
 func (b *builder) filters(list []opt.Cond) error {
 	names := append(b.p.PK.Attributes(), b.p.SK.Attributes()...)
@@ -269,6 +215,79 @@ func (b *builder) filters(list []opt.Cond) error {
 			return b.fail(plan.CodeKeyFilter, b.s.Attr(bad), "DynamoDB does not filter by an attribute of the key; give the condition outside Filter")
 		}
 		b.p.User = expr.All(b.p.User, r)
+	}
+	return nil
+}
+
+// query compiles the partition, the conditions on the key and the filters.
+func (b *builder) query(spec opt.Query) error {
+	if err := b.bounds(spec.Bounded); err != nil {
+		return err
+	}
+	if err := b.partition(); err != nil {
+		return err
+	}
+	if err := b.leading(); err != nil {
+		return err
+	}
+	if err := b.conditions(spec.Range); err != nil {
+		return err
+	}
+	if err := b.keyCondition(); err != nil {
+		return err
+	}
+	return b.filters(spec.Filters)
+}
+
+// Build compiles the query of src for the partition in v. Errors are in the plan's Err.
+func Build(src Source, v reflect.Value, spec opt.Query) *Plan {
+	b := newBuilder(src, v, spec.Bounded)
+	b.p.Desc = spec.Desc
+	b.p.Err = b.query(spec)
+	return b.p
+}
+
+// scan compiles the options of a scan. Filters may name any attribute.
+func (b *builder) scan(spec opt.Scan) (err error) {
+	if err = b.bounds(spec.Bounded); err != nil {
+		return err
+	}
+	if b.p.Segments, err = plan.CountOption(b.s, "Segments", spec.Segments); err != nil {
+		return err
+	}
+	switch {
+	case b.p.Segments > maxSegments:
+		return b.fail(plan.CodeOption, nil, "at most %d segments are read at the same time", maxSegments)
+	case b.p.Segments > 1 && (b.p.Evaluate > 0 || b.p.Requests > 0):
+		return b.fail(plan.CodeOption, nil, "MaxEvaluated and MaxRequests need a scan without Segments")
+	}
+	b.p.User, err = plan.Conditions(b.s, spec.Filters)
+	return err
+}
+
+// BuildScan compiles the scan of src. Errors are in the plan's Err.
+func BuildScan(src Source, spec opt.Scan) *Plan {
+	b := newBuilder(src, reflect.Value{}, spec.Bounded)
+	b.p.Scan, b.p.Scanned = true, spec.Scanned
+	b.p.Err = b.scan(spec)
+	return b.p
+}
+
+// present encodes the leading sort-key parts that are set in v.
+func (b *builder) present() error {
+	if b.p.SK == nil {
+		return nil
+	}
+	for _, a := range b.p.SK.Parts {
+		av, err := plan.EncodeAttr(b.s, a, b.v)
+		if err != nil {
+			return err
+		}
+		if plan.CheckPart(b.s, a, av) != nil {
+			return nil
+		}
+		b.given[a.Name] = av
+		b.lead++
 	}
 	return nil
 }
@@ -302,23 +321,4 @@ func Under(s *schema.Schema, v reflect.Value) (expr.Cond, error) {
 		sk = expr.Compare(expr.Between, expr.Attr(h.Attr), item.S(text), item.S(text+"$"))
 	}
 	return joinKey(pk, sk), nil
-}
-
-// present encodes the leading sort-key parts that are set in v.
-func (b *builder) present() error {
-	if b.p.SK == nil {
-		return nil
-	}
-	for _, a := range b.p.SK.Parts {
-		av, err := plan.EncodeAttr(b.s, a, b.v)
-		if err != nil {
-			return err
-		}
-		if plan.CheckPart(b.s, a, av) != nil {
-			return nil
-		}
-		b.given[a.Name] = av
-		b.lead++
-	}
-	return nil
 }

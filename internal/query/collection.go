@@ -22,81 +22,6 @@ type Collection struct {
 	cover Plan // one query that finds what any part does
 }
 
-// BuildCollection compiles parts into one query. There must be at least one, and none may have an error. All must read
-// one partition, in the same order and with the same consistency.
-func BuildCollection(parts []*Plan) (*Collection, error) {
-	first := parts[0]
-	g := &Collection{parts: parts}
-	var sorts []expr.Cond
-	for _, p := range parts {
-		switch {
-		case p.Scan:
-			return nil, p.collectionError(plan.CodeCollection, "a scan cannot be part of a collection: it reads no partition")
-		case p.Evaluate > 0 || p.Requests > 0:
-			return nil, p.collectionError(plan.CodeOption, "a query in a collection takes Limit, but not MaxEvaluated and MaxRequests")
-		}
-		if err := plan.InMemory(p.Schema, p.User, "GetCollection"); err != nil {
-			return nil, err
-		}
-		if what := p.mismatch(first); what != "" {
-			return nil, p.collectionError(plan.CodeCollectionMismatch, "%s; the queries of a collection must have the same table, index, partition, direction and consistency", what)
-		}
-		if !p.Nothing {
-			sorts = append(sorts, p.Sort)
-		}
-	}
-	g.cover = *first
-	g.cover.Source.Verb, g.cover.Base, g.cover.Own, g.cover.Needs = "GetCollection", g.anyWanted, nil, nil
-	g.cover.Range, g.cover.User, g.cover.Expire, g.cover.Limit = expr.Cond{}, expr.Cond{}, false, 0
-	if g.cover.Nothing = len(sorts) == 0; !g.cover.Nothing {
-		g.cover.Key = joinKey(first.Partition, coveringCond(sorts))
-	}
-	g.cover.Project = g.attributes()
-	return g, nil
-}
-
-func (p *Plan) collectionError(code, format string, args ...any) error {
-	return &plan.InputError{Code: code, Type: p.Schema.Type.String(), Problem: fmt.Sprintf(format, args...)}
-}
-
-// mismatch describes how p is read differently from q, or returns "" if they can be read together. It does not quote
-// values, which may be secret.
-func (p *Plan) mismatch(q *Plan) string {
-	place := func(x *schema.Index) string {
-		if x == nil {
-			return "the table itself"
-		}
-		return "the index " + x.Index
-	}
-	order := map[bool]string{false: "ascending", true: "descending"}
-	const hint = "; a partition key that begins with `$` holds the name of its entity, so that no other entity shares it"
-	a, b := p.Schema.Name, q.Schema.Name
-	switch {
-	case p.Table != q.Table:
-		return fmt.Sprintf("%s is read from the table %s, %s from %s", a, p.Table, b, q.Table)
-	case place(p.Index) != place(q.Index):
-		return fmt.Sprintf("%s is read from %s, %s from %s", a, place(p.Index), b, place(q.Index))
-	case !samePartition(p.Partition, q.Partition) && p.Schema != q.Schema && (p.PK.Prefixed || q.PK.Prefixed):
-		return fmt.Sprintf("%s and %s are read from different partitions%s", a, b, hint)
-	case !samePartition(p.Partition, q.Partition):
-		return fmt.Sprintf("%s and %s are read from different partitions", a, b)
-	case p.Desc != q.Desc:
-		return fmt.Sprintf("%s is read in %s order, %s in %s order", a, order[p.Desc], b, order[q.Desc])
-	case p.Strong && !q.Strong:
-		return fmt.Sprintf("%s is read consistently, %s is not", a, b)
-	case !p.Strong && q.Strong:
-		return fmt.Sprintf("%s is read consistently, %s is not", b, a)
-	}
-	return ""
-}
-
-// samePartition reports whether two conditions on the partition key have equal values.
-func samePartition(a, b expr.Cond) bool {
-	return slices.EqualFunc(terms(a), terms(b), func(x, y expr.Cond) bool {
-		return x.Path.String() == y.Path.String() && item.Equal(x.Values[0], y.Values[0])
-	})
-}
-
 // attributes returns the attributes that the parts need, or nil for all if a part needs whole items.
 func (g *Collection) attributes() []string {
 	names := []string{}
@@ -148,24 +73,99 @@ func (g *Collection) anyWanted(now time.Time) expr.Cond {
 // String prints the one query.
 func (g *Collection) String() string { return g.cover.String() }
 
-// coveringCond returns a condition on the sort key that holds whenever one of sorts does. It may also hold between their
-// ranges.
-func coveringCond(sorts []expr.Cond) expr.Cond {
-	var out []expr.Cond
-	for i := 0; ; i++ {
-		var at []expr.Cond // the conditions on the i-th attribute of the key
-		for _, s := range sorts {
-			list := terms(s)
-			if i >= len(list) {
-				return expr.All(out...)
-			}
-			at = append(at, list[i])
-		}
-		wide := covering(at)
-		if out = append(out, wide); wide.Op != expr.Eq {
-			return expr.All(out...)
-		}
+// filters returns the current filters of the parts.
+func (g *Collection) filters() []expr.Cond {
+	filters := make([]expr.Cond, len(g.parts))
+	for i, p := range g.parts {
+		filters[i] = p.filter(p.Runner.Clock())
 	}
+	return filters
+}
+
+func (p *Plan) collectionError(code, format string, args ...any) error {
+	return &plan.InputError{Code: code, Type: p.Schema.Type.String(), Problem: fmt.Sprintf(format, args...)}
+}
+
+// samePartition reports whether two conditions on the partition key have equal values.
+func samePartition(a, b expr.Cond) bool {
+	return slices.EqualFunc(terms(a), terms(b), func(x, y expr.Cond) bool {
+		return x.Path.String() == y.Path.String() && item.Equal(x.Values[0], y.Values[0])
+	})
+}
+
+// mismatch describes how p is read differently from q, or returns "" if they can be read together. It does not quote
+// values, which may be secret.
+func (p *Plan) mismatch(q *Plan) string {
+	place := func(x *schema.Index) string {
+		if x == nil {
+			return "the table itself"
+		}
+		return "the index " + x.Index
+	}
+	order := map[bool]string{false: "ascending", true: "descending"}
+	const hint = "; a partition key that begins with `$` holds the name of its entity, so that no other entity shares it"
+	a, b := p.Schema.Name, q.Schema.Name
+	switch {
+	case p.Table != q.Table:
+		return fmt.Sprintf("%s is read from the table %s, %s from %s", a, p.Table, b, q.Table)
+	case place(p.Index) != place(q.Index):
+		return fmt.Sprintf("%s is read from %s, %s from %s", a, place(p.Index), b, place(q.Index))
+	case !samePartition(p.Partition, q.Partition) && p.Schema != q.Schema && (p.PK.Prefixed || q.PK.Prefixed):
+		return fmt.Sprintf("%s and %s are read from different partitions%s", a, b, hint)
+	case !samePartition(p.Partition, q.Partition):
+		return fmt.Sprintf("%s and %s are read from different partitions", a, b)
+	case p.Desc != q.Desc:
+		return fmt.Sprintf("%s is read in %s order, %s in %s order", a, order[p.Desc], b, order[q.Desc])
+	case p.Strong && !q.Strong:
+		return fmt.Sprintf("%s is read consistently, %s is not", a, b)
+	case !p.Strong && q.Strong:
+		return fmt.Sprintf("%s is read consistently, %s is not", b, a)
+	}
+	return ""
+}
+
+// afterPrefix returns a sort key above all that begin with prefix, or nil if there is none.
+func afterPrefix(prefix types.AttributeValue) types.AttributeValue {
+	s, ok := prefix.(*types.AttributeValueMemberS)
+	if !ok {
+		return nil
+	}
+	end := key.Successor(s.Value)
+	if end == "" || len(end) > key.MaxSortKey {
+		return nil
+	}
+	return item.S(end)
+}
+
+// boundsOf returns inclusive bounds of the attribute where c holds. nil is an open end.
+func boundsOf(c expr.Cond) (lo, hi types.AttributeValue) {
+	switch c.Op {
+	case expr.Eq:
+		return c.Values[0], c.Values[0]
+	case expr.Between:
+		return c.Values[0], c.Values[1]
+	case expr.Gt, expr.Ge:
+		return c.Values[0], nil
+	case expr.Lt, expr.Le:
+		return nil, c.Values[0]
+	case expr.BeginsWith:
+		return c.Values[0], afterPrefix(c.Values[0])
+	}
+	return nil, nil
+}
+
+// outermost returns the bound that is further in the direction. nil is an open end.
+func outermost(a, b types.AttributeValue, direction int) types.AttributeValue {
+	if a == nil || b == nil {
+		return nil
+	}
+	switch order, ok := expr.Compares(b, a); {
+	case !ok:
+		return nil
+	case order*direction > 0:
+		return b
+	}
+	return a
 }
 
 // covering returns one condition that covers several on the same attribute, or the empty condition if there is none.
@@ -193,48 +193,57 @@ func covering(conds []expr.Cond) expr.Cond {
 	return expr.Compare(expr.Between, path, lo, hi)
 }
 
-// outermost returns the bound that is further in the direction. nil is an open end.
-func outermost(a, b types.AttributeValue, direction int) types.AttributeValue {
-	if a == nil || b == nil {
-		return nil
+// coveringCond returns a condition on the sort key that holds whenever one of sorts does. It may also hold between their
+// ranges.
+func coveringCond(sorts []expr.Cond) expr.Cond {
+	var out []expr.Cond
+	for i := 0; ; i++ {
+		var at []expr.Cond // the conditions on the i-th attribute of the key
+		for _, s := range sorts {
+			list := terms(s)
+			if i >= len(list) {
+				return expr.All(out...)
+			}
+			at = append(at, list[i])
+		}
+		wide := covering(at)
+		if out = append(out, wide); wide.Op != expr.Eq {
+			return expr.All(out...)
+		}
 	}
-	switch order, ok := expr.Compares(b, a); {
-	case !ok:
-		return nil
-	case order*direction > 0:
-		return b
-	}
-	return a
 }
 
-// boundsOf returns inclusive bounds of the attribute where c holds. nil is an open end.
-func boundsOf(c expr.Cond) (lo, hi types.AttributeValue) {
-	switch c.Op {
-	case expr.Eq:
-		return c.Values[0], c.Values[0]
-	case expr.Between:
-		return c.Values[0], c.Values[1]
-	case expr.Gt, expr.Ge:
-		return c.Values[0], nil
-	case expr.Lt, expr.Le:
-		return nil, c.Values[0]
-	case expr.BeginsWith:
-		return c.Values[0], afterPrefix(c.Values[0])
+// BuildCollection compiles parts into one query. There must be at least one, and none may have an error. All must read
+// one partition, in the same order and with the same consistency.
+func BuildCollection(parts []*Plan) (*Collection, error) {
+	first := parts[0]
+	g := &Collection{parts: parts}
+	var sorts []expr.Cond
+	for _, p := range parts {
+		switch {
+		case p.Scan:
+			return nil, p.collectionError(plan.CodeCollection, "a scan cannot be part of a collection: it reads no partition")
+		case p.Evaluate > 0 || p.Requests > 0:
+			return nil, p.collectionError(plan.CodeOption, "a query in a collection takes Limit, but not MaxEvaluated and MaxRequests")
+		}
+		if err := plan.InMemory(p.Schema, p.User, "GetCollection"); err != nil {
+			return nil, err
+		}
+		if what := p.mismatch(first); what != "" {
+			return nil, p.collectionError(plan.CodeCollectionMismatch, "%s; the queries of a collection must have the same table, index, partition, direction and consistency", what)
+		}
+		if !p.Nothing {
+			sorts = append(sorts, p.Sort)
+		}
 	}
-	return nil, nil
-}
-
-// afterPrefix returns a sort key above all that begin with prefix, or nil if there is none.
-func afterPrefix(prefix types.AttributeValue) types.AttributeValue {
-	s, ok := prefix.(*types.AttributeValueMemberS)
-	if !ok {
-		return nil
+	g.cover = *first
+	g.cover.Source.Verb, g.cover.Base, g.cover.Own, g.cover.Needs = "GetCollection", g.anyWanted, nil, nil
+	g.cover.Range, g.cover.User, g.cover.Expire, g.cover.Limit = expr.Cond{}, expr.Cond{}, false, 0
+	if g.cover.Nothing = len(sorts) == 0; !g.cover.Nothing {
+		g.cover.Key = joinKey(first.Partition, coveringCond(sorts))
 	}
-	end := key.Successor(s.Value)
-	if end == "" || len(end) > key.MaxSortKey {
-		return nil
-	}
-	return item.S(end)
+	g.cover.Project = g.attributes()
+	return g, nil
 }
 
 // collectionRun is one run of a collection.
@@ -244,6 +253,43 @@ type collectionRun struct {
 	done  []bool // parts that take no more items
 	open  int    // number of parts that still take items
 	take  func(part int, it item.Item) error
+}
+
+// wants reports whether p, run alone, would return the item.
+func (p *Plan) wants(it item.Item, filter expr.Cond) (bool, error) {
+	switch {
+	case !p.Key.Holds(it) || !filter.Holds(it):
+		return false, nil
+	case p.Own == nil:
+		return true, nil
+	}
+	return p.Own(it)
+}
+
+// page passes the items of one answer to the parts.
+func (in *collectionRun) page(items []item.Item, filters []expr.Cond) error {
+	for _, it := range items {
+		for i, p := range in.parts {
+			if in.done[i] {
+				continue
+			}
+			ours, err := p.wants(it, filters[i])
+			if err != nil {
+				return err
+			}
+			if !ours {
+				continue
+			}
+			if err := in.take(i, it); err != nil {
+				return err
+			}
+			if in.left[i]--; in.left[i] == 0 {
+				in.done[i] = true
+				in.open--
+			}
+		}
+	}
+	return nil
 }
 
 // Run reads page after page and passes each item to the parts that want it, in sort key order. A part with a limit takes
@@ -281,50 +327,4 @@ func (g *Collection) Run(ctx context.Context, take func(part int, it item.Item) 
 			ask = 0 // as many as one answer holds
 		}
 	}
-}
-
-// filters returns the current filters of the parts.
-func (g *Collection) filters() []expr.Cond {
-	filters := make([]expr.Cond, len(g.parts))
-	for i, p := range g.parts {
-		filters[i] = p.filter(p.Runner.Clock())
-	}
-	return filters
-}
-
-// page passes the items of one answer to the parts.
-func (in *collectionRun) page(items []item.Item, filters []expr.Cond) error {
-	for _, it := range items {
-		for i, p := range in.parts {
-			if in.done[i] {
-				continue
-			}
-			ours, err := p.wants(it, filters[i])
-			if err != nil {
-				return err
-			}
-			if !ours {
-				continue
-			}
-			if err := in.take(i, it); err != nil {
-				return err
-			}
-			if in.left[i]--; in.left[i] == 0 {
-				in.done[i] = true
-				in.open--
-			}
-		}
-	}
-	return nil
-}
-
-// wants reports whether p, run alone, would return the item.
-func (p *Plan) wants(it item.Item, filter expr.Cond) (bool, error) {
-	switch {
-	case !p.Key.Holds(it) || !filter.Holds(it):
-		return false, nil
-	case p.Own == nil:
-		return true, nil
-	}
-	return p.Own(it)
 }

@@ -45,57 +45,6 @@ func (b *builder) value(f *key.Field) (key.Value, error) {
 	return v, nil
 }
 
-// keyCondition composes the conditions on the partition key and the sort key.
-func (b *builder) keyCondition() error {
-	pk, err := b.fixed(b.p.PK)
-	if err != nil {
-		return err
-	}
-	b.p.Where = plan.Printer(b.s).Cond(pk)
-	sk, err := b.sortCondition()
-	if err != nil {
-		return err
-	}
-	b.p.Partition, b.p.Sort, b.p.Key = pk, sk, joinKey(pk, sk)
-	return nil
-}
-
-// joinKey joins the two conditions without parentheses, which DynamoDB rejects in a key condition.
-func joinKey(pk, sk expr.Cond) expr.Cond {
-	return expr.All(append(terms(pk), terms(sk)...)...)
-}
-
-// terms returns the conditions that c joins with AND.
-func terms(c expr.Cond) []expr.Cond {
-	switch c.Op {
-	case expr.None:
-		return nil
-	case expr.And:
-		return slices.Clone(c.Conds)
-	}
-	return []expr.Cond{c}
-}
-
-// fixed returns the condition that a key equals the given parts.
-func (b *builder) fixed(h *schema.KeyDef) (expr.Cond, error) {
-	if h.Native != nil {
-		var conds []expr.Cond
-		for _, a := range h.Native {
-			if err := plan.CheckPartitionKey(b.s, b.given[a.Name]); err != nil {
-				return expr.Cond{}, err
-			}
-			conds = append(conds, expr.Compare(expr.Eq, expr.Attr(a.Name), b.given[a.Name]))
-		}
-		return expr.All(conds...), nil
-	}
-	text, missing, err := h.Template.Compose(b.given)
-	if err != nil || len(missing) > 0 {
-		return expr.Cond{}, b.partError(err, missing)
-	}
-	pk := item.S(text)
-	return expr.Compare(expr.Eq, expr.Attr(h.Attr), pk), plan.CheckPartitionKey(b.s, pk)
-}
-
 func (b *builder) partError(err error, missing []string) error {
 	if e, ok := err.(*key.PartError); ok {
 		return b.fail(plan.CodeValue, b.s.Attr(e.Attr), "%s", e.Problem)
@@ -104,48 +53,6 @@ func (b *builder) partError(err error, missing []string) error {
 		return b.fail(plan.CodeKeyPart, b.s.Attr(missing[0]), "the key part is missing")
 	}
 	return b.fail(plan.CodeValue, nil, "%v", err)
-}
-
-func (b *builder) sortCondition() (expr.Cond, error) {
-	h := b.p.SK
-	if h == nil {
-		return expr.Cond{}, nil
-	}
-	if h.Native != nil {
-		return b.nativeSort(h)
-	}
-	lead := make([]key.Value, b.lead)
-	fields := h.Template.Fields()
-	for i := range lead {
-		v, err := b.value(fields[i])
-		if err != nil {
-			return expr.Cond{}, err
-		}
-		lead[i] = v
-	}
-	var bound *key.Bound
-	if b.bound != nil {
-		made, err := b.makeBound(fields[b.lead])
-		if err != nil {
-			return expr.Cond{}, err
-		}
-		bound = made
-	}
-	r, err := h.Template.Range(lead, bound)
-	if err != nil {
-		return expr.Cond{}, b.partError(err, nil)
-	}
-	if r.Filter {
-		if f := fields[b.lead]; f.Lower && f.Kind == key.String {
-			return expr.Cond{}, b.fail(plan.CodeOption, b.next, "this bound cannot be exact on a key part that is stored in lower case; use Le, Ge or Between")
-		}
-		sharper, err := b.rangeConditions()
-		if err != nil {
-			return expr.Cond{}, err
-		}
-		b.p.Range = expr.All(sharper...)
-	}
-	return b.rangeCondition(h, r), nil
 }
 
 func (b *builder) rangeCondition(h *schema.KeyDef, r key.Range) expr.Cond {
@@ -165,32 +72,6 @@ func (b *builder) rangeCondition(h *schema.KeyDef, r key.Range) expr.Cond {
 		return expr.Compare(expr.Le, at, item.S(r.Hi))
 	}
 	return expr.Cond{}
-}
-
-// makeBound turns the range condition into a bound on a field of the template. Package key rounds times inward.
-func (b *builder) makeBound(f *key.Field) (*key.Bound, error) {
-	if b.upper != nil {
-		lo, err := b.boundValue(f, b.bound.Values[0])
-		if err != nil {
-			return nil, err
-		}
-		hi, err := b.boundValue(f, b.upper.Values[0])
-		return &key.Bound{Op: key.Between, Lo: lo, Hi: hi, LoOpen: b.bound.Op == expr.Gt, HiOpen: b.upper.Op == expr.Lt}, err
-	}
-	ops := map[expr.Op]key.Op{expr.Eq: key.Eq, expr.Lt: key.Lt, expr.Le: key.Le, expr.Gt: key.Gt, expr.Ge: key.Ge, expr.Between: key.Between, expr.BeginsWith: key.BeginsWith}
-	bound := &key.Bound{Op: ops[b.bound.Op]}
-	for i, v := range b.bound.Values {
-		made, err := b.boundValue(f, v)
-		if err != nil {
-			return nil, err
-		}
-		if i == 0 {
-			bound.Lo = made
-		} else {
-			bound.Hi = made
-		}
-	}
-	return bound, nil
 }
 
 func (b *builder) boundValue(f *key.Field, v any) (key.Value, error) {
@@ -222,25 +103,6 @@ func (b *builder) boundValue(f *key.Field, v any) (key.Value, error) {
 		out.S = rv.String()
 	}
 	return out, nil
-}
-
-// nativeSort returns the condition on a sort key that consists of plain attributes.
-func (b *builder) nativeSort(h *schema.KeyDef) (expr.Cond, error) {
-	var conds []expr.Cond
-	for _, a := range h.Native[:b.lead] {
-		conds = append(conds, expr.Compare(expr.Eq, expr.Attr(a.Name), b.given[a.Name]))
-	}
-	ends, err := b.rangeConditions()
-	if err != nil {
-		return expr.Cond{}, err
-	}
-	for i, c := range ends {
-		ends[i] = b.withoutEmpty(c)
-	}
-	if len(ends) == 2 && ends[0].Op != expr.None {
-		ends = []expr.Cond{b.between(ends[0], ends[1])}
-	}
-	return expr.All(append(conds, ends...)...), nil
 }
 
 // rangeConditions returns the conditions on the part after the fixed ones as they were given, the lower end first.
@@ -292,4 +154,142 @@ func (b *builder) withoutEmpty(c expr.Cond) expr.Cond {
 		}
 	}
 	return c
+}
+
+// fixed returns the condition that a key equals the given parts.
+func (b *builder) fixed(h *schema.KeyDef) (expr.Cond, error) {
+	if h.Native != nil {
+		var conds []expr.Cond
+		for _, a := range h.Native {
+			if err := plan.CheckPartitionKey(b.s, b.given[a.Name]); err != nil {
+				return expr.Cond{}, err
+			}
+			conds = append(conds, expr.Compare(expr.Eq, expr.Attr(a.Name), b.given[a.Name]))
+		}
+		return expr.All(conds...), nil
+	}
+	text, missing, err := h.Template.Compose(b.given)
+	if err != nil || len(missing) > 0 {
+		return expr.Cond{}, b.partError(err, missing)
+	}
+	pk := item.S(text)
+	return expr.Compare(expr.Eq, expr.Attr(h.Attr), pk), plan.CheckPartitionKey(b.s, pk)
+}
+
+// nativeSort returns the condition on a sort key that consists of plain attributes.
+func (b *builder) nativeSort(h *schema.KeyDef) (expr.Cond, error) {
+	var conds []expr.Cond
+	for _, a := range h.Native[:b.lead] {
+		conds = append(conds, expr.Compare(expr.Eq, expr.Attr(a.Name), b.given[a.Name]))
+	}
+	ends, err := b.rangeConditions()
+	if err != nil {
+		return expr.Cond{}, err
+	}
+	for i, c := range ends {
+		ends[i] = b.withoutEmpty(c)
+	}
+	if len(ends) == 2 && ends[0].Op != expr.None {
+		ends = []expr.Cond{b.between(ends[0], ends[1])}
+	}
+	return expr.All(append(conds, ends...)...), nil
+}
+
+// makeBound turns the range condition into a bound on a field of the template. Package key rounds times inward.
+func (b *builder) makeBound(f *key.Field) (*key.Bound, error) {
+	if b.upper != nil {
+		lo, err := b.boundValue(f, b.bound.Values[0])
+		if err != nil {
+			return nil, err
+		}
+		hi, err := b.boundValue(f, b.upper.Values[0])
+		return &key.Bound{Op: key.Between, Lo: lo, Hi: hi, LoOpen: b.bound.Op == expr.Gt, HiOpen: b.upper.Op == expr.Lt}, err
+	}
+	ops := map[expr.Op]key.Op{expr.Eq: key.Eq, expr.Lt: key.Lt, expr.Le: key.Le, expr.Gt: key.Gt, expr.Ge: key.Ge, expr.Between: key.Between, expr.BeginsWith: key.BeginsWith}
+	bound := &key.Bound{Op: ops[b.bound.Op]}
+	for i, v := range b.bound.Values {
+		made, err := b.boundValue(f, v)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			bound.Lo = made
+		} else {
+			bound.Hi = made
+		}
+	}
+	return bound, nil
+}
+
+func (b *builder) sortCondition() (expr.Cond, error) {
+	h := b.p.SK
+	if h == nil {
+		return expr.Cond{}, nil
+	}
+	if h.Native != nil {
+		return b.nativeSort(h)
+	}
+	lead := make([]key.Value, b.lead)
+	fields := h.Template.Fields()
+	for i := range lead {
+		v, err := b.value(fields[i])
+		if err != nil {
+			return expr.Cond{}, err
+		}
+		lead[i] = v
+	}
+	var bound *key.Bound
+	if b.bound != nil {
+		made, err := b.makeBound(fields[b.lead])
+		if err != nil {
+			return expr.Cond{}, err
+		}
+		bound = made
+	}
+	r, err := h.Template.Range(lead, bound)
+	if err != nil {
+		return expr.Cond{}, b.partError(err, nil)
+	}
+	if r.Filter {
+		if f := fields[b.lead]; f.Lower && f.Kind == key.String {
+			return expr.Cond{}, b.fail(plan.CodeOption, b.next, "this bound cannot be exact on a key part that is stored in lower case; use Le, Ge or Between")
+		}
+		sharper, err := b.rangeConditions()
+		if err != nil {
+			return expr.Cond{}, err
+		}
+		b.p.Range = expr.All(sharper...)
+	}
+	return b.rangeCondition(h, r), nil
+}
+
+// terms returns the conditions that c joins with AND.
+func terms(c expr.Cond) []expr.Cond {
+	switch c.Op {
+	case expr.None:
+		return nil
+	case expr.And:
+		return slices.Clone(c.Conds)
+	}
+	return []expr.Cond{c}
+}
+
+// joinKey joins the two conditions without parentheses, which DynamoDB rejects in a key condition.
+func joinKey(pk, sk expr.Cond) expr.Cond {
+	return expr.All(append(terms(pk), terms(sk)...)...)
+}
+
+// keyCondition composes the conditions on the partition key and the sort key.
+func (b *builder) keyCondition() error {
+	pk, err := b.fixed(b.p.PK)
+	if err != nil {
+		return err
+	}
+	b.p.Where = plan.Printer(b.s).Cond(pk)
+	sk, err := b.sortCondition()
+	if err != nil {
+		return err
+	}
+	b.p.Partition, b.p.Sort, b.p.Key = pk, sk, joinKey(pk, sk)
+	return nil
 }

@@ -17,10 +17,268 @@ import (
 // maxEvaluated limits the items that one request evaluates while only some of them are wanted.
 const maxEvaluated = 1000
 
+// maxSegments is the maximum number of segments of a table that are read concurrently.
+const maxSegments = 64
+
 // Page is a part of a query's result. Next is the cursor of the next page, "" after the last.
 type Page struct {
 	Items []item.Item
 	Next  string
+}
+
+// tracker reports the progress of a run to a listener.
+type tracker struct {
+	report   func(opt.ScanProgress)
+	progress opt.ScanProgress
+}
+
+// budget is the remaining budget of a run, with 0 for unlimited, and its progress so far.
+type budget struct {
+	evaluate, requests int
+	spent              bool
+	track              *tracker
+}
+
+// cap limits want, the number of items that the next request evaluates, to the budget. 0 is unlimited.
+func (b *budget) cap(want int) int {
+	if b.evaluate > 0 && (want == 0 || want > b.evaluate) {
+		return b.evaluate
+	}
+	return want
+}
+
+// firstAsk returns how many items the first request evaluates. With a filter, most of them may not match, and evaluating
+// only limit items at a time would cost a request for every few matches.
+func (p *Plan) firstAsk(limit int) int {
+	if limit == 0 {
+		return 0
+	}
+	if p.User.Op != expr.None || p.Scan || p.Own != nil {
+		limit = max(limit, 25)
+	}
+	return min(limit, maxEvaluated)
+}
+
+// segment is one segment of a parallel scan.
+type segment struct{ number, of int32 }
+
+// fetched is the answer to one request.
+type fetched struct {
+	items     []item.Item
+	count     int // items that passed the filter
+	evaluated int // items that were read and charged
+	last      item.Item
+	units     float64 // read units, if asked for
+}
+
+func evaluate(limit int) *int32 {
+	if limit == 0 {
+		return nil
+	}
+	n := int32(limit)
+	return &n
+}
+
+// selection requests only a count where that is enough.
+func (p *Plan) selection(count bool) types.Select {
+	if count && p.Own == nil {
+		return types.SelectCount
+	}
+	return ""
+}
+
+func text(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// projection returns the attributes to fetch, or nil for all.
+func (p *Plan) projection(r *expr.Renderer, count bool) *string {
+	names := p.Project
+	switch {
+	case count && p.Own != nil:
+		names = []string{}
+	case names == nil || count:
+		return nil
+	}
+	needed := slices.Clone(p.Needs)
+	for _, a := range p.keyAttrs() { // for the cursor of the page
+		needed = append(needed, a.Name)
+	}
+	for _, name := range needed {
+		if !slices.Contains(names, name) {
+			names = append(names[:len(names):len(names)], name)
+		}
+	}
+	return text(r.Project(names))
+}
+
+// tracker returns nil if there is no listener.
+func (p *Plan) tracker(segments int) *tracker {
+	if p.Scanned == nil {
+		return nil
+	}
+	return &tracker{p.Scanned, opt.ScanProgress{Segments: segments}}
+}
+
+func (p *Plan) budget() *budget {
+	return &budget{evaluate: p.Evaluate, requests: p.Requests, track: p.tracker(1)}
+}
+
+// add adds one answer and reports the progress.
+func (t *tracker) add(got fetched) {
+	if t == nil {
+		return
+	}
+	t.progress.Pages++
+	t.progress.Evaluated += got.evaluated
+	t.progress.Found += got.count
+	t.progress.ReadUnits += got.units
+	if got.last == nil {
+		t.progress.SegmentsDone++
+	}
+	t.report(t.progress)
+}
+
+// charge subtracts one request from the budget.
+func (b *budget) charge(got fetched) {
+	b.track.add(got)
+	if b.evaluate > 0 {
+		b.evaluate = max(b.evaluate-got.evaluated, 0)
+		b.spent = b.spent || b.evaluate == 0
+	}
+	if b.requests > 0 {
+		b.requests--
+		b.spent = b.spent || b.requests == 0
+	}
+}
+
+// Count counts the items without returning them, at most Limit.
+func (p *Plan) Count(ctx context.Context) (int, error) {
+	if p.Err != nil || p.Nothing {
+		return 0, p.Err
+	}
+	total, start, b := 0, item.Item(nil), p.budget()
+	for {
+		got, err := p.fetch(ctx, start, b.cap(0), true, nil)
+		if err != nil {
+			return 0, err
+		}
+		b.charge(got)
+		total += got.count
+		if p.Limit > 0 && total >= p.Limit {
+			return p.Limit, nil
+		}
+		if start = got.last; start == nil || b.spent {
+			return total, nil
+		}
+	}
+}
+
+// own drops items that passed the filter but do not belong to the query.
+func (p *Plan) own(got fetched) (fetched, error) {
+	if p.Own == nil {
+		return got, nil
+	}
+	var items []item.Item
+	for _, it := range got.items {
+		ours, err := p.Own(it)
+		if err != nil {
+			return fetched{}, err
+		}
+		if ours {
+			items = append(items, it)
+		}
+	}
+	got.items, got.count = items, len(items)
+	return got, nil
+}
+
+func (p *Plan) fetchScan(ctx context.Context, start item.Item, limit int, count bool, seg *segment) (fetched, error) {
+	var r expr.Renderer
+	in := &dynamodb.ScanInput{
+		TableName: &p.Table, ExclusiveStartKey: start, Limit: evaluate(limit), Select: p.selection(count),
+		FilterExpression:     text(r.Cond(p.filter(p.Runner.Clock()))),
+		ProjectionExpression: p.projection(&r, count),
+	}
+	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
+	if p.Index != nil {
+		in.IndexName = &p.Index.Index
+	}
+	if p.Strong {
+		in.ConsistentRead = &p.Strong
+	}
+	if seg != nil {
+		in.Segment, in.TotalSegments = &seg.number, &seg.of
+	}
+	if p.Scanned != nil {
+		in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+	}
+	out, err := p.Runner.Scan(ctx, in)
+	if err != nil {
+		return fetched{}, err
+	}
+	got := fetched{items: out.Items, count: int(out.Count), evaluated: int(out.ScannedCount), last: out.LastEvaluatedKey}
+	if c := out.ConsumedCapacity; c != nil && c.CapacityUnits != nil {
+		got.units = *c.CapacityUnits
+	}
+	return p.own(got)
+}
+
+// fetch sends one request, which evaluates at most limit items. With 0 it evaluates what fits into 1 MB.
+func (p *Plan) fetch(ctx context.Context, start item.Item, limit int, count bool, seg *segment) (fetched, error) {
+	if p.Scan {
+		return p.fetchScan(ctx, start, limit, count, seg)
+	}
+	var r expr.Renderer
+	in := &dynamodb.QueryInput{
+		TableName: &p.Table, ExclusiveStartKey: start, Limit: evaluate(limit), Select: p.selection(count),
+		KeyConditionExpression: text(r.Cond(p.Key)),
+		FilterExpression:       text(r.Cond(p.filter(p.Runner.Clock()))),
+		ProjectionExpression:   p.projection(&r, count),
+	}
+	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
+	if p.Index != nil {
+		in.IndexName = &p.Index.Index
+	}
+	if p.Desc {
+		forward := false
+		in.ScanIndexForward = &forward
+	}
+	if p.Strong {
+		in.ConsistentRead = &p.Strong
+	}
+	out, err := p.Runner.Query(ctx, in)
+	if err != nil {
+		return fetched{}, err
+	}
+	return p.own(fetched{items: out.Items, count: int(out.Count), evaluated: int(out.ScannedCount), last: out.LastEvaluatedKey})
+}
+
+// page reads from start. last is the start of the next page, nil at the end.
+func (p *Plan) page(ctx context.Context, start item.Item, limit int, b *budget) (items []item.Item, last item.Item, err error) {
+	ask := p.firstAsk(limit)
+	for {
+		got, err := p.fetch(ctx, start, b.cap(ask), false, nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		b.charge(got)
+		items = append(items, got.items...)
+		start = got.last
+		switch {
+		case limit > 0 && len(items) > limit:
+			items = items[:limit]
+			return items, p.positionOf(items[limit-1]), nil
+		case start == nil, limit > 0 && len(items) == limit, limit == 0 && len(items) > 0, b.spent:
+			return items, start, nil
+		}
+		if ask *= 4; ask > maxEvaluated {
+			ask = 0 // as many as one answer holds
+		}
+	}
 }
 
 // Page reads up to limit items after the cursor. With limit 0 it returns the items of one request, and at least one if
@@ -58,271 +316,6 @@ func (p *Plan) Head(ctx context.Context, n int) ([]item.Item, error) {
 	items, _, err := p.page(ctx, nil, n, p.budget())
 	return items, err
 }
-
-// budget is the remaining budget of a run, with 0 for unlimited, and its progress so far.
-type budget struct {
-	evaluate, requests int
-	spent              bool
-	track              *tracker
-}
-
-func (p *Plan) budget() *budget {
-	return &budget{evaluate: p.Evaluate, requests: p.Requests, track: p.tracker(1)}
-}
-
-// cap limits want, the number of items that the next request evaluates, to the budget. 0 is unlimited.
-func (b *budget) cap(want int) int {
-	if b.evaluate > 0 && (want == 0 || want > b.evaluate) {
-		return b.evaluate
-	}
-	return want
-}
-
-// charge subtracts one request from the budget.
-func (b *budget) charge(got fetched) {
-	b.track.add(got)
-	if b.evaluate > 0 {
-		b.evaluate = max(b.evaluate-got.evaluated, 0)
-		b.spent = b.spent || b.evaluate == 0
-	}
-	if b.requests > 0 {
-		b.requests--
-		b.spent = b.spent || b.requests == 0
-	}
-}
-
-// page reads from start. last is the start of the next page, nil at the end.
-func (p *Plan) page(ctx context.Context, start item.Item, limit int, b *budget) (items []item.Item, last item.Item, err error) {
-	ask := p.firstAsk(limit)
-	for {
-		got, err := p.fetch(ctx, start, b.cap(ask), false, nil)
-		if err != nil {
-			return nil, nil, err
-		}
-		b.charge(got)
-		items = append(items, got.items...)
-		start = got.last
-		switch {
-		case limit > 0 && len(items) > limit:
-			items = items[:limit]
-			return items, p.positionOf(items[limit-1]), nil
-		case start == nil, limit > 0 && len(items) == limit, limit == 0 && len(items) > 0, b.spent:
-			return items, start, nil
-		}
-		if ask *= 4; ask > maxEvaluated {
-			ask = 0 // as many as one answer holds
-		}
-	}
-}
-
-// firstAsk returns how many items the first request evaluates. With a filter, most of them may not match, and evaluating
-// only limit items at a time would cost a request for every few matches.
-func (p *Plan) firstAsk(limit int) int {
-	if limit == 0 {
-		return 0
-	}
-	if p.User.Op != expr.None || p.Scan || p.Own != nil {
-		limit = max(limit, 25)
-	}
-	return min(limit, maxEvaluated)
-}
-
-// All yields every item, at most Limit of them. It stops at the first error.
-func (p *Plan) All(ctx context.Context) iter.Seq2[item.Item, error] {
-	return func(yield func(item.Item, error) bool) {
-		if p.Err != nil || p.Nothing {
-			if p.Err != nil {
-				yield(nil, p.Err)
-			}
-			return
-		}
-		if p.Segments > 1 {
-			p.allSegments(ctx, yield)
-			return
-		}
-		var start item.Item
-		left, b := p.Limit, p.budget()
-		for {
-			items, last, err := p.page(ctx, start, left, b)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, it := range items {
-				if !yield(it, nil) {
-					return
-				}
-			}
-			if start = last; start == nil || b.spent || p.Limit > 0 && len(items) >= left {
-				return
-			}
-			if p.Limit > 0 {
-				left -= len(items)
-			}
-		}
-	}
-}
-
-// Count counts the items without returning them, at most Limit.
-func (p *Plan) Count(ctx context.Context) (int, error) {
-	if p.Err != nil || p.Nothing {
-		return 0, p.Err
-	}
-	total, start, b := 0, item.Item(nil), p.budget()
-	for {
-		got, err := p.fetch(ctx, start, b.cap(0), true, nil)
-		if err != nil {
-			return 0, err
-		}
-		b.charge(got)
-		total += got.count
-		if p.Limit > 0 && total >= p.Limit {
-			return p.Limit, nil
-		}
-		if start = got.last; start == nil || b.spent {
-			return total, nil
-		}
-	}
-}
-
-// segment is one segment of a parallel scan.
-type segment struct{ number, of int32 }
-
-// fetched is the answer to one request.
-type fetched struct {
-	items     []item.Item
-	count     int // items that passed the filter
-	evaluated int // items that were read and charged
-	last      item.Item
-	units     float64 // read units, if asked for
-}
-
-// fetch sends one request, which evaluates at most limit items. With 0 it evaluates what fits into 1 MB.
-func (p *Plan) fetch(ctx context.Context, start item.Item, limit int, count bool, seg *segment) (fetched, error) {
-	if p.Scan {
-		return p.fetchScan(ctx, start, limit, count, seg)
-	}
-	var r expr.Renderer
-	in := &dynamodb.QueryInput{
-		TableName: &p.Table, ExclusiveStartKey: start, Limit: evaluate(limit), Select: p.selection(count),
-		KeyConditionExpression: text(r.Cond(p.Key)),
-		FilterExpression:       text(r.Cond(p.filter(p.Runner.Clock()))),
-		ProjectionExpression:   p.projection(&r, count),
-	}
-	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
-	if p.Index != nil {
-		in.IndexName = &p.Index.Index
-	}
-	if p.Desc {
-		forward := false
-		in.ScanIndexForward = &forward
-	}
-	if p.Strong {
-		in.ConsistentRead = &p.Strong
-	}
-	out, err := p.Runner.Query(ctx, in)
-	if err != nil {
-		return fetched{}, err
-	}
-	return p.own(fetched{items: out.Items, count: int(out.Count), evaluated: int(out.ScannedCount), last: out.LastEvaluatedKey})
-}
-
-func (p *Plan) fetchScan(ctx context.Context, start item.Item, limit int, count bool, seg *segment) (fetched, error) {
-	var r expr.Renderer
-	in := &dynamodb.ScanInput{
-		TableName: &p.Table, ExclusiveStartKey: start, Limit: evaluate(limit), Select: p.selection(count),
-		FilterExpression:     text(r.Cond(p.filter(p.Runner.Clock()))),
-		ProjectionExpression: p.projection(&r, count),
-	}
-	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
-	if p.Index != nil {
-		in.IndexName = &p.Index.Index
-	}
-	if p.Strong {
-		in.ConsistentRead = &p.Strong
-	}
-	if seg != nil {
-		in.Segment, in.TotalSegments = &seg.number, &seg.of
-	}
-	if p.Scanned != nil {
-		in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
-	}
-	out, err := p.Runner.Scan(ctx, in)
-	if err != nil {
-		return fetched{}, err
-	}
-	got := fetched{items: out.Items, count: int(out.Count), evaluated: int(out.ScannedCount), last: out.LastEvaluatedKey}
-	if c := out.ConsumedCapacity; c != nil && c.CapacityUnits != nil {
-		got.units = *c.CapacityUnits
-	}
-	return p.own(got)
-}
-
-// own drops items that passed the filter but do not belong to the query.
-func (p *Plan) own(got fetched) (fetched, error) {
-	if p.Own == nil {
-		return got, nil
-	}
-	var items []item.Item
-	for _, it := range got.items {
-		ours, err := p.Own(it)
-		if err != nil {
-			return fetched{}, err
-		}
-		if ours {
-			items = append(items, it)
-		}
-	}
-	got.items, got.count = items, len(items)
-	return got, nil
-}
-
-// projection returns the attributes to fetch, or nil for all.
-func (p *Plan) projection(r *expr.Renderer, count bool) *string {
-	names := p.Project
-	switch {
-	case count && p.Own != nil:
-		names = []string{}
-	case names == nil || count:
-		return nil
-	}
-	needed := slices.Clone(p.Needs)
-	for _, a := range p.keyAttrs() { // for the cursor of the page
-		needed = append(needed, a.Name)
-	}
-	for _, name := range needed {
-		if !slices.Contains(names, name) {
-			names = append(names[:len(names):len(names)], name)
-		}
-	}
-	return text(r.Project(names))
-}
-
-// selection requests only a count where that is enough.
-func (p *Plan) selection(count bool) types.Select {
-	if count && p.Own == nil {
-		return types.SelectCount
-	}
-	return ""
-}
-
-func evaluate(limit int) *int32 {
-	if limit == 0 {
-		return nil
-	}
-	n := int32(limit)
-	return &n
-}
-
-func text(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
-
-// maxSegments is the maximum number of segments of a table that are read concurrently.
-const maxSegments = 64
 
 // allSegments scans the segments concurrently and yields items in no particular order. A segment with an answer waits
 // until it is taken, so at most one answer of each is held.
@@ -388,31 +381,38 @@ func (p *Plan) allSegments(ctx context.Context, yield func(item.Item, error) boo
 	}
 }
 
-// tracker reports the progress of a run to a listener.
-type tracker struct {
-	report   func(opt.ScanProgress)
-	progress opt.ScanProgress
-}
-
-// tracker returns nil if there is no listener.
-func (p *Plan) tracker(segments int) *tracker {
-	if p.Scanned == nil {
-		return nil
+// All yields every item, at most Limit of them. It stops at the first error.
+func (p *Plan) All(ctx context.Context) iter.Seq2[item.Item, error] {
+	return func(yield func(item.Item, error) bool) {
+		if p.Err != nil || p.Nothing {
+			if p.Err != nil {
+				yield(nil, p.Err)
+			}
+			return
+		}
+		if p.Segments > 1 {
+			p.allSegments(ctx, yield)
+			return
+		}
+		var start item.Item
+		left, b := p.Limit, p.budget()
+		for {
+			items, last, err := p.page(ctx, start, left, b)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, it := range items {
+				if !yield(it, nil) {
+					return
+				}
+			}
+			if start = last; start == nil || b.spent || p.Limit > 0 && len(items) >= left {
+				return
+			}
+			if p.Limit > 0 {
+				left -= len(items)
+			}
+		}
 	}
-	return &tracker{p.Scanned, opt.ScanProgress{Segments: segments}}
-}
-
-// add adds one answer and reports the progress.
-func (t *tracker) add(got fetched) {
-	if t == nil {
-		return
-	}
-	t.progress.Pages++
-	t.progress.Evaluated += got.evaluated
-	t.progress.Found += got.count
-	t.progress.ReadUnits += got.units
-	if got.last == nil {
-		t.progress.SegmentsDone++
-	}
-	t.report(t.progress)
 }
