@@ -88,7 +88,7 @@ func ExampleWhere() {
 	//   update pk="$app#v1#book#0-19" sk="$app#v1#book"
 	//          SET author = "Ibsen", updatedAt = "2024-05-06T07:08:09Z", version = if_not_exists(version, 0) + 1, gsi1pk = "$app#v1#book#Ibsen", _w = "w1"
 	//          if attribute_exists(pk) AND (size(title) < 20 AND author <> "Ibsen")
-	// Scan Book on library: EDD-9105 entity_test.Book: Where names "titel", which is no attribute of the struct and no key attribute of its indexes; an attribute has the name of its dynamodbav tag
+	// Scan Book on library: EDD-9105 entity_test.Book: Where names "titel", which is neither an attribute of the struct nor a key attribute of its indexes; an attribute has the name of its dynamodbav tag
 }
 
 // A query fixes the partition, bounds the next part of the sort key, and filters the rest.

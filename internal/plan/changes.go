@@ -141,9 +141,9 @@ func resolveChange(s *schema.Schema, n *schema.Node, c opt.Change) (r expr.Chang
 		// A value for a path in text has not been type-checked by the compiler.
 		switch v := reflect.ValueOf(c.Value); {
 		case v.Kind() != reflect.Slice && v.Kind() != reflect.Array:
-			return r, nil, input(s, CodeValue, n.Attr, "the elements to add or take out must be given as a slice")
+			return r, nil, input(s, CodeValue, n.Attr, "the elements to add or remove must be given as a slice")
 		case v.Len() == 0:
-			return r, nil, input(s, CodeValue, n.Attr, "there is no element to add or take out")
+			return r, nil, input(s, CodeValue, n.Attr, "there is no element to add or remove")
 		}
 	}
 	plain := *n
@@ -209,7 +209,7 @@ func resolveChanges(s *schema.Schema, list []opt.Change) ([]expr.Change, error) 
 		for _, o := range out {
 			switch {
 			case o.Path.Overlaps(r.Path):
-				return nil, input(s, CodeOverlap, n.Attr, "two changes meet in %s", PathText(s, r.Path))
+				return nil, input(s, CodeOverlap, n.Attr, "two changes overlap in %s", PathText(s, r.Path))
 			case o.Path.Disagrees(r.Path):
 				return nil, input(s, CodeOverlap, n.Attr, "%s and %s take one attribute for a map and for a list", PathText(s, o.Path), PathText(s, r.Path))
 			}
@@ -308,7 +308,7 @@ func typeMismatch(s *schema.Schema, image item.Item, changes []expr.Change) (nul
 		case nullAt(image, c):
 			null = true
 		default:
-			return false, &ConditionError{PathText(s, c.Path), "the stored attribute is of another type than the change"}
+			return false, &ConditionError{PathText(s, c.Path), "the stored attribute has another type than the change"}
 		}
 	}
 	return null, nil

@@ -146,7 +146,7 @@ func withoutEmptyRange(s *schema.Schema, c expr.Cond, all []expr.Operand) (expr.
 	case order <= 0:
 		return c, nil
 	case path == nil:
-		return expr.Cond{}, input(s, CodeCondition, nil, "%s compares values alone, and its range is empty", c.Op)
+		return expr.Cond{}, input(s, CodeCondition, nil, "%s compares only values, and its range is empty", c.Op)
 	default:
 		return never(path), nil
 	}
@@ -172,7 +172,7 @@ func checkDeclared(s *schema.Schema, c expr.Cond) (expr.Cond, error) {
 			continue
 		}
 		if _, _, ok := storedAs(s, o.Path.Root()); !ok {
-			return expr.Cond{}, input(s, CodePointer, nil, "Where names %q, which is no attribute of the struct and no key attribute of its indexes; an attribute has the name of its dynamodbav tag", o.Path.Root())
+			return expr.Cond{}, input(s, CodePointer, nil, "Where names %q, which is neither an attribute of the struct nor a key attribute of its indexes; an attribute has the name of its dynamodbav tag", o.Path.Root())
 		}
 	}
 	if err := checkOperands(s, c.Op, all); err != nil {
@@ -211,7 +211,7 @@ func Ordered(s *schema.Schema, n *schema.Node, op expr.Op) error {
 			return input(s, CodeUnordered, n.Attr, `%s compares the stored texts, whose order need not be that of the values; if it is, tag the field entity:"text=ordered"`, op)
 		}
 	case expr.BeginsWith, expr.Contains:
-		return input(s, CodeUnordered, n.Attr, "%s looks into the stored text, which is the type's own", op)
+		return input(s, CodeUnordered, n.Attr, "%s depends on the stored text, whose form is up to the type", op)
 	}
 	return nil
 }

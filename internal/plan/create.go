@@ -113,11 +113,11 @@ func CheckBatch(s *schema.Schema, spec opt.Batch) error {
 	}
 	for _, a := range s.Attrs {
 		if a == s.Version || a == s.CreatedAt || a.WriteOnce() {
-			return input(s, CodeBatch, a, "what is stored decides about the attribute, and a batch does not see it; entity.Unconditional() writes all the same")
+			return input(s, CodeBatch, a, "the value depends on the stored item, which a batch does not read; entity.Unconditional() writes anyway")
 		}
 	}
 	if s.Options.LowerCase && s.Templated {
-		return input(s, CodeBatch, nil, "keys are in lower case, and a batch does not see whether the stored key parts are the given ones; entity.Unconditional() writes all the same")
+		return input(s, CodeBatch, nil, "keys are in lower case, and a batch does not check the case of the stored key parts; entity.Unconditional() writes anyway")
 	}
 	return nil
 }

@@ -101,7 +101,7 @@ func expiryChanges(s *schema.Schema, changes []expr.Change, known item.Item, in 
 		return nil, false, nil
 	}
 	path, from := expr.Attr(x.Stamps()), x.From()
-	stamp := func(kind expr.Kind, it item.Item) ([]expr.Change, bool, error) {
+	change := func(kind expr.Kind, it item.Item) ([]expr.Change, bool, error) {
 		av, err := expiryOf(s, x, it, in)
 		if err != nil {
 			return nil, false, err
@@ -114,24 +114,24 @@ func expiryChanges(s *schema.Schema, changes []expr.Change, known item.Item, in 
 	if from == nil || !x.Derives() {
 		switch {
 		case on == onPut:
-			return stamp(expr.Set, nil)
+			return change(expr.Set, nil)
 		case !x.Derives():
 		case on == onUpsert:
-			return stamp(expr.SetIfAbsent, nil)
+			return change(expr.SetIfAbsent, nil)
 		}
 		return nil, false, nil
 	}
 	switch c := changeOf(changes, from.Name); {
 	case c != nil && c.Kind == expr.Remove:
-		return stamp(expr.Set, nil)
+		return change(expr.Set, nil)
 	case c != nil && c.Kind == expr.Set && len(c.Path) == 1:
-		return stamp(expr.Set, item.Item{from.Name: c.Value})
+		return change(expr.Set, item.Item{from.Name: c.Value})
 	case c != nil:
 		return nil, true, nil
 	case on == onUpdate:
 		return nil, false, nil
 	case s.KeyPart(from):
-		return stamp(expr.Set, known)
+		return change(expr.Set, known)
 	}
 	return nil, on == onPut, nil // a put omits only attributes that are written once, which stay as stored
 }

@@ -204,7 +204,7 @@ func heldVersion(s *schema.Schema, v reflect.Value) (*int64, error) {
 		n = int64(fv.Uint())
 	}
 	if n < 0 {
-		return nil, input(s, CodeValue, s.Version, "it is no version that an item can have")
+		return nil, input(s, CodeValue, s.Version, "no item can have this version")
 	}
 	return &n, nil
 }

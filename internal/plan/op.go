@@ -232,14 +232,14 @@ func Stored(it item.Item) Result { return Result{Item: it} }
 // Skipped resolves a failure which shows that nothing has to be written.
 func Skipped() Resolution { return Resolution{Result: &Result{Skipped: true}} }
 
-// imageOf returns the image that a handle holds for op.
+// imageOf returns the stored item that an entity.Image holds for op.
 func imageOf(op *Op, from opt.Image) (item.Item, error) {
 	image, table := from.Image()
 	switch {
 	case image == nil:
-		return nil, input(op.Schema, CodeOption, nil, "the handle holds no item; give it to a Get with Keep first")
+		return nil, input(op.Schema, CodeOption, nil, "the image holds no item; pass it to a Get with KeepImage first")
 	case table != op.Table || KeyID(KeyOf(op.Schema, image)) != KeyID(op.Key):
-		return nil, input(op.Schema, CodeOption, nil, "the handle holds another item")
+		return nil, input(op.Schema, CodeOption, nil, "the image holds another item")
 	}
 	return image, nil
 }
@@ -258,7 +258,7 @@ func CountOption(s *schema.Schema, name string, given *int) (int, error) {
 	return *given, nil
 }
 
-// newOp starts an operation on the item whose key v has. It also returns the key parts of the item.
+// newOp starts an operation on the item with the key of v. It also returns the key parts.
 func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Write) (*Op, item.Item) {
 	op := &Op{Verb: verb, Schema: s, Table: table, Exact: spec.Idempotent, SoleWriter: spec.SoleWriter}
 	if err := spec.Err(); err != nil {
@@ -277,8 +277,8 @@ func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Write
 	return op, parts
 }
 
-// Begin starts an operation of a feature on the item whose key v has, and compiles its conditions. Errors are in the Err
-// of the operation.
+// Begin starts an operation of a feature on the item with the key of v, and compiles its conditions. Errors are in the
+// Err of the operation.
 func Begin(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Write) (*Op, expr.Cond) {
 	op, _ := newOp(s, table, verb, v, spec)
 	if op.Err != nil {

@@ -51,8 +51,8 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field opt.Target,
 	}
 	if c, err := set(time.Unix(0, 0)); err == nil {
 		changes := []expr.Change{c}
-		if stamps, _, err := expiryChanges(s, changes, parts, Input{}, onUpdate); err == nil {
-			changes = append(changes, stamps...)
+		if expiry, _, err := expiryChanges(s, changes, parts, Input{}, onUpdate); err == nil {
+			changes = append(changes, expiry...)
 		}
 		if _, needRead, err := syncIndexKeys(s, parts, changes, false); err != nil || needRead {
 			op.Err = input(s, CodeNotYours, a, "an index key is composed from the attribute and others; use Update")
@@ -65,11 +65,11 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field opt.Target,
 			return Step{}, err
 		}
 		changes := []expr.Change{c}
-		stamps, _, err := expiryChanges(s, changes, parts, in, onUpdate)
+		expiry, _, err := expiryChanges(s, changes, parts, in, onUpdate)
 		if err != nil {
 			return Step{}, err
 		}
-		changes = append(changes, stamps...)
+		changes = append(changes, expiry...)
 		indexKeys, _, err := syncIndexKeys(s, parts, changes, false)
 		if err != nil {
 			return Step{}, err

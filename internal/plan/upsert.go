@@ -60,9 +60,9 @@ func (u *upsert) change(a *schema.Attr) (expr.Change, bool) {
 }
 
 // known returns the attributes whose new value does not depend on what is stored. NULL stands for a removed attribute.
-func (u *upsert) known(stamps []expr.Change) item.Item {
+func (u *upsert) known(expiry []expr.Change) item.Item {
 	it := item.Clone(u.parts)
-	for _, c := range append(slices.Clone(u.changes), stamps...) {
+	for _, c := range append(slices.Clone(u.changes), expiry...) {
 		switch {
 		case len(c.Path) > 1:
 		case c.Kind == expr.Set:
@@ -106,8 +106,8 @@ func (u *upsert) guard(in Input) expr.Cond {
 	return and(conds...)
 }
 
-// stamps returns the changes of the expiry.
-func (u *upsert) stamps(in Input) ([]expr.Change, bool, error) {
+// expiry returns the changes of the expiry.
+func (u *upsert) expiry(in Input) ([]expr.Change, bool, error) {
 	changes, err := u.withCreated(in)
 	if err != nil {
 		return nil, false, err
@@ -120,19 +120,19 @@ func (u *upsert) stamps(in Input) ([]expr.Change, bool, error) {
 }
 
 // indexInputs returns the changes that index keys depend on. Removals are left out, because their values are known.
-func (u *upsert) indexInputs(in Input, stamps []expr.Change) ([]expr.Change, error) {
+func (u *upsert) indexInputs(in Input, expiry []expr.Change) ([]expr.Change, error) {
 	owned, err := u.owned(in)
 	if err != nil {
 		return nil, err
 	}
 	created, err := u.withCreated(in)
-	return slices.DeleteFunc(append(append(created, owned...), stamps...), func(c expr.Change) bool { return c.Kind == expr.Remove && len(c.Path) == 1 }), err
+	return slices.DeleteFunc(append(append(created, owned...), expiry...), func(c expr.Change) bool { return c.Kind == expr.Remove && len(c.Path) == 1 }), err
 }
 
 // derive returns the changes of expiry and index keys that follow from the others. needRead is set if they depend on the
 // stored item.
 func (u *upsert) derive(in Input) (follow []expr.Change, needRead bool, err error) {
-	follow, needRead, err = u.stamps(in)
+	follow, needRead, err = u.expiry(in)
 	if err != nil {
 		return nil, false, err
 	}
@@ -250,7 +250,7 @@ var errCreated = errors.New("the item was written; whether this write created it
 
 // proven decides from the stored item, which this write left, whether the write created it. If it differs from a freshly
 // created one, it existed before. If it is equal and the entity has versions, this write created it, because a write
-// over an earlier item would have counted on. Without a version, another write could have stored the same values at the
+// over an earlier item would have continued its version. Without a version, another write could have stored the same values at the
 // same time.
 func (u *upsert) proven(stored, fresh item.Item) (Result, error) {
 	created := item.Equal(&types.AttributeValueMemberM{Value: stored}, &types.AttributeValueMemberM{Value: fresh})

@@ -72,8 +72,8 @@ func codecError(s *schema.Schema, v reflect.Value, err error) error {
 }
 
 // whole encodes v for a verb that writes whole values. It leaves out attributes that the library owns and empty
-// attributes that are written once. It also leaves out the attributes that skip reports or beside changes. Required
-// attributes must be present.
+// attributes that are written once. It also leaves out the attributes that skip reports or
+// that changes set. Required attributes must be present.
 func whole(s *schema.Schema, v reflect.Value, skip func(*schema.Attr) bool, changes []expr.Change) (item.Item, error) {
 	it, err := s.Codec.Encode(v)
 	if err != nil {

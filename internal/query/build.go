@@ -110,7 +110,7 @@ func (b *builder) leading() error {
 			continue
 		}
 		if fv, err := b.v.FieldByIndexErr(a.Index); err == nil && !fv.IsZero() {
-			return b.fail(schema.CodeUnknownTarget, a, "the field is filled in but is no part of the key that is queried; %s", b.p.Other)
+			return b.fail(schema.CodeUnknownTarget, a, "the field is set but is not part of the queried key; %s", b.p.Other)
 		}
 	}
 	return nil
