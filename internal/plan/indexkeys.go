@@ -22,56 +22,56 @@ const (
 )
 
 // checkIndexBytes rejects an index key that is too long for DynamoDB.
-func checkIndexBytes(s *schema.Schema, h *schema.KeyDef, av types.AttributeValue, sortKey bool) error {
+func checkIndexBytes(s *schema.Schema, k *schema.KeyDef, av types.AttributeValue, sortKey bool) error {
 	limit := MaxPartitionKey
 	if sortKey {
 		limit = MaxSortKey
 	}
 	if n := keyBytes(av); n > limit {
-		return tooLarge(s, "the index key %s is %d bytes long, %d are allowed", h, n, limit)
+		return tooLarge(s, "the index key %s is %d bytes long, %d are allowed", k, n, limit)
 	}
 	return nil
 }
 
-// indexText returns the text of index key h for it, or "" if a part is absent.
-func indexText(s *schema.Schema, h *schema.KeyDef, it item.Item, sortKey bool) (string, error) {
-	text, missing, err := h.Template.Compose(it)
+// indexText returns the text of index key k for it, or "" if a part is absent.
+func indexText(s *schema.Schema, k *schema.KeyDef, it item.Item, sortKey bool) (string, error) {
+	text, missing, err := k.Template.Compose(it)
 	if err != nil {
 		return "", KeyError(s, err)
 	}
 	if len(missing) > 0 {
 		return "", nil
 	}
-	return text, checkIndexBytes(s, h, item.S(text), sortKey)
+	return text, checkIndexBytes(s, k, item.S(text), sortKey)
 }
 
-// isIndexSortKey reports whether h is the sort key of an index.
-func isIndexSortKey(s *schema.Schema, h *schema.KeyDef) bool {
-	return slices.ContainsFunc(s.Indexes, func(x *schema.Index) bool { return x.SK == h })
+// isIndexSortKey reports whether k is the sort key of an index.
+func isIndexSortKey(s *schema.Schema, k *schema.KeyDef) bool {
+	return slices.ContainsFunc(s.Indexes, func(x *schema.Index) bool { return x.SK == k })
 }
 
 // indexKeyChange sets an index key whose parts are all known, or removes it if one is absent.
-func indexKeyChange(s *schema.Schema, h *schema.KeyDef, it item.Item) (expr.Change, error) {
-	text, err := indexText(s, h, it, isIndexSortKey(s, h))
+func indexKeyChange(s *schema.Schema, k *schema.KeyDef, it item.Item) (expr.Change, error) {
+	text, err := indexText(s, k, it, isIndexSortKey(s, k))
 	if err != nil {
 		return expr.Change{}, err
 	}
 	if text == "" {
-		return expr.Change{Kind: expr.Remove, Path: expr.Attr(h.Attr)}, nil
+		return expr.Change{Kind: expr.Remove, Path: expr.Attr(k.Attr)}, nil
 	}
-	return expr.Change{Kind: expr.Set, Path: expr.Attr(h.Attr), Value: item.S(text)}, nil
+	return expr.Change{Kind: expr.Set, Path: expr.Attr(k.Attr), Value: item.S(text)}, nil
 }
 
 // leaveIndex removes an item that lacks a key part from index x. set are the changes of the keys that are known.
 func leaveIndex(s *schema.Schema, x *schema.Index, set []expr.Change) []expr.Change {
 	var changes []expr.Change
-	for _, h := range x.Keys() {
-		if !s.Kept(h) {
-			changes = append(changes, expr.Change{Kind: expr.Remove, Path: expr.Attr(h.Attr)})
+	for _, k := range x.Keys() {
+		if !s.Kept(k) {
+			changes = append(changes, expr.Change{Kind: expr.Remove, Path: expr.Attr(k.Attr)})
 			continue
 		}
 		for _, c := range set {
-			if c.Path.Root() == h.Attr {
+			if c.Path.Root() == k.Attr {
 				changes = append(changes, c)
 			}
 		}
@@ -84,9 +84,9 @@ func leaveIndex(s *schema.Schema, x *schema.Index, set []expr.Change) []expr.Cha
 func syncTogether(s *schema.Schema, x *schema.Index, after item.Item, touched map[string]expr.Change, by scope) (extra []expr.Change, needRead bool, err error) {
 	affected, keysOnly := false, true
 	var known, unknown []*schema.KeyDef
-	for _, h := range x.Keys() {
+	for _, k := range x.Keys() {
 		complete := true
-		for _, a := range h.Parts {
+		for _, a := range k.Parts {
 			if s.KeyPart(a) {
 				continue
 			}
@@ -100,17 +100,17 @@ func syncTogether(s *schema.Schema, x *schema.Index, after item.Item, touched ma
 			complete = complete && isKnown
 		}
 		if complete {
-			known = append(known, h)
+			known = append(known, k)
 		} else {
-			unknown = append(unknown, h)
+			unknown = append(unknown, k)
 		}
 	}
 	if !affected && !(keysOnly && by != someParts) {
 		return nil, false, nil
 	}
 	absent := false
-	for _, h := range known {
-		c, err := indexKeyChange(s, h, after)
+	for _, k := range known {
+		c, err := indexKeyChange(s, k, after)
 		if err != nil {
 			return nil, false, err
 		}
@@ -120,8 +120,8 @@ func syncTogether(s *schema.Schema, x *schema.Index, after item.Item, touched ma
 	if absent {
 		return leaveIndex(s, x, extra), false, nil
 	}
-	for _, h := range unknown {
-		if !s.Kept(h) && by != appended {
+	for _, k := range unknown {
+		if !s.Kept(k) && by != appended {
 			return nil, true, nil
 		}
 	}
@@ -129,11 +129,11 @@ func syncTogether(s *schema.Schema, x *schema.Index, after item.Item, touched ma
 }
 
 // Copies reports whether an index key is a plain copy of one attribute that is stored as text.
-func Copies(h *schema.KeyDef) bool {
-	if h.Prefixed || len(h.Template.Segments) != 1 {
+func Copies(k *schema.KeyDef) bool {
+	if k.Prefixed || len(k.Template.Segments) != 1 {
 		return false
 	}
-	f := h.Template.Segments[0]
+	f := k.Template.Segments[0]
 	return f.Literal == "" && f.Field != nil && !f.Field.Lower && (f.Field.Kind == key.String || f.Field.Kind == key.Time && f.Field.Time.Text())
 }
 
@@ -143,27 +143,27 @@ func writtenOnce(a *schema.Attr) bool {
 }
 
 // copyOnce makes an index key copy an attribute that is written once, whether it is stored already or set now.
-func copyOnce(h *schema.KeyDef, a *schema.Attr, c expr.Change) expr.Change {
-	return expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(h.Attr), Source: expr.Attr(a.Name), Value: c.Value}
+func copyOnce(k *schema.KeyDef, a *schema.Attr, c expr.Change) expr.Change {
+	return expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(k.Attr), Source: expr.Attr(a.Name), Value: c.Value}
 }
 
 // syncSeparately is syncIndexKeys for an index whose keys are kept independently.
 func syncSeparately(s *schema.Schema, x *schema.Index, after item.Item, touched map[string]expr.Change, by scope) (extra []expr.Change, needRead bool, err error) {
-	for _, h := range x.Keys() {
-		if s.Dated(h) {
+	for _, k := range x.Keys() {
+		if s.Dated(k) {
 			continue // current items do not have it
 		}
-		if !h.Written() {
-			for _, a := range h.Native {
+		if !k.Written() {
+			for _, a := range k.Native {
 				c := touched[a.Name]
-				if err := checkIndexBytes(s, h, c.Value, isIndexSortKey(s, h)); err != nil && len(c.Path) == 1 {
+				if err := checkIndexBytes(s, k, c.Value, isIndexSortKey(s, k)); err != nil && len(c.Path) == 1 {
 					return nil, false, err
 				}
 			}
 			continue
 		}
 		affected, partly, once := false, false, (*schema.Attr)(nil)
-		for _, a := range h.Parts {
+		for _, a := range k.Parts {
 			c, ok := touched[a.Name]
 			_, isKnown := after[a.Name]
 			affected = affected || ok && !s.KeyPart(a)
@@ -177,16 +177,16 @@ func syncSeparately(s *schema.Schema, x *schema.Index, after item.Item, touched 
 		switch {
 		case !affected && (partly || by == someParts):
 			// No part of the key changes, or the item is new and lacks a part.
-		case once != nil && !partly && Copies(h) && writtenOnce(once):
-			c := copyOnce(h, once, touched[once.Name])
-			if err := checkIndexBytes(s, h, c.Value, isIndexSortKey(s, h)); err != nil {
+		case once != nil && !partly && Copies(k) && writtenOnce(once):
+			c := copyOnce(k, once, touched[once.Name])
+			if err := checkIndexBytes(s, k, c.Value, isIndexSortKey(s, k)); err != nil {
 				return nil, false, err
 			}
 			extra = append(extra, c)
 		case partly || once != nil:
 			return nil, true, nil
 		default:
-			c, err := indexKeyChange(s, h, after)
+			c, err := indexKeyChange(s, k, after)
 			if err != nil {
 				return nil, false, err
 			}
@@ -242,8 +242,8 @@ func SyncAppendedKeys(s *schema.Schema, known item.Item, changes []expr.Change) 
 }
 
 func sameParts(keys []*schema.KeyDef, was, is item.Item) bool {
-	for _, h := range keys {
-		for _, a := range h.Parts {
+	for _, k := range keys {
+		for _, a := range k.Parts {
 			if !item.Equal(was[a.Name], is[a.Name]) {
 				return false
 			}
@@ -253,33 +253,33 @@ func sameParts(keys []*schema.KeyDef, was, is item.Item) bool {
 }
 
 // checkNative rejects index key attributes that are too long for DynamoDB.
-func checkNative(s *schema.Schema, h *schema.KeyDef, it item.Item, sortKey bool) error {
-	for _, a := range h.Native {
-		if err := checkIndexBytes(s, h, it[a.Name], sortKey); err != nil {
+func checkNative(s *schema.Schema, k *schema.KeyDef, it item.Item, sortKey bool) error {
+	for _, a := range k.Native {
+		if err := checkIndexBytes(s, k, it[a.Name], sortKey); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ComposeIndexKey composes index key h of it in place. It removes the key if a part is absent.
-func ComposeIndexKey(s *schema.Schema, h *schema.KeyDef, it item.Item, sortKey bool) error {
-	if h.Native != nil {
-		for _, a := range h.Native {
+// ComposeIndexKey composes index key k of it in place. It removes the key if a part is absent.
+func ComposeIndexKey(s *schema.Schema, k *schema.KeyDef, it item.Item, sortKey bool) error {
+	if k.Native != nil {
+		for _, a := range k.Native {
 			if item.Absent(it[a.Name]) {
 				delete(it, a.Name) // an empty key attribute would make the whole write fail
 			}
 		}
-		return checkNative(s, h, it, sortKey)
+		return checkNative(s, k, it, sortKey)
 	}
-	text, err := indexText(s, h, it, sortKey)
+	text, err := indexText(s, k, it, sortKey)
 	if err != nil {
 		return err
 	}
 	if text == "" {
-		delete(it, h.Attr)
+		delete(it, k.Attr)
 	} else {
-		it[h.Attr] = item.S(text)
+		it[k.Attr] = item.S(text)
 	}
 	return nil
 }
@@ -294,20 +294,20 @@ func composeIndexKeys(s *schema.Schema, it, was item.Item) error {
 			continue
 		}
 		whole := true
-		for _, h := range keys {
+		for _, k := range keys {
 			// Other programs may have stored parts that cannot be composed here, such as a more precise time.
-			if err := ComposeIndexKey(s, h, it, h == x.SK); err != nil && (together || was == nil || !sameParts([]*schema.KeyDef{h}, was, it)) {
+			if err := ComposeIndexKey(s, k, it, k == x.SK); err != nil && (together || was == nil || !sameParts([]*schema.KeyDef{k}, was, it)) {
 				return err
 			}
-			_, there := it[h.Attr]
+			_, there := it[k.Attr]
 			whole = whole && there
 		}
 		if whole || !together {
 			continue
 		}
-		for _, h := range keys {
-			if !s.Kept(h) {
-				delete(it, h.Attr)
+		for _, k := range keys {
+			if !s.Kept(k) {
+				delete(it, k.Attr)
 			}
 		}
 	}
@@ -315,8 +315,8 @@ func composeIndexKeys(s *schema.Schema, it, was item.Item) error {
 }
 
 func nativeIndexPart(s *schema.Schema, a *schema.Attr) bool {
-	for _, h := range s.IndexKeys() {
-		if h.Native != nil && h.Has(a) {
+	for _, k := range s.IndexKeys() {
+		if k.Native != nil && k.Has(a) {
 			return true
 		}
 	}
@@ -329,8 +329,8 @@ func IndexCopy(s *schema.Schema, copied item.Item) error {
 		if !s.OfCopies(x) {
 			continue
 		}
-		for _, h := range x.Keys() {
-			if err := ComposeIndexKey(s, h, copied, h == x.SK); err != nil {
+		for _, k := range x.Keys() {
+			if err := ComposeIndexKey(s, k, copied, k == x.SK); err != nil {
 				return err
 			}
 		}

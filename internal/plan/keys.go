@@ -62,31 +62,31 @@ func keyName(i int) string { return [...]string{"partition key", "sort key"}[i] 
 // primaryOf composes the primary key from stored attributes.
 func primaryOf(s *schema.Schema, it item.Item) (item.Item, error) {
 	primary := item.Item{}
-	for i, h := range []*schema.KeyDef{s.PK, s.SK} {
-		if h == nil {
+	for i, k := range []*schema.KeyDef{s.PK, s.SK} {
+		if k == nil {
 			continue
 		}
-		if h.Native != nil {
-			a := h.Native[0]
+		if k.Native != nil {
+			a := k.Native[0]
 			if item.Absent(it[a.Name]) {
 				return nil, input(s, CodeKeyPart, a, "the key part is missing")
 			}
 			primary[a.Name] = it[a.Name]
 		} else {
-			text, missing, err := h.Template.Compose(it)
+			text, missing, err := k.Template.Compose(it)
 			if err != nil {
 				return nil, KeyError(s, err)
 			}
 			if len(missing) > 0 || text == "" {
 				return nil, input(s, CodeKeyPart, firstAttr(s, missing), "the key part is missing")
 			}
-			primary[h.Attr] = item.S(text)
+			primary[k.Attr] = item.S(text)
 		}
 		limit := MaxPartitionKey
 		if i == 1 {
 			limit = MaxSortKey - s.Satellites
 		}
-		if n := keyBytes(primary[h.Attributes()[0]]); n > limit {
+		if n := keyBytes(primary[k.Attributes()[0]]); n > limit {
 			return nil, tooLarge(s, "the %s is %d bytes long, %d are allowed", keyName(i), n, limit)
 		}
 	}
@@ -99,11 +99,11 @@ func Key(s *schema.Schema, v reflect.Value) (primary, parts item.Item, err error
 		return nil, nil, s.Unopened
 	}
 	parts = item.Item{}
-	for _, h := range []*schema.KeyDef{s.PK, s.SK} {
-		if h == nil {
+	for _, k := range []*schema.KeyDef{s.PK, s.SK} {
+		if k == nil {
 			continue
 		}
-		for _, a := range h.Parts {
+		for _, a := range k.Parts {
 			av, err := EncodeAttr(s, a, v)
 			if err != nil {
 				return nil, nil, err
@@ -129,8 +129,8 @@ func CheckPartitionKey(s *schema.Schema, av types.AttributeValue) error {
 // KeyOf returns the primary key of an item.
 func KeyOf(s *schema.Schema, it item.Item) item.Item {
 	primary := item.Item{}
-	for _, h := range []*schema.KeyDef{s.PK, s.SK} {
-		for _, name := range h.Attributes() {
+	for _, k := range []*schema.KeyDef{s.PK, s.SK} {
+		for _, name := range k.Attributes() {
 			primary[name] = it[name]
 		}
 	}

@@ -139,7 +139,7 @@ type Op struct {
 	Schema      *schema.Schema
 	Table       string    // physical name
 	Key         item.Item // primary key of the item
-	KeyIs       string    // the key for messages; empty if it must not be shown
+	KeyText       string    // the key for messages; empty if it must not be shown
 	Parts       item.Item // key parts as given and stored; nil if the operation guards them itself
 	Err         error     // bad input
 	Exact       bool      // sent as a transaction under a token, so that it can be repeated after a lost answer
@@ -270,7 +270,7 @@ func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Write
 	}
 	op.returnOld(spec)
 	primary, parts, err := Key(s, v)
-	op.Key, op.Err, op.KeyIs, op.Parts = primary, err, KeyText(s, primary), parts
+	op.Key, op.Err, op.KeyText, op.Parts = primary, err, KeyText(s, primary), parts
 	if err == nil && spec.From != nil {
 		op.Given, op.Err = imageOf(op, spec.From)
 	}

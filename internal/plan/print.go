@@ -42,11 +42,11 @@ func (p printer) path(path expr.Path) string { return PathText(p.s, path) }
 
 // hasSecretPart reports whether a stored key attribute is composed from a secret attribute.
 func hasSecretPart(s *schema.Schema, name string) bool {
-	for _, h := range append(s.Keys(), s.Beside...) {
-		if h.Attr != name {
+	for _, k := range append(s.Keys(), s.Beside...) {
+		if k.Attr != name {
 			continue
 		}
-		for _, a := range h.Parts {
+		for _, a := range k.Parts {
 			if a.Role.Has(tag.Secret) {
 				return true
 			}
@@ -109,7 +109,7 @@ func Printer(s *schema.Schema) *expr.Renderer { return expr.Printer(printer{s}.p
 // afterRead prints what is known of a plan before its read: what is read, and the caller's changes and conditions.
 func (op *Op) afterRead() string {
 	r := Printer(op.Schema)
-	key := op.KeyIs
+	key := op.KeyText
 	if key == "" {
 		key = "the item"
 	}
@@ -126,8 +126,8 @@ func (op *Op) afterRead() string {
 // KeyText formats a primary key for messages.
 func KeyText(s *schema.Schema, key item.Item) string {
 	var parts []string
-	for _, h := range []*schema.KeyDef{s.PK, s.SK} {
-		for _, name := range h.Attributes() {
+	for _, k := range []*schema.KeyDef{s.PK, s.SK} {
+		for _, name := range k.Attributes() {
 			av, ok := key[name]
 			if !ok {
 				continue

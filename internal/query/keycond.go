@@ -55,8 +55,8 @@ func (b *builder) partError(err error, missing []string) error {
 	return b.fail(plan.CodeValue, nil, "%v", err)
 }
 
-func (b *builder) rangeCondition(h *schema.KeyDef, r key.Range) expr.Cond {
-	at := expr.Attr(h.Attr)
+func (b *builder) rangeCondition(k *schema.KeyDef, r key.Range) expr.Cond {
+	at := expr.Attr(k.Attr)
 	switch r.Op {
 	case key.Empty:
 		b.p.Nothing = true
@@ -157,10 +157,10 @@ func (b *builder) withoutEmpty(c expr.Cond) expr.Cond {
 }
 
 // fixed returns the condition that a key equals the given parts.
-func (b *builder) fixed(h *schema.KeyDef) (expr.Cond, error) {
-	if h.Native != nil {
+func (b *builder) fixed(k *schema.KeyDef) (expr.Cond, error) {
+	if k.Native != nil {
 		var conds []expr.Cond
-		for _, a := range h.Native {
+		for _, a := range k.Native {
 			if err := plan.CheckPartitionKey(b.s, b.given[a.Name]); err != nil {
 				return expr.Cond{}, err
 			}
@@ -168,18 +168,18 @@ func (b *builder) fixed(h *schema.KeyDef) (expr.Cond, error) {
 		}
 		return expr.All(conds...), nil
 	}
-	text, missing, err := h.Template.Compose(b.given)
+	text, missing, err := k.Template.Compose(b.given)
 	if err != nil || len(missing) > 0 {
 		return expr.Cond{}, b.partError(err, missing)
 	}
 	pk := item.S(text)
-	return expr.Compare(expr.Eq, expr.Attr(h.Attr), pk), plan.CheckPartitionKey(b.s, pk)
+	return expr.Compare(expr.Eq, expr.Attr(k.Attr), pk), plan.CheckPartitionKey(b.s, pk)
 }
 
 // nativeSort returns the condition on a sort key that consists of plain attributes.
-func (b *builder) nativeSort(h *schema.KeyDef) (expr.Cond, error) {
+func (b *builder) nativeSort(k *schema.KeyDef) (expr.Cond, error) {
 	var conds []expr.Cond
-	for _, a := range h.Native[:b.lead] {
+	for _, a := range k.Native[:b.lead] {
 		conds = append(conds, expr.Compare(expr.Eq, expr.Attr(a.Name), b.given[a.Name]))
 	}
 	ends, err := b.rangeConditions()
@@ -222,15 +222,15 @@ func (b *builder) makeBound(f *key.Field) (*key.Bound, error) {
 }
 
 func (b *builder) sortCondition() (expr.Cond, error) {
-	h := b.p.SK
-	if h == nil {
+	k := b.p.SK
+	if k == nil {
 		return expr.Cond{}, nil
 	}
-	if h.Native != nil {
-		return b.nativeSort(h)
+	if k.Native != nil {
+		return b.nativeSort(k)
 	}
 	lead := make([]key.Value, b.lead)
-	fields := h.Template.Fields()
+	fields := k.Template.Fields()
 	for i := range lead {
 		v, err := b.value(fields[i])
 		if err != nil {
@@ -246,7 +246,7 @@ func (b *builder) sortCondition() (expr.Cond, error) {
 		}
 		bound = made
 	}
-	r, err := h.Template.Range(lead, bound)
+	r, err := k.Template.Range(lead, bound)
 	if err != nil {
 		return expr.Cond{}, b.partError(err, nil)
 	}
@@ -260,7 +260,7 @@ func (b *builder) sortCondition() (expr.Cond, error) {
 		}
 		b.p.Range = expr.All(sharper...)
 	}
-	return b.rangeCondition(h, r), nil
+	return b.rangeCondition(k, r), nil
 }
 
 // terms returns the conditions that c joins with AND.

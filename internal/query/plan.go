@@ -151,11 +151,11 @@ func (p *Plan) keyAttrs() []cursor.Attr {
 		keys = append(keys, p.PK, p.SK)
 	}
 	var attrs []cursor.Attr
-	for _, h := range keys {
-		for i, name := range h.Attributes() {
-			a := cursor.Attr{Name: name, Type: h.Type}
-			if h.Native != nil {
-				a.Type = h.Native[i].Scalar
+	for _, k := range keys {
+		for i, name := range k.Attributes() {
+			a := cursor.Attr{Name: name, Type: k.Type}
+			if k.Native != nil {
+				a.Type = k.Native[i].Scalar
 			}
 			if !slices.Contains(attrs, a) {
 				attrs = append(attrs, a)
