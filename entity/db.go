@@ -25,26 +25,23 @@ type Client = exec.Client
 // Report says what one call cost; see [Config].Observe.
 type Report = exec.Report
 
-// Config of a [DB]. The zero value of each field is its default.
-type Config struct {
-	Table  string            // physical table of entities whose entity.Key names none
-	Tables map[string]string // logical name in entity.Key's table → physical table; a name that is not here is used as it is
-
-	TableOptions map[string]TableOptions // by logical name, "" is the default table; of tables that are not here: the zero value
-
-	Namespace Namespace // begins every `$` key
-	Interop   bool      // shares its tables with effect-dynamodb: see docs/interop.md; needs LowerCase and TimePrecision: time.Millisecond
-
-	TimePrecision time.Duration                 // of times without a format in their tag: Nanosecond (default), Microsecond, Millisecond or Second
-	MaxAttempts   int                           // requests for one write, and rounds of planning; default 10
-	Clock         func() time.Time              // default time.Now
-	NewID         func() string                 // write ids and idempotency tokens, 1 to 36 characters, never the same twice; default 128 random bits
-	PK, SK, TTL   string                        // attributes of `$` keys and of expiry; default pk, sk, _ttl
-	Validator     Validator                     // checks values by their `validate` tags before they are written; default nobody
-	CursorKey     []byte                        // encrypts cursors when set; at least 16 random bytes; needed for pages of keys with secret parts
-	OldCursorKeys [][]byte                      // keys under which cursors are accepted too, while a key is replaced by another
-	Observe       func(context.Context, Report) // called once after each verb, with what it cost; default nobody
+// Namespace begins every `$` key: `$<Name>#v<Version>#<entity>`.
+type Namespace struct {
+	Name    string // default "app"
+	Version int    // default 1
+	Casing  Casing // of the text of `$` keys; default PreserveCase
 }
+
+// Casing says in which case values are written in `$` keys. The attributes themselves always keep theirs.
+type Casing int
+
+const (
+	// PreserveCase writes values as they are.
+	PreserveCase Casing = iota
+	// LowerCase writes the whole key in lower case. Keys that differ in case only are then one key, and the verbs of one
+	// item fail with a *[KeyCaseError] when the stored key parts are not the given ones.
+	LowerCase
+)
 
 // Validator checks values before they are written; [Config].Validator has the one of a [DB]. A *validator.Validate of
 // github.com/go-playground/validator/v10 is a Validator.
@@ -67,83 +64,29 @@ type Validator interface {
 	Var(v any, tag string) error
 }
 
-// Namespace begins every `$` key: `$<Name>#v<Version>#<entity>`.
-type Namespace struct {
-	Name    string // default "app"
-	Version int    // default 1
-	Casing  Casing // of the text of `$` keys; default PreserveCase
+// Config of a [DB]. The zero value of each field is its default.
+type Config struct {
+	Table  string            // physical table of entities whose entity.Key names none
+	Tables map[string]string // logical name in entity.Key's table → physical table; a name that is not here is used as it is
+
+	TableOptions map[string]TableOptions // by logical name, "" is the default table; of tables that are not here: the zero value
+
+	Namespace Namespace // begins every `$` key
+	Interop   bool      // shares its tables with effect-dynamodb: see docs/interop.md; needs LowerCase and TimePrecision: time.Millisecond
+
+	TimePrecision time.Duration                 // of times without a format in their tag: Nanosecond (default), Microsecond, Millisecond or Second
+	MaxAttempts   int                           // requests for one write, and rounds of planning; default 10
+	Clock         func() time.Time              // default time.Now
+	NewID         func() string                 // write ids and idempotency tokens, 1 to 36 characters, never the same twice; default 128 random bits
+	PK, SK, TTL   string                        // attributes of `$` keys and of expiry; default pk, sk, _ttl
+	Validator     Validator                     // checks values by their `validate` tags before they are written; default nobody
+	CursorKey     []byte                        // encrypts cursors when set; at least 16 random bytes; needed for pages of keys with secret parts
+	OldCursorKeys [][]byte                      // keys under which cursors are accepted too, while a key is replaced by another
+	Observe       func(context.Context, Report) // called once after each verb, with what it cost; default nobody
 }
 
-// Casing says in which case values are written in `$` keys. The attributes themselves always keep theirs.
-type Casing int
-
-const (
-	// PreserveCase writes values as they are.
-	PreserveCase Casing = iota
-	// LowerCase writes the whole key in lower case. Keys that differ in case only are then one key, and the verbs of one
-	// item fail with a *[KeyCaseError] when the stored key parts are not the given ones.
-	LowerCase
-)
-
-// DB is a set of entity declarations on the tables of one client. It is safe for concurrent use.
-type DB struct {
-	declared
-
-	config  Config
-	runner  *exec.Runner
-	format  key.TimeFormat
-	cursors cursor.Codec
-
-	mu     sync.Mutex
-	stores map[storeKey]core.Holder
-}
-
-type declared = core.Declared
-
-type storeKey struct {
-	typ          reflect.Type
-	name, handle string
-}
-
-// Open returns a DB. It does no I/O. client is usually a *dynamodb.Client; with nil, operations can be built and printed
-// but not run. The error joins a *SchemaError with code EDD-9050 for each mistake in cfg.
-func Open(client Client, cfg Config) (*DB, error) {
-	cfg = withDefaults(cfg)
-	format, err := check(cfg)
-	if err != nil {
-		return nil, err
-	}
-	if v := reflect.ValueOf(client); client != nil && v.Kind() == reflect.Pointer && v.IsNil() {
-		client = nil
-	}
-	cursors, err := cursorCodec(cfg)
-	if err != nil {
-		return nil, err
-	}
-	db := &DB{
-		declared: core.NewDeclared(),
-		config:   cfg, format: format, cursors: cursors,
-		runner: &exec.Runner{Client: client, MaxAttempts: cfg.MaxAttempts, Clock: cfg.Clock, NewID: cfg.NewID, Observe: cfg.Observe},
-		stores: map[storeKey]core.Holder{},
-	}
-	return db, nil
-}
-
-// unopened is the error of a db that is nil or a zero value, nil for others.
-func (db *DB) unopened() error {
-	if db == nil || db.runner == nil {
-		return core.Unopened(reflect.TypeOf(db))
-	}
-	return nil
-}
-
-// measure runs f as one measured call of db.
-func (db *DB) measure(ctx context.Context, verb string, f func(context.Context) error) error {
-	if err := db.unopened(); err != nil {
-		return &Error{Verb: verb, Err: err}
-	}
-	return db.runner.Measure(ctx, verb, "", f)
-}
+// leastCursorKey is how many bytes a cursor key has at least.
+const leastCursorKey = 16
 
 func withDefaults(c Config) Config {
 	set := func(s *string, d string) {
@@ -232,6 +175,78 @@ func check(c Config) (key.TimeFormat, error) {
 	return format, errors.Join(errs...)
 }
 
+// cursorCodec is the codec of cursors under the configured keys.
+func cursorCodec(c Config) (cursor.Codec, error) {
+	if len(c.CursorKey) == 0 {
+		return cursor.Codec{}, nil
+	}
+	codec, err := cursor.New(append([][]byte{c.CursorKey}, c.OldCursorKeys...)...)
+	if err != nil {
+		return codec, &SchemaError{Code: schema.CodeConfig, Type: "entity.Config", Field: "CursorKey", Problem: err.Error()}
+	}
+	return codec, nil
+}
+
+type storeKey struct {
+	typ          reflect.Type
+	name, handle string
+}
+
+type declared = core.Declared
+
+// DB is a set of entity declarations on the tables of one client. It is safe for concurrent use.
+type DB struct {
+	declared
+
+	config  Config
+	runner  *exec.Runner
+	format  key.TimeFormat
+	cursors cursor.Codec
+
+	mu     sync.Mutex
+	stores map[storeKey]core.Holder
+}
+
+// Open returns a DB. It does no I/O. client is usually a *dynamodb.Client; with nil, operations can be built and printed
+// but not run. The error joins a *SchemaError with code EDD-9050 for each mistake in cfg.
+func Open(client Client, cfg Config) (*DB, error) {
+	cfg = withDefaults(cfg)
+	format, err := check(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if v := reflect.ValueOf(client); client != nil && v.Kind() == reflect.Pointer && v.IsNil() {
+		client = nil
+	}
+	cursors, err := cursorCodec(cfg)
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{
+		declared: core.NewDeclared(),
+		config:   cfg, format: format, cursors: cursors,
+		runner: &exec.Runner{Client: client, MaxAttempts: cfg.MaxAttempts, Clock: cfg.Clock, NewID: cfg.NewID, Observe: cfg.Observe},
+		stores: map[storeKey]core.Holder{},
+	}
+	return db, nil
+}
+
+// unopened is the error of a db that is nil or a zero value, nil for others.
+func (db *DB) unopened() error {
+	if db == nil || db.runner == nil {
+		return core.Unopened(reflect.TypeOf(db))
+	}
+	return nil
+}
+
+// measure runs f as one measured call of db.
+func (db *DB) measure(ctx context.Context, verb string, f func(context.Context) error) error {
+	if err := db.unopened(); err != nil {
+		return &Error{Verb: verb, Err: err}
+	}
+	return db.runner.Measure(ctx, verb, "", f)
+}
+
 func (db *DB) options(name string) schema.Options {
 	return schema.Options{
 		Name: name, Namespace: db.config.Namespace.Name, NamespaceVersion: db.config.Namespace.Version,
@@ -258,21 +273,6 @@ func (db *DB) register(s *schema.Schema) (table string, err error) {
 		return "", &SchemaError{Code: schema.CodeConfig, Type: "entity.Config", Field: "Table", Problem: "no table for entity " + s.Name + ": set Table, or name a table in its entity.Key"}
 	}
 	return table, core.DatabaseOf(db).Add(table, s)
-}
-
-// leastCursorKey is how many bytes a cursor key has at least.
-const leastCursorKey = 16
-
-// cursorCodec is the codec of cursors under the configured keys.
-func cursorCodec(c Config) (cursor.Codec, error) {
-	if len(c.CursorKey) == 0 {
-		return cursor.Codec{}, nil
-	}
-	codec, err := cursor.New(append([][]byte{c.CursorKey}, c.OldCursorKeys...)...)
-	if err != nil {
-		return codec, &SchemaError{Code: schema.CodeConfig, Type: "entity.Config", Field: "CursorKey", Problem: err.Error()}
-	}
-	return codec, nil
 }
 
 // Must returns v and panics on err. It is for wiring at start-up and for nothing else.

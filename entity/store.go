@@ -2,32 +2,49 @@ package entity
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"reflect"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/purge"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
 type handle = core.Handle
 
+func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
+
 // Store reads and writes the entities of type T. It is safe for concurrent use.
 type Store[T any] struct{ handle }
 
-func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
-
-// New declares the struct T on db and returns its store; called again, it returns the same store. It does no I/O. The
-// error joins a *SchemaError for every mistake in T's declarations. A struct that declares a kind of entity with a
-// handle of its own (a time series) is refused; so is a db that is nil or a zero value, with an *[InputError].
-func New[T any](db *DB, opts ...StoreOption) (*Store[T], error) {
-	s, err := db.declare(typeOf[T](), opt.Stores(opts), func(c *core.Core) core.Holder { return &Store[T]{core.NewHandle(c)} })
-	if err != nil {
-		return nil, err
+// sameOptions refuses options that a store which exists already does not have.
+func sameOptions(c *core.Core, spec opt.Store) error {
+	had := c.Schema.Options
+	switch {
+	case spec.NoExpiry && !had.Never, spec.After != nil && (had.After == nil || *had.After != *spec.After):
+		return &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: "the store exists with another time to live"}
 	}
-	return s.(*Store[T]), nil
+	return nil
+}
+
+func wrongHandle(s *schema.Schema, used string) error {
+	problem := "the struct needs no declaration of " + used + "; use entity.New"
+	switch {
+	case s.Handle != "":
+		problem = "the struct's declarations need " + s.Handle
+	case used != "":
+		problem = "the struct lacks the declaration that " + used + " is for"
+	}
+	return &SchemaError{Code: schema.CodeHandle, Type: s.Type.String(), Problem: problem}
 }
 
 // declare returns the store of a struct's entity, which open makes when it is asked for the first time.
@@ -72,25 +89,15 @@ func (db *DB) declare(t reflect.Type, spec opt.Store, open func(*core.Core) core
 	return store, nil
 }
 
-// sameOptions refuses options that a store which exists already does not have.
-func sameOptions(c *core.Core, spec opt.Store) error {
-	had := c.Schema.Options
-	switch {
-	case spec.NoExpiry && !had.Never, spec.After != nil && (had.After == nil || *had.After != *spec.After):
-		return &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: "the store exists with another time to live"}
+// New declares the struct T on db and returns its store; called again, it returns the same store. It does no I/O. The
+// error joins a *SchemaError for every mistake in T's declarations. A struct that declares a kind of entity with a
+// handle of its own (a time series) is refused; so is a db that is nil or a zero value, with an *[InputError].
+func New[T any](db *DB, opts ...StoreOption) (*Store[T], error) {
+	s, err := db.declare(typeOf[T](), opt.Stores(opts), func(c *core.Core) core.Holder { return &Store[T]{core.NewHandle(c)} })
+	if err != nil {
+		return nil, err
 	}
-	return nil
-}
-
-func wrongHandle(s *schema.Schema, used string) error {
-	problem := "the struct needs no declaration of " + used + "; use entity.New"
-	switch {
-	case s.Handle != "":
-		problem = "the struct's declarations need " + s.Handle
-	case used != "":
-		problem = "the struct lacks the declaration that " + used + " is for"
-	}
-	return &SchemaError{Code: schema.CodeHandle, Type: s.Type.String(), Problem: problem}
+	return s.(*Store[T]), nil
 }
 
 // Fields returns the prototype of T, one value for the whole program. The addresses of its fields name attributes in
@@ -104,15 +111,106 @@ func Fields[T any]() *T {
 	return schema.Prototype(t).Interface().(*T)
 }
 
+// Op is one intended write. Print it to see its plan, or pass it to [DB.Transact]. It can be used any number of times.
+type Op interface {
+	fmt.Stringer
+	core.Op
+}
+
+// Write is an [Op] with a result.
+type Write[R any] interface {
+	Op
+	// Result returns what the last successful transaction with this Write stored, the zero R before that. A
+	// transaction gives no item back, so attributes that the plan does not determine are zero.
+	Result() R
+}
+
+// The writes below do not depend on T, so a program contains them once, however many entities it has.
+
+func create(c *core.Core, v reflect.Value, opts []CreateOption) *core.Operation {
+	return core.ItemOperation(c, plan.NewCreate(c.Schema, c.Table, v, opt.Creates(opts)))
+}
+
+func put(c *core.Core, v reflect.Value, opts []WriteOption) *core.Operation {
+	return core.ItemOperation(c, plan.NewPut(c.Schema, c.Table, v, core.Returning(c, opt.Writes(opts))))
+}
+
+func update(c *core.Core, key reflect.Value, opts []UpdateOption) *core.Operation {
+	return core.ItemOperation(c, plan.NewUpdate(c.Schema, c.Table, key, returningUpdate(c, opts)))
+}
+
+func remove(c *core.Core, key reflect.Value, opts []WriteOption) *core.Operation {
+	return core.ItemOperation(c, plan.NewDelete(c.Schema, c.Table, key, core.Returning(c, opt.Writes(opts))))
+}
+
+func require(c *core.Core, key reflect.Value, conds []Cond) *core.Operation {
+	spec := opt.Guard{}
+	for _, k := range conds {
+		spec.If = append(spec.If, k.cond)
+	}
+	return core.ItemOperation(c, plan.NewRequire(c.Schema, c.Table, key, spec))
+}
+
+func upsert(c *core.Core, v reflect.Value, opts []UpdateOption) *core.Operation {
+	return core.ItemOperation(c, plan.NewUpsert(c.Schema, c.Table, v, returningUpdate(c, opts)))
+}
+
+// returningUpdate collects options and prepares what [Returning] asks for.
+func returningUpdate(c *core.Core, opts []UpdateOption) opt.Update {
+	spec := opt.Updates(opts)
+	spec.Write = core.Returning(c, spec.Write)
+	return spec
+}
+
+// Ops builds the writes of a store as values. Mistakes in the arguments come out when the op is run or printed.
+type Ops[T any] struct{ handle }
+
+// Create is [Store.Create] as a value.
+func (o Ops[T]) Create(v T, opts ...CreateOption) Write[T] {
+	return core.NewWrite[T](create(core.Of(o), reflect.ValueOf(v), opts))
+}
+
+// Update is [Store.Update] as a value.
+func (o Ops[T]) Update(key T, opts ...UpdateOption) Write[T] {
+	return core.NewWrite[T](update(core.Of(o), reflect.ValueOf(key), opts))
+}
+
+// Delete is [Store.Delete] as a value. Its result is the zero T.
+func (o Ops[T]) Delete(key T, opts ...WriteOption) Write[T] {
+	return core.NewWrite[T](remove(core.Of(o), reflect.ValueOf(key), opts))
+}
+
+// CheckExists makes the transaction fail unless the item exists ([ErrNotFound]) and meets conds ([ErrConditionFailed]).
+func (o Ops[T]) CheckExists(key T, conds ...Cond) Op {
+	return core.NewWrite[T](require(core.Of(o), reflect.ValueOf(key), conds))
+}
+
+// CheckNotExists makes the transaction fail with [ErrExists] if the item exists.
+func (o Ops[T]) CheckNotExists(key T) Op {
+	c := core.Of(o)
+	return core.NewWrite[T](core.ItemOperation(c, plan.NewAbsent(c.Schema, c.Table, reflect.ValueOf(key))))
+}
+
+// Upsert is [Store.Upsert] as a value.
+func (o Ops[T]) Upsert(v T, opts ...UpdateOption) Write[T] {
+	return core.NewWrite[T](upsert(core.Of(o), reflect.ValueOf(v), opts))
+}
+
+// Put is [Store.Put] as a value.
+func (o Ops[T]) Put(v T, opts ...WriteOption) Write[T] {
+	return core.NewWrite[T](put(core.Of(o), reflect.ValueOf(v), opts))
+}
+
 // Op builds writes as values.
 func (s *Store[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(s)} }
 
-// Get reads the item with key's primary key; only the key parts of key need to be filled in. It costs one request and
-// is eventually consistent unless [Consistent] is given. Errors: [ErrNotFound]; *[InputError] for a missing key part.
-func (s *Store[T]) Get(ctx context.Context, key T, opts ...GetOption) (T, error) {
-	var found T
-	err := get(ctx, core.Of(s), reflect.ValueOf(key), opt.Gets(opts), &found)
-	return found, err
+// primaryKey composes the key of a read; parts are what it is composed of.
+func primaryKey(c *core.Core, v reflect.Value, spec opt.Read) (primary, parts item.Item, text string, err error) {
+	if err := spec.Err(); err != nil {
+		return nil, nil, "", &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
+	}
+	primary, parts, err = plan.Key(c.Schema, v)
+	return primary, parts, plan.KeyText(c.Schema, primary), err
 }
 
 // get reads the item with the key parts of v into what into points to.
@@ -142,13 +240,12 @@ func get(ctx context.Context, c *core.Core, v reflect.Value, spec opt.Get, into 
 	})
 }
 
-// primaryKey composes the key of a read; parts are what it is composed of.
-func primaryKey(c *core.Core, v reflect.Value, spec opt.Read) (primary, parts item.Item, text string, err error) {
-	if err := spec.Err(); err != nil {
-		return nil, nil, "", &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
-	}
-	primary, parts, err = plan.Key(c.Schema, v)
-	return primary, parts, plan.KeyText(c.Schema, primary), err
+// Get reads the item with key's primary key; only the key parts of key need to be filled in. It costs one request and
+// is eventually consistent unless [Consistent] is given. Errors: [ErrNotFound]; *[InputError] for a missing key part.
+func (s *Store[T]) Get(ctx context.Context, key T, opts ...GetOption) (T, error) {
+	var found T
+	err := get(ctx, core.Of(s), reflect.ValueOf(key), opt.Gets(opts), &found)
+	return found, err
 }
 
 // Create writes a new item and returns it as stored: created_at equals updated_at, the version is 1. It costs one
@@ -199,4 +296,126 @@ func (s *Store[T]) Update(ctx context.Context, key T, opts ...UpdateOption) (sto
 func (s *Store[T]) Delete(ctx context.Context, key T, opts ...WriteOption) error {
 	_, err := remove(core.Of(s), reflect.ValueOf(key), opts).Run(ctx, nil)
 	return err
+}
+
+// modify plans a change by f, which is given a pointer to the value that was read.
+func modify(c *core.Core, key reflect.Value, spec opt.Write, f func(any) error) *core.Operation {
+	return core.ItemOperation(c, plan.NewModify(c.Schema, c.Table, key, spec, func(image item.Item) (was, is reflect.Value, err error) {
+		// Decoded twice: what f changes may be reached through pointers, slices and maps.
+		before, after := reflect.New(c.Schema.Type), reflect.New(c.Schema.Type)
+		if err := c.Decode(image, before.Interface()); err != nil {
+			return was, is, err
+		}
+		if err = c.Decode(image, after.Interface()); err == nil {
+			err = f(after.Interface())
+		}
+		return before.Elem(), after.Elem(), err
+	}))
+}
+
+// Modify reads the item, lets f change it, and writes what f changed, guarded by what was read; it returns the item as
+// stored. When another write came between, it reads again and f runs again, up to Config.MaxAttempts times; so f must
+// only change the value that it is given. An error of f ends the call and is found behind the returned one. When f
+// changes nothing, nothing is written. Changing a key part, a field that the library sets or one that is set once is an
+// *[InputError]. It costs a consistent read and a write of the whole item. Errors: [ErrNotFound]; [ErrConditionFailed];
+// [ErrConflict].
+func (s *Store[T]) Modify(ctx context.Context, key T, f func(*T) error, opts ...WriteOption) (T, error) {
+	c := core.Of(s)
+	spec := core.Returning(c, opt.Writes(opts))
+	if f == nil {
+		spec.Add(errors.New("the function that is to change the value is nil"))
+	}
+	var stored T
+	_, err := modify(c, reflect.ValueOf(key), spec, func(v any) error { return f(v.(*T)) }).Run(ctx, &stored)
+	return stored, err
+}
+
+// Touch sets field, the address of a time field of [Fields], to now if it is absent or at least every old, and reports
+// whether it did. It leaves version, updated_at and history alone. It costs one request; when not due, that request
+// fails its condition and costs one write unit. Errors: [ErrNotFound]; *[InputError] for a field that an index key is
+// composed from together with others.
+func (s *Store[T]) Touch(ctx context.Context, key T, field *time.Time, every time.Duration) (bool, error) {
+	c := core.Of(s)
+	op := plan.NewTouch(c.Schema, c.Table, reflect.ValueOf(key), opt.Target{Pointer: field}, every)
+	result, err := core.NewOperation(c, op, func(plan.Result, any) error { return nil }).Run(ctx, nil)
+	return err == nil && !result.Skipped, err
+}
+
+// Image holds an item exactly as Get read it, attributes unknown to the struct included, so that a write which is
+// planned from the stored item can save its read. The zero value is empty; it is filled by a Get with [KeepImage], is safe
+// for concurrent use, and must not be copied.
+type Image struct {
+	mu    sync.Mutex
+	image item.Item
+	table string
+}
+
+// KeepImage makes Get put the item into h, as it was read; when Get finds none, h is emptied.
+func KeepImage(h *Image) GetOption {
+	if h == nil {
+		return forGet{}
+	}
+	return forGet{Do: func(s *opt.Get) {
+		s.Keep = func(it map[string]types.AttributeValue, table string) {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.image, h.table = item.Clone(it), table
+			if it == nil {
+				h.image = nil
+			}
+		}
+	}}
+}
+
+// FromImage plans a write of the same item from what h holds instead of reading it. The write is guarded by what h holds:
+// when the item has changed since, it is read and planned again, as if there were no image. A write that needs no read
+// ignores it. An empty image, or one of another item, is an *[InputError].
+func FromImage(h *Image) WriteOption {
+	if h == nil {
+		return forWrite{}
+	}
+	return forWrite{Do: func(s *opt.Write) { s.From = held{h} }}
+}
+
+// held opens a handle for the planner.
+type held struct{ h *Image }
+
+func (x held) Image() (it map[string]types.AttributeValue, table string) {
+	x.h.mu.Lock()
+	defer x.h.mu.Unlock()
+	return x.h.image, x.h.table
+}
+
+// PurgeOption is accepted by Purge: [OnProgress].
+type PurgeOption interface{ opt.PurgeOption }
+
+// OnProgress makes Purge call f after each removal with the number of items that it has removed so far, sentinels not
+// counted. The calls come one after the other, from several goroutines.
+func OnProgress(f func(deleted int)) PurgeOption {
+	return opt.ForPurge{Do: func(s *opt.Purge) {
+		if s.Progress = f; f == nil {
+			s.Add(errors.New("OnProgress needs a function"))
+		}
+	}}
+}
+
+// Purge removes everything that belongs to the item with key's primary key, for good: the current item, its deleted
+// copies, snapshots and events, expired or not, and the unique values that it still has. An item of which there is
+// nothing is no error. Current item, copies and unique values go in one transaction (in several, the current item last,
+// when they are more than 100); the rest goes one by one, 8 at the same time, each only as it was read. It can be
+// stopped at any request and run again. It costs the reads of all of them, and a write each.
+//
+// Errors: [ErrConflict] when the item was there again each time that all had been removed; *[InputError].
+func (s *Store[T]) Purge(ctx context.Context, key T, opts ...PurgeOption) error {
+	c, spec := core.Of(s), opt.Purges(opts)
+	if err := spec.Err(); err != nil {
+		return c.Wrap("Purge", "", &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()})
+	}
+	primary, parts, err := plan.Key(c.Schema, reflect.ValueOf(key))
+	text := plan.KeyText(c.Schema, primary)
+	if err != nil {
+		return c.Wrap("Purge", text, err)
+	}
+	p := &purge.Purge{Runner: c.Runner, Schema: c.Schema, Table: c.Table, Key: primary, Parts: parts, Progress: spec.Progress}
+	return c.Measure(ctx, "Purge", text, p.Run)
 }

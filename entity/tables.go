@@ -3,17 +3,266 @@ package entity
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
 // tablePause is the time between two looks at a table that is being created.
 const tablePause = 200 * time.Millisecond
+
+// mostLooks is how often a table is looked at whose time to live cannot be enabled at the moment.
+const mostLooks = 10
+
+// invalid is how DynamoDB refuses to enable what is enabled; there is no Go type for it.
+const invalid = "ValidationException"
+
+// unknownOperation is how DynamoDB's protocol says that it does not have a call; there is no Go type for it.
+const unknownOperation = "UnknownOperationException"
+
+// BackupClient is what a [Client] needs besides for tables with point-in-time recovery. *dynamodb.Client has it. A
+// client without it is refused by [DB.CreateTables] and [DB.Verify], with code EDD-9069, only if such a table is
+// declared.
+type BackupClient = exec.BackupClient
+
+// ErrNoRecovery is a database without point-in-time recovery, as all local ones are. [DB.CreateTables] gives it when
+// everything else is done; where it does not matter, test for it and go on.
+var ErrNoRecovery = errors.New("the database has no point-in-time recovery")
+
+func (t TableSpec) attributes() []types.AttributeDefinition {
+	var all []types.AttributeDefinition
+	for _, a := range t.KeyAttributes() {
+		all = append(all, types.AttributeDefinition{AttributeName: &a.Name, AttributeType: a.Type})
+	}
+	return all
+}
+
+// input is nil for on demand.
+func (t Throughput) input() *types.ProvisionedThroughput {
+	if t == (Throughput{}) {
+		return nil
+	}
+	return &types.ProvisionedThroughput{ReadCapacityUnits: &t.Read, WriteCapacityUnits: &t.Write}
+}
+
+func (k KeySpec) elements() []types.KeySchemaElement {
+	var elements []types.KeySchemaElement
+	for _, a := range k.Partition {
+		elements = append(elements, types.KeySchemaElement{AttributeName: &a.Name, KeyType: types.KeyTypeHash})
+	}
+	for _, a := range k.Sort {
+		elements = append(elements, types.KeySchemaElement{AttributeName: &a.Name, KeyType: types.KeyTypeRange})
+	}
+	return elements
+}
+
+func (p ProjectionSpec) input() *types.Projection {
+	return &types.Projection{ProjectionType: p.Type, NonKeyAttributes: p.Include}
+}
+
+// input is the request that creates t.
+func (t TableSpec) input() *dynamodb.CreateTableInput {
+	in := &dynamodb.CreateTableInput{
+		TableName: &t.Name, BillingMode: t.Billing, KeySchema: t.Key.elements(), ProvisionedThroughput: t.Throughput.input(),
+	}
+	on := true
+	if t.Stream != "" {
+		in.StreamSpecification = &types.StreamSpecification{StreamEnabled: &on, StreamViewType: t.Stream}
+	}
+	if t.DeletionProtection {
+		in.DeletionProtectionEnabled = &on
+	}
+	in.AttributeDefinitions = t.attributes()
+	for _, x := range t.GSIs {
+		in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{
+			IndexName: &x.Name, KeySchema: x.Key.elements(), Projection: x.Projection.input(), ProvisionedThroughput: x.Throughput.input(),
+		})
+	}
+	for _, x := range t.LSIs {
+		in.LocalSecondaryIndexes = append(in.LocalSecondaryIndexes, types.LocalSecondaryIndex{
+			IndexName: &x.Name, KeySchema: x.Key.elements(), Projection: x.Projection.input(),
+		})
+	}
+	return in
+}
+
+// active reports that a table and its indexes can be used.
+func active(t *types.TableDescription) bool {
+	return t.TableStatus == types.TableStatusActive && !slices.ContainsFunc(t.GlobalSecondaryIndexes, func(x types.GlobalSecondaryIndexDescription) bool {
+		return x.IndexStatus != types.IndexStatusActive
+	})
+}
+
+// awaitTable creates the table unless it is there, and waits until it and its indexes are active. A table that another
+// program is making at the same time is as good as our own. One that is not seen has been made a moment ago, or removed:
+// creating it again does no harm.
+func (db *DB) awaitTable(ctx context.Context, t TableSpec) (*types.TableDescription, error) {
+	for absent := true; ; {
+		if absent {
+			err := db.runner.Manage(ctx, t.Name, func(once func(*dynamodb.Options)) error {
+				_, err := db.runner.Client.CreateTable(ctx, t.input(), once)
+				return err
+			})
+			var exists *types.ResourceInUseException
+			if err != nil && !errors.As(err, &exists) {
+				return nil, err
+			}
+		}
+		got, err := db.runner.DescribeTable(ctx, t.Name)
+		absent = errors.Is(err, ErrNoTable)
+		switch {
+		case absent:
+		case err != nil:
+			return nil, err
+		case active(got):
+			return got, nil
+		}
+		if err := exec.Sleep(ctx, tablePause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// elsewhere reports that a change of a table was refused as it is when another one is under way, or has been made.
+func elsewhere(err error) bool {
+	var inUse *types.ResourceInUseException
+	var api smithy.APIError
+	return errors.As(err, &inUse) || errors.As(err, &api) && api.ErrorCode() == invalid
+}
+
+// storedTTL is the attribute that the table expires items by, "" when it does not.
+func (db *DB) storedTTL(ctx context.Context, table string) (string, error) {
+	var d *types.TimeToLiveDescription
+	err := db.runner.Manage(ctx, table, func(once func(*dynamodb.Options)) error {
+		out, err := db.runner.Client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &table}, once)
+		if err == nil {
+			d = out.TimeToLiveDescription
+		}
+		return err
+	})
+	if err != nil || d == nil || d.AttributeName == nil || d.TimeToLiveStatus != types.TimeToLiveStatusEnabled && d.TimeToLiveStatus != types.TimeToLiveStatusEnabling {
+		return "", err
+	}
+	return *d.AttributeName, nil
+}
+
+func (db *DB) updateTTL(ctx context.Context, t TableSpec) error {
+	enabled := true
+	return db.runner.Manage(ctx, t.Name, func(once func(*dynamodb.Options)) error {
+		_, err := db.runner.Client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
+			TableName: &t.Name, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &t.TTL, Enabled: &enabled},
+		}, once)
+		return err
+	})
+}
+
+// enableTTL turns the table's time to live on if an entity on it writes the attribute. Another program may do so between
+// our look and our request, which DynamoDB then refuses as invalid, and the next look may not show it yet.
+func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
+	if t.TTL == "" {
+		return nil
+	}
+	for n := 1; ; n++ {
+		stored, err := db.storedTTL(ctx, t.Name)
+		switch {
+		case err != nil || stored == t.TTL:
+			return err
+		case stored != "":
+			return &SchemaError{Code: schema.CodeTTLAttr, Type: "table " + t.Name, Problem: fmt.Sprintf("time to live is enabled on %q, the declarations need %q", stored, t.TTL)}
+		}
+		if err := db.updateTTL(ctx, t); err == nil || n == mostLooks || !elsewhere(err) {
+			return err
+		}
+		if err := exec.Sleep(ctx, tablePause); err != nil {
+			return err
+		}
+	}
+}
+
+func (db *DB) createTable(ctx context.Context, t TableSpec) error {
+	got, err := db.awaitTable(ctx, t)
+	if err != nil {
+		return &TableError{Table: t.Name, Err: err}
+	}
+	if found := t.lacking(describedTable(got)); len(found) > 0 {
+		return &TableError{Table: t.Name, Differences: found}
+	}
+	if err := db.enableTTL(ctx, t); err != nil {
+		return &TableError{Table: t.Name, Err: err}
+	}
+	return nil
+}
+
+// recoveryError is err, as an ErrNoRecovery if the database does not know the call.
+func recoveryError(err error) error {
+	var api smithy.APIError
+	if errors.As(err, &api) && api.ErrorCode() == unknownOperation {
+		return fmt.Errorf("%w: %w", ErrNoRecovery, err)
+	}
+	return err
+}
+
+// backups is the client for point-in-time recovery, nil if no table of s needs one.
+func (db *DB) backups(s Spec) (BackupClient, error) {
+	for _, t := range s.Tables {
+		if !t.PointInTimeRecovery {
+			continue
+		}
+		if c, ok := db.runner.Client.(BackupClient); ok {
+			return c, nil
+		}
+		return nil, &SchemaError{Code: schema.CodeTableClient, Type: "entity.Config", Field: "TableOptions", Problem: fmt.Sprintf("table %s has point-in-time recovery, and the client %T is no entity.BackupClient", t.Name, db.runner.Client)}
+	}
+	return nil, nil
+}
+
+// storedRecovery reports whether a table has point-in-time recovery.
+func (db *DB) storedRecovery(ctx context.Context, c BackupClient, table string) (bool, error) {
+	var d *types.ContinuousBackupsDescription
+	err := db.runner.Manage(ctx, table, func(once func(*dynamodb.Options)) error {
+		out, err := c.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &table}, once)
+		if err == nil {
+			d = out.ContinuousBackupsDescription
+		}
+		return err
+	})
+	return err == nil && d != nil && d.PointInTimeRecoveryDescription != nil &&
+		d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled, recoveryError(err)
+}
+
+// enableRecovery turns point-in-time recovery on where it is declared and off. DynamoDB begins to keep continuous
+// backups some time after a table became active; until then it says that they are unavailable.
+func (db *DB) enableRecovery(ctx context.Context, c BackupClient, t TableSpec) error {
+	if !t.PointInTimeRecovery {
+		return nil
+	}
+	enabled := true
+	for {
+		if on, err := db.storedRecovery(ctx, c, t.Name); err != nil || on {
+			return err
+		}
+		err := db.runner.Manage(ctx, t.Name, func(once func(*dynamodb.Options)) error {
+			_, err := c.UpdateContinuousBackups(ctx, &dynamodb.UpdateContinuousBackupsInput{
+				TableName: &t.Name, PointInTimeRecoverySpecification: &types.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: &enabled},
+			}, once)
+			return err
+		})
+		var early *types.ContinuousBackupsUnavailableException
+		if !errors.As(err, &early) {
+			return recoveryError(err)
+		}
+		if err := exec.Sleep(ctx, tablePause); err != nil {
+			return err
+		}
+	}
+}
 
 // CreateTables creates every table of [DB.Spec] as it is printed, and waits until all of it is active or ctx ends. Of a
 // table that exists two things are changed: time to live and point-in-time recovery are enabled where they are needed
@@ -47,112 +296,4 @@ func (db *DB) CreateTables(ctx context.Context) error {
 		}
 	}
 	return errors.Join(without...)
-}
-
-func (db *DB) createTable(ctx context.Context, t TableSpec) error {
-	got, err := db.awaitTable(ctx, t)
-	if err != nil {
-		return &TableError{Table: t.Name, Err: err}
-	}
-	if found := t.lacking(describedTable(got)); len(found) > 0 {
-		return &TableError{Table: t.Name, Differences: found}
-	}
-	if err := db.enableTTL(ctx, t); err != nil {
-		return &TableError{Table: t.Name, Err: err}
-	}
-	return nil
-}
-
-// awaitTable creates the table unless it is there, and waits until it and its indexes are active. A table that another
-// program is making at the same time is as good as our own. One that is not seen has been made a moment ago, or removed:
-// creating it again does no harm.
-func (db *DB) awaitTable(ctx context.Context, t TableSpec) (*types.TableDescription, error) {
-	for absent := true; ; {
-		if absent {
-			err := db.runner.Manage(ctx, t.Name, func(once func(*dynamodb.Options)) error {
-				_, err := db.runner.Client.CreateTable(ctx, t.input(), once)
-				return err
-			})
-			var exists *types.ResourceInUseException
-			if err != nil && !errors.As(err, &exists) {
-				return nil, err
-			}
-		}
-		got, err := db.runner.DescribeTable(ctx, t.Name)
-		absent = errors.Is(err, ErrNoTable)
-		switch {
-		case absent:
-		case err != nil:
-			return nil, err
-		case active(got):
-			return got, nil
-		}
-		if err := exec.Sleep(ctx, tablePause); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// active reports that a table and its indexes can be used.
-func active(t *types.TableDescription) bool {
-	return t.TableStatus == types.TableStatusActive && !slices.ContainsFunc(t.GlobalSecondaryIndexes, func(x types.GlobalSecondaryIndexDescription) bool {
-		return x.IndexStatus != types.IndexStatusActive
-	})
-}
-
-// input is the request that creates t.
-func (t TableSpec) input() *dynamodb.CreateTableInput {
-	in := &dynamodb.CreateTableInput{
-		TableName: &t.Name, BillingMode: t.Billing, KeySchema: t.Key.elements(), ProvisionedThroughput: t.Throughput.input(),
-	}
-	on := true
-	if t.Stream != "" {
-		in.StreamSpecification = &types.StreamSpecification{StreamEnabled: &on, StreamViewType: t.Stream}
-	}
-	if t.DeletionProtection {
-		in.DeletionProtectionEnabled = &on
-	}
-	in.AttributeDefinitions = t.attributes()
-	for _, x := range t.GSIs {
-		in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{
-			IndexName: &x.Name, KeySchema: x.Key.elements(), Projection: x.Projection.input(), ProvisionedThroughput: x.Throughput.input(),
-		})
-	}
-	for _, x := range t.LSIs {
-		in.LocalSecondaryIndexes = append(in.LocalSecondaryIndexes, types.LocalSecondaryIndex{
-			IndexName: &x.Name, KeySchema: x.Key.elements(), Projection: x.Projection.input(),
-		})
-	}
-	return in
-}
-
-func (t TableSpec) attributes() []types.AttributeDefinition {
-	var all []types.AttributeDefinition
-	for _, a := range t.KeyAttributes() {
-		all = append(all, types.AttributeDefinition{AttributeName: &a.Name, AttributeType: a.Type})
-	}
-	return all
-}
-
-// input is nil for on demand.
-func (t Throughput) input() *types.ProvisionedThroughput {
-	if t == (Throughput{}) {
-		return nil
-	}
-	return &types.ProvisionedThroughput{ReadCapacityUnits: &t.Read, WriteCapacityUnits: &t.Write}
-}
-
-func (k KeySpec) elements() []types.KeySchemaElement {
-	var elements []types.KeySchemaElement
-	for _, a := range k.Partition {
-		elements = append(elements, types.KeySchemaElement{AttributeName: &a.Name, KeyType: types.KeyTypeHash})
-	}
-	for _, a := range k.Sort {
-		elements = append(elements, types.KeySchemaElement{AttributeName: &a.Name, KeyType: types.KeyTypeRange})
-	}
-	return elements
-}
-
-func (p ProjectionSpec) input() *types.Projection {
-	return &types.Projection{ProjectionType: p.Type, NonKeyAttributes: p.Include}
 }
