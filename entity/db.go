@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/exec"
@@ -19,11 +20,14 @@ import (
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
-// Client is the part of *dynamodb.Client that this module calls. Its own retries are not used: see docs/adr.
-type Client = exec.Client
+// Client is the part of *dynamodb.Client that this module calls: the verbs of items, queries, scans, batches and
+// transactions, and those that create and describe tables. The module does all retries and turns those of the client off.
+// Its methods are shown at [entitytype.Client].
+type Client = entitytype.Client
 
-// Report says what one call cost; see [Config].Observe.
-type Report = exec.Report
+// Report is what one call cost; see [Config].Observe. It has the Verb, the Entity, the number of Requests, ReadUnits and
+// WriteUnits, the Duration, and Err. Its fields are shown at [entitytype.Report].
+type Report = entitytype.Report
 
 // Namespace begins every `$` key: `$<Name>#v<Version>#<entity>`.
 type Namespace struct {

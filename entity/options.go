@@ -3,6 +3,7 @@ package entity
 import (
 	"errors"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/opt"
 )
 
@@ -138,10 +139,11 @@ func Segments(n int) SegmentsOption {
 	return forParallel{Do: func(s *opt.Parallel) { s.Segments = &n }}
 }
 
-// ScanProgress is how far a scan has come; see [OnPage]. There is no share of the whole in it: DynamoDB does not tell how
-// much is left to read. With [Segments], which are about of one size in a table whose partitions are small, SegmentsDone
-// of Segments is what is known.
-type ScanProgress = opt.ScanProgress
+// ScanProgress is the progress of a scan; see [OnPage]. It counts items Evaluated and Found, Pages, Segments and
+// SegmentsDone, and ReadUnits. It has no share of the whole, because DynamoDB does not say how much is left. With
+// [Segments], which are of similar size in a table of small partitions, SegmentsDone of Segments is an estimate. Its fields
+// are shown at [entitytype.ScanProgress].
+type ScanProgress = entitytype.ScanProgress
 
 // OnPage makes a scan call f after each answer of DynamoDB, before the items of that answer are yielded. All calls are
 // made by the goroutine that runs the scan, so f needs no lock and can end the scan by cancelling its context. Counts are

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -42,9 +43,9 @@ type Query[T any] interface {
 	core.Sealed
 }
 
-// Page is a part of a query's result: Items, and Next, the cursor of the next page, which is "" after the last one. The
-// last page can be empty.
-type Page[T any] = core.Page[T]
+// Page is a part of a query's result. It has the Items and Next, the cursor of the next page, which is "" after the last
+// one. The last page can be empty. Its fields are shown at [entitytype.Page].
+type Page[T any] = entitytype.Page[T]
 
 // useFilter is the advice in errors about conditions on other fields.
 const useFilter = "put conditions on other fields into entity.Filter"

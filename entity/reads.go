@@ -12,9 +12,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// UnprocessedError says that DynamoDB left part of a batch undone, however often it was asked.
-type UnprocessedError = exec.UnprocessedError
-
 func itemID(table string, key item.Item) string { return table + " " + plan.KeyID(key) }
 
 // GetOp is one read of [DB.TransactGet] or [DB.BatchGet], made by [Ops.GetInto].

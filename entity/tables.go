@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -27,10 +28,11 @@ const invalid = "ValidationException"
 // unknownOperation is how DynamoDB's protocol says that it does not have a call; there is no Go type for it.
 const unknownOperation = "UnknownOperationException"
 
-// BackupClient is what a [Client] needs besides for tables with point-in-time recovery. *dynamodb.Client has it. A
-// client without it is refused by [DB.CreateTables] and [DB.Verify], with code EDD-9069, only if such a table is
-// declared.
-type BackupClient = exec.BackupClient
+// BackupClient has the two methods that a [Client] needs in addition for tables with point-in-time recovery:
+// DescribeContinuousBackups and UpdateContinuousBackups. *dynamodb.Client has them. [DB.CreateTables] and [DB.Verify] refuse
+// a client without them, with code EDD-9069, only if such a table is declared. Its methods are shown at
+// [entitytype.BackupClient].
+type BackupClient = entitytype.BackupClient
 
 // ErrNoRecovery is a database without point-in-time recovery, as all local ones are. [DB.CreateTables] gives it when
 // everything else is done; where it does not matter, test for it and go on.

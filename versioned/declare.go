@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -75,8 +75,9 @@ func declare[F any](d *schema.Decl, name string, feature F) {
 	}
 }
 
-// ConflictError is an item whose version is not the expected one. It is entity.ErrConflict.
-type ConflictError = plan.ConflictError
+// ConflictError is an [entity.ErrConflict]: the item does not have the expected version. It has the Expected and the Actual
+// version, and Absent if there is no item. Its fields are shown at [entitytype.ConflictError].
+type ConflictError = entitytype.ConflictError
 
 // Expect makes a write fail with a *[ConflictError], unless the item has version n; 0 is for an item that was written
 // before the struct had versions, or with the version 0. It is accepted by Update, Modify, Put, Upsert, Delete, Revert and

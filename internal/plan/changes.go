@@ -196,11 +196,11 @@ func parentGuards(changes []expr.Change) []expr.Cond {
 func broken(s *schema.Schema, changes []expr.Change, image item.Item) error {
 	for _, c := range changes {
 		if !c.Path.HasParent(image) {
-			return &ConditionError{PathText(s, c.Path.Parent()), "the parent of a changed attribute is absent"}
+			return &ConditionError{Attr: PathText(s, c.Path.Parent()), Problem: "the parent of a changed attribute is absent"}
 		}
 		if a := s.Attr(c.Path.Root()); a != nil && a.Role.Has(tag.Immutable) && c.Kind == expr.Set {
 			if stored, ok := image[a.Name]; ok && !item.Equal(stored, c.Value) {
-				return &ConditionError{a.Name, "the attribute is immutable and has another value"}
+				return &ConditionError{Attr: a.Name, Problem: "the attribute is immutable and has another value"}
 			}
 		}
 	}

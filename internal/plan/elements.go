@@ -52,7 +52,7 @@ func misfits(s *schema.Schema, image item.Item, changes []expr.Change) (null boo
 		case nullAt(image, c):
 			null = true
 		default:
-			return false, &ConditionError{PathText(s, c.Path), "the stored attribute is of another type than the change"}
+			return false, &ConditionError{Attr: PathText(s, c.Path), Problem: "the stored attribute is of another type than the change"}
 		}
 	}
 	return null, nil
