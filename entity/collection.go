@@ -10,25 +10,25 @@ import (
 	"github.com/dynastrata/dynastrata/internal/query"
 )
 
-// CollectionPart is one query of [DB.GetCollection] and the slice that its items go to, made by Into of a [Query]. Printing it prints the
-// query.
+// CollectionPart is one query of [DB.GetCollection] together with the slice that receives its items, made by Into of a
+// [Query]. Printing it prints the query. Only this module implements it.
 type CollectionPart = core.CollectionPart
 
-// GetCollection reads several queries that share a partition in one pass, and sets the slice of each to what its Collect would
-// return: a customer with orders and invoices, say, whose keys lie together. Queries of a table, of an index, of a
-// history of events and of a bin can be gathered, in any number, also several of one entity. They must read the same
-// partition of the same table or index, in the same direction, all consistently or none. Entities share a partition
-// whose key is a verbatim template of equal text, such as `gsi1pk=TENANT#{tenantId}`, or an attribute itself; a key that
-// begins with `$` holds the entity's name, and only queries of that entity share it.
+// GetCollection reads several queries of one partition in one pass, and sets the slice of each query to what its
+// Collect would return: a customer with its orders and invoices, for example. Queries of a table, of an index, of a
+// history of events and of deleted items can be read together, in any number, also several of one entity. All must read
+// the same partition of the same table or index, in the same direction, and all consistently or none. Entities share a
+// partition if its key is a verbatim template with equal text, such as `gsi1pk=TENANT#{tenantId}`, or an attribute. A
+// key that begins with `$` contains the entity's name, so only queries of that entity share it.
 //
 // Each query keeps its own bounds, [Filter], [Limit] and [IncludeExpired]; its items come in the order of the sort key.
-// One range of the sort key is read that spans those of all queries, so what lies between them is read, and charged, too;
-// when every query has a Limit, reading ends as soon as all are reached. The slices are set when everything has been
-// read: with an error they are as they were.
+// GetCollection reads the one range of the sort key that spans the ranges of all queries; items between them are read
+// and charged too. If every query has a Limit, reading ends when all limits are reached. With an error no slice is
+// changed.
 //
-// It costs one request per MB of that range, and none when no query can match. Errors: before any request an
+// It costs one request per MB of that range, and none if no query can match. Errors: before any request an
 // *[InputError], with code EDD-9126 for queries that cannot be read together and EDD-9127 for no query at all, one that
-// cannot be gathered, or a slice that is given twice; *[DecodeError].
+// cannot be part of a collection, or a slice that is given twice; *[DecodeError].
 func (db *DB) GetCollection(ctx context.Context, parts ...CollectionPart) error {
 	return db.measure(ctx, "GetCollection", func(ctx context.Context) error {
 		list, g, err := db.gathering(parts)
@@ -57,7 +57,7 @@ func (db *DB) GetCollection(ctx context.Context, parts ...CollectionPart) error 
 	})
 }
 
-// gathering checks the parts and compiles the one query.
+// gathering checks the parts and compiles the common query.
 func (db *DB) gathering(parts []CollectionPart) ([]core.Gathered, *query.Gathering, error) {
 	mistake := func(code, format string, args ...any) error {
 		return &InputError{Code: code, Type: "entity.DB", Problem: fmt.Sprintf(format, args...)}

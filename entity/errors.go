@@ -84,16 +84,17 @@ const (
 	CursorGone      = entitytype.CursorGone      // the rows of a timeline that it continues with were replaced and removed
 )
 
-// IsAmbiguous reports that the write behind err may have been applied, or may still be: its answer was lost, repeating it
-// could have done harm, and the stored item does not prove that it was applied. Read the item, or repeat the call if a
-// second application is harmless. Of a call that sends many writes, such as [Store.PutMany] and
-// [Store.Purge], it reports that part of them has been applied, or may have been.
+// IsAmbiguous reports whether the write behind err may have been applied, or may still be: its response was lost,
+// repeating it could have done harm, and the stored item does not prove that it was applied. Read the item, or repeat
+// the call if a second application is harmless. For a call that sends many writes, such as [Store.PutMany] and
+// [Store.Purge], it reports that a part of them was applied, or may have been.
 func IsAmbiguous(err error) bool {
 	var a *plan.Ambiguous
 	return errors.As(err, &a)
 }
 
-// StoredItem returns the item that made a condition fail, as it was at that moment, and whether err has one that fits T.
+// StoredItem returns the item that made a condition fail, as it was at that moment, and whether err has one that fits
+// T.
 func StoredItem[T any](err error) (T, bool) {
 	var none T
 	var refused *plan.Refused

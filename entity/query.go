@@ -21,10 +21,10 @@ import (
 )
 
 // Query is one intended read of a partition, made by [Store.Query], [Index.Query] and the histories of other packages.
-// It can be run any number of times; print it to see its plan. Mistakes in its arguments come out when it is run.
+// It can be run any number of times; printing it shows its plan. Mistakes in its arguments are returned when it is run.
 type Query[T any] interface {
 	fmt.Stringer
-	// All yields every item, at most [Limit] of them, fetching pages as they are needed. It stops at the first error.
+	// All yields every item, at most [Limit] of them. It fetches pages as they are needed and stops at the first error.
 	All(ctx context.Context) iter.Seq2[T, error]
 	// Collect returns every item, at most [Limit] of them.
 	Collect(ctx context.Context) ([]T, error)
@@ -35,7 +35,7 @@ type Query[T any] interface {
 	// Page returns up to [Limit] items (without Limit what one request gives) after the cursor, "" for the first page.
 	// A cursor of another query is [ErrInvalidCursor].
 	Page(ctx context.Context, after string) (Page[T], error)
-	// Count counts the items, at most [Limit], without returning them. It is charged like reading them.
+	// Count returns the number of items, at most [Limit]. It costs as much as reading them.
 	Count(ctx context.Context) (int, error)
 	// Into makes the query a part of [DB.GetCollection], which sets *dst to what Collect would return.
 	Into(dst *[]T) CollectionPart
@@ -50,7 +50,7 @@ type Page[T any] = entitytype.Page[T]
 // useFilter is the advice in errors about conditions on other fields.
 const useFilter = "put conditions on other fields into entity.Filter"
 
-// inverted reports that the key of x is made of the table's key attributes, which every item has.
+// inverted reports whether the key of x consists of key attributes of the table, which every item has.
 func inverted(s *schema.Schema, x *schema.Index) bool {
 	have := append(s.PK.Attributes(), s.SK.Attributes()...)
 	for _, name := range append(x.PK.Attributes(), x.SK.Attributes()...) {
@@ -61,7 +61,8 @@ func inverted(s *schema.Schema, x *schema.Index) bool {
 	return true
 }
 
-// marked reports that one of the entities on a table leaves items that say what they are there, or in the table's index x.
+// marked reports whether one of the entities writes items with an entity marker to the table or, if x is not nil, to
+// its index x.
 func marked(entities []*schema.Schema, x *schema.Index) bool {
 	for _, s := range entities {
 		dollar, claims := s.Templated, len(plan.UniqueConstraints(s)) > 0
@@ -79,9 +80,9 @@ func marked(entities []*schema.Schema, x *schema.Index) bool {
 	return false
 }
 
-// unmarked holds for items of a verbatim entity among the sentinels, and the items of `$` entities with what lies beside
-// them, that its table or index can hold: these say what they are, and a verbatim item never does. It is nothing where the
-// declared entities leave no such items there. It is asked for each run, since entities may be declared later.
+// unmarked excludes sentinels and items of `$` entities that share the table or index with a verbatim entity: they have
+// an entity marker, a verbatim item never has. It is empty if the declared entities write no such items. It is
+// evaluated for each run, because entities can be declared later.
 func unmarked(c *core.Core, x *schema.Index) expr.Cond {
 	if c.Schema.Templated {
 		return expr.Cond{}
@@ -99,7 +100,7 @@ func source(c *core.Core, x *schema.Index) query.Source {
 	}
 }
 
-// inTable holds for the current items of s among everything in its table for which more holds.
+// inTable selects the current items of c's entity, among all items of its table, for which more holds.
 func inTable(c *core.Core, x *schema.Index, more ...expr.Cond) func(time.Time) expr.Cond {
 	s, alone := c.Schema, expr.Cond{}
 	if s.HasMetadata {
@@ -109,8 +110,8 @@ func inTable(c *core.Core, x *schema.Index, more ...expr.Cond) func(time.Time) e
 	return func(time.Time) expr.Cond { return expr.All(cond, unmarked(c, x)) }
 }
 
-// current selects the current items of s among what effect-dynamodb stores with them, which nothing in the item does: the
-// sort key of a current item is what its own attributes give. It is nil where a filter is enough.
+// current selects current items among those that effect-dynamodb stores with them and that no attribute distinguishes:
+// the sort key of a current item is composed of its own attributes. It is nil if a filter is sufficient.
 func current(s *schema.Schema) (own func(item.Item) (bool, error), needs []string) {
 	if !s.Templated || s.HasMetadata || s.SK == nil {
 		return nil, nil
@@ -149,24 +150,24 @@ func scanTable(c *core.Core, spec opt.Scan) *query.Plan {
 	return query.BuildScan(src, spec)
 }
 
-// Query reads the items of one partition of the table: current items of T only, in the order of the sort key.
-// partition has the fields of the partition key and, from the left, as many of the sort key as are to be fixed; a field
-// outside the key that is filled in is an error. One [Cond] may bound the next part of the sort key, or two: one of [Gt] and
-// [Ge], and one of [Lt] and [Le]. It costs one request per MB read. In a partition where items have events or copies beside them, these are read (and charged) too,
-// and dropped.
+// Query reads the items of one partition of the table: current items of T only, in the order of the sort key. partition
+// has the fields of the partition key and, from the left, the fixed fields of the sort key; any other field that is set
+// is an error. A [Cond] can bound the next part of the sort key, or two: one of [Gt] and [Ge], and one of [Lt] and
+// [Le]. It costs one request per MB read. Events, snapshots and deleted copies in the same partition are read and
+// charged, but not returned.
 func (s *Store[T]) Query(partition T, opts ...QueryOption) Query[T] {
 	c := core.Of(s)
 	return core.NewItemQuery[T](c, queryTable(c, reflect.ValueOf(partition), opt.Queries(opts)))
 }
 
-// Scan reads every current item of T in the table, reading, and paying for, all that the table holds. Only [Filter] can
-// restrict it, by any attribute. Plain Scan reads page after page; see [Segments]. It costs one request per MB.
+// Scan reads every current item of T in the table. It reads, and pays for, the whole table. Only [Filter] restricts it,
+// by any attribute. It reads page after page unless [Segments] is given. It costs one request per MB.
 func (s *Store[T]) Scan(opts ...ScanOption) Query[T] {
 	c := core.Of(s)
 	return core.NewItemQuery[T](c, scanTable(c, opt.Scans(opts)))
 }
 
-// Index is a secondary index of a store. It holds current items only; those that hold deleted copies are opened by package
+// Index is a secondary index of a store. It has current items only; indexes of deleted copies are opened by package
 // lifecycle.
 type Index[T any] struct {
 	handle
@@ -187,8 +188,8 @@ func indexNamed(c *core.Core, name string) (*schema.Index, error) {
 	return x, nil
 }
 
-// Index returns the index that T declares under name, an accessor name and not the physical one. The error is a
-// *[SchemaError] with code EDD-9051.
+// Index returns the index that T declares under name, which is not the physical name. The error is a *[SchemaError]
+// with code EDD-9051.
 func (s *Store[T]) Index(name string) (*Index[T], error) {
 	x, err := indexNamed(core.Of(s), name)
 	if err != nil {
@@ -197,7 +198,7 @@ func (s *Store[T]) Index(name string) (*Index[T], error) {
 	return &Index[T]{s.handle, x}, nil
 }
 
-// opened is what is declared of the index, nil of one that is nil or a zero value.
+// opened returns the declaration of the index, nil if x is nil or a zero value.
 func (x *Index[T]) opened() *schema.Index {
 	if x == nil {
 		return nil
@@ -205,7 +206,7 @@ func (x *Index[T]) opened() *schema.Index {
 	return x.x
 }
 
-// indexSource reads an index; own holds for the items of the entity in it.
+// indexSource reads an index; own selects the items of the entity in it.
 func indexSource(c *core.Core, x *schema.Index, own expr.Cond) query.Source {
 	src := source(c, x)
 	src.PK, src.SK = x.PK, x.SK
@@ -267,8 +268,9 @@ func (r failing) Count(context.Context) (int, error) { return 0, r.err }
 
 func (r failing) Gathered() core.Gathered { return core.Gathered{} }
 
-// Project makes q fetch only the attributes of S, a smaller struct whose fields have the names and types of T's. It saves
-// transfer and decoding, not read units. A field that T does not have is an *[InputError] when the query is run.
+// Project makes q fetch only the attributes of S, a smaller struct whose fields have the names and types of T's. It
+// saves transfer and decoding, but no read units. If S has a field that T does not have, running the query returns an
+// *[InputError].
 func Project[S, T any](q Query[T]) Query[S] {
 	var from core.Gathered
 	if known, ok := q.(*core.Query[T]); ok {

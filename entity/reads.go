@@ -17,7 +17,7 @@ func itemID(table string, key item.Item) string { return table + " " + plan.KeyI
 // GetOp is one read of [DB.TransactGet] or [DB.BatchGet], made by [Ops.GetInto].
 type GetOp interface{ load() loading }
 
-// loading is a read, and where its item goes.
+// loading is one read and its destination.
 type loading struct {
 	c      *core.Core
 	spec   opt.Get
@@ -30,11 +30,11 @@ type loading struct {
 
 func (l loading) load() loading { return l }
 
-// id is the same for loads of one item.
+// id is equal for loads of the same item.
 func (l loading) id() string { return itemID(l.key.Table, l.key.Key) }
 
-// fits returns it as the load sees it: nil when it is absent, or has expired. An item whose key was given in
-// another case is an error.
+// fits returns the item, or nil if it is absent or has expired. An item whose key differs in case from the given one is
+// an error.
 func (l loading) fits(it item.Item) (item.Item, error) {
 	s := l.c.Schema
 	if it == nil || s.Expires && !l.spec.Expired && plan.Expired(s, it, l.c.Runner.Clock()) {
@@ -43,21 +43,21 @@ func (l loading) fits(it item.Item) (item.Item, error) {
 	return it, plan.SameCase(s, l.parts, it)
 }
 
-// kept hands the item to what [KeepImage] names.
+// kept passes the item to the destination of [KeepImage].
 func (l loading) kept(it item.Item) {
 	if l.spec.Keep != nil {
 		l.spec.Keep(it, l.c.Table)
 	}
 }
 
-// newLoading is a read of the item with the key parts of v.
+// newLoading returns a read of the item with the key parts of v.
 func newLoading(c *core.Core, v reflect.Value, spec opt.Get) loading {
 	primary, parts, text, err := primaryKey(c, v, spec.Read)
 	return loading{c: c, spec: spec, key: exec.Key{Table: c.Table, Key: primary}, parts: parts, text: text, err: err}
 }
 
-// GetInto reads *dst, whose key parts are filled in, in a [DB.TransactGet] or [DB.BatchGet]. Of the options, [Consistent] is
-// for BatchGet; a transaction always reads consistently.
+// GetInto reads *dst, whose key parts are set, in a [DB.TransactGet] or [DB.BatchGet]. The option [Consistent] is for
+// BatchGet; a transaction always reads consistently.
 func (o Ops[T]) GetInto(dst *T, opts ...GetOption) GetOp {
 	c := core.Of(o)
 	if dst == nil {
@@ -74,7 +74,7 @@ func (o Ops[T]) GetInto(dst *T, opts ...GetOption) GetOp {
 // readAll reads the items of loads, each once, and returns them by their ids.
 func readAll(ctx context.Context, r *exec.Runner, loads []loading) (map[string]item.Item, error) {
 	got, names := map[string]item.Item{}, map[string]item.Item{}
-	for _, strong := range []bool{true, false} { // consistent reads first: they will do for other loads of the item
+	for _, strong := range []bool{true, false} { // consistent reads first: they also serve other loads of the item
 		var keys []exec.Key
 		for _, l := range loads {
 			if _, asked := got[l.id()]; !asked && l.spec.Strong == strong {
@@ -96,7 +96,8 @@ func readAll(ctx context.Context, r *exec.Runner, loads []loading) (map[string]i
 	return got, nil
 }
 
-// getMany reads the items with n keys. fresh makes a pointer to a value, which found gets, decoded, for each of its keys.
+// getMany reads the items with n keys. fresh returns a pointer to a new value; found gets it, decoded, for each of its
+// keys.
 func getMany(ctx context.Context, c *core.Core, n int, key func(int) reflect.Value, spec opt.Read, fresh func() any, found func(int, any)) error {
 	loads := make([]loading, n)
 	for i := range loads {
@@ -132,9 +133,10 @@ func getMany(ctx context.Context, c *core.Core, n int, key func(int) reflect.Val
 	})
 }
 
-// GetMany reads the items with the given keys. The result has a pointer per key, in order, nil where there is no item;
-// keys may repeat and then share the item. It costs a request per 100 different keys, more when DynamoDB leaves some
-// unprocessed. Errors: *[InputError] for a missing key part, before any request; *[UnprocessedError].
+// GetMany reads the items with the given keys. The result has a pointer per key, in order, nil if there is no item;
+// equal keys share one value. It costs one request per 100 different keys, more if DynamoDB leaves some unprocessed.
+// The reads are not a snapshot; use [DB.TransactGet] for that. Errors: *[InputError] for a missing key part, before any
+// request; *[UnprocessedError].
 func (s *Store[T]) GetMany(ctx context.Context, keys []T, opts ...ReadOption) ([]*T, error) {
 	found := make([]*T, len(keys))
 	err := getMany(ctx, core.Of(s), len(keys), func(i int) reflect.Value { return reflect.ValueOf(keys[i]) }, opt.Reads(opts),
@@ -145,13 +147,13 @@ func (s *Store[T]) GetMany(ctx context.Context, keys []T, opts ...ReadOption) ([
 	return found, nil
 }
 
-// BatchGet reads items of any entities and tables of db, each into the struct that its [Ops.GetInto] was given. found says
-// for each load, in order, whether its item is there; the struct of one that is not stays as it was. Loads of one item
-// share it. What is read is not of one instant: for that, see [DB.TransactGet].
+// BatchGet reads items of any entities and tables of db, each into the struct given to its [Ops.GetInto]. found reports
+// for each load, in order, whether the item exists; the struct of a missing item is unchanged. Loads of the same item
+// share one read. The reads are not a snapshot; use [DB.TransactGet] for that.
 //
-// It costs a request per 100 different items, those to be read with [Consistent] in requests of their own, more when
-// DynamoDB leaves some unprocessed, and half the read units of TransactGet. With an error no struct is changed. Errors:
-// *[InputError] before any request; *[UnprocessedError]; *[DecodeError].
+// It costs one request per 100 different items, separate ones for those with [Consistent], more if DynamoDB leaves some
+// unprocessed, and half the read units of TransactGet. With an error no struct is changed. Errors: *[InputError] before
+// any request; *[UnprocessedError]; *[DecodeError].
 func (db *DB) BatchGet(ctx context.Context, loads ...GetOp) (found []bool, err error) {
 	parts, err := db.loadings(loads)
 	if err != nil {
@@ -200,7 +202,7 @@ func loadFailed(i int, l loading, err error) error {
 	return &Error{Verb: "BatchGet", Err: fmt.Errorf("load %d: %w", i, l.c.Wrap("GetInto", l.text, err))}
 }
 
-// loadings opens loads, which must be of db.
+// loadings returns the reads of loads, which must belong to db.
 func (db *DB) loadings(loads []GetOp) ([]loading, error) {
 	parts := make([]loading, len(loads))
 	for i, l := range loads {
@@ -214,10 +216,9 @@ func (db *DB) loadings(loads []GetOp) ([]loading, error) {
 	return parts, nil
 }
 
-// TransactGet reads up to 100 items at one instant, each into the struct that its [Ops.GetInto] was given. An item that
-// is not there makes the call fail with a *[TransactError] that names it ([ErrNotFound]) and leaves every struct as it
-// was. It costs one request and twice the read units of consistent reads. Errors: *[InputError] before any request;
-// [ErrConflict].
+// TransactGet reads a snapshot of up to 100 items, each into the struct given to its [Ops.GetInto]. If an item does not
+// exist, the error is a *[TransactError] that names it ([ErrNotFound]), and every struct is unchanged. It costs one
+// request and twice the read units of consistent reads. Errors: *[InputError] before any request; [ErrConflict].
 func (db *DB) TransactGet(ctx context.Context, loads ...GetOp) error {
 	return db.measure(ctx, "TransactGet", func(ctx context.Context) error { return db.transactGet(ctx, loads) })
 }

@@ -13,9 +13,8 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Spec is what the stores declared on a [DB] need of DynamoDB: the value from which [DB.CreateTables] makes its requests
-// and with which [DB.Verify] compares. It is plain data, equal for equal declarations in equal order; print it to read
-// it.
+// Spec is what the stores declared on a [DB] need of DynamoDB. [DB.CreateTables] makes its requests from it, and
+// [DB.Verify] compares with it. It is plain data, equal for equal declarations in equal order. Print it to read it.
 type Spec struct {
 	Tables []TableSpec // in order of first use
 
@@ -25,16 +24,16 @@ type Spec struct {
 // TableSpec is one table.
 type TableSpec struct {
 	Name     string            // physical name
-	Logical  []string          // the names in entity.Key's table that lead to it, in order of first use; "" is the default table
-	Entities []string          // names of the entities that live in it, in order of declaration
+	Logical  []string          // logical names in entity.Key, in order of first use; "" is the default table
+	Entities []string          // names of its entities, in order of declaration
 	Key      KeySpec           // primary key
 	GSIs     []IndexSpec       // global secondary indexes, each once, in order of declaration
-	LSIs     []IndexSpec       // local secondary indexes, likewise; their partition key is the table's
-	TTL      string            // attribute that items expire by, "" when none does
+	LSIs     []IndexSpec       // local secondary indexes, likewise; with the table's partition key
+	TTL      string            // attribute by which items expire, "" if none do
 	Billing  types.BillingMode // on demand, or provisioned by [Config].TableOptions
 
 	Throughput          Throughput           // of a provisioned table
-	Stream              types.StreamViewType // what the stream shows, "" when no entity needs one
+	Stream              types.StreamViewType // view type of the stream, "" if no entity needs one
 	PointInTimeRecovery bool
 	DeletionProtection  bool
 }
@@ -48,19 +47,19 @@ type KeySpec struct {
 	Sort      []AttributeSpec // nil without a sort key
 }
 
-// has reports that the attribute with that name is part of the key.
+// has reports whether the named attribute is part of the key.
 func (k KeySpec) has(name string) bool {
 	is := func(a AttributeSpec) bool { return a.Name == name }
 	return slices.ContainsFunc(k.Partition, is) || slices.ContainsFunc(k.Sort, is)
 }
 
-// AttributeSpec is an attribute of a key: its name, and S, N or B.
+// AttributeSpec is an attribute of a key: its name, and its type S, N or B.
 type AttributeSpec struct {
 	Name string
 	Type types.ScalarAttributeType
 }
 
-// IndexSpec is one secondary index: its name in DynamoDB, its key, and what it holds.
+// IndexSpec is one secondary index: its name in DynamoDB, its key and its projection.
 type IndexSpec struct {
 	Name       string
 	Key        KeySpec
@@ -68,10 +67,11 @@ type IndexSpec struct {
 	Throughput Throughput // of a global index of a provisioned table
 }
 
-// ProjectionSpec is what an index holds of the items: ALL, KEYS_ONLY, or INCLUDE with the attributes beside the keys.
+// ProjectionSpec is what an index holds of the items: ALL, KEYS_ONLY, or INCLUDE with attributes in addition to the
+// keys.
 type ProjectionSpec struct {
 	Type    types.ProjectionType
-	Include []string // for INCLUDE: what the entities ask for, then what the library's own filters need
+	Include []string // for INCLUDE: what the entities ask for, then what the library's filters need
 }
 
 // How many attributes other than keys DynamoDB lets the indexes of a table project by name. An attribute counts once for
@@ -81,13 +81,13 @@ const (
 	mostProjectedInTotal = 100 // by all indexes of a table
 )
 
-// limits are the reasons for which DynamoDB would not make t, whoever asks.
+// limits returns the reasons why DynamoDB would refuse to create t.
 func (t TableSpec) limits() []error {
 	var errs []error
 	bad := func(code, format string, args ...any) {
 		errs = append(errs, &SchemaError{Code: code, Type: "table " + t.Name, Problem: fmt.Sprintf(format, args...)})
 	}
-	if n := len(t.LSIs); n > schema.MostLocalIndexes { // of a Spec made by hand: others are refused when a store is built
+	if n := len(t.LSIs); n > schema.MostLocalIndexes { // of a Spec written by hand; New refuses others
 		bad(schema.CodeLocalIndexes, "it has %d local indexes; DynamoDB gives a table %d", n, schema.MostLocalIndexes)
 	}
 	total := 0
@@ -107,7 +107,7 @@ func (t TableSpec) limits() []error {
 
 var tableName = regexp.MustCompile(`^[A-Za-z0-9_.-]{3,255}$`)
 
-// configured is the field of [Config] that the name of t is from.
+// configured returns the field of [Config] that t's name comes from.
 func (t TableSpec) configured() string {
 	switch {
 	case len(t.Logical) == 0: // a Spec written by hand
@@ -118,8 +118,8 @@ func (t TableSpec) configured() string {
 	return fmt.Sprintf("Tables[%q]", t.Logical[0])
 }
 
-// misnamed is what is wrong with the names of tables that are to be made. Requests to a table that is there may have its
-// ARN, which says whose it is; what makes a table takes a name.
+// misnamed returns an error for each table that cannot be created under its name. Requests to an existing table may
+// have its ARN; creating a table needs a name.
 func (s Spec) misnamed() []error {
 	var errs []error
 	for _, t := range s.Tables {
@@ -133,10 +133,10 @@ func (s Spec) misnamed() []error {
 	return errs
 }
 
-// Err joins a *[SchemaError] for each reason that no such tables can be made: with code EDD-9068 a mistake of
-// [Config].TableOptions that shows only beside the declarations, which is a name that no entity uses, two names of one
-// table that differ, or an index that there is not; with EDD-9070 and EDD-9071 more local indexes or projected attributes
-// than DynamoDB allows. CreateTables, Verify and package iac return it before they do anything.
+// Err joins a *[SchemaError] for each reason why these tables cannot be created. Code EDD-9068 is a mistake in
+// [Config].TableOptions: a name that no entity uses, two names of one table with different options, or an index that
+// does not exist. EDD-9070 and EDD-9071 are more local indexes or projected attributes than DynamoDB allows.
+// CreateTables, Verify and package iac return it before they do anything.
 func (s Spec) Err() error {
 	errs := slices.Clone(s.mistakes)
 	for _, t := range s.Tables {
@@ -145,9 +145,9 @@ func (s Spec) Err() error {
 	return errors.Join(errs...)
 }
 
-// CheckNew returns the errors that stand in the way of creating the tables of the spec, joined: those of [Spec.Err], a
-// *[SchemaError] with code EDD-9050 for a table that [Config] knows by an ARN or another text that is not a table name,
-// and keys without a partition key, as a Spec written by hand may have. It is nil when there are none.
+// CheckNew joins the errors that prevent creating the tables of the spec: those of [Spec.Err], a *[SchemaError] with
+// code EDD-9050 for a table configured by ARN or by another text that is not a table name, and an error for each key
+// without a partition key, which a Spec written by hand may have. It is nil if there are none.
 func (s Spec) CheckNew() error {
 	errs := append([]error{s.Err()}, s.misnamed()...)
 	for _, t := range s.Tables {
@@ -251,7 +251,7 @@ func (s Spec) String() string {
 	return strings.Join(tables, "\n")
 }
 
-// attributeSpecs are the stored attributes of a key half; nil is a half that there is not.
+// attributeSpecs returns the key's stored attributes; a nil key has none.
 func attributeSpecs(h *schema.KeyDef) []AttributeSpec {
 	switch {
 	case h == nil:
@@ -281,8 +281,8 @@ func indexes(t *schema.Table) []*schema.Index {
 	return all
 }
 
-// projection merges what the entities on the index ask for. Beside it the index carries what queries filter by. The keys of
-// the table and of the index are in it anyway.
+// projection merges what the entities on the index ask for and what queries filter by. The keys of the table and of the
+// index are always projected.
 func projection(t *schema.Table, x *schema.Index, keys ...KeySpec) ProjectionSpec {
 	var include []string
 	add := func(name string) {
@@ -321,7 +321,7 @@ func projection(t *schema.Table, x *schema.Index, keys ...KeySpec) ProjectionSpe
 	return ProjectionSpec{Type: types.ProjectionTypeInclude, Include: include}
 }
 
-// tableSpec is what the entities on t need together.
+// tableSpec returns what the entities on t need together.
 func tableSpec(t *schema.Table) TableSpec {
 	first := t.Entities[0]
 	spec := TableSpec{Name: t.Name, Key: keySpec(first.PK, first.SK), Billing: types.BillingModePayPerRequest}
@@ -352,8 +352,9 @@ func tableSpec(t *schema.Table) TableSpec {
 	return spec
 }
 
-// Spec returns what the stores declared so far need: tables, keys, indexes, time to live and streams, with the options that
-// [Config].TableOptions adds to them. It does no I/O and needs no client; [Spec.Err] says whether the options fit. The value shares nothing with the DB; a store that is declared later is in the next one.
+// Spec returns what the stores declared so far need: tables, keys, indexes, time to live and streams, with the options
+// of [Config].TableOptions. It does no I/O and needs no client. [Spec.Err] reports whether the options fit. The value
+// shares nothing with db, and does not have stores that are declared later.
 func (db *DB) Spec() Spec {
 	if err := db.unopened(); err != nil {
 		return Spec{mistakes: []error{err}}

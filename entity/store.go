@@ -26,7 +26,7 @@ func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
 // Store reads and writes the entities of type T. It is safe for concurrent use.
 type Store[T any] struct{ handle }
 
-// sameOptions refuses options that a store which exists already does not have.
+// sameOptions refuses options that an existing store does not have.
 func sameOptions(c *core.Core, spec opt.Store) error {
 	had := c.Schema.Options
 	switch {
@@ -47,7 +47,7 @@ func wrongHandle(s *schema.Schema, used string) error {
 	return &SchemaError{Code: schema.CodeHandle, Type: s.Type.String(), Problem: problem}
 }
 
-// declare returns the store of a struct's entity, which open makes when it is asked for the first time.
+// declare returns the store of a struct's entity. The first call creates it with open.
 func (db *DB) declare(t reflect.Type, spec opt.Store, open func(*core.Core) core.Holder) (core.Holder, error) {
 	if err := db.unopened(); err != nil {
 		return nil, err
@@ -90,8 +90,8 @@ func (db *DB) declare(t reflect.Type, spec opt.Store, open func(*core.Core) core
 }
 
 // New declares the struct T on db and returns its store; called again, it returns the same store. It does no I/O. The
-// error joins a *SchemaError for every mistake in T's declarations. A struct that declares a kind of entity with a
-// handle of its own (a time series) is refused; so is a db that is nil or a zero value, with an *[InputError].
+// error joins a *SchemaError for every mistake in T's declarations. A struct that needs a handle of its own, such as a
+// time series, is refused; so is a db that is nil or a zero value, with an *[InputError].
 func New[T any](db *DB, opts ...StoreOption) (*Store[T], error) {
 	s, err := db.declare(typeOf[T](), opt.Stores(opts), func(c *core.Core) core.Holder { return &Store[T]{core.NewHandle(c)} })
 	if err != nil {
@@ -101,8 +101,7 @@ func New[T any](db *DB, opts ...StoreOption) (*Store[T], error) {
 }
 
 // Fields returns the prototype of T, one value for the whole program. The addresses of its fields name attributes in
-// [Set], [Eq] and the like; its pointer fields point to prototypes too, so that t.Alert and &t.Address.City work. Never
-// write to it.
+// [Set], [Eq] and others; its pointer fields point to prototypes too, so &t.Address.City works. Never write to it.
 func Fields[T any]() *T {
 	t := typeOf[T]()
 	if t.Kind() != reflect.Struct {
@@ -111,7 +110,7 @@ func Fields[T any]() *T {
 	return schema.Prototype(t).Interface().(*T)
 }
 
-// Op is one intended write. Print it to see its plan, or pass it to [DB.Transact]. It can be used any number of times.
+// Op is one intended write. Printing it shows its plan; [DB.Transact] applies it. It can be used any number of times.
 type Op interface {
 	fmt.Stringer
 	core.Op
@@ -120,8 +119,8 @@ type Op interface {
 // Write is an [Op] with a result.
 type Write[R any] interface {
 	Op
-	// Result returns what the last successful transaction with this Write stored, the zero R before that. A
-	// transaction gives no item back, so attributes that the plan does not determine are zero.
+	// Result returns what the last successful transaction with this Write stored, the zero R before that. A transaction
+	// returns no item, so attributes that the plan does not determine are zero.
 	Result() R
 }
 
@@ -155,14 +154,15 @@ func upsert(c *core.Core, v reflect.Value, opts []UpdateOption) *core.Operation 
 	return core.ItemOperation(c, plan.NewUpsert(c.Schema, c.Table, v, returningUpdate(c, opts)))
 }
 
-// returningUpdate collects options and prepares what [Returning] asks for.
+// returningUpdate collects options and prepares [Returning].
 func returningUpdate(c *core.Core, opts []UpdateOption) opt.Update {
 	spec := opt.Updates(opts)
 	spec.Write = core.Returning(c, spec.Write)
 	return spec
 }
 
-// Ops builds the writes of a store as values. Mistakes in the arguments come out when the op is run or printed.
+// Ops builds the writes of a store as values. Mistakes in the arguments are returned when the op is run, and shown when
+// it is printed.
 type Ops[T any] struct{ handle }
 
 // Create is [Store.Create] as a value.
@@ -180,7 +180,7 @@ func (o Ops[T]) Delete(key T, opts ...WriteOption) Write[T] {
 	return core.NewWrite[T](remove(core.Of(o), reflect.ValueOf(key), opts))
 }
 
-// CheckExists makes the transaction fail unless the item exists ([ErrNotFound]) and meets conds ([ErrConditionFailed]).
+// CheckExists makes the transaction fail unless the item exists ([ErrNotFound]) and conds hold ([ErrConditionFailed]).
 func (o Ops[T]) CheckExists(key T, conds ...Cond) Op {
 	return core.NewWrite[T](require(core.Of(o), reflect.ValueOf(key), conds))
 }
@@ -204,7 +204,7 @@ func (o Ops[T]) Put(v T, opts ...WriteOption) Write[T] {
 // Op builds writes as values.
 func (s *Store[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(s)} }
 
-// primaryKey composes the key of a read; parts are what it is composed of.
+// primaryKey composes the key of a read; parts has the attributes that it is composed of.
 func primaryKey(c *core.Core, v reflect.Value, spec opt.Read) (primary, parts item.Item, text string, err error) {
 	if err := spec.Err(); err != nil {
 		return nil, nil, "", &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
@@ -213,7 +213,7 @@ func primaryKey(c *core.Core, v reflect.Value, spec opt.Read) (primary, parts it
 	return primary, parts, plan.KeyText(c.Schema, primary), err
 }
 
-// get reads the item with the key parts of v into what into points to.
+// get reads the item with the key parts of v into the value that into points to.
 func get(ctx context.Context, c *core.Core, v reflect.Value, spec opt.Get, into any) error {
 	primary, parts, text, err := primaryKey(c, v, spec.Read)
 	if err != nil {
@@ -240,8 +240,8 @@ func get(ctx context.Context, c *core.Core, v reflect.Value, spec opt.Get, into 
 	})
 }
 
-// Get reads the item with key's primary key; only the key parts of key need to be filled in. It costs one request and
-// is eventually consistent unless [Consistent] is given. Errors: [ErrNotFound]; *[InputError] for a missing key part.
+// Get reads the item with key's primary key; only the key parts of key are used. It costs one request and is eventually
+// consistent unless [Consistent] is given. Errors: [ErrNotFound]; *[InputError] for a missing key part.
 func (s *Store[T]) Get(ctx context.Context, key T, opts ...GetOption) (T, error) {
 	var found T
 	err := get(ctx, core.Of(s), reflect.ValueOf(key), opt.Gets(opts), &found)
@@ -256,49 +256,49 @@ func (s *Store[T]) Create(ctx context.Context, v T, opts ...CreateOption) (store
 	return stored, err
 }
 
-// Put creates the item or replaces what the struct knows of it, and returns it: every attribute of T is set, absent ones
-// are removed; created_at, set_once and immutable survive, the version goes up by one, and attributes that T does not
-// have stay. It has no guard of its own: what another program wrote since v was read is undone, unless versioned.Lock or
-// [If] prevents it. It costs one request, and a read more when an index key is composed from given and kept attributes.
-// Errors: [ErrConditionFailed], a *[ConditionError] for an immutable attribute; [ErrConflict]; *[InputError] and [ErrTooLarge]
-// before any request.
+// Put creates the item, or replaces the attributes that the struct has, and returns the item. Every attribute of T is
+// set, and absent ones are removed; created_at, set_once and immutable attributes are kept, the version is incremented,
+// and attributes that T does not have stay. It has no guard of its own: it undoes what another program wrote since v
+// was read, unless versioned.Lock or [If] prevents that. It costs one request, and a read if an index key is composed
+// of given and kept attributes. Errors: [ErrConditionFailed], a *[ConditionError] for an immutable attribute;
+// [ErrConflict]; *[InputError] and [ErrTooLarge] before any request.
 func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (stored T, err error) {
 	_, err = put(core.Of(s), reflect.ValueOf(v), opts).Run(ctx, &stored)
 	return stored, err
 }
 
-// Upsert creates the item or merges v into it: attributes that v encodes to are set, absent ones (omitempty) stay as
-// stored; created_at, set_once and immutable survive. Changes, such as [Add], can be given beside v: what they name is left
-// out of v, and in a new item a counter or list begins with what is added to it. A change inside a map or list needs the
-// map or list to be there already. Upsert returns the item and whether there was none before. Like [Store.Put] it has no
-// guard of its own.
+// Upsert creates the item, or merges v into it: attributes that v encodes are set, absent ones (omitempty) keep their
+// stored value; created_at, set_once and immutable attributes are kept. Changes such as [Add] can be given in addition
+// to v: the attributes that they name are left out of v, and in a new item a counter or list starts with what is added.
+// A change inside a map or list needs a stored map or list. Upsert returns the item and whether it was created. Like
+// [Store.Put] it has no guard of its own.
 //
-// It costs one request, and a read more when an index key is composed from given and absent attributes. Errors:
-// [ErrConditionFailed], a *[ConditionError] for an immutable attribute or a nested change without a parent; [ErrConflict];
-// *[InputError] and [ErrTooLarge] before any request; one for which [IsAmbiguous] is true when the answer was lost and
-// the item does not prove that it was written, or whether this write created it: a version proves that, and so does an
-// attribute that the write did not set.
+// It costs one request, and a read if an index key is composed of given and absent attributes. Errors:
+// [ErrConditionFailed], a *[ConditionError] for an immutable attribute or a nested change without its parent;
+// [ErrConflict]; *[InputError] and [ErrTooLarge] before any request; one for which [IsAmbiguous] is true if the
+// response was lost and the stored item does not prove that it was written, or whether this write created it: a version
+// proves that, and so does an attribute that the write did not set.
 func (s *Store[T]) Upsert(ctx context.Context, v T, opts ...UpdateOption) (item T, created bool, err error) {
 	result, err := upsert(core.Of(s), reflect.ValueOf(v), opts).Run(ctx, &item)
 	return item, result.Created, err
 }
 
-// Update changes attributes of an item that exists and returns it. It costs one request, and a read more when an index
-// key is composed from changed and unchanged attributes. Errors: [ErrNotFound]; [ErrConditionFailed], a *[ConditionError] for
-// a nested change without a parent or an immutable attribute; [ErrConflict]; *[InputError] before any request.
+// Update changes attributes of an existing item and returns it. It costs one request, and a read if an index key is
+// composed of changed and unchanged attributes. Errors: [ErrNotFound]; [ErrConditionFailed], a *[ConditionError] for a
+// nested change without its parent or an immutable attribute; [ErrConflict]; *[InputError] before any request.
 func (s *Store[T]) Update(ctx context.Context, key T, opts ...UpdateOption) (stored T, err error) {
 	_, err = update(core.Of(s), reflect.ValueOf(key), opts).Run(ctx, &stored)
 	return stored, err
 }
 
-// Delete removes the item. It costs one request. Errors: [ErrNotFound]; [ErrConditionFailed]; one for which [IsAmbiguous] is
-// true when the answer was lost: a second delete could hit an item created since.
+// Delete removes the item. It costs one request. Errors: [ErrNotFound]; [ErrConditionFailed]; one for which
+// [IsAmbiguous] is true if the response was lost: a second delete could remove an item created since.
 func (s *Store[T]) Delete(ctx context.Context, key T, opts ...WriteOption) error {
 	_, err := remove(core.Of(s), reflect.ValueOf(key), opts).Run(ctx, nil)
 	return err
 }
 
-// modify plans a change by f, which is given a pointer to the value that was read.
+// modify plans a change by f, which gets a pointer to the value that was read.
 func modify(c *core.Core, key reflect.Value, spec opt.Write, f func(any) error) *core.Operation {
 	return core.ItemOperation(c, plan.NewModify(c.Schema, c.Table, key, spec, func(image item.Item) (was, is reflect.Value, err error) {
 		// Decoded twice: what f changes may be reached through pointers, slices and maps.
@@ -313,12 +313,11 @@ func modify(c *core.Core, key reflect.Value, spec opt.Write, f func(any) error) 
 	}))
 }
 
-// Modify reads the item, lets f change it, and writes what f changed, guarded by what was read; it returns the item as
-// stored. When another write came between, it reads again and f runs again, up to Config.MaxAttempts times; so f must
-// only change the value that it is given. An error of f ends the call and is found behind the returned one. When f
-// changes nothing, nothing is written. Changing a key part, a field that the library sets or one that is set once is an
-// *[InputError]. It costs a consistent read and a write of the whole item. Errors: [ErrNotFound]; [ErrConditionFailed];
-// [ErrConflict].
+// Modify reads the item, calls f to change it, and writes what f changed, guarded by what was read; it returns the
+// stored item. If another write came in between, it reads and calls f again, up to Config.MaxAttempts times; so f must
+// change nothing but its argument. An error of f ends the call and is wrapped. If f changes nothing, nothing is
+// written. Changing a key part, a field that the library sets or a set_once field is an *[InputError]. It costs a
+// consistent read and a write of the whole item. Errors: [ErrNotFound]; [ErrConditionFailed]; [ErrConflict].
 func (s *Store[T]) Modify(ctx context.Context, key T, f func(*T) error, opts ...WriteOption) (T, error) {
 	c := core.Of(s)
 	spec := core.Returning(c, opt.Writes(opts))
@@ -331,9 +330,9 @@ func (s *Store[T]) Modify(ctx context.Context, key T, f func(*T) error, opts ...
 }
 
 // Touch sets field, the address of a time field of [Fields], to now if it is absent or at least every old, and reports
-// whether it did. It leaves version, updated_at and history alone. It costs one request; when not due, that request
-// fails its condition and costs one write unit. Errors: [ErrNotFound]; *[InputError] for a field that an index key is
-// composed from together with others.
+// whether it did. It does not change version, updated_at and history. It costs one request; if the field is not due,
+// that request fails its condition and costs one write unit. Errors: [ErrNotFound]; *[InputError] for a field that is
+// one of several parts of an index key.
 func (s *Store[T]) Touch(ctx context.Context, key T, field *time.Time, every time.Duration) (bool, error) {
 	c := core.Of(s)
 	op := plan.NewTouch(c.Schema, c.Table, reflect.ValueOf(key), opt.Target{Pointer: field}, every)
@@ -341,16 +340,16 @@ func (s *Store[T]) Touch(ctx context.Context, key T, field *time.Time, every tim
 	return err == nil && !result.Skipped, err
 }
 
-// Image holds an item exactly as Get read it, attributes unknown to the struct included, so that a write which is
-// planned from the stored item can save its read. The zero value is empty; it is filled by a Get with [KeepImage], is safe
-// for concurrent use, and must not be copied.
+// Image holds an item exactly as Get read it, including attributes that the struct does not have, so that a write that
+// is planned from the stored item can save its read. The zero value is empty; a Get with [KeepImage] fills it. It is
+// safe for concurrent use and must not be copied.
 type Image struct {
 	mu    sync.Mutex
 	image item.Item
 	table string
 }
 
-// KeepImage makes Get put the item into h, as it was read; when Get finds none, h is emptied.
+// KeepImage makes Get store the item in h, as it was read; if Get finds none, it empties h.
 func KeepImage(h *Image) GetOption {
 	if h == nil {
 		return forGet{}
@@ -367,9 +366,9 @@ func KeepImage(h *Image) GetOption {
 	}}
 }
 
-// FromImage plans a write of the same item from what h holds instead of reading it. The write is guarded by what h holds:
-// when the item has changed since, it is read and planned again, as if there were no image. A write that needs no read
-// ignores it. An empty image, or one of another item, is an *[InputError].
+// FromImage plans a write of the item in h instead of reading it. The write is guarded by h: if the item has changed
+// since, it is read and planned again, as if there were no image. A write that does not read ignores it. An empty
+// image, or one of another item, is an *[InputError].
 func FromImage(h *Image) WriteOption {
 	if h == nil {
 		return forWrite{}
@@ -377,7 +376,7 @@ func FromImage(h *Image) WriteOption {
 	return forWrite{Do: func(s *opt.Write) { s.From = held{h} }}
 }
 
-// held opens a handle for the planner.
+// held gives the planner access to an Image.
 type held struct{ h *Image }
 
 func (x held) Image() (it map[string]types.AttributeValue, table string) {
@@ -389,8 +388,8 @@ func (x held) Image() (it map[string]types.AttributeValue, table string) {
 // PurgeOption is accepted by Purge: [OnProgress].
 type PurgeOption interface{ opt.PurgeOption }
 
-// OnProgress makes Purge call f after each removal with the number of items that it has removed so far, sentinels not
-// counted. The calls come one after the other, from several goroutines.
+// OnProgress makes Purge call f after each removal with the number of items removed so far, not counting sentinels. The
+// calls come one after the other, from several goroutines.
 func OnProgress(f func(deleted int)) PurgeOption {
 	return opt.ForPurge{Do: func(s *opt.Purge) {
 		if s.Progress = f; f == nil {
@@ -399,13 +398,13 @@ func OnProgress(f func(deleted int)) PurgeOption {
 	}}
 }
 
-// Purge removes everything that belongs to the item with key's primary key, for good: the current item, its deleted
-// copies, snapshots and events, expired or not, and the unique values that it still has. An item of which there is
-// nothing is no error. Current item, copies and unique values go in one transaction (in several, the current item last,
-// when they are more than 100); the rest goes one by one, 8 at the same time, each only as it was read. It can be
-// stopped at any request and run again. It costs the reads of all of them, and a write each.
+// Purge removes everything that belongs to the item with key's primary key permanently: the current item, its deleted
+// copies, snapshots and events, expired or not, and its unique values. If there is nothing to remove, it returns nil.
+// The current item, copies and unique values are removed in one transaction (more than 100 in several, the current item
+// last). The rest is removed one by one, 8 in parallel, each under the condition that it has not changed since it was
+// read. Purge can be interrupted at any request and run again. It costs the reads of all items, and a write for each.
 //
-// Errors: [ErrConflict] when the item was there again each time that all had been removed; *[InputError].
+// Errors: [ErrConflict] if the item existed again each time that everything had been removed; *[InputError].
 func (s *Store[T]) Purge(ctx context.Context, key T, opts ...PurgeOption) error {
 	c, spec := core.Of(s), opt.Purges(opts)
 	if err := spec.Err(); err != nil {

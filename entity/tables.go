@@ -16,16 +16,16 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// tablePause is the time between two looks at a table that is being created.
+// tablePause is the pause between two requests for the state of a table that is being created.
 const tablePause = 200 * time.Millisecond
 
-// mostLooks is how often a table is looked at whose time to live cannot be enabled at the moment.
+// mostLooks is how often the time to live of a table is read while it cannot be enabled.
 const mostLooks = 10
 
-// invalid is how DynamoDB refuses to enable what is enabled; there is no Go type for it.
+// invalid is the code of DynamoDB's refusal to enable what is enabled already; there is no Go type for it.
 const invalid = "ValidationException"
 
-// unknownOperation is how DynamoDB's protocol says that it does not have a call; there is no Go type for it.
+// unknownOperation is the code for a call that the database does not have; there is no Go type for it.
 const unknownOperation = "UnknownOperationException"
 
 // BackupClient has the two methods that a [Client] needs in addition for tables with point-in-time recovery:
@@ -34,8 +34,8 @@ const unknownOperation = "UnknownOperationException"
 // [entitytype.BackupClient].
 type BackupClient = entitytype.BackupClient
 
-// ErrNoRecovery is a database without point-in-time recovery, as all local ones are. [DB.CreateTables] gives it when
-// everything else is done; where it does not matter, test for it and go on.
+// ErrNoRecovery says that the database has no point-in-time recovery, as no local one has. [DB.CreateTables] returns it
+// after it has done everything else. Test for it and continue if that does not matter.
 var ErrNoRecovery = errors.New("the database has no point-in-time recovery")
 
 func (t TableSpec) attributes() []types.AttributeDefinition {
@@ -46,7 +46,7 @@ func (t TableSpec) attributes() []types.AttributeDefinition {
 	return all
 }
 
-// input is nil for on demand.
+// input returns nil for an on demand table.
 func (t Throughput) input() *types.ProvisionedThroughput {
 	if t == (Throughput{}) {
 		return nil
@@ -69,7 +69,7 @@ func (p ProjectionSpec) input() *types.Projection {
 	return &types.Projection{ProjectionType: p.Type, NonKeyAttributes: p.Include}
 }
 
-// input is the request that creates t.
+// input returns the request that creates t.
 func (t TableSpec) input() *dynamodb.CreateTableInput {
 	in := &dynamodb.CreateTableInput{
 		TableName: &t.Name, BillingMode: t.Billing, KeySchema: t.Key.elements(), ProvisionedThroughput: t.Throughput.input(),
@@ -95,16 +95,16 @@ func (t TableSpec) input() *dynamodb.CreateTableInput {
 	return in
 }
 
-// active reports that a table and its indexes can be used.
+// active reports whether a table and all its indexes can be used.
 func active(t *types.TableDescription) bool {
 	return t.TableStatus == types.TableStatusActive && !slices.ContainsFunc(t.GlobalSecondaryIndexes, func(x types.GlobalSecondaryIndexDescription) bool {
 		return x.IndexStatus != types.IndexStatusActive
 	})
 }
 
-// awaitTable creates the table unless it is there, and waits until it and its indexes are active. A table that another
-// program is making at the same time is as good as our own. One that is not seen has been made a moment ago, or removed:
-// creating it again does no harm.
+// awaitTable creates the table unless it exists, and waits until it and its indexes are active. Another program may
+// create it at the same time. A table that is not visible has just been created, or removed: creating it again does no
+// harm.
 func (db *DB) awaitTable(ctx context.Context, t TableSpec) (*types.TableDescription, error) {
 	for absent := true; ; {
 		if absent {
@@ -132,14 +132,14 @@ func (db *DB) awaitTable(ctx context.Context, t TableSpec) (*types.TableDescript
 	}
 }
 
-// elsewhere reports that a change of a table was refused as it is when another one is under way, or has been made.
+// elsewhere reports whether a change of a table was refused because another one is under way or was made already.
 func elsewhere(err error) bool {
 	var inUse *types.ResourceInUseException
 	var api smithy.APIError
 	return errors.As(err, &inUse) || errors.As(err, &api) && api.ErrorCode() == invalid
 }
 
-// storedTTL is the attribute that the table expires items by, "" when it does not.
+// storedTTL returns the attribute by which the table expires items, "" if it does not.
 func (db *DB) storedTTL(ctx context.Context, table string) (string, error) {
 	var d *types.TimeToLiveDescription
 	err := db.runner.Manage(ctx, table, func(once func(*dynamodb.Options)) error {
@@ -165,8 +165,8 @@ func (db *DB) updateTTL(ctx context.Context, t TableSpec) error {
 	})
 }
 
-// enableTTL turns the table's time to live on if an entity on it writes the attribute. Another program may do so between
-// our look and our request, which DynamoDB then refuses as invalid, and the next look may not show it yet.
+// enableTTL enables time to live if an entity on the table writes the attribute. Another program may do so after the
+// table was read; DynamoDB then refuses the request as invalid, and the next read may not show the change yet.
 func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
 	if t.TTL == "" {
 		return nil
@@ -202,7 +202,7 @@ func (db *DB) createTable(ctx context.Context, t TableSpec) error {
 	return nil
 }
 
-// recoveryError is err, as an ErrNoRecovery if the database does not know the call.
+// recoveryError returns err, as an ErrNoRecovery if the database does not know the call.
 func recoveryError(err error) error {
 	var api smithy.APIError
 	if errors.As(err, &api) && api.ErrorCode() == unknownOperation {
@@ -211,7 +211,7 @@ func recoveryError(err error) error {
 	return err
 }
 
-// backups is the client for point-in-time recovery, nil if no table of s needs one.
+// backups returns the client for point-in-time recovery, nil if no table of s needs it.
 func (db *DB) backups(s Spec) (BackupClient, error) {
 	for _, t := range s.Tables {
 		if !t.PointInTimeRecovery {
@@ -239,8 +239,8 @@ func (db *DB) storedRecovery(ctx context.Context, c BackupClient, table string) 
 		d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled, recoveryError(err)
 }
 
-// enableRecovery turns point-in-time recovery on where it is declared and off. DynamoDB begins to keep continuous
-// backups some time after a table became active; until then it says that they are unavailable.
+// enableRecovery enables point-in-time recovery if it is declared and disabled. DynamoDB starts continuous backups some
+// time after a table became active; until then it reports that they are unavailable.
 func (db *DB) enableRecovery(ctx context.Context, c BackupClient, t TableSpec) error {
 	if !t.PointInTimeRecovery {
 		return nil
@@ -266,14 +266,15 @@ func (db *DB) enableRecovery(ctx context.Context, c BackupClient, t TableSpec) e
 	}
 }
 
-// CreateTables creates every table of [DB.Spec] as it is printed, and waits until all of it is active or ctx ends. Of a
-// table that exists two things are changed: time to live and point-in-time recovery are enabled where they are needed
-// and off. A key, index or stream that it lacks is a *[TableError]; billing and deletion protection of such a table are
-// for [DB.Verify] to compare. Several programs can call it at the same time. The waiting costs a DescribeTable every
-// 200 ms. Where the database has no point-in-time recovery, everything else is done and the error is [ErrNoRecovery].
-// [Spec.Err], EDD-9069 for a client that is no
-// [BackupClient] where it must be one, EDD-9050 for a table that [Config] knows by an ARN or another text that is no name,
-// and [ErrNoClient] come before any request.
+// CreateTables creates every table of [DB.Spec] and waits until all tables and indexes are active or ctx ends. It
+// changes two settings of an existing table: it enables time to live and point-in-time recovery if they are needed and
+// disabled. A key, index or stream that an existing table lacks is a *[TableError]; its billing and deletion protection
+// are compared by [DB.Verify] only. Several programs can call it at the same time. Waiting costs a DescribeTable every
+// 200 ms.
+//
+// If the database has no point-in-time recovery, everything else is done and the error is [ErrNoRecovery]. Before any
+// request come [Spec.Err], EDD-9069 for a client that should be a [BackupClient] and is not, EDD-9050 for a table
+// configured by ARN or by another text that is not a name, and [ErrNoClient].
 func (db *DB) CreateTables(ctx context.Context) error {
 	spec, backups, err := db.manage(ctx)
 	if bad := spec.misnamed(); bad != nil {
@@ -282,7 +283,7 @@ func (db *DB) CreateTables(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var without []error // tables that a database without recovery could not give it
+	var without []error // errors of tables for which the database has no recovery
 	for _, t := range spec.Tables {
 		if err := db.createTable(ctx, t); err != nil {
 			return err

@@ -29,15 +29,15 @@ const (
 	DifferentThroughput DriftKind = "throughput"
 )
 
-// Drift is one thing that a table does not have as the declarations need it.
+// Drift is one difference between a table and the declarations.
 type Drift struct {
 	Kind  DriftKind
 	Index string // name in DynamoDB, of a difference of an index
-	Need  string // what the declarations need, in the words of [Spec]
-	Has   string // what the table has, "" for nothing
+	Need  string // what the declarations need, as [Spec] prints it
+	Has   string // what the table has, "" if nothing
 }
 
-// String is the difference on one line: index gsi1, key: needs …, has ….
+// String returns the difference on one line: index gsi1, key: needs …, has ….
 func (d Drift) String() string {
 	text := string(d.Kind)
 	if d.Index != "" && d.Kind != MissingIndex {
@@ -50,16 +50,16 @@ func (d Drift) String() string {
 	return text + ": needs " + d.Need + ", has " + has
 }
 
-// TableError is a table that [DB.CreateTables] or [DB.Verify] cannot accept: because it differs from the declarations, or
-// because a request failed. A table that differs is a *[SchemaError] with code EDD-9049 too, one that is missing an
-// [ErrNoTable].
+// TableError says that [DB.CreateTables] or [DB.Verify] cannot accept a table, because it differs from the declarations
+// or because a request failed. It matches a *[SchemaError] with code EDD-9049 if the table differs, and [ErrNoTable] if
+// it is missing.
 type TableError struct {
 	Table       string  // physical name
-	Differences []Drift // all that there are: key, indexes, then settings
-	Err         error   // of a request; nil when the table differs
+	Differences []Drift // all of them: key, indexes, then settings
+	Err         error   // of a request; nil if the table differs
 }
 
-// Error lists the differences, one on a line.
+// Error lists the differences, one per line.
 func (e *TableError) Error() string {
 	if e.Err != nil {
 		return "table " + e.Table + ": " + e.Err.Error()
@@ -71,7 +71,7 @@ func (e *TableError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap gives Err, or the differences as a *SchemaError.
+// Unwrap returns Err, or the differences as a *SchemaError.
 func (e *TableError) Unwrap() error {
 	if e.Err != nil {
 		return e.Err
@@ -83,11 +83,11 @@ func (e *TableError) Unwrap() error {
 	return &SchemaError{Code: schema.CodeTableKey, Type: "table " + e.Table, Problem: "the table exists and differs: " + strings.Join(texts, "; ")}
 }
 
-// VerifyError is what [DB.Verify] found: every table that differs, is missing, or could not be asked about, in the order of
+// VerifyError is the result of [DB.Verify]: every table that differs, is missing, or could not be read, in the order of
 // [DB.Spec].
 type VerifyError struct{ Tables []*TableError }
 
-// Error is the text of each table's error.
+// Error joins the errors of the tables.
 func (e *VerifyError) Error() string {
 	texts := make([]string, len(e.Tables))
 	for i, t := range e.Tables {
@@ -96,7 +96,7 @@ func (e *VerifyError) Error() string {
 	return strings.Join(texts, "\n")
 }
 
-// Unwrap gives the errors of the tables.
+// Unwrap returns the errors of the tables.
 func (e *VerifyError) Unwrap() []error {
 	errs := make([]error, len(e.Tables))
 	for i, t := range e.Tables {
@@ -105,7 +105,7 @@ func (e *VerifyError) Unwrap() []error {
 	return errs
 }
 
-// describedTable is a table that exists, as far as DescribeTable shows.
+// describedTable returns what DescribeTable shows of a table.
 func describedTable(d *types.TableDescription) TableSpec {
 	kinds := map[string]types.ScalarAttributeType{}
 	for _, a := range d.AttributeDefinitions {
@@ -123,7 +123,7 @@ func describedTable(d *types.TableDescription) TableSpec {
 		return k
 	}
 	t := TableSpec{Key: key(d.KeySchema), Billing: provisioned, Throughput: describedThroughput(d.ProvisionedThroughput)}
-	if d.BillingModeSummary != nil { // absent of a table that never was on demand
+	if d.BillingModeSummary != nil { // absent if the table was never on demand
 		t.Billing = d.BillingModeSummary.BillingMode
 	}
 	if s := d.StreamSpecification; s != nil && s.StreamEnabled != nil && *s.StreamEnabled {
@@ -153,8 +153,8 @@ func describedThroughput(p *types.ProvisionedThroughputDescription) (t Throughpu
 	return t
 }
 
-// lacking is what the code needs of t and an existing table does not have: its key, an index, an attribute that an
-// index carries, a stream.
+// lacking returns what the code needs of t and an existing table does not have: its key, an index, a projected
+// attribute, a stream.
 func (t TableSpec) lacking(got TableSpec) []Drift {
 	var found []Drift
 	if a, b := t.Key.String(), got.Key.String(); a != b {
@@ -183,12 +183,12 @@ func (t TableSpec) lacking(got TableSpec) []Drift {
 	return found
 }
 
-// shows reports that a stream with one view type has everything that another one would have.
+// shows reports whether a stream with view type has contains everything that view type need would.
 func shows(has, need types.StreamViewType) bool {
 	return has == need || has == types.StreamViewTypeNewAndOldImages || has != "" && need == types.StreamViewTypeKeysOnly
 }
 
-// within reports that an index which carries got carries all of p.
+// within reports whether an index that projects got projects all of p.
 func (p ProjectionSpec) within(got ProjectionSpec) bool {
 	if got.Type == types.ProjectionTypeAll || p.Type == types.ProjectionTypeKeysOnly {
 		return true
@@ -196,8 +196,8 @@ func (p ProjectionSpec) within(got ProjectionSpec) bool {
 	return p.Type != types.ProjectionTypeAll && !slices.ContainsFunc(p.Include, func(name string) bool { return !slices.Contains(got.Include, name) })
 }
 
-// unlike is what Config.TableOptions asks of t and an existing table does not have. That a table is provisioned where
-// on demand is the default, or protected where nobody asked for it, is none of our business.
+// unlike returns what Config.TableOptions asks of t and an existing table does not have. It ignores capacity and
+// protection that a table has in addition.
 func (t TableSpec) unlike(got TableSpec) []Drift {
 	var found []Drift
 	if t.DeletionProtection && !got.DeletionProtection {
@@ -221,11 +221,11 @@ func (t TableSpec) unlike(got TableSpec) []Drift {
 	return found
 }
 
-// Verify compares every table of [DB.Spec] with what exists: keys and their types, indexes and what they carry, time to
-// live, the stream, and what [Config].TableOptions asks for. What a table has beyond that does not matter. It costs two
-// requests per table, a third for each with point-in-time recovery, and changes nothing. The error is a *[VerifyError] with
-// every difference of every table; [Spec.Err], EDD-9069 for a client that is no [BackupClient] where it must be one, and
-// [ErrNoClient] come before any request.
+// Verify compares every table of [DB.Spec] with the existing one: keys and their types, indexes and their projections,
+// time to live, the stream, and the options of [Config].TableOptions. It ignores what a table has in addition. It
+// changes nothing. It costs two requests per table, a third for each with point-in-time recovery. The error is a
+// *[VerifyError] with every difference of every table. Before any request come [Spec.Err], EDD-9069 for a client that
+// should be a [BackupClient] and is not, and [ErrNoClient].
 func (db *DB) Verify(ctx context.Context) error {
 	spec, backups, err := db.manage(ctx)
 	if err != nil {
@@ -244,7 +244,7 @@ func (db *DB) Verify(ctx context.Context) error {
 	return &bad
 }
 
-// manage is what managing tables begins with: what is needed, and with what; and what is wrong with it.
+// manage returns the spec and the client for backups, after the checks that precede all management of tables.
 func (db *DB) manage(ctx context.Context) (Spec, BackupClient, error) {
 	if err := db.unopened(); err != nil {
 		return Spec{}, nil, err
@@ -263,7 +263,7 @@ func (db *DB) manage(ctx context.Context) (Spec, BackupClient, error) {
 	return spec, backups, err
 }
 
-// differences is all that an existing table lacks of t.
+// differences returns everything that an existing table lacks of t.
 func (db *DB) differences(ctx context.Context, t TableSpec, backups BackupClient) ([]Drift, error) {
 	described, err := db.runner.DescribeTable(ctx, t.Name)
 	if err != nil {
