@@ -166,7 +166,7 @@ type Dog struct {
 	Breed string `dynamodbav:"breed,omitempty"`
 }
 
-func TestKind_IsWrittenOnEveryPathAndTellsEntitiesApart(t *testing.T) {
+func TestKind_IsWrittenOnEveryPathAndSeparatesEntities(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	cats, dogs := declare[Cat](t, l.db), declare[Dog](t, l.db)

@@ -86,8 +86,6 @@ func TestSecret_IsNotInPlans(t *testing.T) {
 		requireSilent(t, what, plan.String())
 		requireSilent(t, what, fmt.Sprintf("%v %+v", plan, plan))
 	}
-	golden(t, "secret-create", s.Op().Create(secretive()).String())
-	golden(t, "secret-query", byToken.Query(Account{Token: hush}, entity.Between(&f.Pin, 1, hushPin)).String())
 }
 
 // chain is every text that an error can show, down to its causes. What DynamoDB itself says is not ours.
