@@ -1,4 +1,5 @@
-// Package lifecycle lets entities be deleted softly, restored, purged and expire.
+// Package lifecycle adds soft delete and expiry to entities: deleted items can be listed, restored and purged, and
+// items can expire by themselves.
 //
 //	type Employee struct {
 //		_ entity.Key           `name:"Employee" pk:"$#{employeeId}" sk:"$"`
@@ -8,7 +9,7 @@
 //		DeletedAt  time.Time `dynamodbav:"deletedAt,omitempty" entity:"deleted_at"` // optional
 //	}
 //
-// A deleted item becomes a copy beside where it was: it leaves Get, queries and every index at once, and [Of] lists and
-// restores it until its time to live has passed. An index whose key has the field with the role deleted_at holds the copies,
-// see [Deleted.Index]. [TTL] declares items that expire by themselves.
+// Delete turns the item into a deleted copy in the same partition. Get, queries and indexes no longer return it. [Of]
+// lists and restores deleted items until their time to live has passed. An index whose key contains the field with the
+// role deleted_at holds deleted copies; see [Deleted.Index]. [TTL] declares items that expire by themselves.
 package lifecycle

@@ -10,7 +10,7 @@ import (
 	"github.com/dynastrata/dynastrata/lifecycle"
 )
 
-// Account goes into the bin for 30 days when it is deleted.
+// Account can be restored for 30 days after it was deleted.
 type Account struct {
 	_ entity.Key           `name:"Account" pk:"$#{id}" sk:"$"`
 	_ lifecycle.SoftDelete `ttl:"30d"`
@@ -35,22 +35,22 @@ func bank() *entity.DB {
 	}))
 }
 
-// A deleted item is gone from every read but the bin's, and comes back as it was.
+// Only the handle of the deleted items still reads a deleted item; a restore returns it as it was.
 func ExampleDeleted_Restore() {
 	ctx := context.Background()
 	accounts := entity.Must(entity.New[Account](bank()))
-	bin := entity.Must(lifecycle.Of(accounts))
+	deleted := entity.Must(lifecycle.Of(accounts))
 
 	ada := entity.Must(accounts.Create(ctx, Account{ID: "a-1", Owner: "Ada"}))
 	fmt.Println(accounts.Delete(ctx, ada))
 	_, err := accounts.Get(ctx, ada)
 	fmt.Println(errors.Is(err, entity.ErrNotFound))
 
-	deleted, err := bin.Get(ctx, ada)
-	fmt.Println(deleted.Item.Owner, deleted.ExpiresAt.Sub(deleted.DeletedAt), err)
-	restored, err := bin.Restore(ctx, ada)
+	found, err := deleted.Get(ctx, ada)
+	fmt.Println(found.Item.Owner, found.ExpiresAt.Sub(found.DeletedAt), err)
+	restored, err := deleted.Restore(ctx, ada)
 	fmt.Println(restored.Owner, restored.DeletedAt.IsZero(), err)
-	_, err = bin.Restore(ctx, ada)
+	_, err = deleted.Restore(ctx, ada)
 	fmt.Println(errors.Is(err, entity.ErrNotDeleted))
 	// prints
 	// <nil>
@@ -64,13 +64,13 @@ func ExampleDeleted_Restore() {
 func ExampleDeleted_RestoreCopy() {
 	ctx, a := context.Background(), entity.Fields[Account]()
 	accounts := entity.Must(entity.New[Account](bank()))
-	bin := entity.Must(lifecycle.Of(accounts))
+	deleted := entity.Must(lifecycle.Of(accounts))
 
 	for _, owner := range []string{"Bea", "Cleo"} {
 		account := entity.Must(accounts.Create(ctx, Account{ID: "a-2", Owner: owner}))
 		fmt.Println(accounts.Delete(ctx, account))
 	}
-	copies, err := bin.List(Account{ID: "a-2"}).Collect(ctx) // the newest first
+	copies, err := deleted.List(Account{ID: "a-2"}).Collect(ctx) // the newest first
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -78,7 +78,7 @@ func ExampleDeleted_RestoreCopy() {
 	fmt.Println(copies[0].Item.Owner, copies[1].Item.Owner)
 
 	// Conditions are about the copy.
-	restored, err := bin.RestoreCopy(ctx, copies[1], entity.If(entity.Eq(&a.Owner, "Bea")))
+	restored, err := deleted.RestoreCopy(ctx, copies[1], entity.If(entity.Eq(&a.Owner, "Bea")))
 	fmt.Println(restored.Owner, err)
 	// prints
 	// <nil>
@@ -97,13 +97,13 @@ func ExampleSoftDelete() {
 	_, err := accounts.Update(ctx, account, entity.Set(&a.Owner, "Erin"))
 	switch {
 	case errors.Is(err, entity.ErrDeleted):
-		fmt.Println("it is in the bin")
+		fmt.Println("it is deleted and can be restored")
 	case errors.Is(err, entity.ErrNotFound):
 		fmt.Println("it never was")
 	}
 	// prints
 	// <nil>
-	// it is in the bin
+	// it is deleted and can be restored
 }
 
 // File is one of many of a tenant, whose trash is an index of its own: a current item has no deletedAt and is not in it.
@@ -121,8 +121,8 @@ type File struct {
 func ExampleDeleted_Index() {
 	ctx := context.Background()
 	files := entity.Must(entity.New[File](bank()))
-	bin := entity.Must(lifecycle.Of(files))
-	trash := entity.Must(bin.Index("trash"))
+	deleted := entity.Must(lifecycle.Of(files))
+	trash := entity.Must(deleted.Index("trash"))
 
 	for _, id := range []string{"f-1", "f-2", "f-3"} {
 		entity.Must(files.Create(ctx, File{ID: id, Tenant: "acme"}))
@@ -141,13 +141,13 @@ func ExampleDeleted_Index() {
 	// true <nil>
 }
 
-// Without such an index, the bin of a partition of the table is read by its range, and that of the table by a scan.
+// Without such an index, a query reads the deleted items of a partition, and a scan those of the table.
 func ExampleDeleted_Query() {
 	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
-	bin, a := entity.Must(lifecycle.Of(entity.Must(entity.New[Account](db)))), entity.Fields[Account]()
+	deleted, a := entity.Must(lifecycle.Of(entity.Must(entity.New[Account](db)))), entity.Fields[Account]()
 
-	fmt.Println(bin.Query(Account{ID: "a-1"}, entity.Filter(entity.Eq(&a.Owner, "Ada")), entity.IncludeExpired()))
-	fmt.Println(bin.Scan(entity.Filter(entity.Eq(&a.Owner, "Ada")), entity.IncludeExpired()))
+	fmt.Println(deleted.Query(Account{ID: "a-1"}, entity.Filter(entity.Eq(&a.Owner, "Ada")), entity.IncludeExpired()))
+	fmt.Println(deleted.Scan(entity.Filter(entity.Eq(&a.Owner, "Ada")), entity.IncludeExpired()))
 	// Output:
 	// Deleted.Query Account on app
 	//   key    pk = "$app#v1#account#a-1" AND begins_with(sk, "$app#v1#account#deleted#")
@@ -160,21 +160,47 @@ func ExampleDeleted_Query() {
 func ExampleOf() {
 	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
 	accounts := entity.Must(entity.New[Account](db))
-	bin, a := entity.Must(lifecycle.Of(accounts)), entity.Fields[Account]()
+	deleted, a := entity.Must(lifecycle.Of(accounts)), entity.Fields[Account]()
 
 	fmt.Println(accounts.Op().Delete(Account{ID: "a-1"}))
-	fmt.Println(bin.Op().Restore(Account{ID: "a-1"}, entity.If(entity.Eq(&a.Owner, "Ada"))))
+	fmt.Println(deleted.Op().Restore(Account{ID: "a-1"}, entity.If(entity.Eq(&a.Owner, "Ada"))))
 	// Output:
 	// Delete Account on app
 	//   read   pk="$app#v1#account#a-1" sk="$app#v1#account" consistently
-	//   delete pk="$app#v1#account#a-1" sk="$app#v1#account"
-	//          if unchanged since it was read
-	//   put    the deleted copy
+	//   write  what follows from it, if it is unchanged
 	// Restore Account on app
-	//   read   the deleted copy consistently
-	//   delete the deleted copy
-	//          if unchanged since it was read AND (owner = "Ada")
-	//   put    pk="$app#v1#account#a-1" sk="$app#v1#account"
-	//          the item as it was deleted
-	//          if attribute_not_exists(pk)
+	//   read   pk="$app#v1#account#a-1" sk="$app#v1#account" consistently
+	//   write  what follows from it, if it is unchanged
+	//          if owner = "Ada"
+}
+
+// Visit ends half an hour after it was last seen.
+type Visit struct {
+	_    entity.Key    `name:"Visit" pk:"visit"`
+	_    lifecycle.TTL `attr:"ends" from:"seen" after:"30m"`
+	ID   string        `dynamodbav:"visit"`
+	Seen time.Time     `dynamodbav:"seen" entity:"time=s"`
+}
+
+// The end of an item is written with the attribute that it is counted from.
+func ExampleTTL() {
+	now := time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "visits", Clock: func() time.Time { return now }}))
+	visits := entity.Must(entity.New[Visit](db))
+	v := entity.Fields[Visit]()
+	fmt.Println(visits.Op().Update(Visit{ID: "v-1"}, entity.Set(&v.Seen, now)))
+	// Output:
+	// Update Visit on visits
+	//   update visit="v-1"
+	//          SET seen = "2024-05-06T07:08:09Z", ends = 1714981089
+	//          if attribute_exists(visit) AND (attribute_not_exists(ends) OR ends > 1714979289)
+}
+
+// A time to live can come from a configuration.
+func ExampleAfter() {
+	retention := time.Minute
+	now := time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "visits"}))
+	visits := entity.Must(entity.New[Visit](db, lifecycle.After(retention)))
+	fmt.Println(visits.Op().Create(Visit{ID: "v-1", Seen: now}))
 }

@@ -10,10 +10,11 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// Cased has lower-case keys, a history and a bin.
+// Cased has lower-case keys, a history and soft delete.
 type Cased struct {
 	_       entity.Key           `name:"Cased" pk:"$#{id}" sk:"$"`
 	_       versioned.Retain     `ttl:"90d"`
@@ -28,7 +29,7 @@ func TestKeyCase_NothingOfADeletedItemIsTakenForThatOfAnother(t *testing.T) {
 	client, table := localdb.Test(t)
 	db := entity.Must(entity.Open(client, entity.Config{Table: table, Namespace: entity.Namespace{Casing: entity.LowerCase}}))
 	store := entity.Must(entity.New[Cased](db))
-	bin, history := entity.Must(lifecycle.Of(store)), entity.Must(versioned.Of(store))
+	deleted, history := entity.Must(lifecycle.Of(store)), entity.Must(versioned.Of(store))
 	require.NoError(t, db.CreateTables(t.Context()))
 	ctx, own, other := t.Context(), Cased{ID: "C-1"}, Cased{ID: "c-1"}
 	_, err := store.Create(ctx, Cased{ID: "C-1", Name: "x"})
@@ -37,23 +38,23 @@ func TestKeyCase_NothingOfADeletedItemIsTakenForThatOfAnother(t *testing.T) {
 	require.ErrorIs(t, err, entity.ErrKeyCase)
 	require.ErrorIs(t, store.Delete(ctx, other), entity.ErrKeyCase)
 	require.NoError(t, store.Delete(ctx, own))
-	_, err = bin.Restore(ctx, other)
+	_, err = deleted.Restore(ctx, other)
 	require.ErrorIs(t, err, entity.ErrKeyCase)
-	_, err = bin.Get(ctx, other)
+	_, err = deleted.Get(ctx, other)
 	require.ErrorIs(t, err, entity.ErrKeyCase)
 	_, err = history.Get(ctx, other, 1)
 	require.ErrorIs(t, err, entity.ErrKeyCase)
 	_, err = history.List(other).Collect(ctx)
 	require.ErrorIs(t, err, entity.ErrKeyCase)
 	require.ErrorIs(t, store.Purge(ctx, other), entity.ErrKeyCase)
-	got, err := bin.Restore(ctx, own)
+	got, err := deleted.Restore(ctx, own)
 	require.NoError(t, err)
 	require.Equal(t, "C-1", got.ID)
 	require.EqualValues(t, 3, got.Version)
 	_, err = history.Get(ctx, other, 1)
 	require.ErrorIs(t, err, entity.ErrKeyCase)
 	require.NoError(t, store.Delete(ctx, own))
-	copied, err := bin.Get(ctx, own)
+	copied, err := deleted.Get(ctx, own)
 	require.NoError(t, err)
 	_, err = client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &table, Key: map[string]types.AttributeValue{
 		"pk": &types.AttributeValueMemberS{Value: "$app#v1#cased#c-1"},
@@ -67,4 +68,191 @@ func TestKeyCase_NothingOfADeletedItemIsTakenForThatOfAnother(t *testing.T) {
 	require.NoError(t, store.Purge(ctx, own))
 	_, err = store.Create(ctx, other)
 	require.NoError(t, err)
+}
+
+// Reserved has lower-case keys, and copies that keep their value.
+type Reserved struct {
+	_     entity.Key           `name:"Reserved" pk:"$#{id}" sk:"$"`
+	_     lifecycle.SoftDelete `unique:"reserve"`
+	_     unique.Constraint    `name:"email" fields:"email"`
+	ID    string               `dynamodbav:"id"`
+	Email string               `dynamodbav:"email,omitempty"`
+}
+
+// Chronicle has lower-case keys, a history and no soft delete.
+type Chronicle struct {
+	_       entity.Key       `name:"Chronicle" pk:"$#{id}" sk:"$"`
+	_       versioned.Retain ``
+	ID      string           `dynamodbav:"id"`
+	Version int64            `dynamodbav:"version" entity:"version"`
+}
+
+// Forgetful is a Chronicle of a program that keeps no history.
+type Forgetful struct {
+	_  entity.Key `name:"Chronicle" pk:"$#{id}" sk:"$"`
+	ID string     `dynamodbav:"id"`
+}
+
+// lower opens a store of T whose keys are in lower case.
+func lower[T any](t *testing.T) (*lab, *entity.Store[T]) {
+	t.Helper()
+	h := &lab{at: hour0}
+	h.raw, h.table = localdb.Test(t)
+	s := lowerBeside[T](t, h)
+	require.NoError(t, h.db.CreateTables(t.Context()))
+	return h, s
+}
+
+func lowerBeside[T any](t *testing.T, h *lab) *entity.Store[T] {
+	t.Helper()
+	var err error
+	h.db, err = entity.Open(h.raw, entity.Config{Table: h.table, Clock: h.now, Namespace: entity.Namespace{Casing: entity.LowerCase}})
+	require.NoError(t, err)
+	s, err := entity.New[T](h.db)
+	require.NoError(t, err)
+	return s
+}
+
+// refusedBirths creates the item in every way; each must fail with all classes and write nothing.
+func refusedBirths[T any](t *testing.T, h *lab, s *entity.Store[T], v T, classes ...error) {
+	t.Helper()
+	before := h.items(t)
+	for name, begin := range map[string]func() error{
+		"create":      func() error { _, err := s.Create(t.Context(), v); return err },
+		"put":         func() error { _, err := s.Put(t.Context(), v); return err },
+		"upsert":      func() error { _, _, err := s.Upsert(t.Context(), v); return err },
+		"transaction": func() error { return h.db.Transact(t.Context(), s.Op().Create(v)) },
+	} {
+		err := begin()
+		for _, class := range classes {
+			require.ErrorIs(t, err, class, name)
+		}
+	}
+	require.Equal(t, before, h.items(t))
+}
+
+func TestKeyCase_CreateOverAnotherSpellingSaysThatItExists(t *testing.T) {
+	t.Parallel()
+	_, s := lower[Cased](t)
+	_, err := s.Create(t.Context(), Cased{ID: "C-1", Name: "x"})
+	require.NoError(t, err)
+	_, err = s.Create(t.Context(), Cased{ID: "c-1"})
+	require.ErrorIs(t, err, entity.ErrKeyCase)
+	require.ErrorIs(t, err, entity.ErrExists)
+	require.NotErrorIs(t, err, entity.ErrDeleted)
+	stored, ok := entity.StoredItem[Cased](err)
+	require.True(t, ok)
+	require.Equal(t, "C-1", stored.ID)
+}
+
+func TestKeyCase_NoLifeBeginsAfterThatOfAnotherSpelling(t *testing.T) {
+	t.Parallel()
+	t.Run("history and soft delete", func(t *testing.T) {
+		t.Parallel()
+		h, s := lower[Cased](t)
+		ctx, own, other := t.Context(), Cased{ID: "C-1"}, Cased{ID: "c-1"}
+		_, err := s.Create(ctx, own)
+		require.NoError(t, err)
+		require.NoError(t, s.Delete(ctx, own))
+		refusedBirths(t, h, s, other, entity.ErrKeyCase, entity.ErrExists, entity.ErrDeleted)
+		got, err := entity.Must(versioned.Of(s)).List(own).Collect(ctx)
+		require.NoError(t, err)
+		require.Len(t, got, 2)
+		_, err = entity.Must(lifecycle.Of(s)).Restore(ctx, own)
+		require.NoError(t, err)
+	})
+	t.Run("reserving soft delete", func(t *testing.T) {
+		t.Parallel()
+		h, s := lower[Reserved](t)
+		ctx, own := t.Context(), Reserved{ID: "C-1", Email: "x"}
+		_, err := s.Create(ctx, own)
+		require.NoError(t, err)
+		require.NoError(t, s.Delete(ctx, own))
+		refusedBirths(t, h, s, Reserved{ID: "c-1"}, entity.ErrKeyCase, entity.ErrExists, entity.ErrDeleted)
+		_, err = entity.Must(lifecycle.Of(s)).Restore(ctx, own)
+		require.NoError(t, err)
+	})
+	t.Run("history", func(t *testing.T) {
+		t.Parallel()
+		h, s := lower[Chronicle](t)
+		ctx, own := t.Context(), Chronicle{ID: "C-1"}
+		_, err := s.Create(ctx, own)
+		require.NoError(t, err)
+		require.NoError(t, s.Delete(ctx, own))
+		refusedBirths(t, h, s, Chronicle{ID: "c-1"}, entity.ErrKeyCase)
+		_, err = s.Create(ctx, own)
+		require.NoError(t, err)
+		got, err := entity.Must(versioned.Of(s)).List(own).Collect(ctx)
+		require.NoError(t, err)
+		require.Len(t, got, 2)
+		require.NoError(t, s.Delete(ctx, own))
+		require.NoError(t, s.Purge(ctx, own))
+		_, err = s.Create(ctx, Chronicle{ID: "c-1"})
+		require.NoError(t, err)
+	})
+}
+
+// CasedPage has lower-case keys, and lives that begin without a look at earlier ones.
+type CasedPage struct {
+	_  entity.Key           `name:"Page" pk:"$#{id}" sk:"$"`
+	_  lifecycle.SoftDelete ``
+	ID string               `dynamodbav:"id"`
+}
+
+// Where nothing of earlier lives is read, items of two spellings can share a key one after the other. Each has copies of
+// its own, and a purge of either takes all.
+func TestKeyCase_EachSpellingHasItsOwnCopies(t *testing.T) {
+	t.Parallel()
+	h, s := lower[CasedPage](t)
+	deleted, err := lifecycle.Of(s)
+	require.NoError(t, err)
+	ctx, upper, low := t.Context(), CasedPage{ID: "C-1"}, CasedPage{ID: "c-1"}
+	for _, v := range []CasedPage{upper, low, low} {
+		_, err := s.Create(ctx, v)
+		require.NoError(t, err)
+		require.NoError(t, s.Delete(ctx, v))
+	}
+	for v, n := range map[CasedPage]int{upper: 1, low: 2} {
+		list, err := deleted.List(v).Collect(ctx)
+		require.NoError(t, err)
+		require.Len(t, list, n)
+		got, err := deleted.Get(ctx, v)
+		require.NoError(t, err)
+		require.Equal(t, v.ID, got.Item.ID)
+	}
+	got, err := deleted.Restore(ctx, upper)
+	require.NoError(t, err)
+	require.Equal(t, "C-1", got.ID)
+	_, err = deleted.Get(ctx, upper)
+	require.ErrorIs(t, err, entity.ErrKeyCase, "there are copies of another spelling alone")
+	_, err = deleted.Restore(ctx, low)
+	require.ErrorIs(t, err, entity.ErrNotDeleted, "the item exists, in another case")
+	require.ErrorIs(t, s.Purge(ctx, low), entity.ErrKeyCase, "the item has the other spelling")
+	require.Len(t, h.items(t), 3)
+	require.NoError(t, s.Delete(ctx, upper))
+	require.NoError(t, s.Purge(ctx, low))
+	require.Empty(t, h.items(t))
+}
+
+// A program without history has created an item whose key differs in case. Then a purge helps, by either
+// spelling, and also when it was stopped halfway.
+func TestKeyCase_PurgeTakesWhatHasSharedTheKey(t *testing.T) {
+	t.Parallel()
+	for _, spelling := range []string{"C-1", "c-1"} {
+		t.Run(spelling, func(t *testing.T) {
+			t.Parallel()
+			h, s := lower[Chronicle](t)
+			ctx := t.Context()
+			_, err := s.Create(ctx, Chronicle{ID: "C-1"})
+			require.NoError(t, err)
+			require.NoError(t, s.Delete(ctx, Chronicle{ID: "C-1"}))
+			plain := lowerBeside[Forgetful](t, h)
+			_, err = plain.Create(ctx, Forgetful{ID: "c-1"})
+			require.NoError(t, err)
+			require.NoError(t, s.Delete(ctx, Chronicle{ID: "c-1"}))
+			require.Greater(t, len(h.items(t)), 3)
+			require.NoError(t, s.Purge(ctx, Chronicle{ID: spelling}))
+			require.Empty(t, h.items(t))
+		})
+	}
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
+	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -14,22 +16,74 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// restore is the intent to make a deleted copy current again.
+// RestoreOption is accepted by Restore and RestoreCopy: entity.If, entity.Idempotent, versioned.Expect,
+// versioned.AnyVersion.
+type RestoreOption interface{ opt.RestoreOption }
+
+// Restore makes the newest deleted copy current again, under the next version, and returns the item. It composes every
+// key from the attributes and claims the unique values again. It costs two requests: a strongly consistent query and a
+// transaction. Errors: entity.ErrNotFound if there is nothing to restore; entity.ErrNotDeleted if the item exists, and
+// entity.ErrExists too if it also has a deleted copy; a *unique.ViolationError if another item has taken a unique
+// value; entity.ErrConditionFailed for conditions on the copy; a *versioned.ConflictError; entity.ErrConflict.
+func (d *Deleted[T]) Restore(ctx context.Context, key T, opts ...RestoreOption) (restored T, err error) {
+	c := core.Of(d)
+	_, err = core.ItemOperation(c, newRestore(c, reflect.ValueOf(key), opt.Restores(opts), "")).Run(ctx, &restored)
+	return restored, err
+}
+
+// RestoreCopy is [Deleted.Restore] for a copy that Get, List, Query or Scan returned. With versioned.Retain it also
+// reads the item's highest version, at two requests more, so that no version is used twice.
+func (d *Deleted[T]) RestoreCopy(ctx context.Context, chosen DeletedItem[T], opts ...RestoreOption) (restored T, err error) {
+	c := core.Of(d)
+	_, err = core.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Restores(opts))).Run(ctx, &restored)
+	return restored, err
+}
+
+// Op returns the restores as values.
+func (d *Deleted[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(d)} }
+
+// Ops makes restores as values, to be printed or joined in entity.DB.Transact.
+type Ops[T any] struct{ handle }
+
+// Restore is [Deleted.Restore] as a value.
+func (o Ops[T]) Restore(key T, opts ...RestoreOption) entity.Write[T] {
+	c := core.Of(o)
+	return core.NewWrite[T](core.ItemOperation(c, newRestore(c, reflect.ValueOf(key), opt.Restores(opts), "")))
+}
+
+// RestoreCopy is [Deleted.RestoreCopy] as a value.
+func (o Ops[T]) RestoreCopy(chosen DeletedItem[T], opts ...RestoreOption) entity.Write[T] {
+	c := core.Of(o)
+	return core.NewWrite[T](core.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Restores(opts))))
+}
+
+// restoreCopy plans the restore of the copy of v that was deleted at deletedAt.
+func restoreCopy(c *core.Core, v reflect.Value, deletedAt time.Time, spec opt.Restore) *plan.Op {
+	_, format := plan.DeletedAttr(c.Schema)
+	text, err := timeText(format, deletedAt)
+	if err != nil || deletedAt.IsZero() {
+		spec.Errs = append(spec.Errs, errNoCopy)
+		text = ""
+	}
+	return newRestore(c, v, spec, text)
+}
+
+// restore plans the write that makes a deleted copy current again.
 type restore struct {
 	f    *softDelete
 	op   *plan.Op
 	user expr.Cond
-	key  item.Item // of the chosen copy; nil for the newest
+	key  item.Item // primary key of the chosen copy; nil for the newest
 }
 
-// source is the copy to be restored, and the highest version of the item's lives where that is not the copy's.
-type source struct {
+// foundCopy is the copy to be restored, and the highest version in the item's history.
+type foundCopy struct {
 	copied  item.Item
 	version int64
 }
 
-// newRestore plans the move of a deleted copy back to where it was. chosen says which copy by the text of its time;
-// "" for the newest one.
+// newRestore plans the restore of a deleted copy. chosen is the text of its time in the sort key; "" is the newest
+// copy.
 func newRestore(c *core.Core, v reflect.Value, spec opt.Restore, chosen string) *plan.Op {
 	op, user := plan.Begin(c.Schema, c.Table, "Restore", v, opt.Write{Restore: spec})
 	if op.Err != nil {
@@ -38,21 +92,19 @@ func newRestore(c *core.Core, v reflect.Value, spec opt.Restore, chosen string) 
 	f, _ := schema.Feature[*softDelete](c.Schema)
 	r := &restore{f: f, op: op, user: user}
 	if chosen != "" {
-		sk, _ := plan.SortKey(c.Schema, op.Key)
-		r.key = item.Clone(op.Key)
-		r.key[c.Schema.SK.Attr] = item.S(sk + infix + chosen)
+		r.key = plan.SatelliteKey(c.Schema, op.Key, schema.CopyInfix+chosen)
 	}
-	op.Prepare, op.Plan, op.Sketch, op.Source = r.read, r.plan, r.sketch, "the deleted copy"
+	op.Prepare, op.Plan, op.If = r.read, r.plan, user
 	return op
 }
 
-// read finds the copy. Where there is none, the error says whether the item is there all the same.
+// read finds the copy. If there is none, the error says whether the item exists.
 func (r *restore) read(ctx context.Context, reader plan.Reader, in *plan.Input) error {
 	s := r.op.Schema
 	var copied item.Item
 	var err error
 	if r.key == nil {
-		copied, err = plan.Newest(ctx, reader, r.op, infix, in.Now)
+		copied, err = plan.Newest(ctx, reader, r.op, schema.CopyInfix, in.Now)
 	} else if copied, err = reader.Get(ctx, r.op.Table, r.key, true); plan.Expired(s, copied, in.Now) {
 		copied = nil
 	}
@@ -62,10 +114,10 @@ func (r *restore) read(ctx context.Context, reader plan.Reader, in *plan.Input) 
 	if err != nil {
 		return err
 	}
-	found := source{copied, plan.StoredVersion(s, copied)}
+	found := foundCopy{copied, plan.StoredVersion(s, copied)}
 	_, expires := copied[s.Options.TTL]
 	if _, retains := schema.Feature[plan.Snapshotter](s); retains && (r.key != nil || expires != (r.f.ttl > 0)) {
-		// Not the newest state, or perhaps not: the copies of later lives may have expired before this one.
+		// The copy may not be the newest state: copies of later deletes may have expired before this one.
 		past, err := plan.ReadPast(ctx, reader, r.op, in.Now)
 		if err != nil {
 			return err
@@ -76,9 +128,9 @@ func (r *restore) read(ctx context.Context, reader plan.Reader, in *plan.Input) 
 	return nil
 }
 
-// search looks for the copy and for the item, which other deletes and restores may be moving from one place to the other.
-// One query reads both places; since DynamoDB can apply a transaction while a query goes on, only a second one that meets
-// neither says that there is nothing.
+// search looks again for the copy and for the item, which other deletes and restores may be moving at this moment. One
+// query reads both places. DynamoDB may apply a transaction while the query runs, so only a second query that finds
+// neither proves that there is nothing.
 func (r *restore) search(ctx context.Context, reader plan.Reader, in *plan.Input) (item.Item, error) {
 	s := r.op.Schema
 	for range 2 {
@@ -100,7 +152,7 @@ func (r *restore) search(ctx context.Context, reader plan.Reader, in *plan.Input
 }
 
 func (r *restore) plan(in plan.Input) (plan.Step, error) {
-	s, found := r.op.Schema, in.Found.(source)
+	s, found := r.op.Schema, in.Found.(foundCopy)
 	if err := plan.SameCase(s, r.op.Parts, found.copied); err != nil {
 		return plan.Step{}, err
 	}
@@ -114,7 +166,7 @@ func (r *restore) plan(in plan.Input) (plan.Step, error) {
 	delete(m.Final, schema.KindAttr)
 	delete(m.Final, s.Options.TTL)
 	var err error
-	if m.New, err = r.revive(m, max(found.version, in.Past.Version), in); err != nil {
+	if m.New, err = r.restoredItem(m, max(found.version, in.Past.Version), in); err != nil {
 		return plan.Step{}, err
 	}
 	guard, pin, err := plan.Unchanged(s, found.copied)
@@ -122,7 +174,7 @@ func (r *restore) plan(in plan.Input) (plan.Step, error) {
 		return plan.Step{}, err
 	}
 	main := []plan.Part{
-		{Action: plan.Action{Kind: plan.Delete, Table: r.op.Table, Key: plan.KeyOf(s, found.copied), Cond: expr.All(guard, r.user), Pin: pin}, Resolve: r.lost(found.copied)},
+		{Action: plan.Action{Kind: plan.Delete, Table: r.op.Table, Key: plan.KeyOf(s, found.copied), Cond: expr.All(guard, r.user), Pin: pin}, Resolve: r.copyLost(found.copied)},
 		{Action: plan.Action{Kind: plan.Put, Table: r.op.Table, Key: r.op.Key, Item: m.New, Cond: plan.Absent(s), WriteID: plan.WriteID(s, in)}, Resolve: func(plan.Failure) plan.Resolution {
 			return plan.Resolution{Err: fmt.Errorf("%w: %w", plan.ErrNotDeleted, plan.ErrExists)}
 		}},
@@ -130,8 +182,8 @@ func (r *restore) plan(in plan.Input) (plan.Step, error) {
 	return plan.Compose(m, main, plan.Stored(m.New))
 }
 
-// revive makes the current item of the deleted state: every key is composed again from the attributes.
-func (r *restore) revive(m *plan.Mutation, version int64, in plan.Input) (item.Item, error) {
+// restoredItem makes the current item from the deleted state. It composes every key from the attributes.
+func (r *restore) restoredItem(m *plan.Mutation, version int64, in plan.Input) (item.Item, error) {
 	s, it := r.op.Schema, item.Clone(m.Final)
 	name, _ := plan.DeletedAttr(s)
 	delete(it, name)
@@ -146,14 +198,15 @@ func (r *restore) revive(m *plan.Mutation, version int64, in plan.Input) (item.I
 	if err := plan.Recompose(s, it); err != nil {
 		return nil, err
 	}
-	if s.HasMetadata { // the payload version stays what the content was written under
+	if s.HasMetadata { // the payload version remains that of the content
 		it[schema.WriteAttr], it[schema.OpAttr] = item.S(in.WriteID), item.S("restore")
 	}
 	return it, plan.CheckSize(s, it)
 }
 
-// lost resolves the failed removal of the copy: it is gone or another one, or the caller's condition did not hold.
-func (r *restore) lost(copied item.Item) func(plan.Failure) plan.Resolution {
+// copyLost resolves a failed delete of the copy: another write removed or replaced it, or the caller's condition did
+// not hold.
+func (r *restore) copyLost(copied item.Item) func(plan.Failure) plan.Resolution {
 	return func(f plan.Failure) plan.Resolution {
 		if plan.SameState(r.op.Schema, copied, f.Image) {
 			return plan.Resolution{Err: plan.ErrConditionFailed}
@@ -162,16 +215,5 @@ func (r *restore) lost(copied item.Item) func(plan.Failure) plan.Resolution {
 	}
 }
 
-// sketch shows a plan whose read is still to come.
-func (r *restore) sketch(plan.Input) plan.Step {
-	s := r.op.Schema
-	taken := plan.Sketched("the deleted copy", "unchanged since it was read", plan.Printer(s).Cond(r.user))
-	put := plan.Sketched(plan.KeyText(s, r.op.Key)+"\n         the item as it was deleted", plan.Printer(s).Cond(plan.Absent(s)))
-	return plan.Step{
-		Actions: []plan.Action{{Kind: plan.Delete, Label: taken}, {Kind: plan.Put, Label: put}},
-		Notes:   plan.Notes(s, plan.Restored),
-	}
-}
-
-// errNoCopy is the error of a copy without the time that its key is made of.
-var errNoCopy = errors.New("the copy was not read from the bin: it has no time of deletion")
+// errNoCopy is the error of a DeletedItem without the time that its key contains.
+var errNoCopy = errors.New("the deleted item has no time of deletion; use one that Get or a query returned")

@@ -10,28 +10,74 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-const (
-	infix       = schema.CopyInfix
-	longestTime = len("2006-01-02T15:04:05.000000000Z")
-	kind        = "d"
-)
+// SoftDelete declares that Delete keeps a copy of the item, in the tag of a blank field:
+//
+//	_ lifecycle.SoftDelete `ttl:"30d" unique:"free"`
+//
+// ttl is how long the copy is kept after the delete; without it, forever. unique is what happens to the unique values
+// of a deleted item: "free" (default) releases them, so that a restore can fail; "reserve" keeps them until the copy
+// expires or is purged.
+type SoftDelete struct{}
 
-// Infix stands between the sort key of an item and the time in that of its deleted copies.
-func (*softDelete) Infix() string { return infix }
-
-// Reserves reports that deleted copies keep the unique values of their item.
-func (f *softDelete) Reserves() bool { return f.reserve }
-
-// Notes say what a printed plan adds for a mutation.
-func (f *softDelete) Notes(k plan.Kind) []string {
-	if k == plan.SoftDeleted {
-		return []string{"put    the deleted copy"}
-	}
-	return nil
+// softDelete is the compiled declaration.
+type softDelete struct {
+	ttl     time.Duration // 0: forever
+	reserve bool
 }
 
-// SoftDelete completes m to the move of the current item into a deleted copy. The copy comes after those that are there, also
-// when the clock is behind that of an earlier delete: the newest copy is the one with the highest sort key.
+// FeatureName shows other declarations that the entity is deleted softly.
+func (*softDelete) FeatureName() string { return "lifecycle" }
+
+// Kept returns how long copies are kept; 0 is forever.
+func (f *softDelete) Kept() time.Duration { return f.ttl }
+
+// Declare is called by this module when a store is built.
+func (SoftDelete) Declare(d *schema.Decl) {
+	f := &softDelete{ttl: d.Duration("ttl")}
+	policy, given := d.Tag("unique")
+	if _, twice := schema.Feature[*softDelete](d.Schema); twice {
+		d.Problem(schema.CodeMalformed, "a struct has one lifecycle.SoftDelete")
+		return
+	}
+	switch {
+	case policy == "reserve":
+		f.reserve = true
+	case given && policy != "free":
+		d.Problem(schema.CodeMalformed, "unique:%q must be free or reserve", policy)
+	}
+	d.Schema.UsesTTL = d.Schema.UsesTTL || f.ttl > 0
+	d.Keep(f)
+	d.Satellites(len(schema.CopyInfix) + longestTime)
+	d.Check(func() {
+		if given && len(plan.UniqueConstraints(d.Schema)) == 0 {
+			d.Problem(schema.CodeUniquePolicy, "unique:%q needs a unique.Constraint", policy)
+		}
+		if name, _ := plan.DeletedAttr(d.Schema); d.Schema.DeletedAt == nil && d.Schema.Attr(name) != nil {
+			d.Problem(schema.CodeReservedAttr, `deleted copies carry the attribute %q; give the field entity:"deleted_at", or another name`, name)
+		}
+	})
+}
+
+// Record returns the declaration for the schema lock.
+func (f *softDelete) Record(s *schema.Schema) schema.Record {
+	name, format := plan.DeletedAttr(s)
+	policy := "free"
+	if f.reserve {
+		policy = "reserve"
+	}
+	return schema.Record{Name: "lifecycle.SoftDelete", Settings: []schema.Setting{
+		{Key: "deletedAt", Value: name + " time=" + format.String()}, {Key: "ttl", Value: schema.ForHowLong(f.ttl)}, {Key: "unique", Value: policy},
+	}}
+}
+
+const longestTime = len("2006-01-02T15:04:05.000000000Z")
+
+// Reserves reports whether deleted copies keep the unique values of their item.
+func (f *softDelete) Reserves() bool { return f.reserve }
+
+// SoftDelete adds the deleted state and the deleted copy to m and returns the put of the copy. The newest copy is the
+// one with the highest sort key, so the time of a copy is always after that of the copies that exist, even if the clock
+// is behind that of an earlier delete.
 func (f *softDelete) SoftDelete(m *plan.Mutation) (plan.Part, error) {
 	s := m.Op.Schema
 	name, format := plan.DeletedAttr(s)
@@ -53,7 +99,7 @@ func (f *softDelete) SoftDelete(m *plan.Mutation) (plan.Part, error) {
 	if err != nil {
 		return plan.Part{}, &plan.InputError{Code: plan.CodeValue, Type: s.Type.String(), Field: name, Problem: err.Error()}
 	}
-	m.Copy = plan.Satellite(s, m.Final, infix+text, kind)
+	m.Copy = plan.Satellite(s, m.Final, schema.CopyInfix+text, plan.CopyKind)
 	if f.ttl > 0 {
 		m.Copy[s.Options.TTL] = item.N(strconv.FormatInt(m.In.Now.Unix()+int64(f.ttl/time.Second), 10))
 	}
@@ -70,7 +116,7 @@ func (f *softDelete) SoftDelete(m *plan.Mutation) (plan.Part, error) {
 	}, plan.CheckSize(s, m.Copy)
 }
 
-// timeText is a time as the sort key of a deleted copy has it.
+// timeText returns a time as it stands in the sort key of a deleted copy.
 func timeText(format key.TimeFormat, at time.Time) (string, error) {
 	f := key.Field{Kind: key.Time, Time: format}
 	return f.Text(key.Value{Kind: key.Time, T: format.Truncate(at)})

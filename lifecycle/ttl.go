@@ -1,9 +1,16 @@
 package lifecycle
 
 import (
+	"math"
+	"strconv"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/tag"
@@ -14,36 +21,51 @@ import (
 //	_ lifecycle.TTL `attr:"expires_at" after:"30d"`
 //	_ lifecycle.TTL `attr:"expires_at" from:"last_seen_at" after:"30d"`
 //
-// attr is the attribute that the table's time to live is enabled on: a field of the struct, an integer of 64 bits in
-// seconds since 1970 or a time with the format time=unix, or an attribute of its own that the struct does not have.
+// attr is the attribute on which the table's time to live is enabled. It is either a field of the struct, a 64-bit
+// integer in seconds since 1970 or a time with the format time=unix, or an attribute that the struct does not have.
 //
-// Without from, an item lives for after since it came into being or was last replaced by a Put; Update leaves its end
-// alone, and Upsert gives one only to an item that has none. With from, it lives for after since the time in that
-// attribute, on whatever path this is written; while the attribute is absent or zero, for ever. from is a time of any
-// format, or an integer of 64 bits whose tag says what it counts: entity:"time=unix" or entity:"time=unixms".
+// Without from, an item expires a time of after since it was created or last replaced by a Put. Update leaves its
+// expiry as it is, and Upsert sets one only if the item has none. With from, it expires a time of after since the time
+// in that attribute, whichever verb writes it, and never while the attribute is absent or zero. from is a time of any
+// format, or a 64-bit integer whose tag gives its unit: entity:"time=unix" or entity:"time=unixms".
 //
-// A value other than zero that the caller gives in the field attr wins over both; an Update that sets it to zero or removes
-// it lets the item live for ever. [After] replaces after, and [NoExpiry] makes items live for ever to which the caller gives
-// no end.
+// A non-zero value that the caller sets in the field attr takes precedence; an Update that sets it to zero or removes
+// it makes the item live forever. [After] replaces after. With [NoExpiry], items expire only if the caller says when.
 //
-// An end after the year 5137 is refused with EDD-9118: it is a count of milliseconds, which DynamoDB would take for seconds.
+// An expiry after the year 5137 is refused with EDD-9118: it is a count of milliseconds, which DynamoDB would read as
+// seconds.
 //
-// An item whose end has come is gone for every verb, whether or not DynamoDB has removed it yet.
+// No verb returns or changes an expired item, whether or not DynamoDB has removed it yet.
 type TTL struct{}
+
+// After replaces the after of [TTL], for a time to live that comes from a configuration. d is a number of whole seconds
+// greater than zero. entity.New refuses it for a struct without TTL, and for a store that exists with another one.
+func After(d time.Duration) entity.StoreOption {
+	return forStore{Do: func(s *opt.Store) { s.After = &d }}
+}
+
+// NoExpiry is [After] for a configuration that sets no time to live: items expire only if the caller sets the
+// attribute. The table's time to live is enabled all the same. entity.New refuses it for a struct without TTL, together
+// with After, and for a store that exists without it.
+func NoExpiry() entity.StoreOption {
+	return forStore{Do: func(s *opt.Store) { s.NoExpiry = true }}
+}
+
+type forStore = opt.ForStore
 
 // expiry is the compiled declaration.
 type expiry struct {
-	attr  string
-	field *schema.Attr // the field attr; nil when the struct has none
-	from  *schema.Attr // nil: the clock
-	after time.Duration
-	never bool // only the caller gives items an end
+	attr     string
+	field    *schema.Attr // the field attr; nil when the struct has none
+	from     *schema.Attr // nil: the clock
+	after    time.Duration
+	noExpiry bool // items expire only if the caller says when
 }
 
 // Declare is called by this module when a store is built.
 func (TTL) Declare(d *schema.Decl) {
 	s := d.Schema
-	e := &expiry{after: d.Duration("after"), never: s.Options.Never}
+	e := &expiry{after: d.Duration("after"), noExpiry: s.Options.Never}
 	name, named := d.Need("attr")
 	from, hasFrom := d.Tag("from")
 	if _, twice := schema.Feature[*expiry](s); twice {
@@ -56,8 +78,8 @@ func (TTL) Declare(d *schema.Decl) {
 		d.Problem(schema.CodeBadDuration, "After must be a number of whole seconds greater than zero")
 	case given != nil:
 		e.after = *given
-	case !hasAfter && !e.never:
-		d.Problem(schema.CodeMalformed, `tag key "after" is missing, and so are the options lifecycle.After and lifecycle.Never`)
+	case !hasAfter && !e.noExpiry:
+		d.Problem(schema.CodeMalformed, `tag key "after" is missing, and so are the options lifecycle.After and lifecycle.NoExpiry`)
 	}
 	if hasFrom {
 		e.readFrom(d, from)
@@ -71,7 +93,7 @@ func (TTL) Declare(d *schema.Decl) {
 	d.Check(func() { e.finish(d) })
 }
 
-// readAttr checks the attribute that items expire by.
+// readAttr resolves and checks the attribute that items expire by.
 func (e *expiry) readAttr(d *schema.Decl) {
 	if k, err := tag.ParseKey(e.attr); err != nil || k.Form != tag.Native || len(k.Attrs) != 1 {
 		d.Problem(schema.CodeMalformed, "attr:%q must be the name of one attribute", e.attr)
@@ -83,7 +105,7 @@ func (e *expiry) readAttr(d *schema.Decl) {
 	e.field = d.Schema.Attr(e.attr)
 	a := e.field
 	if a == nil {
-		if d.NamedInJSON(e.attr) != nil { // else the struct may well lack it
+		if d.NamedInJSON(e.attr) != nil { // otherwise the struct need not have it
 			d.Problem(schema.CodeUnknownAttr, "attr names the attribute %q, which the struct does not have%s", e.attr, d.Meant(e.attr))
 		}
 		return
@@ -101,13 +123,13 @@ func (e *expiry) readAttr(d *schema.Decl) {
 	}
 }
 
-// readFrom resolves the attribute that an item's time is counted from.
+// readFrom resolves and checks the attribute that an item's expiry is counted from.
 func (e *expiry) readFrom(d *schema.Decl, name string) {
 	e.from = d.Attribute("from", name)
 	switch a := e.from; {
 	case a == nil || a.Time:
 	case !a.Epoch:
-		d.Problem(schema.CodeRoleType, "from %q must be a time, or an integer of 64 bits whose tag says what it counts: entity:\"time=unix\" or entity:\"time=unixms\"", name)
+		d.Problem(schema.CodeRoleType, "from %q must be a time, or an integer of 64 bits whose tag gives its unit: entity:\"time=unix\" or entity:\"time=unixms\"", name)
 	case a.Role.Has(tag.Version):
 		d.Problem(schema.CodeRoleType, "from %q counts versions", name)
 	}
@@ -130,7 +152,7 @@ func (e *expiry) finish(d *schema.Decl) {
 		bad("the current item of a series cannot expire; timeseries.Events has a ttl for events")
 	}
 	if e.field != nil && e.field.NeededBy() != "" {
-		d.Problem(schema.CodeMissingPart, `%s, of which the key of the index %s is made, is absent from items that live for ever: missing:"error" cannot be kept`, e.field.Field, e.field.NeededBy())
+		d.Problem(schema.CodeMissingPart, `%s, a part of the key of the index %s, is absent from items that live forever: missing:"error" would refuse them`, e.field.Field, e.field.NeededBy())
 	}
 	if x := s.Discriminator; x != nil && x.Attr == e.attr {
 		d.Problem(schema.CodeKeyAttrCollision, "kind is stored in %q too", e.attr)
@@ -143,4 +165,77 @@ func (e *expiry) finish(d *schema.Decl) {
 	if e.field != nil && s.PK != nil && s.KeyPart(e.field) {
 		bad("the attribute that items expire by cannot be part of the primary key")
 	}
+}
+
+// Stamps returns the name of the attribute that items expire by.
+func (e *expiry) Stamps() string { return e.attr }
+
+// Kept returns how long items live; 0 is forever.
+func (e *expiry) Kept() time.Duration {
+	if e.noExpiry {
+		return 0
+	}
+	return e.after
+}
+
+// Derives reports whether items get an expiry that the caller did not set.
+func (e *expiry) Derives() bool { return !e.noExpiry }
+
+// From returns the attribute that an item's expiry is counted from; nil for the clock.
+func (e *expiry) From() *schema.Attr { return e.from }
+
+// Stamp returns the expiry of an item, counted from the attribute from or, without one, from now. It is nil for an item
+// that does not expire.
+func (e *expiry) Stamp(from types.AttributeValue, now time.Time) (types.AttributeValue, error) {
+	if e.noExpiry {
+		return nil, nil
+	}
+	if e.from != nil {
+		if item.Absent(from) || !e.isSet(from) {
+			return nil, nil
+		}
+		var err error
+		if now, err = e.from.Format.FromValue(from); err != nil {
+			return nil, &item.FieldError{Attr: e.from.Name, Problem: "no expiry can be computed from it: it " + err.Error()}
+		}
+		if now.IsZero() {
+			return nil, nil
+		}
+	}
+	return item.N(strconv.FormatInt(now.Unix()+int64(e.after/time.Second), 10)), nil
+}
+
+// isSet reports whether av is a time: in an integer, 0 means none.
+func (e *expiry) isSet(av types.AttributeValue) bool {
+	return !e.from.Epoch || !isZero(av)
+}
+
+// Chosen reports whether av is an expiry that a caller has set.
+func (e *expiry) Chosen(av types.AttributeValue) bool {
+	if item.Absent(av) || isZero(av) {
+		return false
+	}
+	t, err := key.Unix.FromValue(av)
+	return err != nil || !t.IsZero()
+}
+
+// isZero reports whether av is the number 0.
+func isZero(av types.AttributeValue) bool {
+	n, ok := av.(*types.AttributeValueMemberN)
+	if !ok {
+		return false
+	}
+	f, err := strconv.ParseFloat(n.Value, 64)
+	return err == nil && math.Abs(f) == 0
+}
+
+// Record returns the declaration for the schema lock.
+func (e *expiry) Record(*schema.Schema) schema.Record {
+	from := "clock"
+	if e.from != nil {
+		from = e.from.Name
+	}
+	return schema.Record{Name: "lifecycle.TTL", Settings: []schema.Setting{
+		{Key: "attr", Value: e.attr}, {Key: "after", Value: schema.ForHowLong(e.Kept())}, {Key: "from", Value: from},
+	}}
 }

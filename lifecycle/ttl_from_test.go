@@ -60,10 +60,10 @@ type Trial struct {
 
 func TestTTL_FromAKeyPartIsTheSameOnEveryPath(t *testing.T) {
 	t.Parallel()
-	h, s := turn[Reading](t)
+	h, s := open[Reading](t)
 	r := Reading{Device: "d", Taken: hour0.UnixMilli(), ID: "r", Celsius: 20}
 	f := entity.Fields[Reading]()
-	h.run(day) // the clock does not matter
+	h.advance(day) // the clock does not matter
 	_, err := s.Create(t.Context(), r)
 	require.NoError(t, err)
 	h.ends(t, "expiration_time", hour0, 30*day)
@@ -87,7 +87,7 @@ func TestTTL_FromAKeyPartIsTheSameOnEveryPath(t *testing.T) {
 
 func TestTTL_FollowsATimeInTheSameRequest(t *testing.T) {
 	t.Parallel()
-	h, s := turn[Lease](t)
+	h, s := open[Lease](t)
 	f, seen := entity.Fields[Lease](), hour0
 	key := Lease{ID: "l"}
 	step := func(requests ...string) {
@@ -123,7 +123,7 @@ func TestTTL_FollowsATimeInTheSameRequest(t *testing.T) {
 	_, err = s.Modify(t.Context(), key, func(l *Lease) error { l.Seen = next(); return nil })
 	require.NoError(t, err)
 	step("GetItem", "PutItem")
-	seen = h.run(10 * time.Minute)
+	seen = h.advance(10 * time.Minute)
 	due, err := s.Touch(t.Context(), key, &f.Seen, time.Minute)
 	require.NoError(t, err)
 	require.True(t, due)
@@ -145,7 +145,7 @@ func TestTTL_FollowsATimeInTheSameRequest(t *testing.T) {
 	seen = time.Time{}
 	_, err = s.Update(t.Context(), key, entity.Remove(&f.Seen))
 	require.NoError(t, err)
-	step("GetItem", "PutItem") // the index half, which goes too, is composed from the stored item
+	step("GetItem", "PutItem") // the index key, which is removed too, is composed from the stored item
 	_, err = s.Update(t.Context(), key, entity.Set(&f.Seen, hour0), entity.Remove(&f.Ends))
 	require.NoError(t, err)
 	require.Empty(t, h.end(t, "ends"), "taken away on purpose")
@@ -157,7 +157,7 @@ func TestTTL_FollowsATimeInTheSameRequest(t *testing.T) {
 
 func TestTTL_AChangeOtherThanSetReadsFirst(t *testing.T) {
 	t.Parallel()
-	h, s := turn[Counter](t)
+	h, s := open[Counter](t)
 	f, at := entity.Fields[Counter](), uint64(hour0.Unix())
 	_, err := s.Create(t.Context(), Counter{ID: "c"})
 	require.NoError(t, err)
@@ -179,7 +179,7 @@ func TestTTL_AChangeOtherThanSetReadsFirst(t *testing.T) {
 
 func TestTTL_FollowsTheTimesThatTheLibraryKeeps(t *testing.T) {
 	t.Parallel()
-	h, cache := turn[Cache](t)
+	h, cache := open[Cache](t)
 	c := entity.Fields[Cache]()
 	_, err := cache.Create(t.Context(), Cache{ID: "c"})
 	require.NoError(t, err)
@@ -196,18 +196,18 @@ func TestTTL_FollowsTheTimesThatTheLibraryKeeps(t *testing.T) {
 			return err
 		},
 	} {
-		now := h.run(30 * time.Second)
+		now := h.advance(30 * time.Second)
 		require.NoError(t, write())
 		h.ends(t, "ends", now, time.Minute)
 	}
 	h.sent()
 
-	h, trial := turn[Trial](t)
+	h, trial := open[Trial](t)
 	f := entity.Fields[Trial]()
 	_, _, err = trial.Upsert(t.Context(), Trial{ID: "t"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"GetItem", "PutItem"}, h.sent(), "whether created_at changes can only be read")
-	h.run(day)
+	h.advance(day)
 	_, _, err = trial.Upsert(t.Context(), Trial{ID: "t", Note: "a"})
 	require.NoError(t, err)
 	_, err = trial.Put(t.Context(), Trial{ID: "t", Note: "b"})

@@ -7,7 +7,6 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -126,14 +125,13 @@ func (l *versionEvents) push(it map[string]value, give func(*record) error) erro
 func (l *versionEvents) ownerOf(it item.Item) (primary item.Item, kind string) {
 	s := l.o.core.Schema
 	primary = plan.KeyOf(s, it)
-	sk, ok := plan.SortKey(s, it)
 	k, satellite := it[schema.KindAttr].(*types.AttributeValueMemberS)
-	if !satellite || !ok {
+	if !satellite {
 		return primary, ""
 	}
 	for _, known := range plan.SatelliteKinds {
-		if at := strings.LastIndex(sk, known.Infix); known.Kind == k.Value && at >= 0 {
-			primary[s.SK.Attr] = item.S(sk[:at])
+		if owner, found := plan.CurrentKey(s, it, known.Infix); known.Kind == k.Value && found {
+			primary = owner
 		}
 	}
 	return primary, k.Value

@@ -1,230 +1,132 @@
 package timeseries
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"reflect"
-	"strconv"
-	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
+	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
-	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// event is one event to be appended: what it carries, encoded and checked.
-type event struct {
-	c       *core.Core
-	e       *events
-	primary item.Item // of the current item
-	sortKey string    // of the event item
-	clock   types.AttributeValue
-	carried item.Item // key parts, orderBy and the append fields that were given
+// AppendOption is accepted by Append and AppendAll: [WithoutCurrent], entity.If.
+type AppendOption interface{ opt.AppendOption }
+
+// WithoutCurrent skips the read of the current item after an applied append.
+func WithoutCurrent() AppendOption {
+	return forAppend{Do: func(s *opt.Append) { s.NoReturn = true }}
 }
 
-// newEvent encodes v. Fields that are neither key, orderBy nor append are left out.
-func newEvent(c *core.Core, e *events, v reflect.Value) (*event, error) {
-	s := c.Schema
-	primary, parts, err := plan.Key(s, v)
-	if err != nil {
-		return nil, err
-	}
-	ev := &event{c: c, e: e, primary: primary, carried: parts}
-	var missing []error
-	for _, a := range s.Attrs {
-		if !a.Append && a != e.orderBy {
-			continue
-		}
-		av, err := plan.EncodeAttr(s, a, v)
+// Reason is why an append was not applied to the current item.
+type Reason string
+
+// Reasons. They are results of Append and not errors, because clocks and retries of many devices lead to them regularly.
+const (
+	Older           Reason = "older"     // the current item has the same or a later orderBy; the event was dropped
+	LateRecorded    Reason = "recorded"  // as Older, but the event was stored in the history (late:"record")
+	Duplicate       Reason = "duplicate" // an equal event with this orderBy is already in the history
+	Collision       Reason = "collision" // another event with this orderBy is in the history
+	ConditionFailed Reason = "refused"   // the event is newer, but a condition of the caller did not hold
+)
+
+// Result is the result of an append.
+type Result[T any] struct {
+	Applied  bool   // the event was stored and the current item updated
+	Reason   Reason // why it was not applied; "" if it was, and if an error left it undecided
+	Current  T      // the current item, at or after this event; zero if WithoutCurrent skipped its read
+	Existing *T     // the event in the history, for Duplicate and Collision
+}
+
+// NotAppliedError is the error of an append in a transaction that was not applied, so the transaction failed as a
+// whole. entity.StoredItem returns the current item or event that prevented it.
+type NotAppliedError struct{ Reason Reason }
+
+func (e *NotAppliedError) Error() string { return fmt.Sprintf("event not applied: %s", e.Reason) }
+
+// OrderByTypeError is the error of a stored orderBy of another DynamoDB type than the struct's, so that the two cannot
+// be compared. Another version of the struct or another program has written it.
+type OrderByTypeError struct{ Attr string }
+
+func (e *OrderByTypeError) Error() string {
+	return "the stored orderBy attribute " + e.Attr + " is of another type than the struct's"
+}
+
+// Append stores ev in the history and brings the current item up to it, in one transaction, if ev is newer than the
+// current item. It writes the key, orderBy and the append fields of ev only; a nil pointer, slice or map leaves the
+// value on the current item. If ev is older, a duplicate and so on, the result has the [Reason].
+//
+// It costs one request with two transactional writes. An applied append costs one consistent read more, see
+// [WithoutCurrent]; one that is recorded late costs one transaction more. Errors: *entity.InputError and
+// entity.ErrTooLarge before any request; an error that wraps entity.ErrReadBack, with Result.Applied, if the read
+// failed; *[OrderByTypeError]; entity.ErrConflict; an error for which entity.IsAmbiguous reports true if the outcome is
+// unknown.
+func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Result[T], error) {
+	c, spec := core.Of(s), opt.Appends(opts)
+	op := newAppend(c, s.opened().e, reflect.ValueOf(ev), spec)
+	var r Result[T]
+	err := c.Measure(ctx, "Append", op.KeyIs, func(ctx context.Context) error {
+		got, err := c.Runner.Run(ctx, op)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		_, null := av.(*types.AttributeValueMemberNULL)
-		switch {
-		case a == e.orderBy:
-			if err := plan.Present(s, a, av); err != nil {
-				return nil, err
-			}
-			ev.clock = av
-		case a.Required() && item.Empty(av):
-			missing = append(missing, &plan.InputError{Code: plan.CodeRequired, Type: s.Type.String(), Field: a.Field, Problem: a.WhyRequired()})
-			continue
-		case av == nil || null && a.Nilable():
-			continue // not reported
-		}
-		ev.carried[a.Name] = av
-	}
-	if err := plan.Joined(append(missing, ev.validate(v)...)); err != nil {
-		return nil, err
-	}
-	return ev, ev.compose()
+		o := outcomeOf(got)
+		followErr := s.readCurrent(ctx, &o, op.Key, spec.NoReturn)
+		r, err = result[T](c, o)
+		return errors.Join(followErr, err)
+	})
+	return r, err
 }
 
-// validate asks the fields that the event carries.
-func (ev *event) validate(v reflect.Value) []error {
-	var errs []error
-	for _, a := range ev.c.Schema.Attrs {
-		fv, err := v.FieldByIndexErr(a.Index)
-		if av, carried := ev.carried[a.Name]; err == nil && carried {
-			errs = append(errs, plan.ValidateField(ev.c.Schema, a, fv, av)...)
-		}
-	}
-	return errs
+// Append is [Series.Append] as a value. In a transaction, an event that is not applied fails the whole transaction with
+// a *[NotAppliedError], and late:"record" has no effect. Result.Current has what the event sets on the current item.
+func (o Ops[T]) Append(ev T, opts ...AppendOption) entity.Write[Result[T]] {
+	c := core.Of(o)
+	op := newAppend(c, o.e, reflect.ValueOf(ev), opt.Appends(opts))
+	return core.NewWrite[Result[T]](core.NewOperation(c, op, func(got plan.Result, into any) (err error) {
+		*into.(*Result[T]), err = result[T](c, outcomeOf(got))
+		return err
+	}))
 }
 
-func (ev *event) compose() error {
-	text, _, err := ev.e.half.Template.Compose(ev.carried)
+// readCurrent reads the current item if the answer of the write did not contain it.
+func (s *Series[T]) readCurrent(ctx context.Context, o *outcome, primary item.Item, skip bool) error {
+	if o.current != nil || skip || o.reason == ConditionFailed {
+		return nil // ConditionFailed without an image: there is no current item
+	}
+	c := core.Of(s)
+	it, err := c.Runner.Get(ctx, c.Table, primary, true)
+	if err == nil && it == nil && o.applied {
+		err = entity.ErrNotFound // removed since
+	}
 	if err != nil {
-		return plan.KeyError(ev.c.Schema, err)
+		return fmt.Errorf("%w: %w", entity.ErrReadBack, err)
 	}
-	if len(text) > plan.MaxSortKey {
-		return &plan.SizeError{Type: ev.c.Schema.Type.String(), Problem: fmt.Sprintf("the sort key of the event is %d bytes long, %d are allowed", len(text), plan.MaxSortKey)}
-	}
-	ev.sortKey = text
+	o.current = it
 	return nil
 }
 
-// tooEarly refuses an event that is further in the future than maxAhead allows.
-func (ev *event) tooEarly(now time.Time) error {
-	if ev.e.maxAhead == 0 {
-		return nil
-	}
-	t, err := ev.e.orderBy.Format.FromValue(ev.clock)
-	if err != nil || !t.After(now.Add(ev.e.maxAhead)) {
-		return err
-	}
-	return &plan.InputError{Code: plan.CodeAhead, Type: ev.c.Schema.Type.String(), Field: ev.e.orderBy.Field, Problem: fmt.Sprintf("the event is more than %s ahead of the clock; it would block later events", ev.e.maxAhead)}
-}
-
-// key is the primary key of the event item.
-func (ev *event) key() item.Item {
-	k := item.Clone(ev.primary)
-	k[ev.e.half.Attr] = item.S(ev.sortKey)
-	return k
-}
-
-// item is the event item.
-func (ev *event) item(in plan.Input) (item.Item, error) {
-	s := ev.c.Schema
-	it := item.Clone(ev.carried)
-	for name, av := range ev.key() {
-		it[name] = av
-	}
-	at, err := s.Options.Precision.Value(in.Now)
-	if err != nil {
-		return nil, err
-	}
-	it[schema.EntityAttr] = item.S(s.Name)
-	if s.HasMetadata {
-		it[schema.KindAttr], it[schema.AtAttr], it[schema.WriteAttr] = item.S("e"), at, item.S(in.WriteID)
-	}
-	if s.Payload > 1 {
-		it[schema.PayloadAttr] = item.N(strconv.Itoa(s.Payload))
-	}
-	if ev.e.ttl > 0 {
-		it[s.Options.TTL] = item.N(strconv.FormatInt(in.Now.Unix()+int64(ev.e.ttl/time.Second), 10))
-	}
-	return it, plan.CheckSize(s, it)
-}
-
-// put is the action that stores the event.
-func (ev *event) put(in plan.Input) (plan.Action, error) {
-	it, err := ev.item(in)
-	return plan.Action{
-		Kind: plan.Put, Table: ev.c.Table, Key: ev.key(), Item: it, Cond: plan.Absent(ev.c.Schema), WriteID: plan.WriteID(ev.c.Schema, in),
-		Final: func(stored item.Item) bool { return stored != nil }, // an event that is there stays
-	}, err
-}
-
-// check is the action that demands that the event is stored.
-func (ev *event) check() plan.Action {
-	return plan.Action{Kind: plan.Check, Table: ev.c.Table, Key: ev.key(), Cond: plan.There(ev.c.Schema)}
-}
-
-// advance is the action that brings the current item up to evs, which are in ascending order: later events win, fields
-// that none of them carries stay. It holds only while the current item is older than first.
-func advance(evs []*event, first *event, user expr.Cond, in plan.Input) (plan.Action, error) {
-	c, e := first.c, first.e
-	s := c.Schema
-	folded := item.Item{}
-	for _, ev := range evs {
-		for name, av := range ev.carried {
-			folded[name] = av
+// result decodes an outcome.
+func result[T any](c *core.Core, o outcome) (Result[T], error) {
+	r := Result[T]{Applied: o.applied, Reason: o.reason}
+	var err error
+	if o.current != nil {
+		if r.Current, err = core.Decode[T](c, o.current); err != nil {
+			return r, err
 		}
 	}
-	var changes []expr.Change
-	for _, a := range s.Attrs {
-		av, ok := folded[a.Name]
-		if _, native := first.primary[a.Name]; ok && !native {
-			changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: av})
-		}
-	}
-	if a := s.CreatedAt; a != nil {
-		av, err := plan.TimeValue(a, in.Now)
+	if o.stored != nil {
+		stored, err := core.Decode[T](c, o.stored)
 		if err != nil {
-			return plan.Action{}, err
+			return r, err
 		}
-		changes = append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(a.Name), Value: av})
+		r.Existing = &stored
 	}
-	halves, err := plan.KeepInStep(s, folded, changes)
-	if err != nil {
-		return plan.Action{}, err
-	}
-	changes = append(append(changes, halves...), plan.HiddenChanges(s, in.WriteID)...)
-	clock := expr.Attr(e.orderBy.Name)
-	newer := expr.Any(expr.Compare(expr.NotExists, clock), expr.Compare(expr.Lt, clock, first.clock))
-	cond := expr.All(newer, user, plan.CaseGuard(s, first.carried))
-	return plan.Action{
-		Kind: plan.Update, Table: c.Table, Key: first.primary, Changes: changes, Cond: cond, WriteID: plan.WriteID(s, in),
-		Final: func(current item.Item) bool { // orderBy never goes back
-			older, err := first.older(current)
-			return older && err == nil
-		},
-	}, nil
-}
-
-// same reports that a stored event carries what ev carries: the append fields are equal.
-func (ev *event) same(stored item.Item) bool {
-	for _, a := range ev.c.Schema.Attrs {
-		if a.Append && !item.Equal(ev.carried[a.Name], stored[a.Name]) {
-			return false
-		}
-	}
-	return true
-}
-
-// exists holds while there is a current item.
-func (ev *event) exists() expr.Cond {
-	return expr.All(plan.There(ev.c.Schema), plan.CaseGuard(ev.c.Schema, ev.carried))
-}
-
-// ownSeries makes an error of a refusal by an item of a series whose key differs from ev's in case.
-func (ev *event) ownSeries(resolve func([]plan.Failure) plan.Resolution) func([]plan.Failure) plan.Resolution {
-	return func(failed []plan.Failure) plan.Resolution {
-		for _, f := range failed {
-			if err := plan.SameCase(ev.c.Schema, ev.carried, f.Image); err != nil {
-				return plan.Resolution{Err: err}
-			}
-		}
-		return resolve(failed)
-	}
-}
-
-// older reports that a current item's orderBy is at or after ev's. nil, or an item without orderBy, is older than any.
-func (ev *event) older(current item.Item) (bool, error) {
-	av, ok := current[ev.e.orderBy.Name]
-	if !ok {
-		return false, nil
-	}
-	order, ok := expr.Compares(av, ev.clock)
-	if !ok {
-		return false, &OrderByTypeError{ev.e.orderBy.Name}
-	}
-	return order >= 0, nil
+	return r, nil
 }
 
 // conditions resolves the options of an append.
@@ -233,4 +135,151 @@ func conditions(c *core.Core, spec opt.Append) (expr.Cond, error) {
 		return expr.Cond{}, &plan.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
 	}
 	return plan.Conditions(c.Schema, spec.If)
+}
+
+// outcome is the result of one event.
+type outcome struct {
+	applied bool
+	reason  Reason
+	current item.Item // nil if the answer did not contain it
+	stored  item.Item // the event that is already in the history
+}
+
+// result returns o as the result of a write.
+func (o outcome) result() plan.Result {
+	return plan.Result{Item: o.current, Existing: o.stored, Skipped: !o.applied, Reason: string(o.reason)}
+}
+
+// outcomeOf returns the outcome in the result of an append.
+func outcomeOf(r plan.Result) outcome {
+	return outcome{applied: !r.Skipped, reason: Reason(r.Reason), current: r.Item, stored: r.Existing}
+}
+
+// done resolves failures to an outcome.
+func done(o outcome) plan.Resolution {
+	r := o.result()
+	return plan.Resolution{Result: &r}
+}
+
+// appendOp plans one append: an update of the current item and a put of the event, in one transaction.
+type appendOp struct {
+	*event
+	user expr.Cond
+}
+
+func newAppend(c *core.Core, e *events, v reflect.Value, spec opt.Append) *plan.Op {
+	op := &plan.Op{Verb: "Append", Schema: c.Schema, Table: c.Table, Folds: true}
+	ev, err := newEvent(c, e, v)
+	if err != nil {
+		op.Err = err
+		return op
+	}
+	user, err := conditions(c, spec)
+	if err != nil {
+		op.Err = err
+		return op
+	}
+	op.Key, op.KeyIs = ev.primary, plan.KeyText(c.Schema, ev.primary)
+	op.Plan = (&appendOp{ev, user}).plan
+	return op
+}
+
+func (a *appendOp) plan(in plan.Input) (plan.Step, error) {
+	if err := a.checkAhead(in.Now); err != nil {
+		return plan.Step{}, err
+	}
+	current, err := (&joinedAdvance{[]*event{a.event}, a.user, in}).action()
+	if err != nil {
+		return plan.Step{}, err
+	}
+	put, err := a.put(in)
+	if err != nil {
+		return plan.Step{}, err
+	}
+	return plan.Step{
+		Actions: []plan.Action{current, put},
+		Whole:   true,
+		Resolve: a.withCaseCheck(func(f []plan.Failure) plan.Resolution {
+			got, next, err := a.resolve(f[0], f[1], current, put, in.Joined)
+			switch {
+			case err != nil:
+				return plan.Resolution{Err: err}
+			case next != nil:
+				return plan.Resolution{Next: next}
+			case in.Joined:
+				return plan.Resolution{Err: &NotAppliedError{got.reason}}
+			}
+			return done(got)
+		}),
+		Done: func(plan.Returned) (plan.Result, error) {
+			if in.Joined {
+				return outcome{applied: true, current: a.carried}.result(), nil
+			}
+			return outcome{applied: true}.result(), nil
+		},
+	}, nil
+}
+
+// resolve returns the outcome for the two failures, or the next step if another request decides.
+func (a *appendOp) resolve(current, stored plan.Failure, advance, put plan.Action, joined bool) (outcome, *plan.Step, error) {
+	older := false
+	if current.Failed() {
+		var err error
+		if older, err = a.isOlder(current.Image); err != nil {
+			return outcome{}, nil, err
+		}
+	}
+	switch {
+	case stored.Failed() && !a.equals(stored.Image):
+		return outcome{reason: Collision, current: current.Image, stored: stored.Image}, nil, nil
+	case stored.Failed() && !current.Failed() && !joined:
+		// The event is stored but the current item is older: update it.
+		return outcome{}, a.repair(advance, stored.Image), nil
+	case stored.Failed():
+		return outcome{reason: Duplicate, current: current.Image, stored: stored.Image}, nil, nil
+	case !older:
+		return outcome{reason: ConditionFailed, current: current.Image}, nil, nil
+	case a.e.record && !joined:
+		return outcome{}, a.record(put, current.Image), nil
+	}
+	return outcome{reason: Older, current: current.Image}, nil, nil
+}
+
+// repair returns the step that brings the current item up to an event that is already stored.
+func (a *appendOp) repair(advance plan.Action, stored item.Item) *plan.Step {
+	return &plan.Step{
+		Actions: []plan.Action{advance, a.check()},
+		Whole:   true,
+		Resolve: a.withCaseCheck(func(f []plan.Failure) plan.Resolution {
+			if f[1].Failed() {
+				return plan.Resolution{Replan: plan.ErrConflict} // the event has been removed meanwhile
+			}
+			return done(outcome{reason: Duplicate, current: f[0].Image, stored: stored})
+		}),
+		Done: func(plan.Returned) (plan.Result, error) {
+			return outcome{reason: Duplicate, stored: stored}.result(), nil
+		},
+	}
+}
+
+// record returns the step that stores a late event in the history of an existing item.
+func (a *appendOp) record(put plan.Action, current item.Item) *plan.Step {
+	exists := plan.Action{Kind: plan.Check, Table: a.c.Table, Key: a.primary, Cond: a.event.exists()}
+	return &plan.Step{
+		Actions: []plan.Action{exists, put},
+		Whole:   true,
+		Resolve: a.withCaseCheck(func(f []plan.Failure) plan.Resolution {
+			if f[0].Failed() {
+				return plan.Resolution{Replan: plan.ErrConflict} // the item has been removed meanwhile
+			}
+			got := outcome{reason: Duplicate, current: current, stored: f[1].Image}
+			if !a.equals(f[1].Image) {
+				got.reason = Collision
+			}
+			return done(got)
+		}),
+		Done: func(plan.Returned) (plan.Result, error) {
+			return outcome{reason: LateRecorded, current: current}.result(), nil
+		},
+	}
 }

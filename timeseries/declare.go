@@ -16,12 +16,12 @@ import (
 //	_ timeseries.Events `orderBy:"timestamp" ttl:"7d" late:"drop" maxAhead:"1h"`
 //
 // orderBy names the attribute that orders events: a time, an integer or a string that the caller supplies. ttl is how
-// long DynamoDB keeps an event after it was accepted; without it, for ever. late says what becomes of an event that is
+// long DynamoDB keeps an event after it was appended; without it, forever. late is what happens to an event that is
 // older than the current item: "drop" (default), or "record", which keeps it in the history. maxAhead refuses an event
 // whose time is further in the future than that, because it would block all later ones. digits:"38" is for an integer
-// orderBy in a table that is shared with effect-dynamodb, where it is a bigint.
+// orderBy in a table that is shared with effect-dynamodb, if it is a bigint there.
 //
-// Fields with the role append are written by [Series.Append] and by nothing else; Append writes no others.
+// Only [Series.Append] and [Series.AppendAll] write fields with the role append, and they write no others.
 type Events struct{}
 
 // events is the compiled declaration.
@@ -30,17 +30,20 @@ type events struct {
 	ttl      time.Duration
 	record   bool
 	maxAhead time.Duration
-	bigint   bool           // orderBy is one of effect-dynamodb
-	half     *schema.KeyDef // sort key of events
+	bigint   bool           // orderBy is a bigint of effect-dynamodb
+	eventKey *schema.KeyDef // sort key of events
 }
 
-// FeatureName lets other declarations see that the entity is a time series.
+// FeatureName shows other declarations that the entity is a time series.
 func (*events) FeatureName() string { return "timeseries" }
 
-// OrderBy is the attribute that orders events.
+// OrderBy returns the attribute that orders events.
 func (e *events) OrderBy() *schema.Attr { return e.orderBy }
 
-// Kept is how long events are kept after they were accepted; 0: for ever.
+// ordersByTime reports whether orderBy is a time.
+func (e *events) ordersByTime() bool { return e.orderBy.Key.Kind == key.Time }
+
+// Kept returns how long events are kept after they were appended; 0 is forever.
 func (e *events) Kept() time.Duration { return e.ttl }
 
 const constructor = "timeseries.New"
@@ -52,12 +55,12 @@ func (Events) Declare(d *schema.Decl) {
 	e.readDigits(d)
 	late, hasLate := d.Tag("late")
 	if _, twice := schema.Feature[*events](d.Schema); twice {
-		d.Problem(schema.CodeMalformed, "a struct is one time series")
+		d.Problem(schema.CodeMalformed, "a struct has one timeseries.Events")
 		return
 	}
 	d.Schema.Handle = constructor
 	d.Schema.UsesTTL = d.Schema.UsesTTL || e.ttl > 0
-	d.Satellites(len(eventInfix) + 1)
+	d.Satellites(len(schema.EventInfix) + 1)
 	d.Keep(e)
 	if hasLate {
 		e.record = late == "record"
@@ -88,13 +91,13 @@ func (e *events) readOrderBy(d *schema.Decl, name string) {
 		return
 	}
 	if a.Key.Kind == key.String && d.Schema.Options.LowerCase {
-		d.Problem(schema.CodeLowerCase, "orderBy %q is a string, and keys are in lower case: two events whose orderBy differs in case only would have one key", name)
+		d.Problem(schema.CodeLowerCase, "orderBy %q is a string, and keys are in lower case: two events whose orderBy differs only in case would have the same key", name)
 	}
 	if a.Optional() || a.Tag.OmitEmpty {
 		d.Problem(schema.CodeAppendRole, "orderBy %q can be missing from an item; it must be neither a pointer, nor inside an embedded pointer, nor omitempty", name)
 	}
 	if a.Owned() || a.Role.Has(tag.SetOnce) || a.Role.Has(tag.Immutable) {
-		d.Problem(schema.CodeSeriesRole, "orderBy %q must be the caller's to set", name)
+		d.Problem(schema.CodeSeriesRole, "the caller must be able to set orderBy %q", name)
 	}
 	if e.maxAhead > 0 && a.Key.Kind != key.Time {
 		d.Problem(schema.CodeMalformed, "maxAhead needs an orderBy that is a time")
@@ -106,10 +109,10 @@ func (e *events) readOrderBy(d *schema.Decl, name string) {
 	if e.bigint {
 		d.Schema.Bigint(&f)
 	}
-	d.Satellites(len(eventInfix) + longest(&f))
+	d.Satellites(len(schema.EventInfix) + longestText(&f))
 }
 
-// readDigits reads how many digits orderBy has in the keys of a shared table.
+// readDigits reads the number of digits that orderBy has in the keys of a shared table.
 func (e *events) readDigits(d *schema.Decl) {
 	text, ok := d.Tag("digits")
 	if !ok {
@@ -121,11 +124,8 @@ func (e *events) readDigits(d *schema.Decl) {
 	}
 }
 
-// eventInfix stands between the current item's sort key and the orderBy text of an event.
-const eventInfix = schema.EventInfix
-
-// longest is the length of the longest text of f; strings, which have none, are measured at each append.
-func longest(f *key.Field) int {
+// longestText returns the length of the longest text of f in a key. Strings have none; they are checked at each append.
+func longestText(f *key.Field) int {
 	switch {
 	case f.Kind == key.Time && f.Time.Text():
 		return len("2006-01-02T15:04:05.000000000Z")
@@ -178,7 +178,7 @@ func (e *events) finish(d *schema.Decl) {
 	for _, x := range s.Indexes {
 		for _, h := range []*schema.KeyDef{x.PK, x.SK} {
 			if h != nil && !(x.Local && h == x.PK) {
-				e.checkHalf(d, x, h)
+				e.checkIndexKey(d, x, h)
 			}
 		}
 		if x.Complete {
@@ -186,24 +186,24 @@ func (e *events) finish(d *schema.Decl) {
 		}
 	}
 	if e.orderBy != nil && e.orderBy.Key != nil && s.SK != nil && s.SK.Prefixed {
-		e.half = e.eventHalf(s)
-		s.Beside = append(s.Beside, e.half)
+		e.eventKey = e.newEventKey(s)
+		s.Beside = append(s.Beside, e.eventKey)
 	}
 }
 
-// checkComplete refuses missing:"error" where an append makes an item that lacks parts of the index's key.
+// checkComplete refuses missing:"error" if an append can create an item that lacks parts of the index's key.
 func (e *events) checkComplete(d *schema.Decl, x *schema.Index) {
 	for _, h := range x.Keys() {
 		for _, a := range h.Parts {
 			if !d.Schema.KeyPart(a) && !a.Append && !a.Clock && a != d.Schema.CreatedAt {
-				d.Problem(schema.CodeMissingPart, `the index %s has missing:"error", and %s is enrichment: the first append makes an item without it`, x.Name, a.Field)
+				d.Problem(schema.CodeMissingPart, `the index %s has missing:"error", and %s is enrichment: the first append creates an item without it`, x.Name, a.Field)
 			}
 		}
 	}
 }
 
-// checkHalf refuses an index half that an append could not compose from the event alone.
-func (e *events) checkHalf(d *schema.Decl, x *schema.Index, h *schema.KeyDef) {
+// checkIndexKey refuses an index key that an append could not compose from the event alone.
+func (e *events) checkIndexKey(d *schema.Decl, x *schema.Index, h *schema.KeyDef) {
 	written, pointers, others, clock := 0, 0, "", false
 	for _, a := range h.Parts {
 		switch {
@@ -221,24 +221,29 @@ func (e *events) checkHalf(d *schema.Decl, x *schema.Index, h *schema.KeyDef) {
 	problem := ""
 	switch {
 	case others != "" && (written > 0 || clock):
-		problem = fmt.Sprintf("mixes what appends write with %q, which they do not know", others)
+		problem = fmt.Sprintf("combines attributes that appends write with %q, which they do not", others)
 	case pointers > 0 && (written > 1 || clock):
-		problem = "holds a field that an event may leave out beside others that it changes; use non-pointer fields"
+		problem = "contains an optional field and others that appends change; use non-pointer fields"
 	case h.Template != nil && d.Schema.CreatedAt != nil && slices.Contains(h.Parts, d.Schema.CreatedAt) && !plan.Copies(h):
-		problem = "holds created_at, which an append knows only of a new item; use a bare copy, attr={" + d.Schema.CreatedAt.Name + "}, of a time stored as text"
+		problem = "contains created_at, which an append knows only for a new item; use a bare copy, attr={" + d.Schema.CreatedAt.Name + "}, of a time stored as text"
 	}
 	if problem != "" {
-		d.Problem(schema.CodeMixedIndexKey, "the key half %s of index %s %s", h, x.Name, problem)
+		d.Problem(schema.CodeMixedIndexKey, "the key %s of index %s %s", h, x.Name, problem)
 	}
 }
 
-// eventHalf is the sort key of events: the current item's, #e#, and orderBy.
-func (e *events) eventHalf(s *schema.Schema) *schema.KeyDef {
+// newEventKey returns the definition of the sort key of events.
+func (e *events) newEventKey(s *schema.Schema) *schema.KeyDef {
 	f := s.InDollar(e.orderBy)
 	if e.bigint {
 		s.Bigint(f)
 	}
-	t := *s.SK.Template
-	t.Segments = append(slices.Clone(t.Segments), key.Segment{Literal: "e"}, key.Segment{Field: f})
-	return &schema.KeyDef{Attr: s.SK.Attr, Template: &t, Parts: append(slices.Clone(s.SK.Parts), e.orderBy), Prefixed: true, Type: s.SK.Type}
+	return plan.SatelliteSortKey(s, schema.EventInfix, e.orderBy, f)
+}
+
+// Record returns the declaration for the schema lock. late and maxAhead decide which events are stored, not how.
+func (e *events) Record(s *schema.Schema) schema.Record {
+	return schema.Record{Name: "timeseries.Events", Settings: []schema.Setting{
+		{Key: "events", Value: e.eventKey.Template.Describe()}, {Key: "orderBy", Value: e.orderBy.Name}, {Key: "ttl", Value: schema.ForHowLong(e.ttl)},
+	}}
 }

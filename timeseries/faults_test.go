@@ -1,10 +1,13 @@
 package timeseries_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -77,7 +80,7 @@ var scenarios = map[string]scenario{
 	"many": many(),
 }
 
-func (sc scenario) prepare(t *testing.T, change ...func(*entity.Config)) *world[Meter] {
+func (sc scenario) prepare(t *testing.T, change ...func(*entity.Config)) *lab[Meter] {
 	w := open[Meter](t, change...)
 	for i, ev := range sc.seed {
 		w.seed(ev)
@@ -102,7 +105,7 @@ const (
 )
 
 // play appends the events of the scenario: one by Append, several by AppendAll.
-func (sc scenario) play(w *world[Meter]) ([]timeseries.Result[Meter], error) {
+func (sc scenario) play(w *lab[Meter]) ([]timeseries.Result[Meter], error) {
 	if len(sc.run) > 1 {
 		return w.AppendAll(w.ctx, sc.run)
 	}
@@ -112,7 +115,7 @@ func (sc scenario) play(w *world[Meter]) ([]timeseries.Result[Meter], error) {
 
 // sound checks what must hold at every moment: the current item is the newest of the events that were not recorded late
 // and has an event; no event is stored with other content than was sent first.
-func (sc scenario) sound(t *testing.T, w *world[Meter]) {
+func (sc scenario) sound(t *testing.T, w *lab[Meter]) {
 	sent := map[int64]Meter{}
 	for _, ev := range append(append([]Meter(nil), sc.run...), sc.seed...) {
 		sent[ev.Seq] = ev // seed wins: it was there first
@@ -135,7 +138,7 @@ func (sc scenario) sound(t *testing.T, w *world[Meter]) {
 	require.Equal(t, sent[newest].Value, cur.Value)
 }
 
-func (sc scenario) finished(t *testing.T, w *world[Meter]) {
+func (sc scenario) finished(t *testing.T, w *lab[Meter]) {
 	var seqs []int64
 	for _, ev := range w.history(reading(0, 0)) {
 		seqs = append(seqs, ev.Seq)
@@ -188,7 +191,7 @@ func TestFaults_AreErrorsAndARepetitionByTheCallerFinishes(t *testing.T) {
 			require.Equal(t, met, err != nil, "request %d", n)
 			sc.sound(t, w)
 			if met && w.sent.Requests()[n-1].Operation == transact {
-				// The SDK's answer alone tells whether the write may have happened.
+				// Only the SDK's answer shows whether the write may have happened.
 				lost := fault == faults.Internal || fault == faults.InternalApplied || fault == faults.Drop || fault == faults.Lost
 				require.Equal(t, lost, entity.IsAmbiguous(err), "request %d", n)
 				require.Equal(t, fault == faults.Conflict, errors.Is(err, entity.ErrConflict))
@@ -211,4 +214,165 @@ func TestFaults_AreErrorsAndARepetitionByTheCallerFinishes(t *testing.T) {
 			return met
 		})
 	}
+}
+
+func TestFaults_AreNeverAnOutcome(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		fault     faults.Fault
+		ambiguous bool
+		conflict  bool
+	}{
+		{fault: faults.Conflict, conflict: true},
+		{fault: faults.Throttle},
+		{fault: faults.Internal, ambiguous: true},
+		{fault: faults.Drop, ambiguous: true},
+	} {
+		t.Run(c.fault.String(), func(t *testing.T) {
+			t.Parallel()
+			w := open[Telemetry](t, attempts(3))
+			w.seed(tick(0, 1))
+			before := w.partition(devicePK)
+			w.sent.Inject(always(c.fault, transact))
+			// Events that without the trouble would be applied, older and a duplicate.
+			for _, ev := range []Telemetry{tick(1, 1), tick(-1, 1), tick(0, 1)} {
+				w.sent.Reset()
+				r, err := w.Append(w.ctx, ev)
+				require.Error(t, err)
+				require.Zero(t, r)
+				require.Equal(t, c.ambiguous, entity.IsAmbiguous(err))
+				require.Equal(t, c.conflict, errors.Is(err, entity.ErrConflict))
+				require.Equal(t, 3, w.sent.Count(transact), "MaxAttempts")
+
+				rs, err := w.AppendAll(w.ctx, []Telemetry{ev})
+				require.Error(t, err)
+				require.Zero(t, rs[0])
+				require.Equal(t, c.ambiguous, entity.IsAmbiguous(err))
+				require.Equal(t, c.conflict, errors.Is(err, entity.ErrConflict))
+			}
+			w.sent.Inject(nil)
+			require.Equal(t, before, w.partition(devicePK))
+		})
+	}
+}
+
+func TestFaults_TooLargeAnEventIsRefusedBeforeAnyRequest(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	ev := bare(0)
+	ev.Location = ptr(strings.Repeat("x", 400*1024))
+	r, err := w.Append(w.ctx, ev)
+	require.ErrorIs(t, err, entity.ErrTooLarge)
+	require.Zero(t, r)
+	rs, err := w.AppendAll(w.ctx, []Telemetry{tick(1, 1), ev})
+	require.ErrorIs(t, err, entity.ErrTooLarge)
+	require.Zero(t, rs[0])
+	require.Empty(t, w.sent.Requests())
+}
+
+func TestFaults_CurrentItemThatWouldGrowTooLargeIsAnError(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	w.seed(tick(0, 1))
+	_, err := w.Update(w.ctx, device, entity.Set(&entity.Fields[Telemetry]().Diagnostics, strings.Repeat("d", 250*1024)))
+	require.NoError(t, err)
+	before := w.partition(devicePK)
+
+	ev := bare(1)
+	ev.Location = ptr(strings.Repeat("x", 250*1024))
+	w.sent.Reset()
+	r, err := w.Append(w.ctx, ev)
+	require.Error(t, err)
+	require.False(t, entity.IsAmbiguous(err))
+	require.Zero(t, r)
+	require.Equal(t, 1, w.sent.Count(transact), "repeating it would not help")
+	rs, err := w.AppendAll(w.ctx, []Telemetry{ev})
+	require.Error(t, err)
+	require.Zero(t, rs[0])
+	require.Equal(t, before, w.partition(devicePK))
+}
+
+func TestFaults_AConditionBesideAConflictDecidesNothing(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	w.seed(tick(0, 1))
+	// The compare-and-set failed, but whether the event is stored was not heard: it may be a duplicate.
+	for _, disturbed := range [][]string{
+		{"ConditionalCheckFailed", "TransactionConflict"},
+		{"ConditionalCheckFailed", "ThrottlingError"},
+		{"TransactionConflict", "ConditionalCheckFailed"},
+		{"ProvisionedThroughputExceeded", "ConditionalCheckFailed"},
+	} {
+		series, c := w.scripted(disturbed, disturbed)
+		r, err := series.Append(w.ctx, tick(0, 1))
+		require.NoError(t, err)
+		require.Equal(t, timeseries.Duplicate, r.Reason, "%v", disturbed)
+		require.Equal(t, 3, c.calls)
+
+		series, c = w.scripted(disturbed, disturbed)
+		rs, err := series.AppendAll(w.ctx, []Telemetry{tick(0, 1)})
+		require.NoError(t, err)
+		require.Equal(t, timeseries.Duplicate, rs[0].Reason, "%v", disturbed)
+		require.Equal(t, 3, c.calls)
+	}
+}
+
+func TestFaults_ReasonsThatNeverGoAwayAreFinal(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	w.seed(tick(0, 1))
+	for _, code := range []string{"ValidationError", "ItemCollectionSizeLimitExceeded", "AccessDenied"} {
+		series, c := w.scripted([]string{code, "None"}, []string{code, "None"})
+		r, err := series.Append(w.ctx, tick(1, 1))
+		var cancelled *types.TransactionCanceledException
+		require.ErrorAs(t, err, &cancelled, "the SDK's error is reachable")
+		require.False(t, entity.IsAmbiguous(err))
+		require.Zero(t, r)
+		require.Equal(t, 1, c.calls)
+	}
+}
+
+func TestFaults_ThatLastEndInConflictAndNotInOlder(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	w.seed(tick(5, 1))
+	beside := []string{"ConditionalCheckFailed", "TransactionConflict"}
+	series, c := w.scripted(beside, beside, beside, beside)
+	r, err := series.Append(w.ctx, tick(4, 1))
+	require.ErrorIs(t, err, entity.ErrConflict)
+	require.Zero(t, r)
+	require.Equal(t, 4, c.calls)
+}
+
+func TestFaults_AMissingTableIsErrNoTable(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	series, _ := w.connect(func(c *entity.Config) { c.Table += "-missing" })
+	_, err := series.Append(w.ctx, tick(0, 1))
+	require.ErrorIs(t, err, entity.ErrNoTable)
+	_, err = series.AppendAll(w.ctx, []Telemetry{tick(0, 1)})
+	require.ErrorIs(t, err, entity.ErrNoTable)
+	_, err = series.History(device).Collect(w.ctx)
+	require.ErrorIs(t, err, entity.ErrNoTable)
+}
+
+func TestFaults_AContextThatEndsWhileTheAnswerIsOutIsAmbiguous(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	w.seed(tick(0, 1))
+	arrived, release := w.sent.Hold(func(r faults.Request) bool { return r.Operation == transact })
+	defer release()
+	ctx, cancel := context.WithCancel(w.ctx)
+	go func() { <-arrived; cancel() }()
+	r, err := w.Append(ctx, tick(1, 1))
+	require.ErrorIs(t, err, context.Canceled)
+	require.True(t, entity.IsAmbiguous(err))
+	require.Zero(t, r)
+
+	w.sent.Reset()
+	r, err = w.Append(ctx, tick(1, 1))
+	require.ErrorIs(t, err, context.Canceled)
+	require.False(t, entity.IsAmbiguous(err), "nothing was sent")
+	require.Zero(t, r)
+	require.Empty(t, w.sent.Requests())
 }

@@ -1,6 +1,7 @@
 package timeseries
 
 import (
+	"context"
 	"reflect"
 	"time"
 
@@ -13,13 +14,12 @@ import (
 	"github.com/dynastrata/dynastrata/internal/query"
 )
 
-const atMost = expr.Le
-
-// History reads the events of one series in the order of orderBy, entity.Desc for newest first. Conditions must be on
-// orderBy (entity.Between, Eq; Ge or Gt and Le or Lt, one of each; BeginsWith for strings); those on other fields go into
-// entity.Filter. Expired events are left out unless entity.IncludeExpired is given. The events hold the key, orderBy
-// and what the append carried, and no enrichment. Fields of key outside the primary key are ignored, so that a current
-// item will do. It costs one request per MB of events read.
+// History reads the events of one series in the order of orderBy, or newest first with entity.Desc. A condition must be
+// on orderBy: entity.Between, entity.Eq, a lower bound (Ge or Gt) and an upper bound (Le or Lt), or entity.BeginsWith
+// for strings; conditions on other fields go into entity.Filter. Expired events are left out unless
+// entity.IncludeExpired is given. An event has the key, orderBy and the append fields that it carried, but no
+// enrichment. key may be a current item: fields outside the primary key are ignored. It costs one request per MB of
+// events read.
 func (s *Series[T]) History(key T, opts ...entity.QueryOption) entity.Query[T] {
 	c := core.Of(s)
 	return core.NewItemQuery[T](c, history(c, s.opened().e, "History", reflect.ValueOf(key), opt.Queries(opts)))
@@ -31,14 +31,14 @@ func history(c *core.Core, e *events, verb string, key reflect.Value, spec opt.Q
 		return core.Refused(c, verb)
 	}
 	src := query.Source{
-		Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: e.half, Verb: verb, Expire: true,
-		Lead: e.half.Parts[:len(e.half.Parts)-1],
+		Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: e.eventKey, Verb: verb, Expire: true,
+		Lead: e.eventKey.Parts[:len(e.eventKey.Parts)-1],
 		Code: plan.CodeOrderByRange, Other: "a history is read by ranges of " + e.orderBy.Field + "; put conditions on other fields into entity.Filter",
 		Base: func(time.Time) expr.Cond { return expr.Cond{} },
 	}
 	if _, parts, err := plan.Key(c.Schema, key); err == nil && (len(c.Schema.Cased()) > 0 || c.Schema.Options.Interop) {
 		src.Own = func(it item.Item) (bool, error) {
-			if attr, problem := c.Schema.CheckDigits(e.half, it); problem != "" {
+			if attr, problem := c.Schema.CheckDigits(e.eventKey, it); problem != "" {
 				return false, &entity.DecodeError{Entity: c.Schema.Name, Attr: attr, Problem: problem}
 			}
 			return true, plan.SameCase(c.Schema, parts, it)
@@ -47,10 +47,28 @@ func history(c *core.Core, e *events, verb string, key reflect.Value, spec opt.Q
 			src.Needs = append(src.Needs, a.Name)
 		}
 		if c.Schema.Options.Interop {
-			for _, a := range e.half.Parts {
+			for _, a := range e.eventKey.Parts {
 				src.Needs = append(src.Needs, a.Name)
 			}
 		}
 	}
 	return query.Build(src, key, spec)
+}
+
+// At returns the newest event at time t: the last one whose orderBy is not after t. It reads strongly consistently,
+// skips expired events and usually costs one request. orderBy must be a time; for others, use History with entity.Le
+// and entity.Desc. Errors: entity.ErrNotFound; *entity.InputError.
+func (s *Series[T]) At(ctx context.Context, key T, t time.Time) (T, error) {
+	c := core.Of(s)
+	var none T
+	if err := c.Err(); err != nil {
+		return none, c.Wrap("At", "", err)
+	}
+	if !s.e.ordersByTime() {
+		return none, c.Wrap("At", "", &entity.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Field: s.e.orderBy.Field, Problem: "At needs an orderBy that is a time; use History with Le, Desc and First"})
+	}
+	return core.NewItemQuery[T](c, history(c, s.e, "At", reflect.ValueOf(key), opt.Query{
+		Bounded: opt.Bounded{Select: opt.Select{Read: opt.Read{Strong: true}}},
+		Order:   opt.Order{Desc: true, Range: []opt.Cond{{Op: expr.Le, Target: opt.Target{Attr: s.e.orderBy.Name}, Values: []any{t}}}},
+	})).First(ctx)
 }

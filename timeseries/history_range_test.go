@@ -10,30 +10,6 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// minutes are the times of events of [device], in minutes after the start.
-func minutes(evs []Telemetry) []int {
-	out := []int{}
-	for _, ev := range evs {
-		out = append(out, int(ev.Timestamp.Sub(start).Minutes()))
-	}
-	return out
-}
-
-// collect runs a history and gives its times and the number of requests that it took.
-func (w *world[T]) collect(key T, opts ...entity.QueryOption) ([]T, int) {
-	w.t.Helper()
-	w.sent.Reset()
-	evs, err := w.History(key, opts...).Collect(w.ctx)
-	require.NoError(w.t, err)
-	return evs, len(w.sent.Requests())
-}
-
-func fiveTicks(t *testing.T) *world[Telemetry] {
-	w := open[Telemetry](t)
-	w.seed(tick(0, 0), tick(5, 5), tick(10, 10), tick(15, 15), tick(20, 20))
-	return w
-}
-
 func TestHistory_EventsHoldWhatTheAppendCarriedAndNoMore(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)

@@ -11,7 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-// Tracker has index halves of every kind that a series can have.
+// Tracker has index keys of every kind that a series can have.
 type Tracker struct {
 	_ entity.Key        `name:"Tracker" pk:"$#{id}" sk:"$"`
 	_ entity.GSI        `name:"byOwner" index:"gsi1" pk:"$#{tenant}#{owner}" sk:"$#{id}"`
@@ -36,20 +36,7 @@ const (
 	trackerSK = "$app#v1#tracker"
 )
 
-// halves are the index keys of the current item.
-func (w *world[T]) halves(pk, sk string) map[string]string {
-	w.t.Helper()
-	out := map[string]string{}
-	it := w.partition(pk)[sk]
-	for _, name := range []string{"gsi1pk", "gsi1sk", "gsi2pk", "gsi2sk", "gsi3pk", "gsi3sk"} {
-		if v, ok := it[name]; ok {
-			out[name] = v[len("S "):]
-		}
-	}
-	return out
-}
-
-func TestIndex_HalvesAreRightAfterEveryAppendAndEnrichment(t *testing.T) {
+func TestIndex_KeysAreRightAfterEveryAppendAndEnrichment(t *testing.T) {
 	t.Parallel()
 	w := open[Tracker](t)
 	f := entity.Fields[Tracker]()
@@ -59,41 +46,41 @@ func TestIndex_HalvesAreRightAfterEveryAppendAndEnrichment(t *testing.T) {
 		"gsi2pk": "$app#v1#tracker#hall#0000000000000000001", "gsi2sk": "$app#v1#tracker#2026-04-22T10:00:00Z#t",
 		"gsi3sk": "2101-01-01T00:00:00Z",
 	}
-	require.Equal(t, want, w.halves(trackerPK, trackerSK), "the first append")
+	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "the first append")
 
 	w.clock.advance(time.Hour)
 	w.seed(Tracker{ID: "t", At: at(1), Zone: "yard", Floor: 2, Beacon: ptr("b1")})
 	want["gsi2pk"], want["gsi2sk"], want["gsi3pk"] = "$app#v1#tracker#yard#0000000000000000002", "$app#v1#tracker#2026-04-22T10:01:00Z#t", "$app#v1#tracker#b1"
-	require.Equal(t, want, w.halves(trackerPK, trackerSK), "a later append; the copy of created_at stays")
+	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "a later append; the copy of created_at stays")
 
 	w.seed(Tracker{ID: "t", At: at(2), Zone: "yard", Floor: 3})
 	want["gsi2pk"], want["gsi2sk"] = "$app#v1#tracker#yard#0000000000000000003", "$app#v1#tracker#2026-04-22T10:02:00Z#t"
-	require.Equal(t, want, w.halves(trackerPK, trackerSK), "a field that was not reported keeps its key")
+	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "a field that was not reported keeps its key")
 
 	_, err := w.Update(w.ctx, Tracker{ID: "t"}, entity.Set(&f.Tenant, "acme"))
 	require.NoError(t, err)
-	require.Equal(t, want, w.halves(trackerPK, trackerSK), "half an owner is no key")
+	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "one of two parts is no key")
 	_, err = w.Update(w.ctx, Tracker{ID: "t"}, entity.Set(&f.Owner, "ann"))
 	require.NoError(t, err)
 	want["gsi1pk"] = "$app#v1#tracker#acme#ann"
-	require.Equal(t, want, w.halves(trackerPK, trackerSK), "the other part was read")
+	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "the other part was read")
 	_, err = w.Update(w.ctx, Tracker{ID: "t"}, entity.Set(&f.Tenant, "zeta"))
 	require.NoError(t, err)
 	want["gsi1pk"] = "$app#v1#tracker#zeta#ann"
-	require.Equal(t, want, w.halves(trackerPK, trackerSK), "no old key remains")
+	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "no old key remains")
 	_, err = w.Update(w.ctx, Tracker{ID: "t"}, entity.Remove(&f.Owner))
 	require.NoError(t, err)
 	delete(want, "gsi1pk")
-	require.Equal(t, want, w.halves(trackerPK, trackerSK), "the half goes with its part")
+	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "the key is removed with its part")
 
 	w.seed(Tracker{ID: "t", At: at(3), Zone: "", Floor: 3, Beacon: ptr("")})
 	delete(want, "gsi2pk")
 	delete(want, "gsi3pk")
 	want["gsi2sk"] = "$app#v1#tracker#2026-04-22T10:03:00Z#t"
-	require.Equal(t, want, w.halves(trackerPK, trackerSK), "an empty string is no key")
+	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "an empty string is no key")
 }
 
-func TestIndex_HalvesAreRightAfterABulkAppend(t *testing.T) {
+func TestIndex_KeysAreRightAfterABulkAppend(t *testing.T) {
 	t.Parallel()
 	w := open[Tracker](t)
 	_, err := w.AppendAll(w.ctx, []Tracker{
@@ -105,7 +92,7 @@ func TestIndex_HalvesAreRightAfterABulkAppend(t *testing.T) {
 		"gsi1sk": "$app#v1#tracker#t",
 		"gsi2pk": "$app#v1#tracker#yard#0000000000000000002", "gsi2sk": "$app#v1#tracker#2026-04-22T10:02:00Z#t",
 		"gsi3pk": "$app#v1#tracker#b1", "gsi3sk": "2101-01-01T00:00:00Z",
-	}, w.halves(trackerPK, trackerSK))
+	}, w.indexKeys(trackerPK, trackerSK))
 }
 
 func TestIndex_QueriesFindCurrentItemsOnlyAndUnderNewKeysOnly(t *testing.T) {

@@ -75,11 +75,11 @@ func TestInterop_EnrichmentAndAppendsKeepTheIndexesRight(t *testing.T) {
 	require.Equal(t, 0, find("bySite", Pulse{Site: "ulm"}), "there is no orderBy yet")
 	require.Equal(t, 0, find("byAccount", Pulse{AccountID: "a"}))
 	require.True(t, w.append(pulse(1, 5)).Applied)
-	require.Equal(t, 1, find("bySite", Pulse{Site: "ulm"}), "the append gave the other half")
+	require.Equal(t, 1, find("bySite", Pulse{Site: "ulm"}), "the append wrote the other key")
 	w.sent.Reset()
 	_, err = w.Update(w.ctx, pulse(0, 0), entity.Set(&f.AccountID, "A"), entity.Set(&f.Site, "Bonn"))
 	require.NoError(t, err)
-	require.Equal(t, []string{"UpdateItem"}, w.operations(), "what appends keep in step needs no read")
+	require.Equal(t, []string{"UpdateItem"}, w.operations(), "a key that appends write needs no read")
 	require.Equal(t, 1, find("bySite", Pulse{Site: "bonn"}))
 	require.Equal(t, 1, find("byAccount", Pulse{AccountID: "a"}))
 	red := pulse(2, 6)
@@ -253,7 +253,7 @@ func TestKeyCase_NoEventGoesIntoASeriesWhoseKeyDiffersInCase(t *testing.T) {
 	}
 }
 
-// Events outlive a current item that somebody deleted. They keep the spelling of the series.
+// Events remain after another program has deleted the current item. They keep the case of the series' key.
 func TestKeyCase_EventsAloneKeepTheSpelling(t *testing.T) {
 	t.Parallel()
 	w := open[Pulse](t, sharedTable)

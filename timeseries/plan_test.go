@@ -64,7 +64,7 @@ func TestPlan_OfEveryVerb(t *testing.T) {
 		"update":              telemetry.Op().Update(device, entity.Set(&f.AccountID, "acct-1"), entity.Remove(&f.Diagnostics)),
 		"update-read":         trackers.Op().Update(Tracker{ID: "t"}, entity.Set(&entity.Fields[Tracker]().Owner, "ann")),
 		"upsert":              telemetry.Op().Upsert(enriched),
-		"require":             telemetry.Op().CheckExists(device, entity.Ge(&f.Timestamp, at(0))),
+		"checkexists":         telemetry.Op().CheckExists(device, entity.Ge(&f.Timestamp, at(0))),
 		"history":             telemetry.History(device),
 		"history-between":     telemetry.History(device, entity.Between(&f.Timestamp, at(0), at(10)), entity.Filter(entity.Eq(f.Alert, true)), entity.Desc()),
 		"history-ge":          telemetry.History(device, entity.Ge(&f.Timestamp, at(0)), entity.IncludeExpired()),
@@ -123,14 +123,14 @@ func TestPlan_NeverShowsASecret(t *testing.T) {
 	secrets := []string{"hunter2", "mallory", "opensesame"}
 	ev := Vault{ID: "v", Ticket: secrets[0], Holder: secrets[1], Note: secrets[2]}
 	texts := map[string]string{
-		"append":    vaults.Op().Append(ev).String(),
-		"append if": vaults.Op().Append(ev, entity.If(entity.Ne(&v.Note, secrets[2]))).String(),
-		"upsert":    vaults.Op().Upsert(ev).String(),
-		"update":    vaults.Op().Update(ev, entity.Set(&v.Note, secrets[2])).String(),
-		"require":   vaults.Op().CheckExists(ev, entity.Eq(&v.Holder, secrets[1]), entity.Lt(&v.Ticket, secrets[0])).String(),
-		"history":   vaults.History(ev, entity.Between(&v.Ticket, secrets[0], secrets[2]), entity.Filter(entity.Eq(&v.Holder, secrets[1]))).String(),
-		"eq":        vaults.History(ev, entity.Eq(&v.Ticket, secrets[0])).String(),
-		"lt":        vaults.History(ev, entity.Lt(&v.Ticket, secrets[0])).String(),
+		"append":      vaults.Op().Append(ev).String(),
+		"append if":   vaults.Op().Append(ev, entity.If(entity.Ne(&v.Note, secrets[2]))).String(),
+		"upsert":      vaults.Op().Upsert(ev).String(),
+		"update":      vaults.Op().Update(ev, entity.Set(&v.Note, secrets[2])).String(),
+		"checkexists": vaults.Op().CheckExists(ev, entity.Eq(&v.Holder, secrets[1]), entity.Lt(&v.Ticket, secrets[0])).String(),
+		"history":     vaults.History(ev, entity.Between(&v.Ticket, secrets[0], secrets[2]), entity.Filter(entity.Eq(&v.Holder, secrets[1]))).String(),
+		"eq":          vaults.History(ev, entity.Eq(&v.Ticket, secrets[0])).String(),
+		"lt":          vaults.History(ev, entity.Lt(&v.Ticket, secrets[0])).String(),
 	}
 	for name, text := range texts {
 		for _, secret := range secrets {

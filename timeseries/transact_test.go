@@ -9,7 +9,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-// Account lies in the same table and takes part in transactions.
+// Account is stored in the same table and takes part in transactions.
 type Account struct {
 	_ entity.Key `name:"Account" pk:"$#{accountId}" sk:"$"`
 
@@ -18,7 +18,7 @@ type Account struct {
 	Devices   int    `dynamodbav:"devices"`
 }
 
-func withAccounts(t *testing.T) (*world[Telemetry], *entity.Store[Account]) {
+func withAccounts(t *testing.T) (*lab[Telemetry], *entity.Store[Account]) {
 	w := open[Telemetry](t)
 	accounts, err := entity.New[Account](w.db)
 	require.NoError(t, err)
@@ -49,7 +49,7 @@ func TestTransact_AppendIsAppliedTogetherWithOtherOps(t *testing.T) {
 	require.Len(t, w.history(device), 1)
 }
 
-func TestTransact_StaleIsAnErrorWithTheWinnerAndNothingIsWritten(t *testing.T) {
+func TestTransact_NotAppliedIsAnErrorWithTheWinnerAndNothingIsWritten(t *testing.T) {
 	t.Parallel()
 	w, accounts := withAccounts(t)
 	w.seed(tick(5, 1))
@@ -202,4 +202,44 @@ func TestTransact_ConflictsAndLostAnswersAreNotAppliedTwice(t *testing.T) {
 		require.Equal(t, 2, w.sent.Count(transact))
 	}
 	require.Len(t, w.history(device), len(everyFault))
+}
+
+func TestMerge_AppendsOfOneSeriesAdvanceTheCurrentItemOnce(t *testing.T) {
+	t.Parallel()
+	w := open[Meter](t)
+	at := func(seq, value int) entity.Write[timeseries.Result[Meter]] {
+		return w.Op().Append(Meter{MeterID: "a", Seq: int64(seq), Value: value})
+	}
+	require.NoError(t, w.db.Transact(w.ctx, at(2, 20), at(1, 10), at(3, 30)))
+	require.Len(t, w.sent.Requests(), 1)
+	current, err := w.Get(w.ctx, Meter{MeterID: "a"}, entity.Consistent())
+	require.NoError(t, err)
+	require.Equal(t, Meter{MeterID: "a", Seq: 3, Value: 30}, current)
+	require.Len(t, w.history(Meter{MeterID: "a"}), 3)
+
+	stale, fresh := at(3, 31), at(4, 40)
+	err = w.db.Transact(w.ctx, fresh, stale)
+	var late *timeseries.NotAppliedError
+	require.ErrorAs(t, entity.FailureOf(err, stale), &late)
+	require.Equal(t, timeseries.Collision, late.Reason)
+	require.NoError(t, entity.FailureOf(err, fresh), "alone it would have been applied")
+	require.Len(t, w.history(Meter{MeterID: "a"}), 3)
+}
+
+func TestMerge_ConditionsOfMergedAppendsStayApart(t *testing.T) {
+	t.Parallel()
+	w := open[Meter](t)
+	f := entity.Fields[Meter]()
+	_, err := w.Append(w.ctx, Meter{MeterID: "a", Seq: 1, Value: 10})
+	require.NoError(t, err)
+	fine := w.Op().Append(Meter{MeterID: "a", Seq: 2, Value: 20}, entity.If(entity.Eq(&f.Value, 10)))
+	refused := w.Op().Append(Meter{MeterID: "a", Seq: 3, Value: 30}, entity.If(entity.Eq(&f.Value, 20)))
+	checked := w.Op().CheckExists(Meter{MeterID: "a"}, entity.Eq(&f.Value, 10))
+	err = w.db.Transact(w.ctx, fine, refused, checked)
+	var stale *timeseries.NotAppliedError
+	require.ErrorAs(t, entity.FailureOf(err, refused), &stale)
+	require.Equal(t, timeseries.ConditionFailed, stale.Reason)
+	require.NoError(t, entity.FailureOf(err, fine))
+	require.NoError(t, entity.FailureOf(err, checked))
+	require.NoError(t, w.db.Transact(w.ctx, fine, checked))
 }

@@ -15,11 +15,11 @@ import (
 //
 //	_ unique.Constraint `name:"email" fields:"tenantId,email" ttl:"1h"`
 //
-// fields names one or several attributes: strings, integers, bools or times. While one of them is absent or empty, the
-// item claims nothing. ttl ends the claim that long after the write that made it, which makes an idempotency key of it;
-// without it, a value is claimed until the item gives it up. A struct can have several constraints.
+// fields names one or more attributes: strings, integers, bools or times. An item in which one of them is absent or
+// empty claims nothing. ttl limits a claim to that time after the write that made it, which makes the value an
+// idempotency key; without it, a value is claimed until the item gives it up. A struct can have several constraints.
 //
-// The table's partition key and sort key must both be strings, for the sentinels lie beside the items.
+// The table's partition key and sort key must both be strings, because the sentinels are stored in the same table.
 type Constraint struct{}
 
 // constraint is the compiled declaration.
@@ -27,14 +27,14 @@ type constraint struct {
 	s      *schema.Schema
 	name   string
 	fields []*schema.Attr
-	ttl    time.Duration // 0: for ever
+	ttl    time.Duration // 0: forever
 	key    *key.Template // of the sentinel's partition key; its prefix is the sort key
 }
 
-// FeatureName lets other declarations see that the entity has unique values.
+// FeatureName shows other declarations that the entity has unique values.
 func (*constraint) FeatureName() string { return "unique" }
 
-// Names reports that the value which is kept unique is made of a.
+// Names reports whether a is one of the constraint's fields.
 func (c *constraint) Names(a *schema.Attr) bool {
 	for _, f := range c.fields {
 		if f == a {
@@ -54,7 +54,7 @@ func (Constraint) Declare(d *schema.Decl) {
 	c.name = name
 	for _, f := range d.Schema.Features {
 		if other, isOne := f.(*constraint); isOne && strings.EqualFold(other.name, name) {
-			d.Problem(schema.CodeDuplicateName, "there is a constraint with the name %q already", name)
+			d.Problem(schema.CodeDuplicateName, "another constraint has the name %q", name)
 		}
 	}
 	if fields, ok := d.Need("fields"); ok {
@@ -101,13 +101,20 @@ func (c *constraint) finish(d *schema.Decl) {
 	own := 0
 	for _, a := range c.fields {
 		if a.Append || a.Clock {
-			d.Problem(schema.CodeUniqueAppend, "attribute %q is written by appends, which claim nothing", a.Name)
+			d.Problem(schema.CodeUniqueAppend, "attribute %q is written by appends, which claim no values", a.Name)
 		}
 		if s.KeyPart(a) {
 			own++
 		}
 	}
 	if own == len(c.fields) {
-		d.Problem(schema.CodeUniqueAppend, "the constraint is made of key parts alone, which appends bring without claiming anything")
+		d.Problem(schema.CodeUniqueAppend, "all fields of the constraint are key parts, which appends write without claiming values")
 	}
+}
+
+// Record returns the declaration for the schema lock.
+func (c *constraint) Record(*schema.Schema) schema.Record {
+	return schema.Record{Name: "unique.Constraint(" + c.name + ")", Settings: []schema.Setting{
+		{Key: "key", Value: c.key.Describe()}, {Key: "ttl", Value: schema.ForHowLong(c.ttl)},
+	}}
 }

@@ -8,8 +8,10 @@
 //		Email      string `dynamodbav:"email,omitempty"`
 //	}
 //
-// Each claimed value is an item of its own, the sentinel, whose key is the value. Every write of the entity puts and
-// deletes sentinels in the same transaction as the item, under conditions on their owner, so that two items can never
-// have one value, whatever happens at the same time. A value that another item has is a *[ViolationError]. [Of] finds
-// the item that has a value, and finds and mends what other programs have left in disorder.
+// Each claimed value is an item of its own, the sentinel, whose key contains the value. Every write of the entity puts
+// and deletes sentinels in the same transaction as the item, under conditions on their owner, so two items can never
+// have the same value. A write of a value that another item has fails with a *[ViolationError].
+//
+// [Of] opens a constraint. [Lookup.Find] finds the item that has a value; [Lookup.Verify] and [Lookup.Repair] find and
+// fix what other programs have damaged.
 package unique

@@ -9,7 +9,7 @@ import (
 	"github.com/dynastrata/dynastrata/unique"
 )
 
-// User has an e-mail address that nobody else has, and a badge number that nobody else has at the same site.
+// User has a unique e-mail address, and a badge number that is unique at its site.
 type User struct {
 	_ entity.Key        `name:"User" pk:"$#{id}" sk:"$"`
 	_ unique.Constraint `name:"email" fields:"email"`
@@ -29,7 +29,7 @@ var (
 
 func directory() *entity.DB { return entity.Must(entity.Open(client, entity.Config{Table: table})) }
 
-// A value that somebody has cannot be written; the error says whose it is. Absent values are nobody's.
+// A value that an item has cannot be written to another one; the error names the owner. Absent values are not unique.
 func ExampleConstraint() {
 	ctx := context.Background()
 	users := entity.Must(entity.New[User](directory()))
@@ -65,7 +65,7 @@ func ExampleLookup_Find() {
 	// true
 }
 
-// In a transaction a value goes from one item to another: at no moment do both have it, or does nobody.
+// A transaction moves a value from one item to another: at no moment do both have it, or neither.
 func ExampleOf() {
 	ctx, u := context.Background(), entity.Fields[User]()
 	db := directory()
@@ -94,9 +94,23 @@ func ExampleViolationError() {
 	// Output:
 	// Update User on app
 	//   read   pk="$app#v1#user#u-1" sk="$app#v1#user" consistently
-	//   put    pk="$app#v1#user#u-1" sk="$app#v1#user"
-	//          the item as read, with SET badge = 8
-	//          if unchanged since it was read
-	//   delete and put the sentinels of email if its value changes
-	//   delete and put the sentinels of badge if its value changes
+	//   write  what follows from it, if it is unchanged
+	//          SET badge = 8
+}
+
+// Repair after other programs have written to the table, or once after a constraint was declared for items that exist.
+func ExampleLookup_Repair() {
+	repair := func(ctx context.Context, people *entity.Store[Person]) error {
+		emails, err := unique.Of(people, "email")
+		if err != nil {
+			return err
+		}
+		done, err := emails.Repair(ctx, entity.Segments(8))
+		fmt.Println(done) // fixed 3 orphaned, 12 missing claim; remaining 1 conflict
+		for _, f := range done.Remaining {
+			fmt.Println(f.Kind, f.Owners) // decide which of them keeps the value, and run it again
+		}
+		return err
+	}
+	_ = repair
 }

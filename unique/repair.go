@@ -2,8 +2,10 @@ package unique
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/expr"
@@ -12,28 +14,57 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// Repair verifies, and then brings sentinels in step with the items: it deletes those that no item stands behind, gives
-// those that name the wrong item to the right one, and puts those that are missing. It changes sentinels only. Each is
-// one transaction with checks that sentinel and items are still what they were found to be, so that other writers can go
-// on meanwhile. Conflicts are left: which of the items keeps the value, only the caller can say.
+// Repaired is the result of [Lookup.Repair].
+type Repaired struct {
+	Report    Report    // what Verify found
+	Fixed     []Finding // the findings that it fixed
+	Remaining []Finding // the others: conflicts, and values that were written too often meanwhile
+}
+
+// String returns the counts of fixed and remaining findings.
+func (r Repaired) String() string {
+	return fmt.Sprintf("fixed %s; remaining %s", count(r.Fixed), count(r.Remaining))
+}
+
+func count(findings []Finding) string {
+	n := map[Kind]int{}
+	for _, f := range findings {
+		n[f.Kind]++
+	}
+	var parts []string
+	for k := Orphaned; k <= Conflict; k++ {
+		if n[k] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[k], k))
+		}
+	}
+	if parts == nil {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Repair runs [Lookup.Verify] and then fixes its findings: it deletes sentinels of values that no item has, makes sentinels
+// that name the wrong item name the right one, and puts missing sentinels. It writes sentinels only. Each fix is one
+// transaction, under the condition that the sentinel and the items are as they were read, so other writers can continue.
+// Repair does not fix conflicts: only the caller can say which item keeps the value.
 //
-// It is for tables that others have written to, and for constraints that were declared when there were items already. It
-// can be stopped at any time and run again; what it did until then is in the result, beside the error. It costs what
-// [Lookup.Verify] does, and a few reads and a transaction for every finding.
+// Use it for tables that other programs have written to, and after a constraint was declared for existing items. It can be
+// stopped at any time and run again; what it did until then is in the result, together with the error. It costs what Verify
+// costs, and a few reads and a transaction for every finding.
 func (l *Lookup[T]) Repair(ctx context.Context, opts ...VerifyOption) (Repaired, error) {
 	c := core.Of(l)
 	if err := c.Err(); err != nil {
 		return Repaired{}, c.Wrap("Repair", "", err)
 	}
-	a := newAudit(c, l.k)
+	v := newVerification(c, l.k)
 	var done Repaired
 	err := c.Measure(ctx, "Repair", "", func(ctx context.Context) error {
-		err := a.run(ctx, opt.Verifies(opts))
-		if done.Report = a.report; err != nil {
+		err := v.run(ctx, opt.Verifies(opts))
+		if done.Report = v.report; err != nil {
 			return err
 		}
-		for _, f := range a.report.Findings {
-			if err := a.mend(ctx, f, &done); err != nil {
+		for _, f := range v.report.Findings {
+			if err := v.fix(ctx, f, &done); err != nil {
 				return err
 			}
 		}
@@ -42,22 +73,22 @@ func (l *Lookup[T]) Repair(ctx context.Context, opts ...VerifyOption) (Repaired,
 	return done, err
 }
 
-// mend looks at a finding again and mends it, until it is mended or was written too often meanwhile.
-func (a *audit) mend(ctx context.Context, f Finding, done *Repaired) error {
-	for range looks {
-		e, err := a.examine(ctx, f.suspect)
+// fix examines a finding again and fixes it, until it succeeds or the value was written too often meanwhile.
+func (v *verification) fix(ctx context.Context, f Finding, done *Repaired) error {
+	for range maxLooks {
+		e, err := v.examine(ctx, f.suspect)
 		switch {
 		case err != nil:
 			return err
-		case !e.found:
-			return nil // by another client
+		case !e.damaged:
+			return nil // another client has fixed it
 		}
 		if f = e.finding; f.Kind == Conflict {
 			break
 		}
-		op := &plan.Op{Verb: "Repair", Schema: a.s, Table: a.c.Table, Key: f.suspect.key, SoleWriter: true}
-		op.Plan = func(in plan.Input) (plan.Step, error) { return a.step(in, e), nil }
-		result, err := a.c.Runner.Run(ctx, op)
+		op := &plan.Op{Verb: "Repair", Schema: v.s, Table: v.c.Table, Key: f.suspect.key, SoleWriter: true}
+		op.Plan = func(in plan.Input) (plan.Step, error) { return v.step(in, e), nil }
+		result, err := v.c.Runner.Run(ctx, op)
 		if err != nil {
 			return err
 		}
@@ -70,44 +101,45 @@ func (a *audit) mend(ctx context.Context, f Finding, done *Repaired) error {
 	return nil
 }
 
-// step brings the sentinel in step with the evidence, under the condition that this still holds; else it is skipped.
-func (a *audit) step(in plan.Input, e evidence) plan.Step {
+// step returns the write that makes the sentinel agree with the evidence, under the condition that the evidence still
+// holds; otherwise it is skipped.
+func (v *verification) step(in plan.Input, e evidence) plan.Step {
 	p := e.finding.suspect
 	var actions []plan.Action
 	check := func(k item.Item, cond expr.Cond) {
-		actions = append(actions, plan.Action{Kind: plan.Check, Table: a.c.Table, Key: k, Cond: cond})
+		actions = append(actions, plan.Action{Kind: plan.Check, Table: v.c.Table, Key: k, Cond: cond})
 	}
-	asRead := plan.Absent(a.s)
+	asRead := plan.Absent(v.s)
 	if e.sentinel != nil {
-		asRead = a.asRead(e.sentinel)
+		asRead = v.unchanged(e.sentinel)
 	} else {
-		asRead = expr.Any(asRead, expr.Compare(expr.Le, expr.Attr(a.s.Options.TTL), plan.Seconds(in.Now)))
+		asRead = expr.Any(asRead, expr.Compare(expr.Le, expr.Attr(v.s.Options.TTL), plan.Seconds(in.Now)))
 	}
-	if x := e.named; x != nil {
+	if x := e.wrongOwner; x != nil {
 		if x.current == nil {
-			check(x.key, plan.Absent(a.s))
+			check(x.key, plan.Absent(v.s))
 		} else {
-			check(x.key, a.fields(x.current))
+			check(x.key, v.hasFields(x.current))
 		}
 	}
 	if e.finding.Kind == Orphaned {
-		actions = append(actions, plan.Action{Kind: plan.Delete, Table: a.c.Table, Key: p.key, Cond: asRead, Label: a.k.label()})
+		actions = append(actions, plan.Action{Kind: plan.Delete, Table: v.c.Table, Key: p.key, Cond: asRead, Label: v.k.label()})
 	} else {
-		x := e.havers[0]
-		ttl := a.k.expiry(in.Now)
+		x := e.holders[0]
+		ttl := v.k.expiry(in.Now)
 		if x.current != nil {
-			check(x.key, a.fields(x.current))
+			check(x.key, v.hasFields(x.current))
 		} else {
-			check(x.key, plan.Absent(a.s))
-			check(plan.KeyOf(a.s, x.copied), expr.All(a.fields(x.copied), plan.NotExpired(a.s, in.Now)))
-			ttl = x.copied[a.s.Options.TTL]
+			check(x.key, plan.Absent(v.s))
+			check(plan.KeyOf(v.s, x.copied), expr.All(v.hasFields(x.copied), plan.NotExpired(v.s, in.Now)))
+			ttl = x.copied[v.s.Options.TTL]
 		}
 		writeID := in.WriteID
-		if a.k.shared() {
+		if v.k.shared() {
 			writeID = ""
 		}
 		actions = append(actions, plan.Action{
-			Kind: plan.Put, Table: a.c.Table, Key: p.key, Item: a.k.sentinel(p.key, x.key, writeID, ttl), Cond: asRead, WriteID: writeID, Label: a.k.label(),
+			Kind: plan.Put, Table: v.c.Table, Key: p.key, Item: v.k.sentinel(p.key, x.key, writeID, ttl), Cond: asRead, WriteID: writeID, Label: v.k.label(),
 		})
 	}
 	return plan.Step{
@@ -117,10 +149,10 @@ func (a *audit) step(in plan.Input, e evidence) plan.Step {
 	}
 }
 
-// fields holds while an item is there with the constraint's attributes as they were read.
-func (a *audit) fields(it item.Item) expr.Cond {
-	conds := []expr.Cond{plan.There(a.s)}
-	for _, f := range a.k.fields {
+// hasFields holds while an item exists with the constraint's attributes as they were read.
+func (v *verification) hasFields(it item.Item) expr.Cond {
+	conds := []expr.Cond{plan.There(v.s)}
+	for _, f := range v.k.fields {
 		path := expr.Attr(f.Name)
 		if av, ok := it[f.Name]; ok {
 			conds = append(conds, expr.Compare(expr.Eq, path, av))
@@ -131,14 +163,14 @@ func (a *audit) fields(it item.Item) expr.Cond {
 	return expr.All(conds...)
 }
 
-// asRead holds while a sentinel is as it was read.
-func (a *audit) asRead(it item.Item) expr.Cond {
-	conds := []expr.Cond{plan.There(a.s)}
+// unchanged holds while a sentinel is as it was read.
+func (v *verification) unchanged(it item.Item) expr.Cond {
+	conds := []expr.Cond{plan.There(v.s)}
 	for _, name := range slices.Sorted(maps.Keys(it)) {
 		conds = append(conds, expr.Compare(expr.Eq, expr.Attr(name), it[name]))
 	}
-	if _, ok := it[a.s.Options.TTL]; !ok {
-		conds = append(conds, expr.Compare(expr.NotExists, expr.Attr(a.s.Options.TTL)))
+	if _, ok := it[v.s.Options.TTL]; !ok {
+		conds = append(conds, expr.Compare(expr.NotExists, expr.Attr(v.s.Options.TTL)))
 	}
 	return expr.All(conds...)
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// sentinelKey is the primary key of the sentinel of it's value; nil when the item claims none.
+// sentinelKey returns the primary key of the sentinel that claims an item's value; nil if the item claims none. Errors:
+// *plan.InputError; *plan.SizeError.
 func (c *constraint) sentinelKey(it item.Item) (item.Item, error) {
 	text, missing, err := c.key.Compose(it)
 	switch {
@@ -28,9 +29,9 @@ func (c *constraint) sentinelKey(it item.Item) (item.Item, error) {
 	return item.Item{c.s.PK.Attributes()[0]: item.S(text), c.s.SK.Attributes()[0]: item.S(c.key.Prefix)}, nil
 }
 
-// heldKey is the primary key of the sentinel that a stored item has. In a shared table that may be one of a value which
-// is refused in new keys.
-func (c *constraint) heldKey(it item.Item) (item.Item, error) {
+// storedKey is sentinelKey for an item that is stored. In a shared table its value may be one that is refused in new
+// keys.
+func (c *constraint) storedKey(it item.Item) (item.Item, error) {
 	if !c.shared() {
 		return c.sentinelKey(it)
 	}
@@ -41,22 +42,23 @@ func (c *constraint) heldKey(it item.Item) (item.Item, error) {
 	return item.Item{c.s.PK.Attributes()[0]: item.S(text), c.s.SK.Attributes()[0]: item.S(c.key.Prefix)}, nil
 }
 
-// shared reports that effect-dynamodb has sentinels of the entity too.
+// shared reports whether effect-dynamodb writes sentinels of the entity too.
 func (c *constraint) shared() bool { return c.s.Options.Interop && c.s.Templated }
 
-// Sentinels are the keys under which the values of an item are claimed.
+// Sentinels returns the keys of the sentinels that claim the values of a stored item.
 func (c *constraint) Sentinels(it item.Item) ([]item.Item, error) {
-	k, err := c.heldKey(it)
+	k, err := c.storedKey(it)
 	if k == nil {
 		return nil, err
 	}
 	return []item.Item{k}, nil
 }
 
-// entityName is what __edd_e__ says on a sentinel.
+// entityName returns the entity name that is stored in a sentinel.
 func (c *constraint) entityName() string { return c.s.Name + "._unique." + c.name }
 
-// sentinel is the item that claims the value under k for the item with the given primary key.
+// sentinel returns the item under k that claims a value for the item with the given primary key. ttl is nil for a claim
+// that does not expire.
 func (c *constraint) sentinel(k, primary item.Item, writeID string, ttl types.AttributeValue) item.Item {
 	it := item.Clone(k)
 	it[schema.EntityAttr] = item.S(c.entityName())
@@ -70,12 +72,12 @@ func (c *constraint) sentinel(k, primary item.Item, writeID string, ttl types.At
 	return it
 }
 
-// free holds when the value can be claimed: nobody has it, the item itself has it, or the claim has expired.
-func (c *constraint) free(primary item.Item, now time.Time) expr.Cond {
+// claimable holds if the value is unclaimed, claimed by the item itself, or if the claim has expired.
+func (c *constraint) claimable(primary item.Item, now time.Time) expr.Cond {
 	return expr.Any(plan.Absent(c.s), plan.Owned(c.s, primary), expr.Compare(expr.Le, expr.Attr(c.s.Options.TTL), plan.Seconds(now)))
 }
 
-// expiry is the time to live of a claim that is made now; nil for none.
+// expiry returns the time to live of a claim made now; nil for none.
 func (c *constraint) expiry(now time.Time) types.AttributeValue {
 	if c.ttl == 0 {
 		return nil
@@ -83,10 +85,10 @@ func (c *constraint) expiry(now time.Time) types.AttributeValue {
 	return item.N(strconv.FormatInt(now.Unix()+int64(c.ttl/time.Second), 10))
 }
 
-// Owner is the primary key of the item that has a value, as it is stored.
+// Owner is the primary key, as stored, of the item that has a value.
 type Owner struct{ PK, SK string }
 
-// ViolationError is a write of a value that another item has. It never quotes the value.
+// ViolationError is the error of a write of a value that another item has. Its message never contains the value.
 type ViolationError struct {
 	Constraint string // name of the constraint
 	Owner      Owner  // the item that has the value
@@ -96,10 +98,10 @@ func (e *ViolationError) Error() string {
 	return "the value of the unique constraint " + e.Constraint + " belongs to another item"
 }
 
-// errNoOwner is a sentinel that another program has written, without an owner.
+// errNoOwner is the error of a sentinel without an owner, which another program has written.
 var errNoOwner = errors.New("the sentinel names no owner")
 
-// ownerOf reads the owner from a sentinel.
+// ownerOf returns the owner that a sentinel names.
 func ownerOf(sentinel item.Item) (Owner, error) {
 	pk, ok := sentinel[schema.OwnerPKAttr].(*types.AttributeValueMemberS)
 	sk, okSK := sentinel[schema.OwnerSKAttr].(*types.AttributeValueMemberS)
@@ -107,4 +109,130 @@ func ownerOf(sentinel item.Item) (Owner, error) {
 		return Owner{}, errNoOwner
 	}
 	return Owner{pk.Value, sk.Value}, nil
+}
+
+// foreign is a hint for the next plan: the sentinel with this id belongs to another item, so it must not be deleted or
+// reserved.
+type foreign struct{ id string }
+
+// reserves reports whether deleted copies keep their unique values.
+func (c *constraint) reserves() bool {
+	m, ok := schema.Feature[plan.SoftDeleter](c.s)
+	return ok && m.Reserves()
+}
+
+// Guard returns the actions that claim the new value of m and release the old one. It returns none if the value does
+// not change.
+func (c *constraint) Guard(m *plan.Mutation) ([]plan.Part, error) {
+	before, err := c.storedKey(m.Old)
+	if err != nil {
+		return nil, err
+	}
+	if m.Kind == plan.Updated && c.shared() && c.sameValues(m.Old, m.New) {
+		return nil, nil // the value may be one that is refused in new keys
+	}
+	after, err := c.sentinelKey(m.New)
+	if err != nil {
+		return nil, err
+	}
+	var parts []plan.Part
+	switch {
+	case m.Kind == plan.SoftDeleted && c.reserves():
+		switch {
+		case before == nil || takenOver(m, before):
+		case c.claimsNothing(m.Old): // effect-dynamodb claims empty values too
+			parts = append(parts, c.release(m, before))
+		default:
+			parts = append(parts, c.reserve(m, before))
+		}
+		return parts, nil
+	case before != nil && after != nil && plan.KeyID(before) == plan.KeyID(after):
+		return nil, nil
+	}
+	if before != nil && !takenOver(m, before) {
+		parts = append(parts, c.release(m, before))
+	}
+	if after != nil {
+		parts = append(parts, c.claim(m, after))
+	}
+	return parts, nil
+}
+
+// claimsNothing reports whether a field of the constraint is absent or empty in an item.
+func (c *constraint) claimsNothing(it item.Item) bool {
+	for _, a := range c.fields {
+		if item.Absent(it[a.Name]) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameValues reports whether two states agree in all fields of the constraint.
+func (c *constraint) sameValues(was, is item.Item) bool {
+	for _, a := range c.fields {
+		if !item.Equal(was[a.Name], is[a.Name]) {
+			return false
+		}
+	}
+	return true
+}
+
+// takenOver reports whether an earlier attempt found that the sentinel under k belongs to another item.
+func takenOver(m *plan.Mutation, k item.Item) bool {
+	for _, x := range m.In.Hints {
+		if f, ok := x.(foreign); ok && f.id == plan.KeyID(k) {
+			return true
+		}
+	}
+	return false
+}
+
+// claim returns the part that claims the value under k for the item of m.
+func (c *constraint) claim(m *plan.Mutation, k item.Item) plan.Part {
+	return plan.Part{
+		Action: c.put(m, k, c.expiry(m.In.Now)),
+		Resolve: func(f plan.Failure) plan.Resolution {
+			owner, err := ownerOf(f.Image)
+			if err != nil {
+				owner = Owner{}
+			}
+			return plan.Resolution{Err: &ViolationError{c.name, owner}}
+		},
+	}
+}
+
+// reserve returns the part that keeps the value under k for the deleted copy of m, until the copy expires.
+func (c *constraint) reserve(m *plan.Mutation, k item.Item) plan.Part {
+	return plan.Part{Action: c.put(m, k, m.Copy[c.s.Options.TTL]), Resolve: lost(k)}
+}
+
+// put returns the put of the sentinel under k for the item of m.
+func (c *constraint) put(m *plan.Mutation, k item.Item, ttl types.AttributeValue) plan.Action {
+	writeID := m.In.WriteID
+	if c.shared() {
+		writeID = ""
+	}
+	return plan.Action{
+		Kind: plan.Put, Table: m.Op.Table, Key: k, Item: c.sentinel(k, m.Op.Key, writeID, ttl),
+		Cond: c.claimable(m.Op.Key, m.In.Now), WriteID: writeID, Claims: true, Label: c.label(),
+	}
+}
+
+// release returns the part that gives up the value under k.
+func (c *constraint) release(m *plan.Mutation, k item.Item) plan.Part {
+	return plan.Part{
+		Action:  plan.Action{Kind: plan.Delete, Table: m.Op.Table, Key: k, Cond: plan.Mine(c.s, m.Op.Key), Releases: true, Label: c.label()},
+		Resolve: lost(k),
+	}
+}
+
+// label replaces the sentinel's key, which contains the value, in printed plans.
+func (c *constraint) label() string { return "sentinel of " + c.name }
+
+// lost resolves the failed write of a sentinel that another item has taken over: the item has nothing to give up there.
+func lost(k item.Item) func(plan.Failure) plan.Resolution {
+	return func(plan.Failure) plan.Resolution {
+		return plan.Resolution{Replan: plan.ErrConflict, Hints: []any{foreign{plan.KeyID(k)}}}
+	}
 }

@@ -2,9 +2,9 @@ package unique
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -19,29 +19,80 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Verify scans the table and compares the values that items have with their sentinels, in both directions. What does not
-// agree at first is read again, sentinel and items at one instant, so that writes at the same time are not taken for
-// damage. Under lifecycle's unique:"reserve" the newest deleted copy of an item has its value too. Expired sentinels and
-// copies do not count; where the constraint has a ttl, an item without sentinel is as it should be.
-//
-// It changes nothing, and costs a consistent scan, a read for every sentinel and for the sentinel of every item, 100 in a
-// request, and for what does not agree a few more.
-func (l *Lookup[T]) Verify(ctx context.Context, opts ...VerifyOption) (Report, error) {
-	c := core.Of(l)
-	if err := c.Err(); err != nil {
-		return Report{}, c.Wrap("Verify", "", err)
+// Kind is what is wrong with a value.
+type Kind int
+
+// Kinds of findings.
+const (
+	Orphaned     Kind = iota // there is a sentinel, but no item has the value
+	WrongOwner               // an item has the value, but the sentinel names another item, which does not
+	MissingClaim             // an item has the value, but there is no sentinel
+	Conflict                 // several items have the value
+)
+
+// String returns the name of the kind.
+func (k Kind) String() string {
+	names := []string{"orphaned", "wrong owner", "missing claim", "conflict"}
+	if k < 0 || int(k) >= len(names) {
+		return fmt.Sprintf("Kind(%d)", int(k))
 	}
-	a := newAudit(c, l.k)
-	spec := opt.Verifies(opts)
-	err := c.Measure(ctx, "Verify", "", func(ctx context.Context) error { return a.run(ctx, spec) })
-	return a.report, err
+	return names[k]
+}
+
+// Finding is one value whose sentinel and items do not agree. Its text never contains the value. Keys of items, of
+// which the value may be a part, are in its fields only.
+type Finding struct {
+	Kind      Kind
+	Owners    []Owner // the items that have the value
+	ClaimedBy *Owner  // the item that the sentinel names; nil if there is no sentinel, or if it names no item
+
+	suspect *suspect
+}
+
+// String returns what is wrong, without keys.
+func (f Finding) String() string {
+	if f.Kind == Conflict {
+		return fmt.Sprintf("conflict of %d items", len(f.Owners))
+	}
+	return f.Kind.String()
+}
+
+// Report is the result of [Lookup.Verify].
+type Report struct {
+	Items      int // items that have a value, including deleted copies that reserve one
+	Sentinels  int // sentinels that have not expired
+	Unreadable int // items whose value could not be read, because an attribute has another type
+	Findings   []Finding
+}
+
+// String returns the counts of items, sentinels and findings.
+func (r Report) String() string {
+	return fmt.Sprintf("%d items, %d sentinels, %d unreadable: %s", r.Items, r.Sentinels, r.Unreadable, count(r.Findings))
 }
 
 // VerifyOption is accepted by Verify and Repair: entity.Segments.
 type VerifyOption interface{ opt.VerifyOption }
 
-// audit is one run of Verify.
-type audit struct {
+// Verify scans the table and compares the values of items with their sentinels, in both directions. A value that does not
+// agree is read again, sentinel and items in one transaction, so writes at the same time are not reported as damage. With
+// unique:"reserve" of package lifecycle, the newest deleted copy of an item has its value too. Expired sentinels and copies
+// do not count. If the constraint has a ttl, an item without a sentinel is no finding.
+//
+// Verify writes nothing. It costs a strongly consistent scan, one read for every sentinel and one for the sentinel of every
+// item, in batches of 100, and a few reads for each value that does not agree.
+func (l *Lookup[T]) Verify(ctx context.Context, opts ...VerifyOption) (Report, error) {
+	c := core.Of(l)
+	if err := c.Err(); err != nil {
+		return Report{}, c.Wrap("Verify", "", err)
+	}
+	v := newVerification(c, l.k)
+	spec := opt.Verifies(opts)
+	err := c.Measure(ctx, "Verify", "", func(ctx context.Context) error { return v.run(ctx, spec) })
+	return v.report, err
+}
+
+// verification is one run of Verify.
+type verification struct {
 	c        *core.Core
 	k        *constraint
 	s        *schema.Schema
@@ -49,194 +100,190 @@ type audit struct {
 	suspects map[string]*suspect // by the id of the sentinel's key
 }
 
-func newAudit(c *core.Core, k *constraint) *audit {
-	return &audit{c: c, k: k, s: c.Schema, suspects: map[string]*suspect{}}
+func newVerification(c *core.Core, k *constraint) *verification {
+	return &verification{c: c, k: k, s: c.Schema, suspects: map[string]*suspect{}}
 }
 
 // batch is how many items are compared at a time.
 const batch = 100
 
-func (a *audit) run(ctx context.Context, spec opt.Verify) error {
+func (v *verification) run(ctx context.Context, spec opt.Verify) error {
 	p := query.BuildScan(query.Source{
-		Schema: a.s, Table: a.c.Table, PK: a.s.PK, SK: a.s.SK, Verb: "Verify",
-		Code: plan.CodeOption, Base: func(time.Time) expr.Cond { return a.relevant() },
+		Schema: v.s, Table: v.c.Table, PK: v.s.PK, SK: v.s.SK, Verb: "Verify",
+		Code: plan.CodeOption, Base: func(time.Time) expr.Cond { return v.relevant() },
 	}, opt.Scan{Bounded: opt.Bounded{Select: opt.Select{Read: opt.Read{Mistakes: spec.Mistakes, Strong: true}}}, Parallel: spec.Parallel})
-	p.Runner, p.Cursor = a.c.Runner, a.c.Cursor
+	p.Runner, p.Cursor = v.c.Runner, v.c.Cursor
 	var items []item.Item
 	for it, err := range p.All(ctx) {
 		if err != nil {
 			return err
 		}
 		if items = append(items, it); len(items) == batch {
-			if err := a.compare(ctx, items); err != nil {
+			if err := v.compare(ctx, items); err != nil {
 				return err
 			}
 			items = items[:0]
 		}
 	}
-	if err := a.compare(ctx, items); err != nil {
+	if err := v.compare(ctx, items); err != nil {
 		return err
 	}
-	for _, id := range slices.Sorted(maps.Keys(a.suspects)) {
-		e, err := a.examine(ctx, a.suspects[id])
+	for _, id := range slices.Sorted(maps.Keys(v.suspects)) {
+		e, err := v.examine(ctx, v.suspects[id])
 		if err != nil {
 			return err
 		}
-		if e.found {
-			a.report.Findings = append(a.report.Findings, e.finding)
+		if e.damaged {
+			v.report.Findings = append(v.report.Findings, e.finding)
 		}
 	}
 	return nil
 }
 
-// relevant holds for the sentinels of the constraint, and for the items that can have a value.
-func (a *audit) relevant() expr.Cond {
-	s, name := a.s, expr.Attr(schema.EntityAttr)
+// relevant holds for the sentinels of the constraint and for the items that can have a value.
+func (v *verification) relevant() expr.Cond {
+	s, name := v.s, expr.Attr(schema.EntityAttr)
 	sentinel := expr.All(
-		expr.Compare(expr.Eq, name, item.S(a.k.entityName())),
-		expr.Compare(expr.Eq, expr.Attr(s.SK.Attributes()[0]), item.S(a.k.key.Prefix)),
+		expr.Compare(expr.Eq, name, item.S(v.k.entityName())),
+		expr.Compare(expr.Eq, expr.Attr(s.SK.Attributes()[0]), item.S(v.k.key.Prefix)),
 	)
 	var own expr.Cond
 	if s.SK.Prefixed {
 		kind := expr.Attr(schema.KindAttr)
-		current := expr.Compare(expr.NotExists, kind)
-		if a.k.reserves() {
-			current = expr.Any(current, expr.Compare(expr.Eq, kind, item.S("d")))
+		holder := expr.Compare(expr.NotExists, kind)
+		if v.k.reserves() {
+			holder = expr.Any(holder, expr.Compare(expr.Eq, kind, item.S(plan.CopyKind)))
 		}
-		own = expr.All(expr.Compare(expr.Eq, name, item.S(s.Name)), expr.Compare(expr.BeginsWith, expr.Attr(s.SK.Attr), item.S(s.Prefix)), current)
+		own = expr.All(plan.OwnItems(s), plan.InNamespace(s), holder)
 	} else {
-		own = expr.Compare(expr.NotExists, name)
-		if d := s.Discriminator; d != nil {
-			own = expr.All(own, expr.Compare(expr.Eq, expr.Attr(d.Attr), item.S(d.Value)))
-		}
+		own = expr.All(expr.Compare(expr.NotExists, name), plan.OwnItems(s))
 	}
 	return expr.Any(sentinel, own)
 }
 
-// claimed is what an item of the table says about a value.
-type claimed struct {
+// claim is a value with the item that has it, as one of the two items shows: a sentinel, or the item.
+type claim struct {
 	sentinel, owner item.Item
-	by              item.Item // the one of the two keys whose item was not seen yet
+	other           item.Item // the one of the two keys whose item is still to be read
 }
 
-// compare looks items' counterparts up and notes what does not agree.
-func (a *audit) compare(ctx context.Context, items []item.Item) error {
-	now := a.c.Runner.Clock()
-	var claims []claimed
+// compare reads the counterparts of items and records values that do not agree.
+func (v *verification) compare(ctx context.Context, items []item.Item) error {
+	now := v.c.Runner.Clock()
+	var claims []claim
 	for _, it := range items {
 		switch {
-		case item.Equal(it[schema.EntityAttr], item.S(a.k.entityName())):
-			if plan.Expired(a.s, it, now) {
+		case item.Equal(it[schema.EntityAttr], item.S(v.k.entityName())):
+			if plan.Expired(v.s, it, now) {
 				continue
 			}
-			a.report.Sentinels++
-			x := claimed{sentinel: plan.KeyOf(a.s, it), owner: a.named(it)}
+			v.report.Sentinels++
+			x := claim{sentinel: plan.KeyOf(v.s, it), owner: v.ownerNamed(it)}
 			if x.owner == nil {
-				a.suspect(x)
+				v.suspect(x)
 				continue
 			}
-			x.by = x.owner
+			x.other = x.owner
 			claims = append(claims, x)
 		default:
-			owner := a.ownerKey(it)
-			if owner == nil || !sameKey(owner, plan.KeyOf(a.s, it)) && plan.Expired(a.s, it, now) || a.k.empty(it) {
+			owner := v.ownerKey(it)
+			if owner == nil || !sameKey(owner, plan.KeyOf(v.s, it)) && plan.Expired(v.s, it, now) || v.k.claimsNothing(it) {
 				continue
 			}
-			k, err := a.k.heldKey(it)
+			k, err := v.k.storedKey(it)
 			if k == nil || err != nil {
-				a.report.Unreadable++
+				v.report.Unreadable++
 				continue
 			}
-			a.report.Items++
-			if a.k.ttl == 0 { // else a claim may have ended
-				claims = append(claims, claimed{k, owner, k})
+			v.report.Items++
+			if v.k.ttl == 0 { // otherwise the claim may have expired
+				claims = append(claims, claim{k, owner, k})
 			}
 		}
 	}
-	got, err := a.lookup(ctx, claims)
+	got, err := v.lookup(ctx, claims)
 	if err != nil {
 		return err
 	}
 	for _, x := range claims {
-		other := got[plan.KeyID(x.by)]
-		agrees := other != nil && a.has(other, x.sentinel)
-		if sameKey(x.by, x.sentinel) {
-			agrees = other != nil && !plan.Expired(a.s, other, now) && sameKey(a.named(other), x.owner)
+		other := got[plan.KeyID(x.other)]
+		agrees := other != nil && v.holds(other, x.sentinel)
+		if sameKey(x.other, x.sentinel) {
+			agrees = other != nil && !plan.Expired(v.s, other, now) && sameKey(v.ownerNamed(other), x.owner)
 		}
 		if !agrees {
-			a.suspect(x)
+			v.suspect(x)
 		}
 	}
 	return nil
 }
 
-// lookup reads what is to be seen yet of claims, by the ids of the keys.
-func (a *audit) lookup(ctx context.Context, claims []claimed) (map[string]item.Item, error) {
+// lookup reads the counterparts of claims, by the ids of their keys.
+func (v *verification) lookup(ctx context.Context, claims []claim) (map[string]item.Item, error) {
 	wanted := map[string]item.Item{}
 	for _, x := range claims {
-		wanted[plan.KeyID(x.by)] = x.by
+		wanted[plan.KeyID(x.other)] = x.other
 	}
 	var keys []exec.Key
 	for _, id := range slices.Sorted(maps.Keys(wanted)) {
-		keys = append(keys, exec.Key{Table: a.c.Table, Key: wanted[id]})
+		keys = append(keys, exec.Key{Table: v.c.Table, Key: wanted[id]})
 	}
 	got := map[string]item.Item{}
-	err := a.c.Runner.GetMany(ctx, keys, true, func(_ string, it item.Item) { got[plan.KeyID(plan.KeyOf(a.s, it))] = it })
+	err := v.c.Runner.GetMany(ctx, keys, true, func(_ string, it item.Item) { got[plan.KeyID(plan.KeyOf(v.s, it))] = it })
 	return got, err
 }
 
-func (a *audit) suspect(x claimed) {
+// suspect records a value to be examined.
+func (v *verification) suspect(x claim) {
 	id := plan.KeyID(x.sentinel)
-	p := a.suspects[id]
+	p := v.suspects[id]
 	if p == nil {
 		p = &suspect{key: x.sentinel, owners: map[string]item.Item{}}
-		a.suspects[id] = p
+		v.suspects[id] = p
 	}
 	if x.owner != nil {
 		p.owners[plan.KeyID(x.owner)] = x.owner
 	}
 }
 
-// named is the primary key of the item that a sentinel names; nil when it names none.
-func (a *audit) named(sentinel item.Item) item.Item {
+// ownerNamed returns the primary key of the item that a sentinel names; nil if it names none.
+func (v *verification) ownerNamed(sentinel item.Item) item.Item {
 	if _, err := ownerOf(sentinel); err != nil {
 		return nil
 	}
-	return item.Item{a.s.PK.Attributes()[0]: sentinel[schema.OwnerPKAttr], a.s.SK.Attributes()[0]: sentinel[schema.OwnerSKAttr]}
+	return item.Item{v.s.PK.Attributes()[0]: sentinel[schema.OwnerPKAttr], v.s.SK.Attributes()[0]: sentinel[schema.OwnerSKAttr]}
 }
 
-// ownerKey is the primary key of a current item, or of the one that a deleted copy is of; nil for anything else.
-func (a *audit) ownerKey(it item.Item) item.Item {
-	k := plan.KeyOf(a.s, it)
-	sk, ok := plan.SortKey(a.s, it)
-	if !ok || !a.s.SK.Prefixed {
-		return k
+// ownerKey returns the primary key of the current item that an item is, or is a deleted copy of; nil for any other
+// item.
+func (v *verification) ownerKey(it item.Item) item.Item {
+	sk, ok := plan.SortKey(v.s, it)
+	if !ok || !v.s.SK.Prefixed {
+		return plan.KeyOf(v.s, it)
 	}
-	own, infix := sk, ""
-	if m, moves := schema.Feature[plan.SoftDeleter](a.s); moves && a.k.reserves() {
-		infix = m.Infix()
+	satellite := it[schema.KindAttr] != nil
+	if v.k.shared() { // only the key of an item shows what it is
+		satellite = !v.s.SK.Template.Recomposes(it, sk)
 	}
-	copied := it[schema.KindAttr] != nil
-	if a.k.shared() { // where only the key of an item shows what it is
-		copied = !a.s.SK.Template.Recomposes(it, sk)
+	if !satellite {
+		return plan.KeyOf(v.s, it)
 	}
-	if copied {
-		at := strings.LastIndex(sk, infix)
-		if at < 0 || infix == "" {
-			return nil
-		}
-		own = sk[:at]
-	}
-	if a.k.shared() && !a.s.SK.Template.Recomposes(it, own) {
+	if !v.k.reserves() {
 		return nil
 	}
-	k[a.s.SK.Attr] = item.S(own)
+	k, ok := plan.CurrentKey(v.s, it, schema.CopyInfix)
+	if !ok {
+		return nil
+	}
+	if own, _ := plan.SortKey(v.s, k); v.k.shared() && !v.s.SK.Template.Recomposes(it, own) {
+		return nil
+	}
 	return k
 }
 
-// has reports that an item has the value of the sentinel under k.
-func (a *audit) has(it, k item.Item) bool {
-	own, err := a.k.heldKey(it)
+// holds reports whether an item has the value of the sentinel under k.
+func (v *verification) holds(it, k item.Item) bool {
+	own, err := v.k.storedKey(it)
 	return err == nil && own != nil && sameKey(own, k)
 }
 
@@ -246,4 +293,150 @@ func ownerIn(s *schema.Schema, k item.Item) Owner {
 	pk, _ := k[s.PK.Attributes()[0]].(*types.AttributeValueMemberS)
 	sk, _ := k[s.SK.Attributes()[0]].(*types.AttributeValueMemberS)
 	return Owner{pk.Value, sk.Value}
+}
+
+// suspect is a value whose sentinel and owner did not agree.
+type suspect struct {
+	key    item.Item            // of the sentinel
+	owners map[string]item.Item // primary keys of the items that had the value, by their ids
+}
+
+const (
+	itemsPerRead = 9  // items that one transaction reads with a sentinel: at most 4 MB
+	maxLooks     = 10 // how often a value that is being written is examined
+)
+
+// state is what is stored of one item.
+type state struct {
+	key     item.Item
+	current item.Item // nil if absent
+	copied  item.Item // the newest deleted copy that reserves a value; nil if absent
+}
+
+// evidence is the sentinel and the items of a value at one instant.
+type evidence struct {
+	damaged    bool // finding is set
+	finding    Finding
+	sentinel   item.Item // nil if absent or expired
+	holders    []state
+	wrongOwner *state // the item that the sentinel names, if it does not have the value
+}
+
+// examine reads a suspect's sentinel, the item that it names, and the items that had the value, until no write comes in
+// between.
+func (v *verification) examine(ctx context.Context, p *suspect) (evidence, error) {
+	for range maxLooks {
+		e, settled, err := v.look(ctx, p)
+		if err != nil || settled {
+			return e, err
+		}
+	}
+	return evidence{}, nil // every look met a write, and each write keeps sentinel and item in agreement
+}
+
+// look is one attempt to examine a suspect. settled is false if the sentinel was written meanwhile.
+func (v *verification) look(ctx context.Context, p *suspect) (e evidence, settled bool, err error) {
+	r, now := v.c.Runner, v.c.Runner.Clock()
+	first, err := r.Get(ctx, v.c.Table, p.key, true)
+	if err != nil {
+		return e, false, err
+	}
+	owners := maps.Clone(p.owners)
+	var named item.Item
+	if first != nil && !plan.Expired(v.s, first, now) {
+		e.sentinel = first
+		if named = v.ownerNamed(first); named != nil {
+			owners[plan.KeyID(named)] = named
+		}
+	}
+	states, settled, err := v.states(ctx, p.key, first, owners)
+	if err != nil || !settled {
+		return evidence{}, false, err
+	}
+	for _, x := range states {
+		switch {
+		case x.current != nil && v.holds(x.current, p.key), x.current == nil && x.copied != nil && v.holds(x.copied, p.key):
+			e.holders = append(e.holders, x)
+		case sameKey(x.key, named):
+			e.wrongOwner = &x
+		}
+	}
+	e.resolve(v.s, p, named, v.k.ttl > 0)
+	return e, true, nil
+}
+
+// resolve sets the finding. limited is whether the claims of the constraint expire: then items may have a value without
+// claiming it.
+func (e *evidence) resolve(s *schema.Schema, p *suspect, named item.Item, limited bool) {
+	f := Finding{suspect: p}
+	mine := false
+	for _, x := range e.holders {
+		f.Owners = append(f.Owners, ownerIn(s, x.key))
+		mine = mine || sameKey(x.key, named)
+	}
+	if named != nil {
+		o := ownerIn(s, named)
+		f.ClaimedBy = &o
+	}
+	n := len(e.holders)
+	switch {
+	case limited && (mine || e.sentinel == nil):
+		return
+	case limited:
+		f.Kind, f.Owners = Orphaned, nil
+	case n > 1:
+		f.Kind = Conflict
+	case n == 1 && mine, n == 0 && e.sentinel == nil:
+		return
+	case n == 0:
+		f.Kind = Orphaned
+	case e.sentinel != nil:
+		f.Kind = WrongOwner
+	default:
+		f.Kind = MissingClaim
+	}
+	e.damaged, e.finding = true, f
+}
+
+// states reads the items together with the sentinel, a few per transaction. settled is false if the sentinel is not the
+// one read first: every write that moves a value to another item, or to a deleted copy, writes it.
+func (v *verification) states(ctx context.Context, key, first item.Item, owners map[string]item.Item) (states []state, settled bool, err error) {
+	ids := slices.Sorted(maps.Keys(owners))
+	for chunk := range slices.Chunk(ids, itemsPerRead) {
+		keys := []exec.Key{{Table: v.c.Table, Key: key}}
+		for _, id := range chunk {
+			keys = append(keys, exec.Key{Table: v.c.Table, Key: owners[id]})
+		}
+		got, err := v.c.Runner.TransactGet(ctx, keys)
+		if err != nil {
+			return nil, false, err
+		}
+		if !sameItem(got[0], first) {
+			return nil, false, nil
+		}
+		for i, id := range chunk {
+			x := state{key: owners[id]}
+			if len(got[i+1]) > 0 {
+				x.current = got[i+1]
+			}
+			states = append(states, x)
+		}
+	}
+	if !v.k.reserves() {
+		return states, true, nil
+	}
+	for i := range states {
+		if states[i].current == nil {
+			op := &plan.Op{Schema: v.s, Table: v.c.Table, Key: states[i].key}
+			if states[i].copied, err = plan.Newest(ctx, v.c.Runner, op, schema.CopyInfix, v.c.Runner.Clock()); err != nil {
+				return nil, false, err
+			}
+		}
+	}
+	last, err := v.c.Runner.Get(ctx, v.c.Table, key, true)
+	return states, sameItem(last, first), err
+}
+
+func sameItem(x, y item.Item) bool {
+	return item.Equal(&types.AttributeValueMemberM{Value: x}, &types.AttributeValueMemberM{Value: y})
 }

@@ -8,37 +8,41 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/testsize"
+	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
+	"github.com/dynastrata/dynastrata/versioned"
 )
 
 // damaged has items a to f, made by make, with one damage of every kind.
-func damaged(t *testing.T, b *bed, attr string, make func(id string) error) {
+func damaged(t *testing.T, b *lab, attr string, make func(id string) error) {
 	t.Helper()
 	for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
 		require.NoError(t, make(id))
 	}
-	b.remove(t, b.sentinel(t, "value-a")) // a claims nothing
-	b.remove(t, b.item(t, "b"))           // the sentinel of b stands alone
-	misowned := b.sentinel(t, "value-c")  // and names b instead of c
+	b.remove(t, b.sentinel(t, "value-a"))  // a claims nothing
+	b.remove(t, b.item(t, "b"))            // the sentinel of b stands alone
+	wrongOwner := b.sentinel(t, "value-c") // and names b instead of c
 	orphan := b.sentinel(t, "value-b")
-	misowned["_entity_pk"], misowned["_entity_sk"] = orphan["_entity_pk"], orphan["_entity_sk"]
-	b.put(t, misowned)
+	wrongOwner["_entity_pk"], wrongOwner["_entity_sk"] = orphan["_entity_pk"], orphan["_entity_sk"]
+	b.put(t, wrongOwner)
 	d := b.item(t, "d") // d has the value of e, and its sentinel stands alone
 	d[attr] = text("value-e")
 	b.put(t, d)
 }
 
-func checkDamaged[T any](t *testing.T, b *bed, attr string, l *unique.Lookup[T], value func(string) T) {
+func checkDamaged[T any](t *testing.T, b *lab, attr string, l *unique.Lookup[T], value func(string) T) {
 	t.Helper()
 	before := b.rows(t)
 	r, err := l.Verify(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"conflict of 2 items", "misowned", "orphaned", "orphaned", "unclaimed"}, kinds(r.Findings))
+	require.Equal(t, []string{"conflict of 2 items", "missing claim", "orphaned", "orphaned", "wrong owner"}, kinds(r.Findings))
 	require.Equal(t, []int{5, 5, 0}, []int{r.Items, r.Sentinels, r.Unreadable})
 	require.ElementsMatch(t, before, b.rows(t), "Verify changes nothing")
 	r, err = l.Verify(t.Context(), entity.Segments(3))
@@ -52,8 +56,8 @@ func checkDamaged[T any](t *testing.T, b *bed, attr string, l *unique.Lookup[T],
 
 	done, err := l.Repair(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"misowned", "orphaned", "orphaned", "unclaimed"}, kinds(done.Fixed))
-	require.Equal(t, []string{"conflict of 2 items"}, kinds(done.Remaining), "which of the two keeps the value, nobody but the caller knows")
+	require.Equal(t, []string{"missing claim", "orphaned", "orphaned", "wrong owner"}, kinds(done.Fixed))
+	require.Equal(t, []string{"conflict of 2 items"}, kinds(done.Remaining), "only the caller knows which of the two keeps the value")
 	for _, id := range []string{"a", "c", "e", "f"} {
 		_, err := l.Find(t.Context(), value("value-"+id))
 		require.NoError(t, err, id)
@@ -70,16 +74,16 @@ func checkDamaged[T any](t *testing.T, b *bed, attr string, l *unique.Lookup[T],
 	b.put(t, d)
 	done, err = l.Repair(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"unclaimed"}, kinds(done.Fixed))
+	require.Equal(t, []string{"missing claim"}, kinds(done.Fixed))
 	require.Empty(t, done.Remaining)
 	b.bijective(t, attr)
 }
 
-func TestVerify_FindsAndRepairMendsWhatOthersHaveDamaged(t *testing.T) {
+func TestVerify_FindsAndRepairFixesDamage(t *testing.T) {
 	t.Parallel()
 	t.Run("$", func(t *testing.T) {
 		t.Parallel()
-		b := newBed(t, "pk", "sk")
+		b := newLab(t, "pk", "sk")
 		s, l := prepare[Person](t, b, "email")
 		damaged(t, b, "email", func(id string) error {
 			_, err := s.Create(t.Context(), Person{ID: id, Email: "value-" + id})
@@ -89,7 +93,7 @@ func TestVerify_FindsAndRepairMendsWhatOthersHaveDamaged(t *testing.T) {
 	})
 	t.Run("verbatim", func(t *testing.T) {
 		t.Parallel()
-		b := newBed(t, "id", "kind")
+		b := newLab(t, "id", "kind")
 		s, l := prepare[Part](t, b, "serial")
 		damaged(t, b, "serial", func(id string) error {
 			_, err := s.Create(t.Context(), Part{ID: id, Kind: "wheel", Serial: "value-" + id})
@@ -107,7 +111,7 @@ func TestRepair_AConstraintThatIsDeclaredLaterBindsOldItems(t *testing.T) {
 		ID    string     `dynamodbav:"id"`
 		Email string     `dynamodbav:"email,omitempty"`
 	}
-	b := newBed(t, "pk", "sk")
+	b := newLab(t, "pk", "sk")
 	earlier, err := entity.New[old](b.open(t, b.wire, 0))
 	require.NoError(t, err)
 	s, l := prepare[Person](t, b, "email")
@@ -121,7 +125,7 @@ func TestRepair_AConstraintThatIsDeclaredLaterBindsOldItems(t *testing.T) {
 	done, err := l.Repair(t.Context(), entity.Segments(2))
 	require.NoError(t, err)
 	require.Len(t, done.Fixed, n)
-	require.Equal(t, fmt.Sprintf("mended %d unclaimed; left nothing", n), done.String())
+	require.Equal(t, fmt.Sprintf("fixed %d missing claim; remaining nothing", n), done.String())
 	b.bijective(t, "email")
 	_, err = s.Create(t.Context(), Person{ID: "new", Email: "v7"})
 	var taken *unique.ViolationError
@@ -131,7 +135,7 @@ func TestRepair_AConstraintThatIsDeclaredLaterBindsOldItems(t *testing.T) {
 // A reserved value belongs to the deleted copy, for as long as that lasts.
 func TestVerify_ADeletedCopyIsAnOwnerUnderReserve(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, "pk", "sk")
+	b := newLab(t, "pk", "sk")
 	s, l := prepare[Member](t, b, "handle")
 	_, err := s.Create(t.Context(), Member{ID: "m", Handle: "mm"})
 	require.NoError(t, err)
@@ -143,10 +147,10 @@ func TestVerify_ADeletedCopyIsAnOwnerUnderReserve(t *testing.T) {
 
 	want := b.sentinel(t, "mm")
 	b.remove(t, want)
-	b.run(time.Hour)
+	b.advance(time.Hour)
 	done, err := l.Repair(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"unclaimed"}, kinds(done.Fixed))
+	require.Equal(t, []string{"missing claim"}, kinds(done.Fixed))
 	got := b.sentinel(t, "mm")
 	require.NotEqual(t, want["_w"], got["_w"])
 	delete(want, "_w")
@@ -158,7 +162,7 @@ func TestVerify_ADeletedCopyIsAnOwnerUnderReserve(t *testing.T) {
 	b.put(t, wrong)
 	done, err = l.Repair(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"misowned"}, kinds(done.Fixed))
+	require.Equal(t, []string{"wrong owner"}, kinds(done.Fixed))
 
 	lone := b.sentinel(t, "mm")
 	lone["pk"] = text("$app#v1#member.handle#nobody")
@@ -167,7 +171,7 @@ func TestVerify_ADeletedCopyIsAnOwnerUnderReserve(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"orphaned"}, kinds(done.Fixed))
 
-	b.run(31 * 24 * time.Hour)
+	b.advance(31 * 24 * time.Hour)
 	r, err = l.Verify(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, unique.Report{}, r, "what has expired does not count")
@@ -182,11 +186,11 @@ func TestVerify_ClaimsOfLimitedDurationLeaveTheirItems(t *testing.T) {
 		ID    string            `dynamodbav:"id"`
 		Token string            `dynamodbav:"token"`
 	}
-	b := newBed(t, "pk", "sk")
+	b := newLab(t, "pk", "sk")
 	s, l := prepare[request](t, b, "token")
 	_, err := s.Create(t.Context(), request{ID: "1", Token: "once"})
 	require.NoError(t, err)
-	b.run(2 * time.Hour)
+	b.advance(2 * time.Hour)
 	r, err := l.Verify(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, r.Findings)
@@ -202,9 +206,9 @@ func TestVerify_ClaimsOfLimitedDurationLeaveTheirItems(t *testing.T) {
 	require.Nil(t, b.sentinel(t, "once"))
 }
 
-func TestVerify_OthersInTheTableAreNoneOfItsBusiness(t *testing.T) {
+func TestVerify_IgnoresOtherItemsOfTheTable(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, "pk", "sk")
+	b := newLab(t, "pk", "sk")
 	people, l := prepare[Person](t, b, "email")
 	members, _ := prepare[Member](t, b, "handle")
 	_, err := people.Create(t.Context(), Person{ID: "p", Email: "x"})
@@ -235,7 +239,7 @@ func TestVerify_NeverShowsAValue(t *testing.T) {
 		_     unique.Constraint `name:"email" fields:"email"`
 		Email string            `dynamodbav:"email"`
 	}
-	b := newBed(t, "pk", "sk")
+	b := newLab(t, "pk", "sk")
 	s, l := prepare[secretive](t, b, "email")
 	_, err := s.Create(t.Context(), secretive{Email: "hush"})
 	require.NoError(t, err)
@@ -259,7 +263,7 @@ func TestVerify_NeverShowsAValue(t *testing.T) {
 
 func TestVerify_RefusesNoSegments(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, "pk", "sk")
+	b := newLab(t, "pk", "sk")
 	_, l := prepare[Person](t, b, "email")
 	b.wire.Reset()
 	_, err := l.Verify(t.Context(), entity.Segments(0))
@@ -269,4 +273,122 @@ func TestVerify_RefusesNoSegments(t *testing.T) {
 	_, err = l.Repair(t.Context(), entity.Segments(0))
 	require.ErrorAs(t, err, &bad)
 	require.Empty(t, b.wire.Requests())
+}
+
+// In a table that is shared with effect-dynamodb only the key distinguishes a snapshot or a copy from a current item.
+func TestVerify_InASharedTableOnlyCurrentItemsOwnValues(t *testing.T) {
+	t.Parallel()
+	type account struct {
+		_       entity.Key           `name:"Account" pk:"$#id_{id}" sk:"$"`
+		_       lifecycle.SoftDelete `ttl:"30d" unique:"reserve"`
+		_       unique.Constraint    `name:"email" fields:"email"`
+		_       versioned.Retain
+		ID      string `dynamodbav:"id"`
+		Email   string `dynamodbav:"email,omitempty"`
+		Version int64  `dynamodbav:"version" entity:"version"`
+	}
+	b := newLab(t, "pk", "sk")
+	client := dynamodb.New(b.raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = b.wire })
+	var err error
+	b.db, err = entity.Open(client, entity.Config{
+		Table: b.table, Clock: b.now, Interop: true, TimePrecision: time.Millisecond, Namespace: entity.Namespace{Casing: entity.LowerCase},
+	})
+	require.NoError(t, err)
+	s, l := prepare[account](t, b, "email")
+	f := entity.Fields[account]()
+	for _, id := range []string{"a", "b", "c"} {
+		_, err := s.Create(t.Context(), account{ID: id, Email: "old-" + id})
+		require.NoError(t, err)
+		_, err = s.Update(t.Context(), account{ID: id}, entity.Set(&f.Email, "new-"+id))
+		require.NoError(t, err)
+	}
+	_, err = s.Create(t.Context(), account{ID: "none"})
+	require.NoError(t, err)
+	require.NoError(t, s.Delete(t.Context(), account{ID: "b"}))
+	r, err := l.Verify(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, unique.Report{Items: 3, Sentinels: 3}, r)
+
+	want := b.rows(t)
+	for _, v := range []string{"email_new-a", "email_new-b", "new-a", "new-b"} {
+		if it := b.sentinel(t, v); it != nil {
+			b.remove(t, it)
+		}
+	}
+	require.Len(t, b.rows(t), len(want)-2)
+	done, err := l.Repair(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"missing claim", "missing claim"}, kinds(done.Fixed))
+	require.ElementsMatch(t, want, b.rows(t), "byte by byte what was there")
+}
+
+// Meter is a series whose enrichment has a unique value.
+type Meter struct {
+	_      entity.Key        `name:"Meter" pk:"$#{site}" sk:"$#{id}"`
+	_      timeseries.Events `orderBy:"at" ttl:"7d"`
+	_      unique.Constraint `name:"serial" fields:"serial"`
+	Site   string            `dynamodbav:"site"`
+	ID     string            `dynamodbav:"id"`
+	At     time.Time         `dynamodbav:"at"`
+	Level  int               `dynamodbav:"level" entity:"append"`
+	Serial string            `dynamodbav:"serial,omitempty"`
+}
+
+// The constraint of a series is opened from its handle; events are no owners.
+func TestSeries_FindVerifyAndRepair(t *testing.T) {
+	t.Parallel()
+	b := newLab(t, "pk", "sk")
+	s, err := timeseries.New[Meter](b.db)
+	require.NoError(t, err)
+	require.NoError(t, b.db.CreateTables(t.Context()))
+	l, err := unique.Of(s, "serial")
+	require.NoError(t, err)
+	ctx := t.Context()
+	for n, id := range []string{"a", "b", "c"} {
+		_, _, err := s.Upsert(ctx, Meter{Site: "s", ID: id, Serial: "no-" + id})
+		require.NoError(t, err)
+		for i := range 3 {
+			r, err := s.Append(ctx, Meter{Site: "s", ID: id, At: start.Add(time.Duration(n*3+i) * time.Second), Level: i})
+			require.NoError(t, err)
+			require.True(t, r.Applied)
+		}
+	}
+	var taken *unique.ViolationError
+	_, err = s.Update(ctx, Meter{Site: "s", ID: "c"}, entity.Set(&entity.Fields[Meter]().Serial, "no-a"))
+	require.ErrorAs(t, err, &taken)
+	require.Equal(t, unique.Owner{PK: "$app#v1#meter#s", SK: "$app#v1#meter#a"}, taken.Owner)
+
+	got, err := l.Find(ctx, Meter{Serial: "no-b"})
+	require.NoError(t, err)
+	require.Equal(t, Meter{Site: "s", ID: "b", At: start.Add(5 * time.Second), Level: 2, Serial: "no-b"}, got)
+	_, err = l.Find(ctx, Meter{Serial: "no-d"})
+	require.ErrorIs(t, err, entity.ErrNotFound)
+
+	r, err := l.Verify(ctx)
+	require.NoError(t, err)
+	require.Equal(t, unique.Report{Items: 3, Sentinels: 3}, r)
+
+	claim := b.sentinel(t, "no-a")
+	b.remove(t, claim)
+	claim["pk"] = text("$app#v1#meter.serial#no-z")
+	b.put(t, claim) // orphaned: no item has it
+	moved := b.sentinel(t, "no-b")
+	moved["_entity_sk"] = text("$app#v1#meter#c")
+	b.put(t, moved)
+	done, err := l.Repair(ctx, entity.Segments(3))
+	require.NoError(t, err)
+	require.Equal(t, []string{"missing claim", "orphaned", "wrong owner"}, kinds(done.Fixed))
+	require.Empty(t, done.Remaining)
+	for _, id := range []string{"a", "b", "c"} {
+		got, err := l.Find(ctx, Meter{Serial: "no-" + id})
+		require.NoError(t, err)
+		require.Equal(t, id, got.ID)
+	}
+
+	_, err = unique.Of(s, "other")
+	var mistake *entity.SchemaError
+	require.ErrorAs(t, err, &mistake)
+	require.NoError(t, s.Purge(ctx, Meter{Site: "s", ID: "a"}))
+	_, err = l.Find(ctx, Meter{Serial: "no-a"})
+	require.ErrorIs(t, err, entity.ErrNotFound)
 }

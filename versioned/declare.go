@@ -13,44 +13,44 @@ import (
 //
 //	_ versioned.Lock
 //
-// The struct needs a field with the role version. Update, Put, Upsert, Delete and Revert of a struct in which that field
-// is not 0 expect the version in it, as with [Expect]: of two programs that read version 1 and write it back, one gets a
-// *[ConflictError]. This holds for the struct that only names the key, too. A struct with version 0 expects nothing, and
-// [AnyVersion] makes one write expect nothing. Modify, which sees what is stored, and a restore, which overwrites nothing,
-// do not look at the field.
+// The struct needs a field with the role version. Update, Put, Upsert, Delete and Revert of a struct in which that
+// field is not 0 expect that version, as with [Expect]: of two programs that read version 1 and write it back, one gets
+// a *[ConflictError]. This includes a struct that is given only for its key. A struct with version 0 expects nothing,
+// and [AnyVersion] makes one write expect nothing. Modify, which sees the stored item, and a restore, which overwrites
+// nothing, ignore the field.
 type Lock struct{}
 
 // Retain declares that every state of a struct's items is kept, in the tag of a blank field:
 //
 //	_ versioned.Retain `ttl:"90d"`
 //
-// ttl is how long the snapshot of a replaced state is kept after it was replaced; without it, for ever. Writes can
-// [Expect] a version, but do so by themselves only when [Lock] is declared too. A write costs a consistent read, twice
-// the write units, and those of the snapshot.
+// ttl is how long the snapshot of a state is kept after the state was replaced; without it, forever. Writes may
+// [Expect] a version; they do so by themselves only if [Lock] is declared too. A write costs a consistent read, twice
+// the write units of the item, and the write units of the snapshot.
 type Retain struct{}
 
-// versions is what both declarations have in common.
-type versions struct{}
+// versioning is what Lock and Retain have in common.
+type versioning struct{}
 
-// FeatureName lets other declarations see that the entity is versioned.
-func (versions) FeatureName() string { return "versioned" }
+// FeatureName shows other declarations that the entity is versioned.
+func (versioning) FeatureName() string { return "versioned" }
 
-// AdmitsExpect makes the entity one whose writes may expect a version.
-func (versions) AdmitsExpect() {}
+// AdmitsExpect implements plan.OptimisticLock: writes may expect a version.
+func (versioning) AdmitsExpect() {}
 
 // lock is the compiled declaration of Lock.
-type lock struct{ versions }
+type lock struct{ versioning }
 
-// ExpectsGiven makes the entity one whose writes expect the version in the given struct.
+// ExpectsGiven implements plan.GivenVersionLock: writes expect the version in the given struct.
 func (*lock) ExpectsGiven() {}
 
 // retain is the compiled declaration of Retain.
 type retain struct {
-	versions
-	ttl time.Duration // 0: for ever
+	versioning
+	ttl time.Duration // 0: forever
 }
 
-// Kept is how long the snapshot of a replaced state is kept; 0: for ever.
+// Kept returns how long the snapshot of a replaced state is kept; 0 is forever.
 func (r *retain) Kept() time.Duration { return r.ttl }
 
 // Declare is called by this module when a store is built.
@@ -60,7 +60,7 @@ func (Lock) Declare(d *schema.Decl) { declare(d, "versioned.Lock", &lock{}) }
 func (Retain) Declare(d *schema.Decl) {
 	r := &retain{ttl: d.Duration("ttl")}
 	d.Schema.UsesTTL = d.Schema.UsesTTL || r.ttl > 0
-	d.Satellites(len(infix) + longestVersion)
+	d.Satellites(len(schema.SnapshotInfix) + longestVersion)
 	declare(d, "versioned.Retain", r)
 }
 
@@ -75,28 +75,37 @@ func declare[F any](d *schema.Decl, name string, feature F) {
 	}
 }
 
-// ConflictError is an [entity.ErrConflict]: the item does not have the expected version. It has the Expected and the Actual
-// version, and Absent if there is no item. Its fields are shown at [entitytype.ConflictError].
+// ConflictError is the error of a write to an item whose version is not the expected one. It matches entity.ErrConflict.
+// It has the Expected and the Actual version, and Absent if there is no item. Its fields are shown at
+// [entitytype.ConflictError].
 type ConflictError = entitytype.ConflictError
 
-// Expect makes a write fail with a *[ConflictError], unless the item has version n; 0 is for an item that was written
-// before the struct had versions, or with the version 0. It is accepted by Update, Modify, Put, Upsert, Delete, Revert and
-// lifecycle.Restore of structs that declare [Lock] or [Retain], and decides whatever version the given struct holds.
+// Expect makes a write fail with a *[ConflictError] unless the item has version n. Version 0 is that of an item written
+// before the struct had versions, or written with the version 0. Update, Modify, Put, Upsert, Delete, Revert and
+// lifecycle.Restore of structs that declare [Lock] or [Retain] accept it. It overrides the version in the given struct.
 func Expect(n int64) Expectation {
 	return forRestore{Do: func(s *opt.Restore) { s.Expect = &n }}
 }
 
 // AnyVersion makes a write expect no version, whatever version the given struct holds; see [Lock]. It is accepted where
-// [Expect] is, and not beside it.
+// [Expect] is; the two exclude each other.
 func AnyVersion() Expectation {
 	return forRestore{Do: func(s *opt.Restore) { s.Any = true }}
 }
 
 type forRestore = opt.ForRestore
 
-// Expectation says which version a write expects: [Expect], [AnyVersion]. It is accepted by every write over a stored item
-// and by lifecycle.Restore.
+// Expectation is the version that a write expects: [Expect] or [AnyVersion]. Every write over a stored item accepts it,
+// and lifecycle.Restore.
 type Expectation interface {
 	entity.WriteOption
 	opt.RestoreOption
+}
+
+// Record returns the declaration for the schema lock.
+func (*lock) Record(*schema.Schema) schema.Record { return schema.Record{Name: "versioned.Lock"} }
+
+// Record returns the declaration for the schema lock.
+func (r *retain) Record(*schema.Schema) schema.Record {
+	return schema.Record{Name: "versioned.Retain", Settings: []schema.Setting{{Key: "ttl", Value: schema.ForHowLong(r.ttl)}}}
 }

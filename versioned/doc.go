@@ -1,5 +1,5 @@
 // Package versioned keeps the versions of entities: optimistic locking by version number, and a snapshot of every state
-// that an item has been in.
+// that an item has had.
 //
 //	type Employee struct {
 //		_ entity.Key       `name:"Employee" pk:"$#{employeeId}" sk:"$"`
@@ -11,9 +11,9 @@
 //	}
 //
 // A new item has version 1; each update, delete and restore adds one. [Expect] makes a write fail with a
-// *[ConflictError] unless the item has the version that the caller has seen; with [Lock], every write of a struct that
-// was read does so by itself. Without either, a write that lost a race reads again and is planned again.
+// *[ConflictError] unless the item has the expected version. With [Lock], every write of a struct expects the version
+// in that struct. Without either, a write that lost a race reads the item again and is planned again.
 //
-// With [Retain] the state that a write replaces is put beside the item in the same transaction, so that no version is
-// ever missing. [Of] opens that history.
+// With [Retain], a write stores the state that it replaces in the same transaction, so no version is ever missing. [Of]
+// opens that history.
 package versioned

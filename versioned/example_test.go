@@ -36,14 +36,14 @@ func newsroom() *entity.DB {
 	}))
 }
 
-// A write that expects the version which its author has seen does not undo what somebody else did since.
+// A write that expects the version that its author read does not overwrite a later change.
 func ExampleExpect() {
 	ctx, a := context.Background(), entity.Fields[Article]()
 	articles := entity.Must(entity.New[Article](newsroom()))
 
 	draft, err := articles.Create(ctx, Article{Slug: "tides", Title: "Tides"})
 	fmt.Println(draft.Version, err)
-	_, err = articles.Update(ctx, draft, entity.Set(&a.Title, "Spring tides")) // by somebody else
+	_, err = articles.Update(ctx, draft, entity.Set(&a.Title, "Spring tides")) // by another author
 	fmt.Println(err)
 
 	_, err = articles.Update(ctx, draft, entity.Set(&a.Title, "Neap tides"), versioned.Expect(draft.Version))
@@ -137,14 +137,9 @@ func ExampleRetain() {
 	// Output:
 	// Update Article on app
 	//   read   pk="$app#v1#article#tides" sk="$app#v1#article" consistently
-	//   put    pk="$app#v1#article#tides" sk="$app#v1#article"
-	//          the item as read, with SET title = "Ebb", updatedAt = "2026-04-22T10:00:00Z", version = if_not_exists(version, 0) + 1
-	//          if unchanged since it was read
-	//   put    a snapshot of the replaced state
+	//   write  what follows from it, if it is unchanged
+	//          SET title = "Ebb"
 	// Revert Article on app
 	//   read   pk="$app#v1#article#tides" sk="$app#v1#article" consistently
-	//   put    pk="$app#v1#article#tides" sk="$app#v1#article"
-	//          the item as read, with what differs in the earlier version
-	//          if unchanged since it was read
-	//   put    a snapshot of the replaced state
+	//   write  what follows from it, if it is unchanged
 }

@@ -5,30 +5,28 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
 type handle = core.Handle
 
-// ErrVersionExpired says that the history does not reach back to the wanted time: the states from then have expired.
+// ErrVersionExpired is the error of [History.At] for a time whose state has expired.
 var ErrVersionExpired = errors.New("the state has expired")
 
-// History reads the states that items of type T have been in. It is safe for concurrent use.
+// History reads the past and present states of items of type T. It is safe for concurrent use.
 type History[T any] struct {
 	handle
 	r *retain
 }
 
-// Of opens the history of a store. The error is an *entity.SchemaError when T does not declare [Retain].
+// Of opens the history of a store. The error is an *entity.SchemaError if T does not declare [Retain].
 func Of[T any](store *entity.Store[T]) (*History[T], error) {
 	c := core.Of(store)
 	if err := c.Err(); err != nil {
@@ -45,53 +43,38 @@ func Of[T any](store *entity.Store[T]) (*History[T], error) {
 type Version[T any] struct {
 	Number    int64
 	Item      T
-	Deleted   bool      // the state after a delete
-	ValidFrom time.Time // when the item came into the state; zero without the role updated_at
+	Deleted   bool      // whether this is the state after a delete
+	ValidFrom time.Time // when the item got this state; zero without the role updated_at
 }
 
-// decode fills a *Version[T] from a stored state.
+// decode returns a function that fills a *Version[T] from a stored state.
 func decode[T any](c *core.Core) func(it item.Item, into any) error {
 	return func(it item.Item, into any) error {
 		v := into.(*Version[T])
 		v.Number, v.Deleted = plan.StoredVersion(c.Schema, it), plan.IsDeletedState(c.Schema, it)
-		v.ValidFrom, _ = since(c.Schema, it)
+		v.ValidFrom, _ = validFrom(c.Schema, it)
 		return c.Decode(it, &v.Item)
 	}
 }
 
-// since is when the item came into a state.
-func since(s *schema.Schema, it item.Item) (time.Time, bool) {
-	if s.UpdatedAt == nil {
-		return time.Time{}, false
-	}
-	t, err := s.UpdatedAt.Format.FromValue(it[s.UpdatedAt.Name])
-	return t, err == nil
-}
-
-// subject is the item whose history is read.
-func subject(c *core.Core, verb string, v reflect.Value) (*plan.Op, error) {
-	primary, parts, err := plan.Key(c.Schema, v)
-	return &plan.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Key: primary, KeyIs: plan.KeyText(c.Schema, primary), Parts: parts}, err
-}
-
-// Get returns version n of the item with key's primary key: of the current item, of a deleted copy, or of a snapshot,
-// looked for in this order, because states only move that way. All reads are strongly consistent; it costs one to three
-// requests. Errors: entity.ErrNotFound; *entity.InputError.
+// Get returns version n of the item with key's primary key. It looks for it in the current item, then in the deleted
+// copies, then in the snapshots, because states move in that order. It costs one to three strongly consistent requests,
+// more only for over 1 MB of deleted copies. Errors: entity.ErrNotFound; *entity.InputError.
 func (h *History[T]) Get(ctx context.Context, key T, n int64) (Version[T], error) {
 	var v Version[T]
 	c := core.Of(h)
-	err := get(ctx, c, reflect.ValueOf(key), n, func(it item.Item) error { return decode[T](c)(it, &v) })
+	err := getVersion(ctx, c, reflect.ValueOf(key), n, func(it item.Item) error { return decode[T](c)(it, &v) })
 	return v, err
 }
 
-// get reads version n of an item and gives it to f.
-func get(ctx context.Context, c *core.Core, key reflect.Value, n int64, f func(item.Item) error) error {
-	op, err := subject(c, "History.Get", key)
+// getVersion reads version n of an item and passes it to f.
+func getVersion(ctx context.Context, c *core.Core, key reflect.Value, n int64, f func(item.Item) error) error {
+	op, err := newOp(c, "History.Get", key)
 	if err != nil {
 		return c.Wrap(op.Verb, op.KeyIs, err)
 	}
 	return c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
-		it, err := raw(ctx, c, c.Runner, op, n)
+		it, err := readVersion(ctx, c, c.Runner, op, n)
 		if err != nil {
 			return err
 		}
@@ -99,107 +82,21 @@ func get(ctx context.Context, c *core.Core, key reflect.Value, n int64, f func(i
 	})
 }
 
-// raw reads version n as it is stored.
-func raw(ctx context.Context, c *core.Core, r plan.Reader, op *plan.Op, n int64) (item.Item, error) {
-	now := c.Runner.Clock()
-	if n < 0 || n > maxVersion {
-		return nil, &entity.InputError{Code: plan.CodeValue, Type: c.Schema.Type.String(), Problem: "a version is a number from 0 to 999999999999"}
-	}
-	current, err := r.Get(ctx, op.Table, op.Key, true)
-	if err != nil {
-		return nil, err
-	}
-	if current != nil {
-		if err := plan.SameCase(c.Schema, op.Parts, current); err != nil || plan.StoredVersion(c.Schema, current) == n {
-			return current, err
-		}
-	}
-	others, err := copies(ctx, r, op, now)
-	if err != nil {
-		return nil, err
-	}
-	var copied item.Item
-	for _, it := range others {
-		switch {
-		case plan.StoredVersion(c.Schema, it) != n:
-		case isCurrent(op, it) || !c.Schema.Options.Interop:
-			return it, nil
-		case copied == nil: // a copy of effect-dynamodb has the version of the state before it
-			copied = it
-		}
-	}
-	at := plan.KeyOf(c.Schema, plan.Satellite(c.Schema, op.Key, infix+versionText(n), kind))
-	it, err := r.Get(ctx, op.Table, at, true)
-	switch {
-	case err != nil:
-		return nil, err
-	case it != nil && !plan.Expired(c.Schema, it, now):
-		return it, plan.SameCase(c.Schema, op.Parts, it)
-	case copied != nil:
-		return copied, nil
-	}
-	return nil, plan.ErrNotFound
-}
-
-// latest reads the states that have no snapshot yet, or may have none: the current item, if there is one, first, then
-// the deleted copies, the newest first.
-func latest(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
-	var all []item.Item
-	current, err := r.Get(ctx, op.Table, op.Key, true)
-	if err != nil {
-		return nil, err
-	}
-	if current != nil {
-		if err := plan.SameCase(op.Schema, op.Parts, current); err != nil {
-			return nil, err
-		}
-		all = append(all, current)
-	}
-	deleted, err := copies(ctx, r, op, now)
-	return append(all, deleted...), err
-}
-
-// copies reads the deleted copies that have not expired, the newest first.
-func copies(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
-	m, ok := schema.Feature[plan.SoftDeleter](op.Schema)
-	if !ok {
-		return nil, nil
-	}
-	var all []item.Item
-	desc, strong := false, true
-	in := &dynamodb.QueryInput{TableName: &op.Table, ScanIndexForward: &desc, ConsistentRead: &strong}
-	plan.Among(in, op.Schema, op.Key, m.Infix())
-	for {
-		out, err := r.Query(ctx, in)
-		if err != nil {
-			return nil, err
-		}
-		for _, it := range out.Items {
-			if err := plan.SameCase(op.Schema, op.Parts, it); err != nil {
-				return nil, err
-			}
-		}
-		all = append(all, slices.DeleteFunc(out.Items, func(it item.Item) bool { return plan.Expired(op.Schema, it, now) })...)
-		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(out.LastEvaluatedKey) == 0 {
-			return all, nil
-		}
-	}
-}
-
-// At returns the state that the item was in at t: the one with the highest version whose updated_at is not after t. It
-// needs the role updated_at. It reads from the newest state backwards, consistently, a request per MB of snapshots and
-// one or two besides. Errors: entity.ErrNotFound when the item did not exist yet; [ErrVersionExpired] when the state has
+// At returns the state of the item at time t: the one with the highest version whose updated_at is not after t. T needs a
+// field with the role updated_at. At reads backwards from the newest state, strongly consistently. It costs one request for
+// the current item, one for the deleted copies of a soft-deleted entity, and one per MB of snapshots. Errors:
+// entity.ErrNotFound if the item did not exist yet; both [ErrVersionExpired] and entity.ErrNotFound if the state has
 // expired; *entity.InputError.
 func (h *History[T]) At(ctx context.Context, key T, t time.Time) (Version[T], error) {
 	var found Version[T]
 	c := core.Of(h)
-	err := at(ctx, c, reflect.ValueOf(key), t, func(it item.Item) error { return decode[T](c)(it, &found) })
+	err := stateAt(ctx, c, reflect.ValueOf(key), t, func(it item.Item) error { return decode[T](c)(it, &found) })
 	return found, err
 }
 
-// at finds the state of an item at t and gives it to f.
-func at(ctx context.Context, c *core.Core, key reflect.Value, t time.Time, f func(item.Item) error) error {
-	op, err := subject(c, "History.At", key)
+// stateAt finds the state of an item at t and passes it to f.
+func stateAt(ctx context.Context, c *core.Core, key reflect.Value, t time.Time, f func(item.Item) error) error {
+	op, err := newOp(c, "History.At", key)
 	if err == nil && c.Schema.UpdatedAt == nil {
 		err = &entity.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: `At needs a field with entity:"updated_at"`}
 	}
@@ -207,7 +104,7 @@ func at(ctx context.Context, c *core.Core, key reflect.Value, t time.Time, f fun
 		return c.Wrap(op.Verb, op.KeyIs, err)
 	}
 	return c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
-		l := &listing{c: c, op: op, high: maxVersion, desc: true, current: true}
+		l := &stateReader{c: c, op: op, high: maxVersion, desc: true, current: true}
 		lowest := int64(-1)
 		for it, err := range l.all(ctx) {
 			if err != nil {
@@ -215,18 +112,128 @@ func at(ctx context.Context, c *core.Core, key reflect.Value, t time.Time, f fun
 			}
 			later := lowest
 			lowest = plan.StoredVersion(c.Schema, it)
-			at, ok := since(c.Schema, it)
+			at, ok := validFrom(c.Schema, it)
 			switch {
 			case !ok || at.After(t):
-			case later > lowest+1: // the state at t may be one of those that are missing in between
+			case later > lowest+1: // the state at t may be one of those missing in between
 				return fmt.Errorf("%w: there is no state between versions %d and %d: %w", ErrVersionExpired, lowest, later, plan.ErrNotFound)
 			default:
 				return f(it)
 			}
 		}
 		if lowest > 1 {
-			return fmt.Errorf("%w: the oldest state that is left is version %d: %w", ErrVersionExpired, lowest, plan.ErrNotFound)
+			return fmt.Errorf("%w: the oldest remaining state is version %d: %w", ErrVersionExpired, lowest, plan.ErrNotFound)
 		}
 		return plan.ErrNotFound
 	})
+}
+
+// FieldChange is an attribute that has different values in two states.
+type FieldChange struct {
+	Attribute string // its name in DynamoDB
+	Field     string // the struct field
+	Before    any    // the field's value in the first state; nil if the attribute is absent
+	After     any    // the field's value in the second state; nil if the attribute is absent
+}
+
+// Diff compares versions a and b of the item with key's primary key and returns the attributes that differ, in the
+// order of the struct's fields. It ignores attributes that T does not have. It costs two calls of [History.Get].
+// Errors: entity.ErrNotFound; *entity.InputError.
+func (h *History[T]) Diff(ctx context.Context, key T, a, b int64) ([]FieldChange, error) {
+	c := core.Of(h)
+	op, err := newOp(c, "History.Diff", reflect.ValueOf(key))
+	if err != nil {
+		return nil, c.Wrap(op.Verb, op.KeyIs, err)
+	}
+	var diff []FieldChange
+	err = c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
+		before, err := readVersion(ctx, c, c.Runner, op, a)
+		if err != nil {
+			return err
+		}
+		after, err := readVersion(ctx, c, c.Runner, op, b)
+		if err != nil {
+			return err
+		}
+		diff, err = changedFields(c, before, after)
+		return err
+	})
+	return diff, err
+}
+
+// changedFields returns the attributes of T that differ between two stored states.
+func changedFields(c *core.Core, before, after item.Item) ([]FieldChange, error) {
+	was, is := reflect.New(c.Schema.Type), reflect.New(c.Schema.Type)
+	if err := c.Decode(before, was.Interface()); err != nil {
+		return nil, err
+	}
+	if err := c.Decode(after, is.Interface()); err != nil {
+		return nil, err
+	}
+	var diff []FieldChange
+	for _, a := range c.Schema.Attrs {
+		x, y := before[a.Name], after[a.Name]
+		if item.Equal(x, y) {
+			continue
+		}
+		d := FieldChange{Attribute: a.Name, Field: a.Field}
+		if x != nil {
+			d.Before = fieldValue(was.Elem(), a.Index)
+		}
+		if y != nil {
+			d.After = fieldValue(is.Elem(), a.Index)
+		}
+		diff = append(diff, d)
+	}
+	return diff, nil
+}
+
+// fieldValue returns the value of a field, or what it points to; nil for a nil pointer.
+func fieldValue(v reflect.Value, index []int) any {
+	fv, err := v.FieldByIndexErr(index)
+	for err == nil && fv.Kind() == reflect.Pointer && !fv.IsNil() {
+		fv = fv.Elem()
+	}
+	if err != nil || fv.Kind() == reflect.Pointer {
+		return nil
+	}
+	return fv.Interface()
+}
+
+// Revert gives the item the content of version n, as a new version, and returns it. It does not change key parts,
+// fields that are immutable, set once or set by the library, and attributes that T does not have. The write is an
+// Update of every other field that differs: planned from the item as read, guarded, and planned again after a lost
+// race. It costs the reads of [History.Get] and an Update. Errors: entity.ErrNotFound if there is no such item or
+// version, and entity.ErrDeleted too if the item can be restored; a *[ConflictError]; a *unique.ViolationError;
+// entity.ErrConditionFailed.
+func (h *History[T]) Revert(ctx context.Context, key T, n int64, opts ...entity.WriteOption) (stored T, err error) {
+	_, err = revert(core.Of(h), reflect.ValueOf(key), n, core.Returning(core.Of(h), opt.Writes(opts))).Run(ctx, &stored)
+	return stored, err
+}
+
+// Op returns the writes of the history as values.
+func (h *History[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(h)} }
+
+// Ops makes the writes of a history as values, to be printed or joined in entity.DB.Transact.
+type Ops[T any] struct{ handle }
+
+// Revert is [History.Revert] as a value.
+func (o Ops[T]) Revert(key T, n int64, opts ...entity.WriteOption) entity.Write[T] {
+	return core.NewWrite[T](revert(core.Of(o), reflect.ValueOf(key), n, core.Returning(core.Of(o), opt.Writes(opts))))
+}
+
+// revert returns the operation that gives an item the content of version n.
+func revert(c *core.Core, key reflect.Value, n int64, spec opt.Write) *core.Operation {
+	op := plan.NewRevert(c.Schema, c.Table, key, spec)
+	if op.Err == nil {
+		op.Prepare = func(ctx context.Context, r plan.Reader, in *plan.Input) error {
+			it, err := readVersion(ctx, c, r, op, n)
+			in.Found = it
+			if err != nil && plan.Live(c.Schema, in.Image, in.Now) {
+				err = &plan.ItemPresent{Err: err} // the version is missing, not the item
+			}
+			return err
+		}
+	}
+	return core.ItemOperation(c, op)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// WithCurrent makes [History.List] return the current state too.
+// WithCurrent makes [History.List] include the current state.
 func WithCurrent() ListOption {
 	return forList{Do: func(s *opt.List) { s.Current = true }}
 }
@@ -30,16 +30,17 @@ type forList = opt.ForList
 // entity.IncludeExpired, [WithCurrent].
 type ListOption interface{ opt.ListOption }
 
-// List reads the states that the item has left behind it, in the order of their versions, entity.Desc for the newest
-// first; [WithCurrent] adds the state it is in. A condition on the version field bounds the versions; others go into
-// entity.Filter. States whose snapshot has expired are left out unless entity.IncludeExpired is given. Everything is read
-// consistently: the current item and the deleted copies once per run or page, and the snapshots, a request per MB.
+// List reads the past states of the item with key's primary key in the order of their versions, newest first with
+// entity.Desc. [WithCurrent] adds the current state. A condition on the version field bounds the versions; other
+// conditions go into entity.Filter. Expired snapshots are left out unless entity.IncludeExpired is given. All reads are
+// strongly consistent: of the current item and the deleted copies once per run or page, and of the snapshots one
+// request per MB.
 func (h *History[T]) List(key T, opts ...ListOption) entity.Query[Version[T]] {
 	c := core.Of(h)
 	return core.NewQuery[Version[T]](newList(c, reflect.ValueOf(key), opt.Lists(opts)), decode[T](c))
 }
 
-// list reads the versions of an item; it is a core.Reading.
+// list reads the versions of an item. It implements core.Reading.
 type list struct {
 	c         *core.Core
 	op        *plan.Op
@@ -52,7 +53,7 @@ type list struct {
 
 func newList(c *core.Core, key reflect.Value, spec opt.List) *list {
 	l := &list{c: c, spec: spec, high: maxVersion}
-	if l.op, l.err = subject(c, "History.List", key); l.err == nil {
+	if l.op, l.err = newOp(c, "History.List", key); l.err == nil {
 		l.err = l.build()
 	}
 	return l
@@ -80,13 +81,13 @@ func (l *list) build() (err error) {
 	return plan.InMemory(l.c.Schema, l.filter, "a list of versions")
 }
 
-// bound takes a condition on the version field.
+// bound narrows the versions by a condition on the version field.
 func (l *list) bound(c opt.Cond) error {
 	r, err := plan.KeyCondition(l.c.Schema, c)
 	if err != nil {
 		return err
 	}
-	if c.Op == expr.Between && r.Op != expr.Between { // from a higher to a lower one: it holds for no version
+	if c.Op == expr.Between && r.Op != expr.Between { // from a higher to a lower version: holds for none
 		l.low, l.high = 1, 0
 		return nil
 	}
@@ -113,7 +114,7 @@ func (l *list) bound(c opt.Cond) error {
 	return nil
 }
 
-// versionOf is the version in a condition's value, within what versions can be.
+// versionOf returns the version in a condition's value, limited to -1 to maxVersion.
 func versionOf(av types.AttributeValue) int64 {
 	n, ok := av.(*types.AttributeValueMemberN)
 	if !ok {
@@ -126,7 +127,7 @@ func versionOf(av types.AttributeValue) int64 {
 	return min(max(v, -1), maxVersion)
 }
 
-// String prints what is read.
+// String describes what is read, for printed plans.
 func (l *list) String() string {
 	title := l.op.Verb + " " + l.c.Schema.Name + " on " + l.c.Table
 	if l.err != nil {
@@ -139,9 +140,9 @@ func (l *list) String() string {
 	return fmt.Sprintf("%s\n  read   %s, its deleted copies, and its snapshots %d to %d, %s", title, l.op.KeyIs, l.low, l.high, order)
 }
 
-// states yields the states between low and high.
+// states yields the versions between low and high for which the filter holds.
 func (l *list) states(ctx context.Context, low, high int64) iter.Seq2[item.Item, error] {
-	run := &listing{c: l.c, op: l.op, low: low, high: high, desc: l.spec.Desc, current: l.spec.Current, expired: l.spec.Expired}
+	run := &stateReader{c: l.c, op: l.op, low: low, high: high, desc: l.spec.Desc, current: l.spec.Current, expired: l.spec.Expired}
 	return func(yield func(item.Item, error) bool) {
 		if l.err != nil {
 			yield(nil, l.err)
@@ -165,7 +166,7 @@ func (l *list) run(ctx context.Context, f func(context.Context) error) error {
 	return l.c.Measure(ctx, l.op.Verb, l.op.KeyIs, f)
 }
 
-// Each calls f for every version, at most the limit of them.
+// Each calls f for each version until f returns false, up to the limit.
 func (l *list) Each(ctx context.Context, f func(item.Item) (bool, error)) error {
 	return l.run(ctx, func(ctx context.Context) error {
 		n := 0
@@ -184,7 +185,7 @@ func (l *list) Each(ctx context.Context, f func(item.Item) (bool, error)) error 
 	})
 }
 
-// Few gives at most n versions to f.
+// Few passes at most n versions to f.
 func (l *list) Few(ctx context.Context, n int, f func([]item.Item) error) error {
 	return l.run(ctx, func(ctx context.Context) error {
 		var got []item.Item
@@ -206,10 +207,11 @@ func (l *list) Few(ctx context.Context, n int, f func([]item.Item) error) error 
 	})
 }
 
-// Gathered says that versions cannot be gathered: those of an item are stored in three places.
+// Gathered reports that a list of versions cannot join a gathered read: the versions of an item are stored in three
+// places.
 func (l *list) Gathered() core.Gathered { return core.Gathered{} }
 
-// Count counts the versions, at most the limit of them.
+// Count counts the versions, up to the limit.
 func (l *list) Count(ctx context.Context) (n int, err error) {
 	err = l.Each(ctx, func(item.Item) (bool, error) {
 		n++
@@ -218,10 +220,10 @@ func (l *list) Count(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// Page gives up to the limit of versions after the cursor to f; without a limit, all of them.
+// Page passes the versions after a cursor to f, up to the limit, with the cursor of the next page.
 func (l *list) Page(ctx context.Context, after string, f func([]item.Item, string) error) error {
 	return l.run(ctx, func(ctx context.Context) error {
-		low, high, err := l.beyond(after)
+		low, high, err := l.rangeAfter(after)
 		if err == nil {
 			err = l.c.Cursor.Allow(l.c.Schema, l.c.Schema.PK, l.c.Schema.SK)
 		}
@@ -234,7 +236,7 @@ func (l *list) Page(ctx context.Context, after string, f func([]item.Item, strin
 			if err != nil {
 				return err
 			}
-			if l.limit > 0 && len(items) == l.limit { // there is another one
+			if l.limit > 0 && len(items) == l.limit { // there is a next page
 				if next, err = l.cursor(plan.StoredVersion(l.c.Schema, items[l.limit-1])); err != nil {
 					return err
 				}
@@ -246,22 +248,22 @@ func (l *list) Page(ctx context.Context, after string, f func([]item.Item, strin
 	})
 }
 
-// cursor is the position after version n.
+// cursor returns the cursor of the position after version n.
 func (l *list) cursor(n int64) (string, error) {
-	return l.c.Cursor.Encode(l.binding(), item.Item{"v": item.S(versionText(n))})
+	return l.c.Cursor.Encode(l.cursorBinding(), item.Item{"v": item.S(versionText(n))})
 }
 
-// binding is the text that cursors of this list carry a fingerprint of.
-func (l *list) binding() string {
+// cursorBinding returns a text of which each cursor carries a fingerprint, so that it works for the same list only.
+func (l *list) cursorBinding() string {
 	return fmt.Sprintf("%s\x00%s\x00%s\x00%d\x00%d\x00%v\x00%v", l.op.Verb, l.c.Table, plan.KeyID(l.op.Key), l.low, l.high, l.spec.Desc, l.spec.Current)
 }
 
-// beyond is the range of versions that come after a cursor.
-func (l *list) beyond(after string) (low, high int64, err error) {
+// rangeAfter returns the range of versions that come after a cursor.
+func (l *list) rangeAfter(after string) (low, high int64, err error) {
 	if low, high = l.low, l.high; after == "" || l.err != nil {
 		return low, high, l.err
 	}
-	at, err := l.c.Cursor.Decode(l.binding(), after, []cursor.Attr{{Name: "v", Type: types.ScalarAttributeTypeS}})
+	at, err := l.c.Cursor.Decode(l.cursorBinding(), after, []cursor.Attr{{Name: "v", Type: types.ScalarAttributeTypeS}})
 	if err != nil {
 		return 0, 0, err
 	}

@@ -158,7 +158,7 @@ func TestLock_ModifySeesTheItemAndDoesNotLookAtTheVersionOfTheKey(t *testing.T) 
 	require.Equal(t, account{ID: "a", Balance: 2, Version: 2}, got)
 }
 
-func TestLock_BesideRetain(t *testing.T) {
+func TestLock_WithRetain(t *testing.T) {
 	t.Parallel()
 	_, s := openAccounts[keptAccount](t)
 	h, err := versioned.Of(s)

@@ -13,16 +13,14 @@ import (
 )
 
 const (
-	infix          = schema.SnapshotInfix
 	longestVersion = 13 // ~ and 12 digits
 	maxVersion     = 999_999_999_999
-	kind           = "v"
 )
 
-// Infix stands between the sort key of an item and the version in that of its snapshots.
-func (*retain) Infix() string { return infix }
+// snapshotSuffix returns what follows the current item's sort key in that of the snapshot of version n.
+func snapshotSuffix(n int64) string { return schema.SnapshotInfix + versionText(n) }
 
-// versionText is a version up to maxVersion in a sort key: text order is number order.
+// versionText returns a version, up to maxVersion, as it stands in a sort key: texts sort as the numbers do.
 func versionText(n int64) string {
 	text := strconv.FormatInt(n, 10)
 	if n <= 9_999_999 {
@@ -31,85 +29,72 @@ func versionText(n int64) string {
 	return "~" + "000000000000"[:12-len(text)] + text
 }
 
-// Notes say what a printed plan adds for a mutation.
-func (r *retain) Notes(k plan.Kind) []string {
-	switch k {
-	case plan.Updated:
-		return []string{"put    a snapshot of the replaced state"}
-	case plan.Deleted:
-		return []string{"put    snapshots of the replaced and of the deleted state"}
-	case plan.SoftDeleted:
-		return []string{"put    a snapshot of the replaced state, and of the deleted state when its copy expires"}
-	case plan.Restored:
-		return []string{"put    a snapshot of the deleted state unless it exists"}
-	}
-	return []string{"put    a snapshot of the new state"}
-}
-
-// state is a state of an item that is to be kept.
+// state is a state of an item that gets a snapshot.
 type state struct {
-	item    item.Item
-	deleted bool
-	lasting bool      // its snapshot does not expire
-	guard   expr.Cond // of the put
+	item      item.Item
+	deleted   bool
+	permanent bool      // its snapshot gets no time to live
+	guard     expr.Cond // of the put
 }
 
-// Snapshots returns the puts of the states that m ends, and of the new state of a new item.
+// Snapshots returns the puts of the state that m replaces and, if m makes a new item or deletes one, of the state that
+// it makes.
 func (r *retain) Snapshots(m *plan.Mutation) ([]plan.Part, error) {
 	s := m.Op.Schema
 	absent := plan.Absent(s)
 	var states []state
 	switch m.Kind {
 	case plan.Created:
-		states = []state{{item: m.New, lasting: true, guard: absent}}
+		states = []state{{item: m.New, permanent: true, guard: absent}}
 	case plan.Updated:
-		states = []state{ended(m)}
+		states = []state{endedState(m)}
 	case plan.Deleted, plan.SoftDeleted:
-		states = []state{ended(m)}
+		states = []state{endedState(m)}
 		if m.Kind == plan.Deleted || expires(s, m.Copy) {
 			x := state{item: m.Final, deleted: true, guard: absent}
 			if s.Options.Interop {
-				x.guard = same(s, m.Final)
+				x.guard = absentOrSame(s, m.Final)
 			}
 			states = append(states, x)
 		}
 	case plan.Restored:
-		if !expires(s, m.Copy) && !m.In.Overtaken() { // of a copy that has no version of its own there can be no snapshot
-			states = []state{{item: m.Final, deleted: true, guard: sameDeleted(s, m.Final)}}
+		if !expires(s, m.Copy) && !m.In.Overtaken() { // a copy without a version of its own can have no snapshot
+			states = []state{{item: m.Final, deleted: true, guard: absentOrSameDeleted(s, m.Final)}}
 		}
 	}
 	parts := make([]plan.Part, len(states))
 	for i, x := range states {
 		var err error
-		if parts[i], err = r.put(m, x); err != nil {
+		if parts[i], err = r.snapshotPut(m, x); err != nil {
 			return nil, err
 		}
 	}
 	return parts, nil
 }
 
-// ended is the state that m ends, under the version that its history has room for.
-func ended(m *plan.Mutation) state {
+// endedState returns the state that m replaces, under a version that its history has not used yet.
+func endedState(m *plan.Mutation) state {
 	s := m.Op.Schema
 	n := m.In.Counted(s, m.Old)
 	if n == plan.StoredVersion(s, m.Old) {
-		return state{item: m.Old, guard: same(s, m.Old)}
+		return state{item: m.Old, guard: absentOrSame(s, m.Old)}
 	}
 	it := item.Clone(m.Old)
 	plan.SetVersion(s, it, n)
 	return state{item: it, guard: plan.Absent(s)}
 }
 
-// expires reports that a deleted copy will not be there for ever, so that the deleted state has a snapshot of its own.
+// expires reports whether a deleted copy expires. If it does, the deleted state needs a snapshot.
 func expires(s *schema.Schema, copied item.Item) bool {
 	_, ok := copied[s.Options.TTL]
 	return ok
 }
 
-// same holds when there is no snapshot, or one of this very state: the first was put when the item was created. A touch
-// gives the item another write id and leaves the version and updated_at alone. In a shared table the version alone has to
-// prove it, which is the key: where effect-dynamodb's put has started versions at 1 again, the history is overwritten from there.
-func same(s *schema.Schema, it item.Item) expr.Cond {
+// absentOrSame holds if there is no snapshot, or one of this very state: the first one is put when the item is created.
+// A touch changes the write id of an item but neither its version nor its updated_at. In a shared table the version,
+// which is the key, has to suffice: where a put of effect-dynamodb restarted the versions at 1, the history is
+// overwritten from there.
+func absentOrSame(s *schema.Schema, it item.Item) expr.Cond {
 	either := []expr.Cond{plan.Absent(s)}
 	proof := func(name string) {
 		if av, ok := it[name]; ok {
@@ -125,34 +110,36 @@ func same(s *schema.Schema, it item.Item) expr.Cond {
 	return expr.Any(either...)
 }
 
-// sameDeleted is same for a deleted state. In a shared table the version proves nothing, the time of the deletion does.
-func sameDeleted(s *schema.Schema, it item.Item) expr.Cond {
+// absentOrSameDeleted is absentOrSame for a deleted state. In a shared table the version proves nothing, but the time
+// of the deletion does.
+func absentOrSameDeleted(s *schema.Schema, it item.Item) expr.Cond {
 	if !s.Options.Interop {
-		return same(s, it)
+		return absentOrSame(s, it)
 	}
 	name, _ := plan.DeletedAttr(s)
 	return expr.Any(plan.Absent(s), expr.Compare(expr.Eq, expr.Attr(name), it[name]))
 }
 
-// put is the action that stores a snapshot.
-func (r *retain) put(m *plan.Mutation, x state) (plan.Part, error) {
+// snapshotPut returns the put of a state's snapshot. Its error is a *plan.InputError for a stored version out of range,
+// or a *plan.SizeError.
+func (r *retain) snapshotPut(m *plan.Mutation, x state) (plan.Part, error) {
 	s, n := m.Op.Schema, plan.StoredVersion(m.Op.Schema, x.item)
 	if n < 0 || n > maxVersion {
-		return plan.Part{}, &plan.InputError{Code: plan.CodeValue, Type: s.Type.String(), Field: s.Version.Field, Problem: "the stored version is no number from 0 to 999999999999"}
+		return plan.Part{}, &plan.InputError{Code: plan.CodeValue, Type: s.Type.String(), Field: s.Version.Field, Problem: "the stored version is not a number from 0 to 999999999999"}
 	}
-	it := plan.Satellite(s, x.item, infix+versionText(n), kind)
+	it := plan.Satellite(s, x.item, snapshotSuffix(n), plan.SnapshotKind)
 	if at := writtenAt(s, x.item); at != nil && s.HasMetadata {
 		it[schema.AtAttr] = at
 	}
 	if x.deleted {
 		it[schema.DeletedAttr] = &types.AttributeValueMemberBOOL{Value: true}
 	}
-	if r.ttl > 0 && !x.lasting {
+	if r.ttl > 0 && !x.permanent {
 		it[s.Options.TTL] = item.N(strconv.FormatInt(m.In.Now.Unix()+int64(r.ttl/time.Second), 10))
 	}
 	return plan.Part{
 		Action: plan.Action{Kind: plan.Put, Table: m.Op.Table, Key: plan.KeyOf(s, it), Item: it, Cond: x.guard},
-		// Another life has left a state of that version: what the plan was made from is no longer the newest, or never was.
+		// Another item that had this key has a snapshot of that version: the plan was not made from the newest state.
 		Resolve: func(plan.Failure) plan.Resolution {
 			v := plan.Resolution{Replan: plan.ErrConflict}
 			switch m.Kind {
@@ -167,7 +154,7 @@ func (r *retain) put(m *plan.Mutation, x state) (plan.Part, error) {
 	}, plan.CheckSize(s, it)
 }
 
-// writtenAt is when a state was written, if it says so.
+// writtenAt returns when a state was written, as stored in the attribute _at; nil without updated_at.
 func writtenAt(s *schema.Schema, it item.Item) types.AttributeValue {
 	a := s.UpdatedAt
 	if a == nil {

@@ -9,56 +9,52 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Snapshotter is a feature that keeps the states which an item leaves behind it: package versioned.
+// Snapshotter is a feature that keeps the past states of items: package versioned.
 type Snapshotter interface {
-	// Snapshots returns the puts of the states that m ends or brings about.
+	// Snapshots returns the puts of the state that m replaces and, if m makes a new item or deletes one, of the state that
+	// it makes.
 	Snapshots(m *Mutation) ([]Part, error)
-	// Infix stands between the sort key of an item and the version in the sort key of a snapshot.
-	Infix() string
 }
 
-// OptimisticLock is a feature whose entities can be written under an expected version.
+// OptimisticLock is a feature whose entities can be written under an expected version: package versioned.
 type OptimisticLock interface{ AdmitsExpect() }
 
-// GivenVersionLock is a OptimisticLock whose entities are written under the version that the given struct holds.
+// GivenVersionLock is an OptimisticLock whose entities are written under the version in the given struct.
 type GivenVersionLock interface {
 	OptimisticLock
 	// ExpectsGiven makes a write of a struct expect the version in it, unless that is 0.
 	ExpectsGiven()
 }
 
-// SoftDeleter is a feature that turns a delete into a move: package lifecycle.
+// SoftDeleter is a feature that turns a deleted item into a deleted copy: package lifecycle.
 type SoftDeleter interface {
-	// SoftDelete completes m to the move of m.Old into a deleted copy, m.Copy, and returns the copy's put.
+	// SoftDelete sets the deleted state and the deleted copy of m, and returns the put of the copy.
 	SoftDelete(m *Mutation) (Part, error)
-	// Infix stands between the sort key of an item and the time in the sort key of a deleted copy.
-	Infix() string
-	// Reserves reports that a deleted copy keeps the unique values of its item.
+	// Reserves reports whether a deleted copy keeps the unique values of its item.
 	Reserves() bool
 }
 
 // UniqueConstraint is a feature that keeps values of an entity unique: package unique.
 type UniqueConstraint interface {
-	// Guard returns the actions that claim the values which m brings and release those that it ends.
+	// Guard returns the actions that claim the new values of m and release the old ones.
 	Guard(m *Mutation) ([]Part, error)
-	// Names reports that a value which is kept unique is made of a.
+	// Names reports whether a is one of the constraint's fields.
 	Names(a *schema.Attr) bool
-	// Sentinels are the keys under which the values of an item are claimed.
+	// Sentinels returns the keys of the sentinels that claim the values of a stored item.
 	Sentinels(it item.Item) ([]item.Item, error)
 }
 
-// ExpirySetter is a feature that sets an attribute of current items which follows from another, or from the clock when an item
-// comes into being: package lifecycle, for the end of an item.
+// ExpirySetter is a feature that sets when current items expire: package lifecycle, and timeline for its rows.
 type ExpirySetter interface {
-	// Stamps is the name of the attribute.
+	// Stamps returns the name of the attribute that items expire by.
 	Stamps() string
-	// Derives reports that items get stamps without their callers.
+	// Derives reports whether items get an expiry that their caller did not set.
 	Derives() bool
-	// From is the attribute that the stamp follows from; nil for the clock.
+	// From returns the attribute that the expiry is counted from; nil for the clock.
 	From() *schema.Attr
-	// Stamp is the stamp of an item whose From is from, or of one that comes into being now; nil for none.
+	// Stamp returns the expiry of an item whose From is from, or of one that is created now; nil for none.
 	Stamp(from types.AttributeValue, now time.Time) (types.AttributeValue, error)
-	// Chosen reports that av is a stamp that a caller chose: neither absent nor zero.
+	// Chosen reports whether av is an expiry that a caller has set: neither absent nor zero.
 	Chosen(av types.AttributeValue) bool
 }
 

@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -67,11 +66,11 @@ func ReadPast(ctx context.Context, r Reader, op *Op, now time.Time) (Past, error
 	var snapshot, newestCopy, live item.Item
 	var errs [2]error
 	var wg sync.WaitGroup
-	if h := snapshotter(op.Schema); h != nil {
-		wg.Go(func() { snapshot, _, errs[0] = newest(ctx, r, op, h.Infix(), now, false) })
+	if snapshotter(op.Schema) != nil {
+		wg.Go(func() { snapshot, _, errs[0] = newest(ctx, r, op, schema.SnapshotInfix, now, false) })
 	}
-	if m := softDeleter(op.Schema); m != nil {
-		wg.Go(func() { newestCopy, live, errs[1] = newest(ctx, r, op, m.Infix(), now, true) })
+	if softDeleter(op.Schema) != nil {
+		wg.Go(func() { newestCopy, live, errs[1] = newest(ctx, r, op, schema.CopyInfix, now, true) })
 	}
 	wg.Wait()
 	for _, err := range errs {
@@ -92,9 +91,7 @@ func ReadPast(ctx context.Context, r Reader, op *Op, now time.Time) (Past, error
 		past.Stray = op.sameCase(newestCopy)
 	}
 	if softDeleter(op.Schema) != nil && snapshot != nil && newestCopy == nil {
-		name, _ := DeletedAttr(op.Schema)
-		_, deleted := snapshot[name]
-		past.Odd, past.Open = true, !deleted
+		past.Odd, past.Open = true, !IsDeletedState(op.Schema, snapshot)
 	}
 	return past, nil
 }
@@ -108,26 +105,24 @@ func Newest(ctx context.Context, r Reader, op *Op, infix string, now time.Time) 
 
 // WasDeleted reports that op's item has a deleted copy that has not expired.
 func WasDeleted(ctx context.Context, r Reader, op *Op, now time.Time) (bool, error) {
-	m := softDeleter(op.Schema)
-	if m == nil {
+	if softDeleter(op.Schema) == nil {
 		return false, nil
 	}
-	it, err := Newest(ctx, r, op, m.Infix(), now)
+	it, err := Newest(ctx, r, op, schema.CopyInfix, now)
 	return it != nil && op.sameCase(it) == nil, err
 }
 
 // newest reads the satellite of op's item with the highest sort key, expired or not, and, if asked for, the one that
 // Newest is about.
 func newest(ctx context.Context, r Reader, op *Op, infix string, now time.Time, unexpired bool) (first, live item.Item, err error) {
-	limit, desc, strong := int32(1), false, true
-	in := &dynamodb.QueryInput{TableName: &op.Table, ScanIndexForward: &desc, ConsistentRead: &strong, Limit: &limit}
-	Among(in, op.Schema, op.Key, infix)
-	for {
-		out, err := r.Query(ctx, in)
+	limit, forward := int32(1), false
+	in := QuerySatellites(op.Schema, op.Table, op.Key, infix)
+	in.Limit, in.ScanIndexForward = &limit, &forward
+	for page, err := range Pages(ctx, r, in) {
 		if err != nil {
 			return nil, nil, err
 		}
-		for _, it := range out.Items {
+		for _, it := range page {
 			if first == nil {
 				first = it
 			}
@@ -138,33 +133,113 @@ func newest(ctx context.Context, r Reader, op *Op, infix string, now time.Time, 
 				return first, live, nil
 			}
 		}
-		if len(out.LastEvaluatedKey) == 0 {
-			return first, live, nil
+		in.Limit = nil // the newest has expired: read on in whole pages
+	}
+	return first, live, nil
+}
+
+// newer is which of two copies Newest is about: found, which is nil when there was none yet, or it, which is older.
+func (op *Op) newer(found, it item.Item, now time.Time) item.Item {
+	switch {
+	case Expired(op.Schema, it, now):
+		return found
+	case found == nil, op.sameCase(found) != nil && op.sameCase(it) == nil:
+		return it
+	}
+	return found
+}
+
+// Around reads op's item and its deleted copies in one query, so that an item that moves between these places is seen in
+// one of them: the current item, and the copy that Newest is about or, where chosen is a key, that copy.
+func Around(ctx context.Context, r Reader, op *Op, chosen item.Item, now time.Time) (current, copied item.Item, err error) {
+	forward := false
+	in := itemAndCopies(op)
+	in.ScanIndexForward = &forward
+	for page, err := range Pages(ctx, r, in) {
+		if err != nil {
+			return nil, nil, err
 		}
-		in.ExclusiveStartKey, in.Limit = out.LastEvaluatedKey, nil
+		for _, it := range page {
+			switch place := placeOf(op.Schema, op.Key, it, schema.CopyInfix); {
+			case place == itself:
+				current = it
+			case place == beside && (chosen == nil || KeyID(chosen) == KeyID(KeyOf(op.Schema, it))):
+				copied = op.newer(copied, it, now)
+			}
+		}
 	}
+	return current, copied, nil
 }
 
-// Among sets the key condition of in to the satellites that lie beside an item under an infix.
-func Among(in *dynamodb.QueryInput, s *schema.Schema, primary item.Item, infix string) {
-	pk := s.PK.Attributes()[0]
-	sk, _ := SortKey(s, primary)
-	var e expr.Renderer
-	cond := e.Cond(expr.All(
-		expr.Compare(expr.Eq, expr.Attr(pk), primary[pk]),
-		expr.Compare(expr.BeginsWith, expr.Attr(s.SK.Attr), item.S(sk+infix)),
-	))
-	in.KeyConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = &cond, e.Names, e.Values
+// itemAndCopies returns a query of op's item and its deleted copies, in this order. Events and snapshots come after them.
+func itemAndCopies(op *Op) *dynamodb.QueryInput {
+	return QueryBetween(op.Schema, op.Table, op.Key, "", strings.TrimSuffix(schema.CopyInfix, "#")+"$")
 }
 
-// SortKey is the text of the sort key of an item or primary key.
-func SortKey(s *schema.Schema, it item.Item) (string, bool) {
-	if s.SK == nil || s.SK.Attr == "" {
-		return "", false
+// WithCopies reads op's item and the newest of its deleted copies, expired or not, of whatever spelling: in one request, or
+// two when there are several copies.
+func WithCopies(ctx context.Context, r Reader, op *Op) (current, newestCopy item.Item, err error) {
+	limit := int32(3) // the item, one copy, and one more, which shows that there are several
+	in := itemAndCopies(op)
+	in.Limit = &limit
+	out, err := r.Query(ctx, in)
+	if err != nil {
+		return nil, nil, err
 	}
-	sk, ok := it[s.SK.Attr].(*types.AttributeValueMemberS)
-	if !ok {
-		return "", false
+	for _, it := range out.Items {
+		switch placeOf(op.Schema, op.Key, it, schema.CopyInfix) {
+		case itself:
+			current = it
+		case beside:
+			newestCopy = it
+		}
 	}
-	return sk.Value, true
+	if len(out.LastEvaluatedKey) > 0 {
+		newestCopy, err = NewestCopy(ctx, r, op)
+	}
+	return current, newestCopy, err
+}
+
+// NewestCopy reads the newest deleted copy of op's item, expired or not, of whatever spelling; nil if absent.
+func NewestCopy(ctx context.Context, r Reader, op *Op) (item.Item, error) {
+	it, _, err := newest(ctx, r, op, schema.CopyInfix, time.Time{}, false)
+	return it, err
+}
+
+// IndexCopy gives a deleted copy the keys of the indexes that hold copies.
+func IndexCopy(s *schema.Schema, copied item.Item) error {
+	for _, x := range s.Indexes {
+		if !s.OfCopies(x) {
+			continue
+		}
+		for _, h := range x.Keys() {
+			if err := SetIndexHalf(s, h, copied, h == x.SK); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// place is where an item lies, seen from another one.
+type place int
+
+const (
+	elsewhere place = iota
+	itself
+	beside
+)
+
+// placeOf says whether it is the item under a primary key, or one of its satellites under an infix.
+func placeOf(s *schema.Schema, primary, it item.Item, infix string) place {
+	own, _ := SortKey(s, primary)
+	switch sk, ok := SortKey(s, it); {
+	case !ok:
+		return elsewhere
+	case sk == own:
+		return itself
+	case strings.HasPrefix(sk, own+infix):
+		return beside
+	}
+	return elsewhere
 }

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -255,21 +253,15 @@ func (p *Purge) satellitePages(ctx context.Context, infix string, take func([]it
 	if p.Schema.SK == nil || !p.Schema.SK.Prefixed {
 		return nil
 	}
-	strong := true
-	in := &dynamodb.QueryInput{TableName: &p.Table, ConsistentRead: &strong}
-	plan.Among(in, p.Schema, p.Key, infix)
-	for {
-		out, err := p.Runner.Query(ctx, in)
+	for page, err := range plan.Pages(ctx, p.Runner, plan.QuerySatellites(p.Schema, p.Table, p.Key, infix)) {
 		if err != nil {
 			return err
 		}
-		if err := take(out.Items); err != nil {
+		if err := take(page); err != nil {
 			return err
 		}
-		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(out.LastEvaluatedKey) == 0 {
-			return nil
-		}
 	}
+	return nil
 }
 
 // satellites removes snapshots or events one by one, each only as it was read. changed reports that one was not.

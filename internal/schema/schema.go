@@ -31,7 +31,8 @@ const (
 	DeletedAtAttr = "deletedAt" // when an item was deleted, unless a field has the role deleted_at
 )
 
-// What stands between the sort key of a current item and the rest of the sort key of an item beside it.
+// A satellite is an item that is stored with a current item. Its sort key is that of the current item, the infix of its
+// kind, and what distinguishes it from others of that kind.
 const (
 	EventInfix    = "#e#"
 	SnapshotInfix = "#v#"

@@ -1,0 +1,291 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/query"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+type handle = core.Handle
+
+// Deleted reads, restores and purges the deleted items of type T. It is safe for concurrent use.
+type Deleted[T any] struct {
+	handle
+	store *entity.Store[T]
+}
+
+// Of opens the deleted items of a store. The error is an *entity.SchemaError if T does not declare [SoftDelete].
+func Of[T any](store *entity.Store[T]) (*Deleted[T], error) {
+	c := core.Of(store)
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	if _, ok := schema.Feature[*softDelete](c.Schema); !ok {
+		return nil, &entity.SchemaError{Code: schema.CodeHandle, Type: c.Schema.Type.String(), Problem: "the struct lacks the declaration lifecycle.SoftDelete"}
+	}
+	return &Deleted[T]{core.NewHandle(c), store}, nil
+}
+
+// DeletedItem is an item as it was when it was deleted.
+type DeletedItem[T any] struct {
+	Item      T
+	DeletedAt time.Time
+	ExpiresAt time.Time // when it can no longer be restored; zero if never
+}
+
+// Get returns the newest deleted copy of the item with key's primary key. It costs one strongly consistent request,
+// more only if copies have expired. Errors: entity.ErrNotFound; *entity.InputError.
+func (d *Deleted[T]) Get(ctx context.Context, key T) (DeletedItem[T], error) {
+	c := core.Of(d)
+	found, err := copyQuery[T](c, listCopies(c, "Deleted.Get", reflect.ValueOf(key), opt.Bounded{Select: opt.Select{Read: opt.Read{Strong: true}}})).First(ctx)
+	if errors.Is(err, entity.ErrNotFound) && sharesKeys(c.Schema) {
+		err = wrongCase(ctx, c, reflect.ValueOf(key))
+	}
+	return found, err
+}
+
+// wrongCase returns the error for a key without a copy: that of the newest copy if the stored key differs in case,
+// otherwise entity.ErrNotFound.
+func wrongCase(ctx context.Context, c *core.Core, key reflect.Value) error {
+	op, _ := plan.Begin(c.Schema, c.Table, "Deleted.Get", key, opt.Write{})
+	return c.Measure(ctx, op.Verb, op.KeyIs, func(ctx context.Context) error {
+		it, err := plan.Newest(ctx, c.Runner, op, schema.CopyInfix, c.Runner.Clock())
+		if err == nil {
+			err = plan.SameCase(c.Schema, op.Parts, it)
+		}
+		if err == nil {
+			err = entity.ErrNotFound
+		}
+		return err
+	})
+}
+
+// ListOption is accepted by [Deleted.List]: entity.Filter, entity.Limit, entity.MaxEvaluated, entity.MaxRequests,
+// entity.Consistent, entity.IncludeExpired.
+type ListOption interface{ opt.BoundedOption }
+
+// List reads the deleted copies of one item, newest first, at one request per MB. Expired copies are left out unless
+// entity.IncludeExpired is given.
+func (d *Deleted[T]) List(key T, opts ...ListOption) entity.Query[DeletedItem[T]] {
+	c := core.Of(d)
+	return copyQuery[T](c, listCopies(c, "Deleted.List", reflect.ValueOf(key), opt.Bounds(opts)))
+}
+
+// listCopies compiles the query of one item's deleted copies.
+func listCopies(c *core.Core, verb string, v reflect.Value, spec opt.Bounded) *query.Plan {
+	if c.Err() != nil {
+		return core.Refused(c, verb)
+	}
+	src := copiesSource(c, verb)
+	src.Lead, src.Base = append([]*schema.Attr{}, c.Schema.SK.Parts...), func(time.Time) expr.Cond { return expr.Cond{} }
+	if _, parts, err := plan.Key(c.Schema, v); err == nil && len(c.Schema.Cased()) > 0 {
+		src.Own = func(it item.Item) (bool, error) {
+			err := plan.SameCase(c.Schema, parts, it)
+			if sharesKeys(c.Schema) {
+				return err == nil, nil
+			}
+			return true, err
+		}
+		for _, a := range c.Schema.Cased() {
+			src.Needs = append(src.Needs, a.Name)
+		}
+	}
+	return query.Build(src, v, opt.Query{Bounded: spec, Order: opt.Order{Desc: true}})
+}
+
+// sharesKeys reports whether copies of items whose keys differ only in case can be stored under one key: if creating an
+// item does not read earlier copies.
+func sharesKeys(s *schema.Schema) bool {
+	f, _ := schema.Feature[*softDelete](s)
+	_, retains := schema.Feature[plan.Snapshotter](s)
+	return len(s.Cased()) > 0 && !retains && !f.reserve
+}
+
+// Query reads the deleted copies of all items in one partition of the table, in the order of the sort key: those of one
+// item together, oldest first, or newest first with entity.Desc. partition has the fields of the partition key and,
+// from the left, the fields of the sort key that are fixed; one condition may bound the next field. Other conditions go
+// into entity.Filter, including one on the field with the role deleted_at. Expired copies are left out unless
+// entity.IncludeExpired is given.
+//
+// It costs one request per MB read. DynamoDB also reads, and charges, what is stored between the copies: the items of
+// the partition and their snapshots. [Deleted.List], for one item, reads copies only.
+func (d *Deleted[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
+	c := core.Of(d)
+	if c.Err() != nil {
+		return copyQuery[T](c, core.Refused(c, "Deleted.Query"))
+	}
+	src := tableSource(c, "Deleted.Query", expr.Cond{})
+	src.Most = append([]*schema.Attr{}, c.Schema.SK.Parts...)
+	return copyQuery[T](c, query.Build(src, reflect.ValueOf(partition), opt.Queries(opts)))
+}
+
+// Scan reads the deleted copies of all items in the table, in no order, and costs a read of the whole table; see
+// entity.Store.Scan. entity.Filter restricts it by any attribute; entity.Limit, entity.Segments and cursors work as for
+// any scan.
+func (d *Deleted[T]) Scan(opts ...entity.ScanOption) entity.Query[DeletedItem[T]] {
+	c := core.Of(d)
+	if c.Err() != nil {
+		return copyQuery[T](c, core.Refused(c, "Deleted.Scan"))
+	}
+	src := tableSource(c, "Deleted.Scan", plan.InNamespace(c.Schema))
+	return copyQuery[T](c, query.BuildScan(src, opt.Scans(opts)))
+}
+
+// Index is an index of deleted copies. The field with the role deleted_at is a part of its key. Current items have no
+// such time, so they are not in the index.
+//
+//	_ entity.GSI `name:"deleted" index:"gsi2" pk:"$#{tenantId}" sk:"$#{deletedAt}"`
+//
+// Like other indexes it is eventually consistent, unless it is a local one. It costs one write for each delete, restore
+// and purge of an item that is in it.
+type Index[T any] struct {
+	handle
+	x *schema.Index
+}
+
+// Index returns the index of deleted copies that T declares under name. The error is an *entity.SchemaError with code
+// EDD-9051 if T declares no index of that name, or if the index holds current items, which [entity.Store.Index]
+// returns.
+func (d *Deleted[T]) Index(name string) (*Index[T], error) {
+	x, err := indexOfCopies(core.Of(d), name)
+	if err != nil {
+		return nil, err
+	}
+	return &Index[T]{core.HandleOf(d), x}, nil
+}
+
+func indexOfCopies(c *core.Core, name string) (*schema.Index, error) {
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	x := c.Schema.IndexNamed(name)
+	if x == nil || !c.Schema.OfCopies(x) {
+		return nil, &entity.SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "T declares no index of deleted copies with the name " + name}
+	}
+	return x, nil
+}
+
+// Query reads the deleted copies in one partition of the index, in the order of its sort key: if this begins with the
+// time of the delete, oldest first, or newest first with entity.Desc. Fields, conditions and costs are those of
+// entity.Index.Query; a condition on the field with the role deleted_at can bound the key. Expired copies are left out
+// unless entity.IncludeExpired is given.
+func (x *Index[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
+	c := core.Of(x)
+	if c.Err() != nil {
+		return copyQuery[T](c, core.Refused(c, "Deleted.Index.Query"))
+	}
+	return copyQuery[T](c, query.Build(indexSource(c, x.x, "Deleted.Index.Query"), reflect.ValueOf(partition), opt.Queries(opts)))
+}
+
+// Scan reads every deleted copy in the index; see [Deleted.Scan].
+func (x *Index[T]) Scan(opts ...entity.ScanOption) entity.Query[DeletedItem[T]] {
+	c := core.Of(x)
+	if c.Err() != nil {
+		return copyQuery[T](c, core.Refused(c, "Deleted.Index.Scan"))
+	}
+	src := indexSource(c, x.x, "Deleted.Index.Scan")
+	return copyQuery[T](c, query.BuildScan(src, opt.Scans(opts)))
+}
+
+// indexSource reads an index. Of this entity it holds deleted copies only, but other entities may have items in it.
+func indexSource(c *core.Core, x *schema.Index, verb string) query.Source {
+	src := copiesSource(c, verb)
+	src.Index, src.PK, src.SK = x, x.PK, x.SK
+	src.Code, src.Other = schema.CodeUnknownTarget, useFilter
+	base := expr.All(plan.InNamespace(c.Schema), plan.OwnItems(c.Schema))
+	src.Base = func(time.Time) expr.Cond { return base }
+	return src
+}
+
+// useFilter is the advice in errors about conditions on other fields.
+const useFilter = "put conditions on other fields into entity.Filter"
+
+// tableSource reads the copies of all items for which more holds, among everything in the table.
+func tableSource(c *core.Core, verb string, more expr.Cond) query.Source {
+	s, src := c.Schema, copiesSource(c, verb)
+	src.Code, src.Other = schema.CodeUnknownTarget, useFilter
+	name, _ := plan.DeletedAttr(s)
+	copied := expr.Compare(expr.Exists, expr.Attr(name))
+	if s.HasMetadata {
+		copied = expr.Compare(expr.Eq, expr.Attr(schema.KindAttr), item.S(plan.CopyKind))
+	} else {
+		src.Own, src.Needs = ownCopy(s)
+	}
+	base := expr.All(more, copied, plan.OwnItems(s))
+	src.Base = func(time.Time) expr.Cond { return base }
+	return src
+}
+
+// ownCopy recognizes the deleted copies in a shared table, where only the key shows what an item is.
+func ownCopy(s *schema.Schema) (own func(item.Item) (bool, error), needs []string) {
+	for _, a := range s.SK.Parts {
+		needs = append(needs, a.Name)
+	}
+	return func(it item.Item) (bool, error) {
+		current, ok := plan.CurrentKey(s, it, schema.CopyInfix)
+		if !ok {
+			return false, nil
+		}
+		sk, _ := plan.SortKey(s, current)
+		return s.SK.Template.Recomposes(it, sk), nil
+	}, needs
+}
+
+// copyQuery makes a query of deleted copies from its plan.
+func copyQuery[T any](c *core.Core, p *query.Plan) entity.Query[DeletedItem[T]] {
+	codec := c.Schema.CodecOf(p.Index)
+	return core.NewQuery[DeletedItem[T]](core.Planned(c, p), func(it item.Item, into any) (err error) {
+		deleted := into.(*DeletedItem[T])
+		if err = c.DecodeBy(codec, it, &deleted.Item); err == nil {
+			deleted.DeletedAt, deleted.ExpiresAt, err = copyTimes(c.Schema, it)
+		}
+		return err
+	})
+}
+
+// copiesSource reads items whose sort key is that of a deleted copy.
+func copiesSource(c *core.Core, verb string) query.Source {
+	return query.Source{Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: copySortKey(c.Schema), Verb: verb, Expire: true}
+}
+
+// copySortKey returns the definition of the sort key of deleted copies.
+func copySortKey(s *schema.Schema) *schema.KeyDef {
+	name, format := plan.DeletedAttr(s)
+	return plan.SatelliteSortKey(s, schema.CopyInfix, &schema.Attr{Name: name}, &key.Field{Attr: name, Kind: key.Time, Time: format})
+}
+
+// copyTimes returns when a stored copy was deleted and when it expires; zero if never.
+func copyTimes(s *schema.Schema, it item.Item) (deleted, expires time.Time, err error) {
+	name, format := plan.DeletedAttr(s)
+	if deleted, err = format.FromValue(it[name]); err != nil {
+		return deleted, expires, &entity.DecodeError{Entity: s.Name, Attr: name, Problem: "it is not a time"}
+	}
+	if n, ok := it[s.Options.TTL].(*types.AttributeValueMemberN); ok {
+		if expires, err = key.Unix.FromValue(n); err != nil {
+			return deleted, expires, &entity.DecodeError{Entity: s.Name, Attr: s.Options.TTL, Problem: "it is not a time in seconds: it " + err.Error()}
+		}
+	}
+	return deleted, expires, nil
+}
+
+// Purge removes the item for good, with its deleted copies, its snapshots and the unique values that it holds; see
+// entity.Store.Purge.
+func (d *Deleted[T]) Purge(ctx context.Context, key T, opts ...entity.PurgeOption) error {
+	if err := core.Of(d).Err(); err != nil {
+		return core.Of(d).Wrap("Purge", "", err)
+	}
+	return d.store.Purge(ctx, key, opts...)
+}

@@ -1,0 +1,341 @@
+package lifecycle_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/versioned"
+)
+
+// Doc is one of many in the partition of its tenant.
+type Doc struct {
+	_         entity.Key           `name:"Doc" pk:"$#{tenant}" sk:"$#{folder}#{id}"`
+	_         versioned.Retain     ``
+	_         lifecycle.SoftDelete `ttl:"30d"`
+	Tenant    string               `dynamodbav:"tenant" entity:"secret"`
+	Folder    string               `dynamodbav:"folder"`
+	ID        string               `dynamodbav:"id"`
+	Title     string               `dynamodbav:"title,omitempty"`
+	Version   int64                `dynamodbav:"version" entity:"version"`
+	DeletedAt time.Time            `dynamodbav:"deletedAt,omitempty" entity:"deleted_at"`
+}
+
+// drawer is a table with live and deleted documents of two tenants, with other items in it. gone are the names of
+// those of tenant t that are deleted, in the order of their sort keys.
+func drawer(t *testing.T) (h *lab, s *entity.Store[Doc], deleted *lifecycle.Deleted[Doc], gone []string) {
+	t.Helper()
+	h, s = open[Doc](t)
+	deleted, err := lifecycle.Of(s)
+	require.NoError(t, err)
+	ctx := t.Context()
+	for _, tenant := range []string{"t", "t2"} {
+		for _, folder := range []string{"a", "a!", "b"} {
+			for n := range 4 {
+				d := Doc{Tenant: tenant, Folder: folder, ID: fmt.Sprint(n), Title: folder + fmt.Sprint(n)}
+				_, err := s.Create(ctx, d)
+				require.NoError(t, err)
+				if n%2 == 1 {
+					h.advance(time.Second)
+					require.NoError(t, s.Delete(ctx, d))
+					if tenant == "t" {
+						gone = append(gone, d.Title)
+					}
+				}
+			}
+		}
+	}
+	pages, err := entity.New[Page](h.db)
+	require.NoError(t, err)
+	_, err = pages.Create(ctx, Page{ID: "t"})
+	require.NoError(t, err)
+	require.NoError(t, pages.Delete(ctx, Page{ID: "t"}))
+	// What something else has put there: an item of another entity in the partition, and one without anything.
+	for _, it := range h.items(t) {
+		if it["__edd_e__"].(*types.AttributeValueMemberS).Value == "Page" {
+			it["pk"] = &types.AttributeValueMemberS{Value: "$app#v1#doc#t"}
+			it["sk"] = &types.AttributeValueMemberS{Value: "$app#v1#doc#a#zz"}
+			h.put(t, it)
+		}
+	}
+	h.put(t, map[string]types.AttributeValue{
+		"pk": &types.AttributeValueMemberS{Value: "$app#v1#doc#t"}, "sk": &types.AttributeValueMemberS{Value: "$app#v1#doc#b#zz"},
+	})
+	slices.Sort(gone)
+	h.sent()
+	return h, s, deleted, gone
+}
+
+func titles(t *testing.T, q entity.Query[lifecycle.DeletedItem[Doc]]) []string {
+	t.Helper()
+	all, err := q.Collect(t.Context())
+	require.NoError(t, err)
+	var names []string
+	for _, c := range all {
+		require.False(t, c.DeletedAt.IsZero())
+		require.Equal(t, c.DeletedAt, c.Item.DeletedAt)
+		require.Equal(t, 30*day, c.ExpiresAt.Sub(c.DeletedAt.Truncate(time.Second)))
+		names = append(names, c.Item.Title)
+	}
+	return names
+}
+
+// paged reads a query page by page to its end.
+func paged(t *testing.T, q entity.Query[lifecycle.DeletedItem[Doc]], most int) (names []string) {
+	t.Helper()
+	for after, n := "", 0; n == 0 || after != ""; n++ {
+		page, err := q.Page(t.Context(), after)
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(page.Items), most)
+		for _, c := range page.Items {
+			names = append(names, c.Item.Title)
+		}
+		after = page.Next
+		require.Less(t, n, 50)
+	}
+	return names
+}
+
+func TestDeletedQuery_ReadsTheCopiesOfAPartition(t *testing.T) {
+	t.Parallel()
+	h, s, deleted, gone := drawer(t)
+	f, tenant := entity.Fields[Doc](), Doc{Tenant: "t"}
+	require.Equal(t, []string{"a!1", "a!3", "a1", "a3", "b1", "b3"}, gone)
+	order := []string{"a1", "a3", "a!1", "a!3", "b1", "b3"} // by the sort key: a comes before a!
+	require.Equal(t, order, titles(t, deleted.Query(tenant)))
+	require.Equal(t, []string{"Query"}, h.sent())
+	back := slices.Clone(order)
+	slices.Reverse(back)
+	require.Equal(t, back, titles(t, deleted.Query(tenant, entity.Desc())))
+	for limit := 1; limit <= 7; limit++ {
+		require.Equal(t, order, paged(t, deleted.Query(tenant, entity.Limit(limit)), limit))
+		require.Equal(t, back, paged(t, deleted.Query(tenant, entity.Limit(limit), entity.Desc()), limit))
+	}
+	require.Equal(t, []string{"a1", "a3"}, titles(t, deleted.Query(Doc{Tenant: "t", Folder: "a"})))
+	require.Equal(t, []string{"a3"}, titles(t, deleted.Query(Doc{Tenant: "t", Folder: "a", ID: "3"})))
+	require.Equal(t, []string{"a!1", "a!3", "b1", "b3"}, titles(t, deleted.Query(tenant, entity.Gt(&f.Folder, "a"))))
+	require.Equal(t, []string{"a1", "a3", "a!1", "a!3"}, titles(t, deleted.Query(tenant, entity.Lt(&f.Folder, "b"))))
+	require.Equal(t, []string{"b3"}, titles(t, deleted.Query(Doc{Tenant: "t", Folder: "b"}, entity.Ge(&f.ID, "2"))))
+	require.Equal(t, []string{"b1"}, titles(t, deleted.Query(tenant, entity.Filter(entity.Eq(&f.Title, "b1")))))
+	newest, err := deleted.Get(t.Context(), Doc{Tenant: "t", Folder: "b", ID: "3"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"b3"}, titles(t, deleted.Query(tenant, entity.Filter(entity.Ge(&f.DeletedAt, newest.DeletedAt)))))
+	n, err := deleted.Query(tenant).Count(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 6, n)
+
+	_, err = deleted.Restore(t.Context(), Doc{Tenant: "t", Folder: "a", ID: "1"})
+	require.NoError(t, err)
+	require.Equal(t, order[1:], titles(t, deleted.Query(tenant)))
+	require.NoError(t, s.Purge(t.Context(), Doc{Tenant: "t", Folder: "a", ID: "3"}))
+	require.Equal(t, order[2:], titles(t, deleted.Query(tenant)))
+}
+
+// A page that ends with the last item of all says so.
+func TestDeletedQuery_TheLastPageIsKnownAsSuch(t *testing.T) {
+	t.Parallel()
+	_, _, deleted, gone := drawer(t)
+	page, err := deleted.Query(Doc{Tenant: "t"}, entity.Limit(len(gone)), entity.Filter(entity.Exists(&entity.Fields[Doc]().Title))).Page(t.Context(), "")
+	require.NoError(t, err)
+	require.Len(t, page.Items, len(gone))
+	require.Empty(t, page.Next)
+	page, err = deleted.Query(Doc{Tenant: "t"}, entity.Limit(len(gone)-1), entity.Filter(entity.Exists(&entity.Fields[Doc]().Title))).Page(t.Context(), "")
+	require.NoError(t, err)
+	require.Len(t, page.Items, len(gone)-1)
+	require.NotEmpty(t, page.Next)
+}
+
+func TestDeletedScan_ReadsTheCopiesOfTheTable(t *testing.T) {
+	t.Parallel()
+	h, _, deleted, gone := drawer(t)
+	f := entity.Fields[Doc]()
+	want := slices.Concat(gone, gone)
+	slices.Sort(want)
+	require.Equal(t, want, slices.Sorted(slices.Values(titles(t, deleted.Scan()))))
+	require.Equal(t, []string{"Scan"}, h.sent())
+	require.Equal(t, want, slices.Sorted(slices.Values(titles(t, deleted.Scan(entity.Segments(3))))))
+	require.Equal(t, want, slices.Sorted(slices.Values(paged(t, deleted.Scan(entity.Limit(2)), 2))))
+	require.Equal(t, gone, slices.Sorted(slices.Values(titles(t, deleted.Scan(entity.Filter(entity.Eq(&f.Tenant, "t2")))))))
+	// The same table, read by another version of the program.
+	db, err := entity.Open(h.raw, entity.Config{Table: h.table, Namespace: entity.Namespace{Version: 2}})
+	require.NoError(t, err)
+	next, err := entity.New[Doc](db)
+	require.NoError(t, err)
+	require.Empty(t, titles(t, entity.Must(lifecycle.Of(next)).Scan()))
+}
+
+func TestDeletedQuery_LeavesOutExpiredCopies(t *testing.T) {
+	t.Parallel()
+	h, _, deleted, gone := drawer(t)
+	h.advance(31 * day)
+	for _, q := range []func(...entity.ReadOption) entity.Query[lifecycle.DeletedItem[Doc]]{
+		func(o ...entity.ReadOption) entity.Query[lifecycle.DeletedItem[Doc]] {
+			var opts []entity.QueryOption
+			for _, x := range o {
+				opts = append(opts, x)
+			}
+			return deleted.Query(Doc{Tenant: "t"}, opts...)
+		},
+		func(o ...entity.ReadOption) entity.Query[lifecycle.DeletedItem[Doc]] {
+			opts := []entity.ScanOption{entity.Filter(entity.Eq(&entity.Fields[Doc]().Tenant, "t"))}
+			for _, x := range o {
+				opts = append(opts, x)
+			}
+			return deleted.Scan(opts...)
+		},
+	} {
+		require.Empty(t, titles(t, q()))
+		require.Len(t, titles(t, q(entity.IncludeExpired())), len(gone))
+	}
+}
+
+// An item whose key has no parts of its own in the sort key is alone in its partition.
+func TestDeletedQuery_OfAPartitionWithOneItem(t *testing.T) {
+	t.Parallel()
+	h, s := open[Page](t)
+	deleted, err := lifecycle.Of(s)
+	require.NoError(t, err)
+	for _, text := range []string{"1", "2", "3"} {
+		_, err := s.Create(t.Context(), Page{ID: "p", Text: text})
+		require.NoError(t, err)
+		require.NoError(t, s.Delete(t.Context(), Page{ID: "p"}))
+	}
+	_, err = s.Create(t.Context(), Page{ID: "p"})
+	require.NoError(t, err)
+	h.sent()
+	var got []string
+	for c, err := range deleted.Query(Page{ID: "p"}).All(t.Context()) {
+		require.NoError(t, err)
+		got = append(got, c.Item.Text)
+	}
+	require.Equal(t, []string{"1", "2", "3"}, got)
+
+	// One request evaluates more than a page of what a filter lets through: the rest is on the next page.
+	q := deleted.Query(Page{ID: "p"}, entity.Limit(2), entity.Filter(entity.Exists(&entity.Fields[Page]().Text)))
+	first, err := q.Page(t.Context(), "")
+	require.NoError(t, err)
+	require.Len(t, first.Items, 2)
+	second, err := q.Page(t.Context(), first.Next)
+	require.NoError(t, err)
+	require.Len(t, second.Items, 1)
+	require.Equal(t, "3", second.Items[0].Item.Text)
+	require.Empty(t, second.Next)
+}
+
+func TestDeletedQuery_MistakesAreFoundBeforeARequest(t *testing.T) {
+	t.Parallel()
+	h, _, deleted, _ := drawer(t)
+	f := entity.Fields[Doc]()
+	for name, q := range map[string]entity.Query[lifecycle.DeletedItem[Doc]]{
+		"no partition":           deleted.Query(Doc{Folder: "a"}),
+		"a gap":                  deleted.Query(Doc{Tenant: "t", ID: "1"}),
+		"another field":          deleted.Query(Doc{Tenant: "t", Title: "x"}),
+		"a range of a field":     deleted.Query(Doc{Tenant: "t"}, entity.Gt(&f.Title, "x")),
+		"a range of the deletes": deleted.Query(Doc{Tenant: "t", Folder: "a", ID: "1"}, entity.Gt(&f.DeletedAt, hour0)),
+	} {
+		_, err := q.Collect(t.Context())
+		var mistake *entity.InputError
+		require.ErrorAs(t, err, &mistake, name)
+	}
+	require.Empty(t, h.sent())
+	page, err := deleted.Query(Doc{Tenant: "t"}, entity.Limit(1)).Page(t.Context(), "")
+	require.NoError(t, err)
+	require.NotEmpty(t, page.Next)
+	_, err = deleted.Query(Doc{Tenant: "t2"}, entity.Limit(1)).Page(t.Context(), page.Next)
+	require.ErrorIs(t, err, entity.ErrInvalidCursor)
+	require.NotContains(t, deleted.Query(Doc{Tenant: "hush"}).String(), "hush")
+}
+
+// In a shared table nothing in an item but its key says that it is a copy: snapshots of deleted states have the time of
+// the delete, too.
+func TestDeletedQuery_InASharedTable(t *testing.T) {
+	t.Parallel()
+	type paper struct {
+		_       entity.Key           `name:"Paper" pk:"$#tenant_{tenant}" sk:"$#id_{id}"`
+		_       versioned.Retain     ``
+		_       lifecycle.SoftDelete `ttl:"30d"`
+		Tenant  string               `dynamodbav:"tenant"`
+		ID      string               `dynamodbav:"id"`
+		Version int64                `dynamodbav:"version" entity:"version"`
+	}
+	h := &lab{at: hour0}
+	h.raw, h.table = localdb.Test(t)
+	var err error
+	h.db, err = entity.Open(h.raw, entity.Config{
+		Table: h.table, Clock: h.now, Interop: true, TimePrecision: time.Millisecond, Namespace: entity.Namespace{Casing: entity.LowerCase},
+	})
+	require.NoError(t, err)
+	s, err := entity.New[paper](h.db)
+	require.NoError(t, err)
+	require.NoError(t, h.db.CreateTables(t.Context()))
+	deleted, err := lifecycle.Of(s)
+	require.NoError(t, err)
+	for _, id := range []string{"1", "2", "3"} {
+		_, err := s.Create(t.Context(), paper{Tenant: "T", ID: id})
+		require.NoError(t, err)
+		require.NoError(t, s.Delete(t.Context(), paper{Tenant: "T", ID: id}))
+	}
+	_, err = deleted.Restore(t.Context(), paper{Tenant: "T", ID: "2"})
+	require.NoError(t, err)
+	for name, q := range map[string]entity.Query[lifecycle.DeletedItem[paper]]{"query": deleted.Query(paper{Tenant: "T"}), "scan": deleted.Scan()} {
+		all, err := q.Collect(t.Context())
+		require.NoError(t, err, name)
+		ids := []string{}
+		for _, c := range all {
+			ids = append(ids, c.Item.ID)
+		}
+		require.ElementsMatch(t, []string{"1", "3"}, ids, name)
+		n, err := q.Count(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 2, n)
+	}
+}
+
+// Note is kept for 90 seconds after it was deleted.
+type Note struct {
+	_    entity.Key           `name:"Note" pk:"$#{id}" sk:"$"`
+	_    lifecycle.SoftDelete `ttl:"1m30s"`
+	ID   string               `dynamodbav:"id"`
+	Text string               `dynamodbav:"text,omitempty"`
+}
+
+// A comparable library leaves expired items visible and restorable, writes fractions of seconds, and never enables time to
+// live on the table.
+func TestSoftDelete_CopiesExpireAtWholeSecondsAndAreThenGone(t *testing.T) {
+	t.Parallel()
+	h, s := open[Note](t)
+	deleted, err := lifecycle.Of(s)
+	require.NoError(t, err)
+	_, err = s.Create(t.Context(), Note{ID: "n", Text: "old"})
+	require.NoError(t, err)
+	require.NoError(t, s.Delete(t.Context(), Note{ID: "n"}))
+	require.Equal(t, strconv.FormatInt(hour0.Unix()+90, 10), h.end(t, "_ttl"))
+	out, err := h.raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &h.table})
+	require.NoError(t, err)
+	require.Equal(t, types.TimeToLiveStatusEnabled, out.TimeToLiveDescription.TimeToLiveStatus)
+
+	h.advance(89 * time.Second)
+	_, err = deleted.Get(t.Context(), Note{ID: "n"})
+	require.NoError(t, err)
+	h.advance(time.Second)
+	_, err = deleted.Get(t.Context(), Note{ID: "n"})
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	n, err := deleted.List(Note{ID: "n"}).Count(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, n)
+	_, err = deleted.Restore(t.Context(), Note{ID: "n"})
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.Len(t, h.items(t), 1, "DynamoDB has not removed the copy")
+	_, err = s.Update(t.Context(), Note{ID: "n"}, entity.Set(&entity.Fields[Note]().Text, "new"))
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.NotErrorIs(t, err, entity.ErrDeleted)
+}

@@ -1,0 +1,169 @@
+package lifecycle_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+)
+
+// Token lives for an hour.
+type Token struct {
+	_       entity.Key    `name:"Token" pk:"$#{user}" sk:"$#{id}"`
+	_       entity.GSI    `name:"byScope" index:"gsi1" pk:"$#{scope}" sk:"$#{id}" project:"id"`
+	_       lifecycle.TTL `attr:"ends" after:"1h"`
+	User    string        `dynamodbav:"user"`
+	ID      string        `dynamodbav:"id"`
+	Scope   string        `dynamodbav:"scope,omitempty"`
+	Uses    int           `dynamodbav:"uses"`
+	Version int64         `dynamodbav:"version" entity:"version"`
+}
+
+var token = Token{User: "u", ID: "t"}
+
+// lapsed has one token, at the second in which it ends, and another one that lives.
+func lapsed(t *testing.T) (*lab, *entity.Store[Token]) {
+	t.Helper()
+	h, s := open[Token](t)
+	_, err := s.Create(t.Context(), Token{User: "u", ID: "t", Scope: "all", Uses: 7})
+	require.NoError(t, err)
+	h.advance(time.Hour)
+	_, err = s.Create(t.Context(), Token{User: "u", ID: "live", Scope: "all"})
+	require.NoError(t, err)
+	h.sent()
+	return h, s
+}
+
+func TestTTL_AnExpiredItemIsGoneForEveryRead(t *testing.T) {
+	t.Parallel()
+	h, s := lapsed(t)
+	_, err := s.Get(t.Context(), token)
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	got, err := s.Get(t.Context(), token, entity.IncludeExpired())
+	require.NoError(t, err)
+	require.Equal(t, 7, got.Uses)
+	many, err := s.GetMany(t.Context(), []Token{token, {User: "u", ID: "live"}})
+	require.NoError(t, err)
+	require.Nil(t, many[0])
+	require.NotNil(t, many[1])
+	many, err = s.GetMany(t.Context(), []Token{token}, entity.IncludeExpired())
+	require.NoError(t, err)
+	require.NotNil(t, many[0])
+	into := token
+	load := s.Op().GetInto(&into)
+	require.ErrorIs(t, h.db.TransactGet(t.Context(), load), entity.ErrNotFound)
+
+	byScope, err := s.Index("byScope")
+	require.NoError(t, err)
+	for name, queries := range map[string][2]entity.Query[Token]{
+		"Query":       {s.Query(Token{User: "u"}), s.Query(Token{User: "u"}, entity.IncludeExpired())},
+		"Scan":        {s.Scan(), s.Scan(entity.IncludeExpired())},
+		"Index.Query": {byScope.Query(Token{Scope: "all"}), byScope.Query(Token{Scope: "all"}, entity.IncludeExpired())},
+		"Index.Scan":  {byScope.Scan(), byScope.Scan(entity.IncludeExpired())},
+	} {
+		one, err := queries[0].One(t.Context())
+		require.NoError(t, err, name)
+		require.Equal(t, "live", one.ID, name)
+		n, err := queries[1].Count(t.Context())
+		require.NoError(t, err, name)
+		require.Equal(t, 2, n, name)
+	}
+	h.advance(-time.Second)
+	_, err = s.Get(t.Context(), token)
+	require.NoError(t, err, "a second before its end it lives")
+}
+
+func TestTTL_AnExpiredItemIsGoneForEveryWrite(t *testing.T) {
+	t.Parallel()
+	f := entity.Fields[Token]()
+	for name, c := range map[string]struct {
+		write    func(*testing.T, *lab, *entity.Store[Token]) error
+		err      error // nil: a new life began
+		requests int
+	}{
+		"Update": {func(t *testing.T, _ *lab, s *entity.Store[Token]) error {
+			_, err := s.Update(t.Context(), token, entity.Add(&f.Uses, 1))
+			return err
+		}, entity.ErrNotFound, 1},
+		"Modify": {func(t *testing.T, _ *lab, s *entity.Store[Token]) error {
+			_, err := s.Modify(t.Context(), token, func(k *Token) error { k.Uses++; return nil })
+			return err
+		}, entity.ErrNotFound, 1},
+		"Delete": {func(t *testing.T, _ *lab, s *entity.Store[Token]) error { return s.Delete(t.Context(), token) }, entity.ErrNotFound, 1},
+		"CheckExists": {func(t *testing.T, h *lab, s *entity.Store[Token]) error {
+			return h.db.Transact(t.Context(), s.Op().CheckExists(token))
+		}, entity.ErrNotFound, 1},
+		"Create": {func(t *testing.T, _ *lab, s *entity.Store[Token]) error {
+			_, err := s.Create(t.Context(), Token{User: "u", ID: "t", Uses: 1})
+			return err
+		}, nil, 1},
+		"Put": {func(t *testing.T, _ *lab, s *entity.Store[Token]) error {
+			_, err := s.Put(t.Context(), Token{User: "u", ID: "t", Uses: 1})
+			return err
+		}, nil, 2},
+		"Upsert": {func(t *testing.T, _ *lab, s *entity.Store[Token]) error {
+			_, created, err := s.Upsert(t.Context(), Token{User: "u", ID: "t", Uses: 1})
+			require.True(t, created || err != nil)
+			return err
+		}, nil, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, s := lapsed(t)
+			before := h.items(t)
+			err := c.write(t, h, s)
+			require.Len(t, h.sent(), c.requests)
+			if c.err != nil {
+				require.ErrorIs(t, err, c.err)
+				require.Equal(t, before, h.items(t), "nothing was written")
+				return
+			}
+			require.NoError(t, err)
+			got, err := s.Get(t.Context(), token)
+			require.NoError(t, err)
+			require.Equal(t, Token{User: "u", ID: "t", Uses: 1, Version: 1}, got, "a new life keeps nothing of the old one")
+		})
+	}
+}
+
+func TestTTL_TablesExpireByTheDeclaredAttribute(t *testing.T) {
+	t.Parallel()
+	h, _ := open[Token](t)
+	out, err := h.raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &h.table})
+	require.NoError(t, err)
+	require.Equal(t, types.TimeToLiveStatusEnabled, out.TimeToLiveDescription.TimeToLiveStatus)
+	require.Equal(t, "ends", *out.TimeToLiveDescription.AttributeName)
+	require.NoError(t, h.db.Verify(t.Context()))
+}
+
+// A Put that found an expired item and was about to replace it meets an item that another program has created meanwhile: it
+// replaces that one, as a Put over a live item does.
+func TestTTL_APutOverARenewedItemReplacesTheNewOne(t *testing.T) {
+	t.Parallel()
+	h, s := lapsed(t)
+	arrived, release := h.wire.Hold(func(r faults.Request) bool { return r.Operation == "PutItem" })
+	defer release()
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Put(t.Context(), Token{User: "u", ID: "t", Uses: 1})
+		done <- err
+	}()
+	<-arrived
+	client := dynamodb.New(h.raw.Options())
+	db, err := entity.Open(client, entity.Config{Table: h.table, Clock: h.now})
+	require.NoError(t, err)
+	_, err = entity.Must(entity.New[Token](db)).Create(t.Context(), Token{User: "u", ID: "t", Uses: 2})
+	require.NoError(t, err)
+	release()
+	require.NoError(t, <-done)
+	got, err := s.Get(t.Context(), token, entity.Consistent())
+	require.NoError(t, err)
+	require.Equal(t, 1, got.Uses)
+	require.EqualValues(t, 2, got.Version, "it is the second write of the new life")
+}

@@ -1,0 +1,254 @@
+package timeseries_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/dynastrata/dynastrata/internal/testsize"
+	"github.com/dynastrata/dynastrata/timeseries"
+)
+
+// fact is an event of the model: when it was, one field that it may report, and one more.
+type fact struct {
+	at   int
+	a    int
+	hasA bool
+	b    string
+	hasB bool
+}
+
+// model is what a series should do, without a database.
+type model struct {
+	record  bool
+	history map[int]fact
+	current fact // folded; at 0 if there is none
+}
+
+func newModel(record bool) *model { return &model{record: record, history: map[int]fact{}} }
+
+func (m *model) clone() *model {
+	c := newModel(m.record)
+	for at, f := range m.history {
+		c.history[at] = f
+	}
+	c.current = m.current
+	return c
+}
+
+// verdict is what the model says of an event.
+type verdict struct {
+	reason timeseries.Reason // "": applied
+	stored fact              // of a duplicate or collision
+}
+
+// fold brings the current item up to f.
+func (m *model) fold(f fact) {
+	m.current.at = f.at
+	if f.hasA {
+		m.current.a, m.current.hasA = f.a, true
+	}
+	if f.hasB {
+		m.current.b, m.current.hasB = f.b, true
+	}
+}
+
+func (m *model) append(f fact) verdict {
+	if stored, ok := m.history[f.at]; ok {
+		if stored != f {
+			return verdict{timeseries.Collision, stored}
+		}
+		if f.at > m.current.at {
+			m.fold(f) // current lagged behind
+		}
+		return verdict{timeseries.Duplicate, stored}
+	}
+	switch {
+	case f.at > m.current.at:
+		m.history[f.at] = f
+		m.fold(f)
+		return verdict{}
+	case m.record:
+		m.history[f.at] = f
+		return verdict{reason: timeseries.LateRecorded}
+	}
+	return verdict{reason: timeseries.Older}
+}
+
+// appendAll appends a batch as a set: in order of time, of equal times in the order given. Events behind one that
+// collided with what is stored are looked at when the others are through, which makes a difference only where the
+// current item lags.
+func (m *model) appendAll(batch []fact) []verdict {
+	order := make([]int, len(batch))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(batch[i].at, batch[j].at) })
+	verdicts, collided, last := make([]verdict, len(batch)), map[int]bool{}, []int{}
+	for _, i := range order {
+		if collided[batch[i].at] {
+			last = append(last, i)
+			continue
+		}
+		verdicts[i] = m.append(batch[i])
+		collided[batch[i].at] = verdicts[i].reason == timeseries.Collision
+	}
+	for _, i := range last {
+		verdicts[i] = m.append(batch[i])
+	}
+	return verdicts
+}
+
+// events are the history in order.
+func (m *model) events() []fact {
+	var all []fact
+	for _, f := range m.history {
+		all = append(all, f)
+	}
+	slices.SortFunc(all, func(a, b fact) int { return cmp.Compare(a.at, b.at) })
+	return all
+}
+
+// mapping is how facts of the model are events of T.
+type mapping[T any] struct {
+	record bool
+	event  func(series string, f fact) T
+	fact   func(T) fact
+	pk, sk string // of the current item; pk takes the series
+}
+
+var asTelemetry = mapping[Telemetry]{
+	pk: "$app#v1#telemetry#m#%s", sk: deviceSK,
+	event: func(series string, f fact) Telemetry {
+		ev := Telemetry{Channel: "m", DeviceID: series, Timestamp: at(f.at)}
+		if f.hasA {
+			ev.GPIO = ptr(f.a)
+		}
+		if f.hasB {
+			ev.Location = ptr(f.b)
+		}
+		return ev
+	},
+	fact: func(ev Telemetry) fact {
+		f := fact{at: int(ev.Timestamp.Sub(start).Minutes()), hasA: ev.GPIO != nil, hasB: ev.Location != nil}
+		if f.hasA {
+			f.a = *ev.GPIO
+		}
+		if f.hasB {
+			f.b = *ev.Location
+		}
+		return f
+	},
+}
+
+var asMeter = mapping[Meter]{
+	record: true, pk: "$app#v1#meter#%s", sk: "$app#v1#meter",
+	event: func(series string, f fact) Meter {
+		ev := Meter{MeterID: series, Seq: int64(f.at), Value: f.a}
+		if f.hasB {
+			ev.Note = ptr(f.b)
+		}
+		return ev
+	},
+	fact: func(ev Meter) fact {
+		f := fact{at: int(ev.Seq), a: ev.Value, hasA: true, hasB: ev.Note != nil}
+		if f.hasB {
+			f.b = *ev.Note
+		}
+		return f
+	},
+}
+
+// facts generates a batch. Few times and values make duplicates and collisions frequent.
+func facts(longest, latest int, must bool) *rapid.Generator[[]fact] {
+	one := rapid.Custom(func(t *rapid.T) fact {
+		f := fact{at: rapid.IntRange(1, latest).Draw(t, "at"), hasA: must || rapid.Bool().Draw(t, "hasA"), hasB: rapid.Bool().Draw(t, "hasB")}
+		if f.hasA {
+			f.a = rapid.IntRange(0, 1).Draw(t, "a")
+		}
+		if f.hasB {
+			f.b = rapid.SampledFrom([]string{"x", "y"}).Draw(t, "b")
+		}
+		return f
+	})
+	return rapid.SliceOfN(one, 0, longest)
+}
+
+func TestAppendAll_AgreesWithTheModelOnRandomBatches(t *testing.T) {
+	t.Parallel()
+	t.Run("drop", func(t *testing.T) { t.Parallel(); agree(t, asTelemetry) })
+	t.Run("record", func(t *testing.T) { t.Parallel(); agree(t, asMeter) })
+}
+
+func agree[T any](t *testing.T, as mapping[T]) {
+	w := open[T](t)
+	var series atomic.Int64
+	testsize.Check(t, testsize.Pick(12, 250), func(rt *rapid.T) {
+		id := fmt.Sprint(series.Add(1))
+		m := newModel(as.record)
+		send := func(label string, batch []fact) {
+			compare(rt, w, as, id, m.appendAll(batch), batch)
+			same(rt, w, as, id, m)
+		}
+		send("first", facts(12, 12, as.record).Draw(rt, "first"))
+		before, image := m.clone(), w.item(fmt.Sprintf(as.pk, id), as.sk)
+		send("second", facts(12, 20, as.record).Draw(rt, "second"))
+		if image != nil && rapid.Bool().Draw(rt, "lag") {
+			m.current = before.current
+			w.change(fmt.Sprintf(as.pk, id), as.sk, func(it item) {
+				clear(it)
+				for name, av := range image {
+					it[name] = av
+				}
+			})
+		}
+		latest := rapid.SampledFrom([]int{20, 30, 300}).Draw(rt, "latest")
+		send("third", facts(rapid.SampledFrom([]int{5, 20, 260}).Draw(rt, "longest"), latest, as.record).Draw(rt, "third"))
+	})
+}
+
+// compare appends a batch and compares the results with the model's.
+func compare[T any](t *rapid.T, w *lab[T], as mapping[T], id string, want []verdict, batch []fact) {
+	evs := make([]T, len(batch))
+	for i, f := range batch {
+		evs[i] = as.event(id, f)
+	}
+	rs, err := w.AppendAll(w.ctx, evs)
+	require.NoError(t, err)
+	require.Len(t, rs, len(batch))
+	for i, r := range rs {
+		require.Equal(t, want[i].reason, r.Reason, "event %d: %+v", i, batch[i])
+		require.Equal(t, want[i].reason == "", r.Applied)
+		if want[i].stored.at == 0 {
+			require.Nil(t, r.Existing)
+		} else {
+			require.Equal(t, want[i].stored, as.fact(*r.Existing), "event %d", i)
+		}
+		if r.Reason != timeseries.Collision {
+			require.GreaterOrEqual(t, as.fact(r.Current).at, batch[i].at, "current is at or after the event")
+		}
+	}
+}
+
+// same compares the stored history and current item with the model's.
+func same[T any](t *rapid.T, w *lab[T], as mapping[T], id string, m *model) {
+	key := as.event(id, fact{})
+	evs, err := w.look.History(key).Collect(w.ctx)
+	require.NoError(t, err)
+	var got []fact
+	for _, ev := range evs {
+		got = append(got, as.fact(ev))
+	}
+	require.Equal(t, m.events(), got)
+	if len(got) == 0 {
+		return
+	}
+	cur, err := w.look.Get(w.ctx, key)
+	require.NoError(t, err)
+	require.Equal(t, m.current, as.fact(cur))
+}

@@ -1,0 +1,266 @@
+package timeseries
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// event is an event to be appended, encoded and checked.
+type event struct {
+	c       *core.Core
+	e       *events
+	primary item.Item // of the current item
+	sortKey string    // of the event item
+	clock   types.AttributeValue
+	carried item.Item // key parts, orderBy and the append fields that are set
+}
+
+// newEvent encodes v. It leaves out fields that are neither key, orderBy nor append fields.
+func newEvent(c *core.Core, e *events, v reflect.Value) (*event, error) {
+	s := c.Schema
+	primary, parts, err := plan.Key(s, v)
+	if err != nil {
+		return nil, err
+	}
+	ev := &event{c: c, e: e, primary: primary, carried: parts}
+	var missing []error
+	for _, a := range s.Attrs {
+		if !a.Append && a != e.orderBy {
+			continue
+		}
+		av, err := plan.EncodeAttr(s, a, v)
+		if err != nil {
+			return nil, err
+		}
+		_, null := av.(*types.AttributeValueMemberNULL)
+		switch {
+		case a == e.orderBy:
+			if err := plan.Present(s, a, av); err != nil {
+				return nil, err
+			}
+			ev.clock = av
+		case a.Required() && item.Empty(av):
+			missing = append(missing, &plan.InputError{Code: plan.CodeRequired, Type: s.Type.String(), Field: a.Field, Problem: a.WhyRequired()})
+			continue
+		case av == nil || null && a.Nilable():
+			continue // the event does not report the field
+		}
+		ev.carried[a.Name] = av
+	}
+	if err := plan.Joined(append(missing, ev.validate(v)...)); err != nil {
+		return nil, err
+	}
+	return ev, ev.compose()
+}
+
+// validate validates the fields that the event carries.
+func (ev *event) validate(v reflect.Value) []error {
+	var errs []error
+	for _, a := range ev.c.Schema.Attrs {
+		fv, err := v.FieldByIndexErr(a.Index)
+		if av, carried := ev.carried[a.Name]; err == nil && carried {
+			errs = append(errs, plan.ValidateField(ev.c.Schema, a, fv, av)...)
+		}
+	}
+	return errs
+}
+
+func (ev *event) compose() error {
+	text, _, err := ev.e.eventKey.Template.Compose(ev.carried)
+	if err != nil {
+		return plan.KeyError(ev.c.Schema, err)
+	}
+	if len(text) > plan.MaxSortKey {
+		return &plan.SizeError{Type: ev.c.Schema.Type.String(), Problem: fmt.Sprintf("the sort key of the event is %d bytes long, %d are allowed", len(text), plan.MaxSortKey)}
+	}
+	ev.sortKey = text
+	return nil
+}
+
+// checkAhead refuses an event that is further in the future than maxAhead allows.
+func (ev *event) checkAhead(now time.Time) error {
+	if ev.e.maxAhead == 0 {
+		return nil
+	}
+	t, err := ev.e.orderBy.Format.FromValue(ev.clock)
+	if err != nil || !t.After(now.Add(ev.e.maxAhead)) {
+		return err
+	}
+	return &plan.InputError{Code: plan.CodeAhead, Type: ev.c.Schema.Type.String(), Field: ev.e.orderBy.Field, Problem: fmt.Sprintf("the event is more than %s ahead of the clock; it would block later events", ev.e.maxAhead)}
+}
+
+// key returns the primary key of the event item.
+func (ev *event) key() item.Item {
+	k := item.Clone(ev.primary)
+	k[ev.e.eventKey.Attr] = item.S(ev.sortKey)
+	return k
+}
+
+// item returns the event item.
+func (ev *event) item(in plan.Input) (item.Item, error) {
+	s := ev.c.Schema
+	it := item.Clone(ev.carried)
+	for name, av := range ev.key() {
+		it[name] = av
+	}
+	at, err := s.Options.Precision.Value(in.Now)
+	if err != nil {
+		return nil, err
+	}
+	it[schema.EntityAttr] = item.S(s.Name)
+	if s.HasMetadata {
+		it[schema.KindAttr], it[schema.AtAttr], it[schema.WriteAttr] = item.S(plan.EventKind), at, item.S(in.WriteID)
+	}
+	if s.Payload > 1 {
+		it[schema.PayloadAttr] = item.N(strconv.Itoa(s.Payload))
+	}
+	if ev.e.ttl > 0 {
+		it[s.Options.TTL] = item.N(strconv.FormatInt(in.Now.Unix()+int64(ev.e.ttl/time.Second), 10))
+	}
+	return it, plan.CheckSize(s, it)
+}
+
+// put returns the put of the event item, under the condition that there is none.
+func (ev *event) put(in plan.Input) (plan.Action, error) {
+	it, err := ev.item(in)
+	return plan.Action{
+		Kind: plan.Put, Table: ev.c.Table, Key: ev.key(), Item: it, Cond: plan.Absent(ev.c.Schema), WriteID: plan.WriteID(ev.c.Schema, in),
+		Final: func(stored item.Item) bool { return stored != nil }, // an event that is there stays
+	}, err
+}
+
+// check returns the check that the event is stored.
+func (ev *event) check() plan.Action {
+	return plan.Action{Kind: plan.Check, Table: ev.c.Table, Key: ev.key(), Cond: plan.There(ev.c.Schema)}
+}
+
+// equals reports whether a stored event has the same values in all append fields.
+func (ev *event) equals(stored item.Item) bool {
+	for _, a := range ev.c.Schema.Attrs {
+		if a.Append && !item.Equal(ev.carried[a.Name], stored[a.Name]) {
+			return false
+		}
+	}
+	return true
+}
+
+// exists holds while there is a current item.
+func (ev *event) exists() expr.Cond {
+	return expr.All(plan.There(ev.c.Schema), plan.CaseGuard(ev.c.Schema, ev.carried))
+}
+
+// withCaseCheck makes resolve return an error if an image is of a series whose key differs from ev's in case.
+func (ev *event) withCaseCheck(resolve func([]plan.Failure) plan.Resolution) func([]plan.Failure) plan.Resolution {
+	return func(failed []plan.Failure) plan.Resolution {
+		for _, f := range failed {
+			if err := plan.SameCase(ev.c.Schema, ev.carried, f.Image); err != nil {
+				return plan.Resolution{Err: err}
+			}
+		}
+		return resolve(failed)
+	}
+}
+
+// isOlder reports whether a current item's orderBy is at or after ev's. Without a current item, or without orderBy in
+// it, ev is newer. The error is an *OrderByTypeError.
+func (ev *event) isOlder(current item.Item) (bool, error) {
+	av, ok := current[ev.e.orderBy.Name]
+	if !ok {
+		return false, nil
+	}
+	order, ok := expr.Compares(av, ev.clock)
+	if !ok {
+		return false, &OrderByTypeError{ev.e.orderBy.Name}
+	}
+	return order >= 0, nil
+}
+
+// advance returns the update that brings the current item up to evs, which are in ascending order. Of values for the
+// same field the last one counts; fields that no event carries do not change. The condition is that the current item is
+// older than first.
+func advance(evs []*event, first *event, user expr.Cond, in plan.Input) (plan.Action, error) {
+	c, e := first.c, first.e
+	s := c.Schema
+	folded := item.Item{}
+	for _, ev := range evs {
+		for name, av := range ev.carried {
+			folded[name] = av
+		}
+	}
+	var changes []expr.Change
+	for _, a := range s.Attrs {
+		av, ok := folded[a.Name]
+		if _, native := first.primary[a.Name]; ok && !native {
+			changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: av})
+		}
+	}
+	if a := s.CreatedAt; a != nil {
+		av, err := plan.TimeValue(a, in.Now)
+		if err != nil {
+			return plan.Action{}, err
+		}
+		changes = append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(a.Name), Value: av})
+	}
+	halves, err := plan.KeepInStep(s, folded, changes)
+	if err != nil {
+		return plan.Action{}, err
+	}
+	changes = append(append(changes, halves...), plan.HiddenChanges(s, in.WriteID)...)
+	clock := expr.Attr(e.orderBy.Name)
+	newer := expr.Any(expr.Compare(expr.NotExists, clock), expr.Compare(expr.Lt, clock, first.clock))
+	cond := expr.All(newer, user, plan.CaseGuard(s, first.carried))
+	return plan.Action{
+		Kind: plan.Update, Table: c.Table, Key: first.primary, Changes: changes, Cond: cond, WriteID: plan.WriteID(s, in),
+		Final: func(current item.Item) bool { // orderBy never goes back
+			older, err := first.isOlder(current)
+			return older && err == nil
+		},
+	}, nil
+}
+
+// joinedAdvance is the update of a current item by one or several appends of one transaction.
+type joinedAdvance struct {
+	evs  []*event // in ascending order
+	user expr.Cond
+	in   plan.Input // of the last event; its write id is stored in the item
+}
+
+// Fold joins the updates of two appends of one series. It reports false for another operation and for keys that differ
+// in case.
+func (a *joinedAdvance) Fold(other plan.Folder) (plan.Action, bool) {
+	b, ok := other.(*joinedAdvance)
+	if !ok {
+		return plan.Action{}, false
+	}
+	byKey := func(x, y *event) int { return strings.Compare(x.sortKey, y.sortKey) }
+	both := &joinedAdvance{slices.Concat(a.evs, b.evs), expr.All(a.user, b.user), a.in}
+	slices.SortFunc(both.evs, byKey)
+	for _, ev := range both.evs {
+		if plan.SameCase(ev.c.Schema, ev.carried, both.evs[0].carried) != nil {
+			return plan.Action{}, false
+		}
+	}
+	if byKey(a.evs[len(a.evs)-1], b.evs[len(b.evs)-1]) < 0 {
+		both.in = b.in
+	}
+	folded, err := both.action()
+	return folded, err == nil
+}
+
+func (a *joinedAdvance) action() (plan.Action, error) {
+	act, err := advance(a.evs, a.evs[0], a.user, a.in)
+	act.Fold = a
+	return act, err
+}

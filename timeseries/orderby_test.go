@@ -1,0 +1,278 @@
+package timeseries_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/timeseries"
+)
+
+// The series below differ in the format of their clock only.
+type (
+	nanoClock struct {
+		_ entity.Key        `name:"Nano" pk:"$#{id}" sk:"$"`
+		_ timeseries.Events `orderBy:"at"`
+		sample
+	}
+	microClock struct {
+		_  entity.Key        `name:"Micro" pk:"$#{id}" sk:"$"`
+		_  timeseries.Events `orderBy:"at"`
+		ID string            `dynamodbav:"id"`
+		At time.Time         `dynamodbav:"at" entity:"time=us"`
+		V  int               `dynamodbav:"v" entity:"append"`
+	}
+	milliClock struct {
+		_  entity.Key        `name:"Milli" pk:"$#{id}" sk:"$"`
+		_  timeseries.Events `orderBy:"at"`
+		ID string            `dynamodbav:"id"`
+		At time.Time         `dynamodbav:"at" entity:"time=ms"`
+		V  int               `dynamodbav:"v" entity:"append"`
+	}
+	secondClock struct {
+		_  entity.Key        `name:"Second" pk:"$#{id}" sk:"$"`
+		_  timeseries.Events `orderBy:"at"`
+		ID string            `dynamodbav:"id"`
+		At time.Time         `dynamodbav:"at" entity:"time=s"`
+		V  int               `dynamodbav:"v" entity:"append"`
+	}
+	unixClock struct {
+		_  entity.Key        `name:"Unix" pk:"$#{id}" sk:"$"`
+		_  timeseries.Events `orderBy:"at"`
+		ID string            `dynamodbav:"id"`
+		At time.Time         `dynamodbav:"at" entity:"time=unix"`
+		V  int               `dynamodbav:"v" entity:"append"`
+	}
+	unixMilliClock struct {
+		_  entity.Key        `name:"UnixMilli" pk:"$#{id}" sk:"$"`
+		_  timeseries.Events `orderBy:"at"`
+		ID string            `dynamodbav:"id"`
+		At time.Time         `dynamodbav:"at" entity:"time=unixms"`
+		V  int               `dynamodbav:"v" entity:"append"`
+	}
+)
+
+// sample is embedded: orderBy may be a field of an embedded struct.
+type sample struct {
+	ID string    `dynamodbav:"id"`
+	At time.Time `dynamodbav:"at"`
+	V  int       `dynamodbav:"v" entity:"append"`
+}
+
+func TestOrderBy_TimesOfEveryFormat(t *testing.T) {
+	t.Parallel()
+	t.Run("ns", func(t *testing.T) {
+		t.Parallel()
+		clockFormat(t, time.Nanosecond, "2026-04-22T10:00:00.000000000Z", func(at time.Time, v int) nanoClock { return nanoClock{sample: sample{"x", at, v}} })
+	})
+	t.Run("us", func(t *testing.T) {
+		t.Parallel()
+		clockFormat(t, time.Microsecond, "2026-04-22T10:00:00.000000Z", func(at time.Time, v int) microClock { return microClock{ID: "x", At: at, V: v} })
+	})
+	t.Run("ms", func(t *testing.T) {
+		t.Parallel()
+		clockFormat(t, time.Millisecond, "2026-04-22T10:00:00.000Z", func(at time.Time, v int) milliClock { return milliClock{ID: "x", At: at, V: v} })
+	})
+	t.Run("s", func(t *testing.T) {
+		t.Parallel()
+		clockFormat(t, time.Second, "2026-04-22T10:00:00Z", func(at time.Time, v int) secondClock { return secondClock{ID: "x", At: at, V: v} })
+	})
+	t.Run("unix", func(t *testing.T) {
+		t.Parallel()
+		clockFormat(t, time.Second, "0000000001776852000", func(at time.Time, v int) unixClock { return unixClock{ID: "x", At: at, V: v} })
+	})
+	t.Run("unixms", func(t *testing.T) {
+		t.Parallel()
+		clockFormat(t, time.Millisecond, "0000001776852000000", func(at time.Time, v int) unixMilliClock { return unixMilliClock{ID: "x", At: at, V: v} })
+	})
+}
+
+// clockFormat appends around a second's and a day's turn and checks order, key text, precision and the years.
+func clockFormat[T any](t *testing.T, unit time.Duration, first string, make func(time.Time, int) T) {
+	w := open[T](t)
+	times := []time.Time{start, start.Add(unit), start.Add(time.Second), start.Add(14 * time.Hour), start.AddDate(1, 0, 0)}
+	if unit == time.Second {
+		times = append(times[:1], times[2:]...)
+	}
+	var want []T
+	for i, at := range times {
+		r := w.append(make(at.In(time.FixedZone("", -3600)), i))
+		require.True(t, r.Applied, "%v", at)
+		require.Equal(t, make(at, i), r.Current)
+		want = append(want, make(at, i))
+		require.Equal(t, timeseries.Duplicate, w.append(make(at, i)).Reason)
+		require.Equal(t, timeseries.Collision, w.append(make(at, 99)).Reason)
+	}
+	require.Equal(t, want, w.history(make(start, 0)))
+	require.Equal(t, timeseries.Older, w.append(make(start.Add(-unit), 7)).Reason)
+	found := false
+	for _, it := range w.scan() {
+		found = found || strings.HasSuffix(text(it["sk"]), "#e#"+first)
+	}
+	require.True(t, found, "an event's key ends in %s", first)
+
+	w.sent.Reset()
+	bad := []time.Time{time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}
+	if unit > time.Nanosecond {
+		bad = append(bad, times[len(times)-1].Add(unit+1), times[len(times)-1].Add(unit/2))
+	}
+	for _, at := range bad {
+		_, err := w.Append(w.ctx, make(at, 1))
+		require.Equal(t, "EDD-9102", inputCode(t, err), "%v", at)
+		_, err = w.AppendAll(w.ctx, []T{make(at, 1)})
+		require.Equal(t, "EDD-9102", inputCode(t, err), "%v", at)
+	}
+	_, err := w.Append(w.ctx, make(time.Time{}, 1))
+	require.Equal(t, "EDD-9101", inputCode(t, err), "a zero time is a forgotten one")
+	require.Empty(t, w.sent.Requests())
+}
+
+func TestOrderBy_UnixTimesBefore1970HaveNoOrderAndAreAnError(t *testing.T) {
+	t.Parallel()
+	w := open[unixClock](t)
+	_, err := w.Append(w.ctx, unixClock{ID: "x", At: time.Unix(-1, 0)})
+	require.Equal(t, "EDD-9102", inputCode(t, err))
+	require.Empty(t, w.sent.Requests())
+}
+
+func TestOrderBy_TheFirstSecondOf1970IsATimeAndNotAForgottenOne(t *testing.T) {
+	t.Parallel()
+	w := open[unixClock](t)
+	r, err := w.Append(w.ctx, unixClock{ID: "x", At: time.Unix(0, 0)})
+	require.NoError(t, err)
+	require.True(t, r.Applied)
+}
+
+func TestOrderBy_YearZeroAnd9999AreTimes(t *testing.T) {
+	t.Parallel()
+	w := open[nanoClock](t)
+	first, last := time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC)
+	w.seed(nanoClock{sample: sample{"x", first, 1}}, nanoClock{sample: sample{"x", last, 2}})
+	require.Len(t, w.history(nanoClock{sample: sample{ID: "x"}}), 2)
+}
+
+func TestOrderBy_IntegersAreOrderedAsNumbers(t *testing.T) {
+	t.Parallel()
+	w := open[Meter](t)
+	for _, seq := range []int64{2, 10, 999, 1000, math.MaxInt64} {
+		require.True(t, w.append(reading(seq, int(seq%97))).Applied, "%d", seq)
+	}
+	require.Equal(t, timeseries.LateRecorded, w.append(reading(9, 9)).Reason)
+	var seqs []int64
+	for _, ev := range w.history(reading(0, 0)) {
+		seqs = append(seqs, ev.Seq)
+	}
+	require.Equal(t, []int64{2, 9, 10, 999, 1000, math.MaxInt64}, seqs)
+	require.Equal(t, int64(math.MaxInt64), w.current(reading(0, 0)).Seq, "no digit is lost")
+}
+
+func TestOrderBy_UnsignedIntegersUpToTheirGreatest(t *testing.T) {
+	t.Parallel()
+	w := open[Station](t)
+	w.seed(Station{ID: "s", N: 9}, Station{ID: "s", N: math.MaxInt64 + 1}, Station{ID: "s", N: math.MaxUint64})
+	require.Equal(t, timeseries.Older, w.append(Station{ID: "s", N: math.MaxUint64 - 1}).Reason)
+	require.Equal(t, uint64(math.MaxInt64+1), w.history(Station{ID: "s"})[1].N)
+}
+
+func TestOrderBy_NegativeIntegersAreAnErrorAndZeroIsAForgottenOne(t *testing.T) {
+	t.Parallel()
+	w := open[Meter](t)
+	_, err := w.Append(w.ctx, reading(-1, 1))
+	require.Equal(t, "EDD-9102", inputCode(t, err))
+	_, err = w.Append(w.ctx, reading(0, 1))
+	require.Equal(t, "EDD-9101", inputCode(t, err))
+	require.Empty(t, w.sent.Requests())
+}
+
+// Round counts from zero.
+type Round struct {
+	_  entity.Key        `name:"Round" pk:"$#{id}" sk:"$"`
+	_  timeseries.Events `orderBy:"n"`
+	ID string            `dynamodbav:"id"`
+	N  int8              `dynamodbav:"n" entity:"zero"`
+	V  string            `dynamodbav:"v" entity:"append"`
+}
+
+func TestOrderBy_ZeroIsAValueWhereTheFieldSaysSo(t *testing.T) {
+	t.Parallel()
+	w := open[Round](t)
+	w.seed(Round{ID: "r", N: 0, V: "first"})
+	require.Equal(t, timeseries.Duplicate, w.append(Round{ID: "r", N: 0, V: "first"}).Reason)
+	require.True(t, w.append(Round{ID: "r", N: 1}).Applied)
+	require.Equal(t, "first", w.history(Round{ID: "r"})[0].V)
+}
+
+func TestOrderBy_StringsAreOrderedByBytesWhateverIsInThem(t *testing.T) {
+	t.Parallel()
+	w := open[Journal](t)
+	marks := []string{"\x01", " ", "!", "#", "##", "#e#", "$", "%", "%25", "A", "A#", "A#e#1", "A$", "B", "a", "a!", "a#b", "ab", "é", "日", "\U0001F600"}
+	for i, mark := range marks {
+		require.True(t, w.append(entry(mark, fmt.Sprint(i))).Applied, "%q", mark)
+	}
+	var got []string
+	for _, ev := range w.history(Journal{Book: "b"}) {
+		got = append(got, ev.Mark)
+	}
+	require.Equal(t, marks, got)
+	require.Equal(t, timeseries.Older, w.append(entry("A!", "late")).Reason)
+	_, err := w.Append(w.ctx, entry("", "x"))
+	require.Equal(t, "EDD-9101", inputCode(t, err))
+	_, err = w.Append(w.ctx, entry("\xff", "x"))
+	require.Equal(t, "EDD-9102", inputCode(t, err))
+}
+
+func TestOrderBy_StringTooLongForAKeyIsTooLargeBeforeAnyRequest(t *testing.T) {
+	t.Parallel()
+	w := open[Journal](t)
+	room := 1024 - len("$app#v1#journal#e#")
+	long := make([]byte, room+1)
+	for i := range long {
+		long[i] = 'z'
+	}
+	_, err := w.Append(w.ctx, entry(string(long), "x"))
+	require.ErrorIs(t, err, entity.ErrTooLarge)
+	_, err = w.AppendAll(w.ctx, []Journal{entry("a", "x"), entry(string(long), "x")})
+	require.ErrorIs(t, err, entity.ErrTooLarge)
+	escaped := make([]byte, room/3+1) // each is three bytes in the key
+	for i := range escaped {
+		escaped[i] = '#'
+	}
+	_, err = w.Append(w.ctx, entry(string(escaped), "x"))
+	require.ErrorIs(t, err, entity.ErrTooLarge)
+	require.Empty(t, w.sent.Requests())
+	require.True(t, w.append(entry(string(long[1:]), "x")).Applied)
+}
+
+func TestOrderBy_StoredOrderByOfAnotherTypeIsATypedError(t *testing.T) {
+	t.Parallel()
+	for name, stored := range map[string]types.AttributeValue{
+		"number": avN("1"), "null": &types.AttributeValueMemberNULL{Value: true}, "binary": &types.AttributeValueMemberB{Value: []byte("2")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := open[Telemetry](t)
+			w.seed(tick(0, 1))
+			w.change(devicePK, deviceSK, func(it item) { it["timestamp"] = stored })
+			before := w.partition(devicePK)
+
+			var clockType *timeseries.OrderByTypeError
+			r, err := w.Append(w.ctx, tick(1, 1))
+			require.ErrorAs(t, err, &clockType)
+			require.Equal(t, "timestamp", clockType.Attr)
+			require.Zero(t, r)
+			rs, err := w.AppendAll(w.ctx, []Telemetry{tick(1, 1), tick(2, 2)})
+			require.ErrorAs(t, err, &clockType)
+			require.Zero(t, rs[0])
+			require.Zero(t, rs[1])
+			err = w.db.Transact(w.ctx, w.Op().Append(tick(1, 1)))
+			require.ErrorAs(t, err, &clockType)
+			require.Equal(t, before, w.partition(devicePK))
+		})
+	}
+}

@@ -1,0 +1,210 @@
+package timeseries_test
+
+import (
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/timeseries"
+)
+
+func TestEnrichment_SurvivesAppends(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	f := entity.Fields[Telemetry]()
+	w.seed(tick(0, 1))
+	_, err := w.Update(w.ctx, device, entity.Set(&f.AccountID, "acct-1"), entity.Set(&f.Diagnostics, "fine"))
+	require.NoError(t, err)
+	ev := tick(1, 2)
+	ev.Diagnostics = "a device cannot say this"
+	r := w.append(ev)
+	require.Equal(t, "acct-1", r.Current.AccountID)
+	require.Equal(t, "fine", r.Current.Diagnostics)
+	_, err = w.AppendAll(w.ctx, []Telemetry{tick(2, 2), tick(3, 3)})
+	require.NoError(t, err)
+	cur := w.current(device)
+	require.Equal(t, "acct-1", cur.AccountID)
+	require.Equal(t, "fine", cur.Diagnostics)
+	require.Equal(t, at(3), cur.Timestamp)
+}
+
+func TestEnrichment_AttributesUnknownToTheStructSurviveAppends(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	w.seed(tick(0, 1))
+	w.change(devicePK, deviceSK, func(it item) { it["future"] = avS("kept") })
+	w.seed(tick(1, 2))
+	require.Equal(t, "S kept", w.partition(devicePK)[deviceSK]["future"])
+}
+
+func TestEnrichment_ByUpsertBeforeTheFirstAppendBlocksNothing(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	enriched := device
+	enriched.AccountID = "acct-1"
+	got, created, err := w.Upsert(w.ctx, enriched)
+	require.NoError(t, err)
+	require.True(t, created)
+	require.Equal(t, "acct-1", got.AccountID)
+	require.True(t, got.Timestamp.IsZero())
+	require.NotContains(t, w.partition(devicePK)[deviceSK], "timestamp")
+	require.Empty(t, w.history(device))
+
+	w.clock.advance(time.Hour)
+	r := w.append(tick(0, 1))
+	require.True(t, r.Applied)
+	require.Equal(t, "acct-1", r.Current.AccountID)
+	require.Equal(t, got.CreatedAt, r.Current.CreatedAt, "created_at is the first write's")
+}
+
+func TestEnrichment_ByUpsertBeforeTheFirstBulkAppendToo(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	enriched := device
+	enriched.AccountID = "acct-1"
+	_, _, err := w.Upsert(w.ctx, enriched)
+	require.NoError(t, err)
+	rs, err := w.AppendAll(w.ctx, []Telemetry{tick(1, 1), tick(0, 1)})
+	require.NoError(t, err)
+	require.True(t, rs[0].Applied)
+	require.True(t, rs[1].Applied)
+	require.Equal(t, "acct-1", rs[0].Current.AccountID)
+}
+
+func TestEnrichment_ConditionOnAnItemWithoutEventsIsRefused(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	enriched := device
+	enriched.AccountID = "acct-1"
+	_, _, err := w.Upsert(w.ctx, enriched)
+	require.NoError(t, err)
+	r := w.append(tick(0, 1), entity.If(entity.Eq(&entity.Fields[Telemetry]().AccountID, "acct-2")))
+	require.Equal(t, timeseries.ConditionFailed, r.Reason)
+	require.Equal(t, "acct-1", r.Current.AccountID)
+}
+
+func TestEnrichment_ByUpdateNeedsAnItemAndLeavesNoPhantom(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	_, err := w.Update(w.ctx, device, entity.Set(&entity.Fields[Telemetry]().AccountID, "acct-1"))
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.Empty(t, w.scan())
+	require.True(t, w.append(tick(0, 1)).Applied)
+}
+
+func TestEnrichment_UpdateOfAnAppendFieldIsRefused(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	w.seed(tick(0, 1))
+	f := entity.Fields[Telemetry]()
+	for name, change := range map[string]entity.UpdateOption{
+		"orderBy":     entity.Set(&f.Timestamp, at(9)),
+		"no orderBy":  entity.Remove(&f.Timestamp),
+		"once":        entity.SetIfNotExists(&f.Timestamp, at(9)),
+		"append":      entity.Set(f.GPIO, 9),
+		"pointer":     entity.Set(&f.GPIO, ptr(9)),
+		"remove":      entity.Remove(&f.Location),
+		"add":         entity.Add(f.GPIO, 1),
+		"path":        entity.Attr[string]("location").Set("x"),
+		"key":         entity.Set(&f.Channel, "c"),
+		"created_at":  entity.Set(&f.CreatedAt, at(0)),
+		"clock, path": entity.Attr[string]("timestamp").Remove(),
+	} {
+		_, err := w.Update(w.ctx, device, change)
+		require.Equal(t, "EDD-9104", inputCode(t, err), name)
+		require.Equal(t, "EDD-9104", inputCode(t, w.db.Transact(w.ctx, w.Op().Update(device, change))), name)
+	}
+	_, err := w.Update(w.ctx, device)
+	require.Equal(t, "EDD-9106", inputCode(t, err))
+	require.Empty(t, w.sent.Requests())
+}
+
+func TestEnrichment_UpsertLeavesOutWhatAppendWrites(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	w.seed(tick(5, 1))
+	v := tick(9, 9)
+	v.AccountID = "acct-1"
+	got, created, err := w.Upsert(w.ctx, v)
+	require.NoError(t, err)
+	require.False(t, created)
+	want := tick(5, 1)
+	want.AccountID, want.CreatedAt = "acct-1", got.CreatedAt
+	require.Equal(t, want, got)
+	require.Equal(t, want, w.current(device))
+	require.Len(t, w.history(device), 1, "an upsert makes no event")
+	require.True(t, w.append(tick(6, 2)).Applied, "the clock did not move")
+}
+
+func TestEnrichment_UpsertInATransactionLeavesEventFieldsOut(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	v := tick(9, 9)
+	v.AccountID = "acct-1"
+	op := w.Op().Upsert(v)
+	require.NoError(t, w.db.Transact(w.ctx, op))
+	require.Equal(t, "acct-1", op.Result().AccountID)
+	require.Nil(t, op.Result().GPIO)
+	it := w.partition(devicePK)[deviceSK]
+	require.NotContains(t, it, "timestamp")
+	require.NotContains(t, it, "gpio")
+}
+
+func TestEnrichment_ConditionsOfAnUpdateMayReadWhatAppendWrites(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	f := entity.Fields[Telemetry]()
+	w.seed(tick(5, 1))
+	_, err := w.Update(w.ctx, device, entity.Set(&f.AccountID, "a"), entity.If(entity.Eq(&f.Timestamp, at(4))))
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
+	_, err = w.Update(w.ctx, device, entity.Set(&f.AccountID, "a"), entity.If(entity.Eq(&f.Timestamp, at(5))))
+	require.NoError(t, err)
+}
+
+func TestSeries_HasNoVerbThatCouldBreakItsHistory(t *testing.T) {
+	t.Parallel()
+	for _, handle := range []reflect.Type{reflect.TypeFor[*timeseries.Series[Telemetry]](), reflect.TypeFor[timeseries.Ops[Telemetry]]()} {
+		for _, verb := range []string{"Create", "Put", "Delete", "Modify", "PutMany", "DeleteMany"} {
+			_, has := handle.MethodByName(verb)
+			require.False(t, has, "%s.%s", handle, verb)
+		}
+	}
+}
+
+// TestPurge_StopsAtTheFirstErrorAndGoesOnLater breaks the connection for good in the middle of a purge.
+func TestPurge_StopsAtTheFirstErrorAndGoesOnLater(t *testing.T) {
+	t.Parallel()
+	w := open[Meter](t, attempts(1))
+	const events = 40
+	for i := range events {
+		w.seed(Meter{MeterID: "m", Seq: int64(i + 1), Value: i})
+	}
+	key := Meter{MeterID: "m"}
+	var mu sync.Mutex
+	deletes, told := 0, 0
+	w.sent.Inject(func(r faults.Request) faults.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Operation == "DeleteItem" {
+			deletes++
+		}
+		if deletes > 10 {
+			return faults.Drop
+		}
+		return faults.None
+	})
+	err := w.Purge(w.ctx, key, entity.OnProgress(func(n int) { told = n }))
+	w.sent.Inject(nil)
+	require.ErrorIs(t, err, faults.ErrInjected)
+	left := len(w.history(key))
+	assert.Less(t, deletes, events, "it does not try all the others")
+	assert.Equal(t, events, left+told-1, "the reported count is that of the removed items: the current item, and events")
+	require.NoError(t, w.Purge(w.ctx, key))
+	assert.Empty(t, w.history(key))
+}

@@ -1,0 +1,296 @@
+package unique_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/unique"
+	"github.com/dynastrata/dynastrata/versioned"
+)
+
+// Seat is one of several in a room, all in one partition; a claim ends after an hour.
+type Seat struct {
+	_    entity.Key        `name:"Seat" pk:"$#{room}" sk:"$#{id}"`
+	_    unique.Constraint `name:"code" fields:"code" ttl:"1h"`
+	Room string            `dynamodbav:"room"`
+	ID   string            `dynamodbav:"id"`
+	Code string            `dynamodbav:"code,omitempty"`
+}
+
+// StoredSeat is a Seat with soft delete.
+type StoredSeat struct {
+	_    entity.Key           `name:"Seat" pk:"$#{room}" sk:"$#{id}"`
+	_    unique.Constraint    `name:"code" fields:"code" ttl:"1h"`
+	_    lifecycle.SoftDelete ``
+	Room string               `dynamodbav:"room"`
+	ID   string               `dynamodbav:"id"`
+	Code string               `dynamodbav:"code,omitempty"`
+}
+
+// A sibling in the partition has the value by now. It has the same partition key as the item that had it before, and is
+// another one all the same: it keeps the value whatever becomes of the item.
+func TestClaim_OfASiblingInThePartitionIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	f := entity.Fields[Seat]()
+	a := Seat{Room: "r", ID: "a"}
+	for name, write := range map[string]func(*testing.T, *lab, *entity.Store[Seat]) error{
+		"update": func(t *testing.T, _ *lab, s *entity.Store[Seat]) error {
+			_, err := s.Update(t.Context(), a, entity.Set(&f.Code, "2"))
+			return err
+		},
+		"delete": func(t *testing.T, _ *lab, s *entity.Store[Seat]) error { return s.Delete(t.Context(), a) },
+		"purge":  func(t *testing.T, _ *lab, s *entity.Store[Seat]) error { return s.Purge(t.Context(), a) },
+		"soft delete": func(t *testing.T, b *lab, _ *entity.Store[Seat]) error {
+			s, err := entity.New[StoredSeat](b.open(t, b.wire, 0))
+			require.NoError(t, err)
+			return s.Delete(t.Context(), StoredSeat{Room: "r", ID: "a"})
+		},
+		"purge of a copy": func(t *testing.T, b *lab, _ *entity.Store[Seat]) error {
+			s, err := entity.New[StoredSeat](b.open(t, b.wire, 0))
+			require.NoError(t, err)
+			require.NoError(t, s.Delete(t.Context(), StoredSeat{Room: "r", ID: "a"}))
+			return s.Purge(t.Context(), StoredSeat{Room: "r", ID: "a"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newLab(t, "pk", "sk")
+			s, l := prepare[Seat](t, b, "code")
+			_, err := s.Create(t.Context(), Seat{Room: "r", ID: "a", Code: "1"})
+			require.NoError(t, err)
+			var taken *unique.ViolationError
+			_, err = s.Create(t.Context(), Seat{Room: "r", ID: "b", Code: "1"})
+			require.ErrorAs(t, err, &taken)
+			require.Equal(t, unique.Owner{PK: "$app#v1#seat#r", SK: "$app#v1#seat#a"}, taken.Owner)
+			b.advance(time.Hour)
+			_, err = s.Create(t.Context(), Seat{Room: "r", ID: "b", Code: "1"})
+			require.NoError(t, err)
+			require.NoError(t, write(t, b, s))
+			got, err := l.Find(t.Context(), Seat{Code: "1"})
+			require.NoError(t, err)
+			require.Equal(t, "b", got.ID)
+		})
+	}
+}
+
+// A restore claims the value again, and does not take it from a sibling.
+func TestClaim_ARestoreDoesNotTakeTheValueOfASibling(t *testing.T) {
+	t.Parallel()
+	b := newLab(t, "pk", "sk")
+	s, l := prepare[StoredSeat](t, b, "code")
+	deleted, err := lifecycle.Of(s)
+	require.NoError(t, err)
+	_, err = s.Create(t.Context(), StoredSeat{Room: "r", ID: "a", Code: "1"})
+	require.NoError(t, err)
+	require.NoError(t, s.Delete(t.Context(), StoredSeat{Room: "r", ID: "a"}))
+	_, err = s.Create(t.Context(), StoredSeat{Room: "r", ID: "b", Code: "1"})
+	require.NoError(t, err)
+	_, err = deleted.Restore(t.Context(), StoredSeat{Room: "r", ID: "a"})
+	var taken *unique.ViolationError
+	require.ErrorAs(t, err, &taken)
+	require.Equal(t, "$app#v1#seat#b", taken.Owner.SK)
+	got, err := l.Find(t.Context(), StoredSeat{Code: "1"})
+	require.NoError(t, err)
+	require.Equal(t, "b", got.ID)
+	_, err = deleted.Get(t.Context(), StoredSeat{Room: "r", ID: "a"})
+	require.NoError(t, err)
+}
+
+type member struct {
+	_     entity.Key        `name:"Member" pk:"$#{id}" sk:"$"`
+	_     unique.Constraint `name:"email" fields:"email"`
+	ID    string            `dynamodbav:"id"`
+	Email string            `dynamodbav:"email"`
+}
+
+func TestBatch_IsRefusedBecauseItCouldNotClaimValues(t *testing.T) {
+	t.Parallel()
+	db, err := entity.Open(nil, entity.Config{Table: "app"})
+	require.NoError(t, err)
+	s, err := entity.New[member](db)
+	require.NoError(t, err)
+	var refused *entity.InputError
+	_, err = s.PutMany(t.Context(), []member{{ID: "a", Email: "a@x"}}, entity.Unconditional())
+	require.True(t, errors.As(err, &refused))
+	require.Equal(t, "EDD-9117", refused.Code)
+	_, err = s.DeleteMany(t.Context(), []member{{ID: "a"}}, entity.Unconditional())
+	require.True(t, errors.As(err, &refused))
+	require.Equal(t, "EDD-9117", refused.Code)
+}
+
+// Cased has a unique value under lower-case keys.
+type Cased struct {
+	_     entity.Key        `name:"Cased" pk:"$#{id}" sk:"$"`
+	_     unique.Constraint `name:"email" fields:"email"`
+	ID    string            `dynamodbav:"id"`
+	Email string            `dynamodbav:"email"`
+}
+
+func TestKeyCase_UnderLowerCaseValuesThatDifferInCaseAreOne(t *testing.T) {
+	t.Parallel()
+	client, table := localdb.Test(t)
+	db := entity.Must(entity.Open(client, entity.Config{Table: table, Namespace: entity.Namespace{Name: "Shop", Casing: entity.LowerCase}}))
+	store := entity.Must(entity.New[Cased](db))
+	mail := entity.Must(unique.Of(store, "email"))
+	require.NoError(t, db.CreateTables(t.Context()))
+	ctx := t.Context()
+	_, err := store.Create(ctx, Cased{ID: "1", Email: "Ann Lee@x"})
+	require.NoError(t, err)
+	var violation *unique.ViolationError
+	_, err = store.Create(ctx, Cased{ID: "2", Email: "ann lee@X"})
+	require.ErrorAs(t, err, &violation)
+	require.Equal(t, unique.Owner{PK: "$shop#v1#cased#1", SK: "$shop#v1#cased"}, violation.Owner)
+	got, err := mail.Find(ctx, Cased{Email: "ANN LEE@x"})
+	require.NoError(t, err)
+	require.Equal(t, Cased{ID: "1", Email: "Ann Lee@x"}, got)
+	got, err = store.Update(ctx, Cased{ID: "1"}, entity.Set(&entity.Fields[Cased]().Email, "ann lee@x"))
+	require.NoError(t, err, "its own value in another case")
+	require.Equal(t, "ann lee@x", got.Email)
+	require.NoError(t, store.Delete(ctx, Cased{ID: "1"}))
+	_, err = store.Create(ctx, Cased{ID: "2", Email: "ANN LEE@X"})
+	require.NoError(t, err)
+}
+
+// ledger has a key as it is, and so no write ids.
+type ledger struct {
+	_       entity.Key        `name:"Ledger" pk:"id" sk:"part"`
+	_       unique.Constraint `name:"email" fields:"email"`
+	ID      string            `dynamodbav:"id"`
+	Part    string            `dynamodbav:"part"`
+	Email   string            `dynamodbav:"email"`
+	Note    string            `dynamodbav:"note"`
+	Version int64             `dynamodbav:"version" entity:"version"`
+}
+
+func TestModify_OfAnItemCreatedAgainStartsOver(t *testing.T) {
+	t.Parallel()
+	client, table := localdb.Test(t)
+	db, err := entity.Open(client, entity.Config{Table: table})
+	require.NoError(t, err)
+	s, err := entity.New[ledger](db)
+	require.NoError(t, err)
+	require.NoError(t, db.CreateTables(t.Context()))
+	key := ledger{ID: "l", Part: "p"}
+	old, young := key, key
+	old.Email, young.Email, young.Note = "old@x", "new@x", "young"
+	_, err = s.Create(t.Context(), old)
+	require.NoError(t, err)
+	rounds := 0
+	got, err := s.Modify(t.Context(), key, func(l *ledger) error {
+		if rounds++; rounds == 1 {
+			require.NoError(t, s.Delete(t.Context(), key))
+			_, err := s.Create(t.Context(), young)
+			require.NoError(t, err)
+		}
+		l.Note += "!"
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, 2, rounds)
+	require.Equal(t, "new@x", got.Email)
+	require.Equal(t, "young!", got.Note)
+	found, err := entity.Must(unique.Of(s, "email")).Find(t.Context(), ledger{Email: "new@x"})
+	require.NoError(t, err)
+	require.Equal(t, got, found)
+}
+
+// Gadget is verbatim; its index turns the table's key round, so that every item of the table is in it.
+type Gadget struct {
+	_      entity.Key        `name:"Gadget" pk:"pk" sk:"sk"`
+	_      entity.GSI        `name:"turned" index:"turned" pk:"sk" sk:"pk" project:"keys"`
+	_      entity.GSI        `name:"byMaker" index:"maker" pk:"maker"`
+	_      unique.Constraint `name:"serial" fields:"serial"`
+	PK     string            `dynamodbav:"pk"`
+	SK     string            `dynamodbav:"sk"`
+	Maker  string            `dynamodbav:"maker,omitempty"`
+	Serial string            `dynamodbav:"serial,omitempty"`
+}
+
+// Ledger has snapshots, copies and sentinels in a partition of verbatim text.
+type Ledger struct {
+	_       entity.Key        `name:"Ledger" pk:"pk={owner}" sk:"$#{id}"`
+	_       unique.Constraint `name:"code" fields:"code"`
+	_       versioned.Retain
+	_       lifecycle.SoftDelete
+	Owner   string `dynamodbav:"owner"`
+	ID      string `dynamodbav:"id"`
+	Code    string `dynamodbav:"code,omitempty"`
+	Version int64  `dynamodbav:"version" entity:"version"`
+}
+
+// What the library stores with items is no item of a verbatim entity.
+func TestReads_OfVerbatimEntitiesHideSentinelsSnapshotsAndCopies(t *testing.T) {
+	t.Parallel()
+	for name, mixed := range map[string]bool{"alone": false, "beside a $ entity": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newLab(t, "pk", "sk")
+			var ledgers *entity.Store[Ledger]
+			if mixed {
+				var err error
+				ledgers, err = entity.New[Ledger](b.db)
+				require.NoError(t, err)
+			}
+			s, l := prepare[Gadget](t, b, "serial")
+			require.NoError(t, b.db.Verify(t.Context()), "the index has the attributes that distinguish items")
+			for _, g := range []Gadget{{PK: "p", SK: "1", Serial: "s1", Maker: "m"}, {PK: "p", SK: "2", Serial: "s2", Maker: "m"}} {
+				_, err := s.Create(t.Context(), g)
+				require.NoError(t, err)
+			}
+			rows := 4
+			if mixed {
+				_, err := ledgers.Create(t.Context(), Ledger{Owner: "p", ID: "l", Code: "c"})
+				require.NoError(t, err)
+				require.NoError(t, ledgers.Delete(t.Context(), Ledger{Owner: "p", ID: "l"}))
+				_, err = ledgers.Create(t.Context(), Ledger{Owner: "p", ID: "k", Code: "c"})
+				require.NoError(t, err)
+				rows = len(b.rows(t))
+				require.Greater(t, rows, 8)
+			}
+			turned, err := s.Index("turned")
+			require.NoError(t, err)
+			byMaker, err := s.Index("byMaker")
+			require.NoError(t, err)
+			for name, q := range map[string]entity.Query[Gadget]{
+				"Scan": s.Scan(), "segments": s.Scan(entity.Segments(3)), "Query": s.Query(Gadget{PK: "p"}), "Index.Scan": turned.Scan(),
+				"other Index.Scan": byMaker.Scan(), "Index.Query": byMaker.Query(Gadget{Maker: "m"}),
+			} {
+				got, err := q.Collect(t.Context())
+				require.NoError(t, err, name)
+				keys := []string{}
+				for _, g := range got {
+					keys = append(keys, g.PK+g.SK)
+				}
+				slices.Sort(keys)
+				require.Equal(t, []string{"p1", "p2"}, keys, name)
+				n, err := q.Count(t.Context())
+				require.NoError(t, err, name)
+				require.Equal(t, 2, n, name)
+			}
+			for _, it := range b.rows(t) {
+				if it["__edd_e__"] == nil {
+					continue
+				}
+				n, err := turned.Query(Gadget{SK: str(it["sk"])}).Count(t.Context())
+				require.NoError(t, err)
+				require.Zero(t, n, "a sentinel's partition of the index")
+			}
+			require.Len(t, b.rows(t), rows)
+			r, err := l.Verify(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, unique.Report{Items: 2, Sentinels: 2}, r)
+			if mixed {
+				all, err := ledgers.Scan().Collect(t.Context())
+				require.NoError(t, err)
+				require.Len(t, all, 1)
+			}
+		})
+	}
+}

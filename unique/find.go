@@ -1,0 +1,153 @@
+package unique
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+type handle = core.Handle
+
+// Lookup finds items of type T by the value of one constraint, and verifies and repairs its sentinels. It is safe for
+// concurrent use.
+type Lookup[T any] struct {
+	handle
+	k *constraint
+}
+
+// Store is the handle of a constraint's entity: an *entity.Store[T] or a *timeseries.Series[T].
+type Store[T any] interface {
+	core.Holder
+	Get(ctx context.Context, key T, opts ...entity.GetOption) (T, error)
+}
+
+// Of opens the constraint that T declares under name. The error is an *entity.SchemaError if there is none.
+func Of[T any](store Store[T], name string) (*Lookup[T], error) {
+	c := core.Of(store)
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	var known []string
+	for _, f := range c.Schema.Features {
+		if k, ok := f.(*constraint); ok {
+			if k.name == name {
+				return &Lookup[T]{core.NewHandle(c), k}, nil
+			}
+			known = append(known, k.name)
+		}
+	}
+	problem := "the struct declares no unique.Constraint"
+	if known != nil {
+		problem = fmt.Sprintf("the struct declares no constraint %q; it declares: %s", name, strings.Join(known, ", "))
+	}
+	return nil, &entity.SchemaError{Code: schema.CodeHandle, Type: c.Schema.Type.String(), Problem: problem}
+}
+
+// Find returns the item that has the value in the constraint's fields of v; it ignores other fields. It is strongly
+// consistent and needs no index. It costs two requests: one for the sentinel and one for its owner. If another item has
+// taken the value in between, it reads both in one transaction until they agree. Errors: entity.ErrNotFound;
+// entity.ErrConflict if the value changed its owner before each of Config.MaxAttempts such reads; *entity.InputError
+// for a missing field.
+func (l *Lookup[T]) Find(ctx context.Context, v T) (T, error) {
+	c := core.Of(l)
+	var found T
+	if err := c.Err(); err != nil {
+		return found, c.Wrap("Find", "", err)
+	}
+	k, err := l.valueKey(reflect.ValueOf(v))
+	if err != nil {
+		return found, c.Measure(ctx, "Find", "", func(context.Context) error { return err })
+	}
+	err = c.Measure(ctx, "Find", "", func(ctx context.Context) error {
+		it, err := l.find(ctx, k)
+		if err == nil {
+			found, err = core.Decode[T](c, it)
+		}
+		return err
+	})
+	return found, err
+}
+
+// valueKey returns the key of the sentinel for the value in v.
+func (l *Lookup[T]) valueKey(v reflect.Value) (item.Item, error) {
+	s, given := l.k.s, item.Item{}
+	for _, a := range l.k.fields {
+		av, err := plan.EncodeAttr(s, a, v)
+		if err != nil {
+			return nil, err
+		}
+		if item.Absent(av) {
+			return nil, &entity.InputError{Code: plan.CodeKeyPart, Type: s.Type.String(), Field: a.Field, Problem: "the field of the unique constraint " + l.k.name + " is missing"}
+		}
+		given[a.Name] = av
+	}
+	return l.k.sentinelKey(given)
+}
+
+// find returns the owner of the sentinel under k. It reads one after the other. If the owner does not have the value,
+// another item may have taken it in between; a transaction then reads both at one instant, and its answer counts if the
+// sentinel still names the item that was read with it.
+func (l *Lookup[T]) find(ctx context.Context, k item.Item) (item.Item, error) {
+	c := core.Of(l)
+	r := c.Runner
+	sentinel, err := r.Get(ctx, c.Table, k, true)
+	if err != nil {
+		return nil, err
+	}
+	named, err := l.ownerNamed(sentinel)
+	if err != nil {
+		return nil, err
+	}
+	owner, err := r.Get(ctx, c.Table, named, true)
+	if err != nil || l.holds(owner, k) {
+		return owner, err
+	}
+	for range r.MaxAttempts {
+		got, err := r.TransactGet(ctx, []exec.Key{{Table: c.Table, Key: k}, {Table: c.Table, Key: named}})
+		if err != nil {
+			return nil, err
+		}
+		switch still, err := l.ownerNamed(got[0]); {
+		case err != nil:
+			return nil, err
+		case !sameKey(still, named):
+			named = still
+		case l.holds(got[1], k):
+			return got[1], nil
+		default:
+			return nil, entity.ErrNotFound
+		}
+	}
+	return nil, fmt.Errorf("%w: the value changed its owner during each read", entity.ErrConflict)
+}
+
+// ownerNamed returns the primary key of the item that a sentinel names. The error is entity.ErrNotFound without a
+// sentinel or if it has expired.
+func (l *Lookup[T]) ownerNamed(sentinel item.Item) (item.Item, error) {
+	c := core.Of(l)
+	if len(sentinel) == 0 || plan.Expired(c.Schema, sentinel, c.Runner.Clock()) {
+		return nil, entity.ErrNotFound
+	}
+	if _, err := ownerOf(sentinel); err != nil {
+		return nil, &entity.DecodeError{Entity: l.k.entityName(), Attr: schema.OwnerPKAttr, Problem: err.Error()}
+	}
+	return item.Item{c.Schema.PK.Attributes()[0]: sentinel[schema.OwnerPKAttr], c.Schema.SK.Attributes()[0]: sentinel[schema.OwnerSKAttr]}, nil
+}
+
+// holds reports whether an item is live and has the value of the sentinel under k.
+func (l *Lookup[T]) holds(it, k item.Item) bool {
+	c := core.Of(l)
+	if len(it) == 0 || !plan.Live(c.Schema, it, c.Runner.Clock()) {
+		return false
+	}
+	own, err := l.k.storedKey(it)
+	return err == nil && sameKey(own, k)
+}

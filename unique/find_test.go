@@ -1,0 +1,97 @@
+package unique_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/unique"
+)
+
+// swapping is a value that two items hand to each other while it is looked for.
+func swapping(t *testing.T, attempts int) (b *lab, find func() (Person, error), swap func()) {
+	t.Helper()
+	b = newLab(t, "pk", "sk")
+	_, _ = prepare[Person](t, b, "email")
+	wire := faults.New(b.raw.Options().HTTPClient)
+	db := b.open(t, wire, 0)
+	s, err := entity.New[Person](db)
+	require.NoError(t, err)
+	ctx, f := t.Context(), entity.Fields[Person]()
+	_, err = s.Create(ctx, Person{ID: "p", Email: "x"})
+	require.NoError(t, err)
+	_, err = s.Create(ctx, Person{ID: "q"})
+	require.NoError(t, err)
+	has, hasNot := "p", "q"
+	swap = func() {
+		require.NoError(t, db.Transact(ctx,
+			s.Op().Update(Person{ID: has}, entity.Remove(&f.Email)), s.Op().Update(Person{ID: hasNot}, entity.Set(&f.Email, "x"))))
+		has, hasNot = hasNot, has
+	}
+	looking := faults.New(b.raw.Options().HTTPClient)
+	seeker, err := entity.New[Person](b.open(t, looking, attempts))
+	require.NoError(t, err)
+	l, err := unique.Of(seeker, "email")
+	require.NoError(t, err)
+	b.wire = looking
+	return b, func() (Person, error) { return l.Find(ctx, Person{Email: "x"}) }, swap
+}
+
+// A value that always has an owner is never not found.
+func TestFind_OfAValueThatChangesHands(t *testing.T) {
+	t.Parallel()
+	t.Run("always to the item that is not looked at", func(t *testing.T) {
+		t.Parallel()
+		b, find, swap := swapping(t, 4)
+		n := 0
+		b.wire.Inject(func(faults.Request) faults.Fault {
+			if n++; n == 2 || n >= 4 {
+				swap()
+			}
+			return faults.None
+		})
+		_, err := find()
+		require.ErrorIs(t, err, entity.ErrConflict)
+		require.NotErrorIs(t, err, entity.ErrNotFound)
+		require.Equal(t, []string{"GetItem", "GetItem", "TransactGetItems", "TransactGetItems", "TransactGetItems", "TransactGetItems"}, b.operations())
+	})
+	t.Run("twice", func(t *testing.T) {
+		t.Parallel()
+		b, find, swap := swapping(t, 0)
+		n := 0
+		b.wire.Inject(func(faults.Request) faults.Fault {
+			if n++; n == 2 || n == 4 {
+				swap()
+			}
+			return faults.None
+		})
+		got, err := find()
+		require.NoError(t, err)
+		require.Equal(t, Person{ID: "p", Email: "x"}, got)
+		require.Equal(t, []string{"GetItem", "GetItem", "TransactGetItems", "TransactGetItems", "TransactGetItems"}, b.operations())
+	})
+	t.Run("not", func(t *testing.T) {
+		t.Parallel()
+		b, find, _ := swapping(t, 0)
+		got, err := find()
+		require.NoError(t, err)
+		require.Equal(t, "p", got.ID)
+		require.Equal(t, []string{"GetItem", "GetItem"}, b.operations())
+	})
+}
+
+// Without a sentinel Find needs one read; with a sentinel whose owner does not have the value, it reads both once more.
+func TestFind_OfAValueThatNobodyHas(t *testing.T) {
+	t.Parallel()
+	b, find, _ := swapping(t, 0)
+	b.remove(t, b.item(t, "p"))
+	_, err := find()
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.Equal(t, []string{"GetItem", "GetItem", "TransactGetItems"}, b.operations())
+	b.remove(t, b.sentinel(t, "x"))
+	_, err = find()
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.Equal(t, []string{"GetItem"}, b.operations())
+}

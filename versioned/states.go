@@ -1,0 +1,251 @@
+package versioned
+
+import (
+	"context"
+	"iter"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// validFrom returns when the item came into a state. It reports false without a readable updated_at.
+func validFrom(s *schema.Schema, it item.Item) (time.Time, bool) {
+	if s.UpdatedAt == nil {
+		return time.Time{}, false
+	}
+	t, err := s.UpdatedAt.Format.FromValue(it[s.UpdatedAt.Name])
+	return t, err == nil
+}
+
+// newOp returns the operation for reads of the history of the item with v's primary key.
+func newOp(c *core.Core, verb string, v reflect.Value) (*plan.Op, error) {
+	primary, parts, err := plan.Key(c.Schema, v)
+	return &plan.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Key: primary, KeyIs: plan.KeyText(c.Schema, primary), Parts: parts}, err
+}
+
+// readVersion returns version n of an item as it is stored: from the current item, a deleted copy or a snapshot. It
+// reads in this order because states only move that way.
+func readVersion(ctx context.Context, c *core.Core, r plan.Reader, op *plan.Op, n int64) (item.Item, error) {
+	now := c.Runner.Clock()
+	if n < 0 || n > maxVersion {
+		return nil, &entity.InputError{Code: plan.CodeValue, Type: c.Schema.Type.String(), Problem: "the version must be a number from 0 to 999999999999"}
+	}
+	current, err := r.Get(ctx, op.Table, op.Key, true)
+	if err != nil {
+		return nil, err
+	}
+	if current != nil {
+		if err := plan.SameCase(c.Schema, op.Parts, current); err != nil || plan.StoredVersion(c.Schema, current) == n {
+			return current, err
+		}
+	}
+	others, err := readCopies(ctx, r, op, now)
+	if err != nil {
+		return nil, err
+	}
+	var copied item.Item
+	for _, it := range others {
+		switch {
+		case plan.StoredVersion(c.Schema, it) != n:
+		case isCurrent(op, it) || !c.Schema.Options.Interop:
+			return it, nil
+		case copied == nil: // effect-dynamodb gives a copy the version of the state before it
+			copied = it
+		}
+	}
+	it, err := r.Get(ctx, op.Table, plan.SatelliteKey(c.Schema, op.Key, snapshotSuffix(n)), true)
+	switch {
+	case err != nil:
+		return nil, err
+	case it != nil && !plan.Expired(c.Schema, it, now):
+		return it, plan.SameCase(c.Schema, op.Parts, it)
+	case copied != nil:
+		return copied, nil
+	}
+	return nil, plan.ErrNotFound
+}
+
+// readLatest returns the states that may have no snapshot yet: the current item, if there is one, then the deleted
+// copies, newest first.
+func readLatest(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
+	var all []item.Item
+	current, err := r.Get(ctx, op.Table, op.Key, true)
+	if err != nil {
+		return nil, err
+	}
+	if current != nil {
+		if err := plan.SameCase(op.Schema, op.Parts, current); err != nil {
+			return nil, err
+		}
+		all = append(all, current)
+	}
+	deleted, err := readCopies(ctx, r, op, now)
+	return append(all, deleted...), err
+}
+
+// readCopies returns the deleted copies that have not expired, newest first.
+func readCopies(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
+	if _, ok := schema.Feature[plan.SoftDeleter](op.Schema); !ok {
+		return nil, nil
+	}
+	var all []item.Item
+	forward := false
+	in := plan.QuerySatellites(op.Schema, op.Table, op.Key, schema.CopyInfix)
+	in.ScanIndexForward = &forward
+	for page, err := range plan.Pages(ctx, r, in) {
+		if err == nil {
+			err = sameCase(op, page)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, slices.DeleteFunc(page, func(it item.Item) bool { return plan.Expired(op.Schema, it, now) })...)
+	}
+	return all, nil
+}
+
+// sameCase returns an error if the key of one of the items differs from that of op in case.
+func sameCase(op *plan.Op, items []item.Item) error {
+	for _, it := range items {
+		if err := plan.SameCase(op.Schema, op.Parts, it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stateReader reads the states of an item once, each version once and in order. It reads the current item and the
+// deleted copies first and then merges them with the snapshots, because states only move that way.
+type stateReader struct {
+	c       *core.Core
+	op      *plan.Op
+	low     int64 // lowest version
+	high    int64 // highest version
+	desc    bool
+	current bool // include the current state
+	expired bool // include expired snapshots
+
+	latest  []item.Item // states of the current item and the copies that are still to be yielded, in order
+	skipped int64       // version of the current state if it is not to be yielded, else -1
+}
+
+// all yields the states. It reads each page of snapshots when it is needed.
+func (l *stateReader) all(ctx context.Context) iter.Seq2[item.Item, error] {
+	return func(yield func(item.Item, error) bool) {
+		if err := l.readLatest(ctx); err != nil {
+			yield(nil, err)
+			return
+		}
+		forward := !l.desc
+		in := plan.QueryBetween(l.c.Schema, l.op.Table, l.op.Key, snapshotSuffix(l.low), snapshotSuffix(l.high))
+		in.ScanIndexForward = &forward
+		for page, err := range plan.Pages(ctx, l.c.Runner, in) {
+			if err == nil {
+				err = sameCase(l.op, page)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, it := range l.merge(page) {
+				if !yield(it, nil) {
+					return
+				}
+			}
+		}
+		for _, it := range l.rest() {
+			if !yield(it, nil) {
+				return
+			}
+		}
+	}
+}
+
+// readLatest fills latest and skipped.
+func (l *stateReader) readLatest(ctx context.Context) error {
+	latest, err := readLatest(ctx, l.c.Runner, l.op, l.c.Runner.Clock())
+	if err != nil {
+		return err
+	}
+	l.skipped = -1
+	if len(latest) > 0 && !l.current && latest[0] != nil && isCurrent(l.op, latest[0]) {
+		l.skipped = l.version(latest[0])
+		latest = latest[1:]
+	}
+	l.latest = latest
+	slices.SortFunc(l.latest, l.compare)
+	return nil
+}
+
+// isCurrent reports whether a state is the current item rather than a deleted copy or snapshot.
+func isCurrent(op *plan.Op, it item.Item) bool {
+	sk, _ := plan.SortKey(op.Schema, it)
+	own, _ := plan.SortKey(op.Schema, op.Key)
+	return sk == own
+}
+
+func (l *stateReader) version(it item.Item) int64 { return plan.StoredVersion(l.c.Schema, it) }
+
+// compare orders states by version, in the direction of the reader.
+func (l *stateReader) compare(a, b item.Item) int {
+	x, y := l.version(a), l.version(b)
+	switch {
+	case x == y:
+		return 0
+	case (x < y) != l.desc:
+		return -1
+	}
+	return 1
+}
+
+// wanted reports whether the reader yields a state.
+func (l *stateReader) wanted(it item.Item) bool {
+	n := l.version(it)
+	switch {
+	case n == l.skipped, n < l.low, n > l.high:
+		return false
+	}
+	return l.expired || !plan.Expired(l.c.Schema, it, l.c.Runner.Clock())
+}
+
+// merge returns a page of snapshots and the latest states that come before its end, in order.
+func (l *stateReader) merge(snapshots []item.Item) (states []item.Item) {
+	for _, it := range snapshots {
+		for len(l.latest) > 0 && l.compare(l.latest[0], it) <= 0 {
+			if !l.superseded(l.latest[0], it) {
+				states = l.add(states, l.latest[0])
+			}
+			l.latest = l.latest[1:]
+		}
+		states = l.add(states, it)
+	}
+	return states
+}
+
+// rest returns the latest states that come after the last snapshot.
+func (l *stateReader) rest() (states []item.Item) {
+	for _, it := range l.latest {
+		states = l.add(states, it)
+	}
+	return states
+}
+
+// add appends a state if it is wanted and the last one has another version.
+func (l *stateReader) add(states []item.Item, it item.Item) []item.Item {
+	if n := len(states); !l.wanted(it) || n > 0 && l.compare(states[n-1], it) == 0 {
+		return states
+	}
+	return append(states, it)
+}
+
+// superseded reports whether a snapshot of the same version replaces a copy: in a shared table the copy may be one of
+// effect-dynamodb, with the version of the state before the delete.
+func (l *stateReader) superseded(copied, snapshot item.Item) bool {
+	return l.c.Schema.Options.Interop && l.compare(copied, snapshot) == 0 && !isCurrent(l.op, copied) && l.wanted(snapshot)
+}
