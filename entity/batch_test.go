@@ -203,7 +203,7 @@ func TestBatchGet_MistakesAreFoundBeforeAnyRequest(t *testing.T) {
 	require.Empty(t, y.sent())
 }
 
-// Dial is an entity that a batch may write without being told that it is blind.
+// Dial is an entity that a batch may write without Unconditional.
 type Dial struct {
 	_         entity.Key `name:"Dial" pk:"$#{id}" sk:"$"`
 	_         entity.GSI `name:"bySite" index:"gsi1" pk:"$#{site}" sk:"$#{id}"`
@@ -362,7 +362,7 @@ func (y *yard) puts(n int) (ops []entity.BatchOp) {
 	return ops
 }
 
-// values are those of n dials, and the names of n bare items; -1 and "" where there is none.
+// values are those of n dials, and the names of n bare items; -1 and "" if absent.
 func (y *yard) values(t *testing.T, n int) (values []int, names []string) {
 	t.Helper()
 	var loads []entity.GetOp

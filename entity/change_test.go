@@ -94,8 +94,8 @@ func alterations() map[string]alteration {
 	return all
 }
 
-// Each change does the same in one UpdateItem and when the plan reads the item and puts it: the two routes are told
-// apart by a change of one part of an index half.
+// Each change does the same in one UpdateItem and when the plan reads the item and puts it. A change of one part of
+// an index key selects the second route.
 func TestChange_DoesTheSameInPlaceAndAfterARead(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t)
@@ -500,7 +500,7 @@ func TestRoutes_PathChangesAreApplied(t *testing.T) {
 		entity.MapEntry(&p.Labels, "new").Set("n"), entity.MapEntry(&p.Labels, "old").Remove(), entity.Set(&p.Home.City, "moved"),
 		entity.Attr[int]("lines[0].qty").Set(7), entity.ListAppend(&p.Log, "y"), entity.AddToSet(&p.Tags, "c"), entity.Add(&p.Count, 2),
 	}
-	readFirst := append([]entity.UpdateOption{entity.Set(&p.Team, "u")}, changes...) // of an index half's two parts
+	readFirst := append([]entity.UpdateOption{entity.Set(&p.Team, "u")}, changes...) // of the two parts of an index key
 	routes := map[string]struct {
 		changes []entity.UpdateOption
 		send    func([]entity.UpdateOption) error

@@ -31,7 +31,7 @@ type CollectionPart = core.CollectionPart
 // cannot be part of a collection, or a slice that is given twice; *[DecodeError].
 func (db *DB) GetCollection(ctx context.Context, parts ...CollectionPart) error {
 	return db.measure(ctx, "GetCollection", func(ctx context.Context) error {
-		list, g, err := db.gathering(parts)
+		list, g, err := db.compileCollection(parts)
 		if err != nil {
 			return &Error{Verb: "GetCollection", Err: err}
 		}
@@ -57,13 +57,13 @@ func (db *DB) GetCollection(ctx context.Context, parts ...CollectionPart) error 
 	})
 }
 
-// gathering checks the parts and compiles the common query.
-func (db *DB) gathering(parts []CollectionPart) ([]core.Gathered, *query.Gathering, error) {
+// compileCollection checks the parts and compiles the common query.
+func (db *DB) compileCollection(parts []CollectionPart) ([]core.Gathered, *query.Gathering, error) {
 	mistake := func(code, format string, args ...any) error {
 		return &InputError{Code: code, Type: "entity.DB", Problem: fmt.Sprintf(format, args...)}
 	}
 	if len(parts) == 0 {
-		return nil, nil, mistake(plan.CodeGather, "there is no query to gather")
+		return nil, nil, mistake(plan.CodeGather, "there is no query to read")
 	}
 	list, plans, seen := make([]core.Gathered, len(parts)), make([]*query.Plan, len(parts)), map[any]bool{}
 	for i, p := range parts {
@@ -73,7 +73,7 @@ func (db *DB) gathering(parts []CollectionPart) ([]core.Gathered, *query.Gatheri
 		list[i] = core.PartOf(p)
 		switch l := list[i]; {
 		case l.Plan == nil:
-			return nil, nil, mistake(plan.CodeGather, "part %d cannot be gathered: queries of a store, an index, a history of events or a bin can", i)
+			return nil, nil, mistake(plan.CodeGather, "part %d cannot be part of a collection: queries of a store, an index, a history of events or deleted items can", i)
 		case l.Core.DB != core.DatabaseOf(db):
 			return nil, nil, mistake(plan.CodeForeign, "part %d belongs to another DB", i)
 		case l.Into == nil:

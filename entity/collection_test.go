@@ -21,8 +21,8 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// Member, Voucher and Notice lie together in one partition of an index for each tenant: the half is verbatim. Their sort
-// keys begin with their names, but for that of Notice, which is any text and stands between and among the others.
+// Member, Voucher and Notice share one partition of an index for each tenant, whose key is verbatim. Their sort keys begin
+// with their names, except that of Notice, which is any text and can sort anywhere among the others.
 type Member struct {
 	_ entity.Key `name:"Member" pk:"$#{id}" sk:"$"`
 	_ entity.GSI `name:"byTenant" index:"gsi1" pk:"gsi1pk=TENANT#{tenant}" sk:"$#{team}#{name}"`
@@ -84,7 +84,7 @@ func newOffice(t *testing.T, configure ...func(*entity.Config)) *office {
 	return o
 }
 
-// staff stores about n items of each entity for a tenant, each with that many bytes beside.
+// staff stores about n items of each entity for a tenant, each with that many more bytes.
 func (o *office) staff(t *testing.T, r *rand.Rand, tenant string, n, bulk int) {
 	t.Helper()
 	var members []Member
@@ -136,7 +136,7 @@ func groupOf[T any](q entity.Query[T]) group {
 	}, func() int { return len(dst) }}
 }
 
-// stocked is an office whose one tenant has n items of each entity, each with that many bytes beside.
+// stocked is an office whose one tenant has n items of each entity, each with that many more bytes.
 func stocked(t *testing.T, n, bulk int, configure ...func(*entity.Config)) *office {
 	t.Helper()
 	o := newOffice(t, configure...)
@@ -370,7 +370,7 @@ func TestGetCollection_RefusesQueriesThatDifferBeforeAnyRequest(t *testing.T) {
 		"none":        {nil, "EDD-9127", "no query"},
 		"scan":        {[]entity.CollectionPart{o.member.Scan().Into(&m)}, "EDD-9127", "a scan"},
 		"one slice":   {[]entity.CollectionPart{a.Into(&m), a.Into(&m)}, "EDD-9127", "the slice of another part"},
-		"projected":   {[]entity.CollectionPart{entity.Project[Member](entity.Project[Member](nilQuery())).Into(&m)}, "EDD-9127", "cannot be gathered"},
+		"projected":   {[]entity.CollectionPart{entity.Project[Member](entity.Project[Member](nilQuery())).Into(&m)}, "EDD-9127", "cannot be part of a collection"},
 		"nil slice":   {[]entity.CollectionPart{a.Into(nil)}, "EDD-9105", "a pointer to a slice"},
 		"nil":         {[]entity.CollectionPart{a.Into(&m), nil}, "EDD-9114", "part 1 is nil"},
 		"another DB":  {[]entity.CollectionPart{elseDB.Into(&m)}, "EDD-9114", "another DB"},
@@ -389,10 +389,10 @@ func TestGetCollection_RefusesQueriesThatDifferBeforeAnyRequest(t *testing.T) {
 	require.True(t, strings.HasPrefix(a.Into(&m).String(), "Query Member on "), "a part prints its query")
 }
 
-// nilQuery is a query that is none of this module.
+// nilQuery is a query that is not of this module.
 func nilQuery() entity.Query[Member] { return nil }
 
-// Contract leaves snapshots and deleted copies beside it; Reporter leaves events. Both lie in the partition of a customer.
+// Contract leaves snapshots and deleted copies, Reporter leaves events. Both share the partition of a customer.
 type Contract struct {
 	_ entity.Key `name:"Contract" pk:"pk=CUSTOMER#{customer}" sk:"$#{id}"`
 	_ versioned.Retain
@@ -414,7 +414,7 @@ type Reporter struct {
 	Value    int    `dynamodbav:"value" entity:"append"`
 }
 
-// Current items, deleted copies and events are told apart, whatever a part asks for.
+// Current items, deleted copies and events are distinguished, whatever a part asks for.
 func TestGetCollection_ReadsDeletedItemsAndHistories(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -468,7 +468,7 @@ func TestGetCollection_ReadsDeletedItemsAndHistories(t *testing.T) {
 	require.Empty(t, l.sent())
 }
 
-// Whatever is gathered, each slice is what its query gives alone, for one query's requests.
+// Whatever is collected, each slice equals the result of its query alone, for one query's requests.
 func TestGetCollection_EqualsEachQueryAlone(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()

@@ -19,7 +19,7 @@ func at(n int, f func(i int)) {
 	wg.Wait()
 }
 
-// Writers that read first never undo each other, and every half is that of the last writer's item.
+// Writers that read first never undo each other, and every index key is that of the last writer's item.
 func TestConcurrent_ReadModifyPutsLoseNothing(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t, func(c *entity.Config) { c.MaxAttempts = 200 })
@@ -87,7 +87,7 @@ func TestConcurrent_NewReturnsOneStore(t *testing.T) {
 	}
 }
 
-// The read tells what the other part is; the write holds only while it still is that.
+// The read gives the other part; the write is valid only while it is unchanged.
 func TestIndexKey_LostGuardIsPlannedAgain(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t)
@@ -173,7 +173,7 @@ func TestIndexKey_VerbatimItemIsGuardedByItsImage(t *testing.T) {
 	require.Equal(t, []string{"GetItem", "PutItem", "GetItem", "PutItem"}, l.sent())
 }
 
-// Pallet is verbatim, with an index half of two parts.
+// Pallet is verbatim, with an index key of two parts.
 type Pallet struct {
 	_ entity.Key `name:"Pallet" pk:"id"`
 	_ entity.GSI `name:"byPlace" index:"gsi1" pk:"gsi1pk={hall}/{row:01}"`

@@ -197,15 +197,15 @@ func TestCondition_MoreOperatorsThanAGuardLeavesRoomForAreRefused(t *testing.T) 
 	require.NoError(t, err)
 	l.sent()
 	_, err = s.Update(t.Context(), gadget(), entity.Set(&g.Name, "n"), entity.If(many(269)))
-	require.NoError(t, err, "as many as fit beside a guard")
+	require.NoError(t, err, "as many as fit in addition to a guard")
 	l.sent()
 	_, err = s.Update(t.Context(), gadget(), entity.Set(&g.Name, "n"), entity.If(many(273)))
 	l.requireRefused(t, err, "EDD-9111", "")
 	_, err = s.Modify(t.Context(), gadget(), func(g *Gadget) error { g.Name = "m"; return nil }, entity.If(many(269)))
-	require.NoError(t, err, "also beside the guard of a whole image of this size")
+	require.NoError(t, err, "also with the guard of a whole image of this size")
 }
 
-// Wide has more attributes than a guard of its whole content leaves room for beside a long condition.
+// Wide has more attributes than a guard of its whole content leaves room for in addition to a long condition.
 type Wide struct {
 	_ entity.Key `name:"Wide" pk:"id"`
 

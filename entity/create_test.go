@@ -51,7 +51,7 @@ func TestCreate_IgnoresOwnedFieldsAndLeavesTheCallersStructAlone(t *testing.T) {
 	require.NotEqual(t, v.CreatedAt, got.CreatedAt)
 }
 
-// A condition is joined to the guard; it never stands instead of it.
+// A condition is added to the guard and never replaces it.
 func TestCreate_IfNeverReplacesTheGuard(t *testing.T) {
 	t.Parallel()
 	l, s := open[Employee](t)

@@ -225,7 +225,7 @@ func ExampleStore_Upsert_counter() {
 	//          if (attribute_not_exists(total) OR attribute_type(total, "N")) AND (attribute_not_exists(latest) OR attribute_type(latest, "L"))
 }
 
-// What lies in a map or list is named by a path, which has every change and condition of a field.
+// A value inside a map or list is named by a path, which has every change and condition of a field.
 func ExampleInside() {
 	visits := entity.Must(entity.New[Visits](library()))
 	v, day := entity.Fields[Visits](), time.Date(2024, 5, 6, 0, 0, 0, 0, time.UTC)
@@ -309,7 +309,7 @@ func ExampleReturning() {
 	// <nil> 2004
 }
 
-// A program that has just read an item need not read it again to write it. Had somebody changed it meanwhile, the write
+// A program that has just read an item need not read it again to write it. If another program had changed it meanwhile, the write
 // would read it after all.
 func ExampleKeepImage() {
 	ctx, l := context.Background(), entity.Fields[Loan]()
@@ -354,7 +354,7 @@ type Ticket struct {
 	ID string `dynamodbav:"id"`
 }
 
-// What a table lacks of the declarations, as data. Here somebody has made it without the stream that tickets need, and
+// What a table lacks of the declarations, as data. Here it was created without the stream that tickets need, and
 // with on demand billing.
 func ExampleDB_Verify() {
 	db := entity.Must(entity.Open(shelves.client, entity.Config{

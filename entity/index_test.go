@@ -15,12 +15,12 @@ import (
 
 var profileKey = keys("pk", "$app#v1#profile#a", "sk", "$app#v1#profile")
 
-// profileHalf is the partition half of Profile's index for the parts.
+// profileHalf returns the partition key of Profile's index for the parts.
 func profileHalf(team, rank string) string {
 	return `S"$app#v1#profile#` + team + "#000000000000000000" + rank + `"`
 }
 
-// Whatever changes, and on whichever route, a half is composed of the item as it is.
+// Whatever changes, and on whichever route, an index key is composed of the item as it is.
 func TestIndexKey_OfSeveralPartsFollowsEachOfThem(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t)
@@ -84,7 +84,7 @@ func TestIndexKey_IsStoredOnceAllPartsArePresent(t *testing.T) {
 	require.Equal(t, profileHalf("red", "1"), l.stored(t, profileKey)["gsi1pk"])
 }
 
-// Every write over every state: the half is what the documented composition of the attributes as they are then gives.
+// After every write over every state, the index key is the documented composition of the stored attributes.
 func TestIndexKey_FollowsEveryWriteOverEveryState(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t)
@@ -355,7 +355,7 @@ func TestIndexKey_EmptiedNativeIndexAttributeIsAbsent(t *testing.T) {
 	require.Equal(t, raw{"customer": `S"c"`, "number": "N2"}, l.everything(t)[`S"c" N2`])
 }
 
-// Visit's index halves are composed of what the library keeps itself, and of what is set once.
+// Visit's index keys are composed of attributes that the library sets, and of one that is set once.
 type Visit struct {
 	_ entity.Key `name:"Visit" pk:"$#{id}" sk:"$"`
 	_ entity.GSI `name:"recent" index:"gsi1" pk:"$#{place}" sk:"$#{updatedAt}"`
@@ -441,7 +441,7 @@ func TestIndexKey_OfLibraryOwnedAndSetOncePartsFollowsEveryWrite(t *testing.T) {
 	}
 }
 
-// Pulse has halves of the update clock and of the version, and nothing that makes an upsert read.
+// Pulse has index keys of updated_at and of the version, and nothing that makes an upsert read.
 type Pulse struct {
 	_ entity.Key `name:"Pulse" pk:"$#{id}" sk:"$"`
 	_ entity.GSI `name:"recent" index:"gsi1" pk:"$#{place}" sk:"$#{updatedAt}"`

@@ -59,7 +59,7 @@ func TestNamed_NoReadOfAStoreSeesItemsOfAnother(t *testing.T) {
 	}
 	_, err = entity.New[Team](l.db, entity.Named("red"))
 	var bad *entity.SchemaError
-	require.ErrorAs(t, err, &bad, "names are told apart without regard to case")
+	require.ErrorAs(t, err, &bad, "names are compared without regard to case")
 	require.Equal(t, "EDD-9031", bad.Code)
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// Pair has two free texts in each half of its key.
+// Pair has two free texts in each part of its key.
 type Pair struct {
 	_ entity.Key `name:"Pair" pk:"$#{a}#{b}" sk:"$#{c}#{d}"`
 
@@ -79,7 +79,7 @@ type Tally struct {
 	U      uint8  `dynamodbav:"u"`
 }
 
-// The struct that wrote an item finds it, in whatever zone its time is told.
+// The struct that wrote an item finds it, in whatever zone its time is given.
 func TestKeys_TimesAreOneInstantInEveryZone(t *testing.T) {
 	t.Parallel()
 	l, s := open[Moment](t)
@@ -370,7 +370,7 @@ type Epoch struct {
 	Note   string    `dynamodbav:"note,omitempty"`
 }
 
-// What is stored as a number is found by the time that it stands for.
+// What is stored as a number is found by the time that it represents.
 func TestKeys_TimesStoredAsNumbersAreFoundByTheirTime(t *testing.T) {
 	t.Parallel()
 	l, s := open[Epoch](t)

@@ -24,7 +24,7 @@ import (
 // dawn is when the clock of every lab starts.
 var dawn = time.Date(2024, 5, 6, 7, 8, 9, 123456789, time.UTC)
 
-// lab is one test's database: a table of its own, a DB whose requests are recorded, and a client beside it whose
+// lab is one test's database: a table of its own, a DB whose requests are recorded, and a second client whose
 // requests are not.
 type lab struct {
 	table string
@@ -111,7 +111,7 @@ func paperConfig() entity.Config {
 	return entity.Config{Table: "app", Clock: func() time.Time { return dawn }, NewID: func() string { return "w-1" }}
 }
 
-// steps is a clock that moves only when it is told to.
+// steps is a clock that moves only when move is called.
 type steps struct {
 	mu sync.Mutex
 	at time.Time
@@ -250,7 +250,7 @@ func (l *lab) drop(t *testing.T, keys ...map[string]types.AttributeValue) {
 	}
 }
 
-// everything reads the whole table. Items are told apart by all of their key attributes.
+// everything reads the whole table. All of their key attributes identify items.
 func (l *lab) everything(t *testing.T) map[string]raw {
 	t.Helper()
 	if l.keys == nil {
@@ -303,7 +303,7 @@ func (l *lab) patch(t *testing.T, key map[string]types.AttributeValue, name stri
 	require.NoError(t, err)
 }
 
-// Employee has every role that a write of the library keeps, and an index whose sort half has a changing and a fixed
+// Employee has every role that a write of the library keeps, and an index whose sort key has a changing and a fixed
 // part.
 type Employee struct {
 	_ entity.Key `name:"Employee" pk:"$#{employeeId}" sk:"$"`
@@ -333,7 +333,7 @@ func alice() Employee {
 	}
 }
 
-// Team is a plain entity that stands beside others in their table.
+// Team is a plain entity that shares a table with others.
 type Team struct {
 	_ entity.Key `name:"Team" pk:"$#{id}" sk:"$"`
 
@@ -362,7 +362,7 @@ type Line struct {
 	Qty int    `dynamodbav:"qty"`
 }
 
-// Profile has an attribute of every shape. Its index half byTeam has two parts: changing only one makes an update read
+// Profile has an attribute of every shape. The partition key of its index byTeam has two parts: changing only one makes an update read
 // the item first, so every change can be tried on both routes.
 type Profile struct {
 	_ entity.Key `name:"Profile" pk:"$#{id}" sk:"$"`
@@ -404,7 +404,7 @@ type Task struct {
 	Points   int       `dynamodbav:"points"`
 }
 
-// Batch is verbatim: an existing table's own key layout, a constant partition half, copies kept in step.
+// Batch is verbatim: an existing table's own key layout, a constant partition key, and index keys that copy attributes.
 type Batch struct {
 	_ entity.Key `name:"Batch" pk:"device_id" sk:"ts_batch={timestamp_ms:013}#{batch_id}"`
 	_ entity.GSI `name:"devices" index:"gsi1" pk:"gsi1pk=devices" sk:"gsi1sk={last_seen_at}"`

@@ -347,7 +347,7 @@ func TestKeepImage_StaleImageIsReadAgain(t *testing.T) {
 	require.Empty(t, got.Note)
 	stored, err := s.Get(t.Context(), Profile{ID: "a"}, entity.Consistent())
 	require.NoError(t, err)
-	require.Empty(t, stored.Note, "what somebody else has written since is changed, too")
+	require.Empty(t, stored.Note, "what another program has written since is changed, too")
 }
 
 type guest struct {

@@ -175,7 +175,7 @@ func TestMultiAttributeIndex_FourAttributesASide(t *testing.T) {
 		"range on the fourth": {with(1, "x", []byte{1}, 0), []entity.QueryOption{entity.Between(&f.Z, 1, 9)}, []int{1}},
 		"prefix":              {with(1, "", nil, 0), []entity.QueryOption{entity.BeginsWith(&f.X, "x")}, []int{0, 1, 2}},
 		"all eight":           {with(2, "x", []byte{1}, 5), nil, []int{4}},
-		"filter beside it":    {key, []entity.QueryOption{entity.Filter(entity.Gt(&f.Price, 0.25))}, []int{3, 4}},
+		"with a filter":       {key, []entity.QueryOption{entity.Filter(entity.Gt(&f.Price, 0.25))}, []int{3, 4}},
 	} {
 		got, err := wide.Query(c.key, c.opts...).Collect(t.Context())
 		require.NoError(t, err, name)

@@ -63,13 +63,13 @@ func TestPlan_OfSpecialKeysIndexesAndAttributes(t *testing.T) {
 	key, a := employeeKey("emp-alice"), Profile{ID: "a"}
 	batch := Batch{DeviceID: "d", Timestamp: 5, BatchID: "b", LastSeenAt: dawn.Truncate(time.Millisecond)}
 	plans := map[string]fmt.Stringer{
-		"create-verbatim": batches.Op().Create(batch),
-		"create-native":   orders.Op().Create(Order{Customer: "c", Number: 1, Amount: 5}),
-		"create-payload":  payloads.Create(Payload{ID: "a"}),
-		"create-nested":   profiles.Create(furnished()),
-		"update-if":       employees.Update(key, entity.Add(&e.Salary, 5), entity.If(entity.Between(&e.Salary, 1, 10), entity.Not(entity.In(&e.DisplayName, "x", "y")))),
-		"update-half":     employees.Update(key, entity.Set(&e.Department, "Sales")),
-		"update-clocked":  visits.Update(Visit{ID: "a"}, entity.Set(&entity.Fields[Visit]().Note, "x")),
+		"create-verbatim":  batches.Op().Create(batch),
+		"create-native":    orders.Op().Create(Order{Customer: "c", Number: 1, Amount: 5}),
+		"create-payload":   payloads.Create(Payload{ID: "a"}),
+		"create-nested":    profiles.Create(furnished()),
+		"update-if":        employees.Update(key, entity.Add(&e.Salary, 5), entity.If(entity.Between(&e.Salary, 1, 10), entity.Not(entity.In(&e.DisplayName, "x", "y")))),
+		"update-index-key": employees.Update(key, entity.Set(&e.Department, "Sales")),
+		"update-clocked":   visits.Update(Visit{ID: "a"}, entity.Set(&entity.Fields[Visit]().Note, "x")),
 		"update-kinds": profiles.Update(a, entity.Set(&p.Note, "n"), entity.SetIfNotExists(&p.Order, "o"), entity.Remove(&p.Alias), entity.Add(&p.Count, 1),
 			entity.ListAppend(&p.Log, "l"), entity.AddToSet(&p.Tags, "t2", "t1"), entity.DeleteFromSet(&p.Numbers, 1)),
 		"update-nested": profiles.Update(a, entity.Set(&p.Home.City, "Rome"), entity.MapEntry(&p.Labels, "a.b").Set("x"), entity.Attr[int]("lines[0].qty").Set(2), entity.Remove(&p.Work.Geo)),

@@ -18,7 +18,7 @@ import (
 
 type av = types.AttributeValue
 
-// Sample has an attribute of every type that conditions and changes can be about. Its index half has two parts:
+// Sample has an attribute of every type that conditions and changes can be about. Its index key has two parts:
 // changing only one makes an update read the item first, so that changes are tried on both routes.
 type Sample struct {
 	_ entity.Key `name:"Sample" pk:"$#{group}" sk:"$#{id}"`
@@ -70,7 +70,7 @@ func check(t *testing.T, property func(*rapid.T)) {
 	testsize.Check(t, tries(t), property)
 }
 
-// side is one attribute of samples: how conditions and changes of it are written in Go, and beside them what they mean,
+// side is one attribute of samples: how conditions and changes of it are written in Go, and what they mean,
 // encoded by code of this test.
 type side struct {
 	path   expr.Path
@@ -79,7 +79,7 @@ type side struct {
 	change func(*rapid.T) (entity.UpdateOption, expr.Change)
 }
 
-// field makes a side of a field of type V; ops beside those of every type are for ordered ones.
+// field makes a side of a field of type V; ops has those for ordered types, in addition to those of every type.
 func field[V any](path expr.Path, f *V, values *rapid.Generator[V], encode func(V) av, ordered bool) *side {
 	s := &side{path: path, fitted: rapid.Map(values, encode).Filter(func(v av) bool { return v != nil })}
 	s.cond = func(t *rapid.T) (entity.Cond, expr.Cond) {

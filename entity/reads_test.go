@@ -18,7 +18,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/testsize"
 )
 
-// consistent tells, for each request since the last look, whether it asked for a strongly consistent read.
+// consistent reports, for each request since the last call, whether it asked for a strongly consistent read.
 func (l *lab) consistent(t *testing.T) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
@@ -97,7 +97,7 @@ func TestGet_IgnoresUnknownAttributesAndReadsAnyRFC3339(t *testing.T) {
 	require.Equal(t, "2024-05-06T07:08:09.5Z", got.CreatedAt.Format("2006-01-02T15:04:05.999Z"))
 }
 
-// beset stores two tasks, and beside each the events, snapshots and copies that features lay there, with all the
+// beset stores two tasks, each with the events, snapshots and copies that features write, with all the
 // attributes of the task and with none; and a sentinel and a stranger.
 func beset(t *testing.T) (*lab, *entity.Store[Task]) {
 	t.Helper()
@@ -124,7 +124,7 @@ func beset(t *testing.T) (*lab, *entity.Store[Task]) {
 	return l, s
 }
 
-// No read takes what is stored with an item for an item, and nothing beside it makes a read fail.
+// No read takes what is stored with an item for an item, and nothing stored with it makes a read fail.
 func TestReads_SeeCurrentItemsOnly(t *testing.T) {
 	t.Parallel()
 	l, s := beset(t)
@@ -415,7 +415,7 @@ func TestRange_OpenBoundsAreExactBesideFilters(t *testing.T) {
 	}
 }
 
-// mortal stands for any feature whose current items can expire.
+// mortal represents any feature whose current items can expire.
 type mortal struct{}
 
 func (mortal) Declare(d *schema.Decl) { d.Schema.Expires, d.Schema.UsesTTL = true, true }

@@ -288,7 +288,7 @@ func TestReplan_GuardLostForEverIsErrConflict(t *testing.T) {
 	require.NoError(t, err)
 	b.wire.Reset()
 	b.wire.Inject(func(r faults.Request) faults.Fault {
-		if r.Operation == "PutItem" { // somebody writes between each read and its put
+		if r.Operation == "PutItem" { // another write comes between each read and its put
 			_, err := b.other.Update(ctx, Plain{ID: "a"}, entity.Add(&f.Count, 1))
 			require.NoError(t, err)
 		}

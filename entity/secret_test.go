@@ -12,7 +12,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// Account has a secret wherever a value can stand: in the key, in index halves, nested, as a number and as a time.
+// Account has a secret wherever a value can be: in the key, in index keys, nested, as a number and as a time.
 type Account struct {
 	_ entity.Key `name:"Account" pk:"$#{tenant}#{ssn}" sk:"$"`
 	_ entity.GSI `name:"byToken" index:"gsi1" pk:"$#{token}" sk:"gsi1sk={pin:08}"`
@@ -161,7 +161,7 @@ func TestSecret_IsNotInErrorsAboutStoredItems(t *testing.T) {
 	for name, av := range map[string]struct {
 		attr string
 		text string
-	}{"number that is text": {"pin", hush}, "time that is none": {"born", hush}, "number out of range": {"pin", "4242424242"}, "time of another kind": {"born", "4242424242"}} {
+	}{"number that is text": {"pin", hush}, "text that is no time": {"born", hush}, "number out of range": {"pin", "4242424242"}, "time of another kind": {"born", "4242424242"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l, s := open[Account](t)

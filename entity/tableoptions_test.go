@@ -353,7 +353,7 @@ func TestNew_RefusesTheSixthLocalIndexOfATable(t *testing.T) {
 	require.Len(t, db.Spec().Tables[0].LSIs, 5)
 }
 
-// Keys are in every index, and DynamoDB counts them among the attributes that an index can be given beside them.
+// Keys are in every index, and DynamoDB counts them among the attributes that an index can have in addition.
 func TestSpec_DoesNotProjectKeys(t *testing.T) {
 	t.Parallel()
 	type Lean struct {

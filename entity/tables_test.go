@@ -179,7 +179,7 @@ func TestCreateTables_IsIdempotent(t *testing.T) {
 	require.Equal(t, made.CreationDateTime, l.described(t, l.table).CreationDateTime)
 }
 
-// A table that is there already and is not what the declarations need is told, and left alone.
+// A table that is there already and differs from the declarations is reported, and left alone.
 func TestCreateTables_DifferentExistingTableIsASchemaError(t *testing.T) {
 	t.Parallel()
 	attr := func(name string, kind types.ScalarAttributeType) types.AttributeDefinition {

@@ -146,7 +146,7 @@ func TestTransact_AConflictIsRetriedUnderTheSameToken(t *testing.T) {
 	}
 	require.Contains(t, scripted.bodies[0], "ClientRequestToken")
 
-	// What failed for good decides, whatever is disturbed beside it.
+	// What failed for good decides, whatever else is disturbed.
 	scripted.lists = [][]string{{"TransactionConflict", "ConditionalCheckFailed", "None"}}
 	ops := []entity.Op{s.Op().Put(Team{ID: "d"}), s.Op().Create(Team{ID: "e"}), s.Op().Put(Team{ID: "f"})}
 	err := db.Transact(t.Context(), ops...)

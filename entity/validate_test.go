@@ -267,7 +267,7 @@ func TestValidate_ReachesWhatChangesStore(t *testing.T) {
 		require.NotContains(t, fmt.Sprint(err), "password")
 	}
 	_, err := store.Update(t.Context(), Furnished{ID: "i"}, entity.Set(&f.Spot.City, "x"), entity.Set(&f.Codes, []Code{"y"}))
-	require.Equal(t, []string{"Spot.City", "Codes[0]"}, places(t, err), "of several changes all are told")
+	require.Equal(t, []string{"Spot.City", "Codes[0]"}, places(t, err), "of several changes all are reported")
 }
 
 // Mixed has mistakes of every kind that is found in a whole value.

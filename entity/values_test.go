@@ -67,7 +67,7 @@ func shelf() Shelf {
 
 const innerText = `M{born=S"2024-05-06T07:08:09.000000000Z" empty_text=S"" inner_set=SS[a b] raw_bytes=B01 zero_value=N0}`
 
-// shelfText is how shelf lies on disk, sets without order.
+// shelfText is shelf as it is stored, sets without order.
 func shelfText() raw {
 	return raw{
 		"words": "SS[a b]", "numbers": "NS[1 2]", "floats": "NS[0.5]", "blobs": "BS[01 02]", "bytes": "B0102", "named": "B03", "array": "B0405",

@@ -289,7 +289,7 @@ func TestVerbTable_FailuresCostOneRequestAndMistakesNone(t *testing.T) {
 	require.Equal(t, []any{"TransactGet", 0, err}, []any{r.Verb, r.Requests, r.Err})
 }
 
-// Touch that is not due is told so by the request that would have written, and leaves the item as it was.
+// A Touch that is not due learns that from the request that would have written, and leaves the item unchanged.
 func TestVerbTable_TouchThatIsNotDueCostsOneRequest(t *testing.T) {
 	t.Parallel()
 	for name, open := range stages() {
@@ -432,7 +432,7 @@ func TestVerbTable_ImmutableIsNamedByEveryVerbOnBothRoutes(t *testing.T) {
 	moved := alice()
 	moved.TenantID = "t-other"
 	unknown := moved
-	unknown.Department = "" // an index half of which an upsert knows a part: it reads first
+	unknown.Department = "" // an upsert knows only a part of the index key: it reads first
 	for name, make := range map[string]func() entity.Op{
 		"Put":                func() entity.Op { return s.Op().Put(moved) },
 		"Upsert":             func() entity.Op { return s.Op().Upsert(moved) },

@@ -15,7 +15,7 @@ import (
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
-// Facts are what an item of every shape stores beside its key and its roles.
+// Facts are what an item of every shape stores in addition to its key and its roles.
 type Facts struct {
 	Title  string    `dynamodbav:"title"`
 	Note   string    `dynamodbav:"note,omitempty"`
@@ -24,7 +24,7 @@ type Facts struct {
 }
 
 // The shapes of entities for which the verb table holds. ShapeRoles has every role of an ordinary entity; ShapeHalf an
-// index half of which an update and an upsert know a part only; ShapeVerbatim and ShapeNative carry nothing hidden.
+// index key of which an update and an upsert know a part only; ShapeVerbatim and ShapeNative carry nothing hidden.
 type (
 	ShapeRoles struct {
 		_  entity.Key `name:"ShapeRoles" pk:"$#{id}" sk:"$#{area}"`
@@ -78,7 +78,7 @@ type shape[T any] struct {
 	owned      func(*T) []entity.UpdateOption // changes of what the library owns
 }
 
-// layout is how a shape lies on disk.
+// layout is the stored form of a shape.
 type layout struct {
 	at      map[string]types.AttributeValue // of key
 	otherAt map[string]types.AttributeValue
@@ -342,7 +342,7 @@ func (st *stage) cell(verb string) cell {
 	panic("no such verb: " + verb)
 }
 
-// classes are the errors between which the verb table tells apart.
+// classes are the errors that the verb table distinguishes.
 var classes = []error{entity.ErrExists, entity.ErrNotFound, entity.ErrConflict, entity.ErrConditionFailed, entity.ErrMultipleItems, entity.ErrTooLarge, entity.ErrReadBack}
 
 // requireOnly checks that err is of the class want and of no other; nil is success.

@@ -30,7 +30,7 @@ func TestWrites_CreateNeverReplacesAndUpsertKeepsItsConditions(t *testing.T) {
 	require.Equal(t, before, l.everything(t))
 }
 
-// Elsewhere any failed condition of a create is told as "exists already", and the SDK's error is dropped with its request
+// Other libraries report any failed condition of a create as "exists already", and the SDK's error is dropped with its request
 // id and the stored item.
 func TestErrors_ClassFollowsTheFactAndTheSDKErrorIsWrapped(t *testing.T) {
 	t.Parallel()
@@ -266,7 +266,7 @@ func TestDelete_ErrorsCarryTheItemThatRefused(t *testing.T) {
 	require.False(t, ok, "there is no item to carry")
 }
 
-// Every condition counts, wherever it stands.
+// Every condition counts, wherever it is.
 func TestDelete_AllConditionsMustHold(t *testing.T) {
 	t.Parallel()
 	l, s := open[Employee](t)
