@@ -350,19 +350,12 @@ func TestKeepImage_StaleImageIsReadAgain(t *testing.T) {
 	require.Empty(t, stored.Note, "what another program has written since is changed, too")
 }
 
-type guest struct {
-	_    entity.Key `name:"Guest" pk:"$#{id}" sk:"$"`
-	ID   string     `dynamodbav:"id"`
-	Note string     `dynamodbav:"note,omitempty"`
-	Seen time.Time  `dynamodbav:"seen,omitempty"`
-}
-
 func TestTouch_LostAnswerBeforeAnotherWriteIsAmbiguous(t *testing.T) {
 	t.Parallel()
-	l, s := open[guest](t)
-	beside := declare[guest](t, l.aside(t))
-	f := entity.Fields[guest]()
-	_, err := s.Create(t.Context(), guest{ID: "g"})
+	l, s := open[Profile](t)
+	beside := declare[Profile](t, l.aside(t))
+	f := entity.Fields[Profile]()
+	_, err := s.Create(t.Context(), Profile{ID: "g"})
 	require.NoError(t, err)
 	l.wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
 	sent := 0
@@ -370,11 +363,11 @@ func TestTouch_LostAnswerBeforeAnotherWriteIsAmbiguous(t *testing.T) {
 	defer release()
 	done := make(chan error, 1)
 	go func() {
-		_, err := s.Touch(t.Context(), guest{ID: "g"}, &f.Seen, time.Hour)
+		_, err := s.Touch(t.Context(), Profile{ID: "g"}, &f.SeenAt, time.Hour)
 		done <- err
 	}()
 	<-arrived
-	_, err = beside.Update(t.Context(), guest{ID: "g"}, entity.Set(&f.Note, "theirs"))
+	_, err = beside.Update(t.Context(), Profile{ID: "g"}, entity.Set(&f.Note, "theirs"))
 	require.NoError(t, err)
 	release()
 	require.True(t, entity.IsAmbiguous(<-done), "the first attempt may have touched it")

@@ -147,19 +147,19 @@ type Narrower struct {
 func TestCreateTables_MakesEveryTableThatIsNamed(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, func(c *entity.Config) { c.Tables = map[string]string{"logs": c.Table + "-logs"} })
-	teams, logs := declare[Team](t, l.db), declare[MapEntry](t, l.db)
+	teams, logs := declare[Team](t, l.db), declare[LogEntry](t, l.db)
 	l.create(t)
 	_, err := teams.Create(t.Context(), Team{ID: "a"})
 	require.NoError(t, err)
-	_, err = logs.Create(t.Context(), MapEntry{ID: "a"})
+	_, err = logs.Create(t.Context(), LogEntry{ID: "a"})
 	require.NoError(t, err)
 	require.Len(t, l.everything(t), 1)
 	require.Equal(t, types.TableStatusActive, l.described(t, l.table+"-logs").TableStatus)
-	require.NoError(t, l.db.Transact(t.Context(), teams.Op().Create(Team{ID: "b"}), logs.Op().Create(MapEntry{ID: "b"})), "a transaction spans tables")
+	require.NoError(t, l.db.Transact(t.Context(), teams.Op().Create(Team{ID: "b"}), logs.Op().Create(LogEntry{ID: "b"})), "a transaction spans tables")
 }
 
 // Entry lives in a table of its own.
-type MapEntry struct {
+type LogEntry struct {
 	_ entity.Key `name:"Entry" pk:"$#{id}" table:"logs"`
 
 	ID string `dynamodbav:"id"`

@@ -52,7 +52,7 @@ func TestVerify_FindsEveryDifferenceOfEveryTable(t *testing.T) {
 	db := l.aside(t)
 	declare[Followed](t, db)
 	declare[Pass](t, db)
-	declare[MapEntry](t, db)
+	declare[LogEntry](t, db)
 	before := l.described(t, l.table)
 	err := db.Verify(t.Context())
 	var found *entity.VerifyError
@@ -233,7 +233,7 @@ func TestCreateTables_DatabaseWithoutRecoveryMakesTheRest(t *testing.T) {
 		c.TableOptions = map[string]entity.TableOptions{"": {PointInTimeRecovery: true}}
 	})
 	declare[Pass](t, l.db)
-	declare[MapEntry](t, l.db)
+	declare[LogEntry](t, l.db)
 	err := l.db.CreateTables(t.Context())
 	require.ErrorIs(t, err, entity.ErrNoRecovery)
 	var which *entity.TableError
