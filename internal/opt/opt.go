@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
 )
 
@@ -355,15 +356,8 @@ type Image interface {
 	Image() (it map[string]types.AttributeValue, table string)
 }
 
-// ScanProgress is the progress of a scan. Package entity exports it.
-type ScanProgress struct {
-	Evaluated    int     // items read and charged, of any entity
-	Found        int     // items that the scan is about and that passed its filter
-	Pages        int     // answers of DynamoDB
-	Segments     int     // parts that are read concurrently; 1 without entity.Segments
-	SegmentsDone int     // parts that are read completely
-	ReadUnits    float64 // read capacity units consumed
-}
+// ScanProgress is the progress of a scan.
+type ScanProgress = entitytype.ScanProgress
 
 // Target is what a condition or change is about: a pointer into a prototype, a map entry or list element of such a
 // field, a path in text, or an attribute by name. Inside names a place within one of these.

@@ -4,24 +4,37 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Error classes. Package entity exports them.
+// The public errors of plans under short names. Package entitytype documents them.
 var (
-	ErrNotFound        = errors.New("item not found")
-	ErrExists          = errors.New("item exists")
-	ErrConflict        = errors.New("conflicting write")
-	ErrConditionFailed = errors.New("condition failed")
-	ErrTooLarge        = errors.New("too large for DynamoDB")
-	ErrInvalidCursor   = errors.New("invalid cursor")
-	ErrMultipleItems   = errors.New("more than one item")
-	ErrDeleted         = errors.New("item was deleted")
-	ErrNotDeleted      = errors.New("item is not deleted")
-	ErrItemHidden      = errors.New("the client hides the item that made a condition fail")
-	ErrReadBack        = errors.New("the write is decided, but the item could not be read")
+	ErrNotFound        = entitytype.ErrNotFound
+	ErrExists          = entitytype.ErrExists
+	ErrConflict        = entitytype.ErrConflict
+	ErrConditionFailed = entitytype.ErrConditionFailed
+	ErrTooLarge        = entitytype.ErrTooLarge
+	ErrInvalidCursor   = entitytype.ErrInvalidCursor
+	ErrMultipleItems   = entitytype.ErrMultipleItems
+	ErrDeleted         = entitytype.ErrDeleted
+	ErrNotDeleted      = entitytype.ErrNotDeleted
+	ErrKeyCase         = entitytype.ErrKeyCase
+	ErrItemHidden      = entitytype.ErrItemHidden
+	ErrReadBack        = entitytype.ErrReadBack
+)
+
+// The types of these errors.
+type (
+	Error           = entitytype.Error
+	InputError      = entitytype.InputError
+	ValidationError = entitytype.ValidationError
+	ConditionError  = entitytype.ConditionError
+	ConflictError   = entitytype.ConflictError
+	KeyCaseError    = entitytype.KeyCaseError
+	DecodeError     = entitytype.DecodeError
 )
 
 // Codes of bad input, found before any request is sent. docs/validation.md explains each.
@@ -56,26 +69,6 @@ const (
 	CodeUnopened           = "EDD-9160" // a handle or database that is nil or a zero value
 	CodeContext            = "EDD-9161" // a nil context
 )
-
-// InputError reports a mistake in the arguments of a call. It is found before any request is sent. Problem never quotes
-// a value.
-type InputError struct{ Code, Type, Field, Problem string }
-
-func (e *InputError) Error() string {
-	where := e.Type
-	if e.Field != "" {
-		where += "." + e.Field
-	}
-	return fmt.Sprintf("%s %s: %s", e.Code, where, e.Problem)
-}
-
-// ConditionError reports a failed condition on a known attribute, Attr. It is an ErrConditionFailed.
-type ConditionError struct{ Attr, Problem string }
-
-func (e *ConditionError) Error() string { return "condition failed: " + e.Attr + ": " + e.Problem }
-
-// Is reports whether target is ErrConditionFailed.
-func (e *ConditionError) Is(target error) bool { return target == ErrConditionFailed }
 
 // Ambiguous wraps the error of a write that may have been applied. If Partly is set, the write is one of several
 // requests, some of which have been applied or may have been.
@@ -127,50 +120,13 @@ func (e *Refused) Unwrap() []error {
 	return []error{e.Class, e.Cause}
 }
 
-// Error names the verb and the item that failed. It wraps the class, which wraps the SDK's error.
-type Error struct {
-	Verb   string // Create, Update, Append …
-	Entity string // entity name; "" for a transaction of several
-	Key    string // primary key with secret parts hidden; "" if it could not be composed
-	Err    error
-}
-
-func (e *Error) Error() string {
-	text := e.Verb
-	if e.Entity != "" {
-		text += " " + e.Entity
-	}
-	if e.Key != "" {
-		text += " (" + e.Key + ")"
-	}
-	if e.Err == nil {
-		return text + ": it failed"
-	}
-	return text + ": " + e.Err.Error()
-}
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
-
-// DecodeError reports a stored item that does not fit the struct. The read or write itself succeeded. The text never
-// quotes the value.
-type DecodeError struct {
-	Entity  string
-	Attr    string // the attribute that does not fit; "" if unknown
-	Problem string
-}
-
-func (e *DecodeError) Error() string {
-	return "the stored item does not fit " + e.Entity + ": " + e.Attr + ": " + e.Problem
-}
-
 // input returns an *InputError about attribute a, or about the type if a is nil.
 func input(s *schema.Schema, code string, a *schema.Attr, format string, args ...any) error {
 	field := ""
 	if a != nil {
 		field = a.Field
 	}
-	return &InputError{code, s.Type.String(), field, fmt.Sprintf(format, args...)}
+	return &InputError{Code: code, Type: s.Type.String(), Field: field, Problem: fmt.Sprintf(format, args...)}
 }
 
 // valueError converts an encoding error to an *InputError. It drops the cause, which may quote the value.

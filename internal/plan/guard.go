@@ -162,23 +162,6 @@ func SameState(s *schema.Schema, read, image item.Item) bool {
 	return item.Equal(&types.AttributeValueMemberM{Value: read}, &types.AttributeValueMemberM{Value: image})
 }
 
-// ConflictError reports an item whose version is not the expected one. It is an ErrConflict.
-type ConflictError struct {
-	Expected int64
-	Actual   int64 // 0 for an item without a version
-	Absent   bool  // there is no item
-}
-
-func (e *ConflictError) Error() string {
-	if e.Absent {
-		return fmt.Sprintf("version %d was expected, but there is no item", e.Expected)
-	}
-	return fmt.Sprintf("version %d was expected, but the item has version %d", e.Expected, e.Actual)
-}
-
-// Is reports whether target is ErrConflict.
-func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
-
 // overwrites reports whether the verb changes a stored item without reading it. Modify reads it, and Restore does not
 // change one.
 func overwrites(verb string) bool {

@@ -9,26 +9,12 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// ErrKeyCase is the class of [KeyCaseError].
-var ErrKeyCase = errors.New("the stored key differs in case")
-
-// KeyCaseError reports a stored item whose key part Attr differs from the given one in case only, so that both have the
-// same key. It is an ErrKeyCase.
-type KeyCaseError struct{ Attr string }
-
-func (e *KeyCaseError) Error() string {
-	return "the stored " + e.Attr + " differs from the given one in case, and keys are in lower case"
-}
-
-// Is reports whether target is ErrKeyCase.
-func (e *KeyCaseError) Is(target error) bool { return target == ErrKeyCase }
-
 // SameCase returns a *KeyCaseError if a key part of a stored item differs from that in parts. An item without the
 // attribute, which effect-dynamodb can leave, is accepted.
 func SameCase(s *schema.Schema, parts, stored item.Item) error {
 	for _, a := range s.Cased() {
 		if av, ok := stored[a.Name]; ok && !item.Equal(av, parts[a.Name]) {
-			return &KeyCaseError{a.Name}
+			return &KeyCaseError{Attr: a.Name}
 		}
 	}
 	return nil

@@ -139,7 +139,7 @@ type Op struct {
 	Schema      *schema.Schema
 	Table       string    // physical name
 	Key         item.Item // primary key of the item
-	KeyText       string    // the key for messages; empty if it must not be shown
+	KeyText     string    // the key for messages; empty if it must not be shown
 	Parts       item.Item // key parts as given and stored; nil if the operation guards them itself
 	Err         error     // bad input
 	Exact       bool      // sent as a transaction under a token, so that it can be repeated after a lost answer

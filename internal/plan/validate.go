@@ -281,32 +281,6 @@ func (r *refusals) walk(v reflect.Value, av types.AttributeValue, place string) 
 	r.callValidate(v, place)
 }
 
-// ValidationError reports a value that its own Validate method (EDD-9116) or Config.Validator (EDD-9130) rejected,
-// before any request. Field is the Go name of the field, with the place inside it, as in Address.City, Tags[2] or
-// Status["bme280"]. It is "" if the whole entity was rejected. Err is the error of the method or of the Validator. Err
-// may quote the value: for a secret field Err is nil and Field is the bare name, and the text leaves out the error of a
-// Validator about a struct with secret fields.
-type ValidationError struct {
-	Code, Type, Field string
-	Err               error
-
-	silent bool // Err is left out of the text
-}
-
-func (e *ValidationError) Error() string {
-	text := e.Code + " " + e.Type
-	if e.Field != "" {
-		text += "." + e.Field
-	}
-	if e.Err == nil || e.silent {
-		return text + ": the value is not valid"
-	}
-	return text + ": " + e.Err.Error()
-}
-
-// Unwrap returns the error of the Validate method or of the Validator.
-func (e *ValidationError) Unwrap() error { return e.Err }
-
 func (r refusals) errors(s *schema.Schema, a *schema.Attr, code string) []error {
 	if len(r) > 0 && a != nil && a.Role.Has(tag.Secret) {
 		return []error{&ValidationError{Code: code, Type: s.Type.String(), Field: a.Field}}
@@ -369,7 +343,7 @@ func validate(s *schema.Schema, v reflect.Value, it item.Item) []error {
 		return errs
 	}
 	if err := s.Options.Validator.Struct(v.Interface()); err != nil {
-		errs = append(errs, &ValidationError{Code: CodeRefused, Type: s.Type.String(), Err: err, silent: hasSecret(s)})
+		errs = append(errs, &ValidationError{Code: CodeRefused, Type: s.Type.String(), Err: err, Redacted: hasSecret(s)})
 	}
 	return errs
 }
