@@ -20,8 +20,8 @@ func (t TableSpec) limits() []error {
 	bad := func(code, format string, args ...any) {
 		errs = append(errs, &SchemaError{Code: code, Type: "table " + t.Name, Problem: fmt.Sprintf(format, args...)})
 	}
-	if n := len(t.LSIs); n > schema.MostLocalIndexes { // of a Spec made by hand: others are refused when a store is built
-		bad(schema.CodeLocalIndexes, "it has %d local indexes; DynamoDB gives a table %d", n, schema.MostLocalIndexes)
+	if n := len(t.LSIs); n > schema.MaxLocalIndexes { // of a Spec made by hand: others are refused when a store is built
+		bad(schema.CodeLocalIndexes, "it has %d local indexes; DynamoDB gives a table %d", n, schema.MaxLocalIndexes)
 	}
 	total := 0
 	for _, list := range [][]IndexSpec{t.GSIs, t.LSIs} {

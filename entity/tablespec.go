@@ -116,10 +116,10 @@ func projection(t *schema.Table, x *schema.Index, keys ...KeySpec) ProjectionSpe
 			if s.Discriminator != nil {
 				add(s.Discriminator.Attr)
 			}
-			if s.Expires || s.OfCopies(y) {
+			if s.Expires || s.HoldsCopies(y) {
 				add(s.Options.TTL)
 			}
-			if s.OfCopies(y) { // a deleted copy is read with the time of its delete
+			if s.HoldsCopies(y) { // a deleted copy is read with the time of its delete
 				add(s.DeletedAt.Name)
 			}
 		}

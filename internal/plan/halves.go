@@ -30,7 +30,7 @@ func keepIndexes(s *schema.Schema, known item.Item, changes []expr.Change, by sc
 	}
 	for _, x := range s.Indexes {
 		var more []expr.Change
-		if s.SyncsIndexKeys(x) {
+		if s.Profile.SyncsIndexKeys(x) {
 			more, needRead, err = keepTogether(s, x, after, touched, by)
 		} else {
 			more, needRead, err = keepHalves(s, x, after, touched, by)
@@ -46,7 +46,7 @@ func keepIndexes(s *schema.Schema, known item.Item, changes []expr.Change, by sc
 // keepHalves is syncIndexKeys for one index.
 func keepHalves(s *schema.Schema, x *schema.Index, after item.Item, touched map[string]expr.Change, by scope) (extra []expr.Change, needRead bool, err error) {
 	for _, h := range x.Keys() {
-		if s.Dated(h) {
+		if s.HasDeletedAt(h) {
 			continue // no current item has it
 		}
 		if !h.Written() {

@@ -9,7 +9,7 @@ import (
 // setIndexes composes the index halves of a whole item in place. was is the item that it replaces, nil for a new one.
 func setIndexes(s *schema.Schema, it, was item.Item) error {
 	for _, x := range s.Indexes {
-		halves, together := x.Keys(), s.SyncsIndexKeys(x)
+		halves, together := x.Keys(), s.Profile.SyncsIndexKeys(x)
 		// effect-dynamodb may have composed keys of values that are refused here; they stay as long as the values do.
 		if together && was != nil && sameParts(halves, was, it) {
 			continue
@@ -27,7 +27,7 @@ func setIndexes(s *schema.Schema, it, was item.Item) error {
 			continue
 		}
 		for _, h := range halves {
-			if !s.Kept(h) {
+			if !s.UpdatedByAppends(h) {
 				delete(it, h.Attr)
 			}
 		}
@@ -97,7 +97,7 @@ func keepTogether(s *schema.Schema, x *schema.Index, after item.Item, touched ma
 		return withoutHalves(s, x, extra), false, nil
 	}
 	for _, h := range unknown {
-		if !s.Kept(h) && by != appended {
+		if !s.UpdatedByAppends(h) && by != appended {
 			return nil, true, nil
 		}
 	}
@@ -108,7 +108,7 @@ func keepTogether(s *schema.Schema, x *schema.Index, after item.Item, touched ma
 func withoutHalves(s *schema.Schema, x *schema.Index, set []expr.Change) []expr.Change {
 	var changes []expr.Change
 	for _, h := range x.Keys() {
-		if !s.Kept(h) {
+		if !s.UpdatedByAppends(h) {
 			changes = append(changes, expr.Change{Kind: expr.Remove, Path: expr.Attr(h.Attr)})
 			continue
 		}

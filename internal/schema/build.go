@@ -27,15 +27,23 @@ type pending struct {
 	value Declaration
 }
 
+// newBuilder returns a builder of struct type t, which what describes in the mistake of another type.
+func newBuilder(t reflect.Type, o Options, what string) (*builder, error) {
+	b := &builder{problems: problems{typ: t}, inside: map[reflect.Type]bool{t: true}}
+	b.s = &Schema{Type: t, Options: o, Profile: o.Profile, Payload: 1, byName: map[string]*Attr{}}
+	if t.Kind() != reflect.Struct {
+		b.add(CodeNotStruct, "", "%s is a struct, not a %s", what, t.Kind())
+	}
+	return b, b.err()
+}
+
 // Build compiles struct type t. The error joins a *Error for every mistake.
 func Build(t reflect.Type, o Options) (*Schema, error) {
-	b := &builder{problems: problems{typ: t}, inside: map[reflect.Type]bool{t: true}}
-	b.rule = &Rule{Type: t}
-	b.s = &Schema{Type: t, Options: o, Payload: 1, byName: map[string]*Attr{}}
-	if t.Kind() != reflect.Struct {
-		b.add(CodeNotStruct, "", "an entity is a struct, not a %s", t.Kind())
-		return nil, b.err()
+	b, err := newBuilder(t, o, "an entity")
+	if err != nil {
+		return nil, err
 	}
+	b.rule = &Rule{Type: t}
 	if t.Implements(marshalerType) || reflect.PointerTo(t).Implements(marshalerType) {
 		b.add(CodeUnsupportedType, "", "the struct encodes itself; its attributes could not be kept in step with its keys")
 	}
@@ -124,7 +132,7 @@ func (b *builder) setName(d *Decl, name string) {
 	}
 	b.s.Name = name
 	namespace := b.s.Options.Namespace
-	if b.s.Options.LowerCase {
+	if b.s.Profile.lowerCase {
 		namespace = strings.ToLower(namespace)
 	}
 	b.s.Prefix = "$" + namespace + "#v" + strconv.Itoa(b.s.Options.NamespaceVersion) + "#" + strings.ToLower(name)

@@ -83,7 +83,7 @@ func (d *Decl) Keep(feature any) { d.Schema.Features = append(d.Schema.Features,
 func (d *Decl) Check(f func()) { d.build.checks = append(d.build.checks, f) }
 
 // Satellites says that the feature stores items whose sort key is the current one's followed by up to n bytes.
-func (d *Decl) Satellites(n int) { d.Schema.Satellites = max(d.Schema.Satellites, n) }
+func (d *Decl) RelatedItems(n int) { d.Schema.RelatedSuffix = max(d.Schema.RelatedSuffix, n) }
 
 // finish reports the tag keys that Declare did not ask for.
 func (d *Decl) finish() {

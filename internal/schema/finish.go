@@ -20,11 +20,11 @@ func (b *builder) finish() {
 	if s.PK != nil {
 		b.keyCollisions()
 	}
-	if s.Options.Interop && s.Templated {
+	if s.Profile.shared && s.Templated {
 		b.interop()
 	}
-	if s.Satellites > 0 && (s.SK == nil || !s.SK.Prefixed) {
-		b.add(CodeSatelliteKey, "", "events, snapshots and deleted copies lie beside the current item: they need a sort key that begins with $")
+	if s.RelatedSuffix > 0 && (s.SK == nil || !s.SK.Prefixed) {
+		b.add(CodeRelatedKey, "", "events, snapshots and deleted copies lie beside the current item: they need a sort key that begins with $")
 	}
 	for _, a := range s.Attrs {
 		if a.Append && !b.unread && !slices.Contains(featureNames(s), "timeseries") {

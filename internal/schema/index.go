@@ -13,10 +13,10 @@ const maxIndexAttributes = 4
 func (d *Decl) Global() {
 	x := d.newIndex()
 	if text, ok := d.Need("pk"); ok {
-		x.PK = d.half("pk", text, x.Index+d.Schema.Options.PK, maxIndexAttributes)
+		x.PK = d.keyDef("pk", text, x.Index+d.Schema.Options.PK, maxIndexAttributes)
 	}
 	if text, ok := d.Tag("sk"); ok {
-		x.SK = d.half("sk", text, x.Index+d.Schema.Options.SK, maxIndexAttributes)
+		x.SK = d.keyDef("sk", text, x.Index+d.Schema.Options.SK, maxIndexAttributes)
 	}
 	if x.Project = d.projection(); !x.Project.All {
 		d.Check(func() { x.projected(d) })
@@ -35,7 +35,7 @@ func (d *Decl) LocalIndex() {
 		d.Problem(CodeTableKey, "a local index needs a table with a sort key")
 	}
 	if text, ok := d.Need("sk"); ok {
-		if x.SK = d.half("sk", text, "", 1); x.SK != nil && x.SK.Prefixed {
+		if x.SK = d.keyDef("sk", text, "", 1); x.SK != nil && x.SK.Prefixed {
 			d.Problem(CodeMalformed, "the sort key of a local index is an attribute or attr={template}")
 			return
 		}

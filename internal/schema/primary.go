@@ -19,10 +19,10 @@ func (d *Decl) Primary() {
 		d.Schema.Table = t
 	}
 	if text, ok := d.Need("pk"); ok {
-		d.Schema.PK = d.half("pk", text, d.Schema.Options.PK, 1)
+		d.Schema.PK = d.keyDef("pk", text, d.Schema.Options.PK, 1)
 	}
 	if text, ok := d.Tag("sk"); ok {
-		d.Schema.SK = d.half("sk", text, d.Schema.Options.SK, 1)
+		d.Schema.SK = d.keyDef("sk", text, d.Schema.Options.SK, 1)
 	}
 	if text, ok := d.Tag("kind"); ok {
 		d.discriminator(text)
@@ -60,7 +60,7 @@ func (d *Decl) Primary() {
 	}
 	// The sort key decides what a partition holds; without one the partition key does.
 	d.Schema.Templated = pk.Prefixed && sk == nil || sk != nil && sk.Prefixed
-	d.Schema.HasMetadata = d.Schema.Templated && !d.Schema.Options.Interop
+	d.Schema.HasMetadata = d.Schema.Templated && d.Schema.Profile.MarksItems()
 }
 
 func (d *Decl) discriminator(text string) {

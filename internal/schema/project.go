@@ -17,11 +17,9 @@ type Subset struct {
 // index does not carry are not fetched but read back. The error joins a *Error for each field that s does not have or has
 // with another type.
 func Project(t reflect.Type, s *Schema, x *Index) (Subset, error) {
-	b := &builder{problems: problems{typ: t}, inside: map[reflect.Type]bool{t: true}}
-	b.s = &Schema{Type: t, Options: s.Options, byName: map[string]*Attr{}}
-	if t.Kind() != reflect.Struct {
-		b.add(CodeNotStruct, "", "a projection is a struct, not a %s", t.Kind())
-		return Subset{}, b.err()
+	b, err := newBuilder(t, s.Options, "a projection")
+	if err != nil {
+		return Subset{}, err
 	}
 	b.walk(t, nil, "")
 	for _, a := range b.s.Attrs {

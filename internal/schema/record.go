@@ -19,7 +19,7 @@ type Record struct {
 type Setting struct{ Key, Value string }
 
 // ForHowLong is a duration as a tag would have it; 0 is for ever.
-func ForHowLong(d time.Duration) string {
+func DurationText(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
 	case d == 0:

@@ -46,13 +46,12 @@ type Options struct {
 	NamespaceVersion int
 	PK, SK, TTL      string         // attribute names for `$` keys and expiry
 	Precision        key.TimeFormat // of times without a format of their own
-	LowerCase        bool           // the text of `$` keys is lower case
-	Interop          bool           // tables are shared with effect-dynamodb
+	Profile          Profile        // how keys and items are written
 	Table            string         // replaces the declared logical table
 	After            *time.Duration // how long items live, instead of what their declaration says; nil: as declared
 	Derived          bool           // items are made from others: no part of the schema lock
 	Validator        Validator      // checks values by their `validate` tags; nil: nobody does
-	Never            bool           // items live for ever, whatever their declaration says, unless the caller gives them an end
+	NoExpiry         bool           // items live for ever, whatever their declaration says, unless the caller gives them an end
 }
 
 // Schema is one compiled entity type. It is immutable once built.
@@ -61,6 +60,7 @@ type Schema struct {
 
 	Type    reflect.Type
 	Options Options
+	Profile Profile              // how keys and items are written
 	Name    string               // as declared
 	Table   string               // logical table name, "" for the default
 	Prefix  string               // what `$` stands for
@@ -79,8 +79,8 @@ type Schema struct {
 	Templated     bool           // a `$` entity: its items carry __edd_e__
 	HasMetadata   bool           // they carry _w and the like too
 	Discriminator *Discriminator // of a verbatim entity that shares its table
-	Beside        []*KeyDef      // sort keys of what features store beside the current item
-	Satellites    int            // longest suffix, in bytes, that a feature adds to the sort key; 0 when none does
+	RelatedKeys   []*KeyDef      // sort keys of what features store beside the current item
+	RelatedSuffix int            // longest suffix, in bytes, that a feature adds to the sort key; 0 when none does
 	Expires       bool           // current items can carry the TTL attribute
 	UsesTTL       bool           // some item of the entity carries the TTL attribute
 	Handle        string         // constructor that must be used instead of entity.New, "" for entity.New
@@ -187,12 +187,24 @@ func (x *Index) Keys() []*KeyDef {
 
 // OfCopies reports that the index holds deleted copies and no current items: its key has the time of the delete, which a
 // current item has not.
-func (s *Schema) OfCopies(x *Index) bool {
-	return slices.ContainsFunc(x.Keys(), s.Dated)
+func (s *Schema) HoldsCopies(x *Index) bool {
+	return slices.ContainsFunc(x.Keys(), s.HasDeletedAt)
 }
 
 // Dated reports that the time of the delete is a part of an index half, so that deleted copies alone have that half.
-func (s *Schema) Dated(h *KeyDef) bool { return s.DeletedAt != nil && h.Has(s.DeletedAt) }
+func (s *Schema) HasDeletedAt(h *KeyDef) bool { return s.DeletedAt != nil && h.Has(s.DeletedAt) }
+
+// UpdatedByAppends reports that appends keep half h in step, so that it does not have to be composed again by other writes.
+func (s *Schema) UpdatedByAppends(h *KeyDef) bool {
+	written := false
+	for _, a := range h.Parts {
+		if !s.KeyPart(a) && !a.Append && !a.Clock {
+			return false
+		}
+		written = written || a.Append || a.Clock
+	}
+	return written
+}
 
 // IndexNamed returns the index with that accessor, or nil.
 func (s *Schema) IndexNamed(name string) *Index {

@@ -42,7 +42,7 @@ func (t *Table) Add(s *Schema) error {
 		}
 	}
 	all := append(slices.Clone(t.Entities), s)
-	p.satellitesInIndexes(all)
+	p.relatedInIndexes(all)
 	p.attributeTypes(all)
 	p.localIndexes(t.Name, all)
 	if err := p.err(); err != nil {
@@ -53,7 +53,7 @@ func (t *Table) Add(s *Schema) error {
 }
 
 // MostLocalIndexes is how many local indexes DynamoDB gives a table.
-const MostLocalIndexes = 5
+const MaxLocalIndexes = 5
 
 // localIndexes finds local indexes that DynamoDB would not make.
 func (p *problems) localIndexes(table string, entities []*Schema) {
@@ -65,8 +65,8 @@ func (p *problems) localIndexes(table string, entities []*Schema) {
 			}
 		}
 	}
-	if len(names) > MostLocalIndexes {
-		p.add(CodeLocalIndexes, "", "table %s would have %d local indexes (%s); DynamoDB gives a table %d", table, len(names), strings.Join(names, ", "), MostLocalIndexes)
+	if len(names) > MaxLocalIndexes {
+		p.add(CodeLocalIndexes, "", "table %s would have %d local indexes (%s); DynamoDB gives a table %d", table, len(names), strings.Join(names, ", "), MaxLocalIndexes)
 	}
 }
 
@@ -86,9 +86,9 @@ func keyText(s *Schema) string {
 }
 
 // satellitesInIndexes finds native index keys that events, snapshots or copies of an entity on the table would carry.
-func (p *problems) satellitesInIndexes(entities []*Schema) {
+func (p *problems) relatedInIndexes(entities []*Schema) {
 	for _, s := range entities {
-		if s.Satellites == 0 {
+		if s.RelatedSuffix == 0 {
 			continue
 		}
 		for _, o := range entities {
@@ -99,7 +99,7 @@ func (p *problems) satellitesInIndexes(entities []*Schema) {
 					}
 					for _, a := range h.Native {
 						if s.Attr(a.Name) != nil {
-							p.add(CodeSatelliteIndex, "", "index %s of %s has the key attribute %q, which the events or copies of %s would carry too", x.Index, o.Name, a.Name, s.Name)
+							p.add(CodeRelatedIndex, "", "index %s of %s has the key attribute %q, which the events or copies of %s would carry too", x.Index, o.Name, a.Name, s.Name)
 						}
 					}
 				}

@@ -12,7 +12,7 @@ import (
 
 // half compiles the text of one key half. stored is the attribute that holds a `$` key. It returns nil after
 // reporting a mistake.
-func (d *Decl) half(option, text, stored string, maxNative int) *KeyDef {
+func (d *Decl) keyDef(option, text, stored string, maxNative int) *KeyDef {
 	k, err := tag.ParseKey(text)
 	if err != nil {
 		d.Problem(CodeMalformed, "%s:%q: %v", option, text, err)
@@ -30,7 +30,7 @@ func (d *Decl) half(option, text, stored string, maxNative int) *KeyDef {
 	ok := true
 	for _, s := range k.Segments {
 		segment := key.Segment{Literal: s.Literal}
-		if h.Prefixed && d.Schema.Options.LowerCase {
+		if h.Prefixed && d.Schema.Profile.lowerCase {
 			segment.Literal = strings.ToLower(s.Literal)
 		}
 		if s.Field != nil {
@@ -45,7 +45,7 @@ func (d *Decl) half(option, text, stored string, maxNative int) *KeyDef {
 				continue
 			}
 			if h.Prefixed {
-				segment.Field = d.Schema.Options.inDollar(segment.Field)
+				segment.Field = d.Schema.Profile.InDollar(segment.Field)
 			}
 			h.Parts = append(h.Parts, a)
 		}
