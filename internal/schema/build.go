@@ -1,12 +1,147 @@
 package schema
 
 import (
+	"fmt"
 	"reflect"
-	"strconv"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
+
+// Declaration is implemented by the types that blank fields declare features with. The type belongs to the package
+// that owns the feature; the schema only calls it.
+type Declaration interface{ Declare(*Decl) }
+
+var declarationType = reflect.TypeFor[Declaration]()
+
+// PrimaryKey is implemented by the one declaration that must be there, entity.Key.
+type PrimaryKey interface {
+	Declaration
+	PrimaryKey()
+}
+
+// Decl is one declaration field while it is being read. Tag keys that Declare did not ask for are mistakes.
+type Decl struct {
+	Schema *Schema // attributes and roles are there; keys and indexes are complete only in a Check
+
+	build *builder
+	name  string // the declaration's type, for messages
+	pairs []tag.Pair
+	known []string
+
+	primary bool // the key that is read is the primary one
+}
+
+// Tag returns the value of a tag key and whether it is there. Keys have to be asked for even when they are optional.
+func (d *Decl) Tag(key string) (string, bool) {
+	d.known = append(d.known, key)
+	for _, p := range d.pairs {
+		if p.Key == key {
+			return p.Value, true
+		}
+	}
+	return "", false
+}
+
+// Need is Tag for a key that must be there and not be empty.
+func (d *Decl) Need(key string) (string, bool) {
+	v, ok := d.Tag(key)
+	if !ok || v == "" {
+		d.Problem(CodeMalformed, "tag key %q is missing", key)
+		return "", false
+	}
+	return v, true
+}
+
+// Duration reads a tag key that holds a duration greater than zero; 0 when the key is not there.
+func (d *Decl) Duration(key string) time.Duration {
+	text, ok := d.Tag(key)
+	if !ok {
+		return 0
+	}
+	v, err := tag.Duration(text)
+	switch {
+	case err != nil:
+		d.Problem(CodeMalformed, "%s:%q: %v", key, text, err)
+	case v <= 0:
+		d.Problem(CodeBadDuration, "%s must be greater than zero", key)
+	}
+	return v
+}
+
+// Attribute returns the attribute of the struct that a tag key names, nil after reporting that there is none.
+func (d *Decl) Attribute(option, name string) *Attr { return d.part(option, name) }
+
+// part returns the attribute that a key names.
+func (d *Decl) part(option, name string) *Attr {
+	if a := d.Schema.byName[name]; a != nil {
+		return a
+	}
+	d.Problem(CodeUnknownAttr, "%s names the attribute %q, which the struct does not have%s", option, name, d.Meant(name))
+	return nil
+}
+
+// Meant continues a message about an attribute that the struct does not have: what may have been meant by the name.
+func (d *Decl) Meant(name string) string {
+	if a := d.NamedInJSON(name); a != nil {
+		return fmt.Sprintf("; json tags are not read: give field %s the tag dynamodbav:%q", a.Field, name)
+	}
+	known := make([]string, len(d.Schema.Attrs))
+	for i, a := range d.Schema.Attrs {
+		known[i] = a.Name
+	}
+	if near := tag.Nearest(name, known); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
+}
+
+// NamedInJSON is the attribute whose field has that name in a json tag, and no dynamodbav tag.
+func (d *Decl) NamedInJSON(name string) *Attr {
+	for _, a := range d.Schema.Attrs {
+		f := d.Schema.Type.FieldByIndex(a.Index)
+		named, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if _, tagged := f.Tag.Lookup("dynamodbav"); named == name && !tagged {
+			return a
+		}
+	}
+	return nil
+}
+
+// Problem reports a mistake of this declaration.
+func (d *Decl) Problem(code, format string, args ...any) {
+	for _, p := range d.pairs { // several indexes have the same type
+		if p.Key == "name" && p.Value != d.Schema.Name {
+			format, args = "%s: "+format, append([]any{p.Value}, args...)
+		}
+	}
+	d.build.add(code, "_ "+d.name, format, args...)
+}
+
+// Keep stores a feature's compiled declaration for its own package; see Feature.
+func (d *Decl) Keep(feature any) { d.Schema.Features = append(d.Schema.Features, feature) }
+
+// Check runs f when every declaration has been read. Keys and indexes that could not be understood are missing then.
+func (d *Decl) Check(f func()) { d.build.checks = append(d.build.checks, f) }
+
+// Satellites says that the feature stores items whose sort key is the current one's followed by up to n bytes.
+func (d *Decl) RelatedItems(n int) { d.Schema.RelatedSuffix = max(d.Schema.RelatedSuffix, n) }
+
+// finish reports the tag keys that Declare did not ask for.
+func (d *Decl) finish() {
+	for _, p := range d.pairs {
+		if !slices.Contains(d.known, p.Key) {
+			hint := ""
+			if near := tag.Nearest(p.Key, d.known); near != "" {
+				hint = "; did you mean " + near + "?"
+			}
+			d.Problem(CodeMalformed, "unknown tag key %q%s", p.Key, hint)
+		}
+	}
+}
 
 // builder compiles one type. Mistakes are collected, so that all of them are reported together.
 type builder struct {
@@ -63,6 +198,72 @@ func Build(t reflect.Type, o Options) (*Schema, error) {
 	return b.s, nil
 }
 
+// CodecOf returns the codec of a struct type that is not an entity, such as an earlier shape of one: its attributes and
+// their options count, declarations are passed over. The error joins a *Error for every field that cannot be stored.
+func CodecOf(t reflect.Type, o Options) (item.Codec, error) {
+	b, err := newBuilder(t, o, "what is stored as an item")
+	if err != nil {
+		return item.Codec{}, err
+	}
+	b.walk(t, nil, "")
+	if err := b.err(); err != nil {
+		return item.Codec{}, err
+	}
+	b.codec()
+	return b.s.Codec, nil
+}
+
+// Subset is an entity read into a smaller struct: what to fetch, and how to decode it.
+type Subset struct {
+	Names []string
+	Codec item.Codec
+}
+
+// Project compiles struct type t as a subset of s, for items that are read through x; nil is the table. Key parts that the
+// index does not carry are not fetched but read back. The error joins a *Error for each field that s does not have or has
+// with another type.
+func Project(t reflect.Type, s *Schema, x *Index) (Subset, error) {
+	b, err := newBuilder(t, s.Options, "a projection")
+	if err != nil {
+		return Subset{}, err
+	}
+	b.walk(t, nil, "")
+	for _, a := range b.s.Attrs {
+		of := s.byName[a.Name]
+		switch {
+		case of == nil:
+			b.add(CodeUnknownAttr, a.Field, "the attribute %q is not in %s", a.Name, s.Type)
+			continue
+		case bare(a.Type) != bare(of.Type):
+			b.add(CodeRoleType, a.Field, "the field is a %s in %s", of.Type, s.Type)
+		}
+		a.Format = of.Format
+		if of.Text && !a.Text {
+			a.becomeText()
+		}
+	}
+	if len(b.s.Attrs) == 0 {
+		b.add(CodeUnknownAttr, "", "the struct has no attributes")
+	}
+	if err := b.err(); err != nil {
+		return Subset{}, err
+	}
+	b.codec()
+	subset := Subset{Codec: b.s.Codec, Names: []string{}}
+	for _, p := range s.CodecOf(x).Parts {
+		if b.s.byName[p.Attr] != nil {
+			subset.Codec.Parts = append(subset.Codec.Parts, p)
+		}
+	}
+	for _, a := range b.s.Attrs {
+		known := slices.ContainsFunc(subset.Codec.Parts, func(p item.KeyPart) bool { return p.Attr == a.Name })
+		if x == nil || s.Carries(x, a.Name) || !known {
+			subset.Names = append(subset.Names, a.Name)
+		}
+	}
+	return subset, nil
+}
+
 // declaration notes a field whose type declares something.
 func (b *builder) declaration(f reflect.StructField, index []int, name string) {
 	switch {
@@ -99,12 +300,6 @@ func (b *builder) declare() {
 	}
 }
 
-// PrimaryKey is implemented by the one declaration that must be there, entity.Key.
-type PrimaryKey interface {
-	Declaration
-	PrimaryKey()
-}
-
 func (b *builder) read(p pending, value Declaration) {
 	d := &Decl{Schema: b.s, build: b, name: p.field.Type.String()}
 	pairs, err := tag.Pairs(string(p.field.Tag))
@@ -122,18 +317,66 @@ func (b *builder) read(p pending, value Declaration) {
 	d.finish()
 }
 
-// setName settles the entity's name and with it what `$` stands for.
-func (b *builder) setName(d *Decl, name string) {
-	if b.s.Options.Name != "" {
-		name = b.s.Options.Name
+// finish checks what can only be seen when every declaration is read.
+func (b *builder) finish() {
+	s := b.s
+	for _, a := range s.Attrs {
+		if Reserved(a.Name) || s.Templated && a.Name == s.Options.TTL && !s.Expires {
+			b.add(CodeReservedAttr, a.Field, "the attribute %q belongs to the library", a.Name)
+		}
 	}
-	if err := tag.Name(name); err != nil {
-		d.Problem(CodeMalformed, "name %q: %v", name, err)
+	if s.PK != nil {
+		b.keyCollisions()
 	}
-	b.s.Name = name
-	namespace := b.s.Options.Namespace
-	if b.s.Profile.lowerCase {
-		namespace = strings.ToLower(namespace)
+	if s.Profile.shared && s.Templated {
+		b.interop()
 	}
-	b.s.Prefix = "$" + namespace + "#v" + strconv.Itoa(b.s.Options.NamespaceVersion) + "#" + strings.ToLower(name)
+	if s.RelatedSuffix > 0 && (s.SK == nil || !s.SK.Prefixed) {
+		b.add(CodeRelatedKey, "", "events, snapshots and deleted copies lie beside the current item: they need a sort key that begins with $")
+	}
+	for _, a := range s.Attrs {
+		if a.Append && !b.unread && !slices.Contains(featureNames(s), "timeseries") {
+			b.add(CodeRoleType, a.Field, "append is for time series: declare timeseries.Events")
+		}
+	}
+	if s.DeletedAt != nil && !b.unread && !slices.Contains(featureNames(s), "lifecycle") {
+		b.add(CodeDeletedAtRole, s.DeletedAt.Field, "deleted_at needs a lifecycle.SoftDelete declaration")
+	}
+}
+
+// keyCollisions finds attributes that two keys, or a key and the model, would both write.
+func (b *builder) keyCollisions() {
+	owner := map[string]string{}
+	claim := func(h *KeyDef, what string) {
+		if !h.Written() {
+			return
+		}
+		if a := b.s.byName[h.Attr]; a != nil {
+			b.add(CodeReservedAttr, a.Field, "the attribute %q is written by %s", h.Attr, what)
+		}
+		if Reserved(h.Attr) || h.Attr == b.s.Options.TTL {
+			b.add(CodeReservedAttr, "", "%s cannot be stored in %q, which belongs to the library", what, h.Attr)
+		}
+		if other, ok := owner[h.Attr]; ok {
+			b.add(CodeKeyAttrCollision, "", "%s and %s are both stored in the attribute %q", other, what, h.Attr)
+			return
+		}
+		owner[h.Attr] = what
+	}
+	claim(b.s.PK, "the partition key")
+	claim(b.s.SK, "the sort key")
+	for _, x := range b.s.Indexes {
+		if !x.Local {
+			claim(x.PK, "the partition key of index "+x.Name)
+		}
+		claim(x.SK, "the sort key of index "+x.Name)
+	}
+	if d := b.s.Discriminator; d != nil {
+		if other, ok := owner[d.Attr]; ok {
+			b.add(CodeKeyAttrCollision, "", "kind is stored in %q, which is %s", d.Attr, other)
+		}
+		if b.s.Templated {
+			b.add(CodeMalformed, "", "kind is for verbatim entities: a $ entity is marked by %s", EntityAttr)
+		}
+	}
 }

@@ -5,13 +5,13 @@ package schema
 import (
 	"reflect"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
 // Names of the attributes that this module writes beside the model's; see docs/layout.md.
@@ -38,6 +38,13 @@ const (
 	SnapshotInfix = "#v#"
 	CopyInfix     = "#deleted#"
 )
+
+// reserved are the attributes that a model must not have, whatever the declaration: the library may write them now or
+// when a feature is declared later.
+var reserved = []string{EntityAttr, WriteAttr, KindAttr, AtAttr, PayloadAttr, OpAttr, TouchedAttr, DeletedAttr, OwnerPKAttr, OwnerSKAttr}
+
+// Reserved reports that an attribute belongs to the library.
+func Reserved(name string) bool { return slices.Contains(reserved, name) }
 
 // Options are what the database contributes to every schema.
 type Options struct {
@@ -94,66 +101,11 @@ type Schema struct {
 // Discriminator is the attribute that distinguishes a verbatim entity's items from others in its table.
 type Discriminator struct{ Attr, Value string }
 
-// KeyDef is the partition or sort key of the table or of an index.
-type KeyDef struct {
-	Attr     string // attribute that DynamoDB knows as the key; "" for a native key of several attributes
-	Template *key.Template
-	Native   []*Attr // set instead of Template: model attributes that are the key themselves
-	Parts    []*Attr // model attributes that the half is made of, in order
-	Prefixed bool    // a `$` template
-	Type     types.ScalarAttributeType
-}
-
-// Written reports that the half is stored in an attribute of its own, which writes must keep in step.
-func (h *KeyDef) Written() bool { return h != nil && h.Template != nil }
-
-// Has reports that a is a part of the half.
-func (h *KeyDef) Has(a *Attr) bool {
-	if h != nil {
-		for _, p := range h.Parts {
-			if p == a {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// Attributes are the names of the stored key attributes, in order.
-func (h *KeyDef) Attributes() []string {
-	switch {
-	case h == nil:
-		return nil
-	case h.Template != nil:
-		return []string{h.Attr}
-	}
-	names := make([]string, len(h.Native))
-	for i, a := range h.Native {
-		names[i] = a.Name
-	}
-	return names
-}
-
-// Index is a secondary index.
-type Index struct {
-	Name    string // accessor
-	Index   string // physical name
-	Local   bool
-	PK, SK  *KeyDef
-	Project Projection
-	codec   *item.Codec // of items in the index, where it does not carry everything
-
-	Complete bool // every item has all parts of the key: a write of one that lacks a part is an error
-}
-
-// Projection of an index: everything, or the keys and Include.
-type Projection struct {
-	All     bool
-	Include []string
-}
-
 // Attr returns the attribute of that name, or nil.
 func (s *Schema) Attr(name string) *Attr { return s.byName[name] }
+
+// KeyPart reports that a is part of the primary key.
+func (s *Schema) KeyPart(a *Attr) bool { return s.PK.Has(a) || s.SK.Has(a) }
 
 // Keys returns every key half that is stored in an attribute of its own, table first.
 func (s *Schema) Keys() []*KeyDef {
@@ -173,16 +125,14 @@ func (s *Schema) IndexKeys() []*KeyDef {
 	return halves
 }
 
-// Keys returns the halves that the index has beside the table's own: a local index shares its partition half.
-func (x *Index) Keys() []*KeyDef {
-	var halves []*KeyDef
-	if !x.Local {
-		halves = append(halves, x.PK)
+// IndexNamed returns the index with that accessor, or nil.
+func (s *Schema) IndexNamed(name string) *Index {
+	for _, x := range s.Indexes {
+		if x.Name == name {
+			return x
+		}
 	}
-	if x.SK != nil {
-		halves = append(halves, x.SK)
-	}
-	return halves
+	return nil
 }
 
 // OfCopies reports that the index holds deleted copies and no current items: its key has the time of the delete, which a
@@ -206,18 +156,26 @@ func (s *Schema) UpdatedByAppends(h *KeyDef) bool {
 	return written
 }
 
-// IndexNamed returns the index with that accessor, or nil.
-func (s *Schema) IndexNamed(name string) *Index {
-	for _, x := range s.Indexes {
-		if x.Name == name {
-			return x
-		}
+// CodecOf is the codec of items that are read through x; nil is the table.
+func (s *Schema) CodecOf(x *Index) *item.Codec {
+	if x != nil && x.codec != nil {
+		return x.codec
 	}
-	return nil
+	return &s.Codec
 }
 
-// KeyPart reports that a is part of the primary key.
-func (s *Schema) KeyPart(a *Attr) bool { return s.PK.Has(a) || s.SK.Has(a) }
+// Carries reports that an item in the index has the attribute.
+func (s *Schema) Carries(x *Index, name string) bool {
+	if x.Project.All || slices.Contains(x.Project.Include, name) {
+		return true
+	}
+	for _, h := range []*KeyDef{s.PK, s.SK, x.PK, x.SK} {
+		if slices.Contains(h.Attributes(), name) {
+			return true
+		}
+	}
+	return false
+}
 
 // Feature returns what the declarations of T's kind kept, and whether there is any.
 func Feature[F any](s *Schema) (F, bool) {
@@ -230,71 +188,41 @@ func Feature[F any](s *Schema) (F, bool) {
 	return none, false
 }
 
-// Attr is one top-level attribute of the model.
-type Attr struct {
-	Name    string
-	Field   string // Go name, with embedded structs: Base.ID
-	Index   []int
-	Type    reflect.Type
-	Tag     tag.Attribute
-	Role    tag.Field
-	Options string // codec options for single values: ",stringset"
-	Rule    *Rule
-	Time    bool           // the type is time.Time or a pointer to it
-	Format  key.TimeFormat // of a Time, and of an Epoch
-	Text    bool           // the value marshals itself as text, and is stored as that
-	Epoch   bool           // an integer that counts seconds or milliseconds since 1970
-	Key     *key.Field     // how it is written as a key part; nil when it cannot be one
-	Scalar  types.ScalarAttributeType
-	Append  bool   // written by Append only
-	Clock   bool   // orderBy of a series: written by Append only
-	zero    string // text of the zero value, of a Text
-	exact   bool   // finer times are errors
-	behind  bool   // inside an embedded pointer, which may be nil
+// Named is implemented by what a feature keeps, so that declarations can be checked against each other without the
+// features knowing one another.
+type Named interface{ FeatureName() string }
 
-	needing string // index with missing:"error" whose key is made of the attribute
-}
-
-// Required reports that items must have the attribute, and that it must not be empty.
-func (a *Attr) Required() bool { return a.Role.Has(tag.Required) || a.needing != "" }
-
-// NeededBy is the name of an index with missing:"error" whose key is made of the attribute; "" if absent.
-func (a *Attr) NeededBy() string { return a.needing }
-
-// WhyRequired says so, for messages.
-func (a *Attr) WhyRequired() string {
-	if a.needing != "" && !a.Role.Has(tag.Required) {
-		return `the attribute is required: the key of the index ` + a.needing + ` is made of it, which has missing:"error"`
+func featureNames(s *Schema) []string {
+	var names []string
+	for _, f := range s.Features {
+		if n, ok := f.(Named); ok {
+			names = append(names, n.FeatureName())
+		}
 	}
-	return "the attribute is required"
+	return names
 }
 
-// Optional reports that a value of the struct can lack the attribute.
-func (a *Attr) Optional() bool { return a.Nilable() || a.behind }
+// Recorder is implemented by what a feature keeps: what it settles about items on disk. It is how package schemalock
+// learns of features without knowing them.
+type Recorder interface{ Record(*Schema) Record }
 
-// WriteOnce reports that the attribute keeps the first value that is stored.
-func (a *Attr) WriteOnce() bool { return a.Role.Has(tag.SetOnce) || a.Role.Has(tag.Immutable) }
+// Record is one declaration of a feature, with the settings that what is on disk depends on.
+type Record struct {
+	Name     string // versioned.Retain, unique.Constraint(email)
+	Settings []Setting
+}
 
-// Nilable reports that the attribute can be "not given", which is different from its zero value.
-func (a *Attr) Nilable() bool {
-	switch a.Type.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
-		return true
+// Setting is one of them, as text.
+type Setting struct{ Key, Value string }
+
+// ForHowLong is a duration as a tag would have it; 0 is for ever.
+func DurationText(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d == 0:
+		return "forever"
+	case d%day == 0:
+		return strconv.FormatInt(int64(d/day), 10) + "d"
 	}
-	return false
+	return d.String()
 }
-
-// Owned reports that the library sets the attribute itself: whole values' content is replaced, changes are refused.
-func (a *Attr) Owned() bool {
-	return a.Role.Has(tag.CreatedAt) || a.Role.Has(tag.UpdatedAt) || a.Role.Has(tag.Version) || a.Role.Has(tag.DeletedAt)
-}
-
-// Exact reports that a time finer than the attribute's format is an error, because the attribute is part of a key or
-// orders a series.
-func (a *Attr) Exact() bool { return a.exact }
-
-// MakeExact is called by features for times that must not lose precision.
-func (a *Attr) MakeExact() { a.exact = true }
-
-// AllowsZero reports that the zero value is a real value of this key part.
-func (a *Attr) AllowsZero() bool { return a.Role.Has(tag.Zero) }

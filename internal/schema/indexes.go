@@ -1,10 +1,42 @@
 package schema
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
+
+// Index is a secondary index.
+type Index struct {
+	Name    string // accessor
+	Index   string // physical name
+	Local   bool
+	PK, SK  *KeyDef
+	Project Projection
+	codec   *item.Codec // of items in the index, where it does not carry everything
+
+	Complete bool // every item has all parts of the key: a write of one that lacks a part is an error
+}
+
+// Projection of an index: everything, or the keys and Include.
+type Projection struct {
+	All     bool
+	Include []string
+}
+
+// Keys returns the halves that the index has beside the table's own: a local index shares its partition half.
+func (x *Index) Keys() []*KeyDef {
+	var halves []*KeyDef
+	if !x.Local {
+		halves = append(halves, x.PK)
+	}
+	if x.SK != nil {
+		halves = append(halves, x.SK)
+	}
+	return halves
+}
 
 // maxIndexAttributes is how many attributes a native GSI key may have on each side.
 const maxIndexAttributes = 4
@@ -46,6 +78,26 @@ func (d *Decl) LocalIndex() {
 	}
 }
 
+func (d *Decl) newIndex() *Index {
+	x := &Index{}
+	x.Name, _ = d.Need("name")
+	x.Index, _ = d.Need("index")
+	if x.Name != "" {
+		if err := tag.Name(x.Name); err != nil {
+			d.Problem(CodeMalformed, "name %q: %v", x.Name, err)
+		}
+		for _, other := range d.Schema.Indexes {
+			if other.Name == x.Name {
+				d.Problem(CodeDuplicateName, "there is an index with the name %q already", x.Name)
+			}
+			if other.Index == x.Index {
+				d.Problem(CodeDuplicateName, "the index %q is declared twice", x.Index)
+			}
+		}
+	}
+	return x
+}
+
 // missing reads what is to be done about an item that lacks a part of the index's key, which would leave it out of the
 // index: with "error" the parts are required.
 func (d *Decl) missing(x *Index) {
@@ -73,26 +125,6 @@ func (d *Decl) missing(x *Index) {
 	}
 }
 
-func (d *Decl) newIndex() *Index {
-	x := &Index{}
-	x.Name, _ = d.Need("name")
-	x.Index, _ = d.Need("index")
-	if x.Name != "" {
-		if err := tag.Name(x.Name); err != nil {
-			d.Problem(CodeMalformed, "name %q: %v", x.Name, err)
-		}
-		for _, other := range d.Schema.Indexes {
-			if other.Name == x.Name {
-				d.Problem(CodeDuplicateName, "there is an index with the name %q already", x.Name)
-			}
-			if other.Index == x.Index {
-				d.Problem(CodeDuplicateName, "the index %q is declared twice", x.Index)
-			}
-		}
-	}
-	return x
-}
-
 // projection reads project: "all" (the default), "keys", or attribute names.
 func (d *Decl) projection() Projection {
 	text, ok := d.Tag("project")
@@ -109,4 +141,37 @@ func (d *Decl) projection() Projection {
 		}
 	}
 	return p
+}
+
+// projected checks that the key parts of items in the index come back.
+func (x *Index) projected(d *Decl) {
+	s, seen := d.Schema, map[*Attr]bool{}
+	known := keyParts(s.PK, s.SK, x.PK, x.SK)
+	for _, h := range []*KeyDef{s.PK, s.SK, x.PK, x.SK} {
+		if h == nil {
+			continue
+		}
+		for _, a := range h.Parts {
+			if seen[a] || s.Carries(x, a.Name) || slices.ContainsFunc(known, func(p item.KeyPart) bool { return p.Attr == a.Name }) {
+				continue
+			}
+			seen[a] = true
+			d.Problem(CodeProjectedPart, "the index does not carry the attribute %q, and it cannot be read back from %s, where it is in lower case; name it in project", a.Name, h)
+		}
+	}
+}
+
+// parts lets the codec read key parts back that an item lacks: those of the primary key anywhere, for it never changes.
+// Those of an index key only where the index does not carry them, since other programs may leave an index key behind of
+// which a part has been removed.
+func (b *builder) parts() {
+	s := b.s
+	s.Codec.Parts = keyParts(s.PK, s.SK)
+	for _, x := range s.Indexes {
+		if !x.Project.All {
+			codec := s.Codec
+			codec.Parts = keyParts(s.PK, s.SK, x.PK, x.SK)
+			x.codec = &codec
+		}
+	}
 }

@@ -1,0 +1,344 @@
+package schema
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+// KeyDef is the partition or sort key of the table or of an index.
+type KeyDef struct {
+	Attr     string // attribute that DynamoDB knows as the key; "" for a native key of several attributes
+	Template *key.Template
+	Native   []*Attr // set instead of Template: model attributes that are the key themselves
+	Parts    []*Attr // model attributes that the half is made of, in order
+	Prefixed bool    // a `$` template
+	Type     types.ScalarAttributeType
+}
+
+// Written reports that the half is stored in an attribute of its own, which writes must keep in step.
+func (h *KeyDef) Written() bool { return h != nil && h.Template != nil }
+
+// Has reports that a is a part of the half.
+func (h *KeyDef) Has(a *Attr) bool {
+	if h != nil {
+		for _, p := range h.Parts {
+			if p == a {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Attributes are the names of the stored key attributes, in order.
+func (h *KeyDef) Attributes() []string {
+	switch {
+	case h == nil:
+		return nil
+	case h.Template != nil:
+		return []string{h.Attr}
+	}
+	names := make([]string, len(h.Native))
+	for i, a := range h.Native {
+		names[i] = a.Name
+	}
+	return names
+}
+
+// ExampleKey is the primary key with placeholders, for messages: pk=$app#v1#telemetry#{channel}.
+func (h *KeyDef) String() string {
+	switch {
+	case h == nil:
+		return ""
+	case h.Template == nil:
+		text := ""
+		for i, a := range h.Native {
+			if i > 0 {
+				text += "+"
+			}
+			text += a.Name
+		}
+		return text
+	}
+	text := h.Attr + "=" + h.Template.Prefix
+	for _, s := range h.Template.Segments {
+		if h.Template.Escaped {
+			text += "#"
+		}
+		text += s.Literal
+		if s.Field != nil {
+			text += "{" + s.Field.Attr + "}"
+		}
+	}
+	return text
+}
+
+// keyParts are the attributes that the texts of halves tell, in order.
+func keyParts(halves ...*KeyDef) []item.KeyPart {
+	var parts []item.KeyPart
+	for _, h := range halves {
+		if !h.Written() {
+			continue
+		}
+		for _, a := range h.Parts {
+			if !h.Template.Determines(a.Name) {
+				continue
+			}
+			i := slices.IndexFunc(parts, func(p item.KeyPart) bool { return p.Attr == a.Name })
+			if i < 0 {
+				i = len(parts)
+				parts = append(parts, item.KeyPart{Attr: a.Name})
+			}
+			if at := (item.KeyText{Attr: h.Attr, Template: h.Template}); !slices.Contains(parts[i].Keys, at) {
+				parts[i].Keys = append(parts[i].Keys, at)
+			}
+		}
+	}
+	return parts
+}
+
+// half compiles the text of one key half. stored is the attribute that holds a `$` key. It returns nil after
+// reporting a mistake.
+func (d *Decl) keyDef(option, text, stored string, maxNative int) *KeyDef {
+	k, err := tag.ParseKey(text)
+	if err != nil {
+		d.Problem(CodeMalformed, "%s:%q: %v", option, text, err)
+		return nil
+	}
+	if k.Form == tag.Native {
+		return d.native(option, k, maxNative)
+	}
+	h := &KeyDef{Attr: stored, Type: types.ScalarAttributeTypeS, Prefixed: k.Form == tag.Prefixed, Template: &key.Template{}}
+	if h.Prefixed {
+		h.Template.Prefix, h.Template.Escaped = d.Schema.Prefix, true
+	} else {
+		h.Attr = k.Attr
+	}
+	ok := true
+	for _, s := range k.Segments {
+		segment := key.Segment{Literal: s.Literal}
+		if h.Prefixed && d.Schema.Profile.lowerCase {
+			segment.Literal = strings.ToLower(s.Literal)
+		}
+		if s.Field != nil {
+			a := d.part(option, s.Field.Attr)
+			if a == nil {
+				ok = false
+				continue
+			}
+			segment.Field = d.placeholder(option, a, s.Field)
+			if segment.Field == nil {
+				ok = false
+				continue
+			}
+			if h.Prefixed {
+				segment.Field = d.Schema.Profile.InDollar(segment.Field)
+			}
+			h.Parts = append(h.Parts, a)
+		}
+		h.Template.Segments = append(h.Template.Segments, segment)
+	}
+	if !ok {
+		return nil
+	}
+	return h
+}
+
+// placeholder returns how an attribute is written in a template.
+func (d *Decl) placeholder(option string, a *Attr, p *tag.Placeholder) *key.Field {
+	d.asPart(a)
+	if a.Key == nil {
+		if d.textOfNumber(option, a) {
+			return nil
+		}
+		d.Problem(CodeKeyPartType, "%s: attribute %q of type %s cannot be part of a key; strings, integers, booleans and times can%s", option, a.Name, a.Type, textHint(a))
+		return nil
+	}
+	f := *a.Key
+	f.Width, f.Lower = p.Width, p.Lower
+	if f.Width > 0 && f.Kind != key.Int && f.Kind != key.Uint && (f.Kind != key.Time || f.Time.Text()) {
+		d.Problem(CodeKeyPartType, "%s: {%s:0%d} needs an integer", option, a.Name, f.Width)
+	}
+	if f.Lower && f.Kind != key.String {
+		d.Problem(CodeKeyPartType, "%s: {%s|lower} needs a string", option, a.Name)
+	}
+	if f.Kind == key.Time {
+		a.exact = true
+	}
+	return &f
+}
+
+// native compiles a key that is one or several model attributes themselves.
+func (d *Decl) native(option string, k tag.Key, most int) *KeyDef {
+	if len(k.Attrs) > most {
+		d.Problem(CodeMalformed, "%s: %d attributes, %d allowed here", option, len(k.Attrs), most)
+		return nil
+	}
+	h := &KeyDef{}
+	for _, name := range k.Attrs {
+		a := d.part(option, name)
+		if a == nil {
+			return nil
+		}
+		if d.asPart(a); a.Scalar == "" {
+			if d.textOfNumber(option, a) {
+				return nil
+			}
+			d.Problem(CodeKeyPartType, "%s: attribute %q of type %s is not stored as a string, number or binary%s", option, name, a.Type, textHint(a))
+			return nil
+		}
+		if a.Time {
+			a.exact = true
+		}
+		h.Native = append(h.Native, a)
+	}
+	h.Parts = h.Native
+	h.Type = h.Native[0].Scalar
+	if len(h.Native) == 1 {
+		h.Attr = h.Native[0].Name
+	}
+	return h
+}
+
+// asPart makes a part of the primary key a text that could not be one otherwise: no item can have it in another form. What
+// may be stored already, the part of another key, has to say so by its role.
+func (d *Decl) asPart(a *Attr) {
+	if d.primary && a.Key == nil && a.Scalar == "" && a.Tag.Set == "" && item.IsText(bare(a.Type)) {
+		a.becomeText()
+	}
+}
+
+// textHint continues the refusal of a key part.
+func textHint(a *Attr) string {
+	if !a.Role.Has(tag.Text) && item.IsText(bare(a.Type)) {
+		return `; with the role entity:"text" it is stored as its own text, and can`
+	}
+	return ""
+}
+
+// textOfNumber refuses a number that the codec stores as text, whose order is not that of numbers.
+func (d *Decl) textOfNumber(option string, a *Attr) bool {
+	if a.Tag.String {
+		d.Problem(CodeKeyPartType, "%s: attribute %q cannot be part of a key because its dynamodbav option string stores the number as text, which does not sort; leave the option out", option, a.Name)
+	}
+	return a.Tag.String
+}
+
+// Primary reads entity.Key's tag: name, table, pk, sk, kind, payload and stream.
+func (d *Decl) Primary() {
+	d.primary = true
+	name, ok := d.Need("name")
+	if ok || d.Schema.Options.Name != "" {
+		d.build.setName(d, name)
+	}
+	d.Schema.Table, _ = d.Tag("table")
+	if t := d.Schema.Options.Table; t != "" {
+		d.Schema.Table = t
+	}
+	if text, ok := d.Need("pk"); ok {
+		d.Schema.PK = d.keyDef("pk", text, d.Schema.Options.PK, 1)
+	}
+	if text, ok := d.Tag("sk"); ok {
+		d.Schema.SK = d.keyDef("sk", text, d.Schema.Options.SK, 1)
+	}
+	if text, ok := d.Tag("kind"); ok {
+		d.discriminator(text)
+	}
+	if text, ok := d.Tag("payload"); ok {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > 1_000_000 {
+			d.Problem(CodeMalformed, "payload:%q must be a whole number from 1", text)
+		}
+		d.Schema.Payload = n
+	}
+	d.stream()
+	pk, sk := d.Schema.PK, d.Schema.SK
+	if pk == nil {
+		return
+	}
+	if len(pk.Parts) == 0 && (sk == nil || len(sk.Parts) == 0) {
+		d.Problem(CodeNoKeyPart, "the primary key has no part from the struct: every item would have the same key")
+	}
+	if sk != nil && pk.Attr == sk.Attr {
+		d.Problem(CodeTableKey, "pk and sk are the same attribute %q", pk.Attr)
+	}
+	for _, h := range []*KeyDef{pk, sk} {
+		if h == nil {
+			continue
+		}
+		for _, a := range h.Parts {
+			if a.Append {
+				d.Problem(CodeAppendRole, "attribute %q is part of the primary key and cannot have the role append", a.Name)
+			}
+			if a.Owned() {
+				d.Problem(CodeRoleType, "attribute %q is set by the library and cannot be part of the primary key", a.Name)
+			}
+		}
+	}
+	// The sort key decides what a partition holds; without one the partition key does.
+	d.Schema.Templated = pk.Prefixed && sk == nil || sk != nil && sk.Prefixed
+	d.Schema.HasMetadata = d.Schema.Templated && d.Schema.Profile.MarksItems()
+}
+
+// setName settles the entity's name and with it what `$` stands for.
+func (b *builder) setName(d *Decl, name string) {
+	if b.s.Options.Name != "" {
+		name = b.s.Options.Name
+	}
+	if err := tag.Name(name); err != nil {
+		d.Problem(CodeMalformed, "name %q: %v", name, err)
+	}
+	b.s.Name = name
+	namespace := b.s.Options.Namespace
+	if b.s.Profile.lowerCase {
+		namespace = strings.ToLower(namespace)
+	}
+	b.s.Prefix = "$" + namespace + "#v" + strconv.Itoa(b.s.Options.NamespaceVersion) + "#" + strings.ToLower(name)
+}
+
+func (d *Decl) discriminator(text string) {
+	attr, value, ok := strings.Cut(text, "=")
+	if k, err := tag.ParseKey(attr); !ok || value == "" || err != nil || k.Form != tag.Native || len(k.Attrs) != 1 {
+		d.Problem(CodeMalformed, "kind:%q must be attr=value", text)
+		return
+	}
+	if Reserved(attr) {
+		d.Problem(CodeReservedAttr, "kind writes the attribute %q, which belongs to the library", attr)
+	}
+	if d.Schema.byName[attr] != nil {
+		d.Problem(CodeReservedAttr, "kind writes the attribute %q, which the struct has too", attr)
+	}
+	d.Schema.Discriminator = &Discriminator{attr, value}
+}
+
+// streamViews are the words of entity.Key's stream, in the order in which they are listed to people.
+var streamViews = []struct {
+	word string
+	view types.StreamViewType
+}{
+	{"new", types.StreamViewTypeNewImage}, {"old", types.StreamViewTypeOldImage},
+	{"both", types.StreamViewTypeNewAndOldImages}, {"keys", types.StreamViewTypeKeysOnly},
+}
+
+// stream reads entity.Key's stream.
+func (d *Decl) stream() {
+	text, ok := d.Tag("stream")
+	if !ok {
+		return
+	}
+	var words []string
+	for _, v := range streamViews {
+		if words = append(words, v.word); v.word == text {
+			d.Schema.Stream = v.view
+			return
+		}
+	}
+	d.Problem(CodeMalformed, "stream:%q must be one of %s", text, strings.Join(words, ", "))
+}
