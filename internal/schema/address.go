@@ -2,7 +2,6 @@ package schema
 
 import (
 	"reflect"
-	"slices"
 	"strconv"
 	"sync"
 
@@ -108,36 +107,18 @@ func (s *Schema) place(v reflect.Value, n *Node) {
 	if v.Kind() != reflect.Struct || n.Attr.Time && n.Top || n.Attr.Text && n.Top || isTime(v.Type()) || reflect.PointerTo(v.Type()).Implements(marshalerType) {
 		return
 	}
-	s.placeFields(v, n)
+	for _, f := range nestedFields(v.Type(), n.Rule) {
+		if fv, err := v.FieldByIndexErr(f.Index); err == nil { // else inside an embedded pointer that is nil
+			s.place(fv, n.field(f))
+		}
+	}
 }
 
-func (s *Schema) placeFields(v reflect.Value, n *Node) {
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		attrTag, err := attributeTag(f)
-		if err != nil || attrTag.Skip || !f.IsExported() && !f.Anonymous {
-			continue
-		}
-		fv := v.Field(i)
-		if flattened(f, attrTag) != nil {
-			if fv.Kind() == reflect.Pointer {
-				fv = fv.Elem()
-			}
-			if fv.IsValid() {
-				embedded := *n
-				embedded.Rule = ruleOf(n.Rule, f)
-				s.placeFields(fv, &embedded)
-			}
-			continue
-		}
-		if !f.IsExported() {
-			continue
-		}
-		name := attrTag.Name
-		if name == "" {
-			name = f.Name
-		}
-		s.place(fv, &Node{Path: n.Path.Child(expr.Step{Name: name}), Attr: n.Attr, Field: n.Field + "." + f.Name, Type: f.Type, Tag: attrTag, Options: codecOptions(attrTag), Rule: ruleOf(n.Rule, f)})
+// field returns the node of a field inside n.
+func (n *Node) field(f nestedField) *Node {
+	return &Node{
+		Path: n.Path.Child(expr.Step{Name: f.stored}), Attr: n.Attr, Field: n.Field + "." + f.Name,
+		Type: f.Type, Tag: f.tag, Options: codecOptions(f.tag), Rule: f.rule,
 	}
 }
 
@@ -160,8 +141,10 @@ func (n *Node) Inside(step expr.Step) *Node {
 			}
 		}
 	case k == reflect.Struct && !opaque:
-		if f := fieldIn(t, step.Name, n.Rule, nil); f != nil {
-			in.Field, in.Type, in.Tag, in.Options, in.Loose, in.Rule = n.Field+"."+f.Name, f.Type, f.tag, codecOptions(f.tag), false, f.rule
+		for _, f := range nestedFields(t, n.Rule) {
+			if f.stored == step.Name {
+				return n.field(f)
+			}
 		}
 	case k == reflect.Map && !opaque:
 		in.Type = t.Elem()
@@ -173,37 +156,4 @@ func (n *Node) Inside(step expr.Step) *Node {
 		in.Field = n.Field + "[" + strconv.Quote(step.Name) + "]"
 	}
 	return in
-}
-
-// taggedField is a field of a nested struct.
-type taggedField struct {
-	reflect.StructField
-	tag  tag.Attribute
-	rule *Rule
-}
-
-// fieldIn finds the field of struct t that is stored under a name; nil if absent. rule is that of the struct. A struct can be embedded in
-// itself by a pointer; around are those that t is embedded in.
-func fieldIn(t reflect.Type, name string, rule *Rule, around []reflect.Type) *taggedField {
-	if slices.Contains(around, t) {
-		return nil
-	}
-	around = append(around[:len(around):len(around)], t)
-	for i := range t.NumField() {
-		f := t.Field(i)
-		attrTag, err := attributeTag(f)
-		if err != nil || attrTag.Skip {
-			continue
-		}
-		if inner := flattened(f, attrTag); inner != nil {
-			if found := fieldIn(inner, name, ruleOf(rule, f), around); found != nil {
-				return found
-			}
-			continue
-		}
-		if f.IsExported() && (attrTag.Name == name || attrTag.Name == "" && f.Name == name) {
-			return &taggedField{f, attrTag, ruleOf(rule, f)}
-		}
-	}
-	return nil
 }

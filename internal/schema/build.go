@@ -347,21 +347,21 @@ func (b *builder) finish() {
 // keyCollisions finds attributes that two keys, or a key and the model, would both write.
 func (b *builder) keyCollisions() {
 	owner := map[string]string{}
-	claim := func(h *KeyDef, what string) {
-		if !h.Written() {
+	claim := func(k *KeyDef, what string) {
+		if !k.Written() {
 			return
 		}
-		if a := b.s.byName[h.Attr]; a != nil {
-			b.add(CodeReservedAttr, a.Field, "the attribute %q is written by %s", h.Attr, what)
+		if a := b.s.byName[k.Attr]; a != nil {
+			b.add(CodeReservedAttr, a.Field, "the attribute %q is written by %s", k.Attr, what)
 		}
-		if Reserved(h.Attr) || h.Attr == b.s.Options.TTL {
-			b.add(CodeReservedAttr, "", "%s cannot be stored in %q, which belongs to the library", what, h.Attr)
+		if Reserved(k.Attr) || k.Attr == b.s.Options.TTL {
+			b.add(CodeReservedAttr, "", "%s cannot be stored in %q, which belongs to the library", what, k.Attr)
 		}
-		if other, ok := owner[h.Attr]; ok {
-			b.add(CodeKeyAttrCollision, "", "%s and %s are both stored in the attribute %q", other, what, h.Attr)
+		if other, ok := owner[k.Attr]; ok {
+			b.add(CodeKeyAttrCollision, "", "%s and %s are both stored in the attribute %q", other, what, k.Attr)
 			return
 		}
-		owner[h.Attr] = what
+		owner[k.Attr] = what
 	}
 	claim(b.s.PK, "the partition key")
 	claim(b.s.SK, "the sort key")

@@ -28,14 +28,14 @@ type Projection struct {
 
 // Keys returns the halves that the index has beside the table's own: a local index shares its partition half.
 func (x *Index) Keys() []*KeyDef {
-	var halves []*KeyDef
+	var keys []*KeyDef
 	if !x.Local {
-		halves = append(halves, x.PK)
+		keys = append(keys, x.PK)
 	}
 	if x.SK != nil {
-		halves = append(halves, x.SK)
+		keys = append(keys, x.SK)
 	}
-	return halves
+	return keys
 }
 
 // maxIndexAttributes is how many attributes a native GSI key may have on each side.
@@ -110,11 +110,11 @@ func (d *Decl) missing(x *Index) {
 		return
 	}
 	x.Complete = true
-	for _, h := range []*KeyDef{x.PK, x.SK} {
-		if h == nil || h == d.Schema.PK || h == d.Schema.SK {
+	for _, k := range []*KeyDef{x.PK, x.SK} {
+		if k == nil || k == d.Schema.PK || k == d.Schema.SK {
 			continue
 		}
-		for _, a := range h.Parts {
+		for _, a := range k.Parts {
 			switch {
 			case a == d.Schema.DeletedAt:
 				d.Problem(CodeMissingPart, `missing:"error": %s is absent as long as the item is not deleted`, a.Field)
@@ -147,16 +147,16 @@ func (d *Decl) projection() Projection {
 func (x *Index) projected(d *Decl) {
 	s, seen := d.Schema, map[*Attr]bool{}
 	known := keyParts(s.PK, s.SK, x.PK, x.SK)
-	for _, h := range []*KeyDef{s.PK, s.SK, x.PK, x.SK} {
-		if h == nil {
+	for _, k := range []*KeyDef{s.PK, s.SK, x.PK, x.SK} {
+		if k == nil {
 			continue
 		}
-		for _, a := range h.Parts {
+		for _, a := range k.Parts {
 			if seen[a] || s.Carries(x, a.Name) || slices.ContainsFunc(known, func(p item.KeyPart) bool { return p.Attr == a.Name }) {
 				continue
 			}
 			seen[a] = true
-			d.Problem(CodeProjectedPart, "the index does not carry the attribute %q, and it cannot be read back from %s, where it is in lower case; name it in project", a.Name, h)
+			d.Problem(CodeProjectedPart, "the index does not carry the attribute %q, and it cannot be read back from %s, where it is in lower case; name it in project", a.Name, k)
 		}
 	}
 }

@@ -23,12 +23,12 @@ type KeyDef struct {
 }
 
 // Written reports that the half is stored in an attribute of its own, which writes must keep in step.
-func (h *KeyDef) Written() bool { return h != nil && h.Template != nil }
+func (k *KeyDef) Written() bool { return k != nil && k.Template != nil }
 
 // Has reports that a is a part of the half.
-func (h *KeyDef) Has(a *Attr) bool {
-	if h != nil {
-		for _, p := range h.Parts {
+func (k *KeyDef) Has(a *Attr) bool {
+	if k != nil {
+		for _, p := range k.Parts {
 			if p == a {
 				return true
 			}
@@ -38,28 +38,28 @@ func (h *KeyDef) Has(a *Attr) bool {
 }
 
 // Attributes are the names of the stored key attributes, in order.
-func (h *KeyDef) Attributes() []string {
+func (k *KeyDef) Attributes() []string {
 	switch {
-	case h == nil:
+	case k == nil:
 		return nil
-	case h.Template != nil:
-		return []string{h.Attr}
+	case k.Template != nil:
+		return []string{k.Attr}
 	}
-	names := make([]string, len(h.Native))
-	for i, a := range h.Native {
+	names := make([]string, len(k.Native))
+	for i, a := range k.Native {
 		names[i] = a.Name
 	}
 	return names
 }
 
 // ExampleKey is the primary key with placeholders, for messages: pk=$app#v1#telemetry#{channel}.
-func (h *KeyDef) String() string {
+func (k *KeyDef) String() string {
 	switch {
-	case h == nil:
+	case k == nil:
 		return ""
-	case h.Template == nil:
+	case k.Template == nil:
 		text := ""
-		for i, a := range h.Native {
+		for i, a := range k.Native {
 			if i > 0 {
 				text += "+"
 			}
@@ -67,9 +67,9 @@ func (h *KeyDef) String() string {
 		}
 		return text
 	}
-	text := h.Attr + "=" + h.Template.Prefix
-	for _, s := range h.Template.Segments {
-		if h.Template.Escaped {
+	text := k.Attr + "=" + k.Template.Prefix
+	for _, s := range k.Template.Segments {
+		if k.Template.Escaped {
 			text += "#"
 		}
 		text += s.Literal
@@ -81,14 +81,14 @@ func (h *KeyDef) String() string {
 }
 
 // keyParts are the attributes that the texts of halves tell, in order.
-func keyParts(halves ...*KeyDef) []item.KeyPart {
+func keyParts(keys ...*KeyDef) []item.KeyPart {
 	var parts []item.KeyPart
-	for _, h := range halves {
-		if !h.Written() {
+	for _, k := range keys {
+		if !k.Written() {
 			continue
 		}
-		for _, a := range h.Parts {
-			if !h.Template.Determines(a.Name) {
+		for _, a := range k.Parts {
+			if !k.Template.Determines(a.Name) {
 				continue
 			}
 			i := slices.IndexFunc(parts, func(p item.KeyPart) bool { return p.Attr == a.Name })
@@ -96,7 +96,7 @@ func keyParts(halves ...*KeyDef) []item.KeyPart {
 				i = len(parts)
 				parts = append(parts, item.KeyPart{Attr: a.Name})
 			}
-			if at := (item.KeyText{Attr: h.Attr, Template: h.Template}); !slices.Contains(parts[i].Keys, at) {
+			if at := (item.KeyText{Attr: k.Attr, Template: k.Template}); !slices.Contains(parts[i].Keys, at) {
 				parts[i].Keys = append(parts[i].Keys, at)
 			}
 		}
@@ -107,24 +107,24 @@ func keyParts(halves ...*KeyDef) []item.KeyPart {
 // half compiles the text of one key half. stored is the attribute that holds a `$` key. It returns nil after
 // reporting a mistake.
 func (d *Decl) keyDef(option, text, stored string, maxNative int) *KeyDef {
-	k, err := tag.ParseKey(text)
+	parsed, err := tag.ParseKey(text)
 	if err != nil {
 		d.Problem(CodeMalformed, "%s:%q: %v", option, text, err)
 		return nil
 	}
-	if k.Form == tag.Native {
-		return d.native(option, k, maxNative)
+	if parsed.Form == tag.Native {
+		return d.native(option, parsed, maxNative)
 	}
-	h := &KeyDef{Attr: stored, Type: types.ScalarAttributeTypeS, Prefixed: k.Form == tag.Prefixed, Template: &key.Template{}}
-	if h.Prefixed {
-		h.Template.Prefix, h.Template.Escaped = d.Schema.Prefix, true
+	k := &KeyDef{Attr: stored, Type: types.ScalarAttributeTypeS, Prefixed: parsed.Form == tag.Prefixed, Template: &key.Template{}}
+	if k.Prefixed {
+		k.Template.Prefix, k.Template.Escaped = d.Schema.Prefix, true
 	} else {
-		h.Attr = k.Attr
+		k.Attr = parsed.Attr
 	}
 	ok := true
-	for _, s := range k.Segments {
+	for _, s := range parsed.Segments {
 		segment := key.Segment{Literal: s.Literal}
-		if h.Prefixed && d.Schema.Profile.lowerCase {
+		if k.Prefixed && d.Schema.Profile.lowerCase {
 			segment.Literal = strings.ToLower(s.Literal)
 		}
 		if s.Field != nil {
@@ -138,17 +138,17 @@ func (d *Decl) keyDef(option, text, stored string, maxNative int) *KeyDef {
 				ok = false
 				continue
 			}
-			if h.Prefixed {
+			if k.Prefixed {
 				segment.Field = d.Schema.Profile.InDollar(segment.Field)
 			}
-			h.Parts = append(h.Parts, a)
+			k.Parts = append(k.Parts, a)
 		}
-		h.Template.Segments = append(h.Template.Segments, segment)
+		k.Template.Segments = append(k.Template.Segments, segment)
 	}
 	if !ok {
 		return nil
 	}
-	return h
+	return k
 }
 
 // placeholder returns how an attribute is written in a template.
@@ -176,13 +176,13 @@ func (d *Decl) placeholder(option string, a *Attr, p *tag.Placeholder) *key.Fiel
 }
 
 // native compiles a key that is one or several model attributes themselves.
-func (d *Decl) native(option string, k tag.Key, most int) *KeyDef {
-	if len(k.Attrs) > most {
-		d.Problem(CodeMalformed, "%s: %d attributes, %d allowed here", option, len(k.Attrs), most)
+func (d *Decl) native(option string, parsed tag.Key, most int) *KeyDef {
+	if len(parsed.Attrs) > most {
+		d.Problem(CodeMalformed, "%s: %d attributes, %d allowed here", option, len(parsed.Attrs), most)
 		return nil
 	}
-	h := &KeyDef{}
-	for _, name := range k.Attrs {
+	k := &KeyDef{}
+	for _, name := range parsed.Attrs {
 		a := d.part(option, name)
 		if a == nil {
 			return nil
@@ -197,14 +197,14 @@ func (d *Decl) native(option string, k tag.Key, most int) *KeyDef {
 		if a.Time {
 			a.exact = true
 		}
-		h.Native = append(h.Native, a)
+		k.Native = append(k.Native, a)
 	}
-	h.Parts = h.Native
-	h.Type = h.Native[0].Scalar
-	if len(h.Native) == 1 {
-		h.Attr = h.Native[0].Name
+	k.Parts = k.Native
+	k.Type = k.Native[0].Scalar
+	if len(k.Native) == 1 {
+		k.Attr = k.Native[0].Name
 	}
-	return h
+	return k
 }
 
 // asPart makes a part of the primary key a text that could not be one otherwise: no item can have it in another form. What
@@ -269,11 +269,11 @@ func (d *Decl) Primary() {
 	if sk != nil && pk.Attr == sk.Attr {
 		d.Problem(CodeTableKey, "pk and sk are the same attribute %q", pk.Attr)
 	}
-	for _, h := range []*KeyDef{pk, sk} {
-		if h == nil {
+	for _, k := range []*KeyDef{pk, sk} {
+		if k == nil {
 			continue
 		}
-		for _, a := range h.Parts {
+		for _, a := range k.Parts {
 			if a.Append {
 				d.Problem(CodeAppendRole, "attribute %q is part of the primary key and cannot have the role append", a.Name)
 			}

@@ -109,20 +109,20 @@ func (s *Schema) KeyPart(a *Attr) bool { return s.PK.Has(a) || s.SK.Has(a) }
 
 // Keys returns every key half that is stored in an attribute of its own, table first.
 func (s *Schema) Keys() []*KeyDef {
-	halves := []*KeyDef{s.PK}
+	keys := []*KeyDef{s.PK}
 	if s.SK != nil {
-		halves = append(halves, s.SK)
+		keys = append(keys, s.SK)
 	}
-	return append(halves, s.IndexKeys()...)
+	return append(keys, s.IndexKeys()...)
 }
 
 // IndexKeys returns the halves of all indexes. A local index shares the table's partition half, which is left out.
 func (s *Schema) IndexKeys() []*KeyDef {
-	var halves []*KeyDef
+	var keys []*KeyDef
 	for _, x := range s.Indexes {
-		halves = append(halves, x.Keys()...)
+		keys = append(keys, x.Keys()...)
 	}
-	return halves
+	return keys
 }
 
 // IndexNamed returns the index with that accessor, or nil.
@@ -142,12 +142,12 @@ func (s *Schema) HoldsCopies(x *Index) bool {
 }
 
 // Dated reports that the time of the delete is a part of an index half, so that deleted copies alone have that half.
-func (s *Schema) HasDeletedAt(h *KeyDef) bool { return s.DeletedAt != nil && h.Has(s.DeletedAt) }
+func (s *Schema) HasDeletedAt(k *KeyDef) bool { return s.DeletedAt != nil && k.Has(s.DeletedAt) }
 
 // UpdatedByAppends reports that appends keep half h in step, so that it does not have to be composed again by other writes.
-func (s *Schema) UpdatedByAppends(h *KeyDef) bool {
+func (s *Schema) UpdatedByAppends(k *KeyDef) bool {
 	written := false
-	for _, a := range h.Parts {
+	for _, a := range k.Parts {
 		if !s.KeyPart(a) && !a.Append && !a.Clock {
 			return false
 		}
@@ -169,8 +169,8 @@ func (s *Schema) Carries(x *Index, name string) bool {
 	if x.Project.All || slices.Contains(x.Project.Include, name) {
 		return true
 	}
-	for _, h := range []*KeyDef{s.PK, s.SK, x.PK, x.SK} {
-		if slices.Contains(h.Attributes(), name) {
+	for _, k := range []*KeyDef{s.PK, s.SK, x.PK, x.SK} {
+		if slices.Contains(k.Attributes(), name) {
 			return true
 		}
 	}

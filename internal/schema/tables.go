@@ -93,11 +93,11 @@ func (p *problems) relatedInIndexes(entities []*Schema) {
 		}
 		for _, o := range entities {
 			for _, x := range o.Indexes {
-				for _, h := range []*KeyDef{x.PK, x.SK} {
-					if h == nil || h.Native == nil || x.Local && h == x.PK {
+				for _, k := range []*KeyDef{x.PK, x.SK} {
+					if k == nil || k.Native == nil || x.Local && k == x.PK {
 						continue
 					}
-					for _, a := range h.Native {
+					for _, a := range k.Native {
 						if s.Attr(a.Name) != nil {
 							p.add(CodeRelatedIndex, "", "index %s of %s has the key attribute %q, which the events or copies of %s would carry too", x.Index, o.Name, a.Name, s.Name)
 						}
@@ -118,12 +118,12 @@ func (p *problems) attributeTypes(entities []*Schema) {
 		kinds[name] = t
 	}
 	for _, s := range entities {
-		for _, h := range s.Keys() {
-			if h.Written() {
-				note(h.Attr, h.Type)
+		for _, k := range s.Keys() {
+			if k.Written() {
+				note(k.Attr, k.Type)
 				continue
 			}
-			for _, a := range h.Native {
+			for _, a := range k.Native {
 				note(a.Name, a.Scalar)
 			}
 		}

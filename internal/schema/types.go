@@ -1,9 +1,11 @@
 package schema
 
 import (
+	"cmp"
 	"encoding"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -126,6 +128,47 @@ func flattened(f reflect.StructField, attrTag tag.Attribute) reflect.Type {
 		return nil
 	}
 	return item.Flattened(f)
+}
+
+// nestedField is a field of a nested struct, or of a struct embedded in it.
+type nestedField struct {
+	reflect.StructField // with the index from the nested struct
+	stored              string
+	tag                 tag.Attribute
+	rule                *Rule
+}
+
+// nestedFields returns the fields of struct t that are stored, with those of embedded structs; rule is the rule of t.
+func nestedFields(t reflect.Type, rule *Rule) []nestedField {
+	return appendFields(nil, t, nestedField{rule: rule}, nil)
+}
+
+// appendFields adds the fields of t, which is embedded in around by the field at. A struct can embed itself by a pointer;
+// its fields are added once.
+func appendFields(fields []nestedField, t reflect.Type, at nestedField, around []reflect.Type) []nestedField {
+	if slices.Contains(around, t) {
+		return fields
+	}
+	around = append(around[:len(around):len(around)], t)
+	for i := range t.NumField() {
+		f := nestedField{StructField: t.Field(i)}
+		var err error
+		if f.tag, err = attributeTag(f.StructField); err != nil || f.tag.Skip {
+			continue
+		}
+		inner := flattened(f.StructField, f.tag)
+		if inner == nil && !f.IsExported() {
+			continue
+		}
+		f.Index = append(at.Index[:len(at.Index):len(at.Index)], i)
+		f.rule, f.stored = ruleOf(at.rule, f.StructField), cmp.Or(f.tag.Name, f.Name)
+		if inner != nil {
+			fields = appendFields(fields, inner, f, around)
+			continue
+		}
+		fields = append(fields, f)
+	}
+	return fields
 }
 
 // codecOptions rebuilds the tag options that change how a single value is encoded; omitempty is decided by the caller.
