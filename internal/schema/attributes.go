@@ -21,27 +21,27 @@ type Attr struct {
 	Options string // codec options for single values: ",stringset"
 	Rule    *Rule
 	Time    bool           // the type is time.Time or a pointer to it
-	Format  key.TimeFormat // of a Time, and of an Epoch
-	Text    bool           // the value marshals itself as text, and is stored as that
+	Format  key.TimeFormat // of a Time or an Epoch
+	Text    bool           // stored as the text that the value marshals to
 	Epoch   bool           // an integer that counts seconds or milliseconds since 1970
-	Key     *key.Field     // how it is written as a key part; nil when it cannot be one
+	Key     *key.Field     // how it is written as a key part; nil if it cannot be one
 	Scalar  types.ScalarAttributeType
 	Append  bool   // written by Append only
 	Clock   bool   // orderBy of a series: written by Append only
-	zero    string // text of the zero value, of a Text
-	exact   bool   // finer times are errors
-	behind  bool   // inside an embedded pointer, which may be nil
+	zero    string // of a Text: text of the zero value
+	exact   bool   // a time finer than Format is an error
+	behind  bool   // in an embedded pointer, which may be nil
 
-	needing string // index with missing:"error" whose key is made of the attribute
+	needing string // index with missing:"error" that has the attribute in its key
 }
 
-// Required reports that items must have the attribute, and that it must not be empty.
+// Required reports whether items must have the attribute with a value that is not empty.
 func (a *Attr) Required() bool { return a.Role.Has(tag.Required) || a.needing != "" }
 
-// NeededBy is the name of an index with missing:"error" whose key is made of the attribute; "" if absent.
+// NeededBy returns the name of an index with missing:"error" that has the attribute in its key, or "".
 func (a *Attr) NeededBy() string { return a.needing }
 
-// WhyRequired says so, for messages.
+// WhyRequired returns why the attribute is required, for messages.
 func (a *Attr) WhyRequired() string {
 	if a.needing != "" && !a.Role.Has(tag.Required) {
 		return `the attribute is required: the key of the index ` + a.needing + ` is made of it, which has missing:"error"`
@@ -49,13 +49,13 @@ func (a *Attr) WhyRequired() string {
 	return "the attribute is required"
 }
 
-// Optional reports that a value of the struct can lack the attribute.
+// Optional reports whether a value of the struct can lack the attribute.
 func (a *Attr) Optional() bool { return a.Nilable() || a.behind }
 
-// WriteOnce reports that the attribute keeps the first value that is stored.
+// WriteOnce reports whether the attribute keeps the first value that is stored.
 func (a *Attr) WriteOnce() bool { return a.Role.Has(tag.SetOnce) || a.Role.Has(tag.Immutable) }
 
-// Nilable reports that the attribute can be "not given", which is different from its zero value.
+// Nilable reports whether the attribute can be nil, which means "not given" and differs from its zero value.
 func (a *Attr) Nilable() bool {
 	switch a.Type.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
@@ -64,22 +64,22 @@ func (a *Attr) Nilable() bool {
 	return false
 }
 
-// Owned reports that the library sets the attribute itself: whole values' content is replaced, changes are refused.
+// Owned reports whether the library sets the attribute. It replaces the value in a given struct and rejects changes.
 func (a *Attr) Owned() bool {
 	return a.Role.Has(tag.CreatedAt) || a.Role.Has(tag.UpdatedAt) || a.Role.Has(tag.Version) || a.Role.Has(tag.DeletedAt)
 }
 
-// Exact reports that a time finer than the attribute's format is an error, because the attribute is part of a key or
-// orders a series.
+// Exact reports whether a time that is finer than the attribute's format is an error. It is if the attribute is part of
+// a key or orders a series.
 func (a *Attr) Exact() bool { return a.exact }
 
-// MakeExact is called by features for times that must not lose precision.
+// MakeExact makes times that are finer than the format an error.
 func (a *Attr) MakeExact() { a.exact = true }
 
-// AllowsZero reports that the zero value is a real value of this key part.
+// AllowsZero reports whether the zero value is a value of this key part, and not a missing one.
 func (a *Attr) AllowsZero() bool { return a.Role.Has(tag.Zero) }
 
-// Wide reports that the attribute is an integer that holds every time.
+// Wide reports whether the attribute is an integer of 64 bits, which can hold every time.
 func (a *Attr) Wide() bool {
 	t := bare(a.Type)
 	switch t.Kind() {
@@ -89,21 +89,21 @@ func (a *Attr) Wide() bool {
 	return false
 }
 
-// Mixed reports that the stored order is not that of the values: equality is all that can be asked.
+// Mixed reports whether the stored order differs from the order of the values, so that only equality can be asked for.
 func (a *Attr) Mixed() bool { return a.Text && !a.Role.Ordered }
 
-// TextField is how a Text is encoded.
+// TextField returns how an attribute with Text is encoded.
 func (a *Attr) TextField() *item.TextField {
 	return &item.TextField{Index: a.Index, Attr: a.Name, OmitEmpty: a.Tag.OmitEmpty, Zero: a.zero}
 }
 
-// becomeText makes a one that is stored as the text that its type marshals itself to.
+// becomeText makes a an attribute that is stored as the text that its type marshals to.
 func (a *Attr) becomeText() {
 	a.Text, a.zero, a.Options = true, item.ZeroText(bare(a.Type)), ""
 	a.Key, a.Scalar = keyField(a)
 }
 
-// emptyOf is the value that a nil attribute with the role notnull has: an empty map or an empty list.
+// emptyOf returns what an attribute with the role notnull stores for nil: an empty map or an empty list.
 func emptyOf(a *Attr) (types.AttributeValue, bool) {
 	switch {
 	case encodesItself(a.Type) || a.Tag.Set != "":
@@ -115,7 +115,7 @@ func emptyOf(a *Attr) (types.AttributeValue, bool) {
 	return nil, false
 }
 
-// Stored is av, or the empty value that stands for NULL where the attribute has the role notnull.
+// Stored returns av, or the empty value that an attribute with the role notnull stores instead of NULL.
 func (a *Attr) Stored(av types.AttributeValue) types.AttributeValue {
 	if _, null := av.(*types.AttributeValueMemberNULL); null && a.Role.Has(tag.NotNull) {
 		av, _ = emptyOf(a)
@@ -123,7 +123,7 @@ func (a *Attr) Stored(av types.AttributeValue) types.AttributeValue {
 	return av
 }
 
-// keyField returns how an attribute is written inside a key template and as a key of its own; nil, "" when it cannot.
+// keyField returns how an attribute is written in a key template, or nil, and its type as a key attribute, or "".
 func keyField(a *Attr) (*key.Field, types.ScalarAttributeType) {
 	f := &key.Field{Attr: a.Name}
 	if a.Time {
@@ -144,7 +144,7 @@ func keyField(a *Attr) (*key.Field, types.ScalarAttributeType) {
 	scalar := types.ScalarAttributeTypeN
 	switch t.Kind() {
 	case reflect.String:
-		if numeric(t) { // its text has many forms for one number
+		if numeric(t) { // one number has several texts
 			if a.Tag.String {
 				return nil, types.ScalarAttributeTypeS
 			}
@@ -173,8 +173,8 @@ func keyField(a *Attr) (*key.Field, types.ScalarAttributeType) {
 	return f, scalar
 }
 
-// walk collects the attributes of struct type t and its declarations. Fields of embedded structs are attributes of
-// the outer struct, as for attributevalue; an embedded struct's declarations are a mistake.
+// walk collects the attributes and declarations of struct type t. As in attributevalue, fields of embedded structs are
+// attributes of the outer struct. An embedded struct cannot have declarations.
 func (b *builder) walk(t reflect.Type, index []int, goName string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -191,7 +191,7 @@ func (b *builder) walk(t reflect.Type, index []int, goName string) {
 			}
 			continue
 		}
-		// reflect stops in silence at the first malformed pair of a tag; what follows it would be lost.
+		// reflect ignores everything after the first malformed pair of a tag.
 		if _, err := tag.Pairs(string(f.Tag)); err != nil {
 			b.add(CodeMalformed, name, "the tag is malformed: %v", err)
 			continue
@@ -233,7 +233,7 @@ func (b *builder) embed(f reflect.StructField, inner reflect.Type, at []int, nam
 	}
 }
 
-// attribute adds the attribute of one model field.
+// attribute adds the attribute of one field.
 func (b *builder) attribute(f reflect.StructField, attrTag tag.Attribute, index []int, name string) {
 	a := &Attr{Name: attrTag.Name, Field: name, Index: index, Type: f.Type, Tag: attrTag, Options: codecOptions(attrTag), Rule: ruleOf(b.rule, f), behind: b.behind}
 	if a.Name == "" {
@@ -248,7 +248,7 @@ func (b *builder) attribute(f reflect.StructField, attrTag tag.Attribute, index 
 		a.Append = role.Has(tag.Append)
 	}
 	if other := b.s.byName[a.Name]; other != nil {
-		b.add(CodeSharedAttr, name, "the attribute %q belongs to field %s already", a.Name, other.Field)
+		b.add(CodeSharedAttr, name, "the attribute %q already belongs to field %s", a.Name, other.Field)
 		return
 	}
 	b.storage(a)
@@ -259,7 +259,7 @@ func (b *builder) attribute(f reflect.StructField, attrTag tag.Attribute, index 
 	b.s.byName[a.Name] = a
 }
 
-// storage settles whether a is stored as attributevalue does it or as its own text, and checks that it can be.
+// storage checks that a can be stored, as attributevalue does it or as text.
 func (b *builder) storage(a *Attr) {
 	code, problem := unsupported(a.Type, true, map[place]bool{})
 	wanted := a.Role.Has(tag.Text)
@@ -280,7 +280,7 @@ func (b *builder) storage(a *Attr) {
 	}
 }
 
-// timeFormat settles how a time field is stored, and what an integer counts that stands for a time.
+// timeFormat sets how a time is stored, and the unit of an integer that is a time.
 func (b *builder) timeFormat(a *Attr) {
 	a.Time = isTime(bare(a.Type))
 	if !a.Time {
@@ -308,11 +308,11 @@ func (b *builder) timeFormat(a *Attr) {
 	}
 }
 
-// roles records the attribute's roles and checks that its Go type can bear them.
+// roles records the attribute's roles and checks that its Go type can have them.
 func (b *builder) roles(a *Attr) {
 	once := func(slot **Attr, role tag.Role) {
 		if *slot != nil {
-			b.add(CodeRoleTwice, a.Field, "field %s has the role %s already", (*slot).Field, role)
+			b.add(CodeRoleTwice, a.Field, "field %s already has the role %s", (*slot).Field, role)
 			return
 		}
 		*slot = a
@@ -367,7 +367,7 @@ func (b *builder) roles(a *Attr) {
 	}
 }
 
-// notNull checks that a nil value of the attribute would be NULL, and can be an empty map or list instead.
+// notNull checks that the attribute would be NULL if nil and can be an empty map or list instead.
 func (b *builder) notNull(a *Attr) {
 	_, ok := emptyOf(a)
 	switch {
@@ -376,12 +376,12 @@ func (b *builder) notNull(a *Attr) {
 	case a.Tag.OmitEmpty || a.Tag.NullEmpty:
 		b.add(CodeRoleType, a.Field, "notnull stores an empty value, which omitempty leaves out and nullempty makes NULL")
 	case a.Append || a.WriteOnce():
-		b.add(CodeRoleType, a.Field, "notnull stores a value for none, which append, set_once and immutable must tell apart")
+		b.add(CodeRoleType, a.Field, "notnull stores a value for nil, which append, set_once and immutable must distinguish from others")
 	}
 }
 
-// codec lists the times that the codec must write itself, and the sets that are absent when they are empty. An append
-// distinguishes a set that was reported empty from one that was not reported.
+// codec lists the attributes that attributevalue would not encode as declared. It leaves out sets with the role append:
+// an append distinguishes an empty set from one that was not reported.
 func (b *builder) codec() {
 	b.s.Codec = item.Codec{Default: b.s.Options.Precision}
 	for _, a := range b.s.Attrs {

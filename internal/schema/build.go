@@ -11,31 +11,31 @@ import (
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
-// Declaration is implemented by the types that blank fields declare features with. The type belongs to the package
-// that owns the feature; the schema only calls it.
+// Declaration is implemented by the types of the blank fields that declare features. Each feature has its own.
 type Declaration interface{ Declare(*Decl) }
 
 var declarationType = reflect.TypeFor[Declaration]()
 
-// PrimaryKey is implemented by the one declaration that must be there, entity.Key.
+// PrimaryKey is implemented by entity.Key, the one declaration that every entity needs.
 type PrimaryKey interface {
 	Declaration
 	PrimaryKey()
 }
 
-// Decl is one declaration field while it is being read. Tag keys that Declare did not ask for are mistakes.
+// Decl is one declaration while it is read. Tag keys that its Declare method does not ask for are mistakes.
 type Decl struct {
-	Schema *Schema // attributes and roles are there; keys and indexes are complete only in a Check
+	Schema *Schema // keys and indexes are complete only in a Check
 
 	build *builder
 	name  string // the declaration's type, for messages
 	pairs []tag.Pair
 	known []string
 
-	primary bool // the key that is read is the primary one
+	primary bool // the declaration is the primary key
 }
 
-// Tag returns the value of a tag key and whether it is there. Keys have to be asked for even when they are optional.
+// Tag returns the value of a tag key, and whether the tag has it. A declaration asks for every key that it knows, also
+// for optional ones.
 func (d *Decl) Tag(key string) (string, bool) {
 	d.known = append(d.known, key)
 	for _, p := range d.pairs {
@@ -46,7 +46,7 @@ func (d *Decl) Tag(key string) (string, bool) {
 	return "", false
 }
 
-// Need is Tag for a key that must be there and not be empty.
+// Need returns the value of a tag key and reports a key that is missing or empty.
 func (d *Decl) Need(key string) (string, bool) {
 	v, ok := d.Tag(key)
 	if !ok || v == "" {
@@ -56,7 +56,8 @@ func (d *Decl) Need(key string) (string, bool) {
 	return v, true
 }
 
-// Duration reads a tag key that holds a duration greater than zero; 0 when the key is not there.
+// Duration returns the duration in a tag key and reports one that is not greater than zero. It returns 0 without the
+// key.
 func (d *Decl) Duration(key string) time.Duration {
 	text, ok := d.Tag(key)
 	if !ok {
@@ -72,10 +73,11 @@ func (d *Decl) Duration(key string) time.Duration {
 	return v
 }
 
-// Attribute returns the attribute of the struct that a tag key names, nil after reporting that there is none.
+// Attribute returns the attribute that a tag key names. It returns nil after reporting that the struct does not have
+// it.
 func (d *Decl) Attribute(option, name string) *Attr { return d.part(option, name) }
 
-// part returns the attribute that a key names.
+// part returns the attribute that a key names, or nil after reporting that there is none.
 func (d *Decl) part(option, name string) *Attr {
 	if a := d.Schema.byName[name]; a != nil {
 		return a
@@ -84,7 +86,7 @@ func (d *Decl) part(option, name string) *Attr {
 	return nil
 }
 
-// Meant continues a message about an attribute that the struct does not have: what may have been meant by the name.
+// Meant returns the end of a message about a name that no attribute has: what may have been meant.
 func (d *Decl) Meant(name string) string {
 	if a := d.NamedInJSON(name); a != nil {
 		return fmt.Sprintf("; json tags are not read: give field %s the tag dynamodbav:%q", a.Field, name)
@@ -99,7 +101,7 @@ func (d *Decl) Meant(name string) string {
 	return ""
 }
 
-// NamedInJSON is the attribute whose field has that name in a json tag, and no dynamodbav tag.
+// NamedInJSON returns the attribute whose field has that name in its json tag and has no dynamodbav tag, or nil.
 func (d *Decl) NamedInJSON(name string) *Attr {
 	for _, a := range d.Schema.Attrs {
 		f := d.Schema.Type.FieldByIndex(a.Index)
@@ -113,7 +115,7 @@ func (d *Decl) NamedInJSON(name string) *Attr {
 
 // Problem reports a mistake of this declaration.
 func (d *Decl) Problem(code, format string, args ...any) {
-	for _, p := range d.pairs { // several indexes have the same type
+	for _, p := range d.pairs { // the type alone does not identify an index
 		if p.Key == "name" && p.Value != d.Schema.Name {
 			format, args = "%s: "+format, append([]any{p.Value}, args...)
 		}
@@ -121,13 +123,14 @@ func (d *Decl) Problem(code, format string, args ...any) {
 	d.build.add(code, "_ "+d.name, format, args...)
 }
 
-// Keep stores a feature's compiled declaration for its own package; see Feature.
+// Keep stores a feature's compiled declaration, which the feature finds with [Feature].
 func (d *Decl) Keep(feature any) { d.Schema.Features = append(d.Schema.Features, feature) }
 
-// Check runs f when every declaration has been read. Keys and indexes that could not be understood are missing then.
+// Check runs f after every declaration has been read. Keys and indexes with mistakes are missing then.
 func (d *Decl) Check(f func()) { d.build.checks = append(d.build.checks, f) }
 
-// Satellites says that the feature stores items whose sort key is the current one's followed by up to n bytes.
+// RelatedItems declares that the feature stores related items, whose sort key is the current item's followed by up to n
+// bytes.
 func (d *Decl) RelatedItems(n int) { d.Schema.RelatedSuffix = max(d.Schema.RelatedSuffix, n) }
 
 // finish reports the tag keys that Declare did not ask for.
@@ -143,7 +146,7 @@ func (d *Decl) finish() {
 	}
 }
 
-// builder compiles one type. Mistakes are collected, so that all of them are reported together.
+// builder compiles one type. It collects mistakes, so that all are reported together.
 type builder struct {
 	problems
 	s      *Schema
@@ -151,18 +154,18 @@ type builder struct {
 	decls  []pending
 	checks []func()
 	keyed  bool
-	behind bool  // the walk is inside an embedded pointer
-	rule   *Rule // of the struct that the walk is in
+	behind bool  // in an embedded pointer
+	rule   *Rule // of the struct that is walked
 	unread bool  // a declaration could not be read
 }
 
-// pending is a declaration met on the walk; it is read when all attributes are known.
+// pending is a declaration that is read after all attributes are known.
 type pending struct {
 	field reflect.StructField
 	value Declaration
 }
 
-// newBuilder returns a builder of struct type t, which what describes in the mistake of another type.
+// newBuilder returns a builder of struct type t. The error names what if t is no struct.
 func newBuilder(t reflect.Type, o Options, what string) (*builder, error) {
 	b := &builder{problems: problems{typ: t}, inside: map[reflect.Type]bool{t: true}}
 	b.s = &Schema{Type: t, Options: o, Profile: o.Profile, Payload: 1, byName: map[string]*Attr{}}
@@ -172,7 +175,7 @@ func newBuilder(t reflect.Type, o Options, what string) (*builder, error) {
 	return b, b.err()
 }
 
-// Build compiles struct type t. The error joins a *Error for every mistake.
+// Build compiles struct type t. The error joins an *Error for each mistake.
 func Build(t reflect.Type, o Options) (*Schema, error) {
 	b, err := newBuilder(t, o, "an entity")
 	if err != nil {
@@ -198,8 +201,8 @@ func Build(t reflect.Type, o Options) (*Schema, error) {
 	return b.s, nil
 }
 
-// CodecOf returns the codec of a struct type that is not an entity, such as an earlier shape of one: its attributes and
-// their options count, declarations are passed over. The error joins a *Error for every field that cannot be stored.
+// CodecOf returns the codec of a struct type that is not an entity, such as an earlier shape of one. It ignores
+// declarations. The error joins an *Error for each field that cannot be stored.
 func CodecOf(t reflect.Type, o Options) (item.Codec, error) {
 	b, err := newBuilder(t, o, "what is stored as an item")
 	if err != nil {
@@ -213,15 +216,15 @@ func CodecOf(t reflect.Type, o Options) (item.Codec, error) {
 	return b.s.Codec, nil
 }
 
-// Subset is an entity read into a smaller struct: what to fetch, and how to decode it.
+// Subset is a part of an entity that is read into another struct: the attributes to fetch, and how to decode them.
 type Subset struct {
 	Names []string
 	Codec item.Codec
 }
 
-// Project compiles struct type t as a subset of s, for items that are read through x; nil is the table. Key parts that the
-// index does not carry are not fetched but read back. The error joins a *Error for each field that s does not have or has
-// with another type.
+// Project compiles struct type t as a subset of s, for items that are read through x, or from the table if x is nil.
+// Key parts that the index does not carry are read from the keys instead. The error joins an *Error for each field that
+// s lacks or has with another type.
 func Project(t reflect.Type, s *Schema, x *Index) (Subset, error) {
 	b, err := newBuilder(t, s.Options, "a projection")
 	if err != nil {
@@ -264,7 +267,7 @@ func Project(t reflect.Type, s *Schema, x *Index) (Subset, error) {
 	return subset, nil
 }
 
-// declaration notes a field whose type declares something.
+// declaration adds a field whose type is a declaration.
 func (b *builder) declaration(f reflect.StructField, index []int, name string) {
 	switch {
 	case f.Name != "_":
@@ -281,7 +284,7 @@ func (b *builder) declaration(f reflect.StructField, index []int, name string) {
 	}
 }
 
-// declare reads the declarations: the primary key first, because `$` needs the entity's name.
+// declare reads the declarations, the primary key first, because `$` needs the entity's name.
 func (b *builder) declare() {
 	for _, p := range b.decls {
 		if k, ok := p.value.(PrimaryKey); ok {
@@ -305,7 +308,7 @@ func (b *builder) read(p pending, value Declaration) {
 	pairs, err := tag.Pairs(string(p.field.Tag))
 	if err != nil {
 		d.Problem(CodeMalformed, "%v", err)
-		b.unread = true // what the declaration would have said is unknown
+		b.unread = true // checks that depend on it would mislead
 		return
 	}
 	d.pairs = pairs
@@ -317,7 +320,7 @@ func (b *builder) read(p pending, value Declaration) {
 	d.finish()
 }
 
-// finish checks what can only be seen when every declaration is read.
+// finish checks what depends on several declarations.
 func (b *builder) finish() {
 	s := b.s
 	for _, a := range s.Attrs {
@@ -332,7 +335,7 @@ func (b *builder) finish() {
 		b.interop()
 	}
 	if s.RelatedSuffix > 0 && (s.SK == nil || !s.SK.Prefixed) {
-		b.add(CodeRelatedKey, "", "events, snapshots and deleted copies lie beside the current item: they need a sort key that begins with $")
+		b.add(CodeRelatedKey, "", "events, snapshots and deleted copies are stored with the current item: they need a sort key that begins with $")
 	}
 	for _, a := range s.Attrs {
 		if a.Append && !b.unread && !slices.Contains(featureNames(s), "timeseries") {
@@ -344,7 +347,7 @@ func (b *builder) finish() {
 	}
 }
 
-// keyCollisions finds attributes that two keys, or a key and the model, would both write.
+// keyCollisions reports attributes that two keys, or a key and the model, would both write.
 func (b *builder) keyCollisions() {
 	owner := map[string]string{}
 	claim := func(k *KeyDef, what string) {

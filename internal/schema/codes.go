@@ -73,7 +73,7 @@ const (
 	CodeTimelineUpgrade   = "EDD-9088"
 )
 
-// Error is one mistake in a declaration: Type and Field are Go names, Problem is a sentence.
+// Error is one mistake in a declaration. Type and Field are Go names; Problem is a sentence.
 type Error struct{ Code, Type, Field, Problem string }
 
 func (e *Error) Error() string {

@@ -15,18 +15,18 @@ type Index struct {
 	Local   bool
 	PK, SK  *KeyDef
 	Project Projection
-	codec   *item.Codec // of items in the index, where it does not carry everything
+	codec   *item.Codec // of items in the index; nil if it carries everything
 
-	Complete bool // every item has all parts of the key: a write of one that lacks a part is an error
+	Complete bool // a write of an item that lacks a part of the key is an error
 }
 
-// Projection of an index: everything, or the keys and Include.
+// Projection is what an index carries: everything, or the keys and the attributes of Include.
 type Projection struct {
 	All     bool
 	Include []string
 }
 
-// Keys returns the halves that the index has beside the table's own: a local index shares its partition half.
+// Keys returns the keys of the index, without the partition key that a local index shares with the table.
 func (x *Index) Keys() []*KeyDef {
 	var keys []*KeyDef
 	if !x.Local {
@@ -38,7 +38,7 @@ func (x *Index) Keys() []*KeyDef {
 	return keys
 }
 
-// maxIndexAttributes is how many attributes a native GSI key may have on each side.
+// maxIndexAttributes is the number of attributes that a native partition or sort key of a GSI may have.
 const maxIndexAttributes = 4
 
 // Global reads entity.GSI's tag: name, index, pk, sk, project and missing.
@@ -88,7 +88,7 @@ func (d *Decl) newIndex() *Index {
 		}
 		for _, other := range d.Schema.Indexes {
 			if other.Name == x.Name {
-				d.Problem(CodeDuplicateName, "there is an index with the name %q already", x.Name)
+				d.Problem(CodeDuplicateName, "there is already an index with the name %q", x.Name)
 			}
 			if other.Index == x.Index {
 				d.Problem(CodeDuplicateName, "the index %q is declared twice", x.Index)
@@ -98,8 +98,8 @@ func (d *Decl) newIndex() *Index {
 	return x
 }
 
-// missing reads what is to be done about an item that lacks a part of the index's key, which would leave it out of the
-// index: with "error" the parts are required.
+// missing reads missing. An item that lacks a part of the key is not in the index; with "error", the parts are
+// required.
 func (d *Decl) missing(x *Index) {
 	text, ok := d.Tag("missing")
 	switch {
@@ -125,7 +125,7 @@ func (d *Decl) missing(x *Index) {
 	}
 }
 
-// projection reads project: "all" (the default), "keys", or attribute names.
+// projection reads project: "all" (the default), "keys", or names of attributes.
 func (d *Decl) projection() Projection {
 	text, ok := d.Tag("project")
 	switch {
@@ -143,7 +143,7 @@ func (d *Decl) projection() Projection {
 	return p
 }
 
-// projected checks that the key parts of items in the index come back.
+// projected reports key parts that an item read from the index would lack.
 func (x *Index) projected(d *Decl) {
 	s, seen := d.Schema, map[*Attr]bool{}
 	known := keyParts(s.PK, s.SK, x.PK, x.SK)
@@ -161,9 +161,9 @@ func (x *Index) projected(d *Decl) {
 	}
 }
 
-// parts lets the codec read key parts back that an item lacks: those of the primary key anywhere, for it never changes.
-// Those of an index key only where the index does not carry them, since other programs may leave an index key behind of
-// which a part has been removed.
+// parts lets the codec read back key parts that an item lacks. The parts of the primary key are read from it
+// everywhere, because it never changes. The parts of an index key are read from it only if the index does not carry
+// them: other programs may remove a part and leave the index key behind.
 func (b *builder) parts() {
 	s := b.s
 	s.Codec.Parts = keyParts(s.PK, s.SK)

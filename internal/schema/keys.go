@@ -12,20 +12,21 @@ import (
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
-// KeyDef is the partition or sort key of the table or of an index.
+// KeyDef defines the partition key or the sort key of a table or an index.
 type KeyDef struct {
-	Attr     string // attribute that DynamoDB knows as the key; "" for a native key of several attributes
+	Attr     string // name of the key attribute; "" for a native key of several attributes
 	Template *key.Template
-	Native   []*Attr // set instead of Template: model attributes that are the key themselves
-	Parts    []*Attr // model attributes that the half is made of, in order
+	Native   []*Attr // instead of Template: attributes of the model that are the key
+	Parts    []*Attr // attributes of the model that the key is made of, in order
 	Prefixed bool    // a `$` template
 	Type     types.ScalarAttributeType
 }
 
-// Written reports that the half is stored in an attribute of its own, which writes must keep in step.
+// Written reports whether the key is composed from a template and stored in an attribute of its own. Writes that change
+// a part must change it too.
 func (k *KeyDef) Written() bool { return k != nil && k.Template != nil }
 
-// Has reports that a is a part of the half.
+// Has reports whether a is a part of the key. A nil key has no parts.
 func (k *KeyDef) Has(a *Attr) bool {
 	if k != nil {
 		for _, p := range k.Parts {
@@ -37,7 +38,7 @@ func (k *KeyDef) Has(a *Attr) bool {
 	return false
 }
 
-// Attributes are the names of the stored key attributes, in order.
+// Attributes returns the names of the stored key attributes, in order. A nil key has none.
 func (k *KeyDef) Attributes() []string {
 	switch {
 	case k == nil:
@@ -52,7 +53,7 @@ func (k *KeyDef) Attributes() []string {
 	return names
 }
 
-// ExampleKey is the primary key with placeholders, for messages: pk=$app#v1#telemetry#{channel}.
+// String returns the key with placeholders, as in pk=$app#v1#telemetry#{channel}.
 func (k *KeyDef) String() string {
 	switch {
 	case k == nil:
@@ -80,7 +81,7 @@ func (k *KeyDef) String() string {
 	return text
 }
 
-// keyParts are the attributes that the texts of halves tell, in order.
+// keyParts returns the attributes whose values can be read back from the texts of keys, in order.
 func keyParts(keys ...*KeyDef) []item.KeyPart {
 	var parts []item.KeyPart
 	for _, k := range keys {
@@ -104,8 +105,8 @@ func keyParts(keys ...*KeyDef) []item.KeyPart {
 	return parts
 }
 
-// half compiles the text of one key half. stored is the attribute that holds a `$` key. It returns nil after
-// reporting a mistake.
+// keyDef compiles the text of a key. stored is the attribute that holds a `$` key. It returns nil after reporting a
+// mistake.
 func (d *Decl) keyDef(option, text, stored string, maxNative int) *KeyDef {
 	parsed, err := tag.ParseKey(text)
 	if err != nil {
@@ -175,7 +176,7 @@ func (d *Decl) placeholder(option string, a *Attr, p *tag.Placeholder) *key.Fiel
 	return &f
 }
 
-// native compiles a key that is one or several model attributes themselves.
+// native compiles a key that consists of up to most attributes of the model.
 func (d *Decl) native(option string, parsed tag.Key, most int) *KeyDef {
 	if len(parsed.Attrs) > most {
 		d.Problem(CodeMalformed, "%s: %d attributes, %d allowed here", option, len(parsed.Attrs), most)
@@ -207,15 +208,15 @@ func (d *Decl) native(option string, parsed tag.Key, most int) *KeyDef {
 	return k
 }
 
-// asPart makes a part of the primary key a text that could not be one otherwise: no item can have it in another form. What
-// may be stored already, the part of another key, has to say so by its role.
+// asPart stores a part of the primary key as text if it could not be a key part otherwise. A part of an index key needs
+// the role text for that, because items may already store it in another form.
 func (d *Decl) asPart(a *Attr) {
 	if d.primary && a.Key == nil && a.Scalar == "" && a.Tag.Set == "" && item.IsText(bare(a.Type)) {
 		a.becomeText()
 	}
 }
 
-// textHint continues the refusal of a key part.
+// textHint returns the end of a message about an attribute that cannot be a key part.
 func textHint(a *Attr) string {
 	if !a.Role.Has(tag.Text) && item.IsText(bare(a.Type)) {
 		return `; with the role entity:"text" it is stored as its own text, and can`
@@ -223,7 +224,7 @@ func textHint(a *Attr) string {
 	return ""
 }
 
-// textOfNumber refuses a number that the codec stores as text, whose order is not that of numbers.
+// textOfNumber reports a number that is stored as text, which does not sort like a number.
 func (d *Decl) textOfNumber(option string, a *Attr) bool {
 	if a.Tag.String {
 		d.Problem(CodeKeyPartType, "%s: attribute %q cannot be part of a key because its dynamodbav option string stores the number as text, which does not sort; leave the option out", option, a.Name)
@@ -282,12 +283,12 @@ func (d *Decl) Primary() {
 			}
 		}
 	}
-	// The sort key decides what a partition holds; without one the partition key does.
+	// The sort key determines the items of a partition; without one, the partition key does.
 	d.Schema.Templated = pk.Prefixed && sk == nil || sk != nil && sk.Prefixed
 	d.Schema.HasMetadata = d.Schema.Templated && d.Schema.Profile.MarksItems()
 }
 
-// setName settles the entity's name and with it what `$` stands for.
+// setName sets the entity's name and the prefix that `$` stands for.
 func (b *builder) setName(d *Decl, name string) {
 	if b.s.Options.Name != "" {
 		name = b.s.Options.Name
@@ -318,7 +319,7 @@ func (d *Decl) discriminator(text string) {
 	d.Schema.Discriminator = &Discriminator{attr, value}
 }
 
-// streamViews are the words of entity.Key's stream, in the order in which they are listed to people.
+// streamViews are the words of entity.Key's stream, in the order in which messages list them.
 var streamViews = []struct {
 	word string
 	view types.StreamViewType

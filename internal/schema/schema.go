@@ -14,56 +14,55 @@ import (
 	"github.com/dynastrata/dynastrata/internal/key"
 )
 
-// Names of the attributes that this module writes beside the model's; see docs/layout.md.
+// Names of the attributes that this module writes in addition to those of the model; see docs/layout.md.
 const (
 	EntityAttr  = "__edd_e__" // entity name
 	WriteAttr   = "_w"        // write id
-	KindAttr    = "_k"        // kind of a satellite
+	KindAttr    = "_k"        // kind of a related item
 	AtAttr      = "_at"       // when an event was accepted
 	PayloadAttr = "_pv"       // payload version
 	OpAttr      = "_op"       // marks a restored item
-	TouchedAttr = "_touched"  // when the state of an item with history was touched last
+	TouchedAttr = "_touched"  // when an item with history was last touched
 
-	OwnerPKAttr = "_entity_pk" // partition key of the item that a sentinel belongs to
-	OwnerSKAttr = "_entity_sk" // its sort key
+	OwnerPKAttr = "_entity_pk" // partition key of the owner of a sentinel
+	OwnerSKAttr = "_entity_sk" // sort key of the owner
 
 	DeletedAttr   = "_deleted"  // marks a snapshot of a deleted state
 	DeletedAtAttr = "deletedAt" // when an item was deleted, unless a field has the role deleted_at
 )
 
-// A satellite is an item that is stored with a current item. Its sort key is that of the current item, the infix of its
-// kind, and what distinguishes it from others of that kind.
+// Infixes of related items. Their sort key is that of the current item, the infix of their kind, and a suffix that is
+// unique within the kind.
 const (
 	EventInfix    = "#e#"
 	SnapshotInfix = "#v#"
 	CopyInfix     = "#deleted#"
 )
 
-// reserved are the attributes that a model must not have, whatever the declaration: the library may write them now or
-// when a feature is declared later.
+// reserved are the attributes that no model may have. The library writes them, or will if a feature is declared later.
 var reserved = []string{EntityAttr, WriteAttr, KindAttr, AtAttr, PayloadAttr, OpAttr, TouchedAttr, DeletedAttr, OwnerPKAttr, OwnerSKAttr}
 
-// Reserved reports that an attribute belongs to the library.
+// Reserved reports whether an attribute belongs to the library.
 func Reserved(name string) bool { return slices.Contains(reserved, name) }
 
-// Options are what the database contributes to every schema.
+// Options are the settings of a database and of one store.
 type Options struct {
 	Name             string // replaces the declared entity name
 	Namespace        string
 	NamespaceVersion int
 	PK, SK, TTL      string         // attribute names for `$` keys and expiry
-	Precision        key.TimeFormat // of times without a format of their own
+	Precision        key.TimeFormat // of times whose field sets no format
 	Profile          Profile        // how keys and items are written
 	Table            string         // replaces the declared logical table
-	After            *time.Duration // how long items live, instead of what their declaration says; nil: as declared
-	Derived          bool           // items are made from others: no part of the schema lock
-	Validator        Validator      // checks values by their `validate` tags; nil: nobody does
-	NoExpiry         bool           // items live for ever, whatever their declaration says, unless the caller gives them an end
+	After            *time.Duration // replaces the declared time to live; nil keeps it
+	Derived          bool           // items are made from others; the schema lock leaves them out
+	Validator        Validator      // checks values by their `validate` tags; nil for no checks
+	NoExpiry         bool           // items do not expire unless the caller sets the time
 }
 
-// Schema is one compiled entity type. It is immutable once built.
+// Schema is one compiled entity type. It does not change after Build.
 type Schema struct {
-	Unopened error // why nothing can be done: the schema stands for that of a handle that was not opened
+	Unopened error // error of every verb: the schema of a handle that was not opened
 
 	Type    reflect.Type
 	Options Options
@@ -72,7 +71,7 @@ type Schema struct {
 	Table   string               // logical table name, "" for the default
 	Prefix  string               // what `$` stands for
 	Payload int                  // payload version
-	Stream  types.StreamViewType // what the table's stream must show, "" when nobody asks
+	Stream  types.StreamViewType // view that the stream of the table must have, "" for any
 
 	Attrs  []*Attr
 	byName map[string]*Attr
@@ -84,15 +83,15 @@ type Schema struct {
 	CreatedAt, UpdatedAt, DeletedAt, Version *Attr
 
 	Templated     bool           // a `$` entity: its items carry __edd_e__
-	HasMetadata   bool           // they carry _w and the like too
+	HasMetadata   bool           // they also carry _w and the other hidden attributes
 	Discriminator *Discriminator // of a verbatim entity that shares its table
-	RelatedKeys   []*KeyDef      // sort keys of what features store beside the current item
-	RelatedSuffix int            // longest suffix, in bytes, that a feature adds to the sort key; 0 when none does
-	Expires       bool           // current items can carry the TTL attribute
-	UsesTTL       bool           // some item of the entity carries the TTL attribute
+	RelatedKeys   []*KeyDef      // sort keys of related items
+	RelatedSuffix int            // longest suffix of a related item's sort key, in bytes; 0 without related items
+	Expires       bool           // current items can have the TTL attribute
+	UsesTTL       bool           // some item of the entity can have the TTL attribute
 	Handle        string         // constructor that must be used instead of entity.New, "" for entity.New
 
-	Features []any // what declarations kept for their own package
+	Features []any // compiled declarations of features; see Feature
 
 	addresses map[address]*Node
 	prototype reflect.Value
@@ -101,13 +100,13 @@ type Schema struct {
 // Discriminator is the attribute that distinguishes a verbatim entity's items from others in its table.
 type Discriminator struct{ Attr, Value string }
 
-// Attr returns the attribute of that name, or nil.
+// Attr returns the attribute with that name, or nil.
 func (s *Schema) Attr(name string) *Attr { return s.byName[name] }
 
-// KeyPart reports that a is part of the primary key.
+// KeyPart reports whether a is part of the primary key.
 func (s *Schema) KeyPart(a *Attr) bool { return s.PK.Has(a) || s.SK.Has(a) }
 
-// Keys returns every key half that is stored in an attribute of its own, table first.
+// Keys returns the keys of the table, then those of the indexes.
 func (s *Schema) Keys() []*KeyDef {
 	keys := []*KeyDef{s.PK}
 	if s.SK != nil {
@@ -116,7 +115,7 @@ func (s *Schema) Keys() []*KeyDef {
 	return append(keys, s.IndexKeys()...)
 }
 
-// IndexKeys returns the halves of all indexes. A local index shares the table's partition half, which is left out.
+// IndexKeys returns the keys of all indexes, without the partition key that local indexes share with the table.
 func (s *Schema) IndexKeys() []*KeyDef {
 	var keys []*KeyDef
 	for _, x := range s.Indexes {
@@ -135,16 +134,16 @@ func (s *Schema) IndexNamed(name string) *Index {
 	return nil
 }
 
-// OfCopies reports that the index holds deleted copies and no current items: its key has the time of the delete, which a
-// current item has not.
+// HoldsCopies reports whether the index holds deleted copies and no current items: its key contains the time of the
+// delete, which a current item lacks.
 func (s *Schema) HoldsCopies(x *Index) bool {
 	return slices.ContainsFunc(x.Keys(), s.HasDeletedAt)
 }
 
-// Dated reports that the time of the delete is a part of an index half, so that deleted copies alone have that half.
+// HasDeletedAt reports whether the time of the delete is a part of index key k. Only deleted copies have such a key.
 func (s *Schema) HasDeletedAt(k *KeyDef) bool { return s.DeletedAt != nil && k.Has(s.DeletedAt) }
 
-// UpdatedByAppends reports that appends keep half h in step, so that it does not have to be composed again by other writes.
+// UpdatedByAppends reports whether appends alone keep k equal to its parts, so that other writes need not compose it.
 func (s *Schema) UpdatedByAppends(k *KeyDef) bool {
 	written := false
 	for _, a := range k.Parts {
@@ -156,7 +155,7 @@ func (s *Schema) UpdatedByAppends(k *KeyDef) bool {
 	return written
 }
 
-// CodecOf is the codec of items that are read through x; nil is the table.
+// CodecOf returns the codec of items that are read through x, or from the table if x is nil.
 func (s *Schema) CodecOf(x *Index) *item.Codec {
 	if x != nil && x.codec != nil {
 		return x.codec
@@ -164,7 +163,7 @@ func (s *Schema) CodecOf(x *Index) *item.Codec {
 	return &s.Codec
 }
 
-// Carries reports that an item in the index has the attribute.
+// Carries reports whether items in index x have the attribute.
 func (s *Schema) Carries(x *Index, name string) bool {
 	if x.Project.All || slices.Contains(x.Project.Include, name) {
 		return true
@@ -177,7 +176,7 @@ func (s *Schema) Carries(x *Index, name string) bool {
 	return false
 }
 
-// Feature returns what the declarations of T's kind kept, and whether there is any.
+// Feature returns the value of type F that a declaration kept with [Decl.Keep], and whether there is one.
 func Feature[F any](s *Schema) (F, bool) {
 	for _, f := range s.Features {
 		if x, ok := f.(F); ok {
@@ -188,8 +187,8 @@ func Feature[F any](s *Schema) (F, bool) {
 	return none, false
 }
 
-// Named is implemented by what a feature keeps, so that declarations can be checked against each other without the
-// features knowing one another.
+// Named is implemented by values given to [Decl.Keep]. The name lets declarations be checked against each other
+// although features do not import each other.
 type Named interface{ FeatureName() string }
 
 func featureNames(s *Schema) []string {
@@ -202,20 +201,20 @@ func featureNames(s *Schema) []string {
 	return names
 }
 
-// Recorder is implemented by what a feature keeps: what it settles about items on disk. It is how package schemalock
-// learns of features without knowing them.
+// Recorder is implemented by values given to [Decl.Keep] that determine what is stored. Package schemalock writes the
+// records to the lock file.
 type Recorder interface{ Record(*Schema) Record }
 
-// Record is one declaration of a feature, with the settings that what is on disk depends on.
+// Record is one declaration of a feature, with the settings that stored items depend on.
 type Record struct {
 	Name     string // versioned.Retain, unique.Constraint(email)
 	Settings []Setting
 }
 
-// Setting is one of them, as text.
+// Setting is one setting of a declaration, as text.
 type Setting struct{ Key, Value string }
 
-// ForHowLong is a duration as a tag would have it; 0 is for ever.
+// DurationText returns d in the form of a tag, such as 30d; 0 is forever.
 func DurationText(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {

@@ -13,17 +13,17 @@ import (
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
-// Stored is one attribute of an item, or a value inside one, as it is on disk.
+// Stored describes an attribute of an item, or a value inside one, as it is stored.
 type Stored struct {
 	Path  string   // createdAt, address.city, lines[].sku, labels{}; names are escaped by PathName
-	Words []string // the type in DynamoDB, then what else can be said about it
+	Words []string // the type in DynamoDB, then details
 }
 
-// lastingRoles are the roles that say something about what is stored.
+// lastingRoles are the roles that affect what is stored.
 var lastingRoles = []tag.Role{tag.CreatedAt, tag.UpdatedAt, tag.DeletedAt, tag.Version, tag.Append, tag.Immutable, tag.SetOnce, tag.Zero}
 
-// Stored lists the attributes of the model and what is inside them, by path. It depends on names and types in the table, not
-// on those in Go.
+// Stored lists the attributes of the model and the values inside them, by path. It depends on names and types in the
+// table, not on those in Go.
 func (s *Schema) Stored() []Stored {
 	w := storedWalk{codec: s.Codec, on: map[reflect.Type]bool{}}
 	for _, a := range s.Attrs {
@@ -49,7 +49,7 @@ func (s *Schema) Stored() []Stored {
 	return w.found
 }
 
-// PathName escapes an attribute's name for a path: what is not a letter, a digit, _, - or : is %XX.
+// PathName escapes the name of an attribute for a path: a byte other than a letter, a digit, _, - and : becomes %XX.
 func PathName(name string) string {
 	var b strings.Builder
 	for _, c := range []byte(name) {
@@ -62,8 +62,8 @@ func PathName(name string) string {
 	return b.String()
 }
 
-// presence is what an attribute is when there is nothing to store: optional is absent, null is NULL, always is the zero
-// value.
+// presence returns what is stored if there is no value: optional (the attribute is absent), null, or always (the zero
+// value).
 func presence(t reflect.Type, o tag.Attribute, behind bool) string {
 	nilable := false
 	switch t.Kind() {
@@ -79,14 +79,14 @@ func presence(t reflect.Type, o tag.Attribute, behind bool) string {
 	return "always"
 }
 
-// storedWalk goes through the types of values.
+// storedWalk collects what values of a type store.
 type storedWalk struct {
 	codec item.Codec
 	found []Stored
-	on    map[reflect.Type]bool // structs, lists and maps that the walk is inside of
+	on    map[reflect.Type]bool // structs, lists and maps around the current value
 }
 
-// add notes the value at path, and what is inside it. format is that of the value if it is a time.
+// add records the value at path and the values inside it. format is its format if it is a time.
 func (w *storedWalk) add(path string, t reflect.Type, o tag.Attribute, format key.TimeFormat, more []string) {
 	for t.Kind() == reflect.Pointer && !encodesItself(t) {
 		t = t.Elem()
@@ -122,7 +122,7 @@ func (w *storedWalk) add(path string, t reflect.Type, o tag.Attribute, format ke
 	delete(w.on, t)
 }
 
-// fields notes the attributes of a nested struct.
+// fields records the attributes of a nested struct.
 func (w *storedWalk) fields(path string, t reflect.Type, behind bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -153,8 +153,9 @@ func (w *storedWalk) fields(path string, t reflect.Type, behind bool) {
 	}
 }
 
-// storedType is the type of a value in DynamoDB, and what of it the program can read: the range of a number, the elements
-// of a set, the length of an array, the keys of a map. What encodes itself is custom, and what can be anything is any.
+// storedType returns the DynamoDB type of a value, and what the program can read of it: the range of a number, the
+// elements of a set, the length of an array, the keys of a map. It is custom if the type encodes itself, and any for an
+// interface.
 func storedType(t reflect.Type, o tag.Attribute, format key.TimeFormat) []string {
 	switch {
 	case encodesItself(t):
@@ -187,7 +188,7 @@ func storedType(t reflect.Type, o tag.Attribute, format key.TimeFormat) []string
 	return []string{"any"}
 }
 
-// storedSet is a set's type, and that of its elements where the set does not say it.
+// storedSet returns the type of a set, and of its elements if the set leaves that open.
 func storedSet(t reflect.Type, set string) []string {
 	words := []string{strings.ToUpper(set[:1]) + "S"}
 	e := t.Elem()
@@ -205,8 +206,8 @@ func storedSet(t reflect.Type, set string) []string {
 	return words
 }
 
-// numberRange names the numbers that a numeric type holds: int8 to uint64, float32, float64, or decimal for a text that
-// holds any. An int has 64 bits, for a table outlives the machine.
+// numberRange names the numbers that a numeric type holds: int8 to uint64, float32, float64, or decimal for a string,
+// which holds any. An int counts as 64 bits, because a table is read on other machines too.
 func numberRange(t reflect.Type) string {
 	switch k := t.Kind(); k {
 	case reflect.String:
@@ -218,7 +219,7 @@ func numberRange(t reflect.Type) string {
 	}
 }
 
-// mapKeys names how the keys of a map become text; text is a type's own way.
+// mapKeys names how the keys of a map become text; "text" if the type does it.
 func mapKeys(t reflect.Type) string {
 	switch k := t.Kind(); {
 	case t.Implements(textMarshaler):
@@ -230,7 +231,7 @@ func mapKeys(t reflect.Type) string {
 	}
 }
 
-// arrayLength says how many elements fit; a slice takes any number.
+// arrayLength returns the number of elements of an array; nothing for a slice.
 func arrayLength(t reflect.Type) []string {
 	if t.Kind() != reflect.Array {
 		return nil
@@ -238,7 +239,7 @@ func arrayLength(t reflect.Type) []string {
 	return []string{"length=" + strconv.Itoa(t.Len())}
 }
 
-// elementLength is the length of the arrays in a set.
+// elementLength returns the length of the arrays in a set.
 func elementLength(t reflect.Type) []string {
 	if t.Kind() != reflect.Array {
 		return nil

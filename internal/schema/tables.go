@@ -7,14 +7,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Table is one physical table and the entities that share it.
+// Table is a physical table and the entities that share it.
 type Table struct {
 	Name     string
 	Entities []*Schema
 }
 
-// Add checks s against the entities that the table has already and adds it. The error joins a *Error per mistake;
-// on error the table is unchanged.
+// Add checks s against the table's entities and adds it. The error joins an *Error for each mistake; on error the table
+// is unchanged.
 func (t *Table) Add(s *Schema) error {
 	p := &problems{typ: s.Type}
 	for _, o := range t.Entities {
@@ -52,10 +52,10 @@ func (t *Table) Add(s *Schema) error {
 	return nil
 }
 
-// MostLocalIndexes is how many local indexes DynamoDB gives a table.
+// MaxLocalIndexes is the number of local indexes that DynamoDB allows on a table.
 const MaxLocalIndexes = 5
 
-// localIndexes finds local indexes that DynamoDB would not make.
+// localIndexes reports more local indexes than DynamoDB allows.
 func (p *problems) localIndexes(table string, entities []*Schema) {
 	var names []string
 	for _, s := range entities {
@@ -85,7 +85,8 @@ func keyText(s *Schema) string {
 	return strings.Join(append(s.PK.Attributes(), s.SK.Attributes()...), ", ")
 }
 
-// satellitesInIndexes finds native index keys that events, snapshots or copies of an entity on the table would carry.
+// relatedInIndexes reports native index keys that events, snapshots or deleted copies of an entity on the table would
+// carry.
 func (p *problems) relatedInIndexes(entities []*Schema) {
 	for _, s := range entities {
 		if s.RelatedSuffix == 0 {
@@ -108,7 +109,7 @@ func (p *problems) relatedInIndexes(entities []*Schema) {
 	}
 }
 
-// attributeTypes finds a key attribute that two declarations give different DynamoDB types.
+// attributeTypes reports key attributes that two declarations give different DynamoDB types.
 func (p *problems) attributeTypes(entities []*Schema) {
 	kinds := map[string]types.ScalarAttributeType{}
 	note := func(name string, t types.ScalarAttributeType) {

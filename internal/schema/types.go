@@ -28,7 +28,7 @@ var (
 	errorType       = reflect.TypeFor[error]()
 )
 
-// numberer is implemented by texts that stand for numbers: attributevalue.Number and json.Number.
+// numberer is implemented by strings that are stored as numbers: attributevalue.Number and json.Number.
 type numberer interface {
 	Float64() (float64, error)
 	Int64() (int64, error)
@@ -52,7 +52,7 @@ func encodesItself(t reflect.Type) bool {
 	return t.Implements(marshalerType) || reflect.PointerTo(t).Implements(marshalerType)
 }
 
-// numeric reports that values of t are stored as numbers.
+// numeric reports whether values of t are stored as numbers.
 func numeric(t reflect.Type) bool {
 	switch k := t.Kind(); {
 	case k == reflect.String:
@@ -67,7 +67,7 @@ func bytesOf(t reflect.Type) bool {
 	return (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && t.Elem().Kind() == reflect.Uint8
 }
 
-// hasElements reports that t is stored as a list, set or map, or may be.
+// hasElements reports whether t is or can be stored as a list, set or map.
 func hasElements(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Slice, reflect.Array, reflect.Map:
@@ -76,7 +76,7 @@ func hasElements(t reflect.Type) bool {
 	return t.Kind() == reflect.Interface
 }
 
-// holdsSet reports that a t can be stored as a set of that kind.
+// holdsSet reports whether t can be stored as a set of that kind.
 func holdsSet(t reflect.Type, kind string) bool {
 	if t.Kind() != reflect.Slice && t.Kind() != reflect.Array || bytesOf(t) {
 		return false
@@ -86,7 +86,7 @@ func holdsSet(t reflect.Type, kind string) bool {
 		e = e.Elem()
 	}
 	if encodesItself(e) {
-		return true // it knows what it is
+		return true
 	}
 	switch kind {
 	case "string":
@@ -97,8 +97,8 @@ func holdsSet(t reflect.Type, kind string) bool {
 	return bytesOf(e)
 }
 
-// keyType reports that attributevalue turns map keys of type t into text, and that text back into the same keys. It
-// writes keys as fmt prints them, so that a String method of a key, which reading does not know, would be what is stored.
+// keyType reports whether attributevalue can write map keys of type t and read back the same keys. It writes keys as
+// fmt prints them, but does not read what a String method prints.
 func keyType(t reflect.Type) bool {
 	writes := t.Implements(textMarshaler)
 	reads := t.Implements(textUnmarshaler) || reflect.PointerTo(t).Implements(textUnmarshaler)
@@ -122,7 +122,7 @@ func attributeTag(f reflect.StructField) (tag.Attribute, error) {
 	return tag.ParseAttribute(text)
 }
 
-// flattened returns the struct type of an embedded field whose fields are attributes of the outer struct, else nil.
+// flattened returns the struct type of an embedded field whose fields are attributes of the outer struct, or nil.
 func flattened(f reflect.StructField, attrTag tag.Attribute) reflect.Type {
 	if attrTag.Skip {
 		return nil
@@ -130,7 +130,7 @@ func flattened(f reflect.StructField, attrTag tag.Attribute) reflect.Type {
 	return item.Flattened(f)
 }
 
-// nestedField is a field of a nested struct, or of a struct embedded in it.
+// nestedField is a field of a nested struct or of a struct embedded in it.
 type nestedField struct {
 	reflect.StructField // with the index from the nested struct
 	stored              string
@@ -171,7 +171,7 @@ func appendFields(fields []nestedField, t reflect.Type, at nestedField, around [
 	return fields
 }
 
-// codecOptions rebuilds the tag options that change how a single value is encoded; omitempty is decided by the caller.
+// codecOptions returns the tag options that change how a single value is encoded, without omitempty.
 func codecOptions(t tag.Attribute) string {
 	var b strings.Builder
 	for _, o := range []struct {
@@ -188,8 +188,8 @@ func codecOptions(t tag.Attribute) string {
 	return b.String()
 }
 
-// optionMisfit says which option of a dynamodbav tag does not fit type t, "" when all do. attributevalue ignores some of
-// them in silence, and fails for others when the first value is written.
+// optionMisfit returns which option of a dynamodbav tag does not fit type t, or "". attributevalue ignores some of them
+// and fails for others when the first value is written.
 func optionMisfit(t reflect.Type, o tag.Attribute) string {
 	for t.Kind() == reflect.Pointer && !encodesItself(t) {
 		t = t.Elem()
@@ -221,16 +221,16 @@ func optionMisfit(t reflect.Type, o tag.Attribute) string {
 	return ""
 }
 
-// place is a type and whether its values there have an address: those in maps have none.
+// place is a type and whether its values there are addressable. Values in maps are not.
 type place struct {
 	typ       reflect.Type
 	addressed bool
 }
 
-// unreachable is what is wrong with embedded types that the codec cannot get at, or cannot fill.
+// unreachable is the problem of embedded types that the codec cannot read or fill.
 const unreachable = "an embedded unexported type that is no struct, and an embedded pointer to an unexported one, cannot be stored and read back; export it, or give the field a name"
 
-// unsupported says why values of t cannot be stored or read back, and the code of that mistake; "" when they can.
+// unsupported returns why values of t cannot be stored and read back, and the code of that mistake, or "" if they can.
 func unsupported(t reflect.Type, addressed bool, seen map[place]bool) (code, problem string) {
 	at := place{t, addressed}
 	if seen[at] || t.Implements(marshalerType) {
@@ -311,10 +311,10 @@ func unsupportedField(t reflect.Type, f reflect.StructField, addressed bool, see
 	return unsupported(f.Type, addressed, seen)
 }
 
-// textNested continues the refusal of a type inside a nested value.
+// textNested returns the end of a message about a type inside a nested value.
 func textNested(t reflect.Type) string {
 	if item.IsText(t) {
-		return "; a type that marshals itself as text can be a field of the entity itself, not of what lies inside one"
+		return "; a type that marshals itself as text can be a field of the entity itself, not of a nested value"
 	}
 	return ""
 }
