@@ -127,10 +127,7 @@ func (n *Node) field(f nestedField) *Node {
 // and is Loose.
 func (n *Node) Inside(step expr.Step) *Node {
 	in := &Node{Path: n.Path.Child(step), Attr: n.Attr, Type: reflect.TypeFor[any](), Loose: true}
-	t := n.Type
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
+	t := pointee(n.Type)
 	opaque := n.Attr.Time && n.Top || isTime(t) || reflect.PointerTo(t).Implements(marshalerType)
 	switch k := t.Kind(); {
 	case step.Name == "":

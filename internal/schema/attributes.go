@@ -56,13 +56,7 @@ func (a *Attr) Optional() bool { return a.Nilable() || a.behind }
 func (a *Attr) WriteOnce() bool { return a.Role.Has(tag.SetOnce) || a.Role.Has(tag.Immutable) }
 
 // Nilable reports whether the attribute can be nil, which means "not given" and differs from its zero value.
-func (a *Attr) Nilable() bool {
-	switch a.Type.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
-		return true
-	}
-	return false
-}
+func (a *Attr) Nilable() bool { return nilable(a.Type) }
 
 // Owned reports whether the library sets the attribute. It replaces the value in a given struct and rejects changes.
 func (a *Attr) Owned() bool {
@@ -84,7 +78,7 @@ func (a *Attr) Wide() bool {
 	t := bare(a.Type)
 	switch t.Kind() {
 	case reflect.Int, reflect.Int64, reflect.Uint, reflect.Uint64:
-		return !t.Implements(marshalerType) && !reflect.PointerTo(t).Implements(marshalerType)
+		return !encodesItself(t)
 	}
 	return false
 }
@@ -134,7 +128,7 @@ func keyField(a *Attr) (*key.Field, types.ScalarAttributeType) {
 		return f, types.ScalarAttributeTypeN
 	}
 	t := bare(a.Type)
-	if t.Implements(marshalerType) || reflect.PointerTo(t).Implements(marshalerType) || a.Tag.Set != "" {
+	if encodesItself(t) || a.Tag.Set != "" {
 		return nil, ""
 	}
 	if a.Text {

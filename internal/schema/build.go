@@ -73,12 +73,9 @@ func (d *Decl) Duration(key string) time.Duration {
 	return v
 }
 
-// Attribute returns the attribute that a tag key names. It returns nil after reporting that the struct does not have
+// Attribute returns the attribute that tag key option names. It returns nil after reporting that the struct does not have
 // it.
-func (d *Decl) Attribute(option, name string) *Attr { return d.part(option, name) }
-
-// part returns the attribute that a key names, or nil after reporting that there is none.
-func (d *Decl) part(option, name string) *Attr {
+func (d *Decl) Attribute(option, name string) *Attr {
 	if a := d.Schema.byName[name]; a != nil {
 		return a
 	}
@@ -182,7 +179,7 @@ func Build(t reflect.Type, o Options) (*Schema, error) {
 		return nil, err
 	}
 	b.rule = &Rule{Type: t}
-	if t.Implements(marshalerType) || reflect.PointerTo(t).Implements(marshalerType) {
+	if encodesItself(t) {
 		b.add(CodeUnsupportedType, "", "the struct encodes itself; its attributes could not be kept in step with its keys")
 	}
 	b.walk(t, nil, "")

@@ -136,7 +136,7 @@ func (d *Decl) projection() Projection {
 	}
 	var p Projection
 	for _, name := range strings.Split(text, ",") {
-		if a := d.part("project", strings.TrimSpace(name)); a != nil {
+		if a := d.Attribute("project", strings.TrimSpace(name)); a != nil {
 			p.Include = append(p.Include, a.Name)
 		}
 	}

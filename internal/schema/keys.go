@@ -129,7 +129,7 @@ func (d *Decl) keyDef(option, text, stored string, maxNative int) *KeyDef {
 			segment.Literal = strings.ToLower(s.Literal)
 		}
 		if s.Field != nil {
-			a := d.part(option, s.Field.Attr)
+			a := d.Attribute(option, s.Field.Attr)
 			if a == nil {
 				ok = false
 				continue
@@ -184,7 +184,7 @@ func (d *Decl) native(option string, parsed tag.Key, most int) *KeyDef {
 	}
 	k := &KeyDef{}
 	for _, name := range parsed.Attrs {
-		a := d.part(option, name)
+		a := d.Attribute(option, name)
 		if a == nil {
 			return nil
 		}

@@ -37,9 +37,7 @@ func newRule(text string, t reflect.Type) *Rule {
 	r := &Rule{Tag: text, Type: t}
 	words := strings.Split(text, ",")
 	dive := slices.Index(words, "dive")
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
+	t = pointee(t)
 	if dive < 0 || t.Kind() != reflect.Slice && t.Kind() != reflect.Array && t.Kind() != reflect.Map {
 		return r
 	}
@@ -125,10 +123,7 @@ func (b *builder) probeInside(r *Rule, place string, seen map[reflect.Type]bool)
 	}
 	b.probeInside(r.Key, place, seen)
 	b.probeInside(r.Elem, place, seen)
-	t := r.Type
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
+	t := pointee(r.Type)
 	if t.Kind() == reflect.Struct {
 		b.probeFields(r, t, place+".", seen)
 	}

@@ -65,15 +65,10 @@ func PathName(name string) string {
 // presence returns what is stored if there is no value: optional (the attribute is absent), null, or always (the zero
 // value).
 func presence(t reflect.Type, o tag.Attribute, behind bool) string {
-	nilable := false
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
-		nilable = true
-	}
 	switch {
 	case o.OmitEmpty || behind:
 		return "optional"
-	case nilable || o.NullEmpty:
+	case nilable(t) || o.NullEmpty:
 		return "null"
 	}
 	return "always"
@@ -88,9 +83,7 @@ type storedWalk struct {
 
 // add records the value at path and the values inside it. format is its format if it is a time.
 func (w *storedWalk) add(path string, t reflect.Type, o tag.Attribute, format key.TimeFormat, more []string) {
-	for t.Kind() == reflect.Pointer && !encodesItself(t) {
-		t = t.Elem()
-	}
+	t = encoded(t)
 	words := append(storedType(t, o, format), more...)
 	if o.Set != "" && isTime(bare(t.Elem())) {
 		words = append(words, "time="+w.codec.Default.String())
@@ -191,10 +184,7 @@ func storedType(t reflect.Type, o tag.Attribute, format key.TimeFormat) []string
 // storedSet returns the type of a set, and of its elements if the set leaves that open.
 func storedSet(t reflect.Type, set string) []string {
 	words := []string{strings.ToUpper(set[:1]) + "S"}
-	e := t.Elem()
-	for e.Kind() == reflect.Pointer && !encodesItself(e) {
-		e = e.Elem()
-	}
+	e := encoded(t.Elem())
 	switch {
 	case encodesItself(e):
 		return append(words, "custom")

@@ -52,6 +52,31 @@ func encodesItself(t reflect.Type) bool {
 	return t.Implements(marshalerType) || reflect.PointerTo(t).Implements(marshalerType)
 }
 
+// pointee returns the type that t points to, through any number of pointers.
+func pointee(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
+
+// encoded is pointee up to a type that encodes itself.
+func encoded(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer && !encodesItself(t) {
+		t = t.Elem()
+	}
+	return t
+}
+
+// nilable reports whether values of t can be nil.
+func nilable(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
+		return true
+	}
+	return false
+}
+
 // numeric reports whether values of t are stored as numbers.
 func numeric(t reflect.Type) bool {
 	switch k := t.Kind(); {
@@ -81,10 +106,7 @@ func holdsSet(t reflect.Type, kind string) bool {
 	if t.Kind() != reflect.Slice && t.Kind() != reflect.Array || bytesOf(t) {
 		return false
 	}
-	e := t.Elem()
-	for e.Kind() == reflect.Pointer && !encodesItself(e) {
-		e = e.Elem()
-	}
+	e := encoded(t.Elem())
 	if encodesItself(e) {
 		return true
 	}
@@ -191,9 +213,7 @@ func codecOptions(t tag.Attribute) string {
 // optionMisfit returns which option of a dynamodbav tag does not fit type t, or "". attributevalue ignores some of them
 // and fails for others when the first value is written.
 func optionMisfit(t reflect.Type, o tag.Attribute) string {
-	for t.Kind() == reflect.Pointer && !encodesItself(t) {
-		t = t.Elem()
-	}
+	t = encoded(t)
 	misfit := func(option, why string) string {
 		return "the option " + option + " does not fit " + t.String() + ": " + why
 	}
