@@ -91,7 +91,7 @@ func (a *Attr) TextField() *item.TextField {
 	return &item.TextField{Index: a.Index, Attr: a.Name, OmitEmpty: a.Tag.OmitEmpty, Zero: a.zero}
 }
 
-// becomeText makes a an attribute that is stored as the text that its type marshals to.
+// becomeText stores the attribute as the text that its type marshals to.
 func (a *Attr) becomeText() {
 	a.Text, a.zero, a.Options = true, item.ZeroText(bare(a.Type)), ""
 	a.Key, a.Scalar = keyField(a)

@@ -49,6 +49,26 @@ func TestLowerCase_IsAboutDollarKeys(t *testing.T) {
 	require.Empty(t, s.FoldedParts())
 }
 
+func TestProfile_OnlySharedTablesDifferInWhatIsStored(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		p             schema.Profile
+		lower, shared bool
+	}{{schema.Profile{}, false, false}, {schema.NewProfile(true, false), true, false}, {schema.NewProfile(true, true), true, true}} {
+		require.Equal(t, c.lower, c.p.KeysLowerCase())
+		require.Equal(t, !c.shared, c.p.MarksItems())
+		for _, shared := range []bool{c.p.SharesSentinels(), c.p.VersionsRestart(), c.p.CopiesLag(), c.p.PadsNumbers()} {
+			require.Equal(t, c.shared, shared)
+		}
+		number := c.p.InDollar(&key.Field{Kind: key.Int})
+		require.Equal(t, map[bool]int{true: 16}[c.shared], number.Width)
+		require.Equal(t, c.shared, number.Plain)
+		c.p.Bigint(number)
+		require.Equal(t, 38, number.Width)
+		require.Equal(t, c.lower, c.p.InDollar(&key.Field{Kind: key.String}).Lower)
+	}
+}
+
 func TestInterop_SeparatesTheEntityNameFromHiddenAttributes(t *testing.T) {
 	t.Parallel()
 	type dollar struct {
