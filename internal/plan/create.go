@@ -116,7 +116,7 @@ func CheckBatch(s *schema.Schema, spec opt.Batch) error {
 			return input(s, CodeBatch, a, "the value depends on the stored item, which a batch does not read; entity.Unconditional() writes anyway")
 		}
 	}
-	if s.Options.LowerCase && s.Templated {
+	if s.Profile.KeysLowerCase() && s.Templated {
 		return input(s, CodeBatch, nil, "keys are in lower case, and a batch does not check the case of the stored key parts; entity.Unconditional() writes anyway")
 	}
 	return nil

@@ -66,7 +66,7 @@ func indexKeyChange(s *schema.Schema, k *schema.KeyDef, it item.Item) (expr.Chan
 func leaveIndex(s *schema.Schema, x *schema.Index, set []expr.Change) []expr.Change {
 	var changes []expr.Change
 	for _, k := range x.Keys() {
-		if !s.Kept(k) {
+		if !s.UpdatedByAppends(k) {
 			changes = append(changes, expr.Change{Kind: expr.Remove, Path: expr.Attr(k.Attr)})
 			continue
 		}
@@ -121,7 +121,7 @@ func syncTogether(s *schema.Schema, x *schema.Index, after item.Item, touched ma
 		return leaveIndex(s, x, extra), false, nil
 	}
 	for _, k := range unknown {
-		if !s.Kept(k) && by != appended {
+		if !s.UpdatedByAppends(k) && by != appended {
 			return nil, true, nil
 		}
 	}
@@ -150,7 +150,7 @@ func copyOnce(k *schema.KeyDef, a *schema.Attr, c expr.Change) expr.Change {
 // syncSeparately is syncIndexKeys for an index whose keys are kept independently.
 func syncSeparately(s *schema.Schema, x *schema.Index, after item.Item, touched map[string]expr.Change, by scope) (extra []expr.Change, needRead bool, err error) {
 	for _, k := range x.Keys() {
-		if s.Dated(k) {
+		if s.HasDeletedAt(k) {
 			continue // current items do not have it
 		}
 		if !k.Written() {
@@ -207,7 +207,7 @@ func indexKeyChanges(s *schema.Schema, known item.Item, changes []expr.Change, b
 	}
 	for _, x := range s.Indexes {
 		var more []expr.Change
-		if s.SyncsIndexKeys(x) {
+		if s.Profile.SyncsIndexKeys(x) {
 			more, needRead, err = syncTogether(s, x, after, touched, by)
 		} else {
 			more, needRead, err = syncSeparately(s, x, after, touched, by)
@@ -288,7 +288,7 @@ func ComposeIndexKey(s *schema.Schema, k *schema.KeyDef, it item.Item, sortKey b
 // one.
 func composeIndexKeys(s *schema.Schema, it, was item.Item) error {
 	for _, x := range s.Indexes {
-		keys, together := x.Keys(), s.SyncsIndexKeys(x)
+		keys, together := x.Keys(), s.Profile.SyncsIndexKeys(x)
 		// effect-dynamodb may have composed keys of values that are rejected here. Such keys stay while the values stay.
 		if together && was != nil && sameParts(keys, was, it) {
 			continue
@@ -306,7 +306,7 @@ func composeIndexKeys(s *schema.Schema, it, was item.Item) error {
 			continue
 		}
 		for _, k := range keys {
-			if !s.Kept(k) {
+			if !s.UpdatedByAppends(k) {
 				delete(it, k.Attr)
 			}
 		}
@@ -326,7 +326,7 @@ func nativeIndexPart(s *schema.Schema, a *schema.Attr) bool {
 // IndexCopy sets the keys of the indexes that contain deleted copies.
 func IndexCopy(s *schema.Schema, copied item.Item) error {
 	for _, x := range s.Indexes {
-		if !s.OfCopies(x) {
+		if !s.HoldsCopies(x) {
 			continue
 		}
 		for _, k := range x.Keys() {

@@ -12,7 +12,7 @@ import (
 // SameCase returns a *KeyCaseError if a key part of a stored item differs from that in parts. An item without the
 // attribute, which effect-dynamodb can leave, is accepted.
 func SameCase(s *schema.Schema, parts, stored item.Item) error {
-	for _, a := range s.Cased() {
+	for _, a := range s.FoldedParts() {
 		if av, ok := stored[a.Name]; ok && !item.Equal(av, parts[a.Name]) {
 			return &KeyCaseError{Attr: a.Name}
 		}
@@ -31,7 +31,7 @@ func (op *Op) sameCase(it item.Item) error {
 // CaseGuard holds for items with these key parts, and if there is no item.
 func CaseGuard(s *schema.Schema, parts item.Item) expr.Cond {
 	var guards []expr.Cond
-	for _, a := range s.Cased() {
+	for _, a := range s.FoldedParts() {
 		path := expr.Attr(a.Name)
 		guards = append(guards, expr.Any(expr.Compare(expr.NotExists, path), expr.Compare(expr.Eq, path, parts[a.Name])))
 	}
@@ -74,7 +74,7 @@ func (op *Op) guardCase(step Step) Step {
 
 // KeepCase makes op fail with a *KeyCaseError if the stored item's key parts differ from the given ones in case.
 func (op *Op) KeepCase() {
-	if op.Err != nil || op.Parts == nil || len(op.Schema.Cased()) == 0 {
+	if op.Err != nil || op.Parts == nil || len(op.Schema.FoldedParts()) == 0 {
 		return
 	}
 	plain := op.Plan

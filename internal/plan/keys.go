@@ -84,7 +84,7 @@ func primaryOf(s *schema.Schema, it item.Item) (item.Item, error) {
 		}
 		limit := MaxPartitionKey
 		if i == 1 {
-			limit = MaxSortKey - s.Satellites
+			limit = MaxSortKey - s.RelatedSuffix
 		}
 		if n := keyBytes(primary[k.Attributes()[0]]); n > limit {
 			return nil, tooLarge(s, "the %s is %d bytes long, %d are allowed", keyName(i), n, limit)

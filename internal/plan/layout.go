@@ -139,7 +139,7 @@ func IsDeletedState(s *schema.Schema, it item.Item) bool {
 	}
 	name, _ := DeletedAttr(s)
 	_, dated := it[name]
-	return dated && s.Options.Interop
+	return dated && !s.Profile.MarksItems()
 }
 
 func queryItems(s *schema.Schema, table string, primary item.Item, sk expr.Cond) *dynamodb.QueryInput {

@@ -314,7 +314,7 @@ func Under(s *schema.Schema, v reflect.Value) (expr.Cond, error) {
 	if b.p.Nothing {
 		return expr.Cond{}, b.fail(plan.CodeValue, nil, "the sort key is too long")
 	}
-	if k := s.SK; k != nil && k.Prefixed && s.Satellites > 0 && b.lead == len(k.Parts) {
+	if k := s.SK; k != nil && k.Prefixed && s.RelatedSuffix > 0 && b.lead == len(k.Parts) {
 		// Sort keys of related items continue with "#". No key of another item sorts between the item's key and the same
 		// text with "$".
 		text := sk.Values[0].(*types.AttributeValueMemberS).Value
