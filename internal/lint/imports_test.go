@@ -41,13 +41,8 @@ var internals = map[string][]string{
 	"internal/declaretest":   {"internal/schema", "internal/key"},
 	"internal/exampletest":   nil,
 	"internal/testsize":      nil,
-	"internal/interop":       nil,
 	"internal/spool":         nil,
 	"internal/lint":          nil,
-	"internal/storm":         nil, // only tests
-	"internal/keytest":       nil,
-	"internal/conformance":   nil,
-	"internal/calls":         nil,
 }
 
 // allowed reports whether package from may import package to. Both are in this module.

@@ -1,4 +1,5 @@
-package keytest_test
+// Package keys_test holds tests of keys, cursors and secrets as a program meets them, against a local database.
+package keys_test
 
 import (
 	"testing"

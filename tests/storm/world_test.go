@@ -1,3 +1,5 @@
+// Package storm_test holds tests of the features that keep versions, deleted copies and unique values, all of them together:
+// what concurrent writers, lost answers and stops in the middle must never break.
 package storm_test
 
 import (

@@ -1,4 +1,4 @@
-package keytest_test
+package keys_test
 
 import (
 	"testing"

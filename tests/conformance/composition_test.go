@@ -336,5 +336,5 @@ func golden(t *testing.T, name, text string) {
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, string(want), text, "go test ./internal/conformance -run %s -update writes it again; look at the difference", t.Name())
+	require.Equal(t, string(want), text, "go test ./tests/conformance -run %s -update writes it again; look at the difference", t.Name())
 }

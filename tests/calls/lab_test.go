@@ -1,3 +1,5 @@
+// Package calls_test holds tests of calls that do many things, or the wrong thing: writes of many requests that are cut off,
+// transactions that are repeated under one token, tables made by several programs at once, handles that were not opened.
 package calls_test
 
 import (

@@ -86,7 +86,7 @@ func (c *caller) safely(name string, f func() []reflect.Value) (out []reflect.Va
 // where is the place of a panic in this module.
 func where(stack string) string {
 	for _, line := range strings.Split(stack, "\n") {
-		if strings.Contains(line, ".go:") && strings.Contains(line, "dynastrata") && !strings.Contains(line, "internal/calls/") {
+		if strings.Contains(line, ".go:") && strings.Contains(line, "dynastrata") && !strings.Contains(line, "tests/calls/") {
 			at, _, _ := strings.Cut(strings.TrimSpace(line), " +")
 			return " at " + at[strings.LastIndex(at, "dynastrata/")+len("dynastrata/"):]
 		}

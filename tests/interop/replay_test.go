@@ -1,3 +1,5 @@
+// Package interop_test replays what was recorded of effect-dynamodb with this library's public API, and compares the tables
+// byte by byte and the keys vector by vector.
 package interop_test
 
 import (

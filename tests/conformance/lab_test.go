@@ -1,3 +1,5 @@
+// Package conformance_test holds the tests of features together: every combination of unique values, versions and soft delete,
+// on every verb, alone and in transactions.
 package conformance_test
 
 import (
