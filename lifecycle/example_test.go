@@ -167,16 +167,11 @@ func ExampleOf() {
 	// Output:
 	// Delete Account on app
 	//   read   pk="$app#v1#account#a-1" sk="$app#v1#account" consistently
-	//   delete pk="$app#v1#account#a-1" sk="$app#v1#account"
-	//          if unchanged since it was read
-	//   put    the deleted copy
+	//   write  what follows from it, if it is unchanged
 	// Restore Account on app
-	//   read   the deleted copy consistently
-	//   delete the deleted copy
-	//          if unchanged since it was read AND (owner = "Ada")
-	//   put    pk="$app#v1#account#a-1" sk="$app#v1#account"
-	//          the item as it was deleted
-	//          if attribute_not_exists(pk)
+	//   read   pk="$app#v1#account#a-1" sk="$app#v1#account" consistently
+	//   write  what follows from it, if it is unchanged
+	//          if owner = "Ada"
 }
 
 // Visit ends half an hour after it was last seen.

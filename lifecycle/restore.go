@@ -94,7 +94,7 @@ func newRestore(c *core.Core, v reflect.Value, spec opt.Restore, chosen string) 
 	if chosen != "" {
 		r.key = plan.SatelliteKey(c.Schema, op.Key, schema.CopyInfix+chosen)
 	}
-	op.Prepare, op.Plan, op.Sketch, op.Source = r.read, r.plan, r.sketch, "the deleted copy"
+	op.Prepare, op.Plan, op.If = r.read, r.plan, user
 	return op
 }
 
@@ -212,17 +212,6 @@ func (r *restore) copyLost(copied item.Item) func(plan.Failure) plan.Resolution 
 			return plan.Resolution{Err: plan.ErrConditionFailed}
 		}
 		return plan.Resolution{Replan: plan.ErrConflict}
-	}
-}
-
-// sketch returns the step for a printed plan, before the copy is read.
-func (r *restore) sketch(plan.Input) plan.Step {
-	s := r.op.Schema
-	taken := plan.Sketched("the deleted copy", "unchanged since it was read", plan.Printer(s).Cond(r.user))
-	put := plan.Sketched(plan.KeyText(s, r.op.Key)+"\n         the item as it was deleted", plan.Printer(s).Cond(plan.Absent(s)))
-	return plan.Step{
-		Actions: []plan.Action{{Kind: plan.Delete, Label: taken}, {Kind: plan.Put, Label: put}},
-		Notes:   plan.Notes(s, plan.Restored),
 	}
 }
 

@@ -75,14 +75,6 @@ const longestTime = len("2006-01-02T15:04:05.000000000Z")
 // Reserves reports whether deleted copies keep the unique values of their item.
 func (f *softDelete) Reserves() bool { return f.reserve }
 
-// Notes returns what a printed plan says about the deleted copy.
-func (f *softDelete) Notes(k plan.Kind) []string {
-	if k == plan.SoftDeleted {
-		return []string{"put    the deleted copy"}
-	}
-	return nil
-}
-
 // SoftDelete adds the deleted state and the deleted copy to m and returns the put of the copy. The newest copy is the
 // one with the highest sort key, so the time of a copy is always after that of the copies that exist, even if the clock
 // is behind that of an earlier delete.

@@ -229,14 +229,6 @@ func isZero(av types.AttributeValue) bool {
 	return err == nil && math.Abs(f) == 0
 }
 
-// Notes returns what a printed plan says about the expiry.
-func (e *expiry) Notes(k plan.Kind) []string {
-	if k != plan.Updated || e.from == nil {
-		return nil
-	}
-	return []string{"set    " + e.attr + " in step with " + e.from.Name}
-}
-
 // Record returns the declaration for the schema lock.
 func (e *expiry) Record(*schema.Schema) schema.Record {
 	from := "clock"

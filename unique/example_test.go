@@ -94,11 +94,8 @@ func ExampleViolationError() {
 	// Output:
 	// Update User on app
 	//   read   pk="$app#v1#user#u-1" sk="$app#v1#user" consistently
-	//   put    pk="$app#v1#user#u-1" sk="$app#v1#user"
-	//          the item as read, with SET badge = 8
-	//          if unchanged since it was read
-	//   delete and put the sentinels of email if its value changes
-	//   delete and put the sentinels of badge if its value changes
+	//   write  what follows from it, if it is unchanged
+	//          SET badge = 8
 }
 
 // Repair after other programs have written to the table, or once after a constraint was declared for items that exist.

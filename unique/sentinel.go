@@ -115,22 +115,6 @@ func ownerOf(sentinel item.Item) (Owner, error) {
 // reserved.
 type foreign struct{ id string }
 
-// Notes returns what a printed plan says about the sentinel.
-func (c *constraint) Notes(k plan.Kind) []string {
-	switch k {
-	case plan.Updated:
-		return []string{"delete and put the sentinels of " + c.name + " if its value changes"}
-	case plan.Deleted:
-		return []string{"delete the sentinel of " + c.name}
-	case plan.SoftDeleted:
-		if c.reserves() {
-			return []string{"put    the sentinel of " + c.name + ", reserved for the deleted copy"}
-		}
-		return []string{"delete the sentinel of " + c.name}
-	}
-	return []string{"put    the sentinel of " + c.name}
-}
-
 // reserves reports whether deleted copies keep their unique values.
 func (c *constraint) reserves() bool {
 	m, ok := schema.Feature[plan.SoftDeleter](c.s)

@@ -137,14 +137,9 @@ func ExampleRetain() {
 	// Output:
 	// Update Article on app
 	//   read   pk="$app#v1#article#tides" sk="$app#v1#article" consistently
-	//   put    pk="$app#v1#article#tides" sk="$app#v1#article"
-	//          the item as read, with SET title = "Ebb", updatedAt = "2026-04-22T10:00:00Z", version = if_not_exists(version, 0) + 1
-	//          if unchanged since it was read
-	//   put    a snapshot of the replaced state
+	//   write  what follows from it, if it is unchanged
+	//          SET title = "Ebb"
 	// Revert Article on app
 	//   read   pk="$app#v1#article#tides" sk="$app#v1#article" consistently
-	//   put    pk="$app#v1#article#tides" sk="$app#v1#article"
-	//          the item as read, with what differs in the earlier version
-	//          if unchanged since it was read
-	//   put    a snapshot of the replaced state
+	//   write  what follows from it, if it is unchanged
 }

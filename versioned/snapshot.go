@@ -29,21 +29,6 @@ func versionText(n int64) string {
 	return "~" + "000000000000"[:12-len(text)] + text
 }
 
-// Notes returns what a printed plan says about the snapshots of a mutation.
-func (r *retain) Notes(k plan.Kind) []string {
-	switch k {
-	case plan.Updated:
-		return []string{"put    a snapshot of the replaced state"}
-	case plan.Deleted:
-		return []string{"put    snapshots of the replaced and of the deleted state"}
-	case plan.SoftDeleted:
-		return []string{"put    a snapshot of the replaced state, and of the deleted state when its copy expires"}
-	case plan.Restored:
-		return []string{"put    a snapshot of the deleted state unless it exists"}
-	}
-	return []string{"put    a snapshot of the new state"}
-}
-
 // state is a state of an item that gets a snapshot.
 type state struct {
 	item      item.Item

@@ -21,6 +21,7 @@ func NewDelete(s *schema.Schema, table string, v reflect.Value, spec opt.Write) 
 	}
 	op.AlsoDeleted = softDeleter(s) != nil
 	user, _ := Conditions(s, spec.If)
+	op.If = user
 	kind := Deleted
 	if softDeleter(s) != nil {
 		kind = SoftDeleted
@@ -33,12 +34,6 @@ func NewDelete(s *schema.Schema, table string, v reflect.Value, spec opt.Write) 
 			return op.gone(in, kind, user)
 		}
 		return blind(in)
-	}
-	if !op.Read {
-		return op
-	}
-	op.Sketch = func(Input) Step {
-		return Step{Actions: []Action{{Kind: Delete, Table: table, Key: op.Key, Cond: user}}, Notes: Notes(s, kind)}
 	}
 	return op
 }

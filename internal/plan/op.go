@@ -4,11 +4,13 @@ package plan
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -47,10 +49,11 @@ type Op struct {
 
 	AlsoDeleted bool // an item that is not found may have been deleted, which the error says too
 
-	Source  string                                      // what is read, for printing; "" for the current item
+	If      expr.Cond     // the caller's conditions
+	Changes []expr.Change // the caller's changes
+
 	Prepare func(context.Context, Reader, *Input) error // reads what else the plan needs; nil for most
 	Plan    func(Input) (Step, error)
-	Sketch  func(Input) Step // for printing a plan that needs a read: nil if absent
 }
 
 // Reads reports that op cannot be planned without a read, at least not as part of a transaction.
@@ -79,9 +82,8 @@ func (op *Op) NeedsRead(in Input) bool {
 // Step is what is sent together.
 type Step struct {
 	Actions []Action
-	Own     int      // how many of the first actions are about items of the entity; 0: all
-	Notes   []string // what a plan that needs a read does besides, for printing
-	Whole   bool     // a refusal is decided only when every action was heard, none disturbed by a conflict
+	Own     int  // how many of the first actions are about items of the entity; 0: all
+	Whole   bool // a refusal is decided only when every action was heard, none disturbed by a conflict
 	// Resolve decides what a definite failure means; failures are aligned with Actions.
 	Resolve func([]Failure) Resolution
 	// Done turns success into the op's result; returned is what a lone action gave back, nil otherwise.
@@ -171,3 +173,28 @@ type Resolution struct {
 
 // Skipped resolves a failure by which what is stored decided that nothing is to be written.
 func Skipped() Resolution { return Resolution{Result: &Result{Skipped: true}} }
+
+// given is the image that a handle holds for op.
+func given(op *Op, from opt.Image) (item.Item, error) {
+	image, table := from.Image()
+	switch {
+	case image == nil:
+		return nil, input(op.Schema, CodeOption, nil, "the handle holds no item; give it to a Get with Keep first")
+	case table != op.Table || KeyID(KeyOf(op.Schema, image)) != KeyID(op.Key):
+		return nil, input(op.Schema, CodeOption, nil, "the handle holds another item")
+	}
+	return image, nil
+}
+
+// Bound is the number that the option called name gives a read, 0 when it is not given. DynamoDB counts in 32 bits.
+func Bound(s *schema.Schema, name string, given *int) (int, error) {
+	switch {
+	case given == nil:
+		return 0, nil
+	case *given <= 0:
+		return 0, input(s, CodeOption, nil, "%s must be greater than zero", name)
+	case *given > math.MaxInt32:
+		return 0, input(s, CodeOption, nil, "%s can be at most %d", name, math.MaxInt32)
+	}
+	return *given, nil
+}

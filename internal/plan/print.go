@@ -20,12 +20,8 @@ func (op *Op) Text(in Input) string {
 		return op.Verb + " " + op.Schema.Name + ": " + op.Err.Error()
 	}
 	title := op.Verb + " " + op.Schema.Name + " on " + op.Table
-	if op.Reads() && op.Sketch != nil {
-		source := op.Source
-		if source == "" {
-			source = op.KeyIs
-		}
-		return title + "\n  read   " + source + " consistently\n" + op.sketchLines(in)
+	if op.Read || op.Prepare != nil {
+		return title + "\n" + op.afterRead()
 	}
 	if op.Old != nil {
 		in.Joined = false // alone, it is not read
@@ -37,20 +33,27 @@ func (op *Op) Text(in Input) string {
 	if err != nil {
 		return title + ": " + err.Error()
 	}
-	return title + "\n" + actionLines(op.Schema, step.Actions, "", "")
+	return title + "\n" + actionLines(op.Schema, step.Actions)
 }
 
-// sketchLines print a plan that is made from what will be read.
-func (op *Op) sketchLines(in Input) string {
-	step := op.Sketch(in)
-	text := actionLines(op.Schema, step.Actions, "the item as read, with ", "unchanged since it was read")
-	for _, note := range step.Notes {
-		text += "\n  " + note
+// afterRead prints what is known of a plan before its read: what is read, and what the caller asked for.
+func (op *Op) afterRead() string {
+	r := Printer(op.Schema)
+	key := op.KeyIs
+	if key == "" {
+		key = "the item"
+	}
+	text := "  read   " + key + " consistently\n  write  what follows from it, if it is unchanged"
+	if len(op.Changes) > 0 {
+		text += "\n         " + r.Update(op.Changes)
+	}
+	if cond := r.Cond(op.If); cond != "" {
+		text += "\n         if " + cond
 	}
 	return text
 }
 
-func actionLines(s *schema.Schema, actions []Action, prefix, guard string) string {
+func actionLines(s *schema.Schema, actions []Action) string {
 	p := printer{s}
 	var b strings.Builder
 	for i, a := range actions {
@@ -66,36 +69,15 @@ func actionLines(s *schema.Schema, actions []Action, prefix, guard string) strin
 		r := expr.Printer(p.path, p.value)
 		switch {
 		case len(a.Changes) > 0:
-			b.WriteString("\n         " + prefix + r.Update(a.Changes))
+			b.WriteString("\n         " + r.Update(a.Changes))
 		case a.Kind == Put:
 			b.WriteString("\n         " + p.item(a.Item, a.Key))
 		}
-		cond := r.Cond(a.Cond)
-		if guard != "" && cond != "" {
-			cond = guard + " AND (" + cond + ")"
-		} else if guard != "" {
-			cond = guard
-		}
-		if cond != "" {
+		if cond := r.Cond(a.Cond); cond != "" {
 			b.WriteString("\n         if " + cond)
 		}
 	}
 	return b.String()
-}
-
-// Sketched is the label of an action whose plan is still to come: what it is about, and the conditions that will guard it.
-func Sketched(what string, guards ...string) string {
-	text, join := what, "\n         if "
-	for i, g := range guards {
-		if g == "" {
-			continue
-		}
-		if i > 0 {
-			g = "(" + g + ")"
-		}
-		text, join = text+join+g, " AND "
-	}
-	return text
 }
 
 // Printer renders conditions and changes of s for a reader; values of secret attributes are hidden.

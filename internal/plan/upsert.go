@@ -55,7 +55,7 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec opt.U
 	op.AlsoDeleted = softDeleter(s) != nil && op.Expect != nil                              // without an expected version, an absent item is no error
 	op.Read = op.Read || op.Exact || snapshotter(s) != nil || len(UniqueConstraints(s)) > 0 // a transaction would not say whether it created
 	if op.Read {
-		op.Plan, op.Sketch = u.afterRead, u.sketch
+		op.Plan, op.If, op.Changes = u.afterRead, u.user, u.changes
 	}
 	return op
 }
