@@ -107,9 +107,12 @@ func (b *Bench) Sent() []faults.Request {
 }
 
 // Operations returns the operations requested since the last call of Sent or Operations, and forgets them.
-func (b *Bench) Operations() []string {
+func (b *Bench) Operations() []string { return Operations(b.Sent()) }
+
+// Operations returns the operations of requests.
+func Operations(requests []faults.Request) []string {
 	names := []string{}
-	for _, r := range b.Sent() {
+	for _, r := range requests {
 		names = append(names, r.Operation)
 	}
 	return names
@@ -132,11 +135,12 @@ func First(match func(faults.Request) bool) func(faults.Request) bool {
 	}
 }
 
-// Overtake runs slow until the first of its requests that match is about to be sent, then fast, and then lets slow go on.
-// It returns the error of slow. The test fails if slow ends without such a request.
+// Overtake runs slow until one of its requests that match is about to be sent. It holds that one, and others that match,
+// while fast runs, and then lets slow go on. It returns the error of slow. The test fails if slow ends without such a
+// request.
 func (b *Bench) Overtake(match func(faults.Request) bool, slow func() error, fast func()) error {
 	b.T.Helper()
-	arrived, release := b.Wire.Hold(First(match))
+	arrived, release := b.Wire.Hold(match)
 	defer release()
 	done := make(chan error, 1)
 	go func() { done <- slow() }()

@@ -1,6 +1,8 @@
 package dbtest
 
 import (
+	"strings"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -40,19 +42,13 @@ func (b *Bench) Items() []Item {
 	return all
 }
 
-// ItemsByKey returns everything in the table by its partition key and its sort key, with a space between them.
+// ItemsByKey returns everything in the table by the texts of partition key and sort key, with a space between them.
 func (b *Bench) ItemsByKey() map[string]Item {
 	b.T.Helper()
 	all := map[string]Item{}
 	for _, it := range b.Items() {
-		name := ""
-		for i, k := range b.keys() {
-			if i > 0 {
-				name += " "
-			}
-			name += Text(it[*k.AttributeName])
-		}
-		all[name] = it
+		pk, sk := b.KeyOf(it)
+		all[strings.TrimSuffix(pk+" "+sk, " ")] = it
 	}
 	return all
 }
@@ -85,9 +81,10 @@ func (b *Bench) ChangeItem(pk, sk string, attributes Item) {
 	b.PutItem(it)
 }
 
-// RemoveItem deletes a stored item without the library, as DynamoDB deletes an expired one.
-func (b *Bench) RemoveItem(pk, sk string) {
+// RemoveItem deletes a stored item without the library, as DynamoDB deletes an expired one. Only its key counts.
+func (b *Bench) RemoveItem(it Item) {
 	b.T.Helper()
+	pk, sk := b.KeyOf(it)
 	_, err := b.Raw.DeleteItem(b.Ctx, &dynamodb.DeleteItemInput{TableName: &b.Table, Key: b.Key(pk, sk)})
 	require.NoError(b.T, err)
 }
@@ -100,6 +97,17 @@ func (b *Bench) Key(pk, sk string) Item {
 		key[*b.keys()[i].AttributeName] = S(text)
 	}
 	return key
+}
+
+// KeyOf returns the texts of an item's primary key. For a table without sort keys, sk is "".
+func (b *Bench) KeyOf(it Item) (pk, sk string) {
+	b.T.Helper()
+	keys := b.keys()
+	pk = Text(it[*keys[0].AttributeName])
+	if len(keys) > 1 {
+		sk = Text(it[*keys[1].AttributeName])
+	}
+	return pk, sk
 }
 
 // keySchema reads the table's key attributes, the partition key first.

@@ -3,16 +3,13 @@
 package calls_test
 
 import (
-	"net/http"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
-	"github.com/dynastrata/dynastrata/localdb"
-	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -38,28 +35,20 @@ type Kept struct {
 
 // lab is one table, seen through a client that fails on demand and through one that does not.
 type lab struct {
-	t      *testing.T
-	faults *faults.Transport
-	client *dynamodb.Client // without faults
-	table  string
-	db     *entity.DB
-	quiet  *entity.DB
+	*dbtest.Bench
+	quiet *entity.DB
 }
 
-func newLab(t *testing.T, cfg entity.Config) *lab {
+func open(t *testing.T, configure ...func(*entity.Config)) *lab {
 	t.Helper()
-	l := &lab{t: t, faults: faults.New(nil)}
-	client, table := localdb.Test(t, func(o *dynamodb.Options) { o.HTTPClient = l.faults })
-	l.client = dynamodb.New(client.Options(), func(o *dynamodb.Options) { o.HTTPClient = &http.Client{} })
-	l.table, cfg.Table = table, table
-	l.db, l.quiet = entity.Must(entity.Open(client, cfg)), entity.Must(entity.Open(l.client, cfg))
-	return l
+	b := dbtest.Open(t, configure...)
+	return &lab{b, b.Open(b.Raw)}
 }
 
 // store declares T on both databases and creates the table.
 func store[T any](l *lab) (faulty, quiet *entity.Store[T]) {
-	l.t.Helper()
-	faulty, quiet = entity.Must(entity.New[T](l.db)), entity.Must(entity.New[T](l.quiet))
-	require.NoError(l.t, l.quiet.CreateTables(l.t.Context()))
+	l.T.Helper()
+	faulty, quiet = entity.Must(entity.New[T](l.DB)), entity.Must(entity.New[T](l.quiet))
+	require.NoError(l.T, l.quiet.CreateTables(l.Ctx))
 	return faulty, quiet
 }

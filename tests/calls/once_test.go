@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
@@ -44,16 +45,11 @@ type Ticks struct {
 	Value *int      `dynamodbav:"value,omitempty" entity:"append"`
 }
 
-// ticking is a clock that never shows the same time twice.
-func ticking() func() time.Time {
-	var mu sync.Mutex
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	return func() time.Time {
-		mu.Lock()
-		defer mu.Unlock()
-		now = now.Add(3 * time.Second)
-		return now
-	}
+// ticks gives a DB a clock that never shows the same time twice.
+func ticks(c *entity.Config) {
+	clock := &dbtest.Clock{}
+	clock.Set(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), 3*time.Second)
+	c.Clock = clock.Now
 }
 
 // newToken has an id as clients give: longer than DynamoDB takes.
@@ -63,15 +59,15 @@ func newToken() entity.Token {
 
 func TestTransactWithToken_RepeatedSecondsLaterWithAnIDAlone(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, entity.Config{Clock: ticking()})
+	l := open(t, ticks)
 	s, quiet := store[Stamped](l)
 	ctx, f := t.Context(), entity.Fields[Stamped]()
 	_, err := quiet.Create(ctx, Stamped{ID: "a", Count: 1})
 	require.NoError(t, err)
 	id, up, add := newToken(), s.Op().Update(Stamped{ID: "a"}, entity.Add(&f.Count, 10)), s.Op().Create(Stamped{ID: "b"})
-	l.faults.Inject(faults.Nth(1, faults.Lost))
+	l.Wire.Inject(faults.Nth(1, faults.Lost))
 	for range 3 {
-		require.NoError(t, l.db.TransactWithToken(ctx, id, up, add))
+		require.NoError(t, l.DB.TransactWithToken(ctx, id, up, add))
 	}
 	a, err := quiet.Get(ctx, Stamped{ID: "a"}, entity.Consistent())
 	require.NoError(t, err)
@@ -80,23 +76,23 @@ func TestTransactWithToken_RepeatedSecondsLaterWithAnIDAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, b, add.Result(), "the times are those of the call that was applied")
 	require.Equal(t, a, up.Result())
-	require.Equal(t, 4, l.faults.Count("TransactWriteItems"))
-	require.Equal(t, 2, l.faults.Count("BatchGetItem"), "each repetition at another time reads once")
+	require.Equal(t, 4, l.Wire.Count("TransactWriteItems"))
+	require.Equal(t, 2, l.Wire.Count("BatchGetItem"), "each repetition at another time reads once")
 }
 
 // A process that knows nothing of the first one repeats the call.
 func TestTransactWithToken_IsTheSameCallInAnotherProcess(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, entity.Config{Clock: ticking()})
+	l := open(t, ticks)
 	s, quiet := store[Stamped](l)
 	id := newToken()
-	require.NoError(t, l.db.TransactWithToken(t.Context(), id, s.Op().Create(Stamped{ID: "a"})))
+	require.NoError(t, l.DB.TransactWithToken(t.Context(), id, s.Op().Create(Stamped{ID: "a"})))
 	require.NoError(t, l.quiet.TransactWithToken(t.Context(), id, quiet.Op().Create(Stamped{ID: "a"})))
 }
 
 func TestTransactWithToken_ManyAtTheSameTimeAreOne(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, entity.Config{Clock: ticking(), MaxAttempts: 40})
+	l := open(t, ticks, dbtest.Attempts(40))
 	s, quiet := store[Stamped](l)
 	ctx, f := t.Context(), entity.Fields[Stamped]()
 	_, err := quiet.Create(ctx, Stamped{ID: "a"})
@@ -106,7 +102,7 @@ func TestTransactWithToken_ManyAtTheSameTimeAreOne(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range errs {
 			all.Go(func() {
-				errs[i] = l.db.TransactWithToken(ctx, id, s.Op().Update(Stamped{ID: "a"}, entity.Add(&f.Count, 1)))
+				errs[i] = l.DB.TransactWithToken(ctx, id, s.Op().Update(Stamped{ID: "a"}, entity.Add(&f.Count, 1)))
 			})
 		}
 		all.Wait()
@@ -121,14 +117,14 @@ func TestTransactWithToken_ManyAtTheSameTimeAreOne(t *testing.T) {
 
 func TestTransactWithToken_OtherOpsUnderTheSameIDAreRefused(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, entity.Config{Clock: ticking()})
+	l := open(t, ticks)
 	s, quiet := store[Stamped](l)
 	ctx, f := t.Context(), entity.Fields[Stamped]()
 	_, err := quiet.Create(ctx, Stamped{ID: "a"})
 	require.NoError(t, err)
 	id := newToken()
 	add := func(n int, more ...entity.Op) error {
-		return l.db.TransactWithToken(ctx, id, append(more, s.Op().Update(Stamped{ID: "a"}, entity.Add(&f.Count, n)))...)
+		return l.DB.TransactWithToken(ctx, id, append(more, s.Op().Update(Stamped{ID: "a"}, entity.Add(&f.Count, n)))...)
 	}
 	require.NoError(t, add(10))
 	err = add(20)
@@ -144,7 +140,7 @@ func TestTransactWithToken_OtherOpsUnderTheSameIDAreRefused(t *testing.T) {
 
 func TestTransactWithToken_WhatOthersHaveOverwrittenIsAmbiguous(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, entity.Config{Clock: ticking()})
+	l := open(t, ticks)
 	s, quiet := store[Stamped](l)
 	ctx, f := t.Context(), entity.Fields[Stamped]()
 	for _, id := range []string{"a", "b"} {
@@ -153,7 +149,7 @@ func TestTransactWithToken_WhatOthersHaveOverwrittenIsAmbiguous(t *testing.T) {
 	}
 	id := newToken()
 	call := func() error {
-		return l.db.TransactWithToken(ctx, id, s.Op().Update(Stamped{ID: "a"}, entity.Add(&f.Count, 1)), s.Op().Update(Stamped{ID: "b"}, entity.Add(&f.Count, 1)))
+		return l.DB.TransactWithToken(ctx, id, s.Op().Update(Stamped{ID: "a"}, entity.Add(&f.Count, 1)), s.Op().Update(Stamped{ID: "b"}, entity.Add(&f.Count, 1)))
 	}
 	require.NoError(t, call())
 	_, err := quiet.Update(ctx, Stamped{ID: "a"}, entity.Add(&f.Count, 100))
@@ -170,11 +166,11 @@ func TestTransactWithToken_WhatOthersHaveOverwrittenIsAmbiguous(t *testing.T) {
 
 func TestTransactWithToken_WithoutProofInTheItemsIsAmbiguous(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, entity.Config{Clock: ticking()})
+	l := open(t, ticks)
 	v, _ := store[Verbatim](l)
 	id, op := newToken(), v.Op().Create(Verbatim{ID: "a"})
-	require.NoError(t, l.db.TransactWithToken(t.Context(), id, op))
-	err := l.db.TransactWithToken(t.Context(), id, op)
+	require.NoError(t, l.DB.TransactWithToken(t.Context(), id, op))
+	err := l.DB.TransactWithToken(t.Context(), id, op)
 	require.ErrorIs(t, err, entity.ErrTokenReused)
 	require.True(t, entity.IsAmbiguous(err))
 
@@ -182,23 +178,23 @@ func TestTransactWithToken_WithoutProofInTheItemsIsAmbiguous(t *testing.T) {
 	id.At = time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	op = v.Op().Create(Verbatim{ID: "b"})
 	for range 2 {
-		require.NoError(t, l.db.TransactWithToken(t.Context(), id, op), "the same time gives the same bytes")
+		require.NoError(t, l.DB.TransactWithToken(t.Context(), id, op), "the same time gives the same bytes")
 	}
 }
 
 func TestTransactWithToken_AReadThatFailsLeavesItOpen(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, entity.Config{Clock: ticking(), MaxAttempts: 1})
+	l := open(t, ticks, dbtest.Attempts(1))
 	s, _ := store[Stamped](l)
 	id, op := newToken(), s.Op().Create(Stamped{ID: "a"})
-	require.NoError(t, l.db.TransactWithToken(t.Context(), id, op))
-	l.faults.Inject(func(r faults.Request) faults.Fault {
+	require.NoError(t, l.DB.TransactWithToken(t.Context(), id, op))
+	l.Wire.Inject(func(r faults.Request) faults.Fault {
 		if r.Operation == "BatchGetItem" {
 			return faults.Drop
 		}
 		return faults.None
 	})
-	err := l.db.TransactWithToken(t.Context(), id, op)
+	err := l.DB.TransactWithToken(t.Context(), id, op)
 	require.ErrorIs(t, err, entity.ErrTokenReused)
 	require.ErrorIs(t, err, faults.ErrInjected)
 	require.True(t, entity.IsAmbiguous(err))
@@ -207,16 +203,16 @@ func TestTransactWithToken_AReadThatFailsLeavesItOpen(t *testing.T) {
 // Appends are distinguished by what they carry, also where the clock would refuse them at another time.
 func TestTransactWithToken_OfAppends(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, entity.Config{Clock: ticking()})
-	s := entity.Must(timeseries.New[Ticks](l.db))
-	require.NoError(t, l.db.CreateTables(t.Context()))
+	l := open(t, ticks)
+	s := entity.Must(timeseries.New[Ticks](l.DB))
+	require.NoError(t, l.DB.CreateTables(t.Context()))
 	at := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 	one, two := 1, 2
 	id := newToken()
 	for range 2 {
-		require.NoError(t, l.db.TransactWithToken(t.Context(), id, s.Op().Append(Ticks{ID: "a", At: at, Value: &one}), s.Op().Append(Ticks{ID: "a", At: at.Add(1), Value: &one})))
+		require.NoError(t, l.DB.TransactWithToken(t.Context(), id, s.Op().Append(Ticks{ID: "a", At: at, Value: &one}), s.Op().Append(Ticks{ID: "a", At: at.Add(1), Value: &one})))
 	}
-	err := l.db.TransactWithToken(t.Context(), id, s.Op().Append(Ticks{ID: "a", At: at, Value: &one}), s.Op().Append(Ticks{ID: "a", At: at.Add(1), Value: &two}))
+	err := l.DB.TransactWithToken(t.Context(), id, s.Op().Append(Ticks{ID: "a", At: at, Value: &one}), s.Op().Append(Ticks{ID: "a", At: at.Add(1), Value: &two}))
 	require.ErrorIs(t, err, entity.ErrTokenReused)
 	require.False(t, entity.IsAmbiguous(err))
 }
@@ -224,12 +220,12 @@ func TestTransactWithToken_OfAppends(t *testing.T) {
 // DynamoDB forgets a token after ten minutes.
 func TestTransactWithToken_RepeatedAfterTheTokenWasForgotten(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, entity.Config{Clock: ticking()})
+	l := open(t, ticks)
 	s, _ := store[Stamped](l)
 	id, op := newToken(), s.Op().Create(Stamped{ID: "a", Count: 3})
-	require.NoError(t, l.db.TransactWithToken(t.Context(), id, op))
+	require.NoError(t, l.DB.TransactWithToken(t.Context(), id, op))
 	first := op.Result()
-	db := entity.Must(entity.Open(forgetful{l.client}, entity.Config{Table: l.table, Clock: ticking()}))
+	db := l.Open(forgetful{l.Raw}, ticks)
 	op = entity.Must(entity.New[Stamped](db)).Op().Create(Stamped{ID: "a", Count: 3})
 	require.NoError(t, db.TransactWithToken(t.Context(), id, op), "the item that stands in the way is this call's own")
 	require.Equal(t, first, op.Result())
@@ -247,14 +243,14 @@ func (c forgetful) TransactWriteItems(ctx context.Context, in *dynamodb.Transact
 // A call that was refused has not happened: the same call can succeed later.
 func TestTransactWithToken_ARefusedCallCanBeRepeated(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, entity.Config{Clock: ticking()})
+	l := open(t, ticks)
 	s, quiet := store[Stamped](l)
 	id, op := newToken(), s.Op().Create(Stamped{ID: "a"})
 	_, err := quiet.Create(t.Context(), Stamped{ID: "a"})
 	require.NoError(t, err)
-	err = l.db.TransactWithToken(t.Context(), id, op)
+	err = l.DB.TransactWithToken(t.Context(), id, op)
 	require.ErrorIs(t, err, entity.ErrExists)
 	require.False(t, entity.IsAmbiguous(err))
 	require.NoError(t, quiet.Delete(t.Context(), Stamped{ID: "a"}))
-	require.NoError(t, l.db.TransactWithToken(t.Context(), id, op))
+	require.NoError(t, l.DB.TransactWithToken(t.Context(), id, op))
 }

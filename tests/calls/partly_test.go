@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
@@ -35,9 +36,9 @@ var cuts = []cut{
 
 // off makes request k and all that follow fail.
 func (c cut) off(l *lab, k int) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(l.t.Context())
+	ctx, cancel := context.WithCancel(l.Ctx)
 	n := 0
-	l.faults.Inject(func(faults.Request) faults.Fault {
+	l.Wire.Inject(func(faults.Request) faults.Fault {
 		if n++; n < k {
 			return faults.None
 		}
@@ -49,7 +50,7 @@ func (c cut) off(l *lab, k int) (context.Context, func()) {
 		}
 		return c.fault
 	})
-	return ctx, func() { cancel(); l.faults.Reset(); l.faults.Inject(nil) }
+	return ctx, func() { cancel(); l.Wire.Reset(); l.Wire.Inject(nil) }
 }
 
 // A call of many requests that ends in an error says so when part of it was done, and only when it may have been.
@@ -66,11 +67,11 @@ func honest(t *testing.T, c cut, k int, err error, changed bool) {
 
 // stored counts the items in a partition.
 func (l *lab) stored(pk string) int {
-	out, err := l.client.Query(l.t.Context(), &dynamodb.QueryInput{
-		TableName: &l.table, KeyConditionExpression: ref("pk = :pk"), ConsistentRead: ref(true),
-		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": &types.AttributeValueMemberS{Value: pk}},
+	out, err := l.Raw.Query(l.Ctx, &dynamodb.QueryInput{
+		TableName: &l.Table, KeyConditionExpression: ref("pk = :pk"), ConsistentRead: ref(true),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": dbtest.S(pk)},
 	})
-	require.NoError(l.t, err)
+	require.NoError(l.T, err)
 	return len(out.Items)
 }
 
@@ -78,7 +79,7 @@ func ref[V any](v V) *V { return &v }
 
 func TestPurge_CutOffMidwayIsAmbiguous(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, entity.Config{MaxAttempts: 2})
+	l := open(t, dbtest.Attempts(2))
 	s, quiet := store[Kept](l)
 	bin := entity.Must(lifecycle.Of(quiet))
 	for i, c := range cuts {
@@ -96,7 +97,7 @@ func TestPurge_CutOffMidwayIsAmbiguous(t *testing.T) {
 
 			ctx, done := c.off(l, k)
 			err = s.Purge(ctx, Kept{ID: id})
-			sent := len(l.faults.Requests())
+			sent := len(l.Wire.Requests())
 			done()
 			if ended = sent < k; ended {
 				require.NoError(t, err)
@@ -112,7 +113,7 @@ func TestPurge_CutOffMidwayIsAmbiguous(t *testing.T) {
 
 func TestBatch_CutOffMidwayIsAmbiguous(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, entity.Config{MaxAttempts: 2})
+	l := open(t, dbtest.Attempts(2))
 	s, quiet := store[Plain](l)
 	for i, c := range append(cuts, cut{"unprocessed for good", faults.Unprocessed, false, true}) {
 		first, last := testsize.Pick(2, 1), testsize.Pick(2, 3)
@@ -153,7 +154,7 @@ func TestBatch_CutOffMidwayIsAmbiguous(t *testing.T) {
 				ops[n] = s.Op().BatchPut(v)
 			}
 			ctx, done = c.off(l, k)
-			_, err = l.db.BatchWrite(ctx, ops...)
+			_, err = l.DB.BatchWrite(ctx, ops...)
 			done()
 			require.Error(t, err)
 			honest(t, c, k, err, count() > 0)
@@ -163,9 +164,9 @@ func TestBatch_CutOffMidwayIsAmbiguous(t *testing.T) {
 
 func TestBatch_ALostAnswerThatIsMadeGoodIsNoError(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, entity.Config{})
+	l := open(t)
 	s, _ := store[Plain](l)
-	l.faults.Inject(faults.Nth(1, faults.Lost))
+	l.Wire.Inject(faults.Nth(1, faults.Lost))
 	left, err := s.PutMany(t.Context(), []Plain{{ID: "a"}})
 	require.NoError(t, err)
 	require.Empty(t, left)

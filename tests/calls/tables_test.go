@@ -31,10 +31,8 @@ type Mortal struct {
 
 func mortals(t *testing.T, client entity.Client, table string) *entity.DB {
 	t.Helper()
-	db, err := entity.Open(client, entity.Config{Table: table})
-	require.NoError(t, err)
-	_, err = entity.New[Mortal](db)
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(client, entity.Config{Table: table}))
+	_ = entity.Must(entity.New[Mortal](db))
 	return db
 }
 
@@ -127,20 +125,20 @@ func TestCreateTables_RepeatsWhatFailed(t *testing.T) {
 	t.Parallel()
 	for _, f := range []faults.Fault{faults.Throttle, faults.Internal, faults.InternalApplied, faults.Drop, faults.Lost} {
 		for k := 1; ; k++ {
-			l := newLab(t, entity.Config{})
-			entity.Must(entity.New[Mortal](l.db))
+			l := open(t)
+			entity.Must(entity.New[Mortal](l.DB))
 			n := 0
-			l.faults.Inject(func(faults.Request) faults.Fault {
+			l.Wire.Inject(func(faults.Request) faults.Fault {
 				if n++; n == k {
 					return f
 				}
 				return faults.None
 			})
-			require.NoError(t, l.db.CreateTables(t.Context()), "%s of request %d", f, k)
+			require.NoError(t, l.DB.CreateTables(t.Context()), "%s of request %d", f, k)
 			if n < k {
 				break
 			}
-			require.NoError(t, l.db.Verify(t.Context()), "%s of request %d", f, k)
+			require.NoError(t, l.DB.Verify(t.Context()), "%s of request %d", f, k)
 		}
 	}
 }

@@ -4,19 +4,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 )
 
 // copies are the deleted copies in the table, as they are stored.
-func (l *lab) copies(t *testing.T) []map[string]types.AttributeValue {
-	t.Helper()
-	var out []map[string]types.AttributeValue
-	for _, it := range l.items(t) {
-		if k, ok := it["_k"].(*types.AttributeValueMemberS); ok && k.Value == "d" {
+func copies(l *dbtest.Bench) []dbtest.Item {
+	l.T.Helper()
+	var out []dbtest.Item
+	for _, it := range l.ItemsByKey() {
+		if dbtest.Text(it["_k"]) == "d" {
 			out = append(out, it)
 		}
 	}
@@ -34,15 +34,15 @@ func TestBin_RestoreOfAnOlderCopyGivesNoVersionTwice(t *testing.T) {
 	require.NoError(t, b.quiet.Delete(t.Context(), key)) // 2
 	old, err := b.bin.Get(t.Context(), key)
 	require.NoError(t, err)
-	stored := b.l.copies(t)[0]
-	b.l.clock.move(time.Second)
+	stored := copies(b.l)[0]
+	b.l.Clock.Move(time.Second)
 	_, err = b.back.Restore(t.Context(), key) // 3
 	require.NoError(t, err)
 	_, err = b.quiet.Update(t.Context(), key, entity.Set(&f.Name, "later")) // 4
 	require.NoError(t, err)
-	b.l.clock.move(time.Second)
+	b.l.Clock.Move(time.Second)
 	require.NoError(t, b.quiet.Delete(t.Context(), key)) // 5
-	b.l.put(t, stored)
+	b.l.PutItem(stored)
 	list, err := b.bin.List(key).Collect(t.Context())
 	require.NoError(t, err)
 	require.Len(t, list, 2)
@@ -68,11 +68,11 @@ func TestBin_RestoreCopyOfWhatIsNoCopyIsAnError(t *testing.T) {
 	type T = u1VRetainSFree
 	b := newBench[T](t)
 	p := b.item(t, deleted)
-	b.l.sent()
+	b.l.Sent()
 	_, err := b.bin.RestoreCopy(t.Context(), lifecycle.DeletedItem[T]{Item: as[T](p)})
-	require.Equal(t, "EDD-9108", inputCode(err))
-	require.Empty(t, b.l.sent())
-	_, err = b.bin.RestoreCopy(t.Context(), lifecycle.DeletedItem[T]{Item: as[T](p), DeletedAt: dawn.Add(time.Hour)})
+	require.Equal(t, "EDD-9108", dbtest.InputCode(err))
+	require.Empty(t, b.l.Sent())
+	_, err = b.bin.RestoreCopy(t.Context(), lifecycle.DeletedItem[T]{Item: as[T](p), DeletedAt: dbtest.Start.Add(time.Hour)})
 	require.Equal(t, "NotFound", classesOf(err))
 }
 
@@ -87,11 +87,11 @@ func expiredCopies[T any](t *testing.T, b *bench[T]) {
 	key := as[T](p)
 	chosen, err := b.bin.Get(t.Context(), key)
 	require.NoError(t, err)
-	require.True(t, chosen.ExpiresAt.After(b.l.clock.now()))
-	b.l.clock.move(chosen.ExpiresAt.Add(-time.Nanosecond).Sub(b.l.clock.now()))
+	require.True(t, chosen.ExpiresAt.After(b.l.Clock.Now()))
+	b.l.Clock.Move(chosen.ExpiresAt.Add(-time.Nanosecond).Sub(b.l.Clock.Now()))
 	_, err = b.bin.Get(t.Context(), key)
 	require.NoError(t, err, "until the last moment")
-	b.l.clock.move(time.Nanosecond)
+	b.l.Clock.Move(time.Nanosecond)
 	_, err = b.bin.Get(t.Context(), key)
 	require.Equal(t, "NotFound", classesOf(err))
 	list, err := b.bin.List(key).Collect(t.Context())
@@ -124,7 +124,7 @@ func TestBin_ListIsPagedAndFiltered(t *testing.T) {
 		_, err := b.quiet.Create(t.Context(), as[T](Person{ID: "p-1", Tenant: "t", Name: name}))
 		require.NoError(t, err)
 		require.NoError(t, b.quiet.Delete(t.Context(), key))
-		b.l.clock.move(time.Second)
+		b.l.Clock.Move(time.Second)
 	}
 	var names []string
 	for after, n := "", 0; n == 0 || after != ""; n++ {
@@ -155,11 +155,11 @@ func TestBin_RestoreTakesTheNewestOfSeveralCopies(t *testing.T) {
 	for _, name := range []string{"first", "second"} {
 		_, err := b.quiet.Create(t.Context(), as[T](Person{ID: "p-1", Tenant: "t", Name: name}))
 		require.NoError(t, err)
-		b.l.clock.move(time.Second)
+		b.l.Clock.Move(time.Second)
 		require.NoError(t, b.quiet.Delete(t.Context(), key))
 	}
 	got, err := b.bin.Restore(t.Context(), key)
 	require.NoError(t, err)
 	require.Equal(t, "second", got.Name)
-	require.Len(t, b.l.copies(t), 1)
+	require.Len(t, copies(b.l), 1)
 }

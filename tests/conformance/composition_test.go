@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/lifecycle"
-	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
 var rewrite = flag.Bool("update", false, "write the files in testdata again")
@@ -58,8 +58,8 @@ type player[T any] struct {
 }
 
 // perform opens an actor on a table of its own.
-func perform[T any](t *testing.T, c traits) (*lab, actor) {
-	l, s := open[T](t)
+func perform[T any](t *testing.T, c traits) (*dbtest.Bench, actor) {
+	l, s := dbtest.OpenStore[T](t)
 	x := player[T]{ops: s.Op()}
 	if c.soft {
 		x.bin = entity.Must(lifecycle.Of(s))
@@ -255,7 +255,7 @@ func TestComposition_IsTheTransactionTable(t *testing.T) {
 	}
 }
 
-func composition(t *testing.T, c combination, perform func(*testing.T, traits) (*lab, actor)) {
+func composition(t *testing.T, c combination, perform func(*testing.T, traits) (*dbtest.Bench, actor)) {
 	by := map[bool]string{}
 	routes := []bool{false, true}
 	if !testsize.Long() { // one of the two, which shall send what is in the file
@@ -266,14 +266,14 @@ func composition(t *testing.T, c combination, perform func(*testing.T, traits) (
 		names := namer{}
 		var b strings.Builder
 		for _, x := range story(s, c.traits) {
-			l.clock.move(time.Second)
+			l.Clock.Move(time.Second)
 			if inTransaction {
-				require.NoError(t, l.runJoined(t, x.op()), x.name)
+				require.NoError(t, runJoined(l, x.op()), x.name)
 			} else {
 				require.NoError(t, s.alone(t, x.op()), x.name)
 			}
-			requests := l.sent()
-			require.Len(t, requests, x.cost, "requests of %s: %v", x.name, operations(requests))
+			requests := l.Sent()
+			require.Len(t, requests, x.cost, "requests of %s: %v", x.name, dbtest.Operations(requests))
 			reads, acts := sentActions(t, requests)
 			if inTransaction {
 				require.Equal(t, "check", acts[len(acts)-1].Kind, x.name)
@@ -302,14 +302,6 @@ func composition(t *testing.T, c combination, perform func(*testing.T, traits) (
 	for _, sent := range by {
 		golden(t, filepath.Join("composition", c.name), sent)
 	}
-}
-
-func operations(requests []faults.Request) []string {
-	var names []string
-	for _, r := range requests {
-		names = append(names, r.Operation)
-	}
-	return names
 }
 
 // namer gives write ids names that do not change from run to run.

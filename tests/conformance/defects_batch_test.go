@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
 // Batches have neither conditions nor transactions: what needs them refuses batches, whatever the caller says.
@@ -21,17 +22,17 @@ func TestABatchWeakensNoOperation(t *testing.T) {
 		require.ErrorAs(t, err, &mistake)
 		require.Equal(t, "EDD-9117", mistake.Code)
 	}
-	l, s := open[u1VRetainSReserve](t)
+	l, s := dbtest.OpenStore[u1VRetainSReserve](t)
 	p := as[u1VRetainSReserve](Person{ID: "p-1", Tenant: "t", Email: "a@example.com"})
 	_, err := s.Create(t.Context(), p)
 	require.NoError(t, err)
-	before := l.items(t)
+	before := l.ItemsByKey()
 	left, err := s.PutMany(t.Context(), []u1VRetainSReserve{p}, entity.Unconditional())
 	refused(t, err)
 	require.Len(t, left, 1)
 	_, err = s.DeleteMany(t.Context(), []u1VRetainSReserve{p}, entity.Unconditional())
 	refused(t, err)
-	require.Equal(t, before, l.items(t))
+	require.Equal(t, before, l.ItemsByKey())
 }
 
 // Whoever reads a stored item, from a stream for one, can tell what it is and decode it: satellites say their kind, and
@@ -39,16 +40,16 @@ func TestABatchWeakensNoOperation(t *testing.T) {
 func TestStoredItemsSayWhatTheyAreAndDecode(t *testing.T) {
 	t.Parallel()
 	type T = u1VRetainSReserve
-	l, s := open[T](t)
+	l, s := dbtest.OpenStore[T](t)
 	p := as[T](Person{ID: "p-1", Tenant: "t", Email: "a@example.com"})
 	_, err := s.Create(t.Context(), p)
 	require.NoError(t, err)
-	l.clock.move(time.Second)
+	l.Clock.Move(time.Second)
 	_, err = s.Update(t.Context(), p, entity.Set(&fields[T]().Email, "b@example.com"))
 	require.NoError(t, err)
 	kinds := map[string]int{}
 	look := func() {
-		out, err := l.raw.Scan(t.Context(), &dynamodb.ScanInput{TableName: &l.table})
+		out, err := l.Raw.Scan(t.Context(), &dynamodb.ScanInput{TableName: &l.Table})
 		require.NoError(t, err)
 		for _, it := range out.Items {
 			var said struct {
@@ -69,7 +70,7 @@ func TestStoredItemsSayWhatTheyAreAndDecode(t *testing.T) {
 	}
 	look()
 	require.Equal(t, map[string]int{"Person ": 1, "Person v": 1, "Person._unique.email": 1}, trimmed(kinds))
-	l.clock.move(time.Second)
+	l.Clock.Move(time.Second)
 	require.NoError(t, s.Delete(t.Context(), p))
 	clear(kinds)
 	look()

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -21,7 +22,7 @@ import (
 func TestUpsertCreatesAWholeItem(t *testing.T) {
 	t.Parallel()
 	type T = u2VRetainSReserve
-	l, s := open[T](t)
+	l, s := dbtest.OpenStore[T](t)
 	p := Person{ID: "p-1", Tenant: "t", Email: "a@example.com", Badge: "7"}
 	got, created, err := s.Upsert(t.Context(), as[T](p))
 	require.NoError(t, err)
@@ -30,7 +31,7 @@ func TestUpsertCreatesAWholeItem(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, got, read)
 	require.Equal(t, "p-1", read.ID)
-	require.Len(t, l.items(t), 4)
+	require.Len(t, l.ItemsByKey(), 4)
 	p.ID = "p-2"
 	_, _, err = s.Upsert(t.Context(), as[T](p))
 	var violation *unique.ViolationError
@@ -41,7 +42,7 @@ func TestUpsertCreatesAWholeItem(t *testing.T) {
 func TestUniqueValuesAreGuardedUnderOtherKeyNames(t *testing.T) {
 	t.Parallel()
 	type T = u1VRetainSReserveTTL
-	l, s := open[T](t, func(c *entity.Config) { c.PK, c.SK, c.TTL = "hash key", "range-key", "gone" })
+	l, s := dbtest.OpenStore[T](t, func(c *entity.Config) { c.PK, c.SK, c.TTL = "hash key", "range-key", "gone" })
 	p := Person{ID: "p-1", Tenant: "t", Email: "a@example.com"}
 	_, err := s.Create(t.Context(), as[T](p))
 	require.NoError(t, err)
@@ -55,7 +56,7 @@ func TestUniqueValuesAreGuardedUnderOtherKeyNames(t *testing.T) {
 	_, err = s.Update(t.Context(), as[T](other), entity.Set(&fields[T]().Email, p.Email))
 	require.ErrorAs(t, err, &violation)
 	require.Equal(t, unique.Owner{PK: personPK, SK: personSK}, violation.Owner)
-	l.clock.move(time.Second)
+	l.Clock.Move(time.Second)
 	require.NoError(t, s.Delete(t.Context(), as[T](p)))
 	_, err = entity.Must(lifecycle.Of(s)).Restore(t.Context(), as[T](p))
 	require.NoError(t, err)
@@ -64,27 +65,27 @@ func TestUniqueValuesAreGuardedUnderOtherKeyNames(t *testing.T) {
 	require.Equal(t, "p-1", found.ID)
 	require.NoError(t, s.Purge(t.Context(), as[T](p)))
 	require.NoError(t, s.Purge(t.Context(), as[T](other)))
-	require.Empty(t, l.items(t))
+	require.Empty(t, l.ItemsByKey())
 }
 
 func TestRestoreUnderReserveTakesTheItemsOwnSentinelsOver(t *testing.T) {
 	t.Parallel()
 	type T = u2VRetainTTLSReserveTTL
-	l, s := open[T](t)
+	l, s := dbtest.OpenStore[T](t)
 	p := as[T](Person{ID: "p-1", Tenant: "t", Email: "a@example.com", Badge: "7"})
 	_, err := s.Create(t.Context(), p)
 	require.NoError(t, err)
-	before := l.owners(t)
+	before := owners(l)
 	bin := entity.Must(lifecycle.Of(s))
 	for range 3 {
-		l.clock.move(time.Second)
+		l.Clock.Move(time.Second)
 		require.NoError(t, s.Delete(t.Context(), p))
-		require.Equal(t, before, l.owners(t))
+		require.Equal(t, before, owners(l))
 		_, err = bin.Restore(t.Context(), p)
 		require.NoError(t, err)
-		require.Equal(t, before, l.owners(t))
+		require.Equal(t, before, owners(l))
 	}
-	for _, it := range l.items(t) {
+	for _, it := range l.ItemsByKey() {
 		if it["_entity_pk"] != nil {
 			require.NotContains(t, it, "_ttl", "the copy's time to live does not stay on the sentinel")
 		}
@@ -93,10 +94,10 @@ func TestRestoreUnderReserveTakesTheItemsOwnSentinelsOver(t *testing.T) {
 
 func TestAnIdempotencyKeyIsFreeAgainAfterItsTimeToLive(t *testing.T) {
 	t.Parallel()
-	l, s := open[Ticket](t)
+	l, s := dbtest.OpenStore[Ticket](t)
 	_, err := s.Create(t.Context(), Ticket{ID: "a", Request: "r"})
 	require.NoError(t, err)
-	l.clock.move(time.Hour)
+	l.Clock.Move(time.Hour)
 	_, err = s.Create(t.Context(), Ticket{ID: "b", Request: "r"})
 	require.NoError(t, err)
 }
@@ -138,17 +139,17 @@ type Renamed struct {
 
 func TestRenamedAttributesLiveThroughTheWholeLifecycle(t *testing.T) {
 	t.Parallel()
-	l, s := open[Renamed](t)
+	l, s := dbtest.OpenStore[Renamed](t)
 	bin, history := entity.Must(lifecycle.Of(s)), entity.Must(versioned.Of(s))
 	f := entity.Fields[Renamed]()
 	v := Renamed{ID: "a", Team: "blue", Email: "a@example.com"}
-	require.NoError(t, l.db.Transact(t.Context(), s.Op().Create(v)))
-	it := l.items(t)["$app#v1#renamed#a $app#v1#renamed"]
-	require.Equal(t, []types.AttributeValue{str("a"), str("blue"), str("a@example.com")}, []types.AttributeValue{it["i"], it["tm"], it["m"]})
-	l.clock.move(time.Second)
-	at := l.clock.now()
+	require.NoError(t, l.DB.Transact(t.Context(), s.Op().Create(v)))
+	it := l.ItemsByKey()["$app#v1#renamed#a $app#v1#renamed"]
+	require.Equal(t, []types.AttributeValue{dbtest.S("a"), dbtest.S("blue"), dbtest.S("a@example.com")}, []types.AttributeValue{it["i"], it["tm"], it["m"]})
+	l.Clock.Move(time.Second)
+	at := l.Clock.Now()
 	require.NoError(t, s.Delete(t.Context(), v))
-	require.Empty(t, l.owners(t), "the sentinel is given up")
+	require.Empty(t, owners(l), "the sentinel is given up")
 	copied, err := bin.Get(t.Context(), v)
 	require.NoError(t, err)
 	require.Equal(t, "blue", copied.Item.Team)
@@ -184,12 +185,12 @@ type World struct {
 
 func TestQueriesAndScansSeeCurrentItemsOnly(t *testing.T) {
 	t.Parallel()
-	l, s := open[World](t)
+	l, s := dbtest.OpenStore[World](t)
 	f := entity.Fields[World]()
 	for _, id := range []string{"a", "b", "c", "a#v#0000001", "a#deleted#x"} {
 		v, err := s.Create(t.Context(), World{Org: "o", ID: id, Name: "n" + id})
 		require.NoError(t, err)
-		l.clock.move(time.Second)
+		l.Clock.Move(time.Second)
 		_, err = s.Update(t.Context(), v, entity.Set(&f.Name, "m"+id))
 		require.NoError(t, err)
 	}
@@ -231,20 +232,20 @@ func TestATransactionWeakensNoOperation(t *testing.T) {
 	type T = u1VRetainSReserve
 	b := newBench[T](t)
 	p, q := b.item(t, live), b.item(t, live)
-	before := b.l.items(t)
-	require.Equal(t, "Exists", classesOf(b.l.runJoined(t, b.s.Op().Create(as[T](p)))), "create overwrites nothing")
-	require.Equal(t, before, b.l.items(t))
-	b.l.clock.move(time.Second)
+	before := b.l.ItemsByKey()
+	require.Equal(t, "Exists", classesOf(runJoined(b.l, b.s.Op().Create(as[T](p)))), "create overwrites nothing")
+	require.Equal(t, before, b.l.ItemsByKey())
+	b.l.Clock.Move(time.Second)
 	update := b.s.Op().Update(as[T](q), entity.Set(&fields[T]().Email, "new@example.com"))
-	require.NoError(t, b.l.db.Transact(t.Context(), b.s.Op().Delete(as[T](p)), update))
+	require.NoError(t, b.l.DB.Transact(t.Context(), b.s.Op().Delete(as[T](p)), update))
 	copied, err := b.bin.Get(t.Context(), as[T](p))
 	require.NoError(t, err, "a soft delete stays one")
 	require.EqualValues(t, 2, copied.Item.Version)
 	require.EqualValues(t, 2, update.Result().Version)
-	require.Contains(t, b.l.items(t), "$app#v1#person#"+q.ID+" "+personSK+"#v#0000001")
-	require.Equal(t, "$person#"+q.ID, b.l.owners(t)["$person.email#new@example.com"])
+	require.Contains(t, b.l.ItemsByKey(), "$app#v1#person#"+q.ID+" "+personSK+"#v#0000001")
+	require.Equal(t, "$person#"+q.ID, owners(b.l)["$person.email#new@example.com"])
 	restore := b.bin.Op().Restore(as[T](p))
-	require.NoError(t, b.l.db.Transact(t.Context(), restore, b.s.Op().CheckExists(as[T](q))))
+	require.NoError(t, b.l.DB.Transact(t.Context(), restore, b.s.Op().CheckExists(as[T](q))))
 	require.EqualValues(t, 3, restore.Result().Version)
 }
 
@@ -252,17 +253,17 @@ func TestATransactionWeakensNoOperation(t *testing.T) {
 func TestTimesToLiveAreWholeEnabledAndObeyed(t *testing.T) {
 	t.Parallel()
 	g := newGuide(t)
-	out, err := g.raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &g.table})
+	out, err := g.Raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &g.Table})
 	require.NoError(t, err)
 	require.Equal(t, "_ttl", *out.TimeToLiveDescription.AttributeName)
 	require.Equal(t, types.TimeToLiveStatusEnabled, out.TimeToLiveDescription.TimeToLiveStatus)
 	g.delete(t)
-	for key, it := range g.items(t) {
+	for key, it := range g.ItemsByKey() {
 		ttl, ok := it["_ttl"].(*types.AttributeValueMemberN)
 		require.True(t, ok, key)
 		require.Regexp(t, `^[0-9]{10}$`, ttl.Value, key)
 	}
-	g.clock.move(91 * 24 * time.Hour)
+	g.Clock.Move(91 * 24 * time.Hour)
 	_, err = g.bin.Restore(t.Context(), g.key)
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	list, err := g.history.List(g.key).Collect(t.Context())

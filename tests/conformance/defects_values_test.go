@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -39,16 +39,16 @@ const dossier = "$app#v1#dossier#d $app#v1#dossier"
 
 func TestAnOptionalTimeIsATextOnEveryItem(t *testing.T) {
 	t.Parallel()
-	l, s := open[Dossier](t)
-	due := dawn.Add(time.Hour)
+	l, s := dbtest.OpenStore[Dossier](t)
+	due := dbtest.Start.Add(time.Hour)
 	v, err := s.Create(t.Context(), Dossier{ID: "d", Due: &due})
 	require.NoError(t, err)
-	l.clock.move(time.Second)
+	l.Clock.Move(time.Second)
 	_, err = s.Update(t.Context(), v, entity.Add(&entity.Fields[Dossier]().Count, 1))
 	require.NoError(t, err)
 	require.NoError(t, s.Delete(t.Context(), v))
-	for key, it := range l.items(t) {
-		require.Equal(t, str("2101-05-06T08:08:09.123456789Z"), it["due"], key)
+	for key, it := range l.ItemsByKey() {
+		require.Equal(t, dbtest.S("2101-05-06T08:08:09.123456789Z"), it["due"], key)
 	}
 	got, err := entity.Must(lifecycle.Of(s)).Restore(t.Context(), v)
 	require.NoError(t, err)
@@ -58,12 +58,12 @@ func TestAnOptionalTimeIsATextOnEveryItem(t *testing.T) {
 // A write that is planned from the stored item carries over what it does not know, to the last digit.
 func TestNumbersKeepTheirDigitsThroughEveryKindOfItem(t *testing.T) {
 	t.Parallel()
-	l, s := open[Dossier](t)
+	l, s := dbtest.OpenStore[Dossier](t)
 	v, err := s.Create(t.Context(), Dossier{ID: "d"})
 	require.NoError(t, err)
-	digits := num("0.12345678901234567890123456789012345678")
-	l.change(t, "$app#v1#dossier#d", "$app#v1#dossier", map[string]types.AttributeValue{"unknown": digits, "count": num("9007199254740993")})
-	l.clock.move(time.Second)
+	digits := dbtest.N("0.12345678901234567890123456789012345678")
+	l.ChangeItem("$app#v1#dossier#d", "$app#v1#dossier", dbtest.Item{"unknown": digits, "count": dbtest.N("9007199254740993")})
+	l.Clock.Move(time.Second)
 	got, err := s.Update(t.Context(), v, entity.Add(&entity.Fields[Dossier]().Count, 2))
 	require.NoError(t, err)
 	require.EqualValues(t, 9007199254740995, got.Count)
@@ -71,22 +71,22 @@ func TestNumbersKeepTheirDigitsThroughEveryKindOfItem(t *testing.T) {
 	_, err = entity.Must(lifecycle.Of(s)).Restore(t.Context(), v)
 	require.NoError(t, err)
 	for _, suffix := range []string{"", "#v#0000002", "#v#0000003"} {
-		it := l.items(t)[dossier+suffix]
+		it := l.ItemsByKey()[dossier+suffix]
 		require.Equal(t, digits, it["unknown"], suffix)
-		require.Equal(t, num("9007199254740995"), it["count"], suffix)
+		require.Equal(t, dbtest.N("9007199254740995"), it["count"], suffix)
 	}
-	require.Equal(t, num("9007199254740993"), l.items(t)[dossier+"#v#0000001"]["count"])
+	require.Equal(t, dbtest.N("9007199254740993"), l.ItemsByKey()[dossier+"#v#0000001"]["count"])
 }
 
 func TestPathsAndCollectionsChangeOnTheTransactionalPathToo(t *testing.T) {
 	t.Parallel()
-	l, s := open[Dossier](t)
+	l, s := dbtest.OpenStore[Dossier](t)
 	f := entity.Fields[Dossier]()
 	v, err := s.Create(t.Context(), Dossier{ID: "d", Log: []string{"a"}, Tags: []string{"x", "y"}, Labels: map[string]string{"k": "1", "gone": "1"}})
 	require.NoError(t, err)
-	l.clock.move(time.Second)
+	l.Clock.Move(time.Second)
 	for name, run := range map[string]func(entity.Write[Dossier]) error{
-		"alone": func(w entity.Write[Dossier]) error { return runAlone(t, w) }, "joined": func(w entity.Write[Dossier]) error { return l.runJoined(t, w) },
+		"alone": func(w entity.Write[Dossier]) error { return runAlone(t, w) }, "joined": func(w entity.Write[Dossier]) error { return runJoined(l, w) },
 	} {
 		require.NoError(t, run(s.Op().Update(v,
 			entity.Set(&f.Code, name), entity.MapEntry(&f.Labels, "k").Set(name), entity.ListAppend(&f.Log, name), entity.AddToSet(&f.Tags, name),
@@ -132,8 +132,8 @@ type keptNote struct {
 
 func TestFeaturesCanBeTurnedOnForItemsThatAreThere(t *testing.T) {
 	t.Parallel()
-	l, s := open[keptNote](t)
-	before := declare[plainNote](t, l.aside(t))
+	l, s := dbtest.OpenStore[keptNote](t)
+	before := dbtest.Declare[plainNote](t, l.Open(l.Raw))
 	for _, id := range []string{"a", "b", "c"} {
 		_, err := before.Create(t.Context(), plainNote{ID: id, Body: "old", Mail: id + "@example.com"})
 		require.NoError(t, err)
@@ -154,16 +154,16 @@ func TestFeaturesCanBeTurnedOnForItemsThatAreThere(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "old", got.Body)
 	// A delete and a restore claim the value that was never claimed.
-	l.clock.move(time.Second)
+	l.Clock.Move(time.Second)
 	require.NoError(t, s.Delete(t.Context(), keptNote{ID: "b"}))
-	require.Equal(t, "$note#b", l.owners(t)["$note.mail#b@example.com"])
+	require.Equal(t, "$note#b", owners(l)["$note.mail#b@example.com"])
 	got, err = entity.Must(lifecycle.Of(s)).Restore(t.Context(), keptNote{ID: "b"})
 	require.NoError(t, err)
 	require.EqualValues(t, 2, got.Version)
 	got, err = s.Put(t.Context(), keptNote{ID: "c", Body: "put", Mail: "new@example.com"})
 	require.NoError(t, err)
 	require.EqualValues(t, 1, got.Version)
-	require.Equal(t, "$note#c", l.owners(t)["$note.mail#new@example.com"])
+	require.Equal(t, "$note#c", owners(l)["$note.mail#new@example.com"])
 }
 
 func TestWhatIsTooLargeIsRefusedBeforeTheWrite(t *testing.T) {
@@ -178,16 +178,16 @@ func TestWhatIsTooLargeIsRefusedBeforeTheWrite(t *testing.T) {
 	_, err = b.s.Create(t.Context(), as[T](Person{ID: "big", Tenant: "t", Email: strings.Repeat("#", 700)}))
 	require.ErrorIs(t, err, entity.ErrTooLarge, "after escaping")
 	p := b.item(t, live)
-	b.l.sent()
+	b.l.Sent()
 	_, err = b.s.Update(t.Context(), as[T](p), entity.Set(&fields[T]().Name, strings.Repeat("x", 400*1024)))
 	require.ErrorIs(t, err, entity.ErrTooLarge)
-	require.NotContains(t, operations(b.l.sent()), "TransactWriteItems")
+	require.NotContains(t, b.l.Operations(), "TransactWriteItems")
 	var ops []entity.Op
 	for i := range 6 { // twice 380 KB each, with the snapshot
 		ops = append(ops, b.s.Op().Create(as[T](Person{ID: fmt.Sprint("m", i), Tenant: "t", Name: strings.Repeat("x", 380*1024)})))
 	}
-	require.ErrorIs(t, b.l.db.Transact(t.Context(), ops...), entity.ErrTooLarge)
-	require.NotContains(t, operations(b.l.sent()), "TransactWriteItems")
+	require.ErrorIs(t, b.l.DB.Transact(t.Context(), ops...), entity.ErrTooLarge)
+	require.NotContains(t, b.l.Operations(), "TransactWriteItems")
 }
 
 func TestExpectNeedsALockAndErrorsCarryKeysOnly(t *testing.T) {
@@ -195,10 +195,10 @@ func TestExpectNeedsALockAndErrorsCarryKeysOnly(t *testing.T) {
 	b := newBench[u1VNoneSFree](t)
 	type T = u1VNoneSFree
 	p := b.item(t, live)
-	b.l.sent()
+	b.l.Sent()
 	_, err := b.s.Update(t.Context(), as[T](p), entity.Set(&fields[T]().Name, "x"), versioned.Expect(1))
-	require.Equal(t, "EDD-9108", inputCode(err))
-	require.Empty(t, b.l.sent())
+	require.Equal(t, "EDD-9108", dbtest.InputCode(err))
+	require.Empty(t, b.l.Sent())
 	_, err = b.s.Create(t.Context(), as[T](p))
 	require.ErrorIs(t, err, entity.ErrExists)
 	require.NotContains(t, err.Error(), "@")
@@ -206,7 +206,7 @@ func TestExpectNeedsALockAndErrorsCarryKeysOnly(t *testing.T) {
 	require.ErrorAs(t, err, &one)
 	require.Contains(t, one.Key, p.ID)
 	_, err = b.s.Update(t.Context(), as[T](p), entity.Set(&fields[T]().Name, "x"), entity.If())
-	require.Equal(t, "EDD-9108", inputCode(err), "no condition guards nothing")
+	require.Equal(t, "EDD-9108", dbtest.InputCode(err), "no condition guards nothing")
 }
 
 // createdOnly has one role alone; the time of deletion has a name of its own.
@@ -220,23 +220,23 @@ type createdOnly struct {
 
 func TestWhatIsMissingElsewhere(t *testing.T) {
 	t.Parallel()
-	l, s := open[createdOnly](t)
+	l, s := dbtest.OpenStore[createdOnly](t)
 	v, err := s.Create(t.Context(), createdOnly{ID: "a"})
 	require.NoError(t, err)
-	require.Equal(t, dawn, v.Created, "created_at alone")
-	at := l.clock.move(time.Second)
+	require.Equal(t, dbtest.Start, v.Created, "created_at alone")
+	at := l.Clock.Move(time.Second)
 	require.NoError(t, s.Delete(t.Context(), v))
 	bin := entity.Must(lifecycle.Of(s))
 	first, err := bin.Get(t.Context(), v)
 	require.NoError(t, err)
 	require.Equal(t, at, first.Item.Gone, "deleted_at under another name")
-	l.clock.move(time.Second)
+	l.Clock.Move(time.Second)
 	_, err = s.Create(t.Context(), createdOnly{ID: "a"})
 	require.NoError(t, err)
 	require.NoError(t, s.Delete(t.Context(), v))
 	got, err := bin.RestoreCopy(t.Context(), first)
 	require.NoError(t, err, "a chosen copy")
-	require.Equal(t, dawn, got.Created)
+	require.Equal(t, dbtest.Start, got.Created)
 	require.True(t, got.Gone.IsZero())
 
 	_, h, key := lived(t, 2)
@@ -246,7 +246,7 @@ func TestWhatIsMissingElsewhere(t *testing.T) {
 	hard := newBench[u0VRetainTTLSNone](t)
 	p := hard.item(t, live)
 	require.NoError(t, hard.s.Delete(t.Context(), as[u0VRetainTTLSNone](p)))
-	for key, it := range hard.l.items(t) {
+	for key, it := range hard.l.ItemsByKey() {
 		require.Contains(t, it, "_ttl", "the history of a deleted item ends: %s", key)
 	}
 }

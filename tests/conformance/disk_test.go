@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -39,9 +40,9 @@ type Layout struct {
 }
 
 // dump writes all items of the table, each with all attributes, in the order of their keys.
-func (l *lab) dump(t *testing.T, names namer) string {
-	t.Helper()
-	items := l.items(t)
+func dump(l *dbtest.Bench, names namer) string {
+	l.T.Helper()
+	items := l.ItemsByKey()
 	var b strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(items)) {
 		it := items[key]
@@ -70,7 +71,7 @@ func valueText(av types.AttributeValue) string {
 // Every kind of item byte by byte, after each step of a life.
 func TestDisk_EveryKindOfItem(t *testing.T) {
 	t.Parallel()
-	l, s := open[Layout](t)
+	l, s := dbtest.OpenStore[Layout](t)
 	bin := entity.Must(lifecycle.Of(s))
 	f := entity.Fields[Layout]()
 	key := Layout{ID: "i#1", Part: "p/q"}
@@ -85,16 +86,16 @@ func TestDisk_EveryKindOfItem(t *testing.T) {
 		{"created", func() error { _, err := s.Create(t.Context(), full); return err }},
 		{"touched", func() error { _, err := s.Touch(t.Context(), key, &f.SeenAt, time.Minute); return err }},
 		{"updated", func() error {
-			_, err := s.Update(t.Context(), key, entity.Set(&f.Email, "b@example.com"), entity.Set(&f.SeenAt, dawn))
+			_, err := s.Update(t.Context(), key, entity.Set(&f.Email, "b@example.com"), entity.Set(&f.SeenAt, dbtest.Start))
 			return err
 		}},
 		{"deleted", func() error { return s.Delete(t.Context(), key) }},
 		{"restored", func() error { _, err := bin.Restore(t.Context(), key); return err }},
 		{"updated after the restore", func() error { _, err := s.Update(t.Context(), key, entity.Remove(&f.Token)); return err }},
 	} {
-		l.clock.move(1500 * time.Millisecond)
+		l.Clock.Move(1500 * time.Millisecond)
 		require.NoError(t, step.do(), step.name)
-		fmt.Fprintf(&b, "== %s\n%s", step.name, l.dump(t, names))
+		fmt.Fprintf(&b, "== %s\n%s", step.name, dump(l, names))
 	}
 	golden(t, "disk", b.String())
 }
@@ -112,9 +113,9 @@ func marks[T any](t *testing.T, b *bench[T]) {
 		p := b.item(t, deleted)
 		_, err := b.back.Restore(t.Context(), as[T](p))
 		require.NoError(t, err)
-		b.l.clock.move(time.Second)
+		b.l.Clock.Move(time.Second)
 		key := "$app#v1#person#" + p.ID + " " + personSK
-		require.Equal(t, str("restore"), b.l.items(t)[key]["_op"])
+		require.Equal(t, dbtest.S("restore"), b.l.ItemsByKey()[key]["_op"])
 		return p, key
 	}
 	for verb, op := range verbs {
@@ -129,9 +130,9 @@ func marks[T any](t *testing.T, b *bench[T]) {
 				require.NoError(t, runAlone(t, op(p)), verb)
 			}
 			if verb != "Delete" {
-				require.Contains(t, b.l.items(t), key, verb)
+				require.Contains(t, b.l.ItemsByKey(), key, verb)
 			}
-			for name, it := range b.l.items(t) {
+			for name, it := range b.l.ItemsByKey() {
 				if strings.HasPrefix(name, key) {
 					require.NotContains(t, it, "_op", "%s: %s", verb, name)
 				}
@@ -144,12 +145,12 @@ func marks[T any](t *testing.T, b *bench[T]) {
 		return nil
 	})
 	require.NoError(t, err)
-	require.NotContains(t, b.l.items(t)[key], "_op")
+	require.NotContains(t, b.l.ItemsByKey()[key], "_op")
 }
 
 func TestDisk_TouchOfARestoredItemTakesItsMarkAway(t *testing.T) {
 	t.Parallel()
-	l, s := open[Layout](t)
+	l, s := dbtest.OpenStore[Layout](t)
 	v, err := s.Create(t.Context(), Layout{ID: "i", Part: "p", Team: "t"})
 	require.NoError(t, err)
 	require.NoError(t, s.Delete(t.Context(), v))
@@ -158,7 +159,7 @@ func TestDisk_TouchOfARestoredItemTakesItsMarkAway(t *testing.T) {
 	due, err := s.Touch(t.Context(), v, &entity.Fields[Layout]().SeenAt, time.Minute)
 	require.NoError(t, err)
 	require.True(t, due)
-	it := l.items(t)["$app#v1#layout#i $app#v1#layout#p"]
+	it := l.ItemsByKey()["$app#v1#layout#i $app#v1#layout#p"]
 	require.Contains(t, it, "seenAt")
 	require.NotContains(t, it, "_op")
 }
@@ -193,29 +194,29 @@ type binMillis struct {
 // it move on by one unit each.
 func TestDisk_DeletedAtHasTheFormatOfItsField(t *testing.T) {
 	t.Parallel()
-	at := dawn.Truncate(time.Second)
+	at := dbtest.Start.Truncate(time.Second)
 	t.Run("seconds", func(t *testing.T) {
 		copiesOf[binSeconds](t, time.Second, func(i int) (string, types.AttributeValue) {
 			text := at.Add(time.Duration(i) * time.Second).Format("2006-01-02T15:04:05Z")
-			return text, str(text)
+			return text, dbtest.S(text)
 		})
 	})
 	t.Run("unix seconds", func(t *testing.T) {
 		copiesOf[binUnix](t, time.Second, func(i int) (string, types.AttributeValue) {
 			n := at.Unix() + int64(i)
-			return fmt.Sprintf("%019d", n), num(fmt.Sprint(n))
+			return fmt.Sprintf("%019d", n), dbtest.N(fmt.Sprint(n))
 		})
 	})
 	t.Run("unix milliseconds", func(t *testing.T) {
 		copiesOf[binMillis](t, time.Millisecond, func(i int) (string, types.AttributeValue) {
-			n := dawn.UnixMilli() + int64(i)
-			return fmt.Sprintf("%019d", n), num(fmt.Sprint(n))
+			n := dbtest.Start.UnixMilli() + int64(i)
+			return fmt.Sprintf("%019d", n), dbtest.N(fmt.Sprint(n))
 		})
 	})
 }
 
 func copiesOf[T any](t *testing.T, unit time.Duration, want func(i int) (string, types.AttributeValue)) {
-	l, s := open[T](t)
+	l, s := dbtest.OpenStore[T](t)
 	bin := entity.Must(lifecycle.Of(s))
 	var key T
 	setID(&key, "b")
@@ -224,8 +225,8 @@ func copiesOf[T any](t *testing.T, unit time.Duration, want func(i int) (string,
 		require.NoError(t, err)
 		require.NoError(t, s.Delete(t.Context(), key))
 		text, av := want(i)
-		it := l.items(t)["$app#v1#bin#b $app#v1#bin#deleted#"+text]
-		require.NotNil(t, it, "%s: %v", text, sortKeys(l.items(t)))
+		it := l.ItemsByKey()["$app#v1#bin#b $app#v1#bin#deleted#"+text]
+		require.NotNil(t, it, "%s: %v", text, sortKeys(l.ItemsByKey()))
 		require.Equal(t, av, it["gone"])
 		require.NotContains(t, it, "deletedAt")
 	}
@@ -233,13 +234,13 @@ func copiesOf[T any](t *testing.T, unit time.Duration, want func(i int) (string,
 	require.NoError(t, err)
 	require.Len(t, list, 3)
 	for i, c := range list {
-		require.Equal(t, dawn.Truncate(unit).Add(time.Duration(2-i)*unit), c.DeletedAt, "the newest first")
+		require.Equal(t, dbtest.Start.Truncate(unit).Add(time.Duration(2-i)*unit), c.DeletedAt, "the newest first")
 	}
 	_, err = bin.Restore(t.Context(), key)
 	require.NoError(t, err)
-	it := l.items(t)["$app#v1#bin#b $app#v1#bin"]
+	it := l.ItemsByKey()["$app#v1#bin#b $app#v1#bin"]
 	require.NotContains(t, it, "gone")
-	require.Len(t, l.items(t), 3)
+	require.Len(t, l.ItemsByKey(), 3)
 }
 
 func setID[T any](v *T, id string) {

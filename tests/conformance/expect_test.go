@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -19,10 +20,10 @@ func TestExpect_OfANegativeVersionIsAnErrorBeforeAnyRequest(t *testing.T) {
 			continue
 		}
 		p := b.item(t, live)
-		b.l.sent()
-		require.Equal(t, "EDD-9108", inputCode(runAlone(t, op(p, versioned.Expect(-1)))), verb)
-		require.Equal(t, "EDD-9108", inputCode(b.l.runJoined(t, op(p, versioned.Expect(-1)))), verb)
-		require.Empty(t, b.l.sent(), verb)
+		b.l.Sent()
+		require.Equal(t, "EDD-9108", dbtest.InputCode(runAlone(t, op(p, versioned.Expect(-1)))), verb)
+		require.Equal(t, "EDD-9108", dbtest.InputCode(runJoined(b.l, op(p, versioned.Expect(-1)))), verb)
+		require.Empty(t, b.l.Sent(), verb)
 	}
 }
 
@@ -34,7 +35,7 @@ func TestExpect_ZeroIsAnItemThatHasNoVersionYet(t *testing.T) {
 }
 
 func expectZero[T any](t *testing.T, b *bench[T], retains bool) {
-	for _, version := range []types.AttributeValue{nil, num("0")} {
+	for _, version := range []types.AttributeValue{nil, dbtest.N("0")} {
 		for verb, op := range b.verbs() {
 			if verb == "Create" || verb == "Restore" {
 				continue
@@ -42,23 +43,23 @@ func expectZero[T any](t *testing.T, b *bench[T], retains bool) {
 			for _, joined := range []bool{false, true} {
 				p := b.item(t, live)
 				pk := "$app#v1#person#" + p.ID
-				b.l.change(t, pk, personSK, map[string]types.AttributeValue{"version": version})
+				b.l.ChangeItem(pk, personSK, dbtest.Item{"version": version})
 				if retains {
-					b.l.remove(t, pk, personSK+"#v#0000001")
+					b.l.RemoveItem(b.l.Key(pk, personSK+"#v#0000001"))
 				}
 				run := func(n int64) error {
 					if joined {
-						return b.l.runJoined(t, op(p, versioned.Expect(n)))
+						return runJoined(b.l, op(p, versioned.Expect(n)))
 					}
 					return runAlone(t, op(p, versioned.Expect(n)))
 				}
 				var conflict *versioned.ConflictError
 				require.ErrorAs(t, run(1), &conflict, verb)
 				require.Equal(t, versioned.ConflictError{Expected: 1}, *conflict, verb)
-				b.l.clock.move(time.Second)
+				b.l.Clock.Move(time.Second)
 				require.NoError(t, run(0), verb)
 				if retains {
-					require.Contains(t, b.l.items(t), pk+" "+personSK+"#v#0000000", verb)
+					require.Contains(t, b.l.ItemsByKey(), pk+" "+personSK+"#v#0000000", verb)
 				}
 				if verb == "Delete" {
 					continue
@@ -92,14 +93,14 @@ func failedCondition[T any](t *testing.T, b *bench[T]) {
 		switch verb {
 		case "Create":
 			require.Equal(t, "Condition", classesOf(runAlone(t, op(b.item(t, absent), no))), verb)
-			require.Equal(t, "Condition", classesOf(b.l.runJoined(t, op(b.item(t, absent), no))), verb)
+			require.Equal(t, "Condition", classesOf(runJoined(b.l, op(b.item(t, absent), no))), verb)
 			continue
 		case "Restore":
 			state, version = deleted, 2
 		}
 		for _, opts := range [][]entity.WriteOption{{no}, {no, versioned.Expect(version)}} {
 			require.Equal(t, "Condition", classesOf(runAlone(t, op(b.item(t, state), opts...))), verb)
-			require.Equal(t, "Condition", classesOf(b.l.runJoined(t, op(b.item(t, state), opts...))), verb)
+			require.Equal(t, "Condition", classesOf(runJoined(b.l, op(b.item(t, state), opts...))), verb)
 		}
 		require.Equal(t, "Conflict", classesOf(runAlone(t, op(b.item(t, state), no, versioned.Expect(9)))), verb)
 	}

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/unique"
 )
@@ -28,8 +28,8 @@ func TestGuide_DeleteMovesTheSortKeyAndLeavesEveryIndex(t *testing.T) {
 	require.Contains(t, before, "gsi1pk")
 	require.NotContains(t, copied, "gsi1pk")
 	require.NotContains(t, copied, "gsi1sk")
-	require.Equal(t, str(at.Format(nanos)), copied["deletedAt"])
-	require.Equal(t, num(strconv.FormatInt(at.Unix()+30*86400, 10)), copied["_ttl"], "DynamoDB removes it after 30 days")
+	require.Equal(t, dbtest.S(at.Format(nanos)), copied["deletedAt"])
+	require.Equal(t, dbtest.N(strconv.FormatInt(at.Unix()+30*86400, 10)), copied["_ttl"], "DynamoDB removes it after 30 days")
 	for _, name := range []string{"email", "displayName", "department", "tenantId", "createdAt", "employeeId"} {
 		require.Equal(t, before[name], copied[name], name)
 	}
@@ -98,36 +98,36 @@ func TestGuide_RestoreOfWhatIsNotThereIsNotFound(t *testing.T) {
 
 func TestGuide_FreePolicyGivesTheValueUpAtOnce(t *testing.T) {
 	t.Parallel()
-	l, s := open[EmployeeFree](t)
+	l, s := dbtest.OpenStore[EmployeeFree](t)
 	bin := entity.Must(lifecycle.Of(s))
 	alice, err := s.Create(t.Context(), EmployeeFree{Staff: aliceStaff})
 	require.NoError(t, err)
-	l.clock.move(time.Second)
+	l.Clock.Move(time.Second)
 	require.NoError(t, s.Delete(t.Context(), alice))
-	require.Empty(t, l.owners(t))
+	require.Empty(t, owners(l))
 	bob := bobStaff
 	bob.Email = alice.Email
 	_, err = s.Create(t.Context(), EmployeeFree{Staff: bob})
 	require.NoError(t, err)
-	before := l.items(t)
+	before := l.ItemsByKey()
 	_, err = bin.Restore(t.Context(), alice)
 	var violation *unique.ViolationError
 	require.ErrorAs(t, err, &violation)
 	require.Equal(t, "$app#v1#employee#emp-bob", violation.Owner.PK)
-	require.Equal(t, before, l.items(t))
+	require.Equal(t, before, l.ItemsByKey())
 	require.NoError(t, s.Delete(t.Context(), EmployeeFree{Staff: bob}))
 	_, err = bin.Restore(t.Context(), alice)
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"$employee.email#alice@acme.com": "$employee#emp-alice"}, l.owners(t))
+	require.Equal(t, map[string]string{"$employee.email#alice@acme.com": "$employee#emp-alice"}, owners(l))
 }
 
 func TestGuide_ReservePolicyKeepsTheValueUntilThePurge(t *testing.T) {
 	t.Parallel()
-	l, s := open[EmployeeReserve](t)
+	l, s := dbtest.OpenStore[EmployeeReserve](t)
 	bin := entity.Must(lifecycle.Of(s))
 	alice, err := s.Create(t.Context(), EmployeeReserve{Staff: aliceStaff})
 	require.NoError(t, err)
-	l.clock.move(time.Second)
+	l.Clock.Move(time.Second)
 	require.NoError(t, s.Delete(t.Context(), alice))
 	bob := bobStaff
 	bob.Email = alice.Email
@@ -136,7 +136,7 @@ func TestGuide_ReservePolicyKeepsTheValueUntilThePurge(t *testing.T) {
 	require.ErrorAs(t, err, &violation, "in the bin the value stays locked")
 	_, err = bin.Restore(t.Context(), alice)
 	require.NoError(t, err)
-	l.clock.move(time.Second)
+	l.Clock.Move(time.Second)
 	require.NoError(t, s.Delete(t.Context(), alice))
 	require.NoError(t, bin.Purge(t.Context(), alice))
 	_, err = s.Create(t.Context(), EmployeeReserve{Staff: bob})
@@ -146,26 +146,26 @@ func TestGuide_ReservePolicyKeepsTheValueUntilThePurge(t *testing.T) {
 func TestGuide_PurgeRemovesTheItemAndAllItsSatellites(t *testing.T) {
 	t.Parallel()
 	for _, inBin := range []bool{false, true} {
-		l, s := open[EmployeeReserve](t)
+		l, s := dbtest.OpenStore[EmployeeReserve](t)
 		bob, err := s.Create(t.Context(), EmployeeReserve{Staff: bobStaff})
 		require.NoError(t, err)
-		left := l.items(t)
+		left := l.ItemsByKey()
 		alice, err := s.Create(t.Context(), EmployeeReserve{Staff: aliceStaff})
 		require.NoError(t, err)
-		l.clock.move(time.Second)
+		l.Clock.Move(time.Second)
 		_, err = s.Update(t.Context(), alice, entity.Set(&entity.Fields[EmployeeReserve]().Email, "alice2@acme.com"))
 		require.NoError(t, err)
 		if inBin {
 			require.NoError(t, s.Delete(t.Context(), alice))
 		}
-		require.GreaterOrEqual(t, len(l.items(t)), len(left)+3)
+		require.GreaterOrEqual(t, len(l.ItemsByKey()), len(left)+3)
 		require.NoError(t, s.Purge(t.Context(), alice))
-		require.Equal(t, left, l.items(t), "what is bob's stays")
+		require.Equal(t, left, l.ItemsByKey(), "what is bob's stays")
 		require.NoError(t, s.Purge(t.Context(), alice), "there is nothing left, which is no error")
 		require.Equal(t, "Bob", bob.DisplayName)
 	}
 }
 
-func sortKeys(items map[string]map[string]types.AttributeValue) []string {
+func sortKeys(items map[string]dbtest.Item) []string {
 	return slices.Sorted(maps.Keys(items))
 }

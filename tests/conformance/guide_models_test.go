@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -64,7 +64,7 @@ const (
 
 // guide is the world of the guide's example: alice was created and updated.
 type guide struct {
-	*lab
+	*dbtest.Bench
 	s       *entity.Store[Employee]
 	bin     *lifecycle.Deleted[Employee]
 	history *versioned.History[Employee]
@@ -74,30 +74,30 @@ type guide struct {
 
 func newGuide(t *testing.T) guide {
 	t.Helper()
-	l, s := open[Employee](t)
-	g := guide{lab: l, s: s, bin: entity.Must(lifecycle.Of(s)), history: entity.Must(versioned.Of(s)), byTen: entity.Must(s.Index("byTenant"))}
+	l, s := dbtest.OpenStore[Employee](t)
+	g := guide{Bench: l, s: s, bin: entity.Must(lifecycle.Of(s)), history: entity.Must(versioned.Of(s)), byTen: entity.Must(s.Index("byTenant"))}
 	g.key = Employee{Staff: Staff{EmployeeID: "emp-alice"}}
 	_, err := s.Create(t.Context(), Employee{Staff: aliceStaff})
 	require.NoError(t, err)
-	l.clock.move(time.Second)
+	l.Clock.Move(time.Second)
 	e := entity.Fields[Employee]()
 	_, err = s.Update(t.Context(), g.key, entity.Set(&e.DisplayName, "Alice Baker"), entity.Set(&e.Department, "Engineering"), entity.Set(&e.TenantID, "t-acme"))
 	require.NoError(t, err)
-	l.clock.move(time.Second)
+	l.Clock.Move(time.Second)
 	return g
 }
 
 // remove deletes alice softly and returns when.
 func (g guide) delete(t *testing.T) time.Time {
 	t.Helper()
-	at := g.clock.now()
+	at := g.Clock.Now()
 	require.NoError(t, g.s.Delete(t.Context(), g.key))
-	g.clock.move(time.Second)
+	g.Clock.Move(time.Second)
 	return at
 }
 
 // alice is the item of alice's with that suffix of the sort key; nil if absent.
-func (g guide) alice(t *testing.T, suffix string) map[string]types.AttributeValue {
+func (g guide) alice(t *testing.T, suffix string) dbtest.Item {
 	t.Helper()
-	return g.items(t)[alicePK+" "+employeeSK+suffix]
+	return g.ItemsByKey()[alicePK+" "+employeeSK+suffix]
 }

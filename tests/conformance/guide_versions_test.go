@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -18,15 +19,15 @@ func TestGuide_VersionsLieBesideTheItemUnderPaddedNumbers(t *testing.T) {
 	for _, name := range []string{"A", "B"} {
 		_, err := g.s.Update(t.Context(), g.key, entity.Set(&e.DisplayName, name))
 		require.NoError(t, err)
-		g.clock.move(time.Second)
+		g.Clock.Move(time.Second)
 	}
 	require.Equal(t, []string{
 		alicePK + " " + employeeSK,
 		alicePK + " " + employeeSK + "#v#0000001",
 		alicePK + " " + employeeSK + "#v#0000002",
 		alicePK + " " + employeeSK + "#v#0000003",
-	}, sortKeys(g.items(t)))
-	require.Equal(t, num("4"), g.alice(t, "")["version"])
+	}, sortKeys(g.ItemsByKey()))
+	require.Equal(t, dbtest.N("4"), g.alice(t, "")["version"])
 }
 
 func TestGuide_AVersionIsReadByItsNumberAndListedTheNewestFirst(t *testing.T) {
@@ -61,12 +62,12 @@ func listed(list []versioned.Version[Employee]) string {
 func TestGuide_SnapshotsExpireAndTheCurrentItemNever(t *testing.T) {
 	t.Parallel()
 	g := newGuide(t)
-	replaced := g.clock.now().Add(-time.Second)
+	replaced := g.Clock.Now().Add(-time.Second)
 	require.NotContains(t, g.alice(t, ""), "_ttl")
-	require.Equal(t, num(strconv.FormatInt(replaced.Unix()+90*86400, 10)), g.alice(t, "#v#0000001")["_ttl"], "90 days after it was replaced")
+	require.Equal(t, dbtest.N(strconv.FormatInt(replaced.Unix()+90*86400, 10)), g.alice(t, "#v#0000001")["_ttl"], "90 days after it was replaced")
 	at := g.delete(t)
 	for _, suffix := range []string{"#v#0000002", "#v#0000003"} {
-		require.Equal(t, num(strconv.FormatInt(at.Unix()+90*86400, 10)), g.alice(t, suffix)["_ttl"], suffix)
+		require.Equal(t, dbtest.N(strconv.FormatInt(at.Unix()+90*86400, 10)), g.alice(t, suffix)["_ttl"], suffix)
 	}
 	_, err := g.bin.Restore(t.Context(), g.key)
 	require.NoError(t, err)
@@ -79,8 +80,8 @@ func TestGuide_SnapshotsExpireAndTheCurrentItemNever(t *testing.T) {
 func TestGuide_VersionsBeginAtOneAndCountEachMutation(t *testing.T) {
 	t.Parallel()
 	g := newGuide(t)
-	require.Equal(t, num("1"), g.alice(t, "#v#0000001")["version"])
-	require.Equal(t, num("2"), g.alice(t, "")["version"])
+	require.Equal(t, dbtest.N("1"), g.alice(t, "#v#0000001")["version"])
+	require.Equal(t, dbtest.N("2"), g.alice(t, "")["version"])
 	updated, err := g.s.Update(t.Context(), g.key, entity.Set(&entity.Fields[Employee]().DisplayName, "X"))
 	require.NoError(t, err)
 	require.EqualValues(t, 3, updated.Version)
@@ -98,7 +99,7 @@ func TestGuide_TheHistoryIsTheWholeLifecycle(t *testing.T) {
 	require.Equal(t, "v1: Alice, v2: Alice Baker, v3: Alice Baker (deleted), v4: Alice Baker", listed(trail))
 	for i, v := range trail {
 		require.Equal(t, "alice@acme.com", v.Item.Email)
-		require.Equal(t, dawn.Add(time.Duration(i)*time.Second), v.ValidFrom)
+		require.Equal(t, dbtest.Start.Add(time.Duration(i)*time.Second), v.ValidFrom)
 	}
 	deletedMark := g.alice(t, "#v#0000003")["_deleted"]
 	require.NotNil(t, deletedMark)
@@ -123,5 +124,5 @@ func TestGuide_CompleteExample(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "v3: Alice Baker (deleted), v2: Alice Baker, v1: Alice", listed(list))
 	require.NoError(t, g.s.Purge(t.Context(), g.key))
-	require.Empty(t, g.items(t))
+	require.Empty(t, g.ItemsByKey())
 }

@@ -6,11 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -25,11 +24,11 @@ func lived(t *testing.T, n int) (*bench[kept], *versioned.History[kept], kept) {
 	require.NoError(t, err)
 	f := fields[kept]()
 	for i := 2; i <= n; i++ {
-		b.l.clock.move(time.Second)
+		b.l.Clock.Move(time.Second)
 		_, err := b.quiet.Update(t.Context(), key, entity.Set(&f.Name, fmt.Sprint("v", i)))
 		require.NoError(t, err)
 	}
-	b.l.sent()
+	b.l.Sent()
 	return b, entity.Must(versioned.Of(b.s)), key
 }
 
@@ -51,34 +50,34 @@ func TestHistory_GetFindsAVersionWhereverItIs(t *testing.T) {
 	v, class := get(3)
 	require.Equal(t, "ok", class, "of the current item")
 	require.Equal(t, "v3", v.Item.Name)
-	require.Equal(t, dawn.Add(2*time.Second), v.ValidFrom)
-	require.Len(t, b.l.sent(), 1)
+	require.Equal(t, dbtest.Start.Add(2*time.Second), v.ValidFrom)
+	require.Len(t, b.l.Sent(), 1)
 	v, class = get(2)
 	require.Equal(t, "ok", class, "of a snapshot")
 	require.Equal(t, "v2", v.Item.Name)
-	require.Len(t, b.l.sent(), 3)
+	require.Len(t, b.l.Sent(), 3)
 	for _, n := range []int64{0, 4, 99_999_999} {
 		_, class = get(n)
 		require.Equal(t, "NotFound", class, n)
 	}
 	for _, n := range []int64{-1, 1_000_000_000_000} {
-		b.l.sent()
+		b.l.Sent()
 		_, err := h.Get(t.Context(), key, n)
-		require.Equal(t, "EDD-9102", inputCode(err))
-		require.Empty(t, b.l.sent())
+		require.Equal(t, "EDD-9102", dbtest.InputCode(err))
+		require.Empty(t, b.l.Sent())
 	}
-	b.l.clock.move(time.Second)
+	b.l.Clock.Move(time.Second)
 	require.NoError(t, b.quiet.Delete(t.Context(), key))
-	b.l.sent()
+	b.l.Sent()
 	v, class = get(4)
 	require.Equal(t, "ok", class, "of a deleted copy")
 	require.True(t, v.Deleted)
-	require.Len(t, b.l.sent(), 2)
-	b.l.clock.move(31 * 24 * time.Hour)
+	require.Len(t, b.l.Sent(), 2)
+	b.l.Clock.Move(31 * 24 * time.Hour)
 	v, class = get(4)
 	require.Equal(t, "ok", class, "the copy has expired, its snapshot has not")
 	require.True(t, v.Deleted)
-	b.l.clock.move(60 * 24 * time.Hour)
+	b.l.Clock.Move(60 * 24 * time.Hour)
 	_, class = get(4)
 	require.Equal(t, "NotFound", class, "the snapshot has expired too")
 }
@@ -116,7 +115,7 @@ func TestHistory_ListIsOrderedBoundedFilteredAndPaged(t *testing.T) {
 	require.Empty(t, list(entity.Gt(&f.Version, 100)))
 	for _, opts := range [][]versioned.ListOption{{entity.Limit(0)}, {entity.Eq(&f.Name, "x")}} {
 		_, err := h.List(key, opts...).Collect(t.Context())
-		require.NotEmpty(t, inputCode(err))
+		require.NotEmpty(t, dbtest.InputCode(err))
 	}
 	_, err := h.List(key, entity.Eq(&f.Version, 99)).First(t.Context())
 	require.ErrorIs(t, err, entity.ErrNotFound)
@@ -154,7 +153,7 @@ func TestHistory_PagesTogetherAreTheListAndCursorsAreBoundToIt(t *testing.T) {
 	}
 	page, err := h.List(key, entity.Limit(2)).Page(t.Context(), "")
 	require.NoError(t, err)
-	b.l.sent()
+	b.l.Sent()
 	for name, q := range map[string]entity.Query[versioned.Version[kept]]{
 		"the other order": h.List(key, entity.Limit(2), entity.Desc()),
 		"another range":   h.List(key, entity.Limit(2), entity.Ge(&f.Version, 2)),
@@ -167,7 +166,7 @@ func TestHistory_PagesTogetherAreTheListAndCursorsAreBoundToIt(t *testing.T) {
 		_, err := h.List(key, entity.Limit(2)).Page(t.Context(), altered)
 		require.ErrorIs(t, err, entity.ErrInvalidCursor, altered)
 	}
-	require.Empty(t, b.l.sent(), "before any request")
+	require.Empty(t, b.l.Sent(), "before any request")
 }
 
 // More than one megabyte of snapshots: several pages of DynamoDB's, with a deleted copy and the current item between.
@@ -177,7 +176,7 @@ func TestHistory_ListReadsOnOverManyPages(t *testing.T) {
 	f := fields[kept]()
 	big := strings.Repeat("x", 200_000)
 	for i := 2; i <= 9; i++ {
-		b.l.clock.move(time.Second)
+		b.l.Clock.Move(time.Second)
 		_, err := b.quiet.Update(t.Context(), key, entity.Set(&f.Name, fmt.Sprint("v", i, big)))
 		require.NoError(t, err)
 	}
@@ -190,13 +189,13 @@ func TestHistory_ListReadsOnOverManyPages(t *testing.T) {
 	}{
 		{nil, "1 2 3 4 5 6 7 8 9 10"}, {[]versioned.ListOption{entity.Desc(), versioned.WithCurrent()}, "11 10 9 8 7 6 5 4 3 2 1"},
 	} {
-		b.l.sent()
+		b.l.Sent()
 		got, err := h.List(key, c.opts...).Collect(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, c.want, numbers(got))
-		require.Greater(t, len(b.l.sent()), 3)
+		require.Greater(t, len(b.l.Sent()), 3)
 	}
-	v, err := h.At(t.Context(), key, dawn.Add(500*time.Millisecond))
+	v, err := h.At(t.Context(), key, dbtest.Start.Add(500*time.Millisecond))
 	require.NoError(t, err)
 	require.EqualValues(t, 1, v.Number)
 }
@@ -205,7 +204,7 @@ func TestHistory_AtIsTheStateOfThatTime(t *testing.T) {
 	t.Parallel()
 	b, h, key := lived(t, 3)
 	at := func(d time.Duration) (int64, bool, error) {
-		v, err := h.At(t.Context(), key, dawn.Add(d))
+		v, err := h.At(t.Context(), key, dbtest.Start.Add(d))
 		return v.Number, v.Deleted, err
 	}
 	_, _, err := at(-time.Nanosecond)
@@ -216,13 +215,13 @@ func TestHistory_AtIsTheStateOfThatTime(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, n, d)
 	}
-	b.l.clock.move(time.Second)
+	b.l.Clock.Move(time.Second)
 	require.NoError(t, b.quiet.Delete(t.Context(), key))
 	n, gone, err := at(time.Hour)
 	require.NoError(t, err)
 	require.EqualValues(t, 4, n)
 	require.True(t, gone)
-	b.l.clock.move(10 * time.Second)
+	b.l.Clock.Move(10 * time.Second)
 	_, err = b.back.Restore(t.Context(), key)
 	require.NoError(t, err)
 	n, gone, err = at(time.Hour)
@@ -233,7 +232,7 @@ func TestHistory_AtIsTheStateOfThatTime(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 4, n)
 	require.True(t, gone)
-	b.l.clock.move(91 * 24 * time.Hour)
+	b.l.Clock.Move(91 * 24 * time.Hour)
 	_, _, err = at(time.Second)
 	require.ErrorIs(t, err, versioned.ErrVersionExpired, "the snapshots of then have expired")
 	n, _, err = at(100 * 24 * time.Hour)
@@ -269,19 +268,19 @@ func TestHistory_RevertBringsTheContentBackAsANewVersion(t *testing.T) {
 	f := fields[kept]()
 	_, err := b.quiet.Update(t.Context(), key, entity.Set(&f.Email, "new@example.com"), entity.Set(&f.Badge, "7"))
 	require.NoError(t, err)
-	b.l.change(t, personPK, personSK, map[string]types.AttributeValue{"unknown": str("stays")})
-	b.l.clock.move(time.Second)
+	b.l.ChangeItem(personPK, personSK, dbtest.Item{"unknown": dbtest.S("stays")})
+	b.l.Clock.Move(time.Second)
 	got, err := h.Revert(t.Context(), key, 1, versioned.Expect(4))
 	require.NoError(t, err)
 	require.EqualValues(t, 5, got.Version)
 	require.Equal(t, []string{"v1", "v1@example.com", ""}, []string{got.Name, got.Email, got.Badge})
-	require.True(t, got.CreatedAt.Equal(dawn))
-	require.Equal(t, b.l.clock.now(), got.UpdatedAt)
-	it := b.l.items(t)[personPK+" "+personSK]
-	require.Equal(t, str("stays"), it["unknown"])
+	require.True(t, got.CreatedAt.Equal(dbtest.Start))
+	require.Equal(t, b.l.Clock.Now(), got.UpdatedAt)
+	it := b.l.ItemsByKey()[personPK+" "+personSK]
+	require.Equal(t, dbtest.S("stays"), it["unknown"])
 	require.NotContains(t, it, "_k")
 	require.NotContains(t, it, "_ttl")
-	require.Equal(t, map[string]string{"$person.email#v1@example.com": "$person#p-1"}, b.l.owners(t))
+	require.Equal(t, map[string]string{"$person.email#v1@example.com": "$person#p-1"}, owners(b.l))
 	v4, err := h.Get(t.Context(), key, 4)
 	require.NoError(t, err)
 	require.Equal(t, "new@example.com", v4.Item.Email, "what was replaced is kept")
@@ -291,16 +290,16 @@ func TestHistory_RevertBringsTheContentBackAsANewVersion(t *testing.T) {
 	require.ErrorAs(t, err, &conflict)
 	require.Equal(t, versioned.ConflictError{Expected: 4, Actual: 5}, *conflict)
 	op := h.Op().Revert(key, 4)
-	require.NoError(t, b.l.runJoined(t, op))
+	require.NoError(t, runJoined(b.l, op))
 	require.Equal(t, "7", op.Result().Badge)
 	op = h.Op().Revert(key, 4, versioned.Expect(1))
-	require.ErrorAs(t, b.l.runJoined(t, op), &conflict)
+	require.ErrorAs(t, runJoined(b.l, op), &conflict)
 	require.Equal(t, "Condition", classesOf(runAlone(t, h.Op().Revert(key, 1, entity.If(entity.Eq(&f.Tenant, "x"))))))
 	require.Equal(t, "NotFound", classesOf(runAlone(t, h.Op().Revert(key, 99))))
 	require.Equal(t, "NotFound", classesOf(runAlone(t, h.Op().Revert(as[kept](Person{ID: "nobody"}), 1))))
 	require.NoError(t, b.quiet.Delete(t.Context(), key))
 	require.Equal(t, "NotFound Deleted", classesOf(runAlone(t, h.Op().Revert(key, 1))))
-	require.Equal(t, "NotFound Deleted", classesOf(b.l.runJoined(t, h.Op().Revert(key, 1))))
+	require.Equal(t, "NotFound Deleted", classesOf(runJoined(b.l, h.Op().Revert(key, 1))))
 }
 
 // A version that is not there is not an item that was deleted, even when a deleted copy lies beside the item.
@@ -310,24 +309,20 @@ func TestHistory_RevertToAMissingVersionSaysNothingOfADelete(t *testing.T) {
 	h := entity.Must(versioned.Of(b.s))
 	p := b.item(t, beside)
 	require.Equal(t, "NotFound", classesOf(runAlone(t, h.Op().Revert(as[kept](p), 99))))
-	require.Equal(t, "NotFound", classesOf(b.l.runJoined(t, h.Op().Revert(as[kept](p), 99))))
+	require.Equal(t, "NotFound", classesOf(runJoined(b.l, h.Op().Revert(as[kept](p), 99))))
 }
 
 func TestHistory_RevertAfterALostRaceIsPlannedAnew(t *testing.T) {
 	t.Parallel()
 	b, h, key := lived(t, 2)
 	f := fields[kept]()
-	arrived, release := b.l.wire.Hold(func(r faults.Request) bool { return r.Operation == "TransactWriteItems" })
-	done := make(chan error, 1)
-	go func() {
+	require.NoError(t, b.l.Overtake(dbtest.Is("TransactWriteItems"), func() error {
 		_, err := h.Revert(t.Context(), key, 1)
-		done <- err
-	}()
-	<-arrived
-	_, err := b.quiet.Update(t.Context(), key, entity.Set(&f.Badge, "8"))
-	require.NoError(t, err)
-	release()
-	require.NoError(t, <-done)
+		return err
+	}, func() {
+		_, err := b.quiet.Update(t.Context(), key, entity.Set(&f.Badge, "8"))
+		require.NoError(t, err)
+	}))
 	got, err := b.quiet.Get(t.Context(), key)
 	require.NoError(t, err)
 	require.Equal(t, []any{"v1", "", int64(4)}, []any{got.Name, got.Badge, got.Version})

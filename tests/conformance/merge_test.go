@@ -8,16 +8,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/unique"
 )
 
 // owners says who has each sentinel of the table.
-func (l *lab) owners(t *testing.T) map[string]string {
-	t.Helper()
+func owners(l *dbtest.Bench) map[string]string {
+	l.T.Helper()
 	out := map[string]string{}
-	for _, it := range l.items(t) {
-		if owner := l.text(it["_entity_pk"]); owner != "" {
-			out[short(l.text(it["pk"]))] = short(owner)
+	for _, it := range l.ItemsByKey() {
+		if owner := dbtest.Text(it["_entity_pk"]); owner != "" {
+			out[short(dbtest.Text(it["pk"]))] = short(owner)
 		}
 	}
 	return out
@@ -53,9 +54,9 @@ func handOver[T any](t *testing.T, b *bench[T]) {
 			if takerFirst {
 				list = []entity.Op{take, give}
 			}
-			b.l.sent()
-			require.NoError(t, b.l.db.Transact(t.Context(), list...), name)
-			_, acts := sentActions(t, b.l.sent())
+			b.l.Sent()
+			require.NoError(t, b.l.DB.Transact(t.Context(), list...), name)
+			_, acts := sentActions(t, b.l.Sent())
 			about := 0
 			for _, x := range acts {
 				if x.PK == "$app#v1#person.email#"+a.Email {
@@ -64,12 +65,12 @@ func handOver[T any](t *testing.T, b *bench[T]) {
 				}
 			}
 			require.Equal(t, 1, about, "one action on the sentinel")
-			require.Contains(t, []string{"$person#" + c.ID, "$person#n-" + c.ID}, b.l.owners(t)["$person.email#"+a.Email], name)
+			require.Contains(t, []string{"$person#" + c.ID, "$person#n-" + c.ID}, owners(b.l)["$person.email#"+a.Email], name)
 		}
 	}
 	a, c := b.item(t, live), b.item(t, live)
-	require.NoError(t, b.l.db.Transact(t.Context(), to(a, c.Email), to(c, a.Email)))
-	owners := b.l.owners(t)
+	require.NoError(t, b.l.DB.Transact(t.Context(), to(a, c.Email), to(c, a.Email)))
+	owners := owners(b.l)
 	require.Equal(t, []string{"$person#" + c.ID, "$person#" + a.ID}, []string{owners["$person.email#"+a.Email], owners["$person.email#"+c.Email]}, "two items swap their values")
 }
 
@@ -80,12 +81,12 @@ func TestMerge_OfAValueThatSomebodyElseHasFailsTheTakerAlone(t *testing.T) {
 	f := fields[u1VRetainSFree]()
 	a, c, third := b.item(t, live), b.item(t, live), b.item(t, live)
 	sentinel := "$app#v1#person.email#" + a.Email
-	it := b.l.items(t)[sentinel+" $app#v1#person.email"]
-	it["_entity_pk"] = str("$app#v1#person#" + third.ID)
-	b.l.put(t, it)
+	it := b.l.ItemsByKey()[sentinel+" $app#v1#person.email"]
+	it["_entity_pk"] = dbtest.S("$app#v1#person#" + third.ID)
+	b.l.PutItem(it)
 	give := b.s.Op().Update(as[u1VRetainSFree](a), entity.Set(&f.Email, "new"))
 	take := b.s.Op().Update(as[u1VRetainSFree](c), entity.Set(&f.Email, a.Email))
-	err := b.l.db.Transact(t.Context(), give, take)
+	err := b.l.DB.Transact(t.Context(), give, take)
 	var violation *unique.ViolationError
 	require.ErrorAs(t, entity.FailureOf(err, take), &violation)
 	require.Equal(t, "$app#v1#person#"+third.ID, violation.Owner.PK)
@@ -94,7 +95,7 @@ func TestMerge_OfAValueThatSomebodyElseHasFailsTheTakerAlone(t *testing.T) {
 	// Alone, the item gives up what it has of the value: nothing.
 	_, err = b.s.Update(t.Context(), as[u1VRetainSFree](a), entity.Set(&f.Email, "new"))
 	require.NoError(t, err)
-	require.Equal(t, "$person#"+third.ID, b.l.owners(t)[short(sentinel)])
+	require.Equal(t, "$person#"+third.ID, owners(b.l)[short(sentinel)])
 }
 
 // Two claims of one value, and a value that is reserved and claimed at once, are errors before anything is written.
@@ -103,7 +104,7 @@ func TestMerge_OfTwoClaimsIsRefusedBeforeAnyWrite(t *testing.T) {
 	b := newBench[u1VNoneSReserve](t)
 	type T = u1VNoneSReserve
 	a := b.item(t, live)
-	before := b.l.items(t)
+	before := b.l.ItemsByKey()
 	for name, ops := range map[string][]entity.Op{
 		"two creates": {
 			b.s.Op().Create(as[T](Person{ID: "n-1", Tenant: "t", Email: "same@example.com"})),
@@ -111,12 +112,12 @@ func TestMerge_OfTwoClaimsIsRefusedBeforeAnyWrite(t *testing.T) {
 		},
 		"reserve and create": {b.s.Op().Delete(as[T](a)), b.s.Op().Create(as[T](Person{ID: "n-3", Tenant: "t", Email: a.Email}))},
 	} {
-		b.l.sent()
-		err := b.l.db.Transact(t.Context(), ops...)
-		require.Equal(t, "EDD-9109", inputCode(err), name)
+		b.l.Sent()
+		err := b.l.DB.Transact(t.Context(), ops...)
+		require.Equal(t, "EDD-9109", dbtest.InputCode(err), name)
 		require.NotContains(t, fmt.Sprintf("%+v", err), "@", name)
-		require.NotContains(t, operations(b.l.sent()), "TransactWriteItems", name)
-		require.Equal(t, before, b.l.items(t), name)
+		require.NotContains(t, b.l.Operations(), "TransactWriteItems", name)
+		require.Equal(t, before, b.l.ItemsByKey(), name)
 	}
 }
 
@@ -128,9 +129,9 @@ func TestMerge_CheckAndWriteOfOneItemAreOneAction(t *testing.T) {
 	p := b.item(t, live)
 	check := b.s.Op().CheckExists(as[T](p), entity.Eq(&f.Name, "N"))
 	for _, write := range []entity.Op{b.s.Op().Update(as[T](p), entity.Set(&f.Name, "N2")), b.s.Op().Delete(as[T](p))} {
-		b.l.sent()
-		err := b.l.db.Transact(t.Context(), check, write)
-		_, acts := sentActions(t, b.l.sent())
+		b.l.Sent()
+		err := b.l.DB.Transact(t.Context(), check, write)
+		_, acts := sentActions(t, b.l.Sent())
 		require.NotEqual(t, "check", acts[0].Kind)
 		require.Regexp(t, `name = "N"`, acts[0].Cond)
 		require.Regexp(t, `_w = "`, acts[0].Cond)
@@ -154,10 +155,10 @@ func TestTransact_OfMoreThanAHundredActionsIsRefused(t *testing.T) {
 	for i := range 34 { // 3 actions each
 		ops = append(ops, b.s.Op().Create(as[T](Person{ID: fmt.Sprint("m-", i), Tenant: "t", Email: fmt.Sprint("m", i, "@example.com")})))
 	}
-	err := b.l.db.Transact(t.Context(), ops...)
-	require.Equal(t, "EDD-9110", inputCode(err))
-	require.NotContains(t, operations(b.l.sent()), "TransactWriteItems")
-	require.Empty(t, b.l.items(t))
-	require.NoError(t, b.l.db.Transact(t.Context(), ops[:33]...))
-	require.Len(t, b.l.items(t), 99)
+	err := b.l.DB.Transact(t.Context(), ops...)
+	require.Equal(t, "EDD-9110", dbtest.InputCode(err))
+	require.NotContains(t, b.l.Operations(), "TransactWriteItems")
+	require.Empty(t, b.l.ItemsByKey())
+	require.NoError(t, b.l.DB.Transact(t.Context(), ops[:33]...))
+	require.Len(t, b.l.ItemsByKey(), 99)
 }

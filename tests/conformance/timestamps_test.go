@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -27,9 +28,9 @@ type Note struct {
 func welcome() Note { return Note{PK: "USER#1", SK: "NOTE#welcome", Body: "Hi."} }
 
 // onNotes returns a lab for Note; the table's keys are called PK and SK.
-func onNotes(t *testing.T) (*lab, *entity.Store[Note]) {
+func onNotes(t *testing.T) (*dbtest.Bench, *entity.Store[Note]) {
 	t.Helper()
-	return open[Note](t, func(c *entity.Config) { c.PK, c.SK, c.TTL = "PK", "SK", "expires" })
+	return dbtest.OpenStore[Note](t, func(c *entity.Config) { c.PK, c.SK, c.TTL = "PK", "SK", "expires" })
 }
 
 func TestTimestamps_CreatingWritesPopulateBothWithOneTime(t *testing.T) {
@@ -45,10 +46,10 @@ func TestTimestamps_CreatingWritesPopulateBothWithOneTime(t *testing.T) {
 		l, s := onNotes(t)
 		n, err := create(s)
 		require.NoError(t, err, name)
-		require.Equal(t, dawn, n.CreatedAt, name)
-		require.Equal(t, dawn, n.UpdatedAt, name)
-		it := l.items(t)["USER#1 NOTE#welcome"]
-		require.Equal(t, str("2101-05-06T07:08:09.123456789Z"), it["createdAt"], "nine digits, UTC")
+		require.Equal(t, dbtest.Start, n.CreatedAt, name)
+		require.Equal(t, dbtest.Start, n.UpdatedAt, name)
+		it := l.ItemsByKey()["USER#1 NOTE#welcome"]
+		require.Equal(t, dbtest.S("2101-05-06T07:08:09.123456789Z"), it["createdAt"], "nine digits, UTC")
 		require.Equal(t, it["createdAt"], it["updatedAt"], name)
 	}
 }
@@ -64,10 +65,10 @@ func TestTimestamps_UpdatesKeepTheFirstAndAdvanceTheSecond(t *testing.T) {
 		"expected": func() (Note, error) { return s.Update(t.Context(), n, body, versioned.Expect(n.Version)) },
 		"Put":      func() (Note, error) { return s.Put(t.Context(), welcome()) },
 	} {
-		at := l.clock.move(time.Millisecond)
+		at := l.Clock.Move(time.Millisecond)
 		got, err := write()
 		require.NoError(t, err, name)
-		require.Equal(t, dawn, got.CreatedAt, name)
+		require.Equal(t, dbtest.Start, got.CreatedAt, name)
 		require.Equal(t, at, got.UpdatedAt, name)
 		require.Equal(t, n.Version+1, got.Version, name)
 		n = got
@@ -80,26 +81,26 @@ func TestTimestamps_AFailedConditionOrVersionAdvancesNothing(t *testing.T) {
 	f := entity.Fields[Note]()
 	n, err := s.Create(t.Context(), welcome())
 	require.NoError(t, err)
-	before := l.items(t)
-	l.clock.move(time.Second)
+	before := l.ItemsByKey()
+	l.Clock.Move(time.Second)
 	_, err = s.Update(t.Context(), n, entity.Set(&f.Body, "x"), entity.If(entity.Eq(&f.Body, "y")))
 	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	_, err = s.Update(t.Context(), n, entity.Set(&f.Body, "x"), versioned.Expect(7))
 	require.ErrorIs(t, err, entity.ErrConflict)
-	require.Equal(t, before, l.items(t), "neither version nor updated_at")
+	require.Equal(t, before, l.ItemsByKey(), "neither version nor updated_at")
 }
 
 func TestTimestamps_ATimeToLiveIsNotMovedByThem(t *testing.T) {
 	t.Parallel()
 	l, s := onNotes(t)
 	v := welcome()
-	v.ExpiresAt = dawn.Unix() + 3600
+	v.ExpiresAt = dbtest.Start.Unix() + 3600
 	n, err := s.Create(t.Context(), v)
 	require.NoError(t, err)
-	l.clock.move(time.Second)
+	l.Clock.Move(time.Second)
 	_, err = s.Update(t.Context(), n, entity.Set(&entity.Fields[Note]().Body, "x"))
 	require.NoError(t, err)
-	require.Equal(t, num("4144810089"), l.items(t)["USER#1 NOTE#welcome"]["_ttl"])
+	require.Equal(t, dbtest.N("4144810089"), l.ItemsByKey()["USER#1 NOTE#welcome"]["_ttl"])
 }
 
 func TestTimestamps_TheLibraryOwnsThem(t *testing.T) {
@@ -107,16 +108,16 @@ func TestTimestamps_TheLibraryOwnsThem(t *testing.T) {
 	l, s := onNotes(t)
 	f := entity.Fields[Note]()
 	v := welcome()
-	v.CreatedAt, v.UpdatedAt, v.Version = dawn.Add(-time.Hour), dawn.Add(-time.Hour), 99
+	v.CreatedAt, v.UpdatedAt, v.Version = dbtest.Start.Add(-time.Hour), dbtest.Start.Add(-time.Hour), 99
 	n, err := s.Create(t.Context(), v)
 	require.NoError(t, err)
-	require.Equal(t, []any{dawn, dawn, int64(1)}, []any{n.CreatedAt, n.UpdatedAt, n.Version})
-	l.sent()
-	for _, change := range []entity.UpdateOption{entity.Set(&f.CreatedAt, dawn), entity.Set(&f.UpdatedAt, dawn), entity.Set(&f.Version, 5), entity.Remove(&f.CreatedAt)} {
+	require.Equal(t, []any{dbtest.Start, dbtest.Start, int64(1)}, []any{n.CreatedAt, n.UpdatedAt, n.Version})
+	l.Sent()
+	for _, change := range []entity.UpdateOption{entity.Set(&f.CreatedAt, dbtest.Start), entity.Set(&f.UpdatedAt, dbtest.Start), entity.Set(&f.Version, 5), entity.Remove(&f.CreatedAt)} {
 		_, err := s.Update(t.Context(), n, change)
-		require.Equal(t, "EDD-9104", inputCode(err))
+		require.Equal(t, "EDD-9104", dbtest.InputCode(err))
 	}
-	require.Empty(t, l.sent())
+	require.Empty(t, l.Sent())
 }
 
 // User is the shared contract's model.
@@ -135,9 +136,9 @@ type User struct {
 	TTL       int64     `dynamodbav:"ttl,omitempty"`
 }
 
-func onUsers(t *testing.T) (*lab, *entity.Store[User]) {
+func onUsers(t *testing.T) (*dbtest.Bench, *entity.Store[User]) {
 	t.Helper()
-	return open[User](t, func(c *entity.Config) { c.PK, c.SK = "PK", "SK" })
+	return dbtest.OpenStore[User](t, func(c *entity.Config) { c.PK, c.SK = "PK", "SK" })
 }
 
 // The contract's versions begin at 0, these at 1; a stored 0 is understood.
@@ -152,7 +153,7 @@ func TestContract_CRUDBasic(t *testing.T) {
 	require.ErrorIs(t, err, entity.ErrExists)
 	got, err := s.Get(t.Context(), key)
 	require.NoError(t, err)
-	require.Equal(t, User{PK: key.PK, SK: key.SK, EmailHash: "hash_abc", Nickname: "Al", Tags: []string{"a", "b"}, CreatedAt: dawn, UpdatedAt: dawn, Version: 1}, got)
+	require.Equal(t, User{PK: key.PK, SK: key.SK, EmailHash: "hash_abc", Nickname: "Al", Tags: []string{"a", "b"}, CreatedAt: dbtest.Start, UpdatedAt: dbtest.Start, Version: 1}, got)
 	_, err = s.Update(t.Context(), key, entity.Set(&f.Nickname, "Alice"), versioned.Expect(1))
 	require.NoError(t, err)
 	got, err = s.Get(t.Context(), key)
@@ -162,7 +163,7 @@ func TestContract_CRUDBasic(t *testing.T) {
 	require.NoError(t, s.Delete(t.Context(), key))
 	_, err = s.Get(t.Context(), key)
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.Empty(t, l.items(t))
+	require.Empty(t, l.ItemsByKey())
 }
 
 func TestContract_OmitEmpty(t *testing.T) {
@@ -170,7 +171,7 @@ func TestContract_OmitEmpty(t *testing.T) {
 	l, s := onUsers(t)
 	_, err := s.Create(t.Context(), User{PK: "USER#2", SK: "PROFILE", Tags: []string{}})
 	require.NoError(t, err)
-	it := l.items(t)["USER#2 PROFILE"]
+	it := l.ItemsByKey()["USER#2 PROFILE"]
 	for _, name := range []string{"nickname", "tags", "ttl", "emailHash"} {
 		require.NotContains(t, it, name)
 	}
@@ -192,7 +193,7 @@ func TestContract_LifecycleTimestampsAndTheirGaps(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, created, read, "what a write returns is what is stored")
 	require.True(t, key.CreatedAt.IsZero(), "the caller's value is not touched")
-	l.clock.move(25 * time.Millisecond)
+	l.Clock.Move(25 * time.Millisecond)
 	_, err = s.Update(t.Context(), key, entity.Set(&entity.Fields[User]().Nickname, "v1"), versioned.Expect(1))
 	require.NoError(t, err)
 	got, err := s.Get(t.Context(), key)
@@ -204,13 +205,13 @@ func TestContract_LifecycleTimestampsAndTheirGaps(t *testing.T) {
 
 func TestContract_OptimisticLock(t *testing.T) {
 	t.Parallel()
-	for _, stored := range []types.AttributeValue{nil, num("0")} { // as the contract's writers leave it
+	for _, stored := range []types.AttributeValue{nil, dbtest.N("0")} { // as the contract's writers leave it
 		l, s := onUsers(t)
 		f := entity.Fields[User]()
 		key := User{PK: "USER#4", SK: "PROFILE"}
 		_, err := s.Create(t.Context(), User{PK: key.PK, SK: key.SK, Nickname: "v0"})
 		require.NoError(t, err)
-		l.change(t, key.PK, key.SK, map[string]types.AttributeValue{"version": stored})
+		l.ChangeItem(key.PK, key.SK, dbtest.Item{"version": stored})
 		_, err = s.Update(t.Context(), key, entity.Set(&f.Nickname, "v1"), versioned.Expect(0))
 		require.NoError(t, err)
 		_, err = s.Update(t.Context(), key, entity.Set(&f.Nickname, "stale"), versioned.Expect(0))
@@ -232,5 +233,5 @@ func TestContract_TTL(t *testing.T) {
 	l, s := onUsers(t)
 	_, err := s.Create(t.Context(), User{PK: "USER#5", SK: "PROFILE", TTL: 1700000000})
 	require.NoError(t, err)
-	require.Equal(t, num("1700000000"), l.items(t)["USER#5 PROFILE"]["ttl"])
+	require.Equal(t, dbtest.N("1700000000"), l.ItemsByKey()["USER#5 PROFILE"]["ttl"])
 }

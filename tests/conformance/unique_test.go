@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/unique"
 )
@@ -16,7 +16,7 @@ import (
 func TestUnique_ACompoundValueIsClaimedOnlyWhenAllOfItIsThere(t *testing.T) {
 	t.Parallel()
 	type T = u2VNoneSNone
-	l, s := open[T](t)
+	l, s := dbtest.OpenStore[T](t)
 	f := fields[T]()
 	make := func(id, tenant, badge string) error {
 		_, err := s.Create(t.Context(), as[T](Person{ID: id, Tenant: tenant, Badge: badge}))
@@ -29,13 +29,13 @@ func TestUnique_ACompoundValueIsClaimedOnlyWhenAllOfItIsThere(t *testing.T) {
 	var violation *unique.ViolationError
 	require.ErrorAs(t, make("e", "t1", "7"), &violation)
 	require.Equal(t, "badge", violation.Constraint)
-	require.Equal(t, map[string]string{"$person.badge#t1#7": "$person#a", "$person.badge#t2#7": "$person#b"}, l.owners(t))
+	require.Equal(t, map[string]string{"$person.badge#t1#7": "$person#a", "$person.badge#t2#7": "$person#b"}, owners(l))
 	// A change of one part moves the claim.
 	_, err := s.Update(t.Context(), as[T](Person{ID: "a"}), entity.Set(&f.Tenant, "t2"))
 	require.ErrorAs(t, err, &violation)
 	_, err = s.Update(t.Context(), as[T](Person{ID: "a"}), entity.Set(&f.Tenant, "t3"))
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"$person.badge#t3#7": "$person#a", "$person.badge#t2#7": "$person#b"}, l.owners(t))
+	require.Equal(t, map[string]string{"$person.badge#t3#7": "$person#a", "$person.badge#t2#7": "$person#b"}, owners(l))
 	require.NoError(t, make("e", "t1", "7"))
 	// No value imitates the separator.
 	require.NoError(t, make("g", "x#y", "z"))
@@ -45,7 +45,7 @@ func TestUnique_ACompoundValueIsClaimedOnlyWhenAllOfItIsThere(t *testing.T) {
 func TestUnique_EveryWayToTakeAValueAwayGivesItUp(t *testing.T) {
 	t.Parallel()
 	type T = u1VLockSNone
-	l, s := open[T](t)
+	l, s := dbtest.OpenStore[T](t)
 	f := fields[T]()
 	p := Person{ID: "a", Tenant: "t", Email: "a@example.com"}
 	bare := p
@@ -67,15 +67,15 @@ func TestUnique_EveryWayToTakeAValueAwayGivesItUp(t *testing.T) {
 	} {
 		_, err := s.Put(t.Context(), as[T](p))
 		require.NoError(t, err)
-		require.Equal(t, map[string]string{"$person.email#a@example.com": "$person#a"}, l.owners(t), name)
+		require.Equal(t, map[string]string{"$person.email#a@example.com": "$person#a"}, owners(l), name)
 		require.NoError(t, away(), name)
-		require.Empty(t, l.owners(t), name)
+		require.Empty(t, owners(l), name)
 	}
 	_, err := s.Put(t.Context(), as[T](p))
 	require.NoError(t, err)
 	_, _, err = s.Upsert(t.Context(), as[T](bare))
 	require.NoError(t, err)
-	require.Len(t, l.owners(t), 1, "an upsert leaves what it does not bring")
+	require.Len(t, owners(l), 1, "an upsert leaves what it does not bring")
 }
 
 // Ticket has an idempotency key, which lasts an hour, and a unique time.
@@ -92,7 +92,7 @@ type Ticket struct {
 
 func TestUnique_ATimeToLiveEndsTheClaim(t *testing.T) {
 	t.Parallel()
-	l, s := open[Ticket](t)
+	l, s := dbtest.OpenStore[Ticket](t)
 	f := entity.Fields[Ticket]()
 	find := entity.Must(unique.Of(s, "request"))
 	create := func(id string) error {
@@ -100,54 +100,54 @@ func TestUnique_ATimeToLiveEndsTheClaim(t *testing.T) {
 		return err
 	}
 	require.NoError(t, create("a"))
-	l.clock.move(59 * time.Minute)
+	l.Clock.Move(59 * time.Minute)
 	var violation *unique.ViolationError
 	require.ErrorAs(t, create("b"), &violation)
 	_, err := s.Update(t.Context(), Ticket{ID: "a"}, entity.Set(&f.Note, "x"))
 	require.NoError(t, err)
 	_, err = s.Put(t.Context(), Ticket{ID: "a", Request: "r-1", Note: "y"})
 	require.NoError(t, err)
-	l.clock.move(time.Minute)
+	l.Clock.Move(time.Minute)
 	_, err = find.Find(t.Context(), Ticket{Request: "r-1"})
 	require.ErrorIs(t, err, entity.ErrNotFound, "the claim has ended; a write that does not change the value has not renewed it")
-	require.Len(t, l.owners(t), 1, "DynamoDB has not removed it yet")
+	require.Len(t, owners(l), 1, "DynamoDB has not removed it yet")
 	require.NoError(t, create("b"))
-	require.Equal(t, map[string]string{"$ticket.request#r-1": "$ticket#b"}, l.owners(t))
+	require.Equal(t, map[string]string{"$ticket.request#r-1": "$ticket#b"}, owners(l))
 	got, err := find.Find(t.Context(), Ticket{Request: "r-1"})
 	require.NoError(t, err)
 	require.Equal(t, "b", got.ID)
 	// The former owner has nothing to give up.
 	_, err = s.Update(t.Context(), Ticket{ID: "a"}, entity.Remove(&f.Request))
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"$ticket.request#r-1": "$ticket#b"}, l.owners(t))
+	require.Equal(t, map[string]string{"$ticket.request#r-1": "$ticket#b"}, owners(l))
 }
 
 func TestUnique_ReserveReplacesTheTimeToLiveUntilTheRestore(t *testing.T) {
 	t.Parallel()
-	l, s := open[Ticket](t)
+	l, s := dbtest.OpenStore[Ticket](t)
 	bin := entity.Must(lifecycle.Of(s))
 	v, err := s.Create(t.Context(), Ticket{ID: "a", Request: "r-1"})
 	require.NoError(t, err)
 	sentinel := "$app#v1#ticket.request#r-1 $app#v1#ticket.request"
-	require.Contains(t, l.items(t)[sentinel], "_ttl")
+	require.Contains(t, l.ItemsByKey()[sentinel], "_ttl")
 	require.NoError(t, s.Delete(t.Context(), v))
-	require.NotContains(t, l.items(t)[sentinel], "_ttl", "the copy has none")
-	at := l.clock.move(5 * time.Hour)
+	require.NotContains(t, l.ItemsByKey()[sentinel], "_ttl", "the copy has none")
+	at := l.Clock.Move(5 * time.Hour)
 	_, err = bin.Restore(t.Context(), v)
 	require.NoError(t, err)
-	require.Equal(t, num(strconv.FormatInt(at.Unix()+3600, 10)), l.items(t)[sentinel]["_ttl"])
+	require.Equal(t, dbtest.N(strconv.FormatInt(at.Unix()+3600, 10)), l.ItemsByKey()[sentinel]["_ttl"])
 }
 
 func TestUnique_TouchOfAUniqueTimeIsRefusedBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
-	l, s := open[Ticket](t)
-	v, err := s.Create(t.Context(), Ticket{ID: "a", Slot: dawn})
+	l, s := dbtest.OpenStore[Ticket](t)
+	v, err := s.Create(t.Context(), Ticket{ID: "a", Slot: dbtest.Start})
 	require.NoError(t, err)
-	l.sent()
+	l.Sent()
 	_, err = s.Touch(t.Context(), v, &entity.Fields[Ticket]().Slot, time.Minute)
-	require.Equal(t, "EDD-9104", inputCode(err))
-	require.Empty(t, l.sent())
-	_, err = s.Create(t.Context(), Ticket{ID: "b", Slot: dawn})
+	require.Equal(t, "EDD-9104", dbtest.InputCode(err))
+	require.Empty(t, l.Sent())
+	_, err = s.Create(t.Context(), Ticket{ID: "b", Slot: dbtest.Start})
 	var violation *unique.ViolationError
 	require.ErrorAs(t, err, &violation)
 	require.Equal(t, "slot", violation.Constraint)
@@ -164,29 +164,29 @@ func TestFind_ReadsTheSentinelAndItsOwner(t *testing.T) {
 	p := Person{ID: "p-1", Tenant: "t", Email: "p@example.com", Badge: "7"}
 	want, err := b.quiet.Create(t.Context(), as[T](p))
 	require.NoError(t, err)
-	b.l.sent()
+	b.l.Sent()
 	got, err := mail.Find(t.Context(), as[T](Person{Email: p.Email, ID: "ignored", Badge: "ignored"}))
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-	require.Equal(t, []string{"GetItem", "GetItem"}, operations(b.l.sent()))
+	require.Equal(t, []string{"GetItem", "GetItem"}, b.l.Operations())
 	got, err = badge.Find(t.Context(), as[T](Person{Tenant: "t", Badge: "7"}))
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-	b.l.sent()
+	b.l.Sent()
 	_, err = mail.Find(t.Context(), as[T](Person{Email: "nobody@example.com"}))
 	require.Equal(t, "NotFound", classesOf(err))
 	require.NotContains(t, err.Error(), "@")
-	b.l.sent()
+	b.l.Sent()
 	_, err = badge.Find(t.Context(), as[T](Person{Tenant: "t"}))
-	require.Equal(t, "EDD-9101", inputCode(err))
-	require.Empty(t, b.l.sent())
+	require.Equal(t, "EDD-9101", dbtest.InputCode(err))
+	require.Empty(t, b.l.Sent())
 	// The owner of a sentinel that should not be there does not have the value.
-	b.l.change(t, personPK, personSK, map[string]types.AttributeValue{"email": str("other@example.com")})
-	b.l.sent()
+	b.l.ChangeItem(personPK, personSK, dbtest.Item{"email": dbtest.S("other@example.com")})
+	b.l.Sent()
 	_, err = mail.Find(t.Context(), as[T](Person{Email: p.Email}))
 	require.Equal(t, "NotFound", classesOf(err))
-	require.Equal(t, []string{"GetItem", "GetItem", "TransactGetItems"}, operations(b.l.sent()), "looked for once more, at one instant")
-	b.l.change(t, personPK, personSK, map[string]types.AttributeValue{"email": str(p.Email)})
+	require.Equal(t, []string{"GetItem", "GetItem", "TransactGetItems"}, b.l.Operations(), "looked for once more, at one instant")
+	b.l.ChangeItem(personPK, personSK, dbtest.Item{"email": dbtest.S(p.Email)})
 	require.NoError(t, b.quiet.Delete(t.Context(), want))
 	_, err = mail.Find(t.Context(), as[T](Person{Email: p.Email}))
 	require.Equal(t, "NotFound", classesOf(err), "the value is reserved, the item deleted")

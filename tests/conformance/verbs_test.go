@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -52,7 +53,7 @@ const (
 
 // bench builds items in any state, past the requests that are looked at.
 type bench[T any] struct {
-	l     *lab
+	l     *dbtest.Bench
 	s     *entity.Store[T]
 	quiet *entity.Store[T]
 	bin   *lifecycle.Deleted[T] // nil without soft delete
@@ -62,8 +63,8 @@ type bench[T any] struct {
 
 func newBench[T any](t *testing.T) *bench[T] {
 	t.Helper()
-	l, s := open[T](t)
-	b := &bench[T]{l: l, s: s, quiet: declare[T](t, l.aside(t))}
+	l, s := dbtest.OpenStore[T](t)
+	b := &bench[T]{l: l, s: s, quiet: dbtest.Declare[T](t, l.Open(l.Raw))}
 	if bin, err := lifecycle.Of(s); err == nil {
 		b.bin = bin
 		b.back, err = lifecycle.Of(b.quiet)
@@ -85,16 +86,16 @@ func (b *bench[T]) item(t *testing.T, state string) Person {
 	if state == live {
 		return p
 	}
-	b.l.clock.move(time.Second)
+	b.l.Clock.Move(time.Second)
 	require.NoError(t, b.quiet.Delete(t.Context(), as[T](p)))
 	if state == deleted {
 		return p
 	}
-	for name, it := range b.l.items(t) {
+	for name, it := range b.l.ItemsByKey() {
 		if strings.HasPrefix(name, "$app#v1#person#"+p.ID+" ") && strings.Contains(name, "#deleted#") {
 			_, err = b.back.Restore(t.Context(), as[T](p))
 			require.NoError(t, err)
-			b.l.put(t, it)
+			b.l.PutItem(it)
 			return p
 		}
 	}
@@ -185,7 +186,7 @@ func verbTable[T any](t *testing.T, c combination) {
 			for _, joined := range routes {
 				run := func(p Person, opts ...entity.WriteOption) error {
 					if joined {
-						return b.l.runJoined(t, op(p, opts...))
+						return runJoined(b.l, op(p, opts...))
 					}
 					return runAlone(t, op(p, opts...))
 				}
@@ -195,9 +196,9 @@ func verbTable[T any](t *testing.T, c combination) {
 					continue
 				}
 				if !c.traits.lock && !c.traits.retain {
-					b.l.sent()
-					require.Equal(t, "EDD-9108", inputCode(run(b.item(t, state), versioned.Expect(1))), name)
-					require.Empty(t, b.l.sent(), name)
+					b.l.Sent()
+					require.Equal(t, "EDD-9108", dbtest.InputCode(run(b.item(t, state), versioned.Expect(1))), name)
+					require.Empty(t, b.l.Sent(), name)
 					continue
 				}
 				err := run(b.item(t, state), versioned.Expect(77))
@@ -239,8 +240,8 @@ func (b *bench[T]) lone(t *testing.T, c traits, states []string) {
 		there := state == live || state == beside
 		require.Equal(t, map[bool]string{true: "ok", false: "NotFound"}[there], classesOf(err), "Get, %s", state)
 		require.NoError(t, b.s.Purge(t.Context(), as[T](b.item(t, state))), "Purge, %s", state)
-		require.Equal(t, map[bool]string{true: "ok", false: "NotFound"}[there], classesOf(b.l.runJoined(t, b.s.Op().CheckExists(as[T](b.item(t, state))))), "Require, %s", state)
-		require.Equal(t, map[bool]string{true: "Exists", false: "ok"}[there], classesOf(b.l.runJoined(t, b.s.Op().CheckNotExists(as[T](b.item(t, state))))), "Absent, %s", state)
+		require.Equal(t, map[bool]string{true: "ok", false: "NotFound"}[there], classesOf(runJoined(b.l, b.s.Op().CheckExists(as[T](b.item(t, state))))), "Require, %s", state)
+		require.Equal(t, map[bool]string{true: "Exists", false: "ok"}[there], classesOf(runJoined(b.l, b.s.Op().CheckNotExists(as[T](b.item(t, state))))), "Absent, %s", state)
 	}
 }
 

@@ -53,7 +53,7 @@ func violations[T any](t *testing.T, b *bench[T]) {
 	if history != nil {
 		cases["Revert"] = func() entity.Write[T] {
 			p := b.item(t, live)
-			b.l.clock.move(time.Second)
+			b.l.Clock.Move(time.Second)
 			_, err := b.quiet.Update(t.Context(), as[T](p), entity.Set(&f.Email, "x"+p.Email))
 			require.NoError(t, err)
 			_, err = b.quiet.Update(t.Context(), owner, entity.Set(&f.Email, p.Email))
@@ -64,17 +64,17 @@ func violations[T any](t *testing.T, b *bench[T]) {
 	for name, op := range cases {
 		for _, joined := range []bool{false, true} {
 			w := op()
-			before := b.l.items(t)
+			before := b.l.ItemsByKey()
 			var err error
 			if joined {
-				err = b.l.runJoined(t, w)
+				err = runJoined(b.l, w)
 			} else {
 				err = runAlone(t, w)
 			}
 			var violation *unique.ViolationError
 			require.ErrorAs(t, err, &violation, name)
 			require.Equal(t, unique.ViolationError{Constraint: "email", Owner: unique.Owner{PK: "$app#v1#person#owner", SK: personSK}}, *violation, name)
-			require.Equal(t, before, b.l.items(t), "%s has written something", name)
+			require.Equal(t, before, b.l.ItemsByKey(), "%s has written something", name)
 			for _, format := range []string{"%v", "%+v", "%#v", "%q"} {
 				require.NotContains(t, fmt.Sprintf(format, err), "@", name)
 			}

@@ -59,12 +59,11 @@ func (v keyVector) featureKey(t *testing.T) (text, reason string, err error) {
 		Region: "local", HTTPClient: asked, Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
 		BaseEndpoint: aws.String("http://localhost"), DisableValidateResponseChecksum: true,
 	})
-	db, err := entity.Open(client, config("t", v.Schema.Name, 1, time.Now))
-	require.NoError(t, err)
-	s, err := entity.New[featured](db)
-	require.NoError(t, err)
-	history, err := versioned.Of(s)
-	require.NoError(t, err)
+	cfg := entity.Config{Table: "t"}
+	sharedTable(v.Schema.Name, 1)(&cfg)
+	db := entity.Must(entity.Open(client, cfg))
+	s := entity.Must(entity.New[featured](db))
+	history := entity.Must(versioned.Of(s))
 	bin, err := lifecycle.Of(s)
 	require.NoError(t, err)
 	key, reason := featured{UserID: "x"}, same
@@ -88,9 +87,8 @@ func (v keyVector) featureKey(t *testing.T) (text, reason string, err error) {
 		if len(values) > 1 {
 			key.Tenant = values[0]
 		}
-		lookup, err := unique.Of(s, argument[string](t, v.Args[1]))
-		require.NoError(t, err)
-		_, err = lookup.Find(t.Context(), key)
+		lookup := entity.Must(unique.Of(s, argument[string](t, v.Args[1])))
+		_, err := lookup.Find(t.Context(), key)
 		require.ErrorIs(t, err, entity.ErrNotFound)
 		return asked.last.PK + " " + asked.last.SK, same, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
 type stamped struct {
@@ -69,25 +70,23 @@ type order struct {
 
 func store[T any](t *testing.T, r *replay) *entity.Store[T] {
 	t.Helper()
-	s, err := entity.New[T](r.db)
-	require.NoError(t, err)
-	return s
+	return dbtest.Declare[T](t, r.DB)
 }
 
 // refused runs a put whose key holds what this profile does not write. Nothing may be sent.
 func refused[T any](t *testing.T, r *replay, s *entity.Store[T], v T) {
 	t.Helper()
-	r.sent.Reset()
-	_, err := s.Put(r.ctx, v)
+	r.Wire.Reset()
+	_, err := s.Put(r.Ctx, v)
 	var input *entity.InputError
 	require.ErrorAs(t, err, &input)
 	require.Equal(t, "EDD-9102", input.Code)
-	require.Empty(t, r.sent.Requests())
+	require.Empty(t, r.Wire.Requests())
 }
 
 func put[T any](t *testing.T, r *replay, s *entity.Store[T], st step) {
 	t.Helper()
-	_, err := s.Put(r.ctx, args[T](t, st.Args.Input))
+	_, err := s.Put(r.Ctx, args[T](t, st.Args.Input))
 	require.NoError(t, err, st.Name)
 }
 
@@ -121,12 +120,12 @@ func TestReplay_Timestamps(t *testing.T) {
 		case "put":
 			put(t, r, s, st)
 		case "update":
-			_, err := s.Update(r.ctx, args[stamped](t, st.Args.Key), entity.Set(&entity.Fields[stamped]().Name, st.Args.Set["name"].(string)))
+			_, err := s.Update(r.Ctx, args[stamped](t, st.Args.Key), entity.Set(&entity.Fields[stamped]().Name, st.Args.Set["name"].(string)))
 			require.NoError(t, err)
 		case "get":
 			want := args[stamped](t, st.Outcome.OK)
 			want.CreatedAt = time.Date(2026, 5, 1, 0, 1, 0, 0, time.UTC)
-			got, err := s.Get(r.ctx, args[stamped](t, st.Args.Key))
+			got, err := s.Get(r.Ctx, args[stamped](t, st.Args.Key))
 			require.NoError(t, err)
 			require.Equal(t, want, got)
 		}
@@ -150,7 +149,7 @@ func TestReplay_PrimaryKeys(t *testing.T) {
 		case "both":
 			put(t, r, boths, st)
 		case "both-get":
-			got, err := boths.Get(r.ctx, args[both](t, st.Args.Key))
+			got, err := boths.Get(r.Ctx, args[both](t, st.Args.Key))
 			require.NoError(t, err)
 			require.Equal(t, args[both](t, st.Outcome.OK), got)
 		case "epoch-put":
@@ -160,7 +159,7 @@ func TestReplay_PrimaryKeys(t *testing.T) {
 		}
 	})
 	// What effect-dynamodb does not find again (its step 6) is found here.
-	got, err := epochs.Get(r.ctx, epoch{ID: "e", At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
+	got, err := epochs.Get(r.Ctx, epoch{ID: "e", At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
 	require.NoError(t, err)
 	require.Equal(t, "e", got.ID)
 }

@@ -97,12 +97,9 @@ func replayLifecycle[T any](t *testing.T, name string, of func(*T) *person) {
 	r := newReplay(t, name)
 	lifecycleDifferences(t, r)
 	s := store[T](t, r)
-	bin, err := lifecycle.Of(s)
-	require.NoError(t, err)
-	history, err := versioned.Of(s)
-	require.NoError(t, err)
-	byTenant, err := s.Index("byTenant")
-	require.NoError(t, err)
+	bin := entity.Must(lifecycle.Of(s))
+	history := entity.Must(versioned.Of(s))
+	byTenant := entity.Must(s.Index("byTenant"))
 	r.create(t)
 	f := of(entity.Fields[T]())
 	r.steps(t, func(st step) {
@@ -121,7 +118,7 @@ func replayLifecycle[T any](t *testing.T, name string, of func(*T) *person) {
 		restored := st.Step > r.named(t, "restore").Step
 		switch st.Op {
 		case "put":
-			got, err := s.Put(r.ctx, args[T](t, st.Args.Input))
+			got, err := s.Put(r.Ctx, args[T](t, st.Args.Input))
 			require.NoError(t, err)
 			same(st.Outcome.OK, got, false, false)
 		case "update":
@@ -132,21 +129,21 @@ func replayLifecycle[T any](t *testing.T, name string, of func(*T) *person) {
 			if v, ok := st.Args.Set["email"]; ok {
 				changes = append(changes, entity.Set(&f.Email, v.(string)))
 			}
-			got, err := s.Update(r.ctx, key(), changes...)
+			got, err := s.Update(r.Ctx, key(), changes...)
 			if outcome(t, st, err); err == nil {
 				same(st.Outcome.OK, got, false, false)
 			}
 		case "delete":
-			outcome(t, st, s.Delete(r.ctx, key()))
+			outcome(t, st, s.Delete(r.Ctx, key()))
 		case "get":
-			got, err := s.Get(r.ctx, key())
+			got, err := s.Get(r.Ctx, key())
 			if outcome(t, st, err); err == nil {
 				same(st.Outcome.OK, got, false, true)
 			}
 		case "deleted.get", "deleted.list":
-			got, err := bin.List(key()).Collect(r.ctx)
+			got, err := bin.List(key()).Collect(r.Ctx)
 			require.NoError(t, err)
-			first, err := bin.Get(r.ctx, key())
+			first, err := bin.Get(r.Ctx, key())
 			require.NoError(t, err)
 			require.Equal(t, []lifecycle.DeletedItem[T]{first}, got)
 			want := st.Outcome.OK
@@ -161,14 +158,14 @@ func replayLifecycle[T any](t *testing.T, name string, of func(*T) *person) {
 			require.Equal(t, deletion.DeletedAt, first.DeletedAt)
 			require.Equal(t, deletion.DeletedAt.Add(30*24*time.Hour), first.ExpiresAt)
 		case "restore":
-			got, err := bin.Restore(r.ctx, key())
+			got, err := bin.Restore(r.Ctx, key())
 			if st.Name == "restore-not-deleted" { // where effect-dynamodb finds nothing
 				require.ErrorIs(t, err, entity.ErrNotDeleted)
 			} else if outcome(t, st, err); err == nil {
 				same(st.Outcome.OK, got, false, true)
 			}
 		case "query":
-			got, err := byTenant.Query(args[T](t, st.Args.Composites)).Collect(r.ctx)
+			got, err := byTenant.Query(args[T](t, st.Args.Composites)).Collect(r.Ctx)
 			require.NoError(t, err)
 			var list []json.RawMessage
 			require.NoError(t, json.Unmarshal(st.Outcome.OK, &list))
@@ -179,7 +176,7 @@ func replayLifecycle[T any](t *testing.T, name string, of func(*T) *person) {
 		case "versions", "getVersion":
 			recorded(t, r, history, st, key(), same)
 		case "purge":
-			require.NoError(t, bin.Purge(r.ctx, key()))
+			require.NoError(t, bin.Purge(r.Ctx, key()))
 		default:
 			require.Fail(t, "no such operation", st.Op)
 		}
@@ -192,7 +189,7 @@ func replayLifecycle[T any](t *testing.T, name string, of func(*T) *person) {
 func recorded[T any](t *testing.T, r *replay, h *versioned.History[T], st step, key T, same func(json.RawMessage, T, bool, bool)) {
 	t.Helper()
 	if st.Op == "getVersion" {
-		got, err := h.Get(r.ctx, key, st.Args.Version)
+		got, err := h.Get(r.Ctx, key, st.Args.Version)
 		if outcome(t, st, err); err == nil {
 			same(st.Outcome.OK, got.Item, false, false)
 			require.False(t, got.Deleted)
@@ -209,7 +206,7 @@ func recorded[T any](t *testing.T, r *replay, h *versioned.History[T], st step, 
 	if st.Args.Reverse {
 		opts = append(opts, entity.Desc())
 	}
-	got, err := h.List(key, opts...).Collect(r.ctx)
+	got, err := h.List(key, opts...).Collect(r.Ctx)
 	require.NoError(t, err)
 	deleted := len(got) - 1
 	if st.Args.Reverse {

@@ -58,7 +58,7 @@ func TestReplay_Lock(t *testing.T) {
 			if n := st.Args.ExpectedVersion; n != nil {
 				opts = append(opts, versioned.Expect(*n+1)) // one put was counted here
 			}
-			_, err := s.Update(r.ctx, key, opts...)
+			_, err := s.Update(r.Ctx, key, opts...)
 			return err
 		}
 		name := func() entity.UpdateOption { return entity.Set(&f.Name, st.Args.Set["name"].(string)) }
@@ -69,10 +69,10 @@ func TestReplay_Lock(t *testing.T) {
 
 		switch st.Name {
 		case "create", "create-conflict":
-			_, err := s.Create(r.ctx, args[product](t, st.Args.Input))
+			_, err := s.Create(r.Ctx, args[product](t, st.Args.Input))
 			outcome(t, st, err)
 		case "create-with-condition":
-			_, err := s.Create(r.ctx, args[product](t, st.Args.Input), entity.If(entity.Eq(&f.Name, "Mouse")))
+			_, err := s.Create(r.Ctx, args[product](t, st.Args.Input), entity.If(entity.Eq(&f.Name, "Mouse")))
 			require.ErrorIs(t, err, entity.ErrExists)
 		case "put-again":
 			put(t, r, s, st)
@@ -102,20 +102,20 @@ func TestReplay_Lock(t *testing.T) {
 		case "update-missing", "patch-missing":
 			require.ErrorIs(t, update(name()), entity.ErrNotFound)
 		case "upsert-create", "upsert-update":
-			_, isNew, err := s.Upsert(r.ctx, args[product](t, st.Args.Input))
+			_, isNew, err := s.Upsert(r.Ctx, args[product](t, st.Args.Input))
 			require.NoError(t, err)
 			require.Equal(t, st.Name == "upsert-create", isNew)
 		case "upsert-condition-fails":
-			_, _, err := s.Upsert(r.ctx, args[product](t, st.Args.Input), entity.If(entity.Eq(&f.Name, "zzz")))
+			_, _, err := s.Upsert(r.Ctx, args[product](t, st.Args.Input), entity.If(entity.Eq(&f.Name, "zzz")))
 			outcome(t, st, err)
 		case "delete-if-exists-missing":
-			outcome(t, st, s.Delete(r.ctx, key))
+			outcome(t, st, s.Delete(r.Ctx, key))
 		case "delete-condition-fails":
-			outcome(t, st, s.Delete(r.ctx, key, entity.If(entity.Eq(&f.Name, "zzz"))))
+			outcome(t, st, s.Delete(r.Ctx, key, entity.If(entity.Eq(&f.Name, "zzz"))))
 		case "delete":
-			outcome(t, st, s.Delete(r.ctx, key))
+			outcome(t, st, s.Delete(r.Ctx, key))
 		case "delete-missing": // where effect-dynamodb says nothing
-			require.ErrorIs(t, s.Delete(r.ctx, key), entity.ErrNotFound)
+			require.ErrorIs(t, s.Delete(r.Ctx, key), entity.ErrNotFound)
 		default:
 			require.Fail(t, "no such step", st.Name)
 		}
@@ -154,16 +154,16 @@ func TestReplay_UpdateOfNothing(t *testing.T) {
 		key := keyOf[thing](t, st)
 		switch st.Name {
 		case "update-missing", "patch-missing":
-			_, err := s.Update(r.ctx, key, entity.Set(&f.Name, "x"))
+			_, err := s.Update(r.Ctx, key, entity.Set(&f.Name, "x"))
 			require.ErrorIs(t, err, entity.ErrNotFound)
 		case "patch-with-condition":
-			_, err := s.Update(r.ctx, key, entity.Set(&f.Name, "x"), entity.If(entity.NotExists(&f.Note)))
+			_, err := s.Update(r.Ctx, key, entity.Set(&f.Name, "x"), entity.If(entity.NotExists(&f.Note)))
 			require.ErrorIs(t, err, entity.ErrNotFound)
 		case "get-phantom":
-			_, err := s.Get(r.ctx, key)
+			_, err := s.Get(r.Ctx, key)
 			require.ErrorIs(t, err, entity.ErrNotFound)
 		case "create-over-phantom":
-			_, err := s.Create(r.ctx, args[thing](t, st.Args.Input))
+			_, err := s.Create(r.Ctx, args[thing](t, st.Args.Input))
 			require.NoError(t, err)
 		default:
 			require.Fail(t, "no such step", st.Name)

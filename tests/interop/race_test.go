@@ -1,18 +1,13 @@
 package interop_test
 
 import (
-	"context"
 	"testing"
-	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
-	"github.com/dynastrata/dynastrata/localdb"
-	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -40,38 +35,21 @@ type rivals[T any] struct {
 
 func newRivals[T any](t *testing.T) *rivals[T] {
 	t.Helper()
-	r := &replay{ctx: t.Context(), clock: &clock{at: time.Date(2101, 1, 1, 0, 0, 0, 0, time.UTC)}}
-	r.raw, r.table = localdb.Test(t)
-	r.sent = faults.New(r.raw.Options().HTTPClient)
-	held := dynamodb.New(r.raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = r.sent })
-	w := &rivals[T]{replay: r}
-	declare := func(client *dynamodb.Client) (*entity.Store[T], *lifecycle.Deleted[T]) {
-		db, err := entity.Open(client, config(r.table, "shop", 1, r.clock.now))
-		require.NoError(t, err)
-		s, err := entity.New[T](db)
-		require.NoError(t, err)
-		bin, err := lifecycle.Of(s)
-		require.NoError(t, err)
-		r.db = db
-		return s, bin
+	w := &rivals[T]{replay: &replay{Bench: dbtest.Open(t, sharedTable("shop", 1))}}
+	declare := func(db *entity.DB) (*entity.Store[T], *lifecycle.Deleted[T]) {
+		s := dbtest.Declare[T](t, db)
+		return s, entity.Must(lifecycle.Of(s))
 	}
-	w.first, w.firstBin = declare(held)
-	w.second, w.secondBin = declare(r.raw)
-	r.create(t)
+	w.first, w.firstBin = declare(w.DB)
+	w.second, w.secondBin = declare(w.Open(w.Raw))
+	w.create(t)
 	return w
 }
 
-// overtake runs late, holds its transactions until early is done, and returns what late returns.
-func (w *rivals[T]) overtake(t *testing.T, late func(context.Context) error, early func()) error {
-	t.Helper()
-	arrived, release := w.sent.Hold(func(r faults.Request) bool { return r.Operation == "TransactWriteItems" })
-	defer release()
-	done := make(chan error, 1)
-	go func() { done <- late(w.ctx) }()
-	<-arrived
-	early()
-	release()
-	return <-done
+// overtake runs late, holds its first transaction until early is done, and returns what late returns.
+func (w *rivals[T]) overtake(late func() error, early func()) error {
+	w.T.Helper()
+	return w.Overtake(dbtest.Is("TransactWriteItems"), late, early)
 }
 
 // unmarked demands that no item has an attribute which effect-dynamodb does not know.
@@ -87,9 +65,8 @@ func (w *rivals[T]) unmarked(t *testing.T) {
 // versions are the numbers of the history and whether each is a deleted state.
 func (w *rivals[T]) versions(t *testing.T, key T) (numbers []int64, deleted []bool) {
 	t.Helper()
-	h, err := versioned.Of(w.second)
-	require.NoError(t, err)
-	all, err := h.List(key, versioned.WithCurrent()).Collect(w.ctx)
+	h := entity.Must(versioned.Of(w.second))
+	all, err := h.List(key, versioned.WithCurrent()).Collect(w.Ctx)
 	require.NoError(t, err)
 	for _, v := range all {
 		numbers, deleted = append(numbers, v.Number), append(deleted, v.Deleted)
@@ -100,7 +77,7 @@ func (w *rivals[T]) versions(t *testing.T, key T) (numbers []int64, deleted []bo
 func born(t *testing.T) *rivals[member] {
 	t.Helper()
 	w := newRivals[member](t)
-	_, err := w.second.Create(w.ctx, member{ID: "m", Email: "A@x", Name: "a"})
+	_, err := w.second.Create(w.Ctx, member{ID: "m", Email: "A@x", Name: "a"})
 	require.NoError(t, err)
 	return w
 }
@@ -108,15 +85,15 @@ func born(t *testing.T) *rivals[member] {
 func TestRace_TwoUpdatesOfAnItemWithAHistoryBothCount(t *testing.T) {
 	t.Parallel()
 	w, key, f := born(t), member{ID: "m"}, entity.Fields[member]()
-	err := w.overtake(t, func(ctx context.Context) error {
-		_, err := w.first.Update(ctx, key, entity.Set(&f.Name, "b"))
+	err := w.overtake(func() error {
+		_, err := w.first.Update(w.Ctx, key, entity.Set(&f.Name, "b"))
 		return err
 	}, func() {
-		_, err := w.second.Update(w.ctx, key, entity.Set(&f.Team, "t"))
+		_, err := w.second.Update(w.Ctx, key, entity.Set(&f.Team, "t"))
 		require.NoError(t, err)
 	})
 	require.NoError(t, err)
-	got, err := w.second.Get(w.ctx, key)
+	got, err := w.second.Get(w.Ctx, key)
 	require.NoError(t, err)
 	require.Equal(t, member{ID: "m", Email: "A@x", Name: "b", Team: "t", Version: 3}, got)
 	numbers, deleted := w.versions(t, key)
@@ -129,18 +106,14 @@ func TestRace_TwoUpdatesOfAnItemWithAHistoryBothCount(t *testing.T) {
 func TestRace_AnEqualVersionOfAnotherLifeIsNotTheItemRead(t *testing.T) {
 	t.Parallel()
 	w, key, f := born(t), member{ID: "m"}, entity.Fields[member]()
-	err := w.overtake(t, func(ctx context.Context) error {
-		_, err := w.first.Update(ctx, key, entity.Set(&f.Name, "b"))
+	err := w.overtake(func() error {
+		_, err := w.first.Update(w.Ctx, key, entity.Set(&f.Name, "b"))
 		return err
 	}, func() {
-		_, err := w.raw.UpdateItem(w.ctx, &dynamodb.UpdateItemInput{
-			TableName: &w.table, Key: map[string]types.AttributeValue{"pk": text("$shop#v1#member#id_m"), "sk": text("$shop#v1#member")},
-			UpdateExpression: ptr("SET team = :t"), ExpressionAttributeValues: map[string]types.AttributeValue{":t": text("put again")},
-		})
-		require.NoError(t, err)
+		w.ChangeItem("$shop#v1#member#id_m", "$shop#v1#member", dbtest.Item{"team": dbtest.S("put again")})
 	})
 	require.NoError(t, err)
-	got, err := w.second.Get(w.ctx, key)
+	got, err := w.second.Get(w.Ctx, key)
 	require.NoError(t, err)
 	require.Equal(t, member{ID: "m", Email: "A@x", Name: "b", Team: "put again", Version: 2}, got)
 }
@@ -148,20 +121,20 @@ func TestRace_AnEqualVersionOfAnotherLifeIsNotTheItemRead(t *testing.T) {
 func TestRace_ADeleteKeepsTheUpdateThatOvertookIt(t *testing.T) {
 	t.Parallel()
 	w, key, f := born(t), member{ID: "m"}, entity.Fields[member]()
-	err := w.overtake(t, func(ctx context.Context) error { return w.first.Delete(ctx, key) }, func() {
-		_, err := w.second.Update(w.ctx, key, entity.Set(&f.Email, "b@x"))
+	err := w.overtake(func() error { return w.first.Delete(w.Ctx, key) }, func() {
+		_, err := w.second.Update(w.Ctx, key, entity.Set(&f.Email, "b@x"))
 		require.NoError(t, err)
 	})
 	require.NoError(t, err)
-	copied, err := w.secondBin.Get(w.ctx, key)
+	copied, err := w.secondBin.Get(w.Ctx, key)
 	require.NoError(t, err)
 	require.Equal(t, member{ID: "m", Email: "b@x", Name: "a", Version: 3}, copied.Item)
 	numbers, deleted := w.versions(t, key)
 	require.Equal(t, []int64{1, 2, 3}, numbers)
 	require.Equal(t, []bool{false, false, true}, deleted)
-	_, err = w.second.Create(w.ctx, member{ID: "n", Email: "a@X"})
+	_, err = w.second.Create(w.Ctx, member{ID: "n", Email: "a@X"})
 	require.NoError(t, err)
-	_, err = w.second.Create(w.ctx, member{ID: "o", Email: "B@x"})
+	_, err = w.second.Create(w.Ctx, member{ID: "o", Email: "B@x"})
 	require.NoError(t, err, "the deleted item has given both of its values up")
 	w.unmarked(t)
 }
@@ -169,12 +142,12 @@ func TestRace_ADeleteKeepsTheUpdateThatOvertookIt(t *testing.T) {
 func TestRace_OfTwoRestoresOneWins(t *testing.T) {
 	t.Parallel()
 	w, key := born(t), member{ID: "m"}
-	require.NoError(t, w.second.Delete(w.ctx, key))
-	err := w.overtake(t, func(ctx context.Context) error {
-		_, err := w.firstBin.Restore(ctx, key)
+	require.NoError(t, w.second.Delete(w.Ctx, key))
+	err := w.overtake(func() error {
+		_, err := w.firstBin.Restore(w.Ctx, key)
 		return err
 	}, func() {
-		got, err := w.secondBin.Restore(w.ctx, key)
+		got, err := w.secondBin.Restore(w.Ctx, key)
 		require.NoError(t, err)
 		require.EqualValues(t, 3, got.Version)
 	})
@@ -189,21 +162,21 @@ func TestRace_OfTwoRestoresOneWins(t *testing.T) {
 func TestRace_ARestoreTakesTheCopyThatItHasRead(t *testing.T) {
 	t.Parallel()
 	w, key, f := newRivals[note](t), note{ID: "N"}, entity.Fields[note]()
-	_, err := w.second.Create(w.ctx, note{ID: "N", Text: "a"})
+	_, err := w.second.Create(w.Ctx, note{ID: "N", Text: "a"})
 	require.NoError(t, err)
-	require.NoError(t, w.second.Delete(w.ctx, key))
-	err = w.overtake(t, func(ctx context.Context) error {
-		_, err := w.firstBin.Restore(ctx, key)
+	require.NoError(t, w.second.Delete(w.Ctx, key))
+	err = w.overtake(func() error {
+		_, err := w.firstBin.Restore(w.Ctx, key)
 		return err
 	}, func() {
-		_, err := w.secondBin.Restore(w.ctx, key)
+		_, err := w.secondBin.Restore(w.Ctx, key)
 		require.NoError(t, err)
-		_, err = w.second.Update(w.ctx, key, entity.Set(&f.Text, "b"))
+		_, err = w.second.Update(w.Ctx, key, entity.Set(&f.Text, "b"))
 		require.NoError(t, err)
-		require.NoError(t, w.second.Delete(w.ctx, key))
+		require.NoError(t, w.second.Delete(w.Ctx, key))
 	})
 	require.NoError(t, err)
-	got, err := w.second.Get(w.ctx, key)
+	got, err := w.second.Get(w.Ctx, key)
 	require.NoError(t, err)
 	require.Equal(t, "b", got.Text)
 }
@@ -211,14 +184,14 @@ func TestRace_ARestoreTakesTheCopyThatItHasRead(t *testing.T) {
 func TestRace_APurgeRemovesWhatAnUpdateHasWrittenMeanwhile(t *testing.T) {
 	t.Parallel()
 	w, key, f := born(t), member{ID: "m"}, entity.Fields[member]()
-	require.NoError(t, w.second.Delete(w.ctx, key))
-	_, err := w.secondBin.Restore(w.ctx, key)
+	require.NoError(t, w.second.Delete(w.Ctx, key))
+	_, err := w.secondBin.Restore(w.Ctx, key)
 	require.NoError(t, err)
-	_, err = w.second.Create(w.ctx, member{ID: "n", Email: "n@x"})
+	_, err = w.second.Create(w.Ctx, member{ID: "n", Email: "n@x"})
 	require.NoError(t, err)
 	others := w.dump(t)
-	err = w.overtake(t, func(ctx context.Context) error { return w.first.Purge(ctx, key) }, func() {
-		_, err := w.second.Update(w.ctx, key, entity.Set(&f.Email, "later@x"))
+	err = w.overtake(func() error { return w.first.Purge(w.Ctx, key) }, func() {
+		_, err := w.second.Update(w.Ctx, key, entity.Set(&f.Email, "later@x"))
 		require.NoError(t, err)
 	})
 	require.NoError(t, err)
@@ -226,7 +199,3 @@ func TestRace_APurgeRemovesWhatAnUpdateHasWrittenMeanwhile(t *testing.T) {
 	require.Len(t, left, 3, "the other member, its snapshot and its sentinel")
 	require.Subset(t, others, left)
 }
-
-func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
-
-func ptr[V any](v V) *V { return &v }

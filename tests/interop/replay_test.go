@@ -3,11 +3,9 @@
 package interop_test
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,8 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/localdb"
-	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
 // difference is a place where the library does not write what was recorded, on purpose: after the steps from first to
@@ -36,49 +33,40 @@ func at(step, reason string, edit func([]stored) []stored) difference {
 // replay runs the steps of a scenario on a table of its own.
 type replay struct {
 	*scenario
-	ctx         context.Context
-	db          *entity.DB
-	raw         *dynamodb.Client
-	table       string
-	sent        *faults.Transport
-	clock       *clock
+	*dbtest.Bench
 	differences []difference
 	substitutes []string // pairs of texts: what was recorded, and what is used instead because the library refuses it
 }
 
 func newReplay(t *testing.T, name string) *replay {
 	t.Helper()
-	r := &replay{scenario: load(t, name), ctx: t.Context(), clock: &clock{}}
-	r.raw, r.table = localdb.Test(t)
-	r.sent = faults.New(r.raw.Options().HTTPClient)
-	client := dynamodb.New(r.raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = r.sent })
-	db, err := entity.Open(client, config(r.table, r.Schema.Name, r.Schema.Version, r.clock.now))
-	require.NoError(t, err)
-	r.db = db
+	r := &replay{scenario: load(t, name)}
+	r.Bench = dbtest.Open(t, sharedTable(r.Schema.Name, r.Schema.Version))
 	return r
 }
 
-func config(table, namespace string, version int, now func() time.Time) entity.Config {
-	return entity.Config{
-		Table: table, Clock: now, Interop: true, TimePrecision: time.Millisecond,
-		Namespace: entity.Namespace{Name: namespace, Version: version, Casing: entity.LowerCase},
+// sharedTable configures a DB for a table that effect-dynamodb uses too.
+func sharedTable(namespace string, version int) func(*entity.Config) {
+	return func(c *entity.Config) {
+		c.Interop, c.TimePrecision = true, time.Millisecond
+		c.Namespace = entity.Namespace{Name: namespace, Version: version, Casing: entity.LowerCase}
 	}
 }
 
 // create makes the table. Time to live is off: to the database's clock the recorded events have expired.
 func (r *replay) create(t *testing.T) {
 	t.Helper()
-	require.NoError(t, r.db.CreateTables(r.ctx))
-	ttl, err := r.raw.DescribeTimeToLive(r.ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &r.table})
+	require.NoError(t, r.DB.CreateTables(r.Ctx))
+	ttl, err := r.Raw.DescribeTimeToLive(r.Ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &r.Table})
 	require.NoError(t, err)
 	if d := ttl.TimeToLiveDescription; d != nil && d.AttributeName != nil {
 		enabled := false
-		_, err := r.raw.UpdateTimeToLive(r.ctx, &dynamodb.UpdateTimeToLiveInput{
-			TableName: &r.table, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: d.AttributeName, Enabled: &enabled},
+		_, err := r.Raw.UpdateTimeToLive(r.Ctx, &dynamodb.UpdateTimeToLiveInput{
+			TableName: &r.Table, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: d.AttributeName, Enabled: &enabled},
 		})
 		require.NoError(t, err)
 	}
-	r.sent.Reset()
+	r.Wire.Reset()
 }
 
 // steps runs do for each step before the first that shows a mistake, with the recorded clock, and compares the table.
@@ -95,7 +83,7 @@ func (r *replay) steps(t *testing.T, do func(step)) {
 		if st.Step >= r.bug {
 			break
 		}
-		r.clock.set(st.Clock)
+		r.Clock.Set(st.Clock, 0)
 		do(r.substituted(t, st))
 		want := r.expected(t, st)
 		require.Equal(t, r.replace(asJSON(t, want)), asJSON(t, r.dump(t)), "%s: step %d, %s", r.Name, st.Step, st.Name)
@@ -185,11 +173,9 @@ func only(items []stored, end string) []stored {
 // dump is the whole table, read by a plain client.
 func (r *replay) dump(t *testing.T) []stored {
 	t.Helper()
-	out, err := r.raw.Scan(r.ctx, &dynamodb.ScanInput{TableName: &r.table})
-	require.NoError(t, err)
-	require.Empty(t, out.LastEvaluatedKey)
-	items := make([]stored, len(out.Items))
-	for i, it := range out.Items {
+	all := r.Items()
+	items := make([]stored, len(all))
+	for i, it := range all {
 		items[i] = stored{}
 		for name, av := range it {
 			items[i][name] = typed(t, av)
@@ -240,22 +226,4 @@ func documented(t *testing.T, reason string) {
 	text, err := os.ReadFile("../../docs/interop.md")
 	require.NoError(t, err)
 	require.True(t, strings.Contains(strings.Join(strings.Fields(string(text)), " "), reason), "docs/interop.md does not say: %s", reason)
-}
-
-// clock stands still where a step has put it.
-type clock struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.at
-}
-
-func (c *clock) set(at time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = at
 }

@@ -64,8 +64,7 @@ type ping struct {
 // series declares T on the replay's table and creates it.
 func series[T any](t *testing.T, r *replay) *timeseries.Series[T] {
 	t.Helper()
-	s, err := timeseries.New[T](r.db)
-	require.NoError(t, err)
+	s := entity.Must(timeseries.New[T](r.DB))
 	r.create(t)
 	return s
 }
@@ -73,7 +72,7 @@ func series[T any](t *testing.T, r *replay) *timeseries.Series[T] {
 // appends runs an append and compares its outcome with what was recorded.
 func appends[T any](t *testing.T, r *replay, s *timeseries.Series[T], st step, opts ...timeseries.AppendOption) {
 	t.Helper()
-	got, err := s.Append(r.ctx, args[T](t, st.Args.Input), opts...)
+	got, err := s.Append(r.Ctx, args[T](t, st.Args.Input), opts...)
 	require.NoError(t, err, st.Name)
 	switch st.Outcome.Error.Tag {
 	case "":
@@ -102,7 +101,7 @@ func TestReplay_TimeSeriesGuide(t *testing.T) {
 	r.steps(t, func(st step) {
 		switch st.Name {
 		case "enrich-update":
-			_, err := s.Update(r.ctx, args[telemetry](t, st.Args.Key),
+			_, err := s.Update(r.Ctx, args[telemetry](t, st.Args.Key),
 				entity.Set(&f.AccountID, st.Args.Set["accountId"].(string)), entity.Set(&f.Diagnostics, st.Args.Set["diagnostics"].(string)))
 			require.NoError(t, err)
 		case "append-skip-follow-up", "append-skip-follow-up-stale":
@@ -138,33 +137,32 @@ func guideReads(t *testing.T, r *replay, s *timeseries.Series[telemetry]) {
 	compared := 0
 	for _, st := range r.Steps {
 		if opts, ok := history[st.Name]; ok {
-			got, err := s.History(key, opts...).Collect(r.ctx)
+			got, err := s.History(key, opts...).Collect(r.Ctx)
 			require.NoError(t, err, st.Name)
 			sameRows(t, st, got)
 			compared++
 		}
 		switch st.Name {
 		case "get":
-			got, err := s.Get(r.ctx, args[telemetry](t, st.Args.Key))
+			got, err := s.Get(r.Ctx, args[telemetry](t, st.Args.Key))
 			require.NoError(t, err)
 			require.Equal(t, args[telemetry](t, st.Outcome.OK), got)
 			compared++
 		case "query-by-account":
-			byAccount, err := s.Index("byAccount")
-			require.NoError(t, err)
-			got, err := byAccount.Query(telemetry{AccountID: "acct-1"}).Collect(r.ctx)
+			byAccount := entity.Must(s.Index("byAccount"))
+			got, err := byAccount.Query(telemetry{AccountID: "acct-1"}).Collect(r.Ctx)
 			require.NoError(t, err)
 			sameRows(t, st, got)
 			compared++
 		case "history-reverse-limit":
 			var page struct{ Items json.RawMessage }
 			require.NoError(t, json.Unmarshal(st.Outcome.OK, &page))
-			got, err := s.History(key, entity.Desc(), entity.Limit(2)).Page(r.ctx, "")
+			got, err := s.History(key, entity.Desc(), entity.Limit(2)).Page(r.Ctx, "")
 			require.NoError(t, err)
 			require.Equal(t, args[[]telemetry](t, page.Items), got.Items)
 			compared++
 		case "history-count":
-			got, err := s.History(key).Count(r.ctx)
+			got, err := s.History(key).Count(r.Ctx)
 			require.NoError(t, err)
 			require.Equal(t, args[int](t, st.Outcome.OK), got)
 			compared++
@@ -194,7 +192,7 @@ func TestReplay_TimeSeriesWithIndexes(t *testing.T) {
 	s := series[device](t, r)
 	r.steps(t, func(st step) {
 		if st.Name == "enrich-tenant" {
-			_, err := s.Update(r.ctx, args[device](t, st.Args.Key), entity.Set(&entity.Fields[device]().TenantID, st.Args.Set["tenantId"].(string)))
+			_, err := s.Update(r.Ctx, args[device](t, st.Args.Key), entity.Set(&entity.Fields[device]().TenantID, st.Args.Set["tenantId"].(string)))
 			require.NoError(t, err)
 			return
 		}
@@ -209,7 +207,7 @@ func TestReplay_TimeSeriesWithoutTTL(t *testing.T) {
 	s := series[reading](t, r)
 	r.steps(t, func(st step) {
 		if st.Op == "history" {
-			got, err := s.History(args[reading](t, st.Args.Key)).Collect(r.ctx)
+			got, err := s.History(args[reading](t, st.Args.Key)).Collect(r.Ctx)
 			require.NoError(t, err)
 			sameRows(t, st, got)
 			return
@@ -225,11 +223,11 @@ func TestReplay_TimeSeriesByANumber(t *testing.T) {
 	r.steps(t, func(st step) {
 		if st.Op == "history" {
 			// By then the events have expired, and effect-dynamodb shows them all the same.
-			got, err := s.History(args[ping](t, st.Args.Key)).Collect(r.ctx)
+			got, err := s.History(args[ping](t, st.Args.Key)).Collect(r.Ctx)
 			require.NoError(t, err)
 			require.Empty(t, got)
 			documented(t, "Reads hide expired items at once; there, reads show them until DynamoDB removes them.")
-			got, err = s.History(args[ping](t, st.Args.Key), entity.IncludeExpired()).Collect(r.ctx)
+			got, err = s.History(args[ping](t, st.Args.Key), entity.IncludeExpired()).Collect(r.Ctx)
 			require.NoError(t, err)
 			sameRows(t, st, got)
 			return

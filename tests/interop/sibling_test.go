@@ -4,11 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -28,21 +27,20 @@ func (r *replay) fill(t *testing.T, step string, edit func(stored) stored) []sto
 	all := r.scenario.table(t, r.named(t, step))
 	for i, it := range all {
 		all[i] = edit(it)
-		values := map[string]types.AttributeValue{}
+		values := dbtest.Item{}
 		for name, v := range all[i] {
 			switch {
 			case v["S"] != nil:
-				values[name] = text(v["S"].(string))
+				values[name] = dbtest.S(v["S"].(string))
 			case v["N"] != nil:
-				values[name] = &types.AttributeValueMemberN{Value: v["N"].(string)}
+				values[name] = dbtest.N(v["N"].(string))
 			default:
 				require.Fail(t, "no such type", "%s: %v", name, v)
 			}
 		}
-		_, err := r.raw.PutItem(r.ctx, &dynamodb.PutItemInput{TableName: &r.table, Item: values})
-		require.NoError(t, err)
+		r.PutItem(values)
 	}
-	r.clock.set(r.named(t, step).Clock.Add(time.Minute))
+	r.Clock.Set(r.named(t, step).Clock.Add(time.Minute), 0)
 	return all
 }
 
@@ -50,17 +48,15 @@ func (r *replay) fill(t *testing.T, step string, edit func(stored) stored) []sto
 func opened[T any](t *testing.T, r *replay) (*entity.Store[T], *lifecycle.Deleted[T], *versioned.History[T]) {
 	t.Helper()
 	s := store[T](t, r)
-	bin, err := lifecycle.Of(s)
-	require.NoError(t, err)
-	history, err := versioned.Of(s)
-	require.NoError(t, err)
+	bin := entity.Must(lifecycle.Of(s))
+	history := entity.Must(versioned.Of(s))
 	r.create(t)
 	return s, bin, history
 }
 
 func numbers[T any](t *testing.T, r *replay, h *versioned.History[T], key T) (all []int64, deleted []bool) {
 	t.Helper()
-	list, err := h.List(key, versioned.WithCurrent()).Collect(r.ctx)
+	list, err := h.List(key, versioned.WithCurrent()).Collect(r.Ctx)
 	require.NoError(t, err)
 	for _, v := range list {
 		all, deleted = append(all, v.Number), append(deleted, v.Deleted)
@@ -79,14 +75,14 @@ func TestSibling_ItsDeletedItemsAreRestoredAndTheirHistoryStays(t *testing.T) {
 	all, deleted := numbers(t, r, history, key)
 	require.Equal(t, []int64{1, 2}, all)
 	require.Equal(t, []bool{false, false}, deleted, "the snapshot tells more than the copy")
-	second, err := history.Get(r.ctx, key, 2)
+	second, err := history.Get(r.Ctx, key, 2)
 	require.NoError(t, err)
 	require.False(t, second.Deleted)
-	at, err := history.At(r.ctx, key, time.Date(2026, 5, 1, 0, 3, 30, 0, time.UTC))
+	at, err := history.At(r.Ctx, key, time.Date(2026, 5, 1, 0, 3, 30, 0, time.UTC))
 	require.NoError(t, err)
 	require.False(t, at.Deleted)
 
-	got, err := bin.Restore(r.ctx, key)
+	got, err := bin.Restore(r.Ctx, key)
 	require.NoError(t, err)
 	require.EqualValues(t, 3, got.Version)
 	require.Equal(t, "Alice Baker", got.DisplayName)
@@ -94,8 +90,8 @@ func TestSibling_ItsDeletedItemsAreRestoredAndTheirHistoryStays(t *testing.T) {
 	require.Equal(t, []int64{1, 2, 3}, all)
 	require.Equal(t, []bool{false, false, false}, deleted)
 	require.Len(t, r.dump(t), 5, "the copy is gone; an item and its snapshots, two and one")
-	require.NoError(t, bin.Purge(r.ctx, key))
-	require.NoError(t, bin.Purge(r.ctx, eternal{person: person{EmployeeID: "emp-bob"}}))
+	require.NoError(t, bin.Purge(r.Ctx, key))
+	require.NoError(t, bin.Purge(r.Ctx, eternal{person: person{EmployeeID: "emp-bob"}}))
 	require.Empty(t, r.dump(t))
 }
 
@@ -115,21 +111,20 @@ func TestSibling_AnItemWhoseVersionsBeganAgainCanBeWritten(t *testing.T) {
 	t.Parallel()
 	r := newReplay(t, "versioned-retain")
 	s := store[doc](t, r)
-	history, err := versioned.Of(s)
-	require.NoError(t, err)
+	history := entity.Must(versioned.Of(s))
 	r.create(t)
 	r.fill(t, "update-after-put", func(it stored) stored { return it.with("tags", "", nil) })
 	key := doc{DocID: "D1"}
 	for _, want := range []int64{3, 4, 5} {
-		got, err := s.Update(r.ctx, key, entity.Set(&entity.Fields[doc]().Title, "t"))
+		got, err := s.Update(r.Ctx, key, entity.Set(&entity.Fields[doc]().Title, "t"))
 		require.NoError(t, err)
 		require.Equal(t, want, got.Version)
 	}
-	require.NoError(t, s.Delete(r.ctx, key))
-	v, err := history.Get(r.ctx, key, 6)
+	require.NoError(t, s.Delete(r.Ctx, key))
+	v, err := history.Get(r.Ctx, key, 6)
 	require.NoError(t, err)
 	require.True(t, v.Deleted)
-	created, err := s.Create(r.ctx, doc{DocID: "D1", Title: "new"})
+	created, err := s.Create(r.Ctx, doc{DocID: "D1", Title: "new"})
 	require.NoError(t, err)
 	require.EqualValues(t, 7, created.Version, "a new life begins after all that is there")
 }
@@ -139,38 +134,32 @@ func TestSibling_AValueThatIsRefusedHereStaysClaimedUntilItGoes(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(w *rivals[member]) error{
 		"update": func(w *rivals[member]) error {
-			_, err := w.second.Update(w.ctx, member{ID: "m"}, entity.Set(&entity.Fields[member]().Email, "n@x"))
+			_, err := w.second.Update(w.Ctx, member{ID: "m"}, entity.Set(&entity.Fields[member]().Email, "n@x"))
 			return err
 		},
-		"delete": func(w *rivals[member]) error { return w.second.Delete(w.ctx, member{ID: "m"}) },
-		"purge":  func(w *rivals[member]) error { return w.second.Purge(w.ctx, member{ID: "m"}) },
+		"delete": func(w *rivals[member]) error { return w.second.Delete(w.Ctx, member{ID: "m"}) },
+		"purge":  func(w *rivals[member]) error { return w.second.Purge(w.Ctx, member{ID: "m"}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newRivals[member](t)
-			sibling := func(it map[string]types.AttributeValue) {
-				_, err := w.raw.PutItem(w.ctx, &dynamodb.PutItemInput{TableName: &w.table, Item: it})
-				require.NoError(t, err)
-			}
 			const pk, sk = "$shop#v1#member#id_m", "$shop#v1#member"
-			claim := map[string]types.AttributeValue{"pk": text("$shop#v1#member.email#ann ü@x"), "sk": text("$shop#v1#member.email")}
-			sibling(map[string]types.AttributeValue{
-				"pk": text(pk), "sk": text(sk), "__edd_e__": text("Member"), "id": text("m"), "email": text("Ann Ü@x"),
-				"version": &types.AttributeValueMemberN{Value: "1"},
+			claim := dbtest.Item{"pk": dbtest.S("$shop#v1#member.email#ann ü@x"), "sk": dbtest.S("$shop#v1#member.email")}
+			w.PutItem(dbtest.Item{
+				"pk": dbtest.S(pk), "sk": dbtest.S(sk), "__edd_e__": dbtest.S("Member"), "id": dbtest.S("m"), "email": dbtest.S("Ann Ü@x"),
+				"version": dbtest.N("1"),
 			})
-			sibling(map[string]types.AttributeValue{
-				"pk": claim["pk"], "sk": claim["sk"], "__edd_e__": text("Member._unique.email"), "_entity_pk": text(pk), "_entity_sk": text(sk),
+			w.PutItem(dbtest.Item{
+				"pk": claim["pk"], "sk": claim["sk"], "__edd_e__": dbtest.S("Member._unique.email"), "_entity_pk": dbtest.S(pk), "_entity_sk": dbtest.S(sk),
 			})
 			claimed := func() bool {
-				out, err := w.raw.GetItem(w.ctx, &dynamodb.GetItemInput{TableName: &w.table, Key: claim})
-				require.NoError(t, err)
-				return out.Item != nil
+				return w.Item(dbtest.Text(claim["pk"]), dbtest.Text(claim["sk"])) != nil
 			}
-			_, err := w.second.Update(w.ctx, member{ID: "m"}, entity.Set(&entity.Fields[member]().Name, "x"))
+			_, err := w.second.Update(w.Ctx, member{ID: "m"}, entity.Set(&entity.Fields[member]().Name, "x"))
 			require.NoError(t, err)
 			require.True(t, claimed())
 			var input *entity.InputError
-			_, err = w.second.Update(w.ctx, member{ID: "m"}, entity.Set(&entity.Fields[member]().Email, "Bob Ü@x"))
+			_, err = w.second.Update(w.Ctx, member{ID: "m"}, entity.Set(&entity.Fields[member]().Email, "Bob Ü@x"))
 			require.ErrorAs(t, err, &input)
 			require.Equal(t, "EDD-9102", input.Code)
 			require.NoError(t, end(w))

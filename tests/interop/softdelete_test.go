@@ -30,8 +30,7 @@ func TestReplay_SoftDeleteAlone(t *testing.T) {
 		}},
 	}
 	s := store[note](t, r)
-	bin, err := lifecycle.Of(s)
-	require.NoError(t, err)
+	bin := entity.Must(lifecycle.Of(s))
 	r.create(t)
 	f := entity.Fields[note]()
 	r.steps(t, func(st step) {
@@ -40,29 +39,29 @@ func TestReplay_SoftDeleteAlone(t *testing.T) {
 		case "put":
 			put(t, r, s, st)
 		case "update-while-deleted":
-			_, err := s.Update(r.ctx, key, entity.Set(&f.Text, "zombie"))
+			_, err := s.Update(r.Ctx, key, entity.Set(&f.Text, "zombie"))
 			require.ErrorIs(t, err, entity.ErrNotFound)
 			require.ErrorIs(t, err, entity.ErrDeleted)
 		case "delete", "delete-missing":
-			outcome(t, st, s.Delete(r.ctx, key))
+			outcome(t, st, s.Delete(r.Ctx, key))
 		case "delete-with-false-condition":
-			outcome(t, st, s.Delete(r.ctx, key, entity.If(entity.Eq(&f.Text, "zzz"))))
+			outcome(t, st, s.Delete(r.Ctx, key, entity.If(entity.Eq(&f.Text, "zzz"))))
 		case "delete-with-condition-ignored":
 			documented(t, heeded)
 			before := r.dump(t)
-			require.ErrorIs(t, s.Delete(r.ctx, key, entity.If(entity.Eq(&f.Text, "does-not-match"))), entity.ErrConditionFailed)
+			require.ErrorIs(t, s.Delete(r.Ctx, key, entity.If(entity.Eq(&f.Text, "does-not-match"))), entity.ErrConditionFailed)
 			require.Equal(t, asJSON(t, before), asJSON(t, r.dump(t)))
-			outcome(t, st, s.Delete(r.ctx, key, entity.If(entity.Eq(&f.Text, "a"))))
+			outcome(t, st, s.Delete(r.Ctx, key, entity.If(entity.Eq(&f.Text, "a"))))
 		case "deleted-get", "deleted-get-with-phantom":
-			got, err := bin.Get(r.ctx, key)
+			got, err := bin.Get(r.Ctx, key)
 			outcome(t, st, err)
 			require.Equal(t, args[note](t, st.Outcome.OK), got.Item)
 		case "restore":
-			got, err := bin.Restore(r.ctx, key)
+			got, err := bin.Restore(r.Ctx, key)
 			outcome(t, st, err)
 			require.Equal(t, args[note](t, st.Outcome.OK), got)
 		case "purge":
-			require.NoError(t, bin.Purge(r.ctx, key))
+			require.NoError(t, bin.Purge(r.Ctx, key))
 		default:
 			require.Fail(t, "no such step", st.Name)
 		}
@@ -107,17 +106,16 @@ func TestReplay_LowerCase(t *testing.T) {
 		}},
 	}
 	s := store[profile](t, r)
-	bin, err := lifecycle.Of(s)
-	require.NoError(t, err)
+	bin := entity.Must(lifecycle.Of(s))
 	r.create(t)
 	r.steps(t, func(st step) {
 		switch st.Op {
 		case "put":
 			put(t, r, s, st)
 		case "delete":
-			outcome(t, st, s.Delete(r.ctx, args[profile](t, st.Args.Key)))
+			outcome(t, st, s.Delete(r.Ctx, args[profile](t, st.Args.Key)))
 		case "restore":
-			got, err := bin.Restore(r.ctx, args[profile](t, st.Args.Key))
+			got, err := bin.Restore(r.Ctx, args[profile](t, st.Args.Key))
 			outcome(t, st, err)
 			want := args[profile](t, st.Outcome.OK)
 			want.Version++

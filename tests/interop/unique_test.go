@@ -90,31 +90,31 @@ func TestReplay_UniqueFields(t *testing.T) {
 		case "put-same-item-again": // an item's own values are free to it
 			put(t, r, s, st)
 		case "create-existing":
-			_, err := s.Create(r.ctx, args[user](t, st.Args.Input))
+			_, err := s.Create(r.Ctx, args[user](t, st.Args.Input))
 			require.ErrorIs(t, err, entity.ErrExists)
 		case "update-path-set-email":
-			_, err := s.Update(r.ctx, key, entity.Attr[string]("email").Set("alice@example.com"))
+			_, err := s.Update(r.Ctx, key, entity.Attr[string]("email").Set("alice@example.com"))
 			require.ErrorAs(t, err, &violation)
 		case "upsert-dup-email":
-			_, _, err := s.Upsert(r.ctx, args[user](t, st.Args.Input))
+			_, _, err := s.Upsert(r.Ctx, args[user](t, st.Args.Input))
 			require.ErrorAs(t, err, &violation)
 		case "patch-unique":
-			_, err := s.Update(r.ctx, key, entity.Set(&f.Email, "alice9@example.com"))
+			_, err := s.Update(r.Ctx, key, entity.Set(&f.Email, "alice9@example.com"))
 			require.NoError(t, err)
 		case "delete-u2-condition-ignored":
 			documented(t, heeded)
-			require.ErrorIs(t, s.Delete(r.ctx, key, entity.If(entity.Eq(&f.Username, "nobody"))), entity.ErrConditionFailed)
-			require.NoError(t, s.Delete(r.ctx, key))
+			require.ErrorIs(t, s.Delete(r.Ctx, key, entity.If(entity.Eq(&f.Username, "nobody"))), entity.ErrConditionFailed)
+			require.NoError(t, s.Delete(r.Ctx, key))
 		default:
 			switch st.Op {
 			case "put":
-				_, err := s.Put(r.ctx, args[user](t, st.Args.Input))
+				_, err := s.Put(r.Ctx, args[user](t, st.Args.Input))
 				outcome(t, st, err)
 			case "update":
-				_, err := s.Update(r.ctx, key, userChanges(t, st)...)
+				_, err := s.Update(r.Ctx, key, userChanges(t, st)...)
 				outcome(t, st, err)
 			case "delete":
-				outcome(t, st, s.Delete(r.ctx, key))
+				outcome(t, st, s.Delete(r.Ctx, key))
 			default:
 				require.Fail(t, "no such operation", st.Op)
 			}
@@ -189,12 +189,12 @@ func TestReplay_UniqueAndVersioned(t *testing.T) {
 			if n := st.Args.ExpectedVersion; n != nil {
 				opts = append(opts, versioned.Expect(*n))
 			}
-			got, err := s.Update(r.ctx, key, opts...)
+			got, err := s.Update(r.Ctx, key, opts...)
 			if outcome(t, st, err); err == nil {
 				require.Equal(t, args[account](t, st.Outcome.OK), got)
 			}
 		case "delete":
-			outcome(t, st, s.Delete(r.ctx, key))
+			outcome(t, st, s.Delete(r.Ctx, key))
 		default:
 			require.Fail(t, "no such operation", st.Op)
 		}

@@ -127,8 +127,7 @@ func indexKeys(t *testing.T, it item.Item) string {
 
 func TestVectors_IndexKeysOfUpdates(t *testing.T) {
 	t.Parallel()
-	s, err := entity.New[abc](paper(t, "app"))
-	require.NoError(t, err)
+	s := entity.Must(entity.New[abc](paper(t, "app")))
 	n := tally{}
 	for _, v := range loadVectors(t).GSIUpdate {
 		want := before()

@@ -117,9 +117,9 @@ type twoNamed struct {
 // paper is a database without a client, as the vectors' schema has it.
 func paper(t *testing.T, namespace string) *entity.DB {
 	t.Helper()
-	now := func() time.Time { return time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC) }
-	db, err := entity.Open(nil, config("t", namespace, 1, now))
-	require.NoError(t, err)
+	cfg := entity.Config{Table: "t", Clock: func() time.Time { return time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC) }}
+	sharedTable(namespace, 1)(&cfg)
+	db := entity.Must(entity.Open(nil, cfg))
 	return db
 }
 
@@ -300,8 +300,7 @@ func (v keyVector) compose(t *testing.T) (text, reason string, err error) {
 	case "composeEventSk":
 		return eventKey(t, v.Args[1])
 	case "composeEventSkPrefix":
-		s, err := timeseries.New[stream[int64]](paper(t, "MyApp"))
-		require.NoError(t, err)
+		s := entity.Must(timeseries.New[stream[int64]](paper(t, "MyApp")))
 		begins := regexp.MustCompile(`begins_with\(sk, "([^"]*)"\)`).FindStringSubmatch(s.History(stream[int64]{ID: "x", Stream: "Status"}).String())
 		require.NotNil(t, begins)
 		return begins[1], same, nil
@@ -401,10 +400,8 @@ type indexed struct {
 func TestVectors_QueryPrefixes(t *testing.T) {
 	t.Parallel()
 	n := tally{}
-	s, err := entity.New[indexed](paper(t, "app"))
-	require.NoError(t, err)
-	byStatus, err := s.Index("byStatus")
-	require.NoError(t, err)
+	s := entity.Must(entity.New[indexed](paper(t, "app")))
+	byStatus := entity.Must(s.Index("byStatus"))
 	condition := regexp.MustCompile(`gsi1sk(?: = |, )"([^"]*)"`)
 	for _, v := range loadVectors(t).Prefixes {
 		if v.Index.Collection != nil {

@@ -71,15 +71,14 @@ func TestReplay_Retain(t *testing.T) {
 	r.through(t, "purge")
 	r.differences = docDifferences(t, r)
 	s := store[doc](t, r)
-	history, err := versioned.Of(s)
-	require.NoError(t, err)
+	history := entity.Must(versioned.Of(s))
 	r.create(t)
 	f := entity.Fields[doc]()
 	var input *entity.InputError
 	r.steps(t, func(st step) {
 		key := keyOf[doc](t, st)
 		update := func(changes ...entity.UpdateOption) error {
-			got, err := s.Update(r.ctx, key, changes...)
+			got, err := s.Update(r.Ctx, key, changes...)
 			if err == nil && st.Name != "update-path-set-ignored" && st.Name != "update-after-put" {
 				require.Equal(t, args[doc](t, st.Outcome.OK), got, st.Name)
 			}
@@ -89,11 +88,11 @@ func TestReplay_Retain(t *testing.T) {
 		case "put", "put-replaces":
 			put(t, r, s, st)
 		case "create-conflict":
-			_, err := s.Create(r.ctx, args[doc](t, st.Args.Input))
+			_, err := s.Create(r.Ctx, args[doc](t, st.Args.Input))
 			outcome(t, st, err)
 		case "update-rich":
 			documented(t, "One update cannot both set and remove an attribute.")
-			_, err := s.Update(r.ctx, key, entity.Set(&f.Tags, []string{"a"}), entity.ListAppend(&f.Tags, "b", "c"))
+			_, err := s.Update(r.Ctx, key, entity.Set(&f.Tags, []string{"a"}), entity.ListAppend(&f.Tags, "b", "c"))
 			require.ErrorAs(t, err, &input)
 			require.Equal(t, "EDD-9107", input.Code)
 			outcome(t, st, update(entity.Set(&f.Tags, []string{"a", "b", "c"}), entity.Add(f.Hits, 5)))
@@ -116,24 +115,24 @@ func TestReplay_Retain(t *testing.T) {
 		case "versions":
 			var list []json.RawMessage
 			require.NoError(t, json.Unmarshal(st.Outcome.OK, &list))
-			got, err := history.List(key).Collect(r.ctx)
+			got, err := history.List(key).Collect(r.Ctx)
 			require.NoError(t, err)
 			require.Len(t, got, len(list))
 			for i := range got {
 				require.Equal(t, args[doc](t, list[i]), got[i].Item)
 			}
 		case "get-version-current": // here it is found
-			got, err := history.Get(r.ctx, key, st.Args.Version)
+			got, err := history.Get(r.Ctx, key, st.Args.Version)
 			require.NoError(t, err)
 			require.Equal(t, "via-path", got.Item.Title)
 		case "upsert":
-			_, created, err := s.Upsert(r.ctx, args[doc](t, st.Args.Input))
+			_, created, err := s.Upsert(r.Ctx, args[doc](t, st.Args.Input))
 			require.NoError(t, err)
 			require.False(t, created)
 		case "delete-hard":
-			outcome(t, st, s.Delete(r.ctx, key))
+			outcome(t, st, s.Delete(r.Ctx, key))
 		case "versions-after-delete":
-			got, err := history.List(key).Collect(r.ctx)
+			got, err := history.List(key).Collect(r.Ctx)
 			require.NoError(t, err)
 			require.Len(t, got, 11)
 			for i, v := range got {
@@ -145,7 +144,7 @@ func TestReplay_Retain(t *testing.T) {
 		case "primary-query":
 			requireNone(t, r, s.Query(doc{DocID: "D1"}))
 		case "purge":
-			require.NoError(t, s.Purge(r.ctx, doc{DocID: "D1"}))
+			require.NoError(t, s.Purge(r.Ctx, doc{DocID: "D1"}))
 		default:
 			require.Fail(t, "no such step", st.Name)
 		}
@@ -155,7 +154,7 @@ func TestReplay_Retain(t *testing.T) {
 // requireNone demands that a query does not take what lies beside items for items, as effect-dynamodb does.
 func requireNone[T any](t *testing.T, r *replay, q entity.Query[T]) {
 	t.Helper()
-	got, err := q.Collect(r.ctx)
+	got, err := q.Collect(r.Ctx)
 	require.NoError(t, err)
 	require.Empty(t, got)
 }

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -51,25 +51,18 @@ func shared(c *entity.Config) {
 	c.Interop, c.TimePrecision, c.Namespace.Casing = true, time.Millisecond, entity.LowerCase
 }
 
-func (l *lab) put(t *testing.T, it map[string]types.AttributeValue) {
-	t.Helper()
-	_, err := l.raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &l.cfg.Table, Item: it})
-	require.NoError(t, err)
-}
-
-func num(n any) types.AttributeValue { return &types.AttributeValueMemberN{Value: fmt.Sprint(n)} }
+func num(n any) types.AttributeValue { return dbtest.N(fmt.Sprint(n)) }
 
 // Integers in 38 digits are read where they are declared, and are an error where they are not.
 func TestDigits_BigintsOfASharedTable(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, shared)
-	beats, err := timeseries.New[Beat](l.db)
-	require.NoError(t, err)
-	require.NoError(t, l.db.CreateTables(t.Context()))
+	l := dbtest.Open(t, shared)
+	beats := entity.Must(timeseries.New[Beat](l.DB))
+	l.CreateTables()
 	times := []int64{1, 999, 1776859200123456788, 1776859200123456789}
 	for _, at := range times[:3] {
-		l.put(t, map[string]types.AttributeValue{
-			"pk": str("$app#v1#beat#id_x"), "sk": str(fmt.Sprintf("$app#v1#beat#e#%038d", at)), "__edd_e__": str("Beat"), "id": str("x"), "at": num(at),
+		l.PutItem(dbtest.Item{
+			"pk": dbtest.S("$app#v1#beat#id_x"), "sk": dbtest.S(fmt.Sprintf("$app#v1#beat#e#%038d", at)), "__edd_e__": dbtest.S("Beat"), "id": dbtest.S("x"), "at": num(at),
 		})
 	}
 	five := 5
@@ -90,8 +83,7 @@ func TestDigits_BigintsOfASharedTable(t *testing.T) {
 	require.Equal(t, times[1:3], read(entity.Between(at, 2, times[2])))
 	require.Equal(t, times[3:], read(entity.Eq(at, times[3])))
 
-	wrong, err := timeseries.New[Undigited](l.open(t, l.cfg))
-	require.NoError(t, err)
+	wrong := entity.Must(timeseries.New[Undigited](l.Open(l.Client)))
 	for what, q := range map[string]entity.Query[Undigited]{
 		"all": wrong.History(Undigited{ID: "x"}), "at most": wrong.History(Undigited{ID: "x"}, entity.Le(&entity.Fields[Undigited]().At, 5), entity.Desc(), entity.Limit(1)),
 	} {
@@ -103,7 +95,7 @@ func TestDigits_BigintsOfASharedTable(t *testing.T) {
 		require.ErrorAs(t, err, &misfit, what)
 	}
 
-	shelves, rows := declare[Shelf](t, l.open(t, l.cfg)), declare[Row](t, l.open(t, l.cfg))
+	shelves, rows := dbtest.Declare[Shelf](t, l.Open(l.Client)), dbtest.Declare[Row](t, l.Open(l.Client))
 	_, err = shelves.Create(t.Context(), Shelf{ID: "s", At: times[2]})
 	require.NoError(t, err)
 	found, err := shelves.Query(Shelf{ID: "s"}).Collect(t.Context())
@@ -133,17 +125,15 @@ type Clock struct {
 // A number that is no time of its unit is an error, whatever its size; none is read as another time.
 func TestDigits_TimesThatDoNotFit(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	s := declare[Clock](t, l.db)
-	require.NoError(t, l.db.CreateTables(t.Context()))
+	l, s := dbtest.OpenStore[Clock](t)
 	huge := []string{strings.Repeat("9", 38), "-" + strings.Repeat("1", 38), "9223372036854775807", "-9223372036854775808", "9223372036854775808", "253402300800000"}
 	inside := func(name, n string) types.AttributeValue {
-		return &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{name: num(n)}}
+		return &types.AttributeValueMemberM{Value: dbtest.Item{name: num(n)}}
 	}
 	for _, n := range huge {
 		for attr, av := range map[string]types.AttributeValue{"sec": num(n), "milli": num(n), "count": num(n), "inside.at": inside("at", n), "inside.opt": inside("opt", n)} {
 			name, _, _ := strings.Cut(attr, ".")
-			l.put(t, map[string]types.AttributeValue{"id": str("a"), name: av})
+			l.PutItem(dbtest.Item{"id": dbtest.S("a"), name: av})
 			got, err := s.Get(t.Context(), Clock{ID: "a"})
 			if name == "count" && err == nil { // an integer is what it is
 				require.Equal(t, n, fmt.Sprint(got.Count))

@@ -4,11 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
 // Job has key parts of every kind, and indexes that carry nothing or little beside keys.
@@ -50,9 +49,7 @@ func jobs() []Job {
 // Items of an index that carries keys alone have the values of their key parts.
 func TestProject_KeyPartsComeBack(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	s := declare[Job](t, l.db)
-	require.NoError(t, l.db.CreateTables(t.Context()))
+	_, s := dbtest.OpenStore[Job](t)
 	all := jobs()
 	for _, j := range all {
 		_, err := s.Create(t.Context(), j)
@@ -114,18 +111,15 @@ func TestKey_OfAnotherProgramFillsItsFields(t *testing.T) {
 		Kind    string `dynamodbav:"kind,omitempty"`
 		People  int    `dynamodbav:"people"`
 	}
-	l := newLab(t)
-	s := declare[Place](t, l.db)
-	require.NoError(t, l.db.CreateTables(t.Context()))
-	put := func(sk string, more map[string]types.AttributeValue) {
-		it := map[string]types.AttributeValue{"country": str("CH"), "place": str(sk), "people": &types.AttributeValueMemberN{Value: "5"}}
+	l, s := dbtest.OpenStore[Place](t)
+	put := func(sk string, more dbtest.Item) {
+		it := dbtest.Item{"country": dbtest.S("CH"), "place": dbtest.S(sk), "people": dbtest.N("5")}
 		for name, av := range more {
 			it[name] = av
 		}
-		_, err := l.raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &l.cfg.Table, Item: it})
-		require.NoError(t, err)
+		l.PutItem(it)
 	}
-	put("Bern/03000", map[string]types.AttributeValue{"gsi1pk": str("K#left behind")})
+	put("Bern/03000", dbtest.Item{"gsi1pk": dbtest.S("K#left behind")})
 	want := Place{Country: "CH", City: "Bern", Zip: 3000, People: 5}
 	got, err := s.Get(t.Context(), Place{Country: "CH", City: "Bern", Zip: 3000})
 	require.NoError(t, err)
@@ -164,12 +158,9 @@ func TestProject_PartsThatCannotComeBackAreRefused(t *testing.T) {
 	_, err := entity.New[cased](paper(t))
 	requireSchema(t, err, "EDD-9072", "_ entity.GSI")
 	require.ErrorContains(t, err, `"name"`)
-	_, err = entity.New[named](paper(t))
-	require.NoError(t, err)
+	_ = entity.Must(entity.New[named](paper(t)))
 	lower := func(c *entity.Config) { c.Namespace.Casing = entity.LowerCase }
 	_, err = entity.New[named](paper(t, lower))
 	requireSchema(t, err, "EDD-9072", "_ entity.GSI") // all of a $ key is in lower case
 	require.ErrorContains(t, err, `"id"`)
 }
-
-func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -40,7 +41,7 @@ func silent(t *testing.T, what, text string) {
 
 func TestSecret_NamesInsideAreNotInPlans(t *testing.T) {
 	t.Parallel()
-	s := declare[Patient](t, paper(t))
+	s := dbtest.Declare[Patient](t, paper(t))
 	f, key := entity.Fields[Patient](), Patient{Clinic: "c", SSN: hush}
 	inside := entity.Attr[string]("scan." + hush + "[0]")
 	cond := entity.If(entity.MapEntry(&f.Notes, hush).Eq("x"), inside.Exists())
@@ -57,9 +58,7 @@ func TestSecret_NamesInsideAreNotInPlans(t *testing.T) {
 
 func TestSecret_NamesInsideAreNotInErrors(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	s := declare[Patient](t, l.db)
-	require.NoError(t, l.db.CreateTables(t.Context()))
+	_, s := dbtest.OpenStore[Patient](t)
 	key := Patient{Clinic: "c", SSN: hush}
 	deep := entity.Attr[string]("scan." + hush + ".x")
 	for what, changes := range map[string][]entity.UpdateOption{
@@ -84,17 +83,13 @@ func TestSecret_NamesInsideAreNotInErrors(t *testing.T) {
 // Without a key a page of a key with secret parts is refused before any request; everything but pages is read.
 func TestSecret_CursorNeedsKey(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	s := declare[Patient](t, l.db)
-	require.NoError(t, l.db.CreateTables(t.Context()))
+	l, s := dbtest.OpenStore[Patient](t)
 	for i := range 3 {
 		_, err := s.Create(t.Context(), Patient{Clinic: "c", SSN: fmt.Sprint(hush, i), Ward: "w", Room: 1})
 		require.NoError(t, err)
 	}
-	byWard, err := s.Index("byWard")
-	require.NoError(t, err)
-	log, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Versions(entity.Must(versioned.Of(s)))})
-	require.NoError(t, err)
+	byWard := entity.Must(s.Index("byWard"))
+	log := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: "log", Source: timeline.Versions(entity.Must(versioned.Of(s)))}))
 	pages := map[string]func(*entity.Store[Patient], *timeline.LogView, string) (string, error){
 		"table": func(s *entity.Store[Patient], _ *timeline.LogView, after string) (string, error) {
 			p, err := s.Query(Patient{Clinic: "c"}, entity.Limit(1)).Page(t.Context(), after)
@@ -105,8 +100,7 @@ func TestSecret_CursorNeedsKey(t *testing.T) {
 			return p.Next, err
 		},
 		"index": func(s *entity.Store[Patient], _ *timeline.LogView, after string) (string, error) {
-			x, err := s.Index("byWard")
-			require.NoError(t, err)
+			x := entity.Must(s.Index("byWard"))
 			p, err := x.Query(Patient{Ward: "w"}, entity.Limit(1)).Page(t.Context(), after)
 			return p.Next, err
 		},
@@ -119,13 +113,13 @@ func TestSecret_CursorNeedsKey(t *testing.T) {
 			return p.Next, err
 		},
 	}
-	l.sent()
+	l.Operations()
 	for what, page := range pages {
 		_, err := page(s, log, "")
-		requireInput(t, err, "EDD-9155", "SSN")
+		dbtest.RequireInput(t, err, "EDD-9155", "SSN")
 		silent(t, what, err.Error())
 	}
-	require.Empty(t, l.sent())
+	require.Empty(t, l.Operations())
 	for _, q := range []entity.Query[Patient]{s.Query(Patient{Clinic: "c"}), s.Scan(), byWard.Query(Patient{Ward: "w"})} {
 		all, err := q.Collect(t.Context())
 		require.NoError(t, err)
@@ -134,12 +128,9 @@ func TestSecret_CursorNeedsKey(t *testing.T) {
 		require.NoError(t, err)
 	}
 
-	keyed := l.cfg
-	keyed.CursorKey = []byte(strings.Repeat("k", 16))
-	db := l.open(t, keyed)
-	s = declare[Patient](t, db)
-	log, err = timeline.NewLog(db, timeline.Log{Name: "log", Source: timeline.Versions(entity.Must(versioned.Of(s)))})
-	require.NoError(t, err)
+	db := l.Open(l.Client, func(c *entity.Config) { c.CursorKey = []byte(strings.Repeat("k", 16)) })
+	s = dbtest.Declare[Patient](t, db)
+	log = entity.Must(timeline.NewLog(db, timeline.Log{Name: "log", Source: timeline.Versions(entity.Must(versioned.Of(s)))}))
 	for what, page := range pages {
 		next, err := page(s, log, "")
 		require.NoError(t, err, what)
@@ -159,16 +150,14 @@ func TestSecret_CursorNeedsKey(t *testing.T) {
 // A key is replaced in three steps, and no cursor is lost between programs of neighbouring steps.
 func TestCursor_KeysAreReplaced(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
+	l := dbtest.Open(t)
 	old, fresh := []byte("0123456789abcdef"), []byte("fedcba9876543210")
 	stores := make([]*entity.Store[Patient], 4)
 	for i, keys := range [][][]byte{{old}, {old, fresh}, {fresh, old}, {fresh}} {
-		cfg := l.cfg
-		cfg.CursorKey, cfg.OldCursorKeys = keys[0], keys[1:]
-		stores[i] = declare[Patient](t, l.open(t, cfg))
+		stores[i] = dbtest.Declare[Patient](t, l.Open(l.Client, func(c *entity.Config) { c.CursorKey, c.OldCursorKeys = keys[0], keys[1:] }))
 	}
-	declare[Patient](t, l.db)
-	require.NoError(t, l.db.CreateTables(t.Context()))
+	dbtest.Declare[Patient](t, l.DB)
+	l.CreateTables()
 	for i := range 2 {
 		_, err := stores[0].Create(t.Context(), Patient{Clinic: "c", SSN: fmt.Sprint(i)})
 		require.NoError(t, err)

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -78,9 +78,7 @@ func host(n byte) Host {
 // Types that marshal themselves as text are stored as text, are key parts, and come back.
 func TestText_IsStoredAndReadBack(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	s := declare[Host](t, l.db)
-	require.NoError(t, l.db.CreateTables(t.Context()))
+	l, s := dbtest.OpenStore[Host](t)
 	h := host(1)
 	h.Owner = UID{0xff}
 	made, err := s.Create(t.Context(), h)
@@ -90,16 +88,13 @@ func TestText_IsStoredAndReadBack(t *testing.T) {
 	got, err := s.Get(t.Context(), Host{ID: h.ID, Addr: h.Addr})
 	require.NoError(t, err)
 	require.Equal(t, made, got)
-	out, err := l.raw.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &l.cfg.Table, Key: map[string]types.AttributeValue{
-		"pk": str("$app#v1#host#0100000000000000-0000000000000000"), "sk": str("$app#v1#host#10.0.0.1"),
-	}})
-	require.NoError(t, err)
+	out := l.Item("$app#v1#host#0100000000000000-0000000000000000", "$app#v1#host#10.0.0.1")
 	for name, want := range map[string]types.AttributeValue{
-		"id": str("0100000000000000-0000000000000000"), "addr": str("10.0.0.1"), "owner": str("ff00000000000000-0000000000000000"), "rank": str("r001"),
-		"amount": str("-4"), "gateway": str("10.0.0.1"), "peer": str("fe80::1"), "gsi1sk": str("$app#v1#host#r001"),
+		"id": dbtest.S("0100000000000000-0000000000000000"), "addr": dbtest.S("10.0.0.1"), "owner": dbtest.S("ff00000000000000-0000000000000000"), "rank": dbtest.S("r001"),
+		"amount": dbtest.S("-4"), "gateway": dbtest.S("10.0.0.1"), "peer": dbtest.S("fe80::1"), "gsi1sk": dbtest.S("$app#v1#host#r001"),
 		"raw": &types.AttributeValueMemberB{Value: h.Raw[:]}, // as it was stored before
 	} {
-		require.Equal(t, want, out.Item[name], name)
+		require.Equal(t, want, out[name], name)
 	}
 
 	f, key := entity.Fields[Host](), Host{ID: h.ID, Addr: h.Addr}
@@ -146,9 +141,7 @@ func TestText_AsNativeKey(t *testing.T) {
 		Addr netip.Addr `dynamodbav:"addr"`
 		Rank Rank       `dynamodbav:"rank,omitempty" entity:"text=ordered"`
 	}
-	l := newLab(t)
-	s := declare[Peer](t, l.db)
-	require.NoError(t, l.db.CreateTables(t.Context()))
+	_, s := dbtest.OpenStore[Peer](t)
 	want := Peer{ID: UID{1}, Addr: netip.MustParseAddr("::1"), Rank: Rank{2}}
 	_, err := s.Create(t.Context(), want)
 	require.NoError(t, err)
@@ -161,29 +154,29 @@ func TestText_AsNativeKey(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []Peer{want}, found)
 	_, err = s.Query(Peer{ID: UID{1}}, entity.Lt(&entity.Fields[Peer]().Addr, want.Addr)).Collect(t.Context())
-	requireInput(t, err, "EDD-9156", "Addr")
+	dbtest.RequireInput(t, err, "EDD-9156", "Addr")
 }
 
 func TestText_MistakesAreFoundBeforeARequest(t *testing.T) {
 	t.Parallel()
-	s := declare[Host](t, paper(t))
+	s := dbtest.Declare[Host](t, paper(t))
 	f, key := entity.Fields[Host](), Host{ID: UID{1}, Addr: netip.MustParseAddr("10.0.0.1")}
 	_, err := s.Query(Host{ID: UID{1}}, entity.Gt(&f.Addr, key.Addr)).Collect(t.Context())
-	requireInput(t, err, "EDD-9156", "Addr")
+	dbtest.RequireInput(t, err, "EDD-9156", "Addr")
 	require.NotContains(t, err.Error(), "10.0.0.1")
 	_, err = s.Update(t.Context(), key, entity.Remove(&f.Peer), entity.If(entity.Lt(&f.Amount, big.NewInt(1))))
-	requireInput(t, err, "EDD-9156", "Amount")
+	dbtest.RequireInput(t, err, "EDD-9156", "Amount")
 	_, err = s.Get(t.Context(), Host{ID: UID{1}})
-	requireInput(t, err, "EDD-9101", "Addr")
+	dbtest.RequireInput(t, err, "EDD-9101", "Addr")
 	_, err = s.Get(t.Context(), Host{Addr: key.Addr})
-	requireInput(t, err, "EDD-9101", "ID")
+	dbtest.RequireInput(t, err, "EDD-9101", "ID")
 	bad := host(1)
 	bad.Rank = Rank{31415}
 	_, err = s.Create(t.Context(), bad)
-	requireInput(t, err, "EDD-9102", "Rank")
+	dbtest.RequireInput(t, err, "EDD-9102", "Rank")
 	require.NotContains(t, err.Error(), "31415")
 	_, err = s.Update(t.Context(), key, entity.Set(&f.Rank, Rank{31415}))
-	requireInput(t, err, "EDD-9102", "Rank")
+	dbtest.RequireInput(t, err, "EDD-9102", "Rank")
 }
 
 // What is stored in another form is read where the type could be stored so before, and is an error elsewhere.
@@ -196,19 +189,17 @@ func TestText_OtherForms(t *testing.T) {
 		Addr netip.Addr `dynamodbav:"addr"`
 		Rank *Rank      `dynamodbav:"rank" entity:"secret"`
 	}
-	l := newLab(t)
-	s := declare[Form](t, l.db)
-	require.NoError(t, l.db.CreateTables(t.Context()))
-	read := func(more map[string]types.AttributeValue) (Form, error) {
-		more["key"] = str("k")
-		l.put(t, more)
+	l, s := dbtest.OpenStore[Form](t)
+	read := func(more dbtest.Item) (Form, error) {
+		more["key"] = dbtest.S("k")
+		l.PutItem(more)
 		return s.Get(t.Context(), Form{Key: "k"})
 	}
-	got, err := read(map[string]types.AttributeValue{"id": &types.AttributeValueMemberB{Value: make([]byte, 16)}, "rank": &types.AttributeValueMemberNULL{Value: true}})
+	got, err := read(dbtest.Item{"id": &types.AttributeValueMemberB{Value: make([]byte, 16)}, "rank": &types.AttributeValueMemberNULL{Value: true}})
 	require.NoError(t, err)
 	require.Equal(t, Form{Key: "k"}, got)
-	for attr, av := range map[string]types.AttributeValue{"addr": num(1), "id": str("hush-hush"), "rank": str("hush-hush")} {
-		_, err := read(map[string]types.AttributeValue{attr: av})
+	for attr, av := range map[string]types.AttributeValue{"addr": num(1), "id": dbtest.S("hush-hush"), "rank": dbtest.S("hush-hush")} {
+		_, err := read(dbtest.Item{attr: av})
 		var misfit *entity.DecodeError
 		require.ErrorAs(t, err, &misfit, attr)
 		require.Equal(t, attr, misfit.Attr)
@@ -220,7 +211,7 @@ func TestText_OtherForms(t *testing.T) {
 // Whole values, single values and keys give one text, which comes back, also inside an embedded pointer.
 func TestText_RoundTrip(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
+	l := dbtest.Open(t)
 	type Base struct {
 		Owner *UID     `dynamodbav:"owner,omitempty" entity:"text"`
 		Sum   *big.Int `dynamodbav:"sum"`
@@ -231,8 +222,8 @@ func TestText_RoundTrip(t *testing.T) {
 		*Base
 		Rank Rank `dynamodbav:"rank" entity:"zero"`
 	}
-	s := declare[Item](t, l.db)
-	require.NoError(t, l.db.CreateTables(t.Context()))
+	s := dbtest.Declare[Item](t, l.DB)
+	l.CreateTables()
 	rapid.Check(t, func(rt *rapid.T) {
 		v := Item{ID: netip.AddrFrom4([4]byte{1, 2, rapid.Byte().Draw(rt, "c"), rapid.Byte().Draw(rt, "d")}), Rank: Rank{rapid.IntRange(0, 999).Draw(rt, "rank")}}
 		if rapid.Bool().Draw(rt, "base") {
@@ -269,9 +260,7 @@ func TestText_JSONNumberIsANumber(t *testing.T) {
 		ID string      `dynamodbav:"id"`
 		At json.Number `dynamodbav:"at"`
 	}
-	l := newLab(t)
-	s := declare[Row](t, l.db)
-	require.NoError(t, l.db.CreateTables(t.Context()))
+	_, s := dbtest.OpenStore[Row](t)
 	for _, n := range []json.Number{"-1.50", "10", "9", "123456789012345678901234567890"} {
 		_, err := s.Create(t.Context(), Row{ID: "a", At: n})
 		require.NoError(t, err, n)
@@ -283,5 +272,5 @@ func TestText_JSONNumberIsANumber(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, json.Number("-1.5"), got.At)
 	_, err = s.Get(t.Context(), Row{ID: "a", At: "0"})
-	requireInput(t, err, "EDD-9101", "At")
+	dbtest.RequireInput(t, err, "EDD-9101", "At")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/unique"
@@ -32,14 +33,14 @@ func deleteIf[T any](t *testing.T, k kind[T]) {
 	w.add("a", "a@x", "1")
 	before := w.of("a")
 	holds := entity.If(entity.Eq(&w.f.Name, "1"))
-	require.ErrorIs(t, w.Delete(w.ctx, w.key("a"), entity.If(entity.Eq(&w.f.Name, "2"))), entity.ErrConditionFailed)
+	require.ErrorIs(t, w.Delete(w.Ctx, w.key("a"), entity.If(entity.Eq(&w.f.Name, "2"))), entity.ErrConditionFailed)
 	require.Equal(t, before, w.of("a"))
 	// The condition held when the item was read, and does not when it is deleted.
-	require.ErrorIs(t, w.overtake(func() error { return w.Delete(w.ctx, w.key("a"), holds) }, func() { w.update("a", w.name("2")) }), entity.ErrConditionFailed)
+	require.ErrorIs(t, w.overtake(func() error { return w.Delete(w.Ctx, w.key("a"), holds) }, func() { w.update("a", w.name("2")) }), entity.ErrConditionFailed)
 	_, there := w.current("a")
 	require.True(t, there)
 	w.update("a", w.name("1"))
-	require.NoError(t, w.Delete(w.ctx, w.key("a"), holds))
+	require.NoError(t, w.Delete(w.Ctx, w.key("a"), holds))
 	_, there = w.current("a")
 	require.False(t, there)
 	w.sound()
@@ -53,12 +54,12 @@ func TestRestoreLeavesALiveItemAndItsEmailAlone(t *testing.T) {
 	w.remove("a")
 	w.add("a", "new@x", "new")
 	before := w.of("a")
-	_, err := w.bin.Restore(w.ctx, w.key("a"))
+	_, err := w.bin.Restore(w.Ctx, w.key("a"))
 	require.ErrorIs(t, err, entity.ErrNotDeleted)
 	require.ErrorIs(t, err, entity.ErrExists)
 	require.Equal(t, before, w.of("a"))
 	w.remove("a")
-	_, err = w.bin.RestoreCopy(w.ctx, w.copies("a")[1])
+	_, err = w.bin.RestoreCopy(w.Ctx, w.copies("a")[1])
 	require.NoError(t, err)
 	got, _ := w.current("a")
 	require.Equal(t, "old", got.Name)
@@ -84,7 +85,7 @@ func TestTheExpiryOfACopyNeverReachesTheHistory(t *testing.T) {
 	w.add("a", "a@x", "1")
 	w.remove("a")
 	require.NotContains(t, w.sound().beings[address{w.pk("a"), w.sk()}].snapshots[2], "_ttl")
-	w.done(w.bin.Restore(w.ctx, w.key("a")))
+	w.done(w.bin.Restore(w.Ctx, w.key("a")))
 	w.update("a", w.name("4"))
 	b := w.sound().beings[address{w.pk("a"), w.sk()}]
 	require.Len(t, b.snapshots, 3)
@@ -96,11 +97,11 @@ func TestTheExpiryOfACopyNeverReachesTheHistory(t *testing.T) {
 	r := open(t, asReserve) // a history that expires, by its own time
 	r.add("a", "a@x", "1")
 	r.remove("a")
-	r.done(r.bin.Restore(r.ctx, r.key("a")))
+	r.done(r.bin.Restore(r.Ctx, r.key("a")))
 	r.update("a", r.name("4"))
 	quarter := int64(90 * 24 * time.Hour / time.Second)
 	for n, s := range r.sound().beings[address{r.pk("a"), r.sk()}].snapshots {
-		require.InDelta(t, r.clock.Now().Unix()+quarter, number(s, "_ttl"), 5, "snapshot %d", n)
+		require.InDelta(t, r.Clock.Now().Unix()+quarter, number(s, "_ttl"), 5, "snapshot %d", n)
 	}
 }
 
@@ -119,18 +120,18 @@ func TestPurgeTakesWhatIsTheItemsAndNothingElse(t *testing.T) {
 		t.Parallel()
 		w := open(t, asShelf)
 		full := func(id string) {
-			_, err := w.look.Create(w.ctx, w.make(Person{Root: "r", ID: id, Email: id + "@x"}))
+			_, err := w.look.Create(w.Ctx, w.make(Person{Root: "r", ID: id, Email: id + "@x"}))
 			require.NoError(t, err)
-			_, err = w.look.Update(w.ctx, w.make(Person{Root: "r", ID: id}), w.name("2"))
+			_, err = w.look.Update(w.Ctx, w.make(Person{Root: "r", ID: id}), w.name("2"))
 			require.NoError(t, err)
 		}
 		for _, id := range []string{"ab", "a!", "b"} {
 			full(id)
 		}
-		stays := scan(t, w.ctx, w.raw, w.table)
+		stays := w.Items()
 		full("a")
-		require.NoError(t, w.Purge(w.ctx, w.make(Person{Root: "r", ID: "a"})))
-		require.ElementsMatch(t, stays, scan(t, w.ctx, w.raw, w.table))
+		require.NoError(t, w.Purge(w.Ctx, w.make(Person{Root: "r", ID: "a"})))
+		require.ElementsMatch(t, stays, w.Items())
 	})
 	t.Run("values of every copy, and no others", func(t *testing.T) {
 		t.Parallel()
@@ -141,7 +142,7 @@ func TestPurgeTakesWhatIsTheItemsAndNothingElse(t *testing.T) {
 		}
 		w.add("heir", "1@x", "has the value of a copy")
 		w.add("a", "3@x", "live")
-		require.NoError(t, w.Purge(w.ctx, w.key("a")))
+		require.NoError(t, w.Purge(w.Ctx, w.key("a")))
 		d := w.sound()
 		require.Len(t, d.sentinels, 1)
 		require.Len(t, d.beings, 1)
@@ -151,10 +152,10 @@ func TestPurgeTakesWhatIsTheItemsAndNothingElse(t *testing.T) {
 		w := open(t, asReserve)
 		w.add("a", "a@x", "1")
 		w.remove("a")
-		w.clock.advance(31 * 24 * time.Hour)
+		w.Clock.Move(31 * 24 * time.Hour)
 		w.told = nil
-		require.NoError(t, w.Purge(w.ctx, w.key("a")))
-		require.Empty(t, scan(t, w.ctx, w.raw, w.table))
+		require.NoError(t, w.Purge(w.Ctx, w.key("a")))
+		require.Empty(t, w.Items())
 	})
 	t.Run("more than a page", func(t *testing.T) {
 		t.Parallel()
@@ -164,48 +165,48 @@ func TestPurgeTakesWhatIsTheItemsAndNothingElse(t *testing.T) {
 			w.update("a", w.name(fmt.Sprint(i)+strings.Repeat("x", 300_000)))
 		}
 		w.told = nil
-		require.NoError(t, w.Purge(w.ctx, w.key("a")))
-		require.Empty(t, scan(t, w.ctx, w.raw, w.table))
+		require.NoError(t, w.Purge(w.Ctx, w.key("a")))
+		require.Empty(t, w.Items())
 	})
 }
 
 func TestConflictsAreRetriedAndReadsAreConsistent(t *testing.T) {
 	t.Parallel()
 	t.Run("loser", func(t *testing.T) { t.Parallel(); emailMeetsName(t, asFree) })
-	w := open(t, asFree, attempts(4))
+	w := open(t, asFree, dbtest.Attempts(4))
 	w.add("a", "a@x", "1")
 	for _, fault := range []faults.Fault{faults.Conflict, faults.Throttle, faults.Lost} {
-		w.sent.Inject(faults.Nth(1, fault, "TransactWriteItems"))
-		v, err := w.Update(w.ctx, w.key("a"), w.name(fault.String()))
+		w.Wire.Inject(faults.Nth(1, fault, "TransactWriteItems"))
+		v, err := w.Update(w.Ctx, w.key("a"), w.name(fault.String()))
 		w.done(v, err)
 		w.sound()
 	}
-	w.sent.Inject(func(r faults.Request) faults.Fault {
+	w.Wire.Inject(func(r faults.Request) faults.Fault {
 		if isWrite(r) {
 			return faults.Conflict
 		}
 		return faults.None
 	})
-	_, err := w.Update(w.ctx, w.key("a"), w.name("never"))
+	_, err := w.Update(w.Ctx, w.key("a"), w.name("never"))
 	require.ErrorIs(t, err, entity.ErrConflict)
 	require.False(t, entity.IsAmbiguous(err))
-	w.sent.Inject(nil)
+	w.Wire.Inject(nil)
 
-	w.sent.Reset()
-	_, err = w.Update(w.ctx, w.key("a"), w.email("b@x"))
+	w.Wire.Reset()
+	_, err = w.Update(w.Ctx, w.key("a"), w.email("b@x"))
 	require.NoError(t, err)
-	require.NoError(t, w.Delete(w.ctx, w.key("a")))
-	_, err = w.bin.Restore(w.ctx, w.key("a"))
+	require.NoError(t, w.Delete(w.Ctx, w.key("a")))
+	_, err = w.bin.Restore(w.Ctx, w.key("a"))
 	require.NoError(t, err)
-	_, err = w.past.Revert(w.ctx, w.key("a"), 1)
+	_, err = w.past.Revert(w.Ctx, w.key("a"), 1)
 	require.NoError(t, err)
-	_, err = w.past.Get(w.ctx, w.key("a"), 1)
+	_, err = w.past.Get(w.Ctx, w.key("a"), 1)
 	require.NoError(t, err)
-	_, err = w.Create(w.ctx, w.make(Person{ID: "b"}))
+	_, err = w.Create(w.Ctx, w.make(Person{ID: "b"}))
 	require.NoError(t, err)
-	require.NoError(t, w.Purge(w.ctx, w.key("a")))
+	require.NoError(t, w.Purge(w.Ctx, w.key("a")))
 	reads := 0
-	for _, r := range w.sent.Requests() {
+	for _, r := range w.Wire.Requests() {
 		if isWrite(r) {
 			continue
 		}
@@ -221,9 +222,9 @@ func TestConflictsAreRetriedAndReadsAreConsistent(t *testing.T) {
 func TestATransactionUnderTheCallersTokenIsAppliedOnce(t *testing.T) {
 	t.Parallel()
 	w := open(t, asPlain)
-	token := entity.Token{ID: rand.Text(), At: w.clock.Now()}
+	token := entity.Token{ID: rand.Text(), At: w.Clock.Now()}
 	for range 2 {
-		require.NoError(t, w.db.TransactWithToken(w.ctx, token, w.Op().Create(w.make(Person{ID: "a", Email: "a@x"}))))
+		require.NoError(t, w.db.TransactWithToken(w.Ctx, token, w.Op().Create(w.make(Person{ID: "a", Email: "a@x"}))))
 	}
 	w.sound()
 }

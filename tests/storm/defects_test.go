@@ -29,8 +29,8 @@ var asShelf = kind[Shelf]{traits{retain: true, soft: true}, func(v *Shelf) *Pers
 
 // moment is a door through which time does not pass.
 func (w *world[T]) moment() door[T] {
-	at := w.clock.Now()
-	return w.enter(w.raw, func(c *entity.Config) { c.Clock = func() time.Time { return at } })
+	at := w.Clock.Now()
+	return w.enter(w.Raw, func(c *entity.Config) { c.Clock = func() time.Time { return at } })
 }
 
 func TestSatellitesOfItemsInOnePartitionAreTheirOwn(t *testing.T) {
@@ -39,27 +39,27 @@ func TestSatellitesOfItemsInOnePartitionAreTheirOwn(t *testing.T) {
 	d := w.moment()
 	ids := []string{"a", "ab", "a#v#0000001", "a#deleted#2101-01-01T00:00:00.000000000Z", "A"}
 	for i, id := range ids {
-		_, err := d.Create(w.ctx, w.make(Person{Root: "r", ID: id, Name: id, Email: fmt.Sprintf("e%d@x", i)}))
+		_, err := d.Create(w.Ctx, w.make(Person{Root: "r", ID: id, Name: id, Email: fmt.Sprintf("e%d@x", i)}))
 		require.NoError(t, err)
 	}
 	for _, id := range ids {
 		key := w.make(Person{Root: "r", ID: id})
-		_, err := d.Update(w.ctx, key, w.name(id+" 2"))
+		_, err := d.Update(w.Ctx, key, w.name(id+" 2"))
 		require.NoError(t, err)
-		require.NoError(t, d.Delete(w.ctx, key))
+		require.NoError(t, d.Delete(w.Ctx, key))
 	}
 	for _, id := range ids {
 		key := w.make(Person{Root: "r", ID: id})
-		v, err := d.past.Get(w.ctx, key, 1)
+		v, err := d.past.Get(w.Ctx, key, 1)
 		require.NoError(t, err)
 		require.Equal(t, id, v.Item.Name)
-		c, err := d.bin.Get(w.ctx, key)
+		c, err := d.bin.Get(w.Ctx, key)
 		require.NoError(t, err)
 		require.Equal(t, id+" 2", c.Item.Name)
-		all, err := d.past.List(key).Collect(w.ctx)
+		all, err := d.past.List(key).Collect(w.Ctx)
 		require.NoError(t, err)
 		require.Len(t, all, 3)
-		back, err := d.bin.Restore(w.ctx, key)
+		back, err := d.bin.Restore(w.Ctx, key)
 		require.NoError(t, err)
 		require.Equal(t, []string{id, id + " 2"}, []string{back.ID, back.Name})
 	}
@@ -72,9 +72,9 @@ func TestTwoDeletesInOneMomentLeaveTwoCopies(t *testing.T) {
 	w := open(t, asBin)
 	d := w.moment()
 	for _, name := range []string{"1", "2", "3"} {
-		_, err := d.Create(w.ctx, w.make(Person{ID: "a", Name: name, Email: name + "@x"}))
+		_, err := d.Create(w.Ctx, w.make(Person{ID: "a", Name: name, Email: name + "@x"}))
 		require.NoError(t, err)
-		require.NoError(t, d.Delete(w.ctx, w.key("a")))
+		require.NoError(t, d.Delete(w.Ctx, w.key("a")))
 	}
 	var names []string
 	for _, c := range w.copies("a") {
@@ -101,13 +101,13 @@ func guardStays[T any](t *testing.T, k kind[T]) {
 	w := open(t, k)
 	w.add("a", "a@x", "1")
 	holds := entity.If(entity.Or(entity.Eq(&w.f.Name, "1"), entity.NotExists(&w.f.Name)))
-	_, err := w.Create(w.ctx, w.make(Person{ID: "a", Email: "b@x"}), holds)
+	_, err := w.Create(w.Ctx, w.make(Person{ID: "a", Email: "b@x"}), holds)
 	require.ErrorIs(t, err, entity.ErrExists)
-	_, err = w.Update(w.ctx, w.key("none"), w.name("2"), holds)
+	_, err = w.Update(w.Ctx, w.key("none"), w.name("2"), holds)
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	_, err = w.Update(w.ctx, w.key("none"), w.email("2@x"), holds)
+	_, err = w.Update(w.Ctx, w.key("none"), w.email("2@x"), holds)
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.ErrorIs(t, w.Delete(w.ctx, w.key("none"), holds), entity.ErrNotFound)
+	require.ErrorIs(t, w.Delete(w.Ctx, w.key("none"), holds), entity.ErrNotFound)
 	got, _ := w.current("a")
 	require.Equal(t, "a@x", got.Email)
 	d := w.sound()
@@ -120,7 +120,7 @@ func TestPutOverAnItemGoesOnWithItsHistory(t *testing.T) {
 	w := open(t, asFree)
 	first := w.add("a", "a@x", "1")
 	put := func(email, name string) Free {
-		v, err := w.Put(w.ctx, w.make(Person{ID: "a", Email: email, Name: name}))
+		v, err := w.Put(w.Ctx, w.make(Person{ID: "a", Email: email, Name: name}))
 		return w.done(v, err)
 	}
 	second := put("b@x", "2")
@@ -130,14 +130,14 @@ func TestPutOverAnItemGoesOnWithItsHistory(t *testing.T) {
 	require.Equal(t, int64(3), again.Version)
 	w.add("b", "a@x", "the address of the first state is free")
 	w.remove("a")
-	_, err := w.Put(w.ctx, w.make(Person{ID: "a", Email: "c@x"}))
+	_, err := w.Put(w.Ctx, w.make(Person{ID: "a", Email: "c@x"}))
 	require.ErrorIs(t, err, entity.ErrDeleted)
 	w.sound()
 
 	k := open(t, asKept) // where the item is gone for good, a new life goes on with the numbers
 	k.add("a", "a@x", "1")
 	k.remove("a")
-	v, err := k.Put(k.ctx, k.make(Person{ID: "a", Email: "a@x", Name: "new"}))
+	v, err := k.Put(k.Ctx, k.make(Person{ID: "a", Email: "a@x", Name: "new"}))
 	require.Equal(t, int64(3), k.done(v, err).Version)
 	k.sound()
 }
@@ -156,39 +156,39 @@ func noBypass[T any](t *testing.T, k kind[T]) {
 	p := Person{ID: "a", Email: "taken@x"}
 	for name, write := range map[string]func() error{
 		"path": func() error {
-			_, err := w.Update(w.ctx, w.key("a"), entity.Attr[string]("email").Set("taken@x"))
+			_, err := w.Update(w.Ctx, w.key("a"), entity.Attr[string]("email").Set("taken@x"))
 			return err
 		},
-		"put":    func() error { _, err := w.Put(w.ctx, w.make(p)); return err },
-		"upsert": func() error { _, _, err := w.Upsert(w.ctx, w.make(p)); return err },
+		"put":    func() error { _, err := w.Put(w.Ctx, w.make(p)); return err },
+		"upsert": func() error { _, _, err := w.Upsert(w.Ctx, w.make(p)); return err },
 		"modify": func() error {
-			_, err := w.Modify(w.ctx, w.key("a"), func(v *T) error { w.at(v).Email = "taken@x"; return nil })
+			_, err := w.Modify(w.Ctx, w.key("a"), func(v *T) error { w.at(v).Email = "taken@x"; return nil })
 			return err
 		},
-		"transact": func() error { return w.db.Transact(w.ctx, w.Op().Update(w.key("a"), w.email("taken@x"))) },
+		"transact": func() error { return w.db.Transact(w.Ctx, w.Op().Update(w.key("a"), w.email("taken@x"))) },
 		"two": func() error {
-			return w.db.Transact(w.ctx, w.Op().CheckExists(w.key("owner")), w.Op().Put(w.make(p)))
+			return w.db.Transact(w.Ctx, w.Op().CheckExists(w.key("owner")), w.Op().Put(w.make(p)))
 		},
 		"new": func() error {
-			return w.db.Transact(w.ctx, w.Op().Create(w.make(Person{ID: "new", Email: "taken@x"})), w.Op().Update(w.key("a"), w.name("2")))
+			return w.db.Transact(w.Ctx, w.Op().Create(w.make(Person{ID: "new", Email: "taken@x"})), w.Op().Update(w.key("a"), w.name("2")))
 		},
 	} {
 		var taken *unique.ViolationError
 		require.ErrorAs(t, write(), &taken, name)
 		w.sound()
 	}
-	w.sent.Reset()
+	w.Wire.Reset()
 	var refused *entity.InputError
-	_, err := w.PutMany(w.ctx, []T{w.make(p)}, entity.Unconditional())
+	_, err := w.PutMany(w.Ctx, []T{w.make(p)}, entity.Unconditional())
 	require.ErrorAs(t, err, &refused)
-	_, err = w.DeleteMany(w.ctx, []T{w.key("a")}, entity.Unconditional())
+	_, err = w.DeleteMany(w.Ctx, []T{w.key("a")}, entity.Unconditional())
 	require.ErrorAs(t, err, &refused)
-	require.Empty(t, w.sent.Requests(), "what claims nothing is refused before any request")
+	require.Empty(t, w.Wire.Requests(), "what claims nothing is refused before any request")
 
 	w.update("a", entity.Attr[string]("email").Set("b@x")) // and what they write is claimed, what they replace is free
-	_, _, err = w.look.Upsert(w.ctx, w.make(Person{ID: "b", Email: "a@x"}))
+	_, _, err = w.look.Upsert(w.Ctx, w.make(Person{ID: "b", Email: "a@x"}))
 	require.NoError(t, err)
-	_, err = w.look.Put(w.ctx, w.make(Person{ID: "b", Name: "without"}))
+	_, err = w.look.Put(w.Ctx, w.make(Person{ID: "b", Name: "without"}))
 	require.NoError(t, err)
 	require.Len(t, w.sound().sentinels, 2)
 	w.add("c", "a@x", "c")

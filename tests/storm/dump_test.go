@@ -1,15 +1,13 @@
 package storm_test
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
-	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
 // address is a primary key.
@@ -26,22 +24,6 @@ type being struct {
 type dump struct {
 	beings    map[address]*being
 	sentinels map[address]item
-}
-
-// scan reads a whole table below the library.
-func scan(t testing.TB, ctx context.Context, client *dynamodb.Client, table string) []item {
-	t.Helper()
-	strong := true
-	in := &dynamodb.ScanInput{TableName: &table, ConsistentRead: &strong}
-	var all []item
-	for {
-		out, err := client.Scan(ctx, in)
-		require.NoError(t, err)
-		all = append(all, out.Items...)
-		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(out.LastEvaluatedKey) == 0 {
-			return all
-		}
-	}
 }
 
 // sorted makes a dump of items.
@@ -77,13 +59,7 @@ func sorted(items []item) (dump, error) {
 	return d, nil
 }
 
-func text(it item, name string) string {
-	s, _ := it[name].(*types.AttributeValueMemberS)
-	if s == nil {
-		return ""
-	}
-	return s.Value
-}
+func text(it item, name string) string { return dbtest.Text(it[name]) }
 
 func number(it item, name string) int64 {
 	n, _ := it[name].(*types.AttributeValueMemberN)

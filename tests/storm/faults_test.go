@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
@@ -39,9 +40,9 @@ func buried[T any](w *world[T], id string) {
 // shows requires the current item to have a name, an address and a version.
 func shows(name, host string, version int64) func(w *world[Reserve], id string) {
 	return func(w *world[Reserve], id string) {
-		v, err := w.look.Get(w.ctx, w.key(id), entity.Consistent())
-		require.NoError(w.t, err)
-		require.Equal(w.t, []any{name, id + host, version}, []any{v.Name, v.Email, v.Version})
+		v, err := w.look.Get(w.Ctx, w.key(id), entity.Consistent())
+		require.NoError(w.T, err)
+		require.Equal(w.T, []any{name, id + host, version}, []any{v.Name, v.Email, v.Version})
 	}
 }
 
@@ -49,7 +50,7 @@ var deeds = map[string]deed[Reserve]{
 	"create": {
 		before: func(*world[Reserve], string) {},
 		do: func(w *world[Reserve], d door[Reserve], id string) error {
-			_, err := d.Create(w.ctx, w.make(Person{ID: id, Email: id + "@x", Name: "1"}))
+			_, err := d.Create(w.Ctx, w.make(Person{ID: id, Email: id + "@x", Name: "1"}))
 			return err
 		},
 		again: entity.ErrExists, after: shows("1", "@x", 1),
@@ -57,36 +58,36 @@ var deeds = map[string]deed[Reserve]{
 	"put": {
 		before: prepared[Reserve],
 		do: func(w *world[Reserve], d door[Reserve], id string) error {
-			_, err := d.Put(w.ctx, w.make(Person{ID: id, Email: id + "@z", Name: "3"}))
+			_, err := d.Put(w.Ctx, w.make(Person{ID: id, Email: id + "@z", Name: "3"}))
 			return err
 		},
 		after: func(w *world[Reserve], id string) {
 			got, _ := w.current(id)
-			require.Equal(w.t, []string{id + "@z", "3"}, []string{got.Email, got.Name})
+			require.Equal(w.T, []string{id + "@z", "3"}, []string{got.Email, got.Name})
 		},
 	},
 	"update": {
 		before: prepared[Reserve],
 		do: func(w *world[Reserve], d door[Reserve], id string) error {
-			_, err := d.Update(w.ctx, w.key(id), w.email(id+"@z"), entity.If(entity.Eq(&w.f.Email, id+"@y")))
+			_, err := d.Update(w.Ctx, w.key(id), w.email(id+"@z"), entity.If(entity.Eq(&w.f.Email, id+"@y")))
 			return err
 		},
 		again: entity.ErrConditionFailed, after: shows("2", "@z", 3),
 	},
 	"delete": {
 		before: prepared[Reserve],
-		do:     func(w *world[Reserve], d door[Reserve], id string) error { return d.Delete(w.ctx, w.key(id)) },
+		do:     func(w *world[Reserve], d door[Reserve], id string) error { return d.Delete(w.Ctx, w.key(id)) },
 		again:  entity.ErrDeleted,
 		after: func(w *world[Reserve], id string) {
 			_, there := w.current(id)
-			require.False(w.t, there)
-			require.Len(w.t, w.copies(id), 1)
+			require.False(w.T, there)
+			require.Len(w.T, w.copies(id), 1)
 		},
 	},
 	"restore": {
 		before: buried[Reserve],
 		do: func(w *world[Reserve], d door[Reserve], id string) error {
-			_, err := d.bin.Restore(w.ctx, w.key(id))
+			_, err := d.bin.Restore(w.Ctx, w.key(id))
 			return err
 		},
 		again: entity.ErrNotDeleted, after: shows("2", "@y", 4),
@@ -94,7 +95,7 @@ var deeds = map[string]deed[Reserve]{
 	"revert": {
 		before: prepared[Reserve],
 		do: func(w *world[Reserve], d door[Reserve], id string) error {
-			_, err := d.past.Revert(w.ctx, w.key(id), 1, entity.If(entity.Eq(&w.f.Name, "2")))
+			_, err := d.past.Revert(w.Ctx, w.key(id), 1, entity.If(entity.Eq(&w.f.Name, "2")))
 			return err
 		},
 		again: entity.ErrConditionFailed, after: shows("1", "@x", 3),
@@ -106,11 +107,11 @@ var deeds = map[string]deed[Reserve]{
 var hardDeeds = map[string]deed[Kept]{
 	"hard delete": {
 		before: prepared[Kept],
-		do:     func(w *world[Kept], d door[Kept], id string) error { return d.Delete(w.ctx, w.key(id)) },
+		do:     func(w *world[Kept], d door[Kept], id string) error { return d.Delete(w.Ctx, w.key(id)) },
 		again:  entity.ErrNotFound,
 		after: func(w *world[Kept], id string) {
 			_, there := w.current(id)
-			require.False(w.t, there)
+			require.False(w.T, there)
 		},
 	},
 	"purge of a history": {
@@ -123,12 +124,12 @@ var hardDeeds = map[string]deed[Kept]{
 
 func purgeIt[T any](w *world[T], d door[T], id string) error {
 	w.told = slices.DeleteFunc(w.told, func(x told) bool { return x.ID == id })
-	return d.Purge(w.ctx, w.key(id))
+	return d.Purge(w.Ctx, w.key(id))
 }
 
 // of are the stored items that belong to an item, its sentinels among them.
 func (w *world[T]) of(id string) (items []item) {
-	for _, it := range scan(w.t, w.ctx, w.raw, w.table) {
+	for _, it := range w.Items() {
 		if owner := text(it, "_entity_pk"); owner == w.pk(id) || text(it, "pk") == w.pk(id) {
 			items = append(items, it)
 		}
@@ -136,7 +137,7 @@ func (w *world[T]) of(id string) (items []item) {
 	return items
 }
 
-func nothingLeft[T any](w *world[T], id string) { require.Empty(w.t, w.of(id)) }
+func nothingLeft[T any](w *world[T], id string) { require.Empty(w.T, w.of(id)) }
 
 // eachFault runs f for request 1, 2, … of a deed until it ends without having met the fault.
 func eachFault[T any](t *testing.T, k kind[T], all map[string]deed[T], f func(w *world[T], a deed[T], id string, n int, fault faults.Fault) (met bool), change ...func(*entity.Config)) {
@@ -149,7 +150,7 @@ func eachFault[T any](t *testing.T, k kind[T], all map[string]deed[T], f func(w 
 				for n := 1; ; n++ {
 					id := "i" + string(rune('a'+n))
 					a.before(w, id)
-					w.sent.Reset()
+					w.Wire.Reset()
 					if met := f(w, a, id, n, round.At(n+len(name))); !met {
 						return
 					}
@@ -167,37 +168,37 @@ func TestFaults_OfOneRequestAreHealedAndNeverShow(t *testing.T) {
 }
 
 func healed[T any](w *world[T], a deed[T], id string, n int, fault faults.Fault) bool {
-	w.sent.Inject(faults.Nth(n, fault))
-	require.NoError(w.t, a.do(w, w.door, id), "request %d", n)
-	w.sent.Inject(nil)
+	w.Wire.Inject(faults.Nth(n, fault))
+	require.NoError(w.T, a.do(w, w.door, id), "request %d", n)
+	w.Wire.Inject(nil)
 	w.sound()
 	a.after(w, id)
-	return n <= len(w.sent.Requests())
+	return n <= len(w.Wire.Requests())
 }
 
 func TestFaults_WithoutRepetitionAreHonestAndASecondCallFinishes(t *testing.T) {
 	t.Parallel()
-	eachFault(t, asReserve, deeds, honest[Reserve], attempts(1))
-	eachFault(t, asKept, hardDeeds, honest[Kept], attempts(1))
+	eachFault(t, asReserve, deeds, honest[Reserve], dbtest.Attempts(1))
+	eachFault(t, asKept, hardDeeds, honest[Kept], dbtest.Attempts(1))
 }
 
 func honest[T any](w *world[T], a deed[T], id string, n int, fault faults.Fault) bool {
 	before := w.of(id)
-	w.sent.Inject(faults.Nth(n, fault))
+	w.Wire.Inject(faults.Nth(n, fault))
 	err := a.do(w, w.door, id)
-	w.sent.Inject(nil)
-	met := n <= len(w.sent.Requests())
-	require.Equal(w.t, met, err != nil, "request %d", n)
+	w.Wire.Inject(nil)
+	met := n <= len(w.Wire.Requests())
+	require.Equal(w.T, met, err != nil, "request %d", n)
 	w.intact(a, id)
 	if met && !a.pieces {
-		write := isWrite(w.sent.Requests()[n-1])
+		write := isWrite(w.Wire.Requests()[n-1])
 		applied := fault == faults.Lost || fault == faults.InternalApplied
 		unknown := applied || fault == faults.Drop || fault == faults.Internal
-		require.Equal(w.t, write && unknown, entity.IsAmbiguous(err), "request %d: %v", n, err)
+		require.Equal(w.T, write && unknown, entity.IsAmbiguous(err), "request %d: %v", n, err)
 		if write && applied {
 			a.after(w, id)
 		} else {
-			require.Equal(w.t, before, w.of(id), "request %d: nothing was written", n)
+			require.Equal(w.T, before, w.of(id), "request %d: nothing was written", n)
 		}
 	}
 	if !met {
@@ -211,23 +212,23 @@ func honest[T any](w *world[T], a deed[T], id string, n int, fault faults.Fault)
 // A program that dies, or a connection that does not come back, at any request.
 func TestFaults_FromOneRequestOnLeaveNothingBroken(t *testing.T) {
 	t.Parallel()
-	eachFault(t, asReserve, deeds, stopped[Reserve], attempts(2))
-	eachFault(t, asKept, hardDeeds, stopped[Kept], attempts(2))
+	eachFault(t, asReserve, deeds, stopped[Reserve], dbtest.Attempts(2))
+	eachFault(t, asKept, hardDeeds, stopped[Kept], dbtest.Attempts(2))
 }
 
 func stopped[T any](w *world[T], a deed[T], id string, n int, fault faults.Fault) bool {
-	w.sent.Inject(func(r faults.Request) faults.Fault {
+	w.Wire.Inject(func(r faults.Request) faults.Fault {
 		if r.Index+1 >= n {
 			return fault
 		}
 		return faults.None
 	})
 	err := a.do(w, w.door, id)
-	w.sent.Inject(nil)
+	w.Wire.Inject(nil)
 	w.intact(a, id)
 	if err == nil {
 		a.after(w, id)
-		return n <= len(w.sent.Requests())
+		return n <= len(w.Wire.Requests())
 	}
 	w.finish(a, id)
 	return true
@@ -235,29 +236,29 @@ func stopped[T any](w *world[T], a deed[T], id string, n int, fault faults.Fault
 
 // intact checks the table; an item that is half purged is left out.
 func (w *world[T]) intact(a deed[T], id string) {
-	w.t.Helper()
+	w.T.Helper()
 	if !a.pieces {
 		w.sound()
 		return
 	}
-	d, err := sorted(scan(w.t, w.ctx, w.raw, w.table))
-	require.NoError(w.t, err)
-	require.Empty(w.t, d.ownership(w.traits))
+	d, err := sorted(w.Items())
+	require.NoError(w.T, err)
+	require.Empty(w.T, d.ownership(w.traits))
 	for at, b := range d.beings {
 		if at.pk == w.pk(id) {
 			if b.current == nil {
 				continue
 			}
 		}
-		require.Empty(w.t, append(b.versions(w.traits), b.shape(w.traits)...))
+		require.Empty(w.T, append(b.versions(w.traits), b.shape(w.traits)...))
 	}
 }
 
 // finish does the deed again, undisturbed.
 func (w *world[T]) finish(a deed[T], id string) {
-	w.t.Helper()
+	w.T.Helper()
 	if err := a.do(w, w.look, id); err != nil {
-		require.True(w.t, a.again != nil && errors.Is(err, a.again), "%v", err)
+		require.True(w.T, a.again != nil && errors.Is(err, a.again), "%v", err)
 	}
 	w.intact(a, id)
 	a.after(w, id)

@@ -6,22 +6,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
 // crowded is an item with more deleted copies than one transaction can remove, all with the address of its first life, but
 // for the oldest of them, which have that of a life before.
 func crowded(t *testing.T) *world[Bin] {
-	w := open(t, asBin, attempts(1))
+	w := open(t, asBin, dbtest.Attempts(1))
 	w.add("a", "a@x", "1")
 	w.remove("a")
 	var pattern item
-	for _, it := range scan(t, w.ctx, w.raw, w.table) {
+	for _, it := range w.Items() {
 		if text(it, "_k") == "d" {
 			pattern = it
 		}
@@ -36,8 +36,7 @@ func crowded(t *testing.T) *world[Bin] {
 		if i < 10 {
 			it["email"] = &types.AttributeValueMemberS{Value: "old@x"}
 		}
-		_, err := w.raw.PutItem(w.ctx, &dynamodb.PutItemInput{TableName: &w.table, Item: it})
-		require.NoError(t, err)
+		w.PutItem(it)
 	}
 	w.sound()
 	return w
@@ -61,10 +60,10 @@ func TestPurge_StoppedHalfwayLeavesTheLiveItemItsEmail(t *testing.T) {
 	w := crowded(t)
 	w.add("a", "a@x", "2")
 	for n := 0; ; n++ {
-		w.sent.Reset()
-		w.sent.Inject(dropping(n))
-		err := w.Purge(w.ctx, w.key("a"))
-		w.sent.Inject(nil)
+		w.Wire.Reset()
+		w.Wire.Inject(dropping(n))
+		err := w.Purge(w.Ctx, w.key("a"))
+		w.Wire.Inject(nil)
 		w.sound()
 		if err == nil {
 			break
@@ -73,8 +72,8 @@ func TestPurge_StoppedHalfwayLeavesTheLiveItemItsEmail(t *testing.T) {
 		require.True(t, there, "it goes last")
 		require.Less(t, n, 5)
 	}
-	require.Empty(t, scan(t, w.ctx, w.raw, w.table))
-	for _, r := range w.sent.Requests() {
+	require.Empty(t, w.Items())
+	for _, r := range w.Wire.Requests() {
 		require.False(t, slices.Contains([]string{"PutItem", "UpdateItem"}, r.Operation))
 	}
 }
@@ -84,7 +83,7 @@ func TestPurge_OfManyCopiesLeavesALifeThatBeganMeanwhileItsEmail(t *testing.T) {
 	t.Parallel()
 	w := crowded(t)
 	transactions := 0
-	w.sent.Inject(func(r faults.Request) faults.Fault {
+	w.Wire.Inject(func(r faults.Request) faults.Fault {
 		if isWrite(r) {
 			if transactions++; transactions > 1 {
 				return faults.Drop // stopped after what the create overtook
@@ -92,20 +91,20 @@ func TestPurge_OfManyCopiesLeavesALifeThatBeganMeanwhileItsEmail(t *testing.T) {
 		}
 		return faults.None
 	})
-	require.Error(t, w.overtake(func() error { return w.Purge(w.ctx, w.key("a")) }, func() { w.add("a", "a@x", "2") }))
+	require.Error(t, w.overtake(func() error { return w.Purge(w.Ctx, w.key("a")) }, func() { w.add("a", "a@x", "2") }))
 	w.sound()
 	_, there := w.current("a")
 	require.True(t, there)
-	w.sent.Inject(nil)
-	require.NoError(t, w.look.Purge(w.ctx, w.key("a")))
-	require.Empty(t, scan(t, w.ctx, w.raw, w.table))
+	w.Wire.Inject(nil)
+	require.NoError(t, w.look.Purge(w.Ctx, w.key("a")))
+	require.Empty(t, w.Items())
 }
 
 // A life that begins before the first of those transactions has a value of the copies which that one removes.
 func TestPurge_OfManyCopiesTakesNoValueOfALifeThatBeganMeanwhile(t *testing.T) {
 	t.Parallel()
 	w := crowded(t)
-	require.ErrorIs(t, w.overtake(func() error { return w.Purge(w.ctx, w.key("a")) }, func() { w.add("a", "old@x", "2") }), entity.ErrConflict)
+	require.ErrorIs(t, w.overtake(func() error { return w.Purge(w.Ctx, w.key("a")) }, func() { w.add("a", "old@x", "2") }), entity.ErrConflict)
 	require.Len(t, w.sound().sentinels, 1)
 	_, there := w.current("a")
 	require.True(t, there)

@@ -3,7 +3,6 @@ package storm_test
 import (
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -17,7 +16,7 @@ func TestRace_TwoCreatesAfterADeleteGiveNoVersionTwice(t *testing.T) {
 	w := open(t, asKept)
 	w.add("a", "a@x", "1")
 	w.remove("a")
-	create := func() (Kept, error) { return w.Create(w.ctx, w.make(Person{ID: "a", Email: "a@x", Name: "slow"})) }
+	create := func() (Kept, error) { return w.Create(w.Ctx, w.make(Person{ID: "a", Email: "a@x", Name: "slow"})) }
 
 	err := w.overtake(w.saving(create), func() { w.add("a", "b@x", "fast") })
 	require.ErrorIs(t, err, entity.ErrExists)
@@ -45,7 +44,7 @@ func TestRace_CreateMeetsCreate(t *testing.T) {
 func createMeetsCreate[T any](t *testing.T, k kind[T]) {
 	w := open(t, k)
 	err := w.overtake(func() error {
-		_, err := w.Create(w.ctx, w.make(Person{ID: "a", Email: "slow@x", Name: "slow"}))
+		_, err := w.Create(w.Ctx, w.make(Person{ID: "a", Email: "slow@x", Name: "slow"}))
 		return err
 	}, func() { w.add("a", "fast@x", "fast") })
 	require.ErrorIs(t, err, entity.ErrExists)
@@ -59,7 +58,7 @@ func TestRace_CreateMeetsALifeThatWasDeletedMeanwhile(t *testing.T) {
 	t.Parallel()
 	w := open(t, asFree)
 	err := w.overtake(func() error {
-		_, err := w.Create(w.ctx, w.make(Person{ID: "a", Email: "slow@x", Name: "slow"}))
+		_, err := w.Create(w.Ctx, w.make(Person{ID: "a", Email: "slow@x", Name: "slow"}))
 		return err
 	}, func() {
 		w.add("a", "fast@x", "fast")
@@ -76,10 +75,10 @@ func TestRace_CreateMeetsAReservedValue(t *testing.T) {
 	t.Parallel()
 	w := open(t, asReserve)
 	w.add("a", "fast@x", "fast")
-	require.NoError(t, w.look.Purge(w.ctx, w.key("a")))
+	require.NoError(t, w.look.Purge(w.Ctx, w.key("a")))
 	w.told = nil
 	err := w.overtake(func() error {
-		_, err := w.Create(w.ctx, w.make(Person{ID: "a", Email: "slow@x", Name: "slow"}))
+		_, err := w.Create(w.Ctx, w.make(Person{ID: "a", Email: "slow@x", Name: "slow"}))
 		return err
 	}, func() {
 		w.add("a", "fast@x", "fast")
@@ -102,8 +101,8 @@ func TestRace_PutAndUpsertMeetADelete(t *testing.T) {
 func wholeMeetsDelete[T any](t *testing.T, k kind[T]) {
 	w := open(t, k)
 	for id, write := range map[string]func(T) (T, error){
-		"p": func(v T) (T, error) { return w.Put(w.ctx, v) },
-		"u": func(v T) (T, error) { v, _, err := w.Upsert(w.ctx, v); return v, err },
+		"p": func(v T) (T, error) { return w.Put(w.Ctx, v) },
+		"u": func(v T) (T, error) { v, _, err := w.Upsert(w.Ctx, v); return v, err },
 	} {
 		w.add(id, id+"@old", "old")
 		err := w.overtake(w.saving(func() (T, error) { return write(w.make(Person{ID: id, Email: id + "@new"})) }), func() { w.remove(id) })
@@ -131,9 +130,9 @@ func TestRace_CreateMeetsTheDeleteOfANewItem(t *testing.T) {
 
 func createMeetsDelete[T any](t *testing.T, k kind[T]) {
 	for name, write := range map[string]func(*world[T], T) error{
-		"create": func(w *world[T], v T) error { _, err := w.Create(w.ctx, v); return err },
-		"put":    func(w *world[T], v T) error { _, err := w.Put(w.ctx, v); return err },
-		"upsert": func(w *world[T], v T) error { _, _, err := w.Upsert(w.ctx, v); return err },
+		"create": func(w *world[T], v T) error { _, err := w.Create(w.Ctx, v); return err },
+		"put":    func(w *world[T], v T) error { _, err := w.Put(w.Ctx, v); return err },
+		"upsert": func(w *world[T], v T) error { _, _, err := w.Upsert(w.Ctx, v); return err },
 	} {
 		for n := 1; n <= 4; n++ { // before each of its requests
 			w := open(t, k)
@@ -141,7 +140,7 @@ func createMeetsDelete[T any](t *testing.T, k kind[T]) {
 				w.add("a", "a@x", "1")
 			}
 			requests := 0
-			arrived, release := w.sent.Hold(func(faults.Request) bool { requests++; return requests == n })
+			arrived, release := w.Wire.Hold(func(faults.Request) bool { requests++; return requests == n })
 			done := make(chan error, 1)
 			go func() { done <- write(w, w.make(Person{ID: "a", Email: "new@x"})) }()
 			select {
@@ -178,13 +177,12 @@ func TestCreate_AfterTheCopyExpiredBeginsAboveTheHistory(t *testing.T) {
 		w := open(t, asReserve)
 		w.add("a", "a@x", "1")
 		w.remove("a")
-		for _, it := range scan(t, w.ctx, w.raw, w.table) {
+		for _, it := range w.Items() {
 			if gone(it) {
-				_, err := w.raw.DeleteItem(w.ctx, &dynamodb.DeleteItemInput{TableName: &w.table, Key: item{"pk": it["pk"], "sk": it["sk"]}})
-				require.NoError(t, err)
+				w.RemoveItem(it)
 			}
 		}
-		v, err := w.Create(w.ctx, w.make(Person{ID: "a", Email: "new@x"}))
+		v, err := w.Create(w.Ctx, w.make(Person{ID: "a", Email: "new@x"}))
 		require.NoError(t, err, name)
 		require.Equal(t, map[string]int64{"the copy": 3, "all but one snapshot": 2}[name], v.Version)
 	}

@@ -22,7 +22,7 @@ func TestRace_DeleteKeepsWhatAnUpdateWrote(t *testing.T) {
 func deleteMeetsUpdate[T any](t *testing.T, k kind[T]) {
 	w := open(t, k)
 	w.add("a", "old@x", "1")
-	require.NoError(t, w.overtake(func() error { return w.Delete(w.ctx, w.key("a")) }, func() {
+	require.NoError(t, w.overtake(func() error { return w.Delete(w.Ctx, w.key("a")) }, func() {
 		w.update("a", w.email("new@x"), w.name("2"))
 	}))
 	_, there := w.current("a")
@@ -53,7 +53,7 @@ func TestRace_TwoDeletesLeaveOneCopy(t *testing.T) {
 func deleteMeetsDelete[T any](t *testing.T, k kind[T]) {
 	w := open(t, k)
 	w.add("a", "a@x", "1")
-	err := w.overtake(func() error { return w.Delete(w.ctx, w.key("a")) }, func() { w.remove("a") })
+	err := w.overtake(func() error { return w.Delete(w.Ctx, w.key("a")) }, func() { w.remove("a") })
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	require.ErrorIs(t, err, entity.ErrDeleted)
 	require.Len(t, w.copies("a"), 1)
@@ -72,7 +72,7 @@ func TestRace_DeleteDoesNotFreeWhatSomebodyElseHas(t *testing.T) {
 func deleteMeetsHeir[T any](t *testing.T, k kind[T]) {
 	w := open(t, k)
 	w.add("a", "a@x", "1")
-	err := w.overtake(func() error { return w.Delete(w.ctx, w.key("a")) }, func() {
+	err := w.overtake(func() error { return w.Delete(w.Ctx, w.key("a")) }, func() {
 		w.remove("a")
 		w.add("heir", "a@x", "2")
 	})
@@ -81,7 +81,7 @@ func deleteMeetsHeir[T any](t *testing.T, k kind[T]) {
 
 	// The same with an update that frees the address: now there is something left to delete.
 	w.add("b", "b@x", "1")
-	require.NoError(t, w.overtake(func() error { return w.Delete(w.ctx, w.key("b")) }, func() {
+	require.NoError(t, w.overtake(func() error { return w.Delete(w.Ctx, w.key("b")) }, func() {
 		w.update("b", w.email("b2@x"))
 		w.add("heir2", "b@x", "2")
 	}))
@@ -98,8 +98,8 @@ func TestRace_StolenEmailIsNotGivenUpByDelete(t *testing.T) {
 func deleteMeetsThief[T any](t *testing.T, k kind[T]) {
 	w := open(t, k)
 	w.add("a", "a@x", "1")
-	require.NoError(t, w.overtake(func() error { return w.Delete(w.ctx, w.key("a")) }, func() {
-		w.clock.advance(2 * time.Hour)
+	require.NoError(t, w.overtake(func() error { return w.Delete(w.Ctx, w.key("a")) }, func() {
+		w.Clock.Move(2 * time.Hour)
 		w.add("thief", "a@x", "t")
 	}))
 	d := w.sound()

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
@@ -23,9 +24,9 @@ func TestRace_PurgeRemovesWhatIsWrittenMeanwhile(t *testing.T) {
 func purgeMeets[T any](t *testing.T, k kind[T]) {
 	w := open(t, k)
 	w.add("beside", "beside@x", "stays")
-	stays := len(scan(t, w.ctx, w.raw, w.table))
+	stays := len(w.Items())
 	kept := w.told
-	restore := func() { w.done(w.look.bin.Restore(w.ctx, w.key("a"))) }
+	restore := func() { w.done(w.look.bin.Restore(w.Ctx, w.key("a"))) }
 	for name, race := range map[string]struct {
 		before, meanwhile func()
 	}{
@@ -42,20 +43,20 @@ func purgeMeets[T any](t *testing.T, k kind[T]) {
 			restore()
 			w.update("a", w.email("b@x"))
 		}},
-		"purge": {func() { w.add("a", "a@x", "1") }, func() { require.NoError(t, w.look.Purge(w.ctx, w.key("a"))) }},
+		"purge": {func() { w.add("a", "a@x", "1") }, func() { require.NoError(t, w.look.Purge(w.Ctx, w.key("a"))) }},
 		"purge and create": {func() {
 			w.add("a", "a@x", "1")
 			w.update("a", w.name("2"))
 		}, func() {
-			require.NoError(t, w.look.Purge(w.ctx, w.key("a")))
+			require.NoError(t, w.look.Purge(w.Ctx, w.key("a")))
 			w.add("a", "b@x", "3")
 		}},
 	} {
 		race.before()
-		require.NoError(t, w.overtake(func() error { return w.Purge(w.ctx, w.key("a")) }, race.meanwhile), name)
+		require.NoError(t, w.overtake(func() error { return w.Purge(w.Ctx, w.key("a")) }, race.meanwhile), name)
 		w.told = kept
 		w.sound()
-		require.Len(t, scan(t, w.ctx, w.raw, w.table), stays, "%s: nothing of the item is left, and nothing else is missing", name)
+		require.Len(t, w.Items(), stays, "%s: nothing of the item is left, and nothing else is missing", name)
 	}
 }
 
@@ -67,12 +68,12 @@ func TestRace_PurgeMeetsACreateBeforeTheSnapshotsAreGone(t *testing.T) {
 	w.update("a", w.name("2"))
 	w.told = nil
 	snapshot := func(r faults.Request) bool { return r.Operation == "DeleteItem" }
-	require.NoError(t, w.overtakeAt(snapshot, func() error { return w.Purge(w.ctx, w.key("a")) }, func() {
-		_, err := w.look.Create(w.ctx, w.make(Person{ID: "a", Email: "new@x"}))
+	require.NoError(t, w.Overtake(dbtest.First(snapshot), func() error { return w.Purge(w.Ctx, w.key("a")) }, func() {
+		_, err := w.look.Create(w.Ctx, w.make(Person{ID: "a", Email: "new@x"}))
 		require.NoError(t, err)
 	}))
 	w.sound()
-	require.Empty(t, scan(t, w.ctx, w.raw, w.table))
+	require.Empty(t, w.Items())
 }
 
 // The other way round: the create has read the history that a purge then removes.
@@ -82,8 +83,8 @@ func TestRace_CreateMeetsAPurge(t *testing.T) {
 	w.add("a", "a@x", "1")
 	w.remove("a")
 	w.told = nil
-	require.NoError(t, w.overtake(w.saving(func() (Kept, error) { return w.Create(w.ctx, w.make(Person{ID: "a", Email: "new@x"})) }), func() {
-		require.NoError(t, w.look.Purge(w.ctx, w.key("a")))
+	require.NoError(t, w.overtake(w.saving(func() (Kept, error) { return w.Create(w.Ctx, w.make(Person{ID: "a", Email: "new@x"})) }), func() {
+		require.NoError(t, w.look.Purge(w.Ctx, w.key("a")))
 	}))
 	d := w.sound()
 	require.Len(t, d.beings, 1)
@@ -95,20 +96,20 @@ func TestRace_WritesMeetAPurge(t *testing.T) {
 	t.Parallel()
 	w := open(t, asFree)
 	for _, write := range []func() error{
-		func() error { _, err := w.Update(w.ctx, w.key("a"), w.email("b@x")); return err },
-		func() error { return w.Delete(w.ctx, w.key("a")) },
+		func() error { _, err := w.Update(w.Ctx, w.key("a"), w.email("b@x")); return err },
+		func() error { return w.Delete(w.Ctx, w.key("a")) },
 	} {
 		w.add("a", "a@x", "1")
 		w.told = nil
-		require.Error(t, w.overtake(write, func() { require.NoError(t, w.look.Purge(w.ctx, w.key("a"))) }))
-		require.Empty(t, scan(t, w.ctx, w.raw, w.table))
+		require.Error(t, w.overtake(write, func() { require.NoError(t, w.look.Purge(w.Ctx, w.key("a"))) }))
+		require.Empty(t, w.Items())
 	}
 	w.add("a", "a@x", "1")
 	w.remove("a")
-	require.Error(t, w.overtake(func() error { _, err := w.bin.Restore(w.ctx, w.key("a")); return err }, func() {
-		require.NoError(t, w.look.Purge(w.ctx, w.key("a")))
+	require.Error(t, w.overtake(func() error { _, err := w.bin.Restore(w.Ctx, w.key("a")); return err }, func() {
+		require.NoError(t, w.look.Purge(w.Ctx, w.key("a")))
 	}))
-	require.Empty(t, scan(t, w.ctx, w.raw, w.table))
+	require.Empty(t, w.Items())
 }
 
 // The address of the item, or of its copy, belongs to somebody else by the time of the purge.
@@ -117,8 +118,8 @@ func TestRace_StolenEmailIsNotFreedByPurge(t *testing.T) {
 	w := open(t, asLeased)
 	w.add("a", "a@x", "1")
 	w.told = nil
-	require.NoError(t, w.overtake(func() error { return w.Purge(w.ctx, w.key("a")) }, func() {
-		w.clock.advance(2 * time.Hour)
+	require.NoError(t, w.overtake(func() error { return w.Purge(w.Ctx, w.key("a")) }, func() {
+		w.Clock.Move(2 * time.Hour)
 		w.add("thief", "a@x", "t")
 	}))
 	d := w.sound()
@@ -137,17 +138,17 @@ func TestRace_StolenEmailIsNotFreedByPurge(t *testing.T) {
 // it had read.
 func TestRace_PurgeLeavesTheSnapshotOfALaterLife(t *testing.T) {
 	t.Parallel()
-	w := open(t, asKept, attempts(1))
+	w := open(t, asKept, dbtest.Attempts(1))
 	w.add("a", "a@x", "1")
 	snapshot := func(r faults.Request) bool { return r.Operation == "DeleteItem" }
-	require.ErrorIs(t, w.overtakeAt(snapshot, func() error { return w.Purge(w.ctx, w.key("a")) }, func() {
-		require.NoError(t, w.look.Purge(w.ctx, w.key("a")))
+	require.ErrorIs(t, w.Overtake(dbtest.First(snapshot), func() error { return w.Purge(w.Ctx, w.key("a")) }, func() {
+		require.NoError(t, w.look.Purge(w.Ctx, w.key("a")))
 		w.told = nil
 		w.add("a", "b@x", "2")
 	}), entity.ErrConflict)
 	d := w.sound()
 	require.Len(t, d.beings[address{w.pk("a"), w.sk()}].snapshots, 1)
-	got, err := w.look.past.Get(w.ctx, w.key("a"), 1)
+	got, err := w.look.past.Get(w.Ctx, w.key("a"), 1)
 	require.NoError(t, err)
 	require.Equal(t, "b@x", got.Item.Email)
 }

@@ -15,7 +15,7 @@ func TestRace_RestoreNeverOverwritesALiveItem(t *testing.T) {
 	w := open(t, asBin)
 	w.add("a", "old@x", "old")
 	w.remove("a")
-	err := w.overtake(func() error { _, err := w.bin.Restore(w.ctx, w.key("a")); return err }, func() { w.add("a", "new@x", "new") })
+	err := w.overtake(func() error { _, err := w.bin.Restore(w.Ctx, w.key("a")); return err }, func() { w.add("a", "new@x", "new") })
 	require.ErrorIs(t, err, entity.ErrNotDeleted)
 	require.ErrorIs(t, err, entity.ErrExists)
 	got, _ := w.current("a")
@@ -35,17 +35,17 @@ func restoreMeetsRestore[T any](t *testing.T, k kind[T]) {
 	w := open(t, k)
 	w.add("a", "a@x", "1")
 	for name, restore := range map[string]func() error{
-		"newest": func() error { _, err := w.bin.Restore(w.ctx, w.key("a")); return err },
+		"newest": func() error { _, err := w.bin.Restore(w.Ctx, w.key("a")); return err },
 		"chosen": func() error {
-			c, err := w.look.bin.Get(w.ctx, w.key("a"))
+			c, err := w.look.bin.Get(w.Ctx, w.key("a"))
 			require.NoError(t, err)
-			_, err = w.bin.RestoreCopy(w.ctx, c)
+			_, err = w.bin.RestoreCopy(w.Ctx, c)
 			return err
 		},
 	} {
 		w.remove("a")
 		err := w.overtake(restore, func() {
-			w.done(w.look.bin.Restore(w.ctx, w.key("a")))
+			w.done(w.look.bin.Restore(w.Ctx, w.key("a")))
 			w.update("a", w.name("after "+name), w.email(name+"@x"))
 		})
 		require.ErrorIs(t, err, entity.ErrNotDeleted)
@@ -69,8 +69,8 @@ func restoreMeetsAnotherCopy[T any](t *testing.T, k kind[T]) {
 	w := open(t, k)
 	w.add("a", "a@x", "1")
 	w.remove("a")
-	err := w.overtake(w.saving(func() (T, error) { return w.bin.Restore(w.ctx, w.key("a")) }), func() {
-		w.done(w.look.bin.Restore(w.ctx, w.key("a")))
+	err := w.overtake(w.saving(func() (T, error) { return w.bin.Restore(w.Ctx, w.key("a")) }), func() {
+		w.done(w.look.bin.Restore(w.Ctx, w.key("a")))
 		w.update("a", w.name("2"), w.email("b@x"))
 		w.remove("a")
 	})
@@ -94,9 +94,9 @@ func restoreMeetsHeir[T any](t *testing.T, k kind[T], pass time.Duration) {
 	w := open(t, k)
 	w.add("a", "a@x", "1")
 	w.remove("a")
-	before := len(scan(t, w.ctx, w.raw, w.table))
-	err := w.overtake(func() error { _, err := w.bin.Restore(w.ctx, w.key("a")); return err }, func() {
-		w.clock.advance(pass)
+	before := len(w.Items())
+	err := w.overtake(func() error { _, err := w.bin.Restore(w.Ctx, w.key("a")); return err }, func() {
+		w.Clock.Move(pass)
 		w.add("heir", "a@x", "heir")
 	})
 	var taken *unique.ViolationError
@@ -110,5 +110,5 @@ func restoreMeetsHeir[T any](t *testing.T, k kind[T], pass time.Duration) {
 	d := w.sound()
 	require.Len(t, d.beings[address{taken.Owner.PK[:len(taken.Owner.PK)-len("heir")] + "a", taken.Owner.SK}].copies, 1, "the copy is still there")
 	require.Len(t, d.sentinels, 1)
-	require.Greater(t, len(scan(t, w.ctx, w.raw, w.table)), before)
+	require.Greater(t, len(w.Items()), before)
 }

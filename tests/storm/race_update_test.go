@@ -22,7 +22,7 @@ func TestRace_UpdateOfTheEmailKeepsWhatAnotherUpdateWrote(t *testing.T) {
 func emailMeetsName[T any](t *testing.T, k kind[T]) {
 	w := open(t, k)
 	w.add("a", "old@x", "1")
-	err := w.overtake(w.saving(func() (T, error) { return w.Update(w.ctx, w.key("a"), w.email("new@x")) }), func() {
+	err := w.overtake(w.saving(func() (T, error) { return w.Update(w.Ctx, w.key("a"), w.email("new@x")) }), func() {
 		w.update("a", w.name("2"))
 	})
 	require.NoError(t, err)
@@ -45,10 +45,10 @@ func updateMeetsDelete[T any](t *testing.T, k kind[T]) {
 	w := open(t, k)
 	w.add("a", "old@x", "1")
 	for _, write := range []func() error{
-		func() error { _, err := w.Update(w.ctx, w.key("a"), w.email("new@x")); return err },
-		func() error { _, err := w.Update(w.ctx, w.key("a"), w.name("new")); return err },
+		func() error { _, err := w.Update(w.Ctx, w.key("a"), w.email("new@x")); return err },
+		func() error { _, err := w.Update(w.Ctx, w.key("a"), w.name("new")); return err },
 		func() error {
-			_, err := w.Modify(w.ctx, w.key("a"), func(v *T) error { w.at(v).Name = "new"; return nil })
+			_, err := w.Modify(w.Ctx, w.key("a"), func(v *T) error { w.at(v).Name = "new"; return nil })
 			return err
 		},
 	} {
@@ -62,7 +62,7 @@ func updateMeetsDelete[T any](t *testing.T, k kind[T]) {
 			require.Empty(t, d.sentinels)
 		}
 		if w.soft {
-			_, err := w.look.bin.Restore(w.ctx, w.key("a"))
+			_, err := w.look.bin.Restore(w.Ctx, w.key("a"))
 			require.NoError(t, err)
 		} else {
 			w.add("a", "old@x", "1")
@@ -75,13 +75,13 @@ func TestRace_TwoUpdatesLeaveTwoVersions(t *testing.T) {
 	t.Parallel()
 	w := open(t, asFree)
 	w.add("a", "a@x", "1")
-	err := w.overtake(w.saving(func() (Free, error) { return w.Update(w.ctx, w.key("a"), w.name("2")) }), func() {
+	err := w.overtake(w.saving(func() (Free, error) { return w.Update(w.Ctx, w.key("a"), w.name("2")) }), func() {
 		w.update("a", w.name("3"))
 	})
 	require.NoError(t, err)
 	d := w.sound()
 	require.Len(t, d.beings[address{"$app#v1#free#a", "$app#v1#free"}].snapshots, 2)
-	v, err := w.look.Get(w.ctx, w.key("a"), entity.Consistent())
+	v, err := w.look.Get(w.Ctx, w.key("a"), entity.Consistent())
 	require.NoError(t, err)
 	require.Equal(t, int64(3), v.Version)
 }
@@ -92,7 +92,7 @@ func TestRace_ExpectedVersionIsNotPlannedAnew(t *testing.T) {
 	w := open(t, asFree)
 	w.add("a", "a@x", "1")
 	err := w.overtake(func() error {
-		_, err := w.Update(w.ctx, w.key("a"), w.email("b@x"), versioned.Expect(1))
+		_, err := w.Update(w.Ctx, w.key("a"), w.email("b@x"), versioned.Expect(1))
 		return err
 	}, func() { w.update("a", w.name("2")) })
 	var conflict *versioned.ConflictError
@@ -106,7 +106,7 @@ func TestRace_TouchBesideUpdatesKeepsTheHistoryWhole(t *testing.T) {
 	t.Parallel()
 	w := open(t, asFree)
 	touch := func() {
-		due, err := w.look.Touch(w.ctx, w.key("a"), &w.f.Seen, 0)
+		due, err := w.look.Touch(w.Ctx, w.key("a"), &w.f.Seen, 0)
 		require.NoError(t, err)
 		require.True(t, due)
 	}
@@ -114,11 +114,11 @@ func TestRace_TouchBesideUpdatesKeepsTheHistoryWhole(t *testing.T) {
 	touch() // between create and update: snapshot 1 was put by another write than the item
 	w.update("a", w.name("2"))
 	w.sound()
-	require.NoError(t, w.overtake(w.saving(func() (Free, error) { return w.Update(w.ctx, w.key("a"), w.email("b@x")) }), touch))
+	require.NoError(t, w.overtake(w.saving(func() (Free, error) { return w.Update(w.Ctx, w.key("a"), w.email("b@x")) }), touch))
 	w.sound()
-	require.NoError(t, w.overtake(func() error { return w.Delete(w.ctx, w.key("a")) }, touch))
+	require.NoError(t, w.overtake(func() error { return w.Delete(w.Ctx, w.key("a")) }, touch))
 	w.sound()
-	v, err := w.look.bin.Restore(w.ctx, w.key("a"))
+	v, err := w.look.bin.Restore(w.Ctx, w.key("a"))
 	w.done(v, err)
 	touch()
 	w.update("a", w.name("5"))
@@ -131,8 +131,8 @@ func TestRace_StolenEmailIsNotGivenUpByUpdate(t *testing.T) {
 	t.Parallel()
 	w := open(t, asLeased)
 	w.add("a", "old@x", "1")
-	err := w.overtake(w.saving(func() (Leased, error) { return w.Update(w.ctx, w.key("a"), w.email("new@x")) }), func() {
-		w.clock.advance(2 * time.Hour)
+	err := w.overtake(w.saving(func() (Leased, error) { return w.Update(w.Ctx, w.key("a"), w.email("new@x")) }), func() {
+		w.Clock.Move(2 * time.Hour)
 		w.add("thief", "old@x", "t")
 	})
 	require.NoError(t, err)
@@ -154,16 +154,16 @@ func emailIsTaken[T any](t *testing.T, k kind[T]) {
 	w := open(t, k)
 	w.add("a", "a@x", "1")
 	for _, write := range []func() error{
-		func() error { _, err := w.Update(w.ctx, w.key("a"), w.email("wanted@x")); return err },
-		func() error { _, err := w.Put(w.ctx, w.make(Person{ID: "a", Email: "wanted@x"})); return err },
+		func() error { _, err := w.Update(w.Ctx, w.key("a"), w.email("wanted@x")); return err },
+		func() error { _, err := w.Put(w.Ctx, w.make(Person{ID: "a", Email: "wanted@x"})); return err },
 		func() error {
-			_, _, err := w.Upsert(w.ctx, w.make(Person{ID: "a", Email: "wanted@x"}))
+			_, _, err := w.Upsert(w.Ctx, w.make(Person{ID: "a", Email: "wanted@x"}))
 			return err
 		},
-		func() error { _, err := w.Create(w.ctx, w.make(Person{ID: "new", Email: "wanted@x"})); return err },
+		func() error { _, err := w.Create(w.Ctx, w.make(Person{ID: "new", Email: "wanted@x"})); return err },
 	} {
 		w.update("a", w.email("a@x"))
-		v, _, err := w.look.Upsert(w.ctx, w.make(Person{ID: "thief", Email: "thief@x"}))
+		v, _, err := w.look.Upsert(w.Ctx, w.make(Person{ID: "thief", Email: "thief@x"}))
 		w.done(v, err)
 		err = w.overtake(write, func() { w.update("thief", w.email("wanted@x")) })
 		var taken *unique.ViolationError

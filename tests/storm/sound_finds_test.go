@@ -18,7 +18,7 @@ func TestSound_FindsEveryKindOfDamage(t *testing.T) {
 	w.add("d", "d@x", "1")
 	w.remove("d")
 	w.sound()
-	base := scan(t, t.Context(), w.raw, w.table)
+	base := w.Items()
 	s := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
 	find := func(items []item, pk, sk string) item {
 		i := slices.IndexFunc(items, func(it item) bool { return text(it, "pk") == pk && text(it, "sk") == sk })

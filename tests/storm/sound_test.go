@@ -12,15 +12,15 @@ import (
 // sound checks a table as it is stored against everything that must hold at every moment, and against what the test's
 // writers were told.
 func (w *world[T]) sound() dump {
-	w.t.Helper()
-	d, err := sorted(scan(w.t, w.ctx, w.raw, w.table))
-	require.NoError(w.t, err)
+	w.T.Helper()
+	d, err := sorted(w.Items())
+	require.NoError(w.T, err)
 	problems := d.problems(w.traits)
 	if w.retain {
 		problems = append(problems, d.untold(w.told)...)
 	}
-	if !assert.Empty(w.t, problems) {
-		w.t.FailNow()
+	if !assert.Empty(w.T, problems) {
+		w.T.FailNow()
 	}
 	return d
 }

@@ -28,24 +28,24 @@ func (s *storm[T]) act(rng *rand.Rand, i int) {
 	}
 	switch {
 	case verb < 14:
-		s.begun(n, func() { s.save("create", id, func() (T, error) { return s.Create(s.ctx, s.make(whole)) }) })
+		s.begun(n, func() { s.save("create", id, func() (T, error) { return s.Create(s.Ctx, s.make(whole)) }) })
 	case verb < 22:
-		s.begun(n, func() { s.save("put", id, func() (T, error) { return s.Put(s.ctx, s.make(whole)) }) })
+		s.begun(n, func() { s.save("put", id, func() (T, error) { return s.Put(s.Ctx, s.make(whole)) }) })
 	case verb < 30:
 		s.begun(n, func() {
-			s.save("upsert", id, func() (T, error) { v, _, err := s.Upsert(s.ctx, s.make(whole)); return v, err })
+			s.save("upsert", id, func() (T, error) { v, _, err := s.Upsert(s.Ctx, s.make(whole)); return v, err })
 		})
 	case verb < 42:
-		s.change("update email", id, true, false, func() (T, error) { return s.Update(s.ctx, s.key(id), s.logged(mark, s.email(email))...) })
+		s.change("update email", id, true, false, func() (T, error) { return s.Update(s.Ctx, s.key(id), s.logged(mark, s.email(email))...) })
 	case verb < 54:
-		s.change("update name", id, false, true, func() (T, error) { return s.Update(s.ctx, s.key(id), s.logged(mark, s.name(mark))...) })
+		s.change("update name", id, false, true, func() (T, error) { return s.Update(s.Ctx, s.key(id), s.logged(mark, s.name(mark))...) })
 	case verb < 60:
 		s.change("update both", id, true, true, func() (T, error) {
-			return s.Update(s.ctx, s.key(id), s.logged(mark, s.email(email), s.name(mark))...)
+			return s.Update(s.Ctx, s.key(id), s.logged(mark, s.email(email), s.name(mark))...)
 		})
 	case verb < 66:
 		s.change("modify", id, false, true, func() (T, error) {
-			return s.Modify(s.ctx, s.key(id), func(v *T) error {
+			return s.Modify(s.Ctx, s.key(id), func(v *T) error {
 				p := s.at(v)
 				p.Name = mark
 				if !s.retain {
@@ -56,7 +56,7 @@ func (s *storm[T]) act(rng *rand.Rand, i int) {
 		})
 	case verb < 76:
 		a := s.begin("delete", id)
-		s.end(a, *new(T), s.Delete(s.ctx, s.key(id)))
+		s.end(a, *new(T), s.Delete(s.Ctx, s.key(id)))
 	case verb < 86:
 		s.swap(rng, id, mark)
 	case verb < 88:
@@ -65,7 +65,7 @@ func (s *storm[T]) act(rng *rand.Rand, i int) {
 		s.lives[n].Lock()
 		defer s.lives[n].Unlock()
 		a := s.begin("purge", id)
-		s.end(a, *new(T), s.Purge(s.ctx, s.key(id)))
+		s.end(a, *new(T), s.Purge(s.Ctx, s.key(id)))
 	default:
 		s.back(rng, id)
 	}
@@ -107,14 +107,14 @@ func (s *storm[T]) back(rng *rand.Rand, id string) {
 	}
 	switch rng.IntN(4) {
 	case 0:
-		s.save("revert", id, func() (T, error) { return s.past.Revert(s.ctx, s.key(id), 1+rng.Int64N(6)) })
+		s.save("revert", id, func() (T, error) { return s.past.Revert(s.Ctx, s.key(id), 1+rng.Int64N(6)) })
 	case 1:
-		c, err := s.bin.Get(s.ctx, s.key(id))
+		c, err := s.bin.Get(s.Ctx, s.key(id))
 		if err == nil {
-			s.save("restore copy", id, func() (T, error) { return s.bin.RestoreCopy(s.ctx, c) })
+			s.save("restore copy", id, func() (T, error) { return s.bin.RestoreCopy(s.Ctx, c) })
 		}
 	default:
-		s.save("restore", id, func() (T, error) { return s.bin.Restore(s.ctx, s.key(id)) })
+		s.save("restore", id, func() (T, error) { return s.bin.Restore(s.Ctx, s.key(id)) })
 	}
 }
 
@@ -124,11 +124,11 @@ func (s *storm[T]) swap(rng *rand.Rand, id, mark string) {
 	if other == id {
 		return
 	}
-	x, err := s.look.Get(s.ctx, s.key(id), entity.Consistent())
+	x, err := s.look.Get(s.Ctx, s.key(id), entity.Consistent())
 	if err != nil {
 		return
 	}
-	y, err := s.look.Get(s.ctx, s.key(other), entity.Consistent())
+	y, err := s.look.Get(s.Ctx, s.key(other), entity.Consistent())
 	if err != nil {
 		return
 	}
@@ -137,13 +137,13 @@ func (s *storm[T]) swap(rng *rand.Rand, id, mark string) {
 	first := s.Op().Update(s.key(id), s.logged(mark, s.email(s.at(&y).Email))...)
 	if !s.reserve && rng.IntN(3) == 0 {
 		two.verb = "delete"
-		err = s.db.Transact(s.ctx, first, s.Op().Delete(s.key(other)))
+		err = s.db.Transact(s.Ctx, first, s.Op().Delete(s.key(other)))
 		s.end(one, first.Result(), err)
 		s.end(two, *new(T), err)
 		return
 	}
 	second := s.Op().Update(s.key(other), s.logged(mark, s.email(s.at(&x).Email))...)
-	err = s.db.Transact(s.ctx, first, second)
+	err = s.db.Transact(s.Ctx, first, second)
 	s.end(one, first.Result(), err)
 	s.end(two, second.Result(), err)
 }

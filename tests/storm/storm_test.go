@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/unique"
@@ -31,8 +32,7 @@ const (
 // requests fail and answers are lost, and then compares the table with what they were told.
 func TestStorm_OfWritersOverABadLineBreaksNoPromise(t *testing.T) {
 	t.Parallel()
-	seed := testsize.Number(t, "DYNASTRATA_TEST_SEED", rand.Uint64N(1<<62))
-	t.Logf("seed %d (DYNASTRATA_TEST_SEED)", seed)
+	seed := testsize.Seed(t)
 	for i := range uint64(testsize.Pick(1, stormSeeds)) {
 		usual := stormOps
 		if i == 0 {
@@ -70,8 +70,8 @@ type ack struct {
 }
 
 func rage[T any](t *testing.T, seed uint64, ops int, k kind[T]) {
-	s := &storm[T]{world: open(t, k, attempts(60)), outcomes: map[string]int{}}
-	s.sent.Inject(faults.Random(seed, 0.05, faults.Conflict, faults.Throttle, faults.Lost))
+	s := &storm[T]{world: open(t, k, dbtest.Attempts(60)), outcomes: map[string]int{}}
+	s.Wire.Inject(faults.Random(seed, 0.05, faults.Conflict, faults.Throttle, faults.Lost))
 	var workers sync.WaitGroup
 	for worker := range stormWorkers {
 		workers.Go(func() {
@@ -82,8 +82,8 @@ func rage[T any](t *testing.T, seed uint64, ops int, k kind[T]) {
 		})
 	}
 	workers.Wait()
-	s.sent.Inject(nil)
-	t.Logf("seed %d: %d requests, %v", seed, len(s.sent.Requests()), s.outcomes)
+	s.Wire.Inject(nil)
+	t.Logf("seed %d: %d requests, %v", seed, len(s.Wire.Requests()), s.outcomes)
 	require.Empty(t, s.errs)
 	d := s.sound()
 	require.Empty(t, s.denied(d))

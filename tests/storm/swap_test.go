@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/unique"
 )
@@ -28,7 +29,7 @@ func swapped[T any](t *testing.T, k kind[T]) {
 	swap := func(a, b string) func() error {
 		return func() error {
 			one, two := w.Op().Update(w.key("a"), w.email(b)), w.Op().Update(w.key("b"), w.email(a))
-			err := w.db.Transact(w.ctx, one, two)
+			err := w.db.Transact(w.Ctx, one, two)
 			if err == nil {
 				w.tell(one.Result())
 				w.tell(two.Result())
@@ -70,7 +71,7 @@ func (w *world[T]) give(a, hasA, b, hasB string) func() error {
 		half := func(id, from, to string) entity.Write[T] {
 			return w.Op().Update(w.key(id), w.email(to), entity.If(entity.Eq(&w.f.Email, from)))
 		}
-		return w.db.Transact(w.ctx, half(a, hasA, hasB), half(b, hasB, hasA))
+		return w.db.Transact(w.Ctx, half(a, hasA, hasB), half(b, hasB, hasA))
 	}
 }
 
@@ -84,8 +85,8 @@ func TestSwap_OfAValueThatMovesBetweenItsReads(t *testing.T) {
 	read := func(r faults.Request) bool {
 		return r.Operation == "GetItem" && bytes.Contains(r.Body, []byte(w.pk("b")))
 	}
-	err := w.overtakeAt(read, w.give("a", "c@x", "b", "d@x"), func() {
-		for w.sent.Count("GetItem") < 2 { // until the other one is being read
+	err := w.Overtake(dbtest.First(read), w.give("a", "c@x", "b", "d@x"), func() {
+		for w.Wire.Count("GetItem") < 2 { // until the other one is being read
 			runtime.Gosched()
 		}
 		w.update("a", w.email("e@x"))
