@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
 // at runs f on n goroutines at once.
@@ -18,7 +19,7 @@ func at(n int, f func(i int)) {
 	wg.Wait()
 }
 
-// Writers that read first never undo each other, and every half is that of the last writer's item.
+// Writers that read first never undo each other, and every index key is that of the last writer's item.
 func TestConcurrent_ReadModifyPutsLoseNothing(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t, func(c *entity.Config) { c.MaxAttempts = 200 })
@@ -72,7 +73,7 @@ func TestConcurrent_OneOfManyCreatesWins(t *testing.T) {
 	require.Equal(t, 1, won)
 }
 
-func TestConcurrent_NewIsOneStore(t *testing.T) {
+func TestConcurrent_NewReturnsOneStore(t *testing.T) {
 	t.Parallel()
 	db := paper(t)
 	stores := make([]*entity.Store[Employee], 8)
@@ -84,4 +85,101 @@ func TestConcurrent_NewIsOneStore(t *testing.T) {
 	for _, s := range stores {
 		require.Same(t, stores[0], s)
 	}
+}
+
+// The read gives the other part; the write is valid only while it is unchanged.
+func TestIndexKey_LostGuardIsPlannedAgain(t *testing.T) {
+	t.Parallel()
+	l, s := open[Profile](t)
+	p := entity.Fields[Profile]()
+	other := declare[Profile](t, l.aside(t))
+	_, err := other.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1})
+	require.NoError(t, err)
+	arrived, release := l.wire.Hold(func(r faults.Request) bool { return r.Operation == "PutItem" })
+	defer release()
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Team, "blue"))
+		done <- err
+	}()
+	awaitHeld(t, arrived, done) // it has read
+	_, err = other.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Rank, 2), entity.Set(&p.Note, "between"))
+	require.NoError(t, err)
+	release()
+	require.NoError(t, <-done)
+	require.Equal(t, []string{"GetItem", "PutItem", "GetItem", "PutItem"}, l.sent())
+	it := l.stored(t, profileKey)
+	require.Equal(t, profileHalf("blue", "2"), it["gsi1pk"])
+	require.Equal(t, `S"between"`, it["note"], "the other write is not lost")
+}
+
+func TestIndexKey_ItemDeletedBetweenReadAndWriteIsErrNotFound(t *testing.T) {
+	t.Parallel()
+	l, s := open[Profile](t)
+	p := entity.Fields[Profile]()
+	other := declare[Profile](t, l.aside(t))
+	_, err := other.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1})
+	require.NoError(t, err)
+	l.wire.Inject(func(r faults.Request) faults.Fault {
+		if r.Operation == "PutItem" {
+			require.NoError(t, other.Delete(t.Context(), Profile{ID: "a"}))
+		}
+		return faults.None
+	})
+	_, err = s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Team, "blue"))
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.Empty(t, l.everything(t), "nothing comes back to life")
+}
+
+func TestIndexKey_FailedIfAfterAReadIsNotALostGuard(t *testing.T) {
+	t.Parallel()
+	l, s := open[Profile](t)
+	p := entity.Fields[Profile]()
+	_, err := s.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1})
+	require.NoError(t, err)
+	before := l.everything(t)
+	l.sent()
+	_, err = s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Team, "blue"), entity.If(entity.Gt(&p.Rank, 1)))
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
+	require.NotErrorIs(t, err, entity.ErrConflict)
+	require.LessOrEqual(t, len(l.sent()), 2, "it is not tried again")
+	require.Equal(t, before, l.everything(t))
+	held, ok := entity.StoredItem[Profile](err)
+	require.True(t, ok)
+	require.Equal(t, 1, held.Rank)
+}
+
+// Verbatim items have no write id: they are guarded by what was read.
+func TestIndexKey_VerbatimItemIsGuardedByItsImage(t *testing.T) {
+	t.Parallel()
+	l, s := open[Pallet](t)
+	p := entity.Fields[Pallet]()
+	other := declare[Pallet](t, l.aside(t))
+	_, err := other.Create(t.Context(), Pallet{ID: "a", Hall: "north", Row: 1})
+	require.NoError(t, err)
+	arrived, release := l.wire.Hold(func(r faults.Request) bool { return r.Operation == "PutItem" })
+	defer release()
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Update(t.Context(), Pallet{ID: "a"}, entity.Set(&p.Hall, "south"))
+		done <- err
+	}()
+	awaitHeld(t, arrived, done)
+	_, err = other.Update(t.Context(), Pallet{ID: "a"}, entity.Set(&p.Note, "between")) // absent when it was read
+	require.NoError(t, err)
+	release()
+	require.NoError(t, <-done)
+	require.Equal(t, raw{"id": `S"a"`, "hall": `S"south"`, "row": "N1", "note": `S"between"`, "gsi1pk": `S"south/1"`}, l.stored(t, keys("id", "a")))
+	require.Equal(t, []string{"GetItem", "PutItem", "GetItem", "PutItem"}, l.sent())
+}
+
+// Pallet is verbatim, with an index key of two parts.
+type Pallet struct {
+	_ entity.Key `name:"Pallet" pk:"id"`
+	_ entity.GSI `name:"byPlace" index:"gsi1" pk:"gsi1pk={hall}/{row:01}"`
+
+	ID   string `dynamodbav:"id"`
+	Hall string `dynamodbav:"hall,omitempty"`
+	Row  int    `dynamodbav:"row,omitempty"`
+	Note string `dynamodbav:"note,omitempty"`
 }

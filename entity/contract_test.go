@@ -109,7 +109,7 @@ func TestContract_OptimisticLock(t *testing.T) {
 	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	held, ok := entity.StoredItem[ContractUser](err)
 	require.True(t, ok)
-	require.EqualValues(t, 2, held.Version, "the error tells which version is stored")
+	require.EqualValues(t, 2, held.Version, "the error has the stored version")
 	got, err := s.Get(t.Context(), contractUser("4"), entity.Consistent())
 	require.NoError(t, err)
 	require.Equal(t, "v1", got.Nickname)

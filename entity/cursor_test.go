@@ -2,6 +2,7 @@ package entity_test
 
 import (
 	"encoding/base64"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -82,7 +83,7 @@ func TestCursor_OfAnotherQueryIsInvalid(t *testing.T) {
 	}
 }
 
-func TestCursor_ThatIsNoneIsInvalid(t *testing.T) {
+func TestCursor_OtherTextIsInvalid(t *testing.T) {
 	t.Parallel()
 	for name, configure := range map[string]func(*entity.Config){"plain": func(*entity.Config) {}, "signed": signed} {
 		l, s := open[Task](t, configure)
@@ -129,4 +130,225 @@ func TestCursor_OfKeysInAnyScript(t *testing.T) {
 		require.Regexp(t, `^[A-Za-z0-9_-]+$`, cursor, "a cursor goes into a URL as it is")
 	}
 	require.ElementsMatch(t, want, got)
+}
+
+// Whatever is done to the text of a signed cursor, it is found; of an unsigned one, nothing worse happens than another
+// position inside the same query.
+func TestCursor_AlteredAnywhere(t *testing.T) {
+	t.Parallel()
+	for name, configure := range map[string]func(*entity.Config){"plain": func(*entity.Config) {}, "signed": signed} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, s := open[Task](t, configure)
+			all := fill(t, l, s, Task{Project: "p", Status: "a", Priority: 1, TaskID: "1"}, Task{Project: "p", Status: "b", Priority: 1, TaskID: "2"}, Task{Project: "p", Status: "c", Priority: 1, TaskID: "3"})
+			q := s.Query(Task{Project: "p"}, entity.Limit(1))
+			page, err := q.Page(t.Context(), "")
+			require.NoError(t, err)
+			cursor := page.Next
+			for what, altered := range alteredTexts(cursor) {
+				page, err := q.Page(t.Context(), altered)
+				if err != nil {
+					require.ErrorIs(t, err, entity.ErrInvalidCursor, what)
+					continue
+				}
+				require.Equal(t, "plain", name, "%s: %q was taken for %q", what, altered, cursor)
+				for _, v := range page.Items {
+					require.Contains(t, all, v)
+				}
+			}
+		})
+	}
+}
+
+// alteredTexts returns a cursor's text with each character replaced by its neighbours in the alphabet, with each cut
+// off end, and with things added.
+func alteredTexts(cursor string) map[string]string {
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	out := map[string]string{}
+	for i := range cursor {
+		at := strings.IndexByte(alphabet, cursor[i])
+		for _, bit := range []int{1, 2, 4, 8, 16, 32} {
+			out[cursor[:i]+"~"+alphabet[at^bit:at^bit+1]] = cursor[:i] + string(alphabet[at^bit]) + cursor[i+1:]
+		}
+		if i > 0 {
+			out["cut "+cursor[:i]] = cursor[:i]
+		}
+	}
+	for _, more := range []string{"A", "AA", "AAA", "AAAA", "=", "\n", "\r\n", " "} {
+		out["with "+more] = cursor + more
+		out["with leading "+more] = more + cursor
+	}
+	out["twice"] = cursor + cursor
+	return out
+}
+
+// A forged cursor of an unsigned query must not make DynamoDB refuse the request, or answer for another partition.
+func TestCursor_ForgedPositionMustBeOneOfTheQuery(t *testing.T) {
+	t.Parallel()
+	l, s := orders(t)
+	byStatus, err := s.Index("byStatus")
+	require.NoError(t, err)
+	q := byStatus.Query(Order{Status: "open"}, entity.Limit(1))
+	page, err := q.Page(t.Context(), "")
+	require.NoError(t, err)
+	body, err := base64.RawURLEncoding.DecodeString(page.Next)
+	require.NoError(t, err)
+	forge := func(old, new string) string {
+		require.Contains(t, string(body), old)
+		return base64.RawURLEncoding.EncodeToString([]byte(strings.Replace(string(body), old, new, 1)))
+	}
+	l.sent()
+	for what, cursor := range map[string]string{
+		"another partition":  forge(`"placed":`, `"status":{"s":"opened"},"placed":`),
+		"the same partition": forge(`"placed":`, `"status":{"s":"open"},"placed":`),
+		"type of the key":    forge(`"placed":`, `"status":{"n":"1"},"placed":`),
+		"type of a key part": forge(`"placed":{"n":"-50"}`, `"placed":{"s":"x"}`),
+		"type of table key":  forge(`"customer":{"s":"c"}`, `"customer":{"n":"1"}`),
+		"empty table key":    forge(`"customer":{"s":"c"}`, `"customer":{"s":""}`),
+		"no number":          forge(`"number":{"n":"-10"}`, `"number":{"n":"many"}`),
+		"two types":          forge(`"number":{"n":"-10"}`, `"number":{"n":"-10","s":"x"}`),
+		"missing attribute":  forge(`"number":{"n":"-10"},`, ``),
+		"another attribute":  forge(`"number":{"n":"-10"}`, `"note":{"n":"-10"}`),
+	} {
+		t.Run(what, func(t *testing.T) {
+			l.wire.Reset()
+			requireInvalid(t, q, cursor, what)
+			require.Empty(t, l.sent())
+		})
+	}
+}
+
+// What the query says itself is not in its cursors: it may be a secret, or an attribute that only keys are made of.
+func TestCursor_LeavesOutWhatTheQuerySays(t *testing.T) {
+	t.Parallel()
+	_, s := orders(t)
+	byStatus, err := s.Index("byStatus")
+	require.NoError(t, err)
+	for q, hidden := range map[entity.Query[Order]]string{
+		byStatus.Query(Order{Status: "open"}, entity.Limit(1)): "open",
+		s.Query(Order{Customer: "c"}, entity.Limit(1)):         "customer",
+	} {
+		page, err := q.Page(t.Context(), "")
+		require.NoError(t, err)
+		body, err := base64.RawURLEncoding.DecodeString(page.Next)
+		require.NoError(t, err)
+		require.NotContains(t, string(body), hidden)
+		rest, err := q.Page(t.Context(), page.Next)
+		require.NoError(t, err)
+		require.NotEqual(t, page.Items, rest.Items)
+	}
+}
+
+// Any text at all is ErrInvalidCursor, or a position; nothing panics. Without a client, a position is ErrNoClient.
+func FuzzCursor(f *testing.F) {
+	encode := base64.RawURLEncoding.EncodeToString
+	for _, seed := range []string{"", "x", encode([]byte("{}")), encode([]byte(`{"v":1,"q":"AAAA","k":{"pk":{"s":"a"}}}`)), encode([]byte(`{"v":1,"k":null}`)), strings.Repeat("A", 20000)} {
+		f.Add(seed)
+	}
+	var queries []entity.Query[Task]
+	for _, key := range [][]byte{nil, cursorKey} {
+		cfg := paperConfig()
+		cfg.CursorKey = key
+		db, err := entity.Open(nil, cfg)
+		require.NoError(f, err)
+		s, err := entity.New[Task](db)
+		require.NoError(f, err)
+		byOwner, err := s.Index("byOwner")
+		require.NoError(f, err)
+		queries = append(queries, s.Query(Task{Project: "p"}), byOwner.Query(Task{Owner: "o"}, entity.Desc()))
+	}
+	f.Fuzz(func(t *testing.T, cursor string) {
+		for _, q := range queries {
+			_, err := q.Page(t.Context(), cursor)
+			if cursor == "" {
+				require.ErrorIs(t, err, entity.ErrNoClient)
+				continue
+			}
+			require.ErrorIs(t, err, entity.ErrInvalidCursor)
+		}
+	})
+}
+
+// However a result is cut into pages, they are the result.
+func TestQuery_PagesAreTheWhole(t *testing.T) {
+	t.Parallel()
+	l, s := open[Task](t)
+	f := entity.Fields[Task]()
+	tasks := crowd()
+	for i := range tasks {
+		tasks[i].Points = i % 7
+		tasks[i].Owner = "o" + fmt.Sprint(i%2)
+	}
+	fill(t, l, s, tasks...)
+	byOwner, err := s.Index("byOwner")
+	require.NoError(t, err)
+	type source func(...entity.QueryOption) entity.Query[Task]
+	for name, query := range map[string]source{
+		"table": func(o ...entity.QueryOption) entity.Query[Task] { return s.Query(Task{Project: "p1"}, o...) },
+		"range": func(o ...entity.QueryOption) entity.Query[Task] {
+			return s.Query(Task{Project: "p1"}, append(o, entity.Between(&f.Status, "open", "opened"))...)
+		},
+		"index": func(o ...entity.QueryOption) entity.Query[Task] { return byOwner.Query(Task{Owner: "o1"}, o...) },
+	} {
+		for shape, opts := range map[string][]entity.QueryOption{
+			"ascending": nil, "descending": {entity.Desc()}, "filtered": {entity.Filter(entity.Le(&f.Points, 1))},
+			"both": {entity.Desc(), entity.Filter(entity.Eq(&f.Points, 3))}, "nothing": {entity.Filter(entity.Gt(&f.Points, 9))},
+		} {
+			want, err := query(opts...).Collect(t.Context())
+			require.NoError(t, err)
+			n, err := query(opts...).Count(t.Context())
+			require.NoError(t, err)
+			require.Len(t, want, n)
+			for _, limit := range []int{7, 25, len(want), len(want) + 1} {
+				if limit == 0 {
+					continue
+				}
+				got, pages, cursor := []Task(nil), 0, ""
+				for {
+					page, err := query(append(opts, entity.Limit(limit))...).Page(t.Context(), cursor)
+					require.NoError(t, err)
+					got = append(got, page.Items...)
+					pages++
+					if cursor = page.Next; cursor == "" {
+						break
+					}
+					require.Len(t, page.Items, limit, "only the last page is shorter")
+				}
+				require.Equal(t, want, got, "%s, %s, limit %d", name, shape, limit)
+				require.LessOrEqual(t, pages, len(want)/limit+1)
+			}
+		}
+	}
+}
+
+func TestQuery_ResultLargerThanOneResponse(t *testing.T) {
+	t.Parallel()
+	l, s := open[Task](t)
+	title := strings.Repeat("x", 150*1024)
+	var tasks []Task
+	for i := range 20 {
+		tasks = append(tasks, Task{Project: "p", Status: "s", Priority: 1, TaskID: fmt.Sprintf("%02d", i), Title: title})
+	}
+	want := fill(t, l, s, tasks...)
+	got, err := s.Query(Task{Project: "p"}).Collect(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, ids(want), ids(got))
+	require.Greater(t, len(l.sent()), 2)
+	n, err := s.Query(Task{Project: "p"}).Count(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 20, n)
+	l.sent()
+	page, err := s.Query(Task{Project: "p"}).Page(t.Context(), "")
+	require.NoError(t, err)
+	require.Equal(t, []string{"Query"}, l.sent(), "without Limit a page is what one request gives")
+	require.NotEmpty(t, page.Items)
+	require.NotEmpty(t, page.Next)
+	rest, err := s.Query(Task{Project: "p"}, entity.Limit(100)).Page(t.Context(), page.Next)
+	require.NoError(t, err)
+	require.Equal(t, ids(want), ids(append(page.Items, rest.Items...)))
+	require.Empty(t, rest.Next)
+	l.sent()
+	_, err = s.Query(Task{Project: "p"}).First(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"Query"}, l.sent())
 }

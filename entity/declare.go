@@ -6,13 +6,14 @@ import "github.com/dynastrata/dynastrata/internal/schema"
 //
 //	_ entity.Key `name:"Telemetry" pk:"$#{channel}#{deviceId}" sk:"$"`
 //
-// name is the stable name of the entity in keys and in every item. pk and sk are the primary key; sk may be left out.
-// table is the logical name of the entity's table, which [Config].Tables maps. kind:"attr=value" marks the items of a
-// verbatim entity from others in its table. payload is the payload version, default 1. stream is what a program that reads
-// the table's stream needs to find in it: "new" or "old" image, "both", or "keys"; without it, nobody needs a stream.
+// name is the stable name of the entity in keys and in every item. pk and sk are the primary key; sk is optional. table
+// is the logical name of the entity's table, which [Config].Tables maps. kind:"attr=value" distinguishes the items of a
+// verbatim entity from others in its table. payload is the payload version, default 1. stream is the view that readers
+// of the table's stream need: "new" or "old" image, "both", or "keys"; by default none.
 //
 // A key text is one of: a template that begins with $ and gets a prefix of namespace and entity name; attr={template},
-// stored as it is in attr; attr, a model attribute that is the key itself; a+b, several of them (indexes only).
+// stored as it is in attr; attr, an attribute of the struct that is the key itself; a+b, several of them (indexes
+// only).
 type Key struct{}
 
 // Declare is called by this module when a store is built.
@@ -25,11 +26,11 @@ func (Key) PrimaryKey() {}
 //
 //	_ entity.GSI `name:"byTenant" index:"gsi1" pk:"$#{tenantId}" sk:"$#{department}#{employeeId}"`
 //
-// name is what [Store.Index] finds it by, index its name in DynamoDB. project is "all" (default), "keys", or a list of
-// attributes; the fields that its keys and those of the table are made of come back in any case, read from the keys. The
-// partition half and the sort half are each present exactly when all their own parts are: an item that lacks a part, or
-// has an empty one, is not in the index, without an error. With missing:"error" every write that would leave it out is an
-// *[InputError] that names the index and the part: each part is required, as by the role.
+// name is the argument of [Store.Index], index the name in DynamoDB. project is "all" (default), "keys", or a list of
+// attributes; the fields that make up its keys and those of the table are always read, from the keys. Each of the two
+// index keys is stored if all its parts are present. An item that lacks a part, or has an empty one, is left out of the
+// index without an error. With missing:"error" a write that would leave the item out is an *[InputError] that names the
+// index and the part, as if each part had the role required.
 type GSI struct{}
 
 // Declare is called by this module when a store is built.

@@ -3,75 +3,98 @@ package entity
 import (
 	"errors"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/core"
-	"github.com/dynastrata/dynastrata/internal/cursor"
-	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/plan"
-	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Classes of errors, for errors.Is. The SDK's error, where there is one, is found behind them with errors.As.
+// Classes of errors, for errors.Is. If DynamoDB returned an error, errors.As finds it behind them.
 var (
-	ErrNotFound        = plan.ErrNotFound        // there is no live item with that key
-	ErrExists          = plan.ErrExists          // there is an item with that key
-	ErrConflict        = plan.ErrConflict        // another write came between, more often than MaxAttempts allows
-	ErrConditionFailed = plan.ErrConditionFailed // the caller's condition, or one that a tag implies, did not hold
-	ErrTooLarge        = plan.ErrTooLarge        // an item, key or transaction is larger than DynamoDB allows
-	ErrInvalidCursor   = plan.ErrInvalidCursor   // a cursor cannot be used; a *CursorError says why
-	ErrDeleted         = plan.ErrDeleted         // the item was deleted and can be restored
-	ErrNotDeleted      = plan.ErrNotDeleted      // there is nothing to restore: the item is there
-	ErrKeyCase         = plan.ErrKeyCase         // the stored key differs from the given one in case, under LowerCase
-	ErrItemHidden      = plan.ErrItemHidden      // the client hides the item that refused a write, so why it was refused is not known
-	ErrReadBack        = plan.ErrReadBack        // the write is decided, but the item it left could not be read
-	ErrMultipleItems   = plan.ErrMultipleItems   // more than one item
-	ErrNoTable         = exec.ErrNoTable         // the table does not exist
-	ErrNoIndex         = exec.ErrNoIndex         // the table does not have the index; it is an *IndexError
-	ErrTokenReused     = exec.ErrTokenReused     // the idempotency token was used for another request
-	ErrNoClient        = exec.ErrNoClient        // the DB was opened without a client
+	ErrNotFound        = entitytype.ErrNotFound        // there is no live item with that key
+	ErrExists          = entitytype.ErrExists          // there is an item with that key
+	ErrConflict        = entitytype.ErrConflict        // other writes came in between, more often than MaxAttempts allows
+	ErrConditionFailed = entitytype.ErrConditionFailed // the caller's condition, or one that a tag implies, did not hold
+	ErrTooLarge        = entitytype.ErrTooLarge        // an item, key or transaction is larger than DynamoDB allows
+	ErrInvalidCursor   = entitytype.ErrInvalidCursor   // a cursor cannot be used; it is a *CursorError
+	ErrDeleted         = entitytype.ErrDeleted         // the item was deleted and can be restored
+	ErrNotDeleted      = entitytype.ErrNotDeleted      // there is nothing to restore: the item exists
+	ErrKeyCase         = entitytype.ErrKeyCase         // the stored key differs from the given one in case, under LowerCase
+	ErrItemHidden      = entitytype.ErrItemHidden      // the client hides the item that refused a write, so the reason is not known
+	ErrReadBack        = entitytype.ErrReadBack        // the write is decided, but the item it left could not be read
+	ErrMultipleItems   = entitytype.ErrMultipleItems   // there is more than one item
+	ErrNoTable         = entitytype.ErrNoTable         // the table does not exist
+	ErrNoIndex         = entitytype.ErrNoIndex         // the table does not have the index; it is an *IndexError
+	ErrTokenReused     = entitytype.ErrTokenReused     // the idempotency token was used for another request
+	ErrNoClient        = entitytype.ErrNoClient        // the DB was opened without a client
 )
 
+// The types of errors, for errors.As. They are those of package entitytype, whose documentation shows fields and methods:
+// go doc entitytype.InputError.
 type (
-	// Error says which verb failed on which item; every error of a verb is one. Key hides secret parts.
-	Error = plan.Error
-	// SchemaError is one mistake in a declaration, found when a store is built. docs/validation.md lists the codes.
-	SchemaError = schema.Error
-	// InputError is a mistake in the arguments of a call, found before any request. docs/validation.md lists the codes.
-	InputError = plan.InputError
-	// ConditionError is an ErrConditionFailed that names the attribute which made a condition of the library's fail.
-	ConditionError = plan.ConditionError
-	// CursorError is an ErrInvalidCursor that says why the cursor cannot be used.
-	CursorError = cursor.Error
-	// CursorReason is why a cursor cannot be used: CursorMalformed, CursorForeign, CursorAltered or CursorGone.
-	CursorReason = cursor.Reason
-	// IndexError is an ErrNoIndex that names the table and the index, and says whether it is still being built.
-	IndexError = exec.IndexError
-	// KeyCaseError is an ErrKeyCase that names the key part.
-	KeyCaseError = plan.KeyCaseError
-	// ValidationError is a value that its own Validate method or the [Validator] refused, found before any request. A
-	// field's type that has the method is asked whenever the field is written, the struct itself when a whole value is.
-	ValidationError = plan.ValidationError
-	// DecodeError is a stored item that does not fit the struct.
-	DecodeError = plan.DecodeError
+	// Error is the error of every verb. It has the Verb, the Entity, the Key with secret parts hidden, and Err, which it
+	// wraps. Its fields are shown at [entitytype.Error].
+	Error = entitytype.Error
+
+	// SchemaError is one mistake in a declaration, found when a store is built. It has a Code, which docs/validation.md
+	// explains, the Type, the Field and the Problem. Its fields are shown at [entitytype.SchemaError].
+	SchemaError = entitytype.SchemaError
+
+	// InputError is a mistake in the arguments of a call, found before any request. It has a Code, which docs/validation.md
+	// explains, the Type, the Field and the Problem. Its fields are shown at [entitytype.InputError].
+	InputError = entitytype.InputError
+
+	// ValidationError is a value that its own Validate method or the [Validator] refused, found before any request. It has
+	// the Code, the Type, the Field and Err, which it wraps. The Validate method of a field's type is called whenever the
+	// field is written, that of the struct when a whole value is. Its fields are shown at [entitytype.ValidationError].
+	ValidationError = entitytype.ValidationError
+
+	// ConditionError is an [ErrConditionFailed] of a condition of the library. It has Attr, the attribute that made the
+	// condition fail, and the Problem. Its fields are shown at [entitytype.ConditionError].
+	ConditionError = entitytype.ConditionError
+
+	// KeyCaseError is an [ErrKeyCase]. It has Attr, the attribute of the key part that differs. Its fields are shown at
+	// [entitytype.KeyCaseError].
+	KeyCaseError = entitytype.KeyCaseError
+
+	// DecodeError is a stored item that does not fit the struct. It has the Entity, Attr, the attribute that does not fit, and
+	// the Problem. Its fields are shown at [entitytype.DecodeError].
+	DecodeError = entitytype.DecodeError
+
+	// CursorError is an [ErrInvalidCursor]. It has the Reason, such as [CursorForeign]. Its fields are shown at
+	// [entitytype.CursorError].
+	CursorError = entitytype.CursorError
+
+	// CursorReason says why a cursor cannot be used: [CursorMalformed], [CursorForeign], [CursorAltered] or [CursorGone].
+	CursorReason = entitytype.CursorReason
+
+	// IndexError is an [ErrNoIndex]. It has the Table, the Index, whether it is Building, and DynamoDB's error as Err, which it
+	// wraps. Its fields are shown at [entitytype.IndexError].
+	IndexError = entitytype.IndexError
+
+	// UnprocessedError says that DynamoDB left part of a batch unprocessed in Config.MaxAttempts requests in a row. It has the
+	// Count of keys or writes. Its fields are shown at [entitytype.UnprocessedError].
+	UnprocessedError = entitytype.UnprocessedError
 )
 
 // The reasons of a [CursorError].
 const (
-	CursorMalformed = cursor.Malformed // the text is no cursor, or one of another form: encrypted or not, of another release
-	CursorForeign   = cursor.Foreign   // it is of another query
-	CursorAltered   = cursor.Altered   // it was changed, or encrypted under a key that is not accepted
-	CursorGone      = cursor.Gone      // the rows of a timeline that it goes on with were replaced and removed
+	CursorMalformed = entitytype.CursorMalformed // not a cursor, or one of another form: encrypted or not, of another release
+	CursorForeign   = entitytype.CursorForeign   // of another query
+	CursorAltered   = entitytype.CursorAltered   // changed, or encrypted under a key that is not accepted
+	CursorGone      = entitytype.CursorGone      // the rows of a timeline that it continues with were replaced and removed
 )
 
-// IsAmbiguous reports that the write behind err may have been applied, or may still be: its answer was lost, repeating it
-// could have done harm, and the stored item does not prove that it was applied. Read the item, or repeat the call if a
-// second application is harmless. Of a call that sends many writes, such as [Store.PutMany] and
-// [Store.Purge], it reports that part of them has been applied, or may have been.
+// IsAmbiguous reports whether the write behind err may have been applied, or may still be: its response was lost,
+// repeating it could have done harm, and the stored item does not prove that it was applied. Read the item, or repeat
+// the call if a second application is harmless. For a call that sends many writes, such as [Store.PutMany] and
+// [Store.Purge], it reports that a part of them was applied, or may have been.
 func IsAmbiguous(err error) bool {
 	var a *plan.Ambiguous
 	return errors.As(err, &a)
 }
 
-// StoredItem returns the item that made a condition fail, as it was at that moment, and whether err has one that fits T.
+// StoredItem returns the item that made a condition fail, as it was at that moment, and whether err has one that fits
+// T.
 func StoredItem[T any](err error) (T, bool) {
 	var none T
 	var refused *plan.Refused

@@ -1,7 +1,9 @@
 package entity_test
 
 import (
+	"context"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -139,4 +141,296 @@ func TestInput_NilAndZeroOptions(t *testing.T) {
 	}
 	_, err = entity.New[Team](l.db, nil)
 	requireInput(t, err, "EDD-9108", "")
+}
+
+func TestInput_MissingKeyPartIsRefusedByEveryVerb(t *testing.T) {
+	t.Parallel()
+	l, s := open[Task](t)
+	f := entity.Fields[Task]()
+	full := Task{Project: "p", Status: "open", Priority: 1, TaskID: "t"}
+	for field, v := range map[string]Task{
+		"Project":  {Status: "open", Priority: 1, TaskID: "t"},
+		"Status":   {Project: "p", Priority: 1, TaskID: "t"},
+		"Priority": {Project: "p", Status: "open", TaskID: "t"},
+		"TaskID":   {Project: "p", Status: "open", Priority: 1},
+	} {
+		_, err := s.Create(t.Context(), v)
+		l.requireRefused(t, err, "EDD-9101", field)
+		_, err = s.Get(t.Context(), v)
+		l.requireRefused(t, err, "EDD-9101", field)
+		_, err = s.Update(t.Context(), v, entity.Set(&f.Title, "x"))
+		l.requireRefused(t, err, "EDD-9101", field)
+		_, _, err = s.Upsert(t.Context(), v)
+		l.requireRefused(t, err, "EDD-9101", field)
+		l.requireRefused(t, s.Delete(t.Context(), v), "EDD-9101", field)
+		bad := s.Op().CheckExists(v)
+		err = l.db.Transact(t.Context(), s.Op().Create(full), bad)
+		l.requireRefused(t, err, "EDD-9101", field)
+		requireInput(t, entity.FailureOf(err, bad), "EDD-9101", field)
+	}
+	_, err := s.Query(Task{}).Collect(t.Context())
+	l.requireRefused(t, err, "EDD-9101", "Project")
+}
+
+// Counter is keyed by values whose zero is real.
+type Counter struct {
+	_ entity.Key `name:"Counter" pk:"$#{shard}#{on}" sk:"$#{at}#{n}"`
+
+	Shard int       `dynamodbav:"shard" entity:"zero"`
+	On    bool      `dynamodbav:"on" entity:"zero"`
+	At    time.Time `dynamodbav:"at" entity:"zero,time=s"`
+	N     uint64    `dynamodbav:"n" entity:"zero"`
+	Hits  int       `dynamodbav:"hits,omitempty"`
+}
+
+func TestInput_ZeroIsAKeyPartOnlyWhereTheFieldSaysSo(t *testing.T) {
+	t.Parallel()
+	l, s := open[Counter](t)
+	_, err := s.Create(t.Context(), Counter{Hits: 3})
+	require.NoError(t, err)
+	require.Contains(t, l.everything(t), `S"$app#v1#counter#0000000000000000000#false" S"$app#v1#counter#0001-01-01T00:00:00Z#00000000000000000000"`)
+	got, err := s.Get(t.Context(), Counter{})
+	require.NoError(t, err)
+	require.Equal(t, 3, got.Hits)
+}
+
+func TestInput_ValuesThatAKeyCannotHold(t *testing.T) {
+	t.Parallel()
+	l, s := open[Counter](t)
+	for field, v := range map[string]Counter{
+		"Shard": {Shard: -1},
+		"At":    {At: time.Date(2024, 1, 1, 0, 0, 0, 1, time.UTC)}, // finer than the format: never truncated
+	} {
+		_, err := s.Create(t.Context(), v)
+		l.requireRefused(t, err, "EDD-9102", field)
+		_, err = s.Get(t.Context(), v)
+		l.requireRefused(t, err, "EDD-9102", field)
+	}
+	for _, year := range []int{10000, -1} {
+		_, err := s.Get(t.Context(), Counter{At: time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)})
+		l.requireRefused(t, err, "EDD-9102", "At")
+	}
+	_, task := open[Task](t)
+	_, err := task.Get(t.Context(), Task{Project: "a\xffb", Status: "s", Priority: 1, TaskID: "t"})
+	requireInput(t, err, "EDD-9102", "Project")
+}
+
+func TestInput_PointersThatNameNoAttribute(t *testing.T) {
+	t.Parallel()
+	l, s := open[Profile](t)
+	p, key := entity.Fields[Profile](), Profile{ID: "a"}
+	var own Profile
+	var null *string
+	for name, field := range map[string]*string{
+		"another struct's prototype": &entity.Fields[Team]().Name,
+		"a value of the right type":  &own.Note,
+		"nil":                        null,
+	} {
+		_, err := s.Update(t.Context(), key, entity.Set(field, "x"))
+		l.requireRefused(t, err, "EDD-9105", "")
+		_, err = s.Update(t.Context(), key, entity.Remove(field))
+		l.requireRefused(t, err, "EDD-9105", "")
+		_, err = s.Create(t.Context(), key, entity.If(entity.NotExists(field)))
+		l.requireRefused(t, err, "EDD-9105", "")
+		_, err = s.Query(key, entity.Filter(entity.Eq(field, "x"))).Count(t.Context())
+		l.requireRefused(t, err, "EDD-9105", "")
+		_, err = s.Query(key, entity.Ge(field, "x")).First(t.Context())
+		l.requireRefused(t, err, "EDD-9105", "")
+		require.NotEmpty(t, name)
+	}
+	_, err := s.Update(t.Context(), key, entity.MapEntry(&own.Labels, "a").Set("x"))
+	l.requireRefused(t, err, "EDD-9105", "")
+	_, err = s.Update(t.Context(), key, entity.MapEntry(&p.Labels, "").Set("x"))
+	l.requireRefused(t, err, "EDD-9102", "Labels")
+}
+
+func TestInput_PathsThatNameNoAttribute(t *testing.T) {
+	t.Parallel()
+	l, s := open[Profile](t)
+	for _, path := range []string{"", "unknown", "unknown.city", "home.", ".home", "home..city", "lines[", "lines[]", "lines[x]", "lines[-1]", "lines[0", "lines]0[", "[0]", "lines[0]qty", "lines[0].", "lines[99999999999999999999]"} {
+		_, err := s.Update(t.Context(), Profile{ID: "a"}, entity.Attr[int](path).Set(1))
+		l.requireRefused(t, err, "EDD-9105", "")
+		_, err = s.Update(t.Context(), Profile{ID: "a"}, entity.Attr[int](path).Remove())
+		l.requireRefused(t, err, "EDD-9105", "")
+		_, err = s.Query(Profile{ID: "a"}, entity.Filter(entity.Attr[int](path).Exists())).Collect(t.Context())
+		l.requireRefused(t, err, "EDD-9105", "")
+	}
+	var zero entity.Path[int]
+	_, err := s.Update(t.Context(), Profile{ID: "a"}, zero.Set(1))
+	l.requireRefused(t, err, "EDD-9105", "")
+}
+
+// A path in text has no type of its own; a value that does not fit the attribute must not reach the table.
+func TestInput_PathValueOfAnotherTypeThanItsAttribute(t *testing.T) {
+	t.Parallel()
+	l, s := open[Profile](t)
+	key := Profile{ID: "a"}
+	for field, change := range map[string]entity.UpdateOption{
+		"Count":  entity.Attr[string]("count").Set("many"),
+		"Note":   entity.Attr[int]("note").Set(1),
+		"SeenAt": entity.Attr[string]("seenAt").Set("yesterday"),
+		"Tags":   entity.Attr[string]("tags").Set("x"),
+		"Home":   entity.Attr[bool]("home").Set(true),
+	} {
+		t.Run(field, func(t *testing.T) {
+			require.NotPanics(t, func() {
+				_, err := s.Update(t.Context(), key, change)
+				l.requireRefused(t, err, "EDD-9102", field)
+			})
+		})
+	}
+}
+
+func TestInput_PathConditionsOnTimesNeverPanic(t *testing.T) {
+	t.Parallel()
+	l, s := open[Profile](t)
+	for name, c := range map[string]entity.Cond{
+		"text": entity.Attr[string]("seenAt").Eq("x"), "nil": entity.Attr[any]("seenAt").Eq(nil),
+		"nil pointer": entity.Attr[*time.Time]("seenAt").Eq(nil),
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.NotPanics(t, func() {
+				_, err := s.Query(Profile{ID: "a"}, entity.Filter(c)).Collect(t.Context())
+				if err != nil {
+					l.requireRefused(t, err, "EDD-9102", "SeenAt")
+				}
+			})
+		})
+		l.wire.Reset()
+	}
+}
+
+func TestInput_TooLargeIsRefusedBeforeAnyRequest(t *testing.T) {
+	t.Parallel()
+	l, s := open[Task](t)
+	f := entity.Fields[Task]()
+	refused := func(err error) {
+		t.Helper()
+		require.ErrorIs(t, err, entity.ErrTooLarge)
+		var e *entity.Error
+		require.ErrorAs(t, err, &e)
+		require.Empty(t, l.sent())
+	}
+	task := Task{Project: "p", Status: "open", Priority: 1, TaskID: "t"}
+	fat := task
+	fat.Title = strings.Repeat("x", 400*1024)
+	_, err := s.Create(t.Context(), fat)
+	refused(err)
+	_, _, err = s.Upsert(t.Context(), fat)
+	refused(err)
+
+	long := task
+	long.Project = strings.Repeat("p", 2048)
+	_, err = s.Create(t.Context(), long)
+	refused(err)
+	_, err = s.Get(t.Context(), long)
+	refused(err)
+	refused(s.Delete(t.Context(), long))
+
+	wide := task
+	wide.TaskID = strings.Repeat("#", 400) // 1200 bytes when it is escaped
+	_, err = s.Create(t.Context(), wide)
+	refused(err)
+	_, err = s.Update(t.Context(), wide, entity.Set(&f.Title, "x"))
+	refused(err)
+
+	owned := task
+	owned.Owner = strings.Repeat(" ", 700) // an index key of 2100 bytes
+	_, err = s.Create(t.Context(), owned)
+	refused(err)
+	_, _, err = s.Upsert(t.Context(), owned)
+	refused(err)
+	_, err = s.Update(t.Context(), task, entity.Set(&f.Owner, owned.Owner))
+	refused(err)
+}
+
+// DynamoDB would refuse the key condition, or find nothing after a request for nothing.
+func TestInput_OverlongPartitionOfAQueryIsRefusedBeforeAnyRequest(t *testing.T) {
+	t.Parallel()
+	l, s := open[Task](t)
+	byOwner, err := s.Index("byOwner")
+	require.NoError(t, err)
+	for _, q := range []entity.Query[Task]{
+		s.Query(Task{Project: strings.Repeat("p", 2048)}), byOwner.Query(Task{Owner: strings.Repeat("#", 700)}),
+	} {
+		_, err := q.Collect(t.Context())
+		require.ErrorIs(t, err, entity.ErrTooLarge)
+		require.Empty(t, l.sent())
+	}
+}
+
+func TestInput_LargestKeysAreStored(t *testing.T) {
+	t.Parallel()
+	_, s := open[Task](t)
+	task := Task{Project: "p", Status: "open", Priority: 1, TaskID: "t"}
+	task.Project = strings.Repeat("p", 2048-len("$app#v1#task#"))
+	task.TaskID = strings.Repeat("t", 1024-len("$app#v1#task#open#0000000000000000001#"))
+	_, err := s.Create(t.Context(), task)
+	require.NoError(t, err)
+	_, err = s.Get(t.Context(), task)
+	require.NoError(t, err)
+	task.TaskID += "t"
+	_, err = s.Create(t.Context(), task)
+	require.ErrorIs(t, err, entity.ErrTooLarge)
+}
+
+func TestInput_ClosedContextSendsNothing(t *testing.T) {
+	t.Parallel()
+	l, s := open[Profile](t)
+	p, key := entity.Fields[Profile](), Profile{ID: "a"}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	refused := func(err error) {
+		t.Helper()
+		require.ErrorIs(t, err, context.Canceled)
+		require.False(t, entity.IsAmbiguous(err))
+		require.Empty(t, l.sent())
+	}
+	_, err := s.Create(ctx, key)
+	refused(err)
+	_, err = s.Get(ctx, key)
+	refused(err)
+	_, err = s.Update(ctx, key, entity.Set(&p.Note, "x"))
+	refused(err)
+	_, err = s.Update(ctx, key, entity.Set(&p.Team, "x"))
+	refused(err)
+	_, _, err = s.Upsert(ctx, key)
+	refused(err)
+	refused(s.Delete(ctx, key))
+	_, err = s.Query(key).Collect(ctx)
+	refused(err)
+	_, err = s.Query(key).Count(ctx)
+	refused(err)
+	refused(l.db.Transact(ctx, s.Op().CheckExists(key)))
+	refused(l.db.Transact(ctx, s.Op().Create(key), s.Op().Update(Profile{ID: "b"}, entity.Set(&p.Team, "x"))))
+	require.Empty(t, l.everything(t))
+}
+
+func TestInput_WithoutAClientEveryVerbIsErrNoClient(t *testing.T) {
+	t.Parallel()
+	db := paper(t)
+	s := declare[Profile](t, db)
+	p, key := entity.Fields[Profile](), Profile{ID: "a"}
+	refused := func(err error) {
+		t.Helper()
+		require.ErrorIs(t, err, entity.ErrNoClient)
+	}
+	_, err := s.Create(t.Context(), key)
+	refused(err)
+	_, err = s.Get(t.Context(), key)
+	refused(err)
+	_, err = s.Update(t.Context(), key, entity.Set(&p.Note, "x"))
+	refused(err)
+	_, err = s.Update(t.Context(), key, entity.Set(&p.Team, "x"))
+	refused(err)
+	_, _, err = s.Upsert(t.Context(), key)
+	refused(err)
+	refused(s.Delete(t.Context(), key))
+	_, err = s.Query(key).Collect(t.Context())
+	refused(err)
+	_, err = s.Query(key).First(t.Context())
+	refused(err)
+	refused(db.Transact(t.Context(), s.Op().Create(key)))
+	refused(db.Transact(t.Context(), s.Op().Create(key), s.Op().CheckExists(Profile{ID: "b"})))
+	refused(db.CreateTables(t.Context()))
 }

@@ -119,7 +119,7 @@ func TestInterop_ValuesThatNeedEscapingAreRefused(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestInterop_QueriesLeaveOutTheSatellitesOfEffectDynamoDB(t *testing.T) {
+func TestInterop_QueriesExcludeRelatedItemsOfEffectDynamoDB(t *testing.T) {
 	t.Parallel()
 	l, s := open[Staff](t, shared)
 	f := entity.Fields[Staff]()
@@ -184,7 +184,7 @@ func (l *lab) team(t *testing.T, id string) [3]string {
 	return [3]string{it["gsi1pk"], it["gsi1sk"], it["gsi2pk"] + it["gsi2sk"]}
 }
 
-func TestInterop_BothHalvesOfAnIndexKeyOrNone(t *testing.T) {
+func TestInterop_IndexKeyIsStoredWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	l, s := open[Staff](t, shared)
 	f, key, ctx := entity.Fields[Staff](), Staff{Tenant: "T", ID: "a"}, t.Context()

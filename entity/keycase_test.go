@@ -44,7 +44,7 @@ func bothProfiles(t *testing.T, f func(t *testing.T, l *lab, s *entity.Store[Fol
 	}
 }
 
-// caseVerbs are the verbs of one item, and the class that they have beside ErrKeyCase.
+// caseVerbs are the verbs of one item, and the class that their errors have in addition to ErrKeyCase.
 func caseVerbs() map[string]struct {
 	run  func(context.Context, *lab, *entity.Store[Folder], Folder) error
 	also error

@@ -10,7 +10,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// Pair has two free texts in each half of its key.
+// Pair has two free texts in each part of its key.
 type Pair struct {
 	_ entity.Key `name:"Pair" pk:"$#{a}#{b}" sk:"$#{c}#{d}"`
 
@@ -79,7 +79,7 @@ type Tally struct {
 	U      uint8  `dynamodbav:"u"`
 }
 
-// The struct that wrote an item finds it, in whatever zone its time is told.
+// The struct that wrote an item finds it, in whatever zone its time is given.
 func TestKeys_TimesAreOneInstantInEveryZone(t *testing.T) {
 	t.Parallel()
 	l, s := open[Moment](t)
@@ -203,4 +203,243 @@ func TestKeys_LowerFoldsTheKeyAndKeepsTheAttribute(t *testing.T) {
 	require.Equal(t, `S"Web#1"`, l.stored(t, keys("pk", "$app#v1#folded#web%231", "sk", "$app#v1#folded"))["host"])
 	_, err = s.Create(t.Context(), Folded{Host: "WEB#1"})
 	require.ErrorIs(t, err, entity.ErrExists)
+}
+
+// The tests named after a W are about defects that effect-dynamodb has: one each, the sentence says what is proved.
+
+// Wired has key parts whose stored form is not their Go form: an epoch, a fraction, a folded text.
+type Wired struct {
+	_ entity.Key `name:"Wired" pk:"$#{day}#{serial}" sk:"$#{at}#{host|lower}"`
+	_ entity.GSI `name:"bySerial" index:"gsi1" pk:"$#{serial}" sk:"$#{at}"`
+
+	Day    time.Time `dynamodbav:"day" entity:"time=unix"`
+	Serial int64     `dynamodbav:"serial"`
+	At     time.Time `dynamodbav:"at" entity:"time=ms"`
+	Host   string    `dynamodbav:"host"`
+	Note   string    `dynamodbav:"note,omitempty"`
+}
+
+// Whatever form a key part has on disk, the struct that wrote the item reads, changes, lists and deletes it.
+func TestKeys_TheStructThatWroteAnItemFindsItByEveryVerb(t *testing.T) {
+	t.Parallel()
+	l, s := open[Wired](t)
+	f := entity.Fields[Wired]()
+	east := time.FixedZone("", 5*3600+1800)
+	made := Wired{Day: dawn.Truncate(time.Second).In(east), Serial: 42, At: dawn.Truncate(time.Millisecond).In(east), Host: "Web#1"}
+	_, err := s.Create(t.Context(), made)
+	require.NoError(t, err)
+	at := `S"$app#v1#wired#0000000001714979289#0000000000000000042" S"$app#v1#wired#2024-05-06T07:08:09.123Z#web%231"`
+	require.Contains(t, l.everything(t), at)
+
+	read, err := s.Get(t.Context(), made)
+	require.NoError(t, err)
+	for what, key := range map[string]Wired{"as written": made, "as read": read, "key parts only": {Day: read.Day.Local(), Serial: 42, At: read.At.Local(), Host: "WEB#1"}} {
+		_, err = s.Create(t.Context(), key)
+		require.ErrorIs(t, err, entity.ErrExists, what)
+		_, err = s.Update(t.Context(), key, entity.Set(&f.Note, what))
+		require.NoError(t, err, what)
+		_, err = s.Modify(t.Context(), key, func(v *Wired) error { v.Note += "!"; return nil })
+		require.NoError(t, err, what)
+		many, err := s.GetMany(t.Context(), []Wired{key}, entity.Consistent())
+		require.NoError(t, err, what)
+		require.NotNil(t, many[0], what)
+		require.Equal(t, what+"!", many[0].Note)
+		loaded := key
+		require.NoError(t, l.db.TransactGet(t.Context(), s.Op().GetInto(&loaded)), what)
+		require.NoError(t, l.db.Transact(t.Context(), s.Op().CheckExists(key, entity.Eq(&f.Serial, 42), entity.Eq(&f.At, key.At), entity.Eq(&f.Day, key.Day))), what)
+		one, err := s.Query(Wired{Day: key.Day, Serial: 42}, entity.Eq(&f.At, key.At)).One(t.Context())
+		require.NoError(t, err, what)
+		require.Equal(t, what+"!", one.Note)
+		bySerial, err := s.Index("bySerial")
+		require.NoError(t, err)
+		one, err = bySerial.Query(Wired{Serial: 42}, entity.Between(&f.At, key.At, key.At)).One(t.Context())
+		require.NoError(t, err, what)
+		require.Equal(t, what+"!", one.Note)
+	}
+	require.Len(t, l.everything(t), 1)
+	require.NoError(t, s.Delete(t.Context(), read))
+	require.Empty(t, l.everything(t))
+}
+
+// A condition on an index compares what is stored, and a value does not match longer ones that begin with it.
+func TestKeys_ConditionsOnAnIndexMatchWholeStoredParts(t *testing.T) {
+	t.Parallel()
+	l, s := open[Employee](t)
+	f := entity.Fields[Employee]()
+	byTenant, err := s.Index("byTenant")
+	require.NoError(t, err)
+	for id, department := range map[string]string{"1": "open", "2": "opened", "3": "Open", "4": "open#1", "5": "ope", "10": "open"} {
+		_, err := s.Create(t.Context(), Employee{EmployeeID: id, TenantID: "u1", Department: department, DisplayName: "x"})
+		require.NoError(t, err)
+	}
+	_, err = s.Create(t.Context(), Employee{EmployeeID: "99", TenantID: "u10", Department: "open", DisplayName: "x"})
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		key  Employee
+		opts []entity.QueryOption
+		want []string
+	}{
+		"partition":         {Employee{TenantID: "u1"}, nil, []string{"3", "5", "1", "10", "4", "2"}},
+		"filled in":         {Employee{TenantID: "u1", Department: "open"}, nil, []string{"1", "10"}},
+		"Eq":                {Employee{TenantID: "u1"}, []entity.QueryOption{entity.Eq(&f.Department, "open")}, []string{"1", "10"}},
+		"Eq of both":        {Employee{TenantID: "u1"}, []entity.QueryOption{entity.Eq(&f.Department, "open"), entity.Eq(&f.EmployeeID, "1")}, []string{"1"}},
+		"Gt":                {Employee{TenantID: "u1"}, []entity.QueryOption{entity.Gt(&f.Department, "open")}, []string{"4", "2"}},
+		"Le":                {Employee{TenantID: "u1"}, []entity.QueryOption{entity.Le(&f.Department, "open")}, []string{"3", "5", "1", "10"}},
+		"Between":           {Employee{TenantID: "u1"}, []entity.QueryOption{entity.Between(&f.Department, "ope", "open")}, []string{"5", "1", "10"}},
+		"BeginsWith is one": {Employee{TenantID: "u1"}, []entity.QueryOption{entity.BeginsWith(&f.Department, "open")}, []string{"1", "10", "4", "2"}},
+	} {
+		l.sent()
+		got, err := byTenant.Query(c.key, c.opts...).Collect(t.Context())
+		require.NoError(t, err, name)
+		var ids []string
+		for _, v := range got {
+			ids = append(ids, v.EmployeeID)
+		}
+		require.Equal(t, c.want, ids, name)
+		require.Equal(t, []string{"Query"}, l.sent(), name)
+	}
+}
+
+// Named types are keyed like what they are made of, and pointers like what they lead to.
+type (
+	deviceID string
+	level    int8
+	count    uint16
+	onOff    bool
+	moment   time.Time
+)
+
+// Gauge has a key part of every kind.
+type Gauge struct {
+	_ entity.Key `name:"Gauge" pk:"$#dev_{device}#{on}" sk:"$#{level}#{count:03}#{at}#end"`
+
+	Device deviceID `dynamodbav:"device"`
+	On     onOff    `dynamodbav:"on" entity:"zero"`
+	Level  level    `dynamodbav:"level"`
+	Count  *count   `dynamodbav:"count"`
+	At     moment   `dynamodbav:"at" entity:"time=us"`
+	Note   string   `dynamodbav:"note,omitempty"`
+}
+
+func TestKeys_NamedTypesAndPointers(t *testing.T) {
+	t.Parallel()
+	l, s := open[Gauge](t)
+	f := entity.Fields[Gauge]()
+	seven := count(7)
+	at := moment(dawn.Truncate(time.Microsecond).In(time.FixedZone("", 7200)))
+	key := Gauge{Device: "d#1", Level: 3, Count: &seven, At: at}
+	_, err := s.Create(t.Context(), key)
+	require.NoError(t, err)
+	require.Contains(t, l.everything(t), `S"$app#v1#gauge#dev_d%231#false" S"$app#v1#gauge#0000000000000000003#007#2024-05-06T07:08:09.123456Z#end"`)
+	got, err := s.Update(t.Context(), key, entity.Set(&f.Note, "x"), entity.If(entity.Eq(&f.Level, 3), entity.Eq(f.Count, 7), entity.Eq(&f.At, at)))
+	require.NoError(t, err)
+	require.True(t, time.Time(got.At).Equal(time.Time(at)))
+	require.EqualValues(t, 7, *got.Count)
+	for name, opts := range map[string][]entity.QueryOption{
+		"number":  {entity.Between(&f.Level, 3, 4)},
+		"pointee": {entity.Eq(&f.Level, 3), entity.Ge(f.Count, 7)},
+		"pointer": {entity.Eq(&f.Level, 3), entity.Eq(&f.Count, &seven)},
+		"time":    {entity.Eq(&f.Level, 3), entity.Eq(f.Count, 7), entity.Le(&f.At, at)},
+		"whole":   {entity.Eq(&f.Level, 3), entity.Eq(f.Count, 7), entity.Eq(&f.At, at)},
+	} {
+		one, err := s.Query(Gauge{Device: "d#1"}, opts...).One(t.Context())
+		require.NoError(t, err, name)
+		require.Equal(t, "x", one.Note, name)
+	}
+	n, err := s.Query(Gauge{Device: "d#1"}, entity.Eq(&f.Level, 3), entity.Gt(f.Count, 7)).Count(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, n)
+	l.sent()
+	_, err = s.Get(t.Context(), Gauge{Device: "d#1", Level: 3, At: at})
+	l.requireRefused(t, err, "EDD-9101", "Count")
+	wide := count(1000)
+	_, err = s.Get(t.Context(), Gauge{Device: "d#1", Level: 3, Count: &wide, At: at})
+	l.requireRefused(t, err, "EDD-9102", "Count")
+	require.NoError(t, s.Delete(t.Context(), got))
+}
+
+// Epoch is keyed by times that are stored as numbers, in templates and natively.
+type Epoch struct {
+	_ entity.Key `name:"Epoch" pk:"$#{id}" sk:"$#{at}"`
+	_ entity.GSI `name:"bySecond" index:"gsi1" pk:"id" sk:"second"`
+	_ entity.GSI `name:"byMilli" index:"gsi2" pk:"gsi2pk={id}" sk:"gsi2sk={at:013}"`
+
+	ID     string    `dynamodbav:"id"`
+	At     time.Time `dynamodbav:"at" entity:"time=unixms"`
+	Second time.Time `dynamodbav:"second,omitempty" entity:"time=unix"`
+	Note   string    `dynamodbav:"note,omitempty"`
+}
+
+// What is stored as a number is found by the time that it represents.
+func TestKeys_TimesStoredAsNumbersAreFoundByTheirTime(t *testing.T) {
+	t.Parallel()
+	l, s := open[Epoch](t)
+	f := entity.Fields[Epoch]()
+	milli := dawn.Truncate(time.Millisecond)
+	for i := range 3 {
+		at := milli.Add(time.Duration(i) * time.Millisecond).In(time.FixedZone("", -3600))
+		_, err := s.Create(t.Context(), Epoch{ID: "a", At: at, Second: milli.Truncate(time.Second).Add(time.Duration(i) * time.Second)})
+		require.NoError(t, err)
+	}
+	it := l.everything(t)[`S"$app#v1#epoch#a" S"$app#v1#epoch#0000001714979289123"`]
+	require.Equal(t, []string{"N1714979289123", "N1714979289", `S"1714979289123"`}, []string{it["at"], it["second"], it["gsi2sk"]})
+	key := Epoch{ID: "a", At: milli}
+	_, err := s.Update(t.Context(), key, entity.Set(&f.Note, "x"))
+	require.NoError(t, err)
+	got, err := s.Get(t.Context(), key)
+	require.NoError(t, err)
+	require.Equal(t, milli, got.At)
+	bySecond, err := s.Index("bySecond")
+	require.NoError(t, err)
+	byMilli, err := s.Index("byMilli")
+	require.NoError(t, err)
+	for name, q := range map[string]entity.Query[Epoch]{
+		"template": s.Query(Epoch{ID: "a"}, entity.Gt(&f.At, milli.Add(1))),
+		"verbatim": byMilli.Query(Epoch{ID: "a"}, entity.Between(&f.At, milli.Add(1), milli.Add(time.Hour))),
+		"native":   bySecond.Query(Epoch{ID: "a"}, entity.Gt(&f.Second, milli)),
+	} {
+		n, err := q.Count(t.Context())
+		require.NoError(t, err, name)
+		require.Equal(t, 2, n, "%s: a finer bound is rounded inward", name)
+	}
+	l.sent()
+	_, err = s.Get(t.Context(), Epoch{ID: "a", At: milli.Add(1)})
+	l.requireRefused(t, err, "EDD-9102", "At")
+	_, err = s.Create(t.Context(), Epoch{ID: "a", At: time.Unix(-1, 0)})
+	l.requireRefused(t, err, "EDD-9102", "At")
+}
+
+func TestKeys_WithoutASortKey(t *testing.T) {
+	t.Parallel()
+	l, s := open[Clocked](t)
+	_, err := s.Create(t.Context(), Clocked{ID: "a"})
+	require.NoError(t, err)
+	_, err = s.Create(t.Context(), Clocked{ID: "a"})
+	require.ErrorIs(t, err, entity.ErrExists)
+	one, err := s.Query(Clocked{ID: "a"}).One(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "a", one.ID)
+	_, err = s.Query(Clocked{ID: "a"}, entity.Eq(&entity.Fields[Clocked]().Unix, dawn)).Collect(t.Context())
+	requireInput(t, err, "EDD-9006", "Unix")
+	require.NoError(t, l.db.Transact(t.Context(), s.Op().Delete(Clocked{ID: "a"}), s.Op().Create(Clocked{ID: "b"})))
+}
+
+// A part whose zero is real can be fixed by a condition; in the struct it would mean "not given".
+func TestKeys_ZeroPartsAreQueriedByEq(t *testing.T) {
+	t.Parallel()
+	_, s := open[Counter](t)
+	f := entity.Fields[Counter]()
+	for i := range 3 {
+		_, err := s.Create(t.Context(), Counter{N: uint64(i), Hits: i + 1})
+		require.NoError(t, err)
+	}
+	one, err := s.Query(Counter{}, entity.Eq(&f.At, time.Time{}), entity.Eq(&f.N, 0)).One(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, one.Hits)
+	n, err := s.Query(Counter{}, entity.Eq(&f.At, time.Time{}), entity.Gt(&f.N, 0)).Count(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	n, err = s.Query(Counter{}).Count(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 3, n)
 }

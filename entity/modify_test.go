@@ -1,14 +1,16 @@
 package entity_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
 // Ledger has a role of every kind that a rewrite must respect.
@@ -29,23 +31,18 @@ type Ledger struct {
 	UpdatedAt time.Time         `dynamodbav:"updatedAt" entity:"updated_at"`
 }
 
+// ledgers is a lab with a store of ledgers, and what its last call cost.
 type ledgers struct {
+	*lab
 	*entity.Store[Ledger]
-	now   *time.Time
-	cost  *entity.Report
-	quiet func() *entity.Store[Ledger] // the same table, for many callers at once: nothing is shared with the test
+	cost *entity.Report
 }
 
 func newLedgers(t *testing.T) ledgers {
 	t.Parallel()
-	client, table := localdb.Test(t)
-	now, cost := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), entity.Report{}
-	db := entity.Must(entity.Open(client, entity.Config{Table: table, Clock: func() time.Time { return now }, Observe: func(_ contextT, r entity.Report) { cost = r }}))
-	store := entity.Must(entity.New[Ledger](db))
-	require.NoError(t, db.CreateTables(t.Context()))
-	return ledgers{store, &now, &cost, func() *entity.Store[Ledger] {
-		return entity.Must(entity.New[Ledger](entity.Must(entity.Open(client, entity.Config{Table: table}))))
-	}}
+	cost := new(entity.Report)
+	l, s := open[Ledger](t, func(c *entity.Config) { c.Observe = func(_ context.Context, r entity.Report) { *cost = r } })
+	return ledgers{l, s, cost}
 }
 
 func TestPut_ReplacesWhatTheStructKnowsAndKeepsTheRest(t *testing.T) {
@@ -57,10 +54,10 @@ func TestPut_ReplacesWhatTheStructKnowsAndKeepsTheRest(t *testing.T) {
 	require.Equal(t, created.CreatedAt, created.UpdatedAt)
 	require.Equal(t, 1, l.cost.Requests)
 
-	*l.now = l.now.Add(time.Hour)
-	got, err := l.Put(ctx, Ledger{ID: "a", Title: "new", First: "second", Version: 77, CreatedAt: *l.now})
+	l.clock.move(time.Hour)
+	got, err := l.Put(ctx, Ledger{ID: "a", Title: "new", First: "second", Version: 77, CreatedAt: l.clock.now()})
 	require.NoError(t, err)
-	require.Equal(t, Ledger{ID: "a", Title: "new", Tenant: "x", First: "f", Version: 2, CreatedAt: created.CreatedAt, UpdatedAt: *l.now}, got,
+	require.Equal(t, Ledger{ID: "a", Title: "new", Tenant: "x", First: "f", Version: 2, CreatedAt: created.CreatedAt, UpdatedAt: l.clock.now()}, got,
 		"absent attributes go; tenant, first and created_at survive; the version goes up by one")
 	require.Equal(t, 1, l.cost.Requests)
 	found, err := entity.Must(l.Index("byOwner")).Query(Ledger{Owner: "o"}).Collect(ctx)
@@ -78,7 +75,7 @@ func TestModify_WritesWhatFChangedAndNothingElse(t *testing.T) {
 	ctx := t.Context()
 	_, err := l.Create(ctx, Ledger{ID: "a", Owner: "o", Kind: "k", Title: "t", Labels: map[string]string{"a": "b"}})
 	require.NoError(t, err)
-	*l.now = l.now.Add(time.Hour)
+	l.clock.move(time.Hour)
 	got, err := l.Modify(ctx, Ledger{ID: "a"}, func(v *Ledger) error {
 		v.Kind, v.Balance = "z", v.Balance+5
 		v.Labels["c"] = "d"
@@ -87,7 +84,7 @@ func TestModify_WritesWhatFChangedAndNothingElse(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, l.cost.Requests)
 	require.EqualValues(t, 2, got.Version)
-	require.Equal(t, *l.now, got.UpdatedAt)
+	require.Equal(t, l.clock.now(), got.UpdatedAt)
 	require.Equal(t, map[string]string{"a": "b", "c": "d"}, got.Labels)
 	stored, err := l.Get(ctx, Ledger{ID: "a"}, entity.Consistent())
 	require.NoError(t, err)
@@ -166,7 +163,7 @@ func TestTouch_WritesAtMostOncePerInterval(t *testing.T) {
 	before, err := l.Create(ctx, Ledger{ID: "a", Title: "t"})
 	require.NoError(t, err)
 	touch := func(after time.Duration) bool {
-		*l.now = l.now.Add(after)
+		l.clock.move(after)
 		due, err := l.Touch(ctx, Ledger{ID: "a"}, &f.SeenAt, time.Minute)
 		require.NoError(t, err)
 		require.Equal(t, 1, l.cost.Requests)
@@ -177,7 +174,7 @@ func TestTouch_WritesAtMostOncePerInterval(t *testing.T) {
 	require.True(t, touch(1))
 	got, err := l.Get(ctx, Ledger{ID: "a"}, entity.Consistent())
 	require.NoError(t, err)
-	require.Equal(t, *l.now, got.SeenAt)
+	require.Equal(t, l.clock.now(), got.SeenAt)
 	require.Equal(t, before.Version, got.Version)
 	require.Equal(t, before.UpdatedAt, got.UpdatedAt)
 	_, err = l.Touch(ctx, Ledger{ID: "none"}, &f.SeenAt, 0)
@@ -196,7 +193,8 @@ func TestTouch_OfManyCallersAtOnceHappensOnce(t *testing.T) {
 	ctx, f := t.Context(), entity.Fields[Ledger]()
 	_, err := l.Create(ctx, Ledger{ID: "a", Title: "t"})
 	require.NoError(t, err)
-	quiet := l.quiet()
+	l.cfg.Observe = nil // it is not safe for concurrent use
+	quiet := declare[Ledger](t, l.aside(t))
 	results := make(chan bool, 100)
 	for range cap(results) {
 		go func() {
@@ -211,4 +209,166 @@ func TestTouch_OfManyCallersAtOnceHappensOnce(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, touched)
+}
+
+type loose struct {
+	_     entity.Key     `name:"Loose" pk:"$#{id}" sk:"$"`
+	ID    string         `dynamodbav:"id"`
+	Any   map[string]any `dynamodbav:"any"`
+	Place place          `dynamodbav:"place"`
+	Stops []place        `dynamodbav:"stops"`
+}
+
+type place struct {
+	City string `dynamodbav:"city"`
+}
+
+func TestModify_KeepsInsideAnAttributeWhatTheCallerDidNotChange(t *testing.T) {
+	t.Parallel()
+	l, s := open[loose](t)
+	_, err := s.Create(t.Context(), loose{ID: "a", Any: map[string]any{}, Place: place{"Bern"}, Stops: []place{{"Rom"}, {"Ulm"}}})
+	require.NoError(t, err)
+	at := keys("pk", "$app#v1#loose#a", "sk", "$app#v1#loose")
+	stop := func(city string) types.AttributeValue {
+		return &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"city": str(city), "unknown": str("u-" + city)}}
+	}
+	l.patch(t, at, "any", &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{
+		"set": &types.AttributeValueMemberSS{Value: []string{"x", "y"}},
+		"n":   num("9007199254740993"),
+	}})
+	l.patch(t, at, "place", stop("Bern"))
+	l.patch(t, at, "stops", &types.AttributeValueMemberL{Value: []types.AttributeValue{stop("Rom"), stop("Ulm")}})
+
+	_, err = s.Modify(t.Context(), loose{ID: "a"}, func(v *loose) error {
+		v.Any["new"] = true
+		v.Place.City = "Basel"
+		v.Stops[1].City = "Linz"
+		return nil
+	})
+	require.NoError(t, err)
+	stored := l.stored(t, at)
+	require.Equal(t, `M{n=N9007199254740993 new=true set=SS[x y]}`, stored["any"], "a set stays a set, and a number exact")
+	require.Equal(t, `M{city=S"Basel" unknown=S"u-Bern"}`, stored["place"])
+	require.Equal(t, `L[M{city=S"Rom" unknown=S"u-Rom"} M{city=S"Linz"}]`, stored["stops"], "a changed element is taken as it is: it may be another one")
+}
+
+func TestKeepImage_SavesTheReadOfAWriteThatIsPlannedFromTheItem(t *testing.T) {
+	t.Parallel()
+	l, s := open[Profile](t)
+	_, err := s.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1})
+	require.NoError(t, err)
+	at := keys("pk", "$app#v1#profile#a", "sk", "$app#v1#profile")
+	l.patch(t, at, "unknown", &types.AttributeValueMemberS{Value: "stays"})
+	l.sent()
+
+	var h entity.Image
+	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h), entity.Consistent())
+	require.NoError(t, err)
+	f := entity.Fields[Profile]()
+	got, err := s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&f.Rank, 2), entity.FromImage(&h))
+	require.NoError(t, err)
+	require.Equal(t, 2, got.Rank)
+	require.Equal(t, []string{"GetItem", "PutItem"}, l.sent(), "the Get was the caller's")
+	require.Equal(t, `S"stays"`, l.stored(t, at)["unknown"], "the handle has what the struct does not know")
+
+	got, err = s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&f.Rank, 3), entity.FromImage(&h))
+	require.NoError(t, err)
+	require.Equal(t, 3, got.Rank)
+	require.Equal(t, []string{"PutItem", "GetItem", "PutItem"}, l.sent(), "a stale handle is as none")
+
+	_, err = s.Modify(t.Context(), Profile{ID: "a"}, func(p *Profile) error { p.Note += "!"; return nil }, entity.FromImage(&h))
+	require.NoError(t, err)
+	stored, err := s.Get(t.Context(), Profile{ID: "a"}, entity.Consistent())
+	require.NoError(t, err)
+	require.Equal(t, 3, stored.Rank, "what came after the handle was filled is kept")
+
+	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h))
+	require.NoError(t, err)
+	l.sent()
+	require.NoError(t, l.db.Transact(t.Context(), s.Op().Update(Profile{ID: "a"}, entity.Set(&f.Rank, 4), entity.FromImage(&h)), s.Op().CheckNotExists(Profile{ID: "b"})))
+	require.Equal(t, []string{"TransactWriteItems"}, l.sent())
+	require.NoError(t, l.db.Transact(t.Context(), s.Op().Update(Profile{ID: "a"}, entity.Set(&f.Rank, 5), entity.FromImage(&h)), s.Op().CheckNotExists(Profile{ID: "b"})))
+	require.Equal(t, []string{"TransactWriteItems", "GetItem", "TransactWriteItems"}, l.sent())
+}
+
+func TestKeepImage_StaleImageOfARemovedItemFindsNothing(t *testing.T) {
+	t.Parallel()
+	_, s := open[Profile](t)
+	_, err := s.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1})
+	require.NoError(t, err)
+	var h entity.Image
+	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h))
+	require.NoError(t, err)
+	require.NoError(t, s.Delete(t.Context(), Profile{ID: "a"}))
+	_, err = s.Modify(t.Context(), Profile{ID: "a"}, func(p *Profile) error { p.Rank++; return nil }, entity.FromImage(&h))
+	require.ErrorIs(t, err, entity.ErrNotFound)
+}
+
+func TestKeepImage_UnusableImagesAreRefusedBeforeAnyRequest(t *testing.T) {
+	t.Parallel()
+	l, s := open[Profile](t)
+	_, err := s.Create(t.Context(), Profile{ID: "a"})
+	require.NoError(t, err)
+	var h, empty entity.Image
+	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h))
+	require.NoError(t, err)
+	l.sent()
+	set := func(p *Profile) error { p.Rank++; return nil }
+	_, err = s.Modify(t.Context(), Profile{ID: "a"}, set, entity.FromImage(&empty))
+	requireInput(t, err, "EDD-9108", "")
+	_, err = s.Modify(t.Context(), Profile{ID: "b"}, set, entity.FromImage(&h))
+	requireInput(t, err, "EDD-9108", "")
+	_, err = s.Modify(t.Context(), Profile{ID: "a"}, set, entity.FromImage((*entity.Image)(nil)))
+	requireInput(t, err, "EDD-9108", "")
+	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(nil))
+	requireInput(t, err, "EDD-9108", "")
+	require.Empty(t, l.sent())
+
+	_, err = s.Get(t.Context(), Profile{ID: "none"}, entity.KeepImage(&h))
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	_, err = s.Modify(t.Context(), Profile{ID: "a"}, set, entity.FromImage(&h))
+	requireInput(t, err, "EDD-9108", "")
+}
+
+func TestKeepImage_StaleImageIsReadAgain(t *testing.T) {
+	t.Parallel()
+	_, s := open[Profile](t)
+	f := entity.Fields[Profile]()
+	_, err := s.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1})
+	require.NoError(t, err)
+	var h entity.Image
+	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h))
+	require.NoError(t, err)
+	_, err = s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&f.Note, "theirs"))
+	require.NoError(t, err)
+	same := func(p *Profile) error { p.Note = ""; return nil } // as the handle has it: nothing to write
+	got, err := s.Modify(t.Context(), Profile{ID: "a"}, same, entity.FromImage(&h))
+	require.NoError(t, err)
+	require.Empty(t, got.Note)
+	stored, err := s.Get(t.Context(), Profile{ID: "a"}, entity.Consistent())
+	require.NoError(t, err)
+	require.Empty(t, stored.Note, "what another program has written since is changed, too")
+}
+
+func TestTouch_LostAnswerBeforeAnotherWriteIsAmbiguous(t *testing.T) {
+	t.Parallel()
+	l, s := open[Profile](t)
+	beside := declare[Profile](t, l.aside(t))
+	f := entity.Fields[Profile]()
+	_, err := s.Create(t.Context(), Profile{ID: "g"})
+	require.NoError(t, err)
+	l.wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
+	sent := 0
+	arrived, release := l.wire.Hold(func(faults.Request) bool { sent++; return sent == 2 })
+	defer release()
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Touch(t.Context(), Profile{ID: "g"}, &f.SeenAt, time.Hour)
+		done <- err
+	}()
+	<-arrived
+	_, err = beside.Update(t.Context(), Profile{ID: "g"}, entity.Set(&f.Note, "theirs"))
+	require.NoError(t, err)
+	release()
+	require.True(t, entity.IsAmbiguous(<-done), "the first attempt may have touched it")
 }

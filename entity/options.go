@@ -3,6 +3,7 @@ package entity
 import (
 	"errors"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/opt"
 )
 
@@ -93,18 +94,18 @@ type GuardOption interface {
 // StoreOption is accepted by [New].
 type StoreOption interface{ opt.StoreOption }
 
-// Named replaces the entity name that T's entity.Key declares, for several stores of one struct or instances of a
-// generic one. The name takes part in `$` keys.
+// Named replaces the entity name declared in T's entity.Key, for several stores of one struct or of a generic one. The
+// name is part of `$` keys.
 func Named(name string) StoreOption {
 	return forStore{Do: func(s *opt.Store) { s.Name = name }}
 }
 
-// Consistent makes a read strongly consistent, at twice the read units. Global indexes have no such reads.
+// Consistent makes a read strongly consistent, at twice the read units. Global indexes do not support it.
 func Consistent() ReadOption {
 	return forRead{Do: func(s *opt.Read) { s.Strong = true }}
 }
 
-// IncludeExpired shows items whose time to live has passed but which DynamoDB has not removed yet.
+// IncludeExpired includes items whose time to live has passed but which DynamoDB has not removed yet.
 func IncludeExpired() ReadOption {
 	return forRead{Do: func(s *opt.Read) { s.Expired = true }}
 }
@@ -114,38 +115,39 @@ func Desc() OrderOption {
 	return forOrder{Do: func(s *opt.Order) { s.Desc = true }}
 }
 
-// Limit ends a query after n items, 0 < n < 2³¹; for Page it is the size of a page.
+// Limit ends a query after n items, 0 < n < 2³¹. For Page it is the size of a page.
 func Limit(n int) SelectOption {
 	return forSelect{Do: func(s *opt.Select) { s.Limit = &n }}
 }
 
-// MaxEvaluated ends a query once it has evaluated n items, 0 < n < 2³¹, whether or not they passed the filter. Page then gives
-// what passed and a cursor.
+// MaxEvaluated ends a query after it has evaluated n items, 0 < n < 2³¹, whether or not they passed the filter. Page
+// then returns those that passed, and a cursor.
 func MaxEvaluated(n int) BoundOption {
 	return forBounded{Do: func(s *opt.Bounded) { s.Evaluate = &n }}
 }
 
-// MaxRequests ends a query after n requests, 0 < n < 2³¹. Page then gives what was found and a cursor.
+// MaxRequests ends a query after n requests, 0 < n < 2³¹. Page then returns what was found, and a cursor.
 func MaxRequests(n int) BoundOption {
 	return forBounded{Do: func(s *opt.Bounded) { s.Requests = &n }}
 }
 
-// Segments makes All and Collect of a scan read n parts of the table at the same time, 1 to 64. Each item comes once, in
-// no order. Every part has one request under way, or one answer of up to 1 MB that waits to be yielded, and no more. The
-// first error of a part ends the whole; when the loop ends, however it does, no request is left behind. Page and Count
-// read one part after the other.
+// Segments makes All and Collect of a scan read n segments of the table in parallel, 1 to 64. Each item comes once, in
+// no particular order. Each segment has at most one request under way or one response of up to 1 MB waiting to be
+// yielded. The first error of a segment ends the scan, and no request is under way after the loop, however it ends.
+// Page and Count read one segment after the other.
 func Segments(n int) SegmentsOption {
 	return forParallel{Do: func(s *opt.Parallel) { s.Segments = &n }}
 }
 
-// ScanProgress is how far a scan has come; see [OnPage]. There is no share of the whole in it: DynamoDB does not tell how
-// much is left to read. With [Segments], which are about of one size in a table whose partitions are small, SegmentsDone
-// of Segments is what is known.
-type ScanProgress = opt.ScanProgress
+// ScanProgress is the progress of a scan; see [OnPage]. It counts items Evaluated and Found, Pages, Segments and
+// SegmentsDone, and ReadUnits. It has no share of the whole, because DynamoDB does not say how much is left. With
+// [Segments], which are of similar size in a table of small partitions, SegmentsDone of Segments is an estimate. Its fields
+// are shown at [entitytype.ScanProgress].
+type ScanProgress = entitytype.ScanProgress
 
-// OnPage makes a scan call f after each answer of DynamoDB, before the items of that answer are yielded. All calls are
-// made by the goroutine that runs the scan, so f needs no lock and can end the scan by cancelling its context. Counts are
-// of one run; each Page starts again. What the last call says is the whole cost of a run that went to its end.
+// OnPage makes a scan call f after each response of DynamoDB, before the items of that response are yielded. All calls
+// come from the goroutine that runs the scan, so f needs no lock and can end the scan by cancelling its context. Counts
+// are of one run and start at zero for each Page. The last call reports the whole cost of a run that completed.
 func OnPage(f func(ScanProgress)) ScanOption {
 	return forScan{Do: func(s *opt.Scan) {
 		if s.Scanned = f; f == nil {
@@ -154,14 +156,14 @@ func OnPage(f func(ScanProgress)) ScanOption {
 	}}
 }
 
-// Filter drops the items for which one of conds does not hold, after DynamoDB has read and charged them. Attributes of
-// the queried key cannot be filtered; give their condition outside Filter.
+// Filter drops items for which one of conds does not hold, after DynamoDB has read and charged them. Conditions on
+// attributes of the queried key cannot be in Filter; pass them to the query.
 func Filter(conds ...Cond) SelectOption {
 	return forSelect{Do: func(s *opt.Select) { s.Filters = append(s.Filters, erase(conds)...) }}
 }
 
-// If makes a write fail with [ErrConditionFailed] unless all conds hold for the stored item. They are joined to the write's
-// own guard, never instead of it. Without a condition it is an *[InputError]: a write that was to be guarded would not be.
+// If makes a write fail with [ErrConditionFailed] unless all conds hold for the stored item. They are added to the
+// write's own guard. Without a condition it is an *[InputError].
 func If(conds ...Cond) GuardOption {
 	return forGuard{Do: func(s *opt.Guard) {
 		if s.If = append(s.If, erase(conds)...); len(conds) == 0 {
@@ -170,11 +172,11 @@ func If(conds ...Cond) GuardOption {
 	}}
 }
 
-// Returning makes an Update, Upsert, Put, Modify or Delete set *old to the item as it was before the write, as the struct
-// has it, once the write has been applied; where there was no item, to the zero T. It costs nothing: the answer of the one
-// request has the old item, and the new one is computed from it. In a transaction, and with [Idempotent], the item is read
-// first, consistently, and the write is guarded by what was read. Where the answer was lost and the write proves to have
-// been applied, the error is [ErrReadBack] and *old is as it was. T must be the store's.
+// Returning makes an Update, Upsert, Put, Modify or Delete set *old to the item as it was before the write, after the
+// write has been applied; if there was no item, *old is the zero T. It costs nothing: the response has the old item,
+// and the new one is computed from it. In a transaction, and with [Idempotent], the item is read first, consistently,
+// and the write is guarded by what was read. If the response was lost but the write was applied, the error is
+// [ErrReadBack] and *old is unchanged. T must be the store's.
 func Returning[T any](old *T) WriteOption {
 	return forWrite{Do: func(s *opt.Write) {
 		if s.Old = old; old == nil {
@@ -184,9 +186,9 @@ func Returning[T any](old *T) WriteOption {
 	}}
 }
 
-// Idempotent sends a write as a transaction under an idempotency token, so that it can be repeated after a lost answer
-// whatever it does: an Add, for one, is applied once and its outcome is known. Without it, a write that reads nothing first
-// is not sent again, because that could undo what others wrote in between. It costs twice the write units, and one
+// Idempotent sends a write as a transaction under an idempotency token, so it can be repeated after a lost response
+// whatever it does: an Add is applied once, and its outcome is known. Without it, a write that does not read first is
+// not repeated, because that could undo what others wrote in between. It costs twice the write units, and one
 // consistent read for the item that Update returns or Put and Upsert compare with.
 func Idempotent() DeliveryOption {
 	return forCreate{Do: func(s *opt.Create) { s.Idempotent = true }}

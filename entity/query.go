@@ -4,15 +4,27 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"reflect"
+	"slices"
+	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/query"
+	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
 // Query is one intended read of a partition, made by [Store.Query], [Index.Query] and the histories of other packages.
-// It can be run any number of times; print it to see its plan. Mistakes in its arguments come out when it is run.
+// It can be run any number of times; printing it shows its plan. Mistakes in its arguments are returned when it is run.
 type Query[T any] interface {
 	fmt.Stringer
-	// All yields every item, at most [Limit] of them, fetching pages as they are needed. It stops at the first error.
+	// All yields every item, at most [Limit] of them. It fetches pages as they are needed and stops at the first error.
 	All(ctx context.Context) iter.Seq2[T, error]
 	// Collect returns every item, at most [Limit] of them.
 	Collect(ctx context.Context) ([]T, error)
@@ -23,7 +35,7 @@ type Query[T any] interface {
 	// Page returns up to [Limit] items (without Limit what one request gives) after the cursor, "" for the first page.
 	// A cursor of another query is [ErrInvalidCursor].
 	Page(ctx context.Context, after string) (Page[T], error)
-	// Count counts the items, at most [Limit], without returning them. It is charged like reading them.
+	// Count returns the number of items, at most [Limit]. It costs as much as reading them.
 	Count(ctx context.Context) (int, error)
 	// Into makes the query a part of [DB.GetCollection], which sets *dst to what Collect would return.
 	Into(dst *[]T) CollectionPart
@@ -31,6 +43,250 @@ type Query[T any] interface {
 	core.Sealed
 }
 
-// Page is a part of a query's result: Items, and Next, the cursor of the next page, which is "" after the last one. The
-// last page can be empty.
-type Page[T any] = core.Page[T]
+// Page is a part of a query's result. It has the Items and Next, the cursor of the next page, which is "" after the last
+// one. The last page can be empty. Its fields are shown at [entitytype.Page].
+type Page[T any] = entitytype.Page[T]
+
+// useFilter is the advice in errors about conditions on other fields.
+const useFilter = "put conditions on other fields into entity.Filter"
+
+// inverted reports whether the key of x consists of key attributes of the table, which every item has.
+func inverted(s *schema.Schema, x *schema.Index) bool {
+	have := append(s.PK.Attributes(), s.SK.Attributes()...)
+	for _, name := range append(x.PK.Attributes(), x.SK.Attributes()...) {
+		if !slices.Contains(have, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// marked reports whether one of the entities writes items with an entity marker to the table or, if x is not nil, to
+// its index x.
+func marked(entities []*schema.Schema, x *schema.Index) bool {
+	for _, s := range entities {
+		dollar, claims := s.Templated, len(plan.UniqueConstraints(s)) > 0
+		if x == nil || x.Project.All {
+			if dollar || claims {
+				return true
+			}
+			continue
+		}
+		shared := dollar && slices.ContainsFunc(s.Indexes, func(y *schema.Index) bool { return y.Index == x.Index })
+		if shared || (dollar || claims) && inverted(s, x) {
+			return true
+		}
+	}
+	return false
+}
+
+// unmarked excludes sentinels and items of `$` entities that share the table or index with a verbatim entity: they have
+// an entity marker, a verbatim item never has. It is empty if the declared entities write no such items. It is
+// evaluated for each run, because entities can be declared later.
+func unmarked(c *core.Core, x *schema.Index) expr.Cond {
+	if c.Schema.Templated {
+		return expr.Cond{}
+	}
+	if !marked(c.DB.On(c.Table), x) {
+		return expr.Cond{}
+	}
+	return expr.Compare(expr.NotExists, expr.Attr(schema.EntityAttr))
+}
+
+func source(c *core.Core, x *schema.Index) query.Source {
+	return query.Source{
+		Schema: c.Schema, Table: c.Table, Index: x, Verb: "Query", Expire: c.Schema.Expires,
+		Code: schema.CodeUnknownTarget, Other: useFilter,
+	}
+}
+
+// inTable selects the current items of c's entity, among all items of its table, for which more holds.
+func inTable(c *core.Core, x *schema.Index, more ...expr.Cond) func(time.Time) expr.Cond {
+	s, alone := c.Schema, expr.Cond{}
+	if s.HasMetadata {
+		alone = expr.Compare(expr.NotExists, expr.Attr(schema.KindAttr))
+	}
+	cond := expr.All(append(more, alone, plan.OwnItems(s))...)
+	return func(time.Time) expr.Cond { return expr.All(cond, unmarked(c, x)) }
+}
+
+// current selects current items among those that effect-dynamodb stores with them and that no attribute distinguishes:
+// the sort key of a current item is composed of its own attributes. It is nil if a filter is sufficient.
+func current(s *schema.Schema) (own func(item.Item) (bool, error), needs []string) {
+	if !s.Templated || s.HasMetadata || s.SK == nil {
+		return nil, nil
+	}
+	for _, a := range s.SK.Parts {
+		needs = append(needs, a.Name)
+	}
+	return func(it item.Item) (bool, error) {
+		if attr, problem := s.CheckDigits(s.SK, it); problem != "" {
+			return false, &DecodeError{Entity: s.Name, Attr: attr, Problem: problem}
+		}
+		sk, ok := it[s.SK.Attr].(*types.AttributeValueMemberS)
+		return ok && s.SK.Template.Recomposes(it, sk.Value), nil
+	}, needs
+}
+
+// queryTable compiles the query of one partition of the table.
+func queryTable(c *core.Core, partition reflect.Value, spec opt.Query) *query.Plan {
+	if c.Err() != nil {
+		return core.Refused(c, "Query")
+	}
+	src := source(c, nil)
+	src.PK, src.SK, src.Base = c.Schema.PK, c.Schema.SK, inTable(c, nil)
+	src.Own, src.Needs = current(c.Schema)
+	return query.Build(src, partition, spec)
+}
+
+// scanTable compiles the scan of the table.
+func scanTable(c *core.Core, spec opt.Scan) *query.Plan {
+	if c.Err() != nil {
+		return core.Refused(c, "Scan")
+	}
+	src := source(c, nil)
+	src.Verb, src.PK, src.SK, src.Base = "Scan", c.Schema.PK, c.Schema.SK, inTable(c, nil, plan.InNamespace(c.Schema))
+	src.Own, src.Needs = current(c.Schema)
+	return query.BuildScan(src, spec)
+}
+
+// Query reads the items of one partition of the table: current items of T only, in the order of the sort key. partition
+// has the fields of the partition key and, from the left, the fixed fields of the sort key; any other field that is set
+// is an error. A [Cond] can bound the next part of the sort key, or two: one of [Gt] and [Ge], and one of [Lt] and
+// [Le]. It costs one request per MB read. Events, snapshots and deleted copies in the same partition are read and
+// charged, but not returned.
+func (s *Store[T]) Query(partition T, opts ...QueryOption) Query[T] {
+	c := core.Of(s)
+	return core.NewItemQuery[T](c, queryTable(c, reflect.ValueOf(partition), opt.Queries(opts)))
+}
+
+// Scan reads every current item of T in the table. It reads, and pays for, the whole table. Only [Filter] restricts it,
+// by any attribute. It reads page after page unless [Segments] is given. It costs one request per MB.
+func (s *Store[T]) Scan(opts ...ScanOption) Query[T] {
+	c := core.Of(s)
+	return core.NewItemQuery[T](c, scanTable(c, opt.Scans(opts)))
+}
+
+// Index is a secondary index of a store. It has current items only; indexes of deleted copies are opened by package
+// lifecycle.
+type Index[T any] struct {
+	handle
+	x *schema.Index
+}
+
+func indexNamed(c *core.Core, name string) (*schema.Index, error) {
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	x := c.Schema.IndexNamed(name)
+	switch {
+	case x == nil:
+		return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "there is no index declared with the name " + name}
+	case c.Schema.OfCopies(x):
+		return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "the index " + name + " holds deleted copies and no items; lifecycle.Deleted.Index opens it"}
+	}
+	return x, nil
+}
+
+// Index returns the index that T declares under name, which is not the physical name. The error is a *[SchemaError]
+// with code EDD-9051.
+func (s *Store[T]) Index(name string) (*Index[T], error) {
+	x, err := indexNamed(core.Of(s), name)
+	if err != nil {
+		return nil, err
+	}
+	return &Index[T]{s.handle, x}, nil
+}
+
+// opened returns the declaration of the index, nil if x is nil or a zero value.
+func (x *Index[T]) opened() *schema.Index {
+	if x == nil {
+		return nil
+	}
+	return x.x
+}
+
+// indexSource reads an index; own selects the items of the entity in it.
+func indexSource(c *core.Core, x *schema.Index, own expr.Cond) query.Source {
+	src := source(c, x)
+	src.PK, src.SK = x.PK, x.SK
+	src.Base = func(time.Time) expr.Cond { return expr.All(own, unmarked(c, x)) }
+	if x.Local {
+		src.Base = inTable(c, x, plan.InNamespace(c.Schema))
+		src.Own, src.Needs = current(c.Schema)
+	}
+	return src
+}
+
+// queryIndex compiles the query of one partition of an index.
+func queryIndex(c *core.Core, x *schema.Index, partition reflect.Value, spec opt.Query) *query.Plan {
+	if c.Err() != nil {
+		return core.Refused(c, "Query")
+	}
+	own := expr.Cond{}
+	if !x.PK.Prefixed {
+		own = expr.All(plan.InNamespace(c.Schema), plan.OwnItems(c.Schema))
+	}
+	return query.Build(indexSource(c, x, own), partition, spec)
+}
+
+// scanIndex compiles the scan of an index.
+func scanIndex(c *core.Core, x *schema.Index, spec opt.Scan) *query.Plan {
+	if c.Err() != nil {
+		return core.Refused(c, "Scan")
+	}
+	src := indexSource(c, x, expr.All(plan.InNamespace(c.Schema), plan.OwnItems(c.Schema)))
+	src.Verb = "Scan"
+	return query.BuildScan(src, spec)
+}
+
+// Query reads the items of one partition of the index, as [Store.Query] does for the table. Reads of a global index are
+// eventually consistent: a write may not be visible yet.
+func (x *Index[T]) Query(partition T, opts ...QueryOption) Query[T] {
+	c := core.Of(x)
+	return core.NewItemQuery[T](c, queryIndex(c, x.opened(), reflect.ValueOf(partition), opt.Queries(opts)))
+}
+
+// Scan reads every item of T in the index; see [Store.Scan].
+func (x *Index[T]) Scan(opts ...ScanOption) Query[T] {
+	c := core.Of(x)
+	return core.NewItemQuery[T](c, scanIndex(c, x.opened(), opt.Scans(opts)))
+}
+
+// failing is a reading that cannot be run.
+type failing struct{ err error }
+
+func (r failing) String() string { return r.err.Error() }
+
+func (r failing) Each(context.Context, func(item.Item) (bool, error)) error { return r.err }
+
+func (r failing) Few(context.Context, int, func([]item.Item) error) error { return r.err }
+
+func (r failing) Page(context.Context, string, func([]item.Item, string) error) error { return r.err }
+
+func (r failing) Count(context.Context) (int, error) { return 0, r.err }
+
+func (r failing) Gathered() core.Gathered { return core.Gathered{} }
+
+// Project makes q fetch only the attributes of S, a smaller struct whose fields have the names and types of T's. It
+// saves transfer and decoding, but no read units. If S has a field that T does not have, running the query returns an
+// *[InputError].
+func Project[S, T any](q Query[T]) Query[S] {
+	var from core.Gathered
+	if known, ok := q.(*core.Query[T]); ok {
+		from = known.Reading().Gathered()
+	}
+	if from.Plan == nil {
+		err := &InputError{Code: plan.CodeOption, Type: typeOf[S]().String(), Problem: "Project takes queries of a store, an index or a history of events"}
+		return core.NewQuery[S](failing{err}, nil)
+	}
+	c, p := from.Core, *from.Plan
+	projection, err := schema.Project(typeOf[S](), c.Schema, p.Index)
+	if err != nil && p.Err == nil {
+		p.Err = &InputError{Code: plan.CodeOption, Type: typeOf[S]().String(), Problem: fmt.Sprintf("it is no part of %s: %v", c.Schema.Type, err)}
+	}
+	p.Project = projection.Names
+	return core.NewQuery[S](core.Planned(c, &p), func(it item.Item, into any) error {
+		return c.DecodeBy(&projection.Codec, it, into)
+	})
+}

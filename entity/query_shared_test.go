@@ -32,7 +32,7 @@ type Receipt struct {
 	Paid     bool   `dynamodbav:"paid"`
 }
 
-// crowdedPartition holds two invoices, two receipts, and what features put beside an item: none of it may show up as
+// crowdedPartition holds two invoices, two receipts, and what features store with an item: none of it may show up as
 // another entity, or as a current item.
 func crowdedPartition(t *testing.T) (*lab, *entity.Store[Invoice], *entity.Store[Receipt]) {
 	t.Helper()
@@ -65,7 +65,7 @@ func invoiceIDs(all []Invoice) (out []string) {
 	return out
 }
 
-// A query sees the current items of its own entity, and nothing else that lies in its range.
+// A query sees the current items of its own entity, and nothing else in its range.
 func TestQuery_SeesOnlyCurrentItemsOfItsEntity(t *testing.T) {
 	t.Parallel()
 	_, invoices, receipts := crowdedPartition(t)
@@ -87,7 +87,7 @@ func TestQuery_SeesOnlyCurrentItemsOfItsEntity(t *testing.T) {
 	}
 	got, err := invoices.Query(Invoice{Customer: "c"}, entity.Gt(&f.ID, "1")).Collect(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"2"}, invoiceIDs(got), "what lies beside 1 is not greater than 1")
+	require.Equal(t, []string{"2"}, invoiceIDs(got), "what is stored with 1 is not greater than 1")
 	one, err := invoices.Query(Invoice{Customer: "c", ID: "1"}).One(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "1", one.ID)
@@ -107,7 +107,7 @@ func TestQuery_PagesSkipStrangersWithoutEmptyPages(t *testing.T) {
 	require.Equal(t, []string{"2"}, invoiceIDs(page.Items), "five strangers lie between the two")
 }
 
-// A top-level Or stands beside the entity's own filter, not instead of it.
+// A top-level Or is added to the entity's own filter and does not replace it.
 func TestQuery_OrInAFilterDoesNotLetOtherEntitiesIn(t *testing.T) {
 	t.Parallel()
 	_, invoices, _ := crowdedPartition(t)
@@ -131,7 +131,7 @@ func TestQuery_OrInAFilterDoesNotLetOtherEntitiesIn(t *testing.T) {
 	}
 }
 
-// A partition half that is no $ template is shared by everybody who writes it.
+// A partition key that is not a $ template is shared by all entities that write it.
 func TestQuery_OfASharedIndexPartitionSeesItsOwnEntity(t *testing.T) {
 	t.Parallel()
 	l, invoices, receipts := crowdedPartition(t)
@@ -149,7 +149,7 @@ func TestQuery_OfASharedIndexPartitionSeesItsOwnEntity(t *testing.T) {
 	require.Equal(t, 2, n)
 }
 
-// Cat and Dog are verbatim and share a table: a discriminator tells them apart.
+// Cat and Dog are verbatim and share a table: a discriminator distinguishes them.
 type Cat struct {
 	_ entity.Key `name:"Cat" pk:"owner" sk:"name" kind:"type=cat"`
 
@@ -166,7 +166,7 @@ type Dog struct {
 	Breed string `dynamodbav:"breed,omitempty"`
 }
 
-func TestKind_IsWrittenOnEveryPathAndTellsEntitiesApart(t *testing.T) {
+func TestKind_IsWrittenOnEveryPathAndSeparatesEntities(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	cats, dogs := declare[Cat](t, l.db), declare[Dog](t, l.db)

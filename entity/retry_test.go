@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"testing"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
@@ -44,38 +42,30 @@ type Bare struct {
 	Name string     `dynamodbav:"name,omitempty"`
 }
 
+// bench is a lab whose DB gives up after some attempts, with stores of entities that prove their writes in different ways.
 type bench struct {
-	t      *testing.T
-	table  string
-	faults *faults.Transport
-	client *dynamodb.Client // without faults
-	db     *entity.DB
-	plain  *entity.Store[Plain]
-	ver    *entity.Store[Counted]
-	bare   *entity.Store[Bare]
-	other  *entity.Store[Plain] // the same table, without faults
+	*lab
+	plain *entity.Store[Plain]
+	ver   *entity.Store[Counted]
+	bare  *entity.Store[Bare]
+	other *entity.Store[Plain] // the same table, without faults
 }
 
 func newBench(t *testing.T, attempts int) *bench {
 	t.Parallel()
-	b := &bench{t: t, faults: faults.New(nil)}
-	client, table := localdb.Test(t, func(o *dynamodb.Options) { o.HTTPClient = b.faults })
-	b.client = dynamodb.New(client.Options(), func(o *dynamodb.Options) { o.HTTPClient = &http.Client{} })
-	b.table = table
-	cfg := entity.Config{Table: table, Tables: map[string]string{"bare": table + "-bare"}, MaxAttempts: attempts}
-	b.db = entity.Must(entity.Open(client, cfg))
-	b.plain, b.ver, b.bare = entity.Must(entity.New[Plain](b.db)), entity.Must(entity.New[Counted](b.db)), entity.Must(entity.New[Bare](b.db))
-	require.NoError(t, b.db.CreateTables(t.Context()))
-	quiet := entity.Must(entity.Open(b.client, cfg))
-	b.other = entity.Must(entity.New[Plain](quiet))
-	b.faults.Reset()
+	b := &bench{lab: newLab(t, func(c *entity.Config) {
+		c.MaxAttempts, c.Tables = attempts, map[string]string{"bare": c.Table + "-bare"}
+	})}
+	b.plain, b.ver, b.bare = declare[Plain](t, b.db), declare[Counted](t, b.db), declare[Bare](t, b.db)
+	b.create(t)
+	b.other = declare[Plain](t, b.aside(t))
 	return b
 }
 
 func (b *bench) writes() int {
 	n := 0
 	for _, op := range []string{"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"} {
-		n += b.faults.Count(op)
+		n += b.wire.Count(op)
 	}
 	return n
 }
@@ -86,8 +76,8 @@ func TestRetry_ThrottledWriteIsRepeatedByTheLibraryAlone(t *testing.T) {
 			b := newBench(t, 0)
 			_, err := b.plain.Create(t.Context(), Plain{ID: "a", Count: 1})
 			require.NoError(t, err)
-			b.faults.Reset()
-			b.faults.Inject(faults.Nth(1, f, "UpdateItem"))
+			b.wire.Reset()
+			b.wire.Inject(faults.Nth(1, f, "UpdateItem"))
 			got, err := b.plain.Update(t.Context(), Plain{ID: "a"}, entity.Add(&entity.Fields[Plain]().Count, 1))
 			require.NoError(t, err)
 			require.Equal(t, 2, got.Count)
@@ -98,7 +88,7 @@ func TestRetry_ThrottledWriteIsRepeatedByTheLibraryAlone(t *testing.T) {
 
 func TestRetry_ConflictsWithoutEndAreErrConflictAfterMaxAttempts(t *testing.T) {
 	b := newBench(t, 3)
-	b.faults.Inject(func(r faults.Request) faults.Fault { return faults.Conflict })
+	b.wire.Inject(func(r faults.Request) faults.Fault { return faults.Conflict })
 	_, err := b.plain.Create(t.Context(), Plain{ID: "a"})
 	require.ErrorIs(t, err, entity.ErrConflict)
 	var sdk *types.TransactionConflictException
@@ -109,7 +99,7 @@ func TestRetry_ConflictsWithoutEndAreErrConflictAfterMaxAttempts(t *testing.T) {
 
 func TestRetry_ThrottlingWithoutEndIsTheSDKsError(t *testing.T) {
 	b := newBench(t, 2)
-	b.faults.Inject(func(r faults.Request) faults.Fault { return faults.Throttle })
+	b.wire.Inject(func(r faults.Request) faults.Fault { return faults.Throttle })
 	_, err := b.plain.Create(t.Context(), Plain{ID: "a"})
 	var sdk *types.ProvisionedThroughputExceededException
 	require.ErrorAs(t, err, &sdk)
@@ -117,27 +107,27 @@ func TestRetry_ThrottlingWithoutEndIsTheSDKsError(t *testing.T) {
 	require.False(t, entity.IsAmbiguous(err))
 	_, err = b.plain.Get(t.Context(), Plain{ID: "a"})
 	require.ErrorAs(t, err, &sdk, "reads are bounded too")
-	require.Equal(t, 2, b.faults.Count("GetItem"))
+	require.Equal(t, 2, b.wire.Count("GetItem"))
 }
 
 func TestLostAnswer_CreateIsProvedByItsWriteID(t *testing.T) {
 	for _, f := range []faults.Fault{faults.Lost, faults.InternalApplied} {
 		t.Run(f.String(), func(t *testing.T) {
 			b := newBench(t, 0)
-			b.faults.Inject(faults.Nth(1, f, "PutItem"))
+			b.wire.Inject(faults.Nth(1, f, "PutItem"))
 			got, err := b.plain.Create(t.Context(), Plain{ID: "a", Name: "x"})
 			require.NoError(t, err)
 			require.Equal(t, "x", got.Name)
 			require.Equal(t, 1, b.writes())
-			require.Equal(t, 1, b.faults.Count("GetItem"))
+			require.Equal(t, 1, b.wire.Count("GetItem"))
 		})
 	}
 }
 
 func TestLostAnswer_CreateOverwrittenMeanwhileIsAmbiguous(t *testing.T) {
 	b := newBench(t, 0)
-	b.faults.Inject(faults.Nth(1, faults.Lost, "PutItem"))
-	arrived, release := b.faults.Hold(func(r faults.Request) bool { return r.Operation == "GetItem" })
+	b.wire.Inject(faults.Nth(1, faults.Lost, "PutItem"))
+	arrived, release := b.wire.Hold(func(r faults.Request) bool { return r.Operation == "GetItem" })
 	done := make(chan error, 1)
 	go func() {
 		_, err := b.plain.Create(t.Context(), Plain{ID: "a", Name: "x"})
@@ -156,11 +146,11 @@ func TestLostAnswer_BlindSetIsProvedByItsWriteID(t *testing.T) {
 	b := newBench(t, 0)
 	_, err := b.plain.Create(t.Context(), Plain{ID: "a"})
 	require.NoError(t, err)
-	b.faults.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
+	b.wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
 	got, err := b.plain.Update(t.Context(), Plain{ID: "a"}, entity.Set(&entity.Fields[Plain]().Name, "y"))
 	require.NoError(t, err)
 	require.Equal(t, "y", got.Name)
-	require.Equal(t, 1, b.faults.Count("UpdateItem"))
+	require.Equal(t, 1, b.wire.Count("UpdateItem"))
 }
 
 func TestLostAnswer_BlindSetUnderAConditionThatItBreaksItself(t *testing.T) {
@@ -168,7 +158,7 @@ func TestLostAnswer_BlindSetUnderAConditionThatItBreaksItself(t *testing.T) {
 	f := entity.Fields[Plain]()
 	_, err := b.plain.Create(t.Context(), Plain{ID: "a", Name: "old"})
 	require.NoError(t, err)
-	b.faults.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
+	b.wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
 	got, err := b.plain.Update(t.Context(), Plain{ID: "a"}, entity.Set(&f.Name, "new"), entity.If(entity.Eq(&f.Name, "old")))
 	require.NoError(t, err, "a repetition's condition would fail on the call's own write; the write id proves it")
 	require.Equal(t, "new", got.Name)
@@ -211,7 +201,7 @@ func TestLostAnswer_WhatCannotBeRepeatedIsAmbiguousAndAppliedOnce(t *testing.T) 
 			b := newBench(t, 0)
 			ctx := t.Context()
 			for _, fault := range []faults.Fault{faults.Drop, faults.Lost} {
-				b.faults.Inject(nil)
+				b.wire.Inject(nil)
 				_ = b.other.Delete(ctx, Plain{ID: "a"})
 				_, err := b.plain.Create(ctx, Plain{ID: "a", Count: 1, Tags: []string{"o"}})
 				require.NoError(t, err)
@@ -219,8 +209,8 @@ func TestLostAnswer_WhatCannotBeRepeatedIsAmbiguousAndAppliedOnce(t *testing.T) 
 				require.NoError(t, err)
 				_, err = b.bare.Put(ctx, Bare{ID: "a"})
 				require.NoError(t, err)
-				b.faults.Reset()
-				b.faults.Inject(func(r faults.Request) faults.Fault {
+				b.wire.Reset()
+				b.wire.Inject(func(r faults.Request) faults.Fault {
 					if r.Operation == "GetItem" {
 						return faults.None
 					}
@@ -241,19 +231,19 @@ func TestLostAnswer_WhatCannotBeRepeatedIsAmbiguousAndAppliedOnce(t *testing.T) 
 
 func TestLostAnswer_ATransactionIsRepeatedUnchangedUnderItsToken(t *testing.T) {
 	b := newBench(t, 0)
-	b.faults.Inject(faults.Nth(1, faults.Lost, "TransactWriteItems"))
+	b.wire.Inject(faults.Nth(1, faults.Lost, "TransactWriteItems"))
 	one, two := b.plain.Op().Create(Plain{ID: "a", Name: "x"}), b.ver.Op().Create(Counted{ID: "v"})
 	require.NoError(t, b.db.Transact(t.Context(), one, two))
 	require.Equal(t, "x", one.Result().Name)
 	require.EqualValues(t, 1, two.Result().Version)
-	requests := b.faults.Requests()
+	requests := b.wire.Requests()
 	require.Len(t, requests, 2)
 	require.JSONEq(t, string(requests[0].Body), string(requests[1].Body), "same body, same token")
 }
 
 func TestLostAnswer_ATransactionThatStaysUnknownIsAmbiguous(t *testing.T) {
 	b := newBench(t, 2)
-	b.faults.Inject(func(faults.Request) faults.Fault { return faults.Lost })
+	b.wire.Inject(func(faults.Request) faults.Fault { return faults.Lost })
 	err := b.db.Transact(t.Context(), b.plain.Op().Create(Plain{ID: "a"}), b.ver.Op().Create(Counted{ID: "v"}))
 	require.True(t, entity.IsAmbiguous(err))
 	_, err = b.other.Get(t.Context(), Plain{ID: "a"})
@@ -265,8 +255,8 @@ func TestReplan_UsesANewTokenAndTheNewState(t *testing.T) {
 	ctx, f := t.Context(), entity.Fields[Plain]()
 	_, err := b.plain.Create(ctx, Plain{ID: "a", Team: "red", Rank: 1})
 	require.NoError(t, err)
-	b.faults.Reset()
-	arrived, release := b.faults.Hold(func(r faults.Request) bool { return r.Operation == "TransactWriteItems" && r.Index == 1 })
+	b.wire.Reset()
+	arrived, release := b.wire.Hold(func(r faults.Request) bool { return r.Operation == "TransactWriteItems" && r.Index == 1 })
 	done := make(chan error, 1)
 	go func() {
 		done <- b.db.Transact(ctx, b.plain.Op().Update(Plain{ID: "a"}, entity.Set(&f.Rank, 2)), b.ver.Op().Create(Counted{ID: "v"}))
@@ -280,7 +270,7 @@ func TestReplan_UsesANewTokenAndTheNewState(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Plain{ID: "a", Team: "red", Rank: 2, Name: "between"}, got, "neither write is lost")
 	var tokens []string
-	for _, r := range b.faults.Requests() {
+	for _, r := range b.wire.Requests() {
 		if r.Operation == "TransactWriteItems" {
 			var body struct{ ClientRequestToken string }
 			require.NoError(t, json.Unmarshal(r.Body, &body))
@@ -296,9 +286,9 @@ func TestReplan_GuardLostForEverIsErrConflict(t *testing.T) {
 	ctx, f := t.Context(), entity.Fields[Plain]()
 	_, err := b.plain.Create(ctx, Plain{ID: "a", Team: "red", Rank: 1})
 	require.NoError(t, err)
-	b.faults.Reset()
-	b.faults.Inject(func(r faults.Request) faults.Fault {
-		if r.Operation == "PutItem" { // somebody writes between each read and its put
+	b.wire.Reset()
+	b.wire.Inject(func(r faults.Request) faults.Fault {
+		if r.Operation == "PutItem" { // another write comes between each read and its put
 			_, err := b.other.Update(ctx, Plain{ID: "a"}, entity.Add(&f.Count, 1))
 			require.NoError(t, err)
 		}
@@ -306,8 +296,8 @@ func TestReplan_GuardLostForEverIsErrConflict(t *testing.T) {
 	})
 	_, err = b.plain.Update(ctx, Plain{ID: "a"}, entity.Set(&f.Rank, 2))
 	require.ErrorIs(t, err, entity.ErrConflict)
-	require.Equal(t, 3, b.faults.Count("PutItem"))
-	require.Equal(t, 3, b.faults.Count("GetItem"))
+	require.Equal(t, 3, b.wire.Count("PutItem"))
+	require.Equal(t, 3, b.wire.Count("GetItem"))
 	got, err := b.plain.Get(ctx, Plain{ID: "a"}, entity.Consistent())
 	require.NoError(t, err)
 	require.Equal(t, Plain{ID: "a", Team: "red", Rank: 1, Count: 3}, got)
@@ -318,7 +308,7 @@ func TestLostAnswer_ARewriteIsProvedByItsWriteID(t *testing.T) {
 	ctx, f := t.Context(), entity.Fields[Plain]()
 	_, err := b.plain.Create(ctx, Plain{ID: "a", Team: "red", Rank: 1, Count: 1})
 	require.NoError(t, err)
-	b.faults.Inject(faults.Nth(1, faults.Lost, "PutItem"))
+	b.wire.Inject(faults.Nth(1, faults.Lost, "PutItem"))
 	got, err := b.plain.Update(ctx, Plain{ID: "a"}, entity.Set(&f.Rank, 2), entity.Add(&f.Count, 1))
 	require.NoError(t, err)
 	require.Equal(t, 2, got.Count, "the addition is applied once")
@@ -332,9 +322,9 @@ func TestLostAnswer_ARewriteOverwrittenMeanwhileIsAmbiguous(t *testing.T) {
 	ctx, f := t.Context(), entity.Fields[Plain]()
 	_, err := b.plain.Create(ctx, Plain{ID: "a", Team: "red", Rank: 1, Count: 1})
 	require.NoError(t, err)
-	b.faults.Reset()
-	b.faults.Inject(faults.Nth(1, faults.Lost, "PutItem"))
-	arrived, release := b.faults.Hold(func(r faults.Request) bool { return r.Operation == "PutItem" && r.Index == 2 })
+	b.wire.Reset()
+	b.wire.Inject(faults.Nth(1, faults.Lost, "PutItem"))
+	arrived, release := b.wire.Hold(func(r faults.Request) bool { return r.Operation == "PutItem" && r.Index == 2 })
 	done := make(chan error, 1)
 	go func() {
 		_, err := b.plain.Update(ctx, Plain{ID: "a"}, entity.Set(&f.Rank, 2), entity.Add(&f.Count, 1))
@@ -362,14 +352,14 @@ func TestCancel_BeforeTheRequestNothingIsSent(t *testing.T) {
 	_, err = b.plain.Get(ctx, Plain{ID: "a"})
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorIs(t, b.db.Transact(ctx, b.plain.Op().Create(Plain{ID: "a"})), context.Canceled)
-	require.Empty(t, b.faults.Requests())
+	require.Empty(t, b.wire.Requests())
 }
 
 func TestCancel_WhileTheRequestIsUnderWayIsAmbiguous(t *testing.T) {
 	b := newBench(t, 0)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	b.faults.Inject(func(faults.Request) faults.Fault { return faults.Hang })
+	b.wire.Inject(func(faults.Request) faults.Fault { return faults.Hang })
 	_, err := b.plain.Create(ctx, Plain{ID: "a"})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.True(t, entity.IsAmbiguous(err))
@@ -379,7 +369,7 @@ func TestCancel_BetweenRepetitionsOfARefusalIsNotAmbiguous(t *testing.T) {
 	b := newBench(t, 1000)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	b.faults.Inject(func(faults.Request) faults.Fault { return faults.Throttle })
+	b.wire.Inject(func(faults.Request) faults.Fault { return faults.Throttle })
 	_, err := b.plain.Create(ctx, Plain{ID: "a"})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	var sdk *types.ProvisionedThroughputExceededException
@@ -425,18 +415,18 @@ func TestFaults_AtEveryRequestOfEveryVerb(t *testing.T) {
 			b := newBench(t, 4)
 			for _, fault := range []faults.Fault{faults.Throttle, faults.Conflict, faults.Internal, faults.InternalApplied, faults.Drop, faults.Lost} {
 				for i := 1; ; i++ {
-					_, err := b.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &b.table, Key: rawKey("$app#v1#plain#n", "$app#v1#plain")})
+					_, err := b.raw.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &b.table, Key: rawKey("$app#v1#plain#n", "$app#v1#plain")})
 					require.NoError(t, err)
-					_, err = b.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &b.table, Key: rawKey("$app#v1#counted#v", "$app#v1#counted")})
+					_, err = b.raw.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &b.table, Key: rawKey("$app#v1#counted#v", "$app#v1#counted")})
 					require.NoError(t, err)
 					_ = b.other.Delete(t.Context(), before)
 					_, err = b.other.Create(t.Context(), before)
 					require.NoError(t, err)
-					b.faults.Reset()
-					b.faults.Inject(faults.Nth(i, fault))
+					b.wire.Reset()
+					b.wire.Inject(faults.Nth(i, fault))
 					err = v.do(t.Context(), b)
-					b.faults.Inject(nil)
-					hit := len(b.faults.Requests()) >= i
+					b.wire.Inject(nil)
+					hit := len(b.wire.Requests()) >= i
 					key := before
 					if v.after != nil {
 						key = *v.after

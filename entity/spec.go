@@ -3,46 +3,37 @@ package entity
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Spec is what the stores declared on a [DB] need of DynamoDB: the value from which [DB.CreateTables] makes its requests
-// and with which [DB.Verify] compares. It is plain data, equal for equal declarations in equal order; print it to read
-// it.
+// Spec is what the stores declared on a [DB] need of DynamoDB. [DB.CreateTables] makes its requests from it, and
+// [DB.Verify] compares with it. It is plain data, equal for equal declarations in equal order. Print it to read it.
 type Spec struct {
 	Tables []TableSpec // in order of first use
 
 	mistakes []error
 }
 
-// Err joins a *[SchemaError] for each reason that no such tables can be made: with code EDD-9068 a mistake of
-// [Config].TableOptions that shows only beside the declarations, which is a name that no entity uses, two names of one
-// table that differ, or an index that there is not; with EDD-9070 and EDD-9071 more local indexes or projected attributes
-// than DynamoDB allows. CreateTables, Verify and package iac return it before they do anything.
-func (s Spec) Err() error {
-	errs := slices.Clone(s.mistakes)
-	for _, t := range s.Tables {
-		errs = append(errs, t.limits()...)
-	}
-	return errors.Join(errs...)
-}
-
 // TableSpec is one table.
 type TableSpec struct {
 	Name     string            // physical name
-	Logical  []string          // the names in entity.Key's table that lead to it, in order of first use; "" is the default table
-	Entities []string          // names of the entities that live in it, in order of declaration
+	Logical  []string          // logical names in entity.Key, in order of first use; "" is the default table
+	Entities []string          // names of its entities, in order of declaration
 	Key      KeySpec           // primary key
 	GSIs     []IndexSpec       // global secondary indexes, each once, in order of declaration
-	LSIs     []IndexSpec       // local secondary indexes, likewise; their partition key is the table's
-	TTL      string            // attribute that items expire by, "" when none does
+	LSIs     []IndexSpec       // local secondary indexes, likewise; with the table's partition key
+	TTL      string            // attribute by which items expire, "" if none do
 	Billing  types.BillingMode // on demand, or provisioned by [Config].TableOptions
 
 	Throughput          Throughput           // of a provisioned table
-	Stream              types.StreamViewType // what the stream shows, "" when no entity needs one
+	Stream              types.StreamViewType // view type of the stream, "" if no entity needs one
 	PointInTimeRecovery bool
 	DeletionProtection  bool
 }
@@ -56,13 +47,19 @@ type KeySpec struct {
 	Sort      []AttributeSpec // nil without a sort key
 }
 
-// AttributeSpec is an attribute of a key: its name, and S, N or B.
+// has reports whether the named attribute is part of the key.
+func (k KeySpec) has(name string) bool {
+	is := func(a AttributeSpec) bool { return a.Name == name }
+	return slices.ContainsFunc(k.Partition, is) || slices.ContainsFunc(k.Sort, is)
+}
+
+// AttributeSpec is an attribute of a key: its name, and its type S, N or B.
 type AttributeSpec struct {
 	Name string
 	Type types.ScalarAttributeType
 }
 
-// IndexSpec is one secondary index: its name in DynamoDB, its key, and what it holds.
+// IndexSpec is one secondary index: its name in DynamoDB, its key and its projection.
 type IndexSpec struct {
 	Name       string
 	Key        KeySpec
@@ -70,15 +67,87 @@ type IndexSpec struct {
 	Throughput Throughput // of a global index of a provisioned table
 }
 
-// ProjectionSpec is what an index holds of the items: ALL, KEYS_ONLY, or INCLUDE with the attributes beside the keys.
+// ProjectionSpec is what an index holds of the items: ALL, KEYS_ONLY, or INCLUDE with attributes in addition to the
+// keys.
 type ProjectionSpec struct {
 	Type    types.ProjectionType
-	Include []string // for INCLUDE: what the entities ask for, then what the library's own filters need
+	Include []string // for INCLUDE: what the entities ask for, then what the library's filters need
 }
 
-// CheckNew returns the errors that stand in the way of creating the tables of the spec, joined: those of [Spec.Err], a
-// *[SchemaError] with code EDD-9050 for a table that [Config] knows by an ARN or another text that is not a table name,
-// and keys without a partition key, as a Spec written by hand may have. It is nil when there are none.
+// How many attributes other than keys DynamoDB lets the indexes of a table project by name. An attribute counts once for
+// each index.
+const (
+	mostProjected        = 20  // by one index
+	mostProjectedInTotal = 100 // by all indexes of a table
+)
+
+// limits returns the reasons why DynamoDB would refuse to create t.
+func (t TableSpec) limits() []error {
+	var errs []error
+	bad := func(code, format string, args ...any) {
+		errs = append(errs, &SchemaError{Code: code, Type: "table " + t.Name, Problem: fmt.Sprintf(format, args...)})
+	}
+	if n := len(t.LSIs); n > schema.MostLocalIndexes { // of a Spec written by hand; New refuses others
+		bad(schema.CodeLocalIndexes, "it has %d local indexes; DynamoDB gives a table %d", n, schema.MostLocalIndexes)
+	}
+	total := 0
+	for _, list := range [][]IndexSpec{t.GSIs, t.LSIs} {
+		for _, x := range list {
+			n := len(x.Projection.Include)
+			if total += n; n > mostProjected {
+				bad(schema.CodeProjected, `index %s would carry %d attributes beside its keys, with those that the library needs; DynamoDB allows %d: use project:"all"`, x.Name, n, mostProjected)
+			}
+		}
+	}
+	if total > mostProjectedInTotal {
+		bad(schema.CodeProjected, `its indexes would carry %d attributes beside their keys; DynamoDB allows %d for a table: use project:"all" on some`, total, mostProjectedInTotal)
+	}
+	return errs
+}
+
+var tableName = regexp.MustCompile(`^[A-Za-z0-9_.-]{3,255}$`)
+
+// configured returns the field of [Config] that t's name comes from.
+func (t TableSpec) configured() string {
+	switch {
+	case len(t.Logical) == 0: // a Spec written by hand
+		return fmt.Sprintf("Tables[%q]", t.Name)
+	case t.Logical[0] == "":
+		return "Table"
+	}
+	return fmt.Sprintf("Tables[%q]", t.Logical[0])
+}
+
+// misnamed returns an error for each table that cannot be created under its name. Requests to an existing table may
+// have its ARN; creating a table needs a name.
+func (s Spec) misnamed() []error {
+	var errs []error
+	for _, t := range s.Tables {
+		if !tableName.MatchString(t.Name) {
+			errs = append(errs, &SchemaError{
+				Code: schema.CodeConfig, Type: "entity.Config", Field: t.configured(),
+				Problem: fmt.Sprintf("a table cannot be made with the name %q: it must have 3 to 255 letters, digits, _, . and -; an ARN names one that is there", t.Name),
+			})
+		}
+	}
+	return errs
+}
+
+// Err joins a *[SchemaError] for each reason why these tables cannot be created. Code EDD-9068 is a mistake in
+// [Config].TableOptions: a name that no entity uses, two names of one table with different options, or an index that
+// does not exist. EDD-9070 and EDD-9071 are more local indexes or projected attributes than DynamoDB allows.
+// CreateTables, Verify and package iac return it before they do anything.
+func (s Spec) Err() error {
+	errs := slices.Clone(s.mistakes)
+	for _, t := range s.Tables {
+		errs = append(errs, t.limits()...)
+	}
+	return errors.Join(errs...)
+}
+
+// CheckNew joins the errors that prevent creating the tables of the spec: those of [Spec.Err], a *[SchemaError] with
+// code EDD-9050 for a table configured by ARN or by another text that is not a table name, and an error for each key
+// without a partition key, which a Spec written by hand may have. It is nil if there are none.
 func (s Spec) CheckNew() error {
 	errs := append([]error{s.Err()}, s.misnamed()...)
 	for _, t := range s.Tables {
@@ -101,13 +170,36 @@ func (t TableSpec) KeyAttributes() []AttributeSpec {
 	return slices.Compact(keyed)
 }
 
-// String prints each table with one line for each of its parts.
-func (s Spec) String() string {
-	tables := make([]string, len(s.Tables))
-	for i, t := range s.Tables {
-		tables[i] = t.String()
+// String prints the attribute: pk (S).
+func (a AttributeSpec) String() string { return a.Name + " (" + string(a.Type) + ")" }
+
+// String prints the key as DynamoDB's console does: pk (S) HASH, sk (S) RANGE.
+func (k KeySpec) String() string {
+	var parts []string
+	for _, a := range k.Partition {
+		parts = append(parts, a.String()+" HASH")
 	}
-	return strings.Join(tables, "\n")
+	for _, a := range k.Sort {
+		parts = append(parts, a.String()+" RANGE")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// String prints the projection: ALL, KEYS_ONLY, or INCLUDE with the attributes.
+func (p ProjectionSpec) String() string {
+	if len(p.Include) == 0 {
+		return string(p.Type)
+	}
+	return string(p.Type) + " " + strings.Join(p.Include, ", ")
+}
+
+// String prints the index on one line.
+func (x IndexSpec) String() string {
+	text := x.Name + ": " + x.Key.String() + "; " + x.Projection.String()
+	if x.Throughput != (Throughput{}) {
+		text += "; " + x.Throughput.String()
+	}
+	return text
 }
 
 // String prints the table with one line for each of its parts.
@@ -150,34 +242,127 @@ func (t TableSpec) String() string {
 	return b.String()
 }
 
-// String prints the key as DynamoDB's console does: pk (S) HASH, sk (S) RANGE.
-func (k KeySpec) String() string {
-	var parts []string
-	for _, a := range k.Partition {
-		parts = append(parts, a.String()+" HASH")
+// String prints each table with one line for each of its parts.
+func (s Spec) String() string {
+	tables := make([]string, len(s.Tables))
+	for i, t := range s.Tables {
+		tables[i] = t.String()
 	}
-	for _, a := range k.Sort {
-		parts = append(parts, a.String()+" RANGE")
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(tables, "\n")
 }
 
-// String prints the attribute: pk (S).
-func (a AttributeSpec) String() string { return a.Name + " (" + string(a.Type) + ")" }
-
-// String prints the index on one line.
-func (x IndexSpec) String() string {
-	text := x.Name + ": " + x.Key.String() + "; " + x.Projection.String()
-	if x.Throughput != (Throughput{}) {
-		text += "; " + x.Throughput.String()
+// attributeSpecs returns the key's stored attributes; a nil key has none.
+func attributeSpecs(h *schema.KeyDef) []AttributeSpec {
+	switch {
+	case h == nil:
+		return nil
+	case h.Written():
+		return []AttributeSpec{{h.Attr, h.Type}}
 	}
-	return text
+	var specs []AttributeSpec
+	for _, a := range h.Native {
+		specs = append(specs, AttributeSpec{a.Name, a.Scalar})
+	}
+	return specs
 }
 
-// String prints the projection: ALL, KEYS_ONLY, or INCLUDE with the attributes.
-func (p ProjectionSpec) String() string {
-	if len(p.Include) == 0 {
-		return string(p.Type)
+func keySpec(pk, sk *schema.KeyDef) KeySpec { return KeySpec{attributeSpecs(pk), attributeSpecs(sk)} }
+
+// indexes returns the table's indexes, each once, in order of declaration.
+func indexes(t *schema.Table) []*schema.Index {
+	var all []*schema.Index
+	for _, s := range t.Entities {
+		for _, x := range s.Indexes {
+			if !slices.ContainsFunc(all, func(y *schema.Index) bool { return y.Index == x.Index }) {
+				all = append(all, x)
+			}
+		}
 	}
-	return string(p.Type) + " " + strings.Join(p.Include, ", ")
+	return all
+}
+
+// projection merges what the entities on the index ask for and what queries filter by. The keys of the table and of the
+// index are always projected.
+func projection(t *schema.Table, x *schema.Index, keys ...KeySpec) ProjectionSpec {
+	var include []string
+	add := func(name string) {
+		if !slices.Contains(include, name) && !slices.ContainsFunc(keys, func(k KeySpec) bool { return k.has(name) }) {
+			include = append(include, name)
+		}
+	}
+	for _, s := range t.Entities {
+		for _, y := range s.Indexes {
+			if y.Index != x.Index {
+				continue
+			}
+			if y.Project.All {
+				return ProjectionSpec{Type: types.ProjectionTypeAll}
+			}
+			for _, name := range y.Project.Include {
+				add(name)
+			}
+			if s.Templated || marked(t.Entities, y) {
+				add(schema.EntityAttr)
+			}
+			if s.Discriminator != nil {
+				add(s.Discriminator.Attr)
+			}
+			if s.Expires || s.OfCopies(y) {
+				add(s.Options.TTL)
+			}
+			if s.OfCopies(y) { // a deleted copy is read with the time of its delete
+				add(s.DeletedAt.Name)
+			}
+		}
+	}
+	if include == nil {
+		return ProjectionSpec{Type: types.ProjectionTypeKeysOnly}
+	}
+	return ProjectionSpec{Type: types.ProjectionTypeInclude, Include: include}
+}
+
+// tableSpec returns what the entities on t need together.
+func tableSpec(t *schema.Table) TableSpec {
+	first := t.Entities[0]
+	spec := TableSpec{Name: t.Name, Key: keySpec(first.PK, first.SK), Billing: types.BillingModePayPerRequest}
+	for _, s := range t.Entities {
+		spec.Entities = append(spec.Entities, s.Name)
+		if !slices.Contains(spec.Logical, s.Table) {
+			spec.Logical = append(spec.Logical, s.Table)
+		}
+		if s.Stream != "" {
+			spec.Stream = s.Stream // one for the table, as its TTL attribute
+		}
+		if s.UsesTTL {
+			spec.TTL = s.Options.TTL // one for the table: others are refused when a store is built
+		}
+	}
+	for _, x := range indexes(t) {
+		one := IndexSpec{Name: x.Index, Key: keySpec(x.PK, x.SK)}
+		if x.Local {
+			one.Key = keySpec(first.PK, x.SK)
+		}
+		one.Projection = projection(t, x, spec.Key, one.Key)
+		if x.Local {
+			spec.LSIs = append(spec.LSIs, one)
+		} else {
+			spec.GSIs = append(spec.GSIs, one)
+		}
+	}
+	return spec
+}
+
+// Spec returns what the stores declared so far need: tables, keys, indexes, time to live and streams, with the options
+// of [Config].TableOptions. It does no I/O and needs no client. [Spec.Err] reports whether the options fit. The value
+// shares nothing with db, and does not have stores that are declared later.
+func (db *DB) Spec() Spec {
+	if err := db.unopened(); err != nil {
+		return Spec{mistakes: []error{err}}
+	}
+	var s Spec
+	for _, t := range core.DatabaseOf(db).Tables() {
+		s.Tables = append(s.Tables, tableSpec(&t))
+	}
+	s.setOptions(db.config.TableOptions)
+	return s
 }

@@ -88,7 +88,7 @@ func TestSpec_IsAValueOfItsOwn(t *testing.T) {
 	_ = changed.String()
 	require.Equal(t, b.Spec(), a.Spec(), "what a caller does with one does not change the next")
 	before := a.Spec()
-	declare[MapEntry](t, a)
+	declare[LogEntry](t, a)
 	require.Len(t, before.Tables, 2)
 	require.Len(t, a.Spec().Tables, 3, "in order of first use")
 	require.Equal(t, []string{"Entry"}, a.Spec().Tables[2].Entities)
@@ -119,7 +119,7 @@ func TestSpec_AgreesWithTheTablesThatAreMade(t *testing.T) {
 		c.Tables = map[string]string{"sealed": c.Table + "-sealed", "logs": c.Table + "-logs"}
 	})
 	declareSpecs(t, l.db)
-	declare[MapEntry](t, l.db)
+	declare[LogEntry](t, l.db)
 	l.create(t)
 	require.NoError(t, l.db.Verify(t.Context()))
 	spec := l.db.Spec()

@@ -2,35 +2,52 @@ package entity
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"reflect"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/purge"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
 type handle = core.Handle
 
+func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
+
 // Store reads and writes the entities of type T. It is safe for concurrent use.
 type Store[T any] struct{ handle }
 
-func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
-
-// New declares the struct T on db and returns its store; called again, it returns the same store. It does no I/O. The
-// error joins a *SchemaError for every mistake in T's declarations. A struct that declares a kind of entity with a
-// handle of its own (a time series) is refused; so is a db that is nil or a zero value, with an *[InputError].
-func New[T any](db *DB, opts ...StoreOption) (*Store[T], error) {
-	s, err := db.declare(typeOf[T](), opt.Stores(opts), func(c *core.Core) core.Holder { return &Store[T]{core.NewHandle(c)} })
-	if err != nil {
-		return nil, err
+// sameOptions refuses options that an existing store does not have.
+func sameOptions(c *core.Core, spec opt.Store) error {
+	had := c.Schema.Options
+	switch {
+	case spec.NoExpiry && !had.Never, spec.After != nil && (had.After == nil || *had.After != *spec.After):
+		return &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: "the store exists with another time to live"}
 	}
-	return s.(*Store[T]), nil
+	return nil
 }
 
-// declare returns the store of a struct's entity, which open makes when it is asked for the first time.
+func wrongHandle(s *schema.Schema, used string) error {
+	problem := "the struct needs no declaration of " + used + "; use entity.New"
+	switch {
+	case s.Handle != "":
+		problem = "the struct's declarations need " + s.Handle
+	case used != "":
+		problem = "the struct lacks the declaration that " + used + " is for"
+	}
+	return &SchemaError{Code: schema.CodeHandle, Type: s.Type.String(), Problem: problem}
+}
+
+// declare returns the store of a struct's entity. The first call creates it with open.
 func (db *DB) declare(t reflect.Type, spec opt.Store, open func(*core.Core) core.Holder) (core.Holder, error) {
 	if err := db.unopened(); err != nil {
 		return nil, err
@@ -72,30 +89,19 @@ func (db *DB) declare(t reflect.Type, spec opt.Store, open func(*core.Core) core
 	return store, nil
 }
 
-// sameOptions refuses options that a store which exists already does not have.
-func sameOptions(c *core.Core, spec opt.Store) error {
-	had := c.Schema.Options
-	switch {
-	case spec.NoExpiry && !had.Never, spec.After != nil && (had.After == nil || *had.After != *spec.After):
-		return &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: "the store exists with another time to live"}
+// New declares the struct T on db and returns its store; called again, it returns the same store. It does no I/O. The
+// error joins a *SchemaError for every mistake in T's declarations. A struct that needs a handle of its own, such as a
+// time series, is refused; so is a db that is nil or a zero value, with an *[InputError].
+func New[T any](db *DB, opts ...StoreOption) (*Store[T], error) {
+	s, err := db.declare(typeOf[T](), opt.Stores(opts), func(c *core.Core) core.Holder { return &Store[T]{core.NewHandle(c)} })
+	if err != nil {
+		return nil, err
 	}
-	return nil
-}
-
-func wrongHandle(s *schema.Schema, used string) error {
-	problem := "the struct needs no declaration of " + used + "; use entity.New"
-	switch {
-	case s.Handle != "":
-		problem = "the struct's declarations need " + s.Handle
-	case used != "":
-		problem = "the struct lacks the declaration that " + used + " is for"
-	}
-	return &SchemaError{Code: schema.CodeHandle, Type: s.Type.String(), Problem: problem}
+	return s.(*Store[T]), nil
 }
 
 // Fields returns the prototype of T, one value for the whole program. The addresses of its fields name attributes in
-// [Set], [Eq] and the like; its pointer fields point to prototypes too, so that t.Alert and &t.Address.City work. Never
-// write to it.
+// [Set], [Eq] and others; its pointer fields point to prototypes too, so &t.Address.City works. Never write to it.
 func Fields[T any]() *T {
 	t := typeOf[T]()
 	if t.Kind() != reflect.Struct {
@@ -104,18 +110,110 @@ func Fields[T any]() *T {
 	return schema.Prototype(t).Interface().(*T)
 }
 
+// Op is one intended write. Printing it shows its plan; [DB.Transact] applies it. It can be used any number of times.
+type Op interface {
+	fmt.Stringer
+	core.Op
+}
+
+// Write is an [Op] with a result.
+type Write[R any] interface {
+	Op
+	// Result returns what the last successful transaction with this Write stored, the zero R before that. A transaction
+	// returns no item, so attributes that the plan does not determine are zero.
+	Result() R
+}
+
+// The writes below do not depend on T, so a program contains them once, however many entities it has.
+
+func create(c *core.Core, v reflect.Value, opts []CreateOption) *core.Operation {
+	return core.ItemOperation(c, plan.NewCreate(c.Schema, c.Table, v, opt.Creates(opts)))
+}
+
+func put(c *core.Core, v reflect.Value, opts []WriteOption) *core.Operation {
+	return core.ItemOperation(c, plan.NewPut(c.Schema, c.Table, v, core.Returning(c, opt.Writes(opts))))
+}
+
+func update(c *core.Core, key reflect.Value, opts []UpdateOption) *core.Operation {
+	return core.ItemOperation(c, plan.NewUpdate(c.Schema, c.Table, key, returningUpdate(c, opts)))
+}
+
+func remove(c *core.Core, key reflect.Value, opts []WriteOption) *core.Operation {
+	return core.ItemOperation(c, plan.NewDelete(c.Schema, c.Table, key, core.Returning(c, opt.Writes(opts))))
+}
+
+func require(c *core.Core, key reflect.Value, conds []Cond) *core.Operation {
+	spec := opt.Guard{}
+	for _, k := range conds {
+		spec.If = append(spec.If, k.cond)
+	}
+	return core.ItemOperation(c, plan.NewRequire(c.Schema, c.Table, key, spec))
+}
+
+func upsert(c *core.Core, v reflect.Value, opts []UpdateOption) *core.Operation {
+	return core.ItemOperation(c, plan.NewUpsert(c.Schema, c.Table, v, returningUpdate(c, opts)))
+}
+
+// returningUpdate collects options and prepares [Returning].
+func returningUpdate(c *core.Core, opts []UpdateOption) opt.Update {
+	spec := opt.Updates(opts)
+	spec.Write = core.Returning(c, spec.Write)
+	return spec
+}
+
+// Ops builds the writes of a store as values. Mistakes in the arguments are returned when the op is run, and shown when
+// it is printed.
+type Ops[T any] struct{ handle }
+
+// Create is [Store.Create] as a value.
+func (o Ops[T]) Create(v T, opts ...CreateOption) Write[T] {
+	return core.NewWrite[T](create(core.Of(o), reflect.ValueOf(v), opts))
+}
+
+// Update is [Store.Update] as a value.
+func (o Ops[T]) Update(key T, opts ...UpdateOption) Write[T] {
+	return core.NewWrite[T](update(core.Of(o), reflect.ValueOf(key), opts))
+}
+
+// Delete is [Store.Delete] as a value. Its result is the zero T.
+func (o Ops[T]) Delete(key T, opts ...WriteOption) Write[T] {
+	return core.NewWrite[T](remove(core.Of(o), reflect.ValueOf(key), opts))
+}
+
+// CheckExists makes the transaction fail unless the item exists ([ErrNotFound]) and conds hold ([ErrConditionFailed]).
+func (o Ops[T]) CheckExists(key T, conds ...Cond) Op {
+	return core.NewWrite[T](require(core.Of(o), reflect.ValueOf(key), conds))
+}
+
+// CheckNotExists makes the transaction fail with [ErrExists] if the item exists.
+func (o Ops[T]) CheckNotExists(key T) Op {
+	c := core.Of(o)
+	return core.NewWrite[T](core.ItemOperation(c, plan.NewAbsent(c.Schema, c.Table, reflect.ValueOf(key))))
+}
+
+// Upsert is [Store.Upsert] as a value.
+func (o Ops[T]) Upsert(v T, opts ...UpdateOption) Write[T] {
+	return core.NewWrite[T](upsert(core.Of(o), reflect.ValueOf(v), opts))
+}
+
+// Put is [Store.Put] as a value.
+func (o Ops[T]) Put(v T, opts ...WriteOption) Write[T] {
+	return core.NewWrite[T](put(core.Of(o), reflect.ValueOf(v), opts))
+}
+
 // Op builds writes as values.
 func (s *Store[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(s)} }
 
-// Get reads the item with key's primary key; only the key parts of key need to be filled in. It costs one request and
-// is eventually consistent unless [Consistent] is given. Errors: [ErrNotFound]; *[InputError] for a missing key part.
-func (s *Store[T]) Get(ctx context.Context, key T, opts ...GetOption) (T, error) {
-	var found T
-	err := get(ctx, core.Of(s), reflect.ValueOf(key), opt.Gets(opts), &found)
-	return found, err
+// primaryKey composes the key of a read; parts has the attributes that it is composed of.
+func primaryKey(c *core.Core, v reflect.Value, spec opt.Read) (primary, parts item.Item, text string, err error) {
+	if err := spec.Err(); err != nil {
+		return nil, nil, "", &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
+	}
+	primary, parts, err = plan.Key(c.Schema, v)
+	return primary, parts, plan.KeyText(c.Schema, primary), err
 }
 
-// get reads the item with the key parts of v into what into points to.
+// get reads the item with the key parts of v into the value that into points to.
 func get(ctx context.Context, c *core.Core, v reflect.Value, spec opt.Get, into any) error {
 	primary, parts, text, err := primaryKey(c, v, spec.Read)
 	if err != nil {
@@ -142,13 +240,12 @@ func get(ctx context.Context, c *core.Core, v reflect.Value, spec opt.Get, into 
 	})
 }
 
-// primaryKey composes the key of a read; parts are what it is composed of.
-func primaryKey(c *core.Core, v reflect.Value, spec opt.Read) (primary, parts item.Item, text string, err error) {
-	if err := spec.Err(); err != nil {
-		return nil, nil, "", &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
-	}
-	primary, parts, err = plan.Key(c.Schema, v)
-	return primary, parts, plan.KeyText(c.Schema, primary), err
+// Get reads the item with key's primary key; only the key parts of key are used. It costs one request and is eventually
+// consistent unless [Consistent] is given. Errors: [ErrNotFound]; *[InputError] for a missing key part.
+func (s *Store[T]) Get(ctx context.Context, key T, opts ...GetOption) (T, error) {
+	var found T
+	err := get(ctx, core.Of(s), reflect.ValueOf(key), opt.Gets(opts), &found)
+	return found, err
 }
 
 // Create writes a new item and returns it as stored: created_at equals updated_at, the version is 1. It costs one
@@ -159,44 +256,165 @@ func (s *Store[T]) Create(ctx context.Context, v T, opts ...CreateOption) (store
 	return stored, err
 }
 
-// Put creates the item or replaces what the struct knows of it, and returns it: every attribute of T is set, absent ones
-// are removed; created_at, set_once and immutable survive, the version goes up by one, and attributes that T does not
-// have stay. It has no guard of its own: what another program wrote since v was read is undone, unless versioned.Lock or
-// [If] prevents it. It costs one request, and a read more when an index key is composed from given and kept attributes.
-// Errors: [ErrConditionFailed], a *[ConditionError] for an immutable attribute; [ErrConflict]; *[InputError] and [ErrTooLarge]
-// before any request.
+// Put creates the item, or replaces the attributes that the struct has, and returns the item. Every attribute of T is
+// set, and absent ones are removed; created_at, set_once and immutable attributes are kept, the version is incremented,
+// and attributes that T does not have stay. It has no guard of its own: it undoes what another program wrote since v
+// was read, unless versioned.Lock or [If] prevents that. It costs one request, and a read if an index key is composed
+// of given and kept attributes. Errors: [ErrConditionFailed], a *[ConditionError] for an immutable attribute;
+// [ErrConflict]; *[InputError] and [ErrTooLarge] before any request.
 func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (stored T, err error) {
 	_, err = put(core.Of(s), reflect.ValueOf(v), opts).Run(ctx, &stored)
 	return stored, err
 }
 
-// Upsert creates the item or merges v into it: attributes that v encodes to are set, absent ones (omitempty) stay as
-// stored; created_at, set_once and immutable survive. Changes, such as [Add], can be given beside v: what they name is left
-// out of v, and in a new item a counter or list begins with what is added to it. A change inside a map or list needs the
-// map or list to be there already. Upsert returns the item and whether there was none before. Like [Store.Put] it has no
-// guard of its own.
+// Upsert creates the item, or merges v into it: attributes that v encodes are set, absent ones (omitempty) keep their
+// stored value; created_at, set_once and immutable attributes are kept. Changes such as [Add] can be given in addition
+// to v: the attributes that they name are left out of v, and in a new item a counter or list starts with what is added.
+// A change inside a map or list needs a stored map or list. Upsert returns the item and whether it was created. Like
+// [Store.Put] it has no guard of its own.
 //
-// It costs one request, and a read more when an index key is composed from given and absent attributes. Errors:
-// [ErrConditionFailed], a *[ConditionError] for an immutable attribute or a nested change without a parent; [ErrConflict];
-// *[InputError] and [ErrTooLarge] before any request; one for which [IsAmbiguous] is true when the answer was lost and
-// the item does not prove that it was written, or whether this write created it: a version proves that, and so does an
-// attribute that the write did not set.
+// It costs one request, and a read if an index key is composed of given and absent attributes. Errors:
+// [ErrConditionFailed], a *[ConditionError] for an immutable attribute or a nested change without its parent;
+// [ErrConflict]; *[InputError] and [ErrTooLarge] before any request; one for which [IsAmbiguous] is true if the
+// response was lost and the stored item does not prove that it was written, or whether this write created it: a version
+// proves that, and so does an attribute that the write did not set.
 func (s *Store[T]) Upsert(ctx context.Context, v T, opts ...UpdateOption) (item T, created bool, err error) {
 	result, err := upsert(core.Of(s), reflect.ValueOf(v), opts).Run(ctx, &item)
 	return item, result.Created, err
 }
 
-// Update changes attributes of an item that exists and returns it. It costs one request, and a read more when an index
-// key is composed from changed and unchanged attributes. Errors: [ErrNotFound]; [ErrConditionFailed], a *[ConditionError] for
-// a nested change without a parent or an immutable attribute; [ErrConflict]; *[InputError] before any request.
+// Update changes attributes of an existing item and returns it. It costs one request, and a read if an index key is
+// composed of changed and unchanged attributes. Errors: [ErrNotFound]; [ErrConditionFailed], a *[ConditionError] for a
+// nested change without its parent or an immutable attribute; [ErrConflict]; *[InputError] before any request.
 func (s *Store[T]) Update(ctx context.Context, key T, opts ...UpdateOption) (stored T, err error) {
 	_, err = update(core.Of(s), reflect.ValueOf(key), opts).Run(ctx, &stored)
 	return stored, err
 }
 
-// Delete removes the item. It costs one request. Errors: [ErrNotFound]; [ErrConditionFailed]; one for which [IsAmbiguous] is
-// true when the answer was lost: a second delete could hit an item created since.
+// Delete removes the item. It costs one request. Errors: [ErrNotFound]; [ErrConditionFailed]; one for which
+// [IsAmbiguous] is true if the response was lost: a second delete could remove an item created since.
 func (s *Store[T]) Delete(ctx context.Context, key T, opts ...WriteOption) error {
 	_, err := remove(core.Of(s), reflect.ValueOf(key), opts).Run(ctx, nil)
 	return err
+}
+
+// modify plans a change by f, which gets a pointer to the value that was read.
+func modify(c *core.Core, key reflect.Value, spec opt.Write, f func(any) error) *core.Operation {
+	return core.ItemOperation(c, plan.NewModify(c.Schema, c.Table, key, spec, func(image item.Item) (was, is reflect.Value, err error) {
+		// Decoded twice: what f changes may be reached through pointers, slices and maps.
+		before, after := reflect.New(c.Schema.Type), reflect.New(c.Schema.Type)
+		if err := c.Decode(image, before.Interface()); err != nil {
+			return was, is, err
+		}
+		if err = c.Decode(image, after.Interface()); err == nil {
+			err = f(after.Interface())
+		}
+		return before.Elem(), after.Elem(), err
+	}))
+}
+
+// Modify reads the item, calls f to change it, and writes what f changed, guarded by what was read; it returns the
+// stored item. If another write came in between, it reads and calls f again, up to Config.MaxAttempts times; so f must
+// change nothing but its argument. An error of f ends the call and is wrapped. If f changes nothing, nothing is
+// written. Changing a key part, a field that the library sets or a set_once field is an *[InputError]. It costs a
+// consistent read and a write of the whole item. Errors: [ErrNotFound]; [ErrConditionFailed]; [ErrConflict].
+func (s *Store[T]) Modify(ctx context.Context, key T, f func(*T) error, opts ...WriteOption) (T, error) {
+	c := core.Of(s)
+	spec := core.Returning(c, opt.Writes(opts))
+	if f == nil {
+		spec.Add(errors.New("the function that is to change the value is nil"))
+	}
+	var stored T
+	_, err := modify(c, reflect.ValueOf(key), spec, func(v any) error { return f(v.(*T)) }).Run(ctx, &stored)
+	return stored, err
+}
+
+// Touch sets field, the address of a time field of [Fields], to now if it is absent or at least every old, and reports
+// whether it did. It does not change version, updated_at and history. It costs one request; if the field is not due,
+// that request fails its condition and costs one write unit. Errors: [ErrNotFound]; *[InputError] for a field that is
+// one of several parts of an index key.
+func (s *Store[T]) Touch(ctx context.Context, key T, field *time.Time, every time.Duration) (bool, error) {
+	c := core.Of(s)
+	op := plan.NewTouch(c.Schema, c.Table, reflect.ValueOf(key), opt.Target{Pointer: field}, every)
+	result, err := core.NewOperation(c, op, func(plan.Result, any) error { return nil }).Run(ctx, nil)
+	return err == nil && !result.Skipped, err
+}
+
+// Image holds an item exactly as Get read it, including attributes that the struct does not have, so that a write that
+// is planned from the stored item can save its read. The zero value is empty; a Get with [KeepImage] fills it. It is
+// safe for concurrent use and must not be copied.
+type Image struct {
+	mu    sync.Mutex
+	image item.Item
+	table string
+}
+
+// KeepImage makes Get store the item in h, as it was read; if Get finds none, it empties h.
+func KeepImage(h *Image) GetOption {
+	if h == nil {
+		return forGet{}
+	}
+	return forGet{Do: func(s *opt.Get) {
+		s.Keep = func(it map[string]types.AttributeValue, table string) {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.image, h.table = item.Clone(it), table
+			if it == nil {
+				h.image = nil
+			}
+		}
+	}}
+}
+
+// FromImage plans a write of the item in h instead of reading it. The write is guarded by h: if the item has changed
+// since, it is read and planned again, as if there were no image. A write that does not read ignores it. An empty
+// image, or one of another item, is an *[InputError].
+func FromImage(h *Image) WriteOption {
+	if h == nil {
+		return forWrite{}
+	}
+	return forWrite{Do: func(s *opt.Write) { s.From = held{h} }}
+}
+
+// held gives the planner access to an Image.
+type held struct{ h *Image }
+
+func (x held) Image() (it map[string]types.AttributeValue, table string) {
+	x.h.mu.Lock()
+	defer x.h.mu.Unlock()
+	return x.h.image, x.h.table
+}
+
+// PurgeOption is accepted by Purge: [OnProgress].
+type PurgeOption interface{ opt.PurgeOption }
+
+// OnProgress makes Purge call f after each removal with the number of items removed so far, not counting sentinels. The
+// calls come one after the other, from several goroutines.
+func OnProgress(f func(deleted int)) PurgeOption {
+	return opt.ForPurge{Do: func(s *opt.Purge) {
+		if s.Progress = f; f == nil {
+			s.Add(errors.New("OnProgress needs a function"))
+		}
+	}}
+}
+
+// Purge removes everything that belongs to the item with key's primary key permanently: the current item, its deleted
+// copies, snapshots and events, expired or not, and its unique values. If there is nothing to remove, it returns nil.
+// The current item, copies and unique values are removed in one transaction (more than 100 in several, the current item
+// last). The rest is removed one by one, 8 in parallel, each under the condition that it has not changed since it was
+// read. Purge can be interrupted at any request and run again. It costs the reads of all items, and a write for each.
+//
+// Errors: [ErrConflict] if the item existed again each time that everything had been removed; *[InputError].
+func (s *Store[T]) Purge(ctx context.Context, key T, opts ...PurgeOption) error {
+	c, spec := core.Of(s), opt.Purges(opts)
+	if err := spec.Err(); err != nil {
+		return c.Wrap("Purge", "", &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()})
+	}
+	primary, parts, err := plan.Key(c.Schema, reflect.ValueOf(key))
+	text := plan.KeyText(c.Schema, primary)
+	if err != nil {
+		return c.Wrap("Purge", text, err)
+	}
+	p := &purge.Purge{Runner: c.Runner, Schema: c.Schema, Table: c.Table, Key: primary, Parts: parts, Progress: spec.Progress}
+	return c.Measure(ctx, "Purge", text, p.Run)
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// TableOptions are what a table has that the code does not depend on, and that may differ from one environment to the
-// next; see [Config].TableOptions. What the code depends on stands in the tags. The zero value is an on demand table
-// without more.
+// TableOptions are settings of a table that do not affect the code and may differ between environments; see
+// [Config].TableOptions. Everything that the code depends on is in the tags. The zero value is an on demand table
+// without further settings.
 type TableOptions struct {
 	PointInTimeRecovery bool                  // continuous backups; needs a client that is a [BackupClient]
 	DeletionProtection  bool                  // DeleteTable is refused
 	Provisioned         *Throughput           // capacity of the table; nil is on demand
-	Indexes             map[string]Throughput // capacity of global indexes by their name in DynamoDB; others have the table's
+	Indexes             map[string]Throughput // capacity of global indexes, by name in DynamoDB; default that of the table
 }
 
 // Throughput is a provisioned capacity, in read and write units per second, each 1 or more.
@@ -23,7 +23,7 @@ type Throughput struct{ Read, Write int64 }
 
 func (t Throughput) String() string { return fmt.Sprintf("%d read, %d write units", t.Read, t.Write) }
 
-// cloneOptions copies what a caller could change later.
+// cloneOptions returns a deep copy.
 func cloneOptions(all map[string]TableOptions) map[string]TableOptions {
 	all = maps.Clone(all)
 	for name, o := range all {
@@ -37,7 +37,7 @@ func cloneOptions(all map[string]TableOptions) map[string]TableOptions {
 	return all
 }
 
-// mistakes are what is wrong with o whatever the declarations are.
+// mistakes returns what is wrong with o regardless of the declarations.
 func (o TableOptions) mistakes() []string {
 	var problems []string
 	units := func(of string, t Throughput) {
@@ -62,8 +62,8 @@ func (o TableOptions) equal(p TableOptions) bool {
 		maps.Equal(o.Indexes, p.Indexes)
 }
 
-// setOptions gives each table the options of its logical names, and returns what does not fit: names that no
-// entity uses, names of one table that say different things, indexes that there are not.
+// setOptions sets the options of each table by its logical names. It records as mistakes names that no entity uses,
+// names of one table with different options, and indexes that do not exist.
 func (s *Spec) setOptions(all map[string]TableOptions) {
 	bad := func(name, format string, args ...any) {
 		s.mistakes = append(s.mistakes, &SchemaError{
@@ -105,7 +105,7 @@ func (s *Spec) setOptions(all map[string]TableOptions) {
 	}
 }
 
-// set gives t its options, and says which of their indexes it does not have.
+// set sets the options of t, and returns a problem for each index in o that t does not have.
 func (t *TableSpec) set(o TableOptions) (problems []string) {
 	t.PointInTimeRecovery, t.DeletionProtection = o.PointInTimeRecovery, o.DeletionProtection
 	if o.Provisioned == nil {

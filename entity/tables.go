@@ -3,69 +3,108 @@ package entity
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// tablePause is the time between two looks at a table that is being created.
+// tablePause is the pause between two requests for the state of a table that is being created.
 const tablePause = 200 * time.Millisecond
 
-// CreateTables creates every table of [DB.Spec] as it is printed, and waits until all of it is active or ctx ends. Of a
-// table that exists two things are changed: time to live and point-in-time recovery are enabled where they are needed
-// and off. A key, index or stream that it lacks is a *[TableError]; billing and deletion protection of such a table are
-// for [DB.Verify] to compare. Several programs can call it at the same time. The waiting costs a DescribeTable every
-// 200 ms. Where the database has no point-in-time recovery, everything else is done and the error is [ErrNoRecovery].
-// [Spec.Err], EDD-9069 for a client that is no
-// [BackupClient] where it must be one, EDD-9050 for a table that [Config] knows by an ARN or another text that is no name,
-// and [ErrNoClient] come before any request.
-func (db *DB) CreateTables(ctx context.Context) error {
-	spec, backups, err := db.manage(ctx)
-	if bad := spec.misnamed(); bad != nil {
-		return errors.Join(append(bad, err)...)
+// mostLooks is how often the time to live of a table is read while it cannot be enabled.
+const mostLooks = 10
+
+// invalid is the code of DynamoDB's refusal to enable what is enabled already; there is no Go type for it.
+const invalid = "ValidationException"
+
+// unknownOperation is the code for a call that the database does not have; there is no Go type for it.
+const unknownOperation = "UnknownOperationException"
+
+// BackupClient has the two methods that a [Client] needs in addition for tables with point-in-time recovery:
+// DescribeContinuousBackups and UpdateContinuousBackups. *dynamodb.Client has them. [DB.CreateTables] and [DB.Verify] refuse
+// a client without them, with code EDD-9069, only if such a table is declared. Its methods are shown at
+// [entitytype.BackupClient].
+type BackupClient = entitytype.BackupClient
+
+// ErrNoRecovery says that the database has no point-in-time recovery, as no local one has. [DB.CreateTables] returns it
+// after it has done everything else. Test for it and continue if that does not matter.
+var ErrNoRecovery = errors.New("the database has no point-in-time recovery")
+
+func (t TableSpec) attributes() []types.AttributeDefinition {
+	var all []types.AttributeDefinition
+	for _, a := range t.KeyAttributes() {
+		all = append(all, types.AttributeDefinition{AttributeName: &a.Name, AttributeType: a.Type})
 	}
-	if err != nil {
-		return err
-	}
-	var without []error // tables that a database without recovery could not give it
-	for _, t := range spec.Tables {
-		if err := db.createTable(ctx, t); err != nil {
-			return err
-		}
-		err := db.enableRecovery(ctx, backups, t)
-		if err != nil {
-			err = &TableError{Table: t.Name, Err: err}
-		}
-		if errors.Is(err, ErrNoRecovery) {
-			without = append(without, err)
-		} else if err != nil {
-			return err
-		}
-	}
-	return errors.Join(without...)
+	return all
 }
 
-func (db *DB) createTable(ctx context.Context, t TableSpec) error {
-	got, err := db.awaitTable(ctx, t)
-	if err != nil {
-		return &TableError{Table: t.Name, Err: err}
+// input returns nil for an on demand table.
+func (t Throughput) input() *types.ProvisionedThroughput {
+	if t == (Throughput{}) {
+		return nil
 	}
-	if found := t.lacking(describedTable(got)); len(found) > 0 {
-		return &TableError{Table: t.Name, Differences: found}
-	}
-	if err := db.enableTTL(ctx, t); err != nil {
-		return &TableError{Table: t.Name, Err: err}
-	}
-	return nil
+	return &types.ProvisionedThroughput{ReadCapacityUnits: &t.Read, WriteCapacityUnits: &t.Write}
 }
 
-// awaitTable creates the table unless it is there, and waits until it and its indexes are active. A table that another
-// program is making at the same time is as good as our own. One that is not seen has been made a moment ago, or removed:
-// creating it again does no harm.
+func (k KeySpec) elements() []types.KeySchemaElement {
+	var elements []types.KeySchemaElement
+	for _, a := range k.Partition {
+		elements = append(elements, types.KeySchemaElement{AttributeName: &a.Name, KeyType: types.KeyTypeHash})
+	}
+	for _, a := range k.Sort {
+		elements = append(elements, types.KeySchemaElement{AttributeName: &a.Name, KeyType: types.KeyTypeRange})
+	}
+	return elements
+}
+
+func (p ProjectionSpec) input() *types.Projection {
+	return &types.Projection{ProjectionType: p.Type, NonKeyAttributes: p.Include}
+}
+
+// input returns the request that creates t.
+func (t TableSpec) input() *dynamodb.CreateTableInput {
+	in := &dynamodb.CreateTableInput{
+		TableName: &t.Name, BillingMode: t.Billing, KeySchema: t.Key.elements(), ProvisionedThroughput: t.Throughput.input(),
+	}
+	on := true
+	if t.Stream != "" {
+		in.StreamSpecification = &types.StreamSpecification{StreamEnabled: &on, StreamViewType: t.Stream}
+	}
+	if t.DeletionProtection {
+		in.DeletionProtectionEnabled = &on
+	}
+	in.AttributeDefinitions = t.attributes()
+	for _, x := range t.GSIs {
+		in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{
+			IndexName: &x.Name, KeySchema: x.Key.elements(), Projection: x.Projection.input(), ProvisionedThroughput: x.Throughput.input(),
+		})
+	}
+	for _, x := range t.LSIs {
+		in.LocalSecondaryIndexes = append(in.LocalSecondaryIndexes, types.LocalSecondaryIndex{
+			IndexName: &x.Name, KeySchema: x.Key.elements(), Projection: x.Projection.input(),
+		})
+	}
+	return in
+}
+
+// active reports whether a table and all its indexes can be used.
+func active(t *types.TableDescription) bool {
+	return t.TableStatus == types.TableStatusActive && !slices.ContainsFunc(t.GlobalSecondaryIndexes, func(x types.GlobalSecondaryIndexDescription) bool {
+		return x.IndexStatus != types.IndexStatusActive
+	})
+}
+
+// awaitTable creates the table unless it exists, and waits until it and its indexes are active. Another program may
+// create it at the same time. A table that is not visible has just been created, or removed: creating it again does no
+// harm.
 func (db *DB) awaitTable(ctx context.Context, t TableSpec) (*types.TableDescription, error) {
 	for absent := true; ; {
 		if absent {
@@ -93,66 +132,171 @@ func (db *DB) awaitTable(ctx context.Context, t TableSpec) (*types.TableDescript
 	}
 }
 
-// active reports that a table and its indexes can be used.
-func active(t *types.TableDescription) bool {
-	return t.TableStatus == types.TableStatusActive && !slices.ContainsFunc(t.GlobalSecondaryIndexes, func(x types.GlobalSecondaryIndexDescription) bool {
-		return x.IndexStatus != types.IndexStatusActive
+// elsewhere reports whether a change of a table was refused because another one is under way or was made already.
+func elsewhere(err error) bool {
+	var inUse *types.ResourceInUseException
+	var api smithy.APIError
+	return errors.As(err, &inUse) || errors.As(err, &api) && api.ErrorCode() == invalid
+}
+
+// storedTTL returns the attribute by which the table expires items, "" if it does not.
+func (db *DB) storedTTL(ctx context.Context, table string) (string, error) {
+	var d *types.TimeToLiveDescription
+	err := db.runner.Manage(ctx, table, func(once func(*dynamodb.Options)) error {
+		out, err := db.runner.Client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &table}, once)
+		if err == nil {
+			d = out.TimeToLiveDescription
+		}
+		return err
+	})
+	if err != nil || d == nil || d.AttributeName == nil || d.TimeToLiveStatus != types.TimeToLiveStatusEnabled && d.TimeToLiveStatus != types.TimeToLiveStatusEnabling {
+		return "", err
+	}
+	return *d.AttributeName, nil
+}
+
+func (db *DB) updateTTL(ctx context.Context, t TableSpec) error {
+	enabled := true
+	return db.runner.Manage(ctx, t.Name, func(once func(*dynamodb.Options)) error {
+		_, err := db.runner.Client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
+			TableName: &t.Name, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &t.TTL, Enabled: &enabled},
+		}, once)
+		return err
 	})
 }
 
-// input is the request that creates t.
-func (t TableSpec) input() *dynamodb.CreateTableInput {
-	in := &dynamodb.CreateTableInput{
-		TableName: &t.Name, BillingMode: t.Billing, KeySchema: t.Key.elements(), ProvisionedThroughput: t.Throughput.input(),
-	}
-	on := true
-	if t.Stream != "" {
-		in.StreamSpecification = &types.StreamSpecification{StreamEnabled: &on, StreamViewType: t.Stream}
-	}
-	if t.DeletionProtection {
-		in.DeletionProtectionEnabled = &on
-	}
-	in.AttributeDefinitions = t.attributes()
-	for _, x := range t.GSIs {
-		in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{
-			IndexName: &x.Name, KeySchema: x.Key.elements(), Projection: x.Projection.input(), ProvisionedThroughput: x.Throughput.input(),
-		})
-	}
-	for _, x := range t.LSIs {
-		in.LocalSecondaryIndexes = append(in.LocalSecondaryIndexes, types.LocalSecondaryIndex{
-			IndexName: &x.Name, KeySchema: x.Key.elements(), Projection: x.Projection.input(),
-		})
-	}
-	return in
-}
-
-func (t TableSpec) attributes() []types.AttributeDefinition {
-	var all []types.AttributeDefinition
-	for _, a := range t.KeyAttributes() {
-		all = append(all, types.AttributeDefinition{AttributeName: &a.Name, AttributeType: a.Type})
-	}
-	return all
-}
-
-// input is nil for on demand.
-func (t Throughput) input() *types.ProvisionedThroughput {
-	if t == (Throughput{}) {
+// enableTTL enables time to live if an entity on the table writes the attribute. Another program may do so after the
+// table was read; DynamoDB then refuses the request as invalid, and the next read may not show the change yet.
+func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
+	if t.TTL == "" {
 		return nil
 	}
-	return &types.ProvisionedThroughput{ReadCapacityUnits: &t.Read, WriteCapacityUnits: &t.Write}
+	for n := 1; ; n++ {
+		stored, err := db.storedTTL(ctx, t.Name)
+		switch {
+		case err != nil || stored == t.TTL:
+			return err
+		case stored != "":
+			return &SchemaError{Code: schema.CodeTTLAttr, Type: "table " + t.Name, Problem: fmt.Sprintf("time to live is enabled on %q, the declarations need %q", stored, t.TTL)}
+		}
+		if err := db.updateTTL(ctx, t); err == nil || n == mostLooks || !elsewhere(err) {
+			return err
+		}
+		if err := exec.Sleep(ctx, tablePause); err != nil {
+			return err
+		}
+	}
 }
 
-func (k KeySpec) elements() []types.KeySchemaElement {
-	var elements []types.KeySchemaElement
-	for _, a := range k.Partition {
-		elements = append(elements, types.KeySchemaElement{AttributeName: &a.Name, KeyType: types.KeyTypeHash})
+func (db *DB) createTable(ctx context.Context, t TableSpec) error {
+	got, err := db.awaitTable(ctx, t)
+	if err != nil {
+		return &TableError{Table: t.Name, Err: err}
 	}
-	for _, a := range k.Sort {
-		elements = append(elements, types.KeySchemaElement{AttributeName: &a.Name, KeyType: types.KeyTypeRange})
+	if found := t.lacking(describedTable(got)); len(found) > 0 {
+		return &TableError{Table: t.Name, Differences: found}
 	}
-	return elements
+	if err := db.enableTTL(ctx, t); err != nil {
+		return &TableError{Table: t.Name, Err: err}
+	}
+	return nil
 }
 
-func (p ProjectionSpec) input() *types.Projection {
-	return &types.Projection{ProjectionType: p.Type, NonKeyAttributes: p.Include}
+// recoveryError returns err, as an ErrNoRecovery if the database does not know the call.
+func recoveryError(err error) error {
+	var api smithy.APIError
+	if errors.As(err, &api) && api.ErrorCode() == unknownOperation {
+		return fmt.Errorf("%w: %w", ErrNoRecovery, err)
+	}
+	return err
+}
+
+// backups returns the client for point-in-time recovery, nil if no table of s needs it.
+func (db *DB) backups(s Spec) (BackupClient, error) {
+	for _, t := range s.Tables {
+		if !t.PointInTimeRecovery {
+			continue
+		}
+		if c, ok := db.runner.Client.(BackupClient); ok {
+			return c, nil
+		}
+		return nil, &SchemaError{Code: schema.CodeTableClient, Type: "entity.Config", Field: "TableOptions", Problem: fmt.Sprintf("table %s has point-in-time recovery, and the client %T is no entity.BackupClient", t.Name, db.runner.Client)}
+	}
+	return nil, nil
+}
+
+// storedRecovery reports whether a table has point-in-time recovery.
+func (db *DB) storedRecovery(ctx context.Context, c BackupClient, table string) (bool, error) {
+	var d *types.ContinuousBackupsDescription
+	err := db.runner.Manage(ctx, table, func(once func(*dynamodb.Options)) error {
+		out, err := c.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &table}, once)
+		if err == nil {
+			d = out.ContinuousBackupsDescription
+		}
+		return err
+	})
+	return err == nil && d != nil && d.PointInTimeRecoveryDescription != nil &&
+		d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled, recoveryError(err)
+}
+
+// enableRecovery enables point-in-time recovery if it is declared and disabled. DynamoDB starts continuous backups some
+// time after a table became active; until then it reports that they are unavailable.
+func (db *DB) enableRecovery(ctx context.Context, c BackupClient, t TableSpec) error {
+	if !t.PointInTimeRecovery {
+		return nil
+	}
+	enabled := true
+	for {
+		if on, err := db.storedRecovery(ctx, c, t.Name); err != nil || on {
+			return err
+		}
+		err := db.runner.Manage(ctx, t.Name, func(once func(*dynamodb.Options)) error {
+			_, err := c.UpdateContinuousBackups(ctx, &dynamodb.UpdateContinuousBackupsInput{
+				TableName: &t.Name, PointInTimeRecoverySpecification: &types.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: &enabled},
+			}, once)
+			return err
+		})
+		var early *types.ContinuousBackupsUnavailableException
+		if !errors.As(err, &early) {
+			return recoveryError(err)
+		}
+		if err := exec.Sleep(ctx, tablePause); err != nil {
+			return err
+		}
+	}
+}
+
+// CreateTables creates every table of [DB.Spec] and waits until all tables and indexes are active or ctx ends. It
+// changes two settings of an existing table: it enables time to live and point-in-time recovery if they are needed and
+// disabled. A key, index or stream that an existing table lacks is a *[TableError]; its billing and deletion protection
+// are compared by [DB.Verify] only. Several programs can call it at the same time. Waiting costs a DescribeTable every
+// 200 ms.
+//
+// If the database has no point-in-time recovery, everything else is done and the error is [ErrNoRecovery]. Before any
+// request come [Spec.Err], EDD-9069 for a client that should be a [BackupClient] and is not, EDD-9050 for a table
+// configured by ARN or by another text that is not a name, and [ErrNoClient].
+func (db *DB) CreateTables(ctx context.Context) error {
+	spec, backups, err := db.manage(ctx)
+	if bad := spec.misnamed(); bad != nil {
+		return errors.Join(append(bad, err)...)
+	}
+	if err != nil {
+		return err
+	}
+	var without []error // errors of tables for which the database has no recovery
+	for _, t := range spec.Tables {
+		if err := db.createTable(ctx, t); err != nil {
+			return err
+		}
+		err := db.enableRecovery(ctx, backups, t)
+		if err != nil {
+			err = &TableError{Table: t.Name, Err: err}
+		}
+		if errors.Is(err, ErrNoRecovery) {
+			without = append(without, err)
+		} else if err != nil {
+			return err
+		}
+	}
+	return errors.Join(without...)
 }

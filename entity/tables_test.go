@@ -1,13 +1,20 @@
 package entity_test
 
 import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
 func (l *lab) described(t *testing.T, table string) *types.TableDescription {
@@ -140,20 +147,249 @@ type Narrower struct {
 func TestCreateTables_MakesEveryTableThatIsNamed(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, func(c *entity.Config) { c.Tables = map[string]string{"logs": c.Table + "-logs"} })
-	teams, logs := declare[Team](t, l.db), declare[MapEntry](t, l.db)
+	teams, logs := declare[Team](t, l.db), declare[LogEntry](t, l.db)
 	l.create(t)
 	_, err := teams.Create(t.Context(), Team{ID: "a"})
 	require.NoError(t, err)
-	_, err = logs.Create(t.Context(), MapEntry{ID: "a"})
+	_, err = logs.Create(t.Context(), LogEntry{ID: "a"})
 	require.NoError(t, err)
 	require.Len(t, l.everything(t), 1)
 	require.Equal(t, types.TableStatusActive, l.described(t, l.table+"-logs").TableStatus)
-	require.NoError(t, l.db.Transact(t.Context(), teams.Op().Create(Team{ID: "b"}), logs.Op().Create(MapEntry{ID: "b"})), "a transaction spans tables")
+	require.NoError(t, l.db.Transact(t.Context(), teams.Op().Create(Team{ID: "b"}), logs.Op().Create(LogEntry{ID: "b"})), "a transaction spans tables")
 }
 
 // Entry lives in a table of its own.
-type MapEntry struct {
+type LogEntry struct {
 	_ entity.Key `name:"Entry" pk:"$#{id}" table:"logs"`
 
 	ID string `dynamodbav:"id"`
+}
+
+func TestCreateTables_IsIdempotent(t *testing.T) {
+	t.Parallel()
+	l, s := open[Report](t)
+	_, err := s.Create(t.Context(), Report{ID: "a", Kind: "k"})
+	require.NoError(t, err)
+	made := l.described(t, l.table)
+	require.NoError(t, l.db.CreateTables(t.Context()))
+	require.NoError(t, l.db.CreateTables(t.Context()))
+	again := declare[Report](t, l.aside(t))
+	_, err = again.Get(t.Context(), Report{ID: "a"})
+	require.NoError(t, err, "what was there is still there")
+	require.Equal(t, made.CreationDateTime, l.described(t, l.table).CreationDateTime)
+}
+
+// A table that is there already and differs from the declarations is reported, and left alone.
+func TestCreateTables_DifferentExistingTableIsASchemaError(t *testing.T) {
+	t.Parallel()
+	attr := func(name string, kind types.ScalarAttributeType) types.AttributeDefinition {
+		return types.AttributeDefinition{AttributeName: &name, AttributeType: kind}
+	}
+	key := func(hash, sort string) []types.KeySchemaElement {
+		k := []types.KeySchemaElement{{AttributeName: &hash, KeyType: types.KeyTypeHash}}
+		if sort != "" {
+			k = append(k, types.KeySchemaElement{AttributeName: &sort, KeyType: types.KeyTypeRange})
+		}
+		return k
+	}
+	index := func(name, hash, sort string, projection types.ProjectionType) types.GlobalSecondaryIndex {
+		return types.GlobalSecondaryIndex{IndexName: &name, KeySchema: key(hash, sort), Projection: &types.Projection{ProjectionType: projection}}
+	}
+	right := []types.GlobalSecondaryIndex{index("gsi1", "gsi1pk", "gsi1sk", types.ProjectionTypeAll)}
+	for name, in := range map[string]dynamodb.CreateTableInput{
+		"sort key missing": {KeySchema: key("pk", ""), AttributeDefinitions: []types.AttributeDefinition{attr("pk", "S"), attr("gsi1pk", "S"), attr("gsi1sk", "S")}, GlobalSecondaryIndexes: right},
+		"other key":        {KeySchema: key("id", "sk"), AttributeDefinitions: []types.AttributeDefinition{attr("id", "S"), attr("sk", "S"), attr("gsi1pk", "S"), attr("gsi1sk", "S")}, GlobalSecondaryIndexes: right},
+		"other type":       {KeySchema: key("pk", "sk"), AttributeDefinitions: []types.AttributeDefinition{attr("pk", "S"), attr("sk", "N"), attr("gsi1pk", "S"), attr("gsi1sk", "S")}, GlobalSecondaryIndexes: right},
+		"no index":         {KeySchema: key("pk", "sk"), AttributeDefinitions: []types.AttributeDefinition{attr("pk", "S"), attr("sk", "S")}},
+		"other index key": {KeySchema: key("pk", "sk"), AttributeDefinitions: []types.AttributeDefinition{attr("pk", "S"), attr("sk", "S"), attr("gsi1pk", "S")},
+			GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{index("gsi1", "gsi1pk", "", types.ProjectionTypeAll)}},
+		"other index type": {KeySchema: key("pk", "sk"), AttributeDefinitions: []types.AttributeDefinition{attr("pk", "S"), attr("sk", "S"), attr("gsi1pk", "S"), attr("gsi1sk", "N")}, GlobalSecondaryIndexes: right},
+		"lean projection": {KeySchema: key("pk", "sk"), AttributeDefinitions: []types.AttributeDefinition{attr("pk", "S"), attr("sk", "S"), attr("gsi1pk", "S"), attr("gsi1sk", "S")},
+			GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{index("gsi1", "gsi1pk", "gsi1sk", types.ProjectionTypeKeysOnly)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			in.TableName, in.BillingMode = &l.table, types.BillingModePayPerRequest
+			_, err := l.raw.CreateTable(t.Context(), &in)
+			require.NoError(t, err)
+			made := l.described(t, l.table)
+			declare[Employee](t, l.db)
+			err = l.db.CreateTables(t.Context())
+			var differs *entity.SchemaError
+			require.ErrorAs(t, err, &differs)
+			require.Equal(t, "EDD-9049", differs.Code)
+			require.Zero(t, l.wire.Count("UpdateTable"))
+			require.Equal(t, made, l.described(t, l.table))
+		})
+	}
+}
+
+// More than is needed does no harm.
+func TestCreateTables_RicherExistingTableIsFine(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	declare[Employee](t, l.db)
+	l.create(t)
+	lean := declare[Team](t, l.aside(t))
+	other := l.aside(t)
+	declare[Team](t, other)
+	require.NoError(t, other.CreateTables(t.Context()), "it has an index that teams do not need")
+	_, err := lean.Create(t.Context(), Team{ID: "a"})
+	require.NoError(t, err)
+}
+
+// What DynamoDB says about an index that is not there has no type of its own; it must not look like "nothing found".
+func TestQuery_OfAnIndexThatTheTableLacksIsAnError(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	declare[Team](t, l.db)
+	l.create(t)
+	s := declare[Employee](t, l.aside(t))
+	byTenant, err := s.Index("byTenant")
+	require.NoError(t, err)
+	_, err = byTenant.Query(Employee{TenantID: "t"}).First(t.Context())
+	require.Error(t, err)
+	require.NotErrorIs(t, err, entity.ErrNotFound)
+	var e *entity.Error
+	require.ErrorAs(t, err, &e)
+}
+
+func timeToLive(t *testing.T, l *lab) types.TimeToLiveDescription {
+	t.Helper()
+	out, err := l.raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &l.table})
+	require.NoError(t, err)
+	return *out.TimeToLiveDescription
+}
+
+func TestCreateTables_EnablesTimeToLiveWhereItIsUsed(t *testing.T) {
+	t.Parallel()
+	for name, attr := range map[string]string{"": "_ttl", "expires": "expires"} {
+		l, _ := open[Token](t, func(c *entity.Config) { c.TTL = name })
+		ttl := timeToLive(t, l)
+		require.Equal(t, types.TimeToLiveStatusEnabled, ttl.TimeToLiveStatus)
+		require.Equal(t, attr, *ttl.AttributeName)
+		require.NoError(t, l.db.CreateTables(t.Context()), "a second time changes nothing")
+		require.Zero(t, l.wire.Count("UpdateTimeToLive"))
+	}
+	l, _ := open[Team](t)
+	require.Equal(t, types.TimeToLiveStatusDisabled, timeToLive(t, l).TimeToLiveStatus)
+}
+
+func TestCreateTables_EnablesTimeToLiveOfATableThatIsThere(t *testing.T) {
+	t.Parallel()
+	l, _ := open[Invoice](t)
+	db := l.aside(t)
+	declare[Pass](t, db)
+	require.NoError(t, db.CreateTables(t.Context()))
+	require.Equal(t, types.TimeToLiveStatusEnabled, timeToLive(t, l).TimeToLiveStatus)
+}
+
+// Pass expires, and needs no index.
+type Pass struct {
+	_ entity.Key `name:"Pass" pk:"$#{id}" sk:"$"`
+	_ mortal
+
+	ID string `dynamodbav:"id"`
+}
+
+func TestCreateTables_TimeToLiveOnAnotherAttributeIsASchemaError(t *testing.T) {
+	t.Parallel()
+	l, _ := open[Team](t)
+	_, err := l.raw.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
+		TableName:               &l.table,
+		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String("expires"), Enabled: aws.Bool(true)},
+	})
+	require.NoError(t, err)
+	db := l.aside(t)
+	declare[Pass](t, db)
+	err = db.CreateTables(t.Context())
+	var differs *entity.SchemaError
+	require.ErrorAs(t, err, &differs)
+	require.Equal(t, "EDD-9041", differs.Code)
+	require.Equal(t, "expires", *timeToLive(t, l).AttributeName)
+}
+
+// slowTable answers the first looks at a table as if something of it were still being made.
+type slowTable struct {
+	next     faults.HTTPClient
+	old, new string
+	looks    int
+}
+
+func (s *slowTable) Do(req *http.Request) (*http.Response, error) {
+	resp, err := s.next.Do(req)
+	if err != nil || !strings.HasSuffix(req.Header.Get("X-Amz-Target"), ".DescribeTable") || s.looks == 0 {
+		return resp, err
+	}
+	s.looks--
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	body = bytes.ReplaceAll(body, []byte(s.old), []byte(s.new))
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return resp, nil
+}
+
+func TestCreateTables_WaitsUntilTableAndIndexesAreActive(t *testing.T) {
+	t.Parallel()
+	for old, slow := range map[string]string{`"TableStatus":"ACTIVE"`: `"TableStatus":"CREATING"`, `"IndexStatus":"ACTIVE"`: `"IndexStatus":"CREATING"`} {
+		l := newLab(t)
+		wire := faults.New(&slowTable{l.raw.Options().HTTPClient, old, slow, 2})
+		db := l.open(t, wire)
+		declare[Report](t, db)
+		require.NoError(t, db.CreateTables(t.Context()))
+		require.Equal(t, 3, wire.Count("DescribeTable"), slow)
+
+		ctx, cancel := context.WithCancel(t.Context())
+		wire = faults.New(&slowTable{l.raw.Options().HTTPClient, old, slow, 1000})
+		wire.Inject(func(r faults.Request) faults.Fault {
+			if r.Operation == "DescribeTable" && wire.Count("DescribeTable") > 1 {
+				cancel()
+			}
+			return faults.None
+		})
+		db = l.open(t, wire)
+		declare[Report](t, db)
+		require.ErrorIs(t, db.CreateTables(ctx), context.Canceled)
+	}
+}
+
+func TestCreateTables_EndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	declare[Team](t, l.db)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, l.db.CreateTables(ctx), context.Canceled)
+	_, err := l.raw.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(l.table)})
+	var missing *types.ResourceNotFoundException
+	require.ErrorAs(t, err, &missing, "nothing was made")
+
+	ctx, cancel = context.WithCancel(t.Context())
+	defer cancel()
+	l.wire.Inject(func(r faults.Request) faults.Fault {
+		if r.Operation == "DescribeTable" {
+			cancel()
+			return faults.Hang
+		}
+		return faults.None
+	})
+	require.ErrorIs(t, l.db.CreateTables(ctx), context.Canceled)
+}
+
+func TestCreateTables_TwoProgramsAtOnce(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	declare[Report](t, l.db)
+	errs := make(chan error, 4)
+	for range cap(errs) {
+		db := l.aside(t)
+		declare[Report](t, db)
+		go func() { errs <- db.CreateTables(t.Context()) }()
+	}
+	for range cap(errs) {
+		require.NoError(t, <-errs)
+	}
 }

@@ -12,17 +12,18 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// TransactError says which operations made a transaction fail; nothing was written, unless [IsAmbiguous] says otherwise: an
-// earlier attempt without an answer may have been applied. errors.Is and errors.As look into
-// all of them.
-type TransactError struct{ Failed []OpError }
-
-// OpError is the failure of one operation of a transaction, with the error that the operation alone would have given.
+// OpError is the failure of one operation of a transaction, with the error that the operation alone would have
+// returned.
 type OpError struct {
 	Index int // in the list given to Transact
 	Op    Op
 	Err   error
 }
+
+// TransactError says which operations made a transaction fail. Nothing was written, unless [IsAmbiguous] reports
+// otherwise: an earlier attempt whose response was lost may have been applied. errors.Is and errors.As search the
+// errors of all operations.
+type TransactError struct{ Failed []OpError }
 
 func (e *TransactError) Error() string {
 	var b strings.Builder
@@ -45,7 +46,7 @@ func (e *TransactError) Unwrap() []error {
 	return errs
 }
 
-// FailureOf returns why op failed inside a transaction's error, nil if it is not among the operations that did.
+// FailureOf returns why op failed in the transaction that returned err, or nil if op did not fail.
 func FailureOf(err error, op Op) error {
 	var te *TransactError
 	if !errors.As(err, &te) {
@@ -59,59 +60,14 @@ func FailureOf(err error, op Op) error {
 	return nil
 }
 
-// Transact applies all ops, or none of them, at one instant; an empty list does nothing. Ops that must read first do so
-// in parallel, and when an item changed since, the whole is planned again, up to Config.MaxAttempts times. It costs one
-// request and twice the write units of the single writes. Ops on one item are merged where that is exact: a check and a
-// write, or appends of one series, become one action; their conditions are all about the item as it was before.
-// Errors: *[TransactError] with the failure of each op; *[InputError] for two writes of one item or more than 100
-// actions, [ErrTooLarge] above 4 MB; one for which [IsAmbiguous] is true when the outcome stayed unknown;
-// [ErrConflict].
-func (db *DB) Transact(ctx context.Context, ops ...Op) error {
-	return db.transact(ctx, "Transact", ops, func(ctx context.Context, plans []*plan.Op) ([]plan.Result, []exec.OpFailure, error) {
-		return db.runner.Transact(ctx, plans)
-	})
-}
+type transaction func(context.Context, []*plan.Op) ([]plan.Result, []exec.OpFailure, error)
 
-// Token makes a transaction happen once, however often it is called. ID, of any length, is what calls are known by, such
-// as the request id of a client that retries. At is the time that the ops are planned with; the zero time is that of the
-// call.
+// Token identifies a transaction that is to be applied once, however often it is called. ID, of any length, identifies
+// repeated calls, such as the request id of a client that retries. At is the time at which the ops are planned; the
+// zero time means the time of the call.
 type Token struct {
 	ID string
 	At time.Time
-}
-
-// TransactWithToken is [DB.Transact] under the caller's token: repeated with the same ID and ops within ten minutes after it was
-// applied, also by another process and at another time, it is applied once and succeeds each time. DynamoDB remembers
-// tokens for that long, by account and region. Ops that must read the item first are refused, and nothing is planned
-// again: a lost guard is [ErrConflict].
-//
-// With the same At, a repetition is the same bytes, which DynamoDB recognizes. Without, it reads the items of the ops,
-// consistently, in one request: one of them that still is as this call wrote it proves that it was applied. Where other
-// writes have replaced all of them, or the ops write none with the library's attributes, the error is [ErrTokenReused],
-// and [IsAmbiguous]. Other ops under the same ID are ErrTokenReused too, and not ambiguous where the items show it.
-func (db *DB) TransactWithToken(ctx context.Context, token Token, ops ...Op) error {
-	return db.transact(ctx, "TransactWithToken", ops, func(ctx context.Context, plans []*plan.Op) ([]plan.Result, []exec.OpFailure, error) {
-		if token.ID == "" {
-			return nil, nil, &InputError{Code: plan.CodeOption, Type: "entity.Token", Field: "ID", Problem: "a token needs an ID"}
-		}
-		return db.runner.TransactWithToken(ctx, token.ID, token.At, plans)
-	})
-}
-
-type transaction func(context.Context, []*plan.Op) ([]plan.Result, []exec.OpFailure, error)
-
-func (db *DB) transact(ctx context.Context, verb string, ops []Op, send transaction) error {
-	return db.measure(ctx, verb, func(ctx context.Context) error {
-		plans, err := db.own(ops)
-		if err != nil {
-			return &Error{Verb: verb, Err: err}
-		}
-		if len(plans) == 0 {
-			return nil
-		}
-		results, failed, err := send(ctx, plans)
-		return settle(verb, ops, plans, results, failed, err)
-	})
 }
 
 // own returns the plans of ops, which must be made with stores of db.
@@ -129,7 +85,7 @@ func (db *DB) own(ops []Op) ([]*plan.Op, error) {
 	return plans, nil
 }
 
-// settle gives each op its result, or collects the failures.
+// settle sets the result of each op, or collects the failures.
 func settle(verb string, ops []Op, plans []*plan.Op, results []plan.Result, failed []exec.OpFailure, err error) error {
 	switch {
 	case err != nil && len(failed) == 0:
@@ -148,4 +104,48 @@ func settle(verb string, ops []Op, plans []*plan.Op, results []plan.Result, fail
 		}
 	}
 	return nil
+}
+
+func (db *DB) transact(ctx context.Context, verb string, ops []Op, send transaction) error {
+	return db.measure(ctx, verb, func(ctx context.Context) error {
+		plans, err := db.own(ops)
+		if err != nil {
+			return &Error{Verb: verb, Err: err}
+		}
+		if len(plans) == 0 {
+			return nil
+		}
+		results, failed, err := send(ctx, plans)
+		return settle(verb, ops, plans, results, failed, err)
+	})
+}
+
+// Transact applies all ops or none of them atomically; an empty list does nothing. Ops that must read first do so in
+// parallel; if an item changed since, all ops are planned again, up to Config.MaxAttempts times. It costs one request
+// and twice the write units of the single writes. Ops on one item are merged if one action does the same: a check and a
+// write, or appends of one series; all their conditions are about the item before the transaction. Errors:
+// *[TransactError] with the failure of each op; *[InputError] for two writes of one item or more than 100 actions,
+// [ErrTooLarge] above 4 MB; one for which [IsAmbiguous] is true if the outcome is unknown; [ErrConflict].
+func (db *DB) Transact(ctx context.Context, ops ...Op) error {
+	return db.transact(ctx, "Transact", ops, func(ctx context.Context, plans []*plan.Op) ([]plan.Result, []exec.OpFailure, error) {
+		return db.runner.Transact(ctx, plans)
+	})
+}
+
+// TransactWithToken is [DB.Transact] under the caller's token: repeated with the same ID and ops within ten minutes
+// after it was applied, also by another process and at another time, it is applied once and succeeds each time.
+// DynamoDB remembers tokens for that long, by account and region. Ops that must read the item first are refused, and
+// nothing is planned again: a lost guard is [ErrConflict].
+//
+// With the same At, a repetition sends the same bytes, which DynamoDB recognizes. Without At, it reads the items of the
+// ops, consistently, in one request: if one of them is still as this call wrote it, the call was applied. If other
+// writes have replaced all of them, or the ops write none with the library's attributes, the error is [ErrTokenReused],
+// and [IsAmbiguous] is true. Other ops under the same ID are ErrTokenReused too, not ambiguous if the items show it.
+func (db *DB) TransactWithToken(ctx context.Context, token Token, ops ...Op) error {
+	return db.transact(ctx, "TransactWithToken", ops, func(ctx context.Context, plans []*plan.Op) ([]plan.Result, []exec.OpFailure, error) {
+		if token.ID == "" {
+			return nil, nil, &InputError{Code: plan.CodeOption, Type: "entity.Token", Field: "ID", Problem: "a token needs an ID"}
+		}
+		return db.runner.TransactWithToken(ctx, token.ID, token.At, plans)
+	})
 }

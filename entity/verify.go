@@ -3,15 +3,229 @@ package entity
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Verify compares every table of [DB.Spec] with what exists: keys and their types, indexes and what they carry, time to
-// live, the stream, and what [Config].TableOptions asks for. What a table has beyond that does not matter. It costs two
-// requests per table, a third for each with point-in-time recovery, and changes nothing. The error is a *[VerifyError] with
-// every difference of every table; [Spec.Err], EDD-9069 for a client that is no [BackupClient] where it must be one, and
-// [ErrNoClient] come before any request.
+// DriftKind says what differs.
+type DriftKind string
+
+// The kinds of differences. CreateTables reports those up to DifferentStream, Verify all.
+const (
+	DriftKey            DriftKind = "key"              // DynamoDB cannot change it: a new table is needed
+	MissingIndex        DriftKind = "index"            // a local one cannot be added to a table
+	DifferentIndexKey   DriftKind = "index key"        // needs a new index
+	DifferentProjection DriftKind = "index projection" // lacks attributes; needs a new index
+	DifferentStream     DriftKind = "stream"           // needs a stream that is switched off and on
+	DifferentTTL        DriftKind = "time to live"
+	DifferentRecovery   DriftKind = "point-in-time recovery"
+	DifferentDeletion   DriftKind = "deletion protection"
+	DifferentBilling    DriftKind = "billing"
+	DifferentThroughput DriftKind = "throughput"
+)
+
+// Drift is one difference between a table and the declarations.
+type Drift struct {
+	Kind  DriftKind
+	Index string // name in DynamoDB, of a difference of an index
+	Need  string // what the declarations need, as [Spec] prints it
+	Has   string // what the table has, "" if nothing
+}
+
+// String returns the difference on one line: index gsi1, key: needs …, has ….
+func (d Drift) String() string {
+	text := string(d.Kind)
+	if d.Index != "" && d.Kind != MissingIndex {
+		text += " of " + d.Index
+	}
+	has := d.Has
+	if has == "" {
+		has = "none"
+	}
+	return text + ": needs " + d.Need + ", has " + has
+}
+
+// TableError says that [DB.CreateTables] or [DB.Verify] cannot accept a table, because it differs from the declarations
+// or because a request failed. It matches a *[SchemaError] with code EDD-9049 if the table differs, and [ErrNoTable] if
+// it is missing.
+type TableError struct {
+	Table       string  // physical name
+	Differences []Drift // all of them: key, indexes, then settings
+	Err         error   // of a request; nil if the table differs
+}
+
+// Error lists the differences, one per line.
+func (e *TableError) Error() string {
+	if e.Err != nil {
+		return "table " + e.Table + ": " + e.Err.Error()
+	}
+	lines := []string{schema.CodeTableKey + " table " + e.Table + " differs from the declarations:"}
+	for _, d := range e.Differences {
+		lines = append(lines, "  "+d.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap returns Err, or the differences as a *SchemaError.
+func (e *TableError) Unwrap() error {
+	if e.Err != nil {
+		return e.Err
+	}
+	texts := make([]string, len(e.Differences))
+	for i, d := range e.Differences {
+		texts[i] = d.String()
+	}
+	return &SchemaError{Code: schema.CodeTableKey, Type: "table " + e.Table, Problem: "the table exists and differs: " + strings.Join(texts, "; ")}
+}
+
+// VerifyError is the result of [DB.Verify]: every table that differs, is missing, or could not be read, in the order of
+// [DB.Spec].
+type VerifyError struct{ Tables []*TableError }
+
+// Error joins the errors of the tables.
+func (e *VerifyError) Error() string {
+	texts := make([]string, len(e.Tables))
+	for i, t := range e.Tables {
+		texts[i] = t.Error()
+	}
+	return strings.Join(texts, "\n")
+}
+
+// Unwrap returns the errors of the tables.
+func (e *VerifyError) Unwrap() []error {
+	errs := make([]error, len(e.Tables))
+	for i, t := range e.Tables {
+		errs[i] = t
+	}
+	return errs
+}
+
+// describedTable returns what DescribeTable shows of a table.
+func describedTable(d *types.TableDescription) TableSpec {
+	kinds := map[string]types.ScalarAttributeType{}
+	for _, a := range d.AttributeDefinitions {
+		kinds[*a.AttributeName] = a.AttributeType
+	}
+	key := func(elements []types.KeySchemaElement) (k KeySpec) {
+		for _, e := range elements {
+			a := AttributeSpec{*e.AttributeName, kinds[*e.AttributeName]}
+			if e.KeyType == types.KeyTypeHash {
+				k.Partition = append(k.Partition, a)
+			} else {
+				k.Sort = append(k.Sort, a)
+			}
+		}
+		return k
+	}
+	t := TableSpec{Key: key(d.KeySchema), Billing: provisioned, Throughput: describedThroughput(d.ProvisionedThroughput)}
+	if d.BillingModeSummary != nil { // absent if the table was never on demand
+		t.Billing = d.BillingModeSummary.BillingMode
+	}
+	if s := d.StreamSpecification; s != nil && s.StreamEnabled != nil && *s.StreamEnabled {
+		t.Stream = s.StreamViewType
+	}
+	t.DeletionProtection = d.DeletionProtectionEnabled != nil && *d.DeletionProtectionEnabled
+	for _, x := range d.GlobalSecondaryIndexes {
+		t.GSIs = append(t.GSIs, IndexSpec{*x.IndexName, key(x.KeySchema), describedProjection(x.Projection), describedThroughput(x.ProvisionedThroughput)})
+	}
+	for _, x := range d.LocalSecondaryIndexes {
+		t.LSIs = append(t.LSIs, IndexSpec{Name: *x.IndexName, Key: key(x.KeySchema), Projection: describedProjection(x.Projection)})
+	}
+	return t
+}
+
+func describedProjection(p *types.Projection) ProjectionSpec {
+	if p == nil {
+		return ProjectionSpec{Type: types.ProjectionTypeAll}
+	}
+	return ProjectionSpec{p.ProjectionType, p.NonKeyAttributes}
+}
+
+func describedThroughput(p *types.ProvisionedThroughputDescription) (t Throughput) {
+	if p != nil && p.ReadCapacityUnits != nil && p.WriteCapacityUnits != nil {
+		t = Throughput{*p.ReadCapacityUnits, *p.WriteCapacityUnits}
+	}
+	return t
+}
+
+// lacking returns what the code needs of t and an existing table does not have: its key, an index, a projected
+// attribute, a stream.
+func (t TableSpec) lacking(got TableSpec) []Drift {
+	var found []Drift
+	if a, b := t.Key.String(), got.Key.String(); a != b {
+		found = append(found, Drift{Kind: DriftKey, Need: a, Has: b})
+	}
+	check := func(kind string, need, have []IndexSpec) {
+		for _, x := range need {
+			i := slices.IndexFunc(have, func(y IndexSpec) bool { return y.Name == x.Name })
+			if i < 0 {
+				found = append(found, Drift{Kind: MissingIndex, Index: x.Name, Need: "the " + kind + " index " + x.Name + ": " + x.Key.String()})
+				continue
+			}
+			y := have[i]
+			if a, b := x.Key.String(), y.Key.String(); a != b {
+				found = append(found, Drift{DifferentIndexKey, x.Name, a, b})
+			} else if !x.Projection.within(y.Projection) {
+				found = append(found, Drift{DifferentProjection, x.Name, x.Projection.String(), y.Projection.String()})
+			}
+		}
+	}
+	check("global", t.GSIs, got.GSIs)
+	check("local", t.LSIs, got.LSIs)
+	if t.Stream != "" && !shows(got.Stream, t.Stream) {
+		found = append(found, Drift{Kind: DifferentStream, Need: string(t.Stream), Has: string(got.Stream)})
+	}
+	return found
+}
+
+// shows reports whether a stream with view type has contains everything that view type need would.
+func shows(has, need types.StreamViewType) bool {
+	return has == need || has == types.StreamViewTypeNewAndOldImages || has != "" && need == types.StreamViewTypeKeysOnly
+}
+
+// within reports whether an index that projects got projects all of p.
+func (p ProjectionSpec) within(got ProjectionSpec) bool {
+	if got.Type == types.ProjectionTypeAll || p.Type == types.ProjectionTypeKeysOnly {
+		return true
+	}
+	return p.Type != types.ProjectionTypeAll && !slices.ContainsFunc(p.Include, func(name string) bool { return !slices.Contains(got.Include, name) })
+}
+
+// unlike returns what Config.TableOptions asks of t and an existing table does not have. It ignores capacity and
+// protection that a table has in addition.
+func (t TableSpec) unlike(got TableSpec) []Drift {
+	var found []Drift
+	if t.DeletionProtection && !got.DeletionProtection {
+		found = append(found, Drift{Kind: DifferentDeletion, Need: "on", Has: "off"})
+	}
+	switch {
+	case t.Billing != provisioned:
+		return found
+	case got.Billing != provisioned:
+		return append(found, Drift{Kind: DifferentBilling, Need: string(t.Billing), Has: string(got.Billing)})
+	case t.Throughput != got.Throughput:
+		found = append(found, Drift{Kind: DifferentThroughput, Need: t.Throughput.String(), Has: got.Throughput.String()})
+	}
+	for _, x := range t.GSIs {
+		for _, y := range got.GSIs {
+			if x.Name == y.Name && x.Throughput != y.Throughput {
+				found = append(found, Drift{DifferentThroughput, x.Name, x.Throughput.String(), y.Throughput.String()})
+			}
+		}
+	}
+	return found
+}
+
+// Verify compares every table of [DB.Spec] with the existing one: keys and their types, indexes and their projections,
+// time to live, the stream, and the options of [Config].TableOptions. It ignores what a table has in addition. It
+// changes nothing. It costs two requests per table, a third for each with point-in-time recovery. The error is a
+// *[VerifyError] with every difference of every table. Before any request come [Spec.Err], EDD-9069 for a client that
+// should be a [BackupClient] and is not, and [ErrNoClient].
 func (db *DB) Verify(ctx context.Context) error {
 	spec, backups, err := db.manage(ctx)
 	if err != nil {
@@ -30,7 +244,7 @@ func (db *DB) Verify(ctx context.Context) error {
 	return &bad
 }
 
-// manage is what managing tables begins with: what is needed, and with what; and what is wrong with it.
+// manage returns the spec and the client for backups, after the checks that precede all management of tables.
 func (db *DB) manage(ctx context.Context) (Spec, BackupClient, error) {
 	if err := db.unopened(); err != nil {
 		return Spec{}, nil, err
@@ -49,7 +263,7 @@ func (db *DB) manage(ctx context.Context) (Spec, BackupClient, error) {
 	return spec, backups, err
 }
 
-// differences is all that an existing table lacks of t.
+// differences returns everything that an existing table lacks of t.
 func (db *DB) differences(ctx context.Context, t TableSpec, backups BackupClient) ([]Drift, error) {
 	described, err := db.runner.DescribeTable(ctx, t.Name)
 	if err != nil {

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -75,9 +75,10 @@ func declare[F any](d *schema.Decl, name string, feature F) {
 	}
 }
 
-// ConflictError is the error of a write to an item whose version is not the expected one. It matches
-// entity.ErrConflict.
-type ConflictError = plan.ConflictError
+// ConflictError is the error of a write to an item whose version is not the expected one. It matches entity.ErrConflict.
+// It has the Expected and the Actual version, and Absent if there is no item. Its fields are shown at
+// [entitytype.ConflictError].
+type ConflictError = entitytype.ConflictError
 
 // Expect makes a write fail with a *[ConflictError] unless the item has version n. Version 0 is that of an item written
 // before the struct had versions, or written with the version 0. Update, Modify, Put, Upsert, Delete, Revert and

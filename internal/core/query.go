@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
@@ -19,10 +20,7 @@ type Seal struct{}
 func (Seal) sealed() {}
 
 // Page is a part of a query's result.
-type Page[T any] struct {
-	Items []T
-	Next  string // cursor of the next page, "" after the last one; the last page can be empty
-}
+type Page[T any] = entitytype.Page[T]
 
 // Reading is a query whose items are not decoded yet. Its errors say what was being read.
 type Reading interface {

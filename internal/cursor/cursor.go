@@ -11,37 +11,26 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
+// Error reports a cursor that cannot be used.
+type Error = entitytype.CursorError
+
 // Reason says why a cursor cannot be used.
-type Reason string
+type Reason = entitytype.CursorReason
 
 // The reasons.
 const (
-	Malformed Reason = "malformed" // not a cursor of this library, or one of another form
-	Foreign   Reason = "foreign"   // of another query
-	Altered   Reason = "altered"   // changed, or encrypted under a key that is not accepted
-	Gone      Reason = "gone"      // its rows have been removed
+	Malformed = entitytype.CursorMalformed
+	Foreign   = entitytype.CursorForeign
+	Altered   = entitytype.CursorAltered
+	Gone      = entitytype.CursorGone
 )
-
-var reasons = map[Reason]string{
-	Malformed: "it is malformed",
-	Foreign:   "it is of another query",
-	Altered:   "it was altered, or encrypted under a key that is not accepted",
-	Gone:      "what it goes on with is not there any more",
-}
-
-// Error reports a cursor that cannot be used. It matches plan.ErrInvalidCursor.
-type Error struct{ Reason Reason }
-
-func (e *Error) Error() string { return plan.ErrInvalidCursor.Error() + ": " + reasons[e.Reason] }
-
-// Is reports whether target is plan.ErrInvalidCursor.
-func (e *Error) Is(target error) bool { return target == plan.ErrInvalidCursor }
 
 // The first byte of an encoded cursor is its form. A cursor of an unknown form is malformed.
 const (
@@ -130,13 +119,13 @@ func (c Codec) Decode(query, text string, attrs []Attr) (item.Item, error) {
 		return nil, err
 	}
 	if len(position) != len(attrs) {
-		return nil, &Error{Altered}
+		return nil, &Error{Reason: Altered}
 	}
 	key := item.Item{}
 	for _, a := range attrs {
 		av := position[a.Name].attribute(a.Type)
 		if av == nil {
-			return nil, &Error{Altered}
+			return nil, &Error{Reason: Altered}
 		}
 		key[a.Name] = av
 	}
@@ -145,24 +134,24 @@ func (c Codec) Decode(query, text string, attrs []Attr) (item.Item, error) {
 
 func (c Codec) read(query, text string) (position map[string]value, err error) {
 	if len(text) > maxLength {
-		return nil, &Error{Malformed}
+		return nil, &Error{Reason: Malformed}
 	}
 	body, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || base64.RawURLEncoding.EncodeToString(body) != text { // decoding ignores line ends and spare bits
-		return nil, &Error{Malformed}
+		return nil, &Error{Reason: Malformed}
 	}
 	if len(c.seals) > 0 {
 		if body, err = c.open(query, body); err == nil && json.Unmarshal(body, &position) != nil {
-			err = &Error{Malformed}
+			err = &Error{Reason: Malformed}
 		}
 		return position, err
 	}
 	var w wire
 	switch {
 	case len(body) == 0 || body[0] != open || json.Unmarshal(body, &w) != nil || w.Version != version:
-		return nil, &Error{Malformed}
+		return nil, &Error{Reason: Malformed}
 	case !bytes.Equal(w.Query, fingerprint(query)):
-		return nil, &Error{Foreign}
+		return nil, &Error{Reason: Foreign}
 	}
 	return w.Item, nil
 }

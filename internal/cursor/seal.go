@@ -60,7 +60,7 @@ func (s *seal) close(query string, position []byte) []byte {
 // open returns the position in a sealed cursor of the query.
 func (c Codec) open(query string, body []byte) ([]byte, error) {
 	if len(body) < headSize+nonceSize || body[0] != sealed {
-		return nil, &Error{Malformed}
+		return nil, &Error{Reason: Malformed}
 	}
 	head, nonce, text := body[:headSize], body[headSize:headSize+nonceSize], body[headSize+nonceSize:]
 	for _, s := range c.seals {
@@ -68,12 +68,12 @@ func (c Codec) open(query string, body []byte) ([]byte, error) {
 		switch {
 		case err != nil: // of another key, or altered: they cannot be distinguished
 		case !hmac.Equal(head[1:], s.mark(query)):
-			return nil, &Error{Foreign}
+			return nil, &Error{Reason: Foreign}
 		default:
 			return position, nil
 		}
 	}
-	return nil, &Error{Altered}
+	return nil, &Error{Reason: Altered}
 }
 
 // mac returns the HMAC-SHA256 of parts, each preceded by its length.

@@ -3,13 +3,13 @@ package exec
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
@@ -18,11 +18,7 @@ import (
 const mostKeys = 100
 
 // UnprocessedError says that DynamoDB left part of a batch unprocessed after repeated requests.
-type UnprocessedError struct{ Count int }
-
-func (e *UnprocessedError) Error() string {
-	return fmt.Sprintf("%d items of the batch stayed unprocessed", e.Count)
-}
+type UnprocessedError = entitytype.UnprocessedError
 
 // GetMany reads the items with the given keys and calls found for each; absent items are left out. Keys must differ and can
 // be of several tables. It costs a request for every 100 keys, and more where DynamoDB leaves keys unprocessed.
@@ -85,7 +81,7 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 		if left < count(wanted) {
 			idle = 0
 		} else if idle++; idle >= r.MaxAttempts {
-			return &UnprocessedError{left}
+			return &UnprocessedError{Count: left}
 		}
 		wanted = rest
 		if err := r.pause(ctx, idle); err != nil {
@@ -146,7 +142,7 @@ func (r *Runner) WriteMany(ctx context.Context, writes []BatchWrite) (unwritten 
 		unwritten, wrote = append(unwritten, b.left...), wrote || b.wrote
 	}
 	if err == nil && len(unwritten) > 0 {
-		err = &UnprocessedError{len(unwritten)}
+		err = &UnprocessedError{Count: len(unwritten)}
 	}
 	if err != nil && wrote {
 		err = &plan.Ambiguous{Err: err, Partly: true}

@@ -18,6 +18,8 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
@@ -33,10 +35,10 @@ const (
 )
 
 // ErrNoTable says that the table does not exist.
-var ErrNoTable = errors.New("no such table")
+var ErrNoTable = entitytype.ErrNoTable
 
 // ErrTokenReused says that DynamoDB saw another request under the same idempotency token.
-var ErrTokenReused = errors.New("idempotency token reused for another request")
+var ErrTokenReused = entitytype.ErrTokenReused
 
 // classify returns the class of an error by its type and code, never by its message.
 func classify(ctx context.Context, err error) class {

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
@@ -194,27 +195,10 @@ func (r *Runner) Manage(ctx context.Context, table string, send func(once func(*
 }
 
 // ErrNoIndex says that the table does not have the index of the read, or is still building it.
-var ErrNoIndex = errors.New("no such index")
+var ErrNoIndex = entitytype.ErrNoIndex
 
-// IndexError is an ErrNoIndex. Err is DynamoDB's error.
-type IndexError struct {
-	Table, Index string
-	Building     bool // the index exists but cannot be read yet
-	Err          error
-}
-
-func (e *IndexError) Error() string {
-	if e.Building {
-		return "table " + e.Table + " is still building its index " + e.Index
-	}
-	return "table " + e.Table + " has no index " + e.Index
-}
-
-// Is reports whether target is ErrNoIndex.
-func (e *IndexError) Is(target error) bool { return target == ErrNoIndex }
-
-// Unwrap returns DynamoDB's error.
-func (e *IndexError) Unwrap() error { return e.Err }
+// IndexError is an ErrNoIndex.
+type IndexError = entitytype.IndexError
 
 // indexError returns an *IndexError if a read failed because of its index, and err otherwise. index is nil for a read of
 // the table itself. DynamoDB's error is a ValidationException, as for many mistakes, and only its text shows the reason, so

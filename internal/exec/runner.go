@@ -4,42 +4,26 @@ package exec
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// Client is the part of *dynamodb.Client that this module calls.
-type Client interface {
-	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
-	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
-	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
-	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
-	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
-	Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
-	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
-	BatchWriteItem(context.Context, *dynamodb.BatchWriteItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error)
-	TransactGetItems(context.Context, *dynamodb.TransactGetItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactGetItemsOutput, error)
-	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
-	CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
-	DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
-	DescribeTimeToLive(context.Context, *dynamodb.DescribeTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error)
-	UpdateTimeToLive(context.Context, *dynamodb.UpdateTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
-}
-
-// BackupClient is the part of *dynamodb.Client that only tables with point-in-time recovery need.
-type BackupClient interface {
-	DescribeContinuousBackups(context.Context, *dynamodb.DescribeContinuousBackupsInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeContinuousBackupsOutput, error)
-	UpdateContinuousBackups(context.Context, *dynamodb.UpdateContinuousBackupsInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateContinuousBackupsOutput, error)
-}
+type (
+	// Client is entitytype.Client.
+	Client = entitytype.Client
+	// BackupClient is entitytype.BackupClient.
+	BackupClient = entitytype.BackupClient
+	// Report is entitytype.Report.
+	Report = entitytype.Report
+)
 
 // meter counts the cost of one call, whose requests may be concurrent.
 type meter struct {
@@ -98,7 +82,7 @@ const (
 )
 
 // ErrNoClient is the error of every call on a database without a client.
-var ErrNoClient = errors.New("the database was opened without a client; plans can be printed but not run")
+var ErrNoClient = entitytype.ErrNoClient
 
 // Runner sends requests for one database.
 type Runner struct {
@@ -111,17 +95,6 @@ type Runner struct {
 	TokenLife   time.Duration // how long a transaction is repeated under one token; 0 for longestToken
 
 	shows atomic.Bool // a refusal had the item that caused it, so the client does not hide items
-}
-
-// Report is the cost of one call of a public verb.
-type Report struct {
-	Verb       string        // Create, Append, Query …
-	Entity     string        // entity name; "" for a transaction of several
-	Requests   int           // requests sent, repeats included
-	ReadUnits  float64       // read capacity units consumed
-	WriteUnits float64       // write capacity units consumed
-	Duration   time.Duration // from the call to its end
-	Err        error         // nil when it succeeded
 }
 
 type meterKey struct{}

@@ -15,27 +15,28 @@ var (
 )
 
 // internals lists which packages of the module each package under internal/ may import: those below it. A new package gets
-// a line here.
+// a line here. So does entitytype, which is below them.
 var internals = map[string][]string{
+	"entitytype":      nil,
 	"internal/tag":    nil,
 	"internal/key":    {"internal/tag"},
 	"internal/item":   {"internal/key"},
 	"internal/expr":   {"internal/item"},
-	"internal/schema": {"internal/tag", "internal/key", "internal/item", "internal/expr"},
-	"internal/opt":    {"internal/expr"},
-	"internal/cursor": {"internal/plan", "internal/item", "internal/schema", "internal/tag"},
+	"internal/schema": {"entitytype", "internal/tag", "internal/key", "internal/item", "internal/expr"},
+	"internal/opt":    {"entitytype", "internal/expr"},
+	"internal/cursor": {"entitytype", "internal/plan", "internal/item", "internal/schema", "internal/tag"},
 	"internal/plan": {
-		"internal/opt", "internal/expr", "internal/item", "internal/schema", "internal/key", "internal/tag",
+		"entitytype", "internal/opt", "internal/expr", "internal/item", "internal/schema", "internal/key", "internal/tag",
 	},
 	"internal/exec": {
-		"internal/plan", "internal/opt", "internal/expr", "internal/item", "internal/schema", "internal/key",
+		"entitytype", "internal/plan", "internal/opt", "internal/expr", "internal/item", "internal/schema", "internal/key",
 	},
 	"internal/query": {
 		"internal/exec", "internal/cursor", "internal/plan", "internal/opt", "internal/expr", "internal/item", "internal/schema", "internal/key",
 	},
 	"internal/purge": {"internal/exec", "internal/plan", "internal/expr", "internal/item", "internal/schema"},
 	"internal/core": {
-		"internal/query", "internal/exec", "internal/cursor", "internal/plan", "internal/opt", "internal/item", "internal/schema",
+		"entitytype", "internal/query", "internal/exec", "internal/cursor", "internal/plan", "internal/opt", "internal/item", "internal/schema",
 	},
 	"internal/expr/exprtest": {"internal/expr", "internal/item"},
 	"internal/declaretest":   {"internal/schema", "internal/key"},
@@ -106,13 +107,13 @@ func TestImports_RulesRefuseWhatTheyAreFor(t *testing.T) {
 		{"timeseries", "versioned"}, {"unique", "lifecycle"}, {"timeseries", "stream"}, {"lifecycle", "timeline"},
 		{"timeseries", "localdb"}, {"internal/tag", "internal/key"}, {"internal/key", "internal/item"},
 		{"internal/schema", "internal/plan"}, {"internal/plan", "internal/exec"}, {"internal/exec", "internal/query"},
-		{"internal/core", "entity"}, {"schemalock", "unique"}, {"entity", "schemalock"}, {"localdb", "entity"}, {"localdb/faults", "internal/item"}, {"examples/telemetry", "internal/plan"},
+		{"internal/core", "entity"}, {"entitytype", "entity"}, {"entitytype", "internal/item"}, {"localdb", "entitytype"}, {"schemalock", "unique"}, {"entity", "schemalock"}, {"localdb", "entity"}, {"localdb/faults", "internal/item"}, {"examples/telemetry", "internal/plan"},
 	} {
 		assert.False(t, allowed(bad[0], bad[1]), "%s may import %s", bad[0], bad[1])
 	}
 	for _, good := range [][2]string{
 		{"timeseries", "entity"}, {"timeline", "timeseries"}, {"stream", "versioned"}, {"entity", "internal/exec"},
-		{"internal/schema", "internal/key"}, {"examples/telemetry", "localdb"}, {"examples/telemetry", "timeseries"},
+		{"internal/schema", "internal/key"}, {"internal/plan", "entitytype"}, {"entity", "entitytype"}, {"versioned", "entitytype"}, {"examples/telemetry", "localdb"}, {"examples/telemetry", "timeseries"},
 	} {
 		assert.True(t, allowed(good[0], good[1]), "%s may not import %s", good[0], good[1])
 	}

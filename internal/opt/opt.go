@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
 )
 
@@ -355,15 +356,8 @@ type Image interface {
 	Image() (it map[string]types.AttributeValue, table string)
 }
 
-// ScanProgress is how far a scan has come; entity exports it.
-type ScanProgress struct {
-	Evaluated    int     // items read and charged, of whatever entity
-	Found        int     // those among them that the scan is about and that passed its filter
-	Pages        int     // answers of DynamoDB
-	Segments     int     // parts that are read at the same time; 1 without entity.Segments
-	SegmentsDone int     // parts that have been read to their end
-	ReadUnits    float64 // read capacity units consumed
-}
+// ScanProgress is the progress of a scan.
+type ScanProgress = entitytype.ScanProgress
 
 // Target is what a condition or change is about: a pointer into a prototype, an entry of a map or an element of a list
 // that such a pointer leads to, a path in text, or an attribute by its plain name; or what lies inside one of these.

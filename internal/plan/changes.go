@@ -197,11 +197,11 @@ func parentGuards(changes []expr.Change) []expr.Cond {
 func broken(s *schema.Schema, changes []expr.Change, image item.Item) error {
 	for _, c := range changes {
 		if !c.Path.HasParent(image) {
-			return &ConditionError{PathText(s, c.Path.Parent()), "the parent of a changed attribute is absent"}
+			return &ConditionError{Attr: PathText(s, c.Path.Parent()), Problem: "the parent of a changed attribute is absent"}
 		}
 		if a := s.Attr(c.Path.Root()); a != nil && a.Role.Has(tag.Immutable) && c.Kind == expr.Set {
 			if stored, ok := image[a.Name]; ok && !item.Equal(stored, c.Value) {
-				return &ConditionError{a.Name, "the attribute is immutable and has another value"}
+				return &ConditionError{Attr: a.Name, Problem: "the attribute is immutable and has another value"}
 			}
 		}
 	}
@@ -249,7 +249,7 @@ func misfits(s *schema.Schema, image item.Item, changes []expr.Change) (null boo
 		case nullAt(image, c):
 			null = true
 		default:
-			return false, &ConditionError{PathText(s, c.Path), "the stored attribute is of another type than the change"}
+			return false, &ConditionError{Attr: PathText(s, c.Path), Problem: "the stored attribute is of another type than the change"}
 		}
 	}
 	return null, nil

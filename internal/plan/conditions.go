@@ -22,7 +22,7 @@ func input(s *schema.Schema, code string, a *schema.Attr, format string, args ..
 	if a != nil {
 		field = a.Field
 	}
-	return &InputError{code, s.Type.String(), field, fmt.Sprintf(format, args...)}
+	return &InputError{Code: code, Type: s.Type.String(), Field: field, Problem: fmt.Sprintf(format, args...)}
 }
 
 // Node finds the place that a target names.

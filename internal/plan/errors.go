@@ -1,26 +1,36 @@
 package plan
 
 import (
-	"errors"
-	"fmt"
-
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Error classes; package entity exports them.
+// The public errors that plans give, under the names that they have in this package; entitytype has them.
 var (
-	ErrNotFound        = errors.New("item not found")
-	ErrExists          = errors.New("item exists")
-	ErrConflict        = errors.New("conflicting write")
-	ErrConditionFailed = errors.New("condition failed")
-	ErrTooLarge        = errors.New("too large for DynamoDB")
-	ErrInvalidCursor   = errors.New("invalid cursor")
-	ErrMultipleItems   = errors.New("more than one item")
-	ErrDeleted         = errors.New("item was deleted")
-	ErrNotDeleted      = errors.New("item is not deleted")
-	ErrItemHidden      = errors.New("the client hides the item that made a condition fail")
-	ErrReadBack        = errors.New("the write is decided, but the item could not be read")
+	ErrNotFound        = entitytype.ErrNotFound
+	ErrExists          = entitytype.ErrExists
+	ErrConflict        = entitytype.ErrConflict
+	ErrConditionFailed = entitytype.ErrConditionFailed
+	ErrTooLarge        = entitytype.ErrTooLarge
+	ErrInvalidCursor   = entitytype.ErrInvalidCursor
+	ErrMultipleItems   = entitytype.ErrMultipleItems
+	ErrDeleted         = entitytype.ErrDeleted
+	ErrNotDeleted      = entitytype.ErrNotDeleted
+	ErrKeyCase         = entitytype.ErrKeyCase
+	ErrItemHidden      = entitytype.ErrItemHidden
+	ErrReadBack        = entitytype.ErrReadBack
+)
+
+// The types of these errors.
+type (
+	Error           = entitytype.Error
+	InputError      = entitytype.InputError
+	ValidationError = entitytype.ValidationError
+	ConditionError  = entitytype.ConditionError
+	ConflictError   = entitytype.ConflictError
+	KeyCaseError    = entitytype.KeyCaseError
+	DecodeError     = entitytype.DecodeError
 )
 
 // Codes of bad input, found before any request is sent; docs/validation.md explains each.
@@ -55,26 +65,6 @@ const (
 	CodeUnopened     = "EDD-9160" // a handle or database that is nil or a zero value
 	CodeContext      = "EDD-9161" // a nil context
 )
-
-// InputError is a mistake in the arguments of a call, found before any request was sent. Problem never quotes a value.
-type InputError struct{ Code, Type, Field, Problem string }
-
-func (e *InputError) Error() string {
-	where := e.Type
-	if e.Field != "" {
-		where += "." + e.Field
-	}
-	return fmt.Sprintf("%s %s: %s", e.Code, where, e.Problem)
-}
-
-// ConditionError is a failed condition that the library can name: Attr is the attribute that made it fail. It is
-// ErrConditionFailed.
-type ConditionError struct{ Attr, Problem string }
-
-func (e *ConditionError) Error() string { return "condition failed: " + e.Attr + ": " + e.Problem }
-
-// Is makes the error an ErrConditionFailed.
-func (e *ConditionError) Is(target error) bool { return target == ErrConditionFailed }
 
 // Ambiguous wraps the error of a write that may have been applied. Partly says that it is one of many requests, of which
 // some have been applied, or may have been.
@@ -123,41 +113,4 @@ func (e *Refused) Unwrap() []error {
 		return []error{e.Class}
 	}
 	return []error{e.Class, e.Cause}
-}
-
-// Error says which verb failed on which item. Its cause is the class, and behind that the SDK's error.
-type Error struct {
-	Verb   string // Create, Update, Append …
-	Entity string // entity name, "" for a transaction of several
-	Key    string // primary key; secret parts hidden; "" when it could not be composed
-	Err    error
-}
-
-func (e *Error) Error() string {
-	text := e.Verb
-	if e.Entity != "" {
-		text += " " + e.Entity
-	}
-	if e.Key != "" {
-		text += " (" + e.Key + ")"
-	}
-	if e.Err == nil {
-		return text + ": it failed"
-	}
-	return text + ": " + e.Err.Error()
-}
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
-
-// DecodeError is a stored item that does not fit the struct. The write or read that met it took place. It never quotes
-// the value.
-type DecodeError struct {
-	Entity  string
-	Attr    string // the attribute that does not fit, "" if unknown
-	Problem string
-}
-
-func (e *DecodeError) Error() string {
-	return "the stored item does not fit " + e.Entity + ": " + e.Attr + ": " + e.Problem
 }

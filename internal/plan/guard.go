@@ -162,23 +162,6 @@ func SameState(s *schema.Schema, read, image item.Item) bool {
 	return item.Equal(&types.AttributeValueMemberM{Value: read}, &types.AttributeValueMemberM{Value: image})
 }
 
-// ConflictError is an item whose version is not the one that the caller expected. It is ErrConflict.
-type ConflictError struct {
-	Expected int64
-	Actual   int64 // 0 for an item without a version
-	Absent   bool  // there is no item
-}
-
-func (e *ConflictError) Error() string {
-	if e.Absent {
-		return fmt.Sprintf("version %d was expected, but there is no item", e.Expected)
-	}
-	return fmt.Sprintf("version %d was expected, but the item has version %d", e.Expected, e.Actual)
-}
-
-// Is makes the error an ErrConflict.
-func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
-
 // expectation is the version that a write expects: the one that the caller names; else, where the struct is locked, the
 // one that it holds; nil for any.
 func expectation(s *schema.Schema, verb string, v reflect.Value, spec opt.Write) (*int64, error) {

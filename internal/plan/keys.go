@@ -242,26 +242,12 @@ func KeyID(primary item.Item) string {
 	return b.String()
 }
 
-// ErrKeyCase is the class of a *KeyCaseError.
-var ErrKeyCase = errors.New("the stored key differs in case")
-
-// KeyCaseError is an item whose key part Attr differs from the given one in case only, so that both have the same key.
-// It is ErrKeyCase.
-type KeyCaseError struct{ Attr string }
-
-func (e *KeyCaseError) Error() string {
-	return "the stored " + e.Attr + " differs from the given one in case, and keys are in lower case"
-}
-
-// Is makes the error an ErrKeyCase.
-func (e *KeyCaseError) Is(target error) bool { return target == ErrKeyCase }
-
 // SameCase gives a *KeyCaseError when a key part of a stored item is not that of parts. An item that lacks the attribute
 // (effect-dynamodb can leave one behind) proves nothing.
 func SameCase(s *schema.Schema, parts, stored item.Item) error {
 	for _, a := range s.Cased() {
 		if av, ok := stored[a.Name]; ok && !item.Equal(av, parts[a.Name]) {
-			return &KeyCaseError{a.Name}
+			return &KeyCaseError{Attr: a.Name}
 		}
 	}
 	return nil

@@ -245,7 +245,7 @@ func apply(s *schema.Schema, it item.Item, changes []expr.Change) (item.Item, er
 	made, err := expr.Apply(it, changes)
 	var wrong *expr.ApplyError
 	if errors.As(err, &wrong) {
-		return nil, &ConditionError{PathText(s, wrong.Path), wrong.Problem}
+		return nil, &ConditionError{Attr: PathText(s, wrong.Path), Problem: wrong.Problem}
 	}
 	return made, err
 }

@@ -209,32 +209,6 @@ func mayAsk(t reflect.Type, inside map[reflect.Type]bool) bool {
 	return false
 }
 
-// ValidationError is a value that its own Validate method (EDD-9116) or Config.Validator (EDD-9130) refused, before any
-// request. Field is the Go name of the field and says which value inside it was meant, as in Address.City, Tags[2] or
-// Status["bme280"]; it is "" when the value was the entity. Err is the error of the method or of the Validator. It may
-// quote the value: for a secret field Err is nil and Field is its name alone, and the error of a Validator about a
-// struct with secret fields is not part of the text.
-type ValidationError struct {
-	Code, Type, Field string
-	Err               error
-
-	silent bool // Err is left out of the text
-}
-
-func (e *ValidationError) Error() string {
-	text := e.Code + " " + e.Type
-	if e.Field != "" {
-		text += "." + e.Field
-	}
-	if e.Err == nil || e.silent {
-		return text + ": the value is not valid"
-	}
-	return text + ": " + e.Err.Error()
-}
-
-// Unwrap returns the error of the Validate method or of the Validator.
-func (e *ValidationError) Unwrap() error { return e.Err }
-
 // ValidateField checks a part of an item: the value fv of a, stored as av. The value and all values inside it are asked
 // whether they may be stored, and then the Validator, by the field's tag. It returns the refusals, in the order of the
 // fields.
@@ -294,7 +268,7 @@ func validate(s *schema.Schema, v reflect.Value, it item.Item) []error {
 		return errs
 	}
 	if err := s.Options.Validator.Struct(v.Interface()); err != nil {
-		errs = append(errs, &ValidationError{Code: CodeRefused, Type: s.Type.String(), Err: err, silent: hasSecret(s)})
+		errs = append(errs, &ValidationError{Code: CodeRefused, Type: s.Type.String(), Err: err, Redacted: hasSecret(s)})
 	}
 	return errs
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+
+	"github.com/dynastrata/dynastrata/entitytype"
 )
 
 // Codes of declaration mistakes. docs/validation.md explains each; the numbers never change their meaning.
@@ -73,16 +75,8 @@ const (
 	CodeTimelineUpgrade   = "EDD-9088"
 )
 
-// Error is one mistake in a declaration: Type and Field are Go names, Problem is a sentence.
-type Error struct{ Code, Type, Field, Problem string }
-
-func (e *Error) Error() string {
-	where := e.Type
-	if e.Field != "" {
-		where += "." + e.Field
-	}
-	return fmt.Sprintf("%s %s: %s", e.Code, where, e.Problem)
-}
+// Error is one mistake in a declaration.
+type Error = entitytype.SchemaError
 
 // problems collects the mistakes of one type.
 type problems struct {
@@ -91,7 +85,7 @@ type problems struct {
 }
 
 func (p *problems) add(code, field, format string, args ...any) {
-	p.errs = append(p.errs, &Error{code, p.typ.String(), field, fmt.Sprintf(format, args...)})
+	p.errs = append(p.errs, &Error{Code: code, Type: p.typ.String(), Field: field, Problem: fmt.Sprintf(format, args...)})
 }
 
 func (p *problems) err() error { return errors.Join(p.errs...) }

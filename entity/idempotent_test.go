@@ -1,0 +1,151 @@
+package entity_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+)
+
+func TestIdempotent_ChangesThatCannotBeRepeatedAreAppliedOnce(t *testing.T) {
+	f, v := entity.Fields[Plain](), entity.Fields[Counted]()
+	for name, c := range map[string]struct {
+		write  func(context.Context, *bench) error
+		writes int
+		reads  int
+	}{
+		"add": {func(ctx context.Context, b *bench) error {
+			got, err := b.plain.Update(ctx, Plain{ID: "a"}, entity.Add(&f.Count, 1), entity.Idempotent())
+			require.Equal(t, 2, got.Count)
+			return err
+		}, 2, 1},
+		"version": {func(ctx context.Context, b *bench) error {
+			got, err := b.ver.Update(ctx, Counted{ID: "a"}, entity.Set(&v.Name, "x"), entity.Idempotent())
+			require.EqualValues(t, 2, got.Version)
+			return err
+		}, 2, 1},
+		"upsert of an item": {func(ctx context.Context, b *bench) error {
+			got, created, err := b.ver.Upsert(ctx, Counted{ID: "a", Name: "x"}, entity.Idempotent())
+			require.False(t, created)
+			require.EqualValues(t, 2, got.Version)
+			return err
+		}, 2, 1},
+		"upsert of none": {func(ctx context.Context, b *bench) error {
+			_, created, err := b.ver.Upsert(ctx, Counted{ID: "new"}, entity.Idempotent())
+			require.True(t, created)
+			return err
+		}, 2, 1},
+		"put": {func(ctx context.Context, b *bench) error {
+			got, err := b.ver.Put(ctx, Counted{ID: "a", Name: "y"}, entity.Idempotent())
+			require.EqualValues(t, 2, got.Version)
+			return err
+		}, 2, 1},
+		"delete": {func(ctx context.Context, b *bench) error {
+			return b.plain.Delete(ctx, Plain{ID: "a"}, entity.Idempotent())
+		}, 2, 0},
+		"verbatim create": {func(ctx context.Context, b *bench) error {
+			_, err := b.bare.Create(ctx, Bare{ID: "b"}, entity.Idempotent())
+			return err
+		}, 2, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, 0)
+			ctx := t.Context()
+			_, err := b.plain.Create(ctx, Plain{ID: "a", Count: 1})
+			require.NoError(t, err)
+			_, err = b.ver.Create(ctx, Counted{ID: "a"})
+			require.NoError(t, err)
+			b.wire.Reset()
+			b.wire.Inject(faults.Nth(1, faults.Lost, "TransactWriteItems"))
+			require.NoError(t, c.write(ctx, b))
+			require.Equal(t, c.writes, b.wire.Count("TransactWriteItems"))
+			require.Equal(t, c.reads, b.wire.Count("GetItem"))
+			require.Equal(t, c.writes+c.reads, len(b.wire.Requests()))
+		})
+	}
+}
+
+func TestIdempotent_UpdateWhoseItemCannotBeReadIsApplied(t *testing.T) {
+	b := newBench(t, 2)
+	ctx, f := t.Context(), entity.Fields[Plain]()
+	_, err := b.plain.Create(ctx, Plain{ID: "a", Count: 1})
+	require.NoError(t, err)
+	b.wire.Inject(func(r faults.Request) faults.Fault {
+		if r.Operation == "GetItem" {
+			return faults.Throttle
+		}
+		return faults.None
+	})
+	_, err = b.plain.Update(ctx, Plain{ID: "a"}, entity.Add(&f.Count, 1), entity.Idempotent())
+	require.ErrorIs(t, err, entity.ErrReadBack)
+	got, err := b.other.Get(ctx, Plain{ID: "a"}, entity.Consistent())
+	require.NoError(t, err)
+	require.Equal(t, 2, got.Count)
+}
+
+func TestIdempotent_KeepsTheErrorsOfTheVerb(t *testing.T) {
+	b := newBench(t, 0)
+	ctx, f := t.Context(), entity.Fields[Plain]()
+	_, err := b.plain.Update(ctx, Plain{ID: "a"}, entity.Add(&f.Count, 1), entity.Idempotent())
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	_, err = b.plain.Create(ctx, Plain{ID: "a"}, entity.Idempotent())
+	require.NoError(t, err)
+	_, err = b.plain.Create(ctx, Plain{ID: "a"}, entity.Idempotent())
+	require.ErrorIs(t, err, entity.ErrExists)
+	require.ErrorIs(t, b.plain.Delete(ctx, Plain{ID: "a"}, entity.Idempotent(), entity.If(entity.Eq(&f.Name, "x"))), entity.ErrConditionFailed)
+}
+
+func TestTransactWithToken_TheSameCallIsAppliedOnce(t *testing.T) {
+	b := newBench(t, 0)
+	ctx, f := t.Context(), entity.Fields[Plain]()
+	_, err := b.other.Create(ctx, Plain{ID: "a", Count: 1})
+	require.NoError(t, err)
+	token := entity.Token{ID: "order " + t.Name()[:5] + time.Now().Format("150405.000000000"), At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	call := func() error {
+		return b.db.TransactWithToken(ctx, token, b.plain.Op().Update(Plain{ID: "a"}, entity.Add(&f.Count, 10)), b.ver.Op().Create(Counted{ID: "v"}))
+	}
+	b.wire.Inject(faults.Nth(1, faults.Lost))
+	for range 3 {
+		require.NoError(t, call())
+	}
+	got, err := b.other.Get(ctx, Plain{ID: "a"}, entity.Consistent())
+	require.NoError(t, err)
+	require.Equal(t, 11, got.Count)
+	requests := b.wire.Requests()
+	require.Len(t, requests, 4)
+	for _, r := range requests {
+		require.JSONEq(t, string(requests[0].Body), string(r.Body))
+	}
+	err = b.db.TransactWithToken(ctx, token, b.plain.Op().Update(Plain{ID: "a"}, entity.Add(&f.Count, 20)), b.ver.Op().Create(Counted{ID: "v"}))
+	require.ErrorIs(t, err, entity.ErrTokenReused)
+}
+
+func TestTransactWithToken_RefusesWhatCouldNotBeTheSameTwice(t *testing.T) {
+	b := newBench(t, 0)
+	ctx, f := t.Context(), entity.Fields[Plain]()
+	token := entity.Token{ID: "t", At: time.Now()}
+	needsRead := b.plain.Op().Update(Plain{ID: "a"}, entity.Set(&f.Rank, 2))
+	err := b.db.TransactWithToken(ctx, token, needsRead)
+	var input *entity.InputError
+	require.ErrorAs(t, entity.FailureOf(err, needsRead), &input)
+	for _, token := range []entity.Token{{}, {At: time.Now()}} {
+		require.ErrorAs(t, b.db.TransactWithToken(ctx, token, b.plain.Op().Create(Plain{ID: "a"})), &input)
+	}
+	require.Empty(t, b.wire.Requests())
+}
+
+func TestTransactWithToken_OfOneOpIsATransactionToo(t *testing.T) {
+	b := newBench(t, 0)
+	op := b.plain.Op().Create(Plain{ID: "a", Name: "x"})
+	token := entity.Token{ID: "one " + time.Now().Format("150405.000000000"), At: time.Now()}
+	require.NoError(t, b.db.TransactWithToken(t.Context(), token, op))
+	require.NoError(t, b.db.TransactWithToken(t.Context(), token, op), "not ErrExists: it is the same call")
+	require.Equal(t, "x", op.Result().Name)
+	token.ID += "!"
+	require.ErrorIs(t, b.db.TransactWithToken(t.Context(), token, op), entity.ErrExists)
+	require.Equal(t, 3, b.wire.Count("TransactWriteItems"))
+}

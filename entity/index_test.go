@@ -1,0 +1,480 @@
+package entity_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+)
+
+var profileKey = keys("pk", "$app#v1#profile#a", "sk", "$app#v1#profile")
+
+// profileHalf returns the partition key of Profile's index for the parts.
+func profileHalf(team, rank string) string {
+	return `S"$app#v1#profile#` + team + "#000000000000000000" + rank + `"`
+}
+
+// Whatever changes, and on whichever route, an index key is composed of the item as it is.
+func TestIndexKey_OfSeveralPartsFollowsEachOfThem(t *testing.T) {
+	t.Parallel()
+	l, s := open[Profile](t)
+	p := entity.Fields[Profile]()
+	read := []string{"GetItem", "PutItem"}
+	for name, c := range map[string]struct {
+		changes []entity.UpdateOption
+		half    string // "" is absent
+		sent    []string
+	}{
+		"first part":                {[]entity.UpdateOption{entity.Set(&p.Team, "blue")}, profileHalf("blue", "1"), read},
+		"last part":                 {[]entity.UpdateOption{entity.Set(&p.Rank, 2)}, profileHalf("red", "2"), read},
+		"a part by path":            {[]entity.UpdateOption{entity.Attr[int]("rank").Set(2)}, profileHalf("red", "2"), read},
+		"both parts":                {[]entity.UpdateOption{entity.Set(&p.Team, "blue"), entity.Set(&p.Rank, 2)}, profileHalf("blue", "2"), []string{"UpdateItem"}},
+		"no part":                   {[]entity.UpdateOption{entity.Set(&p.Note, "x")}, profileHalf("red", "1"), []string{"UpdateItem"}},
+		"a part added to":           {[]entity.UpdateOption{entity.Add(&p.Rank, 4)}, profileHalf("red", "5"), read},
+		"a part removed":            {[]entity.UpdateOption{entity.Remove(&p.Team)}, "", read},
+		"a part emptied":            {[]entity.UpdateOption{entity.Set(&p.Team, "")}, "", read},
+		"a part set once":           {[]entity.UpdateOption{entity.SetIfNotExists(&p.Team, "blue")}, profileHalf("red", "1"), read},
+		"a part emptied, one set":   {[]entity.UpdateOption{entity.Set(&p.Team, ""), entity.Set(&p.Rank, 2)}, "", read},
+		"a part set, unknown guard": {[]entity.UpdateOption{entity.Set(&p.Rank, 2), entity.If(entity.Exists(&p.Team))}, profileHalf("red", "2"), read},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l.drop(t, profileKey)
+			_, err := s.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1})
+			require.NoError(t, err)
+			require.Equal(t, profileHalf("red", "1"), l.stored(t, profileKey)["gsi1pk"])
+			l.sent()
+			got, err := s.Update(t.Context(), Profile{ID: "a"}, c.changes...)
+			require.NoError(t, err)
+			require.Equal(t, c.sent, l.sent())
+			it := l.stored(t, profileKey)
+			require.Equal(t, c.half, it["gsi1pk"])
+			require.Equal(t, `S"$app#v1#profile#a"`, it["gsi1sk"], "a half of key parts alone is always there")
+			require.Equal(t, `S"Profile"`, it["__edd_e__"])
+			again, err := s.Get(t.Context(), Profile{ID: "a"}, entity.Consistent())
+			require.NoError(t, err)
+			require.Equal(t, again, got)
+
+			want := 1
+			if c.half == "" {
+				want = 0
+			}
+			require.Len(t, l.indexed(t, "gsi1"), want)
+		})
+	}
+}
+
+func TestIndexKey_IsStoredOnceAllPartsArePresent(t *testing.T) {
+	t.Parallel()
+	l, s := open[Profile](t)
+	p := entity.Fields[Profile]()
+	_, err := s.Create(t.Context(), Profile{ID: "a"})
+	require.NoError(t, err)
+	require.NotContains(t, l.stored(t, profileKey), "gsi1pk")
+	_, err = s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Team, "red"))
+	require.NoError(t, err)
+	require.NotContains(t, l.stored(t, profileKey), "gsi1pk")
+	_, err = s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Rank, 1))
+	require.NoError(t, err)
+	require.Equal(t, profileHalf("red", "1"), l.stored(t, profileKey)["gsi1pk"])
+}
+
+// After every write over every state, the index key is the documented composition of the stored attributes.
+func TestIndexKey_FollowsEveryWriteOverEveryState(t *testing.T) {
+	t.Parallel()
+	l, s := open[Profile](t)
+	p, key := entity.Fields[Profile](), Profile{ID: "a"}
+	updates := map[string][]entity.UpdateOption{
+		"add": {entity.Add(&p.Rank, 1)}, "remove": {entity.Remove(&p.Rank)}, "once": {entity.SetIfNotExists(&p.Team, "green")}, "note": {entity.Set(&p.Note, "n")},
+	}
+	states := []Profile{}
+	for _, team := range []string{"", "red", "blue"} {
+		updates["team "+team] = []entity.UpdateOption{entity.Set(&p.Team, team)}
+		for rank := range 2 {
+			states = append(states, Profile{ID: "a", Team: team, Rank: rank})
+			updates[fmt.Sprint("rank ", rank)] = []entity.UpdateOption{entity.Set(&p.Rank, rank)}
+			updates[fmt.Sprint("both ", team, rank)] = []entity.UpdateOption{entity.Set(&p.Team, team), entity.Set(&p.Rank, rank)}
+		}
+	}
+	check := func(start Profile, write string) {
+		t.Helper()
+		it := l.stored(t, profileKey)
+		want := ""
+		if it["team"] != "" && it["rank"] != "" {
+			want = profileHalf(it["team"][2:len(it["team"])-1], it["rank"][1:])
+		}
+		require.Equal(t, want, it["gsi1pk"], "%s over team %q rank %d", write, start.Team, start.Rank)
+		require.Equal(t, `S"$app#v1#profile#a"`, it["gsi1sk"])
+	}
+	for _, start := range states {
+		l.drop(t, profileKey)
+		_, err := s.Create(t.Context(), start)
+		require.NoError(t, err)
+		check(start, "create")
+		begin := l.values(t, profileKey)
+		for name, changes := range updates {
+			l.put(t, begin)
+			_, err := s.Update(t.Context(), key, changes...)
+			require.NoError(t, err)
+			check(start, name)
+		}
+		for _, v := range states {
+			l.put(t, begin)
+			_, _, err := s.Upsert(t.Context(), v)
+			require.NoError(t, err)
+			check(start, fmt.Sprint("upsert ", v.Team, v.Rank))
+		}
+	}
+	for _, v := range states {
+		l.drop(t, profileKey)
+		_, created, err := s.Upsert(t.Context(), v)
+		require.NoError(t, err)
+		require.True(t, created)
+		check(v, "upsert of nothing")
+	}
+}
+
+// Probe has index parts that are pointers, stored as NULL when they are nil, and parts inside an embedded struct.
+type Probe struct {
+	_ entity.Key `name:"Probe" pk:"$#{id}" sk:"$"`
+	_ entity.GSI `name:"bySite" index:"gsi1" pk:"$#{site}" sk:"$#{zone}"`
+	_ entity.GSI `name:"byRoom" index:"gsi2" pk:"room"`
+	_ entity.GSI `name:"byMaker" index:"gsi3" pk:"gsi3pk={maker}"`
+
+	ID   string  `dynamodbav:"id"`
+	Site *string `dynamodbav:"site"`
+	Zone *int    `dynamodbav:"zone,omitempty"`
+	Room *string `dynamodbav:"room"`
+	Origin
+}
+
+// Origin carries attributes and roles into the structs that embed it.
+type Origin struct {
+	Maker     string    `dynamodbav:"maker,omitempty"`
+	Revision  int       `dynamodbav:"revision" entity:"version"`
+	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at,time=s"`
+}
+
+var probeKey = keys("pk", "$app#v1#probe#a", "sk", "$app#v1#probe")
+
+func TestIndexKey_NilAndNullPartsAreAbsent(t *testing.T) {
+	t.Parallel()
+	l, s := open[Probe](t)
+	f, key := entity.Fields[Probe](), Probe{ID: "a"}
+	_, err := s.Create(t.Context(), key)
+	require.NoError(t, err)
+	it := l.stored(t, probeKey)
+	require.Equal(t, "NULL", it["site"], "a nil pointer that is not omitempty is NULL")
+	require.NotContains(t, it, "room", "but never in an index's own attribute, where it would fail the write")
+	halves := func() []string {
+		it := l.stored(t, probeKey)
+		return []string{it["gsi1pk"], it["gsi1sk"], it["room"], it["gsi3pk"]}
+	}
+	require.Equal(t, []string{"", "", "", ""}, halves())
+
+	site, zone, room := "s", 0, "r"
+	_, err = s.Update(t.Context(), key, entity.Set(&f.Site, &site), entity.Set(&f.Zone, &zone), entity.Set(&f.Room, &room), entity.Set(&f.Maker, "m"))
+	require.NoError(t, err)
+	require.Equal(t, []string{`S"$app#v1#probe#s"`, `S"$app#v1#probe#0000000000000000000"`, `S"r"`, `S"m"`}, halves(), "a pointer to zero is a value")
+	_, err = s.Update(t.Context(), key, entity.Set(f.Site, "t"), entity.Set(f.Zone, 7), entity.Set(f.Room, "q"))
+	require.NoError(t, err)
+	require.Equal(t, []string{`S"$app#v1#probe#t"`, `S"$app#v1#probe#0000000000000000007"`, `S"q"`, `S"m"`}, halves(), "what the pointer leads to names the same attribute")
+	_, err = s.Update(t.Context(), key, entity.Set(&f.Site, nil), entity.Set(&f.Zone, nil), entity.Set(&f.Room, nil), entity.Set(&f.Maker, ""))
+	require.NoError(t, err)
+	require.Equal(t, []string{"", "", "", ""}, halves())
+	_, err = s.Update(t.Context(), key, entity.Set(f.Site, ""), entity.Set(f.Room, ""))
+	require.NoError(t, err)
+	require.Equal(t, []string{"", "", "", ""}, halves(), "an empty text is no part")
+
+	_, _, err = s.Upsert(t.Context(), Probe{ID: "a", Site: &site, Room: &room})
+	require.NoError(t, err)
+	require.Equal(t, []string{`S"$app#v1#probe#s"`, "", `S"r"`, ""}, halves())
+	_, _, err = s.Upsert(t.Context(), Probe{ID: "a"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"", "", "", ""}, halves(), "site and room are given, as NULL")
+}
+
+func TestEmbedded_StructsCarryAttributesAndRoles(t *testing.T) {
+	t.Parallel()
+	l, s := open[Probe](t)
+	f := entity.Fields[Probe]()
+	got, err := s.Create(t.Context(), Probe{ID: "a", Origin: Origin{Maker: "m", Revision: 9}})
+	require.NoError(t, err)
+	require.Equal(t, 1, got.Revision)
+	require.Equal(t, dawn.Truncate(time.Second), got.CreatedAt)
+	got, err = s.Update(t.Context(), Probe{ID: "a"}, entity.Set(&f.Origin.Maker, "n"), entity.If(entity.Eq(&f.Maker, "m")))
+	require.NoError(t, err)
+	require.Equal(t, 2, got.Revision)
+	require.Equal(t, `S"n"`, l.stored(t, probeKey)["gsi3pk"])
+	l.sent()
+	_, err = s.Update(t.Context(), Probe{ID: "a"}, entity.Set(&f.Revision, 5))
+	l.requireRefused(t, err, "EDD-9104", "Origin.Revision")
+}
+
+// Without a write id the guard of a read-modify-put is the whole image, and DynamoDB takes only so long a condition.
+func TestIndexKey_VerbatimItemThatIsTooWideToGuardIsRefused(t *testing.T) {
+	t.Parallel()
+	wide := func(n int) map[string]types.AttributeValue {
+		it := keys("id", "a", "hall", "north")
+		it["row"] = num("1")
+		for i := range n {
+			it["extra"+strconv.Itoa(i)] = num("1")
+		}
+		return it
+	}
+	l, s := open[Pallet](t)
+	p := entity.Fields[Pallet]()
+	l.put(t, wide(100))
+	_, err := s.Update(t.Context(), Pallet{ID: "a"}, entity.Set(&p.Row, 2))
+	require.NoError(t, err, "DynamoDB takes 300 operators")
+	require.Equal(t, `S"north/2"`, l.stored(t, keys("id", "a"))["gsi1pk"])
+	require.Equal(t, "N1", l.stored(t, keys("id", "a"))["extra99"])
+
+	l.put(t, wide(200))
+	before := l.everything(t)
+	_, err = s.Update(t.Context(), Pallet{ID: "a"}, entity.Set(&p.Row, 2))
+	var bad *entity.InputError
+	require.ErrorAs(t, err, &bad)
+	require.Equal(t, "EDD-9111", bad.Code)
+	require.Equal(t, before, l.everything(t))
+}
+
+func TestIndexKey_ItemThatGrowsTooLargeAfterAReadIsRefused(t *testing.T) {
+	t.Parallel()
+	l, s := open[Profile](t)
+	p := entity.Fields[Profile]()
+	_, err := s.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1, Log: []string{strings.Repeat("x", 300*1024)}})
+	require.NoError(t, err)
+	before := l.everything(t)
+	l.sent()
+	_, err = s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Rank, 2), entity.ListAppend(&p.Log, strings.Repeat("y", 110*1024)))
+	require.ErrorIs(t, err, entity.ErrTooLarge)
+	require.Equal(t, []string{"GetItem"}, l.sent())
+	require.Equal(t, before, l.everything(t))
+}
+
+// A copy is kept in step by every verb, and costs no read.
+func TestIndexKey_VerbatimCopyFollowsEveryWrite(t *testing.T) {
+	t.Parallel()
+	l, s := open[Batch](t)
+	b := entity.Fields[Batch]()
+	key := Batch{DeviceID: "d", Timestamp: 5, BatchID: "b"}
+	half := func() raw {
+		it := l.everything(t)[`S"d" S"0000000000005#b"`]
+		return raw{"gsi1pk": it["gsi1pk"], "gsi1sk": it["gsi1sk"], "last_seen_at": it["last_seen_at"]}
+	}
+	_, err := s.Create(t.Context(), key)
+	require.NoError(t, err)
+	require.Equal(t, raw{"gsi1pk": `S"devices"`, "gsi1sk": "", "last_seen_at": ""}, half(), "the constant half is there, the copy is not")
+
+	l.sent()
+	at := dawn.Truncate(time.Millisecond)
+	_, err = s.Update(t.Context(), key, entity.Set(&b.LastSeenAt, at))
+	require.NoError(t, err)
+	require.Equal(t, []string{"UpdateItem"}, l.sent())
+	text := `S"2024-05-06T07:08:09.123Z"`
+	require.Equal(t, raw{"gsi1pk": `S"devices"`, "gsi1sk": text, "last_seen_at": text}, half())
+
+	seen := key
+	seen.LastSeenAt = at.Add(time.Hour)
+	_, _, err = s.Upsert(t.Context(), seen)
+	require.NoError(t, err)
+	text = `S"2024-05-06T08:08:09.123Z"`
+	require.Equal(t, raw{"gsi1pk": `S"devices"`, "gsi1sk": text, "last_seen_at": text}, half())
+
+	_, _, err = s.Upsert(t.Context(), key)
+	require.NoError(t, err)
+	require.Equal(t, raw{"gsi1pk": `S"devices"`, "gsi1sk": text, "last_seen_at": text}, half(), "an upsert without the field leaves both")
+
+	_, err = s.Update(t.Context(), key, entity.Set(&b.LastSeenAt, time.Time{}))
+	require.NoError(t, err)
+	require.Equal(t, raw{"gsi1pk": `S"devices"`, "gsi1sk": "", "last_seen_at": ""}, half(), "a zero time is absent, and so is its copy")
+}
+
+func TestIndexKey_CopyOfCreatedAtStaysThatOfTheFirstWrite(t *testing.T) {
+	t.Parallel()
+	l, s := open[Batch](t)
+	b := entity.Fields[Batch]()
+	key := Batch{DeviceID: "d", Timestamp: 5, BatchID: "b"}
+	const born = `S"2024-05-06T07:08:09.123Z"`
+	check := func() {
+		t.Helper()
+		it := l.everything(t)[`S"d" S"0000000000005#b"`]
+		require.Equal(t, []string{born, born}, []string{it["created_at"], it["gsi2sk"]})
+		require.Equal(t, `S"d"`, it["gsi2pk"])
+	}
+	_, _, err := s.Upsert(t.Context(), key)
+	require.NoError(t, err)
+	check()
+	require.Equal(t, []string{"UpdateItem"}, l.sent(), "a copy of created_at needs no read")
+	l.clock.move(time.Hour)
+	_, _, err = s.Upsert(t.Context(), key)
+	require.NoError(t, err)
+	check()
+	_, err = s.Update(t.Context(), key, entity.Set(&b.State, "x"))
+	require.NoError(t, err)
+	check()
+}
+
+func TestIndexKey_EmptiedNativeIndexAttributeIsAbsent(t *testing.T) {
+	t.Parallel()
+	l, s := open[Order](t)
+	o := entity.Fields[Order]()
+	key := Order{Customer: "c", Number: 1}
+	_, err := s.Create(t.Context(), Order{Customer: "c", Number: 1, Placed: 3, Amount: 4}) // status is the empty string
+	require.NoError(t, err)
+	at := `S"c" N1`
+	require.Equal(t, raw{"customer": `S"c"`, "number": "N1", "placed": "N3", "amount": "N4"}, l.everything(t)[at])
+	require.Empty(t, l.indexed(t, "status-index"))
+
+	_, err = s.Update(t.Context(), key, entity.Set(&o.Status, "open"))
+	require.NoError(t, err)
+	require.Equal(t, `S"open"`, l.everything(t)[at]["status"])
+	require.Len(t, l.indexed(t, "status-index"), 1)
+
+	l.sent()
+	_, err = s.Update(t.Context(), key, entity.Set(&o.Status, ""))
+	require.NoError(t, err)
+	require.NotContains(t, l.everything(t)[at], "status")
+	require.Empty(t, l.indexed(t, "status-index"))
+	require.Equal(t, []string{"UpdateItem"}, l.sent())
+
+	_, err = s.Update(t.Context(), key, entity.Set(&o.Status, "open"))
+	require.NoError(t, err)
+	_, _, err = s.Upsert(t.Context(), Order{Customer: "c", Number: 1, Amount: 9}) // status is given, and empty
+	require.NoError(t, err)
+	require.Equal(t, raw{"customer": `S"c"`, "number": "N1", "placed": "N3", "amount": "N9"}, l.everything(t)[at])
+	_, created, err := s.Upsert(t.Context(), Order{Customer: "c", Number: 2})
+	require.NoError(t, err)
+	require.True(t, created)
+	require.Equal(t, raw{"customer": `S"c"`, "number": "N2"}, l.everything(t)[`S"c" N2`])
+}
+
+// Visit's index keys are composed of attributes that the library sets, and of one that is set once.
+type Visit struct {
+	_ entity.Key `name:"Visit" pk:"$#{id}" sk:"$"`
+	_ entity.GSI `name:"recent" index:"gsi1" pk:"$#{place}" sk:"$#{updatedAt}"`
+	_ entity.GSI `name:"oldest" index:"gsi2" pk:"$#{place}#{createdAt}" sk:"gsi2sk={host}"`
+	_ entity.GSI `name:"copies" index:"gsi3" pk:"gsi3pk={place}" sk:"gsi3sk={updatedAt}"`
+
+	ID        string    `dynamodbav:"id"`
+	Place     string    `dynamodbav:"place,omitempty"`
+	Host      string    `dynamodbav:"host,omitempty" entity:"set_once"`
+	Note      string    `dynamodbav:"note,omitempty"`
+	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at,time=s"`
+	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at,time=ms"`
+}
+
+// Halves of what the library itself writes follow it just as well.
+func TestIndexKey_OfLibraryOwnedAndSetOncePartsFollowsEveryWrite(t *testing.T) {
+	t.Parallel()
+	l, s := open[Visit](t)
+	v := entity.Fields[Visit]()
+	for name, write := range map[string]func(*testing.T, *entity.Store[Visit]){
+		"create": func(t *testing.T, s *entity.Store[Visit]) {},
+		"update": func(t *testing.T, s *entity.Store[Visit]) {
+			_, err := s.Update(t.Context(), Visit{ID: "a"}, entity.Set(&v.Note, "x"))
+			require.NoError(t, err)
+		},
+		"update of a part": func(t *testing.T, s *entity.Store[Visit]) {
+			_, err := s.Update(t.Context(), Visit{ID: "a"}, entity.Set(&v.Place, "yard"))
+			require.NoError(t, err)
+		},
+		"set once": func(t *testing.T, s *entity.Store[Visit]) {
+			_, err := s.Update(t.Context(), Visit{ID: "a"}, entity.Set(&v.Host, "eve"))
+			require.NoError(t, err)
+		},
+		"removal": func(t *testing.T, s *entity.Store[Visit]) {
+			_, err := s.Update(t.Context(), Visit{ID: "a"}, entity.Remove(&v.Place))
+			require.NoError(t, err)
+		},
+		"upsert over live": func(t *testing.T, s *entity.Store[Visit]) {
+			_, created, err := s.Upsert(t.Context(), Visit{ID: "a", Note: "y", Host: "eve"})
+			require.NoError(t, err)
+			require.False(t, created)
+		},
+		"upsert of a part": func(t *testing.T, s *entity.Store[Visit]) {
+			_, _, err := s.Upsert(t.Context(), Visit{ID: "a", Place: "yard"})
+			require.NoError(t, err)
+		},
+		"upsert of a new item": func(t *testing.T, s *entity.Store[Visit]) {
+			require.NoError(t, s.Delete(t.Context(), Visit{ID: "a"}))
+			_, created, err := s.Upsert(t.Context(), Visit{ID: "a", Place: "yard", Host: "eve"})
+			require.NoError(t, err)
+			require.True(t, created)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l.drop(t, keys("pk", "$app#v1#visit#a", "sk", "$app#v1#visit"))
+			_, err := s.Create(t.Context(), Visit{ID: "a", Place: "hall"})
+			require.NoError(t, err)
+			l.clock.move(time.Minute)
+			write(t, s)
+			it := l.stored(t, keys("pk", "$app#v1#visit#a", "sk", "$app#v1#visit"))
+			now, err := s.Get(t.Context(), Visit{ID: "a"})
+			require.NoError(t, err)
+			place := now.Place
+			want := raw{}
+			if place != "" {
+				want["gsi1pk"] = `S"$app#v1#visit#` + place + `"`
+				want["gsi2pk"] = `S"$app#v1#visit#` + place + "#" + now.CreatedAt.Format("2006-01-02T15:04:05Z") + `"`
+				want["gsi3pk"] = `S"` + place + `"`
+			}
+			want["gsi1sk"] = `S"$app#v1#visit#` + now.UpdatedAt.Format("2006-01-02T15:04:05.000Z") + `"`
+			want["gsi3sk"] = `S"` + now.UpdatedAt.Format("2006-01-02T15:04:05.000Z") + `"`
+			if now.Host != "" {
+				want["gsi2sk"] = `S"` + now.Host + `"`
+			}
+			got := raw{}
+			for _, name := range []string{"gsi1pk", "gsi1sk", "gsi2pk", "gsi2sk", "gsi3pk", "gsi3sk"} {
+				if v, ok := it[name]; ok {
+					got[name] = v
+				}
+			}
+			require.Equal(t, want, got)
+		})
+	}
+}
+
+// Pulse has index keys of updated_at and of the version, and nothing that makes an upsert read.
+type Pulse struct {
+	_ entity.Key `name:"Pulse" pk:"$#{id}" sk:"$"`
+	_ entity.GSI `name:"recent" index:"gsi1" pk:"$#{place}" sk:"$#{updatedAt}"`
+	_ entity.GSI `name:"busiest" index:"gsi2" pk:"gsi2pk=pulses" sk:"$#{version}"`
+
+	ID        string    `dynamodbav:"id"`
+	Place     string    `dynamodbav:"place"`
+	Note      string    `dynamodbav:"note,omitempty"`
+	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at,time=s"`
+	Version   int       `dynamodbav:"version" entity:"version"`
+}
+
+func TestIndexKey_OfUpdatedAtAndVersionMovesWithEveryWrite(t *testing.T) {
+	t.Parallel()
+	l, s := open[Pulse](t)
+	v := Pulse{ID: "a", Place: "hall"}
+	check := func(second, version string) {
+		t.Helper()
+		it := l.stored(t, keys("pk", "$app#v1#pulse#a", "sk", "$app#v1#pulse"))
+		require.Equal(t, "N"+version, it["version"])
+		require.Equal(t, `S"$app#v1#pulse#2024-05-06T07:08:`+second+`Z"`, it["gsi1sk"])
+		require.Equal(t, `S"$app#v1#pulse#000000000000000000`+version+`"`, it["gsi2sk"])
+	}
+	_, created, err := s.Upsert(t.Context(), v)
+	require.NoError(t, err)
+	require.True(t, created)
+	check("09", "1")
+	l.clock.move(time.Second)
+	_, _, err = s.Upsert(t.Context(), v)
+	require.NoError(t, err)
+	check("10", "2")
+	l.clock.move(time.Second)
+	_, err = s.Update(t.Context(), v, entity.Set(&entity.Fields[Pulse]().Note, "x"))
+	require.NoError(t, err)
+	check("11", "3")
+}

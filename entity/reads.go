@@ -1,0 +1,284 @@
+package entity
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/plan"
+)
+
+func itemID(table string, key item.Item) string { return table + " " + plan.KeyID(key) }
+
+// GetOp is one read of [DB.TransactGet] or [DB.BatchGet], made by [Ops.GetInto].
+type GetOp interface{ load() loading }
+
+// loading is one read and its destination.
+type loading struct {
+	c      *core.Core
+	spec   opt.Get
+	key    exec.Key
+	parts  item.Item // key parts as given
+	text   string
+	err    error
+	decode func(item.Item) (fill func(), err error) // nil of GetMany
+}
+
+func (l loading) load() loading { return l }
+
+// id is equal for loads of the same item.
+func (l loading) id() string { return itemID(l.key.Table, l.key.Key) }
+
+// fits returns the item, or nil if it is absent or has expired. An item whose key differs in case from the given one is
+// an error.
+func (l loading) fits(it item.Item) (item.Item, error) {
+	s := l.c.Schema
+	if it == nil || s.Expires && !l.spec.Expired && plan.Expired(s, it, l.c.Runner.Clock()) {
+		return nil, nil
+	}
+	return it, plan.SameCase(s, l.parts, it)
+}
+
+// kept passes the item to the destination of [KeepImage].
+func (l loading) kept(it item.Item) {
+	if l.spec.Keep != nil {
+		l.spec.Keep(it, l.c.Table)
+	}
+}
+
+// newLoading returns a read of the item with the key parts of v.
+func newLoading(c *core.Core, v reflect.Value, spec opt.Get) loading {
+	primary, parts, text, err := primaryKey(c, v, spec.Read)
+	return loading{c: c, spec: spec, key: exec.Key{Table: c.Table, Key: primary}, parts: parts, text: text, err: err}
+}
+
+// GetInto reads *dst, whose key parts are set, in a [DB.TransactGet] or [DB.BatchGet]. The option [Consistent] is for
+// BatchGet; a transaction always reads consistently.
+func (o Ops[T]) GetInto(dst *T, opts ...GetOption) GetOp {
+	c := core.Of(o)
+	if dst == nil {
+		return loading{c: c, err: &InputError{Code: plan.CodePointer, Type: c.Schema.Type.String(), Problem: "GetInto needs a pointer to read into, not nil"}}
+	}
+	l := newLoading(c, reflect.ValueOf(*dst), opt.Gets(opts))
+	l.decode = func(it item.Item) (func(), error) {
+		v := new(T)
+		return func() { *dst = *v }, c.Decode(it, v)
+	}
+	return l
+}
+
+// readAll reads the items of loads, each once, and returns them by their ids.
+func readAll(ctx context.Context, r *exec.Runner, loads []loading) (map[string]item.Item, error) {
+	got, names := map[string]item.Item{}, map[string]item.Item{}
+	for _, strong := range []bool{true, false} { // consistent reads first: they also serve other loads of the item
+		var keys []exec.Key
+		for _, l := range loads {
+			if _, asked := got[l.id()]; !asked && l.spec.Strong == strong {
+				got[l.id()] = nil
+				keys, names[l.key.Table] = append(keys, l.key), l.key.Key
+			}
+		}
+		err := r.GetMany(ctx, keys, strong, func(table string, it item.Item) {
+			key := item.Item{}
+			for name := range names[table] {
+				key[name] = it[name]
+			}
+			got[itemID(table, key)] = it
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return got, nil
+}
+
+// getMany reads the items with n keys. fresh returns a pointer to a new value; found gets it, decoded, for each of its
+// keys.
+func getMany(ctx context.Context, c *core.Core, n int, key func(int) reflect.Value, spec opt.Read, fresh func() any, found func(int, any)) error {
+	loads := make([]loading, n)
+	for i := range loads {
+		if loads[i] = newLoading(c, key(i), opt.Get{Read: spec}); loads[i].err != nil {
+			return c.Measure(ctx, "GetMany", loads[i].text, func(context.Context) error { return loads[i].err })
+		}
+	}
+	return c.Measure(ctx, "GetMany", "", func(ctx context.Context) error {
+		got, err := readAll(ctx, c.Runner, loads)
+		if err != nil {
+			return err
+		}
+		decoded := map[string]any{}
+		for i, l := range loads {
+			it, err := l.fits(got[l.id()])
+			if err != nil {
+				return err
+			}
+			if it == nil {
+				continue
+			}
+			v := decoded[l.id()]
+			if v == nil {
+				v = fresh()
+				if err := c.Decode(it, v); err != nil {
+					return err
+				}
+				decoded[l.id()] = v
+			}
+			found(i, v)
+		}
+		return nil
+	})
+}
+
+// GetMany reads the items with the given keys. The result has a pointer per key, in order, nil if there is no item;
+// equal keys share one value. It costs one request per 100 different keys, more if DynamoDB leaves some unprocessed.
+// The reads are not a snapshot; use [DB.TransactGet] for that. Errors: *[InputError] for a missing key part, before any
+// request; *[UnprocessedError].
+func (s *Store[T]) GetMany(ctx context.Context, keys []T, opts ...ReadOption) ([]*T, error) {
+	found := make([]*T, len(keys))
+	err := getMany(ctx, core.Of(s), len(keys), func(i int) reflect.Value { return reflect.ValueOf(keys[i]) }, opt.Reads(opts),
+		func() any { return new(T) }, func(i int, v any) { found[i] = v.(*T) })
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// BatchGet reads items of any entities and tables of db, each into the struct given to its [Ops.GetInto]. found reports
+// for each load, in order, whether the item exists; the struct of a missing item is unchanged. Loads of the same item
+// share one read. The reads are not a snapshot; use [DB.TransactGet] for that.
+//
+// It costs one request per 100 different items, separate ones for those with [Consistent], more if DynamoDB leaves some
+// unprocessed, and half the read units of TransactGet. With an error no struct is changed. Errors: *[InputError] before
+// any request; *[UnprocessedError]; *[DecodeError].
+func (db *DB) BatchGet(ctx context.Context, loads ...GetOp) (found []bool, err error) {
+	parts, err := db.loadings(loads)
+	if err != nil {
+		return nil, err
+	}
+	err = db.measure(ctx, "BatchGet", func(ctx context.Context) error {
+		found, err = db.batchGet(ctx, parts)
+		return err
+	})
+	return found, err
+}
+
+func (db *DB) batchGet(ctx context.Context, loads []loading) ([]bool, error) {
+	for i, l := range loads {
+		if l.err != nil {
+			return nil, loadFailed(i, l, l.err)
+		}
+	}
+	got, err := readAll(ctx, db.runner, loads)
+	if err != nil {
+		return nil, &Error{Verb: "BatchGet", Err: err}
+	}
+	found, fills := make([]bool, len(loads)), []func(){}
+	for i, l := range loads {
+		it, err := l.fits(got[l.id()])
+		if err != nil {
+			return nil, loadFailed(i, l, err)
+		}
+		fills = append(fills, func() { l.kept(it) })
+		if found[i] = it != nil; !found[i] {
+			continue
+		}
+		fill, err := l.decode(it)
+		if err != nil {
+			return nil, loadFailed(i, l, err)
+		}
+		fills = append(fills, fill)
+	}
+	for _, fill := range fills {
+		fill()
+	}
+	return found, nil
+}
+
+func loadFailed(i int, l loading, err error) error {
+	return &Error{Verb: "BatchGet", Err: fmt.Errorf("load %d: %w", i, l.c.Wrap("GetInto", l.text, err))}
+}
+
+// loadings returns the reads of loads, which must belong to db.
+func (db *DB) loadings(loads []GetOp) ([]loading, error) {
+	parts := make([]loading, len(loads))
+	for i, l := range loads {
+		if l == nil {
+			return nil, &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d is nil", i)}
+		}
+		if parts[i] = l.load(); parts[i].c.DB != core.DatabaseOf(db) {
+			return nil, &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d belongs to another DB", i)}
+		}
+	}
+	return parts, nil
+}
+
+// TransactGet reads a snapshot of up to 100 items, each into the struct given to its [Ops.GetInto]. If an item does not
+// exist, the error is a *[TransactError] that names it ([ErrNotFound]), and every struct is unchanged. It costs one
+// request and twice the read units of consistent reads. Errors: *[InputError] before any request; [ErrConflict].
+func (db *DB) TransactGet(ctx context.Context, loads ...GetOp) error {
+	return db.measure(ctx, "TransactGet", func(ctx context.Context) error { return db.transactGet(ctx, loads) })
+}
+
+func (db *DB) transactGet(ctx context.Context, loads []GetOp) error {
+	if len(loads) == 0 {
+		return nil
+	}
+	if len(loads) > plan.MaxActions {
+		problem := fmt.Sprintf("%d loads, a transaction can have %d", len(loads), plan.MaxActions)
+		return &Error{Verb: "TransactGet", Err: &InputError{Code: plan.CodeTooMany, Type: "entity.DB", Problem: problem}}
+	}
+	parts, err := db.loadings(loads)
+	if err != nil {
+		return &Error{Verb: "TransactGet", Err: err}
+	}
+	keys, te, seen := make([]exec.Key, len(parts)), &TransactError{}, map[string]bool{}
+	fail := func(i int, err error) {
+		te.Failed = append(te.Failed, OpError{Index: i, Err: parts[i].c.Wrap("GetInto", parts[i].text, err)})
+	}
+	for i, l := range parts {
+		if keys[i] = l.key; l.err != nil {
+			fail(i, l.err)
+			continue
+		}
+		if seen[l.id()] {
+			fail(i, &InputError{Code: plan.CodeSameItem, Type: l.c.Schema.Type.String(), Problem: "the item is loaded twice; a transaction can read an item once"})
+		}
+		seen[l.id()] = true
+	}
+	if len(te.Failed) > 0 {
+		return te
+	}
+	items, err := db.runner.TransactGet(ctx, keys)
+	if err != nil {
+		return &Error{Verb: "TransactGet", Err: err}
+	}
+	for i, it := range items {
+		switch it, err := parts[i].fits(it); {
+		case err != nil:
+			fail(i, err)
+		case it == nil:
+			fail(i, ErrNotFound)
+		}
+	}
+	if len(te.Failed) > 0 {
+		return te
+	}
+	fills := make([]func(), len(items))
+	for i, it := range items {
+		if fills[i], err = parts[i].decode(it); err != nil {
+			fail(i, err)
+		}
+	}
+	if len(te.Failed) > 0 {
+		return te
+	}
+	for i, fill := range fills {
+		parts[i].kept(items[i])
+		fill()
+	}
+	return nil
+}

@@ -1,0 +1,313 @@
+package entity_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+)
+
+// Gadget is an item of a table whose form other programs rely on: nothing may be in it that is not here.
+type Gadget struct {
+	_ entity.Key `name:"Gadget" pk:"hardware_id"`
+	_ entity.GSI `name:"all" index:"gsi1" pk:"gsi1pk=devices" sk:"gsi1sk={last_seen_at}"`
+
+	HardwareID   MAC             `dynamodbav:"hardware_id"`
+	Confirmation Code            `dynamodbav:"confirmation_id" entity:"set_once"`
+	Sensors      []string        `dynamodbav:"sensors" entity:"notnull"`
+	Features     map[string]bool `dynamodbav:"features" entity:"notnull"`
+	FirstSeen    time.Time       `dynamodbav:"first_seen_at" entity:"set_once,time=s"`
+	LastSeen     time.Time       `dynamodbav:"last_seen_at" entity:"time=s"`
+	LastUsed     time.Time       `dynamodbav:"last_used_at,omitempty" entity:"time=s"`
+	Booted       time.Time       `dynamodbav:"booted_ms,omitempty" entity:"time=unixms"`
+	Ends         time.Time       `dynamodbav:"ends,omitempty" entity:"time=unix"`
+	Name         string          `dynamodbav:"friendly_name,omitempty"`
+}
+
+const gadgetID = "AA:BB:CC:00:11:22"
+
+func gadget() Gadget {
+	at := dawn.Truncate(time.Second).In(time.FixedZone("", 3600)) // what is in a key is not truncated in silence
+	return Gadget{HardwareID: gadgetID, Confirmation: "550e8400-e29b-41d4-a716-446655440000", FirstSeen: at, LastSeen: at}
+}
+
+func gadgetKey() map[string]types.AttributeValue { return keys("hardware_id", gadgetID) }
+
+func TestVerbatim_AnItemHasTheAttributesOfTheStructAndNoOther(t *testing.T) {
+	t.Parallel()
+	l, s := open[Gadget](t)
+	v, at := gadget(), "2024-05-06T07:08:09Z"
+	_, err := s.Create(t.Context(), v)
+	require.NoError(t, err)
+	want := raw{
+		"hardware_id": `S"` + gadgetID + `"`, "confirmation_id": `S"550e8400-e29b-41d4-a716-446655440000"`, "sensors": "L[]", "features": "M{}",
+		"first_seen_at": `S"` + at + `"`, "last_seen_at": `S"` + at + `"`, "gsi1pk": `S"devices"`, "gsi1sk": `S"` + at + `"`,
+	}
+	require.Equal(t, want, l.stored(t, gadgetKey()), "what is optional is absent, and nil is neither NULL nor absent")
+	v.Sensors, v.Features, v.Name, v.LastUsed, v.Booted, v.Ends = []string{"b", "a"}, map[string]bool{"led": false}, "dock 4", dawn.In(time.FixedZone("", -3600)), dawn, dawn
+	_, err = s.Put(t.Context(), v)
+	require.NoError(t, err)
+	want["sensors"], want["features"], want["friendly_name"] = `L[S"b" S"a"]`, `M{led=false}`, `S"dock 4"`
+	want["last_used_at"], want["booted_ms"], want["ends"] = `S"`+at+`"`, "N1714979289123", "N1714979289"
+	require.Equal(t, want, l.stored(t, gadgetKey()), "lists keep their order and are no sets")
+	v.LastSeen = dawn
+	_, err = s.Put(t.Context(), v)
+	var finer *entity.InputError
+	require.ErrorAs(t, err, &finer)
+	require.Equal(t, "LastSeen", finer.Field, "a key is not truncated")
+	got, err := s.Get(t.Context(), v)
+	require.NoError(t, err)
+	whole := dawn.Truncate(time.Second)
+	require.Equal(t, []time.Time{whole, whole, whole, dawn.Truncate(time.Millisecond), whole}, []time.Time{got.FirstSeen, got.LastSeen, got.LastUsed, got.Booted, got.Ends}, "in UTC")
+}
+
+func TestVerbatim_NilIsAnEmptyMapOrListOnEveryPath(t *testing.T) {
+	t.Parallel()
+	l, s := open[Gadget](t)
+	g := entity.Fields[Gadget]()
+	full := gadget()
+	full.Sensors, full.Features = []string{"a"}, map[string]bool{"led": true}
+	for name, write := range map[string]func() error{
+		"put":    func() error { _, err := s.Put(t.Context(), gadget()); return err },
+		"upsert": func() error { _, _, err := s.Upsert(t.Context(), gadget()); return err },
+		"batch":  func() error { _, err := s.PutMany(t.Context(), []Gadget{gadget()}, entity.Unconditional()); return err },
+		"update": func() error {
+			_, err := s.Update(t.Context(), full, entity.Set(&g.Sensors, nil), entity.Set(&g.Features, nil))
+			return err
+		},
+		"modify": func() error {
+			_, err := s.Modify(t.Context(), full, func(g *Gadget) error { g.Sensors, g.Features = nil, nil; return nil })
+			return err
+		},
+		"transact": func() error { return l.db.Transact(t.Context(), s.Op().Put(gadget())) },
+	} {
+		_, err := s.Put(t.Context(), full)
+		require.NoError(t, err)
+		require.Equal(t, `L[S"a"]`, l.stored(t, gadgetKey())["sensors"])
+		require.NoError(t, write(), name)
+		it := l.stored(t, gadgetKey())
+		require.Equal(t, []string{"L[]", "M{}"}, []string{it["sensors"], it["features"]}, name)
+	}
+	updated, err := s.Update(t.Context(), full, entity.ListAppend(&g.Sensors, "x"), entity.MapEntry(&g.Features, "led").Set(true))
+	require.NoError(t, err, "there is a list to append to, and a map to set an entry in")
+	require.Equal(t, []string{"x"}, updated.Sensors)
+	got, err := s.Get(t.Context(), full, entity.Consistent())
+	require.NoError(t, err)
+	require.Equal(t, map[string]bool{"led": true}, got.Features)
+}
+
+// Other programs have written times in other spellings, and without the copy.
+func TestVerbatim_TimesOfOtherProgramsAreReadAndWrittenInOneForm(t *testing.T) {
+	t.Parallel()
+	l, s := open[Gadget](t)
+	g := entity.Fields[Gadget]()
+	for stored, want := range map[string]time.Time{
+		"2024-05-06T07:08:09+00:00":           time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC),
+		"2024-05-06T07:08:09.123456789+00:00": dawn,
+		"2024-05-06T07:08:09.5Z":              time.Date(2024, 5, 6, 7, 8, 9, 5e8, time.UTC),
+		"2024-05-06T09:38:09+02:30":           time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC),
+		"2024-05-06t07:08:09z":                time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC),
+	} {
+		it := keys("hardware_id", gadgetID, "gsi1pk", "devices", "first_seen_at", stored, "last_seen_at", stored, "gsi1sk", stored,
+			"confirmation_id", "550e8400-e29b-41d4-a716-446655440000")
+		_, err := l.raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &l.table, Item: it})
+		require.NoError(t, err)
+		got, err := s.Get(t.Context(), gadget(), entity.Consistent())
+		require.NoError(t, err)
+		require.Equal(t, []time.Time{want, want}, []time.Time{got.FirstSeen, got.LastSeen}, stored)
+
+		_, err = s.Modify(t.Context(), got, func(g *Gadget) error { g.Name = "n"; return nil })
+		require.NoError(t, err)
+		after := l.stored(t, gadgetKey())
+		text := `S"2024-05-06T07:08:09Z"`
+		copied := text
+		if !want.Truncate(time.Second).Equal(want) {
+			copied = `S"` + stored + `"`
+		}
+		require.Equal(t, []string{`S"` + stored + `"`, copied}, []string{after["last_seen_at"], after["gsi1sk"]}, "what did not change stays as it is; its copy gets the form that has an order, if nothing is lost")
+		_, err = s.Modify(t.Context(), got, func(g *Gadget) error { g.LastSeen = g.LastSeen.Add(time.Nanosecond); return nil })
+		var finer *entity.InputError
+		require.ErrorAs(t, err, &finer, "a change must fit")
+		_, err = s.Update(t.Context(), got, entity.Set(&g.LastSeen, got.LastSeen.Truncate(time.Second)))
+		require.NoError(t, err)
+		after = l.stored(t, gadgetKey())
+		require.Equal(t, []string{text, text, `S"` + stored + `"`}, []string{after["last_seen_at"], after["gsi1sk"], after["first_seen_at"]})
+	}
+	_, err := l.raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &l.table, Item: keys("hardware_id", gadgetID, "last_seen_at", "yesterday")})
+	require.NoError(t, err)
+	_, err = s.Get(t.Context(), gadget(), entity.Consistent())
+	var misfit *entity.DecodeError
+	require.ErrorAs(t, err, &misfit)
+	require.Equal(t, "last_seen_at", misfit.Attr)
+}
+
+func TestVerbatim_CopyInAnIndexKeyFollowsEveryVerb(t *testing.T) {
+	t.Parallel()
+	l, s := open[Gadget](t)
+	g, n := entity.Fields[Gadget](), 0
+	moved := func() Gadget { // each write has a time of its own
+		n++
+		v := gadget()
+		v.LastSeen = v.LastSeen.Add(time.Duration(n) * time.Hour)
+		return v
+	}
+	token := entity.Token{ID: rand.Text(), At: dawn}
+	for _, verb := range []struct {
+		name  string
+		write func(Gadget) error
+	}{
+		{"Create", func(v Gadget) error { _, err := s.Create(t.Context(), v); return err }},
+		{"Update", func(v Gadget) error {
+			_, err := s.Update(t.Context(), v, entity.Set(&g.LastSeen, v.LastSeen))
+			return err
+		}},
+		{"Update by text", func(v Gadget) error {
+			_, err := s.Update(t.Context(), v, entity.Attr[time.Time]("last_seen_at").Set(v.LastSeen))
+			return err
+		}},
+		{"Update exactly", func(v Gadget) error {
+			_, err := s.Update(t.Context(), v, entity.Set(&g.LastSeen, v.LastSeen), entity.Idempotent())
+			return err
+		}},
+		{"Upsert", func(v Gadget) error { _, _, err := s.Upsert(t.Context(), v); return err }},
+		{"Put", func(v Gadget) error { _, err := s.Put(t.Context(), v); return err }},
+		{"PutMany", func(v Gadget) error {
+			_, err := s.PutMany(t.Context(), []Gadget{v}, entity.Unconditional())
+			return err
+		}},
+		{"Modify", func(v Gadget) error {
+			_, err := s.Modify(t.Context(), v, func(g *Gadget) error { g.LastSeen = v.LastSeen; return nil })
+			return err
+		}},
+		{"Touch", func(v Gadget) error {
+			l.clock.move(v.LastSeen.Sub(l.clock.now()))
+			done, err := s.Touch(t.Context(), v, &g.LastSeen, time.Second)
+			require.True(t, done)
+			return err
+		}},
+		{"Transact", func(v Gadget) error {
+			return l.db.Transact(t.Context(), s.Op().Update(v, entity.Set(&g.LastSeen, v.LastSeen)))
+		}},
+		{"Transact, put", func(v Gadget) error { return l.db.Transact(t.Context(), s.Op().Put(v)) }},
+		{"TransactWithToken", func(v Gadget) error { return l.db.TransactWithToken(t.Context(), token, s.Op().Upsert(v)) }},
+	} {
+		v := moved()
+		require.NoError(t, verb.write(v), verb.name)
+		it, want := l.stored(t, gadgetKey()), `S"`+v.LastSeen.UTC().Format("2006-01-02T15:04:05Z")+`"`
+		require.Equal(t, []string{want, want, `S"devices"`}, []string{it["last_seen_at"], it["gsi1sk"], it["gsi1pk"]}, verb.name)
+	}
+}
+
+// Reading13 has a composed key of another program, and numbers in every place.
+type Reading13 struct {
+	_ entity.Key `name:"Reading13" pk:"hardware_id" sk:"ts_batch={timestamp_ms:013}#{batch_id}"`
+
+	HardwareID string                          `dynamodbav:"hardware_id"`
+	Timestamp  int64                           `dynamodbav:"timestamp_ms"`
+	BatchID    string                          `dynamodbav:"batch_id"`
+	Sensors    map[string]float64              `dynamodbav:"sensors" entity:"notnull"`
+	List       []float64                       `dynamodbav:"list,omitempty"`
+	Set        []float64                       `dynamodbav:"set,omitempty,numberset"`
+	Pointer    *float64                        `dynamodbav:"pointer,omitempty"`
+	Small      float32                         `dynamodbav:"small,omitempty"`
+	Deep       map[string][]map[string]*Fathom `dynamodbav:"deep,omitempty"`
+	Any        any                             `dynamodbav:"any,omitempty"`
+	Text       float64                         `dynamodbav:"text,omitempty,string"`
+	Count      float64                         `dynamodbav:"count"`
+}
+
+type Fathom struct {
+	Lat []*float64 `dynamodbav:"lat"`
+}
+
+func TestVerbatim_NaNAndInfinityAreRefusedOnEveryPath(t *testing.T) {
+	t.Parallel()
+	l, s := open[Reading13](t)
+	f, key := entity.Fields[Reading13](), Reading13{HardwareID: "h", Timestamp: 1, BatchID: "b"}
+	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		for field, v := range map[string]Reading13{
+			"Sensors": {Sensors: map[string]float64{"ok": 1, "t": x}}, "List": {List: []float64{1, x}}, "Set": {Set: []float64{1, x}},
+			"Pointer": {Pointer: &x}, "Small": {Small: float32(x)}, "Any": {Any: map[string]any{"a": []any{x}}}, "Text": {Text: x}, "Count": {Count: x},
+			"Deep": {Deep: map[string][]map[string]*Fathom{"a": {{"b": {Lat: []*float64{nil, &x}}}}}},
+		} {
+			v.HardwareID, v.Timestamp, v.BatchID = "h", 1, "b"
+			for verb, write := range map[string]func() error{
+				"create":   func() error { _, err := s.Create(t.Context(), v); return err },
+				"put":      func() error { _, err := s.Put(t.Context(), v); return err },
+				"upsert":   func() error { _, _, err := s.Upsert(t.Context(), v); return err },
+				"batch":    func() error { _, err := s.PutMany(t.Context(), []Reading13{key, v}); return err },
+				"transact": func() error { return l.db.Transact(t.Context(), s.Op().Create(v)) },
+			} {
+				err := write()
+				var bad *entity.InputError
+				require.ErrorAs(t, err, &bad, "%s %s", verb, field)
+				require.Equal(t, []string{"EDD-9102", field}, []string{bad.Code, bad.Field}, verb)
+				require.Empty(t, l.sent(), "%s %s", verb, field)
+			}
+		}
+		for field, change := range map[string]entity.UpdateOption{
+			"Sensors": entity.Set(&f.Sensors, map[string]float64{"t": x}), "Pointer": entity.Set(f.Pointer, x), "Count": entity.Add(&f.Count, x),
+			"Set": entity.AddToSet(&f.Set, 1, x), "List": entity.ListAppend(&f.List, 1, x), "Small": entity.SetIfNotExists(&f.Small, float32(x)),
+			"Deep": entity.Attr[float64]("deep.a[0].b.lat[0]").Set(x), "Any": entity.Set(&f.Any, any([]any{x})), "Text": entity.Set(&f.Text, x),
+		} {
+			_, err := s.Update(t.Context(), key, change)
+			l.requireRefused(t, err, "EDD-9102", field)
+		}
+		_, err := s.Update(t.Context(), key, entity.MapEntry(&f.Sensors, "t").Set(x))
+		l.requireRefused(t, err, "EDD-9102", "Sensors")
+		_, err = s.Update(t.Context(), key, entity.DeleteFromSet(&f.Set, x))
+		l.requireRefused(t, err, "EDD-9102", "Set")
+	}
+	_, err := s.Create(t.Context(), key)
+	require.NoError(t, err)
+	require.Equal(t, "M{}", l.stored(t, keys("hardware_id", "h", "ts_batch", "0000000000001#b"))["sensors"])
+	_, err = s.Modify(t.Context(), key, func(s *Reading13) error { s.Sensors = map[string]float64{"t": math.NaN()}; return nil })
+	var bad *entity.InputError
+	require.ErrorAs(t, err, &bad)
+	require.Equal(t, "Sensors", bad.Field)
+}
+
+func TestVerbatim_APaddedKeyRefusesWhatWouldBreakItsOrder(t *testing.T) {
+	t.Parallel()
+	l, s := open[Reading13](t)
+	f := entity.Fields[Reading13]()
+	for at, text := range map[int64]string{1: "0000000000001#b", 1704067800000: "1704067800000#b", 9999999999999: "9999999999999#b"} {
+		v := Reading13{HardwareID: "h", Timestamp: at, BatchID: "b"}
+		_, err := s.Create(t.Context(), v)
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprintf("N%d", at), l.stored(t, keys("hardware_id", "h", "ts_batch", text))["timestamp_ms"])
+	}
+	l.sent()
+	for _, at := range []int64{-1, math.MinInt64, 10000000000000, math.MaxInt64} {
+		v := Reading13{HardwareID: "h", Timestamp: at, BatchID: "b"}
+		_, err := s.Create(t.Context(), v)
+		l.requireRefused(t, err, "EDD-9102", "Timestamp")
+		_, err = s.Get(t.Context(), v)
+		l.requireRefused(t, err, "EDD-9102", "Timestamp")
+	}
+	_, err := s.Create(t.Context(), Reading13{HardwareID: "h", BatchID: "b"})
+	l.requireRefused(t, err, "EDD-9101", "Timestamp")
+	key := Reading13{HardwareID: "h", Timestamp: 1, BatchID: "b"}
+	for field, change := range map[string]entity.UpdateOption{
+		"Timestamp": entity.Set(&f.Timestamp, 2), "BatchID": entity.Set(&f.BatchID, "c"), "HardwareID": entity.Set(&f.HardwareID, strings.ToUpper("h")),
+	} {
+		_, err := s.Update(t.Context(), key, change)
+		l.requireRefused(t, err, "EDD-9104", field)
+	}
+	_, err = s.Update(t.Context(), key, entity.Add(&f.Timestamp, 1))
+	l.requireRefused(t, err, "EDD-9104", "Timestamp")
+	_, err = s.Update(t.Context(), key, entity.Attr[string]("ts_batch").Set("x"))
+	l.requireRefused(t, err, "EDD-9105", "")
+	_, err = s.Modify(t.Context(), key, func(s *Reading13) error { s.Timestamp = 2; return nil })
+	var bad *entity.InputError
+	require.ErrorAs(t, err, &bad)
+	require.Equal(t, "EDD-9104", bad.Code)
+}

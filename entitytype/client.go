@@ -1,0 +1,59 @@
+package entitytype
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// Client is the part of *dynamodb.Client that this module calls. It turns off the client's own retries.
+type Client interface {
+	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
+	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
+	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
+	Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
+	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
+	BatchWriteItem(context.Context, *dynamodb.BatchWriteItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error)
+	TransactGetItems(context.Context, *dynamodb.TransactGetItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactGetItemsOutput, error)
+	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
+	CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
+	DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+	DescribeTimeToLive(context.Context, *dynamodb.DescribeTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error)
+	UpdateTimeToLive(context.Context, *dynamodb.UpdateTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
+}
+
+// BackupClient is the part of *dynamodb.Client that only tables with point-in-time recovery need.
+type BackupClient interface {
+	DescribeContinuousBackups(context.Context, *dynamodb.DescribeContinuousBackupsInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeContinuousBackupsOutput, error)
+	UpdateContinuousBackups(context.Context, *dynamodb.UpdateContinuousBackupsInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateContinuousBackupsOutput, error)
+}
+
+// Report is what one call cost. Calls that it makes itself are part of it.
+type Report struct {
+	Verb       string        // Create, Append, Query …
+	Entity     string        // entity name, "" for a transaction of several
+	Requests   int           // requests sent, repeats included
+	ReadUnits  float64       // read capacity units consumed
+	WriteUnits float64       // write capacity units consumed
+	Duration   time.Duration // from the call to its end
+	Err        error         // nil if it succeeded
+}
+
+// ScanProgress is the progress of a scan. It has no share of the whole, because DynamoDB does not say how much is left.
+type ScanProgress struct {
+	Evaluated    int     // items read and charged, of any entity
+	Found        int     // items of the scanned entity that passed the filter
+	Pages        int     // answers of DynamoDB
+	Segments     int     // segments read in parallel; 1 without entity.Segments
+	SegmentsDone int     // segments read to their end
+	ReadUnits    float64 // read capacity units consumed
+}
+
+// Page is a part of the result of a query.
+type Page[T any] struct {
+	Items []T    // can be empty on the last page
+	Next  string // cursor of the next page, "" after the last one
+}

@@ -1,0 +1,216 @@
+package entitytype
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Classes of errors, for errors.Is.
+var (
+	ErrNotFound        = errors.New("item not found")
+	ErrExists          = errors.New("item exists")
+	ErrConflict        = errors.New("conflicting write")
+	ErrConditionFailed = errors.New("condition failed")
+	ErrTooLarge        = errors.New("too large for DynamoDB")
+	ErrInvalidCursor   = errors.New("invalid cursor")
+	ErrMultipleItems   = errors.New("more than one item")
+	ErrDeleted         = errors.New("item was deleted")
+	ErrNotDeleted      = errors.New("item is not deleted")
+	ErrKeyCase         = errors.New("the stored key differs in case")
+	ErrItemHidden      = errors.New("the client hides the item that made a condition fail")
+	ErrReadBack        = errors.New("the write is decided, but the item could not be read")
+	ErrNoTable         = errors.New("no such table")
+	ErrNoIndex         = errors.New("no such index")
+	ErrTokenReused     = errors.New("idempotency token reused for another request")
+	ErrNoClient        = errors.New("the database was opened without a client; plans can be printed but not run")
+)
+
+// Error is the error of a verb. It wraps the class of the failure, which wraps the SDK's error if there is one.
+type Error struct {
+	Verb   string // Create, Update, Append …
+	Entity string // entity name, "" for a transaction of several
+	Key    string // primary key with secret parts hidden, "" if it could not be composed
+	Err    error
+}
+
+func (e *Error) Error() string {
+	text := e.Verb
+	if e.Entity != "" {
+		text += " " + e.Entity
+	}
+	if e.Key != "" {
+		text += " (" + e.Key + ")"
+	}
+	if e.Err == nil {
+		return text + ": it failed"
+	}
+	return text + ": " + e.Err.Error()
+}
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// SchemaError is one mistake in a declaration, found when a store is built.
+type SchemaError struct {
+	Code    string // EDD-9001 to EDD-9099; docs/validation.md explains each
+	Type    string // Go type, or the table
+	Field   string // Go field, "" if the mistake is not about one
+	Problem string // what is wrong, as a sentence
+}
+
+func (e *SchemaError) Error() string { return located(e.Code, e.Type, e.Field, e.Problem) }
+
+// InputError is a mistake in the arguments of a call, found before any request.
+type InputError struct {
+	Code    string // EDD-9101 and above; docs/validation.md explains each
+	Type    string // Go type that the argument is about
+	Field   string // Go field, "" if the mistake is not about one
+	Problem string // what is wrong, as a sentence that quotes no value
+}
+
+func (e *InputError) Error() string { return located(e.Code, e.Type, e.Field, e.Problem) }
+
+func located(code, typ, field, problem string) string {
+	if field != "" {
+		typ += "." + field
+	}
+	return fmt.Sprintf("%s %s: %s", code, typ, problem)
+}
+
+// ValidationError is a value that its own Validate method or the configured Validator refused, found before any request.
+type ValidationError struct {
+	Code  string // EDD-9116 for a Validate method, EDD-9130 for the Validator
+	Type  string // Go type of the entity
+	Field string // where the value is, as in Address.City, Tags[2] or Status["bme280"]; "" for the entity itself
+
+	// Err is the error of the Validate method or the Validator, which may quote the value. It is nil for a secret field.
+	Err error
+	// Redacted reports that the text of the error leaves Err out, because it may quote a secret field of the struct.
+	Redacted bool
+}
+
+func (e *ValidationError) Error() string {
+	text := e.Code + " " + e.Type
+	if e.Field != "" {
+		text += "." + e.Field
+	}
+	if e.Err == nil || e.Redacted {
+		return text + ": the value is not valid"
+	}
+	return text + ": " + e.Err.Error()
+}
+
+// Unwrap returns Err.
+func (e *ValidationError) Unwrap() error { return e.Err }
+
+// ConditionError is an ErrConditionFailed that names the attribute which made a condition of the library fail.
+type ConditionError struct {
+	Attr    string // attribute
+	Problem string // what the condition needs, as a phrase that quotes no value
+}
+
+func (e *ConditionError) Error() string { return "condition failed: " + e.Attr + ": " + e.Problem }
+
+// Is reports whether target is ErrConditionFailed.
+func (e *ConditionError) Is(target error) bool { return target == ErrConditionFailed }
+
+// ConflictError is an ErrConflict: the item does not have the expected version.
+type ConflictError struct {
+	Expected int64
+	Actual   int64 // 0 for an item without a version
+	Absent   bool  // the item does not exist
+}
+
+func (e *ConflictError) Error() string {
+	if e.Absent {
+		return fmt.Sprintf("version %d was expected, but there is no item", e.Expected)
+	}
+	return fmt.Sprintf("version %d was expected, but the item has version %d", e.Expected, e.Actual)
+}
+
+// Is reports whether target is ErrConflict.
+func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
+
+// KeyCaseError is an ErrKeyCase: a key part of the stored item differs from the given one in case only, so that both have
+// the same key.
+type KeyCaseError struct {
+	Attr string // attribute of the key part
+}
+
+func (e *KeyCaseError) Error() string {
+	return "the stored " + e.Attr + " differs from the given one in case, and keys are in lower case"
+}
+
+// Is reports whether target is ErrKeyCase.
+func (e *KeyCaseError) Is(target error) bool { return target == ErrKeyCase }
+
+// DecodeError is a stored item that does not fit the struct. The read or write that met it took place.
+type DecodeError struct {
+	Entity  string // entity name
+	Attr    string // the attribute that does not fit, "" if unknown
+	Problem string // why, as a phrase that quotes no value
+}
+
+func (e *DecodeError) Error() string {
+	return "the stored item does not fit " + e.Entity + ": " + e.Attr + ": " + e.Problem
+}
+
+// CursorReason says why a cursor cannot be used.
+type CursorReason string
+
+// The reasons of a CursorError.
+const (
+	CursorMalformed CursorReason = "malformed" // not a cursor, or one of another form: encrypted or not, of another release
+	CursorForeign   CursorReason = "foreign"   // of another query
+	CursorAltered   CursorReason = "altered"   // changed, or encrypted under a key that is not accepted
+	CursorGone      CursorReason = "gone"      // the rows of a timeline that it continues with were replaced and removed
+)
+
+var cursorReasons = map[CursorReason]string{
+	CursorMalformed: "it is malformed",
+	CursorForeign:   "it is of another query",
+	CursorAltered:   "it was altered, or encrypted under a key that is not accepted",
+	CursorGone:      "what it goes on with is not there any more",
+}
+
+// CursorError is an ErrInvalidCursor.
+type CursorError struct {
+	Reason CursorReason
+}
+
+func (e *CursorError) Error() string {
+	return ErrInvalidCursor.Error() + ": " + cursorReasons[e.Reason]
+}
+
+// Is reports whether target is ErrInvalidCursor.
+func (e *CursorError) Is(target error) bool { return target == ErrInvalidCursor }
+
+// IndexError is an ErrNoIndex: the table does not have the index of a read, or is still building it.
+type IndexError struct {
+	Table    string // physical name
+	Index    string // name in DynamoDB
+	Building bool   // the index exists but cannot be read yet
+	Err      error  // DynamoDB's error
+}
+
+func (e *IndexError) Error() string {
+	if e.Building {
+		return "table " + e.Table + " is still building its index " + e.Index
+	}
+	return "table " + e.Table + " has no index " + e.Index
+}
+
+// Is reports whether target is ErrNoIndex.
+func (e *IndexError) Is(target error) bool { return target == ErrNoIndex }
+
+// Unwrap returns Err.
+func (e *IndexError) Unwrap() error { return e.Err }
+
+// UnprocessedError says that DynamoDB left part of a batch unprocessed in each of several requests.
+type UnprocessedError struct {
+	Count int // of keys or writes
+}
+
+func (e *UnprocessedError) Error() string {
+	return fmt.Sprintf("%d items of the batch stayed unprocessed", e.Count)
+}
