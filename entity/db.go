@@ -256,7 +256,7 @@ func (db *DB) options(name string) schema.Options {
 	return schema.Options{
 		Name: name, Namespace: db.config.Namespace.Name, NamespaceVersion: db.config.Namespace.Version,
 		PK: db.config.PK, SK: db.config.SK, TTL: db.config.TTL, Precision: db.format,
-		LowerCase: db.config.Namespace.Casing == LowerCase, Interop: db.config.Interop, Validator: db.config.Validator,
+		Profile: schema.NewProfile(db.config.Namespace.Casing == LowerCase, db.config.Interop), Validator: db.config.Validator,
 	}
 }
 

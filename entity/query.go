@@ -120,7 +120,7 @@ func current(s *schema.Schema) (own func(item.Item) (bool, error), needs []strin
 		needs = append(needs, a.Name)
 	}
 	return func(it item.Item) (bool, error) {
-		if attr, problem := s.CheckDigits(s.SK, it); problem != "" {
+		if attr, problem := s.Profile.CheckDigits(s.SK, it); problem != "" {
 			return false, &DecodeError{Entity: s.Name, Attr: attr, Problem: problem}
 		}
 		sk, ok := it[s.SK.Attr].(*types.AttributeValueMemberS)
@@ -182,7 +182,7 @@ func indexNamed(c *core.Core, name string) (*schema.Index, error) {
 	switch {
 	case x == nil:
 		return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "there is no index declared with the name " + name}
-	case c.Schema.OfCopies(x):
+	case c.Schema.HoldsCopies(x):
 		return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "the index " + name + " holds deleted copies and no items; lifecycle.Deleted.Index opens it"}
 	}
 	return x, nil

@@ -87,8 +87,8 @@ func (t TableSpec) limits() []error {
 	bad := func(code, format string, args ...any) {
 		errs = append(errs, &SchemaError{Code: code, Type: "table " + t.Name, Problem: fmt.Sprintf(format, args...)})
 	}
-	if n := len(t.LSIs); n > schema.MostLocalIndexes { // of a Spec written by hand; New refuses others
-		bad(schema.CodeLocalIndexes, "it has %d local indexes; DynamoDB gives a table %d", n, schema.MostLocalIndexes)
+	if n := len(t.LSIs); n > schema.MaxLocalIndexes { // of a Spec written by hand; New refuses others
+		bad(schema.CodeLocalIndexes, "it has %d local indexes; DynamoDB gives a table %d", n, schema.MaxLocalIndexes)
 	}
 	total := 0
 	for _, list := range [][]IndexSpec{t.GSIs, t.LSIs} {
@@ -307,10 +307,10 @@ func projection(t *schema.Table, x *schema.Index, keys ...KeySpec) ProjectionSpe
 			if s.Discriminator != nil {
 				add(s.Discriminator.Attr)
 			}
-			if s.Expires || s.OfCopies(y) {
+			if s.Expires || s.HoldsCopies(y) {
 				add(s.Options.TTL)
 			}
-			if s.OfCopies(y) { // a deleted copy is read with the time of its delete
+			if s.HoldsCopies(y) { // a deleted copy is read with the time of its delete
 				add(s.DeletedAt.Name)
 			}
 		}

@@ -30,7 +30,7 @@ type Store[T any] struct{ handle }
 func sameOptions(c *core.Core, spec opt.Store) error {
 	had := c.Schema.Options
 	switch {
-	case spec.NoExpiry && !had.Never, spec.After != nil && (had.After == nil || *had.After != *spec.After):
+	case spec.NoExpiry && !had.NoExpiry, spec.After != nil && (had.After == nil || *had.After != *spec.After):
 		return &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: "the store exists with another time to live"}
 	}
 	return nil
@@ -62,9 +62,9 @@ func (db *DB) declare(t reflect.Type, spec opt.Store, open func(*core.Core) core
 		return nil, &InputError{Code: plan.CodeOption, Type: t.String(), Problem: err.Error()}
 	}
 	options := db.options(spec.Name)
-	options.After, options.Never, options.Table, options.Derived = spec.After, spec.NoExpiry, spec.Table, spec.Derived
+	options.After, options.NoExpiry, options.Table, options.Derived = spec.After, spec.NoExpiry, spec.Table, spec.Derived
 	if spec.Own {
-		options.Precision, options.LowerCase, options.Interop, options.Validator = key.Nano, false, false, nil
+		options.Precision, options.Profile, options.Validator = key.Nano, schema.Profile{}, nil
 	}
 	s, err := schema.Build(t, options)
 	if err != nil {

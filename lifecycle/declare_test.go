@@ -42,7 +42,7 @@ func TestDeclarations(t *testing.T) {
 			require.NoError(t, err)
 			o.After = &d
 		case where == "never":
-			o.Never = true
+			o.NoExpiry = true
 		default:
 			require.Empty(t, where, "an unknown place")
 		}

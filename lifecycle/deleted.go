@@ -91,7 +91,7 @@ func listCopies(c *core.Core, verb string, v reflect.Value, spec opt.Bounded) *q
 	}
 	src := copiesSource(c, verb)
 	src.Lead, src.Base = append([]*schema.Attr{}, c.Schema.SK.Parts...), func(time.Time) expr.Cond { return expr.Cond{} }
-	if _, parts, err := plan.Key(c.Schema, v); err == nil && len(c.Schema.Cased()) > 0 {
+	if _, parts, err := plan.Key(c.Schema, v); err == nil && len(c.Schema.FoldedParts()) > 0 {
 		src.Own = func(it item.Item) (bool, error) {
 			err := plan.SameCase(c.Schema, parts, it)
 			if sharesKeys(c.Schema) {
@@ -99,7 +99,7 @@ func listCopies(c *core.Core, verb string, v reflect.Value, spec opt.Bounded) *q
 			}
 			return true, err
 		}
-		for _, a := range c.Schema.Cased() {
+		for _, a := range c.Schema.FoldedParts() {
 			src.Needs = append(src.Needs, a.Name)
 		}
 	}
@@ -111,7 +111,7 @@ func listCopies(c *core.Core, verb string, v reflect.Value, spec opt.Bounded) *q
 func sharesKeys(s *schema.Schema) bool {
 	f, _ := schema.Feature[*softDelete](s)
 	_, retains := schema.Feature[plan.Snapshotter](s)
-	return len(s.Cased()) > 0 && !retains && !f.reserve
+	return len(s.FoldedParts()) > 0 && !retains && !f.reserve
 }
 
 // Query reads the deleted copies of all items in one partition of the table, in the order of the sort key: those of one
@@ -172,7 +172,7 @@ func indexOfCopies(c *core.Core, name string) (*schema.Index, error) {
 		return nil, err
 	}
 	x := c.Schema.IndexNamed(name)
-	if x == nil || !c.Schema.OfCopies(x) {
+	if x == nil || !c.Schema.HoldsCopies(x) {
 		return nil, &entity.SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "T declares no index of deleted copies with the name " + name}
 	}
 	return x, nil

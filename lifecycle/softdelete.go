@@ -47,7 +47,7 @@ func (SoftDelete) Declare(d *schema.Decl) {
 	}
 	d.Schema.UsesTTL = d.Schema.UsesTTL || f.ttl > 0
 	d.Keep(f)
-	d.Satellites(len(schema.CopyInfix) + longestTime)
+	d.RelatedItems(len(schema.CopyInfix) + longestTime)
 	d.Check(func() {
 		if given && len(plan.UniqueConstraints(d.Schema)) == 0 {
 			d.Problem(schema.CodeUniquePolicy, "unique:%q needs a unique.Constraint", policy)
@@ -66,7 +66,7 @@ func (f *softDelete) Record(s *schema.Schema) schema.Record {
 		policy = "reserve"
 	}
 	return schema.Record{Name: "lifecycle.SoftDelete", Settings: []schema.Setting{
-		{Key: "deletedAt", Value: name + " time=" + format.String()}, {Key: "ttl", Value: schema.ForHowLong(f.ttl)}, {Key: "unique", Value: policy},
+		{Key: "deletedAt", Value: name + " time=" + format.String()}, {Key: "ttl", Value: schema.DurationText(f.ttl)}, {Key: "unique", Value: policy},
 	}}
 }
 

@@ -65,7 +65,7 @@ type expiry struct {
 // Declare is called by this module when a store is built.
 func (TTL) Declare(d *schema.Decl) {
 	s := d.Schema
-	e := &expiry{after: d.Duration("after"), noExpiry: s.Options.Never}
+	e := &expiry{after: d.Duration("after"), noExpiry: s.Options.NoExpiry}
 	name, named := d.Need("attr")
 	from, hasFrom := d.Tag("from")
 	if _, twice := schema.Feature[*expiry](s); twice {
@@ -236,6 +236,6 @@ func (e *expiry) Record(*schema.Schema) schema.Record {
 		from = e.from.Name
 	}
 	return schema.Record{Name: "lifecycle.TTL", Settings: []schema.Setting{
-		{Key: "attr", Value: e.attr}, {Key: "after", Value: schema.ForHowLong(e.Kept())}, {Key: "from", Value: from},
+		{Key: "attr", Value: e.attr}, {Key: "after", Value: schema.DurationText(e.Kept())}, {Key: "from", Value: from},
 	}}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
@@ -26,14 +27,18 @@ type mutation struct {
 var mutations = map[string]mutation{
 	"namespace":        {person, func(m *model) { m.options.Namespace = "other" }, "!key partition\n!key sort\n!unique.Constraint(email) key\n!index gsi1 partition\n!index gsi1 sort"},
 	"namespaceVersion": {beat, func(m *model) { m.options.NamespaceVersion = 2 }, "!key partition\n!key sort\n!timeseries.Events events"},
-	"lower case":       {beat, func(m *model) { m.options.LowerCase = true }, "!key partition\n!timeseries.Events events"},
+	"lower case":       {beat, func(m *model) { m.options.Profile = schema.NewProfile(true, false) }, "!key partition\n!timeseries.Events events"},
 	"pk attribute":     {beat, func(m *model) { m.options.PK = "p" }, "!key partition"},
 	"sk attribute":     {beat, func(m *model) { m.options.SK = "s" }, "!key sort"},
 	"ttl attribute":    {beat, func(m *model) { m.options.TTL = "t" }, "!ttl"},
 	"precision":        {beat, func(m *model) { m.options.Precision = key.Milli }, "!timeseries.Events events\n!attribute at"},
 	"interop": {
-		func() model { m := beat(); m.options.LowerCase, m.options.Precision = true, key.Milli; return m },
-		func(m *model) { m.options.Interop = true }, "!items",
+		func() model {
+			m := beat()
+			m.options.Profile, m.options.Precision = schema.NewProfile(true, false), key.Milli
+			return m
+		},
+		func(m *model) { m.options.Profile = schema.NewProfile(true, true) }, "!items",
 	},
 	"native type": {reading, func(m *model) { retype[int](m, "Hardware", `dynamodbav:"hardware_id"`) }, "!key partition\n!attribute hardware_id"},
 	"name option": {beat, func(m *model) { m.options.Name = "Pulse" }, "+Pulse\n-Beat"},

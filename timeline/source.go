@@ -256,7 +256,7 @@ func Items[T any, V any](s *entity.Store[T], at *V, opts ...SourceOption) Source
 	if x, ok := schema.Feature[plan.ExpirySetter](o.core.Schema); ok {
 		o.retention = lifetime(x)
 	}
-	if o.core.Schema.Options.Interop {
+	if !o.core.Schema.Profile.MarksItems() {
 		o.problem("in tables shared with effect-dynamodb, current items cannot be distinguished from others")
 	}
 	return o.finish(opts)

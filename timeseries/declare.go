@@ -60,7 +60,7 @@ func (Events) Declare(d *schema.Decl) {
 	}
 	d.Schema.Handle = constructor
 	d.Schema.UsesTTL = d.Schema.UsesTTL || e.ttl > 0
-	d.Satellites(len(schema.EventInfix) + 1)
+	d.RelatedItems(len(schema.EventInfix) + 1)
 	d.Keep(e)
 	if hasLate {
 		e.record = late == "record"
@@ -90,7 +90,7 @@ func (e *events) readOrderBy(d *schema.Decl, name string) {
 		d.Problem(schema.CodeOrderByType, "orderBy %q of type %s cannot order events; times, integers and strings can", name, a.Type)
 		return
 	}
-	if a.Key.Kind == key.String && d.Schema.Options.LowerCase {
+	if a.Key.Kind == key.String && d.Schema.Profile.KeysLowerCase() {
 		d.Problem(schema.CodeLowerCase, "orderBy %q is a string, and keys are in lower case: two events whose orderBy differs only in case would have the same key", name)
 	}
 	if a.Optional() || a.Tag.OmitEmpty {
@@ -105,11 +105,11 @@ func (e *events) readOrderBy(d *schema.Decl, name string) {
 	if e.bigint && a.Key.Kind != key.Int && a.Key.Kind != key.Uint {
 		d.Problem(schema.CodeMalformed, "digits is for an orderBy that is an integer")
 	}
-	f := *d.Schema.InDollar(a)
+	f := *d.Schema.Profile.InDollar(a.Key)
 	if e.bigint {
-		d.Schema.Bigint(&f)
+		d.Schema.Profile.Bigint(&f)
 	}
-	d.Satellites(len(schema.EventInfix) + longestText(&f))
+	d.RelatedItems(len(schema.EventInfix) + longestText(&f))
 }
 
 // readDigits reads the number of digits that orderBy has in the keys of a shared table.
@@ -119,7 +119,7 @@ func (e *events) readDigits(d *schema.Decl) {
 		return
 	}
 	e.bigint = text == "38"
-	if !d.Schema.Options.Interop || text != "16" && text != "38" {
+	if !d.Schema.Profile.PadsNumbers() || text != "16" && text != "38" {
 		d.Problem(schema.CodeMalformed, `digits:%q: it is for tables that are shared with effect-dynamodb, which writes a number in 16 digits and a bigint in 38`, text)
 	}
 }
@@ -187,7 +187,7 @@ func (e *events) finish(d *schema.Decl) {
 	}
 	if e.orderBy != nil && e.orderBy.Key != nil && s.SK != nil && s.SK.Prefixed {
 		e.eventKey = e.newEventKey(s)
-		s.Beside = append(s.Beside, e.eventKey)
+		s.RelatedKeys = append(s.RelatedKeys, e.eventKey)
 	}
 }
 
@@ -234,9 +234,9 @@ func (e *events) checkIndexKey(d *schema.Decl, x *schema.Index, h *schema.KeyDef
 
 // newEventKey returns the definition of the sort key of events.
 func (e *events) newEventKey(s *schema.Schema) *schema.KeyDef {
-	f := s.InDollar(e.orderBy)
+	f := s.Profile.InDollar(e.orderBy.Key)
 	if e.bigint {
-		s.Bigint(f)
+		s.Profile.Bigint(f)
 	}
 	return plan.SatelliteSortKey(s, schema.EventInfix, e.orderBy, f)
 }
@@ -244,6 +244,6 @@ func (e *events) newEventKey(s *schema.Schema) *schema.KeyDef {
 // Record returns the declaration for the schema lock. late and maxAhead decide which events are stored, not how.
 func (e *events) Record(s *schema.Schema) schema.Record {
 	return schema.Record{Name: "timeseries.Events", Settings: []schema.Setting{
-		{Key: "events", Value: e.eventKey.Template.Describe()}, {Key: "orderBy", Value: e.orderBy.Name}, {Key: "ttl", Value: schema.ForHowLong(e.ttl)},
+		{Key: "events", Value: e.eventKey.Template.Describe()}, {Key: "orderBy", Value: e.orderBy.Name}, {Key: "ttl", Value: schema.DurationText(e.ttl)},
 	}}
 }

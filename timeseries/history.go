@@ -36,17 +36,17 @@ func history(c *core.Core, e *events, verb string, key reflect.Value, spec opt.Q
 		Code: plan.CodeOrderByRange, Other: "a history is read by ranges of " + e.orderBy.Field + "; put conditions on other fields into entity.Filter",
 		Base: func(time.Time) expr.Cond { return expr.Cond{} },
 	}
-	if _, parts, err := plan.Key(c.Schema, key); err == nil && (len(c.Schema.Cased()) > 0 || c.Schema.Options.Interop) {
+	if _, parts, err := plan.Key(c.Schema, key); err == nil && (len(c.Schema.FoldedParts()) > 0 || c.Schema.Profile.PadsNumbers()) {
 		src.Own = func(it item.Item) (bool, error) {
-			if attr, problem := c.Schema.CheckDigits(e.eventKey, it); problem != "" {
+			if attr, problem := c.Schema.Profile.CheckDigits(e.eventKey, it); problem != "" {
 				return false, &entity.DecodeError{Entity: c.Schema.Name, Attr: attr, Problem: problem}
 			}
 			return true, plan.SameCase(c.Schema, parts, it)
 		}
-		for _, a := range c.Schema.Cased() {
+		for _, a := range c.Schema.FoldedParts() {
 			src.Needs = append(src.Needs, a.Name)
 		}
-		if c.Schema.Options.Interop {
+		if c.Schema.Profile.PadsNumbers() {
 			for _, a := range e.eventKey.Parts {
 				src.Needs = append(src.Needs, a.Name)
 			}

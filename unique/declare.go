@@ -63,7 +63,7 @@ func (Constraint) Declare(d *schema.Decl) {
 	d.Schema.UsesTTL = d.Schema.UsesTTL || c.ttl > 0
 	c.key = &key.Template{Escaped: true, Prefix: d.Schema.Prefix + "." + strings.ToLower(c.name)}
 	for _, a := range c.fields {
-		c.key.Segments = append(c.key.Segments, key.Segment{Field: d.Schema.InDollar(a)})
+		c.key.Segments = append(c.key.Segments, key.Segment{Field: d.Schema.Profile.InDollar(a.Key)})
 	}
 	d.Keep(c)
 	d.Check(func() { c.finish(d) })
@@ -115,6 +115,6 @@ func (c *constraint) finish(d *schema.Decl) {
 // Record returns the declaration for the schema lock.
 func (c *constraint) Record(*schema.Schema) schema.Record {
 	return schema.Record{Name: "unique.Constraint(" + c.name + ")", Settings: []schema.Setting{
-		{Key: "key", Value: c.key.Describe()}, {Key: "ttl", Value: schema.ForHowLong(c.ttl)},
+		{Key: "key", Value: c.key.Describe()}, {Key: "ttl", Value: schema.DurationText(c.ttl)},
 	}}
 }

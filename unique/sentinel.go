@@ -43,7 +43,7 @@ func (c *constraint) storedKey(it item.Item) (item.Item, error) {
 }
 
 // shared reports whether effect-dynamodb writes sentinels of the entity too.
-func (c *constraint) shared() bool { return c.s.Options.Interop && c.s.Templated }
+func (c *constraint) shared() bool { return c.s.Profile.SharesSentinels() && c.s.Templated }
 
 // Sentinels returns the keys of the sentinels that claim the values of a stored item.
 func (c *constraint) Sentinels(it item.Item) ([]item.Item, error) {

@@ -60,7 +60,7 @@ func (Lock) Declare(d *schema.Decl) { declare(d, "versioned.Lock", &lock{}) }
 func (Retain) Declare(d *schema.Decl) {
 	r := &retain{ttl: d.Duration("ttl")}
 	d.Schema.UsesTTL = d.Schema.UsesTTL || r.ttl > 0
-	d.Satellites(len(schema.SnapshotInfix) + longestVersion)
+	d.RelatedItems(len(schema.SnapshotInfix) + longestVersion)
 	declare(d, "versioned.Retain", r)
 }
 
@@ -107,5 +107,5 @@ func (*lock) Record(*schema.Schema) schema.Record { return schema.Record{Name: "
 
 // Record returns the declaration for the schema lock.
 func (r *retain) Record(*schema.Schema) schema.Record {
-	return schema.Record{Name: "versioned.Retain", Settings: []schema.Setting{{Key: "ttl", Value: schema.ForHowLong(r.ttl)}}}
+	return schema.Record{Name: "versioned.Retain", Settings: []schema.Setting{{Key: "ttl", Value: schema.DurationText(r.ttl)}}}
 }

@@ -52,7 +52,7 @@ func (r *retain) Snapshots(m *plan.Mutation) ([]plan.Part, error) {
 		states = []state{endedState(m)}
 		if m.Kind == plan.Deleted || expires(s, m.Copy) {
 			x := state{item: m.Final, deleted: true, guard: absent}
-			if s.Options.Interop {
+			if s.Profile.VersionsRestart() {
 				x.guard = absentOrSame(s, m.Final)
 			}
 			states = append(states, x)
@@ -113,7 +113,7 @@ func absentOrSame(s *schema.Schema, it item.Item) expr.Cond {
 // absentOrSameDeleted is absentOrSame for a deleted state. In a shared table the version proves nothing, but the time
 // of the deletion does.
 func absentOrSameDeleted(s *schema.Schema, it item.Item) expr.Cond {
-	if !s.Options.Interop {
+	if !s.Profile.VersionsRestart() {
 		return absentOrSame(s, it)
 	}
 	name, _ := plan.DeletedAttr(s)

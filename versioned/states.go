@@ -53,7 +53,7 @@ func readVersion(ctx context.Context, c *core.Core, r plan.Reader, op *plan.Op, 
 	for _, it := range others {
 		switch {
 		case plan.StoredVersion(c.Schema, it) != n:
-		case isCurrent(op, it) || !c.Schema.Options.Interop:
+		case isCurrent(op, it) || !c.Schema.Profile.CopiesLag():
 			return it, nil
 		case copied == nil: // effect-dynamodb gives a copy the version of the state before it
 			copied = it
@@ -247,5 +247,5 @@ func (l *stateReader) add(states []item.Item, it item.Item) []item.Item {
 // superseded reports whether a snapshot of the same version replaces a copy: in a shared table the copy may be one of
 // effect-dynamodb, with the version of the state before the delete.
 func (l *stateReader) superseded(copied, snapshot item.Item) bool {
-	return l.c.Schema.Options.Interop && l.compare(copied, snapshot) == 0 && !isCurrent(l.op, copied) && l.wanted(snapshot)
+	return l.c.Schema.Profile.CopiesLag() && l.compare(copied, snapshot) == 0 && !isCurrent(l.op, copied) && l.wanted(snapshot)
 }

@@ -159,7 +159,7 @@ func CheckBatch(s *schema.Schema, spec opt.Batch) error {
 			return input(s, CodeBatch, a, "what is stored decides about the attribute, and a batch does not see it; entity.Unconditional() writes all the same")
 		}
 	}
-	if s.Options.LowerCase && s.Templated {
+	if s.Profile.KeysLowerCase() && s.Templated {
 		return input(s, CodeBatch, nil, "keys are in lower case, and a batch does not see whether the stored key parts are the given ones; entity.Unconditional() writes all the same")
 	}
 	return nil

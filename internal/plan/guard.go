@@ -94,7 +94,7 @@ func unchanged(s *schema.Schema, image item.Item) (guard, pin expr.Cond, err err
 		return guard, guard, nil
 	}
 	versioned := false
-	if s.Version != nil && !s.Options.Interop {
+	if s.Version != nil && !s.Profile.VersionsRestart() {
 		_, versioned = image[s.Version.Name]
 	}
 	var all []expr.Cond

@@ -30,7 +30,7 @@ func keepIndexes(s *schema.Schema, known item.Item, changes []expr.Change, by sc
 	}
 	for _, x := range s.Indexes {
 		var more []expr.Change
-		if s.SyncsIndexKeys(x) {
+		if s.Profile.SyncsIndexKeys(x) {
 			more, needRead, err = keepTogether(s, x, after, touched, by)
 		} else {
 			more, needRead, err = keepHalves(s, x, after, touched, by)
@@ -46,7 +46,7 @@ func keepIndexes(s *schema.Schema, known item.Item, changes []expr.Change, by sc
 // keepHalves is syncIndexKeys for one index.
 func keepHalves(s *schema.Schema, x *schema.Index, after item.Item, touched map[string]expr.Change, by scope) (extra []expr.Change, needRead bool, err error) {
 	for _, h := range x.Keys() {
-		if s.Dated(h) {
+		if s.HasDeletedAt(h) {
 			continue // no current item has it
 		}
 		if !h.Written() {
@@ -136,7 +136,7 @@ func KeepInStep(s *schema.Schema, known item.Item, changes []expr.Change) ([]exp
 // setIndexes composes the index halves of a whole item in place. was is the item that it replaces, nil for a new one.
 func setIndexes(s *schema.Schema, it, was item.Item) error {
 	for _, x := range s.Indexes {
-		halves, together := x.Keys(), s.SyncsIndexKeys(x)
+		halves, together := x.Keys(), s.Profile.SyncsIndexKeys(x)
 		// effect-dynamodb may have composed keys of values that are refused here; they stay as long as the values do.
 		if together && was != nil && sameParts(halves, was, it) {
 			continue
@@ -154,7 +154,7 @@ func setIndexes(s *schema.Schema, it, was item.Item) error {
 			continue
 		}
 		for _, h := range halves {
-			if !s.Kept(h) {
+			if !s.UpdatedByAppends(h) {
 				delete(it, h.Attr)
 			}
 		}
@@ -224,7 +224,7 @@ func keepTogether(s *schema.Schema, x *schema.Index, after item.Item, touched ma
 		return withoutHalves(s, x, extra), false, nil
 	}
 	for _, h := range unknown {
-		if !s.Kept(h) && by != appended {
+		if !s.UpdatedByAppends(h) && by != appended {
 			return nil, true, nil
 		}
 	}
@@ -235,7 +235,7 @@ func keepTogether(s *schema.Schema, x *schema.Index, after item.Item, touched ma
 func withoutHalves(s *schema.Schema, x *schema.Index, set []expr.Change) []expr.Change {
 	var changes []expr.Change
 	for _, h := range x.Keys() {
-		if !s.Kept(h) {
+		if !s.UpdatedByAppends(h) {
 			changes = append(changes, expr.Change{Kind: expr.Remove, Path: expr.Attr(h.Attr)})
 			continue
 		}

@@ -111,7 +111,7 @@ func primaryOf(s *schema.Schema, it item.Item) (item.Item, error) {
 		}
 		limit := MaxPartitionKey
 		if i == 1 {
-			limit = MaxSortKey - s.Satellites
+			limit = MaxSortKey - s.RelatedSuffix
 		}
 		if n := keyBytes(primary[h.Attributes()[0]]); n > limit {
 			return nil, tooLarge(s, "the %s is %d bytes long, %d are allowed", halfName(i), n, limit)
@@ -245,7 +245,7 @@ func KeyID(primary item.Item) string {
 // SameCase gives a *KeyCaseError when a key part of a stored item is not that of parts. An item that lacks the attribute
 // (effect-dynamodb can leave one behind) proves nothing.
 func SameCase(s *schema.Schema, parts, stored item.Item) error {
-	for _, a := range s.Cased() {
+	for _, a := range s.FoldedParts() {
 		if av, ok := stored[a.Name]; ok && !item.Equal(av, parts[a.Name]) {
 			return &KeyCaseError{Attr: a.Name}
 		}
@@ -264,7 +264,7 @@ func (op *Op) sameCase(it item.Item) error {
 // CaseGuard holds for items with the key parts of parts, and where there is no item.
 func CaseGuard(s *schema.Schema, parts item.Item) expr.Cond {
 	var guards []expr.Cond
-	for _, a := range s.Cased() {
+	for _, a := range s.FoldedParts() {
 		path := expr.Attr(a.Name)
 		guards = append(guards, expr.Any(expr.Compare(expr.NotExists, path), expr.Compare(expr.Eq, path, parts[a.Name])))
 	}
@@ -274,7 +274,7 @@ func CaseGuard(s *schema.Schema, parts item.Item) expr.Cond {
 // KeepCase makes op fail with a *KeyCaseError where it would act on an item whose key parts differ from the given ones
 // in case.
 func (op *Op) KeepCase() {
-	if op.Err != nil || op.Parts == nil || len(op.Schema.Cased()) == 0 {
+	if op.Err != nil || op.Parts == nil || len(op.Schema.FoldedParts()) == 0 {
 		return
 	}
 	plain := op.Plan

@@ -138,7 +138,7 @@ func IsDeletedState(s *schema.Schema, it item.Item) bool {
 	}
 	name, _ := DeletedAttr(s)
 	_, dated := it[name]
-	return dated && s.Options.Interop
+	return dated && !s.Profile.MarksItems()
 }
 
 // QuerySatellites returns a consistent query of the satellites of an item under infix, in the order of their sort keys.

@@ -209,7 +209,7 @@ func NewestCopy(ctx context.Context, r Reader, op *Op) (item.Item, error) {
 // IndexCopy gives a deleted copy the keys of the indexes that hold copies.
 func IndexCopy(s *schema.Schema, copied item.Item) error {
 	for _, x := range s.Indexes {
-		if !s.OfCopies(x) {
+		if !s.HoldsCopies(x) {
 			continue
 		}
 		for _, h := range x.Keys() {

@@ -144,7 +144,7 @@ func secret(s *schema.Schema, name string) bool {
 
 // secretHalf reports that a stored key attribute is composed from a secret one.
 func secretHalf(s *schema.Schema, name string) bool {
-	for _, h := range append(s.Keys(), s.Beside...) {
+	for _, h := range append(s.Keys(), s.RelatedKeys...) {
 		if h.Attr != name {
 			continue
 		}

@@ -95,7 +95,7 @@ func (p *Purge) round(ctx context.Context) (again bool, err error) {
 // spelled rejects items whose key differs from the given one in case, unless something has the given spelling. In that case
 // items have shared the key one after the other, and all of them are removed, or none could ever be purged.
 func (p *Purge) spelled(items []item.Item) error {
-	cased := p.Schema.Cased()
+	cased := p.Schema.FoldedParts()
 	given := func(it item.Item) bool {
 		return !slices.ContainsFunc(cased, func(a *schema.Attr) bool { return !item.Equal(it[a.Name], p.Parts[a.Name]) })
 	}

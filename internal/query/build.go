@@ -325,7 +325,7 @@ func Under(s *schema.Schema, v reflect.Value) (expr.Cond, error) {
 	if b.p.Nothing {
 		return expr.Cond{}, b.fail(plan.CodeValue, nil, "the sort key is too long")
 	}
-	if h := s.SK; h != nil && h.Prefixed && s.Satellites > 0 && b.lead == len(h.Parts) {
+	if h := s.SK; h != nil && h.Prefixed && s.RelatedSuffix > 0 && b.lead == len(h.Parts) {
 		// Satellites continue with "#". No key of another item sorts between the item's and the same text with "$".
 		text := sk.Values[0].(*types.AttributeValueMemberS).Value
 		sk = expr.Compare(expr.Between, expr.Attr(h.Attr), item.S(text), item.S(text+"$"))

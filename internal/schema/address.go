@@ -2,35 +2,37 @@ package schema
 
 import (
 	"reflect"
+	"strconv"
 	"sync"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
-// address identifies a field of a prototype. A struct and its first field share a place, so the type is part of it.
-type address struct {
-	place uintptr
-	typ   reflect.Type
-}
-
 // Node is one field of a prototype, top-level or nested.
 type Node struct {
 	Path    expr.Path
-	Attr    *Attr        // the top-level attribute that it is in
-	Field   string       // Go name, with the names of what it lies in: Address.City
+	Attr    *Attr        // top-level attribute that contains it
+	Field   string       // Go name with those of the outer fields: Address.City
 	Type    reflect.Type // of the field
 	Tag     tag.Attribute
 	Options string // codec options of the field
 	Rule    *Rule  // of the field, or of an element or map entry
 	KeyRule *Rule  // of the key of a map entry
 	Top     bool   // the field is the attribute itself
-	Loose   bool   // no field: what it holds is stored as the value that is given says
+	Loose   bool   // not a field: stored by the type of the given value
+}
+
+// address identifies a field of a prototype. The type is part of it because a struct and its first field have the same
+// pointer.
+type address struct {
+	place uintptr
+	typ   reflect.Type
 }
 
 var prototypes sync.Map // reflect.Type → reflect.Value, a pointer; one per entity type of the program
 
-// Prototype returns the prototype of struct type t: one value for the whole program whose field addresses name
+// Prototype returns the prototype of struct type t: the one value in the program whose field addresses stand for
 // attributes. Its pointer fields point to prototypes too.
 func Prototype(t reflect.Type) reflect.Value {
 	if p, ok := prototypes.Load(t); ok {
@@ -42,7 +44,7 @@ func Prototype(t reflect.Type) reflect.Value {
 	return stored.(reflect.Value)
 }
 
-// allocatePointers fills the exported pointer fields of v. A type that contains itself is followed once.
+// allocatePointers fills the exported pointer fields of v. It follows a type that contains itself once.
 func allocatePointers(v reflect.Value, inside map[reflect.Type]bool) {
 	if v.Kind() != reflect.Struct || isTime(v.Type()) {
 		return
@@ -69,25 +71,25 @@ func allocatePointers(v reflect.Value, inside map[reflect.Type]bool) {
 	}
 }
 
-// Node returns the field at pointer p of T's prototype, or nil when p points elsewhere. p is a non-nil pointer.
+// Node returns the field at pointer p of the prototype, or nil if p points elsewhere. p is not nil.
 func (s *Schema) Node(p reflect.Value) *Node {
 	return s.addresses[address{p.Pointer(), p.Type().Elem()}]
 }
 
-// mapAddresses records where the prototype's fields are.
+// mapAddresses records the addresses of the prototype's fields.
 func (s *Schema) mapAddresses() {
 	s.prototype = Prototype(s.Type)
 	s.addresses = map[address]*Node{}
 	for _, a := range s.Attrs {
 		v, err := s.prototype.Elem().FieldByIndexErr(a.Index)
 		if err != nil {
-			continue // inside an embedded pointer to an unexported struct, which nothing can point into
+			continue // in an embedded pointer to an unexported struct, which callers cannot address
 		}
 		s.place(v, &Node{Path: expr.Attr(a.Name), Attr: a, Field: a.Field, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true})
 	}
 }
 
-// place records n at v's address, and what v contains.
+// place records n at v's address, and the fields inside v.
 func (s *Schema) place(v reflect.Value, n *Node) {
 	s.addresses[address{v.Addr().Pointer(), v.Type()}] = n
 	if v.Kind() == reflect.Pointer {
@@ -98,7 +100,7 @@ func (s *Schema) place(v reflect.Value, n *Node) {
 		pointee := *n
 		pointee.Type = v.Type()
 		if !isTime(v.Type()) {
-			pointee.Tag.OmitEmpty = false // a pointer to zero is a value, only nil is none
+			pointee.Tag.OmitEmpty = false // a pointer to zero is a value
 		}
 		s.place(v, &pointee)
 		return
@@ -106,35 +108,50 @@ func (s *Schema) place(v reflect.Value, n *Node) {
 	if v.Kind() != reflect.Struct || n.Attr.Time && n.Top || n.Attr.Text && n.Top || isTime(v.Type()) || reflect.PointerTo(v.Type()).Implements(marshalerType) {
 		return
 	}
-	s.placeFields(v, n)
+	for _, f := range nestedFields(v.Type(), n.Rule) {
+		if fv, err := v.FieldByIndexErr(f.Index); err == nil { // else in a nil embedded pointer
+			s.place(fv, n.field(f))
+		}
+	}
 }
 
-func (s *Schema) placeFields(v reflect.Value, n *Node) {
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		attrTag, err := attributeTag(f)
-		if err != nil || attrTag.Skip || !f.IsExported() && !f.Anonymous {
-			continue
-		}
-		fv := v.Field(i)
-		if flattened(f, attrTag) != nil {
-			if fv.Kind() == reflect.Pointer {
-				fv = fv.Elem()
-			}
-			if fv.IsValid() {
-				embedded := *n
-				embedded.Rule = ruleOf(n.Rule, f)
-				s.placeFields(fv, &embedded)
-			}
-			continue
-		}
-		if !f.IsExported() {
-			continue
-		}
-		name := attrTag.Name
-		if name == "" {
-			name = f.Name
-		}
-		s.place(fv, &Node{Path: n.Path.Child(expr.Step{Name: name}), Attr: n.Attr, Field: n.Field + "." + f.Name, Type: f.Type, Tag: attrTag, Options: codecOptions(attrTag), Rule: ruleOf(n.Rule, f)})
+// field returns the node of a field inside n.
+func (n *Node) field(f nestedField) *Node {
+	return &Node{
+		Path: n.Path.Child(expr.Step{Name: f.stored}), Attr: n.Attr, Field: n.Field + "." + f.Name,
+		Type: f.Type, Tag: f.tag, Options: codecOptions(f.tag), Rule: f.rule,
 	}
+}
+
+// Inside returns the node that one step from n leads to. If n's type does not define the step, the node has type any
+// and is Loose.
+func (n *Node) Inside(step expr.Step) *Node {
+	in := &Node{Path: n.Path.Child(step), Attr: n.Attr, Type: reflect.TypeFor[any](), Loose: true}
+	t := pointee(n.Type)
+	opaque := n.Attr.Time && n.Top || isTime(t) || reflect.PointerTo(t).Implements(marshalerType)
+	switch k := t.Kind(); {
+	case step.Name == "":
+		in.Field = n.Field + "[" + strconv.Itoa(step.Index) + "]"
+		if !opaque && (k == reflect.Slice || k == reflect.Array) {
+			in.Type = t.Elem()
+			if n.Rule != nil {
+				in.Rule = n.Rule.Elem
+			}
+		}
+	case k == reflect.Struct && !opaque:
+		for _, f := range nestedFields(t, n.Rule) {
+			if f.stored == step.Name {
+				return n.field(f)
+			}
+		}
+	case k == reflect.Map && !opaque:
+		in.Type = t.Elem()
+		if n.Rule != nil {
+			in.Rule, in.KeyRule = n.Rule.Elem, n.Rule.Key
+		}
+	}
+	if in.Field == "" {
+		in.Field = n.Field + "[" + strconv.Quote(step.Name) + "]"
+	}
+	return in
 }

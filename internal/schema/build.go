@@ -1,14 +1,149 @@
 package schema
 
 import (
+	"fmt"
 	"reflect"
-	"strconv"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
-// builder compiles one type. Mistakes are collected, so that all of them are reported together.
+// Declaration is implemented by the types of the blank fields that declare features. Each feature has its own.
+type Declaration interface{ Declare(*Decl) }
+
+var declarationType = reflect.TypeFor[Declaration]()
+
+// PrimaryKey is implemented by entity.Key, the one declaration that every entity needs.
+type PrimaryKey interface {
+	Declaration
+	PrimaryKey()
+}
+
+// Decl is one declaration while it is read. Tag keys that its Declare method does not ask for are mistakes.
+type Decl struct {
+	Schema *Schema // keys and indexes are complete only in a Check
+
+	build *builder
+	name  string // the declaration's type, for messages
+	pairs []tag.Pair
+	known []string
+
+	primary bool // the declaration is the primary key
+}
+
+// Tag returns the value of a tag key, and whether the tag has it. A declaration asks for every key that it knows, also
+// for optional ones.
+func (d *Decl) Tag(key string) (string, bool) {
+	d.known = append(d.known, key)
+	for _, p := range d.pairs {
+		if p.Key == key {
+			return p.Value, true
+		}
+	}
+	return "", false
+}
+
+// Need returns the value of a tag key and reports a key that is missing or empty.
+func (d *Decl) Need(key string) (string, bool) {
+	v, ok := d.Tag(key)
+	if !ok || v == "" {
+		d.Problem(CodeMalformed, "tag key %q is missing", key)
+		return "", false
+	}
+	return v, true
+}
+
+// Duration returns the duration in a tag key and reports one that is not greater than zero. It returns 0 without the
+// key.
+func (d *Decl) Duration(key string) time.Duration {
+	text, ok := d.Tag(key)
+	if !ok {
+		return 0
+	}
+	v, err := tag.Duration(text)
+	switch {
+	case err != nil:
+		d.Problem(CodeMalformed, "%s:%q: %v", key, text, err)
+	case v <= 0:
+		d.Problem(CodeBadDuration, "%s must be greater than zero", key)
+	}
+	return v
+}
+
+// Attribute returns the attribute that tag key option names. It returns nil after reporting that the struct does not have
+// it.
+func (d *Decl) Attribute(option, name string) *Attr {
+	if a := d.Schema.byName[name]; a != nil {
+		return a
+	}
+	d.Problem(CodeUnknownAttr, "%s names the attribute %q, which the struct does not have%s", option, name, d.Meant(name))
+	return nil
+}
+
+// Meant returns the end of a message about a name that no attribute has: what may have been meant.
+func (d *Decl) Meant(name string) string {
+	if a := d.NamedInJSON(name); a != nil {
+		return fmt.Sprintf("; json tags are not read: give field %s the tag dynamodbav:%q", a.Field, name)
+	}
+	known := make([]string, len(d.Schema.Attrs))
+	for i, a := range d.Schema.Attrs {
+		known[i] = a.Name
+	}
+	if near := tag.Nearest(name, known); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
+}
+
+// NamedInJSON returns the attribute whose field has that name in its json tag and has no dynamodbav tag, or nil.
+func (d *Decl) NamedInJSON(name string) *Attr {
+	for _, a := range d.Schema.Attrs {
+		f := d.Schema.Type.FieldByIndex(a.Index)
+		named, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if _, tagged := f.Tag.Lookup("dynamodbav"); named == name && !tagged {
+			return a
+		}
+	}
+	return nil
+}
+
+// Problem reports a mistake of this declaration.
+func (d *Decl) Problem(code, format string, args ...any) {
+	for _, p := range d.pairs { // the type alone does not identify an index
+		if p.Key == "name" && p.Value != d.Schema.Name {
+			format, args = "%s: "+format, append([]any{p.Value}, args...)
+		}
+	}
+	d.build.add(code, "_ "+d.name, format, args...)
+}
+
+// Keep stores a feature's compiled declaration, which the feature finds with [Feature].
+func (d *Decl) Keep(feature any) { d.Schema.Features = append(d.Schema.Features, feature) }
+
+// Check runs f after every declaration has been read. Keys and indexes with mistakes are missing then.
+func (d *Decl) Check(f func()) { d.build.checks = append(d.build.checks, f) }
+
+// RelatedItems declares that the feature stores related items, whose sort key is the current item's followed by up to n
+// bytes.
+func (d *Decl) RelatedItems(n int) { d.Schema.RelatedSuffix = max(d.Schema.RelatedSuffix, n) }
+
+// finish reports the tag keys that Declare did not ask for.
+func (d *Decl) finish() {
+	for _, p := range d.pairs {
+		if !slices.Contains(d.known, p.Key) {
+			hint := ""
+			if near := tag.Nearest(p.Key, d.known); near != "" {
+				hint = "; did you mean " + near + "?"
+			}
+			d.Problem(CodeMalformed, "unknown tag key %q%s", p.Key, hint)
+		}
+	}
+}
+
+// builder compiles one type. It collects mistakes, so that all are reported together.
 type builder struct {
 	problems
 	s      *Schema
@@ -16,27 +151,35 @@ type builder struct {
 	decls  []pending
 	checks []func()
 	keyed  bool
-	behind bool  // the walk is inside an embedded pointer
-	rule   *Rule // of the struct that the walk is in
+	behind bool  // in an embedded pointer
+	rule   *Rule // of the struct that is walked
 	unread bool  // a declaration could not be read
 }
 
-// pending is a declaration met on the walk; it is read when all attributes are known.
+// pending is a declaration that is read after all attributes are known.
 type pending struct {
 	field reflect.StructField
 	value Declaration
 }
 
-// Build compiles struct type t. The error joins a *Error for every mistake.
-func Build(t reflect.Type, o Options) (*Schema, error) {
+// newBuilder returns a builder of struct type t. The error names what if t is no struct.
+func newBuilder(t reflect.Type, o Options, what string) (*builder, error) {
 	b := &builder{problems: problems{typ: t}, inside: map[reflect.Type]bool{t: true}}
-	b.rule = &Rule{Type: t}
-	b.s = &Schema{Type: t, Options: o, Payload: 1, byName: map[string]*Attr{}}
+	b.s = &Schema{Type: t, Options: o, Profile: o.Profile, Payload: 1, byName: map[string]*Attr{}}
 	if t.Kind() != reflect.Struct {
-		b.add(CodeNotStruct, "", "an entity is a struct, not a %s", t.Kind())
-		return nil, b.err()
+		b.add(CodeNotStruct, "", "%s is a struct, not a %s", what, t.Kind())
 	}
-	if t.Implements(marshalerType) || reflect.PointerTo(t).Implements(marshalerType) {
+	return b, b.err()
+}
+
+// Build compiles struct type t. The error joins an *Error for each mistake.
+func Build(t reflect.Type, o Options) (*Schema, error) {
+	b, err := newBuilder(t, o, "an entity")
+	if err != nil {
+		return nil, err
+	}
+	b.rule = &Rule{Type: t}
+	if encodesItself(t) {
 		b.add(CodeUnsupportedType, "", "the struct encodes itself; its attributes could not be kept in step with its keys")
 	}
 	b.walk(t, nil, "")
@@ -55,7 +198,73 @@ func Build(t reflect.Type, o Options) (*Schema, error) {
 	return b.s, nil
 }
 
-// declaration notes a field whose type declares something.
+// CodecOf returns the codec of a struct type that is not an entity, such as an earlier shape of one. It ignores
+// declarations. The error joins an *Error for each field that cannot be stored.
+func CodecOf(t reflect.Type, o Options) (item.Codec, error) {
+	b, err := newBuilder(t, o, "what is stored as an item")
+	if err != nil {
+		return item.Codec{}, err
+	}
+	b.walk(t, nil, "")
+	if err := b.err(); err != nil {
+		return item.Codec{}, err
+	}
+	b.codec()
+	return b.s.Codec, nil
+}
+
+// Subset is a part of an entity that is read into another struct: the attributes to fetch, and how to decode them.
+type Subset struct {
+	Names []string
+	Codec item.Codec
+}
+
+// Project compiles struct type t as a subset of s, for items that are read through x, or from the table if x is nil.
+// Key parts that the index does not carry are read from the keys instead. The error joins an *Error for each field that
+// s lacks or has with another type.
+func Project(t reflect.Type, s *Schema, x *Index) (Subset, error) {
+	b, err := newBuilder(t, s.Options, "a projection")
+	if err != nil {
+		return Subset{}, err
+	}
+	b.walk(t, nil, "")
+	for _, a := range b.s.Attrs {
+		of := s.byName[a.Name]
+		switch {
+		case of == nil:
+			b.add(CodeUnknownAttr, a.Field, "the attribute %q is not in %s", a.Name, s.Type)
+			continue
+		case bare(a.Type) != bare(of.Type):
+			b.add(CodeRoleType, a.Field, "the field is a %s in %s", of.Type, s.Type)
+		}
+		a.Format = of.Format
+		if of.Text && !a.Text {
+			a.becomeText()
+		}
+	}
+	if len(b.s.Attrs) == 0 {
+		b.add(CodeUnknownAttr, "", "the struct has no attributes")
+	}
+	if err := b.err(); err != nil {
+		return Subset{}, err
+	}
+	b.codec()
+	subset := Subset{Codec: b.s.Codec, Names: []string{}}
+	for _, p := range s.CodecOf(x).Parts {
+		if b.s.byName[p.Attr] != nil {
+			subset.Codec.Parts = append(subset.Codec.Parts, p)
+		}
+	}
+	for _, a := range b.s.Attrs {
+		known := slices.ContainsFunc(subset.Codec.Parts, func(p item.KeyPart) bool { return p.Attr == a.Name })
+		if x == nil || s.Carries(x, a.Name) || !known {
+			subset.Names = append(subset.Names, a.Name)
+		}
+	}
+	return subset, nil
+}
+
+// declaration adds a field whose type is a declaration.
 func (b *builder) declaration(f reflect.StructField, index []int, name string) {
 	switch {
 	case f.Name != "_":
@@ -72,7 +281,7 @@ func (b *builder) declaration(f reflect.StructField, index []int, name string) {
 	}
 }
 
-// declare reads the declarations: the primary key first, because `$` needs the entity's name.
+// declare reads the declarations, the primary key first, because `$` needs the entity's name.
 func (b *builder) declare() {
 	for _, p := range b.decls {
 		if k, ok := p.value.(PrimaryKey); ok {
@@ -91,18 +300,12 @@ func (b *builder) declare() {
 	}
 }
 
-// PrimaryKey is implemented by the one declaration that must be there, entity.Key.
-type PrimaryKey interface {
-	Declaration
-	PrimaryKey()
-}
-
 func (b *builder) read(p pending, value Declaration) {
 	d := &Decl{Schema: b.s, build: b, name: p.field.Type.String()}
 	pairs, err := tag.Pairs(string(p.field.Tag))
 	if err != nil {
 		d.Problem(CodeMalformed, "%v", err)
-		b.unread = true // what the declaration would have said is unknown
+		b.unread = true // checks that depend on it would mislead
 		return
 	}
 	d.pairs = pairs
@@ -114,18 +317,66 @@ func (b *builder) read(p pending, value Declaration) {
 	d.finish()
 }
 
-// setName settles the entity's name and with it what `$` stands for.
-func (b *builder) setName(d *Decl, name string) {
-	if b.s.Options.Name != "" {
-		name = b.s.Options.Name
+// finish checks what depends on several declarations.
+func (b *builder) finish() {
+	s := b.s
+	for _, a := range s.Attrs {
+		if Reserved(a.Name) || s.Templated && a.Name == s.Options.TTL && !s.Expires {
+			b.add(CodeReservedAttr, a.Field, "the attribute %q belongs to the library", a.Name)
+		}
 	}
-	if err := tag.Name(name); err != nil {
-		d.Problem(CodeMalformed, "name %q: %v", name, err)
+	if s.PK != nil {
+		b.keyCollisions()
 	}
-	b.s.Name = name
-	namespace := b.s.Options.Namespace
-	if b.s.Options.LowerCase {
-		namespace = strings.ToLower(namespace)
+	if s.Profile.shared && s.Templated {
+		b.interop()
 	}
-	b.s.Prefix = "$" + namespace + "#v" + strconv.Itoa(b.s.Options.NamespaceVersion) + "#" + strings.ToLower(name)
+	if s.RelatedSuffix > 0 && (s.SK == nil || !s.SK.Prefixed) {
+		b.add(CodeRelatedKey, "", "events, snapshots and deleted copies are stored with the current item: they need a sort key that begins with $")
+	}
+	for _, a := range s.Attrs {
+		if a.Append && !b.unread && !slices.Contains(featureNames(s), "timeseries") {
+			b.add(CodeRoleType, a.Field, "append is for time series: declare timeseries.Events")
+		}
+	}
+	if s.DeletedAt != nil && !b.unread && !slices.Contains(featureNames(s), "lifecycle") {
+		b.add(CodeDeletedAtRole, s.DeletedAt.Field, "deleted_at needs a lifecycle.SoftDelete declaration")
+	}
+}
+
+// keyCollisions reports attributes that two keys, or a key and the model, would both write.
+func (b *builder) keyCollisions() {
+	owner := map[string]string{}
+	claim := func(k *KeyDef, what string) {
+		if !k.Written() {
+			return
+		}
+		if a := b.s.byName[k.Attr]; a != nil {
+			b.add(CodeReservedAttr, a.Field, "the attribute %q is written by %s", k.Attr, what)
+		}
+		if Reserved(k.Attr) || k.Attr == b.s.Options.TTL {
+			b.add(CodeReservedAttr, "", "%s cannot be stored in %q, which belongs to the library", what, k.Attr)
+		}
+		if other, ok := owner[k.Attr]; ok {
+			b.add(CodeKeyAttrCollision, "", "%s and %s are both stored in the attribute %q", other, what, k.Attr)
+			return
+		}
+		owner[k.Attr] = what
+	}
+	claim(b.s.PK, "the partition key")
+	claim(b.s.SK, "the sort key")
+	for _, x := range b.s.Indexes {
+		if !x.Local {
+			claim(x.PK, "the partition key of index "+x.Name)
+		}
+		claim(x.SK, "the sort key of index "+x.Name)
+	}
+	if d := b.s.Discriminator; d != nil {
+		if other, ok := owner[d.Attr]; ok {
+			b.add(CodeKeyAttrCollision, "", "kind is stored in %q, which is %s", d.Attr, other)
+		}
+		if b.s.Templated {
+			b.add(CodeMalformed, "", "kind is for verbatim entities: a $ entity is marked by %s", EntityAttr)
+		}
+	}
 }

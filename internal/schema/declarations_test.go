@@ -62,9 +62,9 @@ func TestDeclarations(t *testing.T) {
 		case beside:
 			require.NoError(t, declaretest.Declare(table, c.Lookup(t, other), o))
 		case where == "lower":
-			o.LowerCase = true
+			o.Profile = schema.NewProfile(true, false)
 		case where == "shared":
-			o.LowerCase, o.Interop, o.Precision = true, true, key.Milli
+			o.Profile, o.Precision = schema.NewProfile(true, true), key.Milli
 		default:
 			require.Empty(t, where, "an unknown place")
 		}

@@ -68,10 +68,10 @@ func (n named) FeatureName() string { return n.name }
 
 func (retain) Declare(d *schema.Decl) {
 	d.Keep(named{"versioned"})
-	d.Satellites(len("#v#0000000"))
+	d.RelatedItems(len("#v#0000000"))
 }
 
 func (softDelete) Declare(d *schema.Decl) {
 	d.Keep(named{"lifecycle"})
-	d.Satellites(len("#deleted#2006-01-02T15:04:05.000000000Z"))
+	d.RelatedItems(len("#deleted#2006-01-02T15:04:05.000000000Z"))
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // The codes stand in these tests as text: a number that changed its meaning must fail a test. Declarations of which
-// nothing but the mistakes counts stand in testdata/declarations.
+// only the mistakes matter are in testdata/declarations.
 
 func open(t *testing.T) *entity.DB {
 	t.Helper()

@@ -9,44 +9,76 @@ import (
 	"github.com/dynastrata/dynastrata/internal/key"
 )
 
-// How many digits effect-dynamodb gives a number in a key, and a bigint. The stored number does not tell which it was.
+// The digits that effect-dynamodb gives a number in a key, and a bigint. Both are stored as the same type of number.
 const (
-	interopWidth = 16
-	bigintWidth  = 38
+	numberDigits = 16
+	bigintDigits = 38
 )
 
-// inDollar is how f is written in a `$` key of this database.
-func (o Options) inDollar(f *key.Field) *key.Field {
+// Profile is how the keys and items of `$` entities are written. The zero Profile is that of a database of its own. In
+// tables that effect-dynamodb uses too, keys and items are as it writes them.
+type Profile struct {
+	lowerCase bool
+	shared    bool // with effect-dynamodb
+}
+
+// NewProfile returns a Profile: whether keys are in lower case, and whether tables are shared with effect-dynamodb.
+func NewProfile(lowerCase, shared bool) Profile { return Profile{lowerCase, shared} }
+
+// KeysLowerCase reports whether `$` keys are in lower case.
+func (p Profile) KeysLowerCase() bool { return p.lowerCase }
+
+// MarksItems reports whether items carry a write id and, if they are related items, their kind.
+func (p Profile) MarksItems() bool { return !p.shared }
+
+// SharesSentinels reports whether effect-dynamodb writes sentinels too, in its own form.
+func (p Profile) SharesSentinels() bool { return p.shared }
+
+// VersionsRestart reports whether a write of effect-dynamodb can start the versions of an existing item at 1 again, so that
+// a version does not identify a state.
+func (p Profile) VersionsRestart() bool { return p.shared }
+
+// CopiesLag reports whether a deleted copy can have the version of the state before it, as effect-dynamodb writes it.
+func (p Profile) CopiesLag() bool { return p.shared }
+
+// PadsNumbers reports whether every number in a `$` key has 16 digits, or 38 for a bigint.
+func (p Profile) PadsNumbers() bool { return p.shared }
+
+// SyncsIndexKeys reports whether an item always has both keys of x or neither.
+func (p Profile) SyncsIndexKeys(x *Index) bool {
+	return p.shared && !x.Local && x.PK.Prefixed && (x.SK == nil || x.SK.Prefixed)
+}
+
+// InDollar returns f as it is written in a `$` key.
+func (p Profile) InDollar(f *key.Field) *key.Field {
 	g := *f
-	g.Lower = g.Lower || o.LowerCase && (g.Kind == key.String || g.Kind == key.Time)
-	if o.Interop {
+	g.Lower = g.Lower || p.lowerCase && (g.Kind == key.String || g.Kind == key.Time)
+	if p.shared {
 		g.Plain = true
 		if g.Width == 0 {
-			g.Width = interopWidth
+			g.Width = numberDigits
 		}
 	}
 	return &g
 }
 
-// InDollar is how an attribute that can be a key part is written in a `$` key.
-func (s *Schema) InDollar(a *Attr) *key.Field { return s.Options.inDollar(a.Key) }
+// Bigint gives f the digits of a bigint of effect-dynamodb.
+func (p Profile) Bigint(f *key.Field) { f.Width = bigintDigits }
 
-// Bigint makes f one that effect-dynamodb has as a bigint.
-func (s *Schema) Bigint(f *key.Field) { f.Width = bigintWidth }
-
-// CheckDigits gives a problem when sort key half h composes the key of it with numbers in more or fewer digits than the
-// stored text has. Their order is not that of the numbers then, and ranges would miss some of them in silence.
-func (s *Schema) CheckDigits(h *KeyDef, it item.Item) (attr, problem string) {
-	text, ok := it[h.Attr].(*types.AttributeValueMemberS)
-	if !ok || !s.Options.Interop || h.Template.Recomposes(it, text.Value) {
+// CheckDigits returns the attribute and the problem if the stored key k of an item has a number in the digits of a bigint
+// where k is declared with those of a number, or the reverse. Such keys are not in the order of the declared ones, so a
+// range would silently miss some of them.
+func (p Profile) CheckDigits(k *KeyDef, it item.Item) (attr, problem string) {
+	text, ok := it[k.Attr].(*types.AttributeValueMemberS)
+	if !ok || !p.shared || k.Template.Recomposes(it, text.Value) {
 		return "", ""
 	}
-	other := *h.Template
+	other := *k.Template
 	other.Segments = slices.Clone(other.Segments)
 	for i, seg := range other.Segments {
 		if seg.Field != nil && seg.Field.Number() {
 			f := *seg.Field
-			f.Width = interopWidth + bigintWidth - f.Width
+			f.Width = numberDigits + bigintDigits - f.Width
 			other.Segments[i].Field, attr = &f, f.Attr
 		}
 	}
@@ -56,44 +88,27 @@ func (s *Schema) CheckDigits(h *KeyDef, it item.Item) (attr, problem string) {
 	return attr, "the stored key has it in another number of digits than the declaration: effect-dynamodb writes a number in 16 digits and a bigint in 38"
 }
 
-// Cased are the primary key's parts of which the key does not tell the case: what differs from the stored part in case
-// only has the same key.
-func (s *Schema) Cased() []*Attr {
-	if !s.Options.LowerCase {
+// FoldedParts returns the parts of the primary key that it has in lower case: items whose parts differ only in case have
+// the same key.
+func (s *Schema) FoldedParts() []*Attr {
+	if !s.Profile.lowerCase {
 		return nil
 	}
-	var cased []*Attr
-	for _, h := range []*KeyDef{s.PK, s.SK} {
-		if h == nil || !h.Prefixed {
+	var folded []*Attr
+	for _, k := range []*KeyDef{s.PK, s.SK} {
+		if k == nil || !k.Prefixed {
 			continue
 		}
-		for _, a := range h.Parts {
+		for _, a := range k.Parts {
 			if a.Key.Kind == key.String {
-				cased = append(cased, a)
+				folded = append(folded, a)
 			}
 		}
 	}
-	return cased
+	return folded
 }
 
-// SyncsIndexKeys reports that the halves of x are in an item either both or not at all, as effect-dynamodb has them.
-func (s *Schema) SyncsIndexKeys(x *Index) bool {
-	return s.Options.Interop && !x.Local && x.PK.Prefixed && (x.SK == nil || x.SK.Prefixed)
-}
-
-// Kept reports that appends keep half h in step, so that it does not have to be composed again by other writes.
-func (s *Schema) Kept(h *KeyDef) bool {
-	written := false
-	for _, a := range h.Parts {
-		if !s.KeyPart(a) && !a.Append && !a.Clock {
-			return false
-		}
-		written = written || a.Append || a.Clock
-	}
-	return written
-}
-
-// interop refuses what a table that is shared with effect-dynamodb cannot hold.
+// interop reports what a table that is shared with effect-dynamodb cannot hold.
 func (b *builder) interop() {
 	s := b.s
 	if s.Payload > 1 {
@@ -108,17 +123,17 @@ func (b *builder) interop() {
 		b.add(CodeInterop, a.Field, "effect-dynamodb stores the time of a deletion as text in the attribute %q", DeletedAtAttr)
 	}
 	for _, x := range s.Indexes {
-		if s.OfCopies(x) {
+		if s.HoldsCopies(x) {
 			b.add(CodeInterop, "", "the index %s would hold deleted copies, which effect-dynamodb keeps out of every index", x.Name)
 		}
 	}
-	for _, h := range s.Keys() {
-		if h.Template == nil || !h.Prefixed {
+	for _, k := range s.Keys() {
+		if k.Template == nil || !k.Prefixed {
 			continue
 		}
-		for _, f := range h.Template.Fields() {
-			if f.Width != interopWidth && f.Width != bigintWidth {
-				b.add(CodeInterop, s.byName[f.Attr].Field, "effect-dynamodb writes a number in keys in %d digits and a bigint in %d, not in %d", interopWidth, bigintWidth, f.Width)
+		for _, f := range k.Template.Fields() {
+			if f.Width != numberDigits && f.Width != bigintDigits {
+				b.add(CodeInterop, s.byName[f.Attr].Field, "effect-dynamodb writes a number in keys in %d digits and a bigint in %d, not in %d", numberDigits, bigintDigits, f.Width)
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // sharedOptions are those of a database that shares its tables.
 func sharedOptions() schema.Options {
 	o := options
-	o.LowerCase, o.Interop, o.Precision = true, true, key.Milli
+	o.Profile, o.Precision = schema.NewProfile(true, true), key.Milli
 	return o
 }
 
@@ -30,7 +30,7 @@ func TestLowerCase_IsAboutDollarKeys(t *testing.T) {
 		N    int       `dynamodbav:"n"`
 	}
 	o := options
-	o.LowerCase, o.Namespace = true, "MyApp"
+	o.Profile, o.Namespace = schema.NewProfile(true, false), "MyApp"
 	s, err := schema.Build(reflect.TypeFor[item](), o)
 	require.NoError(t, err)
 	require.Equal(t, "$myapp#v1#item", s.Prefix)
@@ -41,12 +41,32 @@ func TestLowerCase_IsAboutDollarKeys(t *testing.T) {
 	}
 	require.Equal(t, "Item_", s.Indexes[0].PK.Template.Segments[0].Literal)
 	require.False(t, s.Indexes[0].PK.Template.Fields()[0].Lower)
-	require.Equal(t, []*schema.Attr{s.Attr("id")}, s.Cased(), "only strings can differ in case")
-	o.LowerCase = false
+	require.Equal(t, []*schema.Attr{s.Attr("id")}, s.FoldedParts(), "only strings can differ in case")
+	o.Profile = schema.Profile{}
 	s, err = schema.Build(reflect.TypeFor[item](), o)
 	require.NoError(t, err)
 	require.Equal(t, "$MyApp#v1#item", s.Prefix)
-	require.Empty(t, s.Cased())
+	require.Empty(t, s.FoldedParts())
+}
+
+func TestProfile_OnlySharedTablesDifferInWhatIsStored(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		p             schema.Profile
+		lower, shared bool
+	}{{schema.Profile{}, false, false}, {schema.NewProfile(true, false), true, false}, {schema.NewProfile(true, true), true, true}} {
+		require.Equal(t, c.lower, c.p.KeysLowerCase())
+		require.Equal(t, !c.shared, c.p.MarksItems())
+		for _, shared := range []bool{c.p.SharesSentinels(), c.p.VersionsRestart(), c.p.CopiesLag(), c.p.PadsNumbers()} {
+			require.Equal(t, c.shared, shared)
+		}
+		number := c.p.InDollar(&key.Field{Kind: key.Int})
+		require.Equal(t, map[bool]int{true: 16}[c.shared], number.Width)
+		require.Equal(t, c.shared, number.Plain)
+		c.p.Bigint(number)
+		require.Equal(t, 38, number.Width)
+		require.Equal(t, c.lower, c.p.InDollar(&key.Field{Kind: key.String}).Lower)
+	}
 }
 
 func TestInterop_SeparatesTheEntityNameFromHiddenAttributes(t *testing.T) {

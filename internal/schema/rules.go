@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// Validator checks values by the rules in `validate` tags; package entity has the contract.
+// Validator checks values by the rules in `validate` tags; package entity documents the contract.
 type Validator interface {
 	Struct(v any) error
 	Var(v any, tag string) error
 }
 
-// Rule is the `validate` tag of one place: a field, or the elements of one. A nil rule is a place that a check of the
-// whole struct does not reach, so a single value is not checked there either.
+// Rule is the `validate` tag of a field, or of the elements of one. A nil rule belongs to a place that a check of the
+// whole struct does not reach; single values are not checked there either.
 type Rule struct {
-	Tag  string       // "" for none: a struct is then checked by the tags inside it
+	Tag  string       // "" if there is none; a struct is then checked by the tags inside it
 	Type reflect.Type // of the place, as declared
 
-	Elem, Key *Rule // of the elements, and of the keys of a map; nil unless the tag dives
+	Elem, Key *Rule // of the elements and of the keys of a map; nil without dive
 }
 
-// ruleOf returns the rule of field f of a struct whose own rule is outer.
+// ruleOf returns the rule of field f in a struct with the rule outer.
 func ruleOf(outer *Rule, f reflect.StructField) *Rule {
 	text := f.Tag.Get("validate")
 	if outer == nil || text == "-" || slices.Contains(strings.Split(outer.Tag, ","), "structonly") {
@@ -31,15 +31,13 @@ func ruleOf(outer *Rule, f reflect.StructField) *Rule {
 	return newRule(text, f.Type)
 }
 
-// newRule reads what it needs of a tag: after the word dive, the tag is about elements; between keys and endkeys, about
-// the keys of a map.
+// newRule splits a tag: after the word dive it is about the elements, and between keys and endkeys about the keys of a
+// map.
 func newRule(text string, t reflect.Type) *Rule {
 	r := &Rule{Tag: text, Type: t}
 	words := strings.Split(text, ",")
 	dive := slices.Index(words, "dive")
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
+	t = pointee(t)
 	if dive < 0 || t.Kind() != reflect.Slice && t.Kind() != reflect.Array && t.Kind() != reflect.Map {
 		return r
 	}
@@ -47,7 +45,7 @@ func newRule(text string, t reflect.Type) *Rule {
 	if len(words) > 0 && words[0] == "keys" && t.Kind() == reflect.Map {
 		end := slices.Index(words, "endkeys")
 		if end < 0 {
-			return r // the Validator refuses the tag
+			return r // the Validator rejects the tag
 		}
 		r.Key = newRule(strings.Join(words[1:end], ","), t.Key())
 		words = words[end+1:]
@@ -56,8 +54,8 @@ func newRule(text string, t reflect.Type) *Rule {
 	return r
 }
 
-// Fit brings v to the type of the place where that changes no content, so that the Validator sees what it would find in
-// the whole struct. A v that is not valid stands for nil.
+// Fit converts v to the type of the place if that keeps its content, so that the Validator sees what it would find in
+// the whole struct. An invalid v stands for nil.
 func (r *Rule) Fit(v reflect.Value) reflect.Value {
 	switch {
 	case !v.IsValid():
@@ -72,7 +70,7 @@ func (r *Rule) Fit(v reflect.Value) reflect.Value {
 	return v
 }
 
-// Check asks validator about v, a value for the place of r.
+// Check validates v, a value for the place of r.
 func (r *Rule) Check(validator Validator, v reflect.Value) error {
 	if validator == nil || r == nil {
 		return nil
@@ -90,8 +88,8 @@ func (r *Rule) Check(validator Validator, v reflect.Value) error {
 	return nil
 }
 
-// probe has the Validator read every tag that it would meet in a T, with the zero value of the field. A Validator such
-// as go-playground's panics when a tag names no rule, or one that does not fit the type.
+// probe makes the Validator read every tag of the struct, with zero values. Validators such as that of go-playground
+// panic on a tag with an unknown rule, or with one that does not fit the type.
 func (b *builder) probe() {
 	if b.s.Options.Validator != nil {
 		b.probeFields(&Rule{Type: b.typ}, b.typ, "", map[reflect.Type]bool{})
@@ -118,24 +116,21 @@ func (b *builder) probeFields(outer *Rule, t reflect.Type, place string, seen ma
 	}
 }
 
-// probeInside goes on to the structs that values of a place hold.
+// probeInside probes the structs inside the values of a place.
 func (b *builder) probeInside(r *Rule, place string, seen map[reflect.Type]bool) {
 	if r == nil {
 		return
 	}
 	b.probeInside(r.Key, place, seen)
 	b.probeInside(r.Elem, place, seen)
-	t := r.Type
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
+	t := pointee(r.Type)
 	if t.Kind() == reflect.Struct {
 		b.probeFields(r, t, place+".", seen)
 	}
 }
 
-// misread returns what the Validator panics with when it reads the tag; "" if it does not. What it finds wrong with the
-// zero value does not matter.
+// misread returns the text of the panic with which the Validator reads the tag, or "". Whether the zero value is valid
+// does not matter.
 func (r *Rule) misread(validator Validator) (problem string) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -5,67 +5,73 @@ package schema
 import (
 	"reflect"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
-// Names of the attributes that this module writes beside the model's; see docs/layout.md.
+// Names of the attributes that this module writes in addition to those of the model; see docs/layout.md.
 const (
 	EntityAttr  = "__edd_e__" // entity name
 	WriteAttr   = "_w"        // write id
-	KindAttr    = "_k"        // kind of a satellite
+	KindAttr    = "_k"        // kind of a related item
 	AtAttr      = "_at"       // when an event was accepted
 	PayloadAttr = "_pv"       // payload version
 	OpAttr      = "_op"       // marks a restored item
-	TouchedAttr = "_touched"  // when the state of an item with history was touched last
+	TouchedAttr = "_touched"  // when an item with history was last touched
 
-	OwnerPKAttr = "_entity_pk" // partition key of the item that a sentinel belongs to
-	OwnerSKAttr = "_entity_sk" // its sort key
+	OwnerPKAttr = "_entity_pk" // partition key of the owner of a sentinel
+	OwnerSKAttr = "_entity_sk" // sort key of the owner
 
 	DeletedAttr   = "_deleted"  // marks a snapshot of a deleted state
 	DeletedAtAttr = "deletedAt" // when an item was deleted, unless a field has the role deleted_at
 )
 
-// A satellite is an item that is stored with a current item. Its sort key is that of the current item, the infix of its
-// kind, and what distinguishes it from others of that kind.
+// Infixes of related items. Their sort key is that of the current item, the infix of their kind, and a suffix that is
+// unique within the kind.
 const (
 	EventInfix    = "#e#"
 	SnapshotInfix = "#v#"
 	CopyInfix     = "#deleted#"
 )
 
-// Options are what the database contributes to every schema.
+// reserved are the attributes that no model may have. The library writes them, or will if a feature is declared later.
+var reserved = []string{EntityAttr, WriteAttr, KindAttr, AtAttr, PayloadAttr, OpAttr, TouchedAttr, DeletedAttr, OwnerPKAttr, OwnerSKAttr}
+
+// Reserved reports whether an attribute belongs to the library.
+func Reserved(name string) bool { return slices.Contains(reserved, name) }
+
+// Options are the settings of a database and of one store.
 type Options struct {
 	Name             string // replaces the declared entity name
 	Namespace        string
 	NamespaceVersion int
 	PK, SK, TTL      string         // attribute names for `$` keys and expiry
-	Precision        key.TimeFormat // of times without a format of their own
-	LowerCase        bool           // the text of `$` keys is lower case
-	Interop          bool           // tables are shared with effect-dynamodb
+	Precision        key.TimeFormat // of times whose field sets no format
+	Profile          Profile        // how keys and items are written
 	Table            string         // replaces the declared logical table
-	After            *time.Duration // how long items live, instead of what their declaration says; nil: as declared
-	Derived          bool           // items are made from others: no part of the schema lock
-	Validator        Validator      // checks values by their `validate` tags; nil: nobody does
-	Never            bool           // items live for ever, whatever their declaration says, unless the caller gives them an end
+	After            *time.Duration // replaces the declared time to live; nil keeps it
+	Derived          bool           // items are made from others; the schema lock leaves them out
+	Validator        Validator      // checks values by their `validate` tags; nil for no checks
+	NoExpiry         bool           // items do not expire unless the caller sets the time
 }
 
-// Schema is one compiled entity type. It is immutable once built.
+// Schema is one compiled entity type. It does not change after Build.
 type Schema struct {
-	Unopened error // why nothing can be done: the schema stands for that of a handle that was not opened
+	Unopened error // error of every verb: the schema of a handle that was not opened
 
 	Type    reflect.Type
 	Options Options
+	Profile Profile              // how keys and items are written
 	Name    string               // as declared
 	Table   string               // logical table name, "" for the default
 	Prefix  string               // what `$` stands for
 	Payload int                  // payload version
-	Stream  types.StreamViewType // what the table's stream must show, "" when nobody asks
+	Stream  types.StreamViewType // view that the stream of the table must have, "" for any
 
 	Attrs  []*Attr
 	byName map[string]*Attr
@@ -77,15 +83,15 @@ type Schema struct {
 	CreatedAt, UpdatedAt, DeletedAt, Version *Attr
 
 	Templated     bool           // a `$` entity: its items carry __edd_e__
-	HasMetadata   bool           // they carry _w and the like too
+	HasMetadata   bool           // they also carry _w and the other hidden attributes
 	Discriminator *Discriminator // of a verbatim entity that shares its table
-	Beside        []*KeyDef      // sort keys of what features store beside the current item
-	Satellites    int            // longest suffix, in bytes, that a feature adds to the sort key; 0 when none does
-	Expires       bool           // current items can carry the TTL attribute
-	UsesTTL       bool           // some item of the entity carries the TTL attribute
+	RelatedKeys   []*KeyDef      // sort keys of related items
+	RelatedSuffix int            // longest suffix of a related item's sort key, in bytes; 0 without related items
+	Expires       bool           // current items can have the TTL attribute
+	UsesTTL       bool           // some item of the entity can have the TTL attribute
 	Handle        string         // constructor that must be used instead of entity.New, "" for entity.New
 
-	Features []any // what declarations kept for their own package
+	Features []any // compiled declarations of features; see Feature
 
 	addresses map[address]*Node
 	prototype reflect.Value
@@ -94,105 +100,29 @@ type Schema struct {
 // Discriminator is the attribute that distinguishes a verbatim entity's items from others in its table.
 type Discriminator struct{ Attr, Value string }
 
-// KeyDef is the partition or sort key of the table or of an index.
-type KeyDef struct {
-	Attr     string // attribute that DynamoDB knows as the key; "" for a native key of several attributes
-	Template *key.Template
-	Native   []*Attr // set instead of Template: model attributes that are the key themselves
-	Parts    []*Attr // model attributes that the half is made of, in order
-	Prefixed bool    // a `$` template
-	Type     types.ScalarAttributeType
-}
-
-// Written reports that the half is stored in an attribute of its own, which writes must keep in step.
-func (h *KeyDef) Written() bool { return h != nil && h.Template != nil }
-
-// Has reports that a is a part of the half.
-func (h *KeyDef) Has(a *Attr) bool {
-	if h != nil {
-		for _, p := range h.Parts {
-			if p == a {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// Attributes are the names of the stored key attributes, in order.
-func (h *KeyDef) Attributes() []string {
-	switch {
-	case h == nil:
-		return nil
-	case h.Template != nil:
-		return []string{h.Attr}
-	}
-	names := make([]string, len(h.Native))
-	for i, a := range h.Native {
-		names[i] = a.Name
-	}
-	return names
-}
-
-// Index is a secondary index.
-type Index struct {
-	Name    string // accessor
-	Index   string // physical name
-	Local   bool
-	PK, SK  *KeyDef
-	Project Projection
-	codec   *item.Codec // of items in the index, where it does not carry everything
-
-	Complete bool // every item has all parts of the key: a write of one that lacks a part is an error
-}
-
-// Projection of an index: everything, or the keys and Include.
-type Projection struct {
-	All     bool
-	Include []string
-}
-
-// Attr returns the attribute of that name, or nil.
+// Attr returns the attribute with that name, or nil.
 func (s *Schema) Attr(name string) *Attr { return s.byName[name] }
 
-// Keys returns every key half that is stored in an attribute of its own, table first.
+// KeyPart reports whether a is part of the primary key.
+func (s *Schema) KeyPart(a *Attr) bool { return s.PK.Has(a) || s.SK.Has(a) }
+
+// Keys returns the keys of the table, then those of the indexes.
 func (s *Schema) Keys() []*KeyDef {
-	halves := []*KeyDef{s.PK}
+	keys := []*KeyDef{s.PK}
 	if s.SK != nil {
-		halves = append(halves, s.SK)
+		keys = append(keys, s.SK)
 	}
-	return append(halves, s.IndexKeys()...)
+	return append(keys, s.IndexKeys()...)
 }
 
-// IndexKeys returns the halves of all indexes. A local index shares the table's partition half, which is left out.
+// IndexKeys returns the keys of all indexes, without the partition key that local indexes share with the table.
 func (s *Schema) IndexKeys() []*KeyDef {
-	var halves []*KeyDef
+	var keys []*KeyDef
 	for _, x := range s.Indexes {
-		halves = append(halves, x.Keys()...)
+		keys = append(keys, x.Keys()...)
 	}
-	return halves
+	return keys
 }
-
-// Keys returns the halves that the index has beside the table's own: a local index shares its partition half.
-func (x *Index) Keys() []*KeyDef {
-	var halves []*KeyDef
-	if !x.Local {
-		halves = append(halves, x.PK)
-	}
-	if x.SK != nil {
-		halves = append(halves, x.SK)
-	}
-	return halves
-}
-
-// OfCopies reports that the index holds deleted copies and no current items: its key has the time of the delete, which a
-// current item has not.
-func (s *Schema) OfCopies(x *Index) bool {
-	return slices.ContainsFunc(x.Keys(), s.Dated)
-}
-
-// Dated reports that the time of the delete is a part of an index half, so that deleted copies alone have that half.
-func (s *Schema) Dated(h *KeyDef) bool { return s.DeletedAt != nil && h.Has(s.DeletedAt) }
 
 // IndexNamed returns the index with that accessor, or nil.
 func (s *Schema) IndexNamed(name string) *Index {
@@ -204,10 +134,49 @@ func (s *Schema) IndexNamed(name string) *Index {
 	return nil
 }
 
-// KeyPart reports that a is part of the primary key.
-func (s *Schema) KeyPart(a *Attr) bool { return s.PK.Has(a) || s.SK.Has(a) }
+// HoldsCopies reports whether the index holds deleted copies and no current items: its key contains the time of the
+// delete, which a current item lacks.
+func (s *Schema) HoldsCopies(x *Index) bool {
+	return slices.ContainsFunc(x.Keys(), s.HasDeletedAt)
+}
 
-// Feature returns what the declarations of T's kind kept, and whether there is any.
+// HasDeletedAt reports whether the time of the delete is a part of index key k. Only deleted copies have such a key.
+func (s *Schema) HasDeletedAt(k *KeyDef) bool { return s.DeletedAt != nil && k.Has(s.DeletedAt) }
+
+// UpdatedByAppends reports whether appends alone keep k equal to its parts, so that other writes need not compose it.
+func (s *Schema) UpdatedByAppends(k *KeyDef) bool {
+	written := false
+	for _, a := range k.Parts {
+		if !s.KeyPart(a) && !a.Append && !a.Clock {
+			return false
+		}
+		written = written || a.Append || a.Clock
+	}
+	return written
+}
+
+// CodecOf returns the codec of items that are read through x, or from the table if x is nil.
+func (s *Schema) CodecOf(x *Index) *item.Codec {
+	if x != nil && x.codec != nil {
+		return x.codec
+	}
+	return &s.Codec
+}
+
+// Carries reports whether items in index x have the attribute.
+func (s *Schema) Carries(x *Index, name string) bool {
+	if x.Project.All || slices.Contains(x.Project.Include, name) {
+		return true
+	}
+	for _, k := range []*KeyDef{s.PK, s.SK, x.PK, x.SK} {
+		if slices.Contains(k.Attributes(), name) {
+			return true
+		}
+	}
+	return false
+}
+
+// Feature returns the value of type F that a declaration kept with [Decl.Keep], and whether there is one.
 func Feature[F any](s *Schema) (F, bool) {
 	for _, f := range s.Features {
 		if x, ok := f.(F); ok {
@@ -218,71 +187,41 @@ func Feature[F any](s *Schema) (F, bool) {
 	return none, false
 }
 
-// Attr is one top-level attribute of the model.
-type Attr struct {
-	Name    string
-	Field   string // Go name, with embedded structs: Base.ID
-	Index   []int
-	Type    reflect.Type
-	Tag     tag.Attribute
-	Role    tag.Field
-	Options string // codec options for single values: ",stringset"
-	Rule    *Rule
-	Time    bool           // the type is time.Time or a pointer to it
-	Format  key.TimeFormat // of a Time, and of an Epoch
-	Text    bool           // the value marshals itself as text, and is stored as that
-	Epoch   bool           // an integer that counts seconds or milliseconds since 1970
-	Key     *key.Field     // how it is written as a key part; nil when it cannot be one
-	Scalar  types.ScalarAttributeType
-	Append  bool   // written by Append only
-	Clock   bool   // orderBy of a series: written by Append only
-	zero    string // text of the zero value, of a Text
-	exact   bool   // finer times are errors
-	behind  bool   // inside an embedded pointer, which may be nil
+// Named is implemented by values given to [Decl.Keep]. The name lets declarations be checked against each other
+// although features do not import each other.
+type Named interface{ FeatureName() string }
 
-	needing string // index with missing:"error" whose key is made of the attribute
-}
-
-// Required reports that items must have the attribute, and that it must not be empty.
-func (a *Attr) Required() bool { return a.Role.Has(tag.Required) || a.needing != "" }
-
-// NeededBy is the name of an index with missing:"error" whose key is made of the attribute; "" if absent.
-func (a *Attr) NeededBy() string { return a.needing }
-
-// WhyRequired says so, for messages.
-func (a *Attr) WhyRequired() string {
-	if a.needing != "" && !a.Role.Has(tag.Required) {
-		return `the attribute is required: the key of the index ` + a.needing + ` is made of it, which has missing:"error"`
+func featureNames(s *Schema) []string {
+	var names []string
+	for _, f := range s.Features {
+		if n, ok := f.(Named); ok {
+			names = append(names, n.FeatureName())
+		}
 	}
-	return "the attribute is required"
+	return names
 }
 
-// Optional reports that a value of the struct can lack the attribute.
-func (a *Attr) Optional() bool { return a.Nilable() || a.behind }
+// Recorder is implemented by values given to [Decl.Keep] that determine what is stored. Package schemalock writes the
+// records to the lock file.
+type Recorder interface{ Record(*Schema) Record }
 
-// WriteOnce reports that the attribute keeps the first value that is stored.
-func (a *Attr) WriteOnce() bool { return a.Role.Has(tag.SetOnce) || a.Role.Has(tag.Immutable) }
+// Record is one declaration of a feature, with the settings that stored items depend on.
+type Record struct {
+	Name     string // versioned.Retain, unique.Constraint(email)
+	Settings []Setting
+}
 
-// Nilable reports that the attribute can be "not given", which is different from its zero value.
-func (a *Attr) Nilable() bool {
-	switch a.Type.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
-		return true
+// Setting is one setting of a declaration, as text.
+type Setting struct{ Key, Value string }
+
+// DurationText returns d in the form of a tag, such as 30d; 0 is forever.
+func DurationText(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d == 0:
+		return "forever"
+	case d%day == 0:
+		return strconv.FormatInt(int64(d/day), 10) + "d"
 	}
-	return false
+	return d.String()
 }
-
-// Owned reports that the library sets the attribute itself: whole values' content is replaced, changes are refused.
-func (a *Attr) Owned() bool {
-	return a.Role.Has(tag.CreatedAt) || a.Role.Has(tag.UpdatedAt) || a.Role.Has(tag.Version) || a.Role.Has(tag.DeletedAt)
-}
-
-// Exact reports that a time finer than the attribute's format is an error, because the attribute is part of a key or
-// orders a series.
-func (a *Attr) Exact() bool { return a.exact }
-
-// MakeExact is called by features for times that must not lose precision.
-func (a *Attr) MakeExact() { a.exact = true }
-
-// AllowsZero reports that the zero value is a real value of this key part.
-func (a *Attr) AllowsZero() bool { return a.Role.Has(tag.Zero) }

@@ -55,7 +55,7 @@ func field(name string, typ reflect.Type, tag string) reflect.StructField {
 	return reflect.StructField{Name: name, Type: typ, Tag: reflect.StructTag(tag)}
 }
 
-// mistakesOf are the codes of the mistakes of a struct with one field A of typ beside its key.
+// mistakesOf are the codes of the mistakes of a struct with a key and one field A of typ.
 func mistakesOf(typ reflect.Type, option string) (codes []string) {
 	err := built(field("_", reflect.TypeFor[entity.Key](), `name:"T" pk:"$#{id}"`), field("ID", reflect.TypeFor[string](), `dynamodbav:"id"`),
 		field("A", typ, `dynamodbav:"a`+option+`"`))
@@ -65,7 +65,7 @@ func mistakesOf(typ reflect.Type, option string) (codes []string) {
 	return codes
 }
 
-// What attributevalue would ignore in silence, or refuse with the first value, is a mistake of the declaration.
+// What attributevalue would silently ignore, or reject with the first value, is a mistake of the declaration.
 func TestDeclaration_CodecOptionsFitTheirTypes(t *testing.T) {
 	t.Parallel()
 	type texts []string

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -12,17 +13,17 @@ import (
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
-// Stored is one attribute of an item, or a value inside one, as it is on disk.
+// Stored describes an attribute of an item, or a value inside one, as it is stored.
 type Stored struct {
 	Path  string   // createdAt, address.city, lines[].sku, labels{}; names are escaped by PathName
-	Words []string // the type in DynamoDB, then what else can be said about it
+	Words []string // the type in DynamoDB, then details
 }
 
-// lastingRoles are the roles that say something about what is stored.
+// lastingRoles are the roles that affect what is stored.
 var lastingRoles = []tag.Role{tag.CreatedAt, tag.UpdatedAt, tag.DeletedAt, tag.Version, tag.Append, tag.Immutable, tag.SetOnce, tag.Zero}
 
-// Stored lists the attributes of the model and what is inside them, by path. It depends on names and types in the table, not
-// on those in Go.
+// Stored lists the attributes of the model and the values inside them, by path. It depends on names and types in the
+// table, not on those in Go.
 func (s *Schema) Stored() []Stored {
 	w := storedWalk{codec: s.Codec, on: map[reflect.Type]bool{}}
 	for _, a := range s.Attrs {
@@ -48,7 +49,7 @@ func (s *Schema) Stored() []Stored {
 	return w.found
 }
 
-// PathName escapes an attribute's name for a path: what is not a letter, a digit, _, - or : is %XX.
+// PathName escapes the name of an attribute for a path: a byte other than a letter, a digit, _, - and : becomes %XX.
 func PathName(name string) string {
 	var b strings.Builder
 	for _, c := range []byte(name) {
@@ -61,35 +62,28 @@ func PathName(name string) string {
 	return b.String()
 }
 
-// presence is what an attribute is when there is nothing to store: optional is absent, null is NULL, always is the zero
-// value.
+// presence returns what is stored if there is no value: optional (the attribute is absent), null, or always (the zero
+// value).
 func presence(t reflect.Type, o tag.Attribute, behind bool) string {
-	nilable := false
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
-		nilable = true
-	}
 	switch {
 	case o.OmitEmpty || behind:
 		return "optional"
-	case nilable || o.NullEmpty:
+	case nilable(t) || o.NullEmpty:
 		return "null"
 	}
 	return "always"
 }
 
-// storedWalk goes through the types of values.
+// storedWalk collects what values of a type store.
 type storedWalk struct {
 	codec item.Codec
 	found []Stored
-	on    map[reflect.Type]bool // structs, lists and maps that the walk is inside of
+	on    map[reflect.Type]bool // structs, lists and maps around the current value
 }
 
-// add notes the value at path, and what is inside it. format is that of the value if it is a time.
+// add records the value at path and the values inside it. format is its format if it is a time.
 func (w *storedWalk) add(path string, t reflect.Type, o tag.Attribute, format key.TimeFormat, more []string) {
-	for t.Kind() == reflect.Pointer && !encodesItself(t) {
-		t = t.Elem()
-	}
+	t = encoded(t)
 	words := append(storedType(t, o, format), more...)
 	if o.Set != "" && isTime(bare(t.Elem())) {
 		words = append(words, "time="+w.codec.Default.String())
@@ -121,7 +115,7 @@ func (w *storedWalk) add(path string, t reflect.Type, o tag.Attribute, format ke
 	delete(w.on, t)
 }
 
-// fields notes the attributes of a nested struct.
+// fields records the attributes of a nested struct.
 func (w *storedWalk) fields(path string, t reflect.Type, behind bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -150,4 +144,95 @@ func (w *storedWalk) fields(path string, t reflect.Type, behind bool) {
 		}
 		w.add(path+"."+PathName(name), f.Type, o, format, []string{presence(f.Type, o, behind)})
 	}
+}
+
+// storedType returns the DynamoDB type of a value, and what the program can read of it: the range of a number, the
+// elements of a set, the length of an array, the keys of a map. It is custom if the type encodes itself, and any for an
+// interface.
+func storedType(t reflect.Type, o tag.Attribute, format key.TimeFormat) []string {
+	switch {
+	case encodesItself(t):
+		return []string{"custom"}
+	case o.Set != "":
+		return append(storedSet(t, o.Set), arrayLength(t)...)
+	case isTime(t) && format.Text():
+		return []string{"S", "time=" + format.String()}
+	case isTime(t):
+		return []string{"N", "time=" + format.String()}
+	}
+	switch k := t.Kind(); {
+	case numeric(t) && o.String:
+		return []string{"S", "number", numberRange(t)}
+	case numeric(t):
+		return []string{"N", numberRange(t)}
+	case k == reflect.String:
+		return []string{"S"}
+	case k == reflect.Bool:
+		return []string{"BOOL"}
+	case bytesOf(t):
+		return append([]string{"B"}, arrayLength(t)...)
+	case k == reflect.Slice || k == reflect.Array:
+		return append([]string{"L"}, arrayLength(t)...)
+	case k == reflect.Map:
+		return []string{"M", "keys=" + mapKeys(t.Key())}
+	case k == reflect.Struct:
+		return []string{"M"}
+	}
+	return []string{"any"}
+}
+
+// storedSet returns the type of a set, and of its elements if the set leaves that open.
+func storedSet(t reflect.Type, set string) []string {
+	words := []string{strings.ToUpper(set[:1]) + "S"}
+	e := encoded(t.Elem())
+	switch {
+	case encodesItself(e):
+		return append(words, "custom")
+	case numeric(e):
+		return append(words, numberRange(e))
+	case bytesOf(e):
+		return append(words, elementLength(e)...)
+	}
+	return words
+}
+
+// numberRange names the numbers that a numeric type holds: int8 to uint64, float32, float64, or decimal for a string,
+// which holds any. An int counts as 64 bits, because a table is read on other machines too.
+func numberRange(t reflect.Type) string {
+	switch k := t.Kind(); k {
+	case reflect.String:
+		return "decimal"
+	case reflect.Int, reflect.Uint:
+		return k.String() + "64"
+	default:
+		return k.String()
+	}
+}
+
+// mapKeys names how the keys of a map become text; "text" if the type does it.
+func mapKeys(t reflect.Type) string {
+	switch k := t.Kind(); {
+	case t.Implements(textMarshaler):
+		return "text"
+	case k != reflect.String && numeric(t):
+		return numberRange(t)
+	default:
+		return k.String()
+	}
+}
+
+// arrayLength returns the number of elements of an array; nothing for a slice.
+func arrayLength(t reflect.Type) []string {
+	if t.Kind() != reflect.Array {
+		return nil
+	}
+	return []string{"length=" + strconv.Itoa(t.Len())}
+}
+
+// elementLength returns the length of the arrays in a set.
+func elementLength(t reflect.Type) []string {
+	if t.Kind() != reflect.Array {
+		return nil
+	}
+	return []string{"each=" + strconv.Itoa(t.Len())}
 }

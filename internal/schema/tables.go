@@ -7,14 +7,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Table is one physical table and the entities that share it.
+// Table is a physical table and the entities that share it.
 type Table struct {
 	Name     string
 	Entities []*Schema
 }
 
-// Add checks s against the entities that the table has already and adds it. The error joins a *Error per mistake;
-// on error the table is unchanged.
+// Add checks s against the table's entities and adds it. The error joins an *Error for each mistake; on error the table
+// is unchanged.
 func (t *Table) Add(s *Schema) error {
 	p := &problems{typ: s.Type}
 	for _, o := range t.Entities {
@@ -42,7 +42,7 @@ func (t *Table) Add(s *Schema) error {
 		}
 	}
 	all := append(slices.Clone(t.Entities), s)
-	p.satellitesInIndexes(all)
+	p.relatedInIndexes(all)
 	p.attributeTypes(all)
 	p.localIndexes(t.Name, all)
 	if err := p.err(); err != nil {
@@ -52,10 +52,10 @@ func (t *Table) Add(s *Schema) error {
 	return nil
 }
 
-// MostLocalIndexes is how many local indexes DynamoDB gives a table.
-const MostLocalIndexes = 5
+// MaxLocalIndexes is the number of local indexes that DynamoDB allows on a table.
+const MaxLocalIndexes = 5
 
-// localIndexes finds local indexes that DynamoDB would not make.
+// localIndexes reports more local indexes than DynamoDB allows.
 func (p *problems) localIndexes(table string, entities []*Schema) {
 	var names []string
 	for _, s := range entities {
@@ -65,8 +65,8 @@ func (p *problems) localIndexes(table string, entities []*Schema) {
 			}
 		}
 	}
-	if len(names) > MostLocalIndexes {
-		p.add(CodeLocalIndexes, "", "table %s would have %d local indexes (%s); DynamoDB gives a table %d", table, len(names), strings.Join(names, ", "), MostLocalIndexes)
+	if len(names) > MaxLocalIndexes {
+		p.add(CodeLocalIndexes, "", "table %s would have %d local indexes (%s); DynamoDB gives a table %d", table, len(names), strings.Join(names, ", "), MaxLocalIndexes)
 	}
 }
 
@@ -85,21 +85,22 @@ func keyText(s *Schema) string {
 	return strings.Join(append(s.PK.Attributes(), s.SK.Attributes()...), ", ")
 }
 
-// satellitesInIndexes finds native index keys that events, snapshots or copies of an entity on the table would carry.
-func (p *problems) satellitesInIndexes(entities []*Schema) {
+// relatedInIndexes reports native index keys that events, snapshots or deleted copies of an entity on the table would
+// carry.
+func (p *problems) relatedInIndexes(entities []*Schema) {
 	for _, s := range entities {
-		if s.Satellites == 0 {
+		if s.RelatedSuffix == 0 {
 			continue
 		}
 		for _, o := range entities {
 			for _, x := range o.Indexes {
-				for _, h := range []*KeyDef{x.PK, x.SK} {
-					if h == nil || h.Native == nil || x.Local && h == x.PK {
+				for _, k := range []*KeyDef{x.PK, x.SK} {
+					if k == nil || k.Native == nil || x.Local && k == x.PK {
 						continue
 					}
-					for _, a := range h.Native {
+					for _, a := range k.Native {
 						if s.Attr(a.Name) != nil {
-							p.add(CodeSatelliteIndex, "", "index %s of %s has the key attribute %q, which the events or copies of %s would carry too", x.Index, o.Name, a.Name, s.Name)
+							p.add(CodeRelatedIndex, "", "index %s of %s has the key attribute %q, which the events or copies of %s would carry too", x.Index, o.Name, a.Name, s.Name)
 						}
 					}
 				}
@@ -108,7 +109,7 @@ func (p *problems) satellitesInIndexes(entities []*Schema) {
 	}
 }
 
-// attributeTypes finds a key attribute that two declarations give different DynamoDB types.
+// attributeTypes reports key attributes that two declarations give different DynamoDB types.
 func (p *problems) attributeTypes(entities []*Schema) {
 	kinds := map[string]types.ScalarAttributeType{}
 	note := func(name string, t types.ScalarAttributeType) {
@@ -118,12 +119,12 @@ func (p *problems) attributeTypes(entities []*Schema) {
 		kinds[name] = t
 	}
 	for _, s := range entities {
-		for _, h := range s.Keys() {
-			if h.Written() {
-				note(h.Attr, h.Type)
+		for _, k := range s.Keys() {
+			if k.Written() {
+				note(k.Attr, k.Type)
 				continue
 			}
-			for _, a := range h.Native {
+			for _, a := range k.Native {
 				note(a.Name, a.Scalar)
 			}
 		}

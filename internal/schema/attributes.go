@@ -1,0 +1,397 @@
+package schema
+
+import (
+	"reflect"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+// Attr is one top-level attribute of the model.
+type Attr struct {
+	Name    string
+	Field   string // Go name, with embedded structs: Base.ID
+	Index   []int
+	Type    reflect.Type
+	Tag     tag.Attribute
+	Role    tag.Field
+	Options string // codec options for single values: ",stringset"
+	Rule    *Rule
+	Time    bool           // the type is time.Time or a pointer to it
+	Format  key.TimeFormat // of a Time or an Epoch
+	Text    bool           // stored as the text that the value marshals to
+	Epoch   bool           // an integer that counts seconds or milliseconds since 1970
+	Key     *key.Field     // how it is written as a key part; nil if it cannot be one
+	Scalar  types.ScalarAttributeType
+	Append  bool   // written by Append only
+	Clock   bool   // orderBy of a series: written by Append only
+	zero    string // of a Text: text of the zero value
+	exact   bool   // a time finer than Format is an error
+	behind  bool   // in an embedded pointer, which may be nil
+
+	needing string // index with missing:"error" that has the attribute in its key
+}
+
+// Required reports whether items must have the attribute with a value that is not empty.
+func (a *Attr) Required() bool { return a.Role.Has(tag.Required) || a.needing != "" }
+
+// NeededBy returns the name of an index with missing:"error" that has the attribute in its key, or "".
+func (a *Attr) NeededBy() string { return a.needing }
+
+// WhyRequired returns why the attribute is required, for messages.
+func (a *Attr) WhyRequired() string {
+	if a.needing != "" && !a.Role.Has(tag.Required) {
+		return `the attribute is required: the key of the index ` + a.needing + ` is made of it, which has missing:"error"`
+	}
+	return "the attribute is required"
+}
+
+// Optional reports whether a value of the struct can lack the attribute.
+func (a *Attr) Optional() bool { return a.Nilable() || a.behind }
+
+// WriteOnce reports whether the attribute keeps the first value that is stored.
+func (a *Attr) WriteOnce() bool { return a.Role.Has(tag.SetOnce) || a.Role.Has(tag.Immutable) }
+
+// Nilable reports whether the attribute can be nil, which means "not given" and differs from its zero value.
+func (a *Attr) Nilable() bool { return nilable(a.Type) }
+
+// Owned reports whether the library sets the attribute. It replaces the value in a given struct and rejects changes.
+func (a *Attr) Owned() bool {
+	return a.Role.Has(tag.CreatedAt) || a.Role.Has(tag.UpdatedAt) || a.Role.Has(tag.Version) || a.Role.Has(tag.DeletedAt)
+}
+
+// Exact reports whether a time that is finer than the attribute's format is an error. It is if the attribute is part of
+// a key or orders a series.
+func (a *Attr) Exact() bool { return a.exact }
+
+// MakeExact makes times that are finer than the format an error.
+func (a *Attr) MakeExact() { a.exact = true }
+
+// AllowsZero reports whether the zero value is a value of this key part, and not a missing one.
+func (a *Attr) AllowsZero() bool { return a.Role.Has(tag.Zero) }
+
+// Wide reports whether the attribute is an integer of 64 bits, which can hold every time.
+func (a *Attr) Wide() bool {
+	t := bare(a.Type)
+	switch t.Kind() {
+	case reflect.Int, reflect.Int64, reflect.Uint, reflect.Uint64:
+		return !encodesItself(t)
+	}
+	return false
+}
+
+// Mixed reports whether the stored order differs from the order of the values, so that only equality can be asked for.
+func (a *Attr) Mixed() bool { return a.Text && !a.Role.Ordered }
+
+// TextField returns how an attribute with Text is encoded.
+func (a *Attr) TextField() *item.TextField {
+	return &item.TextField{Index: a.Index, Attr: a.Name, OmitEmpty: a.Tag.OmitEmpty, Zero: a.zero}
+}
+
+// becomeText stores the attribute as the text that its type marshals to.
+func (a *Attr) becomeText() {
+	a.Text, a.zero, a.Options = true, item.ZeroText(bare(a.Type)), ""
+	a.Key, a.Scalar = keyField(a)
+}
+
+// emptyOf returns what an attribute with the role notnull stores for nil: an empty map or an empty list.
+func emptyOf(a *Attr) (types.AttributeValue, bool) {
+	switch {
+	case encodesItself(a.Type) || a.Tag.Set != "":
+	case a.Type.Kind() == reflect.Map:
+		return &types.AttributeValueMemberM{Value: item.Item{}}, true
+	case a.Type.Kind() == reflect.Slice && !bytesOf(a.Type) && !bytesOf(a.Type.Elem()):
+		return &types.AttributeValueMemberL{Value: []types.AttributeValue{}}, true
+	}
+	return nil, false
+}
+
+// Stored returns av, or the empty value that an attribute with the role notnull stores instead of NULL.
+func (a *Attr) Stored(av types.AttributeValue) types.AttributeValue {
+	if _, null := av.(*types.AttributeValueMemberNULL); null && a.Role.Has(tag.NotNull) {
+		av, _ = emptyOf(a)
+	}
+	return av
+}
+
+// keyField returns how an attribute is written in a key template, or nil, and its type as a key attribute, or "".
+func keyField(a *Attr) (*key.Field, types.ScalarAttributeType) {
+	f := &key.Field{Attr: a.Name}
+	if a.Time {
+		f.Kind, f.Time = key.Time, a.Format
+		if a.Format.Text() {
+			return f, types.ScalarAttributeTypeS
+		}
+		return f, types.ScalarAttributeTypeN
+	}
+	t := bare(a.Type)
+	if encodesItself(t) || a.Tag.Set != "" {
+		return nil, ""
+	}
+	if a.Text {
+		f.Kind = key.String
+		return f, types.ScalarAttributeTypeS
+	}
+	scalar := types.ScalarAttributeTypeN
+	switch t.Kind() {
+	case reflect.String:
+		if numeric(t) { // one number has several texts
+			if a.Tag.String {
+				return nil, types.ScalarAttributeTypeS
+			}
+			return nil, types.ScalarAttributeTypeN
+		}
+		f.Kind, scalar = key.String, types.ScalarAttributeTypeS
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		f.Kind = key.Int
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		f.Kind = key.Uint
+	case reflect.Bool:
+		f.Kind, scalar = key.Bool, ""
+	case reflect.Float32, reflect.Float64:
+		return nil, types.ScalarAttributeTypeN
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return nil, types.ScalarAttributeTypeB
+		}
+		return nil, ""
+	default:
+		return nil, ""
+	}
+	if a.Tag.String && t.Kind() != reflect.String {
+		return nil, types.ScalarAttributeTypeS
+	}
+	return f, scalar
+}
+
+// walk collects the attributes and declarations of struct type t. As in attributevalue, fields of embedded structs are
+// attributes of the outer struct. An embedded struct cannot have declarations.
+func (b *builder) walk(t reflect.Type, index []int, goName string) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		at := append(index[:len(index):len(index)], i)
+		name := goName + f.Name
+		if f.Type.Implements(declarationType) {
+			b.declaration(f, index, name)
+			continue
+		}
+		_, hasRole := f.Tag.Lookup("entity")
+		if f.Name == "_" || f.PkgPath != "" && !f.Anonymous {
+			if hasRole {
+				b.add(CodeMalformed, name, "an unexported field cannot have an entity tag")
+			}
+			continue
+		}
+		// reflect ignores everything after the first malformed pair of a tag.
+		if _, err := tag.Pairs(string(f.Tag)); err != nil {
+			b.add(CodeMalformed, name, "the tag is malformed: %v", err)
+			continue
+		}
+		attrTag, err := attributeTag(f)
+		if err != nil {
+			b.add(CodeCodecOption, name, "dynamodbav: %v", err)
+			continue
+		}
+		embedded := flattened(f, attrTag)
+		switch {
+		case (attrTag.Skip || embedded != nil) && hasRole:
+			b.add(CodeMalformed, name, "a field that is not stored as an attribute cannot have an entity tag")
+		case attrTag.Skip:
+		case embedded != nil:
+			b.embed(f, embedded, at, name)
+		case f.Anonymous && f.PkgPath != "" && f.Type.Kind() != reflect.Struct:
+			b.add(CodeUnsupportedType, name, "%s", unreachable)
+		case f.PkgPath == "":
+			b.attribute(f, attrTag, at, name)
+		}
+	}
+}
+
+func (b *builder) embed(f reflect.StructField, inner reflect.Type, at []int, name string) {
+	switch {
+	case b.inside[inner]:
+		b.add(CodeUnsupportedType, name, "the struct embeds itself")
+	case f.PkgPath != "" && f.Type.Kind() == reflect.Pointer:
+		b.add(CodeUnsupportedType, name, "an embedded pointer to an unexported struct cannot be filled when an item is read; embed it by value or export it")
+	default:
+		outer, rule := b.behind, b.rule
+		b.behind = outer || f.Type.Kind() == reflect.Pointer
+		b.rule = ruleOf(rule, f)
+		b.inside[inner] = true
+		b.walk(inner, at, name+".")
+		delete(b.inside, inner)
+		b.behind, b.rule = outer, rule
+	}
+}
+
+// attribute adds the attribute of one field.
+func (b *builder) attribute(f reflect.StructField, attrTag tag.Attribute, index []int, name string) {
+	a := &Attr{Name: attrTag.Name, Field: name, Index: index, Type: f.Type, Tag: attrTag, Options: codecOptions(attrTag), Rule: ruleOf(b.rule, f), behind: b.behind}
+	if a.Name == "" {
+		a.Name = f.Name
+	}
+	if text, ok := f.Tag.Lookup("entity"); ok {
+		role, err := tag.ParseField(text)
+		if err != nil {
+			b.add(CodeMalformed, name, "entity: %v", err)
+		}
+		a.Role = role
+		a.Append = role.Has(tag.Append)
+	}
+	if other := b.s.byName[a.Name]; other != nil {
+		b.add(CodeSharedAttr, name, "the attribute %q already belongs to field %s", a.Name, other.Field)
+		return
+	}
+	b.storage(a)
+	b.timeFormat(a)
+	a.Key, a.Scalar = keyField(a)
+	b.roles(a)
+	b.s.Attrs = append(b.s.Attrs, a)
+	b.s.byName[a.Name] = a
+}
+
+// storage checks that a can be stored, as attributevalue does it or as text.
+func (b *builder) storage(a *Attr) {
+	code, problem := unsupported(a.Type, true, map[place]bool{})
+	wanted := a.Role.Has(tag.Text)
+	switch {
+	case (wanted || problem != "" && code == CodeUnsupportedType) && item.IsText(bare(a.Type)):
+		a.becomeText()
+		if o := a.Tag; o.Set != "" || o.String || o.UnixTime || o.NullEmpty || o.OmitEmptyElem || o.NullEmptyElem {
+			b.add(CodeCodecOption, a.Field, "only omitempty fits a field that is stored as its own text")
+		}
+		return
+	case wanted:
+		b.add(CodeRoleType, a.Field, "text needs a type that marshals and unmarshals itself as text, and has no other way to store itself; times have formats of their own")
+	case problem != "":
+		b.add(code, a.Field, "%s", problem)
+	}
+	if problem := optionMisfit(a.Type, a.Tag); problem != "" {
+		b.add(CodeCodecOption, a.Field, "%s", problem)
+	}
+}
+
+// timeFormat sets how a time is stored, and the unit of an integer that is a time.
+func (b *builder) timeFormat(a *Attr) {
+	a.Time = isTime(bare(a.Type))
+	if !a.Time {
+		if a.Role.Time == "" {
+			return
+		}
+		format, ok := key.ParseTimeFormat(a.Role.Time)
+		if !ok || format.Text() || a.Tag.String || !a.Wide() {
+			b.add(CodeRoleType, a.Field, "time=%s needs a time.Time; unix and unixms also say what an integer of 64 bits counts", a.Role.Time)
+			return
+		}
+		a.Format, a.Epoch = format, true
+		return
+	}
+	a.Format = b.s.Options.Precision
+	if a.Tag.UnixTime {
+		a.Format = key.Unix
+	}
+	if a.Role.Time != "" {
+		format, ok := key.ParseTimeFormat(a.Role.Time)
+		if !ok || a.Tag.UnixTime && format != key.Unix {
+			b.add(CodeMalformed, a.Field, "time=%s does not go with the rest of the tag", a.Role.Time)
+		}
+		a.Format = format
+	}
+}
+
+// roles records the attribute's roles and checks that its Go type can have them.
+func (b *builder) roles(a *Attr) {
+	once := func(slot **Attr, role tag.Role) {
+		if *slot != nil {
+			b.add(CodeRoleTwice, a.Field, "field %s already has the role %s", (*slot).Field, role)
+			return
+		}
+		*slot = a
+	}
+	timeRole := func(slot **Attr, role tag.Role) {
+		if !a.Role.Has(role) {
+			return
+		}
+		if !a.Time {
+			b.add(CodeRoleType, a.Field, "%s needs a time.Time", role)
+		}
+		once(slot, role)
+	}
+	timeRole(&b.s.CreatedAt, tag.CreatedAt)
+	timeRole(&b.s.UpdatedAt, tag.UpdatedAt)
+	timeRole(&b.s.DeletedAt, tag.DeletedAt)
+	if a.Role.Has(tag.Version) {
+		switch a.Type.Kind() {
+		case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint32, reflect.Uint64:
+		default:
+			b.add(CodeRoleType, a.Field, "version needs an integer of at least 32 bits")
+		}
+		if a.Tag.String {
+			b.add(CodeRoleType, a.Field, "version cannot be stored as a string")
+		}
+		once(&b.s.Version, tag.Version)
+	}
+	if a.Role.Has(tag.Zero) && a.Key == nil && a.Scalar == "" && !item.IsText(bare(a.Type)) {
+		b.add(CodeRoleType, a.Field, "zero is for key parts")
+	}
+	if a.Append && a.Tag.OmitEmpty && !a.Nilable() {
+		b.add(CodeAppendOmitEmpty, a.Field, "append with omitempty needs a pointer, slice or map: zero and not reported must differ")
+	}
+	if a.Role.Has(tag.NotNull) {
+		b.notNull(a)
+	}
+	owned := 0
+	for _, r := range []tag.Role{tag.CreatedAt, tag.UpdatedAt, tag.DeletedAt, tag.Version} {
+		if a.Role.Has(r) {
+			owned++
+		}
+	}
+	if owned > 1 {
+		b.add(CodeRoleType, a.Field, "one field cannot have two of created_at, updated_at, deleted_at and version")
+	}
+	if a.Owned() {
+		for _, r := range []tag.Role{tag.Append, tag.Immutable, tag.Required, tag.SetOnce} {
+			if a.Role.Has(r) {
+				b.add(CodeRoleType, a.Field, "%s makes no sense on a field that the library sets", r)
+			}
+		}
+	}
+}
+
+// notNull checks that the attribute would be NULL if nil and can be an empty map or list instead.
+func (b *builder) notNull(a *Attr) {
+	_, ok := emptyOf(a)
+	switch {
+	case !ok:
+		b.add(CodeRoleType, a.Field, "notnull needs a map or a slice that is stored as a list")
+	case a.Tag.OmitEmpty || a.Tag.NullEmpty:
+		b.add(CodeRoleType, a.Field, "notnull stores an empty value, which omitempty leaves out and nullempty makes NULL")
+	case a.Append || a.WriteOnce():
+		b.add(CodeRoleType, a.Field, "notnull stores a value for nil, which append, set_once and immutable must distinguish from others")
+	}
+}
+
+// codec lists the attributes that attributevalue would not encode as declared. It leaves out sets with the role append:
+// an append distinguishes an empty set from one that was not reported.
+func (b *builder) codec() {
+	b.s.Codec = item.Codec{Default: b.s.Options.Precision}
+	for _, a := range b.s.Attrs {
+		if a.Tag.Set != "" && a.Tag.OmitEmpty && !a.Append {
+			b.s.Codec.Sets = append(b.s.Codec.Sets, a.Name)
+		}
+		if a.Role.Has(tag.NotNull) {
+			b.s.Codec.Stored = append(b.s.Codec.Stored, item.StoredField{Attr: a.Name, As: a.Stored})
+		}
+		if a.Text {
+			b.s.Codec.Texts = append(b.s.Codec.Texts, *a.TextField())
+		}
+		if a.Time {
+			b.s.Codec.Times = append(b.s.Codec.Times, item.TimeField{
+				Index: a.Index, Attr: a.Name, Format: a.Format, OmitEmpty: a.Tag.OmitEmpty, Exact: a.exact,
+			})
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+// Index is a secondary index.
+type Index struct {
+	Name    string // accessor
+	Index   string // physical name
+	Local   bool
+	PK, SK  *KeyDef
+	Project Projection
+	codec   *item.Codec // of items in the index; nil if it carries everything
+
+	Complete bool // a write of an item that lacks a part of the key is an error
+}
+
+// Projection is what an index carries: everything, or the keys and the attributes of Include.
+type Projection struct {
+	All     bool
+	Include []string
+}
+
+// Keys returns the keys of the index, without the partition key that a local index shares with the table.
+func (x *Index) Keys() []*KeyDef {
+	var keys []*KeyDef
+	if !x.Local {
+		keys = append(keys, x.PK)
+	}
+	if x.SK != nil {
+		keys = append(keys, x.SK)
+	}
+	return keys
+}
+
+// maxIndexAttributes is the number of attributes that a native partition or sort key of a GSI may have.
+const maxIndexAttributes = 4
+
+// Global reads entity.GSI's tag: name, index, pk, sk, project and missing.
+func (d *Decl) Global() {
+	x := d.newIndex()
+	if text, ok := d.Need("pk"); ok {
+		x.PK = d.keyDef("pk", text, x.Index+d.Schema.Options.PK, maxIndexAttributes)
+	}
+	if text, ok := d.Tag("sk"); ok {
+		x.SK = d.keyDef("sk", text, x.Index+d.Schema.Options.SK, maxIndexAttributes)
+	}
+	if x.Project = d.projection(); !x.Project.All {
+		d.Check(func() { x.projected(d) })
+	}
+	d.missing(x)
+	if x.PK != nil && x.Index != "" {
+		d.Schema.Indexes = append(d.Schema.Indexes, x)
+	}
+}
+
+// LocalIndex reads entity.LSI's tag: name, index, sk and missing.
+func (d *Decl) LocalIndex() {
+	x := d.newIndex()
+	x.Local, x.Project, x.PK = true, Projection{All: true}, d.Schema.PK
+	if d.Schema.SK == nil {
+		d.Problem(CodeTableKey, "a local index needs a table with a sort key")
+	}
+	if text, ok := d.Need("sk"); ok {
+		if x.SK = d.keyDef("sk", text, "", 1); x.SK != nil && x.SK.Prefixed {
+			d.Problem(CodeMalformed, "the sort key of a local index is an attribute or attr={template}")
+			return
+		}
+	}
+	d.missing(x)
+	if x.SK != nil && x.PK != nil && x.Index != "" {
+		d.Schema.Indexes = append(d.Schema.Indexes, x)
+	}
+}
+
+func (d *Decl) newIndex() *Index {
+	x := &Index{}
+	x.Name, _ = d.Need("name")
+	x.Index, _ = d.Need("index")
+	if x.Name != "" {
+		if err := tag.Name(x.Name); err != nil {
+			d.Problem(CodeMalformed, "name %q: %v", x.Name, err)
+		}
+		for _, other := range d.Schema.Indexes {
+			if other.Name == x.Name {
+				d.Problem(CodeDuplicateName, "there is already an index with the name %q", x.Name)
+			}
+			if other.Index == x.Index {
+				d.Problem(CodeDuplicateName, "the index %q is declared twice", x.Index)
+			}
+		}
+	}
+	return x
+}
+
+// missing reads missing. An item that lacks a part of the key is not in the index; with "error", the parts are
+// required.
+func (d *Decl) missing(x *Index) {
+	text, ok := d.Tag("missing")
+	switch {
+	case !ok:
+		return
+	case text != "error":
+		d.Problem(CodeMalformed, `missing:%q: write missing:"error", or leave it out: an item that lacks a part of the key is then not in the index`, text)
+		return
+	}
+	x.Complete = true
+	for _, k := range []*KeyDef{x.PK, x.SK} {
+		if k == nil || k == d.Schema.PK || k == d.Schema.SK {
+			continue
+		}
+		for _, a := range k.Parts {
+			switch {
+			case a == d.Schema.DeletedAt:
+				d.Problem(CodeMissingPart, `missing:"error": %s is absent as long as the item is not deleted`, a.Field)
+			case !a.Owned() && a.needing == "":
+				a.needing = x.Name
+			}
+		}
+	}
+}
+
+// projection reads project: "all" (the default), "keys", or names of attributes.
+func (d *Decl) projection() Projection {
+	text, ok := d.Tag("project")
+	switch {
+	case !ok || text == "all":
+		return Projection{All: true}
+	case text == "keys":
+		return Projection{}
+	}
+	var p Projection
+	for _, name := range strings.Split(text, ",") {
+		if a := d.Attribute("project", strings.TrimSpace(name)); a != nil {
+			p.Include = append(p.Include, a.Name)
+		}
+	}
+	return p
+}
+
+// projected reports key parts that an item read from the index would lack.
+func (x *Index) projected(d *Decl) {
+	s, seen := d.Schema, map[*Attr]bool{}
+	known := keyParts(s.PK, s.SK, x.PK, x.SK)
+	for _, k := range []*KeyDef{s.PK, s.SK, x.PK, x.SK} {
+		if k == nil {
+			continue
+		}
+		for _, a := range k.Parts {
+			if seen[a] || s.Carries(x, a.Name) || slices.ContainsFunc(known, func(p item.KeyPart) bool { return p.Attr == a.Name }) {
+				continue
+			}
+			seen[a] = true
+			d.Problem(CodeProjectedPart, "the index does not carry the attribute %q, and it cannot be read back from %s, where it is in lower case; name it in project", a.Name, k)
+		}
+	}
+}
+
+// parts lets the codec read back key parts that an item lacks. The parts of the primary key are read from it
+// everywhere, because it never changes. The parts of an index key are read from it only if the index does not carry
+// them: other programs may remove a part and leave the index key behind.
+func (b *builder) parts() {
+	s := b.s
+	s.Codec.Parts = keyParts(s.PK, s.SK)
+	for _, x := range s.Indexes {
+		if !x.Project.All {
+			codec := s.Codec
+			codec.Parts = keyParts(s.PK, s.SK, x.PK, x.SK)
+			x.codec = &codec
+		}
+	}
+}

@@ -1,0 +1,345 @@
+package schema
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+// KeyDef defines the partition key or the sort key of a table or an index.
+type KeyDef struct {
+	Attr     string // name of the key attribute; "" for a native key of several attributes
+	Template *key.Template
+	Native   []*Attr // instead of Template: attributes of the model that are the key
+	Parts    []*Attr // attributes of the model that the key is made of, in order
+	Prefixed bool    // a `$` template
+	Type     types.ScalarAttributeType
+}
+
+// Written reports whether the key is composed from a template and stored in an attribute of its own. Writes that change
+// a part must change it too.
+func (k *KeyDef) Written() bool { return k != nil && k.Template != nil }
+
+// Has reports whether a is a part of the key. A nil key has no parts.
+func (k *KeyDef) Has(a *Attr) bool {
+	if k != nil {
+		for _, p := range k.Parts {
+			if p == a {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Attributes returns the names of the stored key attributes, in order. A nil key has none.
+func (k *KeyDef) Attributes() []string {
+	switch {
+	case k == nil:
+		return nil
+	case k.Template != nil:
+		return []string{k.Attr}
+	}
+	names := make([]string, len(k.Native))
+	for i, a := range k.Native {
+		names[i] = a.Name
+	}
+	return names
+}
+
+// String returns the key with placeholders, as in pk=$app#v1#telemetry#{channel}.
+func (k *KeyDef) String() string {
+	switch {
+	case k == nil:
+		return ""
+	case k.Template == nil:
+		text := ""
+		for i, a := range k.Native {
+			if i > 0 {
+				text += "+"
+			}
+			text += a.Name
+		}
+		return text
+	}
+	text := k.Attr + "=" + k.Template.Prefix
+	for _, s := range k.Template.Segments {
+		if k.Template.Escaped {
+			text += "#"
+		}
+		text += s.Literal
+		if s.Field != nil {
+			text += "{" + s.Field.Attr + "}"
+		}
+	}
+	return text
+}
+
+// keyParts returns the attributes whose values can be read back from the texts of keys, in order.
+func keyParts(keys ...*KeyDef) []item.KeyPart {
+	var parts []item.KeyPart
+	for _, k := range keys {
+		if !k.Written() {
+			continue
+		}
+		for _, a := range k.Parts {
+			if !k.Template.Determines(a.Name) {
+				continue
+			}
+			i := slices.IndexFunc(parts, func(p item.KeyPart) bool { return p.Attr == a.Name })
+			if i < 0 {
+				i = len(parts)
+				parts = append(parts, item.KeyPart{Attr: a.Name})
+			}
+			if at := (item.KeyText{Attr: k.Attr, Template: k.Template}); !slices.Contains(parts[i].Keys, at) {
+				parts[i].Keys = append(parts[i].Keys, at)
+			}
+		}
+	}
+	return parts
+}
+
+// keyDef compiles the text of a key. stored is the attribute that holds a `$` key. It returns nil after reporting a
+// mistake.
+func (d *Decl) keyDef(option, text, stored string, maxNative int) *KeyDef {
+	parsed, err := tag.ParseKey(text)
+	if err != nil {
+		d.Problem(CodeMalformed, "%s:%q: %v", option, text, err)
+		return nil
+	}
+	if parsed.Form == tag.Native {
+		return d.native(option, parsed, maxNative)
+	}
+	k := &KeyDef{Attr: stored, Type: types.ScalarAttributeTypeS, Prefixed: parsed.Form == tag.Prefixed, Template: &key.Template{}}
+	if k.Prefixed {
+		k.Template.Prefix, k.Template.Escaped = d.Schema.Prefix, true
+	} else {
+		k.Attr = parsed.Attr
+	}
+	ok := true
+	for _, s := range parsed.Segments {
+		segment := key.Segment{Literal: s.Literal}
+		if k.Prefixed && d.Schema.Profile.lowerCase {
+			segment.Literal = strings.ToLower(s.Literal)
+		}
+		if s.Field != nil {
+			a := d.Attribute(option, s.Field.Attr)
+			if a == nil {
+				ok = false
+				continue
+			}
+			segment.Field = d.placeholder(option, a, s.Field)
+			if segment.Field == nil {
+				ok = false
+				continue
+			}
+			if k.Prefixed {
+				segment.Field = d.Schema.Profile.InDollar(segment.Field)
+			}
+			k.Parts = append(k.Parts, a)
+		}
+		k.Template.Segments = append(k.Template.Segments, segment)
+	}
+	if !ok {
+		return nil
+	}
+	return k
+}
+
+// placeholder returns how an attribute is written in a template.
+func (d *Decl) placeholder(option string, a *Attr, p *tag.Placeholder) *key.Field {
+	d.asPart(a)
+	if a.Key == nil {
+		if d.textOfNumber(option, a) {
+			return nil
+		}
+		d.Problem(CodeKeyPartType, "%s: attribute %q of type %s cannot be part of a key; strings, integers, booleans and times can%s", option, a.Name, a.Type, textHint(a))
+		return nil
+	}
+	f := *a.Key
+	f.Width, f.Lower = p.Width, p.Lower
+	if f.Width > 0 && f.Kind != key.Int && f.Kind != key.Uint && (f.Kind != key.Time || f.Time.Text()) {
+		d.Problem(CodeKeyPartType, "%s: {%s:0%d} needs an integer", option, a.Name, f.Width)
+	}
+	if f.Lower && f.Kind != key.String {
+		d.Problem(CodeKeyPartType, "%s: {%s|lower} needs a string", option, a.Name)
+	}
+	if f.Kind == key.Time {
+		a.exact = true
+	}
+	return &f
+}
+
+// native compiles a key that consists of up to most attributes of the model.
+func (d *Decl) native(option string, parsed tag.Key, most int) *KeyDef {
+	if len(parsed.Attrs) > most {
+		d.Problem(CodeMalformed, "%s: %d attributes, %d allowed here", option, len(parsed.Attrs), most)
+		return nil
+	}
+	k := &KeyDef{}
+	for _, name := range parsed.Attrs {
+		a := d.Attribute(option, name)
+		if a == nil {
+			return nil
+		}
+		if d.asPart(a); a.Scalar == "" {
+			if d.textOfNumber(option, a) {
+				return nil
+			}
+			d.Problem(CodeKeyPartType, "%s: attribute %q of type %s is not stored as a string, number or binary%s", option, name, a.Type, textHint(a))
+			return nil
+		}
+		if a.Time {
+			a.exact = true
+		}
+		k.Native = append(k.Native, a)
+	}
+	k.Parts = k.Native
+	k.Type = k.Native[0].Scalar
+	if len(k.Native) == 1 {
+		k.Attr = k.Native[0].Name
+	}
+	return k
+}
+
+// asPart stores a part of the primary key as text if it could not be a key part otherwise. A part of an index key needs
+// the role text for that, because items may already store it in another form.
+func (d *Decl) asPart(a *Attr) {
+	if d.primary && a.Key == nil && a.Scalar == "" && a.Tag.Set == "" && item.IsText(bare(a.Type)) {
+		a.becomeText()
+	}
+}
+
+// textHint returns the end of a message about an attribute that cannot be a key part.
+func textHint(a *Attr) string {
+	if !a.Role.Has(tag.Text) && item.IsText(bare(a.Type)) {
+		return `; with the role entity:"text" it is stored as its own text, and can`
+	}
+	return ""
+}
+
+// textOfNumber reports a number that is stored as text, which does not sort like a number.
+func (d *Decl) textOfNumber(option string, a *Attr) bool {
+	if a.Tag.String {
+		d.Problem(CodeKeyPartType, "%s: attribute %q cannot be part of a key because its dynamodbav option string stores the number as text, which does not sort; leave the option out", option, a.Name)
+	}
+	return a.Tag.String
+}
+
+// Primary reads entity.Key's tag: name, table, pk, sk, kind, payload and stream.
+func (d *Decl) Primary() {
+	d.primary = true
+	name, ok := d.Need("name")
+	if ok || d.Schema.Options.Name != "" {
+		d.build.setName(d, name)
+	}
+	d.Schema.Table, _ = d.Tag("table")
+	if t := d.Schema.Options.Table; t != "" {
+		d.Schema.Table = t
+	}
+	if text, ok := d.Need("pk"); ok {
+		d.Schema.PK = d.keyDef("pk", text, d.Schema.Options.PK, 1)
+	}
+	if text, ok := d.Tag("sk"); ok {
+		d.Schema.SK = d.keyDef("sk", text, d.Schema.Options.SK, 1)
+	}
+	if text, ok := d.Tag("kind"); ok {
+		d.discriminator(text)
+	}
+	if text, ok := d.Tag("payload"); ok {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > 1_000_000 {
+			d.Problem(CodeMalformed, "payload:%q must be a whole number from 1", text)
+		}
+		d.Schema.Payload = n
+	}
+	d.stream()
+	pk, sk := d.Schema.PK, d.Schema.SK
+	if pk == nil {
+		return
+	}
+	if len(pk.Parts) == 0 && (sk == nil || len(sk.Parts) == 0) {
+		d.Problem(CodeNoKeyPart, "the primary key has no part from the struct: every item would have the same key")
+	}
+	if sk != nil && pk.Attr == sk.Attr {
+		d.Problem(CodeTableKey, "pk and sk are the same attribute %q", pk.Attr)
+	}
+	for _, k := range []*KeyDef{pk, sk} {
+		if k == nil {
+			continue
+		}
+		for _, a := range k.Parts {
+			if a.Append {
+				d.Problem(CodeAppendRole, "attribute %q is part of the primary key and cannot have the role append", a.Name)
+			}
+			if a.Owned() {
+				d.Problem(CodeRoleType, "attribute %q is set by the library and cannot be part of the primary key", a.Name)
+			}
+		}
+	}
+	// The sort key determines the items of a partition; without one, the partition key does.
+	d.Schema.Templated = pk.Prefixed && sk == nil || sk != nil && sk.Prefixed
+	d.Schema.HasMetadata = d.Schema.Templated && d.Schema.Profile.MarksItems()
+}
+
+// setName sets the entity's name and the prefix that `$` stands for.
+func (b *builder) setName(d *Decl, name string) {
+	if b.s.Options.Name != "" {
+		name = b.s.Options.Name
+	}
+	if err := tag.Name(name); err != nil {
+		d.Problem(CodeMalformed, "name %q: %v", name, err)
+	}
+	b.s.Name = name
+	namespace := b.s.Options.Namespace
+	if b.s.Profile.lowerCase {
+		namespace = strings.ToLower(namespace)
+	}
+	b.s.Prefix = "$" + namespace + "#v" + strconv.Itoa(b.s.Options.NamespaceVersion) + "#" + strings.ToLower(name)
+}
+
+func (d *Decl) discriminator(text string) {
+	attr, value, ok := strings.Cut(text, "=")
+	if k, err := tag.ParseKey(attr); !ok || value == "" || err != nil || k.Form != tag.Native || len(k.Attrs) != 1 {
+		d.Problem(CodeMalformed, "kind:%q must be attr=value", text)
+		return
+	}
+	if Reserved(attr) {
+		d.Problem(CodeReservedAttr, "kind writes the attribute %q, which belongs to the library", attr)
+	}
+	if d.Schema.byName[attr] != nil {
+		d.Problem(CodeReservedAttr, "kind writes the attribute %q, which the struct has too", attr)
+	}
+	d.Schema.Discriminator = &Discriminator{attr, value}
+}
+
+// streamViews are the words of entity.Key's stream, in the order in which messages list them.
+var streamViews = []struct {
+	word string
+	view types.StreamViewType
+}{
+	{"new", types.StreamViewTypeNewImage}, {"old", types.StreamViewTypeOldImage},
+	{"both", types.StreamViewTypeNewAndOldImages}, {"keys", types.StreamViewTypeKeysOnly},
+}
+
+// stream reads entity.Key's stream.
+func (d *Decl) stream() {
+	text, ok := d.Tag("stream")
+	if !ok {
+		return
+	}
+	var words []string
+	for _, v := range streamViews {
+		if words = append(words, v.word); v.word == text {
+			d.Schema.Stream = v.view
+			return
+		}
+	}
+	d.Problem(CodeMalformed, "stream:%q must be one of %s", text, strings.Join(words, ", "))
+}
