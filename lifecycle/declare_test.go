@@ -69,8 +69,7 @@ func TestTTL_OptionsNeedATTLAndExcludeEachOther(t *testing.T) {
 			return err
 		},
 	} {
-		db, err := entity.Open(nil, entity.Config{Table: "app"})
-		require.NoError(t, err)
+		db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
 		require.Equal(t, "EDD-9108", codeOf(declare(db)))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -44,18 +45,13 @@ type Packet struct {
 func letters(t *testing.T) (h *lab, s *entity.Store[Letter], deleted *lifecycle.Deleted[Letter], trash, rooms *lifecycle.Index[Letter]) {
 	t.Helper()
 	h = newLab(t)
-	s, err := entity.New[Letter](h.db)
-	require.NoError(t, err)
-	packets, err := entity.New[Packet](h.db)
-	require.NoError(t, err)
-	require.NoError(t, h.db.CreateTables(t.Context()))
-	deleted, err = lifecycle.Of(s)
-	require.NoError(t, err)
-	trash, err = deleted.Index("trash")
-	require.NoError(t, err)
-	rooms, err = deleted.Index("roomTrash")
-	require.NoError(t, err)
-	_, err = packets.Create(t.Context(), Packet{ID: "p", Tenant: "t"})
+	s = dbtest.Declare[Letter](t, h.DB)
+	packets := dbtest.Declare[Packet](t, h.DB)
+	h.CreateTables()
+	deleted = entity.Must(lifecycle.Of(s))
+	trash = entity.Must(deleted.Index("trash"))
+	rooms = entity.Must(deleted.Index("roomTrash"))
+	_, err := packets.Create(t.Context(), Packet{ID: "p", Tenant: "t"})
 	require.NoError(t, err)
 	for n := range 12 {
 		l := Letter{Room: fmt.Sprint("r", n%2), ID: fmt.Sprint("l", n), Tenant: "t", Title: fmt.Sprint("title ", n)}
@@ -65,11 +61,11 @@ func letters(t *testing.T) (h *lab, s *entity.Store[Letter], deleted *lifecycle.
 		_, err := s.Create(t.Context(), l)
 		require.NoError(t, err)
 		if n%4 != 3 {
-			h.advance(-time.Second) // of different items, the later delete may have the earlier time
+			h.Clock.Move(-time.Second) // of different items, the later delete may have the earlier time
 			require.NoError(t, s.Delete(t.Context(), l))
 		}
 	}
-	h.sent()
+	h.Operations()
 	return h, s, deleted, trash, rooms
 }
 
@@ -94,7 +90,7 @@ func TestDeletedIndex_HoldsTheDeletedCopiesOfATenant(t *testing.T) {
 	slices.Reverse(newest)
 	require.Equal(t, oldest, ids(t, trash.Query(tenant)))
 	require.Equal(t, newest, ids(t, trash.Query(tenant, entity.Desc())))
-	require.Equal(t, []string{"Query", "Query"}, h.sent())
+	require.Equal(t, []string{"Query", "Query"}, h.Operations())
 	var got []string
 	for after, n := "", 0; n == 0 || after != ""; n++ {
 		page, err := trash.Query(tenant, entity.Desc(), entity.Limit(4)).Page(ctx, after)
@@ -120,11 +116,11 @@ func TestDeletedIndex_HoldsTheDeletedCopiesOfATenant(t *testing.T) {
 	require.Equal(t, []string{"l6", "l5", "l2", "l0"}, ids(t, trash.Query(tenant)))
 	_, err = s.Update(ctx, Letter{Room: "r0", ID: "l4"}, entity.Set(&f.Tenant, "other"))
 	require.NoError(t, err)
-	h.advance(time.Hour)
+	h.Clock.Move(time.Hour)
 	require.NoError(t, s.Delete(ctx, Letter{Room: "r0", ID: "l4"}))
 	require.Equal(t, "l4", ids(t, trash.Query(Letter{Tenant: "other"}, entity.Desc()))[0])
 
-	h.advance(31 * day)
+	h.Clock.Move(31 * day)
 	require.Empty(t, ids(t, trash.Query(tenant)))
 	require.Len(t, ids(t, trash.Query(tenant, entity.IncludeExpired())), 4)
 }
@@ -136,7 +132,7 @@ func TestDeletedIndex_CurrentItemsAndSnapshotsAreNotInIt(t *testing.T) {
 	_, err := deleted.Restore(t.Context(), Letter{Room: "r0", ID: "l0"})
 	require.NoError(t, err)
 	n := map[string]int{}
-	for _, it := range h.items(t) {
+	for _, it := range h.Items() {
 		if it["__edd_e__"].(*types.AttributeValueMemberS).Value != "Letter" {
 			continue
 		}
@@ -153,8 +149,7 @@ func TestDeletedIndex_CurrentItemsAndSnapshotsAreNotInIt(t *testing.T) {
 	require.Equal(t, 4, n["current"])
 	require.Equal(t, 8, n["d"])
 	require.Positive(t, n["v"])
-	byTenant, err := s.Index("byTenant")
-	require.NoError(t, err)
+	byTenant := entity.Must(s.Index("byTenant"))
 	live, err := byTenant.Query(Letter{Tenant: "t"}).Count(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 3, live)
@@ -180,12 +175,10 @@ func TestDeletedIndex_CostsUpdatesNothing(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Put(t.Context(), memo{ID: "m", Tenant: "u", Folder: "h"})
 	require.NoError(t, err)
-	require.Equal(t, []string{"PutItem", "UpdateItem", "UpdateItem"}, h.sent())
+	require.Equal(t, []string{"PutItem", "UpdateItem", "UpdateItem"}, h.Operations())
 	require.NoError(t, s.Delete(t.Context(), memo{ID: "m"}))
-	deleted, err := lifecycle.Of(s)
-	require.NoError(t, err)
-	trash, err := deleted.Index("trash")
-	require.NoError(t, err)
+	deleted := entity.Must(lifecycle.Of(s))
+	trash := entity.Must(deleted.Index("trash"))
 	got, err := trash.Query(memo{Tenant: "u", Folder: "h"}).One(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "m", got.Item.ID)
@@ -211,9 +204,8 @@ func TestDeletedIndex_Mistakes(t *testing.T) {
 		Tenant    string               `dynamodbav:"tenant,omitempty"`
 		DeletedAt time.Time            `dynamodbav:"deletedAt,omitempty" entity:"deleted_at"`
 	}
-	db, err := entity.Open(nil, entity.Config{Table: "x", Interop: true, TimePrecision: time.Millisecond, Namespace: entity.Namespace{Casing: entity.LowerCase}})
-	require.NoError(t, err)
-	_, err = entity.New[shared](db)
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "x", Interop: true, TimePrecision: time.Millisecond, Namespace: entity.Namespace{Casing: entity.LowerCase}}))
+	_, err := entity.New[shared](db)
 	var mistake *entity.SchemaError
 	require.ErrorAs(t, err, &mistake)
 	require.Equal(t, "EDD-9053", mistake.Code)

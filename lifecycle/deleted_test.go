@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
-	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -35,8 +35,7 @@ type Doc struct {
 func drawer(t *testing.T) (h *lab, s *entity.Store[Doc], deleted *lifecycle.Deleted[Doc], gone []string) {
 	t.Helper()
 	h, s = open[Doc](t)
-	deleted, err := lifecycle.Of(s)
-	require.NoError(t, err)
+	deleted = entity.Must(lifecycle.Of(s))
 	ctx := t.Context()
 	for _, tenant := range []string{"t", "t2"} {
 		for _, folder := range []string{"a", "a!", "b"} {
@@ -45,7 +44,7 @@ func drawer(t *testing.T) (h *lab, s *entity.Store[Doc], deleted *lifecycle.Dele
 				_, err := s.Create(ctx, d)
 				require.NoError(t, err)
 				if n%2 == 1 {
-					h.advance(time.Second)
+					h.Clock.Move(time.Second)
 					require.NoError(t, s.Delete(ctx, d))
 					if tenant == "t" {
 						gone = append(gone, d.Title)
@@ -54,24 +53,20 @@ func drawer(t *testing.T) (h *lab, s *entity.Store[Doc], deleted *lifecycle.Dele
 			}
 		}
 	}
-	pages, err := entity.New[Page](h.db)
-	require.NoError(t, err)
-	_, err = pages.Create(ctx, Page{ID: "t"})
+	pages := entity.Must(entity.New[Page](h.DB))
+	_, err := pages.Create(ctx, Page{ID: "t"})
 	require.NoError(t, err)
 	require.NoError(t, pages.Delete(ctx, Page{ID: "t"}))
 	// What something else has put there: an item of another entity in the partition, and one without anything.
-	for _, it := range h.items(t) {
-		if it["__edd_e__"].(*types.AttributeValueMemberS).Value == "Page" {
-			it["pk"] = &types.AttributeValueMemberS{Value: "$app#v1#doc#t"}
-			it["sk"] = &types.AttributeValueMemberS{Value: "$app#v1#doc#a#zz"}
-			h.put(t, it)
+	for _, it := range h.Items() {
+		if dbtest.Text(it["__edd_e__"]) == "Page" {
+			it["pk"], it["sk"] = dbtest.S("$app#v1#doc#t"), dbtest.S("$app#v1#doc#a#zz")
+			h.PutItem(it)
 		}
 	}
-	h.put(t, map[string]types.AttributeValue{
-		"pk": &types.AttributeValueMemberS{Value: "$app#v1#doc#t"}, "sk": &types.AttributeValueMemberS{Value: "$app#v1#doc#b#zz"},
-	})
+	h.PutItem(h.Key("$app#v1#doc#t", "$app#v1#doc#b#zz"))
 	slices.Sort(gone)
-	h.sent()
+	h.Operations()
 	return h, s, deleted, gone
 }
 
@@ -112,7 +107,7 @@ func TestDeletedQuery_ReadsTheCopiesOfAPartition(t *testing.T) {
 	require.Equal(t, []string{"a!1", "a!3", "a1", "a3", "b1", "b3"}, gone)
 	order := []string{"a1", "a3", "a!1", "a!3", "b1", "b3"} // by the sort key: a comes before a!
 	require.Equal(t, order, titles(t, deleted.Query(tenant)))
-	require.Equal(t, []string{"Query"}, h.sent())
+	require.Equal(t, []string{"Query"}, h.Operations())
 	back := slices.Clone(order)
 	slices.Reverse(back)
 	require.Equal(t, back, titles(t, deleted.Query(tenant, entity.Desc())))
@@ -161,22 +156,19 @@ func TestDeletedScan_ReadsTheCopiesOfTheTable(t *testing.T) {
 	want := slices.Concat(gone, gone)
 	slices.Sort(want)
 	require.Equal(t, want, slices.Sorted(slices.Values(titles(t, deleted.Scan()))))
-	require.Equal(t, []string{"Scan"}, h.sent())
+	require.Equal(t, []string{"Scan"}, h.Operations())
 	require.Equal(t, want, slices.Sorted(slices.Values(titles(t, deleted.Scan(entity.Segments(3))))))
 	require.Equal(t, want, slices.Sorted(slices.Values(paged(t, deleted.Scan(entity.Limit(2)), 2))))
 	require.Equal(t, gone, slices.Sorted(slices.Values(titles(t, deleted.Scan(entity.Filter(entity.Eq(&f.Tenant, "t2")))))))
 	// The same table, read by another version of the program.
-	db, err := entity.Open(h.raw, entity.Config{Table: h.table, Namespace: entity.Namespace{Version: 2}})
-	require.NoError(t, err)
-	next, err := entity.New[Doc](db)
-	require.NoError(t, err)
+	next := dbtest.Declare[Doc](t, h.Open(h.Raw, func(c *entity.Config) { c.Namespace.Version = 2 }))
 	require.Empty(t, titles(t, entity.Must(lifecycle.Of(next)).Scan()))
 }
 
 func TestDeletedQuery_LeavesOutExpiredCopies(t *testing.T) {
 	t.Parallel()
 	h, _, deleted, gone := drawer(t)
-	h.advance(31 * day)
+	h.Clock.Move(31 * day)
 	for _, q := range []func(...entity.ReadOption) entity.Query[lifecycle.DeletedItem[Doc]]{
 		func(o ...entity.ReadOption) entity.Query[lifecycle.DeletedItem[Doc]] {
 			var opts []entity.QueryOption
@@ -202,16 +194,15 @@ func TestDeletedQuery_LeavesOutExpiredCopies(t *testing.T) {
 func TestDeletedQuery_OfAPartitionWithOneItem(t *testing.T) {
 	t.Parallel()
 	h, s := open[Page](t)
-	deleted, err := lifecycle.Of(s)
-	require.NoError(t, err)
+	deleted := entity.Must(lifecycle.Of(s))
 	for _, text := range []string{"1", "2", "3"} {
 		_, err := s.Create(t.Context(), Page{ID: "p", Text: text})
 		require.NoError(t, err)
 		require.NoError(t, s.Delete(t.Context(), Page{ID: "p"}))
 	}
-	_, err = s.Create(t.Context(), Page{ID: "p"})
+	_, err := s.Create(t.Context(), Page{ID: "p"})
 	require.NoError(t, err)
-	h.sent()
+	h.Operations()
 	var got []string
 	for c, err := range deleted.Query(Page{ID: "p"}).All(t.Context()) {
 		require.NoError(t, err)
@@ -246,7 +237,7 @@ func TestDeletedQuery_MistakesAreFoundBeforeARequest(t *testing.T) {
 		var mistake *entity.InputError
 		require.ErrorAs(t, err, &mistake, name)
 	}
-	require.Empty(t, h.sent())
+	require.Empty(t, h.Operations())
 	page, err := deleted.Query(Doc{Tenant: "t"}, entity.Limit(1)).Page(t.Context(), "")
 	require.NoError(t, err)
 	require.NotEmpty(t, page.Next)
@@ -267,24 +258,18 @@ func TestDeletedQuery_InASharedTable(t *testing.T) {
 		ID      string               `dynamodbav:"id"`
 		Version int64                `dynamodbav:"version" entity:"version"`
 	}
-	h := &lab{at: hour0}
-	h.raw, h.table = localdb.Test(t)
-	var err error
-	h.db, err = entity.Open(h.raw, entity.Config{
-		Table: h.table, Clock: h.now, Interop: true, TimePrecision: time.Millisecond, Namespace: entity.Namespace{Casing: entity.LowerCase},
+	h := newLab(t, func(c *entity.Config) {
+		c.Interop, c.TimePrecision, c.Namespace.Casing = true, time.Millisecond, entity.LowerCase
 	})
-	require.NoError(t, err)
-	s, err := entity.New[paper](h.db)
-	require.NoError(t, err)
-	require.NoError(t, h.db.CreateTables(t.Context()))
-	deleted, err := lifecycle.Of(s)
-	require.NoError(t, err)
+	s := dbtest.Declare[paper](t, h.DB)
+	h.CreateTables()
+	deleted := entity.Must(lifecycle.Of(s))
 	for _, id := range []string{"1", "2", "3"} {
 		_, err := s.Create(t.Context(), paper{Tenant: "T", ID: id})
 		require.NoError(t, err)
 		require.NoError(t, s.Delete(t.Context(), paper{Tenant: "T", ID: id}))
 	}
-	_, err = deleted.Restore(t.Context(), paper{Tenant: "T", ID: "2"})
+	_, err := deleted.Restore(t.Context(), paper{Tenant: "T", ID: "2"})
 	require.NoError(t, err)
 	for name, q := range map[string]entity.Query[lifecycle.DeletedItem[paper]]{"query": deleted.Query(paper{Tenant: "T"}), "scan": deleted.Scan()} {
 		all, err := q.Collect(t.Context())
@@ -313,20 +298,19 @@ type Note struct {
 func TestSoftDelete_CopiesExpireAtWholeSecondsAndAreThenGone(t *testing.T) {
 	t.Parallel()
 	h, s := open[Note](t)
-	deleted, err := lifecycle.Of(s)
-	require.NoError(t, err)
-	_, err = s.Create(t.Context(), Note{ID: "n", Text: "old"})
+	deleted := entity.Must(lifecycle.Of(s))
+	_, err := s.Create(t.Context(), Note{ID: "n", Text: "old"})
 	require.NoError(t, err)
 	require.NoError(t, s.Delete(t.Context(), Note{ID: "n"}))
 	require.Equal(t, strconv.FormatInt(hour0.Unix()+90, 10), h.end(t, "_ttl"))
-	out, err := h.raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &h.table})
+	out, err := h.Raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &h.Table})
 	require.NoError(t, err)
 	require.Equal(t, types.TimeToLiveStatusEnabled, out.TimeToLiveDescription.TimeToLiveStatus)
 
-	h.advance(89 * time.Second)
+	h.Clock.Move(89 * time.Second)
 	_, err = deleted.Get(t.Context(), Note{ID: "n"})
 	require.NoError(t, err)
-	h.advance(time.Second)
+	h.Clock.Move(time.Second)
 	_, err = deleted.Get(t.Context(), Note{ID: "n"})
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	n, err := deleted.List(Note{ID: "n"}).Count(t.Context())
@@ -334,7 +318,7 @@ func TestSoftDelete_CopiesExpireAtWholeSecondsAndAreThenGone(t *testing.T) {
 	require.Zero(t, n)
 	_, err = deleted.Restore(t.Context(), Note{ID: "n"})
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.Len(t, h.items(t), 1, "DynamoDB has not removed the copy")
+	require.Len(t, h.Items(), 1, "DynamoDB has not removed the copy")
 	_, err = s.Update(t.Context(), Note{ID: "n"}, entity.Set(&entity.Fields[Note]().Text, "new"))
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	require.NotErrorIs(t, err, entity.ErrDeleted)

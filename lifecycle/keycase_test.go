@@ -3,13 +3,11 @@ package lifecycle_test
 import (
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
-	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -26,11 +24,8 @@ type Cased struct {
 
 func TestKeyCase_NothingOfADeletedItemIsTakenForThatOfAnother(t *testing.T) {
 	t.Parallel()
-	client, table := localdb.Test(t)
-	db := entity.Must(entity.Open(client, entity.Config{Table: table, Namespace: entity.Namespace{Casing: entity.LowerCase}}))
-	store := entity.Must(entity.New[Cased](db))
+	h, store := lower[Cased](t)
 	deleted, history := entity.Must(lifecycle.Of(store)), entity.Must(versioned.Of(store))
-	require.NoError(t, db.CreateTables(t.Context()))
 	ctx, own, other := t.Context(), Cased{ID: "C-1"}, Cased{ID: "c-1"}
 	_, err := store.Create(ctx, Cased{ID: "C-1", Name: "x"})
 	require.NoError(t, err)
@@ -56,11 +51,7 @@ func TestKeyCase_NothingOfADeletedItemIsTakenForThatOfAnother(t *testing.T) {
 	require.NoError(t, store.Delete(ctx, own))
 	copied, err := deleted.Get(ctx, own)
 	require.NoError(t, err)
-	_, err = client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &table, Key: map[string]types.AttributeValue{
-		"pk": &types.AttributeValueMemberS{Value: "$app#v1#cased#c-1"},
-		"sk": &types.AttributeValueMemberS{Value: "$app#v1#cased#deleted#" + copied.DeletedAt.Format("2006-01-02T15:04:05.000000000Z")},
-	}})
-	require.NoError(t, err)
+	h.RemoveItem(h.Key("$app#v1#cased#c-1", "$app#v1#cased#deleted#"+copied.DeletedAt.Format("2006-01-02T15:04:05.000000000Z")))
 	_, err = history.Get(ctx, other, 1)
 	require.ErrorIs(t, err, entity.ErrKeyCase, "of which there are snapshots alone")
 	_, err = history.List(other).Collect(ctx)
@@ -96,39 +87,28 @@ type Forgetful struct {
 // lower opens a store of T whose keys are in lower case.
 func lower[T any](t *testing.T) (*lab, *entity.Store[T]) {
 	t.Helper()
-	h := &lab{at: hour0}
-	h.raw, h.table = localdb.Test(t)
-	s := lowerBeside[T](t, h)
-	require.NoError(t, h.db.CreateTables(t.Context()))
+	h := newLab(t, func(c *entity.Config) { c.Namespace.Casing = entity.LowerCase })
+	s := dbtest.Declare[T](t, h.DB)
+	h.CreateTables()
 	return h, s
-}
-
-func lowerBeside[T any](t *testing.T, h *lab) *entity.Store[T] {
-	t.Helper()
-	var err error
-	h.db, err = entity.Open(h.raw, entity.Config{Table: h.table, Clock: h.now, Namespace: entity.Namespace{Casing: entity.LowerCase}})
-	require.NoError(t, err)
-	s, err := entity.New[T](h.db)
-	require.NoError(t, err)
-	return s
 }
 
 // refusedBirths creates the item in every way; each must fail with all classes and write nothing.
 func refusedBirths[T any](t *testing.T, h *lab, s *entity.Store[T], v T, classes ...error) {
 	t.Helper()
-	before := h.items(t)
+	before := h.Items()
 	for name, begin := range map[string]func() error{
 		"create":      func() error { _, err := s.Create(t.Context(), v); return err },
 		"put":         func() error { _, err := s.Put(t.Context(), v); return err },
 		"upsert":      func() error { _, _, err := s.Upsert(t.Context(), v); return err },
-		"transaction": func() error { return h.db.Transact(t.Context(), s.Op().Create(v)) },
+		"transaction": func() error { return h.DB.Transact(t.Context(), s.Op().Create(v)) },
 	} {
 		err := begin()
 		for _, class := range classes {
 			require.ErrorIs(t, err, class, name)
 		}
 	}
-	require.Equal(t, before, h.items(t))
+	require.Equal(t, before, h.Items())
 }
 
 func TestKeyCase_CreateOverAnotherSpellingSaysThatItExists(t *testing.T) {
@@ -204,8 +184,7 @@ type CasedPage struct {
 func TestKeyCase_EachSpellingHasItsOwnCopies(t *testing.T) {
 	t.Parallel()
 	h, s := lower[CasedPage](t)
-	deleted, err := lifecycle.Of(s)
-	require.NoError(t, err)
+	deleted := entity.Must(lifecycle.Of(s))
 	ctx, upper, low := t.Context(), CasedPage{ID: "C-1"}, CasedPage{ID: "c-1"}
 	for _, v := range []CasedPage{upper, low, low} {
 		_, err := s.Create(ctx, v)
@@ -228,10 +207,10 @@ func TestKeyCase_EachSpellingHasItsOwnCopies(t *testing.T) {
 	_, err = deleted.Restore(ctx, low)
 	require.ErrorIs(t, err, entity.ErrNotDeleted, "the item exists, in another case")
 	require.ErrorIs(t, s.Purge(ctx, low), entity.ErrKeyCase, "the item has the other spelling")
-	require.Len(t, h.items(t), 3)
+	require.Len(t, h.Items(), 3)
 	require.NoError(t, s.Delete(ctx, upper))
 	require.NoError(t, s.Purge(ctx, low))
-	require.Empty(t, h.items(t))
+	require.Empty(t, h.Items())
 }
 
 // A program without history has created an item whose key differs in case. Then a purge helps, by either
@@ -246,13 +225,13 @@ func TestKeyCase_PurgeTakesWhatHasSharedTheKey(t *testing.T) {
 			_, err := s.Create(ctx, Chronicle{ID: "C-1"})
 			require.NoError(t, err)
 			require.NoError(t, s.Delete(ctx, Chronicle{ID: "C-1"}))
-			plain := lowerBeside[Forgetful](t, h)
+			plain := dbtest.Declare[Forgetful](t, h.Open(h.Raw))
 			_, err = plain.Create(ctx, Forgetful{ID: "c-1"})
 			require.NoError(t, err)
 			require.NoError(t, s.Delete(ctx, Chronicle{ID: "c-1"}))
-			require.Greater(t, len(h.items(t)), 3)
+			require.Greater(t, len(h.Items()), 3)
 			require.NoError(t, s.Purge(ctx, Chronicle{ID: spelling}))
-			require.Empty(t, h.items(t))
+			require.Empty(t, h.Items())
 		})
 	}
 }

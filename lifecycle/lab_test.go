@@ -1,19 +1,16 @@
 package lifecycle_test
 
 import (
-	"slices"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
-	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
@@ -22,26 +19,13 @@ var hour0 = time.Date(2101, 3, 4, 5, 6, 7, 890_000_000, time.UTC)
 
 const day = 24 * time.Hour
 
-// lab is one test's database, its clock and its recorded requests.
-type lab struct {
-	db    *entity.DB
-	raw   *dynamodb.Client
-	wire  *faults.Transport
-	table string
+// lab is one test's database.
+type lab struct{ *dbtest.Bench }
 
-	mu sync.Mutex
-	at time.Time
-}
-
-func newLab(t *testing.T) *lab {
+func newLab(t *testing.T, configure ...func(*entity.Config)) *lab {
 	t.Helper()
-	h := &lab{at: hour0}
-	h.raw, h.table = localdb.Test(t)
-	h.wire = faults.New(h.raw.Options().HTTPClient)
-	client := dynamodb.New(h.raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = h.wire })
-	var err error
-	h.db, err = entity.Open(client, entity.Config{Table: h.table, Clock: h.now, CursorKey: []byte("secret key parts need one")})
-	require.NoError(t, err)
+	h := &lab{dbtest.Open(t, append(configure, func(c *entity.Config) { c.CursorKey = []byte("secret key parts need one") })...)}
+	h.Clock.Set(hour0, 0)
 	return h
 }
 
@@ -49,56 +33,20 @@ func newLab(t *testing.T) *lab {
 func open[T any](t *testing.T, opts ...entity.StoreOption) (*lab, *entity.Store[T]) {
 	t.Helper()
 	h := newLab(t)
-	s, err := entity.New[T](h.db, opts...)
-	require.NoError(t, err)
-	require.NoError(t, h.db.CreateTables(t.Context()))
-	h.wire.Reset()
+	s := dbtest.Declare[T](t, h.DB, opts...)
+	h.CreateTables()
 	return h, s
-}
-
-func (h *lab) now() time.Time {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.at
-}
-
-// advance moves the clock on and returns the time.
-func (h *lab) advance(d time.Duration) time.Time {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.at = h.at.Add(d)
-	return h.at
-}
-
-// sent returns the operations requested since the last call, and forgets them.
-func (h *lab) sent() []string {
-	names := []string{}
-	for _, r := range h.wire.Requests() {
-		names = append(names, r.Operation)
-	}
-	h.wire.Reset()
-	return names
-}
-
-// items returns everything in the table.
-func (h *lab) items(t *testing.T) []map[string]types.AttributeValue {
-	t.Helper()
-	out, err := h.raw.Scan(t.Context(), &dynamodb.ScanInput{TableName: &h.table})
-	require.NoError(t, err)
-	return out.Items
 }
 
 // end is the text of the only item's attribute, "" when it has none.
 func (h *lab) end(t *testing.T, attr string) string {
 	t.Helper()
-	items := h.items(t)
+	items := h.Items()
 	require.Len(t, items, 1)
-	n, ok := items[0][attr].(*types.AttributeValueMemberN)
-	if !ok {
+	if _, ok := items[0][attr].(*types.AttributeValueMemberN); !ok {
 		require.NotContains(t, items[0], attr)
-		return ""
 	}
-	return n.Value
+	return dbtest.Text(items[0][attr])
 }
 
 // ends requires the only item to end after d from base, in whole seconds.
@@ -110,16 +58,11 @@ func (h *lab) ends(t *testing.T, attr string, base time.Time, d time.Duration) {
 // beside opens another store of T on the lab's table, whose requests no test holds.
 func beside[T any](t *testing.T, h *lab) (*entity.Store[T], *lifecycle.Deleted[T]) {
 	t.Helper()
-	db, err := entity.Open(h.raw, entity.Config{Table: h.table, Clock: h.now})
-	require.NoError(t, err)
-	s, err := entity.New[T](db)
-	require.NoError(t, err)
-	deleted, err := lifecycle.Of(s)
-	require.NoError(t, err)
-	return s, deleted
+	s := dbtest.Declare[T](t, h.Open(h.Raw))
+	return s, entity.Must(lifecycle.Of(s))
 }
 
-func reads(r faults.Request) bool { return slices.Contains([]string{"GetItem", "Query"}, r.Operation) }
+var reads = dbtest.Is("GetItem", "Query")
 
 // between holds each request of slow that matches, and runs the next of moves before it lets it go on. It returns what
 // slow returned, and how many moves were made.
@@ -158,10 +101,4 @@ func beforeWrite(wire *faults.Transport, move func()) {
 		}
 		return faults.None
 	})
-}
-
-func (h *lab) put(t *testing.T, it map[string]types.AttributeValue) {
-	t.Helper()
-	_, err := h.raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &h.table, Item: it})
-	require.NoError(t, err)
 }

@@ -27,14 +27,13 @@ func TestRestore_FindsAnItemThatMovesBetweenItsReads(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h, s := open[Page](t)
-			deleted, err := lifecycle.Of(s)
-			require.NoError(t, err)
+			deleted := entity.Must(lifecycle.Of(s))
 			others, theirs := beside[Page](t, h)
 			ctx, key := t.Context(), Page{ID: "p"}
-			_, err = others.Create(ctx, Page{ID: "p", Text: "x"})
+			_, err := others.Create(ctx, Page{ID: "p", Text: "x"})
 			require.NoError(t, err)
-			remove := func() { h.advance(time.Second); require.NoError(t, others.Delete(ctx, key)) }
-			restore := func() { h.advance(time.Second); _, err := theirs.Restore(ctx, key); require.NoError(t, err) }
+			remove := func() { h.Clock.Move(time.Second); require.NoError(t, others.Delete(ctx, key)) }
+			restore := func() { h.Clock.Move(time.Second); _, err := theirs.Restore(ctx, key); require.NoError(t, err) }
 			moves := []func(){nil, remove, restore, remove}
 			if start {
 				remove()
@@ -42,7 +41,7 @@ func TestRestore_FindsAnItemThatMovesBetweenItsReads(t *testing.T) {
 			} else {
 				moves[0] = func() {}
 			}
-			made, err := between(t, h.wire, reads, func() error { _, err := deleted.Restore(ctx, key); return err }, moves...)
+			made, err := between(t, h.Wire, reads, func() error { _, err := deleted.Restore(ctx, key); return err }, moves...)
 			require.GreaterOrEqual(t, made, 2)
 			require.NotErrorIs(t, err, entity.ErrNotFound)
 			if err != nil {
@@ -56,14 +55,13 @@ func TestRestore_FindsAnItemThatMovesBetweenItsReads(t *testing.T) {
 func TestRestore_OfNothingLooksTwice(t *testing.T) {
 	t.Parallel()
 	h, s := open[Page](t)
-	deleted, err := lifecycle.Of(s)
-	require.NoError(t, err)
-	_, err = deleted.Restore(t.Context(), Page{ID: "p"})
+	deleted := entity.Must(lifecycle.Of(s))
+	_, err := deleted.Restore(t.Context(), Page{ID: "p"})
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.Equal(t, []string{"Query", "Query", "Query"}, h.sent())
+	require.Equal(t, []string{"Query", "Query", "Query"}, h.Operations())
 	others, _ := beside[Page](t, h)
 	create := func() { _, err := others.Create(t.Context(), Page{ID: "p"}); require.NoError(t, err) }
-	_, err = between(t, h.wire, reads, func() error { _, err := deleted.Restore(t.Context(), Page{ID: "p"}); return err }, func() {}, func() {}, create)
+	_, err = between(t, h.Wire, reads, func() error { _, err := deleted.Restore(t.Context(), Page{ID: "p"}); return err }, func() {}, func() {}, create)
 	require.ErrorIs(t, err, entity.ErrNotDeleted)
 }
 
@@ -71,21 +69,20 @@ func TestRestore_OfNothingLooksTwice(t *testing.T) {
 func TestDelete_ALaterCopyComesAfterEarlierOnesWhateverTheClock(t *testing.T) {
 	t.Parallel()
 	h, s := open[Page](t)
-	deleted, err := lifecycle.Of(s)
-	require.NoError(t, err)
+	deleted := entity.Must(lifecycle.Of(s))
 	ctx, key := t.Context(), Page{ID: "p"}
 	var want []string
 	for n, back := range []time.Duration{0, time.Hour, -time.Minute, 24 * time.Hour} {
 		text := string(rune('a' + n))
 		_, err := s.Create(ctx, Page{ID: "p", Text: text})
 		require.NoError(t, err)
-		h.advance(-back)
-		h.sent()
+		h.Clock.Move(-back)
+		h.Operations()
 		require.NoError(t, s.Delete(ctx, key))
 		if n < 2 {
-			require.Equal(t, []string{"Query", "TransactWriteItems"}, h.sent(), "%d copies beside", n)
+			require.Equal(t, []string{"Query", "TransactWriteItems"}, h.Operations(), "%d copies beside", n)
 		} else {
-			require.Equal(t, []string{"Query", "Query", "TransactWriteItems"}, h.sent())
+			require.Equal(t, []string{"Query", "Query", "TransactWriteItems"}, h.Operations())
 		}
 		newest, err := deleted.Get(ctx, key)
 		require.NoError(t, err)
@@ -109,8 +106,7 @@ func TestDelete_ALaterCopyComesAfterEarlierOnesWhateverTheClock(t *testing.T) {
 func TestDelete_ManyTimesWithinOneUnitOfTheClock(t *testing.T) {
 	t.Parallel()
 	h, s := open[Account](t)
-	deleted, err := lifecycle.Of(s)
-	require.NoError(t, err)
+	deleted := entity.Must(lifecycle.Of(s))
 	for range 13 {
 		_, err := s.Create(t.Context(), Account{ID: "a"})
 		require.NoError(t, err)
@@ -119,17 +115,16 @@ func TestDelete_ManyTimesWithinOneUnitOfTheClock(t *testing.T) {
 	n, err := deleted.List(Account{ID: "a"}).Count(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 13, n)
-	require.Equal(t, hour0, h.now())
+	require.Equal(t, hour0, h.Clock.Now())
 }
 
 // A delete that is planned from what a handle holds reads the newest copy instead of the item.
 func TestDelete_FromAHandleComesAfterEarlierCopiesToo(t *testing.T) {
 	t.Parallel()
 	h, s := open[Page](t)
-	deleted, err := lifecycle.Of(s)
-	require.NoError(t, err)
+	deleted := entity.Must(lifecycle.Of(s))
 	ctx, key := t.Context(), Page{ID: "p"}
-	_, err = s.Create(ctx, Page{ID: "p", Text: "first"})
+	_, err := s.Create(ctx, Page{ID: "p", Text: "first"})
 	require.NoError(t, err)
 	require.NoError(t, s.Delete(ctx, key))
 	_, err = s.Create(ctx, Page{ID: "p", Text: "second"})
@@ -137,10 +132,10 @@ func TestDelete_FromAHandleComesAfterEarlierCopiesToo(t *testing.T) {
 	var held entity.Image
 	_, err = s.Get(ctx, key, entity.KeepImage(&held))
 	require.NoError(t, err)
-	h.advance(-time.Hour)
-	h.sent()
+	h.Clock.Move(-time.Hour)
+	h.Operations()
 	require.NoError(t, s.Delete(ctx, key, entity.FromImage(&held)))
-	require.Equal(t, []string{"Query", "TransactWriteItems"}, h.sent())
+	require.Equal(t, []string{"Query", "TransactWriteItems"}, h.Operations())
 	newest, err := deleted.Get(ctx, key)
 	require.NoError(t, err)
 	require.Equal(t, "second", newest.Item.Text)
@@ -174,9 +169,9 @@ func lived(t *testing.T) (h *lab, s *entity.Store[Reserved], move func()) {
 func TestPurge_RemovesACopyOnlyAsItWasRead(t *testing.T) {
 	t.Parallel()
 	h, s, move := lived(t)
-	beforeWrite(h.wire, move)
+	beforeWrite(h.Wire, move)
 	require.NoError(t, s.Purge(t.Context(), Reserved{ID: "r"}))
-	require.Empty(t, h.items(t))
+	require.Empty(t, h.Items())
 }
 
 // The content of a copy that is gone must not come back over a later one.
@@ -197,13 +192,12 @@ func TestRestore_OfAnotherCopyUnderTheSameKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h, s, move := lived(t)
-			deleted, err := lifecycle.Of(s)
-			require.NoError(t, err)
-			beforeWrite(h.wire, move)
+			deleted := entity.Must(lifecycle.Of(s))
+			beforeWrite(h.Wire, move)
 			got, err := restore(t.Context(), deleted)
 			require.NoError(t, err)
 			require.Equal(t, "y", got.Email)
-			require.Len(t, h.items(t), 2, "the item and its sentinel")
+			require.Len(t, h.Items(), 2, "the item and its sentinel")
 		})
 	}
 }

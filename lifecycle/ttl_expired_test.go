@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
-	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
 // Token lives for an hour.
@@ -33,10 +33,10 @@ func lapsed(t *testing.T) (*lab, *entity.Store[Token]) {
 	h, s := open[Token](t)
 	_, err := s.Create(t.Context(), Token{User: "u", ID: "t", Scope: "all", Uses: 7})
 	require.NoError(t, err)
-	h.advance(time.Hour)
+	h.Clock.Move(time.Hour)
 	_, err = s.Create(t.Context(), Token{User: "u", ID: "live", Scope: "all"})
 	require.NoError(t, err)
-	h.sent()
+	h.Operations()
 	return h, s
 }
 
@@ -57,10 +57,9 @@ func TestTTL_AnExpiredItemIsGoneForEveryRead(t *testing.T) {
 	require.NotNil(t, many[0])
 	into := token
 	load := s.Op().GetInto(&into)
-	require.ErrorIs(t, h.db.TransactGet(t.Context(), load), entity.ErrNotFound)
+	require.ErrorIs(t, h.DB.TransactGet(t.Context(), load), entity.ErrNotFound)
 
-	byScope, err := s.Index("byScope")
-	require.NoError(t, err)
+	byScope := entity.Must(s.Index("byScope"))
 	for name, queries := range map[string][2]entity.Query[Token]{
 		"Query":       {s.Query(Token{User: "u"}), s.Query(Token{User: "u"}, entity.IncludeExpired())},
 		"Scan":        {s.Scan(), s.Scan(entity.IncludeExpired())},
@@ -74,7 +73,7 @@ func TestTTL_AnExpiredItemIsGoneForEveryRead(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Equal(t, 2, n, name)
 	}
-	h.advance(-time.Second)
+	h.Clock.Move(-time.Second)
 	_, err = s.Get(t.Context(), token)
 	require.NoError(t, err, "a second before its end it lives")
 }
@@ -97,7 +96,7 @@ func TestTTL_AnExpiredItemIsGoneForEveryWrite(t *testing.T) {
 		}, entity.ErrNotFound, 1},
 		"Delete": {func(t *testing.T, _ *lab, s *entity.Store[Token]) error { return s.Delete(t.Context(), token) }, entity.ErrNotFound, 1},
 		"CheckExists": {func(t *testing.T, h *lab, s *entity.Store[Token]) error {
-			return h.db.Transact(t.Context(), s.Op().CheckExists(token))
+			return h.DB.Transact(t.Context(), s.Op().CheckExists(token))
 		}, entity.ErrNotFound, 1},
 		"Create": {func(t *testing.T, _ *lab, s *entity.Store[Token]) error {
 			_, err := s.Create(t.Context(), Token{User: "u", ID: "t", Uses: 1})
@@ -116,12 +115,12 @@ func TestTTL_AnExpiredItemIsGoneForEveryWrite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h, s := lapsed(t)
-			before := h.items(t)
+			before := h.Items()
 			err := c.write(t, h, s)
-			require.Len(t, h.sent(), c.requests)
+			require.Len(t, h.Operations(), c.requests)
 			if c.err != nil {
 				require.ErrorIs(t, err, c.err)
-				require.Equal(t, before, h.items(t), "nothing was written")
+				require.Equal(t, before, h.Items(), "nothing was written")
 				return
 			}
 			require.NoError(t, err)
@@ -135,11 +134,11 @@ func TestTTL_AnExpiredItemIsGoneForEveryWrite(t *testing.T) {
 func TestTTL_TablesExpireByTheDeclaredAttribute(t *testing.T) {
 	t.Parallel()
 	h, _ := open[Token](t)
-	out, err := h.raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &h.table})
+	out, err := h.Raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &h.Table})
 	require.NoError(t, err)
 	require.Equal(t, types.TimeToLiveStatusEnabled, out.TimeToLiveDescription.TimeToLiveStatus)
 	require.Equal(t, "ends", *out.TimeToLiveDescription.AttributeName)
-	require.NoError(t, h.db.Verify(t.Context()))
+	require.NoError(t, h.DB.Verify(t.Context()))
 }
 
 // A Put that found an expired item and was about to replace it meets an item that another program has created meanwhile: it
@@ -147,21 +146,13 @@ func TestTTL_TablesExpireByTheDeclaredAttribute(t *testing.T) {
 func TestTTL_APutOverARenewedItemReplacesTheNewOne(t *testing.T) {
 	t.Parallel()
 	h, s := lapsed(t)
-	arrived, release := h.wire.Hold(func(r faults.Request) bool { return r.Operation == "PutItem" })
-	defer release()
-	done := make(chan error, 1)
-	go func() {
+	require.NoError(t, h.Overtake(dbtest.Is("PutItem"), func() error {
 		_, err := s.Put(t.Context(), Token{User: "u", ID: "t", Uses: 1})
-		done <- err
-	}()
-	<-arrived
-	client := dynamodb.New(h.raw.Options())
-	db, err := entity.Open(client, entity.Config{Table: h.table, Clock: h.now})
-	require.NoError(t, err)
-	_, err = entity.Must(entity.New[Token](db)).Create(t.Context(), Token{User: "u", ID: "t", Uses: 2})
-	require.NoError(t, err)
-	release()
-	require.NoError(t, <-done)
+		return err
+	}, func() {
+		_, err := dbtest.Declare[Token](t, h.Open(h.Raw)).Create(t.Context(), Token{User: "u", ID: "t", Uses: 2})
+		require.NoError(t, err)
+	}))
 	got, err := s.Get(t.Context(), token, entity.Consistent())
 	require.NoError(t, err)
 	require.Equal(t, 1, got.Uses)

@@ -63,7 +63,7 @@ func TestTTL_FromAKeyPartIsTheSameOnEveryPath(t *testing.T) {
 	h, s := open[Reading](t)
 	r := Reading{Device: "d", Taken: hour0.UnixMilli(), ID: "r", Celsius: 20}
 	f := entity.Fields[Reading]()
-	h.advance(day) // the clock does not matter
+	h.Clock.Move(day) // the clock does not matter
 	_, err := s.Create(t.Context(), r)
 	require.NoError(t, err)
 	h.ends(t, "expiration_time", hour0, 30*day)
@@ -75,7 +75,7 @@ func TestTTL_FromAKeyPartIsTheSameOnEveryPath(t *testing.T) {
 	require.NoError(t, err)
 	_, _, err = s.Upsert(t.Context(), r, entity.Idempotent())
 	require.NoError(t, err)
-	require.Equal(t, []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem", "GetItem", "TransactWriteItems"}, h.sent())
+	require.Equal(t, []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem", "GetItem", "TransactWriteItems"}, h.Operations())
 	h.ends(t, "expiration_time", hour0, 30*day)
 	require.NoError(t, s.Delete(t.Context(), r))
 
@@ -92,13 +92,13 @@ func TestTTL_FollowsATimeInTheSameRequest(t *testing.T) {
 	key := Lease{ID: "l"}
 	step := func(requests ...string) {
 		t.Helper()
-		require.Equal(t, requests, h.sent())
+		require.Equal(t, requests, h.Operations())
 		if seen.IsZero() {
 			require.Empty(t, h.end(t, "ends"), "nothing to count from")
 			return
 		}
 		h.ends(t, "ends", seen, time.Hour)
-		require.Contains(t, h.items(t)[0], "gsi1sk", "the index follows")
+		require.Contains(t, h.Items()[0], "gsi1sk", "the index follows")
 	}
 	next := func() time.Time { seen = seen.Add(time.Minute); return seen }
 	_, err := s.Create(t.Context(), Lease{ID: "l", Seen: next(), Note: "n"})
@@ -123,12 +123,12 @@ func TestTTL_FollowsATimeInTheSameRequest(t *testing.T) {
 	_, err = s.Modify(t.Context(), key, func(l *Lease) error { l.Seen = next(); return nil })
 	require.NoError(t, err)
 	step("GetItem", "PutItem")
-	seen = h.advance(10 * time.Minute)
+	seen = h.Clock.Move(10 * time.Minute)
 	due, err := s.Touch(t.Context(), key, &f.Seen, time.Minute)
 	require.NoError(t, err)
 	require.True(t, due)
 	step("UpdateItem")
-	require.NoError(t, h.db.Transact(t.Context(), s.Op().Update(key, entity.Set(&f.Seen, next()))))
+	require.NoError(t, h.DB.Transact(t.Context(), s.Op().Update(key, entity.Set(&f.Seen, next()))))
 	step("UpdateItem")
 
 	mine := seen.Add(day)
@@ -138,7 +138,7 @@ func TestTTL_FollowsATimeInTheSameRequest(t *testing.T) {
 	_, err = s.Update(t.Context(), key, entity.Set(&f.Note, "stays"))
 	require.NoError(t, err)
 	h.ends(t, "ends", mine, 0)
-	h.sent()
+	h.Operations()
 	_, err = s.Update(t.Context(), key, entity.Set(&f.Seen, next()))
 	require.NoError(t, err)
 	step("UpdateItem")
@@ -149,7 +149,7 @@ func TestTTL_FollowsATimeInTheSameRequest(t *testing.T) {
 	_, err = s.Update(t.Context(), key, entity.Set(&f.Seen, hour0), entity.Remove(&f.Ends))
 	require.NoError(t, err)
 	require.Empty(t, h.end(t, "ends"), "taken away on purpose")
-	h.sent()
+	h.Operations()
 	_, err = s.Put(t.Context(), key)
 	require.NoError(t, err)
 	step("UpdateItem")
@@ -162,14 +162,14 @@ func TestTTL_AChangeOtherThanSetReadsFirst(t *testing.T) {
 	_, err := s.Create(t.Context(), Counter{ID: "c"})
 	require.NoError(t, err)
 	require.Empty(t, h.end(t, "ends"))
-	h.sent()
+	h.Operations()
 	_, err = s.Update(t.Context(), Counter{ID: "c"}, entity.SetIfNotExists(&f.Once, &at))
 	require.NoError(t, err)
-	require.Equal(t, []string{"GetItem", "PutItem"}, h.sent())
+	require.Equal(t, []string{"GetItem", "PutItem"}, h.Operations())
 	h.ends(t, "ends", hour0, time.Hour)
 	_, err = s.Update(t.Context(), Counter{ID: "c"}, entity.Add(f.Once, 60))
 	require.NoError(t, err)
-	require.Equal(t, []string{"GetItem", "PutItem"}, h.sent())
+	require.Equal(t, []string{"GetItem", "PutItem"}, h.Operations())
 	h.ends(t, "ends", hour0, time.Hour+time.Minute)
 	zero := uint64(0)
 	_, err = s.Update(t.Context(), Counter{ID: "c"}, entity.Set(&f.Once, &zero))
@@ -196,25 +196,25 @@ func TestTTL_FollowsTheTimesThatTheLibraryKeeps(t *testing.T) {
 			return err
 		},
 	} {
-		now := h.advance(30 * time.Second)
+		now := h.Clock.Move(30 * time.Second)
 		require.NoError(t, write())
 		h.ends(t, "ends", now, time.Minute)
 	}
-	h.sent()
+	h.Operations()
 
 	h, trial := open[Trial](t)
 	f := entity.Fields[Trial]()
 	_, _, err = trial.Upsert(t.Context(), Trial{ID: "t"})
 	require.NoError(t, err)
-	require.Equal(t, []string{"GetItem", "PutItem"}, h.sent(), "whether created_at changes can only be read")
-	h.advance(day)
+	require.Equal(t, []string{"GetItem", "PutItem"}, h.Operations(), "whether created_at changes can only be read")
+	h.Clock.Move(day)
 	_, _, err = trial.Upsert(t.Context(), Trial{ID: "t", Note: "a"})
 	require.NoError(t, err)
 	_, err = trial.Put(t.Context(), Trial{ID: "t", Note: "b"})
 	require.NoError(t, err)
-	h.sent()
+	h.Operations()
 	_, err = trial.Update(t.Context(), Trial{ID: "t"}, entity.Set(&f.Note, "c"))
 	require.NoError(t, err)
-	require.Equal(t, []string{"UpdateItem"}, h.sent())
+	require.Equal(t, []string{"UpdateItem"}, h.Operations())
 	h.ends(t, "ends", hour0, 7*day)
 }

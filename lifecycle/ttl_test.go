@@ -59,11 +59,11 @@ func TestTTL_AfterAloneCountsFromTheBeginningAndFromPut(t *testing.T) {
 			t.Parallel()
 			h, s := open[Marker](t)
 			m := entity.Fields[Marker]()
-			require.NoError(t, begin(t, h.db, s))
-			require.Len(t, h.sent(), 1)
+			require.NoError(t, begin(t, h.DB, s))
+			require.Len(t, h.Operations(), 1)
 			h.ends(t, "ends", hour0, 30*day)
 
-			h.advance(day)
+			h.Clock.Move(day)
 			_, err := s.Update(t.Context(), Marker{ID: "m"}, entity.Set(&m.Note, "updated"))
 			require.NoError(t, err)
 			_, created, err := s.Upsert(t.Context(), Marker{ID: "m", Note: "merged"})
@@ -71,12 +71,12 @@ func TestTTL_AfterAloneCountsFromTheBeginningAndFromPut(t *testing.T) {
 			require.False(t, created)
 			_, err = s.Modify(t.Context(), Marker{ID: "m"}, func(m *Marker) error { m.Note = "modified"; return nil })
 			require.NoError(t, err)
-			require.Equal(t, []string{"UpdateItem", "UpdateItem", "GetItem", "PutItem"}, h.sent())
+			require.Equal(t, []string{"UpdateItem", "UpdateItem", "GetItem", "PutItem"}, h.Operations())
 			h.ends(t, "ends", hour0, 30*day)
 
 			got, err := s.Put(t.Context(), Marker{ID: "m", Note: "put"})
 			require.NoError(t, err)
-			require.Equal(t, []string{"UpdateItem"}, h.sent())
+			require.Equal(t, []string{"UpdateItem"}, h.Operations())
 			require.EqualValues(t, 5, got.Version)
 			h.ends(t, "ends", hour0.Add(day), 30*day)
 		})
@@ -95,15 +95,15 @@ func TestTTL_AnUpsertGivesAnEndOnlyToAnItemThatHasNone(t *testing.T) {
 			_, err = s.Update(t.Context(), Ticket{ID: "t"}, entity.Remove(&k.Ends))
 			require.NoError(t, err)
 			require.Empty(t, h.end(t, "ends"), "without it the item lives forever")
-			h.advance(1000 * day)
+			h.Clock.Move(1000 * day)
 			_, err = s.Get(t.Context(), Ticket{ID: "t"})
 			require.NoError(t, err)
 
-			now := h.now()
+			now := h.Clock.Now()
 			got, _, err := s.Upsert(t.Context(), Ticket{ID: "t", Note: "merged"}, opts...)
 			require.NoError(t, err)
 			require.Equal(t, now.Truncate(time.Second).Add(time.Hour), got.Ends)
-			h.advance(time.Minute)
+			h.Clock.Move(time.Minute)
 			_, _, err = s.Upsert(t.Context(), Ticket{ID: "t", Note: "again"}, opts...)
 			require.NoError(t, err)
 			h.ends(t, "ends", now, time.Hour)
@@ -118,7 +118,7 @@ func TestTTL_AnEndThatTheCallerGivesWins(t *testing.T) {
 	_, err := s.Create(t.Context(), Session{ID: "s", Ends: mine})
 	require.NoError(t, err)
 	h.ends(t, "ends", hour0, 7*day)
-	require.Contains(t, h.items(t)[0], "gsi1sk")
+	require.Contains(t, h.Items()[0], "gsi1sk")
 
 	_, err = s.Put(t.Context(), Session{ID: "s"})
 	require.NoError(t, err)
@@ -143,8 +143,7 @@ func TestTTL_AnEndThatTheCallerGivesWins(t *testing.T) {
 	_, err = s.Modify(t.Context(), Session{ID: "s"}, func(s *Session) error { s.Ends = mine; return nil })
 	require.NoError(t, err)
 	h.ends(t, "ends", hour0, 7*day)
-	byEnd, err := s.Index("byEnd")
-	require.NoError(t, err)
+	byEnd := entity.Must(s.Index("byEnd"))
 	one, err := byEnd.Query(Session{}, entity.Between(&f.Ends, mine, mine)).One(t.Context())
 	require.NoError(t, err, "the index follows the end")
 	require.Equal(t, "s", one.ID)
@@ -153,7 +152,7 @@ func TestTTL_AnEndThatTheCallerGivesWins(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, got.Ends)
 	require.Empty(t, h.end(t, "ends"), "zero seconds would be the year 1970")
-	require.NotContains(t, h.items(t)[0], "gsi1sk")
+	require.NotContains(t, h.Items()[0], "gsi1sk")
 	_, err = s.Modify(t.Context(), Session{ID: "s"}, func(s *Session) error { s.Ends = mine; return nil })
 	require.NoError(t, err)
 	_, err = s.Modify(t.Context(), Session{ID: "s"}, func(s *Session) error { s.Ends = 0; return nil })
@@ -175,13 +174,11 @@ func TestTTL_AfterComesFromTheConfiguration(t *testing.T) {
 	require.NoError(t, err)
 	h.ends(t, "ends", hour0, 90*time.Second)
 
-	same, err := entity.New[Marker](h.db)
-	require.NoError(t, err)
+	same := entity.Must(entity.New[Marker](h.DB))
 	require.Same(t, s, same)
-	same, err = entity.New[Marker](h.db, lifecycle.After(90*time.Second))
-	require.NoError(t, err)
+	same = entity.Must(entity.New[Marker](h.DB, lifecycle.After(90*time.Second)))
 	require.Same(t, s, same)
-	_, err = entity.New[Marker](h.db, lifecycle.After(time.Hour))
+	_, err = entity.New[Marker](h.DB, lifecycle.After(time.Hour))
 	var bad *entity.InputError
 	require.ErrorAs(t, err, &bad, "two stores of one entity cannot have two times to live")
 	require.Equal(t, "EDD-9108", bad.Code)
@@ -192,20 +189,20 @@ func TestTTL_HoldsInTransactions(t *testing.T) {
 	t.Parallel()
 	h, s := open[Marker](t)
 	m := entity.Fields[Marker]()
-	require.NoError(t, h.db.Transact(t.Context(), s.Op().Create(Marker{ID: "a"}), s.Op().Put(Marker{ID: "b"}), s.Op().Upsert(Marker{ID: "c"})))
-	require.Equal(t, []string{"TransactWriteItems"}, h.sent())
-	want := h.items(t)[0]["ends"]
-	for _, it := range h.items(t) {
+	require.NoError(t, h.DB.Transact(t.Context(), s.Op().Create(Marker{ID: "a"}), s.Op().Put(Marker{ID: "b"}), s.Op().Upsert(Marker{ID: "c"})))
+	require.Equal(t, []string{"TransactWriteItems"}, h.Operations())
+	want := h.Items()[0]["ends"]
+	for _, it := range h.Items() {
 		require.Equal(t, want, it["ends"])
 	}
-	h.advance(30 * day)
+	h.Clock.Move(30 * day)
 	gone := s.Op().Update(Marker{ID: "a"}, entity.Set(&m.Note, "late"))
-	require.ErrorIs(t, entity.FailureOf(h.db.Transact(t.Context(), gone), gone), entity.ErrNotFound)
-	h.sent()
+	require.ErrorIs(t, entity.FailureOf(h.DB.Transact(t.Context(), gone), gone), entity.ErrNotFound)
+	h.Operations()
 	again, put, up := s.Op().Create(Marker{ID: "a"}), s.Op().Put(Marker{ID: "b", Note: "new"}), s.Op().Upsert(Marker{ID: "c"})
-	require.NoError(t, h.db.Transact(t.Context(), again, put, up))
-	require.Equal(t, []string{"TransactWriteItems", "TransactWriteItems"}, h.sent())
-	for _, it := range h.items(t) {
+	require.NoError(t, h.DB.Transact(t.Context(), again, put, up))
+	require.Equal(t, []string{"TransactWriteItems", "TransactWriteItems"}, h.Operations())
+	for _, it := range h.Items() {
 		require.NotEqual(t, want, it["ends"])
 	}
 	require.EqualValues(t, 1, up.Result().Version, "a new life")
@@ -231,7 +228,7 @@ func TestNoExpiry_OnlyCallersGiveEnds(t *testing.T) {
 		got, err := s.Get(t.Context(), Session{ID: "s"}, entity.Consistent())
 		require.NoError(t, err, what)
 		require.Equal(t, want, got.Ends, what)
-		_, stored := h.items(t)[0]["ends"]
+		_, stored := h.Items()[0]["ends"]
 		require.Equal(t, want != 0, stored, what)
 	}
 	_, err := s.Create(t.Context(), Session{ID: "s"})
@@ -255,7 +252,7 @@ func TestNoExpiry_OnlyCallersGiveEnds(t *testing.T) {
 	_, err = s.Put(t.Context(), Session{ID: "s", Ends: end})
 	require.NoError(t, err)
 	has("Put with an end", end)
-	require.Equal(t, "ends", h.db.Spec().Tables[0].TTL)
+	require.Equal(t, "ends", h.DB.Spec().Tables[0].TTL)
 }
 
 // The same where an end would follow another attribute.
@@ -265,24 +262,22 @@ func TestNoExpiry_FollowsNoAttribute(t *testing.T) {
 	f := entity.Fields[Cache]()
 	_, err := s.Create(t.Context(), Cache{ID: "c"})
 	require.NoError(t, err)
-	h.advance(time.Hour)
+	h.Clock.Move(time.Hour)
 	_, err = s.Update(t.Context(), Cache{ID: "c"}, entity.Set(&f.Note, "later"))
 	require.NoError(t, err)
-	h.advance(time.Hour)
+	h.Clock.Move(time.Hour)
 	_, err = s.Put(t.Context(), Cache{ID: "c"})
 	require.NoError(t, err)
-	require.NotContains(t, h.items(t)[0], "ends")
-	h.advance(1000 * time.Hour)
+	require.NotContains(t, h.Items()[0], "ends")
+	h.Clock.Move(1000 * time.Hour)
 	_, err = s.Get(t.Context(), Cache{ID: "c"})
 	require.NoError(t, err)
 
-	_, err = entity.New[Cache](h.db, lifecycle.NoExpiry())
-	require.NoError(t, err)
-	_, err = entity.New[Cache](h.db, lifecycle.After(time.Minute))
+	_ = entity.Must(entity.New[Cache](h.DB, lifecycle.NoExpiry()))
+	_, err = entity.New[Cache](h.DB, lifecycle.After(time.Minute))
 	require.Equal(t, "EDD-9108", codeOf(err))
-	_, err = entity.New[Session](h.db)
-	require.NoError(t, err)
-	_, err = entity.New[Session](h.db, lifecycle.NoExpiry())
+	_ = entity.Must(entity.New[Session](h.DB))
+	_, err = entity.New[Session](h.DB, lifecycle.NoExpiry())
 	require.Equal(t, "EDD-9108", codeOf(err))
 }
 
@@ -310,7 +305,7 @@ func requireUnit(t *testing.T, h *lab, field, verb string, err error) {
 	require.ErrorAs(t, err, &bad, verb)
 	require.Equal(t, "EDD-9118", bad.Code, verb)
 	require.Equal(t, field, bad.Field, verb)
-	require.Empty(t, h.sent(), verb)
+	require.Empty(t, h.Operations(), verb)
 }
 
 func TestTTL_MillisecondsAreNoSeconds(t *testing.T) {
@@ -330,7 +325,7 @@ func TestTTL_MillisecondsAreNoSeconds(t *testing.T) {
 	requireUnit(t, h, "Ends", "update", err)
 	_, err = s.Update(t.Context(), v, entity.SetIfNotExists(&p.Ends, -ms))
 	requireUnit(t, h, "Ends", "update once", err)
-	requireUnit(t, h, "Ends", "transact", h.db.Transact(t.Context(), s.Op().Create(v)))
+	requireUnit(t, h, "Ends", "transact", h.DB.Transact(t.Context(), s.Op().Create(v)))
 
 	v.Ends = 99_999_999_999
 	_, err = s.Create(t.Context(), v)

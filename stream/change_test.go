@@ -21,25 +21,25 @@ func TestMutations_OfAPlainItemAreOneChangeEach(t *testing.T) {
 	l.create()
 	f, key := entity.Fields[Team](), Team{ID: "t-1"}
 	steps(t, l, s, []step{
-		{"create", func() error { return second(s.Create(l.ctx, Team{ID: "t-1", Name: "a"})) }, []stream.Kind{stream.Created}, 0},
-		{"update", func() error { return second(s.Update(l.ctx, key, entity.Set(&f.Name, "b"))) }, []stream.Kind{stream.Updated}, 0},
-		{"update with the same value", func() error { return second(s.Update(l.ctx, key, entity.Set(&f.Name, "b"))) }, []stream.Kind{stream.Updated}, 0},
-		{"put over it", func() error { return second(s.Put(l.ctx, Team{ID: "t-1"})) }, []stream.Kind{stream.Updated}, 0},
-		{"upsert over it", func() error { _, _, err := s.Upsert(l.ctx, Team{ID: "t-1", Name: "c"}); return err }, []stream.Kind{stream.Updated}, 0},
-		{"touch", func() error { return second(s.Touch(l.ctx, key, &f.Seen, time.Minute)) }, []stream.Kind{stream.Updated}, 0},
-		{"touch that is not due", func() error { return second(s.Touch(l.ctx, key, &f.Seen, time.Minute)) }, nil, 0},
-		{"delete", func() error { return s.Delete(l.ctx, key) }, []stream.Kind{stream.Deleted}, 0},
-		{"put where nothing is", func() error { return second(s.Put(l.ctx, Team{ID: "t-1"})) }, []stream.Kind{stream.Created}, 0},
-		{"purge", func() error { return s.Purge(l.ctx, key) }, []stream.Kind{stream.Deleted}, 0},
-		{"upsert where nothing is", func() error { _, _, err := s.Upsert(l.ctx, key); return err }, []stream.Kind{stream.Created}, 0},
+		{"create", func() error { return second(s.Create(l.Ctx, Team{ID: "t-1", Name: "a"})) }, []stream.Kind{stream.Created}, 0},
+		{"update", func() error { return second(s.Update(l.Ctx, key, entity.Set(&f.Name, "b"))) }, []stream.Kind{stream.Updated}, 0},
+		{"update with the same value", func() error { return second(s.Update(l.Ctx, key, entity.Set(&f.Name, "b"))) }, []stream.Kind{stream.Updated}, 0},
+		{"put over it", func() error { return second(s.Put(l.Ctx, Team{ID: "t-1"})) }, []stream.Kind{stream.Updated}, 0},
+		{"upsert over it", func() error { _, _, err := s.Upsert(l.Ctx, Team{ID: "t-1", Name: "c"}); return err }, []stream.Kind{stream.Updated}, 0},
+		{"touch", func() error { return second(s.Touch(l.Ctx, key, &f.Seen, time.Minute)) }, []stream.Kind{stream.Updated}, 0},
+		{"touch that is not due", func() error { return second(s.Touch(l.Ctx, key, &f.Seen, time.Minute)) }, nil, 0},
+		{"delete", func() error { return s.Delete(l.Ctx, key) }, []stream.Kind{stream.Deleted}, 0},
+		{"put where nothing is", func() error { return second(s.Put(l.Ctx, Team{ID: "t-1"})) }, []stream.Kind{stream.Created}, 0},
+		{"purge", func() error { return s.Purge(l.Ctx, key) }, []stream.Kind{stream.Deleted}, 0},
+		{"upsert where nothing is", func() error { _, _, err := s.Upsert(l.Ctx, key); return err }, []stream.Kind{stream.Created}, 0},
 		{"a refused create", func() error {
-			if _, err := s.Create(l.ctx, key); !errors.Is(err, entity.ErrExists) {
+			if _, err := s.Create(l.Ctx, key); !errors.Is(err, entity.ErrExists) {
 				return errors.New("it was not refused")
 			}
 			return nil
 		}, nil, 0},
 		{"a transaction", func() error {
-			return l.db.Transact(l.ctx, s.Op().Create(Team{ID: "t-2"}), s.Op().Update(key, entity.Set(&f.Name, "d")))
+			return l.DB.Transact(l.Ctx, s.Op().Create(Team{ID: "t-2"}), s.Op().Update(key, entity.Set(&f.Name, "d")))
 		}, []stream.Kind{stream.Created, stream.Updated}, 0},
 	})
 }
@@ -52,21 +52,21 @@ func TestMutations_OfAnItemWithSatellitesAreOneChangeEach(t *testing.T) {
 	bin := entity.Must(lifecycle.Of(s))
 	f, key := entity.Fields[Person](), Person{ID: "p-1"}
 	steps(t, l, s, []step{
-		{"create", func() error { return second(s.Create(l.ctx, Person{ID: "p-1", Email: "a", Team: "t"})) }, []stream.Kind{stream.Created, stream.SnapshotStored}, 1},
-		{"update", func() error { return second(s.Update(l.ctx, key, entity.Set(&f.Team, "u"))) }, []stream.Kind{stream.Updated, stream.SnapshotChanged}, 0},
-		{"new e-mail", func() error { return second(s.Update(l.ctx, key, entity.Set(&f.Email, "b"))) }, []stream.Kind{stream.Updated, stream.SnapshotStored}, 2},
-		{"put over it", func() error { return second(s.Put(l.ctx, Person{ID: "p-1", Email: "b"})) }, []stream.Kind{stream.Updated, stream.SnapshotStored}, 0},
-		{"touch", func() error { return second(s.Touch(l.ctx, key, &f.Seen, time.Minute)) }, []stream.Kind{stream.Updated}, 0},
-		{"delete", func() error { return s.Delete(l.ctx, key) }, []stream.Kind{stream.CurrentRemoved, stream.SoftDeleted, stream.SnapshotStored, stream.SnapshotStored}, 1},
-		{"restore", func() error { return second(bin.Restore(l.ctx, key)) }, []stream.Kind{stream.Restored, stream.CopyRemoved}, 1},
-		{"update a restored item", func() error { return second(s.Update(l.ctx, key, entity.Set(&f.Team, "v"))) }, []stream.Kind{stream.Updated, stream.SnapshotStored}, 0},
-		{"delete again", func() error { return s.Delete(l.ctx, key) }, []stream.Kind{stream.CurrentRemoved, stream.SoftDeleted, stream.SnapshotStored, stream.SnapshotStored}, 1},
-		{"purge a deleted item", func() error { return bin.Purge(l.ctx, key) }, []stream.Kind{
+		{"create", func() error { return second(s.Create(l.Ctx, Person{ID: "p-1", Email: "a", Team: "t"})) }, []stream.Kind{stream.Created, stream.SnapshotStored}, 1},
+		{"update", func() error { return second(s.Update(l.Ctx, key, entity.Set(&f.Team, "u"))) }, []stream.Kind{stream.Updated, stream.SnapshotChanged}, 0},
+		{"new e-mail", func() error { return second(s.Update(l.Ctx, key, entity.Set(&f.Email, "b"))) }, []stream.Kind{stream.Updated, stream.SnapshotStored}, 2},
+		{"put over it", func() error { return second(s.Put(l.Ctx, Person{ID: "p-1", Email: "b"})) }, []stream.Kind{stream.Updated, stream.SnapshotStored}, 0},
+		{"touch", func() error { return second(s.Touch(l.Ctx, key, &f.Seen, time.Minute)) }, []stream.Kind{stream.Updated}, 0},
+		{"delete", func() error { return s.Delete(l.Ctx, key) }, []stream.Kind{stream.CurrentRemoved, stream.SoftDeleted, stream.SnapshotStored, stream.SnapshotStored}, 1},
+		{"restore", func() error { return second(bin.Restore(l.Ctx, key)) }, []stream.Kind{stream.Restored, stream.CopyRemoved}, 1},
+		{"update a restored item", func() error { return second(s.Update(l.Ctx, key, entity.Set(&f.Team, "v"))) }, []stream.Kind{stream.Updated, stream.SnapshotStored}, 0},
+		{"delete again", func() error { return s.Delete(l.Ctx, key) }, []stream.Kind{stream.CurrentRemoved, stream.SoftDeleted, stream.SnapshotStored, stream.SnapshotStored}, 1},
+		{"purge a deleted item", func() error { return bin.Purge(l.Ctx, key) }, []stream.Kind{
 			stream.CopyRemoved, // and a snapshot of each of the eight versions
 			stream.SnapshotRemoved, stream.SnapshotRemoved, stream.SnapshotRemoved, stream.SnapshotRemoved, stream.SnapshotRemoved, stream.SnapshotRemoved, stream.SnapshotRemoved, stream.SnapshotRemoved,
 		}, 1},
-		{"create after the purge", func() error { return second(s.Create(l.ctx, Person{ID: "p-1", Email: "a"})) }, []stream.Kind{stream.Created, stream.SnapshotStored}, 1},
-		{"purge a live item", func() error { return s.Purge(l.ctx, key) }, []stream.Kind{stream.CurrentRemoved, stream.SnapshotRemoved}, 1},
+		{"create after the purge", func() error { return second(s.Create(l.Ctx, Person{ID: "p-1", Email: "a"})) }, []stream.Kind{stream.Created, stream.SnapshotStored}, 1},
+		{"purge a live item", func() error { return s.Purge(l.Ctx, key) }, []stream.Kind{stream.CurrentRemoved, stream.SnapshotRemoved}, 1},
 	})
 }
 
@@ -78,21 +78,21 @@ func TestMutations_OfANoteWithoutHistory(t *testing.T) {
 	bin := entity.Must(lifecycle.Of(s))
 	key := Note{Owner: "o", ID: "n#1"}
 	note := func(title string) func() error {
-		return func() error { return second(s.Create(l.ctx, Note{Owner: "o", ID: "n#1", Title: title})) }
+		return func() error { return second(s.Create(l.Ctx, Note{Owner: "o", ID: "n#1", Title: title})) }
 	}
 	steps(t, l, s, []step{
 		{"create", note("a"), []stream.Kind{stream.Created}, 1},
-		{"delete", func() error { return s.Delete(l.ctx, key) }, []stream.Kind{stream.CurrentRemoved, stream.SoftDeleted}, 1},
+		{"delete", func() error { return s.Delete(l.Ctx, key) }, []stream.Kind{stream.CurrentRemoved, stream.SoftDeleted}, 1},
 		{"create over a deleted copy", note("b"), []stream.Kind{stream.Created}, 1},
-		{"delete again", func() error { return s.Delete(l.ctx, key) }, []stream.Kind{stream.CurrentRemoved, stream.SoftDeleted}, 1},
+		{"delete again", func() error { return s.Delete(l.Ctx, key) }, []stream.Kind{stream.CurrentRemoved, stream.SoftDeleted}, 1},
 		{"restore the older copy", func() error {
-			copies, err := bin.List(key).Collect(l.ctx)
+			copies, err := bin.List(key).Collect(l.Ctx)
 			if err != nil || len(copies) != 2 {
 				return errors.Join(err, errors.New("there are not two copies"))
 			}
-			return second(bin.RestoreCopy(l.ctx, copies[1]))
+			return second(bin.RestoreCopy(l.Ctx, copies[1]))
 		}, []stream.Kind{stream.Restored, stream.CopyRemoved}, 1},
-		{"purge a live item with a copy", func() error { return s.Purge(l.ctx, key) }, []stream.Kind{stream.CurrentRemoved, stream.CopyRemoved}, 1},
+		{"purge a live item with a copy", func() error { return s.Purge(l.Ctx, key) }, []stream.Kind{stream.CurrentRemoved, stream.CopyRemoved}, 1},
 	})
 }
 
@@ -103,9 +103,9 @@ func TestMutations_HardDeleteUnderRetainKeepsTheDeletedStateAsASnapshot(t *testi
 	l.create()
 	key := Ledger{ID: "l"}
 	steps(t, l, s, []step{
-		{"create", func() error { return second(s.Create(l.ctx, Ledger{ID: "l", Balance: 1})) }, []stream.Kind{stream.Created, stream.SnapshotStored}, 0},
+		{"create", func() error { return second(s.Create(l.Ctx, Ledger{ID: "l", Balance: 1})) }, []stream.Kind{stream.Created, stream.SnapshotStored}, 0},
 	})
-	require.NoError(t, s.Delete(l.ctx, key))
+	require.NoError(t, s.Delete(l.Ctx, key))
 	changes, others := changesOf(t, s, l.next())
 	require.Zero(t, others)
 	// The first state has its snapshot, which is put again as it was: DynamoDB itself has no record of that, DynamoDB Local has.
@@ -116,7 +116,7 @@ func TestMutations_HardDeleteUnderRetainKeepsTheDeletedStateAsASnapshot(t *testi
 	require.Zero(t, deleted.DeletedAt, "a removal says nothing of its time but Record.Time")
 	last := only(t, changes, stream.SnapshotStored)
 	require.EqualValues(t, 2, last.NewVersion)
-	require.Equal(t, l.clock.Now(), last.DeletedAt, "the snapshot of the deleted state has the time")
+	require.Equal(t, l.Clock.Now(), last.DeletedAt, "the snapshot of the deleted state has the time")
 }
 
 func TestChange_CarriesTheItemsTheirVersionsAndTheRecord(t *testing.T) {
@@ -127,7 +127,7 @@ func TestChange_CarriesTheItemsTheirVersionsAndTheRecord(t *testing.T) {
 	bin := entity.Must(lifecycle.Of(s))
 	f := entity.Fields[Person]()
 
-	first := entity.Must(s.Create(l.ctx, Person{ID: "p", Email: "e", Team: "t"}))
+	first := entity.Must(s.Create(l.Ctx, Person{ID: "p", Email: "e", Team: "t"}))
 	changes, _ := changesOf(t, s, l.next())
 	c := only(t, changes, stream.Created)
 	require.Nil(t, c.Old)
@@ -139,8 +139,8 @@ func TestChange_CarriesTheItemsTheirVersionsAndTheRecord(t *testing.T) {
 	require.WithinDuration(t, time.Now(), c.Record.Time, time.Hour, "DynamoDB's own time, not the program's")
 	require.Contains(t, c.Record.New, "_w", "the record has the item as it is stored")
 
-	l.clock.advance(time.Hour)
-	updated := entity.Must(s.Update(l.ctx, Person{ID: "p"}, entity.Set(&f.Team, "u")))
+	l.Clock.Move(time.Hour)
+	updated := entity.Must(s.Update(l.Ctx, Person{ID: "p"}, entity.Set(&f.Team, "u")))
 	changes, _ = changesOf(t, s, l.next())
 	c = only(t, changes, stream.Updated)
 	require.Equal(t, first, *c.Old)
@@ -150,9 +150,9 @@ func TestChange_CarriesTheItemsTheirVersionsAndTheRecord(t *testing.T) {
 	require.Equal(t, first, *c.New, "the replaced state")
 	require.EqualValues(t, 1, c.NewVersion)
 
-	l.clock.advance(time.Hour)
-	require.NoError(t, s.Delete(l.ctx, updated))
-	copied := entity.Must(bin.Get(l.ctx, updated))
+	l.Clock.Move(time.Hour)
+	require.NoError(t, s.Delete(l.Ctx, updated))
+	copied := entity.Must(bin.Get(l.Ctx, updated))
 	changes, _ = changesOf(t, s, l.next())
 	c = only(t, changes, stream.SoftDeleted)
 	require.Equal(t, copied.Item, *c.New)
@@ -164,7 +164,7 @@ func TestChange_CarriesTheItemsTheirVersionsAndTheRecord(t *testing.T) {
 	require.Nil(t, c.New)
 	require.Zero(t, c.DeletedAt)
 
-	restored := entity.Must(bin.Restore(l.ctx, updated))
+	restored := entity.Must(bin.Restore(l.Ctx, updated))
 	changes, _ = changesOf(t, s, l.next())
 	c = only(t, changes, stream.Restored)
 	require.Equal(t, restored, *c.New)
@@ -177,7 +177,7 @@ func TestChange_CarriesTheItemsTheirVersionsAndTheRecord(t *testing.T) {
 func TestSeries_AppendsEnrichmentAndLateEvents(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	s := entity.Must(timeseries.New[Reading](l.db))
+	s := entity.Must(timeseries.New[Reading](l.DB))
 	store[Team](l) // shares the table
 	l.create()
 	f, key := entity.Fields[Reading](), Reading{Device: "d#1", Channel: "e"}
@@ -187,22 +187,22 @@ func TestSeries_AppendsEnrichmentAndLateEvents(t *testing.T) {
 	}
 	append := func(want timeseries.Reason, ev Reading) func() error {
 		return func() error {
-			got, err := s.Append(l.ctx, ev)
+			got, err := s.Append(l.Ctx, ev)
 			require.Equal(t, want, got.Reason)
 			return err
 		}
 	}
 	steps(t, l, s, []step{
 		{"enrichment before the first event", func() error {
-			_, _, err := s.Upsert(l.ctx, Reading{Device: "d#1", Channel: "e", Account: "a"})
+			_, _, err := s.Upsert(l.Ctx, Reading{Device: "d#1", Channel: "e", Account: "a"})
 			return err
 		}, []stream.Kind{stream.Created}, 0},
 		{"the first event", append("", at(5, 1)), []stream.Kind{stream.Updated, stream.Appended}, 0},
 		{"a duplicate", append(timeseries.Duplicate, at(5, 1)), nil, 0},
 		{"a late event", append(timeseries.LateRecorded, at(3, 2)), []stream.Kind{stream.Appended}, 0},
-		{"enrichment", func() error { return second(s.Update(l.ctx, key, entity.Set(&f.Account, "b"))) }, []stream.Kind{stream.Updated}, 0},
-		{"three events at once", func() error { return second(s.AppendAll(l.ctx, []Reading{at(8, 1), at(7, 1), at(9, 1)})) }, []stream.Kind{stream.Updated, stream.Appended, stream.Appended, stream.Appended}, 0},
-		{"purge", func() error { return s.Purge(l.ctx, key) }, []stream.Kind{stream.Deleted, stream.EventRemoved, stream.EventRemoved, stream.EventRemoved, stream.EventRemoved, stream.EventRemoved}, 0},
+		{"enrichment", func() error { return second(s.Update(l.Ctx, key, entity.Set(&f.Account, "b"))) }, []stream.Kind{stream.Updated}, 0},
+		{"three events at once", func() error { return second(s.AppendAll(l.Ctx, []Reading{at(8, 1), at(7, 1), at(9, 1)})) }, []stream.Kind{stream.Updated, stream.Appended, stream.Appended, stream.Appended}, 0},
+		{"purge", func() error { return s.Purge(l.Ctx, key) }, []stream.Kind{stream.Deleted, stream.EventRemoved, stream.EventRemoved, stream.EventRemoved, stream.EventRemoved, stream.EventRemoved}, 0},
 		{"an event for a new series", append("", at(1, 1)), []stream.Kind{stream.Created, stream.Appended}, 0},
 	})
 }
@@ -210,21 +210,21 @@ func TestSeries_AppendsEnrichmentAndLateEvents(t *testing.T) {
 func TestSeries_EventsAreDecodedAsTheHistoryDecodesThem(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	s := entity.Must(timeseries.New[Reading](l.db))
+	s := entity.Must(timeseries.New[Reading](l.DB))
 	l.create()
 	at := time.Date(2100, 1, 1, 0, 0, 0, 5e6, time.UTC)
-	_, _, err := s.Upsert(l.ctx, Reading{Device: "d", Channel: "c", Account: "enriched"})
+	_, _, err := s.Upsert(l.Ctx, Reading{Device: "d", Channel: "c", Account: "enriched"})
 	require.NoError(t, err)
 	l.next()
 	// An event is sparse: one field was not reported, and it has neither enrichment nor created_at.
-	_, err = s.Append(l.ctx, Reading{Device: "d", Channel: "c", At: at, Door: ptr(false)})
+	_, err = s.Append(l.Ctx, Reading{Device: "d", Channel: "c", At: at, Door: ptr(false)})
 	require.NoError(t, err)
 	changes, others := changesOf(t, s, l.next())
 	require.Zero(t, others)
-	history := entity.Must(s.History(Reading{Device: "d", Channel: "c"}).Collect(l.ctx))
+	history := entity.Must(s.History(Reading{Device: "d", Channel: "c"}).Collect(l.Ctx))
 	require.Equal(t, history[0], *only(t, changes, stream.Appended).New)
 	require.Equal(t, Reading{Device: "d", Channel: "c", At: at, Door: ptr(false)}, history[0])
-	current := entity.Must(s.Get(l.ctx, Reading{Device: "d", Channel: "c"}))
+	current := entity.Must(s.Get(l.Ctx, Reading{Device: "d", Channel: "c"}))
 	require.Equal(t, current, *only(t, changes, stream.Updated).New)
 	require.Equal(t, "enriched", current.Account)
 }
@@ -251,7 +251,7 @@ func TestViews_OfAnEntityWithSatellites(t *testing.T) {
 			l := newLab(t)
 			l.view = view
 			notes, teams := store[Note](l), store[Team](l)
-			readings := entity.Must(timeseries.New[Reading](l.db))
+			readings := entity.Must(timeseries.New[Reading](l.DB))
 			l.create()
 			bin := entity.Must(lifecycle.Of(notes))
 			var got []string
@@ -261,20 +261,20 @@ func TestViews_OfAnEntityWithSatellites(t *testing.T) {
 				got = append(got, shown(t, teams, records)...)
 				got = append(got, shown(t, readings, records)...)
 			}
-			n := entity.Must(notes.Create(l.ctx, Note{Owner: "o#v#1", ID: "e#d"}))
-			entity.Must(notes.Update(l.ctx, n, entity.Set(&entity.Fields[Note]().Title, "x")))
-			require.NoError(t, notes.Delete(l.ctx, n))
+			n := entity.Must(notes.Create(l.Ctx, Note{Owner: "o#v#1", ID: "e#d"}))
+			entity.Must(notes.Update(l.Ctx, n, entity.Set(&entity.Fields[Note]().Title, "x")))
+			require.NoError(t, notes.Delete(l.Ctx, n))
 			look()
-			entity.Must(bin.Restore(l.ctx, n))
+			entity.Must(bin.Restore(l.Ctx, n))
 			look()
-			entity.Must(teams.Put(l.ctx, Team{ID: "t"}))
+			entity.Must(teams.Put(l.Ctx, Team{ID: "t"}))
 			l.next()
-			require.NoError(t, teams.Delete(l.ctx, Team{ID: "t"}))
+			require.NoError(t, teams.Delete(l.Ctx, Team{ID: "t"}))
 			look()
-			_, _, err := readings.Upsert(l.ctx, Reading{Device: "d", Channel: "v#1"})
+			_, _, err := readings.Upsert(l.Ctx, Reading{Device: "d", Channel: "v#1"})
 			require.NoError(t, err)
-			entity.Must(readings.Append(l.ctx, Reading{Device: "d", Channel: "v#1", At: time.Unix(4e9, 0), Door: ptr(true)}))
-			require.NoError(t, readings.Purge(l.ctx, Reading{Device: "d", Channel: "v#1"}))
+			entity.Must(readings.Append(l.Ctx, Reading{Device: "d", Channel: "v#1", At: time.Unix(4e9, 0), Door: ptr(true)}))
+			require.NoError(t, readings.Purge(l.Ctx, Reading{Device: "d", Channel: "v#1"}))
 			look()
 			require.Equal(t, want, got)
 		})
@@ -295,9 +295,9 @@ func TestViews_OfVerbatimEntities(t *testing.T) {
 			alone.view = view
 			devices := store[Device](alone)
 			alone.create()
-			d := entity.Must(devices.Create(alone.ctx, Device{ID: "d", Batch: 1}))
-			entity.Must(devices.Update(alone.ctx, d, entity.Set(&entity.Fields[Device]().State, "on")))
-			require.NoError(t, devices.Delete(alone.ctx, d))
+			d := entity.Must(devices.Create(alone.Ctx, Device{ID: "d", Batch: 1}))
+			entity.Must(devices.Update(alone.Ctx, d, entity.Set(&entity.Fields[Device]().State, "on")))
+			require.NoError(t, devices.Delete(alone.Ctx, d))
 			require.Equal(t, want[0], shown(t, devices, alone.next()), "alone in its table, its key is enough")
 
 			shared := garage(t)
@@ -305,9 +305,9 @@ func TestViews_OfVerbatimEntities(t *testing.T) {
 			bikes := store[Bike](shared)
 			store[Lamp](shared)
 			shared.create()
-			b := entity.Must(bikes.Create(shared.ctx, Bike{ID: "b", Gears: 1}))
-			entity.Must(bikes.Update(shared.ctx, b, entity.Set(&entity.Fields[Bike]().Gears, 2)))
-			require.NoError(t, bikes.Delete(shared.ctx, b))
+			b := entity.Must(bikes.Create(shared.Ctx, Bike{ID: "b", Gears: 1}))
+			entity.Must(bikes.Update(shared.Ctx, b, entity.Set(&entity.Fields[Bike]().Gears, 2)))
+			require.NoError(t, bikes.Delete(shared.Ctx, b))
 			require.Equal(t, want[1], shown(t, bikes, shared.next()), "its kind is needed")
 		})
 	}
@@ -319,7 +319,7 @@ func TestViews_SharedVerbatimEntityNeedsAnImage(t *testing.T) {
 	l.view = types.StreamViewTypeKeysOnly
 	plates := store[Plate](l)
 	l.create()
-	entity.Must(plates.Create(l.ctx, Plate{ID: "p"}))
+	entity.Must(plates.Create(l.Ctx, Plate{ID: "p"}))
 	records := l.next()
 	require.Equal(t, []string{"created"}, shown(t, plates, records))
 	store[Team](l)

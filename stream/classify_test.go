@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/timeseries"
@@ -39,7 +39,7 @@ func TestClassify_ByKeyAlone(t *testing.T) {
 		"x$app#v1#reading#c":                         "",
 		"$app#v1#reading#c#e#2026-04-22T10:00:00.0Z": stream.EventRemoved,
 	} {
-		c, ok, err := stream.Of(s, keysOnly(attributes{"pk": text("$app#v1#reading#d"), "sk": text(sk)}))
+		c, ok, err := stream.Of(s, keysOnly(attributes{"pk": dbtest.S("$app#v1#reading#d"), "sk": dbtest.S(sk)}))
 		require.NoError(t, err, sk)
 		require.Equal(t, want != "", ok, sk)
 		require.Equal(t, want, c.Kind, sk)
@@ -73,9 +73,9 @@ func TestClassify_IgnoresKeysOfAnotherShape(t *testing.T) {
 		require.NoError(t, err)
 		return [2]bool{bulb, blob}
 	}
-	require.Equal(t, [2]bool{true, false}, of(attributes{"pk": text("$app#v1#bulb#1")}))
-	require.Equal(t, [2]bool{false, false}, of(attributes{"pk": text("$app#v1#bulb#1#e#1")}), "it has no satellites")
-	require.Equal(t, [2]bool{false, false}, of(attributes{"pk": text("$app#v1#bulb#1"), "sk": text("x")}))
+	require.Equal(t, [2]bool{true, false}, of(attributes{"pk": dbtest.S("$app#v1#bulb#1")}))
+	require.Equal(t, [2]bool{false, false}, of(attributes{"pk": dbtest.S("$app#v1#bulb#1#e#1")}), "it has no satellites")
+	require.Equal(t, [2]bool{false, false}, of(attributes{"pk": dbtest.S("$app#v1#bulb#1"), "sk": dbtest.S("x")}))
 	require.Equal(t, [2]bool{false, false}, of(attributes{"pk": n}))
 	require.Equal(t, [2]bool{false, true}, of(attributes{"id": b, "n": n}))
 	require.Equal(t, [2]bool{false, false}, of(attributes{"id": n, "n": b}))
@@ -95,15 +95,15 @@ type Badge struct {
 func TestClassify_VerbatimEntityWithSentinelsNeedsAnImage(t *testing.T) {
 	t.Parallel()
 	s := entity.Must(entity.New[Badge](offline(t)))
-	r := keysOnly(attributes{"pk": text("b-1"), "sk": text("b")})
+	r := keysOnly(attributes{"pk": dbtest.S("b-1"), "sk": dbtest.S("b")})
 	_, _, err := stream.Of(s, r)
 	var lacks *stream.ImageError
 	require.ErrorAs(t, err, &lacks)
-	r.Old = attributes{"pk": text("b-1"), "sk": text("b"), "id": text("b-1")}
+	r.Old = attributes{"pk": dbtest.S("b-1"), "sk": dbtest.S("b"), "id": dbtest.S("b-1")}
 	_, ok, err := stream.Of(s, r)
 	require.NoError(t, err)
 	require.True(t, ok)
-	r.Old["__edd_e__"] = text("Badge._unique.code")
+	r.Old["__edd_e__"] = dbtest.S("Badge._unique.code")
 	_, ok, err = stream.Of(s, r)
 	require.NoError(t, err)
 	require.False(t, ok)
@@ -119,8 +119,8 @@ type Card struct {
 func TestOf_ErrorsHideSecretKeys(t *testing.T) {
 	t.Parallel()
 	s := entity.Must(entity.New[Card](offline(t)))
-	r := keysOnly(attributes{"pk": text("$app#v1#card#hunter2"), "sk": text("$app#v1#card")})
-	r.Old = attributes{"pk": r.Keys["pk"], "sk": r.Keys["sk"], "__edd_e__": text("Card"), "pin": &types.AttributeValueMemberL{Value: []types.AttributeValue{text("hunter2")}}}
+	r := keysOnly(attributes{"pk": dbtest.S("$app#v1#card#hunter2"), "sk": dbtest.S("$app#v1#card")})
+	r.Old = attributes{"pk": r.Keys["pk"], "sk": r.Keys["sk"], "__edd_e__": dbtest.S("Card"), "pin": &types.AttributeValueMemberL{Value: []types.AttributeValue{dbtest.S("hunter2")}}}
 	_, _, err := stream.Of(s, r)
 	var misfit *entity.DecodeError
 	require.ErrorAs(t, err, &misfit)
@@ -131,12 +131,12 @@ func TestOf_ErrorsHideSecretKeys(t *testing.T) {
 func TestClassify_IgnoresUnknownSatellites(t *testing.T) {
 	t.Parallel()
 	s := entity.Must(entity.New[Person](offline(t)))
-	r := keysOnly(attributes{"pk": text("$app#v1#person#p"), "sk": text("$app#v1#person#x#1")})
-	r.Old = attributes{"pk": r.Keys["pk"], "sk": r.Keys["sk"], "__edd_e__": text("Person"), "_k": text("x"), "id": text("p")}
+	r := keysOnly(attributes{"pk": dbtest.S("$app#v1#person#p"), "sk": dbtest.S("$app#v1#person#x#1")})
+	r.Old = attributes{"pk": r.Keys["pk"], "sk": r.Keys["sk"], "__edd_e__": dbtest.S("Person"), "_k": dbtest.S("x"), "id": dbtest.S("p")}
 	_, ok, err := stream.Of(s, r)
 	require.NoError(t, err)
 	require.False(t, ok)
-	r.Old["__edd_e__"] = text("Somebody")
+	r.Old["__edd_e__"] = dbtest.S("Somebody")
 	delete(r.Old, "_k")
 	_, ok, err = stream.Of(s, r)
 	require.NoError(t, err)
@@ -147,10 +147,10 @@ func TestClassify_SatellitesChangedByOtherPrograms(t *testing.T) {
 	t.Parallel()
 	s := entity.Must(entity.New[Person](offline(t)))
 	image := func(k, at string) attributes {
-		return attributes{"pk": text("$app#v1#person#p"), "sk": text("$app#v1#person#x"), "__edd_e__": text("Person"), "_k": text(k), "id": text("p"), "deletedAt": text(at)}
+		return attributes{"pk": dbtest.S("$app#v1#person#p"), "sk": dbtest.S("$app#v1#person#x"), "__edd_e__": dbtest.S("Person"), "_k": dbtest.S(k), "id": dbtest.S("p"), "deletedAt": dbtest.S(at)}
 	}
 	for k, want := range map[string]stream.Kind{"d": stream.CopyChanged, "v": stream.SnapshotChanged, "e": stream.EventChanged} {
-		r := keysOnly(attributes{"pk": text("$app#v1#person#p"), "sk": text("$app#v1#person#x")})
+		r := keysOnly(attributes{"pk": dbtest.S("$app#v1#person#p"), "sk": dbtest.S("$app#v1#person#x")})
 		r.Operation, r.Old, r.New = "MODIFY", image(k, "2026-01-01T00:00:00Z"), image(k, "2027-01-01T00:00:00Z")
 		c, ok, err := stream.Of(s, r)
 		require.NoError(t, err)
@@ -161,7 +161,7 @@ func TestClassify_SatellitesChangedByOtherPrograms(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, isCurrent)
 	}
-	r := keysOnly(attributes{"pk": text("$app#v1#person#p"), "sk": text("$app#v1#person#x")})
+	r := keysOnly(attributes{"pk": dbtest.S("$app#v1#person#p"), "sk": dbtest.S("$app#v1#person#x")})
 	r.Operation, r.New = "INSERT", image("d", "yesterday")
 	_, _, err := stream.Of(s, r)
 	var misfit *entity.DecodeError
@@ -172,12 +172,12 @@ func TestClassify_SatellitesChangedByOtherPrograms(t *testing.T) {
 func TestClassify_UnmarkedItemIsDeletedNotRemoved(t *testing.T) {
 	t.Parallel()
 	s := entity.Must(entity.New[Person](offline(t)))
-	r := keysOnly(attributes{"pk": text("$app#v1#person#p"), "sk": text("$app#v1#person")})
-	r.Old = attributes{"pk": r.Keys["pk"], "sk": r.Keys["sk"], "__edd_e__": text("Person"), "id": text("p")}
+	r := keysOnly(attributes{"pk": dbtest.S("$app#v1#person#p"), "sk": dbtest.S("$app#v1#person")})
+	r.Old = attributes{"pk": r.Keys["pk"], "sk": r.Keys["sk"], "__edd_e__": dbtest.S("Person"), "id": dbtest.S("p")}
 	c, _, err := stream.Of(s, r)
 	require.NoError(t, err)
 	require.Equal(t, stream.CurrentRemoved, c.Kind)
-	r.Operation, r.New = "MODIFY", attributes{"pk": r.Keys["pk"], "sk": r.Keys["sk"], "id": text("p")}
+	r.Operation, r.New = "MODIFY", attributes{"pk": r.Keys["pk"], "sk": r.Keys["sk"], "id": dbtest.S("p")}
 	c, _, err = stream.Of(s, r)
 	require.NoError(t, err)
 	require.Equal(t, stream.Deleted, c.Kind, "no copy is made by a change of what the item says of itself")
@@ -193,11 +193,11 @@ func TestClassify_VerbatimEntitiesByKindAttribute(t *testing.T) {
 	l := garage(t)
 	cars, bikes, lamps := store[Car](l), store[Bike](l), store[Lamp](l)
 	l.create()
-	entity.Must(cars.Create(l.ctx, Car{ID: "1", Plate: "x"}))
-	entity.Must(bikes.Create(l.ctx, Bike{ID: "2", Gears: 3}))
-	entity.Must(lamps.Create(l.ctx, Lamp{ID: "3"}))
-	entity.Must(cars.Update(l.ctx, Car{ID: "1"}, entity.Set(&entity.Fields[Car]().Plate, "y")))
-	require.NoError(t, bikes.Delete(l.ctx, Bike{ID: "2"}))
+	entity.Must(cars.Create(l.Ctx, Car{ID: "1", Plate: "x"}))
+	entity.Must(bikes.Create(l.Ctx, Bike{ID: "2", Gears: 3}))
+	entity.Must(lamps.Create(l.Ctx, Lamp{ID: "3"}))
+	entity.Must(cars.Update(l.Ctx, Car{ID: "1"}, entity.Set(&entity.Fields[Car]().Plate, "y")))
+	require.NoError(t, bikes.Delete(l.Ctx, Bike{ID: "2"}))
 	records := l.next()
 
 	car, others := changesOf(t, cars, records)
@@ -224,9 +224,9 @@ func TestClassify_VerbatimEntityIgnoresMarkedItems(t *testing.T) {
 	l := newLab(t)
 	plates, teams := store[Plate](l), store[Team](l)
 	l.create()
-	entity.Must(plates.Create(l.ctx, Plate{ID: "p"}))
-	entity.Must(teams.Create(l.ctx, Team{ID: "t"}))
-	require.NoError(t, plates.Delete(l.ctx, Plate{ID: "p"}))
+	entity.Must(plates.Create(l.Ctx, Plate{ID: "p"}))
+	entity.Must(teams.Create(l.Ctx, Team{ID: "t"}))
+	require.NoError(t, plates.Delete(l.Ctx, Plate{ID: "p"}))
 	records := l.next()
 	got, others := changesOf(t, plates, records)
 	require.Equal(t, []stream.Kind{stream.Created, stream.Deleted}, kinds(got))
@@ -240,13 +240,12 @@ func TestClassify_MarkerChangesAreCreatedAndDeleted(t *testing.T) {
 	l := garage(t)
 	cars, bikes := store[Car](l), store[Bike](l)
 	l.create()
-	entity.Must(cars.Create(l.ctx, Car{ID: "1"}))
+	entity.Must(cars.Create(l.Ctx, Car{ID: "1"}))
 	l.next()
-	_, err := l.raw.PutItem(l.ctx, &dynamodb.PutItemInput{TableName: &l.table, Item: map[string]types.AttributeValue{
-		"pk": &types.AttributeValueMemberS{Value: "vehicle-1"}, "sk": &types.AttributeValueMemberS{Value: "v"},
-		"type": &types.AttributeValueMemberS{Value: "bike"}, "id": &types.AttributeValueMemberS{Value: "1"}, "gears": &types.AttributeValueMemberN{Value: "1"},
-	}})
-	require.NoError(t, err)
+	l.PutItem(dbtest.Item{
+		"pk": dbtest.S("vehicle-1"), "sk": dbtest.S("v"),
+		"type": dbtest.S("bike"), "id": dbtest.S("1"), "gears": dbtest.N("1"),
+	})
 	records := l.next()
 	car, _ := changesOf(t, cars, records)
 	require.Equal(t, []stream.Kind{stream.Deleted}, kinds(car))
@@ -263,11 +262,11 @@ func TestClassify_SeparatesNamespaces(t *testing.T) {
 	l.create()
 	var others []*entity.Store[Team]
 	for _, ns := range []entity.Namespace{{Name: "app", Version: 2}, {Name: "app", Version: 11}, {Name: "other", Version: 1}} {
-		others = append(others, entity.Must(entity.New[Team](l.open(l.table, func(c *entity.Config) { c.Namespace = ns }))))
+		others = append(others, dbtest.Declare[Team](t, l.Open(l.Raw, func(c *entity.Config) { c.Namespace = ns })))
 	}
-	entity.Must(one.Create(l.ctx, Team{ID: "t"}))
+	entity.Must(one.Create(l.Ctx, Team{ID: "t"}))
 	for _, s := range others {
-		entity.Must(s.Create(l.ctx, Team{ID: "t"}))
+		entity.Must(s.Create(l.Ctx, Team{ID: "t"}))
 	}
 	records := l.next()
 	require.Len(t, records, 4)
@@ -284,13 +283,15 @@ func TestClassify_IgnoresStreamsOfOtherTables(t *testing.T) {
 	l := newLab(t)
 	s := store[Team](l)
 	l.create()
-	entity.Must(s.Create(l.ctx, Team{ID: "t"}))
+	entity.Must(s.Create(l.Ctx, Team{ID: "t"}))
 	r := l.next()[0]
-	other := entity.Must(entity.New[Team](l.open(l.table + "-other")))
+	other := dbtest.Declare[Team](t, l.Open(l.Raw, func(c *entity.Config) { c.Table = l.Table + "-other" }))
 	_, ok, err := stream.Of(other, r)
 	require.NoError(t, err)
 	require.False(t, ok)
-	byARN := entity.Must(entity.New[Team](l.open(strings.Replace(r.SourceARN[:strings.Index(r.SourceARN, "/stream/")], "ddblocal", "eu-west-1", 1))))
+	byARN := dbtest.Declare[Team](t, l.Open(l.Raw, func(c *entity.Config) {
+		c.Table = strings.Replace(r.SourceARN[:strings.Index(r.SourceARN, "/stream/")], "ddblocal", "eu-west-1", 1)
+	}))
 	_, ok, err = stream.Of(byARN, r)
 	require.NoError(t, err)
 	require.True(t, ok, "a table can be configured as an ARN")
@@ -308,11 +309,10 @@ func TestClassify_ComparesTableARNs(t *testing.T) {
 	t.Parallel()
 	const arn, later = "arn:aws:dynamodb:eu-west-1:123456789012:table/app", "/stream/2026-04-22T10:00:00.000"
 	of := func(table string) func(source string) bool {
-		db, err := entity.Open(nil, entity.Config{Table: table})
-		require.NoError(t, err)
+		db := entity.Must(entity.Open(nil, entity.Config{Table: table}))
 		s := entity.Must(timeseries.New[Reading](db))
 		return func(source string) bool {
-			r := keysOnly(attributes{"pk": text("$app#v1#reading#d"), "sk": text("$app#v1#reading#c")})
+			r := keysOnly(attributes{"pk": dbtest.S("$app#v1#reading#d"), "sk": dbtest.S("$app#v1#reading#c")})
 			r.SourceARN = source
 			_, ok, err := stream.Of(s, r)
 			require.NoError(t, err)
@@ -371,25 +371,25 @@ func TestInterop_SatellitesByTheirSortKey(t *testing.T) {
 	l.create()
 	bin := entity.Must(lifecycle.Of(s))
 	key := Room{ID: "R1"}
-	require.NoError(t, second(s.Create(l.ctx, Room{ID: "R1", Name: "a"})))
+	require.NoError(t, second(s.Create(l.Ctx, Room{ID: "R1", Name: "a"})))
 	changes, others := changesOf(t, s, l.next())
 	require.Zero(t, others)
 	require.Contains(t, kinds(changes), stream.Created)
 	require.Contains(t, kinds(changes), stream.SnapshotStored)
 	require.Len(t, changes, 2)
 
-	l.clock.advance(time.Second)
-	require.NoError(t, s.Delete(l.ctx, key))
+	l.Clock.Move(time.Second)
+	require.NoError(t, s.Delete(l.Ctx, key))
 	changes, others = changesOf(t, s, l.next())
 	require.Zero(t, others)
 	require.Contains(t, kinds(changes), stream.CurrentRemoved)
-	copied := entity.Must(bin.Get(l.ctx, key))
+	copied := entity.Must(bin.Get(l.Ctx, key))
 	c := only(t, changes, stream.SoftDeleted)
 	require.Equal(t, copied.Item, *c.New)
 	require.Equal(t, copied.DeletedAt, c.DeletedAt)
 
-	l.clock.advance(time.Second)
-	require.NoError(t, second(bin.Restore(l.ctx, key)))
+	l.Clock.Move(time.Second)
+	require.NoError(t, second(bin.Restore(l.Ctx, key)))
 	changes, others = changesOf(t, s, l.next())
 	require.Zero(t, others)
 	require.Contains(t, kinds(changes), stream.Created, "nothing marks a restored item there")
@@ -399,11 +399,11 @@ func TestInterop_SatellitesByTheirSortKey(t *testing.T) {
 func TestInterop_EventsByTheirSortKey(t *testing.T) {
 	t.Parallel()
 	l := interop(t)
-	s := entity.Must(timeseries.New[Signal](l.db))
+	s := entity.Must(timeseries.New[Signal](l.DB))
 	l.create()
 	at := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, minutes := range []int{5, 3} {
-		entity.Must(s.Append(l.ctx, Signal{Device: "D-7", At: at.Add(time.Duration(minutes) * time.Minute), Level: ptr(1)}))
+		entity.Must(s.Append(l.Ctx, Signal{Device: "D-7", At: at.Add(time.Duration(minutes) * time.Minute), Level: ptr(1)}))
 	}
 	records := l.next()
 	changes, others := changesOf(t, s, records)

@@ -55,10 +55,10 @@ func await[T any](t *testing.T, l *lab, s stream.Source[T], want map[stream.Kind
 func TestExpiry_RemovalByTTLIsExpired(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, func(c *entity.Config) { c.Tables = map[string]string{"devices": c.Table} })
-	l.clock.now = time.Now().Add(-2 * time.Hour) // what lives for an hour from now on is gone already
+	l.Clock.Set(time.Now().Add(-2*time.Hour), 0) // what lives for an hour from now on is gone already
 	s := store[Device](l)
 	l.create()
-	d := entity.Must(s.Create(l.ctx, Device{ID: "d", Batch: 1, State: "on"}))
+	d := entity.Must(s.Create(l.Ctx, Device{ID: "d", Batch: 1, State: "on"}))
 	changes, ok := await(t, l, s, map[stream.Kind]int{stream.Created: 1, stream.Expired: 1})
 	if !ok {
 		return
@@ -85,12 +85,12 @@ type Member struct {
 func TestExpiry_SatellitesHaveTheirOwnKinds(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.clock.now = time.Now().Add(-100 * 24 * time.Hour)
+	l.Clock.Set(time.Now().Add(-100*24*time.Hour), 0)
 	members := store[Member](l)
-	readings := entity.Must(timeseries.New[Reading](l.db))
+	readings := entity.Must(timeseries.New[Reading](l.DB))
 	l.create()
-	m := entity.Must(members.Create(l.ctx, Member{ID: "m"}))
-	require.NoError(t, members.Delete(l.ctx, m))
+	m := entity.Must(members.Create(l.Ctx, Member{ID: "m"}))
+	require.NoError(t, members.Delete(l.Ctx, m))
 	changes, ok := await(t, l, members, map[stream.Kind]int{stream.CopyExpired: 1, stream.SnapshotExpired: 2})
 	if !ok {
 		return
@@ -104,7 +104,7 @@ func TestExpiry_SatellitesHaveTheirOwnKinds(t *testing.T) {
 	require.False(t, isCurrent, "the expiry of a copy does not affect the current item")
 
 	l.read = 0
-	_, err = readings.Append(l.ctx, Reading{Device: "d", Channel: "c", At: l.clock.Now().Truncate(time.Second), Door: ptr(true)})
+	_, err = readings.Append(l.Ctx, Reading{Device: "d", Channel: "c", At: l.Clock.Now().Truncate(time.Second), Door: ptr(true)})
 	require.NoError(t, err)
 	events, _ := await(t, l, readings, map[stream.Kind]int{stream.EventExpired: 1})
 	require.Equal(t, ptr(true), only(t, events, stream.EventExpired).Old.Door)

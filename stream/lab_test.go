@@ -1,9 +1,7 @@
 package stream_test
 
 import (
-	"context"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -14,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
-	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
@@ -24,80 +22,61 @@ import (
 
 // lab is a table with a stream, and what has been read of it.
 type lab struct {
-	t     testing.TB
-	ctx   context.Context
-	raw   *dynamodb.Client
-	table string
-	db    *entity.DB
-	clock *clock
-	arn   string
-	view  types.StreamViewType
-	read  int // records that were handed out
+	*dbtest.Bench
+	arn  string
+	view types.StreamViewType
+	read int // records that were handed out
 }
 
 func newLab(t testing.TB, change ...func(*entity.Config)) *lab {
 	t.Helper()
-	raw, table := localdb.Test(t)
-	l := &lab{t: t, ctx: t.Context(), raw: raw, table: table, clock: &clock{now: time.Date(2101, 1, 1, 0, 0, 0, 987654321, time.UTC)}, view: types.StreamViewTypeNewAndOldImages}
-	l.db = l.open(table, change...)
+	l := &lab{Bench: dbtest.Open(t, change...), view: types.StreamViewTypeNewAndOldImages}
+	l.Clock.Set(time.Date(2101, 1, 1, 0, 0, 0, 987654321, time.UTC), 0)
 	return l
-}
-
-func (l *lab) open(table string, change ...func(*entity.Config)) *entity.DB {
-	l.t.Helper()
-	cfg := entity.Config{Table: table, Clock: l.clock.Now}
-	for _, f := range change {
-		f(&cfg)
-	}
-	db, err := entity.Open(l.raw, cfg)
-	require.NoError(l.t, err)
-	return db
 }
 
 // store declares T on the lab's database.
 func store[T any](l *lab) *entity.Store[T] {
-	l.t.Helper()
-	s, err := entity.New[T](l.db)
-	require.NoError(l.t, err)
-	return s
+	l.T.Helper()
+	return dbtest.Declare[T](l.T, l.DB)
 }
 
 // create creates the tables, the lab's with a stream.
 func (l *lab) create() *lab {
-	l.t.Helper()
-	require.NoError(l.t, l.db.CreateTables(l.ctx))
+	l.T.Helper()
+	require.NoError(l.T, l.DB.CreateTables(l.Ctx))
 	on := true
-	out, err := l.raw.UpdateTable(l.ctx, &dynamodb.UpdateTableInput{
-		TableName: &l.table, StreamSpecification: &types.StreamSpecification{StreamEnabled: &on, StreamViewType: l.view},
+	out, err := l.Raw.UpdateTable(l.Ctx, &dynamodb.UpdateTableInput{
+		TableName: &l.Table, StreamSpecification: &types.StreamSpecification{StreamEnabled: &on, StreamViewType: l.view},
 	})
-	require.NoError(l.t, err)
+	require.NoError(l.T, err)
 	l.arn = *out.TableDescription.LatestStreamArn
 	return l
 }
 
 // streams is a client of the stream side of the same database.
 func (l *lab) streams() *dynamodbstreams.Client {
-	o := l.raw.Options()
+	o := l.Raw.Options()
 	return dynamodbstreams.New(dynamodbstreams.Options{Region: o.Region, BaseEndpoint: o.BaseEndpoint, Credentials: o.Credentials, HTTPClient: o.HTTPClient})
 }
 
 // all are the records of every shard from its beginning.
 func (l *lab) all() []streamtypes.Record {
-	l.t.Helper()
+	l.T.Helper()
 	client := l.streams()
 	var records []streamtypes.Record
 	var last *string
 	for {
-		described, err := client.DescribeStream(l.ctx, &dynamodbstreams.DescribeStreamInput{StreamArn: &l.arn, ExclusiveStartShardId: last})
-		require.NoError(l.t, err)
+		described, err := client.DescribeStream(l.Ctx, &dynamodbstreams.DescribeStreamInput{StreamArn: &l.arn, ExclusiveStartShardId: last})
+		require.NoError(l.T, err)
 		for _, shard := range described.StreamDescription.Shards {
-			at, err := client.GetShardIterator(l.ctx, &dynamodbstreams.GetShardIteratorInput{
+			at, err := client.GetShardIterator(l.Ctx, &dynamodbstreams.GetShardIteratorInput{
 				StreamArn: &l.arn, ShardId: shard.ShardId, ShardIteratorType: streamtypes.ShardIteratorTypeTrimHorizon,
 			})
-			require.NoError(l.t, err)
+			require.NoError(l.T, err)
 			for iterator := at.ShardIterator; iterator != nil; {
-				page, err := client.GetRecords(l.ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: iterator})
-				require.NoError(l.t, err)
+				page, err := client.GetRecords(l.Ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: iterator})
+				require.NoError(l.T, err)
 				records = append(records, page.Records...)
 				if len(page.Records) == 0 { // an open shard never ends
 					break
@@ -113,7 +92,7 @@ func (l *lab) all() []streamtypes.Record {
 
 // next are the records that came since it was called last.
 func (l *lab) next() []stream.Record {
-	l.t.Helper()
+	l.T.Helper()
 	all := l.all()[l.read:]
 	l.read += len(all)
 	var records []stream.Record
@@ -156,24 +135,6 @@ func only[T any](t testing.TB, changes []stream.Change[T], k stream.Kind) stream
 	return changes[i]
 }
 
-// clock is a clock that tests turn.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
 type step struct {
 	name   string
 	do     func() error
@@ -186,7 +147,7 @@ type step struct {
 func steps[T any](t *testing.T, l *lab, s stream.Source[T], list []step) {
 	t.Helper()
 	for _, x := range list {
-		l.clock.advance(time.Second)
+		l.Clock.Move(time.Second)
 		require.NoError(t, x.do(), x.name)
 		changes, others := changesOf(t, s, l.next())
 		require.ElementsMatch(t, x.kinds, kinds(changes), x.name)
@@ -234,14 +195,11 @@ func keysOnly(keys attributes) stream.Record {
 
 func offline(t *testing.T) *entity.DB {
 	t.Helper()
-	db, err := entity.Open(nil, entity.Config{Table: "app"})
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
 	return db
 }
 
-type attributes = map[string]types.AttributeValue
-
-func text(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
+type attributes = dbtest.Item
 
 // Team has no feature but a version.
 type Team struct {

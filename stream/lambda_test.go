@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/stream"
 )
 
@@ -76,10 +76,8 @@ type Thing struct {
 
 func things(t testing.TB) *entity.Store[Thing] {
 	t.Helper()
-	db, err := entity.Open(nil, entity.Config{Table: "app"})
-	require.NoError(t, err)
-	s, err := entity.New[Thing](db)
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
+	s := entity.Must(entity.New[Thing](db))
 	return s
 }
 
@@ -301,11 +299,11 @@ func TestLambda_ARecordOfTheSDKAndItsJSONAreTheSameRecord(t *testing.T) {
 	l.create()
 	v := Thing{
 		ID: "ü#\x00", Float: 1.5e100, Raw: []byte{0, 255}, Tags: []string{"a", ""}, Numbers: []float64{-1, 2.5}, Blobs: [][]byte{{1}, {2, 3}}, On: ptr(false),
-		Deep: map[string]any{"a": []any{1.5, "x", nil, true, []byte{7}, map[string]any{"b": []any{}}}}, At: l.clock.Now(),
+		Deep: map[string]any{"a": []any{1.5, "x", nil, true, []byte{7}, map[string]any{"b": []any{}}}}, At: l.Clock.Now(),
 	}
-	entity.Must(s.Create(l.ctx, v))
-	entity.Must(s.Update(l.ctx, v, entity.Remove(&entity.Fields[Thing]().On)))
-	require.NoError(t, s.Delete(l.ctx, v))
+	entity.Must(s.Create(l.Ctx, v))
+	entity.Must(s.Update(l.Ctx, v, entity.Remove(&entity.Fields[Thing]().On)))
+	require.NoError(t, s.Delete(l.Ctx, v))
 	all := l.all()
 	require.Len(t, all, 3)
 	var list []any
@@ -330,15 +328,14 @@ func TestLambda_RenamedSparseAndOlderItemsAreReadAsGetReadsThem(t *testing.T) {
 	s := store[Thing](l)
 	l.create()
 	// An item of an older program: it lacks most attributes, and has some that the struct does not know.
-	_, err := l.raw.PutItem(l.ctx, &dynamodb.PutItemInput{TableName: &l.table, Item: map[string]types.AttributeValue{
-		"pk": &types.AttributeValueMemberS{Value: "$app#v1#thing#old"}, "sk": &types.AttributeValueMemberS{Value: "$app#v1#thing"},
-		"__edd_e__": &types.AttributeValueMemberS{Value: "Thing"}, "id": &types.AttributeValueMemberS{Value: "old"},
-		"color": &types.AttributeValueMemberS{Value: "red"}, "at": &types.AttributeValueMemberS{Value: "2020-02-02T02:02:02+02:00"},
-	}})
-	require.NoError(t, err)
+	l.PutItem(dbtest.Item{
+		"pk": dbtest.S("$app#v1#thing#old"), "sk": dbtest.S("$app#v1#thing"),
+		"__edd_e__": dbtest.S("Thing"), "id": dbtest.S("old"),
+		"color": dbtest.S("red"), "at": dbtest.S("2020-02-02T02:02:02+02:00"),
+	})
 	changes, others := changesOf(t, s, l.next())
 	require.Zero(t, others)
-	got, err := s.Get(l.ctx, Thing{ID: "old"})
+	got, err := s.Get(l.Ctx, Thing{ID: "old"})
 	require.NoError(t, err)
 	require.Equal(t, got, *only(t, changes, stream.Created).New)
 	require.False(t, got.At.IsZero())

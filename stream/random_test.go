@@ -115,25 +115,25 @@ func (p persons) verb(rnd *rand.Rand) (mutations int, err error) {
 	key := Person{ID: id}
 	switch rnd.IntN(10) {
 	case 0, 1:
-		_, err = p.s.Create(p.ctx, v)
+		_, err = p.s.Create(p.Ctx, v)
 	case 2:
-		_, err = p.s.Put(p.ctx, v)
+		_, err = p.s.Put(p.Ctx, v)
 	case 3:
-		_, _, err = p.s.Upsert(p.ctx, v)
+		_, _, err = p.s.Upsert(p.Ctx, v)
 	case 4, 5:
-		_, err = p.s.Update(p.ctx, key, entity.Set(&f.Email, v.Email), entity.Set(&f.Team, v.Team))
+		_, err = p.s.Update(p.Ctx, key, entity.Set(&f.Email, v.Email), entity.Set(&f.Team, v.Team))
 	case 6:
-		due, err := p.s.Touch(p.ctx, key, &f.Seen, time.Minute)
+		due, err := p.s.Touch(p.Ctx, key, &f.Seen, time.Minute)
 		if !due {
 			return 0, err
 		}
 		return 1, err
 	case 7:
-		err = p.s.Delete(p.ctx, key)
+		err = p.s.Delete(p.Ctx, key)
 	case 8:
-		_, err = p.bin.Restore(p.ctx, key)
+		_, err = p.bin.Restore(p.Ctx, key)
 	case 9:
-		_, err = p.teams.Put(p.ctx, Team{ID: id}) // of another entity
+		_, err = p.teams.Put(p.Ctx, Team{ID: id}) // of another entity
 		return 0, err
 	}
 	return 1, err
@@ -141,14 +141,14 @@ func (p persons) verb(rnd *rand.Rand) (mutations int, err error) {
 
 // check compares what the stream says with what is there.
 func (p persons) check(mutations, purgedLive int) {
-	p.t.Helper()
+	p.T.Helper()
 	id := func(v Person) string { return v.ID }
-	r := follow(p.t, p.s, p.next(), id)
-	require.Equal(p.t, scanned(p.t, p.lab, p.s.Scan(entity.Consistent()), id), r.items)
-	require.Equal(p.t, r.items, r.domain)
-	require.Equal(p.t, mutations, r.mutated, "each mutation is one change")
-	require.Equal(p.t, r.buried+purgedLive, r.moved)
-	require.NotZero(p.t, r.buried)
+	r := follow(p.T, p.s, p.next(), id)
+	require.Equal(p.T, scanned(p.T, p.lab, p.s.Scan(entity.Consistent()), id), r.items)
+	require.Equal(p.T, r.items, r.domain)
+	require.Equal(p.T, mutations, r.mutated, "each mutation is one change")
+	require.Equal(p.T, r.buried+purgedLive, r.moved)
+	require.NotZero(p.T, r.buried)
 }
 
 func TestRandom_FoldingTheStreamOfPersonsGivesWhatAScanGives(t *testing.T) {
@@ -156,13 +156,13 @@ func TestRandom_FoldingTheStreamOfPersonsGivesWhatAScanGives(t *testing.T) {
 	p, rnd := openPersons(t), seed(t)
 	mutated, purgedLive := 0, 0
 	for range randomVerbs {
-		p.clock.advance(time.Duration(1+rnd.IntN(100)) * time.Second)
+		p.Clock.Move(time.Duration(1+rnd.IntN(100)) * time.Second)
 		if rnd.IntN(30) == 0 {
 			key := Person{ID: fmt.Sprintf("p-%d", rnd.IntN(4))}
-			if _, err := p.s.Get(p.ctx, key, entity.Consistent()); err == nil {
+			if _, err := p.s.Get(p.Ctx, key, entity.Consistent()); err == nil {
 				purgedLive++
 			}
-			require.NoError(t, p.s.Purge(p.ctx, key))
+			require.NoError(t, p.s.Purge(p.Ctx, key))
 			continue
 		}
 		n, err := p.verb(rnd)
@@ -186,7 +186,7 @@ func TestRandom_FoldingTheStreamOfManyWritersGivesWhatAScanGives(t *testing.T) {
 		own := rand.New(rand.NewPCG(rnd.Uint64(), 0))
 		wg.Go(func() {
 			for range 40 {
-				p.clock.advance(time.Second)
+				p.Clock.Move(time.Second)
 				n, err := p.verb(own)
 				switch {
 				case err == nil:
@@ -215,18 +215,18 @@ func TestRandom_FoldingTheStreamOfTeamsGivesWhatAScanGives(t *testing.T) {
 		var err error
 		switch rnd.IntN(6) {
 		case 0:
-			_, err = s.Create(l.ctx, v)
+			_, err = s.Create(l.Ctx, v)
 		case 1:
-			_, err = s.Put(l.ctx, v)
+			_, err = s.Put(l.Ctx, v)
 		case 2:
-			_, err = s.Update(l.ctx, key, entity.Set(&f.Name, v.Name))
+			_, err = s.Update(l.Ctx, key, entity.Set(&f.Name, v.Name))
 		case 3:
-			err = s.Delete(l.ctx, key)
+			err = s.Delete(l.Ctx, key)
 		case 4:
-			_, err = s.Modify(l.ctx, key, func(v *Team) error { v.Name += "!"; return nil })
+			_, err = s.Modify(l.Ctx, key, func(v *Team) error { v.Name += "!"; return nil })
 		case 5:
-			if _, err = s.Get(l.ctx, key, entity.Consistent()); err == nil {
-				err = s.Purge(l.ctx, key)
+			if _, err = s.Get(l.Ctx, key, entity.Consistent()); err == nil {
+				err = s.Purge(l.Ctx, key)
 			}
 		}
 		if err != nil {
@@ -244,7 +244,7 @@ func TestRandom_FoldingTheStreamOfTeamsGivesWhatAScanGives(t *testing.T) {
 func TestRandom_FoldingTheStreamOfASeriesGivesItsItemsAndItsHistory(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	s := entity.Must(timeseries.New[Reading](l.db))
+	s := entity.Must(timeseries.New[Reading](l.DB))
 	l.create()
 	f, rnd := entity.Fields[Reading](), seed(t)
 	start := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -260,15 +260,15 @@ func TestRandom_FoldingTheStreamOfASeriesGivesItsItemsAndItsHistory(t *testing.T
 		var err error
 		switch rnd.IntN(10) {
 		case 0:
-			_, err = s.Update(l.ctx, key, entity.Set(&f.Account, fmt.Sprint(rnd.IntN(100))))
+			_, err = s.Update(l.Ctx, key, entity.Set(&f.Account, fmt.Sprint(rnd.IntN(100))))
 		case 1:
-			_, _, err = s.Upsert(l.ctx, Reading{Device: key.Device, Channel: "c", Account: fmt.Sprint(rnd.IntN(100))})
+			_, _, err = s.Upsert(l.Ctx, Reading{Device: key.Device, Channel: "c", Account: fmt.Sprint(rnd.IntN(100))})
 		case 2:
 			if rnd.IntN(8) == 0 {
-				err = s.Purge(l.ctx, key)
+				err = s.Purge(l.Ctx, key)
 			}
 		default:
-			_, err = s.Append(l.ctx, ev)
+			_, err = s.Append(l.Ctx, ev)
 		}
 		if err != nil {
 			require.True(t, expected(err), "%v", err)
@@ -279,7 +279,7 @@ func TestRandom_FoldingTheStreamOfASeriesGivesItsItemsAndItsHistory(t *testing.T
 	require.NotEmpty(t, r.items)
 	changes, _ := changesOf(t, s, records)
 	for id, current := range r.items {
-		got, err := s.Get(l.ctx, Reading{Device: id, Channel: "c"}, entity.Consistent())
+		got, err := s.Get(l.Ctx, Reading{Device: id, Channel: "c"}, entity.Consistent())
 		require.NoError(t, err)
 		require.Equal(t, got, current)
 
@@ -294,7 +294,7 @@ func TestRandom_FoldingTheStreamOfASeriesGivesItsItemsAndItsHistory(t *testing.T
 				delete(events, v.At)
 			}
 		}
-		history := entity.Must(s.History(got, entity.Consistent()).Collect(l.ctx))
+		history := entity.Must(s.History(got, entity.Consistent()).Collect(l.Ctx))
 		require.Len(t, events, len(history))
 		for _, ev := range history {
 			require.Equal(t, ev, events[ev.At])
@@ -304,7 +304,7 @@ func TestRandom_FoldingTheStreamOfASeriesGivesItsItemsAndItsHistory(t *testing.T
 
 func scanned[T any](t testing.TB, l *lab, q entity.Query[T], id func(T) string) map[string]T {
 	t.Helper()
-	all, err := q.Collect(l.ctx)
+	all, err := q.Collect(l.Ctx)
 	require.NoError(t, err)
 	items := map[string]T{}
 	for _, v := range all {

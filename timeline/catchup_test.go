@@ -29,11 +29,11 @@ func TestCatchUp_AppliesNewEventsAndRefoldsLateGroups(t *testing.T) {
 	l.append("d-1", "north", 6, 2)
 	l.append("d-2", "south", 1)
 	for _, v := range []*timeline.View[string, totals]{sites, devices} {
-		meta, err := v.CatchUp(l.ctx)
+		meta, err := v.CatchUp(l.Ctx)
 		require.NoError(t, err)
 		assert.EqualValues(t, 2, meta.Rows)
 		assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v))
-		again, err := v.CatchUp(l.ctx)
+		again, err := v.CatchUp(l.Ctx)
 		require.NoError(t, err)
 		assert.True(t, again.Through.After(meta.Through))
 		assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v))
@@ -56,23 +56,23 @@ func TestCatchUp_AfterACrashAtAnyRequestEqualsARebuild(t *testing.T) {
 				}
 				l.connect(once)
 				v = view(l, l.sites())
-				l.sent.Reset()
-				l.sent.Inject(from(n, round.At(n)))
-				_, err := v.CatchUp(l.ctx, timeline.Segments(1))
-				l.sent.Inject(nil)
+				l.Wire.Reset()
+				l.Wire.Inject(from(n, round.At(n)))
+				_, err := v.CatchUp(l.Ctx, timeline.Segments(1))
+				l.Wire.Inject(nil)
 				if err == nil {
 					assert.Greater(t, n, 6)
 					break
 				}
-				l.clock.forward(time.Duration(1+20*(n%2)) * time.Minute) // the lease ends, and sometimes no write is in flight any more
+				l.Clock.Move(time.Duration(1+20*(n%2)) * time.Minute) // the lease ends, and sometimes no write is in flight any more
 				l.connect()
 				v = view(l, l.sites())
-				meta, err := v.CatchUp(l.ctx)
+				meta, err := v.CatchUp(l.Ctx)
 				require.NoError(t, err)
 				want := rows(l, v, timeline.AsOf(at(1000)))
 				require.Equal(t, want, rows(l, v), "ended at request %d", n)
 				require.EqualValues(t, len(want), meta.Rows, "ended at request %d", n)
-				page, err := v.Page(l.ctx, 1, 100)
+				page, err := v.Page(l.Ctx, 1, 100)
 				require.NoError(t, err)
 				require.Len(t, page.Rows, len(want))
 			}
@@ -83,7 +83,7 @@ func TestCatchUp_AfterACrashAtAnyRequestEqualsARebuild(t *testing.T) {
 func TestCatchUp_DuringAppendsLosesNone(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	random := rand.New(rand.NewPCG(seed(t), 0))
+	random := rand.New(rand.NewPCG(testsize.Seed(t), 0))
 	sites, devices := view(l, l.sites()), view(l, l.devices())
 	rebuild(l, sites)
 	rebuild(l, devices)
@@ -94,7 +94,7 @@ func TestCatchUp_DuringAppendsLosesNone(t *testing.T) {
 		writers.Go(func() {
 			for _, m := range minutes { // in no order: most come late
 				ev := reading{Device: fmt.Sprintf("d-%d", m%5), Site: fmt.Sprintf("s-%d", m%3), At: at(float64(m) + float64(w)/10), Value: m}
-				if _, err := l.readings.Append(l.ctx, ev, timeseries.WithoutCurrent()); err != nil {
+				if _, err := l.readings.Append(l.Ctx, ev, timeseries.WithoutCurrent()); err != nil {
 					assert.NoError(t, err)
 				}
 			}
@@ -111,9 +111,9 @@ func TestCatchUp_DuringAppendsLosesNone(t *testing.T) {
 				}
 				var err error
 				if n%5 == 4 && i == 1 {
-					_, err = v.Rebuild(l.ctx)
+					_, err = v.Rebuild(l.Ctx)
 				} else {
-					_, err = v.CatchUp(l.ctx)
+					_, err = v.CatchUp(l.Ctx)
 				}
 				assert.NoError(t, err)
 			}
@@ -123,7 +123,7 @@ func TestCatchUp_DuringAppendsLosesNone(t *testing.T) {
 	close(done)
 	builders.Wait()
 	for _, v := range []*timeline.View[string, totals]{sites, devices} {
-		_, err := v.CatchUp(l.ctx)
+		_, err := v.CatchUp(l.Ctx)
 		require.NoError(t, err)
 		got := rows(l, v)
 		total := 0
@@ -151,10 +151,8 @@ type guest struct {
 // guests is a view of the visits of guests, by state.
 func guests(t *testing.T, l *lab) (*entity.Store[guest], *timeline.View[string, journal]) {
 	t.Helper()
-	store, err := entity.New[guest](l.db)
-	require.NoError(t, err)
-	past, err := versioned.Of(store)
-	require.NoError(t, err)
+	store := entity.Must(entity.New[guest](l.DB))
+	past := entity.Must(versioned.Of(store))
 	f := timeline.Projection[string, journal]{Name: "guests", Version: 1, Source: timeline.Versions(past)}
 	for _, what := range []string{"created", "updated", "deleted"} {
 		f.Handlers = append(f.Handlers, timeline.On("guest."+what, func(g guest) string { return g.House }, func(j *journal, e timeline.Event[guest]) error {
@@ -172,13 +170,13 @@ func TestCatchUp_OfTouchedStatesEqualsARebuild(t *testing.T) {
 	f := entity.Fields[guest]()
 	touch := func(id string) {
 		t.Helper()
-		due, err := store.Touch(l.ctx, guest{ID: id}, &f.Seen, 0)
+		due, err := store.Touch(l.Ctx, guest{ID: id}, &f.Seen, 0)
 		require.NoError(t, err)
 		require.True(t, due)
 	}
 	equal := func(why string) {
 		t.Helper()
-		_, err := v.CatchUp(l.ctx)
+		_, err := v.CatchUp(l.Ctx)
 		require.NoError(t, err)
 		caughtUp := rows(l, v)
 		require.Equal(t, rows(l, v, timeline.AsOf(at(1e6))), caughtUp, why)
@@ -186,7 +184,7 @@ func TestCatchUp_OfTouchedStatesEqualsARebuild(t *testing.T) {
 		require.Equal(t, rows(l, v), caughtUp, why)
 	}
 	for _, id := range []string{"a", "b", "c"} {
-		_, err := store.Create(l.ctx, guest{ID: id, House: "inn"})
+		_, err := store.Create(l.Ctx, guest{ID: id, House: "inn"})
 		require.NoError(t, err)
 	}
 	rebuild(l, v)
@@ -194,16 +192,16 @@ func TestCatchUp_OfTouchedStatesEqualsARebuild(t *testing.T) {
 	equal("touched")
 	touch("a")
 	equal("touched within a minute")
-	l.clock.forward(40 * time.Minute)
+	l.Clock.Move(40 * time.Minute)
 	touch("b")
 	equal("touched long after")
 	touch("b")
-	_, err := store.Update(l.ctx, guest{ID: "b"}, entity.Set(&f.House, "pub"))
+	_, err := store.Update(l.Ctx, guest{ID: "b"}, entity.Set(&f.House, "pub"))
 	require.NoError(t, err)
 	equal("touched, and then a past state")
-	l.clock.forward(40 * time.Minute)
+	l.Clock.Move(40 * time.Minute)
 	touch("c")
-	require.NoError(t, store.Delete(l.ctx, guest{ID: "c"}))
+	require.NoError(t, store.Delete(l.Ctx, guest{ID: "c"}))
 	equal("touched, and then deleted")
 }
 
@@ -221,21 +219,21 @@ func TestCatchUp_WithoutNewEventsWritesNoRow(t *testing.T) {
 			projection := l.sites()
 			if within {
 				projection = l.devices()
-				l.clock.forward(time.Hour) // nothing came since
+				l.Clock.Move(time.Hour) // nothing came since
 			}
 			v := view(l, projection)
 			rebuild(l, v)
 			idle := func() {
 				t.Helper()
-				l.sent.Reset()
-				_, err := v.CatchUp(l.ctx, timeline.Segments(1))
+				l.Wire.Reset()
+				_, err := v.CatchUp(l.Ctx, timeline.Segments(1))
 				require.NoError(t, err)
-				assert.Equal(t, 1, l.sent.Count("Scan"))
+				assert.Equal(t, 1, l.Wire.Count("Scan"))
 				assert.Zero(t, l.rowWrites())
 			}
 			idle()
 			l.append("d-1", "north", 1.5, 400) // one of them late
-			_, err := v.CatchUp(l.ctx)
+			_, err := v.CatchUp(l.Ctx)
 			require.NoError(t, err)
 			assert.Equal(t, rows(l, v, timeline.AsOf(at(1e6))), rows(l, v))
 			for range 2 {
@@ -254,14 +252,14 @@ func TestCatchUp_OfAFeedWithoutAcceptTimesWritesNoRow(t *testing.T) {
 	}
 	v := view(l, fromFeed("feed", fed(&events)))
 	rebuild(l, v)
-	l.sent.Reset()
-	_, err := v.CatchUp(l.ctx)
+	l.Wire.Reset()
+	_, err := v.CatchUp(l.Ctx)
 	require.NoError(t, err)
 	assert.Zero(t, l.rowWrites())
 	late := happened("c", -4, "s")
 	late.AcceptedAt = time.Time{}
 	events = append(events, late)
-	_, err = v.CatchUp(l.ctx)
+	_, err = v.CatchUp(l.Ctx)
 	require.NoError(t, err)
 	assert.Equal(t, rows(l, v, timeline.AsOf(at(1e6))), rows(l, v))
 	assert.Equal(t, 3, rows(l, v)["s"].State.Count)
@@ -273,17 +271,17 @@ func TestCatchUp_AfterABuilderWithAClockAheadLosesNone(t *testing.T) {
 	right, fast := view(l, l.sites()), l.ahead(time.Hour)
 	l.append("d-1", "north", 1)
 	rebuild(l, fast)
-	l.clock.forward(5 * time.Minute)
+	l.Clock.Move(5 * time.Minute)
 	l.append("d-2", "north", 2)
-	l.clock.forward(25 * time.Minute)
-	before, err := right.Meta(l.ctx)
+	l.Clock.Move(25 * time.Minute)
+	before, err := right.Meta(l.Ctx)
 	require.NoError(t, err)
-	meta, err := right.CatchUp(l.ctx)
+	meta, err := right.CatchUp(l.Ctx)
 	require.NoError(t, err)
 	assert.False(t, meta.Through.Before(before.Through), "what rows account for never shrinks")
-	l.clock.forward(30 * time.Minute)
+	l.Clock.Move(30 * time.Minute)
 	l.append("d-3", "north", 3)
-	_, err = right.CatchUp(l.ctx)
+	_, err = right.CatchUp(l.Ctx)
 	require.NoError(t, err)
 	assert.Equal(t, []int{10, 20, 30}, rows(l, right)["north"].State.Order)
 }
@@ -296,7 +294,7 @@ func TestCatchUp_CountsUngroupedEvents(t *testing.T) {
 	assert.True(t, rebuild(l, v).HistoryComplete)
 	l.append("d-1", "", 2)
 	for range 2 {
-		meta, err := v.CatchUp(l.ctx)
+		meta, err := v.CatchUp(l.Ctx)
 		require.NoError(t, err)
 		assert.False(t, meta.HistoryComplete)
 		assert.EqualValues(t, 1, meta.Counters.Ungrouped)

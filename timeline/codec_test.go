@@ -158,8 +158,8 @@ func TestRebuild_RejectsStatesThatStorageChanges(t *testing.T) {
 			f := by(l, bySite, func(s *notes, e timeline.Event[reading]) error { c.set(s, e.At); return nil })
 			v := view(l, f)
 			l.append("d-1", "north", -2, -1)
-			_, err := v.Rebuild(l.ctx)
-			_, past := v.Page(l.ctx, 1, 1, timeline.AsOf(l.clock.Now()))
+			_, err := v.Rebuild(l.Ctx)
+			_, past := v.Page(l.Ctx, 1, 1, timeline.AsOf(l.Clock.Now()))
 			if c.keeps {
 				require.NoError(t, err)
 				require.NoError(t, past)
@@ -174,7 +174,7 @@ func TestRebuild_RejectsStatesThatStorageChanges(t *testing.T) {
 			assert.Contains(t, wrong.Key, at(-1).Format("2006-01-02T15:04:05"))
 			assert.Contains(t, wrong.Source, "series:")
 			assert.Equal(t, 1, wrong.Payload)
-			meta, err2 := v.Meta(l.ctx)
+			meta, err2 := v.Meta(l.Ctx)
 			require.NoError(t, err2)
 			require.NotNil(t, meta.Failure)
 			assert.Equal(t, `"north"`, meta.Failure.Group)
@@ -205,8 +205,7 @@ func TestRebuild_ErrorsHideSecretsInGroupKeys(t *testing.T) {
 	t.Parallel()
 	type guestKey struct{ House, Domain string }
 	l := newLab(t)
-	series, err := timeseries.New[stay](l.db)
-	require.NoError(t, err)
+	series := entity.Must(timeseries.New[stay](l.DB))
 	v := view(l, timeline.Projection[guestKey, notes]{
 		Name: "visits", Version: 1, Source: timeline.Series(series),
 		Handlers: []timeline.Handler[guestKey, notes]{timeline.On("stay.appended",
@@ -215,14 +214,14 @@ func TestRebuild_ErrorsHideSecretsInGroupKeys(t *testing.T) {
 			},
 			func(s *notes, _ timeline.Event[stay]) error { s.Round = 1.5; return nil })},
 	})
-	_, err = series.Append(l.ctx, stay{House: "inn", At: at(-1), Email: "ada@hidden.example"})
+	_, err := series.Append(l.Ctx, stay{House: "inn", At: at(-1), Email: "ada@hidden.example"})
 	require.NoError(t, err)
-	_, err = v.Rebuild(l.ctx)
+	_, err = v.Rebuild(l.Ctx)
 	var wrong *timeline.EventError
 	require.ErrorAs(t, err, &wrong)
 	assert.Equal(t, `House="inn" Domain=(hidden)`, wrong.Group)
 	assert.NotContains(t, strings.ToLower(err.Error()), "hidden.example")
-	meta, err := v.Meta(l.ctx)
+	meta, err := v.Meta(l.Ctx)
 	require.NoError(t, err)
 	assert.NotContains(t, strings.ToLower(meta.Failure.Message), "hidden.example")
 }

@@ -59,18 +59,16 @@ func secondStep(old temp2) (temp3, error) {
 }
 
 func put[T any](l *lab, ev T) {
-	l.t.Helper()
-	series, err := timeseries.New[T](l.connect().db)
-	require.NoError(l.t, err)
-	_, err = series.Append(l.ctx, ev, timeseries.WithoutCurrent())
-	require.NoError(l.t, err)
+	l.T.Helper()
+	series := entity.Must(timeseries.New[T](l.connect().DB))
+	_, err := series.Append(l.Ctx, ev, timeseries.WithoutCurrent())
+	require.NoError(l.T, err)
 }
 
 // temps is a projection of the current version by a field that earlier ones lacked.
 func temps(l *lab, opts ...timeline.SourceOption) (timeline.Projection[string, journal], *timeline.LogView) {
-	l.t.Helper()
-	series, err := timeseries.New[temp3](l.connect().db)
-	require.NoError(l.t, err)
+	l.T.Helper()
+	series := entity.Must(timeseries.New[temp3](l.connect().DB))
 	source := timeline.Series(series, opts...)
 	return timeline.Projection[string, journal]{Name: "temps", Version: 1, Source: source,
 		Handlers: []timeline.Handler[string, journal]{timeline.On("temp.appended", func(v temp3) string { return v.Room }, func(j *journal, e timeline.Event[temp3]) error {
@@ -85,28 +83,28 @@ func TestUpgrade_EveryReplayGetsCurrentPayloads(t *testing.T) {
 	put(l, temp1{ID: "t", At: at(1), V: "50"})
 	put(l, temp2{ID: "t", At: at(2), Degrees: 68})
 	put(l, temp3{ID: "t", At: at(3), Room: "hall", Celsius: 30})
-	before := l.scan()
+	before := l.Items()
 	projection, log := temps(l, timeline.Upgrade(2, secondStep), timeline.Upgrade(1, firstStep)) // in any order
 	v := view(l, projection)
 	want := []string{"1 10", "2 20", "3 30"}
 	assert.Equal(t, want, rows(l, v, timeline.AsOf(at(9)))["hall"].State.Lines, "as of a moment")
-	p, err := log.Page(l.ctx, 1, 10)
+	p, err := log.Page(l.Ctx, 1, 10)
 	require.NoError(t, err)
 	require.Len(t, p.Rows, 3)
 	assert.Equal(t, temp3{ID: "t", At: at(1), Room: "hall", Celsius: 10}, p.Rows[0].Payload, "a log too")
 	assert.Equal(t, 1, p.Rows[0].PayloadVersion, "the stored version")
-	p, err = log.Page(l.ctx, 1, 10, timeline.ForKey(temp3{ID: "t"}))
+	p, err = log.Page(l.Ctx, 1, 10, timeline.ForKey(temp3{ID: "t"}))
 	require.NoError(t, err)
 	assert.Len(t, p.Rows, 3)
-	assert.ElementsMatch(t, before, l.scan(), "stored items do not change")
+	assert.ElementsMatch(t, before, l.Items(), "stored items do not change")
 	meta := rebuild(l, v)
 	assert.Equal(t, want, rows(l, v)["hall"].State.Lines, "a build, and its grouping")
 	assert.EqualValues(t, 2, meta.Counters.Upgraded)
 	own := *l
-	l.clock.forward(time.Hour)
+	l.Clock.Move(time.Hour)
 	put(l, temp1{ID: "t", At: at(4), V: "104"})
 	*l = own
-	_, err = v.CatchUp(l.ctx)
+	_, err = v.CatchUp(l.Ctx)
 	require.NoError(t, err)
 	assert.Equal(t, append(want, "1 40"), rows(l, v)["hall"].State.Lines, "a catch-up")
 }
@@ -114,8 +112,7 @@ func TestUpgrade_EveryReplayGetsCurrentPayloads(t *testing.T) {
 func TestUpgrade_RejectsGapsBetweenSteps(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
-	series, err := timeseries.New[temp3](l.db)
-	require.NoError(t, err)
+	series := entity.Must(timeseries.New[temp3](l.DB))
 	first, second := timeline.Upgrade(1, firstStep), timeline.Upgrade(2, secondStep)
 	for want, opts := range map[string][]timeline.SourceOption{
 		"from payload version 2 is missing": {first},
@@ -124,13 +121,13 @@ func TestUpgrade_RejectsGapsBetweenSteps(t *testing.T) {
 		"current version is 3":              {first, second, timeline.Upgrade(3, func(v temp3) (temp3, error) { return v, nil })},
 		"gives a timeline_test.temp2":       {timeline.Upgrade(2, func(temp2) (temp2, error) { return temp2{}, nil })},
 	} {
-		_, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Series(series, opts...)})
+		_, err := timeline.NewLog(l.DB, timeline.Log{Name: "log", Source: timeline.Series(series, opts...)})
 		assert.Contains(t, codes(err), "EDD-9088", want)
 		assert.ErrorContains(t, err, want)
 	}
-	_, err = timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Series(series, timeline.Upgrade[temp2, temp3](2, nil))})
+	_, err := timeline.NewLog(l.DB, timeline.Log{Name: "log", Source: timeline.Series(series, timeline.Upgrade[temp2, temp3](2, nil))})
 	assert.Equal(t, []string{"EDD-9082"}, codes(err))
-	_, err = timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Series(series, second)})
+	_, err = timeline.NewLog(l.DB, timeline.Log{Name: "log", Source: timeline.Series(series, second)})
 	assert.NoError(t, err, "no upgrade from version 1 is required")
 }
 
@@ -145,19 +142,19 @@ func TestUpgrade_UnknownPayloadVersionStopsTheReplay(t *testing.T) {
 			l := newLab(t)
 			store(l)
 			projection, log := temps(l, timeline.Upgrade(2, secondStep))
-			_, err := view(l, projection).Rebuild(l.ctx)
+			_, err := view(l, projection).Rebuild(l.Ctx)
 			var wrong *timeline.EventError
 			require.ErrorAs(t, err, &wrong)
 			require.ErrorIs(t, err, timeline.ErrPayloadVersion)
 			assert.Equal(t, timeline.Decoding, wrong.Stage)
-			_, err = log.Page(l.ctx, 1, 1)
+			_, err = log.Page(l.Ctx, 1, 1)
 			require.ErrorIs(t, err, timeline.ErrPayloadVersion)
 		})
 	}
 	l := newLab(t)
 	put(l, temp1{ID: "t", At: at(1), V: "warm"})
 	projection, _ := temps(l, timeline.Upgrade(1, firstStep), timeline.Upgrade(2, secondStep))
-	_, err := view(l, projection).Rebuild(l.ctx)
+	_, err := view(l, projection).Rebuild(l.Ctx)
 	var wrong *timeline.EventError
 	require.ErrorAs(t, err, &wrong)
 	assert.Equal(t, timeline.Upgrading, wrong.Stage)
@@ -189,16 +186,13 @@ type (
 func TestUpgrade_AppliesToBefore(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	old, err := entity.New[page1](l.db)
+	old := entity.Must(entity.New[page1](l.DB))
+	_, err := old.Create(l.Ctx, page1{ID: "p", Title: "one"})
 	require.NoError(t, err)
-	_, err = old.Create(l.ctx, page1{ID: "p", Title: "one"})
+	today := entity.Must(entity.New[page2](l.connect().DB))
+	_, err = today.Put(l.Ctx, page2{ID: "p", Head: "two"})
 	require.NoError(t, err)
-	today, err := entity.New[page2](l.connect().db)
-	require.NoError(t, err)
-	_, err = today.Put(l.ctx, page2{ID: "p", Head: "two"})
-	require.NoError(t, err)
-	past, err := versioned.Of(today)
-	require.NoError(t, err)
+	past := entity.Must(versioned.Of(today))
 	source := timeline.Versions(past, timeline.Upgrade(1, func(p page1) (page2, error) {
 		return page2{ID: p.ID, Head: p.Title, Version: p.Version, Changed: p.Changed}, nil
 	}))

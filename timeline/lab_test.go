@@ -2,16 +2,12 @@ package timeline_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
-	"os"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
-	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
@@ -64,36 +60,12 @@ type totals struct {
 	Order []int      `dynamodbav:"order"` // values as they were applied
 }
 
-// clock is a clock that moves only on request.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
 var noon = time.Date(2101, 4, 22, 12, 0, 0, 0, time.UTC)
 
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(time.Microsecond) // so that no two writes have one time
-	return c.now
-}
-
-func (c *clock) forward(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
-// lab is a table with a series and a versioned entity, on a connection that can be made to fail.
+// lab is a table with a series and a versioned entity, on a connection that can be made to fail. Copies have a DB of their
+// own.
 type lab struct {
-	t        *testing.T
-	ctx      context.Context
-	raw      *dynamodb.Client
-	table    string
-	sent     *faults.Transport
-	clock    *clock
-	db       *entity.DB
+	dbtest.Bench
 	readings *timeseries.Series[reading]
 	messages *entity.Store[message]
 	bin      *lifecycle.Deleted[message]
@@ -102,33 +74,25 @@ type lab struct {
 
 func newLab(t *testing.T, change ...func(*entity.Config)) *lab {
 	t.Helper()
-	raw, table := localdb.Test(t)
-	l := &lab{t: t, ctx: t.Context(), raw: raw, table: table, sent: faults.New(raw.Options().HTTPClient), clock: &clock{now: noon}}
+	l := &lab{Bench: *dbtest.Open(t)}
+	l.Clock.Set(noon, time.Microsecond) // so that no two writes have one time
 	l.connect(change...)
-	require.NoError(t, l.db.CreateTables(l.ctx))
-	l.sent.Reset()
+	l.CreateTables()
 	return l
 }
 
 // connect opens the database again, as another program does.
 func (l *lab) connect(change ...func(*entity.Config)) *lab {
-	l.t.Helper()
-	cfg := entity.Config{Table: l.table, Clock: l.clock.Now}
-	for _, f := range change {
-		f(&cfg)
-	}
-	client := dynamodb.New(l.raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = l.sent })
+	l.T.Helper()
+	l.DB = l.Open(l.Client, change...)
 	var err error
-	l.db, err = entity.Open(client, cfg)
-	require.NoError(l.t, err)
-	l.readings, err = timeseries.New[reading](l.db)
-	require.NoError(l.t, err)
-	l.messages, err = entity.New[message](l.db)
-	require.NoError(l.t, err)
+	l.readings, err = timeseries.New[reading](l.DB)
+	require.NoError(l.T, err)
+	l.messages = dbtest.Declare[message](l.T, l.DB)
 	l.bin, err = lifecycle.Of(l.messages)
-	require.NoError(l.t, err)
+	require.NoError(l.T, err)
 	l.past, err = versioned.Of(l.messages)
-	require.NoError(l.t, err)
+	require.NoError(l.T, err)
 	return l
 }
 
@@ -137,10 +101,10 @@ func at(minutes float64) time.Time { return noon.Add(time.Duration(minutes * flo
 
 // append adds readings of one device, each with its minute as value.
 func (l *lab) append(device, site string, minutes ...float64) {
-	l.t.Helper()
+	l.T.Helper()
 	for _, m := range minutes {
-		_, err := l.readings.Append(l.ctx, reading{Device: device, Site: site, At: at(m), Value: int(m * 10)}, timeseries.WithoutCurrent())
-		require.NoError(l.t, err)
+		_, err := l.readings.Append(l.Ctx, reading{Device: device, Site: site, At: at(m), Value: int(m * 10)}, timeseries.WithoutCurrent())
+		require.NoError(l.T, err)
 	}
 }
 
@@ -184,19 +148,18 @@ func (l *lab) devices(change ...func(*timeline.Projection[string, totals])) time
 
 // view opens a view and fails the test on an error.
 func view[K comparable, S any](l *lab, f timeline.Projection[K, S]) *timeline.View[K, S] {
-	l.t.Helper()
-	v, err := timeline.New(l.db, f)
-	require.NoError(l.t, err)
+	l.T.Helper()
+	v := entity.Must(timeline.New(l.DB, f))
 	return v
 }
 
 // rows returns all rows of a view by key.
 func rows[K comparable, S any](l *lab, v *timeline.View[K, S], opts ...timeline.RowsOption) map[K]timeline.Row[K, S] {
-	l.t.Helper()
+	l.T.Helper()
 	all := map[K]timeline.Row[K, S]{}
-	for r, err := range v.All(l.ctx, opts...) {
-		require.NoError(l.t, err)
-		require.NotContains(l.t, all, r.Key, "a row comes once")
+	for r, err := range v.All(l.Ctx, opts...) {
+		require.NoError(l.T, err)
+		require.NotContains(l.T, all, r.Key, "a row comes once")
 		all[r.Key] = r
 	}
 	return all
@@ -204,36 +167,22 @@ func rows[K comparable, S any](l *lab, v *timeline.View[K, S], opts ...timeline.
 
 // rebuild rebuilds a view and fails the test on an error.
 func rebuild[K comparable, S any](l *lab, v *timeline.View[K, S], opts ...timeline.BuildOption) timeline.Meta {
-	l.t.Helper()
-	m, err := v.Rebuild(l.ctx, opts...)
-	require.NoError(l.t, err)
+	l.T.Helper()
+	m, err := v.Rebuild(l.Ctx, opts...)
+	require.NoError(l.T, err)
 	return m
-}
-
-// scan returns all items in the table.
-func (l *lab) scan() (all []map[string]types.AttributeValue) {
-	l.t.Helper()
-	in := &dynamodb.ScanInput{TableName: &l.table}
-	for {
-		out, err := l.raw.Scan(l.ctx, in)
-		require.NoError(l.t, err)
-		all = append(all, out.Items...)
-		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(out.LastEvaluatedKey) == 0 {
-			return all
-		}
-	}
 }
 
 // offline returns a lab without a database.
 func offline(t *testing.T) *lab {
 	t.Helper()
-	l := &lab{t: t, ctx: t.Context()}
+	l := &lab{Bench: dbtest.Bench{T: t, Ctx: t.Context()}}
 	var err error
-	l.db, err = entity.Open(nil, entity.Config{Table: "app"})
+	l.DB, err = entity.Open(nil, entity.Config{Table: "app"})
 	require.NoError(t, err)
-	l.readings, err = timeseries.New[reading](l.db)
+	l.readings, err = timeseries.New[reading](l.DB)
 	require.NoError(t, err)
-	l.messages, err = entity.New[message](l.db)
+	l.messages, err = entity.New[message](l.DB)
 	require.NoError(t, err)
 	l.past, err = versioned.Of(l.messages)
 	require.NoError(t, err)
@@ -268,37 +217,25 @@ func from(n int, f faults.Fault) func(faults.Request) faults.Fault {
 	}
 }
 
-func isManifest(r faults.Request) bool {
-	return (r.Operation == "PutItem" || r.Operation == "UpdateItem") && holds(r, "timelinemanifest")
-}
+func isPut(r faults.Request) bool { return r.Operation == "PutItem" || r.Operation == "UpdateItem" }
+
+func isManifest(r faults.Request) bool { return isPut(r) && holds(r, "timelinemanifest") }
+
+// isRow reports whether a request writes a row.
+func isRow(r faults.Request) bool { return isPut(r) && holds(r, `"state"`) }
 
 func holds(r faults.Request, text string) bool { return bytes.Contains(r.Body, []byte(text)) }
 
 // removal reports whether a request deletes rows.
-func removal(r faults.Request) bool {
-	return r.Operation == "BatchWriteItem" || r.Operation == "DeleteItem"
-}
-
-// seed returns DYNASTRATA_TEST_SEED, or a random seed, and logs it.
-func seed(t *testing.T) uint64 {
-	t.Helper()
-	n := rand.Uint64()
-	if text := os.Getenv("DYNASTRATA_TEST_SEED"); text != "" {
-		var err error
-		n, err = strconv.ParseUint(text, 10, 64)
-		require.NoError(t, err)
-	}
-	t.Logf("seed %d (DYNASTRATA_TEST_SEED)", n)
-	return n
-}
+var removal = dbtest.Is("BatchWriteItem", "DeleteItem")
 
 // pageWalk returns the keys of all pages by number.
 func pageWalk[K comparable, S any](l *lab, v *timeline.View[K, S], size int, opts ...timeline.RowsOption) (keys []K) {
-	l.t.Helper()
+	l.T.Helper()
 	for page := 1; ; page++ {
-		p, err := v.Page(l.ctx, page, size, opts...)
-		require.NoError(l.t, err)
-		require.LessOrEqual(l.t, len(p.Rows), size)
+		p, err := v.Page(l.Ctx, page, size, opts...)
+		require.NoError(l.T, err)
+		require.LessOrEqual(l.T, len(p.Rows), size)
 		for _, r := range p.Rows {
 			keys = append(keys, r.Key)
 		}
@@ -310,11 +247,11 @@ func pageWalk[K comparable, S any](l *lab, v *timeline.View[K, S], size int, opt
 
 // cursorWalk returns the keys of all pages by cursor.
 func cursorWalk[K comparable, S any](l *lab, v *timeline.View[K, S], size int, opts ...timeline.RowsOption) (keys []K) {
-	l.t.Helper()
+	l.T.Helper()
 	for cursor, first := "", true; first || cursor != ""; first = false {
-		p, err := v.After(l.ctx, cursor, size, opts...)
-		require.NoError(l.t, err)
-		require.LessOrEqual(l.t, len(p.Rows), size)
+		p, err := v.After(l.Ctx, cursor, size, opts...)
+		require.NoError(l.T, err)
+		require.LessOrEqual(l.T, len(p.Rows), size)
 		for _, r := range p.Rows {
 			keys = append(keys, r.Key)
 		}
@@ -325,7 +262,7 @@ func cursorWalk[K comparable, S any](l *lab, v *timeline.View[K, S], size int, o
 
 // crowd returns a view of n rows of a feed, of which row i ends i minutes later than the first.
 func crowd(l *lab, n int, retention time.Duration) *timeline.View[int, totals] {
-	l.t.Helper()
+	l.T.Helper()
 	var events []event
 	for i := range n {
 		e := happened(fmt.Sprint(i), float64(i)-float64(n), "s")
@@ -341,33 +278,33 @@ func crowd(l *lab, n int, retention time.Duration) *timeline.View[int, totals] {
 
 // ahead returns a view of a program with a clock that is ahead.
 func (l *lab) ahead(d time.Duration) *timeline.View[string, totals] {
-	l.t.Helper()
+	l.T.Helper()
 	other := *l
-	other.connect(func(c *entity.Config) { c.Clock = func() time.Time { return l.clock.Now().Add(d) } })
+	other.connect(func(c *entity.Config) { c.Clock = func() time.Time { return l.Clock.Now().Add(d) } })
 	return view(&other, other.sites())
 }
 
 // resend sends a request again, as a network that delayed it.
 func (l *lab) resend(r faults.Request) {
-	l.t.Helper()
-	req, err := http.NewRequestWithContext(l.ctx, http.MethodPost, *l.raw.Options().BaseEndpoint, bytes.NewReader(r.Body))
-	require.NoError(l.t, err)
+	l.T.Helper()
+	req, err := http.NewRequestWithContext(l.Ctx, http.MethodPost, *l.Raw.Options().BaseEndpoint, bytes.NewReader(r.Body))
+	require.NoError(l.T, err)
 	req.Header.Set("X-Amz-Target", "DynamoDB_20120810."+r.Operation)
 	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
-	creds, err := l.raw.Options().Credentials.Retrieve(l.ctx)
-	require.NoError(l.t, err)
+	creds, err := l.Raw.Options().Credentials.Retrieve(l.Ctx)
+	require.NoError(l.T, err)
 	sum := sha256.Sum256(r.Body)
-	require.NoError(l.t, v4.NewSigner().SignHTTP(l.ctx, creds, req, hex.EncodeToString(sum[:]), "dynamodb", l.raw.Options().Region, time.Now()))
+	require.NoError(l.T, v4.NewSigner().SignHTTP(l.Ctx, creds, req, hex.EncodeToString(sum[:]), "dynamodb", l.Raw.Options().Region, time.Now()))
 	answer, err := http.DefaultClient.Do(req)
-	require.NoError(l.t, err)
-	require.NoError(l.t, answer.Body.Close())
-	require.Equal(l.t, http.StatusBadRequest, answer.StatusCode, "it is refused")
+	require.NoError(l.T, err)
+	require.NoError(l.T, answer.Body.Close())
+	require.Equal(l.T, http.StatusBadRequest, answer.StatusCode, "it is refused")
 }
 
 // count returns how many items of the table have an attribute.
 func (l *lab) count(attr string) (n int) {
-	l.t.Helper()
-	for _, it := range l.scan() {
+	l.T.Helper()
+	for _, it := range l.Items() {
 		if _, ok := it[attr]; ok {
 			n++
 		}
@@ -377,22 +314,19 @@ func (l *lab) count(attr string) (n int) {
 
 // removeExpired removes expired items, as DynamoDB does eventually.
 func (l *lab) removeExpired() {
-	l.t.Helper()
-	now := strconv.FormatInt(l.clock.Now().Unix(), 10)
-	for _, it := range l.scan() {
-		ttl, ok := it["_ttl"].(*types.AttributeValueMemberN)
-		if !ok || ttl.Value > now { // ten digits each
-			continue
+	l.T.Helper()
+	now := strconv.FormatInt(l.Clock.Now().Unix(), 10)
+	for _, it := range l.Items() {
+		if ttl := dbtest.Text(it["_ttl"]); ttl != "" && ttl <= now { // ten digits each
+			l.RemoveItem(it)
 		}
-		_, err := l.raw.DeleteItem(l.ctx, &dynamodb.DeleteItemInput{TableName: &l.table, Key: map[string]types.AttributeValue{"pk": it["pk"], "sk": it["sk"]}})
-		require.NoError(l.t, err)
 	}
 }
 
 // rowWrites returns how many rows were written since the last reset.
 func (l *lab) rowWrites() (n int) {
-	for _, r := range l.sent.Requests() {
-		if (r.Operation == "PutItem" || r.Operation == "UpdateItem") && bytes.Contains(r.Body, []byte(`"state"`)) {
+	for _, r := range l.Wire.Requests() {
+		if isRow(r) {
 			n++
 		}
 	}
@@ -416,18 +350,17 @@ const day = 24 * time.Hour
 
 // newTransport returns the lab of another program, with its own connection to the database.
 func newTransport(l *lab) *lab {
-	l.t.Helper()
-	other := &lab{t: l.t, ctx: l.ctx, raw: l.raw, table: l.table, sent: faults.New(l.raw.Options().HTTPClient), clock: l.clock}
+	l.T.Helper()
+	other := *l
+	other.Wire = faults.New(l.Raw.Options().HTTPClient)
+	other.Client = l.Through(other.Wire)
 	return other.connect()
 }
-
-// text returns the content of a string attribute.
-func text(v types.AttributeValue) string { return v.(*types.AttributeValueMemberS).Value }
 
 // load writes events in their stored form, as docs/layout.md describes it, many at a time. TestLab_LoadedEventsEqualAppendedOnes
 // compares them with those of Append.
 func (l *lab) load(evs []reading) {
-	l.t.Helper()
+	l.T.Helper()
 	const atOnce = 25
 	work := make(chan []reading)
 	errs := make(chan error)
@@ -440,9 +373,9 @@ func (l *lab) load(evs []reading) {
 					puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: l.laid(r)}})
 				}
 				for len(puts) > 0 && failed == nil {
-					out, err := l.raw.BatchWriteItem(l.ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{l.table: puts}})
+					out, err := l.Raw.BatchWriteItem(l.Ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{l.Table: puts}})
 					if failed = err; err == nil {
-						puts = out.UnprocessedItems[l.table]
+						puts = out.UnprocessedItems[l.Table]
 					}
 				}
 			}
@@ -456,18 +389,18 @@ func (l *lab) load(evs []reading) {
 	}
 	close(work)
 	for range 4 {
-		require.NoError(l.t, <-errs)
+		require.NoError(l.T, <-errs)
 	}
 }
 
 // laid returns an event as a stored item.
 func (l *lab) laid(r reading) map[string]types.AttributeValue {
 	const format = "2006-01-02T15:04:05.000000000Z"
-	s := func(text string) types.AttributeValue { return &types.AttributeValueMemberS{Value: text} }
+	s := dbtest.S
 	at := r.At.UTC().Format(format)
 	return map[string]types.AttributeValue{
 		"pk": s("$app#v1#reading#" + r.Device), "sk": s("$app#v1#reading#e#" + at),
-		"__edd_e__": s("Reading"), "_k": s("e"), "_at": s(l.clock.Now().Format(format)), "_w": s(fmt.Sprintf("load-%021d", r.Value)),
-		"device": s(r.Device), "at": s(at), "site": s(r.Site), "value": &types.AttributeValueMemberN{Value: strconv.Itoa(r.Value)},
+		"__edd_e__": s("Reading"), "_k": s("e"), "_at": s(l.Clock.Now().Format(format)), "_w": s(fmt.Sprintf("load-%021d", r.Value)),
+		"device": s(r.Device), "at": s(at), "site": s(r.Site), "value": dbtest.N(strconv.Itoa(r.Value)),
 	}
 }

@@ -14,9 +14,8 @@ import (
 
 // listing opens a log and fails the test on an error.
 func listing(l *lab, log timeline.Log) *timeline.LogView {
-	l.t.Helper()
-	v, err := timeline.NewLog(l.db, log)
-	require.NoError(l.t, err)
+	l.T.Helper()
+	v := entity.Must(timeline.NewLog(l.DB, log))
 	return v
 }
 
@@ -34,7 +33,7 @@ func TestLog_ListsEvents(t *testing.T) {
 	l.append("d-1", "north", 3, 1)
 	l.append("d-2", "south", 2)
 	newest := listing(l, timeline.Log{Name: "log", Source: timeline.Series(l.readings)})
-	p, err := newest.Page(l.ctx, 0, 0)
+	p, err := newest.Page(l.Ctx, 0, 0)
 	require.NoError(t, err)
 	assert.Equal(t, []int{30, 20, 10}, values(p), "newest first")
 	assert.Equal(t, timeline.Complete, p.Meta.RebuildStatus)
@@ -50,15 +49,15 @@ func TestLog_ListsEvents(t *testing.T) {
 	assert.False(t, first.AcceptedAt.IsZero())
 	assert.Equal(t, "north", first.Payload.(reading).Site)
 	l.append("d-2", "south", 5)
-	p, err = newest.Page(l.ctx, 1, 2)
+	p, err = newest.Page(l.Ctx, 1, 2)
 	require.NoError(t, err)
 	assert.Equal(t, []int{50, 30}, values(p), "always up to date")
 	assert.EqualValues(t, 2, p.Pages)
-	p, err = newest.Page(l.ctx, 3, 2)
+	p, err = newest.Page(l.Ctx, 3, 2)
 	require.NoError(t, err)
 	assert.Empty(t, p.Rows)
 	for _, bad := range [][2]int{{-1, 1}, {1, -1}, {1, 101}} {
-		_, err = newest.Page(l.ctx, bad[0], bad[1])
+		_, err = newest.Page(l.Ctx, bad[0], bad[1])
 		var input *entity.InputError
 		require.ErrorAs(t, err, &input)
 		assert.Equal(t, "EDD-9133", input.Code)
@@ -72,13 +71,13 @@ func TestLog_FiltersByEventTimeAndKey(t *testing.T) {
 	l.update("a", "2")
 	l.remove("a")
 	l.create("b", "1")
-	l.clock.forward(time.Hour)
+	l.Clock.Move(time.Hour)
 	l.append("d-1", "north", 10, 20, 30)
 	l.append("d-10", "north", 15)
 	both := timeline.Merge(timeline.Versions(l.past), timeline.Series(l.readings))
 	names := func(v *timeline.LogView, opts ...timeline.LogOption) (all []string) {
 		t.Helper()
-		for e, err := range v.All(l.ctx, opts...) {
+		for e, err := range v.All(l.Ctx, opts...) {
 			require.NoError(t, err)
 			all = append(all, e.Name)
 		}
@@ -96,7 +95,7 @@ func TestLog_FiltersByEventTimeAndKey(t *testing.T) {
 	readings := listing(l, timeline.Log{Name: "readings", Source: timeline.Series(l.readings), Oldest: true})
 	list := func(opts ...timeline.LogOption) []int {
 		t.Helper()
-		p, err := readings.Page(l.ctx, 1, 10, opts...)
+		p, err := readings.Page(l.Ctx, 1, 10, opts...)
 		require.NoError(t, err)
 		return values(p)
 	}
@@ -104,9 +103,9 @@ func TestLog_FiltersByEventTimeAndKey(t *testing.T) {
 	assert.Equal(t, []int{200, 300}, list(timeline.Since(at(20))), "the moment counts")
 	assert.Equal(t, []int{150, 200}, list(timeline.Since(at(15)), timeline.AsOf(at(29))))
 	assert.Equal(t, []int{100, 200, 300}, list(timeline.ForKey(reading{Device: "d-1"})), "and not those of d-10")
-	l.sent.Reset()
+	l.Wire.Reset()
 	assert.Equal(t, []int{150}, list(timeline.ForKey(reading{Device: "d-10"})))
-	assert.Equal(t, 0, l.sent.Count("Scan"))
+	assert.Equal(t, 0, l.Wire.Count("Scan"))
 }
 
 func TestLog_CursorsAreStableDuringAppends(t *testing.T) {
@@ -118,7 +117,7 @@ func TestLog_CursorsAreStableDuringAppends(t *testing.T) {
 		var got []int
 		cursor := ""
 		for i := range 10 {
-			p, err := log.After(l.ctx, cursor, 2)
+			p, err := log.After(l.Ctx, cursor, 2)
 			require.NoError(t, err)
 			got = append(got, values(p)...)
 			assert.EqualValues(t, -1, p.Total)
@@ -136,13 +135,13 @@ func TestLog_CursorsAreStableDuringAppends(t *testing.T) {
 			want = []int{10, 20, 30, 40, 50}
 		}
 		assert.Equal(t, want, got, "oldest first: %v", oldest)
-		p, err := log.After(l.ctx, "", 1)
+		p, err := log.After(l.Ctx, "", 1)
 		require.NoError(t, err)
-		_, err = listing(l, timeline.Log{Name: "log", Source: log.Source, Oldest: !oldest}).After(l.ctx, p.Next, 1)
+		_, err = listing(l, timeline.Log{Name: "log", Source: log.Source, Oldest: !oldest}).After(l.Ctx, p.Next, 1)
 		assert.ErrorIs(t, err, entity.ErrInvalidCursor, "a cursor of the other direction")
-		_, err = listing(l, timeline.Log{Name: "other", Source: log.Source, Oldest: oldest}).After(l.ctx, p.Next, 1)
+		_, err = listing(l, timeline.Log{Name: "other", Source: log.Source, Oldest: oldest}).After(l.Ctx, p.Next, 1)
 		assert.ErrorIs(t, err, entity.ErrInvalidCursor)
-		_, err = log.After(l.ctx, "x", 1)
+		_, err = log.After(l.Ctx, "x", 1)
 		assert.ErrorIs(t, err, entity.ErrInvalidCursor)
 	}
 }
@@ -153,7 +152,7 @@ func TestLog_OfAFeedNeedsNoTable(t *testing.T) {
 	events := []event{happened("b", 2, "s"), happened("a", 1, "s"), happened("b", 2, "s")}
 	log := listing(l, timeline.Log{Name: "log", Source: fed(&events), Oldest: true, Memory: 1})
 	var keys []string
-	for e, err := range log.All(l.ctx) {
+	for e, err := range log.All(l.Ctx) {
 		require.NoError(t, err)
 		keys = append(keys, e.Key)
 	}
@@ -163,15 +162,14 @@ func TestLog_OfAFeedNeedsNoTable(t *testing.T) {
 func TestNewLog_ChecksMemory(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	_, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Series(l.readings), Memory: -1})
+	_, err := timeline.NewLog(l.DB, timeline.Log{Name: "log", Source: timeline.Series(l.readings), Memory: -1})
 	assert.Equal(t, []string{"EDD-9081"}, codes(err))
 	assert.Equal(t, []string{"EDD-9081"}, mistakes(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Memory = -1 })))
 
 	l.append("d-1", "north", 1, 2, 3)
 	missing := filepath.Join(t.TempDir(), "missing")
-	log, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Series(l.readings), Memory: 1, TempDir: missing})
-	require.NoError(t, err)
-	p, err := log.Page(l.ctx, 1, 10)
+	log := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: "log", Source: timeline.Series(l.readings), Memory: 1, TempDir: missing}))
+	p, err := log.Page(l.Ctx, 1, 10)
 	require.NoError(t, err, "three events are not worth a file")
 	assert.Len(t, p.Rows, 3)
 }

@@ -110,7 +110,7 @@ func TestRebuild_OfATableBoundsMemoryAndCostsAsExplained(t *testing.T) {
 		projection.Memory = 8 << 20
 		projection.Handlers[0] = timeline.On("reading.appended", byDevice, counted)
 		v := view(l, projection)
-		estimate, err := v.Explain(l.ctx)
+		estimate, err := v.Explain(l.Ctx)
 		require.NoError(t, err)
 		spent.reset()
 		began = time.Now()
@@ -159,7 +159,7 @@ func TestRebuild_OfAFeedBoundsMemory(t *testing.T) {
 	assert.EqualValues(t, n, meta.Counters.Folded)
 	assert.EqualValues(t, n/eventsOfEach, meta.Rows)
 	assert.Less(t, most, uint64(mostHeap))
-	row, _, err := v.Get(l.ctx, "g-00007")
+	row, _, err := v.Get(l.Ctx, "g-00007")
 	require.NoError(t, err)
 	assert.Equal(t, eventsOfEach, row.State.Sum)
 }
@@ -169,7 +169,7 @@ func TestLab_LoadedEventsEqualAppendedOnes(t *testing.T) {
 	l := newLab(t)
 	l.append("d-1", "north", 1)
 	var appended []map[string]types.AttributeValue
-	for _, it := range l.scan() {
+	for _, it := range l.Items() {
 		if it["_k"] != nil { // the other one is the current item
 			appended = append(appended, it)
 		}

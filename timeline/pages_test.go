@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeline"
@@ -38,22 +39,22 @@ func TestPage_ReturnsEveryRowOnceInOrder(t *testing.T) {
 		page, size, rows int
 		pages            int64
 	}{{0, 0, 20, 13}, {1, 1, 1, 257}, {13, 20, 17, 13}, {14, 20, 0, 13}, {math.MaxInt, 1000, 0, 1}, {math.MaxInt/20 + 2, 20, 0, 13}, {2, 257, 0, 1}} {
-		p, err := v.Page(l.ctx, c.page, c.size)
+		p, err := v.Page(l.Ctx, c.page, c.size)
 		require.NoError(t, err)
 		assert.Len(t, p.Rows, c.rows, "page %d of %d", c.page, c.size)
 		assert.Equal(t, c.pages, p.Pages, "page %d of %d", c.page, c.size)
 		assert.EqualValues(t, n, p.Total)
 	}
-	p, err := v.Page(l.ctx, 3, 20)
+	p, err := v.Page(l.Ctx, 3, 20)
 	require.NoError(t, err)
-	next, err := v.After(l.ctx, p.Next, 20)
+	next, err := v.After(l.Ctx, p.Next, 20)
 	require.NoError(t, err)
 	assert.Equal(t, 60-n/2, next.Rows[0].Key, "a cursor goes on behind a page by number")
-	_, err = v.After(l.ctx, "x", 20)
+	_, err = v.After(l.Ctx, "x", 20)
 	assert.ErrorIs(t, err, entity.ErrInvalidCursor)
-	_, err = v.After(l.ctx, p.Next, 20, past)
+	_, err = v.After(l.Ctx, p.Next, 20, past)
 	assert.ErrorIs(t, err, entity.ErrInvalidCursor, "a cursor of stored rows")
-	_, err = v.After(l.ctx, "", 1001)
+	_, err = v.After(l.Ctx, "", 1001)
 	assert.Error(t, err)
 }
 
@@ -62,13 +63,13 @@ func TestPage_OmitsExpiredRows(t *testing.T) {
 	l := newLab(t)
 	const n = 257
 	v := crowd(l, n, 5*time.Hour) // row i ends i+43 minutes after noon
-	l.sent.Reset()
-	_, err := v.Page(l.ctx, 1, 20)
+	l.Wire.Reset()
+	_, err := v.Page(l.Ctx, 1, 20)
 	require.NoError(t, err)
-	assert.Len(t, l.sent.Requests(), 3)
-	l.clock.forward(175 * time.Minute)
+	assert.Len(t, l.Wire.Requests(), 3)
+	l.Clock.Move(175 * time.Minute)
 	var want []int
-	for r, err := range v.All(l.ctx) {
+	for r, err := range v.All(l.Ctx) {
 		require.NoError(t, err)
 		want = append(want, r.Key)
 	}
@@ -80,23 +81,23 @@ func TestPage_OmitsExpiredRows(t *testing.T) {
 			require.Equal(t, want, pageWalk(l, v, size), "by number, %d a page", size)
 			require.Equal(t, want, cursorWalk(l, v, size), "by cursor, %d a page", size)
 		}
-		p, err := v.Page(l.ctx, 2, 20)
+		p, err := v.Page(l.Ctx, 2, 20)
 		require.NoError(t, err)
 		assert.Len(t, p.Rows, 20)
 		assert.EqualValues(t, len(want), p.Total)
 		assert.EqualValues(t, (len(want)+19)/20, p.Pages)
-		p, err = v.After(l.ctx, p.Next, 1)
+		p, err = v.After(l.Ctx, p.Next, 1)
 		require.NoError(t, err)
 		assert.Equal(t, want[40], p.Rows[0].Key)
-		p, err = v.Page(l.ctx, 1, 20, timeline.AsOf(at(1e6)))
+		p, err = v.Page(l.Ctx, 1, 20, timeline.AsOf(at(1e6)))
 		require.NoError(t, err)
 		assert.EqualValues(t, len(want), p.Total, "as a replay counts them")
 		if !removed {
 			l.removeExpired()
 		}
 	}
-	l.clock.forward(5 * time.Hour)
-	p, err := v.Page(l.ctx, 1, 20)
+	l.Clock.Move(5 * time.Hour)
+	p, err := v.Page(l.Ctx, 1, 20)
 	require.NoError(t, err)
 	assert.Zero(t, p.Total)
 	assert.EqualValues(t, 1, p.Pages)
@@ -114,22 +115,22 @@ func TestPage_CountsRowsWithExtendedExpiry(t *testing.T) {
 	rebuild(l, v)
 	total := func() int64 {
 		t.Helper()
-		p, err := v.Page(l.ctx, 1, 10)
+		p, err := v.Page(l.Ctx, 1, 10)
 		require.NoError(t, err)
 		assert.Len(t, p.Rows, int(p.Total))
 		return p.Total
 	}
 	assert.EqualValues(t, 2, total())
-	l.clock.forward(30 * time.Minute)
+	l.Clock.Move(30 * time.Minute)
 	l.append("d-1", "north", 29)
-	_, err := v.CatchUp(l.ctx)
+	_, err := v.CatchUp(l.Ctx)
 	require.NoError(t, err)
-	l.clock.forward(40 * time.Minute)
+	l.Clock.Move(40 * time.Minute)
 	assert.EqualValues(t, 1, total())
-	_, err = v.CatchUp(l.ctx)
+	_, err = v.CatchUp(l.Ctx)
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, total())
-	l.clock.forward(time.Hour)
+	l.Clock.Move(time.Hour)
 	assert.Zero(t, total())
 }
 
@@ -141,11 +142,11 @@ func TestAfter_CursorsKeepTheirGeneration(t *testing.T) {
 	}
 	v := view(l, l.sites())
 	rebuild(l, v)
-	first, err := v.After(l.ctx, "", 2)
+	first, err := v.After(l.Ctx, "", 2)
 	require.NoError(t, err)
 	l.append("d-9", "s-2", 2)
 	rebuild(l, v)
-	second, err := v.After(l.ctx, first.Next, 2)
+	second, err := v.After(l.Ctx, first.Next, 2)
 	require.NoError(t, err)
 	require.Len(t, second.Rows, 2)
 	assert.Equal(t, 1, second.Rows[0].State.Count, "the rows of before")
@@ -160,7 +161,7 @@ func TestPage_RejectsSizesOutOfBounds(t *testing.T) {
 	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.MaxPageSize = 10 }))
 	for _, opts := range [][]timeline.RowsOption{nil, {timeline.AsOf(noon)}} {
 		for _, bad := range [][2]int{{1, 11}, {1, -1}, {-1, 1}} {
-			_, err := v.Page(l.ctx, bad[0], bad[1], opts...)
+			_, err := v.Page(l.Ctx, bad[0], bad[1], opts...)
 			var input *entity.InputError
 			require.ErrorAs(t, err, &input)
 			assert.Equal(t, "EDD-9133", input.Code)
@@ -177,7 +178,7 @@ func pinned(t *testing.T, n int, change ...func(*entity.Config)) (*lab, *timelin
 	}
 	v := view(l, l.sites())
 	rebuild(l, v)
-	first, err := v.After(l.ctx, "", 2)
+	first, err := v.After(l.Ctx, "", 2)
 	require.NoError(t, err)
 	require.NotEmpty(t, first.Next)
 	l.append("d-9", "s-9", 2)
@@ -190,16 +191,16 @@ func TestAfter_RejectsCursorsOfAnotherDefinition(t *testing.T) {
 	l, old, first := pinned(t, 4)
 	v := view(l.connect(), l.sites(func(f *timeline.Projection[string, totals]) { f.Version = 2 }))
 	rebuild(l, v)
-	_, err := v.After(l.ctx, first.Next, 2)
+	_, err := v.After(l.Ctx, first.Next, 2)
 	require.ErrorIs(t, err, entity.ErrInvalidCursor)
-	p, err := v.After(l.ctx, first.Next, 2, timeline.AllowStale())
+	p, err := v.After(l.Ctx, first.Next, 2, timeline.AllowStale())
 	require.NoError(t, err)
 	assert.Len(t, p.Rows, 2)
 	assert.Equal(t, timeline.Stale, p.Meta.RebuildStatus)
 	assert.False(t, p.Authoritative())
-	_, err = v.After(l.ctx, first.Next, 2, timeline.AllowStale(), timeline.RequireComplete())
+	_, err = v.After(l.Ctx, first.Next, 2, timeline.AllowStale(), timeline.RequireComplete())
 	require.ErrorIs(t, err, timeline.ErrIncomplete)
-	p, err = old.After(l.ctx, first.Next, 2)
+	p, err = old.After(l.Ctx, first.Next, 2)
 	require.NoError(t, err, "the program that began the listing goes on with it")
 	assert.Len(t, p.Rows, 2)
 	assert.True(t, p.Authoritative())
@@ -208,9 +209,9 @@ func TestAfter_RejectsCursorsOfAnotherDefinition(t *testing.T) {
 func TestAfter_MetaDescribesTheRowsRead(t *testing.T) {
 	t.Parallel()
 	l, v, first := pinned(t, 4)
-	now, err := v.Meta(l.ctx)
+	now, err := v.Meta(l.Ctx)
 	require.NoError(t, err)
-	p, err := v.After(l.ctx, first.Next, 2)
+	p, err := v.After(l.Ctx, first.Next, 2)
 	require.NoError(t, err)
 	assert.Equal(t, first.Meta.Generation, p.Meta.Generation)
 	assert.EqualValues(t, 4, p.Meta.Rows)
@@ -228,7 +229,7 @@ func TestAfter_RejectsCursorsOfAbandonedBuilds(t *testing.T) {
 	}
 	v := view(l, l.sites())
 	written := 0
-	l.sent.Inject(func(r faults.Request) faults.Fault {
+	l.Wire.Inject(func(r faults.Request) faults.Fault {
 		if bytes.Contains(r.Body, []byte(`"state"`)) {
 			if written++; written > 65 {
 				return faults.Drop
@@ -236,22 +237,22 @@ func TestAfter_RejectsCursorsOfAbandonedBuilds(t *testing.T) {
 		}
 		return faults.None
 	})
-	_, err := v.Rebuild(l.ctx)
+	_, err := v.Rebuild(l.Ctx)
 	require.Error(t, err)
-	l.sent.Inject(nil)
+	l.Wire.Inject(nil)
 	half := ""
-	for _, it := range l.scan() {
+	for _, it := range l.Items() {
 		if id, ok := it["generation"]; ok && it["state"] != nil {
-			half = text(id)
+			half = dbtest.Text(id)
 		}
 	}
 	require.NotEmpty(t, half, "it has written rows")
 	rebuild(l, v)
 	cursor, err := timeline.CursorAfter(v, half, "s-1")
 	require.NoError(t, err)
-	_, err = v.After(l.ctx, cursor, 2)
+	_, err = v.After(l.Ctx, cursor, 2)
 	require.ErrorIs(t, err, entity.ErrInvalidCursor)
-	_, err = v.After(l.ctx, cursor, 2, timeline.AllowStale())
+	_, err = v.After(l.Ctx, cursor, 2, timeline.AllowStale())
 	require.ErrorIs(t, err, entity.ErrInvalidCursor)
 }
 
@@ -261,24 +262,24 @@ func TestAfter_FailsOnceRowsMayBeMissing(t *testing.T) {
 		t.Run(fault.String(), func(t *testing.T) {
 			t.Parallel()
 			l, v, first := pinned(t, 4, once)
-			l.clock.forward(20 * time.Minute)
-			p, err := v.After(l.ctx, first.Next, 2)
+			l.Clock.Move(20 * time.Minute)
+			p, err := v.After(l.Ctx, first.Next, 2)
 			require.NoError(t, err, "nothing has been removed yet")
 			require.Len(t, p.Rows, 2)
 			removed := false
-			l.sent.Inject(func(r faults.Request) faults.Fault {
+			l.Wire.Inject(func(r faults.Request) faults.Fault {
 				if removed = removed || removal(r); removed {
 					return fault
 				}
 				return faults.None
 			})
-			require.ErrorIs(t, v.Sweep(l.ctx), faults.ErrInjected)
-			l.sent.Inject(nil)
-			_, err = v.After(l.ctx, first.Next, 2)
+			require.ErrorIs(t, v.Sweep(l.Ctx), faults.ErrInjected)
+			l.Wire.Inject(nil)
+			_, err = v.After(l.Ctx, first.Next, 2)
 			require.ErrorIs(t, err, entity.ErrInvalidCursor)
-			l.clock.forward(time.Minute)
-			require.NoError(t, v.Sweep(l.ctx), "another one goes on with it")
-			_, err = v.After(l.ctx, first.Next, 2)
+			l.Clock.Move(time.Minute)
+			require.NoError(t, v.Sweep(l.Ctx), "another one goes on with it")
+			_, err = v.After(l.Ctx, first.Next, 2)
 			require.ErrorIs(t, err, entity.ErrInvalidCursor)
 			assert.Len(t, rows(l, v), 5)
 		})
@@ -288,19 +289,15 @@ func TestAfter_FailsOnceRowsMayBeMissing(t *testing.T) {
 func TestAfter_FailsWhenRowsAreRemovedDuringTheRead(t *testing.T) {
 	t.Parallel()
 	l, v, first := pinned(t, 4)
-	l.clock.forward(20 * time.Minute)
-	arrived, release := l.sent.Hold(func(r faults.Request) bool { return r.Operation == "Query" })
-	defer release()
-	done := make(chan error, 1)
-	go func() {
-		_, err := v.After(l.ctx, first.Next, 2)
-		done <- err
-	}()
-	<-arrived
-	other := newTransport(l)
-	require.NoError(t, view(other, other.sites()).Sweep(l.ctx))
-	release()
-	require.ErrorIs(t, <-done, entity.ErrInvalidCursor)
+	l.Clock.Move(20 * time.Minute)
+	err := l.Overtake(dbtest.Is("Query"), func() error {
+		_, err := v.After(l.Ctx, first.Next, 2)
+		return err
+	}, func() {
+		other := newTransport(l)
+		require.NoError(t, view(other, other.sites()).Sweep(l.Ctx))
+	})
+	require.ErrorIs(t, err, entity.ErrInvalidCursor)
 }
 
 func TestAll_FailsWhenRowsAreRemovedDuringTheRead(t *testing.T) {
@@ -309,7 +306,7 @@ func TestAll_FailsWhenRowsAreRemovedDuringTheRead(t *testing.T) {
 	l.append("d-1", "north", 1)
 	v := view(l, l.sites())
 	rebuild(l, v)
-	arrived, release := l.sent.Hold(func(r faults.Request) bool { return r.Operation == "Query" })
+	arrived, release := l.Wire.Hold(func(r faults.Request) bool { return r.Operation == "Query" })
 	defer release()
 	type result struct {
 		rows int
@@ -318,7 +315,7 @@ func TestAll_FailsWhenRowsAreRemovedDuringTheRead(t *testing.T) {
 	done := make(chan result, 1)
 	go func() {
 		var r result
-		for _, err := range v.All(l.ctx) {
+		for _, err := range v.All(l.Ctx) {
 			if err != nil {
 				r.err = err
 			} else {
@@ -331,8 +328,8 @@ func TestAll_FailsWhenRowsAreRemovedDuringTheRead(t *testing.T) {
 	other := newTransport(l)
 	again := view(other, other.sites())
 	rebuild(other, again)
-	l.clock.forward(20 * time.Minute)
-	require.NoError(t, again.Sweep(l.ctx))
+	l.Clock.Move(20 * time.Minute)
+	require.NoError(t, again.Sweep(l.Ctx))
 	release()
 	r := <-done
 	require.ErrorIs(t, r.err, entity.ErrInvalidCursor)
@@ -347,7 +344,7 @@ func TestAll_ContinuesWithReplacedRows(t *testing.T) {
 	v := view(l, l.sites())
 	rebuild(l, v)
 	n := 0
-	for _, err := range v.All(l.ctx) {
+	for _, err := range v.All(l.Ctx) {
 		require.NoError(t, err)
 		if n++; n == 1 {
 			rebuild(l, v)
@@ -362,9 +359,9 @@ func TestRebuild_RowsExpireWithTheirRetention(t *testing.T) {
 	l.append("d-1", "north", 1, 2)
 	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Retention = time.Hour }))
 	rebuild(l, v)
-	want := l.clock.Now().Add(time.Hour).Truncate(time.Second) // the events happened after they were accepted
+	want := l.Clock.Now().Add(time.Hour).Truncate(time.Second) // the events happened after they were accepted
 	found := false
-	for _, it := range l.scan() {
+	for _, it := range l.Items() {
 		if _, row := it["state"]; row {
 			found = true
 			require.Equal(t, &types.AttributeValueMemberN{Value: fmt.Sprint(want.Unix())}, it["_ttl"])
@@ -372,6 +369,6 @@ func TestRebuild_RowsExpireWithTheirRetention(t *testing.T) {
 	}
 	require.True(t, found)
 	assert.Equal(t, want.Unix(), rows(l, v)["north"].ExpiresAt.Unix())
-	l.clock.forward(time.Hour)
+	l.Clock.Move(time.Hour)
 	assert.Empty(t, rows(l, v), "it is gone at once, whenever DynamoDB removes it")
 }

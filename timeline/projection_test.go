@@ -35,13 +35,13 @@ func TestNew_ReportsEveryMistakeWithItsCode(t *testing.T) {
 			t.Parallel()
 			l := offline(t)
 			f := l.sites(spoil)
-			_, err := timeline.New(l.db, f)
+			_, err := timeline.New(l.DB, f)
 			assert.Contains(t, codes(err), code)
 		})
 	}
 	t.Run("EDD-9084", func(t *testing.T) {
 		l := offline(t)
-		_, err := timeline.New(l.db, timeline.Projection[float64, totals]{
+		_, err := timeline.New(l.DB, timeline.Projection[float64, totals]{
 			Name: "f", Version: 1, Source: timeline.Series(l.readings),
 			Handlers: []timeline.Handler[float64, totals]{timeline.On("reading.appended", func(r reading) float64 { return 1 }, sum)},
 		})
@@ -50,7 +50,7 @@ func TestNew_ReportsEveryMistakeWithItsCode(t *testing.T) {
 	t.Run("EDD-9085", func(t *testing.T) {
 		l := offline(t)
 		count := func(s *hidden, _ timeline.Event[reading]) error { s.count++; return nil }
-		_, err := timeline.New(l.db, timeline.Projection[string, hidden]{
+		_, err := timeline.New(l.DB, timeline.Projection[string, hidden]{
 			Name: "f", Version: 1, Source: timeline.Series(l.readings),
 			Handlers: []timeline.Handler[string, hidden]{timeline.On("reading.appended", bySite, count)},
 		})
@@ -60,12 +60,12 @@ func TestNew_ReportsEveryMistakeWithItsCode(t *testing.T) {
 		l := offline(t)
 		f := l.sites()
 		f.Source = timeline.Series(l.readings, timeline.Upgrade(1, func(r reading) (reading, error) { return r, nil }))
-		_, err := timeline.New(l.db, f)
+		_, err := timeline.New(l.DB, f)
 		assert.Equal(t, []string{"EDD-9088"}, codes(err))
 	})
 	t.Run("all at once", func(t *testing.T) {
 		l := offline(t)
-		_, err := timeline.New(l.db, projection{Name: "9", PageSize: -1})
+		_, err := timeline.New(l.DB, projection{Name: "9", PageSize: -1})
 		assert.Equal(t, []string{"EDD-9080", "EDD-9081", "EDD-9082", "EDD-9083", "EDD-9087"}, codes(err))
 	})
 }
@@ -73,11 +73,10 @@ func TestNew_ReportsEveryMistakeWithItsCode(t *testing.T) {
 func TestNew_RejectsASecondDefinitionOfAName(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
-	_, err := timeline.New(l.db, l.sites())
-	require.NoError(t, err)
-	_, err = timeline.New(l.db, l.sites())
+	_ = entity.Must(timeline.New(l.DB, l.sites()))
+	_, err := timeline.New(l.DB, l.sites())
 	require.NoError(t, err, "the same one twice is the same view")
-	_, err = timeline.New(l.db, l.sites(func(f *timeline.Projection[string, totals]) { f.Version = 2 }))
+	_, err = timeline.New(l.DB, l.sites(func(f *timeline.Projection[string, totals]) { f.Version = 2 }))
 	assert.Equal(t, []string{"EDD-9080"}, codes(err))
 }
 
@@ -86,7 +85,7 @@ func TestPage_RejectsNumbersOutOfBounds(t *testing.T) {
 	l := offline(t)
 	v := view(l, l.sites())
 	for _, bad := range [][2]int{{-1, 10}, {1, -1}, {1, 101}} {
-		_, err := v.Page(l.ctx, bad[0], bad[1])
+		_, err := v.Page(l.Ctx, bad[0], bad[1])
 		var input *entity.InputError
 		require.ErrorAs(t, err, &input, "page %d of %d", bad[0], bad[1])
 		assert.Equal(t, "EDD-9133", input.Code)
@@ -103,7 +102,7 @@ func by[K comparable, S any](l *lab, key func(reading) K, apply func(*S, timelin
 
 // mistakes returns the codes of a definition's mistakes.
 func mistakes[K comparable, S any](l *lab, f timeline.Projection[K, S]) []string {
-	_, err := timeline.New(l.db, f)
+	_, err := timeline.New(l.DB, f)
 	return codes(err)
 }
 
@@ -114,7 +113,7 @@ func TestNew_ChecksNames(t *testing.T) {
 		assert.Equal(t, []string{"EDD-9080"}, mistakes(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Name = bad })), bad)
 	}
 	assert.Empty(t, mistakes(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Name = strings.Repeat("n", 64) })))
-	_, err := timeline.NewLog(l.db, timeline.Log{Name: "by site", Source: timeline.Series(l.readings)})
+	_, err := timeline.NewLog(l.DB, timeline.Log{Name: "by site", Source: timeline.Series(l.readings)})
 	assert.Equal(t, []string{"EDD-9080"}, codes(err))
 }
 
@@ -131,10 +130,10 @@ func TestNew_ChecksHandledEvents(t *testing.T) {
 	}
 	assert.Equal(t, []string{"EDD-9083"}, mistakes(l, when()))
 	assert.Equal(t, []string{"EDD-9083"}, mistakes(l, when("reading.appended", "reading.appended")))
-	_, err := timeline.New(l.db, when("reading.append"))
+	_, err := timeline.New(l.DB, when("reading.append"))
 	assert.Equal(t, []string{"EDD-9083"}, codes(err))
 	assert.ErrorContains(t, err, "did you mean reading.appended?")
-	_, err = timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Series(l.readings), Events: []string{"reading.append"}})
+	_, err = timeline.NewLog(l.DB, timeline.Log{Name: "log", Source: timeline.Series(l.readings), Events: []string{"reading.append"}})
 	assert.Equal(t, []string{"EDD-9083"}, codes(err))
 	other := timeline.On("reading.appended", func(m message) string { return m.User }, func(*totals, timeline.Event[message]) error { return nil })
 	assert.Equal(t, []string{"EDD-9083"}, mistakes(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Handlers[0] = other })), "another payload")
@@ -224,8 +223,7 @@ type short struct {
 func TestNew_ChecksRetention(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
-	series, err := timeseries.New[short](l.db)
-	require.NoError(t, err)
+	series := entity.Must(timeseries.New[short](l.DB))
 	projection := func(d time.Duration) timeline.Projection[string, totals] {
 		return timeline.Projection[string, totals]{
 			Name: "short", Version: 1, Source: timeline.Series(series), Retention: d,
@@ -246,7 +244,7 @@ func TestNew_ChecksPageSizes(t *testing.T) {
 		assert.Contains(t, mistakes(l, l.sites(func(f *timeline.Projection[string, totals]) { f.PageSize, f.MaxPageSize = bad[0], bad[1] })), "EDD-9087", bad)
 	}
 	assert.Empty(t, mistakes(l, l.sites(func(f *timeline.Projection[string, totals]) { f.MaxPageSize = 5 })), "the default size gives way")
-	_, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Series(l.readings), PageSize: 101})
+	_, err := timeline.NewLog(l.DB, timeline.Log{Name: "log", Source: timeline.Series(l.readings), PageSize: 101})
 	assert.Equal(t, []string{"EDD-9087"}, codes(err))
 }
 
@@ -290,7 +288,7 @@ func TestNew_NamesTheSourceOfAMistake(t *testing.T) {
 		"the payload cannot be stored":             timeline.Feed("f", []string{"a"}, func(context.Context) iter.Seq2[timeline.Event[hidden], error] { return nil }),
 		"a feed cannot be upgraded":                timeline.Feed("f", []string{"a"}, nothing, timeline.Upgrade(1, func(r reading) (reading, error) { return r, nil })),
 	} {
-		_, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: s})
+		_, err := timeline.NewLog(l.DB, timeline.Log{Name: "log", Source: s})
 		if assert.Equal(t, []string{"EDD-9082"}, codes(err), want) {
 			assert.ErrorContains(t, err, want)
 		}
@@ -304,7 +302,7 @@ func TestRead_ChecksOptionsBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
 	v := view(l, l.sites())
-	log, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Series(l.readings)})
+	log, err := timeline.NewLog(l.DB, timeline.Log{Name: "log", Source: timeline.Series(l.readings)})
 	require.NoError(t, err)
 	refused := func(what string, err error) {
 		t.Helper()
@@ -313,31 +311,31 @@ func TestRead_ChecksOptionsBeforeAnyRequest(t *testing.T) {
 		assert.Equal(t, "EDD-9133", input.Code, what)
 	}
 	for what, opt := range map[string]timeline.RowsOption{"nil": nil, "Of": timeline.ForKey(reading{Device: "d"}), "Since": timeline.Since(noon)} {
-		_, err = v.Page(l.ctx, 1, 1, opt)
+		_, err = v.Page(l.Ctx, 1, 1, opt)
 		refused(what, err)
-		_, err = v.After(l.ctx, "", 1, opt)
+		_, err = v.After(l.Ctx, "", 1, opt)
 		refused(what, err)
-		_, _, err = v.Get(l.ctx, "north", timeline.FullReplay(), opt)
+		_, _, err = v.Get(l.Ctx, "north", timeline.FullReplay(), opt)
 		refused(what, err)
-		for _, err = range v.All(l.ctx, opt) {
+		for _, err = range v.All(l.Ctx, opt) {
 		}
 		refused(what, err)
 	}
-	_, err = log.Page(l.ctx, 1, 1, nil)
+	_, err = log.Page(l.Ctx, 1, 1, nil)
 	refused("nil", err)
-	_, err = log.Page(l.ctx, 1, 1, timeline.ForKey(message{ID: "m"}))
+	_, err = log.Page(l.Ctx, 1, 1, timeline.ForKey(message{ID: "m"}))
 	refused("Of another entity", err)
-	_, err = v.Rebuild(l.ctx, timeline.Segments(0))
+	_, err = v.Rebuild(l.Ctx, timeline.Segments(0))
 	refused("Segments", err)
-	_, err = v.Rebuild(l.ctx, timeline.Segments(65))
+	_, err = v.Rebuild(l.Ctx, timeline.Segments(65))
 	refused("Segments", err)
-	_, err = v.Rebuild(l.ctx, timeline.CheckpointEvery(0))
+	_, err = v.Rebuild(l.Ctx, timeline.CheckpointEvery(0))
 	refused("CheckpointEvery", err)
-	_, err = v.CatchUp(l.ctx, nil)
+	_, err = v.CatchUp(l.Ctx, nil)
 	refused("nil", err)
-	_, _, err = v.Get(l.ctx, "")
+	_, _, err = v.Get(l.Ctx, "")
 	refused("no group", err)
-	_, err = v.Rebuild(l.ctx)
+	_, err = v.Rebuild(l.Ctx)
 	assert.ErrorContains(t, err, "client", "without a client")
 	assert.False(t, errors.As(err, new(*entity.InputError)))
 }
@@ -351,7 +349,7 @@ func TestNew_RejectsUnopenedHandles(t *testing.T) {
 		"versions": timeline.Versions(&versioned.History[message]{}),
 		"items":    timeline.Items(&entity.Store[message]{}, &entity.Fields[message]().Updated, timeline.AcceptedAt(&entity.Fields[message]().Created)),
 	} {
-		_, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: timeline.Merge(s)})
+		_, err := timeline.NewLog(l.DB, timeline.Log{Name: "log", Source: timeline.Merge(s)})
 		assert.Equal(t, []string{"EDD-9082"}, codes(err), kind)
 		assert.ErrorContains(t, err, kind+": its handle is a zero value")
 		assert.Contains(t, mistakes(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Source = s })), "EDD-9082", kind)
@@ -445,8 +443,7 @@ func TestFingerprint_ChangesWithEveryPartOfADefinition(t *testing.T) {
 	// Steps, and the order of handlers and options.
 	steps := func(opts ...timeline.SourceOption) string {
 		t.Helper()
-		series, err := timeseries.New[temp3](offline(t).db)
-		require.NoError(t, err)
+		series := entity.Must(timeseries.New[temp3](offline(t).DB))
 		return view(offline(t), timeline.Projection[string, totals]{Name: "temps", Version: 1, Source: timeline.Series(series, opts...),
 			Handlers: []timeline.Handler[string, totals]{timeline.Ensure[temp3, string, totals]("temp.appended", func(v temp3) string { return v.ID })}}).Fingerprint()
 	}

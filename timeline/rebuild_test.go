@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeline"
@@ -31,7 +32,7 @@ func TestRebuild_FoldsEventsInTimeOrder(t *testing.T) {
 			t.Parallel()
 			l := newLab(t)
 			v := view(l, projection(l))
-			l.clock.forward(10 * time.Minute)
+			l.Clock.Move(10 * time.Minute)
 			l.append("d-1", "d-1", 5, 1, 3) // two come late
 			l.append("d-2", "d-2", 2)
 			meta := rebuild(l, v)
@@ -50,7 +51,7 @@ func TestRebuild_FoldsEventsInTimeOrder(t *testing.T) {
 			past := rows(l, v, timeline.AsOf(at(3)))
 			assert.Equal(t, []int{10, 30}, past["d-1"].State.Order, "as of a moment, which counts")
 			assert.Equal(t, 20, past["d-2"].State.Sum)
-			row, meta, err := v.Get(l.ctx, "d-1", timeline.FullReplay(), timeline.AsOf(at(1)))
+			row, meta, err := v.Get(l.Ctx, "d-1", timeline.FullReplay(), timeline.AsOf(at(1)))
 			require.NoError(t, err)
 			assert.Equal(t, []int{10}, row.State.Order)
 			assert.True(t, meta.HistoryComplete)
@@ -83,20 +84,20 @@ func TestResume_AfterACrashAtAnyRequestEqualsOneBuild(t *testing.T) {
 					l.connect(once)
 					name := fmt.Sprintf("crash-%d", n)
 					v := view(l, projection(l, name))
-					l.sent.Reset()
-					l.sent.Inject(from(n, round.At(n)))
-					_, err := v.Rebuild(l.ctx, timeline.Segments(2), timeline.CheckpointEvery(1))
-					l.sent.Inject(nil)
+					l.Wire.Reset()
+					l.Wire.Inject(from(n, round.At(n)))
+					_, err := v.Rebuild(l.Ctx, timeline.Segments(2), timeline.CheckpointEvery(1))
+					l.Wire.Inject(nil)
 					if err == nil {
 						assert.Greater(t, n, 8, "a build takes more requests than that")
 						return
 					}
-					began := l.clock.Now()
-					l.clock.forward(time.Minute) // the lease ends
+					began := l.Clock.Now()
+					l.Clock.Move(time.Minute) // the lease ends
 					l.append("x", "x", float64(n))
 					l.connect()
 					v = view(l, projection(l, name))
-					before, err := v.Meta(l.ctx)
+					before, err := v.Meta(l.Ctx)
 					require.NoError(t, err)
 					meta := rebuild(l, v, timeline.Segments(2), timeline.Resume())
 					got := rows(l, v)
@@ -120,30 +121,18 @@ func TestRebuild_WithoutTheLeaseWritesNothing(t *testing.T) {
 	l := newLab(t)
 	l.append("d-1", "north", 1, 2)
 	v := view(l, l.sites())
-	held := false
-	arrived, release := l.sent.Hold(func(r faults.Request) bool {
-		row := (r.Operation == "PutItem" || r.Operation == "UpdateItem") && bytes.Contains(r.Body, []byte(`"state"`))
-		first := row && !held
-		held = held || row
-		return first
-	})
-	done := make(chan error, 1)
-	go func() {
-		_, err := v.Rebuild(l.ctx)
-		done <- err
-	}()
-	<-arrived
-	_, err := v.Rebuild(l.ctx)
-	var busy *timeline.BuildingError
-	require.ErrorAs(t, err, &busy)
-	assert.ErrorIs(t, err, timeline.ErrBuilding)
-	l.clock.forward(time.Minute)
-	l.append("d-2", "south", 3)
-	rebuild(l, v)
-	release()
-	require.ErrorIs(t, <-done, timeline.ErrLeaseLost)
+	slow := func() error { _, err := v.Rebuild(l.Ctx); return err }
+	require.ErrorIs(t, l.Overtake(dbtest.First(isRow), slow, func() {
+		_, err := v.Rebuild(l.Ctx)
+		var busy *timeline.BuildingError
+		require.ErrorAs(t, err, &busy)
+		assert.ErrorIs(t, err, timeline.ErrBuilding)
+		l.Clock.Move(time.Minute)
+		l.append("d-2", "south", 3)
+		rebuild(l, v)
+	}), timeline.ErrLeaseLost)
 	assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v))
-	meta, err := v.Meta(l.ctx)
+	meta, err := v.Meta(l.Ctx)
 	require.NoError(t, err)
 	assert.Equal(t, timeline.Complete, meta.RebuildStatus)
 	assert.EqualValues(t, 2, meta.Rows)
@@ -159,7 +148,7 @@ func TestRebuild_ByConcurrentBuildersEqualsOne(t *testing.T) {
 	errs := make(chan error)
 	for range 4 {
 		go func() {
-			_, err := v.Rebuild(l.ctx, timeline.Resume())
+			_, err := v.Rebuild(l.Ctx, timeline.Resume())
 			errs <- err
 		}()
 	}
@@ -184,7 +173,7 @@ func TestRebuild_ServesOldRowsUntilTheSwap(t *testing.T) {
 	want := rows(l, v)
 	l.append("d-1", "north", 3)
 	swaps := 0
-	_, err := v.Rebuild(l.ctx, timeline.OnProgress(func(m timeline.Meta) {
+	_, err := v.Rebuild(l.Ctx, timeline.OnProgress(func(m timeline.Meta) {
 		if m.RebuildStatus != timeline.InProgress {
 			swaps++
 			return
@@ -206,7 +195,7 @@ func TestRebuild_RetriesWritesWithUnknownOutcome(t *testing.T) {
 	v := view(l, l.devices())
 	lost := map[string]bool{}
 	var mu sync.Mutex
-	l.sent.Inject(func(r faults.Request) faults.Fault {
+	l.Wire.Inject(func(r faults.Request) faults.Fault {
 		mu.Lock()
 		defer mu.Unlock()
 		kind := ""
@@ -223,7 +212,7 @@ func TestRebuild_RetriesWritesWithUnknownOutcome(t *testing.T) {
 	})
 	rebuild(l, v)
 	assert.Len(t, lost, 2)
-	assert.Equal(t, rows(l, v, timeline.AsOf(l.clock.Now())), rows(l, v))
+	assert.Equal(t, rows(l, v, timeline.AsOf(l.Clock.Now())), rows(l, v))
 }
 
 // TestResume_DropsBuildsThatFailedAtAnEvent mends a handler without raising Version, which Resume cannot see.
@@ -233,24 +222,24 @@ func TestResume_DropsBuildsThatFailedAtAnEvent(t *testing.T) {
 	for _, failing := range []error{poison, fmt.Errorf("%w: %w", poison, context.Canceled)} {
 		for name, between := range map[string]func(l *lab, mended *timeline.View[string, totals]) error{
 			"nothing":  func(*lab, *timeline.View[string, totals]) error { return nil },
-			"catch-up": func(l *lab, v *timeline.View[string, totals]) error { _, err := v.CatchUp(l.ctx); return err },
-			"sweep":    func(l *lab, v *timeline.View[string, totals]) error { return v.Sweep(l.ctx) },
+			"catch-up": func(l *lab, v *timeline.View[string, totals]) error { _, err := v.CatchUp(l.Ctx); return err },
+			"sweep":    func(l *lab, v *timeline.View[string, totals]) error { return v.Sweep(l.Ctx) },
 			"catch-up that is cut off": func(l *lab, v *timeline.View[string, totals]) error {
-				l.sent.Inject(func(r faults.Request) faults.Fault {
+				l.Wire.Inject(func(r faults.Request) faults.Fault {
 					if r.Operation == "Scan" {
 						return faults.Drop
 					}
 					return faults.None
 				})
-				_, err := v.CatchUp(l.ctx)
-				l.sent.Inject(nil)
+				_, err := v.CatchUp(l.Ctx)
+				l.Wire.Inject(nil)
 				if !errors.Is(err, faults.ErrInjected) {
 					return fmt.Errorf("it is to fail by the network, not with %w", err)
 				}
 				return nil
 			},
 			"build that did not begin": func(l *lab, v *timeline.View[string, totals]) error {
-				ctx, cancel := context.WithCancel(l.ctx)
+				ctx, cancel := context.WithCancel(l.Ctx)
 				cancel()
 				if _, err := v.Rebuild(ctx, timeline.Resume()); !errors.Is(err, context.Canceled) {
 					return fmt.Errorf("it is not to begin: %w", err)
@@ -267,9 +256,9 @@ func TestResume_DropsBuildsThatFailedAtAnEvent(t *testing.T) {
 				}
 				rebuild(l, mended)
 				wrong := view(l.connect(), l.broken(failing))
-				_, err := wrong.Rebuild(l.ctx, timeline.Segments(1), timeline.CheckpointEvery(1))
+				_, err := wrong.Rebuild(l.Ctx, timeline.Segments(1), timeline.CheckpointEvery(1))
 				require.ErrorIs(t, err, poison)
-				meta, err := wrong.Meta(l.ctx)
+				meta, err := wrong.Meta(l.Ctx)
 				require.NoError(t, err)
 				require.Equal(t, timeline.Failed, meta.RebuildStatus)
 				mended = view(l.connect(once), l.devices())
@@ -295,11 +284,11 @@ func TestRebuild_StoresAnyFailureAndReleasesTheLease(t *testing.T) {
 			l.append("d-3", "s", 1)
 			v := view(l, l.broken(errors.New(message)))
 			for range 2 {
-				_, err := v.Rebuild(l.ctx)
+				_, err := v.Rebuild(l.Ctx)
 				var wrong *timeline.EventError
 				require.ErrorAs(t, err, &wrong)
 				require.NotErrorIs(t, err, timeline.ErrBuilding, "the lease was given up")
-				meta, err := v.Meta(l.ctx)
+				meta, err := v.Meta(l.Ctx)
 				require.NoError(t, err)
 				require.NotNil(t, meta.Failure)
 				assert.True(t, utf8.ValidString(meta.Failure.Message))
@@ -332,8 +321,8 @@ func TestRebuild_ReleasesTheLeaseWhenAHandlerPanics(t *testing.T) {
 			})}
 			v := view(l, projection)
 			for range 2 {
-				require.PanicsWithValue(t, "no", func() { _, _ = v.Rebuild(l.ctx, timeline.CheckpointEvery(1), timeline.Segments(1), timeline.Resume()) })
-				m, err := v.Meta(l.ctx)
+				require.PanicsWithValue(t, "no", func() { _, _ = v.Rebuild(l.Ctx, timeline.CheckpointEvery(1), timeline.Segments(1), timeline.Resume()) })
+				m, err := v.Meta(l.Ctx)
 				require.NoError(t, err)
 				assert.Equal(t, timeline.Failed, m.RebuildStatus)
 			}
@@ -356,18 +345,18 @@ func TestRebuild_SurvivesTheFailureOfAnyRequest(t *testing.T) {
 			l.append("d-1", "s-1", 1)
 			for n := 1; ; n++ {
 				v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Name = fmt.Sprintf("healed-%d", n) }))
-				l.sent.Reset()
-				l.sent.Inject(faults.Nth(n, round.At(n)))
-				_, err := v.Rebuild(l.ctx, timeline.Segments(1))
+				l.Wire.Reset()
+				l.Wire.Inject(faults.Nth(n, round.At(n)))
+				_, err := v.Rebuild(l.Ctx, timeline.Segments(1))
 				require.NoError(t, err, "request %d", n)
 				l.append("d-0", "s-0", float64(10+n))
-				_, err = v.CatchUp(l.ctx, timeline.Segments(1))
+				_, err = v.CatchUp(l.Ctx, timeline.Segments(1))
 				require.NoError(t, err, "request %d", n)
-				l.sent.Inject(nil)
-				_, err = l.sent.Deliver()
+				l.Wire.Inject(nil)
+				_, err = l.Wire.Deliver()
 				require.NoError(t, err)
 				require.Equal(t, rows(l, v, timeline.AsOf(at(1000))), rows(l, v), "request %d", n)
-				if n > len(l.sent.Requests()) {
+				if n > len(l.Wire.Requests()) {
 					return
 				}
 			}
@@ -381,9 +370,9 @@ func TestResume_SkipsFinishedPartitions(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	for i := range 5 {
-		_, err := l.messages.Create(l.ctx, message{ID: fmt.Sprintf("m-%d", i), User: "u"})
+		_, err := l.messages.Create(l.Ctx, message{ID: fmt.Sprintf("m-%d", i), User: "u"})
 		require.NoError(t, err)
-		_, err = l.messages.Update(l.ctx, message{ID: fmt.Sprintf("m-%d", i)}, entity.Set(&entity.Fields[message]().Text, "2"))
+		_, err = l.messages.Update(l.Ctx, message{ID: fmt.Sprintf("m-%d", i)}, entity.Set(&entity.Fields[message]().Text, "2"))
 		require.NoError(t, err)
 	}
 	byID := func(m message) string { return m.ID }
@@ -401,7 +390,7 @@ func TestResume_SkipsFinishedPartitions(t *testing.T) {
 	for n := 1; n <= 5; n++ {
 		name := fmt.Sprintf("cut-%d", n)
 		v := view(l, projection(name))
-		ctx, cancel := context.WithCancel(l.ctx)
+		ctx, cancel := context.WithCancel(l.Ctx)
 		var notes atomic.Int64
 		_, err := v.Rebuild(ctx, timeline.Segments(1), timeline.CheckpointEvery(1), timeline.OnProgress(func(timeline.Meta) {
 			if notes.Add(1) == int64(n)+1 {
@@ -411,14 +400,14 @@ func TestResume_SkipsFinishedPartitions(t *testing.T) {
 		cancel()
 		require.Error(t, err)
 		for i := range 5 {
-			_, err = l.messages.Update(l.ctx, message{ID: fmt.Sprintf("m-%d", i)}, entity.Set(&entity.Fields[message]().Text, name))
+			_, err = l.messages.Update(l.Ctx, message{ID: fmt.Sprintf("m-%d", i)}, entity.Set(&entity.Fields[message]().Text, name))
 			require.NoError(t, err)
 		}
 		rebuild(l, v, timeline.Resume())
 		for id, row := range rows(l, v) {
 			assert.Equal(t, n+1, row.State, "%s of %s has the states that there were when the build began", id, name)
 		}
-		_, err = v.CatchUp(l.ctx)
+		_, err = v.CatchUp(l.Ctx)
 		require.NoError(t, err)
 		for id, row := range rows(l, v) {
 			assert.Equal(t, n+2, row.State, "%s of %s", id, name)
@@ -442,7 +431,7 @@ func TestResume_KeepsEventsServedMeanwhile(t *testing.T) {
 				l.append(fmt.Sprintf("d-%d", i), "north", 10)
 			}
 			rebuild(l, v)
-			ctx, cancel := context.WithCancel(l.ctx)
+			ctx, cancel := context.WithCancel(l.Ctx)
 			defer cancel()
 			var notes atomic.Int64
 			_, err := v.Rebuild(ctx, timeline.Segments(1), timeline.CheckpointEvery(1), timeline.OnProgress(func(timeline.Meta) {
@@ -454,7 +443,7 @@ func TestResume_KeepsEventsServedMeanwhile(t *testing.T) {
 			for i := range 7 {
 				l.append(fmt.Sprintf("d-%d", i), "south", 5, 20) // late ones, new ones, and new groups
 			}
-			before, err := v.CatchUp(l.ctx)
+			before, err := v.CatchUp(l.Ctx)
 			require.NoError(t, err)
 			served := rows(l, v)
 			l.append("d-0", "north", 30)
@@ -462,7 +451,7 @@ func TestResume_KeepsEventsServedMeanwhile(t *testing.T) {
 			assert.Equal(t, served, rows(l, v))
 			assert.Equal(t, before.Through, meta.Through)
 			assert.Equal(t, before.Rows, meta.Rows)
-			_, err = v.CatchUp(l.ctx)
+			_, err = v.CatchUp(l.Ctx)
 			require.NoError(t, err)
 			assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v))
 		})
@@ -487,13 +476,13 @@ func TestRebuild_LateRenewalDoesNotUndoTheSwap(t *testing.T) {
 	l := newLab(t)
 	l.append("d-1", "north", 1)
 	v := view(l, l.sites())
-	_, err := v.Rebuild(l.ctx)
+	_, err := v.Rebuild(l.Ctx)
 	require.NoError(t, err)
 	l.append("d-1", "north", 2)
-	l.sent.Reset()
+	l.Wire.Reset()
 	rebuild(l, v)
 	want, saves := rows(l, v), 0
-	for _, r := range l.sent.Requests() { // each save is delayed, and sent again after the build
+	for _, r := range l.Wire.Requests() { // each save is delayed, and sent again after the build
 		if isManifest(r) {
 			saves++
 			l.resend(r)
@@ -501,7 +490,7 @@ func TestRebuild_LateRenewalDoesNotUndoTheSwap(t *testing.T) {
 	}
 	assert.GreaterOrEqual(t, saves, 3)
 	assert.Equal(t, want, rows(l, v))
-	meta, err := v.Meta(l.ctx)
+	meta, err := v.Meta(l.Ctx)
 	require.NoError(t, err)
 	assert.Equal(t, timeline.Complete, meta.RebuildStatus)
 	require.Equal(t, 2, want["north"].State.Count)

@@ -34,18 +34,18 @@ func TestFold_GroupKeysCanBeStructs(t *testing.T) {
 	v := view(l, by(l, func(r reading) place { return place{r.Site, r.Value > 50} }, sum))
 	rebuild(l, v)
 	var keys []place
-	for r, err := range v.All(l.ctx) {
+	for r, err := range v.All(l.Ctx) {
 		require.NoError(t, err)
 		keys = append(keys, r.Key)
 	}
 	assert.Equal(t, []place{{"a", false}, {"a\x01b", false}, {"b", false}, {"b", true}}, keys, "rows have their key, in its order")
-	row, _, err := v.Get(l.ctx, place{"b", true})
+	row, _, err := v.Get(l.Ctx, place{"b", true})
 	require.NoError(t, err)
 	assert.Equal(t, []int{90}, row.State.Order)
 	all := view(l, timeline.Projection[struct{}, totals]{Name: "all", Version: 1, Source: timeline.Series(l.readings),
 		Handlers: []timeline.Handler[struct{}, totals]{timeline.On("reading.appended", func(reading) struct{} { return struct{}{} }, sum)}})
 	rebuild(l, all)
-	one, _, err := all.Get(l.ctx, struct{}{})
+	one, _, err := all.Get(l.Ctx, struct{}{})
 	require.NoError(t, err)
 	assert.Equal(t, []int{10, 20, 30, 90}, one.State.Order, "one group for everything")
 }
@@ -54,7 +54,7 @@ func TestFold_UngroupedEventStopsUnlessSkipped(t *testing.T) {
 	t.Parallel()
 	type half struct{ Site string }
 	l := newLab(t)
-	l.clock.forward(10 * time.Minute)
+	l.Clock.Move(10 * time.Minute)
 	l.append("d-1", "north", 1)
 	empty := func(r reading) half {
 		if r.Value == 20 {
@@ -64,7 +64,7 @@ func TestFold_UngroupedEventStopsUnlessSkipped(t *testing.T) {
 	}
 	l.append("d-1", "north", 2)
 	v := view(l, by(l, empty, sum))
-	_, err := v.Rebuild(l.ctx)
+	_, err := v.Rebuild(l.Ctx)
 	var wrong *timeline.EventError
 	require.ErrorAs(t, err, &wrong)
 	require.ErrorIs(t, err, timeline.ErrGroupKeyMissing)
@@ -77,9 +77,9 @@ func TestFold_UngroupedEventStopsUnlessSkipped(t *testing.T) {
 	assert.EqualValues(t, 1, meta.Counters.Ungrouped)
 	assert.EqualValues(t, 1, meta.Counters.Folded)
 	assert.False(t, meta.HistoryComplete)
-	_, err = passing.Page(l.ctx, 1, 1, timeline.AsOf(at(10)), timeline.RequireComplete())
+	_, err = passing.Page(l.Ctx, 1, 1, timeline.AsOf(at(10)), timeline.RequireComplete())
 	assert.ErrorIs(t, err, timeline.ErrIncomplete)
-	p, err := passing.Page(l.ctx, 1, 1, timeline.AsOf(at(1)))
+	p, err := passing.Page(l.Ctx, 1, 1, timeline.AsOf(at(1)))
 	require.NoError(t, err)
 	assert.True(t, p.Authoritative(), "the event without a group had not happened")
 }
@@ -94,7 +94,7 @@ func TestFold_DescendingFoldsNewestFirst(t *testing.T) {
 	assert.Equal(t, []int{30, 20, 10}, rows(l, v)["north"].State.Order)
 	l.append("d-2", "north", 4)
 	l.append("d-3", "south", 1)
-	_, err := v.CatchUp(l.ctx)
+	_, err := v.CatchUp(l.Ctx)
 	require.NoError(t, err)
 	assert.Equal(t, []int{40, 30, 20, 10}, rows(l, v)["north"].State.Order)
 	assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v))
@@ -166,15 +166,15 @@ func TestFold_HandlerErrorStopsTheBuildAndIsStored(t *testing.T) {
 			served := rows(l, v)
 			l.append("d-2", "north", 3)
 			for what, run := range map[string]func() error{
-				"rebuild": func() error { _, err := v.Rebuild(l.ctx); return err },
-				"catchup": func() error { _, err := v.CatchUp(l.ctx); return err },
+				"rebuild": func() error { _, err := v.Rebuild(l.Ctx); return err },
+				"catchup": func() error { _, err := v.CatchUp(l.Ctx); return err },
 			} {
 				err := run()
 				require.ErrorIs(t, err, poison, what)
 				var wrong *timeline.EventError
 				require.ErrorAs(t, err, &wrong)
 				assert.Equal(t, timeline.Handling, wrong.Stage)
-				meta, err := v.Meta(l.ctx)
+				meta, err := v.Meta(l.Ctx)
 				require.NoError(t, err)
 				assert.Equal(t, timeline.Failed, meta.RebuildStatus, what)
 				require.NotNil(t, meta.Failure)
@@ -214,29 +214,29 @@ func TestRows_OfAnotherDefinitionAreNotServed(t *testing.T) {
 	old := view(l, l.sites())
 	rebuild(l, old)
 	v := view(l.connect(), l.sites(func(f *timeline.Projection[string, totals]) { f.Version = 2 }))
-	_, err := v.Page(l.ctx, 1, 10)
+	_, err := v.Page(l.Ctx, 1, 10)
 	var stale *timeline.StaleError
 	require.ErrorAs(t, err, &stale)
 	require.ErrorIs(t, err, timeline.ErrRebuildRequired)
 	assert.Equal(t, timeline.StaleError{View: "sites", Have: old.Fingerprint(), Want: v.Fingerprint()}, *stale)
-	_, _, err = v.Get(l.ctx, "north")
+	_, _, err = v.Get(l.Ctx, "north")
 	require.ErrorIs(t, err, timeline.ErrRebuildRequired)
-	_, err = v.CatchUp(l.ctx)
+	_, err = v.CatchUp(l.Ctx)
 	require.ErrorIs(t, err, timeline.ErrRebuildRequired)
-	for _, err := range v.All(l.ctx) {
+	for _, err := range v.All(l.Ctx) {
 		require.ErrorIs(t, err, timeline.ErrRebuildRequired)
 	}
-	p, err := v.Page(l.ctx, 1, 10, timeline.AllowStale())
+	p, err := v.Page(l.Ctx, 1, 10, timeline.AllowStale())
 	require.NoError(t, err)
 	assert.Len(t, p.Rows, 1)
 	assert.Equal(t, timeline.Stale, p.Meta.RebuildStatus)
 	assert.False(t, p.Authoritative())
-	_, err = v.Page(l.ctx, 1, 10, timeline.AllowStale(), timeline.RequireComplete())
+	_, err = v.Page(l.Ctx, 1, 10, timeline.AllowStale(), timeline.RequireComplete())
 	require.ErrorIs(t, err, timeline.ErrIncomplete)
 	assert.Equal(t, 2, rows(l, v, timeline.AsOf(at(10)))["north"].State.Count, "as of a moment it works while stale")
 	rebuild(l, v)
 	assert.Equal(t, 2, rows(l, v)["north"].State.Count)
-	_, err = old.Page(l.ctx, 1, 10)
+	_, err = old.Page(l.Ctx, 1, 10)
 	require.ErrorIs(t, err, timeline.ErrRebuildRequired, "the program of before is the stale one now")
 }
 
@@ -255,10 +255,10 @@ func TestRebuild_ReadsEveryPageOfTheHistory(t *testing.T) {
 	} {
 		want := 0
 		for _, segments := range []int{1, 3} {
-			l.sent.Reset()
+			l.Wire.Reset()
 			meta := rebuild(l, v, timeline.Segments(segments))
 			assert.EqualValues(t, 2500, meta.Counters.Folded)
-			assert.Greater(t, l.sent.Count("Scan"), segments)
+			assert.Greater(t, l.Wire.Count("Scan"), segments)
 			got := rows(l, v)
 			if want == 0 {
 				want = len(got)
@@ -281,7 +281,7 @@ func TestRows_ExpireWithTheirRetention(t *testing.T) {
 	v := view(l, l.sites(keep))
 	l.append("d-1", "old", 1)
 	l.append("d-2", "ahead", 600) // its device's clock is hours ahead
-	l.clock.forward(30 * time.Minute)
+	l.Clock.Move(30 * time.Minute)
 	l.append("d-2", "ahead", 0)
 	l.append("d-3", "new", 29)
 	rebuild(l, v)
@@ -289,25 +289,25 @@ func TestRows_ExpireWithTheirRetention(t *testing.T) {
 	assert.Equal(t, at(60).Truncate(time.Minute), got["old"].ExpiresAt.Truncate(time.Minute), "counted from when it was accepted, which was earlier")
 	assert.Equal(t, at(60).Truncate(time.Minute), got["ahead"].ExpiresAt.Truncate(time.Minute))
 	assert.Equal(t, at(89), got["new"].ExpiresAt)
-	l.clock.forward(15 * time.Minute)
+	l.Clock.Move(15 * time.Minute)
 	l.append("d-2", "ahead", 44)
-	_, err := v.CatchUp(l.ctx)
+	_, err := v.CatchUp(l.Ctx)
 	require.NoError(t, err)
 	assert.Equal(t, at(104), rows(l, v)["ahead"].ExpiresAt, "a row lives on while events come in, whatever an earlier one said")
-	l.clock.forward(30 * time.Minute)
+	l.Clock.Move(30 * time.Minute)
 	assert.ElementsMatch(t, []string{"ahead", "new"}, slices.Collect(maps.Keys(rows(l, v))))
-	_, _, err = v.Get(l.ctx, "old")
+	_, _, err = v.Get(l.Ctx, "old")
 	assert.ErrorIs(t, err, entity.ErrNotFound)
 	assert.Equal(t, rows(l, v, timeline.AsOf(at(700))), rows(l, v))
 	_, ok := rows(l, v, timeline.AsOf(at(50)))["old"]
 	assert.True(t, ok, "it was there then")
-	for _, it := range l.scan() {
+	for _, it := range l.Items() {
 		if it["state"] != nil {
 			assert.Contains(t, it, "_ttl", "DynamoDB removes them")
 		}
 	}
 	l.append("d-1", "old", 2)
-	_, err = v.CatchUp(l.ctx)
+	_, err = v.CatchUp(l.Ctx)
 	require.NoError(t, err)
 	assert.Equal(t, rows(l, v, timeline.AsOf(at(700))), rows(l, v), "an event for a row that has ended")
 }
@@ -322,7 +322,7 @@ func init() {
 // apart connects with a namespace of its own, so that cases can share a table.
 func (l *lab) apart(n *int) {
 	*n++
-	l.clock.forward(time.Hour)
+	l.Clock.Move(time.Hour)
 	l.connect(func(c *entity.Config) { c.Namespace = entity.Namespace{Name: fmt.Sprint("case", *n), Version: 1} })
 }
 
@@ -347,7 +347,7 @@ func TestRows_DoNotDependOnDeliveryOrder(t *testing.T) {
 	l, cases := newLab(t), 0
 	rapid.Check(t, func(rt *rapid.T) {
 		l.apart(&cases)
-		began := l.clock.Now()
+		began := l.Clock.Now()
 		var known, given []event
 		projection := fromFeed("feed", fed(&given))
 		projection.Descending = rapid.Bool().Draw(rt, "descending")
@@ -358,7 +358,7 @@ func TestRows_DoNotDependOnDeliveryOrder(t *testing.T) {
 				key := fmt.Sprintf("%03d", len(known))
 				minute := time.Duration(rapid.IntRange(-5, 5).Draw(rt, "minute")) * time.Minute // ties, and late ones
 				known = append(known, event{
-					Name: "taken", Key: key, At: began.Add(minute), AcceptedAt: l.clock.Now(),
+					Name: "taken", Key: key, At: began.Add(minute), AcceptedAt: l.Clock.Now(),
 					Payload: reading{Site: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "site"), Value: len(known)},
 				})
 			}
@@ -371,9 +371,9 @@ func TestRows_DoNotDependOnDeliveryOrder(t *testing.T) {
 		deliver()
 		rebuild(l, v)
 		for range rapid.IntRange(0, 3).Draw(rt, "bits") {
-			l.clock.forward(time.Duration(rapid.IntRange(0, 20).Draw(rt, "minutes")) * time.Minute)
+			l.Clock.Move(time.Duration(rapid.IntRange(0, 20).Draw(rt, "minutes")) * time.Minute)
 			deliver()
-			meta, err := v.CatchUp(l.ctx)
+			meta, err := v.CatchUp(l.Ctx)
 			require.NoError(rt, err)
 			got := rows(l, v)
 			orders := map[string][]int{}
@@ -405,7 +405,7 @@ func TestVersions_FoldToTheStatesOfAModel(t *testing.T) {
 	l, cases := newLab(t), 0
 	rapid.Check(t, func(rt *rapid.T) {
 		l.apart(&cases)
-		store, err := entity.New[draft](l.db)
+		store, err := entity.New[draft](l.DB)
 		require.NoError(rt, err)
 		bin, err := lifecycle.Of(store)
 		require.NoError(rt, err)
@@ -436,35 +436,35 @@ func TestVersions_FoldToTheStatesOfAModel(t *testing.T) {
 			became := ""
 			switch verb := rapid.SampledFrom([]string{"create", "update", "delete", "restore", "wait", "purge"}).Draw(rt, "verb"); verb {
 			case "create":
-				if x.alive || !x.gone.IsZero() && l.clock.Now().Before(x.gone.Add(time.Hour)) {
+				if x.alive || !x.gone.IsZero() && l.Clock.Now().Before(x.gone.Add(time.Hour)) {
 					continue
 				}
 				x.text = fmt.Sprint("t", i)
-				_, err = store.Create(l.ctx, draft{ID: id, Text: x.text})
+				_, err = store.Create(l.Ctx, draft{ID: id, Text: x.text})
 				became, x.alive = "created", true
 			case "update":
 				if !x.alive {
 					continue
 				}
 				x.text = fmt.Sprint("t", i)
-				_, err = store.Update(l.ctx, key, entity.Set(&text.Text, x.text))
+				_, err = store.Update(l.Ctx, key, entity.Set(&text.Text, x.text))
 				became = "updated"
 			case "delete":
 				if !x.alive {
 					continue
 				}
-				err = store.Delete(l.ctx, key)
-				became, x.alive, x.gone = "deleted", false, l.clock.Now()
+				err = store.Delete(l.Ctx, key)
+				became, x.alive, x.gone = "deleted", false, l.Clock.Now()
 			case "restore":
-				if x.alive || x.gone.IsZero() || !l.clock.Now().Before(x.gone.Add(50*time.Minute)) {
+				if x.alive || x.gone.IsZero() || !l.Clock.Now().Before(x.gone.Add(50*time.Minute)) {
 					continue
 				}
-				_, err = bin.Restore(l.ctx, key)
+				_, err = bin.Restore(l.Ctx, key)
 				became, x.alive = "restored", true
 			case "wait":
-				l.clock.forward(2 * time.Hour)
+				l.Clock.Move(2 * time.Hour)
 			case "purge":
-				err = bin.Purge(l.ctx, key)
+				err = bin.Purge(l.Ctx, key)
 				delete(lives, id)
 				for _, m := range moments {
 					delete(m.want, id)
@@ -475,7 +475,7 @@ func TestVersions_FoldToTheStatesOfAModel(t *testing.T) {
 				x.version++
 				x.lines = append(x.lines, fmt.Sprint(became, x.version, x.text))
 			}
-			m := moment{l.clock.Now(), map[string][]string{}}
+			m := moment{l.Clock.Now(), map[string][]string{}}
 			for id, x := range lives {
 				if len(x.lines) > 0 {
 					m.want[id] = slices.Clone(x.lines)
@@ -503,7 +503,7 @@ func TestVersions_FoldToTheStatesOfAModel(t *testing.T) {
 			m := rapid.SampledFrom(moments).Draw(rt, "moment")
 			require.Equal(rt, m.want, got(timeline.AsOf(m.at)))
 			for _, id := range slices.Sorted(maps.Keys(m.want)) {
-				r, _, err := v.Get(l.ctx, id, timeline.FullReplay(), timeline.AsOf(m.at))
+				r, _, err := v.Get(l.Ctx, id, timeline.FullReplay(), timeline.AsOf(m.at))
 				require.NoError(rt, err)
 				require.Equal(rt, m.want[id], r.State.Lines)
 			}

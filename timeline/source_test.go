@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
@@ -37,9 +37,8 @@ type sample struct {
 }
 
 func (l *lab) samples() *entity.Store[sample] {
-	l.t.Helper()
-	s, err := entity.New[sample](l.db)
-	require.NoError(l.t, err)
+	l.T.Helper()
+	s := entity.Must(entity.New[sample](l.DB))
 	return s
 }
 
@@ -63,13 +62,13 @@ func TestItems_OfVerbatimEntities(t *testing.T) {
 	plain := view(l, projection("plain", items()))
 	accepted := view(l, projection("accepted", items(timeline.AcceptedAt(&f.Stored))))
 	within := view(l, projection("within", items(timeline.AcceptedAt(&f.Stored), timeline.PartitionKey(func(d string) sample { return sample{Device: d} }))))
-	require.NoError(t, l.db.CreateTables(l.ctx))
+	require.NoError(t, l.DB.CreateTables(l.Ctx))
 	put := func(device string, number int, minute float64) {
 		t.Helper()
-		_, err := store.Create(l.ctx, sample{Device: device, Number: number, Taken: at(minute).UnixMilli(), Stored: l.clock.Now().UnixMilli()})
+		_, err := store.Create(l.Ctx, sample{Device: device, Number: number, Taken: at(minute).UnixMilli(), Stored: l.Clock.Now().UnixMilli()})
 		require.NoError(t, err)
 	}
-	l.clock.forward(time.Hour)
+	l.Clock.Move(time.Hour)
 	put("d", 1, 30)
 	put("d", 2, 10)
 	put("dd", 10, 20)
@@ -81,26 +80,25 @@ func TestItems_OfVerbatimEntities(t *testing.T) {
 		assert.Equal(t, []string{"2 at 12:10", "1 at 12:30"}, got["d"].State.Lines)
 		assert.Equal(t, []string{"10 at 12:20"}, got["dd"].State.Lines)
 		assert.Equal(t, got, rows(l, v, timeline.AsOf(at(60))))
-		row, _, err := v.Get(l.ctx, "d", timeline.FullReplay(), timeline.AsOf(at(15)))
+		row, _, err := v.Get(l.Ctx, "d", timeline.FullReplay(), timeline.AsOf(at(15)))
 		require.NoError(t, err)
 		assert.Equal(t, []string{"2 at 12:10"}, row.State.Lines)
 	}
-	before := l.clock.Now()
-	l.clock.forward(time.Hour)
+	before := l.Clock.Now()
+	l.Clock.Move(time.Hour)
 	put("d", 3, 20)
-	_, err := plain.CatchUp(l.ctx)
+	_, err := plain.CatchUp(l.Ctx)
 	require.ErrorIs(t, err, timeline.ErrNoAcceptTime)
-	_, err = plain.Page(l.ctx, 1, 1, timeline.AsKnownAt(before))
+	_, err = plain.Page(l.Ctx, 1, 1, timeline.AsKnownAt(before))
 	require.ErrorIs(t, err, timeline.ErrNoAcceptTime)
 	for _, v := range []*timeline.View[string, journal]{accepted, within} {
-		_, err := v.CatchUp(l.ctx)
+		_, err := v.CatchUp(l.Ctx)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"2 at 12:10", "3 at 12:20", "1 at 12:30"}, rows(l, v)["d"].State.Lines)
 		assert.Len(t, rows(l, v, timeline.AsKnownAt(before))["d"].State.Lines, 2)
 	}
-	log, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: items()})
-	require.NoError(t, err)
-	p, err := log.Page(l.ctx, 1, 10, timeline.ForKey(sample{Device: "d", Number: 1}))
+	log := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: "log", Source: items()}))
+	p, err := log.Page(l.Ctx, 1, 10, timeline.ForKey(sample{Device: "d", Number: 1}))
 	require.NoError(t, err)
 	assert.Len(t, p.Rows, 1, "one item")
 }
@@ -129,13 +127,12 @@ func TestSource_ReadsOnlyItsEntity(t *testing.T) {
 		l.append("d-1", "north", 3)
 		*l = own
 	}
-	others, err := timeseries.New[neighbour](l.db)
+	others := entity.Must(timeseries.New[neighbour](l.DB))
+	_, err := others.Append(l.Ctx, neighbour{Device: "d-1", Site: "north", At: at(4)})
 	require.NoError(t, err)
-	_, err = others.Append(l.ctx, neighbour{Device: "d-1", Site: "north", At: at(4)})
+	_, err = l.readings.Append(l.Ctx, reading{Device: "d-1", Site: "north", At: at(5), Value: 50}) // with a current item
 	require.NoError(t, err)
-	_, err = l.readings.Append(l.ctx, reading{Device: "d-1", Site: "north", At: at(5), Value: 50}) // with a current item
-	require.NoError(t, err)
-	_, err = l.messages.Create(l.ctx, message{ID: "d-1", User: "u"})
+	_, err = l.messages.Create(l.Ctx, message{ID: "d-1", User: "u"})
 	require.NoError(t, err)
 	rebuild(l, v)
 	meta := rebuild(l, v) // with rows of another generation
@@ -162,8 +159,8 @@ func TestMerge_OrdersEventsOfAllSources(t *testing.T) {
 	}
 	v := view(l, projection)
 	l.append("d-1", "u-1", 10, 30)
-	l.clock.forward(20 * time.Minute)
-	_, err := l.messages.Create(l.ctx, message{ID: "m-1", User: "u-1", Text: "hello"})
+	l.Clock.Move(20 * time.Minute)
+	_, err := l.messages.Create(l.Ctx, message{ID: "m-1", User: "u-1", Text: "hello"})
 	require.NoError(t, err)
 	rebuild(l, v)
 	assert.Equal(t, []string{"reading 100", "hello", "reading 300"}, rows(l, v)["u-1"].State.Lines)
@@ -171,16 +168,15 @@ func TestMerge_OrdersEventsOfAllSources(t *testing.T) {
 	turned.Source = timeline.Merge(timeline.Series(l.readings), timeline.Versions(l.past))
 	slices.Reverse(turned.Handlers)
 	assert.Equal(t, v.Fingerprint(), view(l.connect(), turned).Fingerprint(), "the order of sources and handlers does not count")
-	log, err := timeline.NewLog(l.db, timeline.Log{Name: "both", Source: projection.Source, Oldest: true})
-	require.NoError(t, err)
-	p, err := log.Page(l.ctx, 1, 10)
+	log := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: "both", Source: projection.Source, Oldest: true}))
+	p, err := log.Page(l.Ctx, 1, 10)
 	require.NoError(t, err)
 	var names []string
 	for _, e := range p.Rows {
 		names = append(names, e.Name)
 	}
 	assert.Equal(t, []string{"reading.appended", "message.created", "reading.appended"}, names)
-	p, err = log.Page(l.ctx, 1, 10, timeline.ForKey(message{ID: "m-1"}))
+	p, err = log.Page(l.Ctx, 1, 10, timeline.ForKey(message{ID: "m-1"}))
 	require.NoError(t, err)
 	assert.Len(t, p.Rows, 1, "the other source is left out")
 }
@@ -222,7 +218,7 @@ func TestFeed_CountsRepeatedEventsOnce(t *testing.T) {
 	conflict := happened("a", -2, "s")
 	conflict.Payload.Value = 7
 	events = append(events, conflict)
-	_, err := v.Rebuild(l.ctx)
+	_, err := v.Rebuild(l.Ctx)
 	var wrong *timeline.EventError
 	require.ErrorAs(t, err, &wrong)
 	require.ErrorIs(t, err, timeline.ErrDuplicate)
@@ -246,7 +242,7 @@ func TestFeed_RejectsEventsWithoutAnOrder(t *testing.T) {
 		e := happened("k", -1, "s")
 		spoil(&e)
 		events := []event{e}
-		_, err := view(l, fromFeed("feed", fed(&events))).Page(l.ctx, 1, 1, timeline.AsOf(at(1)))
+		_, err := view(l, fromFeed("feed", fed(&events))).Page(l.Ctx, 1, 1, timeline.AsOf(at(1)))
 		var wrong *timeline.EventError
 		require.ErrorAs(t, err, &wrong, what)
 		assert.Equal(t, "feed", wrong.View, what)
@@ -254,7 +250,7 @@ func TestFeed_RejectsEventsWithoutAnOrder(t *testing.T) {
 	broken := timeline.Feed("export", []string{"taken"}, func(context.Context) iter.Seq2[event, error] {
 		return func(yield func(event, error) bool) { yield(event{}, assert.AnError) }
 	})
-	_, err := view(l.connect(), fromFeed("feed", broken)).Rebuild(l.ctx)
+	_, err := view(l.connect(), fromFeed("feed", broken)).Rebuild(l.Ctx)
 	assert.ErrorIs(t, err, assert.AnError)
 }
 
@@ -264,11 +260,11 @@ func TestFeed_CatchesUpByAcceptTime(t *testing.T) {
 	events := []event{happened("a", -20, "s"), happened("b", -10, "s")}
 	v := view(l, fromFeed("feed", fed(&events)))
 	rebuild(l, v)
-	l.clock.forward(time.Hour)
+	l.Clock.Move(time.Hour)
 	late := happened("c", -15, "s")
 	late.AcceptedAt = at(30)
 	events = append(events, late, happened("d", 31, "s"), happened("e", 32, "other"))
-	_, err := v.CatchUp(l.ctx)
+	_, err := v.CatchUp(l.Ctx)
 	require.NoError(t, err)
 	assert.Equal(t, []int{-20, -15, -10, 31}, rows(l, v)["s"].State.Order)
 	assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v))
@@ -277,7 +273,7 @@ func TestFeed_CatchesUpByAcceptTime(t *testing.T) {
 	timeless.AcceptedAt = time.Time{}
 	events = append(events, timeless)
 	for range 2 {
-		_, err = v.CatchUp(l.ctx)
+		_, err = v.CatchUp(l.Ctx)
 		require.NoError(t, err)
 		assert.Equal(t, []int{-20, -15, -10, -1, 31}, rows(l, v)["s"].State.Order)
 	}
@@ -310,10 +306,10 @@ func TestClassify_NamesEventsByTheirContent(t *testing.T) {
 	assert.Equal(t, []int{30, 40}, rows(l, v)["north"].State.Order)
 	assert.True(t, v.DependsOn("high"))
 	assert.False(t, v.DependsOn("low", "reading.appended"))
-	log, err := timeline.NewLog(l.db, timeline.Log{Name: "levels", Source: levels, Oldest: true})
+	log, err := timeline.NewLog(l.DB, timeline.Log{Name: "levels", Source: levels, Oldest: true})
 	require.NoError(t, err)
 	var names []string
-	for e, err := range log.All(l.ctx) {
+	for e, err := range log.All(l.Ctx) {
 		require.NoError(t, err)
 		names = append(names, e.Name)
 	}
@@ -321,7 +317,7 @@ func TestClassify_NamesEventsByTheirContent(t *testing.T) {
 	_, err = view(l.connect(), l.sites(func(f *timeline.Projection[string, totals]) {
 		f.Source = source(func(timeline.Event[reading]) string { return "middle" })
 		f.Handlers = []timeline.Handler[string, totals]{timeline.On("high", bySite, sum)}
-	})).Rebuild(l.ctx)
+	})).Rebuild(l.Ctx)
 	var wrong *timeline.EventError
 	require.ErrorAs(t, err, &wrong)
 	require.ErrorIs(t, err, timeline.ErrUnknownEvent)
@@ -336,12 +332,12 @@ func TestPartitionKey_EventElsewhereStopsTheBuild(t *testing.T) {
 	v := view(l, l.devices(func(f *timeline.Projection[string, totals]) {
 		f.Handlers[0] = timeline.On("reading.appended", bySite, sum) // PartitionKey says that the group is the device
 	}))
-	_, err := v.Rebuild(l.ctx)
+	_, err := v.Rebuild(l.Ctx)
 	var wrong *timeline.EventError
 	require.ErrorAs(t, err, &wrong)
 	assert.Equal(t, timeline.Grouping, wrong.Stage)
 	assert.ErrorContains(t, err, "outside the partition")
-	row, _, err := v.Get(l.ctx, "d-1", timeline.FullReplay(), timeline.AsOf(at(10)))
+	row, _, err := v.Get(l.Ctx, "d-1", timeline.FullReplay(), timeline.AsOf(at(10)))
 	require.NoError(t, err, "its own partition has none")
 	assert.Equal(t, 1, row.State.Count)
 }
@@ -360,13 +356,12 @@ type sensor struct {
 func TestPartitionKey_FullSortKeyIsNoPrefix(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	series, err := timeseries.New[sensor](l.db)
-	require.NoError(t, err)
+	series := entity.Must(timeseries.New[sensor](l.DB))
 	type group struct{ Device, Kind string }
 	kinds := []string{"heat", "heater", "heat#v", "heat%", "heat!", "hea", "heat$"}
 	for i, kind := range kinds {
 		for _, device := range []string{"d", "dd"} {
-			_, err := series.Append(l.ctx, sensor{Device: device, Kind: kind, At: at(float64(i)), Value: i})
+			_, err := series.Append(l.Ctx, sensor{Device: device, Kind: kind, At: at(float64(i)), Value: i})
 			require.NoError(t, err)
 		}
 	}
@@ -381,18 +376,17 @@ func TestPartitionKey_FullSortKeyIsNoPrefix(t *testing.T) {
 	})
 	meta := rebuild(l, v)
 	assert.EqualValues(t, 14, meta.Rows)
-	log, err := timeline.NewLog(l.db, timeline.Log{Name: "sensors", Source: timeline.Series(series)})
-	require.NoError(t, err)
+	log := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: "sensors", Source: timeline.Series(series)}))
 	for i, kind := range kinds {
-		row, meta, err := v.Get(l.ctx, group{"d", kind}, timeline.FullReplay(), timeline.AsOf(at(100)))
+		row, meta, err := v.Get(l.Ctx, group{"d", kind}, timeline.FullReplay(), timeline.AsOf(at(100)))
 		require.NoError(t, err)
 		assert.Equal(t, []int{i}, row.State.Order, kind)
 		assert.EqualValues(t, 1, meta.Counters.Scanned, "%s: no other item is read", kind)
-		p, err := log.Page(l.ctx, 1, 10, timeline.ForKey(sensor{Device: "d", Kind: kind}))
+		p, err := log.Page(l.Ctx, 1, 10, timeline.ForKey(sensor{Device: "d", Kind: kind}))
 		require.NoError(t, err)
 		assert.Len(t, p.Rows, 1, kind)
 	}
-	p, err := log.Page(l.ctx, 1, 10, timeline.ForKey(sensor{Device: "d"}))
+	p, err := log.Page(l.Ctx, 1, 10, timeline.ForKey(sensor{Device: "d"}))
 	require.NoError(t, err)
 	assert.Len(t, p.Rows, 7, "the whole partition")
 }
@@ -414,13 +408,7 @@ func TestRebuild_GroupsAreCaseSensitive(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := &lab{t: t, ctx: t.Context(), clock: &clock{now: noon}}
-			l.raw, l.table = localdb.Test(t)
-			cfg := entity.Config{Table: l.table, Clock: l.clock.Now}
-			change(&cfg)
-			var err error
-			l.db, err = entity.Open(l.raw, cfg)
-			require.NoError(t, err)
+			l := &lab{Bench: *dbtest.Open(t, change)}
 			v := view(l, timeline.Projection[string, int]{
 				Name: "Visits", Version: 1, PageSize: 2,
 				Source: timeline.Feed("visits", []string{"visit"}, func(context.Context) iter.Seq2[timeline.Event[visit], error] {
@@ -436,12 +424,12 @@ func TestRebuild_GroupsAreCaseSensitive(t *testing.T) {
 					timeline.On("visit", func(v visit) string { return v.Page }, func(n *int, _ timeline.Event[visit]) error { *n++; return nil }),
 				},
 			})
-			require.NoError(t, l.db.CreateTables(l.ctx))
+			l.CreateTables()
 			meta := rebuild(l, v)
 			assert.EqualValues(t, len(pages), meta.Rows)
 			var order []string
 			for number := range 3 {
-				p, err := v.Page(l.ctx, number+1, 0)
+				p, err := v.Page(l.Ctx, number+1, 0)
 				require.NoError(t, err)
 				for _, row := range p.Rows {
 					assert.Equal(t, 1, row.State, row.Key)
@@ -450,7 +438,7 @@ func TestRebuild_GroupsAreCaseSensitive(t *testing.T) {
 			}
 			assert.Equal(t, []string{"A", "A b", "A#b", "a", "a#B"}, order)
 			for _, page := range pages {
-				row, _, err := v.Get(l.ctx, page)
+				row, _, err := v.Get(l.Ctx, page)
 				require.NoError(t, err)
 				assert.Equal(t, page, row.Key)
 			}
@@ -475,7 +463,7 @@ func TestFeed_UsesTempDir(t *testing.T) {
 	projection := fromFeed("feed", feed)
 	projection.TempDir = filepath.Join(t.TempDir(), "missing")
 	v := view(l, projection)
-	log, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: feed, TempDir: projection.TempDir})
+	log, err := timeline.NewLog(l.DB, timeline.Log{Name: "log", Source: feed, TempDir: projection.TempDir})
 	require.NoError(t, err)
 
 	refused := func(what string, err error) {
@@ -485,12 +473,12 @@ func TestFeed_UsesTempDir(t *testing.T) {
 			assert.Equal(t, projection.TempDir, filepath.Dir(there.Path), what)
 		}
 	}
-	_, err = log.Page(l.ctx, 1, 10)
+	_, err = log.Page(l.Ctx, 1, 10)
 	refused("a log", err)
-	_, err = v.Rebuild(l.ctx)
+	_, err = v.Rebuild(l.Ctx)
 	refused("a build", err)
-	_, err = v.Page(l.ctx, 1, 10, timeline.AsOf(noon))
+	_, err = v.Page(l.Ctx, 1, 10, timeline.AsOf(noon))
 	refused("rows of the past", err)
-	_, _, err = v.Get(l.ctx, "s", timeline.FullReplay(), timeline.AsOf(noon))
+	_, _, err = v.Get(l.Ctx, "s", timeline.FullReplay(), timeline.AsOf(noon))
 	refused("a row of the past", err)
 }

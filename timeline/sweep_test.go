@@ -23,15 +23,15 @@ func TestSweep_RemovesReplacedRowsAfterTheGrace(t *testing.T) {
 	}
 	v := view(l, l.devices())
 	rebuild(l, v)
-	first, err := v.After(l.ctx, "", 10)
+	first, err := v.After(l.Ctx, "", 10)
 	require.NoError(t, err)
 	rebuild(l, v)
-	second, err := v.After(l.ctx, first.Next, 10)
+	second, err := v.After(l.Ctx, first.Next, 10)
 	require.NoError(t, err, "the listing goes on with its own rows")
 	assert.Equal(t, first.Meta.Generation, second.Meta.Generation)
-	l.clock.forward(16 * time.Minute)
-	require.NoError(t, v.Sweep(l.ctx))
-	_, err = v.After(l.ctx, first.Next, 10)
+	l.Clock.Move(16 * time.Minute)
+	require.NoError(t, v.Sweep(l.Ctx))
+	_, err = v.After(l.Ctx, first.Next, 10)
 	assert.ErrorIs(t, err, entity.ErrInvalidCursor)
 	assert.Len(t, rows(l, v), 30)
 	assert.Equal(t, 30, l.count("state"), "one generation is left")
@@ -40,7 +40,7 @@ func TestSweep_RemovesReplacedRowsAfterTheGrace(t *testing.T) {
 func TestSweep_RemovesRetiredGenerationsFromTheManifest(t *testing.T) {
 	t.Parallel()
 	retired := func(l *lab) (n int) {
-		for _, it := range l.scan() {
+		for _, it := range l.Items() {
 			if list, ok := it["retired"].(*types.AttributeValueMemberL); ok {
 				n = len(list.Value)
 			}
@@ -66,10 +66,10 @@ func TestSweep_RemovesRetiredGenerationsFromTheManifest(t *testing.T) {
 		rebuild(l, fast)
 		rebuild(l, fast)
 		v := view(l, l.sites())
-		require.NoError(t, v.Sweep(l.ctx))
+		require.NoError(t, v.Sweep(l.Ctx))
 		assert.Equal(t, 1, retired(l))
-		l.clock.forward(16 * time.Minute)
-		require.NoError(t, v.Sweep(l.ctx))
+		l.Clock.Move(16 * time.Minute)
+		require.NoError(t, v.Sweep(l.Ctx))
 		assert.Zero(t, retired(l))
 		assert.Equal(t, 1, l.count("state"))
 	})
@@ -82,16 +82,16 @@ func TestSweep_ReleasesTheLeaseOnFailure(t *testing.T) {
 	v := view(l, l.sites())
 	rebuild(l, v)
 	rebuild(l, v)
-	l.clock.forward(20 * time.Minute)
-	l.sent.Inject(func(r faults.Request) faults.Fault {
-		if r.Operation == "BatchWriteItem" || r.Operation == "DeleteItem" {
+	l.Clock.Move(20 * time.Minute)
+	l.Wire.Inject(func(r faults.Request) faults.Fault {
+		if removal(r) {
 			return faults.Drop
 		}
 		return faults.None
 	})
-	require.ErrorIs(t, v.Sweep(l.ctx), faults.ErrInjected)
-	l.sent.Inject(nil)
-	meta, err := v.Rebuild(l.ctx)
+	require.ErrorIs(t, v.Sweep(l.Ctx), faults.ErrInjected)
+	l.Wire.Inject(nil)
+	meta, err := v.Rebuild(l.Ctx)
 	require.NoError(t, err, "the lease was released")
 	assert.Nil(t, meta.Failure, "what could not be removed is no fault of the rows")
 }
@@ -103,9 +103,9 @@ func TestSweep_ReleasesTheLeaseOnCancel(t *testing.T) {
 	v := view(l, l.sites())
 	rebuild(l, v)
 	rebuild(l, v)
-	l.clock.forward(20 * time.Minute)
-	ctx, cancel := context.WithCancel(l.ctx)
-	arrived, release := l.sent.Hold(func(r faults.Request) bool { return r.Operation == "BatchWriteItem" || r.Operation == "DeleteItem" })
+	l.Clock.Move(20 * time.Minute)
+	ctx, cancel := context.WithCancel(l.Ctx)
+	arrived, release := l.Wire.Hold(removal)
 	defer release()
 	done := make(chan error, 1)
 	go func() { done <- v.Sweep(ctx) }()
@@ -113,6 +113,6 @@ func TestSweep_ReleasesTheLeaseOnCancel(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, <-done, context.Canceled)
 	release()
-	_, err := v.Rebuild(l.ctx)
+	_, err := v.Rebuild(l.Ctx)
 	require.NoError(t, err, "the lease was released")
 }

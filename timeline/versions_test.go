@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -45,26 +46,26 @@ func (l *lab) histories(change ...func(*timeline.Projection[string, journal])) t
 }
 
 func (l *lab) create(id, text string) {
-	l.t.Helper()
-	_, err := l.messages.Create(l.ctx, message{ID: id, User: "u", Text: text})
-	require.NoError(l.t, err)
+	l.T.Helper()
+	_, err := l.messages.Create(l.Ctx, message{ID: id, User: "u", Text: text})
+	require.NoError(l.T, err)
 }
 
 func (l *lab) update(id, text string) {
-	l.t.Helper()
-	_, err := l.messages.Update(l.ctx, message{ID: id}, entity.Set(&entity.Fields[message]().Text, text))
-	require.NoError(l.t, err)
+	l.T.Helper()
+	_, err := l.messages.Update(l.Ctx, message{ID: id}, entity.Set(&entity.Fields[message]().Text, text))
+	require.NoError(l.T, err)
 }
 
 func (l *lab) remove(id string) {
-	l.t.Helper()
-	require.NoError(l.t, l.messages.Delete(l.ctx, message{ID: id}))
+	l.T.Helper()
+	require.NoError(l.T, l.messages.Delete(l.Ctx, message{ID: id}))
 }
 
 func (l *lab) restore(id string) {
-	l.t.Helper()
-	_, err := l.bin.Restore(l.ctx, message{ID: id})
-	require.NoError(l.t, err)
+	l.T.Helper()
+	_, err := l.bin.Restore(l.Ctx, message{ID: id})
+	require.NoError(l.T, err)
 }
 
 func TestVersions_ReportEveryChange(t *testing.T) {
@@ -94,14 +95,14 @@ func TestVersions_ReportEveryChange(t *testing.T) {
 		assert.Equal(t, []string{"created 1 ->y", "deleted 2 y>y"}, got["b"].State.Lines)
 		assert.Equal(t, got, rows(l, v, timeline.AsOf(at(100))))
 		for id, row := range got {
-			one, _, err := v.Get(l.ctx, id, timeline.FullReplay(), timeline.AsOf(at(100)))
+			one, _, err := v.Get(l.Ctx, id, timeline.FullReplay(), timeline.AsOf(at(100)))
 			require.NoError(t, err)
 			assert.Equal(t, row, one)
 		}
 	}
 	l.update("ab", "z")
-	require.NoError(t, l.bin.Purge(l.ctx, message{ID: "a"}))
-	_, err := v.CatchUp(l.ctx)
+	require.NoError(t, l.bin.Purge(l.Ctx, message{ID: "a"}))
+	_, err := v.CatchUp(l.Ctx)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"created 1 ->x", "updated 2 x>z"}, rows(l, v)["ab"].State.Lines)
 	assert.Contains(t, rows(l, v), "a", "a purge is no event")
@@ -128,8 +129,7 @@ func noteLeaf(j *journal, e timeline.Event[leaf]) error {
 // leaves returns a projection of leaves by their tree.
 func leaves(t *testing.T, l *lab) (*entity.Store[leaf], *timeline.View[string, journal]) {
 	t.Helper()
-	store, err := entity.New[leaf](l.db)
-	require.NoError(t, err)
+	store := entity.Must(entity.New[leaf](l.DB))
 	f := timeline.Projection[string, journal]{Name: "leaves", Version: 1, Retention: 24 * time.Hour, Source: pastOf(t, store)}
 	for _, what := range []string{"created", "updated", "deleted", "restored", "baseline"} {
 		f.Handlers = append(f.Handlers, timeline.On("leaf."+what, func(v leaf) string { return v.Tree }, noteLeaf))
@@ -139,8 +139,7 @@ func leaves(t *testing.T, l *lab) (*entity.Store[leaf], *timeline.View[string, j
 
 func pastOf(t *testing.T, store *entity.Store[leaf]) timeline.Source {
 	t.Helper()
-	past, err := versioned.Of(store)
-	require.NoError(t, err)
+	past := entity.Must(versioned.Of(store))
 	return timeline.Versions(past, timeline.PartitionKey(func(tree string) leaf { return leaf{Tree: tree} }))
 }
 
@@ -149,11 +148,11 @@ func TestVersions_RecreationAfterAHardDelete(t *testing.T) {
 	l := newLab(t)
 	store, v := leaves(t, l)
 	key := leaf{Tree: "oak", ID: "1", Colour: "green"}
-	_, err := store.Create(l.ctx, key)
+	_, err := store.Create(l.Ctx, key)
 	require.NoError(t, err)
-	require.NoError(t, store.Delete(l.ctx, key))
+	require.NoError(t, store.Delete(l.Ctx, key))
 	key.Colour = "red"
-	_, err = store.Create(l.ctx, key)
+	_, err = store.Create(l.Ctx, key)
 	require.NoError(t, err)
 	rebuild(l, v)
 	assert.Equal(t, []string{"created 1 green", "deleted 1 green", "created 1 red"}, rows(l, v)["oak"].State.Lines)
@@ -166,11 +165,11 @@ func TestVersions_ExpiredStatesBecomeABaseline(t *testing.T) {
 	f := entity.Fields[leaf]()
 	paint := func(tree, id, colour string) {
 		t.Helper()
-		_, err := store.Update(l.ctx, leaf{Tree: tree, ID: id}, entity.Set(&f.Colour, colour))
+		_, err := store.Update(l.Ctx, leaf{Tree: tree, ID: id}, entity.Set(&f.Colour, colour))
 		require.NoError(t, err)
 	}
 	for _, tree := range []string{"oak", "elm"} {
-		_, err := store.Create(l.ctx, leaf{Tree: tree, ID: "1", Colour: "green"})
+		_, err := store.Create(l.Ctx, leaf{Tree: tree, ID: "1", Colour: "green"})
 		require.NoError(t, err)
 	}
 	paint("oak", "1", "yellow") // replaces the first state, which is kept for a day from now
@@ -178,14 +177,14 @@ func TestVersions_ExpiredStatesBecomeABaseline(t *testing.T) {
 	assert.True(t, meta.NoGapSeen)
 	assert.False(t, meta.HistoryComplete, "all states of an item may have expired")
 	assert.Equal(t, noon.Add(-24*time.Hour).Truncate(time.Hour), meta.HistoryFloor.Truncate(time.Hour))
-	l.clock.forward(20 * time.Hour)
+	l.Clock.Move(20 * time.Hour)
 	paint("oak", "1", "red")
-	_, err := v.CatchUp(l.ctx)
+	_, err := v.CatchUp(l.Ctx)
 	require.NoError(t, err)
-	l.clock.forward(5 * time.Hour)
+	l.Clock.Move(5 * time.Hour)
 	drifted := rows(l, v)
 	assert.Equal(t, []string{"created 1 green", "updated 1 yellow", "updated 1 red"}, drifted["oak"].State.Lines, "the stored row keeps what it was built from")
-	meta, err = v.Meta(l.ctx)
+	meta, err = v.Meta(l.Ctx)
 	require.NoError(t, err)
 	assert.True(t, drifted["oak"].First.Before(meta.HistoryFloor), "which callers can see")
 
@@ -193,26 +192,25 @@ func TestVersions_ExpiredStatesBecomeABaseline(t *testing.T) {
 	assert.Equal(t, []string{"baseline 1 yellow", "updated 1 red"}, rows(l, v)["oak"].State.Lines)
 	assert.False(t, meta.HistoryComplete)
 	assert.EqualValues(t, 1, meta.Counters.Baselines)
-	_, err = v.Page(l.ctx, 1, 10, timeline.RequireComplete())
+	_, err = v.Page(l.Ctx, 1, 10, timeline.RequireComplete())
 	assert.ErrorIs(t, err, timeline.ErrIncomplete)
-	_, elm, err := v.Get(l.ctx, "elm", timeline.FullReplay(), timeline.AsOf(l.clock.Now()))
+	_, elm, err := v.Get(l.Ctx, "elm", timeline.FullReplay(), timeline.AsOf(l.Clock.Now()))
 	assert.ErrorIs(t, err, entity.ErrNotFound, "its row ended a day after its last event")
 	assert.True(t, elm.NoGapSeen)
 	assert.False(t, elm.HistoryComplete)
-	_, _, err = v.Get(l.ctx, "oak", timeline.FullReplay(), timeline.AsOf(l.clock.Now()), timeline.RequireComplete())
+	_, _, err = v.Get(l.Ctx, "oak", timeline.FullReplay(), timeline.AsOf(l.Clock.Now()), timeline.RequireComplete())
 	require.ErrorIs(t, err, timeline.ErrIncomplete)
-	_, oak, err := v.Get(l.ctx, "oak", timeline.FullReplay(), timeline.AsOf(l.clock.Now()))
+	_, oak, err := v.Get(l.Ctx, "oak", timeline.FullReplay(), timeline.AsOf(l.Clock.Now()))
 	require.NoError(t, err)
 	assert.False(t, oak.NoGapSeen)
 
-	log, err := timeline.NewLog(l.db, timeline.Log{Name: "leaves", Source: pastOf(t, store), Oldest: true})
-	require.NoError(t, err)
-	p, err := log.Page(l.ctx, 1, 10)
+	log := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: "leaves", Source: pastOf(t, store), Oldest: true}))
+	p, err := log.Page(l.Ctx, 1, 10)
 	require.NoError(t, err)
 	assert.Len(t, p.Rows, 3)
 	assert.Equal(t, "leaf.created", p.Rows[0].Name)
 	assert.False(t, p.Authoritative(), "a log reports expired states too")
-	_, err = log.Page(l.ctx, 1, 10, timeline.RequireComplete())
+	_, err = log.Page(l.Ctx, 1, 10, timeline.RequireComplete())
 	assert.ErrorIs(t, err, timeline.ErrIncomplete)
 }
 
@@ -231,26 +229,23 @@ type draft struct {
 func TestVersions_RecreationIsCreatedNotRestored(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	store, err := entity.New[draft](l.db)
-	require.NoError(t, err)
-	past, err := versioned.Of(store)
-	require.NoError(t, err)
-	bin, err := lifecycle.Of(store)
-	require.NoError(t, err)
+	store := entity.Must(entity.New[draft](l.DB))
+	past := entity.Must(versioned.Of(store))
+	bin := entity.Must(lifecycle.Of(store))
 	key := draft{ID: "1"}
-	_, err = store.Create(l.ctx, draft{ID: "1", Text: "a"})
+	_, err := store.Create(l.Ctx, draft{ID: "1", Text: "a"})
 	require.NoError(t, err)
-	require.NoError(t, store.Delete(l.ctx, key))
-	_, err = bin.Restore(l.ctx, key)
+	require.NoError(t, store.Delete(l.Ctx, key))
+	_, err = bin.Restore(l.Ctx, key)
 	require.NoError(t, err)
-	require.NoError(t, store.Delete(l.ctx, key))
-	l.clock.forward(2 * time.Hour)
-	_, err = store.Create(l.ctx, draft{ID: "1", Text: "b"})
+	require.NoError(t, store.Delete(l.Ctx, key))
+	l.Clock.Move(2 * time.Hour)
+	_, err = store.Create(l.Ctx, draft{ID: "1", Text: "b"})
 	require.NoError(t, err)
-	log, err := timeline.NewLog(l.db, timeline.Log{Name: "drafts", Source: timeline.Versions(past), Oldest: true})
+	log, err := timeline.NewLog(l.DB, timeline.Log{Name: "drafts", Source: timeline.Versions(past), Oldest: true})
 	require.NoError(t, err)
 	var got []string
-	for e, err := range log.All(l.ctx) {
+	for e, err := range log.All(l.Ctx) {
 		require.NoError(t, err)
 		got = append(got, fmt.Sprint(e.Name, " ", e.Version, " ", e.Payload.(draft).Text))
 	}
@@ -269,11 +264,9 @@ type note struct {
 func TestVersions_RequireUpdatedAt(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
-	store, err := entity.New[note](l.db)
-	require.NoError(t, err)
-	past, err := versioned.Of(store)
-	require.NoError(t, err)
-	_, err = timeline.NewLog(l.db, timeline.Log{Name: "notes", Source: timeline.Versions(past)})
+	store := entity.Must(entity.New[note](l.DB))
+	past := entity.Must(versioned.Of(store))
+	_, err := timeline.NewLog(l.DB, timeline.Log{Name: "notes", Source: timeline.Versions(past)})
 	assert.Equal(t, []string{"EDD-9082"}, codes(err))
 	assert.ErrorContains(t, err, "updated_at")
 }
@@ -291,19 +284,16 @@ type line struct {
 func TestVersions_ReportADeleteWhenEarlierStatesExpired(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	store, err := entity.New[line](l.db)
+	store := entity.Must(entity.New[line](l.DB))
+	past := entity.Must(versioned.Of(store))
+	_, err := store.Create(l.Ctx, line{ID: "gone"})
 	require.NoError(t, err)
-	past, err := versioned.Of(store)
+	require.NoError(t, store.Delete(l.Ctx, line{ID: "gone"}))
+	_, err = store.Create(l.Ctx, line{ID: "kept"})
 	require.NoError(t, err)
-	_, err = store.Create(l.ctx, line{ID: "gone"})
-	require.NoError(t, err)
-	require.NoError(t, store.Delete(l.ctx, line{ID: "gone"}))
-	_, err = store.Create(l.ctx, line{ID: "kept"})
-	require.NoError(t, err)
-	l.clock.forward(2 * time.Hour)
-	log, err := timeline.NewLog(l.db, timeline.Log{Name: "lines", Source: timeline.Versions(past), Oldest: true})
-	require.NoError(t, err)
-	p, err := log.Page(l.ctx, 1, 10)
+	l.Clock.Move(2 * time.Hour)
+	log := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: "lines", Source: timeline.Versions(past), Oldest: true}))
+	p, err := log.Page(l.Ctx, 1, 10)
 	require.NoError(t, err)
 	var got []string
 	for _, e := range p.Rows {
@@ -318,33 +308,32 @@ func TestVersions_KeepTheirOrderDespiteClockSkew(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	store, v := leaves(t, l)
-	ahead := *l
-	ahead.clock = &clock{now: noon.Add(time.Minute)}
-	ahead.connect()
+	ahead, clock := *l, &dbtest.Clock{}
+	clock.Set(noon.Add(time.Minute), time.Microsecond)
+	ahead.connect(func(c *entity.Config) { c.Clock = clock.Now })
 	fast, _ := leaves(t, &ahead)
 	key := leaf{Tree: "oak", ID: "1", Colour: "green"}
-	_, err := store.Create(l.ctx, key)
+	_, err := store.Create(l.Ctx, key)
 	require.NoError(t, err)
-	require.NoError(t, fast.Delete(l.ctx, key), "a minute ahead")
-	l.clock.forward(30 * time.Second)
+	require.NoError(t, fast.Delete(l.Ctx, key), "a minute ahead")
+	l.Clock.Move(30 * time.Second)
 	key.Colour = "red"
-	_, err = store.Create(l.ctx, key)
+	_, err = store.Create(l.Ctx, key)
 	require.NoError(t, err)
 
-	l.clock.forward(time.Hour)
+	l.Clock.Move(time.Hour)
 	rebuild(l, v)
 	row := rows(l, v)["oak"]
 	assert.Equal(t, []string{"created 1 green", "deleted 1 green", "created 1 red"}, row.State.Lines)
-	log, err := timeline.NewLog(l.db, timeline.Log{Name: "leaves", Source: pastOf(t, store)})
-	require.NoError(t, err)
-	p, err := log.Page(l.ctx, 1, 10)
+	log := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: "leaves", Source: pastOf(t, store)}))
+	p, err := log.Page(l.Ctx, 1, 10)
 	require.NoError(t, err)
 	require.Len(t, p.Rows, 3)
 	again, gone := p.Rows[0], p.Rows[1]
 	assert.EqualValues(t, 3, again.Version)
 	assert.Equal(t, gone.At, again.At, "not before what it follows")
 	assert.True(t, again.AcceptedAt.Before(gone.AcceptedAt), "as it was stored")
-	past, _, err := v.Get(l.ctx, "oak", timeline.FullReplay(), timeline.AsOf(gone.At.Add(-time.Second)))
+	past, _, err := v.Get(l.Ctx, "oak", timeline.FullReplay(), timeline.AsOf(gone.At.Add(-time.Second)))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"created 1 green"}, past.State.Lines)
 }
@@ -355,14 +344,14 @@ type storedStates struct {
 }
 
 func (l *lab) storedStates() storedStates {
-	l.t.Helper()
+	l.T.Helper()
 	l.create("a", "")
-	for _, it := range l.scan() {
+	for _, it := range l.Items() {
 		if it["_k"] == nil {
 			return storedStates{it}
 		}
 	}
-	require.Fail(l.t, "the current item is missing")
+	require.Fail(l.T, "the current item is missing")
 	return storedStates{}
 }
 

@@ -1,7 +1,6 @@
 package timeline_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -25,38 +24,38 @@ func TestMeta_StatusThroughTheLifeOfAView(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v := view(l, l.devices())
-	meta, err := v.Meta(l.ctx)
+	meta, err := v.Meta(l.Ctx)
 	require.NoError(t, err)
 	zero := 0.0
 	assert.Equal(t, timeline.Meta{RebuildStatus: timeline.Pending, RebuildProgress: &zero}, meta)
-	p, err := v.Page(l.ctx, 1, 10)
+	p, err := v.Page(l.Ctx, 1, 10)
 	require.NoError(t, err)
 	assert.Empty(t, p.Rows)
 	assert.False(t, p.Authoritative())
 	assert.EqualValues(t, 1, p.Pages)
-	_, err = v.Page(l.ctx, 1, 10, timeline.RequireComplete())
+	_, err = v.Page(l.Ctx, 1, 10, timeline.RequireComplete())
 	require.ErrorIs(t, err, timeline.ErrIncomplete)
-	_, _, err = v.Get(l.ctx, "d", timeline.RequireComplete())
+	_, _, err = v.Get(l.Ctx, "d", timeline.RequireComplete())
 	require.ErrorIs(t, err, timeline.ErrIncomplete)
-	_, _, err = v.Get(l.ctx, "d")
+	_, _, err = v.Get(l.Ctx, "d")
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	meta = rebuild(l, v)
 	assert.Equal(t, timeline.Complete, meta.RebuildStatus, "a history without events is complete")
 	assert.True(t, meta.HistoryComplete)
 	assert.Zero(t, meta.Rows)
 	assert.Equal(t, 1.0, *meta.RebuildProgress)
-	p, err = v.Page(l.ctx, 1, 10, timeline.RequireComplete())
+	p, err = v.Page(l.Ctx, 1, 10, timeline.RequireComplete())
 	require.NoError(t, err)
 	assert.Equal(t, meta, p.Meta)
 	assert.Empty(t, p.Rows)
-	for range v.All(l.ctx) {
+	for range v.All(l.Ctx) {
 		assert.Fail(t, "there are no rows")
 	}
 
 	for i := range 30 {
 		l.append(fmt.Sprint("d-", i), fmt.Sprint("d-", i), 1, 2)
 	}
-	began := l.clock.Now()
+	began := l.Clock.Now()
 	last := 0.0
 	var status []timeline.Status
 	meta = rebuild(l, v, timeline.CheckpointEvery(1), timeline.Segments(2), timeline.OnProgress(func(m timeline.Meta) {
@@ -67,7 +66,7 @@ func TestMeta_StatusThroughTheLifeOfAView(t *testing.T) {
 		}
 		if m.RebuildStatus == timeline.InProgress {
 			assert.Less(t, last, 1.0, "it is 1 when the rows are there")
-			p, err := v.Page(l.ctx, 1, 10)
+			p, err := v.Page(l.Ctx, 1, 10)
 			assert.NoError(t, err, "rows of before are served")
 			assert.Equal(t, timeline.InProgress, p.Meta.RebuildStatus)
 			assert.True(t, p.Authoritative(), "these are complete, as of their time")
@@ -94,7 +93,7 @@ func TestMeta_JSONNames(t *testing.T) {
 		require.NoError(t, json.Unmarshal(text, &got))
 		return got
 	}
-	meta, err := v.Meta(l.ctx)
+	meta, err := v.Meta(l.Ctx)
 	require.NoError(t, err)
 	got := names(meta)
 	assert.Equal(t, "pending", got["rebuild_status"])
@@ -107,7 +106,7 @@ func TestMeta_JSONNames(t *testing.T) {
 	assert.Equal(t, true, got["history_complete"])
 	assert.Equal(t, true, got["no_gap_seen"])
 	assert.Contains(t, got, "rebuild_started_at")
-	p, err := v.Page(l.ctx, 1, 1, timeline.AsOf(noon))
+	p, err := v.Page(l.Ctx, 1, 1, timeline.AsOf(noon))
 	require.NoError(t, err)
 	assert.Equal(t, "2101-04-22T12:00:00Z", names(p.Meta)["as_of_applied"])
 	got = names(timeline.Meta{RebuildStatus: timeline.InProgress})
@@ -126,14 +125,14 @@ func TestReads_CostTheDocumentedRequests(t *testing.T) {
 	rebuild(l, v)
 	requests := func(read func() error) int {
 		t.Helper()
-		l.sent.Reset()
+		l.Wire.Reset()
 		require.NoError(t, read())
-		return len(l.sent.Requests())
+		return len(l.Wire.Requests())
 	}
-	assert.Equal(t, 1, requests(func() error { _, err := v.Meta(l.ctx); return err }), "status")
-	assert.Equal(t, 2, requests(func() error { _, _, err := v.Get(l.ctx, "d-1"); return err }), "a row")
-	assert.Equal(t, 3, requests(func() error { _, err := v.Page(l.ctx, 2, 5); return err }), "a page by number")
-	assert.Equal(t, 2, requests(func() error { _, err := v.After(l.ctx, "", 5); return err }), "a page by cursor")
+	assert.Equal(t, 1, requests(func() error { _, err := v.Meta(l.Ctx); return err }), "status")
+	assert.Equal(t, 2, requests(func() error { _, _, err := v.Get(l.Ctx, "d-1"); return err }), "a row")
+	assert.Equal(t, 3, requests(func() error { _, err := v.Page(l.Ctx, 2, 5); return err }), "a page by number")
+	assert.Equal(t, 2, requests(func() error { _, err := v.After(l.Ctx, "", 5); return err }), "a page by cursor")
 }
 
 func TestMeta_ProgressIsUnknownWithoutItemCounts(t *testing.T) {
@@ -162,15 +161,14 @@ type pulse struct {
 // pulses returns a view of pulses, and a function that appends one now.
 func pulses(t *testing.T, l *lab, version int) (*timeline.View[string, totals], func(id string)) {
 	t.Helper()
-	series, err := timeseries.New[pulse](l.db)
-	require.NoError(t, err)
+	series := entity.Must(timeseries.New[pulse](l.DB))
 	v := view(l, timeline.Projection[string, totals]{
 		Name: "pulses", Version: version, Source: timeline.Series(series), Retention: 10 * day,
 		Handlers: []timeline.Handler[string, totals]{timeline.Ensure[pulse, string, totals]("pulse.appended", func(p pulse) string { return p.ID })},
 	})
 	return v, func(id string) {
 		t.Helper()
-		_, err := series.Append(l.ctx, pulse{ID: id, At: l.clock.Now(), N: new(int)})
+		_, err := series.Append(l.Ctx, pulse{ID: id, At: l.Clock.Now(), N: new(int)})
 		require.NoError(t, err)
 	}
 }
@@ -179,29 +177,29 @@ func TestNoGapSeen_EndsWhenEventsMayHaveExpiredUnread(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v, beat := pulses(t, l, 1)
-	start := l.clock.Now()
+	start := l.Clock.Now()
 	beat("quiet")
 	for range 12 {
 		beat("busy")
-		l.clock.forward(day)
+		l.Clock.Move(day)
 	}
 	meta := rebuild(l, v)
 	require.Less(t, meta.Counters.Folded, int64(13), "what has expired is not there")
 	assert.False(t, meta.NoGapSeen)
-	_, err := v.Page(l.ctx, 1, 10, timeline.RequireComplete())
+	_, err := v.Page(l.Ctx, 1, 10, timeline.RequireComplete())
 	require.ErrorIs(t, err, timeline.ErrIncomplete)
 	past := timeline.AsOf(start.Add(5 * day))
-	row, meta, err := v.Get(l.ctx, "busy", timeline.FullReplay(), past)
+	row, meta, err := v.Get(l.Ctx, "busy", timeline.FullReplay(), past)
 	require.NoError(t, err)
 	require.Less(t, row.Events, int64(5))
 	assert.False(t, meta.NoGapSeen, "events before the floor had happened by then")
-	_, meta, err = v.Get(l.ctx, "quiet", timeline.FullReplay(), past)
+	_, meta, err = v.Get(l.Ctx, "quiet", timeline.FullReplay(), past)
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	assert.False(t, meta.NoGapSeen)
 	for _, opt := range []timeline.RowsOption{past, timeline.AsKnownAt(start.Add(5 * day))} {
-		_, _, err = v.Get(l.ctx, "busy", timeline.FullReplay(), opt, timeline.RequireComplete())
+		_, _, err = v.Get(l.Ctx, "busy", timeline.FullReplay(), opt, timeline.RequireComplete())
 		require.ErrorIs(t, err, timeline.ErrIncomplete)
-		p, err := v.Page(l.ctx, 1, 10, opt)
+		p, err := v.Page(l.Ctx, 1, 10, opt)
 		require.NoError(t, err)
 		assert.False(t, p.Authoritative())
 		assert.False(t, p.Meta.NoGapSeen)
@@ -215,26 +213,26 @@ func TestNoGapSeen_FromTheBeginningUntilTheFirstEventExpires(t *testing.T) {
 	first := rebuild(l, v)
 	assert.True(t, first.NoGapSeen, "there was nothing yet")
 	assert.False(t, first.HistoryComplete, "that is no proof: what there was may have expired")
-	start := l.clock.Now()
+	start := l.Clock.Now()
 	for i := range 12 {
-		l.clock.forward(day / 2)
+		l.Clock.Move(day / 2)
 		beat("busy")
-		l.clock.forward(day / 2)
+		l.Clock.Move(day / 2)
 		build := v.CatchUp
 		if i%2 == 0 {
 			build = v.Rebuild
 		}
-		meta, err := build(l.ctx)
+		meta, err := build(l.Ctx)
 		require.NoError(t, err)
 		assert.Equal(t, i < 9, meta.NoGapSeen, "after %d days", i+1)
-		_, meta, err = v.Get(l.ctx, "busy", timeline.FullReplay(), timeline.AsOf(l.clock.Now()))
+		_, meta, err = v.Get(l.Ctx, "busy", timeline.FullReplay(), timeline.AsOf(l.Clock.Now()))
 		require.NoError(t, err)
 		assert.Equal(t, i < 9, meta.NoGapSeen, "as of now, after %d days", i+1)
 	}
-	row, _, err := v.Get(l.ctx, "busy")
+	row, _, err := v.Get(l.Ctx, "busy")
 	require.NoError(t, err)
 	assert.False(t, row.First.Before(start))
-	l.clock.forward(11 * day)
+	l.Clock.Move(11 * day)
 	assert.True(t, rebuild(l, v).NoGapSeen, "nothing is left: the history begins again")
 }
 
@@ -243,9 +241,9 @@ func TestNoGapSeen_NotWhenBuildsAreTooFarApart(t *testing.T) {
 	l := newLab(t)
 	v, beat := pulses(t, l, 1)
 	rebuild(l, v)
-	l.clock.forward(11 * day) // an event could have arrived and expired
+	l.Clock.Move(11 * day) // an event could have arrived and expired
 	beat("busy")
-	_, meta, err := v.Get(l.ctx, "busy", timeline.FullReplay(), timeline.AsOf(l.clock.Now()))
+	_, meta, err := v.Get(l.Ctx, "busy", timeline.FullReplay(), timeline.AsOf(l.Clock.Now()))
 	require.NoError(t, err)
 	assert.False(t, meta.NoGapSeen)
 }
@@ -256,7 +254,7 @@ func TestNoGapSeen_NotForAnotherDefinitionOfWhatExpires(t *testing.T) {
 	v, beat := pulses(t, l, 1)
 	rebuild(l, v)
 	beat("busy")
-	l.clock.forward(6 * day)
+	l.Clock.Move(6 * day)
 	assert.True(t, rebuild(l, v).NoGapSeen)
 	l.connect()
 	v, _ = pulses(t, l, 2)
@@ -277,31 +275,28 @@ type fleeting struct {
 func TestHistoryComplete_IsFalseWhereStatesExpire(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	store, err := entity.New[fleeting](l.db)
-	require.NoError(t, err)
-	past, err := versioned.Of(store)
-	require.NoError(t, err)
+	store := entity.Must(entity.New[fleeting](l.DB))
+	past := entity.Must(versioned.Of(store))
 	f := timeline.Projection[string, int]{Name: "fleeting", Version: 1, Source: timeline.Versions(past), Retention: day}
 	for _, what := range []string{"created", "deleted", "baseline"} {
 		f.Handlers = append(f.Handlers, timeline.On("fleeting."+what, func(x fleeting) string { return x.ID }, func(n *int, _ timeline.Event[fleeting]) error { *n++; return nil }))
 	}
 	v := view(l, f)
-	_, err = store.Create(l.ctx, fleeting{ID: "a"})
+	_, err := store.Create(l.Ctx, fleeting{ID: "a"})
 	require.NoError(t, err)
-	require.NoError(t, store.Delete(l.ctx, fleeting{ID: "a"}))
-	l.clock.forward(2 * day)
+	require.NoError(t, store.Delete(l.Ctx, fleeting{ID: "a"}))
+	l.Clock.Move(2 * day)
 	meta := rebuild(l, v)
 	require.Zero(t, meta.Counters.Baselines, "nothing shows that it was there")
 	assert.False(t, meta.HistoryComplete)
-	p, err := v.Page(l.ctx, 1, 1, timeline.AsOf(l.clock.Now()))
+	p, err := v.Page(l.Ctx, 1, 1, timeline.AsOf(l.Clock.Now()))
 	require.NoError(t, err)
 	assert.False(t, p.Authoritative())
-	log, err := timeline.NewLog(l.db, timeline.Log{Name: "log", Source: f.Source})
-	require.NoError(t, err)
-	entries, err := log.Page(l.ctx, 1, 1)
+	log := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: "log", Source: f.Source}))
+	entries, err := log.Page(l.Ctx, 1, 1)
 	require.NoError(t, err)
 	assert.False(t, entries.Authoritative())
-	_, err = log.Page(l.ctx, 1, 1, timeline.RequireComplete())
+	_, err = log.Page(l.Ctx, 1, 1, timeline.RequireComplete())
 	require.ErrorIs(t, err, timeline.ErrIncomplete)
 }
 
@@ -317,9 +312,9 @@ func TestHistoryComplete_IsFalseWhereAStateIsMissing(t *testing.T) {
 			l.create("a", "1")
 			l.update("a", "2")
 			l.update("a", "3")
-			for _, it := range l.scan() {
-				if strings.HasSuffix(text(it["sk"]), c.gone) {
-					_, err := l.raw.DeleteItem(l.ctx, &dynamodb.DeleteItemInput{TableName: &l.table, Key: map[string]types.AttributeValue{"pk": it["pk"], "sk": it["sk"]}})
+			for _, it := range l.Items() {
+				if strings.HasSuffix(dbtest.Text(it["sk"]), c.gone) {
+					_, err := l.Raw.DeleteItem(l.Ctx, &dynamodb.DeleteItemInput{TableName: &l.Table, Key: map[string]types.AttributeValue{"pk": it["pk"], "sk": it["sk"]}})
 					require.NoError(t, err)
 				}
 			}
@@ -331,7 +326,7 @@ func TestHistoryComplete_IsFalseWhereAStateIsMissing(t *testing.T) {
 				meta := rebuild(l, v)
 				assert.Equal(t, c.complete, meta.HistoryComplete, name)
 				assert.Equal(t, c.complete, meta.NoGapSeen, name)
-				p, err := v.Page(l.ctx, 1, 1, timeline.AsOf(noon))
+				p, err := v.Page(l.Ctx, 1, 1, timeline.AsOf(noon))
 				require.NoError(t, err)
 				assert.Equal(t, c.complete, p.Authoritative(), "%s, before the gap", name)
 			}
@@ -342,22 +337,21 @@ func TestHistoryComplete_IsFalseWhereAStateIsMissing(t *testing.T) {
 func TestHistoryFloor_ExcludesTheCurrentSecond(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	series, err := timeseries.New[short](l.db)
-	require.NoError(t, err)
+	series := entity.Must(timeseries.New[short](l.DB))
 	v := view(l, timeline.Projection[string, totals]{
 		Name: "short", Version: 1, Source: timeline.Series(series), Retention: 24 * time.Hour,
 		Handlers: []timeline.Handler[string, totals]{timeline.Ensure[short, string, totals]("short.appended", func(s short) string { return s.ID })},
 	})
 	happened := noon.Add(800 * time.Millisecond)
-	_, err = series.Append(l.ctx, short{ID: "s", At: happened})
+	_, err := series.Append(l.Ctx, short{ID: "s", At: happened})
 	require.NoError(t, err)
-	l.clock.forward(24*time.Hour + 500*time.Millisecond) // the event was stored less than a day ago and has expired
-	require.Empty(t, rows(l, v, timeline.AsOf(l.clock.Now())))
-	_, _, err = v.Get(l.ctx, "s", timeline.FullReplay(), timeline.AsOf(happened))
+	l.Clock.Move(24*time.Hour + 500*time.Millisecond) // the event was stored less than a day ago and has expired
+	require.Empty(t, rows(l, v, timeline.AsOf(l.Clock.Now())))
+	_, _, err = v.Get(l.Ctx, "s", timeline.FullReplay(), timeline.AsOf(happened))
 	var gap *timeline.HistoryExpiredError
 	require.ErrorAs(t, err, &gap)
 	assert.Equal(t, noon.Add(time.Second), gap.Floor)
-	_, _, err = v.Get(l.ctx, "s", timeline.FullReplay(), timeline.AsOf(gap.Floor))
+	_, _, err = v.Get(l.Ctx, "s", timeline.FullReplay(), timeline.AsOf(gap.Floor))
 	require.ErrorIs(t, err, entity.ErrNotFound)
 }
 
@@ -368,34 +362,23 @@ func TestMeta_DistinguishesInterruptedFromRunningBuilds(t *testing.T) {
 	v := view(l, l.sites())
 	status := func() timeline.Status {
 		t.Helper()
-		m, err := v.Meta(l.ctx)
+		m, err := v.Meta(l.Ctx)
 		require.NoError(t, err)
 		return m.RebuildStatus
 	}
-	held := false
-	arrived, release := l.sent.Hold(func(r faults.Request) bool {
-		row := !held && bytes.Contains(r.Body, []byte(`"state"`))
-		held = held || row
-		return row
+	rebuilding := func() error { _, err := v.Rebuild(l.Ctx); return err }
+	_ = l.Overtake(dbtest.First(isRow), rebuilding, func() {
+		assert.Equal(t, timeline.InProgress, status())
+		l.Clock.Move(time.Minute)
+		assert.Equal(t, timeline.Interrupted, status(), "its lease has ended")
 	})
-	done := make(chan error, 1)
-	go func() {
-		_, err := v.Rebuild(l.ctx)
-		done <- err
-	}()
-	<-arrived
-	assert.Equal(t, timeline.InProgress, status())
-	l.clock.forward(time.Minute)
-	assert.Equal(t, timeline.Interrupted, status(), "its lease has ended")
-	release()
-	<-done
 
-	ctx, cancel := context.WithCancel(l.ctx)
+	ctx, cancel := context.WithCancel(l.Ctx)
 	_, err := v.Rebuild(ctx, timeline.OnProgress(func(timeline.Meta) { cancel() }))
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, timeline.Interrupted, status(), "it gave its lease up")
 	var while []timeline.Status
-	_, err = v.CatchUp(l.ctx, timeline.OnProgress(func(m timeline.Meta) { while = append(while, m.RebuildStatus) }))
+	_, err = v.CatchUp(l.Ctx, timeline.OnProgress(func(m timeline.Meta) { while = append(while, m.RebuildStatus) }))
 	require.NoError(t, err)
 	require.NotEmpty(t, while)
 	assert.NotContains(t, while, timeline.InProgress, "the lease is that of a catch-up")
@@ -413,22 +396,20 @@ func TestMeta_ReportsProgressOfASortingBuild(t *testing.T) {
 	l.append("d-1", "north", 1, 2)
 	l.append("d-2", "south", 1, 2)
 	v := view(l, l.sites())
-	arrived, release := l.sent.Hold(func(r faults.Request) bool {
-		return (r.Operation == "PutItem" || r.Operation == "UpdateItem") && bytes.Contains(r.Body, []byte(`"state"`))
-	})
+	arrived, release := l.Wire.Hold(isRow)
 	done := make(chan error, 1)
 	go func() {
 		moved := false
-		_, err := v.Rebuild(l.ctx, timeline.Segments(1), timeline.OnProgress(func(timeline.Meta) {
+		_, err := v.Rebuild(l.Ctx, timeline.Segments(1), timeline.OnProgress(func(timeline.Meta) {
 			if !moved { // a renewal is due when the page has been read
-				l.clock.forward(25 * time.Second)
+				l.Clock.Move(25 * time.Second)
 			}
 			moved = true
 		}))
 		done <- err
 	}()
 	<-arrived
-	meta, err := v.Meta(l.ctx)
+	meta, err := v.Meta(l.Ctx)
 	require.NoError(t, err)
 	assert.Equal(t, timeline.InProgress, meta.RebuildStatus)
 	require.NotNil(t, meta.RebuildProgress)
@@ -442,7 +423,7 @@ func TestMeta_KeepsProgressOfAnInterruptedBuild(t *testing.T) {
 	l := newLab(t)
 	l.append("d-1", "north", 1, 2)
 	v := view(l, l.sites())
-	ctx, cancel := context.WithCancel(l.ctx)
+	ctx, cancel := context.WithCancel(l.Ctx)
 	defer cancel()
 	_, err := v.Rebuild(ctx, timeline.Segments(1), timeline.OnProgress(func(m timeline.Meta) {
 		if m.RebuildProgress != nil && *m.RebuildProgress > 0 {
@@ -450,7 +431,7 @@ func TestMeta_KeepsProgressOfAnInterruptedBuild(t *testing.T) {
 		}
 	}))
 	require.ErrorIs(t, err, context.Canceled)
-	meta, err := v.Meta(l.ctx)
+	meta, err := v.Meta(l.Ctx)
 	require.NoError(t, err)
 	assert.Equal(t, timeline.Interrupted, meta.RebuildStatus)
 	require.NotNil(t, meta.RebuildProgress)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
@@ -165,7 +166,7 @@ func TestAppend_ConditionWithoutACurrentItemIsRefused(t *testing.T) {
 	r := w.append(tick(0, 1), entity.If(entity.Exists(&entity.Fields[Telemetry]().AccountID)))
 	require.Equal(t, timeseries.ConditionFailed, r.Reason)
 	require.Zero(t, r.Current)
-	require.Empty(t, w.scan())
+	require.Empty(t, w.Items())
 	require.Equal(t, []string{"TransactWriteItems", "GetItem"}, w.operations(), "after a failure without an item, the item is read")
 }
 
@@ -193,12 +194,12 @@ func TestAppend_LateEventOfAnItemThatIsGoneMeanwhileIsNotLost(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
 	w.seed(reading(50, 500))
-	arrived, release := w.sent.Hold(func(r faults.Request) bool { return r.Operation == transact && r.Index == 1 })
+	arrived, release := w.Wire.Hold(func(r faults.Request) bool { return r.Operation == transact && r.Index == 1 })
 	defer release()
 	go func() {
 		defer release()
 		<-arrived
-		w.remove("$app#v1#meter#m-1", "$app#v1#meter")
+		w.RemoveItem(w.Key("$app#v1#meter#m-1", "$app#v1#meter"))
 	}()
 	require.True(t, w.append(reading(10, 100)).Applied, "it was planned again")
 	require.Len(t, w.history(reading(0, 0)), 2)
@@ -208,7 +209,7 @@ func TestExpiredEvent_StillMakesDuplicateAndCollision(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1), tick(1, 2))
-	w.clock.advance(30 * 24 * time.Hour)
+	w.Clock.Move(30 * 24 * time.Hour)
 	require.Empty(t, w.history(device), "expired")
 	before := w.partition(devicePK)
 
@@ -217,7 +218,7 @@ func TestExpiredEvent_StillMakesDuplicateAndCollision(t *testing.T) {
 	require.Equal(t, 1, *duplicate.Existing.GPIO)
 	require.Equal(t, timeseries.Collision, w.append(tick(0, 2)).Reason)
 
-	rs, err := w.AppendAll(w.ctx, []Telemetry{tick(0, 2), tick(1, 2)})
+	rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(0, 2), tick(1, 2)})
 	require.NoError(t, err)
 	require.Equal(t, []timeseries.Reason{timeseries.Collision, timeseries.Duplicate}, reasons(rs))
 	require.Equal(t, before, w.partition(devicePK))
@@ -229,16 +230,16 @@ func TestAmbiguous_ALateOrStoredEventIsCertainAfterALostAttempt(t *testing.T) {
 	w.seed(tick(0, 1), tick(5, 1))
 	before := w.partition(devicePK)
 	for ev, want := range map[int]timeseries.Reason{4: timeseries.Older, 5: timeseries.Duplicate} {
-		w.sent.Inject(nthOf(1, faults.Late))
-		r, err := w.Append(w.ctx, tick(ev, 1))
+		w.Wire.Inject(nthOf(1, faults.Late))
+		r, err := w.Append(w.Ctx, tick(ev, 1))
 		require.NoError(t, err)
 		require.Equal(t, want, r.Reason)
-		w.sent.Inject(nthOf(1, faults.Late))
-		rs, err := w.AppendAll(w.ctx, []Telemetry{tick(ev, 1)})
+		w.Wire.Inject(nthOf(1, faults.Late))
+		rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(ev, 1)})
 		require.NoError(t, err)
 		require.Equal(t, want, rs[0].Reason)
 	}
-	n, err := w.sent.Deliver()
+	n, err := w.Wire.Deliver()
 	require.NoError(t, err)
 	require.Equal(t, 4, n)
 	require.Equal(t, before, w.partition(devicePK), "orderBy never goes back")
@@ -251,27 +252,27 @@ func TestAmbiguous_ARefusedEventMayStillBeAppliedByAnEarlierAttempt(t *testing.T
 	f := entity.Fields[Telemetry]()
 	condition := entity.If(entity.Eq(&f.AccountID, "a"))
 	account := func(id string) {
-		_, err := w.Update(w.ctx, device, entity.Set(&f.AccountID, id))
+		_, err := w.Update(w.Ctx, device, entity.Set(&f.AccountID, id))
 		require.NoError(t, err)
 	}
 	for i, write := range []func() ([]timeseries.Result[Telemetry], error){
 		func() ([]timeseries.Result[Telemetry], error) {
-			r, err := w.Append(w.ctx, tick(1, 1), condition)
+			r, err := w.Append(w.Ctx, tick(1, 1), condition)
 			return []timeseries.Result[Telemetry]{r}, err
 		},
 		func() ([]timeseries.Result[Telemetry], error) {
-			return w.AppendAll(w.ctx, []Telemetry{tick(2, 1)}, condition)
+			return w.AppendAll(w.Ctx, []Telemetry{tick(2, 1)}, condition)
 		},
 	} {
 		account("b")
-		w.sent.Inject(nthOf(1, faults.Late))
+		w.Wire.Inject(nthOf(1, faults.Late))
 		rs, err := write()
-		w.sent.Inject(nil)
+		w.Wire.Inject(nil)
 		require.ErrorIs(t, err, entity.ErrConditionFailed)
 		require.True(t, entity.IsAmbiguous(err))
 		require.Zero(t, rs[0], "nothing is decided")
 		account("a")
-		_, err = w.sent.Deliver()
+		_, err = w.Wire.Deliver()
 		require.NoError(t, err)
 		require.Equal(t, at(i+1), w.current(device).Timestamp, "it was applied after all")
 	}
@@ -290,19 +291,19 @@ type Probe struct {
 func TestMaxAhead_RefusesAnEventTooFarInTheFutureBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
 	w := open[Probe](t)
-	now := w.clock.Now()
+	now := w.Clock.Now()
 	limit := now.Add(time.Hour)
 	tooFar := Probe{ID: "p", At: limit.Add(time.Nanosecond)}
 
-	_, err := w.Append(w.ctx, tooFar)
-	require.Equal(t, "EDD-9113", inputCode(t, err))
-	rs, err := w.AppendAll(w.ctx, []Probe{{ID: "p", At: now}, tooFar})
-	require.Equal(t, "EDD-9113", inputCode(t, err))
+	_, err := w.Append(w.Ctx, tooFar)
+	require.Equal(t, "EDD-9113", dbtest.InputCode(err))
+	rs, err := w.AppendAll(w.Ctx, []Probe{{ID: "p", At: now}, tooFar})
+	require.Equal(t, "EDD-9113", dbtest.InputCode(err))
 	require.Zero(t, rs[0], "one mistake stops the batch")
 	op := w.Op().Append(tooFar)
-	err = w.db.Transact(w.ctx, op)
-	require.Equal(t, "EDD-9113", inputCode(t, entity.FailureOf(err, op)))
-	require.Empty(t, w.sent.Requests())
+	err = w.DB.Transact(w.Ctx, op)
+	require.Equal(t, "EDD-9113", dbtest.InputCode(entity.FailureOf(err, op)))
+	require.Empty(t, w.Wire.Requests())
 
 	require.True(t, w.append(Probe{ID: "p", At: now}).Applied)
 	require.True(t, w.append(Probe{ID: "p", At: limit}).Applied)
@@ -311,17 +312,17 @@ func TestMaxAhead_RefusesAnEventTooFarInTheFutureBeforeAnyRequest(t *testing.T) 
 func TestMaxAhead_FollowsTheClock(t *testing.T) {
 	t.Parallel()
 	w := open[Probe](t)
-	ev := Probe{ID: "p", At: w.clock.Now().Add(2 * time.Hour)}
+	ev := Probe{ID: "p", At: w.Clock.Now().Add(2 * time.Hour)}
 	op := w.Op().Append(ev)
-	require.Error(t, w.db.Transact(w.ctx, op))
-	w.clock.advance(time.Hour)
-	require.NoError(t, w.db.Transact(w.ctx, op), "an op is planned when it runs")
+	require.Error(t, w.DB.Transact(w.Ctx, op))
+	w.Clock.Move(time.Hour)
+	require.NoError(t, w.DB.Transact(w.Ctx, op), "an op is planned when it runs")
 }
 
 func TestMaxAhead_IsNoLimitWithoutTheDeclaration(t *testing.T) {
 	t.Parallel()
 	w := open[nanoClock](t)
-	require.True(t, w.append(nanoClock{sample: sample{"x", w.clock.Now().AddDate(1000, 0, 0), 1}}).Applied)
+	require.True(t, w.append(nanoClock{sample: sample{"x", w.Clock.Now().AddDate(1000, 0, 0), 1}}).Applied)
 }
 
 // Climate is what a device reports, by rules.

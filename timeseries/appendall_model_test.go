@@ -196,16 +196,11 @@ func agree[T any](t *testing.T, as mapping[T]) {
 			same(rt, w, as, id, m)
 		}
 		send("first", facts(12, 12, as.record).Draw(rt, "first"))
-		before, image := m.clone(), w.item(fmt.Sprintf(as.pk, id), as.sk)
+		before, image := m.clone(), w.Item(fmt.Sprintf(as.pk, id), as.sk)
 		send("second", facts(12, 20, as.record).Draw(rt, "second"))
 		if image != nil && rapid.Bool().Draw(rt, "lag") {
 			m.current = before.current
-			w.change(fmt.Sprintf(as.pk, id), as.sk, func(it item) {
-				clear(it)
-				for name, av := range image {
-					it[name] = av
-				}
-			})
+			w.restore(fmt.Sprintf(as.pk, id), as.sk, image)
 		}
 		latest := rapid.SampledFrom([]int{20, 30, 300}).Draw(rt, "latest")
 		send("third", facts(rapid.SampledFrom([]int{5, 20, 260}).Draw(rt, "longest"), latest, as.record).Draw(rt, "third"))
@@ -218,7 +213,7 @@ func compare[T any](t *rapid.T, w *lab[T], as mapping[T], id string, want []verd
 	for i, f := range batch {
 		evs[i] = as.event(id, f)
 	}
-	rs, err := w.AppendAll(w.ctx, evs)
+	rs, err := w.AppendAll(w.Ctx, evs)
 	require.NoError(t, err)
 	require.Len(t, rs, len(batch))
 	for i, r := range rs {
@@ -238,7 +233,7 @@ func compare[T any](t *rapid.T, w *lab[T], as mapping[T], id string, want []verd
 // same compares the stored history and current item with the model's.
 func same[T any](t *rapid.T, w *lab[T], as mapping[T], id string, m *model) {
 	key := as.event(id, fact{})
-	evs, err := w.look.History(key).Collect(w.ctx)
+	evs, err := w.look.History(key).Collect(w.Ctx)
 	require.NoError(t, err)
 	var got []fact
 	for _, ev := range evs {
@@ -248,7 +243,7 @@ func same[T any](t *rapid.T, w *lab[T], as mapping[T], id string, m *model) {
 	if len(got) == 0 {
 		return
 	}
-	cur, err := w.look.Get(w.ctx, key)
+	cur, err := w.look.Get(w.Ctx, key)
 	require.NoError(t, err)
 	require.Equal(t, m.current, as.fact(cur))
 }

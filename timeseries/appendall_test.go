@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
@@ -36,9 +37,9 @@ func TestAppendAll_SendsOneTransactionForEach99Events(t *testing.T) {
 	for n, transactions := range map[int]int{1: 1, 99: 1, 100: 2, 198: 2, 199: 3} {
 		w := open[Meter](t)
 		w.appendAll(shuffled(readings("m-1", 1, n)))
-		require.Equal(t, transactions, w.sent.Count(transact), "%d events", n)
-		require.Equal(t, 1, w.sent.Count(getItem))
-		require.Len(t, w.sent.Requests(), transactions+1)
+		require.Equal(t, transactions, w.Wire.Count(transact), "%d events", n)
+		require.Equal(t, 1, w.Wire.Count(getItem))
+		require.Len(t, w.Wire.Requests(), transactions+1)
 		require.Len(t, w.kinds(0), min(n, 99)+1)
 	}
 }
@@ -55,10 +56,10 @@ func TestAppendAll_ChunksByBytesToo(t *testing.T) {
 	for _, r := range w.appendAll(evs, timeseries.WithoutCurrent()) {
 		require.True(t, r.Applied)
 	}
-	for _, r := range w.sent.Requests() {
+	for _, r := range w.Wire.Requests() {
 		require.Less(t, len(r.Body), 4*1024*1024)
 	}
-	require.Greater(t, w.sent.Count(transact), 1)
+	require.Greater(t, w.Wire.Count(transact), 1)
 	require.Len(t, w.history(device), 20)
 	require.True(t, strings.HasPrefix(*w.current(device).Location, "t"))
 }
@@ -66,10 +67,10 @@ func TestAppendAll_ChunksByBytesToo(t *testing.T) {
 func TestAppendAll_NothingToDoSendsNothing(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
-	rs, err := w.AppendAll(w.ctx, nil)
+	rs, err := w.AppendAll(w.Ctx, nil)
 	require.NoError(t, err)
 	require.Empty(t, rs)
-	require.Empty(t, w.sent.Requests())
+	require.Empty(t, w.Wire.Requests())
 }
 
 func TestAppendAll_WithoutCurrentSavesTheRead(t *testing.T) {
@@ -91,7 +92,7 @@ func TestAppendAll_AgainIsAllDuplicatesAndChangesNothing(t *testing.T) {
 	evs = shuffled(evs)
 	w.appendAll(evs)
 	before := w.partition(devicePK)
-	w.sent.Reset()
+	w.Wire.Reset()
 	for i, r := range w.appendAll(evs) {
 		require.Equal(t, timeseries.Duplicate, r.Reason)
 		require.Equal(t, evs[i].Timestamp, r.Existing.Timestamp)
@@ -146,9 +147,9 @@ func TestAppendAll_CreatedAtIsThatOfTheFirstChunk(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.appendAll([]Telemetry{tick(1, 1)})
-	w.clock.advance(time.Hour)
+	w.Clock.Move(time.Hour)
 	rs := w.appendAll([]Telemetry{tick(2, 1)})
-	require.Equal(t, w.clock.Now().Add(-time.Hour), rs[0].Current.CreatedAt)
+	require.Equal(t, w.Clock.Now().Add(-time.Hour), rs[0].Current.CreatedAt)
 	for sk, it := range w.partition(devicePK) {
 		require.Equal(t, sk == deviceSK, it["createdAt"] != "", sk)
 	}
@@ -265,7 +266,7 @@ func TestAppendAll_ManyLateEventsAreRecordedInChunks(t *testing.T) {
 		require.Equal(t, timeseries.LateRecorded, r.Reason)
 		require.Equal(t, int64(1000), r.Current.Seq)
 	}
-	require.Equal(t, 4, w.sent.Count(transact), "two were refused, two recorded")
+	require.Equal(t, 4, w.Wire.Count(transact), "two were refused, two recorded")
 	require.Len(t, w.history(reading(0, 0)), 151)
 	require.Equal(t, reading(1000, 1), w.current(reading(0, 0)))
 }
@@ -274,13 +275,13 @@ func TestAppendAll_AChunkThatIsOvertakenMeanwhileIsSplit(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
 	w.seed(reading(1, 1))
-	arrived, release := w.sent.Hold(firstOf(transact))
+	arrived, release := w.Wire.Hold(dbtest.First(dbtest.Is(transact)))
 	defer release()
 	overtaken := make(chan error, 1)
-	other, _ := w.connect()
+	other := declare[Meter](t, w.Open(w.Client))
 	go func() {
 		<-arrived
-		_, err := other.Append(w.ctx, reading(50, 7), timeseries.WithoutCurrent())
+		_, err := other.Append(w.Ctx, reading(50, 7), timeseries.WithoutCurrent())
 		release()
 		overtaken <- err
 	}()
@@ -293,18 +294,18 @@ func TestAppendAll_AChunkThatIsOvertakenMeanwhileIsSplit(t *testing.T) {
 
 func TestAppendAll_AFailedChunkLeavesTheResultsOfTheEarlierOnes(t *testing.T) {
 	t.Parallel()
-	w := open[Telemetry](t, attempts(2))
+	w := open[Telemetry](t, dbtest.Attempts(2))
 	var evs []Telemetry
 	for i := range 250 {
 		evs = append(evs, tick(i, i))
 	}
 	order := shuffled(evs)
-	w.sent.Inject(from(2, faults.Throttle, transact))
-	rs, err := w.AppendAll(w.ctx, order)
+	w.Wire.Inject(from(2, faults.Throttle, transact))
+	rs, err := w.AppendAll(w.Ctx, order)
 	require.Error(t, err)
 	require.False(t, entity.IsAmbiguous(err))
 	require.Len(t, rs, 250)
-	w.sent.Inject(nil)
+	w.Wire.Inject(nil)
 	for i, r := range rs {
 		if order[i].Timestamp.Before(at(99)) {
 			require.True(t, r.Applied, "%v", order[i].Timestamp)
@@ -326,8 +327,8 @@ func TestAppendAll_OneSeriesThatFailsDoesNotStopTheOthers(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
 	w.seed(Meter{MeterID: "m-2", Seq: 1})
-	w.change("$app#v1#meter#m-2", "$app#v1#meter", func(it item) { it["seq"] = avS("text") })
-	rs, err := w.AppendAll(w.ctx, []Meter{{MeterID: "m-1", Seq: 2}, {MeterID: "m-2", Seq: 2}, {MeterID: "m-3", Seq: 2}})
+	w.ChangeItem("$app#v1#meter#m-2", "$app#v1#meter", item{"seq": dbtest.S("text")})
+	rs, err := w.AppendAll(w.Ctx, []Meter{{MeterID: "m-1", Seq: 2}, {MeterID: "m-2", Seq: 2}, {MeterID: "m-3", Seq: 2}})
 	var clockType *timeseries.OrderByTypeError
 	require.ErrorAs(t, err, &clockType)
 	require.True(t, rs[0].Applied)
@@ -338,10 +339,10 @@ func TestAppendAll_OneSeriesThatFailsDoesNotStopTheOthers(t *testing.T) {
 func TestAppendAll_OneBadEventStopsTheBatchBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
-	rs, err := w.AppendAll(w.ctx, []Meter{reading(1, 1), reading(2, 2), reading(-3, 3)})
-	require.Equal(t, "EDD-9102", inputCode(t, err))
+	rs, err := w.AppendAll(w.Ctx, []Meter{reading(1, 1), reading(2, 2), reading(-3, 3)})
+	require.Equal(t, "EDD-9102", dbtest.InputCode(err))
 	require.Equal(t, make([]timeseries.Result[Meter], 3), rs)
-	require.Empty(t, w.sent.Requests())
+	require.Empty(t, w.Wire.Requests())
 }
 
 // A caller that repeats what is undecided must not lose what was late: it was not dropped, but not recorded yet either.
@@ -354,13 +355,13 @@ func TestAppendAll_LateEventsThatFailedAreUndecidedAndNotOlder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := open[Meter](t, attempts(2))
+			w := open[Meter](t, dbtest.Attempts(2))
 			w.seed(reading(50, 500))
 			evs := readings("m-1", 1, 150)
-			w.sent.Inject(fault)
-			rs, err := w.AppendAll(w.ctx, evs)
+			w.Wire.Inject(fault)
+			rs, err := w.AppendAll(w.Ctx, evs)
 			require.Error(t, err)
-			w.sent.Inject(nil)
+			w.Wire.Inject(nil)
 			var undecided []Meter
 			for i, r := range rs {
 				require.NotEqual(t, timeseries.Older, r.Reason, "%v: the series keeps late events", evs[i])
@@ -378,12 +379,12 @@ func TestAppendAll_LateEventsOfAPurgedItemAreNotLost(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
 	w.seed(reading(50, 500))
-	arrived, release := w.sent.Hold(func(r faults.Request) bool { return r.Operation == transact && r.Index == 1 })
+	arrived, release := w.Wire.Hold(func(r faults.Request) bool { return r.Operation == transact && r.Index == 1 })
 	defer release()
 	go func() {
 		defer release()
 		<-arrived
-		w.remove("$app#v1#meter#m-1", "$app#v1#meter")
+		w.RemoveItem(w.Key("$app#v1#meter#m-1", "$app#v1#meter"))
 	}()
 	rs := w.appendAll([]Meter{reading(10, 100), reading(20, 200)})
 	require.True(t, rs[0].Applied || rs[0].Reason == timeseries.LateRecorded, "%v", rs[0].Reason)
@@ -393,9 +394,9 @@ func TestAppendAll_LateEventsOfAPurgedItemAreNotLost(t *testing.T) {
 
 func TestAppendAll_DuplicatesOfAnUndecidedEventAreUndecidedToo(t *testing.T) {
 	t.Parallel()
-	w := open[Meter](t, attempts(1))
-	w.sent.Inject(from(1, faults.Throttle, transact))
-	rs, err := w.AppendAll(w.ctx, []Meter{reading(1, 1), reading(1, 1), reading(1, 2)})
+	w := open[Meter](t, dbtest.Attempts(1))
+	w.Wire.Inject(from(1, faults.Throttle, transact))
+	rs, err := w.AppendAll(w.Ctx, []Meter{reading(1, 1), reading(1, 1), reading(1, 2)})
 	require.Error(t, err)
 	require.Equal(t, make([]timeseries.Result[Meter], 3), rs)
 }

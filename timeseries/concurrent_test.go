@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeseries"
@@ -19,11 +20,11 @@ import (
 
 func TestConcurrent_OneOfManyEqualAppendsIsApplied(t *testing.T) {
 	t.Parallel()
-	w := open[Telemetry](t, attempts(40))
+	w := open[Telemetry](t, dbtest.Attempts(40))
 	results, errs := make([]timeseries.Result[Telemetry], 16), make([]error, 16)
 	var wg sync.WaitGroup
 	for i := range results {
-		wg.Go(func() { results[i], errs[i] = w.Append(w.ctx, tick(0, 1)) })
+		wg.Go(func() { results[i], errs[i] = w.Append(w.Ctx, tick(0, 1)) })
 	}
 	wg.Wait()
 	applied := 0
@@ -41,12 +42,12 @@ func TestConcurrent_OneOfManyEqualAppendsIsApplied(t *testing.T) {
 
 func TestConcurrent_EqualBatchesAreAppliedOnce(t *testing.T) {
 	t.Parallel()
-	w := open[Meter](t, attempts(40))
+	w := open[Meter](t, dbtest.Attempts(40))
 	evs := readings("m-1", 1, 150)
 	results, errs := make([][]timeseries.Result[Meter], 4), make([]error, 4)
 	var wg sync.WaitGroup
 	for i := range results {
-		wg.Go(func() { results[i], errs[i] = w.AppendAll(w.ctx, evs) })
+		wg.Go(func() { results[i], errs[i] = w.AppendAll(w.Ctx, evs) })
 	}
 	wg.Wait()
 	for _, err := range errs {
@@ -72,13 +73,13 @@ func TestConcurrent_OlderIsDecidedByTheServiceAndNotByAClock(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 0))
-	arrived, release := w.sent.Hold(firstOf(transact))
+	arrived, release := w.Wire.Hold(dbtest.First(dbtest.Is(transact)))
 	defer release()
 	overtook := make(chan error, 1)
-	other, _ := w.connect()
+	other := declare[Telemetry](t, w.Open(w.Client))
 	go func() {
 		<-arrived
-		_, err := other.Append(w.ctx, tick(2, 2), timeseries.WithoutCurrent())
+		_, err := other.Append(w.Ctx, tick(2, 2), timeseries.WithoutCurrent())
 		release()
 		overtook <- err
 	}()
@@ -98,12 +99,12 @@ func TestConcurrent_ADuplicateWhoseEventGoesAwayIsPlannedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := lag(t)
-			arrived, release := w.sent.Hold(func(r faults.Request) bool { return r.Operation == transact && r.Index == 1 })
+			arrived, release := w.Wire.Hold(func(r faults.Request) bool { return r.Operation == transact && r.Index == 1 })
 			defer release()
 			go func() {
 				defer release()
 				<-arrived
-				w.remove(devicePK, eventSK("2026-04-22T10:05:00.000000000Z"))
+				w.RemoveItem(w.Key(devicePK, eventSK("2026-04-22T10:05:00.000000000Z")))
 			}()
 			require.True(t, send(w).Applied)
 			require.Equal(t, at(5), w.current(device).Timestamp)
@@ -114,21 +115,21 @@ func TestConcurrent_ADuplicateWhoseEventGoesAwayIsPlannedAgain(t *testing.T) {
 
 func TestConcurrent_EnrichmentAndAppendsOfOneItemBothSurvive(t *testing.T) {
 	t.Parallel()
-	w := open[Telemetry](t, attempts(40))
+	w := open[Telemetry](t, dbtest.Attempts(40))
 	w.seed(tick(0, 0))
 	f := entity.Fields[Telemetry]()
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for i := 1; i <= 15; i++ {
-			if _, err := w.Append(w.ctx, tick(i, i), timeseries.WithoutCurrent()); err != nil {
-				w.t.Error(err)
+			if _, err := w.Append(w.Ctx, tick(i, i), timeseries.WithoutCurrent()); err != nil {
+				w.T.Error(err)
 			}
 		}
 	})
 	wg.Go(func() {
 		for _, account := range []string{"a", "b", "c", "d", "e"} {
-			if _, err := w.Update(w.ctx, device, entity.Set(&f.AccountID, account)); err != nil {
-				w.t.Error(err)
+			if _, err := w.Update(w.Ctx, device, entity.Set(&f.AccountID, account)); err != nil {
+				w.T.Error(err)
 			}
 		}
 	})
@@ -148,12 +149,6 @@ func stormWorkers() int { return testsize.Pick(24, 64) }
 
 // stormEvents is how many events each series gets, before duplicates.
 func stormEvents() int { return testsize.Pick(12, 120) }
-
-// stormSeed is the seed of this run: DYNASTRATA_TEST_SEED, else a new one.
-func stormSeed(t *testing.T) uint64 {
-	t.Helper()
-	return testsize.Number(t, "DYNASTRATA_TEST_SEED", rand.Uint64())
-}
 
 // report is one event and the result that its sender got.
 type report struct {
@@ -177,8 +172,7 @@ type storm[T any] struct {
 
 func TestStorm_OfWritersOverABadLineLeavesSoundSeries(t *testing.T) {
 	t.Parallel()
-	seed := stormSeed(t)
-	t.Logf("seed %d (DYNASTRATA_TEST_SEED)", seed)
+	seed := testsize.Seed(t)
 	t.Run("drop", func(t *testing.T) {
 		t.Parallel()
 		f := entity.Fields[Telemetry]()
@@ -193,12 +187,12 @@ func TestStorm_OfWritersOverABadLineLeavesSoundSeries(t *testing.T) {
 
 func rage[T any](t *testing.T, seed uint64, as mapping[T], enrich func(*T, string), field *string) {
 	// A patient sender: with some of 20 requests failing, giving up is out of the question.
-	s := &storm[T]{lab: open[T](t, attempts(60)), as: as, rng: rand.New(rand.NewPCG(seed, 1))}
+	s := &storm[T]{lab: open[T](t, dbtest.Attempts(60)), as: as, rng: rand.New(rand.NewPCG(seed, 1))}
 	for i := range s.news {
 		s.news[i] = make(chan struct{}, 1)
 	}
 	s.plan()
-	s.sent.Inject(faults.Random(seed, 0.05, faults.Conflict, faults.Throttle, faults.Lost))
+	s.Wire.Inject(faults.Random(seed, 0.05, faults.Conflict, faults.Throttle, faults.Lost))
 	var writers, watchers sync.WaitGroup
 	ctx, stop := context.WithCancel(t.Context())
 	for range stormWorkers() {
@@ -212,8 +206,8 @@ func rage[T any](t *testing.T, seed uint64, as mapping[T], enrich func(*T, strin
 	writers.Wait()
 	stop()
 	watchers.Wait()
-	s.sent.Inject(nil)
-	t.Logf("%d transactions, %d reads", s.sent.Count(transact), s.sent.Count(getItem))
+	s.Wire.Inject(nil)
+	t.Logf("%d transactions, %d reads", s.Wire.Count(transact), s.Wire.Count(getItem))
 	require.Empty(t, s.errs)
 	for i := range stormSeries {
 		s.check(i, enrich, last[i])
@@ -307,10 +301,10 @@ func (s *storm[T]) send(batch []*report) error {
 	var rs []timeseries.Result[T]
 	var err error
 	if len(evs) > 1 {
-		rs, err = s.AppendAll(s.ctx, evs)
+		rs, err = s.AppendAll(s.Ctx, evs)
 	} else {
 		rs = make([]timeseries.Result[T], 1)
-		rs[0], err = s.Append(s.ctx, evs[0])
+		rs[0], err = s.Append(s.Ctx, evs[0])
 	}
 	if err != nil {
 		return err
@@ -342,9 +336,9 @@ func (s *storm[T]) enrich(series int, set func(*T, string), field *string) strin
 		}
 		write := func() (err error) {
 			if i%2 == 0 {
-				_, _, err = s.Upsert(s.ctx, key, entity.Idempotent()) // a lost answer could not say whether it created
+				_, _, err = s.Upsert(s.Ctx, key, entity.Idempotent()) // a lost answer could not say whether it created
 			} else {
-				_, err = s.Update(s.ctx, key, entity.Set(field, text))
+				_, err = s.Update(s.Ctx, key, entity.Set(field, text))
 			}
 			return err
 		}
@@ -365,7 +359,7 @@ func (s *storm[T]) enrich(series int, set func(*T, string), field *string) strin
 func (s *storm[T]) watch(ctx context.Context, series int) {
 	newest := 0
 	for ctx.Err() == nil {
-		v, err := s.look.Get(s.ctx, s.as.event(fmt.Sprint(series), fact{}), entity.Consistent())
+		v, err := s.look.Get(s.Ctx, s.as.event(fmt.Sprint(series), fact{}), entity.Consistent())
 		switch f := s.as.fact(v); {
 		case errors.Is(err, entity.ErrNotFound):
 		case err != nil:
@@ -397,7 +391,7 @@ func (s *storm[T]) check(series int, enrich func(*T, string), last string) {
 		switch {
 		case r.reason == "" || r.reason == timeseries.LateRecorded, r.reason == timeseries.Duplicate && r.unsure:
 			if _, twice := told.history[r.fact.at]; twice && !r.unsure {
-				s.t.Errorf("series %d: two events were accepted at %d", series, r.fact.at)
+				s.T.Errorf("series %d: two events were accepted at %d", series, r.fact.at)
 			}
 			told.history[r.fact.at] = r.fact
 			if r.reason != timeseries.LateRecorded {
@@ -405,14 +399,14 @@ func (s *storm[T]) check(series int, enrich func(*T, string), last string) {
 			}
 		}
 	}
-	s.t.Logf("series %d: %v", series, outcomes)
+	s.T.Logf("series %d: %v", series, outcomes)
 
 	id := fmt.Sprint(series)
 	var stored []fact
 	for _, ev := range s.history(s.as.event(id, fact{})) {
 		stored = append(stored, s.as.fact(ev))
 	}
-	require.Equal(s.t, told.events(), stored, "series %d: the history is exactly what was accepted", series)
+	require.Equal(s.T, told.events(), stored, "series %d: the history is exactly what was accepted", series)
 
 	for _, r := range s.reports {
 		if r.series != series {
@@ -421,14 +415,14 @@ func (s *storm[T]) check(series int, enrich func(*T, string), last string) {
 		accepted, ok := told.history[r.fact.at]
 		switch r.reason {
 		case timeseries.Older:
-			require.False(s.t, s.as.record, "late events are recorded")
-			require.Less(s.t, r.fact.at, stormEvents()+1)
+			require.False(s.T, s.as.record, "late events are recorded")
+			require.Less(s.T, r.fact.at, stormEvents()+1)
 		case timeseries.Duplicate:
-			require.True(s.t, ok)
-			require.Equal(s.t, accepted, r.fact)
+			require.True(s.T, ok)
+			require.Equal(s.T, accepted, r.fact)
 		case timeseries.Collision:
-			require.True(s.t, ok)
-			require.NotEqual(s.t, accepted, r.fact)
+			require.True(s.T, ok)
+			require.NotEqual(s.T, accepted, r.fact)
 		}
 	}
 
@@ -440,10 +434,10 @@ func (s *storm[T]) check(series int, enrich func(*T, string), last string) {
 	for _, f := range sorted.events() {
 		sorted.fold(f)
 	}
-	require.Equal(s.t, stormEvents(), sorted.current.at, "the newest event is never older than anything")
+	require.Equal(s.T, stormEvents(), sorted.current.at, "the newest event is never older than anything")
 	cur := s.current(s.as.event(id, fact{}))
-	require.Equal(s.t, sorted.current, s.as.fact(cur), "series %d: the newest event with the fields folded", series)
+	require.Equal(s.T, sorted.current, s.as.fact(cur), "series %d: the newest event with the fields folded", series)
 	decorated := cur
 	enrich(&decorated, last)
-	require.Equal(s.t, decorated, cur, "series %d: enrichment survived", series)
+	require.Equal(s.T, decorated, cur, "series %d: enrichment survived", series)
 }

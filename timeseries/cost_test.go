@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
@@ -35,7 +36,7 @@ func TestCost_OneRequestForEveryOutcomeButAppliedAndRecorded(t *testing.T) {
 		{"", tick(7, 1), nil, []string{transact, getItem}},
 		{"", tick(8, 1), []timeseries.AppendOption{timeseries.WithoutCurrent()}, []string{transact}},
 	} {
-		w.sent.Reset()
+		w.Wire.Reset()
 		r := w.append(c.ev, c.opts...)
 		require.Equal(t, c.reason, r.Reason)
 		require.Equal(t, c.want, w.operations(), "%q", c.reason)
@@ -65,7 +66,7 @@ func TestCost_TheFollowUpReadIsConsistent(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.append(tick(0, 1))
-	require.Equal(t, true, body(t, w.sent.Requests()[1].Body)["ConsistentRead"])
+	require.Equal(t, true, body(t, w.Wire.Requests()[1].Body)["ConsistentRead"])
 }
 
 func TestCost_NothingIsSentForBadInput(t *testing.T) {
@@ -82,20 +83,20 @@ func TestCost_NothingIsSentForBadInput(t *testing.T) {
 		"foreign pointer": {tick(0, 1), []timeseries.AppendOption{entity.If(entity.Eq(new(string), "x"))}, "EDD-9105"},
 		"empty condition": {tick(0, 1), []timeseries.AppendOption{entity.If(entity.And())}, "EDD-9111"},
 	} {
-		r, err := w.Append(w.ctx, c.ev, c.opts...)
-		require.Equal(t, c.code, inputCode(t, err), name)
+		r, err := w.Append(w.Ctx, c.ev, c.opts...)
+		require.Equal(t, c.code, dbtest.InputCode(err), name)
 		require.Zero(t, r, name)
-		rs, err := w.AppendAll(w.ctx, []Telemetry{tick(3, 3), c.ev}, c.opts...)
-		require.Equal(t, c.code, inputCode(t, err), name)
+		rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(3, 3), c.ev}, c.opts...)
+		require.Equal(t, c.code, dbtest.InputCode(err), name)
 		require.Equal(t, make([]timeseries.Result[Telemetry], 2), rs, name)
 	}
-	require.Empty(t, w.sent.Requests())
+	require.Empty(t, w.Wire.Requests())
 }
 
 func TestCost_ErrorsNameVerbEntityAndKey(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
-	_, err := w.Append(w.ctx, tick(0, 1), entity.If(entity.And()))
+	_, err := w.Append(w.Ctx, tick(0, 1), entity.If(entity.And()))
 	var e *entity.Error
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, "Append", e.Verb)
@@ -110,9 +111,9 @@ func TestCost_ObserverHearsWhatEachVerbCost(t *testing.T) {
 	})
 	w.append(tick(5, 1))
 	w.append(tick(4, 1))
-	_, err := w.AppendAll(w.ctx, []Telemetry{tick(6, 1), tick(7, 2)})
+	_, err := w.AppendAll(w.Ctx, []Telemetry{tick(6, 1), tick(7, 2)})
 	require.NoError(t, err)
-	_, err = w.At(w.ctx, device, at(6))
+	_, err = w.At(w.Ctx, device, at(6))
 	require.NoError(t, err)
 
 	require.Len(t, reports, 4)
@@ -133,7 +134,7 @@ func TestCost_ActionsOfAppendAndOfRecording(t *testing.T) {
 	w := open[Meter](t)
 	w.append(reading(10, 1), timeseries.WithoutCurrent())
 	require.Equal(t, []string{"Update", "Put"}, w.kinds(0))
-	w.sent.Reset()
+	w.Wire.Reset()
 	w.append(reading(4, 1))
 	require.Equal(t, []string{"Update", "Put"}, w.kinds(0))
 	require.Equal(t, []string{"ConditionCheck", "Put"}, w.kinds(1))
@@ -144,22 +145,22 @@ func TestReadBack_ThatFailsIsAppliedAndAnError(t *testing.T) {
 	for _, fault := range []faults.Fault{faults.Throttle, faults.Internal, faults.Drop, faults.Lost} {
 		t.Run(fault.String(), func(t *testing.T) {
 			t.Parallel()
-			w := open[Telemetry](t, attempts(2))
-			w.sent.Inject(always(fault, getItem))
-			r, err := w.Append(w.ctx, tick(0, 1))
+			w := open[Telemetry](t, dbtest.Attempts(2))
+			w.Wire.Inject(always(fault, getItem))
+			r, err := w.Append(w.Ctx, tick(0, 1))
 			require.ErrorIs(t, err, entity.ErrReadBack)
 			require.False(t, entity.IsAmbiguous(err), "the write is certain")
 			require.True(t, r.Applied)
 			require.Empty(t, r.Reason)
 			require.Zero(t, r.Current)
-			require.Equal(t, 2, w.sent.Count(getItem), "MaxAttempts")
+			require.Equal(t, 2, w.Wire.Count(getItem), "MaxAttempts")
 
-			rs, err := w.AppendAll(w.ctx, []Telemetry{tick(1, 1), tick(2, 2)})
+			rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(1, 1), tick(2, 2)})
 			require.ErrorIs(t, err, entity.ErrReadBack)
 			require.True(t, rs[0].Applied)
 			require.True(t, rs[1].Applied)
 
-			w.sent.Inject(nil)
+			w.Wire.Inject(nil)
 			require.Len(t, w.history(device), 3)
 		})
 	}
@@ -168,25 +169,25 @@ func TestReadBack_ThatFailsIsAppliedAndAnError(t *testing.T) {
 func TestReadBack_IsRepeatedLikeAnyRead(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
-	w.sent.Inject(faults.Nth(1, faults.Throttle, getItem))
+	w.Wire.Inject(faults.Nth(1, faults.Throttle, getItem))
 	r := w.append(tick(0, 1))
 	require.True(t, r.Applied)
 	require.Equal(t, at(0), r.Current.Timestamp)
-	require.Equal(t, 2, w.sent.Count(getItem))
-	require.Equal(t, 1, w.sent.Count(transact))
+	require.Equal(t, 2, w.Wire.Count(getItem))
+	require.Equal(t, 1, w.Wire.Count(transact))
 }
 
 func TestReadBack_WithoutACurrentItemAnyMoreIsAnErrorToo(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
-	arrived, release := w.sent.Hold(func(r faults.Request) bool { return r.Operation == getItem })
+	arrived, release := w.Wire.Hold(dbtest.Is(getItem))
 	defer release()
 	go func() {
 		defer release()
 		<-arrived
-		w.remove(devicePK, deviceSK)
+		w.RemoveItem(w.Key(devicePK, deviceSK))
 	}()
-	r, err := w.Append(w.ctx, tick(0, 1))
+	r, err := w.Append(w.Ctx, tick(0, 1))
 	require.ErrorIs(t, err, entity.ErrReadBack)
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	require.True(t, r.Applied)
@@ -195,12 +196,12 @@ func TestReadBack_WithoutACurrentItemAnyMoreIsAnErrorToo(t *testing.T) {
 func TestReadBack_ShowsWhatOvertookTheEvent(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
-	arrived, release := w.sent.Hold(func(r faults.Request) bool { return r.Operation == getItem })
+	arrived, release := w.Wire.Hold(dbtest.Is(getItem))
 	defer release()
 	go func() {
 		<-arrived
-		if _, err := w.Append(w.ctx, tick(9, 9), timeseries.WithoutCurrent()); err != nil {
-			w.t.Error(err)
+		if _, err := w.Append(w.Ctx, tick(9, 9), timeseries.WithoutCurrent()); err != nil {
+			w.T.Error(err)
 		}
 		release()
 	}()
@@ -213,12 +214,12 @@ func TestReadBack_ItemThatDoesNotFitTheStructIsADecodeError(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))
-	w.change(devicePK, deviceSK, func(it item) { it["diagnostics"] = &types.AttributeValueMemberM{} })
-	r, err := w.Append(w.ctx, tick(1, 2))
+	w.ChangeItem(devicePK, deviceSK, item{"diagnostics": &types.AttributeValueMemberM{}})
+	r, err := w.Append(w.Ctx, tick(1, 2))
 	var broken *entity.DecodeError
 	require.ErrorAs(t, err, &broken)
 	require.True(t, r.Applied)
-	older, err := w.Append(w.ctx, tick(-1, 2))
+	older, err := w.Append(w.Ctx, tick(-1, 2))
 	require.ErrorAs(t, err, &broken)
 	require.Equal(t, timeseries.Older, older.Reason)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeseries"
@@ -85,14 +86,9 @@ func (sc scenario) prepare(t *testing.T, change ...func(*entity.Config)) *lab[Me
 	for i, ev := range sc.seed {
 		w.seed(ev)
 		if i == 0 && sc.lag {
-			first := w.item(meterPK, meterSK)
+			first := w.Item(meterPK, meterSK)
 			defer func() {
-				w.change(meterPK, meterSK, func(it item) {
-					clear(it)
-					for name, av := range first {
-						it[name] = av
-					}
-				})
+				w.restore(meterPK, meterSK, first)
 			}()
 		}
 	}
@@ -107,9 +103,9 @@ const (
 // play appends the events of the scenario: one by Append, several by AppendAll.
 func (sc scenario) play(w *lab[Meter]) ([]timeseries.Result[Meter], error) {
 	if len(sc.run) > 1 {
-		return w.AppendAll(w.ctx, sc.run)
+		return w.AppendAll(w.Ctx, sc.run)
 	}
-	r, err := w.Append(w.ctx, sc.run[0])
+	r, err := w.Append(w.Ctx, sc.run[0])
 	return []timeseries.Result[Meter]{r}, err
 }
 
@@ -125,7 +121,7 @@ func (sc scenario) sound(t *testing.T, w *lab[Meter]) {
 		require.Equal(t, sent[ev.Seq], ev)
 		newest = max(newest, ev.Seq)
 	}
-	cur, err := w.look.Get(w.ctx, reading(0, 0), entity.Consistent())
+	cur, err := w.look.Get(w.Ctx, reading(0, 0), entity.Consistent())
 	if newest == 0 {
 		require.ErrorIs(t, err, entity.ErrNotFound)
 		return
@@ -166,7 +162,7 @@ func TestFaults_OfOneRequestAreHealedAndNeverShow(t *testing.T) {
 	for name := range scenarios {
 		each(t, name, func(t *testing.T, sc scenario, n int, fault faults.Fault) bool {
 			w := sc.prepare(t)
-			w.sent.Inject(nthOf(n, fault))
+			w.Wire.Inject(nthOf(n, fault))
 			rs, err := sc.play(w)
 			require.NoError(t, err, "request %d", n)
 			require.Equal(t, sc.want, reasons(rs), "request %d", n)
@@ -175,7 +171,7 @@ func TestFaults_OfOneRequestAreHealedAndNeverShow(t *testing.T) {
 				require.Equal(t, sc.run[i].MeterID, r.Current.MeterID)
 			}
 			sc.finished(t, w)
-			return n <= len(w.sent.Requests())
+			return n <= len(w.Wire.Requests())
 		})
 	}
 }
@@ -184,19 +180,19 @@ func TestFaults_AreErrorsAndARepetitionByTheCallerFinishes(t *testing.T) {
 	t.Parallel()
 	for name := range scenarios {
 		each(t, name, func(t *testing.T, sc scenario, n int, fault faults.Fault) bool {
-			w := sc.prepare(t, attempts(1))
-			w.sent.Inject(nthOf(n, fault))
+			w := sc.prepare(t, dbtest.Attempts(1))
+			w.Wire.Inject(nthOf(n, fault))
 			rs, err := sc.play(w)
-			met := n <= len(w.sent.Requests())
+			met := n <= len(w.Wire.Requests())
 			require.Equal(t, met, err != nil, "request %d", n)
 			sc.sound(t, w)
-			if met && w.sent.Requests()[n-1].Operation == transact {
+			if met && w.Wire.Requests()[n-1].Operation == transact {
 				// Only the SDK's answer shows whether the write may have happened.
 				lost := fault == faults.Internal || fault == faults.InternalApplied || fault == faults.Drop || fault == faults.Lost
 				require.Equal(t, lost, entity.IsAmbiguous(err), "request %d", n)
 				require.Equal(t, fault == faults.Conflict, errors.Is(err, entity.ErrConflict))
 			}
-			if met && w.sent.Requests()[n-1].Operation == getItem {
+			if met && w.Wire.Requests()[n-1].Operation == getItem {
 				require.ErrorIs(t, err, entity.ErrReadBack)
 			}
 			for i, r := range rs {
@@ -204,7 +200,7 @@ func TestFaults_AreErrorsAndARepetitionByTheCallerFinishes(t *testing.T) {
 					require.Equal(t, sc.want[i], r.Reason, "request %d: what was decided is right", n)
 				}
 			}
-			w.sent.Inject(nil)
+			w.Wire.Inject(nil)
 			rs, err = sc.play(w)
 			require.NoError(t, err)
 			for i, r := range rs {
@@ -230,27 +226,27 @@ func TestFaults_AreNeverAnOutcome(t *testing.T) {
 	} {
 		t.Run(c.fault.String(), func(t *testing.T) {
 			t.Parallel()
-			w := open[Telemetry](t, attempts(3))
+			w := open[Telemetry](t, dbtest.Attempts(3))
 			w.seed(tick(0, 1))
 			before := w.partition(devicePK)
-			w.sent.Inject(always(c.fault, transact))
+			w.Wire.Inject(always(c.fault, transact))
 			// Events that without the trouble would be applied, older and a duplicate.
 			for _, ev := range []Telemetry{tick(1, 1), tick(-1, 1), tick(0, 1)} {
-				w.sent.Reset()
-				r, err := w.Append(w.ctx, ev)
+				w.Wire.Reset()
+				r, err := w.Append(w.Ctx, ev)
 				require.Error(t, err)
 				require.Zero(t, r)
 				require.Equal(t, c.ambiguous, entity.IsAmbiguous(err))
 				require.Equal(t, c.conflict, errors.Is(err, entity.ErrConflict))
-				require.Equal(t, 3, w.sent.Count(transact), "MaxAttempts")
+				require.Equal(t, 3, w.Wire.Count(transact), "MaxAttempts")
 
-				rs, err := w.AppendAll(w.ctx, []Telemetry{ev})
+				rs, err := w.AppendAll(w.Ctx, []Telemetry{ev})
 				require.Error(t, err)
 				require.Zero(t, rs[0])
 				require.Equal(t, c.ambiguous, entity.IsAmbiguous(err))
 				require.Equal(t, c.conflict, errors.Is(err, entity.ErrConflict))
 			}
-			w.sent.Inject(nil)
+			w.Wire.Inject(nil)
 			require.Equal(t, before, w.partition(devicePK))
 		})
 	}
@@ -261,32 +257,32 @@ func TestFaults_TooLargeAnEventIsRefusedBeforeAnyRequest(t *testing.T) {
 	w := open[Telemetry](t)
 	ev := bare(0)
 	ev.Location = ptr(strings.Repeat("x", 400*1024))
-	r, err := w.Append(w.ctx, ev)
+	r, err := w.Append(w.Ctx, ev)
 	require.ErrorIs(t, err, entity.ErrTooLarge)
 	require.Zero(t, r)
-	rs, err := w.AppendAll(w.ctx, []Telemetry{tick(1, 1), ev})
+	rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(1, 1), ev})
 	require.ErrorIs(t, err, entity.ErrTooLarge)
 	require.Zero(t, rs[0])
-	require.Empty(t, w.sent.Requests())
+	require.Empty(t, w.Wire.Requests())
 }
 
 func TestFaults_CurrentItemThatWouldGrowTooLargeIsAnError(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))
-	_, err := w.Update(w.ctx, device, entity.Set(&entity.Fields[Telemetry]().Diagnostics, strings.Repeat("d", 250*1024)))
+	_, err := w.Update(w.Ctx, device, entity.Set(&entity.Fields[Telemetry]().Diagnostics, strings.Repeat("d", 250*1024)))
 	require.NoError(t, err)
 	before := w.partition(devicePK)
 
 	ev := bare(1)
 	ev.Location = ptr(strings.Repeat("x", 250*1024))
-	w.sent.Reset()
-	r, err := w.Append(w.ctx, ev)
+	w.Wire.Reset()
+	r, err := w.Append(w.Ctx, ev)
 	require.Error(t, err)
 	require.False(t, entity.IsAmbiguous(err))
 	require.Zero(t, r)
-	require.Equal(t, 1, w.sent.Count(transact), "repeating it would not help")
-	rs, err := w.AppendAll(w.ctx, []Telemetry{ev})
+	require.Equal(t, 1, w.Wire.Count(transact), "repeating it would not help")
+	rs, err := w.AppendAll(w.Ctx, []Telemetry{ev})
 	require.Error(t, err)
 	require.Zero(t, rs[0])
 	require.Equal(t, before, w.partition(devicePK))
@@ -304,13 +300,13 @@ func TestFaults_AConditionBesideAConflictDecidesNothing(t *testing.T) {
 		{"ProvisionedThroughputExceeded", "ConditionalCheckFailed"},
 	} {
 		series, c := w.scripted(disturbed, disturbed)
-		r, err := series.Append(w.ctx, tick(0, 1))
+		r, err := series.Append(w.Ctx, tick(0, 1))
 		require.NoError(t, err)
 		require.Equal(t, timeseries.Duplicate, r.Reason, "%v", disturbed)
 		require.Equal(t, 3, c.calls)
 
 		series, c = w.scripted(disturbed, disturbed)
-		rs, err := series.AppendAll(w.ctx, []Telemetry{tick(0, 1)})
+		rs, err := series.AppendAll(w.Ctx, []Telemetry{tick(0, 1)})
 		require.NoError(t, err)
 		require.Equal(t, timeseries.Duplicate, rs[0].Reason, "%v", disturbed)
 		require.Equal(t, 3, c.calls)
@@ -323,7 +319,7 @@ func TestFaults_ReasonsThatNeverGoAwayAreFinal(t *testing.T) {
 	w.seed(tick(0, 1))
 	for _, code := range []string{"ValidationError", "ItemCollectionSizeLimitExceeded", "AccessDenied"} {
 		series, c := w.scripted([]string{code, "None"}, []string{code, "None"})
-		r, err := series.Append(w.ctx, tick(1, 1))
+		r, err := series.Append(w.Ctx, tick(1, 1))
 		var cancelled *types.TransactionCanceledException
 		require.ErrorAs(t, err, &cancelled, "the SDK's error is reachable")
 		require.False(t, entity.IsAmbiguous(err))
@@ -338,7 +334,7 @@ func TestFaults_ThatLastEndInConflictAndNotInOlder(t *testing.T) {
 	w.seed(tick(5, 1))
 	beside := []string{"ConditionalCheckFailed", "TransactionConflict"}
 	series, c := w.scripted(beside, beside, beside, beside)
-	r, err := series.Append(w.ctx, tick(4, 1))
+	r, err := series.Append(w.Ctx, tick(4, 1))
 	require.ErrorIs(t, err, entity.ErrConflict)
 	require.Zero(t, r)
 	require.Equal(t, 4, c.calls)
@@ -347,12 +343,12 @@ func TestFaults_ThatLastEndInConflictAndNotInOlder(t *testing.T) {
 func TestFaults_AMissingTableIsErrNoTable(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
-	series, _ := w.connect(func(c *entity.Config) { c.Table += "-missing" })
-	_, err := series.Append(w.ctx, tick(0, 1))
+	series := declare[Telemetry](t, w.Open(w.Client, func(c *entity.Config) { c.Table += "-missing" }))
+	_, err := series.Append(w.Ctx, tick(0, 1))
 	require.ErrorIs(t, err, entity.ErrNoTable)
-	_, err = series.AppendAll(w.ctx, []Telemetry{tick(0, 1)})
+	_, err = series.AppendAll(w.Ctx, []Telemetry{tick(0, 1)})
 	require.ErrorIs(t, err, entity.ErrNoTable)
-	_, err = series.History(device).Collect(w.ctx)
+	_, err = series.History(device).Collect(w.Ctx)
 	require.ErrorIs(t, err, entity.ErrNoTable)
 }
 
@@ -360,19 +356,19 @@ func TestFaults_AContextThatEndsWhileTheAnswerIsOutIsAmbiguous(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))
-	arrived, release := w.sent.Hold(func(r faults.Request) bool { return r.Operation == transact })
+	arrived, release := w.Wire.Hold(dbtest.Is(transact))
 	defer release()
-	ctx, cancel := context.WithCancel(w.ctx)
+	ctx, cancel := context.WithCancel(w.Ctx)
 	go func() { <-arrived; cancel() }()
 	r, err := w.Append(ctx, tick(1, 1))
 	require.ErrorIs(t, err, context.Canceled)
 	require.True(t, entity.IsAmbiguous(err))
 	require.Zero(t, r)
 
-	w.sent.Reset()
+	w.Wire.Reset()
 	r, err = w.Append(ctx, tick(1, 1))
 	require.ErrorIs(t, err, context.Canceled)
 	require.False(t, entity.IsAmbiguous(err), "nothing was sent")
 	require.Zero(t, r)
-	require.Empty(t, w.sent.Requests())
+	require.Empty(t, w.Wire.Requests())
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -125,7 +126,7 @@ func TestFields_DuplicateComparesContentsAndNotSpelling(t *testing.T) {
 	w := open[Station](t)
 	ev := Station{ID: "s", N: 1, Ratio: 100, Tags: []string{"a", "b"}, Map: map[string]int{"x": 1, "y": 2}}
 	w.seed(ev)
-	w.change("$app#v1#station#s", "$app#v1#station#e#00000000000000000001", func(it item) { it["ratio"] = avN("1E2") })
+	w.ChangeItem("$app#v1#station#s", "$app#v1#station#e#00000000000000000001", item{"ratio": dbtest.N("1E2")})
 	ev.Tags = []string{"b", "a"}
 	require.Equal(t, timeseries.Duplicate, w.append(ev).Reason)
 	ev.Tags = []string{"b", "c"}
@@ -145,11 +146,11 @@ type Vote struct {
 func TestFields_RequiredAppendFieldMustBeReportedInEveryEvent(t *testing.T) {
 	t.Parallel()
 	w := open[Vote](t)
-	_, err := w.Append(w.ctx, Vote{ID: "v", N: 1})
-	require.Equal(t, "EDD-9103", inputCode(t, err))
-	_, err = w.Append(w.ctx, Vote{ID: "v", N: 1, For: ptr("")})
-	require.Equal(t, "EDD-9103", inputCode(t, err))
-	require.Empty(t, w.sent.Requests())
+	_, err := w.Append(w.Ctx, Vote{ID: "v", N: 1})
+	require.Equal(t, "EDD-9103", dbtest.InputCode(err))
+	_, err = w.Append(w.Ctx, Vote{ID: "v", N: 1, For: ptr("")})
+	require.Equal(t, "EDD-9103", dbtest.InputCode(err))
+	require.Empty(t, w.Wire.Requests())
 	require.True(t, w.append(Vote{ID: "v", N: 1, For: ptr("me")}).Applied)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
 func TestHistory_EventsHoldWhatTheAppendCarriedAndNoMore(t *testing.T) {
@@ -15,7 +16,7 @@ func TestHistory_EventsHoldWhatTheAppendCarriedAndNoMore(t *testing.T) {
 	w := open[Telemetry](t)
 	enriched := device
 	enriched.AccountID = "acct-1"
-	_, _, err := w.Upsert(w.ctx, enriched)
+	_, _, err := w.Upsert(w.Ctx, enriched)
 	require.NoError(t, err)
 	w.seed(tick(0, 1), bare(1))
 	got, requests := w.collect(device)
@@ -28,11 +29,11 @@ func TestHistory_OfASeriesWithoutEventsIsEmpty(t *testing.T) {
 	w := open[Telemetry](t)
 	enriched := device
 	enriched.AccountID = "acct-1"
-	_, _, err := w.Upsert(w.ctx, enriched)
+	_, _, err := w.Upsert(w.Ctx, enriched)
 	require.NoError(t, err)
 	got, _ := w.collect(device)
 	require.Empty(t, got)
-	_, err = w.History(device).First(w.ctx)
+	_, err = w.History(device).First(w.Ctx)
 	require.ErrorIs(t, err, entity.ErrNotFound)
 }
 
@@ -65,7 +66,7 @@ func TestHistory_Ranges(t *testing.T) {
 		got, requests := w.collect(device, c.cond)
 		require.Equal(t, c.want, minutes(got), name)
 		require.Equal(t, 1, requests, name)
-		count, err := w.History(device, c.cond).Count(w.ctx)
+		count, err := w.History(device, c.cond).Count(w.Ctx)
 		require.NoError(t, err)
 		require.Len(t, c.want, count, name)
 		down, _ := w.collect(device, c.cond, entity.Desc())
@@ -108,7 +109,7 @@ func TestHistory_RangesThatNothingCanMatchSendNoRequest(t *testing.T) {
 	w := open[secondClock](t)
 	w.seed(secondClock{ID: "x", At: start, V: 1})
 	key, f := secondClock{ID: "x"}, &entity.Fields[secondClock]().At
-	w.sent.Reset()
+	w.Wire.Reset()
 	for name, cond := range map[string]entity.Cond{
 		"upside down":                entity.Between(f, start.Add(time.Minute), start),
 		"between two representable":  entity.Between(f, start.Add(1), start.Add(time.Second-1)),
@@ -120,32 +121,32 @@ func TestHistory_RangesThatNothingCanMatchSendNoRequest(t *testing.T) {
 		"between, behind the 9999th": entity.Between(f, time.Date(10005, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(10006, 1, 1, 0, 0, 0, 0, time.UTC)),
 	} {
 		q := w.History(key, cond)
-		got, err := q.Collect(w.ctx)
+		got, err := q.Collect(w.Ctx)
 		require.NoError(t, err, name)
 		require.Empty(t, got, name)
-		count, err := q.Count(w.ctx)
+		count, err := q.Count(w.Ctx)
 		require.NoError(t, err, name)
 		require.Zero(t, count, name)
-		page, err := q.Page(w.ctx, "")
+		page, err := q.Page(w.Ctx, "")
 		require.NoError(t, err, name)
 		require.Empty(t, page.Items, name)
 		require.Empty(t, page.Next, name)
-		_, err = q.First(w.ctx)
+		_, err = q.First(w.Ctx)
 		require.ErrorIs(t, err, entity.ErrNotFound, name)
 	}
-	require.Empty(t, w.sent.Requests())
+	require.Empty(t, w.Wire.Requests())
 }
 
 func TestHistory_EqFinerThanTheFormatFindsNothingAndSendsNothing(t *testing.T) {
 	t.Parallel()
 	w := open[secondClock](t)
 	w.seed(secondClock{ID: "x", At: start, V: 1})
-	got, err := w.History(secondClock{ID: "x"}, entity.Eq(&entity.Fields[secondClock]().At, start.Add(1))).Collect(w.ctx)
+	got, err := w.History(secondClock{ID: "x"}, entity.Eq(&entity.Fields[secondClock]().At, start.Add(1))).Collect(w.Ctx)
 	if err != nil {
-		require.Equal(t, "EDD-9102", inputCode(t, err))
+		require.Equal(t, "EDD-9102", dbtest.InputCode(err))
 	}
 	require.Empty(t, got, "a finer time is never truncated")
-	require.Empty(t, w.sent.Requests())
+	require.Empty(t, w.Wire.Requests())
 }
 
 func TestHistory_NumericBounds(t *testing.T) {

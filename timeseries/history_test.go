@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -29,17 +30,17 @@ func TestHistory_ConditionOnAnotherFieldIsRefusedAndNamesFilter(t *testing.T) {
 		"conjunction": entity.And(entity.Ge(&f.Timestamp, at(0)), entity.Le(&f.Timestamp, at(5))),
 	} {
 		q := w.History(device, cond)
-		_, err := q.Collect(w.ctx)
-		require.Equal(t, "EDD-9115", inputCode(t, err), name)
+		_, err := q.Collect(w.Ctx)
+		require.Equal(t, "EDD-9115", dbtest.InputCode(err), name)
 		var e *entity.InputError
 		require.ErrorAs(t, err, &e)
 		require.Contains(t, e.Problem, "entity.Filter", "%s: the error says what to do", name)
-		_, err = q.Count(w.ctx)
-		require.Equal(t, "EDD-9115", inputCode(t, err), name)
-		_, err = q.Page(w.ctx, "")
-		require.Equal(t, "EDD-9115", inputCode(t, err), name)
+		_, err = q.Count(w.Ctx)
+		require.Equal(t, "EDD-9115", dbtest.InputCode(err), name)
+		_, err = q.Page(w.Ctx, "")
+		require.Equal(t, "EDD-9115", dbtest.InputCode(err), name)
 	}
-	require.Empty(t, w.sent.Requests())
+	require.Empty(t, w.Wire.Requests())
 }
 
 func TestHistory_MistakesInArgumentsSendNothing(t *testing.T) {
@@ -59,23 +60,23 @@ func TestHistory_MistakesInArgumentsSendNothing(t *testing.T) {
 		"limit zero":      {device, []entity.QueryOption{entity.Limit(0)}, "EDD-9108"},
 		"foreign pointer": {device, []entity.QueryOption{entity.Eq(new(time.Time), at(0))}, "EDD-9105"},
 	} {
-		_, err := w.History(c.key, c.opts...).Collect(w.ctx)
-		require.Equal(t, c.code, inputCode(t, err), name)
+		_, err := w.History(c.key, c.opts...).Collect(w.Ctx)
+		require.Equal(t, c.code, dbtest.InputCode(err), name)
 	}
-	require.Empty(t, w.sent.Requests())
+	require.Empty(t, w.Wire.Requests())
 }
 
 func TestHistory_KeyOfAStreamMustBeWhole(t *testing.T) {
 	t.Parallel()
 	w := open[Channel](t)
-	_, err := w.History(Channel{Channel: "c-1"}).Collect(w.ctx)
-	require.Equal(t, "EDD-9101", inputCode(t, err))
+	_, err := w.History(Channel{Channel: "c-1"}).Collect(w.Ctx)
+	require.Equal(t, "EDD-9101", dbtest.InputCode(err))
 	var e *entity.InputError
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, "Stream", e.Field)
-	_, err = w.History(Channel{Stream: "status"}).Collect(w.ctx)
-	require.Equal(t, "EDD-9101", inputCode(t, err))
-	require.Empty(t, w.sent.Requests())
+	_, err = w.History(Channel{Stream: "status"}).Collect(w.Ctx)
+	require.Equal(t, "EDD-9101", dbtest.InputCode(err))
+	require.Empty(t, w.Wire.Requests())
 }
 
 func TestHistory_FilterIsForOtherFields(t *testing.T) {
@@ -109,28 +110,28 @@ func TestHistory_DescAndLimit(t *testing.T) {
 	require.Equal(t, []int{0, 10}, minutes(got), "the limit counts what passes the filter")
 	got, _ = w.collect(device, entity.Limit(2), entity.Lt(&f.Timestamp, at(15)), entity.Desc())
 	require.Equal(t, []int{10, 5}, minutes(got), "what the bound drops does not count")
-	n, err := w.History(device, entity.Limit(3)).Count(w.ctx)
+	n, err := w.History(device, entity.Limit(3)).Count(w.Ctx)
 	require.NoError(t, err)
 	require.Equal(t, 3, n)
-	newest, err := w.History(device, entity.Desc()).First(w.ctx)
+	newest, err := w.History(device, entity.Desc()).First(w.Ctx)
 	require.NoError(t, err)
 	require.Equal(t, tick(20, 20), newest)
-	one, err := w.History(device, entity.Eq(&f.Timestamp, at(5))).One(w.ctx)
+	one, err := w.History(device, entity.Eq(&f.Timestamp, at(5))).One(w.Ctx)
 	require.NoError(t, err)
 	require.Equal(t, tick(5, 5), one)
-	_, err = w.History(device).One(w.ctx)
+	_, err = w.History(device).One(w.Ctx)
 	require.ErrorIs(t, err, entity.ErrMultipleItems)
 }
 
 func TestHistory_ConsistentIsAskedFor(t *testing.T) {
 	t.Parallel()
 	w := fiveTicks(t)
-	_, err := w.History(device).Collect(w.ctx)
+	_, err := w.History(device).Collect(w.Ctx)
 	require.NoError(t, err)
-	_, err = w.History(device, entity.Consistent()).Collect(w.ctx)
+	_, err = w.History(device, entity.Consistent()).Collect(w.Ctx)
 	require.NoError(t, err)
-	require.Nil(t, body(t, w.sent.Requests()[0].Body)["ConsistentRead"])
-	require.Equal(t, true, body(t, w.sent.Requests()[1].Body)["ConsistentRead"])
+	require.Nil(t, body(t, w.Wire.Requests()[0].Body)["ConsistentRead"])
+	require.Equal(t, true, body(t, w.Wire.Requests()[1].Body)["ConsistentRead"])
 }
 
 func TestHistory_PagesFollowEachOtherWithoutGapOrRepetition(t *testing.T) {
@@ -146,14 +147,14 @@ func TestHistory_PagesFollowEachOtherWithoutGapOrRepetition(t *testing.T) {
 		"below":    {entity.Lt(&f.Seq, 20), entity.Desc()},
 		"filtered": {entity.Filter(entity.Exists(&f.Note))},
 	} {
-		want, err := w.History(reading(0, 0), opts...).Collect(w.ctx)
+		want, err := w.History(reading(0, 0), opts...).Collect(w.Ctx)
 		require.NoError(t, err)
 		for _, size := range []int{1, 2, 5, 23, 50} {
 			q := w.History(reading(0, 0), append(opts, entity.Limit(size))...)
 			var got []Meter
 			cursor, pages := "", 0
 			for {
-				page, err := q.Page(w.ctx, cursor)
+				page, err := q.Page(w.Ctx, cursor)
 				require.NoError(t, err)
 				require.LessOrEqual(t, len(page.Items), size)
 				got = append(got, page.Items...)
@@ -174,24 +175,24 @@ func TestHistory_CursorsAreBoundToTheirQuery(t *testing.T) {
 	w := open[Meter](t)
 	w.appendAll(append(readings("m-1", 1, 9), readings("m-2", 1, 9)...))
 	f := entity.Fields[Meter]()
-	page, err := w.History(reading(0, 0), entity.Limit(3)).Page(w.ctx, "")
+	page, err := w.History(reading(0, 0), entity.Limit(3)).Page(w.Ctx, "")
 	require.NoError(t, err)
 	require.NotEmpty(t, page.Next)
-	w.sent.Reset()
+	w.Wire.Reset()
 	for name, q := range map[string]entity.Query[Meter]{
 		"another series": w.History(Meter{MeterID: "m-2"}, entity.Limit(3)),
 		"another order":  w.History(reading(0, 0), entity.Limit(3), entity.Desc()),
 		"another range":  w.History(reading(0, 0), entity.Limit(3), entity.Gt(&f.Seq, 1)),
 		"current items":  w.Query(reading(0, 0), entity.Limit(3)),
 	} {
-		_, err := q.Page(w.ctx, page.Next)
+		_, err := q.Page(w.Ctx, page.Next)
 		require.ErrorIs(t, err, entity.ErrInvalidCursor, name)
 	}
-	_, err = w.History(reading(0, 0)).Page(w.ctx, "nonsense")
+	_, err = w.History(reading(0, 0)).Page(w.Ctx, "nonsense")
 	require.ErrorIs(t, err, entity.ErrInvalidCursor)
-	require.Empty(t, w.sent.Requests())
+	require.Empty(t, w.Wire.Requests())
 
-	next, err := w.History(reading(0, 0), entity.Limit(2)).Page(w.ctx, page.Next)
+	next, err := w.History(reading(0, 0), entity.Limit(2)).Page(w.Ctx, page.Next)
 	require.NoError(t, err, "the size of a page may change")
 	require.Equal(t, int64(4), next.Items[0].Seq)
 }
@@ -209,24 +210,24 @@ func TestHistory_OfMoreThanOnePageOfDynamoDB(t *testing.T) {
 	got, requests := w.collect(device)
 	require.Equal(t, evs, got)
 	require.Equal(t, 2, requests, "a request for each MB")
-	n, err := w.History(device).Count(w.ctx)
+	n, err := w.History(device).Count(w.Ctx)
 	require.NoError(t, err)
 	require.Equal(t, 8, n)
-	w.sent.Reset()
-	for ev, err := range w.History(device).All(w.ctx) {
+	w.Wire.Reset()
+	for ev, err := range w.History(device).All(w.Ctx) {
 		require.NoError(t, err)
 		if ev.Timestamp.Equal(at(2)) {
 			break
 		}
 	}
-	require.Len(t, w.sent.Requests(), 1, "pages are fetched when they are needed")
+	require.Len(t, w.Wire.Requests(), 1, "pages are fetched when they are needed")
 }
 
 // aging has events of which the first two expire three days before the others.
 func aging(t *testing.T) *lab[Telemetry] {
 	w := open[Telemetry](t)
 	w.seed(tick(0, 0), tick(5, 5))
-	w.clock.advance(3 * 24 * time.Hour)
+	w.Clock.Move(3 * 24 * time.Hour)
 	w.seed(tick(10, 10), tick(15, 15))
 	return w
 }
@@ -235,20 +236,20 @@ func TestExpiry_HistoryHidesExpiredEventsThatAreStillStored(t *testing.T) {
 	t.Parallel()
 	w := aging(t)
 	require.Len(t, w.history(device), 4)
-	w.clock.advance(5 * 24 * time.Hour)
+	w.Clock.Move(5 * 24 * time.Hour)
 	require.Equal(t, []int{10, 15}, minutes(w.history(device)))
-	n, err := w.History(device).Count(w.ctx)
+	n, err := w.History(device).Count(w.Ctx)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
-	first, err := w.History(device).First(w.ctx)
+	first, err := w.History(device).First(w.Ctx)
 	require.NoError(t, err)
 	require.Equal(t, at(10), first.Timestamp)
-	page, err := w.History(device, entity.Limit(1)).Page(w.ctx, "")
+	page, err := w.History(device, entity.Limit(1)).Page(w.Ctx, "")
 	require.NoError(t, err)
 	require.Equal(t, []int{10}, minutes(page.Items))
 
 	require.Equal(t, []int{0, 5, 10, 15}, minutes(w.history(device, entity.IncludeExpired())))
-	n, err = w.History(device, entity.IncludeExpired()).Count(w.ctx)
+	n, err = w.History(device, entity.IncludeExpired()).Count(w.Ctx)
 	require.NoError(t, err)
 	require.Equal(t, 4, n)
 }
@@ -257,20 +258,20 @@ func TestExpiry_AnEventIsGoneFromTheSecondInItsTTL(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 0))
-	w.clock.advance(7*24*time.Hour - time.Second)
+	w.Clock.Move(7*24*time.Hour - time.Second)
 	require.Len(t, w.history(device), 1)
-	w.clock.advance(time.Second)
+	w.Clock.Move(time.Second)
 	require.Empty(t, w.history(device))
 }
 
 func TestExpiry_TheCurrentItemNeverExpires(t *testing.T) {
 	t.Parallel()
 	w := aging(t)
-	w.clock.advance(1000 * 24 * time.Hour)
+	w.Clock.Move(1000 * 24 * time.Hour)
 	require.Equal(t, at(15), w.current(device).Timestamp)
 	r := w.append(tick(14, 1))
 	require.False(t, r.Applied, "it still decides who is late")
-	found, err := w.Query(device).Collect(w.ctx)
+	found, err := w.Query(device).Collect(w.Ctx)
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 }
@@ -288,20 +289,20 @@ func TestAt_IsTheNewestEventAtThatTime(t *testing.T) {
 	t.Parallel()
 	w := fiveTicks(t)
 	for minute, want := range map[int]int{0: 0, 4: 0, 5: 5, 9: 5, 19: 15, 20: 20, 999: 20} {
-		w.sent.Reset()
-		ev, err := w.At(w.ctx, device, at(minute))
+		w.Wire.Reset()
+		ev, err := w.At(w.Ctx, device, at(minute))
 		require.NoError(t, err)
 		require.Equal(t, tick(want, want), ev)
 		require.Equal(t, []string{"Query"}, w.operations())
-		require.Equal(t, true, body(t, w.sent.Requests()[0].Body)["ConsistentRead"])
+		require.Equal(t, true, body(t, w.Wire.Requests()[0].Body)["ConsistentRead"])
 	}
-	ev, err := w.At(w.ctx, device, at(5).Add(-1))
+	ev, err := w.At(w.Ctx, device, at(5).Add(-1))
 	require.NoError(t, err)
 	require.Equal(t, at(0), ev.Timestamp)
-	_, err = w.At(w.ctx, device, at(0).Add(-1))
+	_, err = w.At(w.Ctx, device, at(0).Add(-1))
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	_, err = w.At(w.ctx, Telemetry{Channel: "c-1"}, at(0))
-	require.Equal(t, "EDD-9101", inputCode(t, err))
+	_, err = w.At(w.Ctx, Telemetry{Channel: "c-1"}, at(0))
+	require.Equal(t, "EDD-9101", dbtest.InputCode(err))
 	var e *entity.Error
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, "At", e.Verb)
@@ -311,13 +312,13 @@ func TestAt_BeforeAnythingThatTheFormatCanHold(t *testing.T) {
 	t.Parallel()
 	w := open[unixClock](t)
 	w.seed(unixClock{ID: "x", At: start, V: 1})
-	_, err := w.At(w.ctx, unixClock{ID: "x"}, time.Unix(-5, 0))
+	_, err := w.At(w.Ctx, unixClock{ID: "x"}, time.Unix(-5, 0))
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.Empty(t, w.sent.Requests())
-	ev, err := w.At(w.ctx, unixClock{ID: "x"}, start.Add(time.Second-1))
+	require.Empty(t, w.Wire.Requests())
+	ev, err := w.At(w.Ctx, unixClock{ID: "x"}, start.Add(time.Second-1))
 	require.NoError(t, err)
 	require.Equal(t, 1, ev.V, "a time finer than the format is rounded down")
-	ev, err = w.At(w.ctx, unixClock{ID: "x"}, time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC))
+	ev, err = w.At(w.Ctx, unixClock{ID: "x"}, time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC))
 	require.NoError(t, err)
 	require.Equal(t, 1, ev.V)
 }
@@ -326,17 +327,17 @@ func TestAt_PassesOverExpiredEvents(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 0))
-	w.clock.advance(-30 * 24 * time.Hour) // these were accepted by a machine whose clock was behind
+	w.Clock.Move(-30 * 24 * time.Hour) // these were accepted by a machine whose clock was behind
 	for i := 1; i <= 60; i++ {
 		w.seed(tick(i, i))
 	}
-	w.clock.advance(30 * 24 * time.Hour)
+	w.Clock.Move(30 * 24 * time.Hour)
 	require.Equal(t, []int{0}, minutes(w.history(device)))
-	ev, err := w.At(w.ctx, device, at(60))
+	ev, err := w.At(w.Ctx, device, at(60))
 	require.NoError(t, err)
 	require.Equal(t, at(0), ev.Timestamp)
-	w.clock.advance(8 * 24 * time.Hour)
-	_, err = w.At(w.ctx, device, at(60))
+	w.Clock.Move(8 * 24 * time.Hour)
+	_, err = w.At(w.Ctx, device, at(60))
 	require.ErrorIs(t, err, entity.ErrNotFound, "all are expired")
 }
 
@@ -344,10 +345,10 @@ func TestAt_NeedsAnOrderByThatIsATime(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
 	w.seed(reading(1, 1))
-	_, err := w.At(w.ctx, reading(0, 0), at(0))
-	require.Equal(t, "EDD-9108", inputCode(t, err))
-	require.Empty(t, w.sent.Requests())
-	newest, err := w.History(reading(0, 0), entity.Le(&entity.Fields[Meter]().Seq, 7), entity.Desc()).First(w.ctx)
+	_, err := w.At(w.Ctx, reading(0, 0), at(0))
+	require.Equal(t, "EDD-9108", dbtest.InputCode(err))
+	require.Empty(t, w.Wire.Requests())
+	newest, err := w.History(reading(0, 0), entity.Le(&entity.Fields[Meter]().Seq, 7), entity.Desc()).First(w.Ctx)
 	require.NoError(t, err)
 	require.Equal(t, reading(1, 1), newest)
 }
@@ -356,7 +357,7 @@ func TestAt_OfAnotherStreamOfThePartitionIsNeverFound(t *testing.T) {
 	t.Parallel()
 	w := open[Channel](t)
 	w.seed(state("a", 0, "x"))
-	_, err := w.At(w.ctx, Channel{Channel: "c-1", Stream: "b"}, at(5))
+	_, err := w.At(w.Ctx, Channel{Channel: "c-1", Stream: "b"}, at(5))
 	require.ErrorIs(t, err, entity.ErrNotFound)
 }
 
@@ -375,7 +376,7 @@ func TestAt_OrderByMayHaveAnyName(t *testing.T) {
 	w := open[Dotted](t)
 	w.seed(Dotted{ID: "d", At: at(0), V: 1}, Dotted{ID: "d", At: at(5), V: 2})
 	require.Len(t, w.history(Dotted{ID: "d"}, entity.Lt(&entity.Fields[Dotted]().At, at(5))), 1)
-	ev, err := w.At(w.ctx, Dotted{ID: "d"}, at(3))
+	ev, err := w.At(w.Ctx, Dotted{ID: "d"}, at(3))
 	require.NoError(t, err)
 	require.Equal(t, 1, ev.V)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -48,7 +48,7 @@ func TestIndex_KeysAreRightAfterEveryAppendAndEnrichment(t *testing.T) {
 	}
 	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "the first append")
 
-	w.clock.advance(time.Hour)
+	w.Clock.Move(time.Hour)
 	w.seed(Tracker{ID: "t", At: at(1), Zone: "yard", Floor: 2, Beacon: ptr("b1")})
 	want["gsi2pk"], want["gsi2sk"], want["gsi3pk"] = "$app#v1#tracker#yard#0000000000000000002", "$app#v1#tracker#2026-04-22T10:01:00Z#t", "$app#v1#tracker#b1"
 	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "a later append; the copy of created_at stays")
@@ -57,18 +57,18 @@ func TestIndex_KeysAreRightAfterEveryAppendAndEnrichment(t *testing.T) {
 	want["gsi2pk"], want["gsi2sk"] = "$app#v1#tracker#yard#0000000000000000003", "$app#v1#tracker#2026-04-22T10:02:00Z#t"
 	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "a field that was not reported keeps its key")
 
-	_, err := w.Update(w.ctx, Tracker{ID: "t"}, entity.Set(&f.Tenant, "acme"))
+	_, err := w.Update(w.Ctx, Tracker{ID: "t"}, entity.Set(&f.Tenant, "acme"))
 	require.NoError(t, err)
 	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "one of two parts is no key")
-	_, err = w.Update(w.ctx, Tracker{ID: "t"}, entity.Set(&f.Owner, "ann"))
+	_, err = w.Update(w.Ctx, Tracker{ID: "t"}, entity.Set(&f.Owner, "ann"))
 	require.NoError(t, err)
 	want["gsi1pk"] = "$app#v1#tracker#acme#ann"
 	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "the other part was read")
-	_, err = w.Update(w.ctx, Tracker{ID: "t"}, entity.Set(&f.Tenant, "zeta"))
+	_, err = w.Update(w.Ctx, Tracker{ID: "t"}, entity.Set(&f.Tenant, "zeta"))
 	require.NoError(t, err)
 	want["gsi1pk"] = "$app#v1#tracker#zeta#ann"
 	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "no old key remains")
-	_, err = w.Update(w.ctx, Tracker{ID: "t"}, entity.Remove(&f.Owner))
+	_, err = w.Update(w.Ctx, Tracker{ID: "t"}, entity.Remove(&f.Owner))
 	require.NoError(t, err)
 	delete(want, "gsi1pk")
 	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "the key is removed with its part")
@@ -83,7 +83,7 @@ func TestIndex_KeysAreRightAfterEveryAppendAndEnrichment(t *testing.T) {
 func TestIndex_KeysAreRightAfterABulkAppend(t *testing.T) {
 	t.Parallel()
 	w := open[Tracker](t)
-	_, err := w.AppendAll(w.ctx, []Tracker{
+	_, err := w.AppendAll(w.Ctx, []Tracker{
 		{ID: "t", At: at(2), Zone: "yard", Floor: 2},
 		{ID: "t", At: at(1), Zone: "hall", Floor: 1, Beacon: ptr("b1")},
 	})
@@ -98,20 +98,19 @@ func TestIndex_KeysAreRightAfterABulkAppend(t *testing.T) {
 func TestIndex_QueriesFindCurrentItemsOnlyAndUnderNewKeysOnly(t *testing.T) {
 	t.Parallel()
 	w := open[Tracker](t)
-	byZone, err := w.Index("byZone")
-	require.NoError(t, err)
+	byZone := entity.Must(w.Index("byZone"))
 	w.seed(Tracker{ID: "t", At: at(0), Zone: "hall", Floor: 1}, Tracker{ID: "u", At: at(5), Zone: "hall", Floor: 1})
-	found, err := byZone.Query(Tracker{Zone: "hall", Floor: 1}).Collect(w.ctx)
+	found, err := byZone.Query(Tracker{Zone: "hall", Floor: 1}).Collect(w.Ctx)
 	require.NoError(t, err)
 	require.Len(t, found, 2)
 	require.Equal(t, "t", found[0].ID)
 
 	w.seed(Tracker{ID: "t", At: at(9), Zone: "yard", Floor: 1})
-	found, err = byZone.Query(Tracker{Zone: "hall", Floor: 1}).Collect(w.ctx)
+	found, err = byZone.Query(Tracker{Zone: "hall", Floor: 1}).Collect(w.Ctx)
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.Equal(t, "u", found[0].ID)
-	late, err := byZone.Query(Tracker{Zone: "yard", Floor: 1}, entity.Gt(&entity.Fields[Tracker]().At, at(8))).Collect(w.ctx)
+	late, err := byZone.Query(Tracker{Zone: "yard", Floor: 1}, entity.Gt(&entity.Fields[Tracker]().At, at(8))).Collect(w.Ctx)
 	require.NoError(t, err)
 	require.Len(t, late, 1)
 	_, err = w.Index("byzone")
@@ -123,21 +122,21 @@ func TestIndex_UpdateThatReadsDoesNotLoseAnAppendThatComesBetween(t *testing.T) 
 	t.Parallel()
 	w := open[Tracker](t)
 	w.seed(Tracker{ID: "t", At: at(0), Zone: "hall", Floor: 1})
-	arrived, release := w.sent.Hold(func(r faults.Request) bool { return r.Operation == "PutItem" })
+	arrived, release := w.Wire.Hold(dbtest.Is("PutItem"))
 	defer release()
 	appended := make(chan error, 1)
 	go func() {
 		<-arrived
-		_, err := w.Append(w.ctx, Tracker{ID: "t", At: at(1), Zone: "yard", Floor: 2}, timeseries.WithoutCurrent())
+		_, err := w.Append(w.Ctx, Tracker{ID: "t", At: at(1), Zone: "yard", Floor: 2}, timeseries.WithoutCurrent())
 		release()
 		appended <- err
 	}()
-	_, err := w.Update(w.ctx, Tracker{ID: "t"}, entity.Set(&entity.Fields[Tracker]().Owner, "ann"))
+	_, err := w.Update(w.Ctx, Tracker{ID: "t"}, entity.Set(&entity.Fields[Tracker]().Owner, "ann"))
 	require.NoError(t, err)
 	require.NoError(t, <-appended)
 	cur := w.current(Tracker{ID: "t"})
 	require.Equal(t, at(1), cur.At)
 	require.Equal(t, "yard", cur.Zone)
 	require.Equal(t, "ann", cur.Owner)
-	require.Equal(t, 2, w.sent.Count("PutItem"), "the first one's guard was lost")
+	require.Equal(t, 2, w.Wire.Count("PutItem"), "the first one's guard was lost")
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -69,15 +70,15 @@ func TestInterop_EnrichmentAndAppendsKeepTheIndexesRight(t *testing.T) {
 		require.NoError(t, err)
 		return len(found)
 	}
-	_, created, err := w.Upsert(w.ctx, Pulse{Channel: "C-1", DeviceID: "D-7", Site: "Ulm"})
+	_, created, err := w.Upsert(w.Ctx, Pulse{Channel: "C-1", DeviceID: "D-7", Site: "Ulm"})
 	require.NoError(t, err)
 	require.True(t, created)
 	require.Equal(t, 0, find("bySite", Pulse{Site: "ulm"}), "there is no orderBy yet")
 	require.Equal(t, 0, find("byAccount", Pulse{AccountID: "a"}))
 	require.True(t, w.append(pulse(1, 5)).Applied)
 	require.Equal(t, 1, find("bySite", Pulse{Site: "ulm"}), "the append wrote the other key")
-	w.sent.Reset()
-	_, err = w.Update(w.ctx, pulse(0, 0), entity.Set(&f.AccountID, "A"), entity.Set(&f.Site, "Bonn"))
+	w.Wire.Reset()
+	_, err = w.Update(w.Ctx, pulse(0, 0), entity.Set(&f.AccountID, "A"), entity.Set(&f.Site, "Bonn"))
 	require.NoError(t, err)
 	require.Equal(t, []string{"UpdateItem"}, w.operations(), "a key that appends write needs no read")
 	require.Equal(t, 1, find("bySite", Pulse{Site: "bonn"}))
@@ -89,16 +90,16 @@ func TestInterop_EnrichmentAndAppendsKeepTheIndexesRight(t *testing.T) {
 	require.Equal(t, 1, find("byState", Pulse{State: red.State}))
 	require.True(t, w.append(pulse(3, 7)).Applied)
 	require.Equal(t, 1, find("byState", Pulse{State: red.State}), "not reported is not changed")
-	_, err = w.Update(w.ctx, pulse(0, 0), entity.Remove(&f.AccountID), entity.Remove(&f.Site))
+	_, err = w.Update(w.Ctx, pulse(0, 0), entity.Remove(&f.AccountID), entity.Remove(&f.Site))
 	require.NoError(t, err)
 	require.Equal(t, 0, find("byAccount", Pulse{AccountID: "a"}))
 	require.Equal(t, 0, find("bySite", Pulse{Site: "bonn"}))
 	cur := w.partition(pulsePK)[pulseSK]
 	require.NotContains(t, cur, "gsi1sk")
 	require.Equal(t, "S $app#v1#pulse#at_2100-12-31t12:03:00.000z", cur["gsi3sk"], "appends keep this one alone")
-	_, err = w.Update(w.ctx, pulse(0, 0), entity.Set(&f.Site, "Köln"))
-	require.Equal(t, "EDD-9102", inputCode(t, err))
-	_, err = w.Update(w.ctx, pulse(0, 0), entity.Set(&f.Site, "Kiel"))
+	_, err = w.Update(w.Ctx, pulse(0, 0), entity.Set(&f.Site, "Köln"))
+	require.Equal(t, "EDD-9102", dbtest.InputCode(err))
+	_, err = w.Update(w.Ctx, pulse(0, 0), entity.Set(&f.Site, "Kiel"))
 	require.NoError(t, err)
 	require.Equal(t, 1, find("bySite", Pulse{Site: "kiel"}))
 }
@@ -124,10 +125,10 @@ func TestInterop_OutcomesAreDecidedByContent(t *testing.T) {
 		levels[i] = *ev.Level
 	}
 	require.Equal(t, []int{4, 4, 1, 2, 1, 2}, levels)
-	n, err := w.History(pulse(0, 0)).Count(w.ctx)
+	n, err := w.History(pulse(0, 0)).Count(w.Ctx)
 	require.NoError(t, err)
 	require.Equal(t, 6, n)
-	all, err := w.Query(pulseKey("C-1")).Collect(w.ctx)
+	all, err := w.Query(pulseKey("C-1")).Collect(w.Ctx)
 	require.NoError(t, err)
 	require.Len(t, all, 1, "events are not current items")
 	require.Equal(t, 2, *all[0].Level)
@@ -143,9 +144,9 @@ func TestInterop_ALostAnswerOfAnAppendIsAskedForAgain(t *testing.T) {
 			t.Parallel()
 			w := open[Pulse](t, sharedTable)
 			w.seed(pulse(1, 1))
-			w.sent.Inject(nthOf(1, f))
+			w.Wire.Inject(nthOf(1, f))
 			require.True(t, w.append(pulse(2, 2)).Applied)
-			w.sent.Inject(nthOf(1, f))
+			w.Wire.Inject(nthOf(1, f))
 			require.Equal(t, timeseries.Duplicate, w.append(pulse(2, 2)).Reason)
 			require.Len(t, w.history(pulse(0, 0)), 2)
 			require.Equal(t, 2, *w.current(pulse(0, 0)).Level)
@@ -155,7 +156,7 @@ func TestInterop_ALostAnswerOfAnAppendIsAskedForAgain(t *testing.T) {
 
 func TestInterop_OneOfManyEqualAppendsIsApplied(t *testing.T) {
 	t.Parallel()
-	w := open[Pulse](t, sharedTable, attempts(40))
+	w := open[Pulse](t, sharedTable, dbtest.Attempts(40))
 	const events, senders = 6, 3
 	var mu sync.Mutex
 	applied := map[int]int{}
@@ -163,16 +164,16 @@ func TestInterop_OneOfManyEqualAppendsIsApplied(t *testing.T) {
 	for range senders {
 		for minute := 1; minute <= events; minute++ {
 			wg.Go(func() {
-				r, err := w.Append(w.ctx, pulse(minute, minute))
+				r, err := w.Append(w.Ctx, pulse(minute, minute))
 				mu.Lock()
 				defer mu.Unlock()
 				switch {
 				case err != nil:
-					w.t.Error(err)
+					w.T.Error(err)
 				case r.Applied || r.Reason == timeseries.LateRecorded:
 					applied[minute]++
 				case r.Reason != timeseries.Duplicate:
-					w.t.Error(r.Reason)
+					w.T.Error(r.Reason)
 				}
 			})
 		}
@@ -187,24 +188,24 @@ func TestInterop_OneOfManyEqualAppendsIsApplied(t *testing.T) {
 
 func TestInterop_AppendsAndEnrichmentThatReadsBothSurvive(t *testing.T) {
 	t.Parallel()
-	w := open[Pulse](t, sharedTable, attempts(60))
+	w := open[Pulse](t, sharedTable, dbtest.Attempts(60))
 	w.seed(pulse(0, 0))
 	f := entity.Fields[Pulse]()
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for i := 1; i <= 12; i++ {
-			if _, err := w.Append(w.ctx, pulse(i, i), timeseries.WithoutCurrent()); err != nil {
-				w.t.Error(err)
+			if _, err := w.Append(w.Ctx, pulse(i, i), timeseries.WithoutCurrent()); err != nil {
+				w.T.Error(err)
 			}
 		}
 	})
 	wg.Go(func() {
 		for range 3 {
-			if _, err := w.Update(w.ctx, pulse(0, 0), entity.Set(&f.AccountID, "a")); err != nil {
-				w.t.Error(err)
+			if _, err := w.Update(w.Ctx, pulse(0, 0), entity.Set(&f.AccountID, "a")); err != nil {
+				w.T.Error(err)
 			}
-			if _, err := w.Update(w.ctx, pulse(0, 0), entity.Remove(&f.AccountID)); err != nil { // reads, and is guarded by the image
-				w.t.Error(err)
+			if _, err := w.Update(w.Ctx, pulse(0, 0), entity.Remove(&f.AccountID)); err != nil { // reads, and is guarded by the image
+				w.T.Error(err)
 			}
 		}
 	})
@@ -227,26 +228,26 @@ func TestKeyCase_NoEventGoesIntoASeriesWhoseKeyDiffersInCase(t *testing.T) {
 			for what, minute := range map[string]int{"newer": 9, "older": 3, "same": 5} {
 				other := pulse(minute, 1)
 				other.Channel = "c-1"
-				_, err := w.Append(w.ctx, other)
+				_, err := w.Append(w.Ctx, other)
 				require.ErrorIs(t, err, entity.ErrKeyCase, what)
-				results, err := w.AppendAll(w.ctx, []Pulse{other})
+				results, err := w.AppendAll(w.Ctx, []Pulse{other})
 				require.ErrorIs(t, err, entity.ErrKeyCase, what)
 				require.False(t, results[0].Applied || results[0].Reason != "", what)
-				require.ErrorIs(t, w.db.Transact(w.ctx, w.Op().Append(other)), entity.ErrKeyCase, what)
-				_, err = w.Update(w.ctx, other, entity.Set(&entity.Fields[Pulse]().Site, "x"))
+				require.ErrorIs(t, w.DB.Transact(w.Ctx, w.Op().Append(other)), entity.ErrKeyCase, what)
+				_, err = w.Update(w.Ctx, other, entity.Set(&entity.Fields[Pulse]().Site, "x"))
 				require.ErrorIs(t, err, entity.ErrKeyCase, what)
 				require.Equal(t, before, w.partition(pulsePK), what)
 			}
 			key := pulseKey("c-1")
-			_, err := w.History(key).Collect(w.ctx)
+			_, err := w.History(key).Collect(w.Ctx)
 			require.ErrorIs(t, err, entity.ErrKeyCase)
-			_, err = w.History(key).Count(w.ctx)
+			_, err = w.History(key).Count(w.Ctx)
 			require.ErrorIs(t, err, entity.ErrKeyCase)
-			_, err = w.At(w.ctx, key, time.Date(2100, 12, 31, 23, 0, 0, 0, time.UTC))
+			_, err = w.At(w.Ctx, key, time.Date(2100, 12, 31, 23, 0, 0, 0, time.UTC))
 			require.ErrorIs(t, err, entity.ErrKeyCase)
-			_, err = w.Get(w.ctx, key)
+			_, err = w.Get(w.Ctx, key)
 			require.ErrorIs(t, err, entity.ErrKeyCase)
-			got, err := w.At(w.ctx, pulseKey("C-1"), time.Date(2100, 12, 31, 23, 0, 0, 0, time.UTC))
+			got, err := w.At(w.Ctx, pulseKey("C-1"), time.Date(2100, 12, 31, 23, 0, 0, 0, time.UTC))
 			require.NoError(t, err)
 			require.Equal(t, 1, *got.Level)
 		})
@@ -258,14 +259,14 @@ func TestKeyCase_EventsAloneKeepTheSpelling(t *testing.T) {
 	t.Parallel()
 	w := open[Pulse](t, sharedTable)
 	w.seed(pulse(5, 1))
-	w.remove(pulsePK, pulseSK)
+	w.RemoveItem(w.Key(pulsePK, pulseSK))
 	other := pulse(5, 1)
 	other.Channel = "c-1"
-	_, err := w.Append(w.ctx, other)
+	_, err := w.Append(w.Ctx, other)
 	require.ErrorIs(t, err, entity.ErrKeyCase)
-	require.ErrorIs(t, w.Purge(w.ctx, pulseKey("c-1")), entity.ErrKeyCase)
+	require.ErrorIs(t, w.Purge(w.Ctx, pulseKey("c-1")), entity.ErrKeyCase)
 	require.Len(t, w.partition(pulsePK), 1)
-	require.NoError(t, w.Purge(w.ctx, pulseKey("C-1")))
+	require.NoError(t, w.Purge(w.Ctx, pulseKey("C-1")))
 	require.Empty(t, w.partition(pulsePK))
 }
 
@@ -274,13 +275,13 @@ func TestKeyCase_TwoSpellingsInOneCallAreRefusedBeforeAWrite(t *testing.T) {
 	w := open[Pulse](t, sharedTable)
 	other := pulse(2, 2)
 	other.DeviceID = "d-7"
-	w.sent.Reset()
-	_, err := w.AppendAll(w.ctx, []Pulse{pulse(1, 1), other})
+	w.Wire.Reset()
+	_, err := w.AppendAll(w.Ctx, []Pulse{pulse(1, 1), other})
 	require.ErrorIs(t, err, entity.ErrKeyCase)
-	err = w.db.Transact(w.ctx, w.Op().Append(pulse(1, 1)), w.Op().Append(other))
-	require.Equal(t, "EDD-9109", inputCode(t, err))
+	err = w.DB.Transact(w.Ctx, w.Op().Append(pulse(1, 1)), w.Op().Append(other))
+	require.Equal(t, "EDD-9109", dbtest.InputCode(err))
 	require.Empty(t, w.operations())
-	require.Empty(t, w.scan())
-	require.NoError(t, w.db.Transact(w.ctx, w.Op().Append(pulse(1, 1)), w.Op().Append(pulse(2, 2))))
+	require.Empty(t, w.Items())
+	require.NoError(t, w.DB.Transact(w.Ctx, w.Op().Append(pulse(1, 1)), w.Op().Append(pulse(2, 2))))
 	require.Equal(t, 2, *w.current(pulse(0, 0)).Level)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
@@ -23,140 +22,83 @@ import (
 // lab is a series in a table of its own, on a connection that counts requests and can be made to fail.
 type lab[T any] struct {
 	*timeseries.Series[T]
-	t     testing.TB
-	ctx   context.Context
-	db    *entity.DB
-	look  *timeseries.Series[T] // reads for the test's own eyes: without faults, not counted
-	raw   *dynamodb.Client      // the same, below the library
-	table string
-	sent  *faults.Transport
-	clock *clock
+	*dbtest.Bench
+	look *timeseries.Series[T] // reads for the test's own eyes: without faults, not counted
 }
 
 // open creates the table of T. change is applied to the configuration.
 func open[T any](t *testing.T, change ...func(*entity.Config)) *lab[T] {
 	t.Helper()
-	raw, table := localdb.Test(t)
-	w := &lab[T]{t: t, ctx: t.Context(), raw: raw, table: table, sent: faults.New(raw.Options().HTTPClient), clock: newClock()}
-	w.Series, w.db = w.connect(change...)
-	w.look, _ = w.on(raw, append(change[:len(change):len(change)], func(c *entity.Config) { c.MaxAttempts = 0 })...)
-	require.NoError(t, w.db.CreateTables(t.Context()))
-	w.sent.Reset()
+	w := &lab[T]{Bench: dbtest.Open(t, change...)}
+	w.Clock.Set(time.Date(2101, 1, 1, 0, 0, 0, 987654321, time.UTC), 0)
+	w.Series = declare[T](t, w.DB)
+	w.look = declare[T](t, w.Open(w.Raw, dbtest.Attempts(0)))
+	w.CreateTables()
 	return w
 }
 
-// connect returns another handle of the same series, as a program that is configured differently has one.
-func (w *lab[T]) connect(change ...func(*entity.Config)) (*timeseries.Series[T], *entity.DB) {
-	w.t.Helper()
-	return w.on(dynamodb.New(w.raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = w.sent }), change...)
+func declare[T any](t testing.TB, db *entity.DB) *timeseries.Series[T] {
+	t.Helper()
+	s := entity.Must(timeseries.New[T](db))
+	return s
 }
-
-func (w *lab[T]) on(client entity.Client, change ...func(*entity.Config)) (*timeseries.Series[T], *entity.DB) {
-	w.t.Helper()
-	cfg := entity.Config{Table: w.table, Clock: w.clock.Now}
-	for _, f := range change {
-		f(&cfg)
-	}
-	db, err := entity.Open(client, cfg)
-	require.NoError(w.t, err)
-	s, err := timeseries.New[T](db)
-	require.NoError(w.t, err)
-	return s, db
-}
-
-// attempts limits how often a request is repeated.
-func attempts(n int) func(*entity.Config) { return func(c *entity.Config) { c.MaxAttempts = n } }
 
 // append is Append where an error would be a failure of the test.
 func (w *lab[T]) append(ev T, opts ...timeseries.AppendOption) timeseries.Result[T] {
-	w.t.Helper()
-	r, err := w.Append(w.ctx, ev, opts...)
-	require.NoError(w.t, err)
+	w.T.Helper()
+	r, err := w.Append(w.Ctx, ev, opts...)
+	require.NoError(w.T, err)
 	return r
 }
 
 // seed appends events that must all be applied, and then forgets the requests that it took.
 func (w *lab[T]) seed(evs ...T) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, ev := range evs {
-		require.True(w.t, w.append(ev, timeseries.WithoutCurrent()).Applied)
+		require.True(w.T, w.append(ev, timeseries.WithoutCurrent()).Applied)
 	}
-	w.sent.Reset()
+	w.Wire.Reset()
 }
 
 // current is the current item as the library reads it.
 func (w *lab[T]) current(key T) T {
-	w.t.Helper()
-	v, err := w.look.Get(w.ctx, key, entity.Consistent())
-	require.NoError(w.t, err)
+	w.T.Helper()
+	v, err := w.look.Get(w.Ctx, key, entity.Consistent())
+	require.NoError(w.T, err)
 	return v
 }
 
 // history is every event that the library shows.
 func (w *lab[T]) history(key T, opts ...entity.QueryOption) []T {
-	w.t.Helper()
-	evs, err := w.look.History(key, append(opts, entity.Consistent())...).Collect(w.ctx)
-	require.NoError(w.t, err)
+	w.T.Helper()
+	evs, err := w.look.History(key, append(opts, entity.Consistent())...).Collect(w.Ctx)
+	require.NoError(w.T, err)
 	return evs
 }
 
 // operations are the names of the requests since the last reset.
-func (w *lab[T]) operations() []string {
-	var names []string
-	for _, r := range w.sent.Requests() {
-		names = append(names, r.Operation)
-	}
-	return names
-}
-
-// clock is a clock that tests turn.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func newClock() *clock { return &clock{now: time.Date(2101, 1, 1, 0, 0, 0, 987654321, time.UTC)} }
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
-// inputCode is the code of the mistake in the arguments that err speaks of.
-func inputCode(t testing.TB, err error) string {
-	t.Helper()
-	var e *entity.InputError
-	require.ErrorAs(t, err, &e)
-	return e.Code
-}
+func (w *lab[T]) operations() []string { return dbtest.Operations(w.Wire.Requests()) }
 
 func (w *lab[T]) appendAll(evs []T, opts ...timeseries.AppendOption) []timeseries.Result[T] {
-	w.t.Helper()
-	rs, err := w.AppendAll(w.ctx, evs, opts...)
-	require.NoError(w.t, err)
-	require.Len(w.t, rs, len(evs))
+	w.T.Helper()
+	rs, err := w.AppendAll(w.Ctx, evs, opts...)
+	require.NoError(w.T, err)
+	require.Len(w.T, rs, len(evs))
 	return rs
 }
 
 // collect runs a history and gives its times and the number of requests that it took.
 func (w *lab[T]) collect(key T, opts ...entity.QueryOption) ([]T, int) {
-	w.t.Helper()
-	w.sent.Reset()
-	evs, err := w.History(key, opts...).Collect(w.ctx)
-	require.NoError(w.t, err)
-	return evs, len(w.sent.Requests())
+	w.T.Helper()
+	w.Wire.Reset()
+	evs, err := w.History(key, opts...).Collect(w.Ctx)
+	require.NoError(w.T, err)
+	return evs, len(w.Wire.Requests())
 }
 
 // indexKeys returns the index keys of the current item.
 func (w *lab[T]) indexKeys(pk, sk string) map[string]string {
-	w.t.Helper()
+	w.T.Helper()
 	out := map[string]string{}
 	it := w.partition(pk)[sk]
 	for _, name := range []string{"gsi1pk", "gsi1sk", "gsi2pk", "gsi2sk", "gsi3pk", "gsi3sk"} {
@@ -169,9 +111,9 @@ func (w *lab[T]) indexKeys(pk, sk string) map[string]string {
 
 // kinds are the actions of the n-th request, a transaction: Update, Put, ConditionCheck.
 func (w *lab[T]) kinds(n int) []string {
-	w.t.Helper()
+	w.T.Helper()
 	var sent struct{ TransactItems []map[string]json.RawMessage }
-	require.NoError(w.t, json.Unmarshal(w.sent.Requests()[n].Body, &sent))
+	require.NoError(w.T, json.Unmarshal(w.Wire.Requests()[n].Body, &sent))
 	var kinds []string
 	for _, action := range sent.TransactItems {
 		for kind := range action {
@@ -201,10 +143,9 @@ func (c *scripted) TransactWriteItems(ctx context.Context, in *dynamodb.Transact
 }
 
 func (w *lab[T]) scripted(script ...[]string) (*timeseries.Series[T], *scripted) {
-	w.t.Helper()
-	c := &scripted{Client: w.raw, script: script}
-	series, _ := w.on(c, attempts(4))
-	return series, c
+	w.T.Helper()
+	c := &scripted{Client: w.Raw, script: script}
+	return declare[T](w.T, w.Open(c, dbtest.Attempts(4))), c
 }
 
 func always(f faults.Fault, operation string) func(faults.Request) faults.Fault {
@@ -213,18 +154,6 @@ func always(f faults.Fault, operation string) func(faults.Request) faults.Fault 
 			return f
 		}
 		return faults.None
-	}
-}
-
-// firstOf matches the first request of an operation only.
-func firstOf(operation string) func(faults.Request) bool {
-	seen := false
-	return func(r faults.Request) bool {
-		if seen || r.Operation != operation {
-			return false
-		}
-		seen = true
-		return true
 	}
 }
 
@@ -242,31 +171,13 @@ func from(n int, f faults.Fault, operation string) func(faults.Request) faults.F
 	}
 }
 
-type item = map[string]types.AttributeValue
-
-func avS(text string) types.AttributeValue { return &types.AttributeValueMemberS{Value: text} }
-
-func avN(digits string) types.AttributeValue { return &types.AttributeValueMemberN{Value: digits} }
-
-// scan is everything in the table.
-func (w *lab[T]) scan() []item {
-	w.t.Helper()
-	var all []item
-	consistent := true
-	pages := dynamodb.NewScanPaginator(w.raw, &dynamodb.ScanInput{TableName: &w.table, ConsistentRead: &consistent})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(w.ctx)
-		require.NoError(w.t, err)
-		all = append(all, page.Items...)
-	}
-	return all
-}
+type item = dbtest.Item
 
 // partition is what is stored under one partition key, by sort key.
 func (w *lab[T]) partition(pk string) map[string]map[string]string {
-	w.t.Helper()
+	w.T.Helper()
 	all := map[string]map[string]string{}
-	for _, it := range w.scan() {
+	for _, it := range w.Items() {
 		if text(it["pk"]) == "S "+pk {
 			all[text(it["sk"])[2:]] = plain(it)
 		}
@@ -274,35 +185,14 @@ func (w *lab[T]) partition(pk string) map[string]map[string]string {
 	return all
 }
 
-// item is one stored item, nil if absent.
-func (w *lab[T]) item(pk, sk string) item {
-	w.t.Helper()
-	consistent := true
-	out, err := w.raw.GetItem(w.ctx, &dynamodb.GetItemInput{TableName: &w.table, Key: item{"pk": avS(pk), "sk": avS(sk)}, ConsistentRead: &consistent})
-	require.NoError(w.t, err)
-	return out.Item
-}
-
-// change rewrites a stored item without the library. An item that f makes empty is deleted.
-func (w *lab[T]) change(pk, sk string, f func(item)) {
-	w.t.Helper()
-	it := w.item(pk, sk)
-	if it == nil {
-		it = item{"pk": avS(pk), "sk": avS(sk)}
-	}
-	f(it)
-	if len(it) == 0 {
-		_, err := w.raw.DeleteItem(w.ctx, &dynamodb.DeleteItemInput{TableName: &w.table, Key: item{"pk": avS(pk), "sk": avS(sk)}})
-		require.NoError(w.t, err)
+// restore stores an item again as it was, nil for none.
+func (w *lab[T]) restore(pk, sk string, image item) {
+	w.T.Helper()
+	if image == nil {
+		w.RemoveItem(w.Key(pk, sk))
 		return
 	}
-	_, err := w.raw.PutItem(w.ctx, &dynamodb.PutItemInput{TableName: &w.table, Item: it})
-	require.NoError(w.t, err)
-}
-
-func (w *lab[T]) remove(pk, sk string) {
-	w.t.Helper()
-	w.change(pk, sk, func(it item) { clear(it) })
+	w.PutItem(image)
 }
 
 // plain writes an item as text, types included.

@@ -14,16 +14,11 @@ import (
 func lag(t *testing.T) *lab[Telemetry] {
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))
-	old := w.item(devicePK, deviceSK)
+	old := w.Item(devicePK, deviceSK)
 	w.seed(tick(5, 5))
-	w.change(devicePK, deviceSK, func(it item) {
-		clear(it)
-		for name, av := range old {
-			it[name] = av
-		}
-	})
+	w.restore(devicePK, deviceSK, old)
 	require.Equal(t, at(0), w.current(device).Timestamp)
-	w.sent.Reset()
+	w.Wire.Reset()
 	return w
 }
 
@@ -31,7 +26,7 @@ func TestLagging_ADuplicateBringsTheCurrentItemUp(t *testing.T) {
 	t.Parallel()
 	w := lag(t)
 	events := w.history(device)
-	w.sent.Reset()
+	w.Wire.Reset()
 
 	r := w.append(tick(5, 5))
 	require.False(t, r.Applied)
@@ -48,7 +43,7 @@ func TestLagging_ADuplicateBringsTheCurrentItemUp(t *testing.T) {
 func TestLagging_ADuplicateWithoutACurrentItemMakesOne(t *testing.T) {
 	t.Parallel()
 	w := lag(t)
-	w.remove(devicePK, deviceSK)
+	w.RemoveItem(w.Key(devicePK, deviceSK))
 	r := w.append(tick(5, 5))
 	require.Equal(t, timeseries.Duplicate, r.Reason)
 	require.Equal(t, at(5), w.current(device).Timestamp)
@@ -76,14 +71,14 @@ func TestLagging_ACollisionChangesNothing(t *testing.T) {
 func TestLagging_ACollisionWithoutACurrentItemIsAnOutcomeToo(t *testing.T) {
 	t.Parallel()
 	w := lag(t)
-	w.remove(devicePK, deviceSK)
-	r, err := w.Append(w.ctx, tick(5, 6))
+	w.RemoveItem(w.Key(devicePK, deviceSK))
+	r, err := w.Append(w.Ctx, tick(5, 6))
 	require.Equal(t, timeseries.Collision, r.Reason)
 	require.Equal(t, 5, *r.Existing.GPIO)
 	require.Zero(t, r.Current)
 	require.NoError(t, err, "there is no current item to be read")
 
-	rs, err := w.AppendAll(w.ctx, []Telemetry{tick(5, 6)})
+	rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(5, 6)})
 	require.Equal(t, timeseries.Collision, rs[0].Reason)
 	require.NoError(t, err)
 }
@@ -91,7 +86,7 @@ func TestLagging_ACollisionWithoutACurrentItemIsAnOutcomeToo(t *testing.T) {
 func TestLagging_InAppendAll(t *testing.T) {
 	t.Parallel()
 	w := lag(t)
-	rs, err := w.AppendAll(w.ctx, []Telemetry{tick(6, 6), tick(5, 5), tick(3, 3), tick(0, 1)})
+	rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(6, 6), tick(5, 5), tick(3, 3), tick(0, 1)})
 	require.NoError(t, err)
 	require.Equal(t, []timeseries.Reason{"", timeseries.Duplicate, "", timeseries.Duplicate}, reasons(rs))
 	require.Equal(t, at(6), w.current(device).Timestamp)
@@ -101,7 +96,7 @@ func TestLagging_InAppendAll(t *testing.T) {
 func TestLagging_InAppendAllOfStoredEventsOnly(t *testing.T) {
 	t.Parallel()
 	w := lag(t)
-	rs, err := w.AppendAll(w.ctx, []Telemetry{tick(5, 5)})
+	rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(5, 5)})
 	require.NoError(t, err)
 	require.Equal(t, timeseries.Duplicate, rs[0].Reason)
 	require.Equal(t, at(5), rs[0].Current.Timestamp)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -48,7 +49,7 @@ func TestLayout_TTLIsInWholeSecondsAndOnlyOnEvents(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))
-	w.clock.advance(13 * time.Millisecond) // over the end of the second: …987 ms + 13 ms
+	w.Clock.Move(13 * time.Millisecond) // over the end of the second: …987 ms + 13 ms
 	w.seed(tick(1, 2))
 
 	first := time.Date(2101, 1, 1, 0, 0, 0, 0, time.UTC).Add(7 * 24 * time.Hour).Unix()
@@ -62,7 +63,7 @@ func TestLayout_WithoutTTLEventsStayForEver(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
 	w.seed(reading(1, 1))
-	for _, it := range w.scan() {
+	for _, it := range w.Items() {
 		require.NotContains(t, it, "_ttl")
 	}
 }
@@ -71,7 +72,7 @@ func TestLayout_CreatedAtIsThatOfTheFirstAppendAndOnlyOnCurrent(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))
-	w.clock.advance(time.Hour)
+	w.Clock.Move(time.Hour)
 	w.seed(tick(1, 2))
 
 	items := w.partition(devicePK)
@@ -85,7 +86,7 @@ func TestLayout_EventsHaveNoIndexKeysAndNoEnrichment(t *testing.T) {
 	w := open[Telemetry](t)
 	enriched := device
 	enriched.AccountID, enriched.Diagnostics = "acct-1", "fine"
-	_, _, err := w.Upsert(w.ctx, enriched)
+	_, _, err := w.Upsert(w.Ctx, enriched)
 	require.NoError(t, err)
 	w.seed(tick(0, 1))
 
@@ -128,7 +129,7 @@ func TestLayout_NamesPayloadVersionAndNativePartitionKey(t *testing.T) {
 	require.True(t, w.append(Scale{ScaleID: "s#1", Time: time.UnixMilli(1700000000123), Grams: 12}).Applied)
 
 	got := map[string]map[string]string{}
-	for _, it := range w.scan() {
+	for _, it := range w.Items() {
 		got[text(it["range"])] = plain(it)
 	}
 	require.Equal(t, map[string]map[string]string{
@@ -142,7 +143,7 @@ func TestLayout_NamesPayloadVersionAndNativePartitionKey(t *testing.T) {
 		},
 	}, got)
 
-	_, err := w.Update(w.ctx, Scale{ScaleID: "s#1"}, entity.Set(&entity.Fields[Scale]().Owner, "me"))
+	_, err := w.Update(w.Ctx, Scale{ScaleID: "s#1"}, entity.Set(&entity.Fields[Scale]().Owner, "me"))
 	require.NoError(t, err)
 	require.Equal(t, 12, w.current(Scale{ScaleID: "s#1"}).Grams)
 	require.Len(t, w.history(Scale{ScaleID: "s#1"}), 1)
@@ -198,7 +199,7 @@ func TestKeys_HistoryNeverShowsAnotherStreamOrTheCurrentItem(t *testing.T) {
 			"lt":      {[]entity.QueryOption{entity.Lt(&f.Timestamp, at(i+1))}, []Channel{first}},
 		} {
 			require.Equal(t, c.want, w.history(key, c.opts...), "%q %s", stream, name)
-			n, err := w.History(key, c.opts...).Count(w.ctx)
+			n, err := w.History(key, c.opts...).Count(w.Ctx)
 			require.NoError(t, err)
 			require.Len(t, c.want, n, "%q %s", stream, name)
 		}
@@ -214,13 +215,13 @@ func TestKeys_QueryShowsCurrentItemsOnly(t *testing.T) {
 		w.seed(state(stream, i, stream), state(stream, i+1, stream))
 		want[stream] = state(stream, i+1, stream)
 	}
-	got, err := w.Query(Channel{Channel: "c-1"}, entity.Consistent()).Collect(w.ctx)
+	got, err := w.Query(Channel{Channel: "c-1"}, entity.Consistent()).Collect(w.Ctx)
 	require.NoError(t, err)
 	require.Len(t, got, len(want))
 	for _, c := range got {
 		require.Equal(t, want[c.Stream], c)
 	}
-	n, err := w.Query(Channel{Channel: "c-1"}, entity.Consistent()).Count(w.ctx)
+	n, err := w.Query(Channel{Channel: "c-1"}, entity.Consistent()).Count(w.Ctx)
 	require.NoError(t, err)
 	require.Equal(t, len(want), n)
 }
@@ -267,20 +268,20 @@ func TestKeys_PartsOfEveryTypeAreFoundAgain(t *testing.T) {
 	want.Day = start
 	require.Equal(t, want, w.current(key))
 	require.Equal(t, []Shelf{want}, w.history(key))
-	require.NotNil(t, w.item("$app#v1#shelf#2026-04-22T10:00:00Z#0000000000000000000", "$app#v1#shelf#bin_00000000000000000007#false#l%231#e#0000000000000000001"))
+	require.NotNil(t, w.Item("$app#v1#shelf#2026-04-22T10:00:00Z#0000000000000000000", "$app#v1#shelf#bin_00000000000000000007#false#l%231#e#0000000000000000001"))
 
 	for name, bad := range map[string]Shelf{
 		"time":   {Bin: 7, Place: "l", N: 1},
 		"number": {Day: start, Place: "l", N: 1},
 		"string": {Day: start, Bin: 7, N: 1},
 	} {
-		_, err := w.Append(w.ctx, bad)
-		require.Equal(t, "EDD-9101", inputCode(t, err), name)
-		_, err = w.History(bad).Collect(w.ctx)
-		require.Equal(t, "EDD-9101", inputCode(t, err), name)
-		_, err = w.Get(w.ctx, bad)
-		require.Equal(t, "EDD-9101", inputCode(t, err), name)
+		_, err := w.Append(w.Ctx, bad)
+		require.Equal(t, "EDD-9101", dbtest.InputCode(err), name)
+		_, err = w.History(bad).Collect(w.Ctx)
+		require.Equal(t, "EDD-9101", dbtest.InputCode(err), name)
+		_, err = w.Get(w.Ctx, bad)
+		require.Equal(t, "EDD-9101", dbtest.InputCode(err), name)
 	}
-	_, err := w.Append(w.ctx, Shelf{Day: start.Add(1), Bin: 7, Place: "l", N: 1})
-	require.Equal(t, "EDD-9102", inputCode(t, err), "a key part finer than its format")
+	_, err := w.Append(w.Ctx, Shelf{Day: start.Add(1), Bin: 7, Place: "l", N: 1})
+	require.Equal(t, "EDD-9102", dbtest.InputCode(err), "a key part finer than its format")
 }

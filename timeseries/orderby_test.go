@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -112,39 +113,39 @@ func clockFormat[T any](t *testing.T, unit time.Duration, first string, make fun
 	require.Equal(t, want, w.history(make(start, 0)))
 	require.Equal(t, timeseries.Older, w.append(make(start.Add(-unit), 7)).Reason)
 	found := false
-	for _, it := range w.scan() {
+	for _, it := range w.Items() {
 		found = found || strings.HasSuffix(text(it["sk"]), "#e#"+first)
 	}
 	require.True(t, found, "an event's key ends in %s", first)
 
-	w.sent.Reset()
+	w.Wire.Reset()
 	bad := []time.Time{time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}
 	if unit > time.Nanosecond {
 		bad = append(bad, times[len(times)-1].Add(unit+1), times[len(times)-1].Add(unit/2))
 	}
 	for _, at := range bad {
-		_, err := w.Append(w.ctx, make(at, 1))
-		require.Equal(t, "EDD-9102", inputCode(t, err), "%v", at)
-		_, err = w.AppendAll(w.ctx, []T{make(at, 1)})
-		require.Equal(t, "EDD-9102", inputCode(t, err), "%v", at)
+		_, err := w.Append(w.Ctx, make(at, 1))
+		require.Equal(t, "EDD-9102", dbtest.InputCode(err), "%v", at)
+		_, err = w.AppendAll(w.Ctx, []T{make(at, 1)})
+		require.Equal(t, "EDD-9102", dbtest.InputCode(err), "%v", at)
 	}
-	_, err := w.Append(w.ctx, make(time.Time{}, 1))
-	require.Equal(t, "EDD-9101", inputCode(t, err), "a zero time is a forgotten one")
-	require.Empty(t, w.sent.Requests())
+	_, err := w.Append(w.Ctx, make(time.Time{}, 1))
+	require.Equal(t, "EDD-9101", dbtest.InputCode(err), "a zero time is a forgotten one")
+	require.Empty(t, w.Wire.Requests())
 }
 
 func TestOrderBy_UnixTimesBefore1970HaveNoOrderAndAreAnError(t *testing.T) {
 	t.Parallel()
 	w := open[unixClock](t)
-	_, err := w.Append(w.ctx, unixClock{ID: "x", At: time.Unix(-1, 0)})
-	require.Equal(t, "EDD-9102", inputCode(t, err))
-	require.Empty(t, w.sent.Requests())
+	_, err := w.Append(w.Ctx, unixClock{ID: "x", At: time.Unix(-1, 0)})
+	require.Equal(t, "EDD-9102", dbtest.InputCode(err))
+	require.Empty(t, w.Wire.Requests())
 }
 
 func TestOrderBy_TheFirstSecondOf1970IsATimeAndNotAForgottenOne(t *testing.T) {
 	t.Parallel()
 	w := open[unixClock](t)
-	r, err := w.Append(w.ctx, unixClock{ID: "x", At: time.Unix(0, 0)})
+	r, err := w.Append(w.Ctx, unixClock{ID: "x", At: time.Unix(0, 0)})
 	require.NoError(t, err)
 	require.True(t, r.Applied)
 }
@@ -183,11 +184,11 @@ func TestOrderBy_UnsignedIntegersUpToTheirGreatest(t *testing.T) {
 func TestOrderBy_NegativeIntegersAreAnErrorAndZeroIsAForgottenOne(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
-	_, err := w.Append(w.ctx, reading(-1, 1))
-	require.Equal(t, "EDD-9102", inputCode(t, err))
-	_, err = w.Append(w.ctx, reading(0, 1))
-	require.Equal(t, "EDD-9101", inputCode(t, err))
-	require.Empty(t, w.sent.Requests())
+	_, err := w.Append(w.Ctx, reading(-1, 1))
+	require.Equal(t, "EDD-9102", dbtest.InputCode(err))
+	_, err = w.Append(w.Ctx, reading(0, 1))
+	require.Equal(t, "EDD-9101", dbtest.InputCode(err))
+	require.Empty(t, w.Wire.Requests())
 }
 
 // Round counts from zero.
@@ -221,10 +222,10 @@ func TestOrderBy_StringsAreOrderedByBytesWhateverIsInThem(t *testing.T) {
 	}
 	require.Equal(t, marks, got)
 	require.Equal(t, timeseries.Older, w.append(entry("A!", "late")).Reason)
-	_, err := w.Append(w.ctx, entry("", "x"))
-	require.Equal(t, "EDD-9101", inputCode(t, err))
-	_, err = w.Append(w.ctx, entry("\xff", "x"))
-	require.Equal(t, "EDD-9102", inputCode(t, err))
+	_, err := w.Append(w.Ctx, entry("", "x"))
+	require.Equal(t, "EDD-9101", dbtest.InputCode(err))
+	_, err = w.Append(w.Ctx, entry("\xff", "x"))
+	require.Equal(t, "EDD-9102", dbtest.InputCode(err))
 }
 
 func TestOrderBy_StringTooLongForAKeyIsTooLargeBeforeAnyRequest(t *testing.T) {
@@ -235,42 +236,42 @@ func TestOrderBy_StringTooLongForAKeyIsTooLargeBeforeAnyRequest(t *testing.T) {
 	for i := range long {
 		long[i] = 'z'
 	}
-	_, err := w.Append(w.ctx, entry(string(long), "x"))
+	_, err := w.Append(w.Ctx, entry(string(long), "x"))
 	require.ErrorIs(t, err, entity.ErrTooLarge)
-	_, err = w.AppendAll(w.ctx, []Journal{entry("a", "x"), entry(string(long), "x")})
+	_, err = w.AppendAll(w.Ctx, []Journal{entry("a", "x"), entry(string(long), "x")})
 	require.ErrorIs(t, err, entity.ErrTooLarge)
 	escaped := make([]byte, room/3+1) // each is three bytes in the key
 	for i := range escaped {
 		escaped[i] = '#'
 	}
-	_, err = w.Append(w.ctx, entry(string(escaped), "x"))
+	_, err = w.Append(w.Ctx, entry(string(escaped), "x"))
 	require.ErrorIs(t, err, entity.ErrTooLarge)
-	require.Empty(t, w.sent.Requests())
+	require.Empty(t, w.Wire.Requests())
 	require.True(t, w.append(entry(string(long[1:]), "x")).Applied)
 }
 
 func TestOrderBy_StoredOrderByOfAnotherTypeIsATypedError(t *testing.T) {
 	t.Parallel()
 	for name, stored := range map[string]types.AttributeValue{
-		"number": avN("1"), "null": &types.AttributeValueMemberNULL{Value: true}, "binary": &types.AttributeValueMemberB{Value: []byte("2")},
+		"number": dbtest.N("1"), "null": &types.AttributeValueMemberNULL{Value: true}, "binary": &types.AttributeValueMemberB{Value: []byte("2")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := open[Telemetry](t)
 			w.seed(tick(0, 1))
-			w.change(devicePK, deviceSK, func(it item) { it["timestamp"] = stored })
+			w.ChangeItem(devicePK, deviceSK, item{"timestamp": stored})
 			before := w.partition(devicePK)
 
 			var clockType *timeseries.OrderByTypeError
-			r, err := w.Append(w.ctx, tick(1, 1))
+			r, err := w.Append(w.Ctx, tick(1, 1))
 			require.ErrorAs(t, err, &clockType)
 			require.Equal(t, "timestamp", clockType.Attr)
 			require.Zero(t, r)
-			rs, err := w.AppendAll(w.ctx, []Telemetry{tick(1, 1), tick(2, 2)})
+			rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(1, 1), tick(2, 2)})
 			require.ErrorAs(t, err, &clockType)
 			require.Zero(t, rs[0])
 			require.Zero(t, rs[1])
-			err = w.db.Transact(w.ctx, w.Op().Append(tick(1, 1)))
+			err = w.DB.Transact(w.Ctx, w.Op().Append(tick(1, 1)))
 			require.ErrorAs(t, err, &clockType)
 			require.Equal(t, before, w.partition(devicePK))
 		})

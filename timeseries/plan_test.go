@@ -28,8 +28,7 @@ func paper(t testing.TB) *entity.DB {
 }
 
 func on[T any](t testing.TB) *timeseries.Series[T] {
-	series, err := timeseries.New[T](paper(t))
-	require.NoError(t, err)
+	series := entity.Must(timeseries.New[T](paper(t)))
 	return series
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
@@ -19,14 +20,14 @@ func TestEnrichment_SurvivesAppends(t *testing.T) {
 	w := open[Telemetry](t)
 	f := entity.Fields[Telemetry]()
 	w.seed(tick(0, 1))
-	_, err := w.Update(w.ctx, device, entity.Set(&f.AccountID, "acct-1"), entity.Set(&f.Diagnostics, "fine"))
+	_, err := w.Update(w.Ctx, device, entity.Set(&f.AccountID, "acct-1"), entity.Set(&f.Diagnostics, "fine"))
 	require.NoError(t, err)
 	ev := tick(1, 2)
 	ev.Diagnostics = "a device cannot say this"
 	r := w.append(ev)
 	require.Equal(t, "acct-1", r.Current.AccountID)
 	require.Equal(t, "fine", r.Current.Diagnostics)
-	_, err = w.AppendAll(w.ctx, []Telemetry{tick(2, 2), tick(3, 3)})
+	_, err = w.AppendAll(w.Ctx, []Telemetry{tick(2, 2), tick(3, 3)})
 	require.NoError(t, err)
 	cur := w.current(device)
 	require.Equal(t, "acct-1", cur.AccountID)
@@ -38,7 +39,7 @@ func TestEnrichment_AttributesUnknownToTheStructSurviveAppends(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))
-	w.change(devicePK, deviceSK, func(it item) { it["future"] = avS("kept") })
+	w.ChangeItem(devicePK, deviceSK, item{"future": dbtest.S("kept")})
 	w.seed(tick(1, 2))
 	require.Equal(t, "S kept", w.partition(devicePK)[deviceSK]["future"])
 }
@@ -48,7 +49,7 @@ func TestEnrichment_ByUpsertBeforeTheFirstAppendBlocksNothing(t *testing.T) {
 	w := open[Telemetry](t)
 	enriched := device
 	enriched.AccountID = "acct-1"
-	got, created, err := w.Upsert(w.ctx, enriched)
+	got, created, err := w.Upsert(w.Ctx, enriched)
 	require.NoError(t, err)
 	require.True(t, created)
 	require.Equal(t, "acct-1", got.AccountID)
@@ -56,7 +57,7 @@ func TestEnrichment_ByUpsertBeforeTheFirstAppendBlocksNothing(t *testing.T) {
 	require.NotContains(t, w.partition(devicePK)[deviceSK], "timestamp")
 	require.Empty(t, w.history(device))
 
-	w.clock.advance(time.Hour)
+	w.Clock.Move(time.Hour)
 	r := w.append(tick(0, 1))
 	require.True(t, r.Applied)
 	require.Equal(t, "acct-1", r.Current.AccountID)
@@ -68,9 +69,9 @@ func TestEnrichment_ByUpsertBeforeTheFirstBulkAppendToo(t *testing.T) {
 	w := open[Telemetry](t)
 	enriched := device
 	enriched.AccountID = "acct-1"
-	_, _, err := w.Upsert(w.ctx, enriched)
+	_, _, err := w.Upsert(w.Ctx, enriched)
 	require.NoError(t, err)
-	rs, err := w.AppendAll(w.ctx, []Telemetry{tick(1, 1), tick(0, 1)})
+	rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(1, 1), tick(0, 1)})
 	require.NoError(t, err)
 	require.True(t, rs[0].Applied)
 	require.True(t, rs[1].Applied)
@@ -82,7 +83,7 @@ func TestEnrichment_ConditionOnAnItemWithoutEventsIsRefused(t *testing.T) {
 	w := open[Telemetry](t)
 	enriched := device
 	enriched.AccountID = "acct-1"
-	_, _, err := w.Upsert(w.ctx, enriched)
+	_, _, err := w.Upsert(w.Ctx, enriched)
 	require.NoError(t, err)
 	r := w.append(tick(0, 1), entity.If(entity.Eq(&entity.Fields[Telemetry]().AccountID, "acct-2")))
 	require.Equal(t, timeseries.ConditionFailed, r.Reason)
@@ -92,9 +93,9 @@ func TestEnrichment_ConditionOnAnItemWithoutEventsIsRefused(t *testing.T) {
 func TestEnrichment_ByUpdateNeedsAnItemAndLeavesNoPhantom(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
-	_, err := w.Update(w.ctx, device, entity.Set(&entity.Fields[Telemetry]().AccountID, "acct-1"))
+	_, err := w.Update(w.Ctx, device, entity.Set(&entity.Fields[Telemetry]().AccountID, "acct-1"))
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.Empty(t, w.scan())
+	require.Empty(t, w.Items())
 	require.True(t, w.append(tick(0, 1)).Applied)
 }
 
@@ -116,13 +117,13 @@ func TestEnrichment_UpdateOfAnAppendFieldIsRefused(t *testing.T) {
 		"created_at":  entity.Set(&f.CreatedAt, at(0)),
 		"clock, path": entity.Attr[string]("timestamp").Remove(),
 	} {
-		_, err := w.Update(w.ctx, device, change)
-		require.Equal(t, "EDD-9104", inputCode(t, err), name)
-		require.Equal(t, "EDD-9104", inputCode(t, w.db.Transact(w.ctx, w.Op().Update(device, change))), name)
+		_, err := w.Update(w.Ctx, device, change)
+		require.Equal(t, "EDD-9104", dbtest.InputCode(err), name)
+		require.Equal(t, "EDD-9104", dbtest.InputCode(w.DB.Transact(w.Ctx, w.Op().Update(device, change))), name)
 	}
-	_, err := w.Update(w.ctx, device)
-	require.Equal(t, "EDD-9106", inputCode(t, err))
-	require.Empty(t, w.sent.Requests())
+	_, err := w.Update(w.Ctx, device)
+	require.Equal(t, "EDD-9106", dbtest.InputCode(err))
+	require.Empty(t, w.Wire.Requests())
 }
 
 func TestEnrichment_UpsertLeavesOutWhatAppendWrites(t *testing.T) {
@@ -131,7 +132,7 @@ func TestEnrichment_UpsertLeavesOutWhatAppendWrites(t *testing.T) {
 	w.seed(tick(5, 1))
 	v := tick(9, 9)
 	v.AccountID = "acct-1"
-	got, created, err := w.Upsert(w.ctx, v)
+	got, created, err := w.Upsert(w.Ctx, v)
 	require.NoError(t, err)
 	require.False(t, created)
 	want := tick(5, 1)
@@ -148,7 +149,7 @@ func TestEnrichment_UpsertInATransactionLeavesEventFieldsOut(t *testing.T) {
 	v := tick(9, 9)
 	v.AccountID = "acct-1"
 	op := w.Op().Upsert(v)
-	require.NoError(t, w.db.Transact(w.ctx, op))
+	require.NoError(t, w.DB.Transact(w.Ctx, op))
 	require.Equal(t, "acct-1", op.Result().AccountID)
 	require.Nil(t, op.Result().GPIO)
 	it := w.partition(devicePK)[deviceSK]
@@ -161,9 +162,9 @@ func TestEnrichment_ConditionsOfAnUpdateMayReadWhatAppendWrites(t *testing.T) {
 	w := open[Telemetry](t)
 	f := entity.Fields[Telemetry]()
 	w.seed(tick(5, 1))
-	_, err := w.Update(w.ctx, device, entity.Set(&f.AccountID, "a"), entity.If(entity.Eq(&f.Timestamp, at(4))))
+	_, err := w.Update(w.Ctx, device, entity.Set(&f.AccountID, "a"), entity.If(entity.Eq(&f.Timestamp, at(4))))
 	require.ErrorIs(t, err, entity.ErrConditionFailed)
-	_, err = w.Update(w.ctx, device, entity.Set(&f.AccountID, "a"), entity.If(entity.Eq(&f.Timestamp, at(5))))
+	_, err = w.Update(w.Ctx, device, entity.Set(&f.AccountID, "a"), entity.If(entity.Eq(&f.Timestamp, at(5))))
 	require.NoError(t, err)
 }
 
@@ -180,7 +181,7 @@ func TestSeries_HasNoVerbThatCouldBreakItsHistory(t *testing.T) {
 // TestPurge_StopsAtTheFirstErrorAndGoesOnLater breaks the connection for good in the middle of a purge.
 func TestPurge_StopsAtTheFirstErrorAndGoesOnLater(t *testing.T) {
 	t.Parallel()
-	w := open[Meter](t, attempts(1))
+	w := open[Meter](t, dbtest.Attempts(1))
 	const events = 40
 	for i := range events {
 		w.seed(Meter{MeterID: "m", Seq: int64(i + 1), Value: i})
@@ -188,7 +189,7 @@ func TestPurge_StopsAtTheFirstErrorAndGoesOnLater(t *testing.T) {
 	key := Meter{MeterID: "m"}
 	var mu sync.Mutex
 	deletes, told := 0, 0
-	w.sent.Inject(func(r faults.Request) faults.Fault {
+	w.Wire.Inject(func(r faults.Request) faults.Fault {
 		mu.Lock()
 		defer mu.Unlock()
 		if r.Operation == "DeleteItem" {
@@ -199,12 +200,12 @@ func TestPurge_StopsAtTheFirstErrorAndGoesOnLater(t *testing.T) {
 		}
 		return faults.None
 	})
-	err := w.Purge(w.ctx, key, entity.OnProgress(func(n int) { told = n }))
-	w.sent.Inject(nil)
+	err := w.Purge(w.Ctx, key, entity.OnProgress(func(n int) { told = n }))
+	w.Wire.Inject(nil)
 	require.ErrorIs(t, err, faults.ErrInjected)
 	left := len(w.history(key))
 	assert.Less(t, deletes, events, "it does not try all the others")
 	assert.Equal(t, events, left+told-1, "the reported count is that of the removed items: the current item, and events")
-	require.NoError(t, w.Purge(w.ctx, key))
+	require.NoError(t, w.Purge(w.Ctx, key))
 	assert.Empty(t, w.history(key))
 }

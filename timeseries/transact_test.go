@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -20,23 +21,22 @@ type Account struct {
 
 func withAccounts(t *testing.T) (*lab[Telemetry], *entity.Store[Account]) {
 	w := open[Telemetry](t)
-	accounts, err := entity.New[Account](w.db)
-	require.NoError(t, err)
+	accounts := entity.Must(entity.New[Account](w.DB))
 	return w, accounts
 }
 
 func TestTransact_AppendIsAppliedTogetherWithOtherOps(t *testing.T) {
 	t.Parallel()
 	w, accounts := withAccounts(t)
-	_, err := accounts.Create(w.ctx, Account{AccountID: "a", Plan: "gold"})
+	_, err := accounts.Create(w.Ctx, Account{AccountID: "a", Plan: "gold"})
 	require.NoError(t, err)
-	w.sent.Reset()
+	w.Wire.Reset()
 
 	create := accounts.Op().Create(Account{AccountID: "b"})
 	tick := w.Op().Append(tick(0, 1))
 	gold := accounts.Op().CheckExists(Account{AccountID: "a"}, entity.Eq(&entity.Fields[Account]().Plan, "gold"))
 	require.Zero(t, tick.Result())
-	require.NoError(t, w.db.Transact(w.ctx, create, tick, gold))
+	require.NoError(t, w.DB.Transact(w.Ctx, create, tick, gold))
 	require.Equal(t, []string{transact}, w.operations(), "no follow-up read")
 	require.Equal(t, []string{"Put", "Update", "Put", "ConditionCheck"}, w.kinds(0))
 
@@ -63,9 +63,9 @@ func TestTransact_NotAppliedIsAnErrorWithTheWinnerAndNothingIsWritten(t *testing
 		{timeseries.Collision, w.Op().Append(tick(5, 2))},
 		{timeseries.ConditionFailed, w.Op().Append(tick(6, 2), entity.If(entity.Exists(&entity.Fields[Telemetry]().AccountID)))},
 	} {
-		w.sent.Reset()
+		w.Wire.Reset()
 		create := accounts.Op().Create(Account{AccountID: "b"})
-		err := w.db.Transact(w.ctx, create, c.op)
+		err := w.DB.Transact(w.Ctx, create, c.op)
 		var stale *timeseries.NotAppliedError
 		require.ErrorAs(t, err, &stale)
 		require.Equal(t, c.reason, stale.Reason)
@@ -78,7 +78,7 @@ func TestTransact_NotAppliedIsAnErrorWithTheWinnerAndNothingIsWritten(t *testing
 		require.Zero(t, c.op.Result())
 		require.Equal(t, []string{transact}, w.operations())
 		require.Equal(t, before, w.partition(devicePK))
-		_, err = accounts.Get(w.ctx, Account{AccountID: "b"})
+		_, err = accounts.Get(w.Ctx, Account{AccountID: "b"})
 		require.ErrorIs(t, err, entity.ErrNotFound)
 	}
 }
@@ -88,7 +88,7 @@ func TestTransact_RecordingOfLateEventsDoesNotApply(t *testing.T) {
 	w := open[Meter](t)
 	w.seed(reading(10, 1))
 	op := w.Op().Append(reading(4, 4))
-	err := w.db.Transact(w.ctx, op)
+	err := w.DB.Transact(w.Ctx, op)
 	var stale *timeseries.NotAppliedError
 	require.ErrorAs(t, err, &stale)
 	require.Equal(t, timeseries.Older, stale.Reason)
@@ -104,7 +104,7 @@ func TestTransact_FailuresOfOthersAreNotTheAppends(t *testing.T) {
 	w, accounts := withAccounts(t)
 	tick := w.Op().Append(tick(0, 1))
 	missing := accounts.Op().CheckExists(Account{AccountID: "nobody"})
-	err := w.db.Transact(w.ctx, tick, missing)
+	err := w.DB.Transact(w.Ctx, tick, missing)
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	require.ErrorIs(t, entity.FailureOf(err, missing), entity.ErrNotFound)
 	require.NoError(t, entity.FailureOf(err, tick))
@@ -118,7 +118,7 @@ func TestTransact_BothFailuresAreReported(t *testing.T) {
 	w.seed(tick(5, 1))
 	late := w.Op().Append(tick(4, 1))
 	missing := accounts.Op().CheckExists(Account{AccountID: "nobody"})
-	err := w.db.Transact(w.ctx, missing, late)
+	err := w.DB.Transact(w.Ctx, missing, late)
 	var stale *timeseries.NotAppliedError
 	require.ErrorAs(t, entity.FailureOf(err, late), &stale)
 	require.ErrorIs(t, entity.FailureOf(err, missing), entity.ErrNotFound)
@@ -128,11 +128,11 @@ func TestTransact_AppendsOfDifferentSeriesGoTogether(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
 	a, b := w.Op().Append(Meter{MeterID: "a", Seq: 1, Value: 1}), w.Op().Append(Meter{MeterID: "b", Seq: 1, Value: 2})
-	require.NoError(t, w.db.Transact(w.ctx, a, b))
+	require.NoError(t, w.DB.Transact(w.Ctx, a, b))
 	require.Equal(t, 1, a.Result().Current.Value)
 	require.Equal(t, 2, b.Result().Current.Value)
 	late, fine := w.Op().Append(Meter{MeterID: "a", Seq: 1, Value: 9}), w.Op().Append(Meter{MeterID: "b", Seq: 2, Value: 3})
-	err := w.db.Transact(w.ctx, fine, late)
+	err := w.DB.Transact(w.Ctx, fine, late)
 	require.Error(t, entity.FailureOf(err, late))
 	require.NoError(t, entity.FailureOf(err, fine))
 	require.Len(t, w.history(Meter{MeterID: "b"}), 1)
@@ -148,9 +148,9 @@ func TestTransact_WritesOfOneSeriesThatDoNotMergeAreRefused(t *testing.T) {
 		"update": w.Op().Update(device, entity.Set(&f.AccountID, "a")),
 		"upsert": w.Op().Upsert(device),
 	} {
-		require.Equal(t, "EDD-9109", inputCode(t, w.db.Transact(w.ctx, one, other)), name)
+		require.Equal(t, "EDD-9109", dbtest.InputCode(w.DB.Transact(w.Ctx, one, other)), name)
 	}
-	require.Empty(t, w.sent.Requests())
+	require.Empty(t, w.Wire.Requests())
 }
 
 func TestTransact_AppendCountsAsTwoActions(t *testing.T) {
@@ -160,18 +160,18 @@ func TestTransact_AppendCountsAsTwoActions(t *testing.T) {
 	for i := range 51 {
 		ops = append(ops, w.Op().Append(Meter{MeterID: string(rune('A' + i)), Seq: 1}))
 	}
-	require.Equal(t, "EDD-9110", inputCode(t, w.db.Transact(w.ctx, ops...)))
-	require.Empty(t, w.sent.Requests())
-	require.NoError(t, w.db.Transact(w.ctx, ops[:50]...))
+	require.Equal(t, "EDD-9110", dbtest.InputCode(w.DB.Transact(w.Ctx, ops...)))
+	require.Empty(t, w.Wire.Requests())
+	require.NoError(t, w.DB.Transact(w.Ctx, ops[:50]...))
 }
 
 func TestTransact_AnAppendCanBeRunAgainAndThenIsADuplicate(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	op := w.Op().Append(tick(0, 1))
-	require.NoError(t, w.db.Transact(w.ctx, op))
+	require.NoError(t, w.DB.Transact(w.Ctx, op))
 	var stale *timeseries.NotAppliedError
-	require.ErrorAs(t, w.db.Transact(w.ctx, op), &stale)
+	require.ErrorAs(t, w.DB.Transact(w.Ctx, op), &stale)
 	require.Equal(t, timeseries.Duplicate, stale.Reason)
 	require.True(t, op.Result().Applied, "the last successful run's")
 }
@@ -181,25 +181,25 @@ func TestTransact_EnrichmentOpsOfASeries(t *testing.T) {
 	w, accounts := withAccounts(t)
 	w.seed(tick(0, 1))
 	f := entity.Fields[Telemetry]()
-	require.NoError(t, w.db.Transact(w.ctx,
+	require.NoError(t, w.DB.Transact(w.Ctx,
 		w.Op().Update(device, entity.Set(&f.AccountID, "a"), entity.If(entity.Eq(f.GPIO, 1))),
 		accounts.Op().Create(Account{AccountID: "a", Devices: 1})))
 	require.Equal(t, "a", w.current(device).AccountID)
-	err := w.db.Transact(w.ctx, w.Op().CheckExists(device, entity.Eq(&f.AccountID, "b")))
+	err := w.DB.Transact(w.Ctx, w.Op().CheckExists(device, entity.Eq(&f.AccountID, "b")))
 	require.ErrorIs(t, err, entity.ErrConditionFailed)
-	require.NoError(t, w.db.Transact(w.ctx, w.Op().CheckExists(device, entity.Eq(&f.AccountID, "a"))))
+	require.NoError(t, w.DB.Transact(w.Ctx, w.Op().CheckExists(device, entity.Eq(&f.AccountID, "a"))))
 }
 
 func TestTransact_ConflictsAndLostAnswersAreNotAppliedTwice(t *testing.T) {
 	t.Parallel()
 	w, accounts := withAccounts(t)
 	for i, fault := range everyFault {
-		w.sent.Reset()
-		w.sent.Inject(nthOf(1, fault))
+		w.Wire.Reset()
+		w.Wire.Inject(nthOf(1, fault))
 		op := w.Op().Append(tick(i, i))
-		require.NoError(t, w.db.Transact(w.ctx, op, accounts.Op().Create(Account{AccountID: fault.String()})))
+		require.NoError(t, w.DB.Transact(w.Ctx, op, accounts.Op().Create(Account{AccountID: fault.String()})))
 		require.True(t, op.Result().Applied)
-		require.Equal(t, 2, w.sent.Count(transact))
+		require.Equal(t, 2, w.Wire.Count(transact))
 	}
 	require.Len(t, w.history(device), len(everyFault))
 }
@@ -210,15 +210,15 @@ func TestMerge_AppendsOfOneSeriesAdvanceTheCurrentItemOnce(t *testing.T) {
 	at := func(seq, value int) entity.Write[timeseries.Result[Meter]] {
 		return w.Op().Append(Meter{MeterID: "a", Seq: int64(seq), Value: value})
 	}
-	require.NoError(t, w.db.Transact(w.ctx, at(2, 20), at(1, 10), at(3, 30)))
-	require.Len(t, w.sent.Requests(), 1)
-	current, err := w.Get(w.ctx, Meter{MeterID: "a"}, entity.Consistent())
+	require.NoError(t, w.DB.Transact(w.Ctx, at(2, 20), at(1, 10), at(3, 30)))
+	require.Len(t, w.Wire.Requests(), 1)
+	current, err := w.Get(w.Ctx, Meter{MeterID: "a"}, entity.Consistent())
 	require.NoError(t, err)
 	require.Equal(t, Meter{MeterID: "a", Seq: 3, Value: 30}, current)
 	require.Len(t, w.history(Meter{MeterID: "a"}), 3)
 
 	stale, fresh := at(3, 31), at(4, 40)
-	err = w.db.Transact(w.ctx, fresh, stale)
+	err = w.DB.Transact(w.Ctx, fresh, stale)
 	var late *timeseries.NotAppliedError
 	require.ErrorAs(t, entity.FailureOf(err, stale), &late)
 	require.Equal(t, timeseries.Collision, late.Reason)
@@ -230,16 +230,16 @@ func TestMerge_ConditionsOfMergedAppendsStayApart(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
 	f := entity.Fields[Meter]()
-	_, err := w.Append(w.ctx, Meter{MeterID: "a", Seq: 1, Value: 10})
+	_, err := w.Append(w.Ctx, Meter{MeterID: "a", Seq: 1, Value: 10})
 	require.NoError(t, err)
 	fine := w.Op().Append(Meter{MeterID: "a", Seq: 2, Value: 20}, entity.If(entity.Eq(&f.Value, 10)))
 	refused := w.Op().Append(Meter{MeterID: "a", Seq: 3, Value: 30}, entity.If(entity.Eq(&f.Value, 20)))
 	checked := w.Op().CheckExists(Meter{MeterID: "a"}, entity.Eq(&f.Value, 10))
-	err = w.db.Transact(w.ctx, fine, refused, checked)
+	err = w.DB.Transact(w.Ctx, fine, refused, checked)
 	var stale *timeseries.NotAppliedError
 	require.ErrorAs(t, entity.FailureOf(err, refused), &stale)
 	require.Equal(t, timeseries.ConditionFailed, stale.Reason)
 	require.NoError(t, entity.FailureOf(err, fine))
 	require.NoError(t, entity.FailureOf(err, checked))
-	require.NoError(t, w.db.Transact(w.ctx, fine, checked))
+	require.NoError(t, w.DB.Transact(w.Ctx, fine, checked))
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
-	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -48,20 +48,18 @@ func TestClaim_OfASiblingInThePartitionIsLeftAlone(t *testing.T) {
 		"delete": func(t *testing.T, _ *lab, s *entity.Store[Seat]) error { return s.Delete(t.Context(), a) },
 		"purge":  func(t *testing.T, _ *lab, s *entity.Store[Seat]) error { return s.Purge(t.Context(), a) },
 		"soft delete": func(t *testing.T, b *lab, _ *entity.Store[Seat]) error {
-			s, err := entity.New[StoredSeat](b.open(t, b.wire, 0))
-			require.NoError(t, err)
+			s := entity.Must(entity.New[StoredSeat](b.Open(b.Client)))
 			return s.Delete(t.Context(), StoredSeat{Room: "r", ID: "a"})
 		},
 		"purge of a copy": func(t *testing.T, b *lab, _ *entity.Store[Seat]) error {
-			s, err := entity.New[StoredSeat](b.open(t, b.wire, 0))
-			require.NoError(t, err)
+			s := entity.Must(entity.New[StoredSeat](b.Open(b.Client)))
 			require.NoError(t, s.Delete(t.Context(), StoredSeat{Room: "r", ID: "a"}))
 			return s.Purge(t.Context(), StoredSeat{Room: "r", ID: "a"})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newLab(t, "pk", "sk")
+			b := newLab(t)
 			s, l := prepare[Seat](t, b, "code")
 			_, err := s.Create(t.Context(), Seat{Room: "r", ID: "a", Code: "1"})
 			require.NoError(t, err)
@@ -69,7 +67,7 @@ func TestClaim_OfASiblingInThePartitionIsLeftAlone(t *testing.T) {
 			_, err = s.Create(t.Context(), Seat{Room: "r", ID: "b", Code: "1"})
 			require.ErrorAs(t, err, &taken)
 			require.Equal(t, unique.Owner{PK: "$app#v1#seat#r", SK: "$app#v1#seat#a"}, taken.Owner)
-			b.advance(time.Hour)
+			b.Clock.Move(time.Hour)
 			_, err = s.Create(t.Context(), Seat{Room: "r", ID: "b", Code: "1"})
 			require.NoError(t, err)
 			require.NoError(t, write(t, b, s))
@@ -83,11 +81,10 @@ func TestClaim_OfASiblingInThePartitionIsLeftAlone(t *testing.T) {
 // A restore claims the value again, and does not take it from a sibling.
 func TestClaim_ARestoreDoesNotTakeTheValueOfASibling(t *testing.T) {
 	t.Parallel()
-	b := newLab(t, "pk", "sk")
+	b := newLab(t)
 	s, l := prepare[StoredSeat](t, b, "code")
-	deleted, err := lifecycle.Of(s)
-	require.NoError(t, err)
-	_, err = s.Create(t.Context(), StoredSeat{Room: "r", ID: "a", Code: "1"})
+	deleted := entity.Must(lifecycle.Of(s))
+	_, err := s.Create(t.Context(), StoredSeat{Room: "r", ID: "a", Code: "1"})
 	require.NoError(t, err)
 	require.NoError(t, s.Delete(t.Context(), StoredSeat{Room: "r", ID: "a"}))
 	_, err = s.Create(t.Context(), StoredSeat{Room: "r", ID: "b", Code: "1"})
@@ -112,12 +109,10 @@ type member struct {
 
 func TestBatch_IsRefusedBecauseItCouldNotClaimValues(t *testing.T) {
 	t.Parallel()
-	db, err := entity.Open(nil, entity.Config{Table: "app"})
-	require.NoError(t, err)
-	s, err := entity.New[member](db)
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
+	s := entity.Must(entity.New[member](db))
 	var refused *entity.InputError
-	_, err = s.PutMany(t.Context(), []member{{ID: "a", Email: "a@x"}}, entity.Unconditional())
+	_, err := s.PutMany(t.Context(), []member{{ID: "a", Email: "a@x"}}, entity.Unconditional())
 	require.True(t, errors.As(err, &refused))
 	require.Equal(t, "EDD-9117", refused.Code)
 	_, err = s.DeleteMany(t.Context(), []member{{ID: "a"}}, entity.Unconditional())
@@ -135,11 +130,8 @@ type Cased struct {
 
 func TestKeyCase_UnderLowerCaseValuesThatDifferInCaseAreOne(t *testing.T) {
 	t.Parallel()
-	client, table := localdb.Test(t)
-	db := entity.Must(entity.Open(client, entity.Config{Table: table, Namespace: entity.Namespace{Name: "Shop", Casing: entity.LowerCase}}))
-	store := entity.Must(entity.New[Cased](db))
+	_, store := dbtest.OpenStore[Cased](t, func(c *entity.Config) { c.Namespace = entity.Namespace{Name: "Shop", Casing: entity.LowerCase} })
 	mail := entity.Must(unique.Of(store, "email"))
-	require.NoError(t, db.CreateTables(t.Context()))
 	ctx := t.Context()
 	_, err := store.Create(ctx, Cased{ID: "1", Email: "Ann Lee@x"})
 	require.NoError(t, err)
@@ -171,16 +163,11 @@ type ledger struct {
 
 func TestModify_OfAnItemCreatedAgainStartsOver(t *testing.T) {
 	t.Parallel()
-	client, table := localdb.Test(t)
-	db, err := entity.Open(client, entity.Config{Table: table})
-	require.NoError(t, err)
-	s, err := entity.New[ledger](db)
-	require.NoError(t, err)
-	require.NoError(t, db.CreateTables(t.Context()))
+	_, s := dbtest.OpenStore[ledger](t)
 	key := ledger{ID: "l", Part: "p"}
 	old, young := key, key
 	old.Email, young.Email, young.Note = "old@x", "new@x", "young"
-	_, err = s.Create(t.Context(), old)
+	_, err := s.Create(t.Context(), old)
 	require.NoError(t, err)
 	rounds := 0
 	got, err := s.Modify(t.Context(), key, func(l *ledger) error {
@@ -231,15 +218,13 @@ func TestReads_OfVerbatimEntitiesHideSentinelsSnapshotsAndCopies(t *testing.T) {
 	for name, mixed := range map[string]bool{"alone": false, "beside a $ entity": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newLab(t, "pk", "sk")
+			b := newLab(t)
 			var ledgers *entity.Store[Ledger]
 			if mixed {
-				var err error
-				ledgers, err = entity.New[Ledger](b.db)
-				require.NoError(t, err)
+				ledgers = entity.Must(entity.New[Ledger](b.DB))
 			}
 			s, l := prepare[Gadget](t, b, "serial")
-			require.NoError(t, b.db.Verify(t.Context()), "the index has the attributes that distinguish items")
+			require.NoError(t, b.DB.Verify(t.Context()), "the index has the attributes that distinguish items")
 			for _, g := range []Gadget{{PK: "p", SK: "1", Serial: "s1", Maker: "m"}, {PK: "p", SK: "2", Serial: "s2", Maker: "m"}} {
 				_, err := s.Create(t.Context(), g)
 				require.NoError(t, err)
@@ -251,13 +236,11 @@ func TestReads_OfVerbatimEntitiesHideSentinelsSnapshotsAndCopies(t *testing.T) {
 				require.NoError(t, ledgers.Delete(t.Context(), Ledger{Owner: "p", ID: "l"}))
 				_, err = ledgers.Create(t.Context(), Ledger{Owner: "p", ID: "k", Code: "c"})
 				require.NoError(t, err)
-				rows = len(b.rows(t))
+				rows = len(b.Items())
 				require.Greater(t, rows, 8)
 			}
-			turned, err := s.Index("turned")
-			require.NoError(t, err)
-			byMaker, err := s.Index("byMaker")
-			require.NoError(t, err)
+			turned := entity.Must(s.Index("turned"))
+			byMaker := entity.Must(s.Index("byMaker"))
 			for name, q := range map[string]entity.Query[Gadget]{
 				"Scan": s.Scan(), "segments": s.Scan(entity.Segments(3)), "Query": s.Query(Gadget{PK: "p"}), "Index.Scan": turned.Scan(),
 				"other Index.Scan": byMaker.Scan(), "Index.Query": byMaker.Query(Gadget{Maker: "m"}),
@@ -274,15 +257,15 @@ func TestReads_OfVerbatimEntitiesHideSentinelsSnapshotsAndCopies(t *testing.T) {
 				require.NoError(t, err, name)
 				require.Equal(t, 2, n, name)
 			}
-			for _, it := range b.rows(t) {
+			for _, it := range b.Items() {
 				if it["__edd_e__"] == nil {
 					continue
 				}
-				n, err := turned.Query(Gadget{SK: str(it["sk"])}).Count(t.Context())
+				n, err := turned.Query(Gadget{SK: dbtest.Text(it["sk"])}).Count(t.Context())
 				require.NoError(t, err)
 				require.Zero(t, n, "a sentinel's partition of the index")
 			}
-			require.Len(t, b.rows(t), rows)
+			require.Len(t, b.Items(), rows)
 			r, err := l.Verify(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, unique.Report{Items: 2, Sentinels: 2}, r)

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/unique"
 )
@@ -13,14 +14,13 @@ import (
 // swapping is a value that two items hand to each other while it is looked for.
 func swapping(t *testing.T, attempts int) (b *lab, find func() (Person, error), swap func()) {
 	t.Helper()
-	b = newLab(t, "pk", "sk")
+	b = newLab(t)
 	_, _ = prepare[Person](t, b, "email")
-	wire := faults.New(b.raw.Options().HTTPClient)
-	db := b.open(t, wire, 0)
-	s, err := entity.New[Person](db)
-	require.NoError(t, err)
+	wire := faults.New(b.Raw.Options().HTTPClient)
+	db := b.Open(b.Through(wire))
+	s := entity.Must(entity.New[Person](db))
 	ctx, f := t.Context(), entity.Fields[Person]()
-	_, err = s.Create(ctx, Person{ID: "p", Email: "x"})
+	_, err := s.Create(ctx, Person{ID: "p", Email: "x"})
 	require.NoError(t, err)
 	_, err = s.Create(ctx, Person{ID: "q"})
 	require.NoError(t, err)
@@ -30,12 +30,10 @@ func swapping(t *testing.T, attempts int) (b *lab, find func() (Person, error), 
 			s.Op().Update(Person{ID: has}, entity.Remove(&f.Email)), s.Op().Update(Person{ID: hasNot}, entity.Set(&f.Email, "x"))))
 		has, hasNot = hasNot, has
 	}
-	looking := faults.New(b.raw.Options().HTTPClient)
-	seeker, err := entity.New[Person](b.open(t, looking, attempts))
-	require.NoError(t, err)
-	l, err := unique.Of(seeker, "email")
-	require.NoError(t, err)
-	b.wire = looking
+	looking := faults.New(b.Raw.Options().HTTPClient)
+	seeker := entity.Must(entity.New[Person](b.Open(b.Through(looking), dbtest.Attempts(attempts))))
+	l := entity.Must(unique.Of(seeker, "email"))
+	b.Wire = looking
 	return b, func() (Person, error) { return l.Find(ctx, Person{Email: "x"}) }, swap
 }
 
@@ -46,7 +44,7 @@ func TestFind_OfAValueThatChangesHands(t *testing.T) {
 		t.Parallel()
 		b, find, swap := swapping(t, 4)
 		n := 0
-		b.wire.Inject(func(faults.Request) faults.Fault {
+		b.Wire.Inject(func(faults.Request) faults.Fault {
 			if n++; n == 2 || n >= 4 {
 				swap()
 			}
@@ -55,13 +53,13 @@ func TestFind_OfAValueThatChangesHands(t *testing.T) {
 		_, err := find()
 		require.ErrorIs(t, err, entity.ErrConflict)
 		require.NotErrorIs(t, err, entity.ErrNotFound)
-		require.Equal(t, []string{"GetItem", "GetItem", "TransactGetItems", "TransactGetItems", "TransactGetItems", "TransactGetItems"}, b.operations())
+		require.Equal(t, []string{"GetItem", "GetItem", "TransactGetItems", "TransactGetItems", "TransactGetItems", "TransactGetItems"}, b.Operations())
 	})
 	t.Run("twice", func(t *testing.T) {
 		t.Parallel()
 		b, find, swap := swapping(t, 0)
 		n := 0
-		b.wire.Inject(func(faults.Request) faults.Fault {
+		b.Wire.Inject(func(faults.Request) faults.Fault {
 			if n++; n == 2 || n == 4 {
 				swap()
 			}
@@ -70,7 +68,7 @@ func TestFind_OfAValueThatChangesHands(t *testing.T) {
 		got, err := find()
 		require.NoError(t, err)
 		require.Equal(t, Person{ID: "p", Email: "x"}, got)
-		require.Equal(t, []string{"GetItem", "GetItem", "TransactGetItems", "TransactGetItems", "TransactGetItems"}, b.operations())
+		require.Equal(t, []string{"GetItem", "GetItem", "TransactGetItems", "TransactGetItems", "TransactGetItems"}, b.Operations())
 	})
 	t.Run("not", func(t *testing.T) {
 		t.Parallel()
@@ -78,7 +76,7 @@ func TestFind_OfAValueThatChangesHands(t *testing.T) {
 		got, err := find()
 		require.NoError(t, err)
 		require.Equal(t, "p", got.ID)
-		require.Equal(t, []string{"GetItem", "GetItem"}, b.operations())
+		require.Equal(t, []string{"GetItem", "GetItem"}, b.Operations())
 	})
 }
 
@@ -86,12 +84,12 @@ func TestFind_OfAValueThatChangesHands(t *testing.T) {
 func TestFind_OfAValueThatNobodyHas(t *testing.T) {
 	t.Parallel()
 	b, find, _ := swapping(t, 0)
-	b.remove(t, b.item(t, "p"))
+	b.RemoveItem(b.item("p"))
 	_, err := find()
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.Equal(t, []string{"GetItem", "GetItem", "TransactGetItems"}, b.operations())
-	b.remove(t, b.sentinel(t, "x"))
+	require.Equal(t, []string{"GetItem", "GetItem", "TransactGetItems"}, b.Operations())
+	b.RemoveItem(b.sentinel("x"))
 	_, err = find()
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.Equal(t, []string{"GetItem"}, b.operations())
+	require.Equal(t, []string{"GetItem"}, b.Operations())
 }

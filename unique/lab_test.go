@@ -1,21 +1,16 @@
 package unique_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
-	"github.com/dynastrata/dynastrata/localdb"
-	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/unique"
 )
 
@@ -49,108 +44,50 @@ type Member struct {
 }
 
 // lab is one test's database.
-type lab struct {
-	db     *entity.DB
-	raw    *dynamodb.Client
-	wire   *faults.Transport
-	table  string
-	pk, sk string
+type lab struct{ *dbtest.Bench }
 
-	mu sync.Mutex
-	at time.Time
-}
-
-func newLab(t *testing.T, pk, sk string) *lab {
+func newLab(t *testing.T, configure ...func(*entity.Config)) *lab {
 	t.Helper()
-	b := &lab{at: start, pk: pk, sk: sk}
-	b.raw, b.table = localdb.Test(t)
-	b.wire = faults.New(b.raw.Options().HTTPClient)
-	b.db = b.open(t, b.wire, 0)
+	b := &lab{dbtest.Open(t, configure...)}
+	b.Clock.Set(start, 0)
 	return b
 }
 
-func (b *lab) open(t *testing.T, wire *faults.Transport, attempts int) *entity.DB {
-	t.Helper()
-	client := dynamodb.New(b.raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = wire })
-	db, err := entity.Open(client, entity.Config{Table: b.table, Clock: b.now, MaxAttempts: attempts})
-	require.NoError(t, err)
-	return db
+// shared configures a database that effect-dynamodb uses too.
+func shared(c *entity.Config) {
+	c.Interop, c.TimePrecision, c.Namespace.Casing = true, time.Millisecond, entity.LowerCase
 }
 
-func (b *lab) now() time.Time {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.at
-}
-
-func (b *lab) advance(d time.Duration) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.at = b.at.Add(d)
-}
-
-// make declares T, creates the table, and opens the constraint.
+// prepare declares T, creates the table, and opens the constraint.
 func prepare[T any](t *testing.T, b *lab, constraint string) (*entity.Store[T], *unique.Lookup[T]) {
 	t.Helper()
-	s, err := entity.New[T](b.db)
-	require.NoError(t, err)
-	require.NoError(t, b.db.CreateTables(t.Context()))
-	l, err := unique.Of(s, constraint)
-	require.NoError(t, err)
+	s := dbtest.Declare[T](t, b.DB)
+	require.NoError(t, b.DB.CreateTables(t.Context()))
+	l := entity.Must(unique.Of(s, constraint))
 	return s, l
 }
 
-type row = map[string]types.AttributeValue
+type row = dbtest.Item
 
-func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
-
-func str(av types.AttributeValue) string {
-	if s, ok := av.(*types.AttributeValueMemberS); ok {
-		return s.Value
-	}
-	return ""
-}
-
-// rows returns everything in the table.
-func (b *lab) rows(t *testing.T) []row {
-	t.Helper()
-	strong := true
-	out, err := b.raw.Scan(t.Context(), &dynamodb.ScanInput{TableName: &b.table, ConsistentRead: &strong})
-	require.NoError(t, err)
-	return out.Items
-}
+// isSentinel reports whether an item is a sentinel.
+func isSentinel(it row) bool { return strings.Contains(dbtest.Text(it["__edd_e__"]), "._unique.") }
 
 // sentinel returns the sentinel whose value ends in v, nil if absent.
-func (b *lab) sentinel(t *testing.T, v string) row {
-	t.Helper()
-	for _, it := range b.rows(t) {
-		if strings.Contains(str(it["__edd_e__"]), "._unique.") && strings.HasSuffix(str(it[b.pk]), "#"+v) {
+func (b *lab) sentinel(v string) row {
+	b.T.Helper()
+	for _, it := range b.Items() {
+		if pk, _ := b.KeyOf(it); isSentinel(it) && strings.HasSuffix(pk, "#"+v) {
 			return it
 		}
 	}
 	return nil
 }
 
-func (b *lab) key(it row) row { return row{b.pk: it[b.pk], b.sk: it[b.sk]} }
-
-func (b *lab) remove(t *testing.T, it row) {
-	t.Helper()
-	require.NotNil(t, it)
-	_, err := b.raw.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &b.table, Key: b.key(it)})
-	require.NoError(t, err)
-}
-
-func (b *lab) put(t *testing.T, it row) {
-	t.Helper()
-	_, err := b.raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &b.table, Item: it})
-	require.NoError(t, err)
-}
-
 // item returns the item with that id that is no sentinel.
-func (b *lab) item(t *testing.T, id string) row {
-	t.Helper()
-	for _, it := range b.rows(t) {
-		if str(it["id"]) == id && it["_k"] == nil {
+func (b *lab) item(id string) row {
+	b.T.Helper()
+	for _, it := range b.Items() {
+		if dbtest.Text(it["id"]) == id && it["_k"] == nil {
 			return it
 		}
 	}
@@ -168,27 +105,17 @@ func kinds(list []unique.Finding) []string {
 }
 
 // bijective requires that sentinels and owners with a value are one to one.
-func (b *lab) bijective(t *testing.T, attr string) {
-	t.Helper()
+func (b *lab) bijective(attr string) {
+	b.T.Helper()
 	owners, sentinels := map[string]string{}, map[string]string{}
-	for _, it := range b.rows(t) {
-		if strings.Contains(str(it["__edd_e__"]), "._unique.") {
-			pk := str(it[b.pk])
-			sentinels[pk[strings.LastIndex(pk, "#")+1:]] = str(it["_entity_pk"]) + " " + str(it["_entity_sk"])
-		} else if v := str(it[attr]); v != "" {
-			require.NotContains(t, owners, v, "two items have one value")
-			owners[v] = str(it[b.pk]) + " " + str(it[b.sk])
+	for _, it := range b.Items() {
+		pk, sk := b.KeyOf(it)
+		if isSentinel(it) {
+			sentinels[pk[strings.LastIndex(pk, "#")+1:]] = dbtest.Text(it["_entity_pk"]) + " " + dbtest.Text(it["_entity_sk"])
+		} else if v := dbtest.Text(it[attr]); v != "" {
+			require.NotContains(b.T, owners, v, "two items have one value")
+			owners[v] = pk + " " + sk
 		}
 	}
-	require.Equal(t, owners, sentinels, fmt.Sprintf("%d items", len(owners)))
-}
-
-// operations returns what was requested since the last call, and forgets it.
-func (b *lab) operations() []string {
-	var names []string
-	for _, r := range b.wire.Requests() {
-		names = append(names, r.Operation)
-	}
-	b.wire.Reset()
-	return names
+	require.Equal(b.T, owners, sentinels, "%d items", len(owners))
 }

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/unique"
 )
@@ -26,18 +26,18 @@ func TestRepair_IsSafeAgainstAWriteInBetween(t *testing.T) {
 		write  func(context.Context, *entity.Store[Person]) error
 	}{
 		"missing claim, and the owner changes its value": {
-			func(t *testing.T, b *lab) { b.remove(t, b.sentinel(t, "x")) },
+			func(t *testing.T, b *lab) { b.RemoveItem(b.sentinel("x")) },
 			func(ctx context.Context, s *entity.Store[Person]) error {
 				_, err := s.Update(ctx, Person{ID: "p"}, entity.Set(&f.Email, "y"))
 				return err
 			},
 		},
 		"missing claim, and the owner is deleted": {
-			func(t *testing.T, b *lab) { b.remove(t, b.sentinel(t, "x")) },
+			func(t *testing.T, b *lab) { b.RemoveItem(b.sentinel("x")) },
 			func(ctx context.Context, s *entity.Store[Person]) error { return s.Delete(ctx, Person{ID: "p"}) },
 		},
 		"missing claim, and the owner claims it itself": {
-			func(t *testing.T, b *lab) { b.remove(t, b.sentinel(t, "x")) },
+			func(t *testing.T, b *lab) { b.RemoveItem(b.sentinel("x")) },
 			func(ctx context.Context, s *entity.Store[Person]) error {
 				_, err := s.Update(ctx, Person{ID: "p"}, entity.Set(&f.Email, "y"))
 				if err == nil {
@@ -47,14 +47,14 @@ func TestRepair_IsSafeAgainstAWriteInBetween(t *testing.T) {
 			},
 		},
 		"orphaned, and the item comes back": {
-			func(t *testing.T, b *lab) { b.remove(t, b.item(t, "p")) },
+			func(t *testing.T, b *lab) { b.RemoveItem(b.item("p")) },
 			func(ctx context.Context, s *entity.Store[Person]) error {
 				_, err := s.Create(ctx, Person{ID: "p", Email: "x"})
 				return err
 			},
 		},
 		"orphaned, and the item comes back with another value": {
-			func(t *testing.T, b *lab) { b.remove(t, b.item(t, "p")) },
+			func(t *testing.T, b *lab) { b.RemoveItem(b.item("p")) },
 			func(ctx context.Context, s *entity.Store[Person]) error {
 				_, err := s.Create(ctx, Person{ID: "p", Email: "y"})
 				return err
@@ -62,11 +62,11 @@ func TestRepair_IsSafeAgainstAWriteInBetween(t *testing.T) {
 		},
 		"wrong owner, and the one that it names takes the value": {
 			func(t *testing.T, b *lab) {
-				it := b.item(t, "p")
-				other := b.item(t, "q")
-				it["email"], other["email"] = text("y"), text("x")
-				b.put(t, it)
-				b.put(t, other) // the sentinel of x names p, which has y
+				it := b.item("p")
+				other := b.item("q")
+				it["email"], other["email"] = dbtest.S("y"), dbtest.S("x")
+				b.PutItem(it)
+				b.PutItem(other) // the sentinel of x names p, which has y
 			},
 			func(ctx context.Context, s *entity.Store[Person]) error {
 				if err := s.Delete(ctx, Person{ID: "q"}); err != nil {
@@ -78,46 +78,35 @@ func TestRepair_IsSafeAgainstAWriteInBetween(t *testing.T) {
 		},
 		"wrong owner, and its owner goes": {
 			func(t *testing.T, b *lab) {
-				it := b.sentinel(t, "x")
-				it["_entity_pk"] = text("$app#v1#person#nobody")
-				b.put(t, it)
+				it := b.sentinel("x")
+				it["_entity_pk"] = dbtest.S("$app#v1#person#nobody")
+				b.PutItem(it)
 			},
 			func(ctx context.Context, s *entity.Store[Person]) error { return s.Delete(ctx, Person{ID: "p"}) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newLab(t, "pk", "sk")
+			b := newLab(t)
 			s, l := prepare[Person](t, b, "email")
 			_, err := s.Create(t.Context(), Person{ID: "p", Email: "x"})
 			require.NoError(t, err)
 			_, err = s.Create(t.Context(), Person{ID: "q"})
 			require.NoError(t, err)
 			c.damage(t, b)
-			beside, err := entity.New[Person](b.open(t, faults.New(b.raw.Options().HTTPClient), 0))
-			require.NoError(t, err)
+			beside := entity.Must(entity.New[Person](b.Open(b.Raw)))
 
-			arrived, release := b.wire.Hold(func(r faults.Request) bool { return r.Operation == "TransactWriteItems" })
-			failed := make(chan error, 1)
-			go func() {
+			require.NoError(t, b.Overtake(dbtest.Is("TransactWriteItems"), func() error {
 				_, err := l.Repair(t.Context())
-				failed <- err
-			}()
-			select {
-			case <-arrived:
-			case err := <-failed:
-				require.FailNow(t, "nothing was to be repaired", "error: %v", err)
-			}
-			require.NoError(t, c.write(t.Context(), beside))
-			release()
-			require.NoError(t, <-failed)
+				return err
+			}, func() { require.NoError(t, c.write(t.Context(), beside)) }))
 
 			_, err = l.Repair(t.Context()) // what the write could not know of
 			require.NoError(t, err)
 			r, err := l.Verify(t.Context())
 			require.NoError(t, err)
 			require.Empty(t, r.Findings)
-			b.bijective(t, "email")
+			b.bijective("email")
 		})
 	}
 }
@@ -127,7 +116,7 @@ func TestRepair_DuringAStormOfWrites(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	b := newLab(t, "pk", "sk")
+	b := newLab(t)
 	s, l := prepare[Person](t, b, "email")
 	f := entity.Fields[Person]()
 	ctx := t.Context()
@@ -177,26 +166,24 @@ func TestRepair_DuringAStormOfWrites(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Greater(t, runs, 1)
-	b.bijective(t, "email")
+	b.bijective("email")
 }
 
 // Stopped at any request, Repair can be run again.
 func TestRepair_CanBeStoppedAndRunAgain(t *testing.T) {
 	t.Parallel()
-	b := newLab(t, "pk", "sk")
+	b := newLab(t)
 	s, l := prepare[Person](t, b, "email")
 	damaged(t, b, "email", func(id string) error {
 		_, err := s.Create(t.Context(), Person{ID: id, Email: "value-" + id})
 		return err
 	})
-	d := b.item(t, "d")
-	d["email"] = text("value-d2")
-	b.put(t, d)
-	broken := faults.New(b.raw.Options().HTTPClient)
-	fragile, err := entity.New[Person](b.open(t, broken, 1))
-	require.NoError(t, err)
-	m, err := unique.Of(fragile, "email")
-	require.NoError(t, err)
+	d := b.item("d")
+	d["email"] = dbtest.S("value-d2")
+	b.PutItem(d)
+	broken := faults.New(b.Raw.Options().HTTPClient)
+	fragile := entity.Must(entity.New[Person](b.Open(b.Through(broken), dbtest.Attempts(1))))
+	m := entity.Must(unique.Of(fragile, "email"))
 	fixed, stops := 0, 0
 	for n := 1; ; n++ {
 		for _, fault := range []faults.Fault{faults.Throttle, faults.Lost} {
@@ -219,66 +206,51 @@ func TestRepair_CanBeStoppedAndRunAgain(t *testing.T) {
 	}
 	require.Greater(t, stops, 3)
 	require.Positive(t, fixed)
-	b.bijective(t, "email")
+	b.bijective("email")
 }
 
 // between runs Repair, and write just before the first transaction of it arrives.
 func between[T any](t *testing.T, b *lab, l *unique.Lookup[T], write func(*entity.Store[T])) unique.Repaired {
 	t.Helper()
-	beside, err := entity.New[T](b.open(t, faults.New(b.raw.Options().HTTPClient), 0))
-	require.NoError(t, err)
-	arrived, release := b.wire.Hold(func(r faults.Request) bool { return r.Operation == "TransactWriteItems" })
-	type result struct {
-		done unique.Repaired
-		err  error
-	}
-	results := make(chan result, 1)
-	go func() {
-		done, err := l.Repair(t.Context())
-		results <- result{done, err}
-	}()
-	select {
-	case <-arrived:
-	case r := <-results:
-		require.FailNow(t, "nothing was to be repaired", "error: %v", r.err)
-	}
-	write(beside)
-	release()
-	r := <-results
-	require.NoError(t, r.err)
-	return r.done
+	beside := dbtest.Declare[T](t, b.Open(b.Raw))
+	var done unique.Repaired
+	require.NoError(t, b.Overtake(dbtest.Is("TransactWriteItems"), func() (err error) {
+		done, err = l.Repair(t.Context())
+		return err
+	}, func() { write(beside) }))
+	return done
 }
 
 func TestRepair_DoesNotTakeAValueFromAnItemThatClaimsItMeanwhile(t *testing.T) {
 	t.Parallel()
-	b := newLab(t, "pk", "sk")
+	b := newLab(t)
 	s, l := prepare[Person](t, b, "email")
 	_, err := s.Create(t.Context(), Person{ID: "p", Email: "x"})
 	require.NoError(t, err)
-	b.remove(t, b.sentinel(t, "x"))
+	b.RemoveItem(b.sentinel("x"))
 	done := between(t, b, l, func(s *entity.Store[Person]) {
 		_, err := s.Create(t.Context(), Person{ID: "q", Email: "x"})
 		require.NoError(t, err, "nobody claims it")
 	})
 	require.Empty(t, done.Fixed)
 	require.Equal(t, []string{"conflict of 2 items"}, kinds(done.Remaining))
-	require.Equal(t, "$app#v1#person#q", str(b.sentinel(t, "x")["_entity_pk"]))
+	require.Equal(t, "$app#v1#person#q", dbtest.Text(b.sentinel("x")["_entity_pk"]))
 }
 
 func TestRepair_LeavesAValueThatADeletedCopyHasReservedMeanwhile(t *testing.T) {
 	t.Parallel()
-	b := newLab(t, "pk", "sk")
+	b := newLab(t)
 	s, l := prepare[Member](t, b, "handle")
 	_, err := s.Create(t.Context(), Member{ID: "m", Handle: "x"})
 	require.NoError(t, err)
-	b.remove(t, b.item(t, "m")) // without a copy
+	b.RemoveItem(b.item("m")) // without a copy
 	done := between(t, b, l, func(s *entity.Store[Member]) {
 		_, err := s.Create(t.Context(), Member{ID: "m", Handle: "x"})
 		require.NoError(t, err)
 		require.NoError(t, s.Delete(t.Context(), Member{ID: "m"}))
 	})
 	require.Empty(t, done.Fixed)
-	require.NotNil(t, b.sentinel(t, "x"))
+	require.NotNil(t, b.sentinel("x"))
 	r, err := l.Verify(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, unique.Report{Items: 1, Sentinels: 1}, r)
@@ -294,25 +266,16 @@ func TestRepair_LeavesASentinelThatItsItemHasMadeTrueMeanwhile(t *testing.T) {
 		ID    string            `dynamodbav:"id"`
 		Email string            `dynamodbav:"email,omitempty"`
 	}
-	b := newLab(t, "pk", "sk")
-	shared := func(wire *faults.Transport) *entity.DB {
-		db, err := entity.Open(dynamodb.New(b.raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = wire }), entity.Config{
-			Table: b.table, Clock: b.now, Interop: true, TimePrecision: time.Millisecond, Namespace: entity.Namespace{Casing: entity.LowerCase},
-		})
-		require.NoError(t, err)
-		return db
-	}
-	b.db = shared(b.wire)
+	b := newLab(t, shared)
 	s, l := prepare[account](t, b, "email")
-	beside, err := entity.New[account](shared(faults.New(b.raw.Options().HTTPClient)))
+	beside := dbtest.Declare[account](t, b.Open(b.Raw))
+	_, err := s.Create(t.Context(), account{ID: "p", Email: "x"})
 	require.NoError(t, err)
-	_, err = s.Create(t.Context(), account{ID: "p", Email: "x"})
-	require.NoError(t, err)
-	it := b.item(t, "p")
-	it["email"] = text("y")
-	b.put(t, it) // by something that knows of no sentinels
+	it := b.item("p")
+	it["email"] = dbtest.S("y")
+	b.PutItem(it) // by something that knows of no sentinels
 	n := 0
-	b.wire.Inject(func(r faults.Request) faults.Fault {
+	b.Wire.Inject(func(r faults.Request) faults.Fault {
 		if r.Operation == "TransactWriteItems" {
 			if n++; n == 1 {
 				_, err := beside.Update(t.Context(), account{ID: "p"}, entity.Set(&entity.Fields[account]().Email, "x"))

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
@@ -26,25 +26,25 @@ func damaged(t *testing.T, b *lab, attr string, make func(id string) error) {
 	for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
 		require.NoError(t, make(id))
 	}
-	b.remove(t, b.sentinel(t, "value-a"))  // a claims nothing
-	b.remove(t, b.item(t, "b"))            // the sentinel of b stands alone
-	wrongOwner := b.sentinel(t, "value-c") // and names b instead of c
-	orphan := b.sentinel(t, "value-b")
+	b.RemoveItem(b.sentinel("value-a")) // a claims nothing
+	b.RemoveItem(b.item("b"))           // the sentinel of b stands alone
+	wrongOwner := b.sentinel("value-c") // and names b instead of c
+	orphan := b.sentinel("value-b")
 	wrongOwner["_entity_pk"], wrongOwner["_entity_sk"] = orphan["_entity_pk"], orphan["_entity_sk"]
-	b.put(t, wrongOwner)
-	d := b.item(t, "d") // d has the value of e, and its sentinel stands alone
-	d[attr] = text("value-e")
-	b.put(t, d)
+	b.PutItem(wrongOwner)
+	d := b.item("d") // d has the value of e, and its sentinel stands alone
+	d[attr] = dbtest.S("value-e")
+	b.PutItem(d)
 }
 
 func checkDamaged[T any](t *testing.T, b *lab, attr string, l *unique.Lookup[T], value func(string) T) {
 	t.Helper()
-	before := b.rows(t)
+	before := b.Items()
 	r, err := l.Verify(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"conflict of 2 items", "missing claim", "orphaned", "orphaned", "wrong owner"}, kinds(r.Findings))
 	require.Equal(t, []int{5, 5, 0}, []int{r.Items, r.Sentinels, r.Unreadable})
-	require.ElementsMatch(t, before, b.rows(t), "Verify changes nothing")
+	require.ElementsMatch(t, before, b.Items(), "Verify changes nothing")
 	r, err = l.Verify(t.Context(), entity.Segments(3))
 	require.NoError(t, err)
 	require.Len(t, r.Findings, 5)
@@ -62,28 +62,28 @@ func checkDamaged[T any](t *testing.T, b *lab, attr string, l *unique.Lookup[T],
 		_, err := l.Find(t.Context(), value("value-"+id))
 		require.NoError(t, err, id)
 	}
-	after := b.rows(t)
+	after := b.Items()
 	again, err := l.Repair(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, again.Fixed)
 	require.Len(t, again.Remaining, 1)
-	require.ElementsMatch(t, after, b.rows(t), "a second time changes nothing")
+	require.ElementsMatch(t, after, b.Items(), "a second time changes nothing")
 
-	d := b.item(t, "d")
-	d[attr] = text("value-new")
-	b.put(t, d)
+	d := b.item("d")
+	d[attr] = dbtest.S("value-new")
+	b.PutItem(d)
 	done, err = l.Repair(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"missing claim"}, kinds(done.Fixed))
 	require.Empty(t, done.Remaining)
-	b.bijective(t, attr)
+	b.bijective(attr)
 }
 
 func TestVerify_FindsAndRepairFixesDamage(t *testing.T) {
 	t.Parallel()
 	t.Run("$", func(t *testing.T) {
 		t.Parallel()
-		b := newLab(t, "pk", "sk")
+		b := newLab(t)
 		s, l := prepare[Person](t, b, "email")
 		damaged(t, b, "email", func(id string) error {
 			_, err := s.Create(t.Context(), Person{ID: id, Email: "value-" + id})
@@ -93,7 +93,7 @@ func TestVerify_FindsAndRepairFixesDamage(t *testing.T) {
 	})
 	t.Run("verbatim", func(t *testing.T) {
 		t.Parallel()
-		b := newLab(t, "id", "kind")
+		b := newLab(t)
 		s, l := prepare[Part](t, b, "serial")
 		damaged(t, b, "serial", func(id string) error {
 			_, err := s.Create(t.Context(), Part{ID: id, Kind: "wheel", Serial: "value-" + id})
@@ -111,22 +111,21 @@ func TestRepair_AConstraintThatIsDeclaredLaterBindsOldItems(t *testing.T) {
 		ID    string     `dynamodbav:"id"`
 		Email string     `dynamodbav:"email,omitempty"`
 	}
-	b := newLab(t, "pk", "sk")
-	earlier, err := entity.New[old](b.open(t, b.wire, 0))
-	require.NoError(t, err)
+	b := newLab(t)
+	earlier := entity.Must(entity.New[old](b.Open(b.Client)))
 	s, l := prepare[Person](t, b, "email")
 	n := testsize.Pick(110, 230) // more than a batch
 	for i := range n {
 		_, err := earlier.Create(t.Context(), old{ID: fmt.Sprint("old-", i), Email: fmt.Sprint("v", i)})
 		require.NoError(t, err)
 	}
-	_, err = earlier.Create(t.Context(), old{ID: "nothing"})
+	_, err := earlier.Create(t.Context(), old{ID: "nothing"})
 	require.NoError(t, err)
 	done, err := l.Repair(t.Context(), entity.Segments(2))
 	require.NoError(t, err)
 	require.Len(t, done.Fixed, n)
 	require.Equal(t, fmt.Sprintf("fixed %d missing claim; remaining nothing", n), done.String())
-	b.bijective(t, "email")
+	b.bijective("email")
 	_, err = s.Create(t.Context(), Person{ID: "new", Email: "v7"})
 	var taken *unique.ViolationError
 	require.ErrorAs(t, err, &taken)
@@ -135,7 +134,7 @@ func TestRepair_AConstraintThatIsDeclaredLaterBindsOldItems(t *testing.T) {
 // A reserved value belongs to the deleted copy, for as long as that lasts.
 func TestVerify_ADeletedCopyIsAnOwnerUnderReserve(t *testing.T) {
 	t.Parallel()
-	b := newLab(t, "pk", "sk")
+	b := newLab(t)
 	s, l := prepare[Member](t, b, "handle")
 	_, err := s.Create(t.Context(), Member{ID: "m", Handle: "mm"})
 	require.NoError(t, err)
@@ -145,33 +144,33 @@ func TestVerify_ADeletedCopyIsAnOwnerUnderReserve(t *testing.T) {
 	require.Empty(t, r.Findings)
 	require.Equal(t, []int{1, 1}, []int{r.Items, r.Sentinels})
 
-	want := b.sentinel(t, "mm")
-	b.remove(t, want)
-	b.advance(time.Hour)
+	want := b.sentinel("mm")
+	b.RemoveItem(want)
+	b.Clock.Move(time.Hour)
 	done, err := l.Repair(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"missing claim"}, kinds(done.Fixed))
-	got := b.sentinel(t, "mm")
+	got := b.sentinel("mm")
 	require.NotEqual(t, want["_w"], got["_w"])
 	delete(want, "_w")
 	delete(got, "_w")
 	require.Equal(t, want, got, "with the copy's end")
 
-	wrong := b.sentinel(t, "mm")
-	wrong["_entity_pk"] = text("$app#v1#member#other")
-	b.put(t, wrong)
+	wrong := b.sentinel("mm")
+	wrong["_entity_pk"] = dbtest.S("$app#v1#member#other")
+	b.PutItem(wrong)
 	done, err = l.Repair(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"wrong owner"}, kinds(done.Fixed))
 
-	lone := b.sentinel(t, "mm")
-	lone["pk"] = text("$app#v1#member.handle#nobody")
-	b.put(t, lone) // names an item that has another value
+	lone := b.sentinel("mm")
+	lone["pk"] = dbtest.S("$app#v1#member.handle#nobody")
+	b.PutItem(lone) // names an item that has another value
 	done, err = l.Repair(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"orphaned"}, kinds(done.Fixed))
 
-	b.advance(31 * 24 * time.Hour)
+	b.Clock.Move(31 * 24 * time.Hour)
 	r, err = l.Verify(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, unique.Report{}, r, "what has expired does not count")
@@ -186,11 +185,11 @@ func TestVerify_ClaimsOfLimitedDurationLeaveTheirItems(t *testing.T) {
 		ID    string            `dynamodbav:"id"`
 		Token string            `dynamodbav:"token"`
 	}
-	b := newLab(t, "pk", "sk")
+	b := newLab(t)
 	s, l := prepare[request](t, b, "token")
 	_, err := s.Create(t.Context(), request{ID: "1", Token: "once"})
 	require.NoError(t, err)
-	b.advance(2 * time.Hour)
+	b.Clock.Move(2 * time.Hour)
 	r, err := l.Verify(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, r.Findings)
@@ -199,16 +198,16 @@ func TestVerify_ClaimsOfLimitedDurationLeaveTheirItems(t *testing.T) {
 	r, err = l.Verify(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, r.Findings, "the first claim has ended")
-	b.remove(t, b.item(t, "2"))
+	b.RemoveItem(b.item("2"))
 	done, err := l.Repair(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"orphaned"}, kinds(done.Fixed))
-	require.Nil(t, b.sentinel(t, "once"))
+	require.Nil(t, b.sentinel("once"))
 }
 
 func TestVerify_IgnoresOtherItemsOfTheTable(t *testing.T) {
 	t.Parallel()
-	b := newLab(t, "pk", "sk")
+	b := newLab(t)
 	people, l := prepare[Person](t, b, "email")
 	members, _ := prepare[Member](t, b, "handle")
 	_, err := people.Create(t.Context(), Person{ID: "p", Email: "x"})
@@ -216,14 +215,14 @@ func TestVerify_IgnoresOtherItemsOfTheTable(t *testing.T) {
 	_, err = members.Create(t.Context(), Member{ID: "p", Handle: "x"})
 	require.NoError(t, err)
 	require.NoError(t, members.Delete(t.Context(), Member{ID: "p"}))
-	for _, it := range b.rows(t) {
-		if strings.HasPrefix(str(it["pk"]), "$app#v1#member") {
-			it["pk"] = text(strings.Replace(str(it["pk"]), "#member", "#stray", 1))
-			b.put(t, it)
+	for _, it := range b.Items() {
+		if strings.HasPrefix(dbtest.Text(it["pk"]), "$app#v1#member") {
+			it["pk"] = dbtest.S(strings.Replace(dbtest.Text(it["pk"]), "#member", "#stray", 1))
+			b.PutItem(it)
 		}
-		if str(it["__edd_e__"]) == "Person" { // of another namespace
-			it["pk"], it["sk"] = text("$other#v1#person#p"), text("$other#v1#person")
-			b.put(t, it)
+		if dbtest.Text(it["__edd_e__"]) == "Person" { // of another namespace
+			it["pk"], it["sk"] = dbtest.S("$other#v1#person#p"), dbtest.S("$other#v1#person")
+			b.PutItem(it)
 		}
 	}
 	r, err := l.Verify(t.Context())
@@ -239,15 +238,15 @@ func TestVerify_NeverShowsAValue(t *testing.T) {
 		_     unique.Constraint `name:"email" fields:"email"`
 		Email string            `dynamodbav:"email"`
 	}
-	b := newLab(t, "pk", "sk")
+	b := newLab(t)
 	s, l := prepare[secretive](t, b, "email")
 	_, err := s.Create(t.Context(), secretive{Email: "hush"})
 	require.NoError(t, err)
-	b.remove(t, b.sentinel(t, "hush"))
+	b.RemoveItem(b.sentinel("hush"))
 	r, err := l.Verify(t.Context())
 	require.NoError(t, err)
 	require.Len(t, r.Findings, 1)
-	b.wire.Inject(func(q faults.Request) faults.Fault {
+	b.Wire.Inject(func(q faults.Request) faults.Fault {
 		if q.Operation == "TransactWriteItems" {
 			return faults.Throttle
 		}
@@ -263,16 +262,16 @@ func TestVerify_NeverShowsAValue(t *testing.T) {
 
 func TestVerify_RefusesNoSegments(t *testing.T) {
 	t.Parallel()
-	b := newLab(t, "pk", "sk")
+	b := newLab(t)
 	_, l := prepare[Person](t, b, "email")
-	b.wire.Reset()
+	b.Wire.Reset()
 	_, err := l.Verify(t.Context(), entity.Segments(0))
 	var bad *entity.InputError
 	require.ErrorAs(t, err, &bad)
 	require.Equal(t, "EDD-9108", bad.Code)
 	_, err = l.Repair(t.Context(), entity.Segments(0))
 	require.ErrorAs(t, err, &bad)
-	require.Empty(t, b.wire.Requests())
+	require.Empty(t, b.Wire.Requests())
 }
 
 // In a table that is shared with effect-dynamodb only the key distinguishes a snapshot or a copy from a current item.
@@ -287,13 +286,7 @@ func TestVerify_InASharedTableOnlyCurrentItemsOwnValues(t *testing.T) {
 		Email   string `dynamodbav:"email,omitempty"`
 		Version int64  `dynamodbav:"version" entity:"version"`
 	}
-	b := newLab(t, "pk", "sk")
-	client := dynamodb.New(b.raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = b.wire })
-	var err error
-	b.db, err = entity.Open(client, entity.Config{
-		Table: b.table, Clock: b.now, Interop: true, TimePrecision: time.Millisecond, Namespace: entity.Namespace{Casing: entity.LowerCase},
-	})
-	require.NoError(t, err)
+	b := newLab(t, shared)
 	s, l := prepare[account](t, b, "email")
 	f := entity.Fields[account]()
 	for _, id := range []string{"a", "b", "c"} {
@@ -302,24 +295,24 @@ func TestVerify_InASharedTableOnlyCurrentItemsOwnValues(t *testing.T) {
 		_, err = s.Update(t.Context(), account{ID: id}, entity.Set(&f.Email, "new-"+id))
 		require.NoError(t, err)
 	}
-	_, err = s.Create(t.Context(), account{ID: "none"})
+	_, err := s.Create(t.Context(), account{ID: "none"})
 	require.NoError(t, err)
 	require.NoError(t, s.Delete(t.Context(), account{ID: "b"}))
 	r, err := l.Verify(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, unique.Report{Items: 3, Sentinels: 3}, r)
 
-	want := b.rows(t)
+	want := b.Items()
 	for _, v := range []string{"email_new-a", "email_new-b", "new-a", "new-b"} {
-		if it := b.sentinel(t, v); it != nil {
-			b.remove(t, it)
+		if it := b.sentinel(v); it != nil {
+			b.RemoveItem(it)
 		}
 	}
-	require.Len(t, b.rows(t), len(want)-2)
+	require.Len(t, b.Items(), len(want)-2)
 	done, err := l.Repair(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"missing claim", "missing claim"}, kinds(done.Fixed))
-	require.ElementsMatch(t, want, b.rows(t), "byte by byte what was there")
+	require.ElementsMatch(t, want, b.Items(), "byte by byte what was there")
 }
 
 // Meter is a series whose enrichment has a unique value.
@@ -337,12 +330,10 @@ type Meter struct {
 // The constraint of a series is opened from its handle; events are no owners.
 func TestSeries_FindVerifyAndRepair(t *testing.T) {
 	t.Parallel()
-	b := newLab(t, "pk", "sk")
-	s, err := timeseries.New[Meter](b.db)
-	require.NoError(t, err)
-	require.NoError(t, b.db.CreateTables(t.Context()))
-	l, err := unique.Of(s, "serial")
-	require.NoError(t, err)
+	b := newLab(t)
+	s := entity.Must(timeseries.New[Meter](b.DB))
+	require.NoError(t, b.DB.CreateTables(t.Context()))
+	l := entity.Must(unique.Of(s, "serial"))
 	ctx := t.Context()
 	for n, id := range []string{"a", "b", "c"} {
 		_, _, err := s.Upsert(ctx, Meter{Site: "s", ID: id, Serial: "no-" + id})
@@ -354,7 +345,7 @@ func TestSeries_FindVerifyAndRepair(t *testing.T) {
 		}
 	}
 	var taken *unique.ViolationError
-	_, err = s.Update(ctx, Meter{Site: "s", ID: "c"}, entity.Set(&entity.Fields[Meter]().Serial, "no-a"))
+	_, err := s.Update(ctx, Meter{Site: "s", ID: "c"}, entity.Set(&entity.Fields[Meter]().Serial, "no-a"))
 	require.ErrorAs(t, err, &taken)
 	require.Equal(t, unique.Owner{PK: "$app#v1#meter#s", SK: "$app#v1#meter#a"}, taken.Owner)
 
@@ -368,13 +359,13 @@ func TestSeries_FindVerifyAndRepair(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, unique.Report{Items: 3, Sentinels: 3}, r)
 
-	claim := b.sentinel(t, "no-a")
-	b.remove(t, claim)
-	claim["pk"] = text("$app#v1#meter.serial#no-z")
-	b.put(t, claim) // orphaned: no item has it
-	moved := b.sentinel(t, "no-b")
-	moved["_entity_sk"] = text("$app#v1#meter#c")
-	b.put(t, moved)
+	claim := b.sentinel("no-a")
+	b.RemoveItem(claim)
+	claim["pk"] = dbtest.S("$app#v1#meter.serial#no-z")
+	b.PutItem(claim) // orphaned: no item has it
+	moved := b.sentinel("no-b")
+	moved["_entity_sk"] = dbtest.S("$app#v1#meter#c")
+	b.PutItem(moved)
 	done, err := l.Repair(ctx, entity.Segments(3))
 	require.NoError(t, err)
 	require.Equal(t, []string{"missing claim", "orphaned", "wrong owner"}, kinds(done.Fixed))

@@ -5,12 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -24,23 +22,16 @@ type page struct {
 }
 
 // pages is a store in a database of its own, whose clock moves on by an hour with each reading.
-func pages(t *testing.T, cfg entity.Config) (*dynamodb.Client, string, *entity.Store[page], time.Time) {
+func pages(t *testing.T, configure ...func(*entity.Config)) (*dbtest.Bench, *entity.Store[page]) {
 	t.Helper()
-	client, table := localdb.Test(t)
-	start := time.Date(2101, 1, 1, 0, 0, 0, 0, time.UTC)
-	at := start
-	cfg.Table, cfg.Clock = table, func() time.Time { at = at.Add(time.Hour); return at }
-	db, err := entity.Open(client, cfg)
-	require.NoError(t, err)
-	s, err := entity.New[page](db)
-	require.NoError(t, err)
-	require.NoError(t, db.CreateTables(t.Context()))
-	return client, table, s, start
+	b, s := dbtest.OpenStore[page](t, configure...)
+	b.Clock.Set(dbtest.Start, time.Hour)
+	return b, s
 }
 
 func TestAt_AMissingStateIsErrVersionExpiredAndNotAnOlderOne(t *testing.T) {
 	t.Parallel()
-	client, table, s, start := pages(t, entity.Config{})
+	b, s := pages(t)
 	h := entity.Must(versioned.Of(s))
 	f := entity.Fields[page]()
 	_, err := s.Create(t.Context(), page{ID: "p"})
@@ -51,23 +42,19 @@ func TestAt_AMissingStateIsErrVersionExpiredAndNotAnOlderOne(t *testing.T) {
 		require.NoError(t, err)
 		written = append(written, v.UpdatedAt)
 	}
-	str := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
-	_, err = client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &table, Key: map[string]types.AttributeValue{
-		"pk": str("$app#v1#page#p"), "sk": str("$app#v1#page#v#0000002"),
-	}})
-	require.NoError(t, err)
+	b.RemoveItem(b.Key("$app#v1#page#p", "$app#v1#page#v#0000002"))
 	_, err = h.At(t.Context(), page{ID: "p"}, written[0])
 	require.ErrorIs(t, err, versioned.ErrVersionExpired)
 	got, err := h.At(t.Context(), page{ID: "p"}, written[1])
 	require.NoError(t, err)
 	require.EqualValues(t, 3, got.Number)
-	_, err = h.At(t.Context(), page{ID: "p"}, start)
+	_, err = h.At(t.Context(), page{ID: "p"}, dbtest.Start)
 	require.ErrorIs(t, err, entity.ErrNotFound)
 }
 
 func TestGet_OfAnItemWhoseKeyDiffersInCaseIsRefused(t *testing.T) {
 	t.Parallel()
-	_, _, s, _ := pages(t, entity.Config{Namespace: entity.Namespace{Casing: entity.LowerCase}})
+	_, s := pages(t, func(c *entity.Config) { c.Namespace.Casing = entity.LowerCase })
 	_, err := s.Create(t.Context(), page{ID: "C-1"})
 	require.NoError(t, err)
 	_, err = entity.Must(versioned.Of(s)).Get(t.Context(), page{ID: "c-1"}, 1)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -32,23 +32,6 @@ type keptAccount struct {
 	Version int64  `dynamodbav:"version" entity:"version"`
 }
 
-func database(t *testing.T) *entity.DB {
-	t.Helper()
-	client, table := localdb.Test(t)
-	db, err := entity.Open(client, entity.Config{Table: table})
-	require.NoError(t, err)
-	return db
-}
-
-func openAccounts[T any](t *testing.T) (*entity.DB, *entity.Store[T]) {
-	t.Helper()
-	db := database(t)
-	s, err := entity.New[T](db)
-	require.NoError(t, err)
-	require.NoError(t, db.CreateTables(t.Context()))
-	return db, s
-}
-
 // writes are the verbs that overwrite an item which they have not seen.
 func writes(s *entity.Store[account], opts ...entity.WriteOption) map[string]func(context.Context, account) error {
 	f := entity.Fields[account]()
@@ -69,7 +52,7 @@ func writes(s *entity.Store[account], opts ...entity.WriteOption) map[string]fun
 
 func TestLock_OfTwoReadersOfOneVersionOneWins(t *testing.T) {
 	t.Parallel()
-	_, s := openAccounts[account](t)
+	_, s := dbtest.OpenStore[account](t)
 	ctx := t.Context()
 	for verb, write := range writes(s) {
 		first, err := s.Create(ctx, account{ID: verb, Balance: 1})
@@ -94,7 +77,7 @@ func TestLock_OfTwoReadersOfOneVersionOneWins(t *testing.T) {
 
 func TestLock_AnItemThatWasReadAndIsGoneIsNotMadeAgain(t *testing.T) {
 	t.Parallel()
-	_, s := openAccounts[account](t)
+	_, s := dbtest.OpenStore[account](t)
 	for verb, write := range writes(s) {
 		err := write(t.Context(), account{ID: verb, Version: 3})
 		require.ErrorIs(t, err, entity.ErrNotFound, verb)
@@ -104,7 +87,7 @@ func TestLock_AnItemThatWasReadAndIsGoneIsNotMadeAgain(t *testing.T) {
 
 func TestLock_Version0ExpectsNothing(t *testing.T) {
 	t.Parallel()
-	_, s := openAccounts[account](t)
+	_, s := dbtest.OpenStore[account](t)
 	for verb, write := range writes(s) {
 		_, err := s.Create(t.Context(), account{ID: verb})
 		require.NoError(t, err)
@@ -114,7 +97,7 @@ func TestLock_Version0ExpectsNothing(t *testing.T) {
 
 func TestLock_AnyVersionExpectsNothing(t *testing.T) {
 	t.Parallel()
-	_, s := openAccounts[account](t)
+	_, s := dbtest.OpenStore[account](t)
 	for verb, write := range writes(s, versioned.AnyVersion()) {
 		_, err := s.Create(t.Context(), account{ID: verb})
 		require.NoError(t, err)
@@ -124,7 +107,7 @@ func TestLock_AnyVersionExpectsNothing(t *testing.T) {
 
 func TestLock_ExpectDecidesOverTheGivenStruct(t *testing.T) {
 	t.Parallel()
-	_, s := openAccounts[account](t)
+	_, s := dbtest.OpenStore[account](t)
 	for verb, write := range writes(s, versioned.Expect(1)) {
 		_, err := s.Create(t.Context(), account{ID: verb})
 		require.NoError(t, err)
@@ -134,14 +117,14 @@ func TestLock_ExpectDecidesOverTheGivenStruct(t *testing.T) {
 
 func TestLock_HoldsInATransaction(t *testing.T) {
 	t.Parallel()
-	db, s := openAccounts[account](t)
+	b, s := dbtest.OpenStore[account](t)
 	ctx := t.Context()
 	a, err := s.Create(ctx, account{ID: "a"})
 	require.NoError(t, err)
 	_, err = s.Put(ctx, a)
 	require.NoError(t, err)
 	op := s.Op().Put(a)
-	err = db.Transact(ctx, op, s.Op().Create(account{ID: "b"}))
+	err = b.DB.Transact(ctx, op, s.Op().Create(account{ID: "b"}))
 	var conflict *versioned.ConflictError
 	require.ErrorAs(t, entity.FailureOf(err, op), &conflict)
 	_, err = s.Get(ctx, account{ID: "b"})
@@ -150,7 +133,7 @@ func TestLock_HoldsInATransaction(t *testing.T) {
 
 func TestLock_ModifySeesTheItemAndDoesNotLookAtTheVersionOfTheKey(t *testing.T) {
 	t.Parallel()
-	_, s := openAccounts[account](t)
+	_, s := dbtest.OpenStore[account](t)
 	_, err := s.Create(t.Context(), account{ID: "a", Balance: 1})
 	require.NoError(t, err)
 	got, err := s.Modify(t.Context(), account{ID: "a", Version: 9}, func(a *account) error { a.Balance++; return nil })
@@ -160,9 +143,8 @@ func TestLock_ModifySeesTheItemAndDoesNotLookAtTheVersionOfTheKey(t *testing.T) 
 
 func TestLock_WithRetain(t *testing.T) {
 	t.Parallel()
-	_, s := openAccounts[keptAccount](t)
-	h, err := versioned.Of(s)
-	require.NoError(t, err)
+	_, s := dbtest.OpenStore[keptAccount](t)
+	h := entity.Must(versioned.Of(s))
 	ctx := t.Context()
 	first, err := s.Create(ctx, keptAccount{ID: "a", Balance: 1})
 	require.NoError(t, err)
@@ -180,7 +162,7 @@ func TestLock_WithRetain(t *testing.T) {
 
 func TestLock_RetainAloneExpectsNothing(t *testing.T) {
 	t.Parallel()
-	_, s := openAccounts[kept](t)
+	_, s := dbtest.OpenStore[kept](t)
 	v, err := s.Create(t.Context(), kept{ID: "a"})
 	require.NoError(t, err)
 	for range 2 {
@@ -191,20 +173,17 @@ func TestLock_RetainAloneExpectsNothing(t *testing.T) {
 
 func TestLock_MistakesAreFoundBeforeARequest(t *testing.T) {
 	t.Parallel()
-	db, err := entity.Open(nil, entity.Config{Table: "app"})
-	require.NoError(t, err)
-	counted, err := entity.New[countedOnly](db)
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
+	counted := entity.Must(entity.New[countedOnly](db))
 	type negative struct {
 		_       entity.Key `name:"Negative" pk:"$#{id}" sk:"$"`
 		_       versioned.Lock
 		ID      string `dynamodbav:"id"`
 		Version int    `dynamodbav:"version" entity:"version"`
 	}
-	below, err := entity.New[negative](db)
-	require.NoError(t, err)
+	below := entity.Must(entity.New[negative](db))
 	var input *entity.InputError
-	_, err = counted.Put(t.Context(), countedOnly{ID: "a"}, versioned.AnyVersion())
+	_, err := counted.Put(t.Context(), countedOnly{ID: "a"}, versioned.AnyVersion())
 	require.ErrorAs(t, err, &input)
 	require.Equal(t, "EDD-9108", input.Code)
 	_, err = below.Put(t.Context(), negative{ID: "a"}, versioned.AnyVersion(), versioned.Expect(1))

@@ -1,14 +1,13 @@
 package versioned_test
 
 import (
-	"crypto/rand"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
-	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -61,29 +60,15 @@ func states(t *testing.T, h *versioned.History[kept], id string) []state {
 // taken. Writes of the item must still be possible: its history continues the earlier one.
 func TestRetain_AnItemRecreatedWithoutHistoryCountsOn(t *testing.T) {
 	t.Parallel()
-	client, table := localdb.Test(t)
-	db, err := entity.Open(client, entity.Config{Table: table, NewID: rand.Text})
-	require.NoError(t, err)
-	docs, err := entity.New[kept](db)
-	require.NoError(t, err)
-	history, err := versioned.Of(docs)
-	require.NoError(t, err)
-	deleted, err := lifecycle.Of(docs)
-	require.NoError(t, err)
-	require.NoError(t, db.CreateTables(t.Context()))
-	other, err := entity.Open(client, entity.Config{Table: table, NewID: rand.Text})
-	require.NoError(t, err)
-	plain, err := entity.New[unkept](other)
-	require.NoError(t, err)
-	third, err := entity.Open(client, entity.Config{Table: table, NewID: rand.Text})
-	require.NoError(t, err)
-	counted, err := entity.New[countedOnly](third)
-	require.NoError(t, err)
+	b, docs := dbtest.OpenStore[kept](t)
+	history, deleted := entity.Must(versioned.Of(docs)), entity.Must(lifecycle.Of(docs))
+	plain := dbtest.Declare[unkept](t, b.Open(b.Raw))
+	counted := dbtest.Declare[countedOnly](t, b.Open(b.Raw))
 	f := entity.Fields[kept]()
 	ctx := t.Context()
 
 	// An item from before the history, two changes of it, and a new one in its place: again without a version.
-	_, err = plain.Create(ctx, unkept{ID: "d", Text: "a"})
+	_, err := plain.Create(ctx, unkept{ID: "d", Text: "a"})
 	require.NoError(t, err)
 	for _, text := range []string{"b", "c"} {
 		_, err = docs.Update(ctx, kept{ID: "d"}, entity.Set(&f.Text, text))
@@ -106,7 +91,7 @@ func TestRetain_AnItemRecreatedWithoutHistoryCountsOn(t *testing.T) {
 	}
 	again("third")
 	op := docs.Op().Update(kept{ID: "d"}, entity.Set(&f.Text, "changed"))
-	require.NoError(t, db.Transact(ctx, op, docs.Op().Create(kept{ID: "beside"})))
+	require.NoError(t, b.DB.Transact(ctx, op, docs.Op().Create(kept{ID: "beside"})))
 	require.Equal(t, int64(4), op.Result().Version)
 	again("fourth")
 	require.NoError(t, docs.Delete(ctx, kept{ID: "d"}))

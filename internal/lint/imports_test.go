@@ -40,15 +40,11 @@ var internals = map[string][]string{
 	},
 	"internal/expr/exprtest": {"internal/expr", "internal/item"},
 	"internal/declaretest":   {"internal/schema", "internal/key"},
+	"internal/dbtest":        {"entity", "localdb", "localdb/faults"},
 	"internal/exampletest":   nil,
 	"internal/testsize":      nil,
-	"internal/interop":       nil,
 	"internal/spool":         nil,
 	"internal/lint":          nil,
-	"internal/storm":         nil, // only tests
-	"internal/keytest":       nil,
-	"internal/conformance":   nil,
-	"internal/calls":         nil,
 }
 
 // allowed reports whether package from may import package to. Both are in this module.
@@ -144,13 +140,13 @@ func TestImports_InternalPackagesHaveNoCircle(t *testing.T) {
 // testOnly may be imported only by tests.
 var testOnly = []string{
 	"testing", "github.com/stretchr/testify", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/anishathalye/porcupine",
-	module + "/localdb", module + "/internal/expr/exprtest", module + "/internal/exampletest", module + "/internal/testsize", module + "/internal/declaretest", "golang.org/x/tools",
+	module + "/localdb", module + "/internal/expr/exprtest", module + "/internal/exampletest", module + "/internal/testsize", module + "/internal/declaretest", module + "/internal/dbtest", "golang.org/x/tools",
 }
 
 func TestImports_TestPackagesStayInTests(t *testing.T) {
 	t.Parallel()
 	for _, s := range sources(t) {
-		if s.test || s.pkg == "localdb" || s.pkg == "internal/testsize" || s.pkg == "internal/declaretest" { // they are for the tests of others
+		if s.test || s.pkg == "localdb" || slices.Contains([]string{"internal/testsize", "internal/declaretest", "internal/dbtest"}, s.pkg) { // they are for the tests of others
 			continue
 		}
 		tool := strings.HasPrefix(s.pkg, "examples/") || strings.HasPrefix(s.pkg, "localdb/cmd/")

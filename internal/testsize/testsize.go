@@ -5,6 +5,7 @@ package testsize
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
@@ -78,6 +79,14 @@ func Number(t testing.TB, variable string, otherwise uint64) uint64 {
 		t.Fatalf("%s: %v", variable, err)
 	}
 	return n
+}
+
+// Seed returns the seed of a random test, from DYNASTRATA_TEST_SEED or random, and logs it.
+func Seed(t testing.TB) uint64 {
+	t.Helper()
+	seed := Number(t, "DYNASTRATA_TEST_SEED", rand.Uint64N(1<<62))
+	t.Logf("seed %d (DYNASTRATA_TEST_SEED)", seed)
+	return seed
 }
 
 // Check tries a property on the given number of random cases. rapid prints the seed of a failure.

@@ -6,57 +6,27 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/localdb"
-	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
 type av = types.AttributeValue
 
-type bench struct {
-	db    *entity.DB
-	wire  *faults.Transport
-	raw   *dynamodb.Client
-	table string
-	now   time.Time
-}
+// now is when the clock of a bench stands still.
+var now = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 
-func newBench(t *testing.T) *bench {
+func open(t *testing.T) *dbtest.Bench {
 	t.Helper()
-	b := &bench{now: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}
-	b.raw, b.table = localdb.Test(t)
-	b.wire = faults.New(b.raw.Options().HTTPClient)
-	client := dynamodb.New(b.raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = b.wire })
-	b.db = entity.Must(entity.Open(client, entity.Config{Table: b.table, Clock: func() time.Time { return b.now }}))
+	b := dbtest.Open(t)
+	b.Clock.Set(now, 0)
 	return b
 }
 
-func declare[T any](t *testing.T, b *bench) *entity.Store[T] {
-	t.Helper()
-	s := entity.Must(entity.New[T](b.db))
-	require.NoError(t, b.db.CreateTables(t.Context()))
-	b.wire.Reset()
+func declare[T any](b *dbtest.Bench) *entity.Store[T] {
+	b.T.Helper()
+	s := dbtest.Declare[T](b.T, b.DB)
+	b.CreateTables()
 	return s
-}
-
-// sent is how many requests went out since the last call.
-func (b *bench) sent() int {
-	n := len(b.wire.Requests())
-	b.wire.Reset()
-	return n
-}
-
-func requireInput(t *testing.T, err error, code, field string, parts ...string) {
-	t.Helper()
-	var input *entity.InputError
-	require.ErrorAs(t, err, &input)
-	require.Equal(t, code, input.Code, input.Problem)
-	require.Equal(t, field, input.Field, input.Problem)
-	for _, p := range parts {
-		require.Contains(t, input.Problem, p)
-	}
 }

@@ -4,11 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
 // note has an optional field of each kind, and one that is always stored.
@@ -40,10 +40,10 @@ func same[V any](field *V, v V) pair { return pair{entity.Eq(field, v), entity.N
 
 func TestEq_WithAnEmptyValueMeansWhatSetLeaves(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	s, f := declare[note](t, b), entity.Fields[note]()
+	b := open(t)
+	s, f := declare[note](b), entity.Fields[note]()
 	one := 1
-	full := note{ID: "x", Text: "t", Count: 1, Done: true, At: b.now, Ptr: &one, List: []string{"a"}, Set: []string{"a"}, Bytes: []byte{1}, Map: map[string]int{"a": 1}, In: inside{"n"}, Plain: "p"}
+	full := note{ID: "x", Text: "t", Count: 1, Done: true, At: now, Ptr: &one, List: []string{"a"}, Set: []string{"a"}, Bytes: []byte{1}, Map: map[string]int{"a": 1}, In: inside{"n"}, Plain: "p"}
 	empty := map[string]pair{
 		"text": same(&f.Text, ""), "count": same(&f.Count, 0), "done": same(&f.Done, false), "at": same(&f.At, time.Time{}), "ptr": same(&f.Ptr, nil),
 		"list": same(&f.List, nil), "empty list": same(&f.List, []string{}), "set": same(&f.Set, nil), "empty set": same(&f.Set, []string{}),
@@ -80,19 +80,11 @@ func TestEq_WithAnEmptyValueMeansWhatSetLeaves(t *testing.T) {
 
 	// Another program stores what is empty.
 	null := func() av { return &types.AttributeValueMemberNULL{Value: true} }
-	key := map[string]av{"pk": &types.AttributeValueMemberS{Value: "$app#v1#note#x"}, "sk": &types.AttributeValueMemberS{Value: "$app#v1#note"}}
 	for what, attrs := range map[string]map[string]av{
 		"null":  {"text": null(), "count": null(), "done": null(), "ptr": null(), "list": null(), "set": null(), "bytes": null(), "map": null()},
 		"empty": {"text": &types.AttributeValueMemberS{}, "count": &types.AttributeValueMemberN{Value: "0.0"}, "done": &types.AttributeValueMemberBOOL{}, "list": &types.AttributeValueMemberL{}, "bytes": &types.AttributeValueMemberB{Value: []byte{}}, "map": &types.AttributeValueMemberM{Value: map[string]av{}}},
 	} {
-		out, err := b.raw.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &b.table, Key: key})
-		require.NoError(t, err)
-		require.NotEmpty(t, out.Item)
-		for name, v := range attrs {
-			out.Item[name] = v
-		}
-		_, err = b.raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &b.table, Item: out.Item})
-		require.NoError(t, err)
+		b.ChangeItem("$app#v1#note#x", "$app#v1#note", attrs)
 		check(what, true, empty)
 	}
 	// Where the empty value is stored, it is a value like others.
@@ -101,13 +93,13 @@ func TestEq_WithAnEmptyValueMeansWhatSetLeaves(t *testing.T) {
 
 func TestIf_WithoutAConditionIsAMistake(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	s, f := declare[note](t, b), entity.Fields[note]()
+	b := open(t)
+	s, f := declare[note](b), entity.Fields[note]()
 	var none []entity.Cond
 	_, err := s.Update(t.Context(), note{ID: "x"}, entity.Set(&f.Plain, "p"), entity.If(none...))
-	requireInput(t, err, "EDD-9108", "", "If")
-	requireInput(t, s.Delete(t.Context(), note{ID: "x"}, entity.If()), "EDD-9108", "", "If")
+	dbtest.RequireInput(t, err, "EDD-9108", "", "If")
+	dbtest.RequireInput(t, s.Delete(t.Context(), note{ID: "x"}, entity.If()), "EDD-9108", "", "If")
 	_, err = s.Create(t.Context(), note{ID: "x"}, entity.If(entity.NotExists(&f.Text)), entity.If())
-	requireInput(t, err, "EDD-9108", "", "If")
-	require.Zero(t, b.sent())
+	dbtest.RequireInput(t, err, "EDD-9108", "", "If")
+	require.Empty(t, b.Sent())
 }

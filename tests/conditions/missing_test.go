@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
 // invoice must be in its index, and need not be in the other one.
@@ -23,34 +24,34 @@ type invoice struct {
 
 func TestMissing_AnItemThatAnIndexWouldLeaveOutIsRefused(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	s, f := declare[invoice](t, b), entity.Fields[invoice]()
+	b := open(t)
+	s, f := declare[invoice](b), entity.Fields[invoice]()
 	ctx := t.Context()
-	whole := invoice{ID: "x", Customer: "c", Due: &b.now}
+	whole := invoice{ID: "x", Customer: "c", Due: &now}
 	noCustomer, noDue := whole, whole
 	noCustomer.Customer, noDue.Due = "", nil
 	for field, v := range map[string]invoice{"Customer": noCustomer, "Due": noDue} {
 		_, err := s.Create(ctx, v)
-		requireInput(t, err, "EDD-9103", field, "byCustomer")
+		dbtest.RequireInput(t, err, "EDD-9103", field, "byCustomer")
 		_, err = s.Put(ctx, v)
-		requireInput(t, err, "EDD-9103", field, "byCustomer")
+		dbtest.RequireInput(t, err, "EDD-9103", field, "byCustomer")
 		_, _, err = s.Upsert(ctx, v)
-		requireInput(t, err, "EDD-9103", field, "byCustomer")
+		dbtest.RequireInput(t, err, "EDD-9103", field, "byCustomer")
 		_, err = s.PutMany(ctx, []invoice{v})
-		requireInput(t, err, "EDD-9103", field, "byCustomer")
+		dbtest.RequireInput(t, err, "EDD-9103", field, "byCustomer")
 	}
 	for field, change := range map[string]entity.UpdateOption{"Customer": entity.Set(&f.Customer, ""), "Due": entity.Set(&f.Due, nil)} {
 		_, err := s.Update(ctx, whole, change)
-		requireInput(t, err, "EDD-9103", field, "byCustomer")
+		dbtest.RequireInput(t, err, "EDD-9103", field, "byCustomer")
 	}
 	_, err := s.Update(ctx, whole, entity.Remove(&f.Due))
-	requireInput(t, err, "EDD-9103", "Due", "byCustomer")
-	require.Zero(t, b.sent())
+	dbtest.RequireInput(t, err, "EDD-9103", "Due", "byCustomer")
+	require.Empty(t, b.Sent())
 
 	_, _, err = s.Upsert(ctx, noCustomer, entity.Set(&f.Customer, "c"))
 	require.NoError(t, err, "a change beside the value gives it")
 	_, err = s.Modify(ctx, whole, func(v *invoice) error { v.Customer = ""; return nil })
-	requireInput(t, err, "EDD-9103", "Customer", "byCustomer")
+	dbtest.RequireInput(t, err, "EDD-9103", "Customer", "byCustomer")
 	got, err := entity.Must(s.Index("byCustomer")).Query(invoice{Customer: "c"}).Collect(ctx)
 	require.NoError(t, err)
 	require.Equal(t, []invoice{whole}, got)

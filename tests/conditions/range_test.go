@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -58,7 +59,7 @@ func spans[V any](field *V, lo, hi V, compare func(a, b V) int) (all []span[V]) 
 }
 
 // ranges checks every range between the values: its items, its pages, its count, and it as part of a gathering.
-func ranges[T, V any](t *testing.T, b *bench, query func(...entity.QueryOption) entity.Query[T], all []T, field *V, get func(T) V, compare func(a, b V) int, values ...V) {
+func ranges[T, V any](t *testing.T, b *dbtest.Bench, query func(...entity.QueryOption) entity.Query[T], all []T, field *V, get func(T) V, compare func(a, b V) int, values ...V) {
 	t.Helper()
 	for _, lo := range values {
 		for _, hi := range values {
@@ -69,12 +70,12 @@ func ranges[T, V any](t *testing.T, b *bench, query func(...entity.QueryOption) 
 						want = append(want, v)
 					}
 				}
-				b.sent()
+				b.Sent()
 				q := query(r.opts...)
 				got, err := q.Collect(t.Context())
 				require.NoError(t, err, r.name)
 				require.Equal(t, want, got, "%s: %s", r.name, q)
-				require.LessOrEqual(t, b.sent(), 1, r.name)
+				require.LessOrEqual(t, len(b.Sent()), 1, r.name)
 				if compare(lo, hi) > 0 {
 					continue
 				}
@@ -82,7 +83,7 @@ func ranges[T, V any](t *testing.T, b *bench, query func(...entity.QueryOption) 
 				require.NoError(t, err, r.name)
 				require.Equal(t, len(want), n, r.name)
 				var gathered, paged []T
-				require.NoError(t, b.db.GetCollection(t.Context(), q.Into(&gathered)), r.name)
+				require.NoError(t, b.DB.GetCollection(t.Context(), q.Into(&gathered)), r.name)
 				require.Equal(t, want, gathered, r.name)
 				q, next := query(append(r.opts, entity.Limit(2))...), ""
 				for {
@@ -101,9 +102,9 @@ func ranges[T, V any](t *testing.T, b *bench, query func(...entity.QueryOption) 
 
 func TestQuery_ARangeHasTwoEndsEachOpenOrClosed(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	s, f := declare[reading](t, b), entity.Fields[reading]()
-	day := func(n int) time.Time { return b.now.Add(time.Duration(n) * 24 * time.Hour) }
+	b := open(t)
+	s, f := declare[reading](b), entity.Fields[reading]()
+	day := func(n int) time.Time { return now.Add(time.Duration(n) * 24 * time.Hour) }
 	words := []string{"a", "ab", "b"}
 	var all []reading
 	for d := range 3 {
@@ -150,9 +151,9 @@ func TestQuery_ARangeHasTwoEndsEachOpenOrClosed(t *testing.T) {
 
 func TestHistory_ARangeHasTwoEnds(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	s := entity.Must(timeseries.New[event](b.db))
-	require.NoError(t, b.db.CreateTables(t.Context()))
+	b := open(t)
+	s := entity.Must(timeseries.New[event](b.DB))
+	b.CreateTables()
 	var all []event
 	for n := range 5 {
 		all = append(all, event{ID: "x", N: n, V: n})
@@ -166,14 +167,14 @@ func TestHistory_ARangeHasTwoEnds(t *testing.T) {
 
 func TestTimes_TooFineNameTheRemedy(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	s, f := declare[reading](t, b), entity.Fields[reading]()
-	fine := b.now.Add(1)
+	b := open(t)
+	s, f := declare[reading](b), entity.Fields[reading]()
+	fine := now.Add(1)
 	_, err := s.Create(t.Context(), reading{Box: "x", Day: fine})
-	requireInput(t, err, "EDD-9102", "Day", "format s", "t.Truncate(time.Second)")
+	dbtest.RequireInput(t, err, "EDD-9102", "Day", "format s", "t.Truncate(time.Second)")
 	_, err = s.Get(t.Context(), reading{Box: "x", Day: fine})
-	requireInput(t, err, "EDD-9102", "Day", "t.Truncate(time.Second)")
+	dbtest.RequireInput(t, err, "EDD-9102", "Day", "t.Truncate(time.Second)")
 	_, err = s.Scan(entity.Filter(entity.Eq(&f.Day, fine))).Collect(t.Context())
-	requireInput(t, err, "EDD-9102", "Day", "t.Truncate(time.Second)")
-	require.Zero(t, b.sent())
+	dbtest.RequireInput(t, err, "EDD-9102", "Day", "t.Truncate(time.Second)")
+	require.Empty(t, b.Sent())
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -46,9 +47,9 @@ type step struct {
 	Cost int    `dynamodbav:"cost"`
 }
 
-func aTask(b *bench) task {
+func aTask(b *dbtest.Bench) task {
 	return task{
-		ID: "t", Owner: "ada", Title: "write it down", Spent: 70, Budget: 100, Due: b.now, Tags: []string{"x", "y"},
+		ID: "t", Owner: "ada", Title: "write it down", Spent: 70, Budget: 100, Due: now, Tags: []string{"x", "y"},
 		Steps: []step{{"one", 70}, {"two", 100}}, Labels: map[string]string{"a.b": "dotted", "kind": "chore", "x[0]": "bracketed"},
 		Raw: []byte{1, 2, 3}, Pin: "1234", Codes: []string{"c0de"},
 	}
@@ -60,12 +61,12 @@ var (
 )
 
 // wheres are conditions on aTask with every function of the SDK's package that makes one, and what they say of it.
-func wheres(b *bench) map[bool][]expression.ConditionBuilder {
+func wheres(b *dbtest.Bench) map[bool][]expression.ConditionBuilder {
 	two := value(2)
 	return map[bool][]expression.ConditionBuilder{
 		true: {
 			expression.Equal(name("spent"), value(70)), name("title").Equal(value("write it down")), value(70).Equal(name("spent")), name("tags").Size().Equal(two),
-			name("spent").Equal(name("steps[0].cost")), name("due").Equal(value(attributevalue.UnixTime(b.now))), name("done").Equal(value(false)), name("note").Equal(value(nil)),
+			name("spent").Equal(name("steps[0].cost")), name("due").Equal(value(attributevalue.UnixTime(now))), name("done").Equal(value(false)), name("note").Equal(value(nil)),
 			name("labels.kind").Equal(value("chore")), expression.NameNoDotSplit("tags").Equal(value(&types.AttributeValueMemberSS{Value: []string{"y", "x"}})),
 			name("labels").AppendName(expression.NameNoDotSplit("a.b")).Equal(value("dotted")),
 			expression.NotEqual(name("spent"), name("budget")), name("gone").NotEqual(value("x")), value(1).NotEqual(name("spent")), name("title").Size().NotEqual(name("steps").Size()),
@@ -97,8 +98,8 @@ func wheres(b *bench) map[bool][]expression.ConditionBuilder {
 // Every condition of the SDK's package means in If and in Filter what DynamoDB says of it.
 func TestWhere_EveryConditionInIfAndFilter(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	s := declare[task](t, b)
+	b := open(t)
+	s := declare[task](b)
 	_, err := s.Create(t.Context(), aTask(b))
 	require.NoError(t, err)
 	byOwner := entity.Must(s.Index("byOwner"))
@@ -106,8 +107,8 @@ func TestWhere_EveryConditionInIfAndFilter(t *testing.T) {
 		for _, built := range list {
 			c := entity.Where(built)
 			op := s.Op().CheckExists(task{ID: "t"}, c)
-			err := b.db.Transact(t.Context(), op)
-			err2 := b.db.Transact(t.Context(), s.Op().CheckExists(task{ID: "t"}, entity.Not(c)))
+			err := b.DB.Transact(t.Context(), op)
+			err2 := b.DB.Transact(t.Context(), s.Op().CheckExists(task{ID: "t"}, entity.Not(c)))
 			if !want {
 				err, err2 = err2, err
 			}
@@ -129,8 +130,8 @@ func TestWhere_EveryConditionInIfAndFilter(t *testing.T) {
 
 func TestWhere_GoesTogetherWithOtherConditions(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	s, f := declare[task](t, b), entity.Fields[task]()
+	b := open(t)
+	s, f := declare[task](b), entity.Fields[task]()
 	_, err := s.Create(t.Context(), aTask(b))
 	require.NoError(t, err)
 	small, cheap := entity.Where(name("tags").Size().LessThan(value(10))), entity.Where(name("spent").LessThan(name("budget")))
@@ -165,8 +166,8 @@ func TestWhere_GoesTogetherWithOtherConditions(t *testing.T) {
 
 func TestWhere_ConditionsOfAnAbsentItem(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	s := declare[task](t, b)
+	b := open(t)
+	s := declare[task](b)
 	_, err := s.Put(t.Context(), aTask(b), entity.If(entity.Where(name("spent").LessThan(name("budget")))))
 	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	_, err = s.Put(t.Context(), aTask(b), entity.If(entity.Where(name("tags").Size().LessThan(value(5)))))
@@ -177,8 +178,8 @@ func TestWhere_ConditionsOfAnAbsentItem(t *testing.T) {
 
 func TestWhere_PlansHideSecrets(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	s := declare[task](t, b)
+	b := open(t)
+	s := declare[task](b)
 	for _, c := range []expression.ConditionBuilder{
 		name("pin").Equal(value("hush")), value("hush").Equal(name("pin")), name("pin").Contains("hush"), name("pin").BeginsWith("hush"), name("codes[0]").Equal(value("hush")),
 		name("title").Between(value("hush"), name("pin")), value("hush").In(name("title"), name("pin")), name("codes").AppendName(name("hush")).AttributeExists(),
@@ -202,8 +203,8 @@ func TestWhere_PlansHideSecrets(t *testing.T) {
 
 func TestWhere_MistakesAreFoundBeforeARequest(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	s := declare[task](t, b)
+	b := open(t)
+	s := declare[task](b)
 	var none *types.AttributeValueMemberB
 	many := make([]expression.OperandBuilder, 100)
 	for i := range many {
@@ -219,7 +220,7 @@ func TestWhere_MistakesAreFoundBeforeARequest(t *testing.T) {
 			`"other"`: name("spent").LessThan(name("other.x")), `"in.it"`: expression.And(name("spent").Equal(value(1)), expression.Not(expression.NameNoDotSplit("in.it").AttributeExists())),
 		},
 		"EDD-9102": {
-			"type is N": name("due").LessThan(value(b.now)), "value of type S": name("spent").Equal(value("1")), "type is S": name("gsi1pk").Equal(value(1)), "UTF-8": name("title").Equal(value("\xff")),
+			"type is N": name("due").LessThan(value(now)), "value of type S": name("spent").Equal(value("1")), "type is S": name("gsi1pk").Equal(value(1)), "UTF-8": name("title").Equal(value("\xff")),
 			"not a number": name("spent").Equal(value(&types.AttributeValueMemberN{Value: "NaN"})), "with a value of type N": name("title").In(value("a"), value(1)),
 		},
 		"EDD-9111": {
@@ -237,12 +238,12 @@ func TestWhere_MistakesAreFoundBeforeARequest(t *testing.T) {
 				requireWhere(t, err, code, text)
 				_, err = s.Scan(entity.Filter(cond)).Collect(t.Context())
 				requireWhere(t, err, code, text)
-				err = b.db.Transact(t.Context(), s.Op().CheckExists(task{ID: "t"}, cond))
+				err = b.DB.Transact(t.Context(), s.Op().CheckExists(task{ID: "t"}, cond))
 				requireWhere(t, err, code, text)
 			}
 		}
 	}
-	require.Zero(t, b.sent())
+	require.Empty(t, b.Sent())
 }
 
 // requireWhere is requireInput for any field.
@@ -256,63 +257,63 @@ func requireWhere(t *testing.T, err error, code, part string) {
 
 func TestWhere_IsNoConditionOnAKey(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	s := declare[task](t, b)
-	other := newBench(t)
-	byHeat, byOwner := entity.Must(declare[reading](t, other).Index("byHeat")), entity.Must(s.Index("byOwner"))
+	b := open(t)
+	s := declare[task](b)
+	other := open(t)
+	byHeat, byOwner := entity.Must(declare[reading](other).Index("byHeat")), entity.Must(s.Index("byOwner"))
 	_, err := byHeat.Query(reading{Box: "b"}, entity.Where(name("heat").Equal(value(1)))).Collect(t.Context())
-	requireInput(t, err, "EDD-9006", "", "Where")
+	dbtest.RequireInput(t, err, "EDD-9006", "", "Where")
 	_, err = byHeat.Query(reading{Box: "b"}, entity.Filter(entity.Where(name("word").Size().Equal(name("heat"))))).Collect(t.Context())
-	requireInput(t, err, "EDD-9112", "Heat")
+	dbtest.RequireInput(t, err, "EDD-9112", "Heat")
 	_, err = byOwner.Query(task{Owner: "ada"}, entity.Filter(entity.Where(name("gsi1sk").BeginsWith("a")))).Collect(t.Context())
-	requireInput(t, err, "EDD-9112", "")
+	dbtest.RequireInput(t, err, "EDD-9112", "")
 	h := entity.Must(versioned.Of(s))
 	_, err = h.List(task{ID: "t"}, entity.Where(name("version").Equal(value(1)))).Collect(t.Context())
-	requireInput(t, err, "EDD-9111", "", "Where")
-	require.Zero(t, b.sent()+other.sent())
+	dbtest.RequireInput(t, err, "EDD-9111", "", "Where")
+	require.Zero(t, len(b.Sent())+len(other.Sent()))
 }
 
 // Where the library evaluates conditions itself, those of operators that it evaluates as DynamoDB does are taken, and others are
 // refused.
 func TestWhere_InMemory(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	s, f := declare[task](t, b), entity.Fields[task]()
+	b := open(t)
+	s, f := declare[task](b), entity.Fields[task]()
 	series := declareSeries(t, b)
 	_, err := s.Create(t.Context(), aTask(b))
 	require.NoError(t, err)
 	_, err = series.Append(t.Context(), meter{ID: "m", N: 1, V: 1})
 	require.NoError(t, err)
 	byOwner, h := entity.Must(s.Index("byOwner")), entity.Must(versioned.Of(s))
-	b.sent()
+	b.Sent()
 	known := entity.Where(expression.And(name("title").Contains("it"), name("spent").Between(value(1), value(70)), value(100).Equal(name("budget")), name("tags").AttributeType("SS")))
 	for op, c := range map[string]expression.ConditionBuilder{
 		"size": name("tags").Size().Equal(value(2)), "< between attributes": name("spent").LessThan(name("budget")), "BETWEEN between attributes": expression.Not(value(1).Between(name("spent"), name("budget"))),
 	} {
 		cond := entity.And(known, entity.Or(entity.Eq(&f.Done, true), entity.Where(c)))
 		var got []task
-		err := b.db.GetCollection(t.Context(), byOwner.Query(task{Owner: "ada"}, entity.Filter(cond)).Into(&got))
-		requireInput(t, err, "EDD-9140", "", op, "GetCollection")
+		err := b.DB.GetCollection(t.Context(), byOwner.Query(task{Owner: "ada"}, entity.Filter(cond)).Into(&got))
+		dbtest.RequireInput(t, err, "EDD-9140", "", op, "GetCollection")
 		_, err = h.List(task{ID: "t"}, entity.Filter(cond)).Collect(t.Context())
-		requireInput(t, err, "EDD-9140", "", op, "versions")
-		err = b.db.Transact(t.Context(), s.Op().CheckExists(task{ID: "t"}, cond), s.Op().CheckExists(task{ID: "t"}, entity.Eq(&f.Owner, "ada")))
-		requireInput(t, err, "EDD-9140", "", op, "transaction")
-		require.Zero(t, b.sent())
+		dbtest.RequireInput(t, err, "EDD-9140", "", op, "versions")
+		err = b.DB.Transact(t.Context(), s.Op().CheckExists(task{ID: "t"}, cond), s.Op().CheckExists(task{ID: "t"}, entity.Eq(&f.Owner, "ada")))
+		dbtest.RequireInput(t, err, "EDD-9140", "", op, "transaction")
+		require.Empty(t, b.Sent())
 	}
 	high := entity.Where(name("v").LessThan(name("w")))
-	err = b.db.Transact(t.Context(), series.Op().Append(meter{ID: "m", N: 2, V: 2}, entity.If(high)), series.Op().Append(meter{ID: "m", N: 3, V: 3}))
-	requireInput(t, err, "EDD-9140", "", "< between attributes")
-	err = b.db.TransactWithToken(t.Context(), entity.Token{ID: "x"}, series.Op().Append(meter{ID: "m", N: 2, V: 2}, entity.If(high)), series.Op().Append(meter{ID: "m", N: 3, V: 3}))
-	requireInput(t, err, "EDD-9140", "", "< between attributes")
-	require.Zero(t, b.sent())
+	err = b.DB.Transact(t.Context(), series.Op().Append(meter{ID: "m", N: 2, V: 2}, entity.If(high)), series.Op().Append(meter{ID: "m", N: 3, V: 3}))
+	dbtest.RequireInput(t, err, "EDD-9140", "", "< between attributes")
+	err = b.DB.TransactWithToken(t.Context(), entity.Token{ID: "x"}, series.Op().Append(meter{ID: "m", N: 2, V: 2}, entity.If(high)), series.Op().Append(meter{ID: "m", N: 3, V: 3}))
+	dbtest.RequireInput(t, err, "EDD-9140", "", "< between attributes")
+	require.Empty(t, b.Sent())
 	r, err := series.Append(t.Context(), meter{ID: "m", N: 2, V: 2}, entity.If(high))
 	require.NoError(t, err)
 	require.Equal(t, timeseries.ConditionFailed, r.Reason, "alone, DynamoDB decides")
 
 	var got []task
-	require.NoError(t, b.db.GetCollection(t.Context(), byOwner.Query(task{Owner: "ada"}, entity.Filter(known)).Into(&got)))
+	require.NoError(t, b.DB.GetCollection(t.Context(), byOwner.Query(task{Owner: "ada"}, entity.Filter(known)).Into(&got)))
 	require.Len(t, got, 1)
-	err = b.db.Transact(t.Context(), s.Op().CheckExists(task{ID: "t"}, known), s.Op().CheckExists(task{ID: "t"}, entity.Eq(&f.Owner, "bob")))
+	err = b.DB.Transact(t.Context(), s.Op().CheckExists(task{ID: "t"}, known), s.Op().CheckExists(task{ID: "t"}, entity.Eq(&f.Owner, "bob")))
 	var failed *entity.TransactError
 	require.ErrorAs(t, err, &failed)
 	require.Len(t, failed.Failed, 1, fmt.Sprint(failed))
@@ -329,9 +330,9 @@ type meter struct {
 	W  int               `dynamodbav:"w" entity:"append"`
 }
 
-func declareSeries(t *testing.T, b *bench) *timeseries.Series[meter] {
+func declareSeries(t *testing.T, b *dbtest.Bench) *timeseries.Series[meter] {
 	t.Helper()
-	s := entity.Must(timeseries.New[meter](b.db))
-	require.NoError(t, b.db.CreateTables(t.Context()))
+	s := entity.Must(timeseries.New[meter](b.DB))
+	b.CreateTables()
 	return s
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
@@ -18,16 +19,16 @@ func TestReturning_GivesTheItemBeforeTheWriteInOneRequest(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, created)
 	require.Equal(t, page{}, old, "there was none")
-	require.Equal(t, []string{"UpdateItem"}, b.sent())
+	require.Equal(t, []string{"UpdateItem"}, b.Operations())
 
 	check := func(was, is page, requests ...string) page {
 		t.Helper()
-		require.Equal(t, requests, b.sent())
+		require.Equal(t, requests, b.Operations())
 		require.Equal(t, was, old)
 		read, err := b.Get(ctx, page{ID: "x"}, entity.Consistent())
 		require.NoError(t, err)
 		require.Equal(t, read, is, "what is computed is what is stored")
-		b.sent()
+		b.Operations()
 		return is
 	}
 	got, err := b.Update(ctx, page{ID: "x"}, entity.Add(&p.Hits, 4), entity.Set(&p.Title, "2"), entity.ListAppend(&p.Log, "a"), entity.Returning(&old))
@@ -54,7 +55,7 @@ func TestReturning_GivesTheItemBeforeTheWriteInOneRequest(t *testing.T) {
 	last = check(last, got, "GetItem")
 
 	require.NoError(t, b.Delete(ctx, page{ID: "x"}, entity.Returning(&old)))
-	require.Equal(t, []string{"DeleteItem"}, b.sent())
+	require.Equal(t, []string{"DeleteItem"}, b.Operations())
 	require.Equal(t, last, old)
 	require.Nil(t, b.stored(t))
 
@@ -71,27 +72,27 @@ func TestReturning_InATransactionAndExactlyReadsFirst(t *testing.T) {
 	ctx := t.Context()
 	made, err := b.Create(ctx, page{ID: "x", Hits: 1})
 	require.NoError(t, err)
-	b.sent()
+	b.Operations()
 	var old page
 	for _, opts := range [][]entity.UpdateOption{{entity.Add(&p.Hits, 1), entity.Returning(&old)}, {entity.Add(&p.Hits, 1), entity.Returning(&old), entity.Idempotent()}} {
-		require.NoError(t, b.db.Transact(ctx, b.Op().Update(page{ID: "x"}, opts...)))
-		require.Equal(t, "GetItem", b.sent()[0])
+		require.NoError(t, b.DB.Transact(ctx, b.Op().Update(page{ID: "x"}, opts...)))
+		require.Equal(t, "GetItem", b.Operations()[0])
 		require.Equal(t, made, old)
 		made.Hits++
 	}
 	got, err := b.Update(ctx, page{ID: "x"}, entity.Add(&p.Hits, 1), entity.Returning(&old), entity.Idempotent())
 	require.NoError(t, err)
-	require.Equal(t, []string{"GetItem", "TransactWriteItems"}, b.sent())
+	require.Equal(t, []string{"GetItem", "TransactWriteItems"}, b.Operations())
 	require.Equal(t, made, old)
 	made.Hits++
 	require.Equal(t, made, got)
 	del := b.Op().Delete(page{ID: "x"}, entity.Returning(&old))
 	require.NotContains(t, del.String(), "read")
-	err = b.db.TransactWithToken(ctx, entity.Token{ID: "t-1", At: b.now}, del)
+	err = b.DB.TransactWithToken(ctx, entity.Token{ID: "t-1", At: b.Clock.Now()}, del)
 	var input *entity.InputError
 	require.ErrorAs(t, err, &input)
-	require.Empty(t, b.sent())
-	require.NoError(t, b.db.Transact(ctx, del))
+	require.Empty(t, b.Operations())
+	require.NoError(t, b.DB.Transact(ctx, del))
 	require.Equal(t, made, old)
 	require.Nil(t, b.stored(t))
 }
@@ -101,15 +102,15 @@ func TestReturning_OfAnEntityWithFeatures(t *testing.T) {
 	ctx := t.Context()
 	made, err := b.Create(ctx, rank{ID: "x", Nick: "n"})
 	require.NoError(t, err)
-	b.sent()
+	b.Operations()
 	var old rank
 	got, err := b.Update(ctx, rank{ID: "x"}, entity.Set(&r.Nick, "m"), entity.Returning(&old))
 	require.NoError(t, err)
 	require.Equal(t, made, old)
-	require.Equal(t, []string{"GetItem", "TransactWriteItems"}, b.sent(), "as without")
+	require.Equal(t, []string{"GetItem", "TransactWriteItems"}, b.Operations(), "as without")
 	require.NoError(t, b.Delete(ctx, rank{ID: "x"}, entity.Returning(&old)))
 	require.Equal(t, got, old)
-	require.Equal(t, []string{"GetItem", "TransactWriteItems"}, b.sent())
+	require.Equal(t, []string{"GetItem", "TransactWriteItems"}, b.Operations())
 	_, created, err := b.Upsert(ctx, rank{ID: "x"}, entity.Returning(&old))
 	require.NoError(t, err)
 	require.True(t, created)
@@ -123,21 +124,21 @@ func TestReturning_IsRefusedWhereThereIsNothingToReturn(t *testing.T) {
 	require.ErrorAs(t, b.Delete(t.Context(), page{ID: "x"}, entity.Returning(&other)), &input, "of another type")
 	var none *page
 	require.ErrorAs(t, b.Delete(t.Context(), page{ID: "x"}, entity.Returning(none)), &input)
-	require.Empty(t, b.sent())
+	require.Empty(t, b.Operations())
 }
 
 func TestReturning_SaysThatTheOldItemIsLostWithTheAnswer(t *testing.T) {
 	b, p := open[page](t), entity.Fields[page]()
 	_, err := b.Create(t.Context(), page{ID: "x", Title: "1"})
 	require.NoError(t, err)
-	b.wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem", "DeleteItem"))
+	b.Wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem", "DeleteItem"))
 	old := page{Title: "untouched"}
 	_, err = b.Update(t.Context(), page{ID: "x"}, entity.Set(&p.Title, "2"), entity.Returning(&old))
 	require.True(t, errors.Is(err, entity.ErrReadBack) || entity.IsAmbiguous(err), "%v", err)
 	require.Equal(t, page{Title: "untouched"}, old)
-	require.Equal(t, str("2"), b.stored(t)["title"])
+	require.Equal(t, dbtest.S("2"), b.stored(t)["title"])
 
-	b.wire.Inject(faults.Nth(1, faults.Lost, "DeleteItem"))
+	b.Wire.Inject(faults.Nth(1, faults.Lost, "DeleteItem"))
 	err = b.Delete(t.Context(), page{ID: "x"}, entity.Returning(&old))
 	require.True(t, entity.IsAmbiguous(err))
 	require.Equal(t, page{Title: "untouched"}, old)

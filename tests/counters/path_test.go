@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
 func list(elems ...av) av        { return &types.AttributeValueMemberL{Value: elems} }
@@ -44,29 +45,29 @@ func TestPath_HasEveryChangeAtAnyDepth(t *testing.T) {
 		at     func(map[string]av) av
 		want   av
 	}{
-		"set of an entry":              {entity.MapEntry(&p.By, "new").Set(1), stored("By", "new"), num("1")},
-		"set inside an entry":          {entity.Inside[string](d, "name").Set("n"), stored("devices", "d.1", "name"), str("n")},
+		"set of an entry":              {entity.MapEntry(&p.By, "new").Set(1), stored("By", "new"), dbtest.N("1")},
+		"set inside an entry":          {entity.Inside[string](d, "name").Set("n"), stored("devices", "d.1", "name"), dbtest.S("n")},
 		"an empty value inside":        {entity.Inside[string](d, "name").Set(""), stored("devices", "d.1", "name"), nil},
-		"set once, there":              {entity.Inside[string](d, "name").SetIfNotExists("n"), stored("devices", "d.1", "name"), str("first")},
-		"set once, not there":          {entity.Inside[int](d, "sums.t").SetIfNotExists(4), stored("devices", "d.1", "sums", "t"), num("4")},
+		"set once, there":              {entity.Inside[string](d, "name").SetIfNotExists("n"), stored("devices", "d.1", "name"), dbtest.S("first")},
+		"set once, not there":          {entity.Inside[int](d, "sums.t").SetIfNotExists(4), stored("devices", "d.1", "sums", "t"), dbtest.N("4")},
 		"remove inside":                {entity.Inside[int](d, "sums.s").Remove(), stored("devices", "d.1", "sums"), doc(map[string]av{})},
-		"add to an entry":              {entity.MapEntry(&p.By, "c.h").Add(2), stored("By", "c.h"), num("5")},
-		"add to a new entry":           {entity.MapEntry(&p.By, "it").Add(2), stored("By", "it"), num("2")},
-		"add deep inside":              {entity.Inside[int](entity.Inside[map[string]int](d, "sums"), "s").Add(-1), stored("devices", "d.1", "sums", "s"), num("6")},
-		"add to an element":            {entity.Inside[int](d, "ports[1]").Add(10), stored("devices", "d.1", "ports", 1), num("12")},
-		"add by an index that follows": {entity.Inside[int](entity.Inside[[]int](d, "ports"), "[0]").Add(10), stored("devices", "d.1", "ports", 0), num("11")},
-		"append inside":                {entity.Inside[[]int](d, "ports").ListAppend([]int{3, 4}), stored("devices", "d.1", "ports"), list(num("1"), num("2"), num("3"), num("4"))},
-		"prepend inside":               {entity.Inside[[]int](d, "ports").ListPrepend([]int{3, 4}), stored("devices", "d.1", "ports"), list(num("3"), num("4"), num("1"), num("2"))},
-		"append to what is not there":  {entity.Inside[[]string](d, "more").ListAppend([]string{"x"}), stored("devices", "d.1", "more"), list(str("x"))},
+		"add to an entry":              {entity.MapEntry(&p.By, "c.h").Add(2), stored("By", "c.h"), dbtest.N("5")},
+		"add to a new entry":           {entity.MapEntry(&p.By, "it").Add(2), stored("By", "it"), dbtest.N("2")},
+		"add deep inside":              {entity.Inside[int](entity.Inside[map[string]int](d, "sums"), "s").Add(-1), stored("devices", "d.1", "sums", "s"), dbtest.N("6")},
+		"add to an element":            {entity.Inside[int](d, "ports[1]").Add(10), stored("devices", "d.1", "ports", 1), dbtest.N("12")},
+		"add by an index that follows": {entity.Inside[int](entity.Inside[[]int](d, "ports"), "[0]").Add(10), stored("devices", "d.1", "ports", 0), dbtest.N("11")},
+		"append inside":                {entity.Inside[[]int](d, "ports").ListAppend([]int{3, 4}), stored("devices", "d.1", "ports"), list(dbtest.N("1"), dbtest.N("2"), dbtest.N("3"), dbtest.N("4"))},
+		"prepend inside":               {entity.Inside[[]int](d, "ports").ListPrepend([]int{3, 4}), stored("devices", "d.1", "ports"), list(dbtest.N("3"), dbtest.N("4"), dbtest.N("1"), dbtest.N("2"))},
+		"append to what is not there":  {entity.Inside[[]string](d, "more").ListAppend([]string{"x"}), stored("devices", "d.1", "more"), list(dbtest.S("x"))},
 		"add to a set of a field":      {entity.Inside[[]string](d, "marks").AddToSet([]string{"n"}), stored("devices", "d.1", "marks"), strings("m", "n")},
 		"take out of a set of a field": {entity.Inside[[]string](d, "marks").DeleteFromSet([]string{"m"}), stored("devices", "d.1", "marks"), nil},
 		"a set of a field":             {entity.Inside[[]string](d, "marks").Set([]string{"z"}), stored("devices", "d.1", "marks"), strings("z")},
 		"a set that no field has":      {entity.Inside[[]int](d, "odd").AddToSet([]int{1, 2}), stored("devices", "d.1", "odd"), numbers("1", "2")},
-		"an element":                   {entity.Elem(&p.Log, 1).Set("z"), stored("log"), list(str("a"), str("z"))},
-		"an element beyond the end":    {entity.Elem(&p.Log, 7).Set("z"), stored("log"), list(str("a"), str("b"), str("z"))},
-		"an element goes":              {entity.Elem(&p.Log, 0).Remove(), stored("log"), list(str("b"))},
-		"inside an element":            {entity.Inside[int](entity.Elem(&p.Rows, 0), "ports[0]").Add(1), stored("rows", 0, "ports", 0), num("6")},
-		"the same by text":             {entity.Attr[int]("rows[0].ports[0]").Add(1), stored("rows", 0, "ports", 0), num("6")},
+		"an element":                   {entity.Elem(&p.Log, 1).Set("z"), stored("log"), list(dbtest.S("a"), dbtest.S("z"))},
+		"an element beyond the end":    {entity.Elem(&p.Log, 7).Set("z"), stored("log"), list(dbtest.S("a"), dbtest.S("b"), dbtest.S("z"))},
+		"an element goes":              {entity.Elem(&p.Log, 0).Remove(), stored("log"), list(dbtest.S("b"))},
+		"inside an element":            {entity.Inside[int](entity.Elem(&p.Rows, 0), "ports[0]").Add(1), stored("rows", 0, "ports", 0), dbtest.N("6")},
+		"the same by text":             {entity.Attr[int]("rows[0].ports[0]").Add(1), stored("rows", 0, "ports", 0), dbtest.N("6")},
 	} {
 		_, err := b.Put(t.Context(), nested())
 		require.NoError(t, err, name)
@@ -74,7 +75,7 @@ func TestPath_HasEveryChangeAtAnyDepth(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Equal(t, c.want, c.at(b.stored(t)), name)
 	}
-	b.sent()
+	b.Operations()
 	for name, change := range map[string]entity.UpdateOption{
 		"elements that are no slice":  entity.Inside[int](d, "ports").ListAppend(1),
 		"a set in a field for a list": entity.Attr[[]int]("rows[0].ports").AddToSet([]int{1}),
@@ -84,7 +85,7 @@ func TestPath_HasEveryChangeAtAnyDepth(t *testing.T) {
 		var input *entity.InputError
 		require.ErrorAs(t, err, &input, name)
 	}
-	require.Empty(t, b.sent())
+	require.Empty(t, b.Operations())
 }
 
 func TestPath_HasEveryConditionAtAnyDepth(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/unique"
 )
@@ -20,29 +21,29 @@ func TestUpsert_BeginsCountersWithTheirChangesInOneRequest(t *testing.T) {
 	visit := func(v page) (page, bool) {
 		got, created, err := b.Upsert(t.Context(), v, entity.Add(&p.Hits, 3), entity.ListAppend(&p.Log, "seen", "read"), entity.SetIfNotExists(&p.First, v.Title), entity.AddToSet(&p.Tags, "a"))
 		require.NoError(t, err)
-		require.Equal(t, []string{"UpdateItem"}, b.sent())
+		require.Equal(t, []string{"UpdateItem"}, b.Operations())
 		return got, created
 	}
 	got, created := visit(page{ID: "x", Title: "one", Hits: 40, Log: []string{"of the value"}})
 	require.True(t, created)
-	ends := b.now.Add(time.Hour)
-	require.Equal(t, page{ID: "x", Title: "one", Hits: 3, Log: []string{"seen", "read"}, First: "one", Tags: []string{"a"}, Ends: ends, Made: b.now}, got, "what a change names is left out of the value")
+	ends := b.Clock.Now().Truncate(time.Second).Add(time.Hour)
+	require.Equal(t, page{ID: "x", Title: "one", Hits: 3, Log: []string{"seen", "read"}, First: "one", Tags: []string{"a"}, Ends: ends, Made: b.Clock.Now()}, got, "what a change names is left out of the value")
 
 	got, created = visit(page{ID: "x", Title: "two"})
 	require.False(t, created)
-	want := page{ID: "x", Title: "two", Hits: 6, Log: []string{"seen", "read", "seen", "read"}, First: "one", Tags: []string{"a"}, Ends: ends, Made: b.now}
+	want := page{ID: "x", Title: "two", Hits: 6, Log: []string{"seen", "read", "seen", "read"}, First: "one", Tags: []string{"a"}, Ends: ends, Made: b.Clock.Now()}
 	require.Equal(t, want, got)
 	read, err := b.Get(t.Context(), page{ID: "x"}, entity.Consistent())
 	require.NoError(t, err)
 	require.Equal(t, want, read)
 
-	b.now = b.now.Add(2 * time.Hour)
-	b.sent()
+	b.Clock.Move(2 * time.Hour)
+	b.Operations()
 	got, created, err = b.Upsert(t.Context(), page{ID: "x"}, entity.Add(&p.Hits, 1), entity.Set(&p.Ends, time.Time{}))
 	require.NoError(t, err)
-	require.Equal(t, []string{"UpdateItem", "PutItem"}, b.sent())
+	require.Equal(t, []string{"UpdateItem", "PutItem"}, b.Operations())
 	require.True(t, created)
-	require.Equal(t, page{ID: "x", Hits: 1, Made: b.now}, got, "an expired item has no counters, and a change can say that the new one lives for ever")
+	require.Equal(t, page{ID: "x", Hits: 1, Made: b.Clock.Now()}, got, "an expired item has no counters, and a change can say that the new one lives for ever")
 }
 
 func TestUpsert_CountsExactlyWhateverComesTogether(t *testing.T) {
@@ -92,7 +93,7 @@ func TestUpsert_CountsFromNullAsFromNothing(t *testing.T) {
 	b, p := open[page](t), entity.Fields[page]()
 	_, err := b.Create(t.Context(), page{ID: "x"})
 	require.NoError(t, err)
-	b.overwrite(t, map[string]av{"hits": &types.AttributeValueMemberNULL{Value: true}, "log": &types.AttributeValueMemberNULL{Value: true}})
+	b.ChangeItem("$app#v1#page#x", "$app#v1#page", map[string]av{"hits": &types.AttributeValueMemberNULL{Value: true}, "log": &types.AttributeValueMemberNULL{Value: true}})
 	got, created, err := b.Upsert(t.Context(), page{ID: "x"}, entity.Add(&p.Hits, 2), entity.ListPrepend(&p.Log, "a"))
 	require.NoError(t, err)
 	require.False(t, created)
@@ -105,7 +106,7 @@ func TestUpsert_RefusesChangesThatCannotBeMade(t *testing.T) {
 	x := page{ID: "x", By: map[string]int{"ch": 1}}
 	for name, change := range map[string]entity.UpdateOption{
 		"a key part":              entity.Set(&p.ID, "y"),
-		"what the library sets":   entity.Set(&p.Made, b.now),
+		"what the library sets":   entity.Set(&p.Made, b.Clock.Now()),
 		"two that meet":           entity.Add(&p.Hits, 1),
 		"no element":              entity.ListPrepend(&p.Log),
 		"no list":                 entity.Attr[int]("hits").ListAppend(1),
@@ -118,7 +119,7 @@ func TestUpsert_RefusesChangesThatCannotBeMade(t *testing.T) {
 		var input *entity.InputError
 		require.ErrorAs(t, err, &input, name)
 	}
-	require.Empty(t, b.sent())
+	require.Empty(t, b.Operations())
 
 	_, _, err := b.Upsert(t.Context(), x, entity.MapEntry(&p.By, "ch").Add(1))
 	var parent *entity.ConditionError
@@ -133,7 +134,7 @@ func TestUpsert_RefusesChangesThatCannotBeMade(t *testing.T) {
 	require.False(t, created)
 	require.Equal(t, map[string]int{"ch": 2, "it": 5}, got.By)
 
-	b.overwrite(t, map[string]av{"hits": str("many")})
+	b.ChangeItem("$app#v1#page#x", "$app#v1#page", map[string]av{"hits": dbtest.S("many")})
 	_, _, err = b.Upsert(t.Context(), page{ID: "x", Title: "t"}, entity.Add(&p.Hits, 1))
 	require.ErrorAs(t, err, &parent)
 	require.Equal(t, "hits", parent.Attr)
@@ -144,19 +145,19 @@ func TestUpsert_CountsInATransaction(t *testing.T) {
 	b, p := open[page](t), entity.Fields[page]()
 	w := b.Op().Upsert(page{ID: "x", Title: "t"}, entity.Add(&p.Hits, 2))
 	for range 2 {
-		require.NoError(t, b.db.Transact(t.Context(), w))
+		require.NoError(t, b.DB.Transact(t.Context(), w))
 		require.Equal(t, page{ID: "x", Title: "t"}, page{ID: w.Result().ID, Title: w.Result().Title, Hits: w.Result().Hits}, "what the plan does not determine is zero")
 	}
-	require.Equal(t, num("4"), b.stored(t)["hits"])
+	require.Equal(t, dbtest.N("4"), b.stored(t)["hits"])
 }
 
 func TestUpsert_IsNotSentAgainWhenItCouldCountTwice(t *testing.T) {
 	b, p := open[page](t), entity.Fields[page]()
-	b.wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
+	b.Wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
 	_, _, err := b.Upsert(t.Context(), page{ID: "x"}, entity.Add(&p.Hits, 1))
 	if err != nil {
 		require.True(t, entity.IsAmbiguous(err))
 	}
-	require.Equal(t, num("1"), b.stored(t)["hits"])
-	require.Equal(t, 1, b.wire.Count("UpdateItem"))
+	require.Equal(t, dbtest.N("1"), b.stored(t)["hits"])
+	require.Equal(t, 1, b.Wire.Count("UpdateItem"))
 }

@@ -5,13 +5,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
 // sheet has a list of anything, one of structs, and a set of numbers. Another program wrote them.
@@ -44,30 +42,23 @@ const a, b, c = "9007199254740993", "9007199254740995", "0.123456789012345678901
 
 type sheets struct {
 	*entity.Store[sheet]
-	client *dynamodb.Client
-	table  string
+	bench *dbtest.Bench
 }
 
 func newSheets(t *testing.T) sheets {
 	t.Helper()
-	client, table := localdb.Test(t)
-	db := entity.Must(entity.Open(client, entity.Config{Table: table}))
-	store := entity.Must(entity.New[sheet](db))
-	require.NoError(t, db.CreateTables(t.Context()))
-	return sheets{store, client, table}
+	b, store := dbtest.OpenStore[sheet](t)
+	return sheets{store, b}
 }
 
 // after stores attributes, modifies the item and returns what is stored then.
 func (x sheets) after(t *testing.T, stored map[string]av, f func(*sheet)) map[string]av {
 	t.Helper()
 	stored["pk"], stored["id"] = s("x"), s("x")
-	_, err := x.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &x.table, Item: stored})
+	x.bench.PutItem(stored)
+	_, err := x.Modify(t.Context(), sheet{ID: "x"}, func(v *sheet) error { f(v); return nil })
 	require.NoError(t, err)
-	_, err = x.Modify(t.Context(), sheet{ID: "x"}, func(v *sheet) error { f(v); return nil })
-	require.NoError(t, err)
-	out, err := x.client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &x.table, Key: map[string]av{"pk": s("x")}, ConsistentRead: aws.Bool(true)})
-	require.NoError(t, err)
-	return out.Item
+	return x.bench.Item("x", "")
 }
 
 func TestModify_LeavesNumbersOfAListAsTheyAre(t *testing.T) {
@@ -147,10 +138,7 @@ type bag struct {
 
 func TestModify_TakesATypeAtItsWordThatEncodesInAnotherOrder(t *testing.T) {
 	t.Parallel()
-	client, table := localdb.Test(t)
-	db := entity.Must(entity.Open(client, entity.Config{Table: table}))
-	bags := entity.Must(entity.New[bag](db))
-	require.NoError(t, db.CreateTables(t.Context()))
+	_, bags := dbtest.OpenStore[bag](t)
 	_, err := bags.Create(t.Context(), bag{ID: "x", Self: jumble{"a", "b", "c"}})
 	require.NoError(t, err)
 	got, err := bags.Modify(t.Context(), bag{ID: "x"}, func(v *bag) error {

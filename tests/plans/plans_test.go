@@ -114,7 +114,7 @@ func sections[S any](t *testing.T, enter func(*stage) S, prepare func(*stage, S,
 var full = Body{ID: "a", Team: "red", Rank: 3, Email: "a@x", Name: "Ada", Count: 1, Log: []string{"one"}, Owner: "ann", Seen: dawn.Add(-time.Hour)}
 
 // features say which verbs a type has besides those of every entity.
-type features struct{ version, history, bin, batch, deleted bool }
+type features struct{ version, history, bin, batch bool }
 
 // ofEntity writes the plans of all verbs of T.
 func ofEntity[T any](t *testing.T, name string, has features) {

@@ -1,0 +1,332 @@
+package conformance_test
+
+import (
+	"flag"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/testsize"
+	"github.com/dynastrata/dynastrata/lifecycle"
+)
+
+var rewrite = flag.Bool("update", false, "write the files in testdata again")
+
+// traits are what a combination declares.
+type traits struct {
+	unique                  int // constraints: email; tenant and badge, which is sparse
+	lock, retain, retainTTL bool
+	soft, reserve, copyTTL  bool
+}
+
+// combination is one type of the matrix.
+type combination struct {
+	name   string
+	traits traits
+	run    func(t *testing.T, c combination)
+}
+
+func row[T any](name string, has traits) combination {
+	return combination{name, has, func(t *testing.T, c combination) { composition(t, c, perform[T]) }}
+}
+
+// actor writes one item of a type of the matrix, which it alone knows: the story is compiled once.
+type actor interface {
+	fields() *Person
+	create(p Person) entity.Op
+	put(p Person) entity.Op
+	upsert(p Person) entity.Op
+	update(changes ...entity.UpdateOption) entity.Op
+	delete() entity.Op
+	restore() entity.Op
+	alone(t *testing.T, op entity.Op) error
+}
+
+type player[T any] struct {
+	ops entity.Ops[T]
+	bin *lifecycle.Deleted[T] // nil without soft delete
+}
+
+// perform opens an actor on a table of its own.
+func perform[T any](t *testing.T, c traits) (*dbtest.Bench, actor) {
+	l, s := dbtest.OpenStore[T](t)
+	x := player[T]{ops: s.Op()}
+	if c.soft {
+		x.bin = entity.Must(lifecycle.Of(s))
+	}
+	return l, x
+}
+
+func (player[T]) fields() *Person             { return fields[T]() }
+func (x player[T]) create(p Person) entity.Op { return x.ops.Create(as[T](p)) }
+func (x player[T]) put(p Person) entity.Op    { return x.ops.Put(as[T](p)) }
+func (x player[T]) upsert(p Person) entity.Op { return x.ops.Upsert(as[T](p)) }
+func (x player[T]) update(changes ...entity.UpdateOption) entity.Op {
+	return x.ops.Update(as[T](hero), changes...)
+}
+func (x player[T]) delete() entity.Op                      { return x.ops.Delete(as[T](hero)) }
+func (x player[T]) restore() entity.Op                     { return x.bin.Op().Restore(as[T](hero)) }
+func (x player[T]) alone(t *testing.T, op entity.Op) error { return runAlone(t, op.(entity.Write[T])) }
+
+// hero has the key of the item.
+var hero = Person{ID: "p-1"}
+
+// scene is one verb of the story that each combination goes through.
+type scene struct {
+	name string
+	op   func() entity.Op
+	want []string // actions, in order
+	cost int      // requests
+}
+
+// story is the life of one item, and what SEMANTICS says is sent for it.
+func story(s actor, c traits) []scene {
+	f := s.fields()
+	full := Person{ID: "p-1", Tenant: "t", Email: "ada@example.com", Badge: "7", Name: "Ada"}
+	with := func(p Person, change func(*Person)) Person {
+		change(&p)
+		return p
+	}
+	tale := teller{c, 0}
+	list := []scene{
+		{"create", func() entity.Op { return s.create(full) }, tale.born("email", "badge"), 1 + count(c.retain) + count(c.soft && (c.retain || c.reserve))},
+		{"put over live, unique values as they were", func() entity.Op {
+			return s.put(with(full, func(p *Person) { p.Name = "Ada L" }))
+		}, tale.replaced(), 1 + count(c.retain || c.unique > 0)},
+		{"put over live, another email and no badge", func() entity.Op {
+			return s.put(with(full, func(p *Person) { p.Email, p.Badge = "countess@example.com", "" }))
+		}, tale.replaced("-email", "+email", "-badge"), 1 + count(c.retain || c.unique > 0)},
+		{"upsert over live, unique values as they were", func() entity.Op {
+			return s.upsert(with(full, func(p *Person) { p.Email, p.Badge, p.Name = "countess@example.com", "", "Augusta" }))
+		}, tale.replaced(), 1 + count(c.retain || c.unique > 0)},
+		{"upsert over live, with a badge", func() entity.Op {
+			return s.upsert(with(full, func(p *Person) { p.Email, p.Badge = "countess@example.com", "8" }))
+		}, tale.replaced("+badge"), 1 + count(c.retain || c.unique > 0)},
+		{"update of another field", func() entity.Op { return s.update(entity.Set(&f.Name, "A")) }, tale.replaced(), 1 + count(c.retain)},
+		{"update of the email", func() entity.Op { return s.update(entity.Set(&f.Email, "ada@example.com")) },
+			tale.replaced("-email", "+email"), 1 + count(c.retain || c.unique > 0)},
+		{"update that removes the badge", func() entity.Op { return s.update(entity.Remove(&f.Badge)) },
+			tale.replaced("-badge"), 1 + count(c.retain || c.unique > 1)},
+		{"update that sets a badge", func() entity.Op { return s.update(entity.Set(&f.Badge, "9")) },
+			tale.replaced("+badge"), 1 + count(c.retain || c.unique > 1)},
+		{"delete", func() entity.Op { return s.delete() }, tale.gone(), 1 + count(c.retain || c.unique > 0 || c.soft)},
+	}
+	if c.soft {
+		list = append(list, scene{"restore", func() entity.Op { return s.restore() }, tale.back(), 2},
+			scene{"update after the restore", func() entity.Op { return s.update(entity.Set(&f.Name, "Back")) }, tale.replaced(), 1 + count(c.retain)})
+	} else {
+		list = append(list, scene{"create again", func() entity.Op { return s.create(full) }, tale.bornAgain("email", "badge"), 1 + count(c.retain)})
+	}
+	return list
+}
+
+func count(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// teller says what is sent by the transaction table, and keeps count of the version.
+type teller struct {
+	traits
+	version int
+}
+
+func (x *teller) constraints() []string { return []string{"email", "badge"}[:x.unique] }
+
+func (x *teller) snapshot(n int) []string {
+	if !x.retain {
+		return nil
+	}
+	return []string{"put snapshot " + strconv.Itoa(n)}
+}
+
+// claims are the sentinel actions among changes such as "+email".
+func (x *teller) claims(changes ...string) []string {
+	var out []string
+	for _, c := range x.constraints() {
+		for _, change := range changes {
+			if change[1:] == c {
+				out = append(out, map[byte]string{'-': "delete", '+': "put"}[change[0]]+" sentinel "+c)
+			}
+		}
+	}
+	return out
+}
+
+func (x *teller) born(...string) []string {
+	x.version++
+	return join([]string{"put main"}, x.claims("+email", "+badge"), x.snapshot(x.version))
+}
+
+// bornAgain follows a hard delete, whose deleted state has a version of its own under Retain.
+func (x *teller) bornAgain(names ...string) []string {
+	if !x.retain {
+		x.version = 0
+	}
+	return x.born(names...)
+}
+
+func (x *teller) replaced(changes ...string) []string {
+	claims := x.claims(changes...)
+	x.version++
+	main := "put main"
+	if !x.retain && len(claims) == 0 {
+		main = "write main" // an UpdateItem, unless the verb reads
+	}
+	return join([]string{main}, x.snapshot(x.version-1), claims)
+}
+
+func (x *teller) gone() []string {
+	x.version++
+	out := []string{"delete main"}
+	if x.soft {
+		out = append(out, "put copy")
+	}
+	out = append(out, x.snapshot(x.version-1)...)
+	if !x.soft || x.copyTTL {
+		out = append(out, x.snapshot(x.version)...)
+	}
+	if x.reserve {
+		return append(out, x.claims("+email", "+badge")...)
+	}
+	return append(out, x.claims("-email", "-badge")...)
+}
+
+func (x *teller) back() []string {
+	x.version++
+	out := []string{"delete copy", "put main"}
+	if !x.copyTTL {
+		out = append(out, x.snapshot(x.version-1)...)
+	}
+	return append(out, x.claims("+email", "+badge")...)
+}
+
+func join(lists ...[]string) []string {
+	var out []string
+	for _, l := range lists {
+		out = append(out, l...)
+	}
+	return out
+}
+
+// role says what an action is about.
+func (a act) role() string {
+	tail := strings.TrimPrefix(a.SK, personSK)
+	switch {
+	case tail == "" && a.PK == personPK && a.Kind == "update":
+		return "write main"
+	case tail == "" && a.PK == personPK:
+		return a.Kind + " main"
+	case strings.HasPrefix(tail, "#v#"):
+		n, _ := strconv.Atoi(tail[3:])
+		return a.Kind + " snapshot " + strconv.Itoa(n)
+	case strings.HasPrefix(tail, "#deleted#"):
+		return a.Kind + " copy"
+	case strings.HasPrefix(tail, "."):
+		return a.Kind + " sentinel " + tail[1:]
+	}
+	return a.Kind + " " + a.PK + " " + a.SK
+}
+
+// What each verb sends, for every combination, is the transaction table of the documentation: presence, order, number
+// of requests; alone and as part of a transaction. The files in testdata show it with all conditions.
+func TestComposition_IsTheTransactionTable(t *testing.T) {
+	t.Parallel()
+	for _, c := range matrix {
+		if !testsize.Long() && crc32.ChecksumIEEE([]byte(c.name))%3 != 0 {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.run(t, c)
+		})
+	}
+}
+
+func composition(t *testing.T, c combination, perform func(*testing.T, traits) (*dbtest.Bench, actor)) {
+	by := map[bool]string{}
+	routes := []bool{false, true}
+	if !testsize.Long() { // one of the two, which shall send what is in the file
+		routes = []bool{crc32.ChecksumIEEE([]byte(c.name))%2 == 1}
+	}
+	for _, inTransaction := range routes {
+		l, s := perform(t, c.traits)
+		names := namer{}
+		var b strings.Builder
+		for _, x := range story(s, c.traits) {
+			l.Clock.Move(time.Second)
+			if inTransaction {
+				require.NoError(t, runJoined(l, x.op()), x.name)
+			} else {
+				require.NoError(t, s.alone(t, x.op()), x.name)
+			}
+			requests := l.Sent()
+			require.Len(t, requests, x.cost, "requests of %s: %v", x.name, dbtest.Operations(requests))
+			reads, acts := sentActions(t, requests)
+			if inTransaction {
+				require.Equal(t, "check", acts[len(acts)-1].Kind, x.name)
+				acts = acts[:len(acts)-1]
+			}
+			var got []string
+			for _, a := range acts {
+				got = append(got, a.role())
+			}
+			if want := x.want; len(want) == 1 && want[0] == "write main" {
+				require.Len(t, got, 1, x.name)
+				require.Contains(t, []string{"write main", "put main"}, got[0], x.name)
+			} else {
+				require.Equal(t, want, got, x.name)
+			}
+			fmt.Fprintf(&b, "%s\n", x.name)
+			for _, r := range reads {
+				fmt.Fprintf(&b, "  %s\n", r)
+			}
+			for _, a := range acts {
+				fmt.Fprintf(&b, "  %s\n", names.rename(a.String()))
+			}
+		}
+		by[inTransaction] = b.String()
+	}
+	for _, sent := range by {
+		golden(t, filepath.Join("composition", c.name), sent)
+	}
+}
+
+// namer gives write ids names that do not change from run to run.
+type namer map[string]string
+
+var issuedID = regexp.MustCompile(`[0-9A-Z]{12}-[0-9]+`)
+
+func (n namer) rename(text string) string {
+	return issuedID.ReplaceAllStringFunc(text, func(id string) string {
+		if n[id] == "" {
+			n[id] = "w" + strconv.Itoa(len(n)+1)
+		}
+		return n[id]
+	})
+}
+
+// golden compares text with a file.
+func golden(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".txt")
+	if *rewrite {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), text, "go test ./tests/conformance -run %s -update writes it again; look at the difference", t.Name())
+}

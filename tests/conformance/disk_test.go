@@ -1,0 +1,248 @@
+package conformance_test
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/unique"
+	"github.com/dynastrata/dynastrata/versioned"
+)
+
+// Layout has every kind of item that the features store.
+type Layout struct {
+	_       entity.Key           `name:"Layout" pk:"$#{id}" sk:"$#{part}" payload:"2"`
+	_       entity.GSI           `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{id}"`
+	_       versioned.Retain     `ttl:"90d"`
+	_       lifecycle.SoftDelete `ttl:"30d" unique:"reserve"`
+	_       unique.Constraint    `name:"Email" fields:"team,email"`
+	_       unique.Constraint    `name:"token" fields:"token" ttl:"1h"`
+	ID      string               `dynamodbav:"id"`
+	Part    string               `dynamodbav:"part"`
+	Team    string               `dynamodbav:"team"`
+	Email   string               `dynamodbav:"email,omitempty"`
+	Token   string               `dynamodbav:"token,omitempty"`
+	SeenAt  time.Time            `dynamodbav:"seenAt,omitempty"`
+	Version int64                `dynamodbav:"version" entity:"version"`
+	Created time.Time            `dynamodbav:"createdAt" entity:"created_at"`
+	Updated time.Time            `dynamodbav:"updatedAt" entity:"updated_at"`
+	Removed time.Time            `dynamodbav:"removed,omitempty" entity:"deleted_at,time=s"`
+}
+
+// dump writes all items of the table, each with all attributes, in the order of their keys.
+func dump(l *dbtest.Bench, names namer) string {
+	l.T.Helper()
+	items := l.ItemsByKey()
+	var b strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(items)) {
+		it := items[key]
+		fmt.Fprintf(&b, "%s\n", key)
+		for _, name := range slices.Sorted(maps.Keys(it)) {
+			if name != "pk" && name != "sk" {
+				fmt.Fprintf(&b, "  %s %s\n", name, valueText(it[name]))
+			}
+		}
+	}
+	return names.rename(b.String())
+}
+
+func valueText(av types.AttributeValue) string {
+	switch v := av.(type) {
+	case *types.AttributeValueMemberS:
+		return "S " + v.Value
+	case *types.AttributeValueMemberN:
+		return "N " + v.Value
+	case *types.AttributeValueMemberBOOL:
+		return fmt.Sprint("BOOL ", v.Value)
+	}
+	return fmt.Sprintf("%T", av)
+}
+
+// Every kind of item byte by byte, after each step of a life.
+func TestDisk_EveryKindOfItem(t *testing.T) {
+	t.Parallel()
+	l, s := dbtest.OpenStore[Layout](t)
+	bin := entity.Must(lifecycle.Of(s))
+	f := entity.Fields[Layout]()
+	key := Layout{ID: "i#1", Part: "p/q"}
+	full := key
+	full.Team, full.Email, full.Token = "Blue", "a@example.com", "k-1"
+	names := namer{}
+	var b strings.Builder
+	for _, step := range []struct {
+		name string
+		do   func() error
+	}{
+		{"created", func() error { _, err := s.Create(t.Context(), full); return err }},
+		{"touched", func() error { _, err := s.Touch(t.Context(), key, &f.SeenAt, time.Minute); return err }},
+		{"updated", func() error {
+			_, err := s.Update(t.Context(), key, entity.Set(&f.Email, "b@example.com"), entity.Set(&f.SeenAt, dbtest.Start))
+			return err
+		}},
+		{"deleted", func() error { return s.Delete(t.Context(), key) }},
+		{"restored", func() error { _, err := bin.Restore(t.Context(), key); return err }},
+		{"updated after the restore", func() error { _, err := s.Update(t.Context(), key, entity.Remove(&f.Token)); return err }},
+	} {
+		l.Clock.Move(1500 * time.Millisecond)
+		require.NoError(t, step.do(), step.name)
+		fmt.Fprintf(&b, "== %s\n%s", step.name, dump(l, names))
+	}
+	golden(t, "disk", b.String())
+}
+
+// The mark of a restored item is taken away by the next write, whatever verb it is, and never copied.
+func TestDisk_TheMarkOfARestoreLastsUntilTheNextWriteOfAnyVerb(t *testing.T) {
+	t.Parallel()
+	t.Run("without versions", func(t *testing.T) { marks(t, newBench[u0VNoneSFree](t)) })
+	t.Run("kept", func(t *testing.T) { marks(t, newBench[u2VRetainSReserve](t)) })
+}
+
+func marks[T any](t *testing.T, b *bench[T]) {
+	verbs := b.verbs()
+	restored := func() (Person, string) {
+		p := b.item(t, deleted)
+		_, err := b.back.Restore(t.Context(), as[T](p))
+		require.NoError(t, err)
+		b.l.Clock.Move(time.Second)
+		key := "$app#v1#person#" + p.ID + " " + personSK
+		require.Equal(t, dbtest.S("restore"), b.l.ItemsByKey()[key]["_op"])
+		return p, key
+	}
+	for verb, op := range verbs {
+		if verb == "Create" || verb == "Restore" {
+			continue
+		}
+		for _, exactly := range []bool{false, true} {
+			p, key := restored()
+			if exactly {
+				require.NoError(t, runAlone(t, op(p, entity.Idempotent())), verb)
+			} else {
+				require.NoError(t, runAlone(t, op(p)), verb)
+			}
+			if verb != "Delete" {
+				require.Contains(t, b.l.ItemsByKey(), key, verb)
+			}
+			for name, it := range b.l.ItemsByKey() {
+				if strings.HasPrefix(name, key) {
+					require.NotContains(t, it, "_op", "%s: %s", verb, name)
+				}
+			}
+		}
+	}
+	p, key := restored()
+	_, err := b.s.Modify(t.Context(), as[T](p), func(v *T) error {
+		person(v).Name = "changed"
+		return nil
+	})
+	require.NoError(t, err)
+	require.NotContains(t, b.l.ItemsByKey()[key], "_op")
+}
+
+func TestDisk_TouchOfARestoredItemTakesItsMarkAway(t *testing.T) {
+	t.Parallel()
+	l, s := dbtest.OpenStore[Layout](t)
+	v, err := s.Create(t.Context(), Layout{ID: "i", Part: "p", Team: "t"})
+	require.NoError(t, err)
+	require.NoError(t, s.Delete(t.Context(), v))
+	_, err = entity.Must(lifecycle.Of(s)).Restore(t.Context(), v)
+	require.NoError(t, err)
+	due, err := s.Touch(t.Context(), v, &entity.Fields[Layout]().SeenAt, time.Minute)
+	require.NoError(t, err)
+	require.True(t, due)
+	it := l.ItemsByKey()["$app#v1#layout#i $app#v1#layout#p"]
+	require.Contains(t, it, "seenAt")
+	require.NotContains(t, it, "_op")
+}
+
+type Dustbin struct {
+	ID   string `dynamodbav:"id"`
+	Name string `dynamodbav:"name,omitempty"`
+}
+
+type binSeconds struct {
+	_ entity.Key `name:"Bin" pk:"$#{id}" sk:"$"`
+	_ lifecycle.SoftDelete
+	Dustbin
+	Gone time.Time `dynamodbav:"gone,omitempty" entity:"deleted_at,time=s"`
+}
+
+type binUnix struct {
+	_ entity.Key `name:"Bin" pk:"$#{id}" sk:"$"`
+	_ lifecycle.SoftDelete
+	Dustbin
+	Gone time.Time `dynamodbav:"gone,omitempty" entity:"deleted_at,time=unix"`
+}
+
+type binMillis struct {
+	_ entity.Key `name:"Bin" pk:"$#{id}" sk:"$"`
+	_ lifecycle.SoftDelete
+	Dustbin
+	Gone *time.Time `dynamodbav:"gone,omitempty" entity:"deleted_at,time=unixms"`
+}
+
+// deletedAt stands in the format of its field, in the key and in the attribute alike; copies that fall into one unit of
+// it move on by one unit each.
+func TestDisk_DeletedAtHasTheFormatOfItsField(t *testing.T) {
+	t.Parallel()
+	at := dbtest.Start.Truncate(time.Second)
+	t.Run("seconds", func(t *testing.T) {
+		copiesOf[binSeconds](t, time.Second, func(i int) (string, types.AttributeValue) {
+			text := at.Add(time.Duration(i) * time.Second).Format("2006-01-02T15:04:05Z")
+			return text, dbtest.S(text)
+		})
+	})
+	t.Run("unix seconds", func(t *testing.T) {
+		copiesOf[binUnix](t, time.Second, func(i int) (string, types.AttributeValue) {
+			n := at.Unix() + int64(i)
+			return fmt.Sprintf("%019d", n), dbtest.N(fmt.Sprint(n))
+		})
+	})
+	t.Run("unix milliseconds", func(t *testing.T) {
+		copiesOf[binMillis](t, time.Millisecond, func(i int) (string, types.AttributeValue) {
+			n := dbtest.Start.UnixMilli() + int64(i)
+			return fmt.Sprintf("%019d", n), dbtest.N(fmt.Sprint(n))
+		})
+	})
+}
+
+func copiesOf[T any](t *testing.T, unit time.Duration, want func(i int) (string, types.AttributeValue)) {
+	l, s := dbtest.OpenStore[T](t)
+	bin := entity.Must(lifecycle.Of(s))
+	var key T
+	setID(&key, "b")
+	for i := range 3 {
+		_, err := s.Create(t.Context(), key)
+		require.NoError(t, err)
+		require.NoError(t, s.Delete(t.Context(), key))
+		text, av := want(i)
+		it := l.ItemsByKey()["$app#v1#bin#b $app#v1#bin#deleted#"+text]
+		require.NotNil(t, it, "%s: %v", text, sortKeys(l.ItemsByKey()))
+		require.Equal(t, av, it["gone"])
+		require.NotContains(t, it, "deletedAt")
+	}
+	list, err := bin.List(key).Collect(t.Context())
+	require.NoError(t, err)
+	require.Len(t, list, 3)
+	for i, c := range list {
+		require.Equal(t, dbtest.Start.Truncate(unit).Add(time.Duration(2-i)*unit), c.DeletedAt, "the newest first")
+	}
+	_, err = bin.Restore(t.Context(), key)
+	require.NoError(t, err)
+	it := l.ItemsByKey()["$app#v1#bin#b $app#v1#bin"]
+	require.NotContains(t, it, "gone")
+	require.Len(t, l.ItemsByKey(), 3)
+}
+
+func setID[T any](v *T, id string) {
+	reflect.ValueOf(v).Elem().FieldByName("ID").SetString(id)
+}

@@ -1,0 +1,332 @@
+package conformance_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/versioned"
+)
+
+type kept = u1VRetainTTLSFreeTTL
+
+// lived returns a world where p-1 has lived through n states: v1, v2 … by the names.
+func lived(t *testing.T, n int) (*bench[kept], *versioned.History[kept], kept) {
+	t.Helper()
+	b := newBench[kept](t)
+	key := as[kept](Person{ID: "p-1"})
+	_, err := b.quiet.Create(t.Context(), as[kept](Person{ID: "p-1", Tenant: "t", Name: "v1", Email: "v1@example.com"}))
+	require.NoError(t, err)
+	f := fields[kept]()
+	for i := 2; i <= n; i++ {
+		b.l.Clock.Move(time.Second)
+		_, err := b.quiet.Update(t.Context(), key, entity.Set(&f.Name, fmt.Sprint("v", i)))
+		require.NoError(t, err)
+	}
+	b.l.Sent()
+	return b, entity.Must(versioned.Of(b.s)), key
+}
+
+func numbers(list []versioned.Version[kept]) string {
+	var out []string
+	for _, v := range list {
+		out = append(out, fmt.Sprint(v.Number))
+	}
+	return strings.Join(out, " ")
+}
+
+func TestHistory_GetFindsAVersionWhereverItIs(t *testing.T) {
+	t.Parallel()
+	b, h, key := lived(t, 3)
+	get := func(n int64) (versioned.Version[kept], string) {
+		v, err := h.Get(t.Context(), key, n)
+		return v, classesOf(err)
+	}
+	v, class := get(3)
+	require.Equal(t, "ok", class, "of the current item")
+	require.Equal(t, "v3", v.Item.Name)
+	require.Equal(t, dbtest.Start.Add(2*time.Second), v.ValidFrom)
+	require.Len(t, b.l.Sent(), 1)
+	v, class = get(2)
+	require.Equal(t, "ok", class, "of a snapshot")
+	require.Equal(t, "v2", v.Item.Name)
+	require.Len(t, b.l.Sent(), 3)
+	for _, n := range []int64{0, 4, 99_999_999} {
+		_, class = get(n)
+		require.Equal(t, "NotFound", class, n)
+	}
+	for _, n := range []int64{-1, 1_000_000_000_000} {
+		b.l.Sent()
+		_, err := h.Get(t.Context(), key, n)
+		require.Equal(t, "EDD-9102", dbtest.InputCode(err))
+		require.Empty(t, b.l.Sent())
+	}
+	b.l.Clock.Move(time.Second)
+	require.NoError(t, b.quiet.Delete(t.Context(), key))
+	b.l.Sent()
+	v, class = get(4)
+	require.Equal(t, "ok", class, "of a deleted copy")
+	require.True(t, v.Deleted)
+	require.Len(t, b.l.Sent(), 2)
+	b.l.Clock.Move(31 * 24 * time.Hour)
+	v, class = get(4)
+	require.Equal(t, "ok", class, "the copy has expired, its snapshot has not")
+	require.True(t, v.Deleted)
+	b.l.Clock.Move(60 * 24 * time.Hour)
+	_, class = get(4)
+	require.Equal(t, "NotFound", class, "the snapshot has expired too")
+}
+
+func TestHistory_ListIsOrderedBoundedFilteredAndPaged(t *testing.T) {
+	t.Parallel()
+	_, h, key := lived(t, 7)
+	f := fields[kept]()
+	list := func(opts ...versioned.ListOption) string {
+		got, err := h.List(key, opts...).Collect(t.Context())
+		require.NoError(t, err)
+		n, err := h.List(key, opts...).Count(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, len(got), n)
+		return numbers(got)
+	}
+	for want, opts := range map[string][]versioned.ListOption{
+		"1 2 3 4 5 6":   nil,
+		"6 5 4 3 2 1":   {entity.Desc()},
+		"1 2 3 4 5 6 7": {versioned.WithCurrent()},
+		"7 6":           {versioned.WithCurrent(), entity.Desc(), entity.Limit(2)},
+		"3 4 5":         {entity.Between(&f.Version, 3, 5)},
+		"5 6":           {entity.Gt(&f.Version, 4)},
+		"4 5 6":         {entity.Ge(&f.Version, 4)},
+		"1 2":           {entity.Lt(&f.Version, 3)},
+		"3 2 1":         {entity.Le(&f.Version, 3), entity.Desc()},
+		"4":             {entity.Eq(&f.Version, 4)},
+		"6 7":           {entity.Ge(&f.Version, 6), versioned.WithCurrent()},
+		"2":             {entity.Filter(entity.Eq(&f.Name, "v2"))},
+		"2 5":           {entity.Filter(entity.In(&f.Name, "v2", "v5"))},
+		"":              {entity.Between(&f.Version, 5, 3)},
+	} {
+		require.Equal(t, want, list(opts...))
+	}
+	require.Empty(t, list(entity.Gt(&f.Version, 100)))
+	for _, opts := range [][]versioned.ListOption{{entity.Limit(0)}, {entity.Eq(&f.Name, "x")}} {
+		_, err := h.List(key, opts...).Collect(t.Context())
+		require.NotEmpty(t, dbtest.InputCode(err))
+	}
+	_, err := h.List(key, entity.Eq(&f.Version, 99)).First(t.Context())
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	_, err = h.List(key).One(t.Context())
+	require.ErrorIs(t, err, entity.ErrMultipleItems)
+	one, err := h.List(key, entity.Eq(&f.Version, 2)).One(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "v2", one.Item.Name)
+}
+
+func TestHistory_PagesTogetherAreTheListAndCursorsAreBoundToIt(t *testing.T) {
+	t.Parallel()
+	b, h, key := lived(t, 7)
+	f := fields[kept]()
+	for _, opts := range [][]versioned.ListOption{
+		nil, {entity.Desc()}, {versioned.WithCurrent()}, {versioned.WithCurrent(), entity.Desc()}, {entity.Filter(entity.Ne(&f.Name, "v3"))}, {entity.Ge(&f.Version, 2)},
+	} {
+		whole, err := h.List(key, opts...).Collect(t.Context())
+		require.NoError(t, err)
+		for limit := 1; limit <= 8; limit++ {
+			var got []versioned.Version[kept]
+			q, after := h.List(key, append([]versioned.ListOption{entity.Limit(limit)}, opts...)...), ""
+			for pages := 0; ; pages++ {
+				require.Less(t, pages, 10)
+				page, err := q.Page(t.Context(), after)
+				require.NoError(t, err)
+				require.LessOrEqual(t, len(page.Items), limit)
+				got = append(got, page.Items...)
+				if after = page.Next; after == "" {
+					break
+				}
+			}
+			require.Equal(t, numbers(whole), numbers(got), "limit %d", limit)
+		}
+	}
+	page, err := h.List(key, entity.Limit(2)).Page(t.Context(), "")
+	require.NoError(t, err)
+	b.l.Sent()
+	for name, q := range map[string]entity.Query[versioned.Version[kept]]{
+		"the other order": h.List(key, entity.Limit(2), entity.Desc()),
+		"another range":   h.List(key, entity.Limit(2), entity.Ge(&f.Version, 2)),
+		"another item":    h.List(as[kept](Person{ID: "p-2"}), entity.Limit(2)),
+	} {
+		_, err := q.Page(t.Context(), page.Next)
+		require.ErrorIs(t, err, entity.ErrInvalidCursor, name)
+	}
+	for _, altered := range []string{"x", page.Next + "A", page.Next[:len(page.Next)-2], strings.ToUpper(page.Next)} {
+		_, err := h.List(key, entity.Limit(2)).Page(t.Context(), altered)
+		require.ErrorIs(t, err, entity.ErrInvalidCursor, altered)
+	}
+	require.Empty(t, b.l.Sent(), "before any request")
+}
+
+// More than one megabyte of snapshots: several pages of DynamoDB's, with a deleted copy and the current item between.
+func TestHistory_ListReadsOnOverManyPages(t *testing.T) {
+	t.Parallel()
+	b, h, key := lived(t, 1)
+	f := fields[kept]()
+	big := strings.Repeat("x", 200_000)
+	for i := 2; i <= 9; i++ {
+		b.l.Clock.Move(time.Second)
+		_, err := b.quiet.Update(t.Context(), key, entity.Set(&f.Name, fmt.Sprint("v", i, big)))
+		require.NoError(t, err)
+	}
+	require.NoError(t, b.quiet.Delete(t.Context(), key)) // 10
+	_, err := b.back.Restore(t.Context(), key)           // 11
+	require.NoError(t, err)
+	for _, c := range []struct {
+		opts []versioned.ListOption
+		want string
+	}{
+		{nil, "1 2 3 4 5 6 7 8 9 10"}, {[]versioned.ListOption{entity.Desc(), versioned.WithCurrent()}, "11 10 9 8 7 6 5 4 3 2 1"},
+	} {
+		b.l.Sent()
+		got, err := h.List(key, c.opts...).Collect(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, c.want, numbers(got))
+		require.Greater(t, len(b.l.Sent()), 3)
+	}
+	v, err := h.At(t.Context(), key, dbtest.Start.Add(500*time.Millisecond))
+	require.NoError(t, err)
+	require.EqualValues(t, 1, v.Number)
+}
+
+func TestHistory_AtIsTheStateOfThatTime(t *testing.T) {
+	t.Parallel()
+	b, h, key := lived(t, 3)
+	at := func(d time.Duration) (int64, bool, error) {
+		v, err := h.At(t.Context(), key, dbtest.Start.Add(d))
+		return v.Number, v.Deleted, err
+	}
+	_, _, err := at(-time.Nanosecond)
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.NotErrorIs(t, err, versioned.ErrVersionExpired, "it did not exist yet")
+	for d, want := range map[time.Duration]int64{0: 1, time.Second - 1: 1, time.Second: 2, 2 * time.Second: 3, time.Hour: 3} {
+		n, _, err := at(d)
+		require.NoError(t, err)
+		require.Equal(t, want, n, d)
+	}
+	b.l.Clock.Move(time.Second)
+	require.NoError(t, b.quiet.Delete(t.Context(), key))
+	n, gone, err := at(time.Hour)
+	require.NoError(t, err)
+	require.EqualValues(t, 4, n)
+	require.True(t, gone)
+	b.l.Clock.Move(10 * time.Second)
+	_, err = b.back.Restore(t.Context(), key)
+	require.NoError(t, err)
+	n, gone, err = at(time.Hour)
+	require.NoError(t, err)
+	require.EqualValues(t, 5, n)
+	require.False(t, gone)
+	n, gone, err = at(4 * time.Second)
+	require.NoError(t, err)
+	require.EqualValues(t, 4, n)
+	require.True(t, gone)
+	b.l.Clock.Move(91 * 24 * time.Hour)
+	_, _, err = at(time.Second)
+	require.ErrorIs(t, err, versioned.ErrVersionExpired, "the snapshots of then have expired")
+	n, _, err = at(100 * 24 * time.Hour)
+	require.NoError(t, err)
+	require.EqualValues(t, 5, n)
+}
+
+func TestHistory_DiffNamesAttributesFieldsAndValues(t *testing.T) {
+	t.Parallel()
+	b, h, key := lived(t, 2)
+	f := fields[kept]()
+	_, err := b.quiet.Update(t.Context(), key, entity.Set(&f.Badge, "7"), entity.Remove(&f.Email))
+	require.NoError(t, err)
+	diff, err := h.Diff(t.Context(), key, 2, 3)
+	require.NoError(t, err)
+	var got []string
+	for _, d := range diff {
+		if d.Attribute != "updatedAt" {
+			got = append(got, fmt.Sprint(d.Attribute, ": ", d.Before, " > ", d.After))
+		}
+	}
+	require.Equal(t, []string{"email: v1@example.com > <nil>", "badge: <nil> > 7", "version: 2 > 3"}, got)
+	diff, err = h.Diff(t.Context(), key, 2, 2)
+	require.NoError(t, err)
+	require.Empty(t, diff)
+	_, err = h.Diff(t.Context(), key, 2, 9)
+	require.ErrorIs(t, err, entity.ErrNotFound)
+}
+
+func TestHistory_RevertBringsTheContentBackAsANewVersion(t *testing.T) {
+	t.Parallel()
+	b, h, key := lived(t, 3)
+	f := fields[kept]()
+	_, err := b.quiet.Update(t.Context(), key, entity.Set(&f.Email, "new@example.com"), entity.Set(&f.Badge, "7"))
+	require.NoError(t, err)
+	b.l.ChangeItem(personPK, personSK, dbtest.Item{"unknown": dbtest.S("stays")})
+	b.l.Clock.Move(time.Second)
+	got, err := h.Revert(t.Context(), key, 1, versioned.Expect(4))
+	require.NoError(t, err)
+	require.EqualValues(t, 5, got.Version)
+	require.Equal(t, []string{"v1", "v1@example.com", ""}, []string{got.Name, got.Email, got.Badge})
+	require.True(t, got.CreatedAt.Equal(dbtest.Start))
+	require.Equal(t, b.l.Clock.Now(), got.UpdatedAt)
+	it := b.l.ItemsByKey()[personPK+" "+personSK]
+	require.Equal(t, dbtest.S("stays"), it["unknown"])
+	require.NotContains(t, it, "_k")
+	require.NotContains(t, it, "_ttl")
+	require.Equal(t, map[string]string{"$person.email#v1@example.com": "$person#p-1"}, owners(b.l))
+	v4, err := h.Get(t.Context(), key, 4)
+	require.NoError(t, err)
+	require.Equal(t, "new@example.com", v4.Item.Email, "what was replaced is kept")
+
+	_, err = h.Revert(t.Context(), key, 1, versioned.Expect(4))
+	var conflict *versioned.ConflictError
+	require.ErrorAs(t, err, &conflict)
+	require.Equal(t, versioned.ConflictError{Expected: 4, Actual: 5}, *conflict)
+	op := h.Op().Revert(key, 4)
+	require.NoError(t, runJoined(b.l, op))
+	require.Equal(t, "7", op.Result().Badge)
+	op = h.Op().Revert(key, 4, versioned.Expect(1))
+	require.ErrorAs(t, runJoined(b.l, op), &conflict)
+	require.Equal(t, "Condition", classesOf(runAlone(t, h.Op().Revert(key, 1, entity.If(entity.Eq(&f.Tenant, "x"))))))
+	require.Equal(t, "NotFound", classesOf(runAlone(t, h.Op().Revert(key, 99))))
+	require.Equal(t, "NotFound", classesOf(runAlone(t, h.Op().Revert(as[kept](Person{ID: "nobody"}), 1))))
+	require.NoError(t, b.quiet.Delete(t.Context(), key))
+	require.Equal(t, "NotFound Deleted", classesOf(runAlone(t, h.Op().Revert(key, 1))))
+	require.Equal(t, "NotFound Deleted", classesOf(runJoined(b.l, h.Op().Revert(key, 1))))
+}
+
+// A version that is not there is not an item that was deleted, even when a deleted copy lies beside the item.
+func TestHistory_RevertToAMissingVersionSaysNothingOfADelete(t *testing.T) {
+	t.Parallel()
+	b := newBench[kept](t)
+	h := entity.Must(versioned.Of(b.s))
+	p := b.item(t, beside)
+	require.Equal(t, "NotFound", classesOf(runAlone(t, h.Op().Revert(as[kept](p), 99))))
+	require.Equal(t, "NotFound", classesOf(runJoined(b.l, h.Op().Revert(as[kept](p), 99))))
+}
+
+func TestHistory_RevertAfterALostRaceIsPlannedAnew(t *testing.T) {
+	t.Parallel()
+	b, h, key := lived(t, 2)
+	f := fields[kept]()
+	require.NoError(t, b.l.Overtake(dbtest.Is("TransactWriteItems"), func() error {
+		_, err := h.Revert(t.Context(), key, 1)
+		return err
+	}, func() {
+		_, err := b.quiet.Update(t.Context(), key, entity.Set(&f.Badge, "8"))
+		require.NoError(t, err)
+	}))
+	got, err := b.quiet.Get(t.Context(), key)
+	require.NoError(t, err)
+	require.Equal(t, []any{"v1", "", int64(4)}, []any{got.Name, got.Badge, got.Version})
+	v3, err := h.Get(t.Context(), key, 3)
+	require.NoError(t, err)
+	require.Equal(t, "8", v3.Item.Badge, "the state that came between is kept")
+}

@@ -1,0 +1,237 @@
+package conformance_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/versioned"
+)
+
+// Note is the timestamps guide's, in a table whose key attributes are its own.
+type Note struct {
+	_         entity.Key `name:"Note" pk:"PK" sk:"SK"`
+	_         versioned.Lock
+	PK        string    `dynamodbav:"PK"`
+	SK        string    `dynamodbav:"SK"`
+	Body      string    `dynamodbav:"body"`
+	ExpiresAt int64     `dynamodbav:"_ttl,omitempty"`
+	Version   int64     `dynamodbav:"version" entity:"version"`
+	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at"`
+	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
+}
+
+func welcome() Note { return Note{PK: "USER#1", SK: "NOTE#welcome", Body: "Hi."} }
+
+// onNotes returns a lab for Note; the table's keys are called PK and SK.
+func onNotes(t *testing.T) (*dbtest.Bench, *entity.Store[Note]) {
+	t.Helper()
+	return dbtest.OpenStore[Note](t, func(c *entity.Config) { c.PK, c.SK, c.TTL = "PK", "SK", "expires" })
+}
+
+func TestTimestamps_CreatingWritesPopulateBothWithOneTime(t *testing.T) {
+	t.Parallel()
+	for name, create := range map[string]func(*entity.Store[Note]) (Note, error){
+		"Create": func(s *entity.Store[Note]) (Note, error) { return s.Create(t.Context(), welcome()) },
+		"Put":    func(s *entity.Store[Note]) (Note, error) { return s.Put(t.Context(), welcome()) },
+		"Upsert": func(s *entity.Store[Note]) (Note, error) {
+			v, _, err := s.Upsert(t.Context(), welcome())
+			return v, err
+		},
+	} {
+		l, s := onNotes(t)
+		n, err := create(s)
+		require.NoError(t, err, name)
+		require.Equal(t, dbtest.Start, n.CreatedAt, name)
+		require.Equal(t, dbtest.Start, n.UpdatedAt, name)
+		it := l.ItemsByKey()["USER#1 NOTE#welcome"]
+		require.Equal(t, dbtest.S("2101-05-06T07:08:09.123456789Z"), it["createdAt"], "nine digits, UTC")
+		require.Equal(t, it["createdAt"], it["updatedAt"], name)
+	}
+}
+
+func TestTimestamps_UpdatesKeepTheFirstAndAdvanceTheSecond(t *testing.T) {
+	t.Parallel()
+	l, s := onNotes(t)
+	n, err := s.Create(t.Context(), welcome())
+	require.NoError(t, err)
+	body := entity.Set(&entity.Fields[Note]().Body, "Edited.")
+	for name, write := range map[string]func() (Note, error){
+		"Update":   func() (Note, error) { return s.Update(t.Context(), n, body) },
+		"expected": func() (Note, error) { return s.Update(t.Context(), n, body, versioned.Expect(n.Version)) },
+		"Put":      func() (Note, error) { return s.Put(t.Context(), welcome()) },
+	} {
+		at := l.Clock.Move(time.Millisecond)
+		got, err := write()
+		require.NoError(t, err, name)
+		require.Equal(t, dbtest.Start, got.CreatedAt, name)
+		require.Equal(t, at, got.UpdatedAt, name)
+		require.Equal(t, n.Version+1, got.Version, name)
+		n = got
+	}
+}
+
+func TestTimestamps_AFailedConditionOrVersionAdvancesNothing(t *testing.T) {
+	t.Parallel()
+	l, s := onNotes(t)
+	f := entity.Fields[Note]()
+	n, err := s.Create(t.Context(), welcome())
+	require.NoError(t, err)
+	before := l.ItemsByKey()
+	l.Clock.Move(time.Second)
+	_, err = s.Update(t.Context(), n, entity.Set(&f.Body, "x"), entity.If(entity.Eq(&f.Body, "y")))
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
+	_, err = s.Update(t.Context(), n, entity.Set(&f.Body, "x"), versioned.Expect(7))
+	require.ErrorIs(t, err, entity.ErrConflict)
+	require.Equal(t, before, l.ItemsByKey(), "neither version nor updated_at")
+}
+
+func TestTimestamps_ATimeToLiveIsNotMovedByThem(t *testing.T) {
+	t.Parallel()
+	l, s := onNotes(t)
+	v := welcome()
+	v.ExpiresAt = dbtest.Start.Unix() + 3600
+	n, err := s.Create(t.Context(), v)
+	require.NoError(t, err)
+	l.Clock.Move(time.Second)
+	_, err = s.Update(t.Context(), n, entity.Set(&entity.Fields[Note]().Body, "x"))
+	require.NoError(t, err)
+	require.Equal(t, dbtest.N("4144810089"), l.ItemsByKey()["USER#1 NOTE#welcome"]["_ttl"])
+}
+
+func TestTimestamps_TheLibraryOwnsThem(t *testing.T) {
+	t.Parallel()
+	l, s := onNotes(t)
+	f := entity.Fields[Note]()
+	v := welcome()
+	v.CreatedAt, v.UpdatedAt, v.Version = dbtest.Start.Add(-time.Hour), dbtest.Start.Add(-time.Hour), 99
+	n, err := s.Create(t.Context(), v)
+	require.NoError(t, err)
+	require.Equal(t, []any{dbtest.Start, dbtest.Start, int64(1)}, []any{n.CreatedAt, n.UpdatedAt, n.Version})
+	l.Sent()
+	for _, change := range []entity.UpdateOption{entity.Set(&f.CreatedAt, dbtest.Start), entity.Set(&f.UpdatedAt, dbtest.Start), entity.Set(&f.Version, 5), entity.Remove(&f.CreatedAt)} {
+		_, err := s.Update(t.Context(), n, change)
+		require.Equal(t, "EDD-9104", dbtest.InputCode(err))
+	}
+	require.Empty(t, l.Sent())
+}
+
+// User is the shared contract's model.
+type User struct {
+	_         entity.Key `name:"User" pk:"PK" sk:"SK"`
+	_         entity.GSI `name:"byEmail" index:"gsi-email" pk:"emailHash"`
+	_         versioned.Lock
+	PK        string    `dynamodbav:"PK"`
+	SK        string    `dynamodbav:"SK"`
+	EmailHash string    `dynamodbav:"emailHash,omitempty"`
+	Nickname  string    `dynamodbav:"nickname,omitempty"`
+	Tags      []string  `dynamodbav:"tags,omitempty,stringset"`
+	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at"`
+	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
+	Version   int64     `dynamodbav:"version" entity:"version"`
+	TTL       int64     `dynamodbav:"ttl,omitempty"`
+}
+
+func onUsers(t *testing.T) (*dbtest.Bench, *entity.Store[User]) {
+	t.Helper()
+	return dbtest.OpenStore[User](t, func(c *entity.Config) { c.PK, c.SK = "PK", "SK" })
+}
+
+// The contract's versions begin at 0, these at 1; a stored 0 is understood.
+func TestContract_CRUDBasic(t *testing.T) {
+	t.Parallel()
+	l, s := onUsers(t)
+	f := entity.Fields[User]()
+	key := User{PK: "USER#1", SK: "PROFILE"}
+	_, err := s.Create(t.Context(), User{PK: key.PK, SK: key.SK, EmailHash: "hash_abc", Nickname: "Al", Tags: []string{"a", "b"}})
+	require.NoError(t, err)
+	_, err = s.Create(t.Context(), User{PK: key.PK, SK: key.SK, EmailHash: "hash_abc"})
+	require.ErrorIs(t, err, entity.ErrExists)
+	got, err := s.Get(t.Context(), key)
+	require.NoError(t, err)
+	require.Equal(t, User{PK: key.PK, SK: key.SK, EmailHash: "hash_abc", Nickname: "Al", Tags: []string{"a", "b"}, CreatedAt: dbtest.Start, UpdatedAt: dbtest.Start, Version: 1}, got)
+	_, err = s.Update(t.Context(), key, entity.Set(&f.Nickname, "Alice"), versioned.Expect(1))
+	require.NoError(t, err)
+	got, err = s.Get(t.Context(), key)
+	require.NoError(t, err)
+	require.Equal(t, "Alice", got.Nickname)
+	require.EqualValues(t, 2, got.Version)
+	require.NoError(t, s.Delete(t.Context(), key))
+	_, err = s.Get(t.Context(), key)
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.Empty(t, l.ItemsByKey())
+}
+
+func TestContract_OmitEmpty(t *testing.T) {
+	t.Parallel()
+	l, s := onUsers(t)
+	_, err := s.Create(t.Context(), User{PK: "USER#2", SK: "PROFILE", Tags: []string{}})
+	require.NoError(t, err)
+	it := l.ItemsByKey()["USER#2 PROFILE"]
+	for _, name := range []string{"nickname", "tags", "ttl", "emailHash"} {
+		require.NotContains(t, it, name)
+	}
+	for _, name := range []string{"PK", "SK", "createdAt", "updatedAt", "version"} {
+		require.Contains(t, it, name)
+	}
+	require.Len(t, it, 5, "nothing hidden beside the model")
+}
+
+func TestContract_LifecycleTimestampsAndTheirGaps(t *testing.T) {
+	t.Parallel()
+	l, s := onUsers(t)
+	key := User{PK: "USER#3", SK: "PROFILE", Nickname: "v0"}
+	created, err := s.Create(t.Context(), key)
+	require.NoError(t, err)
+	require.Equal(t, created.CreatedAt, created.UpdatedAt, "equal at creation")
+	require.Equal(t, time.UTC, created.CreatedAt.Location())
+	read, err := s.Get(t.Context(), key)
+	require.NoError(t, err)
+	require.Equal(t, created, read, "what a write returns is what is stored")
+	require.True(t, key.CreatedAt.IsZero(), "the caller's value is not touched")
+	l.Clock.Move(25 * time.Millisecond)
+	_, err = s.Update(t.Context(), key, entity.Set(&entity.Fields[User]().Nickname, "v1"), versioned.Expect(1))
+	require.NoError(t, err)
+	got, err := s.Get(t.Context(), key)
+	require.NoError(t, err)
+	require.Equal(t, created.CreatedAt, got.CreatedAt)
+	require.True(t, got.UpdatedAt.After(created.UpdatedAt), "later, not only another")
+	require.EqualValues(t, 2, got.Version)
+}
+
+func TestContract_OptimisticLock(t *testing.T) {
+	t.Parallel()
+	for _, stored := range []types.AttributeValue{nil, dbtest.N("0")} { // as the contract's writers leave it
+		l, s := onUsers(t)
+		f := entity.Fields[User]()
+		key := User{PK: "USER#4", SK: "PROFILE"}
+		_, err := s.Create(t.Context(), User{PK: key.PK, SK: key.SK, Nickname: "v0"})
+		require.NoError(t, err)
+		l.ChangeItem(key.PK, key.SK, dbtest.Item{"version": stored})
+		_, err = s.Update(t.Context(), key, entity.Set(&f.Nickname, "v1"), versioned.Expect(0))
+		require.NoError(t, err)
+		_, err = s.Update(t.Context(), key, entity.Set(&f.Nickname, "stale"), versioned.Expect(0))
+		var conflict *versioned.ConflictError
+		require.ErrorAs(t, err, &conflict)
+		require.Equal(t, versioned.ConflictError{Expected: 0, Actual: 1}, *conflict)
+		got, err := s.Get(t.Context(), key)
+		require.NoError(t, err)
+		require.Equal(t, "v1", got.Nickname)
+		require.EqualValues(t, 1, got.Version)
+		// A delete under a version, which the contract knows only for versions above 0.
+		require.ErrorIs(t, s.Delete(t.Context(), key, versioned.Expect(0)), entity.ErrConflict)
+		require.NoError(t, s.Delete(t.Context(), key, versioned.Expect(1)))
+	}
+}
+
+func TestContract_TTL(t *testing.T) {
+	t.Parallel()
+	l, s := onUsers(t)
+	_, err := s.Create(t.Context(), User{PK: "USER#5", SK: "PROFILE", TTL: 1700000000})
+	require.NoError(t, err)
+	require.Equal(t, dbtest.N("1700000000"), l.ItemsByKey()["USER#5 PROFILE"]["ttl"])
+}

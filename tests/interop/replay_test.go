@@ -1,0 +1,229 @@
+// Package interop_test replays what was recorded of effect-dynamodb with this library's public API, and compares the tables
+// byte by byte and the keys vector by vector.
+package interop_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+)
+
+// difference is a place where the library does not write what was recorded, on purpose: after the steps from first to
+// last, edit makes of what was recorded what the library stores. Reason is in docs/interop.md.
+type difference struct {
+	first, last string
+	reason      string
+	edit        func([]stored) []stored
+}
+
+// at is a difference after one step.
+func at(step, reason string, edit func([]stored) []stored) difference {
+	return difference{step, step, reason, edit}
+}
+
+// replay runs the steps of a scenario on a table of its own.
+type replay struct {
+	*scenario
+	*dbtest.Bench
+	differences []difference
+	substitutes []string // pairs of texts: what was recorded, and what is used instead because the library refuses it
+}
+
+func newReplay(t *testing.T, name string) *replay {
+	t.Helper()
+	r := &replay{scenario: load(t, name)}
+	r.Bench = dbtest.Open(t, sharedTable(r.Schema.Name, r.Schema.Version))
+	return r
+}
+
+// sharedTable configures a DB for a table that effect-dynamodb uses too.
+func sharedTable(namespace string, version int) func(*entity.Config) {
+	return func(c *entity.Config) {
+		c.Interop, c.TimePrecision = true, time.Millisecond
+		c.Namespace = entity.Namespace{Name: namespace, Version: version, Casing: entity.LowerCase}
+	}
+}
+
+// create makes the table. Time to live is off: to the database's clock the recorded events have expired.
+func (r *replay) create(t *testing.T) {
+	t.Helper()
+	require.NoError(t, r.DB.CreateTables(r.Ctx))
+	ttl, err := r.Raw.DescribeTimeToLive(r.Ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &r.Table})
+	require.NoError(t, err)
+	if d := ttl.TimeToLiveDescription; d != nil && d.AttributeName != nil {
+		enabled := false
+		_, err := r.Raw.UpdateTimeToLive(r.Ctx, &dynamodb.UpdateTimeToLiveInput{
+			TableName: &r.Table, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: d.AttributeName, Enabled: &enabled},
+		})
+		require.NoError(t, err)
+	}
+	r.Wire.Reset()
+}
+
+// steps runs do for each step before the first that shows a mistake, with the recorded clock, and compares the table.
+// Mistakes after which the tables can still be compared are differences like others: see [replay.through].
+func (r *replay) steps(t *testing.T, do func(step)) {
+	t.Helper()
+	for _, d := range r.differences {
+		first, last := r.named(t, d.first), r.named(t, d.last)
+		require.LessOrEqual(t, first.Step, last.Step, d.reason)
+		require.Less(t, last.Step, r.bug, "a difference names a step that is not replayed: %s", d.last)
+		documented(t, d.reason)
+	}
+	for _, st := range r.Steps {
+		if st.Step >= r.bug {
+			break
+		}
+		r.Clock.Set(st.Clock, 0)
+		do(r.substituted(t, st))
+		want := r.expected(t, st)
+		require.Equal(t, r.replace(asJSON(t, want)), asJSON(t, r.dump(t)), "%s: step %d, %s", r.Name, st.Step, st.Name)
+	}
+}
+
+// expected is the table after st as it was recorded, but for the differences.
+func (r *replay) expected(t *testing.T, st step) []stored {
+	t.Helper()
+	want := r.scenario.table(t, st)
+	for _, d := range r.differences {
+		if st.Step < r.named(t, d.first).Step || st.Step > r.named(t, d.last).Step {
+			continue
+		}
+		before := asJSON(t, want)
+		want = d.edit(want)
+		require.NotEqual(t, before, asJSON(t, want), "%s/%s: not a difference: %s", r.Name, st.Name, d.reason)
+	}
+	return want
+}
+
+// through replays the steps up to and with the named one, whatever mistakes they show.
+func (r *replay) through(t *testing.T, last string) {
+	t.Helper()
+	r.bug = r.named(t, last).Step + 1
+}
+
+// named is the step of that name.
+func (r *replay) named(t *testing.T, name string) step {
+	t.Helper()
+	for _, st := range r.Steps {
+		if st.Name == name {
+			return st
+		}
+	}
+	require.Fail(t, "no such step", "%s in %s", name, r.Name)
+	return step{}
+}
+
+// recorded is the item with the given key in the table after a step, as it was recorded; pk and sk are the ends of its
+// key after the entity's prefix.
+func (r *replay) recorded(t *testing.T, step, pk, sk string) stored {
+	t.Helper()
+	for _, it := range r.scenario.table(t, r.named(t, step)) {
+		if strings.HasSuffix(it.text("pk"), pk) && strings.HasSuffix(it.text("sk"), sk) {
+			return it
+		}
+	}
+	require.Fail(t, "no such item", "%s %s after %s", pk, sk, step)
+	return nil
+}
+
+func (r *replay) replace(text string) string {
+	return strings.NewReplacer(r.substitutes...).Replace(text)
+}
+
+func (r *replay) substituted(t *testing.T, st step) step {
+	t.Helper()
+	st.Args.Input = json.RawMessage(r.replace(string(st.Args.Input)))
+	st.Args.Key = json.RawMessage(r.replace(string(st.Args.Key)))
+	return st
+}
+
+// deletion is the deleted copy of the item whose partition key ends with pk, as it was recorded after a step.
+func (r *replay) deletion(t *testing.T, step, pk string) stored {
+	t.Helper()
+	for _, it := range r.scenario.table(t, r.named(t, step)) {
+		if strings.HasSuffix(it.text("pk"), pk) && strings.Contains(it.text("sk"), "#deleted#") {
+			return it
+		}
+	}
+	require.Fail(t, "no deleted copy", "%s after %s", pk, step)
+	return nil
+}
+
+// only keeps the items whose sort key ends with end.
+func only(items []stored, end string) []stored {
+	var kept []stored
+	for _, it := range items {
+		if strings.HasSuffix(it.text("sk"), end) {
+			kept = append(kept, it)
+		}
+	}
+	return kept
+}
+
+// dump is the whole table, read by a plain client.
+func (r *replay) dump(t *testing.T) []stored {
+	t.Helper()
+	all := r.Items()
+	items := make([]stored, len(all))
+	for i, it := range all {
+		items[i] = stored{}
+		for name, av := range it {
+			items[i][name] = typed(t, av)
+		}
+	}
+	return items
+}
+
+// typed is a value as JSON: type → value.
+func typed(t *testing.T, av types.AttributeValue) map[string]any {
+	t.Helper()
+	switch v := av.(type) {
+	case *types.AttributeValueMemberS:
+		return map[string]any{"S": v.Value}
+	case *types.AttributeValueMemberN:
+		return map[string]any{"N": v.Value}
+	case *types.AttributeValueMemberBOOL:
+		return map[string]any{"BOOL": v.Value}
+	case *types.AttributeValueMemberSS:
+		return map[string]any{"SS": v.Value}
+	case *types.AttributeValueMemberL:
+		list := make([]any, len(v.Value))
+		for i, e := range v.Value {
+			list[i] = typed(t, e)
+		}
+		return map[string]any{"L": list}
+	case *types.AttributeValueMemberM:
+		entries := map[string]any{}
+		for name, e := range v.Value {
+			entries[name] = typed(t, e)
+		}
+		return map[string]any{"M": entries}
+	}
+	require.Fail(t, "no such type was recorded", "%T", av)
+	return nil
+}
+
+func asJSON(t *testing.T, items []stored) string {
+	t.Helper()
+	text, err := json.MarshalIndent(ordered(append([]stored{}, items...)), "", " ")
+	require.NoError(t, err)
+	return string(text)
+}
+
+// documented demands that docs/interop.md gives the reason of a difference.
+func documented(t *testing.T, reason string) {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/interop.md")
+	require.NoError(t, err)
+	require.True(t, strings.Contains(strings.Join(strings.Fields(string(text)), " "), reason), "docs/interop.md does not say: %s", reason)
+}

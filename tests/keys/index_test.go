@@ -1,0 +1,63 @@
+package keys_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/aws/smithy-go"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+)
+
+type Plain struct {
+	_     entity.Key `name:"Plain" pk:"$#{id}" sk:"$"`
+	ID    string     `dynamodbav:"id"`
+	Label string     `dynamodbav:"label,omitempty"`
+}
+
+type Indexed struct {
+	_     entity.Key `name:"Plain" pk:"$#{id}" sk:"$"`
+	_     entity.GSI `name:"byLabel" index:"gsi1" pk:"$#{label}" sk:"$#{id}"`
+	ID    string     `dynamodbav:"id"`
+	Label string     `dynamodbav:"label,omitempty"`
+}
+
+// A declaration that is ahead of the table is named, by a class and with table and index.
+func TestIndex_ThatTheTableLacks(t *testing.T) {
+	t.Parallel()
+	l := dbtest.Open(t)
+	dbtest.Declare[Plain](t, l.DB)
+	l.CreateTables()
+	s := dbtest.Declare[Indexed](t, l.Open(l.Client))
+	byLabel := entity.Must(s.Index("byLabel"))
+	for what, run := range map[string]func(context.Context) error{
+		"query": func(ctx context.Context) error {
+			_, err := byLabel.Query(Indexed{Label: "x"}).Collect(ctx)
+			return err
+		},
+		"scan":  func(ctx context.Context) error { _, err := byLabel.Scan().Collect(ctx); return err },
+		"count": func(ctx context.Context) error { _, err := byLabel.Query(Indexed{Label: "x"}).Count(ctx); return err },
+	} {
+		l.Operations()
+		err := run(t.Context())
+		require.ErrorIs(t, err, entity.ErrNoIndex, what)
+		require.NotErrorIs(t, err, entity.ErrNoTable, what)
+		var no *entity.IndexError
+		require.ErrorAs(t, err, &no, what)
+		require.Equal(t, []any{l.Config.Table, "gsi1", false}, []any{no.Table, no.Index, no.Building}, what)
+		var api smithy.APIError
+		require.ErrorAs(t, err, &api, "what DynamoDB said stays behind it")
+		require.Contains(t, l.Operations(), "DescribeTable", what)
+	}
+	l.Operations()
+	_, err := s.Query(Indexed{ID: "x"}).Collect(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"Query"}, l.Operations(), "asked for after a failure only")
+	none, err := dbtest.Declare[Indexed](t, l.Open(l.Client, func(c *entity.Config) { c.Table += "-none" })).Index("byLabel")
+	require.NoError(t, err)
+	_, err = none.Query(Indexed{Label: "x"}).Collect(t.Context())
+	require.ErrorIs(t, err, entity.ErrNoTable)
+	require.NotErrorIs(t, err, entity.ErrNoIndex)
+}

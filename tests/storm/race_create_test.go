@@ -1,0 +1,189 @@
+package storm_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+)
+
+// A new life begins above the highest version of the earlier ones. What is read for that can be outdated when it is
+// used.
+func TestRace_TwoCreatesAfterADeleteGiveNoVersionTwice(t *testing.T) {
+	t.Parallel()
+	w := open(t, asKept)
+	w.add("a", "a@x", "1")
+	w.remove("a")
+	create := func() (Kept, error) { return w.Create(w.Ctx, w.make(Person{ID: "a", Email: "a@x", Name: "slow"})) }
+
+	err := w.overtake(w.saving(create), func() { w.add("a", "b@x", "fast") })
+	require.ErrorIs(t, err, entity.ErrExists)
+	w.sound()
+
+	w.remove("a")
+	require.NoError(t, w.overtake(w.saving(create), func() { // a whole life goes by in between
+		w.add("a", "b@x", "fast")
+		w.update("a", w.name("faster"))
+		w.remove("a")
+	}))
+	d := w.sound()
+	b := d.beings[address{"$app#v1#kept#a", "$app#v1#kept"}]
+	require.Equal(t, int64(8), number(b.current, "version"))
+	require.Len(t, b.snapshots, 8)
+}
+
+func TestRace_CreateMeetsCreate(t *testing.T) {
+	t.Parallel()
+	t.Run("plain", func(t *testing.T) { t.Parallel(); createMeetsCreate(t, asPlain) })
+	t.Run("retained", func(t *testing.T) { t.Parallel(); createMeetsCreate(t, asFree) })
+	t.Run("reserved", func(t *testing.T) { t.Parallel(); createMeetsCreate(t, asReserve) })
+}
+
+func createMeetsCreate[T any](t *testing.T, k kind[T]) {
+	w := open(t, k)
+	err := w.overtake(func() error {
+		_, err := w.Create(w.Ctx, w.make(Person{ID: "a", Email: "slow@x", Name: "slow"}))
+		return err
+	}, func() { w.add("a", "fast@x", "fast") })
+	require.ErrorIs(t, err, entity.ErrExists)
+	got, _ := w.current("a")
+	require.Equal(t, "fast", got.Name)
+	require.Len(t, w.sound().sentinels, 1)
+}
+
+// What a create has read about earlier lives is outdated: there is a deleted copy by now, which a new life would hide.
+func TestRace_CreateMeetsALifeThatWasDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := open(t, asFree)
+	err := w.overtake(func() error {
+		_, err := w.Create(w.Ctx, w.make(Person{ID: "a", Email: "slow@x", Name: "slow"}))
+		return err
+	}, func() {
+		w.add("a", "fast@x", "fast")
+		w.remove("a")
+	})
+	require.ErrorIs(t, err, entity.ErrExists)
+	require.ErrorIs(t, err, entity.ErrDeleted)
+	w.sound()
+	require.Len(t, w.copies("a"), 1)
+}
+
+// The same where the copy keeps the value of its item.
+func TestRace_CreateMeetsAReservedValue(t *testing.T) {
+	t.Parallel()
+	w := open(t, asReserve)
+	w.add("a", "fast@x", "fast")
+	require.NoError(t, w.look.Purge(w.Ctx, w.key("a")))
+	w.told = nil
+	err := w.overtake(func() error {
+		_, err := w.Create(w.Ctx, w.make(Person{ID: "a", Email: "slow@x", Name: "slow"}))
+		return err
+	}, func() {
+		w.add("a", "fast@x", "fast")
+		w.remove("a")
+	})
+	require.ErrorIs(t, err, entity.ErrDeleted)
+	require.Contains(t, w.sound().sentinels, address{"$app#v1#reserve.email#fast@x", "$app#v1#reserve.email"})
+}
+
+func TestRace_PutAndUpsertMeetADelete(t *testing.T) {
+	t.Parallel()
+	t.Run("plain", func(t *testing.T) { t.Parallel(); wholeMeetsDelete(t, asPlain) })
+	t.Run("locked", func(t *testing.T) { t.Parallel(); wholeMeetsDelete(t, asLocked) })
+	t.Run("kept", func(t *testing.T) { t.Parallel(); wholeMeetsDelete(t, asKept) })
+	t.Run("bin", func(t *testing.T) { t.Parallel(); wholeMeetsDelete(t, asBin) })
+	t.Run("retained", func(t *testing.T) { t.Parallel(); wholeMeetsDelete(t, asFree) })
+	t.Run("reserved", func(t *testing.T) { t.Parallel(); wholeMeetsDelete(t, asReserve) })
+}
+
+func wholeMeetsDelete[T any](t *testing.T, k kind[T]) {
+	w := open(t, k)
+	for id, write := range map[string]func(T) (T, error){
+		"p": func(v T) (T, error) { return w.Put(w.Ctx, v) },
+		"u": func(v T) (T, error) { v, _, err := w.Upsert(w.Ctx, v); return v, err },
+	} {
+		w.add(id, id+"@old", "old")
+		err := w.overtake(w.saving(func() (T, error) { return write(w.make(Person{ID: id, Email: id + "@new"})) }), func() { w.remove(id) })
+		got, there := w.current(id)
+		if w.soft && w.retain || w.reserve { // it can be restored
+			require.ErrorIs(t, err, entity.ErrExists)
+			require.ErrorIs(t, err, entity.ErrDeleted)
+			require.False(t, there)
+		} else {
+			require.NoError(t, err)
+			require.Equal(t, Person{ID: id, Email: id + "@new", CreatedAt: got.CreatedAt, UpdatedAt: got.CreatedAt}, got, "nothing of the old life is left")
+		}
+		w.sound()
+	}
+}
+
+// The item was live, in the first state of its life, when the create read its history; it is deleted before the create
+// writes. The state after the delete has the version that the create wanted to give, and only the copy holds it.
+func TestRace_CreateMeetsTheDeleteOfANewItem(t *testing.T) {
+	t.Parallel()
+	t.Run("retained", func(t *testing.T) { t.Parallel(); createMeetsDelete(t, asFree) })
+	t.Run("leased", func(t *testing.T) { t.Parallel(); createMeetsDelete(t, asLeased) })
+	t.Run("reserved", func(t *testing.T) { t.Parallel(); createMeetsDelete(t, asReserve) })
+}
+
+func createMeetsDelete[T any](t *testing.T, k kind[T]) {
+	for name, write := range map[string]func(*world[T], T) error{
+		"create": func(w *world[T], v T) error { _, err := w.Create(w.Ctx, v); return err },
+		"put":    func(w *world[T], v T) error { _, err := w.Put(w.Ctx, v); return err },
+		"upsert": func(w *world[T], v T) error { _, _, err := w.Upsert(w.Ctx, v); return err },
+	} {
+		for n := 1; n <= 4; n++ { // before each of its requests
+			w := open(t, k)
+			if name == "create" {
+				w.add("a", "a@x", "1")
+			}
+			requests := 0
+			arrived, release := w.Wire.Hold(func(faults.Request) bool { requests++; return requests == n })
+			done := make(chan error, 1)
+			go func() { done <- write(w, w.make(Person{ID: "a", Email: "new@x"})) }()
+			select {
+			case <-arrived:
+				if name == "create" {
+					w.remove("a")
+				} else {
+					w.add("a", "a@x", "1") // it has read that there is none
+				}
+				release()
+			case err := <-done:
+				done <- err
+			}
+			err := <-done
+			release()
+			if name == "create" {
+				require.ErrorIs(t, err, entity.ErrExists)
+			} else {
+				require.NoError(t, err)
+				w.told = nil
+			}
+			w.sound()
+		}
+	}
+}
+
+// What time to live has taken away does not stand in the way of a new life.
+func TestCreate_AfterTheCopyExpiredBeginsAboveTheHistory(t *testing.T) {
+	t.Parallel()
+	for name, gone := range map[string]func(item) bool{
+		"the copy":             func(it item) bool { return text(it, "_k") == "d" },
+		"all but one snapshot": func(it item) bool { return text(it, "_k") == "d" || text(it, "sk") == "$app#v1#reserve#v#0000002" },
+	} {
+		w := open(t, asReserve)
+		w.add("a", "a@x", "1")
+		w.remove("a")
+		for _, it := range w.Items() {
+			if gone(it) {
+				w.RemoveItem(it)
+			}
+		}
+		v, err := w.Create(w.Ctx, w.make(Person{ID: "a", Email: "new@x"}))
+		require.NoError(t, err, name)
+		require.Equal(t, map[string]int64{"the copy": 3, "all but one snapshot": 2}[name], v.Version)
+	}
+}

@@ -1,0 +1,111 @@
+package storm_test
+
+import (
+	"bytes"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/unique"
+)
+
+func TestSwap_OfTwoEmailsIsOneTransaction(t *testing.T) {
+	t.Parallel()
+	t.Run("plain", func(t *testing.T) { t.Parallel(); swapped(t, asPlain) })
+	t.Run("locked", func(t *testing.T) { t.Parallel(); swapped(t, asLocked) })
+	t.Run("retained", func(t *testing.T) { t.Parallel(); swapped(t, asFree) })
+	t.Run("reserved", func(t *testing.T) { t.Parallel(); swapped(t, asReserve) })
+}
+
+// swapped exchanges addresses, alone and while others change what the transaction has read.
+func swapped[T any](t *testing.T, k kind[T]) {
+	w := open(t, k)
+	w.add("a", "a@x", "1")
+	w.add("b", "b@x", "1")
+	swap := func(a, b string) func() error {
+		return func() error {
+			one, two := w.Op().Update(w.key("a"), w.email(b)), w.Op().Update(w.key("b"), w.email(a))
+			err := w.db.Transact(w.Ctx, one, two)
+			if err == nil {
+				w.tell(one.Result())
+				w.tell(two.Result())
+			}
+			return err
+		}
+	}
+	has := func(a, b string) {
+		t.Helper()
+		x, _ := w.current("a")
+		y, _ := w.current("b")
+		require.Equal(t, []string{a, b}, []string{x.Email, y.Email})
+		w.sound()
+	}
+	require.NoError(t, swap("a@x", "b@x")())
+	has("b@x", "a@x")
+	require.NoError(t, w.overtake(swap("b@x", "a@x"), func() { w.update("a", w.name("2")) }))
+	has("a@x", "b@x")
+	require.NoError(t, w.overtake(swap("a@x", "b@x"), func() { w.update("b", w.email("c@x")) }))
+	has("b@x", "a@x")
+	// What one of them gives up in between belongs to a third by the time of the swap.
+	err := w.overtake(swap("b@x", "a@x"), func() {
+		w.update("b", w.email("d@x"))
+		w.add("heir", "a@x", "heir")
+	})
+	var taken *unique.ViolationError
+	require.ErrorAs(t, err, &taken)
+	has("b@x", "d@x")
+	// One of the two is gone.
+	require.ErrorIs(t, w.overtake(swap("b@x", "d@x"), func() { w.remove("b") }), entity.ErrNotFound)
+	x, _ := w.current("a")
+	require.Equal(t, "b@x", x.Email)
+	w.sound()
+}
+
+// give are the two halves of an exchange of addresses, each under the condition that the other's is still there.
+func (w *world[T]) give(a, hasA, b, hasB string) func() error {
+	return func() error {
+		half := func(id, from, to string) entity.Write[T] {
+			return w.Op().Update(w.key(id), w.email(to), entity.If(entity.Eq(&w.f.Email, from)))
+		}
+		return w.db.Transact(w.Ctx, half(a, hasA, hasB), half(b, hasB, hasA))
+	}
+}
+
+// The reads of a swap are of different moments. An address that has moved from one item to the other in between is in both
+// plans, and given up in both; that is no mistake of the caller.
+func TestSwap_OfAValueThatMovesBetweenItsReads(t *testing.T) {
+	t.Parallel()
+	w := open(t, asPlain)
+	w.add("a", "a@x", "1")
+	w.add("b", "b@x", "1")
+	read := func(r faults.Request) bool {
+		return r.Operation == "GetItem" && bytes.Contains(r.Body, []byte(w.pk("b")))
+	}
+	err := w.Overtake(dbtest.First(read), w.give("a", "c@x", "b", "d@x"), func() {
+		for w.Wire.Count("GetItem") < 2 { // until the other one is being read
+			runtime.Gosched()
+		}
+		w.update("a", w.email("e@x"))
+		w.update("b", w.email("a@x"))
+	})
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
+	var mistake *entity.InputError
+	require.NotErrorAs(t, err, &mistake)
+	w.sound()
+}
+
+// One half of a swap was planned from an item that has changed since, and the other half fails for it.
+func TestSwap_OfAValueThatItsOwnerGotMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := open(t, asPlain)
+	w.add("a", "a@x", "1")
+	w.add("b", "", "1")
+	require.NoError(t, w.overtake(w.give("a", "a@x", "b", "b@x"), func() { w.update("b", w.email("b@x")) }))
+	x, _ := w.current("a")
+	y, _ := w.current("b")
+	require.Equal(t, []string{"b@x", "a@x"}, []string{x.Email, y.Email})
+}
