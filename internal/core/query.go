@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"reflect"
 
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -38,37 +39,94 @@ type Reading interface {
 	ForCollection() CollectionQuery
 }
 
+// decoding is a reading with the way to decode its items. What a query does is done here, once for all types: into is what
+// a typed query passes, a pointer to a value or to a slice.
+type decoding struct {
+	Reading
+	decode func(it item.Item, into any) error
+}
+
+func (d decoding) first(ctx context.Context, into any) error {
+	return d.Few(ctx, 1, func(items []item.Item) error { return d.decode(items[0], into) })
+}
+
+func (d decoding) one(ctx context.Context, into any) error {
+	return d.Few(ctx, 2, func(items []item.Item) error {
+		if len(items) > 1 {
+			return plan.ErrMultipleItems
+		}
+		return d.decode(items[0], into)
+	})
+}
+
+func (d decoding) collect(ctx context.Context, into any) error {
+	all := reflect.ValueOf(into).Elem()
+	err := d.Each(ctx, func(it item.Item) (bool, error) { return true, d.add(all, it) })
+	if err != nil {
+		all.SetZero()
+	}
+	return err
+}
+
+// add decodes an item and appends it to a slice.
+func (d decoding) add(all reflect.Value, it item.Item) error {
+	n := all.Len()
+	all.Grow(1)
+	all.SetLen(n + 1)
+	at := all.Index(n)
+	at.SetZero()
+	return d.decode(it, at.Addr().Interface())
+}
+
+func (d decoding) page(ctx context.Context, after string, into any) (next string, err error) {
+	all := reflect.ValueOf(into).Elem()
+	err = d.Page(ctx, after, func(items []item.Item, cursor string) error {
+		all.Set(reflect.MakeSlice(all.Type(), len(items), len(items)))
+		next = cursor
+		for i, it := range items {
+			if err := d.decode(it, all.Index(i).Addr().Interface()); err != nil {
+				all.SetZero()
+				return err
+			}
+		}
+		return nil
+	})
+	return next, err
+}
+
 // Query implements entity.Query[T]: it decodes the items of a reading as T.
 type Query[T any] struct {
 	Seal
-	r      Reading
-	decode func(it item.Item, into any) error // into is a *T
+	d decoding
 }
 
 // NewQuery returns a query of r. decode decodes an item into its second argument, a *T.
 func NewQuery[T any](r Reading, decode func(it item.Item, into any) error) *Query[T] {
-	return &Query[T]{r: r, decode: decode}
+	return &Query[T]{d: decoding{r, decode}}
 }
 
 // NewItemQuery returns a query of c's plan p that decodes items of the entity.
-func NewItemQuery[T any](c *Core, p *query.Plan) *Query[T] {
+func NewItemQuery[T any](c *Core, p *query.Plan) *Query[T] { return &Query[T]{d: itemsOf(c, p)} }
+
+// itemsOf returns the reading of c's plan p that decodes items of the entity.
+func itemsOf(c *Core, p *query.Plan) decoding {
 	codec := c.Schema.CodecOf(p.Index)
-	return NewQuery[T](Planned(c, p), func(it item.Item, into any) error { return c.DecodeBy(codec, it, into) })
+	return decoding{Planned(c, p), func(it item.Item, into any) error { return c.DecodeBy(codec, it, into) }}
 }
 
 // Reading returns what q reads from.
-func (q *Query[T]) Reading() Reading { return q.r }
+func (q *Query[T]) Reading() Reading { return q.d.Reading }
 
 // String prints the compiled query.
-func (q *Query[T]) String() string { return q.r.String() }
+func (q *Query[T]) String() string { return q.d.String() }
 
 // All yields every item.
 func (q *Query[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		stopped := false
-		err := q.r.Each(ctx, func(it item.Item) (bool, error) {
+		err := q.d.Each(ctx, func(it item.Item) (bool, error) {
 			var v T
-			if err := q.decode(it, &v); err != nil {
+			if err := q.d.decode(it, &v); err != nil {
 				return false, err
 			}
 			stopped = !yield(v, nil)
@@ -82,56 +140,31 @@ func (q *Query[T]) All(ctx context.Context) iter.Seq2[T, error] {
 }
 
 // Collect returns every item.
-func (q *Query[T]) Collect(ctx context.Context) ([]T, error) {
-	var all []T
-	err := q.r.Each(ctx, func(it item.Item) (bool, error) { return true, q.add(&all, it) })
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
-}
-
-// add decodes an item and appends it.
-func (q *Query[T]) add(all *[]T, it item.Item) error {
-	var none T
-	*all = append(*all, none)
-	return q.decode(it, &(*all)[len(*all)-1])
+func (q *Query[T]) Collect(ctx context.Context) (all []T, err error) {
+	err = q.d.collect(ctx, &all)
+	return all, err
 }
 
 // First returns the first item.
 func (q *Query[T]) First(ctx context.Context) (first T, err error) {
-	err = q.r.Few(ctx, 1, func(items []item.Item) error { return q.decode(items[0], &first) })
+	err = q.d.first(ctx, &first)
 	return first, err
 }
 
 // One returns the only item.
 func (q *Query[T]) One(ctx context.Context) (only T, err error) {
-	err = q.r.Few(ctx, 2, func(items []item.Item) error {
-		if len(items) > 1 {
-			return plan.ErrMultipleItems
-		}
-		return q.decode(items[0], &only)
-	})
+	err = q.d.one(ctx, &only)
 	return only, err
 }
 
 // Page returns the items after a cursor.
 func (q *Query[T]) Page(ctx context.Context, after string) (page Page[T], err error) {
-	err = q.r.Page(ctx, after, func(items []item.Item, next string) error {
-		page.Items, page.Next = make([]T, len(items)), next
-		for i, it := range items {
-			if err := q.decode(it, &page.Items[i]); err != nil {
-				page.Items = nil
-				return err
-			}
-		}
-		return nil
-	})
+	page.Next, err = q.d.page(ctx, after, &page.Items)
 	return page, err
 }
 
 // Count counts the items.
-func (q *Query[T]) Count(ctx context.Context) (int, error) { return q.r.Count(ctx) }
+func (q *Query[T]) Count(ctx context.Context) (int, error) { return q.d.Count(ctx) }
 
 // planned is the reading of a compiled plan.
 type planned struct {
@@ -225,14 +258,18 @@ type part struct {
 func (p *part) collectionQuery() CollectionQuery { return p.CollectionQuery }
 
 // Into returns q as a part of entity.DB.GetCollection that stores its items in dst.
-func (q *Query[T]) Into(dst *[]T) CollectionPart {
-	p := &part{q, q.r.ForCollection()}
-	if dst != nil {
+func (q *Query[T]) Into(dst *[]T) CollectionPart { return q.d.into(dst) }
+
+// into makes a part of a collection of d, whose items go to the slice that dst points to.
+func (d decoding) into(dst any) CollectionPart {
+	p := &part{d, d.ForCollection()}
+	to := reflect.ValueOf(dst)
+	if !to.IsNil() {
 		p.Into = dst
 	}
 	p.Collect = func() (func(item.Item) error, func()) {
-		var group []T
-		return func(it item.Item) error { return q.add(&group, it) }, func() { *dst = group }
+		group := reflect.New(to.Type().Elem()).Elem()
+		return func(it item.Item) error { return d.add(group, it) }, func() { to.Elem().Set(group) }
 	}
 	return p
 }
