@@ -363,7 +363,7 @@ func TestGetCollection_RefusesQueriesThatDifferBeforeAnyRequest(t *testing.T) {
 		"table":       {[]entity.CollectionPart{one.Into(&m), bare.Into(&b)}, "EDD-9126", "Bare is read from the table bare, Member from " + o.table},
 		"index":       {[]entity.CollectionPart{a.Into(&m), byTeam.Into(&n)}, "EDD-9126", "Member is read from the index gsi2, Member from the index gsi1"},
 		"no index":    {[]entity.CollectionPart{a.Into(&m), one.Into(&n)}, "EDD-9126", "Member is read from the table itself, Member from the index gsi1"},
-		"partition":   {[]entity.CollectionPart{a.Into(&m), other.Into(&x)}, "EDD-9126", "Notice and Member are read from different partitions; queries"},
+		"partition":   {[]entity.CollectionPart{a.Into(&m), other.Into(&x)}, "EDD-9126", "Notice and Member are read from different partitions; the queries"},
 		"$ partition": {[]entity.CollectionPart{one.Into(&m), ticket.Into(&k)}, "EDD-9126", "a partition key that begins with `$` holds the name of its entity"},
 		"direction":   {[]entity.CollectionPart{a.Into(&m), desc.Into(&x)}, "EDD-9126", "Notice is read in descending order, Member in ascending order"},
 		"consistency": {[]entity.CollectionPart{one.Into(&m), strong.Into(&n)}, "EDD-9126", "Member is read consistently, Member is not"},

@@ -78,7 +78,7 @@ func TestRead_BuildsTheTypesThatAreWritten(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		`_ bool false "a:\"b\""`, `ID string false ""`, `Base struct { N int } true "x:\"y\""`, `Other *struct { M int } true ""`,
-		`L []map[string]*schema.Error false ""`, `F func() false ""`, `C [2]chan interface {} false ""`, `s uint8 false ""`, `S uint8 false ""`,
+		`L []map[string]*entitytype.SchemaError false ""`, `F func() false ""`, `C [2]chan interface {} false ""`, `s uint8 false ""`, `S uint8 false ""`,
 	}, fields)
 	require.Empty(t, s.unused())
 	for text, name := range map[string]string{

@@ -132,7 +132,7 @@ func TestQuery_ARangeHasTwoEndsEachOpenOrClosed(t *testing.T) {
 	require.ElementsMatch(t, all, byWord)
 	ranges(t, b, index("byWord"), byWord, &f.Word, func(v reading) string { return v.Word }, cmp.Compare[string], "", "a", "aa", "b")
 
-	require.Contains(t, index("byHeat")(entity.Ge(&f.Heat, 0.5), entity.Lt(&f.Heat, 2)).String(), "of it")
+	require.Contains(t, index("byHeat")(entity.Ge(&f.Heat, 0.5), entity.Lt(&f.Heat, 2)).String(), "keep   heat >= 0.5")
 	for name, opts := range map[string][]entity.QueryOption{
 		"two lower ends":        {entity.Gt(&f.Day, day(0)), entity.Ge(&f.Day, day(0))},
 		"two upper ends":        {entity.Lt(&f.Day, day(0)), entity.Le(&f.Day, day(0))},
