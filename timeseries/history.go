@@ -33,7 +33,7 @@ func history(c *core.Core, e *events, verb string, key reflect.Value, spec opt.Q
 	src := query.Source{
 		Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: e.eventKey, Verb: verb, Expire: true,
 		Required: e.eventKey.Parts[:len(e.eventKey.Parts)-1],
-		Code: plan.CodeOrderByRange, Other: "a history is read by ranges of " + e.orderBy.Field + "; put conditions on other fields into entity.Filter",
+		Code:     plan.CodeOrderByRange, Other: "a history is read by ranges of " + e.orderBy.Field + "; put conditions on other fields into entity.Filter",
 		Base: func(time.Time) expr.Cond { return expr.Cond{} },
 	}
 	if _, parts, err := plan.Key(c.Schema, key); err == nil && (len(c.Schema.FoldedParts()) > 0 || c.Schema.Profile.PadsNumbers()) {
