@@ -193,8 +193,8 @@ func (e Entity) joined(name string, x tableIndex) tableIndex {
 }
 
 // attributesOf returns the attributes of a partition or sort key and their types, without how an entity composes them.
-func attributesOf(half string) string {
-	words := strings.Split(half, " ")
+func attributesOf(key string) string {
+	words := strings.Split(key, " ")
 	if words[0] == "native" {
 		return strings.Join(slices.DeleteFunc(words[1:], func(w string) bool { return strings.HasPrefix(w, "time=") }), " ")
 	}

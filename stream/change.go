@@ -29,7 +29,7 @@ const (
 	CurrentRemoved Kind = "current removed"
 )
 
-// Kinds of changes to the satellites of a current item.
+// Kinds of changes to the related items of a current item.
 const (
 	Appended     Kind = "appended"      // an event of a series was stored, on time or late
 	EventChanged Kind = "event changed" // by another program; this library never changes an event
@@ -46,7 +46,7 @@ const (
 	CopyExpired Kind = "copy expired" // DynamoDB removed it because it had expired; the item can no longer be restored
 )
 
-// itemPart is which of an entity's items a record is about: the current one, or a kind of satellite.
+// itemPart is which of an entity's items a record is about: the current one, or a kind of related item.
 type itemPart string
 
 const (
@@ -56,8 +56,8 @@ const (
 	deletedCopy  itemPart = plan.CopyKind
 )
 
-// satelliteKinds are the kinds of changes to satellites: stored, changed, removed, expired.
-var satelliteKinds = map[itemPart][4]Kind{
+// relatedKinds are the kinds of changes to related items: stored, changed, removed, expired.
+var relatedKinds = map[itemPart][4]Kind{
 	eventItem:    {Appended, EventChanged, EventRemoved, EventExpired},
 	snapshotItem: {SnapshotStored, SnapshotChanged, SnapshotRemoved, SnapshotExpired},
 	deletedCopy:  {SoftDeleted, CopyChanged, CopyRemoved, CopyExpired},
@@ -71,7 +71,7 @@ var allKinds = map[Kind]bool{
 	CopyChanged: true, CopyRemoved: true, CopyExpired: true,
 }
 
-// ofItem reports whether k is about the current item, and not about a satellite.
+// ofItem reports whether k is about the current item, and not about a related item.
 func (k Kind) ofItem() bool {
 	switch k {
 	case Created, Updated, Deleted, Restored, Expired, CurrentRemoved:
@@ -201,7 +201,7 @@ func (c Change[T]) Item() (T, error) {
 }
 
 // Current returns the current item after the change, for programs that keep a copy of it elsewhere. isCurrent is false
-// if the change is about a satellite. Otherwise item is the new state, or nil if the item was removed.
+// if the change is about a related item. Otherwise item is the new state, or nil if the item was removed.
 //
 // It depends only on the records of the current item, whose order DynamoDB guarantees. The error is an *[ImageError]
 // if the view of the stream leaves the new state out.

@@ -64,7 +64,7 @@ func classify(c *core.Core, r *Record) (x meaning, ok bool, err error) {
 func kindOf(s *schema.Schema, r *Record, op streamtypes.OperationType, x meaning) (Kind, error) {
 	stored, changed, removed, expired := Created, Updated, Deleted, Expired
 	_, moves := schema.Feature[plan.SoftDeleter](s)
-	if kinds, beside := satelliteKinds[x.part]; beside {
+	if kinds, beside := relatedKinds[x.part]; beside {
 		stored, changed, removed, expired = kinds[0], kinds[1], kinds[2], kinds[3]
 	} else if moves {
 		if op == streamtypes.OperationTypeInsert && x.new == nil {
@@ -158,7 +158,7 @@ func partOf(s *schema.Schema, image item.Item) (itemPart, bool) {
 		if !beside {
 			return currentItem, true
 		}
-		_, known := satelliteKinds[itemPart(k.Value)]
+		_, known := relatedKinds[itemPart(k.Value)]
 		return itemPart(k.Value), known
 	}
 	if !s.Templated || s.SK == nil {
@@ -180,7 +180,7 @@ func partOf(s *schema.Schema, image item.Item) (itemPart, bool) {
 }
 
 // keySegments returns the segments after the prefix of a `$` entity in its key: those of the template, and of a
-// satellite. It returns nil for a key of another entity, constraint or namespace.
+// related item. It returns nil for a key of another entity, constraint or namespace.
 func keySegments(s *schema.Schema, keys item.Item) []string {
 	h := s.SK
 	if h == nil {

@@ -46,7 +46,7 @@ func TestClassify_ByKeyAlone(t *testing.T) {
 	}
 }
 
-// Bulb has no sort key and no satellites.
+// Bulb has no sort key and no related items.
 type Bulb struct {
 	_ entity.Key `name:"Bulb" table:"bulbs" pk:"$#{id}"`
 
@@ -336,7 +336,7 @@ func TestClassify_ComparesTableARNs(t *testing.T) {
 	}
 }
 
-// Room is an entity as effect-dynamodb stores it: its items do not mark their satellites.
+// Room is an entity as effect-dynamodb stores it: its items do not mark their related items.
 type Room struct {
 	_ entity.Key           `name:"Room" pk:"$#id_{id}" sk:"$"`
 	_ versioned.Retain     ``

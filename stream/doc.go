@@ -8,7 +8,7 @@
 //	}
 //
 // A table holds more than current items: events, snapshots, deleted copies, sentinels, other entities. [Of] and [On] select
-// the records of a store's items, each as a change with a [Kind]. Every mutation of an item is one change. The satellites
+// the records of a store's items, each as a change with a [Kind]. Every mutation of an item is one change. The related items
 // that the library stores with the item have kinds of their own.
 //
 //	kind             record                                       images that it needs

@@ -211,7 +211,7 @@ type Team struct {
 	Version int64     `dynamodbav:"version" entity:"version"`
 }
 
-// Person has every kind of satellite but events.
+// Person has every kind of related item but events.
 type Person struct {
 	_ entity.Key           `name:"Person" pk:"$#{id}" sk:"$"`
 	_ entity.GSI           `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{id}"`

@@ -144,7 +144,7 @@ func Classify[T any](names []string, name func(Event[T]) string) SourceOption {
 	}
 }
 
-// PartitionKey tells a source which partition holds the events of a group. key returns an item with the partition
+// PartitionKey says which partition holds the events of a group. key returns an item with the partition
 // key's fields set, and as many of the sort key's fields, from the left, as are the same for the whole group. One
 // group is then read by a query, and a build holds the events of one partition at a time. An event outside its group's
 // partition is an *[EventError].

@@ -120,13 +120,13 @@ func (l *versionEvents) push(it map[string]value, give func(*record) error) erro
 	return nil
 }
 
-// ownerOf returns the primary key of the item that a state belongs to, and the kind of satellite that the state is, "" for
+// ownerOf returns the primary key of the item that a state belongs to, and the kind of related item that the state is, "" for
 // the current item.
 func (l *versionEvents) ownerOf(it item.Item) (primary item.Item, kind string) {
 	s := l.o.core.Schema
 	primary = plan.KeyOf(s, it)
-	k, satellite := it[schema.KindAttr].(*types.AttributeValueMemberS)
-	if !satellite {
+	k, related := it[schema.KindAttr].(*types.AttributeValueMemberS)
+	if !related {
 		return primary, ""
 	}
 	for _, known := range plan.RelatedKinds {

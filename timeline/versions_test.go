@@ -355,7 +355,7 @@ func (l *lab) storedStates() storedStates {
 	return storedStates{}
 }
 
-// state returns the current item, or with an infix a satellite.
+// state returns the current item, or with an infix a related item.
 func (x storedStates) state(version int64, kind, infix string) map[string]types.AttributeValue {
 	it := maps.Clone(x.like)
 	it["version"] = &types.AttributeValueMemberN{Value: strconv.FormatInt(version, 10)}

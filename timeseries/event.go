@@ -213,11 +213,11 @@ func advance(evs []*event, first *event, user expr.Cond, in plan.Input) (plan.Ac
 		}
 		changes = append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(a.Name), Value: av})
 	}
-	halves, err := plan.SyncAppendedKeys(s, folded, changes)
+	keys, err := plan.SyncAppendedKeys(s, folded, changes)
 	if err != nil {
 		return plan.Action{}, err
 	}
-	changes = append(append(changes, halves...), plan.HiddenChanges(s, in.WriteID)...)
+	changes = append(append(changes, keys...), plan.HiddenChanges(s, in.WriteID)...)
 	clock := expr.Attr(e.orderBy.Name)
 	newer := expr.Any(expr.Compare(expr.NotExists, clock), expr.Compare(expr.Lt, clock, first.clock))
 	cond := expr.All(newer, user, plan.CaseGuard(s, first.carried))

@@ -261,11 +261,11 @@ func (v *verification) ownerKey(it item.Item) item.Item {
 	if !ok || !v.s.SK.Prefixed {
 		return plan.KeyOf(v.s, it)
 	}
-	satellite := it[schema.KindAttr] != nil
+	related := it[schema.KindAttr] != nil
 	if v.k.shared() { // only the key of an item shows what it is
-		satellite = !v.s.SK.Template.Recomposes(it, sk)
+		related = !v.s.SK.Template.Recomposes(it, sk)
 	}
-	if !satellite {
+	if !related {
 		return plan.KeyOf(v.s, it)
 	}
 	if !v.k.reserves() {

@@ -173,11 +173,11 @@ func (v value) attribute(t types.ScalarAttributeType) types.AttributeValue {
 
 // Allow rejects open cursors in reads of s whose keys contain a secret field: the position would show it, and the
 // fingerprint of the query would allow guessing it.
-func (c Codec) Allow(s *schema.Schema, halves ...*schema.KeyDef) error {
+func (c Codec) Allow(s *schema.Schema, keys ...*schema.KeyDef) error {
 	if len(c.seals) > 0 {
 		return nil
 	}
-	for _, h := range halves {
+	for _, h := range keys {
 		if h == nil {
 			continue
 		}

@@ -58,8 +58,8 @@ func (r Range) Contains(key string) bool {
 }
 
 // Range returns the range of the items whose first parts equal lead and whose next part meets bound, unless that is nil. If
-// bound is on the last part of an escaped template, the range may contain satellites (keys that continue an item's key with
-// '#') of items outside it, and may leave out satellites of items in it.
+// bound is on the last part of an escaped template, the range may contain related items (keys that continue an item's key with
+// '#') of items outside it, and may leave out related items of items in it.
 func (t *Template) Range(lead []Value, bound *Bound) (Range, error) {
 	fields := t.Fields()
 	switch {
@@ -266,7 +266,7 @@ func (t *Template) past(text string, i int) string {
 	if literal, _ := t.after(i); literal != "" {
 		return afterLiteral(text, literal)
 	}
-	return text + "\x00" // not text+"$": the item's key ends here, and its satellites do not matter
+	return text + "\x00" // not text+"$": the item's key ends here, and its related items do not matter
 }
 
 // through returns a text at or above the keys whose part of segment i ends with text, and below all later keys.

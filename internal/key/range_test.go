@@ -352,12 +352,12 @@ func (c rangeCase) check(t *rapid.T) {
 		if found(text) != (leads && meets) {
 			t.Fatalf("%+v finds %q: %v, but its parts lead: %v, meet the bound: %v", r, text, found(text), leads, meets)
 		}
-		satellite := text + "#e#2026-04-22T10:00:00.000000000Z"
-		if !c.tmpl.Escaped || len(satellite) > key.MaxSortKey || !found(satellite) || leads && meets {
+		related := text + "#e#2026-04-22T10:00:00.000000000Z"
+		if !c.tmpl.Escaped || len(related) > key.MaxSortKey || !found(related) || leads && meets {
 			continue
 		}
 		if !(leads && c.bound != nil && (c.bound.Op == key.Gt || c.bound.Op == key.Between && c.bound.LoOpen) && c.boundOfLastSegment()) {
-			t.Fatalf("%+v finds the satellite %q of an item that it does not find", r, satellite)
+			t.Fatalf("%+v finds the related %q of an item that it does not find", r, related)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func (p *Purge) round(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	var copies []item.Item
-	err = p.satellitePages(ctx, schema.CopyInfix, func(page []item.Item) error {
+	err = p.relatedPages(ctx, schema.CopyInfix, func(page []item.Item) error {
 		copies = append(copies, page...)
 		return nil
 	})
@@ -74,11 +74,11 @@ func (p *Purge) round(ctx context.Context) (again bool, err error) {
 		return again, err
 	}
 	for _, infix := range []string{schema.EventInfix, schema.SnapshotInfix} {
-		err := p.satellitePages(ctx, infix, func(page []item.Item) error {
+		err := p.relatedPages(ctx, infix, func(page []item.Item) error {
 			if err := p.spelled(page); err != nil {
 				return err
 			}
-			changed, err := p.satellites(ctx, page)
+			changed, err := p.removeRelated(ctx, page)
 			again = again || changed
 			return err
 		})
@@ -244,12 +244,12 @@ func resolve(resolutions []plan.Resolution, f []plan.Failure) plan.Resolution {
 	return v
 }
 
-// atOnce is how many satellites are removed concurrently.
+// atOnce is how many related items are removed concurrently.
 const atOnce = 8
 
-// satellitePages reads every satellite of the item under an infix, page by page, including expired ones and those of features that
+// relatedPages reads every related item of the item under an infix, page by page, including expired ones and those of features that
 // are no longer declared.
-func (p *Purge) satellitePages(ctx context.Context, infix string, take func([]item.Item) error) error {
+func (p *Purge) relatedPages(ctx context.Context, infix string, take func([]item.Item) error) error {
 	if p.Schema.SK == nil || !p.Schema.SK.Prefixed {
 		return nil
 	}
@@ -264,8 +264,8 @@ func (p *Purge) satellitePages(ctx context.Context, infix string, take func([]it
 	return nil
 }
 
-// satellites removes snapshots or events one by one, each only as it was read. changed reports that one was not.
-func (p *Purge) satellites(ctx context.Context, list []item.Item) (changed bool, err error) {
+// removeRelated removes snapshots or events one by one, each only as it was read. changed reports that one was not.
+func (p *Purge) removeRelated(ctx context.Context, list []item.Item) (changed bool, err error) {
 	results, errs := make([]plan.Result, len(list)), make([]error, len(list))
 	var stop atomic.Bool
 	exec.Parallel(len(list), atOnce, func(i int) {

@@ -35,7 +35,7 @@ func TestABatchWeakensNoOperation(t *testing.T) {
 	require.Equal(t, before, l.ItemsByKey())
 }
 
-// Whoever reads a stored item, from a stream for one, can tell what it is and decode it: satellites say their kind, and
+// Whoever reads a stored item, from a stream for one, can tell what it is and decode it: related items say their kind, and
 // every kind has the attributes of the struct under the names of its tags.
 func TestStoredItemsSayWhatTheyAreAndDecode(t *testing.T) {
 	t.Parallel()

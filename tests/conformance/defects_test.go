@@ -169,7 +169,7 @@ func TestRenamedAttributesLiveThroughTheWholeLifecycle(t *testing.T) {
 	require.Equal(t, first, got)
 }
 
-// World holds the satellites of several items in one partition.
+// World holds the related items of several items in one partition.
 type World struct {
 	_       entity.Key `name:"World" pk:"$#{org}" sk:"$#{id}"`
 	_       entity.GSI `name:"byName" index:"gsi1" pk:"$#{name}" sk:"$#{id}"`
@@ -249,7 +249,7 @@ func TestATransactionWeakensNoOperation(t *testing.T) {
 	require.EqualValues(t, 3, restore.Result().Version)
 }
 
-// Whole numbers of seconds on every satellite, the table's TTL switched on, and nothing expired is seen or restored.
+// Whole numbers of seconds on every related item, the table's TTL switched on, and nothing expired is seen or restored.
 func TestTimesToLiveAreWholeEnabledAndObeyed(t *testing.T) {
 	t.Parallel()
 	g := newGuide(t)
