@@ -40,7 +40,7 @@ func TestErrors_ClassFollowsTheFactAndTheSDKErrorIsWrapped(t *testing.T) {
 	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	require.NotErrorIs(t, err, entity.ErrExists)
 	_, ok := entity.StoredItem[Employee](err)
-	require.False(t, ok, "there is none")
+	require.False(t, ok, "there is no stored item")
 	_, err = s.Create(t.Context(), alice())
 	require.NoError(t, err)
 	_, alone := s.Create(t.Context(), alice())

@@ -74,7 +74,7 @@ func TestTTL_OptionsNeedATTLAndExcludeEachOther(t *testing.T) {
 	}
 }
 
-// codeOf is the code of a mistake in a declaration or an argument, "" if there is none.
+// codeOf returns the code of a mistake in a declaration or an argument, or "" if err has no code.
 func codeOf(err error) string {
 	var mistake *entity.SchemaError
 	var bad *entity.InputError

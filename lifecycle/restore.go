@@ -98,7 +98,7 @@ func newRestore(c *core.Core, v reflect.Value, spec opt.Restore, chosen string) 
 	return op
 }
 
-// read finds the copy. If there is none, the error says whether the item exists.
+// read finds the copy. Without a copy, the error says whether the item exists.
 func (r *restore) read(ctx context.Context, reader plan.Reader, in *plan.Input) error {
 	s := r.op.Schema
 	var copied item.Item

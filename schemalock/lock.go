@@ -209,7 +209,7 @@ func Parse(text []byte) (Lock, error) {
 	var l Lock
 	lines := strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
 	if lines[0] != header {
-		return Lock{}, &FormatError{1, "the first line must be " + header + "; a file that begins otherwise was made by another version, or is none"}
+		return Lock{}, &FormatError{1, "the first line must be " + header + "; another first line means another version of the format, or a file that is not a schema lock"}
 	}
 	for i, line := range lines {
 		bad := func(problem string) (Lock, error) { return Lock{}, &FormatError{i + 1, problem} }

@@ -93,7 +93,7 @@ type retirement struct {
 	Sweeping bool        `dynamodbav:"sweeping,omitempty"` // rows may be missing
 }
 
-// activeBuild returns the generation that a builder with a lease is building; nil if there is none, or the lease has
+// activeBuild returns the generation that a builder with a lease is building; nil without one, or if the lease has
 // ended.
 func (m *manifest) activeBuild(now time.Time) *generation {
 	if g := m.Building; g != nil && g.Fence == m.Fence && m.Owner != "" && m.Lease.After(now) {

@@ -27,7 +27,7 @@ type fact struct {
 type model struct {
 	record  bool
 	history map[int]fact
-	current fact // folded; at 0 if there is none
+	current fact // folded; at 0 before the first event
 }
 
 func newModel(record bool) *model { return &model{record: record, history: map[int]fact{}} }

@@ -132,7 +132,7 @@ func (ev *event) item(in plan.Input) (item.Item, error) {
 	return it, plan.CheckSize(s, it)
 }
 
-// put returns the put of the event item, under the condition that there is none.
+// put returns the put of the event item, under the condition that it does not exist.
 func (ev *event) put(in plan.Input) (plan.Action, error) {
 	it, err := ev.item(in)
 	return plan.Action{

@@ -29,7 +29,7 @@ type Store[T any] interface {
 	Get(ctx context.Context, key T, opts ...entity.GetOption) (T, error)
 }
 
-// Of opens the constraint that T declares under name. The error is an *entity.SchemaError if there is none.
+// Of opens the constraint that T declares under name. The error is an *entity.SchemaError if T declares no such constraint.
 func Of[T any](store Store[T], name string) (*Lookup[T], error) {
 	c := core.Of(store)
 	if err := c.Err(); err != nil {

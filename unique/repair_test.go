@@ -159,7 +159,7 @@ func TestRepair_DuringAStormOfWrites(t *testing.T) {
 		}
 		done, err := l.Repair(t.Context())
 		require.NoError(t, err)
-		require.Empty(t, done.Fixed, "the library keeps both in step; run %d found damage where there is none", runs)
+		require.Empty(t, done.Fixed, "the library keeps both in step; run %d found damage in correct data", runs)
 		require.Empty(t, done.Remaining)
 	}
 	for _, err := range errs {

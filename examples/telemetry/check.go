@@ -45,7 +45,7 @@ func (d *device) check(ctx context.Context, a *app) (broken []error, err error) 
 	current, err := a.telemetry.Get(ctx, d.key, entity.Consistent())
 	switch {
 	case errors.Is(err, entity.ErrNotFound):
-		rule(ruleCurrent, "there is none")
+		rule(ruleCurrent, "it does not exist")
 	case err != nil:
 		return nil, err
 	case !reflect.DeepEqual(current, want.current):

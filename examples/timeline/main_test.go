@@ -21,7 +21,7 @@ const seed = 1
 
 func TestRun_EndsWithOk(t *testing.T) {
 	t.Parallel()
-	s, first := told(t)
+	s, first := fullRun(t)
 	require.True(t, strings.HasSuffix(first, "\nok\n"))
 	for _, rule := range rules {
 		require.Contains(t, first, "ok: "+rule)
@@ -31,13 +31,13 @@ func TestRun_EndsWithOk(t *testing.T) {
 		return
 	}
 	t.Run("the same is printed again", func(t *testing.T) {
-		_, second := told(t)
+		_, second := fullRun(t)
 		require.Equal(t, first, second)
 	})
 }
 
-// told is a whole run and its output.
-func told(t *testing.T) (*story, string) {
+// fullRun runs the whole example and returns its state and its output.
+func fullRun(t *testing.T) (*story, string) {
 	t.Helper()
 	client, table := localdb.Test(t)
 	var out bytes.Buffer

@@ -189,7 +189,7 @@ func counted() func() string {
 	return func() string { return prefix + "-" + strconv.FormatInt(n.Add(1), 10) }
 }
 
-// InputCode returns the code of the *entity.InputError in err, "" if there is none.
+// InputCode returns the code of the *entity.InputError in err, or "" if err has no such error.
 func InputCode(err error) string {
 	var mistake *entity.InputError
 	if errors.As(err, &mistake) {

@@ -53,7 +53,7 @@ func (b *Bench) ItemsByKey() map[string]Item {
 	return all
 }
 
-// Item returns a stored item, nil if there is none. For a table without sort keys, sk is "".
+// Item returns a stored item, or nil if it does not exist. For a table without sort keys, sk is "".
 func (b *Bench) Item(pk, sk string) Item {
 	b.T.Helper()
 	out, err := b.Raw.GetItem(b.Ctx, &dynamodb.GetItemInput{TableName: &b.Table, Key: b.Key(pk, sk), ConsistentRead: aws.Bool(true)})

@@ -44,7 +44,7 @@ type Case struct {
 	scope *scope
 }
 
-// Lookup returns the type of that name in the case's section or archive. It fails the test when there is none.
+// Lookup returns the type of that name in the case's section or archive. It fails the test if neither declares it.
 func (c Case) Lookup(t *testing.T, name string) reflect.Type {
 	t.Helper()
 	typ, err := c.scope.named(name)

@@ -68,7 +68,7 @@ func (p Path) Disagrees(q Path) bool {
 	return false
 }
 
-// Lookup returns the value at p in it. ok is false if there is none.
+// Lookup returns the value at p in it. ok is false if the item has no value there.
 func (p Path) Lookup(it item.Item) (av types.AttributeValue, ok bool) {
 	av, ok = it[p.Root()]
 	for _, s := range p[1:] {

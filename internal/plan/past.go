@@ -173,7 +173,7 @@ func ReadItemAndCopy(ctx context.Context, r Reader, op *Op, chosen item.Item, no
 }
 
 // ReadNewestCopy reads the newest deleted copy of op's item, expired or not, whatever the case of its key parts. It
-// returns nil if there is none.
+// returns nil if the item has no copy.
 func ReadNewestCopy(ctx context.Context, r Reader, op *Op) (item.Item, error) {
 	it, _, err := readNewest(ctx, r, op, schema.CopyInfix, time.Time{}, false)
 	return it, err

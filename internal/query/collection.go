@@ -124,7 +124,7 @@ func (p *Plan) mismatch(q *Plan) string {
 	return ""
 }
 
-// afterPrefix returns a sort key above all that begin with prefix, or nil if there is none.
+// afterPrefix returns a sort key above all that begin with prefix, or nil if no key follows them.
 func afterPrefix(prefix types.AttributeValue) types.AttributeValue {
 	s, ok := prefix.(*types.AttributeValueMemberS)
 	if !ok {
@@ -168,7 +168,7 @@ func outermost(a, b types.AttributeValue, direction int) types.AttributeValue {
 	return a
 }
 
-// covering returns one condition that covers several on the same attribute, or the empty condition if there is none.
+// covering returns one condition that covers several on the same attribute, or the empty condition if no condition does.
 func covering(conds []expr.Cond) expr.Cond {
 	same := true
 	lo, hi := boundsOf(conds[0])

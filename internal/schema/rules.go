@@ -16,7 +16,7 @@ type Validator interface {
 // Rule is the `validate` tag of a field, or of the elements of one. A nil rule belongs to a place that a check of the
 // whole struct does not reach; single values are not checked there either.
 type Rule struct {
-	Tag  string       // "" if there is none; a struct is then checked by the tags inside it
+	Tag  string       // "" without a tag; a struct is then checked by the tags inside it
 	Type reflect.Type // of the place, as declared
 
 	Elem, Key *Rule // of the elements and of the keys of a map; nil without dive

@@ -79,7 +79,7 @@ func TestPath_HasEveryChangeAtAnyDepth(t *testing.T) {
 	for name, change := range map[string]entity.UpdateOption{
 		"elements that are no slice":  entity.Inside[int](d, "ports").ListAppend(1),
 		"a set in a field for a list": entity.Attr[[]int]("rows[0].ports").AddToSet([]int{1}),
-		"a number that is none":       entity.Inside[string](d, "name").Add("x"),
+		"a text as a number":          entity.Inside[string](d, "name").Add("x"),
 	} {
 		_, err := b.Update(t.Context(), page{ID: "x"}, change)
 		var input *entity.InputError

@@ -148,7 +148,7 @@ func createMeetsDelete[T any](t *testing.T, k kind[T]) {
 				if name == "create" {
 					w.remove("a")
 				} else {
-					w.add("a", "a@x", "1") // it has read that there is none
+					w.add("a", "a@x", "1") // it has read no item
 				}
 				release()
 			case err := <-done:

@@ -38,8 +38,8 @@ func denials(k traits, b *being, acks []*ack) []string {
 	return lost(b, acks)
 }
 
-// contradictions compares a history with the writes of one item: every state that was told is there as it was told,
-// follows from the one before it, and there is none that nobody wrote.
+// contradictions compares a history with the writes of one item: every state that a write returned is stored as it was
+// returned, follows from the one before it, and was made by a write.
 func contradictions(b *being, acks []*ack) (all []string) {
 	purged, unsure, deletes, seen := 0, 0, 0, map[int64]bool{}
 	for _, a := range acks {
