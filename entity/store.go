@@ -390,8 +390,8 @@ func (x held) Image() (it map[string]types.AttributeValue, table string) {
 // PurgeOption is accepted by Purge: [OnProgress].
 type PurgeOption interface{ opt.PurgeOption }
 
-// OnProgress makes Purge call f after each removal with the number of items removed so far, not counting sentinels. The
-// calls come one after the other, from several goroutines.
+// OnProgress makes Purge call f after each request that removed items, with the number of items removed so far, not
+// counting sentinels. The calls come one after the other, from several goroutines.
 func OnProgress(f func(deleted int)) PurgeOption {
 	return opt.ForPurge{Do: func(s *opt.Purge) {
 		if s.Progress = f; f == nil {
@@ -403,8 +403,9 @@ func OnProgress(f func(deleted int)) PurgeOption {
 // Purge removes everything that belongs to the item with key's primary key permanently: the current item, its deleted
 // copies, snapshots and events, expired or not, and its unique values. If there is nothing to remove, it returns nil.
 // The current item, copies and unique values are removed in one transaction (more than 100 in several, the current item
-// last). The rest is removed one by one, 8 in parallel, each under the condition that it has not changed since it was
-// read. Purge can be interrupted at any request and run again. It costs the reads of all items, and a write for each.
+// last), then the rest in transactions of up to 100 items, 8 in parallel, each item under the condition that it has not
+// changed since it was read. Purge can be interrupted at any request and run again. It costs a read if there is nothing,
+// and otherwise the reads of all items, two more, and the transactions.
 //
 // Errors: [ErrConflict] if the item existed again each time that everything had been removed; *[InputError].
 func (s *Store[T]) Purge(ctx context.Context, key T, opts ...PurgeOption) error {

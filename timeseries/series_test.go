@@ -182,29 +182,32 @@ func TestSeries_HasNoVerbThatCouldBreakItsHistory(t *testing.T) {
 func TestPurge_StopsAtTheFirstErrorAndGoesOnLater(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t, dbtest.Attempts(1))
-	const events = 40
-	for i := range events {
-		w.seed(Meter{MeterID: "m", Seq: int64(i + 1), Value: i})
+	const events = 1500 // in 15 transactions, 8 at once
+	evs := make([]Meter, events)
+	for i := range evs {
+		evs[i] = Meter{MeterID: "m", Seq: int64(i + 1), Value: i}
 	}
+	_, err := w.AppendAll(w.Ctx, evs, timeseries.WithoutCurrent())
+	require.NoError(t, err)
 	key := Meter{MeterID: "m"}
 	var mu sync.Mutex
-	deletes, told := 0, 0
+	writes, told := 0, 0
 	w.Wire.Inject(func(r faults.Request) faults.Fault {
 		mu.Lock()
 		defer mu.Unlock()
-		if r.Operation == "DeleteItem" {
-			deletes++
+		if r.Operation == "DeleteItem" || r.Operation == "TransactWriteItems" {
+			writes++
 		}
-		if deletes > 10 {
+		if writes > 4 {
 			return faults.Drop
 		}
 		return faults.None
 	})
-	err := w.Purge(w.Ctx, key, entity.OnProgress(func(n int) { told = n }))
+	err = w.Purge(w.Ctx, key, entity.OnProgress(func(n int) { told = n }))
 	w.Wire.Inject(nil)
 	require.ErrorIs(t, err, faults.ErrInjected)
 	left := len(w.history(key))
-	assert.Less(t, deletes, events, "it does not try all the others")
+	assert.Less(t, writes, 15, "it does not try all the others")
 	assert.Equal(t, events, left+told-1, "the reported count is that of the removed items: the current item, and events")
 	require.NoError(t, w.Purge(w.Ctx, key))
 	assert.Empty(t, w.history(key))

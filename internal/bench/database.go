@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -139,8 +138,8 @@ func (m *meter) Do(r *http.Request) (*http.Response, error) {
 	}
 	response.Body = io.NopCloser(bytes.NewReader(answer))
 	units := consumed(answer)
-	if strings.HasPrefix(operationOf(r), "Transact") {
-		units *= 2 // a local database counts an item of a transaction once, DynamoDB twice
+	if actions, ok := body["TransactItems"].([]any); ok { // a local database counts an item once, and those of deletes together
+		units = 2 * max(units, float64(len(actions)))
 	}
 	m.add(cost{1, units})
 	return response, nil

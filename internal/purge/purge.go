@@ -5,9 +5,13 @@ package purge
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/exec"
@@ -31,8 +35,8 @@ type Purge struct {
 	ours    bool // something with the given spelling was found
 }
 
-// Run removes what exists, round by round, until a round finds no current item at its end. It can be interrupted and run
-// again. The error is ambiguous unless nothing was removed.
+// Run removes what exists until a read finds nothing. It can be interrupted and run again. The error is ambiguous unless
+// nothing was removed.
 func (p *Purge) Run(ctx context.Context) error {
 	p.deleted.notify = p.Progress
 	err := p.rounds(ctx)
@@ -42,56 +46,122 @@ func (p *Purge) Run(ctx context.Context) error {
 	return err
 }
 
+// found is what a round has read and removed.
+type found int
+
+const (
+	nothing found = iota
+	main          // the current item and its copies, or one of the two
+	related       // snapshots and events, of an item that is gone
+)
+
+// rounds removes the current item and its copies first, and what they leave behind in the next rounds: while the item
+// exists, events can be added to it. If either comes back, something was written in between.
 func (p *Purge) rounds(ctx context.Context) error {
-	for range p.Runner.MaxAttempts {
-		again, err := p.round(ctx)
-		if err != nil || !again {
+	times := map[found]int{}
+	for {
+		what, err := p.round(ctx, times)
+		if err != nil || what == nothing {
 			return err
 		}
 	}
-	return entitytype.ErrConflict
 }
 
-// round removes what it reads, and reports whether something was written in between.
-func (p *Purge) round(ctx context.Context) (again bool, err error) {
-	current, err := p.Runner.Get(ctx, p.Table, p.Key, true)
-	if err != nil {
-		return false, err
+// again counts what a round has found, and returns an error if it was found in too many rounds.
+func (p *Purge) again(what found, times map[found]int) error {
+	if times[what]++; times[what] > p.Runner.MaxAttempts {
+		return entitytype.ErrConflict
 	}
+	return nil
+}
+
+// round reads the item with everything related to it, in the order of sort keys: the current item, the copies, the rest.
+// It removes the first two, or if there are none the rest.
+func (p *Purge) round(ctx context.Context, times map[found]int) (what found, err error) {
+	var current item.Item
 	var copies []item.Item
-	err = p.relatedPages(ctx, schema.CopyInfix, func(page []item.Item) error {
-		copies = append(copies, page...)
-		return nil
-	})
-	if err != nil {
-		return false, err
-	}
-	if err := layout.SameCase(p.Schema, p.Parts, current); err != nil {
-		return false, err
-	}
-	if err := p.spelled(append(slices.Clone(copies), current)); err != nil {
-		return false, err
-	}
-	if again, err := p.currentAndCopies(ctx, current, copies); err != nil || again {
-		return again, err
-	}
-	for _, infix := range []string{schema.EventInfix, schema.SnapshotInfix} {
-		err := p.relatedPages(ctx, infix, func(page []item.Item) error {
-			if err := p.spelled(page); err != nil {
-				return err
-			}
-			changed, err := p.removeRelated(ctx, page)
-			again = again || changed
-			return err
-		})
+	for page, err := range p.pages(ctx, len(times) == 0) {
 		if err != nil {
-			return false, err
+			return what, err
+		}
+		first, more, rest := p.sort(page)
+		if copies = append(copies, more...); first != nil {
+			current = first
+		}
+		if what == nothing && (current != nil || copies != nil) {
+			what = main
+		}
+		switch {
+		case len(rest) == 0:
+			continue
+		case what == nothing:
+			what = related
+			err = p.again(related, times)
+		}
+		if what == main {
+			break
+		}
+		if err == nil {
+			err = p.spelled(rest)
+		}
+		if err == nil {
+			err = p.removeRelated(ctx, rest)
+		}
+		if err != nil {
+			return what, err
 		}
 	}
-	if current, err = p.Runner.Get(ctx, p.Table, p.Key, true); err != nil {
-		return false, err
+	if what != main {
+		return what, nil
 	}
-	return again || current != nil, nil
+	if err := p.again(main, times); err != nil {
+		return what, err
+	}
+	if err := layout.SameCase(p.Schema, p.Parts, current); err != nil {
+		return what, err
+	}
+	if err := p.spelled(append(slices.Clone(copies), current)); err != nil {
+		return what, err
+	}
+	return what, p.currentAndCopies(ctx, current, copies)
+}
+
+// pages reads the current item and its related items, including expired ones and those of features that are no longer
+// declared. Only a short first page is read at first, because the rest is read again once the item is gone.
+func (p *Purge) pages(ctx context.Context, first bool) iter.Seq2[[]item.Item, error] {
+	if p.Schema.SK == nil || !p.Schema.SK.Prefixed {
+		return func(yield func([]item.Item, error) bool) {
+			it, err := p.Runner.Get(ctx, p.Table, p.Key, true)
+			yield([]item.Item{it}, err)
+		}
+	}
+	in := layout.QueryBetween(p.Schema, p.Table, p.Key, "", strings.TrimSuffix(schema.SnapshotInfix, "#")+"$")
+	if first {
+		in.Limit = aws.Int32(plan.MaxActions)
+	}
+	return func(yield func([]item.Item, error) bool) {
+		for page, err := range layout.Pages(ctx, p.Runner, in) {
+			if in.Limit = nil; !yield(page, err) {
+				return
+			}
+		}
+	}
+}
+
+// sort separates the items of a page. It leaves out what does not belong to the item.
+func (p *Purge) sort(page []item.Item) (current item.Item, copies, rest []item.Item) {
+	for _, it := range page {
+		switch suffix, ok := layout.Suffix(p.Schema, p.Key, it); {
+		case it == nil || !ok:
+		case suffix == "":
+			current = it
+		case strings.HasPrefix(suffix, schema.CopyInfix):
+			copies = append(copies, it)
+		case strings.HasPrefix(suffix, schema.EventInfix), strings.HasPrefix(suffix, schema.SnapshotInfix):
+			rest = append(rest, it)
+		}
+	}
+	return current, copies, rest
 }
 
 // spelled rejects items whose key differs from the given one in case, unless something has the given spelling. In that case
@@ -120,11 +190,8 @@ type owned struct {
 
 // currentAndCopies removes the current item, the deleted copies and their unique values: in one transaction or, if they are too many,
 // the copies first and the current item last. A value is removed with the last item that has it, so that an interrupted
-// purge leaves no item without its claim. again reports that something was written in between.
-func (p *Purge) currentAndCopies(ctx context.Context, current item.Item, copies []item.Item) (again bool, err error) {
-	if current == nil && len(copies) == 0 {
-		return false, nil
-	}
+// purge leaves no item without its claim. It stops where something was written in between.
+func (p *Purge) currentAndCopies(ctx context.Context, current item.Item, copies []item.Item) error {
 	var all []owned
 	taken := map[string]bool{}
 	for _, it := range slices.Backward(append(slices.Clone(copies), current)) {
@@ -132,7 +199,7 @@ func (p *Purge) currentAndCopies(ctx context.Context, current item.Item, copies 
 		for _, g := range plan.UniqueConstraints(p.Schema) {
 			keys, err := g.Sentinels(it)
 			if err != nil {
-				return false, err
+				return err
 			}
 			for _, k := range keys {
 				if id := layout.KeyID(k); !taken[id] {
@@ -146,12 +213,12 @@ func (p *Purge) currentAndCopies(ctx context.Context, current item.Item, copies 
 	slices.Reverse(all)
 	for len(all) > 0 {
 		n := chunk(all)
-		if again, err := p.transaction(ctx, all[:n], current, n == len(all)); err != nil || again {
-			return again, err
+		if changed, err := p.transaction(ctx, all[:n], current, n == len(all)); err != nil || changed {
+			return err
 		}
 		all = all[n:]
 	}
-	return false, nil
+	return nil
 }
 
 // chunk returns how many of the items go into one transaction with their sentinels. The current item is the last and stays
@@ -171,7 +238,7 @@ func chunk(all []owned) int {
 
 // transaction removes items as they were read. last says that the current item is among them; otherwise it is checked to be
 // as it was read, because a new life may have the values of the copies.
-func (p *Purge) transaction(ctx context.Context, items []owned, current item.Item, last bool) (again bool, err error) {
+func (p *Purge) transaction(ctx context.Context, items []owned, current item.Item, last bool) (changed bool, err error) {
 	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: p.Key, SoleWriter: true}
 	op.Plan = func(in plan.Input) (plan.Step, error) { return p.step(in, items, current, last) }
 	result, err := p.Runner.Run(ctx, op)
@@ -246,67 +313,84 @@ func resolve(resolutions []plan.Resolution, f []plan.Failure) plan.Resolution {
 	return v
 }
 
-// atOnce is how many related items are removed concurrently.
+// atOnce is how many transactions remove related items concurrently.
 const atOnce = 8
 
-// relatedPages reads every related item of the item under an infix, page by page, including expired ones and those of features that
-// are no longer declared.
-func (p *Purge) relatedPages(ctx context.Context, infix string, take func([]item.Item) error) error {
-	if p.Schema.SK == nil || !p.Schema.SK.Prefixed {
-		return nil
+// removeRelated removes snapshots and events, each only as it was read.
+func (p *Purge) removeRelated(ctx context.Context, list []item.Item) error {
+	var ops []*plan.Op
+	for len(list) > 0 {
+		n := fitting(list)
+		ops = append(ops, p.removal(list[:n]))
+		list = list[n:]
 	}
-	for page, err := range layout.Pages(ctx, p.Runner, layout.QueryRelated(p.Schema, p.Table, p.Key, infix)) {
-		if err != nil {
-			return err
+	errs := make([]error, len(ops))
+	var stop atomic.Bool
+	exec.Parallel(len(ops), atOnce, func(i int) {
+		if stop.Load() {
+			return
 		}
-		if err := take(page); err != nil {
+		if _, errs[i] = p.Runner.Run(ctx, ops[i]); errs[i] != nil {
+			stop.Store(true)
+			p.deleted.failed(errs[i])
+		}
+	})
+	for _, err := range errs {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// removeRelated removes snapshots or events one by one, each only as it was read. changed reports that one was not.
-func (p *Purge) removeRelated(ctx context.Context, list []item.Item) (changed bool, err error) {
-	results, errs := make([]plan.Result, len(list)), make([]error, len(list))
-	var stop atomic.Bool
-	exec.Parallel(len(list), atOnce, func(i int) {
-		if stop.Load() {
-			return
-		}
-		if results[i], errs[i] = p.Runner.Run(ctx, p.removal(list[i])); errs[i] != nil {
-			stop.Store(true)
-			p.deleted.failed(errs[i])
-		}
-	})
-	for i, r := range results {
-		if changed = changed || r.Skipped; errs[i] != nil && err == nil {
-			err = errs[i]
+// fitting returns how many of the items one transaction can remove: at least one.
+func fitting(list []item.Item) int {
+	bytes := 0
+	for i, it := range list {
+		if bytes += item.Size(it); i > 0 && (i == plan.MaxActions || bytes > plan.MaxTransactionBytes) {
+			return i
 		}
 	}
-	return changed, err
+	return len(list)
 }
 
-// removal returns the conditional delete of an item as it was read. It is skipped if the item has changed.
-func (p *Purge) removal(it item.Item) *plan.Op {
-	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: layout.KeyOf(p.Schema, it), SoleWriter: true}
-	op.Plan = func(plan.Input) (plan.Step, error) {
-		return plan.Step{
-			Actions: []plan.Action{{Kind: plan.Delete, Table: p.Table, Key: op.Key, Cond: p.asRead(it)}},
-			Resolve: func(f []plan.Failure) plan.Resolution {
-				if f[0].Image == nil {
-					p.deleted.maybe() // by this purge or another
-					return plan.Resolution{Result: &plan.Result{}}
-				}
-				return plan.Skipped()
-			},
-			Done: func(plan.Returned) (plan.Result, error) {
-				p.deleted.add(1)
-				return plan.Result{}, nil
-			},
-		}, nil
-	}
+// removal returns the conditional delete of items as they were read, in one transaction. Those that have changed stay, and
+// those that are gone are as they should be: the others are removed without them.
+func (p *Purge) removal(list []item.Item) *plan.Op {
+	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: layout.KeyOf(p.Schema, list[0]), SoleWriter: true}
+	op.Plan = func(plan.Input) (plan.Step, error) { return p.removalStep(list), nil }
 	return op
+}
+
+func (p *Purge) removalStep(list []item.Item) plan.Step {
+	actions := make([]plan.Action, len(list))
+	for i, it := range list {
+		actions[i] = plan.Action{Kind: plan.Delete, Table: p.Table, Key: layout.KeyOf(p.Schema, it), Cond: p.asRead(it)}
+	}
+	return plan.Step{
+		Actions: actions,
+		Whole:   true,
+		Resolve: func(f []plan.Failure) plan.Resolution {
+			var left []item.Item
+			for i, it := range list {
+				switch {
+				case !f[i].Failed():
+					left = append(left, it)
+				case f[i].Image == nil:
+					p.deleted.maybe() // by this purge, whose request was delivered twice, or by another
+				}
+			}
+			if left == nil {
+				return plan.Resolution{Result: &plan.Result{}}
+			}
+			next := p.removalStep(left)
+			return plan.Resolution{Next: &next}
+		},
+		Done: func(plan.Returned) (plan.Result, error) {
+			p.deleted.add(len(actions))
+			return plan.Result{}, nil
+		},
+	}
 }
 
 // asRead holds while an item is as it was read: by its write id, otherwise by what distinguishes states.

@@ -1,0 +1,135 @@
+package calls_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/timeseries"
+)
+
+// Archive keeps late events, which change nothing on its current item.
+type Archive struct {
+	_ entity.Key        `name:"Archive" pk:"$#{id}" sk:"$"`
+	_ timeseries.Events `orderBy:"at" late:"record"`
+
+	ID    string    `dynamodbav:"id"`
+	At    time.Time `dynamodbav:"at"`
+	Value int       `dynamodbav:"value" entity:"append"`
+}
+
+var archived = dbtest.Start
+
+// archive has n events of one series, a minute from each other.
+func archive(l *lab, n int) (s *timeseries.Series[Archive], key Archive) {
+	s, key = entity.Must(timeseries.New[Archive](l.DB)), Archive{ID: "a"}
+	l.CreateTables()
+	events := make([]Archive, n)
+	for i := range events {
+		events[i] = Archive{ID: key.ID, At: archived.Add(time.Duration(i) * time.Minute), Value: i}
+	}
+	if n > 0 {
+		_, err := s.AppendAll(l.Ctx, events, timeseries.WithoutCurrent())
+		require.NoError(l.T, err)
+	}
+	l.Wire.Reset()
+	return s, key
+}
+
+func TestPurge_RemovesManyEventsInFewTransactions(t *testing.T) {
+	t.Parallel()
+	l := open(t)
+	s, key := archive(l, 250)
+	removed := []int{}
+	require.NoError(t, s.Purge(t.Context(), key, entity.OnProgress(func(n int) { removed = append(removed, n) })))
+	require.ElementsMatch(t, []string{
+		"Query", "DeleteItem", // the current item
+		"Query", "TransactWriteItems", "TransactWriteItems", "TransactWriteItems", // 250 events
+		"Query", // nothing came meanwhile
+	}, l.Operations())
+	require.Empty(t, l.Items())
+	require.Len(t, removed, 4)
+	require.Equal(t, 251, removed[3])
+}
+
+func TestPurge_OfNothingIsOneRequest(t *testing.T) {
+	t.Parallel()
+	l := open(t)
+	plain, _ := store[Plain](l)
+	kept, _ := store[Kept](l)
+	verbatim, _ := store[Verbatim](l)
+	s, key := archive(l, 0)
+	for name, purge := range map[string]func() error{
+		"Query":   func() error { return plain.Purge(t.Context(), Plain{ID: "a"}) },
+		"Query ":  func() error { return kept.Purge(t.Context(), Kept{ID: "a"}) },
+		"Query  ": func() error { return s.Purge(t.Context(), key) },
+		"GetItem": func() error { return verbatim.Purge(t.Context(), Verbatim{ID: "a"}) },
+	} {
+		require.NoError(t, purge())
+		sent := l.Operations()
+		require.Len(t, sent, 1, name)
+		require.Contains(t, name, sent[0])
+	}
+}
+
+// Of what a transaction should remove, one is gone and one is another event by now: neither keeps the others.
+func TestPurge_LeavesOutWhatChangedMeanwhile(t *testing.T) {
+	t.Parallel()
+	l := open(t)
+	s, key := archive(l, 5)
+	events := []dbtest.Item{}
+	for _, it := range l.Items() {
+		if dbtest.Text(it["_k"]) == "e" {
+			events = append(events, it)
+		}
+	}
+	transaction := dbtest.First(dbtest.Is("TransactWriteItems"))
+	require.NoError(t, l.Overtake(transaction, func() error { return s.Purge(t.Context(), key) }, func() {
+		l.RemoveItem(events[0])
+		pk, sk := l.KeyOf(events[1])
+		l.ChangeItem(pk, sk, dbtest.Item{"_w": dbtest.S("another")})
+	}))
+	require.Equal(t, []string{
+		"Query", "DeleteItem", "Query",
+		"TransactWriteItems", "TransactWriteItems", // refused, then without the two
+		"Query", "DeleteItem", "Query", // the one that changed, as it is now
+	}, l.Operations())
+	require.Empty(t, l.Items())
+}
+
+// A late event changes nothing on the current item, so no guard of it notices the event. It is stored before the item is
+// gone, and must not stay.
+func TestPurge_RemovesAnEventRecordedMeanwhile(t *testing.T) {
+	t.Parallel()
+	l := open(t)
+	s, key := archive(l, 1)
+	quiet := entity.Must(timeseries.New[Archive](l.quiet))
+	require.NoError(t, l.Overtake(dbtest.First(dbtest.Is("DeleteItem")), func() error { return s.Purge(t.Context(), key) }, func() {
+		res, err := quiet.Append(t.Context(), Archive{ID: key.ID, At: archived.Add(-time.Minute)})
+		require.NoError(t, err)
+		require.Equal(t, timeseries.LateRecorded, res.Reason)
+	}))
+	require.Empty(t, l.Items())
+}
+
+// Each request fails once, before or after it is applied: the purge removes everything all the same.
+func TestPurge_OfManyEventsSurvivesTheFailureOfAnyRequest(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []faults.Fault{faults.Drop, faults.Lost, faults.Conflict} {
+		l := open(t)
+		s, key := archive(l, 150)
+		for n, sent := 1, 2; n <= sent; n++ {
+			l.Wire.Reset()
+			l.Wire.Inject(faults.Nth(n, fault))
+			require.NoError(t, s.Purge(t.Context(), key), "%v at request %d", fault, n)
+			l.Wire.Inject(nil)
+			sent = max(sent, len(l.Wire.Requests()))
+			require.Empty(t, l.Items(), "%v at request %d", fault, n)
+			s, key = archive(l, 150)
+		}
+	}
+}
