@@ -17,6 +17,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 // BuildOption configures [View.Rebuild] and [View.CatchUp].
@@ -198,9 +199,9 @@ func (b *builder) readSources(ctx context.Context, c *collector, now time.Time) 
 }
 
 const (
-	rowBatch   = 64 // rows written at a time
-	rowWriters = 8  // of them, rows written concurrently
-	maxResends = 3  // retries of a write with an unknown outcome, each with its own attempts
+	rowBatch   = plan.MaxActions // rows written in one transaction
+	rowWriters = 8               // rows written concurrently where a transaction does not take them together
+	maxResends = 3               // retries of a write with an unknown outcome, each with its own attempts
 )
 
 // retryUnknown repeats a write under a fence, or a removal, while its outcome is unknown. Both are idempotent: no run
@@ -216,15 +217,36 @@ func retryUnknown(ctx context.Context, write func() error) error {
 	return err
 }
 
-// putRows writes rows under the builder's fence.
+// putRows writes rows under the builder's fence, in one transaction: a batch has no conditions, so it could overwrite what
+// another builder has written since. If the rows are too large together, or one of them cannot be stored, it writes each
+// alone.
 func (b *builder) putRows(ctx context.Context, rows []*groupState) error {
+	errs := make([]error, 0, len(rows))
+	var sound []*groupState
+	for _, g := range rows {
+		if err := b.states.checkRoundTrip(reflect.ValueOf(g.state).Elem()); err != nil {
+			errs = append(errs, g.storeError(err))
+			continue
+		}
+		sound = append(sound, g)
+	}
+	if len(sound) > 1 {
+		err := retryUnknown(ctx, func() error { return b.rows.putAll(ctx, b.id, b.fence, sound) })
+		if errors.Is(err, entity.ErrConditionFailed) {
+			err = ErrLeaseLost
+		}
+		if !isRejected(err) {
+			return decisiveError(append(errs, err))
+		}
+	}
+	return decisiveError(append(errs, b.putEach(ctx, sound)))
+}
+
+// putEach writes rows one by one.
+func (b *builder) putEach(ctx context.Context, rows []*groupState) error {
 	errs := make([]error, len(rows))
 	exec.Parallel(len(rows), rowWriters, func(i int) {
 		g := rows[i]
-		if err := b.states.checkRoundTrip(reflect.ValueOf(g.state).Elem()); err != nil {
-			errs[i] = g.storeError(err)
-			return
-		}
 		err := b.rows.put(ctx, b.id, b.fence, g)
 		switch {
 		case errors.Is(err, entity.ErrConditionFailed):

@@ -2,13 +2,10 @@ package timeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
-
-	"github.com/dynastrata/dynastrata/entity"
 )
 
 // maxRefolds is how many groups one catch-up folds from their whole history.
@@ -114,8 +111,9 @@ func (b *builder) applyNewEvents(ctx context.Context, g generation, now time.Tim
 	}
 	n := c.counts
 	ungrouped := n.Ungrouped // of the whole history
-	a := &incrementalFold{b: b, ctx: ctx, newest: g.Newest, out: b.newRowWriter(ctx)}
-	if err := b.fold(ctx, c.spool.Sorted(), &n, a); err != nil {
+	a := &incrementalFold{newest: g.Newest, b: b, out: b.newRowWriter(ctx)}
+	load := func(groups []string) error { return a.load(ctx, groups) }
+	if err := b.fold(ctx, groupsAhead(c.spool.Sorted(), load), &n, a); err != nil {
 		return g, false, err
 	}
 	if err := a.out.flush(); err != nil {
@@ -171,8 +169,8 @@ func (b *builder) refoldLate(ctx context.Context, a *incrementalFold, w window, 
 // them as they were before a touch.
 type incrementalFold struct {
 	b      *builder
-	ctx    context.Context
-	newest time.Time // latest accept time known before
+	newest time.Time              // latest accept time known before
+	stored map[string]*groupState // rows of the next groups
 
 	row       *groupState // stored row of the current group
 	exists    bool
@@ -186,12 +184,24 @@ type incrementalFold struct {
 	created int // groups without a row before
 }
 
-func (a *incrementalFold) begin(group string) (*groupState, error) {
-	row, err := a.b.rows.get(a.ctx, a.b.id, group, entity.Consistent())
-	if err != nil && !errors.Is(err, entity.ErrNotFound) {
-		return nil, err
+// load reads the rows of the next groups.
+func (a *incrementalFold) load(ctx context.Context, groups []string) error {
+	rows, err := a.b.rows.getAll(ctx, a.b.id, groups)
+	if err != nil {
+		return err
 	}
-	a.row, a.exists, a.reread, a.settled, a.isLate, a.newEvents = row, err == nil, tally{}, false, false, 0
+	a.stored = map[string]*groupState{}
+	for i, group := range groups {
+		if rows[i] != nil {
+			a.stored[group] = rows[i]
+		}
+	}
+	return nil
+}
+
+func (a *incrementalFold) begin(group string) (*groupState, error) {
+	row, exists := a.stored[group]
+	a.row, a.exists, a.reread, a.settled, a.isLate, a.newEvents = row, exists, tally{}, false, false, 0
 	if !a.exists {
 		return &groupState{group: group}, nil
 	}

@@ -217,7 +217,9 @@ func from(n int, f faults.Fault) func(faults.Request) faults.Fault {
 	}
 }
 
-func isPut(r faults.Request) bool { return r.Operation == "PutItem" || r.Operation == "UpdateItem" }
+func isPut(r faults.Request) bool {
+	return r.Operation == "PutItem" || r.Operation == "UpdateItem" || r.Operation == "TransactWriteItems"
+}
 
 func isManifest(r faults.Request) bool { return isPut(r) && holds(r, "timelinemanifest") }
 

@@ -224,14 +224,14 @@ func TestAfter_MetaDescribesTheRowsRead(t *testing.T) {
 func TestAfter_RejectsCursorsOfAbandonedBuilds(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, once)
-	for i := range 70 { // more than are written at a time
+	for i := range 120 { // more than are written at a time
 		l.append(fmt.Sprint("d-", i), fmt.Sprint("s-", i), 1)
 	}
 	v := view(l, l.sites())
 	written := 0
 	l.Wire.Inject(func(r faults.Request) faults.Fault {
 		if bytes.Contains(r.Body, []byte(`"state"`)) {
-			if written++; written > 65 {
+			if written++; written > 1 {
 				return faults.Drop
 			}
 		}

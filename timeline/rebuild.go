@@ -14,8 +14,8 @@ import (
 // replaces them at the end. Events accepted after the start wait for [View.CatchUp]. The result is the meta of the new
 // rows.
 //
-// It costs the read units of every item in the sources' tables, as [View.Explain] estimates, one write for each row,
-// and a few reads and writes for the lease and the page directory. Errors: *[BuildingError] while another builder is
+// It costs the read units of every item in the sources' tables, as [View.Explain] estimates, one transaction for a hundred
+// rows, and a few reads and writes for the lease and the page directory. Errors: *[BuildingError] while another builder is
 // at work; [ErrLeaseLost]; *[EventError]; *[LimitError]; ctx's error, after which [Resume] can continue.
 func (v *View[K, S]) Rebuild(ctx context.Context, opts ...BuildOption) (Meta, error) {
 	return v.opened().rebuild(ctx, opts)

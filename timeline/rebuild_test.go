@@ -200,7 +200,7 @@ func TestRebuild_RetriesWritesWithUnknownOutcome(t *testing.T) {
 		defer mu.Unlock()
 		kind := ""
 		for _, what := range []string{`"state"`, "timelinepages"} {
-			if (r.Operation == "PutItem" || r.Operation == "UpdateItem") && bytes.Contains(r.Body, []byte(what)) {
+			if isPut(r) && bytes.Contains(r.Body, []byte(what)) {
 				kind = what
 			}
 		}

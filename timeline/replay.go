@@ -258,6 +258,57 @@ func (d *definition) fold(ctx context.Context, sorted iter.Seq2[spool.Entry, err
 	return through()
 }
 
+// What groupsAhead holds back at most.
+const (
+	aheadGroups = 100 // as many rows as one request reads
+	aheadBytes  = 1 << 20
+)
+
+// groupsAhead yields sorted entries, and calls load with the groups of the next ones before it yields them. A group whose
+// entries do not fit is loaded once.
+func groupsAhead(sorted iter.Seq2[spool.Entry, error], load func(groups []string) error) iter.Seq2[spool.Entry, error] {
+	return func(yield func(spool.Entry, error) bool) {
+		var held []spool.Entry
+		var groups []string
+		var last *string
+		bytes := 0
+		give := func() bool {
+			if len(groups) > 0 {
+				if err := load(groups); err != nil {
+					yield(spool.Entry{}, err)
+					return false
+				}
+			}
+			for _, e := range held {
+				if !yield(e, nil) {
+					return false
+				}
+			}
+			held, groups, bytes = held[:0], groups[:0], 0
+			return true
+		}
+		for e, err := range sorted {
+			if err != nil {
+				yield(e, err)
+				return
+			}
+			group := groupOfSortKey(e.Key)
+			another := last == nil || *last != group
+			if bytes > aheadBytes || another && len(groups) == aheadGroups {
+				if !give() {
+					return
+				}
+			}
+			if another {
+				groups, last = append(groups, group), &group
+			}
+			held = append(held, e)
+			bytes += len(e.Key) + len(e.Value)
+		}
+		give()
+	}
+}
+
 // replay folds everything in the window and gives each group, in group order.
 func (d *definition) replay(ctx context.Context, w window, n *Counters, done func(*groupState) error) error {
 	return d.replayFrom(ctx, d.newCollector(w, d.Memory), n, done, func(o *origin, to recordSink) error {

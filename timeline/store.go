@@ -218,7 +218,11 @@ func fenced() entity.DeliveryOption {
 type rowStore interface {
 	// put stores a row unless a builder with a higher fence did.
 	put(ctx context.Context, generation string, fence int64, g *groupState) error
-	get(ctx context.Context, generation, group string, opts ...entity.GetOption) (*groupState, error)
+	// putAll stores rows in one transaction: all of them, or none.
+	putAll(ctx context.Context, generation string, fence int64, rows []*groupState) error
+	get(ctx context.Context, generation, group string) (*groupState, error)
+	// getAll returns the rows of groups, consistently; nil for one that does not exist.
+	getAll(ctx context.Context, generation string, groups []string) ([]*groupState, error)
 	// all yields the rows of a generation in group order.
 	all(ctx context.Context, generation string, opts ...entity.QueryOption) iter.Seq2[*groupState, error]
 	// list is all with a part of each row only.
@@ -237,6 +241,7 @@ type rowSummary struct {
 
 // typedRowStore stores rows with their types.
 type typedRowStore[K comparable, S any] struct {
+	db    *entity.DB
 	store *entity.Store[storedRow[K, S]]
 }
 
@@ -248,19 +253,55 @@ func (r storedRow[K, S]) groupState() *groupState {
 	}
 }
 
-func (s typedRowStore[K, S]) put(ctx context.Context, generation string, fence int64, g *groupState) error {
-	f := entity.Fields[storedRow[K, S]]()
-	_, err := s.store.Put(ctx, storedRow[K, S]{
+// row returns a state as it is stored.
+func (s typedRowStore[K, S]) row(generation string, fence int64, g *groupState) storedRow[K, S] {
+	return storedRow[K, S]{
 		Generation: generation, Group: g.group, Key: g.key.(K), State: *g.state.(*S), Events: g.events,
 		First: g.first, Last: g.last, Touched: g.touched, Position: g.position, Fence: fence,
 		Newest: g.newest, Tally: g.tally.since(g.newest),
-	}, entity.If(entity.Or(entity.NotExists(&f.Fence), entity.Le(&f.Fence, fence))), fenced())
+	}
+}
+
+// under holds unless a builder with a higher fence has written the row.
+func (s typedRowStore[K, S]) under(fence int64) entity.GuardOption {
+	f := entity.Fields[storedRow[K, S]]()
+	return entity.If(entity.Or(entity.NotExists(&f.Fence), entity.Le(&f.Fence, fence)))
+}
+
+func (s typedRowStore[K, S]) put(ctx context.Context, generation string, fence int64, g *groupState) error {
+	_, err := s.store.Put(ctx, s.row(generation, fence, g), s.under(fence), fenced())
 	return err
 }
 
-func (s typedRowStore[K, S]) get(ctx context.Context, generation, group string, opts ...entity.GetOption) (*groupState, error) {
-	r, err := s.store.Get(ctx, storedRow[K, S]{Generation: generation, Group: group}, opts...)
+func (s typedRowStore[K, S]) putAll(ctx context.Context, generation string, fence int64, rows []*groupState) error {
+	ops := make([]entity.Op, len(rows))
+	for i, g := range rows {
+		ops[i] = s.store.Op().Put(s.row(generation, fence, g), s.under(fence), fenced())
+	}
+	return s.db.Transact(ctx, ops...)
+}
+
+func (s typedRowStore[K, S]) get(ctx context.Context, generation, group string) (*groupState, error) {
+	r, err := s.store.Get(ctx, storedRow[K, S]{Generation: generation, Group: group})
 	return r.groupState(), err
+}
+
+func (s typedRowStore[K, S]) getAll(ctx context.Context, generation string, groups []string) ([]*groupState, error) {
+	keys := make([]storedRow[K, S], len(groups))
+	for i, group := range groups {
+		keys[i] = storedRow[K, S]{Generation: generation, Group: group}
+	}
+	found, err := s.store.GetMany(ctx, keys, entity.Consistent())
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]*groupState, len(groups))
+	for i, r := range found {
+		if r != nil {
+			rows[i] = r.groupState()
+		}
+	}
+	return rows, nil
 }
 
 func (s typedRowStore[K, S]) query(generation string, opts ...entity.QueryOption) entity.Query[storedRow[K, S]] {
