@@ -61,7 +61,7 @@ func storedTimeline(t *testing.T, made map[string]string) {
 	keepExpired(t, client, table+"-views")
 	for i, location := range []string{"dock 4", "dock 5"} {
 		r := telemetry{Channel: "c-1", DeviceID: "d-7", Timestamp: event.Add(time.Duration(i) * time.Second), Location: &location}
-		_, err = readings.Append(t.Context(), r, timeseries.WithoutCurrent())
+		_, err = readings.Append(t.Context(), r)
 		require.NoError(t, err)
 	}
 	at = at.Add(time.Hour)

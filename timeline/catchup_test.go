@@ -15,7 +15,6 @@ import (
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeline"
-	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -94,7 +93,7 @@ func TestCatchUp_DuringAppendsLosesNone(t *testing.T) {
 		writers.Go(func() {
 			for _, m := range minutes { // in no order: most come late
 				ev := reading{Device: fmt.Sprintf("d-%d", m%5), Site: fmt.Sprintf("s-%d", m%3), At: at(float64(m) + float64(w)/10), Value: m}
-				if _, err := l.readings.Append(l.Ctx, ev, timeseries.WithoutCurrent()); err != nil {
+				if _, err := l.readings.Append(l.Ctx, ev); err != nil {
 					assert.NoError(t, err)
 				}
 			}

@@ -61,7 +61,7 @@ func secondStep(old temp2) (temp3, error) {
 func put[T any](l *lab, ev T) {
 	l.T.Helper()
 	series := entity.Must(timeseries.New[T](l.connect().DB))
-	_, err := series.Append(l.Ctx, ev, timeseries.WithoutCurrent())
+	_, err := series.Append(l.Ctx, ev)
 	require.NoError(l.T, err)
 }
 

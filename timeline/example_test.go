@@ -70,7 +70,7 @@ func journeys(db *entity.DB) *timeline.View[string, Journey] {
 // report appends reports of scanners, in minutes of the morning.
 func report(ctx context.Context, db *entity.DB, parcel string, minutes int, place string) {
 	series := entity.Must(timeseries.New[Delivery](db))
-	entity.Must(series.Append(ctx, Delivery{Parcel: parcel, At: morning.Add(time.Duration(minutes) * time.Minute), Place: place}, timeseries.WithoutCurrent()))
+	entity.Must(series.Append(ctx, Delivery{Parcel: parcel, At: morning.Add(time.Duration(minutes) * time.Minute), Place: place}))
 }
 
 // A view is built, read, and read as it was.

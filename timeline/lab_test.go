@@ -103,7 +103,7 @@ func at(minutes float64) time.Time { return noon.Add(time.Duration(minutes * flo
 func (l *lab) append(device, site string, minutes ...float64) {
 	l.T.Helper()
 	for _, m := range minutes {
-		_, err := l.readings.Append(l.Ctx, reading{Device: device, Site: site, At: at(m), Value: int(m * 10)}, timeseries.WithoutCurrent())
+		_, err := l.readings.Append(l.Ctx, reading{Device: device, Site: site, At: at(m), Value: int(m * 10)})
 		require.NoError(l.T, err)
 	}
 }

@@ -2,9 +2,9 @@ package timeseries
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
+	"sync"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/entitytype"
@@ -16,13 +16,8 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// AppendOption is accepted by Append and AppendAll: [WithoutCurrent], entity.If.
+// AppendOption is accepted by Append and AppendAll: entity.If.
 type AppendOption interface{ opt.AppendOption }
-
-// WithoutCurrent skips the read of the current item after an applied append.
-func WithoutCurrent() AppendOption {
-	return forAppend{Do: func(s *opt.Append) { s.NoReturn = true }}
-}
 
 // Reason is why an append was not applied to the current item.
 type Reason string
@@ -40,8 +35,50 @@ const (
 type Result[T any] struct {
 	Applied  bool   // the event was stored and the current item updated
 	Reason   Reason // why it was not applied; "" if it was, and if an error left it undecided
-	Current  T      // the current item, at or after this event; zero if WithoutCurrent skipped its read
 	Existing *T     // the event in the history, for Duplicate and Collision
+
+	current *current
+}
+
+// Current returns the current item, at or after this event. What the answer of the append did not contain is read
+// consistently, once for all results of a series in one AppendAll: that is so if the event was applied. Later calls return
+// the same item. In a transaction it returns what the event sets, without a read.
+//
+// It costs one request or none. Errors: entity.ErrNotFound if there is no item, because it was removed since, or a condition
+// did not hold without one, or an error left the append undecided; those of a read.
+func (r Result[T]) Current(ctx context.Context) (v T, err error) {
+	if r.current == nil {
+		return v, entity.ErrNotFound
+	}
+	it, err := r.current.get(ctx)
+	if err != nil {
+		return v, err
+	}
+	return core.Decode[T](r.current.core, it)
+}
+
+// current is the current item after an append, read when it is first asked for.
+type current struct {
+	core    *core.Core
+	primary item.Item
+
+	mu   sync.Mutex
+	item item.Item // nil until it is known
+}
+
+func (c *current) get(ctx context.Context) (item.Item, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.item != nil {
+		return c.item, nil
+	}
+	err := c.core.Measure(ctx, "Current", bind.KeyText(c.core.Schema, c.primary), func(ctx context.Context) (err error) {
+		if c.item, err = c.core.Runner.Get(ctx, c.core.Table, c.primary, true); err == nil && c.item == nil {
+			err = entity.ErrNotFound
+		}
+		return err
+	})
+	return c.item, err
 }
 
 // NotAppliedError is the error of an append in a transaction that was not applied, so the transaction failed as a
@@ -62,11 +99,9 @@ func (e *OrderByTypeError) Error() string {
 // current item. It writes the key, orderBy and the append fields of ev only; a nil pointer, slice or map leaves the
 // value on the current item. If ev is older, a duplicate and so on, the result has the [Reason].
 //
-// It costs one request with two transactional writes. An applied append costs one consistent read more, see
-// [WithoutCurrent]; one that is recorded late costs one transaction more. Errors: *entity.InputError and
-// entity.ErrTooLarge before any request; an error that wraps entity.ErrReadBack, with Result.Applied, if the read
-// failed; *[OrderByTypeError]; entity.ErrConflict; an error for which entity.IsAmbiguous reports true if the outcome is
-// unknown.
+// It costs one request with two transactional writes; an event that is recorded late costs one transaction more. Errors:
+// *entity.InputError and entity.ErrTooLarge before any request; *[OrderByTypeError]; entity.ErrConflict; an error for
+// which entity.IsAmbiguous reports true if the outcome is unknown.
 func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Result[T], error) {
 	c, spec := core.Of(s), opt.Appends(opts)
 	op := newAppend(c, s.opened().e, reflect.ValueOf(ev), spec)
@@ -76,10 +111,8 @@ func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Res
 		if err != nil {
 			return err
 		}
-		o := outcomeOf(got)
-		followErr := s.readCurrent(ctx, &o, op.Key, spec.NoReturn)
-		r, err = result[T](c, o)
-		return errors.Join(followErr, err)
+		r, err = result[T](c, outcomeOf(got), &current{core: c, primary: op.Key})
+		return err
 	})
 	return r, err
 }
@@ -90,36 +123,20 @@ func (o Ops[T]) Append(ev T, opts ...AppendOption) entity.Write[Result[T]] {
 	c := core.Of(o)
 	op := newAppend(c, o.e, reflect.ValueOf(ev), opt.Appends(opts))
 	return core.NewWrite[Result[T]](core.NewOperation(c, op, func(got plan.Result, into any) (err error) {
-		*into.(*Result[T]), err = result[T](c, outcomeOf(got))
+		*into.(*Result[T]), err = result[T](c, outcomeOf(got), &current{core: c, primary: op.Key})
 		return err
 	}))
 }
 
-// readCurrent reads the current item if the answer of the write did not contain it.
-func (s *Series[T]) readCurrent(ctx context.Context, o *outcome, primary item.Item, skip bool) error {
-	if o.current != nil || skip || o.reason == ConditionFailed {
-		return nil // ConditionFailed without an image: there is no current item
-	}
-	c := core.Of(s)
-	it, err := c.Runner.Get(ctx, c.Table, primary, true)
-	if err == nil && it == nil && o.applied {
-		err = entity.ErrNotFound // removed since
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", entity.ErrReadBack, err)
-	}
-	o.current = it
-	return nil
-}
-
-// result decodes an outcome.
-func result[T any](c *core.Core, o outcome) (Result[T], error) {
+// result makes the result of an outcome. A current item that the outcome does not have is read through unknown when it is
+// asked for.
+func result[T any](c *core.Core, o outcome, unknown *current) (Result[T], error) {
 	r := Result[T]{Applied: o.applied, Reason: o.reason}
-	var err error
-	if o.current != nil {
-		if r.Current, err = core.Decode[T](c, o.current); err != nil {
-			return r, err
-		}
+	switch {
+	case o.current != nil:
+		r.current = &current{core: c, item: o.current}
+	case o.applied, o.reason != "" && o.reason != ConditionFailed: // without an image this reason means that there is no item
+		r.current = unknown
 	}
 	if o.stored != nil {
 		stored, err := core.Decode[T](c, o.stored)

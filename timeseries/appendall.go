@@ -25,9 +25,8 @@ const seriesAtOnce = 8
 // one series by orderBy; of several with the same orderBy the first counts. It sends them in transactions of up to 99
 // events and 4 MB, each of which updates the current item once. It works on eight series at the same time.
 //
-// It costs one request per transaction, one more each time the current item or an event turns out to be newer or
-// already stored, and one consistent read per series with an applied event, see [WithoutCurrent]. A mistake in one
-// event is an error before any request. If a transaction fails, the results of the earlier ones are returned with the
+// It costs one request per transaction, and one more each time the current item or an event turns out to be newer or
+// already stored. A mistake in one event is an error before any request. If a transaction fails, the results of the earlier ones are returned with the
 // error; results of undecided events have neither Applied nor Reason.
 func (s *Series[T]) AppendAll(ctx context.Context, evs []T, opts ...AppendOption) ([]Result[T], error) {
 	c, spec := core.Of(s), opt.Appends(opts)
@@ -42,10 +41,11 @@ func (s *Series[T]) AppendAll(ctx context.Context, evs []T, opts ...AppendOption
 			return err
 		}
 		errs := make([]error, len(groups))
-		exec.Parallel(len(groups), seriesAtOnce, func(i int) { errs[i] = s.appendSeries(ctx, groups[i], user, spec.NoReturn) })
+		exec.Parallel(len(groups), seriesAtOnce, func(i int) { errs[i] = s.appendSeries(ctx, groups[i], user) })
 		for _, g := range groups {
+			unknown := &current{core: c, primary: g.events[0].primary}
 			for _, x := range g.events {
-				r, err := result[T](c, x.outcome)
+				r, err := result[T](c, x.outcome, unknown)
 				errs = append(errs, err)
 				results[x.index] = r
 			}
@@ -108,7 +108,7 @@ func (s *Series[T]) groupBySeries(evs []T) ([]*group, error) {
 }
 
 // appendSeries appends the events of one series, until each is decided or an error stops it.
-func (s *Series[T]) appendSeries(ctx context.Context, g *group, user expr.Cond, skip bool) error {
+func (s *Series[T]) appendSeries(ctx context.Context, g *group, user expr.Cond) error {
 	var pending []*batchEvent
 	for _, x := range g.events {
 		if x.original == nil {
@@ -124,10 +124,7 @@ func (s *Series[T]) appendSeries(ctx context.Context, g *group, user expr.Cond, 
 			x.outcome = x.afterOriginal()
 		}
 	}
-	if skip {
-		return err
-	}
-	return errors.Join(err, s.readCurrentOnce(ctx, g))
+	return err
 }
 
 // collidedDuplicates returns the events to be appended after all: an earlier event of the batch with the same key
@@ -178,22 +175,6 @@ func (x *batchEvent) afterOriginal() outcome {
 		o.reason = Collision
 	}
 	return o
-}
-
-// readCurrentOnce reads the current item once, for all results of the series without it.
-func (s *Series[T]) readCurrentOnce(ctx context.Context, g *group) error {
-	known := outcome{applied: slices.ContainsFunc(g.events, func(x *batchEvent) bool { return x.applied })}
-	for _, x := range g.events {
-		decided := x.applied || x.reason != ""
-		if !decided || x.current != nil || x.reason == ConditionFailed {
-			continue
-		}
-		if err := s.readCurrent(ctx, &known, x.primary, false); err != nil || known.current == nil {
-			return err
-		}
-		x.current = known.current
-	}
-	return nil
 }
 
 // Limits of one chunk: a transaction has at most 100 actions, one of them the current item's, and 4 MB.

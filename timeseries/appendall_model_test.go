@@ -225,7 +225,7 @@ func compare[T any](t *rapid.T, w *lab[T], as mapping[T], id string, want []verd
 			require.Equal(t, want[i].stored, as.fact(*r.Existing), "event %d", i)
 		}
 		if r.Reason != timeseries.Collision {
-			require.GreaterOrEqual(t, as.fact(r.Current).at, batch[i].at, "current is at or after the event")
+			require.GreaterOrEqual(t, as.fact(currentOf(t, r)).at, batch[i].at, "current is at or after the event")
 		}
 	}
 }

@@ -21,8 +21,8 @@ func TestAppendAll_AppliesALargeShuffledBatchOfSeveralSeries(t *testing.T) {
 	last := map[string]int64{"m-1": 120, "m-2": 100, "m-3": 529}
 	for i, r := range rs {
 		require.True(t, r.Applied, "%v", evs[i])
-		require.Equal(t, evs[i].MeterID, r.Current.MeterID, "results are in the order of the events")
-		require.Equal(t, last[evs[i].MeterID], r.Current.Seq)
+		require.Equal(t, evs[i].MeterID, currentOf(t, r).MeterID, "results are in the order of the events")
+		require.Equal(t, last[evs[i].MeterID], currentOf(t, r).Seq)
 	}
 	require.Equal(t, readings("m-1", 1, 120), w.history(Meter{MeterID: "m-1"}))
 	require.Equal(t, readings("m-2", 1, 100), w.history(Meter{MeterID: "m-2"}))
@@ -38,8 +38,7 @@ func TestAppendAll_SendsOneTransactionForEach99Events(t *testing.T) {
 		w := open[Meter](t)
 		w.appendAll(shuffled(readings("m-1", 1, n)))
 		require.Equal(t, transactions, w.Wire.Count(transact), "%d events", n)
-		require.Equal(t, 1, w.Wire.Count(getItem))
-		require.Len(t, w.Wire.Requests(), transactions+1)
+		require.Len(t, w.Wire.Requests(), transactions)
 		require.Len(t, w.kinds(0), min(n, 99)+1)
 	}
 }
@@ -53,7 +52,7 @@ func TestAppendAll_ChunksByBytesToo(t *testing.T) {
 		ev.Location = ptr(strings.Repeat(string(rune('a'+i)), 300*1024))
 		evs = append(evs, ev)
 	}
-	for _, r := range w.appendAll(evs, timeseries.WithoutCurrent()) {
+	for _, r := range w.appendAll(evs) {
 		require.True(t, r.Applied)
 	}
 	for _, r := range w.Wire.Requests() {
@@ -73,15 +72,6 @@ func TestAppendAll_NothingToDoSendsNothing(t *testing.T) {
 	require.Empty(t, w.Wire.Requests())
 }
 
-func TestAppendAll_WithoutCurrentSavesTheRead(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t)
-	rs := w.appendAll(readings("m-1", 1, 3), timeseries.WithoutCurrent())
-	require.Equal(t, []string{transact}, w.operations())
-	require.True(t, rs[2].Applied)
-	require.Zero(t, rs[2].Current)
-}
-
 func TestAppendAll_AgainIsAllDuplicatesAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
@@ -96,7 +86,7 @@ func TestAppendAll_AgainIsAllDuplicatesAndChangesNothing(t *testing.T) {
 	for i, r := range w.appendAll(evs) {
 		require.Equal(t, timeseries.Duplicate, r.Reason)
 		require.Equal(t, evs[i].Timestamp, r.Existing.Timestamp)
-		require.Equal(t, at(149), r.Current.Timestamp)
+		require.Equal(t, at(149), currentOf(t, r).Timestamp)
 	}
 	require.Equal(t, []string{transact, transact}, w.operations(), "the failures contain the current item")
 	require.Equal(t, before, w.partition(devicePK))
@@ -108,7 +98,7 @@ func TestAppendAll_FoldsOnlyWhatEventsReport(t *testing.T) {
 	w.seed(tick(0, 0))
 	a, b, c := bare(1), bare(2), bare(3)
 	a.GPIO, b.Location, c.Alert = ptr(11), ptr("cabinet-B"), ptr(false)
-	cur := w.appendAll([]Telemetry{c, a, b})[0].Current
+	cur := currentOf(t, w.appendAll([]Telemetry{c, a, b})[0])
 	require.Equal(t, at(3), cur.Timestamp)
 	require.Equal(t, 11, *cur.GPIO)
 	require.Equal(t, "cabinet-B", *cur.Location)
@@ -149,7 +139,7 @@ func TestAppendAll_CreatedAtIsThatOfTheFirstChunk(t *testing.T) {
 	w.appendAll([]Telemetry{tick(1, 1)})
 	w.Clock.Move(time.Hour)
 	rs := w.appendAll([]Telemetry{tick(2, 1)})
-	require.Equal(t, w.Clock.Now().Add(-time.Hour), rs[0].Current.CreatedAt)
+	require.Equal(t, w.Clock.Now().Add(-time.Hour), currentOf(t, rs[0]).CreatedAt)
 	for sk, it := range w.partition(devicePK) {
 		require.Equal(t, sk == deviceSK, it["createdAt"] != "", sk)
 	}
@@ -162,9 +152,9 @@ func TestAppendAll_ConditionIsCheckedForEachSeries(t *testing.T) {
 	w.seed(Meter{MeterID: "m-1", Seq: 1, Value: 1}, Meter{MeterID: "m-2", Seq: 1, Value: 2})
 	rs := w.appendAll([]Meter{{MeterID: "m-1", Seq: 2}, {MeterID: "m-2", Seq: 2}, {MeterID: "m-1", Seq: 3}, {MeterID: "m-3", Seq: 1}}, entity.If(entity.Eq(&f.Value, 2)))
 	require.Equal(t, []timeseries.Reason{timeseries.ConditionFailed, "", timeseries.ConditionFailed, timeseries.ConditionFailed}, reasons(rs))
-	require.Equal(t, 1, rs[0].Current.Value)
+	require.Equal(t, 1, currentOf(t, rs[0]).Value)
 	require.True(t, rs[1].Applied)
-	require.Zero(t, rs[3].Current)
+	require.Zero(t, currentOf(t, rs[3]))
 	require.Equal(t, []Meter{{MeterID: "m-1", Seq: 1, Value: 1}}, w.history(Meter{MeterID: "m-1"}))
 }
 
@@ -174,7 +164,7 @@ func TestAppendAll_ConditionDoesNotHideOlderEventsAndDuplicates(t *testing.T) {
 	w.seed(tick(5, 5))
 	rs := w.appendAll([]Telemetry{tick(6, 6), tick(4, 4), tick(5, 5)}, entity.If(entity.Exists(&entity.Fields[Telemetry]().AccountID)))
 	require.Equal(t, []timeseries.Reason{timeseries.ConditionFailed, timeseries.Older, timeseries.Duplicate}, reasons(rs))
-	require.Equal(t, at(5), rs[0].Current.Timestamp)
+	require.Equal(t, at(5), currentOf(t, rs[0]).Timestamp)
 	require.Len(t, w.history(device), 1)
 }
 
@@ -188,7 +178,7 @@ func TestAppendAll_TheFirstOfEqualKeysInABatchCounts(t *testing.T) {
 	for _, i := range []int{2, 3, 5} {
 		require.False(t, rs[i].Applied)
 		require.Equal(t, 1, *rs[i].Existing.GPIO)
-		require.Equal(t, at(2), rs[i].Current.Timestamp)
+		require.Equal(t, at(2), currentOf(t, rs[i]).Timestamp)
 	}
 	require.Equal(t, []Telemetry{tick(1, 1), tick(2, 2)}, w.history(device))
 }
@@ -208,7 +198,7 @@ func TestAppendAll_StoredEventsDropOutAndTheRestIsApplied(t *testing.T) {
 	rs := w.appendAll([]Telemetry{tick(4, 4), tick(3, 3), tick(2, 2), tick(1, 9), tick(5, 5)})
 	require.Equal(t, []timeseries.Reason{"", timeseries.Duplicate, timeseries.Older, timeseries.Collision, ""}, reasons(rs))
 	require.Equal(t, 1, *rs[3].Existing.GPIO)
-	require.Equal(t, at(5), rs[4].Current.Timestamp)
+	require.Equal(t, at(5), currentOf(t, rs[4]).Timestamp)
 	require.Equal(t, []Telemetry{tick(1, 1), tick(3, 3), tick(4, 4), tick(5, 5)}, w.history(device))
 	require.Equal(t, []string{transact, transact, getItem}, w.operations())
 }
@@ -221,7 +211,7 @@ func TestAppendAll_AllOlderIsOneRequestAndWritesNothing(t *testing.T) {
 	rs := w.appendAll([]Telemetry{tick(3, 3), tick(1, 1), tick(2, 2)})
 	for _, r := range rs {
 		require.Equal(t, timeseries.Older, r.Reason)
-		require.Equal(t, at(100), r.Current.Timestamp)
+		require.Equal(t, at(100), currentOf(t, r).Timestamp)
 		require.Nil(t, r.Existing)
 	}
 	require.Equal(t, []string{transact}, w.operations())
@@ -248,13 +238,13 @@ func TestAppendAll_LateEventsAreRecordedWhereTheDeclarationSaysSo(t *testing.T) 
 	}, reasons(rs))
 	require.Equal(t, reading(5, 50), *rs[5].Existing)
 	require.Equal(t, reading(5, 50), *rs[6].Existing)
-	require.Equal(t, reading(100, 0).MeterID, rs[1].Current.MeterID)
-	require.GreaterOrEqual(t, rs[1].Current.Seq, int64(20))
+	require.Equal(t, reading(100, 0).MeterID, currentOf(t, rs[1]).MeterID)
+	require.GreaterOrEqual(t, currentOf(t, rs[1]).Seq, int64(20))
 	require.Equal(t, []Meter{
 		reading(5, 50), reading(10, 100), reading(15, 150), reading(20, 200), reading(21, 210), reading(22, 220),
 	}, w.history(reading(0, 0)))
 	require.Equal(t, reading(22, 220), w.current(reading(0, 0)))
-	require.Equal(t, []string{transact, transact, transact, getItem}, w.operations(), "refused, newer ones, late ones, current")
+	require.Equal(t, []string{transact, transact, transact}, w.operations(), "refused, newer ones, late ones")
 	require.Equal(t, []string{"ConditionCheck", "Put", "Put"}, w.kinds(2))
 }
 
@@ -264,7 +254,7 @@ func TestAppendAll_ManyLateEventsAreRecordedInChunks(t *testing.T) {
 	w.seed(reading(1000, 1))
 	for _, r := range w.appendAll(shuffled(readings("m-1", 1, 150))) {
 		require.Equal(t, timeseries.LateRecorded, r.Reason)
-		require.Equal(t, int64(1000), r.Current.Seq)
+		require.Equal(t, int64(1000), currentOf(t, r).Seq)
 	}
 	require.Equal(t, 4, w.Wire.Count(transact), "two were refused, two recorded")
 	require.Len(t, w.history(reading(0, 0)), 151)
@@ -281,7 +271,7 @@ func TestAppendAll_AChunkThatIsOvertakenMeanwhileIsSplit(t *testing.T) {
 	other := declare[Meter](t, w.Open(w.Client))
 	go func() {
 		<-arrived
-		_, err := other.Append(w.Ctx, reading(50, 7), timeseries.WithoutCurrent())
+		_, err := other.Append(w.Ctx, reading(50, 7))
 		release()
 		overtaken <- err
 	}()
@@ -309,7 +299,7 @@ func TestAppendAll_AFailedChunkLeavesTheResultsOfTheEarlierOnes(t *testing.T) {
 	for i, r := range rs {
 		if order[i].Timestamp.Before(at(99)) {
 			require.True(t, r.Applied, "%v", order[i].Timestamp)
-			require.Equal(t, at(98), r.Current.Timestamp)
+			require.Equal(t, at(98), currentOf(t, r).Timestamp)
 		} else {
 			require.Zero(t, r, "%v: undecided", order[i].Timestamp)
 		}

@@ -79,14 +79,14 @@ func TestConcurrent_OlderIsDecidedByTheServiceAndNotByAClock(t *testing.T) {
 	other := declare[Telemetry](t, w.Open(w.Client))
 	go func() {
 		<-arrived
-		_, err := other.Append(w.Ctx, tick(2, 2), timeseries.WithoutCurrent())
+		_, err := other.Append(w.Ctx, tick(2, 2))
 		release()
 		overtook <- err
 	}()
 	r := w.append(tick(1, 1))
 	require.NoError(t, <-overtook)
 	require.Equal(t, timeseries.Older, r.Reason)
-	require.Equal(t, at(2), r.Current.Timestamp)
+	require.Equal(t, at(2), currentOf(t, r).Timestamp)
 }
 
 // An item is taken away between the check and the put of an event that is being repaired.
@@ -121,7 +121,7 @@ func TestConcurrent_EnrichmentAndAppendsOfOneItemBothSurvive(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for i := 1; i <= 15; i++ {
-			if _, err := w.Append(w.Ctx, tick(i, i), timeseries.WithoutCurrent()); err != nil {
+			if _, err := w.Append(w.Ctx, tick(i, i)); err != nil {
 				w.T.Error(err)
 			}
 		}
@@ -318,7 +318,11 @@ func (s *storm[T]) send(batch []*report) error {
 		if r.Applied != (r.Reason == "") {
 			s.fail(fmt.Errorf("applied %t with reason %q", r.Applied, r.Reason))
 		}
-		if cur := s.as.fact(r.Current).at; cur < batch[i].fact.at && r.Reason != timeseries.Collision {
+		current, err := r.Current(s.Ctx)
+		if err != nil {
+			return err
+		}
+		if cur := s.as.fact(current).at; cur < batch[i].fact.at && r.Reason != timeseries.Collision {
 			s.fail(fmt.Errorf("event %+v is %q although current was at %d", batch[i].fact, r.Reason, cur))
 		}
 	}

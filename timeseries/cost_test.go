@@ -18,7 +18,7 @@ const (
 	getItem  = "GetItem"
 )
 
-func TestCost_OneRequestForEveryOutcomeButAppliedAndRecorded(t *testing.T) {
+func TestCost_OneRequestForEveryOutcomeButRecorded(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(5, 1))
@@ -33,8 +33,7 @@ func TestCost_OneRequestForEveryOutcomeButAppliedAndRecorded(t *testing.T) {
 		{timeseries.Duplicate, tick(5, 1), nil, []string{transact}},
 		{timeseries.Collision, tick(5, 2), nil, []string{transact}},
 		{timeseries.ConditionFailed, tick(6, 1), []timeseries.AppendOption{never}, []string{transact}},
-		{"", tick(7, 1), nil, []string{transact, getItem}},
-		{"", tick(8, 1), []timeseries.AppendOption{timeseries.WithoutCurrent()}, []string{transact}},
+		{"", tick(7, 1), nil, []string{transact}},
 	} {
 		w.Wire.Reset()
 		r := w.append(c.ev, c.opts...)
@@ -51,22 +50,32 @@ func TestCost_RecordedTakesASecondTransaction(t *testing.T) {
 	require.Equal(t, []string{transact, transact}, w.operations())
 }
 
-func TestCost_WithoutCurrentLeavesCurrentZeroOnlyWhereItTookARead(t *testing.T) {
+func TestCost_CurrentIsReadOnceAndOnlyWhereTheAnswerLacksIt(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
-	applied := w.append(tick(5, 1), timeseries.WithoutCurrent())
+	applied := w.append(tick(5, 1))
 	require.True(t, applied.Applied)
-	require.Zero(t, applied.Current)
-	older := w.append(tick(4, 1), timeseries.WithoutCurrent())
+	older := w.append(tick(4, 1))
 	require.Equal(t, timeseries.Older, older.Reason)
-	require.Equal(t, at(5), older.Current.Timestamp)
+	w.Wire.Reset()
+	require.Equal(t, at(5), currentOf(t, older).Timestamp)
+	require.Empty(t, w.Wire.Requests(), "the refusal had it")
+	for range 2 {
+		require.Equal(t, at(5), currentOf(t, applied).Timestamp)
+	}
+	require.Equal(t, []string{getItem}, w.operations())
+	require.Equal(t, true, body(t, w.Wire.Requests()[0].Body)["ConsistentRead"])
 }
 
-func TestCost_TheFollowUpReadIsConsistent(t *testing.T) {
+func TestCost_CurrentIsReadOnceForTheResultsOfASeries(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
-	w.append(tick(0, 1))
-	require.Equal(t, true, body(t, w.Wire.Requests()[1].Body)["ConsistentRead"])
+	rs := w.appendAll([]Telemetry{tick(1, 1), tick(2, 2), tick(3, 3)})
+	require.Equal(t, []string{transact}, w.operations())
+	for _, r := range rs {
+		require.Equal(t, at(3), currentOf(t, r).Timestamp)
+	}
+	require.Equal(t, []string{transact, getItem}, w.operations())
 }
 
 func TestCost_NothingIsSentForBadInput(t *testing.T) {
@@ -109,16 +118,20 @@ func TestCost_ObserverHearsWhatEachVerbCost(t *testing.T) {
 	w := open[Telemetry](t, func(c *entity.Config) {
 		c.Observe = func(_ context.Context, r entity.Report) { reports = append(reports, r) }
 	})
-	w.append(tick(5, 1))
+	last := w.append(tick(5, 1))
 	w.append(tick(4, 1))
 	_, err := w.AppendAll(w.Ctx, []Telemetry{tick(6, 1), tick(7, 2)})
 	require.NoError(t, err)
 	_, err = w.At(w.Ctx, device, at(6))
 	require.NoError(t, err)
 
-	require.Len(t, reports, 4)
+	_, err = last.Current(w.Ctx)
+	require.NoError(t, err)
+
+	require.Len(t, reports, 5)
 	for i, want := range []entity.Report{
-		{Verb: "Append", Requests: 2}, {Verb: "Append", Requests: 1}, {Verb: "AppendAll", Requests: 2}, {Verb: "At", Requests: 1},
+		{Verb: "Append", Requests: 1}, {Verb: "Append", Requests: 1}, {Verb: "AppendAll", Requests: 1}, {Verb: "At", Requests: 1},
+		{Verb: "Current", Requests: 1},
 	} {
 		require.Equal(t, want.Verb, reports[i].Verb)
 		require.Equal(t, "Telemetry", reports[i].Entity)
@@ -126,13 +139,13 @@ func TestCost_ObserverHearsWhatEachVerbCost(t *testing.T) {
 		require.NoError(t, reports[i].Err)
 	}
 	require.Positive(t, reports[0].WriteUnits)
-	require.Positive(t, reports[0].ReadUnits)
+	require.Positive(t, reports[4].ReadUnits)
 }
 
 func TestCost_ActionsOfAppendAndOfRecording(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
-	w.append(reading(10, 1), timeseries.WithoutCurrent())
+	w.append(reading(10, 1))
 	require.Equal(t, []string{"Update", "Put"}, w.kinds(0))
 	w.Wire.Reset()
 	w.append(reading(4, 1))
@@ -140,7 +153,7 @@ func TestCost_ActionsOfAppendAndOfRecording(t *testing.T) {
 	require.Equal(t, []string{"ConditionCheck", "Put"}, w.kinds(1))
 }
 
-func TestReadBack_ThatFailsIsAppliedAndAnError(t *testing.T) {
+func TestCurrent_ThatCannotBeReadCanBeAskedForAgain(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []faults.Fault{faults.Throttle, faults.Internal, faults.Drop, faults.Lost} {
 		t.Run(fault.String(), func(t *testing.T) {
@@ -148,78 +161,62 @@ func TestReadBack_ThatFailsIsAppliedAndAnError(t *testing.T) {
 			w := open[Telemetry](t, dbtest.Attempts(2))
 			w.Wire.Inject(always(fault, getItem))
 			r, err := w.Append(w.Ctx, tick(0, 1))
-			require.ErrorIs(t, err, entity.ErrReadBack)
-			require.False(t, entity.IsAmbiguous(err), "the write is certain")
+			require.NoError(t, err)
 			require.True(t, r.Applied)
-			require.Empty(t, r.Reason)
-			require.Zero(t, r.Current)
+			_, err = r.Current(w.Ctx)
+			require.Error(t, err)
+			require.False(t, entity.IsAmbiguous(err), "the write is certain")
 			require.Equal(t, 2, w.Wire.Count(getItem), "MaxAttempts")
 
-			rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(1, 1), tick(2, 2)})
-			require.ErrorIs(t, err, entity.ErrReadBack)
-			require.True(t, rs[0].Applied)
-			require.True(t, rs[1].Applied)
-
 			w.Wire.Inject(nil)
-			require.Len(t, w.history(device), 3)
+			require.Equal(t, at(0), currentOf(t, r).Timestamp)
 		})
 	}
 }
 
-func TestReadBack_IsRepeatedLikeAnyRead(t *testing.T) {
+func TestCurrent_IsRepeatedLikeAnyRead(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.Wire.Inject(faults.Nth(1, faults.Throttle, getItem))
 	r := w.append(tick(0, 1))
 	require.True(t, r.Applied)
-	require.Equal(t, at(0), r.Current.Timestamp)
+	require.Equal(t, at(0), currentOf(t, r).Timestamp)
 	require.Equal(t, 2, w.Wire.Count(getItem))
 	require.Equal(t, 1, w.Wire.Count(transact))
 }
 
-func TestReadBack_WithoutACurrentItemAnyMoreIsAnErrorToo(t *testing.T) {
+func TestCurrent_OfAnItemThatIsGone(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
-	arrived, release := w.Wire.Hold(dbtest.Is(getItem))
-	defer release()
-	go func() {
-		defer release()
-		<-arrived
-		w.RemoveItem(w.Key(devicePK, deviceSK))
-	}()
-	r, err := w.Append(w.Ctx, tick(0, 1))
-	require.ErrorIs(t, err, entity.ErrReadBack)
-	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.True(t, r.Applied)
-}
-
-func TestReadBack_ShowsWhatOvertookTheEvent(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	arrived, release := w.Wire.Hold(dbtest.Is(getItem))
-	defer release()
-	go func() {
-		<-arrived
-		if _, err := w.Append(w.Ctx, tick(9, 9), timeseries.WithoutCurrent()); err != nil {
-			w.T.Error(err)
-		}
-		release()
-	}()
 	r := w.append(tick(0, 1))
-	require.True(t, r.Applied)
-	require.Equal(t, at(9), r.Current.Timestamp, "at or after the event")
+	w.RemoveItem(w.Key(devicePK, deviceSK))
+	_, err := r.Current(w.Ctx)
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	_, err = timeseries.Result[Telemetry]{}.Current(w.Ctx)
+	require.ErrorIs(t, err, entity.ErrNotFound, "of an append that an error left undecided")
 }
 
-func TestReadBack_ItemThatDoesNotFitTheStructIsADecodeError(t *testing.T) {
+func TestCurrent_ShowsWhatOvertookTheEvent(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	r := w.append(tick(0, 1))
+	w.append(tick(9, 9))
+	require.True(t, r.Applied)
+	require.Equal(t, at(9), currentOf(t, r).Timestamp, "at or after the event")
+}
+
+func TestCurrent_ItemThatDoesNotFitTheStructIsADecodeError(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))
 	w.ChangeItem(devicePK, deviceSK, item{"diagnostics": &types.AttributeValueMemberM{}})
-	r, err := w.Append(w.Ctx, tick(1, 2))
+	r := w.append(tick(1, 2))
+	require.True(t, r.Applied)
+	_, err := r.Current(w.Ctx)
 	var broken *entity.DecodeError
 	require.ErrorAs(t, err, &broken)
-	require.True(t, r.Applied)
-	older, err := w.Append(w.Ctx, tick(-1, 2))
-	require.ErrorAs(t, err, &broken)
+	older := w.append(tick(-1, 2))
 	require.Equal(t, timeseries.Older, older.Reason)
+	_, err = older.Current(w.Ctx)
+	require.ErrorAs(t, err, &broken)
 }

@@ -131,13 +131,14 @@ func ExampleSeries_Append() {
 	res, err := weather.Append(ctx, ev)
 	switch {
 	case err != nil:
-		fmt.Println("not decided, or applied but not read back:", err)
+		fmt.Println("not decided:", err)
 	case res.Applied:
-		fmt.Println("current is", res.Current.Celsius)
+		fmt.Println("stored")
 	case res.Reason == timeseries.Collision:
 		fmt.Println("another event has this time:", res.Existing.Celsius)
-	default:
-		fmt.Println(res.Reason, "current is at", res.Current.At)
+	default: // the answer has the current item: no request
+		current, err := res.Current(ctx)
+		fmt.Println(res.Reason, "current is at", current.At, err)
 	}
 }
 

@@ -17,9 +17,9 @@ func TestFields_NilPointerKeepsTheCurrentValue(t *testing.T) {
 	w.seed(tick(0, 1))
 	r := w.append(bare(1))
 	require.True(t, r.Applied)
-	require.Equal(t, 1, *r.Current.GPIO)
-	require.Equal(t, "cabinet-A", *r.Current.Location)
-	require.False(t, *r.Current.Alert)
+	require.Equal(t, 1, *currentOf(t, r).GPIO)
+	require.Equal(t, "cabinet-A", *currentOf(t, r).Location)
+	require.False(t, *currentOf(t, r).Alert)
 	require.Equal(t, bare(1), w.history(device)[1])
 	for _, name := range []string{"gpio", "location", "alert"} {
 		require.NotContains(t, w.partition(devicePK)[eventSK("2026-04-22T10:01:00.000000000Z")], name)
@@ -33,9 +33,9 @@ func TestFields_PointerToZeroIsAReport(t *testing.T) {
 	ev := bare(1)
 	ev.GPIO, ev.Alert, ev.Location = ptr(0), ptr(false), ptr("")
 	r := w.append(ev)
-	require.Equal(t, 0, *r.Current.GPIO)
-	require.False(t, *r.Current.Alert)
-	require.Empty(t, *r.Current.Location)
+	require.Equal(t, 0, *currentOf(t, r).GPIO)
+	require.False(t, *currentOf(t, r).Alert)
+	require.Empty(t, *currentOf(t, r).Location)
 	require.Equal(t, ev, w.history(device)[1])
 }
 
@@ -94,7 +94,7 @@ func TestFields_ZeroOfNonPointersIsAlwaysWritten(t *testing.T) {
 			require.NotContains(t, it, name, sk)
 		}
 	}
-	require.Zero(t, r.Current.Pair)
+	require.Zero(t, currentOf(t, r).Pair)
 }
 
 func TestFields_NilSliceMapAndEmbeddedPointerKeepTheirValues(t *testing.T) {
@@ -108,7 +108,7 @@ func TestFields_NilSliceMapAndEmbeddedPointerKeepTheirValues(t *testing.T) {
 	r := w.append(Station{ID: "s", N: 2})
 	want := full
 	want.N = 2
-	require.Equal(t, want, r.Current)
+	require.Equal(t, want, currentOf(t, r))
 	require.Equal(t, Station{ID: "s", N: 2}, w.history(Station{ID: "s"})[1])
 }
 
@@ -117,8 +117,8 @@ func TestFields_EmptySliceOfAListIsAReport(t *testing.T) {
 	w := open[Station](t)
 	w.seed(Station{ID: "s", N: 1, List: []string{"a"}})
 	r := w.append(Station{ID: "s", N: 2, List: []string{}})
-	require.Empty(t, r.Current.List)
-	require.NotNil(t, r.Current.List)
+	require.Empty(t, currentOf(t, r).List)
+	require.NotNil(t, currentOf(t, r).List)
 }
 
 func TestFields_DuplicateComparesContentsAndNotSpelling(t *testing.T) {
@@ -176,7 +176,7 @@ func TestFields_NilEmbeddedPointerReportsNothing(t *testing.T) {
 	w := open[Boiler](t)
 	w.seed(Boiler{ID: "b", N: 1, Gauge: &Gauge{Bar: 2.5, Unit: "never an append's"}})
 	r := w.append(Boiler{ID: "b", N: 2, Hot: true})
-	require.Equal(t, Boiler{ID: "b", N: 2, Hot: true, Gauge: &Gauge{Bar: 2.5}}, r.Current)
+	require.Equal(t, Boiler{ID: "b", N: 2, Hot: true, Gauge: &Gauge{Bar: 2.5}}, currentOf(t, r))
 	require.Equal(t, []Boiler{{ID: "b", N: 1, Gauge: &Gauge{Bar: 2.5}}, {ID: "b", N: 2, Hot: true}}, w.history(Boiler{ID: "b"}))
 	require.Equal(t, timeseries.Duplicate, w.append(Boiler{ID: "b", N: 1, Gauge: &Gauge{Bar: 2.5}}).Reason)
 	require.Equal(t, timeseries.Collision, w.append(Boiler{ID: "b", N: 1}).Reason)

@@ -127,7 +127,7 @@ func TestIndex_UpdateThatReadsDoesNotLoseAnAppendThatComesBetween(t *testing.T) 
 	appended := make(chan error, 1)
 	go func() {
 		<-arrived
-		_, err := w.Append(w.Ctx, Tracker{ID: "t", At: at(1), Zone: "yard", Floor: 2}, timeseries.WithoutCurrent())
+		_, err := w.Append(w.Ctx, Tracker{ID: "t", At: at(1), Zone: "yard", Floor: 2})
 		release()
 		appended <- err
 	}()

@@ -194,7 +194,7 @@ func TestInterop_AppendsAndEnrichmentThatReadsBothSurvive(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for i := 1; i <= 12; i++ {
-			if _, err := w.Append(w.Ctx, pulse(i, i), timeseries.WithoutCurrent()); err != nil {
+			if _, err := w.Append(w.Ctx, pulse(i, i)); err != nil {
 				w.T.Error(err)
 			}
 		}

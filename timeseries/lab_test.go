@@ -3,6 +3,7 @@ package timeseries_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -55,7 +56,7 @@ func (w *lab[T]) append(ev T, opts ...timeseries.AppendOption) timeseries.Result
 func (w *lab[T]) seed(evs ...T) {
 	w.T.Helper()
 	for _, ev := range evs {
-		require.True(w.T, w.append(ev, timeseries.WithoutCurrent()).Applied)
+		require.True(w.T, w.append(ev).Applied)
 	}
 	w.Wire.Reset()
 }
@@ -360,4 +361,13 @@ func reasons[T any](rs []timeseries.Result[T]) []timeseries.Reason {
 		out[i] = r.Reason
 	}
 	return out
+}
+
+// currentOf returns the current item of a result, the zero value if there is none.
+func currentOf[T any](t require.TestingT, r timeseries.Result[T]) T {
+	v, err := r.Current(context.Background())
+	if !errors.Is(err, entity.ErrNotFound) {
+		require.NoError(t, err)
+	}
+	return v
 }

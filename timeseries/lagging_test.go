@@ -32,8 +32,8 @@ func TestLagging_ADuplicateBringsTheCurrentItemUp(t *testing.T) {
 	require.False(t, r.Applied)
 	require.Equal(t, timeseries.Duplicate, r.Reason)
 	require.Equal(t, at(5), r.Existing.Timestamp)
-	require.Equal(t, at(5), r.Current.Timestamp, "current is at or after the event")
-	require.Equal(t, 5, *r.Current.GPIO)
+	require.Equal(t, at(5), currentOf(t, r).Timestamp, "current is at or after the event")
+	require.Equal(t, 5, *currentOf(t, r).GPIO)
 	require.Equal(t, []string{"Update", "Put"}, w.kinds(0))
 	require.Equal(t, []string{"Update", "ConditionCheck"}, w.kinds(1))
 	require.Equal(t, events, w.history(device))
@@ -64,7 +64,7 @@ func TestLagging_ACollisionChangesNothing(t *testing.T) {
 	r := w.append(tick(5, 6))
 	require.Equal(t, timeseries.Collision, r.Reason)
 	require.Equal(t, 5, *r.Existing.GPIO)
-	require.Equal(t, at(0), r.Current.Timestamp)
+	require.Equal(t, at(0), currentOf(t, r).Timestamp)
 	require.Equal(t, before, w.partition(devicePK))
 }
 
@@ -75,7 +75,7 @@ func TestLagging_ACollisionWithoutACurrentItemIsAnOutcomeToo(t *testing.T) {
 	r, err := w.Append(w.Ctx, tick(5, 6))
 	require.Equal(t, timeseries.Collision, r.Reason)
 	require.Equal(t, 5, *r.Existing.GPIO)
-	require.Zero(t, r.Current)
+	require.Zero(t, currentOf(t, r))
 	require.NoError(t, err, "there is no current item to be read")
 
 	rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(5, 6)})
@@ -99,6 +99,6 @@ func TestLagging_InAppendAllOfStoredEventsOnly(t *testing.T) {
 	rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(5, 5)})
 	require.NoError(t, err)
 	require.Equal(t, timeseries.Duplicate, rs[0].Reason)
-	require.Equal(t, at(5), rs[0].Current.Timestamp)
+	require.Equal(t, at(5), currentOf(t, rs[0]).Timestamp)
 	require.Equal(t, at(5), w.current(device).Timestamp)
 }

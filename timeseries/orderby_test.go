@@ -105,7 +105,7 @@ func clockFormat[T any](t *testing.T, unit time.Duration, first string, make fun
 	for i, at := range times {
 		r := w.append(make(at.In(time.FixedZone("", -3600)), i))
 		require.True(t, r.Applied, "%v", at)
-		require.Equal(t, make(at, i), r.Current)
+		require.Equal(t, make(at, i), currentOf(t, r))
 		want = append(want, make(at, i))
 		require.Equal(t, timeseries.Duplicate, w.append(make(at, i)).Reason)
 		require.Equal(t, timeseries.Collision, w.append(make(at, 99)).Reason)

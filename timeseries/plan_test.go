@@ -54,7 +54,7 @@ func TestPlan_OfEveryVerb(t *testing.T) {
 	for name, plan := range map[string]fmt.Stringer{
 		"append":              telemetry.Op().Append(tick(0, 1)),
 		"append-bare":         telemetry.Op().Append(bare(0)),
-		"append-if":           telemetry.Op().Append(tick(0, 1), entity.If(entity.Or(entity.Eq(f.GPIO, 1), entity.NotExists(&f.AccountID))), timeseries.WithoutCurrent()),
+		"append-if":           telemetry.Op().Append(tick(0, 1), entity.If(entity.Or(entity.Eq(f.GPIO, 1), entity.NotExists(&f.AccountID)))),
 		"append-without-ttl":  meters.Op().Append(reading(7, 70)),
 		"append-stream":       channels.Op().Append(state("s#t", 0, "on")),
 		"append-native-key":   scales.Op().Append(Scale{ScaleID: "s-1", Time: start, Grams: 5}),

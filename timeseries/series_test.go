@@ -25,8 +25,8 @@ func TestEnrichment_SurvivesAppends(t *testing.T) {
 	ev := tick(1, 2)
 	ev.Diagnostics = "a device cannot say this"
 	r := w.append(ev)
-	require.Equal(t, "acct-1", r.Current.AccountID)
-	require.Equal(t, "fine", r.Current.Diagnostics)
+	require.Equal(t, "acct-1", currentOf(t, r).AccountID)
+	require.Equal(t, "fine", currentOf(t, r).Diagnostics)
 	_, err = w.AppendAll(w.Ctx, []Telemetry{tick(2, 2), tick(3, 3)})
 	require.NoError(t, err)
 	cur := w.current(device)
@@ -60,8 +60,8 @@ func TestEnrichment_ByUpsertBeforeTheFirstAppendBlocksNothing(t *testing.T) {
 	w.Clock.Move(time.Hour)
 	r := w.append(tick(0, 1))
 	require.True(t, r.Applied)
-	require.Equal(t, "acct-1", r.Current.AccountID)
-	require.Equal(t, got.CreatedAt, r.Current.CreatedAt, "created_at is the first write's")
+	require.Equal(t, "acct-1", currentOf(t, r).AccountID)
+	require.Equal(t, got.CreatedAt, currentOf(t, r).CreatedAt, "created_at is the first write's")
 }
 
 func TestEnrichment_ByUpsertBeforeTheFirstBulkAppendToo(t *testing.T) {
@@ -75,7 +75,7 @@ func TestEnrichment_ByUpsertBeforeTheFirstBulkAppendToo(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, rs[0].Applied)
 	require.True(t, rs[1].Applied)
-	require.Equal(t, "acct-1", rs[0].Current.AccountID)
+	require.Equal(t, "acct-1", currentOf(t, rs[0]).AccountID)
 }
 
 func TestEnrichment_ConditionOnAnItemWithoutEventsIsRefused(t *testing.T) {
@@ -87,7 +87,7 @@ func TestEnrichment_ConditionOnAnItemWithoutEventsIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	r := w.append(tick(0, 1), entity.If(entity.Eq(&entity.Fields[Telemetry]().AccountID, "acct-2")))
 	require.Equal(t, timeseries.ConditionFailed, r.Reason)
-	require.Equal(t, "acct-1", r.Current.AccountID)
+	require.Equal(t, "acct-1", currentOf(t, r).AccountID)
 }
 
 func TestEnrichment_ByUpdateNeedsAnItemAndLeavesNoPhantom(t *testing.T) {
@@ -187,7 +187,7 @@ func TestPurge_StopsAtTheFirstErrorAndGoesOnLater(t *testing.T) {
 	for i := range evs {
 		evs[i] = Meter{MeterID: "m", Seq: int64(i + 1), Value: i}
 	}
-	_, err := w.AppendAll(w.Ctx, evs, timeseries.WithoutCurrent())
+	_, err := w.AppendAll(w.Ctx, evs)
 	require.NoError(t, err)
 	key := Meter{MeterID: "m"}
 	var mu sync.Mutex

@@ -108,8 +108,8 @@ func (d *device) replay(rule func(rule, format string, args ...any)) outcome {
 		if r.answer.Reason != want || r.answer.Applied != (want == "") {
 			rule(ruleAnswer, "%s: applied %t, reason %q, want reason %q", r.event, r.answer.Applied, r.answer.Reason, want)
 		}
-		if r.answer.Current.Timestamp.Before(at) {
-			rule(ruleAnswer, "%s: the answer's current item is of %s", r.event, clock(r.answer.Current.Timestamp))
+		if r.current.Timestamp.Before(at) {
+			rule(ruleAnswer, "%s: the answer's current item is of %s", r.event, clock(r.current.Timestamp))
 		}
 		if r.answer.Applied {
 			stored[at.Unix()] = r.event

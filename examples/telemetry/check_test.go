@@ -103,11 +103,11 @@ func TestReplay_FindsWrongAnswers(t *testing.T) {
 		return Telemetry{Channel: "c", DeviceID: "d", Timestamp: epoch.Add(time.Duration(seconds) * time.Second), GPIO: &gpio}
 	}
 	says := func(ev Telemetry, reason timeseries.Reason) receipt {
-		return receipt{ev, timeseries.Result[Telemetry]{Applied: reason == "", Reason: reason, Current: ev}}
+		return receipt{ev, timeseries.Result[Telemetry]{Applied: reason == "", Reason: reason}, ev}
 	}
 	newer := at(20, 1)
 	behind := says(at(30, 1), "")
-	behind.answer.Current = newer
+	behind.current = newer
 	for name, c := range map[string]struct {
 		answers []receipt
 		wrong   int
@@ -117,7 +117,7 @@ func TestReplay_FindsWrongAnswers(t *testing.T) {
 		"an old event as new":    {[]receipt{says(newer, ""), says(at(10, 1), "")}, 1},
 		"a retry as older":       {[]receipt{says(newer, ""), says(at(20, 1), timeseries.Older)}, 1},
 		"another event as retry": {[]receipt{says(newer, ""), says(at(20, 2), timeseries.Duplicate)}, 1},
-		"undecided":              {[]receipt{{newer, timeseries.Result[Telemetry]{Current: newer}}}, 1},
+		"undecided":              {[]receipt{{newer, timeseries.Result[Telemetry]{}, newer}}, 1},
 		"current before event":   {[]receipt{says(newer, ""), behind}, 1},
 	} {
 		wrong := 0

@@ -11,8 +11,15 @@ import (
 
 // receipt is the result of one event.
 type receipt struct {
-	event  Telemetry
-	answer timeseries.Result[Telemetry]
+	event   Telemetry
+	answer  timeseries.Result[Telemetry]
+	current Telemetry // the current item then
+}
+
+// receive makes the receipt of an event. It reads the current item unless the answer has it.
+func receive(ctx context.Context, ev Telemetry, answer timeseries.Result[Telemetry]) (receipt, error) {
+	current, err := answer.Current(counting(ctx))
+	return receipt{ev, answer, current}, err
 }
 
 // publish sends the device's deliveries in the order of their arrival, and calls seen for the first and every eighth after it.
@@ -21,10 +28,12 @@ func (d *device) publish(ctx context.Context, a *app, seen chan<- sighting) erro
 		copies := make([]receipt, out.copies)
 		send := func(ctx context.Context, n int) error {
 			answer, err := a.telemetry.Append(counting(ctx), out.event)
+			if err == nil {
+				copies[n], err = receive(ctx, out.event, answer)
+			}
 			if err != nil {
 				return fmt.Errorf("publish %s: %w", d.name(), err)
 			}
-			copies[n] = receipt{out.event, answer}
 			return nil
 		}
 		if err := together(ctx, out.copies, send); err != nil {
@@ -51,7 +60,7 @@ func (d *device) note(copies []receipt) {
 		return 0
 	})
 	if d.createdAt.IsZero() {
-		d.createdAt = copies[0].answer.Current.CreatedAt
+		d.createdAt = copies[0].current.CreatedAt
 	}
 	d.receipts = append(d.receipts, copies...)
 }
@@ -71,7 +80,11 @@ func uploadBacklog(ctx context.Context, a *app, fleet []*device) (map[*device][]
 	}
 	uploaded := map[*device][]receipt{}
 	for i, answer := range answers {
-		uploaded[from[i]] = append(uploaded[from[i]], receipt{events[i], answer})
+		got, err := receive(ctx, events[i], answer)
+		if err != nil {
+			return nil, fmt.Errorf("upload the backlog: %w", err)
+		}
+		uploaded[from[i]] = append(uploaded[from[i]], got)
 	}
 	// A bulk append applies the events of a series in the order of their time; of events with equal times the first counts.
 	for d, receipts := range uploaded {

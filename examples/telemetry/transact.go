@@ -56,11 +56,15 @@ func (s *simulation) transactions(ctx context.Context) error {
 	if err := s.db.Transact(counting(ctx), fresh.report, fresh.guard, fresh.create); err != nil {
 		return fmt.Errorf("raise an alarm: %w", err)
 	}
-	d.receipts = append(d.receipts, receipt{fresh.event, fresh.report.Result()})
+	applied, err := receive(ctx, fresh.event, fresh.report.Result())
+	if err != nil {
+		return err
+	}
+	d.receipts = append(d.receipts, applied)
 	if _, err := s.alarms.Get(ctx, fresh.alarm, entity.Consistent()); err != nil {
 		return fmt.Errorf("%w: %w", &violation{d.name(), ruleJoined, "the alarm cannot be read"}, err)
 	}
-	s.report.line("Applied: current is %s, and the alarm is raised.", fresh.report.Result().Current)
+	s.report.line("Applied: current is %s, and the alarm is raised.", applied.current)
 	return s.staleTransaction(ctx, d, s.raise(d.key, current.Timestamp.Add(interval/2)))
 }
 
@@ -79,7 +83,7 @@ func (s *simulation) staleTransaction(ctx context.Context, d *device, late raise
 	if !ok {
 		return &violation{d.name(), ruleStale, "the error does not hold the item that won"}
 	}
-	d.receipts = append(d.receipts, receipt{late.event, timeseries.Result[Telemetry]{Reason: stale.Reason, Current: winner}})
+	d.receipts = append(d.receipts, receipt{late.event, timeseries.Result[Telemetry]{Reason: stale.Reason}, winner})
 	_, getErr := s.alarms.Get(ctx, late.alarm, entity.Consistent())
 	if !errors.Is(getErr, entity.ErrNotFound) {
 		return errors.Join(&violation{d.name(), ruleStale, "its alarm was raised all the same"}, getErr)

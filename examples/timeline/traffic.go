@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/timeseries"
 )
 
 // epoch is when the story begins. It is far in the future, so that a local database, whose clock is right, removes nothing.
@@ -91,7 +90,7 @@ func (s *story) do(ctx context.Context, from, to time.Time) (done int, err error
 		case d.event == messageCreated:
 			_, err = s.messages.Create(ctx, Message{UserID: d.user, MessageID: d.id, Message: d.text, Channel: d.channel})
 		default:
-			_, err = s.verdicts.Append(ctx, Verdict{UserID: d.user, MessageID: d.id, DecidedAt: d.at, Rejected: d.event != ""}, timeseries.WithoutCurrent())
+			_, err = s.verdicts.Append(ctx, Verdict{UserID: d.user, MessageID: d.id, DecidedAt: d.at, Rejected: d.event != ""})
 		}
 		if err != nil {
 			return done, fmt.Errorf("%s %s: %w", d.event, d.id, err)

@@ -96,13 +96,16 @@ func (o *ours) batchWrite(ctx context.Context) (any, error) {
 }
 
 func (o *ours) appendAlone(ctx context.Context) (any, error) {
-	res, err := o.readings.Append(ctx, reading(1), timeseries.WithoutCurrent())
+	res, err := o.readings.Append(ctx, reading(1))
 	return nil, applied(res, err)
 }
 
 func (o *ours) appendCurrent(ctx context.Context) (any, error) {
 	res, err := o.readings.Append(ctx, reading(1))
-	return res.Current, applied(res, err)
+	if err := applied(res, err); err != nil {
+		return nil, err
+	}
+	return res.Current(ctx)
 }
 
 // applied makes an outcome an error, as it is for the other libraries.

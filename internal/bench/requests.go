@@ -67,7 +67,7 @@ func verbs(client *dynamodb.Client, names tables) []verb {
 					evs = append(evs, Late{Device: fmt.Sprintf("d-%03d", g), At: now.Add(time.Duration(i) * time.Second), Speed: i})
 				}
 			}
-			_, err := late.AppendAll(ctx, evs, timeseries.WithoutCurrent())
+			_, err := late.AppendAll(ctx, evs)
 			return err
 		}
 	}
@@ -90,7 +90,7 @@ func verbs(client *dynamodb.Client, names tables) []verb {
 		{"History.At", "1 / 1", changed, func(ctx context.Context) error { _, err := past.At(ctx, one, clock()); return err }},
 		{"Revert", "2 / 5", changed, func(ctx context.Context) error { _, err := past.Revert(ctx, Everything{ID: one.ID}, 2); return err }},
 		{"Append of a late event, recorded", "2 / 1", appended(1, 5), func(ctx context.Context) error {
-			_, err := late.Append(ctx, Late{Device: "d-000", At: now.Add(-time.Hour)}, timeseries.WithoutCurrent())
+			_, err := late.Append(ctx, Late{Device: "d-000", At: now.Add(-time.Hour)})
 			return err
 		}},
 		{"Purge of 1,000 events", "42", appended(1, 1000), func(ctx context.Context) error { return late.Purge(ctx, Late{Device: "d-000"}) }},
@@ -101,7 +101,7 @@ func verbs(client *dynamodb.Client, names tables) []verb {
 			if err := built(500)(ctx); err != nil {
 				return err
 			}
-			_, err := late.Append(ctx, Late{Device: "d-000", At: now.Add(time.Hour)}, timeseries.WithoutCurrent())
+			_, err := late.Append(ctx, Late{Device: "d-000", At: now.Add(time.Hour)})
 			return err
 		}, func(ctx context.Context) error { _, err := view.CatchUp(ctx); return err }},
 	}

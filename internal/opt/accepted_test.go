@@ -54,7 +54,6 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		{"FromImage", entity.FromImage(new(entity.Image)), "Put Update"},
 		{"Returning", entity.Returning(new(note)), "Put Update"},
 		{"Set", entity.Set(text, ""), "Update"},
-		{"WithoutCurrent", timeseries.WithoutCurrent(), "Append"},
 		{"Unconditional", entity.Unconditional(), "PutMany"},
 		{"OnProgress", entity.OnProgress(func(int) {}), "Purge"},
 		{"Named", entity.Named("Note"), "New"},

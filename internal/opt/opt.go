@@ -92,10 +92,7 @@ type (
 		If []Cond
 	}
 	// Append is for events of a series.
-	Append struct {
-		Guard
-		NoReturn bool // skip the read of the current item after an append
-	}
+	Append struct{ Guard }
 	// Create is for the writes of one item.
 	Create struct {
 		Guard

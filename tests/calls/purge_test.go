@@ -33,7 +33,7 @@ func archive(l *lab, n int) (s *timeseries.Series[Archive], key Archive) {
 		events[i] = Archive{ID: key.ID, At: archived.Add(time.Duration(i) * time.Minute), Value: i}
 	}
 	if n > 0 {
-		_, err := s.AppendAll(l.Ctx, events, timeseries.WithoutCurrent())
+		_, err := s.AppendAll(l.Ctx, events)
 		require.NoError(l.T, err)
 	}
 	l.Wire.Reset()

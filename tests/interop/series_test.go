@@ -105,7 +105,7 @@ func TestReplay_TimeSeriesGuide(t *testing.T) {
 				entity.Set(&f.AccountID, st.Args.Set["accountId"].(string)), entity.Set(&f.Diagnostics, st.Args.Set["diagnostics"].(string)))
 			require.NoError(t, err)
 		case "append-skip-follow-up", "append-skip-follow-up-stale":
-			appends(t, r, s, st, timeseries.WithoutCurrent())
+			appends(t, r, s, st)
 		case "append-condition-ok":
 			appends(t, r, s, st, entity.If(entity.Eq(&f.AccountID, "Acct-1")))
 		case "append-condition-fails", "append-condition-and-stale":

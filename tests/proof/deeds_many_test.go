@@ -61,10 +61,6 @@ func seriesDeeds() []deed {
 			_, err := series[Recording](b.db).Append(b.ctx, recorded(b.id, 2, 2))
 			return err
 		}},
-		{name: "Append, WithoutCurrent", before: reported(1, 3), do: func(b *bench) error {
-			_, err := series[Dropping](b.db).Append(b.ctx, dropped(b.id, 5, 5), timeseries.WithoutCurrent())
-			return err
-		}},
 		{name: "AppendAll, one series", before: reported(1, 3), do: func(b *bench) error {
 			_, err := series[Dropping](b.db).AppendAll(b.ctx, []Dropping{dropped(b.id, 7, 7), dropped(b.id, 2, 2), dropped(b.id, 5, 5)})
 			return err

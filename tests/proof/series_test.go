@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -184,13 +183,12 @@ func playSeries[T any](ctx context.Context, s *timeseries.Series[T], at func(*T)
 			reason = "undecided"
 		}
 		reasons = append(reasons, reason)
-		known := read(r.Current).at
-		out.behind = out.behind || known != 0 && known < in.list[i].at && r.Reason != timeseries.Collision
+		if current, err := r.Current(ctx); err == nil {
+			known := read(current).at
+			out.behind = out.behind || known < in.list[i].at && r.Reason != timeseries.Collision
+		}
 	}
 	out.reasons = strings.Join(reasons, ",")
-	if errors.Is(err, entity.ErrReadBack) && !slices.Contains(reasons, "undecided") {
-		err = nil // the outcome is in the results; only the current item is not
-	}
 	return out, err
 }
 
