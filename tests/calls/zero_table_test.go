@@ -33,7 +33,7 @@ var functions = map[string][]any{
 	"entity.OnProgress": {entity.OnProgress}, "entity.OnPage": {entity.OnPage}, "entity.Segments": {entity.Segments},
 
 	"timeseries.New": {timeseries.New[Ticks], timeseries.New[Plain]},
-	"versioned.Of": {versioned.Of[Kept], versioned.Of[Plain]}, "versioned.Expect": {versioned.Expect}, "versioned.AnyVersion": {versioned.AnyVersion},
+	"versioned.Of":   {versioned.Of[Kept], versioned.Of[Plain]}, "versioned.Expect": {versioned.Expect}, "versioned.AnyVersion": {versioned.AnyVersion},
 	"versioned.WithCurrent": {versioned.WithCurrent},
 	"lifecycle.Of":          {lifecycle.Of[Kept], lifecycle.Of[Plain]}, "lifecycle.After": {lifecycle.After}, "lifecycle.NoExpiry": {lifecycle.NoExpiry},
 	"unique.Of": {unique.Of[Kept], unique.Of[Plain]},
