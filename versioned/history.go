@@ -60,9 +60,9 @@ func decode[T any](c *core.Core) func(it item.Item, into any) error {
 	}
 }
 
-// Get returns version n of the item with key's primary key. It looks for it in the current item, then in the deleted
-// copies, then in the snapshots, because states move in that order. It costs one to three strongly consistent requests,
-// more only for over 1 MB of deleted copies. Errors: entity.ErrNotFound; *entity.InputError.
+// Get returns version n of the item with key's primary key. It looks for it in the current item and the deleted copies,
+// then in the snapshots, because states move in that order. It costs one or two strongly consistent requests, more only
+// for over 1 MB of deleted copies. Errors: entity.ErrNotFound; *entity.InputError.
 func (h *History[T]) Get(ctx context.Context, key T, n int64) (Version[T], error) {
 	var v Version[T]
 	c := core.Of(h)
@@ -87,7 +87,7 @@ func getVersion(ctx context.Context, c *core.Core, key reflect.Value, n int64, f
 
 // At returns the state of the item at time t: the one with the highest version whose updated_at is not after t. T needs a
 // field with the role updated_at. At reads backwards from the newest state, strongly consistently. It costs one request for
-// the current item, one for the deleted copies of a soft-deleted entity, and one per MB of snapshots. Errors:
+// the current item and the deleted copies, and one per MB of snapshots. Errors:
 // entity.ErrNotFound if the item did not exist yet; both [ErrVersionExpired] and entity.ErrNotFound if the state has
 // expired; *entity.InputError.
 func (h *History[T]) At(ctx context.Context, key T, t time.Time) (Version[T], error) {
@@ -206,7 +206,8 @@ func fieldValue(v reflect.Value, index []int) any {
 // Revert gives the item the content of version n, as a new version, and returns it. It does not change key parts,
 // fields that are immutable, set once or set by the library, and attributes that T does not have. The write is an
 // Update of every other field that differs: planned from the item as read, guarded, and planned again after a lost
-// race. It costs the reads of [History.Get] and an Update. Errors: entity.ErrNotFound if there is no such item or
+// race. It costs the read of the item, one of the snapshot, and the write; of a soft-deleted
+// entity two reads more if there is no such snapshot. Errors: entity.ErrNotFound if there is no such item or
 // version, and entity.ErrDeleted too if the item can be restored; a *[ConflictError]; a *unique.ViolationError;
 // entity.ErrConditionFailed.
 func (h *History[T]) Revert(ctx context.Context, key T, n int64, opts ...entity.WriteOption) (stored T, err error) {
@@ -230,7 +231,7 @@ func revert(c *core.Core, key reflect.Value, n int64, spec opt.Write) *core.Oper
 	op := plan.NewRevert(c.Schema, c.Table, key, spec)
 	if op.Err == nil {
 		op.Prepare = func(ctx context.Context, r layout.Reader, in *plan.Input) error {
-			it, err := readVersion(ctx, c, r, op, n)
+			it, err := readVersionBehind(ctx, c, r, op, n, in.Image)
 			in.Found = it
 			if err != nil && layout.Live(c.Schema, in.Image, in.Now) {
 				err = &plan.ItemPresent{Err: err} // the version is missing, not the item

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -32,28 +33,72 @@ func newOp(c *core.Core, verb string, v reflect.Value) (*plan.Op, error) {
 	return &plan.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Key: primary, KeyText: bind.KeyText(c.Schema, primary), Parts: parts}, err
 }
 
+// checkVersion returns an error for a number that no version has.
+func checkVersion(c *core.Core, n int64) error {
+	if n < 0 || n > maxVersion {
+		return &entity.InputError{Code: bind.CodeValue, Type: c.Schema.Type.String(), Problem: "the version must be a number from 0 to 999999999999"}
+	}
+	return nil
+}
+
 // readVersion returns version n of an item as it is stored: from the current item, a deleted copy or a snapshot. It
 // reads in this order because states only move that way.
 func readVersion(ctx context.Context, c *core.Core, r layout.Reader, op *plan.Op, n int64) (item.Item, error) {
-	now := c.Runner.Clock()
-	if n < 0 || n > maxVersion {
-		return nil, &entity.InputError{Code: bind.CodeValue, Type: c.Schema.Type.String(), Problem: "the version must be a number from 0 to 999999999999"}
+	if err := checkVersion(c, n); err != nil {
+		return nil, err
 	}
-	current, err := r.Get(ctx, op.Table, op.Key, true)
+	latest, err := readLatest(ctx, r, op, c.Runner.Clock())
 	if err != nil {
 		return nil, err
 	}
+	return pickVersion(ctx, c, r, op, n, latest)
+}
+
+// readVersionBehind is readVersion where the current item has been read already; nil if there is none.
+func readVersionBehind(ctx context.Context, c *core.Core, r layout.Reader, op *plan.Op, n int64, current item.Item) (item.Item, error) {
+	if err := checkVersion(c, n); err != nil {
+		return nil, err
+	}
+	var latest []item.Item
 	if current != nil {
 		if err := layout.SameCase(c.Schema, op.Parts, current); err != nil || layout.StoredVersion(c.Schema, current) == n {
 			return current, err
 		}
+		latest = append(latest, current)
 	}
-	others, err := readCopies(ctx, r, op, now)
+	// A live item has no copies, as a rule, and a state has a snapshot once another has replaced it.
+	if it, err := readSnapshot(ctx, c, r, op, n); err != nil || it != nil || !softDeletes(op) {
+		if err == nil && it == nil {
+			err = entitytype.ErrNotFound
+		}
+		return it, err
+	}
+	copies, err := readCopies(ctx, r, op, c.Runner.Clock())
 	if err != nil {
 		return nil, err
 	}
+	return pickVersion(ctx, c, r, op, n, append(latest, copies...))
+}
+
+// readSnapshot returns the snapshot of version n, nil if there is none or it has expired.
+func readSnapshot(ctx context.Context, c *core.Core, r layout.Reader, op *plan.Op, n int64) (item.Item, error) {
+	it, err := r.Get(ctx, op.Table, layout.RelatedKey(c.Schema, op.Key, snapshotSuffix(n)), true)
+	if err != nil || it == nil || layout.Expired(c.Schema, it, c.Runner.Clock()) {
+		return nil, err
+	}
+	return it, layout.SameCase(c.Schema, op.Parts, it)
+}
+
+// softDeletes reports whether the item can have deleted copies.
+func softDeletes(op *plan.Op) bool {
+	_, ok := schema.Feature[plan.SoftDeleter](op.Schema)
+	return ok
+}
+
+// pickVersion returns version n from the latest states, or else its snapshot.
+func pickVersion(ctx context.Context, c *core.Core, r layout.Reader, op *plan.Op, n int64, latest []item.Item) (item.Item, error) {
 	var copied item.Item
-	for _, it := range others {
+	for _, it := range latest {
 		switch {
 		case layout.StoredVersion(c.Schema, it) != n:
 		case isCurrent(op, it) || !c.Schema.Profile.CopiesLag():
@@ -62,39 +107,55 @@ func readVersion(ctx context.Context, c *core.Core, r layout.Reader, op *plan.Op
 			copied = it
 		}
 	}
-	it, err := r.Get(ctx, op.Table, layout.RelatedKey(c.Schema, op.Key, snapshotSuffix(n)), true)
-	switch {
-	case err != nil:
-		return nil, err
-	case it != nil && !layout.Expired(c.Schema, it, now):
-		return it, layout.SameCase(c.Schema, op.Parts, it)
-	case copied != nil:
-		return copied, nil
+	it, err := readSnapshot(ctx, c, r, op, n)
+	if it == nil && err == nil {
+		if it = copied; it == nil {
+			err = entitytype.ErrNotFound
+		}
 	}
-	return nil, entitytype.ErrNotFound
+	return it, err
 }
 
 // readLatest returns the states that may have no snapshot yet: the current item, if there is one, then the deleted
-// copies, newest first.
+// copies, newest first. One query reads both, the current item first.
 func readLatest(ctx context.Context, r layout.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
-	var all []item.Item
-	current, err := r.Get(ctx, op.Table, op.Key, true)
-	if err != nil {
-		return nil, err
-	}
-	if current != nil {
-		if err := layout.SameCase(op.Schema, op.Parts, current); err != nil {
+	if !softDeletes(op) {
+		current, err := r.Get(ctx, op.Table, op.Key, true)
+		if err != nil || current == nil {
 			return nil, err
 		}
-		all = append(all, current)
+		return []item.Item{current}, layout.SameCase(op.Schema, op.Parts, current)
 	}
-	deleted, err := readCopies(ctx, r, op, now)
-	return append(all, deleted...), err
+	var current, copies []item.Item
+	in := layout.QueryBetween(op.Schema, op.Table, op.Key, "", strings.TrimSuffix(schema.CopyInfix, "#")+"$")
+	for page, err := range layout.Pages(ctx, r, in) {
+		if err != nil {
+			return nil, err
+		}
+		for _, it := range page {
+			suffix, ok := layout.Suffix(op.Schema, op.Key, it)
+			isCopy := strings.HasPrefix(suffix, schema.CopyInfix)
+			if !ok || suffix != "" && !isCopy {
+				continue
+			}
+			if err := layout.SameCase(op.Schema, op.Parts, it); err != nil {
+				return nil, err
+			}
+			switch {
+			case !isCopy:
+				current = append(current, it)
+			case !layout.Expired(op.Schema, it, now):
+				copies = append(copies, it)
+			}
+		}
+	}
+	slices.Reverse(copies)
+	return append(current, copies...), nil
 }
 
 // readCopies returns the deleted copies that have not expired, newest first.
 func readCopies(ctx context.Context, r layout.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
-	if _, ok := schema.Feature[plan.SoftDeleter](op.Schema); !ok {
+	if !softDeletes(op) {
 		return nil, nil
 	}
 	var all []item.Item
