@@ -11,7 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/lifecycle"
 )
 
-// copies are the deleted copies in the table, as they are stored.
+// copies are the stored deleted copies.
 func copies(l *dbtest.Bench) []dbtest.Item {
 	l.T.Helper()
 	var out []dbtest.Item
@@ -28,21 +28,18 @@ func TestBin_RestoreOfAnOlderCopyGivesNoVersionTwice(t *testing.T) {
 	t.Parallel()
 	type T = u1VRetainSFree
 	b := newBench[T](t)
-	f := fields[T]()
 	p := b.item(t, live)
 	key := as[T](p)
-	require.NoError(t, b.quiet.Delete(t.Context(), key)) // 2
+	b.remove(p) // 2
 	old, err := b.bin.Get(t.Context(), key)
 	require.NoError(t, err)
-	stored := copies(b.l)[0]
-	b.l.Clock.Move(time.Second)
-	_, err = b.back.Restore(t.Context(), key) // 3
-	require.NoError(t, err)
-	_, err = b.quiet.Update(t.Context(), key, entity.Set(&f.Name, "later")) // 4
-	require.NoError(t, err)
-	b.l.Clock.Move(time.Second)
-	require.NoError(t, b.quiet.Delete(t.Context(), key)) // 5
-	b.l.PutItem(stored)
+	stored := copies(b.Bench)[0]
+	b.Clock.Move(time.Second)
+	b.restore(p)                                // 3
+	b.update(p, entity.Set(&b.f.Name, "later")) // 4
+	b.Clock.Move(time.Second)
+	b.remove(p) // 5
+	b.PutItem(stored)
 	list, err := b.bin.List(key).Collect(t.Context())
 	require.NoError(t, err)
 	require.Len(t, list, 2)
@@ -68,10 +65,10 @@ func TestBin_RestoreCopyOfWhatIsNoCopyIsAnError(t *testing.T) {
 	type T = u1VRetainSFree
 	b := newBench[T](t)
 	p := b.item(t, deleted)
-	b.l.Sent()
+	b.Sent()
 	_, err := b.bin.RestoreCopy(t.Context(), lifecycle.DeletedItem[T]{Item: as[T](p)})
 	require.Equal(t, "EDD-9108", dbtest.InputCode(err))
-	require.Empty(t, b.l.Sent())
+	require.Empty(t, b.Sent())
 	_, err = b.bin.RestoreCopy(t.Context(), lifecycle.DeletedItem[T]{Item: as[T](p), DeletedAt: dbtest.Start.Add(time.Hour)})
 	require.Equal(t, "NotFound", classesOf(err))
 }
@@ -87,11 +84,11 @@ func expiredCopies[T any](t *testing.T, b *bench[T]) {
 	key := as[T](p)
 	chosen, err := b.bin.Get(t.Context(), key)
 	require.NoError(t, err)
-	require.True(t, chosen.ExpiresAt.After(b.l.Clock.Now()))
-	b.l.Clock.Move(chosen.ExpiresAt.Add(-time.Nanosecond).Sub(b.l.Clock.Now()))
+	require.True(t, chosen.ExpiresAt.After(b.Clock.Now()))
+	b.Clock.Move(chosen.ExpiresAt.Add(-time.Nanosecond).Sub(b.Clock.Now()))
 	_, err = b.bin.Get(t.Context(), key)
 	require.NoError(t, err, "until the last moment")
-	b.l.Clock.Move(time.Nanosecond)
+	b.Clock.Move(time.Nanosecond)
 	_, err = b.bin.Get(t.Context(), key)
 	require.Equal(t, "NotFound", classesOf(err))
 	list, err := b.bin.List(key).Collect(t.Context())
@@ -104,7 +101,7 @@ func expiredCopies[T any](t *testing.T, b *bench[T]) {
 	require.Equal(t, "NotFound", classesOf(err))
 	_, err = b.bin.RestoreCopy(t.Context(), chosen)
 	require.Equal(t, "NotFound", classesOf(err))
-	_, err = b.s.Update(t.Context(), key, entity.Set(&fields[T]().Name, "x"))
+	_, err = b.s.Update(t.Context(), key, entity.Set(&b.f.Name, "x"))
 	require.Equal(t, "NotFound", classesOf(err), "it can no longer be restored")
 	other := p
 	other.ID = "another"
@@ -119,12 +116,11 @@ func TestBin_ListIsPagedAndFiltered(t *testing.T) {
 	t.Parallel()
 	type T = u1VNoneSFree
 	b := newBench[T](t)
-	key := as[T](Person{ID: "p-1"})
+	key := as[T](hero)
 	for _, name := range []string{"a", "b", "c"} {
-		_, err := b.quiet.Create(t.Context(), as[T](Person{ID: "p-1", Tenant: "t", Name: name}))
-		require.NoError(t, err)
-		require.NoError(t, b.quiet.Delete(t.Context(), key))
-		b.l.Clock.Move(time.Second)
+		b.create(Person{ID: "p-1", Tenant: "t", Name: name})
+		b.remove(hero)
+		b.Clock.Move(time.Second)
 	}
 	var names []string
 	for after, n := "", 0; n == 0 || after != ""; n++ {
@@ -137,7 +133,7 @@ func TestBin_ListIsPagedAndFiltered(t *testing.T) {
 		require.Less(t, n, 5)
 	}
 	require.Equal(t, []string{"c", "b", "a"}, names)
-	one, err := b.bin.List(key, entity.Filter(entity.Eq(&fields[T]().Name, "b"))).One(t.Context())
+	one, err := b.bin.List(key, entity.Filter(entity.Eq(&b.f.Name, "b"))).One(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "b", one.Item.Name)
 	page, err := b.bin.List(key, entity.Limit(1)).Page(t.Context(), "")
@@ -151,15 +147,14 @@ func TestBin_RestoreTakesTheNewestOfSeveralCopies(t *testing.T) {
 	t.Parallel()
 	type T = u1VNoneSFree
 	b := newBench[T](t)
-	key := as[T](Person{ID: "p-1"})
+	key := as[T](hero)
 	for _, name := range []string{"first", "second"} {
-		_, err := b.quiet.Create(t.Context(), as[T](Person{ID: "p-1", Tenant: "t", Name: name}))
-		require.NoError(t, err)
-		b.l.Clock.Move(time.Second)
-		require.NoError(t, b.quiet.Delete(t.Context(), key))
+		b.create(Person{ID: "p-1", Tenant: "t", Name: name})
+		b.Clock.Move(time.Second)
+		b.remove(hero)
 	}
 	got, err := b.bin.Restore(t.Context(), key)
 	require.NoError(t, err)
 	require.Equal(t, "second", got.Name)
-	require.Len(t, copies(b.l), 1)
+	require.Len(t, copies(b.Bench), 1)
 }

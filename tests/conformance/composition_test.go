@@ -17,31 +17,13 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
-	"github.com/dynastrata/dynastrata/lifecycle"
 )
 
 var rewrite = flag.Bool("update", false, "write the files in testdata again")
 
-// traits are what a combination declares.
-type traits struct {
-	unique                  int // constraints: email; tenant and badge, which is sparse
-	lock, retain, retainTTL bool
-	soft, reserve, copyTTL  bool
-}
-
-// combination is one type of the matrix.
-type combination struct {
-	name   string
-	traits traits
-	run    func(t *testing.T, c combination)
-}
-
-func row[T any](name string, has traits) combination {
-	return combination{name, has, func(t *testing.T, c combination) { composition(t, c, perform[T]) }}
-}
-
-// actor writes one item of a type of the matrix, which it alone knows: the story is compiled once.
+// actor writes one item of a type of the matrix, which only it knows, so that the story is compiled once.
 type actor interface {
+	table() *dbtest.Bench
 	fields() *Person
 	create(p Person) entity.Op
 	put(p Person) entity.Op
@@ -52,29 +34,20 @@ type actor interface {
 	alone(t *testing.T, op entity.Op) error
 }
 
-type player[T any] struct {
-	ops entity.Ops[T]
-	bin *lifecycle.Deleted[T] // nil without soft delete
-}
+type player[T any] struct{ *bench[T] }
 
 // perform opens an actor on a table of its own.
-func perform[T any](t *testing.T, c traits) (*dbtest.Bench, actor) {
-	l, s := dbtest.OpenStore[T](t)
-	x := player[T]{ops: s.Op()}
-	if c.soft {
-		x.bin = entity.Must(lifecycle.Of(s))
-	}
-	return l, x
-}
+func perform[T any](t *testing.T) actor { return player[T]{newBench[T](t)} }
 
-func (player[T]) fields() *Person             { return fields[T]() }
-func (x player[T]) create(p Person) entity.Op { return x.ops.Create(as[T](p)) }
-func (x player[T]) put(p Person) entity.Op    { return x.ops.Put(as[T](p)) }
-func (x player[T]) upsert(p Person) entity.Op { return x.ops.Upsert(as[T](p)) }
+func (x player[T]) table() *dbtest.Bench      { return x.Bench }
+func (x player[T]) fields() *Person           { return x.f }
+func (x player[T]) create(p Person) entity.Op { return x.s.Op().Create(as[T](p)) }
+func (x player[T]) put(p Person) entity.Op    { return x.s.Op().Put(as[T](p)) }
+func (x player[T]) upsert(p Person) entity.Op { return x.s.Op().Upsert(as[T](p)) }
 func (x player[T]) update(changes ...entity.UpdateOption) entity.Op {
-	return x.ops.Update(as[T](hero), changes...)
+	return x.s.Op().Update(as[T](hero), changes...)
 }
-func (x player[T]) delete() entity.Op                      { return x.ops.Delete(as[T](hero)) }
+func (x player[T]) delete() entity.Op                      { return x.s.Op().Delete(as[T](hero)) }
 func (x player[T]) restore() entity.Op                     { return x.bin.Op().Restore(as[T](hero)) }
 func (x player[T]) alone(t *testing.T, op entity.Op) error { return runAlone(t, op.(entity.Write[T])) }
 
@@ -97,35 +70,35 @@ func story(s actor, c traits) []scene {
 		change(&p)
 		return p
 	}
-	tale := teller{c, 0}
+	want := expected{traits: c}
 	list := []scene{
-		{"create", func() entity.Op { return s.create(full) }, tale.born("email", "badge"), 1 + count(c.retain) + count(c.soft && (c.retain || c.reserve))},
+		{"create", func() entity.Op { return s.create(full) }, want.born(), 1 + count(c.retain) + count(c.soft && (c.retain || c.reserve))},
 		{"put over live, unique values as they were", func() entity.Op {
 			return s.put(with(full, func(p *Person) { p.Name = "Ada L" }))
-		}, tale.replaced(), 1 + count(c.retain || c.unique > 0)},
+		}, want.replaced(), 1 + count(c.retain || c.unique > 0)},
 		{"put over live, another email and no badge", func() entity.Op {
 			return s.put(with(full, func(p *Person) { p.Email, p.Badge = "countess@example.com", "" }))
-		}, tale.replaced("-email", "+email", "-badge"), 1 + count(c.retain || c.unique > 0)},
+		}, want.replaced("-email", "+email", "-badge"), 1 + count(c.retain || c.unique > 0)},
 		{"upsert over live, unique values as they were", func() entity.Op {
 			return s.upsert(with(full, func(p *Person) { p.Email, p.Badge, p.Name = "countess@example.com", "", "Augusta" }))
-		}, tale.replaced(), 1 + count(c.retain || c.unique > 0)},
+		}, want.replaced(), 1 + count(c.retain || c.unique > 0)},
 		{"upsert over live, with a badge", func() entity.Op {
 			return s.upsert(with(full, func(p *Person) { p.Email, p.Badge = "countess@example.com", "8" }))
-		}, tale.replaced("+badge"), 1 + count(c.retain || c.unique > 0)},
-		{"update of another field", func() entity.Op { return s.update(entity.Set(&f.Name, "A")) }, tale.replaced(), 1 + count(c.retain)},
+		}, want.replaced("+badge"), 1 + count(c.retain || c.unique > 0)},
+		{"update of another field", func() entity.Op { return s.update(entity.Set(&f.Name, "A")) }, want.replaced(), 1 + count(c.retain)},
 		{"update of the email", func() entity.Op { return s.update(entity.Set(&f.Email, "ada@example.com")) },
-			tale.replaced("-email", "+email"), 1 + count(c.retain || c.unique > 0)},
+			want.replaced("-email", "+email"), 1 + count(c.retain || c.unique > 0)},
 		{"update that removes the badge", func() entity.Op { return s.update(entity.Remove(&f.Badge)) },
-			tale.replaced("-badge"), 1 + count(c.retain || c.unique > 1)},
+			want.replaced("-badge"), 1 + count(c.retain || c.unique > 1)},
 		{"update that sets a badge", func() entity.Op { return s.update(entity.Set(&f.Badge, "9")) },
-			tale.replaced("+badge"), 1 + count(c.retain || c.unique > 1)},
-		{"delete", func() entity.Op { return s.delete() }, tale.gone(), 1 + count(c.retain || c.unique > 0 || c.soft)},
+			want.replaced("+badge"), 1 + count(c.retain || c.unique > 1)},
+		{"delete", func() entity.Op { return s.delete() }, want.gone(), 1 + count(c.retain || c.unique > 0 || c.soft)},
 	}
 	if c.soft {
-		list = append(list, scene{"restore", func() entity.Op { return s.restore() }, tale.back(), 2},
-			scene{"update after the restore", func() entity.Op { return s.update(entity.Set(&f.Name, "Back")) }, tale.replaced(), 1 + count(c.retain)})
+		list = append(list, scene{"restore", func() entity.Op { return s.restore() }, want.back(), 2},
+			scene{"update after the restore", func() entity.Op { return s.update(entity.Set(&f.Name, "Back")) }, want.replaced(), 1 + count(c.retain)})
 	} else {
-		list = append(list, scene{"create again", func() entity.Op { return s.create(full) }, tale.bornAgain("email", "badge"), 1 + count(c.retain)})
+		list = append(list, scene{"create again", func() entity.Op { return s.create(full) }, want.bornAgain(), 1 + count(c.retain)})
 	}
 	return list
 }
@@ -137,15 +110,15 @@ func count(yes bool) int {
 	return 0
 }
 
-// teller says what is sent by the transaction table, and keeps count of the version.
-type teller struct {
+// expected is what the transaction table says is sent, with the version so far.
+type expected struct {
 	traits
 	version int
 }
 
-func (x *teller) constraints() []string { return []string{"email", "badge"}[:x.unique] }
+func (x *expected) constraints() []string { return []string{"email", "badge"}[:x.unique] }
 
-func (x *teller) snapshot(n int) []string {
+func (x *expected) snapshot(n int) []string {
 	if !x.retain {
 		return nil
 	}
@@ -153,7 +126,7 @@ func (x *teller) snapshot(n int) []string {
 }
 
 // claims are the sentinel actions among changes such as "+email".
-func (x *teller) claims(changes ...string) []string {
+func (x *expected) claims(changes ...string) []string {
 	var out []string
 	for _, c := range x.constraints() {
 		for _, change := range changes {
@@ -165,20 +138,20 @@ func (x *teller) claims(changes ...string) []string {
 	return out
 }
 
-func (x *teller) born(...string) []string {
+func (x *expected) born() []string {
 	x.version++
 	return join([]string{"put main"}, x.claims("+email", "+badge"), x.snapshot(x.version))
 }
 
 // bornAgain follows a hard delete, whose deleted state has a version of its own under Retain.
-func (x *teller) bornAgain(names ...string) []string {
+func (x *expected) bornAgain() []string {
 	if !x.retain {
 		x.version = 0
 	}
-	return x.born(names...)
+	return x.born()
 }
 
-func (x *teller) replaced(changes ...string) []string {
+func (x *expected) replaced(changes ...string) []string {
 	claims := x.claims(changes...)
 	x.version++
 	main := "put main"
@@ -188,7 +161,7 @@ func (x *teller) replaced(changes ...string) []string {
 	return join([]string{main}, x.snapshot(x.version-1), claims)
 }
 
-func (x *teller) gone() []string {
+func (x *expected) gone() []string {
 	x.version++
 	out := []string{"delete main"}
 	if x.soft {
@@ -204,7 +177,7 @@ func (x *teller) gone() []string {
 	return append(out, x.claims("-email", "-badge")...)
 }
 
-func (x *teller) back() []string {
+func (x *expected) back() []string {
 	x.version++
 	out := []string{"delete copy", "put main"}
 	if !x.copyTTL {
@@ -245,24 +218,24 @@ func (a act) role() string {
 func TestComposition_IsTheTransactionTable(t *testing.T) {
 	t.Parallel()
 	for _, c := range matrix {
-		if !testsize.Long() && crc32.ChecksumIEEE([]byte(c.name))%3 != 0 {
+		if !testsize.Long() && crc32.ChecksumIEEE([]byte(c.String()))%3 != 0 {
 			continue
 		}
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(c.String(), func(t *testing.T) {
 			t.Parallel()
-			c.run(t, c)
+			composition(t, c)
 		})
 	}
 }
 
-func composition(t *testing.T, c combination, perform func(*testing.T, traits) (*dbtest.Bench, actor)) {
-	by := map[bool]string{}
+func composition(t *testing.T, c combination) {
 	routes := []bool{false, true}
 	if !testsize.Long() { // one of the two, which shall send what is in the file
-		routes = []bool{crc32.ChecksumIEEE([]byte(c.name))%2 == 1}
+		routes = []bool{crc32.ChecksumIEEE([]byte(c.String()))%2 == 1}
 	}
 	for _, inTransaction := range routes {
-		l, s := perform(t, c.traits)
+		s := c.perform(t)
+		l := s.table()
 		names := namer{}
 		var b strings.Builder
 		for _, x := range story(s, c.traits) {
@@ -297,10 +270,7 @@ func composition(t *testing.T, c combination, perform func(*testing.T, traits) (
 				fmt.Fprintf(&b, "  %s\n", names.rename(a.String()))
 			}
 		}
-		by[inTransaction] = b.String()
-	}
-	for _, sent := range by {
-		golden(t, filepath.Join("composition", c.name), sent)
+		golden(t, filepath.Join("composition", c.String()), b.String())
 	}
 }
 

@@ -20,10 +20,10 @@ func TestExpect_OfANegativeVersionIsAnErrorBeforeAnyRequest(t *testing.T) {
 			continue
 		}
 		p := b.item(t, live)
-		b.l.Sent()
+		b.Sent()
 		require.Equal(t, "EDD-9108", dbtest.InputCode(runAlone(t, op(p, versioned.Expect(-1)))), verb)
-		require.Equal(t, "EDD-9108", dbtest.InputCode(runJoined(b.l, op(p, versioned.Expect(-1)))), verb)
-		require.Empty(t, b.l.Sent(), verb)
+		require.Equal(t, "EDD-9108", dbtest.InputCode(runJoined(b.Bench, op(p, versioned.Expect(-1)))), verb)
+		require.Empty(t, b.Sent(), verb)
 	}
 }
 
@@ -43,23 +43,18 @@ func expectZero[T any](t *testing.T, b *bench[T], retains bool) {
 			for _, joined := range []bool{false, true} {
 				p := b.item(t, live)
 				pk := "$app#v1#person#" + p.ID
-				b.l.ChangeItem(pk, personSK, dbtest.Item{"version": version})
+				b.ChangeItem(pk, personSK, dbtest.Item{"version": version})
 				if retains {
-					b.l.RemoveItem(b.l.Key(pk, personSK+"#v#0000001"))
+					b.RemoveItem(b.Key(pk, personSK+"#v#0000001"))
 				}
-				run := func(n int64) error {
-					if joined {
-						return runJoined(b.l, op(p, versioned.Expect(n)))
-					}
-					return runAlone(t, op(p, versioned.Expect(n)))
-				}
+				run := func(n int64) error { return b.run(t, op(p, versioned.Expect(n)), joined) }
 				var conflict *versioned.ConflictError
 				require.ErrorAs(t, run(1), &conflict, verb)
 				require.Equal(t, versioned.ConflictError{Expected: 1}, *conflict, verb)
-				b.l.Clock.Move(time.Second)
+				b.Clock.Move(time.Second)
 				require.NoError(t, run(0), verb)
 				if retains {
-					require.Contains(t, b.l.ItemsByKey(), pk+" "+personSK+"#v#0000000", verb)
+					require.Contains(t, b.ItemsByKey(), pk+" "+personSK+"#v#0000000", verb)
 				}
 				if verb == "Delete" {
 					continue
@@ -75,33 +70,37 @@ func expectZero[T any](t *testing.T, b *bench[T], retains bool) {
 }
 
 // A condition of the caller's that fails is not a conflict, whether or not a version is expected too.
-func TestExpect_BesideAFailedConditionIsTheCondition(t *testing.T) {
+func TestExpect_WithAFailedConditionIsTheCondition(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]func(*testing.T){
-		"Lock":   func(t *testing.T) { failedCondition(t, newBench[u1VLockSFree](t)) },
-		"Retain": func(t *testing.T) { failedCondition(t, newBench[u1VRetainSReserve](t)) },
-	} {
-		t.Run(name, test)
-	}
+	t.Run("Lock", func(t *testing.T) { failedCondition(t, newBench[u1VLockSFree](t)) })
+	t.Run("Retain", func(t *testing.T) { failedCondition(t, newBench[u1VRetainSReserve](t)) })
 }
 
 func failedCondition[T any](t *testing.T, b *bench[T]) {
-	f := fields[T]()
-	no := entity.If(entity.Eq(&f.Tenant, "another"))
+	no := entity.If(entity.Eq(&b.f.Tenant, "another"))
 	for verb, op := range b.verbs() {
-		state, version := live, int64(1)
+		state, expect := live, []entity.WriteOption{versioned.Expect(1)}
 		switch verb {
 		case "Create":
-			require.Equal(t, "Condition", classesOf(runAlone(t, op(b.item(t, absent), no))), verb)
-			require.Equal(t, "Condition", classesOf(runJoined(b.l, op(b.item(t, absent), no))), verb)
-			continue
+			state, expect = absent, nil
 		case "Restore":
-			state, version = deleted, 2
+			state, expect = deleted, []entity.WriteOption{versioned.Expect(2)}
 		}
-		for _, opts := range [][]entity.WriteOption{{no}, {no, versioned.Expect(version)}} {
-			require.Equal(t, "Condition", classesOf(runAlone(t, op(b.item(t, state), opts...))), verb)
-			require.Equal(t, "Condition", classesOf(runJoined(b.l, op(b.item(t, state), opts...))), verb)
+		for _, joined := range []bool{false, true} {
+			for _, opts := range [][]entity.WriteOption{{no}, append(expect, no)} {
+				p := b.item(t, state)
+				err := b.run(t, op(p, opts...), joined)
+				require.Equal(t, "Condition", classesOf(err), verb)
+				if stored, ok := entity.StoredItem[T](err); state == live {
+					require.True(t, ok, verb)
+					require.Equal(t, p.Email, person(&stored).Email, verb)
+				}
+			}
 		}
-		require.Equal(t, "Conflict", classesOf(runAlone(t, op(b.item(t, state), no, versioned.Expect(9)))), verb)
+		if verb != "Create" {
+			require.Equal(t, "Conflict", classesOf(runAlone(t, op(b.item(t, state), no, versioned.Expect(9)))), verb)
+		}
 	}
+	_, err := b.s.Update(t.Context(), as[T](b.item(t, live)), entity.Set(&b.f.Name, "x"), entity.If())
+	require.Equal(t, "EDD-9108", dbtest.InputCode(err), "no condition guards nothing")
 }

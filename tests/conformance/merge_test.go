@@ -12,26 +12,14 @@ import (
 	"github.com/dynastrata/dynastrata/unique"
 )
 
-// owners says who has each sentinel of the table.
-func owners(l *dbtest.Bench) map[string]string {
-	l.T.Helper()
-	out := map[string]string{}
-	for _, it := range l.ItemsByKey() {
-		if owner := dbtest.Text(it["_entity_pk"]); owner != "" {
-			out[short(dbtest.Text(it["pk"]))] = short(owner)
-		}
-	}
-	return out
-}
-
 func TestMerge_OneItemGivesAValueUpAndAnotherTakesIt(t *testing.T) {
 	t.Parallel()
-	t.Run("u1_none_hard", func(t *testing.T) { handOver(t, newBench[u1VNoneSNone](t)) })
-	t.Run("u1_retain_free", func(t *testing.T) { handOver(t, newBench[u1VRetainSFree](t)) })
+	t.Run("u1_none_hard", func(t *testing.T) { exchange(t, newBench[u1VNoneSNone](t)) })
+	t.Run("u1_retain_free", func(t *testing.T) { exchange(t, newBench[u1VRetainSFree](t)) })
 }
 
-func handOver[T any](t *testing.T, b *bench[T]) {
-	f := fields[T]()
+func exchange[T any](t *testing.T, b *bench[T]) {
+	f := b.f
 	to := func(p Person, email string) entity.Op { return b.s.Op().Update(as[T](p), entity.Set(&f.Email, email)) }
 	for name, ops := range map[string]func(a, c Person) (give, take entity.Op){
 		"update and update": func(a, c Person) (entity.Op, entity.Op) { return to(a, "new-"+a.Email), to(c, a.Email) },
@@ -54,9 +42,9 @@ func handOver[T any](t *testing.T, b *bench[T]) {
 			if takerFirst {
 				list = []entity.Op{take, give}
 			}
-			b.l.Sent()
-			require.NoError(t, b.l.DB.Transact(t.Context(), list...), name)
-			_, acts := sentActions(t, b.l.Sent())
+			b.Sent()
+			require.NoError(t, b.DB.Transact(t.Context(), list...), name)
+			_, acts := sentActions(t, b.Sent())
 			about := 0
 			for _, x := range acts {
 				if x.PK == "$app#v1#person.email#"+a.Email {
@@ -65,28 +53,28 @@ func handOver[T any](t *testing.T, b *bench[T]) {
 				}
 			}
 			require.Equal(t, 1, about, "one action on the sentinel")
-			require.Contains(t, []string{"$person#" + c.ID, "$person#n-" + c.ID}, owners(b.l)["$person.email#"+a.Email], name)
+			require.Contains(t, []string{"$person#" + c.ID, "$person#n-" + c.ID}, owners(b.Bench)["$person.email#"+a.Email], name)
 		}
 	}
 	a, c := b.item(t, live), b.item(t, live)
-	require.NoError(t, b.l.DB.Transact(t.Context(), to(a, c.Email), to(c, a.Email)))
-	owners := owners(b.l)
+	require.NoError(t, b.DB.Transact(t.Context(), to(a, c.Email), to(c, a.Email)))
+	owners := owners(b.Bench)
 	require.Equal(t, []string{"$person#" + c.ID, "$person#" + a.ID}, []string{owners["$person.email#"+a.Email], owners["$person.email#"+c.Email]}, "two items swap their values")
 }
 
-// The sentinel that changes hands belongs to a third item: only the op that wants it fails, and by the owner's name.
-func TestMerge_OfAValueThatSomebodyElseHasFailsTheTakerAlone(t *testing.T) {
+// Only the operation that wants a sentinel of a third item fails, and its error names the owner.
+func TestMerge_OfAValueOfAThirdItemFailsTheTakerAlone(t *testing.T) {
 	t.Parallel()
 	b := newBench[u1VRetainSFree](t)
-	f := fields[u1VRetainSFree]()
+	f := b.f
 	a, c, third := b.item(t, live), b.item(t, live), b.item(t, live)
 	sentinel := "$app#v1#person.email#" + a.Email
-	it := b.l.ItemsByKey()[sentinel+" $app#v1#person.email"]
+	it := b.ItemsByKey()[sentinel+" $app#v1#person.email"]
 	it["_entity_pk"] = dbtest.S("$app#v1#person#" + third.ID)
-	b.l.PutItem(it)
+	b.PutItem(it)
 	give := b.s.Op().Update(as[u1VRetainSFree](a), entity.Set(&f.Email, "new"))
 	take := b.s.Op().Update(as[u1VRetainSFree](c), entity.Set(&f.Email, a.Email))
-	err := b.l.DB.Transact(t.Context(), give, take)
+	err := b.DB.Transact(t.Context(), give, take)
 	var violation *unique.ViolationError
 	require.ErrorAs(t, entity.FailureOf(err, take), &violation)
 	require.Equal(t, "$app#v1#person#"+third.ID, violation.Owner.PK)
@@ -95,7 +83,7 @@ func TestMerge_OfAValueThatSomebodyElseHasFailsTheTakerAlone(t *testing.T) {
 	// Alone, the item gives up what it has of the value: nothing.
 	_, err = b.s.Update(t.Context(), as[u1VRetainSFree](a), entity.Set(&f.Email, "new"))
 	require.NoError(t, err)
-	require.Equal(t, "$person#"+third.ID, owners(b.l)[short(sentinel)])
+	require.Equal(t, "$person#"+third.ID, owners(b.Bench)[short(sentinel)])
 }
 
 // Two claims of one value, and a value that is reserved and claimed at once, are errors before anything is written.
@@ -104,7 +92,7 @@ func TestMerge_OfTwoClaimsIsRefusedBeforeAnyWrite(t *testing.T) {
 	b := newBench[u1VNoneSReserve](t)
 	type T = u1VNoneSReserve
 	a := b.item(t, live)
-	before := b.l.ItemsByKey()
+	before := b.ItemsByKey()
 	for name, ops := range map[string][]entity.Op{
 		"two creates": {
 			b.s.Op().Create(as[T](Person{ID: "n-1", Tenant: "t", Email: "same@example.com"})),
@@ -112,12 +100,12 @@ func TestMerge_OfTwoClaimsIsRefusedBeforeAnyWrite(t *testing.T) {
 		},
 		"reserve and create": {b.s.Op().Delete(as[T](a)), b.s.Op().Create(as[T](Person{ID: "n-3", Tenant: "t", Email: a.Email}))},
 	} {
-		b.l.Sent()
-		err := b.l.DB.Transact(t.Context(), ops...)
+		b.Sent()
+		err := b.DB.Transact(t.Context(), ops...)
 		require.Equal(t, "EDD-9109", dbtest.InputCode(err), name)
 		require.NotContains(t, fmt.Sprintf("%+v", err), "@", name)
-		require.NotContains(t, b.l.Operations(), "TransactWriteItems", name)
-		require.Equal(t, before, b.l.ItemsByKey(), name)
+		require.NotContains(t, b.Operations(), "TransactWriteItems", name)
+		require.Equal(t, before, b.ItemsByKey(), name)
 	}
 }
 
@@ -125,13 +113,13 @@ func TestMerge_CheckAndWriteOfOneItemAreOneAction(t *testing.T) {
 	t.Parallel()
 	b := newBench[u1VRetainSFree](t)
 	type T = u1VRetainSFree
-	f := fields[T]()
+	f := b.f
 	p := b.item(t, live)
 	check := b.s.Op().CheckExists(as[T](p), entity.Eq(&f.Name, "N"))
 	for _, write := range []entity.Op{b.s.Op().Update(as[T](p), entity.Set(&f.Name, "N2")), b.s.Op().Delete(as[T](p))} {
-		b.l.Sent()
-		err := b.l.DB.Transact(t.Context(), check, write)
-		_, acts := sentActions(t, b.l.Sent())
+		b.Sent()
+		err := b.DB.Transact(t.Context(), check, write)
+		_, acts := sentActions(t, b.Sent())
 		require.NotEqual(t, "check", acts[0].Kind)
 		require.Regexp(t, `name = "N"`, acts[0].Cond)
 		require.Regexp(t, `_w = "`, acts[0].Cond)
@@ -155,10 +143,10 @@ func TestTransact_OfMoreThanAHundredActionsIsRefused(t *testing.T) {
 	for i := range 34 { // 3 actions each
 		ops = append(ops, b.s.Op().Create(as[T](Person{ID: fmt.Sprint("m-", i), Tenant: "t", Email: fmt.Sprint("m", i, "@example.com")})))
 	}
-	err := b.l.DB.Transact(t.Context(), ops...)
+	err := b.DB.Transact(t.Context(), ops...)
 	require.Equal(t, "EDD-9110", dbtest.InputCode(err))
-	require.NotContains(t, b.l.Operations(), "TransactWriteItems")
-	require.Empty(t, b.l.ItemsByKey())
-	require.NoError(t, b.l.DB.Transact(t.Context(), ops[:33]...))
-	require.Len(t, b.l.ItemsByKey(), 99)
+	require.NotContains(t, b.Operations(), "TransactWriteItems")
+	require.Empty(t, b.ItemsByKey())
+	require.NoError(t, b.DB.Transact(t.Context(), ops[:33]...))
+	require.Len(t, b.ItemsByKey(), 99)
 }

@@ -105,8 +105,8 @@ func plain(av map[string]any) any {
 	return nil
 }
 
-// told are the attributes that a golden does not repeat for each item.
-var told = []string{"pk", "sk", "id", "tenant", "createdAt", "__edd_e__", "gsi1pk", "gsi1sk"}
+// repeated are the attributes that a golden leaves out.
+var repeated = []string{"pk", "sk", "id", "tenant", "createdAt", "__edd_e__", "gsi1pk", "gsi1sk"}
 
 func (a act) String() string {
 	var b strings.Builder
@@ -114,7 +114,7 @@ func (a act) String() string {
 	if a.Item != nil {
 		var parts []string
 		for _, name := range slices.Sorted(maps.Keys(a.Item)) {
-			if !slices.Contains(told, name) {
+			if !slices.Contains(repeated, name) {
 				parts = append(parts, name+"="+short(fmt.Sprint(a.Item[name])))
 			}
 		}
