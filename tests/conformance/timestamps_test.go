@@ -147,4 +147,10 @@ func TestContract_EmptyValuesAreAbsentAndNothingIsAdded(t *testing.T) {
 		require.Contains(t, it, name)
 	}
 	require.Len(t, it, 5, "nothing hidden")
+	_, err = s.Update(t.Context(), User{PK: "USER#2", SK: "PROFILE"}, entity.Set(&entity.Fields[User]().EmailHash, "hash_abc"))
+	require.NoError(t, err)
+	found, err := entity.Must(s.Index("byEmail")).Query(User{EmailHash: "hash_abc"}).Collect(t.Context())
+	require.NoError(t, err)
+	require.Len(t, found, 1, "an attribute of the model is the index key")
+	require.Len(t, l.ItemsByKey()["USER#2 PROFILE"], 6)
 }
