@@ -5,7 +5,6 @@ package conformance_test
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -43,9 +42,7 @@ func as[T any](p Person) T {
 }
 
 // person is the Person in v.
-func person[T any](v *T) *Person {
-	return reflect.ValueOf(v).Elem().FieldByName("Person").Addr().Interface().(*Person)
-}
+func person[T any](v *T) *Person { return dbtest.Embedded[Person](v) }
 
 // fields is the prototype of the Person in T.
 func fields[T any]() *Person { return person(entity.Fields[T]()) }

@@ -2,11 +2,11 @@ package conformance_test
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"testing"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/unique"
@@ -81,20 +81,14 @@ type traits struct {
 
 // traitsOf reads the declarations of T.
 func traitsOf[T any]() (c traits) {
-	for i := range reflect.TypeFor[T]().NumField() {
-		f := reflect.TypeFor[T]().Field(i)
-		_, ttl := f.Tag.Lookup("ttl")
-		_, policy := f.Tag.Lookup("unique")
-		switch f.Type {
-		case reflect.TypeFor[lock]():
-			c.lock = true
-		case reflect.TypeFor[retain]():
-			c.retain, c.retainTTL = true, ttl
-		case reflect.TypeFor[soft]():
-			c.soft, c.copyTTL, c.reserve = true, ttl, policy
-		case reflect.TypeFor[claim]():
-			c.unique++
-		}
+	versions, bins := dbtest.Declarations[retain, T](), dbtest.Declarations[soft, T]()
+	c.unique, c.lock = len(dbtest.Declarations[claim, T]()), len(dbtest.Declarations[lock, T]()) > 0
+	if c.retain = len(versions) > 0; c.retain {
+		_, c.retainTTL = versions[0].Lookup("ttl")
+	}
+	if c.soft = len(bins) > 0; c.soft {
+		_, c.copyTTL = bins[0].Lookup("ttl")
+		_, c.reserve = bins[0].Lookup("unique")
 	}
 	return c
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -94,35 +95,26 @@ type LeasedReserve struct {
 	Version int64 `dynamodbav:"version" entity:"version"`
 }
 
-// traits say how a kind of entity is written and what must hold for it.
-type traits struct {
-	retain, soft, reserve, lease bool
+// Shelf is an entity whose items share partitions.
+type Shelf struct {
+	_ entity.Key `name:"Shelf" pk:"$#{root}" sk:"$#{id}"`
+	_ versioned.Retain
+	_ lifecycle.SoftDelete
+	_ unique.Constraint `name:"email" fields:"email"`
+	Person
+	Version int64 `dynamodbav:"version" entity:"version"`
 }
 
-// kind is a kind of entity.
-type kind[T any] struct {
-	traits
-	at      func(*T) *Person
-	version func(T) int64
-}
+// traits are what an entity declares.
+type traits struct{ retain, soft, reserve, lease bool }
 
-var (
-	asFree    = kind[Free]{traits{retain: true, soft: true}, func(v *Free) *Person { return &v.Person }, func(v Free) int64 { return v.Version }}
-	asReserve = kind[Reserve]{traits{retain: true, soft: true, reserve: true}, func(v *Reserve) *Person { return &v.Person }, func(v Reserve) int64 { return v.Version }}
-	asKept    = kind[Kept]{traits{retain: true}, func(v *Kept) *Person { return &v.Person }, func(v Kept) int64 { return v.Version }}
-	asLocked  = kind[Locked]{traits{}, func(v *Locked) *Person { return &v.Person }, func(v Locked) int64 { return v.Version }}
-	asPlain   = kind[Plain]{traits{}, func(v *Plain) *Person { return &v.Person }, func(Plain) int64 { return 0 }}
-	asBin     = kind[Bin]{traits{soft: true}, func(v *Bin) *Person { return &v.Person }, func(Bin) int64 { return 0 }}
-	asLeased  = kind[Leased]{traits{retain: true, soft: true, lease: true}, func(v *Leased) *Person { return &v.Person }, func(v Leased) int64 { return v.Version }}
-
-	asLeasedReserve = kind[LeasedReserve]{
-		traits{retain: true, soft: true, reserve: true, lease: true}, func(v *LeasedReserve) *Person { return &v.Person }, func(v LeasedReserve) int64 { return v.Version },
+func traitsOf[T any]() (k traits) {
+	k.retain = len(dbtest.Declarations[versioned.Retain, T]()) > 0
+	for _, tag := range dbtest.Declarations[lifecycle.SoftDelete, T]() {
+		k.soft, k.reserve = true, tag.Get("unique") == "reserve"
 	}
-)
-
-// make returns a value with the given content.
-func (k kind[T]) make(p Person) T {
-	var v T
-	*k.at(&v) = p
-	return v
+	for _, tag := range dbtest.Declarations[unique.Constraint, T]() {
+		_, k.lease = tag.Lookup("ttl")
+	}
+	return k
 }

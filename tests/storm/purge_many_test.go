@@ -2,11 +2,11 @@ package storm_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -17,7 +17,7 @@ import (
 // crowded is an item with more deleted copies than one transaction can remove, all with the address of its first life, but
 // for the oldest of them, which have that of a life before.
 func crowded(t *testing.T) *world[Bin] {
-	w := open(t, asBin, dbtest.Attempts(1))
+	w := open[Bin](t, dbtest.Attempts(1))
 	w.add("a", "a@x", "1")
 	w.remove("a")
 	var pattern item
@@ -28,13 +28,13 @@ func crowded(t *testing.T) *world[Bin] {
 	}
 	require.NotNil(t, pattern)
 	for i := range 150 {
-		it := cloned(pattern)
+		it := maps.Clone(pattern)
 		at := time.Date(2100, 1, 1, 0, i, 0, 0, time.UTC).Format(fixed)
-		it["deletedAt"] = &types.AttributeValueMemberS{Value: at}
-		it["sk"] = &types.AttributeValueMemberS{Value: "$app#v1#bin#deleted#" + at}
-		it["_w"] = &types.AttributeValueMemberS{Value: fmt.Sprint("w", i)}
+		it["deletedAt"] = dbtest.S(at)
+		it["sk"] = dbtest.S("$app#v1#bin#deleted#" + at)
+		it["_w"] = dbtest.S(fmt.Sprint("w", i))
 		if i < 10 {
-			it["email"] = &types.AttributeValueMemberS{Value: "old@x"}
+			it["email"] = dbtest.S("old@x")
 		}
 		w.PutItem(it)
 	}

@@ -13,7 +13,7 @@ import (
 // used.
 func TestRace_TwoCreatesAfterADeleteGiveNoVersionTwice(t *testing.T) {
 	t.Parallel()
-	w := open(t, asKept)
+	w := open[Kept](t)
 	w.add("a", "a@x", "1")
 	w.remove("a")
 	create := func() (Kept, error) { return w.Create(w.Ctx, w.make(Person{ID: "a", Email: "a@x", Name: "slow"})) }
@@ -36,13 +36,12 @@ func TestRace_TwoCreatesAfterADeleteGiveNoVersionTwice(t *testing.T) {
 
 func TestRace_CreateMeetsCreate(t *testing.T) {
 	t.Parallel()
-	t.Run("plain", func(t *testing.T) { t.Parallel(); createMeetsCreate(t, asPlain) })
-	t.Run("retained", func(t *testing.T) { t.Parallel(); createMeetsCreate(t, asFree) })
-	t.Run("reserved", func(t *testing.T) { t.Parallel(); createMeetsCreate(t, asReserve) })
+	in[Plain](t, createMeetsCreate)
+	in[Free](t, createMeetsCreate)
+	in[Reserve](t, createMeetsCreate)
 }
 
-func createMeetsCreate[T any](t *testing.T, k kind[T]) {
-	w := open(t, k)
+func createMeetsCreate[T any](t *testing.T, w *world[T]) {
 	err := w.overtake(func() error {
 		_, err := w.Create(w.Ctx, w.make(Person{ID: "a", Email: "slow@x", Name: "slow"}))
 		return err
@@ -56,7 +55,7 @@ func createMeetsCreate[T any](t *testing.T, k kind[T]) {
 // What a create has read about earlier lives is outdated: there is a deleted copy by now, which a new life would hide.
 func TestRace_CreateMeetsALifeThatWasDeletedMeanwhile(t *testing.T) {
 	t.Parallel()
-	w := open(t, asFree)
+	w := open[Free](t)
 	err := w.overtake(func() error {
 		_, err := w.Create(w.Ctx, w.make(Person{ID: "a", Email: "slow@x", Name: "slow"}))
 		return err
@@ -73,10 +72,10 @@ func TestRace_CreateMeetsALifeThatWasDeletedMeanwhile(t *testing.T) {
 // The same where the copy keeps the value of its item.
 func TestRace_CreateMeetsAReservedValue(t *testing.T) {
 	t.Parallel()
-	w := open(t, asReserve)
+	w := open[Reserve](t)
 	w.add("a", "fast@x", "fast")
 	require.NoError(t, w.look.Purge(w.Ctx, w.key("a")))
-	w.told = nil
+	w.written = nil
 	err := w.overtake(func() error {
 		_, err := w.Create(w.Ctx, w.make(Person{ID: "a", Email: "slow@x", Name: "slow"}))
 		return err
@@ -90,16 +89,15 @@ func TestRace_CreateMeetsAReservedValue(t *testing.T) {
 
 func TestRace_PutAndUpsertMeetADelete(t *testing.T) {
 	t.Parallel()
-	t.Run("plain", func(t *testing.T) { t.Parallel(); wholeMeetsDelete(t, asPlain) })
-	t.Run("locked", func(t *testing.T) { t.Parallel(); wholeMeetsDelete(t, asLocked) })
-	t.Run("kept", func(t *testing.T) { t.Parallel(); wholeMeetsDelete(t, asKept) })
-	t.Run("bin", func(t *testing.T) { t.Parallel(); wholeMeetsDelete(t, asBin) })
-	t.Run("retained", func(t *testing.T) { t.Parallel(); wholeMeetsDelete(t, asFree) })
-	t.Run("reserved", func(t *testing.T) { t.Parallel(); wholeMeetsDelete(t, asReserve) })
+	in[Plain](t, wholeMeetsDelete)
+	in[Locked](t, wholeMeetsDelete)
+	in[Kept](t, wholeMeetsDelete)
+	in[Bin](t, wholeMeetsDelete)
+	in[Free](t, wholeMeetsDelete)
+	in[Reserve](t, wholeMeetsDelete)
 }
 
-func wholeMeetsDelete[T any](t *testing.T, k kind[T]) {
-	w := open(t, k)
+func wholeMeetsDelete[T any](t *testing.T, w *world[T]) {
 	for id, write := range map[string]func(T) (T, error){
 		"p": func(v T) (T, error) { return w.Put(w.Ctx, v) },
 		"u": func(v T) (T, error) { v, _, err := w.Upsert(w.Ctx, v); return v, err },
@@ -123,19 +121,20 @@ func wholeMeetsDelete[T any](t *testing.T, k kind[T]) {
 // writes. The state after the delete has the version that the create wanted to give, and only the copy holds it.
 func TestRace_CreateMeetsTheDeleteOfANewItem(t *testing.T) {
 	t.Parallel()
-	t.Run("retained", func(t *testing.T) { t.Parallel(); createMeetsDelete(t, asFree) })
-	t.Run("leased", func(t *testing.T) { t.Parallel(); createMeetsDelete(t, asLeased) })
-	t.Run("reserved", func(t *testing.T) { t.Parallel(); createMeetsDelete(t, asReserve) })
+	t.Run("Free", createMeetsDelete[Free])
+	t.Run("Leased", createMeetsDelete[Leased])
+	t.Run("Reserve", createMeetsDelete[Reserve])
 }
 
-func createMeetsDelete[T any](t *testing.T, k kind[T]) {
+func createMeetsDelete[T any](t *testing.T) {
+	t.Parallel()
 	for name, write := range map[string]func(*world[T], T) error{
 		"create": func(w *world[T], v T) error { _, err := w.Create(w.Ctx, v); return err },
 		"put":    func(w *world[T], v T) error { _, err := w.Put(w.Ctx, v); return err },
 		"upsert": func(w *world[T], v T) error { _, _, err := w.Upsert(w.Ctx, v); return err },
 	} {
 		for n := 1; n <= 4; n++ { // before each of its requests
-			w := open(t, k)
+			w := open[T](t)
 			if name == "create" {
 				w.add("a", "a@x", "1")
 			}
@@ -160,7 +159,7 @@ func createMeetsDelete[T any](t *testing.T, k kind[T]) {
 				require.ErrorIs(t, err, entity.ErrExists)
 			} else {
 				require.NoError(t, err)
-				w.told = nil
+				w.written = nil
 			}
 			w.sound()
 		}
@@ -174,7 +173,7 @@ func TestCreate_AfterTheCopyExpiredBeginsAboveTheHistory(t *testing.T) {
 		"the copy":             func(it item) bool { return text(it, "_k") == "d" },
 		"all but one snapshot": func(it item) bool { return text(it, "_k") == "d" || text(it, "sk") == "$app#v1#reserve#v#0000002" },
 	} {
-		w := open(t, asReserve)
+		w := open[Reserve](t)
 		w.add("a", "a@x", "1")
 		w.remove("a")
 		for _, it := range w.Items() {

@@ -11,16 +11,15 @@ import (
 
 func TestRace_DeleteKeepsWhatAnUpdateWrote(t *testing.T) {
 	t.Parallel()
-	t.Run("bin", func(t *testing.T) { t.Parallel(); deleteMeetsUpdate(t, asBin) })
-	t.Run("retained", func(t *testing.T) { t.Parallel(); deleteMeetsUpdate(t, asFree) })
-	t.Run("reserved", func(t *testing.T) { t.Parallel(); deleteMeetsUpdate(t, asReserve) })
-	t.Run("kept", func(t *testing.T) { t.Parallel(); deleteMeetsUpdate(t, asKept) })
-	t.Run("plain", func(t *testing.T) { t.Parallel(); deleteMeetsUpdate(t, asPlain) })
-	t.Run("locked", func(t *testing.T) { t.Parallel(); deleteMeetsUpdate(t, asLocked) })
+	in[Bin](t, deleteMeetsUpdate)
+	in[Free](t, deleteMeetsUpdate)
+	in[Reserve](t, deleteMeetsUpdate)
+	in[Kept](t, deleteMeetsUpdate)
+	in[Plain](t, deleteMeetsUpdate)
+	in[Locked](t, deleteMeetsUpdate)
 }
 
-func deleteMeetsUpdate[T any](t *testing.T, k kind[T]) {
-	w := open(t, k)
+func deleteMeetsUpdate[T any](t *testing.T, w *world[T]) {
 	w.add("a", "old@x", "1")
 	require.NoError(t, w.overtake(func() error { return w.Delete(w.Ctx, w.key("a")) }, func() {
 		w.update("a", w.email("new@x"), w.name("2"))
@@ -45,13 +44,12 @@ func deleteMeetsUpdate[T any](t *testing.T, k kind[T]) {
 
 func TestRace_TwoDeletesLeaveOneCopy(t *testing.T) {
 	t.Parallel()
-	t.Run("bin", func(t *testing.T) { t.Parallel(); deleteMeetsDelete(t, asBin) })
-	t.Run("retained", func(t *testing.T) { t.Parallel(); deleteMeetsDelete(t, asFree) })
-	t.Run("reserved", func(t *testing.T) { t.Parallel(); deleteMeetsDelete(t, asReserve) })
+	in[Bin](t, deleteMeetsDelete)
+	in[Free](t, deleteMeetsDelete)
+	in[Reserve](t, deleteMeetsDelete)
 }
 
-func deleteMeetsDelete[T any](t *testing.T, k kind[T]) {
-	w := open(t, k)
+func deleteMeetsDelete[T any](t *testing.T, w *world[T]) {
 	w.add("a", "a@x", "1")
 	err := w.overtake(func() error { return w.Delete(w.Ctx, w.key("a")) }, func() { w.remove("a") })
 	require.ErrorIs(t, err, entity.ErrNotFound)
@@ -60,17 +58,16 @@ func deleteMeetsDelete[T any](t *testing.T, k kind[T]) {
 	w.sound()
 }
 
-// Between the read and the write of a delete the item is deleted, and somebody else takes its address: the sentinel is
+// Between the read and the write of a delete the item is deleted, and another item takes its address: the sentinel is
 // not the item's any more.
 func TestRace_DeleteDoesNotFreeWhatSomebodyElseHas(t *testing.T) {
 	t.Parallel()
-	t.Run("plain", func(t *testing.T) { t.Parallel(); deleteMeetsHeir(t, asPlain) })
-	t.Run("kept", func(t *testing.T) { t.Parallel(); deleteMeetsHeir(t, asKept) })
-	t.Run("retained", func(t *testing.T) { t.Parallel(); deleteMeetsHeir(t, asFree) })
+	in[Plain](t, deleteMeetsHeir)
+	in[Kept](t, deleteMeetsHeir)
+	in[Free](t, deleteMeetsHeir)
 }
 
-func deleteMeetsHeir[T any](t *testing.T, k kind[T]) {
-	w := open(t, k)
+func deleteMeetsHeir[T any](t *testing.T, w *world[T]) {
 	w.add("a", "a@x", "1")
 	err := w.overtake(func() error { return w.Delete(w.Ctx, w.key("a")) }, func() {
 		w.remove("a")
@@ -88,15 +85,14 @@ func deleteMeetsHeir[T any](t *testing.T, k kind[T]) {
 	require.Len(t, w.sound().sentinels, 2)
 }
 
-// The claim had an end and somebody else has the value, while the item still holds it.
+// The claim had an end and another item has the value, while the item still holds it.
 func TestRace_StolenEmailIsNotGivenUpByDelete(t *testing.T) {
 	t.Parallel()
-	t.Run("free", func(t *testing.T) { t.Parallel(); deleteMeetsThief(t, asLeased) })
-	t.Run("reserve", func(t *testing.T) { t.Parallel(); deleteMeetsThief(t, asLeasedReserve) })
+	in[Leased](t, deleteMeetsThief)
+	in[LeasedReserve](t, deleteMeetsThief)
 }
 
-func deleteMeetsThief[T any](t *testing.T, k kind[T]) {
-	w := open(t, k)
+func deleteMeetsThief[T any](t *testing.T, w *world[T]) {
 	w.add("a", "a@x", "1")
 	require.NoError(t, w.overtake(func() error { return w.Delete(w.Ctx, w.key("a")) }, func() {
 		w.Clock.Move(2 * time.Hour)

@@ -15,35 +15,33 @@ import (
 // of which nothing is missing.
 func TestRace_PurgeRemovesWhatIsWrittenMeanwhile(t *testing.T) {
 	t.Parallel()
-	t.Run("bin", func(t *testing.T) { t.Parallel(); purgeMeets(t, asBin) })
-	t.Run("retained", func(t *testing.T) { t.Parallel(); purgeMeets(t, asFree) })
-	t.Run("reserved", func(t *testing.T) { t.Parallel(); purgeMeets(t, asReserve) })
-	t.Run("leased", func(t *testing.T) { t.Parallel(); purgeMeets(t, asLeased) })
+	in[Bin](t, purgeMeets)
+	in[Free](t, purgeMeets)
+	in[Reserve](t, purgeMeets)
+	in[Leased](t, purgeMeets)
 }
 
-func purgeMeets[T any](t *testing.T, k kind[T]) {
-	w := open(t, k)
+func purgeMeets[T any](t *testing.T, w *world[T]) {
 	w.add("beside", "beside@x", "stays")
 	stays := len(w.Items())
-	kept := w.told
+	kept := w.written
+	live := func() { w.add("a", "a@x", "1") }
+	deleted := func() {
+		live()
+		w.remove("a")
+	}
 	restore := func() { w.done(w.look.bin.Restore(w.Ctx, w.key("a"))) }
 	for name, race := range map[string]struct {
 		before, meanwhile func()
 	}{
-		"update": {func() { w.add("a", "a@x", "1") }, func() { w.update("a", w.name("2"), w.email("b@x")) }},
-		"delete": {func() { w.add("a", "a@x", "1") }, func() { w.remove("a") }},
-		"restore": {func() {
-			w.add("a", "a@x", "1")
-			w.remove("a")
-		}, restore},
-		"restore and update": {func() {
-			w.add("a", "a@x", "1")
-			w.remove("a")
-		}, func() {
+		"update":  {live, func() { w.update("a", w.name("2"), w.email("b@x")) }},
+		"delete":  {live, func() { w.remove("a") }},
+		"restore": {deleted, restore},
+		"restore and update": {deleted, func() {
 			restore()
 			w.update("a", w.email("b@x"))
 		}},
-		"purge": {func() { w.add("a", "a@x", "1") }, func() { require.NoError(t, w.look.Purge(w.Ctx, w.key("a"))) }},
+		"purge": {live, func() { require.NoError(t, w.look.Purge(w.Ctx, w.key("a"))) }},
 		"purge and create": {func() {
 			w.add("a", "a@x", "1")
 			w.update("a", w.name("2"))
@@ -54,7 +52,7 @@ func purgeMeets[T any](t *testing.T, k kind[T]) {
 	} {
 		race.before()
 		require.NoError(t, w.overtake(func() error { return w.Purge(w.Ctx, w.key("a")) }, race.meanwhile), name)
-		w.told = kept
+		w.written = kept
 		w.sound()
 		require.Len(t, w.Items(), stays, "%s: nothing of the item is left, and nothing else is missing", name)
 	}
@@ -63,10 +61,10 @@ func purgeMeets[T any](t *testing.T, k kind[T]) {
 // A create between the removal of the item and that of its snapshots: the purge goes on until there is no item.
 func TestRace_PurgeMeetsACreateBeforeTheSnapshotsAreGone(t *testing.T) {
 	t.Parallel()
-	w := open(t, asFree)
+	w := open[Free](t)
 	w.add("a", "a@x", "1")
 	w.update("a", w.name("2"))
-	w.told = nil
+	w.written = nil
 	snapshot := func(r faults.Request) bool { return r.Operation == "DeleteItem" }
 	require.NoError(t, w.Overtake(dbtest.First(snapshot), func() error { return w.Purge(w.Ctx, w.key("a")) }, func() {
 		_, err := w.look.Create(w.Ctx, w.make(Person{ID: "a", Email: "new@x"}))
@@ -79,10 +77,10 @@ func TestRace_PurgeMeetsACreateBeforeTheSnapshotsAreGone(t *testing.T) {
 // The other way round: the create has read the history that a purge then removes.
 func TestRace_CreateMeetsAPurge(t *testing.T) {
 	t.Parallel()
-	w := open(t, asKept)
+	w := open[Kept](t)
 	w.add("a", "a@x", "1")
 	w.remove("a")
-	w.told = nil
+	w.written = nil
 	require.NoError(t, w.overtake(w.saving(func() (Kept, error) { return w.Create(w.Ctx, w.make(Person{ID: "a", Email: "new@x"})) }), func() {
 		require.NoError(t, w.look.Purge(w.Ctx, w.key("a")))
 	}))
@@ -94,13 +92,13 @@ func TestRace_CreateMeetsAPurge(t *testing.T) {
 // An update or restore that was planned from what a purge has removed finds nothing.
 func TestRace_WritesMeetAPurge(t *testing.T) {
 	t.Parallel()
-	w := open(t, asFree)
+	w := open[Free](t)
 	for _, write := range []func() error{
 		func() error { _, err := w.Update(w.Ctx, w.key("a"), w.email("b@x")); return err },
 		func() error { return w.Delete(w.Ctx, w.key("a")) },
 	} {
 		w.add("a", "a@x", "1")
-		w.told = nil
+		w.written = nil
 		require.Error(t, w.overtake(write, func() { require.NoError(t, w.look.Purge(w.Ctx, w.key("a"))) }))
 		require.Empty(t, w.Items())
 	}
@@ -112,12 +110,12 @@ func TestRace_WritesMeetAPurge(t *testing.T) {
 	require.Empty(t, w.Items())
 }
 
-// The address of the item, or of its copy, belongs to somebody else by the time of the purge.
+// The address of the item, or of its copy, belongs to another item by the time of the purge.
 func TestRace_StolenEmailIsNotFreedByPurge(t *testing.T) {
 	t.Parallel()
-	w := open(t, asLeased)
+	w := open[Leased](t)
 	w.add("a", "a@x", "1")
-	w.told = nil
+	w.written = nil
 	require.NoError(t, w.overtake(func() error { return w.Purge(w.Ctx, w.key("a")) }, func() {
 		w.Clock.Move(2 * time.Hour)
 		w.add("thief", "a@x", "t")
@@ -126,7 +124,7 @@ func TestRace_StolenEmailIsNotFreedByPurge(t *testing.T) {
 	require.Len(t, d.beings, 1)
 	require.Len(t, d.sentinels, 1)
 
-	free := open(t, asBin)
+	free := open[Bin](t)
 	free.add("a", "a@x", "1")
 	free.remove("a")
 	free.add("heir", "a@x", "2")
@@ -138,12 +136,12 @@ func TestRace_StolenEmailIsNotFreedByPurge(t *testing.T) {
 // it had read.
 func TestRace_PurgeLeavesTheSnapshotOfALaterLife(t *testing.T) {
 	t.Parallel()
-	w := open(t, asKept, dbtest.Attempts(1))
+	w := open[Kept](t, dbtest.Attempts(1))
 	w.add("a", "a@x", "1")
 	snapshot := func(r faults.Request) bool { return r.Operation == "DeleteItem" }
 	require.ErrorIs(t, w.Overtake(dbtest.First(snapshot), func() error { return w.Purge(w.Ctx, w.key("a")) }, func() {
 		require.NoError(t, w.look.Purge(w.Ctx, w.key("a")))
-		w.told = nil
+		w.written = nil
 		w.add("a", "b@x", "2")
 	}), entity.ErrConflict)
 	d := w.sound()

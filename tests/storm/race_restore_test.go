@@ -12,7 +12,7 @@ import (
 
 func TestRace_RestoreNeverOverwritesALiveItem(t *testing.T) {
 	t.Parallel()
-	w := open(t, asBin)
+	w := open[Bin](t)
 	w.add("a", "old@x", "old")
 	w.remove("a")
 	err := w.overtake(func() error { _, err := w.bin.Restore(w.Ctx, w.key("a")); return err }, func() { w.add("a", "new@x", "new") })
@@ -26,13 +26,12 @@ func TestRace_RestoreNeverOverwritesALiveItem(t *testing.T) {
 
 func TestRace_TwoRestoresMakeOneItem(t *testing.T) {
 	t.Parallel()
-	t.Run("bin", func(t *testing.T) { t.Parallel(); restoreMeetsRestore(t, asBin) })
-	t.Run("retained", func(t *testing.T) { t.Parallel(); restoreMeetsRestore(t, asFree) })
-	t.Run("reserved", func(t *testing.T) { t.Parallel(); restoreMeetsRestore(t, asReserve) })
+	in[Bin](t, restoreMeetsRestore)
+	in[Free](t, restoreMeetsRestore)
+	in[Reserve](t, restoreMeetsRestore)
 }
 
-func restoreMeetsRestore[T any](t *testing.T, k kind[T]) {
-	w := open(t, k)
+func restoreMeetsRestore[T any](t *testing.T, w *world[T]) {
 	w.add("a", "a@x", "1")
 	for name, restore := range map[string]func() error{
 		"newest": func() error { _, err := w.bin.Restore(w.Ctx, w.key("a")); return err },
@@ -60,13 +59,12 @@ func restoreMeetsRestore[T any](t *testing.T, k kind[T]) {
 // the one that was read.
 func TestRace_RestoreTakesTheCopyThatIsThere(t *testing.T) {
 	t.Parallel()
-	t.Run("bin", func(t *testing.T) { t.Parallel(); restoreMeetsAnotherCopy(t, asBin) })
-	t.Run("retained", func(t *testing.T) { t.Parallel(); restoreMeetsAnotherCopy(t, asFree) })
-	t.Run("reserved", func(t *testing.T) { t.Parallel(); restoreMeetsAnotherCopy(t, asReserve) })
+	in[Bin](t, restoreMeetsAnotherCopy)
+	in[Free](t, restoreMeetsAnotherCopy)
+	in[Reserve](t, restoreMeetsAnotherCopy)
 }
 
-func restoreMeetsAnotherCopy[T any](t *testing.T, k kind[T]) {
-	w := open(t, k)
+func restoreMeetsAnotherCopy[T any](t *testing.T, w *world[T]) {
 	w.add("a", "a@x", "1")
 	w.remove("a")
 	err := w.overtake(w.saving(func() (T, error) { return w.bin.Restore(w.Ctx, w.key("a")) }), func() {
@@ -81,22 +79,23 @@ func restoreMeetsAnotherCopy[T any](t *testing.T, k kind[T]) {
 	w.sound()
 }
 
-// The deleted item gave its address up; between the read and the write of the restore somebody takes it.
+// The deleted item gave its address up; between the read and the write of the restore another item takes it.
 func TestRace_RestoreIsRefusedWhenTheEmailWasTaken(t *testing.T) {
 	t.Parallel()
-	t.Run("bin", func(t *testing.T) { t.Parallel(); restoreMeetsHeir(t, asBin, 0) })
-	t.Run("retained", func(t *testing.T) { t.Parallel(); restoreMeetsHeir(t, asFree, 0) })
-	t.Run("leased", func(t *testing.T) { t.Parallel(); restoreMeetsHeir(t, asLeased, 0) })
-	t.Run("reserved and expired", func(t *testing.T) { t.Parallel(); restoreMeetsHeir(t, asReserve, 31*24*time.Hour) })
+	in[Bin](t, restoreMeetsHeir)
+	in[Free](t, restoreMeetsHeir)
+	in[Leased](t, restoreMeetsHeir)
+	in[Reserve](t, restoreMeetsHeir)
 }
 
-func restoreMeetsHeir[T any](t *testing.T, k kind[T], pass time.Duration) {
-	w := open(t, k)
+func restoreMeetsHeir[T any](t *testing.T, w *world[T]) {
 	w.add("a", "a@x", "1")
 	w.remove("a")
 	before := len(w.Items())
 	err := w.overtake(func() error { _, err := w.bin.Restore(w.Ctx, w.key("a")); return err }, func() {
-		w.Clock.Move(pass)
+		if w.reserve {
+			w.Clock.Move(31 * 24 * time.Hour) // the copy expires, and with it what it reserved
+		}
 		w.add("heir", "a@x", "heir")
 	})
 	var taken *unique.ViolationError
@@ -104,11 +103,11 @@ func restoreMeetsHeir[T any](t *testing.T, k kind[T], pass time.Duration) {
 	require.Contains(t, taken.Owner.PK, "#heir")
 	_, there := w.current("a")
 	require.False(t, there)
-	if pass > 0 {
-		return // the expired copy cannot claim anything any more
+	if w.reserve {
+		return // the expired copy has no claims
 	}
 	d := w.sound()
-	require.Len(t, d.beings[address{taken.Owner.PK[:len(taken.Owner.PK)-len("heir")] + "a", taken.Owner.SK}].copies, 1, "the copy is still there")
+	require.Len(t, d.beings[address{w.pk("a"), w.sk()}].copies, 1, "the copy is still there")
 	require.Len(t, d.sentinels, 1)
 	require.Greater(t, len(w.Items()), before)
 }

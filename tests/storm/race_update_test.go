@@ -1,6 +1,7 @@
 package storm_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -13,14 +14,13 @@ import (
 
 func TestRace_UpdateOfTheEmailKeepsWhatAnotherUpdateWrote(t *testing.T) {
 	t.Parallel()
-	t.Run("plain", func(t *testing.T) { t.Parallel(); emailMeetsName(t, asPlain) })
-	t.Run("locked", func(t *testing.T) { t.Parallel(); emailMeetsName(t, asLocked) })
-	t.Run("retained", func(t *testing.T) { t.Parallel(); emailMeetsName(t, asFree) })
-	t.Run("reserved", func(t *testing.T) { t.Parallel(); emailMeetsName(t, asReserve) })
+	in[Plain](t, emailMeetsName)
+	in[Locked](t, emailMeetsName)
+	in[Free](t, emailMeetsName)
+	in[Reserve](t, emailMeetsName)
 }
 
-func emailMeetsName[T any](t *testing.T, k kind[T]) {
-	w := open(t, k)
+func emailMeetsName[T any](t *testing.T, w *world[T]) {
 	w.add("a", "old@x", "1")
 	err := w.overtake(w.saving(func() (T, error) { return w.Update(w.Ctx, w.key("a"), w.email("new@x")) }), func() {
 		w.update("a", w.name("2"))
@@ -33,16 +33,15 @@ func emailMeetsName[T any](t *testing.T, k kind[T]) {
 
 func TestRace_UpdateDoesNotBringBackADeletedItem(t *testing.T) {
 	t.Parallel()
-	t.Run("plain", func(t *testing.T) { t.Parallel(); updateMeetsDelete(t, asPlain) })
-	t.Run("locked", func(t *testing.T) { t.Parallel(); updateMeetsDelete(t, asLocked) })
-	t.Run("kept", func(t *testing.T) { t.Parallel(); updateMeetsDelete(t, asKept) })
-	t.Run("bin", func(t *testing.T) { t.Parallel(); updateMeetsDelete(t, asBin) })
-	t.Run("retained", func(t *testing.T) { t.Parallel(); updateMeetsDelete(t, asFree) })
-	t.Run("reserved", func(t *testing.T) { t.Parallel(); updateMeetsDelete(t, asReserve) })
+	in[Plain](t, updateMeetsDelete)
+	in[Locked](t, updateMeetsDelete)
+	in[Kept](t, updateMeetsDelete)
+	in[Bin](t, updateMeetsDelete)
+	in[Free](t, updateMeetsDelete)
+	in[Reserve](t, updateMeetsDelete)
 }
 
-func updateMeetsDelete[T any](t *testing.T, k kind[T]) {
-	w := open(t, k)
+func updateMeetsDelete[T any](t *testing.T, w *world[T]) {
 	w.add("a", "old@x", "1")
 	for _, write := range []func() error{
 		func() error { _, err := w.Update(w.Ctx, w.key("a"), w.email("new@x")); return err },
@@ -54,7 +53,7 @@ func updateMeetsDelete[T any](t *testing.T, k kind[T]) {
 	} {
 		err := w.overtake(write, func() { w.remove("a") })
 		require.ErrorIs(t, err, entity.ErrNotFound)
-		require.Equal(t, w.soft, isA(err, entity.ErrDeleted))
+		require.Equal(t, w.soft, errors.Is(err, entity.ErrDeleted))
 		_, there := w.current("a")
 		require.False(t, there)
 		d := w.sound()
@@ -73,7 +72,7 @@ func updateMeetsDelete[T any](t *testing.T, k kind[T]) {
 // Two updates that were planned from one state leave two versions, and both states are kept.
 func TestRace_TwoUpdatesLeaveTwoVersions(t *testing.T) {
 	t.Parallel()
-	w := open(t, asFree)
+	w := open[Free](t)
 	w.add("a", "a@x", "1")
 	err := w.overtake(w.saving(func() (Free, error) { return w.Update(w.Ctx, w.key("a"), w.name("2")) }), func() {
 		w.update("a", w.name("3"))
@@ -89,7 +88,7 @@ func TestRace_TwoUpdatesLeaveTwoVersions(t *testing.T) {
 // An expected version is never planned again: the caller has decided from the state that it saw.
 func TestRace_ExpectedVersionIsNotPlannedAnew(t *testing.T) {
 	t.Parallel()
-	w := open(t, asFree)
+	w := open[Free](t)
 	w.add("a", "a@x", "1")
 	err := w.overtake(func() error {
 		_, err := w.Update(w.Ctx, w.key("a"), w.email("b@x"), versioned.Expect(1))
@@ -104,7 +103,7 @@ func TestRace_ExpectedVersionIsNotPlannedAnew(t *testing.T) {
 // A touch writes the item without a version of its own, wherever it comes in between.
 func TestRace_TouchBesideUpdatesKeepsTheHistoryWhole(t *testing.T) {
 	t.Parallel()
-	w := open(t, asFree)
+	w := open[Free](t)
 	touch := func() {
 		due, err := w.look.Touch(w.Ctx, w.key("a"), &w.f.Seen, 0)
 		require.NoError(t, err)
@@ -126,10 +125,10 @@ func TestRace_TouchBesideUpdatesKeepsTheHistoryWhole(t *testing.T) {
 	require.Equal(t, "b@x", text(d.beings[address{"$app#v1#free#a", "$app#v1#free"}].current, "email"))
 }
 
-// The value was claimed for an hour; later somebody else has it. The item cannot give up what is not its own.
+// The value was claimed for an hour; later another item has it. The item cannot give up what is not its own.
 func TestRace_StolenEmailIsNotGivenUpByUpdate(t *testing.T) {
 	t.Parallel()
-	w := open(t, asLeased)
+	w := open[Leased](t)
 	w.add("a", "old@x", "1")
 	err := w.overtake(w.saving(func() (Leased, error) { return w.Update(w.Ctx, w.key("a"), w.email("new@x")) }), func() {
 		w.Clock.Move(2 * time.Hour)
@@ -144,14 +143,13 @@ func TestRace_StolenEmailIsNotGivenUpByUpdate(t *testing.T) {
 // The other way round: the value that an update wants is taken just before.
 func TestRace_TakenEmailIsRefusedAndNothingChanges(t *testing.T) {
 	t.Parallel()
-	t.Run("plain", func(t *testing.T) { t.Parallel(); emailIsTaken(t, asPlain) })
-	t.Run("locked", func(t *testing.T) { t.Parallel(); emailIsTaken(t, asLocked) })
-	t.Run("retained", func(t *testing.T) { t.Parallel(); emailIsTaken(t, asFree) })
-	t.Run("reserved", func(t *testing.T) { t.Parallel(); emailIsTaken(t, asReserve) })
+	in[Plain](t, emailIsTaken)
+	in[Locked](t, emailIsTaken)
+	in[Free](t, emailIsTaken)
+	in[Reserve](t, emailIsTaken)
 }
 
-func emailIsTaken[T any](t *testing.T, k kind[T]) {
-	w := open(t, k)
+func emailIsTaken[T any](t *testing.T, w *world[T]) {
 	w.add("a", "a@x", "1")
 	for _, write := range []func() error{
 		func() error { _, err := w.Update(w.Ctx, w.key("a"), w.email("wanted@x")); return err },

@@ -1,17 +1,20 @@
 package storm_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
 // The checks have to find what they are for: each of these changes to a sound table is a defect that has a name.
 func TestSound_FindsEveryKindOfDamage(t *testing.T) {
 	t.Parallel()
-	w := open(t, asReserve)
+	w := open[Reserve](t)
 	w.add("a", "a@x", "1")
 	w.update("a", w.email("b@x"), w.name("2"))
 	w.update("a", w.name("3"))
@@ -19,7 +22,7 @@ func TestSound_FindsEveryKindOfDamage(t *testing.T) {
 	w.remove("d")
 	w.sound()
 	base := w.Items()
-	s := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
+	s := dbtest.S
 	find := func(items []item, pk, sk string) item {
 		i := slices.IndexFunc(items, func(it item) bool { return text(it, "pk") == pk && text(it, "sk") == sk })
 		require.GreaterOrEqual(t, i, 0, "%s %s", pk, sk)
@@ -46,8 +49,8 @@ func TestSound_FindsEveryKindOfDamage(t *testing.T) {
 		"a sentinel has another owner":   with(sentinels+"#b@x", sentinels, func(it item) { it["_entity_pk"] = s("$app#v1#reserve#d") }),
 		"the current item expires":       with(a, sk, func(it item) { it["_ttl"] = s("1") }),
 		"the current item is deleted":    with(a, sk, func(it item) { it["deletedAt"] = s("now") }),
-		"a version is given twice":       with(a, sk, func(it item) { it["version"] = &types.AttributeValueMemberN{Value: "2"} }),
-		"a version is left out":          with(a, sk, func(it item) { it["version"] = &types.AttributeValueMemberN{Value: "5"} }),
+		"a version is given twice":       with(a, sk, func(it item) { it["version"] = dbtest.N("2") }),
+		"a version is left out":          with(a, sk, func(it item) { it["version"] = dbtest.N("5") }),
 		"an update is lost":              with(a, sk, func(it item) { it["name"] = s("2") }),
 		"a snapshot has another content": with(a, sk+"#v#0000001", func(it item) { it["name"] = s("x") }),
 		"two items have one address":     with("$app#v1#reserve#d", find(base, "$app#v1#reserve#d", sk+"#v#0000001")["sk"].(*types.AttributeValueMemberS).Value, func(it item) { it["sk"], it["email"] = s(sk), s("b@x") }),
@@ -55,18 +58,10 @@ func TestSound_FindsEveryKindOfDamage(t *testing.T) {
 	} {
 		var items []item
 		for _, it := range base {
-			items = append(items, cloned(it))
+			items = append(items, maps.Clone(it))
 		}
 		d, err := sorted(damage(items))
 		require.NoError(t, err, name)
-		require.NotEmpty(t, append(d.problems(w.traits), d.untold(w.told)...), name)
+		require.NotEmpty(t, append(d.problems(w.traits), d.missing(w.written)...), name)
 	}
-}
-
-func cloned(it item) item {
-	out := item{}
-	for name, av := range it {
-		out[name] = av
-	}
-	return out
 }

@@ -10,14 +10,14 @@ import (
 )
 
 // sound checks a table as it is stored against everything that must hold at every moment, and against what the test's
-// writers were told.
+// writers got as results.
 func (w *world[T]) sound() dump {
 	w.T.Helper()
 	d, err := sorted(w.Items())
 	require.NoError(w.T, err)
 	problems := d.problems(w.traits)
 	if w.retain {
-		problems = append(problems, d.untold(w.told)...)
+		problems = append(problems, d.missing(w.written)...)
 	}
 	if !assert.Empty(w.T, problems) {
 		w.T.FailNow()
@@ -162,8 +162,8 @@ func same(a, b item) bool {
 // fixed is a time as it is stored.
 const fixed = "2006-01-02T15:04:05.000000000Z"
 
-// untold finds told states that are not in the history, or are in it as something else.
-func (d dump) untold(all []told) (problems []string) {
+// missing finds returned states that the history lacks or has with other content.
+func (d dump) missing(all []written) (problems []string) {
 	for _, x := range all {
 		found := false
 		for at, b := range d.beings {
@@ -175,7 +175,7 @@ func (d dump) untold(all []told) (problems []string) {
 				text(it, "createdAt") == x.CreatedAt.Format(fixed) && text(it, "updatedAt") == x.UpdatedAt.Format(fixed)
 		}
 		if !found {
-			problems = append(problems, fmt.Sprintf("version %d of %s is not stored as its writer was told: %+v", x.version, x.ID, x.Person))
+			problems = append(problems, fmt.Sprintf("version %d of %s is not stored as its writer got it: %+v", x.version, x.ID, x.Person))
 		}
 	}
 	return problems

@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// denied are the ways in which a table contradicts what writers were told.
+// denied are the ways in which a table contradicts what writers got as results.
 func (s *storm[T]) denied(d dump) (problems []string) {
 	prefix := "$app#v1#"
 	for at := range d.beings {
@@ -157,7 +157,7 @@ func lost(b *being, acks []*ack) (all []string) {
 		}
 	}
 	if missing > unsure {
-		all = append(all, fmt.Sprintf("%d versions that nobody was told of, %d unsure writes", missing, unsure))
+		all = append(all, fmt.Sprintf("%d versions that no writer got, %d unsure writes", missing, unsure))
 	}
 	return all
 }

@@ -29,7 +29,7 @@ const (
 )
 
 // TestStorm_OfWritersOverABadLineBreaksNoPromise lets many goroutines write few items and fewer e-mail addresses while
-// requests fail and answers are lost, and then compares the table with what they were told.
+// requests fail and answers are lost, and then compares the table with their results.
 func TestStorm_OfWritersOverABadLineBreaksNoPromise(t *testing.T) {
 	t.Parallel()
 	seed := testsize.Seed(t)
@@ -40,15 +40,15 @@ func TestStorm_OfWritersOverABadLineBreaksNoPromise(t *testing.T) {
 		}
 		ops := int(testsize.Number(t, "DYNASTRATA_STORM_OPS", uint64(usual)))
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			t.Run("retain, free", func(t *testing.T) { t.Parallel(); rage(t, seed+i, ops, asFree) })
-			t.Run("retain, reserve", func(t *testing.T) { t.Parallel(); rage(t, seed+i, ops, asReserve) })
-			t.Run("lock", func(t *testing.T) { t.Parallel(); rage(t, seed+i, ops, asLocked) })
-			t.Run("plain", func(t *testing.T) { t.Parallel(); rage(t, seed+i, ops, asPlain) })
+			t.Run("retain, free", func(t *testing.T) { t.Parallel(); rage[Free](t, seed+i, ops) })
+			t.Run("retain, reserve", func(t *testing.T) { t.Parallel(); rage[Reserve](t, seed+i, ops) })
+			t.Run("lock", func(t *testing.T) { t.Parallel(); rage[Locked](t, seed+i, ops) })
+			t.Run("plain", func(t *testing.T) { t.Parallel(); rage[Plain](t, seed+i, ops) })
 		})
 	}
 }
 
-// storm is a world in which many write, and what they were told.
+// storm is a world in which many write, and the results that they got.
 type storm[T any] struct {
 	*world[T]
 	lives    [stormKeys]sync.RWMutex // see begun
@@ -64,13 +64,13 @@ type ack struct {
 	verb         string
 	id           string
 	began, ended int
-	unsure       bool // the error said that the write may have been applied
-	state        told // what it says it wrote; of a delete or purge, nothing
-	email, name  bool // which fields it changed; with neither, it may have changed all
+	unsure       bool    // the error said that the write may have been applied
+	state        written // what it says it wrote; of a delete or purge, nothing
+	email, name  bool    // which fields it changed; with neither, it may have changed all
 }
 
-func rage[T any](t *testing.T, seed uint64, ops int, k kind[T]) {
-	s := &storm[T]{world: open(t, k, dbtest.Attempts(60)), outcomes: map[string]int{}}
+func rage[T any](t *testing.T, seed uint64, ops int) {
+	s := &storm[T]{world: open[T](t, dbtest.Attempts(60)), outcomes: map[string]int{}}
 	s.Wire.Inject(faults.Random(seed, 0.05, faults.Conflict, faults.Throttle, faults.Lost))
 	var workers sync.WaitGroup
 	for worker := range stormWorkers {
@@ -118,7 +118,7 @@ func expected(err error) string {
 	return ""
 }
 
-// end closes an entry with what the caller was told.
+// end closes an entry with the result of the call.
 func (s *storm[T]) end(a *ack, v T, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +133,7 @@ func (s *storm[T]) end(a *ack, v T, err error) {
 			s.errs = append(s.errs, fmt.Errorf("%s %s: %w", a.verb, a.id, err))
 		}
 	default:
-		a.state = told{*s.at(&v), s.version(v)}
+		a.state = written{*s.at(&v), s.version(v)}
 	}
 	s.outcomes[a.verb+": "+outcome]++
 	if outcome == "ok" || a.unsure {

@@ -19,59 +19,80 @@ import (
 
 type item = dbtest.Item
 
-// door is one way into a table: a store and what its features add.
-type door[T any] struct {
+// handles are a store and what its features add.
+type handles[T any] struct {
 	*entity.Store[T]
 	db   *entity.DB
 	bin  *lifecycle.Deleted[T] // nil without soft delete
 	past *versioned.History[T] // nil without a history
 }
 
-// world is a kind of entity in a table of its own. Its own door can be made to fail and to wait; look is that of
-// somebody else, who is never disturbed.
+// world is a kind of entity in a table of its own. Its own handles can be made to fail and to wait; those of
+// look are never disturbed.
 type world[T any] struct {
-	door[T]
-	kind[T]
+	handles[T]
+	traits
 	*dbtest.Bench
-	look  door[T]
-	proto *T
-	f     *Person // the prototype's fields
-	told  []told  // what writers were told; see tell
+	look    handles[T]
+	f       *Person   // the prototype's fields
+	written []written // what calls returned; see note
 }
 
-// told is a state that a call says it wrote.
-type told struct {
+// written is a state that a call returned as written.
+type written struct {
 	Person
 	version int64
 }
 
-func open[T any](t testing.TB, k kind[T], change ...func(*entity.Config)) *world[T] {
+// in runs a test with an entity T, in parallel with others.
+func in[T any](t *testing.T, test func(*testing.T, *world[T])) {
 	t.Helper()
-	w := &world[T]{kind: k, Bench: dbtest.Open(t)}
+	t.Run(reflect.TypeFor[T]().Name(), func(t *testing.T) {
+		t.Parallel()
+		test(t, open[T](t))
+	})
+}
+
+func open[T any](t testing.TB, change ...func(*entity.Config)) *world[T] {
+	t.Helper()
+	w := &world[T]{traits: traitsOf[T](), Bench: dbtest.Open(t), f: dbtest.Embedded[Person](entity.Fields[T]())}
 	w.Clock.Set(dbtest.Start, time.Microsecond) // no two readings are of one time
-	w.door = w.enter(w.Client, change...)
-	w.look = w.enter(w.Raw)
+	w.handles = w.open(w.Client, change...)
+	w.look = w.open(w.Raw)
 	w.DB = w.db
-	w.proto = entity.Fields[T]()
-	w.f = k.at(w.proto)
 	w.CreateTables()
 	return w
 }
 
-func (w *world[T]) enter(client entity.Client, change ...func(*entity.Config)) door[T] {
+func (w *world[T]) open(client entity.Client, change ...func(*entity.Config)) handles[T] {
 	w.T.Helper()
-	d := door[T]{db: w.Open(client, change...)}
+	d := handles[T]{db: w.Open(client, change...)}
 	d.Store = dbtest.Declare[T](w.T, d.db)
-	var err error
 	if w.soft {
-		d.bin, err = lifecycle.Of(d.Store)
-		require.NoError(w.T, err)
+		d.bin = entity.Must(lifecycle.Of(d.Store))
 	}
 	if w.retain {
-		d.past, err = versioned.Of(d.Store)
-		require.NoError(w.T, err)
+		d.past = entity.Must(versioned.Of(d.Store))
 	}
 	return d
+}
+
+// at is the Person in v.
+func (w *world[T]) at(v *T) *Person { return dbtest.Embedded[Person](v) }
+
+// make returns a value with the given content.
+func (w *world[T]) make(p Person) T {
+	var v T
+	*w.at(&v) = p
+	return v
+}
+
+// version is the version in v, 0 without one.
+func (w *world[T]) version(v T) int64 {
+	if f := reflect.ValueOf(v).FieldByName("Version"); f.IsValid() {
+		return f.Int()
+	}
+	return 0
 }
 
 // key is a value with a key and nothing else.
@@ -90,32 +111,32 @@ func (w *world[T]) email(v string) entity.UpdateOption { return entity.Set(&w.f.
 // name is the change to a name.
 func (w *world[T]) name(v string) entity.UpdateOption { return entity.Set(&w.f.Name, v) }
 
-// tell remembers what a call said that it wrote.
-func (w *world[T]) tell(v T) {
-	w.told = append(w.told, told{*w.at(&v), w.version(v)})
+// note remembers the state that a call returned.
+func (w *world[T]) note(v T) {
+	w.written = append(w.written, written{*w.at(&v), w.version(v)})
 }
 
-// done is for writes by the undisturbed door that have to succeed.
+// done is for undisturbed writes, which have to succeed.
 func (w *world[T]) done(v T, err error) T {
 	w.T.Helper()
 	require.NoError(w.T, err)
-	w.tell(v)
+	w.note(v)
 	return v
 }
 
-// add creates an item through the undisturbed door.
+// add creates an item undisturbed.
 func (w *world[T]) add(id, email, name string) T {
 	w.T.Helper()
 	return w.done(w.look.Create(w.Ctx, w.make(Person{ID: id, Email: email, Name: name})))
 }
 
-// update changes an item through the undisturbed door.
+// update changes an item undisturbed.
 func (w *world[T]) update(id string, changes ...entity.UpdateOption) T {
 	w.T.Helper()
 	return w.done(w.look.Update(w.Ctx, w.key(id), changes...))
 }
 
-// remove deletes an item through the undisturbed door.
+// remove deletes an item undisturbed.
 func (w *world[T]) remove(id string) {
 	w.T.Helper()
 	require.NoError(w.T, w.look.Delete(w.Ctx, w.key(id)))
@@ -150,16 +171,13 @@ func (w *world[T]) overtake(slow func() error, fast func()) error {
 	return w.Overtake(dbtest.First(isWrite), slow, fast)
 }
 
-// saving returns a call whose result is told.
+// saving returns a call whose result is noted.
 func (w *world[T]) saving(write func() (T, error)) func() error {
 	return func() error {
 		v, err := write()
 		if err == nil {
-			w.tell(v)
+			w.note(v)
 		}
 		return err
 	}
 }
-
-// isA is errors.Is for tables of expectations.
-func isA(err, class error) bool { return errors.Is(err, class) }
