@@ -6,6 +6,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
 // Each sabotage changes what was read from sound tables. The check must find it and name the broken rule.
@@ -13,10 +15,8 @@ func TestCheck_FindsEverySabotage(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
-	raw, _, err := l.createKey(t.Context(), "")
-	require.NoError(t, err)
-	_, err = l.ingest(t.Context(), macA, samples(macA, 3))
-	require.NoError(t, err)
+	raw, _ := l.newAPIKey("")
+	l.ingested(macA, samples(macA, 3))
 	all := map[BatchID]submission{}
 	for _, s := range samples(macA, 3) {
 		all[s.BatchID] = s
@@ -30,8 +30,8 @@ func TestCheck_FindsEverySabotage(t *testing.T) {
 	}
 	require.Empty(t, read().check(l.cfg.Retention, want))
 
-	text := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
-	number := func(v string) types.AttributeValue { return &types.AttributeValueMemberN{Value: v} }
+	text := func(v string) types.AttributeValue { return dbtest.S(v) }
+	number := func(v string) types.AttributeValue { return dbtest.N(v) }
 	for name, c := range map[string]struct {
 		sabotage func(*tables)
 		rules    []string

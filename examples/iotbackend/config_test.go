@@ -41,7 +41,7 @@ func TestConfig_CursorsCanBeSigned(t *testing.T) {
 	signed.registered(macB)
 	page, err := signed.listDevices(t.Context(), 1, "")
 	require.NoError(t, err)
-	other := &lab{t: t, cfg: signed.cfg, logs: &journal{}, at: epoch}
+	other := labOf(t, signed.cfg, epoch)
 	other.cfg.CursorKey = secret{}
 	_, err = other.open(signed.client).listDevices(t.Context(), 1, page.Next)
 	require.Error(t, err)

@@ -36,12 +36,10 @@ func TestGolden_TheTablesHoldExactlyWhatTheSchemaSays(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	ctx := t.Context()
-	raw, _, err := l.createKey(ctx, "Production devices - greenhouse cluster")
-	require.NoError(t, err)
-	l.wait(time.Minute)
-	_, unused, err := l.createKey(ctx, "")
-	require.NoError(t, err)
-	_, err = l.revokeKey(ctx, unused.KeyID)
+	raw, _ := l.newAPIKey("Production devices - greenhouse cluster")
+	l.clock.Move(time.Minute)
+	_, unused := l.newAPIKey("")
+	_, err := l.revokeKey(ctx, unused.KeyID)
 	require.NoError(t, err)
 	_, touched, err := l.authenticate(ctx, raw)
 	require.NoError(t, err)
@@ -49,26 +47,21 @@ func TestGolden_TheTablesHoldExactlyWhatTheSchemaSays(t *testing.T) {
 
 	named := boots(macA, boot1)
 	named.FriendlyName = "greenhouse-sensor-01"
-	_, _, err = l.register(ctx, named)
-	require.NoError(t, err)
-	l.wait(time.Hour)
-	_, _, err = l.register(ctx, boots(macA, boot2))
-	require.NoError(t, err)
+	l.registers(named)
+	l.clock.Move(time.Hour)
+	l.registers(boots(macA, boot2))
 	bare := boots(macB, boot1)
 	bare.Capabilities = Capabilities{[]string{}, map[string]bool{}}
-	_, _, err = l.register(ctx, bare)
-	require.NoError(t, err)
+	l.registers(bare)
 
 	full := sample(macA, 0)
 	a, b, c, d, e := 22.5, 21.8, 45.2, 1013.25, 62.3
 	full.Sensors = &Sensors{&a, &b, &c, &d, &e}
 	full.SensorStatus = &SensorStatus{ptr(Health("ok")), ptr(Health("ok")), ptr(Health("error"))}
-	_, err = l.ingest(ctx, macA, []submission{full})
-	require.NoError(t, err)
+	l.ingested(macA, []submission{full})
 	empty := sample(macB, 1)
 	empty.Sensors, empty.SensorStatus = &Sensors{}, &SensorStatus{}
-	_, err = l.ingest(ctx, macB, []submission{empty})
-	require.NoError(t, err)
+	l.ingested(macB, []submission{empty})
 
 	golden(t, "devices", l.raw(l.cfg.Devices))
 	golden(t, "device_readings", l.raw(l.cfg.Readings))

@@ -134,11 +134,9 @@ func TestHTTP_FailuresSayWhetherToComeAgain(t *testing.T) {
 				}
 				return f
 			})
-			path := "/v1/devices/" + string(macA) + "/readings"
-			_, err := device.call(t.Context(), "GET", path+"/latest", nil, nil)
-			require.Equal(t, time.Second, refusedBy(t, err, http.StatusServiceUnavailable, c.read).RetryAfter)
-			_, err = device.call(t.Context(), "POST", path, map[string]any{"readings": samples(macA, 1)}, nil)
-			require.Equal(t, time.Second, refusedBy(t, err, http.StatusServiceUnavailable, c.write).RetryAfter)
+			path := readingsOf(macA)
+			require.Equal(t, time.Second, device.refused(t, "GET", path+"/latest", nil, http.StatusServiceUnavailable, c.read).RetryAfter)
+			require.Equal(t, time.Second, device.refused(t, "POST", path, map[string]any{"readings": samples(macA, 1)}, http.StatusServiceUnavailable, c.write).RetryAfter)
 		})
 	}
 }
@@ -151,15 +149,9 @@ func TestHTTP_TimeThatEndsInAPauseIsToldByItsCause(t *testing.T) {
 	l.service = newService(l.open(l.client), l.cfg)
 	l.api.Config.Handler = l.routes()
 	device := l.device()
-	l.wire.Inject(func(r faults.Request) faults.Fault {
-		if r.Operation == "Query" {
-			return faults.Throttle
-		}
-		return faults.None
-	})
+	l.disturb(faults.Throttle, "Query")
 	l.timeout = 2 * time.Second
-	_, err := device.call(t.Context(), "GET", "/v1/devices/"+string(macA)+"/readings/latest", nil, nil)
-	refusedBy(t, err, http.StatusServiceUnavailable, "THROTTLED")
+	device.refused(t, "GET", "/v1/devices/"+string(macA)+"/readings/latest", nil, http.StatusServiceUnavailable, "THROTTLED")
 }
 
 func TestHTTP_APanicStrikesOneRequest(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/schemalock"
 )
 
@@ -33,12 +34,11 @@ func TestTableNamesComeFromTheEnvironment(t *testing.T) {
 
 	// One client, two sets of tables: what is stored through one is not seen through the other.
 	l := newLab(t)
-	other := &lab{t: t, cfg: testConfig(l.cfg.Devices + "-2"), logs: &journal{}, at: epoch}
+	other := labOf(t, testConfig(l.cfg.Devices+"-2"), epoch)
 	second := other.open(l.client)
 	require.NoError(t, second.db.CreateTables(t.Context()))
 	l.registered(macA)
-	_, err = l.ingest(t.Context(), macA, samples(macA, 1))
-	require.NoError(t, err)
+	l.ingested(macA, samples(macA, 1))
 	_, err = second.latest(t.Context(), macA)
 	require.ErrorIs(t, err, errDeviceNotFound)
 	for name := range maps.Values(other.cfg.tables()) {
@@ -50,12 +50,10 @@ func TestKeysAreDomainNamesWithPlainValues(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	d := l.registered(macA)
-	_, key, err := l.createKey(t.Context(), "")
-	require.NoError(t, err)
+	_, key := l.newAPIKey("")
 	s := sample(macA, 0)
-	_, err = l.ingest(t.Context(), macA, []submission{s})
-	require.NoError(t, err)
-	str := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
+	l.ingested(macA, []submission{s})
+	str := func(v string) types.AttributeValue { return dbtest.S(v) }
 	for table, primary := range map[string]item{
 		l.cfg.Devices:  {"hardware_id": str(string(d.HardwareID))},
 		l.cfg.Readings: {"hardware_id": str(string(macA)), "ts_batch": str("4084000000000#" + string(s.BatchID))},
@@ -89,7 +87,7 @@ func TestTablesAreOnDemandAndTwoOfThemExpire(t *testing.T) {
 		"devices": "", "device_readings": "expiration_time", "processed_batches": "expiration_time", "api_keys": "",
 	}, ttl)
 	// Local databases have no point-in-time recovery, so what is asked for is all that can be seen of it here.
-	service := &lab{t: t, cfg: testConfig("x"), logs: &journal{}, at: epoch}
+	service := labOf(t, testConfig("x"), epoch)
 	service.cfg.Recovery = true
 	for _, table := range service.open(nil).db.Spec().Tables {
 		if table.PointInTimeRecovery {
@@ -109,14 +107,12 @@ var wholeSecond = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`)
 func TestTimesAreUTCInWholeSeconds(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.at = time.Date(2099, 6, 1, 12, 30, 45, 999_999_999, time.FixedZone("CEST", 3600))
+	l.clock.Set(time.Date(2099, 6, 1, 12, 30, 45, 999_999_999, time.FixedZone("CEST", 3600)), 0)
 	l.registered(macA)
-	raw, _, err := l.createKey(t.Context(), "")
+	raw, _ := l.newAPIKey("")
+	_, _, err := l.authenticate(t.Context(), raw)
 	require.NoError(t, err)
-	_, _, err = l.authenticate(t.Context(), raw)
-	require.NoError(t, err)
-	_, err = l.ingest(t.Context(), macA, samples(macA, 1))
-	require.NoError(t, err)
+	l.ingested(macA, samples(macA, 1))
 	const want = "2099-06-01T11:30:45Z"
 	for table, names := range map[string][]string{
 		l.cfg.Devices: {"first_registered_at", "last_seen_at", "gsi1sk"},
@@ -124,7 +120,7 @@ func TestTimesAreUTCInWholeSeconds(t *testing.T) {
 		l.cfg.Batches: {"received_at"},
 	} {
 		for _, name := range names {
-			got := l.raw(table)[0][name].(*types.AttributeValueMemberS).Value
+			got := dbtest.Text(l.raw(table)[0][name])
 			require.Regexp(t, wholeSecond, got, name)
 			require.Equal(t, want, got, name)
 		}
@@ -137,7 +133,7 @@ func TestReadingIsLenient(t *testing.T) {
 	l := newLab(t)
 	l.registered(macA)
 	stored := l.raw(l.cfg.Devices)[0]
-	stored["first_registered_at"] = &types.AttributeValueMemberS{Value: "2024-01-15T10:30:00.123456789+00:00"}
+	stored["first_registered_at"] = dbtest.S("2024-01-15T10:30:00.123456789+00:00")
 	_, err := l.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &l.cfg.Devices, Item: stored})
 	require.NoError(t, err)
 	d, err := l.devices.Get(t.Context(), Device{HardwareID: macA})
@@ -147,7 +143,7 @@ func TestReadingIsLenient(t *testing.T) {
 
 func TestReadingTimesAreMilliseconds(t *testing.T) {
 	t.Parallel()
-	plan := (&lab{t: t, cfg: testConfig("x"), logs: &journal{}, at: epoch}).open(nil).readings.Op().Put(lockedReading()).String()
+	plan := labOf(t, testConfig("x"), epoch).open(nil).readings.Op().Put(lockedReading()).String()
 	require.Contains(t, plan, "timestamp_ms = 1704067800000,")
 }
 
@@ -166,16 +162,15 @@ func TestExpirationIsInSeconds(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
-	_, err := l.ingest(t.Context(), macA, samples(macA, 1))
-	require.NoError(t, err)
+	l.ingested(macA, samples(macA, 1))
 	for _, table := range []string{l.cfg.Readings, l.cfg.Batches} {
-		require.Regexp(t, `^\d{10}$`, l.raw(table)[0]["expiration_time"].(*types.AttributeValueMemberN).Value)
+		require.Regexp(t, `^\d{10}$`, dbtest.Text(l.raw(table)[0]["expiration_time"]))
 	}
 	// A count of milliseconds would keep the item for ever, so it is refused before it is sent.
 	l.wire.Reset()
 	inMillis := lockedReading()
 	inMillis.ExpirationTime = 1711843800000
-	_, err = l.readings.Put(t.Context(), inMillis)
+	_, err := l.readings.Put(t.Context(), inMillis)
 	var bad *entity.ValidationError
 	require.ErrorAs(t, err, &bad)
 	_, err = l.batches.Create(t.Context(), ProcessedBatch{BatchID: "b", HardwareID: macA, ExpirationTime: 100_000_000_000})
@@ -187,12 +182,10 @@ func TestOptionalAttributesAreAbsent(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, func(c *config) { c.Retention = 0 })
 	l.registered(macA)
-	_, _, err := l.createKey(t.Context(), "")
-	require.NoError(t, err)
+	l.newAPIKey("")
 	s := sample(macA, 0)
 	s.Sensors, s.SensorStatus = &Sensors{}, &SensorStatus{}
-	_, err = l.ingest(t.Context(), macA, []submission{s})
-	require.NoError(t, err)
+	l.ingested(macA, []submission{s})
 	for table, want := range map[string][]string{
 		l.cfg.Devices: {
 			"capabilities", "confirmation_id", "firmware_version", "first_registered_at", "gsi1pk", "gsi1sk", "hardware_id", "last_boot_id",
@@ -267,12 +260,11 @@ func TestNumbersAreStorable(t *testing.T) {
 	l := newLab(t)
 	l.registered(macA)
 	device := l.device()
-	path := "/v1/devices/" + string(macA) + "/readings"
+	path := readingsOf(macA)
 	for _, f := range []float64{1e200, -1e200, 1e126, 1e-200, -1e-131, math.Nextafter(1e-130, 0), math.SmallestNonzeroFloat64, math.MaxFloat64} {
 		batch := samples(macA, 2)
 		batch[1].Sensors = &Sensors{PressureHPA: &f}
-		_, err := device.call(t.Context(), http.MethodPost, path, map[string]any{"readings": batch}, nil)
-		p := refusedBy(t, err, http.StatusBadRequest, "VALIDATION_FAILED")
+		p := device.refused(t, "POST", path, map[string]any{"readings": batch}, http.StatusBadRequest, "VALIDATION_FAILED")
 		require.Contains(t, string(p.Details), `"field":"readings[1].sensors"`, f)
 	}
 	require.Empty(t, l.raw(l.cfg.Readings))
@@ -314,8 +306,7 @@ func TestAttributesCanBeAddedLater(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
-	_, err := l.ingest(t.Context(), macA, samples(macA, 1))
-	require.NoError(t, err)
+	l.ingested(macA, samples(macA, 1))
 	before := l.raw(l.cfg.Readings)[0]
 
 	db, err := entity.Open(l.client, entity.Config{Tables: l.cfg.tables()})
@@ -334,7 +325,7 @@ func TestAttributesCanBeAddedLater(t *testing.T) {
 	// The earlier program still reads the item, and the update left everything else as it was.
 	_, err = l.latest(t.Context(), macA)
 	require.NoError(t, err)
-	before["battery_pct"] = &types.AttributeValueMemberN{Value: "100"}
+	before["battery_pct"] = dbtest.N("100")
 	require.Equal(t, []string{text(before)}, l.texts(l.cfg.Readings))
 
 	// Another type of a key does not fit the table that is there.
@@ -350,18 +341,15 @@ func TestNamesInExpressionsAreAliases(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
-	_, _, err := l.register(t.Context(), boots(macA, boot2))
+	l.registers(boots(macA, boot2))
+	_, err := l.rename(t.Context(), macA, "roof")
 	require.NoError(t, err)
-	_, err = l.rename(t.Context(), macA, "roof")
-	require.NoError(t, err)
-	raw, key, err := l.createKey(t.Context(), "")
-	require.NoError(t, err)
+	raw, key := l.newAPIKey("")
 	_, _, err = l.authenticate(t.Context(), raw)
 	require.NoError(t, err)
 	_, err = l.revokeKey(t.Context(), key.KeyID)
 	require.NoError(t, err)
-	_, err = l.ingest(t.Context(), macA, samples(macA, 1))
-	require.NoError(t, err)
+	l.ingested(macA, samples(macA, 1))
 	_, err = l.between(t.Context(), macA, span{firstMS, firstMS}, 5, "")
 	require.NoError(t, err)
 	word := regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)

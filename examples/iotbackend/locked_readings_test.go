@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -14,13 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
-
-// planner is a backend without a database: plans can be printed. Its clock is that of the schema's examples.
-func planner(t *testing.T) *backend {
-	t.Helper()
-	return (&lab{t: t, cfg: testConfig("x"), logs: &journal{}, at: time.Date(2024, 1, 15, 14, 22, 0, 0, time.UTC)}).open(nil)
-}
 
 func TestTheSortKeyIsTimeAndBatch(t *testing.T) {
 	t.Parallel()
@@ -108,12 +102,10 @@ func TestReadingsKeepTheNameOfTheirTime(t *testing.T) {
 	l := newLab(t)
 	l.registered(macA)
 	ctx := t.Context()
-	_, err := l.ingest(ctx, macA, []submission{sample(macA, 0)})
+	l.ingested(macA, []submission{sample(macA, 0)})
+	_, err := l.rename(ctx, macA, "roof")
 	require.NoError(t, err)
-	_, err = l.rename(ctx, macA, "roof")
-	require.NoError(t, err)
-	_, err = l.ingest(ctx, macA, []submission{sample(macA, 1)})
-	require.NoError(t, err)
+	l.ingested(macA, []submission{sample(macA, 1)})
 	_, err = l.rename(ctx, macA, "cellar")
 	require.NoError(t, err)
 	page, err := l.between(ctx, macA, span{firstMS, firstMS + 300_000}, 10, "")
@@ -132,17 +124,15 @@ func TestSensorsAreOptionalOneByOne(t *testing.T) {
 	s := sample(macA, 0)
 	zero := 0.0
 	s.Sensors = &Sensors{PressureHPA: &zero} // a measured zero is there, what was not measured is not
-	_, err := l.ingest(t.Context(), macA, []submission{s})
-	require.NoError(t, err)
-	require.Equal(t, &types.AttributeValueMemberM{Value: item{"pressure_hpa": &types.AttributeValueMemberN{Value: "0"}}}, l.raw(l.cfg.Readings)[0]["sensors"])
+	l.ingested(macA, []submission{s})
+	require.Equal(t, &types.AttributeValueMemberM{Value: item{"pressure_hpa": dbtest.N("0")}}, l.raw(l.cfg.Readings)[0]["sensors"])
 	s = sample(macA, 1)
 	s.Sensors = &Sensors{}
-	_, err = l.ingest(t.Context(), macA, []submission{s})
-	require.NoError(t, err)
+	l.ingested(macA, []submission{s})
 	require.Equal(t, &types.AttributeValueMemberM{Value: item{}}, l.raw(l.cfg.Readings)[1]["sensors"])
 	s = sample(macA, 2)
 	s.Sensors, s.SensorStatus = nil, nil
-	_, err = l.ingest(t.Context(), macA, []submission{s})
+	_, err := l.ingest(t.Context(), macA, []submission{s})
 	require.Equal(t, []string{"readings[0].sensors", "readings[0].sensor_status"}, fields(t, err))
 }
 
@@ -167,7 +157,7 @@ func TestReadingsExpireAfterTheirRetention(t *testing.T) {
 	late := lockedReading()
 	late.TimestampMS = 1704067800999 // rounded down
 	require.Contains(t, planner(t).readings.Op().Put(late).String(), "expiration_time = 1711843800\n")
-	forever := (&lab{t: t, cfg: testConfig("x"), logs: &journal{}, at: epoch})
+	forever := labOf(t, testConfig("x"), epoch)
 	forever.cfg.Retention = 0
 	plan := forever.open(nil).readings.Op().Put(lockedReading()).String()
 	require.Contains(t, plan, "REMOVE expiration_time")
@@ -199,14 +189,12 @@ func TestReadingsThatHaveExpiredAreTold(t *testing.T) {
 	l.registered(macA)
 	s := sample(macA, 0)
 	s.TimestampMS = 946684800000
-	got, err := l.ingest(t.Context(), macA, []submission{s})
-	require.NoError(t, err)
+	got := l.ingested(macA, []submission{s})
 	require.Len(t, got.Acknowledged, 1)
 	require.Contains(t, l.logs.String(), "reading had expired when it came")
-	_, err = l.latest(t.Context(), macA)
+	_, err := l.latest(t.Context(), macA)
 	require.ErrorIs(t, err, errNoReadings)
-	_, err = l.ingest(t.Context(), macA, []submission{sample(macA, 1)})
-	require.NoError(t, err)
+	l.ingested(macA, []submission{sample(macA, 1)})
 	require.Equal(t, 1, strings.Count(l.logs.String(), "had expired"), "a reading in time is nothing to tell of")
 }
 
@@ -215,17 +203,13 @@ func TestLatestTellsNoDeviceFromNoReadings(t *testing.T) {
 	l := newLab(t)
 	device := l.device()
 	path := "/v1/devices/" + string(macA) + "/readings/latest"
-	_, err := device.call(t.Context(), http.MethodGet, path, nil, nil)
-	refusedBy(t, err, http.StatusNotFound, "DEVICE_NOT_FOUND")
+	device.refused(t, "GET", path, nil, http.StatusNotFound, "DEVICE_NOT_FOUND")
 	l.registered(macA)
-	_, err = device.call(t.Context(), http.MethodGet, path, nil, nil)
-	refusedBy(t, err, http.StatusNotFound, "NO_READINGS")
-	_, err = l.ingest(t.Context(), macA, []submission{sample(macA, 2), sample(macA, 0), sample(macA, 1)})
-	require.NoError(t, err)
+	device.refused(t, "GET", path, nil, http.StatusNotFound, "NO_READINGS")
+	l.ingested(macA, []submission{sample(macA, 2), sample(macA, 0), sample(macA, 1)})
 	l.wire.Reset()
 	var got readingView
-	_, err = device.call(t.Context(), http.MethodGet, path, nil, &got)
-	require.NoError(t, err)
+	device.succeeds(t, "GET", path, nil, &got)
 	require.Equal(t, sample(macA, 2).BatchID, got.BatchID)
 	last := l.wire.Requests()[len(l.wire.Requests())-1]
 	require.Equal(t, "Query", last.Operation)
@@ -240,8 +224,7 @@ func TestRangesIncludeBothEnds(t *testing.T) {
 	for i, ms := range []Millis{firstMS - 1, firstMS, firstMS + 1, firstMS + 999, firstMS + 1000, firstMS + 1001} {
 		s := sample(macA, 0)
 		s.TimestampMS, s.BatchID = ms, BatchID(fmt.Sprintf("~batch-%d", i))
-		_, err := l.ingest(t.Context(), macA, []submission{s})
-		require.NoError(t, err)
+		l.ingested(macA, []submission{s})
 	}
 	page, err := l.between(t.Context(), macA, span{firstMS, firstMS + 1000}, 50, "")
 	require.NoError(t, err)
@@ -252,7 +235,7 @@ func TestRangesIncludeBothEnds(t *testing.T) {
 	require.Equal(t, []Millis{1000, 999, 1, 0}, got)
 
 	device := l.device()
-	path := "/v1/devices/" + string(macA) + "/readings"
+	path := readingsOf(macA)
 	future := epoch.AddDate(1, 0, 0).UnixMilli()
 	for query, fields := range map[string]string{
 		"":                                     "from",
@@ -262,13 +245,10 @@ func TestRangesIncludeBothEnds(t *testing.T) {
 		"?from=6&to=5":                         "from",
 		fmt.Sprintf("?from=0&to=%d", future+1): "to",
 	} {
-		_, err := device.call(t.Context(), http.MethodGet, path+query, nil, nil)
-		require.Contains(t, string(refusedBy(t, err, http.StatusBadRequest, "VALIDATION_FAILED").Details), `"field":"`+fields+`"`, query)
+		require.Contains(t, string(device.refused(t, "GET", path+query, nil, http.StatusBadRequest, "VALIDATION_FAILED").Details), `"field":"`+fields+`"`, query)
 	}
-	_, err = device.call(t.Context(), http.MethodGet, path+fmt.Sprintf("?from=0&to=%d", future), nil, nil)
-	require.NoError(t, err)
-	_, err = device.call(t.Context(), http.MethodGet, "/v1/devices/"+string(macB)+"/readings?from=0&to=5", nil, nil)
-	refusedBy(t, err, http.StatusNotFound, "DEVICE_NOT_FOUND")
+	device.succeeds(t, "GET", path+fmt.Sprintf("?from=0&to=%d", future), nil, nil)
+	device.refused(t, "GET", "/v1/devices/"+string(macB)+"/readings?from=0&to=5", nil, http.StatusNotFound, "DEVICE_NOT_FOUND")
 }
 
 // The bound in the schema ends with U+FFFF, which characters outside the basic plane sort behind. The library's bound is
@@ -293,9 +273,9 @@ func TestRangesEndBehindEveryBatchID(t *testing.T) {
 	locked, err := l.client.Query(t.Context(), &dynamodb.QueryInput{
 		TableName: &l.cfg.Readings, KeyConditionExpression: ptr("hardware_id = :h AND ts_batch BETWEEN :from AND :to"),
 		ExpressionAttributeValues: item{
-			":h":    &types.AttributeValueMemberS{Value: string(macA)},
-			":from": &types.AttributeValueMemberS{Value: "4084000000000#"},
-			":to":   &types.AttributeValueMemberS{Value: "4084000000000#\uffff"},
+			":h":    dbtest.S(string(macA)),
+			":from": dbtest.S("4084000000000#"),
+			":to":   dbtest.S("4084000000000#\uffff"),
 		},
 	})
 	require.NoError(t, err)
@@ -310,17 +290,15 @@ func TestPagesGoOnWhereTheyEnded(t *testing.T) {
 	l := newLab(t)
 	l.registered(macA)
 	l.registered(macB)
-	_, err := l.ingest(t.Context(), macA, samples(macA, 7))
-	require.NoError(t, err)
-	_, err = l.ingest(t.Context(), macB, samples(macB, 7))
-	require.NoError(t, err)
+	l.ingested(macA, samples(macA, 7))
+	l.ingested(macB, samples(macB, 7))
 	device := l.device()
 	type answer struct {
 		Readings []readingView `json:"readings"`
 		Next     string        `json:"next_cursor"`
 	}
 	list := func(id MAC, query string) (a answer, err error) {
-		_, err = device.call(t.Context(), http.MethodGet, fmt.Sprintf("/v1/devices/%s/readings?from=0&to=%d%s", id, firstMS+10_000_000, query), nil, &a)
+		_, err = device.call(t.Context(), "GET", fmt.Sprintf("/v1/devices/%s/readings?from=0&to=%d%s", id, firstMS+10_000_000, query), nil, &a)
 		return a, err
 	}
 	var got []Millis
@@ -345,8 +323,7 @@ func TestPagesGoOnWhereTheyEnded(t *testing.T) {
 		_, err = list(macB, "&cursor="+foreign)
 		refusedBy(t, err, http.StatusBadRequest, "INVALID_CURSOR")
 	}
-	_, err = l.admin().call(t.Context(), http.MethodGet, "/v1/devices?cursor="+page.Next, nil, nil)
-	refusedBy(t, err, http.StatusBadRequest, "INVALID_CURSOR")
+	l.admin().refused(t, "GET", "/v1/devices?cursor="+page.Next, nil, http.StatusBadRequest, "INVALID_CURSOR")
 	_, err = list(macA, "&limit=0")
 	refusedBy(t, err, http.StatusBadRequest, "VALIDATION_FAILED")
 

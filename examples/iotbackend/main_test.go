@@ -38,11 +38,11 @@ func TestDemo_EndsWithOk(t *testing.T) {
 func TestStory_ReportsWhatIsNotAsItMustBe(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	s := newStory(io.Discard, l.api.URL, l.cfg, l.now)
+	s := newStory(io.Discard, l.api.URL, l.cfg, l.clock.Now)
 	require.NoError(t, s.do(t.Context(), s.admin, http.MethodGet, "/v1/devices", nil, nil, "201"))
 	require.NoError(t, s.do(t.Context(), s.admin, http.MethodGet, "/v1/nothing", nil, nil, "200"))
 	require.Len(t, s.broken, 2)
-	s = newStory(io.Discard, l.api.URL, l.cfg, l.now)
+	s = newStory(io.Discard, l.api.URL, l.cfg, l.clock.Now)
 	l.registered(greenhouse) // so that its first registration is not the first
 	require.NoError(t, s.tell(t.Context()))
 	require.NotEmpty(t, s.broken)
@@ -99,8 +99,7 @@ func TestServeAt_ServesUntilItIsStopped(t *testing.T) {
 	var made struct {
 		APIKey string `json:"api_key"`
 	}
-	_, err := c.call(t.Context(), http.MethodPost, "/v1/api-keys", map[string]string{}, &made)
-	require.NoError(t, err)
+	c.succeeds(t, http.MethodPost, "/v1/api-keys", map[string]string{}, &made)
 	require.Len(t, made.APIKey, 64)
 	stop()
 	require.NoError(t, <-ended)
@@ -121,10 +120,8 @@ func TestClient_RepeatsWhatWillPass(t *testing.T) {
 		}
 		fail(w, r, &problem{Status: http.StatusBadRequest, Code: "NO", Message: "x"})
 	})
-	_, err := c.call(t.Context(), http.MethodGet, "/", nil, nil)
-	refusedBy(t, err, http.StatusBadRequest, "NO")
+	c.refused(t, http.MethodGet, "/", nil, http.StatusBadRequest, "NO")
 	require.Equal(t, 3, calls)
-	_, err = c.call(t.Context(), http.MethodGet, "/", nil, nil)
-	refusedBy(t, err, http.StatusBadRequest, "NO")
+	c.refused(t, http.MethodGet, "/", nil, http.StatusBadRequest, "NO")
 	require.Equal(t, 4, calls)
 }

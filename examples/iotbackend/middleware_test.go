@@ -13,8 +13,7 @@ import (
 func TestHTTP_TheLogHasRoutesAndIDsInsteadOfPaths(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	raw, key, err := l.createKey(t.Context(), "")
-	require.NoError(t, err)
+	raw, key := l.newAPIKey("")
 	l.registered(macA)
 	for _, r := range []struct{ method, path, token string }{
 		{"GET", "/v1/devices/" + raw.text + "/readings/latest", raw.text},
