@@ -11,7 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// loose is a device whose values nobody checks, as if the service's checks had missed them.
+// loose is a device whose values are not checked, as if the service's checks had missed them.
 type loose struct {
 	_ entity.Key `name:"Device" table:"devices" pk:"hardware_id"`
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -248,4 +250,76 @@ func TestHTTP_PathsThatAreNotPlainAreNotFound(t *testing.T) {
 		require.NoError(t, json.NewDecoder(resp.Body).Decode(&said), path)
 		require.Equal(t, "ROUTE_NOT_FOUND", said.Code, path)
 	}
+}
+
+// An API key that its owner puts in the wrong place is not in the log; ids are, once they are known to be ids.
+func TestHTTP_TheLogHasRoutesAndIDsInsteadOfPaths(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	raw, key := l.newAPIKey("")
+	l.registered(macA)
+	for _, r := range []struct{ method, path, token string }{
+		{"GET", "/v1/devices/" + raw.text + "/readings/latest", raw.text},
+		{"PATCH", "/v1/devices/" + raw.text, adminToken},
+		{"POST", "/v1/api-keys/" + raw.text + "/revoke", adminToken},
+		{"GET", "/v1/" + raw.text, adminToken},
+		{"DELETE", "/v1/devices/" + raw.text, adminToken},
+		{"GET", "/v1//devices/" + raw.text + "/readings", raw.text},
+		{raw.text, "/v1/devices", adminToken},
+	} {
+		resp, body := l.send(r.method, r.path, "Bearer "+r.token, "application/json", `{"friendly_name":"x"}`)
+		require.GreaterOrEqual(t, resp.StatusCode, 400, "%s %s", r.path, body)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, l.api.URL+"/healthz", nil)
+	require.NoError(t, err)
+	req.Header.Set("X-Request-Id", raw.text)
+	resp, err := l.api.Client().Do(req)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+
+	l.send("PATCH", "/v1/devices/"+string(macA), "Bearer "+adminToken, "application/json", `{"friendly_name":"x"}`)
+	l.send("POST", "/v1/api-keys/"+string(key.KeyID)+"/revoke", "Bearer "+adminToken, "", "")
+	last := `"route":"POST /v1/api-keys/{key_id}/revoke","about":"` + string(key.KeyID) + `","status":200`
+	require.Eventually(t, func() bool { return strings.Contains(l.logs.String(), last) }, 2*time.Minute, time.Millisecond, l.logs)
+	logs := l.logs.String()
+	require.Contains(t, logs, `"route":"PATCH /v1/devices/{hardware_id}","about":"`+string(macA)+`","status":200`)
+	require.Contains(t, logs, `"route":"GET /v1/devices/{hardware_id}/readings/latest","about":"","status":400`)
+	require.NotContains(t, logs, raw.text)
+	require.NotContains(t, logs, adminToken)
+}
+
+// A slow body is not malformed: sent again, it may arrive.
+func TestHTTP_ABodyThatDoesNotArriveIsATimeout(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.wire.Reset()
+	api := httptest.NewUnstartedServer(l.routes())
+	api.Config.ReadTimeout = 200 * time.Millisecond
+	api.Start()
+	t.Cleanup(api.Close)
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", api.Listener.Addr().String())
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(30*time.Second)))
+	_, err = fmt.Fprintf(conn, "POST /v1/api-keys HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", adminToken)
+	require.NoError(t, err)
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	var p problem
+	require.NoError(t, json.NewDecoder(resp.Body).Decode(&p))
+	require.Equal(t, "408 BODY_TIMEOUT", fmt.Sprint(resp.StatusCode, " ", p.Code), p.Message)
+	require.Equal(t, "1", resp.Header.Get("Retry-After"))
+	require.True(t, resp.Close, "what is left of the body is not read as a request")
+	require.Empty(t, l.wire.Requests())
+}
+
+func TestHTTP_ProblemsOfABodyDoNotQuoteIt(t *testing.T) {
+	t.Parallel()
+	var body struct {
+		Readings []submission `json:"readings"`
+	}
+	err := decodeObject([]byte(`{"readings":[{"sensors":{"humidity_pct":1e999}}]}`), &body)
+	require.Error(t, err)
+	require.Equal(t, "readings.sensors.humidity_pct: a number does not fit there", jsonProblem(err))
 }

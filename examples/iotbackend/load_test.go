@@ -33,7 +33,7 @@ func loadRequests() int {
 	return 300
 }
 
-// fleetClient is one of the clients of the load, and what it was told.
+// fleetClient is one of the clients of the load, and its results.
 type fleetClient struct {
 	*client
 	rng          *rand.Rand

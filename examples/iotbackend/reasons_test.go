@@ -134,7 +134,7 @@ func TestEveryReasonLeadsToItsOutcome(t *testing.T) {
 		"size":                          {pair(reason{none, ""}, reason{size, ""}), ever, broken, 1},
 		"validation":                    {pair(reason{invalid, ""}, reason{none, ""}), ever, broken, 1},
 		"validation and throttling":     {pair(reason{invalid, ""}, reason{throttle, ""}), ever, broken, 1},
-		"a reason that nobody knows":    {pair(reason{"Moonshine", ""}, reason{none, ""}), ever, broken, 1},
+		"an unknown reason":             {pair(reason{"Moonshine", ""}, reason{none, ""}), ever, broken, 1},
 		"a reason too few":              {cancelled(mine), ever, broken, 1},
 		"no reasons":                    {cancelled(), ever, broken, 1},
 		"a request too fast":            {failed("ProvisionedThroughputExceededException", nil), 2, stored, 3},

@@ -26,18 +26,6 @@ func indexes(all []place) []int {
 	return got
 }
 
-func TestBatchesExpireThirtyDaysAfterTheyCame(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	l.registered(macA)
-	l.ingested(macA, samples(macA, 1))
-	b, err := l.batches.Get(t.Context(), ProcessedBatch{BatchID: sample(macA, 0).BatchID})
-	require.NoError(t, err)
-	require.Equal(t, ProcessedBatch{
-		BatchID: sample(macA, 0).BatchID, HardwareID: macA, ReceivedAt: epoch.Truncate(time.Second), ExpirationTime: epoch.Unix() + 2_592_000,
-	}, b)
-}
-
 func TestProofAndReadingAreOneTransaction(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -6,7 +6,6 @@ import (
 	"math"
 	"net/http"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,26 +45,6 @@ func TestTableNamesComeFromTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestKeysAreDomainNamesWithPlainValues(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	d := l.registered(macA)
-	_, key := l.newAPIKey("")
-	s := sample(macA, 0)
-	l.ingested(macA, []submission{s})
-	str := func(v string) types.AttributeValue { return dbtest.S(v) }
-	for table, primary := range map[string]item{
-		l.cfg.Devices:  {"hardware_id": str(string(d.HardwareID))},
-		l.cfg.Readings: {"hardware_id": str(string(macA)), "ts_batch": str("4084000000000#" + string(s.BatchID))},
-		l.cfg.Batches:  {"batch_id": str(string(s.BatchID))},
-		l.cfg.Keys:     {"key_id": str(string(key.KeyID))},
-	} {
-		out, err := l.client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table, Key: primary})
-		require.NoError(t, err)
-		require.NotEmpty(t, out.Item, table)
-	}
-}
-
 func TestTablesAreOnDemandAndTwoOfThemExpire(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -102,8 +81,6 @@ func TestTablesAreOnDemandAndTwoOfThemExpire(t *testing.T) {
 	require.NoError(t, l.db.Verify(t.Context()))
 }
 
-var wholeSecond = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`)
-
 func TestTimesAreUTCInWholeSeconds(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -120,9 +97,7 @@ func TestTimesAreUTCInWholeSeconds(t *testing.T) {
 		l.cfg.Batches: {"received_at"},
 	} {
 		for _, name := range names {
-			got := dbtest.Text(l.raw(table)[0][name])
-			require.Regexp(t, wholeSecond, got, name)
-			require.Equal(t, want, got, name)
+			require.Equal(t, want, dbtest.Text(l.raw(table)[0][name]), name)
 		}
 	}
 }
@@ -141,12 +116,6 @@ func TestReadingIsLenient(t *testing.T) {
 	require.Equal(t, time.Date(2024, 1, 15, 10, 30, 0, 123456789, time.UTC), d.FirstRegisteredAt.UTC())
 }
 
-func TestReadingTimesAreMilliseconds(t *testing.T) {
-	t.Parallel()
-	plan := labOf(t, testConfig("x"), epoch).open(nil).readings.Op().Put(lockedReading()).String()
-	require.Contains(t, plan, "timestamp_ms = 1704067800000,")
-}
-
 // lockedReading is the example of the schema.
 func lockedReading() Reading {
 	a, b, c, d, e := 22.5, 21.8, 45.2, 1013.25, 62.3
@@ -158,15 +127,11 @@ func lockedReading() Reading {
 	}
 }
 
+// A count of milliseconds would keep the item for ever, so it is refused before it is sent.
 func TestExpirationIsInSeconds(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
-	l.ingested(macA, samples(macA, 1))
-	for _, table := range []string{l.cfg.Readings, l.cfg.Batches} {
-		require.Regexp(t, `^\d{10}$`, dbtest.Text(l.raw(table)[0]["expiration_time"]))
-	}
-	// A count of milliseconds would keep the item for ever, so it is refused before it is sent.
 	l.wire.Reset()
 	inMillis := lockedReading()
 	inMillis.ExpirationTime = 1711843800000
@@ -178,52 +143,10 @@ func TestExpirationIsInSeconds(t *testing.T) {
 	require.Empty(t, l.wire.Requests())
 }
 
-func TestOptionalAttributesAreAbsent(t *testing.T) {
-	t.Parallel()
-	l := newLab(t, func(c *config) { c.Retention = 0 })
-	l.registered(macA)
-	l.newAPIKey("")
-	s := sample(macA, 0)
-	s.Sensors, s.SensorStatus = &Sensors{}, &SensorStatus{}
-	l.ingested(macA, []submission{s})
-	for table, want := range map[string][]string{
-		l.cfg.Devices: {
-			"capabilities", "confirmation_id", "firmware_version", "first_registered_at", "gsi1pk", "gsi1sk", "hardware_id", "last_boot_id",
-			"last_seen_at",
-		},
-		l.cfg.Readings: {
-			"batch_id", "boot_id", "firmware_version", "hardware_id", "sensor_status", "sensors", "timestamp_ms", "ts_batch",
-		},
-		l.cfg.Batches: {"batch_id", "expiration_time", "hardware_id", "received_at"},
-		l.cfg.Keys:    {"api_key_hash", "created_at", "gsi1pk", "gsi1sk", "is_active", "key_id"},
-	} {
-		stored := l.raw(table)
-		require.Len(t, stored, 1)
-		require.Equal(t, want, slices.Sorted(maps.Keys(stored[0])), table)
-		require.NotContains(t, text(stored[0]), "NULL")
-	}
-}
-
-func TestListsMapsAndBooleansAreNative(t *testing.T) {
+// nil would be stored as NULL.
+func TestListsAndMapsAreNotNull(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.registered(macA)
-	var stored struct {
-		Capabilities struct {
-			M struct {
-				Sensors  struct{ L []struct{ S string } }
-				Features struct {
-					M map[string]struct{ BOOL *bool }
-				}
-			}
-		}
-	}
-	require.NoError(t, json.Unmarshal([]byte(l.texts(l.cfg.Devices)[0]), &stored))
-	require.Equal(t, []struct{ S string }{{"bme280"}, {"ds18b20"}, {"soil_moisture"}}, stored.Capabilities.M.Sensors.L)
-	require.True(t, *stored.Capabilities.M.Features.M["tft_display"].BOOL)
-
-	// nil would be NULL.
-	l.wire.Reset()
 	for _, c := range []Capabilities{{}, {Sensors: []string{}}, {Features: map[string]bool{}}} {
 		r := boots(macB, boot1)
 		r.Capabilities = c
