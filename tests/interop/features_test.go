@@ -1,17 +1,10 @@
 package interop_test
 
 import (
-	"errors"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/stretchr/testify/require"
-
-	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/unique"
-	"github.com/dynastrata/dynastrata/versioned"
 )
 
 // The reasons of differences of features, as docs/interop.md gives them.
@@ -21,7 +14,7 @@ const (
 	ttlLater   = "The snapshot of a new item has no time to live while its state is current; the time starts with the write that replaces the state."
 	unreplaced = "A restore does not change the history; there, the deleted copy, with its `deletedAt`, replaces the snapshot of the last state."
 	siblings   = "Items of one partition have separate histories: the keys of their snapshots and copies hold the whole sort key."
-	begunAnew  = "Put keeps created_at and adds one to the version; there, put starts again at now and 1."
+	begunAgain = "Put keeps created_at and adds one to the version; there, put starts again at now and 1."
 	complete   = "Every write of an item with a history, including upsert and put, leaves a snapshot of the state that it replaces."
 	heeded     = "Every verb checks its condition; there, a soft delete and a write that gives up unique values do not."
 	absent     = "Only Create, Put and Upsert create an item, and none creates one without its key parts."
@@ -31,30 +24,6 @@ const (
 	guarded    = "A condition on Create is added to its guard; there, it replaces the guard."
 	pathSet    = "A change of a nested path is always made; there, not if the item has a history."
 )
-
-// outcome checks that a step ended as it was recorded.
-func outcome(t *testing.T, st step, err error) {
-	t.Helper()
-	switch st.Outcome.Error.Tag {
-	case "":
-		require.NoError(t, err, st.Name)
-	case "ItemNotFound":
-		require.ErrorIs(t, err, entity.ErrNotFound, st.Name)
-	case "ConditionalCheckFailed":
-		failed := errors.Is(err, entity.ErrConditionFailed) || errors.Is(err, entity.ErrExists) || errors.Is(err, entity.ErrNotFound)
-		require.True(t, failed, "%s: %v", st.Name, err)
-	case "OptimisticLockError":
-		var conflict *versioned.ConflictError
-		require.ErrorAs(t, err, &conflict, st.Name)
-		require.EqualValues(t, *st.Args.ExpectedVersion, conflict.Expected)
-	case "UniqueConstraintViolation":
-		var violation *unique.ViolationError
-		require.ErrorAs(t, err, &violation, st.Name)
-		require.Equal(t, st.Outcome.Error.Constraint, violation.Constraint)
-	default:
-		require.Fail(t, "an outcome that was not expected", "%s: %s", st.Name, st.Outcome.Error.Tag)
-	}
-}
 
 // keyOf is the key that a step is about; zero when it has none.
 func keyOf[T any](t *testing.T, st step) T {

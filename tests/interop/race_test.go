@@ -62,16 +62,10 @@ func (w *rivals[T]) unmarked(t *testing.T) {
 	}
 }
 
-// versions are the numbers of the history and whether each is a deleted state.
-func (w *rivals[T]) versions(t *testing.T, key T) (numbers []int64, deleted []bool) {
+// states are the numbers of the history, and which are deleted states.
+func (w *rivals[T]) states(t *testing.T, key T) string {
 	t.Helper()
-	h := entity.Must(versioned.Of(w.second))
-	all, err := h.List(key, versioned.WithCurrent()).Collect(w.Ctx)
-	require.NoError(t, err)
-	for _, v := range all {
-		numbers, deleted = append(numbers, v.Number), append(deleted, v.Deleted)
-	}
-	return numbers, deleted
+	return states(t, w.replay, entity.Must(versioned.Of(w.second)), key)
 }
 
 func born(t *testing.T) *rivals[member] {
@@ -96,9 +90,7 @@ func TestRace_TwoUpdatesOfAnItemWithAHistoryBothCount(t *testing.T) {
 	got, err := w.second.Get(w.Ctx, key)
 	require.NoError(t, err)
 	require.Equal(t, member{ID: "m", Email: "A@x", Name: "b", Team: "t", Version: 3}, got)
-	numbers, deleted := w.versions(t, key)
-	require.Equal(t, []int64{1, 2, 3}, numbers)
-	require.Equal(t, []bool{false, false, false}, deleted)
+	require.Equal(t, "1 2 3", w.states(t, key))
 	w.unmarked(t)
 }
 
@@ -129,9 +121,7 @@ func TestRace_ADeleteKeepsTheUpdateThatOvertookIt(t *testing.T) {
 	copied, err := w.secondBin.Get(w.Ctx, key)
 	require.NoError(t, err)
 	require.Equal(t, member{ID: "m", Email: "b@x", Name: "a", Version: 3}, copied.Item)
-	numbers, deleted := w.versions(t, key)
-	require.Equal(t, []int64{1, 2, 3}, numbers)
-	require.Equal(t, []bool{false, false, true}, deleted)
+	require.Equal(t, "1 2 3 deleted", w.states(t, key))
 	_, err = w.second.Create(w.Ctx, member{ID: "n", Email: "a@X"})
 	require.NoError(t, err)
 	_, err = w.second.Create(w.Ctx, member{ID: "o", Email: "B@x"})
@@ -152,9 +142,7 @@ func TestRace_OfTwoRestoresOneWins(t *testing.T) {
 		require.EqualValues(t, 3, got.Version)
 	})
 	require.ErrorIs(t, err, entity.ErrNotDeleted)
-	numbers, deleted := w.versions(t, key)
-	require.Equal(t, []int64{1, 2, 3}, numbers)
-	require.Equal(t, []bool{false, true, false}, deleted)
+	require.Equal(t, "1 2 deleted 3", w.states(t, key))
 	w.unmarked(t)
 }
 

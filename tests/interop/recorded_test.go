@@ -34,12 +34,21 @@ type step struct {
 	Entity string
 	Args   struct {
 		Input, Key, Composites json.RawMessage
+		Condition              json.RawMessage
+		Index                  string
 		Set                    map[string]any
-		ExpectedVersion        *int64
-		Version                int64
-		Reverse                bool
-		Limit                  int
 		Remove                 []string
+		Add, Subtract          map[string]int
+		Append                 map[string][]string
+		DeleteFromSet          map[string]map[string][]string
+		PathSet                []struct {
+			Segments []string
+			Value    string
+		}
+		ExpectedVersion *int64
+		Version         int64
+		Reverse         bool
+		Limit           int
 	}
 	Outcome struct {
 		OK    json.RawMessage

@@ -1,6 +1,8 @@
 package interop_test
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,7 +20,7 @@ type eternal struct {
 	_ entity.GSI `name:"byTenant" index:"gsi1" pk:"$#tenantid_{tenantId}" sk:"$#department_{department}#employeeid_{employeeId}"`
 	_ versioned.Retain
 	_ lifecycle.SoftDelete
-	person
+	Person
 }
 
 // fill puts the table as effect-dynamodb left it after a step.
@@ -44,37 +46,31 @@ func (r *replay) fill(t *testing.T, step string, edit func(stored) stored) []sto
 	return all
 }
 
-// opened is T's store, bin and history on the replay's table.
-func opened[T any](t *testing.T, r *replay) (*entity.Store[T], *lifecycle.Deleted[T], *versioned.History[T]) {
-	t.Helper()
-	s := store[T](t, r)
-	bin := entity.Must(lifecycle.Of(s))
-	history := entity.Must(versioned.Of(s))
-	r.create(t)
-	return s, bin, history
-}
-
-func numbers[T any](t *testing.T, r *replay, h *versioned.History[T], key T) (all []int64, deleted []bool) {
+// states are the numbers of a history, and which of them are deleted states.
+func states[T any](t *testing.T, r *replay, h *versioned.History[T], key T) string {
 	t.Helper()
 	list, err := h.List(key, versioned.WithCurrent()).Collect(r.Ctx)
 	require.NoError(t, err)
+	var all []string
 	for _, v := range list {
-		all, deleted = append(all, v.Number), append(deleted, v.Deleted)
+		all = append(all, strconv.FormatInt(v.Number, 10))
+		if v.Deleted {
+			all = append(all, "deleted")
+		}
 	}
-	return all, deleted
+	return strings.Join(all, " ")
 }
 
 // The copy has version 2, as the snapshot of the state before the delete.
 func TestSibling_ItsDeletedItemsAreRestoredAndTheirHistoryStays(t *testing.T) {
 	t.Parallel()
 	r := newReplay(t, "lifecycle-no-unique")
-	_, bin, history := opened[eternal](t, r)
+	_, bin, history := handles[eternal](t, r.DB)
+	r.create(t)
 	r.fill(t, "delete-alice", func(it stored) stored { return it.with("_ttl", "", nil) })
-	key := eternal{person: person{EmployeeID: "emp-alice"}}
+	key := eternal{Person: Person{EmployeeID: "emp-alice"}}
 
-	all, deleted := numbers(t, r, history, key)
-	require.Equal(t, []int64{1, 2}, all)
-	require.Equal(t, []bool{false, false}, deleted, "the snapshot tells more than the copy")
+	require.Equal(t, "1 2", states(t, r, history, key), "the snapshot is used, not the copy")
 	second, err := history.Get(r.Ctx, key, 2)
 	require.NoError(t, err)
 	require.False(t, second.Deleted)
@@ -86,12 +82,10 @@ func TestSibling_ItsDeletedItemsAreRestoredAndTheirHistoryStays(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 3, got.Version)
 	require.Equal(t, "Alice Baker", got.DisplayName)
-	all, deleted = numbers(t, r, history, key)
-	require.Equal(t, []int64{1, 2, 3}, all)
-	require.Equal(t, []bool{false, false, false}, deleted)
+	require.Equal(t, "1 2 3", states(t, r, history, key))
 	require.Len(t, r.dump(t), 5, "the copy is gone; an item and its snapshots, two and one")
 	require.NoError(t, bin.Purge(r.Ctx, key))
-	require.NoError(t, bin.Purge(r.Ctx, eternal{person: person{EmployeeID: "emp-bob"}}))
+	require.NoError(t, bin.Purge(r.Ctx, eternal{Person: Person{EmployeeID: "emp-bob"}}))
 	require.Empty(t, r.dump(t))
 }
 
@@ -99,11 +93,10 @@ func TestSibling_ItsDeletedItemsAreRestoredAndTheirHistoryStays(t *testing.T) {
 func TestSibling_WhatItsRestoreKeepsIsADeletedState(t *testing.T) {
 	t.Parallel()
 	r := newReplay(t, "lifecycle-free-ttl")
-	_, _, history := opened[uniqueEmployee](t, r)
+	_, _, history := handles[uniqueEmployee](t, r.DB)
+	r.create(t)
 	r.fill(t, "restore", func(it stored) stored { return it })
-	all, deleted := numbers(t, r, history, uniqueEmployee{person: person{EmployeeID: "emp-alice"}})
-	require.Equal(t, []int64{1, 2, 3, 4}, all)
-	require.Equal(t, []bool{false, false, true, false}, deleted)
+	require.Equal(t, "1 2 3 deleted 4", states(t, r, history, uniqueEmployee{Person: Person{EmployeeID: "emp-alice"}}))
 }
 
 // Its put has begun versions again at 1, beside the history of the life before.

@@ -22,50 +22,30 @@ type note struct {
 
 func TestReplay_SoftDeleteAlone(t *testing.T) {
 	t.Parallel()
-	r := newReplay(t, "lifecycle-soft-delete-only")
-	r.through(t, "purge")
-	r.differences = []difference{
+	p := newPlayer[note](t, "lifecycle-soft-delete-only")
+	p.through(t, "purge")
+	p.differences = []difference{
 		{"update-while-deleted", "deleted-get-with-phantom", absent, func(items []stored) []stored {
 			return only(items, "Z") // the copies
 		}},
 	}
-	s := store[note](t, r)
-	bin := entity.Must(lifecycle.Of(s))
-	r.create(t)
-	f := entity.Fields[note]()
-	r.steps(t, func(st step) {
-		key := keyOf[note](t, st)
-		switch st.Name {
-		case "put":
-			put(t, r, s, st)
-		case "update-while-deleted":
-			_, err := s.Update(r.Ctx, key, entity.Set(&f.Text, "zombie"))
-			require.ErrorIs(t, err, entity.ErrNotFound)
-			require.ErrorIs(t, err, entity.ErrDeleted)
-		case "delete", "delete-missing":
-			outcome(t, st, s.Delete(r.Ctx, key))
-		case "delete-with-false-condition":
-			outcome(t, st, s.Delete(r.Ctx, key, entity.If(entity.Eq(&f.Text, "zzz"))))
-		case "delete-with-condition-ignored":
+	deleted := func(st step) {
+		got, err := p.bin.Get(p.Ctx, keyOf[note](t, st))
+		require.NoError(t, err)
+		require.Equal(t, args[note](t, st.Outcome.OK), got.Item)
+	}
+	p.special = map[string]func(step){
+		"deleted-get": deleted, "deleted-get-with-phantom": deleted,
+		"delete-with-condition-ignored": func(st step) {
 			documented(t, heeded)
-			before := r.dump(t)
-			require.ErrorIs(t, s.Delete(r.Ctx, key, entity.If(entity.Eq(&f.Text, "does-not-match"))), entity.ErrConditionFailed)
-			require.Equal(t, asJSON(t, before), asJSON(t, r.dump(t)))
-			outcome(t, st, s.Delete(r.Ctx, key, entity.If(entity.Eq(&f.Text, "a"))))
-		case "deleted-get", "deleted-get-with-phantom":
-			got, err := bin.Get(r.Ctx, key)
-			outcome(t, st, err)
-			require.Equal(t, args[note](t, st.Outcome.OK), got.Item)
-		case "restore":
-			got, err := bin.Restore(r.Ctx, key)
-			outcome(t, st, err)
-			require.Equal(t, args[note](t, st.Outcome.OK), got)
-		case "purge":
-			require.NoError(t, bin.Purge(r.Ctx, key))
-		default:
-			require.Fail(t, "no such step", st.Name)
-		}
-	})
+			before := p.dump(t)
+			require.ErrorIs(t, p.s.Delete(p.Ctx, keyOf[note](t, st), p.conditions(t, st)...), entity.ErrConditionFailed)
+			require.Equal(t, asJSON(t, before), asJSON(t, p.dump(t)))
+			require.NoError(t, p.s.Delete(p.Ctx, keyOf[note](t, st), entity.If(entity.Eq(&entity.Fields[note]().Text, "a"))))
+		},
+	}
+	p.ends = map[string]end{"update-while-deleted": is(entity.ErrDeleted)}
+	p.play(t)
 }
 
 type profile struct {
@@ -83,15 +63,15 @@ type profile struct {
 
 func TestReplay_LowerCase(t *testing.T) {
 	t.Parallel()
-	r := newReplay(t, "keys-casing-lowercase")
+	p := newPlayer[profile](t, "keys-casing-lowercase")
 	const own = "$myapp#v1#userprofile"
-	last := r.recorded(t, "delete", "", "#v#0000001")
-	r.differences = []difference{
+	last := p.recorded(t, "delete", "", "#v#0000001")
+	p.differences = []difference{
 		at("delete", counted, one("", "Z", func(it stored) stored { return upped(it, "version") })),
 		at("restore", counted, one("", "#region_eu-west", func(it stored) stored { return upped(it, "version") })),
 		at("restore", unreplaced, one("", "#v#0000001", func(stored) stored { return last })),
 		at("restore", kept, func(items []stored) []stored {
-			gone := upped(r.deletion(t, "delete", ""), "version")
+			gone := upped(p.deletion(t, "delete", ""), "version")
 			return append(items, gone.with("sk", "S", own+"#v#0000002").with("_deleted", "BOOL", true))
 		}),
 		{"put", "restore", siblings, func(items []stored) []stored {
@@ -105,23 +85,10 @@ func TestReplay_LowerCase(t *testing.T) {
 			return items
 		}},
 	}
-	s := store[profile](t, r)
-	bin := entity.Must(lifecycle.Of(s))
-	r.create(t)
-	r.steps(t, func(st step) {
-		switch st.Op {
-		case "put":
-			put(t, r, s, st)
-		case "delete":
-			outcome(t, st, s.Delete(r.Ctx, args[profile](t, st.Args.Key)))
-		case "restore":
-			got, err := bin.Restore(r.Ctx, args[profile](t, st.Args.Key))
-			outcome(t, st, err)
-			want := args[profile](t, st.Outcome.OK)
+	p.adjust = func(st step, want *profile) {
+		if st.Op == "restore" {
 			want.Version++
-			require.Equal(t, want, got)
-		default:
-			require.Fail(t, "no such operation", st.Op)
 		}
-	})
+	}
+	p.play(t)
 }

@@ -1,7 +1,6 @@
 package interop_test
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -55,11 +54,11 @@ func docDifferences(t *testing.T, r *replay) []difference {
 		})},
 		{"upsert", "primary-query", complete, plus(seventh)},
 		{"put-replaces", "primary-query", complete, plus(eighth)},
-		{"put-replaces", "update-after-put", begunAnew, one("", "#doc", func(it stored) stored {
+		{"put-replaces", "update-after-put", begunAgain, one("", "#doc", func(it stored) stored {
 			return aged(it.with("version", "N", map[string]string{"1": "9", "2": "10"}[it["version"]["N"].(string)]))
 		})},
-		{"put-replaces", "primary-query", begunAnew, one("", "#v#0000001", func(stored) stored { return first })},
-		{"update-after-put", "primary-query", begunAnew, plus(ninth)},
+		{"put-replaces", "primary-query", begunAgain, one("", "#v#0000001", func(stored) stored { return first })},
+		{"update-after-put", "primary-query", begunAgain, plus(ninth)},
 		{"delete-hard", "primary-query", complete, plus(tenth)},
 		{"delete-hard", "primary-query", kept, plus(eleventh)},
 	}
@@ -67,94 +66,56 @@ func docDifferences(t *testing.T, r *replay) []difference {
 
 func TestReplay_Retain(t *testing.T) {
 	t.Parallel()
-	r := newReplay(t, "versioned-retain")
-	r.through(t, "purge")
-	r.differences = docDifferences(t, r)
-	s := store[doc](t, r)
-	history := entity.Must(versioned.Of(s))
-	r.create(t)
+	p := newPlayer[doc](t, "versioned-retain")
+	p.through(t, "purge")
+	p.differences = docDifferences(t, p.replay)
 	f := entity.Fields[doc]()
-	var input *entity.InputError
-	r.steps(t, func(st step) {
-		key := keyOf[doc](t, st)
-		update := func(changes ...entity.UpdateOption) error {
-			got, err := s.Update(r.Ctx, key, changes...)
-			if err == nil && st.Name != "update-path-set-ignored" && st.Name != "update-after-put" {
-				require.Equal(t, args[doc](t, st.Outcome.OK), got, st.Name)
-			}
-			return err
-		}
-		switch st.Name {
-		case "put", "put-replaces":
-			put(t, r, s, st)
-		case "create-conflict":
-			_, err := s.Create(r.Ctx, args[doc](t, st.Args.Input))
-			outcome(t, st, err)
-		case "update-rich":
+	update := func(st step, changes ...entity.UpdateOption) error {
+		_, err := p.s.Update(p.Ctx, keyOf[doc](t, st), changes...)
+		return err
+	}
+	none := func(q entity.Query[doc]) { // effect-dynamodb takes the history for items
+		got, err := q.Collect(p.Ctx)
+		require.NoError(t, err)
+		require.Empty(t, got)
+	}
+	p.special = map[string]func(step){
+		"update-rich": func(st step) {
 			documented(t, "One update cannot both set and remove an attribute.")
-			_, err := s.Update(r.Ctx, key, entity.Set(&f.Tags, []string{"a"}), entity.ListAppend(&f.Tags, "b", "c"))
-			require.ErrorAs(t, err, &input)
-			require.Equal(t, "EDD-9107", input.Code)
-			outcome(t, st, update(entity.Set(&f.Tags, []string{"a", "b", "c"}), entity.Add(f.Hits, 5)))
-		case "update-remove-null":
-			outcome(t, st, update(entity.Remove(&f.Tags), entity.Remove(&f.Hits)))
-		case "update-condition-fails":
-			require.ErrorIs(t, update(entity.Set(&f.Title, "nope"), entity.If(entity.Eq(&f.Title, "zzz"))), entity.ErrConditionFailed)
-		case "update-nothing":
-			require.ErrorAs(t, update(), &input)
-			require.Equal(t, "EDD-9106", input.Code)
-			outcome(t, st, update(entity.Set(&f.Title, "T5")))
-		case "update-path-set-ignored":
-			outcome(t, st, update(entity.Attr[string]("title").Set("via-path")))
-		case "update-1", "update-expected-ok", "update-expected-stale", "update-missing", "update-after-put":
-			opts := []entity.UpdateOption{entity.Set(&f.Title, st.Args.Set["title"].(string))}
-			if n := st.Args.ExpectedVersion; n != nil {
-				opts = append(opts, versioned.Expect(*n))
-			}
-			outcome(t, st, update(opts...))
-		case "versions":
-			var list []json.RawMessage
-			require.NoError(t, json.Unmarshal(st.Outcome.OK, &list))
-			got, err := history.List(key).Collect(r.Ctx)
+			refused("EDD-9107")(t, update(st, entity.Set(&f.Tags, []string{"a"}), entity.ListAppend(&f.Tags, "b", "c")))
+			require.NoError(t, update(st, entity.Set(&f.Tags, []string{"a", "b", "c"}), entity.Add(f.Hits, 5)))
+		},
+		"update-nothing": func(st step) {
+			refused("EDD-9106")(t, update(st))
+			require.NoError(t, update(st, entity.Set(&f.Title, "T5")))
+		},
+		"versions": func(st step) {
+			got, err := p.history.List(keyOf[doc](t, st)).Collect(p.Ctx)
 			require.NoError(t, err)
-			require.Len(t, got, len(list))
+			want := args[[]doc](t, st.Outcome.OK)
+			require.Len(t, got, len(want))
 			for i := range got {
-				require.Equal(t, args[doc](t, list[i]), got[i].Item)
+				require.Equal(t, want[i], got[i].Item)
 			}
-		case "get-version-current": // here it is found
-			got, err := history.Get(r.Ctx, key, st.Args.Version)
+		},
+		"get-version-current": func(st step) { // here it is found
+			got, err := p.history.Get(p.Ctx, keyOf[doc](t, st), st.Args.Version)
 			require.NoError(t, err)
 			require.Equal(t, "via-path", got.Item.Title)
-		case "upsert":
-			_, created, err := s.Upsert(r.Ctx, args[doc](t, st.Args.Input))
-			require.NoError(t, err)
-			require.False(t, created)
-		case "delete-hard":
-			outcome(t, st, s.Delete(r.Ctx, key))
-		case "versions-after-delete":
-			got, err := history.List(key).Collect(r.Ctx)
+		},
+		"versions-after-delete": func(st step) {
+			got, err := p.history.List(keyOf[doc](t, st)).Collect(p.Ctx)
 			require.NoError(t, err)
 			require.Len(t, got, 11)
 			for i, v := range got {
 				require.EqualValues(t, i+1, v.Number)
 				require.Equal(t, i == 10, v.Deleted)
 			}
-		case "scan":
-			requireNone(t, r, s.Scan())
-		case "primary-query":
-			requireNone(t, r, s.Query(doc{DocID: "D1"}))
-		case "purge":
-			require.NoError(t, s.Purge(r.Ctx, doc{DocID: "D1"}))
-		default:
-			require.Fail(t, "no such step", st.Name)
-		}
-	})
-}
-
-// requireNone demands that a query does not take what lies beside items for items, as effect-dynamodb does.
-func requireNone[T any](t *testing.T, r *replay, q entity.Query[T]) {
-	t.Helper()
-	got, err := q.Collect(r.Ctx)
-	require.NoError(t, err)
-	require.Empty(t, got)
+		},
+		"scan":          func(step) { none(p.s.Scan()) },
+		"primary-query": func(step) { none(p.s.Query(doc{DocID: "D1"})) },
+	}
+	p.ends = map[string]end{"update-condition-fails": is(entity.ErrConditionFailed)}
+	p.differs = []string{"update-path-set-ignored", "upsert", "put-replaces", "update-after-put"}
+	p.play(t)
 }
