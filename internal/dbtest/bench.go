@@ -224,5 +224,6 @@ func Declarations[D, T any]() []reflect.StructTag {
 
 // Embedded returns the address of the struct of type E that is embedded in v. Tests of generic structs fill it.
 func Embedded[E, T any](v *T) *E {
-	return reflect.ValueOf(v).Elem().FieldByName(reflect.TypeFor[E]().Name()).Addr().Interface().(*E)
+	f := reflect.ValueOf(v).Elem().FieldByName(reflect.TypeFor[E]().Name())
+	return (*E)(f.Addr().UnsafePointer()) // Interface panics if E is not exported
 }

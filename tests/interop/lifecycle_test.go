@@ -15,8 +15,8 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// Person is the model of the employees.
-type Person struct {
+// person is the model of the employees.
+type person struct {
 	EmployeeID  string    `dynamodbav:"employeeId"`
 	TenantID    string    `dynamodbav:"tenantId" entity:"immutable"`
 	Email       string    `dynamodbav:"email"`
@@ -32,7 +32,7 @@ type employee struct {
 	_ entity.GSI           `name:"byTenant" index:"gsi1" pk:"$#tenantid_{tenantId}" sk:"$#department_{department}#employeeid_{employeeId}"`
 	_ versioned.Retain     `ttl:"90d"`
 	_ lifecycle.SoftDelete `ttl:"30d"`
-	Person
+	person
 }
 
 type uniqueEmployee struct {
@@ -41,7 +41,7 @@ type uniqueEmployee struct {
 	_ versioned.Retain     `ttl:"90d"`
 	_ lifecycle.SoftDelete `ttl:"30d"`
 	_ unique.Constraint    `name:"email" fields:"email"`
-	Person
+	person
 }
 
 func TestReplay_Lifecycle(t *testing.T) {
@@ -98,7 +98,7 @@ func replayLifecycle[T any](t *testing.T, name string) {
 	p.differences = lifecycleDifferences(t, p.replay)
 	restore := p.named(t, "restore").Step
 	p.adjust = func(st step, want *T) {
-		if e := dbtest.Embedded[Person](want); st.Step >= restore && e.EmployeeID == "emp-alice" {
+		if e := dbtest.Embedded[person](want); st.Step >= restore && e.EmployeeID == "emp-alice" {
 			e.Version++ // a delete was counted
 		}
 	}
@@ -127,9 +127,9 @@ func (p *player[T]) deleted(t *testing.T, st step) {
 		recorded = argument[[]json.RawMessage](t, recorded)[0]
 	}
 	want := args[T](t, recorded)
-	e := dbtest.Embedded[Person](&want)
+	e := dbtest.Embedded[person](&want)
 	e.Version++
-	e.UpdatedAt = dbtest.Embedded[Person](&first.Item).UpdatedAt
+	e.UpdatedAt = dbtest.Embedded[person](&first.Item).UpdatedAt
 	require.Equal(t, want, first.Item)
 	deletedAt := argument[struct{ DeletedAt time.Time }](t, recorded).DeletedAt
 	require.Equal(t, deletedAt, first.DeletedAt)

@@ -20,7 +20,7 @@ type eternal struct {
 	_ entity.GSI `name:"byTenant" index:"gsi1" pk:"$#tenantid_{tenantId}" sk:"$#department_{department}#employeeid_{employeeId}"`
 	_ versioned.Retain
 	_ lifecycle.SoftDelete
-	Person
+	person
 }
 
 // fill puts the table as effect-dynamodb left it after a step.
@@ -68,7 +68,7 @@ func TestSibling_ItsDeletedItemsAreRestoredAndTheirHistoryStays(t *testing.T) {
 	_, bin, history := handles[eternal](t, r.DB)
 	r.create(t)
 	r.fill(t, "delete-alice", func(it stored) stored { return it.with("_ttl", "", nil) })
-	key := eternal{Person: Person{EmployeeID: "emp-alice"}}
+	key := eternal{person: person{EmployeeID: "emp-alice"}}
 
 	require.Equal(t, "1 2", states(t, r, history, key), "the snapshot is used, not the copy")
 	second, err := history.Get(r.Ctx, key, 2)
@@ -85,7 +85,7 @@ func TestSibling_ItsDeletedItemsAreRestoredAndTheirHistoryStays(t *testing.T) {
 	require.Equal(t, "1 2 3", states(t, r, history, key))
 	require.Len(t, r.dump(t), 5, "the copy is gone; an item and its snapshots, two and one")
 	require.NoError(t, bin.Purge(r.Ctx, key))
-	require.NoError(t, bin.Purge(r.Ctx, eternal{Person: Person{EmployeeID: "emp-bob"}}))
+	require.NoError(t, bin.Purge(r.Ctx, eternal{person: person{EmployeeID: "emp-bob"}}))
 	require.Empty(t, r.dump(t))
 }
 
@@ -96,7 +96,7 @@ func TestSibling_WhatItsRestoreKeepsIsADeletedState(t *testing.T) {
 	_, _, history := handles[uniqueEmployee](t, r.DB)
 	r.create(t)
 	r.fill(t, "restore", func(it stored) stored { return it })
-	require.Equal(t, "1 2 3 deleted 4", states(t, r, history, uniqueEmployee{Person: Person{EmployeeID: "emp-alice"}}))
+	require.Equal(t, "1 2 3 deleted 4", states(t, r, history, uniqueEmployee{person: person{EmployeeID: "emp-alice"}}))
 }
 
 // Its put has begun versions again at 1, beside the history of the life before.
