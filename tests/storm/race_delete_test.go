@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/unique"
 )
 
 func TestRace_DeleteKeepsWhatAnUpdateWrote(t *testing.T) {
@@ -104,4 +105,107 @@ func deleteMeetsThief[T any](t *testing.T, w *world[T]) {
 		require.Contains(t, text(s, "_entity_pk"), "#thief")
 	}
 	require.Len(t, w.copies("a"), 1)
+}
+
+func TestRace_RestoreNeverOverwritesALiveItem(t *testing.T) {
+	t.Parallel()
+	w := open[Bin](t)
+	w.add("a", "old@x", "old")
+	w.remove("a")
+	err := w.overtake(func() error { _, err := w.bin.Restore(w.Ctx, w.key("a")); return err }, func() { w.add("a", "new@x", "new") })
+	require.ErrorIs(t, err, entity.ErrNotDeleted)
+	require.ErrorIs(t, err, entity.ErrExists)
+	got, _ := w.current("a")
+	require.Equal(t, "new", got.Name)
+	require.Len(t, w.copies("a"), 1, "the copy is still there")
+	w.sound()
+}
+
+func TestRace_TwoRestoresMakeOneItem(t *testing.T) {
+	t.Parallel()
+	in[Bin](t, restoreMeetsRestore)
+	in[Free](t, restoreMeetsRestore)
+	in[Reserve](t, restoreMeetsRestore)
+}
+
+func restoreMeetsRestore[T any](t *testing.T, w *world[T]) {
+	w.add("a", "a@x", "1")
+	for name, restore := range map[string]func() error{
+		"newest": func() error { _, err := w.bin.Restore(w.Ctx, w.key("a")); return err },
+		"chosen": func() error {
+			c, err := w.look.bin.Get(w.Ctx, w.key("a"))
+			require.NoError(t, err)
+			_, err = w.bin.RestoreCopy(w.Ctx, c)
+			return err
+		},
+	} {
+		w.remove("a")
+		err := w.overtake(restore, func() {
+			w.done(w.look.bin.Restore(w.Ctx, w.key("a")))
+			w.update("a", w.name("after "+name), w.email(name+"@x"))
+		})
+		require.ErrorIs(t, err, entity.ErrNotDeleted)
+		got, _ := w.current("a")
+		require.Equal(t, "after "+name, got.Name, "what was written after the other restore is still there")
+		_, err = w.look.bin.Get(w.Ctx, w.key("a"))
+		require.ErrorIs(t, err, entity.ErrNotFound)
+		require.Len(t, w.sound().sentinels, 1)
+	}
+}
+
+// Between the read and the write of a restore the item is restored, changed and deleted again: there is a copy, but not
+// the one that was read.
+func TestRace_RestoreTakesTheCopyThatIsThere(t *testing.T) {
+	t.Parallel()
+	in[Bin](t, restoreMeetsAnotherCopy)
+	in[Free](t, restoreMeetsAnotherCopy)
+	in[Reserve](t, restoreMeetsAnotherCopy)
+}
+
+func restoreMeetsAnotherCopy[T any](t *testing.T, w *world[T]) {
+	w.add("a", "a@x", "1")
+	w.remove("a")
+	err := w.overtake(w.saving(func() (T, error) { return w.bin.Restore(w.Ctx, w.key("a")) }), func() {
+		w.done(w.look.bin.Restore(w.Ctx, w.key("a")))
+		w.update("a", w.name("2"), w.email("b@x"))
+		w.remove("a")
+	})
+	require.NoError(t, err)
+	got, _ := w.current("a")
+	require.Equal(t, []string{"b@x", "2"}, []string{got.Email, got.Name})
+	require.Empty(t, w.copies("a"))
+	w.sound()
+}
+
+// The deleted item gave its address up; between the read and the write of the restore another item takes it.
+func TestRace_RestoreIsRefusedWhenTheEmailWasTaken(t *testing.T) {
+	t.Parallel()
+	in[Bin](t, restoreMeetsHeir)
+	in[Free](t, restoreMeetsHeir)
+	in[Leased](t, restoreMeetsHeir)
+	in[Reserve](t, restoreMeetsHeir)
+}
+
+func restoreMeetsHeir[T any](t *testing.T, w *world[T]) {
+	w.add("a", "a@x", "1")
+	w.remove("a")
+	before := len(w.Items())
+	err := w.overtake(func() error { _, err := w.bin.Restore(w.Ctx, w.key("a")); return err }, func() {
+		if w.reserve {
+			w.Clock.Move(31 * 24 * time.Hour) // the copy expires, and with it what it reserved
+		}
+		w.add("heir", "a@x", "heir")
+	})
+	var taken *unique.ViolationError
+	require.ErrorAs(t, err, &taken)
+	require.Contains(t, taken.Owner.PK, "#heir")
+	_, there := w.current("a")
+	require.False(t, there)
+	if w.reserve {
+		return // the expired copy has no claims
+	}
+	d := w.sound()
+	require.Len(t, d.beings[address{w.pk("a"), w.sk()}].copies, 1, "the copy is still there")
+	require.Len(t, d.sentinels, 1)
+	require.Greater(t, len(w.Items()), before)
 }
