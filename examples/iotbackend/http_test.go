@@ -144,7 +144,7 @@ func TestHTTP_FailuresSayWhetherToComeAgain(t *testing.T) {
 }
 
 // When its time is over while it waits to be repeated, a read says what it waited for.
-func TestHTTP_TimeThatEndsInAPauseIsToldByItsCause(t *testing.T) {
+func TestHTTP_TimeThatEndsInAPauseIsReportedByItsCause(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.attempts = 1000

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dynastrata/dynastrata/internal/exampletest"
 	"github.com/dynastrata/dynastrata/localdb"
 )
 
@@ -53,27 +54,13 @@ func TestRun_InterruptedLeavesNoTable(t *testing.T) {
 	client, prefix := localdb.Test(t)
 	cfg := testConfig(prefix)
 	ctx, cancel := context.WithCancel(t.Context())
-	out := &interrupter{after: "/readings", cancel: cancel}
+	out := &exampletest.Interrupter{After: "/readings", Cancel: cancel}
 	require.ErrorIs(t, run(ctx, out, client, cfg), context.Canceled)
 	require.NotContains(t, out.String(), "\nok\n")
 	require.NoError(t, drop(ctx, client, cfg))
 	_, err := readTables(t.Context(), client, cfg)
 	require.Error(t, err)
 	require.NoError(t, drop(t.Context(), client, cfg), "dropping again does nothing")
-}
-
-// interrupter cancels a run when it prints a certain text.
-type interrupter struct {
-	bytes.Buffer
-	after  string
-	cancel func()
-}
-
-func (w *interrupter) Write(p []byte) (int, error) {
-	if strings.Contains(string(p), w.after) {
-		w.cancel()
-	}
-	return w.Buffer.Write(p)
 }
 
 // Served for others, nothing is made up: the secrets must be given.

@@ -145,8 +145,8 @@ var classes = []struct {
 	{"Condition", entity.ErrConditionFailed},
 }
 
-// told sorts an error.
-func told(err error) outcome {
+// outcomeOf sorts an error.
+func outcomeOf(err error) outcome {
 	if err == nil {
 		return outcome{}
 	}

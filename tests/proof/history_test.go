@@ -127,7 +127,7 @@ func (g game[S, I, O]) play(t *testing.T, seed uint64, base *dynamodb.Client, ta
 					*at = entry[I, O]{client: c, in: g.choose(own, seen), call: 2*s.now() + 1}
 					out, err := do(ctx, at.in)
 					cancel()
-					if at.said = (said[O]{out, told(err)}); at.said.unsure {
+					if at.said = (said[O]{out, outcomeOf(err)}); at.said.unsure {
 						unsure++ // one client runs at a time
 					}
 					if at.end = 2 * s.now(); at.end < at.call {
