@@ -22,7 +22,7 @@ func TestRace_DeleteKeepsWhatAnUpdateWrote(t *testing.T) {
 
 func deleteMeetsUpdate[T any](t *testing.T, w *world[T]) {
 	w.add("a", "old@x", "1")
-	require.NoError(t, w.overtake(func() error { return w.Delete(w.Ctx, w.key("a")) }, func() {
+	require.NoError(t, w.overtake(w.deleting("a"), func() {
 		w.update("a", w.email("new@x"), w.name("2"))
 	}))
 	_, there := w.current("a")
@@ -52,7 +52,7 @@ func TestRace_TwoDeletesLeaveOneCopy(t *testing.T) {
 
 func deleteMeetsDelete[T any](t *testing.T, w *world[T]) {
 	w.add("a", "a@x", "1")
-	err := w.overtake(func() error { return w.Delete(w.Ctx, w.key("a")) }, func() { w.remove("a") })
+	err := w.overtake(w.deleting("a"), func() { w.remove("a") })
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	require.ErrorIs(t, err, entity.ErrDeleted)
 	require.Len(t, w.copies("a"), 1)
@@ -61,7 +61,7 @@ func deleteMeetsDelete[T any](t *testing.T, w *world[T]) {
 
 // Between the read and the write of a delete the item is deleted, and another item takes its address: the sentinel is
 // not the item's any more.
-func TestRace_DeleteDoesNotFreeWhatSomebodyElseHas(t *testing.T) {
+func TestRace_DeleteDoesNotFreeAnotherItemsValue(t *testing.T) {
 	t.Parallel()
 	in[Plain](t, deleteMeetsHeir)
 	in[Kept](t, deleteMeetsHeir)
@@ -70,7 +70,7 @@ func TestRace_DeleteDoesNotFreeWhatSomebodyElseHas(t *testing.T) {
 
 func deleteMeetsHeir[T any](t *testing.T, w *world[T]) {
 	w.add("a", "a@x", "1")
-	err := w.overtake(func() error { return w.Delete(w.Ctx, w.key("a")) }, func() {
+	err := w.overtake(w.deleting("a"), func() {
 		w.remove("a")
 		w.add("heir", "a@x", "2")
 	})
@@ -79,7 +79,7 @@ func deleteMeetsHeir[T any](t *testing.T, w *world[T]) {
 
 	// The same with an update that frees the address: now there is something left to delete.
 	w.add("b", "b@x", "1")
-	require.NoError(t, w.overtake(func() error { return w.Delete(w.Ctx, w.key("b")) }, func() {
+	require.NoError(t, w.overtake(w.deleting("b"), func() {
 		w.update("b", w.email("b2@x"))
 		w.add("heir2", "b@x", "2")
 	}))
@@ -95,7 +95,7 @@ func TestRace_StolenEmailIsNotGivenUpByDelete(t *testing.T) {
 
 func deleteMeetsThief[T any](t *testing.T, w *world[T]) {
 	w.add("a", "a@x", "1")
-	require.NoError(t, w.overtake(func() error { return w.Delete(w.Ctx, w.key("a")) }, func() {
+	require.NoError(t, w.overtake(w.deleting("a"), func() {
 		w.Clock.Move(2 * time.Hour)
 		w.add("thief", "a@x", "t")
 	}))
@@ -112,7 +112,7 @@ func TestRace_RestoreNeverOverwritesALiveItem(t *testing.T) {
 	w := open[Bin](t)
 	w.add("a", "old@x", "old")
 	w.remove("a")
-	err := w.overtake(func() error { _, err := w.bin.Restore(w.Ctx, w.key("a")); return err }, func() { w.add("a", "new@x", "new") })
+	err := w.overtake(w.restoring("a"), func() { w.add("a", "new@x", "new") })
 	require.ErrorIs(t, err, entity.ErrNotDeleted)
 	require.ErrorIs(t, err, entity.ErrExists)
 	got, _ := w.current("a")
@@ -131,7 +131,7 @@ func TestRace_TwoRestoresMakeOneItem(t *testing.T) {
 func restoreMeetsRestore[T any](t *testing.T, w *world[T]) {
 	w.add("a", "a@x", "1")
 	for name, restore := range map[string]func() error{
-		"newest": func() error { _, err := w.bin.Restore(w.Ctx, w.key("a")); return err },
+		"newest": w.restoring("a"),
 		"chosen": func() error {
 			c, err := w.look.bin.Get(w.Ctx, w.key("a"))
 			require.NoError(t, err)
@@ -165,7 +165,7 @@ func TestRace_RestoreTakesTheCopyThatIsThere(t *testing.T) {
 func restoreMeetsAnotherCopy[T any](t *testing.T, w *world[T]) {
 	w.add("a", "a@x", "1")
 	w.remove("a")
-	err := w.overtake(w.saving(func() (T, error) { return w.bin.Restore(w.Ctx, w.key("a")) }), func() {
+	err := w.overtake(w.restoring("a"), func() {
 		w.done(w.look.bin.Restore(w.Ctx, w.key("a")))
 		w.update("a", w.name("2"), w.email("b@x"))
 		w.remove("a")
@@ -190,7 +190,7 @@ func restoreMeetsHeir[T any](t *testing.T, w *world[T]) {
 	w.add("a", "a@x", "1")
 	w.remove("a")
 	before := len(w.Items())
-	err := w.overtake(func() error { _, err := w.bin.Restore(w.Ctx, w.key("a")); return err }, func() {
+	err := w.overtake(w.restoring("a"), func() {
 		if w.reserve {
 			w.Clock.Move(31 * 24 * time.Hour) // the copy expires, and with it what it reserved
 		}

@@ -54,7 +54,7 @@ func purgeMeets[T any](t *testing.T, w *world[T]) {
 		}},
 	} {
 		race.before()
-		require.NoError(t, w.overtake(func() error { return w.Purge(w.Ctx, w.key("a")) }, race.meanwhile), name)
+		require.NoError(t, w.overtake(w.purging("a"), race.meanwhile), name)
 		w.written = kept
 		w.sound()
 		require.Len(t, w.Items(), stays, "%s: nothing of the item is left, and nothing else is missing", name)
@@ -69,7 +69,7 @@ func TestRace_PurgeMeetsACreateBeforeTheSnapshotsAreGone(t *testing.T) {
 	w.update("a", w.name("2"))
 	w.written = nil
 	snapshot := func(r faults.Request) bool { return r.Operation == "DeleteItem" }
-	require.NoError(t, w.Overtake(dbtest.First(snapshot), func() error { return w.Purge(w.Ctx, w.key("a")) }, func() {
+	require.NoError(t, w.Overtake(dbtest.First(snapshot), w.purging("a"), func() {
 		_, err := w.look.Create(w.Ctx, w.make(Person{ID: "a", Email: "new@x"}))
 		require.NoError(t, err)
 	}))
@@ -84,7 +84,7 @@ func TestRace_CreateMeetsAPurge(t *testing.T) {
 	w.add("a", "a@x", "1")
 	w.remove("a")
 	w.written = nil
-	require.NoError(t, w.overtake(w.saving(func() (Kept, error) { return w.Create(w.Ctx, w.make(Person{ID: "a", Email: "new@x"})) }), func() {
+	require.NoError(t, w.overtake(w.creating(Person{ID: "a", Email: "new@x"}), func() {
 		require.NoError(t, w.look.Purge(w.Ctx, w.key("a")))
 	}))
 	d := w.sound()
@@ -97,8 +97,8 @@ func TestRace_WritesMeetAPurge(t *testing.T) {
 	t.Parallel()
 	w := open[Free](t)
 	for _, write := range []func() error{
-		func() error { _, err := w.Update(w.Ctx, w.key("a"), w.email("b@x")); return err },
-		func() error { return w.Delete(w.Ctx, w.key("a")) },
+		w.updating("a", w.email("b@x")),
+		w.deleting("a"),
 	} {
 		w.add("a", "a@x", "1")
 		w.written = nil
@@ -107,7 +107,7 @@ func TestRace_WritesMeetAPurge(t *testing.T) {
 	}
 	w.add("a", "a@x", "1")
 	w.remove("a")
-	require.Error(t, w.overtake(func() error { _, err := w.bin.Restore(w.Ctx, w.key("a")); return err }, func() {
+	require.Error(t, w.overtake(w.restoring("a"), func() {
 		require.NoError(t, w.look.Purge(w.Ctx, w.key("a")))
 	}))
 	require.Empty(t, w.Items())
@@ -119,7 +119,7 @@ func TestRace_StolenEmailIsNotFreedByPurge(t *testing.T) {
 	w := open[Leased](t)
 	w.add("a", "a@x", "1")
 	w.written = nil
-	require.NoError(t, w.overtake(func() error { return w.Purge(w.Ctx, w.key("a")) }, func() {
+	require.NoError(t, w.overtake(w.purging("a"), func() {
 		w.Clock.Move(2 * time.Hour)
 		w.add("thief", "a@x", "t")
 	}))
@@ -142,7 +142,7 @@ func TestRace_PurgeLeavesTheSnapshotOfALaterLife(t *testing.T) {
 	w := open[Kept](t, dbtest.Attempts(1))
 	w.add("a", "a@x", "1")
 	snapshot := func(r faults.Request) bool { return r.Operation == "DeleteItem" }
-	require.ErrorIs(t, w.Overtake(dbtest.First(snapshot), func() error { return w.Purge(w.Ctx, w.key("a")) }, func() {
+	require.ErrorIs(t, w.Overtake(dbtest.First(snapshot), w.purging("a"), func() {
 		require.NoError(t, w.look.Purge(w.Ctx, w.key("a")))
 		w.written = nil
 		w.add("a", "b@x", "2")
@@ -231,7 +231,7 @@ func TestPurge_OfManyCopiesLeavesALifeThatBeganMeanwhileItsEmail(t *testing.T) {
 		}
 		return faults.None
 	})
-	require.Error(t, w.overtake(func() error { return w.Purge(w.Ctx, w.key("a")) }, func() { w.add("a", "a@x", "2") }))
+	require.Error(t, w.overtake(w.purging("a"), func() { w.add("a", "a@x", "2") }))
 	w.sound()
 	_, there := w.current("a")
 	require.True(t, there)
@@ -244,7 +244,7 @@ func TestPurge_OfManyCopiesLeavesALifeThatBeganMeanwhileItsEmail(t *testing.T) {
 func TestPurge_OfManyCopiesTakesNoValueOfALifeThatBeganMeanwhile(t *testing.T) {
 	t.Parallel()
 	w := crowded(t)
-	require.ErrorIs(t, w.overtake(func() error { return w.Purge(w.Ctx, w.key("a")) }, func() { w.add("a", "old@x", "2") }), entity.ErrConflict)
+	require.ErrorIs(t, w.overtake(w.purging("a"), func() { w.add("a", "old@x", "2") }), entity.ErrConflict)
 	require.Len(t, w.sound().sentinels, 1)
 	_, there := w.current("a")
 	require.True(t, there)

@@ -46,10 +46,7 @@ func TestRace_CreateMeetsCreate(t *testing.T) {
 }
 
 func createMeetsCreate[T any](t *testing.T, w *world[T]) {
-	err := w.overtake(func() error {
-		_, err := w.Create(w.Ctx, w.make(Person{ID: "a", Email: "slow@x", Name: "slow"}))
-		return err
-	}, func() { w.add("a", "fast@x", "fast") })
+	err := w.overtake(w.creating(Person{ID: "a", Email: "slow@x", Name: "slow"}), func() { w.add("a", "fast@x", "fast") })
 	require.ErrorIs(t, err, entity.ErrExists)
 	got, _ := w.current("a")
 	require.Equal(t, "fast", got.Name)
@@ -60,10 +57,7 @@ func createMeetsCreate[T any](t *testing.T, w *world[T]) {
 func TestRace_CreateMeetsALifeThatWasDeletedMeanwhile(t *testing.T) {
 	t.Parallel()
 	w := open[Free](t)
-	err := w.overtake(func() error {
-		_, err := w.Create(w.Ctx, w.make(Person{ID: "a", Email: "slow@x", Name: "slow"}))
-		return err
-	}, func() {
+	err := w.overtake(w.creating(Person{ID: "a", Email: "slow@x", Name: "slow"}), func() {
 		w.add("a", "fast@x", "fast")
 		w.remove("a")
 	})
@@ -80,10 +74,7 @@ func TestRace_CreateMeetsAReservedValue(t *testing.T) {
 	w.add("a", "fast@x", "fast")
 	require.NoError(t, w.look.Purge(w.Ctx, w.key("a")))
 	w.written = nil
-	err := w.overtake(func() error {
-		_, err := w.Create(w.Ctx, w.make(Person{ID: "a", Email: "slow@x", Name: "slow"}))
-		return err
-	}, func() {
+	err := w.overtake(w.creating(Person{ID: "a", Email: "slow@x", Name: "slow"}), func() {
 		w.add("a", "fast@x", "fast")
 		w.remove("a")
 	})
@@ -201,7 +192,7 @@ func TestRace_UpdateOfTheEmailKeepsWhatAnotherUpdateWrote(t *testing.T) {
 
 func emailMeetsName[T any](t *testing.T, w *world[T]) {
 	w.add("a", "old@x", "1")
-	err := w.overtake(w.saving(func() (T, error) { return w.Update(w.Ctx, w.key("a"), w.email("new@x")) }), func() {
+	err := w.overtake(w.updating("a", w.email("new@x")), func() {
 		w.update("a", w.name("2"))
 	})
 	require.NoError(t, err)
@@ -223,8 +214,8 @@ func TestRace_UpdateDoesNotBringBackADeletedItem(t *testing.T) {
 func updateMeetsDelete[T any](t *testing.T, w *world[T]) {
 	w.add("a", "old@x", "1")
 	for _, write := range []func() error{
-		func() error { _, err := w.Update(w.Ctx, w.key("a"), w.email("new@x")); return err },
-		func() error { _, err := w.Update(w.Ctx, w.key("a"), w.name("new")); return err },
+		w.updating("a", w.email("new@x")),
+		w.updating("a", w.name("new")),
 		func() error {
 			_, err := w.Modify(w.Ctx, w.key("a"), func(v *T) error { w.at(v).Name = "new"; return nil })
 			return err
@@ -253,7 +244,7 @@ func TestRace_TwoUpdatesLeaveTwoVersions(t *testing.T) {
 	t.Parallel()
 	w := open[Free](t)
 	w.add("a", "a@x", "1")
-	err := w.overtake(w.saving(func() (Free, error) { return w.Update(w.Ctx, w.key("a"), w.name("2")) }), func() {
+	err := w.overtake(w.updating("a", w.name("2")), func() {
 		w.update("a", w.name("3"))
 	})
 	require.NoError(t, err)
@@ -265,14 +256,11 @@ func TestRace_TwoUpdatesLeaveTwoVersions(t *testing.T) {
 }
 
 // An expected version is never planned again: the caller has decided from the state that it saw.
-func TestRace_ExpectedVersionIsNotPlannedAnew(t *testing.T) {
+func TestRace_ExpectedVersionIsNotPlannedAgain(t *testing.T) {
 	t.Parallel()
 	w := open[Free](t)
 	w.add("a", "a@x", "1")
-	err := w.overtake(func() error {
-		_, err := w.Update(w.Ctx, w.key("a"), w.email("b@x"), versioned.Expect(1))
-		return err
-	}, func() { w.update("a", w.name("2")) })
+	err := w.overtake(w.updating("a", w.email("b@x"), versioned.Expect(1)), func() { w.update("a", w.name("2")) })
 	var conflict *versioned.ConflictError
 	require.ErrorAs(t, err, &conflict)
 	require.Equal(t, versioned.ConflictError{Expected: 1, Actual: 2}, *conflict)
@@ -280,7 +268,7 @@ func TestRace_ExpectedVersionIsNotPlannedAnew(t *testing.T) {
 }
 
 // A touch writes the item without a version of its own, wherever it comes in between.
-func TestRace_TouchBesideUpdatesKeepsTheHistoryWhole(t *testing.T) {
+func TestRace_TouchBetweenUpdatesKeepsTheHistoryWhole(t *testing.T) {
 	t.Parallel()
 	w := open[Free](t)
 	touch := func() {
@@ -292,9 +280,9 @@ func TestRace_TouchBesideUpdatesKeepsTheHistoryWhole(t *testing.T) {
 	touch() // between create and update: snapshot 1 was put by another write than the item
 	w.update("a", w.name("2"))
 	w.sound()
-	require.NoError(t, w.overtake(w.saving(func() (Free, error) { return w.Update(w.Ctx, w.key("a"), w.email("b@x")) }), touch))
+	require.NoError(t, w.overtake(w.updating("a", w.email("b@x")), touch))
 	w.sound()
-	require.NoError(t, w.overtake(func() error { return w.Delete(w.Ctx, w.key("a")) }, touch))
+	require.NoError(t, w.overtake(w.deleting("a"), touch))
 	w.sound()
 	v, err := w.look.bin.Restore(w.Ctx, w.key("a"))
 	w.done(v, err)
@@ -309,7 +297,7 @@ func TestRace_StolenEmailIsNotGivenUpByUpdate(t *testing.T) {
 	t.Parallel()
 	w := open[Leased](t)
 	w.add("a", "old@x", "1")
-	err := w.overtake(w.saving(func() (Leased, error) { return w.Update(w.Ctx, w.key("a"), w.email("new@x")) }), func() {
+	err := w.overtake(w.updating("a", w.email("new@x")), func() {
 		w.Clock.Move(2 * time.Hour)
 		w.add("thief", "old@x", "t")
 	})
@@ -331,13 +319,13 @@ func TestRace_TakenEmailIsRefusedAndNothingChanges(t *testing.T) {
 func emailIsTaken[T any](t *testing.T, w *world[T]) {
 	w.add("a", "a@x", "1")
 	for _, write := range []func() error{
-		func() error { _, err := w.Update(w.Ctx, w.key("a"), w.email("wanted@x")); return err },
+		w.updating("a", w.email("wanted@x")),
 		func() error { _, err := w.Put(w.Ctx, w.make(Person{ID: "a", Email: "wanted@x"})); return err },
 		func() error {
 			_, _, err := w.Upsert(w.Ctx, w.make(Person{ID: "a", Email: "wanted@x"}))
 			return err
 		},
-		func() error { _, err := w.Create(w.Ctx, w.make(Person{ID: "new", Email: "wanted@x"})); return err },
+		w.creating(Person{ID: "new", Email: "wanted@x"}),
 	} {
 		w.update("a", w.email("a@x"))
 		v, _, err := w.look.Upsert(w.Ctx, w.make(Person{ID: "thief", Email: "thief@x"}))

@@ -104,10 +104,7 @@ func noBypass[T any](t *testing.T, w *world[T]) {
 	w.add("a", "a@x", "1")
 	p := Person{ID: "a", Email: "taken@x"}
 	for name, write := range map[string]func() error{
-		"path": func() error {
-			_, err := w.Update(w.Ctx, w.key("a"), entity.Attr[string]("email").Set("taken@x"))
-			return err
-		},
+		"path":   w.updating("a", entity.Attr[string]("email").Set("taken@x")),
 		"put":    func() error { _, err := w.Put(w.Ctx, w.make(p)); return err },
 		"upsert": func() error { _, _, err := w.Upsert(w.Ctx, w.make(p)); return err },
 		"modify": func() error {

@@ -183,6 +183,28 @@ func (w *world[T]) saving(write func() (T, error)) func() error {
 	}
 }
 
+// The calls that races are between, with w's own handles. Their results are noted.
+
+func (w *world[T]) creating(p Person) func() error {
+	return w.saving(func() (T, error) { return w.Create(w.Ctx, w.make(p)) })
+}
+
+func (w *world[T]) updating(id string, changes ...entity.UpdateOption) func() error {
+	return w.saving(func() (T, error) { return w.Update(w.Ctx, w.key(id), changes...) })
+}
+
+func (w *world[T]) restoring(id string) func() error {
+	return w.saving(func() (T, error) { return w.bin.Restore(w.Ctx, w.key(id)) })
+}
+
+func (w *world[T]) deleting(id string) func() error {
+	return func() error { return w.Delete(w.Ctx, w.key(id)) }
+}
+
+func (w *world[T]) purging(id string) func() error {
+	return func() error { return w.Purge(w.Ctx, w.key(id)) }
+}
+
 // Person is what every entity of these tests holds. Name is a word that DynamoDB reserves.
 type Person struct {
 	ID        string    `dynamodbav:"id"`
