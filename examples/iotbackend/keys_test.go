@@ -88,7 +88,7 @@ func TestHashesAreSHA256OfPepperAndKey(t *testing.T) {
 	require.Equal(t, KeyHash("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"), hash(Pepper{"a"}, RawKey{"bc"}))
 	require.Equal(t, hash(Pepper{"ab"}, RawKey{"c"}), hash(Pepper{"a"}, RawKey{"bc"}))
 	// Without a pepper there is no service.
-	_, err := readConfig(func(name string) string { return map[string]string{envAdmin: "a"}[name] })
+	_, err := readConfig(environment{envAdmin: "a"}.get)
 	require.ErrorContains(t, err, envPepper)
 	cfg := testConfig("x")
 	cfg.Pepper = Pepper{}
@@ -283,9 +283,7 @@ func TestTheStrongCheckReadsTheKeyItself(t *testing.T) {
 		_, _, err = b.authenticate(t.Context(), raw)
 		require.ErrorIs(t, err, errUnauthorized)
 	}
-	cfg, err := readConfig(func(name string) string {
-		return map[string]string{envPepper: "p", envAdmin: "a", envStrong: "true"}[name]
-	})
+	cfg, err := readConfig(environment{envPepper: "p", envAdmin: "a", envStrong: "true"}.get)
 	require.NoError(t, err)
 	require.True(t, cfg.StrongCheck)
 }

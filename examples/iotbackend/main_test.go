@@ -20,9 +20,7 @@ func TestDemo_EndsWithOk(t *testing.T) {
 	t.Parallel()
 	localdb.Test(t) // where there is no database, there is nothing to show
 	var out bytes.Buffer
-	require.NoError(t, demo(t.Context(), &out, func(name string) string {
-		return map[string]string{envDevices: "mine"}[name]
-	}))
+	require.NoError(t, demo(t.Context(), &out, environment{envDevices: "mine"}.get))
 	text := out.String()
 	require.True(t, strings.HasSuffix(text, "\nok\n"), text)
 	for _, part := range []string{
@@ -74,12 +72,12 @@ func TestServeAt_NeedsItsSecrets(t *testing.T) {
 func TestServeAt_ServesUntilItIsStopped(t *testing.T) {
 	t.Parallel()
 	_, prefix := localdb.Test(t)
-	env := map[string]string{
+	env := environment{
 		envPepper: "p", envAdmin: "a", envDevices: prefix + "-d", envReadings: prefix + "-r", envBatches: prefix + "-b", envKeys: prefix + "-k",
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	logs, ended := &journal{}, make(chan error, 1)
-	go func() { ended <- serveAt(ctx, "127.0.0.1:0", func(name string) string { return env[name] }, logs) }()
+	go func() { ended <- serveAt(ctx, "127.0.0.1:0", env.get, logs) }()
 	address := regexp.MustCompile(`"address":"([^"]+)"`)
 	require.Eventually(t, func() bool { return address.MatchString(logs.String()) }, 5*time.Minute, 10*time.Millisecond)
 	c := newClient("http://"+address.FindStringSubmatch(logs.String())[1], "a")

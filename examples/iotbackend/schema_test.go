@@ -24,13 +24,12 @@ import (
 
 func TestTableNamesComeFromTheEnvironment(t *testing.T) {
 	t.Parallel()
-	env := map[string]string{envPepper: "p", envAdmin: "a"}
-	getenv := func(name string) string { return env[name] }
-	cfg, err := readConfig(getenv)
+	env := environment{envPepper: "p", envAdmin: "a"}
+	cfg, err := readConfig(env.get)
 	require.NoError(t, err)
 	require.Equal(t, []string{"devices", "device_readings", "processed_batches", "api_keys"}, []string{cfg.Devices, cfg.Readings, cfg.Batches, cfg.Keys})
 	env[envDevices], env[envReadings], env[envBatches], env[envKeys] = "d", "r", "b", "k"
-	cfg, err = readConfig(getenv)
+	cfg, err = readConfig(env.get)
 	require.NoError(t, err)
 	require.Equal(t, []string{"d", "r", "b", "k"}, []string{cfg.Devices, cfg.Readings, cfg.Batches, cfg.Keys})
 

@@ -15,7 +15,7 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// member has everything that lies beside items, and no time of its own.
+// member has related items of every kind, and no time of its own.
 type member struct {
 	_ entity.Key `name:"Member" pk:"$#id_{id}" sk:"$"`
 	_ versioned.Retain
@@ -276,7 +276,7 @@ func TestSibling_WhatItsRestoreKeepsIsADeletedState(t *testing.T) {
 	require.Equal(t, "1 2 3 deleted 4", states(t, r, history, uniqueEmployee{person: person{EmployeeID: "emp-alice"}}))
 }
 
-// Its put has begun versions again at 1, beside the history of the life before.
+// Its put has begun versions again at 1, with the history of the life before still there.
 func TestSibling_AnItemWhoseVersionsBeganAgainCanBeWritten(t *testing.T) {
 	t.Parallel()
 	r := newReplay(t, "versioned-retain")

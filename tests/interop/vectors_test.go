@@ -313,7 +313,7 @@ func (v keyVector) compose(t *testing.T) (text, reason string, err error) {
 		require.NotNil(t, begins)
 		return begins[1], same, nil
 	}
-	return "", "", fmt.Errorf("a function that nobody knows: %s", v.Fn)
+	return "", "", fmt.Errorf("an unknown function: %s", v.Fn)
 }
 
 // key is the key of composeKey: an entity's name, values, and options.
@@ -433,7 +433,7 @@ func TestVectors_QueryPrefixes(t *testing.T) {
 	require.Equal(t, tally{same: 1, exactPrefix: 4, noCollection: 15}, n)
 }
 
-// featured is the entity of the vectors with everything that lies beside items.
+// featured is the entity of the vectors with related items of every kind.
 type featured struct {
 	_ entity.Key `name:"UserProfile" pk:"$#userid_{userId}" sk:"$"`
 	_ versioned.Retain

@@ -211,7 +211,7 @@ func (s said[O]) result() string {
 }
 
 // operations are the entries for the checker: without those that say nothing and wrote nothing. The checker tries those that may come next in the
-// order of their calls. Of calls at the same step, those in doubt come last: most of them are seen by nobody.
+// order of their calls. Of calls at the same step, those in doubt come last: most of them are never seen.
 func (g game[S, I, O]) operations(all []entry[I, O]) []porcupine.Operation {
 	if g.split != nil {
 		var each []entry[I, O]

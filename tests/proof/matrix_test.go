@@ -23,7 +23,7 @@ import (
 type deed struct {
 	name   string
 	before func(b *bench) error
-	do     func(b *bench) error // through b.db, by whoever is disturbed
+	do     func(b *bench) error // through b.db, by the disturbed client
 	after  func(b *bench) string
 	// pieces says that it is no single write or transaction: after an error, each item is as before or as after it.
 	pieces bool

@@ -25,7 +25,7 @@ func TestRace_PurgeRemovesWhatIsWrittenMeanwhile(t *testing.T) {
 }
 
 func purgeMeets[T any](t *testing.T, w *world[T]) {
-	w.add("beside", "beside@x", "stays")
+	w.add("other", "other@x", "stays")
 	stays := len(w.Items())
 	kept := w.written
 	live := func() { w.add("a", "a@x", "1") }

@@ -157,7 +157,7 @@ func (b *being) shape(k traits) (all []string) {
 		all = append(all, "there is a deleted copy")
 	}
 	if len(b.copies) > 0 && b.current != nil && (k.retain || k.reserve) {
-		all = append(all, "a deleted copy lies beside the current item")
+		all = append(all, "there are a deleted copy and a current item")
 	}
 	for _, c := range b.copies {
 		if text(c, "_k") != "d" || text(c, "_op") != "" {

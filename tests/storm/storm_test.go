@@ -209,7 +209,7 @@ func (s *storm[T]) act(rng *rand.Rand, i int) {
 }
 
 // begun runs what may begin a new life. It keeps purges of the item out: a life that is planned from a history, while that
-// is purged and another life begins and is deleted, lies beside the copy of that other life.
+// is purged and another life begins and is deleted, is stored together with the copy of that other life.
 func (s *storm[T]) begun(n int, write func()) {
 	s.lives[n].RLock()
 	defer s.lives[n].RUnlock()
