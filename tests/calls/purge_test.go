@@ -133,3 +133,28 @@ func TestPurge_OfManyEventsSurvivesTheFailureOfAnyRequest(t *testing.T) {
 		}
 	}
 }
+
+// The single removal of an item has no token: its second arrival finds nothing, which does not say who took it away. So
+// when the purge then fails, something may have been removed.
+func TestPurge_ARemovalThatArrivesTwiceMakesALaterErrorAmbiguous(t *testing.T) {
+	t.Parallel()
+	l := open(t, dbtest.Attempts(1))
+	s, quiet := store[Plain](l)
+	_, err := quiet.Create(t.Context(), Plain{ID: "a"})
+	require.NoError(t, err)
+	removed := false
+	l.Wire.Inject(func(r faults.Request) faults.Fault {
+		switch {
+		case r.Operation == "DeleteItem":
+			removed = true
+			return faults.Twice
+		case removed && r.Operation == "Query":
+			return faults.Drop
+		}
+		return faults.None
+	})
+	err = s.Purge(t.Context(), Plain{ID: "a"})
+	require.ErrorIs(t, err, faults.ErrInjected)
+	require.True(t, entity.IsAmbiguous(err))
+	require.Empty(t, l.Items())
+}
