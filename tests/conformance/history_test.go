@@ -51,7 +51,7 @@ func TestHistory_GetFindsAVersionWhereverItIs(t *testing.T) {
 	v, class = get(2)
 	require.Equal(t, "ok", class, "of a snapshot")
 	require.Equal(t, "v2", v.Item.Name)
-	require.Len(t, b.Sent(), 3)
+	require.Len(t, b.Sent(), 2)
 	for _, n := range []int64{0, 4, 99_999_999} {
 		_, class = get(n)
 		require.Equal(t, "NotFound", class, n)
@@ -186,7 +186,7 @@ func TestHistory_ListReadsOnOverManyPages(t *testing.T) {
 		got, err := h.List(key, c.opts...).Collect(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, c.want, numbers(got))
-		require.Greater(t, len(b.Sent()), 3)
+		require.Greater(t, len(b.Sent()), 2, "the current item and the copies in one, the snapshots in several")
 	}
 	v, err := h.At(t.Context(), key, dbtest.Start.Add(500*time.Millisecond))
 	require.NoError(t, err)
