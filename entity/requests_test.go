@@ -14,7 +14,6 @@ import (
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
-// Elsewhere a limit is sent as the size of a page although a filter drops most of it: thirty items, thirty requests.
 func TestQuery_LimitWithAFilterDoesNotCostARequestAnItem(t *testing.T) {
 	t.Parallel()
 	l, s := open[Task](t)
@@ -43,7 +42,6 @@ func TestQuery_LimitWithAFilterDoesNotCostARequestAnItem(t *testing.T) {
 	}
 }
 
-// Elsewhere a consistent read is silently an eventual one on an index.
 func TestReads_ConsistentIsSentOrRefused(t *testing.T) {
 	t.Parallel()
 	l, s := opened(t, Order{Customer: "c", Number: 1, Status: "s", Placed: 1, Amount: 1})
@@ -91,7 +89,6 @@ func TestContext_NoWaitOutlastsIt(t *testing.T) {
 	}
 }
 
-// Elsewhere the text of one and the same expression changes from call to call with the order of a map.
 func TestRequests_TheSameCallSendsTheSameExpressions(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t, func(c *entity.Config) { c.NewID = func() string { return "always-the-same" } })

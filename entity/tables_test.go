@@ -277,18 +277,3 @@ func TestCreateTables_EndsWithItsContext(t *testing.T) {
 	})
 	require.ErrorIs(t, l.DB.CreateTables(ctx), context.Canceled)
 }
-
-func TestCreateTables_TwoProgramsAtOnce(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	dbtest.Declare[Report](t, l.DB)
-	errs := make(chan error, 4)
-	for range cap(errs) {
-		db := l.Open(l.Raw)
-		dbtest.Declare[Report](t, db)
-		go func() { errs <- db.CreateTables(t.Context()) }()
-	}
-	for range cap(errs) {
-		require.NoError(t, <-errs)
-	}
-}

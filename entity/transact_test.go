@@ -381,7 +381,7 @@ func (r *reasonsFirst) Do(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 400, Header: header, Body: io.NopCloser(bytes.NewReader(answer)), ContentLength: int64(len(answer)), Request: req}, err
 }
 
-// Elsewhere a conflict is only retried when every operation conflicts; here it does not matter which one does.
+// It does not matter which operation meets a conflict.
 func TestTransact_AConflictIsRetriedUnderTheSameToken(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

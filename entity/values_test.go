@@ -118,8 +118,7 @@ func shelfRoutes(t *testing.T, l *lab, s *entity.Store[Shelf]) map[string]func()
 	}
 }
 
-// Elsewhere a set becomes a list and bytes a list of numbers, on some routes or on all; nested structs lose their tags and
-// their zero values.
+// No route turns a set into a list or bytes into numbers, and nested structs keep their tags and their zero values.
 func TestValues_SetsBytesAndNestedTagsAreTheSameOnEveryRoute(t *testing.T) {
 	t.Parallel()
 	l, s := open[Shelf](t)
@@ -262,7 +261,7 @@ func TestDecode_WhatAFieldCannotHoldIsAnError(t *testing.T) {
 	require.Equal(t, most, entity.Must(s.Get(t.Context(), most, entity.Consistent())))
 }
 
-// Elsewhere an empty text is dropped, refused or removed depending on the call; inside lists it fails the request.
+// omitempty drops an empty value, at every verb, and nothing else does.
 func TestValues_EmptyOnesFollowOneRule(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t)
@@ -295,7 +294,6 @@ func TestValues_EmptyOnesFollowOneRule(t *testing.T) {
 	}
 }
 
-// Elsewhere a nil time pointer panics.
 func TestValues_NilTimePointersAreAbsentOrNull(t *testing.T) {
 	t.Parallel()
 	l, s := open[Shelf](t)

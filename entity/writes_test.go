@@ -40,7 +40,6 @@ func TestErrors_WrapTheSDKErrorAndTheStoredItem(t *testing.T) {
 	}
 }
 
-// Elsewhere the item that an update returns has no times, and the struct that was given is not what is stored.
 func TestWrites_ReturnTheStoredItem(t *testing.T) {
 	t.Parallel()
 	l, s := open[Employee](t)
@@ -95,7 +94,6 @@ type (
 	}
 )
 
-// Elsewhere a version that is not signed panics.
 func TestVersion_CanBeAnyIntegerThatIsWideEnough(t *testing.T) {
 	t.Parallel()
 	t.Run("int", versionsOf[int])
