@@ -122,21 +122,14 @@ func TestIndex_UpdateThatReadsDoesNotLoseAnAppendThatComesBetween(t *testing.T) 
 	t.Parallel()
 	w := open[Tracker](t)
 	w.seed(Tracker{ID: "t", At: at(0), Zone: "hall", Floor: 1})
-	arrived, release := w.Wire.Hold(dbtest.Is("PutItem"))
-	defer release()
-	appended := make(chan error, 1)
-	go func() {
-		<-arrived
-		_, err := w.Append(w.Ctx, Tracker{ID: "t", At: at(1), Zone: "yard", Floor: 2}, timeseries.WithoutCurrent())
-		release()
-		appended <- err
-	}()
-	_, err := w.Update(w.Ctx, Tracker{ID: "t"}, entity.Set(&entity.Fields[Tracker]().Owner, "ann"))
-	require.NoError(t, err)
-	require.NoError(t, <-appended)
+	enrich := func() error {
+		_, err := w.Update(w.Ctx, Tracker{ID: "t"}, entity.Set(&entity.Fields[Tracker]().Owner, "ann"))
+		return err
+	}
+	require.NoError(t, w.Overtake(dbtest.Is("PutItem"), enrich, func() {
+		w.append(Tracker{ID: "t", At: at(1), Zone: "yard", Floor: 2}, timeseries.WithoutCurrent())
+	}))
 	cur := w.current(Tracker{ID: "t"})
-	require.Equal(t, at(1), cur.At)
-	require.Equal(t, "yard", cur.Zone)
-	require.Equal(t, "ann", cur.Owner)
+	require.Equal(t, []any{at(1), "yard", "ann"}, []any{cur.At, cur.Zone, cur.Owner})
 	require.Equal(t, 2, w.Wire.Count("PutItem"), "the first one's guard was lost")
 }

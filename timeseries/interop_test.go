@@ -1,7 +1,6 @@
 package timeseries_test
 
 import (
-	"sync"
 	"testing"
 	"time"
 
@@ -114,11 +113,7 @@ func TestInterop_OutcomesAreDecidedByContent(t *testing.T) {
 	require.Equal(t, timeseries.Duplicate, w.append(pulse(3, 4)).Reason)
 	require.Equal(t, timeseries.ConditionFailed, w.append(pulse(12, 4), entity.If(entity.Eq(&entity.Fields[Pulse]().AccountID, "x"))).Reason)
 	got := w.appendAll([]Pulse{pulse(20, 1), pulse(5, 1), pulse(9, 7), pulse(4, 4), pulse(21, 2)})
-	reasons := make([]timeseries.Reason, len(got))
-	for i, r := range got {
-		reasons[i] = r.Reason
-	}
-	require.Equal(t, []timeseries.Reason{"", timeseries.Duplicate, timeseries.Collision, timeseries.LateRecorded, ""}, reasons)
+	require.Equal(t, []timeseries.Reason{"", timeseries.Duplicate, timeseries.Collision, timeseries.LateRecorded, ""}, reasons(got))
 	history := w.history(pulse(0, 0))
 	levels := make([]int, len(history))
 	for i, ev := range history {
@@ -152,67 +147,6 @@ func TestInterop_ALostAnswerOfAnAppendIsAskedForAgain(t *testing.T) {
 			require.Equal(t, 2, *w.current(pulse(0, 0)).Level)
 		})
 	}
-}
-
-func TestInterop_OneOfManyEqualAppendsIsApplied(t *testing.T) {
-	t.Parallel()
-	w := open[Pulse](t, sharedTable, dbtest.Attempts(40))
-	const events, senders = 6, 3
-	var mu sync.Mutex
-	applied := map[int]int{}
-	var wg sync.WaitGroup
-	for range senders {
-		for minute := 1; minute <= events; minute++ {
-			wg.Go(func() {
-				r, err := w.Append(w.Ctx, pulse(minute, minute))
-				mu.Lock()
-				defer mu.Unlock()
-				switch {
-				case err != nil:
-					w.T.Error(err)
-				case r.Applied || r.Reason == timeseries.LateRecorded:
-					applied[minute]++
-				case r.Reason != timeseries.Duplicate:
-					w.T.Error(r.Reason)
-				}
-			})
-		}
-	}
-	wg.Wait()
-	for minute := 1; minute <= events; minute++ {
-		require.Equal(t, 1, applied[minute], "event %d", minute)
-	}
-	require.Len(t, w.history(pulse(0, 0)), events)
-	require.Equal(t, events, *w.current(pulse(0, 0)).Level)
-}
-
-func TestInterop_AppendsAndEnrichmentThatReadsBothSurvive(t *testing.T) {
-	t.Parallel()
-	w := open[Pulse](t, sharedTable, dbtest.Attempts(60))
-	w.seed(pulse(0, 0))
-	f := entity.Fields[Pulse]()
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for i := 1; i <= 12; i++ {
-			if _, err := w.Append(w.Ctx, pulse(i, i), timeseries.WithoutCurrent()); err != nil {
-				w.T.Error(err)
-			}
-		}
-	})
-	wg.Go(func() {
-		for range 3 {
-			if _, err := w.Update(w.Ctx, pulse(0, 0), entity.Set(&f.AccountID, "a")); err != nil {
-				w.T.Error(err)
-			}
-			if _, err := w.Update(w.Ctx, pulse(0, 0), entity.Remove(&f.AccountID)); err != nil { // reads, and is guarded by the image
-				w.T.Error(err)
-			}
-		}
-	})
-	wg.Wait()
-	require.Equal(t, 12, *w.current(pulse(0, 0)).Level)
-	require.Empty(t, w.current(pulse(0, 0)).AccountID)
-	require.Len(t, w.history(pulse(0, 0)), 13)
 }
 
 func TestKeyCase_NoEventGoesIntoASeriesWhoseKeyDiffersInCase(t *testing.T) {

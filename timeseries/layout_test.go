@@ -45,67 +45,25 @@ func TestLayout_CurrentAndEventByteForByte(t *testing.T) {
 	}, w.partition(devicePK))
 }
 
-func TestLayout_TTLIsInWholeSecondsAndOnlyOnEvents(t *testing.T) {
+func TestLayout_TTLInWholeSecondsIsOnlyOnEventsAndCreatedAtOnlyOnCurrent(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))
 	w.Clock.Move(13 * time.Millisecond) // over the end of the second: …987 ms + 13 ms
-	w.seed(tick(1, 2))
+	w.appendAll([]Telemetry{tick(1, 2)})
 
 	first := time.Date(2101, 1, 1, 0, 0, 0, 0, time.UTC).Add(7 * 24 * time.Hour).Unix()
 	items := w.partition(devicePK)
 	require.Equal(t, fmt.Sprintf("N %d", first), items[eventSK("2026-04-22T10:00:00.000000000Z")]["_ttl"])
 	require.Equal(t, fmt.Sprintf("N %d", first+1), items[eventSK("2026-04-22T10:01:00.000000000Z")]["_ttl"])
 	require.NotContains(t, items[deviceSK], "_ttl")
-}
-
-func TestLayout_WithoutTTLEventsStayForEver(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t)
-	w.seed(reading(1, 1))
-	for _, it := range w.Items() {
-		require.NotContains(t, it, "_ttl")
+	for sk, it := range items {
+		if sk == deviceSK {
+			require.Equal(t, "S 2101-01-01T00:00:00.987654321Z", it["createdAt"], "that of the first append")
+		} else {
+			require.NotContains(t, it, "createdAt")
+		}
 	}
-}
-
-func TestLayout_CreatedAtIsThatOfTheFirstAppendAndOnlyOnCurrent(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	w.seed(tick(0, 1))
-	w.Clock.Move(time.Hour)
-	w.seed(tick(1, 2))
-
-	items := w.partition(devicePK)
-	require.Equal(t, "S 2101-01-01T00:00:00.987654321Z", items[deviceSK]["createdAt"])
-	require.NotContains(t, items[eventSK("2026-04-22T10:00:00.000000000Z")], "createdAt")
-	require.NotContains(t, items[eventSK("2026-04-22T10:01:00.000000000Z")], "createdAt")
-}
-
-func TestLayout_EventsHaveNoIndexKeysAndNoEnrichment(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	enriched := device
-	enriched.AccountID, enriched.Diagnostics = "acct-1", "fine"
-	_, _, err := w.Upsert(w.Ctx, enriched)
-	require.NoError(t, err)
-	w.seed(tick(0, 1))
-
-	event := w.partition(devicePK)[eventSK("2026-04-22T10:00:00.000000000Z")]
-	for _, name := range []string{"gsi1pk", "gsi1sk", "accountId", "diagnostics"} {
-		require.NotContains(t, event, name)
-	}
-}
-
-func TestLayout_CurrentItemAndEventShareTheWriteID(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	w.seed(tick(0, 1))
-	first := w.partition(devicePK)[deviceSK]["_w"]
-	w.seed(tick(1, 2))
-	items := w.partition(devicePK)
-	require.Equal(t, first, items[eventSK("2026-04-22T10:00:00.000000000Z")]["_w"])
-	require.Equal(t, items[deviceSK]["_w"], items[eventSK("2026-04-22T10:01:00.000000000Z")]["_w"])
-	require.NotEqual(t, first, items[deviceSK]["_w"])
 }
 
 // Scale has a payload version, names of its own for keys, and a partition key that is the attribute itself.
@@ -172,6 +130,8 @@ func TestKeys_StreamsOfOnePartitionHaveDifferentKeys(t *testing.T) {
 	require.Equal(t, []Channel{state("diagnostics", 0, "ok")}, w.history(Channel{Channel: "c-1", Stream: "diagnostics"}))
 	require.Equal(t, timeseries.Older, w.append(state("status", -1, "x")).Reason)
 	require.True(t, w.append(state("diagnostics", 1, "x")).Applied, "each stream has its own clock")
+	_, err := w.At(w.Ctx, Channel{Channel: "c-1", Stream: "other"}, at(5))
+	require.ErrorIs(t, err, entity.ErrNotFound)
 }
 
 // Names that would meet if a stream's range were a careless prefix.

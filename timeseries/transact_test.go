@@ -1,6 +1,7 @@
 package timeseries_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,38 +50,23 @@ func TestTransact_AppendIsAppliedTogetherWithOtherOps(t *testing.T) {
 	require.Len(t, w.history(device), 1)
 }
 
-func TestTransact_NotAppliedIsAnErrorWithTheWinnerAndNothingIsWritten(t *testing.T) {
+func TestTransact_AnAppendThatIsNotAppliedStopsTheOthers(t *testing.T) {
 	t.Parallel()
 	w, accounts := withAccounts(t)
 	w.seed(tick(5, 1))
 	before := w.partition(devicePK)
-	for _, c := range []struct {
-		reason timeseries.Reason
-		op     entity.Write[timeseries.Result[Telemetry]]
-	}{
-		{timeseries.Older, w.Op().Append(tick(4, 1))},
-		{timeseries.Duplicate, w.Op().Append(tick(5, 1))},
-		{timeseries.Collision, w.Op().Append(tick(5, 2))},
-		{timeseries.ConditionFailed, w.Op().Append(tick(6, 2), entity.If(entity.Exists(&entity.Fields[Telemetry]().AccountID)))},
-	} {
-		w.Wire.Reset()
-		create := accounts.Op().Create(Account{AccountID: "b"})
-		err := w.DB.Transact(w.Ctx, create, c.op)
-		var stale *timeseries.NotAppliedError
-		require.ErrorAs(t, err, &stale)
-		require.Equal(t, c.reason, stale.Reason)
-		require.ErrorAs(t, entity.FailureOf(err, c.op), &stale)
-		require.NoError(t, entity.FailureOf(err, create), "the others did not fail")
-		winner, ok := entity.StoredItem[Telemetry](err)
-		require.True(t, ok)
-		require.Equal(t, tick(5, 1).Timestamp, winner.Timestamp)
-		require.Equal(t, 1, *winner.GPIO)
-		require.Zero(t, c.op.Result())
-		require.Equal(t, []string{transact}, w.operations())
-		require.Equal(t, before, w.partition(devicePK))
-		_, err = accounts.Get(w.Ctx, Account{AccountID: "b"})
-		require.ErrorIs(t, err, entity.ErrNotFound)
-	}
+	op := w.Op().Append(tick(5, 2))
+	create := accounts.Op().Create(Account{AccountID: "b"})
+	err := w.DB.Transact(w.Ctx, create, op)
+	var not *timeseries.NotAppliedError
+	require.ErrorAs(t, err, &not)
+	require.Equal(t, timeseries.Collision, not.Reason)
+	require.NoError(t, entity.FailureOf(err, create), "the others did not fail")
+	require.Zero(t, op.Result())
+	require.Equal(t, []string{transact}, w.operations())
+	require.Equal(t, before, w.partition(devicePK))
+	_, err = accounts.Get(w.Ctx, Account{AccountID: "b"})
+	require.ErrorIs(t, err, entity.ErrNotFound)
 }
 
 func TestTransact_RecordingOfLateEventsDoesNotApply(t *testing.T) {
@@ -99,29 +85,21 @@ func TestTransact_RecordingOfLateEventsDoesNotApply(t *testing.T) {
 	require.Equal(t, []string{transact}, w.operations())
 }
 
-func TestTransact_FailuresOfOthersAreNotTheAppends(t *testing.T) {
-	t.Parallel()
-	w, accounts := withAccounts(t)
-	tick := w.Op().Append(tick(0, 1))
-	missing := accounts.Op().CheckExists(Account{AccountID: "nobody"})
-	err := w.DB.Transact(w.Ctx, tick, missing)
-	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.ErrorIs(t, entity.FailureOf(err, missing), entity.ErrNotFound)
-	require.NoError(t, entity.FailureOf(err, tick))
-	require.Empty(t, w.partition(devicePK))
-	require.Zero(t, tick.Result())
-}
-
-func TestTransact_BothFailuresAreReported(t *testing.T) {
+func TestTransact_EachOpHasItsOwnFailure(t *testing.T) {
 	t.Parallel()
 	w, accounts := withAccounts(t)
 	w.seed(tick(5, 1))
-	late := w.Op().Append(tick(4, 1))
 	missing := accounts.Op().CheckExists(Account{AccountID: "nobody"})
-	err := w.DB.Transact(w.Ctx, missing, late)
-	var stale *timeseries.NotAppliedError
-	require.ErrorAs(t, entity.FailureOf(err, late), &stale)
-	require.ErrorIs(t, entity.FailureOf(err, missing), entity.ErrNotFound)
+	for at, fails := range map[int]bool{6: false, 4: true} {
+		op := w.Op().Append(tick(at, 1))
+		err := w.DB.Transact(w.Ctx, missing, op)
+		require.ErrorIs(t, err, entity.ErrNotFound)
+		require.ErrorIs(t, entity.FailureOf(err, missing), entity.ErrNotFound)
+		var not *timeseries.NotAppliedError
+		require.Equal(t, fails, errors.As(entity.FailureOf(err, op), &not))
+		require.Zero(t, op.Result())
+	}
+	require.Len(t, w.history(device), 1)
 }
 
 func TestTransact_AppendsOfDifferentSeriesGoTogether(t *testing.T) {
