@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/stream"
 )
 
@@ -64,13 +65,11 @@ func boom(id string) func(stream.Change[Thing]) error {
 func TestHandle_GivesEachRecordInOrderAndReportsNothing(t *testing.T) {
 	t.Parallel()
 	var got []string
-	resp, err := stream.Handle(t.Context(), batch(t, "+1", "?9", "-1", "+2"), stream.On(things(t), log(&got, always)))
-	require.NoError(t, err)
+	resp := entity.Must(stream.Handle(t.Context(), batch(t, "+1", "?9", "-1", "+2"), stream.On(things(t), log(&got, always))))
 	require.Equal(t, []string{"created 1", "deleted 1", "created 2"}, got)
 	require.Equal(t, stream.Response{BatchItemFailures: []stream.BatchItemFailure{}, Handled: 3, Ignored: 1}, resp)
 	require.NoError(t, resp.Err())
-	text, err := json.Marshal(resp)
-	require.NoError(t, err)
+	text := entity.Must(json.Marshal(resp))
 	require.JSONEq(t, `{"batchItemFailures":[]}`, string(text))
 }
 
@@ -80,8 +79,7 @@ func TestHandle_StopsAtTheFirstFailureAndReportsItAlone(t *testing.T) {
 	resp, err := stream.Handle(t.Context(), batch(t, "+1", "+2", "+3"), stream.On(things(t), log(&got, boom("2"))))
 	require.NoError(t, err, "an error would make Lambda repeat the first record too")
 	require.Equal(t, []string{"created 1", "created 2"}, got, "what follows must not overtake the failed one")
-	text, err := json.Marshal(resp)
-	require.NoError(t, err)
+	text := entity.Must(json.Marshal(resp))
 	require.JSONEq(t, `{"batchItemFailures":[{"itemIdentifier":"101"}]}`, string(text))
 	require.ErrorIs(t, resp.Err(), errBoom)
 	require.Equal(t, "e1", resp.Failure.Record.EventID)
@@ -94,8 +92,7 @@ func TestHandle_CallsEveryRouteOfAStoreInOrder(t *testing.T) {
 	var got []string
 	second := func(c stream.Change[Thing]) error { got = append(got, "second"); return boom("2")(c) }
 	third := func(stream.Change[Thing]) error { got = append(got, "third"); return nil }
-	resp, err := stream.Handle(t.Context(), batch(t, "+1", "+2"), stream.On(s, log(&got, always)), stream.On(s, func(_ context.Context, c stream.Change[Thing]) error { return second(c) }), stream.On(s, func(_ context.Context, c stream.Change[Thing]) error { return third(c) }))
-	require.NoError(t, err)
+	resp := entity.Must(stream.Handle(t.Context(), batch(t, "+1", "+2"), stream.On(s, log(&got, always)), stream.On(s, func(_ context.Context, c stream.Change[Thing]) error { return second(c) }), stream.On(s, func(_ context.Context, c stream.Change[Thing]) error { return third(c) })))
 	require.Equal(t, []string{"created 1", "second", "third", "created 2", "second"}, got)
 	require.Equal(t, 1, resp.Handled)
 	require.Equal(t, []stream.BatchItemFailure{{"101"}}, resp.BatchItemFailures)
@@ -117,8 +114,7 @@ func TestHandle_GivesARouteTheKindsThatItAskedFor(t *testing.T) {
 func TestHandle_DoesNotDecodeUnwantedKinds(t *testing.T) {
 	t.Parallel()
 	var got []string
-	resp, err := stream.Handle(t.Context(), batch(t, "!1", "-2"), stream.On(things(t), log(&got, always), stream.Deleted))
-	require.NoError(t, err)
+	resp := entity.Must(stream.Handle(t.Context(), batch(t, "!1", "-2"), stream.On(things(t), log(&got, always), stream.Deleted)))
 	require.Equal(t, []string{"deleted 2"}, got)
 	require.Nil(t, resp.Failure)
 }
@@ -129,8 +125,7 @@ func TestHandle_ARecordThatCannotBeDecodedFails(t *testing.T) {
 	var bad *stream.RecordError
 	for poison, as := range map[string]any{"!2": &misfit, "x2": &bad} {
 		var got []string
-		resp, err := stream.Handle(t.Context(), batch(t, "+1", poison, "+3"), stream.On(things(t), log(&got, always)))
-		require.NoError(t, err)
+		resp := entity.Must(stream.Handle(t.Context(), batch(t, "+1", poison, "+3"), stream.On(things(t), log(&got, always))))
 		require.Equal(t, []string{"created 1"}, got)
 		require.Equal(t, []stream.BatchItemFailure{{"101"}}, resp.BatchItemFailures)
 		require.ErrorAs(t, resp.Err(), as)
@@ -146,26 +141,22 @@ func TestHandle_OnUndecodableSkipsRecords(t *testing.T) {
 		aside = append(aside, r.EventID)
 		return nil
 	}
-	resp, err := stream.Handle(t.Context(), batch(t, "+1", "!2", "x3", "+4"), stream.On(s, log(&got, always)), stream.On(s, func(context.Context, stream.Change[Thing]) error { return nil }), stream.OnUndecodable(put))
-	require.NoError(t, err)
+	resp := entity.Must(stream.Handle(t.Context(), batch(t, "+1", "!2", "x3", "+4"), stream.On(s, log(&got, always)), stream.On(s, func(context.Context, stream.Change[Thing]) error { return nil }), stream.OnUndecodable(put)))
 	require.Equal(t, []string{"created 1", "created 4"}, got)
 	require.Equal(t, []string{"e1", "e1", "e2"}, aside, "once for each route that cannot classify it, once for a malformed record")
 	require.Equal(t, stream.Response{BatchItemFailures: []stream.BatchItemFailure{}, Handled: 2, Skipped: 2}, resp)
 
-	resp, err = stream.Handle(t.Context(), batch(t, "+1", "!2", "+4"), stream.On(s, log(&got, always)), stream.OnUndecodable(func(context.Context, stream.Record, error) error { return errBoom }))
-	require.NoError(t, err)
+	resp = entity.Must(stream.Handle(t.Context(), batch(t, "+1", "!2", "+4"), stream.On(s, log(&got, always)), stream.OnUndecodable(func(context.Context, stream.Record, error) error { return errBoom })))
 	require.Equal(t, []stream.BatchItemFailure{{"101"}}, resp.BatchItemFailures, "it could not be put aside")
 	require.ErrorIs(t, resp.Err(), errBoom)
 
-	resp, err = stream.Handle(t.Context(), batch(t, "+1", "+2"), stream.On(s, log(&got, boom("2"))), stream.OnUndecodable(put))
-	require.NoError(t, err)
+	resp = entity.Must(stream.Handle(t.Context(), batch(t, "+1", "+2"), stream.On(s, log(&got, boom("2"))), stream.OnUndecodable(put)))
 	require.ErrorIs(t, resp.Err(), errBoom, "what a function fails with is no poison")
 }
 
 func TestHandle_UnroutedCanFail(t *testing.T) {
 	t.Parallel()
-	resp, err := stream.Handle(t.Context(), batch(t, "+1", "?2"), stream.On(things(t), func(context.Context, stream.Change[Thing]) error { return nil }), stream.OnUnrouted(func(context.Context, stream.Record) error { return errBoom }))
-	require.NoError(t, err)
+	resp := entity.Must(stream.Handle(t.Context(), batch(t, "+1", "?2"), stream.On(things(t), func(context.Context, stream.Change[Thing]) error { return nil }), stream.OnUnrouted(func(context.Context, stream.Record) error { return errBoom })))
 	require.Equal(t, []stream.BatchItemFailure{{"101"}}, resp.BatchItemFailures)
 }
 
@@ -219,9 +210,7 @@ func TestHandle_MistakesInRoutesAreFoundBeforeAnyRecord(t *testing.T) {
 		"twice":             {on, stream.OnUnrouted(func(context.Context, stream.Record) error { return nil }), stream.OnUnrouted(func(context.Context, stream.Record) error { return nil })},
 	} {
 		resp, err := stream.Handle(t.Context(), batch(t, "+1"), routes...)
-		var mistake *entity.InputError
-		require.ErrorAs(t, err, &mistake, name)
-		require.Equal(t, "EDD-9123", mistake.Code, name)
+		require.Equal(t, "EDD-9123", dbtest.InputCode(err), name)
 		require.Nil(t, resp.Failure, name)
 	}
 	require.False(t, called)

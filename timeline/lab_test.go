@@ -173,6 +173,22 @@ func rebuild[K comparable, S any](l *lab, v *timeline.View[K, S], opts ...timeli
 	return m
 }
 
+// catchUp brings a view up to date and fails the test on an error.
+func catchUp[K comparable, S any](l *lab, v *timeline.View[K, S]) timeline.Meta {
+	l.T.Helper()
+	m, err := v.CatchUp(l.Ctx)
+	require.NoError(l.T, err)
+	return m
+}
+
+// metaOf returns the metadata of a view.
+func metaOf[K comparable, S any](l *lab, v *timeline.View[K, S]) timeline.Meta {
+	l.T.Helper()
+	m, err := v.Meta(l.Ctx)
+	require.NoError(l.T, err)
+	return m
+}
+
 // offline returns a lab without a database.
 func offline(t *testing.T) *lab {
 	t.Helper()

@@ -97,8 +97,7 @@ func TestResume_AfterACrashAtAnyRequestEqualsOneBuild(t *testing.T) {
 					l.append("x", "x", float64(n))
 					l.connect()
 					v = view(l, projection(l, name))
-					before, err := v.Meta(l.Ctx)
-					require.NoError(t, err)
+					before := metaOf(l, v)
 					meta := rebuild(l, v, timeline.Segments(2), timeline.Resume())
 					got := rows(l, v)
 					accepted := n                                                                                // events of the group x
@@ -132,8 +131,7 @@ func TestRebuild_WithoutTheLeaseWritesNothing(t *testing.T) {
 		rebuild(l, v)
 	}), timeline.ErrLeaseLost)
 	assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v))
-	meta, err := v.Meta(l.Ctx)
-	require.NoError(t, err)
+	meta := metaOf(l, v)
 	assert.Equal(t, timeline.Complete, meta.RebuildStatus)
 	assert.EqualValues(t, 2, meta.Rows)
 }
@@ -258,8 +256,7 @@ func TestResume_DropsBuildsThatFailedAtAnEvent(t *testing.T) {
 				wrong := view(l.connect(), l.broken(failing))
 				_, err := wrong.Rebuild(l.Ctx, timeline.Segments(1), timeline.CheckpointEvery(1))
 				require.ErrorIs(t, err, poison)
-				meta, err := wrong.Meta(l.Ctx)
-				require.NoError(t, err)
+				meta := metaOf(l, wrong)
 				require.Equal(t, timeline.Failed, meta.RebuildStatus)
 				mended = view(l.connect(once), l.devices())
 				require.NoError(t, between(l, mended))
@@ -288,8 +285,7 @@ func TestRebuild_StoresAnyFailureAndReleasesTheLease(t *testing.T) {
 				var wrong *timeline.EventError
 				require.ErrorAs(t, err, &wrong)
 				require.NotErrorIs(t, err, timeline.ErrBuilding, "the lease was given up")
-				meta, err := v.Meta(l.Ctx)
-				require.NoError(t, err)
+				meta := metaOf(l, v)
 				require.NotNil(t, meta.Failure)
 				assert.True(t, utf8.ValidString(meta.Failure.Message))
 				assert.LessOrEqual(t, len(meta.Failure.Message), 1000)
@@ -322,8 +318,7 @@ func TestRebuild_ReleasesTheLeaseWhenAHandlerPanics(t *testing.T) {
 			v := view(l, projection)
 			for range 2 {
 				require.PanicsWithValue(t, "no", func() { _, _ = v.Rebuild(l.Ctx, timeline.CheckpointEvery(1), timeline.Segments(1), timeline.Resume()) })
-				m, err := v.Meta(l.Ctx)
-				require.NoError(t, err)
+				m := metaOf(l, v)
 				assert.Equal(t, timeline.Failed, m.RebuildStatus)
 			}
 			projection.Handlers[0] = good
@@ -407,8 +402,7 @@ func TestResume_SkipsFinishedPartitions(t *testing.T) {
 		for id, row := range rows(l, v) {
 			assert.Equal(t, n+1, row.State, "%s of %s has the states that there were when the build began", id, name)
 		}
-		_, err = v.CatchUp(l.Ctx)
-		require.NoError(t, err)
+		catchUp(l, v)
 		for id, row := range rows(l, v) {
 			assert.Equal(t, n+2, row.State, "%s of %s", id, name)
 		}
@@ -443,16 +437,14 @@ func TestResume_KeepsEventsServedMeanwhile(t *testing.T) {
 			for i := range 7 {
 				l.append(fmt.Sprintf("d-%d", i), "south", 5, 20) // late ones, new ones, and new groups
 			}
-			before, err := v.CatchUp(l.Ctx)
-			require.NoError(t, err)
+			before := catchUp(l, v)
 			served := rows(l, v)
 			l.append("d-0", "north", 30)
 			meta := rebuild(l, v, timeline.Segments(1), timeline.Resume())
 			assert.Equal(t, served, rows(l, v))
 			assert.Equal(t, before.Through, meta.Through)
 			assert.Equal(t, before.Rows, meta.Rows)
-			_, err = v.CatchUp(l.Ctx)
-			require.NoError(t, err)
+			catchUp(l, v)
 			assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v))
 		})
 	}
@@ -490,8 +482,7 @@ func TestRebuild_LateRenewalDoesNotUndoTheSwap(t *testing.T) {
 	}
 	assert.GreaterOrEqual(t, saves, 3)
 	assert.Equal(t, want, rows(l, v))
-	meta, err := v.Meta(l.Ctx)
-	require.NoError(t, err)
+	meta := metaOf(l, v)
 	assert.Equal(t, timeline.Complete, meta.RebuildStatus)
 	require.Equal(t, 2, want["north"].State.Count)
 }

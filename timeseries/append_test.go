@@ -167,8 +167,7 @@ func TestExpiredEvent_StillMakesDuplicateAndCollision(t *testing.T) {
 	require.Equal(t, 1, *duplicate.Existing.GPIO)
 	require.Equal(t, timeseries.Collision, w.append(tick(0, 2)).Reason)
 
-	rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(0, 2), tick(1, 2)})
-	require.NoError(t, err)
+	rs := entity.Must(w.AppendAll(w.Ctx, []Telemetry{tick(0, 2), tick(1, 2)}))
 	require.Equal(t, []timeseries.Reason{timeseries.Collision, timeseries.Duplicate}, reasons(rs))
 	require.Equal(t, before, w.partition(devicePK))
 }
@@ -180,16 +179,13 @@ func TestAmbiguous_ALateOrStoredEventIsCertainAfterALostAttempt(t *testing.T) {
 	before := w.partition(devicePK)
 	for ev, want := range map[int]timeseries.Reason{4: timeseries.Older, 5: timeseries.Duplicate} {
 		w.Wire.Inject(nthOf(1, faults.Late))
-		r, err := w.Append(w.Ctx, tick(ev, 1))
-		require.NoError(t, err)
+		r := entity.Must(w.Append(w.Ctx, tick(ev, 1)))
 		require.Equal(t, want, r.Reason)
 		w.Wire.Inject(nthOf(1, faults.Late))
-		rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(ev, 1)})
-		require.NoError(t, err)
+		rs := entity.Must(w.AppendAll(w.Ctx, []Telemetry{tick(ev, 1)}))
 		require.Equal(t, want, rs[0].Reason)
 	}
-	n, err := w.Wire.Deliver()
-	require.NoError(t, err)
+	n := entity.Must(w.Wire.Deliver())
 	require.Equal(t, 4, n)
 	require.Equal(t, before, w.partition(devicePK), "orderBy never goes back")
 }
@@ -201,8 +197,7 @@ func TestAmbiguous_ARefusedEventMayStillBeAppliedByAnEarlierAttempt(t *testing.T
 	f := entity.Fields[Telemetry]()
 	condition := entity.If(entity.Eq(&f.AccountID, "a"))
 	account := func(id string) {
-		_, err := w.Update(w.Ctx, device, entity.Set(&f.AccountID, id))
-		require.NoError(t, err)
+		entity.Must(w.Update(w.Ctx, device, entity.Set(&f.AccountID, id)))
 	}
 	for i, write := range []func() ([]timeseries.Result[Telemetry], error){
 		func() ([]timeseries.Result[Telemetry], error) {
@@ -221,8 +216,7 @@ func TestAmbiguous_ARefusedEventMayStillBeAppliedByAnEarlierAttempt(t *testing.T
 		require.True(t, entity.IsAmbiguous(err))
 		require.Zero(t, rs[0], "nothing is decided")
 		account("a")
-		_, err = w.Wire.Deliver()
-		require.NoError(t, err)
+		entity.Must(w.Wire.Deliver())
 		require.Equal(t, at(i+1), w.current(device).Timestamp, "it was applied after all")
 	}
 }

@@ -53,10 +53,8 @@ func TestCost_ObserverHearsWhatEachVerbCost(t *testing.T) {
 	})
 	w.append(tick(5, 1))
 	w.append(tick(4, 1))
-	_, err := w.AppendAll(w.Ctx, []Telemetry{tick(6, 1), tick(7, 2)})
-	require.NoError(t, err)
-	_, err = w.At(w.Ctx, device, at(6))
-	require.NoError(t, err)
+	entity.Must(w.AppendAll(w.Ctx, []Telemetry{tick(6, 1), tick(7, 2)}))
+	entity.Must(w.At(w.Ctx, device, at(6)))
 
 	require.Len(t, reports, 4)
 	for i, want := range []entity.Report{

@@ -101,8 +101,7 @@ func TestLayout_NamesPayloadVersionAndNativePartitionKey(t *testing.T) {
 		},
 	}, got)
 
-	_, err := w.Update(w.Ctx, Scale{ScaleID: "s#1"}, entity.Set(&entity.Fields[Scale]().Owner, "me"))
-	require.NoError(t, err)
+	entity.Must(w.Update(w.Ctx, Scale{ScaleID: "s#1"}, entity.Set(&entity.Fields[Scale]().Owner, "me")))
 	require.Equal(t, 12, w.current(Scale{ScaleID: "s#1"}).Grams)
 	require.Len(t, w.history(Scale{ScaleID: "s#1"}), 1)
 }
@@ -159,8 +158,7 @@ func TestKeys_HistoryNeverShowsAnotherStreamOrTheCurrentItem(t *testing.T) {
 			"lt":      {[]entity.QueryOption{entity.Lt(&f.Timestamp, at(i+1))}, []Channel{first}},
 		} {
 			require.Equal(t, c.want, w.history(key, c.opts...), "%q %s", stream, name)
-			n, err := w.History(key, c.opts...).Count(w.Ctx)
-			require.NoError(t, err)
+			n := entity.Must(w.History(key, c.opts...).Count(w.Ctx))
 			require.Len(t, c.want, n, "%q %s", stream, name)
 		}
 		require.Equal(t, second, w.current(key))
@@ -175,14 +173,12 @@ func TestKeys_QueryShowsCurrentItemsOnly(t *testing.T) {
 		w.seed(state(stream, i, stream), state(stream, i+1, stream))
 		want[stream] = state(stream, i+1, stream)
 	}
-	got, err := w.Query(Channel{Channel: "c-1"}, entity.Consistent()).Collect(w.Ctx)
-	require.NoError(t, err)
+	got := entity.Must(w.Query(Channel{Channel: "c-1"}, entity.Consistent()).Collect(w.Ctx))
 	require.Len(t, got, len(want))
 	for _, c := range got {
 		require.Equal(t, want[c.Stream], c)
 	}
-	n, err := w.Query(Channel{Channel: "c-1"}, entity.Consistent()).Count(w.Ctx)
-	require.NoError(t, err)
+	n := entity.Must(w.Query(Channel{Channel: "c-1"}, entity.Consistent()).Count(w.Ctx))
 	require.Equal(t, len(want), n)
 }
 

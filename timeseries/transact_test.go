@@ -29,8 +29,7 @@ func withAccounts(t *testing.T) (*lab[Telemetry], *entity.Store[Account]) {
 func TestTransact_AppendIsAppliedTogetherWithOtherOps(t *testing.T) {
 	t.Parallel()
 	w, accounts := withAccounts(t)
-	_, err := accounts.Create(w.Ctx, Account{AccountID: "a", Plan: "gold"})
-	require.NoError(t, err)
+	entity.Must(accounts.Create(w.Ctx, Account{AccountID: "a", Plan: "gold"}))
 	w.Wire.Reset()
 
 	create := accounts.Op().Create(Account{AccountID: "b"})
@@ -190,13 +189,12 @@ func TestMerge_AppendsOfOneSeriesAdvanceTheCurrentItemOnce(t *testing.T) {
 	}
 	require.NoError(t, w.DB.Transact(w.Ctx, at(2, 20), at(1, 10), at(3, 30)))
 	require.Len(t, w.Wire.Requests(), 1)
-	current, err := w.Get(w.Ctx, Meter{MeterID: "a"}, entity.Consistent())
-	require.NoError(t, err)
+	current := entity.Must(w.Get(w.Ctx, Meter{MeterID: "a"}, entity.Consistent()))
 	require.Equal(t, Meter{MeterID: "a", Seq: 3, Value: 30}, current)
 	require.Len(t, w.history(Meter{MeterID: "a"}), 3)
 
 	stale, fresh := at(3, 31), at(4, 40)
-	err = w.DB.Transact(w.Ctx, fresh, stale)
+	err := w.DB.Transact(w.Ctx, fresh, stale)
 	var late *timeseries.NotAppliedError
 	require.ErrorAs(t, entity.FailureOf(err, stale), &late)
 	require.Equal(t, timeseries.Collision, late.Reason)
@@ -208,12 +206,11 @@ func TestMerge_ConditionsOfMergedAppendsStayApart(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
 	f := entity.Fields[Meter]()
-	_, err := w.Append(w.Ctx, Meter{MeterID: "a", Seq: 1, Value: 10})
-	require.NoError(t, err)
+	entity.Must(w.Append(w.Ctx, Meter{MeterID: "a", Seq: 1, Value: 10}))
 	fine := w.Op().Append(Meter{MeterID: "a", Seq: 2, Value: 20}, entity.If(entity.Eq(&f.Value, 10)))
 	refused := w.Op().Append(Meter{MeterID: "a", Seq: 3, Value: 30}, entity.If(entity.Eq(&f.Value, 20)))
 	checked := w.Op().CheckExists(Meter{MeterID: "a"}, entity.Eq(&f.Value, 10))
-	err = w.DB.Transact(w.Ctx, fine, refused, checked)
+	err := w.DB.Transact(w.Ctx, fine, refused, checked)
 	var stale *timeseries.NotAppliedError
 	require.ErrorAs(t, entity.FailureOf(err, refused), &stale)
 	require.Equal(t, timeseries.ConditionFailed, stale.Reason)

@@ -20,10 +20,8 @@ func swapping(t *testing.T, attempts int) (b *lab, find func() (Person, error), 
 	db := b.Open(b.Through(wire))
 	s := entity.Must(entity.New[Person](db))
 	ctx, f := t.Context(), entity.Fields[Person]()
-	_, err := s.Create(ctx, Person{ID: "p", Email: "x"})
-	require.NoError(t, err)
-	_, err = s.Create(ctx, Person{ID: "q"})
-	require.NoError(t, err)
+	entity.Must(s.Create(ctx, Person{ID: "p", Email: "x"}))
+	entity.Must(s.Create(ctx, Person{ID: "q"}))
 	has, hasNot := "p", "q"
 	swap = func() {
 		require.NoError(t, db.Transact(ctx,
@@ -65,16 +63,14 @@ func TestFind_OfAValueThatChangesHands(t *testing.T) {
 			}
 			return faults.None
 		})
-		got, err := find()
-		require.NoError(t, err)
+		got := entity.Must(find())
 		require.Equal(t, Person{ID: "p", Email: "x"}, got)
 		require.Equal(t, []string{"GetItem", "GetItem", "TransactGetItems", "TransactGetItems", "TransactGetItems"}, b.Operations())
 	})
 	t.Run("not", func(t *testing.T) {
 		t.Parallel()
 		b, find, _ := swapping(t, 0)
-		got, err := find()
-		require.NoError(t, err)
+		got := entity.Must(find())
 		require.Equal(t, "p", got.ID)
 		require.Equal(t, []string{"GetItem", "GetItem"}, b.Operations())
 	})
