@@ -71,14 +71,9 @@ func TestAsOf_BeforeTheFloorHasExpired(t *testing.T) {
 	l := newLab(t)
 	series := entity.Must(timeseries.New[short](l.DB))
 	source := timeline.Series(series)
-	v := view(l, timeline.Projection[string, journal]{
-		Name: "short", Version: 1, Source: source, Retention: 24 * time.Hour,
-		Handlers: []timeline.Handler[string, journal]{timeline.On("short.appended", func(s short) string { return s.ID },
-			func(j *journal, e timeline.Event[short]) error {
-				j.Lines = append(j.Lines, e.At.Format("2 15:04"))
-				return nil
-			})},
-	})
+	f := journals("short", source, "short", func(s short) string { return s.ID }, func(e timeline.Event[short]) string { return e.At.Format("2 15:04") }, "appended")
+	f.Retention = 24 * time.Hour
+	v := view(l, f)
 	log := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: "short", Source: source, Oldest: true}))
 	one := 1
 	put := func() {

@@ -163,9 +163,7 @@ func TestRebuild_RejectsStatesThatStorageChanges(t *testing.T) {
 				require.NoError(t, past)
 				return
 			}
-			var wrong *timeline.EventError
-			require.ErrorAs(t, err, &wrong)
-			assert.Equal(t, timeline.Storing, wrong.Stage)
+			wrong := failedAt(t, err, timeline.Storing, err)
 			assert.Equal(t, "by", wrong.View)
 			assert.Equal(t, `"north"`, wrong.Group)
 			assert.Equal(t, "reading.appended", wrong.Event)

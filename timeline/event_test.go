@@ -69,11 +69,8 @@ func temps(l *lab, opts ...timeline.SourceOption) (timeline.Projection[string, j
 	l.T.Helper()
 	series := entity.Must(timeseries.New[temp3](l.connect().DB))
 	source := timeline.Series(series, opts...)
-	return timeline.Projection[string, journal]{Name: "temps", Version: 1, Source: source,
-		Handlers: []timeline.Handler[string, journal]{timeline.On("temp.appended", func(v temp3) string { return v.Room }, func(j *journal, e timeline.Event[temp3]) error {
-			j.Lines = append(j.Lines, fmt.Sprint(e.PayloadVersion, " ", e.Payload.Celsius))
-			return nil
-		})}}, listing(l, timeline.Log{Name: "temps", Source: source, Oldest: true})
+	line := func(e timeline.Event[temp3]) string { return fmt.Sprint(e.PayloadVersion, " ", e.Payload.Celsius) }
+	return journals("temps", source, "temp", func(v temp3) string { return v.Room }, line, "appended"), listing(l, timeline.Log{Name: "temps", Source: source, Oldest: true})
 }
 
 func TestUpgrade_EveryReplayGetsCurrentPayloads(t *testing.T) {
@@ -139,10 +136,7 @@ func TestUpgrade_UnknownPayloadVersionStopsTheReplay(t *testing.T) {
 			store(l)
 			projection, log := temps(l, timeline.Upgrade(2, secondStep))
 			_, err := view(l, projection).Rebuild(l.Ctx)
-			var wrong *timeline.EventError
-			require.ErrorAs(t, err, &wrong)
-			require.ErrorIs(t, err, timeline.ErrPayloadVersion)
-			assert.Equal(t, timeline.Decoding, wrong.Stage)
+			failedAt(t, err, timeline.Decoding, timeline.ErrPayloadVersion)
 			_, err = log.Page(l.Ctx, 1, 1)
 			require.ErrorIs(t, err, timeline.ErrPayloadVersion)
 		})
@@ -151,9 +145,7 @@ func TestUpgrade_UnknownPayloadVersionStopsTheReplay(t *testing.T) {
 	put(l, temp1{ID: "t", At: at(1), V: "warm"})
 	projection, _ := temps(l, timeline.Upgrade(1, firstStep), timeline.Upgrade(2, secondStep))
 	_, err := view(l, projection).Rebuild(l.Ctx)
-	var wrong *timeline.EventError
-	require.ErrorAs(t, err, &wrong)
-	assert.Equal(t, timeline.Upgrading, wrong.Stage)
+	wrong := failedAt(t, err, timeline.Upgrading, err)
 	assert.Equal(t, 1, wrong.Payload)
 	assert.ErrorIs(t, err, strconv.ErrSyntax)
 	assert.False(t, errors.Is(err, timeline.ErrPayloadVersion))
@@ -190,15 +182,12 @@ func TestUpgrade_AppliesToBefore(t *testing.T) {
 	source := timeline.Versions(past, timeline.Upgrade(1, func(p page1) (page2, error) {
 		return page2{ID: p.ID, Head: p.Title, Version: p.Version, Changed: p.Changed}, nil
 	}))
-	handler := func(j *journal, e timeline.Event[page2]) error {
+	line := func(e timeline.Event[page2]) string {
 		if e.Before != nil {
-			j.Lines = append(j.Lines, e.Before.Head)
+			return e.Before.Head + " " + e.Payload.Head
 		}
-		j.Lines = append(j.Lines, e.Payload.Head)
-		return nil
+		return e.Payload.Head
 	}
-	byID := func(p page2) string { return p.ID }
-	v := view(l, timeline.Projection[string, journal]{Name: "pages", Version: 1, Source: source, Handlers: []timeline.Handler[string, journal]{
-		timeline.On("page.created", byID, handler), timeline.On("page.updated", byID, handler)}})
-	assert.Equal(t, []string{"one", "one", "two"}, rows(l, v, timeline.AsOf(at(9)))["p"].State.Lines)
+	v := view(l, journals("pages", source, "page", func(p page2) string { return p.ID }, line, "created", "updated"))
+	assert.Equal(t, []string{"one", "one two"}, rows(l, v, timeline.AsOf(at(9)))["p"].State.Lines)
 }

@@ -66,10 +66,7 @@ func TestFold_UngroupedEventStopsUnlessSkipped(t *testing.T) {
 	l.append("d-1", "north", 2)
 	v := view(l, by(l, empty, sum))
 	_, err := v.Rebuild(l.Ctx)
-	var wrong *timeline.EventError
-	require.ErrorAs(t, err, &wrong)
-	require.ErrorIs(t, err, timeline.ErrGroupKeyMissing)
-	assert.Equal(t, timeline.Grouping, wrong.Stage)
+	failedAt(t, err, timeline.Grouping, timeline.ErrGroupKeyMissing)
 	assert.ErrorContains(t, err, "Site")
 	skip := by(l, empty, sum)
 	skip.Name, skip.SkipUngrouped = "skip", true
@@ -130,50 +127,39 @@ func TestFold_GroupsDoNotShareTheirStart(t *testing.T) {
 }
 
 func TestFold_HandlerErrorStopsTheBuildAndIsStored(t *testing.T) {
-	t.Parallel()
-	for _, within := range []bool{false, true} {
-		t.Run(fmt.Sprint("within ", within), func(t *testing.T) {
-			t.Parallel()
-			l := newLab(t)
-			projection := l.sites()
-			if within {
-				projection = l.devices()
+	eachRoute(t, func(t *testing.T, l *lab, projection timeline.Projection[string, totals]) {
+		poison := errors.New("poison")
+		projection.Handlers[0] = timeline.On("reading.appended", byDevice, func(s *totals, e timeline.Event[reading]) error {
+			if e.Payload.Value == 30 {
+				return poison
 			}
-			poison := errors.New("poison")
-			projection.Handlers[0] = timeline.On("reading.appended", byDevice, func(s *totals, e timeline.Event[reading]) error {
-				if e.Payload.Value == 30 {
-					return poison
-				}
-				return sum(s, e)
-			})
-			v := view(l, projection)
-			l.append("d-1", "north", 1, 2)
-			rebuild(l, v)
-			served := rows(l, v)
-			l.append("d-2", "north", 3)
-			for what, run := range map[string]func() error{
-				"rebuild": func() error { _, err := v.Rebuild(l.Ctx); return err },
-				"catchup": func() error { _, err := v.CatchUp(l.Ctx); return err },
-			} {
-				err := run()
-				require.ErrorIs(t, err, poison, what)
-				var wrong *timeline.EventError
-				require.ErrorAs(t, err, &wrong)
-				assert.Equal(t, timeline.Handling, wrong.Stage)
-				meta := metaOf(l, v)
-				assert.Equal(t, timeline.Failed, meta.RebuildStatus, what)
-				require.NotNil(t, meta.Failure)
-				assert.Equal(t, timeline.Handling, meta.Failure.Stage)
-				assert.Equal(t, "reading.appended", meta.Failure.Event)
-				assert.Equal(t, wrong.Source, meta.Failure.Source)
-				assert.Contains(t, meta.Failure.Key, "d-2")
-				assert.Equal(t, 1, meta.Failure.Payload)
-				assert.Contains(t, meta.Failure.Message, "poison")
-				assert.False(t, meta.Failure.At.IsZero())
-				assert.Equal(t, served, rows(l, v), "%s: the rows of before are served", what)
-			}
+			return sum(s, e)
 		})
-	}
+		v := view(l, projection)
+		l.append("d-1", "north", 1, 2)
+		rebuild(l, v)
+		served := rows(l, v)
+		l.append("d-2", "north", 3)
+		for what, run := range map[string]func() error{
+			"rebuild": func() error { _, err := v.Rebuild(l.Ctx); return err },
+			"catchup": func() error { _, err := v.CatchUp(l.Ctx); return err },
+		} {
+			err := run()
+			require.ErrorIs(t, err, poison, what)
+			wrong := failedAt(t, err, timeline.Handling, err)
+			meta := metaOf(l, v)
+			assert.Equal(t, timeline.Failed, meta.RebuildStatus, what)
+			require.NotNil(t, meta.Failure)
+			assert.Equal(t, timeline.Handling, meta.Failure.Stage)
+			assert.Equal(t, "reading.appended", meta.Failure.Event)
+			assert.Equal(t, wrong.Source, meta.Failure.Source)
+			assert.Contains(t, meta.Failure.Key, "d-2")
+			assert.Equal(t, 1, meta.Failure.Payload)
+			assert.Contains(t, meta.Failure.Message, "poison")
+			assert.False(t, meta.Failure.At.IsZero())
+			assert.Equal(t, served, rows(l, v), "%s: the rows of before are served", what)
+		}
+	})
 }
 
 func TestEnsure_CreatesTheGroup(t *testing.T) {
@@ -398,14 +384,10 @@ func TestVersions_FoldToTheStatesOfAModel(t *testing.T) {
 		require.NoError(rt, err)
 		past, err := versioned.Of(store)
 		require.NoError(rt, err)
-		projection := timeline.Projection[string, journal]{Name: "drafts", Version: 1, Source: timeline.Versions(past, timeline.PartitionKey(func(id string) draft { return draft{ID: id} }))}
-		for _, what := range []string{"created", "updated", "deleted", "restored", "baseline"} {
-			projection.Handlers = append(projection.Handlers, timeline.On("draft."+what, func(d draft) string { return d.ID }, func(j *journal, e timeline.Event[draft]) error {
-				j.Lines = append(j.Lines, fmt.Sprint(strings.TrimPrefix(e.Name, "draft."), e.Version, e.Payload.Text))
-				return nil
-			}))
-		}
-		v := view(l, projection)
+		source := timeline.Versions(past, timeline.PartitionKey(func(id string) draft { return draft{ID: id} }))
+		v := view(l, journals("drafts", source, "draft", func(d draft) string { return d.ID }, func(e timeline.Event[draft]) string {
+			return fmt.Sprint(strings.TrimPrefix(e.Name, "draft."), e.Version, e.Payload.Text)
+		}, ofVersions...))
 		lives := map[string]*life{}
 		type moment struct {
 			at   time.Time

@@ -21,11 +21,6 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-// journal is a list of what happened, as rows and logs report it in the tests.
-type journal struct {
-	Lines []string `dynamodbav:"lines"`
-}
-
 // sample is an item of a table of its own, written once.
 type sample struct {
 	_ entity.Key `name:"Sample" table:"samples" pk:"device" sk:"batch=batch#{number:03}"`
@@ -44,9 +39,8 @@ func (l *lab) samples() *entity.Store[sample] {
 
 func bySample(s sample) string { return s.Device }
 
-func noteSample(j *journal, e timeline.Event[sample]) error {
-	j.Lines = append(j.Lines, fmt.Sprintf("%d at %s", e.Payload.Number, e.At.Format("15:04")))
-	return nil
+func noteSample(e timeline.Event[sample]) string {
+	return fmt.Sprintf("%d at %s", e.Payload.Number, e.At.Format("15:04"))
 }
 
 func TestItems_OfVerbatimEntities(t *testing.T) {
@@ -56,8 +50,7 @@ func TestItems_OfVerbatimEntities(t *testing.T) {
 	f := entity.Fields[sample]()
 	items := func(opts ...timeline.SourceOption) timeline.Source { return timeline.Items(store, &f.Taken, opts...) }
 	projection := func(name string, s timeline.Source) timeline.Projection[string, journal] {
-		return timeline.Projection[string, journal]{Name: name, Version: 1, Source: s,
-			Handlers: []timeline.Handler[string, journal]{timeline.On("sample.stored", bySample, noteSample)}}
+		return journals(name, s, "sample", bySample, noteSample, "stored")
 	}
 	plain := view(l, projection("plain", items()))
 	accepted := view(l, projection("accepted", items(timeline.AcceptedAt(&f.Stored))))
@@ -139,19 +132,10 @@ func TestSource_ReadsOnlyItsEntity(t *testing.T) {
 func TestMerge_OrdersEventsOfAllSources(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	projection := timeline.Projection[string, journal]{
-		Name: "both", Version: 1, Source: timeline.Merge(timeline.Versions(l.past), timeline.Series(l.readings)),
-		Handlers: []timeline.Handler[string, journal]{
-			timeline.On("reading.appended", bySite, func(j *journal, e timeline.Event[reading]) error {
-				j.Lines = append(j.Lines, fmt.Sprint("reading ", e.Payload.Value))
-				return nil
-			}),
-			timeline.On("message.created", func(m message) string { return m.User }, func(j *journal, e timeline.Event[message]) error {
-				j.Lines = append(j.Lines, e.Payload.Text)
-				return nil
-			}),
-		},
-	}
+	both := timeline.Merge(timeline.Versions(l.past), timeline.Series(l.readings))
+	projection := journals("both", both, "reading", bySite, func(e timeline.Event[reading]) string { return fmt.Sprint("reading ", e.Payload.Value) }, "appended")
+	messages := journals("both", both, "message", func(m message) string { return m.User }, func(e timeline.Event[message]) string { return e.Payload.Text }, "created")
+	projection.Handlers = append(projection.Handlers, messages.Handlers...)
 	v := view(l, projection)
 	l.append("d-1", "u-1", 10, 30)
 	l.Clock.Move(20 * time.Minute)
@@ -218,10 +202,7 @@ func TestFeed_CountsRepeatedEventsOnce(t *testing.T) {
 	conflict.Payload.Value = 7
 	events = append(events, conflict)
 	_, err := v.Rebuild(l.Ctx)
-	var wrong *timeline.EventError
-	require.ErrorAs(t, err, &wrong)
-	require.ErrorIs(t, err, timeline.ErrDuplicate)
-	assert.Equal(t, timeline.History, wrong.Stage)
+	wrong := failedAt(t, err, timeline.History, timeline.ErrDuplicate)
 	assert.Equal(t, "a", wrong.Key)
 	assert.Equal(t, "feed", wrong.View)
 }
@@ -316,10 +297,7 @@ func TestClassify_NamesEventsByTheirContent(t *testing.T) {
 		f.Source = source(func(timeline.Event[reading]) string { return "middle" })
 		f.Handlers = []timeline.Handler[string, totals]{timeline.On("high", bySite, sum)}
 	})).Rebuild(l.Ctx)
-	var wrong *timeline.EventError
-	require.ErrorAs(t, err, &wrong)
-	require.ErrorIs(t, err, timeline.ErrUnknownEvent)
-	assert.Equal(t, timeline.Naming, wrong.Stage)
+	failedAt(t, err, timeline.Naming, timeline.ErrUnknownEvent)
 }
 
 func TestPartitionKey_EventElsewhereStopsTheBuild(t *testing.T) {
@@ -331,9 +309,7 @@ func TestPartitionKey_EventElsewhereStopsTheBuild(t *testing.T) {
 		f.Handlers[0] = timeline.On("reading.appended", bySite, sum) // PartitionKey says that the group is the device
 	}))
 	_, err := v.Rebuild(l.Ctx)
-	var wrong *timeline.EventError
-	require.ErrorAs(t, err, &wrong)
-	assert.Equal(t, timeline.Grouping, wrong.Stage)
+	failedAt(t, err, timeline.Grouping, err)
 	assert.ErrorContains(t, err, "outside the partition")
 	row, _, err := v.Get(l.Ctx, "d-1", timeline.FullReplay(), timeline.AsOf(at(10)))
 	require.NoError(t, err, "its own partition has none")

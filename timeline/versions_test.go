@@ -23,22 +23,20 @@ import (
 )
 
 // noteMessage records an event with the texts before and after it.
-func noteMessage(j *journal, e timeline.Event[message]) error {
+func noteMessage(e timeline.Event[message]) string {
 	before := "-"
 	if e.Before != nil {
 		before = e.Before.Text
 	}
-	j.Lines = append(j.Lines, fmt.Sprintf("%s %d %s>%s", e.Name[len("message."):], e.Version, before, e.Payload.Text))
-	return nil
+	return fmt.Sprintf("%s %d %s>%s", e.Name[len("message."):], e.Version, before, e.Payload.Text)
 }
+
+// ofVersions are the events of a versioned entity.
+var ofVersions = []string{"created", "updated", "deleted", "restored", "baseline"}
 
 // histories returns a projection that records what happened to each message.
 func (l *lab) histories(change ...func(*timeline.Projection[string, journal])) timeline.Projection[string, journal] {
-	byID := func(m message) string { return m.ID }
-	f := timeline.Projection[string, journal]{Name: "histories", Version: 1, Source: timeline.Versions(l.past)}
-	for _, what := range []string{"created", "updated", "deleted", "restored", "baseline"} {
-		f.Handlers = append(f.Handlers, timeline.On("message."+what, byID, noteMessage))
-	}
+	f := journals("histories", timeline.Versions(l.past), "message", func(m message) string { return m.ID }, noteMessage, ofVersions...)
 	for _, c := range change {
 		c(&f)
 	}
@@ -117,19 +115,16 @@ type leaf struct {
 	Changed time.Time        `dynamodbav:"changed" entity:"updated_at"`
 }
 
-func noteLeaf(j *journal, e timeline.Event[leaf]) error {
-	j.Lines = append(j.Lines, fmt.Sprintf("%s %s %s", e.Name[len("leaf."):], e.Payload.ID, e.Payload.Colour))
-	return nil
+func noteLeaf(e timeline.Event[leaf]) string {
+	return fmt.Sprintf("%s %s %s", e.Name[len("leaf."):], e.Payload.ID, e.Payload.Colour)
 }
 
 // leaves returns a projection of leaves by their tree.
 func leaves(t *testing.T, l *lab) (*entity.Store[leaf], *timeline.View[string, journal]) {
 	t.Helper()
 	store := entity.Must(entity.New[leaf](l.DB))
-	f := timeline.Projection[string, journal]{Name: "leaves", Version: 1, Retention: 24 * time.Hour, Source: pastOf(t, store)}
-	for _, what := range []string{"created", "updated", "deleted", "restored", "baseline"} {
-		f.Handlers = append(f.Handlers, timeline.On("leaf."+what, func(v leaf) string { return v.Tree }, noteLeaf))
-	}
+	f := journals("leaves", pastOf(t, store), "leaf", func(v leaf) string { return v.Tree }, noteLeaf, ofVersions...)
+	f.Retention = day
 	return store, view(l, f)
 }
 

@@ -154,6 +154,34 @@ func TestAppend_LateEventsOfAnItemThatIsGoneMeanwhileAreNotLost(t *testing.T) {
 	}
 }
 
+func TestAppend_LateEventsThatAnotherWriterRecordsMeanwhile(t *testing.T) {
+	t.Parallel()
+	same, other := reading(10, 100), reading(11, 9)
+	for name, c := range map[string]struct {
+		late []Meter
+		want []timeseries.Reason
+	}{
+		"the same":  {[]Meter{same}, []timeseries.Reason{timeseries.Duplicate}},
+		"different": {[]Meter{other}, []timeseries.Reason{timeseries.Collision}},
+		"both":      {[]Meter{same, other}, []timeseries.Reason{timeseries.Duplicate, timeseries.Collision}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := open[Meter](t)
+			w.seed(reading(50, 500))
+			var rs []timeseries.Result[Meter]
+			send := func() (err error) { rs, err = scenario{run: c.late}.play(w); return err }
+			recording := func(r faults.Request) bool { return r.Operation == transact && r.Index == 1 }
+			require.NoError(t, w.Overtake(recording, send, func() {
+				w.append(reading(10, 100))
+				w.append(reading(11, 110))
+			}))
+			require.Equal(t, c.want, reasons(rs))
+			require.Equal(t, []Meter{reading(10, 100), reading(11, 110), reading(50, 500)}, w.history(reading(0, 0)))
+		})
+	}
+}
+
 func TestExpiredEvent_StillMakesDuplicateAndCollision(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
@@ -260,12 +288,9 @@ func TestMaxAhead_FollowsTheClock(t *testing.T) {
 	require.Error(t, w.DB.Transact(w.Ctx, op))
 	w.Clock.Move(time.Hour)
 	require.NoError(t, w.DB.Transact(w.Ctx, op), "an op is planned when it runs")
-}
 
-func TestMaxAhead_IsNoLimitWithoutTheDeclaration(t *testing.T) {
-	t.Parallel()
-	w := open[nanoClock](t)
-	require.True(t, w.append(nanoClock{sample: sample{"x", w.Clock.Now().AddDate(1000, 0, 0), 1}}).Applied)
+	unlimited := open[nanoClock](t)
+	require.True(t, unlimited.append(nanoClock{sample: sample{"x", w.Clock.Now().AddDate(1000, 0, 0), 1}}).Applied, "without the declaration")
 }
 
 // Climate is what a device reports, by rules.

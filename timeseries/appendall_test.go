@@ -68,26 +68,6 @@ func TestAppendAll_ChunksByBytesToo(t *testing.T) {
 	require.True(t, strings.HasPrefix(*w.current(device).Location, "t"))
 }
 
-func TestAppendAll_AgainIsAllDuplicatesAndChangesNothing(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	var evs []Telemetry
-	for i := range 150 {
-		evs = append(evs, tick(i, i))
-	}
-	evs = shuffled(evs)
-	w.appendAll(evs)
-	before := w.partition(devicePK)
-	w.Wire.Reset()
-	for i, r := range w.appendAll(evs) {
-		require.Equal(t, timeseries.Duplicate, r.Reason)
-		require.Equal(t, evs[i].Timestamp, r.Existing.Timestamp)
-		require.Equal(t, at(149), r.Current.Timestamp)
-	}
-	require.Equal(t, []string{transact, transact}, w.operations(), "the failures contain the current item")
-	require.Equal(t, before, w.partition(devicePK))
-}
-
 // batch is a call of AppendAll on a series in which the events of seed are stored.
 type batch[T any] struct {
 	seed, events []T
@@ -137,6 +117,12 @@ func TestAppendAll_OutcomesWhereLateEventsAreDropped(t *testing.T) {
 			events:  []Telemetry{tick(4, 4), tick(3, 3), tick(2, 2), tick(1, 9), tick(5, 5)},
 			reasons: []timeseries.Reason{"", duplicate, older, collision, ""},
 			history: []Telemetry{tick(1, 1), tick(3, 3), tick(4, 4), tick(5, 5)}, requests: []string{transact, transact, getItem},
+		},
+		"all are stored: the failures contain the current item": {
+			seed:    []Telemetry{tick(1, 1), tick(2, 2), tick(3, 3)},
+			events:  []Telemetry{tick(2, 2), tick(3, 3), tick(1, 1)},
+			reasons: []timeseries.Reason{duplicate, duplicate, duplicate},
+			history: []Telemetry{tick(1, 1), tick(2, 2), tick(3, 3)}, requests: []string{transact},
 		},
 		"all are older, also equal ones": {
 			seed:    []Telemetry{tick(100, 1)},

@@ -165,15 +165,15 @@ func TestKeyCase_NoEventGoesIntoASeriesWhoseKeyDiffersInCase(t *testing.T) {
 				require.ErrorIs(t, err, entity.ErrKeyCase, what)
 				require.Equal(t, before, w.partition(pulsePK), what)
 			}
-			key := pulseKey("c-1")
-			_, err := w.History(key).Collect(w.Ctx)
-			require.ErrorIs(t, err, entity.ErrKeyCase)
-			_, err = w.History(key).Count(w.Ctx)
-			require.ErrorIs(t, err, entity.ErrKeyCase)
-			_, err = w.At(w.Ctx, key, time.Date(2100, 12, 31, 23, 0, 0, 0, time.UTC))
-			require.ErrorIs(t, err, entity.ErrKeyCase)
-			_, err = w.Get(w.Ctx, key)
-			require.ErrorIs(t, err, entity.ErrKeyCase)
+			key, evening := pulseKey("c-1"), time.Date(2100, 12, 31, 23, 0, 0, 0, time.UTC)
+			for what, read := range map[string]func() error{
+				"Collect": func() error { _, err := w.History(key).Collect(w.Ctx); return err },
+				"Count":   func() error { _, err := w.History(key).Count(w.Ctx); return err },
+				"At":      func() error { _, err := w.At(w.Ctx, key, evening); return err },
+				"Get":     func() error { _, err := w.Get(w.Ctx, key); return err },
+			} {
+				require.ErrorIs(t, read(), entity.ErrKeyCase, what)
+			}
 			got := entity.Must(w.At(w.Ctx, pulseKey("C-1"), time.Date(2100, 12, 31, 23, 0, 0, 0, time.UTC)))
 			require.Equal(t, 1, *got.Level)
 		})

@@ -68,22 +68,6 @@ func TestTransact_AnAppendThatIsNotAppliedStopsTheOthers(t *testing.T) {
 	require.ErrorIs(t, err, entity.ErrNotFound)
 }
 
-func TestTransact_RecordingOfLateEventsDoesNotApply(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t)
-	w.seed(reading(10, 1))
-	op := w.Op().Append(reading(4, 4))
-	err := w.DB.Transact(w.Ctx, op)
-	var stale *timeseries.NotAppliedError
-	require.ErrorAs(t, err, &stale)
-	require.Equal(t, timeseries.Older, stale.Reason)
-	winner, ok := entity.StoredItem[Meter](entity.FailureOf(err, op))
-	require.True(t, ok)
-	require.Equal(t, reading(10, 1), winner)
-	require.Len(t, w.history(reading(0, 0)), 1)
-	require.Equal(t, []string{transact}, w.operations())
-}
-
 func TestTransact_EachOpHasItsOwnFailure(t *testing.T) {
 	t.Parallel()
 	w, accounts := withAccounts(t)
@@ -104,14 +88,27 @@ func TestTransact_EachOpHasItsOwnFailure(t *testing.T) {
 func TestTransact_AppendsOfDifferentSeriesGoTogether(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
-	a, b := w.Op().Append(Meter{MeterID: "a", Seq: 1, Value: 1}), w.Op().Append(Meter{MeterID: "b", Seq: 1, Value: 2})
+	of := func(meter string, seq int64, value int) entity.Write[timeseries.Result[Meter]] {
+		return w.Op().Append(Meter{MeterID: meter, Seq: seq, Value: value})
+	}
+	a, b := of("a", 5, 1), of("b", 5, 2)
 	require.NoError(t, w.DB.Transact(w.Ctx, a, b))
 	require.Equal(t, 1, a.Result().Current.Value)
 	require.Equal(t, 2, b.Result().Current.Value)
-	late, fine := w.Op().Append(Meter{MeterID: "a", Seq: 1, Value: 9}), w.Op().Append(Meter{MeterID: "b", Seq: 2, Value: 3})
-	err := w.DB.Transact(w.Ctx, fine, late)
-	require.Error(t, entity.FailureOf(err, late))
-	require.NoError(t, entity.FailureOf(err, fine))
+	for late, reason := range map[entity.Write[timeseries.Result[Meter]]]timeseries.Reason{
+		a: timeseries.Duplicate, of("a", 5, 9): timeseries.Collision, of("a", 4, 4): timeseries.Older, // which is not recorded here
+	} {
+		w.Wire.Reset()
+		fine := of("b", 6, 3)
+		err := w.DB.Transact(w.Ctx, fine, late)
+		var not *timeseries.NotAppliedError
+		require.ErrorAs(t, entity.FailureOf(err, late), &not)
+		require.Equal(t, reason, not.Reason)
+		require.NoError(t, entity.FailureOf(err, fine))
+		require.Equal(t, []string{transact}, w.operations())
+	}
+	require.True(t, a.Result().Applied, "the last successful run's")
+	require.Len(t, w.history(Meter{MeterID: "a"}), 1)
 	require.Len(t, w.history(Meter{MeterID: "b"}), 1)
 }
 
@@ -140,17 +137,6 @@ func TestTransact_AppendCountsAsTwoActions(t *testing.T) {
 	require.Equal(t, "EDD-9110", dbtest.InputCode(w.DB.Transact(w.Ctx, ops...)))
 	require.Empty(t, w.Wire.Requests())
 	require.NoError(t, w.DB.Transact(w.Ctx, ops[:50]...))
-}
-
-func TestTransact_AnAppendCanBeRunAgainAndThenIsADuplicate(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	op := w.Op().Append(tick(0, 1))
-	require.NoError(t, w.DB.Transact(w.Ctx, op))
-	var stale *timeseries.NotAppliedError
-	require.ErrorAs(t, w.DB.Transact(w.Ctx, op), &stale)
-	require.Equal(t, timeseries.Duplicate, stale.Reason)
-	require.True(t, op.Result().Applied, "the last successful run's")
 }
 
 func TestTransact_EnrichmentOpsOfASeries(t *testing.T) {
