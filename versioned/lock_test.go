@@ -83,30 +83,21 @@ func TestLock_AnItemThatWasReadAndIsGoneIsNotMadeAgain(t *testing.T) {
 	}
 }
 
-func TestLock_Version0ExpectsNothing(t *testing.T) {
+func TestLock_Version0AndAnyVersionExpectNothingAndExpectDecidesOverTheStruct(t *testing.T) {
 	t.Parallel()
-	_, s := dbtest.OpenStore[account](t)
-	for verb, write := range writes(s) {
-		entity.Must(s.Create(t.Context(), account{ID: verb}))
-		require.NoError(t, write(t.Context(), account{ID: verb, Balance: 5}), verb)
-	}
-}
-
-func TestLock_AnyVersionExpectsNothing(t *testing.T) {
-	t.Parallel()
-	_, s := dbtest.OpenStore[account](t)
-	for verb, write := range writes(s, versioned.AnyVersion()) {
-		entity.Must(s.Create(t.Context(), account{ID: verb}))
-		require.NoError(t, write(t.Context(), account{ID: verb, Balance: 5, Version: 77}), verb)
-	}
-}
-
-func TestLock_ExpectDecidesOverTheGivenStruct(t *testing.T) {
-	t.Parallel()
-	_, s := dbtest.OpenStore[account](t)
-	for verb, write := range writes(s, versioned.Expect(1)) {
-		entity.Must(s.Create(t.Context(), account{ID: verb}))
-		require.NoError(t, write(t.Context(), account{ID: verb, Version: 77}), verb)
+	for name, c := range map[string]struct {
+		version uint32 // in the given struct; it is 1
+		opts    []entity.WriteOption
+	}{
+		"version 0":  {0, nil},
+		"AnyVersion": {77, []entity.WriteOption{versioned.AnyVersion()}},
+		"Expect":     {77, []entity.WriteOption{versioned.Expect(1)}},
+	} {
+		_, s := dbtest.OpenStore[account](t)
+		for verb, write := range writes(s, c.opts...) {
+			entity.Must(s.Create(t.Context(), account{ID: verb}))
+			require.NoError(t, write(t.Context(), account{ID: verb, Balance: 5, Version: c.version}), "%s, %s", verb, name)
+		}
 	}
 }
 
