@@ -1,6 +1,8 @@
 package lifecycle_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,32 +29,35 @@ func TestKeyCase_NothingOfADeletedItemIsTakenForThatOfAnother(t *testing.T) {
 	h, store := lower[Cased](t)
 	deleted, history := entity.Must(lifecycle.Of(store)), entity.Must(versioned.Of(store))
 	ctx, own, other := t.Context(), Cased{ID: "C-1"}, Cased{ID: "c-1"}
+	refused := func(calls map[string]func() error) {
+		t.Helper()
+		for name, call := range calls {
+			require.ErrorIs(t, call(), entity.ErrKeyCase, name)
+		}
+	}
+	past := map[string]func() error{
+		"history.Get":  func() error { return second(history.Get(ctx, other, 1)) },
+		"history.List": func() error { return second(history.List(other).Collect(ctx)) },
+	}
 	entity.Must(store.Create(ctx, Cased{ID: "C-1", Name: "x"}))
-	_, err := store.Update(ctx, other, entity.Set(&entity.Fields[Cased]().Name, "y"))
-	require.ErrorIs(t, err, entity.ErrKeyCase)
-	require.ErrorIs(t, store.Delete(ctx, other), entity.ErrKeyCase)
+	refused(map[string]func() error{
+		"Update": func() error { return second(store.Update(ctx, other, entity.Set(&entity.Fields[Cased]().Name, "y"))) },
+		"Delete": func() error { return store.Delete(ctx, other) },
+	})
 	require.NoError(t, store.Delete(ctx, own))
-	_, err = deleted.Restore(ctx, other)
-	require.ErrorIs(t, err, entity.ErrKeyCase)
-	_, err = deleted.Get(ctx, other)
-	require.ErrorIs(t, err, entity.ErrKeyCase)
-	_, err = history.Get(ctx, other, 1)
-	require.ErrorIs(t, err, entity.ErrKeyCase)
-	_, err = history.List(other).Collect(ctx)
-	require.ErrorIs(t, err, entity.ErrKeyCase)
-	require.ErrorIs(t, store.Purge(ctx, other), entity.ErrKeyCase)
+	refused(past)
+	refused(map[string]func() error{
+		"Restore":     func() error { return second(deleted.Restore(ctx, other)) },
+		"deleted.Get": func() error { return second(deleted.Get(ctx, other)) },
+		"Purge":       func() error { return store.Purge(ctx, other) },
+	})
 	got := entity.Must(deleted.Restore(ctx, own))
-	require.Equal(t, "C-1", got.ID)
-	require.EqualValues(t, 3, got.Version)
-	_, err = history.Get(ctx, other, 1)
-	require.ErrorIs(t, err, entity.ErrKeyCase)
+	require.Equal(t, Cased{ID: "C-1", Name: "x", Version: 3}, got)
+	refused(past)
 	require.NoError(t, store.Delete(ctx, own))
 	copied := entity.Must(deleted.Get(ctx, own))
 	h.RemoveItem(h.Key("$app#v1#cased#c-1", "$app#v1#cased#deleted#"+copied.DeletedAt.Format("2006-01-02T15:04:05.000000000Z")))
-	_, err = history.Get(ctx, other, 1)
-	require.ErrorIs(t, err, entity.ErrKeyCase, "of which there are snapshots alone")
-	_, err = history.List(other).Collect(ctx)
-	require.ErrorIs(t, err, entity.ErrKeyCase)
+	refused(past) // of snapshots alone
 	require.NoError(t, store.Purge(ctx, own))
 	entity.Must(store.Create(ctx, other))
 }
@@ -122,40 +127,37 @@ func TestKeyCase_CreateOverAnotherSpellingSaysThatItExists(t *testing.T) {
 
 func TestKeyCase_NoLifeBeginsAfterThatOfAnotherSpelling(t *testing.T) {
 	t.Parallel()
-	t.Run("history and soft delete", func(t *testing.T) {
-		t.Parallel()
-		h, s := lower[Cased](t)
-		ctx, own, other := t.Context(), Cased{ID: "C-1"}, Cased{ID: "c-1"}
-		entity.Must(s.Create(ctx, own))
-		require.NoError(t, s.Delete(ctx, own))
-		refusedBirths(t, h, s, other, entity.ErrKeyCase, entity.ErrExists, entity.ErrDeleted)
-		got := entity.Must(entity.Must(versioned.Of(s)).List(own).Collect(ctx))
-		require.Len(t, got, 2)
-		entity.Must(entity.Must(lifecycle.Of(s)).Restore(ctx, own))
-	})
+	deleted := []error{entity.ErrKeyCase, entity.ErrExists, entity.ErrDeleted}
+	restore := func(ctx context.Context, s *entity.Store[Cased]) error {
+		require.Len(t, entity.Must(entity.Must(versioned.Of(s)).List(Cased{ID: "C-1"}).Collect(ctx)), 2)
+		return second(entity.Must(lifecycle.Of(s)).Restore(ctx, Cased{ID: "C-1"}))
+	}
+	t.Run("history and soft delete", func(t *testing.T) { t.Parallel(); ended(t, Cased{ID: "C-1"}, Cased{ID: "c-1"}, restore, deleted...) })
 	t.Run("reserving soft delete", func(t *testing.T) {
 		t.Parallel()
-		h, s := lower[Reserved](t)
-		ctx, own := t.Context(), Reserved{ID: "C-1", Email: "x"}
-		entity.Must(s.Create(ctx, own))
-		require.NoError(t, s.Delete(ctx, own))
-		refusedBirths(t, h, s, Reserved{ID: "c-1"}, entity.ErrKeyCase, entity.ErrExists, entity.ErrDeleted)
-		entity.Must(entity.Must(lifecycle.Of(s)).Restore(ctx, own))
+		ended(t, Reserved{ID: "C-1", Email: "x"}, Reserved{ID: "c-1"}, func(ctx context.Context, s *entity.Store[Reserved]) error {
+			return second(entity.Must(lifecycle.Of(s)).Restore(ctx, Reserved{ID: "C-1"}))
+		}, deleted...)
 	})
 	t.Run("history", func(t *testing.T) {
 		t.Parallel()
-		h, s := lower[Chronicle](t)
-		ctx, own := t.Context(), Chronicle{ID: "C-1"}
-		entity.Must(s.Create(ctx, own))
-		require.NoError(t, s.Delete(ctx, own))
-		refusedBirths(t, h, s, Chronicle{ID: "c-1"}, entity.ErrKeyCase)
-		entity.Must(s.Create(ctx, own))
-		got := entity.Must(entity.Must(versioned.Of(s)).List(own).Collect(ctx))
-		require.Len(t, got, 2)
-		require.NoError(t, s.Delete(ctx, own))
-		require.NoError(t, s.Purge(ctx, own))
-		entity.Must(s.Create(ctx, Chronicle{ID: "c-1"}))
+		own, other := Chronicle{ID: "C-1"}, Chronicle{ID: "c-1"}
+		ended(t, own, other, func(ctx context.Context, s *entity.Store[Chronicle]) error {
+			entity.Must(s.Create(ctx, own))
+			require.Len(t, entity.Must(entity.Must(versioned.Of(s)).List(own).Collect(ctx)), 2)
+			return errors.Join(s.Delete(ctx, own), s.Purge(ctx, own), second(s.Create(ctx, other)))
+		}, entity.ErrKeyCase)
 	})
+}
+
+// ended creates and deletes an item. One of another spelling must be refused with all classes, and leave no trace.
+func ended[T any](t *testing.T, own, other T, then func(context.Context, *entity.Store[T]) error, classes ...error) {
+	t.Helper()
+	h, s := lower[T](t)
+	entity.Must(s.Create(t.Context(), own))
+	require.NoError(t, s.Delete(t.Context(), own))
+	refusedBirths(t, h, s, other, classes...)
+	require.NoError(t, then(t.Context(), s))
 }
 
 // CasedPage has lower-case keys, and lives that begin without a look at earlier ones.

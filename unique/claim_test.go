@@ -1,7 +1,6 @@
 package unique_test
 
 import (
-	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -93,51 +92,32 @@ func TestClaim_ARestoreDoesNotTakeTheValueOfASibling(t *testing.T) {
 	entity.Must(deleted.Get(t.Context(), StoredSeat{Room: "r", ID: "a"}))
 }
 
-type member struct {
-	_     entity.Key        `name:"Member" pk:"$#{id}" sk:"$"`
-	_     unique.Constraint `name:"email" fields:"email"`
-	ID    string            `dynamodbav:"id"`
-	Email string            `dynamodbav:"email"`
-}
-
 func TestBatch_IsRefusedBecauseItCouldNotClaimValues(t *testing.T) {
 	t.Parallel()
-	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
-	s := entity.Must(entity.New[member](db))
-	var refused *entity.InputError
-	_, err := s.PutMany(t.Context(), []member{{ID: "a", Email: "a@x"}}, entity.Unconditional())
-	require.True(t, errors.As(err, &refused))
-	require.Equal(t, "EDD-9117", refused.Code)
-	_, err = s.DeleteMany(t.Context(), []member{{ID: "a"}}, entity.Unconditional())
-	require.True(t, errors.As(err, &refused))
-	require.Equal(t, "EDD-9117", refused.Code)
-}
-
-// Cased has a unique value under lower-case keys.
-type Cased struct {
-	_     entity.Key        `name:"Cased" pk:"$#{id}" sk:"$"`
-	_     unique.Constraint `name:"email" fields:"email"`
-	ID    string            `dynamodbav:"id"`
-	Email string            `dynamodbav:"email"`
+	s := entity.Must(entity.New[Person](entity.Must(entity.Open(nil, entity.Config{Table: "app"}))))
+	_, err := s.PutMany(t.Context(), []Person{{ID: "a", Email: "a@x"}}, entity.Unconditional())
+	require.Equal(t, "EDD-9117", dbtest.InputCode(err))
+	_, err = s.DeleteMany(t.Context(), []Person{{ID: "a"}}, entity.Unconditional())
+	require.Equal(t, "EDD-9117", dbtest.InputCode(err))
 }
 
 func TestKeyCase_UnderLowerCaseValuesThatDifferInCaseAreOne(t *testing.T) {
 	t.Parallel()
-	_, store := dbtest.OpenStore[Cased](t, func(c *entity.Config) { c.Namespace = entity.Namespace{Name: "Shop", Casing: entity.LowerCase} })
+	_, store := dbtest.OpenStore[Person](t, func(c *entity.Config) { c.Namespace = entity.Namespace{Name: "Shop", Casing: entity.LowerCase} })
 	mail := entity.Must(unique.Of(store, "email"))
 	ctx := t.Context()
-	entity.Must(store.Create(ctx, Cased{ID: "1", Email: "Ann Lee@x"}))
+	entity.Must(store.Create(ctx, Person{ID: "1", Email: "Ann Lee@x"}))
 	var violation *unique.ViolationError
-	_, err := store.Create(ctx, Cased{ID: "2", Email: "ann lee@X"})
+	_, err := store.Create(ctx, Person{ID: "2", Email: "ann lee@X"})
 	require.ErrorAs(t, err, &violation)
-	require.Equal(t, unique.Owner{PK: "$shop#v1#cased#1", SK: "$shop#v1#cased"}, violation.Owner)
-	got := entity.Must(mail.Find(ctx, Cased{Email: "ANN LEE@x"}))
-	require.Equal(t, Cased{ID: "1", Email: "Ann Lee@x"}, got)
-	got, err = store.Update(ctx, Cased{ID: "1"}, entity.Set(&entity.Fields[Cased]().Email, "ann lee@x"))
+	require.Equal(t, unique.Owner{PK: "$shop#v1#person#1", SK: "$shop#v1#person"}, violation.Owner)
+	got := entity.Must(mail.Find(ctx, Person{Email: "ANN LEE@x"}))
+	require.Equal(t, Person{ID: "1", Email: "Ann Lee@x"}, got)
+	got, err = store.Update(ctx, Person{ID: "1"}, entity.Set(&entity.Fields[Person]().Email, "ann lee@x"))
 	require.NoError(t, err, "its own value in another case")
 	require.Equal(t, "ann lee@x", got.Email)
-	require.NoError(t, store.Delete(ctx, Cased{ID: "1"}))
-	entity.Must(store.Create(ctx, Cased{ID: "2", Email: "ANN LEE@X"}))
+	require.NoError(t, store.Delete(ctx, Person{ID: "1"}))
+	entity.Must(store.Create(ctx, Person{ID: "2", Email: "ANN LEE@X"}))
 }
 
 // ledger has a key as it is, and so no write ids.
