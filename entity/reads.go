@@ -5,14 +5,16 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-func itemID(table string, key item.Item) string { return table + " " + plan.KeyID(key) }
+func itemID(table string, key item.Item) string { return table + " " + layout.KeyID(key) }
 
 // GetOp is one read of [DB.TransactGet] or [DB.BatchGet], made by [Ops.GetInto].
 type GetOp interface{ load() loading }
@@ -37,10 +39,10 @@ func (l loading) id() string { return itemID(l.key.Table, l.key.Key) }
 // an error.
 func (l loading) fits(it item.Item) (item.Item, error) {
 	s := l.c.Schema
-	if it == nil || s.Expires && !l.spec.Expired && plan.Expired(s, it, l.c.Runner.Clock()) {
+	if it == nil || s.Expires && !l.spec.Expired && layout.Expired(s, it, l.c.Runner.Clock()) {
 		return nil, nil
 	}
-	return it, plan.SameCase(s, l.parts, it)
+	return it, layout.SameCase(s, l.parts, it)
 }
 
 // kept passes the item to the destination of [KeepImage].
@@ -61,7 +63,7 @@ func newLoading(c *core.Core, v reflect.Value, spec opt.Get) loading {
 func (o Ops[T]) GetInto(dst *T, opts ...GetOption) GetOp {
 	c := core.Of(o)
 	if dst == nil {
-		return loading{c: c, err: &InputError{Code: plan.CodePointer, Type: c.Schema.Type.String(), Problem: "GetInto needs a pointer to read into, not nil"}}
+		return loading{c: c, err: &InputError{Code: bind.CodePointer, Type: c.Schema.Type.String(), Problem: "GetInto needs a pointer to read into, not nil"}}
 	}
 	l := newLoading(c, reflect.ValueOf(*dst), opt.Gets(opts))
 	l.decode = func(it item.Item) (func(), error) {
@@ -207,10 +209,10 @@ func (db *DB) loadings(loads []GetOp) ([]loading, error) {
 	parts := make([]loading, len(loads))
 	for i, l := range loads {
 		if l == nil {
-			return nil, &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d is nil", i)}
+			return nil, &InputError{Code: bind.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d is nil", i)}
 		}
 		if parts[i] = l.load(); parts[i].c.DB != core.DatabaseOf(db) {
-			return nil, &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d belongs to another DB", i)}
+			return nil, &InputError{Code: bind.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d belongs to another DB", i)}
 		}
 	}
 	return parts, nil
@@ -229,7 +231,7 @@ func (db *DB) transactGet(ctx context.Context, loads []GetOp) error {
 	}
 	if len(loads) > plan.MaxActions {
 		problem := fmt.Sprintf("%d loads, a transaction can have %d", len(loads), plan.MaxActions)
-		return &Error{Verb: "TransactGet", Err: &InputError{Code: plan.CodeTooMany, Type: "entity.DB", Problem: problem}}
+		return &Error{Verb: "TransactGet", Err: &InputError{Code: bind.CodeTooMany, Type: "entity.DB", Problem: problem}}
 	}
 	parts, err := db.loadings(loads)
 	if err != nil {
@@ -245,7 +247,7 @@ func (db *DB) transactGet(ctx context.Context, loads []GetOp) error {
 			continue
 		}
 		if seen[l.id()] {
-			fail(i, &InputError{Code: plan.CodeSameItem, Type: l.c.Schema.Type.String(), Problem: "the item is loaded twice; a transaction can read an item once"})
+			fail(i, &InputError{Code: bind.CodeSameItem, Type: l.c.Schema.Type.String(), Problem: "the item is loaded twice; a transaction can read an item once"})
 		}
 		seen[l.id()] = true
 	}

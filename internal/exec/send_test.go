@@ -15,6 +15,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"github.com/stretchr/testify/require"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
@@ -93,7 +94,7 @@ func TestSend_Transactions(t *testing.T) {
 		"an unknown outcome, and then a final one":           {answers: []error{cut, denied}, actions: 2, requests: 2, as: &ambiguous},
 		"a reused token":                                     {answers: []error{&types.IdempotentParameterMismatchException{}}, actions: 2, requests: 1, is: ErrTokenReused},
 		"a conflict with another Region is repeated":         {answers: []error{other}, actions: 2, requests: 2},
-		"a conflict with another Region that lasts":          {answers: []error{other, other, other, other, other}, actions: 2, requests: 5, is: plan.ErrConflict},
+		"a conflict with another Region that lasts":          {answers: []error{other, other, other, other, other}, actions: 2, requests: 5, is: entitytype.ErrConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &script{errs: c.answers}
