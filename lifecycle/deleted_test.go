@@ -160,25 +160,11 @@ func TestDeletedQuery_LeavesOutExpiredCopies(t *testing.T) {
 	t.Parallel()
 	h, _, deleted, gone := drawer(t)
 	h.Clock.Move(31 * day)
-	for _, q := range []func(...entity.ReadOption) entity.Query[lifecycle.DeletedItem[Doc]]{
-		func(o ...entity.ReadOption) entity.Query[lifecycle.DeletedItem[Doc]] {
-			var opts []entity.QueryOption
-			for _, x := range o {
-				opts = append(opts, x)
-			}
-			return deleted.Query(Doc{Tenant: "t"}, opts...)
-		},
-		func(o ...entity.ReadOption) entity.Query[lifecycle.DeletedItem[Doc]] {
-			opts := []entity.ScanOption{entity.Filter(entity.Eq(&entity.Fields[Doc]().Tenant, "t"))}
-			for _, x := range o {
-				opts = append(opts, x)
-			}
-			return deleted.Scan(opts...)
-		},
-	} {
-		require.Empty(t, titles(t, q()))
-		require.Len(t, titles(t, q(entity.IncludeExpired())), len(gone))
-	}
+	tenant, ofTenant := Doc{Tenant: "t"}, entity.Filter(entity.Eq(&entity.Fields[Doc]().Tenant, "t"))
+	require.Empty(t, titles(t, deleted.Query(tenant)))
+	require.Empty(t, titles(t, deleted.Scan(ofTenant)))
+	require.Len(t, titles(t, deleted.Query(tenant, entity.IncludeExpired())), len(gone))
+	require.Len(t, titles(t, deleted.Scan(ofTenant, entity.IncludeExpired())), len(gone))
 }
 
 // An item whose key has no parts of its own in the sort key is alone in its partition.

@@ -1,7 +1,6 @@
 package stream_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +33,8 @@ func TestClassify_ByKeyAlone(t *testing.T) {
 		"$app#v1#readings#c":                         "",
 		"$app#v1#reading.unit#c":                     "",
 		"$app#v11#reading#c":                         "",
+		"$app#v2#reading#c":                          "",
+		"$other#v1#reading#c":                        "", // other namespaces
 		"$app#v1#Reading#c":                          "",
 		"":                                           "",
 		"x$app#v1#reading#c":                         "",
@@ -250,56 +251,6 @@ func TestClassify_MarkerChangesAreCreatedAndDeleted(t *testing.T) {
 	bike, _ := changesOf(t, bikes, records)
 	require.Equal(t, []stream.Kind{stream.Created}, kinds(bike))
 	require.Nil(t, bike[0].Old)
-}
-
-func TestClassify_SeparatesNamespaces(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	one := store[Team](l)
-	l.create()
-	var others []*entity.Store[Team]
-	for _, ns := range []entity.Namespace{{Name: "app", Version: 2}, {Name: "app", Version: 11}, {Name: "other", Version: 1}} {
-		others = append(others, dbtest.Declare[Team](t, l.Open(l.Raw, func(c *entity.Config) { c.Namespace = ns })))
-	}
-	entity.Must(one.Create(l.Ctx, Team{ID: "t"}))
-	for _, s := range others {
-		entity.Must(s.Create(l.Ctx, Team{ID: "t"}))
-	}
-	records := l.next()
-	require.Len(t, records, 4)
-	for i, s := range append([]*entity.Store[Team]{one}, others...) {
-		changes, passed := changesOf(t, s, records)
-		require.Equal(t, []stream.Kind{stream.Created}, kinds(changes))
-		require.Equal(t, records[i].EventID, changes[0].Record.EventID)
-		require.Equal(t, 3, passed)
-	}
-}
-
-func TestClassify_IgnoresStreamsOfOtherTables(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	s := store[Team](l)
-	l.create()
-	entity.Must(s.Create(l.Ctx, Team{ID: "t"}))
-	r := l.next()[0]
-	other := dbtest.Declare[Team](t, l.Open(l.Raw, func(c *entity.Config) { c.Table = l.Table + "-other" }))
-	_, ok, err := stream.Of(other, r)
-	require.NoError(t, err)
-	require.False(t, ok)
-	byARN := dbtest.Declare[Team](t, l.Open(l.Raw, func(c *entity.Config) {
-		c.Table = strings.Replace(r.SourceARN[:strings.Index(r.SourceARN, "/stream/")], "ddblocal", "eu-west-1", 1)
-	}))
-	_, ok, err = stream.Of(byARN, r)
-	require.NoError(t, err)
-	require.True(t, ok, "a table can be configured as an ARN")
-	r.SourceARN = ""
-	_, ok, err = stream.Of(other, r)
-	require.NoError(t, err)
-	require.True(t, ok, "a record that does not name its table is judged by its content")
-	r.SourceARN = "arn:aws:sqs:eu-west-1:1:queue"
-	_, _, err = stream.Of(s, r)
-	var bad *stream.RecordError
-	require.ErrorAs(t, err, &bad)
 }
 
 func TestClassify_ComparesTableARNs(t *testing.T) {

@@ -128,16 +128,6 @@ func TestEnrichment_UpdateOfAnAppendFieldIsRefused(t *testing.T) {
 	require.Empty(t, w.Wire.Requests())
 }
 
-func TestEnrichment_ConditionsOfAnUpdateMayReadWhatAppendWrites(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	f := entity.Fields[Telemetry]()
-	w.seed(tick(5, 1))
-	_, err := w.Update(w.Ctx, device, entity.Set(&f.AccountID, "a"), entity.If(entity.Eq(&f.Timestamp, at(4))))
-	require.ErrorIs(t, err, entity.ErrConditionFailed)
-	entity.Must(w.Update(w.Ctx, device, entity.Set(&f.AccountID, "a"), entity.If(entity.Eq(&f.Timestamp, at(5)))))
-}
-
 func TestSeries_HasNoVerbThatCouldBreakItsHistory(t *testing.T) {
 	t.Parallel()
 	for _, handle := range []reflect.Type{reflect.TypeFor[*timeseries.Series[Telemetry]](), reflect.TypeFor[timeseries.Ops[Telemetry]]()} {

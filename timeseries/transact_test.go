@@ -148,7 +148,9 @@ func TestTransact_EnrichmentOpsOfASeries(t *testing.T) {
 		w.Op().Update(device, entity.Set(&f.AccountID, "a"), entity.If(entity.Eq(f.GPIO, 1))),
 		accounts.Op().Create(Account{AccountID: "a", Devices: 1})))
 	require.Equal(t, "a", w.current(device).AccountID)
-	err := w.DB.Transact(w.Ctx, w.Op().CheckExists(device, entity.Eq(&f.AccountID, "b")))
+	_, err := w.Update(w.Ctx, device, entity.Set(&f.AccountID, "b"), entity.If(entity.Eq(&f.Timestamp, at(4))))
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
+	err = w.DB.Transact(w.Ctx, w.Op().CheckExists(device, entity.Eq(&f.AccountID, "b")))
 	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	require.NoError(t, w.DB.Transact(w.Ctx, w.Op().CheckExists(device, entity.Eq(&f.AccountID, "a"))))
 }
