@@ -28,11 +28,11 @@ func TestRestore_FindsAnItemThatMovesBetweenItsReads(t *testing.T) {
 			t.Parallel()
 			h, s := open[Page](t)
 			deleted := entity.Must(lifecycle.Of(s))
-			others, theirs := beside[Page](t, h)
+			others, copies := beside[Page](t, h)
 			ctx, key := t.Context(), Page{ID: "p"}
 			entity.Must(others.Create(ctx, Page{ID: "p", Text: "x"}))
 			remove := func() { h.Clock.Move(time.Second); require.NoError(t, others.Delete(ctx, key)) }
-			restore := func() { h.Clock.Move(time.Second); entity.Must(theirs.Restore(ctx, key)) }
+			restore := func() { h.Clock.Move(time.Second); entity.Must(copies.Restore(ctx, key)) }
 			moves := []func(){nil, remove, restore, remove}
 			if start {
 				remove()
@@ -135,16 +135,16 @@ func TestDelete_FromAHandleComesAfterEarlierCopiesToo(t *testing.T) {
 func lived(t *testing.T) (h *lab, s *entity.Store[Reserved], move func()) {
 	t.Helper()
 	h, s = open[Reserved](t)
-	others, theirs := beside[Reserved](t, h)
+	others, copies := beside[Reserved](t, h)
 	ctx := t.Context()
 	entity.Must(others.Create(ctx, Reserved{ID: "r", Email: "x"}))
 	require.NoError(t, others.Delete(ctx, Reserved{ID: "r"}))
-	first := entity.Must(theirs.Get(ctx, Reserved{ID: "r"}))
+	first := entity.Must(copies.Get(ctx, Reserved{ID: "r"}))
 	return h, s, func() {
-		entity.Must(theirs.Restore(ctx, Reserved{ID: "r"}))
+		entity.Must(copies.Restore(ctx, Reserved{ID: "r"}))
 		entity.Must(others.Update(ctx, Reserved{ID: "r"}, entity.Set(&entity.Fields[Reserved]().Email, "y")))
 		require.NoError(t, others.Delete(ctx, Reserved{ID: "r"}))
-		second := entity.Must(theirs.Get(ctx, Reserved{ID: "r"}))
+		second := entity.Must(copies.Get(ctx, Reserved{ID: "r"}))
 		require.Equal(t, first.DeletedAt, second.DeletedAt)
 	}
 }

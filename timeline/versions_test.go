@@ -390,10 +390,10 @@ func TestVersions_HoldNoSnapshots(t *testing.T) {
 	for v := range int64(n - 1) {
 		items = append(items, x.snapshot(v+1))
 	}
-	most, notes := 0, 0
-	err := timeline.Assembled(timeline.Versions(l.past), items, func(string, int64, bool) { notes++ }, func(n int) { most = max(most, n) })
+	most, emitted := 0, 0
+	err := timeline.Assembled(timeline.Versions(l.past), items, func(string, int64, bool) { emitted++ }, func(n int) { most = max(most, n) })
 	require.NoError(t, err)
-	assert.Equal(t, n, notes)
+	assert.Equal(t, n, emitted)
 	assert.Equal(t, 2, most, "the current item and the copy")
 }
 
