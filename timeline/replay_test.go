@@ -313,6 +313,22 @@ func modelled(events []event, descending bool) map[string][]int {
 	return want
 }
 
+// span returns when the first and the last event of a site happened.
+func span(events []event, site string) (first, last time.Time) {
+	for _, e := range events {
+		if e.Payload.Site != site {
+			continue
+		}
+		if first.IsZero() || e.At.Before(first) {
+			first = e.At
+		}
+		if e.At.After(last) {
+			last = e.At
+		}
+	}
+	return first, last
+}
+
 // TestRows_DoNotDependOnDeliveryOrder builds rows of the first events, and catches up with the others bit by bit, each bit
 // in any order and with events given more than once.
 func TestRows_DoNotDependOnDeliveryOrder(t *testing.T) {
@@ -352,6 +368,8 @@ func TestRows_DoNotDependOnDeliveryOrder(t *testing.T) {
 			orders := map[string][]int{}
 			for k, r := range got {
 				orders[k] = r.State.Order
+				first, last := span(known, k)
+				require.Equal(rt, []time.Time{first, last}, []time.Time{r.First, r.Last}, "whatever the order")
 			}
 			require.Equal(rt, modelled(known, projection.Descending), orders)
 			require.EqualValues(rt, len(got), meta.Rows)
