@@ -318,6 +318,18 @@ func TestFaults_AConditionBesideAConflictDecidesNothing(t *testing.T) {
 	require.Equal(t, 4, c.calls)
 }
 
+func TestFaults_AMissingTableIsErrNoTable(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	series := declare[Telemetry](t, w.Open(w.Client, func(c *entity.Config) { c.Table += "-missing" }))
+	_, err := series.Append(w.Ctx, tick(0, 1))
+	require.ErrorIs(t, err, entity.ErrNoTable)
+	_, err = series.AppendAll(w.Ctx, []Telemetry{tick(0, 1)})
+	require.ErrorIs(t, err, entity.ErrNoTable)
+	_, err = series.History(device).Collect(w.Ctx)
+	require.ErrorIs(t, err, entity.ErrNoTable)
+}
+
 func TestFaults_AContextThatEndsWhileTheAnswerIsOutIsAmbiguous(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
