@@ -18,36 +18,57 @@ const (
 	getItem  = "GetItem"
 )
 
-func TestCost_OneRequestForEveryOutcomeButRecorded(t *testing.T) {
+func TestCost_NothingIsSentForBadInput(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
-	w.seed(tick(5, 1))
-	never := entity.If(entity.Eq(&entity.Fields[Telemetry]().AccountID, "nobody"))
-	for _, c := range []struct {
-		reason timeseries.Reason
-		ev     Telemetry
-		opts   []timeseries.AppendOption
-		want   []string
+	for name, c := range map[string]struct {
+		ev   Telemetry
+		opts []timeseries.AppendOption
+		code string
 	}{
-		{timeseries.Older, tick(4, 1), nil, []string{transact}},
-		{timeseries.Duplicate, tick(5, 1), nil, []string{transact}},
-		{timeseries.Collision, tick(5, 2), nil, []string{transact}},
-		{timeseries.ConditionFailed, tick(6, 1), []timeseries.AppendOption{never}, []string{transact}},
-		{"", tick(7, 1), nil, []string{transact}},
+		"no key part":     {Telemetry{Channel: "c", Timestamp: at(0)}, nil, "EDD-9101"},
+		"no orderBy":      {device, nil, "EDD-9101"},
+		"nil option":      {tick(0, 1), []timeseries.AppendOption{nil}, "EDD-9108"},
+		"foreign pointer": {tick(0, 1), []timeseries.AppendOption{entity.If(entity.Eq(new(string), "x"))}, "EDD-9105"},
+		"empty condition": {tick(0, 1), []timeseries.AppendOption{entity.If(entity.And())}, "EDD-9111"},
 	} {
-		w.Wire.Reset()
-		r := w.append(c.ev, c.opts...)
-		require.Equal(t, c.reason, r.Reason)
-		require.Equal(t, c.want, w.operations(), "%q", c.reason)
+		r, err := w.Append(w.Ctx, c.ev, c.opts...)
+		require.Equal(t, c.code, dbtest.InputCode(err), name)
+		require.Zero(t, r, name)
+		var e *entity.Error
+		require.ErrorAs(t, err, &e, name)
+		require.Equal(t, []string{"Append", "Telemetry"}, []string{e.Verb, e.Entity}, name)
+		rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(3, 3), c.ev}, c.opts...)
+		require.Equal(t, c.code, dbtest.InputCode(err), name)
+		require.Equal(t, make([]timeseries.Result[Telemetry], 2), rs, name)
 	}
+	require.Empty(t, w.Wire.Requests())
 }
 
-func TestCost_RecordedTakesASecondTransaction(t *testing.T) {
+func TestCost_ObserverHearsWhatEachVerbCost(t *testing.T) {
 	t.Parallel()
-	w := open[Meter](t)
-	w.seed(reading(10, 1))
-	require.Equal(t, timeseries.LateRecorded, w.append(reading(4, 1)).Reason)
-	require.Equal(t, []string{transact, transact}, w.operations())
+	var reports []entity.Report
+	w := open[Telemetry](t, func(c *entity.Config) {
+		c.Observe = func(_ context.Context, r entity.Report) { reports = append(reports, r) }
+	})
+	last := w.append(tick(5, 1))
+	w.append(tick(4, 1))
+	entity.Must(w.AppendAll(w.Ctx, []Telemetry{tick(6, 1), tick(7, 2)}))
+	entity.Must(w.At(w.Ctx, device, at(6)))
+	entity.Must(last.Current(w.Ctx))
+
+	require.Len(t, reports, 5)
+	for i, want := range []entity.Report{
+		{Verb: "Append", Requests: 1}, {Verb: "Append", Requests: 1}, {Verb: "AppendAll", Requests: 1}, {Verb: "At", Requests: 1},
+		{Verb: "Current", Requests: 1},
+	} {
+		require.Equal(t, want.Verb, reports[i].Verb)
+		require.Equal(t, "Telemetry", reports[i].Entity)
+		require.Equal(t, want.Requests, reports[i].Requests, "%s", want.Verb)
+		require.NoError(t, reports[i].Err)
+	}
+	require.Positive(t, reports[0].WriteUnits)
+	require.Positive(t, reports[4].ReadUnits)
 }
 
 func TestCost_CurrentIsReadOnceAndOnlyWhereTheAnswerLacksIt(t *testing.T) {
@@ -76,81 +97,6 @@ func TestCost_CurrentIsReadOnceForTheResultsOfASeries(t *testing.T) {
 		require.Equal(t, at(3), currentOf(t, r).Timestamp)
 	}
 	require.Equal(t, []string{transact, getItem}, w.operations())
-}
-
-func TestCost_NothingIsSentForBadInput(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	for name, c := range map[string]struct {
-		ev   Telemetry
-		opts []timeseries.AppendOption
-		code string
-	}{
-		"no key part":     {Telemetry{Channel: "c", Timestamp: at(0)}, nil, "EDD-9101"},
-		"no orderBy":      {device, nil, "EDD-9101"},
-		"nil option":      {tick(0, 1), []timeseries.AppendOption{nil}, "EDD-9108"},
-		"foreign pointer": {tick(0, 1), []timeseries.AppendOption{entity.If(entity.Eq(new(string), "x"))}, "EDD-9105"},
-		"empty condition": {tick(0, 1), []timeseries.AppendOption{entity.If(entity.And())}, "EDD-9111"},
-	} {
-		r, err := w.Append(w.Ctx, c.ev, c.opts...)
-		require.Equal(t, c.code, dbtest.InputCode(err), name)
-		require.Zero(t, r, name)
-		rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(3, 3), c.ev}, c.opts...)
-		require.Equal(t, c.code, dbtest.InputCode(err), name)
-		require.Equal(t, make([]timeseries.Result[Telemetry], 2), rs, name)
-	}
-	require.Empty(t, w.Wire.Requests())
-}
-
-func TestCost_ErrorsNameVerbEntityAndKey(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	_, err := w.Append(w.Ctx, tick(0, 1), entity.If(entity.And()))
-	var e *entity.Error
-	require.ErrorAs(t, err, &e)
-	require.Equal(t, "Append", e.Verb)
-	require.Equal(t, "Telemetry", e.Entity)
-}
-
-func TestCost_ObserverHearsWhatEachVerbCost(t *testing.T) {
-	t.Parallel()
-	var reports []entity.Report
-	w := open[Telemetry](t, func(c *entity.Config) {
-		c.Observe = func(_ context.Context, r entity.Report) { reports = append(reports, r) }
-	})
-	last := w.append(tick(5, 1))
-	w.append(tick(4, 1))
-	_, err := w.AppendAll(w.Ctx, []Telemetry{tick(6, 1), tick(7, 2)})
-	require.NoError(t, err)
-	_, err = w.At(w.Ctx, device, at(6))
-	require.NoError(t, err)
-
-	_, err = last.Current(w.Ctx)
-	require.NoError(t, err)
-
-	require.Len(t, reports, 5)
-	for i, want := range []entity.Report{
-		{Verb: "Append", Requests: 1}, {Verb: "Append", Requests: 1}, {Verb: "AppendAll", Requests: 1}, {Verb: "At", Requests: 1},
-		{Verb: "Current", Requests: 1},
-	} {
-		require.Equal(t, want.Verb, reports[i].Verb)
-		require.Equal(t, "Telemetry", reports[i].Entity)
-		require.Equal(t, want.Requests, reports[i].Requests, "%s", want.Verb)
-		require.NoError(t, reports[i].Err)
-	}
-	require.Positive(t, reports[0].WriteUnits)
-	require.Positive(t, reports[4].ReadUnits)
-}
-
-func TestCost_ActionsOfAppendAndOfRecording(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t)
-	w.append(reading(10, 1))
-	require.Equal(t, []string{"Update", "Put"}, w.kinds(0))
-	w.Wire.Reset()
-	w.append(reading(4, 1))
-	require.Equal(t, []string{"Update", "Put"}, w.kinds(0))
-	require.Equal(t, []string{"ConditionCheck", "Put"}, w.kinds(1))
 }
 
 func TestCurrent_ThatCannotBeReadCanBeAskedForAgain(t *testing.T) {
