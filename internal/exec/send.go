@@ -30,6 +30,9 @@ type body struct {
 
 // alone returns the body of one step.
 func alone(step plan.Step) body {
+	if len(step.Actions) == 1 {
+		return body{[]plan.Step{step}, step.Actions, [][]int{{0}}, []int{1}}
+	}
 	b, _ := newBody([]plan.Step{step})
 	return b
 }

@@ -267,6 +267,13 @@ func (s shape) structType() reflect.Type {
 // EncodeValue encodes one value like a field with the given codec options (",stringset", ",omitempty"). It returns nil if
 // the options make the value absent.
 func (c *Codec) EncodeValue(v reflect.Value, options string) (types.AttributeValue, error) {
+	if (options == "" || options == ",omitempty") && factsOf(v.Type()).direct {
+		av := direct(v, options != "")
+		if problem := unstorable(av); problem != "" {
+			return nil, &FieldError{"V", problem}
+		}
+		return av, nil
+	}
 	holder := reflect.New(shape{v.Type(), options}.structType()).Elem()
 	holder.Field(0).Set(v)
 	if err := checkValue(holder, 0); err != nil {

@@ -33,6 +33,7 @@ type facts struct {
 	fields []field          // outer ones first
 	attrs  map[string]field // by attribute; the outermost field of a name counts
 	opaque bool
+	direct bool // values can be encoded without attributevalue; see direct
 	needs  func() needs
 }
 
@@ -53,6 +54,7 @@ func factsOf(t reflect.Type) *facts {
 	if t.Kind() == reflect.Struct {
 		f.list(t)
 	}
+	f.direct = isDirect(t)
 	stored, _ := factsByType.LoadOrStore(t, f)
 	return stored.(*facts)
 }
