@@ -148,7 +148,7 @@ func writtenOnce(a *schema.Attr) bool {
 
 // copyOnce makes an index key copy an attribute that is written once, whether it is stored already or set now.
 func copyOnce(k *schema.KeyDef, a *schema.Attr, c expr.Change) expr.Change {
-	return expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(k.Attr), Source: expr.Attr(a.Name), Value: c.Value}
+	return expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(k.Attr), Source: a.Path, Value: c.Value}
 }
 
 // syncSeparately is SyncIndexKeys for an index whose keys are kept independently.

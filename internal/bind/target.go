@@ -97,7 +97,7 @@ func textNode(s *schema.Schema, text string) (*schema.Node, error) {
 // rootNode returns the place that a target begins with, before its Inside path.
 func rootNode(s *schema.Schema, t opt.Target) (*schema.Node, error) {
 	if a := s.Attr(t.Attr); a != nil && t.Pointer == nil && t.Text == "" {
-		return &schema.Node{Path: expr.Attr(a.Name), Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true}, nil
+		return &schema.Node{Path: a.Path, Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true}, nil
 	}
 	if t.Pointer == nil {
 		return textNode(s, t.Text)

@@ -50,7 +50,7 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field opt.Target,
 	}
 	set := func(now time.Time) (expr.Change, error) {
 		av, err := bind.TimeValue(a, now)
-		return expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: av}, bind.ValueError(s, a, err)
+		return expr.Change{Kind: expr.Set, Path: a.Path, Value: av}, bind.ValueError(s, a, err)
 	}
 	if c, err := set(time.Unix(0, 0)); err == nil {
 		changes := []expr.Change{c}

@@ -53,10 +53,10 @@ func (u *update) owned(in Input) ([]expr.Change, error) {
 		if err != nil {
 			return nil, bind.ValueError(u.s, a, err)
 		}
-		out = append(out, expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: av})
+		out = append(out, expr.Change{Kind: expr.Set, Path: a.Path, Value: av})
 	}
 	if a := u.s.Version; a != nil {
-		out = append(out, expr.Change{Kind: expr.Increment, Path: expr.Attr(a.Name), Value: item.N("1")})
+		out = append(out, expr.Change{Kind: expr.Increment, Path: a.Path, Value: item.N("1")})
 	}
 	return out, nil
 }

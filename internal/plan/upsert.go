@@ -48,7 +48,7 @@ func (u *upsert) writeKind() bind.WriteKind {
 // change returns what the write does to attribute a, or false if it leaves a as stored.
 func (u *upsert) change(a *schema.Attr) (expr.Change, bool) {
 	av, given := u.given[a.Name]
-	c := expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: av}
+	c := expr.Change{Kind: expr.Set, Path: a.Path, Value: av}
 	switch {
 	case !given && a.WriteOnce():
 		return c, false
@@ -85,7 +85,7 @@ func (u *upsert) withCreated(in Input) ([]expr.Change, error) {
 		return changes, nil
 	}
 	av, err := bind.TimeValue(a, in.Now)
-	return append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(a.Name), Value: av}), bind.ValueError(u.s, a, err)
+	return append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: a.Path, Value: av}), bind.ValueError(u.s, a, err)
 }
 
 // returns selects the image that shows most: the old item, which shows whether the write created it, or the new one.
