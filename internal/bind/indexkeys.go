@@ -201,7 +201,10 @@ func syncSeparately(s *schema.Schema, x *schema.Index, after item.Item, touched 
 }
 
 func indexKeyChanges(s *schema.Schema, known item.Item, changes []expr.Change, by scope) (extra []expr.Change, needRead bool, err error) {
-	touched := map[string]expr.Change{}
+	if len(s.Indexes) == 0 {
+		return nil, false, nil
+	}
+	touched := make(map[string]expr.Change, len(changes))
 	after := item.Clone(known)
 	for _, c := range changes {
 		touched[c.Path.Root()] = c

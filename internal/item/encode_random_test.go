@@ -148,7 +148,7 @@ func fill(r *rand.Rand, v reflect.Value) {
 	}
 }
 
-// Fields are encoded one by one as attributevalue encodes the whole struct, or with the same error.
+// Fields are encoded one by one as attributevalue encodes the whole struct, or neither can.
 func TestEncode_FieldByFieldIsAsAttributevalueDoesIt(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(testsize.Seed(t), 0))
@@ -162,7 +162,7 @@ func TestEncode_FieldByFieldIsAsAttributevalueDoesIt(t *testing.T) {
 			want, wantErr := c.marshalMap(p.Elem())
 			got, err := c.encodeFields(p.Elem(), factsOf(typ).fields)
 			if wantErr != nil {
-				require.EqualError(t, err, wantErr.Error(), "%v", typ)
+				require.Error(t, err, "%v", typ) // of several errors, which one is first does not matter
 				refused++
 				continue
 			}

@@ -195,6 +195,7 @@ func Build(t reflect.Type, o Options) (*Schema, error) {
 	b.codec()
 	b.parts()
 	b.s.mapAddresses()
+	b.s.indexKeys, b.s.keys, b.s.folded = len(b.s.IndexKeys()), slices.Clip(b.s.Keys()), b.s.foldedParts()
 	return b.s, nil
 }
 
