@@ -153,9 +153,9 @@ func Node(s *schema.Schema, t opt.Target) (*schema.Node, error) {
 
 // conform converts a value for a text path, which the compiler has not type-checked, to the type of the attribute. A
 // number may change its Go type if nothing is lost. Values inside an attribute are not converted.
-func conform(s *schema.Schema, n *schema.Node, t opt.Target, v any) (any, error) {
+func conform(s *schema.Schema, n *schema.Node, v any) (any, error) {
 	rv := reflect.ValueOf(v)
-	if t.Pointer != nil || !n.Top || !rv.IsValid() {
+	if !n.Top || !rv.IsValid() {
 		return v, nil
 	}
 	want := n.Type

@@ -153,9 +153,6 @@ func (op *Op) missing(now time.Time) error {
 	return entitytype.ErrNotFound
 }
 
-// and joins guards with the caller's condition.
-func and(conds ...expr.Cond) expr.Cond { return expr.All(conds...) }
-
 // resolveGuarded returns the resolver of an action that is guarded by what was read.
 func (op *Op) resolveGuarded(in Input) func(Failure) Resolution {
 	return func(f Failure) Resolution {

@@ -80,7 +80,7 @@ func unchangedStep(op *Op, in Input, user expr.Cond) (Step, error) {
 		return step, nil
 	}
 	guard, pin, err := Unchanged(op.Schema, in.Image)
-	step.Actions = []Action{{Kind: Check, Table: op.Table, Key: op.Key, Cond: and(guard, user), Pin: pin}}
+	step.Actions = []Action{{Kind: Check, Table: op.Table, Key: op.Key, Cond: expr.All(guard, user), Pin: pin}}
 	step.Resolve = func(f []Failure) Resolution {
 		if layout.SameState(op.Schema, in.Image, f[0].Image) {
 			return Resolution{Err: entitytype.ErrConditionFailed}

@@ -84,7 +84,7 @@ func (u *upsert) withCreated(in Input) ([]expr.Change, error) {
 	if a == nil {
 		return changes, nil
 	}
-	av, err := bind.TimeValue(a, in.Now)
+	av, err := a.Format.Value(in.Now)
 	return append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: a.Path, Value: av}), bind.ValueError(u.s, a, err)
 }
 
@@ -106,7 +106,7 @@ func (u *upsert) guard(in Input) expr.Cond {
 	if u.op.Expect != nil {
 		conds = append([]expr.Cond{layout.PresentUnexpired(u.s, in.Now), u.op.expected()}, conds...)
 	}
-	return and(conds...)
+	return expr.All(conds...)
 }
 
 // expiry returns the changes of the expiry.
@@ -162,6 +162,9 @@ func (u *upsert) prepare() error {
 		return err
 	}
 	u.changes = append(u.changes, u.extra...)
+	if !derives(u.s) {
+		return nil
+	}
 	// Whether a read is needed does not depend on the time.
 	follow, needRead, err := u.derive(Input{Now: time.Unix(0, 0)})
 	u.derived, u.clockDependent = follow, dependsOnClock(u.s)
@@ -304,7 +307,7 @@ func (u *upsert) direct(in Input) (Step, error) {
 		return Step{}, err
 	}
 	changes = append(append(append(changes, follow...), owned...), HiddenChanges(u.s, in.WriteID)...)
-	if err := bind.CheckSize(u.s, knownItem(u.op.Key, changes)); err != nil {
+	if err := checkKnownSize(u.s, u.op.Key, changes); err != nil {
 		return Step{}, err
 	}
 	return Step{
