@@ -202,7 +202,7 @@ func advance(evs []*event, first *event, user expr.Cond, in plan.Input) (plan.Ac
 			folded[name] = av
 		}
 	}
-	var changes []expr.Change
+	changes := make([]expr.Change, 0, len(folded)+4) // with room for what the library adds
 	for _, a := range s.Attrs {
 		av, ok := folded[a.Name]
 		if _, native := first.primary[a.Name]; ok && !native {

@@ -42,7 +42,7 @@ func ItemOperation(c *Core, op *plan.Op) *Operation {
 		if result.Item == nil {
 			return nil
 		}
-		return c.Decode(result.Item, into)
+		return c.DecodeBy(&c.Schema.Codec, result.Item, into)
 	})
 }
 

@@ -213,7 +213,8 @@ func (u *update) direct(in Input) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	changes, follow := slices.Concat(u.changes, owned), u.derived
+	changes := make([]expr.Change, 0, len(u.changes)+len(owned)+len(u.derived)+3) // with room for the hidden attributes
+	changes, follow := append(append(changes, u.changes...), owned...), u.derived
 	if u.clockDependent {
 		if follow, _, err = u.derive(changes, in); err != nil {
 			return Step{}, err

@@ -65,13 +65,15 @@ func (u *upsert) change(a *schema.Attr) (expr.Change, bool) {
 // known returns the attributes whose new value does not depend on what is stored. NULL stands for a removed attribute.
 func (u *upsert) known(expiry []expr.Change) item.Item {
 	it := item.Clone(u.parts)
-	for _, c := range append(slices.Clone(u.changes), expiry...) {
-		switch {
-		case len(c.Path) > 1:
-		case c.Kind == expr.Set:
-			it[c.Path.Root()] = c.Value
-		case c.Kind == expr.Remove:
-			it[c.Path.Root()] = &types.AttributeValueMemberNULL{Value: true}
+	for _, list := range [][]expr.Change{u.changes, expiry} {
+		for _, c := range list {
+			switch {
+			case len(c.Path) > 1:
+			case c.Kind == expr.Set:
+				it[c.Path.Root()] = c.Value
+			case c.Kind == expr.Remove:
+				it[c.Path.Root()] = &types.AttributeValueMemberNULL{Value: true}
+			}
 		}
 	}
 	return it
@@ -79,7 +81,7 @@ func (u *upsert) known(expiry []expr.Change) item.Item {
 
 // withCreated adds the change of created_at, which only a new item gets.
 func (u *upsert) withCreated(in Input) ([]expr.Change, error) {
-	changes := slices.Clone(u.changes)
+	changes := append(make([]expr.Change, 0, len(u.changes)+len(u.derived)+7), u.changes...) // with room for what the library adds
 	a := u.s.CreatedAt
 	if a == nil {
 		return changes, nil
@@ -149,6 +151,7 @@ func (u *upsert) derive(in Input) (follow []expr.Change, needRead bool, err erro
 
 // prepare resolves the changes of the value's attributes, in struct order.
 func (u *upsert) prepare() error {
+	u.changes = make([]expr.Change, 0, len(u.s.Attrs)+len(u.extra))
 	for _, a := range u.s.Attrs {
 		if u.s.PK.Attr == a.Name || u.s.SK != nil && u.s.SK.Attr == a.Name || a.Owned() || a.Append || a.Clock || bind.ChangeOf(u.extra, a.Name) != nil {
 			continue
