@@ -23,7 +23,8 @@ type TimeField struct {
 	Exact     bool // a value finer than Format is an error instead of truncated
 }
 
-// Codec encodes and decodes values of one struct type. attributevalue does the work, except for times and text fields.
+// Codec encodes and decodes values of one struct type. It encodes plain values, times and text fields itself; attributevalue
+// does the rest.
 type Codec struct {
 	Default key.TimeFormat // format of nested times
 	Times   []TimeField
