@@ -25,7 +25,6 @@ type loading struct {
 	spec   opt.Get
 	key    exec.Key
 	parts  item.Item // key parts as given
-	text   string
 	err    error
 	decode func(item.Item) (fill func(), err error) // nil of GetMany
 }
@@ -54,8 +53,8 @@ func (l loading) kept(it item.Item) {
 
 // newLoading returns a read of the item with the key parts of v.
 func newLoading(c *core.Core, v reflect.Value, spec opt.Get) loading {
-	primary, parts, text, err := primaryKey(c, v, spec.Read)
-	return loading{c: c, spec: spec, key: exec.Key{Table: c.Table, Key: primary}, parts: parts, text: text, err: err}
+	primary, parts, err := primaryKey(c, v, spec.Read)
+	return loading{c: c, spec: spec, key: exec.Key{Table: c.Table, Key: primary}, parts: parts, err: err}
 }
 
 // GetInto reads *dst, whose key parts are set, in a [DB.TransactGet] or [DB.BatchGet]. The option [Consistent] is for
@@ -104,7 +103,7 @@ func getMany(ctx context.Context, c *core.Core, n int, key func(int) reflect.Val
 	loads := make([]loading, n)
 	for i := range loads {
 		if loads[i] = newLoading(c, key(i), opt.Get{Read: spec}); loads[i].err != nil {
-			return c.Measure(ctx, "GetMany", loads[i].text, func(context.Context) error { return loads[i].err })
+			return c.MeasureItem(ctx, "GetMany", loads[i].key.Key, func(context.Context) error { return loads[i].err })
 		}
 	}
 	return c.Measure(ctx, "GetMany", "", func(ctx context.Context) error {
@@ -201,7 +200,7 @@ func (db *DB) batchGet(ctx context.Context, loads []loading) ([]bool, error) {
 }
 
 func loadFailed(i int, l loading, err error) error {
-	return &Error{Verb: "BatchGet", Err: fmt.Errorf("load %d: %w", i, l.c.Wrap("GetInto", l.text, err))}
+	return &Error{Verb: "BatchGet", Err: fmt.Errorf("load %d: %w", i, l.c.Wrap("GetInto", bind.KeyText(l.c.Schema, l.key.Key), err))}
 }
 
 // loadings returns the reads of loads, which must belong to db.
@@ -239,7 +238,7 @@ func (db *DB) transactGet(ctx context.Context, loads []GetOp) error {
 	}
 	keys, te, seen := make([]exec.Key, len(parts)), &TransactError{}, map[string]bool{}
 	fail := func(i int, err error) {
-		te.Failed = append(te.Failed, OpError{Index: i, Err: parts[i].c.Wrap("GetInto", parts[i].text, err)})
+		te.Failed = append(te.Failed, OpError{Index: i, Err: parts[i].c.Wrap("GetInto", bind.KeyText(parts[i].c.Schema, parts[i].key.Key), err)})
 	}
 	for i, l := range parts {
 		if keys[i] = l.key; l.err != nil {

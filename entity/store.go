@@ -207,21 +207,20 @@ func (o Ops[T]) Put(v T, opts ...WriteOption) Write[T] {
 func (s *Store[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(s)} }
 
 // primaryKey composes the key of a read; parts has the attributes that it is composed of.
-func primaryKey(c *core.Core, v reflect.Value, spec opt.Read) (primary, parts item.Item, text string, err error) {
+func primaryKey(c *core.Core, v reflect.Value, spec opt.Read) (primary, parts item.Item, err error) {
 	if err := spec.Err(); err != nil {
-		return nil, nil, "", &InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
+		return nil, nil, &InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
 	}
-	primary, parts, err = bind.Key(c.Schema, v)
-	return primary, parts, bind.KeyText(c.Schema, primary), err
+	return bind.Key(c.Schema, v)
 }
 
 // get reads the item with the key parts of v into the value that into points to.
 func get(ctx context.Context, c *core.Core, v reflect.Value, spec opt.Get, into any) error {
-	primary, parts, text, err := primaryKey(c, v, spec.Read)
+	primary, parts, err := primaryKey(c, v, spec.Read)
 	if err != nil {
-		return c.Measure(ctx, "Get", text, func(context.Context) error { return err })
+		return c.MeasureItem(ctx, "Get", primary, func(context.Context) error { return err })
 	}
-	return c.Measure(ctx, "Get", text, func(ctx context.Context) error {
+	return c.MeasureItem(ctx, "Get", primary, func(ctx context.Context) error {
 		it, err := c.Runner.Get(ctx, c.Table, primary, spec.Strong)
 		if err != nil {
 			return err
@@ -414,10 +413,9 @@ func (s *Store[T]) Purge(ctx context.Context, key T, opts ...PurgeOption) error 
 		return c.Wrap("Purge", "", &InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()})
 	}
 	primary, parts, err := bind.Key(c.Schema, reflect.ValueOf(key))
-	text := bind.KeyText(c.Schema, primary)
 	if err != nil {
-		return c.Wrap("Purge", text, err)
+		return c.Wrap("Purge", bind.KeyText(c.Schema, primary), err)
 	}
 	p := &purge.Purge{Runner: c.Runner, Schema: c.Schema, Table: c.Table, Key: primary, Parts: parts, Progress: spec.Progress}
-	return c.Measure(ctx, "Purge", text, p.Run)
+	return c.MeasureItem(ctx, "Purge", primary, p.Run)
 }

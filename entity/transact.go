@@ -95,7 +95,7 @@ func settle(verb string, ops []Op, plans []*plan.Op, results []plan.Result, fail
 		te := &TransactError{}
 		for _, f := range failed {
 			p := plans[f.Index]
-			te.Failed = append(te.Failed, OpError{f.Index, ops[f.Index], core.OwnerOf(ops[f.Index]).Wrap(p.Verb, p.KeyText, f.Err)})
+			te.Failed = append(te.Failed, OpError{f.Index, ops[f.Index], core.OwnerOf(ops[f.Index]).Wrap(p.Verb, p.KeyText(), f.Err)})
 		}
 		return te
 	}

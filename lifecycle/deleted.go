@@ -63,7 +63,7 @@ func (d *Deleted[T]) Get(ctx context.Context, key T) (DeletedItem[T], error) {
 // otherwise entity.ErrNotFound.
 func wrongCase(ctx context.Context, c *core.Core, key reflect.Value) error {
 	op, _ := plan.Begin(c.Schema, c.Table, "Deleted.Get", key, opt.Write{})
-	return c.Measure(ctx, op.Verb, op.KeyText, func(ctx context.Context) error {
+	return c.MeasureItem(ctx, op.Verb, op.Key, func(ctx context.Context) error {
 		it, err := plan.ReadNewest(ctx, c.Runner, op, schema.CopyInfix, c.Runner.Clock())
 		if err == nil {
 			err = layout.SameCase(c.Schema, op.Parts, it)

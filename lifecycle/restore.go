@@ -191,7 +191,7 @@ func (r *restore) restoredItem(m *plan.Mutation, version int64, in plan.Input) (
 	name, _ := layout.DeletedAttr(s)
 	delete(it, name)
 	if a := s.UpdatedAt; a != nil {
-		av, err := bind.TimeValue(a, plan.Later(s, m.DeletedState, in.Now))
+		av, err := a.Format.Value(plan.Later(s, m.DeletedState, in.Now))
 		if err != nil {
 			return nil, err
 		}

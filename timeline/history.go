@@ -134,7 +134,7 @@ func (p *partitions) readPages(start item.Item, read func(start item.Item) (page
 }
 
 func (p *partitions) idOf(it item.Item) string {
-	pk := p.o.core.Schema.PK.Attributes()[0]
+	pk := p.o.core.Schema.PK.Attribute()
 	return layout.KeyID(item.Item{pk: it[pk]})
 }
 

@@ -106,7 +106,7 @@ func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Res
 	c, spec := core.Of(s), opt.Appends(opts)
 	op := newAppend(c, s.opened().e, reflect.ValueOf(ev), spec)
 	var r Result[T]
-	err := c.Measure(ctx, "Append", op.KeyText, func(ctx context.Context) error {
+	err := c.MeasureItem(ctx, "Append", op.Key, func(ctx context.Context) error {
 		got, err := c.Runner.Run(ctx, op)
 		if err != nil {
 			return err
@@ -198,7 +198,7 @@ func newAppend(c *core.Core, e *events, v reflect.Value, spec opt.Append) *plan.
 		op.Err = err
 		return op
 	}
-	op.Key, op.KeyText = ev.primary, bind.KeyText(c.Schema, ev.primary)
+	op.Key = ev.primary
 	op.Plan = (&appendOp{ev, user}).plan
 	return op
 }

@@ -202,26 +202,26 @@ func advance(evs []*event, first *event, user expr.Cond, in plan.Input) (plan.Ac
 			folded[name] = av
 		}
 	}
-	var changes []expr.Change
+	changes := make([]expr.Change, 0, len(folded)+4) // with room for what the library adds
 	for _, a := range s.Attrs {
 		av, ok := folded[a.Name]
 		if _, native := first.primary[a.Name]; ok && !native {
-			changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: av})
+			changes = append(changes, expr.Change{Kind: expr.Set, Path: a.Path, Value: av})
 		}
 	}
 	if a := s.CreatedAt; a != nil {
-		av, err := bind.TimeValue(a, in.Now)
+		av, err := a.Format.Value(in.Now)
 		if err != nil {
 			return plan.Action{}, err
 		}
-		changes = append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(a.Name), Value: av})
+		changes = append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: a.Path, Value: av})
 	}
 	keys, err := bind.SyncAppendedKeys(s, folded, changes)
 	if err != nil {
 		return plan.Action{}, err
 	}
 	changes = append(append(changes, keys...), plan.HiddenChanges(s, in.WriteID)...)
-	clock := expr.Attr(e.orderBy.Name)
+	clock := e.orderBy.Path
 	newer := expr.Any(expr.Compare(expr.NotExists, clock), expr.Compare(expr.Lt, clock, first.clock))
 	cond := expr.All(newer, user, layout.CaseGuard(s, first.carried))
 	return plan.Action{

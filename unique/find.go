@@ -140,7 +140,7 @@ func (l *Lookup[T]) ownerNamed(sentinel item.Item) (item.Item, error) {
 	if _, err := ownerOf(sentinel); err != nil {
 		return nil, &entity.DecodeError{Entity: l.k.entityName(), Attr: schema.OwnerPKAttr, Problem: err.Error()}
 	}
-	return item.Item{c.Schema.PK.Attributes()[0]: sentinel[schema.OwnerPKAttr], c.Schema.SK.Attributes()[0]: sentinel[schema.OwnerSKAttr]}, nil
+	return item.Item{c.Schema.PK.Attribute(): sentinel[schema.OwnerPKAttr], c.Schema.SK.Attribute(): sentinel[schema.OwnerSKAttr]}, nil
 }
 
 // holds reports whether an item is live and has the value of the sentinel under k.

@@ -29,7 +29,7 @@ func (c *constraint) sentinelKey(it item.Item) (item.Item, error) {
 	case len(text) > layout.MaxPartitionKey:
 		return nil, &bind.SizeError{Type: c.s.Type.String(), Problem: fmt.Sprintf("the key of the unique value %s is %d bytes long, %d are allowed", c.name, len(text), layout.MaxPartitionKey)}
 	}
-	return item.Item{c.s.PK.Attributes()[0]: item.S(text), c.s.SK.Attributes()[0]: item.S(c.key.Prefix)}, nil
+	return item.Item{c.s.PK.Attribute(): item.S(text), c.s.SK.Attribute(): item.S(c.key.Prefix)}, nil
 }
 
 // storedKey is sentinelKey for an item that is stored. In a shared table its value may be one that is refused in new
@@ -42,7 +42,7 @@ func (c *constraint) storedKey(it item.Item) (item.Item, error) {
 	if !ok || len(text) > layout.MaxPartitionKey {
 		return nil, nil
 	}
-	return item.Item{c.s.PK.Attributes()[0]: item.S(text), c.s.SK.Attributes()[0]: item.S(c.key.Prefix)}, nil
+	return item.Item{c.s.PK.Attribute(): item.S(text), c.s.SK.Attribute(): item.S(c.key.Prefix)}, nil
 }
 
 // shared reports whether effect-dynamodb writes sentinels of the entity too.
@@ -68,7 +68,7 @@ func (c *constraint) sentinel(k, primary item.Item, writeID string, ttl types.At
 	if writeID != "" {
 		it[schema.WriteAttr] = item.S(writeID)
 	}
-	it[schema.OwnerPKAttr], it[schema.OwnerSKAttr] = primary[c.s.PK.Attributes()[0]], primary[c.s.SK.Attributes()[0]]
+	it[schema.OwnerPKAttr], it[schema.OwnerSKAttr] = primary[c.s.PK.Attribute()], primary[c.s.SK.Attribute()]
 	if ttl != nil {
 		it[c.s.Options.TTL] = ttl
 	}

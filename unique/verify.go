@@ -147,7 +147,7 @@ func (v *verification) relevant() expr.Cond {
 	s, name := v.s, expr.Attr(schema.EntityAttr)
 	sentinel := expr.All(
 		expr.Compare(expr.Eq, name, item.S(v.k.entityName())),
-		expr.Compare(expr.Eq, expr.Attr(s.SK.Attributes()[0]), item.S(v.k.key.Prefix)),
+		expr.Compare(expr.Eq, expr.Attr(s.SK.Attribute()), item.S(v.k.key.Prefix)),
 	)
 	var own expr.Cond
 	if s.SK.Prefixed {
@@ -253,7 +253,7 @@ func (v *verification) ownerNamed(sentinel item.Item) item.Item {
 	if _, err := ownerOf(sentinel); err != nil {
 		return nil
 	}
-	return item.Item{v.s.PK.Attributes()[0]: sentinel[schema.OwnerPKAttr], v.s.SK.Attributes()[0]: sentinel[schema.OwnerSKAttr]}
+	return item.Item{v.s.PK.Attribute(): sentinel[schema.OwnerPKAttr], v.s.SK.Attribute(): sentinel[schema.OwnerSKAttr]}
 }
 
 // ownerKey returns the primary key of the current item that an item is, or is a deleted copy of; nil for any other
@@ -275,8 +275,8 @@ func (v *verification) holds(it, k item.Item) bool {
 func sameKey(x, y item.Item) bool { return x != nil && y != nil && layout.KeyID(x) == layout.KeyID(y) }
 
 func ownerIn(s *schema.Schema, k item.Item) Owner {
-	pk, _ := k[s.PK.Attributes()[0]].(*types.AttributeValueMemberS)
-	sk, _ := k[s.SK.Attributes()[0]].(*types.AttributeValueMemberS)
+	pk, _ := k[s.PK.Attribute()].(*types.AttributeValueMemberS)
+	sk, _ := k[s.SK.Attribute()].(*types.AttributeValueMemberS)
 	return Owner{pk.Value, sk.Value}
 }
 

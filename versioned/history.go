@@ -74,9 +74,9 @@ func (h *History[T]) Get(ctx context.Context, key T, n int64) (Version[T], error
 func getVersion(ctx context.Context, c *core.Core, key reflect.Value, n int64, f func(item.Item) error) error {
 	op, err := newOp(c, "History.Get", key)
 	if err != nil {
-		return c.Wrap(op.Verb, op.KeyText, err)
+		return c.Wrap(op.Verb, op.KeyText(), err)
 	}
-	return c.Measure(ctx, op.Verb, op.KeyText, func(ctx context.Context) error {
+	return c.MeasureItem(ctx, op.Verb, op.Key, func(ctx context.Context) error {
 		it, err := readVersion(ctx, c, c.Runner, op, n)
 		if err != nil {
 			return err
@@ -104,9 +104,9 @@ func stateAt(ctx context.Context, c *core.Core, key reflect.Value, t time.Time, 
 		err = &entity.InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: `At needs a field with entity:"updated_at"`}
 	}
 	if err != nil {
-		return c.Wrap(op.Verb, op.KeyText, err)
+		return c.Wrap(op.Verb, op.KeyText(), err)
 	}
-	return c.Measure(ctx, op.Verb, op.KeyText, func(ctx context.Context) error {
+	return c.MeasureItem(ctx, op.Verb, op.Key, func(ctx context.Context) error {
 		l := &stateReader{c: c, op: op, high: maxVersion, desc: true, current: true}
 		lowest := int64(-1)
 		for it, err := range l.all(ctx) {
@@ -146,10 +146,10 @@ func (h *History[T]) Diff(ctx context.Context, key T, a, b int64) ([]FieldChange
 	c := core.Of(h)
 	op, err := newOp(c, "History.Diff", reflect.ValueOf(key))
 	if err != nil {
-		return nil, c.Wrap(op.Verb, op.KeyText, err)
+		return nil, c.Wrap(op.Verb, op.KeyText(), err)
 	}
 	var diff []FieldChange
-	err = c.Measure(ctx, op.Verb, op.KeyText, func(ctx context.Context) error {
+	err = c.MeasureItem(ctx, op.Verb, op.Key, func(ctx context.Context) error {
 		before, err := readVersion(ctx, c, c.Runner, op, a)
 		if err != nil {
 			return err

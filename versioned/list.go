@@ -139,7 +139,7 @@ func (l *list) String() string {
 	if l.spec.Desc {
 		order = "newest first"
 	}
-	return fmt.Sprintf("%s\n  read   %s, its deleted copies, and its snapshots %d to %d, %s", title, l.op.KeyText, l.low, l.high, order)
+	return fmt.Sprintf("%s\n  read   %s, its deleted copies, and its snapshots %d to %d, %s", title, l.op.KeyText(), l.low, l.high, order)
 }
 
 // states yields the versions between low and high for which the filter holds.
@@ -165,7 +165,7 @@ func (l *list) states(ctx context.Context, low, high int64) iter.Seq2[item.Item,
 }
 
 func (l *list) run(ctx context.Context, f func(context.Context) error) error {
-	return l.c.Measure(ctx, l.op.Verb, l.op.KeyText, f)
+	return l.c.MeasureItem(ctx, l.op.Verb, l.op.Key, f)
 }
 
 // Each calls f for each version until f returns false, up to the limit.

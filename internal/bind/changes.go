@@ -151,17 +151,24 @@ func resolveChange(s *schema.Schema, n *schema.Node, c opt.Change) (r expr.Chang
 	if n.Loose && (c.Kind == expr.Insert || c.Kind == expr.Discard) {
 		plain.Options = setOption(reflect.TypeOf(c.Value))
 	}
-	value, err := conform(s, n, c.Target, c.Value)
+	value := c.Value
+	if c.Target.Pointer == nil {
+		if value, err = conform(s, n, value); err != nil {
+			return r, nil, err
+		}
+	}
+	av, err := encode(s, &plain, reflect.ValueOf(value), n.Attr.Exact())
 	if err != nil {
 		return r, nil, err
 	}
-	av, err := encode(s, &plain, value, n.Attr.Exact())
-	if err != nil {
-		return r, nil, err
+	var byRule []error
+	if s.Options.Validator != nil || c.Target.Key != nil || value != nil && mayHaveValidate(reflect.TypeOf(value)) {
+		refused, byRule = validateChange(s, n, c, value, av), checkChangeRule(s, n, c, value)
 	}
-	refused, byRule := validateChange(s, n, c, value, av), checkChangeRule(s, n, c, value)
-	if err := checkChangeType(s, n, c.Kind, av); err != nil {
-		return r, nil, err
+	if c.Kind != expr.Set && c.Kind != expr.SetIfAbsent {
+		if err := checkChangeType(s, n, c.Kind, av); err != nil {
+			return r, nil, err
+		}
 	}
 	if n.Top && item.Empty(av) && n.Attr.Required() {
 		return r, nil, Invalid(s, CodeRequired, n.Attr, "%s", n.Attr.WhyRequired())
@@ -187,10 +194,8 @@ func Changes(s *schema.Schema, list []opt.Change) ([]expr.Change, error) {
 	if len(list) == 0 {
 		return nil, Invalid(s, CodeNoChange, nil, "an update needs at least one change")
 	}
-	var (
-		out     []expr.Change
-		refused []error
-	)
+	var refused []error
+	out := make([]expr.Change, 0, len(list)+4) // room for what follows from them
 	for _, c := range list {
 		n, err := Node(s, c.Target)
 		if err != nil {
@@ -214,7 +219,10 @@ func Changes(s *schema.Schema, list []opt.Change) ([]expr.Change, error) {
 		}
 		out = append(out, r)
 	}
-	return out, JoinErrors(refused)
+	if len(refused) > 0 {
+		return out, JoinErrors(refused)
+	}
+	return out, nil
 }
 
 func ChangeOf(changes []expr.Change, name string) *expr.Change {

@@ -259,13 +259,15 @@ func comparison(s *schema.Schema, n *schema.Node, c opt.Cond) (out expr.Cond, er
 		plain = schema.Node{Path: n.Path, Attr: n.Attr, Type: n.Type.Elem()}
 	}
 	for _, v := range c.Values {
-		if v, err = conform(s, &plain, c.Target, v); err != nil {
-			return expr.Cond{}, err
+		if c.Target.Pointer == nil {
+			if v, err = conform(s, &plain, v); err != nil {
+				return expr.Cond{}, err
+			}
 		}
 		if v, err = roundTime(s, &out, n, v); err != nil {
 			return expr.Cond{}, err
 		}
-		av, err := encode(s, &plain, v, false)
+		av, err := encode(s, &plain, reflect.ValueOf(v), false)
 		if err != nil {
 			return expr.Cond{}, err
 		}
@@ -305,7 +307,7 @@ func compile(s *schema.Schema, c opt.Cond) (expr.Cond, *schema.Node, error) {
 
 // storedAsAbsent reports whether a write of v to n would leave the attribute out, or v is equally empty.
 func storedAsAbsent(s *schema.Schema, n *schema.Node, v any) bool {
-	av, err := encode(s, n, v, false)
+	av, err := encode(s, n, reflect.ValueOf(v), false)
 	if err != nil || av == nil {
 		return err == nil
 	}

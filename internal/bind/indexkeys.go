@@ -148,7 +148,7 @@ func writtenOnce(a *schema.Attr) bool {
 
 // copyOnce makes an index key copy an attribute that is written once, whether it is stored already or set now.
 func copyOnce(k *schema.KeyDef, a *schema.Attr, c expr.Change) expr.Change {
-	return expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(k.Attr), Source: expr.Attr(a.Name), Value: c.Value}
+	return expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(k.Attr), Source: a.Path, Value: c.Value}
 }
 
 // syncSeparately is SyncIndexKeys for an index whose keys are kept independently.
@@ -201,7 +201,10 @@ func syncSeparately(s *schema.Schema, x *schema.Index, after item.Item, touched 
 }
 
 func indexKeyChanges(s *schema.Schema, known item.Item, changes []expr.Change, by scope) (extra []expr.Change, needRead bool, err error) {
-	touched := map[string]expr.Change{}
+	if len(s.Indexes) == 0 {
+		return nil, false, nil
+	}
+	touched := make(map[string]expr.Change, len(changes))
 	after := item.Clone(known)
 	for _, c := range changes {
 		touched[c.Path.Root()] = c

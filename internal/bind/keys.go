@@ -87,7 +87,7 @@ func primaryOf(s *schema.Schema, it item.Item) (item.Item, error) {
 		if i == 1 {
 			limit = layout.MaxSortKey - s.RelatedSuffix
 		}
-		if n := keyBytes(primary[k.Attributes()[0]]); n > limit {
+		if n := keyBytes(primary[k.Attribute()]); n > limit {
 			return nil, TooLarge(s, "the %s is %d bytes long, %d are allowed", keyName(i), n, limit)
 		}
 	}

@@ -97,7 +97,7 @@ func textNode(s *schema.Schema, text string) (*schema.Node, error) {
 // rootNode returns the place that a target begins with, before its Inside path.
 func rootNode(s *schema.Schema, t opt.Target) (*schema.Node, error) {
 	if a := s.Attr(t.Attr); a != nil && t.Pointer == nil && t.Text == "" {
-		return &schema.Node{Path: expr.Attr(a.Name), Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true}, nil
+		return &schema.Node{Path: a.Path, Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true}, nil
 	}
 	if t.Pointer == nil {
 		return textNode(s, t.Text)
@@ -153,9 +153,9 @@ func Node(s *schema.Schema, t opt.Target) (*schema.Node, error) {
 
 // conform converts a value for a text path, which the compiler has not type-checked, to the type of the attribute. A
 // number may change its Go type if nothing is lost. Values inside an attribute are not converted.
-func conform(s *schema.Schema, n *schema.Node, t opt.Target, v any) (any, error) {
+func conform(s *schema.Schema, n *schema.Node, v any) (any, error) {
 	rv := reflect.ValueOf(v)
-	if t.Pointer != nil || !n.Top || !rv.IsValid() {
+	if !n.Top || !rv.IsValid() {
 		return v, nil
 	}
 	want := n.Type

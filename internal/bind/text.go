@@ -37,7 +37,7 @@ func (p printer) path(path expr.Path) string { return PathText(p.s, path) }
 
 // hasSecretPart reports whether a stored key attribute is composed from a secret attribute.
 func hasSecretPart(s *schema.Schema, name string) bool {
-	for _, k := range append(s.Keys(), s.RelatedKeys...) {
+	for _, k := range slices.Concat(s.Keys(), s.RelatedKeys) {
 		if k.Attr != name {
 			continue
 		}

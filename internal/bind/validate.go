@@ -322,6 +322,9 @@ func hasSecret(s *schema.Schema) bool {
 // Validate validates a whole value: every field of v that is stored, v itself, and then v with the Validator. A series
 // is written in parts, so its fields are validated one by one.
 func Validate(s *schema.Schema, v reflect.Value, it item.Item) []error {
+	if s.Options.Validator == nil && !mayHaveValidate(s.Type) {
+		return nil
+	}
 	var errs []error
 	inParts := s.Handle != ""
 	for _, a := range s.Attrs {

@@ -2,7 +2,6 @@ package bind
 
 import (
 	"reflect"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -13,31 +12,30 @@ import (
 
 // encode encodes a Go value for the field at n. If exact is set, a time must fit its format. It returns nil for a value
 // that the field's tag leaves out.
-func encode(s *schema.Schema, n *schema.Node, v any, exact bool) (types.AttributeValue, error) {
-	rv := reflect.ValueOf(v)
-	if !rv.IsValid() {
+func encode(s *schema.Schema, n *schema.Node, v reflect.Value, exact bool) (av types.AttributeValue, err error) {
+	switch {
+	case !v.IsValid():
 		return &types.AttributeValueMemberNULL{Value: true}, nil
-	}
-	if n.Top && n.Attr.Time {
+	case n.Top && n.Attr.Time:
 		f := item.TimeField{Attr: n.Attr.Name, Format: n.Attr.Format, OmitEmpty: n.Tag.OmitEmpty, Exact: exact}
-		av, err := f.Encode(rv)
-		return av, ValueError(s, n.Attr, err)
-	}
-	if n.Top && n.Attr.Text {
+		av, err = f.Encode(v)
+	case n.Top && n.Attr.Text:
 		f := n.Attr.TextField()
 		f.OmitEmpty = n.Tag.OmitEmpty
-		av, err := f.Encode(rv)
-		return av, ValueError(s, n.Attr, err)
+		av, err = f.Encode(v)
+	default:
+		options := n.Options
+		if n.Tag.OmitEmpty {
+			options += ",omitempty"
+		}
+		if av, err = s.Codec.EncodeValue(v, options); n.Top {
+			av = n.Attr.Stored(av)
+		}
 	}
-	options := n.Options
-	if n.Tag.OmitEmpty {
-		options += ",omitempty"
+	if err != nil {
+		return nil, ValueError(s, n.Attr, err)
 	}
-	av, err := s.Codec.EncodeValue(rv, options)
-	if n.Top {
-		av = n.Attr.Stored(av)
-	}
-	return av, ValueError(s, n.Attr, err)
+	return av, nil
 }
 
 // EncodeAttr encodes one attribute of struct value v. It returns nil if the attribute is absent.
@@ -46,13 +44,16 @@ func EncodeAttr(s *schema.Schema, a *schema.Attr, v reflect.Value) (types.Attrib
 	if err != nil {
 		return nil, nil // inside a nil embedded pointer
 	}
+	if fv.Kind() == reflect.Interface {
+		fv = fv.Elem()
+	}
 	n := schema.Node{Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Top: true}
-	return encode(s, &n, fv.Interface(), a.Exact())
+	return encode(s, &n, fv, a.Exact())
 }
 
 // EncodeValue encodes a value for attribute a. An empty value is encoded too.
 func EncodeValue(s *schema.Schema, a *schema.Attr, v any) (types.AttributeValue, error) {
-	return encode(s, &schema.Node{Attr: a, Type: a.Type, Options: a.Options, Top: true}, v, false)
+	return encode(s, &schema.Node{Attr: a, Type: a.Type, Options: a.Options, Top: true}, reflect.ValueOf(v), false)
 }
 
 // CodecError finds the attributes that cannot be encoded, by encoding one after the other. It drops the text of the
@@ -105,15 +106,13 @@ func Item(s *schema.Schema, v reflect.Value, skip func(*schema.Attr) bool, chang
 	return it, JoinErrors(append(wrong, Validate(s, v, it)...))
 }
 
-// TimeValue returns t truncated to the format of time attribute a.
-func TimeValue(a *schema.Attr, t time.Time) (types.AttributeValue, error) {
-	return a.Format.Value(a.Format.Truncate(t))
-}
-
-// CheckSize rejects an item that is too large for DynamoDB.
-func CheckSize(s *schema.Schema, it item.Item) error {
-	if n := item.Size(it); n > item.MaxBytes {
+// CheckBytes rejects an item of n bytes, if that is too large for DynamoDB.
+func CheckBytes(s *schema.Schema, n int) error {
+	if n > item.MaxBytes {
 		return TooLarge(s, "the item is %d bytes, %d are allowed", n, item.MaxBytes)
 	}
 	return nil
 }
+
+// CheckSize rejects an item that is too large for DynamoDB.
+func CheckSize(s *schema.Schema, it item.Item) error { return CheckBytes(s, item.Size(it)) }

@@ -89,12 +89,26 @@ func DecodeError(c *Core, err error) error {
 	return misfit
 }
 
-// Measure runs f as one measured call and wraps its error.
-func (c *Core) Measure(ctx context.Context, verb, key string, f func(context.Context) error) error {
+func (c *Core) measure(ctx context.Context, verb string, key func() string, f func(context.Context) error) error {
 	if err := c.Err(); err != nil {
-		return c.Wrap(verb, key, err)
+		return c.Wrap(verb, key(), err)
 	}
-	return c.Runner.Measure(ctx, verb, c.Schema.Name, func(ctx context.Context) error { return c.Wrap(verb, key, f(ctx)) })
+	return c.Runner.Measure(ctx, verb, c.Schema.Name, func(ctx context.Context) error {
+		if err := f(ctx); err != nil {
+			return c.Wrap(verb, key(), err)
+		}
+		return nil
+	})
+}
+
+// Measure runs f as one measured call and wraps its error. key is what the call is about, for the error.
+func (c *Core) Measure(ctx context.Context, verb, key string, f func(context.Context) error) error {
+	return c.measure(ctx, verb, func() string { return key }, f)
+}
+
+// MeasureItem is Measure for a call about the item with a primary key, which is formatted only for an error.
+func (c *Core) MeasureItem(ctx context.Context, verb string, primary item.Item, f func(context.Context) error) error {
+	return c.measure(ctx, verb, func() string { return bind.KeyText(c.Schema, primary) }, f)
 }
 
 // Unopened returns the error for a nil or zero handle of type t, or database.

@@ -42,7 +42,7 @@ func ItemOperation(c *Core, op *plan.Op) *Operation {
 		if result.Item == nil {
 			return nil
 		}
-		return c.Decode(result.Item, into)
+		return c.DecodeBy(&c.Schema.Codec, result.Item, into)
 	})
 }
 
@@ -56,7 +56,7 @@ func (o *Operation) String() string {
 
 // Run plans the write, sends it alone, and decodes its result into the value that into points to.
 func (o *Operation) Run(ctx context.Context, into any) (result plan.Result, err error) {
-	err = o.c.Measure(ctx, o.op.Verb, o.op.KeyText, func(ctx context.Context) error {
+	err = o.c.MeasureItem(ctx, o.op.Verb, o.op.Key, func(ctx context.Context) error {
 		if result, err = o.c.Runner.Run(ctx, o.op); err != nil {
 			return err
 		}

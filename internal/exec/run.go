@@ -56,8 +56,11 @@ func (r *Runner) Run(ctx context.Context, op *plan.Op) (plan.Result, error) {
 			return plan.Result{}, r.explain(ctx, op, err)
 		}
 		result, again, err := r.follow(ctx, op, step)
-		if again == nil {
+		switch {
+		case err != nil:
 			return result, r.explain(ctx, op, err)
+		case again == nil:
+			return result, nil
 		}
 		last, hints = again.err, append(hints, again.hints...)
 		if err := r.pause(ctx, round); err != nil {

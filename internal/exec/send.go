@@ -24,12 +24,15 @@ import (
 type body struct {
 	steps   []plan.Step
 	actions []plan.Action
-	at      [][]int // action j of step i is part of actions[at[i][j]]
+	at      [][]int // action j of step i is part of actions[at[i][j]]; nil for one step with one action
 	parts   []int   // how many actions of steps each of actions contains
 }
 
 // alone returns the body of one step.
 func alone(step plan.Step) body {
+	if len(step.Actions) == 1 {
+		return body{steps: []plan.Step{step}, actions: step.Actions}
+	}
 	b, _ := newBody([]plan.Step{step})
 	return b
 }
@@ -84,6 +87,9 @@ func merge(ops []*plan.Op, steps []plan.Step) (body, []OpFailure) {
 // own returns the failures of step i's actions. Of a merged action, only the parts whose own condition does not hold on the
 // stored item have failed.
 func (b body) own(i int, failures []plan.Failure) []plan.Failure {
+	if b.at == nil {
+		return failures
+	}
 	own := make([]plan.Failure, len(b.at[i]))
 	for j, k := range b.at[i] {
 		own[j] = failures[k]

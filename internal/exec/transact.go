@@ -97,11 +97,18 @@ func (r *Runner) planAll(ctx context.Context, ops []*plan.Op, hints [][]any, fir
 			inputs[i].WriteID = r.NewID()
 		}
 	}
-	Parallel(len(ops), 8, func(i int) {
+	planOne := func(i int) {
 		if steps[i], errs[i] = r.plan(ctx, ops[i], inputs[i], first); first && unproven(ops[i], steps[i], errs[i]) {
 			steps[i], errs[i] = r.plan(ctx, ops[i], inputs[i], false)
 		}
-	})
+	}
+	if first && !slices.ContainsFunc(ops, (*plan.Op).Reads) {
+		for i := range ops {
+			planOne(i)
+		}
+	} else {
+		Parallel(len(ops), 8, planOne)
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,7 +11,7 @@ import (
 // Renderer writes the conditions and changes of one request as expressions. Every name and value is replaced by a
 // placeholder, so reserved words and odd characters never matter.
 type Renderer struct {
-	names  map[string]string // attribute → placeholder
+	names  []string          // attributes, in the order of their placeholders
 	Names  map[string]string // placeholder → attribute, as DynamoDB wants it; nil when unused
 	Values map[string]types.AttributeValue
 	print  func([]Path, types.AttributeValue) string // set: names and values are written out for a reader
@@ -88,43 +89,53 @@ func (r *Renderer) operands(c Cond) string {
 
 // Update returns changes as an update expression, "" for none. It keeps their order within each clause.
 func (r *Renderer) Update(changes []Change) string {
-	clauses := []struct {
-		word  string
-		parts []string
-	}{{word: "SET"}, {word: "REMOVE"}, {word: "ADD"}, {word: "DELETE"}}
-	add := func(i int, text string) { clauses[i].parts = append(clauses[i].parts, text) }
+	var set, remove, add, discard [256]byte
+	clauses := [...][]byte{set[:0], remove[:0], add[:0], discard[:0]}
+	write := func(i int, texts ...string) {
+		if len(clauses[i]) > 0 {
+			clauses[i] = append(clauses[i], ", "...)
+		}
+		for _, t := range texts {
+			clauses[i] = append(clauses[i], t...)
+		}
+	}
 	for _, c := range changes {
 		p := r.path(c.Path)
 		switch c.Kind {
 		case Set:
-			add(0, p+" = "+r.value(c.Path, c.Value))
+			write(0, p, " = ", r.value(c.Path, c.Value))
 		case SetIfAbsent:
 			source := p
 			if c.Source != nil {
 				source = r.path(c.Source)
 			}
-			add(0, p+" = if_not_exists("+source+", "+r.value(c.Path, c.Value)+")")
+			write(0, p, " = if_not_exists(", source, ", ", r.value(c.Path, c.Value), ")")
 		case Increment:
-			add(0, p+" = if_not_exists("+p+", "+r.value(c.Path, zero)+") + "+r.value(c.Path, c.Value))
+			write(0, p, " = if_not_exists(", p, ", ", r.value(c.Path, zero), ") + ", r.value(c.Path, c.Value))
 		case Push:
-			add(0, p+" = list_append(if_not_exists("+p+", "+r.value(c.Path, emptyList)+"), "+r.value(c.Path, c.Value)+")")
+			write(0, p, " = list_append(if_not_exists(", p, ", ", r.value(c.Path, emptyList), "), ", r.value(c.Path, c.Value), ")")
 		case Prepend:
-			add(0, p+" = list_append("+r.value(c.Path, c.Value)+", if_not_exists("+p+", "+r.value(c.Path, emptyList)+"))")
+			write(0, p, " = list_append(", r.value(c.Path, c.Value), ", if_not_exists(", p, ", ", r.value(c.Path, emptyList), "))")
 		case Remove:
-			add(1, p)
+			write(1, p)
 		case Insert:
-			add(2, p+" "+r.value(c.Path, c.Value))
+			write(2, p, " ", r.value(c.Path, c.Value))
 		case Discard:
-			add(3, p+" "+r.value(c.Path, c.Value))
+			write(3, p, " ", r.value(c.Path, c.Value))
 		}
 	}
-	var text []string
-	for _, c := range clauses {
-		if len(c.parts) > 0 {
-			text = append(text, c.word+" "+strings.Join(c.parts, ", "))
+	var whole [512]byte
+	text := whole[:0]
+	for i, word := range [...]string{"SET ", "REMOVE ", "ADD ", "DELETE "} {
+		if len(clauses[i]) == 0 {
+			continue
 		}
+		if len(text) > 0 {
+			text = append(text, ' ')
+		}
+		text = append(append(text, word...), clauses[i]...)
 	}
-	return strings.Join(text, " ")
+	return string(text)
 }
 
 // Project returns a projection expression for top-level attributes.
@@ -141,9 +152,31 @@ var (
 	emptyList types.AttributeValue = &types.AttributeValueMemberL{}
 )
 
+// placeholders are those of one digit and two.
+var placeholders = func() (all [2][100]string) {
+	for i := range 100 {
+		all[0][i], all[1][i] = "#"+strconv.Itoa(i), ":"+strconv.Itoa(i)
+	}
+	return all
+}()
+
+// placeholder returns the placeholder of a name (#) or a value (:) with a number.
+func placeholder(mark byte, n int) string {
+	switch {
+	case n >= 100:
+		return string(mark) + strconv.Itoa(n)
+	case mark == '#':
+		return placeholders[0][n]
+	}
+	return placeholders[1][n]
+}
+
 func (r *Renderer) path(p Path) string {
 	if r.print != nil {
 		return r.show(p)
+	}
+	if len(p) == 1 {
+		return r.name(p[0].Name)
 	}
 	var b strings.Builder
 	for i, s := range p {
@@ -163,14 +196,14 @@ func (r *Renderer) name(attribute string) string {
 	if r.print != nil {
 		return attribute
 	}
-	if n, ok := r.names[attribute]; ok {
-		return n
+	if i := slices.Index(r.names, attribute); i >= 0 {
+		return placeholder('#', i)
 	}
-	if r.names == nil {
-		r.names, r.Names = map[string]string{}, map[string]string{}
+	if r.Names == nil {
+		r.Names = map[string]string{}
 	}
-	n := "#" + strconv.Itoa(len(r.names))
-	r.names[attribute], r.Names[n] = n, attribute
+	n := placeholder('#', len(r.names))
+	r.names, r.Names[n] = append(r.names, attribute), attribute
 	return n
 }
 
@@ -189,7 +222,7 @@ func (r *Renderer) valueOf(about []Path, av types.AttributeValue) string {
 	if r.Values == nil {
 		r.Values = map[string]types.AttributeValue{}
 	}
-	v := ":" + strconv.Itoa(len(r.Values))
+	v := placeholder(':', len(r.Values))
 	r.Values[v] = av
 	return v
 }

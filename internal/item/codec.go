@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -24,7 +23,8 @@ type TimeField struct {
 	Exact     bool // a value finer than Format is an error instead of truncated
 }
 
-// Codec encodes and decodes values of one struct type. attributevalue does the work, except for times and text fields.
+// Codec encodes and decodes values of one struct type. It encodes plain values, times and text fields itself; attributevalue
+// does the rest.
 type Codec struct {
 	Default key.TimeFormat // format of nested times
 	Times   []TimeField
@@ -67,58 +67,6 @@ func (c *Codec) Loose() *Codec {
 		loose.Times[i].Exact = false
 	}
 	return &loose
-}
-
-// Encode returns v, a struct of the codec's type, as an item. The error is a *[FieldError] or one of attributevalue.
-func (c *Codec) Encode(v reflect.Value) (Item, error) {
-	p := reflect.New(v.Type()) // so that methods with pointer receivers are called
-	p.Elem().Set(v)
-	if err := c.check(p.Elem()); err != nil {
-		return nil, err
-	}
-	c.clearTexts(p.Elem())
-	it, err := attributevalue.MarshalMapWithOptions(p.Interface(), c.encoder)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range c.Sets {
-		if isNull(it[name]) {
-			delete(it, name)
-		}
-	}
-	for _, f := range c.Stored {
-		if av, ok := it[f.Attr]; ok {
-			it[f.Attr] = f.As(av)
-		}
-	}
-	if err := c.encodeTexts(v, it); err != nil {
-		return nil, err
-	}
-	for i := range c.Times {
-		f := &c.Times[i]
-		fv, ok := fieldByIndex(v, f.Index)
-		if !ok {
-			continue
-		}
-		av, err := f.Encode(fv)
-		switch {
-		case err != nil:
-			return nil, err
-		case av == nil:
-			delete(it, f.Attr)
-		default:
-			it[f.Attr] = av
-		}
-	}
-	return it, CheckStorable(it)
-}
-
-// check is checkValue for a struct of the codec's type. It skips text fields.
-func (c *Codec) check(v reflect.Value) error {
-	if len(c.Texts) == 0 {
-		return checkValue(v, 0)
-	}
-	return checkFields(v, 0, c.textField)
 }
 
 // Encode returns the field's value fv as an attribute value, or nil if it is to be absent.
@@ -240,46 +188,6 @@ func setTime(fv reflect.Value, t time.Time) {
 		fv = fv.Elem()
 	}
 	fv.Set(reflect.ValueOf(t).Convert(fv.Type()))
-}
-
-// shape identifies a struct type with one field, whose tag gives attributevalue the options. There is one for each pair of
-// type and options, so the program's types bound their number.
-type shape struct {
-	typ     reflect.Type
-	options string
-}
-
-var shapes sync.Map // shape → reflect.Type
-
-func (s shape) structType() reflect.Type {
-	if t, ok := shapes.Load(s); ok {
-		return t.(reflect.Type)
-	}
-	t := reflect.StructOf([]reflect.StructField{{
-		Name: "V",
-		Type: s.typ,
-		Tag:  reflect.StructTag(`dynamodbav:"V` + s.options + `"`),
-	}})
-	stored, _ := shapes.LoadOrStore(s, t)
-	return stored.(reflect.Type)
-}
-
-// EncodeValue encodes one value like a field with the given codec options (",stringset", ",omitempty"). It returns nil if
-// the options make the value absent.
-func (c *Codec) EncodeValue(v reflect.Value, options string) (types.AttributeValue, error) {
-	holder := reflect.New(shape{v.Type(), options}.structType()).Elem()
-	holder.Field(0).Set(v)
-	if err := checkValue(holder, 0); err != nil {
-		return nil, err
-	}
-	it, err := attributevalue.MarshalMapWithOptions(holder.Addr().Interface(), c.encoder)
-	if err != nil {
-		return nil, err
-	}
-	if strings.Contains(options, "set") && strings.Contains(options, ",omitempty") && isNull(it["V"]) {
-		return nil, nil
-	}
-	return it["V"], CheckStorable(it)
 }
 
 // KeyPart is an attribute that is also part of keys. If an item lacks it, because an index does not project it or another

@@ -19,6 +19,21 @@ type Decimal struct {
 	Exp  int
 }
 
+// short reports whether text is a number of at most 18 digits without an exponent. DynamoDB can store every such number, and
+// as a whole number it fits an int64.
+func short(text string) bool {
+	digits := strings.TrimPrefix(text, "-")
+	if digits == "" || len(digits) > 18 {
+		return false
+	}
+	for i := range len(digits) {
+		if c := digits[i]; (c < '0' || c > '9') && (c != '.' || i == 0) {
+			return false
+		}
+	}
+	return strings.Count(digits, ".") <= 1
+}
+
 // ParseDecimal reads a number in DynamoDB's text form. It returns ErrNumber for infinities, NaN, and a magnitude or
 // precision that DynamoDB cannot store.
 func ParseDecimal(text string) (Decimal, error) {

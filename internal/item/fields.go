@@ -26,6 +26,10 @@ type field struct {
 	typ       reflect.Type
 	floatText bool // a float that the option string stores as text, which can no longer be checked
 	unixTime  bool // a time that the option unixtime stores as a number
+	time      bool // a time, or a pointer to one
+	form      form // how it is encoded
+	omitEmpty bool
+	options   string // of the tag, with a leading comma
 }
 
 // facts is what the codec knows about a type. Only a struct has fields, attrs and opaque.
@@ -33,6 +37,7 @@ type facts struct {
 	fields []field          // outer ones first
 	attrs  map[string]field // by attribute; the outermost field of a name counts
 	opaque bool
+	plain  bool // isPlain
 	needs  func() needs
 }
 
@@ -53,6 +58,7 @@ func factsOf(t reflect.Type) *facts {
 	if t.Kind() == reflect.Struct {
 		f.list(t)
 	}
+	f.plain = isPlain(t)
 	stored, _ := factsByType.LoadOrStore(t, f)
 	return stored.(*facts)
 }
@@ -103,6 +109,11 @@ func (f *facts) add(sf reflect.StructField, index []int, name string, options []
 		index: index, attr: name, typ: sf.Type,
 		floatText: isFloat && slices.Contains(options, "string"),
 		unixTime:  isTime(bare) && sf.IsExported() && slices.Contains(options, "unixtime"),
+		time:      isTime(bare),
+		form:      formOf(sf.Type, options), omitEmpty: slices.Contains(options, "omitempty"),
+	}
+	for _, o := range options {
+		found.options += "," + o
 	}
 	f.fields = append(f.fields, found)
 	if outer, ok := f.attrs[name]; !ok || len(outer.index) == len(index) {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -168,6 +169,13 @@ func Equal(a, b types.AttributeValue) bool {
 func equalNumbers(a, b string) bool {
 	if a == b {
 		return true
+	}
+	if short(a) && short(b) {
+		x, errX := strconv.ParseInt(a, 10, 64)
+		y, errY := strconv.ParseInt(b, 10, 64)
+		if errX == nil && errY == nil {
+			return x == y
+		}
 	}
 	x, errX := ParseDecimal(a)
 	y, errY := ParseDecimal(b)

@@ -39,6 +39,9 @@ func unstorable(av types.AttributeValue) string {
 			return badText
 		}
 	case *types.AttributeValueMemberN:
+		if short(v.Value) {
+			return ""
+		}
 		if _, err := ParseDecimal(v.Value); err != nil {
 			return badNumber
 		}

@@ -38,23 +38,25 @@ func (t *Template) Fields() []*Field {
 
 // Compose returns the key text of an item, or the attributes of the parts that are absent from it, in order.
 func (t *Template) Compose(item map[string]types.AttributeValue) (text string, missing []string, err error) {
-	fields := t.Fields()
-	values := make([]Value, 0, len(fields))
-	for _, f := range fields {
-		v, present, err := f.FromAttribute(item[f.Attr])
+	values := make([]Value, 0, 4)
+	for _, s := range t.Segments {
+		if s.Field == nil {
+			continue
+		}
+		v, present, err := s.Field.FromAttribute(item[s.Field.Attr])
 		switch {
 		case err != nil:
 			return "", nil, err
 		case present:
 			values = append(values, v)
 		default:
-			missing = append(missing, f.Attr)
+			missing = append(missing, s.Field.Attr)
 		}
 	}
 	if len(missing) > 0 {
 		return "", missing, nil
 	}
-	text, err = t.ComposeValues(values)
+	text, _, err = t.head(values)
 	return text, nil, err
 }
 
@@ -70,27 +72,26 @@ func (t *Template) ComposeValues(vs []Value) (string, error) {
 // head composes as much of the key as the leading values determine: up to and including the literal before the first part
 // without a value. It returns the index of that part's segment, or the number of segments.
 func (t *Template) head(lead []Value) (text string, next int, err error) {
-	var b strings.Builder
-	b.WriteString(t.Prefix)
+	b := append(make([]byte, 0, 128), t.Prefix...)
 	for i, s := range t.Segments {
 		if t.Escaped {
-			b.WriteByte('#')
+			b = append(b, '#')
 		}
-		b.WriteString(s.Literal)
+		b = append(b, s.Literal...)
 		if s.Field == nil {
 			continue
 		}
 		if len(lead) == 0 {
-			return b.String(), i, nil
+			return string(b), i, nil
 		}
 		part, err := t.part(i, lead[0])
 		if err != nil {
 			return "", 0, err
 		}
-		b.WriteString(part)
+		b = append(b, part...)
 		lead = lead[1:]
 	}
-	return b.String(), len(t.Segments), nil
+	return string(b), len(t.Segments), nil
 }
 
 // part returns the text of v as the part of segment i.

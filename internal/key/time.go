@@ -152,7 +152,7 @@ var (
 	errNotNumber = errors.New("is not a number")
 )
 
-// Value returns t as it is stored: S for the text formats, N for the others.
+// Value returns t, truncated to the format, as it is stored: S for the text formats, N for the others.
 func (f TimeFormat) Value(t time.Time) (types.AttributeValue, error) {
 	text, err := f.Format(t)
 	if err != nil {

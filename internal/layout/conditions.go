@@ -13,7 +13,7 @@ import (
 
 // Present holds if there is an item with the key, expired or not.
 func Present(s *schema.Schema) expr.Cond {
-	return expr.Compare(expr.Exists, expr.Attr(s.PK.Attributes()[0]))
+	return expr.Compare(expr.Exists, expr.Attr(s.PK.Attribute()))
 }
 
 // Seconds returns now as DynamoDB's TTL counts it: in whole seconds since 1970.
@@ -38,7 +38,7 @@ func PresentUnexpired(s *schema.Schema, now time.Time) expr.Cond {
 
 // Absent holds if there is no item with the key, expired or not.
 func Absent(s *schema.Schema) expr.Cond {
-	return expr.Compare(expr.NotExists, expr.Attr(s.PK.Attributes()[0]))
+	return expr.Compare(expr.NotExists, expr.Attr(s.PK.Attribute()))
 }
 
 // AbsentOrExpired is the negation of PresentUnexpired.
@@ -72,8 +72,8 @@ func Live(s *schema.Schema, it item.Item, now time.Time) bool {
 // OwnedBy holds if a sentinel belongs to the item with the primary key.
 func OwnedBy(s *schema.Schema, primary item.Item) expr.Cond {
 	return expr.All(
-		expr.Compare(expr.Eq, expr.Attr(schema.OwnerPKAttr), primary[s.PK.Attributes()[0]]),
-		expr.Compare(expr.Eq, expr.Attr(schema.OwnerSKAttr), primary[s.SK.Attributes()[0]]),
+		expr.Compare(expr.Eq, expr.Attr(schema.OwnerPKAttr), primary[s.PK.Attribute()]),
+		expr.Compare(expr.Eq, expr.Attr(schema.OwnerSKAttr), primary[s.SK.Attribute()]),
 	)
 }
 

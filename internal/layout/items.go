@@ -88,21 +88,26 @@ func StateClock(s *schema.Schema) *schema.Attr {
 	return s.CreatedAt
 }
 
-// SetHidden sets the hidden attributes that every write of a whole item stores.
-func SetHidden(s *schema.Schema, it item.Item, writeID string) {
-	if d := s.Discriminator; d != nil {
-		it[d.Attr] = item.S(d.Value)
+// Hidden calls set with each hidden attribute that every write of a whole item stores, in the order of their names.
+func Hidden(s *schema.Schema, writeID string, set func(name string, av types.AttributeValue)) {
+	if d := s.Discriminator; d != nil { // of a verbatim entity, which has no others
+		set(d.Attr, item.S(d.Value))
 	}
 	if s.Templated {
-		it[schema.EntityAttr] = item.S(s.Name)
+		set(schema.EntityAttr, item.S(s.Name))
 	}
 	if !s.HasMetadata {
 		return
 	}
-	it[schema.WriteAttr] = item.S(writeID)
 	if s.Payload > 1 {
-		it[schema.PayloadAttr] = item.N(strconv.Itoa(s.Payload))
+		set(schema.PayloadAttr, item.N(strconv.Itoa(s.Payload)))
 	}
+	set(schema.WriteAttr, item.S(writeID))
+}
+
+// SetHidden sets the hidden attributes of an item.
+func SetHidden(s *schema.Schema, it item.Item, writeID string) {
+	Hidden(s, writeID, func(name string, av types.AttributeValue) { it[name] = av })
 }
 
 // SetVersion sets the version of it if the entity has one.

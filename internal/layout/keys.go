@@ -1,9 +1,8 @@
 package layout
 
 import (
-	"maps"
 	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -32,17 +31,29 @@ func KeyOf(s *schema.Schema, it item.Item) item.Item {
 
 // KeyID returns a text that is equal for equal primary keys only.
 func KeyID(primary item.Item) string {
-	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(primary)) {
-		av := primary[name]
-		if n, ok := av.(*types.AttributeValueMemberN); ok {
-			if d, err := item.ParseDecimal(n.Value); err == nil {
-				av = item.N(d.String())
-			}
-		}
-		b.WriteString(name + "=" + item.ValueText(av) + " ")
+	names := make([]string, 0, 2)
+	for name := range primary {
+		names = append(names, name)
 	}
-	return b.String()
+	slices.Sort(names)
+	b := make([]byte, 0, 128)
+	for _, name := range names {
+		b = append(append(b, name...), '=')
+		switch v := primary[name].(type) {
+		case *types.AttributeValueMemberS:
+			b = strconv.AppendQuote(b, v.Value)
+		case *types.AttributeValueMemberN:
+			text := v.Value
+			if d, err := item.ParseDecimal(text); err == nil {
+				text = d.String()
+			}
+			b = append(b, text...)
+		default:
+			b = append(b, item.ValueText(v)...)
+		}
+		b = append(b, ' ')
+	}
+	return string(b)
 }
 
 // SortKey returns the text of the sort key of an item or primary key. It returns false if the entity has no sort key or

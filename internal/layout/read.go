@@ -12,7 +12,7 @@ import (
 )
 
 func queryItems(s *schema.Schema, table string, primary item.Item, sk expr.Cond) *dynamodb.QueryInput {
-	pk := s.PK.Attributes()[0]
+	pk := s.PK.Attribute()
 	strong := true
 	in := &dynamodb.QueryInput{TableName: &table, ConsistentRead: &strong}
 	var e expr.Renderer

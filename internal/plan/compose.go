@@ -117,7 +117,7 @@ func Compose(m *Mutation, main []Part, result Result) (Step, error) {
 func DeletedState(s *schema.Schema, old item.Item, in Input, at time.Time) (item.Item, error) {
 	it := item.Clone(old)
 	if a := s.UpdatedAt; a != nil {
-		av, err := bind.TimeValue(a, at)
+		av, err := a.Format.Value(at)
 		if err != nil {
 			return nil, bind.ValueError(s, a, err)
 		}

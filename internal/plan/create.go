@@ -36,7 +36,7 @@ func (op *Op) newItem(base item.Item, changes []expr.Change, in Input) (item.Ite
 		if a == nil {
 			continue
 		}
-		av, err := bind.TimeValue(a, in.Now)
+		av, err := a.Format.Value(in.Now)
 		if err != nil {
 			return nil, bind.ValueError(s, a, err)
 		}
@@ -59,7 +59,7 @@ func (op *Op) created(in Input, it item.Item, user expr.Cond, result Result, res
 		return Step{}, err
 	}
 	main := Part{Action{
-		Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(layout.AbsentOrExpired(s, in.Now), user), WriteID: WriteID(s, in),
+		Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: expr.All(layout.AbsentOrExpired(s, in.Now), user), WriteID: WriteID(s, in),
 	}, resolve}
 	step, err := Compose(&Mutation{Kind: Created, Op: op, In: in, New: it}, []Part{main}, result)
 	return op.reportOld(nil, step), err

@@ -27,7 +27,7 @@ func (op *Op) guarded(list []opt.Cond, kind ActionKind) *Op {
 			returns = ReturnOld
 		}
 		return Step{
-			Actions: []Action{{Kind: kind, Table: op.Table, Key: op.Key, Cond: and(layout.PresentUnexpired(s, in.Now), op.expected(), user), Returns: returns}},
+			Actions: []Action{{Kind: kind, Table: op.Table, Key: op.Key, Cond: expr.All(layout.PresentUnexpired(s, in.Now), op.expected(), user), Returns: returns}},
 			Resolve: func(f []Failure) Resolution {
 				if !layout.Live(s, f[0].Image, in.Now) {
 					return Resolution{Err: op.missing(in.Now)}
@@ -62,7 +62,7 @@ func (op *Op) deleted(in Input, kind Kind, user expr.Cond) (Step, error) {
 		return Step{}, err
 	}
 	m := &Mutation{Kind: kind, Op: op, In: in, Old: in.Image}
-	main := []Part{{Action{Kind: Delete, Table: op.Table, Key: op.Key, Cond: and(guard, user), Pin: pin}, op.resolveGuarded(in)}}
+	main := []Part{{Action{Kind: Delete, Table: op.Table, Key: op.Key, Cond: expr.All(guard, user), Pin: pin}, op.resolveGuarded(in)}}
 	if kind == SoftDeleted {
 		put, err := softDeleter(s).SoftDelete(m)
 		if err != nil {

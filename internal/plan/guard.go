@@ -23,7 +23,7 @@ func versionGuard(s *schema.Schema, image item.Item) expr.Cond {
 	var all []expr.Cond
 	for _, a := range s.Attrs {
 		if av, ok := image[a.Name]; ok && (a == s.Version || a.Time) {
-			all = append(all, expr.Compare(expr.Eq, expr.Attr(a.Name), av))
+			all = append(all, expr.Compare(expr.Eq, a.Path, av))
 		}
 	}
 	return expr.All(all...)
@@ -51,7 +51,7 @@ func Unchanged(s *schema.Schema, image item.Item) (guard, pin expr.Cond, err err
 	}
 	for _, a := range s.Attrs {
 		if _, ok := image[a.Name]; !ok {
-			all = append(all, expr.Compare(expr.NotExists, expr.Attr(a.Name)))
+			all = append(all, expr.Compare(expr.NotExists, a.Path))
 			bytes += len(" AND attribute_not_exists(#000)")
 		}
 	}
@@ -152,9 +152,6 @@ func (op *Op) missing(now time.Time) error {
 	}
 	return entitytype.ErrNotFound
 }
-
-// and joins guards with the caller's condition.
-func and(conds ...expr.Cond) expr.Cond { return expr.All(conds...) }
 
 // resolveGuarded returns the resolver of an action that is guarded by what was read.
 func (op *Op) resolveGuarded(in Input) func(Failure) Resolution {

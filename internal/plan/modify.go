@@ -54,7 +54,7 @@ func difference(s *schema.Schema, image item.Item, was, is reflect.Value) ([]exp
 		if item.Equal(before[a.Name], av) {
 			continue
 		}
-		n := &schema.Node{Path: expr.Attr(a.Name), Attr: a, Top: true}
+		n := &schema.Node{Path: a.Path, Attr: a, Top: true}
 		c := expr.Change{Kind: expr.Set, Path: n.Path, Value: graft(image[a.Name], before[a.Name], av)}
 		if !there || item.Absent(av) && bind.NativeIndexPart(s, a) {
 			c.Kind, c.Value = expr.Remove, nil
@@ -80,7 +80,7 @@ func unchangedStep(op *Op, in Input, user expr.Cond) (Step, error) {
 		return step, nil
 	}
 	guard, pin, err := Unchanged(op.Schema, in.Image)
-	step.Actions = []Action{{Kind: Check, Table: op.Table, Key: op.Key, Cond: and(guard, user), Pin: pin}}
+	step.Actions = []Action{{Kind: Check, Table: op.Table, Key: op.Key, Cond: expr.All(guard, user), Pin: pin}}
 	step.Resolve = func(f []Failure) Resolution {
 		if layout.SameState(op.Schema, in.Image, f[0].Image) {
 			return Resolution{Err: entitytype.ErrConditionFailed}
@@ -145,7 +145,7 @@ func revertChanges(s *schema.Schema, it, past item.Item) []expr.Change {
 		if s.KeyPart(a) || a.Owned() || a.WriteOnce() || a.Append || a.Clock || item.Equal(it[a.Name], past[a.Name]) {
 			continue
 		}
-		c := expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: past[a.Name]}
+		c := expr.Change{Kind: expr.Set, Path: a.Path, Value: past[a.Name]}
 		if c.Value == nil {
 			c.Kind = expr.Remove
 		}

@@ -131,7 +131,6 @@ type Op struct {
 	Schema      *schema.Schema
 	Table       string    // physical name
 	Key         item.Item // primary key of the item
-	KeyText     string    // the key for messages; empty if it must not be shown
 	Parts       item.Item // key parts as given and stored; nil if the operation guards them itself
 	Err         error     // bad input
 	Exact       bool      // sent as a transaction under a token, so that it can be repeated after a lost answer
@@ -159,6 +158,9 @@ type Op struct {
 	Prepare func(context.Context, layout.Reader, *Input) error // reads what else the plan needs; nil for most operations
 	Plan    func(Input) (Step, error)
 }
+
+// KeyText formats the key of the item for messages.
+func (op *Op) KeyText() string { return bind.KeyText(op.Schema, op.Key) }
 
 // Reads reports whether op needs a read before planning, at least in a transaction.
 func (op *Op) Reads() bool { return op.Read || op.Past || op.Prepare != nil || op.Old != nil }
@@ -248,7 +250,7 @@ func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Write
 	}
 	op.returnOld(spec)
 	primary, parts, err := bind.Key(s, v)
-	op.Key, op.Err, op.KeyText, op.Parts = primary, err, bind.KeyText(s, primary), parts
+	op.Key, op.Err, op.Parts = primary, err, parts
 	if err == nil && spec.From != nil {
 		op.Given, op.Err = imageOf(op, spec.From)
 	}

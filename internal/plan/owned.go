@@ -1,9 +1,9 @@
 package plan
 
 import (
-	"maps"
-	"slices"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -34,12 +34,10 @@ func clearRestoreMark(s *schema.Schema) []expr.Change {
 
 // HiddenChanges returns the hidden attributes as changes, for an update that may create the item.
 func HiddenChanges(s *schema.Schema, writeID string) []expr.Change {
-	it := item.Item{}
-	layout.SetHidden(s, it, writeID)
 	var changes []expr.Change
-	for _, name := range slices.Sorted(maps.Keys(it)) {
-		changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(name), Value: it[name]})
-	}
+	layout.Hidden(s, writeID, func(name string, av types.AttributeValue) {
+		changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(name), Value: av})
+	})
 	return append(changes, clearRestoreMark(s)...)
 }
 

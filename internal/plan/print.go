@@ -11,7 +11,7 @@ import (
 // afterRead prints what is known of a plan before its read: what is read, and the caller's changes and conditions.
 func (op *Op) afterRead() string {
 	r := bind.Printer(op.Schema)
-	key := op.KeyText
+	key := op.KeyText()
 	if key == "" {
 		key = "the item"
 	}

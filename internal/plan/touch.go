@@ -49,8 +49,8 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field opt.Target,
 		return op
 	}
 	set := func(now time.Time) (expr.Change, error) {
-		av, err := bind.TimeValue(a, now)
-		return expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: av}, bind.ValueError(s, a, err)
+		av, err := a.Format.Value(now)
+		return expr.Change{Kind: expr.Set, Path: a.Path, Value: av}, bind.ValueError(s, a, err)
 	}
 	if c, err := set(time.Unix(0, 0)); err == nil {
 		changes := []expr.Change{c}
@@ -85,14 +85,14 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field opt.Target,
 			}
 			changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(schema.TouchedAttr), Value: at})
 		}
-		latest, err := bind.TimeValue(a, in.Now.Add(-every))
+		latest, err := a.Format.Value(in.Now.Add(-every))
 		if err != nil {
 			return Step{}, bind.ValueError(s, a, err)
 		}
 		due := expr.Any(expr.Compare(expr.NotExists, c.Path), expr.Compare(expr.Le, c.Path, latest))
 		return Step{
 			Actions: []Action{{
-				Kind: Update, Table: table, Key: op.Key, Changes: changes, Cond: and(layout.PresentUnexpired(s, in.Now), due),
+				Kind: Update, Table: table, Key: op.Key, Changes: changes, Cond: expr.All(layout.PresentUnexpired(s, in.Now), due),
 				WriteID: WriteID(s, in),
 			}},
 			Resolve: func(f []Failure) Resolution {

@@ -25,6 +25,9 @@ type update struct {
 	clockDependent bool          // the derived changes depend on the clock
 }
 
+// derives reports whether an expiry or index keys of s can follow from changes.
+func derives(s *schema.Schema) bool { return len(s.Indexes) > 0 || bind.Expiry(s) != nil }
+
 // derive returns the changes of expiry and index keys that follow from changes. needRead is set if they depend on the
 // stored item.
 func (u *update) derive(changes []expr.Change, in Input) (follow []expr.Change, needRead bool, err error) {
@@ -49,14 +52,14 @@ func (u *update) returns() Returns {
 func (u *update) owned(in Input) ([]expr.Change, error) {
 	var out []expr.Change
 	if a := u.s.UpdatedAt; a != nil {
-		av, err := bind.TimeValue(a, in.Now)
+		av, err := a.Format.Value(in.Now)
 		if err != nil {
 			return nil, bind.ValueError(u.s, a, err)
 		}
-		out = append(out, expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: av})
+		out = append(out, expr.Change{Kind: expr.Set, Path: a.Path, Value: av})
 	}
 	if a := u.s.Version; a != nil {
-		out = append(out, expr.Change{Kind: expr.Increment, Path: expr.Attr(a.Name), Value: item.N("1")})
+		out = append(out, expr.Change{Kind: expr.Increment, Path: a.Path, Value: item.N("1")})
 	}
 	return out, nil
 }
@@ -75,9 +78,19 @@ func dependsOnClock(s *schema.Schema) bool {
 	return false
 }
 
-// needsState reports whether a change needs the whole item.
-func needsState(s *schema.Schema, c expr.Change) bool {
-	return isUnique(s, s.Attr(c.Path.Root()))
+// needsState reports whether a feature plans the changes from the whole item: it keeps the item's history, or a changed
+// attribute unique.
+func needsState(s *schema.Schema, changes []expr.Change) bool {
+	for _, f := range s.Features {
+		if _, ok := f.(Snapshotter); ok {
+			return true
+		}
+		g, ok := f.(UniqueConstraint)
+		if ok && slices.ContainsFunc(changes, func(c expr.Change) bool { return g.Names(s.Attr(c.Path.Root())) }) {
+			return true
+		}
+	}
+	return false
 }
 
 func (u *update) resolve(spec opt.Update) (err error) {
@@ -90,6 +103,10 @@ func (u *update) resolve(spec opt.Update) (err error) {
 	if u.userCond, err = bind.Conditions(u.s, spec.If); err != nil {
 		return err
 	}
+	u.op.Read = u.op.Read || needsState(u.s, u.changes)
+	if !derives(u.s) {
+		return nil
+	}
 	// Whether a read is needed does not depend on the time.
 	start := Input{Now: time.Unix(0, 0)}
 	owned, err := u.owned(start)
@@ -97,15 +114,9 @@ func (u *update) resolve(spec opt.Update) (err error) {
 		return err
 	}
 	follow, needRead, err := u.derive(append(slices.Clone(u.changes), owned...), start)
-	if err != nil {
-		return err
-	}
 	u.derived, u.clockDependent = follow, dependsOnClock(u.s)
-	u.op.Read = u.op.Read || needRead || snapshotter(u.s) != nil
-	for _, c := range u.changes {
-		u.op.Read = u.op.Read || needsState(u.s, c)
-	}
-	return nil
+	u.op.Read = u.op.Read || needRead
+	return err
 }
 
 // rewrite applies changes to the item that was read and updates everything that depends on them.
@@ -118,7 +129,7 @@ func rewrite(s *schema.Schema, in Input, changes []expr.Change, on bind.WriteKin
 		return nil, err
 	}
 	if a := s.UpdatedAt; a != nil {
-		av, err := bind.TimeValue(a, Later(s, in.Image, in.Now))
+		av, err := a.Format.Value(Later(s, in.Image, in.Now))
 		if err != nil {
 			return nil, bind.ValueError(s, a, err)
 		}
@@ -146,7 +157,7 @@ func (op *Op) changed(in Input, it item.Item, user expr.Cond) (Step, error) {
 		return Step{}, err
 	}
 	main := Part{
-		Action{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(guard, user), WriteID: WriteID(s, in), Pin: pin},
+		Action{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: expr.All(guard, user), WriteID: WriteID(s, in), Pin: pin},
 		op.resolveGuarded(in),
 	}
 	step, err := Compose(&Mutation{Kind: Updated, Op: op, In: in, Old: in.Image, New: it}, []Part{main}, Stored(it))
@@ -182,6 +193,17 @@ func knownItem(parts item.Item, changes []expr.Change) item.Item {
 	return it
 }
 
+// checkKnownSize rejects a write of attributes that alone are too large for an item.
+func checkKnownSize(s *schema.Schema, key item.Item, changes []expr.Change) error {
+	n := item.Size(key)
+	for _, c := range changes {
+		if c.Kind == expr.Set && len(c.Path) == 1 {
+			n += len(c.Path.Root()) + item.ValueSize(c.Value)
+		}
+	}
+	return bind.CheckBytes(s, n)
+}
+
 // direct plans the write without a read.
 func (u *update) direct(in Input) (Step, error) {
 	if u.op.NeedsRead(in) {
@@ -191,21 +213,22 @@ func (u *update) direct(in Input) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	changes, follow := append(slices.Clone(u.changes), owned...), u.derived
+	changes := make([]expr.Change, 0, len(u.changes)+len(owned)+len(u.derived)+3) // with room for the hidden attributes
+	changes, follow := append(append(changes, u.changes...), owned...), u.derived
 	if u.clockDependent {
 		if follow, _, err = u.derive(changes, in); err != nil {
 			return Step{}, err
 		}
 	}
 	changes = append(append(changes, follow...), writeIDChanges(u.s, in.WriteID)...)
-	if err := bind.CheckSize(u.s, knownItem(u.op.Key, changes)); err != nil {
+	if err := checkKnownSize(u.s, u.op.Key, changes); err != nil {
 		return Step{}, err
 	}
 	guards := append([]expr.Cond{layout.PresentUnexpired(u.s, in.Now), u.op.expected()}, parentGuards(u.changes)...)
 	guards = append(append(guards, elementGuards(u.changes)...), immutableGuards(u.s, u.changes)...)
 	return Step{
 		Actions: []Action{{
-			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: and(append(guards, u.userCond)...),
+			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: expr.All(append(guards, u.userCond)...),
 			Returns: u.returns(), WriteID: WriteID(u.s, in),
 		}},
 		Resolve: func(f []Failure) Resolution {

@@ -48,7 +48,7 @@ func (u *upsert) writeKind() bind.WriteKind {
 // change returns what the write does to attribute a, or false if it leaves a as stored.
 func (u *upsert) change(a *schema.Attr) (expr.Change, bool) {
 	av, given := u.given[a.Name]
-	c := expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: av}
+	c := expr.Change{Kind: expr.Set, Path: a.Path, Value: av}
 	switch {
 	case !given && a.WriteOnce():
 		return c, false
@@ -65,13 +65,15 @@ func (u *upsert) change(a *schema.Attr) (expr.Change, bool) {
 // known returns the attributes whose new value does not depend on what is stored. NULL stands for a removed attribute.
 func (u *upsert) known(expiry []expr.Change) item.Item {
 	it := item.Clone(u.parts)
-	for _, c := range append(slices.Clone(u.changes), expiry...) {
-		switch {
-		case len(c.Path) > 1:
-		case c.Kind == expr.Set:
-			it[c.Path.Root()] = c.Value
-		case c.Kind == expr.Remove:
-			it[c.Path.Root()] = &types.AttributeValueMemberNULL{Value: true}
+	for _, list := range [][]expr.Change{u.changes, expiry} {
+		for _, c := range list {
+			switch {
+			case len(c.Path) > 1:
+			case c.Kind == expr.Set:
+				it[c.Path.Root()] = c.Value
+			case c.Kind == expr.Remove:
+				it[c.Path.Root()] = &types.AttributeValueMemberNULL{Value: true}
+			}
 		}
 	}
 	return it
@@ -79,13 +81,13 @@ func (u *upsert) known(expiry []expr.Change) item.Item {
 
 // withCreated adds the change of created_at, which only a new item gets.
 func (u *upsert) withCreated(in Input) ([]expr.Change, error) {
-	changes := slices.Clone(u.changes)
+	changes := append(make([]expr.Change, 0, len(u.changes)+len(u.derived)+7), u.changes...) // with room for what the library adds
 	a := u.s.CreatedAt
 	if a == nil {
 		return changes, nil
 	}
-	av, err := bind.TimeValue(a, in.Now)
-	return append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(a.Name), Value: av}), bind.ValueError(u.s, a, err)
+	av, err := a.Format.Value(in.Now)
+	return append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: a.Path, Value: av}), bind.ValueError(u.s, a, err)
 }
 
 // returns selects the image that shows most: the old item, which shows whether the write created it, or the new one.
@@ -106,7 +108,7 @@ func (u *upsert) guard(in Input) expr.Cond {
 	if u.op.Expect != nil {
 		conds = append([]expr.Cond{layout.PresentUnexpired(u.s, in.Now), u.op.expected()}, conds...)
 	}
-	return and(conds...)
+	return expr.All(conds...)
 }
 
 // expiry returns the changes of the expiry.
@@ -149,6 +151,7 @@ func (u *upsert) derive(in Input) (follow []expr.Change, needRead bool, err erro
 
 // prepare resolves the changes of the value's attributes, in struct order.
 func (u *upsert) prepare() error {
+	u.changes = make([]expr.Change, 0, len(u.s.Attrs)+len(u.extra))
 	for _, a := range u.s.Attrs {
 		if u.s.PK.Attr == a.Name || u.s.SK != nil && u.s.SK.Attr == a.Name || a.Owned() || a.Append || a.Clock || bind.ChangeOf(u.extra, a.Name) != nil {
 			continue
@@ -162,6 +165,9 @@ func (u *upsert) prepare() error {
 		return err
 	}
 	u.changes = append(u.changes, u.extra...)
+	if !derives(u.s) {
+		return nil
+	}
 	// Whether a read is needed does not depend on the time.
 	follow, needRead, err := u.derive(Input{Now: time.Unix(0, 0)})
 	u.derived, u.clockDependent = follow, dependsOnClock(u.s)
@@ -304,7 +310,7 @@ func (u *upsert) direct(in Input) (Step, error) {
 		return Step{}, err
 	}
 	changes = append(append(append(changes, follow...), owned...), HiddenChanges(u.s, in.WriteID)...)
-	if err := bind.CheckSize(u.s, knownItem(u.op.Key, changes)); err != nil {
+	if err := checkKnownSize(u.s, u.op.Key, changes); err != nil {
 		return Step{}, err
 	}
 	return Step{

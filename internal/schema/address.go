@@ -85,7 +85,7 @@ func (s *Schema) mapAddresses() {
 		if err != nil {
 			continue // in an embedded pointer to an unexported struct, which callers cannot address
 		}
-		s.place(v, &Node{Path: expr.Attr(a.Name), Attr: a, Field: a.Field, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true})
+		s.place(v, &Node{Path: a.Path, Attr: a, Field: a.Field, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/tag"
@@ -14,6 +15,7 @@ import (
 type Attr struct {
 	Name    string
 	Field   string // Go name, with embedded structs: Base.ID
+	Path    expr.Path
 	Index   []int
 	Type    reflect.Type
 	Tag     tag.Attribute
@@ -233,6 +235,7 @@ func (b *builder) attribute(f reflect.StructField, attrTag tag.Attribute, index 
 	if a.Name == "" {
 		a.Name = f.Name
 	}
+	a.Path = expr.Attr(a.Name)
 	if text, ok := f.Tag.Lookup("entity"); ok {
 		role, err := tag.ParseField(text)
 		if err != nil {

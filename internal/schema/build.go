@@ -195,6 +195,10 @@ func Build(t reflect.Type, o Options) (*Schema, error) {
 	b.codec()
 	b.parts()
 	b.s.mapAddresses()
+	for _, x := range b.s.Indexes {
+		x.keys = slices.Clip(x.Keys())
+	}
+	b.s.indexKeys, b.s.keys, b.s.folded = len(b.s.IndexKeys()), slices.Clip(b.s.Keys()), b.s.foldedParts()
 	return b.s, nil
 }
 

@@ -16,6 +16,7 @@ type Index struct {
 	PK, SK  *KeyDef
 	Project Projection
 	codec   *item.Codec // of items in the index; nil if it carries everything
+	keys    []*KeyDef   // see Keys; nil while the schema is built
 
 	Complete bool // a write of an item that lacks a part of the key is an error
 }
@@ -26,8 +27,12 @@ type Projection struct {
 	Include []string
 }
 
-// Keys returns the keys of the index, without the partition key that a local index shares with the table.
+// Keys returns the keys of the index, without the partition key that a local index shares with the table. The caller must
+// not change the list.
 func (x *Index) Keys() []*KeyDef {
+	if x.keys != nil {
+		return x.keys
+	}
 	var keys []*KeyDef
 	if !x.Local {
 		keys = append(keys, x.PK)

@@ -53,6 +53,14 @@ func (k *KeyDef) Attributes() []string {
 	return names
 }
 
+// Attribute returns the name of the first stored key attribute, which is the only one of a key of a table.
+func (k *KeyDef) Attribute() string {
+	if k.Template != nil {
+		return k.Attr
+	}
+	return k.Native[0].Name
+}
+
 // String returns the key with placeholders, as in pk=$app#v1#telemetry#{channel}.
 func (k *KeyDef) String() string {
 	switch {

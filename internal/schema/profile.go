@@ -90,7 +90,9 @@ func (p Profile) CheckDigits(k *KeyDef, it item.Item) (attr, problem string) {
 
 // FoldedParts returns the parts of the primary key that it has in lower case: items whose parts differ only in case have
 // the same key.
-func (s *Schema) FoldedParts() []*Attr {
+func (s *Schema) FoldedParts() []*Attr { return s.folded }
+
+func (s *Schema) foldedParts() []*Attr {
 	if !s.Profile.lowerCase {
 		return nil
 	}

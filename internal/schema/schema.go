@@ -95,6 +95,9 @@ type Schema struct {
 
 	addresses map[address]*Node
 	prototype reflect.Value
+	keys      []*KeyDef // see Keys; nil while the schema is built
+	indexKeys int       // how many of keys are of indexes
+	folded    []*Attr   // see FoldedParts
 }
 
 // Discriminator is the attribute that distinguishes a verbatim entity's items from others in its table.
@@ -106,8 +109,11 @@ func (s *Schema) Attr(name string) *Attr { return s.byName[name] }
 // KeyPart reports whether a is part of the primary key.
 func (s *Schema) KeyPart(a *Attr) bool { return s.PK.Has(a) || s.SK.Has(a) }
 
-// Keys returns the keys of the table, then those of the indexes.
+// Keys returns the keys of the table, then those of the indexes. The caller must not change the list.
 func (s *Schema) Keys() []*KeyDef {
+	if s.keys != nil {
+		return s.keys
+	}
 	keys := []*KeyDef{s.PK}
 	if s.SK != nil {
 		keys = append(keys, s.SK)
@@ -115,8 +121,12 @@ func (s *Schema) Keys() []*KeyDef {
 	return append(keys, s.IndexKeys()...)
 }
 
-// IndexKeys returns the keys of all indexes, without the partition key that local indexes share with the table.
+// IndexKeys returns the keys of all indexes, without the partition key that local indexes share with the table. The
+// caller must not change the list.
 func (s *Schema) IndexKeys() []*KeyDef {
+	if s.keys != nil {
+		return s.keys[len(s.keys)-s.indexKeys:]
+	}
 	var keys []*KeyDef
 	for _, x := range s.Indexes {
 		keys = append(keys, x.Keys()...)

@@ -1,0 +1,322 @@
+package item
+
+import (
+	"bytes"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// numberer is implemented by strings that attributevalue stores as numbers, such as json.Number.
+type numberer interface {
+	Float64() (float64, error)
+	Int64() (int64, error)
+	String() string
+}
+
+var numbererType = reflect.TypeFor[numberer]()
+
+// isPlain reports whether plain encodes values of t: a bool, a number, a string, a byte slice, or a pointer to one of the
+// first three, whose type does not encode itself.
+func isPlain(t reflect.Type) bool {
+	pointer := t.Kind() == reflect.Pointer && t.Name() == ""
+	if pointer {
+		t = t.Elem()
+	}
+	switch k := t.Kind(); {
+	case ownEncoding(t):
+		return false
+	case k == reflect.Slice:
+		return !pointer && t.Elem() == reflect.TypeFor[byte]() // attributevalue stores a pointer to a nil slice as no bytes
+	default:
+		return k == reflect.Bool || k == reflect.String || k >= reflect.Int && k <= reflect.Float64 && k != reflect.Uintptr
+	}
+}
+
+// ownEncoding reports whether attributevalue calls methods of values of type t, or of their addresses.
+func ownEncoding(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return t.Implements(marshalerType) || p.Implements(marshalerType) || t.Implements(numbererType) || p.Implements(numbererType)
+}
+
+// plain encodes v as attributevalue does, without its search for methods and tags. It returns nil for an empty value
+// under omitempty.
+func plain(v reflect.Value, omitEmpty bool) types.AttributeValue {
+	k := v.Kind()
+	if k == reflect.Pointer || k == reflect.Slice {
+		switch {
+		case v.IsNil() && omitEmpty:
+			return nil
+		case v.IsNil():
+			return &types.AttributeValueMemberNULL{Value: true}
+		case k == reflect.Slice:
+			return &types.AttributeValueMemberB{Value: bytes.Clone(v.Bytes())}
+		}
+		return plain(v.Elem(), false) // a pointer to zero is a value
+	}
+	switch {
+	case omitEmpty && (v.IsZero() || v.CanFloat() && v.Float() == 0): // also if it is minus zero
+		return nil
+	case k == reflect.String:
+		return S(v.String())
+	case k == reflect.Bool:
+		return &types.AttributeValueMemberBOOL{Value: v.Bool()}
+	}
+	return N(numberText(v))
+}
+
+func numberText(v reflect.Value) string {
+	switch {
+	case v.Kind() == reflect.Float32:
+		return strconv.FormatFloat(v.Float(), 'f', -1, 32)
+	case v.CanFloat():
+		return strconv.FormatFloat(v.Float(), 'f', -1, 64)
+	case v.CanInt():
+		return strconv.FormatInt(v.Int(), 10)
+	}
+	return strconv.FormatUint(v.Uint(), 10)
+}
+
+// form is how a field is encoded.
+type form int
+
+const (
+	byMarshal form = iota // by attributevalue
+	asPlain
+	asList    // a slice of plain values
+	asTexts   // a string set
+	asNumbers // a number set
+	asMap     // a map of plain values by strings
+)
+
+// formOf returns how a field of type t with these options of its tag is encoded. Whatever is not common is left to
+// attributevalue.
+func formOf(t reflect.Type, options []string) form {
+	set := ""
+	for _, o := range options {
+		switch o {
+		case "omitempty":
+		case "stringset", "numberset":
+			set += o
+		default:
+			return byMarshal
+		}
+	}
+	switch k := t.Kind(); {
+	case ownEncoding(t):
+		return byMarshal
+	case isPlain(t):
+		if set == "" {
+			return asPlain
+		}
+	case k == reflect.Map:
+		if set == "" && t.Key() == reflect.TypeFor[string]() && isPlain(t.Elem()) {
+			return asMap
+		}
+	case k == reflect.Slice && isPlain(t.Elem()) && t.Elem().Kind() != reflect.Slice && t.Elem().Kind() != reflect.Uint8:
+		elem := t.Elem().Kind()
+		switch {
+		case set == "":
+			return asList
+		case set == "stringset" && elem == reflect.String:
+			return asTexts
+		case set == "numberset" && elem != reflect.String && elem != reflect.Bool && elem != reflect.Pointer:
+			return asNumbers
+		}
+	}
+	return byMarshal
+}
+
+// shape identifies a struct type with one field, whose tag gives attributevalue the options. There is one for each pair of
+// type and options, so the program's types bound their number.
+type shape struct {
+	typ     reflect.Type
+	options string
+}
+
+var shapes sync.Map // shape → reflect.Type
+
+func (s shape) structType() reflect.Type {
+	if t, ok := shapes.Load(s); ok {
+		return t.(reflect.Type)
+	}
+	t := reflect.StructOf([]reflect.StructField{{
+		Name: "V",
+		Type: s.typ,
+		Tag:  reflect.StructTag(`dynamodbav:"V` + s.options + `"`),
+	}})
+	stored, _ := shapes.LoadOrStore(s, t)
+	return stored.(reflect.Type)
+}
+
+// holderOf returns a struct with v in its only field, whose tag has the options. It can be addressed, so that methods with
+// pointer receivers are called.
+func holderOf(v reflect.Value, options string) reflect.Value {
+	holder := reflect.New(shape{v.Type(), options}.structType()).Elem()
+	holder.Field(0).Set(v)
+	return holder
+}
+
+// marshal encodes the value in a holder by attributevalue.
+func (c *Codec) marshal(holder reflect.Value) (types.AttributeValue, error) {
+	it, err := attributevalue.MarshalMapWithOptions(holder.Addr().Interface(), c.encoder)
+	return it["V"], err
+}
+
+// encode encodes the value v of f. It returns nil if the tag leaves it out.
+func (f *field) encode(c *Codec, v reflect.Value) (types.AttributeValue, error) {
+	switch f.form {
+	case byMarshal:
+		return c.marshal(holderOf(v, f.options))
+	case asPlain:
+		return plain(v, f.omitEmpty), nil
+	}
+	switch {
+	case v.IsNil() && f.omitEmpty:
+		return nil, nil
+	case v.IsNil(), v.Len() == 0 && (f.form == asTexts || f.form == asNumbers):
+		return &types.AttributeValueMemberNULL{Value: true}, nil
+	}
+	switch f.form {
+	case asTexts:
+		set := make([]string, v.Len())
+		for i := range set {
+			set[i] = v.Index(i).String()
+		}
+		return &types.AttributeValueMemberSS{Value: set}, nil
+	case asNumbers:
+		set := make([]string, v.Len())
+		for i := range set {
+			set[i] = numberText(v.Index(i))
+		}
+		return &types.AttributeValueMemberNS{Value: set}, nil
+	case asMap:
+		m := make(Item, v.Len())
+		for entries := v.MapRange(); entries.Next(); {
+			name := entries.Key().String()
+			if name == "" {
+				return c.marshal(holderOf(v, f.options)) // an error
+			}
+			m[name] = plain(entries.Value(), false)
+		}
+		return &types.AttributeValueMemberM{Value: m}, nil
+	}
+	list := make([]types.AttributeValue, v.Len())
+	for i := range list {
+		list[i] = plain(v.Index(i), false)
+	}
+	return &types.AttributeValueMemberL{Value: list}, nil
+}
+
+// EncodeValue encodes one value like a field with the given codec options (",stringset", ",omitempty"). It returns nil if
+// the options make the value absent.
+func (c *Codec) EncodeValue(v reflect.Value, options string) (av types.AttributeValue, err error) {
+	if (options == "" || options == ",omitempty") && factsOf(v.Type()).plain {
+		av = plain(v, options != "")
+	} else {
+		holder := holderOf(v, options)
+		if err := checkValue(holder, 0); err != nil {
+			return nil, err
+		}
+		if av, err = c.marshal(holder); err != nil {
+			return nil, err
+		}
+		if strings.Contains(options, "set") && strings.Contains(options, ",omitempty") && isNull(av) {
+			return nil, nil
+		}
+	}
+	if problem := unstorable(av); problem != "" {
+		return nil, &FieldError{"V", problem}
+	}
+	return av, nil
+}
+
+// check is checkValue for a struct of the codec's type. It skips text fields.
+func (c *Codec) check(v reflect.Value) error {
+	if len(c.Texts) == 0 {
+		return checkValue(v, 0)
+	}
+	return checkFields(v, 0, c.textField)
+}
+
+// marshalMap encodes v, whose text fields it clears, by attributevalue.
+func (c *Codec) marshalMap(v reflect.Value) (Item, error) {
+	c.clearTexts(v)
+	return attributevalue.MarshalMapWithOptions(v.Addr().Interface(), c.encoder)
+}
+
+// encodeFields encodes the fields of v, except those that the codec encodes itself.
+func (c *Codec) encodeFields(v reflect.Value, fields []field) (Item, error) {
+	it := make(Item, len(fields)+4) // room for keys and hidden attributes
+	for i := range fields {
+		f := &fields[i]
+		if f.time && slices.ContainsFunc(c.Times, func(t TimeField) bool { return t.Attr == f.attr }) || len(c.Texts) > 0 && c.textField(f.attr) != nil {
+			continue
+		}
+		fv, ok := fieldByIndex(v, f.index)
+		if !ok {
+			continue
+		}
+		av, err := f.encode(c, fv)
+		switch {
+		case err != nil:
+			return nil, err
+		case av != nil:
+			it[f.attr] = av
+		}
+	}
+	return it, nil
+}
+
+// Encode returns v, a struct of the codec's type, as an item. The error is a *[FieldError] or one of attributevalue.
+func (c *Codec) Encode(v reflect.Value) (it Item, err error) {
+	facts := factsOf(v.Type())
+	if facts.needs().check || len(facts.fields) != len(facts.attrs) {
+		p := reflect.New(v.Type()) // so that methods with pointer receivers are called
+		p.Elem().Set(v)
+		if err := c.check(p.Elem()); err != nil {
+			return nil, err
+		}
+		it, err = c.marshalMap(p.Elem())
+	} else {
+		it, err = c.encodeFields(v, facts.fields)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range c.Sets {
+		if isNull(it[name]) {
+			delete(it, name)
+		}
+	}
+	for _, f := range c.Stored {
+		if av, ok := it[f.Attr]; ok {
+			it[f.Attr] = f.As(av)
+		}
+	}
+	if err := c.encodeTexts(v, it); err != nil {
+		return nil, err
+	}
+	for i := range c.Times {
+		f := &c.Times[i]
+		fv, ok := fieldByIndex(v, f.Index)
+		if !ok {
+			continue
+		}
+		av, err := f.Encode(fv)
+		switch {
+		case err != nil:
+			return nil, err
+		case av == nil:
+			delete(it, f.Attr)
+		default:
+			it[f.Attr] = av
+		}
+	}
+	return it, CheckStorable(it)
+}

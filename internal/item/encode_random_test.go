@@ -1,0 +1,176 @@
+package item
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/testsize"
+)
+
+type (
+	colour   string
+	level    int8
+	ratio    float32
+	hash     []byte
+	flag     bool
+	callable string
+	upper    string
+	inner    struct {
+		Name  string   `dynamodbav:"name,omitempty"`
+		Count *int     `dynamodbav:"count"`
+		Tags  []string `dynamodbav:"tags,stringset"`
+	}
+	Embedded struct {
+		Deep  string  `dynamodbav:"deep,omitempty"`
+		Price float64 `dynamodbav:"price"`
+	}
+	around struct {
+		Embedded
+		*inner
+		Own string `dynamodbav:"own"`
+	}
+)
+
+func (callable) Call() string { return "" }
+
+func (u upper) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
+	if u == "bad" {
+		return nil, fmt.Errorf("refused")
+	}
+	return S(strings.ToUpper(string(u))), nil
+}
+
+type byAddress int
+
+func (b *byAddress) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
+	return N(fmt.Sprint(int(*b) + 1)), nil
+}
+
+// encodable are the types of fields.
+var encodable = []reflect.Type{
+	reflect.TypeFor[string](), reflect.TypeFor[colour](), reflect.TypeFor[callable](), reflect.TypeFor[upper](), reflect.TypeFor[byAddress](),
+	reflect.TypeFor[bool](), reflect.TypeFor[flag](), reflect.TypeFor[int](), reflect.TypeFor[int8](), reflect.TypeFor[int64](),
+	reflect.TypeFor[level](), reflect.TypeFor[uint](), reflect.TypeFor[uint8](), reflect.TypeFor[uint64](), reflect.TypeFor[float32](),
+	reflect.TypeFor[ratio](), reflect.TypeFor[float64](), reflect.TypeFor[[]byte](), reflect.TypeFor[hash](), reflect.TypeFor[*[]byte](),
+	reflect.TypeFor[*string](), reflect.TypeFor[*colour](), reflect.TypeFor[*upper](), reflect.TypeFor[*byAddress](), reflect.TypeFor[**int](),
+	reflect.TypeFor[*float64](), reflect.TypeFor[*bool](), reflect.TypeFor[[]string](), reflect.TypeFor[[]colour](), reflect.TypeFor[[]*string](),
+	reflect.TypeFor[[]upper](), reflect.TypeFor[[]int](), reflect.TypeFor[[]level](), reflect.TypeFor[[]float64](), reflect.TypeFor[[]bool](),
+	reflect.TypeFor[[][]byte](), reflect.TypeFor[[]hash](), reflect.TypeFor[[][]string](), reflect.TypeFor[[3]int](), reflect.TypeFor[[4]byte](),
+	reflect.TypeFor[map[string]string](), reflect.TypeFor[map[string]int](), reflect.TypeFor[map[string]*string](), reflect.TypeFor[map[colour]int](),
+	reflect.TypeFor[map[int]string](), reflect.TypeFor[map[string][]byte](), reflect.TypeFor[map[string]upper](), reflect.TypeFor[map[string]any](),
+	reflect.TypeFor[time.Time](), reflect.TypeFor[*time.Time](), reflect.TypeFor[[]time.Time](), reflect.TypeFor[json.Number](),
+	reflect.TypeFor[attributevalue.Number](), reflect.TypeFor[[]json.Number](), reflect.TypeFor[*json.Number](), reflect.TypeFor[any](),
+	reflect.TypeFor[inner](), reflect.TypeFor[*inner](), reflect.TypeFor[[]inner](), reflect.TypeFor[map[string]inner](), reflect.TypeFor[around](),
+}
+
+var encodableOptions = []string{
+	"", "", "", ",omitempty", ",omitempty", ",stringset", ",stringset,omitempty", ",numberset", ",numberset,omitempty", ",binaryset", ",string",
+	",string,omitempty", ",nullempty", ",omitempty,nullempty", ",omitemptyelem", ",omitempty,omitemptyelem", ",nullemptyelem", ",unixtime", ",other",
+}
+
+func randomStruct(r *rand.Rand) reflect.Type {
+	if r.IntN(20) == 0 {
+		return reflect.TypeFor[around]()
+	}
+	var fields []reflect.StructField
+	for i := range 1 + r.IntN(8) {
+		name := fmt.Sprint("a", i)
+		if r.IntN(10) == 0 {
+			name = "" // that of the field
+		}
+		fields = append(fields, reflect.StructField{
+			Name: fmt.Sprint("F", i), Type: encodable[r.IntN(len(encodable))],
+			Tag: reflect.StructTag(`dynamodbav:"` + name + encodableOptions[r.IntN(len(encodableOptions))] + `"`),
+		})
+	}
+	return reflect.StructOf(fields)
+}
+
+var randomTexts = []string{"", "a", "B c", "bad", "\xff", "ü", "17"}
+
+// fill sets v to a random value, often the zero value.
+func fill(r *rand.Rand, v reflect.Value) {
+	if r.IntN(4) == 0 {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Bool:
+		v.SetBool(r.IntN(2) == 0)
+	case reflect.String:
+		v.SetString(randomTexts[r.IntN(len(randomTexts))])
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		v.SetInt(r.Int64() >> r.IntN(64))
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		v.SetUint(r.Uint64() >> r.IntN(64))
+	case reflect.Float32, reflect.Float64:
+		v.SetFloat([]float64{0, math.Copysign(0, -1), 1.5, -2, 1e20, 1e-9, 0.1, math.NaN(), math.Inf(1), math.MaxFloat64}[r.IntN(10)])
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(r, v.Elem())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), r.IntN(3), 4))
+		fallthrough
+	case reflect.Array:
+		for i := range v.Len() {
+			fill(r, v.Index(i))
+		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		for range r.IntN(3) {
+			k, e := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+			fill(r, k)
+			fill(r, e)
+			v.SetMapIndex(k, e)
+		}
+	case reflect.Interface:
+		v.Set(reflect.ValueOf([]any{"x", 1, []string{"a"}, nil}[r.IntN(3)]))
+	case reflect.Struct:
+		if v.Type() == timeType {
+			v.Set(reflect.ValueOf(time.Unix(r.Int64N(4e9), r.Int64N(1e9))))
+			return
+		}
+		for i := range v.NumField() {
+			if v.Field(i).CanSet() {
+				fill(r, v.Field(i))
+			}
+		}
+	}
+}
+
+// Fields are encoded one by one as attributevalue encodes the whole struct, or neither can.
+func TestEncode_FieldByFieldIsAsAttributevalueDoesIt(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(testsize.Seed(t), 0))
+	c := &Codec{Default: key.Milli}
+	encoded, refused := 0, 0
+	for range testsize.Pick(2_000, 100_000) {
+		typ := randomStruct(r)
+		for range 3 {
+			p := reflect.New(typ)
+			fill(r, p.Elem())
+			want, wantErr := c.marshalMap(p.Elem())
+			got, err := c.encodeFields(p.Elem(), factsOf(typ).fields)
+			if wantErr != nil {
+				require.Error(t, err, "%v", typ) // of several errors, which one is first does not matter
+				refused++
+				continue
+			}
+			require.NoError(t, err, "%v", typ)
+			require.Equal(t, want, got, "%v of %v", typ, p.Elem())
+			encoded++
+		}
+	}
+	require.Greater(t, encoded, 1000)
+	require.Greater(t, refused, 10)
+}
