@@ -139,6 +139,15 @@ func (v Value) Attribute() types.AttributeValue {
 	return v.page.attribute(v.at)
 }
 
+// Item returns an M that is an attribute value as an item.
+func (v Value) Item() Item {
+	m, _ := v.av.(*types.AttributeValueMemberM)
+	if m == nil {
+		return Item{}
+	}
+	return Item{m: m.Value}
+}
+
 // FromPage reports whether the value is one of a page.
 func (v Value) FromPage() bool { return v.page != nil }
 
