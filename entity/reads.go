@@ -3,13 +3,16 @@ package entity
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 func itemID(table string, key item.Item) string { return table + " " + plan.KeyID(key) }
@@ -25,7 +28,7 @@ type loading struct {
 	parts  item.Item // key parts as given
 	text   string
 	err    error
-	decode func(item.Item) (fill func(), err error) // nil of GetMany
+	decode func(wire.Item) (fill func(), err error) // nil of GetMany
 }
 
 func (l loading) load() loading { return l }
@@ -33,20 +36,19 @@ func (l loading) load() loading { return l }
 // id is equal for loads of the same item.
 func (l loading) id() string { return itemID(l.key.Table, l.key.Key) }
 
-// fits returns the item, or nil if it is absent or has expired. An item whose key differs in case from the given one is
+// fits returns the item, or none if it is missing or has expired. An item whose key differs in case from the given one is
 // an error.
-func (l loading) fits(it item.Item) (item.Item, error) {
-	s := l.c.Schema
-	if it == nil || s.Expires && !l.spec.Expired && plan.Expired(s, it, l.c.Runner.Clock()) {
-		return nil, nil
+func (l loading) fits(it wire.Item) (wire.Item, error) {
+	if it = unexpired(l.c, it, l.spec); it.Missing() {
+		return it, nil
 	}
-	return it, plan.SameCase(s, l.parts, it)
+	return it, sameCase(l.c.Schema, l.parts, it)
 }
 
 // kept passes the item to the destination of [KeepImage].
-func (l loading) kept(it item.Item) {
+func (l loading) kept(it wire.Item) {
 	if l.spec.Keep != nil {
-		l.spec.Keep(it, l.c.Table)
+		l.spec.Keep(it.Map(), l.c.Table)
 	}
 }
 
@@ -64,31 +66,35 @@ func (o Ops[T]) GetInto(dst *T, opts ...GetOption) GetOp {
 		return loading{c: c, err: &InputError{Code: plan.CodePointer, Type: c.Schema.Type.String(), Problem: "GetInto needs a pointer to read into, not nil"}}
 	}
 	l := newLoading(c, reflect.ValueOf(*dst), opt.Gets(opts))
-	l.decode = func(it item.Item) (func(), error) {
+	l.decode = func(it wire.Item) (func(), error) {
 		v := new(T)
-		return func() { *dst = *v }, c.Decode(it, v)
+		return func() { *dst = *v }, c.DecodeBy(&c.Schema.Codec, it, v)
 	}
 	return l
 }
 
-// readAll reads the items of loads, each once, and returns them by their ids.
-func readAll(ctx context.Context, r *exec.Runner, loads []loading) (map[string]item.Item, error) {
-	got, names := map[string]item.Item{}, map[string]item.Item{}
+// byID is the items that were read, by their ids.
+type byID map[string]wire.Item
+
+// release ends the use of the items.
+func (f byID) release() {
+	for _, it := range f {
+		it.Release()
+	}
+}
+
+// readAll reads the items of loads, each once. The caller releases them.
+func readAll(ctx context.Context, r *exec.Runner, loads []loading) (byID, error) {
+	got, names := byID{}, map[string][]string{} // the key attributes of each table
 	for _, strong := range []bool{true, false} { // consistent reads first: they also serve other loads of the item
 		var keys []exec.Key
 		for _, l := range loads {
 			if _, asked := got[l.id()]; !asked && l.spec.Strong == strong {
-				got[l.id()] = nil
-				keys, names[l.key.Table] = append(keys, l.key), l.key.Key
+				got[l.id()] = wire.Item{}
+				keys, names[l.key.Table] = append(keys, l.key), slices.Sorted(maps.Keys(l.key.Key))
 			}
 		}
-		err := r.GetMany(ctx, keys, strong, func(table string, it item.Item) {
-			key := item.Item{}
-			for name := range names[table] {
-				key[name] = it[name]
-			}
-			got[itemID(table, key)] = it
-		})
+		err := r.FindMany(ctx, keys, strong, func(table string, it wire.Item) { got[itemID(table, it.Pick(names[table]...))] = it })
 		if err != nil {
 			return nil, err
 		}
@@ -110,19 +116,20 @@ func getMany(ctx context.Context, c *core.Core, n int, key func(int) reflect.Val
 		if err != nil {
 			return err
 		}
+		defer got.release()
 		decoded := map[string]any{}
 		for i, l := range loads {
 			it, err := l.fits(got[l.id()])
 			if err != nil {
 				return err
 			}
-			if it == nil {
+			if it.Missing() {
 				continue
 			}
 			v := decoded[l.id()]
 			if v == nil {
 				v = fresh()
-				if err := c.Decode(it, v); err != nil {
+				if err := c.DecodeBy(&c.Schema.Codec, it, v); err != nil {
 					return err
 				}
 				decoded[l.id()] = v
@@ -176,6 +183,7 @@ func (db *DB) batchGet(ctx context.Context, loads []loading) ([]bool, error) {
 	if err != nil {
 		return nil, &Error{Verb: "BatchGet", Err: err}
 	}
+	defer got.release()
 	found, fills := make([]bool, len(loads)), []func(){}
 	for i, l := range loads {
 		it, err := l.fits(got[l.id()])
@@ -183,7 +191,7 @@ func (db *DB) batchGet(ctx context.Context, loads []loading) ([]bool, error) {
 			return nil, loadFailed(i, l, err)
 		}
 		fills = append(fills, func() { l.kept(it) })
-		if found[i] = it != nil; !found[i] {
+		if found[i] = !it.Missing(); !found[i] {
 			continue
 		}
 		fill, err := l.decode(it)
@@ -252,15 +260,16 @@ func (db *DB) transactGet(ctx context.Context, loads []GetOp) error {
 	if len(te.Failed) > 0 {
 		return te
 	}
-	items, err := db.runner.TransactGet(ctx, keys)
+	items, err := db.runner.FindTogether(ctx, keys)
 	if err != nil {
 		return &Error{Verb: "TransactGet", Err: err}
 	}
+	defer wire.ReleaseAll(items)
 	for i, it := range items {
 		switch it, err := parts[i].fits(it); {
 		case err != nil:
 			fail(i, err)
-		case it == nil:
+		case it.Missing():
 			fail(i, ErrNotFound)
 		}
 	}

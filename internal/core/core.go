@@ -17,6 +17,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 // Core is one entity type on one database.
@@ -61,13 +62,20 @@ func (c *Core) Wrap(verb, key string, err error) error {
 }
 
 // Decode decodes an item into the value that into points to. On an error it sets that value to zero.
-func (c *Core) Decode(it item.Item, into any) error { return c.DecodeBy(&c.Schema.Codec, it, into) }
+func (c *Core) Decode(it item.Item, into any) error {
+	return c.decoded(c.Schema.Codec.Decode(it, reflect.ValueOf(into)), into)
+}
 
-// DecodeBy is [Core.Decode] with the codec of a smaller struct.
-func (c *Core) DecodeBy(codec *item.Codec, it item.Item, into any) error {
-	v := reflect.ValueOf(into)
-	if err := codec.Decode(it, v); err != nil {
-		v.Elem().SetZero()
+// DecodeBy decodes an item by the codec of a struct into the value that into points to, which is zero. On an error it sets
+// that value to zero.
+func (c *Core) DecodeBy(codec *item.Codec, it wire.Item, into any) error {
+	return c.decoded(codec.Read(it, reflect.ValueOf(into)), into)
+}
+
+// decoded returns the error of decoding into a value.
+func (c *Core) decoded(err error, into any) error {
+	if err != nil {
+		reflect.ValueOf(into).Elem().SetZero()
 		return DecodeError(c, err)
 	}
 	return nil

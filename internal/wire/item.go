@@ -96,6 +96,61 @@ func (it Item) Map() map[string]types.AttributeValue {
 	return it.page.attributes(it.at)
 }
 
+// Detach returns the item as attribute values and releases it.
+func (it Item) Detach() map[string]types.AttributeValue {
+	defer it.Release()
+	return it.Map()
+}
+
+// DetachAll detaches items, which may be of one page.
+func DetachAll(items []Item) []map[string]types.AttributeValue {
+	if items == nil {
+		return nil
+	}
+	all := make([]map[string]types.AttributeValue, len(items))
+	for i, it := range items {
+		all[i] = it.Map()
+	}
+	for _, it := range items {
+		it.Release()
+	}
+	return all
+}
+
+// ReleaseAll releases items.
+func ReleaseAll(items []Item) {
+	for _, it := range items {
+		it.Release()
+	}
+}
+
+// Len returns the number of attributes.
+func (it Item) Len() int {
+	if it.page == nil {
+		return len(it.m)
+	}
+	return Value{page: it.page, at: it.at}.Len()
+}
+
+// Together returns how many items there are in the item's page, 1 for a map.
+func (it Item) Together() int {
+	if it.page == nil {
+		return 1
+	}
+	return it.page.Len()
+}
+
+// Pick returns the attributes with the given names, those that the item has.
+func (it Item) Pick(names ...string) map[string]types.AttributeValue {
+	m := make(map[string]types.AttributeValue, len(names))
+	for _, name := range names {
+		if av := it.Get(name); av != nil {
+			m[name] = av
+		}
+	}
+	return m
+}
+
 // Get returns one attribute, or nil.
 func (it Item) Get(name string) types.AttributeValue { return it.Value(name).Attribute() }
 
