@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -69,7 +70,7 @@ func batchPut(c *core.Core, verb string, v reflect.Value) *batchOp {
 }
 
 func batchDelete(c *core.Core, verb string, v reflect.Value) *batchOp {
-	key, _, err := plan.Key(c.Schema, v)
+	key, _, err := bind.Key(c.Schema, v)
 	return &batchOp{c: c, verb: verb, key: key, err: err}
 }
 
@@ -209,12 +210,12 @@ func (db *DB) BatchWrite(ctx context.Context, ops ...BatchOp) (unwritten []Batch
 		default:
 			continue
 		}
-		return ops, &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d %s", i, problem)}
+		return ops, &InputError{Code: bind.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d %s", i, problem)}
 	}
 	err = db.measure(ctx, "BatchWrite", func(ctx context.Context) error {
 		left, err := writeAll(ctx, db.runner, len(ops), func(i int) *batchOp { return ops[i].batched() }, func(i int, err error) error {
 			b := ops[i].batched()
-			return fmt.Errorf("op %d: %w", i, b.c.Wrap(b.verb, plan.KeyText(b.c.Schema, b.key), err))
+			return fmt.Errorf("op %d: %w", i, b.c.Wrap(b.verb, bind.KeyText(b.c.Schema, b.key), err))
 		})
 		unwritten = among(ops, left)
 		if err != nil {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
 )
 
@@ -63,23 +63,23 @@ func (db *DB) compileCollection(parts []CollectionPart) ([]core.CollectionQuery,
 		return &InputError{Code: code, Type: "entity.DB", Problem: fmt.Sprintf(format, args...)}
 	}
 	if len(parts) == 0 {
-		return nil, nil, mistake(plan.CodeCollection, "there is no query to read")
+		return nil, nil, mistake(bind.CodeCollection, "there is no query to read")
 	}
 	list, plans, seen := make([]core.CollectionQuery, len(parts)), make([]*query.Plan, len(parts)), map[any]bool{}
 	for i, p := range parts {
 		if p == nil {
-			return nil, nil, mistake(plan.CodeForeign, "part %d is nil", i)
+			return nil, nil, mistake(bind.CodeForeign, "part %d is nil", i)
 		}
 		list[i] = core.PartOf(p)
 		switch l := list[i]; {
 		case l.Plan == nil:
-			return nil, nil, mistake(plan.CodeCollection, "part %d cannot be part of a collection: queries of a store, an index, a history of events or deleted items can", i)
+			return nil, nil, mistake(bind.CodeCollection, "part %d cannot be part of a collection: queries of a store, an index, a history of events or deleted items can", i)
 		case l.Core.DB != core.DatabaseOf(db):
-			return nil, nil, mistake(plan.CodeForeign, "part %d belongs to another DB", i)
+			return nil, nil, mistake(bind.CodeForeign, "part %d belongs to another DB", i)
 		case l.Into == nil:
-			return nil, nil, mistake(plan.CodePointer, "part %d needs a pointer to a slice to read into, not nil", i)
+			return nil, nil, mistake(bind.CodePointer, "part %d needs a pointer to a slice to read into, not nil", i)
 		case seen[l.Into]:
-			return nil, nil, mistake(plan.CodeCollection, "part %d reads into the slice of another part", i)
+			return nil, nil, mistake(bind.CodeCollection, "part %d reads into the slice of another part", i)
 		case l.Plan.Err != nil:
 			return nil, nil, l.Core.Wrap(l.Plan.Verb, l.Plan.Where, l.Plan.Err)
 		}

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
@@ -107,7 +107,7 @@ func inTable(c *core.Core, x *schema.Index, more ...expr.Cond) func(time.Time) e
 	if s.HasMetadata {
 		alone = expr.Compare(expr.NotExists, expr.Attr(schema.KindAttr))
 	}
-	cond := expr.All(append(more, alone, plan.OwnItems(s))...)
+	cond := expr.All(append(more, alone, layout.OwnItems(s))...)
 	return func(time.Time) expr.Cond { return expr.All(cond, unmarked(c, x)) }
 }
 
@@ -124,8 +124,8 @@ func current(s *schema.Schema) (own func(item.Item) (bool, error), needs []strin
 		if attr, problem := s.Profile.CheckDigits(s.SK, it); problem != "" {
 			return false, &DecodeError{Entity: s.Name, Attr: attr, Problem: problem}
 		}
-		sk, ok := it[s.SK.Attr].(*types.AttributeValueMemberS)
-		return ok && s.SK.Template.Recomposes(it, sk.Value), nil
+		kind, known := layout.KindOf(s, it)
+		return known && kind == layout.CurrentKind, nil
 	}, needs
 }
 
@@ -146,7 +146,7 @@ func scanTable(c *core.Core, spec opt.Scan) *query.Plan {
 		return core.ClosedQuery(c, "Scan")
 	}
 	src := source(c, nil)
-	src.Verb, src.PK, src.SK, src.Base = "Scan", c.Schema.PK, c.Schema.SK, inTable(c, nil, plan.InNamespace(c.Schema))
+	src.Verb, src.PK, src.SK, src.Base = "Scan", c.Schema.PK, c.Schema.SK, inTable(c, nil, layout.InNamespace(c.Schema))
 	src.Own, src.Needs = current(c.Schema)
 	return query.BuildScan(src, spec)
 }
@@ -213,7 +213,7 @@ func indexSource(c *core.Core, x *schema.Index, own expr.Cond) query.Source {
 	src.PK, src.SK = x.PK, x.SK
 	src.Base = func(time.Time) expr.Cond { return expr.All(own, unmarked(c, x)) }
 	if x.Local {
-		src.Base = inTable(c, x, plan.InNamespace(c.Schema))
+		src.Base = inTable(c, x, layout.InNamespace(c.Schema))
 		src.Own, src.Needs = current(c.Schema)
 	}
 	return src
@@ -226,7 +226,7 @@ func queryIndex(c *core.Core, x *schema.Index, partition reflect.Value, spec opt
 	}
 	own := expr.Cond{}
 	if !x.PK.Prefixed {
-		own = expr.All(plan.InNamespace(c.Schema), plan.OwnItems(c.Schema))
+		own = expr.All(layout.InNamespace(c.Schema), layout.OwnItems(c.Schema))
 	}
 	return query.Build(indexSource(c, x, own), partition, spec)
 }
@@ -236,7 +236,7 @@ func scanIndex(c *core.Core, x *schema.Index, spec opt.Scan) *query.Plan {
 	if c.Err() != nil {
 		return core.ClosedQuery(c, "Scan")
 	}
-	src := indexSource(c, x, expr.All(plan.InNamespace(c.Schema), plan.OwnItems(c.Schema)))
+	src := indexSource(c, x, expr.All(layout.InNamespace(c.Schema), layout.OwnItems(c.Schema)))
 	src.Verb = "Scan"
 	return query.BuildScan(src, spec)
 }
@@ -278,13 +278,13 @@ func Project[S, T any](q Query[T]) Query[S] {
 		from = known.Reading().ForCollection()
 	}
 	if from.Plan == nil {
-		err := &InputError{Code: plan.CodeOption, Type: typeOf[S]().String(), Problem: "Project takes queries of a store, an index or a history of events"}
+		err := &InputError{Code: bind.CodeOption, Type: typeOf[S]().String(), Problem: "Project takes queries of a store, an index or a history of events"}
 		return core.NewQuery[S](failing{err}, nil)
 	}
 	c, p := from.Core, *from.Plan
 	projection, err := schema.Project(typeOf[S](), c.Schema, p.Index)
 	if err != nil && p.Err == nil {
-		p.Err = &InputError{Code: plan.CodeOption, Type: typeOf[S]().String(), Problem: fmt.Sprintf("it is no part of %s: %v", c.Schema.Type, err)}
+		p.Err = &InputError{Code: bind.CodeOption, Type: typeOf[S]().String(), Problem: fmt.Sprintf("it is no part of %s: %v", c.Schema.Type, err)}
 	}
 	p.Project = projection.Names
 	return core.NewQuery[S](core.Planned(c, &p), func(it wire.Item, into any) error {

@@ -7,15 +7,17 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
-func itemID(table string, key item.Item) string { return table + " " + plan.KeyID(key) }
+func itemID(table string, key item.Item) string { return table + " " + layout.KeyID(key) }
 
 // GetOp is one read of [DB.TransactGet] or [DB.BatchGet], made by [Ops.GetInto].
 type GetOp interface{ load() loading }
@@ -63,7 +65,7 @@ func newLoading(c *core.Core, v reflect.Value, spec opt.Get) loading {
 func (o Ops[T]) GetInto(dst *T, opts ...GetOption) GetOp {
 	c := core.Of(o)
 	if dst == nil {
-		return loading{c: c, err: &InputError{Code: plan.CodePointer, Type: c.Schema.Type.String(), Problem: "GetInto needs a pointer to read into, not nil"}}
+		return loading{c: c, err: &InputError{Code: bind.CodePointer, Type: c.Schema.Type.String(), Problem: "GetInto needs a pointer to read into, not nil"}}
 	}
 	l := newLoading(c, reflect.ValueOf(*dst), opt.Gets(opts))
 	l.decode = func(it wire.Item) (func(), error) {
@@ -85,7 +87,7 @@ func (f byID) release() {
 
 // readAll reads the items of loads, each once. The caller releases them.
 func readAll(ctx context.Context, r *exec.Runner, loads []loading) (byID, error) {
-	got, names := byID{}, map[string][]string{} // the key attributes of each table
+	got, names := byID{}, map[string][]string{}  // the key attributes of each table
 	for _, strong := range []bool{true, false} { // consistent reads first: they also serve other loads of the item
 		var keys []exec.Key
 		for _, l := range loads {
@@ -215,10 +217,10 @@ func (db *DB) loadings(loads []GetOp) ([]loading, error) {
 	parts := make([]loading, len(loads))
 	for i, l := range loads {
 		if l == nil {
-			return nil, &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d is nil", i)}
+			return nil, &InputError{Code: bind.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d is nil", i)}
 		}
 		if parts[i] = l.load(); parts[i].c.DB != core.DatabaseOf(db) {
-			return nil, &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d belongs to another DB", i)}
+			return nil, &InputError{Code: bind.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d belongs to another DB", i)}
 		}
 	}
 	return parts, nil
@@ -237,7 +239,7 @@ func (db *DB) transactGet(ctx context.Context, loads []GetOp) error {
 	}
 	if len(loads) > plan.MaxActions {
 		problem := fmt.Sprintf("%d loads, a transaction can have %d", len(loads), plan.MaxActions)
-		return &Error{Verb: "TransactGet", Err: &InputError{Code: plan.CodeTooMany, Type: "entity.DB", Problem: problem}}
+		return &Error{Verb: "TransactGet", Err: &InputError{Code: bind.CodeTooMany, Type: "entity.DB", Problem: problem}}
 	}
 	parts, err := db.loadings(loads)
 	if err != nil {
@@ -253,7 +255,7 @@ func (db *DB) transactGet(ctx context.Context, loads []GetOp) error {
 			continue
 		}
 		if seen[l.id()] {
-			fail(i, &InputError{Code: plan.CodeSameItem, Type: l.c.Schema.Type.String(), Problem: "the item is loaded twice; a transaction can read an item once"})
+			fail(i, &InputError{Code: bind.CodeSameItem, Type: l.c.Schema.Type.String(), Problem: "the item is loaded twice; a transaction can read an item once"})
 		}
 		seen[l.id()] = true
 	}

@@ -10,9 +10,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/purge"
@@ -32,7 +34,7 @@ func sameOptions(c *core.Core, spec opt.Store) error {
 	had := c.Schema.Options
 	switch {
 	case spec.NoExpiry && !had.NoExpiry, spec.After != nil && (had.After == nil || *had.After != *spec.After):
-		return &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: "the store exists with another time to live"}
+		return &InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: "the store exists with another time to live"}
 	}
 	return nil
 }
@@ -60,7 +62,7 @@ func (db *DB) declare(t reflect.Type, spec opt.Store, open func(*core.Core) core
 		return store, sameOptions(core.Of(store), spec)
 	}
 	if err := spec.Err(); err != nil {
-		return nil, &InputError{Code: plan.CodeOption, Type: t.String(), Problem: err.Error()}
+		return nil, &InputError{Code: bind.CodeOption, Type: t.String(), Problem: err.Error()}
 	}
 	options := db.options(spec.Name)
 	options.After, options.NoExpiry, options.Table, options.Derived = spec.After, spec.NoExpiry, spec.Table, spec.Derived
@@ -73,9 +75,9 @@ func (db *DB) declare(t reflect.Type, spec opt.Store, open func(*core.Core) core
 	}
 	switch expiry := spec.After != nil || spec.NoExpiry; {
 	case expiry && !s.Expires:
-		return nil, &InputError{Code: plan.CodeOption, Type: t.String(), Problem: "After and NoExpiry need a lifecycle.TTL declaration"}
+		return nil, &InputError{Code: bind.CodeOption, Type: t.String(), Problem: "After and NoExpiry need a lifecycle.TTL declaration"}
 	case spec.After != nil && spec.NoExpiry:
-		return nil, &InputError{Code: plan.CodeOption, Type: t.String(), Problem: "After and NoExpiry exclude each other"}
+		return nil, &InputError{Code: bind.CodeOption, Type: t.String(), Problem: "After and NoExpiry exclude each other"}
 	}
 	if s.Handle != spec.Handle {
 		return nil, wrongHandle(s, spec.Handle)
@@ -208,15 +210,15 @@ func (s *Store[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(s)} }
 // primaryKey composes the key of a read; parts has the attributes that it is composed of.
 func primaryKey(c *core.Core, v reflect.Value, spec opt.Read) (primary, parts item.Item, text string, err error) {
 	if err := spec.Err(); err != nil {
-		return nil, nil, "", &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
+		return nil, nil, "", &InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
 	}
-	primary, parts, err = plan.Key(c.Schema, v)
-	return primary, parts, plan.KeyText(c.Schema, primary), err
+	primary, parts, err = bind.Key(c.Schema, v)
+	return primary, parts, bind.KeyText(c.Schema, primary), err
 }
 
 // unexpired returns it, or no item if it has expired for a read with the options spec.
 func unexpired(c *core.Core, it wire.Item, spec opt.Get) wire.Item {
-	if c.Schema.Expires && !spec.Expired && plan.Expired(c.Schema, it.Pick(c.Schema.Options.TTL), c.Runner.Clock()) {
+	if c.Schema.Expires && !spec.Expired && layout.Expired(c.Schema, it.Pick(c.Schema.Options.TTL), c.Runner.Clock()) {
 		return wire.Item{}
 	}
 	return it
@@ -228,7 +230,7 @@ func sameCase(s *schema.Schema, parts item.Item, it wire.Item) error {
 	for _, a := range s.FoldedParts() {
 		names = append(names, a.Name)
 	}
-	return plan.SameCase(s, parts, it.Pick(names...))
+	return layout.SameCase(s, parts, it.Pick(names...))
 }
 
 // get reads the item with the key parts of v into the value that into points to.
@@ -425,10 +427,10 @@ func OnProgress(f func(deleted int)) PurgeOption {
 func (s *Store[T]) Purge(ctx context.Context, key T, opts ...PurgeOption) error {
 	c, spec := core.Of(s), opt.Purges(opts)
 	if err := spec.Err(); err != nil {
-		return c.Wrap("Purge", "", &InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()})
+		return c.Wrap("Purge", "", &InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()})
 	}
-	primary, parts, err := plan.Key(c.Schema, reflect.ValueOf(key))
-	text := plan.KeyText(c.Schema, primary)
+	primary, parts, err := bind.Key(c.Schema, reflect.ValueOf(key))
+	text := bind.KeyText(c.Schema, primary)
 	if err != nil {
 		return c.Wrap("Purge", text, err)
 	}

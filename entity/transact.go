@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/plan"
@@ -75,10 +76,10 @@ func (db *DB) own(ops []Op) ([]*plan.Op, error) {
 	plans := make([]*plan.Op, len(ops))
 	for i, op := range ops {
 		if op == nil {
-			return nil, &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d is nil", i)}
+			return nil, &InputError{Code: bind.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d is nil", i)}
 		}
 		if core.OwnerOf(op).DB != core.DatabaseOf(db) {
-			return nil, &InputError{Code: plan.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d belongs to another DB", i)}
+			return nil, &InputError{Code: bind.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d belongs to another DB", i)}
 		}
 		plans[i] = core.PlanOf(op)
 	}
@@ -144,7 +145,7 @@ func (db *DB) Transact(ctx context.Context, ops ...Op) error {
 func (db *DB) TransactWithToken(ctx context.Context, token Token, ops ...Op) error {
 	return db.transact(ctx, "TransactWithToken", ops, func(ctx context.Context, plans []*plan.Op) ([]plan.Result, []exec.OpFailure, error) {
 		if token.ID == "" {
-			return nil, nil, &InputError{Code: plan.CodeOption, Type: "entity.Token", Field: "ID", Problem: "a token needs an ID"}
+			return nil, nil, &InputError{Code: bind.CodeOption, Type: "entity.Token", Field: "ID", Problem: "a token needs an ID"}
 		}
 		return db.runner.TransactWithToken(ctx, token.ID, token.At, plans)
 	})

@@ -9,10 +9,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
@@ -65,7 +67,7 @@ func wrongCase(ctx context.Context, c *core.Core, key reflect.Value) error {
 	return c.Measure(ctx, op.Verb, op.KeyText, func(ctx context.Context) error {
 		it, err := plan.ReadNewest(ctx, c.Runner, op, schema.CopyInfix, c.Runner.Clock())
 		if err == nil {
-			err = plan.SameCase(c.Schema, op.Parts, it)
+			err = layout.SameCase(c.Schema, op.Parts, it)
 		}
 		if err == nil {
 			err = entity.ErrNotFound
@@ -92,9 +94,9 @@ func listCopies(c *core.Core, verb string, v reflect.Value, spec opt.Bounded) *q
 	}
 	src := copiesSource(c, verb)
 	src.Required, src.Base = append([]*schema.Attr{}, c.Schema.SK.Parts...), func(time.Time) expr.Cond { return expr.Cond{} }
-	if _, parts, err := plan.Key(c.Schema, v); err == nil && len(c.Schema.FoldedParts()) > 0 {
+	if _, parts, err := bind.Key(c.Schema, v); err == nil && len(c.Schema.FoldedParts()) > 0 {
 		src.Own = func(it item.Item) (bool, error) {
-			err := plan.SameCase(c.Schema, parts, it)
+			err := layout.SameCase(c.Schema, parts, it)
 			if sharesKeys(c.Schema) {
 				return err == nil, nil
 			}
@@ -141,7 +143,7 @@ func (d *Deleted[T]) Scan(opts ...entity.ScanOption) entity.Query[DeletedItem[T]
 	if c.Err() != nil {
 		return copyQuery[T](c, core.ClosedQuery(c, "Deleted.Scan"))
 	}
-	src := tableSource(c, "Deleted.Scan", plan.InNamespace(c.Schema))
+	src := tableSource(c, "Deleted.Scan", layout.InNamespace(c.Schema))
 	return copyQuery[T](c, query.BuildScan(src, opt.Scans(opts)))
 }
 
@@ -206,7 +208,7 @@ func indexSource(c *core.Core, x *schema.Index, verb string) query.Source {
 	src := copiesSource(c, verb)
 	src.Index, src.PK, src.SK = x, x.PK, x.SK
 	src.Code, src.Other = schema.CodeUnknownTarget, useFilter
-	base := expr.All(plan.InNamespace(c.Schema), plan.OwnItems(c.Schema))
+	base := expr.All(layout.InNamespace(c.Schema), layout.OwnItems(c.Schema))
 	src.Base = func(time.Time) expr.Cond { return base }
 	return src
 }
@@ -218,14 +220,14 @@ const useFilter = "put conditions on other fields into entity.Filter"
 func tableSource(c *core.Core, verb string, more expr.Cond) query.Source {
 	s, src := c.Schema, copiesSource(c, verb)
 	src.Code, src.Other = schema.CodeUnknownTarget, useFilter
-	name, _ := plan.DeletedAttr(s)
+	name, _ := layout.DeletedAttr(s)
 	copied := expr.Compare(expr.Exists, expr.Attr(name))
 	if s.HasMetadata {
-		copied = expr.Compare(expr.Eq, expr.Attr(schema.KindAttr), item.S(plan.CopyKind))
+		copied = expr.Compare(expr.Eq, expr.Attr(schema.KindAttr), item.S(layout.CopyKind))
 	} else {
 		src.Own, src.Needs = ownCopy(s)
 	}
-	base := expr.All(more, copied, plan.OwnItems(s))
+	base := expr.All(more, copied, layout.OwnItems(s))
 	src.Base = func(time.Time) expr.Cond { return base }
 	return src
 }
@@ -236,12 +238,8 @@ func ownCopy(s *schema.Schema) (own func(item.Item) (bool, error), needs []strin
 		needs = append(needs, a.Name)
 	}
 	return func(it item.Item) (bool, error) {
-		current, ok := plan.CurrentKey(s, it, schema.CopyInfix)
-		if !ok {
-			return false, nil
-		}
-		sk, _ := plan.SortKey(s, current)
-		return s.SK.Template.Recomposes(it, sk), nil
+		kind, known := layout.KindOf(s, it)
+		return known && kind == layout.CopyKind, nil
 	}, needs
 }
 
@@ -264,13 +262,13 @@ func copiesSource(c *core.Core, verb string) query.Source {
 
 // copySortKey returns the definition of the sort key of deleted copies.
 func copySortKey(s *schema.Schema) *schema.KeyDef {
-	name, format := plan.DeletedAttr(s)
-	return plan.RelatedSortKey(s, schema.CopyInfix, &schema.Attr{Name: name}, &key.Field{Attr: name, Kind: key.Time, Time: format})
+	name, format := layout.DeletedAttr(s)
+	return layout.RelatedSortKey(s, schema.CopyInfix, &schema.Attr{Name: name}, &key.Field{Attr: name, Kind: key.Time, Time: format})
 }
 
 // copyTimes returns when a stored copy was deleted and when it expires; zero if never.
 func copyTimes(s *schema.Schema, it item.Item) (deleted, expires time.Time, err error) {
-	name, format := plan.DeletedAttr(s)
+	name, format := layout.DeletedAttr(s)
 	if deleted, err = format.FromValue(it[name]); err != nil {
 		return deleted, expires, &entity.DecodeError{Entity: s.Name, Attr: name, Problem: "it is not a time"}
 	}

@@ -8,9 +8,12 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -59,7 +62,7 @@ func (o Ops[T]) RestoreCopy(chosen DeletedItem[T], opts ...RestoreOption) entity
 
 // restoreCopy plans the restore of the copy of v that was deleted at deletedAt.
 func restoreCopy(c *core.Core, v reflect.Value, deletedAt time.Time, spec opt.Restore) *plan.Op {
-	_, format := plan.DeletedAttr(c.Schema)
+	_, format := layout.DeletedAttr(c.Schema)
 	text, err := timeText(format, deletedAt)
 	if err != nil || deletedAt.IsZero() {
 		spec.Errs = append(spec.Errs, errNoCopy)
@@ -92,20 +95,20 @@ func newRestore(c *core.Core, v reflect.Value, spec opt.Restore, chosen string) 
 	f, _ := schema.Feature[*softDelete](c.Schema)
 	r := &restore{f: f, op: op, user: user}
 	if chosen != "" {
-		r.key = plan.RelatedKey(c.Schema, op.Key, schema.CopyInfix+chosen)
+		r.key = layout.RelatedKey(c.Schema, op.Key, schema.CopyInfix+chosen)
 	}
 	op.Prepare, op.Plan, op.If = r.read, r.plan, user
 	return op
 }
 
 // read finds the copy. Without a copy, the error says whether the item exists.
-func (r *restore) read(ctx context.Context, reader plan.Reader, in *plan.Input) error {
+func (r *restore) read(ctx context.Context, reader layout.Reader, in *plan.Input) error {
 	s := r.op.Schema
 	var copied item.Item
 	var err error
 	if r.key == nil {
 		copied, err = plan.ReadNewest(ctx, reader, r.op, schema.CopyInfix, in.Now)
-	} else if copied, err = reader.Get(ctx, r.op.Table, r.key, true); plan.Expired(s, copied, in.Now) {
+	} else if copied, err = reader.Get(ctx, r.op.Table, r.key, true); layout.Expired(s, copied, in.Now) {
 		copied = nil
 	}
 	if err == nil && copied == nil {
@@ -114,7 +117,7 @@ func (r *restore) read(ctx context.Context, reader plan.Reader, in *plan.Input) 
 	if err != nil {
 		return err
 	}
-	found := foundCopy{copied, plan.StoredVersion(s, copied)}
+	found := foundCopy{copied, layout.StoredVersion(s, copied)}
 	_, expires := copied[s.Options.TTL]
 	if _, retains := schema.Feature[plan.Snapshotter](s); retains && (r.key != nil || expires != (r.f.ttl > 0)) {
 		// The copy may not be the newest state: copies of later deletes may have expired before this one.
@@ -131,29 +134,29 @@ func (r *restore) read(ctx context.Context, reader plan.Reader, in *plan.Input) 
 // search looks again for the copy and for the item, which other deletes and restores may be moving at this moment. One
 // query reads both places. DynamoDB may apply a transaction while the query runs, so only a second query that finds
 // neither proves that there is nothing.
-func (r *restore) search(ctx context.Context, reader plan.Reader, in *plan.Input) (item.Item, error) {
+func (r *restore) search(ctx context.Context, reader layout.Reader, in *plan.Input) (item.Item, error) {
 	s := r.op.Schema
 	for range 2 {
 		current, copied, err := plan.ReadItemAndCopy(ctx, reader, r.op, r.key, in.Now)
 		switch {
 		case err != nil || copied != nil:
 			return copied, err
-		case plan.Live(s, current, in.Now):
-			if err := plan.SameCase(s, r.op.Parts, current); err != nil {
+		case layout.Live(s, current, in.Now):
+			if err := layout.SameCase(s, r.op.Parts, current); err != nil {
 				return nil, err
 			}
-			return nil, plan.ErrNotDeleted
+			return nil, entitytype.ErrNotDeleted
 		}
 	}
 	if err := r.op.CheckExpected(nil, in.Now); err != nil {
 		return nil, err
 	}
-	return nil, plan.ErrNotFound
+	return nil, entitytype.ErrNotFound
 }
 
 func (r *restore) plan(in plan.Input) (plan.Step, error) {
 	s, found := r.op.Schema, in.Found.(foundCopy)
-	if err := plan.SameCase(s, r.op.Parts, found.copied); err != nil {
+	if err := layout.SameCase(s, r.op.Parts, found.copied); err != nil {
 		return plan.Step{}, err
 	}
 	if err := r.op.CheckExpected(found.copied, in.Now); err != nil {
@@ -174,9 +177,9 @@ func (r *restore) plan(in plan.Input) (plan.Step, error) {
 		return plan.Step{}, err
 	}
 	main := []plan.Part{
-		{Action: plan.Action{Kind: plan.Delete, Table: r.op.Table, Key: plan.KeyOf(s, found.copied), Cond: expr.All(guard, r.user), Pin: pin}, Resolve: r.copyLost(found.copied)},
-		{Action: plan.Action{Kind: plan.Put, Table: r.op.Table, Key: r.op.Key, Item: m.New, Cond: plan.Absent(s), WriteID: plan.WriteID(s, in)}, Resolve: func(plan.Failure) plan.Resolution {
-			return plan.Resolution{Err: fmt.Errorf("%w: %w", plan.ErrNotDeleted, plan.ErrExists)}
+		{Action: plan.Action{Kind: plan.Delete, Table: r.op.Table, Key: layout.KeyOf(s, found.copied), Cond: expr.All(guard, r.user), Pin: pin}, Resolve: r.copyLost(found.copied)},
+		{Action: plan.Action{Kind: plan.Put, Table: r.op.Table, Key: r.op.Key, Item: m.New, Cond: layout.Absent(s), WriteID: plan.WriteID(s, in)}, Resolve: func(plan.Failure) plan.Resolution {
+			return plan.Resolution{Err: fmt.Errorf("%w: %w", entitytype.ErrNotDeleted, entitytype.ErrExists)}
 		}},
 	}
 	return plan.Compose(m, main, plan.Stored(m.New))
@@ -185,33 +188,33 @@ func (r *restore) plan(in plan.Input) (plan.Step, error) {
 // restoredItem makes the current item from the deleted state. It composes every key from the attributes.
 func (r *restore) restoredItem(m *plan.Mutation, version int64, in plan.Input) (item.Item, error) {
 	s, it := r.op.Schema, item.Clone(m.DeletedState)
-	name, _ := plan.DeletedAttr(s)
+	name, _ := layout.DeletedAttr(s)
 	delete(it, name)
 	if a := s.UpdatedAt; a != nil {
-		av, err := plan.TimeValue(a, plan.Later(s, m.DeletedState, in.Now))
+		av, err := bind.TimeValue(a, plan.Later(s, m.DeletedState, in.Now))
 		if err != nil {
 			return nil, err
 		}
 		it[a.Name] = av
 	}
-	plan.SetVersion(s, it, version+1)
-	if err := plan.Recompose(s, it); err != nil {
+	layout.SetVersion(s, it, version+1)
+	if err := bind.Recompose(s, it); err != nil {
 		return nil, err
 	}
 	if s.HasMetadata { // the payload version remains that of the content
 		it[schema.WriteAttr], it[schema.OpAttr] = item.S(in.WriteID), item.S("restore")
 	}
-	return it, plan.CheckSize(s, it)
+	return it, bind.CheckSize(s, it)
 }
 
 // copyLost resolves a failed delete of the copy: another write removed or replaced it, or the caller's condition did
 // not hold.
 func (r *restore) copyLost(copied item.Item) func(plan.Failure) plan.Resolution {
 	return func(f plan.Failure) plan.Resolution {
-		if plan.SameState(r.op.Schema, copied, f.Image) {
-			return plan.Resolution{Err: plan.ErrConditionFailed}
+		if layout.SameState(r.op.Schema, copied, f.Image) {
+			return plan.Resolution{Err: entitytype.ErrConditionFailed}
 		}
-		return plan.Resolution{Replan: plan.ErrConflict}
+		return plan.Resolution{Replan: entitytype.ErrConflict}
 	}
 }
 

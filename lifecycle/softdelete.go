@@ -4,8 +4,11 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -52,7 +55,7 @@ func (SoftDelete) Declare(d *schema.Decl) {
 		if given && len(plan.UniqueConstraints(d.Schema)) == 0 {
 			d.Problem(schema.CodeUniquePolicy, "unique:%q needs a unique.Constraint", policy)
 		}
-		if name, _ := plan.DeletedAttr(d.Schema); d.Schema.DeletedAt == nil && d.Schema.Attr(name) != nil {
+		if name, _ := layout.DeletedAttr(d.Schema); d.Schema.DeletedAt == nil && d.Schema.Attr(name) != nil {
 			d.Problem(schema.CodeReservedAttr, `deleted copies carry the attribute %q; give the field entity:"deleted_at", or another name`, name)
 		}
 	})
@@ -60,7 +63,7 @@ func (SoftDelete) Declare(d *schema.Decl) {
 
 // Record returns the declaration for the schema lock.
 func (f *softDelete) Record(s *schema.Schema) schema.Record {
-	name, format := plan.DeletedAttr(s)
+	name, format := layout.DeletedAttr(s)
 	policy := "free"
 	if f.reserve {
 		policy = "reserve"
@@ -80,12 +83,12 @@ func (f *softDelete) Reserves() bool { return f.reserve }
 // is behind that of an earlier delete.
 func (f *softDelete) SoftDelete(m *plan.Mutation) (plan.Part, error) {
 	s := m.Op.Schema
-	name, format := plan.DeletedAttr(s)
+	name, format := layout.DeletedAttr(s)
 	at := plan.Later(s, m.Old, m.In.Now)
 	if m.In.NewestCopy != nil {
 		last, err := format.FromValue(m.In.NewestCopy[name])
 		if err != nil {
-			return plan.Part{}, &plan.DecodeError{Entity: s.Name, Attr: name, Problem: "in a deleted copy it is not a time"}
+			return plan.Part{}, &entitytype.DecodeError{Entity: s.Name, Attr: name, Problem: "in a deleted copy it is not a time"}
 		}
 		if next := last.Add(format.Unit()); next.After(at) {
 			at = next
@@ -97,23 +100,23 @@ func (f *softDelete) SoftDelete(m *plan.Mutation) (plan.Part, error) {
 	}
 	text, err := timeText(format, at)
 	if err != nil {
-		return plan.Part{}, &plan.InputError{Code: plan.CodeValue, Type: s.Type.String(), Field: name, Problem: err.Error()}
+		return plan.Part{}, &entitytype.InputError{Code: bind.CodeValue, Type: s.Type.String(), Field: name, Problem: err.Error()}
 	}
-	m.Copy = plan.RelatedItem(s, m.DeletedState, schema.CopyInfix+text, plan.CopyKind)
+	m.Copy = layout.RelatedItem(s, m.DeletedState, schema.CopyInfix+text, layout.CopyKind)
 	if f.ttl > 0 {
 		m.Copy[s.Options.TTL] = item.N(strconv.FormatInt(m.In.Now.Unix()+int64(f.ttl/time.Second), 10))
 	}
-	if err := plan.IndexCopy(s, m.Copy); err != nil {
+	if err := bind.IndexCopy(s, m.Copy); err != nil {
 		return plan.Part{}, err
 	}
 	return plan.Part{
 		Action: plan.Action{
-			Kind: plan.Put, Table: m.Op.Table, Key: plan.KeyOf(s, m.Copy), Item: m.Copy, Cond: plan.Absent(s), WriteID: plan.WriteID(s, m.In),
+			Kind: plan.Put, Table: m.Op.Table, Key: layout.KeyOf(s, m.Copy), Item: m.Copy, Cond: layout.Absent(s), WriteID: plan.WriteID(s, m.In),
 		},
 		Resolve: func(plan.Failure) plan.Resolution {
-			return plan.Resolution{Replan: plan.ErrConflict}
+			return plan.Resolution{Replan: entitytype.ErrConflict}
 		},
-	}, plan.CheckSize(s, m.Copy)
+	}, bind.CheckSize(s, m.Copy)
 }
 
 // timeText returns a time as it stands in the sort key of a deleted copy.

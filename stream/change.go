@@ -7,9 +7,10 @@ import (
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/layout"
 )
 
 // Kind is the kind of a change.
@@ -51,9 +52,9 @@ type itemPart string
 
 const (
 	currentItem  itemPart = ""
-	eventItem    itemPart = plan.EventKind
-	snapshotItem itemPart = plan.SnapshotKind
-	deletedCopy  itemPart = plan.CopyKind
+	eventItem    itemPart = layout.EventKind
+	snapshotItem itemPart = layout.SnapshotKind
+	deletedCopy  itemPart = layout.CopyKind
 )
 
 // relatedKinds are the kinds of changes to related items: stored, changed, removed, expired.
@@ -152,7 +153,7 @@ func interpret(c *core.Core, r Record) (meaning, bool, error) {
 }
 
 func wrap(c *core.Core, r Record, err error) error {
-	return c.Wrap("stream", plan.KeyText(c.Schema, r.Keys), err)
+	return c.Wrap("stream", bind.KeyText(c.Schema, r.Keys), err)
 }
 
 func decode[T any](c *core.Core, r Record, x meaning) (Change[T], error) {
@@ -170,16 +171,16 @@ func decode[T any](c *core.Core, r Record, x meaning) (Change[T], error) {
 		if err != nil {
 			return change, err
 		}
-		*side.value, *side.version = &v, plan.StoredVersion(s, side.image)
+		*side.value, *side.version = &v, layout.StoredVersion(s, side.image)
 	}
 	image := x.new
 	if image == nil {
 		image = x.old
 	}
-	if image == nil || x.part != deletedCopy && (x.part != snapshotItem || !plan.IsDeletedState(s, image)) {
+	if image == nil || x.part != deletedCopy && (x.part != snapshotItem || !layout.IsDeletedState(s, image)) {
 		return change, nil
 	}
-	name, format := plan.DeletedAttr(s)
+	name, format := layout.DeletedAttr(s)
 	at, err := format.FromValue(image[name])
 	if err != nil {
 		return change, &entity.DecodeError{Entity: s.Name, Attr: name, Problem: "it is not a time"}

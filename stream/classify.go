@@ -8,6 +8,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -43,9 +44,11 @@ func classify(c *core.Core, r *Record) (x meaning, ok bool, err error) {
 	if image == nil {
 		return meaning{}, false, nil
 	}
-	if x.part, ok = partOf(s, image); !ok {
+	kind, known := layout.KindOf(s, image)
+	if !known {
 		return meaning{}, false, nil
 	}
+	x.part = itemPart(kind)
 	op := r.Operation
 	if old != nil && new != nil { // another program may add or remove the entity marker
 		switch {
@@ -148,35 +151,7 @@ func belongsTo(s *schema.Schema, image item.Item) bool {
 	if _, marked := image[schema.EntityAttr]; marked && !s.Templated {
 		return false
 	}
-	return plan.OwnItems(s).Holds(image)
-}
-
-// partOf returns which of the entity's items an image is of; false if this version does not know it.
-func partOf(s *schema.Schema, image item.Item) (itemPart, bool) {
-	if s.HasMetadata {
-		k, beside := image[schema.KindAttr].(*types.AttributeValueMemberS)
-		if !beside {
-			return currentItem, true
-		}
-		_, known := relatedKinds[itemPart(k.Value)]
-		return itemPart(k.Value), known
-	}
-	if !s.Templated || s.SK == nil {
-		return currentItem, true
-	}
-	// In tables shared with effect-dynamodb only the sort key shows it, compared with the attributes it is composed of.
-	text, _ := plan.SortKey(s, image)
-	composed, ok := s.SK.Template.AsStored(image)
-	if !ok {
-		return "", false
-	}
-	text, composed = strings.ToLower(text), strings.ToLower(composed)
-	for _, x := range plan.RelatedKinds {
-		if rest, ok := strings.CutPrefix(text, composed+x.Infix); ok && rest != "" {
-			return itemPart(x.Kind), true
-		}
-	}
-	return currentItem, text == composed
+	return layout.OwnItems(s).Holds(image)
 }
 
 // keySegments returns the segments after the prefix of a `$` entity in its key: those of the template, and of a
@@ -227,7 +202,7 @@ func partByKey(s *schema.Schema, keys item.Item) (itemPart, bool) {
 	case n:
 		return currentItem, true
 	case n + 2:
-		for _, x := range plan.RelatedKinds {
+		for _, x := range layout.RelatedKinds {
 			if "#"+segments[n]+"#" == x.Infix {
 				return itemPart(x.Kind), s.SK != nil
 			}

@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
-	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 // Route handles some of the records given to [Handle]. [On], [OnUndecodable] and [OnUnrouted] make routes.
@@ -69,7 +69,7 @@ func checkRoute(c *core.Core, function bool, kinds []Kind) error {
 }
 
 func routeError(typ, problem string) error {
-	return &entity.InputError{Code: plan.CodeRoute, Type: typ, Problem: problem}
+	return &entity.InputError{Code: bind.CodeRoute, Type: typ, Problem: problem}
 }
 
 // OnUndecodable calls f for records that would otherwise fail, and block their shard, because their meaning cannot be

@@ -15,8 +15,8 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/exec"
-	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 // BuildOption configures [View.Rebuild] and [View.CatchUp].
@@ -276,7 +276,7 @@ func (g *groupState) storeError(err error) error {
 
 // isRejected reports whether the content of an item prevents storing it, so that a retry would fail too.
 func isRejected(err error) bool {
-	var input *plan.InputError
+	var input *entitytype.InputError
 	var api smithy.APIError
 	return errors.As(err, &input) || errors.Is(err, entity.ErrTooLarge) || errors.As(err, &api) && api.ErrorCode() == "ValidationException"
 }

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 )
 
 // Classes of errors, for errors.Is.
@@ -132,7 +133,7 @@ var ErrStateLost = errors.New("the state would be read back from storage as a di
 
 // badOption returns the error for a mistake in the arguments of a call.
 func badOption(format string, args ...any) error {
-	return &plan.InputError{Code: plan.CodeTimeline, Type: "timeline", Problem: fmt.Sprintf(format, args...)}
+	return &entitytype.InputError{Code: bind.CodeTimeline, Type: "timeline", Problem: fmt.Sprintf(format, args...)}
 }
 
 var errNoDB = badOption("the database is nil")

@@ -13,10 +13,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -213,7 +214,7 @@ func (o *origin) decodeEvent(r *record) (*decodedEvent, error) {
 func (o *origin) eventError(r *record, stage Stage, err error) *EventError {
 	e := &EventError{Stage: stage, Event: r.name, Source: o.id, Key: r.key, Payload: r.payloadVersion, Err: err}
 	if o.core != nil { // the identity may have secret parts
-		e.Key = plan.KeyText(o.core.Schema, plan.KeyOf(o.core.Schema, r.item))
+		e.Key = bind.KeyText(o.core.Schema, layout.KeyOf(o.core.Schema, r.item))
 	}
 	return e
 }

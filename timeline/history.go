@@ -12,6 +12,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -134,7 +135,7 @@ func (p *partitions) readPages(start item.Item, read func(start item.Item) (page
 
 func (p *partitions) idOf(it item.Item) string {
 	pk := p.o.core.Schema.PK.Attributes()[0]
-	return plan.KeyID(item.Item{pk: it[pk]})
+	return layout.KeyID(item.Item{pk: it[pk]})
 }
 
 func (p *partitions) take(got page) error {
@@ -161,7 +162,7 @@ func (p *partitions) push(it item.Item) error {
 		}
 		p.id = id
 	}
-	p.last = plan.KeyOf(s, it)
+	p.last = layout.KeyOf(s, it)
 	return p.events.push(it, p.to.event)
 }
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/tag"
@@ -234,7 +234,7 @@ func (o *origin) checkPartition(k any, r *record) error {
 	if err != nil {
 		return err
 	}
-	if !cond.Holds(plan.KeyOf(o.core.Schema, r.item)) {
+	if !cond.Holds(layout.KeyOf(o.core.Schema, r.item)) {
 		return fmt.Errorf("the event is outside the partition that PartitionKey returns for its group")
 	}
 	return nil

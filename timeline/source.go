@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
@@ -116,13 +117,13 @@ func (o *origin) eventName(what string) string {
 // scanFilter selects the items with history in the entity's table.
 func (o *origin) scanFilter(now time.Time) expr.Cond {
 	s := o.core.Schema
-	return o.filter(expr.All(plan.OwnItems(s), plan.InNamespace(s)), now)
+	return o.filter(expr.All(layout.OwnItems(s), layout.InNamespace(s)), now)
 }
 
 // queryFilter selects the items with history in one partition. DynamoDB rejects filters on key attributes in queries,
 // and the key condition already excludes other namespaces.
 func (o *origin) queryFilter(now time.Time) expr.Cond {
-	return o.filter(plan.OwnItems(o.core.Schema), now)
+	return o.filter(layout.OwnItems(o.core.Schema), now)
 }
 
 // Classify names the events of a source by their content. names lists the possible names. name returns one of them for
@@ -193,7 +194,7 @@ func Series[T any](s *timeseries.Series[T], opts ...SourceOption) Source {
 	o.eventNames, o.retention, o.hasAcceptTimes = []string{o.eventName("appended")}, c.Kept(), true
 	o.acceptedAt = func(it item.Item) (time.Time, error) { return key.Nano.FromValue(it[schema.AtAttr]) }
 	o.filter = func(own expr.Cond, now time.Time) expr.Cond {
-		return expr.All(expr.Compare(expr.Eq, expr.Attr(schema.KindAttr), item.S(plan.EventKind)), own, plan.NotExpired(o.core.Schema, now))
+		return expr.All(expr.Compare(expr.Eq, expr.Attr(schema.KindAttr), item.S(layout.EventKind)), own, layout.NotExpired(o.core.Schema, now))
 	}
 	o.assemble = func() assembler { return itemEvents{o, o.eventName("appended"), clock, o.acceptedAt} }
 	return o.finish(opts)
@@ -208,7 +209,7 @@ type itemEvents struct {
 }
 
 func (e itemEvents) push(it map[string]value, give func(*record) error) error {
-	r := &record{name: e.name, key: plan.KeyID(plan.KeyOf(e.o.core.Schema, it)), item: it, payloadVersion: storedVersion(it)}
+	r := &record{name: e.name, key: layout.KeyID(layout.KeyOf(e.o.core.Schema, it)), item: it, payloadVersion: storedVersion(it)}
 	at, err := e.clock.Format.FromValue(it[e.clock.Name])
 	if err == nil && e.acceptedAt != nil {
 		r.acceptedAt, err = e.acceptedAt(it)
@@ -244,7 +245,7 @@ func Items[T any, V any](s *entity.Store[T], at *V, opts ...SourceOption) Source
 			current = expr.Compare(expr.NotExists, expr.Attr(schema.KindAttr))
 		}
 		if o.core.Schema.Expires {
-			live = plan.NotExpired(o.core.Schema, now)
+			live = layout.NotExpired(o.core.Schema, now)
 		}
 		return expr.All(own, current, live)
 	}
@@ -253,7 +254,7 @@ func Items[T any, V any](s *entity.Store[T], at *V, opts ...SourceOption) Source
 	}
 	o.timeAttrs = append(o.timeAttrs, "at "+clock.Name)
 	o.assemble = func() assembler { return itemEvents{o, o.eventName("stored"), clock, o.acceptedAt} }
-	if x, ok := schema.Feature[plan.ExpirySetter](o.core.Schema); ok {
+	if x, ok := schema.Feature[bind.ExpirySetter](o.core.Schema); ok {
 		o.retention = lifetime(x)
 	}
 	if !o.core.Schema.Profile.MarksItems() {
@@ -263,7 +264,7 @@ func Items[T any, V any](s *entity.Store[T], at *V, opts ...SourceOption) Source
 }
 
 // lifetime returns how long an entity's items live according to its declaration; 0 if it does not say.
-func lifetime(x plan.ExpirySetter) time.Duration {
+func lifetime(x bind.ExpirySetter) time.Duration {
 	if l, ok := x.(interface{ Kept() time.Duration }); ok {
 		return l.Kept()
 	}
@@ -287,7 +288,7 @@ func AcceptedAt[V any](field *V) SourceOption {
 
 // timeField resolves a prototype field that holds a time.
 func (o *origin) timeField(field any, what string) *schema.Attr {
-	n, err := plan.Node(o.core.Schema, opt.Target{Pointer: field})
+	n, err := bind.Node(o.core.Schema, opt.Target{Pointer: field})
 	if err != nil || n.Attr == nil || !n.Top {
 		o.problem("%s must be a field of the prototype that entity.Fields gives", what)
 		return nil

@@ -10,10 +10,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -126,7 +126,7 @@ type expiry struct {
 	after time.Duration
 }
 
-var _ plan.ExpirySetter = (*expiry)(nil) // without it rows would silently stay
+var _ bind.ExpirySetter = (*expiry)(nil) // without it rows would silently stay
 
 // Declare is called by this module when a store is built.
 func (expiring) Declare(d *schema.Decl) {

@@ -9,10 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -66,7 +65,7 @@ func Versions[T any](h *versioned.History[T], opts ...SourceOption) Source {
 		o.eventNames = append(o.eventNames, o.eventName(what))
 	}
 	o.hasAcceptTimes = true
-	o.filter = func(own expr.Cond, now time.Time) expr.Cond { return expr.All(own, plan.NotExpired(s, now)) }
+	o.filter = func(own expr.Cond, now time.Time) expr.Cond { return expr.All(own, layout.NotExpired(s, now)) }
 	o.assemble = func() assembler { return &versionEvents{o: o} }
 	return o.finish(opts)
 }
@@ -79,7 +78,7 @@ func (o *origin) isBaseline(r *record) bool {
 	}
 	before := int64(0)
 	if r.before != nil {
-		before = plan.StoredVersion(o.core.Schema, r.before)
+		before = layout.StoredVersion(o.core.Schema, r.before)
 	}
 	return r.version != before+1
 }
@@ -103,14 +102,17 @@ type versionEvents struct {
 }
 
 func (l *versionEvents) push(it map[string]value, give func(*record) error) error {
-	primary, kind := l.ownerOf(it)
-	if owner := plan.KeyID(primary); owner != l.owner {
+	primary, kind, known := layout.Owner(l.o.core.Schema, it)
+	if !known {
+		return nil
+	}
+	if owner := layout.KeyID(primary); owner != l.owner {
 		if err := l.flush(give); err != nil {
 			return err
 		}
 		l.owner = owner
 	}
-	if kind == plan.SnapshotKind {
+	if kind == layout.SnapshotKind {
 		return l.snapshot(it, give)
 	}
 	if l.size += item.Size(it) + heldOverhead; l.size > maxHeldBytes {
@@ -120,27 +122,10 @@ func (l *versionEvents) push(it map[string]value, give func(*record) error) erro
 	return nil
 }
 
-// ownerOf returns the primary key of the item that a state belongs to, and the kind of related item that the state is, "" for
-// the current item.
-func (l *versionEvents) ownerOf(it item.Item) (primary item.Item, kind string) {
-	s := l.o.core.Schema
-	primary = plan.KeyOf(s, it)
-	k, related := it[schema.KindAttr].(*types.AttributeValueMemberS)
-	if !related {
-		return primary, ""
-	}
-	for _, known := range plan.RelatedKinds {
-		if owner, found := plan.CurrentKey(s, it, known.Infix); known.Kind == k.Value && found {
-			primary = owner
-		}
-	}
-	return primary, k.Value
-}
-
 // snapshot emits the held states up to a snapshot, and the snapshot. A state that is becoming a past one can be stored
 // twice: as the current item or a copy, and as a snapshot.
 func (l *versionEvents) snapshot(it item.Item, give func(*record) error) error {
-	n := plan.StoredVersion(l.o.core.Schema, it)
+	n := layout.StoredVersion(l.o.core.Schema, it)
 	if err := l.emitUpTo(n, give); err != nil {
 		return err
 	}
@@ -158,10 +143,10 @@ func (l *versionEvents) flush(give func(*record) error) error {
 func (l *versionEvents) emitUpTo(n int64, give func(*record) error) error {
 	s := l.o.core.Schema
 	if !l.sorted {
-		slices.SortStableFunc(l.held, func(a, b item.Item) int { return cmp.Compare(plan.StoredVersion(s, a), plan.StoredVersion(s, b)) })
+		slices.SortStableFunc(l.held, func(a, b item.Item) int { return cmp.Compare(layout.StoredVersion(s, a), layout.StoredVersion(s, b)) })
 		l.sorted = true
 	}
-	for len(l.held) > 0 && plan.StoredVersion(s, l.held[0]) <= n {
+	for len(l.held) > 0 && layout.StoredVersion(s, l.held[0]) <= n {
 		it := l.held[0]
 		l.held[0], l.held = nil, l.held[1:]
 		l.size -= item.Size(it) + heldOverhead
@@ -175,15 +160,15 @@ func (l *versionEvents) emitUpTo(n int64, give func(*record) error) error {
 // emit gives the event of a state, unless the last event was of the same version.
 func (l *versionEvents) emit(it item.Item, give func(*record) error) (err error) {
 	s := l.o.core.Schema
-	n := plan.StoredVersion(s, it)
-	if l.before != nil && plan.StoredVersion(s, l.before) == n {
+	n := layout.StoredVersion(s, it)
+	if l.before != nil && layout.StoredVersion(s, l.before) == n {
 		return nil
 	}
 	r := &record{
 		key: fmt.Sprintf("%s%019d", l.owner, n), version: n, payloadVersion: storedVersion(it), item: it, before: l.before,
 		name: l.o.eventName(l.change(l.before, it)),
 	}
-	if l.before != nil && plan.StoredVersion(s, l.before) > n {
+	if l.before != nil && layout.StoredVersion(s, l.before) > n {
 		return l.o.eventError(r, History, errDisorder)
 	}
 	if r.at, err = s.UpdatedAt.Format.FromValue(it[s.UpdatedAt.Name]); err != nil {
@@ -202,17 +187,17 @@ var errDisorder = errors.New("the version stored in the snapshot is not the one 
 // change returns what happened between two states.
 func (l *versionEvents) change(before, after item.Item) string {
 	s := l.o.core.Schema
-	gone := plan.IsDeletedState(s, after)
+	gone := layout.IsDeletedState(s, after)
 	switch {
 	case before == nil && gone: // earlier states have expired
 		return deleted
-	case before == nil && plan.StoredVersion(s, after) > 1:
+	case before == nil && layout.StoredVersion(s, after) > 1:
 		return baseline
 	case before == nil:
 		return created
 	case gone:
 		return deleted
-	case !plan.IsDeletedState(s, before):
+	case !layout.IsDeletedState(s, before):
 		return updated
 	case s.CreatedAt != nil && !item.Equal(before[s.CreatedAt.Name], after[s.CreatedAt.Name]):
 		return created

@@ -10,8 +10,9 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -347,7 +348,7 @@ func (v *view) get(ctx context.Context, k any, opts []RowsOption) (row anyRow, m
 		}
 		if o.isReplay() {
 			if from := v.withoutPartitionKey(); from != nil && !o.fullReplay {
-				return &plan.InputError{Code: plan.CodeFullReplay, Type: "timeline", Problem: fmt.Sprintf(
+				return &entitytype.InputError{Code: bind.CodeFullReplay, Type: "timeline", Problem: fmt.Sprintf(
 					"%s would be scanned for one group of %s: give the source PartitionKey, or the read FullReplay", from.id, v.Name)}
 			}
 			row, meta, err = v.replayRow(ctx, k, group, o)

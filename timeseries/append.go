@@ -7,6 +7,8 @@ import (
 	"reflect"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -132,9 +134,9 @@ func result[T any](c *core.Core, o outcome) (Result[T], error) {
 // conditions resolves the options of an append.
 func conditions(c *core.Core, spec opt.Append) (expr.Cond, error) {
 	if err := spec.Err(); err != nil {
-		return expr.Cond{}, &plan.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
+		return expr.Cond{}, &entitytype.InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
 	}
-	return plan.Conditions(c.Schema, spec.If)
+	return bind.Conditions(c.Schema, spec.If)
 }
 
 // outcome is the result of one event.
@@ -179,7 +181,7 @@ func newAppend(c *core.Core, e *events, v reflect.Value, spec opt.Append) *plan.
 		op.Err = err
 		return op
 	}
-	op.Key, op.KeyText = ev.primary, plan.KeyText(c.Schema, ev.primary)
+	op.Key, op.KeyText = ev.primary, bind.KeyText(c.Schema, ev.primary)
 	op.Plan = (&appendOp{ev, user}).plan
 	return op
 }
@@ -252,7 +254,7 @@ func (a *appendOp) repair(advance plan.Action, stored item.Item) *plan.Step {
 		Whole:   true,
 		Resolve: a.withCaseCheck(func(f []plan.Failure) plan.Resolution {
 			if f[1].Failed() {
-				return plan.Resolution{Replan: plan.ErrConflict} // the event has been removed meanwhile
+				return plan.Resolution{Replan: entitytype.ErrConflict} // the event has been removed meanwhile
 			}
 			return done(outcome{reason: Duplicate, current: f[0].Image, stored: stored})
 		}),
@@ -270,7 +272,7 @@ func (a *appendOp) record(put plan.Action, current item.Item) *plan.Step {
 		Whole:   true,
 		Resolve: a.withCaseCheck(func(f []plan.Failure) plan.Resolution {
 			if f[0].Failed() {
-				return plan.Resolution{Replan: plan.ErrConflict} // the item has been removed meanwhile
+				return plan.Resolution{Replan: entitytype.ErrConflict} // the item has been removed meanwhile
 			}
 			got := outcome{reason: Duplicate, current: current, stored: f[1].Image}
 			if !a.equals(f[1].Image) {

@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
@@ -82,11 +84,11 @@ func (s *Series[T]) groupBySeries(evs []T) ([]*group, error) {
 		if err != nil {
 			return nil, fmt.Errorf("event %d: %w", i, err)
 		}
-		id := plan.KeyID(ev.primary)
+		id := layout.KeyID(ev.primary)
 		if byKey[id] == nil {
 			byKey[id] = &group{}
 			groups = append(groups, byKey[id])
-		} else if err := plan.SameCase(c.Schema, ev.carried, byKey[id].events[0].carried); err != nil {
+		} else if err := layout.SameCase(c.Schema, ev.carried, byKey[id].events[0].carried); err != nil {
 			return nil, fmt.Errorf("event %d: %w", i, err)
 		}
 		byKey[id].events = append(byKey[id].events, &batchEvent{event: ev, index: i})
@@ -150,7 +152,7 @@ func (g *group) collidedDuplicates() []*batchEvent {
 func (s *Series[T]) appendAndRecord(ctx context.Context, pending []*batchEvent, user expr.Cond) error {
 	for round := 0; len(pending) > 0; round++ {
 		if round >= core.Of(s).Runner.MaxAttempts {
-			return plan.ErrConflict
+			return entitytype.ErrConflict
 		}
 		late, err := s.appendChunks(ctx, pending, user)
 		gone, lateErr := s.recordLate(ctx, late)

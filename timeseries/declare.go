@@ -5,8 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
@@ -224,7 +225,7 @@ func (e *events) checkIndexKey(d *schema.Decl, x *schema.Index, h *schema.KeyDef
 		problem = fmt.Sprintf("combines attributes that appends write with %q, which they do not", others)
 	case pointers > 0 && (written > 1 || clock):
 		problem = "contains an optional field and others that appends change; use non-pointer fields"
-	case h.Template != nil && d.Schema.CreatedAt != nil && slices.Contains(h.Parts, d.Schema.CreatedAt) && !plan.Copies(h):
+	case h.Template != nil && d.Schema.CreatedAt != nil && slices.Contains(h.Parts, d.Schema.CreatedAt) && !bind.Copies(h):
 		problem = "contains created_at, which an append knows only for a new item; use a bare copy, attr={" + d.Schema.CreatedAt.Name + "}, of a time stored as text"
 	}
 	if problem != "" {
@@ -238,7 +239,7 @@ func (e *events) newEventKey(s *schema.Schema) *schema.KeyDef {
 	if e.bigint {
 		s.Profile.Bigint(f)
 	}
-	return plan.RelatedSortKey(s, schema.EventInfix, e.orderBy, f)
+	return layout.RelatedSortKey(s, schema.EventInfix, e.orderBy, f)
 }
 
 // Record returns the declaration for the schema lock. late and maxAhead decide which events are stored, not how.

@@ -10,9 +10,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -30,7 +33,7 @@ type event struct {
 // newEvent encodes v. It leaves out fields that are neither key, orderBy nor append fields.
 func newEvent(c *core.Core, e *events, v reflect.Value) (*event, error) {
 	s := c.Schema
-	primary, parts, err := plan.Key(s, v)
+	primary, parts, err := bind.Key(s, v)
 	if err != nil {
 		return nil, err
 	}
@@ -40,26 +43,26 @@ func newEvent(c *core.Core, e *events, v reflect.Value) (*event, error) {
 		if !a.Append && a != e.orderBy {
 			continue
 		}
-		av, err := plan.EncodeAttr(s, a, v)
+		av, err := bind.EncodeAttr(s, a, v)
 		if err != nil {
 			return nil, err
 		}
 		_, null := av.(*types.AttributeValueMemberNULL)
 		switch {
 		case a == e.orderBy:
-			if err := plan.CheckPart(s, a, av); err != nil {
+			if err := bind.CheckPart(s, a, av); err != nil {
 				return nil, err
 			}
 			ev.clock = av
 		case a.Required() && item.Empty(av):
-			missing = append(missing, &plan.InputError{Code: plan.CodeRequired, Type: s.Type.String(), Field: a.Field, Problem: a.WhyRequired()})
+			missing = append(missing, &entitytype.InputError{Code: bind.CodeRequired, Type: s.Type.String(), Field: a.Field, Problem: a.WhyRequired()})
 			continue
 		case av == nil || null && a.Nilable():
 			continue // the event does not report the field
 		}
 		ev.carried[a.Name] = av
 	}
-	if err := plan.JoinErrors(append(missing, ev.validate(v)...)); err != nil {
+	if err := bind.JoinErrors(append(missing, ev.validate(v)...)); err != nil {
 		return nil, err
 	}
 	return ev, ev.compose()
@@ -71,7 +74,7 @@ func (ev *event) validate(v reflect.Value) []error {
 	for _, a := range ev.c.Schema.Attrs {
 		fv, err := v.FieldByIndexErr(a.Index)
 		if av, carried := ev.carried[a.Name]; err == nil && carried {
-			errs = append(errs, plan.ValidateField(ev.c.Schema, a, fv, av)...)
+			errs = append(errs, bind.ValidateField(ev.c.Schema, a, fv, av)...)
 		}
 	}
 	return errs
@@ -80,10 +83,10 @@ func (ev *event) validate(v reflect.Value) []error {
 func (ev *event) compose() error {
 	text, _, err := ev.e.eventKey.Template.Compose(ev.carried)
 	if err != nil {
-		return plan.KeyError(ev.c.Schema, err)
+		return bind.KeyError(ev.c.Schema, err)
 	}
-	if len(text) > plan.MaxSortKey {
-		return &plan.SizeError{Type: ev.c.Schema.Type.String(), Problem: fmt.Sprintf("the sort key of the event is %d bytes long, %d are allowed", len(text), plan.MaxSortKey)}
+	if len(text) > layout.MaxSortKey {
+		return &bind.SizeError{Type: ev.c.Schema.Type.String(), Problem: fmt.Sprintf("the sort key of the event is %d bytes long, %d are allowed", len(text), layout.MaxSortKey)}
 	}
 	ev.sortKey = text
 	return nil
@@ -98,7 +101,7 @@ func (ev *event) checkAhead(now time.Time) error {
 	if err != nil || !t.After(now.Add(ev.e.maxAhead)) {
 		return err
 	}
-	return &plan.InputError{Code: plan.CodeAhead, Type: ev.c.Schema.Type.String(), Field: ev.e.orderBy.Field, Problem: fmt.Sprintf("the event is more than %s ahead of the clock; it would block later events", ev.e.maxAhead)}
+	return &entitytype.InputError{Code: bind.CodeAhead, Type: ev.c.Schema.Type.String(), Field: ev.e.orderBy.Field, Problem: fmt.Sprintf("the event is more than %s ahead of the clock; it would block later events", ev.e.maxAhead)}
 }
 
 // key returns the primary key of the event item.
@@ -121,7 +124,7 @@ func (ev *event) item(in plan.Input) (item.Item, error) {
 	}
 	it[schema.EntityAttr] = item.S(s.Name)
 	if s.HasMetadata {
-		it[schema.KindAttr], it[schema.AtAttr], it[schema.WriteAttr] = item.S(plan.EventKind), at, item.S(in.WriteID)
+		it[schema.KindAttr], it[schema.AtAttr], it[schema.WriteAttr] = item.S(layout.EventKind), at, item.S(in.WriteID)
 	}
 	if s.Payload > 1 {
 		it[schema.PayloadAttr] = item.N(strconv.Itoa(s.Payload))
@@ -129,21 +132,21 @@ func (ev *event) item(in plan.Input) (item.Item, error) {
 	if ev.e.ttl > 0 {
 		it[s.Options.TTL] = item.N(strconv.FormatInt(in.Now.Unix()+int64(ev.e.ttl/time.Second), 10))
 	}
-	return it, plan.CheckSize(s, it)
+	return it, bind.CheckSize(s, it)
 }
 
 // put returns the put of the event item, under the condition that it does not exist.
 func (ev *event) put(in plan.Input) (plan.Action, error) {
 	it, err := ev.item(in)
 	return plan.Action{
-		Kind: plan.Put, Table: ev.c.Table, Key: ev.key(), Item: it, Cond: plan.Absent(ev.c.Schema), WriteID: plan.WriteID(ev.c.Schema, in),
+		Kind: plan.Put, Table: ev.c.Table, Key: ev.key(), Item: it, Cond: layout.Absent(ev.c.Schema), WriteID: plan.WriteID(ev.c.Schema, in),
 		Final: func(stored item.Item) bool { return stored != nil }, // an event that is there stays
 	}, err
 }
 
 // check returns the check that the event is stored.
 func (ev *event) check() plan.Action {
-	return plan.Action{Kind: plan.Check, Table: ev.c.Table, Key: ev.key(), Cond: plan.Present(ev.c.Schema)}
+	return plan.Action{Kind: plan.Check, Table: ev.c.Table, Key: ev.key(), Cond: layout.Present(ev.c.Schema)}
 }
 
 // equals reports whether a stored event has the same values in all append fields.
@@ -158,14 +161,14 @@ func (ev *event) equals(stored item.Item) bool {
 
 // exists holds while there is a current item.
 func (ev *event) exists() expr.Cond {
-	return expr.All(plan.Present(ev.c.Schema), plan.CaseGuard(ev.c.Schema, ev.carried))
+	return expr.All(layout.Present(ev.c.Schema), layout.CaseGuard(ev.c.Schema, ev.carried))
 }
 
 // withCaseCheck makes resolve return an error if an image is of a series whose key differs from ev's in case.
 func (ev *event) withCaseCheck(resolve func([]plan.Failure) plan.Resolution) func([]plan.Failure) plan.Resolution {
 	return func(failed []plan.Failure) plan.Resolution {
 		for _, f := range failed {
-			if err := plan.SameCase(ev.c.Schema, ev.carried, f.Image); err != nil {
+			if err := layout.SameCase(ev.c.Schema, ev.carried, f.Image); err != nil {
 				return plan.Resolution{Err: err}
 			}
 		}
@@ -207,20 +210,20 @@ func advance(evs []*event, first *event, user expr.Cond, in plan.Input) (plan.Ac
 		}
 	}
 	if a := s.CreatedAt; a != nil {
-		av, err := plan.TimeValue(a, in.Now)
+		av, err := bind.TimeValue(a, in.Now)
 		if err != nil {
 			return plan.Action{}, err
 		}
 		changes = append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(a.Name), Value: av})
 	}
-	keys, err := plan.SyncAppendedKeys(s, folded, changes)
+	keys, err := bind.SyncAppendedKeys(s, folded, changes)
 	if err != nil {
 		return plan.Action{}, err
 	}
 	changes = append(append(changes, keys...), plan.HiddenChanges(s, in.WriteID)...)
 	clock := expr.Attr(e.orderBy.Name)
 	newer := expr.Any(expr.Compare(expr.NotExists, clock), expr.Compare(expr.Lt, clock, first.clock))
-	cond := expr.All(newer, user, plan.CaseGuard(s, first.carried))
+	cond := expr.All(newer, user, layout.CaseGuard(s, first.carried))
 	return plan.Action{
 		Kind: plan.Update, Table: c.Table, Key: first.primary, Changes: changes, Cond: cond, WriteID: plan.WriteID(s, in),
 		Final: func(current item.Item) bool { // orderBy never goes back
@@ -248,7 +251,7 @@ func (a *joinedAdvance) Fold(other plan.Folder) (plan.Action, bool) {
 	both := &joinedAdvance{slices.Concat(a.evs, b.evs), expr.All(a.user, b.user), a.in}
 	slices.SortFunc(both.evs, byKey)
 	for _, ev := range both.evs {
-		if plan.SameCase(ev.c.Schema, ev.carried, both.evs[0].carried) != nil {
+		if layout.SameCase(ev.c.Schema, ev.carried, both.evs[0].carried) != nil {
 			return plan.Action{}, false
 		}
 	}

@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
 )
 
@@ -33,15 +34,15 @@ func history(c *core.Core, e *events, verb string, key reflect.Value, spec opt.Q
 	src := query.Source{
 		Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: e.eventKey, Verb: verb, Expire: true,
 		Required: e.eventKey.Parts[:len(e.eventKey.Parts)-1],
-		Code:     plan.CodeOrderByRange, Other: "a history is read by ranges of " + e.orderBy.Field + "; put conditions on other fields into entity.Filter",
+		Code:     bind.CodeOrderByRange, Other: "a history is read by ranges of " + e.orderBy.Field + "; put conditions on other fields into entity.Filter",
 		Base: func(time.Time) expr.Cond { return expr.Cond{} },
 	}
-	if _, parts, err := plan.Key(c.Schema, key); err == nil && (len(c.Schema.FoldedParts()) > 0 || c.Schema.Profile.PadsNumbers()) {
+	if _, parts, err := bind.Key(c.Schema, key); err == nil && (len(c.Schema.FoldedParts()) > 0 || c.Schema.Profile.PadsNumbers()) {
 		src.Own = func(it item.Item) (bool, error) {
 			if attr, problem := c.Schema.Profile.CheckDigits(e.eventKey, it); problem != "" {
 				return false, &entity.DecodeError{Entity: c.Schema.Name, Attr: attr, Problem: problem}
 			}
-			return true, plan.SameCase(c.Schema, parts, it)
+			return true, layout.SameCase(c.Schema, parts, it)
 		}
 		for _, a := range c.Schema.FoldedParts() {
 			src.Needs = append(src.Needs, a.Name)
@@ -65,7 +66,7 @@ func (s *Series[T]) At(ctx context.Context, key T, t time.Time) (T, error) {
 		return none, c.Wrap("At", "", err)
 	}
 	if !s.e.ordersByTime() {
-		return none, c.Wrap("At", "", &entity.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Field: s.e.orderBy.Field, Problem: "At needs an orderBy that is a time; use History with Le, Desc and First"})
+		return none, c.Wrap("At", "", &entity.InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Field: s.e.orderBy.Field, Problem: "At needs an orderBy that is a time; use History with Le, Desc and First"})
 	}
 	return core.NewItemQuery[T](c, history(c, s.e, "At", reflect.ValueOf(key), opt.Query{
 		Bounded: opt.Bounded{Select: opt.Select{Read: opt.Read{Strong: true}}},

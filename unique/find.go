@@ -7,10 +7,11 @@ import (
 	"strings"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -80,12 +81,12 @@ func (l *Lookup[T]) Find(ctx context.Context, v T) (T, error) {
 func (l *Lookup[T]) valueKey(v reflect.Value) (item.Item, error) {
 	s, given := l.k.s, item.Item{}
 	for _, a := range l.k.fields {
-		av, err := plan.EncodeAttr(s, a, v)
+		av, err := bind.EncodeAttr(s, a, v)
 		if err != nil {
 			return nil, err
 		}
 		if item.Absent(av) {
-			return nil, &entity.InputError{Code: plan.CodeKeyPart, Type: s.Type.String(), Field: a.Field, Problem: "the field of the unique constraint " + l.k.name + " is missing"}
+			return nil, &entity.InputError{Code: bind.CodeKeyPart, Type: s.Type.String(), Field: a.Field, Problem: "the field of the unique constraint " + l.k.name + " is missing"}
 		}
 		given[a.Name] = av
 	}
@@ -133,7 +134,7 @@ func (l *Lookup[T]) find(ctx context.Context, k item.Item) (item.Item, error) {
 // sentinel or if it has expired.
 func (l *Lookup[T]) ownerNamed(sentinel item.Item) (item.Item, error) {
 	c := core.Of(l)
-	if len(sentinel) == 0 || plan.Expired(c.Schema, sentinel, c.Runner.Clock()) {
+	if len(sentinel) == 0 || layout.Expired(c.Schema, sentinel, c.Runner.Clock()) {
 		return nil, entity.ErrNotFound
 	}
 	if _, err := ownerOf(sentinel); err != nil {
@@ -145,7 +146,7 @@ func (l *Lookup[T]) ownerNamed(sentinel item.Item) (item.Item, error) {
 // holds reports whether an item is live and has the value of the sentinel under k.
 func (l *Lookup[T]) holds(it, k item.Item) bool {
 	c := core.Of(l)
-	if len(it) == 0 || !plan.Live(c.Schema, it, c.Runner.Clock()) {
+	if len(it) == 0 || !layout.Live(c.Schema, it, c.Runner.Clock()) {
 		return false
 	}
 	own, err := l.k.storedKey(it)

@@ -10,6 +10,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
@@ -109,15 +110,15 @@ func (v *verification) step(in plan.Input, e evidence) plan.Step {
 	check := func(k item.Item, cond expr.Cond) {
 		actions = append(actions, plan.Action{Kind: plan.Check, Table: v.c.Table, Key: k, Cond: cond})
 	}
-	asRead := plan.Absent(v.s)
+	asRead := layout.Absent(v.s)
 	if e.sentinel != nil {
 		asRead = v.unchanged(e.sentinel)
 	} else {
-		asRead = expr.Any(asRead, expr.Compare(expr.Le, expr.Attr(v.s.Options.TTL), plan.Seconds(in.Now)))
+		asRead = expr.Any(asRead, expr.Compare(expr.Le, expr.Attr(v.s.Options.TTL), layout.Seconds(in.Now)))
 	}
 	if x := e.wrongOwner; x != nil {
 		if x.current == nil {
-			check(x.key, plan.Absent(v.s))
+			check(x.key, layout.Absent(v.s))
 		} else {
 			check(x.key, v.hasFields(x.current))
 		}
@@ -130,8 +131,8 @@ func (v *verification) step(in plan.Input, e evidence) plan.Step {
 		if x.current != nil {
 			check(x.key, v.hasFields(x.current))
 		} else {
-			check(x.key, plan.Absent(v.s))
-			check(plan.KeyOf(v.s, x.copied), expr.All(v.hasFields(x.copied), plan.NotExpired(v.s, in.Now)))
+			check(x.key, layout.Absent(v.s))
+			check(layout.KeyOf(v.s, x.copied), expr.All(v.hasFields(x.copied), layout.NotExpired(v.s, in.Now)))
 			ttl = x.copied[v.s.Options.TTL]
 		}
 		writeID := in.WriteID
@@ -151,7 +152,7 @@ func (v *verification) step(in plan.Input, e evidence) plan.Step {
 
 // hasFields holds while an item exists with the constraint's attributes as they were read.
 func (v *verification) hasFields(it item.Item) expr.Cond {
-	conds := []expr.Cond{plan.Present(v.s)}
+	conds := []expr.Cond{layout.Present(v.s)}
 	for _, f := range v.k.fields {
 		path := expr.Attr(f.Name)
 		if av, ok := it[f.Name]; ok {
@@ -165,7 +166,7 @@ func (v *verification) hasFields(it item.Item) expr.Cond {
 
 // unchanged holds while a sentinel is as it was read.
 func (v *verification) unchanged(it item.Item) expr.Cond {
-	conds := []expr.Cond{plan.Present(v.s)}
+	conds := []expr.Cond{layout.Present(v.s)}
 	for _, name := range slices.Sorted(maps.Keys(it)) {
 		conds = append(conds, expr.Compare(expr.Eq, expr.Attr(name), it[name]))
 	}

@@ -8,8 +8,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -20,11 +23,11 @@ func (c *constraint) sentinelKey(it item.Item) (item.Item, error) {
 	text, missing, err := c.key.Compose(it)
 	switch {
 	case err != nil:
-		return nil, plan.KeyError(c.s, err)
+		return nil, bind.KeyError(c.s, err)
 	case len(missing) > 0:
 		return nil, nil
-	case len(text) > plan.MaxPartitionKey:
-		return nil, &plan.SizeError{Type: c.s.Type.String(), Problem: fmt.Sprintf("the key of the unique value %s is %d bytes long, %d are allowed", c.name, len(text), plan.MaxPartitionKey)}
+	case len(text) > layout.MaxPartitionKey:
+		return nil, &bind.SizeError{Type: c.s.Type.String(), Problem: fmt.Sprintf("the key of the unique value %s is %d bytes long, %d are allowed", c.name, len(text), layout.MaxPartitionKey)}
 	}
 	return item.Item{c.s.PK.Attributes()[0]: item.S(text), c.s.SK.Attributes()[0]: item.S(c.key.Prefix)}, nil
 }
@@ -36,7 +39,7 @@ func (c *constraint) storedKey(it item.Item) (item.Item, error) {
 		return c.sentinelKey(it)
 	}
 	text, ok := c.key.AsStored(it)
-	if !ok || len(text) > plan.MaxPartitionKey {
+	if !ok || len(text) > layout.MaxPartitionKey {
 		return nil, nil
 	}
 	return item.Item{c.s.PK.Attributes()[0]: item.S(text), c.s.SK.Attributes()[0]: item.S(c.key.Prefix)}, nil
@@ -74,7 +77,7 @@ func (c *constraint) sentinel(k, primary item.Item, writeID string, ttl types.At
 
 // claimable holds if the value is unclaimed, claimed by the item itself, or if the claim has expired.
 func (c *constraint) claimable(primary item.Item, now time.Time) expr.Cond {
-	return expr.Any(plan.Absent(c.s), plan.OwnedBy(c.s, primary), expr.Compare(expr.Le, expr.Attr(c.s.Options.TTL), plan.Seconds(now)))
+	return expr.Any(layout.Absent(c.s), layout.OwnedBy(c.s, primary), expr.Compare(expr.Le, expr.Attr(c.s.Options.TTL), layout.Seconds(now)))
 }
 
 // expiry returns the time to live of a claim made now; nil for none.
@@ -146,7 +149,7 @@ func (c *constraint) Guard(m *plan.Mutation) ([]plan.Part, error) {
 			parts = append(parts, c.reserve(m, before))
 		}
 		return parts, nil
-	case before != nil && after != nil && plan.KeyID(before) == plan.KeyID(after):
+	case before != nil && after != nil && layout.KeyID(before) == layout.KeyID(after):
 		return nil, nil
 	}
 	if before != nil && !takenOver(m, before) {
@@ -181,7 +184,7 @@ func (c *constraint) sameValues(was, is item.Item) bool {
 // takenOver reports whether an earlier attempt found that the sentinel under k belongs to another item.
 func takenOver(m *plan.Mutation, k item.Item) bool {
 	for _, x := range m.In.Hints {
-		if f, ok := x.(foreign); ok && f.id == plan.KeyID(k) {
+		if f, ok := x.(foreign); ok && f.id == layout.KeyID(k) {
 			return true
 		}
 	}
@@ -222,7 +225,7 @@ func (c *constraint) put(m *plan.Mutation, k item.Item, ttl types.AttributeValue
 // release returns the part that gives up the value under k.
 func (c *constraint) release(m *plan.Mutation, k item.Item) plan.Part {
 	return plan.Part{
-		Action:  plan.Action{Kind: plan.Delete, Table: m.Op.Table, Key: k, Cond: plan.FreeOrOwnedBy(c.s, m.Op.Key), Releases: true, Label: c.label()},
+		Action:  plan.Action{Kind: plan.Delete, Table: m.Op.Table, Key: k, Cond: layout.FreeOrOwnedBy(c.s, m.Op.Key), Releases: true, Label: c.label()},
 		Resolve: lost(k),
 	}
 }
@@ -233,6 +236,6 @@ func (c *constraint) label() string { return "sentinel of " + c.name }
 // lost resolves the failed write of a sentinel that another item has taken over: the item has nothing to give up there.
 func lost(k item.Item) func(plan.Failure) plan.Resolution {
 	return func(plan.Failure) plan.Resolution {
-		return plan.Resolution{Replan: plan.ErrConflict, Hints: []any{foreign{plan.KeyID(k)}}}
+		return plan.Resolution{Replan: entitytype.ErrConflict, Hints: []any{foreign{layout.KeyID(k)}}}
 	}
 }

@@ -9,10 +9,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
@@ -110,7 +112,7 @@ const batch = 100
 func (v *verification) run(ctx context.Context, spec opt.Verify) error {
 	p := query.BuildScan(query.Source{
 		Schema: v.s, Table: v.c.Table, PK: v.s.PK, SK: v.s.SK, Verb: "Verify",
-		Code: plan.CodeOption, Base: func(time.Time) expr.Cond { return v.relevant() },
+		Code: bind.CodeOption, Base: func(time.Time) expr.Cond { return v.relevant() },
 	}, opt.Scan{Bounded: opt.Bounded{Select: opt.Select{Read: opt.Read{Mistakes: spec.Mistakes, Strong: true}}}, Parallel: spec.Parallel})
 	p.Runner, p.Cursor = v.c.Runner, v.c.Cursor
 	var items []item.Item
@@ -152,11 +154,11 @@ func (v *verification) relevant() expr.Cond {
 		kind := expr.Attr(schema.KindAttr)
 		holder := expr.Compare(expr.NotExists, kind)
 		if v.k.reserves() {
-			holder = expr.Any(holder, expr.Compare(expr.Eq, kind, item.S(plan.CopyKind)))
+			holder = expr.Any(holder, expr.Compare(expr.Eq, kind, item.S(layout.CopyKind)))
 		}
-		own = expr.All(plan.OwnItems(s), plan.InNamespace(s), holder)
+		own = expr.All(layout.OwnItems(s), layout.InNamespace(s), holder)
 	} else {
-		own = expr.All(expr.Compare(expr.NotExists, name), plan.OwnItems(s))
+		own = expr.All(expr.Compare(expr.NotExists, name), layout.OwnItems(s))
 	}
 	return expr.Any(sentinel, own)
 }
@@ -174,11 +176,11 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 	for _, it := range items {
 		switch {
 		case item.Equal(it[schema.EntityAttr], item.S(v.k.entityName())):
-			if plan.Expired(v.s, it, now) {
+			if layout.Expired(v.s, it, now) {
 				continue
 			}
 			v.report.Sentinels++
-			x := claim{sentinel: plan.KeyOf(v.s, it), owner: v.ownerNamed(it)}
+			x := claim{sentinel: layout.KeyOf(v.s, it), owner: v.ownerNamed(it)}
 			if x.owner == nil {
 				v.suspect(x)
 				continue
@@ -187,7 +189,7 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 			claims = append(claims, x)
 		default:
 			owner := v.ownerKey(it)
-			if owner == nil || !sameKey(owner, plan.KeyOf(v.s, it)) && plan.Expired(v.s, it, now) || v.k.claimsNothing(it) {
+			if owner == nil || !sameKey(owner, layout.KeyOf(v.s, it)) && layout.Expired(v.s, it, now) || v.k.claimsNothing(it) {
 				continue
 			}
 			k, err := v.k.storedKey(it)
@@ -206,10 +208,10 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 		return err
 	}
 	for _, x := range claims {
-		other := got[plan.KeyID(x.other)]
+		other := got[layout.KeyID(x.other)]
 		agrees := other != nil && v.holds(other, x.sentinel)
 		if sameKey(x.other, x.sentinel) {
-			agrees = other != nil && !plan.Expired(v.s, other, now) && sameKey(v.ownerNamed(other), x.owner)
+			agrees = other != nil && !layout.Expired(v.s, other, now) && sameKey(v.ownerNamed(other), x.owner)
 		}
 		if !agrees {
 			v.suspect(x)
@@ -222,27 +224,27 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 func (v *verification) lookup(ctx context.Context, claims []claim) (map[string]item.Item, error) {
 	wanted := map[string]item.Item{}
 	for _, x := range claims {
-		wanted[plan.KeyID(x.other)] = x.other
+		wanted[layout.KeyID(x.other)] = x.other
 	}
 	var keys []exec.Key
 	for _, id := range slices.Sorted(maps.Keys(wanted)) {
 		keys = append(keys, exec.Key{Table: v.c.Table, Key: wanted[id]})
 	}
 	got := map[string]item.Item{}
-	err := v.c.Runner.GetMany(ctx, keys, true, func(_ string, it item.Item) { got[plan.KeyID(plan.KeyOf(v.s, it))] = it })
+	err := v.c.Runner.GetMany(ctx, keys, true, func(_ string, it item.Item) { got[layout.KeyID(layout.KeyOf(v.s, it))] = it })
 	return got, err
 }
 
 // suspect records a value to be examined.
 func (v *verification) suspect(x claim) {
-	id := plan.KeyID(x.sentinel)
+	id := layout.KeyID(x.sentinel)
 	p := v.suspects[id]
 	if p == nil {
 		p = &suspect{key: x.sentinel, owners: map[string]item.Item{}}
 		v.suspects[id] = p
 	}
 	if x.owner != nil {
-		p.owners[plan.KeyID(x.owner)] = x.owner
+		p.owners[layout.KeyID(x.owner)] = x.owner
 	}
 }
 
@@ -257,28 +259,11 @@ func (v *verification) ownerNamed(sentinel item.Item) item.Item {
 // ownerKey returns the primary key of the current item that an item is, or is a deleted copy of; nil for any other
 // item.
 func (v *verification) ownerKey(it item.Item) item.Item {
-	sk, ok := plan.SortKey(v.s, it)
-	if !ok || !v.s.SK.Prefixed {
-		return plan.KeyOf(v.s, it)
-	}
-	related := it[schema.KindAttr] != nil
-	if v.k.shared() { // only the key of an item shows what it is
-		related = !v.s.SK.Template.Recomposes(it, sk)
-	}
-	if !related {
-		return plan.KeyOf(v.s, it)
-	}
-	if !v.k.reserves() {
+	primary, kind, known := layout.Owner(v.s, it)
+	if !known || kind != layout.CurrentKind && (kind != layout.CopyKind || !v.k.reserves()) {
 		return nil
 	}
-	k, ok := plan.CurrentKey(v.s, it, schema.CopyInfix)
-	if !ok {
-		return nil
-	}
-	if own, _ := plan.SortKey(v.s, k); v.k.shared() && !v.s.SK.Template.Recomposes(it, own) {
-		return nil
-	}
-	return k
+	return primary
 }
 
 // holds reports whether an item has the value of the sentinel under k.
@@ -287,7 +272,7 @@ func (v *verification) holds(it, k item.Item) bool {
 	return err == nil && own != nil && sameKey(own, k)
 }
 
-func sameKey(x, y item.Item) bool { return x != nil && y != nil && plan.KeyID(x) == plan.KeyID(y) }
+func sameKey(x, y item.Item) bool { return x != nil && y != nil && layout.KeyID(x) == layout.KeyID(y) }
 
 func ownerIn(s *schema.Schema, k item.Item) Owner {
 	pk, _ := k[s.PK.Attributes()[0]].(*types.AttributeValueMemberS)
@@ -343,10 +328,10 @@ func (v *verification) look(ctx context.Context, p *suspect) (e evidence, settle
 	}
 	owners := maps.Clone(p.owners)
 	var named item.Item
-	if first != nil && !plan.Expired(v.s, first, now) {
+	if first != nil && !layout.Expired(v.s, first, now) {
 		e.sentinel = first
 		if named = v.ownerNamed(first); named != nil {
-			owners[plan.KeyID(named)] = named
+			owners[layout.KeyID(named)] = named
 		}
 	}
 	states, settled, err := v.states(ctx, p.key, first, owners)

@@ -8,8 +8,11 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -52,7 +55,7 @@ type Version[T any] struct {
 func decode[T any](c *core.Core) func(it wire.Item, into any) error {
 	return func(stored wire.Item, into any) error {
 		v, it := into.(*Version[T]), stored.Map()
-		v.Number, v.Deleted = plan.StoredVersion(c.Schema, it), plan.IsDeletedState(c.Schema, it)
+		v.Number, v.Deleted = layout.StoredVersion(c.Schema, it), layout.IsDeletedState(c.Schema, it)
 		v.ValidFrom, _ = validFrom(c.Schema, it)
 		return c.Decode(it, &v.Item)
 	}
@@ -99,7 +102,7 @@ func (h *History[T]) At(ctx context.Context, key T, t time.Time) (Version[T], er
 func stateAt(ctx context.Context, c *core.Core, key reflect.Value, t time.Time, f func(item.Item) error) error {
 	op, err := newOp(c, "History.At", key)
 	if err == nil && c.Schema.UpdatedAt == nil {
-		err = &entity.InputError{Code: plan.CodeOption, Type: c.Schema.Type.String(), Problem: `At needs a field with entity:"updated_at"`}
+		err = &entity.InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: `At needs a field with entity:"updated_at"`}
 	}
 	if err != nil {
 		return c.Wrap(op.Verb, op.KeyText, err)
@@ -112,20 +115,20 @@ func stateAt(ctx context.Context, c *core.Core, key reflect.Value, t time.Time, 
 				return err
 			}
 			later := lowest
-			lowest = plan.StoredVersion(c.Schema, it)
+			lowest = layout.StoredVersion(c.Schema, it)
 			at, ok := validFrom(c.Schema, it)
 			switch {
 			case !ok || at.After(t):
 			case later > lowest+1: // the state at t may be one of those missing in between
-				return fmt.Errorf("%w: there is no state between versions %d and %d: %w", ErrVersionExpired, lowest, later, plan.ErrNotFound)
+				return fmt.Errorf("%w: there is no state between versions %d and %d: %w", ErrVersionExpired, lowest, later, entitytype.ErrNotFound)
 			default:
 				return f(it)
 			}
 		}
 		if lowest > 1 {
-			return fmt.Errorf("%w: the oldest remaining state is version %d: %w", ErrVersionExpired, lowest, plan.ErrNotFound)
+			return fmt.Errorf("%w: the oldest remaining state is version %d: %w", ErrVersionExpired, lowest, entitytype.ErrNotFound)
 		}
-		return plan.ErrNotFound
+		return entitytype.ErrNotFound
 	})
 }
 
@@ -227,10 +230,10 @@ func (o Ops[T]) Revert(key T, n int64, opts ...entity.WriteOption) entity.Write[
 func revert(c *core.Core, key reflect.Value, n int64, spec opt.Write) *core.Operation {
 	op := plan.NewRevert(c.Schema, c.Table, key, spec)
 	if op.Err == nil {
-		op.Prepare = func(ctx context.Context, r plan.Reader, in *plan.Input) error {
+		op.Prepare = func(ctx context.Context, r layout.Reader, in *plan.Input) error {
 			it, err := readVersion(ctx, c, r, op, n)
 			in.Found = it
-			if err != nil && plan.Live(c.Schema, in.Image, in.Now) {
+			if err != nil && layout.Live(c.Schema, in.Image, in.Now) {
 				err = &plan.ItemPresent{Err: err} // the version is missing, not the item
 			}
 			return err

@@ -11,10 +11,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/wire"
@@ -61,14 +63,14 @@ func newList(c *core.Core, key reflect.Value, spec opt.List) *list {
 }
 
 func (l *list) fail(format string, args ...any) error {
-	return &entity.InputError{Code: plan.CodeOption, Type: l.c.Schema.Type.String(), Problem: fmt.Sprintf(format, args...)}
+	return &entity.InputError{Code: bind.CodeOption, Type: l.c.Schema.Type.String(), Problem: fmt.Sprintf(format, args...)}
 }
 
 func (l *list) build() (err error) {
 	if err := l.spec.Err(); err != nil {
 		return l.fail("%v", err)
 	}
-	if l.limit, err = plan.CountOption(l.c.Schema, "Limit", l.spec.Limit); err != nil {
+	if l.limit, err = bind.CountOption(l.c.Schema, "Limit", l.spec.Limit); err != nil {
 		return err
 	}
 	for _, c := range l.spec.Range {
@@ -76,15 +78,15 @@ func (l *list) build() (err error) {
 			return err
 		}
 	}
-	if l.filter, err = plan.Conditions(l.c.Schema, l.spec.Filters); err != nil {
+	if l.filter, err = bind.Conditions(l.c.Schema, l.spec.Filters); err != nil {
 		return err
 	}
-	return plan.InMemory(l.c.Schema, l.filter, "a list of versions")
+	return bind.InMemory(l.c.Schema, l.filter, "a list of versions")
 }
 
 // bound narrows the versions by a condition on the version field.
 func (l *list) bound(c opt.Cond) error {
-	r, err := plan.KeyCondition(l.c.Schema, c)
+	r, err := bind.KeyCondition(l.c.Schema, c)
 	if err != nil {
 		return err
 	}
@@ -238,7 +240,7 @@ func (l *list) Page(ctx context.Context, after string, f func([]wire.Item, strin
 				return err
 			}
 			if l.limit > 0 && len(items) == l.limit { // there is a next page
-				if next, err = l.cursor(plan.StoredVersion(l.c.Schema, items[l.limit-1])); err != nil {
+				if next, err = l.cursor(layout.StoredVersion(l.c.Schema, items[l.limit-1])); err != nil {
 					return err
 				}
 				break
@@ -256,7 +258,7 @@ func (l *list) cursor(n int64) (string, error) {
 
 // cursorBinding returns a text of which each cursor carries a fingerprint, so that it works for the same list only.
 func (l *list) cursorBinding() string {
-	return fmt.Sprintf("%s\x00%s\x00%s\x00%d\x00%d\x00%v\x00%v", l.op.Verb, l.c.Table, plan.KeyID(l.op.Key), l.low, l.high, l.spec.Desc, l.spec.Current)
+	return fmt.Sprintf("%s\x00%s\x00%s\x00%d\x00%d\x00%v\x00%v", l.op.Verb, l.c.Table, layout.KeyID(l.op.Key), l.low, l.high, l.spec.Desc, l.spec.Current)
 }
 
 // rangeAfter returns the range of versions that come after a cursor.

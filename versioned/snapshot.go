@@ -6,8 +6,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -41,7 +44,7 @@ type state struct {
 // it makes.
 func (r *retain) Snapshots(m *plan.Mutation) ([]plan.Part, error) {
 	s := m.Op.Schema
-	absent := plan.Absent(s)
+	absent := layout.Absent(s)
 	var states []state
 	switch m.Kind {
 	case plan.Created:
@@ -76,12 +79,12 @@ func (r *retain) Snapshots(m *plan.Mutation) ([]plan.Part, error) {
 func endedState(m *plan.Mutation) state {
 	s := m.Op.Schema
 	n := m.In.HistoryVersion(s, m.Old)
-	if n == plan.StoredVersion(s, m.Old) {
+	if n == layout.StoredVersion(s, m.Old) {
 		return state{item: m.Old, guard: absentOrSame(s, m.Old)}
 	}
 	it := item.Clone(m.Old)
-	plan.SetVersion(s, it, n)
-	return state{item: it, guard: plan.Absent(s)}
+	layout.SetVersion(s, it, n)
+	return state{item: it, guard: layout.Absent(s)}
 }
 
 // expires reports whether a deleted copy expires. If it does, the deleted state needs a snapshot.
@@ -95,7 +98,7 @@ func expires(s *schema.Schema, copied item.Item) bool {
 // which is the key, has to suffice: where a put of effect-dynamodb restarted the versions at 1, the history is
 // overwritten from there.
 func absentOrSame(s *schema.Schema, it item.Item) expr.Cond {
-	either := []expr.Cond{plan.Absent(s)}
+	either := []expr.Cond{layout.Absent(s)}
 	proof := func(name string) {
 		if av, ok := it[name]; ok {
 			either = append(either, expr.Compare(expr.Eq, expr.Attr(name), av))
@@ -104,7 +107,7 @@ func absentOrSame(s *schema.Schema, it item.Item) expr.Cond {
 	if proof(schema.WriteAttr); len(either) == 1 {
 		proof(s.Version.Name) // written without write ids
 	}
-	if a := plan.StateClock(s); a != nil {
+	if a := layout.StateClock(s); a != nil {
 		proof(a.Name)
 	}
 	return expr.Any(either...)
@@ -116,18 +119,18 @@ func absentOrSameDeleted(s *schema.Schema, it item.Item) expr.Cond {
 	if !s.Profile.VersionsRestart() {
 		return absentOrSame(s, it)
 	}
-	name, _ := plan.DeletedAttr(s)
-	return expr.Any(plan.Absent(s), expr.Compare(expr.Eq, expr.Attr(name), it[name]))
+	name, _ := layout.DeletedAttr(s)
+	return expr.Any(layout.Absent(s), expr.Compare(expr.Eq, expr.Attr(name), it[name]))
 }
 
 // snapshotPut returns the put of a state's snapshot. Its error is a *plan.InputError for a stored version out of range,
 // or a *plan.SizeError.
 func (r *retain) snapshotPut(m *plan.Mutation, x state) (plan.Part, error) {
-	s, n := m.Op.Schema, plan.StoredVersion(m.Op.Schema, x.item)
+	s, n := m.Op.Schema, layout.StoredVersion(m.Op.Schema, x.item)
 	if n < 0 || n > maxVersion {
-		return plan.Part{}, &plan.InputError{Code: plan.CodeValue, Type: s.Type.String(), Field: s.Version.Field, Problem: "the stored version is not a number from 0 to 999999999999"}
+		return plan.Part{}, &entitytype.InputError{Code: bind.CodeValue, Type: s.Type.String(), Field: s.Version.Field, Problem: "the stored version is not a number from 0 to 999999999999"}
 	}
-	it := plan.RelatedItem(s, x.item, snapshotSuffix(n), plan.SnapshotKind)
+	it := layout.RelatedItem(s, x.item, snapshotSuffix(n), layout.SnapshotKind)
 	if at := writtenAt(s, x.item); at != nil && s.HasMetadata {
 		it[schema.AtAttr] = at
 	}
@@ -138,20 +141,20 @@ func (r *retain) snapshotPut(m *plan.Mutation, x state) (plan.Part, error) {
 		it[s.Options.TTL] = item.N(strconv.FormatInt(m.In.Now.Unix()+int64(r.ttl/time.Second), 10))
 	}
 	return plan.Part{
-		Action: plan.Action{Kind: plan.Put, Table: m.Op.Table, Key: plan.KeyOf(s, it), Item: it, Cond: x.guard},
+		Action: plan.Action{Kind: plan.Put, Table: m.Op.Table, Key: layout.KeyOf(s, it), Item: it, Cond: x.guard},
 		// Another item that had this key has a snapshot of that version: the plan was not made from the newest state.
 		Resolve: func(plan.Failure) plan.Resolution {
-			v := plan.Resolution{Replan: plan.ErrConflict}
+			v := plan.Resolution{Replan: entitytype.ErrConflict}
 			switch m.Kind {
 			case plan.Created: // which reads the history in any case
 			case plan.Restored:
-				v.Hints = []any{plan.VersionTaken{Version: plan.StoredVersion(s, m.Copy)}}
+				v.Hints = []any{plan.VersionTaken{Version: layout.StoredVersion(s, m.Copy)}}
 			default:
-				v.Hints = []any{plan.VersionTaken{Version: plan.StoredVersion(s, m.Old)}}
+				v.Hints = []any{plan.VersionTaken{Version: layout.StoredVersion(s, m.Old)}}
 			}
 			return v
 		},
-	}, plan.CheckSize(s, it)
+	}, bind.CheckSize(s, it)
 }
 
 // writtenAt returns when a state was written, as stored in the attribute _at; nil without updated_at.

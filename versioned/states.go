@@ -8,8 +8,11 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -25,23 +28,23 @@ func validFrom(s *schema.Schema, it item.Item) (time.Time, bool) {
 
 // newOp returns the operation for reads of the history of the item with v's primary key.
 func newOp(c *core.Core, verb string, v reflect.Value) (*plan.Op, error) {
-	primary, parts, err := plan.Key(c.Schema, v)
-	return &plan.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Key: primary, KeyText: plan.KeyText(c.Schema, primary), Parts: parts}, err
+	primary, parts, err := bind.Key(c.Schema, v)
+	return &plan.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Key: primary, KeyText: bind.KeyText(c.Schema, primary), Parts: parts}, err
 }
 
 // readVersion returns version n of an item as it is stored: from the current item, a deleted copy or a snapshot. It
 // reads in this order because states only move that way.
-func readVersion(ctx context.Context, c *core.Core, r plan.Reader, op *plan.Op, n int64) (item.Item, error) {
+func readVersion(ctx context.Context, c *core.Core, r layout.Reader, op *plan.Op, n int64) (item.Item, error) {
 	now := c.Runner.Clock()
 	if n < 0 || n > maxVersion {
-		return nil, &entity.InputError{Code: plan.CodeValue, Type: c.Schema.Type.String(), Problem: "the version must be a number from 0 to 999999999999"}
+		return nil, &entity.InputError{Code: bind.CodeValue, Type: c.Schema.Type.String(), Problem: "the version must be a number from 0 to 999999999999"}
 	}
 	current, err := r.Get(ctx, op.Table, op.Key, true)
 	if err != nil {
 		return nil, err
 	}
 	if current != nil {
-		if err := plan.SameCase(c.Schema, op.Parts, current); err != nil || plan.StoredVersion(c.Schema, current) == n {
+		if err := layout.SameCase(c.Schema, op.Parts, current); err != nil || layout.StoredVersion(c.Schema, current) == n {
 			return current, err
 		}
 	}
@@ -52,35 +55,35 @@ func readVersion(ctx context.Context, c *core.Core, r plan.Reader, op *plan.Op, 
 	var copied item.Item
 	for _, it := range others {
 		switch {
-		case plan.StoredVersion(c.Schema, it) != n:
+		case layout.StoredVersion(c.Schema, it) != n:
 		case isCurrent(op, it) || !c.Schema.Profile.CopiesLag():
 			return it, nil
 		case copied == nil: // effect-dynamodb gives a copy the version of the state before it
 			copied = it
 		}
 	}
-	it, err := r.Get(ctx, op.Table, plan.RelatedKey(c.Schema, op.Key, snapshotSuffix(n)), true)
+	it, err := r.Get(ctx, op.Table, layout.RelatedKey(c.Schema, op.Key, snapshotSuffix(n)), true)
 	switch {
 	case err != nil:
 		return nil, err
-	case it != nil && !plan.Expired(c.Schema, it, now):
-		return it, plan.SameCase(c.Schema, op.Parts, it)
+	case it != nil && !layout.Expired(c.Schema, it, now):
+		return it, layout.SameCase(c.Schema, op.Parts, it)
 	case copied != nil:
 		return copied, nil
 	}
-	return nil, plan.ErrNotFound
+	return nil, entitytype.ErrNotFound
 }
 
 // readLatest returns the states that may have no snapshot yet: the current item, if there is one, then the deleted
 // copies, newest first.
-func readLatest(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
+func readLatest(ctx context.Context, r layout.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
 	var all []item.Item
 	current, err := r.Get(ctx, op.Table, op.Key, true)
 	if err != nil {
 		return nil, err
 	}
 	if current != nil {
-		if err := plan.SameCase(op.Schema, op.Parts, current); err != nil {
+		if err := layout.SameCase(op.Schema, op.Parts, current); err != nil {
 			return nil, err
 		}
 		all = append(all, current)
@@ -90,22 +93,22 @@ func readLatest(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) 
 }
 
 // readCopies returns the deleted copies that have not expired, newest first.
-func readCopies(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
+func readCopies(ctx context.Context, r layout.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
 	if _, ok := schema.Feature[plan.SoftDeleter](op.Schema); !ok {
 		return nil, nil
 	}
 	var all []item.Item
 	forward := false
-	in := plan.QueryRelated(op.Schema, op.Table, op.Key, schema.CopyInfix)
+	in := layout.QueryRelated(op.Schema, op.Table, op.Key, schema.CopyInfix)
 	in.ScanIndexForward = &forward
-	for page, err := range plan.Pages(ctx, r, in) {
+	for page, err := range layout.Pages(ctx, r, in) {
 		if err == nil {
 			err = sameCase(op, page)
 		}
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, slices.DeleteFunc(page, func(it item.Item) bool { return plan.Expired(op.Schema, it, now) })...)
+		all = append(all, slices.DeleteFunc(page, func(it item.Item) bool { return layout.Expired(op.Schema, it, now) })...)
 	}
 	return all, nil
 }
@@ -113,7 +116,7 @@ func readCopies(ctx context.Context, r plan.Reader, op *plan.Op, now time.Time) 
 // sameCase returns an error if the key of one of the items differs from that of op in case.
 func sameCase(op *plan.Op, items []item.Item) error {
 	for _, it := range items {
-		if err := plan.SameCase(op.Schema, op.Parts, it); err != nil {
+		if err := layout.SameCase(op.Schema, op.Parts, it); err != nil {
 			return err
 		}
 	}
@@ -143,9 +146,9 @@ func (l *stateReader) all(ctx context.Context) iter.Seq2[item.Item, error] {
 			return
 		}
 		forward := !l.desc
-		in := plan.QueryBetween(l.c.Schema, l.op.Table, l.op.Key, snapshotSuffix(l.low), snapshotSuffix(l.high))
+		in := layout.QueryBetween(l.c.Schema, l.op.Table, l.op.Key, snapshotSuffix(l.low), snapshotSuffix(l.high))
 		in.ScanIndexForward = &forward
-		for page, err := range plan.Pages(ctx, l.c.Runner, in) {
+		for page, err := range layout.Pages(ctx, l.c.Runner, in) {
 			if err == nil {
 				err = sameCase(l.op, page)
 			}
@@ -185,12 +188,12 @@ func (l *stateReader) readLatest(ctx context.Context) error {
 
 // isCurrent reports whether a state is the current item rather than a deleted copy or snapshot.
 func isCurrent(op *plan.Op, it item.Item) bool {
-	sk, _ := plan.SortKey(op.Schema, it)
-	own, _ := plan.SortKey(op.Schema, op.Key)
+	sk, _ := layout.SortKey(op.Schema, it)
+	own, _ := layout.SortKey(op.Schema, op.Key)
 	return sk == own
 }
 
-func (l *stateReader) version(it item.Item) int64 { return plan.StoredVersion(l.c.Schema, it) }
+func (l *stateReader) version(it item.Item) int64 { return layout.StoredVersion(l.c.Schema, it) }
 
 // compare orders states by version, in the direction of the reader.
 func (l *stateReader) compare(a, b item.Item) int {
@@ -211,7 +214,7 @@ func (l *stateReader) wanted(it item.Item) bool {
 	case n == l.skipped, n < l.low, n > l.high:
 		return false
 	}
-	return l.expired || !plan.Expired(l.c.Schema, it, l.c.Runner.Clock())
+	return l.expired || !layout.Expired(l.c.Schema, it, l.c.Runner.Clock())
 }
 
 // merge returns a page of snapshots and the latest states that come before its end, in order.

@@ -10,11 +10,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/wire"
@@ -58,7 +59,7 @@ func (c *Core) Wrap(verb, key string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &plan.Error{Verb: verb, Entity: c.Schema.Name, Key: key, Err: err}
+	return &entitytype.Error{Verb: verb, Entity: c.Schema.Name, Key: key, Err: err}
 }
 
 // Decode decodes an item into the value that into points to. On an error it sets that value to zero.
@@ -89,7 +90,7 @@ func Decode[T any](c *Core, it item.Item) (v T, err error) {
 
 // DecodeError converts a codec's error to a *plan.DecodeError.
 func DecodeError(c *Core, err error) error {
-	misfit := &plan.DecodeError{Entity: c.Schema.Name, Problem: "the item cannot be decoded"}
+	misfit := &entitytype.DecodeError{Entity: c.Schema.Name, Problem: "the item cannot be decoded"}
 	if f, ok := err.(*item.FieldError); ok {
 		misfit.Attr, misfit.Problem = f.Attr, f.Problem
 	}
@@ -110,7 +111,7 @@ func Unopened(t reflect.Type) error {
 	if t != nil {
 		name = t.String()
 	}
-	return &plan.InputError{Code: plan.CodeUnopened, Type: name, Problem: "it is nil or a zero value; use what the functions that open it return"}
+	return &entitytype.InputError{Code: bind.CodeUnopened, Type: name, Problem: "it is nil or a zero value; use what the functions that open it return"}
 }
 
 // Closed returns the core of a nil or zero handle of type t. Everything made from it fails with the same error, before

@@ -8,7 +8,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
@@ -54,7 +53,7 @@ func (d decoding) first(ctx context.Context, into any) error {
 func (d decoding) one(ctx context.Context, into any) error {
 	return d.Few(ctx, 2, func(items []wire.Item) error {
 		if len(items) > 1 {
-			return plan.ErrMultipleItems
+			return entitytype.ErrMultipleItems
 		}
 		return d.decode(items[0], into)
 	})
@@ -210,7 +209,7 @@ func (r planned) Few(ctx context.Context, n int, f func([]wire.Item) error) erro
 		case err != nil:
 			return err
 		case len(items) == 0:
-			return plan.ErrNotFound
+			return entitytype.ErrNotFound
 		}
 		defer wire.ReleaseAll(items)
 		return f(items)

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 var (
@@ -31,8 +31,8 @@ func codec(t require.TestingT, keys ...[]byte) cursor.Codec {
 func reason(t require.TestingT, err error) cursor.Reason {
 	var e *cursor.Error
 	require.ErrorAs(t, err, &e)
-	require.ErrorIs(t, err, plan.ErrInvalidCursor)
-	require.Contains(t, e.Error(), plan.ErrInvalidCursor.Error()+": ")
+	require.ErrorIs(t, err, entitytype.ErrInvalidCursor)
+	require.Contains(t, e.Error(), entitytype.ErrInvalidCursor.Error()+": ")
 	return e.Reason
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
@@ -254,5 +255,5 @@ func (w BatchWrite) isOf(u types.WriteRequest) bool {
 	for name := range w.Key {
 		key[name] = it[name]
 	}
-	return plan.KeyID(key) == plan.KeyID(w.Key)
+	return layout.KeyID(key) == layout.KeyID(w.Key)
 }

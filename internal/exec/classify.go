@@ -20,7 +20,6 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 // class says what an error of the SDK means for the request.
@@ -138,7 +137,7 @@ func tableError(err error, tables ...string) error {
 // exhausted returns the error after the last attempt. A lasting conflict is ErrConflict.
 func exhausted(ctx context.Context, err error) error {
 	if classify(ctx, err) == conflicted {
-		return fmt.Errorf("%w: %w", plan.ErrConflict, err)
+		return fmt.Errorf("%w: %w", entitytype.ErrConflict, err)
 	}
 	return err
 }

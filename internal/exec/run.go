@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
@@ -28,11 +31,11 @@ func (r *Runner) lookBack(ctx context.Context, op *plan.Op, in *plan.Input) erro
 		if !past.LiveSnapshot {
 			continue
 		}
-		if in.Image, err = r.Get(ctx, op.Table, op.Key, true); err != nil || plan.Live(op.Schema, in.Image, in.Now) {
+		if in.Image, err = r.Get(ctx, op.Table, op.Key, true); err != nil || layout.Live(op.Schema, in.Image, in.Now) {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: the item comes and goes", plan.ErrConflict)
+	return fmt.Errorf("%w: the item comes and goes", entitytype.ErrConflict)
 }
 
 // Run plans op and sends it until it has an outcome or an error. If a guard is lost, it reads and plans again.
@@ -89,10 +92,10 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (resul
 		if got.failures == nil && op.Exact && step.Actions[0].Returns != plan.ReturnNothing {
 			// A transaction does not return the item.
 			if got.returned.Image, err = r.Get(ctx, op.Table, op.Key, true); err == nil && got.returned.Image == nil {
-				err = plan.ErrNotFound
+				err = entitytype.ErrNotFound
 			}
 			if err != nil {
-				return plan.Result{}, nil, fmt.Errorf("%w: %w", plan.ErrReadBack, err)
+				return plan.Result{}, nil, fmt.Errorf("%w: %w", entitytype.ErrReadBack, err)
 			}
 		}
 		if got.failures == nil {
@@ -117,7 +120,7 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (resul
 // resolution returns what the step makes of its failures and the items that caused them.
 func resolution(step plan.Step, failures []plan.Failure) plan.Resolution {
 	if slices.ContainsFunc(failures, func(f plan.Failure) bool { return f.Hidden }) {
-		return plan.Resolution{Err: plan.ErrItemHidden}
+		return plan.Resolution{Err: entitytype.ErrItemHidden}
 	}
 	return step.Resolve(failures)
 }
@@ -131,13 +134,13 @@ func failure(op *plan.Op, step plan.Step, v plan.Resolution, got answer, at int)
 	case v.Replan != nil:
 		class = v.Replan
 	case v.Result != nil: // it may be a success
-		class = plan.ErrConditionFailed
+		class = entitytype.ErrConditionFailed
 	default:
-		class = plan.ErrConflict
+		class = entitytype.ErrConflict
 	}
 	refused := &plan.Refused{Class: class, Cause: got.cause, Schema: op.Schema}
-	if f := got.failures[at]; class == plan.ErrConditionFailed && f.Failed() {
-		refused.Which = plan.FailedPart(op.Schema, step.Actions[at].Cond, f.Image)
+	if f := got.failures[at]; class == entitytype.ErrConditionFailed && f.Failed() {
+		refused.Which = bind.FailedPart(op.Schema, step.Actions[at].Cond, f.Image)
 	}
 	if step.Own == 0 || at < step.Own {
 		refused.Image = got.failures[at].Image
@@ -177,7 +180,7 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 			return plan.Step{}, err
 		}
 	}
-	if op.Past && !plan.Live(op.Schema, in.Image, in.Now) {
+	if op.Past && !layout.Live(op.Schema, in.Image, in.Now) {
 		if err := r.lookBack(ctx, op, &in); err != nil {
 			return plan.Step{}, err
 		}
@@ -198,7 +201,7 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 // explain adds to the error of an item that was not found whether it has been deleted.
 func (r *Runner) explain(ctx context.Context, op *plan.Op, err error) error {
 	var present *plan.ItemPresent
-	if !op.AlsoDeleted || !errors.Is(err, plan.ErrNotFound) || errors.As(err, &present) {
+	if !op.AlsoDeleted || !errors.Is(err, entitytype.ErrNotFound) || errors.As(err, &present) {
 		return err
 	}
 	deleted, readErr := plan.WasDeleted(ctx, r, op, r.Clock().UTC())
@@ -206,7 +209,7 @@ func (r *Runner) explain(ctx context.Context, op *plan.Op, err error) error {
 	case readErr != nil:
 		return fmt.Errorf("%w; whether it was deleted could not be read: %w", err, readErr)
 	case deleted:
-		return fmt.Errorf("%w: %w", plan.ErrDeleted, err)
+		return fmt.Errorf("%w: %w", entitytype.ErrDeleted, err)
 	}
 	return err
 }

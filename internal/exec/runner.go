@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/bind"
 )
 
 type (
@@ -103,7 +103,7 @@ type meterKey struct{}
 // CheckContext rejects a nil context.
 func CheckContext(ctx context.Context) error {
 	if ctx == nil {
-		return &plan.InputError{Code: plan.CodeContext, Type: "context.Context", Problem: "the context is nil; use context.Background()"}
+		return &entitytype.InputError{Code: bind.CodeContext, Type: "context.Context", Problem: "the context is nil; use context.Background()"}
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func CheckContext(ctx context.Context) error {
 // Measure runs f and reports its cost under verb and entity. Calls inside a measured call are part of it.
 func (r *Runner) Measure(ctx context.Context, verb, entity string, f func(context.Context) error) error {
 	if err := CheckContext(ctx); err != nil {
-		return &plan.Error{Verb: verb, Entity: entity, Err: err}
+		return &entitytype.Error{Verb: verb, Entity: entity, Err: err}
 	}
 	if r.Observe == nil || ctx.Value(meterKey{}) != nil {
 		return f(ctx)

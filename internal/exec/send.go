@@ -10,8 +10,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -39,7 +42,7 @@ func newBody(steps []plan.Step) (b body, clash []int) {
 	for i, s := range steps {
 		b.at[i] = make([]int, len(s.Actions))
 		for j, a := range s.Actions {
-			id := a.Table + " " + plan.KeyID(a.Key)
+			id := a.Table + " " + layout.KeyID(a.Key)
 			p, taken := places[id]
 			if !taken {
 				p = place{len(b.actions), i}
@@ -70,7 +73,7 @@ func merge(ops []*plan.Op, steps []plan.Step) (body, []OpFailure) {
 			if b.parts[b.at[i][j]] == 1 {
 				continue
 			}
-			if err := plan.InMemory(ops[i].Schema, a.Cond, "a transaction with several operations on one item"); err != nil {
+			if err := bind.InMemory(ops[i].Schema, a.Cond, "a transaction with several operations on one item"); err != nil {
 				return body{}, []OpFailure{{i, err}}
 			}
 		}
@@ -114,7 +117,7 @@ func (b body) bytes() int {
 
 // clashed returns the error of two ops on one item that cannot be merged into one action.
 func clashed(a, b *plan.Op) error {
-	return &plan.InputError{Code: plan.CodeSameItem, Type: b.Schema.Type.String(), Problem: fmt.Sprintf("%s and %s write one item; a transaction can write an item once", a.Verb, b.Verb)}
+	return &entitytype.InputError{Code: bind.CodeSameItem, Type: b.Schema.Type.String(), Problem: fmt.Sprintf("%s and %s write one item; a transaction can write an item once", a.Verb, b.Verb)}
 }
 
 // writeIDIn returns the id of the last write of the item, or "".

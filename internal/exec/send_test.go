@@ -15,6 +15,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"github.com/stretchr/testify/require"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
@@ -199,7 +200,7 @@ func TestTransaction_AConflictWithAnotherRegionIsRepeated(t *testing.T) {
 	require.NoError(t, err)
 	s = &script{errs: []error{other, other, other, other, other}}
 	_, err = runner(s).send(t.Context(), stepOf(2, false), delivery{})
-	require.ErrorIs(t, err, plan.ErrConflict)
+	require.ErrorIs(t, err, entitytype.ErrConflict)
 	require.Len(t, s.tokens, 5)
 }
 

@@ -12,8 +12,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
@@ -169,7 +172,7 @@ func resolve(ops []*plan.Op, b body, got answer, hints [][]any) (failed []OpFail
 func sameItem(ops []*plan.Op) (items, at int, err error) {
 	writers, seen := map[string]*plan.Op{}, map[string]bool{}
 	for i, op := range ops {
-		id := op.Table + " " + plan.KeyID(op.Key)
+		id := op.Table + " " + layout.KeyID(op.Key)
 		seen[id] = true
 		if other := writers[id]; other != nil && !plan.Mergeable(other, op) {
 			return len(seen), i, clashed(other, op)
@@ -186,7 +189,7 @@ func withinLimits(ops []*plan.Op, b body) error {
 		return tooMany(len(ops), n)
 	}
 	if bytes := b.bytes(); bytes > plan.MaxTransactionBytes {
-		return &plan.SizeError{Type: transaction, Problem: fmt.Sprintf("the items are %d bytes, %d are allowed", bytes, plan.MaxTransactionBytes)}
+		return &bind.SizeError{Type: transaction, Problem: fmt.Sprintf("the items are %d bytes, %d are allowed", bytes, plan.MaxTransactionBytes)}
 	}
 	return nil
 }
@@ -194,7 +197,7 @@ func withinLimits(ops []*plan.Op, b body) error {
 const transaction = "transaction"
 
 func tooMany(ops, actions int) error {
-	return &plan.InputError{Code: plan.CodeTooMany, Type: transaction, Problem: fmt.Sprintf("%d ops need %d actions, a transaction can have %d", ops, actions, plan.MaxActions)}
+	return &entitytype.InputError{Code: bind.CodeTooMany, Type: transaction, Problem: fmt.Sprintf("%d ops need %d actions, a transaction can have %d", ops, actions, plan.MaxActions)}
 }
 
 // TransactWithToken sends ops as one transaction under the caller's token. It does not read for the plan, and does not plan
@@ -207,7 +210,7 @@ func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time,
 	}
 	for i, op := range ops {
 		if op.Reads() {
-			failed = append(failed, OpFailure{i, &plan.InputError{Code: plan.CodeOption, Type: op.Schema.Type.String(), Problem: op.Verb + " has to read the item first, so that it would not be the same write each time"}})
+			failed = append(failed, OpFailure{i, &entitytype.InputError{Code: bind.CodeOption, Type: op.Schema.Type.String(), Problem: op.Verb + " has to read the item first, so that it would not be the same write each time"}})
 		}
 	}
 	if failed != nil {
@@ -280,7 +283,7 @@ func (r *Runner) images(ctx context.Context, b body) ([]item.Item, error) {
 	var keys []Key
 	for k, a := range b.actions {
 		if a.WriteID != "" {
-			places[a.Table+" "+plan.KeyID(a.Key)], names[a.Table] = k, a.Key
+			places[a.Table+" "+layout.KeyID(a.Key)], names[a.Table] = k, a.Key
 			keys = append(keys, Key{a.Table, a.Key})
 		}
 	}
@@ -289,7 +292,7 @@ func (r *Runner) images(ctx context.Context, b body) ([]item.Item, error) {
 		for name := range names[table] {
 			key[name] = it[name]
 		}
-		if k, ok := places[table+" "+plan.KeyID(key)]; ok {
+		if k, ok := places[table+" "+layout.KeyID(key)]; ok {
 			images[k] = it
 		}
 	})

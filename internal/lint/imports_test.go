@@ -24,19 +24,27 @@ var internals = map[string][]string{
 	"internal/expr":   {"internal/item"},
 	"internal/schema": {"entitytype", "internal/tag", "internal/key", "internal/item", "internal/expr"},
 	"internal/opt":    {"entitytype", "internal/expr"},
-	"internal/cursor": {"entitytype", "internal/plan", "internal/item", "internal/schema", "internal/tag"},
-	"internal/plan": {
-		"entitytype", "internal/opt", "internal/expr", "internal/item", "internal/schema", "internal/key", "internal/tag",
+	"internal/layout": {"entitytype", "internal/expr", "internal/item", "internal/schema", "internal/key"},
+	"internal/bind": {
+		"entitytype", "internal/layout", "internal/opt", "internal/expr", "internal/item", "internal/schema", "internal/key", "internal/tag",
 	},
+	"internal/plan": {
+		"entitytype", "internal/bind", "internal/layout", "internal/opt", "internal/expr", "internal/item", "internal/schema", "internal/key",
+		"internal/tag",
+	},
+	"internal/cursor": {"entitytype", "internal/bind", "internal/item", "internal/schema", "internal/tag"},
 	"internal/exec": {
-		"entitytype", "internal/plan", "internal/opt", "internal/expr", "internal/item", "internal/schema", "internal/key",
+		"entitytype", "internal/plan", "internal/bind", "internal/layout", "internal/opt", "internal/expr", "internal/item", "internal/schema",
+		"internal/key",
 	},
 	"internal/query": {
-		"internal/exec", "internal/cursor", "internal/plan", "internal/opt", "internal/expr", "internal/item", "internal/schema", "internal/key",
+		"entitytype", "internal/exec", "internal/cursor", "internal/bind", "internal/layout", "internal/opt", "internal/expr", "internal/item",
+		"internal/schema", "internal/key",
 	},
-	"internal/purge": {"internal/exec", "internal/plan", "internal/expr", "internal/item", "internal/schema"},
+	"internal/purge": {"entitytype", "internal/exec", "internal/plan", "internal/layout", "internal/expr", "internal/item", "internal/schema"},
 	"internal/core": {
-		"entitytype", "internal/query", "internal/exec", "internal/cursor", "internal/plan", "internal/opt", "internal/item", "internal/schema",
+		"entitytype", "internal/query", "internal/exec", "internal/cursor", "internal/plan", "internal/bind", "internal/layout", "internal/opt",
+		"internal/item", "internal/schema",
 	},
 	"internal/expr/exprtest": {"internal/expr", "internal/item"},
 	"internal/declaretest":   {"internal/schema", "internal/key"},
@@ -106,7 +114,7 @@ func TestImports_RulesRefuseWhatTheyAreFor(t *testing.T) {
 		{"entity", "timeseries"}, {"entity", "timeline"}, {"entity", "localdb"},
 		{"timeseries", "versioned"}, {"unique", "lifecycle"}, {"timeseries", "stream"}, {"lifecycle", "timeline"},
 		{"timeseries", "localdb"}, {"internal/tag", "internal/key"}, {"internal/key", "internal/item"},
-		{"internal/schema", "internal/plan"}, {"internal/plan", "internal/exec"}, {"internal/exec", "internal/query"},
+		{"internal/schema", "internal/layout"}, {"internal/layout", "internal/bind"}, {"internal/layout", "internal/opt"}, {"internal/bind", "internal/plan"}, {"internal/plan", "internal/exec"}, {"internal/exec", "internal/query"},
 		{"internal/core", "entity"}, {"entitytype", "entity"}, {"entitytype", "internal/item"}, {"localdb", "entitytype"}, {"schemalock", "unique"}, {"entity", "schemalock"}, {"localdb", "entity"}, {"localdb/faults", "internal/item"}, {"examples/telemetry", "internal/plan"},
 	} {
 		assert.False(t, allowed(bad[0], bad[1]), "%s may import %s", bad[0], bad[1])

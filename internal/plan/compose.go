@@ -3,8 +3,10 @@ package plan
 import (
 	"time"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -58,21 +60,21 @@ func resolveParts(parts []Part, main int, f []Failure) Resolution {
 // checkStep rejects a step that exceeds the limits of a transaction.
 func checkStep(s *schema.Schema, step Step) error {
 	if n := len(step.Actions); n > MaxActions {
-		return input(s, CodeTooMany, nil, "the write needs %d actions, a transaction can have %d", n, MaxActions)
+		return bind.Invalid(s, bind.CodeTooMany, nil, "the write needs %d actions, a transaction can have %d", n, MaxActions)
 	}
 	bytes := 0
 	for _, a := range step.Actions {
-		if n := a.Cond.Operators(); n > MaxOperators {
-			return input(s, CodeCondition, nil, "the conditions have %d operators together with the guard of the write, %d are allowed", n, MaxOperators)
-		} else if n > MaxOperators/4 { // shorter conditions always fit
-			if bytes := len(new(expr.Renderer).Cond(a.Cond)); bytes > MaxExpression {
-				return input(s, CodeCondition, nil, "the conditions have %d bytes together with the guard of the write, %d are allowed", bytes, MaxExpression)
+		if n := a.Cond.Operators(); n > bind.MaxOperators {
+			return bind.Invalid(s, bind.CodeCondition, nil, "the conditions have %d operators together with the guard of the write, %d are allowed", n, bind.MaxOperators)
+		} else if n > bind.MaxOperators/4 { // shorter conditions always fit
+			if bytes := len(new(expr.Renderer).Cond(a.Cond)); bytes > bind.MaxExpression {
+				return bind.Invalid(s, bind.CodeCondition, nil, "the conditions have %d bytes together with the guard of the write, %d are allowed", bytes, bind.MaxExpression)
 			}
 		}
 		bytes += item.Size(a.Item) + item.Size(a.Key)
 	}
 	if bytes > MaxTransactionBytes {
-		return tooLarge(s, "the items of the write are %d bytes, %d are allowed", bytes, MaxTransactionBytes)
+		return bind.TooLarge(s, "the items of the write are %d bytes, %d are allowed", bytes, MaxTransactionBytes)
 	}
 	return nil
 }
@@ -115,32 +117,23 @@ func Compose(m *Mutation, main []Part, result Result) (Step, error) {
 func DeletedState(s *schema.Schema, old item.Item, in Input, at time.Time) (item.Item, error) {
 	it := item.Clone(old)
 	if a := s.UpdatedAt; a != nil {
-		av, err := TimeValue(a, at)
+		av, err := bind.TimeValue(a, at)
 		if err != nil {
-			return nil, valueError(s, a, err)
+			return nil, bind.ValueError(s, a, err)
 		}
 		it[a.Name] = av
 	}
 	nextVersion(s, it, old, in)
-	name, format := DeletedAttr(s)
+	name, format := layout.DeletedAttr(s)
 	av, err := format.Value(format.Truncate(at))
 	if err != nil {
-		return nil, valueError(s, s.DeletedAt, err)
+		return nil, bind.ValueError(s, s.DeletedAt, err)
 	}
 	it[name] = av
 	if s.HasMetadata {
 		it[schema.WriteAttr] = item.S(in.WriteID)
 	}
 	return it, nil
-}
-
-// StateClock returns the attribute that, together with the version, identifies a state of an item even if Touch changed
-// it: updated_at, else created_at, else nil.
-func StateClock(s *schema.Schema) *schema.Attr {
-	if s.UpdatedAt != nil {
-		return s.UpdatedAt
-	}
-	return s.CreatedAt
 }
 
 // Folder is an action that can be merged with another of its kind on the same item. Two appends to one series update the
@@ -167,7 +160,7 @@ func Merge(a, b Action) (Action, bool) {
 	switch {
 	case a.Kind == Check:
 		b.Cond, b.Pin, b.Final = expr.All(a.Cond, b.Cond), expr.All(a.Pin, b.Pin), eitherFinal(a.Final, b.Final)
-		return b, b.Cond.Operators() <= MaxOperators
+		return b, b.Cond.Operators() <= bind.MaxOperators
 	case b.Kind == Check:
 		return Merge(b, a)
 	case a.Fold != nil && b.Fold != nil:

@@ -3,25 +3,25 @@ package plan
 import (
 	"reflect"
 
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
-
-// Recompose composes all index keys of it.
-func Recompose(s *schema.Schema, it item.Item) error { return composeIndexKeys(s, it, nil) }
 
 // complete adds the primary key, the index keys and the hidden attributes to it, and checks its size.
 func complete(s *schema.Schema, primary, it item.Item, in Input) (item.Item, error) {
 	for name, av := range primary {
 		it[name] = av
 	}
-	if err := Recompose(s, it); err != nil {
+	if err := bind.Recompose(s, it); err != nil {
 		return nil, err
 	}
-	hidden(s, it, in.WriteID)
-	return it, CheckSize(s, it)
+	layout.SetHidden(s, it, in.WriteID)
+	return it, bind.CheckSize(s, it)
 }
 
 // newItem applies changes to base and completes it as a new item: with version 1, or the version after those of
@@ -36,13 +36,13 @@ func (op *Op) newItem(base item.Item, changes []expr.Change, in Input) (item.Ite
 		if a == nil {
 			continue
 		}
-		av, err := TimeValue(a, in.Now)
+		av, err := bind.TimeValue(a, in.Now)
 		if err != nil {
-			return nil, valueError(s, a, err)
+			return nil, bind.ValueError(s, a, err)
 		}
 		it[a.Name] = av
 	}
-	SetVersion(s, it, in.Past.Version+1)
+	layout.SetVersion(s, it, in.Past.Version+1)
 	if err := setNewExpiry(s, it, changes, in); err != nil {
 		return nil, err
 	}
@@ -52,14 +52,14 @@ func (op *Op) newItem(base item.Item, changes []expr.Change, in Input) (item.Ite
 // created returns the step that creates it.
 func (op *Op) created(in Input, it item.Item, user expr.Cond, result Result, resolve func(Failure) Resolution) (Step, error) {
 	s := op.Schema
-	if live(s, in.Image, in.Now) {
-		return Step{}, &Refused{Class: ErrExists, Schema: s, Image: in.Image}
+	if layout.Live(s, in.Image, in.Now) {
+		return Step{}, &Refused{Class: entitytype.ErrExists, Schema: s, Image: in.Image}
 	}
 	if err := in.Past.createError(s); err != nil {
 		return Step{}, err
 	}
 	main := Part{Action{
-		Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(absent(s, in.Now), user), WriteID: WriteID(s, in),
+		Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: and(layout.AbsentOrExpired(s, in.Now), user), WriteID: WriteID(s, in),
 	}, resolve}
 	step, err := Compose(&Mutation{Kind: Created, Op: op, In: in, New: it}, []Part{main}, result)
 	return op.reportOld(nil, step), err
@@ -71,12 +71,12 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create)
 	if op.Err != nil {
 		return op
 	}
-	base, err := whole(s, v, nil, nil)
+	base, err := bind.Item(s, v, nil, nil)
 	if err != nil {
 		op.Err = err
 		return op
 	}
-	user, err := Conditions(s, spec.If)
+	user, err := bind.Conditions(s, spec.If)
 	if err != nil {
 		op.Err = err
 		return op
@@ -88,10 +88,10 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create)
 			return Step{}, err
 		}
 		return op.created(in, it, user, Stored(it), func(f Failure) Resolution {
-			if live(s, f.Image, in.Now) {
-				return Resolution{Err: ErrExists}
+			if layout.Live(s, f.Image, in.Now) {
+				return Resolution{Err: entitytype.ErrExists}
 			}
-			return Resolution{Err: ErrConditionFailed}
+			return Resolution{Err: entitytype.ErrConditionFailed}
 		})
 	}
 	return op
@@ -101,23 +101,23 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create)
 // [opt.Batch.Unconditional] it accepts entities whose writes need only a condition.
 func CheckBatch(s *schema.Schema, spec opt.Batch) error {
 	if err := spec.Err(); err != nil {
-		return input(s, CodeOption, nil, "%v", err)
+		return bind.Invalid(s, bind.CodeOption, nil, "%v", err)
 	}
 	switch {
 	case s.Handle != "":
-		return input(s, CodeBatch, nil, "a time series is written by appends")
+		return bind.Invalid(s, bind.CodeBatch, nil, "a time series is written by appends")
 	case snapshotter(s) != nil, softDeleter(s) != nil, len(UniqueConstraints(s)) > 0:
-		return input(s, CodeBatch, nil, "versions, soft delete and unique values need a transaction for each item")
+		return bind.Invalid(s, bind.CodeBatch, nil, "versions, soft delete and unique values need a transaction for each item")
 	case spec.Unconditional:
 		return nil
 	}
 	for _, a := range s.Attrs {
 		if a == s.Version || a == s.CreatedAt || a.WriteOnce() {
-			return input(s, CodeBatch, a, "the value depends on the stored item, which a batch does not read; entity.Unconditional() writes anyway")
+			return bind.Invalid(s, bind.CodeBatch, a, "the value depends on the stored item, which a batch does not read; entity.Unconditional() writes anyway")
 		}
 	}
 	if s.Profile.KeysLowerCase() && s.Templated {
-		return input(s, CodeBatch, nil, "keys are in lower case, and a batch does not check the case of the stored key parts; entity.Unconditional() writes anyway")
+		return bind.Invalid(s, bind.CodeBatch, nil, "keys are in lower case, and a batch does not check the case of the stored key parts; entity.Unconditional() writes anyway")
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func NewBatchPut(s *schema.Schema, verb, table string, v reflect.Value) (key ite
 	if op.Err != nil {
 		return nil, nil, op.Err
 	}
-	base, err := whole(s, v, nil, nil)
+	base, err := bind.Item(s, v, nil, nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -3,7 +3,10 @@ package plan
 import (
 	"reflect"
 
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -13,7 +16,7 @@ func (op *Op) guarded(list []opt.Cond, kind ActionKind) *Op {
 		return op
 	}
 	s := op.Schema
-	user, err := Conditions(s, list)
+	user, err := bind.Conditions(s, list)
 	if err != nil {
 		op.Err = err
 		return op
@@ -24,15 +27,15 @@ func (op *Op) guarded(list []opt.Cond, kind ActionKind) *Op {
 			returns = ReturnOld
 		}
 		return Step{
-			Actions: []Action{{Kind: kind, Table: op.Table, Key: op.Key, Cond: and(exists(s, in.Now), op.expected(), user), Returns: returns}},
+			Actions: []Action{{Kind: kind, Table: op.Table, Key: op.Key, Cond: and(layout.PresentUnexpired(s, in.Now), op.expected(), user), Returns: returns}},
 			Resolve: func(f []Failure) Resolution {
-				if !live(s, f[0].Image, in.Now) {
+				if !layout.Live(s, f[0].Image, in.Now) {
 					return Resolution{Err: op.missing(in.Now)}
 				}
 				if err := op.CheckExpected(f[0].Image, in.Now); err != nil {
 					return Resolution{Err: err}
 				}
-				return Resolution{Err: ErrConditionFailed}
+				return Resolution{Err: entitytype.ErrConditionFailed}
 			},
 			Done: func(r Returned) (Result, error) {
 				if op.Old == nil {
@@ -48,13 +51,13 @@ func (op *Op) guarded(list []opt.Cond, kind ActionKind) *Op {
 // deleted returns the step that deletes the item that was read.
 func (op *Op) deleted(in Input, kind Kind, user expr.Cond) (Step, error) {
 	s := op.Schema
-	if !live(s, in.Image, in.Now) {
+	if !layout.Live(s, in.Image, in.Now) {
 		return Step{}, op.missing(in.Now)
 	}
 	if err := op.CheckExpected(in.Image, in.Now); err != nil {
 		return Step{}, err
 	}
-	guard, pin, err := unchanged(s, in.Image)
+	guard, pin, err := Unchanged(s, in.Image)
 	if err != nil {
 		return Step{}, err
 	}
@@ -84,7 +87,7 @@ func NewDelete(s *schema.Schema, table string, v reflect.Value, spec opt.Write) 
 		return op
 	}
 	op.AlsoDeleted = softDeleter(s) != nil
-	user, _ := Conditions(s, spec.If)
+	user, _ := bind.Conditions(s, spec.If)
 	op.If = user
 	kind := Deleted
 	if softDeleter(s) != nil {
@@ -118,8 +121,8 @@ func NewCheckNotExists(s *schema.Schema, table string, v reflect.Value) *Op {
 	}
 	op.Plan = func(in Input) (Step, error) {
 		return Step{
-			Actions: []Action{{Kind: Check, Table: table, Key: op.Key, Cond: absent(s, in.Now)}},
-			Resolve: func([]Failure) Resolution { return Resolution{Err: ErrExists} },
+			Actions: []Action{{Kind: Check, Table: table, Key: op.Key, Cond: layout.AbsentOrExpired(s, in.Now)}},
+			Resolve: func([]Failure) Resolution { return Resolution{Err: entitytype.ErrExists} },
 			Done:    func(Returned) (Result, error) { return Result{}, nil },
 		}, nil
 	}

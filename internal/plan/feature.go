@@ -1,10 +1,6 @@
 package plan
 
 import (
-	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -43,21 +39,6 @@ type UniqueConstraint interface {
 	Sentinels(it item.Item) ([]item.Item, error)
 }
 
-// ExpirySetter is a feature that sets when current items expire: package lifecycle, and timeline for its rows.
-type ExpirySetter interface {
-	// Stamps returns the name of the attribute that holds the expiry.
-	Stamps() string
-	// Derives reports whether items get an expiry that the caller did not set.
-	Derives() bool
-	// From returns the attribute that the expiry is counted from, or nil for the clock.
-	From() *schema.Attr
-	// Stamp returns the expiry of an item whose From attribute is from, or of one created now. It returns nil if the
-	// item does not expire.
-	Stamp(from types.AttributeValue, now time.Time) (types.AttributeValue, error)
-	// Chosen reports whether av is an expiry that the caller set, that is neither absent nor zero.
-	Chosen(av types.AttributeValue) bool
-}
-
 func snapshotter(s *schema.Schema) Snapshotter {
 	h, _ := schema.Feature[Snapshotter](s)
 	return h
@@ -66,11 +47,6 @@ func snapshotter(s *schema.Schema) Snapshotter {
 func softDeleter(s *schema.Schema) SoftDeleter {
 	m, _ := schema.Feature[SoftDeleter](s)
 	return m
-}
-
-func expirySetter(s *schema.Schema) ExpirySetter {
-	x, _ := schema.Feature[ExpirySetter](s)
-	return x
 }
 
 // UniqueConstraints returns the unique constraints of s in declaration order.

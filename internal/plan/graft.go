@@ -56,10 +56,10 @@ func follows(stored, before []types.AttributeValue) bool {
 		if texts == nil {
 			texts = map[string]bool{}
 			for _, s := range stored {
-				texts[ValueText(s)] = true
+				texts[item.ValueText(s)] = true
 			}
 		}
-		if texts[ValueText(b)] {
+		if texts[item.ValueText(b)] {
 			return false
 		}
 	}
@@ -86,7 +86,7 @@ func (g *listGraft) moved() {
 	places := map[string][]int{}
 	for from, used := range g.used {
 		if !used {
-			text := ValueText(g.before[from])
+			text := item.ValueText(g.before[from])
 			places[text] = append(places[text], from)
 		}
 	}
@@ -94,7 +94,7 @@ func (g *listGraft) moved() {
 		if done {
 			continue
 		}
-		text := ValueText(g.out[at])
+		text := item.ValueText(g.out[at])
 		if i := slices.IndexFunc(places[text], func(from int) bool { return g.keep(from, at) }); i >= 0 {
 			places[text] = slices.Delete(places[text], i, i+1)
 		}

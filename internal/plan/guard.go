@@ -2,86 +2,21 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
-
-// MaxOperators and MaxExpression (in bytes) are DynamoDB's limits for one expression.
-const (
-	MaxOperators     = 300
-	MaxExpression    = 4096
-	maxUserOperators = MaxOperators - 30 // for the caller, so that the guard fits too
-)
-
-// Present holds if there is an item with the key, expired or not.
-func Present(s *schema.Schema) expr.Cond {
-	return expr.Compare(expr.Exists, expr.Attr(s.PK.Attributes()[0]))
-}
-
-// Seconds returns now as DynamoDB's TTL counts it: in whole seconds since 1970.
-func Seconds(now time.Time) types.AttributeValue {
-	return item.N(strconv.FormatInt(now.Unix(), 10))
-}
-
-// NotExpired holds for items without a TTL attribute or with one after now.
-func NotExpired(s *schema.Schema, now time.Time) expr.Cond {
-	ttl := expr.Attr(s.Options.TTL)
-	return expr.Any(expr.Compare(expr.NotExists, ttl), expr.Compare(expr.Gt, ttl, Seconds(now)))
-}
-
-// exists holds if the item exists and has not expired.
-func exists(s *schema.Schema, now time.Time) expr.Cond {
-	there := Present(s)
-	if !s.Expires {
-		return there
-	}
-	return expr.All(there, NotExpired(s, now))
-}
-
-// Absent holds if there is no item with the key, expired or not.
-func Absent(s *schema.Schema) expr.Cond {
-	return expr.Compare(expr.NotExists, expr.Attr(s.PK.Attributes()[0]))
-}
-
-// absent is the negation of exists.
-func absent(s *schema.Schema, now time.Time) expr.Cond {
-	none := Absent(s)
-	if !s.Expires {
-		return none
-	}
-	return expr.Any(none, expr.Compare(expr.Le, expr.Attr(s.Options.TTL), Seconds(now)))
-}
-
-// Expired reports whether the item's TTL attribute is not after now.
-func Expired(s *schema.Schema, it item.Item, now time.Time) bool {
-	n, ok := it[s.Options.TTL].(*types.AttributeValueMemberN)
-	if !ok {
-		return false
-	}
-	at, err := item.ParseDecimal(n.Value)
-	if err != nil {
-		return false
-	}
-	limit, _ := item.ParseDecimal(strconv.FormatInt(now.Unix(), 10))
-	return at.Cmp(limit) <= 0
-}
-
-// live implements Live.
-func live(s *schema.Schema, it item.Item, now time.Time) bool {
-	return it != nil && !(s.Expires && Expired(s, it, now))
-}
-
-// Live reports whether it exists and has not expired.
-func Live(s *schema.Schema, it item.Item, now time.Time) bool { return live(s, it, now) }
 
 // versionGuard guards an item whose content is too large for a condition: by its version and all its times.
 func versionGuard(s *schema.Schema, image item.Item) expr.Cond {
@@ -99,7 +34,7 @@ func versionGuard(s *schema.Schema, image item.Item) expr.Cond {
 // A write id never comes back once it is replaced, and neither does content with its version, so a write under such a
 // guard can be sent twice. An image without a version can come back. So can one in a table shared with effect-dynamodb,
 // whose put starts at 1 again. pin is the guard if what was read cannot come back, and empty otherwise.
-func unchanged(s *schema.Schema, image item.Item) (guard, pin expr.Cond, err error) {
+func Unchanged(s *schema.Schema, image item.Item) (guard, pin expr.Cond, err error) {
 	if w, ok := image[schema.WriteAttr]; ok && s.HasMetadata {
 		guard = expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w)
 		return guard, guard, nil
@@ -110,7 +45,7 @@ func unchanged(s *schema.Schema, image item.Item) (guard, pin expr.Cond, err err
 	}
 	var all []expr.Cond
 	bytes := 0
-	for _, name := range sortedNames(image) {
+	for _, name := range slices.Sorted(maps.Keys(image)) {
 		all = append(all, expr.Compare(expr.Eq, expr.Attr(name), image[name]))
 		bytes += len(" AND #000 = :000")
 	}
@@ -121,45 +56,15 @@ func unchanged(s *schema.Schema, image item.Item) (guard, pin expr.Cond, err err
 		}
 	}
 	guard = expr.All(all...)
-	switch tooLong := guard.Operators() > MaxOperators || bytes > MaxExpression; {
+	switch tooLong := guard.Operators() > bind.MaxOperators || bytes > bind.MaxExpression; {
 	case tooLong && versioned:
 		return versionGuard(s, image), expr.Cond{}, nil
 	case tooLong:
-		return expr.Cond{}, expr.Cond{}, input(s, CodeCondition, nil, "the item has too many attributes to be guarded by its content; outside tables that are shared with effect-dynamodb, give the entity a version field or a $ key")
+		return expr.Cond{}, expr.Cond{}, bind.Invalid(s, bind.CodeCondition, nil, "the item has too many attributes to be guarded by its content; outside tables that are shared with effect-dynamodb, give the entity a version field or a $ key")
 	case versioned:
 		return guard, guard, nil
 	}
 	return guard, expr.Cond{}, nil
-}
-
-// Unchanged returns a guard of the write of a whole item by what was read. pin is the guard if what was read cannot come
-// back, so that the write can be sent twice. Otherwise it is empty.
-func Unchanged(s *schema.Schema, image item.Item) (guard, pin expr.Cond, err error) {
-	return unchanged(s, image)
-}
-
-// OwnedBy holds if a sentinel belongs to the item with the primary key.
-func OwnedBy(s *schema.Schema, primary item.Item) expr.Cond {
-	return expr.All(
-		expr.Compare(expr.Eq, expr.Attr(schema.OwnerPKAttr), primary[s.PK.Attributes()[0]]),
-		expr.Compare(expr.Eq, expr.Attr(schema.OwnerSKAttr), primary[s.SK.Attributes()[0]]),
-	)
-}
-
-// FreeOrOwnedBy holds if there is no sentinel, or it belongs to the item with the primary key.
-func FreeOrOwnedBy(s *schema.Schema, primary item.Item) expr.Cond {
-	return expr.Any(Absent(s), OwnedBy(s, primary))
-}
-
-// SameState reports whether image is the state that was read.
-func SameState(s *schema.Schema, read, image item.Item) bool {
-	if image == nil {
-		return false
-	}
-	if w, ok := read[schema.WriteAttr]; ok && s.HasMetadata {
-		return item.Equal(w, image[schema.WriteAttr])
-	}
-	return item.Equal(&types.AttributeValueMemberM{Value: read}, &types.AttributeValueMemberM{Value: image})
 }
 
 // overwrites reports whether the verb changes a stored item without reading it. Modify reads it, and Restore does not
@@ -187,7 +92,7 @@ func heldVersion(s *schema.Schema, v reflect.Value) (*int64, error) {
 		n = int64(fv.Uint())
 	}
 	if n < 0 {
-		return nil, input(s, CodeValue, s.Version, "no item can have this version")
+		return nil, bind.Invalid(s, bind.CodeValue, s.Version, "no item can have this version")
 	}
 	return &n, nil
 }
@@ -198,11 +103,11 @@ func expectation(s *schema.Schema, verb string, v reflect.Value, spec opt.Write)
 	_, admitted := schema.Feature[OptimisticLock](s)
 	switch named := spec.Expect != nil || spec.Any; {
 	case named && !admitted:
-		return nil, input(s, CodeOption, nil, "Expect and AnyVersion need a versioned.Lock or versioned.Retain declaration")
+		return nil, bind.Invalid(s, bind.CodeOption, nil, "Expect and AnyVersion need a versioned.Lock or versioned.Retain declaration")
 	case spec.Expect != nil && spec.Any:
-		return nil, input(s, CodeOption, nil, "Expect and AnyVersion exclude each other")
+		return nil, bind.Invalid(s, bind.CodeOption, nil, "Expect and AnyVersion exclude each other")
 	case spec.Expect != nil && *spec.Expect < 0:
-		return nil, input(s, CodeOption, s.Version, "a version is 0 or more")
+		return nil, bind.Invalid(s, bind.CodeOption, s.Version, "a version is 0 or more")
 	case named || !overwrites(verb):
 		return spec.Expect, nil
 	}
@@ -231,11 +136,11 @@ func (op *Op) CheckExpected(image item.Item, now time.Time) error {
 	if op.Expect == nil {
 		return nil
 	}
-	if !live(op.Schema, image, now) {
-		return fmt.Errorf("%w: %w", ErrNotFound, &ConflictError{Expected: *op.Expect, Absent: true})
+	if !layout.Live(op.Schema, image, now) {
+		return fmt.Errorf("%w: %w", entitytype.ErrNotFound, &entitytype.ConflictError{Expected: *op.Expect, Absent: true})
 	}
-	if actual := StoredVersion(op.Schema, image); actual != *op.Expect {
-		return &ConflictError{Expected: *op.Expect, Actual: actual}
+	if actual := layout.StoredVersion(op.Schema, image); actual != *op.Expect {
+		return &entitytype.ConflictError{Expected: *op.Expect, Actual: actual}
 	}
 	return nil
 }
@@ -245,7 +150,7 @@ func (op *Op) missing(now time.Time) error {
 	if err := op.CheckExpected(nil, now); err != nil {
 		return err
 	}
-	return ErrNotFound
+	return entitytype.ErrNotFound
 }
 
 // and joins guards with the caller's condition.
@@ -257,9 +162,9 @@ func (op *Op) resolveGuarded(in Input) func(Failure) Resolution {
 		if err := op.CheckExpected(f.Image, in.Now); err != nil {
 			return Resolution{Err: err}
 		}
-		if SameState(op.Schema, in.Image, f.Image) {
-			return Resolution{Err: ErrConditionFailed}
+		if layout.SameState(op.Schema, in.Image, f.Image) {
+			return Resolution{Err: entitytype.ErrConditionFailed}
 		}
-		return Resolution{Replan: ErrConflict}
+		return Resolution{Replan: entitytype.ErrConflict}
 	}
 }

@@ -3,8 +3,11 @@ package plan
 import (
 	"reflect"
 
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/tag"
@@ -21,7 +24,7 @@ func finerTimes(s *schema.Schema, was, is reflect.Value) error {
 		if errOld == nil && errNow == nil && reflect.DeepEqual(old.Interface(), now.Interface()) {
 			continue
 		}
-		if _, err := EncodeAttr(s, a, is); err != nil {
+		if _, err := bind.EncodeAttr(s, a, is); err != nil {
 			return err
 		}
 	}
@@ -33,17 +36,17 @@ func difference(s *schema.Schema, image item.Item, was, is reflect.Value) ([]exp
 	loose := s.Codec.Loose()
 	before, err := loose.Encode(was)
 	if err != nil {
-		return nil, codecError(s, was, err)
+		return nil, bind.CodecError(s, was, err)
 	}
 	if err := finerTimes(s, was, is); err != nil {
 		return nil, err
 	}
 	after, err := loose.Encode(is)
 	if err != nil {
-		return nil, codecError(s, is, err)
+		return nil, bind.CodecError(s, is, err)
 	}
-	if errs := validate(s, is, after); len(errs) > 0 {
-		return nil, JoinErrors(errs)
+	if errs := bind.Validate(s, is, after); len(errs) > 0 {
+		return nil, bind.JoinErrors(errs)
 	}
 	var changes []expr.Change
 	for _, a := range s.Attrs {
@@ -53,17 +56,17 @@ func difference(s *schema.Schema, image item.Item, was, is reflect.Value) ([]exp
 		}
 		n := &schema.Node{Path: expr.Attr(a.Name), Attr: a, Top: true}
 		c := expr.Change{Kind: expr.Set, Path: n.Path, Value: graft(image[a.Name], before[a.Name], av)}
-		if !there || item.Absent(av) && nativeIndexPart(s, a) {
+		if !there || item.Absent(av) && bind.NativeIndexPart(s, a) {
 			c.Kind, c.Value = expr.Remove, nil
 		}
-		if err := mayChange(s, n, c.Kind); err != nil {
+		if err := bind.MayChange(s, n, c.Kind); err != nil {
 			return nil, err
 		}
 		if a.Required() && item.Empty(av) {
-			return nil, input(s, CodeRequired, a, "%s", a.WhyRequired())
+			return nil, bind.Invalid(s, bind.CodeRequired, a, "%s", a.WhyRequired())
 		}
 		if _, stored := before[a.Name]; stored && a.Role.Has(tag.SetOnce) {
-			return nil, input(s, CodeNotYours, a, "the attribute is set once")
+			return nil, bind.Invalid(s, bind.CodeNotYours, a, "the attribute is set once")
 		}
 		changes = append(changes, c)
 	}
@@ -76,13 +79,13 @@ func unchangedStep(op *Op, in Input, user expr.Cond) (Step, error) {
 	if user.Op == expr.None {
 		return step, nil
 	}
-	guard, pin, err := unchanged(op.Schema, in.Image)
+	guard, pin, err := Unchanged(op.Schema, in.Image)
 	step.Actions = []Action{{Kind: Check, Table: op.Table, Key: op.Key, Cond: and(guard, user), Pin: pin}}
 	step.Resolve = func(f []Failure) Resolution {
-		if SameState(op.Schema, in.Image, f[0].Image) {
-			return Resolution{Err: ErrConditionFailed}
+		if layout.SameState(op.Schema, in.Image, f[0].Image) {
+			return Resolution{Err: entitytype.ErrConditionFailed}
 		}
-		return Resolution{Replan: ErrConflict}
+		return Resolution{Replan: entitytype.ErrConflict}
 	}
 	return step, err
 }
@@ -95,7 +98,7 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Write, 
 	if op.Err != nil {
 		return op
 	}
-	user, err := Conditions(s, spec.If)
+	user, err := bind.Conditions(s, spec.If)
 	if err != nil {
 		op.Err = err
 		return op
@@ -103,7 +106,7 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Write, 
 	op.Read, op.If = true, user
 	op.AlsoDeleted = softDeleter(s) != nil
 	op.Plan = func(in Input) (Step, error) {
-		if !live(s, in.Image, in.Now) {
+		if !layout.Live(s, in.Image, in.Now) {
 			return Step{}, op.missing(in.Now)
 		}
 		if err := op.CheckExpected(in.Image, in.Now); err != nil {
@@ -117,7 +120,7 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Write, 
 		if err != nil {
 			return Step{}, err
 		}
-		if changes, err = dropUnsetExpiry(s, changes, onUpdate); err != nil {
+		if changes, err = bind.DropUnsetExpiry(s, changes, bind.OnUpdate); err != nil {
 			return Step{}, err
 		}
 		if len(changes) == 0 {
@@ -126,7 +129,7 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Write, 
 		if err := guardError(s, changes, in.Image); err != nil {
 			return Step{}, err
 		}
-		it, err := rewrite(s, in, changes, onUpdate)
+		it, err := rewrite(s, in, changes, bind.OnUpdate)
 		if err != nil {
 			return Step{}, err
 		}
@@ -160,13 +163,13 @@ func NewRevert(s *schema.Schema, table string, v reflect.Value, spec opt.Write) 
 	}
 	op.Read, op.If, op.AlsoDeleted = true, user, softDeleter(s) != nil
 	op.Plan = func(in Input) (Step, error) {
-		if !live(s, in.Image, in.Now) {
+		if !layout.Live(s, in.Image, in.Now) {
 			return Step{}, op.missing(in.Now)
 		}
 		if err := op.CheckExpected(in.Image, in.Now); err != nil {
 			return Step{}, err
 		}
-		it, err := rewrite(s, in, revertChanges(s, in.Image, in.Found.(item.Item)), onUpdate)
+		it, err := rewrite(s, in, revertChanges(s, in.Image, in.Found.(item.Item)), bind.OnUpdate)
 		if err != nil {
 			return Step{}, err
 		}

@@ -1,35 +1,27 @@
-// Package plan turns an intent (a verb, a value, options) into a plan: the item to read first, and the actions that
+// Package plan turns an intent (a verb with bound arguments) into a plan: the item to read first, and the actions that
 // DynamoDB applies together, each with its guard. Plans are made without a network and can be printed.
 package plan
 
 import (
 	"context"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Reader reads for plans. It retries reads that may succeed later.
-type Reader interface {
-	Get(ctx context.Context, table string, key item.Item, consistent bool) (item.Item, error)
-	Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.QueryOutput, error)
-}
-
-// Limits of DynamoDB.
+// Limits of DynamoDB for a transaction.
 const (
 	MaxActions          = 100             // in one transaction
 	MaxTransactionBytes = 4 * 1024 * 1024 // of all items of a transaction
-	MaxPartitionKey     = 2048
-	MaxSortKey          = 1024
 )
 
 // Input is what a plan is made from.
@@ -164,7 +156,7 @@ type Op struct {
 	If      expr.Cond     // the caller's conditions
 	Changes []expr.Change // the caller's changes
 
-	Prepare func(context.Context, Reader, *Input) error // reads what else the plan needs; nil for most operations
+	Prepare func(context.Context, layout.Reader, *Input) error // reads what else the plan needs; nil for most operations
 	Plan    func(Input) (Step, error)
 }
 
@@ -215,7 +207,7 @@ func (op *Op) oldLost(r Returned) error {
 	if op.Old == nil || !r.Proven {
 		return nil
 	}
-	return fmt.Errorf("%w: the answer with the item before the write was lost", ErrReadBack)
+	return fmt.Errorf("%w: the answer with the item before the write was lost", entitytype.ErrReadBack)
 }
 
 // ReadFirst is a hint to plan from the current item.
@@ -237,40 +229,26 @@ func imageOf(op *Op, from opt.Image) (item.Item, error) {
 	image, table := from.Image()
 	switch {
 	case image == nil:
-		return nil, input(op.Schema, CodeOption, nil, "the image holds no item; pass it to a Get with KeepImage first")
-	case table != op.Table || KeyID(KeyOf(op.Schema, image)) != KeyID(op.Key):
-		return nil, input(op.Schema, CodeOption, nil, "the image holds another item")
+		return nil, bind.Invalid(op.Schema, bind.CodeOption, nil, "the image holds no item; pass it to a Get with KeepImage first")
+	case table != op.Table || layout.KeyID(layout.KeyOf(op.Schema, image)) != layout.KeyID(op.Key):
+		return nil, bind.Invalid(op.Schema, bind.CodeOption, nil, "the image holds another item")
 	}
 	return image, nil
-}
-
-// CountOption returns the value of a numeric option, or 0 if it is not given. name is its name for errors. DynamoDB
-// counts in 32 bits.
-func CountOption(s *schema.Schema, name string, given *int) (int, error) {
-	switch {
-	case given == nil:
-		return 0, nil
-	case *given <= 0:
-		return 0, input(s, CodeOption, nil, "%s must be greater than zero", name)
-	case *given > math.MaxInt32:
-		return 0, input(s, CodeOption, nil, "%s can be at most %d", name, math.MaxInt32)
-	}
-	return *given, nil
 }
 
 // newOp starts an operation on the item with the key of v. It also returns the key parts.
 func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Write) (*Op, item.Item) {
 	op := &Op{Verb: verb, Schema: s, Table: table, Exact: spec.Idempotent, SoleWriter: spec.SoleWriter}
 	if err := spec.Err(); err != nil {
-		op.Err = input(s, CodeOption, nil, "%v", err)
+		op.Err = bind.Invalid(s, bind.CodeOption, nil, "%v", err)
 		return op, nil
 	}
 	if op.Expect, op.Err = expectation(s, verb, v, spec); op.Err != nil {
 		return op, nil
 	}
 	op.returnOld(spec)
-	primary, parts, err := Key(s, v)
-	op.Key, op.Err, op.KeyText, op.Parts = primary, err, KeyText(s, primary), parts
+	primary, parts, err := bind.Key(s, v)
+	op.Key, op.Err, op.KeyText, op.Parts = primary, err, bind.KeyText(s, primary), parts
 	if err == nil && spec.From != nil {
 		op.Given, op.Err = imageOf(op, spec.From)
 	}
@@ -284,7 +262,7 @@ func Begin(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Write
 	if op.Err != nil {
 		return op, expr.Cond{}
 	}
-	user, err := Conditions(s, spec.If)
+	user, err := bind.Conditions(s, spec.If)
 	op.Err = err
 	return op, user
 }

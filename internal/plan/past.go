@@ -10,7 +10,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -29,9 +31,9 @@ func (p Past) createError(s *schema.Schema) error {
 	case p.Copy == nil || !dependsOnPast(s):
 		return p.CaseErr
 	case p.CaseErr != nil:
-		return fmt.Errorf("%w: %w: %w", ErrExists, ErrDeleted, p.CaseErr)
+		return fmt.Errorf("%w: %w: %w", entitytype.ErrExists, entitytype.ErrDeleted, p.CaseErr)
 	}
-	return fmt.Errorf("%w: %w", ErrExists, ErrDeleted)
+	return fmt.Errorf("%w: %w", entitytype.ErrExists, entitytype.ErrDeleted)
 }
 
 // VersionTaken is a hint that the version of an item is used by a snapshot of another life, because a program that keeps
@@ -46,7 +48,7 @@ func (in Input) VersionTaken() bool {
 // HistoryVersion returns the version under which the history keeps the stored item: its own, or, if that is taken, the
 // first one after the history of other lives.
 func (in Input) HistoryVersion(s *schema.Schema, it item.Item) int64 {
-	n := StoredVersion(s, it)
+	n := layout.StoredVersion(s, it)
 	if slices.Contains(in.Hints, any(VersionTaken{n})) {
 		return max(n, in.Past.Version) + 1
 	}
@@ -56,7 +58,7 @@ func (in Input) HistoryVersion(s *schema.Schema, it item.Item) int64 {
 // newer returns the copy that ReadNewest prefers: found, which may be nil, or the older copy it.
 func (op *Op) newer(found, it item.Item, now time.Time) item.Item {
 	switch {
-	case Expired(op.Schema, it, now):
+	case layout.Expired(op.Schema, it, now):
 		return found
 	case found == nil, op.sameCase(found) != nil && op.sameCase(it) == nil:
 		return it
@@ -66,11 +68,11 @@ func (op *Op) newer(found, it item.Item, now time.Time) item.Item {
 
 // readNewest returns the related item with the highest sort key, expired or not, as first. If unexpired is set, it also
 // returns the item that ReadNewest returns.
-func readNewest(ctx context.Context, r Reader, op *Op, infix string, now time.Time, unexpired bool) (first, live item.Item, err error) {
+func readNewest(ctx context.Context, r layout.Reader, op *Op, infix string, now time.Time, unexpired bool) (first, live item.Item, err error) {
 	limit, forward := int32(1), false
-	in := QueryRelated(op.Schema, op.Table, op.Key, infix)
+	in := layout.QueryRelated(op.Schema, op.Table, op.Key, infix)
 	in.Limit, in.ScanIndexForward = &limit, &forward
-	for page, err := range Pages(ctx, r, in) {
+	for page, err := range layout.Pages(ctx, r, in) {
 		if err != nil {
 			return nil, nil, err
 		}
@@ -92,7 +94,7 @@ func readNewest(ctx context.Context, r Reader, op *Op, infix string, now time.Ti
 
 // ReadPast reads the newest snapshot and the newest deleted copy concurrently, with one request each. It needs more
 // requests only if deleted copies have expired.
-func ReadPast(ctx context.Context, r Reader, op *Op, now time.Time) (Past, error) {
+func ReadPast(ctx context.Context, r layout.Reader, op *Op, now time.Time) (Past, error) {
 	var past Past
 	var snapshot, newestCopy, live item.Item
 	var errs [2]error
@@ -110,7 +112,7 @@ func ReadPast(ctx context.Context, r Reader, op *Op, now time.Time) (Past, error
 		}
 	}
 	if snapshotter(op.Schema) != nil {
-		past.Version = max(StoredVersion(op.Schema, snapshot), StoredVersion(op.Schema, newestCopy))
+		past.Version = max(layout.StoredVersion(op.Schema, snapshot), layout.StoredVersion(op.Schema, newestCopy))
 	}
 	past.Copy = live
 	for _, it := range []item.Item{snapshot, live} {
@@ -122,20 +124,20 @@ func ReadPast(ctx context.Context, r Reader, op *Op, now time.Time) (Past, error
 		past.CaseErr = op.sameCase(newestCopy)
 	}
 	if softDeleter(op.Schema) != nil && snapshot != nil && newestCopy == nil {
-		past.CopyMissing, past.LiveSnapshot = true, !IsDeletedState(op.Schema, snapshot)
+		past.CopyMissing, past.LiveSnapshot = true, !layout.IsDeletedState(op.Schema, snapshot)
 	}
 	return past, nil
 }
 
 // ReadNewest returns the newest related item under infix that has not expired, or nil. If items whose keys differ in
 // case share the key, it prefers one of op's own. The caller must reject the others.
-func ReadNewest(ctx context.Context, r Reader, op *Op, infix string, now time.Time) (item.Item, error) {
+func ReadNewest(ctx context.Context, r layout.Reader, op *Op, infix string, now time.Time) (item.Item, error) {
 	_, live, err := readNewest(ctx, r, op, infix, now, true)
 	return live, err
 }
 
 // WasDeleted reports whether op's item has a deleted copy that has not expired.
-func WasDeleted(ctx context.Context, r Reader, op *Op, now time.Time) (bool, error) {
+func WasDeleted(ctx context.Context, r layout.Reader, op *Op, now time.Time) (bool, error) {
 	if softDeleter(op.Schema) == nil {
 		return false, nil
 	}
@@ -146,25 +148,25 @@ func WasDeleted(ctx context.Context, r Reader, op *Op, now time.Time) (bool, err
 // itemAndCopies returns a query of op's item and its deleted copies, in this order. Events and snapshots sort after
 // them.
 func itemAndCopies(op *Op) *dynamodb.QueryInput {
-	return QueryBetween(op.Schema, op.Table, op.Key, "", strings.TrimSuffix(schema.CopyInfix, "#")+"$")
+	return layout.QueryBetween(op.Schema, op.Table, op.Key, "", strings.TrimSuffix(schema.CopyInfix, "#")+"$")
 }
 
 // ReadItemAndCopy reads op's item and its deleted copies in one query, so that it finds an item that moves between them.
 // It returns the current item, and the copy with the key chosen. If chosen is nil, it returns the copy that ReadNewest
 // returns.
-func ReadItemAndCopy(ctx context.Context, r Reader, op *Op, chosen item.Item, now time.Time) (current, copied item.Item, err error) {
+func ReadItemAndCopy(ctx context.Context, r layout.Reader, op *Op, chosen item.Item, now time.Time) (current, copied item.Item, err error) {
 	forward := false
 	in := itemAndCopies(op)
 	in.ScanIndexForward = &forward
-	for page, err := range Pages(ctx, r, in) {
+	for page, err := range layout.Pages(ctx, r, in) {
 		if err != nil {
 			return nil, nil, err
 		}
 		for _, it := range page {
-			switch place := relationOf(op.Schema, op.Key, it, schema.CopyInfix); {
-			case place == currentItem:
+			switch suffix, own := layout.Suffix(op.Schema, op.Key, it); {
+			case own && suffix == "":
 				current = it
-			case place == relatedItem && (chosen == nil || KeyID(chosen) == KeyID(KeyOf(op.Schema, it))):
+			case strings.HasPrefix(suffix, schema.CopyInfix) && (chosen == nil || layout.KeyID(chosen) == layout.KeyID(layout.KeyOf(op.Schema, it))):
 				copied = op.newer(copied, it, now)
 			}
 		}
@@ -174,14 +176,14 @@ func ReadItemAndCopy(ctx context.Context, r Reader, op *Op, chosen item.Item, no
 
 // ReadNewestCopy reads the newest deleted copy of op's item, expired or not, whatever the case of its key parts. It
 // returns nil if the item has no copy.
-func ReadNewestCopy(ctx context.Context, r Reader, op *Op) (item.Item, error) {
+func ReadNewestCopy(ctx context.Context, r layout.Reader, op *Op) (item.Item, error) {
 	it, _, err := readNewest(ctx, r, op, schema.CopyInfix, time.Time{}, false)
 	return it, err
 }
 
 // ReadItemAndNewestCopy reads op's item and the newest of its deleted copies, expired or not, whatever the case of its
 // key parts. It needs one request, or two if there are several copies.
-func ReadItemAndNewestCopy(ctx context.Context, r Reader, op *Op) (current, newestCopy item.Item, err error) {
+func ReadItemAndNewestCopy(ctx context.Context, r layout.Reader, op *Op) (current, newestCopy item.Item, err error) {
 	limit := int32(3) // the item, one copy, and one more to detect further copies
 	in := itemAndCopies(op)
 	in.Limit = &limit
@@ -190,10 +192,10 @@ func ReadItemAndNewestCopy(ctx context.Context, r Reader, op *Op) (current, newe
 		return nil, nil, err
 	}
 	for _, it := range out.Items {
-		switch relationOf(op.Schema, op.Key, it, schema.CopyInfix) {
-		case currentItem:
+		switch suffix, own := layout.Suffix(op.Schema, op.Key, it); {
+		case own && suffix == "":
 			current = it
-		case relatedItem:
+		case strings.HasPrefix(suffix, schema.CopyInfix):
 			newestCopy = it
 		}
 	}
@@ -206,5 +208,5 @@ func ReadItemAndNewestCopy(ctx context.Context, r Reader, op *Op) (current, newe
 // nextVersion gives it the version after that of old, and removes the mark of a touch.
 func nextVersion(s *schema.Schema, it, old item.Item, in Input) {
 	delete(it, schema.TouchedAttr)
-	SetVersion(s, it, in.HistoryVersion(s, old)+1)
+	layout.SetVersion(s, it, in.HistoryVersion(s, old)+1)
 }

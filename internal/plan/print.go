@@ -1,114 +1,16 @@
 package plan
 
 import (
-	"encoding/base64"
 	"fmt"
-	"maps"
-	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/dynastrata/dynastrata/internal/expr"
-	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/tag"
 )
-
-func sortedNames(it item.Item) []string { return slices.Sorted(maps.Keys(it)) }
-
-// printer formats values for messages.
-type printer struct{ s *schema.Schema }
-
-// secret reports whether values of the attribute are hidden.
-func secret(s *schema.Schema, name string) bool {
-	a := s.Attr(name)
-	return a != nil && a.Role.Has(tag.Secret)
-}
-
-const hiddenValue = "<hidden>"
-
-// PathText formats a path for messages. Names inside a secret attribute are hidden, because the keys of a map can be
-// secrets.
-func PathText(s *schema.Schema, path expr.Path) string {
-	if len(path) > 1 && secret(s, path.Root()) {
-		return path.Root() + "." + hiddenValue
-	}
-	return path.String()
-}
-
-func (p printer) path(path expr.Path) string { return PathText(p.s, path) }
-
-// hasSecretPart reports whether a stored key attribute is composed from a secret attribute.
-func hasSecretPart(s *schema.Schema, name string) bool {
-	for _, k := range append(s.Keys(), s.RelatedKeys...) {
-		if k.Attr != name {
-			continue
-		}
-		for _, a := range k.Parts {
-			if a.Role.Has(tag.Secret) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// ValueText formats av for messages and hides nothing.
-func ValueText(av types.AttributeValue) string {
-	switch v := av.(type) {
-	case *types.AttributeValueMemberS:
-		return strconv.Quote(v.Value)
-	case *types.AttributeValueMemberN:
-		return v.Value
-	case *types.AttributeValueMemberB:
-		return "base64(" + base64.StdEncoding.EncodeToString(v.Value) + ")"
-	case *types.AttributeValueMemberBOOL:
-		return strconv.FormatBool(v.Value)
-	case *types.AttributeValueMemberNULL:
-		return "null"
-	case *types.AttributeValueMemberL:
-		parts := make([]string, len(v.Value))
-		for i, e := range v.Value {
-			parts[i] = ValueText(e)
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
-	case *types.AttributeValueMemberM:
-		var parts []string
-		for _, name := range sortedNames(v.Value) {
-			parts = append(parts, name+": "+ValueText(v.Value[name]))
-		}
-		return "{" + strings.Join(parts, ", ") + "}"
-	case *types.AttributeValueMemberSS:
-		parts := make([]string, len(v.Value))
-		for i, s := range v.Value {
-			parts[i] = strconv.Quote(s)
-		}
-		return "set(" + strings.Join(parts, ", ") + ")"
-	case *types.AttributeValueMemberNS:
-		return "set(" + strings.Join(v.Value, ", ") + ")"
-	case *types.AttributeValueMemberBS:
-		return fmt.Sprintf("set(%d binaries)", len(v.Value))
-	}
-	return "?"
-}
-
-func (p printer) value(about []expr.Path, av types.AttributeValue) string {
-	for _, path := range about {
-		if secret(p.s, path.Root()) || hasSecretPart(p.s, path.Root()) {
-			return hiddenValue
-		}
-	}
-	return ValueText(av)
-}
-
-// Printer returns a renderer for messages. It hides values of secret attributes.
-func Printer(s *schema.Schema) *expr.Renderer { return expr.Printer(printer{s}.path, printer{s}.value) }
 
 // afterRead prints what is known of a plan before its read: what is read, and the caller's changes and conditions.
 func (op *Op) afterRead() string {
-	r := Printer(op.Schema)
+	r := bind.Printer(op.Schema)
 	key := op.KeyText
 	if key == "" {
 		key = "the item"
@@ -123,33 +25,8 @@ func (op *Op) afterRead() string {
 	return text
 }
 
-// KeyText formats a primary key for messages.
-func KeyText(s *schema.Schema, key item.Item) string {
-	var parts []string
-	for _, k := range []*schema.KeyDef{s.PK, s.SK} {
-		for _, name := range k.Attributes() {
-			av, ok := key[name]
-			if !ok {
-				continue
-			}
-			parts = append(parts, name+"="+printer{s}.value([]expr.Path{expr.Attr(name)}, av))
-		}
-	}
-	return strings.Join(parts, " ")
-}
-
-func (p printer) item(it, key item.Item) string {
-	var parts []string
-	for _, name := range sortedNames(it) {
-		if _, ok := key[name]; !ok {
-			parts = append(parts, name+"="+p.value([]expr.Path{expr.Attr(name)}, it[name]))
-		}
-	}
-	return "{" + strings.Join(parts, ", ") + "}"
-}
-
 func actionLines(s *schema.Schema, actions []Action) string {
-	p := printer{s}
+	r := bind.Printer(s)
 	var b strings.Builder
 	for i, a := range actions {
 		if i > 0 {
@@ -160,13 +37,12 @@ func actionLines(s *schema.Schema, actions []Action) string {
 			b.WriteString(a.Label)
 			continue
 		}
-		b.WriteString(KeyText(s, a.Key))
-		r := expr.Printer(p.path, p.value)
+		b.WriteString(bind.KeyText(s, a.Key))
 		switch {
 		case len(a.Changes) > 0:
 			b.WriteString("\n         " + r.Update(a.Changes))
 		case a.Kind == Put:
-			b.WriteString("\n         " + p.item(a.Item, a.Key))
+			b.WriteString("\n         " + bind.ItemText(s, a.Item, a.Key))
 		}
 		if cond := r.Cond(a.Cond); cond != "" {
 			b.WriteString("\n         if " + cond)
@@ -195,23 +71,4 @@ func (op *Op) Text(in Input) string {
 		return title + ": " + err.Error()
 	}
 	return title + "\n" + actionLines(op.Schema, step.Actions)
-}
-
-// FailedPart prints the part of a condition that does not hold on an item, with names of attributes and without values.
-// Of a secret attribute it prints only the name. The text is empty if the part is unknown.
-func FailedPart(s *schema.Schema, c expr.Cond, it item.Item) string {
-	var failed []expr.Cond
-	var split func(expr.Cond)
-	split = func(c expr.Cond) {
-		switch {
-		case c.Op == expr.And:
-			for _, part := range c.Conds {
-				split(part)
-			}
-		case !c.Holds(it):
-			failed = append(failed, c)
-		}
-	}
-	split(c)
-	return expr.Printer(printer{s}.path, func([]expr.Path, types.AttributeValue) string { return "?" }).Cond(expr.All(failed...))
 }

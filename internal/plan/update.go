@@ -5,8 +5,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -25,11 +28,11 @@ type update struct {
 // derive returns the changes of expiry and index keys that follow from changes. needRead is set if they depend on the
 // stored item.
 func (u *update) derive(changes []expr.Change, in Input) (follow []expr.Change, needRead bool, err error) {
-	follow, needRead, err = expiryChanges(u.s, changes, u.parts, in, onUpdate)
+	follow, needRead, err = expiryChanges(u.s, changes, u.parts, in, bind.OnUpdate)
 	if err != nil {
 		return nil, false, err
 	}
-	keys, partly, err := syncIndexKeys(u.s, u.parts, append(slices.Clone(changes), follow...), false)
+	keys, partly, err := bind.SyncIndexKeys(u.s, u.parts, append(slices.Clone(changes), follow...), false)
 	return append(follow, keys...), needRead || partly, err
 }
 
@@ -46,9 +49,9 @@ func (u *update) returns() Returns {
 func (u *update) owned(in Input) ([]expr.Change, error) {
 	var out []expr.Change
 	if a := u.s.UpdatedAt; a != nil {
-		av, err := TimeValue(a, in.Now)
+		av, err := bind.TimeValue(a, in.Now)
 		if err != nil {
-			return nil, valueError(u.s, a, err)
+			return nil, bind.ValueError(u.s, a, err)
 		}
 		out = append(out, expr.Change{Kind: expr.Set, Path: expr.Attr(a.Name), Value: av})
 	}
@@ -60,7 +63,7 @@ func (u *update) owned(in Input) ([]expr.Change, error) {
 
 // dependsOnClock reports whether the expiry or an index key of current items depends on the clock.
 func dependsOnClock(s *schema.Schema) bool {
-	x := expirySetter(s)
+	x := bind.Expiry(s)
 	if x != nil && (x.From() == nil || x.From() == s.UpdatedAt || x.From() == s.CreatedAt) {
 		return true
 	}
@@ -78,13 +81,13 @@ func needsState(s *schema.Schema, c expr.Change) bool {
 }
 
 func (u *update) resolve(spec opt.Update) (err error) {
-	if u.changes, err = resolveChanges(u.s, spec.Changes); err != nil {
+	if u.changes, err = bind.Changes(u.s, spec.Changes); err != nil {
 		return err
 	}
-	if u.changes, err = dropUnsetExpiry(u.s, u.changes, onUpdate); err != nil {
+	if u.changes, err = bind.DropUnsetExpiry(u.s, u.changes, bind.OnUpdate); err != nil {
 		return err
 	}
-	if u.userCond, err = Conditions(u.s, spec.If); err != nil {
+	if u.userCond, err = bind.Conditions(u.s, spec.If); err != nil {
 		return err
 	}
 	// Whether a read is needed does not depend on the time.
@@ -106,7 +109,7 @@ func (u *update) resolve(spec opt.Update) (err error) {
 }
 
 // rewrite applies changes to the item that was read and updates everything that depends on them.
-func rewrite(s *schema.Schema, in Input, changes []expr.Change, on writeKind) (item.Item, error) {
+func rewrite(s *schema.Schema, in Input, changes []expr.Change, on bind.WriteKind) (item.Item, error) {
 	if _, err := typeMismatch(s, in.Image, changes); err != nil {
 		return nil, err
 	}
@@ -115,9 +118,9 @@ func rewrite(s *schema.Schema, in Input, changes []expr.Change, on writeKind) (i
 		return nil, err
 	}
 	if a := s.UpdatedAt; a != nil {
-		av, err := TimeValue(a, Later(s, in.Image, in.Now))
+		av, err := bind.TimeValue(a, Later(s, in.Image, in.Now))
 		if err != nil {
-			return nil, valueError(s, a, err)
+			return nil, bind.ValueError(s, a, err)
 		}
 		it[a.Name] = av
 	}
@@ -125,20 +128,20 @@ func rewrite(s *schema.Schema, in Input, changes []expr.Change, on writeKind) (i
 	if err := updateExpiry(s, it, in, changes, on); err != nil {
 		return nil, err
 	}
-	if err := composeIndexKeys(s, it, in.Image); err != nil {
+	if err := bind.ComposeIndexKeys(s, it, in.Image); err != nil {
 		return nil, err
 	}
 	delete(it, schema.OpAttr)
 	if s.HasMetadata {
 		it[schema.WriteAttr] = item.S(in.WriteID)
 	}
-	return it, CheckSize(s, it)
+	return it, bind.CheckSize(s, it)
 }
 
 // changed returns the step that replaces the item if it has not changed since it was read.
 func (op *Op) changed(in Input, it item.Item, user expr.Cond) (Step, error) {
 	s := op.Schema
-	guard, pin, err := unchanged(s, in.Image)
+	guard, pin, err := Unchanged(s, in.Image)
 	if err != nil {
 		return Step{}, err
 	}
@@ -152,7 +155,7 @@ func (op *Op) changed(in Input, it item.Item, user expr.Cond) (Step, error) {
 
 // afterRead plans from the item that was read.
 func (u *update) afterRead(in Input) (Step, error) {
-	if !live(u.s, in.Image, in.Now) {
+	if !layout.Live(u.s, in.Image, in.Now) {
 		return Step{}, u.op.missing(in.Now)
 	}
 	if err := u.op.CheckExpected(in.Image, in.Now); err != nil {
@@ -161,7 +164,7 @@ func (u *update) afterRead(in Input) (Step, error) {
 	if err := guardError(u.s, u.changes, in.Image); err != nil {
 		return Step{}, err
 	}
-	it, err := rewrite(u.s, in, u.changes, onUpdate)
+	it, err := rewrite(u.s, in, u.changes, bind.OnUpdate)
 	if err != nil {
 		return Step{}, err
 	}
@@ -195,10 +198,10 @@ func (u *update) direct(in Input) (Step, error) {
 		}
 	}
 	changes = append(append(changes, follow...), writeIDChanges(u.s, in.WriteID)...)
-	if err := CheckSize(u.s, knownItem(u.op.Key, changes)); err != nil {
+	if err := bind.CheckSize(u.s, knownItem(u.op.Key, changes)); err != nil {
 		return Step{}, err
 	}
-	guards := append([]expr.Cond{exists(u.s, in.Now), u.op.expected()}, parentGuards(u.changes)...)
+	guards := append([]expr.Cond{layout.PresentUnexpired(u.s, in.Now), u.op.expected()}, parentGuards(u.changes)...)
 	guards = append(append(guards, elementGuards(u.changes)...), immutableGuards(u.s, u.changes)...)
 	return Step{
 		Actions: []Action{{
@@ -206,7 +209,7 @@ func (u *update) direct(in Input) (Step, error) {
 			Returns: u.returns(), WriteID: WriteID(u.s, in),
 		}},
 		Resolve: func(f []Failure) Resolution {
-			if !live(u.s, f[0].Image, in.Now) {
+			if !layout.Live(u.s, f[0].Image, in.Now) {
 				return Resolution{Err: u.op.missing(in.Now)}
 			}
 			if err := u.op.CheckExpected(f[0].Image, in.Now); err != nil {
@@ -219,9 +222,9 @@ func (u *update) direct(in Input) (Step, error) {
 			case err != nil:
 				return Resolution{Err: err}
 			case null:
-				return Resolution{Replan: ErrConflict, Hints: []any{ReadFirst{}}}
+				return Resolution{Replan: entitytype.ErrConflict, Hints: []any{ReadFirst{}}}
 			}
-			return Resolution{Err: ErrConditionFailed}
+			return Resolution{Err: entitytype.ErrConditionFailed}
 		},
 		Done: func(r Returned) (Result, error) {
 			if err := u.op.oldLost(r); err != nil {

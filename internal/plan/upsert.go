@@ -8,8 +8,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/tag"
@@ -20,11 +23,11 @@ func optionalChanges(s *schema.Schema, list []opt.Change) ([]expr.Change, error)
 	if len(list) == 0 {
 		return nil, nil
 	}
-	changes, err := resolveChanges(s, list)
+	changes, err := bind.Changes(s, list)
 	if err != nil {
 		return nil, err
 	}
-	return dropUnsetExpiry(s, changes, onUpdate)
+	return bind.DropUnsetExpiry(s, changes, bind.OnUpdate)
 }
 
 type upsert struct {
@@ -34,12 +37,12 @@ type upsert struct {
 	replace bool          // absent attributes are removed, as in a Put
 }
 
-// writeKind returns the kind of write for the expiry.
-func (u *upsert) writeKind() writeKind {
+// WriteKind returns the kind of write for the expiry.
+func (u *upsert) writeKind() bind.WriteKind {
 	if u.replace {
-		return onPut
+		return bind.OnPut
 	}
-	return onUpsert
+	return bind.OnUpsert
 }
 
 // change returns what the write does to attribute a, or false if it leaves a as stored.
@@ -51,7 +54,7 @@ func (u *upsert) change(a *schema.Attr) (expr.Change, bool) {
 		return c, false
 	case given && a.Role.Has(tag.SetOnce):
 		c.Kind = expr.SetIfAbsent
-	case given && item.Absent(av) && nativeIndexPart(u.s, a), !given && u.replace:
+	case given && item.Absent(av) && bind.NativeIndexPart(u.s, a), !given && u.replace:
 		c = expr.Change{Kind: expr.Remove, Path: c.Path}
 	case !given:
 		return c, false
@@ -81,8 +84,8 @@ func (u *upsert) withCreated(in Input) ([]expr.Change, error) {
 	if a == nil {
 		return changes, nil
 	}
-	av, err := TimeValue(a, in.Now)
-	return append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(a.Name), Value: av}), valueError(u.s, a, err)
+	av, err := bind.TimeValue(a, in.Now)
+	return append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(a.Name), Value: av}), bind.ValueError(u.s, a, err)
 }
 
 // returns selects the image that shows most: the old item, which shows whether the write created it, or the new one.
@@ -98,10 +101,10 @@ func (u *upsert) guard(in Input) expr.Cond {
 	conds := append(append(parentGuards(u.extra), elementGuards(u.extra)...), immutableGuards(u.s, u.changes)...)
 	conds = append(conds, u.userCond)
 	if u.s.Expires {
-		conds = append([]expr.Cond{NotExpired(u.s, in.Now)}, conds...)
+		conds = append([]expr.Cond{layout.NotExpired(u.s, in.Now)}, conds...)
 	}
 	if u.op.Expect != nil {
-		conds = append([]expr.Cond{exists(u.s, in.Now), u.op.expected()}, conds...)
+		conds = append([]expr.Cond{layout.PresentUnexpired(u.s, in.Now), u.op.expected()}, conds...)
 	}
 	return and(conds...)
 }
@@ -140,14 +143,14 @@ func (u *upsert) derive(in Input) (follow []expr.Change, needRead bool, err erro
 	if err != nil {
 		return nil, false, err
 	}
-	keys, partly, err := syncIndexKeys(u.s, u.known(follow), changes, true)
+	keys, partly, err := bind.SyncIndexKeys(u.s, u.known(follow), changes, true)
 	return append(follow, keys...), needRead || partly, err
 }
 
 // prepare resolves the changes of the value's attributes, in struct order.
 func (u *upsert) prepare() error {
 	for _, a := range u.s.Attrs {
-		if u.s.PK.Attr == a.Name || u.s.SK != nil && u.s.SK.Attr == a.Name || a.Owned() || a.Append || a.Clock || changeOf(u.extra, a.Name) != nil {
+		if u.s.PK.Attr == a.Name || u.s.SK != nil && u.s.SK.Attr == a.Name || a.Owned() || a.Append || a.Clock || bind.ChangeOf(u.extra, a.Name) != nil {
 			continue
 		}
 		if c, ok := u.change(a); ok {
@@ -155,7 +158,7 @@ func (u *upsert) prepare() error {
 		}
 	}
 	var err error
-	if u.changes, err = dropUnsetExpiry(u.s, u.changes, u.writeKind()); err != nil {
+	if u.changes, err = bind.DropUnsetExpiry(u.s, u.changes, u.writeKind()); err != nil {
 		return err
 	}
 	u.changes = append(u.changes, u.extra...)
@@ -196,16 +199,16 @@ func (u *upsert) create(in Input) (Step, error) {
 		return Step{}, err
 	}
 	return u.op.created(in, it, u.userCond, Result{Item: it, Created: true}, func(f Failure) Resolution {
-		if live(u.s, f.Image, in.Now) {
-			return Resolution{Replan: ErrConflict, Hints: []any{newLife{}}}
+		if layout.Live(u.s, f.Image, in.Now) {
+			return Resolution{Replan: entitytype.ErrConflict, Hints: []any{newLife{}}}
 		}
-		return Resolution{Err: ErrConditionFailed}
+		return Resolution{Err: entitytype.ErrConditionFailed}
 	})
 }
 
 // afterRead plans from the stored item or its absence.
 func (u *upsert) afterRead(in Input) (Step, error) {
-	if !live(u.s, in.Image, in.Now) {
+	if !layout.Live(u.s, in.Image, in.Now) {
 		return u.create(in)
 	}
 	if err := u.op.CheckExpected(in.Image, in.Now); err != nil {
@@ -222,7 +225,7 @@ func (u *upsert) afterRead(in Input) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	hidden(u.s, it, in.WriteID)
+	layout.SetHidden(u.s, it, in.WriteID)
 	return u.op.changed(in, it, u.userCond)
 }
 
@@ -230,8 +233,8 @@ func (u *upsert) resolve(in Input, image item.Item) Resolution {
 	if err := u.op.CheckExpected(image, in.Now); err != nil {
 		return Resolution{Err: err}
 	}
-	if image != nil && !live(u.s, image, in.Now) {
-		return Resolution{Replan: ErrConflict, Hints: []any{expired{}}}
+	if image != nil && !layout.Live(u.s, image, in.Now) {
+		return Resolution{Replan: entitytype.ErrConflict, Hints: []any{expired{}}}
 	}
 	if err := guardError(u.s, u.changes, image); err != nil {
 		return Resolution{Err: err}
@@ -240,9 +243,9 @@ func (u *upsert) resolve(in Input, image item.Item) Resolution {
 	case err != nil:
 		return Resolution{Err: err}
 	case null:
-		return Resolution{Replan: ErrConflict, Hints: []any{ReadFirst{}}}
+		return Resolution{Replan: entitytype.ErrConflict, Hints: []any{ReadFirst{}}}
 	}
-	return Resolution{Err: ErrConditionFailed}
+	return Resolution{Err: entitytype.ErrConditionFailed}
 }
 
 // errCreated means that an upsert was applied, but whether it created the item is unknown.
@@ -301,7 +304,7 @@ func (u *upsert) direct(in Input) (Step, error) {
 		return Step{}, err
 	}
 	changes = append(append(append(changes, follow...), owned...), HiddenChanges(u.s, in.WriteID)...)
-	if err := CheckSize(u.s, knownItem(u.op.Key, changes)); err != nil {
+	if err := bind.CheckSize(u.s, knownItem(u.op.Key, changes)); err != nil {
 		return Step{}, err
 	}
 	return Step{
@@ -329,12 +332,12 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec opt.U
 		op.Err = err
 		return op
 	}
-	given, err := whole(s, v, func(a *schema.Attr) bool { return a.Append || a.Clock }, extra)
+	given, err := bind.Item(s, v, func(a *schema.Attr) bool { return a.Append || a.Clock }, extra)
 	if err != nil {
 		op.Err = err
 		return op
 	}
-	user, err := Conditions(s, spec.If)
+	user, err := bind.Conditions(s, spec.If)
 	if err != nil {
 		op.Err = err
 		return op

@@ -9,9 +9,11 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -47,7 +49,7 @@ func (p *Purge) rounds(ctx context.Context) error {
 			return err
 		}
 	}
-	return plan.ErrConflict
+	return entitytype.ErrConflict
 }
 
 // round removes what it reads, and reports whether something was written in between.
@@ -64,7 +66,7 @@ func (p *Purge) round(ctx context.Context) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := plan.SameCase(p.Schema, p.Parts, current); err != nil {
+	if err := layout.SameCase(p.Schema, p.Parts, current); err != nil {
 		return false, err
 	}
 	if err := p.spelled(append(slices.Clone(copies), current)); err != nil {
@@ -103,7 +105,7 @@ func (p *Purge) spelled(items []item.Item) error {
 		return nil
 	}
 	for _, it := range items {
-		if err := plan.SameCase(p.Schema, p.Parts, it); err != nil {
+		if err := layout.SameCase(p.Schema, p.Parts, it); err != nil {
 			return err
 		}
 	}
@@ -133,7 +135,7 @@ func (p *Purge) currentAndCopies(ctx context.Context, current item.Item, copies 
 				return false, err
 			}
 			for _, k := range keys {
-				if id := plan.KeyID(k); !taken[id] {
+				if id := layout.KeyID(k); !taken[id] {
 					taken[id] = true
 					o.sentinels = append(o.sentinels, k)
 				}
@@ -184,7 +186,7 @@ func (p *Purge) step(in plan.Input, items []owned, current item.Item, last bool)
 		actions, resolutions = append(actions, a), append(resolutions, v)
 	}
 	changed, n := plan.Skipped(), 0
-	guard, pin := plan.Absent(p.Schema), expr.Cond{}
+	guard, pin := layout.Absent(p.Schema), expr.Cond{}
 	if current != nil {
 		var err error
 		if guard, pin, err = plan.Unchanged(p.Schema, current); err != nil {
@@ -202,12 +204,12 @@ func (p *Purge) step(in plan.Input, items []owned, current item.Item, last bool)
 			add(plan.Action{Kind: plan.Delete, Key: p.Key, Cond: guard, Pin: pin}, changed)
 			n++
 		default:
-			add(plan.Action{Kind: plan.Delete, Key: plan.KeyOf(p.Schema, o.item), Cond: p.asRead(o.item)}, changed)
+			add(plan.Action{Kind: plan.Delete, Key: layout.KeyOf(p.Schema, o.item), Cond: p.asRead(o.item)}, changed)
 			n++
 		}
 		for _, k := range o.sentinels {
-			if id := plan.KeyID(k); !slices.Contains(in.Hints, any(id)) {
-				add(plan.Action{Kind: plan.Delete, Key: k, Cond: plan.FreeOrOwnedBy(p.Schema, p.Key)}, plan.Resolution{Replan: plan.ErrConflict, Hints: []any{id}})
+			if id := layout.KeyID(k); !slices.Contains(in.Hints, any(id)) {
+				add(plan.Action{Kind: plan.Delete, Key: k, Cond: layout.FreeOrOwnedBy(p.Schema, p.Key)}, plan.Resolution{Replan: entitytype.ErrConflict, Hints: []any{id}})
 			}
 		}
 	}
@@ -253,7 +255,7 @@ func (p *Purge) relatedPages(ctx context.Context, infix string, take func([]item
 	if p.Schema.SK == nil || !p.Schema.SK.Prefixed {
 		return nil
 	}
-	for page, err := range plan.Pages(ctx, p.Runner, plan.QueryRelated(p.Schema, p.Table, p.Key, infix)) {
+	for page, err := range layout.Pages(ctx, p.Runner, layout.QueryRelated(p.Schema, p.Table, p.Key, infix)) {
 		if err != nil {
 			return err
 		}
@@ -287,7 +289,7 @@ func (p *Purge) removeRelated(ctx context.Context, list []item.Item) (changed bo
 
 // removal returns the conditional delete of an item as it was read. It is skipped if the item has changed.
 func (p *Purge) removal(it item.Item) *plan.Op {
-	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: plan.KeyOf(p.Schema, it), SoleWriter: true}
+	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: layout.KeyOf(p.Schema, it), SoleWriter: true}
 	op.Plan = func(plan.Input) (plan.Step, error) {
 		return plan.Step{
 			Actions: []plan.Action{{Kind: plan.Delete, Table: p.Table, Key: op.Key, Cond: p.asRead(it)}},
@@ -310,10 +312,10 @@ func (p *Purge) removal(it item.Item) *plan.Op {
 // asRead holds while an item is as it was read: by its write id, otherwise by what distinguishes states.
 func (p *Purge) asRead(it item.Item) expr.Cond {
 	if w, ok := it[schema.WriteAttr]; ok {
-		return expr.All(plan.Present(p.Schema), expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w))
+		return expr.All(layout.Present(p.Schema), expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w))
 	}
-	conds := []expr.Cond{plan.Present(p.Schema)}
-	deletedAt, _ := plan.DeletedAttr(p.Schema)
+	conds := []expr.Cond{layout.Present(p.Schema)}
+	deletedAt, _ := layout.DeletedAttr(p.Schema)
 	names := []string{deletedAt}
 	for _, a := range p.Schema.Attrs {
 		if a == p.Schema.Version || a.Clock {

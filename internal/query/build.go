@@ -6,10 +6,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -24,21 +24,21 @@ func (b *builder) bounds(spec opt.Bounded) error {
 		return b.s.Unopened
 	}
 	if err := spec.Err(); err != nil {
-		return b.fail(plan.CodeOption, nil, "%v", err)
+		return b.fail(bind.CodeOption, nil, "%v", err)
 	}
 	for _, o := range []struct {
 		name  string
 		given *int
 		set   *int
 	}{{"Limit", spec.Limit, &b.p.Limit}, {"MaxEvaluated", spec.Evaluate, &b.p.Evaluate}, {"MaxRequests", spec.Requests, &b.p.Requests}} {
-		n, err := plan.CountOption(b.s, o.name, o.given)
+		n, err := bind.CountOption(b.s, o.name, o.given)
 		if err != nil {
 			return err
 		}
 		*o.set = n
 	}
 	if b.p.Strong && b.p.Index != nil && !b.p.Index.Local {
-		return b.fail(plan.CodeOption, nil, "DynamoDB has no strongly consistent reads of a global index")
+		return b.fail(bind.CodeOption, nil, "DynamoDB has no strongly consistent reads of a global index")
 	}
 	return nil
 }
@@ -46,11 +46,11 @@ func (b *builder) bounds(spec opt.Bounded) error {
 // partition encodes the partition key's parts. All must be given.
 func (b *builder) partition() error {
 	for _, a := range b.p.PK.Parts {
-		av, err := plan.EncodeAttr(b.s, a, b.v)
+		av, err := bind.EncodeAttr(b.s, a, b.v)
 		if err != nil {
 			return err
 		}
-		if err := plan.CheckPart(b.s, a, av); err != nil {
+		if err := bind.CheckPart(b.s, a, av); err != nil {
 			return err
 		}
 		b.given[a.Name] = av
@@ -62,7 +62,7 @@ func (b *builder) filled(a *schema.Attr) (bool, error) {
 	if fv, err := b.v.FieldByIndexErr(a.Index); err != nil || fv.IsZero() {
 		return b.p.Required != nil && a.AllowsZero() && err == nil, nil
 	}
-	av, err := plan.EncodeAttr(b.s, a, b.v)
+	av, err := bind.EncodeAttr(b.s, a, b.v)
 	if err != nil {
 		return false, err
 	}
@@ -89,7 +89,7 @@ func (b *builder) leading() error {
 			return err
 		}
 		if must != nil && !filled {
-			return b.fail(plan.CodeKeyPart, a, "the key part is missing or zero")
+			return b.fail(bind.CodeKeyPart, a, "the key part is missing or zero")
 		}
 		if !filled {
 			continue
@@ -97,7 +97,7 @@ func (b *builder) leading() error {
 		if i > b.lead {
 			return b.fail(schema.CodePartOrder, a, "the part is given but %s, which comes before it in the sort key, is not", parts[b.lead].Field)
 		}
-		if b.given[a.Name], err = plan.EncodeAttr(b.s, a, b.v); err != nil {
+		if b.given[a.Name], err = bind.EncodeAttr(b.s, a, b.v); err != nil {
 			return err
 		}
 		b.lead++
@@ -118,7 +118,7 @@ func (b *builder) leading() error {
 
 // target returns the attribute of a range condition. It must be the next part of the sort key.
 func (b *builder) target(c opt.Cond) (*schema.Attr, error) {
-	n, err := plan.Node(b.s, c.Target)
+	n, err := bind.Node(b.s, c.Target)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (b *builder) conditions(list []opt.Cond) error {
 		if err != nil {
 			return err
 		}
-		if err := plan.Ordered(b.s, &schema.Node{Attr: a, Top: true}, c.Op); err != nil {
+		if err := bind.Ordered(b.s, &schema.Node{Attr: a, Top: true}, c.Op); err != nil {
 			return err
 		}
 		if b.bound != nil {
@@ -181,7 +181,7 @@ func (b *builder) conditions(list []opt.Cond) error {
 			b.bound, b.next = c, a
 			continue
 		}
-		one, err := plan.KeyCondition(b.s, *c)
+		one, err := bind.KeyCondition(b.s, *c)
 		if err != nil {
 			return err
 		}
@@ -197,11 +197,11 @@ func (b *builder) conditions(list []opt.Cond) error {
 // filters compiles the caller's filter. DynamoDB rejects key attributes in it.
 func (b *builder) filters(list []opt.Cond) error {
 	names := append(b.p.PK.Attributes(), b.p.SK.Attributes()...)
-	if _, err := plan.Conditions(b.s, list); err != nil {
+	if _, err := bind.Conditions(b.s, list); err != nil {
 		return err
 	}
 	for _, c := range list {
-		r, err := plan.Condition(b.s, c)
+		r, err := bind.Condition(b.s, c)
 		if err != nil {
 			return err
 		}
@@ -212,7 +212,7 @@ func (b *builder) filters(list []opt.Cond) error {
 			}
 		})
 		if bad != "" { // a composed key has no field
-			return b.fail(plan.CodeKeyFilter, b.s.Attr(bad), "DynamoDB does not filter by an attribute of the key; give the condition outside Filter")
+			return b.fail(bind.CodeKeyFilter, b.s.Attr(bad), "DynamoDB does not filter by an attribute of the key; give the condition outside Filter")
 		}
 		b.p.User = expr.All(b.p.User, r)
 	}
@@ -252,16 +252,16 @@ func (b *builder) scan(spec opt.Scan) (err error) {
 	if err = b.bounds(spec.Bounded); err != nil {
 		return err
 	}
-	if b.p.Segments, err = plan.CountOption(b.s, "Segments", spec.Segments); err != nil {
+	if b.p.Segments, err = bind.CountOption(b.s, "Segments", spec.Segments); err != nil {
 		return err
 	}
 	switch {
 	case b.p.Segments > maxSegments:
-		return b.fail(plan.CodeOption, nil, "at most %d segments are read at the same time", maxSegments)
+		return b.fail(bind.CodeOption, nil, "at most %d segments are read at the same time", maxSegments)
 	case b.p.Segments > 1 && (b.p.Evaluate > 0 || b.p.Requests > 0):
-		return b.fail(plan.CodeOption, nil, "MaxEvaluated and MaxRequests need a scan without Segments")
+		return b.fail(bind.CodeOption, nil, "MaxEvaluated and MaxRequests need a scan without Segments")
 	}
-	b.p.User, err = plan.Conditions(b.s, spec.Filters)
+	b.p.User, err = bind.Conditions(b.s, spec.Filters)
 	return err
 }
 
@@ -279,11 +279,11 @@ func (b *builder) present() error {
 		return nil
 	}
 	for _, a := range b.p.SK.Parts {
-		av, err := plan.EncodeAttr(b.s, a, b.v)
+		av, err := bind.EncodeAttr(b.s, a, b.v)
 		if err != nil {
 			return err
 		}
-		if plan.CheckPart(b.s, a, av) != nil {
+		if bind.CheckPart(b.s, a, av) != nil {
 			return nil
 		}
 		b.given[a.Name] = av
@@ -312,7 +312,7 @@ func Under(s *schema.Schema, v reflect.Value) (expr.Cond, error) {
 		return expr.Cond{}, err
 	}
 	if b.p.Nothing {
-		return expr.Cond{}, b.fail(plan.CodeValue, nil, "the sort key is too long")
+		return expr.Cond{}, b.fail(bind.CodeValue, nil, "the sort key is too long")
 	}
 	if k := s.SK; k != nil && k.Prefixed && s.RelatedSuffix > 0 && b.lead == len(k.Parts) {
 		// Sort keys of related items continue with "#". No key of another item sorts between the item's key and the same

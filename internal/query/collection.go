@@ -9,10 +9,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
@@ -44,7 +45,7 @@ func (g *Collection) attributes() []string {
 		p.Key.Roots(add)
 		p.filter(p.Runner.Clock()).Roots(add)
 	}
-	if len(new(expr.Renderer).Project(names)) > plan.MaxExpression {
+	if len(new(expr.Renderer).Project(names)) > bind.MaxExpression {
 		return nil
 	}
 	return names
@@ -65,7 +66,7 @@ func (g *Collection) anyWanted(now time.Time) expr.Cond {
 		filters = append(filters, f)
 	}
 	some := expr.Any(filters...)
-	if some.Operators() > plan.MaxOperators || len(new(expr.Renderer).Cond(some)) > plan.MaxExpression {
+	if some.Operators() > bind.MaxOperators || len(new(expr.Renderer).Cond(some)) > bind.MaxExpression {
 		return expr.Cond{}
 	}
 	return some
@@ -84,7 +85,7 @@ func (g *Collection) filters() []expr.Cond {
 }
 
 func (p *Plan) collectionError(code, format string, args ...any) error {
-	return &plan.InputError{Code: code, Type: p.Schema.Type.String(), Problem: fmt.Sprintf(format, args...)}
+	return &entitytype.InputError{Code: code, Type: p.Schema.Type.String(), Problem: fmt.Sprintf(format, args...)}
 }
 
 // samePartition reports whether two conditions on the partition key have equal values.
@@ -223,15 +224,15 @@ func BuildCollection(parts []*Plan) (*Collection, error) {
 	for _, p := range parts {
 		switch {
 		case p.Scan:
-			return nil, p.collectionError(plan.CodeCollection, "a scan cannot be part of a collection: it reads no partition")
+			return nil, p.collectionError(bind.CodeCollection, "a scan cannot be part of a collection: it reads no partition")
 		case p.Evaluate > 0 || p.Requests > 0:
-			return nil, p.collectionError(plan.CodeOption, "a query in a collection takes Limit, but not MaxEvaluated and MaxRequests")
+			return nil, p.collectionError(bind.CodeOption, "a query in a collection takes Limit, but not MaxEvaluated and MaxRequests")
 		}
-		if err := plan.InMemory(p.Schema, p.User, "GetCollection"); err != nil {
+		if err := bind.InMemory(p.Schema, p.User, "GetCollection"); err != nil {
 			return nil, err
 		}
 		if what := p.mismatch(first); what != "" {
-			return nil, p.collectionError(plan.CodeCollectionMismatch, "%s; the queries of a collection must have the same table, index, partition, direction and consistency", what)
+			return nil, p.collectionError(bind.CodeCollectionMismatch, "%s; the queries of a collection must have the same table, index, partition, direction and consistency", what)
 		}
 		if !p.Nothing {
 			sorts = append(sorts, p.Sort)

@@ -11,12 +11,13 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -74,7 +75,7 @@ type Plan struct {
 func (p *Plan) filter(now time.Time) expr.Cond {
 	conds := []expr.Cond{p.Base(now), p.Range}
 	if p.Expire && !p.Expired {
-		conds = append(conds, plan.NotExpired(p.Schema, now))
+		conds = append(conds, layout.NotExpired(p.Schema, now))
 	}
 	return expr.All(append(conds, p.User)...)
 }
@@ -102,7 +103,7 @@ func (p *Plan) String() string {
 	if p.Nothing {
 		return title + "\n  nothing can match: no request"
 	}
-	r := plan.Printer(p.Schema)
+	r := bind.Printer(p.Schema)
 	var b strings.Builder
 	b.WriteString(title)
 	if !p.Scan {
@@ -140,7 +141,7 @@ func (p *Plan) binding() string {
 	if p.Desc {
 		order = "desc"
 	}
-	key := expr.Printer(expr.Path.String, func(_ []expr.Path, av types.AttributeValue) string { return plan.ValueText(av) }).Cond(p.Key)
+	key := expr.Printer(expr.Path.String, func(_ []expr.Path, av types.AttributeValue) string { return item.ValueText(av) }).Cond(p.Key)
 	return strings.Join([]string{p.Verb, p.Table, p.Schema.Name, index, order, key}, "\x00")
 }
 

@@ -117,7 +117,7 @@ func indexKeys(t *testing.T, it item.Item) string {
 	found := map[string]string{}
 	for _, name := range []string{"gsi1pk", "gsi1sk"} {
 		if av, ok := it[name]; ok {
-			found[name] = plan.ValueText(av)
+			found[name] = item.ValueText(av)
 		}
 	}
 	text, err := json.Marshal(found)

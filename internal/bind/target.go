@@ -1,6 +1,7 @@
-package plan
+package bind
 
 import (
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -9,6 +10,20 @@ import (
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
+
+// CountOption returns the value of a numeric option, or 0 if it is not given. name is its name for errors. DynamoDB
+// counts in 32 bits.
+func CountOption(s *schema.Schema, name string, given *int) (int, error) {
+	switch {
+	case given == nil:
+		return 0, nil
+	case *given <= 0:
+		return 0, Invalid(s, CodeOption, nil, "%s must be greater than zero", name)
+	case *given > math.MaxInt32:
+		return 0, Invalid(s, CodeOption, nil, "%s can be at most %d", name, math.MaxInt32)
+	}
+	return *given, nil
+}
 
 func parsePath(text string) (expr.Path, bool) {
 	var path expr.Path
@@ -66,11 +81,11 @@ func textNode(s *schema.Schema, text string) (*schema.Node, error) {
 		if root := text[:max(strings.IndexAny(text, ".["), 0)]; secret(s, root) {
 			text = root + "." + hiddenValue
 		}
-		return nil, input(s, CodePointer, nil, "the path %q is malformed; write name.name[0]", text)
+		return nil, Invalid(s, CodePointer, nil, "the path %q is malformed; write name.name[0]", text)
 	}
 	a := s.Attr(path.Root())
 	if a == nil {
-		return nil, input(s, CodePointer, nil, "the path %q begins with an attribute that the struct does not have", text)
+		return nil, Invalid(s, CodePointer, nil, "the path %q begins with an attribute that the struct does not have", text)
 	}
 	n := &schema.Node{Path: path[:1], Attr: a, Field: a.Field, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true}
 	for _, step := range path[1:] {
@@ -89,19 +104,19 @@ func rootNode(s *schema.Schema, t opt.Target) (*schema.Node, error) {
 	}
 	p := reflect.ValueOf(t.Pointer)
 	if p.Kind() != reflect.Pointer || p.IsNil() {
-		return nil, input(s, CodePointer, nil, "a nil pointer of type %T names no attribute; use the address of a field of entity.Fields[%s]()", t.Pointer, s.Type.Name())
+		return nil, Invalid(s, CodePointer, nil, "a nil pointer of type %T names no attribute; use the address of a field of entity.Fields[%s]()", t.Pointer, s.Type.Name())
 	}
 	n := s.Node(p)
 	if n == nil {
-		return nil, input(s, CodePointer, nil, "the pointer of type %T is not the address of a field of entity.Fields[%s]()", t.Pointer, s.Type.Name())
+		return nil, Invalid(s, CodePointer, nil, "the pointer of type %T is not the address of a field of entity.Fields[%s]()", t.Pointer, s.Type.Name())
 	}
 	switch {
 	case t.Entry != nil && *t.Entry == "":
-		return nil, input(s, CodeValue, n.Attr, "the key of a map entry is empty")
+		return nil, Invalid(s, CodeValue, n.Attr, "the key of a map entry is empty")
 	case t.Entry != nil:
 		return n.Inside(expr.Step{Name: *t.Entry}), nil
 	case t.Elem != nil && *t.Elem < 0:
-		return nil, input(s, CodeValue, n.Attr, "the index of a list element is negative")
+		return nil, Invalid(s, CodeValue, n.Attr, "the index of a list element is negative")
 	case t.Elem != nil:
 		return n.Inside(expr.Step{Index: *t.Elem}), nil
 	}
@@ -128,7 +143,7 @@ func Node(s *schema.Schema, t opt.Target) (*schema.Node, error) {
 	}
 	path, ok := parseSteps(t.Inside)
 	if !ok {
-		return nil, input(s, CodePointer, n.Attr, "the path %q is malformed; write name.name[0] or [0].name", t.Inside)
+		return nil, Invalid(s, CodePointer, n.Attr, "the path %q is malformed; write name.name[0] or [0].name", t.Inside)
 	}
 	for _, step := range path {
 		n = n.Inside(step)
@@ -162,5 +177,5 @@ func conform(s *schema.Schema, n *schema.Node, t opt.Target, v any) (any, error)
 			return got.Interface(), nil
 		}
 	}
-	return nil, input(s, CodeValue, n.Attr, "a %s does not fit the field's type %s", rv.Type(), n.Type)
+	return nil, Invalid(s, CodeValue, n.Attr, "a %s does not fit the field's type %s", rv.Type(), n.Type)
 }

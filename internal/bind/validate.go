@@ -1,8 +1,9 @@
-package plan
+package bind
 
 import (
 	"encoding"
 	"fmt"
+	"maps"
 	"reflect"
 	"runtime"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/tag"
@@ -146,7 +148,7 @@ func (r *refusals) walkEntries(v reflect.Value, av types.AttributeValue, place s
 	for _, k := range v.MapKeys() {
 		keys[keyText(k)] = k
 	}
-	for _, text := range sortedNames(m.Value) {
+	for _, text := range slices.Sorted(maps.Keys(m.Value)) {
 		if k, ok := keys[text]; ok {
 			at := place + "[" + strconv.Quote(text) + "]"
 			r.walk(k, m.Value[text], at)
@@ -283,11 +285,11 @@ func (r *refusals) walk(v reflect.Value, av types.AttributeValue, place string) 
 
 func (r refusals) errors(s *schema.Schema, a *schema.Attr, code string) []error {
 	if len(r) > 0 && a != nil && a.Role.Has(tag.Secret) {
-		return []error{&ValidationError{Code: code, Type: s.Type.String(), Field: a.Field}}
+		return []error{&entitytype.ValidationError{Code: code, Type: s.Type.String(), Field: a.Field}}
 	}
 	var errs []error
 	for _, f := range r {
-		errs = append(errs, &ValidationError{Code: code, Type: s.Type.String(), Field: f.place, Err: f.err})
+		errs = append(errs, &entitytype.ValidationError{Code: code, Type: s.Type.String(), Field: f.place, Err: f.err})
 	}
 	return errs
 }
@@ -317,9 +319,9 @@ func hasSecret(s *schema.Schema) bool {
 	return slices.ContainsFunc(s.Attrs, func(a *schema.Attr) bool { return a.Role.Has(tag.Secret) })
 }
 
-// validate validates a whole value: every field of v that is stored, v itself, and then v with the Validator. A series
+// Validate validates a whole value: every field of v that is stored, v itself, and then v with the Validator. A series
 // is written in parts, so its fields are validated one by one.
-func validate(s *schema.Schema, v reflect.Value, it item.Item) []error {
+func Validate(s *schema.Schema, v reflect.Value, it item.Item) []error {
 	var errs []error
 	inParts := s.Handle != ""
 	for _, a := range s.Attrs {
@@ -343,7 +345,7 @@ func validate(s *schema.Schema, v reflect.Value, it item.Item) []error {
 		return errs
 	}
 	if err := s.Options.Validator.Struct(v.Interface()); err != nil {
-		errs = append(errs, &ValidationError{Code: CodeRefused, Type: s.Type.String(), Err: err, Redacted: hasSecret(s)})
+		errs = append(errs, &entitytype.ValidationError{Code: CodeRefused, Type: s.Type.String(), Err: err, Redacted: hasSecret(s)})
 	}
 	return errs
 }

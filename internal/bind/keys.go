@@ -1,4 +1,4 @@
-package plan
+package bind
 
 import (
 	"reflect"
@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -32,10 +33,10 @@ func zeroKey(a *schema.Attr, av types.AttributeValue) bool {
 // CheckPart rejects a key part that is absent, or that is zero without the role zero.
 func CheckPart(s *schema.Schema, a *schema.Attr, av types.AttributeValue) error {
 	if item.Absent(av) {
-		return input(s, CodeKeyPart, a, "the key part is missing")
+		return Invalid(s, CodeKeyPart, a, "the key part is missing")
 	}
 	if !a.AllowsZero() && zeroKey(a, av) {
-		return input(s, CodeKeyPart, a, `the key part is zero; if zero is a real value here, tag the field entity:"zero"`)
+		return Invalid(s, CodeKeyPart, a, `the key part is zero; if zero is a real value here, tag the field entity:"zero"`)
 	}
 	return nil
 }
@@ -69,7 +70,7 @@ func primaryOf(s *schema.Schema, it item.Item) (item.Item, error) {
 		if k.Native != nil {
 			a := k.Native[0]
 			if item.Absent(it[a.Name]) {
-				return nil, input(s, CodeKeyPart, a, "the key part is missing")
+				return nil, Invalid(s, CodeKeyPart, a, "the key part is missing")
 			}
 			primary[a.Name] = it[a.Name]
 		} else {
@@ -78,16 +79,16 @@ func primaryOf(s *schema.Schema, it item.Item) (item.Item, error) {
 				return nil, KeyError(s, err)
 			}
 			if len(missing) > 0 || text == "" {
-				return nil, input(s, CodeKeyPart, firstAttr(s, missing), "the key part is missing")
+				return nil, Invalid(s, CodeKeyPart, firstAttr(s, missing), "the key part is missing")
 			}
 			primary[k.Attr] = item.S(text)
 		}
-		limit := MaxPartitionKey
+		limit := layout.MaxPartitionKey
 		if i == 1 {
-			limit = MaxSortKey - s.RelatedSuffix
+			limit = layout.MaxSortKey - s.RelatedSuffix
 		}
 		if n := keyBytes(primary[k.Attributes()[0]]); n > limit {
-			return nil, tooLarge(s, "the %s is %d bytes long, %d are allowed", keyName(i), n, limit)
+			return nil, TooLarge(s, "the %s is %d bytes long, %d are allowed", keyName(i), n, limit)
 		}
 	}
 	return primary, nil
@@ -120,34 +121,8 @@ func Key(s *schema.Schema, v reflect.Value) (primary, parts item.Item, err error
 
 // CheckPartitionKey rejects a partition key that is too long for DynamoDB.
 func CheckPartitionKey(s *schema.Schema, av types.AttributeValue) error {
-	if n := keyBytes(av); n > MaxPartitionKey {
-		return tooLarge(s, "the partition key is %d bytes long, %d are allowed", n, MaxPartitionKey)
+	if n := keyBytes(av); n > layout.MaxPartitionKey {
+		return TooLarge(s, "the partition key is %d bytes long, %d are allowed", n, layout.MaxPartitionKey)
 	}
 	return nil
-}
-
-// KeyOf returns the primary key of an item.
-func KeyOf(s *schema.Schema, it item.Item) item.Item {
-	primary := item.Item{}
-	for _, k := range []*schema.KeyDef{s.PK, s.SK} {
-		for _, name := range k.Attributes() {
-			primary[name] = it[name]
-		}
-	}
-	return primary
-}
-
-// KeyID returns a text that is equal for equal primary keys only.
-func KeyID(primary item.Item) string {
-	var b strings.Builder
-	for _, name := range sortedNames(primary) {
-		av := primary[name]
-		if n, ok := av.(*types.AttributeValueMemberN); ok {
-			if d, err := item.ParseDecimal(n.Value); err == nil {
-				av = item.N(d.String())
-			}
-		}
-		b.WriteString(name + "=" + ValueText(av) + " ")
-	}
-	return b.String()
 }

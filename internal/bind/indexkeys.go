@@ -1,4 +1,4 @@
-package plan
+package bind
 
 import (
 	"slices"
@@ -8,9 +8,13 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
+
+// Recompose composes all index keys of it.
+func Recompose(s *schema.Schema, it item.Item) error { return ComposeIndexKeys(s, it, nil) }
 
 // scope is how much of the item a write without a read knows.
 type scope int
@@ -23,12 +27,12 @@ const (
 
 // checkIndexBytes rejects an index key that is too long for DynamoDB.
 func checkIndexBytes(s *schema.Schema, k *schema.KeyDef, av types.AttributeValue, sortKey bool) error {
-	limit := MaxPartitionKey
+	limit := layout.MaxPartitionKey
 	if sortKey {
-		limit = MaxSortKey
+		limit = layout.MaxSortKey
 	}
 	if n := keyBytes(av); n > limit {
-		return tooLarge(s, "the index key %s is %d bytes long, %d are allowed", k, n, limit)
+		return TooLarge(s, "the index key %s is %d bytes long, %d are allowed", k, n, limit)
 	}
 	return nil
 }
@@ -79,7 +83,7 @@ func leaveIndex(s *schema.Schema, x *schema.Index, set []expr.Change) []expr.Cha
 	return changes
 }
 
-// syncTogether is syncIndexKeys for an index whose two keys are stored both or not at all. Keys that appends maintain
+// syncTogether is SyncIndexKeys for an index whose two keys are stored both or not at all. Keys that appends maintain
 // are an exception: an append does not know the other key, which enrichment sets.
 func syncTogether(s *schema.Schema, x *schema.Index, after item.Item, touched map[string]expr.Change, by scope) (extra []expr.Change, needRead bool, err error) {
 	affected, keysOnly := false, true
@@ -147,7 +151,7 @@ func copyOnce(k *schema.KeyDef, a *schema.Attr, c expr.Change) expr.Change {
 	return expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(k.Attr), Source: expr.Attr(a.Name), Value: c.Value}
 }
 
-// syncSeparately is syncIndexKeys for an index whose keys are kept independently.
+// syncSeparately is SyncIndexKeys for an index whose keys are kept independently.
 func syncSeparately(s *schema.Schema, x *schema.Index, after item.Item, touched map[string]expr.Change, by scope) (extra []expr.Change, needRead bool, err error) {
 	for _, k := range x.Keys() {
 		if s.HasDeletedAt(k) {
@@ -220,10 +224,10 @@ func indexKeyChanges(s *schema.Schema, known item.Item, changes []expr.Change, b
 	return extra, false, nil
 }
 
-// syncIndexKeys returns the changes of index keys that follow from changes to an item. known are the parts of the item
+// SyncIndexKeys returns the changes of index keys that follow from changes to an item. known are the parts of the item
 // that are known. needRead is set if an index key cannot be composed without the stored item. all includes the index
 // keys that no change affects, because the item may be new.
-func syncIndexKeys(s *schema.Schema, known item.Item, changes []expr.Change, all bool) (extra []expr.Change, needRead bool, err error) {
+func SyncIndexKeys(s *schema.Schema, known item.Item, changes []expr.Change, all bool) (extra []expr.Change, needRead bool, err error) {
 	by := someParts
 	if all {
 		by = mayCreate
@@ -236,7 +240,7 @@ func syncIndexKeys(s *schema.Schema, known item.Item, changes []expr.Change, all
 func SyncAppendedKeys(s *schema.Schema, known item.Item, changes []expr.Change) ([]expr.Change, error) {
 	extra, needRead, err := indexKeyChanges(s, known, changes, appended)
 	if needRead {
-		return nil, input(s, schema.CodeMixedIndexKey, nil, "an index key cannot be composed without the stored item")
+		return nil, Invalid(s, schema.CodeMixedIndexKey, nil, "an index key cannot be composed without the stored item")
 	}
 	return extra, err
 }
@@ -284,9 +288,9 @@ func ComposeIndexKey(s *schema.Schema, k *schema.KeyDef, it item.Item, sortKey b
 	return nil
 }
 
-// composeIndexKeys composes the index keys of a whole item in place. was is the item that it replaces, or nil for a new
+// ComposeIndexKeys composes the index keys of a whole item in place. was is the item that it replaces, or nil for a new
 // one.
-func composeIndexKeys(s *schema.Schema, it, was item.Item) error {
+func ComposeIndexKeys(s *schema.Schema, it, was item.Item) error {
 	for _, x := range s.Indexes {
 		keys, together := x.Keys(), s.Profile.SyncsIndexKeys(x)
 		// effect-dynamodb may have composed keys of values that are rejected here. Such keys stay while the values stay.
@@ -314,7 +318,7 @@ func composeIndexKeys(s *schema.Schema, it, was item.Item) error {
 	return nil
 }
 
-func nativeIndexPart(s *schema.Schema, a *schema.Attr) bool {
+func NativeIndexPart(s *schema.Schema, a *schema.Attr) bool {
 	for _, k := range s.IndexKeys() {
 		if k.Native != nil && k.Has(a) {
 			return true

@@ -1,4 +1,4 @@
-package plan
+package bind
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ import (
 
 func combination(s *schema.Schema, c opt.Cond) (expr.Cond, error) {
 	if len(c.Conds) == 0 {
-		return expr.Cond{}, input(s, CodeCondition, nil, "%s needs at least one condition", c.Op)
+		return expr.Cond{}, Invalid(s, CodeCondition, nil, "%s needs at least one condition", c.Op)
 	}
 	out := expr.Cond{Op: c.Op}
 	for _, k := range c.Conds {
@@ -99,15 +99,15 @@ func checkOperands(s *schema.Schema, op expr.Op, all []expr.Operand) error {
 	sized := func(o expr.Operand) bool { return o.Size }
 	switch {
 	case first.Path != nil && !first.Size && slices.ContainsFunc(others, isFirst):
-		return input(s, CodeCondition, a, "%s compares the attribute with itself", op)
+		return Invalid(s, CodeCondition, a, "%s compares the attribute with itself", op)
 	case op == expr.In && len(others) > maxInValues:
-		return input(s, CodeCondition, a, "In takes 1 to %d values, not %d", maxInValues, len(others))
+		return Invalid(s, CodeCondition, a, "In takes 1 to %d values, not %d", maxInValues, len(others))
 	case slices.ContainsFunc(all, sized) && !ofTypes(values, "N"):
-		return input(s, CodeCondition, a, "a size is a number, and is compared with a value that is not")
+		return Invalid(s, CodeCondition, a, "a size is a number, and is compared with a value that is not")
 	case op == expr.HasType && !expr.IsType(values[0].(*types.AttributeValueMemberS).Value):
-		return input(s, CodeCondition, a, "attribute_type needs the name of a DynamoDB type, such as expression.String")
+		return Invalid(s, CodeCondition, a, "attribute_type needs the name of a DynamoDB type, such as expression.String")
 	case op == expr.BeginsWith && !operandsFit(op, values), ordered(op) && !ofTypes(values, "S", "N", "B"):
-		return input(s, CodeCondition, a, "%s needs %s", op, operandsOf(op))
+		return Invalid(s, CodeCondition, a, "%s needs %s", op, operandsOf(op))
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func sameType(s *schema.Schema, c expr.Cond) error {
 	a, kind, _ := storedAs(s, c.Path.Root())
 	for _, v := range c.Values {
 		if got := expr.TypeName(v); kind != "" && got != kind && got != "NULL" {
-			return input(s, CodeValue, a, "Where compares %s, whose DynamoDB type is %s, with a value of type %s; give the value in its stored form", c.Path, kind, got)
+			return Invalid(s, CodeValue, a, "Where compares %s, whose DynamoDB type is %s, with a value of type %s; give the value in its stored form", c.Path, kind, got)
 		}
 	}
 	return nil
@@ -142,11 +142,11 @@ func withoutEmptyRange(s *schema.Schema, c expr.Cond, all []expr.Operand) (expr.
 	order, ok := expr.Compares(bounds[0], bounds[1])
 	switch path := all[0].Path; {
 	case !ok:
-		return expr.Cond{}, input(s, CodeCondition, nil, "the bounds of %s have different types", c.Op)
+		return expr.Cond{}, Invalid(s, CodeCondition, nil, "the bounds of %s have different types", c.Op)
 	case order <= 0:
 		return c, nil
 	case path == nil:
-		return expr.Cond{}, input(s, CodeCondition, nil, "%s compares only values, and its range is empty", c.Op)
+		return expr.Cond{}, Invalid(s, CodeCondition, nil, "%s compares only values, and its range is empty", c.Op)
 	default:
 		return never(path), nil
 	}
@@ -172,7 +172,7 @@ func checkDeclared(s *schema.Schema, c expr.Cond) (expr.Cond, error) {
 			continue
 		}
 		if _, _, ok := storedAs(s, o.Path.Root()); !ok {
-			return expr.Cond{}, input(s, CodePointer, nil, "Where names %q, which is neither an attribute of the struct nor a key attribute of its indexes; an attribute has the name of its dynamodbav tag", o.Path.Root())
+			return expr.Cond{}, Invalid(s, CodePointer, nil, "Where names %q, which is neither an attribute of the struct nor a key attribute of its indexes; an attribute has the name of its dynamodbav tag", o.Path.Root())
 		}
 	}
 	if err := checkOperands(s, c.Op, all); err != nil {
@@ -192,9 +192,9 @@ func sdkCondition(s *schema.Schema, c opt.Cond) (expr.Cond, error) {
 	var bad *item.FieldError
 	switch {
 	case errors.As(c.Err, &bad):
-		return expr.Cond{}, input(s, CodeValue, nil, "Where: %s", bad.Problem)
+		return expr.Cond{}, Invalid(s, CodeValue, nil, "Where: %s", bad.Problem)
 	case c.Err != nil:
-		return expr.Cond{}, input(s, CodeCondition, nil, "Where: %v", c.Err)
+		return expr.Cond{}, Invalid(s, CodeCondition, nil, "Where: %v", c.Err)
 	}
 	return checkDeclared(s, c.Built)
 }
@@ -208,10 +208,10 @@ func Ordered(s *schema.Schema, n *schema.Node, op expr.Op) error {
 	switch op {
 	case expr.Lt, expr.Le, expr.Gt, expr.Ge, expr.Between:
 		if n.Attr.Mixed() {
-			return input(s, CodeUnordered, n.Attr, `%s compares the stored texts, whose order need not be that of the values; if it is, tag the field entity:"text=ordered"`, op)
+			return Invalid(s, CodeUnordered, n.Attr, `%s compares the stored texts, whose order need not be that of the values; if it is, tag the field entity:"text=ordered"`, op)
 		}
 	case expr.BeginsWith, expr.Contains:
-		return input(s, CodeUnordered, n.Attr, "%s depends on the stored text, whose form is up to the type", op)
+		return Invalid(s, CodeUnordered, n.Attr, "%s depends on the stored text, whose form is up to the type", op)
 	}
 	return nil
 }
@@ -241,13 +241,13 @@ func roundTime(s *schema.Schema, c *expr.Cond, n *schema.Node, v any) (any, erro
 	case c.Op == expr.Le, c.Op == expr.Gt, c.Op == expr.Between:
 		return floor, nil
 	}
-	return nil, input(s, CodeValue, n.Attr, "the time is finer than the attribute's format %s, so that %s could never hold; give it as t.Truncate(%s)", format, c.Op, format.UnitName())
+	return nil, Invalid(s, CodeValue, n.Attr, "the time is finer than the attribute's format %s, so that %s could never hold; give it as t.Truncate(%s)", format, c.Op, format.UnitName())
 }
 
 // comparison compiles condition c on the attribute at n.
 func comparison(s *schema.Schema, n *schema.Node, c opt.Cond) (out expr.Cond, err error) {
 	if c.Op == expr.In && (len(c.Values) == 0 || len(c.Values) > maxInValues) {
-		return expr.Cond{}, input(s, CodeCondition, n.Attr, "In takes 1 to %d values, not %d", maxInValues, len(c.Values))
+		return expr.Cond{}, Invalid(s, CodeCondition, n.Attr, "In takes 1 to %d values, not %d", maxInValues, len(c.Values))
 	}
 	if err := Ordered(s, n, c.Op); err != nil {
 		return expr.Cond{}, err
@@ -272,7 +272,7 @@ func comparison(s *schema.Schema, n *schema.Node, c opt.Cond) (out expr.Cond, er
 		out.Values = append(out.Values, av)
 	}
 	if !operandsFit(c.Op, out.Values) {
-		return expr.Cond{}, input(s, CodeCondition, n.Attr, "%s needs %s", c.Op, operandsOf(c.Op))
+		return expr.Cond{}, Invalid(s, CodeCondition, n.Attr, "%s needs %s", c.Op, operandsOf(c.Op))
 	}
 	if c.Op == expr.Between {
 		if order, ok := expr.Compares(out.Values[0], out.Values[1]); ok && order > 0 {
@@ -287,7 +287,7 @@ func comparison(s *schema.Schema, n *schema.Node, c opt.Cond) (out expr.Cond, er
 func compile(s *schema.Schema, c opt.Cond) (expr.Cond, *schema.Node, error) {
 	switch c.Op {
 	case expr.None:
-		return expr.Cond{}, nil, input(s, CodeCondition, nil, "the zero Cond is not a condition")
+		return expr.Cond{}, nil, Invalid(s, CodeCondition, nil, "the zero Cond is not a condition")
 	case expr.And, expr.Or, expr.Not:
 		out, err := combination(s, c)
 		return out, nil, err
@@ -310,7 +310,7 @@ func storedAsAbsent(s *schema.Schema, n *schema.Node, v any) bool {
 		return err == nil
 	}
 	k := n.Type.Kind()
-	return n.Tag.OmitEmpty && (k == reflect.Slice || k == reflect.Map) && item.Empty(av) || n.Top && item.Absent(av) && nativeIndexPart(s, n.Attr)
+	return n.Tag.OmitEmpty && (k == reflect.Slice || k == reflect.Map) && item.Empty(av) || n.Top && item.Absent(av) && NativeIndexPart(s, n.Attr)
 }
 
 // emptyValues returns what may be stored at n for an empty value, in addition to the value's own encoding: NULL, for nil
@@ -387,7 +387,7 @@ func Conditions(s *schema.Schema, list []opt.Cond) (expr.Cond, error) {
 	}
 	joined := expr.All(all...)
 	if n := joined.Operators(); n > maxUserOperators {
-		return expr.Cond{}, input(s, CodeCondition, nil, "the conditions have %d operators, %d are allowed", n, maxUserOperators)
+		return expr.Cond{}, Invalid(s, CodeCondition, nil, "the conditions have %d operators, %d are allowed", n, maxUserOperators)
 	}
 	return joined, nil
 }
@@ -396,7 +396,7 @@ func Conditions(s *schema.Schema, list []opt.Cond) (expr.Cond, error) {
 // attribute.
 func KeyCondition(s *schema.Schema, c opt.Cond) (expr.Cond, error) {
 	if c.Op == opt.Where {
-		return expr.Cond{}, input(s, CodeCondition, nil, "Where cannot be a condition on a key; give it inside Filter")
+		return expr.Cond{}, Invalid(s, CodeCondition, nil, "Where cannot be a condition on a key; give it inside Filter")
 	}
 	out, _, err := compile(s, c)
 	return out, err
@@ -409,5 +409,12 @@ func InMemory(s *schema.Schema, c expr.Cond, evaluator string) error {
 	if op == "" {
 		return nil
 	}
-	return input(s, CodeInMemory, nil, "a condition of Where has %s, which only DynamoDB evaluates exactly, and %s evaluates it in memory", op, evaluator)
+	return Invalid(s, CodeInMemory, nil, "a condition of Where has %s, which only DynamoDB evaluates exactly, and %s evaluates it in memory", op, evaluator)
 }
+
+// MaxOperators and MaxExpression (in bytes) are DynamoDB's limits for one expression.
+const (
+	MaxOperators     = 300
+	MaxExpression    = 4096
+	maxUserOperators = MaxOperators - 30 // for the caller, so that the guard fits too
+)

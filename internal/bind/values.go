@@ -1,0 +1,119 @@
+package bind
+
+import (
+	"reflect"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// encode encodes a Go value for the field at n. If exact is set, a time must fit its format. It returns nil for a value
+// that the field's tag leaves out.
+func encode(s *schema.Schema, n *schema.Node, v any, exact bool) (types.AttributeValue, error) {
+	rv := reflect.ValueOf(v)
+	if !rv.IsValid() {
+		return &types.AttributeValueMemberNULL{Value: true}, nil
+	}
+	if n.Top && n.Attr.Time {
+		f := item.TimeField{Attr: n.Attr.Name, Format: n.Attr.Format, OmitEmpty: n.Tag.OmitEmpty, Exact: exact}
+		av, err := f.Encode(rv)
+		return av, ValueError(s, n.Attr, err)
+	}
+	if n.Top && n.Attr.Text {
+		f := n.Attr.TextField()
+		f.OmitEmpty = n.Tag.OmitEmpty
+		av, err := f.Encode(rv)
+		return av, ValueError(s, n.Attr, err)
+	}
+	options := n.Options
+	if n.Tag.OmitEmpty {
+		options += ",omitempty"
+	}
+	av, err := s.Codec.EncodeValue(rv, options)
+	if n.Top {
+		av = n.Attr.Stored(av)
+	}
+	return av, ValueError(s, n.Attr, err)
+}
+
+// EncodeAttr encodes one attribute of struct value v. It returns nil if the attribute is absent.
+func EncodeAttr(s *schema.Schema, a *schema.Attr, v reflect.Value) (types.AttributeValue, error) {
+	fv, err := v.FieldByIndexErr(a.Index)
+	if err != nil {
+		return nil, nil // inside a nil embedded pointer
+	}
+	n := schema.Node{Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Top: true}
+	return encode(s, &n, fv.Interface(), a.Exact())
+}
+
+// EncodeValue encodes a value for attribute a. An empty value is encoded too.
+func EncodeValue(s *schema.Schema, a *schema.Attr, v any) (types.AttributeValue, error) {
+	return encode(s, &schema.Node{Attr: a, Type: a.Type, Options: a.Options, Top: true}, v, false)
+}
+
+// CodecError finds the attributes that cannot be encoded, by encoding one after the other. It drops the text of the
+// cause, which may quote the value.
+func CodecError(s *schema.Schema, v reflect.Value, err error) error {
+	var errs []error
+	for _, a := range s.Attrs {
+		if _, err := EncodeAttr(s, a, v); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) == 0 {
+		return ValueError(s, nil, err)
+	}
+	return JoinErrors(errs)
+}
+
+// Item encodes v for a verb that writes whole values. It leaves out attributes that the library owns and empty
+// attributes that are written once. It also leaves out the attributes that skip reports or
+// that changes set. Required attributes must be present.
+func Item(s *schema.Schema, v reflect.Value, skip func(*schema.Attr) bool, changes []expr.Change) (item.Item, error) {
+	it, err := s.Codec.Encode(v)
+	if err != nil {
+		return nil, CodecError(s, v, err)
+	}
+	var wrong []error
+	for _, a := range s.Attrs {
+		if c := ChangeOf(changes, a.Name); c != nil {
+			delete(it, a.Name)
+			if a.Required() && c.Kind == expr.Discard {
+				wrong = append(wrong, Invalid(s, CodeRequired, a, "%s, and the change does not give it a value", a.WhyRequired()))
+			}
+			continue
+		}
+		if a.Owned() || skip != nil && skip(a) || a.WriteOnce() && item.Absent(it[a.Name]) {
+			delete(it, a.Name)
+			if !a.WriteOnce() {
+				continue
+			}
+		}
+		if a.Required() && item.Empty(it[a.Name]) {
+			wrong = append(wrong, Invalid(s, CodeRequired, a, "%s", a.WhyRequired()))
+		}
+	}
+	if x := Expiry(s); x != nil {
+		if err := CheckSeconds(s, s.Attr(x.Stamps()), it[x.Stamps()]); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	return it, JoinErrors(append(wrong, Validate(s, v, it)...))
+}
+
+// TimeValue returns t truncated to the format of time attribute a.
+func TimeValue(a *schema.Attr, t time.Time) (types.AttributeValue, error) {
+	return a.Format.Value(a.Format.Truncate(t))
+}
+
+// CheckSize rejects an item that is too large for DynamoDB.
+func CheckSize(s *schema.Schema, it item.Item) error {
+	if n := item.Size(it); n > item.MaxBytes {
+		return TooLarge(s, "the item is %d bytes, %d are allowed", n, item.MaxBytes)
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+// Package layout knows what stands on disk, as docs/layout.md describes it: which items belong to an entity and which of
+// its items each is, the keys of related items, the attributes that the library adds, and conditions on stored items.
+package layout
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// OwnItems holds for the items of s, current or not, in a table or index shared with other entities. It is the zero
+// condition for a verbatim entity with a table of its own.
+func OwnItems(s *schema.Schema) expr.Cond {
+	switch {
+	case s.Templated:
+		return expr.Compare(expr.Eq, expr.Attr(schema.EntityAttr), item.S(s.Name))
+	case s.Discriminator != nil:
+		return expr.Compare(expr.Eq, expr.Attr(s.Discriminator.Attr), item.S(s.Discriminator.Value))
+	}
+	return expr.Cond{}
+}
+
+// InNamespace holds for the items of s, and not for those of an entity with the same name in another namespace or
+// version. A query on a $ partition does not need this filter.
+func InNamespace(s *schema.Schema) expr.Cond {
+	h := s.SK
+	if h == nil {
+		h = s.PK
+	}
+	if !h.Prefixed {
+		return expr.Cond{}
+	}
+	return expr.Compare(expr.BeginsWith, expr.Attr(h.Attr), item.S(h.Template.Prefix))
+}
+
+// KindOf returns which of the entity's items it is: [CurrentKind], or the kind of a related item. known is false for a
+// related item of a kind that this version does not know. In a table that is shared with effect-dynamodb, no attribute
+// shows the kind. There KindOf compares the sort key with the attributes that it is composed of, and known is false for
+// any other item.
+func KindOf(s *schema.Schema, it item.Item) (kind string, known bool) {
+	if s.HasMetadata {
+		av, related := it[schema.KindAttr].(*types.AttributeValueMemberS)
+		if !related {
+			return CurrentKind, true
+		}
+		return av.Value, slices.ContainsFunc(RelatedKinds, func(k RelatedKind) bool { return k.Kind == av.Value })
+	}
+	if !s.Templated || s.SK == nil {
+		return CurrentKind, true
+	}
+	sk, _ := SortKey(s, it)
+	if s.SK.Template.Recomposes(it, sk) {
+		return CurrentKind, true
+	}
+	for _, k := range RelatedKinds {
+		if current, ok := CurrentKey(s, it, k.Infix); ok {
+			if own, _ := SortKey(s, current); s.SK.Template.Recomposes(it, own) {
+				return k.Kind, true
+			}
+		}
+	}
+	return "", false
+}
+
+// Owner returns the primary key of the current item that it is or belongs to, with the results of [KindOf].
+func Owner(s *schema.Schema, it item.Item) (primary item.Item, kind string, known bool) {
+	kind, known = KindOf(s, it)
+	for _, k := range RelatedKinds {
+		if known && k.Kind == kind {
+			primary, known = CurrentKey(s, it, k.Infix)
+			return primary, kind, known
+		}
+	}
+	return KeyOf(s, it), kind, known
+}
+
+// StateClock returns the attribute that, together with the version, identifies a state of an item even if Touch changed
+// it: updated_at, else created_at, else nil.
+func StateClock(s *schema.Schema) *schema.Attr {
+	if s.UpdatedAt != nil {
+		return s.UpdatedAt
+	}
+	return s.CreatedAt
+}
+
+// SetHidden sets the hidden attributes that every write of a whole item stores.
+func SetHidden(s *schema.Schema, it item.Item, writeID string) {
+	if d := s.Discriminator; d != nil {
+		it[d.Attr] = item.S(d.Value)
+	}
+	if s.Templated {
+		it[schema.EntityAttr] = item.S(s.Name)
+	}
+	if !s.HasMetadata {
+		return
+	}
+	it[schema.WriteAttr] = item.S(writeID)
+	if s.Payload > 1 {
+		it[schema.PayloadAttr] = item.N(strconv.Itoa(s.Payload))
+	}
+}
+
+// SetVersion sets the version of it if the entity has one.
+func SetVersion(s *schema.Schema, it item.Item, version int64) {
+	if s.Version != nil {
+		it[s.Version.Name] = item.N(strconv.FormatInt(version, 10))
+	}
+}
+
+// StoredVersion returns the version of it, or 0 if absent.
+func StoredVersion(s *schema.Schema, it item.Item) int64 {
+	if s.Version == nil {
+		return 0
+	}
+	n, ok := it[s.Version.Name].(*types.AttributeValueMemberN)
+	if !ok {
+		return 0
+	}
+	v, err := strconv.ParseInt(n.Value, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return v
+}

@@ -1,0 +1,80 @@
+package layout
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// Limits of DynamoDB for the text of a key, in bytes.
+const (
+	MaxPartitionKey = 2048
+	MaxSortKey      = 1024
+)
+
+// KeyOf returns the primary key of an item.
+func KeyOf(s *schema.Schema, it item.Item) item.Item {
+	primary := item.Item{}
+	for _, k := range []*schema.KeyDef{s.PK, s.SK} {
+		for _, name := range k.Attributes() {
+			primary[name] = it[name]
+		}
+	}
+	return primary
+}
+
+// KeyID returns a text that is equal for equal primary keys only.
+func KeyID(primary item.Item) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(primary)) {
+		av := primary[name]
+		if n, ok := av.(*types.AttributeValueMemberN); ok {
+			if d, err := item.ParseDecimal(n.Value); err == nil {
+				av = item.N(d.String())
+			}
+		}
+		b.WriteString(name + "=" + item.ValueText(av) + " ")
+	}
+	return b.String()
+}
+
+// SortKey returns the text of the sort key of an item or primary key. It returns false if the entity has no sort key or
+// the item has no text there.
+func SortKey(s *schema.Schema, it item.Item) (string, bool) {
+	if s.SK == nil || s.SK.Attr == "" {
+		return "", false
+	}
+	sk, ok := it[s.SK.Attr].(*types.AttributeValueMemberS)
+	if !ok {
+		return "", false
+	}
+	return sk.Value, true
+}
+
+// SameCase returns a *KeyCaseError if a key part of a stored item differs from that in parts. An item without the
+// attribute, which effect-dynamodb can leave, is accepted.
+func SameCase(s *schema.Schema, parts, stored item.Item) error {
+	for _, a := range s.FoldedParts() {
+		if av, ok := stored[a.Name]; ok && !item.Equal(av, parts[a.Name]) {
+			return &entitytype.KeyCaseError{Attr: a.Name}
+		}
+	}
+	return nil
+}
+
+// CaseGuard holds for items with these key parts, and if there is no item.
+func CaseGuard(s *schema.Schema, parts item.Item) expr.Cond {
+	var guards []expr.Cond
+	for _, a := range s.FoldedParts() {
+		path := expr.Attr(a.Name)
+		guards = append(guards, expr.Any(expr.Compare(expr.NotExists, path), expr.Compare(expr.Eq, path, parts[a.Name])))
+	}
+	return expr.All(guards...)
+}

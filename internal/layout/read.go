@@ -1,0 +1,59 @@
+package layout
+
+import (
+	"context"
+	"iter"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+func queryItems(s *schema.Schema, table string, primary item.Item, sk expr.Cond) *dynamodb.QueryInput {
+	pk := s.PK.Attributes()[0]
+	strong := true
+	in := &dynamodb.QueryInput{TableName: &table, ConsistentRead: &strong}
+	var e expr.Renderer
+	cond := e.Cond(expr.All(expr.Compare(expr.Eq, expr.Attr(pk), primary[pk]), sk))
+	in.KeyConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = &cond, e.Names, e.Values
+	return in
+}
+
+// QueryRelated returns a consistent query of the related items under infix, ordered by sort key.
+func QueryRelated(s *schema.Schema, table string, primary item.Item, infix string) *dynamodb.QueryInput {
+	sk, _ := SortKey(s, primary)
+	return queryItems(s, table, primary, expr.Compare(expr.BeginsWith, expr.Attr(s.SK.Attr), item.S(sk+infix)))
+}
+
+// QueryBetween returns a consistent query of the items between two suffixes of an item's sort key, both included. The
+// suffix "" stands for the current item.
+func QueryBetween(s *schema.Schema, table string, primary item.Item, from, to string) *dynamodb.QueryInput {
+	sk, _ := SortKey(s, primary)
+	return queryItems(s, table, primary, expr.Compare(expr.Between, expr.Attr(s.SK.Attr), item.S(sk+from), item.S(sk+to)))
+}
+
+// Pages runs a query and yields its pages, one request each, until the last page or an error. It changes in from page to
+// page. The caller may change it too.
+func Pages(ctx context.Context, r Reader, in *dynamodb.QueryInput) iter.Seq2[[]item.Item, error] {
+	return func(yield func([]item.Item, error) bool) {
+		for {
+			out, err := r.Query(ctx, in)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(out.Items, nil) || len(out.LastEvaluatedKey) == 0 {
+				return
+			}
+			in.ExclusiveStartKey = out.LastEvaluatedKey
+		}
+	}
+}
+
+// Reader reads stored items. It retries reads that may succeed later.
+type Reader interface {
+	Get(ctx context.Context, table string, key item.Item, consistent bool) (item.Item, error)
+	Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.QueryOutput, error)
+}
