@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
@@ -70,6 +71,31 @@ type layout struct {
 	byName map[string]int
 	parts  []KeyPart
 	of     []int // of each part its field
+	usual  atomic.Pointer[order]
+}
+
+// order is the order in which an item had its attributes, with the field of each, -1 for none. Most items of an entity have
+// the same, so that fields are usually found without a lookup by name.
+type order struct {
+	names  []string
+	fields []int
+	after  []int // of each field the position after it
+}
+
+// learn makes the order of entries the usual one.
+func (l *layout) learn(entries wire.Elements) {
+	o := &order{after: make([]int, len(l.fields))}
+	for entries.Next() {
+		name := string(entries.Value.Name())
+		i, ok := l.byName[name]
+		if ok {
+			o.after[i] = len(o.names) + 1
+		} else {
+			i = -1
+		}
+		o.names, o.fields = append(o.names, name), append(o.fields, i)
+	}
+	l.usual.Store(o)
 }
 
 // attribute is a field and how to decode it.
@@ -131,12 +157,32 @@ func (l *layout) decode(it wire.Item, dst reflect.Value) bool {
 }
 
 // values decodes the entries of a map of a page. An attribute that comes twice makes it give up.
-func (l *layout) values(entries func(func(wire.Value) bool), dst reflect.Value, done *seen) bool {
-	for v := range entries {
-		i, ok := l.byName[string(v.Name())]
-		if ok && (!done.add(i) || !l.fields[i].set(v, dst)) {
+func (l *layout) values(entries wire.Elements, dst reflect.Value, done *seen) bool {
+	usual, at, all, misses := l.usual.Load(), 0, entries, 0
+	if usual == nil {
+		usual = &order{}
+	}
+	for entries.Next() {
+		name := entries.Value.Name()
+		var i int
+		if at < len(usual.names) && usual.names[at] == string(name) {
+			i = usual.fields[at]
+			at++
+		} else {
+			misses++
+			var ok bool
+			if i, ok = l.byName[string(name)]; !ok {
+				i = -1
+			} else if usual.after != nil {
+				at = usual.after[i]
+			}
+		}
+		if i >= 0 && (!done.add(i) || !l.fields[i].set(entries.Value, dst)) {
 			return false
 		}
+	}
+	if misses > 2 && misses > len(usual.names)/2 {
+		l.learn(all)
 	}
 	return true
 }

@@ -154,8 +154,8 @@ func anyOf(v wire.Value) (x any, ok bool) {
 			return anyMap(v)
 		}
 		m := make(map[string]any, v.Len())
-		for e := range v.Elements() {
-			if m[e.NameText()], ok = anyOf(e); !ok {
+		for all := v.Elements(); all.Next(); {
+			if m[all.Value.NameText()], ok = anyOf(all.Value); !ok {
 				return nil, false
 			}
 		}
@@ -177,8 +177,8 @@ func anyMap(v wire.Value) (any, bool) {
 
 func anyList[E any](v wire.Value, of func(wire.Value) (E, bool)) (any, bool) {
 	list := make([]E, 0, v.Len())
-	for e := range v.Elements() {
-		x, ok := of(e)
+	for all := v.Elements(); all.Next(); {
+		x, ok := of(all.Value)
 		if !ok {
 			return nil, false
 		}
@@ -205,6 +205,7 @@ func sliceDecoder(t reflect.Type, elem decoder) decoder {
 	if elem == nil {
 		return nil
 	}
+	empty, texts := reflect.MakeSlice(t, 0, 0), t == reflect.TypeFor[[]string]()
 	return func(v wire.Value, dst reflect.Value) bool {
 		switch v.Kind() {
 		case wire.NULL:
@@ -213,13 +214,21 @@ func sliceDecoder(t reflect.Type, elem decoder) decoder {
 		default:
 			return false
 		}
-		dst.Set(reflect.MakeSlice(t, v.Len(), v.Len()))
+		switch n := v.Len(); {
+		case n == 0:
+			dst.Set(empty)
+		case texts:
+			*dst.Addr().Interface().(*[]string) = v.Texts(n)
+		default: // without an allocation for the slice's header, as Set(MakeSlice) has
+			dst.Grow(n)
+			dst.SetLen(n)
+			dst.SetCap(n)
+		}
 		i := 0
-		for e := range v.Elements() {
-			if !elem(e, dst.Index(i)) {
+		for all := v.Elements(); all.Next(); i++ {
+			if !elem(all.Value, dst.Index(i)) {
 				return false
 			}
-			i++
 		}
 		return true
 	}
@@ -252,8 +261,8 @@ func mapDecoder(t reflect.Type, elem decoder) decoder {
 			}
 			return true
 		}
-		for e := range v.Elements() {
-			if !put(e.NameText(), e) {
+		for all := v.Elements(); all.Next(); {
+			if !put(all.Value.NameText(), all.Value) {
 				return false
 			}
 		}

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"encoding/base64"
-	"iter"
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -15,6 +14,7 @@ type Page struct {
 	nodes  []node
 	rows   []int32 // of each item its node, -1 if the item is missing
 	tables []Table
+	texts  []string // for short lists
 	memory *memory
 }
 
@@ -160,9 +160,9 @@ func (it Item) Value(name string) Value {
 		return ValueOf(it.m[name])
 	}
 	found := Value{}
-	for v := range it.Values() {
-		if v.named(name) { // of a repeated name the last counts, as for the SDK
-			found = v
+	for all := it.Values(); all.Next(); {
+		if string(all.Value.Name()) == name { // of a repeated name the last counts, as for the SDK
+			found = all.Value
 		}
 	}
 	return found
@@ -171,8 +171,8 @@ func (it Item) Value(name string) Value {
 // Stored returns the map that the item was made of, or nil for an item of a page.
 func (it Item) Stored() map[string]types.AttributeValue { return it.m }
 
-// Values yields the attributes of an item of a page, in the order of the answer.
-func (it Item) Values() iter.Seq[Value] { return Value{page: it.page, at: it.at}.Elements() }
+// Values returns the attributes of an item of a page, in the order of the answer.
+func (it Item) Values() Elements { return Value{page: it.page, at: it.at}.Elements() }
 
 // Value is one value: of a page, or an attribute value.
 type Value struct {
@@ -245,8 +245,6 @@ func (v Value) Name() []byte {
 	}
 	return name
 }
-
-func (v Value) named(name string) bool { return string(v.Name()) == name }
 
 // NameText returns a copy of [Value.Name].
 func (v Value) NameText() string { return v.page.arena.text(v.Name()) }
@@ -342,6 +340,24 @@ func (v Value) Bool() bool {
 	return b != nil && b.Value
 }
 
+// Texts returns memory for n strings, shared by lists of a page.
+func (v Value) Texts(n int) []string {
+	if v.page == nil || n > textsTogether/4 {
+		return make([]string, n)
+	}
+	p := v.page
+	if len(p.texts) < n {
+		p.texts = make([]string, textsTogether)
+	}
+	own := p.texts[:n:n]
+	p.texts = p.texts[n:]
+	return own
+}
+
+// textsTogether is how many strings of short lists are allocated together. It is small, because a list that is kept keeps
+// the strings of the others.
+const textsTogether = 32
+
 // Binary returns a copy of a B.
 func (v Value) Binary() []byte {
 	if v.page != nil {
@@ -377,23 +393,35 @@ func (v Value) Len() int {
 	return 0
 }
 
-// Elements yields the elements of a list or set, and the entries of a map of a page.
-func (v Value) Elements() iter.Seq[Value] {
-	return func(yield func(Value) bool) {
-		if v.page != nil {
-			for at, end := v.at+1, v.node().next; at < end; at = v.page.nodes[at].next {
-				if !yield(Value{page: v.page, at: at}) {
-					return
-				}
-			}
-			return
-		}
-		for i := range v.Len() {
-			if !yield(ValueOf(v.element(i))) {
-				return
-			}
-		}
+// Elements goes through the elements of a list or set, or the entries of a map of a page.
+type Elements struct {
+	Value Value // the current one, after Next
+	of    Value
+	next  int // of a page the next node, else the next index
+	end   int
+}
+
+// Elements returns the elements of a list or set, and the entries of a map of a page.
+func (v Value) Elements() Elements {
+	if v.page != nil {
+		return Elements{of: v, next: int(v.at) + 1, end: int(v.node().next)}
 	}
+	return Elements{of: v, end: v.Len()}
+}
+
+// Next goes to the next element. It returns false after the last.
+func (e *Elements) Next() bool {
+	if e.next >= e.end {
+		return false
+	}
+	if p := e.of.page; p != nil {
+		e.Value = Value{page: p, at: int32(e.next)}
+		e.next = int(p.nodes[e.next].next)
+	} else {
+		e.Value = ValueOf(e.of.element(e.next))
+		e.next++
+	}
+	return true
 }
 
 // element returns an element of a list or set that is an attribute value.
@@ -439,8 +467,8 @@ func (p *Page) attribute(at int32) types.AttributeValue {
 
 func collect[E any](v Value, of func(Value) E) []E {
 	out := make([]E, 0, v.Len())
-	for e := range v.Elements() {
-		out = append(out, of(e))
+	for all := v.Elements(); all.Next(); {
+		out = append(out, of(all.Value))
 	}
 	return out
 }
@@ -449,8 +477,8 @@ func collect[E any](v Value, of func(Value) E) []E {
 func (p *Page) attributes(at int32) map[string]types.AttributeValue {
 	v := Value{page: p, at: at}
 	m := make(map[string]types.AttributeValue, v.Len())
-	for e := range v.Elements() {
-		m[e.NameText()] = p.attribute(e.at)
+	for all := v.Elements(); all.Next(); {
+		m[all.Value.NameText()] = p.attribute(all.Value.at)
 	}
 	return m
 }

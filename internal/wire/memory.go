@@ -56,7 +56,7 @@ func (p *Page) Release() {
 	if p.nodes != nil {
 		m.nodes, m.rows = p.nodes, p.rows
 	}
-	p.body, p.nodes, p.rows, p.tables, p.memory = nil, nil, nil, nil, nil
+	p.body, p.nodes, p.rows, p.tables, p.texts, p.memory = nil, nil, nil, nil, nil, nil
 	if cap(m.body) <= maxKept {
 		unused.Put(m)
 	}

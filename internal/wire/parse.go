@@ -150,8 +150,15 @@ func (p *parser) literal(word string) bool {
 	return true
 }
 
+// kinds has the types with a name of one letter.
+var kinds = [256]Kind{'S': S, 'N': N, 'B': B, 'L': L, 'M': M}
+
 // kindOf reads the name of a value's type.
 func (p *parser) kindOf() Kind {
+	if b := p.body[p.at:]; len(b) > 2 && b[0] == '"' && b[2] == '"' { // the usual case: no white space
+		p.at += 3
+		return kinds[b[1]]
+	}
 	from, to, escaped, ok := p.str()
 	if !ok || escaped {
 		return None
