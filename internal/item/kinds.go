@@ -191,11 +191,16 @@ func pointerDecoder(t reflect.Type, elem decoder) decoder {
 	if elem == nil {
 		return nil
 	}
+	to := t.Elem()
+	slice := reflect.SliceOf(to)
 	return func(v wire.Value, dst reflect.Value) bool {
 		if v.Kind() == wire.NULL {
 			return true
 		}
-		p := reflect.New(t.Elem())
+		p := v.New(to, slice)
+		if p.Type() != t { // a pointer type with a name
+			p = p.Convert(t)
+		}
 		dst.Set(p)
 		return elem(v, p.Elem())
 	}

@@ -10,11 +10,11 @@ import (
 // Page holds the items of one answer. It is for one goroutine at a time.
 type Page struct {
 	arena
+	shared
 	body   []byte
 	nodes  []node
 	rows   []int32 // of each item its node, -1 if the item is missing
 	tables []Table
-	texts  []string // for short lists
 	memory *memory
 }
 
@@ -339,24 +339,6 @@ func (v Value) Bool() bool {
 	b, _ := v.av.(*types.AttributeValueMemberBOOL)
 	return b != nil && b.Value
 }
-
-// Texts returns memory for n strings, shared by lists of a page.
-func (v Value) Texts(n int) []string {
-	if v.page == nil || n > textsTogether/4 {
-		return make([]string, n)
-	}
-	p := v.page
-	if len(p.texts) < n {
-		p.texts = make([]string, textsTogether)
-	}
-	own := p.texts[:n:n]
-	p.texts = p.texts[n:]
-	return own
-}
-
-// textsTogether is how many strings of short lists are allocated together. It is small, because a list that is kept keeps
-// the strings of the others.
-const textsTogether = 32
 
 // Binary returns a copy of a B.
 func (v Value) Binary() []byte {

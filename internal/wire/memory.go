@@ -12,6 +12,9 @@ type memory struct {
 	rows  []int32
 }
 
+// bytesPerNode is about how long a value and its name are in a body.
+const bytesPerNode = 24
+
 // A body larger than maxKept is left to the garbage collector. DynamoDB's answers have up to 1 MB of items, which is more
 // in JSON.
 const maxKept = 4 << 20
@@ -43,6 +46,9 @@ func read(r io.Reader, size int64) (*Page, error) {
 		}
 	}
 	m.body = body
+	if want := len(body) / bytesPerNode; want > cap(m.nodes) {
+		m.nodes = make([]node, 0, want)
+	}
 	page.body, page.nodes, page.rows = body, m.nodes[:0], m.rows[:0]
 	return page, nil
 }
@@ -56,7 +62,7 @@ func (p *Page) Release() {
 	if p.nodes != nil {
 		m.nodes, m.rows = p.nodes, p.rows
 	}
-	p.body, p.nodes, p.rows, p.tables, p.texts, p.memory = nil, nil, nil, nil, nil, nil
+	p.body, p.nodes, p.rows, p.tables, p.memory, p.shared = nil, nil, nil, nil, nil, shared{}
 	if cap(m.body) <= maxKept {
 		unused.Put(m)
 	}

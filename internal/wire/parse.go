@@ -196,6 +196,18 @@ func (p *parser) value(n node, depth int) bool {
 	if n.kind = p.kindOf(); n.kind == None || !p.take(':') {
 		return false
 	}
+	if n.kind <= N { // most values
+		var ok bool
+		if n.from, n.to, n.escaped, ok = p.str(); !ok {
+			return false
+		}
+		if n.kind == S {
+			p.text += int(n.to - n.from)
+		}
+		n.next = int32(len(p.nodes)) + 1
+		p.nodes = append(p.nodes, n)
+		return p.take('}')
+	}
 	return p.content(n, depth) && p.take('}')
 }
 

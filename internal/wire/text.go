@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -91,39 +90,4 @@ func isBase64(text []byte) bool {
 		}
 	}
 	return true
-}
-
-// Texts of a page are copied into pieces of memory, one allocation for many. A text that is kept keeps its piece, so a
-// piece has at most maxPiece bytes, and a text of more than maxShared bytes has memory of its own.
-const (
-	maxPiece  = 4 << 10
-	minPiece  = 256
-	maxShared = 1 << 10
-)
-
-// arena allocates texts.
-type arena struct {
-	piece strings.Builder
-	left  int // bytes of the strings that may still come
-}
-
-// text returns a copy of b.
-func (a *arena) text(b []byte) string {
-	switch {
-	case len(b) == 0:
-		return ""
-	case len(b) > maxShared:
-		return string(b)
-	case a.piece.Cap()-a.piece.Len() < len(b):
-		size := min(a.left, maxPiece)
-		if size < len(b) { // names and numbers
-			size = max(len(b), minPiece)
-		}
-		a.piece.Reset()
-		a.piece.Grow(size)
-	}
-	a.left -= len(b)
-	from := a.piece.Len()
-	a.piece.Write(b)
-	return a.piece.String()[from:]
 }
