@@ -75,30 +75,47 @@ func (o Ops[T]) GetInto(dst *T, opts ...GetOption) GetOp {
 	return l
 }
 
-// byID is the items that were read, by their ids.
-type byID map[string]wire.Item
-
-// release ends the use of the items.
-func (f byID) release() {
-	for _, it := range f {
-		it.Release()
-	}
+// readItems is the items of loads, each once. A missing one is the zero Item.
+type readItems struct {
+	items []wire.Item
+	at    []int // of each load the index of its item
 }
 
+// of returns the item of load i.
+func (r readItems) of(i int) wire.Item { return r.items[r.at[i]] }
+
 // readAll reads the items of loads, each once. The caller releases them.
-func readAll(ctx context.Context, r *exec.Runner, loads []loading) (byID, error) {
-	got, names := byID{}, map[string][]string{}  // the key attributes of each table
+func readAll(ctx context.Context, r *exec.Runner, loads []loading) (readItems, error) {
+	got := readItems{at: make([]int, len(loads))}
+	places, names := make(map[string]int, len(loads)), map[string][]string{} // by identity; the key attributes of each table
+	var id []byte
+	identify := func(table string, it wire.Item) {
+		id = item.AppendKey(append(append(id[:0], table...), 0), it, names[table])
+	}
 	for _, strong := range []bool{true, false} { // consistent reads first: they also serve other loads of the item
 		var keys []exec.Key
-		for _, l := range loads {
-			if _, asked := got[l.id()]; !asked && l.spec.Strong == strong {
-				got[l.id()] = wire.Item{}
-				keys, names[l.key.Table] = append(keys, l.key), slices.Sorted(maps.Keys(l.key.Key))
+		for i, l := range loads {
+			if names[l.key.Table] == nil {
+				names[l.key.Table] = slices.Sorted(maps.Keys(l.key.Key))
 			}
+			identify(l.key.Table, wire.Of(l.key.Key))
+			at, asked := places[string(id)]
+			if !asked && l.spec.Strong == strong {
+				at = len(got.items)
+				places[string(id)] = at
+				got.items, keys = append(got.items, wire.Item{}), append(keys, l.key)
+			}
+			got.at[i] = at
 		}
-		err := r.FindMany(ctx, keys, strong, func(table string, it wire.Item) { got[itemID(table, it.Pick(names[table]...))] = it })
+		err := r.FindMany(ctx, keys, strong, func(table string, it wire.Item) {
+			identify(table, it)
+			if at, ok := places[string(id)]; ok {
+				got.items[at] = it
+			}
+		})
 		if err != nil {
-			return nil, err
+			wire.ReleaseAll(got.items)
+			return readItems{}, err
 		}
 	}
 	return got, nil
@@ -118,23 +135,23 @@ func getMany(ctx context.Context, c *core.Core, n int, key func(int) reflect.Val
 		if err != nil {
 			return err
 		}
-		defer got.release()
-		decoded := map[string]any{}
+		defer wire.ReleaseAll(got.items)
+		decoded := make([]any, len(got.items))
 		for i, l := range loads {
-			it, err := l.fits(got[l.id()])
+			it, err := l.fits(got.of(i))
 			if err != nil {
 				return err
 			}
 			if it.Missing() {
 				continue
 			}
-			v := decoded[l.id()]
+			v := decoded[got.at[i]]
 			if v == nil {
 				v = fresh()
 				if err := c.DecodeBy(&c.Schema.Codec, it, v); err != nil {
 					return err
 				}
-				decoded[l.id()] = v
+				decoded[got.at[i]] = v
 			}
 			found(i, v)
 		}
@@ -185,10 +202,10 @@ func (db *DB) batchGet(ctx context.Context, loads []loading) ([]bool, error) {
 	if err != nil {
 		return nil, &Error{Verb: "BatchGet", Err: err}
 	}
-	defer got.release()
+	defer wire.ReleaseAll(got.items)
 	found, fills := make([]bool, len(loads)), []func(){}
 	for i, l := range loads {
-		it, err := l.fits(got[l.id()])
+		it, err := l.fits(got.of(i))
 		if err != nil {
 			return nil, loadFailed(i, l, err)
 		}

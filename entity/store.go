@@ -230,6 +230,9 @@ func sameCase(s *schema.Schema, parts item.Item, it wire.Item) error {
 	for _, a := range s.FoldedParts() {
 		names = append(names, a.Name)
 	}
+	if names == nil {
+		return nil
+	}
 	return layout.SameCase(s, parts, it.Pick(names...))
 }
 

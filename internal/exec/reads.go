@@ -19,8 +19,9 @@ type reading struct {
 
 func (r *Runner) reading() *reading { return &reading{sdk: r.SDKCodec} }
 
-// options is an option of the request.
+// options is the options of the request.
 func (a *reading) options(o *dynamodb.Options) {
+	once(o)
 	if !a.sdk {
 		a.call.Options(o)
 	}
@@ -53,7 +54,7 @@ func (r *Runner) Find(ctx context.Context, table string, key item.Item, consiste
 	err := r.read(ctx, []string{table}, func() error {
 		in := &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: &consistent, ReturnConsumedCapacity: r.capacity()}
 		reading := r.reading()
-		out, err := r.Client.GetItem(ctx, in, once, reading.options)
+		out, err := r.Client.GetItem(ctx, in, reading.options)
 		if err != nil {
 			return err
 		}
@@ -78,7 +79,7 @@ func (r *Runner) QueryItems(ctx context.Context, in *dynamodb.QueryInput) (page 
 	in.ReturnConsumedCapacity = r.capacity()
 	err = r.read(ctx, []string{*in.TableName}, func() error {
 		reading := r.reading()
-		out, err := r.Client.Query(ctx, in, once, reading.options)
+		out, err := r.Client.Query(ctx, in, reading.options)
 		if err != nil {
 			return err
 		}
@@ -106,7 +107,7 @@ func (r *Runner) ScanItems(ctx context.Context, in *dynamodb.ScanInput) (page *d
 	}
 	err = r.read(ctx, []string{*in.TableName}, func() error {
 		reading := r.reading()
-		out, err := r.Client.Scan(ctx, in, once, reading.options)
+		out, err := r.Client.Scan(ctx, in, reading.options)
 		if err != nil {
 			return err
 		}
@@ -139,7 +140,7 @@ func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, err
 	var items []wire.Item
 	err := r.read(ctx, tables, func() error {
 		reading := r.reading()
-		out, err := r.Client.TransactGetItems(ctx, in, once, reading.options)
+		out, err := r.Client.TransactGetItems(ctx, in, reading.options)
 		if err != nil {
 			return err
 		}

@@ -21,6 +21,7 @@ import (
 //
 // The SDK's output then has the items, as it has if the client is none of the SDK's and ignores options.
 type Call struct {
+	own  protocol
 	page *Page
 	out  smithy.Deserializable // the output that lacks the items of page
 }
@@ -37,7 +38,8 @@ type protocol struct {
 // Options is an option of the call.
 func (c *Call) Options(o *dynamodb.Options) {
 	if sdk, ok := o.Protocol.(*awsjson.Protocol); ok && sdk.ID().Name == "awsJson1_0" {
-		o.Protocol = &protocol{sdk, c}
+		c.own = protocol{sdk, c}
+		o.Protocol = &c.own
 	}
 }
 

@@ -273,6 +273,14 @@ func (v Value) Text() string {
 	return ""
 }
 
+// AppendText appends the text of an S or N.
+func (v Value) AppendText(dst []byte) []byte {
+	if v.page != nil {
+		return append(dst, v.Bytes()...)
+	}
+	return append(dst, v.Text()...)
+}
+
 // Int returns an S or N that is an int64, as [strconv.ParseInt] reads it.
 func (v Value) Int() (int64, bool) {
 	if v.page == nil {
