@@ -279,8 +279,8 @@ func TestDecode_CompiledIsAsAttributevalue(t *testing.T) {
 		own := sdk
 		own.Compile()
 		types++
-		for range 4 {
-			some := make([]item.Item, 8)
+		for range testsize.Pick(4, 10) {
+			some := make([]item.Item, testsize.Pick(8, 20))
 			for i := range some {
 				some[i] = itemFor(r, typ, 4)
 			}
