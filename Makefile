@@ -1,7 +1,7 @@
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help test race long proof lint golden fuzz cover ci
+.PHONY: help test race long proof bench lint golden fuzz cover ci
 
 help: ## list these targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -9,6 +9,7 @@ help: ## list these targets
 test: ## run all tests; those without a database are skipped
 	go test ./...
 	go -C examples/iotbackend test ./...
+	go -C internal/bench test ./...
 
 race: ## run the tests of packages where goroutines meet with the race detector
 	.ci/race
@@ -19,6 +20,9 @@ long: ## the long run of the packages that have one: random tests, fault campaig
 proof: long ## the long run, and histories, fault cases and changed guards in full: prints the tables of docs/reliability.md
 	DYNASTRATA_LONG=1 DYNASTRATA_REQUIRE_DB=1 go -C tests/proof test -count=1 -timeout 3h
 	go -C tests/proof run ./mutants
+
+bench: ## measure CPU time, allocations, requests and growth: docs/performance.md (BENCH='-rows get -rounds 40')
+	go -C internal/bench run . $(BENCH)
 
 lint: ## gofmt, go vet, staticcheck
 	.ci/lint
