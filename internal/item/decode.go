@@ -20,19 +20,19 @@ type decoder func(v wire.Value, dst reflect.Value) bool
 type compiled struct {
 	codec  Codec
 	once   sync.Once
-	typ    reflect.Type // of the codec's struct
-	layout *layout      // nil if the type is left to attributevalue
+	typ    reflect.Type  // of the codec's struct
+	layout *structLayout // nil if the type is left to attributevalue
 }
 
 // Compile makes Read and Decode use a compiled decoder. It is called when the codec is complete.
 func (c *Codec) Compile() { c.compiled = &compiled{codec: *c} }
 
 // layoutOf returns the layout for t, or nil.
-func (k *compiled) layoutOf(t reflect.Type) *layout {
+func (k *compiled) layoutOf(t reflect.Type) *structLayout {
 	if k == nil {
 		return nil
 	}
-	k.once.Do(func() { k.typ, k.layout = t, k.codec.layout(t) })
+	k.once.Do(func() { k.typ, k.layout = t, k.codec.layoutFor(t) })
 	if k.typ != t {
 		return nil
 	}
@@ -65,14 +65,18 @@ func (c *Codec) Decode(it Item, dst reflect.Value) error {
 // mostFields is the most fields that a layout can have.
 const mostFields = 256
 
-// layout is a struct type compiled.
-type layout struct {
+// structLayout is a struct type compiled.
+type structLayout struct {
 	fields []attribute
 	byName map[string]int
 	parts  []KeyPart
 	of     []int // of each part its field
 	usual  atomic.Pointer[order]
+	learnt atomic.Int32 // how often usual was set
 }
+
+// mostOrders is how often a layout learns the usual order: items whose order varies do not have one.
+const mostOrders = 16
 
 // order is the order in which an item had its attributes, with the field of each, -1 for none. Most items of an entity have
 // the same, so that fields are usually found without a lookup by name.
@@ -83,7 +87,11 @@ type order struct {
 }
 
 // learn makes the order of entries the usual one.
-func (l *layout) learn(entries wire.Elements) {
+func (l *structLayout) learn(entries wire.Elements) {
+	if l.learnt.Load() >= mostOrders {
+		return
+	}
+	l.learnt.Add(1)
 	o := &order{after: make([]int, len(l.fields))}
 	for entries.Next() {
 		name := string(entries.Value.Name())
@@ -131,7 +139,7 @@ func (a *attribute) set(v wire.Value, dst reflect.Value) bool {
 }
 
 // decode decodes an item.
-func (l *layout) decode(it wire.Item, dst reflect.Value) bool {
+func (l *structLayout) decode(it wire.Item, dst reflect.Value) bool {
 	var done seen
 	if m := it.Stored(); m != nil {
 		for i := range l.fields {
@@ -157,7 +165,7 @@ func (l *layout) decode(it wire.Item, dst reflect.Value) bool {
 }
 
 // values decodes the entries of a map of a page. An attribute that comes twice makes it give up.
-func (l *layout) values(entries wire.Elements, dst reflect.Value, done *seen) bool {
+func (l *structLayout) values(entries wire.Elements, dst reflect.Value, done *seen) bool {
 	usual, at, all, misses := l.usual.Load(), 0, entries, 0
 	if usual == nil {
 		usual = &order{}
@@ -187,9 +195,9 @@ func (l *layout) values(entries wire.Elements, dst reflect.Value, done *seen) bo
 	return true
 }
 
-// layout compiles struct type t with the formats and keys of the codec. It returns nil for a type that is left to
+// layoutFor compiles struct type t with the formats and keys of the codec. It returns nil for a type that is left to
 // attributevalue.
-func (c *Codec) layout(t reflect.Type) *layout {
+func (c *Codec) layoutFor(t reflect.Type) *structLayout {
 	compiling.Lock()
 	defer compiling.Unlock()
 	l := layoutOf(t, func(f field) (a attribute, ok bool) {
@@ -229,7 +237,7 @@ func (f *TextField) read(v wire.Value, dst reflect.Value) bool {
 }
 
 // layoutOf compiles struct type t; special decides about fields with formats of their own.
-func layoutOf(t reflect.Type, special func(field) (attribute, bool)) *layout {
+func layoutOf(t reflect.Type, special func(field) (attribute, bool)) *structLayout {
 	facts := factsOf(t)
 	if facts.opaque || len(facts.attrs) > mostFields || !plain(t, map[reflect.Type]bool{}) {
 		return nil
@@ -241,7 +249,7 @@ func layoutOf(t reflect.Type, special func(field) (attribute, bool)) *layout {
 		}
 		depths[f.attr] = len(f.index)
 	}
-	l := &layout{byName: map[string]int{}}
+	l := &structLayout{byName: map[string]int{}}
 	for _, f := range facts.fields {
 		if !slices.Equal(facts.attrs[f.attr].index, f.index) { // hidden by an outer field
 			continue
@@ -296,7 +304,7 @@ var (
 
 // inner is the layout of a struct inside others, nil if it is left to attributevalue.
 type inner struct {
-	layout *layout
+	layout *structLayout
 	done   bool // whether it has been compiled; a type inside itself is not yet
 }
 
