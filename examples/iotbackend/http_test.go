@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -134,32 +136,24 @@ func TestHTTP_FailuresSayWhetherToComeAgain(t *testing.T) {
 				}
 				return f
 			})
-			path := "/v1/devices/" + string(macA) + "/readings"
-			_, err := device.call(t.Context(), "GET", path+"/latest", nil, nil)
-			require.Equal(t, time.Second, refusedBy(t, err, http.StatusServiceUnavailable, c.read).RetryAfter)
-			_, err = device.call(t.Context(), "POST", path, map[string]any{"readings": samples(macA, 1)}, nil)
-			require.Equal(t, time.Second, refusedBy(t, err, http.StatusServiceUnavailable, c.write).RetryAfter)
+			path := readingsOf(macA)
+			require.Equal(t, time.Second, device.refused(t, "GET", path+"/latest", nil, http.StatusServiceUnavailable, c.read).RetryAfter)
+			require.Equal(t, time.Second, device.refused(t, "POST", path, map[string]any{"readings": samples(macA, 1)}, http.StatusServiceUnavailable, c.write).RetryAfter)
 		})
 	}
 }
 
 // When its time is over while it waits to be repeated, a read says what it waited for.
-func TestHTTP_TimeThatEndsInAPauseIsToldByItsCause(t *testing.T) {
+func TestHTTP_TimeThatEndsInAPauseIsReportedByItsCause(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.attempts = 1000
 	l.service = newService(l.open(l.client), l.cfg)
 	l.api.Config.Handler = l.routes()
 	device := l.device()
-	l.wire.Inject(func(r faults.Request) faults.Fault {
-		if r.Operation == "Query" {
-			return faults.Throttle
-		}
-		return faults.None
-	})
+	l.disturb(faults.Throttle, "Query")
 	l.timeout = 2 * time.Second
-	_, err := device.call(t.Context(), "GET", "/v1/devices/"+string(macA)+"/readings/latest", nil, nil)
-	refusedBy(t, err, http.StatusServiceUnavailable, "THROTTLED")
+	device.refused(t, "GET", "/v1/devices/"+string(macA)+"/readings/latest", nil, http.StatusServiceUnavailable, "THROTTLED")
 }
 
 func TestHTTP_APanicStrikesOneRequest(t *testing.T) {
@@ -256,4 +250,76 @@ func TestHTTP_PathsThatAreNotPlainAreNotFound(t *testing.T) {
 		require.NoError(t, json.NewDecoder(resp.Body).Decode(&said), path)
 		require.Equal(t, "ROUTE_NOT_FOUND", said.Code, path)
 	}
+}
+
+// An API key that its owner puts in the wrong place is not in the log; ids are, once they are known to be ids.
+func TestHTTP_TheLogHasRoutesAndIDsInsteadOfPaths(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	raw, key := l.newAPIKey("")
+	l.registered(macA)
+	for _, r := range []struct{ method, path, token string }{
+		{"GET", "/v1/devices/" + raw.text + "/readings/latest", raw.text},
+		{"PATCH", "/v1/devices/" + raw.text, adminToken},
+		{"POST", "/v1/api-keys/" + raw.text + "/revoke", adminToken},
+		{"GET", "/v1/" + raw.text, adminToken},
+		{"DELETE", "/v1/devices/" + raw.text, adminToken},
+		{"GET", "/v1//devices/" + raw.text + "/readings", raw.text},
+		{raw.text, "/v1/devices", adminToken},
+	} {
+		resp, body := l.send(r.method, r.path, "Bearer "+r.token, "application/json", `{"friendly_name":"x"}`)
+		require.GreaterOrEqual(t, resp.StatusCode, 400, "%s %s", r.path, body)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, l.api.URL+"/healthz", nil)
+	require.NoError(t, err)
+	req.Header.Set("X-Request-Id", raw.text)
+	resp, err := l.api.Client().Do(req)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+
+	l.send("PATCH", "/v1/devices/"+string(macA), "Bearer "+adminToken, "application/json", `{"friendly_name":"x"}`)
+	l.send("POST", "/v1/api-keys/"+string(key.KeyID)+"/revoke", "Bearer "+adminToken, "", "")
+	last := `"route":"POST /v1/api-keys/{key_id}/revoke","about":"` + string(key.KeyID) + `","status":200`
+	require.Eventually(t, func() bool { return strings.Contains(l.logs.String(), last) }, 2*time.Minute, time.Millisecond, l.logs)
+	logs := l.logs.String()
+	require.Contains(t, logs, `"route":"PATCH /v1/devices/{hardware_id}","about":"`+string(macA)+`","status":200`)
+	require.Contains(t, logs, `"route":"GET /v1/devices/{hardware_id}/readings/latest","about":"","status":400`)
+	require.NotContains(t, logs, raw.text)
+	require.NotContains(t, logs, adminToken)
+}
+
+// A slow body is not malformed: sent again, it may arrive.
+func TestHTTP_ABodyThatDoesNotArriveIsATimeout(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.wire.Reset()
+	api := httptest.NewUnstartedServer(l.routes())
+	api.Config.ReadTimeout = 200 * time.Millisecond
+	api.Start()
+	t.Cleanup(api.Close)
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", api.Listener.Addr().String())
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(30*time.Second)))
+	_, err = fmt.Fprintf(conn, "POST /v1/api-keys HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", adminToken)
+	require.NoError(t, err)
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	var p problem
+	require.NoError(t, json.NewDecoder(resp.Body).Decode(&p))
+	require.Equal(t, "408 BODY_TIMEOUT", fmt.Sprint(resp.StatusCode, " ", p.Code), p.Message)
+	require.Equal(t, "1", resp.Header.Get("Retry-After"))
+	require.True(t, resp.Close, "what is left of the body is not read as a request")
+	require.Empty(t, l.wire.Requests())
+}
+
+func TestHTTP_ProblemsOfABodyDoNotQuoteIt(t *testing.T) {
+	t.Parallel()
+	var body struct {
+		Readings []submission `json:"readings"`
+	}
+	err := decodeObject([]byte(`{"readings":[{"sensors":{"humidity_pct":1e999}}]}`), &body)
+	require.Error(t, err)
+	require.Equal(t, "readings.sensors.humidity_pct: a number does not fit there", jsonProblem(err))
 }

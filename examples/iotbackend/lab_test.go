@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
@@ -43,9 +44,8 @@ type lab struct {
 	logs     *journal
 	api      *httptest.Server
 
-	mu  sync.Mutex
-	at  time.Time
-	ids int
+	clock *dbtest.Clock
+	ids   atomic.Int64
 
 	written atomic.Int64          // write units, in hundredths
 	seen    func(r entity.Report) // more that a test wants to know of each call
@@ -79,9 +79,10 @@ func testConfig(prefix string) config {
 // newLab opens a service; configure changes its configuration.
 func newLab(t *testing.T, configure ...func(*config)) *lab {
 	t.Helper()
-	l := &lab{t: t, wire: faults.New(nil), attempts: 4, logs: &journal{}, at: epoch}
-	client, prefix := localdb.Test(t, func(o *dynamodb.Options) { o.HTTPClient = l.wire })
-	l.client, l.cfg = client, testConfig(prefix)
+	wire := faults.New(nil)
+	client, prefix := localdb.Test(t, func(o *dynamodb.Options) { o.HTTPClient = wire })
+	l := labOf(t, testConfig(prefix), epoch)
+	l.client, l.wire, l.attempts = client, wire, 4
 	for _, f := range configure {
 		f(&l.cfg)
 	}
@@ -93,38 +94,32 @@ func newLab(t *testing.T, configure ...func(*config)) *lab {
 	return l
 }
 
+// labOf returns a lab without a service, with a clock that begins at a time.
+func labOf(t *testing.T, cfg config, at time.Time) *lab {
+	t.Helper()
+	l := &lab{t: t, cfg: cfg, logs: &journal{}, clock: &dbtest.Clock{}}
+	l.clock.Set(at, 0)
+	return l
+}
+
+// planner is a backend without a database: plans can be printed. Its clock is that of the schema's examples.
+func planner(t *testing.T) *backend {
+	t.Helper()
+	return labOf(t, testConfig("x"), time.Date(2024, 1, 15, 14, 22, 0, 0, time.UTC)).open(nil)
+}
+
 // open opens a backend with the lab's clock and ids on any client.
 func (l *lab) open(c entity.Client) *backend {
 	l.t.Helper()
-	b, err := open(c, l.cfg, slog.New(slog.NewJSONHandler(l.logs, nil)), options{now: l.now, newUUID: l.uuid, newKey: l.rawKey, observe: l.observe, attempts: l.attempts})
+	b, err := open(c, l.cfg, slog.New(slog.NewJSONHandler(l.logs, nil)), options{now: l.clock.Now, newUUID: l.uuid, newKey: l.rawKey, observe: l.observe, attempts: l.attempts})
 	require.NoError(l.t, err)
 	return b
 }
 
-func (l *lab) now() time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.at
-}
-
-// wait moves the clock on.
-func (l *lab) wait(d time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.at = l.at.Add(d)
-}
-
-func (l *lab) next() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.ids++
-	return l.ids
-}
-
 func (l *lab) uuid() UUID4 {
-	return UUID4(fmt.Sprintf("00000000-0000-4000-8000-%012x", l.next()))
+	return UUID4(fmt.Sprintf("00000000-0000-4000-8000-%012x", l.ids.Add(1)))
 }
-func (l *lab) rawKey() RawKey { return RawKey{fmt.Sprintf("%064x", 0xabc000+l.next())} }
+func (l *lab) rawKey() RawKey { return RawKey{fmt.Sprintf("%064x", 0xabc000+l.ids.Add(1))} }
 
 func (l *lab) observe(_ context.Context, r entity.Report) {
 	l.written.Add(int64(r.WriteUnits * 100))
@@ -159,12 +154,40 @@ func boots(id MAC, boot UUID4) registration {
 	}
 }
 
-// registered makes sure that a device is there.
-func (l *lab) registered(id MAC) Device {
+// registered registers a device.
+func (l *lab) registered(id MAC) Device { return l.registers(boots(id, boot1)) }
+
+func (l *lab) registers(r registration) Device {
 	l.t.Helper()
-	d, _, err := l.register(l.t.Context(), boots(id, boot1))
+	d, _, err := l.register(l.t.Context(), r)
 	require.NoError(l.t, err)
 	return d
+}
+
+// ingested stores readings.
+func (l *lab) ingested(id MAC, all []submission) receipt {
+	l.t.Helper()
+	got, err := l.ingest(l.t.Context(), id, all)
+	require.NoError(l.t, err)
+	return got
+}
+
+// newAPIKey creates an API key.
+func (l *lab) newAPIKey(d Description) (RawKey, APIKey) {
+	l.t.Helper()
+	raw, key, err := l.createKey(l.t.Context(), d)
+	require.NoError(l.t, err)
+	return raw, key
+}
+
+// disturb gives a fault to every request of an operation.
+func (l *lab) disturb(f faults.Fault, operation string) {
+	l.wire.Inject(func(r faults.Request) faults.Fault {
+		if r.Operation == operation {
+			return f
+		}
+		return faults.None
+	})
 }
 
 // firstMS is the time of the first reading of the tests.
@@ -198,9 +221,26 @@ func (l *lab) admin() *client { return l.as(adminToken) }
 // device is a client with an API key of its own.
 func (l *lab) device() *client {
 	l.t.Helper()
-	raw, _, err := l.createKey(l.t.Context(), "")
-	require.NoError(l.t, err)
+	raw, _ := l.newAPIKey("")
 	return l.as(raw.text)
+}
+
+// readingsOf is the path of a device's readings.
+func readingsOf(id MAC) string { return "/v1/devices/" + string(id) + "/readings" }
+
+// succeeds makes a call that must succeed, and returns its status.
+func (c *client) succeeds(t *testing.T, method, path string, body, into any) int {
+	t.Helper()
+	status, err := c.call(t.Context(), method, path, body, into)
+	require.NoError(t, err)
+	return status
+}
+
+// refused makes a call that must be answered with a status and code, and returns the answer.
+func (c *client) refused(t *testing.T, method, path string, body any, status int, code string) *apiError {
+	t.Helper()
+	_, err := c.call(t.Context(), method, path, body, nil)
+	return refusedBy(t, err, status, code)
 }
 
 // refusedBy checks that a call was answered with a status and code, and returns the answer.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dynastrata/dynastrata/internal/exampletest"
 	"github.com/dynastrata/dynastrata/localdb"
 )
 
@@ -19,9 +20,7 @@ func TestDemo_EndsWithOk(t *testing.T) {
 	t.Parallel()
 	localdb.Test(t) // where there is no database, there is nothing to show
 	var out bytes.Buffer
-	require.NoError(t, demo(t.Context(), &out, func(name string) string {
-		return map[string]string{envDevices: "mine"}[name]
-	}))
+	require.NoError(t, demo(t.Context(), &out, environment{envDevices: "mine"}.get))
 	text := out.String()
 	require.True(t, strings.HasSuffix(text, "\nok\n"), text)
 	for _, part := range []string{
@@ -38,11 +37,11 @@ func TestDemo_EndsWithOk(t *testing.T) {
 func TestStory_ReportsWhatIsNotAsItMustBe(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	s := newStory(io.Discard, l.api.URL, l.cfg, l.now)
+	s := newStory(io.Discard, l.api.URL, l.cfg, l.clock.Now)
 	require.NoError(t, s.do(t.Context(), s.admin, http.MethodGet, "/v1/devices", nil, nil, "201"))
 	require.NoError(t, s.do(t.Context(), s.admin, http.MethodGet, "/v1/nothing", nil, nil, "200"))
 	require.Len(t, s.broken, 2)
-	s = newStory(io.Discard, l.api.URL, l.cfg, l.now)
+	s = newStory(io.Discard, l.api.URL, l.cfg, l.clock.Now)
 	l.registered(greenhouse) // so that its first registration is not the first
 	require.NoError(t, s.tell(t.Context()))
 	require.NotEmpty(t, s.broken)
@@ -53,27 +52,13 @@ func TestRun_InterruptedLeavesNoTable(t *testing.T) {
 	client, prefix := localdb.Test(t)
 	cfg := testConfig(prefix)
 	ctx, cancel := context.WithCancel(t.Context())
-	out := &interrupter{after: "/readings", cancel: cancel}
+	out := &exampletest.Interrupter{After: "/readings", Cancel: cancel}
 	require.ErrorIs(t, run(ctx, out, client, cfg), context.Canceled)
 	require.NotContains(t, out.String(), "\nok\n")
 	require.NoError(t, drop(ctx, client, cfg))
 	_, err := readTables(t.Context(), client, cfg)
 	require.Error(t, err)
 	require.NoError(t, drop(t.Context(), client, cfg), "dropping again does nothing")
-}
-
-// interrupter cancels a run when it prints a certain text.
-type interrupter struct {
-	bytes.Buffer
-	after  string
-	cancel func()
-}
-
-func (w *interrupter) Write(p []byte) (int, error) {
-	if strings.Contains(string(p), w.after) {
-		w.cancel()
-	}
-	return w.Buffer.Write(p)
 }
 
 // Served for others, nothing is made up: the secrets must be given.
@@ -87,20 +72,19 @@ func TestServeAt_NeedsItsSecrets(t *testing.T) {
 func TestServeAt_ServesUntilItIsStopped(t *testing.T) {
 	t.Parallel()
 	_, prefix := localdb.Test(t)
-	env := map[string]string{
+	env := environment{
 		envPepper: "p", envAdmin: "a", envDevices: prefix + "-d", envReadings: prefix + "-r", envBatches: prefix + "-b", envKeys: prefix + "-k",
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	logs, ended := &journal{}, make(chan error, 1)
-	go func() { ended <- serveAt(ctx, "127.0.0.1:0", func(name string) string { return env[name] }, logs) }()
+	go func() { ended <- serveAt(ctx, "127.0.0.1:0", env.get, logs) }()
 	address := regexp.MustCompile(`"address":"([^"]+)"`)
 	require.Eventually(t, func() bool { return address.MatchString(logs.String()) }, 5*time.Minute, 10*time.Millisecond)
 	c := newClient("http://"+address.FindStringSubmatch(logs.String())[1], "a")
 	var made struct {
 		APIKey string `json:"api_key"`
 	}
-	_, err := c.call(t.Context(), http.MethodPost, "/v1/api-keys", map[string]string{}, &made)
-	require.NoError(t, err)
+	c.succeeds(t, http.MethodPost, "/v1/api-keys", map[string]string{}, &made)
 	require.Len(t, made.APIKey, 64)
 	stop()
 	require.NoError(t, <-ended)
@@ -121,10 +105,8 @@ func TestClient_RepeatsWhatWillPass(t *testing.T) {
 		}
 		fail(w, r, &problem{Status: http.StatusBadRequest, Code: "NO", Message: "x"})
 	})
-	_, err := c.call(t.Context(), http.MethodGet, "/", nil, nil)
-	refusedBy(t, err, http.StatusBadRequest, "NO")
+	c.refused(t, http.MethodGet, "/", nil, http.StatusBadRequest, "NO")
 	require.Equal(t, 3, calls)
-	_, err = c.call(t.Context(), http.MethodGet, "/", nil, nil)
-	refusedBy(t, err, http.StatusBadRequest, "NO")
+	c.refused(t, http.MethodGet, "/", nil, http.StatusBadRequest, "NO")
 	require.Equal(t, 4, calls)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dynastrata/dynastrata/internal/exampletest"
 	"github.com/dynastrata/dynastrata/localdb"
 )
 
@@ -54,26 +55,12 @@ func TestTell_ReportsWhatIsNotAsItMustBe(t *testing.T) {
 	require.Equal(t, []string{"Update", "Wrong expectations", "Wrong expectations", "Wrong expectations"}, where)
 }
 
-func TestRun_InterruptedTellsSo(t *testing.T) {
+func TestRun_InterruptedReportsIt(t *testing.T) {
 	t.Parallel()
 	client, table := localdb.Test(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	out := &interrupter{after: "Restore", cancel: cancel}
+	out := &exampletest.Interrupter{After: "Restore", Cancel: cancel}
 	require.ErrorIs(t, run(ctx, out, client, table), context.Canceled)
 	require.NotContains(t, out.String(), "\nok\n")
 	require.NoError(t, drop(ctx, client, table), "the table of an interrupted run must go, too")
-}
-
-// interrupter cancels a run when it prints a certain text.
-type interrupter struct {
-	bytes.Buffer
-	after  string
-	cancel func()
-}
-
-func (w *interrupter) Write(p []byte) (int, error) {
-	if strings.Contains(string(p), w.after) {
-		w.cancel()
-	}
-	return w.Buffer.Write(p)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/dynastrata/dynastrata/internal/exampletest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/timeseries"
@@ -96,28 +97,14 @@ func answers(s *simulation) (all []answered) {
 	return all
 }
 
-func TestRun_InterruptedTellsSo(t *testing.T) {
+func TestRun_InterruptedReportsIt(t *testing.T) {
 	t.Parallel()
 	client, table := localdb.Test(t)
 	ctx, cancel := context.WithCancel(context.Background())
-	out := &interrupter{after: "The fleet publishes", cancel: cancel}
+	out := &exampletest.Interrupter{After: "The fleet publishes", Cancel: cancel}
 	err := run(ctx, out, client, table, seed)
 	require.ErrorIs(t, err, context.Canceled)
 	require.NoError(t, drop(ctx, client, table), "the table of an interrupted run must go, too")
-}
-
-// interrupter cancels a run when it prints a certain text.
-type interrupter struct {
-	bytes.Buffer
-	after  string
-	cancel func()
-}
-
-func (w *interrupter) Write(p []byte) (int, error) {
-	if strings.Contains(string(p), w.after) {
-		w.cancel()
-	}
-	return w.Buffer.Write(p)
 }
 
 func TestTogether_FirstErrorStopsTheOthers(t *testing.T) {
@@ -131,4 +118,15 @@ func TestTogether_FirstErrorStopsTheOthers(t *testing.T) {
 		return ctx.Err()
 	})
 	require.ErrorIs(t, err, boom)
+}
+
+func TestFold_LosesNothingAndKeepsToTheScreen(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{"", "  short", "  " + strings.Repeat("word, ", 60) + "end", "  " + strings.Repeat("x", 300) + " y", strings.Repeat("x", 300)} {
+		folded := fold(line)
+		require.Equal(t, strings.ReplaceAll(line, " ", ""), strings.NewReplacer(" ", "", "\n", "").Replace(folded))
+		for _, part := range strings.Split(folded, "\n") {
+			require.True(t, len(part) <= screen || strings.Contains(part, strings.Repeat("x", 300)), part)
+		}
+	}
 }

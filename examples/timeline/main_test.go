@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dynastrata/dynastrata/internal/exampletest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb"
 )
@@ -49,7 +50,7 @@ func fullRun(t *testing.T) (*story, string) {
 }
 
 // What is to be shown has to happen, or the rules would hold of nothing.
-func TestNewChat_HasEverythingThatTheStoryTells(t *testing.T) {
+func TestNewChat_HasEverythingThatTheStoryShows(t *testing.T) {
 	t.Parallel()
 	chat := newChat(seed)
 	require.NotEqual(t, chat, newChat(seed+1), "the seed makes no difference")
@@ -74,28 +75,14 @@ func TestNewChat_HasEverythingThatTheStoryTells(t *testing.T) {
 	}
 }
 
-func TestRun_InterruptedTellsSo(t *testing.T) {
+func TestRun_InterruptedReportsIt(t *testing.T) {
 	t.Parallel()
 	client, table := localdb.Test(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	out := &interrupter{after: "The same rows as of", cancel: cancel}
+	out := &exampletest.Interrupter{After: "The same rows as of", Cancel: cancel}
 	require.ErrorIs(t, run(ctx, out, client, table, seed), context.Canceled)
 	require.NotContains(t, out.String(), "\nok\n")
 	require.NoError(t, drop(ctx, client, table), "the tables of an interrupted run must go, too")
-}
-
-// interrupter cancels a run when it prints a certain text.
-type interrupter struct {
-	bytes.Buffer
-	after  string
-	cancel func()
-}
-
-func (w *interrupter) Write(p []byte) (int, error) {
-	if strings.Contains(string(p), w.after) {
-		w.cancel()
-	}
-	return w.Buffer.Write(p)
 }
 
 // An additional message is in the rows and the log, but not in what they are compared with.

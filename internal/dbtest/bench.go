@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"reflect"
 	"slices"
 	"strconv"
 	"sync"
@@ -208,4 +209,21 @@ func RequireInput(t testing.TB, err error, code, field string, words ...string) 
 	for _, w := range words {
 		require.Contains(t, mistake.Problem, w)
 	}
+}
+
+// Declarations returns the tags of the declarations of type D in the struct T.
+func Declarations[D, T any]() []reflect.StructTag {
+	var tags []reflect.StructTag
+	for i := range reflect.TypeFor[T]().NumField() {
+		if f := reflect.TypeFor[T]().Field(i); f.Name == "_" && f.Type == reflect.TypeFor[D]() {
+			tags = append(tags, f.Tag)
+		}
+	}
+	return tags
+}
+
+// Embedded returns the address of the struct of type E that is embedded in v. Tests of generic structs fill it.
+func Embedded[E, T any](v *T) *E {
+	f := reflect.ValueOf(v).Elem().FieldByName(reflect.TypeFor[E]().Name())
+	return (*E)(f.Addr().UnsafePointer()) // Interface panics if E is not exported
 }

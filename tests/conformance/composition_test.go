@@ -1,12 +1,15 @@
 package conformance_test
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"hash/crc32"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,31 +20,14 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
-	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
 var rewrite = flag.Bool("update", false, "write the files in testdata again")
 
-// traits are what a combination declares.
-type traits struct {
-	unique                  int // constraints: email; tenant and badge, which is sparse
-	lock, retain, retainTTL bool
-	soft, reserve, copyTTL  bool
-}
-
-// combination is one type of the matrix.
-type combination struct {
-	name   string
-	traits traits
-	run    func(t *testing.T, c combination)
-}
-
-func row[T any](name string, has traits) combination {
-	return combination{name, has, func(t *testing.T, c combination) { composition(t, c, perform[T]) }}
-}
-
-// actor writes one item of a type of the matrix, which it alone knows: the story is compiled once.
+// actor writes one item of a type of the matrix, which only it knows, so that the story is compiled once.
 type actor interface {
+	table() *dbtest.Bench
 	fields() *Person
 	create(p Person) entity.Op
 	put(p Person) entity.Op
@@ -52,29 +38,20 @@ type actor interface {
 	alone(t *testing.T, op entity.Op) error
 }
 
-type player[T any] struct {
-	ops entity.Ops[T]
-	bin *lifecycle.Deleted[T] // nil without soft delete
-}
+type player[T any] struct{ *bench[T] }
 
 // perform opens an actor on a table of its own.
-func perform[T any](t *testing.T, c traits) (*dbtest.Bench, actor) {
-	l, s := dbtest.OpenStore[T](t)
-	x := player[T]{ops: s.Op()}
-	if c.soft {
-		x.bin = entity.Must(lifecycle.Of(s))
-	}
-	return l, x
-}
+func perform[T any](t *testing.T) actor { return player[T]{newBench[T](t)} }
 
-func (player[T]) fields() *Person             { return fields[T]() }
-func (x player[T]) create(p Person) entity.Op { return x.ops.Create(as[T](p)) }
-func (x player[T]) put(p Person) entity.Op    { return x.ops.Put(as[T](p)) }
-func (x player[T]) upsert(p Person) entity.Op { return x.ops.Upsert(as[T](p)) }
+func (x player[T]) table() *dbtest.Bench      { return x.Bench }
+func (x player[T]) fields() *Person           { return x.f }
+func (x player[T]) create(p Person) entity.Op { return x.s.Op().Create(as[T](p)) }
+func (x player[T]) put(p Person) entity.Op    { return x.s.Op().Put(as[T](p)) }
+func (x player[T]) upsert(p Person) entity.Op { return x.s.Op().Upsert(as[T](p)) }
 func (x player[T]) update(changes ...entity.UpdateOption) entity.Op {
-	return x.ops.Update(as[T](hero), changes...)
+	return x.s.Op().Update(as[T](hero), changes...)
 }
-func (x player[T]) delete() entity.Op                      { return x.ops.Delete(as[T](hero)) }
+func (x player[T]) delete() entity.Op                      { return x.s.Op().Delete(as[T](hero)) }
 func (x player[T]) restore() entity.Op                     { return x.bin.Op().Restore(as[T](hero)) }
 func (x player[T]) alone(t *testing.T, op entity.Op) error { return runAlone(t, op.(entity.Write[T])) }
 
@@ -84,7 +61,7 @@ var hero = Person{ID: "p-1"}
 // scene is one verb of the story that each combination goes through.
 type scene struct {
 	name string
-	op   func() entity.Op
+	op   entity.Op
 	want []string // actions, in order
 	cost int      // requests
 }
@@ -92,40 +69,30 @@ type scene struct {
 // story is the life of one item, and what SEMANTICS says is sent for it.
 func story(s actor, c traits) []scene {
 	f := s.fields()
-	full := Person{ID: "p-1", Tenant: "t", Email: "ada@example.com", Badge: "7", Name: "Ada"}
-	with := func(p Person, change func(*Person)) Person {
-		change(&p)
-		return p
+	as := func(name, email, badge string) Person {
+		return Person{ID: "p-1", Tenant: "t", Email: email, Badge: badge, Name: name}
 	}
-	tale := teller{c, 0}
+	const ada, countess = "ada@example.com", "countess@example.com"
+	want := expected{traits: c}
+	// Writes read the item if its history or their unique values need it.
+	history, values, badge := 1+count(c.retain), 1+count(c.retain || c.unique > 0), 1+count(c.retain || c.unique > 1)
 	list := []scene{
-		{"create", func() entity.Op { return s.create(full) }, tale.born("email", "badge"), 1 + count(c.retain) + count(c.soft && (c.retain || c.reserve))},
-		{"put over live, unique values as they were", func() entity.Op {
-			return s.put(with(full, func(p *Person) { p.Name = "Ada L" }))
-		}, tale.replaced(), 1 + count(c.retain || c.unique > 0)},
-		{"put over live, another email and no badge", func() entity.Op {
-			return s.put(with(full, func(p *Person) { p.Email, p.Badge = "countess@example.com", "" }))
-		}, tale.replaced("-email", "+email", "-badge"), 1 + count(c.retain || c.unique > 0)},
-		{"upsert over live, unique values as they were", func() entity.Op {
-			return s.upsert(with(full, func(p *Person) { p.Email, p.Badge, p.Name = "countess@example.com", "", "Augusta" }))
-		}, tale.replaced(), 1 + count(c.retain || c.unique > 0)},
-		{"upsert over live, with a badge", func() entity.Op {
-			return s.upsert(with(full, func(p *Person) { p.Email, p.Badge = "countess@example.com", "8" }))
-		}, tale.replaced("+badge"), 1 + count(c.retain || c.unique > 0)},
-		{"update of another field", func() entity.Op { return s.update(entity.Set(&f.Name, "A")) }, tale.replaced(), 1 + count(c.retain)},
-		{"update of the email", func() entity.Op { return s.update(entity.Set(&f.Email, "ada@example.com")) },
-			tale.replaced("-email", "+email"), 1 + count(c.retain || c.unique > 0)},
-		{"update that removes the badge", func() entity.Op { return s.update(entity.Remove(&f.Badge)) },
-			tale.replaced("-badge"), 1 + count(c.retain || c.unique > 1)},
-		{"update that sets a badge", func() entity.Op { return s.update(entity.Set(&f.Badge, "9")) },
-			tale.replaced("+badge"), 1 + count(c.retain || c.unique > 1)},
-		{"delete", func() entity.Op { return s.delete() }, tale.gone(), 1 + count(c.retain || c.unique > 0 || c.soft)},
+		{"create", s.create(as("Ada", ada, "7")), want.born(), history + count(c.soft && (c.retain || c.reserve))},
+		{"put over live, unique values as they were", s.put(as("Ada L", ada, "7")), want.replaced(), values},
+		{"put over live, another email and no badge", s.put(as("Ada", countess, "")), want.replaced("-email", "+email", "-badge"), values},
+		{"upsert over live, unique values as they were", s.upsert(as("Augusta", countess, "")), want.replaced(), values},
+		{"upsert over live, with a badge", s.upsert(as("Ada", countess, "8")), want.replaced("+badge"), values},
+		{"update of another field", s.update(entity.Set(&f.Name, "A")), want.replaced(), history},
+		{"update of the email", s.update(entity.Set(&f.Email, ada)), want.replaced("-email", "+email"), values},
+		{"update that removes the badge", s.update(entity.Remove(&f.Badge)), want.replaced("-badge"), badge},
+		{"update that sets a badge", s.update(entity.Set(&f.Badge, "9")), want.replaced("+badge"), badge},
+		{"delete", s.delete(), want.gone(), 1 + count(c.retain || c.unique > 0 || c.soft)},
 	}
 	if c.soft {
-		list = append(list, scene{"restore", func() entity.Op { return s.restore() }, tale.back(), 2},
-			scene{"update after the restore", func() entity.Op { return s.update(entity.Set(&f.Name, "Back")) }, tale.replaced(), 1 + count(c.retain)})
+		list = append(list, scene{"restore", s.restore(), want.back(), 2},
+			scene{"update after the restore", s.update(entity.Set(&f.Name, "Back")), want.replaced(), history})
 	} else {
-		list = append(list, scene{"create again", func() entity.Op { return s.create(full) }, tale.bornAgain("email", "badge"), 1 + count(c.retain)})
+		list = append(list, scene{"create again", s.create(as("Ada", ada, "7")), want.bornAgain(), history})
 	}
 	return list
 }
@@ -137,15 +104,15 @@ func count(yes bool) int {
 	return 0
 }
 
-// teller says what is sent by the transaction table, and keeps count of the version.
-type teller struct {
+// expected is what the transaction table says is sent, with the version so far.
+type expected struct {
 	traits
 	version int
 }
 
-func (x *teller) constraints() []string { return []string{"email", "badge"}[:x.unique] }
+func (x *expected) constraints() []string { return []string{"email", "badge"}[:x.unique] }
 
-func (x *teller) snapshot(n int) []string {
+func (x *expected) snapshot(n int) []string {
 	if !x.retain {
 		return nil
 	}
@@ -153,7 +120,7 @@ func (x *teller) snapshot(n int) []string {
 }
 
 // claims are the sentinel actions among changes such as "+email".
-func (x *teller) claims(changes ...string) []string {
+func (x *expected) claims(changes ...string) []string {
 	var out []string
 	for _, c := range x.constraints() {
 		for _, change := range changes {
@@ -165,30 +132,30 @@ func (x *teller) claims(changes ...string) []string {
 	return out
 }
 
-func (x *teller) born(...string) []string {
+func (x *expected) born() []string {
 	x.version++
-	return join([]string{"put main"}, x.claims("+email", "+badge"), x.snapshot(x.version))
+	return slices.Concat([]string{"put main"}, x.claims("+email", "+badge"), x.snapshot(x.version))
 }
 
 // bornAgain follows a hard delete, whose deleted state has a version of its own under Retain.
-func (x *teller) bornAgain(names ...string) []string {
+func (x *expected) bornAgain() []string {
 	if !x.retain {
 		x.version = 0
 	}
-	return x.born(names...)
+	return x.born()
 }
 
-func (x *teller) replaced(changes ...string) []string {
+func (x *expected) replaced(changes ...string) []string {
 	claims := x.claims(changes...)
 	x.version++
 	main := "put main"
 	if !x.retain && len(claims) == 0 {
 		main = "write main" // an UpdateItem, unless the verb reads
 	}
-	return join([]string{main}, x.snapshot(x.version-1), claims)
+	return slices.Concat([]string{main}, x.snapshot(x.version-1), claims)
 }
 
-func (x *teller) gone() []string {
+func (x *expected) gone() []string {
 	x.version++
 	out := []string{"delete main"}
 	if x.soft {
@@ -204,21 +171,13 @@ func (x *teller) gone() []string {
 	return append(out, x.claims("-email", "-badge")...)
 }
 
-func (x *teller) back() []string {
+func (x *expected) back() []string {
 	x.version++
 	out := []string{"delete copy", "put main"}
 	if !x.copyTTL {
 		out = append(out, x.snapshot(x.version-1)...)
 	}
 	return append(out, x.claims("+email", "+badge")...)
-}
-
-func join(lists ...[]string) []string {
-	var out []string
-	for _, l := range lists {
-		out = append(out, l...)
-	}
-	return out
 }
 
 // role says what an action is about.
@@ -245,32 +204,32 @@ func (a act) role() string {
 func TestComposition_IsTheTransactionTable(t *testing.T) {
 	t.Parallel()
 	for _, c := range matrix {
-		if !testsize.Long() && crc32.ChecksumIEEE([]byte(c.name))%3 != 0 {
+		if !testsize.Long() && crc32.ChecksumIEEE([]byte(c.String()))%3 != 0 {
 			continue
 		}
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(c.String(), func(t *testing.T) {
 			t.Parallel()
-			c.run(t, c)
+			composition(t, c)
 		})
 	}
 }
 
-func composition(t *testing.T, c combination, perform func(*testing.T, traits) (*dbtest.Bench, actor)) {
-	by := map[bool]string{}
+func composition(t *testing.T, c combination) {
 	routes := []bool{false, true}
 	if !testsize.Long() { // one of the two, which shall send what is in the file
-		routes = []bool{crc32.ChecksumIEEE([]byte(c.name))%2 == 1}
+		routes = []bool{crc32.ChecksumIEEE([]byte(c.String()))%2 == 1}
 	}
 	for _, inTransaction := range routes {
-		l, s := perform(t, c.traits)
+		s := c.perform(t)
+		l := s.table()
 		names := namer{}
 		var b strings.Builder
 		for _, x := range story(s, c.traits) {
 			l.Clock.Move(time.Second)
 			if inTransaction {
-				require.NoError(t, runJoined(l, x.op()), x.name)
+				require.NoError(t, runJoined(l, x.op), x.name)
 			} else {
-				require.NoError(t, s.alone(t, x.op()), x.name)
+				require.NoError(t, s.alone(t, x.op), x.name)
 			}
 			requests := l.Sent()
 			require.Len(t, requests, x.cost, "requests of %s: %v", x.name, dbtest.Operations(requests))
@@ -297,10 +256,7 @@ func composition(t *testing.T, c combination, perform func(*testing.T, traits) (
 				fmt.Fprintf(&b, "  %s\n", names.rename(a.String()))
 			}
 		}
-		by[inTransaction] = b.String()
-	}
-	for _, sent := range by {
-		golden(t, filepath.Join("composition", c.name), sent)
+		golden(t, filepath.Join("composition", c.String()), b.String())
 	}
 }
 
@@ -329,4 +285,122 @@ func golden(t *testing.T, name, text string) {
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, string(want), text, "go test ./tests/conformance -run %s -update writes it again; look at the difference", t.Name())
+}
+
+// act is one action as it was sent.
+type act struct {
+	Kind string // put, update, delete, check
+	Key  string // short form of the sort key, or of the whole key of a sentinel
+	Item map[string]any
+	Cond string
+	Sets string // update expression
+	PK   string // as sent
+	SK   string
+}
+
+// action is the JSON of an action, in a transaction or as a request of its own.
+type action struct {
+	Item, Key                 map[string]map[string]any
+	ConditionExpression       string
+	UpdateExpression          string
+	ExpressionAttributeNames  map[string]string
+	ExpressionAttributeValues map[string]map[string]any
+}
+
+// sentActions are the actions of the last write among requests, and the reads before it in the order of their names.
+func sentActions(t *testing.T, requests []faults.Request) (reads []string, acts []act) {
+	t.Helper()
+	for _, r := range requests {
+		switch r.Operation {
+		case "GetItem", "Query":
+			reads = append(reads, r.Operation)
+		case "TransactWriteItems":
+			var body struct{ TransactItems []map[string]action }
+			require.NoError(t, json.Unmarshal(r.Body, &body))
+			acts = nil
+			for _, one := range body.TransactItems {
+				for kind, a := range one {
+					acts = append(acts, actOf(strings.ToLower(kind), a))
+				}
+			}
+		case "PutItem", "UpdateItem", "DeleteItem":
+			var a action
+			require.NoError(t, json.Unmarshal(r.Body, &a))
+			acts = []act{actOf(strings.ToLower(strings.TrimSuffix(r.Operation, "Item")), a)}
+		default:
+			require.Fail(t, "an unknown request", r.Operation)
+		}
+	}
+	slices.Sort(reads)
+	return reads, acts
+}
+
+func actOf(kind string, a action) act {
+	key := a.Key
+	if key == nil {
+		key = a.Item
+	}
+	out := act{Kind: strings.TrimPrefix(kind, "condition"), PK: fmt.Sprint(key["pk"]["S"]), SK: fmt.Sprint(key["sk"]["S"]), Cond: a.spell(a.ConditionExpression), Sets: a.spell(a.UpdateExpression)}
+	if a.Item != nil {
+		out.Item = map[string]any{}
+		for name, av := range a.Item {
+			out.Item[name] = plain(av)
+		}
+	}
+	if out.Key = strings.TrimPrefix(out.SK, "$app#v1#person"); strings.HasPrefix(out.Key, ".") {
+		out.Key = "sentinel " + short(out.PK)
+	} else {
+		out.Key = "person" + out.Key + " of " + short(out.PK)
+	}
+	return out
+}
+
+var placeholder = regexp.MustCompile(`[#:][0-9a-zA-Z_]+`)
+
+// spell writes an expression with the names and values in the place of their placeholders.
+func (a action) spell(expression string) string {
+	return placeholder.ReplaceAllStringFunc(expression, func(p string) string {
+		if name, ok := a.ExpressionAttributeNames[p]; ok {
+			return name
+		}
+		if av, ok := a.ExpressionAttributeValues[p]; ok {
+			return fmt.Sprintf("%q", short(fmt.Sprint(plain(av))))
+		}
+		return p
+	})
+}
+
+// plain is a value without its type.
+func plain(av map[string]any) any {
+	for _, v := range av {
+		return v
+	}
+	return nil
+}
+
+// repeated are the attributes that a golden leaves out.
+var repeated = []string{"pk", "sk", "id", "tenant", "createdAt", "__edd_e__", "gsi1pk", "gsi1sk"}
+
+func (a act) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-6s %s", a.Kind, a.Key)
+	if a.Item != nil {
+		var parts []string
+		for _, name := range slices.Sorted(maps.Keys(a.Item)) {
+			if !slices.Contains(repeated, name) {
+				parts = append(parts, name+"="+short(fmt.Sprint(a.Item[name])))
+			}
+		}
+		if _, ok := a.Item["gsi1pk"]; ok {
+			parts = append(parts, "gsi1")
+		}
+		b.WriteString("\n         " + strings.Join(parts, " "))
+	}
+	if a.Sets != "" {
+		b.WriteString("\n         " + a.Sets)
+	}
+	if a.Cond != "" {
+		b.WriteString("\n         if " + a.Cond)
+	}
+	return b.String()
 }

@@ -15,21 +15,17 @@ import (
 
 type kept = u1VRetainTTLSFreeTTL
 
-// lived returns a world where p-1 has lived through n states: v1, v2 … by the names.
+// lived returns a bench with an item that has had n states, with the names v1, v2, and so on.
 func lived(t *testing.T, n int) (*bench[kept], *versioned.History[kept], kept) {
 	t.Helper()
 	b := newBench[kept](t)
-	key := as[kept](Person{ID: "p-1"})
-	_, err := b.quiet.Create(t.Context(), as[kept](Person{ID: "p-1", Tenant: "t", Name: "v1", Email: "v1@example.com"}))
-	require.NoError(t, err)
-	f := fields[kept]()
+	b.create(Person{ID: "p-1", Tenant: "t", Name: "v1", Email: "v1@example.com"})
 	for i := 2; i <= n; i++ {
-		b.l.Clock.Move(time.Second)
-		_, err := b.quiet.Update(t.Context(), key, entity.Set(&f.Name, fmt.Sprint("v", i)))
-		require.NoError(t, err)
+		b.Clock.Move(time.Second)
+		b.update(hero, entity.Set(&b.f.Name, fmt.Sprint("v", i)))
 	}
-	b.l.Sent()
-	return b, entity.Must(versioned.Of(b.s)), key
+	b.Sent()
+	return b, entity.Must(versioned.Of(b.s)), as[kept](hero)
 }
 
 func numbers(list []versioned.Version[kept]) string {
@@ -51,41 +47,41 @@ func TestHistory_GetFindsAVersionWhereverItIs(t *testing.T) {
 	require.Equal(t, "ok", class, "of the current item")
 	require.Equal(t, "v3", v.Item.Name)
 	require.Equal(t, dbtest.Start.Add(2*time.Second), v.ValidFrom)
-	require.Len(t, b.l.Sent(), 1)
+	require.Len(t, b.Sent(), 1)
 	v, class = get(2)
 	require.Equal(t, "ok", class, "of a snapshot")
 	require.Equal(t, "v2", v.Item.Name)
-	require.Len(t, b.l.Sent(), 3)
+	require.Len(t, b.Sent(), 3)
 	for _, n := range []int64{0, 4, 99_999_999} {
 		_, class = get(n)
 		require.Equal(t, "NotFound", class, n)
 	}
 	for _, n := range []int64{-1, 1_000_000_000_000} {
-		b.l.Sent()
+		b.Sent()
 		_, err := h.Get(t.Context(), key, n)
 		require.Equal(t, "EDD-9102", dbtest.InputCode(err))
-		require.Empty(t, b.l.Sent())
+		require.Empty(t, b.Sent())
 	}
-	b.l.Clock.Move(time.Second)
-	require.NoError(t, b.quiet.Delete(t.Context(), key))
-	b.l.Sent()
+	b.Clock.Move(time.Second)
+	b.remove(hero)
+	b.Sent()
 	v, class = get(4)
 	require.Equal(t, "ok", class, "of a deleted copy")
 	require.True(t, v.Deleted)
-	require.Len(t, b.l.Sent(), 2)
-	b.l.Clock.Move(31 * 24 * time.Hour)
+	require.Len(t, b.Sent(), 2)
+	b.Clock.Move(31 * 24 * time.Hour)
 	v, class = get(4)
 	require.Equal(t, "ok", class, "the copy has expired, its snapshot has not")
 	require.True(t, v.Deleted)
-	b.l.Clock.Move(60 * 24 * time.Hour)
+	b.Clock.Move(60 * 24 * time.Hour)
 	_, class = get(4)
 	require.Equal(t, "NotFound", class, "the snapshot has expired too")
 }
 
 func TestHistory_ListIsOrderedBoundedFilteredAndPaged(t *testing.T) {
 	t.Parallel()
-	_, h, key := lived(t, 7)
-	f := fields[kept]()
+	b, h, key := lived(t, 7)
+	f := b.f
 	list := func(opts ...versioned.ListOption) string {
 		got, err := h.List(key, opts...).Collect(t.Context())
 		require.NoError(t, err)
@@ -129,7 +125,7 @@ func TestHistory_ListIsOrderedBoundedFilteredAndPaged(t *testing.T) {
 func TestHistory_PagesTogetherAreTheListAndCursorsAreBoundToIt(t *testing.T) {
 	t.Parallel()
 	b, h, key := lived(t, 7)
-	f := fields[kept]()
+	f := b.f
 	for _, opts := range [][]versioned.ListOption{
 		nil, {entity.Desc()}, {versioned.WithCurrent()}, {versioned.WithCurrent(), entity.Desc()}, {entity.Filter(entity.Ne(&f.Name, "v3"))}, {entity.Ge(&f.Version, 2)},
 	} {
@@ -153,7 +149,7 @@ func TestHistory_PagesTogetherAreTheListAndCursorsAreBoundToIt(t *testing.T) {
 	}
 	page, err := h.List(key, entity.Limit(2)).Page(t.Context(), "")
 	require.NoError(t, err)
-	b.l.Sent()
+	b.Sent()
 	for name, q := range map[string]entity.Query[versioned.Version[kept]]{
 		"the other order": h.List(key, entity.Limit(2), entity.Desc()),
 		"another range":   h.List(key, entity.Limit(2), entity.Ge(&f.Version, 2)),
@@ -166,34 +162,31 @@ func TestHistory_PagesTogetherAreTheListAndCursorsAreBoundToIt(t *testing.T) {
 		_, err := h.List(key, entity.Limit(2)).Page(t.Context(), altered)
 		require.ErrorIs(t, err, entity.ErrInvalidCursor, altered)
 	}
-	require.Empty(t, b.l.Sent(), "before any request")
+	require.Empty(t, b.Sent(), "before any request")
 }
 
 // More than one megabyte of snapshots: several pages of DynamoDB's, with a deleted copy and the current item between.
 func TestHistory_ListReadsOnOverManyPages(t *testing.T) {
 	t.Parallel()
 	b, h, key := lived(t, 1)
-	f := fields[kept]()
 	big := strings.Repeat("x", 200_000)
 	for i := 2; i <= 9; i++ {
-		b.l.Clock.Move(time.Second)
-		_, err := b.quiet.Update(t.Context(), key, entity.Set(&f.Name, fmt.Sprint("v", i, big)))
-		require.NoError(t, err)
+		b.Clock.Move(time.Second)
+		b.update(hero, entity.Set(&b.f.Name, fmt.Sprint("v", i, big)))
 	}
-	require.NoError(t, b.quiet.Delete(t.Context(), key)) // 10
-	_, err := b.back.Restore(t.Context(), key)           // 11
-	require.NoError(t, err)
+	b.remove(hero)  // 10
+	b.restore(hero) // 11
 	for _, c := range []struct {
 		opts []versioned.ListOption
 		want string
 	}{
 		{nil, "1 2 3 4 5 6 7 8 9 10"}, {[]versioned.ListOption{entity.Desc(), versioned.WithCurrent()}, "11 10 9 8 7 6 5 4 3 2 1"},
 	} {
-		b.l.Sent()
+		b.Sent()
 		got, err := h.List(key, c.opts...).Collect(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, c.want, numbers(got))
-		require.Greater(t, len(b.l.Sent()), 3)
+		require.Greater(t, len(b.Sent()), 3)
 	}
 	v, err := h.At(t.Context(), key, dbtest.Start.Add(500*time.Millisecond))
 	require.NoError(t, err)
@@ -203,49 +196,38 @@ func TestHistory_ListReadsOnOverManyPages(t *testing.T) {
 func TestHistory_AtIsTheStateOfThatTime(t *testing.T) {
 	t.Parallel()
 	b, h, key := lived(t, 3)
-	at := func(d time.Duration) (int64, bool, error) {
-		v, err := h.At(t.Context(), key, dbtest.Start.Add(d))
-		return v.Number, v.Deleted, err
+	at := func(d time.Duration) (versioned.Version[kept], error) {
+		return h.At(t.Context(), key, dbtest.Start.Add(d))
 	}
-	_, _, err := at(-time.Nanosecond)
+	is := func(d time.Duration, number int64, gone bool) {
+		t.Helper()
+		v, err := at(d)
+		require.NoError(t, err)
+		require.Equal(t, []any{number, gone}, []any{v.Number, v.Deleted}, d)
+	}
+	_, err := at(-time.Nanosecond)
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	require.NotErrorIs(t, err, versioned.ErrVersionExpired, "it did not exist yet")
 	for d, want := range map[time.Duration]int64{0: 1, time.Second - 1: 1, time.Second: 2, 2 * time.Second: 3, time.Hour: 3} {
-		n, _, err := at(d)
-		require.NoError(t, err)
-		require.Equal(t, want, n, d)
+		is(d, want, false)
 	}
-	b.l.Clock.Move(time.Second)
-	require.NoError(t, b.quiet.Delete(t.Context(), key))
-	n, gone, err := at(time.Hour)
-	require.NoError(t, err)
-	require.EqualValues(t, 4, n)
-	require.True(t, gone)
-	b.l.Clock.Move(10 * time.Second)
-	_, err = b.back.Restore(t.Context(), key)
-	require.NoError(t, err)
-	n, gone, err = at(time.Hour)
-	require.NoError(t, err)
-	require.EqualValues(t, 5, n)
-	require.False(t, gone)
-	n, gone, err = at(4 * time.Second)
-	require.NoError(t, err)
-	require.EqualValues(t, 4, n)
-	require.True(t, gone)
-	b.l.Clock.Move(91 * 24 * time.Hour)
-	_, _, err = at(time.Second)
+	b.Clock.Move(time.Second)
+	b.remove(hero)
+	is(time.Hour, 4, true)
+	b.Clock.Move(10 * time.Second)
+	b.restore(hero)
+	is(time.Hour, 5, false)
+	is(4*time.Second, 4, true)
+	b.Clock.Move(91 * 24 * time.Hour)
+	_, err = at(time.Second)
 	require.ErrorIs(t, err, versioned.ErrVersionExpired, "the snapshots of then have expired")
-	n, _, err = at(100 * 24 * time.Hour)
-	require.NoError(t, err)
-	require.EqualValues(t, 5, n)
+	is(100*24*time.Hour, 5, false)
 }
 
 func TestHistory_DiffNamesAttributesFieldsAndValues(t *testing.T) {
 	t.Parallel()
 	b, h, key := lived(t, 2)
-	f := fields[kept]()
-	_, err := b.quiet.Update(t.Context(), key, entity.Set(&f.Badge, "7"), entity.Remove(&f.Email))
-	require.NoError(t, err)
+	b.update(hero, entity.Set(&b.f.Badge, "7"), entity.Remove(&b.f.Email))
 	diff, err := h.Diff(t.Context(), key, 2, 3)
 	require.NoError(t, err)
 	var got []string
@@ -265,22 +247,20 @@ func TestHistory_DiffNamesAttributesFieldsAndValues(t *testing.T) {
 func TestHistory_RevertBringsTheContentBackAsANewVersion(t *testing.T) {
 	t.Parallel()
 	b, h, key := lived(t, 3)
-	f := fields[kept]()
-	_, err := b.quiet.Update(t.Context(), key, entity.Set(&f.Email, "new@example.com"), entity.Set(&f.Badge, "7"))
-	require.NoError(t, err)
-	b.l.ChangeItem(personPK, personSK, dbtest.Item{"unknown": dbtest.S("stays")})
-	b.l.Clock.Move(time.Second)
+	b.update(hero, entity.Set(&b.f.Email, "new@example.com"), entity.Set(&b.f.Badge, "7"))
+	b.ChangeItem(personPK, personSK, dbtest.Item{"unknown": dbtest.S("stays")})
+	b.Clock.Move(time.Second)
 	got, err := h.Revert(t.Context(), key, 1, versioned.Expect(4))
 	require.NoError(t, err)
 	require.EqualValues(t, 5, got.Version)
 	require.Equal(t, []string{"v1", "v1@example.com", ""}, []string{got.Name, got.Email, got.Badge})
 	require.True(t, got.CreatedAt.Equal(dbtest.Start))
-	require.Equal(t, b.l.Clock.Now(), got.UpdatedAt)
-	it := b.l.ItemsByKey()[personPK+" "+personSK]
+	require.Equal(t, b.Clock.Now(), got.UpdatedAt)
+	it := b.ItemsByKey()[personPK+" "+personSK]
 	require.Equal(t, dbtest.S("stays"), it["unknown"])
 	require.NotContains(t, it, "_k")
 	require.NotContains(t, it, "_ttl")
-	require.Equal(t, map[string]string{"$person.email#v1@example.com": "$person#p-1"}, owners(b.l))
+	require.Equal(t, map[string]string{"$person.email#v1@example.com": "$person#p-1"}, owners(b.Bench))
 	v4, err := h.Get(t.Context(), key, 4)
 	require.NoError(t, err)
 	require.Equal(t, "new@example.com", v4.Item.Email, "what was replaced is kept")
@@ -290,43 +270,48 @@ func TestHistory_RevertBringsTheContentBackAsANewVersion(t *testing.T) {
 	require.ErrorAs(t, err, &conflict)
 	require.Equal(t, versioned.ConflictError{Expected: 4, Actual: 5}, *conflict)
 	op := h.Op().Revert(key, 4)
-	require.NoError(t, runJoined(b.l, op))
+	require.NoError(t, runJoined(b.Bench, op))
 	require.Equal(t, "7", op.Result().Badge)
 	op = h.Op().Revert(key, 4, versioned.Expect(1))
-	require.ErrorAs(t, runJoined(b.l, op), &conflict)
-	require.Equal(t, "Condition", classesOf(runAlone(t, h.Op().Revert(key, 1, entity.If(entity.Eq(&f.Tenant, "x"))))))
+	require.ErrorAs(t, runJoined(b.Bench, op), &conflict)
+	require.Equal(t, "Condition", classesOf(runAlone(t, h.Op().Revert(key, 1, entity.If(entity.Eq(&b.f.Tenant, "x"))))))
 	require.Equal(t, "NotFound", classesOf(runAlone(t, h.Op().Revert(key, 99))))
 	require.Equal(t, "NotFound", classesOf(runAlone(t, h.Op().Revert(as[kept](Person{ID: "nobody"}), 1))))
-	require.NoError(t, b.quiet.Delete(t.Context(), key))
+	b.remove(hero)
 	require.Equal(t, "NotFound Deleted", classesOf(runAlone(t, h.Op().Revert(key, 1))))
-	require.Equal(t, "NotFound Deleted", classesOf(runJoined(b.l, h.Op().Revert(key, 1))))
+	require.Equal(t, "NotFound Deleted", classesOf(runJoined(b.Bench, h.Op().Revert(key, 1))))
 }
 
-// A version that is not there is not an item that was deleted, even when a deleted copy lies beside the item.
-func TestHistory_RevertToAMissingVersionSaysNothingOfADelete(t *testing.T) {
+// A missing version is not an item that was deleted, even if the item has a deleted copy.
+func TestHistory_RevertToAMissingVersionIsNotADelete(t *testing.T) {
 	t.Parallel()
 	b := newBench[kept](t)
 	h := entity.Must(versioned.Of(b.s))
-	p := b.item(t, beside)
+	p := b.item(t, copied)
 	require.Equal(t, "NotFound", classesOf(runAlone(t, h.Op().Revert(as[kept](p), 99))))
-	require.Equal(t, "NotFound", classesOf(runJoined(b.l, h.Op().Revert(as[kept](p), 99))))
+	require.Equal(t, "NotFound", classesOf(runJoined(b.Bench, h.Op().Revert(as[kept](p), 99))))
 }
 
-func TestHistory_RevertAfterALostRaceIsPlannedAnew(t *testing.T) {
+func TestHistory_RevertAfterALostRaceIsPlannedAgain(t *testing.T) {
 	t.Parallel()
 	b, h, key := lived(t, 2)
-	f := fields[kept]()
-	require.NoError(t, b.l.Overtake(dbtest.Is("TransactWriteItems"), func() error {
+	require.NoError(t, b.Overtake(dbtest.Is("TransactWriteItems"), func() error {
 		_, err := h.Revert(t.Context(), key, 1)
 		return err
-	}, func() {
-		_, err := b.quiet.Update(t.Context(), key, entity.Set(&f.Badge, "8"))
-		require.NoError(t, err)
-	}))
+	}, func() { b.update(hero, entity.Set(&b.f.Badge, "8")) }))
 	got, err := b.quiet.Get(t.Context(), key)
 	require.NoError(t, err)
 	require.Equal(t, []any{"v1", "", int64(4)}, []any{got.Name, got.Badge, got.Version})
 	v3, err := h.Get(t.Context(), key, 3)
 	require.NoError(t, err)
 	require.Equal(t, "8", v3.Item.Badge, "the state that came between is kept")
+}
+
+func TestHistory_OfAHardDeletedItemExpires(t *testing.T) {
+	t.Parallel()
+	b := newBench[u0VRetainTTLSNone](t)
+	b.remove(b.item(t, live))
+	for key, it := range b.ItemsByKey() {
+		require.Contains(t, it, "_ttl", key)
+	}
 }

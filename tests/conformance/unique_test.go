@@ -1,6 +1,8 @@
 package conformance_test
 
 import (
+	"errors"
+	"fmt"
 	"strconv"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/unique"
+	"github.com/dynastrata/dynastrata/versioned"
 )
 
 func TestUnique_ACompoundValueIsClaimedOnlyWhenAllOfItIsThere(t *testing.T) {
@@ -18,16 +21,16 @@ func TestUnique_ACompoundValueIsClaimedOnlyWhenAllOfItIsThere(t *testing.T) {
 	type T = u2VNoneSNone
 	l, s := dbtest.OpenStore[T](t)
 	f := fields[T]()
-	make := func(id, tenant, badge string) error {
+	create := func(id, tenant, badge string) error {
 		_, err := s.Create(t.Context(), as[T](Person{ID: id, Tenant: tenant, Badge: badge}))
 		return err
 	}
-	require.NoError(t, make("a", "t1", "7"))
-	require.NoError(t, make("b", "t2", "7"), "the badge of another tenant")
-	require.NoError(t, make("c", "t1", ""))
-	require.NoError(t, make("d", "t1", ""), "an absent value is nobody's")
+	require.NoError(t, create("a", "t1", "7"))
+	require.NoError(t, create("b", "t2", "7"), "the badge of another tenant")
+	require.NoError(t, create("c", "t1", ""))
+	require.NoError(t, create("d", "t1", ""), "an absent value is not claimed")
 	var violation *unique.ViolationError
-	require.ErrorAs(t, make("e", "t1", "7"), &violation)
+	require.ErrorAs(t, create("e", "t1", "7"), &violation)
 	require.Equal(t, "badge", violation.Constraint)
 	require.Equal(t, map[string]string{"$person.badge#t1#7": "$person#a", "$person.badge#t2#7": "$person#b"}, owners(l))
 	// A change of one part moves the claim.
@@ -36,10 +39,10 @@ func TestUnique_ACompoundValueIsClaimedOnlyWhenAllOfItIsThere(t *testing.T) {
 	_, err = s.Update(t.Context(), as[T](Person{ID: "a"}), entity.Set(&f.Tenant, "t3"))
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"$person.badge#t3#7": "$person#a", "$person.badge#t2#7": "$person#b"}, owners(l))
-	require.NoError(t, make("e", "t1", "7"))
+	require.NoError(t, create("e", "t1", "7"))
 	// No value imitates the separator.
-	require.NoError(t, make("g", "x#y", "z"))
-	require.NoError(t, make("h", "x", "y#z"))
+	require.NoError(t, create("g", "x#y", "z"))
+	require.NoError(t, create("h", "x", "y#z"))
 }
 
 func TestUnique_EveryWayToTakeAValueAwayGivesItUp(t *testing.T) {
@@ -162,32 +165,270 @@ func TestFind_ReadsTheSentinelAndItsOwner(t *testing.T) {
 	var mistake *entity.SchemaError
 	require.ErrorAs(t, err, &mistake)
 	p := Person{ID: "p-1", Tenant: "t", Email: "p@example.com", Badge: "7"}
-	want, err := b.quiet.Create(t.Context(), as[T](p))
-	require.NoError(t, err)
-	b.l.Sent()
+	want := b.create(p)
+	b.Sent()
 	got, err := mail.Find(t.Context(), as[T](Person{Email: p.Email, ID: "ignored", Badge: "ignored"}))
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-	require.Equal(t, []string{"GetItem", "GetItem"}, b.l.Operations())
+	require.Equal(t, []string{"GetItem", "GetItem"}, b.Operations())
 	got, err = badge.Find(t.Context(), as[T](Person{Tenant: "t", Badge: "7"}))
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-	b.l.Sent()
+	b.Sent()
 	_, err = mail.Find(t.Context(), as[T](Person{Email: "nobody@example.com"}))
 	require.Equal(t, "NotFound", classesOf(err))
 	require.NotContains(t, err.Error(), "@")
-	b.l.Sent()
+	b.Sent()
 	_, err = badge.Find(t.Context(), as[T](Person{Tenant: "t"}))
 	require.Equal(t, "EDD-9101", dbtest.InputCode(err))
-	require.Empty(t, b.l.Sent())
+	require.Empty(t, b.Sent())
 	// The owner of a sentinel that should not be there does not have the value.
-	b.l.ChangeItem(personPK, personSK, dbtest.Item{"email": dbtest.S("other@example.com")})
-	b.l.Sent()
+	b.ChangeItem(personPK, personSK, dbtest.Item{"email": dbtest.S("other@example.com")})
+	b.Sent()
 	_, err = mail.Find(t.Context(), as[T](Person{Email: p.Email}))
 	require.Equal(t, "NotFound", classesOf(err))
-	require.Equal(t, []string{"GetItem", "GetItem", "TransactGetItems"}, b.l.Operations(), "looked for once more, at one instant")
-	b.l.ChangeItem(personPK, personSK, dbtest.Item{"email": dbtest.S(p.Email)})
-	require.NoError(t, b.quiet.Delete(t.Context(), want))
+	require.Equal(t, []string{"GetItem", "GetItem", "TransactGetItems"}, b.Operations(), "looked for once more, at one instant")
+	b.ChangeItem(personPK, personSK, dbtest.Item{"email": dbtest.S(p.Email)})
+	b.remove(p)
 	_, err = mail.Find(t.Context(), as[T](Person{Email: p.Email}))
 	require.Equal(t, "NotFound", classesOf(err), "the value is reserved, the item deleted")
+}
+
+// Guards name the table's own key attribute, whatever it is called.
+func TestUnique_ValuesAreGuardedUnderOtherKeyNames(t *testing.T) {
+	t.Parallel()
+	type T = u1VRetainSReserveTTL
+	l, s := dbtest.OpenStore[T](t, func(c *entity.Config) { c.PK, c.SK, c.TTL = "hash key", "range-key", "gone" })
+	p := Person{ID: "p-1", Tenant: "t", Email: "a@example.com"}
+	_, err := s.Create(t.Context(), as[T](p))
+	require.NoError(t, err)
+	other := Person{ID: "p-2", Tenant: "t", Email: "a@example.com"}
+	var violation *unique.ViolationError
+	_, err = s.Create(t.Context(), as[T](other))
+	require.ErrorAs(t, err, &violation)
+	other.Email = "b@example.com"
+	_, err = s.Create(t.Context(), as[T](other))
+	require.NoError(t, err)
+	_, err = s.Update(t.Context(), as[T](other), entity.Set(&fields[T]().Email, p.Email))
+	require.ErrorAs(t, err, &violation)
+	require.Equal(t, unique.Owner{PK: personPK, SK: personSK}, violation.Owner)
+	l.Clock.Move(time.Second)
+	require.NoError(t, s.Delete(t.Context(), as[T](p)))
+	_, err = entity.Must(lifecycle.Of(s)).Restore(t.Context(), as[T](p))
+	require.NoError(t, err)
+	found, err := entity.Must(unique.Of(s, "email")).Find(t.Context(), as[T](p))
+	require.NoError(t, err)
+	require.Equal(t, "p-1", found.ID)
+	require.NoError(t, s.Purge(t.Context(), as[T](p)))
+	require.NoError(t, s.Purge(t.Context(), as[T](other)))
+	require.Empty(t, l.ItemsByKey())
+}
+
+const taken = "taken-value@example.com"
+
+// Each verb that brings a value which another item has fails with the owner of the value, and writes nothing; the value
+// itself is in no text of the error.
+func TestViolation_NamesTheOwnerAndNeverTheValue(t *testing.T) {
+	t.Parallel()
+	t.Run("kept", func(t *testing.T) { violations(t, newBench[u1VRetainSFree](t)) })
+	t.Run("locked", func(t *testing.T) { violations(t, newBench[u2VLockSFreeTTL](t)) })
+}
+
+func violations[T any](t *testing.T, b *bench[T]) {
+	owner, f := Person{ID: "owner"}, b.f
+	b.create(Person{ID: "owner", Tenant: "t", Email: taken})
+	with := func(state string) Person {
+		p := b.item(t, state)
+		p.Email = taken
+		return p
+	}
+	history, _ := versioned.Of(b.s)
+	cases := map[string]func() entity.Write[T]{
+		"Create":         func() entity.Write[T] { return b.s.Op().Create(as[T](with(absent))) },
+		"Put, absent":    func() entity.Write[T] { return b.s.Op().Put(as[T](with(absent))) },
+		"Put, live":      func() entity.Write[T] { return b.s.Op().Put(as[T](with(live))) },
+		"Upsert, absent": func() entity.Write[T] { return b.s.Op().Upsert(as[T](with(absent))) },
+		"Upsert, live":   func() entity.Write[T] { return b.s.Op().Upsert(as[T](with(live))) },
+		"Update":         func() entity.Write[T] { return b.s.Op().Update(as[T](with(live)), entity.Set(&f.Email, taken)) },
+		"Update, by path": func() entity.Write[T] {
+			return b.s.Op().Update(as[T](with(live)), entity.Attr[string]("email").Set(taken))
+		},
+		"Restore": func() entity.Write[T] {
+			p := b.item(t, deleted)
+			b.update(owner, entity.Set(&f.Email, p.Email))
+			return b.bin.Op().Restore(as[T](p))
+		},
+	}
+	if history != nil {
+		cases["Revert"] = func() entity.Write[T] {
+			p := b.item(t, live)
+			b.Clock.Move(time.Second)
+			b.update(p, entity.Set(&f.Email, "x"+p.Email))
+			b.update(owner, entity.Set(&f.Email, p.Email))
+			return history.Op().Revert(as[T](p), 1)
+		}
+	}
+	for name, op := range cases {
+		for _, joined := range []bool{false, true} {
+			w := op()
+			before := b.ItemsByKey()
+			err := b.run(t, w, joined)
+			var violation *unique.ViolationError
+			require.ErrorAs(t, err, &violation, name)
+			require.Equal(t, unique.ViolationError{Constraint: "email", Owner: unique.Owner{PK: "$app#v1#person#owner", SK: personSK}}, *violation, name)
+			require.Equal(t, before, b.ItemsByKey(), "%s wrote something", name)
+			for _, format := range []string{"%v", "%+v", "%#v", "%q"} {
+				require.NotContains(t, fmt.Sprintf(format, err), "@", name)
+			}
+			_, image := entity.StoredItem[T](err)
+			require.False(t, image, "a sentinel is no item of the entity")
+			b.update(owner, entity.Set(&f.Email, taken))
+		}
+	}
+	_, err := b.s.Modify(t.Context(), as[T](b.item(t, live)), func(v *T) error {
+		person(v).Email = taken
+		return nil
+	})
+	var violation *unique.ViolationError
+	require.ErrorAs(t, err, &violation)
+	require.NotContains(t, fmt.Sprintf("%+v", err), "@")
+}
+
+func TestMerge_OneItemGivesAValueUpAndAnotherTakesIt(t *testing.T) {
+	t.Parallel()
+	t.Run("u1_none_hard", func(t *testing.T) { exchange(t, newBench[u1VNoneSNone](t)) })
+	t.Run("u1_retain_free", func(t *testing.T) { exchange(t, newBench[u1VRetainSFree](t)) })
+}
+
+func exchange[T any](t *testing.T, b *bench[T]) {
+	f := b.f
+	to := func(p Person, email string) entity.Op { return b.s.Op().Update(as[T](p), entity.Set(&f.Email, email)) }
+	for name, ops := range map[string]func(a, c Person) (give, take entity.Op){
+		"update and update": func(a, c Person) (entity.Op, entity.Op) { return to(a, "new-"+a.Email), to(c, a.Email) },
+		"remove and update": func(a, c Person) (entity.Op, entity.Op) {
+			return b.s.Op().Update(as[T](a), entity.Remove(&f.Email)), to(c, a.Email)
+		},
+		"delete and update": func(a, c Person) (entity.Op, entity.Op) { return b.s.Op().Delete(as[T](a)), to(c, a.Email) },
+		"delete and create": func(a, c Person) (entity.Op, entity.Op) {
+			return b.s.Op().Delete(as[T](a)), b.s.Op().Create(as[T](Person{ID: "n-" + c.ID, Tenant: "t", Email: a.Email}))
+		},
+		"delete and put": func(a, c Person) (entity.Op, entity.Op) {
+			c.Email = a.Email
+			return b.s.Op().Delete(as[T](a)), b.s.Op().Put(as[T](c))
+		},
+	} {
+		for _, takerFirst := range []bool{false, true} {
+			a, c := b.item(t, live), b.item(t, live)
+			give, take := ops(a, c)
+			list := []entity.Op{give, take}
+			if takerFirst {
+				list = []entity.Op{take, give}
+			}
+			b.Sent()
+			require.NoError(t, b.DB.Transact(t.Context(), list...), name)
+			_, acts := sentActions(t, b.Sent())
+			about := 0
+			for _, x := range acts {
+				if x.PK == "$app#v1#person.email#"+a.Email {
+					about++
+					require.Equal(t, "put", x.Kind, name)
+				}
+			}
+			require.Equal(t, 1, about, "one action on the sentinel")
+			require.Contains(t, []string{"$person#" + c.ID, "$person#n-" + c.ID}, owners(b.Bench)["$person.email#"+a.Email], name)
+		}
+	}
+	a, c := b.item(t, live), b.item(t, live)
+	require.NoError(t, b.DB.Transact(t.Context(), to(a, c.Email), to(c, a.Email)))
+	owners := owners(b.Bench)
+	require.Equal(t, []string{"$person#" + c.ID, "$person#" + a.ID}, []string{owners["$person.email#"+a.Email], owners["$person.email#"+c.Email]}, "two items swap their values")
+}
+
+// Only the operation that wants a sentinel of a third item fails, and its error names the owner.
+func TestMerge_OfAValueOfAThirdItemFailsTheTakerAlone(t *testing.T) {
+	t.Parallel()
+	b := newBench[u1VRetainSFree](t)
+	f := b.f
+	a, c, third := b.item(t, live), b.item(t, live), b.item(t, live)
+	sentinel := "$app#v1#person.email#" + a.Email
+	it := b.ItemsByKey()[sentinel+" $app#v1#person.email"]
+	it["_entity_pk"] = dbtest.S("$app#v1#person#" + third.ID)
+	b.PutItem(it)
+	give := b.s.Op().Update(as[u1VRetainSFree](a), entity.Set(&f.Email, "new"))
+	take := b.s.Op().Update(as[u1VRetainSFree](c), entity.Set(&f.Email, a.Email))
+	err := b.DB.Transact(t.Context(), give, take)
+	var violation *unique.ViolationError
+	require.ErrorAs(t, entity.FailureOf(err, take), &violation)
+	require.Equal(t, "$app#v1#person#"+third.ID, violation.Owner.PK)
+	require.NotContains(t, fmt.Sprintf("%+v", err), "@")
+	require.NotErrorIs(t, entity.FailureOf(err, give), entity.ErrConditionFailed)
+	// Alone, the item gives up what it has of the value: nothing.
+	_, err = b.s.Update(t.Context(), as[u1VRetainSFree](a), entity.Set(&f.Email, "new"))
+	require.NoError(t, err)
+	require.Equal(t, "$person#"+third.ID, owners(b.Bench)[short(sentinel)])
+}
+
+// Two claims of one value, and a value that is reserved and claimed at once, are errors before anything is written.
+func TestMerge_OfTwoClaimsIsRefusedBeforeAnyWrite(t *testing.T) {
+	t.Parallel()
+	b := newBench[u1VNoneSReserve](t)
+	type T = u1VNoneSReserve
+	a := b.item(t, live)
+	before := b.ItemsByKey()
+	for name, ops := range map[string][]entity.Op{
+		"two creates": {
+			b.s.Op().Create(as[T](Person{ID: "n-1", Tenant: "t", Email: "same@example.com"})),
+			b.s.Op().Create(as[T](Person{ID: "n-2", Tenant: "t", Email: "same@example.com"})),
+		},
+		"reserve and create": {b.s.Op().Delete(as[T](a)), b.s.Op().Create(as[T](Person{ID: "n-3", Tenant: "t", Email: a.Email}))},
+	} {
+		b.Sent()
+		err := b.DB.Transact(t.Context(), ops...)
+		require.Equal(t, "EDD-9109", dbtest.InputCode(err), name)
+		require.NotContains(t, fmt.Sprintf("%+v", err), "@", name)
+		require.NotContains(t, b.Operations(), "TransactWriteItems", name)
+		require.Equal(t, before, b.ItemsByKey(), name)
+	}
+}
+
+func TestMerge_CheckAndWriteOfOneItemAreOneAction(t *testing.T) {
+	t.Parallel()
+	b := newBench[u1VRetainSFree](t)
+	type T = u1VRetainSFree
+	f := b.f
+	p := b.item(t, live)
+	check := b.s.Op().CheckExists(as[T](p), entity.Eq(&f.Name, "N"))
+	for _, write := range []entity.Op{b.s.Op().Update(as[T](p), entity.Set(&f.Name, "N2")), b.s.Op().Delete(as[T](p))} {
+		b.Sent()
+		err := b.DB.Transact(t.Context(), check, write)
+		_, acts := sentActions(t, b.Sent())
+		require.NotEqual(t, "check", acts[0].Kind)
+		require.Regexp(t, `name = "N"`, acts[0].Cond)
+		require.Regexp(t, `_w = "`, acts[0].Cond)
+		if errors.Is(err, entity.ErrConditionFailed) { // the second round: the name is another one by now
+			require.ErrorIs(t, entity.FailureOf(err, check), entity.ErrConditionFailed)
+			require.NoError(t, entity.FailureOf(err, write))
+			continue
+		}
+		require.NoError(t, err)
+	}
+	got, err := b.quiet.Get(t.Context(), as[T](p))
+	require.NoError(t, err)
+	require.Equal(t, "N2", got.Name, "the delete went with the check that failed")
+}
+
+func TestTransact_OfMoreThanAHundredActionsIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench[u1VRetainSFree](t)
+	type T = u1VRetainSFree
+	var ops []entity.Op
+	for i := range 34 { // 3 actions each
+		ops = append(ops, b.s.Op().Create(as[T](Person{ID: fmt.Sprint("m-", i), Tenant: "t", Email: fmt.Sprint("m", i, "@example.com")})))
+	}
+	err := b.DB.Transact(t.Context(), ops...)
+	require.Equal(t, "EDD-9110", dbtest.InputCode(err))
+	require.NotContains(t, b.Operations(), "TransactWriteItems")
+	require.Empty(t, b.ItemsByKey())
+	require.NoError(t, b.DB.Transact(t.Context(), ops[:33]...))
+	require.Len(t, b.ItemsByKey(), 99)
 }

@@ -2,7 +2,6 @@ package interop_test
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -46,17 +46,17 @@ type uniqueEmployee struct {
 
 func TestReplay_Lifecycle(t *testing.T) {
 	t.Parallel()
-	replayLifecycle(t, "lifecycle-no-unique", func(e *employee) *person { return &e.person })
+	replayLifecycle[employee](t, "lifecycle-no-unique")
 }
 
 func TestReplay_LifecycleWithUniqueValues(t *testing.T) {
 	t.Parallel()
-	replayLifecycle(t, "lifecycle-free-ttl", func(e *uniqueEmployee) *person { return &e.person })
+	replayLifecycle[uniqueEmployee](t, "lifecycle-free-ttl")
 }
 
 // lifecycleDifferences are those of an employee who is deleted, restored and purged, and of another who is deleted and
 // purged.
-func lifecycleDifferences(t *testing.T, r *replay) {
+func lifecycleDifferences(t *testing.T, r *replay) []difference {
 	t.Helper()
 	const alice, bob = "_emp-alice", "_emp-bob"
 	// state is the deleted state as the history has it.
@@ -80,7 +80,7 @@ func lifecycleDifferences(t *testing.T, r *replay) {
 	// The last steps before the restore, the second delete, and Alice's purge.
 	const deleted, restored, end = "query-tenant-while-deleted", "query-tenant-after-restore", "restore-purged"
 	lasting := func(it stored) stored { return it.with("_ttl", "", nil) }
-	r.differences = []difference{
+	return []difference{
 		{"put-alice", "put-bob", ttlLater, one(alice, "#v#0000001", lasting)},
 		{"put-bob", restored, ttlLater, one(bob, "#v#0000001", lasting)},
 		{"delete-alice", deleted, counted, copies(alice)},
@@ -92,134 +92,159 @@ func lifecycleDifferences(t *testing.T, r *replay) {
 	}
 }
 
-func replayLifecycle[T any](t *testing.T, name string, of func(*T) *person) {
+func replayLifecycle[T any](t *testing.T, name string) {
 	t.Helper()
-	r := newReplay(t, name)
-	lifecycleDifferences(t, r)
-	s := store[T](t, r)
-	bin := entity.Must(lifecycle.Of(s))
-	history := entity.Must(versioned.Of(s))
-	byTenant := entity.Must(s.Index("byTenant"))
-	r.create(t)
-	f := of(entity.Fields[T]())
-	r.steps(t, func(st step) {
-		key := func() T { return args[T](t, st.Args.Key) }
-		same := func(want json.RawMessage, got T, deleted, restored bool) {
-			t.Helper()
-			w := args[T](t, want)
-			if deleted || restored {
-				of(&w).Version++
-			}
-			if deleted {
-				of(&w).UpdatedAt = of(&got).UpdatedAt
-			}
-			require.Equal(t, w, got, st.Name)
+	p := newPlayer[T](t, name)
+	p.differences = lifecycleDifferences(t, p.replay)
+	restore := p.named(t, "restore").Step
+	p.adjust = func(st step, want *T) {
+		if e := dbtest.Embedded[person](want); st.Step >= restore && e.EmployeeID == "emp-alice" {
+			e.Version++ // a delete was counted
 		}
-		restored := st.Step > r.named(t, "restore").Step
-		switch st.Op {
-		case "put":
-			got, err := s.Put(r.Ctx, args[T](t, st.Args.Input))
-			require.NoError(t, err)
-			same(st.Outcome.OK, got, false, false)
-		case "update":
-			var changes []entity.UpdateOption
-			if v, ok := st.Args.Set["displayName"]; ok {
-				changes = append(changes, entity.Set(&f.DisplayName, v.(string)))
-			}
-			if v, ok := st.Args.Set["email"]; ok {
-				changes = append(changes, entity.Set(&f.Email, v.(string)))
-			}
-			got, err := s.Update(r.Ctx, key(), changes...)
-			if outcome(t, st, err); err == nil {
-				same(st.Outcome.OK, got, false, false)
-			}
-		case "delete":
-			outcome(t, st, s.Delete(r.Ctx, key()))
-		case "get":
-			got, err := s.Get(r.Ctx, key())
-			if outcome(t, st, err); err == nil {
-				same(st.Outcome.OK, got, false, true)
-			}
-		case "deleted.get", "deleted.list":
-			got, err := bin.List(key()).Collect(r.Ctx)
-			require.NoError(t, err)
-			first, err := bin.Get(r.Ctx, key())
-			require.NoError(t, err)
-			require.Equal(t, []lifecycle.DeletedItem[T]{first}, got)
-			want := st.Outcome.OK
-			if st.Op == "deleted.list" {
-				var list []json.RawMessage
-				require.NoError(t, json.Unmarshal(want, &list))
-				want = list[0]
-			}
-			same(want, first.Item, true, false)
-			var deletion struct{ DeletedAt time.Time }
-			require.NoError(t, json.Unmarshal(want, &deletion))
-			require.Equal(t, deletion.DeletedAt, first.DeletedAt)
-			require.Equal(t, deletion.DeletedAt.Add(30*24*time.Hour), first.ExpiresAt)
-		case "restore":
-			got, err := bin.Restore(r.Ctx, key())
-			if st.Name == "restore-not-deleted" { // where effect-dynamodb finds nothing
-				require.ErrorIs(t, err, entity.ErrNotDeleted)
-			} else if outcome(t, st, err); err == nil {
-				same(st.Outcome.OK, got, false, true)
-			}
-		case "query":
-			got, err := byTenant.Query(args[T](t, st.Args.Composites)).Collect(r.Ctx)
-			require.NoError(t, err)
-			var list []json.RawMessage
-			require.NoError(t, json.Unmarshal(st.Outcome.OK, &list))
-			require.Len(t, got, len(list))
-			for i := range got {
-				same(list[i], got[i], false, restored && of(&got[i]).EmployeeID == "emp-alice")
-			}
-		case "versions", "getVersion":
-			recorded(t, r, history, st, key(), same)
-		case "purge":
-			require.NoError(t, bin.Purge(r.Ctx, key()))
-		default:
-			require.Fail(t, "no such operation", st.Op)
-		}
-	})
-	require.Empty(t, r.dump(t))
+	}
+	deleted := func(st step) { p.deleted(t, st) }
+	versions := func(st step) { p.versions(t, st) }
+	p.special = map[string]func(step){
+		"deleted-get": deleted, "deleted-list": deleted,
+		"versions-asc": versions, "versions-reverse-limit-1": versions, "get-version-1": versions, "get-version-99": versions,
+	}
+	p.ends = map[string]end{"restore-not-deleted": is(entity.ErrNotDeleted)} // where effect-dynamodb finds nothing
+	p.play(t)
+	require.Empty(t, p.dump(t))
 }
 
-// recorded compares versions with those that were recorded. Here the newest of them is a deleted state, which the
-// history has no counterpart of there.
-func recorded[T any](t *testing.T, r *replay, h *versioned.History[T], st step, key T, same func(json.RawMessage, T, bool, bool)) {
+// deleted compares the one deleted copy with that which was recorded.
+func (p *player[T]) deleted(t *testing.T, st step) {
 	t.Helper()
+	key := keyOf[T](t, st)
+	got, err := p.bin.List(key).Collect(p.Ctx)
+	require.NoError(t, err)
+	first, err := p.bin.Get(p.Ctx, key)
+	require.NoError(t, err)
+	require.Equal(t, []lifecycle.DeletedItem[T]{first}, got)
+	recorded := st.Outcome.OK
+	if st.Op == "deleted.list" {
+		recorded = argument[[]json.RawMessage](t, recorded)[0]
+	}
+	want := args[T](t, recorded)
+	e := dbtest.Embedded[person](&want)
+	e.Version++
+	e.UpdatedAt = dbtest.Embedded[person](&first.Item).UpdatedAt
+	require.Equal(t, want, first.Item)
+	deletedAt := argument[struct{ DeletedAt time.Time }](t, recorded).DeletedAt
+	require.Equal(t, deletedAt, first.DeletedAt)
+	require.Equal(t, deletedAt.Add(30*24*time.Hour), first.ExpiresAt)
+}
+
+// versions compares versions with those that were recorded. The newest of them is a deleted state, which has no counterpart
+// in the recorded history.
+func (p *player[T]) versions(t *testing.T, st step) {
+	t.Helper()
+	key := keyOf[T](t, st)
 	if st.Op == "getVersion" {
-		got, err := h.Get(r.Ctx, key, st.Args.Version)
-		if outcome(t, st, err); err == nil {
-			same(st.Outcome.OK, got.Item, false, false)
+		got, err := p.history.Get(p.Ctx, key, st.Args.Version)
+		if p.ended(t, st, err); err == nil {
+			require.Equal(t, args[T](t, st.Outcome.OK), got.Item)
 			require.False(t, got.Deleted)
 		}
 		return
 	}
-	list := []json.RawMessage{}
-	if err := json.Unmarshal(st.Outcome.OK, &list); err != nil {
-		page := struct{ Items []json.RawMessage }{}
-		require.NoError(t, errors.Join(json.Unmarshal(st.Outcome.OK, &page)))
-		list = page.Items
+	list, opts := st.Outcome.OK, []versioned.ListOption{}
+	if st.Args.Reverse { // by pages
+		list, opts = argument[struct{ Items json.RawMessage }](t, list).Items, append(opts, entity.Desc())
 	}
-	opts := []versioned.ListOption{}
-	if st.Args.Reverse {
-		opts = append(opts, entity.Desc())
-	}
-	got, err := h.List(key, opts...).Collect(r.Ctx)
+	got, err := p.history.List(key, opts...).Collect(p.Ctx)
 	require.NoError(t, err)
-	deleted := len(got) - 1
-	if st.Args.Reverse {
-		deleted = 0
+	var live []T
+	for i, v := range got {
+		require.Equal(t, i == 0 && st.Args.Reverse || i == len(got)-1 && !st.Args.Reverse, v.Deleted)
+		if !v.Deleted {
+			live = append(live, v.Item)
+		}
 	}
-	require.True(t, got[deleted].Deleted)
-	got = append(got[:deleted:deleted], got[deleted+1:]...)
 	if st.Args.Limit > 0 {
-		got = got[:st.Args.Limit]
+		live = live[:st.Args.Limit]
 	}
-	require.Len(t, got, len(list))
-	for i := range got {
-		require.False(t, got[i].Deleted)
-		same(list[i], got[i].Item, false, false)
+	require.Equal(t, args[[]T](t, list), live)
+}
+
+type note struct {
+	_ entity.Key `name:"Note" pk:"$#id_{id}" sk:"$"`
+	_ lifecycle.SoftDelete
+
+	ID   string `dynamodbav:"id"`
+	Text string `dynamodbav:"text"`
+}
+
+func TestReplay_SoftDeleteAlone(t *testing.T) {
+	t.Parallel()
+	p := newPlayer[note](t, "lifecycle-soft-delete-only")
+	p.through(t, "purge")
+	p.differences = []difference{
+		{"update-while-deleted", "deleted-get-with-phantom", absent, func(items []stored) []stored {
+			return only(items, "Z") // the copies
+		}},
 	}
+	deleted := func(st step) {
+		got, err := p.bin.Get(p.Ctx, keyOf[note](t, st))
+		require.NoError(t, err)
+		require.Equal(t, args[note](t, st.Outcome.OK), got.Item)
+	}
+	p.special = map[string]func(step){
+		"deleted-get": deleted, "deleted-get-with-phantom": deleted,
+		"delete-with-condition-ignored": func(st step) {
+			documented(t, heeded)
+			before := p.dump(t)
+			require.ErrorIs(t, p.s.Delete(p.Ctx, keyOf[note](t, st), p.conditions(t, st)...), entity.ErrConditionFailed)
+			require.Equal(t, asJSON(t, before), asJSON(t, p.dump(t)))
+			require.NoError(t, p.s.Delete(p.Ctx, keyOf[note](t, st), entity.If(entity.Eq(&entity.Fields[note]().Text, "a"))))
+		},
+	}
+	p.ends = map[string]end{"update-while-deleted": is(entity.ErrDeleted)}
+	p.play(t)
+}
+
+type profile struct {
+	_ entity.Key `name:"UserProfile" pk:"$#userid_{userId}" sk:"$#region_{Region}"`
+	_ entity.GSI `name:"byEmail" index:"gsi1" pk:"$#email_{Email}" sk:"$#region_{Region}"`
+	_ versioned.Retain
+	_ lifecycle.SoftDelete
+	_ unique.Constraint `name:"Email" fields:"Email"`
+
+	UserID  string `dynamodbav:"userId"`
+	Email   string `dynamodbav:"Email"`
+	Region  string `dynamodbav:"Region"`
+	Version int64  `dynamodbav:"version" entity:"version"`
+}
+
+func TestReplay_LowerCase(t *testing.T) {
+	t.Parallel()
+	p := newPlayer[profile](t, "keys-casing-lowercase")
+	const own = "$myapp#v1#userprofile"
+	last := p.recorded(t, "delete", "", "#v#0000001")
+	p.differences = []difference{
+		at("delete", counted, one("", "Z", func(it stored) stored { return upped(it, "version") })),
+		at("restore", counted, one("", "#region_eu-west", func(it stored) stored { return upped(it, "version") })),
+		at("restore", unreplaced, one("", "#v#0000001", func(stored) stored { return last })),
+		at("restore", kept, func(items []stored) []stored {
+			gone := upped(p.deletion(t, "delete", ""), "version")
+			return append(items, gone.with("sk", "S", own+"#v#0000002").with("_deleted", "BOOL", true))
+		}),
+		{"put", "restore", siblings, func(items []stored) []stored {
+			for i, it := range items {
+				for _, infix := range []string{"#v#", "#deleted#"} {
+					if rest, ok := strings.CutPrefix(it.text("sk"), own+infix); ok {
+						items[i] = it.with("sk", "S", own+"#region_eu-west"+infix+rest)
+					}
+				}
+			}
+			return items
+		}},
+	}
+	p.adjust = func(st step, want *profile) {
+		if st.Op == "restore" {
+			want.Version++
+		}
+	}
+	p.play(t)
 }

@@ -101,8 +101,7 @@ func TestReplay_TimeSeriesGuide(t *testing.T) {
 	r.steps(t, func(st step) {
 		switch st.Name {
 		case "enrich-update":
-			_, err := s.Update(r.Ctx, args[telemetry](t, st.Args.Key),
-				entity.Set(&f.AccountID, st.Args.Set["accountId"].(string)), entity.Set(&f.Diagnostics, st.Args.Set["diagnostics"].(string)))
+			_, err := s.Update(r.Ctx, keyOf[telemetry](t, st), entity.Set(&f.AccountID, "Acct-1"), entity.Set(&f.Diagnostics, "ok"))
 			require.NoError(t, err)
 		case "append-skip-follow-up", "append-skip-follow-up-stale":
 			appends(t, r, s, st, timeseries.WithoutCurrent())

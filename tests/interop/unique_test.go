@@ -59,7 +59,7 @@ func uniqueDifferences(t *testing.T, r *replay) []difference {
 		{"put-same-item-again", "create-existing", released, set(second, "updatedAt", "2026-05-01T00:06:00.000Z")},
 		{"put-replace-with-new-values", "update-u9-missing", released,
 			leaked("email#bob@example.com", "tenantusername#t-acme#bob", "badge#b-7", "numkey#0000000000000042")},
-		{"put-replace-with-new-values", "delete-u1-again", begunAnew, set(second, "createdAt", "2026-05-01T00:05:00.000Z")},
+		{"put-replace-with-new-values", "delete-u1-again", begunAgain, set(second, "createdAt", "2026-05-01T00:05:00.000Z")},
 		{"update-untouched", "update-remove-badge", claimTTL, lapse("update-untouched")},
 		{"update-path-set-email", "delete-u1-again", released, one(second, "#user", func(it stored) stored {
 			return before.with("createdAt", "S", it.text("createdAt"))
@@ -77,81 +77,27 @@ func uniqueDifferences(t *testing.T, r *replay) []difference {
 
 func TestReplay_UniqueFields(t *testing.T) {
 	t.Parallel()
-	r := newReplay(t, "unique-fields")
-	r.through(t, "update-u9-missing")
-	r.differences = uniqueDifferences(t, r)
-	s := store[user](t, r)
-	r.create(t)
-	f := entity.Fields[user]()
-	var violation *unique.ViolationError
-	r.steps(t, func(st step) {
-		key := keyOf[user](t, st)
-		switch st.Name {
-		case "put-same-item-again": // an item's own values are free to it
-			put(t, r, s, st)
-		case "create-existing":
-			_, err := s.Create(r.Ctx, args[user](t, st.Args.Input))
-			require.ErrorIs(t, err, entity.ErrExists)
-		case "update-path-set-email":
-			_, err := s.Update(r.Ctx, key, entity.Attr[string]("email").Set("alice@example.com"))
-			require.ErrorAs(t, err, &violation)
-		case "upsert-dup-email":
-			_, _, err := s.Upsert(r.Ctx, args[user](t, st.Args.Input))
-			require.ErrorAs(t, err, &violation)
-		case "patch-unique":
-			_, err := s.Update(r.Ctx, key, entity.Set(&f.Email, "alice9@example.com"))
-			require.NoError(t, err)
-		case "delete-u2-condition-ignored":
+	p := newPlayer[user](t, "unique-fields")
+	p.through(t, "update-u9-missing")
+	p.differences = uniqueDifferences(t, p.replay)
+	p.special = map[string]func(step){
+		"delete-u2-condition-ignored": func(st step) {
 			documented(t, heeded)
-			require.ErrorIs(t, s.Delete(r.Ctx, key, entity.If(entity.Eq(&f.Username, "nobody"))), entity.ErrConditionFailed)
-			require.NoError(t, s.Delete(r.Ctx, key))
-		default:
-			switch st.Op {
-			case "put":
-				_, err := s.Put(r.Ctx, args[user](t, st.Args.Input))
-				outcome(t, st, err)
-			case "update":
-				_, err := s.Update(r.Ctx, key, userChanges(t, st)...)
-				outcome(t, st, err)
-			case "delete":
-				outcome(t, st, s.Delete(r.Ctx, key))
-			default:
-				require.Fail(t, "no such operation", st.Op)
-			}
-		}
-	})
-	require.Empty(t, r.dump(t))
-}
-
-func userChanges(t *testing.T, st step) []entity.UpdateOption {
-	t.Helper()
-	f := entity.Fields[user]()
-	var changes []entity.UpdateOption
-	for _, name := range []string{"email", "tenantId", "badge", "num"} {
-		v, ok := st.Args.Set[name]
-		if !ok {
-			continue
-		}
-		switch name {
-		case "email":
-			changes = append(changes, entity.Set(&f.Email, v.(string)))
-		case "tenantId":
-			changes = append(changes, entity.Set(&f.TenantID, v.(string)))
-		case "badge":
-			changes = append(changes, entity.Set(&f.Badge, v.(string)))
-		case "num":
-			if v == nil {
-				changes = append(changes, entity.Remove(&f.Num))
-				continue
-			}
-			changes = append(changes, entity.Set(f.Num, int(v.(float64))))
+			require.ErrorIs(t, p.s.Delete(p.Ctx, keyOf[user](t, st), p.conditions(t, st)...), entity.ErrConditionFailed)
+			require.NoError(t, p.s.Delete(p.Ctx, keyOf[user](t, st)))
+		},
+	}
+	p.ends = map[string]end{
+		"put-same-item-again": is(nil), // an item's own values are free to it
+		"create-existing":     is(entity.ErrExists), "update-path-set-email": violates, "upsert-dup-email": violates, "patch-unique": is(nil),
+	}
+	p.adjust = func(st step, want *user) {
+		if want.UserID == "u-2" {
+			want.CreatedAt = p.named(t, "put-u2").Clock
 		}
 	}
-	for _, name := range st.Args.Remove {
-		require.Equal(t, "badge", name)
-		changes = append(changes, entity.Remove(&f.Badge))
-	}
-	return changes
+	p.play(t)
+	require.Empty(t, p.dump(t))
 }
 
 type account struct {
@@ -169,34 +115,5 @@ type account struct {
 
 func TestReplay_UniqueAndVersioned(t *testing.T) {
 	t.Parallel()
-	r := newReplay(t, "unique-versioned")
-	s := store[account](t, r)
-	r.create(t)
-	f := entity.Fields[account]()
-	r.steps(t, func(st step) {
-		key := keyOf[account](t, st)
-		switch st.Op {
-		case "put":
-			put(t, r, s, st)
-		case "update":
-			var opts []entity.UpdateOption
-			if v, ok := st.Args.Set["name"]; ok {
-				opts = append(opts, entity.Set(&f.Name, v.(string)))
-			}
-			if v, ok := st.Args.Set["email"]; ok {
-				opts = append(opts, entity.Set(&f.Email, v.(string)))
-			}
-			if n := st.Args.ExpectedVersion; n != nil {
-				opts = append(opts, versioned.Expect(*n))
-			}
-			got, err := s.Update(r.Ctx, key, opts...)
-			if outcome(t, st, err); err == nil {
-				require.Equal(t, args[account](t, st.Outcome.OK), got)
-			}
-		case "delete":
-			outcome(t, st, s.Delete(r.Ctx, key))
-		default:
-			require.Fail(t, "no such operation", st.Op)
-		}
-	})
+	newPlayer[account](t, "unique-versioned").play(t)
 }

@@ -58,7 +58,7 @@ type member struct {
 
 type claimState [members]member
 
-// holder is who has a value; -1 for nobody.
+// holder is who has a value; -1 for none.
 func (s claimState) holder(value string, reserve bool) int {
 	return slices.IndexFunc(s[:], func(m member) bool {
 		return value != "" && m.value == value && (m.life == live || m.life == deleted && reserve)

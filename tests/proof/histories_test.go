@@ -3,19 +3,28 @@ package proof_test
 import (
 	"context"
 	crand "crypto/rand"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/unique"
+	"github.com/dynastrata/dynastrata/versioned"
 )
 
 // How many histories of each game are played, usually and under DYNASTRATA_LONG=1. DYNASTRATA_HISTORIES sets another number.
@@ -114,4 +123,156 @@ func histories[S comparable, I fmt.Stringer, O comparable](g game[S, I, O]) func
 			}
 		})
 	}
+}
+
+// outcome is what a call said, besides its result.
+type outcome struct {
+	class  string // the classes of the error, joined; "" for success
+	either string // another that is as true, of an expectation; then owner is its
+	unsure bool   // the write may have been applied
+	idle   bool   // a failure that no state explains, and that wrote nothing: throttled, conflict, connection or context
+	text   string // of the error, for people
+	actual int64  // the version that a *versioned.ConflictError names
+	owner  string // the partition key that a *unique.ViolationError names
+}
+
+// classes are the errors that a state can explain.
+var classes = []struct {
+	name string
+	err  error
+}{
+	{"NotFound", entity.ErrNotFound}, {"Exists", entity.ErrExists}, {"Deleted", entity.ErrDeleted}, {"NotDeleted", entity.ErrNotDeleted},
+	{"Condition", entity.ErrConditionFailed},
+}
+
+// outcomeOf sorts an error.
+func outcomeOf(err error) outcome {
+	if err == nil {
+		return outcome{}
+	}
+	o := outcome{unsure: entity.IsAmbiguous(err), text: err.Error()}
+	var names []string
+	for _, c := range classes {
+		if errors.Is(err, c.err) {
+			names = append(names, c.name)
+		}
+	}
+	var version *versioned.ConflictError
+	if errors.As(err, &version) {
+		names, o.actual = append(names, "Version"), version.Actual
+	}
+	var taken *unique.ViolationError
+	if errors.As(err, &taken) {
+		names, o.owner = append(names, "Taken"), taken.Owner.PK
+	}
+	if errors.Is(err, entity.ErrReadBack) {
+		names = append(names, "FollowUp")
+	}
+	if len(names) == 0 {
+		if o.idle = injected(err); !o.idle {
+			names = append(names, fmt.Sprintf("unexpected %T", errors.Unwrap(err)))
+		}
+	}
+	o.class = strings.Join(names, "+")
+	return o
+}
+
+// injected reports an error that faults explain: conflicts and throttling that did not end, broken connections, contexts.
+func injected(err error) bool {
+	var internal *types.InternalServerError
+	var api smithy.APIError
+	if errors.Is(err, entity.ErrConflict) || errors.Is(err, faults.ErrInjected) || errors.Is(err, context.Canceled) || errors.As(err, &internal) {
+		return true
+	}
+	transient := []string{"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
+	var cancelled *types.TransactionCanceledException
+	if errors.As(err, &cancelled) && slices.ContainsFunc(cancelled.CancellationReasons, func(r types.CancellationReason) bool {
+		return r.Code != nil && slices.Contains(transient, *r.Code)
+	}) {
+		return true
+	}
+	return errors.As(err, &api) && // the first one: that of a read which was to explain a refusal comes before the refusal
+		slices.Contains([]string{"ProvisionedThroughputExceededException", "ThrottlingException", "TransactionConflictException"}, api.ErrorCode())
+}
+
+func (o outcome) String() string {
+	s := o.class
+	if o.idle {
+		s = "no"
+	}
+	if s == "" {
+		s = "ok"
+	}
+	if o.unsure {
+		s += "?"
+	}
+	return s
+}
+
+// tally counts what was proved, for the tables of docs/reliability.md.
+type tally struct {
+	title string // the first column
+	good  string
+	bad   string
+
+	mu   sync.Mutex
+	rows map[string]*[3]int
+}
+
+var (
+	historiesTally = &tally{title: "histories", good: "operations", bad: "illegal or undecided"}
+	casesTally     = &tally{title: "fault cases", good: "ambiguous", bad: "wrong"}
+)
+
+// add counts one history or case, some of its kind, and whether it was bad.
+func (y *tally) add(row string, some int, bad bool) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if y.rows == nil {
+		y.rows = map[string]*[3]int{}
+	}
+	r := y.rows[row]
+	if r == nil {
+		r = &[3]int{}
+		y.rows[row] = r
+	}
+	r[0]++
+	r[1] += some
+	if bad {
+		r[2]++
+	}
+}
+
+// String is the table; "" when nothing was counted.
+func (y *tally) String() string {
+	var names []string
+	var all [3]int
+	for name, r := range y.rows {
+		names = append(names, name)
+		for i, n := range r {
+			all[i] += n
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	slices.Sort(names)
+	var b strings.Builder
+	fmt.Fprintf(&b, "| %s | | %s | %s |\n| --- | --: | --: | --: |\n", y.title, y.good, y.bad)
+	for _, name := range names {
+		r := y.rows[name]
+		fmt.Fprintf(&b, "| %s | %d | %d | %d |\n", name, r[0], r[1], r[2])
+	}
+	fmt.Fprintf(&b, "| together | %d | %d | %d |\n", all[0], all[1], all[2])
+	return b.String()
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, y := range []*tally{historiesTally, casesTally} {
+		if text := y.String(); text != "" {
+			fmt.Println("\n" + text)
+		}
+	}
+	os.Exit(code)
 }

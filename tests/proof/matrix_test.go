@@ -10,13 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
@@ -24,7 +23,7 @@ import (
 type deed struct {
 	name   string
 	before func(b *bench) error
-	do     func(b *bench) error // through b.db, by whoever is disturbed
+	do     func(b *bench) error // through b.db, by the disturbed client
 	after  func(b *bench) string
 	// pieces says that it is no single write or transaction: after an error, each item is as before or as after it.
 	pieces bool
@@ -56,68 +55,58 @@ var modes = []mode{
 
 // bench is where a deed is done: db is disturbed, look is not.
 type bench struct {
-	ctx      context.Context
+	*dbtest.Bench
 	id       string
 	db, look *entity.DB
-	wire     *faults.Transport
-	now      time.Time
-	raw      *dynamodb.Client
-	table    string
 }
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{ctx: t.Context(), now: epoch}
-	b.raw, b.table = localdb.Test(t)
-	b.wire = faults.New(b.raw.Options().HTTPClient)
-	b.look = b.open(t, b.raw, 10)
+	b := &bench{Bench: dbtest.Open(t)}
+	b.Clock.Set(epoch, 0)
+	b.look = b.open(t, b.Raw, 10)
 	b.try(t, 10)
-	require.NoError(t, b.look.CreateTables(b.ctx))
+	require.NoError(t, b.look.CreateTables(b.Ctx))
 	return b
 }
 
 func (b *bench) open(t *testing.T, client entity.Client, attempts int) *entity.DB {
 	t.Helper()
-	db, err := entity.Open(client, entity.Config{Table: b.table, MaxAttempts: attempts, Clock: func() time.Time { return b.now }})
-	require.NoError(t, err)
+	db := b.Open(client, dbtest.Attempts(attempts))
 	for _, declare := range declarations {
 		require.NoError(t, declare(db))
 	}
 	return db
 }
 
-// try says how often the disturbed one may try.
+// try limits how often the disturbed database sends a request.
 func (b *bench) try(t *testing.T, attempts int) {
 	t.Helper()
-	b.db = b.open(t, dynamodb.New(b.raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = b.wire }), attempts)
+	b.db = b.open(t, b.Client, attempts)
 }
 
 // clear empties the table: a local database does not bear a table for each of thousands of cases.
 func (b *bench) clear(t *testing.T) {
 	t.Helper()
-	pages := dynamodb.NewScanPaginator(b.raw, &dynamodb.ScanInput{TableName: &b.table, ProjectionExpression: aws.String("pk, sk")})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(t.Context())
-		require.NoError(t, err)
-		for keys := range slices.Chunk(page.Items, 25) {
-			var writes []types.WriteRequest
-			for _, k := range keys {
-				writes = append(writes, types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: k}})
-			}
-			_, err := b.raw.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{b.table: writes}})
-			require.NoError(t, err)
+	for items := range slices.Chunk(b.Items(), 25) {
+		var writes []types.WriteRequest
+		for _, it := range items {
+			writes = append(writes, types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: b.Key(b.KeyOf(it))}})
 		}
+		_, err := b.Raw.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{b.Table: writes}})
+		require.NoError(t, err)
 	}
 }
 
 // use prepares an item set of its own for a deed. Every case begins at the same moment.
 func (b *bench) use(t *testing.T, d deed, id string) {
 	t.Helper()
-	b.id, b.now = id, epoch
-	b.wire.Inject(nil)
+	b.id = id
+	b.Clock.Set(epoch, 0)
+	b.Wire.Inject(nil)
 	require.NoError(t, d.before(b))
-	b.now = epoch.Add(time.Hour)
-	b.wire.Reset()
+	b.Clock.Set(epoch.Add(time.Hour), 0)
+	b.Wire.Reset()
 }
 
 // state is what is stored under the id: the texts of items by their keys. What differs from run to run is left out.
@@ -127,21 +116,14 @@ func (b *bench) state(t *testing.T, d deed) map[string]string {
 		return map[string]string{"": d.after(b)}
 	}
 	found := map[string]string{}
-	pages := dynamodb.NewScanPaginator(b.raw, &dynamodb.ScanInput{TableName: &b.table})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(b.ctx)
-		require.NoError(t, err)
-		for _, it := range page.Items {
-			pk := it["pk"].(*types.AttributeValueMemberS).Value
-			if !strings.Contains(pk, b.id) {
-				continue
-			}
-			delete(it, "_w")
-			text, err := json.Marshal(it)
-			require.NoError(t, err)
-			key := pk + " " + it["sk"].(*types.AttributeValueMemberS).Value
-			found[strings.ReplaceAll(key, b.id, "ID")] = strings.ReplaceAll(string(text), b.id, "ID")
+	for key, it := range b.ItemsByKey() {
+		if !strings.Contains(dbtest.Text(it["pk"]), b.id) {
+			continue
 		}
+		delete(it, "_w")
+		text, err := json.Marshal(it)
+		require.NoError(t, err)
+		found[strings.ReplaceAll(key, b.id, "ID")] = strings.ReplaceAll(string(text), b.id, "ID")
 	}
 	return found
 }
@@ -160,7 +142,7 @@ func (b *bench) reference(t *testing.T, d deed) (ref reference) {
 	for i := range 2 {
 		ref.errs[i] = d.do(b)
 		if i == 0 {
-			ref.calls = len(b.wire.Requests())
+			ref.calls = len(b.Wire.Requests())
 		}
 		ref.states[i+1] = b.state(t, d)
 	}
@@ -218,12 +200,12 @@ func (b *bench) eachRequest(t *testing.T, d deed, ref reference, f faults.Fault,
 	b.try(t, m.attempts)
 	for n := 1; ; n++ {
 		require.Less(t, n, 60, "it never ends")
-		b.ctx = t.Context()
+		b.Ctx = t.Context()
 		b.use(t, d, fmt.Sprintf("%02d-%03d", combination, n))
 		require.True(t, same(ref.states[0], b.state(t, d)), "prepared otherwise than before")
 		ctx, cancel := context.WithCancel(t.Context())
-		b.ctx = ctx
-		b.wire.Inject(func(r faults.Request) faults.Fault {
+		b.Ctx = ctx
+		b.Wire.Inject(func(r faults.Request) faults.Fault {
 			if r.Index+1 == n || m.on && r.Index+1 > n {
 				if m.cancel {
 					cancel()
@@ -233,12 +215,12 @@ func (b *bench) eachRequest(t *testing.T, d deed, ref reference, f faults.Fault,
 			return faults.None
 		})
 		err := d.do(b)
-		b.wire.Inject(nil)
-		sent := b.wire.Requests()
-		_, lateErr := b.wire.Deliver()
+		b.Wire.Inject(nil)
+		sent := b.Wire.Requests()
+		_, lateErr := b.Wire.Deliver()
 		require.NoError(t, lateErr)
 		cancel()
-		b.ctx = t.Context()
+		b.Ctx = t.Context()
 		if n > len(sent) {
 			require.NoError(t, err)
 			b.clear(t)
@@ -251,11 +233,7 @@ func (b *bench) eachRequest(t *testing.T, d deed, ref reference, f faults.Fault,
 		}
 		casesTally.add(f.String(), unsure, why != "")
 		if why != "" {
-			var calls []string
-			for _, r := range sent {
-				calls = append(calls, r.Operation)
-			}
-			t.Errorf("request %d of %v: %s\nerror: %v", n, calls, why, err)
+			t.Errorf("request %d of %v: %s\nerror: %v", n, dbtest.Operations(sent), why, err)
 		}
 		b.clear(t)
 	}
@@ -296,7 +274,7 @@ func (b *bench) judge(t *testing.T, d deed, f faults.Fault, m mode, ref referenc
 // again calls once more, undisturbed: what was not written is now, and what was written is met.
 func (b *bench) again(t *testing.T, d deed, ref reference, first error, before, after bool) string {
 	if d.after != nil {
-		b.now = b.now.Add(time.Hour) // leases of a builder that was cut off end
+		b.Clock.Move(time.Hour) // leases of a builder that was cut off end
 	}
 	err := d.do(b)
 	want, says := ref.states[1], error(nil)
@@ -308,7 +286,7 @@ func (b *bench) again(t *testing.T, d deed, ref reference, first error, before, 
 	case !same(got, want) && !(before && after && same(got, ref.states[2])):
 		return "called again: " + difference(got, want)
 	case d.pieces && err == nil:
-	case told(err).class != told(says).class:
+	case outcomeOf(err).class != outcomeOf(says).class:
 		return fmt.Sprintf("called again: %v instead of %v", err, says)
 	}
 	return ""
@@ -323,9 +301,7 @@ func open(f faults.Fault, m mode) bool {
 	return m.cancel
 }
 
-func isWrite(r faults.Request) bool {
-	return slices.Contains([]string{"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchWriteItem"}, r.Operation)
-}
+var isWrite = dbtest.Is("PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchWriteItem")
 
 // difference is the first item that is not as wanted.
 func difference(got, want map[string]string) string {
@@ -343,4 +319,38 @@ func difference(got, want map[string]string) string {
 		}
 	}
 	return "no difference"
+}
+
+// A touch makes no item, and writes nothing before its time has come.
+func TestTouch_OfAnItemThatIsAbsentOrNotDue(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.id = "touched"
+	s, key := bare.store(b.look), bare.make("touched", "")
+	_, err := s.Touch(b.Ctx, key, &bare.fields().Seen, time.Hour)
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.Empty(t, b.state(t, deed{}))
+
+	require.NoError(t, bare.living(b))
+	due, err := s.Touch(b.Ctx, key, &bare.fields().Seen, time.Hour)
+	require.NoError(t, err)
+	require.True(t, due)
+	b.Clock.Move(time.Minute)
+	due, err = s.Touch(b.Ctx, key, &bare.fields().Seen, time.Hour)
+	require.NoError(t, err)
+	require.False(t, due)
+}
+
+// The state that follows another is never before it, whatever the clock of its writer says.
+func TestUpdate_ByAClockThatIsBehindComesAfterWhatItReplaces(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.id = "late"
+	require.NoError(t, chronicled.living(b))
+	before, err := chronicled.store(b.look).Get(b.Ctx, chronicled.make("late", ""), entity.Consistent())
+	require.NoError(t, err)
+	b.Clock.Set(epoch.Add(-time.Hour), 0)
+	after, err := chronicled.store(b.look).Update(b.Ctx, chronicled.make("late", ""), entity.Set(&chronicled.fields().Text, "three"))
+	require.NoError(t, err)
+	require.True(t, after.UpdatedAt.After(before.UpdatedAt))
 }

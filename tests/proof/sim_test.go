@@ -38,7 +38,7 @@ type sim struct {
 // call is a request that waits for its turn.
 type call struct {
 	client int
-	order  string // tells the requests of one client apart
+	order  string // distinguishes the requests of one client
 	req    *http.Request
 	body   []byte
 	done   chan reply // takes one reply without a receiver
@@ -74,7 +74,7 @@ func (s *sim) end(c *call) func() {
 	return f
 }
 
-// orderOf tells the requests of a client apart. The SDK writes the members of an object in any order.
+// orderOf distinguishes the requests of a client. The SDK writes the members of an object in any order.
 func orderOf(operation string, body []byte) string {
 	var content any
 	if json.Unmarshal(body, &content) == nil {
@@ -156,7 +156,7 @@ func (s *sim) run(work func(client int)) {
 			}
 			next.done <- s.courier.send(next)
 		case running > 0:
-			time.Sleep(time.Millisecond) // of the bubble's own time: somebody pauses
+			time.Sleep(time.Millisecond) // of the bubble's own time: a client pauses
 		default:
 			return
 		}

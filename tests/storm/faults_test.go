@@ -21,7 +21,7 @@ func rounds() []testsize.Round[faults.Fault] {
 // deed is one write on an item that has been prepared for it.
 type deed[T any] struct {
 	before func(w *world[T], id string)
-	do     func(w *world[T], d door[T], id string) error
+	do     func(w *world[T], d handles[T], id string) error
 	again  error // what doing it once more may say when it is done already
 	after  func(w *world[T], id string)
 	pieces bool // it is no single transaction: a failure may leave it half done
@@ -49,7 +49,7 @@ func shows(name, host string, version int64) func(w *world[Reserve], id string) 
 var deeds = map[string]deed[Reserve]{
 	"create": {
 		before: func(*world[Reserve], string) {},
-		do: func(w *world[Reserve], d door[Reserve], id string) error {
+		do: func(w *world[Reserve], d handles[Reserve], id string) error {
 			_, err := d.Create(w.Ctx, w.make(Person{ID: id, Email: id + "@x", Name: "1"}))
 			return err
 		},
@@ -57,7 +57,7 @@ var deeds = map[string]deed[Reserve]{
 	},
 	"put": {
 		before: prepared[Reserve],
-		do: func(w *world[Reserve], d door[Reserve], id string) error {
+		do: func(w *world[Reserve], d handles[Reserve], id string) error {
 			_, err := d.Put(w.Ctx, w.make(Person{ID: id, Email: id + "@z", Name: "3"}))
 			return err
 		},
@@ -68,7 +68,7 @@ var deeds = map[string]deed[Reserve]{
 	},
 	"update": {
 		before: prepared[Reserve],
-		do: func(w *world[Reserve], d door[Reserve], id string) error {
+		do: func(w *world[Reserve], d handles[Reserve], id string) error {
 			_, err := d.Update(w.Ctx, w.key(id), w.email(id+"@z"), entity.If(entity.Eq(&w.f.Email, id+"@y")))
 			return err
 		},
@@ -76,7 +76,7 @@ var deeds = map[string]deed[Reserve]{
 	},
 	"delete": {
 		before: prepared[Reserve],
-		do:     func(w *world[Reserve], d door[Reserve], id string) error { return d.Delete(w.Ctx, w.key(id)) },
+		do:     func(w *world[Reserve], d handles[Reserve], id string) error { return d.Delete(w.Ctx, w.key(id)) },
 		again:  entity.ErrDeleted,
 		after: func(w *world[Reserve], id string) {
 			_, there := w.current(id)
@@ -86,7 +86,7 @@ var deeds = map[string]deed[Reserve]{
 	},
 	"restore": {
 		before: buried[Reserve],
-		do: func(w *world[Reserve], d door[Reserve], id string) error {
+		do: func(w *world[Reserve], d handles[Reserve], id string) error {
 			_, err := d.bin.Restore(w.Ctx, w.key(id))
 			return err
 		},
@@ -94,7 +94,7 @@ var deeds = map[string]deed[Reserve]{
 	},
 	"revert": {
 		before: prepared[Reserve],
-		do: func(w *world[Reserve], d door[Reserve], id string) error {
+		do: func(w *world[Reserve], d handles[Reserve], id string) error {
 			_, err := d.past.Revert(w.Ctx, w.key(id), 1, entity.If(entity.Eq(&w.f.Name, "2")))
 			return err
 		},
@@ -107,23 +107,18 @@ var deeds = map[string]deed[Reserve]{
 var hardDeeds = map[string]deed[Kept]{
 	"hard delete": {
 		before: prepared[Kept],
-		do:     func(w *world[Kept], d door[Kept], id string) error { return d.Delete(w.Ctx, w.key(id)) },
+		do:     func(w *world[Kept], d handles[Kept], id string) error { return d.Delete(w.Ctx, w.key(id)) },
 		again:  entity.ErrNotFound,
 		after: func(w *world[Kept], id string) {
 			_, there := w.current(id)
 			require.False(w.T, there)
 		},
 	},
-	"purge of a history": {
-		before: func(w *world[Kept], id string) {
-			prepared(w, id)
-			w.remove(id)
-		}, do: purgeIt[Kept], after: nothingLeft[Kept], pieces: true,
-	},
+	"purge of a history": {before: buried[Kept], do: purgeIt[Kept], after: nothingLeft[Kept], pieces: true},
 }
 
-func purgeIt[T any](w *world[T], d door[T], id string) error {
-	w.told = slices.DeleteFunc(w.told, func(x told) bool { return x.ID == id })
+func purgeIt[T any](w *world[T], d handles[T], id string) error {
+	w.written = slices.DeleteFunc(w.written, func(x written) bool { return x.ID == id })
 	return d.Purge(w.Ctx, w.key(id))
 }
 
@@ -140,13 +135,13 @@ func (w *world[T]) of(id string) (items []item) {
 func nothingLeft[T any](w *world[T], id string) { require.Empty(w.T, w.of(id)) }
 
 // eachFault runs f for request 1, 2, … of a deed until it ends without having met the fault.
-func eachFault[T any](t *testing.T, k kind[T], all map[string]deed[T], f func(w *world[T], a deed[T], id string, n int, fault faults.Fault) (met bool), change ...func(*entity.Config)) {
+func eachFault[T any](t *testing.T, all map[string]deed[T], f func(w *world[T], a deed[T], id string, n int, fault faults.Fault) (met bool), change ...func(*entity.Config)) {
 	t.Helper()
 	for name, a := range all {
 		for _, round := range rounds() {
 			t.Run(name+"/"+round.String(), func(t *testing.T) {
 				t.Parallel()
-				w := open(t, k, change...)
+				w := open[T](t, change...)
 				for n := 1; ; n++ {
 					id := "i" + string(rune('a'+n))
 					a.before(w, id)
@@ -163,13 +158,13 @@ func eachFault[T any](t *testing.T, k kind[T], all map[string]deed[T], f func(w 
 
 func TestFaults_OfOneRequestAreHealedAndNeverShow(t *testing.T) {
 	t.Parallel()
-	eachFault(t, asReserve, deeds, healed[Reserve])
-	eachFault(t, asKept, hardDeeds, healed[Kept])
+	eachFault(t, deeds, healed[Reserve])
+	eachFault(t, hardDeeds, healed[Kept])
 }
 
 func healed[T any](w *world[T], a deed[T], id string, n int, fault faults.Fault) bool {
 	w.Wire.Inject(faults.Nth(n, fault))
-	require.NoError(w.T, a.do(w, w.door, id), "request %d", n)
+	require.NoError(w.T, a.do(w, w.handles, id), "request %d", n)
 	w.Wire.Inject(nil)
 	w.sound()
 	a.after(w, id)
@@ -178,14 +173,14 @@ func healed[T any](w *world[T], a deed[T], id string, n int, fault faults.Fault)
 
 func TestFaults_WithoutRepetitionAreHonestAndASecondCallFinishes(t *testing.T) {
 	t.Parallel()
-	eachFault(t, asReserve, deeds, honest[Reserve], dbtest.Attempts(1))
-	eachFault(t, asKept, hardDeeds, honest[Kept], dbtest.Attempts(1))
+	eachFault(t, deeds, honest[Reserve], dbtest.Attempts(1))
+	eachFault(t, hardDeeds, honest[Kept], dbtest.Attempts(1))
 }
 
 func honest[T any](w *world[T], a deed[T], id string, n int, fault faults.Fault) bool {
 	before := w.of(id)
 	w.Wire.Inject(faults.Nth(n, fault))
-	err := a.do(w, w.door, id)
+	err := a.do(w, w.handles, id)
 	w.Wire.Inject(nil)
 	met := n <= len(w.Wire.Requests())
 	require.Equal(w.T, met, err != nil, "request %d", n)
@@ -212,8 +207,8 @@ func honest[T any](w *world[T], a deed[T], id string, n int, fault faults.Fault)
 // A program that dies, or a connection that does not come back, at any request.
 func TestFaults_FromOneRequestOnLeaveNothingBroken(t *testing.T) {
 	t.Parallel()
-	eachFault(t, asReserve, deeds, stopped[Reserve], dbtest.Attempts(2))
-	eachFault(t, asKept, hardDeeds, stopped[Kept], dbtest.Attempts(2))
+	eachFault(t, deeds, stopped[Reserve], dbtest.Attempts(2))
+	eachFault(t, hardDeeds, stopped[Kept], dbtest.Attempts(2))
 }
 
 func stopped[T any](w *world[T], a deed[T], id string, n int, fault faults.Fault) bool {
@@ -223,7 +218,7 @@ func stopped[T any](w *world[T], a deed[T], id string, n int, fault faults.Fault
 		}
 		return faults.None
 	})
-	err := a.do(w, w.door, id)
+	err := a.do(w, w.handles, id)
 	w.Wire.Inject(nil)
 	w.intact(a, id)
 	if err == nil {

@@ -7,22 +7,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/unique"
 )
 
 func TestRace_DeleteKeepsWhatAnUpdateWrote(t *testing.T) {
 	t.Parallel()
-	t.Run("bin", func(t *testing.T) { t.Parallel(); deleteMeetsUpdate(t, asBin) })
-	t.Run("retained", func(t *testing.T) { t.Parallel(); deleteMeetsUpdate(t, asFree) })
-	t.Run("reserved", func(t *testing.T) { t.Parallel(); deleteMeetsUpdate(t, asReserve) })
-	t.Run("kept", func(t *testing.T) { t.Parallel(); deleteMeetsUpdate(t, asKept) })
-	t.Run("plain", func(t *testing.T) { t.Parallel(); deleteMeetsUpdate(t, asPlain) })
-	t.Run("locked", func(t *testing.T) { t.Parallel(); deleteMeetsUpdate(t, asLocked) })
+	in[Bin](t, deleteMeetsUpdate)
+	in[Free](t, deleteMeetsUpdate)
+	in[Reserve](t, deleteMeetsUpdate)
+	in[Kept](t, deleteMeetsUpdate)
+	in[Plain](t, deleteMeetsUpdate)
+	in[Locked](t, deleteMeetsUpdate)
 }
 
-func deleteMeetsUpdate[T any](t *testing.T, k kind[T]) {
-	w := open(t, k)
+func deleteMeetsUpdate[T any](t *testing.T, w *world[T]) {
 	w.add("a", "old@x", "1")
-	require.NoError(t, w.overtake(func() error { return w.Delete(w.Ctx, w.key("a")) }, func() {
+	require.NoError(t, w.overtake(w.deleting("a"), func() {
 		w.update("a", w.email("new@x"), w.name("2"))
 	}))
 	_, there := w.current("a")
@@ -45,34 +45,32 @@ func deleteMeetsUpdate[T any](t *testing.T, k kind[T]) {
 
 func TestRace_TwoDeletesLeaveOneCopy(t *testing.T) {
 	t.Parallel()
-	t.Run("bin", func(t *testing.T) { t.Parallel(); deleteMeetsDelete(t, asBin) })
-	t.Run("retained", func(t *testing.T) { t.Parallel(); deleteMeetsDelete(t, asFree) })
-	t.Run("reserved", func(t *testing.T) { t.Parallel(); deleteMeetsDelete(t, asReserve) })
+	in[Bin](t, deleteMeetsDelete)
+	in[Free](t, deleteMeetsDelete)
+	in[Reserve](t, deleteMeetsDelete)
 }
 
-func deleteMeetsDelete[T any](t *testing.T, k kind[T]) {
-	w := open(t, k)
+func deleteMeetsDelete[T any](t *testing.T, w *world[T]) {
 	w.add("a", "a@x", "1")
-	err := w.overtake(func() error { return w.Delete(w.Ctx, w.key("a")) }, func() { w.remove("a") })
+	err := w.overtake(w.deleting("a"), func() { w.remove("a") })
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	require.ErrorIs(t, err, entity.ErrDeleted)
 	require.Len(t, w.copies("a"), 1)
 	w.sound()
 }
 
-// Between the read and the write of a delete the item is deleted, and somebody else takes its address: the sentinel is
+// Between the read and the write of a delete the item is deleted, and another item takes its address: the sentinel is
 // not the item's any more.
-func TestRace_DeleteDoesNotFreeWhatSomebodyElseHas(t *testing.T) {
+func TestRace_DeleteDoesNotFreeAnotherItemsValue(t *testing.T) {
 	t.Parallel()
-	t.Run("plain", func(t *testing.T) { t.Parallel(); deleteMeetsHeir(t, asPlain) })
-	t.Run("kept", func(t *testing.T) { t.Parallel(); deleteMeetsHeir(t, asKept) })
-	t.Run("retained", func(t *testing.T) { t.Parallel(); deleteMeetsHeir(t, asFree) })
+	in[Plain](t, deleteMeetsHeir)
+	in[Kept](t, deleteMeetsHeir)
+	in[Free](t, deleteMeetsHeir)
 }
 
-func deleteMeetsHeir[T any](t *testing.T, k kind[T]) {
-	w := open(t, k)
+func deleteMeetsHeir[T any](t *testing.T, w *world[T]) {
 	w.add("a", "a@x", "1")
-	err := w.overtake(func() error { return w.Delete(w.Ctx, w.key("a")) }, func() {
+	err := w.overtake(w.deleting("a"), func() {
 		w.remove("a")
 		w.add("heir", "a@x", "2")
 	})
@@ -81,24 +79,23 @@ func deleteMeetsHeir[T any](t *testing.T, k kind[T]) {
 
 	// The same with an update that frees the address: now there is something left to delete.
 	w.add("b", "b@x", "1")
-	require.NoError(t, w.overtake(func() error { return w.Delete(w.Ctx, w.key("b")) }, func() {
+	require.NoError(t, w.overtake(w.deleting("b"), func() {
 		w.update("b", w.email("b2@x"))
 		w.add("heir2", "b@x", "2")
 	}))
 	require.Len(t, w.sound().sentinels, 2)
 }
 
-// The claim had an end and somebody else has the value, while the item still holds it.
+// The claim had an end and another item has the value, while the item still holds it.
 func TestRace_StolenEmailIsNotGivenUpByDelete(t *testing.T) {
 	t.Parallel()
-	t.Run("free", func(t *testing.T) { t.Parallel(); deleteMeetsThief(t, asLeased) })
-	t.Run("reserve", func(t *testing.T) { t.Parallel(); deleteMeetsThief(t, asLeasedReserve) })
+	in[Leased](t, deleteMeetsThief)
+	in[LeasedReserve](t, deleteMeetsThief)
 }
 
-func deleteMeetsThief[T any](t *testing.T, k kind[T]) {
-	w := open(t, k)
+func deleteMeetsThief[T any](t *testing.T, w *world[T]) {
 	w.add("a", "a@x", "1")
-	require.NoError(t, w.overtake(func() error { return w.Delete(w.Ctx, w.key("a")) }, func() {
+	require.NoError(t, w.overtake(w.deleting("a"), func() {
 		w.Clock.Move(2 * time.Hour)
 		w.add("thief", "a@x", "t")
 	}))
@@ -108,4 +105,107 @@ func deleteMeetsThief[T any](t *testing.T, k kind[T]) {
 		require.Contains(t, text(s, "_entity_pk"), "#thief")
 	}
 	require.Len(t, w.copies("a"), 1)
+}
+
+func TestRace_RestoreNeverOverwritesALiveItem(t *testing.T) {
+	t.Parallel()
+	w := open[Bin](t)
+	w.add("a", "old@x", "old")
+	w.remove("a")
+	err := w.overtake(w.restoring("a"), func() { w.add("a", "new@x", "new") })
+	require.ErrorIs(t, err, entity.ErrNotDeleted)
+	require.ErrorIs(t, err, entity.ErrExists)
+	got, _ := w.current("a")
+	require.Equal(t, "new", got.Name)
+	require.Len(t, w.copies("a"), 1, "the copy is still there")
+	w.sound()
+}
+
+func TestRace_TwoRestoresMakeOneItem(t *testing.T) {
+	t.Parallel()
+	in[Bin](t, restoreMeetsRestore)
+	in[Free](t, restoreMeetsRestore)
+	in[Reserve](t, restoreMeetsRestore)
+}
+
+func restoreMeetsRestore[T any](t *testing.T, w *world[T]) {
+	w.add("a", "a@x", "1")
+	for name, restore := range map[string]func() error{
+		"newest": w.restoring("a"),
+		"chosen": func() error {
+			c, err := w.look.bin.Get(w.Ctx, w.key("a"))
+			require.NoError(t, err)
+			_, err = w.bin.RestoreCopy(w.Ctx, c)
+			return err
+		},
+	} {
+		w.remove("a")
+		err := w.overtake(restore, func() {
+			w.done(w.look.bin.Restore(w.Ctx, w.key("a")))
+			w.update("a", w.name("after "+name), w.email(name+"@x"))
+		})
+		require.ErrorIs(t, err, entity.ErrNotDeleted)
+		got, _ := w.current("a")
+		require.Equal(t, "after "+name, got.Name, "what was written after the other restore is still there")
+		_, err = w.look.bin.Get(w.Ctx, w.key("a"))
+		require.ErrorIs(t, err, entity.ErrNotFound)
+		require.Len(t, w.sound().sentinels, 1)
+	}
+}
+
+// Between the read and the write of a restore the item is restored, changed and deleted again: there is a copy, but not
+// the one that was read.
+func TestRace_RestoreTakesTheCopyThatIsThere(t *testing.T) {
+	t.Parallel()
+	in[Bin](t, restoreMeetsAnotherCopy)
+	in[Free](t, restoreMeetsAnotherCopy)
+	in[Reserve](t, restoreMeetsAnotherCopy)
+}
+
+func restoreMeetsAnotherCopy[T any](t *testing.T, w *world[T]) {
+	w.add("a", "a@x", "1")
+	w.remove("a")
+	err := w.overtake(w.restoring("a"), func() {
+		w.done(w.look.bin.Restore(w.Ctx, w.key("a")))
+		w.update("a", w.name("2"), w.email("b@x"))
+		w.remove("a")
+	})
+	require.NoError(t, err)
+	got, _ := w.current("a")
+	require.Equal(t, []string{"b@x", "2"}, []string{got.Email, got.Name})
+	require.Empty(t, w.copies("a"))
+	w.sound()
+}
+
+// The deleted item gave its address up; between the read and the write of the restore another item takes it.
+func TestRace_RestoreIsRefusedWhenTheEmailWasTaken(t *testing.T) {
+	t.Parallel()
+	in[Bin](t, restoreMeetsHeir)
+	in[Free](t, restoreMeetsHeir)
+	in[Leased](t, restoreMeetsHeir)
+	in[Reserve](t, restoreMeetsHeir)
+}
+
+func restoreMeetsHeir[T any](t *testing.T, w *world[T]) {
+	w.add("a", "a@x", "1")
+	w.remove("a")
+	before := len(w.Items())
+	err := w.overtake(w.restoring("a"), func() {
+		if w.reserve {
+			w.Clock.Move(31 * 24 * time.Hour) // the copy expires, and with it what it reserved
+		}
+		w.add("heir", "a@x", "heir")
+	})
+	var taken *unique.ViolationError
+	require.ErrorAs(t, err, &taken)
+	require.Contains(t, taken.Owner.PK, "#heir")
+	_, there := w.current("a")
+	require.False(t, there)
+	if w.reserve {
+		return // the expired copy has no claims
+	}
+	d := w.sound()
+	require.Len(t, d.beings[address{w.pk("a"), w.sk()}].copies, 1, "the copy is still there")
+	require.Len(t, d.sentinels, 1)
+	require.Greater(t, len(w.Items()), before)
 }

@@ -1,6 +1,9 @@
 package storm_test
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,35 +18,33 @@ import (
 // of which nothing is missing.
 func TestRace_PurgeRemovesWhatIsWrittenMeanwhile(t *testing.T) {
 	t.Parallel()
-	t.Run("bin", func(t *testing.T) { t.Parallel(); purgeMeets(t, asBin) })
-	t.Run("retained", func(t *testing.T) { t.Parallel(); purgeMeets(t, asFree) })
-	t.Run("reserved", func(t *testing.T) { t.Parallel(); purgeMeets(t, asReserve) })
-	t.Run("leased", func(t *testing.T) { t.Parallel(); purgeMeets(t, asLeased) })
+	in[Bin](t, purgeMeets)
+	in[Free](t, purgeMeets)
+	in[Reserve](t, purgeMeets)
+	in[Leased](t, purgeMeets)
 }
 
-func purgeMeets[T any](t *testing.T, k kind[T]) {
-	w := open(t, k)
-	w.add("beside", "beside@x", "stays")
+func purgeMeets[T any](t *testing.T, w *world[T]) {
+	w.add("other", "other@x", "stays")
 	stays := len(w.Items())
-	kept := w.told
+	kept := w.written
+	live := func() { w.add("a", "a@x", "1") }
+	deleted := func() {
+		live()
+		w.remove("a")
+	}
 	restore := func() { w.done(w.look.bin.Restore(w.Ctx, w.key("a"))) }
 	for name, race := range map[string]struct {
 		before, meanwhile func()
 	}{
-		"update": {func() { w.add("a", "a@x", "1") }, func() { w.update("a", w.name("2"), w.email("b@x")) }},
-		"delete": {func() { w.add("a", "a@x", "1") }, func() { w.remove("a") }},
-		"restore": {func() {
-			w.add("a", "a@x", "1")
-			w.remove("a")
-		}, restore},
-		"restore and update": {func() {
-			w.add("a", "a@x", "1")
-			w.remove("a")
-		}, func() {
+		"update":  {live, func() { w.update("a", w.name("2"), w.email("b@x")) }},
+		"delete":  {live, func() { w.remove("a") }},
+		"restore": {deleted, restore},
+		"restore and update": {deleted, func() {
 			restore()
 			w.update("a", w.email("b@x"))
 		}},
-		"purge": {func() { w.add("a", "a@x", "1") }, func() { require.NoError(t, w.look.Purge(w.Ctx, w.key("a"))) }},
+		"purge": {live, func() { require.NoError(t, w.look.Purge(w.Ctx, w.key("a"))) }},
 		"purge and create": {func() {
 			w.add("a", "a@x", "1")
 			w.update("a", w.name("2"))
@@ -53,8 +54,8 @@ func purgeMeets[T any](t *testing.T, k kind[T]) {
 		}},
 	} {
 		race.before()
-		require.NoError(t, w.overtake(func() error { return w.Purge(w.Ctx, w.key("a")) }, race.meanwhile), name)
-		w.told = kept
+		require.NoError(t, w.overtake(w.purging("a"), race.meanwhile), name)
+		w.written = kept
 		w.sound()
 		require.Len(t, w.Items(), stays, "%s: nothing of the item is left, and nothing else is missing", name)
 	}
@@ -63,12 +64,12 @@ func purgeMeets[T any](t *testing.T, k kind[T]) {
 // A create between the removal of the item and that of its snapshots: the purge goes on until there is no item.
 func TestRace_PurgeMeetsACreateBeforeTheSnapshotsAreGone(t *testing.T) {
 	t.Parallel()
-	w := open(t, asFree)
+	w := open[Free](t)
 	w.add("a", "a@x", "1")
 	w.update("a", w.name("2"))
-	w.told = nil
+	w.written = nil
 	snapshot := func(r faults.Request) bool { return r.Operation == "DeleteItem" }
-	require.NoError(t, w.Overtake(dbtest.First(snapshot), func() error { return w.Purge(w.Ctx, w.key("a")) }, func() {
+	require.NoError(t, w.Overtake(dbtest.First(snapshot), w.purging("a"), func() {
 		_, err := w.look.Create(w.Ctx, w.make(Person{ID: "a", Email: "new@x"}))
 		require.NoError(t, err)
 	}))
@@ -79,11 +80,11 @@ func TestRace_PurgeMeetsACreateBeforeTheSnapshotsAreGone(t *testing.T) {
 // The other way round: the create has read the history that a purge then removes.
 func TestRace_CreateMeetsAPurge(t *testing.T) {
 	t.Parallel()
-	w := open(t, asKept)
+	w := open[Kept](t)
 	w.add("a", "a@x", "1")
 	w.remove("a")
-	w.told = nil
-	require.NoError(t, w.overtake(w.saving(func() (Kept, error) { return w.Create(w.Ctx, w.make(Person{ID: "a", Email: "new@x"})) }), func() {
+	w.written = nil
+	require.NoError(t, w.overtake(w.creating(Person{ID: "a", Email: "new@x"}), func() {
 		require.NoError(t, w.look.Purge(w.Ctx, w.key("a")))
 	}))
 	d := w.sound()
@@ -94,31 +95,31 @@ func TestRace_CreateMeetsAPurge(t *testing.T) {
 // An update or restore that was planned from what a purge has removed finds nothing.
 func TestRace_WritesMeetAPurge(t *testing.T) {
 	t.Parallel()
-	w := open(t, asFree)
+	w := open[Free](t)
 	for _, write := range []func() error{
-		func() error { _, err := w.Update(w.Ctx, w.key("a"), w.email("b@x")); return err },
-		func() error { return w.Delete(w.Ctx, w.key("a")) },
+		w.updating("a", w.email("b@x")),
+		w.deleting("a"),
 	} {
 		w.add("a", "a@x", "1")
-		w.told = nil
+		w.written = nil
 		require.Error(t, w.overtake(write, func() { require.NoError(t, w.look.Purge(w.Ctx, w.key("a"))) }))
 		require.Empty(t, w.Items())
 	}
 	w.add("a", "a@x", "1")
 	w.remove("a")
-	require.Error(t, w.overtake(func() error { _, err := w.bin.Restore(w.Ctx, w.key("a")); return err }, func() {
+	require.Error(t, w.overtake(w.restoring("a"), func() {
 		require.NoError(t, w.look.Purge(w.Ctx, w.key("a")))
 	}))
 	require.Empty(t, w.Items())
 }
 
-// The address of the item, or of its copy, belongs to somebody else by the time of the purge.
+// The address of the item, or of its copy, belongs to another item by the time of the purge.
 func TestRace_StolenEmailIsNotFreedByPurge(t *testing.T) {
 	t.Parallel()
-	w := open(t, asLeased)
+	w := open[Leased](t)
 	w.add("a", "a@x", "1")
-	w.told = nil
-	require.NoError(t, w.overtake(func() error { return w.Purge(w.Ctx, w.key("a")) }, func() {
+	w.written = nil
+	require.NoError(t, w.overtake(w.purging("a"), func() {
 		w.Clock.Move(2 * time.Hour)
 		w.add("thief", "a@x", "t")
 	}))
@@ -126,7 +127,7 @@ func TestRace_StolenEmailIsNotFreedByPurge(t *testing.T) {
 	require.Len(t, d.beings, 1)
 	require.Len(t, d.sentinels, 1)
 
-	free := open(t, asBin)
+	free := open[Bin](t)
 	free.add("a", "a@x", "1")
 	free.remove("a")
 	free.add("heir", "a@x", "2")
@@ -138,12 +139,12 @@ func TestRace_StolenEmailIsNotFreedByPurge(t *testing.T) {
 // it had read.
 func TestRace_PurgeLeavesTheSnapshotOfALaterLife(t *testing.T) {
 	t.Parallel()
-	w := open(t, asKept, dbtest.Attempts(1))
+	w := open[Kept](t, dbtest.Attempts(1))
 	w.add("a", "a@x", "1")
 	snapshot := func(r faults.Request) bool { return r.Operation == "DeleteItem" }
-	require.ErrorIs(t, w.Overtake(dbtest.First(snapshot), func() error { return w.Purge(w.Ctx, w.key("a")) }, func() {
+	require.ErrorIs(t, w.Overtake(dbtest.First(snapshot), w.purging("a"), func() {
 		require.NoError(t, w.look.Purge(w.Ctx, w.key("a")))
-		w.told = nil
+		w.written = nil
 		w.add("a", "b@x", "2")
 	}), entity.ErrConflict)
 	d := w.sound()
@@ -151,4 +152,100 @@ func TestRace_PurgeLeavesTheSnapshotOfALaterLife(t *testing.T) {
 	got, err := w.look.past.Get(w.Ctx, w.key("a"), 1)
 	require.NoError(t, err)
 	require.Equal(t, "b@x", got.Item.Email)
+}
+
+// crowded is an item with more deleted copies than one transaction can remove, all with the address of its first life, but
+// for the oldest of them, which have that of a life before.
+func crowded(t *testing.T) *world[Bin] {
+	w := open[Bin](t, dbtest.Attempts(1))
+	w.add("a", "a@x", "1")
+	w.remove("a")
+	var pattern item
+	for _, it := range w.Items() {
+		if text(it, "_k") == "d" {
+			pattern = it
+		}
+	}
+	require.NotNil(t, pattern)
+	for i := range 150 {
+		it := maps.Clone(pattern)
+		at := time.Date(2100, 1, 1, 0, i, 0, 0, time.UTC).Format(fixed)
+		it["deletedAt"] = dbtest.S(at)
+		it["sk"] = dbtest.S("$app#v1#bin#deleted#" + at)
+		it["_w"] = dbtest.S(fmt.Sprint("w", i))
+		if i < 10 {
+			it["email"] = dbtest.S("old@x")
+		}
+		w.PutItem(it)
+	}
+	w.sound()
+	return w
+}
+
+// dropping refuses every writing request after the first n.
+func dropping(n int) func(faults.Request) faults.Fault {
+	return func(r faults.Request) faults.Fault {
+		if isWrite(r) {
+			if n--; n < 0 {
+				return faults.Drop
+			}
+		}
+		return faults.None
+	}
+}
+
+// A purge that takes several transactions can be stopped between them: the current item keeps its address until it goes.
+func TestPurge_StoppedHalfwayLeavesTheLiveItemItsEmail(t *testing.T) {
+	t.Parallel()
+	w := crowded(t)
+	w.add("a", "a@x", "2")
+	for n := 0; ; n++ {
+		w.Wire.Reset()
+		w.Wire.Inject(dropping(n))
+		err := w.Purge(w.Ctx, w.key("a"))
+		w.Wire.Inject(nil)
+		w.sound()
+		if err == nil {
+			break
+		}
+		_, there := w.current("a")
+		require.True(t, there, "it goes last")
+		require.Less(t, n, 5)
+	}
+	require.Empty(t, w.Items())
+	for _, r := range w.Wire.Requests() {
+		require.False(t, slices.Contains([]string{"PutItem", "UpdateItem"}, r.Operation))
+	}
+}
+
+// Between two of those transactions, or before the first, the item begins a new life with the address of its copies.
+func TestPurge_OfManyCopiesLeavesALifeThatBeganMeanwhileItsEmail(t *testing.T) {
+	t.Parallel()
+	w := crowded(t)
+	transactions := 0
+	w.Wire.Inject(func(r faults.Request) faults.Fault {
+		if isWrite(r) {
+			if transactions++; transactions > 1 {
+				return faults.Drop // stopped after what the create overtook
+			}
+		}
+		return faults.None
+	})
+	require.Error(t, w.overtake(w.purging("a"), func() { w.add("a", "a@x", "2") }))
+	w.sound()
+	_, there := w.current("a")
+	require.True(t, there)
+	w.Wire.Inject(nil)
+	require.NoError(t, w.look.Purge(w.Ctx, w.key("a")))
+	require.Empty(t, w.Items())
+}
+
+// A life that begins before the first of those transactions has a value of the copies which that one removes.
+func TestPurge_OfManyCopiesTakesNoValueOfALifeThatBeganMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := crowded(t)
+	require.ErrorIs(t, w.overtake(w.purging("a"), func() { w.add("a", "old@x", "2") }), entity.ErrConflict)
+	require.Len(t, w.sound().sentinels, 1)
+	_, there := w.current("a")
+	require.True(t, there)
 }

@@ -2,22 +2,91 @@ package storm_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
+// address is a primary key.
+type address struct{ pk, sk string }
+
+// being is everything in a table that belongs to one item.
+type being struct {
+	current   item
+	snapshots map[int64]item
+	copies    []item
+}
+
+// dump is a table, sorted by what its items are, from their keys alone.
+type dump struct {
+	beings    map[address]*being
+	sentinels map[address]item
+}
+
+// sorted makes a dump of items.
+func sorted(items []item) (dump, error) {
+	d := dump{map[address]*being{}, map[address]item{}}
+	of := func(pk, sk string) *being {
+		a := address{pk, sk}
+		if d.beings[a] == nil {
+			d.beings[a] = &being{snapshots: map[int64]item{}}
+		}
+		return d.beings[a]
+	}
+	for _, it := range items {
+		pk, sk := text(it, "pk"), text(it, "sk")
+		if strings.Contains(text(it, "__edd_e__"), "._unique.") {
+			d.sentinels[address{pk, sk}] = it
+		} else if base, version, ok := strings.Cut(sk, "#v#"); ok {
+			n, err := strconv.ParseInt(strings.TrimPrefix(version, "~"), 10, 64)
+			if err != nil || n != number(it, "version") {
+				return d, fmt.Errorf("the snapshot %s holds version %d", sk, number(it, "version"))
+			}
+			of(pk, base).snapshots[n] = it
+		} else if base, at, ok := strings.Cut(sk, "#deleted#"); ok {
+			if at != text(it, "deletedAt") {
+				return d, fmt.Errorf("the copy %s was deleted at %s", sk, text(it, "deletedAt"))
+			}
+			b := of(pk, base)
+			b.copies = append(b.copies, it)
+		} else {
+			of(pk, sk).current = it
+		}
+	}
+	return d, nil
+}
+
+func text(it item, name string) string { return dbtest.Text(it[name]) }
+
+func number(it item, name string) int64 {
+	n, _ := it[name].(*types.AttributeValueMemberN)
+	if n == nil {
+		return 0
+	}
+	v, err := strconv.ParseInt(n.Value, 10, 64)
+	if err != nil {
+		return -1
+	}
+	return v
+}
+
 // sound checks a table as it is stored against everything that must hold at every moment, and against what the test's
-// writers were told.
+// writers got as results.
 func (w *world[T]) sound() dump {
 	w.T.Helper()
 	d, err := sorted(w.Items())
 	require.NoError(w.T, err)
 	problems := d.problems(w.traits)
 	if w.retain {
-		problems = append(problems, d.untold(w.told)...)
+		problems = append(problems, d.missing(w.written)...)
 	}
 	if !assert.Empty(w.T, problems) {
 		w.T.FailNow()
@@ -88,7 +157,7 @@ func (b *being) shape(k traits) (all []string) {
 		all = append(all, "there is a deleted copy")
 	}
 	if len(b.copies) > 0 && b.current != nil && (k.retain || k.reserve) {
-		all = append(all, "a deleted copy lies beside the current item")
+		all = append(all, "there are a deleted copy and a current item")
 	}
 	for _, c := range b.copies {
 		if text(c, "_k") != "d" || text(c, "_op") != "" {
@@ -162,8 +231,8 @@ func same(a, b item) bool {
 // fixed is a time as it is stored.
 const fixed = "2006-01-02T15:04:05.000000000Z"
 
-// untold finds told states that are not in the history, or are in it as something else.
-func (d dump) untold(all []told) (problems []string) {
+// missing finds returned states that the history lacks or has with other content.
+func (d dump) missing(all []written) (problems []string) {
 	for _, x := range all {
 		found := false
 		for at, b := range d.beings {
@@ -175,7 +244,7 @@ func (d dump) untold(all []told) (problems []string) {
 				text(it, "createdAt") == x.CreatedAt.Format(fixed) && text(it, "updatedAt") == x.UpdatedAt.Format(fixed)
 		}
 		if !found {
-			problems = append(problems, fmt.Sprintf("version %d of %s is not stored as its writer was told: %+v", x.version, x.ID, x.Person))
+			problems = append(problems, fmt.Sprintf("version %d of %s is not stored as its writer got it: %+v", x.version, x.ID, x.Person))
 		}
 	}
 	return problems
@@ -189,4 +258,59 @@ func (b *being) state(version int64) item {
 		}
 	}
 	return b.snapshots[version]
+}
+
+// The checks have to find what they are for: each of these changes to a sound table is a defect that has a name.
+func TestSound_FindsEveryKindOfDamage(t *testing.T) {
+	t.Parallel()
+	w := open[Reserve](t)
+	w.add("a", "a@x", "1")
+	w.update("a", w.email("b@x"), w.name("2"))
+	w.update("a", w.name("3"))
+	w.add("d", "d@x", "1")
+	w.remove("d")
+	w.sound()
+	base := w.Items()
+	s := dbtest.S
+	find := func(items []item, pk, sk string) item {
+		i := slices.IndexFunc(items, func(it item) bool { return text(it, "pk") == pk && text(it, "sk") == sk })
+		require.GreaterOrEqual(t, i, 0, "%s %s", pk, sk)
+		return items[i]
+	}
+	const a, sk, sentinels = "$app#v1#reserve#a", "$app#v1#reserve", "$app#v1#reserve.email"
+	without := func(pk, sk string) func([]item) []item {
+		return func(items []item) []item {
+			find(items, pk, sk)
+			return slices.DeleteFunc(items, func(it item) bool { return text(it, "pk") == pk && text(it, "sk") == sk })
+		}
+	}
+	with := func(pk, sk string, change func(item)) func([]item) []item {
+		return func(items []item) []item {
+			change(find(items, pk, sk))
+			return items
+		}
+	}
+	for name, damage := range map[string]func([]item) []item{
+		"a sentinel is lost":             without(sentinels+"#b@x", sentinels),
+		"a reserved sentinel is lost":    without(sentinels+"#d@x", sentinels),
+		"a snapshot is lost":             without(a, sk+"#v#0000002"),
+		"the current item is lost":       without(a, sk),
+		"a sentinel has another owner":   with(sentinels+"#b@x", sentinels, func(it item) { it["_entity_pk"] = s("$app#v1#reserve#d") }),
+		"the current item expires":       with(a, sk, func(it item) { it["_ttl"] = s("1") }),
+		"the current item is deleted":    with(a, sk, func(it item) { it["deletedAt"] = s("now") }),
+		"a version is given twice":       with(a, sk, func(it item) { it["version"] = dbtest.N("2") }),
+		"a version is left out":          with(a, sk, func(it item) { it["version"] = dbtest.N("5") }),
+		"an update is lost":              with(a, sk, func(it item) { it["name"] = s("2") }),
+		"a snapshot has another content": with(a, sk+"#v#0000001", func(it item) { it["name"] = s("x") }),
+		"two items have one address":     with("$app#v1#reserve#d", find(base, "$app#v1#reserve#d", sk+"#v#0000001")["sk"].(*types.AttributeValueMemberS).Value, func(it item) { it["sk"], it["email"] = s(sk), s("b@x") }),
+		"a snapshot is deleted":          with(a, sk+"#v#0000002", func(it item) { it["_deleted"] = &types.AttributeValueMemberBOOL{Value: true} }),
+	} {
+		var items []item
+		for _, it := range base {
+			items = append(items, maps.Clone(it))
+		}
+		d, err := sorted(damage(items))
+		require.NoError(t, err, name)
+		require.NotEmpty(t, append(d.problems(w.traits), d.missing(w.written)...), name)
+	}
 }

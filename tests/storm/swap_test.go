@@ -15,15 +15,14 @@ import (
 
 func TestSwap_OfTwoEmailsIsOneTransaction(t *testing.T) {
 	t.Parallel()
-	t.Run("plain", func(t *testing.T) { t.Parallel(); swapped(t, asPlain) })
-	t.Run("locked", func(t *testing.T) { t.Parallel(); swapped(t, asLocked) })
-	t.Run("retained", func(t *testing.T) { t.Parallel(); swapped(t, asFree) })
-	t.Run("reserved", func(t *testing.T) { t.Parallel(); swapped(t, asReserve) })
+	in[Plain](t, swapped)
+	in[Locked](t, swapped)
+	in[Free](t, swapped)
+	in[Reserve](t, swapped)
 }
 
 // swapped exchanges addresses, alone and while others change what the transaction has read.
-func swapped[T any](t *testing.T, k kind[T]) {
-	w := open(t, k)
+func swapped[T any](t *testing.T, w *world[T]) {
 	w.add("a", "a@x", "1")
 	w.add("b", "b@x", "1")
 	swap := func(a, b string) func() error {
@@ -31,8 +30,8 @@ func swapped[T any](t *testing.T, k kind[T]) {
 			one, two := w.Op().Update(w.key("a"), w.email(b)), w.Op().Update(w.key("b"), w.email(a))
 			err := w.db.Transact(w.Ctx, one, two)
 			if err == nil {
-				w.tell(one.Result())
-				w.tell(two.Result())
+				w.note(one.Result())
+				w.note(two.Result())
 			}
 			return err
 		}
@@ -79,7 +78,7 @@ func (w *world[T]) give(a, hasA, b, hasB string) func() error {
 // plans, and given up in both; that is no mistake of the caller.
 func TestSwap_OfAValueThatMovesBetweenItsReads(t *testing.T) {
 	t.Parallel()
-	w := open(t, asPlain)
+	w := open[Plain](t)
 	w.add("a", "a@x", "1")
 	w.add("b", "b@x", "1")
 	read := func(r faults.Request) bool {
@@ -101,7 +100,7 @@ func TestSwap_OfAValueThatMovesBetweenItsReads(t *testing.T) {
 // One half of a swap was planned from an item that has changed since, and the other half fails for it.
 func TestSwap_OfAValueThatItsOwnerGotMeanwhile(t *testing.T) {
 	t.Parallel()
-	w := open(t, asPlain)
+	w := open[Plain](t)
 	w.add("a", "a@x", "1")
 	w.add("b", "", "1")
 	require.NoError(t, w.overtake(w.give("a", "a@x", "b", "b@x"), func() { w.update("b", w.email("b@x")) }))

@@ -14,64 +14,86 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
 type item = dbtest.Item
 
-// door is one way into a table: a store and what its features add.
-type door[T any] struct {
+// handles are a store and what its features add.
+type handles[T any] struct {
 	*entity.Store[T]
 	db   *entity.DB
 	bin  *lifecycle.Deleted[T] // nil without soft delete
 	past *versioned.History[T] // nil without a history
 }
 
-// world is a kind of entity in a table of its own. Its own door can be made to fail and to wait; look is that of
-// somebody else, who is never disturbed.
+// world is a kind of entity in a table of its own. Its own handles can be made to fail and to wait; those of
+// look are never disturbed.
 type world[T any] struct {
-	door[T]
-	kind[T]
+	handles[T]
+	traits
 	*dbtest.Bench
-	look  door[T]
-	proto *T
-	f     *Person // the prototype's fields
-	told  []told  // what writers were told; see tell
+	look    handles[T]
+	f       *Person   // the prototype's fields
+	written []written // what calls returned; see note
 }
 
-// told is a state that a call says it wrote.
-type told struct {
+// written is a state that a call returned as written.
+type written struct {
 	Person
 	version int64
 }
 
-func open[T any](t testing.TB, k kind[T], change ...func(*entity.Config)) *world[T] {
+// in runs a test with an entity T, in parallel with others.
+func in[T any](t *testing.T, test func(*testing.T, *world[T])) {
 	t.Helper()
-	w := &world[T]{kind: k, Bench: dbtest.Open(t)}
+	t.Run(reflect.TypeFor[T]().Name(), func(t *testing.T) {
+		t.Parallel()
+		test(t, open[T](t))
+	})
+}
+
+func open[T any](t testing.TB, change ...func(*entity.Config)) *world[T] {
+	t.Helper()
+	w := &world[T]{traits: traitsOf[T](), Bench: dbtest.Open(t), f: dbtest.Embedded[Person](entity.Fields[T]())}
 	w.Clock.Set(dbtest.Start, time.Microsecond) // no two readings are of one time
-	w.door = w.enter(w.Client, change...)
-	w.look = w.enter(w.Raw)
+	w.handles = w.open(w.Client, change...)
+	w.look = w.open(w.Raw)
 	w.DB = w.db
-	w.proto = entity.Fields[T]()
-	w.f = k.at(w.proto)
 	w.CreateTables()
 	return w
 }
 
-func (w *world[T]) enter(client entity.Client, change ...func(*entity.Config)) door[T] {
+func (w *world[T]) open(client entity.Client, change ...func(*entity.Config)) handles[T] {
 	w.T.Helper()
-	d := door[T]{db: w.Open(client, change...)}
+	d := handles[T]{db: w.Open(client, change...)}
 	d.Store = dbtest.Declare[T](w.T, d.db)
-	var err error
 	if w.soft {
-		d.bin, err = lifecycle.Of(d.Store)
-		require.NoError(w.T, err)
+		d.bin = entity.Must(lifecycle.Of(d.Store))
 	}
 	if w.retain {
-		d.past, err = versioned.Of(d.Store)
-		require.NoError(w.T, err)
+		d.past = entity.Must(versioned.Of(d.Store))
 	}
 	return d
+}
+
+// at is the Person in v.
+func (w *world[T]) at(v *T) *Person { return dbtest.Embedded[Person](v) }
+
+// make returns a value with the given content.
+func (w *world[T]) make(p Person) T {
+	var v T
+	*w.at(&v) = p
+	return v
+}
+
+// version is the version in v, 0 without one.
+func (w *world[T]) version(v T) int64 {
+	if f := reflect.ValueOf(v).FieldByName("Version"); f.IsValid() {
+		return f.Int()
+	}
+	return 0
 }
 
 // key is a value with a key and nothing else.
@@ -90,32 +112,32 @@ func (w *world[T]) email(v string) entity.UpdateOption { return entity.Set(&w.f.
 // name is the change to a name.
 func (w *world[T]) name(v string) entity.UpdateOption { return entity.Set(&w.f.Name, v) }
 
-// tell remembers what a call said that it wrote.
-func (w *world[T]) tell(v T) {
-	w.told = append(w.told, told{*w.at(&v), w.version(v)})
+// note remembers the state that a call returned.
+func (w *world[T]) note(v T) {
+	w.written = append(w.written, written{*w.at(&v), w.version(v)})
 }
 
-// done is for writes by the undisturbed door that have to succeed.
+// done is for undisturbed writes, which have to succeed.
 func (w *world[T]) done(v T, err error) T {
 	w.T.Helper()
 	require.NoError(w.T, err)
-	w.tell(v)
+	w.note(v)
 	return v
 }
 
-// add creates an item through the undisturbed door.
+// add creates an item undisturbed.
 func (w *world[T]) add(id, email, name string) T {
 	w.T.Helper()
 	return w.done(w.look.Create(w.Ctx, w.make(Person{ID: id, Email: email, Name: name})))
 }
 
-// update changes an item through the undisturbed door.
+// update changes an item undisturbed.
 func (w *world[T]) update(id string, changes ...entity.UpdateOption) T {
 	w.T.Helper()
 	return w.done(w.look.Update(w.Ctx, w.key(id), changes...))
 }
 
-// remove deletes an item through the undisturbed door.
+// remove deletes an item undisturbed.
 func (w *world[T]) remove(id string) {
 	w.T.Helper()
 	require.NoError(w.T, w.look.Delete(w.Ctx, w.key(id)))
@@ -150,16 +172,144 @@ func (w *world[T]) overtake(slow func() error, fast func()) error {
 	return w.Overtake(dbtest.First(isWrite), slow, fast)
 }
 
-// saving returns a call whose result is told.
+// saving returns a call whose result is noted.
 func (w *world[T]) saving(write func() (T, error)) func() error {
 	return func() error {
 		v, err := write()
 		if err == nil {
-			w.tell(v)
+			w.note(v)
 		}
 		return err
 	}
 }
 
-// isA is errors.Is for tables of expectations.
-func isA(err, class error) bool { return errors.Is(err, class) }
+// The calls that races are between, with w's own handles. Their results are noted.
+
+func (w *world[T]) creating(p Person) func() error {
+	return w.saving(func() (T, error) { return w.Create(w.Ctx, w.make(p)) })
+}
+
+func (w *world[T]) updating(id string, changes ...entity.UpdateOption) func() error {
+	return w.saving(func() (T, error) { return w.Update(w.Ctx, w.key(id), changes...) })
+}
+
+func (w *world[T]) restoring(id string) func() error {
+	return w.saving(func() (T, error) { return w.bin.Restore(w.Ctx, w.key(id)) })
+}
+
+func (w *world[T]) deleting(id string) func() error {
+	return func() error { return w.Delete(w.Ctx, w.key(id)) }
+}
+
+func (w *world[T]) purging(id string) func() error {
+	return func() error { return w.Purge(w.Ctx, w.key(id)) }
+}
+
+// Person is what every entity of these tests holds. Name is a word that DynamoDB reserves.
+type Person struct {
+	ID        string    `dynamodbav:"id"`
+	Email     string    `dynamodbav:"email,omitempty"`
+	Name      string    `dynamodbav:"name,omitempty"`
+	Root      string    `dynamodbav:"root,omitempty"`          // which write stored the item whole
+	Log       []string  `dynamodbav:"log,stringset,omitempty"` // that write, and the updates since
+	Seen      time.Time `dynamodbav:"seen,omitempty"`
+	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at"`
+	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
+}
+
+// Free has everything, and gives unique values up when it is deleted.
+type Free struct {
+	_ entity.Key `name:"Free" pk:"$#{id}" sk:"$"`
+	_ versioned.Retain
+	_ lifecycle.SoftDelete
+	_ unique.Constraint `name:"email" fields:"email"`
+	Person
+	Version int64 `dynamodbav:"version" entity:"version"`
+}
+
+// Reserve has everything, and keeps unique values for deleted copies, which expire.
+type Reserve struct {
+	_ entity.Key           `name:"Reserve" pk:"$#{id}" sk:"$"`
+	_ versioned.Retain     `ttl:"90d"`
+	_ lifecycle.SoftDelete `ttl:"30d" unique:"reserve"`
+	_ unique.Constraint    `name:"email" fields:"email"`
+	Person
+	Version int64 `dynamodbav:"version" entity:"version"`
+}
+
+// Kept has a history and is deleted for good.
+type Kept struct {
+	_ entity.Key `name:"Kept" pk:"$#{id}" sk:"$"`
+	_ versioned.Retain
+	_ unique.Constraint `name:"email" fields:"email"`
+	Person
+	Version int64 `dynamodbav:"version" entity:"version"`
+}
+
+// Locked has versions without a history.
+type Locked struct {
+	_ entity.Key `name:"Locked" pk:"$#{id}" sk:"$"`
+	_ versioned.Lock
+	_ unique.Constraint `name:"email" fields:"email"`
+	Person
+	Version int64 `dynamodbav:"version" entity:"version"`
+}
+
+// Plain has nothing but a unique value.
+type Plain struct {
+	_ entity.Key        `name:"Plain" pk:"$#{id}" sk:"$"`
+	_ unique.Constraint `name:"email" fields:"email"`
+	Person
+}
+
+// Bin is deleted softly, without versions, so that an item can have several deleted copies.
+type Bin struct {
+	_ entity.Key `name:"Bin" pk:"$#{id}" sk:"$"`
+	_ lifecycle.SoftDelete
+	_ unique.Constraint `name:"email" fields:"email"`
+	Person
+}
+
+// Leased gives unique values up an hour after they were claimed, so that others can take them.
+type Leased struct {
+	_ entity.Key `name:"Leased" pk:"$#{id}" sk:"$"`
+	_ versioned.Retain
+	_ lifecycle.SoftDelete
+	_ unique.Constraint `name:"email" fields:"email" ttl:"1h"`
+	Person
+	Version int64 `dynamodbav:"version" entity:"version"`
+}
+
+// LeasedReserve is Leased whose deleted copies keep what they still have.
+type LeasedReserve struct {
+	_ entity.Key `name:"LeasedReserve" pk:"$#{id}" sk:"$"`
+	_ versioned.Retain
+	_ lifecycle.SoftDelete `unique:"reserve"`
+	_ unique.Constraint    `name:"email" fields:"email" ttl:"1h"`
+	Person
+	Version int64 `dynamodbav:"version" entity:"version"`
+}
+
+// Shelf is an entity whose items share partitions.
+type Shelf struct {
+	_ entity.Key `name:"Shelf" pk:"$#{root}" sk:"$#{id}"`
+	_ versioned.Retain
+	_ lifecycle.SoftDelete
+	_ unique.Constraint `name:"email" fields:"email"`
+	Person
+	Version int64 `dynamodbav:"version" entity:"version"`
+}
+
+// traits are what an entity declares.
+type traits struct{ retain, soft, reserve, lease bool }
+
+func traitsOf[T any]() (k traits) {
+	k.retain = len(dbtest.Declarations[versioned.Retain, T]()) > 0
+	for _, tag := range dbtest.Declarations[lifecycle.SoftDelete, T]() {
+		k.soft, k.reserve = true, tag.Get("unique") == "reserve"
+	}
+	for _, tag := range dbtest.Declarations[unique.Constraint, T]() {
+		_, k.lease = tag.Lookup("ttl")
+	}
+	return k
+}

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,19 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
-
-// planner is a backend without a database: plans can be printed. Its clock is that of the schema's examples.
-func planner(t *testing.T) *backend {
-	t.Helper()
-	return (&lab{t: t, cfg: testConfig("x"), logs: &journal{}, at: time.Date(2024, 1, 15, 14, 22, 0, 0, time.UTC)}).open(nil)
-}
-
-func TestTheSortKeyIsTimeAndBatch(t *testing.T) {
-	t.Parallel()
-	require.Contains(t, planner(t).readings.Op().Put(lockedReading()).String(),
-		`hardware_id="AA:BB:CC:DD:EE:FF" ts_batch="1704067800000#AA:BB:CC:DD:EE:FF_7c9e6679-7425-40de-944b-e07fc1f90ae7_1704067200000_1704067800000"`)
-}
 
 // The order of sort keys is that of times, over everything that thirteen digits can say, and nothing else gets in.
 func TestSortKeysAreInTheOrderOfTimes(t *testing.T) {
@@ -108,12 +96,10 @@ func TestReadingsKeepTheNameOfTheirTime(t *testing.T) {
 	l := newLab(t)
 	l.registered(macA)
 	ctx := t.Context()
-	_, err := l.ingest(ctx, macA, []submission{sample(macA, 0)})
+	l.ingested(macA, []submission{sample(macA, 0)})
+	_, err := l.rename(ctx, macA, "roof")
 	require.NoError(t, err)
-	_, err = l.rename(ctx, macA, "roof")
-	require.NoError(t, err)
-	_, err = l.ingest(ctx, macA, []submission{sample(macA, 1)})
-	require.NoError(t, err)
+	l.ingested(macA, []submission{sample(macA, 1)})
 	_, err = l.rename(ctx, macA, "cellar")
 	require.NoError(t, err)
 	page, err := l.between(ctx, macA, span{firstMS, firstMS + 300_000}, 10, "")
@@ -132,17 +118,11 @@ func TestSensorsAreOptionalOneByOne(t *testing.T) {
 	s := sample(macA, 0)
 	zero := 0.0
 	s.Sensors = &Sensors{PressureHPA: &zero} // a measured zero is there, what was not measured is not
-	_, err := l.ingest(t.Context(), macA, []submission{s})
-	require.NoError(t, err)
-	require.Equal(t, &types.AttributeValueMemberM{Value: item{"pressure_hpa": &types.AttributeValueMemberN{Value: "0"}}}, l.raw(l.cfg.Readings)[0]["sensors"])
-	s = sample(macA, 1)
-	s.Sensors = &Sensors{}
-	_, err = l.ingest(t.Context(), macA, []submission{s})
-	require.NoError(t, err)
-	require.Equal(t, &types.AttributeValueMemberM{Value: item{}}, l.raw(l.cfg.Readings)[1]["sensors"])
+	l.ingested(macA, []submission{s})
+	require.Equal(t, &types.AttributeValueMemberM{Value: item{"pressure_hpa": dbtest.N("0")}}, l.raw(l.cfg.Readings)[0]["sensors"])
 	s = sample(macA, 2)
 	s.Sensors, s.SensorStatus = nil, nil
-	_, err = l.ingest(t.Context(), macA, []submission{s})
+	_, err := l.ingest(t.Context(), macA, []submission{s})
 	require.Equal(t, []string{"readings[0].sensors", "readings[0].sensor_status"}, fields(t, err))
 }
 
@@ -161,71 +141,53 @@ func TestSensorsAreOkOrNot(t *testing.T) {
 	require.NoError(t, validate(s))
 }
 
-func TestReadingsExpireAfterTheirRetention(t *testing.T) {
+func TestReadingsAndProofsExpireAfterTheirRetention(t *testing.T) {
 	t.Parallel()
 	require.Contains(t, planner(t).readings.Op().Put(lockedReading()).String(), "expiration_time = 1711843800\n")
 	late := lockedReading()
 	late.TimestampMS = 1704067800999 // rounded down
 	require.Contains(t, planner(t).readings.Op().Put(late).String(), "expiration_time = 1711843800\n")
-	forever := (&lab{t: t, cfg: testConfig("x"), logs: &journal{}, at: epoch})
+	forever := labOf(t, testConfig("x"), epoch)
 	forever.cfg.Retention = 0
 	plan := forever.open(nil).readings.Op().Put(lockedReading()).String()
 	require.Contains(t, plan, "REMOVE expiration_time")
 	require.NotContains(t, plan, "expiration_time =")
-}
-
-// The sample expiration_time of the schema fits neither of its formulas, so it is no vector: for its own samples, this is
-// what the formulas give.
-func TestTheSampleExpirationFitsNoFormula(t *testing.T) {
-	t.Parallel()
-	const sampled = "1707235320"
-	b := planner(t) // at the sample's received_at
-	reading := b.readings.Op().Put(lockedReading()).String()
-	batch := b.batches.Op().Create(ProcessedBatch{BatchID: "b", HardwareID: macA}).String()
+	// The sample expiration_time of the schema, 1707235320, is the result of neither formula.
+	batch := planner(t).batches.Op().Create(ProcessedBatch{BatchID: "b", HardwareID: macA}).String()
 	require.Contains(t, batch, `received_at="2024-01-15T14:22:00Z"`)
 	require.Contains(t, batch, "expiration_time=1707920520")
-	require.NotContains(t, reading+batch, sampled)
-	for days := 1; days <= 365; days++ {
-		require.NotEqual(t, int64(1707235320), int64(1704067800+days*86400), "no number of days gives the sample")
-	}
 }
 
 // A device without a clock reports the year 2000. Its reading is valid, and stored under the locked formula; its end is in
 // the past, so no read shows it. DynamoDB never removes an item whose end is more than five years past. The service says
 // so in its log.
-func TestReadingsThatHaveExpiredAreTold(t *testing.T) {
+func TestReadingsThatHaveExpiredAreLogged(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
 	s := sample(macA, 0)
 	s.TimestampMS = 946684800000
-	got, err := l.ingest(t.Context(), macA, []submission{s})
-	require.NoError(t, err)
+	got := l.ingested(macA, []submission{s})
 	require.Len(t, got.Acknowledged, 1)
 	require.Contains(t, l.logs.String(), "reading had expired when it came")
-	_, err = l.latest(t.Context(), macA)
+	_, err := l.latest(t.Context(), macA)
 	require.ErrorIs(t, err, errNoReadings)
-	_, err = l.ingest(t.Context(), macA, []submission{sample(macA, 1)})
-	require.NoError(t, err)
-	require.Equal(t, 1, strings.Count(l.logs.String(), "had expired"), "a reading in time is nothing to tell of")
+	l.ingested(macA, []submission{sample(macA, 1)})
+	require.Equal(t, 1, strings.Count(l.logs.String(), "had expired"), "a reading in time is not logged")
 }
 
-func TestLatestTellsNoDeviceFromNoReadings(t *testing.T) {
+func TestLatestDistinguishesNoDeviceFromNoReadings(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	device := l.device()
 	path := "/v1/devices/" + string(macA) + "/readings/latest"
-	_, err := device.call(t.Context(), http.MethodGet, path, nil, nil)
-	refusedBy(t, err, http.StatusNotFound, "DEVICE_NOT_FOUND")
+	device.refused(t, "GET", path, nil, http.StatusNotFound, "DEVICE_NOT_FOUND")
 	l.registered(macA)
-	_, err = device.call(t.Context(), http.MethodGet, path, nil, nil)
-	refusedBy(t, err, http.StatusNotFound, "NO_READINGS")
-	_, err = l.ingest(t.Context(), macA, []submission{sample(macA, 2), sample(macA, 0), sample(macA, 1)})
-	require.NoError(t, err)
+	device.refused(t, "GET", path, nil, http.StatusNotFound, "NO_READINGS")
+	l.ingested(macA, []submission{sample(macA, 2), sample(macA, 0), sample(macA, 1)})
 	l.wire.Reset()
 	var got readingView
-	_, err = device.call(t.Context(), http.MethodGet, path, nil, &got)
-	require.NoError(t, err)
+	device.succeeds(t, "GET", path, nil, &got)
 	require.Equal(t, sample(macA, 2).BatchID, got.BatchID)
 	last := l.wire.Requests()[len(l.wire.Requests())-1]
 	require.Equal(t, "Query", last.Operation)
@@ -240,8 +202,7 @@ func TestRangesIncludeBothEnds(t *testing.T) {
 	for i, ms := range []Millis{firstMS - 1, firstMS, firstMS + 1, firstMS + 999, firstMS + 1000, firstMS + 1001} {
 		s := sample(macA, 0)
 		s.TimestampMS, s.BatchID = ms, BatchID(fmt.Sprintf("~batch-%d", i))
-		_, err := l.ingest(t.Context(), macA, []submission{s})
-		require.NoError(t, err)
+		l.ingested(macA, []submission{s})
 	}
 	page, err := l.between(t.Context(), macA, span{firstMS, firstMS + 1000}, 50, "")
 	require.NoError(t, err)
@@ -252,7 +213,7 @@ func TestRangesIncludeBothEnds(t *testing.T) {
 	require.Equal(t, []Millis{1000, 999, 1, 0}, got)
 
 	device := l.device()
-	path := "/v1/devices/" + string(macA) + "/readings"
+	path := readingsOf(macA)
 	future := epoch.AddDate(1, 0, 0).UnixMilli()
 	for query, fields := range map[string]string{
 		"":                                     "from",
@@ -262,13 +223,10 @@ func TestRangesIncludeBothEnds(t *testing.T) {
 		"?from=6&to=5":                         "from",
 		fmt.Sprintf("?from=0&to=%d", future+1): "to",
 	} {
-		_, err := device.call(t.Context(), http.MethodGet, path+query, nil, nil)
-		require.Contains(t, string(refusedBy(t, err, http.StatusBadRequest, "VALIDATION_FAILED").Details), `"field":"`+fields+`"`, query)
+		require.Contains(t, string(device.refused(t, "GET", path+query, nil, http.StatusBadRequest, "VALIDATION_FAILED").Details), `"field":"`+fields+`"`, query)
 	}
-	_, err = device.call(t.Context(), http.MethodGet, path+fmt.Sprintf("?from=0&to=%d", future), nil, nil)
-	require.NoError(t, err)
-	_, err = device.call(t.Context(), http.MethodGet, "/v1/devices/"+string(macB)+"/readings?from=0&to=5", nil, nil)
-	refusedBy(t, err, http.StatusNotFound, "DEVICE_NOT_FOUND")
+	device.succeeds(t, "GET", path+fmt.Sprintf("?from=0&to=%d", future), nil, nil)
+	device.refused(t, "GET", "/v1/devices/"+string(macB)+"/readings?from=0&to=5", nil, http.StatusNotFound, "DEVICE_NOT_FOUND")
 }
 
 // The bound in the schema ends with U+FFFF, which characters outside the basic plane sort behind. The library's bound is
@@ -293,9 +251,9 @@ func TestRangesEndBehindEveryBatchID(t *testing.T) {
 	locked, err := l.client.Query(t.Context(), &dynamodb.QueryInput{
 		TableName: &l.cfg.Readings, KeyConditionExpression: ptr("hardware_id = :h AND ts_batch BETWEEN :from AND :to"),
 		ExpressionAttributeValues: item{
-			":h":    &types.AttributeValueMemberS{Value: string(macA)},
-			":from": &types.AttributeValueMemberS{Value: "4084000000000#"},
-			":to":   &types.AttributeValueMemberS{Value: "4084000000000#\uffff"},
+			":h":    dbtest.S(string(macA)),
+			":from": dbtest.S("4084000000000#"),
+			":to":   dbtest.S("4084000000000#\uffff"),
 		},
 	})
 	require.NoError(t, err)
@@ -310,17 +268,15 @@ func TestPagesGoOnWhereTheyEnded(t *testing.T) {
 	l := newLab(t)
 	l.registered(macA)
 	l.registered(macB)
-	_, err := l.ingest(t.Context(), macA, samples(macA, 7))
-	require.NoError(t, err)
-	_, err = l.ingest(t.Context(), macB, samples(macB, 7))
-	require.NoError(t, err)
+	l.ingested(macA, samples(macA, 7))
+	l.ingested(macB, samples(macB, 7))
 	device := l.device()
 	type answer struct {
 		Readings []readingView `json:"readings"`
 		Next     string        `json:"next_cursor"`
 	}
 	list := func(id MAC, query string) (a answer, err error) {
-		_, err = device.call(t.Context(), http.MethodGet, fmt.Sprintf("/v1/devices/%s/readings?from=0&to=%d%s", id, firstMS+10_000_000, query), nil, &a)
+		_, err = device.call(t.Context(), "GET", fmt.Sprintf("/v1/devices/%s/readings?from=0&to=%d%s", id, firstMS+10_000_000, query), nil, &a)
 		return a, err
 	}
 	var got []Millis
@@ -345,8 +301,7 @@ func TestPagesGoOnWhereTheyEnded(t *testing.T) {
 		_, err = list(macB, "&cursor="+foreign)
 		refusedBy(t, err, http.StatusBadRequest, "INVALID_CURSOR")
 	}
-	_, err = l.admin().call(t.Context(), http.MethodGet, "/v1/devices?cursor="+page.Next, nil, nil)
-	refusedBy(t, err, http.StatusBadRequest, "INVALID_CURSOR")
+	l.admin().refused(t, "GET", "/v1/devices?cursor="+page.Next, nil, http.StatusBadRequest, "INVALID_CURSOR")
 	_, err = list(macA, "&limit=0")
 	refusedBy(t, err, http.StatusBadRequest, "VALIDATION_FAILED")
 
@@ -359,11 +314,38 @@ func TestPagesGoOnWhereTheyEnded(t *testing.T) {
 	}
 }
 
-// More than a write a second of one device would need shards, which the locked key has no place for: all readings of a
-// device lie in one partition.
-func TestOneDeviceIsOnePartition(t *testing.T) {
+// How long a reading is kept was decided when it was written. A configuration that changes later does not hide it, whatever
+// has expired before it.
+func TestLatest_FindsWhatAnEarlierRetentionKeeps(t *testing.T) {
 	t.Parallel()
-	tables := planner(t).db.Spec().Tables
-	at := slices.IndexFunc(tables, func(s entity.TableSpec) bool { return s.Logical[0] == "device_readings" })
-	require.Equal(t, "hardware_id (S) HASH, ts_batch (S) RANGE", tables[at].Key.String())
+	for name, before := range map[string]time.Duration{"shortened": 90 * day, "turned on later": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, func(c *config) { c.Retention = before })
+			l.registered(macA)
+			ctx := t.Context()
+			kept := samples(macA, 7)
+			l.ingested(macA, kept[:1])
+			l.cfg.Retention = day
+			now := l.open(l.client)
+			_, err := now.ingest(ctx, macA, kept[1:])
+			require.NoError(t, err)
+			got, err := now.latest(ctx, macA)
+			require.NoError(t, err)
+			require.Equal(t, kept[6].BatchID, got.BatchID)
+			l.clock.Move(30 * day)
+			l.wire.Reset()
+			got, err = now.latest(ctx, macA)
+			require.NoError(t, err)
+			require.Equal(t, kept[0].BatchID, got.BatchID, "the only one that has not expired")
+			require.Less(t, len(l.wire.Requests()), 5, "not a request for each that has expired")
+			l.clock.Move(90 * day)
+			_, err = now.latest(ctx, macA)
+			if before == 0 {
+				require.NoError(t, err, "it is kept for ever")
+			} else {
+				require.ErrorIs(t, err, errNoReadings)
+			}
+		})
+	}
 }

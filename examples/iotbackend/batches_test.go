@@ -26,26 +26,12 @@ func indexes(all []place) []int {
 	return got
 }
 
-func TestBatchesExpireThirtyDaysAfterTheyCame(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	l.registered(macA)
-	_, err := l.ingest(t.Context(), macA, samples(macA, 1))
-	require.NoError(t, err)
-	b, err := l.batches.Get(t.Context(), ProcessedBatch{BatchID: sample(macA, 0).BatchID})
-	require.NoError(t, err)
-	require.Equal(t, ProcessedBatch{
-		BatchID: sample(macA, 0).BatchID, HardwareID: macA, ReceivedAt: epoch.Truncate(time.Second), ExpirationTime: epoch.Unix() + 2_592_000,
-	}, b)
-}
-
 func TestProofAndReadingAreOneTransaction(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
 	l.wire.Reset()
-	_, err := l.ingest(t.Context(), macA, samples(macA, 1))
-	require.NoError(t, err)
+	l.ingested(macA, samples(macA, 1))
 	requests := l.wire.Requests()
 	require.Len(t, requests, 2)
 	require.Equal(t, "GetItem", requests[0].Operation)
@@ -61,15 +47,10 @@ func TestProofAndReadingAreOneTransaction(t *testing.T) {
 	require.Equal(t, l.cfg.Readings, body.TransactItems[1]["Update"].TableName)
 
 	// A refusal leaves neither, whatever comes after.
-	l.wire.Inject(func(r faults.Request) faults.Fault {
-		if r.Operation == "TransactWriteItems" {
-			return faults.Throttle
-		}
-		return faults.None
-	})
+	l.disturb(faults.Throttle, "TransactWriteItems")
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	_, err = l.ingest(ctx, macA, []submission{sample(macA, 1)})
+	_, err := l.ingest(ctx, macA, []submission{sample(macA, 1)})
 	require.Error(t, err)
 	l.wire.Inject(nil)
 	require.Len(t, l.raw(l.cfg.Batches), 1)
@@ -80,21 +61,19 @@ func TestWhatIsStoredAlreadyIsADuplicate(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
-	first, err := l.ingest(t.Context(), macA, samples(macA, 2))
-	require.NoError(t, err)
+	first := l.ingested(macA, samples(macA, 2))
 	require.Equal(t, []int{0, 1}, indexes(first.Acknowledged))
 	before := append(l.texts(l.cfg.Readings), l.texts(l.cfg.Batches)...)
-	l.wait(time.Hour)
+	l.clock.Move(time.Hour)
 	l.wire.Reset()
-	again, err := l.ingest(t.Context(), macA, samples(macA, 2))
-	require.NoError(t, err)
+	again := l.ingested(macA, samples(macA, 2))
 	require.Empty(t, again.Acknowledged)
 	require.Equal(t, []int{0, 1}, indexes(again.Duplicates))
 	require.Equal(t, 2, l.wire.Count("TransactWriteItems"), "a duplicate costs one request")
 	require.Equal(t, before, append(l.texts(l.cfg.Readings), l.texts(l.cfg.Batches)...), "and changes nothing")
 
 	// DynamoDB says so in the reasons of a cancelled transaction, and in no other way.
-	err = l.db.Transact(t.Context(), l.batches.Op().Create(ProcessedBatch{BatchID: sample(macA, 0).BatchID, HardwareID: macA}),
+	err := l.db.Transact(t.Context(), l.batches.Op().Create(ProcessedBatch{BatchID: sample(macA, 0).BatchID, HardwareID: macA}),
 		l.devices.Op().CheckExists(Device{HardwareID: macA}))
 	var cancelled *types.TransactionCanceledException
 	require.ErrorAs(t, err, &cancelled)
@@ -106,10 +85,9 @@ func TestAnotherDevicesBatchIsACollision(t *testing.T) {
 	l := newLab(t)
 	l.registered(macA)
 	l.registered(macB)
-	_, err := l.ingest(t.Context(), macA, samples(macA, 1))
-	require.NoError(t, err)
+	l.ingested(macA, samples(macA, 1))
 	l.wire.Reset()
-	_, err = l.device().call(t.Context(), http.MethodPost, "/v1/devices/"+string(macB)+"/readings", map[string]any{
+	_, err := l.device().call(t.Context(), "POST", readingsOf(macB), map[string]any{
 		"readings": []submission{sample(macB, 0), sample(macA, 0), sample(macB, 1)},
 	}, nil)
 	var details interrupted
@@ -141,9 +119,9 @@ func TestAnInterruptedRequestIsSentAgain(t *testing.T) {
 		}
 		return faults.None
 	})
-	path, body := "/v1/devices/"+string(macA)+"/readings", map[string]any{"readings": samples(macA, 5)}
+	path, body := readingsOf(macA), map[string]any{"readings": samples(macA, 5)}
 	l.timeout = 2 * time.Second
-	_, err := device.call(t.Context(), http.MethodPost, path, body, nil)
+	_, err := device.call(t.Context(), "POST", path, body, nil)
 	refused := new(apiError)
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, http.StatusServiceUnavailable, refused.Status)
@@ -157,8 +135,7 @@ func TestAnInterruptedRequestIsSentAgain(t *testing.T) {
 
 	l.wire.Inject(nil)
 	var got receipt
-	_, err = device.call(t.Context(), http.MethodPost, path, body, &got)
-	require.NoError(t, err)
+	device.succeeds(t, "POST", path, body, &got)
 	require.Equal(t, []int{2, 3, 4}, indexes(got.Acknowledged))
 	require.Equal(t, []int{0, 1}, indexes(got.Duplicates))
 	require.Len(t, l.raw(l.cfg.Readings), 5)
@@ -181,8 +158,7 @@ func TestAllReadingsAreCheckedBeforeTheFirstIsWritten(t *testing.T) {
 	require.Empty(t, l.wire.Requests())
 	_, err = l.ingest(t.Context(), macB, samples(macB, 1))
 	require.ErrorIs(t, err, errDeviceNotFound)
-	got, err := l.ingest(t.Context(), macA, samples(macA, 100))
-	require.NoError(t, err)
+	got := l.ingested(macA, samples(macA, 100))
 	require.Len(t, got.Acknowledged, 100)
 }
 
@@ -190,13 +166,11 @@ func TestTheListsOfAnAnswerShareOutTheRequest(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
-	_, err := l.ingest(t.Context(), macA, []submission{sample(macA, 3)})
-	require.NoError(t, err)
+	l.ingested(macA, []submission{sample(macA, 3)})
 	twice := sample(macA, 1)
 	twice.TimestampMS++ // under one name, what came first counts
 	all := []submission{sample(macA, 0), sample(macA, 1), twice, sample(macA, 3), sample(macA, 0)}
-	got, err := l.ingest(t.Context(), macA, all)
-	require.NoError(t, err)
+	got := l.ingested(macA, all)
 	require.Equal(t, []int{0, 1}, indexes(got.Acknowledged))
 	require.Equal(t, []int{2, 3, 4}, indexes(got.Duplicates))
 	require.Equal(t, []int{0, 1, 2, 3, 4}, slices.Sorted(slices.Values(append(indexes(got.Acknowledged), indexes(got.Duplicates)...))))
@@ -214,14 +188,13 @@ func TestAnExpiredProofProvesNothing(t *testing.T) {
 	l.registered(macA)
 	ingest := func() receipt {
 		t.Helper()
-		got, err := l.ingest(t.Context(), macA, samples(macA, 1))
-		require.NoError(t, err)
+		got := l.ingested(macA, samples(macA, 1))
 		return got
 	}
 	ingest()
-	l.at = epoch.Truncate(time.Second).Add(30*day - time.Second)
+	l.clock.Set(epoch.Truncate(time.Second).Add(30*day-time.Second), 0)
 	require.Len(t, ingest().Duplicates, 1)
-	l.wait(time.Second)
+	l.clock.Move(time.Second)
 	require.Len(t, l.raw(l.cfg.Batches), 1, "it is still there")
 	require.Len(t, ingest().Acknowledged, 1)
 	require.Len(t, ingest().Duplicates, 1, "the new proof")
@@ -231,13 +204,11 @@ func TestAReplayAfterTheProofIsHarmless(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
-	_, err := l.ingest(t.Context(), macA, samples(macA, 1))
-	require.NoError(t, err)
+	l.ingested(macA, samples(macA, 1))
 	before := l.texts(l.cfg.Readings)
 	for _, later := range []time.Duration{31 * day, 100 * day} { // the reading is there; the reading has expired, too
-		l.wait(later)
-		got, err := l.ingest(t.Context(), macA, samples(macA, 1))
-		require.NoError(t, err)
+		l.clock.Move(later)
+		got := l.ingested(macA, samples(macA, 1))
 		require.Len(t, got.Acknowledged, 1)
 		require.Equal(t, before, l.texts(l.cfg.Readings))
 	}
@@ -252,8 +223,7 @@ func TestALostAnswerIsASuccess(t *testing.T) {
 	for i, f := range []faults.Fault{faults.Lost, faults.InternalApplied} {
 		l.wire.Reset()
 		l.wire.Inject(faults.Nth(1, f, "TransactWriteItems"))
-		got, err := l.ingest(t.Context(), macA, []submission{sample(macA, i)})
-		require.NoError(t, err)
+		got := l.ingested(macA, []submission{sample(macA, i)})
 		require.Len(t, got.Acknowledged, 1, f)
 		var bodies []string
 		for _, r := range l.wire.Requests() {
@@ -274,20 +244,13 @@ func TestAnOutcomeThatStaysUnknownIsSaidToBe(t *testing.T) {
 	l := newLab(t)
 	l.registered(macA)
 	device := l.device()
-	l.wire.Inject(func(r faults.Request) faults.Fault {
-		if r.Operation == "TransactWriteItems" {
-			return faults.Lost
-		}
-		return faults.None
-	})
+	l.disturb(faults.Lost, "TransactWriteItems")
 	l.timeout = 2 * time.Second
-	path, body := "/v1/devices/"+string(macA)+"/readings", map[string]any{"readings": samples(macA, 1)}
-	_, err := device.call(t.Context(), http.MethodPost, path, body, nil)
-	require.Positive(t, refusedBy(t, err, http.StatusServiceUnavailable, "OUTCOME_UNKNOWN").RetryAfter)
+	path, body := readingsOf(macA), map[string]any{"readings": samples(macA, 1)}
+	require.Positive(t, device.refused(t, "POST", path, body, http.StatusServiceUnavailable, "OUTCOME_UNKNOWN").RetryAfter)
 	l.wire.Inject(nil)
 	var got receipt
-	_, err = device.call(t.Context(), http.MethodPost, path, body, &got)
-	require.NoError(t, err)
+	device.succeeds(t, "POST", path, body, &got)
 	require.Len(t, got.Duplicates, 1, "it had been stored")
 }
 
@@ -296,13 +259,11 @@ func TestAReadingCostsFourWriteUnits(t *testing.T) {
 	l := newLab(t)
 	l.registered(macA)
 	l.written.Store(0)
-	_, err := l.ingest(t.Context(), macA, samples(macA, 10))
-	require.NoError(t, err)
+	l.ingested(macA, samples(macA, 10))
 	require.Equal(t, int64(4000), l.written.Load(), "hundredths of units for ten readings")
 	l.written.Store(0)
 	var verbs []string
 	l.seen = func(r entity.Report) { verbs = append(verbs, fmt.Sprint(r.Verb, " ", r.Requests)) }
-	_, err = l.ingest(t.Context(), macA, []submission{sample(macA, 11)})
-	require.NoError(t, err)
+	l.ingested(macA, []submission{sample(macA, 11)})
 	require.Equal(t, "Get 1, Transact 1", strings.Join(verbs, ", "))
 }

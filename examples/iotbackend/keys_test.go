@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -16,10 +17,10 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
@@ -32,8 +33,7 @@ func TestKeyIDsAreUUIDsOfVersionFour(t *testing.T) {
 	_, err = l.keys.Create(t.Context(), APIKey{KeyID: "a1b2c3d4-e5f6-7890-abcd-ef1234567890", Hash: hash(Pepper{}, RawKey{"x"})})
 	require.ErrorAs(t, err, new(*entity.ValidationError))
 	require.Empty(t, l.wire.Requests())
-	_, key, err := l.createKey(t.Context(), "")
-	require.NoError(t, err)
+	_, key := l.newAPIKey("")
 	require.NoError(t, rules.Var(key.KeyID, "uuid4"))
 }
 
@@ -44,21 +44,17 @@ func TestRawKeysAreShownOnceAndKeptNowhere(t *testing.T) {
 		APIKey string `json:"api_key"`
 		KeyID  string `json:"key_id"`
 	}
-	_, err := l.admin().call(t.Context(), http.MethodPost, "/v1/api-keys", map[string]string{"description": "roof"}, &made)
-	require.NoError(t, err)
+	l.admin().succeeds(t, "POST", "/v1/api-keys", map[string]string{"description": "roof"}, &made)
 	require.Regexp(t, `^[0-9a-f]{64}$`, made.APIKey)
 	device := l.as(made.APIKey)
-	_, err = device.call(t.Context(), http.MethodPost, "/v1/devices", boots(macA, boot1), nil)
-	require.NoError(t, err)
-	_, err = l.as(made.APIKey[1:]+"0").call(t.Context(), http.MethodPost, "/v1/devices", boots(macA, boot1), nil)
-	refusedBy(t, err, http.StatusUnauthorized, "UNAUTHORIZED")
+	device.succeeds(t, "POST", "/v1/devices", boots(macA, boot1), nil)
+	l.as(made.APIKey[1:]+"0").refused(t, "POST", "/v1/devices", boots(macA, boot1), http.StatusUnauthorized, "UNAUTHORIZED")
 	l.wire.Inject(faults.Random(1, 1, faults.Drop))
-	_, err = device.call(t.Context(), http.MethodPost, "/v1/devices", boots(macA, boot1), nil)
+	_, err := device.call(t.Context(), "POST", "/v1/devices", boots(macA, boot1), nil)
 	require.Error(t, err)
 	l.wire.Inject(nil)
 	var listed any
-	_, err = l.admin().call(t.Context(), http.MethodGet, "/v1/api-keys", nil, &listed)
-	require.NoError(t, err)
+	l.admin().succeeds(t, "GET", "/v1/api-keys", nil, &listed)
 
 	sum := string(hash(l.pepper, RawKey{made.APIKey}))
 	stored := strings.Join(slices.Concat(l.texts(l.cfg.Keys), l.texts(l.cfg.Devices)), "\n")
@@ -92,7 +88,7 @@ func TestHashesAreSHA256OfPepperAndKey(t *testing.T) {
 	require.Equal(t, KeyHash("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"), hash(Pepper{"a"}, RawKey{"bc"}))
 	require.Equal(t, hash(Pepper{"ab"}, RawKey{"c"}), hash(Pepper{"a"}, RawKey{"bc"}))
 	// Without a pepper there is no service.
-	_, err := readConfig(func(name string) string { return map[string]string{envAdmin: "a"}[name] })
+	_, err := readConfig(environment{envAdmin: "a"}.get)
 	require.ErrorContains(t, err, envPepper)
 	cfg := testConfig("x")
 	cfg.Pepper = Pepper{}
@@ -100,16 +96,9 @@ func TestHashesAreSHA256OfPepperAndKey(t *testing.T) {
 	require.ErrorContains(t, err, envPepper)
 }
 
-func TestAPIKeysHaveTheirAttributes(t *testing.T) {
+func TestDescriptionsAreShortASCII(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	raw, key, err := l.createKey(t.Context(), "roof")
-	require.NoError(t, err)
-	s := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
-	require.Equal(t, []item{{
-		"key_id": s(string(key.KeyID)), "api_key_hash": s(string(hash(l.pepper, raw))), "created_at": s("2099-06-01T10:00:00Z"),
-		"is_active": &types.AttributeValueMemberBOOL{Value: true}, "description": s("roof"), "gsi1pk": s("api_keys"), "gsi1sk": s("2099-06-01T10:00:00Z"),
-	}}, l.raw(l.cfg.Keys))
 	for _, bad := range []Description{"grün", Description(strings.Repeat("x", 257))} {
 		_, _, err := l.createKey(t.Context(), bad)
 		require.Equal(t, []string{"description"}, fields(t, err))
@@ -120,8 +109,7 @@ func TestAKeyIsFoundByItsHash(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	require.Equal(t, "api_key_hash_index: api_key_hash (S) HASH; ALL", l.db.Spec().Tables[3].GSIs[0].String())
-	raw, key, err := l.createKey(t.Context(), "")
-	require.NoError(t, err)
+	raw, key := l.newAPIKey("")
 	got, _, err := l.authenticate(t.Context(), raw)
 	require.NoError(t, err)
 	require.Equal(t, key.KeyID, got.KeyID)
@@ -129,15 +117,14 @@ func TestAKeyIsFoundByItsHash(t *testing.T) {
 		_, _, err = l.authenticate(t.Context(), RawKey{none})
 		require.ErrorIs(t, err, errUnauthorized, "%q", none)
 	}
-	// Two keys of one hash cannot come about here. If they are there, nobody knows whose request it is.
+	// Two keys of one hash cannot come about here. If they are there, it is unknown whose request it is.
 	twin := l.raw(l.cfg.Keys)[0]
-	twin["key_id"] = &types.AttributeValueMemberS{Value: string(l.uuid())}
+	twin["key_id"] = dbtest.S(string(l.uuid()))
 	_, err = l.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &l.cfg.Keys, Item: twin})
 	require.NoError(t, err)
 	_, _, err = l.authenticate(t.Context(), raw)
 	require.ErrorIs(t, err, errTwoKeys)
-	_, err = l.as(raw.text).call(t.Context(), http.MethodPost, "/v1/devices", boots(macA, boot1), nil)
-	refusedBy(t, err, http.StatusInternalServerError, "INTERNAL")
+	l.as(raw.text).refused(t, "POST", "/v1/devices", boots(macA, boot1), http.StatusInternalServerError, "INTERNAL")
 }
 
 func TestKeysAreListedByAge(t *testing.T) {
@@ -145,17 +132,15 @@ func TestKeysAreListedByAge(t *testing.T) {
 	l := newLab(t)
 	var want []UUID4
 	for range 5 {
-		_, key, err := l.createKey(t.Context(), "")
-		require.NoError(t, err)
+		_, key := l.newAPIKey("")
 		want = append(want, key.KeyID)
-		l.wait(time.Second)
+		l.clock.Move(time.Second)
 	}
 	slices.Reverse(want)
 	var raw json.RawMessage
 	list := func(query string) (ids []UUID4, next string) {
 		t.Helper()
-		_, err := l.admin().call(t.Context(), http.MethodGet, "/v1/api-keys"+query, nil, &raw)
-		require.NoError(t, err)
+		l.admin().succeeds(t, "GET", "/v1/api-keys"+query, nil, &raw)
 		var a struct {
 			Keys []keyView `json:"keys"`
 			Next string    `json:"next_cursor"`
@@ -181,19 +166,17 @@ func TestKeysAreListedByAge(t *testing.T) {
 		list(query)
 		require.Contains(t, string(l.wire.Requests()[0].Body), `"Limit":`+limit+",", query)
 	}
-	_, err = l.admin().call(t.Context(), http.MethodGet, "/v1/api-keys?limit=x", nil, nil)
-	refusedBy(t, err, http.StatusBadRequest, "VALIDATION_FAILED")
+	l.admin().refused(t, "GET", "/v1/api-keys?limit=x", nil, http.StatusBadRequest, "VALIDATION_FAILED")
 }
 
 func TestCreatingAKeyReplacesNone(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	_, first, err := l.createKey(t.Context(), "first")
-	require.NoError(t, err)
+	_, first := l.newAPIKey("first")
 	require.True(t, first.IsActive)
 	before := l.texts(l.cfg.Keys)
 	l.newUUID = func() UUID4 { return first.KeyID }
-	_, _, err = l.createKey(t.Context(), "second")
+	_, _, err := l.createKey(t.Context(), "second")
 	require.ErrorIs(t, err, entity.ErrExists)
 	require.Equal(t, before, l.texts(l.cfg.Keys))
 }
@@ -203,9 +186,8 @@ func TestALostAnswerLosesNoKey(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.wire.Inject(faults.Nth(1, faults.Lost, "TransactWriteItems"))
-	raw, _, err := l.createKey(t.Context(), "")
-	require.NoError(t, err)
-	_, _, err = l.authenticate(t.Context(), raw)
+	raw, _ := l.newAPIKey("")
+	_, _, err := l.authenticate(t.Context(), raw)
 	require.NoError(t, err)
 	require.Len(t, l.raw(l.cfg.Keys), 1)
 }
@@ -213,8 +195,7 @@ func TestALostAnswerLosesNoKey(t *testing.T) {
 func TestAHundredRequestsTouchOnce(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	raw, _, err := l.createKey(t.Context(), "")
-	require.NoError(t, err)
+	raw, _ := l.newAPIKey("")
 	var touches atomic.Int64
 	many := func() int64 {
 		touches.Store(0)
@@ -228,11 +209,11 @@ func TestAHundredRequestsTouchOnce(t *testing.T) {
 		return touches.Load()
 	}
 	require.EqualValues(t, 1, many())
-	l.wait(touchEvery - time.Second)
+	l.clock.Move(touchEvery - time.Second)
 	l.wire.Reset()
 	require.Zero(t, many())
 	require.Zero(t, l.wire.Count("UpdateItem"), "what is known not to be due is not sent")
-	l.wait(time.Second) // exactly five minutes
+	l.clock.Move(time.Second) // exactly five minutes
 	require.EqualValues(t, 1, many())
 	k, err := l.keys.Get(t.Context(), APIKey{KeyID: "00000000-0000-4000-8000-000000000002"})
 	require.NoError(t, err)
@@ -244,14 +225,8 @@ func TestTouchingIsBestEffort(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	for i, f := range []faults.Fault{faults.Throttle, faults.Drop, faults.Hang, faults.Lost, faults.Internal} {
-		raw, _, err := l.createKey(t.Context(), "")
-		require.NoError(t, err)
-		l.wire.Inject(func(r faults.Request) faults.Fault {
-			if r.Operation == "UpdateItem" {
-				return f
-			}
-			return faults.None
-		})
+		raw, _ := l.newAPIKey("")
+		l.disturb(f, "UpdateItem")
 		start := time.Now()
 		_, touched, err := l.authenticate(t.Context(), raw)
 		require.NoError(t, err, f)
@@ -260,8 +235,7 @@ func TestTouchingIsBestEffort(t *testing.T) {
 		require.Equal(t, i+1, strings.Count(l.logs.String(), "last_used_at was not brought up to date"))
 	}
 	l.wire.Inject(nil)
-	_, key, err := l.createKey(t.Context(), "")
-	require.NoError(t, err)
+	_, key := l.newAPIKey("")
 	require.NoError(t, l.keys.Delete(t.Context(), APIKey{KeyID: key.KeyID}))
 	require.False(t, l.touch(t.Context(), key))
 	require.Len(t, l.raw(l.cfg.Keys), 5, "it has not come back")
@@ -270,18 +244,15 @@ func TestTouchingIsBestEffort(t *testing.T) {
 func TestRevokingIsForKeysThatExist(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	_, err := l.admin().call(t.Context(), http.MethodPost, "/v1/api-keys/"+string(boot1)+"/revoke", nil, nil)
-	refusedBy(t, err, http.StatusNotFound, "KEY_NOT_FOUND")
+	l.admin().refused(t, "POST", "/v1/api-keys/"+string(boot1)+"/revoke", nil, http.StatusNotFound, "KEY_NOT_FOUND")
 	require.Empty(t, l.raw(l.cfg.Keys))
-	raw, key, err := l.createKey(t.Context(), "")
-	require.NoError(t, err)
+	raw, key := l.newAPIKey("")
 	for range 2 {
 		var got keyView
-		_, err = l.admin().call(t.Context(), http.MethodPost, "/v1/api-keys/"+string(key.KeyID)+"/revoke", nil, &got)
-		require.NoError(t, err)
+		l.admin().succeeds(t, "POST", "/v1/api-keys/"+string(key.KeyID)+"/revoke", nil, &got)
 		require.False(t, got.IsActive)
 	}
-	_, _, err = l.authenticate(t.Context(), raw)
+	_, _, err := l.authenticate(t.Context(), raw)
 	require.ErrorIs(t, err, errUnauthorized)
 	require.Contains(t, l.texts(l.cfg.Keys)[0], `"is_active":{"BOOL":false}`)
 	require.NotContains(t, l.texts(l.cfg.Keys)[0], "last_used_at", "a revoked key is not used")
@@ -297,11 +268,10 @@ func TestTheStrongCheckReadsTheKeyItself(t *testing.T) {
 	t.Parallel()
 	for _, strong := range []bool{false, true} {
 		l := newLab(t, func(c *config) { c.StrongCheck = strong })
-		raw, key, err := l.createKey(t.Context(), "")
-		require.NoError(t, err)
+		raw, key := l.newAPIKey("")
 		lagging := &staleIndex{Client: l.client, index: "api_key_hash_index", items: l.raw(l.cfg.Keys)}
 		b := l.open(lagging)
-		_, err = b.revokeKey(t.Context(), key.KeyID)
+		_, err := b.revokeKey(t.Context(), key.KeyID)
 		require.NoError(t, err)
 		_, _, err = b.authenticate(t.Context(), raw)
 		if !strong {
@@ -313,14 +283,12 @@ func TestTheStrongCheckReadsTheKeyItself(t *testing.T) {
 		_, _, err = b.authenticate(t.Context(), raw)
 		require.ErrorIs(t, err, errUnauthorized)
 	}
-	cfg, err := readConfig(func(name string) string {
-		return map[string]string{envPepper: "p", envAdmin: "a", envStrong: "true"}[name]
-	})
+	cfg, err := readConfig(environment{envPepper: "p", envAdmin: "a", envStrong: "true"}.get)
 	require.NoError(t, err)
 	require.True(t, cfg.StrongCheck)
 }
 
-// Comparing texts with == stops at the first difference, and so tells how much of a guess was right. No secret is compared
+// Comparing texts with == stops at the first difference, and so shows how much of a guess was right. No secret is compared
 // like that anywhere in the program.
 func TestSecretsAreComparedInConstantTime(t *testing.T) {
 	t.Parallel()
@@ -363,4 +331,19 @@ func TestSecretsAreComparedInConstantTime(t *testing.T) {
 		})
 	}
 	require.Equal(t, 2, compared)
+}
+
+// staleIndex is a client for which one index stays as it was.
+type staleIndex struct {
+	*dynamodb.Client
+	index string
+	items []item
+}
+
+// Query answers from what the index held.
+func (s *staleIndex) Query(ctx context.Context, in *dynamodb.QueryInput, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	if in.IndexName == nil || *in.IndexName != s.index {
+		return s.Client.Query(ctx, in, opts...)
+	}
+	return &dynamodb.QueryOutput{Items: s.items, Count: int32(len(s.items)), ScannedCount: int32(len(s.items))}, nil
 }

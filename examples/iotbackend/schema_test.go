@@ -2,11 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"flag"
 	"maps"
 	"math"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,55 +18,32 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/schemalock"
 )
 
 func TestTableNamesComeFromTheEnvironment(t *testing.T) {
 	t.Parallel()
-	env := map[string]string{envPepper: "p", envAdmin: "a"}
-	getenv := func(name string) string { return env[name] }
-	cfg, err := readConfig(getenv)
+	env := environment{envPepper: "p", envAdmin: "a"}
+	cfg, err := readConfig(env.get)
 	require.NoError(t, err)
 	require.Equal(t, []string{"devices", "device_readings", "processed_batches", "api_keys"}, []string{cfg.Devices, cfg.Readings, cfg.Batches, cfg.Keys})
 	env[envDevices], env[envReadings], env[envBatches], env[envKeys] = "d", "r", "b", "k"
-	cfg, err = readConfig(getenv)
+	cfg, err = readConfig(env.get)
 	require.NoError(t, err)
 	require.Equal(t, []string{"d", "r", "b", "k"}, []string{cfg.Devices, cfg.Readings, cfg.Batches, cfg.Keys})
 
 	// One client, two sets of tables: what is stored through one is not seen through the other.
 	l := newLab(t)
-	other := &lab{t: t, cfg: testConfig(l.cfg.Devices + "-2"), logs: &journal{}, at: epoch}
+	other := labOf(t, testConfig(l.cfg.Devices+"-2"), epoch)
 	second := other.open(l.client)
 	require.NoError(t, second.db.CreateTables(t.Context()))
 	l.registered(macA)
-	_, err = l.ingest(t.Context(), macA, samples(macA, 1))
-	require.NoError(t, err)
+	l.ingested(macA, samples(macA, 1))
 	_, err = second.latest(t.Context(), macA)
 	require.ErrorIs(t, err, errDeviceNotFound)
 	for name := range maps.Values(other.cfg.tables()) {
 		require.Empty(t, l.raw(name), name)
-	}
-}
-
-func TestKeysAreDomainNamesWithPlainValues(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	d := l.registered(macA)
-	_, key, err := l.createKey(t.Context(), "")
-	require.NoError(t, err)
-	s := sample(macA, 0)
-	_, err = l.ingest(t.Context(), macA, []submission{s})
-	require.NoError(t, err)
-	str := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
-	for table, primary := range map[string]item{
-		l.cfg.Devices:  {"hardware_id": str(string(d.HardwareID))},
-		l.cfg.Readings: {"hardware_id": str(string(macA)), "ts_batch": str("4084000000000#" + string(s.BatchID))},
-		l.cfg.Batches:  {"batch_id": str(string(s.BatchID))},
-		l.cfg.Keys:     {"key_id": str(string(key.KeyID))},
-	} {
-		out, err := l.client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table, Key: primary})
-		require.NoError(t, err)
-		require.NotEmpty(t, out.Item, table)
 	}
 }
 
@@ -89,7 +68,7 @@ func TestTablesAreOnDemandAndTwoOfThemExpire(t *testing.T) {
 		"devices": "", "device_readings": "expiration_time", "processed_batches": "expiration_time", "api_keys": "",
 	}, ttl)
 	// Local databases have no point-in-time recovery, so what is asked for is all that can be seen of it here.
-	service := &lab{t: t, cfg: testConfig("x"), logs: &journal{}, at: epoch}
+	service := labOf(t, testConfig("x"), epoch)
 	service.cfg.Recovery = true
 	for _, table := range service.open(nil).db.Spec().Tables {
 		if table.PointInTimeRecovery {
@@ -104,19 +83,15 @@ func TestTablesAreOnDemandAndTwoOfThemExpire(t *testing.T) {
 	require.NoError(t, l.db.Verify(t.Context()))
 }
 
-var wholeSecond = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`)
-
 func TestTimesAreUTCInWholeSeconds(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.at = time.Date(2099, 6, 1, 12, 30, 45, 999_999_999, time.FixedZone("CEST", 3600))
+	l.clock.Set(time.Date(2099, 6, 1, 12, 30, 45, 999_999_999, time.FixedZone("CEST", 3600)), 0)
 	l.registered(macA)
-	raw, _, err := l.createKey(t.Context(), "")
+	raw, _ := l.newAPIKey("")
+	_, _, err := l.authenticate(t.Context(), raw)
 	require.NoError(t, err)
-	_, _, err = l.authenticate(t.Context(), raw)
-	require.NoError(t, err)
-	_, err = l.ingest(t.Context(), macA, samples(macA, 1))
-	require.NoError(t, err)
+	l.ingested(macA, samples(macA, 1))
 	const want = "2099-06-01T11:30:45Z"
 	for table, names := range map[string][]string{
 		l.cfg.Devices: {"first_registered_at", "last_seen_at", "gsi1sk"},
@@ -124,9 +99,7 @@ func TestTimesAreUTCInWholeSeconds(t *testing.T) {
 		l.cfg.Batches: {"received_at"},
 	} {
 		for _, name := range names {
-			got := l.raw(table)[0][name].(*types.AttributeValueMemberS).Value
-			require.Regexp(t, wholeSecond, got, name)
-			require.Equal(t, want, got, name)
+			require.Equal(t, want, dbtest.Text(l.raw(table)[0][name]), name)
 		}
 	}
 }
@@ -137,18 +110,12 @@ func TestReadingIsLenient(t *testing.T) {
 	l := newLab(t)
 	l.registered(macA)
 	stored := l.raw(l.cfg.Devices)[0]
-	stored["first_registered_at"] = &types.AttributeValueMemberS{Value: "2024-01-15T10:30:00.123456789+00:00"}
+	stored["first_registered_at"] = dbtest.S("2024-01-15T10:30:00.123456789+00:00")
 	_, err := l.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &l.cfg.Devices, Item: stored})
 	require.NoError(t, err)
 	d, err := l.devices.Get(t.Context(), Device{HardwareID: macA})
 	require.NoError(t, err)
 	require.Equal(t, time.Date(2024, 1, 15, 10, 30, 0, 123456789, time.UTC), d.FirstRegisteredAt.UTC())
-}
-
-func TestReadingTimesAreMilliseconds(t *testing.T) {
-	t.Parallel()
-	plan := (&lab{t: t, cfg: testConfig("x"), logs: &journal{}, at: epoch}).open(nil).readings.Op().Put(lockedReading()).String()
-	require.Contains(t, plan, "timestamp_ms = 1704067800000,")
 }
 
 // lockedReading is the example of the schema.
@@ -162,20 +129,15 @@ func lockedReading() Reading {
 	}
 }
 
+// A count of milliseconds would keep the item for ever, so it is refused before it is sent.
 func TestExpirationIsInSeconds(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
-	_, err := l.ingest(t.Context(), macA, samples(macA, 1))
-	require.NoError(t, err)
-	for _, table := range []string{l.cfg.Readings, l.cfg.Batches} {
-		require.Regexp(t, `^\d{10}$`, l.raw(table)[0]["expiration_time"].(*types.AttributeValueMemberN).Value)
-	}
-	// A count of milliseconds would keep the item for ever, so it is refused before it is sent.
 	l.wire.Reset()
 	inMillis := lockedReading()
 	inMillis.ExpirationTime = 1711843800000
-	_, err = l.readings.Put(t.Context(), inMillis)
+	_, err := l.readings.Put(t.Context(), inMillis)
 	var bad *entity.ValidationError
 	require.ErrorAs(t, err, &bad)
 	_, err = l.batches.Create(t.Context(), ProcessedBatch{BatchID: "b", HardwareID: macA, ExpirationTime: 100_000_000_000})
@@ -183,54 +145,10 @@ func TestExpirationIsInSeconds(t *testing.T) {
 	require.Empty(t, l.wire.Requests())
 }
 
-func TestOptionalAttributesAreAbsent(t *testing.T) {
-	t.Parallel()
-	l := newLab(t, func(c *config) { c.Retention = 0 })
-	l.registered(macA)
-	_, _, err := l.createKey(t.Context(), "")
-	require.NoError(t, err)
-	s := sample(macA, 0)
-	s.Sensors, s.SensorStatus = &Sensors{}, &SensorStatus{}
-	_, err = l.ingest(t.Context(), macA, []submission{s})
-	require.NoError(t, err)
-	for table, want := range map[string][]string{
-		l.cfg.Devices: {
-			"capabilities", "confirmation_id", "firmware_version", "first_registered_at", "gsi1pk", "gsi1sk", "hardware_id", "last_boot_id",
-			"last_seen_at",
-		},
-		l.cfg.Readings: {
-			"batch_id", "boot_id", "firmware_version", "hardware_id", "sensor_status", "sensors", "timestamp_ms", "ts_batch",
-		},
-		l.cfg.Batches: {"batch_id", "expiration_time", "hardware_id", "received_at"},
-		l.cfg.Keys:    {"api_key_hash", "created_at", "gsi1pk", "gsi1sk", "is_active", "key_id"},
-	} {
-		stored := l.raw(table)
-		require.Len(t, stored, 1)
-		require.Equal(t, want, slices.Sorted(maps.Keys(stored[0])), table)
-		require.NotContains(t, text(stored[0]), "NULL")
-	}
-}
-
-func TestListsMapsAndBooleansAreNative(t *testing.T) {
+// nil would be stored as NULL.
+func TestListsAndMapsAreNotNull(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.registered(macA)
-	var stored struct {
-		Capabilities struct {
-			M struct {
-				Sensors  struct{ L []struct{ S string } }
-				Features struct {
-					M map[string]struct{ BOOL *bool }
-				}
-			}
-		}
-	}
-	require.NoError(t, json.Unmarshal([]byte(l.texts(l.cfg.Devices)[0]), &stored))
-	require.Equal(t, []struct{ S string }{{"bme280"}, {"ds18b20"}, {"soil_moisture"}}, stored.Capabilities.M.Sensors.L)
-	require.True(t, *stored.Capabilities.M.Features.M["tft_display"].BOOL)
-
-	// nil would be NULL.
-	l.wire.Reset()
 	for _, c := range []Capabilities{{}, {Sensors: []string{}}, {Features: map[string]bool{}}} {
 		r := boots(macB, boot1)
 		r.Capabilities = c
@@ -267,12 +185,11 @@ func TestNumbersAreStorable(t *testing.T) {
 	l := newLab(t)
 	l.registered(macA)
 	device := l.device()
-	path := "/v1/devices/" + string(macA) + "/readings"
+	path := readingsOf(macA)
 	for _, f := range []float64{1e200, -1e200, 1e126, 1e-200, -1e-131, math.Nextafter(1e-130, 0), math.SmallestNonzeroFloat64, math.MaxFloat64} {
 		batch := samples(macA, 2)
 		batch[1].Sensors = &Sensors{PressureHPA: &f}
-		_, err := device.call(t.Context(), http.MethodPost, path, map[string]any{"readings": batch}, nil)
-		p := refusedBy(t, err, http.StatusBadRequest, "VALIDATION_FAILED")
+		p := device.refused(t, "POST", path, map[string]any{"readings": batch}, http.StatusBadRequest, "VALIDATION_FAILED")
 		require.Contains(t, string(p.Details), `"field":"readings[1].sensors"`, f)
 	}
 	require.Empty(t, l.raw(l.cfg.Readings))
@@ -314,8 +231,7 @@ func TestAttributesCanBeAddedLater(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
-	_, err := l.ingest(t.Context(), macA, samples(macA, 1))
-	require.NoError(t, err)
+	l.ingested(macA, samples(macA, 1))
 	before := l.raw(l.cfg.Readings)[0]
 
 	db, err := entity.Open(l.client, entity.Config{Tables: l.cfg.tables()})
@@ -334,7 +250,7 @@ func TestAttributesCanBeAddedLater(t *testing.T) {
 	// The earlier program still reads the item, and the update left everything else as it was.
 	_, err = l.latest(t.Context(), macA)
 	require.NoError(t, err)
-	before["battery_pct"] = &types.AttributeValueMemberN{Value: "100"}
+	before["battery_pct"] = dbtest.N("100")
 	require.Equal(t, []string{text(before)}, l.texts(l.cfg.Readings))
 
 	// Another type of a key does not fit the table that is there.
@@ -350,18 +266,15 @@ func TestNamesInExpressionsAreAliases(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
-	_, _, err := l.register(t.Context(), boots(macA, boot2))
+	l.registers(boots(macA, boot2))
+	_, err := l.rename(t.Context(), macA, "roof")
 	require.NoError(t, err)
-	_, err = l.rename(t.Context(), macA, "roof")
-	require.NoError(t, err)
-	raw, key, err := l.createKey(t.Context(), "")
-	require.NoError(t, err)
+	raw, key := l.newAPIKey("")
 	_, _, err = l.authenticate(t.Context(), raw)
 	require.NoError(t, err)
 	_, err = l.revokeKey(t.Context(), key.KeyID)
 	require.NoError(t, err)
-	_, err = l.ingest(t.Context(), macA, samples(macA, 1))
-	require.NoError(t, err)
+	l.ingested(macA, samples(macA, 1))
 	_, err = l.between(t.Context(), macA, span{firstMS, firstMS}, 5, "")
 	require.NoError(t, err)
 	word := regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
@@ -401,4 +314,62 @@ func expressionsIn(t *testing.T, body []byte) (all []string) {
 	}
 	visit(tree)
 	return all
+}
+
+var update = flag.Bool("update", false, "rewrite the golden files; read the difference before you keep it")
+
+// golden compares items with a file, attribute by attribute: nothing may be missing, and nothing more be there.
+func golden(t *testing.T, name string, items []item) {
+	t.Helper()
+	all := []any{}
+	for _, it := range items {
+		all = append(all, typed(it))
+	}
+	got, err := json.MarshalIndent(all, "", "  ")
+	require.NoError(t, err)
+	file := filepath.Join("testdata", "golden", name+".json")
+	if *update {
+		require.NoError(t, os.WriteFile(file, append(got, '\n'), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got)+"\n")
+}
+
+// One item with every optional attribute and one without any, in each of the four tables.
+func TestGolden_TheTablesHoldExactlyWhatTheSchemaSays(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	ctx := t.Context()
+	raw, _ := l.newAPIKey("Production devices - greenhouse cluster")
+	l.clock.Move(time.Minute)
+	_, unused := l.newAPIKey("")
+	_, err := l.revokeKey(ctx, unused.KeyID)
+	require.NoError(t, err)
+	_, touched, err := l.authenticate(ctx, raw)
+	require.NoError(t, err)
+	require.True(t, touched)
+
+	named := boots(macA, boot1)
+	named.FriendlyName = "greenhouse-sensor-01"
+	l.registers(named)
+	l.clock.Move(time.Hour)
+	l.registers(boots(macA, boot2))
+	bare := boots(macB, boot1)
+	bare.Capabilities = Capabilities{[]string{}, map[string]bool{}}
+	l.registers(bare)
+
+	full := sample(macA, 0)
+	a, b, c, d, e := 22.5, 21.8, 45.2, 1013.25, 62.3
+	full.Sensors = &Sensors{&a, &b, &c, &d, &e}
+	full.SensorStatus = &SensorStatus{ptr(Health("ok")), ptr(Health("ok")), ptr(Health("error"))}
+	l.ingested(macA, []submission{full})
+	empty := sample(macB, 1)
+	empty.Sensors, empty.SensorStatus = &Sensors{}, &SensorStatus{}
+	l.ingested(macB, []submission{empty})
+
+	golden(t, "devices", l.raw(l.cfg.Devices))
+	golden(t, "device_readings", l.raw(l.cfg.Readings))
+	golden(t, "processed_batches", l.raw(l.cfg.Batches))
+	golden(t, "api_keys", l.raw(l.cfg.Keys))
 }

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
@@ -29,38 +29,6 @@ func TestHardwareIDsAreUpperCaseMACs(t *testing.T) {
 	}
 	require.Empty(t, l.wire.Requests())
 	require.Equal(t, "hardware_id (S) HASH", l.db.Spec().Tables[0].Key.String())
-}
-
-func TestConfirmationIDIsGivenOnce(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	first, created, err := l.register(t.Context(), boots(macA, boot1))
-	require.NoError(t, err)
-	require.True(t, created)
-	require.NoError(t, rules.Var(first.ConfirmationID, "uuid4"))
-	for range 3 {
-		l.wait(time.Hour)
-		again, created, err := l.register(t.Context(), boots(macA, boot2))
-		require.NoError(t, err)
-		require.False(t, created)
-		require.Equal(t, first.ConfirmationID, again.ConfirmationID)
-	}
-	require.Equal(t, string(first.ConfirmationID), l.raw(l.cfg.Devices)[0]["confirmation_id"].(*types.AttributeValueMemberS).Value)
-	for range 100 {
-		require.NoError(t, rules.Var(randomUUID(), "uuid4"))
-	}
-}
-
-func TestCapabilitiesComeBackAsTheyWere(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	r := boots(macA, boot1)
-	r.Capabilities = Capabilities{[]string{"z", "a", "m", "a"}, map[string]bool{"on": true, "off": false}}
-	_, _, err := l.register(t.Context(), r)
-	require.NoError(t, err)
-	got, err := l.devices.Get(t.Context(), Device{HardwareID: macA})
-	require.NoError(t, err)
-	require.Equal(t, r.Capabilities, got.Capabilities)
 }
 
 func TestNamesOfCapabilitiesAreBounded(t *testing.T) {
@@ -103,8 +71,7 @@ func TestRequiredFieldsAreRequired(t *testing.T) {
 	require.Empty(t, l.wire.Requests())
 	r = boots(macA, boot1)
 	r.FriendlyName = FriendlyName(strings.Repeat("x", 64))
-	_, _, err = l.register(t.Context(), r)
-	require.NoError(t, err)
+	l.registers(r)
 }
 
 func TestTheIndexFollowsLastSeen(t *testing.T) {
@@ -113,13 +80,13 @@ func TestTheIndexFollowsLastSeen(t *testing.T) {
 	inStep := func() string {
 		t.Helper()
 		it := l.raw(l.cfg.Devices)[0]
-		require.Equal(t, "devices", it["gsi1pk"].(*types.AttributeValueMemberS).Value)
+		require.Equal(t, "devices", dbtest.Text(it["gsi1pk"]))
 		require.Equal(t, it["last_seen_at"], it["gsi1sk"])
-		return it["gsi1sk"].(*types.AttributeValueMemberS).Value
+		return dbtest.Text(it["gsi1sk"])
 	}
 	l.registered(macA)
 	first := inStep()
-	l.wait(time.Minute)
+	l.clock.Move(time.Minute)
 	l.wire.Reset()
 	l.registered(macA)
 	require.Greater(t, inStep(), first)
@@ -138,7 +105,7 @@ func TestDevicesAreListedByActivity(t *testing.T) {
 		id := MAC(fmt.Sprintf("AA:BB:CC:DD:EE:%02X", (i*7)%60))
 		l.registered(id)
 		want = append(want, id)
-		l.wait(time.Second)
+		l.clock.Move(time.Second)
 	}
 	again := want[10]
 	l.registered(again)
@@ -152,8 +119,7 @@ func TestDevicesAreListedByActivity(t *testing.T) {
 	list := func(query string) (ids []MAC, next string) {
 		t.Helper()
 		var a answer
-		_, err := l.admin().call(t.Context(), http.MethodGet, "/v1/devices"+query, nil, &a)
-		require.NoError(t, err)
+		l.admin().succeeds(t, "GET", "/v1/devices"+query, nil, &a)
 		for _, d := range a.Devices {
 			ids = append(ids, d.HardwareID)
 		}
@@ -167,8 +133,7 @@ func TestDevicesAreListedByActivity(t *testing.T) {
 	all, _ := list("?limit=5000") // brought down to 1000
 	require.Equal(t, want, all)
 	for _, bad := range []string{"0", "-1", "x", "1.5"} {
-		_, err := l.admin().call(t.Context(), http.MethodGet, "/v1/devices?limit="+bad, nil, nil)
-		refusedBy(t, err, http.StatusBadRequest, "VALIDATION_FAILED")
+		l.admin().refused(t, "GET", "/v1/devices?limit="+bad, nil, http.StatusBadRequest, "VALIDATION_FAILED")
 	}
 	l.wire.Reset()
 	list("?limit=5000")
@@ -187,7 +152,7 @@ func TestTwoFirstBootsGetOneConfirmationID(t *testing.T) {
 	}))
 	require.Len(t, slices.Compact(slices.Sorted(slices.Values(ids))), 1)
 	require.Len(t, slices.DeleteFunc(news, func(created bool) bool { return !created }), 1, "one of them created it")
-	require.Equal(t, string(ids[0]), l.raw(l.cfg.Devices)[0]["confirmation_id"].(*types.AttributeValueMemberS).Value)
+	require.Equal(t, string(ids[0]), dbtest.Text(l.raw(l.cfg.Devices)[0]["confirmation_id"]))
 }
 
 // A first registration whose answer was lost is still the one that created the device.
@@ -202,7 +167,7 @@ func TestLostAnswersChangeNothing(t *testing.T) {
 		require.NoError(t, err, f)
 		require.True(t, created, f)
 		require.Equal(t, 2, l.wire.Count("UpdateItem"), f)
-		require.Equal(t, string(d.ConfirmationID), l.raw(l.cfg.Devices)[i]["confirmation_id"].(*types.AttributeValueMemberS).Value)
+		require.Equal(t, string(d.ConfirmationID), dbtest.Text(l.raw(l.cfg.Devices)[i]["confirmation_id"]))
 	}
 }
 
@@ -211,19 +176,18 @@ func TestRegisteringAgainKeepsWhatWasSetOnce(t *testing.T) {
 	l := newLab(t)
 	device := l.device()
 	var first, again deviceView
-	status, err := device.call(t.Context(), http.MethodPost, "/v1/devices", boots(macA, boot1), &first)
-	require.NoError(t, err)
+	status := device.succeeds(t, "POST", "/v1/devices", boots(macA, boot1), &first)
 	require.Equal(t, http.StatusCreated, status)
-	l.wait(time.Hour)
+	l.clock.Move(time.Hour)
 	l.wire.Reset()
-	status, err = device.call(t.Context(), http.MethodPost, "/v1/devices", boots(macA, boot2), &again)
-	require.NoError(t, err)
+	status = device.succeeds(t, "POST", "/v1/devices", boots(macA, boot2), &again)
 	require.Equal(t, http.StatusOK, status)
+	require.NoError(t, rules.Var(first.ConfirmationID, "uuid4"))
 	require.Equal(t, first.ConfirmationID, again.ConfirmationID)
 	require.Equal(t, first.FirstRegisteredAt, again.FirstRegisteredAt)
 	require.Equal(t, boot2, again.LastBootID)
 	require.Equal(t, first.LastSeenAt.Add(time.Hour), again.LastSeenAt)
-	// The key was touched an hour ago at most once, so a touch may stand beside the one write of the device.
+	// The key was touched an hour ago at most once, so there may be a touch besides the one write of the device.
 	writes := 0
 	for _, r := range l.wire.Requests() {
 		if r.Operation == "UpdateItem" && strings.Contains(string(r.Body), l.cfg.Devices) {
@@ -233,26 +197,26 @@ func TestRegisteringAgainKeepsWhatWasSetOnce(t *testing.T) {
 		require.NotEqual(t, "GetItem", r.Operation, "nothing is read first")
 	}
 	require.Equal(t, 1, writes)
+	for range 100 {
+		require.NoError(t, rules.Var(randomUUID(), "uuid4"))
+	}
 }
 
 func TestRenamingMakesNoGhosts(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	_, err := l.admin().call(t.Context(), http.MethodPatch, "/v1/devices/"+string(macA), map[string]string{"friendly_name": "roof"}, nil)
-	refusedBy(t, err, http.StatusNotFound, "DEVICE_NOT_FOUND")
+	l.admin().refused(t, "PATCH", "/v1/devices/"+string(macA), map[string]string{"friendly_name": "roof"}, http.StatusNotFound, "DEVICE_NOT_FOUND")
 	require.Empty(t, l.raw(l.cfg.Devices))
 
 	l.registered(macA)
 	before := l.raw(l.cfg.Devices)[0]
-	l.wait(time.Hour)
+	l.clock.Move(time.Hour)
 	var got deviceView
-	_, err = l.admin().call(t.Context(), http.MethodPatch, "/v1/devices/"+string(macA), map[string]string{"friendly_name": "roof"}, &got)
-	require.NoError(t, err)
+	l.admin().succeeds(t, "PATCH", "/v1/devices/"+string(macA), map[string]string{"friendly_name": "roof"}, &got)
 	require.Equal(t, FriendlyName("roof"), got.FriendlyName)
-	before["friendly_name"] = &types.AttributeValueMemberS{Value: "roof"}
+	before["friendly_name"] = dbtest.S("roof")
 	require.Equal(t, []string{text(before)}, l.texts(l.cfg.Devices), "nothing else has changed")
-	_, err = l.admin().call(t.Context(), http.MethodPatch, "/v1/devices/"+string(macA), map[string]string{"friendly_name": ""}, nil)
-	refusedBy(t, err, http.StatusBadRequest, "VALIDATION_FAILED")
+	l.admin().refused(t, "PATCH", "/v1/devices/"+string(macA), map[string]string{"friendly_name": ""}, http.StatusBadRequest, "VALIDATION_FAILED")
 }
 
 // The schema does not say whether firmware_version and capabilities follow the device. They do; a name that a device does
@@ -262,12 +226,10 @@ func TestRegisteringAgainRefreshesFirmwareAndCapabilities(t *testing.T) {
 	l := newLab(t)
 	r := boots(macA, boot1)
 	r.FriendlyName = "roof"
-	_, _, err := l.register(t.Context(), r)
-	require.NoError(t, err)
+	l.registers(r)
 	r = boots(macA, boot2)
-	r.FirmwareVersion, r.Capabilities = "2.0.0", Capabilities{[]string{"new"}, map[string]bool{}}
-	_, _, err = l.register(t.Context(), r)
-	require.NoError(t, err)
+	r.FirmwareVersion, r.Capabilities = "2.0.0", Capabilities{[]string{"z", "a", "m", "a"}, map[string]bool{"on": true, "off": false}}
+	l.registers(r)
 	got, err := l.devices.Get(t.Context(), Device{HardwareID: macA})
 	require.NoError(t, err)
 	require.Equal(t, Firmware("2.0.0"), got.FirmwareVersion)

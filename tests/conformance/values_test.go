@@ -1,0 +1,324 @@
+package conformance_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/unique"
+	"github.com/dynastrata/dynastrata/versioned"
+)
+
+// Dossier has values of every sort, all kept.
+type Dossier struct {
+	_      entity.Key `name:"Dossier" pk:"$#{id}" sk:"$"`
+	_      versioned.Retain
+	_      lifecycle.SoftDelete
+	_      unique.Constraint `name:"code" fields:"code"`
+	ID     string            `dynamodbav:"id"`
+	Code   string            `dynamodbav:"code,omitempty"`
+	Due    *time.Time        `dynamodbav:"due,omitempty"`
+	Count  int64             `dynamodbav:"count"`
+	Log    []string          `dynamodbav:"log"`
+	Tags   []string          `dynamodbav:"tags,omitempty,stringset"`
+	Labels map[string]string `dynamodbav:"labels"`
+	Home   struct {
+		City string `dynamodbav:"city"`
+	} `dynamodbav:"home"`
+	Version int64     `dynamodbav:"version" entity:"version"`
+	Created time.Time `dynamodbav:"createdAt" entity:"created_at"`
+}
+
+const dossier = "$app#v1#dossier#d $app#v1#dossier"
+
+// A write that is planned from the stored item keeps what it does not know, to the last digit.
+func TestValues_KeepTheirFormInEveryKindOfItem(t *testing.T) {
+	t.Parallel()
+	l, s := dbtest.OpenStore[Dossier](t)
+	due := dbtest.Start.Add(time.Hour)
+	v, err := s.Create(t.Context(), Dossier{ID: "d", Due: &due})
+	require.NoError(t, err)
+	digits := dbtest.N("0.12345678901234567890123456789012345678")
+	l.ChangeItem("$app#v1#dossier#d", "$app#v1#dossier", dbtest.Item{"unknown": digits, "count": dbtest.N("9007199254740993")})
+	l.Clock.Move(time.Second)
+	got, err := s.Update(t.Context(), v, entity.Add(&entity.Fields[Dossier]().Count, 2))
+	require.NoError(t, err)
+	require.EqualValues(t, 9007199254740995, got.Count)
+	require.NoError(t, s.Delete(t.Context(), v))
+	for key, it := range l.ItemsByKey() {
+		if !strings.Contains(key, ".code#") {
+			require.Equal(t, dbtest.S("2101-05-06T08:08:09.123456789Z"), it["due"], key)
+		}
+	}
+	got, err = entity.Must(lifecycle.Of(s)).Restore(t.Context(), v)
+	require.NoError(t, err)
+	require.Equal(t, due, *got.Due)
+	for _, suffix := range []string{"", "#v#0000002", "#v#0000003"} {
+		it := l.ItemsByKey()[dossier+suffix]
+		require.Equal(t, digits, it["unknown"], suffix)
+		require.Equal(t, dbtest.N("9007199254740995"), it["count"], suffix)
+	}
+	require.Equal(t, dbtest.N("9007199254740993"), l.ItemsByKey()[dossier+"#v#0000001"]["count"])
+}
+
+func TestValues_PathsAndCollectionsChangeInTransactionsToo(t *testing.T) {
+	t.Parallel()
+	l, s := dbtest.OpenStore[Dossier](t)
+	f := entity.Fields[Dossier]()
+	v, err := s.Create(t.Context(), Dossier{ID: "d", Log: []string{"a"}, Tags: []string{"x", "y"}, Labels: map[string]string{"k": "1", "gone": "1"}})
+	require.NoError(t, err)
+	l.Clock.Move(time.Second)
+	for name, run := range map[string]func(entity.Write[Dossier]) error{
+		"alone": func(w entity.Write[Dossier]) error { return runAlone(t, w) }, "joined": func(w entity.Write[Dossier]) error { return runJoined(l, w) },
+	} {
+		require.NoError(t, run(s.Op().Update(v,
+			entity.Set(&f.Code, name), entity.MapEntry(&f.Labels, "k").Set(name), entity.ListAppend(&f.Log, name), entity.AddToSet(&f.Tags, name),
+			entity.Set(&f.Home.City, name), entity.Add(&f.Count, 3))), name)
+		got, err := s.Get(t.Context(), v)
+		require.NoError(t, err)
+		require.Equal(t, name, got.Labels["k"])
+		require.Equal(t, name, got.Log[len(got.Log)-1])
+		require.Contains(t, got.Tags, name)
+		require.Equal(t, name, got.Home.City)
+	}
+	got, err := s.Update(t.Context(), v, entity.MapEntry(&f.Labels, "gone").Remove(), entity.Attr[string]("log[0]").Remove(), entity.DeleteFromSet(&f.Tags, "x"))
+	require.NoError(t, err)
+	require.NotContains(t, got.Tags, "x")
+	require.NotContains(t, got.Labels, "gone")
+	require.Len(t, got.Log, 2)
+	require.EqualValues(t, 6, got.Count)
+	require.EqualValues(t, 4, got.Version)
+	_, err = s.Update(t.Context(), v, entity.MapEntry(&f.Labels, "a").Set("b"), entity.If(entity.NotExists(&f.Code)))
+	require.Equal(t, "Condition", classesOf(err))
+}
+
+func TestValues_TooLargeOnesAreRefusedBeforeTheWrite(t *testing.T) {
+	t.Parallel()
+	type T = u1VRetainSFree
+	b := newBench[T](t)
+	_, err := b.s.Create(t.Context(), as[T](Person{ID: "big", Tenant: "t", Name: strings.Repeat("x", 400*1024)}))
+	require.ErrorIs(t, err, entity.ErrTooLarge)
+	_, err = b.s.Create(t.Context(), as[T](Person{ID: "big", Tenant: "t", Email: strings.Repeat("x", 2048)}))
+	require.ErrorIs(t, err, entity.ErrTooLarge, "the key of the sentinel")
+	require.NotContains(t, fmt.Sprintf("%+v", err), "xxx")
+	_, err = b.s.Create(t.Context(), as[T](Person{ID: "big", Tenant: "t", Email: strings.Repeat("#", 700)}))
+	require.ErrorIs(t, err, entity.ErrTooLarge, "after escaping")
+	p := b.item(t, live)
+	b.Sent()
+	_, err = b.s.Update(t.Context(), as[T](p), entity.Set(&b.f.Name, strings.Repeat("x", 400*1024)))
+	require.ErrorIs(t, err, entity.ErrTooLarge)
+	require.NotContains(t, b.Operations(), "TransactWriteItems")
+	var ops []entity.Op
+	for i := range 6 { // twice 380 KB each, with the snapshot
+		ops = append(ops, b.s.Op().Create(as[T](Person{ID: fmt.Sprint("m", i), Tenant: "t", Name: strings.Repeat("x", 380*1024)})))
+	}
+	require.ErrorIs(t, b.DB.Transact(t.Context(), ops...), entity.ErrTooLarge)
+	require.NotContains(t, b.Operations(), "TransactWriteItems")
+}
+
+// The tests in this file are named after defects that comparable libraries have.
+
+// An item that an upsert creates can be read, and has its snapshot and its unique values.
+func TestUpsert_CreatesAWholeItem(t *testing.T) {
+	t.Parallel()
+	type T = u2VRetainSReserve
+	l, s := dbtest.OpenStore[T](t)
+	p := Person{ID: "p-1", Tenant: "t", Email: "a@example.com", Badge: "7"}
+	got, created, err := s.Upsert(t.Context(), as[T](p))
+	require.NoError(t, err)
+	require.True(t, created)
+	read, err := s.Get(t.Context(), as[T](p))
+	require.NoError(t, err)
+	require.Equal(t, got, read)
+	require.Equal(t, "p-1", read.ID)
+	require.Len(t, l.ItemsByKey(), 4)
+	p.ID = "p-2"
+	_, _, err = s.Upsert(t.Context(), as[T](p))
+	var violation *unique.ViolationError
+	require.ErrorAs(t, err, &violation)
+}
+
+// Batches have neither conditions nor transactions: what needs them refuses batches, whatever the caller says.
+func TestBatch_WeakensNoOperation(t *testing.T) {
+	t.Parallel()
+	l, s := dbtest.OpenStore[u1VRetainSReserve](t)
+	p := as[u1VRetainSReserve](Person{ID: "p-1", Tenant: "t", Email: "a@example.com"})
+	_, err := s.Create(t.Context(), p)
+	require.NoError(t, err)
+	before := l.ItemsByKey()
+	left, err := s.PutMany(t.Context(), []u1VRetainSReserve{p}, entity.Unconditional())
+	require.Equal(t, "EDD-9117", dbtest.InputCode(err))
+	require.Len(t, left, 1)
+	_, err = s.DeleteMany(t.Context(), []u1VRetainSReserve{p}, entity.Unconditional())
+	require.Equal(t, "EDD-9117", dbtest.InputCode(err))
+	require.Equal(t, before, l.ItemsByKey())
+}
+
+// Renamed has no attribute that is called like its field.
+type Renamed struct {
+	_       entity.Key           `name:"Renamed" pk:"$#{i}" sk:"$"`
+	_       entity.GSI           `name:"byTeam" index:"gsi1" pk:"$#{tm}" sk:"$#{i}"`
+	_       versioned.Retain     ``
+	_       lifecycle.SoftDelete `unique:"free"`
+	_       unique.Constraint    `name:"mail" fields:"m"`
+	ID      string               `dynamodbav:"i"`
+	Team    string               `dynamodbav:"tm"`
+	Email   string               `dynamodbav:"m"`
+	Version int64                `dynamodbav:"v" entity:"version"`
+	Created time.Time            `dynamodbav:"c" entity:"created_at"`
+	Deleted *time.Time           `dynamodbav:"d,omitempty" entity:"deleted_at"`
+}
+
+func TestSchemas_AttributesCanHaveOtherNamesThanTheirFields(t *testing.T) {
+	t.Parallel()
+	l, s := dbtest.OpenStore[Renamed](t)
+	bin, history := entity.Must(lifecycle.Of(s)), entity.Must(versioned.Of(s))
+	f := entity.Fields[Renamed]()
+	v := Renamed{ID: "a", Team: "blue", Email: "a@example.com"}
+	require.NoError(t, l.DB.Transact(t.Context(), s.Op().Create(v)))
+	it := l.ItemsByKey()["$app#v1#renamed#a $app#v1#renamed"]
+	require.Equal(t, []types.AttributeValue{dbtest.S("a"), dbtest.S("blue"), dbtest.S("a@example.com")}, []types.AttributeValue{it["i"], it["tm"], it["m"]})
+	l.Clock.Move(time.Second)
+	at := l.Clock.Now()
+	require.NoError(t, s.Delete(t.Context(), v))
+	require.Empty(t, owners(l), "the sentinel is given up")
+	copied, err := bin.Get(t.Context(), v)
+	require.NoError(t, err)
+	require.Equal(t, "blue", copied.Item.Team)
+	require.Equal(t, at, *copied.Item.Deleted)
+	restored, err := bin.Restore(t.Context(), v)
+	require.NoError(t, err)
+	require.Nil(t, restored.Deleted)
+	byTeam := entity.Must(s.Index("byTeam"))
+	found, err := byTeam.Query(Renamed{Team: "blue"}, entity.Filter(entity.Eq(&f.Email, "a@example.com"))).One(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, restored, found)
+	first, err := history.Get(t.Context(), v, 1)
+	require.NoError(t, err)
+	require.Equal(t, v.Email, first.Item.Email)
+	got, err := history.List(v, entity.Le(&f.Version, 1)).One(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, first, got)
+}
+
+// plainNote and keptNote are one entity before and after the features were declared.
+type plainNote struct {
+	_    entity.Key `name:"Note" pk:"$#{id}" sk:"$"`
+	ID   string     `dynamodbav:"id"`
+	Body string     `dynamodbav:"body"`
+	Mail string     `dynamodbav:"mail,omitempty"`
+}
+
+type keptNote struct {
+	_       entity.Key `name:"Note" pk:"$#{id}" sk:"$"`
+	_       versioned.Retain
+	_       lifecycle.SoftDelete `unique:"reserve"`
+	_       unique.Constraint    `name:"mail" fields:"mail"`
+	ID      string               `dynamodbav:"id"`
+	Body    string               `dynamodbav:"body"`
+	Mail    string               `dynamodbav:"mail,omitempty"`
+	Version int64                `dynamodbav:"version" entity:"version"`
+	Created time.Time            `dynamodbav:"createdAt" entity:"created_at"`
+	Updated time.Time            `dynamodbav:"updatedAt" entity:"updated_at"`
+}
+
+func TestSchemas_FeaturesCanBeAddedToStoredItems(t *testing.T) {
+	t.Parallel()
+	l, s := dbtest.OpenStore[keptNote](t)
+	before := dbtest.Declare[plainNote](t, l.Open(l.Raw))
+	for _, id := range []string{"a", "b", "c"} {
+		_, err := before.Create(t.Context(), plainNote{ID: id, Body: "old", Mail: id + "@example.com"})
+		require.NoError(t, err)
+	}
+	f := entity.Fields[keptNote]()
+	got, err := s.Get(t.Context(), keptNote{ID: "a"})
+	require.NoError(t, err)
+	require.Zero(t, got.Version)
+	got, err = s.Update(t.Context(), keptNote{ID: "a"}, entity.Set(&f.Body, "new"), versioned.Expect(0))
+	require.NoError(t, err)
+	require.EqualValues(t, 1, got.Version)
+	history := entity.Must(versioned.Of(s))
+	first, err := history.Get(t.Context(), keptNote{ID: "a"}, 0)
+	require.NoError(t, err)
+	require.Equal(t, "old", first.Item.Body)
+	require.True(t, first.ValidFrom.IsZero())
+	got, err = history.Revert(t.Context(), keptNote{ID: "a"}, 0)
+	require.NoError(t, err)
+	require.Equal(t, "old", got.Body)
+	// A delete and a restore claim the value that was never claimed.
+	l.Clock.Move(time.Second)
+	require.NoError(t, s.Delete(t.Context(), keptNote{ID: "b"}))
+	require.Equal(t, "$note#b", owners(l)["$note.mail#b@example.com"])
+	got, err = entity.Must(lifecycle.Of(s)).Restore(t.Context(), keptNote{ID: "b"})
+	require.NoError(t, err)
+	require.EqualValues(t, 2, got.Version)
+	got, err = s.Put(t.Context(), keptNote{ID: "c", Body: "put", Mail: "new@example.com"})
+	require.NoError(t, err)
+	require.EqualValues(t, 1, got.Version)
+	require.Equal(t, "$note#c", owners(l)["$note.mail#new@example.com"])
+}
+
+// World holds the related items of several items in one partition.
+type World struct {
+	_       entity.Key `name:"World" pk:"$#{org}" sk:"$#{id}"`
+	_       entity.GSI `name:"byName" index:"gsi1" pk:"$#{name}" sk:"$#{id}"`
+	_       versioned.Retain
+	_       lifecycle.SoftDelete
+	_       unique.Constraint `name:"name" fields:"org,name"`
+	Org     string            `dynamodbav:"org"`
+	ID      string            `dynamodbav:"id"`
+	Name    string            `dynamodbav:"name"`
+	Version int64             `dynamodbav:"version" entity:"version"`
+	Created time.Time         `dynamodbav:"createdAt" entity:"created_at"`
+}
+
+func TestQueriesAndScansSeeCurrentItemsOnly(t *testing.T) {
+	t.Parallel()
+	l, s := dbtest.OpenStore[World](t)
+	f := entity.Fields[World]()
+	for _, id := range []string{"a", "b", "c", "a#v#0000001", "a#deleted#x"} {
+		v, err := s.Create(t.Context(), World{Org: "o", ID: id, Name: "n" + id})
+		require.NoError(t, err)
+		l.Clock.Move(time.Second)
+		_, err = s.Update(t.Context(), v, entity.Set(&f.Name, "m"+id))
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.Delete(t.Context(), World{Org: "o", ID: "c"}))
+	ids := func(q entity.Query[World]) string {
+		got, err := q.Collect(t.Context())
+		require.NoError(t, err)
+		n, err := q.Count(t.Context())
+		require.NoError(t, err)
+		require.Len(t, got, n)
+		var ids []string
+		for _, w := range got {
+			ids = append(ids, w.ID)
+		}
+		return strings.Join(ids, " ")
+	}
+	require.Equal(t, "a a#deleted#x a#v#0000001 b", ids(s.Query(World{Org: "o"})))
+	require.Equal(t, "a a#deleted#x a#v#0000001", ids(s.Query(World{Org: "o"}, entity.BeginsWith(&f.ID, "a"))))
+	require.Len(t, strings.Fields(ids(s.Scan())), 4)
+	byName := entity.Must(s.Index("byName"))
+	require.Equal(t, "a", ids(byName.Query(World{Name: "ma"})))
+	require.Equal(t, "", ids(byName.Query(World{Name: "na"})))
+	// The histories of neighbours do not mix (and neither do their bins).
+	history, bin := entity.Must(versioned.Of(s)), entity.Must(lifecycle.Of(s))
+	for id, want := range map[string]int{"a": 1, "b": 1, "c": 3} {
+		list, err := history.List(World{Org: "o", ID: id}).Collect(t.Context())
+		require.NoError(t, err)
+		require.Len(t, list, want, id)
+		for _, v := range list {
+			require.Equal(t, id, v.Item.ID)
+		}
+	}
+	_, err := bin.Get(t.Context(), World{Org: "o", ID: "a"})
+	require.ErrorIs(t, err, entity.ErrNotFound)
+}

@@ -1,0 +1,278 @@
+package storm_test
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/unique"
+)
+
+// frozen returns handles with a clock that stands still.
+func (w *world[T]) frozen() handles[T] {
+	at := w.Clock.Now()
+	return w.open(w.Raw, func(c *entity.Config) { c.Clock = func() time.Time { return at } })
+}
+
+func TestRelatedItems_OfItemsInOnePartitionAreSeparate(t *testing.T) {
+	t.Parallel()
+	w := open[Shelf](t)
+	d := w.frozen()
+	ids := []string{"a", "ab", "a#v#0000001", "a#deleted#2101-01-01T00:00:00.000000000Z", "A"}
+	for i, id := range ids {
+		_, err := d.Create(w.Ctx, w.make(Person{Root: "r", ID: id, Name: id, Email: fmt.Sprintf("e%d@x", i)}))
+		require.NoError(t, err)
+	}
+	for _, id := range ids {
+		key := w.make(Person{Root: "r", ID: id})
+		_, err := d.Update(w.Ctx, key, w.name(id+" 2"))
+		require.NoError(t, err)
+		require.NoError(t, d.Delete(w.Ctx, key))
+	}
+	for _, id := range ids {
+		key := w.make(Person{Root: "r", ID: id})
+		v, err := d.past.Get(w.Ctx, key, 1)
+		require.NoError(t, err)
+		require.Equal(t, id, v.Item.Name)
+		c, err := d.bin.Get(w.Ctx, key)
+		require.NoError(t, err)
+		require.Equal(t, id+" 2", c.Item.Name)
+		all, err := d.past.List(key).Collect(w.Ctx)
+		require.NoError(t, err)
+		require.Len(t, all, 3)
+		back, err := d.bin.Restore(w.Ctx, key)
+		require.NoError(t, err)
+		require.Equal(t, []string{id, id + " 2"}, []string{back.ID, back.Name})
+	}
+	w.sound()
+}
+
+func TestDelete_TwiceInOneMomentKeepsBothCopies(t *testing.T) {
+	t.Parallel()
+	w := open[Bin](t)
+	d := w.frozen()
+	for _, name := range []string{"1", "2", "3"} {
+		_, err := d.Create(w.Ctx, w.make(Person{ID: "a", Name: name, Email: name + "@x"}))
+		require.NoError(t, err)
+		require.NoError(t, d.Delete(w.Ctx, w.key("a")))
+	}
+	require.Len(t, w.copies("a"), 3)
+	w.sound()
+}
+
+func TestConditions_AreAddedToTheGuard(t *testing.T) {
+	t.Parallel()
+	in[Plain](t, guardStays)
+	in[Locked](t, guardStays)
+	in[Free](t, guardStays)
+}
+
+func guardStays[T any](t *testing.T, w *world[T]) {
+	w.add("a", "a@x", "1")
+	holds := entity.If(entity.Or(entity.Eq(&w.f.Name, "1"), entity.NotExists(&w.f.Name)))
+	_, err := w.Create(w.Ctx, w.make(Person{ID: "a", Email: "b@x"}), holds)
+	require.ErrorIs(t, err, entity.ErrExists)
+	_, err = w.Update(w.Ctx, w.key("none"), w.name("2"), holds)
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	_, err = w.Update(w.Ctx, w.key("none"), w.email("2@x"), holds)
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.ErrorIs(t, w.Delete(w.Ctx, w.key("none"), holds), entity.ErrNotFound)
+	got, _ := w.current("a")
+	require.Equal(t, "a@x", got.Email)
+	d := w.sound()
+	require.Len(t, d.beings, 1, "no stub was written")
+	require.Len(t, d.sentinels, 1)
+}
+
+func TestNoVerbWritesAUniqueFieldWithoutItsClaim(t *testing.T) {
+	t.Parallel()
+	in[Plain](t, noBypass)
+	in[Locked](t, noBypass)
+	in[Free](t, noBypass)
+}
+
+func noBypass[T any](t *testing.T, w *world[T]) {
+	w.add("owner", "taken@x", "1")
+	w.add("a", "a@x", "1")
+	p := Person{ID: "a", Email: "taken@x"}
+	for name, write := range map[string]func() error{
+		"path":   w.updating("a", entity.Attr[string]("email").Set("taken@x")),
+		"put":    func() error { _, err := w.Put(w.Ctx, w.make(p)); return err },
+		"upsert": func() error { _, _, err := w.Upsert(w.Ctx, w.make(p)); return err },
+		"modify": func() error {
+			_, err := w.Modify(w.Ctx, w.key("a"), func(v *T) error { w.at(v).Email = "taken@x"; return nil })
+			return err
+		},
+		"transact": func() error { return w.db.Transact(w.Ctx, w.Op().Update(w.key("a"), w.email("taken@x"))) },
+		"two": func() error {
+			return w.db.Transact(w.Ctx, w.Op().CheckExists(w.key("owner")), w.Op().Put(w.make(p)))
+		},
+		"new": func() error {
+			return w.db.Transact(w.Ctx, w.Op().Create(w.make(Person{ID: "new", Email: "taken@x"})), w.Op().Update(w.key("a"), w.name("2")))
+		},
+	} {
+		var taken *unique.ViolationError
+		require.ErrorAs(t, write(), &taken, name)
+		w.sound()
+	}
+	w.Wire.Reset()
+	var refused *entity.InputError
+	_, err := w.PutMany(w.Ctx, []T{w.make(p)}, entity.Unconditional())
+	require.ErrorAs(t, err, &refused)
+	_, err = w.DeleteMany(w.Ctx, []T{w.key("a")}, entity.Unconditional())
+	require.ErrorAs(t, err, &refused)
+	require.Empty(t, w.Wire.Requests(), "what claims nothing is refused before any request")
+
+	w.update("a", entity.Attr[string]("email").Set("b@x")) // and what they write is claimed, what they replace is free
+	_, _, err = w.look.Upsert(w.Ctx, w.make(Person{ID: "b", Email: "a@x"}))
+	require.NoError(t, err)
+	_, err = w.look.Put(w.Ctx, w.make(Person{ID: "b", Name: "without"}))
+	require.NoError(t, err)
+	require.Len(t, w.sound().sentinels, 2)
+	w.add("c", "a@x", "c")
+	w.update("c", entity.Remove(&w.f.Email))
+	require.Len(t, w.sound().sentinels, 2)
+}
+
+func TestDelete_KeepsToItsCondition(t *testing.T) {
+	t.Parallel()
+	in[Plain](t, deleteIf)
+	in[Locked](t, deleteIf)
+	in[Kept](t, deleteIf)
+	in[Bin](t, deleteIf)
+	in[Free](t, deleteIf)
+	in[Reserve](t, deleteIf)
+}
+
+func deleteIf[T any](t *testing.T, w *world[T]) {
+	w.add("a", "a@x", "1")
+	before := w.of("a")
+	holds := entity.If(entity.Eq(&w.f.Name, "1"))
+	require.ErrorIs(t, w.Delete(w.Ctx, w.key("a"), entity.If(entity.Eq(&w.f.Name, "2"))), entity.ErrConditionFailed)
+	require.Equal(t, before, w.of("a"))
+	// The condition held when the item was read, and does not when it is deleted.
+	require.ErrorIs(t, w.overtake(func() error { return w.Delete(w.Ctx, w.key("a"), holds) }, func() { w.update("a", w.name("2")) }), entity.ErrConditionFailed)
+	_, there := w.current("a")
+	require.True(t, there)
+	w.update("a", w.name("1"))
+	require.NoError(t, w.Delete(w.Ctx, w.key("a"), holds))
+	_, there = w.current("a")
+	require.False(t, there)
+	w.sound()
+}
+
+func TestPurge_RemovesWhatBelongsToTheItemAndNothingElse(t *testing.T) {
+	t.Parallel()
+	t.Run("siblings", func(t *testing.T) {
+		t.Parallel()
+		w := open[Shelf](t)
+		full := func(id string) {
+			_, err := w.look.Create(w.Ctx, w.make(Person{Root: "r", ID: id, Email: id + "@x"}))
+			require.NoError(t, err)
+			_, err = w.look.Update(w.Ctx, w.make(Person{Root: "r", ID: id}), w.name("2"))
+			require.NoError(t, err)
+		}
+		for _, id := range []string{"ab", "a!", "b"} {
+			full(id)
+		}
+		stays := w.Items()
+		full("a")
+		require.NoError(t, w.Purge(w.Ctx, w.make(Person{Root: "r", ID: "a"})))
+		require.ElementsMatch(t, stays, w.Items())
+	})
+	t.Run("values of every copy, and no others", func(t *testing.T) {
+		t.Parallel()
+		w := open[Bin](t)
+		for i := range 3 {
+			w.add("a", fmt.Sprintf("%d@x", i), "life")
+			w.remove("a")
+		}
+		w.add("heir", "1@x", "has the value of a copy")
+		w.add("a", "3@x", "live")
+		require.NoError(t, w.Purge(w.Ctx, w.key("a")))
+		d := w.sound()
+		require.Len(t, d.sentinels, 1)
+		require.Len(t, d.beings, 1)
+	})
+	t.Run("an expired reserved copy", func(t *testing.T) {
+		t.Parallel()
+		w := open[Reserve](t)
+		w.add("a", "a@x", "1")
+		w.remove("a")
+		w.Clock.Move(31 * 24 * time.Hour)
+		w.written = nil
+		require.NoError(t, w.Purge(w.Ctx, w.key("a")))
+		require.Empty(t, w.Items())
+	})
+	t.Run("more than a page", func(t *testing.T) {
+		t.Parallel()
+		w := open[Kept](t)
+		w.add("a", "a@x", "1")
+		for i := range 6 {
+			w.update("a", w.name(fmt.Sprint(i)+strings.Repeat("x", 300_000)))
+		}
+		w.written = nil
+		require.NoError(t, w.Purge(w.Ctx, w.key("a")))
+		require.Empty(t, w.Items())
+	})
+}
+
+func TestConflicts_ThatDoNotEndAreDefiniteErrorsAndReadsAreConsistent(t *testing.T) {
+	t.Parallel()
+	w := open[Free](t, dbtest.Attempts(4))
+	w.add("a", "a@x", "1")
+	w.Wire.Inject(func(r faults.Request) faults.Fault {
+		if isWrite(r) {
+			return faults.Conflict
+		}
+		return faults.None
+	})
+	_, err := w.Update(w.Ctx, w.key("a"), w.name("never"))
+	require.ErrorIs(t, err, entity.ErrConflict)
+	require.False(t, entity.IsAmbiguous(err))
+	w.Wire.Inject(nil)
+
+	w.Wire.Reset()
+	_, err = w.Update(w.Ctx, w.key("a"), w.email("b@x"))
+	require.NoError(t, err)
+	require.NoError(t, w.Delete(w.Ctx, w.key("a")))
+	_, err = w.bin.Restore(w.Ctx, w.key("a"))
+	require.NoError(t, err)
+	_, err = w.past.Revert(w.Ctx, w.key("a"), 1)
+	require.NoError(t, err)
+	_, err = w.past.Get(w.Ctx, w.key("a"), 1)
+	require.NoError(t, err)
+	_, err = w.Create(w.Ctx, w.make(Person{ID: "b"}))
+	require.NoError(t, err)
+	require.NoError(t, w.Purge(w.Ctx, w.key("a")))
+	reads := 0
+	for _, r := range w.Wire.Requests() {
+		if isWrite(r) {
+			continue
+		}
+		var in struct{ ConsistentRead bool }
+		require.NoError(t, json.Unmarshal(r.Body, &in))
+		require.True(t, in.ConsistentRead, "%s", r.Body)
+		reads++
+	}
+	require.Greater(t, reads, 8)
+}
+
+// With the token of the caller, a repetition by another process is harmless.
+func TestTransactWithToken_IsAppliedOnce(t *testing.T) {
+	t.Parallel()
+	w := open[Plain](t)
+	token := entity.Token{ID: rand.Text(), At: w.Clock.Now()}
+	for range 2 {
+		require.NoError(t, w.db.TransactWithToken(w.Ctx, token, w.Op().Create(w.make(Person{ID: "a", Email: "a@x"}))))
+	}
+	w.sound()
+}
