@@ -239,7 +239,7 @@ func (f *TextField) read(v wire.Value, dst reflect.Value) bool {
 // layoutOf compiles struct type t; special decides about fields with formats of their own.
 func layoutOf(t reflect.Type, special func(field) (attribute, bool)) *structLayout {
 	facts := factsOf(t)
-	if facts.opaque || len(facts.attrs) > mostFields || !plain(t, map[reflect.Type]bool{}) {
+	if facts.opaque || len(facts.attrs) > mostFields || !sameFields(t, map[reflect.Type]bool{}) {
 		return nil
 	}
 	depths := map[string]int{}
@@ -268,8 +268,8 @@ func layoutOf(t reflect.Type, special func(field) (attribute, bool)) *structLayo
 	return l
 }
 
-// plain reports whether the library and attributevalue agree about the fields of t without further rules.
-func plain(t reflect.Type, inside map[reflect.Type]bool) bool {
+// sameFields reports whether the library and attributevalue agree about the fields of t without further rules.
+func sameFields(t reflect.Type, inside map[reflect.Type]bool) bool {
 	if inside[t] { // embedded twice
 		return false
 	}
@@ -288,7 +288,7 @@ func plain(t reflect.Type, inside map[reflect.Type]bool) bool {
 			continue
 		case pointer && (f.PkgPath != "" || f.Type.Elem().Kind() == reflect.Pointer):
 			return false
-		case !plain(inner, inside):
+		case !sameFields(inner, inside):
 			return false
 		}
 	}
