@@ -288,6 +288,6 @@ func Project[S, T any](q Query[T]) Query[S] {
 	}
 	p.Project = projection.Names
 	return core.NewQuery[S](core.Planned(c, &p), func(it wire.Item, into any) error {
-		return c.DecodeBy(&projection.Codec, it, into)
+		return c.ReadBy(&projection.Codec, it, into)
 	})
 }

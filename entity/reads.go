@@ -70,7 +70,7 @@ func (o Ops[T]) GetInto(dst *T, opts ...GetOption) GetOp {
 	l := newLoading(c, reflect.ValueOf(*dst), opt.Gets(opts))
 	l.decode = func(it wire.Item) (func(), error) {
 		v := new(T)
-		return func() { *dst = *v }, c.DecodeBy(&c.Schema.Codec, it, v)
+		return func() { *dst = *v }, c.ReadBy(&c.Schema.Codec, it, v)
 	}
 	return l
 }
@@ -148,7 +148,7 @@ func getMany(ctx context.Context, c *core.Core, n int, key func(int) reflect.Val
 			v := decoded[got.at[i]]
 			if v == nil {
 				v = fresh()
-				if err := c.DecodeBy(&c.Schema.Codec, it, v); err != nil {
+				if err := c.ReadBy(&c.Schema.Codec, it, v); err != nil {
 					return err
 				}
 				decoded[got.at[i]] = v

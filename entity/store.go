@@ -258,7 +258,7 @@ func get(ctx context.Context, c *core.Core, v reflect.Value, spec opt.Get, into 
 		if err := sameCase(c.Schema, parts, it); err != nil {
 			return err
 		}
-		return c.DecodeBy(&c.Schema.Codec, it, into)
+		return c.ReadBy(&c.Schema.Codec, it, into)
 	})
 }
 

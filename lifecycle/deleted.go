@@ -248,7 +248,7 @@ func copyQuery[T any](c *core.Core, p *query.Plan) entity.Query[DeletedItem[T]] 
 	codec := c.Schema.CodecOf(p.Index)
 	return core.NewQuery[DeletedItem[T]](core.Planned(c, p), func(it wire.Item, into any) (err error) {
 		deleted := into.(*DeletedItem[T])
-		if err = c.DecodeBy(codec, it, &deleted.Item); err == nil {
+		if err = c.ReadBy(codec, it, &deleted.Item); err == nil {
 			deleted.DeletedAt, deleted.ExpiresAt, err = copyTimes(c.Schema, it.Map())
 		}
 		return err

@@ -64,12 +64,17 @@ func (c *Core) Wrap(verb, key string, err error) error {
 
 // Decode decodes an item into the value that into points to. On an error it sets that value to zero.
 func (c *Core) Decode(it item.Item, into any) error {
-	return c.decoded(c.Schema.Codec.Decode(it, reflect.ValueOf(into)), into)
+	return c.DecodeBy(&c.Schema.Codec, it, into)
 }
 
-// DecodeBy decodes an item by the codec of a struct into the value that into points to, which is zero. On an error it sets
+// DecodeBy is [Core.Decode] with the codec of another struct.
+func (c *Core) DecodeBy(codec *item.Codec, it item.Item, into any) error {
+	return c.decoded(codec.Decode(it, reflect.ValueOf(into)), into)
+}
+
+// ReadBy decodes an item by the codec of a struct into the value that into points to, which is zero. On an error it sets
 // that value to zero.
-func (c *Core) DecodeBy(codec *item.Codec, it wire.Item, into any) error {
+func (c *Core) ReadBy(codec *item.Codec, it wire.Item, into any) error {
 	return c.decoded(codec.Read(it, reflect.ValueOf(into)), into)
 }
 

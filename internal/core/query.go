@@ -113,7 +113,7 @@ func NewItemQuery[T any](c *Core, p *query.Plan) *Query[T] { return &Query[T]{d:
 // itemsOf returns the reading of c's plan p that decodes items of the entity.
 func itemsOf(c *Core, p *query.Plan) decoding {
 	codec := c.Schema.CodecOf(p.Index)
-	return decoding{Planned(c, p), func(it wire.Item, into any) error { return c.DecodeBy(codec, it, into) }}
+	return decoding{Planned(c, p), func(it wire.Item, into any) error { return c.ReadBy(codec, it, into) }}
 }
 
 // Reading returns what q reads from.
